@@ -1,0 +1,304 @@
+"""Millstream's build rules: thin macros that add our flags, and kinds of target that Bazel lacks.
+
+    ms_cc_library(name, srcs, hdrs, deps, copts, ...)      like cc_library
+    ms_kernel_library(name, srcs, hdrs, deps, copts, ...)  a library for plugins: hidden, kept whole
+    ms_cc_test(name, srcs, deps, copts, size, ...)         GoogleTest with its main()
+    ms_cc_benchmark(name, srcs, deps, copts, ...)          Google Benchmark with its main()
+    ms_cc_binary(name, srcs, deps, copts, ...)
+    ms_proto_library(name, srcs, deps)                     C++ messages, "millstream/<path>.pb.h"
+    ms_plugin(name, srcs, deps, copts, linkopts, ...)      lib<name>.so exporting ms_plugin_entry
+    ms_python_extension(name, srcs, deps, copts, ...)      <name>.abi3.so exporting PyInit_<name>
+    ms_py_library(name, srcs, deps, data, imports, ...)
+    ms_py_binary(name, srcs, deps, data, ...)
+    ms_py_test(name, srcs, deps, data, size, ...)          run by pytest
+
+Whatever else is given goes to the native rule. #include paths start at the repository root.
+"""
+
+# -Wrestrict and -Wmaybe-uninitialized: GCC 12 raises both falsely, on std::string and on
+# absl::StatusOr.
+_COPTS = [
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-Wno-unused-parameter",
+    "-Wno-missing-field-initializers",
+    "-Wno-sign-compare",
+    "-Wno-restrict",
+    "-Wno-maybe-uninitialized",
+]
+
+# What goes into a plugin keeps its symbols to itself. A unique symbol would be merged across
+# libraries behind the version script's back, and would pin the library in memory.
+_PLUGIN_COPTS = _COPTS + [
+    "-fvisibility=hidden",
+    "-fno-gnu-unique",
+]
+
+# C++ only; GCC warns about it in C.
+_PLUGIN_CXX_COPTS = ["-fvisibility-inlines-hidden"]
+
+_NO_SANITIZER = ["nosan"]
+
+def ms_cc_library(name, srcs = [], hdrs = [], deps = [], copts = [], **kwargs):
+    """A C++ (or C) library with our warnings.
+
+    GoogleTest cannot be linked into a shared object, so a testonly library is linked statically.
+    """
+    if kwargs.get("testonly"):
+        kwargs.setdefault("linkstatic", True)
+    native.cc_library(
+        name = name,
+        srcs = srcs,
+        hdrs = hdrs,
+        deps = deps,
+        copts = _COPTS + copts,
+        **kwargs
+    )
+
+def _is_c(srcs):
+    return bool(srcs) and all([src.endswith(".c") or src.endswith(".h") for src in srcs])
+
+def _plugin_copts(srcs):
+    return _PLUGIN_COPTS + ([] if _is_c(srcs) else _PLUGIN_CXX_COPTS)
+
+def ms_kernel_library(name, srcs = [], hdrs = [], deps = [], copts = [], **kwargs):
+    """A library for plugins: hidden symbols; kept whole, because kernels register themselves."""
+    kwargs.setdefault("alwayslink", True)
+    native.cc_library(
+        name = name,
+        srcs = srcs,
+        hdrs = hdrs,
+        deps = deps,
+        copts = _plugin_copts(srcs) + copts,
+        **kwargs
+    )
+
+def ms_cc_test(name, srcs, deps = [], copts = [], size = "small", **kwargs):
+    """A GoogleTest; its main() is added."""
+    native.cc_test(
+        name = name,
+        srcs = srcs,
+        deps = deps + ["//third_party:gtest_main"],
+        copts = _COPTS + copts,
+        size = size,
+        **kwargs
+    )
+
+def ms_cc_binary(name, srcs, deps = [], copts = [], **kwargs):
+    native.cc_binary(
+        name = name,
+        srcs = srcs,
+        deps = deps,
+        copts = _COPTS + copts,
+        **kwargs
+    )
+
+def ms_cc_benchmark(name, srcs, deps = [], copts = [], **kwargs):
+    """A Google Benchmark; its main() is added. `bazel run` it."""
+    native.cc_binary(
+        name = name,
+        srcs = srcs,
+        deps = deps + ["//third_party:benchmark_main"],
+        copts = _COPTS + copts,
+        **kwargs
+    )
+
+def _relative(label, suffix):
+    """The label of `suffix` beside the target that `label` names, short form included."""
+    if ":" not in label:
+        label = label + ":" + label.rpartition("/")[2]
+    return label + suffix
+
+def ms_proto_library(name, srcs, deps = [], **kwargs):
+    """Messages for C++, made by the system's protoc.
+
+    A file registers as "millstream/<path>", is imported by that name, and gives
+    "millstream/<path>.pb.h", so that its descriptors clash with nobody's in the same process. Its
+    classes are in the namespace millstream::proto. The .proto files, those of deps included, are
+    the target <name>_sources.
+
+    Args:
+      name: the C++ library.
+      srcs: .proto files of this package.
+      deps: other ms_proto_library targets whose files are imported.
+      **kwargs: for cc_library.
+    """
+    for src in srcs:
+        if not src.endswith(".proto"):
+            fail("ms_proto_library %s: %s is no .proto file" % (name, src))
+    visibility = kwargs.pop("visibility", None)
+    sources = name + "_sources"
+    native.filegroup(
+        name = sources,
+        srcs = srcs + [_relative(dep, "_sources") for dep in deps],
+        visibility = visibility,
+    )
+    stems = [src[:-len(".proto")] for src in srcs]
+    package = native.package_name()
+    native.genrule(
+        name = name + "_generated",
+        srcs = [sources],
+        outs = [stem + suffix for suffix in [".pb.h", ".pb.cc"] for stem in stems],
+        cmd = "$(execpath //tools:generate_messages) . $(GENDIR) %s" %
+              " ".join(["%s/%s" % (package, src) for src in srcs]),
+        tools = ["//tools:generate_messages"],
+    )
+    native.cc_library(
+        name = name,
+        srcs = [stem + ".pb.cc" for stem in stems],
+        hdrs = [stem + ".pb.h" for stem in stems],
+        copts = ["-w"],
+        include_prefix = "millstream/" + package,
+        deps = deps + ["//third_party:protobuf"],
+        visibility = visibility,
+        **kwargs
+    )
+
+def _exports_test(name, shared_object, arguments):
+    """A test that `shared_object` exports what it should and nothing else."""
+    native.py_test(
+        name = name + "_exports_test",
+        srcs = ["//tools:exports_test.py"],
+        main = "//tools:exports_test.py",
+        args = ["$(rootpath %s)" % shared_object] + arguments,
+        data = [shared_object],
+        size = "small",
+        python_version = "PY3",
+        tags = _NO_SANITIZER,
+    )
+
+def ms_plugin(name, srcs = [], deps = [], copts = [], linkopts = [], **kwargs):
+    """A backend: the shared object lib<name>.so, closed but for ms_plugin_entry.
+
+    All its symbols must be resolved by what it links, so it cannot lean on the process that opens
+    it. The test <name>_exports_test checks both.
+
+    Args:
+      name: the target is lib<name>.so, and `name` an alias of it.
+      srcs: sources of the plugin itself.
+      deps: ms_kernel_library targets, the plugin headers, third-party libraries; nothing of core
+        or framework.
+      copts: more compiler flags.
+      linkopts: more linker flags.
+      **kwargs: for cc_binary.
+    """
+    shared_object = "lib%s.so" % name
+    visibility = kwargs.pop("visibility", None)
+    native.cc_binary(
+        name = shared_object,
+        srcs = srcs,
+        deps = deps,
+        copts = _plugin_copts(srcs) + copts,
+        additional_linker_inputs = ["//tools:plugin_exports.lds"],
+        linkopts = [
+            "-Wl,--version-script=$(location //tools:plugin_exports.lds)",
+            "-Wl,-z,defs",
+            "-Wl,--exclude-libs,ALL",
+        ] + linkopts,
+        linkshared = True,
+        linkstatic = True,
+        visibility = visibility,
+        **kwargs
+    )
+    native.alias(
+        name = name,
+        actual = shared_object,
+        visibility = visibility,
+    )
+    _exports_test(name, shared_object, [
+        "--export=ms_plugin_entry",
+        "--no-undefined=ms_",
+        "--no-undefined=millstream",
+    ])
+
+def ms_python_extension(name, srcs, deps = [], copts = [], linkopts = [], imports = [], **kwargs):
+    """A Python module in C++ (limited API of 3.11): <name>.abi3.so, closed but for PyInit_<name>.
+
+    Python targets depend on `name`. The test <name>_exports_test checks the exports.
+
+    Args:
+      name: the module's name.
+      srcs: sources.
+      deps: C++ libraries; they are linked into the module.
+      copts: more compiler flags.
+      linkopts: more linker flags.
+      imports: folders to put on Python's path, as in py_library.
+      **kwargs: for cc_binary.
+    """
+    shared_object = name + ".abi3.so"
+    visibility = kwargs.pop("visibility", None)
+    native.cc_binary(
+        name = shared_object,
+        srcs = srcs,
+        deps = deps + ["//third_party:python_headers"],
+        copts = _plugin_copts(srcs) + copts,
+        local_defines = ["Py_LIMITED_API=0x030b0000"],
+        additional_linker_inputs = ["//tools:python_extension_exports.lds"],
+        linkopts = [
+            "-Wl,--version-script=$(location //tools:python_extension_exports.lds)",
+            "-Wl,--exclude-libs,ALL",
+        ] + linkopts,
+        linkshared = True,
+        linkstatic = True,
+        visibility = visibility,
+        **kwargs
+    )
+    native.py_library(
+        name = name,
+        data = [shared_object],
+        imports = imports,
+        visibility = visibility,
+    )
+    _exports_test(name, shared_object, ["--export=PyInit_" + name, "--no-undefined=millstream"])
+
+def ms_py_library(name, srcs = [], deps = [], data = [], imports = [], **kwargs):
+    native.py_library(
+        name = name,
+        srcs = srcs,
+        deps = deps,
+        data = data,
+        imports = imports,
+        srcs_version = "PY3",
+        **kwargs
+    )
+
+def ms_py_binary(name, srcs, deps = [], data = [], **kwargs):
+    native.py_binary(
+        name = name,
+        srcs = srcs,
+        deps = deps,
+        data = data,
+        srcs_version = "PY3",
+        python_version = "PY3",
+        **kwargs
+    )
+
+def ms_py_test(name, srcs, deps = [], data = [], size = "small", tags = [], args = [], **kwargs):
+    """Runs the tests in srcs by pytest.
+
+    The working folder is the root of a copy of the repository that holds deps and data.
+
+    Args:
+      name: the test.
+      srcs: files whose test functions are collected.
+      deps: Python libraries.
+      data: files that the tests open, by their path from the repository root.
+      size: as in py_test.
+      tags: "nosan" is added: Python does not run under the sanitizers.
+      args: more arguments for pytest.
+      **kwargs: for py_test.
+    """
+    native.py_test(
+        name = name,
+        srcs = srcs + ["//tools:pytest_main.py"],
+        main = "//tools:pytest_main.py",
+        args = ["$(rootpath %s)" % src for src in srcs] + args,
+        deps = deps,
+        data = data,
+        size = size,
+        srcs_version = "PY3",
+        python_version = "PY3",
+        tags = tags + [tag for tag in _NO_SANITIZER if tag not in tags],
+        **kwargs
+    )

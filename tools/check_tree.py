@@ -1,0 +1,121 @@
+"""Rules for every file that no other tool knows: sizes, marks left behind, paths of one machine.
+
+Run by ``tools/lint``; alone, it prints what it finds.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MAX_BYTES = 1 << 20
+MAX_LINES = 800
+CODE_SUFFIXES = {".bzl", ".c", ".cc", ".cu", ".h", ".hpp", ".proto", ".py", ".pyi"}
+# Data is compared bit for bit, not written by us; its size is held to the limit all the same.
+DATA = ("testdata/conformance/",)
+
+FORBIDDEN = [
+    (
+        re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b(?!\(#\d+\):)"),
+        "a mark without its issue, as in NAME(#12):",
+    ),
+    (re.compile(r"(?<![\w.$}*/-])/(?:home|root|work|farm)/[A-Za-z]"), "a path of one machine"),
+    (re.compile(r"\.\./shared\b"), "a path outside the repository"),
+    (
+        re.compile(r"(?:deb|security)\.debian\.(?:org|net)|pypi\.org|pythonhosted\."),
+        "the host of a package registry",
+    ),
+]
+# The lines above, in which the words stand for themselves.
+SELF = "tools/check_tree.py"
+
+
+def tree_files() -> list[str]:
+    """Paths of the files that are tracked or would be, from the root, that exist."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    return sorted(name for name in set(listing.split("\0")) if name and (ROOT / name).is_file())
+
+
+def is_data(name: str) -> bool:
+    """Whether the file is golden data, which the rules for text spare."""
+    return name.startswith(DATA)
+
+
+def text_of(name: str) -> str:
+    """Content of a text file; nothing for a binary one."""
+    content = (ROOT / name).read_bytes()
+    return "" if b"\0" in content else content.decode("utf-8", errors="replace")
+
+
+def oversized_files(names: list[str]) -> list[str]:
+    """Files too large for a repository."""
+    sizes = {name: (ROOT / name).stat().st_size for name in names}
+    return [
+        f"{name}: {size} bytes, the limit is {MAX_BYTES}"
+        for name, size in sizes.items()
+        if size > MAX_BYTES
+    ]
+
+
+def long_files(names: list[str]) -> list[str]:
+    """Code files that hold more than one idea, by their length."""
+    code = [name for name in names if pathlib.PurePath(name).suffix in CODE_SUFFIXES]
+    lengths = {name: text_of(name).count("\n") for name in code if not is_data(name)}
+    return [
+        f"{name}: {length} lines, the limit is {MAX_LINES}"
+        for name, length in lengths.items()
+        if length > MAX_LINES
+    ]
+
+
+def forbidden_text(names: list[str]) -> list[str]:
+    """Lines with something that does not belong into the tree."""
+    return [
+        f"{name}:{number}: {found.group()!r} is {meaning}"
+        for name in names
+        if not is_data(name) and name != SELF
+        for number, line in enumerate(text_of(name).splitlines(), start=1)
+        for pattern, meaning in FORBIDDEN
+        if (found := pattern.search(line))
+    ]
+
+
+def wrong_include_guards(names: list[str]) -> list[str]:
+    """Headers without the guard that their path gives."""
+    problems = []
+    for name in names:
+        if is_data(name) or pathlib.PurePath(name).suffix not in {".h", ".hpp"}:
+            continue
+        guard = "MILLSTREAM_" + re.sub(r"\W", "_", name).upper() + "_"
+        if f"#ifndef {guard}\n#define {guard}\n" not in text_of(name):
+            problems.append(f"{name}: expected the include guard {guard}")
+    return problems
+
+
+RULES: dict[str, Callable[[list[str]], list[str]]] = {
+    "file sizes": oversized_files,
+    "file lengths": long_files,
+    "forbidden text": forbidden_text,
+    "include guards": wrong_include_guards,
+}
+
+
+def main() -> int:
+    """Print every finding; 1 when there is one."""
+    names = tree_files()
+    problems = [problem for rule in RULES.values() for problem in rule(names)]
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""What the rules of ``check_tree`` refuse."""
+
+import pathlib
+
+import pytest
+
+import check_tree
+
+# Joined here, so that this file passes the rules itself.
+MARK = "TO" + "DO"
+HOME = "/ho" + "me/somebody/data"
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    monkeypatch.setattr(check_tree, "ROOT", tmp_path)
+    return tmp_path
+
+
+def write(root: pathlib.Path, name: str, text: str) -> list[str]:
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
+    (root / name).write_text(text, encoding="utf-8")
+    return [name]
+
+
+def test_a_file_over_the_size_limit_is_refused(root: pathlib.Path) -> None:
+    assert check_tree.oversized_files(write(root, "a.bin", "x" * (1 << 20))) == []
+    assert check_tree.oversized_files(write(root, "a.bin", "x" * ((1 << 20) + 1))) != []
+
+
+def test_code_over_the_line_limit_is_refused_but_not_text(root: pathlib.Path) -> None:
+    assert check_tree.long_files(write(root, "a.cc", "\n" * 800)) == []
+    assert check_tree.long_files(write(root, "a.cc", "\n" * 801)) != []
+    assert check_tree.long_files(write(root, "a.txt", "\n" * 801)) == []
+
+
+def test_a_mark_needs_an_issue(root: pathlib.Path) -> None:
+    assert check_tree.forbidden_text(write(root, "a.cc", f"// {MARK}(#12): later\n")) == []
+    (problem,) = check_tree.forbidden_text(write(root, "a.cc", f"\n// {MARK}: later\n"))
+    assert problem.startswith("a.cc:2:")
+
+
+def test_a_path_of_one_machine_is_refused_but_not_a_relative_one(root: pathlib.Path) -> None:
+    assert check_tree.forbidden_text(write(root, "a.py", f'x = "{HOME}"\n')) != []
+    assert check_tree.forbidden_text(write(root, "a.py", f'x = "docs{HOME}"\n')) == []
+
+
+def test_golden_data_is_spared(root: pathlib.Path) -> None:
+    names = write(root, "testdata/conformance/a.py", f'x = "{HOME}"  # {MARK}\n')
+    assert check_tree.forbidden_text(names) == []
+
+
+def test_an_include_guard_follows_the_path(root: pathlib.Path) -> None:
+    guard = "MILLSTREAM_CORE_GRAPH_H_"
+    names = write(root, "core/graph.h", f"#ifndef {guard}\n#define {guard}\n#endif\n")
+    assert check_tree.wrong_include_guards(names) == []
+    names = write(root, "core/graph.h", "#pragma once\n")
+    assert check_tree.wrong_include_guards(names) == [
+        f"core/graph.h: expected the include guard {guard}"
+    ]

@@ -1,0 +1,118 @@
+"""clang-tidy over C++ files; a clean file is not checked again until it or a header changes."""
+
+import concurrent.futures
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+from check_tree import ROOT
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+class _Sources:
+    """Digests of files together with all that they include from this repository."""
+
+    def __init__(self, salt: bytes, protos: bytes) -> None:
+        self._salt = salt
+        self._protos = protos
+        self._includes: dict[str, list[str]] = {}
+
+    def digest(self, name: str) -> str:
+        """A name for the file's content, that of its headers, and the settings."""
+        state = hashlib.sha256(self._salt)
+        for member in sorted(self._closure(name)):
+            state.update(member.encode() + b"\0" + (ROOT / member).read_bytes())
+        # Generated headers stand for any of the .proto files.
+        if any(
+            include.endswith(".pb.h") for m in self._closure(name) for include in self._direct(m)
+        ):
+            state.update(self._protos)
+        return state.hexdigest()
+
+    def _direct(self, name: str) -> list[str]:
+        if name not in self._includes:
+            text = (ROOT / name).read_text(encoding="utf-8", errors="replace")
+            self._includes[name] = INCLUDE.findall(text)
+        return self._includes[name]
+
+    def _closure(self, name: str) -> set[str]:
+        seen: set[str] = set()
+        waiting = [name]
+        while waiting:
+            current = waiting.pop()
+            if current in seen:
+                continue
+            seen.add(current)
+            waiting += [include for include in self._direct(current) if (ROOT / include).is_file()]
+        return seen
+
+
+def _generate_messages(protos: list[str], digest: str, cache: pathlib.Path) -> pathlib.Path:
+    """The folder with the C++ headers of the .proto files, made anew when one of them changes."""
+    folder = cache / f"messages-{digest[:16]}"
+    if folder.exists() or not protos:
+        return folder
+    for old in cache.glob("messages-*"):
+        shutil.rmtree(old, ignore_errors=True)
+    scratch = pathlib.Path(tempfile.mkdtemp(dir=cache))
+    subprocess.run(
+        [str(ROOT / "tools/generate_messages"), str(ROOT), str(scratch / "millstream"), *protos],
+        check=True,
+    )
+    scratch.rename(folder)
+    return folder
+
+
+def check(names: list[str], protos: list[str], cache: pathlib.Path) -> list[str]:
+    """What clang-tidy says of the files, as lines.
+
+    Parameters
+    ----------
+    names
+        C++ source files, from the root.
+    protos
+        All .proto files of the tree: sources include what they generate.
+    cache
+        The folder for generated headers and for the marks of clean files.
+    """
+    stamps = cache / "clang-tidy"
+    stamps.mkdir(parents=True, exist_ok=True)
+    proto_state = hashlib.sha256((ROOT / "tools/generate_messages").read_bytes())
+    for proto in protos:
+        proto_state.update(proto.encode() + b"\0" + (ROOT / proto).read_bytes())
+    messages = _generate_messages(protos, proto_state.hexdigest(), cache)
+    flags = ["-std=c++17", "-iquote", ".", "-isystem", str(messages)]
+    flags += ["-isystem", "/usr/include/eigen3", "-isystem", "/usr/include/python3.11"]
+    salt = (ROOT / ".clang-tidy").read_bytes() + repr(flags).encode()
+    sources = _Sources(salt, proto_state.digest())
+
+    def check_one(name: str) -> list[str]:
+        stamp = stamps / sources.digest(name)
+        if stamp.exists():
+            return []
+        done = subprocess.run(
+            [
+                "clang-tidy",
+                "--quiet",
+                r"--header-filter=^(\./|" + re.escape(str(ROOT)) + "/)",
+                name,
+                "--",
+                *flags,
+            ],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode == 0:
+            stamp.touch()
+            return []
+        return [f"{name}: clang-tidy failed", *done.stdout.splitlines()]
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [line for lines in pool.map(check_one, names) for line in lines]
