@@ -1,0 +1,81 @@
+// A reference-counted piece of memory that tensors view.
+#ifndef MILLSTREAM_FRAMEWORK_BUFFER_H_
+#define MILLSTREAM_FRAMEWORK_BUFFER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "framework/allocator.h"
+#include "framework/dtype.h"
+
+namespace millstream {
+
+// Intrusively counted. Counting is thread-safe; the bytes are guarded by whoever writes them.
+class Buffer {
+ public:
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  void* data() const { return data_; }
+  size_t size() const { return size_; }  // bytes
+  void Ref() const { references_.fetch_add(1, std::memory_order_relaxed); }
+  void Unref() const {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+  // True when the caller holds the only reference.
+  bool IsUnique() const { return references_.load(std::memory_order_acquire) == 1; }
+  // False for memory of somebody else (a fed array), which is never written.
+  bool writable() const { return writable_; }
+
+ protected:
+  Buffer(void* data, size_t size, bool writable) : data_(data), size_(size), writable_(writable) {}
+  virtual ~Buffer() = default;
+
+ private:
+  mutable std::atomic<int32_t> references_{1};
+  void* const data_;
+  const size_t size_;
+  const bool writable_;
+};
+
+// Owns one reference to a Buffer.
+class BufferRef {
+ public:
+  BufferRef() = default;
+  // Takes over the reference that the creator holds.
+  static BufferRef Adopt(Buffer* buffer) {
+    BufferRef ref;
+    ref.buffer_ = buffer;
+    return ref;
+  }
+  BufferRef(const BufferRef& other) : buffer_(other.buffer_) {
+    if (buffer_ != nullptr) buffer_->Ref();
+  }
+  BufferRef(BufferRef&& other) noexcept : buffer_(std::exchange(other.buffer_, nullptr)) {}
+  BufferRef& operator=(BufferRef other) noexcept {
+    std::swap(buffer_, other.buffer_);
+    return *this;
+  }
+  ~BufferRef() {
+    if (buffer_ != nullptr) buffer_->Unref();
+  }
+  Buffer* get() const { return buffer_; }
+  Buffer* operator->() const { return buffer_; }
+  explicit operator bool() const { return buffer_ != nullptr; }
+
+ private:
+  Buffer* buffer_ = nullptr;
+};
+
+// `count` elements of `dtype` from `allocator` (strings are constructed empty); null when there is
+// no memory. The memory of plain data is not cleared.
+BufferRef NewBuffer(Allocator* allocator, DataType dtype, int64_t count);
+// Memory of somebody else; `release` runs when the last reference goes.
+BufferRef BorrowBuffer(void* data, size_t size, bool writable, std::function<void()> release);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_FRAMEWORK_BUFFER_H_

@@ -1,0 +1,88 @@
+// What an operation is: its signature, attributes, documentation and shape function.
+#ifndef MILLSTREAM_FRAMEWORK_OP_DEF_H_
+#define MILLSTREAM_FRAMEWORK_OP_DEF_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/attr_value.h"
+#include "framework/dtype.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+class ShapeContext;
+
+// Finds the output shapes from what is known of the inputs; an error names what is wrong.
+using ShapeFunction = Status (*)(ShapeContext* context);
+// Finds values of small integer outputs from partially known values of inputs; called after the
+// shape function, sets what it can (ShapeContext::SetOutputValue) and is silent about the rest.
+using ValueFunction = void (*)(ShapeContext* context);
+
+// One argument. Exactly one of these describes its type:
+//   type != kInvalid       that type, `number_attr` times if set
+//   !type_attr.empty()     the type attribute's value, `number_attr` times if set
+//   !type_list_attr.empty() one tensor for each type of the list
+struct ArgDef {
+  std::string name;
+  DataType type = DataType::kInvalid;
+  std::string type_attr;
+  std::string number_attr;
+  std::string type_list_attr;
+  bool is_ref = false;
+};
+
+struct AttrDef {
+  std::string name;
+  // "int", "float", "bool", "string", "type", "shape", "tensor", "func", "list(...)".
+  std::string type;
+  std::optional<AttrValue> default_value;
+  DataTypeList allowed_types;                // empty: any
+  std::vector<std::string> allowed_strings;  // empty: any
+  std::optional<int64_t> minimum;            // of an int, or of a list's length
+};
+
+struct OpDef {
+  std::string name;
+  std::vector<ArgDef> inputs;
+  std::vector<ArgDef> outputs;
+  std::vector<AttrDef> attrs;
+  std::string doc;           // first line: a summary
+  bool is_stateful = false;  // never folded, merged or duplicated
+  bool is_commutative = false;
+  bool is_aggregate = false;
+  bool allows_uninitialized_input = false;
+  ShapeFunction shape_function = nullptr;  // null: outputs of unknown shape
+  ValueFunction value_function = nullptr;
+
+  const AttrDef* FindAttr(absl::string_view attr) const;
+};
+
+// Where each argument's tensors stand and which types they have, for one set of attributes.
+struct NodeSignature {
+  DataTypeList input_types;
+  DataTypeList output_types;
+  // Ref-ness of each tensor, for legacy ops.
+  std::vector<bool> input_is_ref;
+  std::vector<bool> output_is_ref;
+  // First position of each argument, and one past the last at the end.
+  std::vector<int> input_starts;
+  std::vector<int> output_starts;
+};
+
+// Expands the signature. REQUIRES: every attribute that the arguments use is in `attrs`.
+StatusOr<NodeSignature> ExpandSignature(const OpDef& op, const AttrMap& attrs);
+// Checks kinds and constraints of `attrs` and adds defaults; attributes that start with '_' are
+// free. Attributes that the op does not have are INVALID_ARGUMENT unless they equal nothing known
+// and `allow_unknown` is set.
+Status CompleteAttrs(const OpDef& op, AttrMap* attrs, bool allow_unknown = false);
+// Adds the type and number attributes that the input types determine and that are not yet there.
+// `input_counts[i]`: how many tensors the caller gave for argument i.
+Status InferAttrs(const OpDef& op, const DataTypeList& input_types,
+                  const std::vector<int>& input_counts, AttrMap* attrs);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_FRAMEWORK_OP_DEF_H_

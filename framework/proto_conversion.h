@@ -1,0 +1,62 @@
+// Between our types and the wire formats of framework/protos (namespace millstream::proto).
+//
+// Protos come from files and other programs, so every reader here takes whatever stands in them:
+// what cannot be meant is INVALID_ARGUMENT with what was expected and what came, before any memory
+// is taken for it. UNIMPLEMENTED: what the format can say and Millstream cannot.
+#ifndef MILLSTREAM_FRAMEWORK_PROTO_CONVERSION_H_
+#define MILLSTREAM_FRAMEWORK_PROTO_CONVERSION_H_
+
+#include <string>
+
+#include "framework/attr_value.h"
+#include "framework/dtype.h"
+#include "framework/op_def.h"
+#include "framework/shape.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+#include "millstream/framework/protos/attr_value.pb.h"
+#include "millstream/framework/protos/op_def.pb.h"
+#include "millstream/framework/protos/tensor.pb.h"
+#include "millstream/framework/protos/tensor_shape.pb.h"
+#include "millstream/framework/protos/types.pb.h"
+
+namespace millstream {
+
+// A tensor message may stand for at most this many bytes, the size of the largest message: a short
+// one could ask for any number by repeating its last value.
+inline constexpr int64_t kMaxTensorProtoBytes = int64_t{1} << 31;
+// And for at most so many dimensions.
+inline constexpr int kMaxProtoRank = 254;
+
+proto::DataType DataTypeToProto(DataType dtype, bool is_ref = false);
+// The base type of a ref type. `is_ref` may be null. DT_INVALID gives kInvalid.
+StatusOr<DataType> DataTypeFromProto(int number, bool* is_ref = nullptr);
+
+void ShapeToProto(const PartialShape& shape, proto::TensorShapeProto* message);
+StatusOr<PartialShape> PartialShapeFromProto(const proto::TensorShapeProto& message);
+// INVALID_ARGUMENT also when something is unknown.
+StatusOr<Shape> ShapeFromProto(const proto::TensorShapeProto& message);
+
+// The shortest form: one value when all are equal, else tensor_content, or a list for strings.
+// UNIMPLEMENTED for resource and variant.
+Status TensorToProto(const Tensor& tensor, proto::TensorProto* message);
+// Reads tensor_content and the *_val lists, repeating the last value of a short list.
+StatusOr<Tensor> TensorFromProto(const proto::TensorProto& message,
+                                 Allocator* allocator = HostAllocator());
+
+Status AttrValueToProto(const AttrValue& value, proto::AttrValue* message);
+// A message without value gives an AttrValue without value.
+StatusOr<AttrValue> AttrValueFromProto(const proto::AttrValue& message);
+using AttrProtoMap = google::protobuf::Map<std::string, proto::AttrValue>;
+// Errors name the attribute.
+Status AttrsToProto(const AttrMap& attrs, AttrProtoMap* messages);
+StatusOr<AttrMap> AttrsFromProto(const AttrProtoMap& messages);
+
+// The doc's first line becomes the summary, the rest the description.
+Status OpDefToProto(const OpDef& op, proto::OpDef* message);
+// Without shape and value functions.
+StatusOr<OpDef> OpDefFromProto(const proto::OpDef& message);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_FRAMEWORK_PROTO_CONVERSION_H_

@@ -1,0 +1,114 @@
+// What a shape function sees and says.
+#ifndef MILLSTREAM_FRAMEWORK_SHAPE_CONTEXT_H_
+#define MILLSTREAM_FRAMEWORK_SHAPE_CONTEXT_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/attr_value.h"
+#include "framework/op_def.h"
+#include "framework/shape.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+
+namespace millstream {
+
+// A small integer tensor of rank 0 or 1 of which some elements may be unknown (nullopt).
+using PartialValue = std::vector<std::optional<int64_t>>;
+
+// What a variable's handle says about its value.
+struct HandleInfo {
+  DataType dtype = DataType::kInvalid;
+  PartialShape shape;
+};
+
+// What is known of one input before the node runs.
+struct InputFacts {
+  PartialShape shape;
+  DataType dtype = DataType::kInvalid;
+  const Tensor* constant = nullptr;             // its value, when the same in every step
+  const PartialValue* partial_value = nullptr;  // for small integer tensors
+  const HandleInfo* handle = nullptr;           // for variable handles
+};
+
+// What inference found of one output.
+struct OutputFacts {
+  PartialShape shape;
+  std::optional<PartialValue> value;
+  std::optional<HandleInfo> handle;
+};
+
+// One inference of one node. Inputs and outputs are counted in tensors (variadic ones expanded).
+class ShapeContext {
+ public:
+  ShapeContext(const OpDef* op, const AttrMap* attrs, std::vector<InputFacts> inputs,
+               DataTypeList output_types);
+
+  const OpDef& op() const { return *op_; }
+  int num_inputs() const { return static_cast<int>(inputs_.size()); }
+  int num_outputs() const { return static_cast<int>(outputs_.size()); }
+  const PartialShape& input(int i) const { return inputs_[i].shape; }
+  DataType input_type(int i) const { return inputs_[i].dtype; }
+  DataType output_type(int i) const { return output_types_[i]; }
+  // The argument's name, for messages.
+  std::string InputName(int i) const;
+  // The value when it is known in full, else null.
+  const Tensor* constant(int i) const { return inputs_[i].constant; }
+  // The elements of a rank-0 or rank-1 integer input as far as known; nullopt when nothing is known
+  // (not even how many).
+  std::optional<PartialValue> InputValue(int i) const;
+  // The shape that input i (a vector of sizes, -1 for unknown) describes. Unknown as a whole when
+  // not even its length is known. INVALID_ARGUMENT when it is no vector or has sizes below -1.
+  StatusOr<PartialShape> InputAsShape(int i) const;
+  // A scalar integer input when known.
+  StatusOr<std::optional<int64_t>> InputAsScalar(int i) const;
+  const HandleInfo* handle(int i) const { return inputs_[i].handle; }
+
+  const AttrMap& attrs() const { return *attrs_; }
+  template <typename T>
+  StatusOr<T> Attr(absl::string_view name) const {
+    return GetAttr<T>(*attrs_, name);
+  }
+
+  void SetOutput(int i, PartialShape shape) { outputs_[i].shape = std::move(shape); }
+  const PartialShape& output(int i) const { return outputs_[i].shape; }
+  // For value functions: what is known of a small integer output.
+  void SetOutputValue(int i, PartialValue value) { outputs_[i].value = std::move(value); }
+  void SetOutputHandle(int i, HandleInfo handle) { outputs_[i].handle = std::move(handle); }
+  std::vector<OutputFacts> TakeOutputs() { return std::move(outputs_); }
+
+  // ---- Checks that most shape functions need; messages name the argument ----
+  // The input's shape with at least the rank known; INVALID_ARGUMENT when it is another.
+  StatusOr<PartialShape> WithRank(int i, int rank) const;
+  StatusOr<PartialShape> WithRankAtLeast(int i, int rank) const;
+  StatusOr<PartialShape> WithRankAtMost(int i, int rank) const;
+  StatusOr<PartialShape> Merge(const PartialShape& a, const PartialShape& b) const;
+  // One size from two, either possibly unknown.
+  StatusOr<int64_t> MergeDim(int64_t a, int64_t b) const;
+
+ private:
+  const OpDef* op_;
+  const AttrMap* attrs_;
+  std::vector<InputFacts> inputs_;
+  DataTypeList output_types_;
+  std::vector<OutputFacts> outputs_;
+};
+
+// Runs the op's shape and value functions; without a shape function outputs are unknown.
+StatusOr<std::vector<OutputFacts>> InferShapes(ShapeContext* context);
+
+// ---- Shape functions that many ops share ----
+Status UnchangedShape(ShapeContext* context);        // output 0 is as input 0
+Status ScalarShape(ShapeContext* context);           // every output is a scalar
+Status NoOutputs(ShapeContext* context);             // for ops without outputs
+Status BroadcastBinaryShape(ShapeContext* context);  // inputs 0 and 1 broadcast (NumPy's rule)
+Status MergeAllInputsShape(ShapeContext* context);   // all inputs have one shape, so has output 0
+// The broadcast of two shapes.
+StatusOr<PartialShape> BroadcastShapes(const PartialShape& a, const PartialShape& b);
+// `axis` of a tensor of `rank`, negative counting from the end; INVALID_ARGUMENT outside.
+StatusOr<int> NormalizeAxis(int64_t axis, int rank);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_FRAMEWORK_SHAPE_CONTEXT_H_

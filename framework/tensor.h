@@ -1,0 +1,92 @@
+// A dense, row-major, typed array.
+#ifndef MILLSTREAM_FRAMEWORK_TENSOR_H_
+#define MILLSTREAM_FRAMEWORK_TENSOR_H_
+
+#include <cassert>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "framework/buffer.h"
+#include "framework/dtype.h"
+#include "framework/shape.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// dtype, shape, and a view into a shared buffer. Copies share the buffer. Thread-compatible.
+class Tensor {
+ public:
+  Tensor() = default;  // kInvalid, no memory
+  // In memory from `allocator`, elements unset (strings empty). INVALID_ARGUMENT for a bad shape,
+  // RESOURCE_EXHAUSTED, with the size and shape, when there is no memory.
+  static StatusOr<Tensor> Create(DataType dtype, const Shape& shape,
+                                 Allocator* allocator = HostAllocator());
+  // Views `buffer` from `offset` bytes on. REQUIRES: the buffer holds that much.
+  Tensor(DataType dtype, Shape shape, BufferRef buffer, size_t offset = 0)
+      : dtype_(dtype), shape_(std::move(shape)), buffer_(std::move(buffer)), offset_(offset) {}
+
+  // Small tensors for tests and attributes; they crash when there is no memory.
+  template <typename T>
+  static Tensor Scalar(T value) {
+    return Of<T>({}, {std::move(value)});
+  }
+  template <typename T>
+  static Tensor Vector(const std::vector<T>& values) {
+    return FromValues<T>(Shape({static_cast<int64_t>(values.size())}), values);
+  }
+  template <typename T>
+  static Tensor Of(const Shape& shape, std::initializer_list<T> values) {
+    return FromValues<T>(shape, std::vector<T>(values));
+  }
+  template <typename T>
+  static Tensor FromValues(const Shape& shape, const std::vector<T>& values) {
+    Tensor tensor = Create(DataTypeOf<T>(), shape).value();
+    assert(tensor.num_elements() == static_cast<int64_t>(values.size()));
+    for (size_t i = 0; i < values.size(); ++i) tensor.data<T>()[i] = values[i];
+    return tensor;
+  }
+
+  DataType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  int64_t num_elements() const { return shape_.num_elements(); }
+  // Bytes of the elements.
+  size_t bytes() const { return num_elements() * DataTypeSize(dtype_); }
+  bool has_value() const { return dtype_ != DataType::kInvalid; }
+  void* raw() const { return buffer_ ? static_cast<char*>(buffer_->data()) + offset_ : nullptr; }
+  // REQUIRES: T is the C++ type of dtype().
+  template <typename T>
+  T* data() const {
+    return static_cast<T*>(raw());
+  }
+  template <typename T>
+  absl::Span<T> flat() const {
+    return absl::Span<T>(data<T>(), num_elements());
+  }
+  const BufferRef& buffer() const { return buffer_; }
+  size_t offset() const { return offset_; }
+
+  // The same memory under another shape of as many elements.
+  Tensor Reshaped(Shape shape) const { return Tensor(dtype_, std::move(shape), buffer_, offset_); }
+  // A copy in memory of its own.
+  StatusOr<Tensor> DeepCopy(Allocator* allocator = HostAllocator()) const;
+  // dtype, shape and the first elements, for messages: "float32[2,2] 1 2 3 4".
+  std::string DebugString(int max_elements = 8) const;
+
+ private:
+  DataType dtype_ = DataType::kInvalid;
+  Shape shape_;
+  BufferRef buffer_;
+  size_t offset_ = 0;
+};
+
+// True when dtype, shape and every element are equal bit for bit.
+bool TensorsEqual(const Tensor& a, const Tensor& b);
+// The elements of an int32 or int64 tensor; INVALID_ARGUMENT for another dtype.
+StatusOr<std::vector<int64_t>> IntegerValues(const Tensor& tensor);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_FRAMEWORK_TENSOR_H_
