@@ -1,0 +1,18 @@
+// Which of the instruction sets that a plugin's note may ask for this machine can run.
+#ifndef MILLSTREAM_FRAMEWORK_PLUGIN_CPU_BITS_H_
+#define MILLSTREAM_FRAMEWORK_PLUGIN_CPU_BITS_H_
+
+#include <cstdint>
+#include <string>
+
+namespace millstream {
+
+// MS_CPU_* bits that the processor has and whose registers the operating system saves.
+uint64_t EnabledCpuBits();
+
+// "AVX512F, AVX512BW"; a bit without a name is "bit 40".
+std::string CpuBitNames(uint64_t bits);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_FRAMEWORK_PLUGIN_CPU_BITS_H_

@@ -1,0 +1,150 @@
+#include "framework/plugin/host_interfaces.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "framework/plugin/host_status.h"
+#include "framework/plugin/host_tensor.h"
+#include "framework/plugin/kernel_info.h"
+#include "framework/plugin/registrar.h"
+
+namespace millstream {
+namespace {
+
+std::atomic<int32_t> log_level{MS_LOG_WARNING};
+
+// Read by the crash handler, so a plain array.
+struct Breadcrumb {
+  char text[255];
+  uint8_t size;
+};
+thread_local Breadcrumb breadcrumb = {};
+
+// ---- ms.core/1 ----------------------------------------------------------------------------------
+
+MS_Code StatusCode(const MS_Status* status) {
+  return status == nullptr ? MS_OK : static_cast<MS_Code>(status->status.code());
+}
+MS_Str StatusMessage(const MS_Status* status) {
+  return status == nullptr ? MS_Str{nullptr, 0} : ToAbi(status->status.message());
+}
+void StatusFree(MS_Status* status) { delete status; }
+void BufAppend(MS_Buf* buffer, MS_Bytes bytes) {
+  buffer->bytes.append(static_cast<const char*>(bytes.data), bytes.size);
+}
+uint64_t NowNs() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
+}
+void BreadcrumbSet(MS_Str text) {
+  breadcrumb.size = static_cast<uint8_t>(std::min<uint64_t>(text.size, sizeof(breadcrumb.text)));
+  if (breadcrumb.size > 0) std::memcpy(breadcrumb.text, text.data, breadcrumb.size);
+}
+
+constexpr MS_CoreApi kCoreApi = {
+    {sizeof(MS_CoreApi), 1, MS_ABI_MINOR, MS_CORE_API},
+    &StatusCode,
+    &StatusMessage,
+    &StatusFree,
+    &BufAppend,
+    &NowNs,
+    &BreadcrumbSet,
+};
+
+// ---- Interfaces by id ---------------------------------------------------------------------------
+
+struct Interfaces {
+  Interfaces() {
+    for (const MS_Table* table :
+         {&kCoreApi.head, RegistryInterface(), KernelInterface(), TensorInterface()}) {
+      tables.emplace(table->id, table);
+    }
+  }
+  static Interfaces* Global() {
+    static Interfaces* const interfaces = new Interfaces;
+    return interfaces;
+  }
+
+  absl::Mutex mutex;
+  absl::flat_hash_map<std::string, const MS_Table*> tables ABSL_GUARDED_BY(mutex);
+};
+
+// ---- MS_HostBase --------------------------------------------------------------------------------
+
+const MS_Table* GetInterface(const MS_HostBase*, const char* id) {
+  return id == nullptr ? nullptr : FindHostInterface(id);
+}
+void LogForPlugin(const MS_HostBase*, int32_t level, MS_Str message) {
+  HostLog(level, FromAbi(message));
+}
+MS_Status* StatusMake(MS_Code code, MS_Str message) {
+  return MakeAbiStatus(code, FromAbi(message));
+}
+
+constexpr uint32_t HostFlags() {
+  uint32_t flags = 0;
+  if (MS_BUILT_SANITIZER != 0) flags |= MS_HOST_SANITIZER;
+#ifndef NDEBUG
+  flags |= MS_HOST_DEBUG;
+#endif
+  return flags;
+}
+
+constexpr MS_HostBase kHostBase = {
+    MS_HOST_MAGIC,
+    sizeof(MS_HostBase),
+    MS_ABI_MAJOR,
+    MS_ABI_MINOR,
+    HostFlags(),
+    0,
+    {kHostVersion, sizeof(kHostVersion) - 1},
+    &GetInterface,
+    &StatusMake,
+    &LogForPlugin,
+    {nullptr, nullptr, nullptr, nullptr},
+};
+
+}  // namespace
+
+const MS_HostBase* HostBase() { return &kHostBase; }
+
+Status RegisterHostInterface(const MS_Table* table) {
+  Interfaces* interfaces = Interfaces::Global();
+  absl::MutexLock lock(&interfaces->mutex);
+  auto [entry, added] = interfaces->tables.emplace(table->id, table);
+  if (!added && entry->second != table) {
+    return errors::AlreadyExists("host interface ", table->id, " has a table already");
+  }
+  return absl::OkStatus();
+}
+
+const MS_Table* FindHostInterface(absl::string_view id) {
+  Interfaces* interfaces = Interfaces::Global();
+  absl::MutexLock lock(&interfaces->mutex);
+  auto entry = interfaces->tables.find(id);
+  return entry == interfaces->tables.end() ? nullptr : entry->second;
+}
+
+void SetHostLogLevel(int32_t level) { log_level.store(level, std::memory_order_relaxed); }
+
+void HostLog(int32_t level, absl::string_view message) {
+  if (level < log_level.load(std::memory_order_relaxed)) return;
+  const char* name = level >= MS_LOG_ERROR     ? "error"
+                     : level == MS_LOG_WARNING ? "warning"
+                     : level == MS_LOG_INFO    ? "info"
+                                               : "debug";
+  const std::string line = absl::StrCat("millstream ", name, ": ", message, "\n");
+  // One write, so that lines of several threads do not mix. Whether it succeeds helps nobody.
+  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+}
+
+absl::string_view HostBreadcrumb() { return absl::string_view(breadcrumb.text, breadcrumb.size); }
+
+}  // namespace millstream

@@ -1,0 +1,121 @@
+#include "framework/plugin/host_tensor.h"
+
+#include <string>
+
+#include "framework/plugin/host_status.h"
+
+namespace millstream {
+namespace {
+
+// No op has tensors of more dimensions; a larger rank is an uninitialized MS_Dims.
+constexpr uint32_t kMaxAbiRank = 254;
+
+void Retain(MS_Tensor* tensor) { tensor->references.fetch_add(1, std::memory_order_relaxed); }
+
+void View(MS_Tensor* tensor, MS_TensorView* out) { *out = MakeView(tensor->tensor, tensor); }
+
+MS_Status* Create(uint32_t space, MS_DType dtype, MS_Dims dims, MS_Tensor** out) {
+  *out = nullptr;
+  if (space != MS_SPACE_HOST) {
+    return MakeAbiStatus(MS_UNIMPLEMENTED,
+                         absl::StrCat("tensors are created in host memory, space ", MS_SPACE_HOST,
+                                      "; asked was space ", space));
+  }
+  const DataType type = FromAbiDataType(dtype);
+  if (type == DataType::kInvalid) {
+    return MakeAbiStatus(MS_UNIMPLEMENTED, absl::StrCat("dtype ", dtype, " is unknown"));
+  }
+  StatusOr<Shape> shape = ShapeFromAbi(dims);
+  if (!shape.ok()) return ToAbiStatus(shape.status());
+  StatusOr<Tensor> tensor = Tensor::Create(type, *shape);
+  if (!tensor.ok()) return ToAbiStatus(tensor.status());
+  *out = new MS_Tensor(*std::move(tensor));
+  return nullptr;
+}
+
+// The cell, or a status that says what is wrong.
+MS_Status* FindCell(const MS_TensorView& view, uint64_t index, std::string** cell) {
+  if (view.dtype != MS_STRING) {
+    return MakeAbiStatus(MS_INVALID_ARGUMENT,
+                         absl::StrCat("string cells are of dtype string, this tensor is ",
+                                      DataTypeName(FromAbiDataType(view.dtype))));
+  }
+  const uint64_t count = view.mem.bytes / sizeof(std::string);
+  if (index >= count) {
+    return MakeAbiStatus(MS_INVALID_ARGUMENT,
+                         absl::StrCat("string cell ", index, " of a tensor with ", count));
+  }
+  char* start = static_cast<char*>(view.mem.base) + view.mem.offset;
+  *cell = reinterpret_cast<std::string*>(start) + index;
+  return nullptr;
+}
+
+MS_Status* StringGet(const MS_TensorView* view, uint64_t index, MS_Str* out) {
+  std::string* cell = nullptr;
+  if (MS_Status* status = FindCell(*view, index, &cell)) return status;
+  *out = ToAbi(*cell);
+  return nullptr;
+}
+
+MS_Status* StringSet(const MS_TensorView* view, uint64_t index, MS_Str value) {
+  std::string* cell = nullptr;
+  if (MS_Status* status = FindCell(*view, index, &cell)) return status;
+  *cell = std::string(FromAbi(value));
+  return nullptr;
+}
+
+constexpr MS_TensorApi kTensorApi = {
+    {sizeof(MS_TensorApi), 1, MS_ABI_MINOR, MS_TENSOR_API},
+    &Retain,
+    &ReleaseTensorHandle,
+    &View,
+    &Create,
+    &StringGet,
+    &StringSet,
+};
+
+}  // namespace
+
+MS_TensorView MakeView(const Tensor& tensor, MS_Tensor* handle) {
+  MS_TensorView view = {};
+  view.mem.base = tensor.buffer() ? tensor.buffer()->data() : nullptr;
+  view.mem.offset = tensor.offset();
+  view.mem.bytes = tensor.bytes();
+  view.mem.space = MS_SPACE_HOST;
+  view.dims = tensor.shape().dims().data();
+  view.rank = static_cast<uint32_t>(tensor.shape().rank());
+  view.dtype = ToAbiDataType(tensor.dtype());
+  view.flags = MS_VIEW_HOST;
+  if (tensor.dtype() == DataType::kResource) view.flags |= MS_VIEW_RESOURCE;
+  view.handle = handle;
+  return view;
+}
+
+MS_TensorView NullView() {
+  MS_TensorView view = {};
+  view.rank = MS_UNKNOWN_RANK;
+  return view;
+}
+
+void ReleaseTensorHandle(MS_Tensor* handle) {
+  if (handle != nullptr && handle->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    delete handle;
+  }
+}
+
+StatusOr<Shape> ShapeFromAbi(MS_Dims dims) {
+  if (dims.rank == MS_UNKNOWN_RANK || dims.rank > kMaxAbiRank) {
+    return errors::InvalidArgument("a tensor's rank is at most ", kMaxAbiRank,
+                                   ", a plugin gave rank ", dims.rank);
+  }
+  if (dims.rank > 0 && dims.d == nullptr) {
+    return errors::InvalidArgument("a plugin gave rank ", dims.rank, " without dimensions");
+  }
+  Shape shape(absl::MakeConstSpan(dims.d, dims.rank));
+  MS_RETURN_IF_ERROR(ValidateShape(shape));
+  return shape;
+}
+
+const MS_Table* TensorInterface() { return &kTensorApi.head; }
+
+}  // namespace millstream

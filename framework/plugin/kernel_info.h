@@ -1,0 +1,48 @@
+// A node as its kernel sees it during create, and the table "ms.kernel/1".
+#ifndef MILLSTREAM_FRAMEWORK_PLUGIN_KERNEL_INFO_H_
+#define MILLSTREAM_FRAMEWORK_PLUGIN_KERNEL_INFO_H_
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "framework/attr_value.h"
+#include "framework/op_def.h"
+#include "framework/plugin/plugin.h"
+
+// Borrows everything it is made of; lives for one call of create and belongs to its thread.
+struct MS_KernelInfo {
+  MS_KernelInfo(const millstream::OpDef* op_def, absl::string_view node, absl::string_view device,
+                const millstream::AttrMap* node_attrs,
+                const millstream::NodeSignature* node_signature)
+      : op(op_def),
+        node_name(node),
+        device_name(device),
+        attrs(node_attrs),
+        signature(node_signature) {}
+  MS_KernelInfo(const MS_KernelInfo&) = delete;
+  MS_KernelInfo& operator=(const MS_KernelInfo&) = delete;
+
+  const millstream::OpDef* const op;
+  const absl::string_view node_name;
+  const absl::string_view device_name;
+  const millstream::AttrMap* const attrs;
+  const millstream::NodeSignature* const signature;
+
+  // Lists in the form that the getters give them out, kept until create returned.
+  mutable std::deque<std::vector<MS_Str>> texts;
+  mutable std::deque<std::vector<MS_DType>> dtypes;
+  mutable std::deque<std::vector<MS_Dims>> shapes;
+};
+
+namespace millstream {
+
+const MS_Table* KernelInterface();
+
+// The dims of a shape, borrowed.
+MS_Dims DimsToAbi(const PartialShape& shape);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_FRAMEWORK_PLUGIN_KERNEL_INFO_H_

@@ -1,0 +1,253 @@
+#include "framework/plugin/kernel_registry.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace millstream {
+namespace {
+
+using Constraint = KernelRegistration::Constraint;
+
+// The attribute of a node that chooses among the labels of its kernels.
+constexpr char kLabelAttr[] = "_kernel";
+// More groups than this in an error help nobody.
+constexpr size_t kMaxReasons = 10;
+
+std::string TypeNames(const DataTypeList& types) {
+  return absl::StrCat("{",
+                      absl::StrJoin(types, ", ",
+                                    [](std::string* out, DataType type) {
+                                      absl::StrAppend(out, DataTypeName(type));
+                                    }),
+                      "}");
+}
+
+// "MatMul for CPU with T in {float32} (millstream_cpu)".
+std::string Describe(const KernelRegistration& kernel) {
+  std::string text = absl::StrCat(kernel.op, " for ", kernel.device_type);
+  for (const Constraint& constraint : kernel.constraints) {
+    absl::StrAppend(&text, constraint.attr == kernel.constraints.front().attr ? " with " : ", ",
+                    constraint.attr, " in ", TypeNames(constraint.types));
+  }
+  if (!kernel.label.empty()) absl::StrAppend(&text, ", label \"", kernel.label, "\"");
+  return absl::StrCat(text, " (", kernel.plugin, ")");
+}
+
+// Every type that some value of `attr` may have by all constraints of `kernel`; false when none
+// constrains it.
+bool AllowedTypes(const KernelRegistration& kernel, absl::string_view attr, DataTypeList* types) {
+  bool constrained = false;
+  for (const Constraint& constraint : kernel.constraints) {
+    if (constraint.attr != attr) continue;
+    if (!constrained) {
+      *types = constraint.types;
+      constrained = true;
+      continue;
+    }
+    types->erase(std::remove_if(types->begin(), types->end(),
+                                [&constraint](DataType type) {
+                                  return !absl::c_linear_search(constraint.types, type);
+                                }),
+                 types->end());
+  }
+  return constrained;
+}
+
+// True when some set of attributes satisfies the constraints of both.
+bool ConstraintsOverlap(const KernelRegistration& a, const KernelRegistration& b) {
+  for (const Constraint& constraint : a.constraints) {
+    DataTypeList of_a, of_b;
+    AllowedTypes(a, constraint.attr, &of_a);
+    if (!AllowedTypes(b, constraint.attr, &of_b)) continue;
+    if (!absl::c_any_of(of_a, [&of_b](DataType t) { return absl::c_linear_search(of_b, t); })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Ties(const KernelRegistration& a, const KernelRegistration& b) {
+  return a.op == b.op && a.device_type == b.device_type && a.label == b.label &&
+         a.priority == b.priority && ConstraintsOverlap(a, b);
+}
+
+Status TieError(const KernelRegistration& added, const KernelRegistration& present) {
+  return errors::AlreadyExists("kernel ", Describe(added), " ties with ", Describe(present),
+                               ": both have priority ", added.priority);
+}
+
+// The types that the attribute holds: one, or those of a list. False when it is no type attribute.
+bool TypesOf(const AttrValue& value, DataTypeList* types) {
+  if (const DataType* type = value.get<DataType>()) {
+    *types = {*type};
+    return true;
+  }
+  if (const DataTypeList* list = value.get<DataTypeList>()) {
+    *types = *list;
+    return true;
+  }
+  return value.is_empty_list();
+}
+
+// The first constraint that `attrs` does not satisfy, or null.
+const Constraint* FirstUnmet(const KernelRegistration& kernel, const AttrMap& attrs) {
+  for (const Constraint& constraint : kernel.constraints) {
+    const AttrValue* value = FindAttr(attrs, constraint.attr);
+    DataTypeList types;
+    if (value == nullptr || !TypesOf(*value, &types)) return &constraint;
+    for (DataType type : types) {
+      if (!absl::c_linear_search(constraint.types, type)) return &constraint;
+    }
+  }
+  return nullptr;
+}
+
+std::string LabelOf(const AttrMap& attrs) {
+  const AttrValue* value = FindAttr(attrs, kLabelAttr);
+  const std::string* label = value == nullptr ? nullptr : value->get<std::string>();
+  return label == nullptr ? std::string() : *label;
+}
+
+// A device's own kernel comes before one for every device, then the higher priority wins.
+bool IsBetter(const KernelRegistration& a, const KernelRegistration* b) {
+  if (b == nullptr) return true;
+  const bool a_any = a.device_type == kAnyDevice;
+  const bool b_any = b->device_type == kAnyDevice;
+  return a_any != b_any ? b_any : a.priority > b->priority;
+}
+
+// Kernels that were passed over for the same reason.
+struct Rejection {
+  std::string where;  // "CPU kernels (millstream_cpu)"
+  std::string what;   // why, up to the types
+  std::string attr;   // of the unmet constraint, or empty
+  DataTypeList types;
+};
+
+Rejection Reject(const KernelRegistration& kernel, absl::string_view device_type,
+                 absl::string_view label, const AttrMap& attrs) {
+  Rejection rejection;
+  rejection.where =
+      absl::StrCat(kernel.device_type == kAnyDevice ? "any-device" : kernel.device_type,
+                   " kernels (", kernel.plugin, ")");
+  if (kernel.device_type != device_type && kernel.device_type != kAnyDevice) {
+    rejection.what = "are for another device type";
+  } else if (kernel.label != label) {
+    rejection.what = kernel.label.empty() ? "have no label"
+                                          : absl::StrCat("have the label \"", kernel.label, "\"");
+  } else if (const Constraint* unmet = FirstUnmet(kernel, attrs)) {
+    const AttrValue* value = FindAttr(attrs, unmet->attr);
+    DataTypeList types;
+    std::string present = "missing";
+    if (value != nullptr) present = TypesOf(*value, &types) ? TypeNames(types) : value->ToString();
+    if (types.size() == 1) present = std::string(DataTypeName(types[0]));
+    rejection.what = absl::StrCat(unmet->attr, " is ", present, ", they need one of ");
+    rejection.attr = unmet->attr;
+    rejection.types = unmet->types;
+  }
+  if (rejection.attr.empty() && !kernel.constraints.empty()) {
+    rejection.attr = kernel.constraints.front().attr;
+    rejection.types = kernel.constraints.front().types;
+    absl::StrAppend(&rejection.what, ", with ", rejection.attr, " in ");
+  }
+  return rejection;
+}
+
+void Merge(Rejection rejection, std::vector<Rejection>* groups) {
+  for (Rejection& group : *groups) {
+    if (group.where != rejection.where || group.what != rejection.what) continue;
+    for (DataType type : rejection.types) {
+      if (!absl::c_linear_search(group.types, type)) group.types.push_back(type);
+    }
+    return;
+  }
+  groups->push_back(std::move(rejection));
+}
+
+// One line for each group of kernels that were passed over for the same reason.
+std::string Reasons(absl::Span<const std::unique_ptr<const KernelRegistration>> kernels,
+                    absl::string_view device_type, absl::string_view label, const AttrMap& attrs) {
+  std::vector<Rejection> groups;
+  for (const auto& kernel : kernels) Merge(Reject(*kernel, device_type, label, attrs), &groups);
+  std::string text;
+  for (size_t i = 0; i < groups.size() && i < kMaxReasons; ++i) {
+    const Rejection& group = groups[i];
+    absl::StrAppend(&text, "\n  ", group.where, ": ", group.what,
+                    group.attr.empty() ? "" : TypeNames(group.types));
+  }
+  if (groups.size() > kMaxReasons) {
+    absl::StrAppend(&text, "\n  and ", groups.size() - kMaxReasons, " more reasons");
+  }
+  return text;
+}
+
+}  // namespace
+
+KernelRegistry* KernelRegistry::Global() {
+  static KernelRegistry* const registry = new KernelRegistry;
+  return registry;
+}
+
+Status KernelRegistry::Commit(std::vector<KernelRegistration> kernels) {
+  absl::MutexLock lock(&mutex_);
+  // By op, so that only kernels of one op are compared.
+  absl::flat_hash_map<absl::string_view, std::vector<const KernelRegistration*>> added;
+  for (const KernelRegistration& kernel : kernels) {
+    auto present = kernels_.find(kernel.op);
+    if (present != kernels_.end()) {
+      for (const auto& other : present->second) {
+        if (Ties(kernel, *other)) return TieError(kernel, *other);
+      }
+    }
+    std::vector<const KernelRegistration*>& same_op = added[kernel.op];
+    for (const KernelRegistration* other : same_op) {
+      if (Ties(kernel, *other)) return TieError(kernel, *other);
+    }
+    same_op.push_back(&kernel);
+  }
+  for (KernelRegistration& kernel : kernels) {
+    auto owned = std::make_unique<const KernelRegistration>(std::move(kernel));
+    kernels_[owned->op].push_back(std::move(owned));
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<const KernelRegistration*> KernelRegistry::Find(absl::string_view op,
+                                                         absl::string_view device_type,
+                                                         const AttrMap& attrs) const {
+  absl::MutexLock lock(&mutex_);
+  auto present = kernels_.find(op);
+  if (present == kernels_.end()) {
+    return errors::InvalidArgument("no kernel for op ", op, " on device type ", device_type,
+                                   ": no plugin registered one for any device");
+  }
+  const std::string label = LabelOf(attrs);
+  const KernelRegistration* best = nullptr;
+  for (const auto& kernel : present->second) {
+    const bool device_fits =
+        kernel->device_type == device_type || kernel->device_type == kAnyDevice;
+    if (!device_fits || kernel->label != label || FirstUnmet(*kernel, attrs) != nullptr) continue;
+    if (IsBetter(*kernel, best)) best = kernel.get();
+  }
+  if (best != nullptr) return best;
+  return errors::InvalidArgument(
+      "no kernel for op ", op, " on device type ", device_type, " fits this node",
+      label.empty() ? "" : absl::StrCat(", which asks for label \"", label, "\""),
+      "; there are:", Reasons(present->second, device_type, label, attrs));
+}
+
+std::vector<const KernelRegistration*> KernelRegistry::KernelsOf(absl::string_view op) const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<const KernelRegistration*> result;
+  auto present = kernels_.find(op);
+  if (present == kernels_.end()) return result;
+  for (const auto& kernel : present->second) result.push_back(kernel.get());
+  return result;
+}
+
+}  // namespace millstream

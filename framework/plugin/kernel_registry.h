@@ -1,0 +1,71 @@
+// The kernels that plugins (and core's structural ops, as device type "*") registered.
+#ifndef MILLSTREAM_FRAMEWORK_PLUGIN_KERNEL_REGISTRY_H_
+#define MILLSTREAM_FRAMEWORK_PLUGIN_KERNEL_REGISTRY_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "framework/attr_value.h"
+#include "framework/dtype.h"
+#include "framework/plugin/plugin.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// The device type of kernels that serve every device.
+inline constexpr char kAnyDevice[] = "*";
+
+// A kernel registration, copied out of the plugin's MS_KernelDef.
+struct KernelRegistration {
+  struct Constraint {
+    std::string attr;
+    DataTypeList types;
+  };
+  std::string op;
+  std::string device_type;
+  std::string label;
+  std::string plugin;  // who registered it; "core" for structural ops
+  int32_t priority = 0;
+  uint32_t flags = 0;  // MS_KERNEL_*
+  std::vector<Constraint> constraints;
+  std::vector<std::string> host_args;
+  std::vector<MS_InPlacePair> in_place;
+  void* user = nullptr;
+  MS_Status* (*create)(void*, const MS_KernelInfo*, void**) = nullptr;
+  MS_Status* (*compute)(void*, MS_Frame*) = nullptr;
+  void (*compute_async)(void*, MS_Frame*, MS_Done*) = nullptr;
+  void (*destroy)(void*) = nullptr;
+  MS_Status* (*specialize)(void*, MS_Specialization*) = nullptr;
+  void (*unspecialize)(void*, void*) = nullptr;
+};
+
+// Thread-safe. Registrations are never removed, so pointers stay valid.
+class KernelRegistry {
+ public:
+  static KernelRegistry* Global();
+
+  // Adds all or none. ALREADY_EXISTS when one ties with a kernel that is there: same op, device
+  // type, label and priority, and constraints that some set of attributes satisfies both.
+  Status Commit(std::vector<KernelRegistration> kernels) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The kernel for a node of `op` on `device_type`: label equal to the attribute "_kernel" (empty
+  // when absent), constraints satisfied, highest priority; kernels of type "*" come after those of
+  // the device. INVALID_ARGUMENT lists the kernels there are and why each does not fit.
+  StatusOr<const KernelRegistration*> Find(absl::string_view op, absl::string_view device_type,
+                                           const AttrMap& attrs) const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<const KernelRegistration*> KernelsOf(absl::string_view op) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_map<std::string, std::vector<std::unique_ptr<const KernelRegistration>>> kernels_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_FRAMEWORK_PLUGIN_KERNEL_REGISTRY_H_

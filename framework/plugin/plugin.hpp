@@ -1,0 +1,675 @@
+// The C++ comfort over plugin.h: header only, standard headers only, compiled into the plugin.
+//
+// A kernel is a class with `Status Compute(Frame&) const` and, when it wants them,
+//   `Status Init(const KernelInfo&)`             reads the node's attributes, once a node
+//   `Status Specialize(Specialization&) const`   prepares what depends on shapes alone, once a plan
+// It is registered by one line at namespace scope beside it:
+//
+//   const ms::Registered relu = ms::RegisterForTypes<Relu, float, double>(
+//       "Relu", "T", ms::KernelOptions().InPlace(0, 0));
+//
+// Compute runs on one kernel object from several threads at once. Exceptions that a kernel lets
+// escape become INTERNAL statuses here; none crosses the ABI.
+#ifndef MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_HPP_
+#define MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_HPP_
+
+#include <algorithm>
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <initializer_list>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "framework/plugin/plugin.h"
+
+namespace ms {
+inline namespace v0_1 {
+
+// ---- Host tables -------------------------------------------------------------------------------
+
+// The host's function tables, filled by BindHost before anything else runs.
+struct HostTables {
+  const MS_HostBase* base = nullptr;
+  const MS_CoreApi* core = nullptr;
+  const MS_RegistryApi* registry = nullptr;
+  const MS_KernelApi* kernel = nullptr;
+  const MS_CtxApi* ctx = nullptr;
+  const MS_TensorApi* tensor = nullptr;
+  const MS_ResourceApi* resource = nullptr;
+  const MS_ThreadsApi* threads = nullptr;
+};
+
+inline HostTables host_tables;
+
+inline std::string_view ToView(MS_Str text) {
+  return std::string_view(text.data, static_cast<size_t>(text.size));
+}
+inline MS_Str ToAbi(std::string_view text) { return MS_Str{text.data(), text.size()}; }
+
+// ---- Status ------------------------------------------------------------------------------------
+
+// Success, or a code (MS_INVALID_ARGUMENT, ...) with a message. Success costs a null pointer.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(MS_Code code, std::string message)
+      : rep_(std::make_unique<Rep>(Rep{code, std::move(message)})) {}
+
+  // Takes over what a host function returned.
+  static Status FromAbi(MS_Status* status) {
+    if (status == nullptr) return Status();
+    Status result(host_tables.core->status_code(status),
+                  std::string(ToView(host_tables.core->status_message(status))));
+    host_tables.core->status_free(status);
+    return result;
+  }
+  MS_Status* ToAbi() const {
+    return ok() ? nullptr : host_tables.base->status_make(rep_->code, ms::ToAbi(rep_->message));
+  }
+
+  bool ok() const { return rep_ == nullptr; }
+  MS_Code code() const { return ok() ? MS_OK : rep_->code; }
+  std::string_view message() const { return ok() ? std::string_view() : rep_->message; }
+
+ private:
+  struct Rep {
+    MS_Code code;
+    std::string message;
+  };
+  std::unique_ptr<Rep> rep_;
+};
+
+template <typename... Parts>
+std::string StrCat(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+template <typename... Parts>
+Status InvalidArgument(const Parts&... parts) {
+  return Status(MS_INVALID_ARGUMENT, StrCat(parts...));
+}
+template <typename... Parts>
+Status Unimplemented(const Parts&... parts) {
+  return Status(MS_UNIMPLEMENTED, StrCat(parts...));
+}
+template <typename... Parts>
+Status Internal(const Parts&... parts) {
+  return Status(MS_INTERNAL, StrCat(parts...));
+}
+template <typename... Parts>
+Status OutOfRange(const Parts&... parts) {
+  return Status(MS_OUT_OF_RANGE, StrCat(parts...));
+}
+
+#define MS_TRY(expression)                         \
+  do {                                             \
+    ::ms::Status ms_try_status = (expression);     \
+    if (!ms_try_status.ok()) return ms_try_status; \
+  } while (false)
+
+// Runs `body` (which returns Status) and turns whatever it throws into a status.
+template <typename Body>
+MS_Status* Guarded(Body&& body) noexcept {
+  try {
+    Status status = body();
+    return status.ok() ? nullptr : status.ToAbi();
+  } catch (const std::exception& error) {
+    return host_tables.base->status_make(MS_INTERNAL, ToAbi(std::string_view(error.what())));
+  } catch (...) {
+    return host_tables.base->status_make(
+        MS_INTERNAL,
+        ToAbi(std::string_view("an exception of unknown type left a plugin function")));
+  }
+}
+
+// ---- Types -------------------------------------------------------------------------------------
+
+// The dtype of a C++ type; only for types that a tensor can hold.
+template <typename T>
+constexpr MS_DType DTypeOf() {
+  if constexpr (std::is_same_v<T, bool>)
+    return MS_BOOL;
+  else if constexpr (std::is_same_v<T, float>)
+    return MS_FLOAT32;
+  else if constexpr (std::is_same_v<T, double>)
+    return MS_FLOAT64;
+  else if constexpr (std::is_same_v<T, std::complex<float>>)
+    return MS_COMPLEX64;
+  else if constexpr (std::is_same_v<T, std::complex<double>>)
+    return MS_COMPLEX128;
+  else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
+    return MS_DTYPE(MS_CODE_INT, 8 * sizeof(T));
+  else if constexpr (std::is_integral_v<T>)
+    return MS_DTYPE(MS_CODE_UINT, 8 * sizeof(T));
+  else
+    return T::kDType;
+}
+
+// Bytes of one element; 0 for types without a fixed size.
+inline uint64_t ElementSize(MS_DType dtype) { return ((dtype >> 8) & 0xff) / 8; }
+
+inline constexpr uint32_t kMaxRank = 32;
+
+// A fully known shape, kept in place.
+class Shape {
+ public:
+  Shape() = default;
+  Shape(std::initializer_list<int64_t> dims) {
+    for (int64_t dim : dims) Append(dim);
+  }
+  Shape(const int64_t* dims, uint32_t rank) : rank_(rank) {
+    for (uint32_t i = 0; i < rank; ++i) dims_[i] = dims[i];
+  }
+
+  uint32_t rank() const { return rank_; }
+  int64_t operator[](uint32_t i) const { return dims_[i]; }
+  int64_t& operator[](uint32_t i) { return dims_[i]; }
+  const int64_t* begin() const { return dims_.data(); }
+  const int64_t* end() const { return dims_.data() + rank_; }
+  void Append(int64_t dim) { dims_[rank_++] = dim; }
+  int64_t num_elements() const {
+    int64_t count = 1;
+    for (int64_t dim : *this) count *= dim;
+    return count;
+  }
+  MS_Dims abi() const { return MS_Dims{dims_.data(), rank_, 0}; }
+  bool operator==(const Shape& other) const {
+    return rank_ == other.rank_ && std::equal(begin(), end(), other.begin());
+  }
+  bool operator!=(const Shape& other) const { return !(*this == other); }
+  std::string ToString() const {
+    std::string text = "[";
+    for (uint32_t i = 0; i < rank_; ++i) text += (i ? "," : "") + std::to_string(dims_[i]);
+    return text + "]";
+  }
+
+ private:
+  uint32_t rank_ = 0;
+  std::array<int64_t, kMaxRank> dims_;
+};
+
+// A tensor that a kernel sees: borrowed, valid until Compute returns.
+class View {
+ public:
+  View() : view_{} {}
+  explicit View(const MS_TensorView& view) : view_(view) {}
+
+  uint32_t rank() const { return view_.rank; }
+  int64_t dim(uint32_t i) const { return view_.dims[i]; }
+  Shape shape() const { return Shape(view_.dims, view_.rank); }
+  MS_DType dtype() const { return view_.dtype; }
+  int64_t size() const {
+    int64_t count = 1;
+    for (uint32_t i = 0; i < view_.rank; ++i) count *= view_.dims[i];
+    return count;
+  }
+  uint64_t bytes() const { return view_.mem.bytes; }
+  void* raw() const { return static_cast<char*>(view_.mem.base) + view_.mem.offset; }
+  template <typename T>
+  T* data() const {
+    return static_cast<T*>(raw());
+  }
+  bool is_null() const { return view_.mem.base == nullptr; }
+  const MS_TensorView& abi() const { return view_; }
+
+ private:
+  MS_TensorView view_;
+};
+
+// ---- Node attributes ---------------------------------------------------------------------------
+
+// A node while its kernel is created. What the getters give is copied or valid during Init.
+class KernelInfo {
+ public:
+  explicit KernelInfo(const MS_KernelInfo* info) : info_(info) {}
+
+  std::string_view op() const { return ToView(host_tables.kernel->op_type(info_)); }
+  std::string_view node_name() const { return ToView(host_tables.kernel->node_name(info_)); }
+  uint32_t num_inputs() const { return host_tables.kernel->num_inputs(info_); }
+  uint32_t num_outputs() const { return host_tables.kernel->num_outputs(info_); }
+  MS_DType input_dtype(uint32_t i) const { return host_tables.kernel->input_dtype(info_, i); }
+  MS_DType output_dtype(uint32_t i) const { return host_tables.kernel->output_dtype(info_, i); }
+  bool HasAttr(std::string_view name) const {
+    return host_tables.kernel->attr_kind(info_, ToAbi(name)) != MS_ATTR_NONE;
+  }
+
+  Status Attr(std::string_view name, int64_t* out) const {
+    return Status::FromAbi(host_tables.kernel->attr_i64(info_, ToAbi(name), out));
+  }
+  Status Attr(std::string_view name, float* out) const {
+    return Status::FromAbi(host_tables.kernel->attr_f32(info_, ToAbi(name), out));
+  }
+  Status Attr(std::string_view name, bool* out) const {
+    uint8_t value = 0;
+    MS_TRY(Status::FromAbi(host_tables.kernel->attr_bool(info_, ToAbi(name), &value)));
+    *out = value != 0;
+    return Status();
+  }
+  Status Attr(std::string_view name, std::string* out) const {
+    MS_Str value{};
+    MS_TRY(Status::FromAbi(host_tables.kernel->attr_str(info_, ToAbi(name), &value)));
+    *out = std::string(ToView(value));
+    return Status();
+  }
+  Status DTypeAttr(std::string_view name, MS_DType* out) const {
+    return Status::FromAbi(host_tables.kernel->attr_dtype(info_, ToAbi(name), out));
+  }
+  Status Attr(std::string_view name, std::vector<int64_t>* out) const {
+    const int64_t* values = nullptr;
+    uint64_t n = 0;
+    MS_TRY(Status::FromAbi(host_tables.kernel->attr_i64_list(info_, ToAbi(name), &values, &n)));
+    out->assign(values, values + n);
+    return Status();
+  }
+  Status Attr(std::string_view name, std::vector<float>* out) const {
+    const float* values = nullptr;
+    uint64_t n = 0;
+    MS_TRY(Status::FromAbi(host_tables.kernel->attr_f32_list(info_, ToAbi(name), &values, &n)));
+    out->assign(values, values + n);
+    return Status();
+  }
+  Status InputRange(std::string_view name, uint32_t* begin, uint32_t* end) const {
+    return Status::FromAbi(host_tables.kernel->input_range(info_, ToAbi(name), begin, end));
+  }
+
+ private:
+  const MS_KernelInfo* info_;
+};
+
+// ---- Execution ---------------------------------------------------------------------------------
+
+// Base of what Specialize keeps for the frames of one shape signature.
+class ShapeState {
+ public:
+  virtual ~ShapeState() = default;
+};
+
+// One shape signature of one node; every shape is known.
+class Specialization {
+ public:
+  explicit Specialization(MS_Specialization* spec) : spec_(spec) {}
+  uint32_t num_inputs() const { return spec_->n_in; }
+  uint32_t num_outputs() const { return spec_->n_out; }
+  Shape input(uint32_t i) const { return Shape(spec_->inputs[i].d, spec_->inputs[i].rank); }
+  Shape output(uint32_t i) const { return Shape(spec_->outputs[i].d, spec_->outputs[i].rank); }
+  // The value of input i when it is the same in every step; else a null view.
+  View constant(uint32_t i) const { return View(spec_->constants[i]); }
+  // The most threads that a frame will offer.
+  uint32_t num_threads() const { return spec_->num_threads; }
+  void SetScratchBytes(uint64_t bytes) { spec_->scratch_bytes = bytes; }
+  void SetState(std::unique_ptr<ShapeState> state) { spec_->shape_state = state.release(); }
+
+ private:
+  MS_Specialization* spec_;
+};
+
+// Variables locked for one execution; unlocked when it goes.
+class VariableLocks {
+ public:
+  VariableLocks() = default;
+  VariableLocks(const VariableLocks&) = delete;
+  VariableLocks& operator=(const VariableLocks&) = delete;
+  ~VariableLocks() {
+    if (locks_ != nullptr) host_tables.resource->vars_unlock(locks_);
+  }
+  // The k-th locked variable's value.
+  Status Read(uint32_t k, View* out) const {
+    MS_TensorView view{};
+    MS_TRY(Status::FromAbi(host_tables.resource->var_view(locks_, k, &view)));
+    *out = View(view);
+    return Status();
+  }
+  // The k-th locked variable's value, ready to be changed in place.
+  Status Write(uint32_t k, View* out) const {
+    MS_TensorView view{};
+    MS_TRY(Status::FromAbi(host_tables.resource->var_prepare_write(locks_, k, &view)));
+    *out = View(view);
+    return Status();
+  }
+  MS_LockSet** raw() { return &locks_; }
+
+ private:
+  MS_LockSet* locks_ = nullptr;
+};
+
+// One execution of a kernel.
+class Frame {
+ public:
+  explicit Frame(MS_Frame* frame) : frame_(frame) {}
+
+  uint32_t num_inputs() const { return frame_->n_in; }
+  uint32_t num_outputs() const { return frame_->n_out; }
+  View input(uint32_t i) const { return View(frame_->inputs[i]); }
+  bool output_used(uint32_t i) const { return (frame_->outputs_used[i / 64] >> (i % 64)) & 1; }
+
+  // Memory for output i: the planned one when the plan found this shape, else allocated.
+  Status Output(uint32_t i, const Shape& shape, View* out) {
+    const MS_TensorView& planned = frame_->outputs[i];
+    if (planned.mem.base != nullptr) {
+      if (planned.rank == shape.rank() && std::equal(shape.begin(), shape.end(), planned.dims)) {
+        *out = View(planned);
+        return Status();
+      }
+      return Internal("output ", i, " was planned as ", View(planned).shape().ToString(),
+                      " but the kernel found ", shape.ToString());
+    }
+    MS_TensorView view{};
+    MS_TRY(Status::FromAbi(host_tables.ctx->allocate_output(frame_, i, shape.abi(), &view)));
+    *out = View(view);
+    return Status();
+  }
+  // As Output, but takes over the buffer of input `candidate` where that is allowed.
+  Status ForwardOrOutput(uint32_t candidate, uint32_t i, const Shape& shape, View* out) {
+    if (frame_->outputs[i].mem.base != nullptr) return Output(i, shape, out);
+    MS_TensorView view{};
+    int32_t which = -1;
+    MS_TRY(Status::FromAbi(host_tables.ctx->forward_or_allocate(frame_, &candidate, 1, i,
+                                                                shape.abi(), &view, &which)));
+    *out = View(view);
+    return Status();
+  }
+  // Memory of `bytes` until Compute returns, 64-byte aligned. Prefer SetScratchBytes.
+  Status Temp(uint64_t bytes, View* out) {
+    MS_TensorView view{};
+    const int64_t dim = static_cast<int64_t>(bytes);
+    MS_TRY(Status::FromAbi(host_tables.ctx->allocate_temp(frame_, MS_UINT8, MS_Dims{&dim, 1, 0},
+                                                          MS_SPACE_HOST, &view)));
+    *out = View(view);
+    return Status();
+  }
+
+  // What Specialize kept, or null on the dynamic path.
+  template <typename State>
+  const State* shape_state() const {
+    return static_cast<const State*>(static_cast<const ShapeState*>(frame_->shape_state));
+  }
+  void* scratch() const { return frame_->scratch; }
+  bool deterministic() const { return (frame_->flags & MS_FRAME_DETERMINISTIC) != 0; }
+
+  // Threads that a library's own team may use now; 1 unless this execution holds the permit.
+  uint32_t num_threads() const { return host_tables.threads->num_threads(frame_); }
+  // Calls fn(begin, end) on ranges that cover [0, total).
+  template <typename Fn>
+  void ParallelFor(uint64_t total, uint64_t cost_ns_per_unit, Fn&& fn) {
+    using Plain = std::remove_reference_t<Fn>;
+    host_tables.threads->parallel_for(
+        frame_, total, cost_ns_per_unit,
+        [](void* user, uint64_t begin, uint64_t end) { (*static_cast<Plain*>(user))(begin, end); },
+        const_cast<void*>(static_cast<const void*>(&fn)));
+  }
+
+  Status LockVariables(std::initializer_list<std::pair<uint32_t, uint32_t>> inputs_and_modes,
+                       VariableLocks* locks) {
+    std::array<uint32_t, 16> inputs{};
+    std::array<uint32_t, 16> modes{};
+    uint32_t n = 0;
+    for (const auto& [input, mode] : inputs_and_modes) {
+      inputs[n] = input;
+      modes[n++] = mode;
+    }
+    return Status::FromAbi(
+        host_tables.resource->vars_lock(frame_, inputs.data(), modes.data(), n, locks->raw()));
+  }
+  // Philox key and first counter of `blocks` blocks of four 32-bit numbers.
+  Status ReserveRandom(uint64_t blocks, uint64_t* key, uint64_t counter[2]) {
+    return Status::FromAbi(host_tables.ctx->rng_reserve(frame_, blocks, key, counter));
+  }
+  Status CheckCancelled() const { return Status::FromAbi(host_tables.ctx->cancel_check(frame_)); }
+  MS_Frame* raw() const { return frame_; }
+
+ private:
+  MS_Frame* frame_;
+};
+
+// ---- Registration ------------------------------------------------------------------------------
+
+// What a registration says besides op and class.
+class KernelOptions {
+ public:
+  template <typename T>
+  KernelOptions& Type(const char* attr) {
+    return Types(attr, {DTypeOf<T>()});
+  }
+  KernelOptions& Types(const char* attr, std::vector<MS_DType> dtypes) {
+    constraints_.push_back({attr, std::move(dtypes)});
+    return *this;
+  }
+  // The named argument lives in host memory on every device.
+  KernelOptions& HostArg(const char* name) {
+    host_args_.push_back(name);
+    return *this;
+  }
+  KernelOptions& InPlace(uint32_t output, uint32_t input) {
+    in_place_.push_back({output, input});
+    return *this;
+  }
+  KernelOptions& Flags(uint32_t flags) {
+    flags_ |= flags;
+    return *this;
+  }
+  KernelOptions& Label(const char* label) {
+    label_ = label;
+    return *this;
+  }
+  KernelOptions& Priority(int32_t priority) {
+    priority_ = priority;
+    return *this;
+  }
+  KernelOptions& Device(const char* device_type) {
+    device_type_ = device_type;
+    return *this;
+  }
+
+ private:
+  friend class KernelEntry;
+  struct Constraint {
+    const char* attr;
+    std::vector<MS_DType> dtypes;
+  };
+  std::vector<Constraint> constraints_;
+  std::vector<const char*> host_args_;
+  std::vector<MS_InPlacePair> in_place_;
+  uint32_t flags_ = 0;
+  int32_t priority_ = 0;
+  const char* label_ = "";
+  const char* device_type_ = "CPU";
+};
+
+template <typename K, typename = void>
+struct HasInit : std::false_type {};
+template <typename K>
+struct HasInit<K, std::void_t<decltype(std::declval<K&>().Init(std::declval<const KernelInfo&>()))>>
+    : std::true_type {};
+template <typename K, typename = void>
+struct HasSpecialize : std::false_type {};
+template <typename K>
+struct HasSpecialize<
+    K, std::void_t<decltype(std::declval<const K&>().Specialize(std::declval<Specialization&>()))>>
+    : std::true_type {};
+
+// The C functions of a kernel class.
+template <typename K>
+struct KernelFunctions {
+  static MS_Status* Create(void*, const MS_KernelInfo* info, void** out_state) noexcept {
+    return Guarded([&]() -> Status {
+      auto kernel = std::make_unique<K>();
+      if constexpr (HasInit<K>::value) MS_TRY(kernel->Init(KernelInfo(info)));
+      *out_state = kernel.release();
+      return Status();
+    });
+  }
+  static MS_Status* Compute(void* state, MS_Frame* frame) noexcept {
+    return Guarded([&]() -> Status {
+      Frame wrapped(frame);
+      return static_cast<const K*>(state)->Compute(wrapped);
+    });
+  }
+  static void Destroy(void* state) noexcept { delete static_cast<K*>(state); }
+  static MS_Status* Specialize(void* state, MS_Specialization* specialization) noexcept {
+    if constexpr (HasSpecialize<K>::value) {
+      return Guarded([&]() -> Status {
+        Specialization wrapped(specialization);
+        return static_cast<const K*>(state)->Specialize(wrapped);
+      });
+    }
+    return nullptr;
+  }
+  static void Unspecialize(void*, void* shape_state) noexcept {
+    delete static_cast<ShapeState*>(shape_state);
+  }
+};
+
+// One registered kernel, kept until register_all hands it to the host.
+class KernelEntry {
+ public:
+  template <typename K>
+  static KernelEntry Of(const char* op, KernelOptions options) {
+    KernelEntry entry;
+    entry.op_ = op;
+    entry.options_ = std::move(options);
+    entry.create_ = &KernelFunctions<K>::Create;
+    entry.compute_ = &KernelFunctions<K>::Compute;
+    entry.destroy_ = &KernelFunctions<K>::Destroy;
+    if constexpr (HasSpecialize<K>::value) {
+      entry.specialize_ = &KernelFunctions<K>::Specialize;
+      entry.unspecialize_ = &KernelFunctions<K>::Unspecialize;
+    }
+    return entry;
+  }
+
+  Status RegisterWith(MS_Registrar* registrar) const {
+    std::vector<MS_TypeConstraint> constraints;
+    for (const auto& constraint : options_.constraints_) {
+      constraints.push_back({{sizeof(MS_TypeConstraint), 0, nullptr},
+                             ToAbi(constraint.attr),
+                             constraint.dtypes.data(),
+                             constraint.dtypes.size()});
+    }
+    std::vector<const MS_TypeConstraint*> constraint_pointers;
+    for (const auto& constraint : constraints) constraint_pointers.push_back(&constraint);
+    std::vector<MS_Str> host_args;
+    for (const char* name : options_.host_args_) host_args.push_back(ToAbi(name));
+
+    MS_KernelDef def{};
+    def.head.size = sizeof(def);
+    def.op = ToAbi(op_);
+    def.device_type = ToAbi(options_.device_type_);
+    def.label = ToAbi(options_.label_);
+    def.priority = options_.priority_;
+    def.flags = options_.flags_;
+    def.constraints = constraint_pointers.data();
+    def.n_constraints = constraint_pointers.size();
+    def.host_args = host_args.data();
+    def.n_host_args = host_args.size();
+    def.in_place = options_.in_place_.data();
+    def.n_in_place = options_.in_place_.size();
+    def.create = create_;
+    def.compute = compute_;
+    def.destroy = destroy_;
+    def.specialize = specialize_;
+    def.unspecialize = unspecialize_;
+    return Status::FromAbi(host_tables.registry->kernel_register(registrar, &def));
+  }
+
+ private:
+  KernelEntry() = default;
+  const char* op_ = nullptr;
+  KernelOptions options_;
+  MS_Status* (*create_)(void*, const MS_KernelInfo*, void**) = nullptr;
+  MS_Status* (*compute_)(void*, MS_Frame*) = nullptr;
+  void (*destroy_)(void*) = nullptr;
+  MS_Status* (*specialize_)(void*, MS_Specialization*) = nullptr;
+  void (*unspecialize_)(void*, void*) = nullptr;
+};
+
+inline std::vector<KernelEntry>& KernelEntries() {
+  static std::vector<KernelEntry> entries;
+  return entries;
+}
+
+// What a registration gives back, so that it can stand at namespace scope.
+struct Registered {};
+
+template <typename K>
+Registered Register(const char* op, KernelOptions options = KernelOptions()) {
+  KernelEntries().push_back(KernelEntry::Of<K>(op, std::move(options)));
+  return Registered();
+}
+
+// Registers Kernel<T> for every T, constraining the type attribute `attr` to T.
+template <template <typename> class Kernel, typename... Ts>
+Registered RegisterForTypes(const char* op, const char* attr,
+                            const KernelOptions& options = KernelOptions()) {
+  (Register<Kernel<Ts>>(op, KernelOptions(options).Type<Ts>(attr)), ...);
+  return Registered();
+}
+
+// ---- Binding -----------------------------------------------------------------------------------
+
+// Fetches the host's table `id` into *out. REQUIRES: host_tables.base is bound.
+// `first_release_size` covers the slots that every release of the table has; none may be null.
+template <typename Api>
+Status FetchHostTable(const char* id, size_t first_release_size, const Api** out) {
+  const MS_HostBase* host = host_tables.base;
+  const MS_Table* table = host->get_interface(host, id);
+  if (table == nullptr) {
+    return Unimplemented("the host, ABI ", host->abi_major, ".", host->abi_minor,
+                         ", has no interface ", id);
+  }
+  if (table->size < first_release_size) {
+    return InvalidArgument("the host's ", id, " has ", table->size, " bytes, needed are ",
+                           first_release_size);
+  }
+  for (size_t at = sizeof(MS_Table); at < first_release_size; at += sizeof(void*)) {
+    void* slot = nullptr;
+    std::memcpy(&slot, reinterpret_cast<const char*>(table) + at, sizeof(slot));
+    if (slot == nullptr) {
+      return InvalidArgument("the host's ", id, " is null at byte ", at);
+    }
+  }
+  *out = reinterpret_cast<const Api*>(table);
+  return Status();
+}
+
+// Fills host_tables, which everything above uses. FAILED_PRECONDITION for another ABI major or a
+// host older than MS_TARGET_MINOR; UNIMPLEMENTED when the host lacks a table.
+// REQUIRES: host carries MS_HOST_MAGIC, so that a status can be made at all.
+inline Status BindHost(const MS_HostBase* host) {
+  host_tables.base = host;
+  if (host->abi_major != MS_ABI_MAJOR || host->abi_minor < MS_TARGET_MINOR) {
+    return Status(MS_FAILED_PRECONDITION,
+                  StrCat("needs ABI ", MS_ABI_MAJOR, ".", MS_TARGET_MINOR, ", host has ",
+                         host->abi_major, ".", host->abi_minor));
+  }
+#define MS_SIZE_THROUGH(type, last) (offsetof(type, last) + sizeof(type::last))
+  MS_TRY(
+      FetchHostTable(MS_CORE_API, MS_SIZE_THROUGH(MS_CoreApi, breadcrumb_set), &host_tables.core));
+  MS_TRY(FetchHostTable(MS_REGISTRY_API, MS_SIZE_THROUGH(MS_RegistryApi, kernel_register),
+                        &host_tables.registry));
+  MS_TRY(FetchHostTable(MS_KERNEL_API, MS_SIZE_THROUGH(MS_KernelApi, output_range),
+                        &host_tables.kernel));
+  MS_TRY(FetchHostTable(MS_CTX_API, MS_SIZE_THROUGH(MS_CtxApi, rng_reserve), &host_tables.ctx));
+  MS_TRY(FetchHostTable(MS_TENSOR_API, MS_SIZE_THROUGH(MS_TensorApi, string_set),
+                        &host_tables.tensor));
+  MS_TRY(FetchHostTable(MS_RESOURCE_API, MS_SIZE_THROUGH(MS_ResourceApi, vars_unlock),
+                        &host_tables.resource));
+  MS_TRY(FetchHostTable(MS_THREADS_API, MS_SIZE_THROUGH(MS_ThreadsApi, parallel_for),
+                        &host_tables.threads));
+#undef MS_SIZE_THROUGH
+  return Status();
+}
+
+}  // namespace v0_1
+}  // namespace ms
+
+#endif  // MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_HPP_

@@ -1,0 +1,113 @@
+#include "framework/plugin/plugin_check.h"
+
+#include <cstddef>
+#include <cstring>
+
+#include "absl/types/span.h"
+#include "framework/plugin/host_status.h"
+
+namespace millstream {
+namespace {
+
+// A function pointer at a fixed place of a table.
+struct Slot {
+  const char* name;
+  size_t offset;
+};
+
+#define MS_SLOT(type, field) \
+  Slot { #field, offsetof(type, field) }
+
+constexpr Slot kPluginSlots[] = {
+    MS_SLOT(MS_Plugin, get_interface),
+    MS_SLOT(MS_Plugin, init),
+    MS_SLOT(MS_Plugin, register_all),
+    MS_SLOT(MS_Plugin, shutdown),
+};
+constexpr Slot kDevicesSlots[] = {
+    MS_SLOT(MS_DevicesApi, enumerate),
+    MS_SLOT(MS_DevicesApi, device_create),
+    MS_SLOT(MS_DevicesApi, device_destroy),
+    MS_SLOT(MS_DevicesApi, fns),
+};
+// All but what plugin.h marks as optional.
+constexpr Slot kDeviceSlots[] = {
+    MS_SLOT(MS_DeviceApi, mem_alloc),      MS_SLOT(MS_DeviceApi, mem_free),
+    MS_SLOT(MS_DeviceApi, mem_info),       MS_SLOT(MS_DeviceApi, stream_create),
+    MS_SLOT(MS_DeviceApi, stream_destroy), MS_SLOT(MS_DeviceApi, stream_native),
+    MS_SLOT(MS_DeviceApi, stream_query),   MS_SLOT(MS_DeviceApi, stream_sync),
+    MS_SLOT(MS_DeviceApi, event_create),   MS_SLOT(MS_DeviceApi, event_destroy),
+    MS_SLOT(MS_DeviceApi, event_record),   MS_SLOT(MS_DeviceApi, event_query),
+    MS_SLOT(MS_DeviceApi, event_sync),     MS_SLOT(MS_DeviceApi, stream_wait_event),
+    MS_SLOT(MS_DeviceApi, copy_async),     MS_SLOT(MS_DeviceApi, device_sync),
+    MS_SLOT(MS_DeviceApi, device_error),
+};
+
+#undef MS_SLOT
+
+// `size` is what the struct's writer knew of it.
+Status CheckSlots(const void* table, uint32_t size, absl::string_view id,
+                  absl::Span<const Slot> slots) {
+  for (const Slot& slot : slots) {
+    if (slot.offset + sizeof(void*) > size) {
+      return errors::Unimplemented(id, ".", slot.name, " is missing: the table has ", size,
+                                   " bytes, this function ends at ", slot.offset + sizeof(void*));
+    }
+    void* function = nullptr;
+    std::memcpy(&function, static_cast<const char*>(table) + slot.offset, sizeof(function));
+    if (function == nullptr) return errors::Unimplemented(id, ".", slot.name, " is null");
+  }
+  return absl::OkStatus();
+}
+
+Status CheckTable(const MS_Table* table, absl::string_view id, absl::Span<const Slot> slots) {
+  return CheckSlots(table, table->size, id, slots);
+}
+
+}  // namespace
+
+Status CheckPlugin(const MS_Plugin* plugin, const PluginFile& file) {
+  if (plugin == nullptr) return errors::InvalidArgument("its entry point gave no MS_Plugin");
+  if (reinterpret_cast<uintptr_t>(plugin) % alignof(MS_Plugin) != 0) {
+    return errors::InvalidArgument("its entry point gave a misaligned MS_Plugin");
+  }
+  if (plugin->magic != MS_PLUGIN_MAGIC) {
+    return errors::InvalidArgument("its MS_Plugin has magic 0x", absl::Hex(plugin->magic),
+                                   ", expected 0x", absl::Hex(MS_PLUGIN_MAGIC));
+  }
+  if (plugin->size < sizeof(MS_Plugin)) {
+    return errors::InvalidArgument("its MS_Plugin has ", plugin->size, " bytes, needed are ",
+                                   sizeof(MS_Plugin));
+  }
+  if (plugin->abi_major != MS_ABI_MAJOR || plugin->min_host_minor > MS_ABI_MINOR) {
+    return errors::FailedPrecondition("needs ABI ", plugin->abi_major, ".", plugin->min_host_minor,
+                                      ", host has ", MS_ABI_MAJOR, ".", MS_ABI_MINOR);
+  }
+  if (FromAbi(plugin->name) != file.name()) {
+    return errors::InvalidArgument("calls itself \"", FromAbi(plugin->name),
+                                   "\", but its note says \"", file.name(), "\"");
+  }
+  return absl::OkStatus();
+}
+
+Status CheckDeviceTable(const MS_DeviceApi* table) {
+  if (table == nullptr) return errors::Unimplemented(MS_DEVICE_API, " is missing");
+  return CheckTable(&table->head, MS_DEVICE_API, kDeviceSlots);
+}
+
+Status CheckMandatoryFunctions(const MS_Plugin* plugin) {
+  MS_RETURN_IF_ERROR(CheckSlots(plugin, plugin->size, "MS_Plugin", kPluginSlots));
+  const MS_Table* devices = plugin->get_interface(plugin, MS_DEVICES_API);
+  if (devices == nullptr && (plugin->flags & MS_PLUGIN_DEVICES) != 0) {
+    return errors::Unimplemented(MS_DEVICES_API,
+                                 " is missing, though the plugin says that it has devices");
+  }
+  if (devices != nullptr) {
+    MS_RETURN_IF_ERROR(CheckTable(devices, MS_DEVICES_API, kDevicesSlots));
+  }
+  const MS_Table* device = plugin->get_interface(plugin, MS_DEVICE_API);
+  if (device == nullptr) return absl::OkStatus();  // Checked when a device is created.
+  return CheckDeviceTable(reinterpret_cast<const MS_DeviceApi*>(device));
+}
+
+}  // namespace millstream

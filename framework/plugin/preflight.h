@@ -1,0 +1,41 @@
+// What can be known of a plugin file without running any of its code.
+//
+// The file is read, never mapped: a truncated file gives an error here, and not a signal in dlopen.
+#ifndef MILLSTREAM_FRAMEWORK_PLUGIN_PREFLIGHT_H_
+#define MILLSTREAM_FRAMEWORK_PLUGIN_PREFLIGHT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "framework/plugin/plugin.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// A file that carries a readable note.
+struct PluginFile {
+  std::string path;     // with all links resolved
+  uint64_t device = 0;  // with `inode`: which file it is, whatever its name
+  uint64_t inode = 0;
+  MS_Note note = {};
+
+  std::string name() const { return note.name; }
+  // Files of one family are alternatives; a plugin without one is a family of its own.
+  std::string family() const { return note.family[0] != '\0' ? note.family : note.name; }
+};
+
+// Reads the note. NOT_FOUND when there is no file of that name; INVALID_ARGUMENT "not a Millstream
+// plugin: ..." for anything that is not an intact shared object of this machine with a note.
+StatusOr<PluginFile> ReadPluginFile(const std::string& path);
+
+// FAILED_PRECONDITION, with path and numbers, when this host cannot load what the note describes:
+// another ABI major, a newer host needed, a sanitizer that this process does not run under.
+Status CheckCompatible(const PluginFile& file, uint16_t host_major = MS_ABI_MAJOR,
+                       uint16_t host_minor = MS_ABI_MINOR);
+
+// FAILED_PRECONDITION naming the instruction sets that the file needs and `enabled` lacks.
+Status CheckCpu(const PluginFile& file, uint64_t enabled);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_FRAMEWORK_PLUGIN_PREFLIGHT_H_

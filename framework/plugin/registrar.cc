@@ -1,0 +1,160 @@
+#include "framework/plugin/registrar.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "framework/plugin/host_status.h"
+
+namespace millstream {
+namespace {
+
+constexpr uint32_t kKnownFlags = MS_KERNEL_ASYNC | MS_KERNEL_BLOCKING | MS_KERNEL_INEXPENSIVE |
+                                 MS_KERNEL_SYNCS_HOST | MS_KERNEL_CAPTURE_SAFE |
+                                 MS_KERNEL_DETERMINISTIC;
+// What the first release of the structs had.
+constexpr uint32_t kKernelDefSize =
+    offsetof(MS_KernelDef, unspecialize) + sizeof(MS_KernelDef::unspecialize);
+constexpr uint32_t kTypeConstraintSize =
+    offsetof(MS_TypeConstraint, n_dtypes) + sizeof(MS_TypeConstraint::n_dtypes);
+
+Status CheckHead(const MS_Head& head, uint32_t minimum, absl::string_view type) {
+  if (head.size < minimum) {
+    return errors::InvalidArgument(type, " has ", head.size, " bytes, needed are ", minimum);
+  }
+  if (head.required != 0) {
+    return errors::Unimplemented(type, " requires features ", absl::Hex(head.required),
+                                 " (bits), this host knows none");
+  }
+  return absl::OkStatus();
+}
+
+Status ReadConstraint(const MS_TypeConstraint& constraint, const OpDef& op,
+                      KernelRegistration* kernel) {
+  MS_RETURN_IF_ERROR(CheckHead(constraint.head, kTypeConstraintSize, "MS_TypeConstraint"));
+  const std::string attr(FromAbi(constraint.attr));
+  const AttrDef* definition = op.FindAttr(attr);
+  if (definition == nullptr || (definition->type != "type" && definition->type != "list(type)")) {
+    return errors::InvalidArgument("constrains \"", attr, "\", but op ", op.name,
+                                   " has no such type attribute");
+  }
+  KernelRegistration::Constraint copy;
+  copy.attr = attr;
+  for (uint64_t i = 0; i < constraint.n_dtypes; ++i) {
+    const DataType type = FromAbiDataType(constraint.dtypes[i]);
+    if (type == DataType::kInvalid) {
+      return errors::Unimplemented("attribute \"", attr, "\": dtype ", constraint.dtypes[i],
+                                   " is unknown");
+    }
+    copy.types.push_back(type);
+  }
+  if (copy.types.empty()) {
+    return errors::InvalidArgument("attribute \"", attr, "\" is constrained to no type at all");
+  }
+  kernel->constraints.push_back(std::move(copy));
+  return absl::OkStatus();
+}
+
+bool HasArgument(const OpDef& op, absl::string_view name) {
+  const auto is_named = [name](const ArgDef& argument) { return argument.name == name; };
+  return absl::c_any_of(op.inputs, is_named) || absl::c_any_of(op.outputs, is_named);
+}
+
+bool IsVariadic(const ArgDef& argument) {
+  return !argument.number_attr.empty() || !argument.type_list_attr.empty();
+}
+
+// Positions count tensors: they can be checked here unless an argument's count is an attribute.
+Status CheckPosition(const std::vector<ArgDef>& arguments, uint32_t position,
+                     absl::string_view what) {
+  if (absl::c_any_of(arguments, &IsVariadic) || position < arguments.size()) {
+    return absl::OkStatus();
+  }
+  return errors::InvalidArgument("an in-place pair names ", what, " ", position, " of ",
+                                 arguments.size());
+}
+
+Status CheckFunctions(const KernelRegistration& kernel) {
+  if (kernel.create == nullptr) return errors::InvalidArgument("create is null");
+  if (kernel.destroy == nullptr) return errors::InvalidArgument("destroy is null");
+  const bool is_async = (kernel.flags & MS_KERNEL_ASYNC) != 0;
+  if (is_async && kernel.compute_async == nullptr) {
+    return errors::InvalidArgument("compute_async is null, but the kernel is ASYNC");
+  }
+  if (!is_async && kernel.compute == nullptr) return errors::InvalidArgument("compute is null");
+  if ((kernel.specialize == nullptr) != (kernel.unspecialize == nullptr)) {
+    return errors::InvalidArgument("specialize and unspecialize come together or not at all");
+  }
+  return absl::OkStatus();
+}
+
+// Fills everything that needs the op's definition.
+Status ReadParts(const MS_KernelDef& definition, const OpDef& op, KernelRegistration* kernel) {
+  for (uint64_t i = 0; i < definition.n_constraints; ++i) {
+    MS_RETURN_IF_ERROR(ReadConstraint(*definition.constraints[i], op, kernel));
+  }
+  for (uint64_t i = 0; i < definition.n_host_args; ++i) {
+    const std::string name(FromAbi(definition.host_args[i]));
+    if (!HasArgument(op, name)) {
+      return errors::InvalidArgument("host argument \"", name, "\" is no argument of op ", op.name);
+    }
+    kernel->host_args.push_back(name);
+  }
+  for (uint64_t i = 0; i < definition.n_in_place; ++i) {
+    const MS_InPlacePair& pair = definition.in_place[i];
+    MS_RETURN_IF_ERROR(CheckPosition(op.outputs, pair.output, "output"));
+    MS_RETURN_IF_ERROR(CheckPosition(op.inputs, pair.input, "input"));
+    kernel->in_place.push_back(pair);
+  }
+  return CheckFunctions(*kernel);
+}
+
+MS_Status* KernelRegister(MS_Registrar* registrar, const MS_KernelDef* definition) {
+  StatusOr<KernelRegistration> kernel =
+      ReadKernelDef(*definition, registrar->plugin, *registrar->ops);
+  if (!kernel.ok()) {
+    if (registrar->first_error.ok()) registrar->first_error = kernel.status();
+    return ToAbiStatus(kernel.status());
+  }
+  registrar->kernels.push_back(*std::move(kernel));
+  return nullptr;
+}
+
+constexpr MS_RegistryApi kRegistryApi = {
+    {sizeof(MS_RegistryApi), 1, MS_ABI_MINOR, MS_REGISTRY_API},
+    &KernelRegister,
+};
+
+}  // namespace
+
+const MS_Table* RegistryInterface() { return &kRegistryApi.head; }
+
+StatusOr<KernelRegistration> ReadKernelDef(const MS_KernelDef& definition, absl::string_view plugin,
+                                           const OpRegistry& ops) {
+  MS_RETURN_IF_ERROR(CheckHead(definition.head, kKernelDefSize, "MS_KernelDef"));
+  KernelRegistration kernel;
+  kernel.op = std::string(FromAbi(definition.op));
+  kernel.device_type = std::string(FromAbi(definition.device_type));
+  kernel.label = std::string(FromAbi(definition.label));
+  kernel.plugin = std::string(plugin);
+  kernel.priority = definition.priority;
+  kernel.flags = definition.flags;
+  kernel.user = definition.user;
+  kernel.create = definition.create;
+  kernel.compute = definition.compute;
+  kernel.compute_async = definition.compute_async;
+  kernel.destroy = definition.destroy;
+  kernel.specialize = definition.specialize;
+  kernel.unspecialize = definition.unspecialize;
+
+  const std::string context = absl::StrCat("kernel for op ", kernel.op, " on ", kernel.device_type);
+  if ((kernel.flags & ~kKnownFlags) != 0) {
+    return errors::Unimplemented(context, ": flags ", absl::Hex(kernel.flags & ~kKnownFlags),
+                                 " (bits) are unknown");
+  }
+  if (kernel.device_type.empty()) return errors::InvalidArgument(context, ": no device type");
+  const StatusOr<const OpDef*> op = ops.Find(kernel.op);
+  if (!op.ok()) return errors::InvalidArgument(context, ": ", op.status().message());
+  MS_RETURN_IF_ERROR(WithContext(ReadParts(definition, **op, &kernel), context));
+  return kernel;
+}
+
+}  // namespace millstream

@@ -1,0 +1,169 @@
+/* A plugin in plain C99, for the loader's tests. Each fixture is this file with one value changed
+ * by the macros below; with none changed it is a good plugin with one kernel, FixtureDouble for
+ * float32 on CPU. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "framework/plugin/plugin.h"
+
+/* Name in the note, and in the struct. */
+#ifndef FIXTURE_NAME
+#define FIXTURE_NAME "fixture_good"
+#endif
+#ifndef FIXTURE_STRUCT_NAME
+#define FIXTURE_STRUCT_NAME FIXTURE_NAME
+#endif
+#ifndef FIXTURE_FAMILY
+#define FIXTURE_FAMILY ""
+#endif
+#ifndef FIXTURE_RANK
+#define FIXTURE_RANK 0
+#endif
+#ifndef FIXTURE_FLAGS
+#define FIXTURE_FLAGS MS_PLUGIN_KERNELS_ONLY
+#endif
+/* What MS_Plugin says. */
+#ifndef FIXTURE_MAGIC
+#define FIXTURE_MAGIC MS_PLUGIN_MAGIC
+#endif
+#ifndef FIXTURE_SIZE
+#define FIXTURE_SIZE sizeof(MS_Plugin)
+#endif
+#ifndef FIXTURE_MAJOR
+#define FIXTURE_MAJOR MS_ABI_MAJOR
+#endif
+/* What the functions do. Not MS_OK: entry, init, or the registration after the first kernel, fails
+ * with this code. */
+#ifndef FIXTURE_ENTRY_CODE
+#define FIXTURE_ENTRY_CODE MS_OK
+#endif
+#ifndef FIXTURE_INIT_CODE
+#define FIXTURE_INIT_CODE MS_OK
+#endif
+#ifndef FIXTURE_REGISTER_CODE
+#define FIXTURE_REGISTER_CODE MS_OK
+#endif
+/* 1: MS_Plugin.init is null; entry gives no MS_Plugin. */
+#ifndef FIXTURE_NULL_INIT
+#define FIXTURE_NULL_INIT 0
+#endif
+#ifndef FIXTURE_NULL_PLUGIN
+#define FIXTURE_NULL_PLUGIN 0
+#endif
+/* The op of a second kernel, whose registration's outcome the plugin ignores. */
+#ifndef FIXTURE_SECOND_OP
+#define FIXTURE_SECOND_OP NULL
+#endif
+/* The entry point's name. */
+#ifndef FIXTURE_ENTRY
+#define FIXTURE_ENTRY ms_plugin_entry
+#endif
+
+MS_PLUGIN_NOTE(FIXTURE_NAME, FIXTURE_FAMILY, FIXTURE_RANK, 0, FIXTURE_FLAGS);
+
+/* For the fixture that leaves a symbol to the process that opens it. */
+extern MS_Code code_that_nobody_defines;
+
+static const MS_HostBase* bound_host;
+
+static MS_Str Text(const char* text) {
+  MS_Str result = {text, 0};
+  while (text[result.size] != '\0') ++result.size;
+  return result;
+}
+
+/* NULL for MS_OK. */
+static MS_Status* Outcome(MS_Code code, const char* message) {
+  return code == MS_OK ? NULL : bound_host->status_make(code, Text(message));
+}
+
+static MS_Status* CreateKernel(void* user, const MS_KernelInfo* info, void** out_state) {
+  (void)user;
+  (void)info;
+  *out_state = NULL;
+  return NULL;
+}
+
+static MS_Status* DoubleInput(void* state, MS_Frame* frame) {
+  const MS_MemRef* from = &frame->inputs[0].mem;
+  const MS_MemRef* to = &frame->outputs[0].mem;
+  const float* x = (const float*)((const char*)from->base + from->offset);
+  float* y = (float*)((char*)to->base + to->offset);
+  uint64_t i;
+  (void)state;
+  for (i = 0; i < to->bytes / sizeof(float); ++i) y[i] = 2.0f * x[i];
+  return NULL;
+}
+
+static void DestroyKernel(void* state) { (void)state; }
+
+static MS_Status* RegisterKernel(MS_Registrar* registrar, const char* op) {
+  static const MS_DType dtypes[] = {MS_FLOAT32};
+  MS_TypeConstraint constraint = {{sizeof(MS_TypeConstraint), 0, NULL}, {NULL, 0}, dtypes, 1};
+  const MS_TypeConstraint* constraints[1];
+  const MS_InPlacePair in_place = {0, 0};
+  MS_KernelDef kernel = {{sizeof(MS_KernelDef), 0, NULL}};
+  const MS_RegistryApi* registry =
+      (const MS_RegistryApi*)bound_host->get_interface(bound_host, MS_REGISTRY_API);
+  constraint.attr = Text("T");
+  constraints[0] = &constraint;
+  kernel.op = Text(op);
+  kernel.device_type = Text("CPU");
+  kernel.constraints = constraints;
+  kernel.n_constraints = 1;
+  kernel.in_place = &in_place;
+  kernel.n_in_place = 1;
+  kernel.create = &CreateKernel;
+  kernel.compute = &DoubleInput;
+  kernel.destroy = &DestroyKernel;
+  return registry->kernel_register(registrar, &kernel);
+}
+
+static const MS_Table* GetInterface(const MS_Plugin* plugin, const char* id) {
+  (void)plugin;
+  (void)id;
+  return NULL;
+}
+
+static MS_Status* Init(const MS_Plugin* plugin, const MS_KV* options, uint64_t n_options) {
+  (void)plugin;
+  (void)options;
+  (void)n_options;
+  return Outcome(FIXTURE_INIT_CODE, "the fixture's init fails");
+}
+
+static MS_Status* RegisterAll(const MS_Plugin* plugin, MS_Registrar* registrar) {
+  const char* second = FIXTURE_SECOND_OP;
+  MS_Status* status = RegisterKernel(registrar, "FixtureDouble");
+  (void)plugin;
+  if (status != NULL) return status;
+  if (second != NULL) {
+    const MS_CoreApi* core = (const MS_CoreApi*)bound_host->get_interface(bound_host, MS_CORE_API);
+    core->status_free(RegisterKernel(registrar, second));
+  }
+  return Outcome(FIXTURE_REGISTER_CODE, "the fixture's registration fails half way");
+}
+
+static void Shutdown(const MS_Plugin* plugin) { (void)plugin; }
+
+MS_PLUGIN_EXPORT MS_Status* FIXTURE_ENTRY(const MS_HostBase* host, const MS_Plugin** out_plugin);
+
+MS_Status* FIXTURE_ENTRY(const MS_HostBase* host, const MS_Plugin** out_plugin) {
+  static MS_Plugin plugin;
+  bound_host = host;
+  plugin.magic = FIXTURE_MAGIC;
+  plugin.size = FIXTURE_SIZE;
+  plugin.abi_major = FIXTURE_MAJOR;
+  plugin.built_minor = MS_ABI_MINOR;
+  plugin.min_host_minor = MS_TARGET_MINOR;
+  plugin.flags = FIXTURE_FLAGS;
+  plugin.name = Text(FIXTURE_STRUCT_NAME);
+  plugin.vendor = Text("Fixtures");
+  plugin.version = Text("1.2.3");
+  plugin.get_interface = &GetInterface;
+  plugin.init = FIXTURE_NULL_INIT ? NULL : &Init;
+  plugin.register_all = &RegisterAll;
+  plugin.shutdown = &Shutdown;
+  *out_plugin = FIXTURE_NULL_PLUGIN ? NULL : &plugin;
+  return Outcome(FIXTURE_ENTRY_CODE, "the fixture's entry fails");
+}

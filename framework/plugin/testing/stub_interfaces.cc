@@ -1,0 +1,53 @@
+#include "framework/plugin/testing/stub_interfaces.h"
+
+#include <type_traits>
+
+#include "framework/plugin/host_interfaces.h"
+#include "framework/plugin/host_status.h"
+#include "framework/plugin/plugin.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+// A function of any signature that says it is not there.
+template <typename Result, typename... Arguments>
+Result Refuse(Arguments...) {
+  if constexpr (std::is_same_v<Result, MS_Status*>) {
+    return MakeAbiStatus(MS_UNIMPLEMENTED, "a stub of a test was called");
+  } else if constexpr (!std::is_void_v<Result>) {
+    return Result();
+  }
+}
+
+template <typename Result, typename... Arguments>
+void Fill(Result (**slot)(Arguments...)) {
+  *slot = &Refuse<Result, Arguments...>;
+}
+
+}  // namespace
+
+void RegisterStubInterfaces() {
+  static MS_CtxApi ctx = {{sizeof(MS_CtxApi), 1, MS_ABI_MINOR, MS_CTX_API}};
+  Fill(&ctx.allocate_output);
+  Fill(&ctx.forward_or_allocate);
+  Fill(&ctx.set_output);
+  Fill(&ctx.allocate_temp);
+  Fill(&ctx.cancel_check);
+  Fill(&ctx.done);
+  Fill(&ctx.rng_reserve);
+  static MS_ResourceApi resource = {{sizeof(MS_ResourceApi), 1, MS_ABI_MINOR, MS_RESOURCE_API}};
+  Fill(&resource.vars_lock);
+  Fill(&resource.var_view);
+  Fill(&resource.var_prepare_write);
+  Fill(&resource.var_replace);
+  Fill(&resource.vars_unlock);
+  static MS_ThreadsApi threads = {{sizeof(MS_ThreadsApi), 1, MS_ABI_MINOR, MS_THREADS_API}};
+  Fill(&threads.num_threads);
+  Fill(&threads.parallel_for);
+  for (const MS_Table* table : {&ctx.head, &resource.head, &threads.head}) {
+    ASSERT_TRUE(RegisterHostInterface(table).ok());
+  }
+}
+
+}  // namespace millstream
