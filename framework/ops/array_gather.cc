@@ -1,0 +1,191 @@
+// Ops that choose elements or slices by index or by condition.
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "framework/op_registry.h"
+#include "framework/ops/gather_shape.h"
+#include "framework/ops/index_values.h"
+#include "framework/ops/op_errors.h"
+#include "framework/ops/type_sets.h"
+#include "framework/shape_context.h"
+
+namespace millstream {
+namespace {
+
+// ---- GatherV2 ----
+
+Status GatherShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape params, context->WithRankAtLeast(0, 1));
+  const PartialShape& indices = context->input(1);
+  MS_ASSIGN_OR_RETURN(std::optional<int> axis, AxisInput(*context, 2, params.rank()));
+  MS_ASSIGN_OR_RETURN(std::optional<int> batch_dims, GatherBatchDims(*context));
+  context->SetOutput(0, PartialShape());
+  if (!params.known_rank() || !indices.known_rank() || !batch_dims.has_value()) {
+    return absl::OkStatus();
+  }
+  const int rank = params.rank() + indices.rank() - 1 - *batch_dims;
+  if (!axis.has_value()) {
+    if (rank >= 0) context->SetOutput(0, PartialShape::UnknownOfRank(rank));
+    return absl::OkStatus();
+  }
+  MS_ASSIGN_OR_RETURN(PartialShape output,
+                      GatheredShape(*context, params, indices, *axis, *batch_dims));
+  context->SetOutput(0, std::move(output));
+  return absl::OkStatus();
+}
+
+// Picks elements of a vector.
+void GatherValue(ShapeContext* context) {
+  const std::optional<PartialValue> params = IndexElements(*context, 0);
+  const std::optional<std::vector<int64_t>> indices = KnownIndexElements(*context, 1);
+  const StatusOr<std::optional<int>> batch_dims = GatherBatchDims(*context);
+  if (!params.has_value() || !indices.has_value()) return;
+  if (!batch_dims.ok() || *batch_dims != 0) return;
+  PartialValue gathered;
+  for (const int64_t index : *indices) {
+    if (index < 0 || index >= static_cast<int64_t>(params->size())) return;
+    gathered.push_back((*params)[index]);
+  }
+  SetIndexValue(context, 0, std::move(gathered));
+}
+
+// ---- OneHot ----
+
+Status OneHotShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(std::optional<int64_t> depth, IndexScalar(*context, 1));
+  if (depth.has_value() && *depth < 0) {
+    return InvalidInput(*context, 1, "must not be negative, got ", *depth);
+  }
+  for (int i = 2; i <= 3; ++i) MS_RETURN_IF_ERROR(context->WithRank(i, 0).status());
+  MS_ASSIGN_OR_RETURN(int64_t axis_attr, context->Attr<int64_t>("axis"));
+  if (axis_attr < -1) return InvalidAttr(*context, "axis", "must be at least -1, got ", axis_attr);
+  const PartialShape& indices = context->input(0);
+  context->SetOutput(0, PartialShape());
+  if (!indices.known_rank()) return absl::OkStatus();
+  const StatusOr<int> axis = NormalizeAxis(axis_attr, indices.rank() + 1);
+  if (!axis.ok()) return AttrError(*context, "axis", axis.status());
+  PartialShape output = PartialShape::Scalar();
+  for (int i = 0; i < indices.rank() + 1; ++i) {
+    if (i == *axis) output.AddDim(depth.value_or(kUnknownDim));
+    if (i < indices.rank()) output.AddDim(indices.dim(i));
+  }
+  context->SetOutput(0, std::move(output));
+  return absl::OkStatus();
+}
+
+// ---- UnsortedSegmentSum ----
+
+Status UnsortedSegmentSumShape(ShapeContext* context) {
+  const PartialShape& data = context->input(0);
+  const PartialShape& ids = context->input(1);
+  MS_ASSIGN_OR_RETURN(std::optional<int64_t> segments, IndexScalar(*context, 2));
+  if (segments.has_value() && *segments < 0) {
+    return InvalidInput(*context, 2, "must not be negative, got ", *segments);
+  }
+  context->SetOutput(0, PartialShape());
+  if (!data.known_rank() || !ids.known_rank()) return absl::OkStatus();
+  if (ids.rank() > data.rank()) {
+    return InvalidInput(*context, 1, "expected leading dimensions of data ", data.ToString(),
+                        ", got ", ids.ToString());
+  }
+  for (int i = 0; i < ids.rank(); ++i) {
+    const StatusOr<int64_t> merged = context->MergeDim(data.dim(i), ids.dim(i));
+    if (!merged.ok()) return InputError(*context, 1, merged.status());
+  }
+  PartialShape output = PartialShape::Vector(segments.value_or(kUnknownDim));
+  for (int i = ids.rank(); i < data.rank(); ++i) output.AddDim(data.dim(i));
+  context->SetOutput(0, std::move(output));
+  return absl::OkStatus();
+}
+
+// ---- Select ----
+
+// The condition is a scalar, chooses rows, or has the shape of what it chooses from.
+Status SelectShape(ShapeContext* context) {
+  const PartialShape& condition = context->input(0);
+  StatusOr<PartialShape> merged = context->input(1).MergeWith(context->input(2));
+  if (!merged.ok()) return InputError(*context, 2, merged.status());
+  PartialShape output = *std::move(merged);
+  if (condition.rank() == 1 && output.known_rank()) {
+    if (output.rank() == 0) {
+      return InvalidInput(*context, 0, "expected a scalar to choose between scalars, got ",
+                          condition.ToString());
+    }
+    const StatusOr<int64_t> rows = context->MergeDim(output.dim(0), condition.dim(0));
+    if (!rows.ok()) return InputError(*context, 0, rows.status());
+    output.set_dim(0, *rows);
+  } else if (condition.rank() > 1) {
+    StatusOr<PartialShape> whole = output.MergeWith(condition);
+    if (!whole.ok()) return InputError(*context, 0, whole.status());
+    output = *std::move(whole);
+  }
+  context->SetOutput(0, std::move(output));
+  return absl::OkStatus();
+}
+
+// ---- Definitions ----
+
+MILLSTREAM_OP("GatherV2")
+    .Input("params: Tparams")
+    .Input("indices: Tindices")
+    .Input("axis: Taxis")
+    .Output("output: Tparams")
+    .Attr("batch_dims: int = 0")
+    .Attr("Tparams: type")
+    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .Attr(TypeAttr("Taxis", kIndexTypes))
+    .Shape(GatherShape)
+    .Value(GatherValue)
+    .Doc(R"(Takes slices of params along one axis, in the order of indices.
+
+In the output's shape that of indices replaces dimension axis. The first batch_dims
+dimensions of params and indices are the same and are gathered one by one; a negative
+batch_dims counts from the end of the dimensions of indices. INVALID_ARGUMENT for an index
+outside.)");
+
+MILLSTREAM_OP("OneHot")
+    .Input("indices: TI")
+    .Input("depth: int32")
+    .Input("on_value: T")
+    .Input("off_value: T")
+    .Output("output: T")
+    .Attr("axis: int = -1")
+    .Attr("T: type")
+    .Attr("TI: {uint8, int32, int64} = int64")
+    .Shape(OneHotShape)
+    .Doc(R"(Turns indices into vectors that mark them.
+
+The output has one more dimension than indices, of size depth, at axis (-1: the last). It
+holds on_value where the place along axis is the index, and off_value elsewhere; an index
+outside 0 to depth exclusive marks nothing. depth, on_value and off_value are scalars.)");
+
+MILLSTREAM_OP("UnsortedSegmentSum")
+    .Input("data: T")
+    .Input("segment_ids: Tindices")
+    .Input("num_segments: Tnumsegments")
+    .Output("output: T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .Attr(TypeAttr("Tnumsegments", kIndexTypes, " = int32"))
+    .Shape(UnsortedSegmentSumShape)
+    .Doc(R"(Sums the parts of data that have the same id.
+
+The shape of segment_ids is that of the leading dimensions of data, which num_segments
+replaces in the output: row i is the sum of all slices with id i, zero when there is none.
+Slices with a negative id are dropped; INVALID_ARGUMENT for an id of num_segments or above.)");
+
+MILLSTREAM_OP("Select")
+    .Input("condition: bool")
+    .Input("t: T")
+    .Input("e: T")
+    .Output("output: T")
+    .Attr("T: type")
+    .Shape(SelectShape)
+    .Doc(R"(Takes from t where condition is true, and from e elsewhere.
+
+t and e have one shape, which the output has too. condition has that shape, or is a scalar
+that chooses all of one, or a vector that chooses rows.)");
+
+}  // namespace
+}  // namespace millstream

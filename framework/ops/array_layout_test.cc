@@ -1,0 +1,76 @@
+#include <string>
+
+#include "framework/ops/shape_tester.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(TileTest, MultipliesSizes) {
+  EXPECT_EQ(ShapeTester("Tile").Input("[?,3,2]").Value("(2 2 0)").Shapes(), "[?,6,0]");
+  EXPECT_EQ(ShapeTester("Tile").Input("[3,2]").Value("(? 2)").Shapes(), "[?,4]");
+  EXPECT_EQ(ShapeTester("Tile").Input("?").Value("(2 2)").Shapes(), "[?,?]");
+  EXPECT_EQ(ShapeTester("Tile").Input("[3]").Input("[?]").Shapes(), "[?]");
+}
+
+TEST(TileTest, RefusesBadMultiples) {
+  EXPECT_THAT(ShapeTester("Tile").Input("[2]").Value("(-1)").Shapes(),
+              HasSubstr("'multiples' of Tile"));
+  EXPECT_THAT(ShapeTester("Tile").Input("[2,2]").Value("(1)").Shapes(),
+              HasSubstr("expected 2 entries"));
+  EXPECT_THAT(ShapeTester("Tile").Input("[4000000000]").Value("(4000000000)").Shapes(),
+              HasSubstr("too large"));
+}
+
+TEST(TransposeTest, PermutesSizes) {
+  EXPECT_EQ(ShapeTester("Transpose").Input("[?,8,3]").Value("(2 0 1)").Shapes(), "[3,?,8]");
+  EXPECT_EQ(ShapeTester("Transpose").Input("[2,3]").Input("[2]").Shapes(), "[?,?]");
+  EXPECT_EQ(ShapeTester("Transpose").Input("[2,3]").Value("(? 0)").Shapes(), "[?,2]");
+  EXPECT_EQ(ShapeTester("Transpose").Input("?").Value("(1 0)").Shapes(), "[?,?]");
+  EXPECT_EQ(ShapeTester("Transpose").Input("[2]").Input("[1]").Shapes(), "[2]");
+}
+
+TEST(TransposeTest, RefusesWhatIsNoPermutation) {
+  EXPECT_THAT(ShapeTester("Transpose").Input("[2,3]").Value("(0 0)").Shapes(),
+              HasSubstr("dimension 0 twice"));
+  EXPECT_THAT(ShapeTester("Transpose").Input("[2,3]").Value("(0 2)").Shapes(),
+              HasSubstr("'perm' of Transpose"));
+  EXPECT_THAT(ShapeTester("Transpose").Input("[2,3]").Value("(0 1 2)").Shapes(),
+              HasSubstr("expected 2 entries"));
+}
+
+TEST(InvertPermutationTest, Inverts) {
+  EXPECT_EQ(ShapeTester("InvertPermutation").Value("(2 0 1)").Values(), "(1 2 0)");
+  EXPECT_EQ(ShapeTester("InvertPermutation").Input("?").Shapes(), "[?]");
+}
+
+TEST(InvertPermutationTest, RefusesWhatIsNoPermutation) {
+  EXPECT_THAT(ShapeTester("InvertPermutation").Value("(0 0 1)").Shapes(),
+              HasSubstr("'x' of InvertPermutation"));
+  EXPECT_THAT(ShapeTester("InvertPermutation").Value("(0 3 1)").Shapes(),
+              HasSubstr("'x' of InvertPermutation"));
+  EXPECT_THAT(ShapeTester("InvertPermutation").Input("[1,2]").Shapes(), HasSubstr("rank 1"));
+}
+
+TEST(PadTest, AddsPaddings) {
+  const Tensor paddings = Tensor::Of<int32_t>({2, 2}, {1, 1, 0, 2});
+  EXPECT_EQ(ShapeTester("Pad").Input("[5,?]").Constant(paddings).Shapes(), "[7,?]");
+  EXPECT_EQ(ShapeTester("Pad").Input("[5,4]").Input("[2,2]").Shapes(), "[?,?]");
+  EXPECT_EQ(ShapeTester("Pad").Input("?").Input("[2,2]").Shapes(), "[?,?]");
+  EXPECT_EQ(ShapeTester("Pad").Input("?").Input("?").Shapes(), "?");
+}
+
+TEST(PadTest, RefusesBadPaddings) {
+  EXPECT_THAT(
+      ShapeTester("Pad").Input("[2]").Constant(Tensor::Of<int32_t>({1, 2}, {-1, 0})).Shapes(),
+      HasSubstr("'paddings' of Pad: paddings must not be negative"));
+  EXPECT_THAT(ShapeTester("Pad").Input("[2]").Input("[2,2]").Shapes(),
+              HasSubstr("expected 1 entries"));
+  EXPECT_THAT(ShapeTester("Pad").Input("[2]").Input("[1,3]").Shapes(), HasSubstr("expected pairs"));
+}
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,43 @@
+#include "framework/ops/gather_shape.h"
+
+#include <cstdint>
+
+#include "framework/ops/op_errors.h"
+
+namespace millstream {
+
+StatusOr<std::optional<int>> GatherBatchDims(const ShapeContext& context) {
+  MS_ASSIGN_OR_RETURN(int64_t batch_dims, context.Attr<int64_t>("batch_dims"));
+  const PartialShape& indices = context.input(1);
+  if (!indices.known_rank()) {
+    return batch_dims < 0 ? std::optional<int>() : static_cast<int>(batch_dims);
+  }
+  if (batch_dims < -indices.rank() || batch_dims > indices.rank()) {
+    return InvalidAttr(context, "batch_dims", "got ", batch_dims, ", but indices have shape ",
+                       indices.ToString());
+  }
+  return static_cast<int>(batch_dims < 0 ? batch_dims + indices.rank() : batch_dims);
+}
+
+StatusOr<PartialShape> GatheredShape(const ShapeContext& context, const PartialShape& params,
+                                     const PartialShape& indices, int axis, int batch_dims) {
+  if (batch_dims > axis) {
+    return InvalidAttr(context, "batch_dims", "must not be above axis ", axis, ", got ",
+                       batch_dims);
+  }
+  PartialShape output = PartialShape::Scalar();
+  for (int i = 0; i < axis; ++i) {
+    int64_t size = params.dim(i);
+    if (i < batch_dims) {
+      const StatusOr<int64_t> merged = context.MergeDim(size, indices.dim(i));
+      if (!merged.ok()) return InputError(context, 1, merged.status());
+      size = *merged;
+    }
+    output.AddDim(size);
+  }
+  for (int i = batch_dims; i < indices.rank(); ++i) output.AddDim(indices.dim(i));
+  for (int i = axis + 1; i < params.rank(); ++i) output.AddDim(params.dim(i));
+  return output;
+}
+
+}  // namespace millstream

@@ -1,0 +1,60 @@
+// What shape and value functions share when they follow the values of small int32 and int64
+// tensors (shapes, axes, sizes) through a graph.
+#ifndef MILLSTREAM_FRAMEWORK_OPS_INDEX_VALUES_H_
+#define MILLSTREAM_FRAMEWORK_OPS_INDEX_VALUES_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "framework/shape.h"
+#include "framework/shape_context.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// Longer values are not followed: nothing that describes a shape is longer.
+inline constexpr int64_t kMaxFollowedElements = 1024;
+
+// The elements of an int32 or int64 input of rank 0 or 1 as far as known; nullopt when not even
+// their number is.
+std::optional<PartialValue> IndexElements(const ShapeContext& context, int i);
+
+// The same for a value that must be complete.
+std::optional<std::vector<int64_t>> KnownIndexElements(const ShapeContext& context, int i);
+
+// The value of a scalar input when known. INVALID_ARGUMENT when it is no scalar.
+StatusOr<std::optional<int64_t>> IndexScalar(const ShapeContext& context, int i);
+
+// The axis that scalar input i names of a tensor of `rank`, counted from the front; nullopt when
+// the value or the rank (-1) is unknown. INVALID_ARGUMENT, naming the input, when it is no scalar
+// or there is no such axis.
+StatusOr<std::optional<int>> AxisInput(const ShapeContext& context, int i, int rank);
+
+// The shape of which input i lists the sizes. Unlike ShapeContext::InputAsShape, a known -1 is an
+// error: INVALID_ARGUMENT for no vector, for negative sizes and for more elements than 63 bits
+// count.
+StatusOr<PartialShape> ShapeFromSizes(const ShapeContext& context, int i);
+
+// Says what is known of an int32 or int64 output of rank 0 or 1. Elements that the output's type
+// cannot hold become unknown; other types, too long values, and values that do not fit the output's
+// shape are dropped.
+void SetIndexValue(ShapeContext* context, int output, PartialValue value);
+
+// Value function: output 0 has the elements of input 0 (another shape is fine).
+void ForwardIndexValue(ShapeContext* context);
+
+// nullopt: not representable, or not defined.
+using IndexOperation = std::optional<int64_t> (*)(int64_t x, int64_t y);
+// Sets output 0 to `operation` of the elements of inputs 0 and 1, a single element broadcasting.
+void SetBroadcastIndexValue(ShapeContext* context, IndexOperation operation);
+
+// Value function for a binary elementwise op.
+template <IndexOperation operation>
+void BinaryIndexValue(ShapeContext* context) {
+  SetBroadcastIndexValue(context, operation);
+}
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_FRAMEWORK_OPS_INDEX_VALUES_H_

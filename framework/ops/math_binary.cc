@@ -1,0 +1,186 @@
+// Arithmetic of two tensors, element by element, with broadcasting; and sums of many.
+#include <algorithm>
+#include <optional>
+
+#include "framework/op_registry.h"
+#include "framework/ops/index_values.h"
+#include "framework/ops/type_sets.h"
+#include "framework/shape_context.h"
+
+namespace millstream {
+namespace {
+
+// ---- Values of small integer tensors. nullopt on overflow: what wraps describes no shape. ----
+
+std::optional<int64_t> AddIndices(int64_t x, int64_t y) {
+  int64_t z = 0;
+  return __builtin_add_overflow(x, y, &z) ? std::nullopt : std::optional<int64_t>(z);
+}
+
+std::optional<int64_t> SubtractIndices(int64_t x, int64_t y) {
+  int64_t z = 0;
+  return __builtin_sub_overflow(x, y, &z) ? std::nullopt : std::optional<int64_t>(z);
+}
+
+std::optional<int64_t> MultiplyIndices(int64_t x, int64_t y) {
+  int64_t z = 0;
+  return __builtin_mul_overflow(x, y, &z) ? std::nullopt : std::optional<int64_t>(z);
+}
+
+std::optional<int64_t> FloorDivideIndices(int64_t x, int64_t y) {
+  if (y == 0) return std::nullopt;
+  if (y == -1) return SubtractIndices(0, x);
+  const bool round_down = x % y != 0 && (x < 0) != (y < 0);
+  return x / y - (round_down ? 1 : 0);
+}
+
+std::optional<int64_t> MaximumIndex(int64_t x, int64_t y) { return std::max(x, y); }
+std::optional<int64_t> MinimumIndex(int64_t x, int64_t y) { return std::min(x, y); }
+
+constexpr absl::string_view kArithmeticTypes =
+    "{bfloat16, half, float, double, uint8, int8, uint16, int16, int32, int64, complex64, "
+    "complex128}";
+constexpr absl::string_view kExtremumTypes = "{bfloat16, half, float, double, int32, int64}";
+
+// ---- Definitions ----
+
+MILLSTREAM_OP("Add")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr(
+        "T: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, "
+        "complex128, string}")
+    .Shape(BroadcastBinaryShape)
+    .Value(BinaryIndexValue<AddIndices>)
+    .Doc(R"(Adds two tensors element by element, with broadcasting; joins strings.)");
+
+MILLSTREAM_OP("AddV2")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr(
+        "T: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, "
+        "complex128}")
+    .Commutative()
+    .Aggregate()
+    .Shape(BroadcastBinaryShape)
+    .Value(BinaryIndexValue<AddIndices>)
+    .Doc(R"(Adds two tensors element by element, with broadcasting.
+
+Two sizes go together when they are equal or one of them is 1 or missing at the front;
+INVALID_ARGUMENT otherwise. This is so for all elementwise operations of two tensors.)");
+
+MILLSTREAM_OP("Sub")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr(TypeAttr("T", kArithmeticTypes))
+    .Shape(BroadcastBinaryShape)
+    .Value(BinaryIndexValue<SubtractIndices>)
+    .Doc(R"(Subtracts y from x element by element, with broadcasting.)");
+
+MILLSTREAM_OP("Mul")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr(TypeAttr("T", kArithmeticTypes))
+    .Commutative()
+    .Shape(BroadcastBinaryShape)
+    .Value(BinaryIndexValue<MultiplyIndices>)
+    .Doc(R"(Multiplies two tensors element by element, with broadcasting.)");
+
+MILLSTREAM_OP("Div")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr(TypeAttr("T", kArithmeticTypes))
+    .Shape(BroadcastBinaryShape)
+    .Doc(R"(Divides x by y element by element, with broadcasting; integers as C does.
+
+Integer quotients are cut off towards zero; dividing an integer by zero is INVALID_ARGUMENT.)");
+
+MILLSTREAM_OP("RealDiv")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr(TypeAttr("T", kArithmeticTypes))
+    .Shape(BroadcastBinaryShape)
+    .Doc(R"(Divides x by y element by element, with broadcasting.
+
+Meant for real and complex numbers, with infinities and NaNs as IEEE 754 has them.)");
+
+MILLSTREAM_OP("FloorDiv")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr(TypeAttr("T", kArithmeticTypes))
+    .Shape(BroadcastBinaryShape)
+    .Value(BinaryIndexValue<FloorDivideIndices>)
+    .Doc(R"(Divides x by y and rounds down, element by element, with broadcasting.
+
+As Python's //; dividing an integer by zero is INVALID_ARGUMENT.)");
+
+MILLSTREAM_OP("FloorMod")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {int32, int64, bfloat16, half, float, double}")
+    .Shape(BroadcastBinaryShape)
+    .Doc(R"(Gives what is left of x after dividing by y and rounding down, with broadcasting.
+
+As Python's %: the result has the sign of y. An integer y of zero is INVALID_ARGUMENT.)");
+
+MILLSTREAM_OP("Maximum")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr(TypeAttr("T", kExtremumTypes))
+    .Shape(BroadcastBinaryShape)
+    .Value(BinaryIndexValue<MaximumIndex>)
+    .Doc(R"(Gives the larger of x and y element by element, with broadcasting.)");
+
+MILLSTREAM_OP("Minimum")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr(TypeAttr("T", kExtremumTypes))
+    .Shape(BroadcastBinaryShape)
+    .Value(BinaryIndexValue<MinimumIndex>)
+    .Doc(R"(Gives the smaller of x and y element by element, with broadcasting.)");
+
+MILLSTREAM_OP("Pow")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {bfloat16, float, half, double, int32, int64, complex64, complex128}")
+    .Shape(BroadcastBinaryShape)
+    .Doc(R"(Raises x to the power y element by element, with broadcasting.
+
+An integer to a negative power is INVALID_ARGUMENT.)");
+
+MILLSTREAM_OP("SquaredDifference")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}")
+    .Commutative()
+    .Shape(BroadcastBinaryShape)
+    .Doc(R"(Gives (x - y) * (x - y) element by element, with broadcasting.
+
+For complex numbers the first factor is conjugated.)");
+
+MILLSTREAM_OP("AddN")
+    .Input("inputs: N * T")
+    .Output("sum: T")
+    .Attr("N: int >= 1")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+        "bfloat16, uint16, complex128, half, uint32, uint64, variant}")
+    .Commutative()
+    .Aggregate()
+    .Shape(MergeAllInputsShape)
+    .Doc(R"(Adds N tensors of one shape, element by element, without broadcasting.)");
+
+}  // namespace
+}  // namespace millstream

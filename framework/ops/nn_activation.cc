@@ -1,0 +1,128 @@
+// Activations, biases and the norm that weight decay uses.
+#include <string>
+#include <utility>
+
+#include "framework/op_registry.h"
+#include "framework/ops/op_errors.h"
+#include "framework/ops/type_sets.h"
+#include "framework/shape_context.h"
+
+namespace millstream {
+namespace {
+
+Status SoftmaxShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape logits, context->WithRankAtLeast(0, 1));
+  context->SetOutput(0, std::move(logits));
+  return absl::OkStatus();
+}
+
+// ---- BiasAdd ----
+
+// Input 0, checked to have channels.
+StatusOr<PartialShape> WithChannels(const ShapeContext& context, bool channels_last) {
+  return context.WithRankAtLeast(0, channels_last ? 2 : 3);
+}
+
+// Where the channels are: last, or after the batch. REQUIRES: the rank is known.
+int ChannelDimension(const PartialShape& shape, bool channels_last) {
+  return channels_last ? shape.rank() - 1 : 1;
+}
+
+StatusOr<bool> ChannelsLast(const ShapeContext& context) {
+  MS_ASSIGN_OR_RETURN(std::string data_format, context.Attr<std::string>("data_format"));
+  return data_format == "NHWC";
+}
+
+Status BiasAddShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(bool channels_last, ChannelsLast(*context));
+  MS_ASSIGN_OR_RETURN(PartialShape value, WithChannels(*context, channels_last));
+  MS_ASSIGN_OR_RETURN(PartialShape bias, context->WithRank(1, 1));
+  if (value.known_rank()) {
+    const int dimension = ChannelDimension(value, channels_last);
+    const StatusOr<int64_t> channels = context->MergeDim(value.dim(dimension), bias.dim(0));
+    if (!channels.ok()) return InputError(*context, 1, channels.status());
+    value.set_dim(dimension, *channels);
+  }
+  context->SetOutput(0, std::move(value));
+  return absl::OkStatus();
+}
+
+Status BiasAddGradShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(bool channels_last, ChannelsLast(*context));
+  MS_ASSIGN_OR_RETURN(PartialShape gradient, WithChannels(*context, channels_last));
+  const int64_t channels =
+      gradient.known_rank() ? gradient.dim(ChannelDimension(gradient, channels_last)) : kUnknownDim;
+  context->SetOutput(0, PartialShape::Vector(channels));
+  return absl::OkStatus();
+}
+
+// ---- Definitions ----
+
+MILLSTREAM_OP("Relu")
+    .Input("features: T")
+    .Output("activations: T")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, "
+        "uint64, qint8}")
+    .Shape(UnchangedShape)
+    .Doc(R"(Gives each element, or 0 for negative ones.)");
+
+MILLSTREAM_OP("ReluGrad")
+    .Input("gradients: T")
+    .Input("features: T")
+    .Output("backprops: T")
+    .Attr(TypeAttr("T", kRealTypes))
+    .Shape(MergeAllInputsShape)
+    .Doc(R"(Gives the gradient of Relu: gradients where features is above 0, and 0 elsewhere.
+
+features is what Relu was given or, just as well, what it gave; both inputs have one shape.)");
+
+MILLSTREAM_OP("Softmax")
+    .Input("logits: T")
+    .Output("softmax: T")
+    .Attr(TypeAttr("T", kNnTypes))
+    .Shape(SoftmaxShape)
+    .Doc(R"(Gives exp(logits) over its sum along the last dimension.
+
+logits has at least rank 1.)");
+
+MILLSTREAM_OP("LogSoftmax")
+    .Input("logits: T")
+    .Output("logsoftmax: T")
+    .Attr(TypeAttr("T", kNnTypes))
+    .Shape(SoftmaxShape)
+    .Doc(R"(Gives logits less the logarithm of the sum of exp(logits) along the last dimension.
+
+logits has at least rank 1.)");
+
+MILLSTREAM_OP("BiasAdd")
+    .Input("value: T")
+    .Input("bias: T")
+    .Output("output: T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"")
+    .Shape(BiasAddShape)
+    .Doc(R"(Adds a vector to the channels of a tensor.
+
+bias has one element a channel. Channels are the last dimension of value, which has at least
+rank 2, or with data_format NCHW the second, and value has at least rank 3.)");
+
+MILLSTREAM_OP("BiasAddGrad")
+    .Input("out_backprop: T")
+    .Output("output: T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"")
+    .Shape(BiasAddGradShape)
+    .Doc(R"(Gives the gradient of BiasAdd for its bias: the sum over all but the channels.
+
+out_backprop is the gradient with respect to what BiasAdd gave.)");
+
+MILLSTREAM_OP("L2Loss")
+    .Input("t: T")
+    .Output("output: T")
+    .Attr(TypeAttr("T", kNnTypes))
+    .Shape(ScalarShape)
+    .Doc(R"(Gives half the sum of the squares of all elements.)");
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,134 @@
+// Pooling: the largest element, or the average, of each window of an image.
+#include <utility>
+
+#include "framework/op_registry.h"
+#include "framework/ops/op_errors.h"
+#include "framework/ops/type_sets.h"
+#include "framework/ops/window_arithmetic.h"
+#include "framework/shape_context.h"
+
+namespace millstream {
+namespace {
+
+// Averages are taken over the image only.
+Status CheckAverageWindow(const ShapeContext& context, const ImageWindow& window) {
+  if (window.channels.size == 1) return absl::OkStatus();
+  return errors::Unimplemented("attribute 'ksize' of ", context.op().name,
+                               ": averaging over channels is not implemented");
+}
+
+Status SetPooledShape(ShapeContext* context, const ImageWindow& window) {
+  MS_ASSIGN_OR_RETURN(PartialShape input, context->WithRank(0, kImageRank));
+  StatusOr<PartialShape> output = PooledShape(window, input);
+  if (!output.ok()) return InputError(*context, 0, output.status());
+  context->SetOutput(0, *std::move(output));
+  return absl::OkStatus();
+}
+
+// Input i must have the shape of what the pooling gives for `image`.
+Status CheckPooledInput(const ShapeContext& context, int i, const ImageWindow& window,
+                        const PartialShape& image) {
+  MS_ASSIGN_OR_RETURN(PartialShape given, context.WithRank(i, kImageRank));
+  const StatusOr<PartialShape> pooled = PooledShape(window, image);
+  if (!pooled.ok()) return InputError(context, 0, pooled.status());
+  if (pooled->IsCompatibleWith(given)) return absl::OkStatus();
+  return InvalidInput(context, i, "expected the shape of the pooled image, ", pooled->ToString(),
+                      ", got ", given.ToString());
+}
+
+Status MaxPoolShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(ImageWindow window, PoolingWindow(*context));
+  return SetPooledShape(context, window);
+}
+
+Status MaxPoolGradShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(ImageWindow window, PoolingWindow(*context));
+  MS_ASSIGN_OR_RETURN(PartialShape image, context->WithRank(0, kImageRank));
+  MS_RETURN_IF_ERROR(CheckPooledInput(*context, 1, window, image));
+  MS_RETURN_IF_ERROR(CheckPooledInput(*context, 2, window, image));
+  context->SetOutput(0, std::move(image));
+  return absl::OkStatus();
+}
+
+Status AvgPoolShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(ImageWindow window, PoolingWindow(*context));
+  MS_RETURN_IF_ERROR(CheckAverageWindow(*context, window));
+  return SetPooledShape(context, window);
+}
+
+Status AvgPoolGradShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(ImageWindow window, PoolingWindow(*context));
+  MS_RETURN_IF_ERROR(CheckAverageWindow(*context, window));
+  MS_ASSIGN_OR_RETURN(PartialShape image, ImageShapeFromSizes(*context, 0));
+  MS_RETURN_IF_ERROR(CheckPooledInput(*context, 1, window, image));
+  context->SetOutput(0, std::move(image));
+  return absl::OkStatus();
+}
+
+MILLSTREAM_OP("MaxPool")
+    .Input("input: T")
+    .Output("output: T")
+    .Attr(
+        "T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = "
+        "float")
+    .Attr("ksize: list(int) >= 4")
+    .Attr("strides: list(int) >= 4")
+    .Attr("padding: {\"SAME\", \"VALID\"}")
+    .Attr("data_format: {\"NHWC\", \"NCHW\", \"NCHW_VECT_C\"} = \"NHWC\"")
+    .Shape(MaxPoolShape)
+    .Doc(R"(Gives the largest element of each window of an image.
+
+input is a batch of images in the order of data_format; ksize is the window's size and
+strides its step, one value a dimension. The window lies over height and width, or over
+channels alone. SAME lets it stand out over the edge, where there is nothing; VALID does
+not.)");
+
+MILLSTREAM_OP("MaxPoolGrad")
+    .Input("orig_input: T")
+    .Input("orig_output: T")
+    .Input("grad: T")
+    .Output("output: T")
+    .Attr("ksize: list(int) >= 4")
+    .Attr("strides: list(int) >= 4")
+    .Attr("padding: {\"SAME\", \"VALID\"}")
+    .Attr("data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"")
+    .Attr(TypeAttr("T", kRealTypes, " = float"))
+    .Shape(MaxPoolGradShape)
+    .Doc(R"(Gives the gradient of MaxPool: each window's goes to its largest element.
+
+Of equal elements the first one gets it. orig_input and orig_output are what MaxPool was
+given and gave; grad is the gradient for the latter and has its shape. The attributes are
+MaxPool's.)");
+
+MILLSTREAM_OP("AvgPool")
+    .Input("value: T")
+    .Output("output: T")
+    .Attr("ksize: list(int) >= 4")
+    .Attr("strides: list(int) >= 4")
+    .Attr("padding: {\"SAME\", \"VALID\"}")
+    .Attr("data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"")
+    .Attr(TypeAttr("T", kNnTypes))
+    .Shape(AvgPoolShape)
+    .Doc(R"(Gives the average of each window of an image.
+
+value is a batch of images in the order of data_format; ksize is the window's size and
+strides its step, one value a dimension, 1 for batch and channels. Where a window stands out
+over the edge (SAME), the average is over what lies inside.)");
+
+MILLSTREAM_OP("AvgPoolGrad")
+    .Input("orig_input_shape: int32")
+    .Input("grad: T")
+    .Output("output: T")
+    .Attr("ksize: list(int) >= 4")
+    .Attr("strides: list(int) >= 4")
+    .Attr("padding: {\"SAME\", \"VALID\"}")
+    .Attr("data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"")
+    .Attr(TypeAttr("T", kNnTypes))
+    .Shape(AvgPoolGradShape)
+    .Doc(R"(Gives the gradient of AvgPool: each window's is shared equally by its elements.
+
+orig_input_shape is the shape of what AvgPool was given, and of the output here; grad is the
+gradient for what AvgPool gave, and has its shape. The attributes are AvgPool's.)");
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,171 @@
+// Random ops, variables, optimizer steps and summaries.
+#include <string>
+
+#include "framework/ops/shape_tester.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(RandomTest, HasTheShapeThatIsAskedFor) {
+  for (const char* op : {"RandomUniform", "RandomStandardNormal", "TruncatedNormal"}) {
+    EXPECT_EQ(ShapeTester(op).Value("(2 ?)").Shapes(), "[2,?]") << op;
+    EXPECT_EQ(ShapeTester(op).Input("[2]").Shapes(), "[?,?]") << op;
+    EXPECT_EQ(ShapeTester(op).Input("?").Shapes(), "?") << op;
+    EXPECT_THAT(ShapeTester(op).Value("(2 -1)").Shapes(), HasSubstr("'shape' of ")) << op;
+    EXPECT_THAT(ShapeTester(op).Input("[1,1]").Shapes(), HasSubstr("rank 1")) << op;
+  }
+}
+
+TEST(RandomUniformIntTest, RefusesAnEmptyRangeUnlessNothingIsDrawn) {
+  const auto op = [](absl::string_view sizes, absl::string_view low, absl::string_view high) {
+    return ShapeTester("RandomUniformInt").Value(sizes).Value(low).Value(high).Shapes();
+  };
+  EXPECT_EQ(op("(4)", "5", "9"), "[4]");
+  EXPECT_EQ(op("(4)", "5", "?"), "[4]");
+  EXPECT_EQ(op("(0)", "5", "5"), "[0]");
+  EXPECT_THAT(op("(4)", "5", "5"), HasSubstr("'maxval' of RandomUniformInt"));
+  EXPECT_THAT(op("(4)", "(5)", "9"), HasSubstr("'minval' of RandomUniformInt"));
+}
+
+TEST(VarHandleTest, TellsTypeAndShape) {
+  const auto outputs = ShapeTester("VarHandleOp")
+                           .Attr("dtype", DataType::kInt64)
+                           .Attr("shape", PartialShape({2, -1}))
+                           .Infer();
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ((*outputs)[0].shape, PartialShape::Scalar());
+  ASSERT_TRUE((*outputs)[0].handle.has_value());
+  EXPECT_EQ((*outputs)[0].handle->dtype, DataType::kInt64);
+  EXPECT_EQ((*outputs)[0].handle->shape, PartialShape({2, -1}));
+}
+
+TEST(ReadVariableTest, HasTheVariablesShape) {
+  EXPECT_EQ(ShapeTester("ReadVariableOp").Handle(DataType::kFloat, "[4,?]").Shapes(), "[4,?]");
+  EXPECT_EQ(ShapeTester("ReadVariableOp").Input("[]").Shapes(), "?");
+}
+
+TEST(ReadVariableTest, RefusesAnotherType) {
+  EXPECT_THAT(ShapeTester("ReadVariableOp").Handle(DataType::kInt32, "[4]").Shapes(),
+              HasSubstr("'resource' of ReadVariableOp: expected a variable of float32, got one of "
+                        "int32"));
+}
+
+TEST(AssignVariableTest, TheValueMustFit) {
+  for (const char* op : {"AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"}) {
+    const auto assign = [op](absl::string_view variable, absl::string_view value) {
+      return ShapeTester(op).Handle(DataType::kFloat, variable).Input(value).Shapes();
+    };
+    EXPECT_EQ(assign("[4,?]", "[?,3]"), "") << op;
+    EXPECT_EQ(assign("?", "[2]"), "") << op;
+    EXPECT_THAT(assign("[4,3]", "[3]"), HasSubstr("expected the variable's shape, [4,3], got [3]"))
+        << op;
+    EXPECT_THAT(ShapeTester(op).Handle(DataType::kInt32, "[2]").Input("[2]").Shapes(),
+                HasSubstr("'resource' of "))
+        << op;
+  }
+}
+
+TEST(VariableTest, HandlesAreScalars) {
+  EXPECT_EQ(ShapeTester("VarIsInitializedOp").Input("[]").Shapes(), "[]");
+  EXPECT_EQ(ShapeTester("DestroyResourceOp").Input("?").Shapes(), "");
+  EXPECT_THAT(ShapeTester("VarIsInitializedOp").Input("[1]").Shapes(), HasSubstr("rank 0"));
+  EXPECT_THAT(ShapeTester("ReadVariableOp").Input("[1]").Shapes(), HasSubstr("rank 0"));
+}
+
+std::string ResourceGather(absl::string_view variable, absl::string_view indices, int batch_dims) {
+  return ShapeTester("ResourceGather")
+      .Attr("batch_dims", batch_dims)
+      .Handle(DataType::kFloat, variable)
+      .Input(indices)
+      .Shapes();
+}
+
+TEST(ResourceGatherTest, IndicesReplaceTheRows) {
+  EXPECT_EQ(ResourceGather("[4,3]", "[2,?]", 0), "[2,?,3]");
+  EXPECT_EQ(ResourceGather("[4,3]", "[]", 0), "[3]");
+  EXPECT_EQ(ResourceGather("[4,5,3]", "[4,2]", 1), "[4,2,3]");
+  EXPECT_EQ(ResourceGather("?", "[2]", 0), "?");
+  EXPECT_THAT(ResourceGather("[]", "[2]", 0), HasSubstr("'resource' of ResourceGather"));
+  EXPECT_THAT(ResourceGather("[4]", "[4]", 1), HasSubstr("'batch_dims' of ResourceGather"));
+}
+
+std::string ResourceScatterAdd(absl::string_view variable, absl::string_view indices,
+                               absl::string_view updates) {
+  return ShapeTester("ResourceScatterAdd")
+      .Handle(DataType::kFloat, variable)
+      .Input(indices)
+      .Input(updates)
+      .Shapes();
+}
+
+TEST(ResourceScatterAddTest, UpdatesAreRowsOrAScalar) {
+  EXPECT_EQ(ResourceScatterAdd("[4,3]", "[2]", "[2,3]"), "");
+  EXPECT_EQ(ResourceScatterAdd("[4,3]", "[2,2]", "[2,?,3]"), "");
+  EXPECT_EQ(ResourceScatterAdd("[4,3]", "[2]", "[]"), "");
+  EXPECT_EQ(ResourceScatterAdd("?", "[2]", "[9]"), "");
+  EXPECT_THAT(ResourceScatterAdd("[4,3]", "[2]", "[3,3]"),
+              HasSubstr("'updates' of ResourceScatterAdd: expected a scalar or the shape [2,3]"));
+}
+
+// An optimizer step of `slots` slot variables and `scalars`, the gradient at `gradient`.
+ShapeTester Step(absl::string_view op, int slots, int gradient, int inputs,
+                 absl::string_view gradient_shape) {
+  ShapeTester step(op);
+  for (int i = 0; i <= slots; ++i) step.Handle(DataType::kFloat, "[2,3]");
+  for (int i = slots + 1; i < inputs; ++i) step.Input(i == gradient ? gradient_shape : "[]");
+  return step;
+}
+
+TEST(OptimizerStepTest, TheGradientHasTheVariablesShape) {
+  struct Case {
+    const char* op;
+    const char* argument;
+    int slots, gradient, inputs;
+  };
+  for (const Case& c : {Case{"ResourceApplyGradientDescent", "delta", 0, 2, 3},
+                        Case{"ResourceApplyMomentum", "grad", 1, 3, 5},
+                        Case{"ResourceApplyAdagrad", "grad", 1, 3, 4},
+                        Case{"ResourceApplyAdam", "grad", 2, 9, 10}}) {
+    EXPECT_EQ(Step(c.op, c.slots, c.gradient, c.inputs, "[2,?]").Shapes(), "") << c.op;
+    EXPECT_THAT(Step(c.op, c.slots, c.gradient, c.inputs, "[3,3]").Shapes(),
+                HasSubstr(absl::StrCat("'", c.argument, "' of ", c.op)));
+  }
+}
+
+TEST(OptimizerStepTest, SlotsHaveTheVariablesShapeAndType) {
+  const auto momentum = [](DataType dtype, absl::string_view slot) {
+    return ShapeTester("ResourceApplyMomentum")
+        .Handle(DataType::kFloat, "[2]")
+        .Handle(dtype, slot)
+        .Input("[]")
+        .Input("[2]")
+        .Input("[]")
+        .Shapes();
+  };
+  EXPECT_EQ(momentum(DataType::kFloat, "?"), "");
+  EXPECT_THAT(momentum(DataType::kFloat, "[3]"), HasSubstr("'accum' of ResourceApplyMomentum"));
+  EXPECT_THAT(momentum(DataType::kDouble, "[2]"), HasSubstr("'accum' of ResourceApplyMomentum"));
+}
+
+TEST(OptimizerStepTest, RatesAreScalars) {
+  EXPECT_THAT(ShapeTester("ResourceApplyGradientDescent")
+                  .Handle(DataType::kFloat, "[2]")
+                  .Input("[2]")
+                  .Input("[2]")
+                  .Shapes(),
+              HasSubstr("'alpha' of ResourceApplyGradientDescent"));
+}
+
+TEST(SummaryTest, IsAScalarOfTagsAndValuesOfOneShape) {
+  EXPECT_EQ(ShapeTester("ScalarSummary").Input("[2]").Input("[?]").Shapes(), "[]");
+  EXPECT_THAT(ShapeTester("ScalarSummary").Input("[2]").Input("[3]").Shapes(),
+              HasSubstr("'values' of ScalarSummary"));
+  EXPECT_EQ(ShapeTester("MergeSummary").Input("[]").Input("?").Shapes(), "[]");
+}
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,106 @@
+// Steps of the optimizers, which change variables in place.
+#include <utility>
+
+#include "framework/op_registry.h"
+#include "framework/ops/op_errors.h"
+#include "framework/ops/type_sets.h"
+#include "framework/ops/variable_handles.h"
+#include "framework/shape_context.h"
+
+namespace millstream {
+namespace {
+
+// An optimizer's inputs: `handles` variables, then scalars and, at `gradient`, the gradient. The
+// variables and the gradient have one shape and type.
+Status OptimizerStepShape(const ShapeContext& context, int handles, int gradient) {
+  MS_ASSIGN_OR_RETURN(DataType dtype, context.Attr<DataType>("T"));
+  PartialShape shape;
+  for (int i = 0; i < handles; ++i) {
+    MS_ASSIGN_OR_RETURN(PartialShape variable, VariableShape(context, i, dtype));
+    StatusOr<PartialShape> merged = shape.MergeWith(variable);
+    if (!merged.ok()) {
+      return InvalidInput(context, i, "expected a variable of shape ", shape.ToString(),
+                          ", got one of ", variable.ToString());
+    }
+    shape = *std::move(merged);
+  }
+  for (int i = handles; i < context.num_inputs(); ++i) {
+    if (i != gradient) MS_RETURN_IF_ERROR(context.WithRank(i, 0).status());
+  }
+  return MergeWithVariable(context, gradient, shape).status();
+}
+
+template <int handles, int gradient>
+Status StepShape(ShapeContext* context) {
+  return OptimizerStepShape(*context, handles, gradient);
+}
+
+MILLSTREAM_OP("ResourceApplyGradientDescent")
+    .Input("var: resource")
+    .Input("alpha: T")
+    .Input("delta: T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Stateful()
+    .Shape(StepShape<1, 2>)
+    .Doc(R"(Goes one step of gradient descent: var -= alpha * delta.
+
+alpha, the learning rate, is a scalar; delta, the gradient, has var's shape.)");
+
+MILLSTREAM_OP("ResourceApplyMomentum")
+    .Input("var: resource")
+    .Input("accum: resource")
+    .Input("lr: T")
+    .Input("grad: T")
+    .Input("momentum: T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Attr("use_nesterov: bool = false")
+    .Stateful()
+    .Shape(StepShape<2, 3>)
+    .Doc(R"(Goes one step of gradient descent with momentum.
+
+accum = accum * momentum + grad; then var -= lr * accum or, with use_nesterov, var -= lr *
+(grad + momentum * accum). lr and momentum are scalars; grad has var's shape.)");
+
+MILLSTREAM_OP("ResourceApplyAdagrad")
+    .Input("var: resource")
+    .Input("accum: resource")
+    .Input("lr: T")
+    .Input("grad: T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Attr("update_slots: bool = true")
+    .Stateful()
+    .Shape(StepShape<2, 3>)
+    .Doc(R"(Goes one step of Adagrad (Duchi, Hazan and Singer, 2011).
+
+accum += grad * grad, if update_slots is set; then var -= lr * grad / sqrt(accum). lr is a
+scalar; grad has var's shape.)");
+
+MILLSTREAM_OP("ResourceApplyAdam")
+    .Input("var: resource")
+    .Input("m: resource")
+    .Input("v: resource")
+    .Input("beta1_power: T")
+    .Input("beta2_power: T")
+    .Input("lr: T")
+    .Input("beta1: T")
+    .Input("beta2: T")
+    .Input("epsilon: T")
+    .Input("grad: T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Attr("use_nesterov: bool = false")
+    .Stateful()
+    .Shape(StepShape<3, 9>)
+    .Doc(R"(Goes one step of Adam (Kingma and Ba, 2015).
+
+m and v, of var's shape, hold running means of grad and its square: m += (1 - beta1) * (grad
+- m) and v += (1 - beta2) * (grad * grad - v). With rate = lr * sqrt(1 - beta2_power) / (1 -
+beta1_power), var -= rate * m / (sqrt(v) + epsilon) or, with use_nesterov, with beta1 * m +
+(1 - beta1) * grad in place of m. beta1_power and beta2_power are the powers of beta1 and
+beta2 up to this step. All but var, m, v and grad are scalars.)");
+
+}  // namespace
+}  // namespace millstream

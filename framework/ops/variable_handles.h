@@ -1,0 +1,23 @@
+// What shape functions check of inputs that are handles of variables.
+#ifndef MILLSTREAM_FRAMEWORK_OPS_VARIABLE_HANDLES_H_
+#define MILLSTREAM_FRAMEWORK_OPS_VARIABLE_HANDLES_H_
+
+#include "framework/dtype.h"
+#include "framework/shape.h"
+#include "framework/shape_context.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// The shape of the variable that input i is the handle of; unknown when the handle's origin is.
+// INVALID_ARGUMENT when the input is no scalar or the variable is not of `dtype`.
+StatusOr<PartialShape> VariableShape(const ShapeContext& context, int i, DataType dtype);
+
+// What is known of the one shape that the variable of input 0, of shape `variable`, and the value
+// of input i have. INVALID_ARGUMENT, with both shapes, when they differ.
+StatusOr<PartialShape> MergeWithVariable(const ShapeContext& context, int i,
+                                         const PartialShape& variable);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_FRAMEWORK_OPS_VARIABLE_HANDLES_H_

@@ -1,0 +1,192 @@
+// Variables: handles to them, reading and writing them whole or by rows.
+#include <optional>
+#include <utility>
+
+#include "framework/op_registry.h"
+#include "framework/ops/gather_shape.h"
+#include "framework/ops/op_errors.h"
+#include "framework/ops/type_sets.h"
+#include "framework/ops/variable_handles.h"
+#include "framework/shape_context.h"
+
+namespace millstream {
+namespace {
+
+Status VarHandleShape(ShapeContext* context) {
+  HandleInfo handle;
+  MS_ASSIGN_OR_RETURN(handle.dtype, context->Attr<DataType>("dtype"));
+  MS_ASSIGN_OR_RETURN(handle.shape, context->Attr<PartialShape>("shape"));
+  context->SetOutput(0, PartialShape::Scalar());
+  context->SetOutputHandle(0, std::move(handle));
+  return absl::OkStatus();
+}
+
+// The shape of the variable of input 0, which must be of the attribute dtype.
+StatusOr<PartialShape> TypedVariableShape(const ShapeContext& context) {
+  MS_ASSIGN_OR_RETURN(DataType dtype, context.Attr<DataType>("dtype"));
+  return VariableShape(context, 0, dtype);
+}
+
+Status ReadVariableShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape variable, TypedVariableShape(*context));
+  context->SetOutput(0, std::move(variable));
+  return absl::OkStatus();
+}
+
+Status AssignVariableShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape variable, TypedVariableShape(*context));
+  return MergeWithVariable(*context, 1, variable).status();
+}
+
+Status HandleOnlyShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(context->WithRank(0, 0).status());
+  for (int i = 0; i < context->num_outputs(); ++i) context->SetOutput(i, PartialShape::Scalar());
+  return absl::OkStatus();
+}
+
+// A variable that has rows, or of unknown rank.
+StatusOr<PartialShape> VariableWithRows(const ShapeContext& context) {
+  MS_ASSIGN_OR_RETURN(PartialShape variable, TypedVariableShape(context));
+  if (variable.rank() == 0) {
+    return InvalidInput(context, 0, "expected a variable of rank 1 or above, got a scalar one");
+  }
+  return variable;
+}
+
+Status ResourceGatherShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape variable, VariableWithRows(*context));
+  MS_ASSIGN_OR_RETURN(std::optional<int> batch_dims, GatherBatchDims(*context));
+  const PartialShape& indices = context->input(1);
+  context->SetOutput(0, PartialShape());
+  if (!variable.known_rank() || !indices.known_rank() || !batch_dims.has_value()) {
+    return absl::OkStatus();
+  }
+  if (*batch_dims >= variable.rank()) {
+    return InvalidAttr(*context, "batch_dims", "must be below the variable's rank, ",
+                       variable.rank(), ", got ", *batch_dims);
+  }
+  MS_ASSIGN_OR_RETURN(PartialShape output,
+                      GatheredShape(*context, variable, indices, *batch_dims, *batch_dims));
+  context->SetOutput(0, std::move(output));
+  return absl::OkStatus();
+}
+
+// updates is a scalar for all rows, or has a row for each index.
+Status ResourceScatterShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape variable, VariableWithRows(*context));
+  const PartialShape& indices = context->input(1);
+  const PartialShape& updates = context->input(2);
+  if (!variable.known_rank() || !indices.known_rank() || updates.rank() == 0) {
+    return absl::OkStatus();
+  }
+  PartialShape expected = indices;
+  for (int i = 1; i < variable.rank(); ++i) expected.AddDim(variable.dim(i));
+  if (expected.IsCompatibleWith(updates)) return absl::OkStatus();
+  return InvalidInput(*context, 2, "expected a scalar or the shape ", expected.ToString(),
+                      ", a row of the variable ", variable.ToString(), " for each index, got ",
+                      updates.ToString());
+}
+
+// ---- Definitions ----
+
+MILLSTREAM_OP("VarHandleOp")
+    .Output("resource: resource")
+    .Attr("container: string = \"\"")
+    .Attr("shared_name: string = \"\"")
+    .Attr("dtype: type")
+    .Attr("shape: shape")
+    .Stateful()
+    .Shape(VarHandleShape)
+    .Doc(R"(Gives the handle of a variable, by which other ops read and change it.
+
+The variable is of dtype and shape and lives in the container, under shared_name or else the
+node's name; nodes with the same two share it. It has no value until one is assigned.)");
+
+MILLSTREAM_OP("ReadVariableOp")
+    .Input("resource: resource")
+    .Output("value: dtype")
+    .Attr("dtype: type")
+    .Stateful()
+    .Shape(ReadVariableShape)
+    .Doc(R"(Gives the value of a variable.
+
+The value is that of the moment of reading: later changes do not show in it.
+FAILED_PRECONDITION when nothing was assigned yet.)");
+
+MILLSTREAM_OP("AssignVariableOp")
+    .Input("resource: resource")
+    .Input("value: dtype")
+    .Attr("dtype: type")
+    .Stateful()
+    .Shape(AssignVariableShape)
+    .Doc(R"(Gives a variable a new value.
+
+The value must have the variable's type and agree with its shape.)");
+
+MILLSTREAM_OP("AssignAddVariableOp")
+    .Input("resource: resource")
+    .Input("value: dtype")
+    .Attr("dtype: type")
+    .Stateful()
+    .Shape(AssignVariableShape)
+    .Doc(R"(Adds a tensor of the same shape to a variable.
+
+The variable must have a value.)");
+
+MILLSTREAM_OP("AssignSubVariableOp")
+    .Input("resource: resource")
+    .Input("value: dtype")
+    .Attr("dtype: type")
+    .Stateful()
+    .Shape(AssignVariableShape)
+    .Doc(R"(Subtracts a tensor of the same shape from a variable.
+
+The variable must have a value.)");
+
+MILLSTREAM_OP("VarIsInitializedOp")
+    .Input("resource: resource")
+    .Output("is_initialized: bool")
+    .Stateful()
+    .Shape(HandleOnlyShape)
+    .Doc(R"(Tells whether a variable has a value.)");
+
+MILLSTREAM_OP("ResourceGather")
+    .Input("resource: resource")
+    .Input("indices: Tindices")
+    .Output("output: dtype")
+    .Attr("batch_dims: int = 0")
+    .Attr("validate_indices: bool = true")
+    .Attr("dtype: type")
+    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .Stateful()
+    .Shape(ResourceGatherShape)
+    .Doc(R"(Takes rows of a variable in the order of indices, without reading it whole.
+
+In the output's shape that of indices replaces the variable's first dimension, or its
+dimension batch_dims after as many that both have. INVALID_ARGUMENT for an index outside.)");
+
+MILLSTREAM_OP("ResourceScatterAdd")
+    .Input("resource: resource")
+    .Input("indices: Tindices")
+    .Input("updates: dtype")
+    .Attr(TypeAttr("dtype", kNumberTypes))
+    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .Stateful()
+    .Shape(ResourceScatterShape)
+    .Doc(R"(Adds to the rows of a variable that indices name.
+
+updates has the shape of indices followed by that of a row, or is a scalar that is added to
+all elements of those rows. Rows that are named several times receive every update.
+INVALID_ARGUMENT for an index outside.)");
+
+MILLSTREAM_OP("DestroyResourceOp")
+    .Input("resource: resource")
+    .Attr("ignore_lookup_error: bool = true")
+    .Stateful()
+    .Shape(HandleOnlyShape)
+    .Doc(R"(Deletes what a handle stands for.
+
+Where there is nothing, NOT_FOUND unless ignore_lookup_error is set.)");
+
+}  // namespace
+}  // namespace millstream

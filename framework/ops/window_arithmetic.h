@@ -1,0 +1,82 @@
+// The arithmetic of windows that slide over images: what convolutions and poolings share.
+//
+// Images have rank 4, in the order that the attribute data_format names: "NHWC" (batch, height,
+// width, channels) or "NCHW". Filters are always [height, width, input channels, output channels].
+#ifndef MILLSTREAM_FRAMEWORK_OPS_WINDOW_ARITHMETIC_H_
+#define MILLSTREAM_FRAMEWORK_OPS_WINDOW_ARITHMETIC_H_
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+#include "framework/shape.h"
+#include "framework/shape_context.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+inline constexpr int kImageRank = 4;
+
+// Positions of the dimensions in an image's shape.
+struct ImageLayout {
+  int batch = 0;
+  int height = 1;
+  int width = 2;
+  int channels = 3;
+};
+
+// INVALID_ARGUMENT for an unknown word; UNIMPLEMENTED for "NCHW_VECT_C".
+StatusOr<ImageLayout> ParseImageLayout(absl::string_view data_format);
+
+enum class Padding {
+  kSame,      // as much as makes the output ceil(input / stride) long
+  kValid,     // none
+  kExplicit,  // as much as the window says
+};
+
+// A window along one dimension. All sizes in elements.
+struct Window {
+  int64_t size = 1;
+  int64_t stride = 1;
+  int64_t dilation = 1;    // distance of neighbours inside the window
+  int64_t pad_before = 0;  // for Padding::kExplicit
+  int64_t pad_after = 0;
+};
+
+// How often `window` fits into `input` elements; kUnknownDim when `input` or the window's size is.
+// INVALID_ARGUMENT when the window is empty or longer than the padded input. REQUIRES: stride and
+// dilation above 0.
+StatusOr<int64_t> WindowedSize(int64_t input, const Window& window, Padding padding);
+
+// A two-dimensional window as attributes tell. What is missing in a convolution's is its size: that
+// is the filter's.
+struct ImageWindow {
+  ImageLayout layout;
+  Padding padding = Padding::kValid;
+  Window height;
+  Window width;
+  // Pooling over channels instead of the image.
+  Window channels;
+};
+
+// Reads strides, padding, explicit_paddings, data_format and dilations. INVALID_ARGUMENT for lists
+// of the wrong length and values out of range; UNIMPLEMENTED for windows that stride over batch or
+// channels.
+StatusOr<ImageWindow> ConvolutionWindow(const ShapeContext& context);
+// Reads ksize, strides, padding and data_format. UNIMPLEMENTED for pooling over the batch, over
+// image and channels at once, and over channels in strides other than the window's size.
+StatusOr<ImageWindow> PoolingWindow(const ShapeContext& context);
+
+// The shape of a convolution's output. `input` and `filter` have rank 4. INVALID_ARGUMENT when the
+// channels differ or the window does not fit.
+StatusOr<PartialShape> ConvolutionShape(const ImageWindow& window, const PartialShape& input,
+                                        const PartialShape& filter);
+// The shape of a pooling's output. `input` has rank 4. INVALID_ARGUMENT when the window does not
+// fit.
+StatusOr<PartialShape> PooledShape(const ImageWindow& window, const PartialShape& input);
+// The shape of an image or a filter of which input i lists the four sizes; of unknown sizes when
+// they are not known. INVALID_ARGUMENT for another number of them, and for negative ones.
+StatusOr<PartialShape> ImageShapeFromSizes(const ShapeContext& context, int i);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_FRAMEWORK_OPS_WINDOW_ARITHMETIC_H_
