@@ -1,0 +1,305 @@
+#include "core/graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "framework/op_registry.h"
+
+namespace millstream {
+namespace {
+
+constexpr char kNodePayload[] = "millstream/node";
+
+// Counts of tensors for each argument, from complete attributes.
+StatusOr<NodeSignature> SignatureOf(const OpDef& op, const NodeSpec& spec, AttrMap* attrs) {
+  if (!spec.input_counts.empty() || (op.inputs.empty() && spec.inputs.empty())) {
+    if (spec.input_counts.size() != op.inputs.size()) {
+      return errors::InvalidArgument("expected ", op.inputs.size(), " arguments, got ",
+                                     spec.input_counts.size());
+    }
+    DataTypeList types;
+    types.reserve(spec.inputs.size());
+    for (const Output& input : spec.inputs) types.push_back(input.dtype());
+    MS_RETURN_IF_ERROR(InferAttrs(op, types, spec.input_counts, attrs));
+  }
+  MS_RETURN_IF_ERROR(CompleteAttrs(op, attrs, spec.allow_unknown_attrs));
+  return ExpandSignature(op, *attrs);
+}
+
+// Which argument tensor `i` belongs to.
+absl::string_view ArgumentName(const OpDef& op, const NodeSignature& signature, int i) {
+  for (size_t k = 0; k < op.inputs.size(); ++k) {
+    if (i < signature.input_starts[k + 1]) return op.inputs[k].name;
+  }
+  return "?";
+}
+
+Status CheckInputTypes(const OpDef& op, const NodeSignature& signature,
+                       const std::vector<Output>& inputs) {
+  if (inputs.size() != signature.input_types.size()) {
+    return errors::InvalidArgument("expected ", signature.input_types.size(), " inputs, got ",
+                                   inputs.size());
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].dtype() != signature.input_types[i]) {
+      return errors::InvalidArgument("input '", ArgumentName(op, signature, i), "' expected ",
+                                     DataTypeName(signature.input_types[i]), ", got ",
+                                     DataTypeName(inputs[i].dtype()), " (", inputs[i].name(), ")");
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string DescribeSpec(const NodeSpec& spec) {
+  return absl::StrCat("node '", spec.name, "' (op ", spec.op, ")",
+                      spec.source.empty() ? "" : ", made at ", spec.source);
+}
+
+Status Annotate(const Status& status, absl::string_view description, absl::string_view name) {
+  if (status.ok() || status.GetPayload(kNodePayload).has_value()) return status;
+  Status result = WithContext(status, description);
+  result.SetPayload(kNodePayload, absl::Cord(name));
+  return result;
+}
+
+}  // namespace
+
+std::string Output::name() const {
+  return node == nullptr ? "<none>" : absl::StrCat(node->name(), ":", index);
+}
+
+DataType Output::dtype() const {
+  return node == nullptr ? DataType::kInvalid : node->output_type(index);
+}
+
+std::string Node::Describe() const {
+  return absl::StrCat("node '", name_, "' (op ", op_->name, ")",
+                      source_->empty() ? "" : ", made at ", *source_);
+}
+
+Status AnnotateWithNode(const Status& status, const Node& node) {
+  return Annotate(status, node.Describe(), node.name());
+}
+
+Status AnnotateWithSpec(const Status& status, const NodeSpec& spec) {
+  return Annotate(status, DescribeSpec(spec), spec.name);
+}
+
+std::string StatusNode(const Status& status) {
+  absl::optional<absl::Cord> payload = status.GetPayload(kNodePayload);
+  return payload.has_value() ? std::string(*payload) : std::string();
+}
+
+Graph::Graph() : producer_version_(kGraphDefProducer) { sources_.insert(""); }
+Graph::~Graph() = default;
+
+const std::string* Graph::InternSource(std::string source) {
+  return &*sources_.insert(std::move(source)).first;
+}
+
+Status Graph::InferFacts(Node* node) {
+  std::vector<InputFacts> inputs(node->inputs_.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Output& source = node->inputs_[i];
+    const OutputFacts& facts = source.node->facts_[source.index];
+    inputs[i].shape = facts.shape;
+    inputs[i].dtype = source.dtype();
+    inputs[i].constant = ConstantValue(source);
+    inputs[i].partial_value = facts.value.has_value() ? &*facts.value : nullptr;
+    inputs[i].handle = facts.handle.has_value() ? &*facts.handle : nullptr;
+  }
+  ShapeContext context(node->op_, &node->attrs_, std::move(inputs), node->signature_.output_types);
+  MS_ASSIGN_OR_RETURN(node->facts_, InferShapes(&context));
+  return absl::OkStatus();
+}
+
+StatusOr<const Node*> Graph::AddNode(NodeSpec spec) {
+  const std::string description = DescribeSpec(spec);
+  const std::string name = spec.name;
+  auto fail = [&](const Status& status) { return Annotate(status, description, name); };
+
+  StatusOr<const OpDef*> op = OpRegistry::Global()->Find(spec.op);
+  if (!op.ok()) return fail(op.status());
+  for (const Output& input : spec.inputs) {
+    if (!input || input.index < 0 || input.index >= input.node->num_outputs()) {
+      return fail(errors::InvalidArgument("an input is no tensor of this graph"));
+    }
+  }
+  auto node = std::make_unique<Node>();
+  node->op_ = *op;
+  node->attrs_ = std::move(spec.attrs);
+  StatusOr<NodeSignature> signature = SignatureOf(**op, spec, &node->attrs_);
+  if (!signature.ok()) return fail(signature.status());
+  node->signature_ = *std::move(signature);
+  Status types = CheckInputTypes(**op, node->signature_, spec.inputs);
+  if (!types.ok()) return fail(types);
+  node->name_ = std::move(spec.name);
+  node->inputs_ = std::move(spec.inputs);
+  node->control_inputs_ = std::move(spec.control_inputs);
+  node->device_ = std::move(spec.device);
+
+  absl::MutexLock lock(&mutex_);
+  if (node->name_.empty()) return fail(errors::InvalidArgument("a node needs a name"));
+  if (by_name_.contains(node->name_)) {
+    return fail(errors::AlreadyExists("the graph has a node of this name"));
+  }
+  Status inferred = InferFacts(node.get());
+  if (!inferred.ok()) return fail(inferred);
+  node->id_ = static_cast<int>(nodes_.size());
+  node->source_ = InternSource(std::move(spec.source));
+  const Node* added = node.get();
+  by_name_.emplace(added->name_, added);
+  names_in_use_.try_emplace(absl::AsciiStrToLower(added->name_), 1);
+  nodes_.push_back(std::move(node));
+  has_run_.push_back(false);
+  return added;
+}
+
+StatusOr<const Node*> Graph::FindNode(absl::string_view name) const {
+  absl::MutexLock lock(&mutex_);
+  auto found = by_name_.find(name);
+  if (found == by_name_.end()) {
+    return errors::NotFound("the graph has no node '", name, "' (it has ", nodes_.size(),
+                            " nodes)");
+  }
+  return found->second;
+}
+
+StatusOr<Output> Graph::FindOutput(absl::string_view name) const {
+  absl::string_view node_name = name;
+  int index = 0;
+  const size_t colon = name.rfind(':');
+  if (colon != absl::string_view::npos) {
+    if (!absl::SimpleAtoi(name.substr(colon + 1), &index) || index < 0) {
+      return errors::InvalidArgument("'", name, "' is no tensor name: expected NODE:INDEX");
+    }
+    node_name = name.substr(0, colon);
+  }
+  MS_ASSIGN_OR_RETURN(const Node* node, FindNode(node_name));
+  if (index >= node->num_outputs()) {
+    return errors::NotFound("no tensor '", name, "': ", node->Describe(), " has ",
+                            node->num_outputs(), " outputs");
+  }
+  return node->output(index);
+}
+
+int Graph::num_nodes() const {
+  absl::MutexLock lock(&mutex_);
+  return static_cast<int>(nodes_.size());
+}
+
+const Node* Graph::node(int id) const {
+  absl::MutexLock lock(&mutex_);
+  return nodes_[id].get();
+}
+
+std::vector<const Node*> Graph::nodes() const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<const Node*> result;
+  result.reserve(nodes_.size());
+  for (const auto& node : nodes_) result.push_back(node.get());
+  return result;
+}
+
+std::string Graph::UniqueName(absl::string_view name, bool reserve) {
+  absl::MutexLock lock(&mutex_);
+  const std::string key = absl::AsciiStrToLower(name);
+  auto found = names_in_use_.find(key);
+  int count = found == names_in_use_.end() ? 0 : found->second;
+  if (count == 0) {
+    if (reserve) names_in_use_[key] = 1;
+    return std::string(name);
+  }
+  while (names_in_use_.contains(absl::StrCat(key, "_", count))) ++count;
+  const std::string suffix = absl::StrCat("_", count);
+  if (reserve) {
+    names_in_use_[key] = count + 1;
+    names_in_use_[key + suffix] = 1;
+  }
+  return absl::StrCat(name, suffix);
+}
+
+OutputFacts Graph::Facts(Output output) const {
+  absl::MutexLock lock(&mutex_);
+  return output.node->facts_[output.index];
+}
+
+const Tensor* Graph::ConstantValue(Output output) {
+  if (output.node->op().name != "Const") return nullptr;
+  const AttrValue* value = FindAttr(output.node->attrs(), "value");
+  return value == nullptr ? nullptr : value->get<Tensor>();
+}
+
+Status Graph::RefineShape(Output output, const PartialShape& shape) {
+  absl::MutexLock lock(&mutex_);
+  OutputFacts& facts = nodes_[output.node->id()]->facts_[output.index];
+  StatusOr<PartialShape> merged = facts.shape.MergeWith(shape);
+  if (!merged.ok()) return AnnotateWithNode(merged.status(), *output.node);
+  facts.shape = *std::move(merged);
+  return absl::OkStatus();
+}
+
+Status Graph::AddControlInput(const Node* node, const Node* control) {
+  absl::MutexLock lock(&mutex_);
+  if (has_run_[node->id()]) {
+    return AnnotateWithNode(
+        errors::FailedPrecondition("the node has run and can no longer change"), *node);
+  }
+  std::vector<const Node*>& controls = nodes_[node->id()]->control_inputs_;
+  if (std::find(controls.begin(), controls.end(), control) == controls.end()) {
+    controls.push_back(control);
+  }
+  return absl::OkStatus();
+}
+
+std::vector<const Node*> Graph::ControlInputs(const Node* node) const {
+  absl::MutexLock lock(&mutex_);
+  return node->control_inputs_;
+}
+
+std::string Graph::Device(const Node* node) const {
+  absl::MutexLock lock(&mutex_);
+  return node->device_;
+}
+
+Status Graph::SetDevice(const Node* node, std::string device) {
+  absl::MutexLock lock(&mutex_);
+  if (has_run_[node->id()]) {
+    return AnnotateWithNode(
+        errors::FailedPrecondition("the node has run and can no longer change"), *node);
+  }
+  nodes_[node->id()]->device_ = std::move(device);
+  return absl::OkStatus();
+}
+
+void Graph::MarkAsRun(absl::Span<const Node* const> nodes) {
+  absl::MutexLock lock(&mutex_);
+  for (const Node* node : nodes) has_run_[node->id()] = true;
+}
+
+std::string Graph::library() const {
+  absl::MutexLock lock(&mutex_);
+  return library_;
+}
+
+void Graph::set_library(std::string bytes) {
+  absl::MutexLock lock(&mutex_);
+  library_ = std::move(bytes);
+}
+
+int Graph::producer_version() const {
+  absl::MutexLock lock(&mutex_);
+  return producer_version_;
+}
+
+void Graph::set_producer_version(int version) {
+  absl::MutexLock lock(&mutex_);
+  producer_version_ = version;
+}
+
+}  // namespace millstream

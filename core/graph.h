@@ -1,0 +1,180 @@
+// The graph: operations (nodes) and the tensors and control edges between them.
+//
+// A graph only grows. Nodes do not change once they are added, but for three things that building
+// may still refine: a control input may be added, the static shape of an output may be narrowed and
+// the requested device set, and none of them after the node has run. One lock guards building;
+// executables work on what they copied out under it.
+#ifndef MILLSTREAM_CORE_GRAPH_H_
+#define MILLSTREAM_CORE_GRAPH_H_
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "framework/attr_value.h"
+#include "framework/op_def.h"
+#include "framework/shape_context.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+class Graph;
+class Node;
+
+// One output of a node: a tensor of the graph. `node` null: no tensor.
+struct Output {
+  const Node* node = nullptr;
+  int index = 0;
+  explicit operator bool() const { return node != nullptr; }
+  std::string name() const;  // "MatMul:0"
+  DataType dtype() const;
+  friend bool operator==(const Output& a, const Output& b) {
+    return a.node == b.node && a.index == b.index;
+  }
+  friend bool operator!=(const Output& a, const Output& b) { return !(a == b); }
+  template <typename H>
+  friend H AbslHashValue(H h, const Output& output) {
+    return H::combine(std::move(h), output.node, output.index);
+  }
+};
+
+// What AddNode needs to know.
+struct NodeSpec {
+  std::string name;  // must be free; see Graph::UniqueName
+  std::string op;
+  std::vector<Output> inputs;  // variadic arguments expanded
+  // How many tensors each argument got, so that number and type attributes can be inferred. Empty:
+  // the attributes are complete.
+  std::vector<int> input_counts;
+  std::vector<const Node*> control_inputs;
+  AttrMap attrs;
+  std::string device;  // full, partial or empty
+  std::string source;  // the user's line that makes the node: "train.py:12 in build"
+  // Attributes that the op does not define are kept (importing newer graphs) and not refused.
+  bool allow_unknown_attrs = false;
+};
+
+// An operation. Owned by its graph; lives as long. Constant but for what the graph's lock guards.
+class Node {
+ public:
+  int id() const { return id_; }  // dense, in order of creation
+  const std::string& name() const { return name_; }
+  const OpDef& op() const { return *op_; }
+  const AttrMap& attrs() const { return attrs_; }
+  template <typename T>
+  StatusOr<T> Attr(absl::string_view name) const {
+    return GetAttr<T>(attrs_, name);
+  }
+  // The user's line that made the node; may be empty.
+  const std::string& source() const { return *source_; }
+
+  int num_inputs() const { return static_cast<int>(inputs_.size()); }
+  const Output& input(int i) const { return inputs_[i]; }
+  const std::vector<Output>& inputs() const { return inputs_; }
+  const NodeSignature& signature() const { return signature_; }
+  int num_outputs() const { return static_cast<int>(signature_.output_types.size()); }
+  DataType output_type(int i) const { return signature_.output_types[i]; }
+  Output output(int i) const { return Output{this, i}; }
+
+  // ---- Guarded by the graph's lock while the graph is being built ----
+  const std::vector<const Node*>& control_inputs() const { return control_inputs_; }
+  const std::string& device() const { return device_; }
+  const OutputFacts& facts(int i) const { return facts_[i]; }
+
+  // "node 'dense/MatMul' (op MatMul), made at train.py:12": the start of every message about it.
+  std::string Describe() const;
+
+ private:
+  friend class Graph;
+  int id_ = -1;
+  std::string name_;
+  const OpDef* op_ = nullptr;
+  AttrMap attrs_;
+  std::vector<Output> inputs_;
+  NodeSignature signature_;
+  std::vector<const Node*> control_inputs_;
+  std::string device_;
+  std::vector<OutputFacts> facts_;
+  const std::string* source_ = nullptr;
+};
+
+// Adds node name, op, device and source to an error, as text and as payload (StatusNode).
+Status AnnotateWithNode(const Status& status, const Node& node);
+// The same for a node that could not be added.
+Status AnnotateWithSpec(const Status& status, const NodeSpec& spec);
+// The name of the node that an error is about; empty when it is about none.
+std::string StatusNode(const Status& status);
+
+// Thread-safe.
+class Graph {
+ public:
+  Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  ~Graph();
+
+  // Adds a node after checking the op, its attributes, input types and shapes. INVALID_ARGUMENT,
+  // NOT_FOUND (op) or ALREADY_EXISTS (name) name the node, its op and the argument.
+  StatusOr<const Node*> AddNode(NodeSpec spec) ABSL_LOCKS_EXCLUDED(mutex_);
+  // NOT_FOUND names what there is.
+  StatusOr<const Node*> FindNode(absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // "node:0" or "node" (its output 0). NOT_FOUND, INVALID_ARGUMENT.
+  StatusOr<Output> FindOutput(absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
+  int num_nodes() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // REQUIRES: 0 <= id < num_nodes().
+  const Node* node(int id) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // All nodes so far, in order of creation.
+  std::vector<const Node*> nodes() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // A name like `name` that no node has: itself, or with _1, _2, ... appended. Case is ignored in
+  // comparing, as for files. `reserve`: the next call gives another.
+  std::string UniqueName(absl::string_view name, bool reserve = true) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // What is known of the output's shape, value and handle.
+  OutputFacts Facts(Output output) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The value of an output that is the same in every step (a Const), or null.
+  static const Tensor* ConstantValue(Output output);
+  // Narrows the static shape; INVALID_ARGUMENT when it contradicts what is known.
+  Status RefineShape(Output output, const PartialShape& shape) ABSL_LOCKS_EXCLUDED(mutex_);
+  // FAILED_PRECONDITION when the node has run.
+  Status AddControlInput(const Node* node, const Node* control) ABSL_LOCKS_EXCLUDED(mutex_);
+  // A copy of the node's control inputs of the moment.
+  std::vector<const Node*> ControlInputs(const Node* node) const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::string Device(const Node* node) const ABSL_LOCKS_EXCLUDED(mutex_);
+  Status SetDevice(const Node* node, std::string device) ABSL_LOCKS_EXCLUDED(mutex_);
+  void MarkAsRun(absl::Span<const Node* const> nodes) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The function library as it was imported: FunctionDefLibrary bytes.
+  std::string library() const ABSL_LOCKS_EXCLUDED(mutex_);
+  void set_library(std::string bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Seed of the graph's random ops, and what a GraphDef declares.
+  int producer_version() const ABSL_LOCKS_EXCLUDED(mutex_);
+  void set_producer_version(int version) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  Status InferFacts(Node* node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  const std::string* InternSource(std::string source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  mutable absl::Mutex mutex_;
+  std::deque<std::unique_ptr<Node>> nodes_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, const Node*> by_name_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, int> names_in_use_ ABSL_GUARDED_BY(mutex_);  // lower case
+  std::set<std::string> sources_ ABSL_GUARDED_BY(mutex_);
+  std::vector<bool> has_run_ ABSL_GUARDED_BY(mutex_);
+  std::string library_ ABSL_GUARDED_BY(mutex_);
+  int producer_version_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Version that graphs of this runtime declare (the newest public GraphDef version it knows).
+inline constexpr int kGraphDefProducer = 134;
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_GRAPH_H_

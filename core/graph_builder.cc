@@ -1,0 +1,122 @@
+#include "core/graph_builder.h"
+
+#include <complex>
+
+#include "absl/strings/str_cat.h"
+#include "framework/op_registry.h"
+
+namespace millstream {
+namespace {
+
+template <typename T>
+Tensor ScalarTensor(double value) {
+  return Tensor::Scalar<T>(static_cast<T>(value));
+}
+
+// The scalar, or nullopt for a type that is not numeric.
+StatusOr<Tensor> MakeScalar(DataType dtype, double value) {
+  switch (dtype) {
+    case DataType::kFloat: return ScalarTensor<float>(value);
+    case DataType::kDouble: return ScalarTensor<double>(value);
+    case DataType::kInt8: return ScalarTensor<int8_t>(value);
+    case DataType::kInt16: return ScalarTensor<int16_t>(value);
+    case DataType::kInt32: return ScalarTensor<int32_t>(value);
+    case DataType::kInt64: return ScalarTensor<int64_t>(value);
+    case DataType::kUInt8: return ScalarTensor<uint8_t>(value);
+    case DataType::kUInt16: return ScalarTensor<uint16_t>(value);
+    case DataType::kUInt32: return ScalarTensor<uint32_t>(value);
+    case DataType::kUInt64: return ScalarTensor<uint64_t>(value);
+    case DataType::kBool: return ScalarTensor<bool>(value);
+    case DataType::kComplex64: return ScalarTensor<std::complex<float>>(value);
+    case DataType::kComplex128: return ScalarTensor<std::complex<double>>(value);
+    default:
+      return errors::InvalidArgument("no scalar constant of type ", DataTypeName(dtype));
+  }
+}
+
+}  // namespace
+
+void GraphBuilder::UpdateStatus(const Status& status) {
+  if (status_.ok()) status_ = status;
+}
+
+Output GraphBuilder::Op(absl::string_view op, const std::vector<Output>& inputs, Attrs attrs) {
+  const Node* node = NodeOf(op, inputs, attrs);
+  return node == nullptr ? Output() : node->output(0);
+}
+
+const Node* GraphBuilder::NodeOf(absl::string_view op, const std::vector<Output>& inputs,
+                                 Attrs attrs) {
+  std::vector<std::vector<Output>> arguments;
+  arguments.reserve(inputs.size());
+  for (const Output& input : inputs) arguments.push_back({input});
+  return Variadic(op, arguments, attrs);
+}
+
+const Node* GraphBuilder::Variadic(absl::string_view op,
+                                   const std::vector<std::vector<Output>>& arguments,
+                                   Attrs attrs) {
+  AttrMap map;
+  for (const auto& [name, value] : attrs) SetAttr(&map, name, value);
+  return Add(op, arguments, std::move(map));
+}
+
+Output GraphBuilder::OpWithAttrs(absl::string_view op, const std::vector<Output>& inputs,
+                                 const AttrMap& attrs, const std::vector<const char*>& names) {
+  if (!status_.ok()) return Output();
+  StatusOr<const OpDef*> definition = OpRegistry::Global()->Find(op);
+  if (!definition.ok()) {
+    status_ = definition.status();
+    return Output();
+  }
+  AttrMap kept;
+  for (const char* name : names) {
+    const AttrValue* value = FindAttr(attrs, name);
+    if (value != nullptr && (*definition)->FindAttr(name) != nullptr) SetAttr(&kept, name, *value);
+  }
+  std::vector<std::vector<Output>> arguments;
+  for (const Output& input : inputs) arguments.push_back({input});
+  const Node* node = Add(op, arguments, std::move(kept));
+  return node == nullptr ? Output() : node->output(0);
+}
+
+const Node* GraphBuilder::Add(absl::string_view op,
+                              const std::vector<std::vector<Output>>& arguments, AttrMap attrs) {
+  if (!status_.ok()) return nullptr;
+  NodeSpec spec;
+  spec.op = std::string(op);
+  spec.name = graph_->UniqueName(scope_.empty() ? std::string(op) : absl::StrCat(scope_, "/", op));
+  for (const std::vector<Output>& argument : arguments) {
+    spec.inputs.insert(spec.inputs.end(), argument.begin(), argument.end());
+    spec.input_counts.push_back(static_cast<int>(argument.size()));
+  }
+  spec.control_inputs = controls_;
+  spec.attrs = std::move(attrs);
+  spec.device = device_;
+  spec.source = source_;
+  StatusOr<const Node*> node = graph_->AddNode(std::move(spec));
+  if (!node.ok()) {
+    status_ = node.status();
+    return nullptr;
+  }
+  return *node;
+}
+
+Output GraphBuilder::Const(const Tensor& value) {
+  return Op("Const", {}, {{"value", value}, {"dtype", value.dtype()}});
+}
+
+Output GraphBuilder::ScalarOf(DataType dtype, double value) {
+  StatusOr<Tensor> scalar = MakeScalar(dtype, value);
+  if (!scalar.ok()) {
+    UpdateStatus(scalar.status());
+    return Output();
+  }
+  return Const(*scalar);
+}
+
+PartialShape GraphBuilder::ShapeOf(Output output) const {
+  return output ? graph_->Facts(output).shape : PartialShape();
+}
+
+}  // namespace millstream

@@ -1,0 +1,40 @@
+// GraphDef import and export.
+#ifndef MILLSTREAM_CORE_GRAPH_DEF_H_
+#define MILLSTREAM_CORE_GRAPH_DEF_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/graph.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+struct ImportOptions {
+  std::string prefix;  // put before every name, with "/"; empty: none
+  // Replaces inputs by name ("x:0" or "x", in the GraphDef) with tensors of the graph.
+  std::vector<std::pair<std::string, Output>> input_map;
+  // Nodes of the graph that run before all that is imported, by name.
+  std::vector<std::string> control_dependencies;
+  std::vector<std::string> return_tensors;  // names in the GraphDef
+};
+
+struct ImportResult {
+  std::vector<const Node*> nodes;  // in the order of the GraphDef
+  std::vector<Output> return_tensors;
+};
+
+// Adds the nodes of serialized GraphDef `bytes`. All or nothing: names, ops, attributes, inputs,
+// cycles, types and shapes are checked before the first node is added. INVALID_ARGUMENT;
+// ALREADY_EXISTS for a name that the graph has; NOT_FOUND names every unknown op.
+StatusOr<ImportResult> ImportGraphDef(Graph* graph, absl::string_view bytes,
+                                      const ImportOptions& options = ImportOptions());
+// The graph as a serialized GraphDef, deterministic.
+StatusOr<std::string> ExportGraphDef(const Graph& graph, bool with_shapes = false);
+// One node of it as NodeDef bytes.
+StatusOr<std::string> ExportNodeDef(const Graph& graph, const Node& node);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_GRAPH_DEF_H_

@@ -1,0 +1,44 @@
+// "ms.threads/1": parallel loops for kernels that bring no team of their own.
+#include <algorithm>
+
+#include "core/step_state.h"
+#include "core/thread_team.h"
+
+namespace millstream {
+namespace {
+
+// A piece should last about this long, so that handing it over costs little beside it.
+constexpr uint64_t kPieceNanoseconds = 20000;
+
+uint32_t NumThreads(const MS_Frame* frame) {
+  const StepState& step = *frame->ctx->step;
+  return step.holds_permit ? static_cast<uint32_t>(step.plan->max_threads) : 1;
+}
+
+void ParallelFor(MS_Frame* frame, uint64_t total, uint64_t cost_ns_per_unit,
+                 void (*fn)(void* user, uint64_t begin, uint64_t end), void* user) {
+  if (total == 0) return;
+  const uint64_t cost = std::max<uint64_t>(cost_ns_per_unit, 1);
+  const uint64_t piece = std::max<uint64_t>(kPieceNanoseconds / cost, 1);
+  const int threads = static_cast<int>(NumThreads(frame));
+  if (threads == 1 || total <= piece) {
+    fn(user, 0, total);
+    return;
+  }
+  // Few large pieces for large loops: four a thread even out what the threads do besides.
+  const uint64_t even = (total + 4 * threads - 1) / (4 * threads);
+  ThreadTeam::Global()->Run(threads, total, std::max(piece, even), fn, user);
+}
+
+}  // namespace
+
+const MS_ThreadsApi* ThreadsApi() {
+  static const MS_ThreadsApi api = {
+      {sizeof(MS_ThreadsApi), 1, 0, MS_THREADS_API},
+      &NumThreads,
+      &ParallelFor,
+  };
+  return &api;
+}
+
+}  // namespace millstream

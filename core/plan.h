@@ -1,0 +1,137 @@
+// The plan: a pruned graph for one set of feed shapes, compiled to a flat list of instructions.
+//
+// Invariants
+//  1. Instructions are in an order in which every data and control edge points forward.
+//  2. Every tensor that an instruction reads is a view of a *root value*: a constant, a feed, a
+//     resource handle, a place in the slab, or a *slot* (a Tensor of the step). Nodes that only rename
+//     memory (Identity, Reshape) make no instruction: their outputs are views of their input's root.
+//  3. The slab is laid out when the plan is built; roots that share bytes never live together, except
+//     an output that takes over its input in place.
+//  4. A plan never changes once it is built. What a step writes stands in its StepState: frames that
+//     are built once per StepState, and reused by later steps.
+#ifndef MILLSTREAM_CORE_PLAN_H_
+#define MILLSTREAM_CORE_PLAN_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/kernel_instance.h"
+#include "framework/plugin/plugin.h"
+#include "framework/shape.h"
+#include "framework/tensor.h"
+
+namespace millstream {
+
+struct StepState;
+
+// Where a root value's bytes are.
+enum class RootKind : uint8_t {
+  kConstant,  // in `constant`
+  kFeed,      // in the caller's tensor `index`
+  kHandle,    // a resource handle: the Variable at `handle`
+  kPlanned,   // in the slab, at `offset`
+  kEscaping,  // in slot `index`, allocated before the step begins because the caller gets it
+  kSlot,      // in slot `index`, made by the instruction that computes it
+};
+
+// A place in a StepState where a view of some root stands.
+struct ViewPlace {
+  int view;           // index into StepState::views
+  bool dims_follow;   // the view's dims are the root's, not known in the plan
+};
+
+struct Root {
+  Output source;  // for messages
+  RootKind kind = RootKind::kPlanned;
+  DataType dtype = DataType::kInvalid;
+  bool shape_known = false;
+  Shape shape;
+  Tensor constant;
+  void* handle = nullptr;
+  int index = -1;
+  int64_t offset = -1;
+  int first = -1;  // instruction that computes it; -1: there before the first
+  int last = -1;   // last instruction that reads it
+  std::vector<ViewPlace> places;
+  int64_t bytes() const;
+};
+
+// What an edge of the graph became.
+struct ValueRef {
+  int root = -1;
+  bool shape_known = false;
+  Shape shape;
+};
+
+// Cold data of an instruction; the hot part is in Plan::calls.
+struct Instruction {
+  const Node* node = nullptr;
+  KernelInstance* kernel = nullptr;
+  std::vector<ValueRef> inputs;
+  std::vector<ValueRef> outputs;
+  std::vector<uint64_t> outputs_used;
+  int first_input_view = 0;   // into StepState::views
+  int first_output_view = 0;
+  void* shape_state = nullptr;
+  int64_t scratch_bytes = 0;
+  int64_t scratch_offset = -1;
+  std::vector<int> release;  // slots whose tensors are dropped afterwards
+};
+
+// What the executor's loop reads, nothing else.
+struct Call {
+  MS_Status* (*compute)(void* state, MS_Frame* frame);
+  void* state;
+  // Nonzero when the executor has work to do besides: outputs to pass on, slots to release, locks
+  // to check.
+  uint32_t after;
+  uint32_t pad;
+};
+inline constexpr uint32_t kAfterOutputs = 1;
+inline constexpr uint32_t kAfterRelease = 2;
+inline constexpr uint32_t kAfterLocks = 4;
+inline constexpr uint32_t kAfterCheck = 8;  // it may have taken long: look at cancellation and clock
+
+// How a fetch leaves the step.
+struct FetchPlan {
+  ValueRef value;
+  bool move = false;  // the slot's last fetch: the tensor itself may go to the caller
+};
+
+class Plan {
+ public:
+  Plan() = default;
+  ~Plan();  // frees shape states and step states; REQUIRES: no step runs
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  std::vector<Shape> feed_shapes;
+  std::vector<Root> roots;
+  std::vector<Instruction> instructions;
+  std::vector<Call> calls;
+  std::vector<FetchPlan> fetches;
+  std::vector<int> feed_roots;      // root of each feed; -1: the feed is not used
+  std::vector<int> escaping_roots;  // allocated as a step begins
+  int num_views = 0;
+  int num_slots = 0;
+  int64_t slab_bytes = 0;
+  int max_threads = 1;
+  bool deterministic = false;
+
+  // A step's state: one that an earlier step left, else a new one. RESOURCE_EXHAUSTED names the
+  // plan's largest tensors.
+  StatusOr<std::unique_ptr<StepState>> TakeState();
+  void ReturnState(std::unique_ptr<StepState> state);
+
+ private:
+  static constexpr int kKeptStates = 4;
+  std::atomic<StepState*> kept_[kKeptStates] = {};
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_PLAN_H_

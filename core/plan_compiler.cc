@@ -1,0 +1,278 @@
+#include "core/plan_compiler.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "core/plan_facts.h"
+#include "core/plan_layout.h"
+#include "core/structural/structural.h"
+
+namespace millstream {
+namespace {
+
+// Stands for nodes that do nothing in graphs that run as written.
+MS_Status* DoNothing(void*, MS_Frame*) { return nullptr; }
+
+// Builds one plan, in the order of the methods of Run.
+class PlanCompiler {
+ public:
+  explicit PlanCompiler(const PlanRequest& request)
+      : request_(request), plan_(std::make_unique<Plan>()) {}
+  StatusOr<std::unique_ptr<Plan>> Run();
+
+ private:
+  void AddFeeds();
+  void FindNeededNodes();
+  Status AddNode(const Node* node);
+  Status AddHandle(const Node* node);
+  bool AddRenamed(const Node* node, bool identity);
+  Status AddKernel(const Node* node);
+  void AddIdleInstruction(const Node* node);
+  void AddConstant(const Output& output, const Tensor& value);
+  void AddFetches();
+  void MarkUsedOutputs();
+
+  bool IsFolded(const Node* node) const;
+  int NewRoot(const Output& source, RootKind kind);
+  ValueRef RefTo(int root) const;
+
+  const PlanRequest& request_;
+  std::unique_ptr<Plan> plan_;
+  PlanFacts facts_;
+  absl::flat_hash_set<Output> fed_;
+  absl::flat_hash_set<const Node*> targets_;
+  absl::flat_hash_set<const Node*> needed_;
+  absl::flat_hash_map<Output, ValueRef> values_;
+};
+
+// A node whose outputs the plan knows already.
+bool PlanCompiler::IsFolded(const Node* node) const {
+  if (RoleOf(node->op().name) == StructuralRole::kConstant) return true;
+  if (!request_.optimize || node->op().is_stateful || node->num_outputs() == 0) return false;
+  for (int i = 0; i < node->num_outputs(); ++i) {
+    const Output output = node->output(i);
+    if (!fed_.contains(output) && facts_.constant(output) == nullptr) return false;
+  }
+  return true;
+}
+
+// Shape arithmetic that is known leaves nodes without readers; they and what only they read go.
+// Control edges of known nodes still hold.
+void PlanCompiler::FindNeededNodes() {
+  for (const Output& fetch : request_.signature->fetches) {
+    if (!fed_.contains(fetch)) needed_.insert(fetch.node);
+  }
+  for (const Node* target : targets_) needed_.insert(target);
+  const PrunedGraph& graph = *request_.graph;
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node* node = graph.nodes[i];
+    if (!needed_.contains(node)) continue;
+    for (const Node* control : graph.controls[i]) needed_.insert(control);
+    if (IsFolded(node)) continue;
+    for (const Output& input : node->inputs()) {
+      if (!fed_.contains(input)) needed_.insert(input.node);
+    }
+  }
+}
+
+int PlanCompiler::NewRoot(const Output& source, RootKind kind) {
+  Root root;
+  root.source = source;
+  root.kind = kind;
+  root.dtype = source.dtype();
+  plan_->roots.push_back(std::move(root));
+  return static_cast<int>(plan_->roots.size()) - 1;
+}
+
+ValueRef PlanCompiler::RefTo(int root) const {
+  return ValueRef{root, plan_->roots[root].shape_known, plan_->roots[root].shape};
+}
+
+void PlanCompiler::AddFeeds() {
+  for (size_t i = 0; i < request_.signature->feeds.size(); ++i) {
+    const Output& feed = request_.signature->feeds[i];
+    const int index = NewRoot(feed, RootKind::kFeed);
+    Root& root = plan_->roots[index];
+    root.index = static_cast<int>(i);
+    if (request_.feed_shapes != nullptr) {
+      root.shape_known = true;
+      root.shape = (*request_.feed_shapes)[i];
+    }
+    plan_->feed_roots.push_back(index);
+    values_[feed] = RefTo(index);
+  }
+}
+
+void PlanCompiler::AddConstant(const Output& output, const Tensor& value) {
+  const int index = NewRoot(output, RootKind::kConstant);
+  Root& root = plan_->roots[index];
+  root.constant = value;
+  root.shape_known = true;
+  root.shape = value.shape();
+  values_[output] = RefTo(index);
+}
+
+Status PlanCompiler::AddHandle(const Node* node) {
+  MS_ASSIGN_OR_RETURN(std::string container, node->Attr<std::string>("container"));
+  MS_ASSIGN_OR_RETURN(std::string name, node->Attr<std::string>("shared_name"));
+  MS_ASSIGN_OR_RETURN(DataType dtype, node->Attr<DataType>("dtype"));
+  MS_ASSIGN_OR_RETURN(PartialShape shape, node->Attr<PartialShape>("shape"));
+  if (name.empty()) name = node->name();
+  StatusOr<Variable*> variable =
+      request_.resources->LookupOrCreateVariable(container, name, dtype, shape);
+  if (!variable.ok()) return AnnotateWithNode(variable.status(), *node);
+  const int index = NewRoot(node->output(0), RootKind::kHandle);
+  Root& root = plan_->roots[index];
+  root.handle = *variable;
+  root.shape_known = true;
+  values_[node->output(0)] = RefTo(index);
+  return absl::OkStatus();
+}
+
+// False when the new shape, or the old one, is known only at run time.
+bool PlanCompiler::AddRenamed(const Node* node, bool identity) {
+  const int count = identity ? node->num_outputs() : 1;
+  for (int i = 0; i < count; ++i) {
+    ValueRef value = values_.at(node->input(i));
+    if (!identity) {
+      const PartialShape& shape = facts_.of(node->output(i)).shape;
+      if (!value.shape_known || !shape.IsFullyKnown()) return false;
+      value.shape = shape.ToShape();
+    }
+    values_.try_emplace(node->output(i), std::move(value));
+  }
+  return true;
+}
+
+void PlanCompiler::AddIdleInstruction(const Node* node) {
+  Instruction instruction;
+  instruction.node = node;
+  instruction.outputs_used.assign(1, 0);
+  plan_->instructions.push_back(std::move(instruction));
+  plan_->calls.push_back(Call{&DoNothing, nullptr, 0, 0});
+}
+
+Status PlanCompiler::AddKernel(const Node* node) {
+  MS_ASSIGN_OR_RETURN(KernelInstance * kernel, request_.kernels->GetOrCreate(node));
+  if (kernel->registration().compute == nullptr) {
+    return AnnotateWithNode(
+        errors::Unimplemented("asynchronous kernels need the dynamic executor"), *node);
+  }
+  const bool reads_variable = node->op().name == "ReadVariableOp";
+  Instruction instruction;
+  instruction.node = node;
+  instruction.kernel = kernel;
+  for (const Output& input : node->inputs()) instruction.inputs.push_back(values_.at(input));
+  for (int i = 0; i < node->num_outputs(); ++i) {
+    const Output output = node->output(i);
+    const PartialShape& shape = facts_.of(output).shape;
+    const bool fed = fed_.contains(output);
+    const int index = NewRoot(output, RootKind::kPlanned);
+    Root& root = plan_->roots[index];
+    // What the kernel would make of a fed output is nobody's; its shape is not the feed's.
+    root.shape_known = !fed && shape.IsFullyKnown();
+    if (root.shape_known) {
+      root.shape = shape.ToShape();
+      Status valid = ValidateShape(root.shape);
+      if (!valid.ok()) return AnnotateWithNode(valid, *node);
+    }
+    root.first = static_cast<int>(plan_->instructions.size());
+    if (!root.shape_known || reads_variable || !IsPlainData(root.dtype)) {
+      root.kind = RootKind::kSlot;
+    }
+    instruction.outputs.push_back(RefTo(index));
+    values_.try_emplace(output, RefTo(index));
+  }
+  plan_->instructions.push_back(std::move(instruction));
+  plan_->calls.push_back(Call{kernel->registration().compute, kernel->state(), 0, 0});
+  return absl::OkStatus();
+}
+
+Status PlanCompiler::AddNode(const Node* node) {
+  if (IsFolded(node)) {
+    for (int i = 0; i < node->num_outputs(); ++i) {
+      const Output output = node->output(i);
+      if (!fed_.contains(output)) AddConstant(output, *facts_.constant(output));
+    }
+    return absl::OkStatus();
+  }
+  switch (RoleOf(node->op().name)) {
+    case StructuralRole::kNothing:
+      if (!request_.optimize) AddIdleInstruction(node);
+      return absl::OkStatus();
+    case StructuralRole::kIdentity:
+    case StructuralRole::kReshape: {
+      const bool identity = RoleOf(node->op().name) == StructuralRole::kIdentity;
+      if (!AddRenamed(node, identity)) return AddKernel(node);
+      if (!request_.optimize) AddIdleInstruction(node);
+      return absl::OkStatus();
+    }
+    case StructuralRole::kHandle:
+      return AddHandle(node);
+    case StructuralRole::kConstant:
+    case StructuralRole::kMustFeed:
+    case StructuralRole::kKernel:
+      break;
+  }
+  return AddKernel(node);
+}
+
+void PlanCompiler::AddFetches() {
+  for (const Output& fetch : request_.signature->fetches) {
+    FetchPlan fetch_plan;
+    fetch_plan.value = values_.at(fetch);
+    Root& root = plan_->roots[fetch_plan.value.root];
+    if (root.kind == RootKind::kPlanned) root.kind = RootKind::kEscaping;
+    plan_->fetches.push_back(std::move(fetch_plan));
+  }
+  absl::flat_hash_set<int> moved;
+  for (size_t i = plan_->fetches.size(); i-- > 0;) {
+    plan_->fetches[i].move = moved.insert(plan_->fetches[i].value.root).second;
+  }
+}
+
+// An output counts as used when an instruction reads it, a fetch takes it, or its node is a target.
+void PlanCompiler::MarkUsedOutputs() {
+  std::vector<bool> used(plan_->roots.size(), false);
+  for (const Instruction& instruction : plan_->instructions) {
+    for (const ValueRef& input : instruction.inputs) used[input.root] = true;
+  }
+  for (const FetchPlan& fetch : plan_->fetches) used[fetch.value.root] = true;
+  for (Instruction& instruction : plan_->instructions) {
+    const bool target = targets_.contains(instruction.node);
+    instruction.outputs_used.assign(instruction.outputs.size() / 64 + 1, 0);
+    for (size_t k = 0; k < instruction.outputs.size(); ++k) {
+      if (target || used[instruction.outputs[k].root]) {
+        instruction.outputs_used[k / 64] |= uint64_t{1} << (k % 64);
+      }
+    }
+  }
+}
+
+StatusOr<std::unique_ptr<Plan>> PlanCompiler::Run() {
+  const StepSignature& signature = *request_.signature;
+  fed_.insert(signature.feeds.begin(), signature.feeds.end());
+  targets_.insert(signature.targets.begin(), signature.targets.end());
+  MS_ASSIGN_OR_RETURN(facts_, PlanFacts::Infer(*request_.graph, signature, request_.feed_shapes));
+  if (request_.feed_shapes != nullptr) plan_->feed_shapes = *request_.feed_shapes;
+  plan_->max_threads = request_.threads;
+  plan_->deterministic = request_.deterministic;
+  AddFeeds();
+  FindNeededNodes();
+  for (const Node* node : request_.graph->nodes) {
+    if (needed_.contains(node)) MS_RETURN_IF_ERROR(AddNode(node));
+  }
+  AddFetches();
+  MarkUsedOutputs();
+  MS_RETURN_IF_ERROR(LayOutPlan(plan_.get()));
+  return std::move(plan_);
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Plan>> CompilePlan(const PlanRequest& request) {
+  return PlanCompiler(request).Run();
+}
+
+}  // namespace millstream

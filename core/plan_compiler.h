@@ -1,0 +1,34 @@
+// Compiles a pruned graph to a plan.
+#ifndef MILLSTREAM_CORE_PLAN_COMPILER_H_
+#define MILLSTREAM_CORE_PLAN_COMPILER_H_
+
+#include <memory>
+#include <vector>
+
+#include "core/kernel_instance.h"
+#include "core/plan.h"
+#include "core/prune.h"
+#include "core/resource_manager.h"
+#include "core/session.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+struct PlanRequest {
+  const PrunedGraph* graph = nullptr;
+  const StepSignature* signature = nullptr;
+  // Null: the plan serves feeds of any shape, and its kernels find shapes as they run.
+  const std::vector<Shape>* feed_shapes = nullptr;
+  KernelCache* kernels = nullptr;
+  ResourceManager* resources = nullptr;
+  int threads = 1;
+  bool optimize = true;  // false: every node becomes an instruction
+  bool deterministic = false;
+};
+
+// Errors name the node: shapes that do not fit, no kernel, a handle that contradicts its variable.
+StatusOr<std::unique_ptr<Plan>> CompilePlan(const PlanRequest& request);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_PLAN_COMPILER_H_

@@ -1,0 +1,43 @@
+// What is known of every tensor of a pruned graph once the shapes of the feeds are.
+#ifndef MILLSTREAM_CORE_PLAN_FACTS_H_
+#define MILLSTREAM_CORE_PLAN_FACTS_H_
+
+#include <deque>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/graph.h"
+#include "core/prune.h"
+#include "framework/shape_context.h"
+
+namespace millstream {
+
+class PlanFacts {
+ public:
+  // Runs shape inference over the graph. `feed_shapes` null: nothing is known of the feeds.
+  static StatusOr<PlanFacts> Infer(const PrunedGraph& graph, const StepSignature& signature,
+                                   const std::vector<Shape>* feed_shapes);
+
+  const OutputFacts& of(const Output& output) const {
+    return outputs_.at(output.node)[output.index];
+  }
+  // The value when it is the same in every step (constants, and integer shape arithmetic on known
+  // shapes), else null. Fed tensors have none.
+  const Tensor* constant(const Output& output) const {
+    auto found = constants_.find(output);
+    return found == constants_.end() ? nullptr : found->second;
+  }
+
+ private:
+  Status InferNode(const Node* node);
+  void KeepConstants(const Node* node);
+
+  absl::flat_hash_map<const Node*, std::vector<OutputFacts>> outputs_;
+  absl::flat_hash_map<Output, const Tensor*> constants_;
+  absl::flat_hash_map<Output, OutputFacts> fed_;
+  std::deque<Tensor> computed_;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_PLAN_FACTS_H_

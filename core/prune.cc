@@ -1,0 +1,115 @@
+#include "core/prune.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "core/structural/structural.h"
+
+namespace millstream {
+namespace {
+
+class Pruner {
+ public:
+  Pruner(const Graph& graph, const StepSignature& signature)
+      : graph_(graph), fed_(signature.feeds.begin(), signature.feeds.end()) {}
+
+  void Need(const Node* node) {
+    if (controls_.try_emplace(node).second) waiting_.push_back(node);
+  }
+  void NeedOutput(const Output& output) {
+    if (!fed_.contains(output)) Need(output.node);
+  }
+
+  // Collects everything that the needed nodes need.
+  void Close() {
+    while (!waiting_.empty()) {
+      const Node* node = waiting_.back();
+      waiting_.pop_back();
+      for (const Output& input : node->inputs()) NeedOutput(input);
+      std::vector<const Node*> controls = graph_.ControlInputs(node);
+      for (const Node* control : controls) Need(control);
+      controls_[node] = std::move(controls);
+    }
+  }
+
+  Status CheckPlaceholders() const {
+    for (const auto& [node, controls] : controls_) {
+      if (RoleOf(node->op().name) != StructuralRole::kMustFeed) continue;
+      const PartialShape shape = graph_.Facts(node->output(0)).shape;
+      return AnnotateWithNode(
+          errors::InvalidArgument("You must feed a value for placeholder tensor '", node->name(),
+                                  "' with dtype ", DataTypeName(node->output_type(0)),
+                                  " and shape ", shape.ToString()),
+          *node);
+    }
+    return absl::OkStatus();
+  }
+
+  StatusOr<PrunedGraph> Sort();
+
+ private:
+  const Graph& graph_;
+  const absl::flat_hash_set<Output> fed_;
+  absl::flat_hash_map<const Node*, std::vector<const Node*>> controls_;
+  std::vector<const Node*> waiting_;
+};
+
+// Kahn's algorithm; among the nodes that are ready the oldest goes first, so that the order is the
+// program's own and the same in every run.
+StatusOr<PrunedGraph> Pruner::Sort() {
+  absl::flat_hash_map<const Node*, int> pending;
+  absl::flat_hash_map<const Node*, std::vector<const Node*>> successors;
+  for (const auto& [node, controls] : controls_) {
+    int& count = pending[node];
+    for (const Output& input : node->inputs()) {
+      if (fed_.contains(input)) continue;
+      successors[input.node].push_back(node);
+      ++count;
+    }
+    for (const Node* control : controls) {
+      successors[control].push_back(node);
+      ++count;
+    }
+  }
+  std::priority_queue<std::pair<int, const Node*>, std::vector<std::pair<int, const Node*>>,
+                      std::greater<>>
+      ready;
+  for (const auto& [node, count] : pending) {
+    if (count == 0) ready.emplace(node->id(), node);
+  }
+  PrunedGraph pruned;
+  while (!ready.empty()) {
+    const Node* node = ready.top().second;
+    ready.pop();
+    pruned.nodes.push_back(node);
+    pruned.controls.push_back(controls_[node]);
+    for (const Node* successor : successors[node]) {
+      if (--pending[successor] == 0) ready.emplace(successor->id(), successor);
+    }
+  }
+  if (pruned.nodes.size() == controls_.size()) return pruned;
+  for (const auto& [node, count] : pending) {
+    if (count > 0) {
+      return AnnotateWithNode(errors::InvalidArgument("the node is on a cycle, or behind one"),
+                              *node);
+    }
+  }
+  return errors::Internal("a node is missing in the order");
+}
+
+}  // namespace
+
+StatusOr<PrunedGraph> Prune(const Graph& graph, const StepSignature& signature) {
+  Pruner pruner(graph, signature);
+  for (const Output& fetch : signature.fetches) pruner.NeedOutput(fetch);
+  for (const Node* target : signature.targets) pruner.Need(target);
+  pruner.Close();
+  MS_RETURN_IF_ERROR(pruner.CheckPlaceholders());
+  return pruner.Sort();
+}
+
+}  // namespace millstream

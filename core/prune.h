@@ -1,0 +1,26 @@
+// The part of a graph that a step needs.
+#ifndef MILLSTREAM_CORE_PRUNE_H_
+#define MILLSTREAM_CORE_PRUNE_H_
+
+#include <vector>
+
+#include "core/graph.h"
+#include "core/session.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// A copy of what the graph's lock guards, so that building may go on while steps run.
+struct PrunedGraph {
+  std::vector<const Node*> nodes;  // every edge points forward
+  // Control inputs of nodes[i], as nodes; those that the step does not need are not in `nodes`.
+  std::vector<std::vector<const Node*>> controls;
+};
+
+// What reaches the fetches and targets, walking back over data and control edges and stopping at fed
+// tensors. INVALID_ARGUMENT names a placeholder that is needed and not fed, or a node on a cycle.
+StatusOr<PrunedGraph> Prune(const Graph& graph, const StepSignature& signature);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_PRUNE_H_

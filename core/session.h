@@ -1,0 +1,87 @@
+// A session runs parts of a graph and keeps the state (variables) that they share.
+#ifndef MILLSTREAM_CORE_SESSION_H_
+#define MILLSTREAM_CORE_SESSION_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "core/graph.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+
+namespace millstream {
+
+struct SessionOptions {
+  int intra_op_threads = 0;  // inside one kernel; 0: what affinity and cgroups allow
+  int inter_op_threads = 0;  // between kernels; the plan executor uses the caller's thread alone
+  bool optimize = true;      // false: the graph runs as written, node by node
+  bool deterministic = false;
+  bool allow_soft_placement = false;
+  bool log_device_placement = false;
+  int64_t operation_timeout_ms = 0;  // 0: none
+};
+
+// Stops a running step from another thread. Thread-safe.
+class Cancellation {
+ public:
+  void Cancel() { cancelled_.store(true, std::memory_order_release); }
+  bool IsCancelled() const { return cancelled_.load(std::memory_order_acquire); }
+
+ private:
+  std::atomic<bool> cancelled_{false};
+};
+
+// What one Run may be told besides its signature.
+struct RunOptions {
+  const Cancellation* cancellation = nullptr;
+  int64_t timeout_ms = 0;  // 0: the session's
+  // Called now and then on the running thread; true stops the step (Ctrl-C of a front end).
+  bool (*should_stop)(void* argument) = nullptr;
+  void* should_stop_argument = nullptr;
+};
+
+// Which tensors a step is given, which it gives back, and which nodes it runs besides.
+struct StepSignature {
+  std::vector<Output> feeds;
+  std::vector<Output> fetches;
+  std::vector<const Node*> targets;
+};
+
+// A step's signature, compiled. Thread-safe: many threads may run one callable at once. Must not
+// outlive its session.
+class Callable {
+ public:
+  virtual ~Callable() = default;
+  // One step: feeds in the order of the signature, fetches likewise. A fed tensor is borrowed until
+  // Run returns and never written; a fetched one is the caller's alone to write.
+  virtual Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                     const RunOptions& options) = 0;
+  // Instructions that one step executes in the plan that ran last, for tests and benchmarks.
+  virtual int64_t num_instructions() const = 0;
+};
+
+// Thread-safe.
+class Session {
+ public:
+  // `graph` must outlive the session. Loads the installed plugins.
+  static StatusOr<std::unique_ptr<Session>> Create(Graph* graph, const SessionOptions& options);
+  virtual ~Session() = default;
+
+  // One step. The compiled form is cached by signature.
+  virtual Status Run(const StepSignature& signature, absl::Span<const Tensor> feeds,
+                     absl::Span<Tensor> fetches, const RunOptions& options) = 0;
+  virtual StatusOr<std::unique_ptr<Callable>> MakeCallable(const StepSignature& signature) = 0;
+  // Names of the devices, "/job:localhost/replica:0/task:0/device:CPU:0".
+  virtual std::vector<std::string> ListDevices() const = 0;
+  // Frees the state; later runs give FAILED_PRECONDITION. Waits for running steps.
+  virtual Status Close() = 0;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_SESSION_H_

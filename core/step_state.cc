@@ -1,0 +1,148 @@
+#include "core/step_state.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "framework/plugin/host_tensor.h"
+
+namespace millstream {
+namespace {
+
+// Temporary memory that one kernel may ask for, in pieces.
+constexpr int kMaxTemps = 64;
+
+MS_TensorView TemplateView(const Plan& plan, const ValueRef& value, char* slab) {
+  const Root& root = plan.roots[value.root];
+  MS_TensorView view = NullView();
+  view.dtype = ToAbiDataType(root.dtype);
+  view.flags = MS_VIEW_HOST;
+  view.mem.space = MS_SPACE_HOST;
+  if (value.shape_known) {
+    view.dims = value.shape.dims().data();
+    view.rank = static_cast<uint32_t>(value.shape.rank());
+    view.mem.bytes = value.shape.num_elements() * DataTypeSize(root.dtype);
+  }
+  switch (root.kind) {
+    case RootKind::kConstant:
+      view.mem.base = root.constant.raw();
+      view.flags |= MS_VIEW_CONST;
+      break;
+    case RootKind::kHandle:
+      view.mem.base = root.handle;
+      view.flags |= MS_VIEW_RESOURCE;
+      break;
+    case RootKind::kPlanned:
+      view.mem.base = slab + root.offset;
+      break;
+    default:
+      break;
+  }
+  return view;
+}
+
+// The output's view before its kernel ran: planned memory, or nothing.
+MS_TensorView OutputView(const Plan& plan, const ValueRef& value, char* slab) {
+  const RootKind kind = plan.roots[value.root].kind;
+  if (kind == RootKind::kPlanned || kind == RootKind::kEscaping) {
+    return TemplateView(plan, value, slab);
+  }
+  return NullView();
+}
+
+Status OutOfMemory(const Plan& plan) {
+  const Root* largest = nullptr;
+  for (const Root& root : plan.roots) {
+    if (root.kind != RootKind::kPlanned && root.kind != RootKind::kEscaping) continue;
+    if (largest == nullptr || root.bytes() > largest->bytes()) largest = &root;
+  }
+  Status status = errors::ResourceExhausted("out of memory: the step needs ", plan.slab_bytes,
+                                            " bytes for its tensors");
+  if (largest == nullptr) return status;
+  status = errors::ResourceExhausted(status.message(), ", the largest is ", largest->source.name(),
+                                     " ", DataTypeName(largest->dtype), largest->shape.ToString(),
+                                     " of ", largest->bytes(), " bytes");
+  return AnnotateWithNode(status, *largest->source.node);
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<StepState>> StepState::Create(const Plan* plan) {
+  auto state = std::make_unique<StepState>();
+  state->plan = plan;
+  if (plan->slab_bytes > 0) {
+    state->slab = NewBuffer(HostAllocator(), DataType::kUInt8, plan->slab_bytes);
+    if (!state->slab) return OutOfMemory(*plan);
+  }
+  char* const slab = state->slab ? static_cast<char*>(state->slab->data()) : nullptr;
+  const size_t count = plan->instructions.size();
+  state->frames.resize(count);
+  state->contexts.resize(count);
+  state->views.resize(plan->num_views, NullView());
+  state->slots.resize(plan->num_slots);
+  state->kept_buffers.resize(plan->num_slots);
+  state->temps.reserve(kMaxTemps);
+  for (size_t i = 0; i < count; ++i) {
+    const Instruction& instruction = plan->instructions[i];
+    MS_TensorView* inputs = state->views.data() + instruction.first_input_view;
+    MS_TensorView* outputs = state->views.data() + instruction.first_output_view;
+    for (size_t k = 0; k < instruction.inputs.size(); ++k) {
+      inputs[k] = TemplateView(*plan, instruction.inputs[k], slab);
+    }
+    for (size_t k = 0; k < instruction.outputs.size(); ++k) {
+      outputs[k] = OutputView(*plan, instruction.outputs[k], slab);
+    }
+    state->contexts[i].step = state.get();
+    state->contexts[i].instruction = &instruction;
+    MS_Frame& frame = state->frames[i];
+    frame = MS_Frame{};
+    frame.head.size = sizeof(MS_Frame);
+    frame.ctx = &state->contexts[i];
+    frame.inputs = inputs;
+    frame.outputs = outputs;
+    frame.outputs_used = instruction.outputs_used.data();
+    frame.shape_state = instruction.shape_state;
+    frame.scratch = instruction.scratch_offset < 0 ? nullptr : slab + instruction.scratch_offset;
+    frame.n_in = static_cast<uint32_t>(instruction.inputs.size());
+    frame.n_out = static_cast<uint32_t>(instruction.outputs.size());
+    frame.flags = plan->deterministic ? MS_FRAME_DETERMINISTIC : 0;
+  }
+  return state;
+}
+
+void StepState::PointViews(const Root& root, void* data, const Tensor* shape_of) {
+  for (const ViewPlace& place : root.places) {
+    MS_TensorView& view = views[place.view];
+    view.mem.base = data;
+    if (place.dims_follow) {
+      view.dims = shape_of->shape().dims().data();
+      view.rank = static_cast<uint32_t>(shape_of->shape().rank());
+      view.mem.bytes = shape_of->bytes();
+    }
+  }
+}
+
+StatusOr<Tensor> StepState::InputTensor(const Instruction& instruction, int input) const {
+  const ValueRef& value = instruction.inputs[input];
+  const Root& root = plan->roots[value.root];
+  const Shape* shape = value.shape_known ? &value.shape : nullptr;
+  switch (root.kind) {
+    case RootKind::kConstant:
+      return shape == nullptr ? root.constant : root.constant.Reshaped(*shape);
+    case RootKind::kFeed: {
+      const Tensor& fed = feeds[root.index];
+      return (shape == nullptr ? fed : fed.Reshaped(*shape)).DeepCopy();
+    }
+    case RootKind::kEscaping:
+    case RootKind::kSlot:
+      return shape == nullptr ? slots[root.index] : slots[root.index].Reshaped(*shape);
+    case RootKind::kPlanned: {
+      const Tensor in_slab(root.dtype, value.shape, slab, root.offset);
+      return in_slab.DeepCopy();
+    }
+    case RootKind::kHandle:
+      break;
+  }
+  return errors::Internal("input ", input, " is a resource handle, which has no value");
+}
+
+}  // namespace millstream

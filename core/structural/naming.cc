@@ -1,0 +1,112 @@
+// Ops that only name tensors or memory.
+#include "core/structural/structural.h"
+#include "framework/shape_context.h"
+
+namespace millstream {
+namespace {
+
+// Runs only where the plan could not rename: the input's shape was not known.
+Status PassThrough(StructuralFrame* frame) {
+  for (uint32_t i = 0; i < frame->num_outputs(); ++i) {
+    MS_ASSIGN_OR_RETURN(Tensor value, frame->InputTensor(i));
+    MS_RETURN_IF_ERROR(frame->SetOutput(i, value));
+  }
+  return absl::OkStatus();
+}
+
+Status NoOp(StructuralFrame*) { return absl::OkStatus(); }
+
+StatusOr<Shape> ReshapedShape(const Shape& input, const std::vector<int64_t>& sizes) {
+  Shape shape;
+  int unknown = -1;
+  int64_t known = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] < -1) {
+      return errors::InvalidArgument("'shape' holds a size of ", sizes[i], " at ", i);
+    }
+    if (sizes[i] == -1) {
+      if (unknown >= 0) {
+        return errors::InvalidArgument("'shape' holds more than one -1, at ", unknown, " and ", i);
+      }
+      unknown = static_cast<int>(i);
+      shape.AddDim(1);
+      continue;
+    }
+    shape.AddDim(sizes[i]);
+    known *= sizes[i];
+  }
+  const int64_t count = input.num_elements();
+  if (unknown >= 0) {
+    if (known == 0 || count % known != 0) {
+      return errors::InvalidArgument("cannot reshape ", input.ToString(), " (", count,
+                                     " elements): the other sizes give ", known);
+    }
+    shape.set_dim(unknown, count / known);
+  }
+  if (shape.num_elements() != count) {
+    return errors::InvalidArgument("cannot reshape ", input.ToString(), " (", count,
+                                   " elements) to ", shape.ToString(), " (", shape.num_elements(),
+                                   ")");
+  }
+  return shape;
+}
+
+Status Reshape(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(std::vector<int64_t> sizes, frame->Integers(1));
+  MS_ASSIGN_OR_RETURN(Shape shape, ReshapedShape(frame->input_shape(0), sizes));
+  MS_ASSIGN_OR_RETURN(Tensor value, frame->InputTensor(0));
+  return frame->SetOutput(0, value.Reshaped(shape));
+}
+
+Status ExpandDims(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(std::vector<int64_t> axes, frame->Integers(1));
+  if (axes.size() != 1) {
+    return errors::InvalidArgument("'dim' must be one number, got ", axes.size());
+  }
+  const Shape input = frame->input_shape(0);
+  MS_ASSIGN_OR_RETURN(int axis, NormalizeAxis(axes[0], input.rank() + 1));
+  Shape shape;
+  for (int i = 0; i <= input.rank(); ++i) {
+    if (i == axis) shape.AddDim(1);
+    if (i < input.rank()) shape.AddDim(input.dim(i));
+  }
+  MS_ASSIGN_OR_RETURN(Tensor value, frame->InputTensor(0));
+  return frame->SetOutput(0, value.Reshaped(shape));
+}
+
+Status Squeeze(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(std::vector<int64_t> axes,
+                      frame->node().Attr<std::vector<int64_t>>("squeeze_dims"));
+  const Shape input = frame->input_shape(0);
+  std::vector<bool> drop(input.rank(), false);
+  for (int64_t axis : axes) {
+    MS_ASSIGN_OR_RETURN(int normalized, NormalizeAxis(axis, input.rank()));
+    if (input.dim(normalized) != 1) {
+      return errors::InvalidArgument("'squeeze_dims' names dimension ", axis, " of ",
+                                     input.ToString(), ", which is not 1");
+    }
+    drop[normalized] = true;
+  }
+  Shape shape;
+  for (int i = 0; i < input.rank(); ++i) {
+    const bool dropped = axes.empty() ? input.dim(i) == 1 : drop[i];
+    if (!dropped) shape.AddDim(input.dim(i));
+  }
+  MS_ASSIGN_OR_RETURN(Tensor value, frame->InputTensor(0));
+  return frame->SetOutput(0, value.Reshaped(shape));
+}
+
+MILLSTREAM_STRUCTURAL("NoOp", StructuralRole::kNothing, NoOp);
+MILLSTREAM_STRUCTURAL("Const", StructuralRole::kConstant, nullptr);
+MILLSTREAM_STRUCTURAL("Placeholder", StructuralRole::kMustFeed, nullptr);
+MILLSTREAM_STRUCTURAL("PlaceholderWithDefault", StructuralRole::kIdentity, PassThrough);
+MILLSTREAM_STRUCTURAL("Identity", StructuralRole::kIdentity, PassThrough);
+MILLSTREAM_STRUCTURAL("IdentityN", StructuralRole::kIdentity, PassThrough);
+MILLSTREAM_STRUCTURAL("StopGradient", StructuralRole::kIdentity, PassThrough);
+MILLSTREAM_STRUCTURAL("PreventGradient", StructuralRole::kIdentity, PassThrough);
+MILLSTREAM_STRUCTURAL("Reshape", StructuralRole::kReshape, Reshape);
+MILLSTREAM_STRUCTURAL("ExpandDims", StructuralRole::kReshape, ExpandDims);
+MILLSTREAM_STRUCTURAL("Squeeze", StructuralRole::kReshape, Squeeze);
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,125 @@
+#include "core/structural/structural.h"
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/call_once.h"
+#include "core/host_ctx.h"
+#include "framework/plugin/host_status.h"
+#include "framework/plugin/kernel_registry.h"
+
+namespace millstream {
+namespace {
+
+struct Entry {
+  StructuralRole role;
+  StructuralFunction function;
+};
+
+// Filled before main; only read afterwards.
+std::map<std::string, Entry, std::less<>>& Entries() {
+  static auto* const entries = new std::map<std::string, Entry, std::less<>>();
+  return *entries;
+}
+
+MS_Status* Create(void* user, const MS_KernelInfo*, void** out_state) {
+  *out_state = user;
+  return nullptr;
+}
+
+// The state is the entry: structural kernels keep nothing between executions.
+MS_Status* Compute(void* state, MS_Frame* frame) {
+  StructuralFrame wrapped(frame);
+  Status status = static_cast<const Entry*>(state)->function(&wrapped);
+  return status.ok() ? nullptr : ToAbiStatus(status);
+}
+
+Status CommitKernels() {
+  std::vector<KernelRegistration> kernels;
+  for (auto& [op, entry] : Entries()) {
+    if (entry.function == nullptr) continue;
+    KernelRegistration kernel;
+    kernel.op = op;
+    kernel.device_type = kAnyDevice;
+    kernel.plugin = "core";
+    kernel.user = const_cast<Entry*>(&entry);
+    kernel.create = &Create;
+    kernel.compute = &Compute;
+    kernels.push_back(std::move(kernel));
+  }
+  return KernelRegistry::Global()->Commit(std::move(kernels));
+}
+
+}  // namespace
+
+Tensor StructuralFrame::BorrowInput(uint32_t i) const {
+  const MS_TensorView& view = frame_->inputs[i];
+  const DataType dtype = FromAbiDataType(view.dtype);
+  char* const data = static_cast<char*>(view.mem.base) + view.mem.offset;
+  return Tensor(dtype, input_shape(i), BorrowBuffer(data, view.mem.bytes, false, nullptr));
+}
+
+StatusOr<Variable*> StructuralFrame::variable(uint32_t i) const {
+  const MS_TensorView& view = frame_->inputs[i];
+  if (view.dtype != MS_RESOURCE || view.mem.base == nullptr) {
+    return errors::InvalidArgument("input ", i, " is no handle of a variable");
+  }
+  return static_cast<Variable*>(view.mem.base);
+}
+
+StatusOr<Tensor> StructuralFrame::AllocateOutput(uint32_t i, const Shape& shape) {
+  const MS_Ctx& ctx = *frame_->ctx;
+  const ValueRef& value = ctx.instruction->outputs[i];
+  const Root& root = ctx.step->plan->roots[value.root];
+  if (value.shape_known && value.shape != shape) {
+    return errors::Internal("output ", i, " has shape ", shape.ToString(),
+                            "; shape inference found ", value.shape.ToString());
+  }
+  if (root.kind == RootKind::kPlanned) {
+    return Tensor(root.dtype, shape, ctx.step->slab, root.offset);
+  }
+  if (root.kind == RootKind::kEscaping) return ctx.step->slots[root.index];
+  MS_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(root.dtype, shape));
+  SetOutputTensor(frame_, i, tensor);
+  return tensor;
+}
+
+Status StructuralFrame::SetOutput(uint32_t i, const Tensor& tensor) {
+  const MS_Ctx& ctx = *frame_->ctx;
+  const Root& root = ctx.step->plan->roots[ctx.instruction->outputs[i].root];
+  if (root.kind == RootKind::kSlot) {
+    SetOutputTensor(frame_, i, tensor);
+    return absl::OkStatus();
+  }
+  MS_ASSIGN_OR_RETURN(Tensor target, AllocateOutput(i, tensor.shape()));
+  if (tensor.dtype() == DataType::kString) {
+    for (int64_t k = 0; k < tensor.num_elements(); ++k) {
+      target.data<std::string>()[k] = tensor.data<std::string>()[k];
+    }
+  } else if (tensor.bytes() > 0) {
+    std::memcpy(target.raw(), tensor.raw(), tensor.bytes());
+  }
+  return absl::OkStatus();
+}
+
+StructuralRole RoleOf(absl::string_view op) {
+  auto found = Entries().find(op);
+  return found == Entries().end() ? StructuralRole::kKernel : found->second.role;
+}
+
+Status RegisterStructuralKernels() {
+  static absl::once_flag once;
+  static Status* const result = new Status();
+  absl::call_once(once, [] { *result = CommitKernels(); });
+  return *result;
+}
+
+StructuralRegistration::StructuralRegistration(const char* op, StructuralRole role,
+                                               StructuralFunction function) {
+  Entries()[op] = Entry{role, function};
+}
+
+}  // namespace millstream

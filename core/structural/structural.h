@@ -1,0 +1,83 @@
+// Structural ops: those that move or name tensors, and integer shape arithmetic. Core has them for
+// every device (type "*"), so that no plugin registers them again; none computes on floating-point
+// values. The one way to add one, in core/structural/<category>.cc:
+//
+//   Status Reshape(StructuralFrame* frame) { ... }
+//   MILLSTREAM_STRUCTURAL("Reshape", StructuralRole::kReshape, Reshape);
+#ifndef MILLSTREAM_CORE_STRUCTURAL_STRUCTURAL_H_
+#define MILLSTREAM_CORE_STRUCTURAL_STRUCTURAL_H_
+
+#include <cstdint>
+
+#include "core/step_state.h"
+#include "framework/plugin/plugin.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+
+namespace millstream {
+
+// What the plan compiler may do with a node instead of running its kernel.
+enum class StructuralRole {
+  kKernel,    // nothing: it runs
+  kNothing,   // it has no outputs and only orders others
+  kIdentity,  // output i is input i
+  kReshape,   // output 0 is input 0's memory under another shape
+  kConstant,  // attribute "value" is its output
+  kMustFeed,  // it can only be fed
+  kHandle,    // it names a variable
+};
+
+// A structural kernel's view of one execution.
+class StructuralFrame {
+ public:
+  explicit StructuralFrame(MS_Frame* frame) : frame_(frame) {}
+  const Node& node() const { return *frame_->ctx->instruction->node; }
+  uint32_t num_inputs() const { return frame_->n_in; }
+  uint32_t num_outputs() const { return frame_->n_out; }
+  const MS_TensorView& input(uint32_t i) const { return frame_->inputs[i]; }
+  Shape input_shape(uint32_t i) const {
+    return Shape(absl::MakeConstSpan(frame_->inputs[i].dims, frame_->inputs[i].rank));
+  }
+  // The input as a tensor that may be kept; copied when it stands in the plan's slab.
+  StatusOr<Tensor> InputTensor(uint32_t i) const {
+    return frame_->ctx->step->InputTensor(*frame_->ctx->instruction, static_cast<int>(i));
+  }
+  // The input as a tensor that is valid until the kernel returns.
+  Tensor BorrowInput(uint32_t i) const;
+  // The elements of an integer input.
+  StatusOr<std::vector<int64_t>> Integers(uint32_t i) const { return IntegerValues(BorrowInput(i)); }
+  // The variable behind a handle.
+  StatusOr<Variable*> variable(uint32_t i) const;
+  // Gives an output: copied into planned memory where the plan has some, else the tensor itself.
+  Status SetOutput(uint32_t i, const Tensor& tensor);
+  // A tensor to fill for output i: planned memory, or new.
+  StatusOr<Tensor> AllocateOutput(uint32_t i, const Shape& shape);
+
+ private:
+  MS_Frame* frame_;
+};
+
+using StructuralFunction = Status (*)(StructuralFrame* frame);
+
+// The role of an op; kKernel for ops that are not structural. Thread-safe.
+StructuralRole RoleOf(absl::string_view op);
+
+// Adds the structural kernels to the kernel registry; sessions call it first. Idempotent.
+Status RegisterStructuralKernels();
+
+// Registers at start-up. `function` null: the role never runs.
+class StructuralRegistration {
+ public:
+  StructuralRegistration(const char* op, StructuralRole role, StructuralFunction function);
+};
+
+}  // namespace millstream
+
+#define MS_STRUCTURAL_CONCAT_INNER(a, b) a##b
+#define MS_STRUCTURAL_CONCAT(a, b) MS_STRUCTURAL_CONCAT_INNER(a, b)
+#define MILLSTREAM_STRUCTURAL(op, role, function)                                              \
+  static const ::millstream::StructuralRegistration MS_STRUCTURAL_CONCAT(structural_,          \
+                                                                         __COUNTER__)(op, role, \
+                                                                                      function)
+
+#endif  // MILLSTREAM_CORE_STRUCTURAL_STRUCTURAL_H_

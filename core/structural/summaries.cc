@@ -1,0 +1,81 @@
+// Summaries: what event files carry.
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+#include "core/structural/structural.h"
+#include "framework/half.h"
+#include "millstream/framework/protos/summary.pb.h"
+
+namespace millstream {
+namespace {
+
+// Element i of a real tensor.
+StatusOr<double> RealElement(const Tensor& tensor, int64_t i) {
+  switch (tensor.dtype()) {
+    case DataType::kFloat: return tensor.data<float>()[i];
+    case DataType::kDouble: return tensor.data<double>()[i];
+    case DataType::kHalf: return HalfToFloat(tensor.data<uint16_t>()[i]);
+    case DataType::kBFloat16: return BFloat16ToFloat(tensor.data<uint16_t>()[i]);
+    case DataType::kInt8: return tensor.data<int8_t>()[i];
+    case DataType::kInt16: return tensor.data<int16_t>()[i];
+    case DataType::kInt32: return tensor.data<int32_t>()[i];
+    case DataType::kInt64: return static_cast<double>(tensor.data<int64_t>()[i]);
+    case DataType::kUInt8: return tensor.data<uint8_t>()[i];
+    case DataType::kUInt16: return tensor.data<uint16_t>()[i];
+    case DataType::kUInt32: return tensor.data<uint32_t>()[i];
+    case DataType::kUInt64: return static_cast<double>(tensor.data<uint64_t>()[i]);
+    default:
+      return errors::InvalidArgument("'values' must be real numbers, got ",
+                                     DataTypeName(tensor.dtype()));
+  }
+}
+
+Status SetText(StructuralFrame* frame, std::string text) {
+  return frame->SetOutput(0, Tensor::Scalar<std::string>(std::move(text)));
+}
+
+// One value a tag; both arguments have the same shape.
+Status ScalarSummary(StructuralFrame* frame) {
+  const Tensor tags = frame->BorrowInput(0);
+  const Tensor values = frame->BorrowInput(1);
+  if (tags.shape() != values.shape()) {
+    return errors::InvalidArgument("'tags' and 'values' must have one shape, got ",
+                                   tags.shape().ToString(), " and ", values.shape().ToString());
+  }
+  proto::Summary summary;
+  for (int64_t i = 0; i < tags.num_elements(); ++i) {
+    MS_ASSIGN_OR_RETURN(double value, RealElement(values, i));
+    proto::Summary::Value* entry = summary.add_value();
+    entry->set_tag(tags.data<std::string>()[i]);
+    entry->set_simple_value(static_cast<float>(value));
+  }
+  return SetText(frame, summary.SerializeAsString());
+}
+
+// All values of all inputs; a tag may occur once.
+Status MergeSummary(StructuralFrame* frame) {
+  proto::Summary merged;
+  absl::flat_hash_set<std::string> seen;
+  for (uint32_t i = 0; i < frame->num_inputs(); ++i) {
+    const Tensor input = frame->BorrowInput(i);
+    for (int64_t k = 0; k < input.num_elements(); ++k) {
+      proto::Summary summary;
+      if (!summary.ParseFromString(input.data<std::string>()[k])) {
+        return errors::InvalidArgument("input ", i, " holds no Summary message");
+      }
+      for (proto::Summary::Value& value : *summary.mutable_value()) {
+        if (!seen.insert(value.tag()).second) {
+          return errors::InvalidArgument("Duplicate tag ", value.tag(), " found in input ", i);
+        }
+        merged.add_value()->Swap(&value);
+      }
+    }
+  }
+  return SetText(frame, merged.SerializeAsString());
+}
+
+MILLSTREAM_STRUCTURAL("ScalarSummary", StructuralRole::kKernel, ScalarSummary);
+MILLSTREAM_STRUCTURAL("MergeSummary", StructuralRole::kKernel, MergeSummary);
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,47 @@
+// Reading and assigning variables; arithmetic on them is the backends'.
+#include "core/structural/structural.h"
+
+namespace millstream {
+namespace {
+
+Status ReadVariable(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(Variable * variable, frame->variable(0));
+  MS_ASSIGN_OR_RETURN(Tensor value, variable->Read());
+  if (value.dtype() != frame->node().output_type(0)) {
+    return errors::InvalidArgument("variable '", variable->name(), "' holds ",
+                                   DataTypeName(value.dtype()), ", expected ",
+                                   DataTypeName(frame->node().output_type(0)));
+  }
+  return frame->SetOutput(0, value);
+}
+
+Status AssignVariable(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(Variable * variable, frame->variable(0));
+  const Tensor value = frame->BorrowInput(1);
+  if (value.dtype() != variable->dtype()) {
+    return errors::InvalidArgument("variable '", variable->name(), "' holds ",
+                                   DataTypeName(variable->dtype()), ", got ",
+                                   DataTypeName(value.dtype()));
+  }
+  if (!variable->shape().IsCompatibleWith(value.shape())) {
+    return errors::InvalidArgument("variable '", variable->name(), "' has shape ",
+                                   variable->shape().ToString(), ", got a value of shape ",
+                                   value.shape().ToString());
+  }
+  return variable->Assign(value);
+}
+
+Status VariableIsInitialized(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(Variable * variable, frame->variable(0));
+  MS_ASSIGN_OR_RETURN(Tensor result, frame->AllocateOutput(0, Shape()));
+  *result.data<bool>() = variable->IsInitialized();
+  return absl::OkStatus();
+}
+
+MILLSTREAM_STRUCTURAL("VarHandleOp", StructuralRole::kHandle, nullptr);
+MILLSTREAM_STRUCTURAL("ReadVariableOp", StructuralRole::kKernel, ReadVariable);
+MILLSTREAM_STRUCTURAL("AssignVariableOp", StructuralRole::kKernel, AssignVariable);
+MILLSTREAM_STRUCTURAL("VarIsInitializedOp", StructuralRole::kKernel, VariableIsInitialized);
+
+}  // namespace
+}  // namespace millstream

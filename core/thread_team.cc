@@ -1,0 +1,101 @@
+#include "core/thread_team.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+namespace millstream {
+namespace {
+
+// How long a worker looks for the next loop before it sleeps.
+constexpr int kSpins = 2000;
+
+constexpr uint64_t kMaxWorkers = 1 << 16;
+
+int AffinityThreads() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return CPU_COUNT(&set);
+}
+
+// cgroup v2's cpu.max holds "QUOTA PERIOD" or "max PERIOD"; 0 when there is no bound.
+int QuotaThreads() {
+  std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen("/sys/fs/cgroup/cpu.max", "r"),
+                                             &std::fclose);
+  if (file == nullptr) return 0;
+  long quota = 0;
+  long period = 0;
+  if (std::fscanf(file.get(), "%ld %ld", &quota, &period) != 2 || period <= 0) return 0;
+  return static_cast<int>((quota + period - 1) / period);
+}
+
+}  // namespace
+
+int AvailableThreads() {
+  int threads = AffinityThreads();
+  const int quota = QuotaThreads();
+  if (quota > 0) threads = std::min(threads, quota);
+  return std::max(threads, 1);
+}
+
+std::atomic<bool> ParallelPermit::taken_{false};
+
+ThreadTeam* ThreadTeam::Global() {
+  static ThreadTeam* const team = new ThreadTeam();
+  return team;
+}
+
+void ThreadTeam::StartWorkers(int workers) {
+  while (workers_ < workers) {
+    std::thread(&ThreadTeam::Work, this, workers_).detach();
+    ++workers_;
+  }
+}
+
+void ThreadTeam::TakePieces() {
+  const Loop loop = loop_;
+  while (true) {
+    const uint64_t begin = next_.fetch_add(loop.piece, std::memory_order_relaxed);
+    if (begin >= loop.total) return;
+    loop.function(loop.user, begin, std::min(begin + loop.piece, loop.total));
+  }
+}
+
+void ThreadTeam::Work(int worker) {
+  uint64_t seen = 0;
+  while (true) {
+    for (int spin = 0; spin < kSpins; ++spin) {
+      if (announced_.load(std::memory_order_acquire) != seen) break;
+    }
+    if (announced_.load(std::memory_order_acquire) == seen) {
+      absl::MutexLock lock(&mutex_);
+      while (announced_.load(std::memory_order_acquire) == seen) wake_.Wait(&mutex_);
+    }
+    seen = announced_.load(std::memory_order_acquire);
+    if (worker < static_cast<int>(seen % kMaxWorkers)) {
+      TakePieces();
+      running_.fetch_sub(1, std::memory_order_acq_rel);
+    }
+  }
+}
+
+void ThreadTeam::Run(int threads, uint64_t total, uint64_t piece, Function function, void* user) {
+  const int workers = std::min<int>(threads - 1, kMaxWorkers - 1);
+  loop_ = Loop{function, user, total, piece};
+  next_.store(0, std::memory_order_relaxed);
+  running_.store(workers, std::memory_order_relaxed);
+  {
+    absl::MutexLock lock(&mutex_);
+    StartWorkers(workers);
+    const uint64_t number = announced_.load(std::memory_order_relaxed) / kMaxWorkers + 1;
+    announced_.store(number * kMaxWorkers + workers, std::memory_order_release);
+    wake_.SignalAll();
+  }
+  TakePieces();
+  while (running_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+}
+
+}  // namespace millstream

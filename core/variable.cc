@@ -1,0 +1,85 @@
+#include "core/variable.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace millstream {
+namespace {
+
+// Holds a gate for a scope.
+class GateHolder {
+ public:
+  explicit GateHolder(Gate* gate) : gate_(gate) { gate_->Enter(); }
+  ~GateHolder() { gate_->Leave(); }
+  GateHolder(const GateHolder&) = delete;
+  GateHolder& operator=(const GateHolder&) = delete;
+
+ private:
+  Gate* const gate_;
+};
+
+void CopyElements(const Tensor& from, const Tensor& to) {
+  if (from.dtype() == DataType::kString) {
+    for (int64_t i = 0; i < from.num_elements(); ++i) {
+      to.data<std::string>()[i] = from.data<std::string>()[i];
+    }
+  } else if (from.bytes() > 0) {
+    std::memcpy(to.raw(), from.raw(), from.bytes());
+  }
+}
+
+}  // namespace
+
+// The three-state futex lock of U. Drepper, "Futexes Are Tricky" (2011), section 6.
+void Gate::Wait() {
+  while (word_.exchange(kAwaited, std::memory_order_acquire) != kFree) {
+    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word_), FUTEX_WAIT_PRIVATE, kAwaited, nullptr,
+            nullptr, 0);
+  }
+}
+
+void Gate::WakeOne() {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word_), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr,
+          0);
+}
+
+Status Variable::Uninitialized() const {
+  return errors::FailedPrecondition("Attempting to use uninitialized value ", name_,
+                                    ": run its initializer first");
+}
+
+StatusOr<Tensor> Variable::Read() {
+  GateHolder holder(&gate_);
+  if (!value_.has_value()) return Uninitialized();
+  return value_;
+}
+
+bool Variable::IsInitialized() {
+  GateHolder holder(&gate_);
+  return value_.has_value();
+}
+
+Status Variable::Assign(const Tensor& value) {
+  GateHolder holder(&gate_);
+  const bool fits = value_.has_value() && value_.shape() == value.shape() &&
+                    value_.buffer()->IsUnique() && value_.buffer()->writable();
+  if (fits) {
+    CopyElements(value, value_);
+    return absl::OkStatus();
+  }
+  MS_ASSIGN_OR_RETURN(value_, value.DeepCopy());
+  return absl::OkStatus();
+}
+
+Status Variable::PrepareWrite() {
+  if (!value_.has_value()) return Uninitialized();
+  if (!value_.buffer()->IsUnique() || !value_.buffer()->writable()) {
+    MS_ASSIGN_OR_RETURN(value_, value_.DeepCopy());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace millstream

@@ -1,0 +1,85 @@
+// Variables: the state that outlives a step.
+#ifndef MILLSTREAM_CORE_VARIABLE_H_
+#define MILLSTREAM_CORE_VARIABLE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "framework/dtype.h"
+#include "framework/shape.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+
+namespace millstream {
+
+// A lock of one word: one compare-and-swap each way while nobody else wants it; waiters sleep in
+// the kernel. It guards one variable, for as long as it takes to copy a reference (a read) or to
+// change the value in place (a write).
+class Gate {
+ public:
+  void Enter() {
+    uint32_t expected = kFree;
+    if (!word_.compare_exchange_strong(expected, kTaken, std::memory_order_acquire)) Wait();
+  }
+  void Leave() {
+    if (word_.exchange(kFree, std::memory_order_release) == kAwaited) WakeOne();
+  }
+
+ private:
+  static constexpr uint32_t kFree = 0;
+  static constexpr uint32_t kTaken = 1;
+  static constexpr uint32_t kAwaited = 2;  // taken, and somebody sleeps
+  void Wait();
+  void WakeOne();
+  std::atomic<uint32_t> word_{kFree};
+};
+
+// A named tensor in a session's resource container. A reader gets a reference to the buffer of the
+// moment; a writer changes the buffer in place when nobody else holds it and replaces it by a
+// changed copy when somebody does, so that no reader sees a torn or later value. Thread-safe.
+class Variable {
+ public:
+  Variable(std::string container, std::string name, DataType dtype, PartialShape shape)
+      : container_(std::move(container)),
+        name_(std::move(name)),
+        dtype_(dtype),
+        shape_(std::move(shape)) {}
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+  const std::string& container() const { return container_; }
+  const std::string& name() const { return name_; }
+  DataType dtype() const { return dtype_; }
+  // What the handle says of the value's shape.
+  const PartialShape& shape() const { return shape_; }
+
+  // The value of the moment; FAILED_PRECONDITION when none was assigned yet.
+  StatusOr<Tensor> Read();
+  bool IsInitialized();
+  // Copies `value` in, into the present buffer when that fits and nobody else holds it.
+  Status Assign(const Tensor& value);
+
+  // ---- For writers that hold the gate over several calls ----
+  Gate& gate() { return gate_; }
+  // REQUIRES: gate held.
+  const Tensor& value() const { return value_; }
+  // Puts the value into memory that nobody else holds. REQUIRES: gate held.
+  Status PrepareWrite();
+  // REQUIRES: gate held; `value` is the variable's alone.
+  void Replace(Tensor value) { value_ = std::move(value); }
+
+ private:
+  Status Uninitialized() const;
+
+  const std::string container_;
+  const std::string name_;
+  const DataType dtype_;
+  const PartialShape shape_;
+  Gate gate_;
+  Tensor value_;  // guarded by gate_
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_VARIABLE_H_
