@@ -1,0 +1,296 @@
+// How gradients are put together: the structure of what AddGradients adds. The numbers are checked
+// by testing/conformance/gradient_check_test.py.
+#include "core/gradients/gradients.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class GradientsTest : public ::testing::Test {
+ protected:
+  GradientsTest() : builder_(&graph_, "") {}
+
+  Output Placeholder(const char* name, DataType dtype, const PartialShape& shape) {
+    NodeSpec spec;
+    spec.name = name;
+    spec.op = "Placeholder";
+    SetAttr(&spec.attrs, "dtype", dtype);
+    SetAttr(&spec.attrs, "shape", shape);
+    const StatusOr<const Node*> node = graph_.AddNode(spec);
+    EXPECT_TRUE(node.ok()) << node.status();
+    return node.ok() ? (*node)->output(0) : Output();
+  }
+  Output Floats(const char* name) { return Placeholder(name, DataType::kFloat, Shape({2, 3})); }
+
+  // A variable of shape [5, 2].
+  Output Variable() {
+    NodeSpec spec;
+    spec.name = "variable";
+    spec.op = "VarHandleOp";
+    SetAttr(&spec.attrs, "dtype", DataType::kFloat);
+    SetAttr(&spec.attrs, "shape", PartialShape(Shape({5, 2})));
+    const StatusOr<const Node*> node = graph_.AddNode(spec);
+    EXPECT_TRUE(node.ok()) << node.status();
+    return node.ok() ? (*node)->output(0) : Output();
+  }
+  Output RowsOf(Output variable) {
+    return builder_.Op("ResourceGather", {variable, builder_.Int32Vector({4, 1, 4})},
+                       {{"dtype", DataType::kFloat}});
+  }
+  Output AddN(const std::vector<Output>& terms) {
+    const Node* node = builder_.Variadic("AddN", {terms});
+    return node == nullptr ? Output() : node->output(0);
+  }
+
+  StatusOr<std::vector<Gradient>> Add(const std::vector<Output>& ys, const std::vector<Output>& xs,
+                                      const std::vector<Output>& grad_ys = {}) {
+    EXPECT_TRUE(builder_.ok()) << builder_.status();
+    return AddGradients(&graph_, ys, xs, grad_ys, options_);
+  }
+  // The gradients, which must be there to be made.
+  std::vector<Gradient> Made(const std::vector<Output>& ys, const std::vector<Output>& xs) {
+    StatusOr<std::vector<Gradient>> gradients = Add(ys, xs);
+    EXPECT_TRUE(gradients.ok()) << gradients.status();
+    return gradients.ok() ? *gradients : std::vector<Gradient>(xs.size());
+  }
+  // Ops of the nodes that were added since there were `first`.
+  std::vector<std::string> OpsSince(int first) const {
+    std::vector<std::string> ops;
+    for (int i = first; i < graph_.num_nodes(); ++i) ops.push_back(graph_.node(i)->op().name);
+    return ops;
+  }
+  int CountSince(int first, const std::string& op) const {
+    const std::vector<std::string> ops = OpsSince(first);
+    return static_cast<int>(std::count(ops.begin(), ops.end(), op));
+  }
+
+  Graph graph_;
+  GraphBuilder builder_;
+  GradientOptions options_;
+};
+
+TEST_F(GradientsTest, SumsOverAllPathsByOneAddN) {
+  const Output x = Floats("x");
+  const Output y = AddN({builder_.Op("Tanh", {x}), builder_.Op("Exp", {x}), x});
+  const int before = graph_.num_nodes();
+  const std::vector<Gradient> gradients = Made({y}, {x});
+  ASSERT_FALSE(gradients[0].is_none());
+  EXPECT_EQ(gradients[0].values.node->op().name, "AddN");
+  EXPECT_EQ(gradients[0].values.node->num_inputs(), 3);
+  EXPECT_EQ(CountSince(before, "AddN"), 1);
+}
+
+TEST_F(GradientsTest, GradientThatOnePathGivesIsNotAddedUp) {
+  const Output x = Floats("x");
+  const Output y = builder_.Op("Exp", {builder_.Op("Neg", {x})});
+  const int before = graph_.num_nodes();
+  EXPECT_FALSE(Made({y}, {x})[0].is_none());
+  EXPECT_EQ(CountSince(before, "AddN"), 0);
+}
+
+TEST_F(GradientsTest, BothInputsOfANodeMayBeTheSameTensor) {
+  const Output x = Floats("x");
+  const Output y = builder_.Op("Mul", {x, x});
+  const Gradient gradient = Made({y}, {x})[0];
+  ASSERT_FALSE(gradient.is_none());
+  EXPECT_EQ(gradient.values.node->op().name, "AddN");
+  EXPECT_EQ(graph_.Facts(gradient.values).shape, PartialShape(Shape({2, 3})));
+}
+
+TEST_F(GradientsTest, NodesStandBelowTheScopeAndTheirForwardNodesName) {
+  const Output x = Floats("x");
+  const Output y = builder_.Op("Exp", {x});
+  const int before = graph_.num_nodes();
+  options_.scope = "train/gradients";
+  const Gradient gradient = Made({y}, {x})[0];
+  EXPECT_EQ(gradient.values.node->name(), "train/gradients/Exp_grad/Mul");
+  std::vector<std::string> names;
+  for (int i = before; i < graph_.num_nodes(); ++i) names.push_back(graph_.node(i)->name());
+  EXPECT_THAT(names, Each(StartsWith("train/gradients/")));
+}
+
+TEST_F(GradientsTest, NoneWhereNoPathLeadsToX) {
+  const Output x = Floats("x");
+  const Output other = Floats("other");
+  const Output y = builder_.Op("Exp", {x});
+  const std::vector<Gradient> gradients = Made({y}, {other, x});
+  EXPECT_TRUE(gradients[0].is_none());
+  EXPECT_FALSE(gradients[1].is_none());
+}
+
+TEST_F(GradientsTest, NoneThroughOpsThatAreNotDifferentiable) {
+  const Output x = Floats("x");
+  const Output stopped = builder_.Op("StopGradient", {x});
+  const Output rounded = builder_.Op("Floor", {x});
+  EXPECT_TRUE(Made({stopped}, {x})[0].is_none());
+  EXPECT_TRUE(Made({rounded}, {x})[0].is_none());
+  // Another path still counts.
+  const Gradient gradient = Made({builder_.Op("Mul", {x, rounded})}, {x})[0];
+  ASSERT_FALSE(gradient.is_none());
+  EXPECT_EQ(gradient.values.node->op().name, "Mul");
+}
+
+TEST_F(GradientsTest, NothingIsAddedForBranchesThatDoNotLeadToX) {
+  const Output x = Floats("x");
+  const Output other = Floats("other");
+  const Output y = builder_.Op("Add", {x, builder_.Op("Tanh", {other})});
+  const int before = graph_.num_nodes();
+  Made({y}, {x});
+  EXPECT_EQ(CountSince(before, "TanhGrad"), 0);
+}
+
+TEST_F(GradientsTest, StopGradientsAreTakenAsConstants) {
+  const Output x = Floats("x");
+  const Output middle = builder_.Op("Tanh", {x});
+  const Output y = builder_.Op("Mul", {middle, x});
+  options_.stop_gradients = {middle};
+  const std::vector<Gradient> gradients = Made({y}, {x, middle});
+  EXPECT_EQ(gradients[0].values.node->op().name, "Mul");
+  EXPECT_EQ(gradients[0].values.node->input(1), middle);
+  EXPECT_FALSE(gradients[1].is_none()) << "a tensor that stops gradients has one itself";
+}
+
+TEST_F(GradientsTest, GradientByATensorInTheMiddleAndByYItself) {
+  const Output x = Floats("x");
+  const Output middle = builder_.Op("Tanh", {x});
+  const Output y = builder_.Op("Exp", {middle});
+  const std::vector<Gradient> gradients = Made({y}, {x, middle, y});
+  for (const Gradient& gradient : gradients) EXPECT_FALSE(gradient.is_none());
+  EXPECT_EQ(gradients[0].values.node->op().name, "TanhGrad");
+  EXPECT_EQ(gradients[2].values.node->op().name, "Fill");
+}
+
+TEST_F(GradientsTest, SeveralYsAreAddedUp) {
+  const Output x = Floats("x");
+  const Output y = builder_.Op("Exp", {x});
+  const Output z = builder_.Op("Neg", {x});
+  EXPECT_EQ(Made({y, z}, {x})[0].values.node->op().name, "AddN");
+  // A y that another y needs gets its own weight beside what flows back through it.
+  const Output outer = builder_.Op("Tanh", {y});
+  const int before = graph_.num_nodes();
+  EXPECT_FALSE(Made({outer, y}, {x})[0].is_none());
+  EXPECT_EQ(CountSince(before, "AddN"), 1);
+}
+
+TEST_F(GradientsTest, RowsStayRowsAndAreConcatenated) {
+  const Output variable = Variable();
+  const Gradient one = Made({RowsOf(variable)}, {variable})[0];
+  EXPECT_TRUE(one.is_slices());
+  const Output twice = builder_.Op("Add", {RowsOf(variable), RowsOf(variable)});
+  const Gradient both = Made({twice}, {variable})[0];
+  ASSERT_TRUE(both.is_slices());
+  EXPECT_EQ(both.values.node->op().name, "ConcatV2");
+  EXPECT_EQ(graph_.Facts(both.values).shape, PartialShape(Shape({6, 2})));
+  EXPECT_EQ(graph_.Facts(both.indices).shape, PartialShape(Shape({6})));
+}
+
+TEST_F(GradientsTest, RowsAndADenseGradientAddUpDense) {
+  const Output variable = Variable();
+  const Output value = builder_.Op("ReadVariableOp", {variable}, {{"dtype", DataType::kFloat}});
+  const Output rows = RowsOf(variable);
+  const Gradient gradient = Made({value, rows}, {variable})[0];
+  ASSERT_FALSE(gradient.is_none());
+  EXPECT_FALSE(gradient.is_slices());
+  EXPECT_EQ(gradient.values.node->op().name, "AddN");
+  EXPECT_EQ(graph_.Facts(gradient.values).shape, PartialShape(Shape({5, 2})));
+}
+
+TEST_F(GradientsTest, RowsAreAddedUpWhereAnOpNeedsThemDense) {
+  const Output x = Placeholder("x", DataType::kFloat, Shape({5, 2}));
+  const Output y = builder_.Op(
+      "GatherV2", {builder_.Op("Tanh", {x}), builder_.Int32Vector({4, 1}), builder_.Int32(0)});
+  const int before = graph_.num_nodes();
+  const Gradient gradient = Made({y}, {x})[0];
+  EXPECT_FALSE(gradient.is_slices());
+  EXPECT_EQ(gradient.values.node->op().name, "TanhGrad");
+  EXPECT_EQ(CountSince(before, "UnsortedSegmentSum"), 1);
+}
+
+TEST_F(GradientsTest, MissingGradientFunctionNamesTheNode) {
+  const Output x = Floats("x");
+  const Output y = builder_.Op("PreventGradient", {x});
+  const Status status = Add({y}, {x}).status();
+  EXPECT_TRUE(absl::IsNotFound(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("no gradient function is registered"));
+  EXPECT_THAT(status.message(), HasSubstr("'PreventGradient'"));
+  // It is no error where nothing wants the gradient.
+  EXPECT_TRUE(Add({y}, {Floats("other")}).ok());
+}
+
+TEST_F(GradientsTest, YsMustBeNumbersThatHaveDerivatives) {
+  const Output x = Floats("x");
+  const Output y = builder_.Op("Cast", {x}, {{"DstT", DataType::kInt32}});
+  const Status status = Add({y}, {x}).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("must be floating point"));
+  EXPECT_THAT(status.message(), HasSubstr("'Cast'"));
+}
+
+TEST_F(GradientsTest, GradYsMustFitTheirYs) {
+  const Output x = Floats("x");
+  const Output y = builder_.Op("Exp", {x});
+  EXPECT_TRUE(Add({y}, {x}, {Floats("fits")}).ok());
+  EXPECT_TRUE(Add({y}, {x}, {Output()}).ok()) << "no weight is a weight of ones";
+  const Output wrong_shape = Placeholder("wrong_shape", DataType::kFloat, Shape({2, 4}));
+  Status status = Add({y}, {x}, {wrong_shape}).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("[2,4]"));
+  EXPECT_THAT(status.message(), HasSubstr("'Exp'"));
+  const Output wrong_type = Placeholder("wrong_type", DataType::kDouble, Shape({2, 3}));
+  EXPECT_TRUE(absl::IsInvalidArgument(Add({y}, {x}, {wrong_type}).status()));
+  status = Add({y}, {x}, {Output(), Output()}).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("one grad_ys for each of 1 ys, got 2"));
+}
+
+TEST_F(GradientsTest, FirstGradientOfUnknownShapeIsMadeOfTheValue) {
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape());
+  const Gradient gradient = Made({builder_.Op("Neg", {x})}, {x})[0];
+  EXPECT_EQ(gradient.values.node->input(0).node->op().name, "OnesLike");
+}
+
+TEST_F(GradientsTest, SecondDerivativeGoesThroughTheFirst) {
+  const Output x = Floats("x");
+  const Output y = builder_.Op("Tanh", {x});
+  const Gradient first = Made({y}, {x})[0];
+  ASSERT_FALSE(first.is_none());
+  const Gradient second = Made({first.values}, {x})[0];
+  ASSERT_FALSE(second.is_none());
+  EXPECT_EQ(graph_.Facts(second.values).shape, PartialShape(Shape({2, 3})));
+}
+
+TEST_F(GradientsTest, UnusedOutputsOfANodeCountAsZeros) {
+  const Output x = Placeholder("x", DataType::kFloat, Shape({4}));
+  const Node* split =
+      builder_.NodeOf("Split", {builder_.Int32(0), x}, {{"num_split", int64_t{2}}});
+  ASSERT_NE(split, nullptr);
+  const int before = graph_.num_nodes();
+  EXPECT_FALSE(Made({split->output(1)}, {x})[0].is_none());
+  EXPECT_EQ(CountSince(before, "ZerosLike"), 1);
+}
+
+TEST(GradientRegistryTest, OpMayHaveOneGradientFunction) {
+  const Status status = RegisterGradient("Exp", nullptr);
+  EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
+  EXPECT_TRUE(absl::IsNotFound(FindGradient("NoSuchOp").status()));
+}
+
+TEST(GradientRegistryTest, DifferentiableOpsAreThoseWithAFunction) {
+  const std::vector<std::string> ops = DifferentiableOps();
+  EXPECT_TRUE(std::is_sorted(ops.begin(), ops.end()));
+  EXPECT_TRUE(std::binary_search(ops.begin(), ops.end(), "MatMul"));
+  EXPECT_FALSE(std::binary_search(ops.begin(), ops.end(), "Floor"));
+}
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,296 @@
+// Gradients of elementwise functions and of MatMul.
+#include "core/gradients/gradient_registry.h"
+#include "core/gradients/shape_helpers.h"
+
+namespace millstream {
+namespace {
+
+Output Scaled(GradientContext* context, Output tensor, double factor) {
+  GraphBuilder* builder = context->builder();
+  return builder->Op("Mul", {tensor, builder->ScalarOf(tensor.dtype(), factor)});
+}
+
+Output Mul(GradientContext* context, Output a, Output b) {
+  return context->builder()->Op("Mul", {a, b});
+}
+
+// Sets the gradients of both inputs of a broadcasting op.
+void SetBroadcastDx(GradientContext* context, Output dx0, Output dx1) {
+  GraphBuilder* builder = context->builder();
+  const Output a = context->input(0);
+  const Output b = context->input(1);
+  context->SetDx(0, SumToShapeOf(builder, dx0, a, b));
+  context->SetDx(1, SumToShapeOf(builder, dx1, b, a));
+}
+
+// ---- One argument ----
+
+Status NegGradient(GradientContext* context) {
+  context->SetDx(0, context->builder()->Op("Neg", {context->dy(0)}));
+  return absl::OkStatus();
+}
+
+Status AbsGradient(GradientContext* context) {
+  const Output sign = context->builder()->Op("Sign", {context->input(0)});
+  context->SetDx(0, Mul(context, context->dy(0), sign));
+  return absl::OkStatus();
+}
+
+Status SquareGradient(GradientContext* context) {
+  context->SetDx(0, Mul(context, context->dy(0), Scaled(context, context->input(0), 2)));
+  return absl::OkStatus();
+}
+
+Status ExpGradient(GradientContext* context) {
+  context->SetDx(0, Mul(context, context->dy(0), context->output(0)));
+  return absl::OkStatus();
+}
+
+Status LogGradient(GradientContext* context) {
+  const Output inverse = context->builder()->Op("Reciprocal", {context->input(0)});
+  context->SetDx(0, Mul(context, context->dy(0), inverse));
+  return absl::OkStatus();
+}
+
+// For functions whose derivative is an op of (y, dy).
+template <const char* const* kOp>
+Status GradientFromOutput(GradientContext* context) {
+  context->SetDx(0, context->builder()->Op(*kOp, {context->output(0), context->dy(0)}));
+  return absl::OkStatus();
+}
+constexpr const char* kTanhGrad = "TanhGrad";
+constexpr const char* kSigmoidGrad = "SigmoidGrad";
+constexpr const char* kSqrtGrad = "SqrtGrad";
+constexpr const char* kRsqrtGrad = "RsqrtGrad";
+constexpr const char* kReciprocalGrad = "ReciprocalGrad";
+
+// The sign is constant almost everywhere.
+Status SignGradient(GradientContext* context) {
+  context->SetDx(0, context->builder()->Op("ZerosLike", {context->input(0)}));
+  return absl::OkStatus();
+}
+
+Status CastGradient(GradientContext* context) {
+  const DataType from = context->input(0).dtype();
+  const DataType to = context->output(0).dtype();
+  if (!IsFloating(from) || !IsFloating(to)) return absl::OkStatus();
+  context->SetDx(0, context->builder()->Op("Cast", {context->dy(0)}, {{"DstT", from}}));
+  return absl::OkStatus();
+}
+
+// ---- Second derivatives: g is the gradient of z = f'(y) * dy ----
+
+// z = dy * (1 - y^2)
+Status TanhGradGradient(GradientContext* context) {
+  const Output g = context->dy(0);
+  const Output y = context->input(0);
+  context->SetDx(0, Scaled(context, Mul(context, Mul(context, g, context->input(1)), y), -2));
+  context->SetDx(1, context->builder()->Op("TanhGrad", {y, g}));
+  return absl::OkStatus();
+}
+
+// z = dy * y * (1 - y)
+Status SigmoidGradGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output g = context->dy(0);
+  const Output y = context->input(0);
+  const Output one = builder->ScalarOf(y.dtype(), 1);
+  const Output slope = builder->Op("Sub", {one, Scaled(context, y, 2)});
+  context->SetDx(0, Mul(context, Mul(context, g, context->input(1)), slope));
+  context->SetDx(1, builder->Op("SigmoidGrad", {y, g}));
+  return absl::OkStatus();
+}
+
+// z = dy / (2 y)
+Status SqrtGradGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output g_over_y = builder->Op("RealDiv", {context->dy(0), context->input(0)});
+  const Output z = context->output(0);
+  context->SetDx(0, builder->Op("Neg", {Mul(context, g_over_y, z)}));
+  context->SetDx(1, Scaled(context, g_over_y, 0.5));
+  return absl::OkStatus();
+}
+
+// z = -dy * y^3 / 2
+Status RsqrtGradGradient(GradientContext* context) {
+  const Output g = context->dy(0);
+  const Output y = context->input(0);
+  const Output y_squared = context->builder()->Op("Square", {y});
+  const Output product = Mul(context, Mul(context, g, context->input(1)), y_squared);
+  context->SetDx(0, Scaled(context, product, -1.5));
+  context->SetDx(1, context->builder()->Op("RsqrtGrad", {y, g}));
+  return absl::OkStatus();
+}
+
+// z = -dy * y^2
+Status ReciprocalGradGradient(GradientContext* context) {
+  const Output g = context->dy(0);
+  const Output y = context->input(0);
+  context->SetDx(0, Scaled(context, Mul(context, Mul(context, g, context->input(1)), y), -2));
+  context->SetDx(1, context->builder()->Op("ReciprocalGrad", {y, g}));
+  return absl::OkStatus();
+}
+
+// ---- Two arguments ----
+
+Status AddGradient(GradientContext* context) {
+  SetBroadcastDx(context, context->dy(0), context->dy(0));
+  return absl::OkStatus();
+}
+
+Status SubGradient(GradientContext* context) {
+  const Output dy = context->dy(0);
+  SetBroadcastDx(context, dy, context->builder()->Op("Neg", {dy}));
+  return absl::OkStatus();
+}
+
+Status MulGradient(GradientContext* context) {
+  const Output dy = context->dy(0);
+  SetBroadcastDx(context, Mul(context, dy, context->input(1)),
+                 Mul(context, context->input(0), dy));
+  return absl::OkStatus();
+}
+
+// d(a/b) = da/b - a/b^2 db
+Status DivGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dy = context->dy(0);
+  const Output a = context->input(0);
+  const Output b = context->input(1);
+  const Output minus_a_over_b = builder->Op("RealDiv", {builder->Op("Neg", {a}), b});
+  const Output slope = builder->Op("RealDiv", {minus_a_over_b, b});
+  SetBroadcastDx(context, builder->Op("RealDiv", {dy, b}), Mul(context, dy, slope));
+  return absl::OkStatus();
+}
+
+// a mod b = a - b floor(a/b)
+Status FloorModGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dy = context->dy(0);
+  const Output floor = builder->Op("FloorDiv", {context->input(0), context->input(1)});
+  SetBroadcastDx(context, dy, Mul(context, dy, builder->Op("Neg", {floor})));
+  return absl::OkStatus();
+}
+
+Status SquaredDifferenceGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output difference = builder->Op("Sub", {context->input(0), context->input(1)});
+  const Output dx = Mul(context, Scaled(context, context->dy(0), 2), difference);
+  SetBroadcastDx(context, dx, builder->Op("Neg", {dx}));
+  return absl::OkStatus();
+}
+
+// The gradient goes to the argument that was taken; to the first where they are equal.
+Status SelectingGradient(GradientContext* context, const char* first_taken) {
+  GraphBuilder* builder = context->builder();
+  const Output dy = context->dy(0);
+  const Output zeros = builder->Op("ZerosLike", {dy});
+  const Output mask = builder->Op(first_taken, {context->input(0), context->input(1)});
+  SetBroadcastDx(context, builder->Op("Select", {mask, dy, zeros}),
+                 builder->Op("Select", {mask, zeros, dy}));
+  return absl::OkStatus();
+}
+Status MaximumGradient(GradientContext* context) {
+  return SelectingGradient(context, "GreaterEqual");
+}
+Status MinimumGradient(GradientContext* context) {
+  return SelectingGradient(context, "LessEqual");
+}
+
+// d(a^b) = b a^(b-1) da + log(a) a^b db; the second is 0 where a <= 0, as a^b is not differentiable
+// in b there.
+Status PowGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dy = context->dy(0);
+  const Output a = context->input(0);
+  const Output b = context->input(1);
+  const Output less_one = builder->Op("Sub", {b, builder->ScalarOf(b.dtype(), 1)});
+  const Output da = Mul(context, dy, Mul(context, b, builder->Op("Pow", {a, less_one})));
+  const Output positive = builder->Op("Greater", {a, builder->ScalarOf(a.dtype(), 0)});
+  const Output safe = builder->Op("Select", {positive, a, builder->Op("OnesLike", {a})});
+  const Output log =
+      builder->Op("Select", {positive, builder->Op("Log", {safe}), builder->Op("ZerosLike", {a})});
+  const Output db = Mul(context, dy, Mul(context, context->output(0), log));
+  SetBroadcastDx(context, da, db);
+  return absl::OkStatus();
+}
+
+Status AddNGradient(GradientContext* context) {
+  for (int i = 0; i < context->num_inputs(); ++i) context->SetDx(i, context->dy(0));
+  return absl::OkStatus();
+}
+
+// With a condition of rank 1 whole rows are chosen, and so are the gradient's.
+Status SelectGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dy = context->dy(0);
+  const Output zeros = builder->Op("ZerosLike", {dy});
+  context->SetDx(1, builder->Op("Select", {context->input(0), dy, zeros}));
+  context->SetDx(2, builder->Op("Select", {context->input(0), zeros, dy}));
+  return absl::OkStatus();
+}
+
+// Y = op(A) op(B), with op a transpose or nothing: each factor's gradient is a product of dY with
+// the other, in the order and transposition that give the factor's own shape.
+Status MatMulGradient(GradientContext* context) {
+  MS_ASSIGN_OR_RETURN(const bool ta, context->Attr<bool>("transpose_a"));
+  MS_ASSIGN_OR_RETURN(const bool tb, context->Attr<bool>("transpose_b"));
+  GraphBuilder* builder = context->builder();
+  const Output a = context->input(0);
+  const Output b = context->input(1);
+  const Output dy = context->dy(0);
+  const auto product = [&](Output x, bool tx, Output y, bool ty) {
+    return builder->Op("MatMul", {x, y}, {{"transpose_a", tx}, {"transpose_b", ty}});
+  };
+  context->SetDx(0, ta ? product(b, tb, dy, true) : product(dy, false, b, !tb));
+  context->SetDx(1, tb ? product(dy, true, a, ta) : product(a, !ta, dy, false));
+  return absl::OkStatus();
+}
+
+MILLSTREAM_GRADIENT("Neg", NegGradient);
+MILLSTREAM_GRADIENT("Abs", AbsGradient);
+MILLSTREAM_GRADIENT("Sign", SignGradient);
+MILLSTREAM_GRADIENT("Square", SquareGradient);
+MILLSTREAM_GRADIENT("Sqrt", GradientFromOutput<&kSqrtGrad>);
+MILLSTREAM_GRADIENT("Rsqrt", GradientFromOutput<&kRsqrtGrad>);
+MILLSTREAM_GRADIENT("Reciprocal", GradientFromOutput<&kReciprocalGrad>);
+MILLSTREAM_GRADIENT("Inv", GradientFromOutput<&kReciprocalGrad>);
+MILLSTREAM_GRADIENT("Exp", ExpGradient);
+MILLSTREAM_GRADIENT("Log", LogGradient);
+MILLSTREAM_GRADIENT("Tanh", GradientFromOutput<&kTanhGrad>);
+MILLSTREAM_GRADIENT("Sigmoid", GradientFromOutput<&kSigmoidGrad>);
+MILLSTREAM_GRADIENT("Cast", CastGradient);
+MILLSTREAM_GRADIENT("TanhGrad", TanhGradGradient);
+MILLSTREAM_GRADIENT("SigmoidGrad", SigmoidGradGradient);
+MILLSTREAM_GRADIENT("SqrtGrad", SqrtGradGradient);
+MILLSTREAM_GRADIENT("RsqrtGrad", RsqrtGradGradient);
+MILLSTREAM_GRADIENT("ReciprocalGrad", ReciprocalGradGradient);
+MILLSTREAM_GRADIENT("InvGrad", ReciprocalGradGradient);
+MILLSTREAM_GRADIENT("Add", AddGradient);
+MILLSTREAM_GRADIENT("AddV2", AddGradient);
+MILLSTREAM_GRADIENT("Sub", SubGradient);
+MILLSTREAM_GRADIENT("Mul", MulGradient);
+MILLSTREAM_GRADIENT("Div", DivGradient);
+MILLSTREAM_GRADIENT("RealDiv", DivGradient);
+MILLSTREAM_GRADIENT("FloorMod", FloorModGradient);
+MILLSTREAM_GRADIENT("SquaredDifference", SquaredDifferenceGradient);
+MILLSTREAM_GRADIENT("Maximum", MaximumGradient);
+MILLSTREAM_GRADIENT("Minimum", MinimumGradient);
+MILLSTREAM_GRADIENT("Pow", PowGradient);
+MILLSTREAM_GRADIENT("AddN", AddNGradient);
+MILLSTREAM_GRADIENT("Select", SelectGradient);
+MILLSTREAM_GRADIENT("MatMul", MatMulGradient);
+MILLSTREAM_NOT_DIFFERENTIABLE("Floor");
+MILLSTREAM_NOT_DIFFERENTIABLE("FloorDiv");
+MILLSTREAM_NOT_DIFFERENTIABLE("Equal");
+MILLSTREAM_NOT_DIFFERENTIABLE("NotEqual");
+MILLSTREAM_NOT_DIFFERENTIABLE("Less");
+MILLSTREAM_NOT_DIFFERENTIABLE("LessEqual");
+MILLSTREAM_NOT_DIFFERENTIABLE("Greater");
+MILLSTREAM_NOT_DIFFERENTIABLE("GreaterEqual");
+MILLSTREAM_NOT_DIFFERENTIABLE("LogicalAnd");
+MILLSTREAM_NOT_DIFFERENTIABLE("LogicalOr");
+MILLSTREAM_NOT_DIFFERENTIABLE("LogicalNot");
+
+}  // namespace
+}  // namespace millstream

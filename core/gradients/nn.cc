@@ -1,0 +1,188 @@
+// Gradients of the ops of neural networks.
+#include "core/gradients/gradient_registry.h"
+#include "core/gradients/shape_helpers.h"
+
+namespace millstream {
+namespace {
+
+// An op with the attributes of the forward node that are named.
+Output OpWithAttrsOf(GradientContext* context, const char* op, const std::vector<Output>& inputs,
+                     const std::vector<const char*>& names) {
+  return context->builder()->OpWithAttrs(op, inputs, context->node().attrs(), names);
+}
+
+// A vector's element for every row of a matrix: [n] becomes [n, 1].
+Output AsColumn(GradientContext* context, Output vector) {
+  GraphBuilder* builder = context->builder();
+  return builder->Op("ExpandDims", {vector, builder->Int32(-1)});
+}
+
+Output SumOverClasses(GradientContext* context, Output tensor) {
+  GraphBuilder* builder = context->builder();
+  return builder->Op("Sum", {tensor, builder->Int32Vector({-1})}, {{"keep_dims", true}});
+}
+
+Status ReluGradient(GradientContext* context) {
+  context->SetDx(0, context->builder()->Op("ReluGrad", {context->dy(0), context->output(0)}));
+  return absl::OkStatus();
+}
+
+Status ReluGradGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output features = context->input(1);
+  context->SetDx(0, builder->Op("ReluGrad", {context->dy(0), features}));
+  context->SetDx(1, builder->Op("ZerosLike", {features}));
+  return absl::OkStatus();
+}
+
+Status BiasAddGradient(GradientContext* context) {
+  context->SetDx(0, context->dy(0));
+  context->SetDx(1, OpWithAttrsOf(context, "BiasAddGrad", {context->dy(0)}, {"data_format"}));
+  return absl::OkStatus();
+}
+
+// The sum over all but the channels repeats a gradient of one number a channel.
+Status BiasAddGradGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output zeros = builder->Op("ZerosLike", {context->input(0)});
+  context->SetDx(0, OpWithAttrsOf(context, "BiasAdd", {zeros, context->dy(0)}, {"data_format"}));
+  return absl::OkStatus();
+}
+
+// dx = (dy - sum(dy * y)) * y
+Status SoftmaxGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dy = context->dy(0);
+  const Output y = context->output(0);
+  const Output mean = SumOverClasses(context, builder->Op("Mul", {dy, y}));
+  context->SetDx(0, builder->Op("Mul", {builder->Op("Sub", {dy, mean}), y}));
+  return absl::OkStatus();
+}
+
+// dx = dy - softmax(x) * sum(dy)
+Status LogSoftmaxGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dy = context->dy(0);
+  const Output softmax = builder->Op("Exp", {context->output(0)});
+  const Output total = SumOverClasses(context, dy);
+  context->SetDx(0, builder->Op("Sub", {dy, builder->Op("Mul", {softmax, total})}));
+  return absl::OkStatus();
+}
+
+// The op's second output is softmax - labels, the derivative of the loss by the logits. Its own
+// derivative, when somebody asks for it, is that of the softmax.
+Output LogitsGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output first =
+      builder->Op("Mul", {AsColumn(context, context->dy(0)), context->output(1)});
+  if (!context->has_dy(1)) return first;
+  const Output g = context->dy(1);
+  const Output softmax = builder->Op("Softmax", {context->input(0)});
+  const Output mean = SumOverClasses(context, builder->Op("Mul", {g, softmax}));
+  const Output second = builder->Op("Mul", {builder->Op("Sub", {g, mean}), softmax});
+  return builder->Op("Add", {first, second});
+}
+
+Status SoftmaxCrossEntropyGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output logits = context->input(0);
+  const Output labels = context->input(1);
+  const Output log_softmax = builder->Op("LogSoftmax", {logits});
+  const Output dlabels = builder->Op(
+      "Mul", {AsColumn(context, context->dy(0)), builder->Op("Neg", {log_softmax})});
+  context->SetDx(0, SumToShapeOf(builder, LogitsGradient(context), logits, labels));
+  context->SetDx(1, SumToShapeOf(builder, dlabels, labels, logits));
+  return absl::OkStatus();
+}
+
+Status SparseSoftmaxCrossEntropyGradient(GradientContext* context) {
+  context->SetDx(0, LogitsGradient(context));
+  return absl::OkStatus();
+}
+
+// ---- Windows ----
+
+const std::vector<const char*>& ConvAttrs() {
+  static const auto* const names = new std::vector<const char*>{
+      "strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu"};
+  return *names;
+}
+
+const std::vector<const char*>& PoolAttrs() {
+  static const auto* const names =
+      new std::vector<const char*>{"ksize", "strides", "padding", "data_format"};
+  return *names;
+}
+
+Output InputGradient(GradientContext* context, Output like, Output filter, Output dy) {
+  return OpWithAttrsOf(context, "Conv2DBackpropInput",
+                       {ShapeVector(context->builder(), like), filter, dy}, ConvAttrs());
+}
+
+Output FilterGradient(GradientContext* context, Output input, Output like, Output dy) {
+  return OpWithAttrsOf(context, "Conv2DBackpropFilter",
+                       {input, ShapeVector(context->builder(), like), dy}, ConvAttrs());
+}
+
+Status Conv2DGradient(GradientContext* context) {
+  const Output x = context->input(0);
+  const Output w = context->input(1);
+  context->SetDx(0, InputGradient(context, x, w, context->dy(0)));
+  context->SetDx(1, FilterGradient(context, x, w, context->dy(0)));
+  return absl::OkStatus();
+}
+
+// The three convolutions are linear in each argument; the gradient of one is made of the others.
+Status Conv2DBackpropInputGradient(GradientContext* context) {
+  const Output g = context->dy(0);
+  const Output w = context->input(1);
+  const Output dy = context->input(2);
+  context->SetDx(1, FilterGradient(context, g, w, dy));
+  context->SetDx(2, OpWithAttrsOf(context, "Conv2D", {g, w}, ConvAttrs()));
+  return absl::OkStatus();
+}
+
+Status Conv2DBackpropFilterGradient(GradientContext* context) {
+  const Output g = context->dy(0);
+  const Output x = context->input(0);
+  const Output dy = context->input(2);
+  context->SetDx(0, InputGradient(context, x, g, dy));
+  context->SetDx(2, OpWithAttrsOf(context, "Conv2D", {x, g}, ConvAttrs()));
+  return absl::OkStatus();
+}
+
+Status MaxPoolGradient(GradientContext* context) {
+  context->SetDx(0, OpWithAttrsOf(context, "MaxPoolGrad",
+                                  {context->input(0), context->output(0), context->dy(0)},
+                                  PoolAttrs()));
+  return absl::OkStatus();
+}
+
+Status AvgPoolGradient(GradientContext* context) {
+  const Output shape = ShapeVector(context->builder(), context->input(0));
+  context->SetDx(0, OpWithAttrsOf(context, "AvgPoolGrad", {shape, context->dy(0)}, PoolAttrs()));
+  return absl::OkStatus();
+}
+
+Status AvgPoolGradGradient(GradientContext* context) {
+  context->SetDx(1, OpWithAttrsOf(context, "AvgPool", {context->dy(0)}, PoolAttrs()));
+  return absl::OkStatus();
+}
+
+MILLSTREAM_GRADIENT("Relu", ReluGradient);
+MILLSTREAM_GRADIENT("ReluGrad", ReluGradGradient);
+MILLSTREAM_GRADIENT("BiasAdd", BiasAddGradient);
+MILLSTREAM_GRADIENT("BiasAddGrad", BiasAddGradGradient);
+MILLSTREAM_GRADIENT("Softmax", SoftmaxGradient);
+MILLSTREAM_GRADIENT("LogSoftmax", LogSoftmaxGradient);
+MILLSTREAM_GRADIENT("SoftmaxCrossEntropyWithLogits", SoftmaxCrossEntropyGradient);
+MILLSTREAM_GRADIENT("SparseSoftmaxCrossEntropyWithLogits", SparseSoftmaxCrossEntropyGradient);
+MILLSTREAM_GRADIENT("Conv2D", Conv2DGradient);
+MILLSTREAM_GRADIENT("Conv2DBackpropInput", Conv2DBackpropInputGradient);
+MILLSTREAM_GRADIENT("Conv2DBackpropFilter", Conv2DBackpropFilterGradient);
+MILLSTREAM_GRADIENT("MaxPool", MaxPoolGradient);
+MILLSTREAM_GRADIENT("AvgPool", AvgPoolGradient);
+MILLSTREAM_GRADIENT("AvgPoolGrad", AvgPoolGradGradient);
+
+}  // namespace
+}  // namespace millstream

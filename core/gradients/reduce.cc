@@ -1,0 +1,112 @@
+// Gradients of reductions.
+#include "core/gradients/gradient_registry.h"
+#include "core/gradients/shape_helpers.h"
+
+namespace millstream {
+namespace {
+
+// The shape of the reduction with its axes kept as 1. Only the shape of the Sum is used: a plan
+// knows it without running the Sum.
+Output KeptShape(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  return ShapeVector(builder, builder->Op("Sum", {context->input(0), context->input(1)},
+                                          {{"keep_dims", true}}));
+}
+
+// `tensor`, of the reduction's shape, with the reduced axes as 1.
+Output WithKeptAxes(GradientContext* context, Output tensor) {
+  return context->builder()->Op("Reshape", {tensor, KeptShape(context)});
+}
+
+// `tensor`, of the reduction's shape, repeated along the reduced axes.
+Output Repeated(GradientContext* context, Output tensor) {
+  GraphBuilder* builder = context->builder();
+  const Output kept = KeptShape(context);
+  const Output at_least_one = builder->Op("Maximum", {kept, builder->ScalarOf(kept.dtype(), 1)});
+  const Output repeats =
+      builder->Op("FloorDiv", {ShapeVector(builder, context->input(0)), at_least_one});
+  return builder->Op("Tile", {builder->Op("Reshape", {tensor, kept}), repeats});
+}
+
+Status SumGradient(GradientContext* context) {
+  context->SetDx(0, Repeated(context, context->dy(0)));
+  return absl::OkStatus();
+}
+
+// How many elements make one of the output.
+Output CountOf(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const DataType dtype = context->input(0).dtype();
+  const int64_t inputs = builder->ShapeOf(context->input(0)).num_elements();
+  const int64_t outputs = builder->ShapeOf(context->output(0)).num_elements();
+  if (inputs != kUnknownDim && outputs > 0) {
+    return builder->ScalarOf(dtype, static_cast<double>(inputs / outputs));
+  }
+  const Output size = builder->Op("Size", {context->input(0)});
+  const Output of_output = builder->Op(
+      "Maximum", {builder->Op("Size", {context->output(0)}), builder->Int32(1)});
+  return builder->Op("Cast", {builder->Op("FloorDiv", {size, of_output})}, {{"DstT", dtype}});
+}
+
+// Dividing before repeating divides fewer elements.
+Status MeanGradient(GradientContext* context) {
+  const Output share = context->builder()->Op("RealDiv", {context->dy(0), CountOf(context)});
+  context->SetDx(0, Repeated(context, share));
+  return absl::OkStatus();
+}
+
+// Equal extremes share the gradient.
+Status ExtremeGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output x = context->input(0);
+  const Output equal = builder->Op("Equal", {WithKeptAxes(context, context->output(0)), x});
+  const Output indicator = builder->Op("Cast", {equal}, {{"DstT", x.dtype()}});
+  const Output count = builder->Op("Sum", {indicator, context->input(1)}, {{"keep_dims", true}});
+  const Output share = builder->Op("RealDiv", {indicator, count});
+  context->SetDx(0, builder->Op("Mul", {share, WithKeptAxes(context, context->dy(0))}));
+  return absl::OkStatus();
+}
+
+// The derivative by one factor is the product of the others. Without a zero that is product / x; with
+// one zero it is the product of the rest there and 0 elsewhere; with more it is 0 everywhere.
+Status ProdGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output x = context->input(0);
+  const DataType dtype = x.dtype();
+  const Output zeros = builder->Op("ZerosLike", {x});
+  const Output ones = builder->Op("OnesLike", {x});
+  const Output is_zero = builder->Op("Equal", {x, zeros});
+  const Output count = builder->Op(
+      "Sum", {builder->Op("Cast", {is_zero}, {{"DstT", dtype}}), context->input(1)},
+      {{"keep_dims", true}});
+  const Output factors = builder->Op("Select", {is_zero, ones, x});
+  const Output rest = builder->Op("Prod", {factors, context->input(1)}, {{"keep_dims", true}});
+  const auto where_count_is = [&](double wanted) {
+    const Output matches = builder->Op("Equal", {count, builder->ScalarOf(dtype, wanted)});
+    return builder->Op("Mul", {rest, builder->Op("Cast", {matches}, {{"DstT", dtype}})});
+  };
+  const Output no_zero = builder->Op("RealDiv", {where_count_is(0), factors});
+  const Output at_the_zero = builder->Op("Mul", {where_count_is(1), ones});
+  const Output slope = builder->Op("Select", {is_zero, at_the_zero, no_zero});
+  context->SetDx(0, builder->Op("Mul", {slope, WithKeptAxes(context, context->dy(0))}));
+  return absl::OkStatus();
+}
+
+Status L2LossGradient(GradientContext* context) {
+  context->SetDx(0, context->builder()->Op("Mul", {context->input(0), context->dy(0)}));
+  return absl::OkStatus();
+}
+
+MILLSTREAM_GRADIENT("Sum", SumGradient);
+MILLSTREAM_GRADIENT("Mean", MeanGradient);
+MILLSTREAM_GRADIENT("Max", ExtremeGradient);
+MILLSTREAM_GRADIENT("Min", ExtremeGradient);
+MILLSTREAM_GRADIENT("Prod", ProdGradient);
+MILLSTREAM_GRADIENT("L2Loss", L2LossGradient);
+MILLSTREAM_NOT_DIFFERENTIABLE("All");
+MILLSTREAM_NOT_DIFFERENTIABLE("Any");
+MILLSTREAM_NOT_DIFFERENTIABLE("ArgMax");
+MILLSTREAM_NOT_DIFFERENTIABLE("ArgMin");
+
+}  // namespace
+}  // namespace millstream

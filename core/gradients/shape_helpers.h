@@ -1,0 +1,25 @@
+// Shape arithmetic that gradient functions share.
+#ifndef MILLSTREAM_CORE_GRADIENTS_SHAPE_HELPERS_H_
+#define MILLSTREAM_CORE_GRADIENTS_SHAPE_HELPERS_H_
+
+#include <vector>
+
+#include "core/gradients/gradient_registry.h"
+
+namespace millstream {
+
+// The shape of `tensor` as an int32 vector: a Const where it is known now, else a Shape node.
+Output ShapeVector(GraphBuilder* builder, Output tensor);
+// `tensor` in the shape of `like`.
+Output ReshapeLike(GraphBuilder* builder, Output tensor, Output like);
+// `gradient`, which has the shape of a broadcast of `input` and `other`, summed over the axes along
+// which `input` was repeated.
+Output SumToShapeOf(GraphBuilder* builder, Output gradient, Output input, Output other);
+// Elements [begin, begin + 1) of a vector, as a vector.
+Output ElementOf(GraphBuilder* builder, Output vector, int begin);
+// Vectors one after the other.
+Output ConcatVectors(GraphBuilder* builder, const std::vector<Output>& vectors);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_GRADIENTS_SHAPE_HELPERS_H_

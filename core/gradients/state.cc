@@ -1,0 +1,38 @@
+// Gradients of ops that read variables: they belong to the variable's handle.
+#include "core/gradients/gradient_registry.h"
+#include "core/gradients/shape_helpers.h"
+
+namespace millstream {
+namespace {
+
+Status ReadVariableGradient(GradientContext* context) {
+  context->SetDx(0, context->raw_dy(0));
+  return absl::OkStatus();
+}
+
+// Only the rows that were read have a gradient.
+Status ResourceGatherGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const OutputFacts facts = builder->graph()->Facts(context->input(0));
+  if (!facts.handle.has_value() || !facts.handle->shape.IsFullyKnown()) {
+    return errors::Unimplemented("the variable's shape must be known");
+  }
+  const Shape shape = facts.handle->shape.ToShape();
+  std::vector<int32_t> dims(shape.dims().begin(), shape.dims().end());
+  std::vector<int32_t> row_dims = dims;
+  row_dims[0] = -1;
+  const Output indices =
+      builder->Op("Reshape", {context->input(1), builder->Int32Vector({-1})});
+  const Output values =
+      builder->Op("Reshape", {context->dy(0), builder->Int32Vector(row_dims)});
+  context->SetDx(0, Gradient{values, indices, builder->Int32Vector(dims)});
+  return absl::OkStatus();
+}
+
+MILLSTREAM_GRADIENT("ReadVariableOp", ReadVariableGradient);
+MILLSTREAM_GRADIENT("ResourceGather", ResourceGatherGradient);
+MILLSTREAM_NOT_DIFFERENTIABLE("VarHandleOp");
+MILLSTREAM_NOT_DIFFERENTIABLE("VarIsInitializedOp");
+
+}  // namespace
+}  // namespace millstream
