@@ -1,0 +1,83 @@
+// What the opaque handles of c_api.h hold, and the conversions that every file of it needs.
+#ifndef MILLSTREAM_CORE_C_API_HANDLES_H_
+#define MILLSTREAM_CORE_C_API_HANDLES_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/c_api/c_api.h"
+#include "core/graph.h"
+#include "core/session.h"
+#include "framework/attr_value.h"
+#include "framework/shape.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+
+struct millstream_status {
+  int32_t code = 0;
+  std::string message;
+  std::string node;
+};
+
+struct millstream_tensor {
+  millstream::Tensor tensor;
+};
+
+struct millstream_attrs {
+  millstream::AttrMap attrs;
+  // The first value that could not be kept. The setters cannot fail, so adding the node does.
+  millstream::Status status;
+};
+
+struct millstream_graph {
+  millstream::Graph graph;
+};
+
+struct millstream_session {
+  millstream_graph* graph = nullptr;
+  std::unique_ptr<millstream::Session> session;
+};
+
+struct millstream_callable {
+  std::unique_ptr<millstream::Callable> callable;
+  int32_t n_feeds = 0;
+  int32_t n_fetches = 0;
+};
+
+struct millstream_cancellation {
+  millstream::Cancellation cancellation;
+};
+
+namespace millstream::c_api {
+
+// NULL for success.
+millstream_status* Give(const Status& status);
+// The bytes, for the caller to free.
+millstream_bytes GiveBytes(absl::string_view bytes);
+// Writes the bytes to `out`, or gives the error.
+millstream_status* Give(const StatusOr<std::string>& bytes, millstream_bytes* out);
+
+// `dims` may be null when `rank` is 0. Rank -1: nothing known; a dimension of -1: unknown.
+// INVALID_ARGUMENT for less.
+StatusOr<PartialShape> MakePartialShape(const int64_t* dims, int32_t rank);
+// Writes the first `capacity` dimensions; returns the rank, -1 when unknown.
+int32_t WriteShape(const PartialShape& shape, int64_t* dims, int32_t capacity);
+
+// The node, or null when there is none of this number.
+const Node* NodeOrNull(const millstream_graph* graph, int32_t node);
+StatusOr<const Node*> FindNode(const millstream_graph* graph, int32_t node);
+// The tensor, or one without node when there is none.
+Output OutputOrNone(const millstream_graph* graph, millstream_output output);
+StatusOr<Output> FindOutput(const millstream_graph* graph, millstream_output output);
+StatusOr<std::vector<Output>> FindOutputs(const millstream_graph* graph,
+                                          const millstream_output* outputs, int32_t n);
+StatusOr<std::vector<const Node*>> FindNodes(const millstream_graph* graph, const int32_t* nodes,
+                                             int32_t n);
+// Node -1 when there is none.
+millstream_output MakeOutput(const Output& output);
+
+}  // namespace millstream::c_api
+
+#endif  // MILLSTREAM_CORE_C_API_HANDLES_H_

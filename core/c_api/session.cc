@@ -1,0 +1,176 @@
+// Sessions, callables and cancellation.
+#include "core/session.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "core/c_api/c_api.h"
+#include "core/c_api/handles.h"
+#include "core/c_api/session_options.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+
+using millstream::Callable;
+using millstream::Output;
+using millstream::RunOptions;
+using millstream::Session;
+using millstream::SessionOptions;
+using millstream::Status;
+using millstream::StatusOr;
+using millstream::StepSignature;
+using millstream::Tensor;
+using millstream::c_api::FindNodes;
+using millstream::c_api::FindOutputs;
+using millstream::c_api::Give;
+using millstream::c_api::GiveBytes;
+using millstream::c_api::MakeSessionOptions;
+
+namespace errors = millstream::errors;
+
+namespace {
+
+// Steps of up to so many feeds and fetches keep them on the stack.
+constexpr int kInlineTensors = 8;
+using TensorVector = absl::InlinedVector<Tensor, kInlineTensors>;
+
+StatusOr<StepSignature> MakeSignature(const millstream_graph* graph, const millstream_output* feeds,
+                                      int32_t n_feeds, const millstream_output* fetches,
+                                      int32_t n_fetches, const int32_t* targets,
+                                      int32_t n_targets) {
+  StepSignature signature;
+  MS_ASSIGN_OR_RETURN(signature.feeds, FindOutputs(graph, feeds, n_feeds));
+  MS_ASSIGN_OR_RETURN(signature.fetches, FindOutputs(graph, fetches, n_fetches));
+  MS_ASSIGN_OR_RETURN(signature.targets, FindNodes(graph, targets, n_targets));
+  return signature;
+}
+
+// The caller's function gives an int32_t, the runtime's a bool.
+bool ShouldStop(void* argument) {
+  const auto* options = static_cast<const millstream_run_options*>(argument);
+  return options->should_stop(options->should_stop_argument) != 0;
+}
+
+// The result points to `given`.
+RunOptions MakeRunOptions(const millstream_run_options* given) {
+  RunOptions options;
+  if (given == nullptr) return options;
+  if (given->cancellation != nullptr) options.cancellation = &given->cancellation->cancellation;
+  options.timeout_ms = given->timeout_ms;
+  if (given->should_stop != nullptr) {
+    options.should_stop = &ShouldStop;
+    options.should_stop_argument = const_cast<millstream_run_options*>(given);
+  }
+  return options;
+}
+
+// Runs one step by run(feeds, fetches, options).
+template <typename Run>
+millstream_status* RunStep(millstream_tensor* const* feed_tensors, int32_t n_feeds,
+                           int32_t n_fetches, const millstream_run_options* given,
+                           millstream_tensor** out_tensors, Run run) {
+  std::fill_n(out_tensors, std::max(n_fetches, 0), nullptr);
+  TensorVector feeds;
+  feeds.reserve(std::max(n_feeds, 0));
+  for (int32_t i = 0; i < n_feeds; ++i) {
+    if (feed_tensors[i] == nullptr) {
+      return Give(errors::InvalidArgument("feed ", i, " of ", n_feeds, " has no tensor"));
+    }
+    feeds.push_back(feed_tensors[i]->tensor);
+  }
+  TensorVector fetches(std::max(n_fetches, 0));
+  const Status status =
+      run(absl::MakeConstSpan(feeds), absl::MakeSpan(fetches), MakeRunOptions(given));
+  if (!status.ok()) return Give(status);
+  for (int32_t i = 0; i < n_fetches; ++i) {
+    out_tensors[i] = new millstream_tensor{std::move(fetches[i])};
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+millstream_status* millstream_session_new(millstream_graph* graph, const void* config, size_t size,
+                                          millstream_session** out) {
+  *out = nullptr;
+  const char* bytes = config == nullptr ? "" : static_cast<const char*>(config);
+  StatusOr<SessionOptions> options =
+      MakeSessionOptions(absl::string_view(bytes, config == nullptr ? 0 : size));
+  if (!options.ok()) return Give(options.status());
+  StatusOr<std::unique_ptr<Session>> session = Session::Create(&graph->graph, *options);
+  if (!session.ok()) return Give(session.status());
+  *out = new millstream_session{graph, *std::move(session)};
+  return nullptr;
+}
+
+millstream_status* millstream_session_close(millstream_session* session) {
+  return Give(session->session->Close());
+}
+
+void millstream_session_free(millstream_session* session) { delete session; }
+
+millstream_status* millstream_session_run(millstream_session* session,
+                                          const millstream_output* feeds,
+                                          millstream_tensor* const* feed_tensors, int32_t n_feeds,
+                                          const millstream_output* fetches, int32_t n_fetches,
+                                          const int32_t* targets, int32_t n_targets,
+                                          const millstream_run_options* options,
+                                          millstream_tensor** out_tensors) {
+  StatusOr<StepSignature> signature =
+      MakeSignature(session->graph, feeds, n_feeds, fetches, n_fetches, targets, n_targets);
+  if (!signature.ok()) return Give(signature.status());
+  return RunStep(
+      feed_tensors, n_feeds, n_fetches, options, out_tensors,
+      [&](absl::Span<const Tensor> fed, absl::Span<Tensor> fetched, const RunOptions& run_options) {
+        return session->session->Run(*signature, fed, fetched, run_options);
+      });
+}
+
+millstream_status* millstream_session_list_devices(millstream_session* session,
+                                                   millstream_bytes* out) {
+  *out = GiveBytes(absl::StrJoin(session->session->ListDevices(), "\n"));
+  return nullptr;
+}
+
+millstream_status* millstream_callable_new(millstream_session* session,
+                                           const millstream_output* feeds, int32_t n_feeds,
+                                           const millstream_output* fetches, int32_t n_fetches,
+                                           const int32_t* targets, int32_t n_targets,
+                                           millstream_callable** out) {
+  *out = nullptr;
+  StatusOr<StepSignature> signature =
+      MakeSignature(session->graph, feeds, n_feeds, fetches, n_fetches, targets, n_targets);
+  if (!signature.ok()) return Give(signature.status());
+  StatusOr<std::unique_ptr<Callable>> callable = session->session->MakeCallable(*signature);
+  if (!callable.ok()) return Give(callable.status());
+  *out = new millstream_callable{*std::move(callable), n_feeds, n_fetches};
+  return nullptr;
+}
+
+millstream_status* millstream_callable_run(millstream_callable* callable,
+                                           millstream_tensor* const* feed_tensors,
+                                           const millstream_run_options* options,
+                                           millstream_tensor** out_tensors) {
+  return RunStep(
+      feed_tensors, callable->n_feeds, callable->n_fetches, options, out_tensors,
+      [&](absl::Span<const Tensor> fed, absl::Span<Tensor> fetched, const RunOptions& run_options) {
+        return callable->callable->Run(fed, fetched, run_options);
+      });
+}
+
+int64_t millstream_callable_num_instructions(const millstream_callable* callable) {
+  return callable->callable->num_instructions();
+}
+
+void millstream_callable_free(millstream_callable* callable) { delete callable; }
+
+millstream_cancellation* millstream_cancellation_new(void) { return new millstream_cancellation(); }
+
+void millstream_cancellation_cancel(millstream_cancellation* cancellation) {
+  cancellation->cancellation.Cancel();
+}
+
+void millstream_cancellation_free(millstream_cancellation* cancellation) { delete cancellation; }

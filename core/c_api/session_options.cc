@@ -1,0 +1,36 @@
+#include "core/c_api/session_options.h"
+
+#include <algorithm>
+
+#include "framework/message.h"
+#include "millstream/framework/protos/config.pb.h"
+
+namespace millstream::c_api {
+namespace {
+
+bool Optimizes(const proto::GraphOptions& options) {
+  return options.optimizer_options().opt_level() != proto::OptimizerOptions::L0 &&
+         !options.rewrite_options().disable_meta_optimizer();
+}
+
+}  // namespace
+
+StatusOr<SessionOptions> MakeSessionOptions(absl::string_view config) {
+  MS_ASSIGN_OR_RETURN(const MessagePtr message, ParseBinary("ConfigProto", config));
+  const auto& fields = static_cast<const proto::ConfigProto&>(*message);
+  if (fields.intra_op_parallelism_threads() < 0) {
+    return errors::InvalidArgument("intra_op_parallelism_threads must be 0 or more, got ",
+                                   fields.intra_op_parallelism_threads());
+  }
+  SessionOptions options;
+  options.intra_op_threads = fields.intra_op_parallelism_threads();
+  // A negative number asks for the caller's thread alone, which is what 0 means to us.
+  options.inter_op_threads = std::max(fields.inter_op_parallelism_threads(), 0);
+  options.optimize = Optimizes(fields.graph_options());
+  options.allow_soft_placement = fields.allow_soft_placement();
+  options.log_device_placement = fields.log_device_placement();
+  options.operation_timeout_ms = std::max<int64_t>(fields.operation_timeout_in_ms(), 0);
+  return options;
+}
+
+}  // namespace millstream::c_api
