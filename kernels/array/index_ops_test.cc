@@ -1,0 +1,204 @@
+// GatherV2, ResourceGather, OneHot, Range, InvertPermutation, UnsortedSegmentSum.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "kernels/testing/kernel_tester.h"
+
+namespace millstream::kernels {
+namespace {
+
+using testing::IsOk;
+using testing::KernelTester;
+using Floats = std::vector<float>;
+
+std::vector<int32_t> RandomIndices(int64_t n, int32_t low, int32_t high, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::uniform_int_distribution<int32_t> distribution(low, high - 1);
+  std::vector<int32_t> indices;
+  for (int64_t i = 0; i < n; ++i) indices.push_back(distribution(random));
+  return indices;
+}
+
+void SetGatherAttrs(MS_DType params, MS_DType indices, int64_t batch_dims, KernelTester* t) {
+  t->Attr("Tparams", params).Attr("Tindices", indices).Attr("Taxis", MS_INT32);
+  t->Attr("batch_dims", batch_dims).Outputs({params});
+}
+
+TEST(GatherV2Test, PicksRowsOfAnyWidth) {
+  for (int64_t width : {1, 2, 3, 4, 7, 33}) {
+    const std::vector<int32_t> indices = RandomIndices(5000, 0, 50, 3);
+    std::vector<int16_t> params;
+    for (int64_t i = 0; i < 50 * width; ++i) params.push_back(static_cast<int16_t>(i));
+    std::vector<int16_t> expected;
+    for (int32_t index : indices) {
+      for (int64_t c = 0; c < width; ++c) expected.push_back(params[index * width + c]);
+    }
+    KernelTester t("GatherV2");
+    SetGatherAttrs(MS_INT16, MS_INT32, 0, &t);
+    t.Input<int16_t>({50, width}, params).Input<int32_t>({5000}, indices);
+    t.ConstInput<int32_t>({}, {0});
+    ASSERT_TRUE(IsOk(t.Run()));
+    EXPECT_EQ(t.Output<int16_t>(0), expected) << "width " << width;
+  }
+}
+
+TEST(GatherV2Test, PicksAlongAnInnerAxisWithinBatches) {
+  KernelTester t("GatherV2");
+  SetGatherAttrs(MS_FLOAT32, MS_INT64, -1, &t);
+  t.Input<float>({2, 2, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  t.Input<int64_t>({2, 2}, {2, 0, 1, 1}).ConstInput<int32_t>({}, {-1});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.OutputShape(0), (std::vector<int64_t>{2, 2, 2}));
+  EXPECT_EQ(t.Output<float>(0), (Floats{2, 0, 5, 3, 7, 7, 10, 10}));
+}
+
+TEST(GatherV2Test, NamesTheIndexOutOfRange) {
+  KernelTester t("GatherV2");
+  SetGatherAttrs(MS_FLOAT32, MS_INT32, 0, &t);
+  t.Input<float>({3}, {1, 2, 3}).Input<int32_t>({2}, {0, -1}).Input<int32_t>({}, {0});
+  const ms::Status status = t.Run();
+  EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
+  EXPECT_EQ(status.message(), "indices[1] (in flat order) = -1 is outside [0, 3)");
+}
+
+TEST(ResourceGatherTest, ReadsRowsOfAVariable) {
+  KernelTester t("ResourceGather");
+  t.Attr("dtype", MS_FLOAT32).Attr("Tindices", MS_INT32).Attr("batch_dims", 0);
+  t.Outputs({MS_FLOAT32});
+  t.Variable<float>({3, 2}, {0, 1, 2, 3, 4, 5}).Input<int32_t>({2}, {2, 0});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.Output<float>(0), (Floats{4, 5, 0, 1}));
+}
+
+TEST(ResourceGatherTest, DoesNotFindAnUnassignedVariable) {
+  KernelTester t("ResourceGather");
+  t.Attr("dtype", MS_FLOAT32).Attr("Tindices", MS_INT32).Attr("batch_dims", 0);
+  t.Outputs({MS_FLOAT32});
+  t.UnassignedVariable(MS_FLOAT32).Input<int32_t>({1}, {0});
+  EXPECT_EQ(t.Run().code(), MS_NOT_FOUND);
+}
+
+TEST(OneHotTest, PutsTheNewAxisAnywhere) {
+  const std::vector<Floats> expected{
+      {0, 9, 9, 9, 9, 0, 9, 9}, {0, 9, 9, 0, 9, 9, 9, 9}, {0, 9, 9, 0, 9, 9, 9, 9}};
+  for (int64_t axis : {0, 1, -1}) {
+    KernelTester t("OneHot");
+    t.Attr("T", MS_FLOAT32).Attr("TI", MS_INT64).Attr("axis", axis).Outputs({MS_FLOAT32});
+    t.Input<int64_t>({4}, {0, 1, -1, 2}).ConstInput<int32_t>({}, {2});
+    t.Input<float>({}, {0}).Input<float>({}, {9});
+    ASSERT_TRUE(IsOk(t.Run()));
+    EXPECT_EQ(t.Output<float>(0), expected[axis == -1 ? 2 : axis]) << "axis " << axis;
+  }
+}
+
+TEST(OneHotTest, RefusesANegativeDepth) {
+  KernelTester t("OneHot");
+  t.Attr("T", MS_FLOAT32).Attr("TI", MS_INT32).Attr("axis", -1).Outputs({MS_FLOAT32});
+  t.Input<int32_t>({1}, {0}).Input<int32_t>({}, {-1}).Input<float>({}, {1}).Input<float>({}, {0});
+  const ms::Status status = t.Run();
+  EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
+  EXPECT_EQ(status.message(), "depth = -1 is negative");
+}
+
+template <typename T>
+std::vector<T> RangeOf(T start, T limit, T delta) {
+  KernelTester t("Range");
+  t.Attr("Tidx", ms::DTypeOf<T>());
+  t.ConstInput<T>({}, {start})
+      .template ConstInput<T>({}, {limit})
+      .template ConstInput<T>({}, {delta});
+  EXPECT_TRUE(IsOk(t.Run()));
+  return t.Output<T>(0);
+}
+
+TEST(RangeTest, CountsUpAndDown) {
+  EXPECT_EQ(RangeOf<int32_t>(2, 11, 3), (std::vector<int32_t>{2, 5, 8}));
+  EXPECT_EQ(RangeOf<int32_t>(5, -1, -2), (std::vector<int32_t>{5, 3, 1}));
+  EXPECT_EQ(RangeOf<int64_t>(3, 3, 1), (std::vector<int64_t>{}));
+  EXPECT_EQ(RangeOf<double>(1, 0, -0.25), (std::vector<double>{1, 0.75, 0.5, 0.25}));
+}
+
+TEST(RangeTest, SpansAllIntegers) {
+  constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kHighest = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kStep = int64_t{1} << 62;
+  EXPECT_EQ(RangeOf<int64_t>(kLowest, kHighest, kStep),
+            (std::vector<int64_t>{kLowest, -kStep, 0, kStep}));
+  EXPECT_EQ(RangeOf<int64_t>(kHighest, kLowest, kLowest), (std::vector<int64_t>{kHighest, -1}));
+}
+
+TEST(RangeTest, RefusesADeltaThatLeadsNowhere) {
+  for (const auto& [start, limit, delta] :
+       std::vector<std::array<float, 3>>{{0, 1, 0}, {0, 1, -1}, {0, INFINITY, 1}, {0, NAN, 1}}) {
+    KernelTester t("Range");
+    t.Attr("Tidx", MS_FLOAT32);
+    t.Input<float>({}, {start}).Input<float>({}, {limit}).Input<float>({}, {delta});
+    EXPECT_EQ(t.Run().code(), MS_INVALID_ARGUMENT) << start << " " << limit << " " << delta;
+  }
+}
+
+TEST(InvertPermutationTest, Inverts) {
+  KernelTester t("InvertPermutation");
+  t.Attr("T", MS_INT64).Input<int64_t>({4}, {2, 0, 3, 1});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.Output<int64_t>(0), (std::vector<int64_t>{1, 3, 0, 2}));
+}
+
+TEST(InvertPermutationTest, RefusesARepetition) {
+  KernelTester t("InvertPermutation");
+  t.Attr("T", MS_INT32).Input<int32_t>({3}, {0, 2, 0});
+  const ms::Status status = t.Run();
+  EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
+  EXPECT_EQ(status.message(), "x holds 0 more than once, at 0 and at 2");
+}
+
+void SetSegmentAttrs(MS_DType dtype, KernelTester* t) {
+  t->Attr("T", dtype).Attr("Tindices", MS_INT32).Attr("Tnumsegments", MS_INT32);
+}
+
+TEST(UnsortedSegmentSumTest, AddsRowsInOrderForAnyNumberOfThreads) {
+  constexpr int64_t kRows = 3000;
+  constexpr int64_t kWidth = 77;
+  const std::vector<int32_t> ids = RandomIndices(kRows, -1, 11, 5);
+  Floats data;
+  for (int64_t i = 0; i < kRows * kWidth; ++i) {
+    data.push_back(1.0f / static_cast<float>(1 + i % 1009));
+  }
+  Floats expected(11 * kWidth, 0.0f);
+  for (int64_t row = 0; row < kRows; ++row) {
+    for (int64_t c = 0; ids[row] >= 0 && c < kWidth; ++c) {
+      expected[ids[row] * kWidth + c] += data[row * kWidth + c];
+    }
+  }
+  KernelTester t("UnsortedSegmentSum");
+  SetSegmentAttrs(MS_FLOAT32, &t);
+  t.Input<float>({kRows, kWidth}, data).Input<int32_t>({kRows}, ids).ConstInput<int32_t>({}, {11});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.Output<float>(0), expected);
+}
+
+TEST(UnsortedSegmentSumTest, WrapsIntegersAround) {
+  KernelTester t("UnsortedSegmentSum");
+  SetSegmentAttrs(MS_INT8, &t);
+  t.Input<int8_t>({2}, {100, 100}).Input<int32_t>({2}, {0, 0}).ConstInput<int32_t>({}, {1});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.Output<int8_t>(0), (std::vector<int8_t>{-56}));
+}
+
+TEST(UnsortedSegmentSumTest, RefusesAnIdBehindTheLastSegment) {
+  KernelTester t("UnsortedSegmentSum");
+  SetSegmentAttrs(MS_FLOAT32, &t);
+  t.Input<float>({2}, {1, 2}).Input<int32_t>({2}, {0, 3}).Input<int32_t>({}, {3});
+  const ms::Status status = t.Run();
+  EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
+  EXPECT_EQ(status.message(),
+            "segment_ids[1] (in flat order) = 3 is not smaller than num_segments = 3");
+}
+
+}  // namespace
+}  // namespace millstream::kernels

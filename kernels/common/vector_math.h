@@ -1,0 +1,135 @@
+// exp, log, tanh, sigmoid and floor written so that the compiler vectorizes loops over them.
+//
+// The float32 versions are branch free: range reduction and the polynomials of S. Moshier's Cephes
+// library (expf, logf, tanhf; netlib.org/cephes). They are right to about 2 units in the last
+// place, infinities, NaN and subnormal numbers included, for round-to-nearest. The float64 versions
+// are the C library's. Loops need -O3 -fno-math-errno -fno-trapping-math, which change no results.
+#ifndef MILLSTREAM_KERNELS_COMMON_VECTOR_MATH_H_
+#define MILLSTREAM_KERNELS_COMMON_VECTOR_MATH_H_
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+namespace millstream::kernels {
+
+inline int32_t BitsOf(float x) {
+  int32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits;
+}
+inline float FromBits(int32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
+// Shifts and differences of bits wrap: the arguments that they make no sense for (NaN, negative
+// numbers) are sorted out afterwards.
+inline int32_t ShiftBitsLeft(int32_t bits, int by) {
+  return static_cast<int32_t>(static_cast<uint32_t>(bits) << by);
+}
+inline int32_t BitDifference(int32_t a, int32_t b) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b));
+}
+
+// 2^n for -126 <= n <= 127.
+inline float PowerOfTwo(int32_t n) { return FromBits(ShiftBitsLeft(n + 127, 23)); }
+
+// ln 2 in two parts, the first of few bits, so that small multiples of it are exact.
+inline constexpr float kLn2High = 0.693359375f;
+inline constexpr float kLn2Low = -2.12194440e-4f;
+
+inline float Exp(float x) {
+  // Outside, the result is 0 or infinity anyway. A NaN passes both comparisons' else branch.
+  x = x < -104.0f ? -104.0f : x;
+  x = x > 89.0f ? 89.0f : x;
+  // Adding 1.5 * 2^23 leaves the nearest integer in the low bits.
+  constexpr float kMagic = 12582912.0f;
+  const float shifted = x * 1.44269504088896341f + kMagic;
+  const float n = shifted - kMagic;
+  const int32_t n_bits = BitDifference(BitsOf(shifted), BitsOf(kMagic));
+  const float r = (x - n * kLn2High) - n * kLn2Low;
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  const float e = p * (r * r) + r + 1.0f;
+  // In two steps: n reaches from -150 (subnormal results) to 128.
+  const int32_t half = n_bits >> 1;
+  return e * PowerOfTwo(half) * PowerOfTwo(n_bits - half);
+}
+
+inline float Log(float x) {
+  constexpr float kSmallestNormal = std::numeric_limits<float>::min();
+  const bool subnormal = x < kSmallestNormal;
+  const float scaled = subnormal ? x * 33554432.0f : x;  // 2^25
+  const int32_t bits = BitsOf(scaled);
+  // x = m * 2^e with m in [sqrt(1/2), sqrt(2)).
+  constexpr int32_t kSqrtHalfBits = 0x3f3504f3;
+  const int32_t exponent = BitDifference(bits, kSqrtHalfBits) >> 23;
+  const float m = FromBits(BitDifference(bits, ShiftBitsLeft(exponent, 23))) - 1.0f;
+  const float e = static_cast<float>(exponent) - (subnormal ? 25.0f : 0.0f);
+  const float z = m * m;
+  float p = 7.0376836292e-2f;
+  p = p * m - 1.1514610310e-1f;
+  p = p * m + 1.1676998740e-1f;
+  p = p * m - 1.2420140846e-1f;
+  p = p * m + 1.4249322787e-1f;
+  p = p * m - 1.6668057665e-1f;
+  p = p * m + 2.0000714765e-1f;
+  p = p * m - 2.4999993993e-1f;
+  p = p * m + 3.3333331174e-1f;
+  const float tail = m * z * p + kLn2Low * e - 0.5f * z;
+  float result = (m + tail) + kLn2High * e;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  result = x == kInfinity ? kInfinity : result;
+  result = x == 0.0f ? -kInfinity : result;
+  return x >= 0.0f ? result : kNaN;
+}
+
+inline float Tanh(float x) {
+  const float size = std::fabs(x);
+  const float z = x * x;
+  float p = -5.70498872745e-3f;
+  p = p * z + 2.06390887954e-2f;
+  p = p * z - 5.37397155531e-2f;
+  p = p * z + 1.33314422036e-1f;
+  p = p * z - 3.33332819422e-1f;
+  const float small = p * z * x + x;
+  const float large = std::copysign(1.0f - 2.0f / (Exp(size + size) + 1.0f), x);
+  return size < 0.625f ? small : large;
+}
+
+// Without an instruction for it (SSE4.1), the library's function would be called for each element.
+inline float Floor(float x) {
+#if defined(__SSE4_1__)
+  return std::floor(x);
+#else
+  // From 2^23 on, all numbers are integers (or infinities or NaN).
+  const bool has_fraction = std::fabs(x) < 8388608.0f;
+  const float truncated = static_cast<float>(static_cast<int32_t>(has_fraction ? x : 0.0f));
+  const float floored = truncated > x ? truncated - 1.0f : truncated;
+  return has_fraction ? std::copysign(floored, x) : x;  // the floor of -0 is -0
+#endif
+}
+
+inline double Floor(double x) { return std::floor(x); }
+inline double Exp(double x) { return std::exp(x); }
+inline double Log(double x) { return std::log(x); }
+inline double Tanh(double x) { return std::tanh(x); }
+
+// 1 / (1 + e^-x), by the exponential of -|x|, which cannot overflow.
+template <typename T>
+inline T Sigmoid(T x) {
+  const T e = Exp(-std::fabs(x));
+  return (x < T(0) ? e : T(1)) / (T(1) + e);
+}
+
+}  // namespace millstream::kernels
+
+#endif  // MILLSTREAM_KERNELS_COMMON_VECTOR_MATH_H_

@@ -1,0 +1,113 @@
+#include "kernels/elementwise/binary.h"
+
+#include <atomic>
+#include <memory>
+
+#include "kernels/common/parallel.h"
+
+namespace millstream::kernels {
+namespace {
+
+struct BroadcastState : ms::ShapeState {
+  BroadcastPlan plan;
+};
+
+BinaryLoop LoopFor(const BinaryFunctions& functions, BroadcastPlan::Inner inner) {
+  switch (inner) {
+    case BroadcastPlan::Inner::kBoth: return functions.both;
+    case BroadcastPlan::Inner::kOnlyX: return functions.only_x;
+    case BroadcastPlan::Inner::kOnlyY: return functions.only_y;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+ms::Status RunBinary(ms::Frame& frame, const BinaryFunctions& functions, const BroadcastPlan& plan,
+                     const ms::View& x, const ms::View& y, const ms::View& out) {
+  const BinaryLoop loop = LoopFor(functions, plan.inner);
+  const void* const x_data = x.raw();
+  const void* const y_data = y.raw();
+  void* const out_data = out.raw();
+  std::atomic<bool> refused{false};
+  if (plan.rank == 1) {
+    const int64_t x_stride = plan.x_strides[0];
+    const int64_t y_stride = plan.y_strides[0];
+    ParallelElements(frame, plan.columns(), functions.picoseconds, [&](int64_t begin, int64_t end) {
+      const RowBlock block{begin * x_stride, begin * y_stride, begin, 1, 0, 0};
+      if (loop(x_data, y_data, out_data, block, end - begin)) {
+        refused.store(true, std::memory_order_relaxed);
+      }
+    });
+  } else {
+    const int64_t columns = plan.columns();
+    ParallelRows(frame, plan.rows(), columns, functions.picoseconds,
+                 [&](int64_t begin, int64_t end) {
+                   ForEachRowBlock(plan, begin, end, [&](const RowBlock& block) {
+                     if (loop(x_data, y_data, out_data, block, columns)) {
+                       refused.store(true, std::memory_order_relaxed);
+                     }
+                   });
+                 });
+  }
+  if (refused.load(std::memory_order_relaxed)) return ms::InvalidArgument(functions.refusal);
+  return ms::Status();
+}
+
+ms::Status BroadcastingKernel::Init(const ms::KernelInfo& info) {
+  same_dtype_ = info.input_dtype(0) == info.output_dtype(0);
+  return ms::Status();
+}
+
+ms::Status BroadcastingKernel::Specialize(ms::Specialization& specialization) const {
+  auto state = std::make_unique<BroadcastState>();
+  MS_TRY(PlanBroadcast(specialization.input(x_), specialization.input(y_), &state->plan));
+  specialization.SetState(std::move(state));
+  return ms::Status();
+}
+
+ms::Status BroadcastingKernel::Compute(ms::Frame& frame) const {
+  const ms::View x = frame.input(x_);
+  const ms::View y = frame.input(y_);
+  const auto* state = frame.shape_state<BroadcastState>();
+  BroadcastPlan fresh;
+  if (state == nullptr) MS_TRY(PlanBroadcast(x.shape(), y.shape(), &fresh));
+  const BroadcastPlan& plan = state == nullptr ? fresh : state->plan;
+  ms::View out;
+  // Only an operand that is as large as the output (so does not repeat) may give its buffer.
+  const int64_t size = plan.output.num_elements();
+  if (same_dtype_ && x.size() == size) {
+    MS_TRY(frame.ForwardOrOutput(x_, 0, plan.output, &out));
+  } else if (same_dtype_ && y.size() == size) {
+    MS_TRY(frame.ForwardOrOutput(y_, 0, plan.output, &out));
+  } else {
+    MS_TRY(frame.Output(0, plan.output, &out));
+  }
+  if (size == 0) return ms::Status();
+  return RunBinary(frame, functions_, plan, x, y, out);
+}
+
+ms::Status SameShapeKernel::Init(const ms::KernelInfo& info) {
+  op_ = info.op();
+  return ms::Status();
+}
+
+ms::Status SameShapeKernel::Compute(ms::Frame& frame) const {
+  const ms::View x = frame.input(0);
+  const ms::View y = frame.input(1);
+  const ms::Shape shape = x.shape();
+  if (shape != y.shape()) {
+    return ms::InvalidArgument(op_, ": inputs ", x_name_, " and ", y_name_,
+                               " must have the same shape, got ", shape.ToString(), " and ",
+                               y.shape().ToString());
+  }
+  ms::View out;
+  MS_TRY(frame.ForwardOrOutput(0, 0, shape, &out));
+  if (x.size() == 0) return ms::Status();
+  BroadcastPlan plan;
+  plan.dims[0] = x.size();
+  plan.x_strides[0] = plan.y_strides[0] = 1;
+  return RunBinary(frame, functions_, plan, x, y, out);
+}
+
+}  // namespace millstream::kernels

@@ -1,0 +1,157 @@
+// Div, RealDiv, FloorDiv, FloorMod, Pow.
+//
+// Integer division by zero and negative integer exponents are INVALID_ARGUMENT; the smallest
+// integer divided by -1 wraps to itself instead of trapping.
+#include <cmath>
+#include <limits>
+
+#include "kernels/common/vector_math.h"
+#include "kernels/elementwise/binary.h"
+
+namespace millstream::kernels {
+namespace {
+
+template <typename T>
+constexpr bool IsMinusOne(T y) {
+  if constexpr (std::is_signed_v<T>) return y == T(-1);
+  return false;
+}
+
+// Quotient cut towards zero; 0 for a division by zero, which the caller reports.
+template <typename T>
+T IntegerQuotient(T x, T y) {
+  if (y == 0) return 0;
+  if (IsMinusOne(y)) return WrappingDifference(T(0), x);
+  return static_cast<T>(x / y);
+}
+
+template <typename T>
+T IntegerRemainder(T x, T y) {
+  if (y == 0 || IsMinusOne(y)) return 0;
+  return static_cast<T>(x % y);
+}
+
+struct RealDivOp {
+  static constexpr int64_t kPicoseconds = 800;
+  template <typename T>
+  static T Apply(T x, T y) {
+    return x / y;
+  }
+};
+
+struct IntegerDivOp {
+  static constexpr int64_t kPicoseconds = 4000;
+  static constexpr const char* kRefusal = "Integer division by zero: input y has a zero";
+  template <typename T>
+  static bool Refuses(T, T y) {
+    return y == 0;
+  }
+  template <typename T>
+  static T Apply(T x, T y) {
+    return IntegerQuotient(x, y);
+  }
+};
+
+// A subnormal quotient counts as zero, so that the floor of a tiny negative one is -0, not -1: the
+// reference results come from threads that flush subnormal numbers.
+struct RealFloorDivOp {
+  static constexpr int64_t kPicoseconds = 1500;
+  template <typename T>
+  static T Apply(T x, T y) {
+    const T quotient = x / y;
+    const bool subnormal = std::fabs(quotient) < std::numeric_limits<T>::min();
+    return Floor(subnormal ? std::copysign(T(0), quotient) : quotient);
+  }
+};
+
+struct IntegerFloorDivOp {
+  static constexpr int64_t kPicoseconds = 4000;
+  static constexpr const char* kRefusal = IntegerDivOp::kRefusal;
+  template <typename T>
+  static bool Refuses(T, T y) {
+    return y == 0;
+  }
+  template <typename T>
+  static T Apply(T x, T y) {
+    const T quotient = IntegerQuotient(x, y);
+    const bool rounds_up = (x < 0) != (y < 0) && IntegerRemainder(x, y) != 0;
+    return static_cast<T>(quotient - (rounds_up ? 1 : 0));
+  }
+};
+
+// x - floor(x / y) * y, of the sign of y.
+struct RealFloorModOp {
+  static constexpr int64_t kPicoseconds = 10000;
+  template <typename T>
+  static T Apply(T x, T y) {
+    const T remainder = std::fmod(x, y);
+    return remainder != 0 && (y < 0) != (remainder < 0) ? remainder + y : remainder;
+  }
+};
+
+struct IntegerFloorModOp {
+  static constexpr int64_t kPicoseconds = 4000;
+  static constexpr const char* kRefusal = IntegerDivOp::kRefusal;
+  template <typename T>
+  static bool Refuses(T, T y) {
+    return y == 0;
+  }
+  template <typename T>
+  static T Apply(T x, T y) {
+    const T remainder = IntegerRemainder(x, y);
+    return static_cast<T>(remainder != 0 && (y < 0) != (remainder < 0) ? remainder + y : remainder);
+  }
+};
+
+struct RealPowOp {
+  static constexpr int64_t kPicoseconds = 25000;
+  template <typename T>
+  static T Apply(T x, T y) {
+    return std::pow(x, y);
+  }
+};
+
+// Wraps as repeated multiplication would.
+struct IntegerPowOp {
+  static constexpr int64_t kPicoseconds = 10000;
+  static constexpr const char* kRefusal =
+      "Integers to negative integer powers are not allowed: input y has a negative exponent";
+  template <typename T>
+  static bool Refuses(T, T y) {
+    return y < 0;
+  }
+  template <typename T>
+  static T Apply(T x, T y) {
+    T result = 1;
+    for (T exponent = y; exponent > 0; exponent = static_cast<T>(exponent >> 1)) {
+      if ((exponent & 1) != 0) result = WrappingProduct(result, x);
+      x = WrappingProduct(x, x);
+    }
+    return result;
+  }
+};
+
+template <typename Op, typename... Ts>
+ms::Registered RegisterEach(const char* op) {
+  (ms::Register<BinaryKernel<Op, Ts>>(op, BinaryOptions({ms::DTypeOf<Ts>()})), ...);
+  return ms::Registered();
+}
+
+template <typename Op>
+ms::Registered RegisterIntegers(const char* op) {
+  return RegisterEach<Op, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>(
+      op);
+}
+
+const ms::Registered real_div = RegisterEach<RealDivOp, float, double>("RealDiv");
+const ms::Registered div = RegisterEach<RealDivOp, float, double>("Div");
+const ms::Registered div_integers = RegisterIntegers<IntegerDivOp>("Div");
+const ms::Registered floor_div = RegisterEach<RealFloorDivOp, float, double>("FloorDiv");
+const ms::Registered floor_div_integers = RegisterIntegers<IntegerFloorDivOp>("FloorDiv");
+const ms::Registered floor_mod = RegisterEach<RealFloorModOp, float, double>("FloorMod");
+const ms::Registered floor_mod_integers = RegisterIntegers<IntegerFloorModOp>("FloorMod");
+const ms::Registered pow_real = RegisterEach<RealPowOp, float, double>("Pow");
+const ms::Registered pow_integers = RegisterEach<IntegerPowOp, int32_t, int64_t>("Pow");
+
+}  // namespace
+}  // namespace millstream::kernels

@@ -1,0 +1,98 @@
+// Abs, Neg, Sign, Square, Floor, Relu, LogicalNot. Integers wrap.
+#include <cmath>
+
+#include "kernels/common/vector_math.h"
+#include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/unary.h"
+
+namespace millstream::kernels {
+namespace {
+
+struct AbsOp {
+  static constexpr int64_t kPicoseconds = 250;
+  template <typename T>
+  static T Apply(T x) {
+    if constexpr (std::is_floating_point_v<T>) return std::fabs(x);
+    return x < 0 ? WrappingDifference(T(0), x) : x;
+  }
+};
+
+struct NegOp {
+  static constexpr int64_t kPicoseconds = 250;
+  template <typename T>
+  static T Apply(T x) {
+    if constexpr (std::is_floating_point_v<T>) return -x;
+    return WrappingDifference(T(0), x);
+  }
+};
+
+// -1, 0 or 1; NaN of NaN.
+struct SignOp {
+  static constexpr int64_t kPicoseconds = 250;
+  template <typename T>
+  static T Apply(T x) {
+    const T sign = static_cast<T>((x > 0 ? T(1) : T(0)) - (x < 0 ? T(1) : T(0)));
+    return x == x ? sign : x;
+  }
+};
+
+struct SquareOp {
+  static constexpr int64_t kPicoseconds = 250;
+  template <typename T>
+  static T Apply(T x) {
+    return WrappingProduct(x, x);
+  }
+};
+
+struct FloorOp {
+  static constexpr int64_t kPicoseconds = 600;
+  template <typename T>
+  static T Apply(T x) {
+    return Floor(x);
+  }
+};
+
+// A NaN stays one; a negative zero becomes a positive one.
+struct ReluOp {
+  static constexpr int64_t kPicoseconds = 250;
+  template <typename T>
+  static T Apply(T x) {
+    return x <= 0 ? T(0) : x;
+  }
+};
+
+// On the bytes of bool, which are 0 or 1.
+struct NotOp {
+  static constexpr int64_t kPicoseconds = 80;
+  template <typename T>
+  static T Apply(T x) {
+    return static_cast<T>(x ^ 1);
+  }
+};
+
+// Registers the operation for float32, float64 and, by loops on unsigned types, signed integers.
+template <typename Op>
+ms::Registered RegisterWrapping(const char* op) {
+  RegisterUnaryEach<Op, float, double>(op);
+  RegisterUnary<Op, uint8_t>(op, {MS_INT8, MS_UINT8});
+  RegisterUnary<Op, uint16_t>(op, {MS_INT16, MS_UINT16});
+  RegisterUnary<Op, uint32_t>(op, {MS_INT32, MS_UINT32});
+  RegisterUnary<Op, uint64_t>(op, {MS_INT64, MS_UINT64});
+  return ms::Registered();
+}
+
+const ms::Registered abs_kernels =
+    RegisterUnaryEach<AbsOp, float, double, int8_t, int16_t, int32_t, int64_t>("Abs");
+const ms::Registered neg = RegisterWrapping<NegOp>("Neg");
+const ms::Registered sign =
+    RegisterUnaryEach<SignOp, float, double, int8_t, int16_t, int32_t, int64_t>("Sign");
+const ms::Registered square = RegisterWrapping<SquareOp>("Square");
+const ms::Registered floor_kernels = RegisterUnaryEach<FloorOp, float, double>("Floor");
+const ms::Registered relu =
+    RegisterUnaryEach<ReluOp, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+                      uint32_t, uint64_t>("Relu");
+const ms::Registered logical_not =
+    ms::Register<UnaryKernel<NotOp, uint8_t>>("LogicalNot", ms::KernelOptions().InPlace(0, 0));
+
+}  // namespace
+}  // namespace millstream::kernels

@@ -1,0 +1,58 @@
+// Kernels of one operand that work element by element. An operation is a class with
+//   template <typename T> static R Apply(T x);
+//   static constexpr int64_t kPicoseconds;   what one element costs
+#ifndef MILLSTREAM_KERNELS_ELEMENTWISE_UNARY_H_
+#define MILLSTREAM_KERNELS_ELEMENTWISE_UNARY_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "framework/plugin/plugin.hpp"
+
+namespace millstream::kernels {
+
+// Computes elements [begin, end). The output may be the memory of the input.
+using UnaryLoop = void (*)(const void* x, void* out, int64_t begin, int64_t end);
+
+// y = op(x), of the dtype of x.
+class ElementwiseKernel {
+ public:
+  ms::Status Compute(ms::Frame& frame) const;
+
+ protected:
+  ElementwiseKernel(UnaryLoop loop, int64_t picoseconds) : loop_(loop), picoseconds_(picoseconds) {}
+
+ private:
+  const UnaryLoop loop_;
+  const int64_t picoseconds_;
+};
+
+template <typename Op, typename T>
+void UnaryElements(const void* x_base, void* out_base, int64_t begin, int64_t end) {
+  const T* x = static_cast<const T*>(x_base);
+  T* out = static_cast<T*>(out_base);
+#pragma GCC ivdep
+  for (int64_t i = begin; i < end; ++i) out[i] = Op::template Apply<T>(x[i]);
+}
+
+template <typename Op, typename T>
+class UnaryKernel : public ElementwiseKernel {
+ public:
+  UnaryKernel() : ElementwiseKernel(&UnaryElements<Op, T>, Op::kPicoseconds) {}
+};
+
+// Registers the operation on T for nodes whose type attribute T is one of `dtypes`.
+template <typename Op, typename T>
+void RegisterUnary(const char* op, std::vector<MS_DType> dtypes) {
+  ms::Register<UnaryKernel<Op, T>>(op,
+                                   ms::KernelOptions().Types("T", std::move(dtypes)).InPlace(0, 0));
+}
+template <typename Op, typename... Ts>
+ms::Registered RegisterUnaryEach(const char* op) {
+  (RegisterUnary<Op, Ts>(op, {ms::DTypeOf<Ts>()}), ...);
+  return ms::Registered();
+}
+
+}  // namespace millstream::kernels
+
+#endif  // MILLSTREAM_KERNELS_ELEMENTWISE_UNARY_H_

@@ -1,0 +1,52 @@
+// Products of dense row-major matrices: C[m,n] = op(A)[m,k] * op(B)[k,n].
+#ifndef MILLSTREAM_KERNELS_MATMUL_GEMM_H_
+#define MILLSTREAM_KERNELS_MATMUL_GEMM_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "framework/plugin/plugin.hpp"
+
+namespace millstream::kernels {
+
+struct GemmShape {
+  int64_t m = 0;
+  int64_t n = 0;
+  int64_t k = 0;
+  bool transpose_a = false;  // A is stored as [k,m]
+  bool transpose_b = false;  // B is stored as [n,k]
+};
+
+// What a float32 product of one shape prepares once: for most shapes nothing, for some a oneDNN
+// primitive that beats the library's plain call. The library may cut long sums by its number of
+// threads; LibraryThreadCount gives 1 where the bits must not depend on it. Immutable; Run may be
+// called from several threads at once, each with scratch of its own.
+class Gemm {
+ public:
+  // `threads`: how many Run will usually be given. Fewer are fine.
+  Gemm(const GemmShape& shape, int threads);
+  ~Gemm();
+  Gemm(const Gemm&) = delete;
+  Gemm& operator=(const Gemm&) = delete;
+
+  uint64_t scratch_bytes() const;
+  // `scratch` has scratch_bytes() and is 64-byte aligned; null when that is 0.
+  ms::Status Run(const float* a, const float* b, float* c, void* scratch, int threads) const;
+
+ private:
+  struct Primitive;
+  ms::Status RunPlain(const float* a, const float* b, float* c, int threads) const;
+
+  GemmShape shape_;
+  int wide_threads_;
+  std::unique_ptr<const Primitive> wide_;    // for wide_threads_ threads
+  std::unique_ptr<const Primitive> single_;  // for one, where that is another number
+};
+
+// As Gemm, prepared and run at once, with scratch taken from the frame.
+ms::Status RunGemm(ms::Frame& frame, const GemmShape& shape, const float* a, const float* b,
+                   float* c);
+
+}  // namespace millstream::kernels
+
+#endif  // MILLSTREAM_KERNELS_MATMUL_GEMM_H_

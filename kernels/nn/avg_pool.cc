@@ -1,0 +1,120 @@
+// AvgPool and AvgPoolGrad. Padding does not count: a mean is over the elements that are there.
+#include <algorithm>
+#include <cstdint>
+
+#include "framework/plugin/plugin.hpp"
+#include "kernels/nn/pool_shape.h"
+
+namespace millstream::kernels {
+namespace {
+
+// One row of `width` positions that each look at a window, at about 4 elements a nanosecond.
+uint64_t RowCost(const PoolShape& shape, int64_t width) {
+  return static_cast<uint64_t>(width * shape.ksize[0] * shape.ksize[1] * shape.channels) / 4 + 1;
+}
+
+template <typename T>
+class AvgPool {
+ public:
+  ms::Status Init(const ms::KernelInfo& info) { return attributes_.Init(info); }
+
+  ms::Status Compute(ms::Frame& frame) const {
+    const T* input = frame.input(0).data<T>();
+    PoolShape shape;
+    MS_TRY(ResolvePool(attributes_, frame.input(0).shape(), "value", &shape));
+    ms::View result;
+    MS_TRY(frame.Output(0, shape.output_shape, &result));
+    if (shape.OutputSize() == 0) return ms::Status();
+    T* output = result.data<T>();
+    const int64_t rows = shape.batch * shape.output[0];
+    frame.ParallelFor(rows, RowCost(shape, shape.output[1]), [&](uint64_t begin, uint64_t end) {
+      for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
+        for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
+          PoolWindow(shape, row / shape.output[0], row % shape.output[0], ow, input,
+                     output + (row * shape.output[1] + ow) * shape.channels);
+        }
+      }
+    });
+    return ms::Status();
+  }
+
+ private:
+  static void PoolWindow(const PoolShape& shape, int64_t n, int64_t oh, int64_t ow, const T* input,
+                         T* output) {
+    const Span rows = shape.Window(0, oh);
+    const Span columns = shape.Window(1, ow);
+    const T* image = input + n * shape.input[0] * shape.input[1] * shape.channels;
+    std::fill_n(output, shape.channels, T(0));
+    for (int64_t h = rows.begin; h < rows.end; ++h) {
+      for (int64_t w = columns.begin; w < columns.end; ++w) {
+        const T* pixel = image + (h * shape.input[1] + w) * shape.channels;
+        for (int64_t c = 0; c < shape.channels; ++c) output[c] += pixel[c];
+      }
+    }
+    const T count = static_cast<T>(rows.size() * columns.size());
+    for (int64_t c = 0; c < shape.channels; ++c) output[c] /= count;
+  }
+
+  PoolAttributes attributes_;
+};
+
+template <typename T>
+class AvgPoolGrad {
+ public:
+  ms::Status Init(const ms::KernelInfo& info) { return attributes_.Init(info); }
+
+  ms::Status Compute(ms::Frame& frame) const {
+    const ms::View sizes = frame.input(0);
+    if (sizes.rank() != 1 || sizes.size() != 4) {
+      return ms::InvalidArgument("orig_input_shape must be a vector of 4 sizes, but its shape is ",
+                                 sizes.shape().ToString());
+    }
+    ms::Shape input;
+    for (int i = 0; i < 4; ++i) input.Append(sizes.data<int32_t>()[i]);
+    PoolShape shape;
+    MS_TRY(ResolvePool(attributes_, input, "orig_input_shape", &shape));
+    MS_TRY(CheckPoolOutput(shape, frame.input(1).shape(), "grad"));
+    ms::View result;
+    MS_TRY(frame.Output(0, input, &result));
+    if (shape.InputSize() == 0) return ms::Status();
+    const T* gradient = frame.input(1).data<T>();
+    T* dx = result.data<T>();
+    const int64_t rows = shape.batch * shape.input[0];
+    frame.ParallelFor(rows, RowCost(shape, shape.input[1]), [&](uint64_t begin, uint64_t end) {
+      for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
+        for (int64_t w = 0; w < shape.input[1]; ++w) {
+          GatherPixel(shape, row / shape.input[0], row % shape.input[0], w, gradient,
+                      dx + (row * shape.input[1] + w) * shape.channels);
+        }
+      }
+    });
+    return ms::Status();
+  }
+
+ private:
+  // A pixel adds up its part of every window that saw it, so that no two threads share an element.
+  static void GatherPixel(const PoolShape& shape, int64_t n, int64_t h, int64_t w,
+                          const T* gradient, T* dx) {
+    const Span rows = shape.WindowsAt(0, h);
+    const Span columns = shape.WindowsAt(1, w);
+    std::fill_n(dx, shape.channels, T(0));
+    for (int64_t oh = rows.begin; oh < rows.end; ++oh) {
+      for (int64_t ow = columns.begin; ow < columns.end; ++ow) {
+        const T* dy =
+            gradient + ((n * shape.output[0] + oh) * shape.output[1] + ow) * shape.channels;
+        const T part =
+            T(1) / static_cast<T>(shape.Window(0, oh).size() * shape.Window(1, ow).size());
+        for (int64_t c = 0; c < shape.channels; ++c) dx[c] += part * dy[c];
+      }
+    }
+  }
+
+  PoolAttributes attributes_;
+};
+
+const ms::Registered avg_pool = ms::RegisterForTypes<AvgPool, float, double>("AvgPool", "T");
+const ms::Registered avg_pool_grad = ms::RegisterForTypes<AvgPoolGrad, float, double>(
+    "AvgPoolGrad", "T", ms::KernelOptions().HostArg("orig_input_shape"));
+
+}  // namespace
+}  // namespace millstream::kernels

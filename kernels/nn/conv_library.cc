@@ -1,0 +1,175 @@
+#include "kernels/nn/conv_library.h"
+
+#include <dnnl.hpp>
+
+#include "kernels/matmul/library_engine.h"
+#include "kernels/matmul/library_threads.h"
+
+namespace millstream::kernels {
+namespace {
+
+using Tag = dnnl::memory::format_tag;
+
+constexpr auto kFloat = dnnl::memory::data_type::f32;
+constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
+
+uint64_t AlignUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// A problem in the library's words: dimensions are batch, channels, height, width whatever the
+// layout, and a dilation of 0 is none.
+struct Problem {
+  explicit Problem(const ConvShape& shape)
+      : strides(shape.stride.begin(), shape.stride.end()),
+        dilations{shape.dilation[0] - 1, shape.dilation[1] - 1},
+        before(shape.before.begin(), shape.before.end()),
+        after(shape.after.begin(), shape.after.end()) {
+    const Tag layout = shape.channels_first ? Tag::nchw : Tag::nhwc;
+    input = dnnl::memory::desc({shape.batch, shape.in_channels, shape.input[0], shape.input[1]},
+                               kFloat, layout);
+    output = dnnl::memory::desc({shape.batch, shape.out_channels, shape.output[0], shape.output[1]},
+                                kFloat, layout);
+    const int64_t in = shape.in_channels / shape.groups;
+    const int64_t out = shape.out_channels / shape.groups;
+    dnnl::memory::dims filter_dims = {out, in, shape.filter[0], shape.filter[1]};
+    if (shape.groups > 1) filter_dims.insert(filter_dims.begin(), shape.groups);
+    plain_filter =
+        dnnl::memory::desc(filter_dims, kFloat, shape.groups > 1 ? Tag::hwigo : Tag::hwio);
+    any_filter = dnnl::memory::desc(filter_dims, kFloat, Tag::any);
+  }
+
+  dnnl::memory::desc input;
+  dnnl::memory::desc output;
+  dnnl::memory::desc plain_filter;
+  dnnl::memory::desc any_filter;
+  dnnl::memory::dims strides;
+  dnnl::memory::dims dilations;
+  dnnl::memory::dims before;
+  dnnl::memory::dims after;
+};
+
+dnnl::primitive_attr Attributes() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+using ForwardDesc = dnnl::convolution_forward::primitive_desc;
+using BackwardDataDesc = dnnl::convolution_backward_data::primitive_desc;
+using BackwardWeightsDesc = dnnl::convolution_backward_weights::primitive_desc;
+
+ForwardDesc MakeForward(const Problem& p) {
+  return ForwardDesc({dnnl::prop_kind::forward_training, kAlgorithm, p.input, p.any_filter,
+                      p.output, p.strides, p.dilations, p.before, p.after},
+                     Attributes(), LibraryEngine());
+}
+
+}  // namespace
+
+struct LibraryConvolution::Parts {
+  Parts(const ConvShape& shape, ConvDirection conv_direction)
+      : direction(conv_direction), problem(shape) {
+    const ForwardDesc forward = MakeForward(problem);
+    const Problem& p = problem;
+    switch (direction) {
+      case ConvDirection::kForward:
+        primitive = dnnl::convolution_forward(forward);
+        library_filter = forward.weights_desc();
+        scratchpad = forward.scratchpad_desc();
+        break;
+      case ConvDirection::kBackwardInput: {
+        const BackwardDataDesc desc({kAlgorithm, p.input, p.any_filter, p.output, p.strides,
+                                     p.dilations, p.before, p.after},
+                                    Attributes(), LibraryEngine(), forward);
+        primitive = dnnl::convolution_backward_data(desc);
+        library_filter = desc.weights_desc();
+        scratchpad = desc.scratchpad_desc();
+        break;
+      }
+      case ConvDirection::kBackwardFilter: {
+        const BackwardWeightsDesc desc({kAlgorithm, p.input, p.any_filter, p.output, p.strides,
+                                        p.dilations, p.before, p.after},
+                                       Attributes(), LibraryEngine(), forward);
+        primitive = dnnl::convolution_backward_weights(desc);
+        library_filter = desc.diff_weights_desc();
+        scratchpad = desc.scratchpad_desc();
+        break;
+      }
+    }
+    if (library_filter == problem.plain_filter) return;
+    const bool to_plain = direction == ConvDirection::kBackwardFilter;
+    const auto& from = to_plain ? library_filter : problem.plain_filter;
+    const auto& to = to_plain ? problem.plain_filter : library_filter;
+    reorder =
+        dnnl::reorder(dnnl::reorder::primitive_desc(LibraryEngine(), from, LibraryEngine(), to));
+  }
+
+  bool reorders() const { return static_cast<bool>(reorder); }
+  uint64_t filter_offset() const { return AlignUp(scratchpad.get_size()); }
+
+  ConvDirection direction;
+  Problem problem;
+  dnnl::primitive primitive;
+  dnnl::reorder reorder;  // empty when the library takes the plain layout
+  dnnl::memory::desc library_filter;
+  dnnl::memory::desc scratchpad;
+  dnnl::memory kept_filter;  // empty when the filter may change
+};
+
+LibraryConvolution::LibraryConvolution(const ConvShape& shape, ConvDirection direction, int threads)
+    : threads_(threads) {
+  LibraryThreads team(threads_);
+  parts_ = std::make_unique<Parts>(shape, direction);
+}
+
+LibraryConvolution::~LibraryConvolution() = default;
+
+void LibraryConvolution::KeepFilter(const float* filter) {
+  LibraryThreads team(threads_);
+  dnnl::stream stream(LibraryEngine());
+  dnnl::memory plain = LibraryMemory(parts_->problem.plain_filter, filter);
+  parts_->kept_filter = dnnl::memory(parts_->library_filter, LibraryEngine());
+  if (parts_->reorders()) {
+    parts_->reorder.execute(stream, plain, parts_->kept_filter);
+  } else {
+    std::memcpy(parts_->kept_filter.get_data_handle(), filter, parts_->library_filter.get_size());
+  }
+  stream.wait();
+}
+
+uint64_t LibraryConvolution::scratch_bytes() const {
+  const bool needs_filter = parts_->reorders() && !parts_->kept_filter;
+  return parts_->filter_offset() + (needs_filter ? parts_->library_filter.get_size() : 0);
+}
+
+void LibraryConvolution::Run(const float* input, const float* filter, const float* output,
+                             void* scratch) const {
+  const Parts& parts = *parts_;
+  LibraryThreads team(threads_);
+  dnnl::stream stream(LibraryEngine());
+  dnnl::memory input_memory = LibraryMemory(parts.problem.input, input);
+  dnnl::memory output_memory = LibraryMemory(parts.problem.output, output);
+  dnnl::memory plain_filter = LibraryMemory(parts.problem.plain_filter, filter);
+  dnnl::memory library_filter = plain_filter;
+  if (parts.kept_filter) {
+    library_filter = parts.kept_filter;
+  } else if (parts.reorders()) {
+    library_filter =
+        LibraryMemory(parts.library_filter, static_cast<char*>(scratch) + parts.filter_offset());
+  }
+
+  const bool forward = parts.direction == ConvDirection::kForward;
+  const bool to_filter = parts.direction == ConvDirection::kBackwardFilter;
+  const bool to_input = parts.direction == ConvDirection::kBackwardInput;
+  if (parts.reorders() && !parts.kept_filter && !to_filter) {
+    parts.reorder.execute(stream, plain_filter, library_filter);
+  }
+  parts.primitive.execute(stream,
+                          {{to_input ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, input_memory},
+                           {to_filter ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, library_filter},
+                           {forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, output_memory},
+                           {DNNL_ARG_SCRATCHPAD, LibraryMemory(parts.scratchpad, scratch)}});
+  if (parts.reorders() && to_filter) parts.reorder.execute(stream, library_filter, plain_filter);
+  stream.wait();
+}
+
+}  // namespace millstream::kernels

@@ -1,0 +1,41 @@
+// float32 convolutions through oneDNN.
+#ifndef MILLSTREAM_KERNELS_NN_CONV_LIBRARY_H_
+#define MILLSTREAM_KERNELS_NN_CONV_LIBRARY_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "kernels/nn/conv_shape.h"
+
+namespace millstream::kernels {
+
+// One convolution problem in one direction for one number of threads. Activations stay in their
+// plain layout; the filter is reordered to and from the layout that the library likes, which costs
+// microseconds. Immutable once made; Run may be called from several threads at once, each with
+// scratch of its own. The library reports failure by exceptions, which the plugin's edge catches.
+class LibraryConvolution {
+ public:
+  // `shape` must have products. `threads` is what Run will use.
+  LibraryConvolution(const ConvShape& shape, ConvDirection direction, int threads);
+  ~LibraryConvolution();
+  LibraryConvolution(const LibraryConvolution&) = delete;
+  LibraryConvolution& operator=(const LibraryConvolution&) = delete;
+
+  // Reorders a filter that never changes once and for all; Run then ignores its own.
+  void KeepFilter(const float* filter);
+
+  uint64_t scratch_bytes() const;
+
+  // kForward: output is written; kBackwardInput: input; kBackwardFilter: filter. The other two are
+  // read. `scratch` has scratch_bytes() and is 64-byte aligned.
+  void Run(const float* input, const float* filter, const float* output, void* scratch) const;
+
+ private:
+  struct Parts;
+  int threads_;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace millstream::kernels
+
+#endif  // MILLSTREAM_KERNELS_NN_CONV_LIBRARY_H_

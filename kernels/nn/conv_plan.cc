@@ -1,0 +1,80 @@
+#include "kernels/nn/conv_plan.h"
+
+#include <algorithm>
+
+namespace millstream::kernels {
+
+ConvPlan::ConvPlan(const ConvShape& shape, ConvDirection direction, int threads)
+    : shape_(shape), direction_(direction), threads_(std::max(1, threads)) {
+  if (shape_.HasNoProducts()) return;
+  if (shape_.IsMatrixProduct()) {
+    product_ = std::make_unique<Gemm>(shape_.MatrixProduct(direction_), threads_);
+    return;
+  }
+  wide_ = std::make_unique<LibraryConvolution>(shape_, direction_, threads_);
+  if (threads_ > 1) single_ = std::make_unique<LibraryConvolution>(shape_, direction_, 1);
+}
+
+uint64_t ConvPlan::scratch_bytes() const {
+  if (product_ != nullptr) return product_->scratch_bytes();
+  return std::max(wide_ == nullptr ? 0 : wide_->scratch_bytes(),
+                  single_ == nullptr ? 0 : single_->scratch_bytes());
+}
+
+void ConvPlan::KeepFilter(const float* filter) {
+  if (wide_ != nullptr) wide_->KeepFilter(filter);
+  if (single_ != nullptr) single_->KeepFilter(filter);
+}
+
+ms::Status ConvPlan::Run(float* input, float* filter, float* output, void* scratch,
+                         int threads) const {
+  if (product_ != nullptr) return RunProduct(input, filter, output, scratch, threads);
+  if (wide_ == nullptr) {
+    FillZero(input, filter, output);
+    return ms::Status();
+  }
+  const LibraryConvolution& library = threads == threads_ || single_ == nullptr ? *wide_ : *single_;
+  library.Run(input, filter, output, scratch);
+  return ms::Status();
+}
+
+ms::Status ConvPlan::RunProduct(float* input, float* filter, float* output, void* scratch,
+                                int threads) const {
+  switch (direction_) {
+    case ConvDirection::kForward: return product_->Run(input, filter, output, scratch, threads);
+    case ConvDirection::kBackwardInput:
+      return product_->Run(output, filter, input, scratch, threads);
+    case ConvDirection::kBackwardFilter: break;
+  }
+  return product_->Run(input, output, filter, scratch, threads);
+}
+
+void ConvPlan::FillZero(float* input, float* filter, float* output) const {
+  switch (direction_) {
+    case ConvDirection::kForward:
+      std::fill_n(output, shape_.OutputShape().num_elements(), 0.0f);
+      return;
+    case ConvDirection::kBackwardInput:
+      std::fill_n(input, shape_.InputShape().num_elements(), 0.0f);
+      return;
+    case ConvDirection::kBackwardFilter:
+      std::fill_n(filter, shape_.FilterShape().num_elements(), 0.0f);
+      return;
+  }
+}
+
+std::shared_ptr<const ConvPlan> ConvPlanCache::Get(const ConvShape& shape, ConvDirection direction,
+                                                   int threads) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (size_t i = 0; i < plans_.size(); ++i) {
+    if (plans_[i]->shape() == shape && plans_[i]->threads() == std::max(1, threads)) {
+      std::rotate(plans_.begin() + i, plans_.begin() + i + 1, plans_.end());
+      return plans_.back();
+    }
+  }
+  if (plans_.size() == kCapacity) plans_.erase(plans_.begin());
+  plans_.push_back(std::make_shared<const ConvPlan>(shape, direction, threads));
+  return plans_.back();
+}
+
+}  // namespace millstream::kernels

@@ -1,0 +1,61 @@
+// How one float32 convolution problem is computed: as a matrix product where it is one, else by
+// oneDNN's convolutions.
+#ifndef MILLSTREAM_KERNELS_NN_CONV_PLAN_H_
+#define MILLSTREAM_KERNELS_NN_CONV_PLAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "framework/plugin/plugin.hpp"
+#include "kernels/matmul/gemm.h"
+#include "kernels/nn/conv_library.h"
+#include "kernels/nn/conv_shape.h"
+
+namespace millstream::kernels {
+
+// Immutable but for KeepFilter; Run may be called from several threads at once.
+class ConvPlan : public ms::ShapeState {
+ public:
+  // `threads`: how many Run will usually be given. Fewer are fine.
+  ConvPlan(const ConvShape& shape, ConvDirection direction, int threads);
+
+  const ConvShape& shape() const { return shape_; }
+  int threads() const { return threads_; }
+  uint64_t scratch_bytes() const;
+
+  // The filter has this value in every Run.
+  void KeepFilter(const float* filter);
+
+  // The tensor that `direction` computes is written, the other two are read.
+  ms::Status Run(float* input, float* filter, float* output, void* scratch, int threads) const;
+
+ private:
+  ms::Status RunProduct(float* input, float* filter, float* output, void* scratch,
+                        int threads) const;
+  void FillZero(float* input, float* filter, float* output) const;
+
+  ConvShape shape_;
+  ConvDirection direction_;
+  int threads_;
+  // At most one kind is there; none when the problem has no products.
+  std::unique_ptr<const Gemm> product_;
+  std::unique_ptr<LibraryConvolution> wide_;    // for threads_ threads
+  std::unique_ptr<LibraryConvolution> single_;  // for one; null when threads_ is 1
+};
+
+// The plans of one node whose shapes are not known in advance: the last few are kept. Thread-safe.
+class ConvPlanCache {
+ public:
+  std::shared_ptr<const ConvPlan> Get(const ConvShape& shape, ConvDirection direction, int threads);
+
+ private:
+  static constexpr size_t kCapacity = 8;
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<const ConvPlan>> plans_;  // the latest used last
+};
+
+}  // namespace millstream::kernels
+
+#endif  // MILLSTREAM_KERNELS_NN_CONV_PLAN_H_

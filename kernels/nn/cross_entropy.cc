@@ -1,0 +1,142 @@
+// SoftmaxCrossEntropyWithLogits: for each row, loss = sum_j labels_j * -log softmax(features)_j,
+// and backprop = softmax(features) - labels.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "framework/plugin/plugin.hpp"
+#include "kernels/common/parallel.h"
+#include "kernels/nn/softmax_rows.h"
+
+namespace millstream::kernels {
+namespace {
+
+// Sums over one row of labels.
+struct LabelSums {
+  double labels = 0;  // labels_j
+  double logits = 0;  // labels_j * (x_j - shift)
+};
+template <typename T>
+LabelSums SumLabels(const T* x, T shift, const T* labels, int64_t classes) {
+  LabelSums total;
+  for (int64_t begin = 0; begin < classes; begin += kSumBlock) {
+    Vector<T> label_sum = {};
+    Vector<T> logit_sum = {};
+    ForEachVector<T>(
+        begin, std::min(classes, begin + kSumBlock),
+        [&](int64_t j) {
+          const Vector<T> label = Load(labels + j);
+          label_sum += label;
+          logit_sum += label * (Load(x + j) - shift);
+        },
+        [&](int64_t j, int count) {
+          const Vector<T> label = LoadSome(labels + j, count, T(0));
+          label_sum += label;
+          logit_sum += label * (LoadSome(x + j, count, shift) - shift);
+        });
+    total.labels += static_cast<double>(SumOfLanes<T>(label_sum));
+    total.logits += static_cast<double>(SumOfLanes<T>(logit_sum));
+  }
+  return total;
+}
+
+// `loss` and `backprop` may be null; `backprop` may be x.
+template <typename T>
+void CrossEntropyRow(const T* x, const T* labels, int64_t classes, T* loss, T* backprop) {
+  const T largest = RowMax(x, classes);
+  LabelSums sums;
+  if (loss != nullptr) sums = SumLabels(x, largest, labels, classes);
+  const double exp_sum = RowExpSum(x, largest, classes, backprop);
+  if (loss != nullptr) *loss = static_cast<T>(sums.labels * std::log(exp_sum) - sums.logits);
+  if (backprop == nullptr) return;
+  const T scale = static_cast<T>(1 / exp_sum);
+  for (int64_t j = 0; j < classes; ++j) backprop[j] = backprop[j] * scale - labels[j];
+}
+
+// One argument, broadcast to [rows, classes].
+template <typename T>
+struct Matrix {
+  const T* data = nullptr;
+  int64_t row_step = 0;
+};
+
+int64_t DimFromEnd(const ms::View& view, uint32_t i) {
+  return i < view.rank() ? view.dim(view.rank() - 1 - i) : 1;
+}
+
+template <typename T>
+ms::Status BroadcastInput(ms::Frame& frame, uint32_t input, int64_t rows, int64_t classes,
+                          Matrix<T>* matrix) {
+  const ms::View view = frame.input(input);
+  const int64_t own_rows = DimFromEnd(view, 1);
+  const int64_t own_classes = DimFromEnd(view, 0);
+  if (own_classes == classes) {
+    *matrix = {view.data<T>(), own_rows == rows ? classes : 0};
+    return ms::Status();
+  }
+  ms::View wide;
+  MS_TRY(frame.Temp(own_rows * classes * sizeof(T), &wide));
+  T* to = wide.data<T>();
+  for (int64_t row = 0; row < own_rows; ++row) {
+    std::fill_n(to + row * classes, classes, view.data<T>()[row]);
+  }
+  *matrix = {to, own_rows == rows ? classes : 0};
+  return ms::Status();
+}
+
+// The shape that features and labels broadcast to.
+ms::Status BroadcastShape(const ms::View& features, const ms::View& labels, int64_t* rows,
+                          int64_t* classes) {
+  const auto merge = [](int64_t a, int64_t b, int64_t* out) {
+    *out = a == 1 ? b : a;
+    return a == b || a == 1 || b == 1;
+  };
+  const bool fits = std::max(features.rank(), labels.rank()) == 2 &&
+                    merge(DimFromEnd(features, 1), DimFromEnd(labels, 1), rows) &&
+                    merge(DimFromEnd(features, 0), DimFromEnd(labels, 0), classes);
+  if (fits) return ms::Status();
+  return ms::InvalidArgument("features and labels must broadcast to one matrix, but are ",
+                             features.shape().ToString(), " and ", labels.shape().ToString());
+}
+
+template <typename T>
+class CrossEntropy {
+ public:
+  ms::Status Compute(ms::Frame& frame) const {
+    int64_t rows = 0;
+    int64_t classes = 0;
+    MS_TRY(BroadcastShape(frame.input(0), frame.input(1), &rows, &classes));
+    ms::View loss_view;
+    ms::View backprop_view;
+    if (frame.output_used(0)) MS_TRY(frame.Output(0, {rows}, &loss_view));
+    if (frame.output_used(1)) {
+      MS_TRY(frame.ForwardOrOutput(0, 1, {rows, classes}, &backprop_view));
+    }
+    T* loss = loss_view.is_null() ? nullptr : loss_view.data<T>();
+    T* backprop = backprop_view.is_null() ? nullptr : backprop_view.data<T>();
+    if (rows == 0 || (loss == nullptr && backprop == nullptr)) return ms::Status();
+    if (classes == 0) {
+      if (loss != nullptr) std::fill_n(loss, rows, T(0));
+      return ms::Status();
+    }
+
+    Matrix<T> x;
+    Matrix<T> labels;
+    MS_TRY(BroadcastInput(frame, 0, rows, classes, &x));
+    MS_TRY(BroadcastInput(frame, 1, rows, classes, &labels));
+    ParallelRows(frame, rows, classes, kSoftmaxPicoseconds, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        CrossEntropyRow(x.data + row * x.row_step, labels.data + row * labels.row_step, classes,
+                        loss == nullptr ? nullptr : loss + row,
+                        backprop == nullptr ? nullptr : backprop + row * classes);
+      }
+    });
+    return ms::Status();
+  }
+};
+
+const ms::Registered cross_entropy = ms::RegisterForTypes<CrossEntropy, float, double>(
+    "SoftmaxCrossEntropyWithLogits", "T", ms::KernelOptions().InPlace(1, 0));
+
+}  // namespace
+}  // namespace millstream::kernels

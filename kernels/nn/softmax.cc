@@ -1,0 +1,62 @@
+// Softmax and LogSoftmax over the last dimension.
+#include <cmath>
+#include <cstdint>
+
+#include "framework/plugin/plugin.hpp"
+#include "kernels/common/parallel.h"
+#include "kernels/nn/softmax_rows.h"
+
+namespace millstream::kernels {
+namespace {
+
+// `out` may be `x`.
+template <typename T>
+void SoftmaxRow(const T* x, int64_t classes, T* out) {
+  const double sum = RowExpSum(x, RowMax(x, classes), classes, out);
+  const T scale = static_cast<T>(1 / sum);
+  for (int64_t j = 0; j < classes; ++j) out[j] *= scale;
+}
+
+template <typename T>
+void LogSoftmaxRow(const T* x, int64_t classes, T* out) {
+  const T largest = RowMax(x, classes);
+  const T log_sum = static_cast<T>(std::log(RowExpSum<T>(x, largest, classes, nullptr)));
+  for (int64_t j = 0; j < classes; ++j) out[j] = (x[j] - largest) - log_sum;
+}
+
+template <typename T, void (*kRow)(const T*, int64_t, T*)>
+class RowKernel {
+ public:
+  ms::Status Compute(ms::Frame& frame) const {
+    const ms::View logits = frame.input(0);
+    if (logits.rank() == 0) {
+      return ms::InvalidArgument("logits must have at least one dimension, but is a scalar");
+    }
+    ms::View result;
+    MS_TRY(frame.ForwardOrOutput(0, 0, logits.shape(), &result));
+    if (logits.size() == 0) return ms::Status();
+    const int64_t classes = logits.dim(logits.rank() - 1);
+    const T* x = logits.data<T>();
+    T* out = result.data<T>();
+    ParallelRows(frame, logits.size() / classes, classes, kSoftmaxPicoseconds,
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t row = begin; row < end; ++row) {
+                     kRow(x + row * classes, classes, out + row * classes);
+                   }
+                 });
+    return ms::Status();
+  }
+};
+
+template <typename T>
+using Softmax = RowKernel<T, SoftmaxRow<T>>;
+template <typename T>
+using LogSoftmax = RowKernel<T, LogSoftmaxRow<T>>;
+
+const ms::Registered softmax =
+    ms::RegisterForTypes<Softmax, float, double>("Softmax", "T", ms::KernelOptions().InPlace(0, 0));
+const ms::Registered log_softmax = ms::RegisterForTypes<LogSoftmax, float, double>(
+    "LogSoftmax", "T", ms::KernelOptions().InPlace(0, 0));
+
+}  // namespace
+}  // namespace millstream::kernels

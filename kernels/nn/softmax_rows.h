@@ -1,0 +1,100 @@
+// Passes over one row of logits, shared by the softmax kernels. Sums run in blocks whose cut
+// depends on the length alone.
+#ifndef MILLSTREAM_KERNELS_NN_SOFTMAX_ROWS_H_
+#define MILLSTREAM_KERNELS_NN_SOFTMAX_ROWS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/nn/exponential.h"
+#include "kernels/simd/vector.h"
+
+namespace millstream::kernels {
+
+// What one element of a softmax row costs, in picoseconds (see ParallelRows).
+inline constexpr int64_t kSoftmaxPicoseconds = 1500;
+
+// Sums inside a block stay in the type, over blocks they are in double: the error of a long row is
+// that of one block.
+inline constexpr int64_t kSumBlock = 2048;
+
+// Calls full(j) for each whole vector that starts at j of [begin, end), then rest(j, count) for the
+// remaining count < kLanes elements, if any.
+template <typename T, typename Full, typename Rest>
+inline void ForEachVector(int64_t begin, int64_t end, Full&& full, Rest&& rest) {
+  int64_t j = begin;
+  for (; j + kLanes<T> <= end; j += kLanes<T>) full(j);
+  if (j < end) rest(j, static_cast<int>(end - j));
+}
+
+// `count` elements, the other lanes `fill`.
+template <typename T>
+inline Vector<T> LoadSome(const T* address, int count, T fill) {
+  Vector<T> vector = Broadcast(fill);
+  for (int lane = 0; lane < count; ++lane) vector[lane] = address[lane];
+  return vector;
+}
+template <typename T>
+inline void StoreSome(Vector<T> vector, T* address, int count) {
+  for (int lane = 0; lane < count; ++lane) address[lane] = vector[lane];
+}
+template <typename T>
+inline T SumOfLanes(Vector<T> vector) {
+  T lanes[kLanes<T>];
+  Store(vector, lanes);
+  for (int half = kLanes<T> / 2; half > 0; half /= 2) {
+    for (int lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+  }
+  return lanes[0];
+}
+
+// The largest of n elements that is no NaN; -infinity when there is none.
+template <typename T>
+T RowMax(const T* x, int64_t n) {
+  const T least = -std::numeric_limits<T>::infinity();
+  Vector<T> largest = Broadcast(T(0)) + least;
+  ForEachVector<T>(
+      0, n,
+      [&](int64_t j) {
+        const Vector<T> v = Load(x + j);
+        largest = v > largest ? v : largest;
+      },
+      [&](int64_t j, int count) {
+        const Vector<T> v = LoadSome(x + j, count, least);
+        largest = v > largest ? v : largest;
+      });
+  T result = largest[0];
+  for (int lane = 1; lane < kLanes<T>; ++lane) result = std::max(result, T(largest[lane]));
+  return result;
+}
+
+// The sum of exp(x - shift). The exponentials themselves go to `out` where it is not null; it may
+// be x.
+template <typename T>
+double RowExpSum(const T* x, T shift, int64_t n, T* out) {
+  const T minus_infinity = -std::numeric_limits<T>::infinity();
+  double total = 0;
+  for (int64_t begin = 0; begin < n; begin += kSumBlock) {
+    Vector<T> sum = {};
+    ForEachVector<T>(
+        begin, std::min(n, begin + kSumBlock),
+        [&](int64_t j) {
+          const Vector<T> e = Exp(Load(x + j) - shift);
+          if (out != nullptr) Store(e, out + j);
+          sum += e;
+        },
+        [&](int64_t j, int count) {
+          // Lanes beyond the row give 0, or NaN where the row's sum is NaN anyway.
+          const Vector<T> e = Exp(LoadSome(x + j, count, minus_infinity) - shift);
+          if (out != nullptr) StoreSome(e, out + j, count);
+          sum += e;
+        });
+    total += static_cast<double>(SumOfLanes<T>(sum));
+  }
+  return total;
+}
+
+}  // namespace millstream::kernels
+
+#endif  // MILLSTREAM_KERNELS_NN_SOFTMAX_ROWS_H_

@@ -1,0 +1,56 @@
+// The geometry that convolutions and pooling share: windows that slide over two spatial dimensions.
+#ifndef MILLSTREAM_KERNELS_NN_WINDOW_H_
+#define MILLSTREAM_KERNELS_NN_WINDOW_H_
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "framework/plugin/plugin.hpp"
+
+namespace millstream::kernels {
+
+enum class Padding { kSame, kValid, kExplicit };
+
+// Height and width, in this order.
+using Plane = std::array<int64_t, 2>;
+inline constexpr std::array<const char*, 2> kPlaneNames = {"height", "width"};
+
+// How one node's windows move, from its attributes; sizes of the tensors are not known yet.
+struct WindowAttributes {
+  Padding padding = Padding::kValid;
+  bool channels_first = false;  // NCHW instead of NHWC
+  Plane strides = {1, 1};
+  Plane explicit_before = {0, 0};
+  Plane explicit_after = {0, 0};
+
+  // Dimension of a rank-4 tensor that holds height (0) or width (1).
+  uint32_t SpatialDim(uint32_t i) const { return (channels_first ? 2 : 1) + i; }
+  uint32_t ChannelDim() const { return channels_first ? 1 : 3; }
+};
+
+// Reads attributes strides, padding, data_format and, where the node has it, explicit_paddings.
+// Strides over batch are UNIMPLEMENTED; over channels too, unless `depth_stride` takes them.
+ms::Status InitWindow(const ms::KernelInfo& info, WindowAttributes* window,
+                      int64_t* depth_stride = nullptr);
+
+// Reads a list attribute with one positive entry a dimension, which must be 1 for the batch, and
+// for the channels too unless `depth` takes that entry; UNIMPLEMENTED otherwise.
+ms::Status InitPlane(const ms::KernelInfo& info, std::string_view name, bool channels_first,
+                     Plane* plane, int64_t* depth = nullptr);
+
+// Where the windows of one spatial dimension lie.
+struct WindowFit {
+  int64_t output = 0;  // how many
+  int64_t before = 0;  // padding before the first element
+  int64_t after = 0;
+};
+
+// `extent`: from a window's first to its last element, dilation counted. i: 0 height, 1 width.
+ms::Status FitWindow(const WindowAttributes& window, uint32_t i, int64_t input, int64_t extent,
+                     WindowFit* fit);
+
+}  // namespace millstream::kernels
+
+#endif  // MILLSTREAM_KERNELS_NN_WINDOW_H_

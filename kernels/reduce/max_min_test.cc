@@ -1,0 +1,90 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/reduce/reduce_testing.h"
+
+namespace millstream::kernels {
+namespace {
+
+using testing::ExpectReduces;
+using testing::IsOk;
+using testing::KernelTester;
+using testing::RunReduce;
+
+template <typename T>
+double MaxOf(const std::vector<T>& values) {
+  return static_cast<double>(*std::max_element(values.begin(), values.end()));
+}
+template <typename T>
+double MinOf(const std::vector<T>& values) {
+  return static_cast<double>(*std::min_element(values.begin(), values.end()));
+}
+
+template <typename T>
+class MaxMinTest : public ::testing::Test {};
+using AllTypes = ::testing::Types<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t,
+                                  uint16_t, uint32_t, uint64_t>;
+TYPED_TEST_SUITE(MaxMinTest, AllTypes);
+
+TYPED_TEST(MaxMinTest, RandomShapesAgreeWithTheReference) {
+  using T = TypeParam;
+  // All negative where that is possible: a wrong start value would show.
+  const T least = std::is_signed_v<T> ? T(-100) : T(20);
+  const T most = std::is_signed_v<T> ? T(-20) : T(100);
+  ExpectReduces<T>("Max", least, most, MaxOf<T>, 0, 0);
+  ExpectReduces<T>("Min", least, most, MinOf<T>, 0, 0);
+}
+
+TYPED_TEST(MaxMinTest, TheExtremeOfNothingIsTheLeastExtremeValue) {
+  using T = TypeParam;
+  constexpr bool kReal = std::is_floating_point_v<T>;
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  std::vector<T> out;
+  ASSERT_TRUE(IsOk(RunReduce<T>("Max", {0}, {}, {0}, false, &out)));
+  EXPECT_EQ(out[0], kReal ? static_cast<T>(-kInfinity) : std::numeric_limits<T>::lowest());
+  ASSERT_TRUE(IsOk(RunReduce<T>("Min", {0}, {}, {0}, false, &out)));
+  EXPECT_EQ(out[0], kReal ? kInfinity : std::numeric_limits<T>::max());
+}
+
+TEST(MaxMinTest, NanWinsWhereverItStands) {
+  const float nan = std::nanf("");
+  for (const char* op : {"Max", "Min"}) {
+    for (int64_t size : {1, 5, 16, 70, 3000}) {
+      for (int64_t at : {int64_t{0}, size / 2, size - 1}) {
+        std::vector<float> values(static_cast<size_t>(size), 1);
+        values[static_cast<size_t>(at)] = nan;
+        std::vector<float> out;
+        ASSERT_TRUE(IsOk(RunReduce<float>(op, {size}, values, {0}, false, &out)));
+        EXPECT_TRUE(std::isnan(out[0])) << op << " " << at << " of " << size;
+        ASSERT_TRUE(IsOk(RunReduce<float>(op, {size, 1, 1}, values, {0}, true, &out)));
+        EXPECT_TRUE(std::isnan(out[0])) << op << " " << at << " of " << size;
+      }
+    }
+  }
+}
+
+TEST(AllAnyTest, ReduceBooleans) {
+  const auto run = [](const char* op, std::vector<int64_t> dims, const std::vector<bool>& values,
+                      const std::vector<int32_t>& axes) {
+    KernelTester t(op);
+    t.Attr("Tidx", MS_INT32).Attr("keep_dims", false).Outputs({MS_BOOL});
+    t.Input<bool>(std::move(dims), values);
+    t.ConstInput<int32_t>({static_cast<int64_t>(axes.size())}, axes);
+    EXPECT_TRUE(IsOk(t.Run())) << op;
+    return t.Output<bool>(0);
+  };
+  using Bools = std::vector<bool>;
+  const Bools values = {true, true, false, false, true, false};
+  EXPECT_EQ(run("All", {2, 3}, values, {1}), (Bools{false, false}));
+  EXPECT_EQ(run("All", {2, 3}, values, {0}), (Bools{false, true, false}));
+  EXPECT_EQ(run("Any", {2, 3}, values, {1}), (Bools{true, true}));
+  EXPECT_EQ(run("Any", {2, 3}, values, {0}), (Bools{true, true, false}));
+  EXPECT_EQ(run("Any", {2, 3}, values, {0, 1}), (Bools{true}));
+  EXPECT_EQ(run("All", {0}, {}, {0}), (Bools{true}));
+  EXPECT_EQ(run("Any", {0}, {}, {0}), (Bools{false}));
+}
+
+}  // namespace
+}  // namespace millstream::kernels

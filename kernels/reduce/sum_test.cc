@@ -1,0 +1,117 @@
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "kernels/reduce/reduce_testing.h"
+
+namespace millstream::kernels {
+namespace {
+
+using testing::ExpectReduces;
+using testing::IsNear;
+using testing::IsOk;
+using testing::KernelTester;
+using testing::RunReduce;
+
+template <typename T>
+double SumOf(const std::vector<T>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+TEST(SumTest, RandomShapesAgreeWithTheReference) {
+  ExpectReduces<float>("Sum", -1, 1, SumOf<float>, 1e-5, 1e-4);
+  ExpectReduces<double>("Sum", -1, 1, SumOf<double>, 1e-13, 1e-12);
+  ExpectReduces<int32_t>("Sum", -100, 100, SumOf<int32_t>, 0, 0);
+  ExpectReduces<uint64_t>("Sum", 0, 100, SumOf<uint64_t>, 0, 0);
+}
+
+TEST(SumTest, NarrowIntegersWrap) {
+  std::vector<int8_t> out;
+  ASSERT_TRUE(IsOk(RunReduce<int8_t>("Sum", {3}, {100, 100, 1}, {0}, false, &out)));
+  EXPECT_EQ(out, (std::vector<int8_t>{-55}));
+}
+
+TEST(SumTest, KeptDimensionsHaveSizeOne) {
+  std::vector<int32_t> out;
+  std::vector<int64_t> dims;
+  ASSERT_TRUE(IsOk(RunReduce<int32_t>("Sum", {2, 3}, {1, 2, 3, 4, 5, 6}, {-1}, true, &out, &dims)));
+  EXPECT_EQ(dims, (std::vector<int64_t>{2, 1}));
+  EXPECT_EQ(out, (std::vector<int32_t>{6, 15}));
+}
+
+TEST(SumTest, NoAxesCopyTheInput) {
+  std::vector<float> out;
+  ASSERT_TRUE(IsOk(RunReduce<float>("Sum", {2, 2}, {1, 2, 3, 4}, {}, false, &out)));
+  EXPECT_EQ(out, (std::vector<float>{1, 2, 3, 4}));
+  ASSERT_TRUE(IsOk(RunReduce<float>("Sum", {}, {7}, {}, false, &out)));
+  EXPECT_EQ(out, (std::vector<float>{7}));
+}
+
+TEST(SumTest, SumsOfNothingAreZero) {
+  std::vector<float> out;
+  ASSERT_TRUE(IsOk(RunReduce<float>("Sum", {2, 0, 2}, {}, {1}, false, &out)));
+  EXPECT_EQ(out, (std::vector<float>{0, 0, 0, 0}));
+  ASSERT_TRUE(IsOk(RunReduce<float>("Sum", {0, 3}, {}, {1}, false, &out)));
+  EXPECT_TRUE(out.empty());
+}
+
+TEST(SumTest, ScalarAndInt64Axes) {
+  KernelTester t("Sum");
+  t.Attr("T", MS_FLOAT32).Attr("Tidx", MS_INT64).Attr("keep_dims", false);
+  t.Input<float>({2, 2}, {1, 2, 3, 4}).Input<int64_t>({}, {0});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.Output<float>(0), (std::vector<float>{4, 6}));
+}
+
+TEST(SumTest, AxesThatTheInputDoesNotHaveAreRefused) {
+  std::vector<float> out;
+  const ms::Status status = RunReduce<float>("Sum", {2}, {1, 2}, {1}, false, &out);
+  EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
+  EXPECT_NE(status.message().find("Invalid reduction dimension (1 for input with 1 dimension(s)"),
+            std::string::npos)
+      << status.message();
+}
+
+// Large enough for groups, threads, several tiles and deep trees, in each direction.
+TEST(SumTest, LargeSumsKeepTheirPrecision) {
+  constexpr int64_t kSize = 3000001;
+  const std::vector<float> tenths(kSize, 0.1f);
+  std::vector<float> out;
+  ASSERT_TRUE(IsOk(RunReduce<float>("Sum", {kSize}, tenths, {0}, false, &out)));
+  EXPECT_TRUE(IsNear<float>(out, {static_cast<float>(kSize * double{0.1f})}, 1e-6, 0));
+  const std::vector<float> two_thousand_columns(150 * 2001, 0.1f);
+  ASSERT_TRUE(IsOk(RunReduce<float>("Sum", {150, 2001}, two_thousand_columns, {0}, false, &out)));
+  EXPECT_TRUE(IsNear<float>(out, std::vector<float>(2001, 15), 1e-6, 0));
+  ASSERT_TRUE(IsOk(
+      RunReduce<float>("Sum", {100000, 3}, std::vector<float>(300000, 0.1f), {0}, false, &out)));
+  EXPECT_TRUE(IsNear<float>(out, std::vector<float>(3, 10000), 1e-6, 0));
+  ASSERT_TRUE(IsOk(RunReduce<float>("Sum", {200, 3, 500}, std::vector<float>(300000, 0.1f), {0, 2},
+                                    false, &out)));
+  EXPECT_TRUE(IsNear<float>(out, std::vector<float>(3, 10000), 1e-6, 0));
+}
+
+std::vector<float> BiasAddGrad(const char* format, std::vector<int64_t> dims,
+                               const std::vector<float>& values) {
+  KernelTester t("BiasAddGrad");
+  t.Attr("T", MS_FLOAT32).Attr("data_format", format).Input<float>(std::move(dims), values);
+  EXPECT_TRUE(IsOk(t.Run()));
+  return t.Output<float>(0);
+}
+
+TEST(BiasAddGradTest, SumsOverAllButTheChannels) {
+  const std::vector<float> values = {1, 2, 3, 4, 5, 6, 7, 8};
+  EXPECT_EQ(BiasAddGrad("NHWC", {2, 2, 2}, values), (std::vector<float>{16, 20}));
+  EXPECT_EQ(BiasAddGrad("NCHW", {2, 2, 2}, values), (std::vector<float>{14, 22}));
+  EXPECT_EQ(BiasAddGrad("NHWC", {0, 2}, {}), (std::vector<float>{0, 0}));
+}
+
+TEST(BiasAddGradTest, VectorsAreRefused) {
+  KernelTester t("BiasAddGrad");
+  t.Attr("T", MS_FLOAT32).Attr("data_format", "NHWC").Input<float>({2}, {1, 2});
+  const ms::Status status = t.Run();
+  EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
+  EXPECT_NE(status.message().find("out_backprop"), std::string::npos) << status.message();
+}
+
+}  // namespace
+}  // namespace millstream::kernels

@@ -1,0 +1,125 @@
+// A host in one process for tests of kernels: the function tables of plugin.h over plain memory.
+//
+// It knows no graph and no op: KernelTester (kernel_tester.h) describes one node and asks for one
+// execution at a time. Every buffer stands between guard bytes and starts with a given fill, so
+// that writing outside it and leaving it unwritten both show.
+#ifndef MILLSTREAM_KERNELS_TESTING_FAKE_HOST_H_
+#define MILLSTREAM_KERNELS_TESTING_FAKE_HOST_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/plugin/plugin.hpp"
+
+namespace millstream::kernels::testing {
+
+// Memory between guards. `offset` bytes lie between the 64-byte aligned base and the data.
+class Buffer {
+ public:
+  explicit Buffer(uint64_t bytes, uint8_t fill = 0, uint64_t offset = 0);
+
+  char* data() { return base_ + offset_; }
+  const char* data() const { return base_ + offset_; }
+  uint64_t bytes() const { return bytes_; }
+  // False when something was written right before or after the data.
+  bool GuardsIntact() const;
+  MS_MemRef Ref() const { return MS_MemRef{base_, offset_, bytes_, MS_SPACE_HOST, 0}; }
+
+ private:
+  std::vector<uint8_t> storage_;
+  char* base_;
+  uint64_t offset_;
+  uint64_t bytes_;
+};
+
+// A dense tensor of plain memory.
+struct TensorValue {
+  MS_DType dtype = 0;
+  std::vector<int64_t> dims;
+  std::shared_ptr<Buffer> buffer;
+
+  static TensorValue Make(MS_DType dtype, std::vector<int64_t> dims, uint8_t fill = 0,
+                          uint64_t offset = 0);
+  TensorValue Copy(uint64_t offset = 0) const;
+  int64_t size() const;
+  // Refers to this object's dims: valid while it lives and stays where it is.
+  MS_TensorView View(uint64_t flags) const;
+};
+
+// One attribute of a node; `kind` says which member counts.
+struct AttrValue {
+  MS_AttrKind kind = MS_ATTR_NONE;
+  int64_t i64 = 0;
+  float f32 = 0;
+  bool boolean = false;
+  MS_DType dtype = 0;
+  std::string text;
+  std::vector<int64_t> i64_list;  // the dims of a shape, too
+  std::vector<float> f32_list;
+  std::vector<MS_DType> dtype_list;
+  std::vector<std::string> text_list;
+  std::vector<MS_Str> text_views;
+  TensorValue tensor;
+};
+
+// A kernel as the host keeps it after registration.
+struct RegisteredKernel {
+  MS_KernelDef def{};
+  std::string op;
+  std::string label;
+  std::vector<std::pair<std::string, std::vector<MS_DType>>> constraints;
+  std::vector<MS_InPlacePair> in_place;
+};
+
+// Sets ms::host_tables to the fake host's; does nothing the second time.
+void BindFakeHost();
+
+// All kernels of ms::KernelEntries(), registered through the ABI. Calls BindFakeHost.
+const std::vector<RegisteredKernel>& RegisteredKernels();
+
+}  // namespace millstream::kernels::testing
+
+// The host's own types, which plugin.h leaves open.
+
+struct MS_Tensor {
+  std::atomic<int> references{1};
+  millstream::kernels::testing::TensorValue value;
+};
+
+struct MS_KernelInfo {
+  std::string op;
+  std::string node_name;
+  std::map<std::string, millstream::kernels::testing::AttrValue> attrs;
+  std::vector<MS_DType> input_dtypes;
+  std::vector<MS_DType> output_dtypes;
+  std::map<std::string, std::pair<uint32_t, uint32_t>> input_ranges;
+  std::map<std::string, std::pair<uint32_t, uint32_t>> output_ranges;
+};
+
+struct MS_Ctx {
+  using TensorValue = millstream::kernels::testing::TensorValue;
+  struct Input {
+    TensorValue value;
+    TensorValue* variable = nullptr;  // of a resource input; a null buffer: never assigned
+  };
+
+  uint32_t threads = 1;
+  bool may_forward = false;
+  uint8_t fill = 0;
+  std::vector<Input> inputs;
+  std::vector<MS_DType> output_dtypes;
+  std::vector<TensorValue> outputs;  // a null buffer: not yet made
+  std::deque<TensorValue> temps;
+  uint64_t philox_key = 0;
+  std::array<uint64_t, 2> philox_counter{};
+  int held_lock_sets = 0;
+};
+
+#endif  // MILLSTREAM_KERNELS_TESTING_FAKE_HOST_H_

@@ -1,0 +1,236 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/testing/kernel_tester.h"
+
+namespace millstream::kernels {
+namespace {
+
+using testing::IsNear;
+using testing::IsOk;
+using testing::KernelTester;
+
+constexpr int64_t kSize = 20011;  // odd, and large enough for several threads
+
+// Numbers in (low, low + 1), different for each salt.
+template <typename T>
+std::vector<T> Numbers(int64_t size, double low, int salt) {
+  std::vector<T> values;
+  for (int64_t i = 0; i < size; ++i) {
+    values.push_back(
+        static_cast<T>(low + std::fmod(0.6180339887 * static_cast<double>(i + salt), 1.0)));
+  }
+  return values;
+}
+
+template <typename T>
+constexpr double kTolerance = sizeof(T) == 4 ? 2e-6 : 1e-14;
+
+void SetType(MS_DType dtype, KernelTester* t) { t->Attr("T", dtype).Outputs({}); }
+
+template <typename T>
+class ApplyTest : public ::testing::Test {
+ protected:
+  const std::vector<T> var_ = Numbers<T>(kSize, -0.5, 1);
+  const std::vector<T> slot_ = Numbers<T>(kSize, 0.1, 17);
+  const std::vector<T> other_slot_ = Numbers<T>(kSize, 0.2, 33);
+  const std::vector<T> grad_ = Numbers<T>(kSize, -0.4, 71);
+};
+using FloatTypes = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(ApplyTest, FloatTypes);
+
+TYPED_TEST(ApplyTest, GradientDescentStepsAgainstTheGradient) {
+  using T = TypeParam;
+  KernelTester t("ResourceApplyGradientDescent");
+  SetType(ms::DTypeOf<T>(), &t);
+  t.Variable<T>({kSize}, this->var_)
+      .template Input<T>({}, {T(0.5)})
+      .template Input<T>({kSize}, this->grad_);
+  ASSERT_TRUE(IsOk(t.Run()));
+  std::vector<T> expected = this->var_;
+  for (int64_t i = 0; i < kSize; ++i) expected[i] -= T(0.5) * this->grad_[i];
+  EXPECT_EQ(t.template VariableValue<T>(0), expected);
+}
+
+TYPED_TEST(ApplyTest, MomentumFollowsItsFormula) {
+  using T = TypeParam;
+  for (bool nesterov : {false, true}) {
+    KernelTester t("ResourceApplyMomentum");
+    SetType(ms::DTypeOf<T>(), &t);
+    t.Attr("use_nesterov", nesterov);
+    t.Variable<T>({kSize}, this->var_).template Variable<T>({kSize}, this->slot_);
+    t.Input<T>({}, {T(0.1)})
+        .template Input<T>({kSize}, this->grad_)
+        .template Input<T>({}, {T(0.9)});
+    ASSERT_TRUE(IsOk(t.Run()));
+    std::vector<T> var;
+    std::vector<T> accum;
+    for (int64_t i = 0; i < kSize; ++i) {
+      const double g = this->grad_[i];
+      const double sum = this->slot_[i] * 0.9 + g;
+      accum.push_back(static_cast<T>(sum));
+      var.push_back(
+          static_cast<T>(this->var_[i] - (nesterov ? 0.1 * g + 0.1 * 0.9 * sum : 0.1 * sum)));
+    }
+    EXPECT_TRUE(IsNear(t.template VariableValue<T>(0), var, kTolerance<T>, kTolerance<T>));
+    EXPECT_TRUE(IsNear(t.template VariableValue<T>(1), accum, kTolerance<T>, kTolerance<T>));
+  }
+}
+
+TYPED_TEST(ApplyTest, AdagradFollowsItsFormula) {
+  using T = TypeParam;
+  for (bool update_slots : {false, true}) {
+    KernelTester t("ResourceApplyAdagrad");
+    SetType(ms::DTypeOf<T>(), &t);
+    t.Attr("update_slots", update_slots);
+    t.Variable<T>({kSize}, this->var_).template Variable<T>({kSize}, this->slot_);
+    t.Input<T>({}, {T(0.1)}).template Input<T>({kSize}, this->grad_);
+    ASSERT_TRUE(IsOk(t.Run()));
+    std::vector<T> var;
+    std::vector<T> accum;
+    for (int64_t i = 0; i < kSize; ++i) {
+      const double g = this->grad_[i];
+      const double sum = this->slot_[i] + (update_slots ? g * g : 0);
+      accum.push_back(static_cast<T>(sum));
+      var.push_back(static_cast<T>(this->var_[i] - 0.1 * g / std::sqrt(sum)));
+    }
+    EXPECT_TRUE(IsNear(t.template VariableValue<T>(0), var, kTolerance<T>, kTolerance<T>));
+    EXPECT_TRUE(IsNear(t.template VariableValue<T>(1), accum, kTolerance<T>, kTolerance<T>));
+  }
+}
+
+TYPED_TEST(ApplyTest, AdamFollowsItsFormula) {
+  using T = TypeParam;
+  for (bool nesterov : {false, true}) {
+    KernelTester t("ResourceApplyAdam");
+    SetType(ms::DTypeOf<T>(), &t);
+    t.Attr("use_nesterov", nesterov);
+    t.Variable<T>({kSize}, this->var_).template Variable<T>({kSize}, this->slot_);
+    t.Variable<T>({kSize}, this->other_slot_);
+    for (double scalar : {0.5, 0.75, 0.1, 0.8, 0.9, 0.01}) t.Input<T>({}, {static_cast<T>(scalar)});
+    t.Input<T>({kSize}, this->grad_);
+    ASSERT_TRUE(IsOk(t.Run()));
+    const double rate = 0.1 * std::sqrt(1 - 0.75) / (1 - 0.5);
+    std::vector<T> var;
+    std::vector<T> first;
+    std::vector<T> second;
+    for (int64_t i = 0; i < kSize; ++i) {
+      const double g = this->grad_[i];
+      const double m = 0.8 * this->slot_[i] + 0.2 * g;
+      const double v = 0.9 * this->other_slot_[i] + 0.1 * g * g;
+      const double direction = nesterov ? 0.8 * m + 0.2 * g : m;
+      first.push_back(static_cast<T>(m));
+      second.push_back(static_cast<T>(v));
+      var.push_back(static_cast<T>(this->var_[i] - rate * direction / (std::sqrt(v) + 0.01)));
+    }
+    EXPECT_TRUE(IsNear(t.template VariableValue<T>(0), var, kTolerance<T>, kTolerance<T>));
+    EXPECT_TRUE(IsNear(t.template VariableValue<T>(1), first, kTolerance<T>, kTolerance<T>));
+    EXPECT_TRUE(IsNear(t.template VariableValue<T>(2), second, kTolerance<T>, kTolerance<T>));
+  }
+}
+
+TEST(ApplyErrorsTest, ShapesThatDifferAreNamed) {
+  KernelTester t("ResourceApplyAdagrad");
+  SetType(MS_FLOAT32, &t);
+  t.Attr("update_slots", true);
+  t.Variable<float>({2}, {1, 2}).Variable<float>({2}, {1, 1}).Input<float>({}, {0.1f});
+  t.Input<float>({1, 2}, {1, 1});
+  const ms::Status status = t.Run();
+  EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
+  EXPECT_EQ(status.message(), "grad must have the shape of var, [2], but has shape [1,2]");
+  EXPECT_EQ(t.VariableValue<float>(0), (std::vector<float>{1, 2}));
+}
+
+TEST(ApplyErrorsTest, RatesMustBeScalars) {
+  KernelTester t("ResourceApplyGradientDescent");
+  SetType(MS_FLOAT32, &t);
+  t.Variable<float>({2}, {1, 2}).Input<float>({1}, {0.1f}).Input<float>({2}, {1, 1});
+  const ms::Status status = t.Run();
+  EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
+  EXPECT_EQ(status.message(), "alpha must be a scalar, but has shape [1]");
+}
+
+TEST(ApplyErrorsTest, AnUnassignedVariableIsAFailedPrecondition) {
+  KernelTester t("ResourceApplyGradientDescent");
+  SetType(MS_FLOAT32, &t);
+  t.UnassignedVariable(MS_FLOAT32).Input<float>({}, {0.1f}).Input<float>({2}, {1, 1});
+  EXPECT_EQ(t.Run().code(), MS_FAILED_PRECONDITION);
+}
+
+TEST(AssignArithmeticTest, AddsAndSubtractsInPlace) {
+  for (const std::string op : {"AssignAddVariableOp", "AssignSubVariableOp"}) {
+    const int64_t sign = op == "AssignAddVariableOp" ? 1 : -1;
+    KernelTester t(op);
+    t.Attr("dtype", MS_INT64).Outputs({});
+    t.Variable<int64_t>({3}, {1, 2, 3}).Input<int64_t>({3}, {10, 20, 30});
+    ASSERT_TRUE(IsOk(t.Run()));
+    EXPECT_EQ(t.VariableValue<int64_t>(0),
+              (std::vector<int64_t>{1 + sign * 10, 2 + sign * 20, 3 + sign * 30}));
+  }
+}
+
+TEST(AssignArithmeticTest, WrapsIntegersAround) {
+  KernelTester t("AssignAddVariableOp");
+  t.Attr("dtype", MS_INT32).Outputs({});
+  t.Variable<int32_t>({}, {INT32_MAX}).Input<int32_t>({}, {1});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.VariableValue<int32_t>(0), (std::vector<int32_t>{INT32_MIN}));
+}
+
+TEST(AssignArithmeticTest, DoesNotFindAnUnassignedVariable) {
+  KernelTester t("AssignSubVariableOp");
+  t.Attr("dtype", MS_FLOAT32).Outputs({});
+  t.UnassignedVariable(MS_FLOAT32).Input<float>({}, {1});
+  EXPECT_EQ(t.Run().code(), MS_NOT_FOUND);
+}
+
+void SetScatterType(MS_DType dtype, KernelTester* t) {
+  t->Attr("dtype", dtype).Attr("Tindices", MS_INT32).Outputs({});
+}
+
+TEST(ResourceScatterAddTest, AddsRepeatedRowsInOrder) {
+  constexpr int64_t kRows = 500;
+  constexpr int64_t kWidth = 130;
+  const std::vector<float> updates = Numbers<float>(kRows * kWidth, -0.5, 3);
+  std::vector<int32_t> indices;
+  for (int64_t i = 0; i < kRows; ++i) indices.push_back(static_cast<int32_t>(i * i % 7));
+  std::vector<float> expected(7 * kWidth, 1.0f);
+  for (int64_t row = 0; row < kRows; ++row) {
+    for (int64_t c = 0; c < kWidth; ++c) {
+      expected[indices[row] * kWidth + c] += updates[row * kWidth + c];
+    }
+  }
+  KernelTester t("ResourceScatterAdd");
+  SetScatterType(MS_FLOAT32, &t);
+  t.Variable<float>({7, kWidth}, std::vector<float>(7 * kWidth, 1.0f));
+  t.Input<int32_t>({50, 10}, indices).Input<float>({50, 10, kWidth}, updates);
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.VariableValue<float>(0), expected);
+}
+
+TEST(ResourceScatterAddTest, AddsOneNumberToWholeRows) {
+  KernelTester t("ResourceScatterAdd");
+  SetScatterType(MS_INT32, &t);
+  t.Variable<int32_t>({3, 2}, {0, 0, 0, 0, 0, 0})
+      .Input<int32_t>({2}, {2, 0})
+      .Input<int32_t>({}, {5});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.VariableValue<int32_t>(0), (std::vector<int32_t>{5, 5, 0, 0, 5, 5}));
+}
+
+TEST(ResourceScatterAddTest, ChangesNothingWhenAnIndexIsOutOfRange) {
+  KernelTester t("ResourceScatterAdd");
+  SetScatterType(MS_FLOAT32, &t);
+  t.Variable<float>({2}, {1, 2}).Input<int32_t>({2}, {0, 2}).Input<float>({2}, {1, 1});
+  const ms::Status status = t.Run();
+  EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
+  EXPECT_EQ(status.message(), "indices[1] (in flat order) = 2 is outside [0, 2)");
+  EXPECT_EQ(t.VariableValue<float>(0), (std::vector<float>{1, 2}));
+}
+
+}  // namespace
+}  // namespace millstream::kernels

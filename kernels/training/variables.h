@@ -1,0 +1,60 @@
+// What kernels over variables share: locking, and the checks that fit a value to a variable.
+#ifndef MILLSTREAM_KERNELS_TRAINING_VARIABLES_H_
+#define MILLSTREAM_KERNELS_TRAINING_VARIABLES_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "framework/plugin/plugin.hpp"
+
+namespace millstream::kernels {
+
+// An op that reads a variable in passing answers NOT_FOUND, not FAILED_PRECONDITION, when it was
+// never assigned: graph programs know such an op's failing by that class.
+inline ms::Status UnassignedIsNotFound(ms::Status status) {
+  if (status.code() != MS_FAILED_PRECONDITION) return status;
+  return ms::Status(MS_NOT_FOUND, std::string(status.message()));
+}
+
+// `other` (a gradient, a slot) goes element by element with the variable `name`.
+inline ms::Status CheckSameShape(std::string_view name, const ms::View& variable,
+                                 std::string_view other_name, const ms::View& other) {
+  if (variable.shape() == other.shape()) return ms::Status();
+  return ms::InvalidArgument(other_name, " must have the shape of ", name, ", ",
+                             variable.shape().ToString(), ", but has shape ",
+                             other.shape().ToString());
+}
+
+// The value of the hyperparameter `name`, which must be a scalar.
+template <typename T>
+ms::Status ReadScalar(const ms::View& view, std::string_view name, T* value) {
+  if (view.rank() != 0) {
+    return ms::InvalidArgument(name, " must be a scalar, but has shape ", view.shape().ToString());
+  }
+  *value = *view.data<T>();
+  return ms::Status();
+}
+
+// Calls update(begin, end) on ranges that cover the elements; `streams` arrays are read or written.
+template <typename T, typename Update>
+void UpdateElements(ms::Frame& frame, int64_t size, uint64_t streams, const Update& update) {
+  // Costs are given for blocks, because one element costs less than a nanosecond.
+  constexpr int64_t kBlock = 1024;
+  const uint64_t blocks = static_cast<uint64_t>((size + kBlock - 1) / kBlock);
+  const uint64_t cost_ns = kBlock * sizeof(T) * streams / 12;
+  const auto run = [&](uint64_t begin, uint64_t end) {
+    update(static_cast<int64_t>(begin) * kBlock,
+           std::min(size, static_cast<int64_t>(end) * kBlock));
+  };
+  if (blocks * cost_ns < 20000) {
+    run(0, blocks);
+  } else {
+    frame.ParallelFor(blocks, cost_ns, run);
+  }
+}
+
+}  // namespace millstream::kernels
+
+#endif  // MILLSTREAM_KERNELS_TRAINING_VARIABLES_H_
