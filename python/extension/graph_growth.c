@@ -1,0 +1,149 @@
+/* Methods of Graph that add many nodes at once: import and gradients. Both may take long, so they
+ * run without the GIL. */
+#include "python/extension/runtime.h"
+
+/* UTF-8 texts of a tuple of str, valid as long as the tuple; freed with PyMem_Free. */
+static const char** read_texts(PyObject* tuple, int32_t* n) {
+  Py_ssize_t size = PyTuple_Size(tuple);
+  if (size < 0) return NULL;
+  const char** texts = PyMem_Malloc((size_t)(size + 1) * sizeof(*texts));
+  if (texts == NULL) return (const char**)PyErr_NoMemory();
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    texts[i] = text_of(PyTuple_GetItem(tuple, i));
+    if (texts[i] == NULL) {
+      PyMem_Free(texts);
+      return NULL;
+    }
+  }
+  *n = (int32_t)size;
+  return texts;
+}
+
+static PyObject* tuple_of_outputs(const millstream_output* outputs, int32_t n) {
+  PyObject* tuple = PyTuple_New(n);
+  for (int32_t i = 0; i < n && tuple != NULL; ++i) {
+    PyTuple_SetItem(tuple, i, pack_output(outputs[i]));
+  }
+  return tuple;
+}
+
+PyObject* graph_import(PyObject* self, PyObject* args) {
+  const char *data = NULL, *prefix = NULL;
+  Py_ssize_t size = 0;
+  PyObject *map_names = NULL, *map_outputs = NULL, *return_names = NULL;
+  if (!PyArg_ParseTuple(args, "y#sOOO", &data, &size, &prefix, &map_names, &map_outputs,
+                        &return_names)) {
+    return NULL;
+  }
+  int32_t n_map = 0, n_mapped = 0, n_return = 0;
+  millstream_output *mapped = NULL, *returned = NULL;
+  const char** returns = NULL;
+  PyObject* result = NULL;
+  const char** maps = read_texts(map_names, &n_map);
+  if (maps == NULL || read_outputs(map_outputs, &mapped, &n_mapped) != 0) goto end;
+  returns = read_texts(return_names, &n_return);
+  returned = PyMem_Malloc((size_t)(n_return + 1) * sizeof(*returned));
+  if (returns == NULL || returned == NULL) goto end;
+  if (n_map != n_mapped) {
+    PyErr_SetString(PyExc_ValueError, "names and outputs to map differ in number");
+    goto end;
+  }
+  millstream_status* status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = millstream_graph_import(((graph_object*)self)->handle, data, (size_t)size, prefix, maps,
+                                   mapped, n_map, returns, n_return, returned);
+  Py_END_ALLOW_THREADS;
+  if (status != NULL) {
+    raise_status(status, NULL);
+  } else {
+    result = tuple_of_outputs(returned, n_return);
+  }
+end:
+  PyMem_Free(maps);
+  PyMem_Free(mapped);
+  PyMem_Free(returns);
+  PyMem_Free(returned);
+  return result;
+}
+
+/* Reads gradients of the ys: outputs or None; *out stays NULL when `sequence` is None. */
+static int read_grad_ys(PyObject* sequence, int32_t n_ys, millstream_output** out) {
+  if (sequence == Py_None) return 0;
+  Py_ssize_t n = PySequence_Size(sequence);
+  if (n != n_ys) {
+    if (n >= 0) PyErr_Format(PyExc_ValueError, "%d ys, but %zd grad_ys", (int)n_ys, n);
+    return -1;
+  }
+  millstream_output* items = PyMem_Malloc((size_t)(n + 1) * sizeof(*items));
+  if (items == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  *out = items;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* item = PySequence_GetItem(sequence, i);
+    if (item == NULL) return -1;
+    items[i].node = -1;
+    items[i].index = 0;
+    int failed = item != Py_None && unpack_output(item, &items[i]) != 0;
+    Py_DECREF(item);
+    if (failed) return -1;
+  }
+  return 0;
+}
+
+static PyObject* describe_gradient(const millstream_gradient* gradient) {
+  if (gradient->values.node < 0) Py_RETURN_NONE;
+  if (gradient->indices.node < 0) return pack_output(gradient->values);
+  PyObject* shape = Py_None;
+  if (gradient->dense_shape.node >= 0) {
+    shape = pack_output(gradient->dense_shape);
+  } else {
+    Py_INCREF(shape);
+  }
+  return Py_BuildValue("(NNN)", pack_output(gradient->values), pack_output(gradient->indices),
+                       shape);
+}
+
+PyObject* graph_gradients(PyObject* self, PyObject* args) {
+  PyObject *ys_object, *xs_object, *grad_ys_object, *stops_object;
+  const char *scope = NULL, *source = NULL;
+  if (!PyArg_ParseTuple(args, "OOOOss", &ys_object, &xs_object, &grad_ys_object, &stops_object,
+                        &scope, &source)) {
+    return NULL;
+  }
+  millstream_output *ys = NULL, *xs = NULL, *grad_ys = NULL, *stops = NULL;
+  millstream_gradient* gradients = NULL;
+  int32_t n_ys = 0, n_xs = 0, n_stops = 0;
+  PyObject* result = NULL;
+  if (read_outputs(ys_object, &ys, &n_ys) != 0 || read_outputs(xs_object, &xs, &n_xs) != 0 ||
+      read_outputs(stops_object, &stops, &n_stops) != 0 ||
+      read_grad_ys(grad_ys_object, n_ys, &grad_ys) != 0) {
+    goto end;
+  }
+  gradients = PyMem_Malloc((size_t)(n_xs + 1) * sizeof(*gradients));
+  if (gradients == NULL) {
+    PyErr_NoMemory();
+    goto end;
+  }
+  millstream_status* status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = millstream_graph_gradients(((graph_object*)self)->handle, ys, n_ys, xs, n_xs, grad_ys,
+                                      stops, n_stops, scope, source, gradients);
+  Py_END_ALLOW_THREADS;
+  if (status != NULL) {
+    raise_status(status, NULL);
+    goto end;
+  }
+  result = PyList_New(n_xs);
+  for (int32_t i = 0; i < n_xs && result != NULL; ++i) {
+    PyList_SetItem(result, i, describe_gradient(&gradients[i]));
+  }
+end:
+  PyMem_Free(ys);
+  PyMem_Free(xs);
+  PyMem_Free(grad_ys);
+  PyMem_Free(stops);
+  PyMem_Free(gradients);
+  return result;
+}

@@ -1,0 +1,406 @@
+/* The types Session and Callable. A callable is one kind of step with everything looked up: its
+ * call borrows the arrays that it is given, runs without the GIL, and wraps what comes back. */
+#include <pthread.h>
+#include <time.h>
+
+#include "python/extension/runtime.h"
+
+PyTypeObject* g_session_type;
+PyTypeObject* g_callable_type;
+
+typedef struct session_object {
+  PyObject_HEAD millstream_session* handle;
+  PyObject* graph;
+  PyObject* on_error; /* (code, message, node) -> exception */
+} session_object;
+
+typedef struct feed_spec {
+  int32_t dtype;
+  int32_t rank; /* -1: any */
+  int64_t* dims;
+} feed_spec;
+
+typedef struct callable_object {
+  PyObject_HEAD millstream_callable* handle;
+  PyObject* session;
+  PyObject* prepare;   /* (feed number, value) -> (dims, contiguous data); raises what is wrong */
+  PyObject* structure; /* see build_result */
+  Py_ssize_t n_feeds, n_fetches;
+  feed_spec* feeds;
+} callable_object;
+
+/* ---- Running ---- */
+
+static pthread_t g_main_thread; /* the thread that imported the module: it alone gets signals */
+
+/* When a running step last looked for Ctrl-C. */
+typedef struct signal_watch {
+  struct timespec last;
+} signal_watch;
+
+enum { kSignalPeriodMs = 20 };
+
+/* Nonzero once a signal handler has raised. Called on the running thread, without the GIL. */
+static int32_t signal_raised(void* argument) {
+  signal_watch* watch = argument;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  int64_t elapsed_ms =
+      (now.tv_sec - watch->last.tv_sec) * 1000 + (now.tv_nsec - watch->last.tv_nsec) / 1000000;
+  if (elapsed_ms < kSignalPeriodMs) return 0;
+  watch->last = now;
+  PyGILState_STATE state = PyGILState_Ensure();
+  int raised = PyErr_CheckSignals() != 0;
+  PyGILState_Release(state);
+  return raised;
+}
+
+/* The value that one step gives, from its fetches: a number picks one, None is None, a list maps
+ * to a list, and a tuple (make, item...) to make(item...), or to a tuple when make is None. */
+static PyObject* build_result(PyObject* structure, PyObject** results) {
+  if (structure == Py_None) Py_RETURN_NONE;
+  if (PyLong_Check(structure)) {
+    PyObject* result = results[PyLong_AsSsize_t(structure)];
+    Py_INCREF(result);
+    return result;
+  }
+  if (PyList_Check(structure)) {
+    Py_ssize_t n = PyList_Size(structure);
+    PyObject* list = PyList_New(n);
+    for (Py_ssize_t i = 0; i < n && list != NULL; ++i) {
+      PyObject* item = build_result(PyList_GetItem(structure, i), results);
+      if (item == NULL) {
+        Py_DECREF(list);
+        return NULL;
+      }
+      PyList_SetItem(list, i, item);
+    }
+    return list;
+  }
+  Py_ssize_t n = PyTuple_Size(structure) - 1;
+  PyObject* items = n < 0 ? NULL : PyTuple_New(n);
+  for (Py_ssize_t i = 0; i < n && items != NULL; ++i) {
+    PyObject* item = build_result(PyTuple_GetItem(structure, i + 1), results);
+    if (item == NULL) {
+      Py_DECREF(items);
+      return NULL;
+    }
+    PyTuple_SetItem(items, i, item);
+  }
+  if (items == NULL) return NULL;
+  PyObject* make = PyTuple_GetItem(structure, 0);
+  if (make == Py_None) return items;
+  PyObject* made = PyObject_Call(make, items, NULL);
+  Py_DECREF(items);
+  return made;
+}
+
+static int lend_feed(callable_object* self, Py_ssize_t i, PyObject* value, lent_tensor* out) {
+  const feed_spec* feed = &self->feeds[i];
+  int lent = lend_array(value, feed->dtype, feed->dims, feed->rank, out);
+  if (lent != 0) return lent > 0 ? 0 : -1;
+  PyObject* prepared = PyObject_CallFunction(self->prepare, "nO", i, value);
+  if (prepared == NULL) return -1;
+  int result = lend_prepared(prepared, feed->dtype, out);
+  Py_DECREF(prepared);
+  return result;
+}
+
+/* Makes arrays of the tensors, all of which it takes. */
+static PyObject* collect(callable_object* self, millstream_tensor** tensors) {
+  PyObject* few[16];
+  PyObject** results = few;
+  Py_ssize_t n = self->n_fetches;
+  if (n > 16) results = PyMem_Malloc((size_t)n * sizeof(*results));
+  Py_ssize_t made = 0;
+  int failed = results == NULL;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (failed) {
+      millstream_tensor_free(tensors[i]);
+      continue;
+    }
+    results[i] = array_of_tensor(tensors[i]);
+    failed = results[i] == NULL;
+    made += !failed;
+  }
+  PyObject* value = failed ? NULL : build_result(self->structure, results);
+  for (Py_ssize_t i = 0; i < made; ++i) Py_DECREF(results[i]);
+  if (results != few) PyMem_Free(results);
+  if (value == NULL && PyErr_Occurred() == NULL) PyErr_NoMemory();
+  return value;
+}
+
+/* Runs a step on the loans; `tensors` has room for its fetches. */
+static PyObject* run_step(callable_object* self, millstream_tensor** fed, int64_t timeout_ms,
+                          millstream_tensor** tensors) {
+  signal_watch watch;
+  millstream_run_options options = {.timeout_ms = timeout_ms};
+  if (pthread_equal(pthread_self(), g_main_thread)) {
+    clock_gettime(CLOCK_MONOTONIC, &watch.last);
+    options.should_stop = signal_raised;
+    options.should_stop_argument = &watch;
+  }
+  millstream_status* status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = millstream_callable_run(self->handle, fed, &options, tensors);
+  Py_END_ALLOW_THREADS;
+  if (status == NULL) return collect(self, tensors);
+  raise_status(status, ((session_object*)self->session)->on_error);
+  return NULL;
+}
+
+/* Feeds and fetches that a call keeps on its stack; more go to the heap. */
+enum { kInlineTensors = 16 };
+
+/* Calls with the feeds args[first...]. */
+static PyObject* call_with(callable_object* self, PyObject* args, Py_ssize_t first,
+                           int64_t timeout_ms) {
+  if (check_count("a step", PyTuple_Size(args) - first, self->n_feeds) != 0) return NULL;
+  lent_tensor few_loans[kInlineTensors];
+  millstream_tensor* few_tensors[2 * kInlineTensors];
+  lent_tensor* loans = few_loans;
+  millstream_tensor** tensors = few_tensors;
+  int many = self->n_feeds > kInlineTensors || self->n_fetches > kInlineTensors;
+  if (many) {
+    size_t n = (size_t)(self->n_feeds + self->n_fetches + 1);
+    loans = PyMem_Malloc(n * sizeof(*loans));
+    tensors = PyMem_Malloc(n * sizeof(*tensors));
+  }
+  Py_ssize_t lent = 0;
+  PyObject* result = NULL;
+  if (loans != NULL && tensors != NULL) {
+    while (lent < self->n_feeds &&
+           lend_feed(self, lent, PyTuple_GetItem(args, first + lent), &loans[lent]) == 0) {
+      tensors[lent] = loans[lent].tensor;
+      ++lent;
+    }
+    if (lent == self->n_feeds) result = run_step(self, tensors, timeout_ms, tensors + lent);
+    for (Py_ssize_t i = 0; i < lent; ++i) end_loan(&loans[i]);
+  } else {
+    PyErr_NoMemory();
+  }
+  if (many) {
+    PyMem_Free(loans);
+    PyMem_Free(tensors);
+  }
+  return result;
+}
+
+static PyObject* callable_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+  if (kwargs != NULL && PyDict_Size(kwargs) > 0) {
+    PyErr_SetString(PyExc_TypeError, "a step takes its feeds by position only");
+    return NULL;
+  }
+  return call_with((callable_object*)self, args, 0, 0);
+}
+
+static PyObject* callable_run(PyObject* self, PyObject* args) {
+  PyObject* first = PyTuple_GetItem(args, 0);
+  if (first == NULL) return NULL;
+  long long timeout_ms = PyLong_AsLongLong(first);
+  if (timeout_ms == -1 && PyErr_Occurred() != NULL) return NULL;
+  return call_with((callable_object*)self, args, 1, timeout_ms);
+}
+
+static PyObject* callable_num_instructions(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return PyLong_FromLongLong(
+      millstream_callable_num_instructions(((callable_object*)self)->handle));
+}
+
+static void callable_dealloc(PyObject* object) {
+  callable_object* self = (callable_object*)object;
+  PyTypeObject* type = Py_TYPE(object);
+  millstream_callable_free(self->handle);
+  for (Py_ssize_t i = 0; i < self->n_feeds && self->feeds != NULL; ++i) {
+    PyMem_Free(self->feeds[i].dims);
+  }
+  PyMem_Free(self->feeds);
+  Py_XDECREF(self->session);
+  Py_XDECREF(self->prepare);
+  Py_XDECREF(self->structure);
+  ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
+  Py_DECREF(type);
+}
+
+static PyMethodDef callable_methods[] = {
+    {"run", callable_run, METH_VARARGS, "run(timeout_ms, *feeds): a call with a time limit."},
+    {"num_instructions", callable_num_instructions, METH_NOARGS,
+     "How many instructions the plan of the step has."},
+    {NULL, NULL, 0, NULL},
+};
+static PyType_Slot callable_slots[] = {
+    {Py_tp_doc,
+     "A step of a session with its feeds and fetches looked up; call it with the feeds."},
+    {Py_tp_dealloc, callable_dealloc},
+    {Py_tp_call, callable_call},
+    {Py_tp_methods, callable_methods},
+    {0, NULL},
+};
+static PyType_Spec callable_spec = {
+    .name = "millstream._runtime.Callable",
+    .basicsize = sizeof(callable_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = callable_slots,
+};
+
+/* ---- Session ---- */
+
+static PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  PyObject* graph = NULL;
+  PyObject* on_error = NULL;
+  const char* config = NULL;
+  Py_ssize_t size = 0;
+  if (kwargs != NULL ||
+      !PyArg_ParseTuple(args, "O!y#O", g_graph_type, &graph, &config, &size, &on_error)) {
+    return NULL;
+  }
+  session_object* self = (session_object*)PyType_GenericAlloc(type, 0);
+  if (self == NULL) return NULL;
+  Py_INCREF(graph);
+  Py_INCREF(on_error);
+  self->graph = graph;
+  self->on_error = on_error;
+  millstream_status* status =
+      millstream_session_new(((graph_object*)graph)->handle, config, (size_t)size, &self->handle);
+  if (status == NULL) return (PyObject*)self;
+  raise_status(status, on_error);
+  Py_DECREF(self);
+  return NULL;
+}
+
+static void session_dealloc(PyObject* object) {
+  session_object* self = (session_object*)object;
+  PyTypeObject* type = Py_TYPE(object);
+  if (self->handle != NULL) {
+    Py_BEGIN_ALLOW_THREADS;
+    millstream_session_free(self->handle);
+    Py_END_ALLOW_THREADS;
+  }
+  Py_XDECREF(self->graph);
+  Py_XDECREF(self->on_error);
+  ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
+  Py_DECREF(type);
+}
+
+static PyObject* session_close(PyObject* object, PyObject* unused) {
+  (void)unused;
+  session_object* self = (session_object*)object;
+  millstream_status* status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = millstream_session_close(self->handle);
+  Py_END_ALLOW_THREADS;
+  if (status == NULL) Py_RETURN_NONE;
+  raise_status(status, self->on_error);
+  return NULL;
+}
+
+static PyObject* session_list_devices(PyObject* object, PyObject* unused) {
+  (void)unused;
+  session_object* self = (session_object*)object;
+  millstream_bytes bytes;
+  millstream_status* status = millstream_session_list_devices(self->handle, &bytes);
+  if (status == NULL) return take_text(&bytes);
+  raise_status(status, self->on_error);
+  return NULL;
+}
+
+/* Notes dtype and static shape of each feed, so that a call can check an array by itself. */
+static int describe_feeds(callable_object* self, millstream_graph* graph,
+                          const millstream_output* feeds, int32_t n) {
+  self->feeds = PyMem_Calloc((size_t)n + 1, sizeof(*self->feeds));
+  if (self->feeds == NULL) goto no_memory;
+  self->n_feeds = n;
+  for (int32_t i = 0; i < n; ++i) {
+    feed_spec* feed = &self->feeds[i];
+    feed->dtype = millstream_node_output_type(graph, feeds[i].node, feeds[i].index);
+    feed->rank = millstream_output_shape(graph, feeds[i], NULL, 0);
+    if (feed->rank <= 0) continue;
+    feed->dims = PyMem_Malloc((size_t)feed->rank * sizeof(*feed->dims));
+    if (feed->dims == NULL) goto no_memory;
+    millstream_output_shape(graph, feeds[i], feed->dims, feed->rank);
+  }
+  return 0;
+no_memory:
+  PyErr_NoMemory();
+  return -1;
+}
+
+/* Compiles the step, which may take long: without the GIL. */
+static millstream_status* compile(session_object* session, callable_object* self,
+                                  const millstream_output* feeds, const millstream_output* fetches,
+                                  const int32_t* targets, int32_t n_targets) {
+  millstream_status* status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = millstream_callable_new(session->handle, feeds, (int32_t)self->n_feeds, fetches,
+                                   (int32_t)self->n_fetches, targets, n_targets, &self->handle);
+  Py_END_ALLOW_THREADS;
+  return status;
+}
+
+static PyObject* session_make_callable(PyObject* object, PyObject* args) {
+  session_object* session = (session_object*)object;
+  PyObject *feeds_object, *fetches_object, *targets_object, *structure, *prepare;
+  if (!PyArg_ParseTuple(args, "OOOOO", &feeds_object, &fetches_object, &targets_object, &structure,
+                        &prepare)) {
+    return NULL;
+  }
+  callable_object* self = (callable_object*)PyType_GenericAlloc(g_callable_type, 0);
+  if (self == NULL) return NULL;
+  Py_INCREF(object);
+  Py_INCREF(structure);
+  Py_INCREF(prepare);
+  self->session = object;
+  self->structure = structure;
+  self->prepare = prepare;
+  millstream_output *feeds = NULL, *fetches = NULL;
+  int32_t* targets = NULL;
+  int32_t n_feeds = 0, n_fetches = 0, n_targets = 0;
+  millstream_graph* graph = ((graph_object*)session->graph)->handle;
+  int ok = read_outputs(feeds_object, &feeds, &n_feeds) == 0 &&
+           read_outputs(fetches_object, &fetches, &n_fetches) == 0 &&
+           read_int32s(targets_object, &targets, &n_targets) == 0 &&
+           describe_feeds(self, graph, feeds, n_feeds) == 0;
+  self->n_fetches = n_fetches;
+  if (ok) {
+    millstream_status* status = compile(session, self, feeds, fetches, targets, n_targets);
+    ok = status == NULL;
+    if (!ok) raise_status(status, session->on_error);
+  }
+  PyMem_Free(feeds);
+  PyMem_Free(fetches);
+  PyMem_Free(targets);
+  if (ok) return (PyObject*)self;
+  Py_DECREF(self);
+  return NULL;
+}
+
+static PyMethodDef session_methods[] = {
+    {"close", session_close, METH_NOARGS, "Ends the session and frees what it holds."},
+    {"list_devices", session_list_devices, METH_NOARGS, "Device names, one a line."},
+    {"make_callable", session_make_callable, METH_VARARGS,
+     "make_callable(feeds, fetches, targets, structure, prepare) -> Callable"},
+    {NULL, NULL, 0, NULL},
+};
+static PyType_Slot session_slots[] = {
+    {Py_tp_doc, "Session(graph, ConfigProto bytes, on_error)"},
+    {Py_tp_new, session_new},
+    {Py_tp_dealloc, session_dealloc},
+    {Py_tp_methods, session_methods},
+    {0, NULL},
+};
+static PyType_Spec session_spec = {
+    .name = "millstream._runtime.Session",
+    .basicsize = sizeof(session_object),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = session_slots,
+};
+
+int session_init(PyObject* module) {
+  g_main_thread = pthread_self();
+  g_session_type = (PyTypeObject*)PyType_FromSpec(&session_spec);
+  g_callable_type = (PyTypeObject*)PyType_FromSpec(&callable_spec);
+  if (g_session_type == NULL || g_callable_type == NULL) return -1;
+  if (PyModule_AddObjectRef(module, "Session", (PyObject*)g_session_type) != 0) return -1;
+  return PyModule_AddObjectRef(module, "Callable", (PyObject*)g_callable_type);
+}

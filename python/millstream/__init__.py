@@ -1,0 +1,91 @@
+"""Millstream: build a dataflow graph once, run parts of it many times.
+
+The names are those of graph-mode programs::
+
+    import millstream as tf
+
+    x = tf.placeholder(tf.float32, [None, 2])
+    total = tf.reduce_sum(x, axis=1)
+    with tf.Session() as sess:
+        print(sess.run(total, {x: [[1.0, 2.0]]}))
+"""
+
+# This file only gathers what the modules list in their __all__.
+# ruff: noqa: F403
+
+from millstream import app as app
+from millstream import compat as compat
+from millstream import errors as errors
+from millstream import flags as flags
+from millstream import initializers as initializers
+from millstream import logging as logging
+from millstream import nn as nn
+from millstream import summary as summary
+from millstream import train as train
+from millstream._runtime import version as _version
+from millstream.array_ops import *
+from millstream.clipping import *
+from millstream.compat import *
+from millstream.control_ops import *
+from millstream.convert import *
+from millstream.default_graph import *
+from millstream.device_spec import *
+from millstream.dtypes import *
+from millstream.errors import *
+from millstream.gradient_ops import *
+from millstream.graph import *
+from millstream.graph_keys import *
+from millstream.indexed_slices import *
+from millstream.initializers import *
+from millstream.math_ops import *
+from millstream.operation import *
+from millstream.random_ops import *
+from millstream.random_seed import *
+from millstream.reductions import *
+from millstream.scopes import *
+from millstream.session import *
+from millstream.tensor_shape import *
+from millstream.variable_ops import *
+from millstream.variables import *
+
+__version__ = _version()
+
+# The first releases' names.
+scalar_summary = summary.scalar
+merge_summary = summary.merge
+merge_all_summaries = summary.merge_all
+
+# Messages that are attributes of the package; they are made when first used.
+_MESSAGES = frozenset(
+    [
+        "AttrValue",
+        "ConfigProto",
+        "Event",
+        "GPUOptions",
+        "GraphDef",
+        "GraphOptions",
+        "HistogramProto",
+        "LogMessage",
+        "MetaGraphDef",
+        "NameAttrList",
+        "NodeDef",
+        "OptimizerOptions",
+        "RunMetadata",
+        "RunOptions",
+        "SessionLog",
+        "Summary",
+        "SummaryMetadata",
+        "TensorInfo",
+    ]
+)
+
+
+def __getattr__(name: str) -> object:
+    """The message classes."""
+    if name in _MESSAGES:
+        from millstream import protos
+
+        found: object = protos.message_class(name)
+        globals()[name] = found
+        return found
+    raise AttributeError(f"module 'millstream' has no attribute {name!r}")

@@ -1,0 +1,89 @@
+"""Values that take the place of tensors in a step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from millstream import values
+from millstream.operation import Operation, Tensor
+from millstream.tensor_like import TensorLike
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from millstream.graph import Graph
+
+
+def fed_tensor(graph: Graph, key: Any) -> Tensor:
+    """The tensor that a key of a feed dictionary stands for.
+
+    Raises
+    ------
+    TypeError
+        The key is no tensor of the graph.
+    ValueError
+        The tensor must not be fed.
+    """
+    try:
+        element = graph.as_graph_element(key, allow_operation=False)
+    except (KeyError, ValueError, TypeError) as error:
+        raise TypeError(
+            f"feed_dict: the key {key!r} cannot be interpreted as a tensor: {error.args[0]}"
+        ) from None
+    if not graph.is_feedable(element):
+        raise ValueError(f"feed_dict: the tensor {element.name!r} may not be fed")
+    found: Tensor = element
+    return found
+
+
+def check_dict(feed_dict: Any) -> None:
+    """Raise TypeError unless `feed_dict` is a dictionary."""
+    if not isinstance(feed_dict, Mapping):
+        raise TypeError(f"feed_dict: expected a dictionary, got {feed_dict!r}")
+
+
+class Preparer:
+    """Makes contiguous arrays of the right dtype of what a step is fed, where it is not one.
+
+    The extension calls it when a value cannot be borrowed as it is.
+
+    Parameters
+    ----------
+    tensors
+        The fed tensors in order.
+    """
+
+    __slots__ = ("_tensors",)
+
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        self._tensors = tensors
+
+    def __call__(self, index: int, value: Any) -> tuple[Sequence[int], Any]:
+        """Dimensions and memory of a value.
+
+        Raises
+        ------
+        TypeError
+            The value is a tensor, or of no dtype of ours.
+        ValueError
+            The value has another dtype or shape than the fed tensor.
+        """
+        tensor = self._tensors[index]
+        if isinstance(value, (TensorLike, Operation)):
+            raise TypeError(
+                f"feed_dict: the value for {tensor.name!r} is {value!r}; a value is a Python "
+                "number, text, list or NumPy array"
+            )
+        try:
+            array = values.fed_array(value, tensor.dtype)
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"feed_dict: the value for {tensor.name!r} is no {tensor.dtype.name}: {error}"
+            ) from None
+        if not tensor.shape.is_compatible_with(array.shape):
+            raise ValueError(
+                f"Cannot feed value of shape {array.shape} for Tensor {tensor.name!r}, which has "
+                f"shape {tensor.shape!s} (node made at {tensor.op.source})"
+            )
+        return values.wire_memory(array, tensor.dtype)

@@ -1,0 +1,71 @@
+"""Adding the nodes of a ``GraphDef`` to a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from millstream.convert import convert_to_tensor
+from millstream.default_graph import get_default_graph
+from millstream.protos.message import Message
+
+if TYPE_CHECKING:
+    from millstream.graph import Graph
+
+
+def import_graph_def(
+    graph_def: Any,
+    input_map: dict[str, Any] | None,
+    return_elements: Sequence[str] | None,
+    name: str | None,
+) -> list[Any] | None:
+    """See `millstream.scopes.import_graph_def`, which is the public one."""
+    graph = get_default_graph()
+    data = _bytes_of(graph_def)
+    prefix = _prefix(graph, name)
+    mapped = {key: convert_to_tensor(value) for key, value in (input_map or {}).items()}
+    elements = list(return_elements or [])
+    for element in elements:
+        if not isinstance(element, str):
+            raise TypeError(f"return_elements: expected names, got {element!r}")
+    tensors = tuple(element for element in elements if ":" in element)
+    returned = graph.grow(
+        lambda: graph.handle.import_(
+            data,
+            prefix,
+            tuple(mapped),
+            [tensor.packed for tensor in mapped.values()],
+            tensors,
+        )
+    )
+    if return_elements is None:
+        return None
+    by_name: dict[str, Any] = {
+        tensor: graph.tensor_of(packed) for tensor, packed in zip(tensors, returned, strict=True)
+    }
+    scope = prefix + "/" if prefix else ""
+    for element in elements:
+        if element not in by_name:
+            operation = graph.find_operation(scope + element)
+            if operation is None:
+                raise ValueError(f"return_elements: the graph has no operation {element!r}")
+            by_name[element] = operation
+    return [by_name[element] for element in elements]
+
+
+def _bytes_of(graph_def: Any) -> bytes:
+    if isinstance(graph_def, (bytes, bytearray)):
+        return bytes(graph_def)
+    if isinstance(graph_def, Message) and type(graph_def).__name__ == "GraphDef":
+        return graph_def.SerializeToString()
+    if type(graph_def).__name__ == "GraphDef" and hasattr(graph_def, "SerializeToString"):
+        return bytes(graph_def.SerializeToString())  # another library's message
+    raise TypeError(f"graph_def: expected a tf.GraphDef, got {graph_def!r}")
+
+
+def _prefix(graph: Graph, name: str | None) -> str:
+    """The scope of the new names, without a "/" at its end."""
+    if name == "":
+        return graph.get_name_scope()
+    with graph.name_scope(name or "import") as scope:
+        return scope[:-1]

@@ -1,0 +1,38 @@
+"""Graphs as files."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from millstream.graph import Graph
+
+
+def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:
+    """Write a graph to a file.
+
+    Parameters
+    ----------
+    graph_or_graph_def
+        A graph or a ``GraphDef``.
+    logdir
+        The folder, made if it is not there.
+    name
+        Name of the file.
+    as_text
+        Write text instead of the binary form.
+
+    Returns
+    -------
+    str
+        The path of the file.
+    """
+    graph_def = graph_or_graph_def
+    if isinstance(graph_def, Graph):
+        graph_def = graph_def.as_graph_def()
+    os.makedirs(logdir, exist_ok=True)
+    path = os.path.join(logdir, name)
+    data = str(graph_def).encode() if as_text else graph_def.SerializeToString()
+    with open(path, "wb") as file:
+        file.write(data)
+    return path

@@ -1,0 +1,122 @@
+"""A tensor of which only some rows are given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from millstream import gen_ops
+from millstream.tensor_like import TensorLike
+
+if TYPE_CHECKING:
+    from millstream.dtypes import DType
+    from millstream.graph import Graph
+    from millstream.operation import Operation, Tensor
+
+__all__ = [
+    "IndexedSlices",
+    "IndexedSlicesValue",
+]
+
+
+class IndexedSlicesValue(NamedTuple):
+    """The value of `IndexedSlices` in a step."""
+
+    values: Any
+    indices: Any
+    dense_shape: Any
+
+
+class IndexedSlices(TensorLike):
+    """Rows of a tensor; the gradient of a gather is one.
+
+    Parameters
+    ----------
+    values
+        The rows, shape [n, ...].
+    indices
+        Which rows they are, shape [n]; a row that occurs twice counts as the sum of both.
+    dense_shape
+        Shape of the whole tensor, or None.
+    """
+
+    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
+        self._values = values
+        self._indices = indices
+        self._dense_shape = dense_shape
+
+    @property
+    def values(self) -> Tensor:
+        """The rows."""
+        return self._values
+
+    @property
+    def indices(self) -> Tensor:
+        """Which rows they are."""
+        return self._indices
+
+    @property
+    def dense_shape(self) -> Tensor | None:
+        """Shape of the whole tensor, or None."""
+        return self._dense_shape
+
+    @property
+    def name(self) -> str:
+        """Name of the rows."""
+        return self._values.name
+
+    @property
+    def device(self) -> str:
+        """The device that the rows' operation asks for."""
+        return self._values.device
+
+    @property
+    def op(self) -> Operation:
+        """The operation that computes the rows."""
+        return self._values.op
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the elements."""
+        return self._values.dtype
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that holds it."""
+        return self._values.graph
+
+    @property
+    def shape(self) -> Any:
+        """Static shape of the whole tensor, as far as known."""
+        from millstream.convert import constant_value
+        from millstream.tensor_shape import TensorShape
+
+        known = None if self._dense_shape is None else constant_value(self._dense_shape)
+        return TensorShape(None if known is None else known.tolist())
+
+    def get_shape(self) -> Any:
+        """Static shape of the whole tensor: the property `shape`."""
+        return self.shape
+
+    def consumers(self) -> list[Operation]:
+        """The operations that take the rows."""
+        return self._values.consumers()
+
+    def as_tensor(self) -> Tensor:
+        """The whole tensor, zero where no row is given.
+
+        Raises
+        ------
+        ValueError
+            The whole shape is not known.
+        """
+        if self._dense_shape is None:
+            raise ValueError(f"{self!r} has no dense_shape, so it cannot become a tensor")
+        size = self._dense_shape[0]
+        found: Tensor = gen_ops.unsorted_segment_sum(self._values, self._indices, size)
+        return found
+
+    def __neg__(self) -> IndexedSlices:
+        return IndexedSlices(-self._values, self._indices, self._dense_shape)
+
+    def __repr__(self) -> str:
+        return f"<tf.IndexedSlices values={self._values!r} indices={self._indices!r}>"

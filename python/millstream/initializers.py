@@ -1,0 +1,337 @@
+"""What variables start from: objects that make a tensor of a given shape."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from millstream import array_ops, dtypes, random_ops
+from millstream.convert import constant
+from millstream.operation import Tensor
+from millstream.tensor_shape import TensorShape
+
+__all__ = [
+    "constant_initializer",
+    "glorot_normal_initializer",
+    "glorot_uniform_initializer",
+    "ones_initializer",
+    "random_normal_initializer",
+    "random_uniform_initializer",
+    "truncated_normal_initializer",
+    "variance_scaling_initializer",
+    "zeros_initializer",
+]
+
+
+class Initializer:
+    """Makes the first value of a variable.
+
+    Initializers are called with a shape; the dtype that they are made with holds unless the call
+    gives another.
+    """
+
+    dtype: Any = dtypes.float32
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        """The value: a tensor of the shape.
+
+        Parameters
+        ----------
+        shape
+            Shape of the variable.
+        dtype
+            Type of the elements, by default the initializer's.
+        partition_info
+            Not used.
+        """
+        raise NotImplementedError
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal initializer."""
+        config = {key: value for key, value in vars(self).items() if not key.startswith("_")}
+        if "dtype" in config:
+            config["dtype"] = dtypes.as_dtype(config["dtype"]).name
+        return config
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Initializer:
+        """The initializer that `get_config` described."""
+        return cls(**config)
+
+
+class Zeros(Initializer):
+    """All elements are 0.
+
+    Parameters
+    ----------
+    dtype
+        Type of the elements.
+    """
+
+    def __init__(self, dtype: Any = dtypes.float32) -> None:
+        self.dtype = dtypes.as_dtype(dtype)
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        """A tensor of zeros."""
+        return array_ops.zeros(shape, dtype or self.dtype)
+
+
+class Ones(Initializer):
+    """All elements are 1.
+
+    Parameters
+    ----------
+    dtype
+        Type of the elements.
+    """
+
+    def __init__(self, dtype: Any = dtypes.float32) -> None:
+        self.dtype = dtypes.as_dtype(dtype)
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        """A tensor of ones."""
+        return array_ops.ones(shape, dtype or self.dtype)
+
+
+class Constant(Initializer):
+    """A given value.
+
+    Parameters
+    ----------
+    value
+        A number, or a list or array of the variable's shape.
+    dtype
+        Type of the elements.
+    verify_shape
+        Refuse to repeat the last element to fill the shape.
+    """
+
+    def __init__(
+        self, value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False
+    ) -> None:
+        self.value = value
+        self.dtype = dtypes.as_dtype(dtype)
+        self.verify_shape = verify_shape
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        """A tensor of the value."""
+        return constant(self.value, dtype or self.dtype, shape, verify_shape=self.verify_shape)
+
+
+class RandomUniform(Initializer):
+    """Numbers that are equally likely anywhere in [minval, maxval).
+
+    Parameters
+    ----------
+    minval, maxval
+        The limits; `maxval` is 1 by default.
+    seed
+        Seed of the operation.
+    dtype
+        Type of the elements.
+    """
+
+    def __init__(
+        self,
+        minval: Any = 0,
+        maxval: Any = None,
+        seed: int | None = None,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        self.minval = minval
+        self.maxval = maxval
+        self.seed = seed
+        self.dtype = dtypes.as_dtype(dtype)
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        """A tensor of random numbers."""
+        kind = dtype or self.dtype
+        return random_ops.random_uniform(shape, self.minval, self.maxval, kind, self.seed)
+
+
+class RandomNormal(Initializer):
+    """Normally distributed numbers.
+
+    Parameters
+    ----------
+    mean, stddev
+        Mean and standard deviation.
+    seed
+        Seed of the operation.
+    dtype
+        Type of the elements.
+    """
+
+    _draw = staticmethod(random_ops.random_normal)
+
+    def __init__(
+        self,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        seed: int | None = None,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        self.mean = mean
+        self.stddev = stddev
+        self.seed = seed
+        self.dtype = dtypes.as_dtype(dtype)
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        """A tensor of random numbers."""
+        return self._draw(shape, self.mean, self.stddev, dtype or self.dtype, self.seed)
+
+
+class TruncatedNormal(RandomNormal):
+    """Normally distributed numbers within two deviations of the mean.
+
+    Parameters
+    ----------
+    mean, stddev
+        Mean and standard deviation before truncation.
+    seed
+        Seed of the operation.
+    dtype
+        Type of the elements.
+    """
+
+    _draw = staticmethod(random_ops.truncated_normal)
+
+
+class VarianceScaling(Initializer):
+    """Random numbers whose variance follows from the shape: ``scale / n``.
+
+    Here n is the number of inputs of a unit ("fan_in"), of its outputs ("fan_out"), or the mean of
+    both ("fan_avg"). Glorot, Bengio: Understanding the difficulty of training deep feedforward
+    neural networks (2010); He et al.: Delving deep into rectifiers (2015).
+
+    Parameters
+    ----------
+    scale
+        Positive factor.
+    mode
+        "fan_in", "fan_out" or "fan_avg".
+    distribution
+        "normal" or "truncated_normal", "untruncated_normal", or "uniform".
+    seed
+        Seed of the operation.
+    dtype
+        Type of the elements.
+    """
+
+    # Standard deviation of the standard normal distribution truncated to [-2, 2].
+    _TRUNCATED_DEVIATION = 0.87962566103423978
+
+    def __init__(
+        self,
+        scale: float = 1.0,
+        mode: str = "fan_in",
+        distribution: str = "truncated_normal",
+        seed: int | None = None,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        if scale <= 0.0:
+            raise ValueError(f"scale: expected a positive number, got {scale}")
+        if mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError(f"mode: expected fan_in, fan_out or fan_avg, got {mode!r}")
+        known = ("normal", "truncated_normal", "untruncated_normal", "uniform")
+        if distribution.lower() not in known:
+            raise ValueError(f"distribution: expected one of {known}, got {distribution!r}")
+        self.scale = scale
+        self.mode = mode
+        self.distribution = distribution.lower()
+        self.seed = seed
+        self.dtype = dtypes.as_dtype(dtype)
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        """A tensor of random numbers."""
+        kind = dtype or self.dtype
+        inputs, outputs = _fans(shape)
+        fan = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2.0}[self.mode]
+        variance = self.scale / max(1.0, fan)
+        if self.distribution == "uniform":
+            limit = math.sqrt(3.0 * variance)
+            return random_ops.random_uniform(shape, -limit, limit, kind, self.seed)
+        if self.distribution == "untruncated_normal":
+            return random_ops.random_normal(shape, 0.0, math.sqrt(variance), kind, self.seed)
+        deviation = math.sqrt(variance) / self._TRUNCATED_DEVIATION
+        return random_ops.truncated_normal(shape, 0.0, deviation, kind, self.seed)
+
+
+def _fans(shape: Any) -> tuple[float, float]:
+    """Inputs and outputs of a unit, for the weights of a layer or a convolution."""
+    dims = [size or 0 for size in TensorShape(shape).as_list()]
+    if not dims:
+        return 1.0, 1.0
+    if len(dims) == 1:
+        return float(dims[0]), float(dims[0])
+    window = math.prod(dims[:-2])
+    return float(window * dims[-2]), float(window * dims[-1])
+
+
+class GlorotUniform(VarianceScaling):
+    """`VarianceScaling` with the mean of both numbers, uniform.
+
+    Parameters
+    ----------
+    seed
+        Seed of the operation.
+    dtype
+        Type of the elements.
+    """
+
+    def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+        super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal initializer."""
+        return {"seed": self.seed, "dtype": dtypes.as_dtype(self.dtype).name}
+
+
+class GlorotNormal(VarianceScaling):
+    """`VarianceScaling` with the mean of both numbers, truncated normal.
+
+    Parameters
+    ----------
+    seed
+        Seed of the operation.
+    dtype
+        Type of the elements.
+    """
+
+    def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+        super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal initializer."""
+        return {"seed": self.seed, "dtype": dtypes.as_dtype(self.dtype).name}
+
+
+zeros_initializer = Zeros
+ones_initializer = Ones
+constant_initializer = Constant
+random_uniform_initializer = RandomUniform
+random_normal_initializer = RandomNormal
+truncated_normal_initializer = TruncatedNormal
+variance_scaling_initializer = VarianceScaling
+glorot_uniform_initializer = GlorotUniform
+glorot_normal_initializer = GlorotNormal
+
+# The names of `tf.initializers`.
+zeros = Zeros
+ones = Ones
+random_uniform = RandomUniform
+random_normal = RandomNormal
+truncated_normal = TruncatedNormal
+variance_scaling = VarianceScaling
+glorot_uniform = GlorotUniform
+glorot_normal = GlorotNormal
+
+
+def he_normal(seed: int | None = None) -> VarianceScaling:
+    """`VarianceScaling` for rectifiers, truncated normal (He et al. 2015)."""
+    return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
+
+
+def he_uniform(seed: int | None = None) -> VarianceScaling:
+    """`VarianceScaling` for rectifiers, uniform (He et al. 2015)."""
+    return VarianceScaling(2.0, "fan_in", "uniform", seed)

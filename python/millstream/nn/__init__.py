@@ -1,0 +1,53 @@
+"""Operations of neural networks."""
+
+from millstream.math_ops import sigmoid, tanh
+from millstream.nn.activations import (
+    bias_add,
+    dropout,
+    l2_loss,
+    l2_normalize,
+    leaky_relu,
+    log_softmax,
+    relu,
+    relu6,
+    softmax,
+    xw_plus_b,
+    zero_fraction,
+)
+from millstream.nn.convolution import avg_pool, avg_pool2d, conv2d, max_pool, max_pool2d
+from millstream.nn.lookup import embedding_lookup
+from millstream.nn.losses import (
+    sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits_v2,
+    sparse_softmax_cross_entropy_with_logits,
+)
+from millstream.nn.statistics import batch_normalization, moments
+
+__all__ = [
+    "avg_pool",
+    "avg_pool2d",
+    "batch_normalization",
+    "bias_add",
+    "conv2d",
+    "dropout",
+    "embedding_lookup",
+    "l2_loss",
+    "l2_normalize",
+    "leaky_relu",
+    "log_softmax",
+    "max_pool",
+    "max_pool2d",
+    "moments",
+    "relu",
+    "relu6",
+    "sigmoid",
+    "sigmoid_cross_entropy_with_logits",
+    "softmax",
+    "softmax_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits_v2",
+    "sparse_softmax_cross_entropy_with_logits",
+    "tanh",
+    "xw_plus_b",
+    "zero_fraction",
+]

@@ -1,0 +1,257 @@
+"""Activation functions, and the small parts of layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from millstream import (
+    array_ops,
+    dtypes,
+    gen_ops,
+    math_ops,
+    random_ops,
+    reductions,
+    scopes,
+)
+from millstream.arguments import one_of
+from millstream.convert import constant_value, convert_to_tensor
+from millstream.operation import Tensor
+from millstream.tensor_like import TensorLike
+
+relu = gen_ops.relu
+l2_loss = gen_ops.l2_loss
+
+
+def relu6(features: Any, name: str | None = None) -> Tensor:
+    """``min(max(features, 0), 6)``.
+
+    Parameters
+    ----------
+    features
+        A tensor.
+    name
+        Name of the result.
+    """
+    with scopes.name_scope(name, "Relu6", [features]) as scope:
+        return gen_ops.minimum(gen_ops.relu(features), 6, scope)
+
+
+def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
+    """``max(alpha * features, features)``.
+
+    Parameters
+    ----------
+    features
+        A tensor.
+    alpha
+        Slope for negative numbers, below 1.
+    name
+        Name of the result.
+    """
+    with scopes.name_scope(name, "LeakyRelu", [features]) as scope:
+        value = convert_to_tensor(features)
+        return gen_ops.maximum(alpha * value, value, scope)
+
+
+def _along_last(
+    op: Any, logits: Any, axis: Any, dim: Any, name: str | None, default_name: str
+) -> Tensor:
+    """Applies an op of the last dimension along another one."""
+    axis = one_of(axis, dim, "axis", "dim")
+    value = convert_to_tensor(logits)
+    rank = value.shape.ndims
+    if axis is None or axis == -1 or (rank is not None and axis == rank - 1):
+        return op(value, name)
+    if rank is None:
+        raise ValueError("axis: the rank of logits must be known")
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis: expected one in [{-rank}, {rank}), got {axis}")
+    order = list(range(rank))
+    order[axis % rank], order[-1] = order[-1], order[axis % rank]
+    with scopes.name_scope(name, default_name, [value]) as scope:
+        moved = op(gen_ops.transpose(value, order))
+        return gen_ops.transpose(moved, order, scope)
+
+
+def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """Probabilities in proportion to ``exp(logits)`` along a dimension.
+
+    Parameters
+    ----------
+    logits
+        A tensor.
+    axis
+        The dimension, by default the last.
+    name
+        Name of the result.
+    dim
+        Old name of `axis`.
+    """
+    return _along_last(gen_ops.softmax, logits, axis, dim, name, "Softmax")
+
+
+def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """Logarithms of `softmax`.
+
+    Parameters
+    ----------
+    logits
+        A tensor.
+    axis
+        The dimension, by default the last.
+    name
+        Name of the result.
+    dim
+        Old name of `axis`.
+    """
+    return _along_last(gen_ops.log_softmax, logits, axis, dim, name, "LogSoftmax")
+
+
+def bias_add(
+    value: Any, bias: Any, data_format: str | None = None, name: str | None = None
+) -> Tensor:
+    """A vector added along the channels of a tensor.
+
+    Parameters
+    ----------
+    value
+        The tensor.
+    bias
+        The vector, as long as there are channels.
+    data_format
+        "NHWC" or "N...C" (channels last, the default) or "NCHW" or "NC..." (channels second).
+    name
+        Name of the result.
+    """
+    if data_format is not None:
+        if data_format.startswith("NC"):
+            data_format = "NCHW"
+        elif data_format.startswith("N") and data_format.endswith("C"):
+            data_format = "NHWC"
+        else:
+            raise ValueError(f"data_format: expected N...C or NC..., got {data_format!r}")
+    with scopes.name_scope(name, "BiasAdd", [value, bias]) as scope:
+        return gen_ops.bias_add(value, bias, data_format or "NHWC", scope)
+
+
+def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """``matmul(x, weights) + biases``.
+
+    Parameters
+    ----------
+    x
+        Shape [batch, inputs].
+    weights
+        Shape [inputs, outputs].
+    biases
+        Shape [outputs].
+    name
+        Name of the result.
+    """
+    with scopes.name_scope(name, "xw_plus_b", [x, weights, biases]) as scope:
+        return bias_add(math_ops.matmul(x, weights), biases, name=scope)
+
+
+def l2_normalize(
+    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
+) -> Tensor:
+    """A tensor divided by its Euclidean norm along dimensions.
+
+    Parameters
+    ----------
+    x
+        The tensor.
+    axis
+        The dimensions.
+    epsilon
+        Least squared norm to divide by.
+    name
+        Name of the result.
+    dim
+        Old name of `axis`.
+    """
+    axis = one_of(axis, dim, "axis", "dim")
+    with scopes.name_scope(name, "l2_normalize", [x]) as scope:
+        value = convert_to_tensor(x, name="x")
+        total = reductions.reduce_sum(gen_ops.square(value), axis, keepdims=True)
+        return gen_ops.mul(value, gen_ops.rsqrt(gen_ops.maximum(total, epsilon)), scope)
+
+
+def zero_fraction(value: Any, name: str | None = None) -> Tensor:
+    """The share of elements that are zero, as a scalar of float32.
+
+    Parameters
+    ----------
+    value
+        A tensor.
+    name
+        Name of the scope.
+    """
+    with scopes.name_scope(name, "zero_fraction", [value]):
+        tensor = convert_to_tensor(value)
+        zeros = gen_ops.equal(tensor, convert_to_tensor(0, tensor.dtype))
+        return reductions.reduce_mean(gen_ops.cast(zeros, dtypes.float32))
+
+
+def dropout(
+    x: Any,
+    keep_prob: Any = None,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+    rate: Any = None,
+) -> Tensor:
+    """A tensor with elements set to 0 at random, the others scaled up to keep the sum.
+
+    Srivastava et al.: Dropout (2014).
+
+    Parameters
+    ----------
+    x
+        A tensor of floating-point numbers.
+    keep_prob
+        The probability that an element is kept.
+    noise_shape
+        Shape of the random choices, which are broadcast; by default that of `x`.
+    seed
+        Seed of the operation.
+    name
+        Name of the scope.
+    rate
+        The probability that an element is dropped, instead of `keep_prob`.
+    """
+    if keep_prob is not None:
+        rate = one_of(rate, 1 - keep_prob, "rate", "1 - keep_prob")
+    if rate is None:
+        raise ValueError("rate: expected the probability to drop an element")
+    if not isinstance(rate, TensorLike) and not 0 <= rate < 1:
+        raise ValueError(f"rate: expected a number in [0, 1), got {rate}")
+    with scopes.name_scope(name, "dropout", [x]):
+        value = convert_to_tensor(x, name="x")
+        if not value.dtype.is_floating:
+            raise ValueError(f"x: expected floating-point numbers, got {value.dtype.name}")
+        chance = convert_to_tensor(rate, value.dtype, "rate")
+        if not isinstance(rate, TensorLike) and rate == 0:
+            return value
+        dims = _noise_dims(value, noise_shape)
+        drawn = random_ops.random_uniform(dims, seed=seed, dtype=value.dtype)
+        scaled = value * (1.0 / (1.0 - chance))
+        result = scaled * gen_ops.cast(drawn >= chance, value.dtype)
+        result.set_shape(value.shape)
+        return result
+
+
+def _noise_dims(value: Tensor, noise_shape: Any) -> Any:
+    if noise_shape is None:
+        known = value.shape
+        return known if known.is_fully_defined() else array_ops.shape(value)
+    if isinstance(noise_shape, TensorLike) and constant_value(noise_shape) is None:
+        return noise_shape
+    dims = noise_shape
+    if isinstance(dims, TensorLike):
+        dims = constant_value(dims)
+    own = array_ops.shape(value)
+    chosen = [own[i] if size is None else size for i, size in enumerate(np.asarray(dims).tolist())]
+    return convert_to_tensor(chosen, dtypes.int32)

@@ -1,0 +1,9 @@
+"""Message classes: ``GraphDef``, ``ConfigProto``, ``Summary``, ...
+
+They are made, when first asked for, from what the runtime says of its own messages, so no other
+library's protobuf takes part: `message_class` gives any of them by name.
+"""
+
+from millstream.protos.registry import enum_values, message_class, message_names
+
+__all__ = ["enum_values", "message_class", "message_names"]

@@ -1,0 +1,193 @@
+"""Repeated and map fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, MutableSequence
+from typing import Any
+
+from millstream.protos.fields import Field
+
+
+class RepeatedScalar(MutableSequence[Any]):
+    """A list of scalars of one type."""
+
+    __slots__ = ("_field", "_items", "_touch")
+
+    def __init__(self, field: Field, touch: Callable[[], None]) -> None:
+        self._field = field
+        self._touch = touch
+        self._items: list[Any] = []
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._items[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(index, slice):
+            self._items[index] = [self._field.checked(item) for item in value]
+        else:
+            self._items[index] = self._field.checked(value)
+        self._touch()
+
+    def __delitem__(self, index: Any) -> None:
+        del self._items[index]
+        self._touch()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def insert(self, index: int, value: Any) -> None:
+        """Put `value` before the item at `index`."""
+        self._items.insert(index, self._field.checked(value))
+        self._touch()
+
+    def extend(self, values: Iterable[Any]) -> None:
+        """Append each of `values`."""
+        self._items.extend([self._field.checked(value) for value in values])
+        self._touch()
+
+    def append_read(self, values: list[Any]) -> None:
+        """Append values that were read from the wire."""
+        self._items.extend(values)
+
+    def sort(self, **arguments: Any) -> None:
+        """Sort the items."""
+        self._items.sort(**arguments)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, RepeatedScalar):
+            return self._items == other._items
+        return self._items == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+
+class RepeatedMessage(MutableSequence[Any]):
+    """A list of messages of one type."""
+
+    __slots__ = ("_items", "_make", "_touch")
+
+    def __init__(self, make: Callable[..., Any], touch: Callable[[], None]) -> None:
+        self._make = make
+        self._touch = touch
+        self._items: list[Any] = []
+
+    def add(self, **values: Any) -> Any:
+        """Append a message with the given fields, and return it."""
+        message = self._make(**values)
+        self._items.append(message)
+        self._touch()
+        return message
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._items[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError("messages of a list are changed in place, not assigned")
+
+    def __delitem__(self, index: Any) -> None:
+        del self._items[index]
+        self._touch()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def insert(self, index: int, value: Any) -> None:
+        """Put a copy of the message `value` before the item at `index`."""
+        if not isinstance(value, self._make):  # type: ignore[arg-type]
+            raise TypeError(f"expected a {self._make.__name__}, got {value!r}")
+        copy = self._make()
+        copy.CopyFrom(value)
+        self._items.insert(index, copy)
+        self._touch()
+
+    def MergeFrom(self, other: Iterable[Any]) -> None:  # noqa: N802  (protobuf's name)
+        """Append copies of the messages of `other`."""
+        self.extend(other)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, RepeatedMessage):
+            return self._items == other._items
+        return self._items == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+
+class MapField(MutableMapping[Any, Any]):
+    """A map from scalars to scalars or messages; a message is made when its key is looked up."""
+
+    __slots__ = ("_items", "_key", "_make", "_touch", "_value")
+
+    def __init__(
+        self, key: Field, value: Field, make: Callable[[], Any] | None, touch: Callable[[], None]
+    ) -> None:
+        self._key = key
+        self._value = value
+        self._make = make
+        self._touch = touch
+        self._items: dict[Any, Any] = {}
+
+    def __getitem__(self, key: Any) -> Any:
+        key = self._key.checked(key)
+        if key not in self._items:
+            self._items[key] = self._value.default if self._make is None else self._make()
+            self._touch()
+        return self._items[key]
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value of `key`, or `default`; adds nothing."""
+        return self._items.get(key, default)
+
+    def get_or_create(self, key: Any) -> Any:
+        """The message of `key`, made if it is not there."""
+        return self[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._items
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        key = self._key.checked(key)
+        if self._make is None:
+            self._items[key] = self._value.checked(value)
+        else:
+            raise TypeError("messages of a map are changed in place, not assigned")
+        self._touch()
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set a value that was read from the wire."""
+        self._items[key] = value
+
+    def __delitem__(self, key: Any) -> None:
+        del self._items[key]
+        self._touch()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def MergeFrom(self, other: Any) -> None:  # noqa: N802  (protobuf's name)
+        """Take every entry of `other`."""
+        for key, value in other.items():
+            if self._make is None:
+                self[key] = value
+            else:
+                self._items[key] = self._make()
+                self._items[key].CopyFrom(value)
+                self._touch()
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, MapField):
+            return self._items == other._items
+        return self._items == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._items)

@@ -1,0 +1,152 @@
+"""Fields of messages: their types, checks and defaults."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millstream.protos import wire
+
+_RANGES = {
+    "int32": (-(1 << 31), (1 << 31) - 1),
+    "sint32": (-(1 << 31), (1 << 31) - 1),
+    "sfixed32": (-(1 << 31), (1 << 31) - 1),
+    "enum": (-(1 << 31), (1 << 31) - 1),
+    "uint32": (0, (1 << 32) - 1),
+    "fixed32": (0, (1 << 32) - 1),
+    "int64": (-(1 << 63), (1 << 63) - 1),
+    "sint64": (-(1 << 63), (1 << 63) - 1),
+    "sfixed64": (-(1 << 63), (1 << 63) - 1),
+    "uint64": (0, (1 << 64) - 1),
+    "fixed64": (0, (1 << 64) - 1),
+}
+_DEFAULTS: dict[str, Any] = {
+    "string": "",
+    "bytes": b"",
+    "bool": False,
+    "double": 0.0,
+    "float": 0.0,
+}
+
+
+class Field:
+    """One field of a message.
+
+    Attributes
+    ----------
+    name, number
+        As in the message's definition.
+    type
+        "message", "enum", "string", "bytes" or a number type.
+    message
+        Name of the message type, or None.
+    enum
+        Values of the enum by name, or None.
+    oneof
+        Name of the oneof that it is in, or None.
+    presence
+        Whether a scalar that is set to its default counts as set.
+    """
+
+    __slots__ = (
+        "enum",
+        "is_map",
+        "is_repeated",
+        "message",
+        "name",
+        "number",
+        "oneof",
+        "packed",
+        "presence",
+        "type",
+    )
+
+    def __init__(self, description: dict[str, Any], enums: dict[str, dict[str, int]]) -> None:
+        self.name: str = description["name"]
+        self.number: int = description["number"]
+        self.type: str = description["type"]
+        self.message: str | None = description.get("message") or None
+        self.is_map = bool(description.get("map"))
+        self.is_repeated = bool(description.get("repeated")) and not self.is_map
+        self.packed = bool(description.get("packed"))
+        self.oneof: str | None = description.get("oneof") or None
+        self.presence = bool(description.get("presence"))
+        self.enum: dict[str, int] | None = None
+        if self.type == "enum":
+            self.enum = enums.get(description["enum"], {})
+
+    @property
+    def default(self) -> Any:
+        """The value of a field that is not set."""
+        return _DEFAULTS.get(self.type, 0)
+
+    def checked(self, value: Any) -> Any:
+        """A scalar value in the field's type.
+
+        Raises
+        ------
+        TypeError, ValueError
+            The value is of another type, or out of range.
+        """
+        kind = self.type
+        if kind == "string":
+            if isinstance(value, bytes):
+                return value.decode()
+            if isinstance(value, str):
+                return value
+        elif kind == "bytes":
+            if isinstance(value, str):
+                return value.encode()
+            if isinstance(value, (bytes, bytearray)):
+                return bytes(value)
+        elif kind in ("double", "float"):
+            if hasattr(value, "__float__") and not isinstance(value, (str, bytes)):
+                number = float(value)
+                return (
+                    wire.SCALARS["float"][2](wire.SCALARS["float"][1](number))
+                    if kind == "float"
+                    else number
+                )
+        elif kind == "bool":
+            if isinstance(value, bool) or hasattr(value, "__index__"):
+                return bool(value)
+        else:
+            return self._checked_integer(value)
+        raise TypeError(f"field {self.name!r}: expected {kind}, got {value!r}")
+
+    def _checked_integer(self, value: Any) -> int:
+        if self.enum is not None and isinstance(value, str):
+            if value not in self.enum:
+                raise ValueError(f"field {self.name!r}: no enum value is called {value!r}")
+            return self.enum[value]
+        if not hasattr(value, "__index__"):
+            raise TypeError(f"field {self.name!r}: expected {self.type}, got {value!r}")
+        number = int(value)
+        least, greatest = _RANGES[self.type]
+        if not least <= number <= greatest:
+            raise ValueError(f"field {self.name!r}: {number} does not fit {self.type}")
+        return number
+
+    def tag(self, kind: int) -> bytes:
+        """The bytes before a payload of the wire type."""
+        return wire.encode_varint(self.number << 3 | kind)
+
+    def encode_scalar(self, value: Any) -> bytes:
+        """One scalar value with its tag."""
+        if self.type in ("string", "bytes"):
+            payload = value.encode() if self.type == "string" else value
+            return self.tag(wire.LENGTH_DELIMITED) + wire.encode_delimited(payload)
+        kind, write, _ = wire.SCALARS[self.type]
+        return self.tag(kind) + write(value)
+
+    def decode_scalar(self, kind: int, payload: Any) -> list[Any]:
+        """The scalar values of a payload: several where it is packed."""
+        if self.type == "string":
+            return [payload.decode("utf-8", "surrogateescape")]
+        if self.type == "bytes":
+            return [payload]
+        wanted, _, read = wire.SCALARS[self.type]
+        if kind == wire.LENGTH_DELIMITED:
+            return wire.decode_packed(wanted, read, payload)
+        if kind != wanted:
+            raise wire.TruncatedError(f"field {self.name!r} has the wire type {kind}")
+        return [read(payload)]

@@ -1,0 +1,142 @@
+"""Tensors of random numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millstream import dtypes, gen_ops, scopes
+from millstream.convert import convert_to_tensor
+from millstream.operation import Tensor
+from millstream.random_seed import get_seed
+from millstream.tensor_shape import TensorShape
+
+__all__ = [
+    "random_normal",
+    "random_uniform",
+    "truncated_normal",
+]
+
+
+def _shape_tensor(shape: Any) -> Tensor:
+    if isinstance(shape, TensorShape):
+        shape = shape.as_list()
+    return convert_to_tensor(shape, name="shape", preferred_dtype=dtypes.int32)
+
+
+def random_uniform(
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers that are equally likely anywhere in [minval, maxval).
+
+    Parameters
+    ----------
+    shape
+        Shape of the result.
+    minval, maxval
+        The limits; `maxval` is 1 by default for floating-point numbers, and needed for integers.
+    dtype
+        Type of the elements.
+    seed
+        Seed of the operation, see `set_random_seed`.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> import millstream as tf
+    >>> tf.random_uniform([2, 3], -1.0, 1.0, seed=1).shape.as_list()
+    [2, 3]
+    """
+    wanted = dtypes.as_dtype(dtype)
+    if maxval is None:
+        if wanted.is_integer:
+            raise ValueError(f"maxval: needed for {wanted.name}")
+        maxval = 1
+    with scopes.name_scope(name, "random_uniform", [shape, minval, maxval]) as scope:
+        dims = _shape_tensor(shape)
+        low = convert_to_tensor(minval, wanted, "min")
+        high = convert_to_tensor(maxval, wanted, "max")
+        seed1, seed2 = get_seed(seed)
+        if wanted.is_integer:
+            return gen_ops.random_uniform_int(dims, low, high, seed1, seed2, scope)
+        unit = gen_ops.random_uniform(dims, wanted, seed1, seed2)
+        return gen_ops.add(unit * (high - low), low, scope)
+
+
+def random_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Normally distributed numbers.
+
+    Parameters
+    ----------
+    shape
+        Shape of the result.
+    mean, stddev
+        Mean and standard deviation of the distribution.
+    dtype
+        Type of the elements.
+    seed
+        Seed of the operation, see `set_random_seed`.
+    name
+        Name of the result.
+    """
+    op = gen_ops.random_standard_normal
+    return _normal(op, "random_normal", shape, mean, stddev, dtype, seed, name)
+
+
+def truncated_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Normally distributed numbers, drawn again when more than two deviations from the mean.
+
+    Parameters
+    ----------
+    shape
+        Shape of the result.
+    mean, stddev
+        Mean and standard deviation of the distribution before that.
+    dtype
+        Type of the elements.
+    seed
+        Seed of the operation, see `set_random_seed`.
+    name
+        Name of the result.
+    """
+    op = gen_ops.truncated_normal
+    return _normal(op, "truncated_normal", shape, mean, stddev, dtype, seed, name)
+
+
+def _normal(
+    op: Any,
+    default_name: str,
+    shape: Any,
+    mean: Any,
+    stddev: Any,
+    dtype: Any,
+    seed: int | None,
+    name: str | None,
+) -> Tensor:
+    wanted = dtypes.as_dtype(dtype)
+    with scopes.name_scope(name, default_name, [shape, mean, stddev]) as scope:
+        dims = _shape_tensor(shape)
+        center = convert_to_tensor(mean, wanted, "mean")
+        width = convert_to_tensor(stddev, wanted, "stddev")
+        seed1, seed2 = get_seed(seed)
+        standard = op(dims, wanted, seed1, seed2)
+        return gen_ops.add(standard * width, center, scope)

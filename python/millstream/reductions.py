@@ -1,0 +1,220 @@
+"""Sums, means, maxima and their like along dimensions of a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from millstream import dtypes, gen_ops, scopes
+from millstream.arguments import one_of
+from millstream.convert import constant, convert_to_tensor
+from millstream.operation import Tensor
+
+__all__ = [
+    "arg_max",
+    "arg_min",
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "reduce_all",
+    "reduce_any",
+    "reduce_logsumexp",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+]
+
+
+def _axes(tensor: Tensor, axis: Any) -> Any:
+    """The dimensions to reduce: those given, else all."""
+    if axis is not None:
+        return axis
+    known = tensor.shape.ndims
+    if known is not None:
+        return constant(np.arange(known, dtype=np.int32))
+    return gen_ops.range(0, gen_ops.rank(tensor), 1)
+
+
+def _reduction(op: Callable[..., Tensor], public_name: str, what: str) -> Callable[..., Tensor]:
+    def reduce(
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: bool | None = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: bool | None = None,
+    ) -> Tensor:
+        axis = one_of(axis, reduction_indices, "axis", "reduction_indices")
+        keep = one_of(keepdims, keep_dims, "keepdims", "keep_dims")
+        tensor = convert_to_tensor(input_tensor)
+        return op(tensor, _axes(tensor, axis), bool(keep), name)
+
+    reduce.__doc__ = f"""{what} along dimensions.
+
+    Parameters
+    ----------
+    input_tensor
+        The tensor.
+    axis
+        The dimensions, one or a list; negative counts from the end; by default all.
+    keepdims
+        Keep them with size 1.
+    name
+        Name of the result.
+    reduction_indices, keep_dims
+        Old names of `axis` and `keepdims`.
+
+    Raises
+    ------
+    ValueError
+        There is no such dimension.
+    """
+    reduce.__name__ = reduce.__qualname__ = public_name
+    return reduce
+
+
+reduce_sum = _reduction(gen_ops.sum, "reduce_sum", "Sum")
+reduce_mean = _reduction(gen_ops.mean, "reduce_mean", "Mean")
+reduce_prod = _reduction(gen_ops.prod, "reduce_prod", "Product")
+reduce_max = _reduction(gen_ops.max, "reduce_max", "Maximum")
+reduce_min = _reduction(gen_ops.min, "reduce_min", "Minimum")
+reduce_all = _reduction(gen_ops.all, "reduce_all", "Whether all elements are true")
+reduce_any = _reduction(gen_ops.any, "reduce_any", "Whether any element is true")
+
+
+def reduce_logsumexp(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """``log(sum(exp(x)))`` along dimensions, without overflow.
+
+    Parameters
+    ----------
+    input_tensor
+        The tensor.
+    axis
+        The dimensions, by default all.
+    keepdims
+        Keep them with size 1.
+    name
+        Name of the result.
+    reduction_indices, keep_dims
+        Old names of `axis` and `keepdims`.
+    """
+    axis = one_of(axis, reduction_indices, "axis", "reduction_indices")
+    keep = bool(one_of(keepdims, keep_dims, "keepdims", "keep_dims"))
+    with scopes.name_scope(name, "ReduceLogSumExp", [input_tensor]):
+        tensor = convert_to_tensor(input_tensor)
+        greatest = gen_ops.stop_gradient(reduce_max(tensor, axis, keepdims=True))
+        total = reduce_sum(gen_ops.exp(tensor - greatest), axis, keepdims=keep)
+        if not keep:
+            greatest = gen_ops.reshape(greatest, gen_ops.shape(total))
+        return gen_ops.log(total) + greatest
+
+
+def count_nonzero(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    dtype: Any = dtypes.int64,
+    name: str | None = None,
+) -> Tensor:
+    """How many elements differ from zero, along dimensions.
+
+    Parameters
+    ----------
+    input_tensor
+        The tensor.
+    axis
+        The dimensions, by default all.
+    keepdims
+        Keep them with size 1.
+    dtype
+        Type of the result.
+    name
+        Name of the result.
+    """
+    with scopes.name_scope(name, "count_nonzero", [input_tensor]):
+        tensor = convert_to_tensor(input_tensor)
+        differs = gen_ops.not_equal(tensor, convert_to_tensor(0, tensor.dtype))
+        return reduce_sum(gen_ops.cast(differs, dtypes.as_dtype(dtype)), axis, keepdims=keepdims)
+
+
+def argmax(
+    input: Any,  # noqa: A002
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: Any = dtypes.int64,
+) -> Tensor:
+    """The index of the greatest element along a dimension; of the first where several are.
+
+    Parameters
+    ----------
+    input
+        The tensor.
+    axis
+        The dimension, by default the first.
+    name
+        Name of the result.
+    dimension
+        Old name of `axis`.
+    output_type
+        int32 or int64.
+    """
+    axis = one_of(axis, dimension, "axis", "dimension")
+    return gen_ops.arg_max(input, 0 if axis is None else axis, output_type, name)
+
+
+def argmin(
+    input: Any,  # noqa: A002
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: Any = dtypes.int64,
+) -> Tensor:
+    """The index of the least element along a dimension; of the first where several are.
+
+    Parameters
+    ----------
+    input
+        The tensor.
+    axis
+        The dimension, by default the first.
+    name
+        Name of the result.
+    dimension
+        Old name of `axis`.
+    output_type
+        int32 or int64.
+    """
+    axis = one_of(axis, dimension, "axis", "dimension")
+    return gen_ops.arg_min(input, 0 if axis is None else axis, output_type, name)
+
+
+def arg_max(
+    input: Any,  # noqa: A002
+    dimension: Any,
+    output_type: Any = dtypes.int64,
+    name: str | None = None,
+) -> Tensor:
+    """See `argmax`."""
+    return gen_ops.arg_max(input, dimension, output_type, name)
+
+
+def arg_min(
+    input: Any,  # noqa: A002
+    dimension: Any,
+    output_type: Any = dtypes.int64,
+    name: str | None = None,
+) -> Tensor:
+    """See `argmin`."""
+    return gen_ops.arg_min(input, dimension, output_type, name)

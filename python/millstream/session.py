@@ -1,0 +1,311 @@
+"""Sessions: where graphs run and variables live."""
+
+from __future__ import annotations
+
+import warnings
+from types import TracebackType
+from typing import Any
+
+from millstream import _runtime, default_graph, errors, protos
+from millstream.device_spec import DeviceAttributes
+from millstream.feeds import Preparer, check_dict, fed_tensor
+from millstream.fetches import Fetches, key_of
+from millstream.graph import Graph
+
+__all__ = [
+    "InteractiveSession",
+    "Session",
+]
+
+# How many different steps a session keeps looked up.
+_MAX_STEPS = 512
+
+
+class BaseSession:
+    """What `Session` and `InteractiveSession` have in common.
+
+    Parameters
+    ----------
+    target
+        The execution engine; "" is this process.
+    graph
+        The graph to run, by default the default one.
+    config
+        A ``ConfigProto``.
+
+    Raises
+    ------
+    TypeError
+        An argument is of another type.
+    """
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        if graph is None:
+            graph = default_graph.get_default_graph()
+        if not isinstance(graph, Graph):
+            raise TypeError(f"graph: expected a tf.Graph, got {graph!r}")
+        if not isinstance(target, (str, bytes)):
+            raise TypeError(f"target: expected a string, got {target!r}")
+        if target:
+            raise errors.NotFoundError(None, None, f"target: no engine is called {target!r}")
+        data = b""
+        if config is not None:
+            if not isinstance(config, protos.message_class("ConfigProto")):
+                raise TypeError(f"config: expected a tf.ConfigProto, got {config!r}")
+            data = config.SerializeToString()
+        self._graph = graph
+        self._config = config
+        self._closed = False
+        self._steps: dict[Any, _runtime.Callable] = {}
+        self._handle = _runtime.Session(graph.handle, data, _error_factory(graph))
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that it runs."""
+        return self._graph
+
+    @property
+    def graph_def(self) -> Any:
+        """The graph as ``GraphDef``."""
+        return self._graph.as_graph_def()
+
+    @property
+    def sess_str(self) -> str:
+        """The execution engine that it was made for."""
+        return ""
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Any = None,
+        options: Any = None,
+        run_metadata: Any = None,
+    ) -> Any:
+        """Run one step.
+
+        Parameters
+        ----------
+        fetches
+            A tensor, operation, variable or name of one, or a nested structure of those: lists,
+            tuples, named tuples, dictionaries.
+        feed_dict
+            Values for tensors: arrays, or what NumPy makes one of. Arrays are not copied.
+        options
+            A ``RunOptions``; its time limit is observed.
+        run_metadata
+            A ``RunMetadata`` to fill; nothing is recorded yet.
+
+        Returns
+        -------
+        Any
+            The structure of `fetches` with values in the place of tensors: NumPy arrays, NumPy
+            scalars, bytes for scalar strings, None for operations.
+
+        Raises
+        ------
+        TypeError, ValueError
+            `fetches` or `feed_dict` is not of this kind or of this graph.
+        RuntimeError
+            The session is closed.
+        OpError
+            The step failed; the error names the operation.
+
+        Examples
+        --------
+        >>> import millstream as tf
+        >>> with tf.Graph().as_default(), tf.Session() as sess:
+        ...     x = tf.placeholder(tf.float32, [2])
+        ...     print(sess.run({"twice": x * 2.0}, {x: [1.0, 2.0]}))
+        {'twice': array([2., 4.], dtype=float32)}
+        """
+        if feed_dict is None:
+            feed_dict = {}
+        elif type(feed_dict) is not dict:
+            check_dict(feed_dict)
+        key: Any = None
+        step: _runtime.Callable | None = None
+        try:
+            key = (key_of(fetches), *feed_dict)
+            step = self._steps.get(key)
+        except TypeError:
+            key = None
+        if step is None or self._closed:
+            step = self._make_step(fetches, tuple(feed_dict))
+            if key is not None:
+                if len(self._steps) >= _MAX_STEPS:
+                    self._steps.pop(next(iter(self._steps)))
+                self._steps[key] = step
+        if options is not None:
+            return step.run(_timeout_of(options), *feed_dict.values())
+        return step(*feed_dict.values())
+
+    def _make_step(self, fetches: Any, feeds: Any) -> _runtime.Callable:
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        graph = self._graph
+        if graph.version == 0:
+            raise RuntimeError("The Session graph is empty. Add operations to it before run().")
+        wanted = Fetches(graph, fetches)
+        tensors = [fed_tensor(graph, key) for key in feeds]
+        return self._handle.make_callable(
+            [tensor.packed for tensor in tensors],
+            [tensor.packed for tensor in wanted.tensors],
+            [operation.node for operation in wanted.targets],
+            wanted.structure,
+            Preparer(tensors),
+        )
+
+    def make_callable(
+        self, fetches: Any, feed_list: Any = None, accept_options: bool = False
+    ) -> Any:
+        """A function that runs one kind of step, with everything looked up beforehand.
+
+        Parameters
+        ----------
+        fetches
+            As for `run`.
+        feed_list
+            The tensors whose values the function takes, in this order.
+        accept_options
+            Not supported.
+
+        Returns
+        -------
+        Callable
+            Takes the values of `feed_list` by position, and gives what `run` gives.
+
+        Raises
+        ------
+        TypeError
+            `feed_list` is no list.
+        """
+        if feed_list is not None and not isinstance(feed_list, (list, tuple)):
+            raise TypeError(f"feed_list: expected a list, got {feed_list!r}")
+        if accept_options:
+            raise NotImplementedError("accept_options: a callable takes no RunOptions")
+        return self._make_step(fetches, tuple(feed_list or ()))
+
+    def list_devices(self) -> list[DeviceAttributes]:
+        """The devices that it may use."""
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        names = self._handle.list_devices().splitlines()
+        return [DeviceAttributes(name) for name in names if name]
+
+    def close(self) -> None:
+        """Free what the session holds: variables, plans, memory. Closing twice is harmless."""
+        if self._closed:
+            return
+        self._closed = True
+        self._steps.clear()
+        self._handle.close()
+
+    def as_default(self) -> _DefaultSession:
+        """Make it the default session within a ``with`` block."""
+        return _DefaultSession(self)
+
+    def __repr__(self) -> str:
+        state = "closed " if self._closed else ""
+        return f"<{state}tf.{type(self).__name__} of {self._graph!r}>"
+
+
+def _error_factory(graph: Graph) -> Any:
+    def make(code: int, message: str, node: str) -> Exception:
+        return errors.make(graph, code, message, node)
+
+    return make
+
+
+def _timeout_of(options: Any) -> int:
+    if not isinstance(options, protos.message_class("RunOptions")):
+        raise TypeError(f"options: expected a tf.RunOptions, got {options!r}")
+    return int(options.timeout_in_ms)
+
+
+class _DefaultSession:
+    """A block in which a session is the default one."""
+
+    def __init__(self, session: BaseSession) -> None:
+        self._session = session
+
+    def __enter__(self) -> BaseSession:
+        default_graph.push_session(self._session)
+        return self._session
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        default_graph.remove_session(self._session)
+
+
+class Session(BaseSession):
+    """Runs a graph.
+
+    Parameters
+    ----------
+    target
+        The execution engine; "" is this process.
+    graph
+        The graph to run, by default the default one.
+    config
+        A ``ConfigProto``.
+
+    Examples
+    --------
+    >>> import millstream as tf
+    >>> graph = tf.Graph()
+    >>> with graph.as_default():
+    ...     c = tf.constant(30.0)
+    >>> with tf.Session(graph=graph) as sess:
+    ...     float(sess.run(c))
+    30.0
+    """
+
+    def __enter__(self) -> Session:
+        default_graph.push_graph(self._graph)
+        default_graph.push_session(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        default_graph.remove_session(self)
+        default_graph.remove_graph(self._graph)
+        self.close()
+
+
+class InteractiveSession(BaseSession):
+    """A session that is the default one, with its graph, from its making until `close`.
+
+    For shells: ``tensor.eval()`` and ``operation.run()`` need no session.
+    """
+
+    _open = 0
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        InteractiveSession._open += 1
+        if InteractiveSession._open > 1:
+            warnings.warn(
+                "An interactive session is open already; close() it to free its memory.",
+                stacklevel=2,
+            )
+        self._explicit_graph = graph
+        default_graph.push_session(self)
+        if graph is not None:
+            default_graph.push_graph(graph)
+
+    def close(self) -> None:
+        """Free what the session holds, and be the default one no more."""
+        if not self._closed:
+            InteractiveSession._open -= 1
+            default_graph.remove_session(self)
+            if self._explicit_graph is not None:
+                default_graph.remove_graph(self._explicit_graph)
+        super().close()

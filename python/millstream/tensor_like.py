@@ -1,0 +1,32 @@
+"""What can stand where a tensor is wanted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from millstream.dtypes import DType
+    from millstream.graph import Graph
+    from millstream.operation import Tensor
+
+
+class TensorLike:
+    """Base of what turns itself into a tensor of its graph: tensors, variables, slices."""
+
+    __slots__ = ()
+
+    is_tensor: ClassVar[bool] = False  # whether it is one already, so that nothing is made
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that holds it."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the elements of the tensor that it becomes."""
+        raise NotImplementedError
+
+    def as_tensor(self) -> Tensor:
+        """The tensor; making it may add nodes to the graph."""
+        raise NotImplementedError

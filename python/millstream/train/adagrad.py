@@ -1,0 +1,62 @@
+"""Adagrad."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from millstream import gen_ops, math_ops
+from millstream.convert import convert_to_tensor
+from millstream.operation import Operation, Tensor
+from millstream.train.optimizer import Optimizer
+from millstream.variables import Variable
+
+
+class AdagradOptimizer(Optimizer):
+    """``accumulator += gradient**2; variable -= learning_rate * gradient / sqrt(accumulator)``.
+
+    Duchi, Hazan, Singer: Adaptive subgradient methods for online learning and stochastic
+    optimization (2011). The sum is the slot "accumulator".
+
+    Parameters
+    ----------
+    learning_rate
+        A number or a scalar tensor.
+    initial_accumulator_value
+        What the sums start from, a positive number.
+    use_locking
+        Not used.
+    name
+        Name of the optimizer.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        initial_accumulator_value: float = 0.1,
+        use_locking: bool = False,
+        name: str = "Adagrad",
+    ) -> None:
+        if initial_accumulator_value <= 0.0:
+            raise ValueError(
+                "initial_accumulator_value: expected a positive number, got "
+                f"{initial_accumulator_value}"
+            )
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+        self._initial_value = initial_accumulator_value
+
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        for variable in var_list:
+            self._constant_slot(variable, self._initial_value, "accumulator", self._name)
+
+    def _prepare(self) -> None:
+        self._rate = convert_to_tensor(self._learning_rate, name="learning_rate")
+
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
+        return gen_ops.resource_apply_adagrad(
+            var.handle,
+            self._slots["accumulator"][var].handle,
+            math_ops.cast(self._rate, var.dtype),
+            grad,
+        )

@@ -1,0 +1,95 @@
+"""The counter of training steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from millstream import dtypes
+from millstream.array_ops import zeros
+from millstream.default_graph import get_default_graph
+from millstream.graph_keys import GraphKeys
+from millstream.variables import Variable
+
+if TYPE_CHECKING:
+    from millstream.graph import Graph
+    from millstream.session import BaseSession
+
+
+def get_global_step(graph: Graph | None = None) -> Any:
+    """The counter of a graph, or None.
+
+    Parameters
+    ----------
+    graph
+        The graph, by default the default one.
+
+    Raises
+    ------
+    TypeError
+        What stands there is no integer scalar.
+    """
+    found = (graph or get_default_graph()).get_collection(GraphKeys.GLOBAL_STEP)
+    if not found:
+        return None
+    if len(found) > 1:
+        raise ValueError("the graph has several global steps")
+    assert_global_step(found[0])
+    return found[0]
+
+
+def create_global_step(graph: Graph | None = None) -> Variable:
+    """Make the counter of a graph, an int64 variable.
+
+    Parameters
+    ----------
+    graph
+        The graph, by default the default one.
+
+    Raises
+    ------
+    ValueError
+        There is one.
+    """
+    graph = graph or get_default_graph()
+    if get_global_step(graph) is not None:
+        raise ValueError('"global_step" already exists.')
+    with graph.as_default(), graph.enter_scope(""):
+        return Variable(
+            lambda: zeros([], dtypes.int64),
+            trainable=False,
+            name="global_step",
+            collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
+        )
+
+
+def get_or_create_global_step(graph: Graph | None = None) -> Any:
+    """The counter of a graph, made if there is none.
+
+    Parameters
+    ----------
+    graph
+        The graph, by default the default one.
+    """
+    found = get_global_step(graph)
+    return create_global_step(graph) if found is None else found
+
+
+def global_step(sess: BaseSession, global_step_tensor: Any) -> int:
+    """The number that a counter has in a session.
+
+    Parameters
+    ----------
+    sess
+        The session.
+    global_step_tensor
+        The counter.
+    """
+    return int(sess.run(global_step_tensor))
+
+
+def assert_global_step(global_step_tensor: Any) -> None:
+    """Raise TypeError unless it is an integer scalar."""
+    if not global_step_tensor.dtype.base_dtype.is_integer:
+        raise TypeError(f"global_step: expected integers, got {global_step_tensor.dtype.name}")
+    if global_step_tensor.shape.ndims not in (0, None):
+        raise TypeError(f"global_step: expected a scalar, got {global_step_tensor.shape}")

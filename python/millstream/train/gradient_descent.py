@@ -1,0 +1,43 @@
+"""Gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millstream import gen_ops, math_ops
+from millstream.convert import convert_to_tensor
+from millstream.indexed_slices import IndexedSlices
+from millstream.operation import Operation, Tensor
+from millstream.train.optimizer import Optimizer
+from millstream.variables import Variable
+
+
+class GradientDescentOptimizer(Optimizer):
+    """``variable -= learning_rate * gradient``.
+
+    Parameters
+    ----------
+    learning_rate
+        A number or a scalar tensor.
+    use_locking
+        Not used.
+    name
+        Name of the optimizer.
+    """
+
+    def __init__(
+        self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent"
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+
+    def _prepare(self) -> None:
+        self._rate = convert_to_tensor(self._learning_rate, name="learning_rate")
+
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
+        rate = math_ops.cast(self._rate, var.dtype)
+        return gen_ops.resource_apply_gradient_descent(var.handle, rate, grad)
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
+        rate = math_ops.cast(self._rate, var.dtype)
+        return gen_ops.resource_scatter_add(var.handle, grad.indices, -grad.values * rate)

@@ -1,0 +1,62 @@
+"""Gradient descent with momentum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from millstream import gen_ops, math_ops
+from millstream.convert import convert_to_tensor
+from millstream.operation import Operation, Tensor
+from millstream.train.optimizer import Optimizer
+from millstream.variables import Variable
+
+
+class MomentumOptimizer(Optimizer):
+    """``velocity = momentum * velocity + gradient; variable -= learning_rate * velocity``.
+
+    With Nesterov's momentum the gradient is taken ahead: Sutskever et al.: On the importance of
+    initialization and momentum in deep learning (2013). The velocity is the slot "momentum".
+
+    Parameters
+    ----------
+    learning_rate, momentum
+        Numbers or scalar tensors.
+    use_locking
+        Not used.
+    name
+        Name of the optimizer.
+    use_nesterov
+        Whether to take Nesterov's momentum.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        momentum: Any,
+        use_locking: bool = False,
+        name: str = "Momentum",
+        use_nesterov: bool = False,
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+        self._momentum = momentum
+        self._use_nesterov = use_nesterov
+
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        for variable in var_list:
+            self._zeros_slot(variable, "momentum", self._name)
+
+    def _prepare(self) -> None:
+        self._rate = convert_to_tensor(self._learning_rate, name="learning_rate")
+        self._momentum_tensor = convert_to_tensor(self._momentum, name="momentum")
+
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
+        return gen_ops.resource_apply_momentum(
+            var.handle,
+            self._slots["momentum"][var].handle,
+            math_ops.cast(self._rate, var.dtype),
+            grad,
+            math_ops.cast(self._momentum_tensor, var.dtype),
+            use_nesterov=self._use_nesterov,
+        )

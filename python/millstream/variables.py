@@ -1,0 +1,416 @@
+"""Variables: tensors that keep their value between steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from millstream import dtypes, gen_ops, tensor_shape
+from millstream.convert import convert_to_tensor
+from millstream.default_graph import get_default_graph, session_or_default
+from millstream.graph_keys import GraphKeys
+from millstream.operators import Operators
+from millstream.tensor_like import TensorLike
+from millstream.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from millstream.dtypes import DType
+    from millstream.graph import Graph
+    from millstream.operation import Operation, Tensor
+    from millstream.session import BaseSession
+
+__all__ = [
+    "Variable",
+]
+
+
+class Variable(Operators, TensorLike):
+    """A tensor that keeps its value from step to step, and that operations can change.
+
+    It must be initialized before it is read: run `initializer`, or
+    ``tf.global_variables_initializer()`` for all. Where a tensor is wanted, it is read.
+
+    Parameters
+    ----------
+    initial_value
+        Its first value: a tensor or what becomes one, or a function that gives it.
+    trainable
+        Whether optimizers change it unless told otherwise.
+    collections
+        Collections of the graph to join, by default that of the global variables.
+    validate_shape
+        Whether its shape must be known.
+    caching_device
+        Not used.
+    name
+        Its name, made unique.
+    variable_def, import_scope
+        Not there yet.
+    dtype
+        Type of the elements, by default that of the value.
+    expected_shape
+        Not used.
+    constraint
+        A function from the value after an optimizer's step to the value to keep.
+    use_resource
+        Not used: every variable is a resource.
+    synchronization, aggregation
+        Not used.
+    shape
+        Its shape, by default that of the value.
+
+    Examples
+    --------
+    >>> import millstream as tf
+    >>> with tf.Graph().as_default(), tf.Session() as sess:
+    ...     counter = tf.Variable(1, name="counter")
+    ...     sess.run(counter.initializer)
+    ...     print(int(sess.run(counter.assign_add(2))), counter.name)
+    3 counter:0
+    """
+
+    __array_priority__ = 100  # NumPy's operators leave it to ours
+    is_tensor: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool | None = None,
+        collections: Any = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        expected_shape: Any = None,
+        import_scope: str | None = None,
+        constraint: Any = None,
+        use_resource: bool | None = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
+        shape: Any = None,
+    ) -> None:
+        if variable_def is not None:
+            raise NotImplementedError(
+                "variable_def: making variables from messages is not there yet"
+            )
+        if initial_value is None:
+            raise ValueError("initial_value: a variable needs a first value")
+        if constraint is not None and not callable(constraint):
+            raise ValueError(f"constraint: expected a function, got {constraint!r}")
+        self._trainable = True if trainable is None else bool(trainable)
+        self.constraint = constraint
+        self._graph = get_default_graph()
+        wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+        with self._graph.control_dependencies(None):
+            scope = self._graph.op_name(name or "Variable") + "/"
+            with self._graph.enter_scope(scope):
+                self._initial_value = _first_value(initial_value, wanted)
+            self._make_nodes(scope, shape, validate_shape)
+        self._snapshot: Tensor | None = None
+        self._join(collections)
+
+    def _make_nodes(self, scope: str, shape: Any, validate_shape: bool) -> None:
+        graph = self._graph
+        value = self._initial_value
+        self._dtype = value.dtype.base_dtype
+        static = value.shape if shape is None else tensor_shape.as_shape(shape)
+        if validate_shape and shape is None and static.ndims is None:
+            raise ValueError(f"initial_value: its shape must be known, got {value!r}")
+        self.handle: Tensor = gen_ops.var_handle_op(
+            self._dtype,
+            static if validate_shape else TensorShape(None),
+            container=graph.state.container,
+            shared_name=scope[:-1],
+            name=scope,
+        )
+        graph.note_variable(self.handle, self)
+        with graph.enter_scope(scope), graph.device(self.handle.device or None):
+            self._initializer: Operation = gen_ops.assign_variable_op(
+                self.handle, value, name="Assign"
+            )
+
+    def _join(self, collections: Any) -> None:
+        names = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
+        if self._trainable and GraphKeys.TRAINABLE_VARIABLES not in names:
+            names.append(GraphKeys.TRAINABLE_VARIABLES)
+        self._graph.add_to_collections(names, self)
+
+    # ---- What it is ----
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that holds it."""
+        return self._graph
+
+    @property
+    def name(self) -> str:
+        """Its name, as ``"weights:0"``."""
+        return self.handle.name
+
+    @property
+    def _shared_name(self) -> str:
+        return self.name[:-2]
+
+    @property
+    def op(self) -> Operation:
+        """The operation that owns it."""
+        return self.handle.op
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the elements."""
+        return self._dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """Its static shape."""
+        _, dims = self._graph.handle.handle_shape(self.handle.packed)
+        return tensor_shape.of_wire(dims)
+
+    def get_shape(self) -> TensorShape:
+        """Its static shape: the property `shape`."""
+        return self.shape
+
+    @property
+    def device(self) -> str:
+        """The device that it asks for."""
+        return self.handle.device
+
+    @property
+    def trainable(self) -> bool:
+        """Whether optimizers change it unless told otherwise."""
+        return self._trainable
+
+    @property
+    def initial_value(self) -> Tensor:
+        """The tensor that it is initialized from."""
+        return self._initial_value
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that initializes it."""
+        return self._initializer
+
+    # ---- Reading ----
+
+    def _read(self, name: str | None = None) -> Tensor:
+        with self._graph.device(self.device) if self.device else _Nothing():
+            return gen_ops.read_variable_op(self.handle, self._dtype, name)
+
+    def as_tensor(self) -> Tensor:
+        """Its value at this place of the graph: a read that obeys the current blocks."""
+        return self._read()
+
+    @property
+    def graph_element(self) -> Tensor:
+        """The read that stands for it in fetches and feeds."""
+        if self._snapshot is None:
+            graph = self._graph
+            with graph.as_default(), graph.control_dependencies(None):
+                if graph.finalized:
+                    raise RuntimeError(
+                        f"{self.name} cannot be fetched: the graph was finalized before it was read"
+                    )
+                with graph.enter_scope(self.op.name + "/"):
+                    self._snapshot = self._read("read")
+        return self._snapshot
+
+    def value(self) -> Tensor:
+        """Its value, read at this place of the graph."""
+        return self._read()
+
+    def read_value(self) -> Tensor:
+        """Its value, read at this place of the graph."""
+        with self._graph.name_scope("Read"):
+            return self._read()
+
+    def initialized_value(self) -> Tensor:
+        """Its first value, to initialize another variable from."""
+        return self._initial_value
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
+        """Some of its rows.
+
+        Parameters
+        ----------
+        indices
+            Which rows, of any shape.
+        name
+            Name of the result.
+        """
+        return gen_ops.resource_gather(self.handle, indices, self._dtype, name=name)
+
+    def eval(self, session: BaseSession | None = None) -> Any:
+        """Its value now, in a session or the default one."""
+        return session_or_default(session, self._graph, "Variable.eval()").run(self)
+
+    # ---- Writing ----
+
+    def _assign(
+        self, function: Any, value: Any, name: str | None, default_name: str, read_value: bool
+    ) -> Any:
+        graph = self._graph
+        with graph.as_default():
+            scope = graph.op_name(name or default_name) + "/"
+            with graph.enter_scope(scope):
+                tensor = convert_to_tensor(value, self._dtype, "value")
+            if not read_value:
+                return function(self.handle, tensor, name=scope)
+            with graph.enter_scope(scope):
+                written = function(self.handle, tensor)
+                with graph.control_dependencies([written]):
+                    return self._read()
+
+    def assign(
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """Replace its value.
+
+        Parameters
+        ----------
+        value
+            The new value, of its shape.
+        use_locking
+            Not used: writes are never torn.
+        name
+            Name of the operation.
+        read_value
+            Return the new value instead of the operation.
+
+        Returns
+        -------
+        Tensor or Operation
+            The value after the write; whatever runs it has written.
+
+        Raises
+        ------
+        ValueError
+            The shapes contradict.
+        """
+        tensor = value if isinstance(value, TensorLike) else None
+        if tensor is not None and hasattr(tensor, "shape"):
+            self.shape.assert_is_compatible_with(tensor.shape)
+        return self._assign(gen_ops.assign_variable_op, value, name, "Assign", read_value)
+
+    def assign_add(
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """Add to its value.
+
+        Parameters
+        ----------
+        delta
+            What to add, of its shape.
+        use_locking
+            Not used: writes are never torn.
+        name
+            Name of the operation.
+        read_value
+            Return the new value instead of the operation.
+
+        Returns
+        -------
+        Tensor or Operation
+            The value after the write; whatever runs it has written.
+        """
+        return self._assign(gen_ops.assign_add_variable_op, delta, name, "AssignAdd", read_value)
+
+    def assign_sub(
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """Subtract from its value.
+
+        Parameters
+        ----------
+        delta
+            What to subtract, of its shape.
+        use_locking
+            Not used: writes are never torn.
+        name
+            Name of the operation.
+        read_value
+            Return the new value instead of the operation.
+
+        Returns
+        -------
+        Tensor or Operation
+            The value after the write; whatever runs it has written.
+        """
+        return self._assign(gen_ops.assign_sub_variable_op, delta, name, "AssignSub", read_value)
+
+    def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: Any = None) -> Any:
+        """Add to some of its rows.
+
+        Parameters
+        ----------
+        sparse_delta
+            The rows, as `IndexedSlices`.
+        use_locking
+            Not used: writes are never torn.
+        name
+            Name of the operation.
+        """
+        written = gen_ops.resource_scatter_add(
+            self.handle, sparse_delta.indices, sparse_delta.values, name
+        )
+        with self._graph.as_default(), self._graph.control_dependencies([written]):
+            return self._read()
+
+    def load(self, value: Any, session: BaseSession | None = None) -> None:
+        """Set its value now, in a session or the default one.
+
+        Parameters
+        ----------
+        value
+            The value, of its shape.
+        session
+            The session, by default the default one.
+        """
+        found = session_or_default(session, self._graph, "Variable.load()")
+        found.run(self._initializer, {self._initializer.inputs[1]: value})
+
+    def experimental_ref(self) -> Variable:
+        """A key for dictionaries: the variable itself, which compares by identity."""
+        return self
+
+    def __iter__(self) -> Any:
+        raise TypeError("A variable cannot be iterated over; use tf.unstack")
+
+    def __bool__(self) -> bool:
+        raise TypeError("A variable of a graph has no truth value before a session runs it")
+
+    def __len__(self) -> int:
+        raise TypeError("A variable has no len(); use its static shape or tf.shape")
+
+    def __repr__(self) -> str:
+        return f"<tf.Variable {self.name!r} shape={self.shape} dtype={self._dtype.name}>"
+
+
+class _Nothing:
+    """A block that changes nothing."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def _first_value(value: Any, wanted: DType | None) -> Tensor:
+    if callable(value) and not isinstance(value, TensorLike):
+        value = value()
+    if isinstance(value, Variable):
+        value = value.initialized_value()
+    return convert_to_tensor(value, wanted, "initial_value")
