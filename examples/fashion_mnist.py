@@ -1,0 +1,170 @@
+"""Train a classifier of clothes on Fashion-MNIST.
+
+``--model=mlp`` is Figure 1 of the OSDI '16 paper on TensorFlow (784-100-10, Adagrad);
+``--model=lenet`` is a convolutional network after LeCun et al., "Gradient-Based Learning Applied
+to Document Recognition" (1998).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import tempfile
+import time
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+import millstream as tf
+from examples import fashion_images
+
+STEPS = {"mlp": 6000, "lenet": 1400}
+SHORT_STEPS = {"mlp": 600, "lenet": 60}
+BATCH = {"mlp": 100, "lenet": 128}
+SUMMARY_EVERY = 20
+
+
+def dense(inputs: Any, units: int, seed: int) -> Any:
+    """Return ``inputs @ weights + bias`` with new variables."""
+    fan_in = inputs.shape[-1].value
+    weights = tf.Variable(tf.truncated_normal([fan_in, units], stddev=fan_in**-0.5, seed=seed))
+    return tf.matmul(inputs, weights) + tf.Variable(tf.zeros([units]))
+
+
+def convolution(inputs: Any, filters: int, seed: int) -> Any:
+    """Return a 5 x 5 convolution with bias and ReLU, then max pooling by two."""
+    fan_in = 25 * inputs.shape[-1].value
+    shape = [5, 5, inputs.shape[-1].value, filters]
+    kernel = tf.Variable(tf.truncated_normal(shape, stddev=(2.0 / fan_in) ** 0.5, seed=seed))
+    value = tf.nn.conv2d(inputs, kernel, strides=[1, 1, 1, 1], padding="SAME")
+    value = tf.nn.relu(tf.nn.bias_add(value, tf.Variable(tf.zeros([filters]))))
+    return tf.nn.max_pool(value, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME")
+
+
+class Model:
+    """A graph that classifies images and learns to."""
+
+    def __init__(self, name: str) -> None:
+        self.images = tf.placeholder(tf.float32, [None, 784], name="images")
+        self.classes = tf.placeholder(tf.int32, [None], name="classes")
+        logits = self.lenet() if name == "lenet" else self.perceptron()
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=self.classes, logits=logits)
+        self.loss = tf.reduce_mean(losses)
+        self.step = tf.Variable(0, trainable=False, name="global_step", dtype=tf.int64)
+        optimizer = tf.train.AdamOptimizer(1e-3) if name == "lenet" else tf.train.AdagradOptimizer(0.05)
+        self.train = optimizer.minimize(self.loss, global_step=self.step)
+        hits = tf.equal(tf.argmax(logits, 1), tf.cast(self.classes, tf.int64))
+        self.hits = tf.reduce_sum(tf.cast(hits, tf.float32))
+        self.summary = tf.summary.scalar("loss", self.loss)
+
+    def perceptron(self) -> Any:
+        """Return the logits of one hidden layer of 100 units."""
+        return dense(tf.nn.relu(dense(self.images, 100, seed=1)), 10, seed=2)
+
+    def lenet(self) -> Any:
+        """Return the logits of two convolutions and two dense layers."""
+        value = tf.reshape(self.images, [-1, 28, 28, 1])
+        value = convolution(convolution(value, 16, seed=1), 32, seed=2)
+        value = tf.reshape(value, [-1, 7 * 7 * 32])
+        return dense(tf.nn.relu(dense(value, 128, seed=3)), 10, seed=4)
+
+
+def save(path: pathlib.Path, session: Any) -> None:
+    """Write every variable, optimizer slots and the step included, to an ``.npz`` file."""
+    variables = tf.global_variables()
+    values = session.run(variables)
+    arrays = {v.op.name: value for v, value in zip(variables, values, strict=True)}
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def resume(path: pathlib.Path, session: Any) -> None:
+    """Read back what ``save`` wrote; a file of another model is a ValueError."""
+    with np.load(path) as arrays:
+        names = {variable.op.name for variable in tf.global_variables()}
+        if names != set(arrays.files):
+            raise ValueError(f"{path} holds the state of another model")
+        for variable in tf.global_variables():
+            variable.load(arrays[variable.op.name], session)
+
+
+def accuracy(session: Any, model: Model, test: fashion_images.Images) -> float:
+    """Return the part of the test images that the model classifies rightly."""
+    hits = 0.0
+    for begin in range(0, len(test.pixels), 1000):
+        rows = slice(begin, begin + 1000)
+        feed = {model.images: test.pixels[rows], model.classes: test.classes[rows]}
+        hits += float(session.run(model.hits, feed))
+    return hits / len(test.pixels)
+
+
+def train(session: Any, model: Model, data: fashion_images.Images, args: argparse.Namespace) -> None:
+    """Run the steps that are still to do, with a progress bar and a loss curve in event files."""
+    feeds = [model.images, model.classes]
+    step = session.make_callable([model.train, model.loss], feed_list=feeds)
+    step_with_summary = session.make_callable(
+        [model.train, model.loss, model.summary], feed_list=feeds
+    )
+    first = int(session.run(model.step))
+    writer = tf.summary.FileWriter(str(args.logdir), session.graph)
+    with tqdm(total=args.steps, initial=first, unit="step", unit_scale=False) as bar:
+        for number in range(first, args.steps):
+            pixels, classes = data.batch(number, BATCH[args.model], args.seed)
+            if number % SUMMARY_EVERY == 0:
+                _, loss, summary = step_with_summary(pixels, classes)
+                writer.add_summary(summary, number)
+                bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
+            else:
+                step(pixels, classes)
+            bar.update()
+    writer.close()
+
+
+def user_path(text: str) -> pathlib.Path:
+    """Return a path as the user means it: `bazel run` starts programs in another folder."""
+    return pathlib.Path(os.environ.get("BUILD_WORKING_DIRECTORY", ".")) / text
+
+
+def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
+    """Return the command line's options."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", choices=sorted(STEPS), default="mlp")
+    parser.add_argument("--steps", type=int, help="train until this step")
+    parser.add_argument("--short", action="store_true", help="a fraction of the steps")
+    parser.add_argument("--seed", type=int, default=0, help="of the order of the images")
+    parser.add_argument("--threads", type=int, default=0, help="0: what this machine allows")
+    parser.add_argument("--save", type=user_path, help="write the state here at the end")
+    parser.add_argument("--resume", type=user_path, help="go on from what --save wrote")
+    parser.add_argument("--logdir", type=user_path, help="where event files go")
+    parser.add_argument("--data", type=user_path, default=fashion_images.FOLDER)
+    args = parser.parse_args(arguments)
+    args.steps = args.steps or (SHORT_STEPS if args.short else STEPS)[args.model]
+    args.logdir = args.logdir or pathlib.Path(tempfile.gettempdir()) / "millstream_fashion_mnist"
+    return args
+
+
+def main(arguments: list[str] | None = None) -> float:
+    """Train, report and return the test accuracy."""
+    args = parse_arguments(arguments)
+    data, test = fashion_images.load(args.data)
+    model = Model(args.model)
+    config = tf.ConfigProto(intra_op_parallelism_threads=args.threads)
+    with tf.Session(config=config) as session:
+        session.run(tf.global_variables_initializer())
+        if args.resume:
+            resume(args.resume, session)
+        begin = time.monotonic()
+        train(session, model, data, args)
+        seconds = time.monotonic() - begin
+        result = accuracy(session, model, test)
+        if args.save:
+            save(args.save, session)
+    print(f"{args.model}: test accuracy {result:.4f} after {args.steps} steps, {seconds:.1f} s")
+    print(f"loss curve: tensorboard --logdir {args.logdir}")
+    return result
+
+
+if __name__ == "__main__":
+    main()
