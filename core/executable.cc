@@ -23,10 +23,31 @@ bool ShapesFit(const Plan& plan, absl::Span<const Tensor> feeds) {
 StatusOr<std::unique_ptr<Executable>> Executable::Create(const ExecutableContext* context,
                                                          const StepSignature& signature) {
   std::unique_ptr<Executable> executable(new Executable(context, signature));
+  MS_RETURN_IF_ERROR(executable->CheckSignature());
   MS_ASSIGN_OR_RETURN(executable->pruned_, Prune(*context->graph, signature));
   MS_RETURN_IF_ERROR(executable->Place());
   context->graph->MarkAsRun(executable->pruned_.nodes);
   return executable;
+}
+
+// A handle is an address inside the session: it neither comes from outside nor leaves.
+Status Executable::CheckSignature() const {
+  for (const Output& feed : signature_.feeds) {
+    if (feed.dtype() == DataType::kResource) {
+      return AnnotateWithNode(
+          errors::InvalidArgument(feed.name(), " is a resource handle, which cannot be fed"),
+          *feed.node);
+    }
+  }
+  for (const Output& fetch : signature_.fetches) {
+    if (fetch.dtype() == DataType::kResource) {
+      return AnnotateWithNode(errors::InvalidArgument(fetch.name(),
+                                                      " is a resource handle, which cannot be "
+                                                      "fetched; fetch its value"),
+                              *fetch.node);
+    }
+  }
+  return absl::OkStatus();
 }
 
 // There is one device; a node that asks for another fails, or moves if soft placement allows it.

@@ -49,6 +49,7 @@ class Executable {
 
   Executable(const ExecutableContext* context, const StepSignature& signature)
       : context_(*context), signature_(signature) {}
+  Status CheckSignature() const;
   Status Place() const;
   Status CheckFeeds(absl::Span<const Tensor> feeds) const;
   Status CheckFeedShapes(absl::Span<const Tensor> feeds) const;

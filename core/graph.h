@@ -1,9 +1,9 @@
 // The graph: operations (nodes) and the tensors and control edges between them.
 //
 // A graph only grows. Nodes do not change once they are added, but for three things that building
-// may still refine: a control input may be added, the static shape of an output may be narrowed and
-// the requested device set, and none of them after the node has run. One lock guards building;
-// executables work on what they copied out under it.
+// may still refine: the static shape of an output may be narrowed; a control input may be added and
+// the requested device set, until the node has run. One lock guards building; executables work on
+// what they copied out under it.
 #ifndef MILLSTREAM_CORE_GRAPH_H_
 #define MILLSTREAM_CORE_GRAPH_H_
 
@@ -148,6 +148,7 @@ class Graph {
   // A copy of the node's control inputs of the moment.
   std::vector<const Node*> ControlInputs(const Node* node) const ABSL_LOCKS_EXCLUDED(mutex_);
   std::string Device(const Node* node) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // FAILED_PRECONDITION when the node has run.
   Status SetDevice(const Node* node, std::string device) ABSL_LOCKS_EXCLUDED(mutex_);
   void MarkAsRun(absl::Span<const Node* const> nodes) ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -273,6 +273,24 @@ TEST(ImportErrorTest, TruncatedBytes) {
   EXPECT_EQ(graph.num_nodes(), 0);
 }
 
+TEST(ImportErrorTest, DamagedBytesAreReadWholeOrRefusedWhole) {
+  const std::string bytes =
+      Bytes(absl::StrCat(kX, NodeText("y", "Add", {"x", "x"}), NodeText("z", "Neg", {"y:0", "^x"}),
+                         "versions { producer: 27 min_consumer: 12 }"));
+  int refused = 0;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string damaged = bytes;
+      damaged[i] = static_cast<char>(damaged[i] ^ (1 << bit));
+      Graph graph;
+      const StatusOr<ImportResult> result = ImportGraphDef(&graph, damaged);
+      EXPECT_EQ(graph.num_nodes(), result.ok() ? result->nodes.size() : 0) << i << ", " << bit;
+      if (!result.ok()) ++refused;
+    }
+  }
+  EXPECT_GT(refused, static_cast<int>(bytes.size()));
+}
+
 TEST(ImportErrorTest, UnknownOpsAllInOneError) {
   const std::string text =
       absl::StrCat(kX, NodeText("a", "Frobnicate", {"x"}), NodeText("b", "Twist", {"x"}),

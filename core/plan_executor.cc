@@ -71,19 +71,16 @@ Status StepRunner::Begin(absl::Span<const Tensor> feeds, const RunOptions& optio
   }
   for (int index : plan_.escaping_roots) {
     const Root& root = plan_.roots[index];
-    BufferRef& kept = state_.kept_buffers[root.index];
-    if (!kept || !kept->IsUnique()) {
-      kept = NewBuffer(HostAllocator(), root.dtype, root.shape.num_elements());
-      if (!kept) {
-        return AnnotateWithNode(
-            errors::ResourceExhausted("out of memory: no ", root.bytes(), " bytes for ",
-                                      root.source.name(), " ", DataTypeName(root.dtype),
-                                      root.shape.ToString()),
-            *root.source.node);
-      }
+    BufferRef buffer = state_.EscapingBuffer(root);
+    if (!buffer) {
+      return AnnotateWithNode(
+          errors::ResourceExhausted("out of memory: no ", root.bytes(), " bytes for ",
+                                    root.source.name(), " ", DataTypeName(root.dtype),
+                                    root.shape.ToString()),
+          *root.source.node);
     }
-    state_.slots[root.index] = Tensor(root.dtype, root.shape, kept);
-    state_.PointViews(root, kept->data(), nullptr);
+    state_.PointViews(root, buffer->data(), nullptr);
+    state_.slots[root.index] = Tensor(root.dtype, root.shape, std::move(buffer));
   }
   return absl::OkStatus();
 }

@@ -18,6 +18,7 @@ class Pruner {
       : graph_(graph), fed_(signature.feeds.begin(), signature.feeds.end()) {}
 
   void Need(const Node* node) {
+    if (IsFedPlaceholder(node)) return;
     if (controls_.try_emplace(node).second) waiting_.push_back(node);
   }
   void NeedOutput(const Output& output) {
@@ -31,6 +32,10 @@ class Pruner {
       waiting_.pop_back();
       for (const Output& input : node->inputs()) NeedOutput(input);
       std::vector<const Node*> controls = graph_.ControlInputs(node);
+      controls.erase(
+          std::remove_if(controls.begin(), controls.end(),
+                         [this](const Node* control) { return IsFedPlaceholder(control); }),
+          controls.end());
       for (const Node* control : controls) Need(control);
       controls_[node] = std::move(controls);
     }
@@ -52,6 +57,11 @@ class Pruner {
   StatusOr<PrunedGraph> Sort();
 
  private:
+  // Waiting for it, or running it, is done as soon as the step begins.
+  bool IsFedPlaceholder(const Node* node) const {
+    return RoleOf(node->op().name) == StructuralRole::kMustFeed && fed_.contains(node->output(0));
+  }
+
   const Graph& graph_;
   const absl::flat_hash_set<Output> fed_;
   absl::flat_hash_map<const Node*, std::vector<const Node*>> controls_;

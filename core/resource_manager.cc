@@ -21,6 +21,15 @@ StatusOr<Variable*> ResourceManager::LookupOrCreateVariable(const std::string& c
   return variable.get();
 }
 
+void ResourceManager::DropValues() {
+  absl::MutexLock lock(&mutex_);
+  for (auto& [name, variable] : variables_) {
+    variable->gate().Enter();
+    variable->Replace(Tensor());
+    variable->gate().Leave();
+  }
+}
+
 int ResourceManager::num_variables() const {
   absl::MutexLock lock(&mutex_);
   return static_cast<int>(variables_.size());

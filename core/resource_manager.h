@@ -22,6 +22,8 @@ class ResourceManager {
   StatusOr<Variable*> LookupOrCreateVariable(const std::string& container, const std::string& name,
                                              DataType dtype, const PartialShape& shape)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Frees the values; the variables stay, without value.
+  void DropValues() ABSL_LOCKS_EXCLUDED(mutex_);
   int num_variables() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

@@ -124,8 +124,11 @@ class DirectSession : public Session {
 
   Status Close() override {
     steps_.Close();
-    absl::MutexLock lock(&mutex_);
-    executables_.clear();
+    {
+      absl::MutexLock lock(&mutex_);
+      executables_.clear();
+    }
+    resources_.DropValues();
     return absl::OkStatus();
   }
 

@@ -1,6 +1,7 @@
 #include "core/step_state.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "framework/plugin/host_tensor.h"
@@ -107,6 +108,16 @@ StatusOr<std::unique_ptr<StepState>> StepState::Create(const Plan* plan) {
     frame.flags = plan->deterministic ? MS_FRAME_DETERMINISTIC : 0;
   }
   return state;
+}
+
+BufferRef StepState::EscapingBuffer(const Root& root) {
+  std::array<BufferRef, 2>& kept = kept_buffers[root.index];
+  for (const BufferRef& buffer : kept) {
+    if (buffer && buffer->IsUnique()) return buffer;
+  }
+  std::swap(kept[0], kept[1]);  // the older one is given up
+  kept[0] = NewBuffer(HostAllocator(), root.dtype, root.shape.num_elements());
+  return kept[0];
 }
 
 void StepState::PointViews(const Root& root, void* data, const Tensor* shape_of) {

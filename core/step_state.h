@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_CORE_STEP_STATE_H_
 #define MILLSTREAM_CORE_STEP_STATE_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -50,7 +51,9 @@ struct StepState {
   std::vector<MS_Ctx> contexts;    // one an instruction
   std::vector<MS_TensorView> views;
   std::vector<Tensor> slots;
-  std::vector<BufferRef> kept_buffers;  // of escaping roots, reused when the caller dropped them
+  // Of each slot that escapes, reused when the caller dropped them. Two, since a caller often holds
+  // the result of one step until the next has run.
+  std::vector<std::array<BufferRef, 2>> kept_buffers;
   std::vector<Tensor> temps;            // of the running instruction
 
   // ---- The step in progress ----
@@ -59,6 +62,8 @@ struct StepState {
   bool holds_permit = false;
   uint64_t step_id = 0;
 
+  // Memory for an escaping root that nobody else holds; null when there is none.
+  BufferRef EscapingBuffer(const Root& root);
   // Points every view of `root` at `data`, and where dims follow, at `shape`.
   void PointViews(const Root& root, void* data, const Tensor* shape_of);
   // The tensor behind an input: shared when it has a buffer of its own, copied when it stands in the

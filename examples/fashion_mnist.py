@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import pathlib
+import sys
 import tempfile
 import time
 from typing import Any
@@ -20,7 +21,7 @@ from tqdm import tqdm
 import millstream as tf
 from examples import fashion_images
 
-STEPS = {"mlp": 6000, "lenet": 1400}
+STEPS = {"mlp": 6000, "lenet": 1800}
 SHORT_STEPS = {"mlp": 600, "lenet": 60}
 BATCH = {"mlp": 100, "lenet": 128}
 SUMMARY_EVERY = 20
@@ -109,7 +110,8 @@ def train(session: Any, model: Model, data: fashion_images.Images, args: argpars
     )
     first = int(session.run(model.step))
     writer = tf.summary.FileWriter(str(args.logdir), session.graph)
-    with tqdm(total=args.steps, initial=first, unit="step", unit_scale=False) as bar:
+    interval = 0.1 if sys.stderr.isatty() else 10.0  # seconds; a log file wants few lines
+    with tqdm(total=args.steps, initial=first, unit="step", mininterval=interval) as bar:
         for number in range(first, args.steps):
             pixels, classes = data.batch(number, BATCH[args.model], args.seed)
             if number % SUMMARY_EVERY == 0:

@@ -65,6 +65,9 @@ def _plugin_copts(srcs):
 def ms_kernel_library(name, srcs = [], hdrs = [], deps = [], copts = [], **kwargs):
     """A library for plugins: hidden symbols; kept whole, because kernels register themselves."""
     kwargs.setdefault("alwayslink", True)
+
+    # Symbols that hide cannot be found across the shared libraries that tests are otherwise made of.
+    kwargs.setdefault("linkstatic", True)
     native.cc_library(
         name = name,
         srcs = srcs,
@@ -232,7 +235,7 @@ def ms_python_extension(name, srcs, deps = [], copts = [], linkopts = [], import
         name = shared_object,
         srcs = srcs,
         deps = deps + ["//third_party:python_headers"],
-        copts = _plugin_copts(srcs) + copts,
+        copts = _PLUGIN_COPTS + copts,
         local_defines = ["Py_LIMITED_API=0x030b0000"],
         additional_linker_inputs = ["//tools:python_extension_exports.lds"],
         linkopts = [

@@ -21,7 +21,6 @@ using millstream::MessagePtr;
 using millstream::ParseBinary;
 using millstream::PartialShape;
 using millstream::SetAttr;
-using millstream::Status;
 using millstream::StatusOr;
 using millstream::Tensor;
 using millstream::WithContext;

@@ -15,7 +15,6 @@
 #include "framework/tensor.h"
 
 using millstream::Callable;
-using millstream::Output;
 using millstream::RunOptions;
 using millstream::Session;
 using millstream::SessionOptions;

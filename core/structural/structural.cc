@@ -89,8 +89,12 @@ StatusOr<Tensor> StructuralFrame::AllocateOutput(uint32_t i, const Shape& shape)
 
 Status StructuralFrame::SetOutput(uint32_t i, const Tensor& tensor) {
   const MS_Ctx& ctx = *frame_->ctx;
-  const Root& root = ctx.step->plan->roots[ctx.instruction->outputs[i].root];
-  if (root.kind == RootKind::kSlot) {
+  const ValueRef& value = ctx.instruction->outputs[i];
+  if (ctx.step->plan->roots[value.root].kind == RootKind::kSlot) {
+    if (value.shape_known && value.shape != tensor.shape()) {
+      return errors::InvalidArgument("output ", i, " must have shape ", value.shape.ToString(),
+                                     ", got ", tensor.shape().ToString());
+    }
     SetOutputTensor(frame_, i, tensor);
     return absl::OkStatus();
   }

@@ -1,0 +1,198 @@
+#include "core/graph.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/testing/session_fixture.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+using GraphTest = SessionTest;
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+NodeSpec Spec(const std::string& name, const std::string& op, std::vector<Output> inputs = {}) {
+  NodeSpec spec;
+  spec.name = name;
+  spec.op = op;
+  spec.input_counts.assign(inputs.size(), 1);
+  spec.inputs = std::move(inputs);
+  return spec;
+}
+
+TEST_F(GraphTest, FindsNodesAndTensorsByName) {
+  const Output x = Placeholder("scope/x", DataType::kFloat);
+  EXPECT_EQ(graph.FindNode("scope/x").value(), x.node);
+  EXPECT_EQ(graph.FindOutput("scope/x:0").value(), x);
+  EXPECT_EQ(graph.FindOutput("scope/x").value(), x);
+  EXPECT_EQ(x.name(), "scope/x:0");
+}
+
+TEST_F(GraphTest, SaysWhatCouldNotBeFound) {
+  Placeholder("x", DataType::kFloat);
+  ExpectError(graph.FindNode("y").status(), absl::StatusCode::kNotFound, {"'y'", "1 nodes"});
+  ExpectError(graph.FindOutput("x:1").status(), absl::StatusCode::kNotFound,
+              {"'x:1'", "node 'x' (op Placeholder)", "1 outputs"});
+  ExpectError(graph.FindOutput("x:one").status(), kInvalid, {"'x:one'", "NODE:INDEX"});
+}
+
+TEST_F(GraphTest, RefusesANameTwice) {
+  Placeholder("x", DataType::kFloat);
+  ExpectError(TryNode("x", "NoOp", {}).status(), absl::StatusCode::kAlreadyExists,
+              {"node 'x' (op NoOp)"});
+  EXPECT_EQ(graph.num_nodes(), 1);
+}
+
+TEST_F(GraphTest, RefusesANodeWithoutName) {
+  ExpectError(TryNode("", "NoOp", {}).status(), kInvalid, {"needs a name"});
+}
+
+TEST_F(GraphTest, GivesEveryCallAnotherUniqueName) {
+  EXPECT_EQ(graph.UniqueName("x"), "x");
+  EXPECT_EQ(graph.UniqueName("x"), "x_1");
+  EXPECT_EQ(graph.UniqueName("x"), "x_2");
+}
+
+TEST_F(GraphTest, UniqueNamesDifferInMoreThanCase) {
+  EXPECT_EQ(graph.UniqueName("Dense"), "Dense");
+  EXPECT_EQ(graph.UniqueName("dense"), "dense_1");
+  EXPECT_EQ(graph.UniqueName("DENSE_1"), "DENSE_1_1");
+}
+
+TEST_F(GraphTest, UniqueNamesAvoidTheNamesOfNodes) {
+  Placeholder("x", DataType::kFloat);
+  Placeholder("x_1", DataType::kFloat);
+  EXPECT_EQ(graph.UniqueName("x"), "x_2");
+}
+
+TEST_F(GraphTest, AskingWithoutReservingChangesNothing) {
+  EXPECT_EQ(graph.UniqueName("x", /*reserve=*/false), "x");
+  EXPECT_EQ(graph.UniqueName("x"), "x");
+  EXPECT_EQ(graph.UniqueName("x", /*reserve=*/false), "x_1");
+  EXPECT_EQ(graph.UniqueName("x"), "x_1");
+}
+
+TEST_F(GraphTest, InfersAttributesAndTypesFromInputs) {
+  const Output x = Placeholder("x", DataType::kDouble, {2, 3});
+  const Output y = Placeholder("y", DataType::kDouble, {3, 5});
+  const Output product = Op("MatMul", {x, y});
+  EXPECT_EQ(product.dtype(), DataType::kDouble);
+  EXPECT_EQ(product.node->Attr<bool>("transpose_a").value(), false);
+  EXPECT_EQ(graph.Facts(product).shape, PartialShape({2, 5}));
+}
+
+TEST_F(GraphTest, AnUnknownOpIsNamed) {
+  ExpectError(TryNode("n", "MatMull", {}).status(), absl::StatusCode::kNotFound,
+              {"node 'n' (op MatMull)", "MatMull"});
+}
+
+TEST_F(GraphTest, AMissingAttributeIsNamed) {
+  ExpectError(TryNode("n", "Placeholder", {}).status(), kInvalid, {"node 'n'", "dtype"});
+}
+
+TEST_F(GraphTest, AnIllTypedAttributeIsNamed) {
+  ExpectError(TryNode("n", "Placeholder", {}, {{"dtype", "float"}}).status(), kInvalid,
+              {"node 'n'", "dtype", "type"});
+}
+
+TEST_F(GraphTest, AnAttributeThatTheOpLacksIsNamed) {
+  ExpectError(TryNode("n", "NoOp", {}, {{"speed", 3}}).status(), kInvalid, {"node 'n'", "speed"});
+}
+
+TEST_F(GraphTest, InputsOfTwoTypesNameTheArgument) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  const Output n = Placeholder("n", DataType::kInt32);
+  ExpectError(TryNode("sum", "Add", {x, n}).status(), kInvalid,
+              {"node 'sum' (op Add)", "y", "float32", "int32"});
+}
+
+TEST_F(GraphTest, TheNumberOfInputsIsChecked) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  ExpectError(TryNode("sum", "Add", {x}).status(), kInvalid,
+              {"node 'sum' (op Add)", "expected 2", "got 1"});
+}
+
+TEST_F(GraphTest, ShapesThatDoNotFitNameTheNodeAndTheUsersLine) {
+  NodeSpec spec = Spec("product", "MatMul",
+                       {Placeholder("x", DataType::kFloat, {2, 3}),
+                        Placeholder("y", DataType::kFloat, {4, 5})});
+  spec.source = "train.py:12 in build";
+  const Status status = graph.AddNode(std::move(spec)).status();
+  ExpectError(status, kInvalid,
+              {"node 'product' (op MatMul), made at train.py:12 in build", "3", "4"});
+  EXPECT_EQ(StatusNode(status), "product");
+}
+
+TEST_F(GraphTest, AFailedNodeLeavesNoTrace) {
+  const Output x = Placeholder("x", DataType::kFloat, {2, 3});
+  EXPECT_FALSE(TryNode("product", "MatMul", {x, x}).ok());
+  EXPECT_EQ(graph.num_nodes(), 1);
+  EXPECT_EQ(graph.UniqueName("product"), "product");
+}
+
+TEST_F(GraphTest, NodesKeepTheUsersLine) {
+  NodeSpec spec = Spec("n", "NoOp");
+  spec.source = "model.py:7";
+  const Node* node = graph.AddNode(std::move(spec)).value();
+  EXPECT_EQ(node->source(), "model.py:7");
+  EXPECT_EQ(node->Describe(), "node 'n' (op NoOp), made at model.py:7");
+}
+
+TEST_F(GraphTest, TheFirstNodeNamedInAnErrorStays) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  const Output y = Placeholder("y", DataType::kFloat);
+  const Status inner = AnnotateWithNode(errors::Internal("broken"), *x.node);
+  const Status outer = AnnotateWithNode(inner, *y.node);
+  EXPECT_EQ(outer, inner);
+  EXPECT_EQ(StatusNode(outer), "x");
+  EXPECT_EQ(StatusNode(errors::Internal("of no node")), "");
+}
+
+TEST_F(GraphTest, RefiningAShapeKeepsWhatIsKnown) {
+  const Output x = Placeholder("x", DataType::kFloat, {-1, 3});
+  EXPECT_EQ(graph.RefineShape(x, {2, -1}), absl::OkStatus());
+  EXPECT_EQ(graph.Facts(x).shape, PartialShape({2, 3}));
+  ExpectError(graph.RefineShape(x, {4, 3}), kInvalid, {"node 'x'"});
+  EXPECT_EQ(graph.Facts(x).shape, PartialShape({2, 3}));
+}
+
+TEST_F(GraphTest, NodesAddedLaterSeeTheRefinedShape) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  ASSERT_EQ(graph.RefineShape(x, {2, 3}), absl::OkStatus());
+  EXPECT_EQ(graph.Facts(Op("Neg", {x})).shape, PartialShape({2, 3}));
+}
+
+TEST_F(GraphTest, AControlInputCountsOnce) {
+  const Node* first = Group({});
+  const Node* second = Group({first});
+  ASSERT_EQ(graph.AddControlInput(second, first), absl::OkStatus());
+  EXPECT_EQ(graph.ControlInputs(second), std::vector<const Node*>{first});
+}
+
+TEST_F(GraphTest, ANodeThatHasRunCanNoLongerChange) {
+  const Node* first = Group({});
+  const Node* second = Group({});
+  const Node* third = Group({});
+  ASSERT_EQ(Execute({second}), absl::OkStatus());
+  ExpectError(graph.AddControlInput(second, first), absl::StatusCode::kFailedPrecondition,
+              {second->name(), "has run"});
+  ExpectError(graph.SetDevice(second, "/cpu:0"), absl::StatusCode::kFailedPrecondition,
+              {second->name(), "has run"});
+  EXPECT_EQ(graph.AddControlInput(third, first), absl::OkStatus());
+  EXPECT_EQ(graph.SetDevice(third, "/cpu:0"), absl::OkStatus());
+  EXPECT_EQ(graph.Device(third), "/cpu:0");
+}
+
+TEST_F(GraphTest, TheBuilderKeepsItsFirstError) {
+  build.Op("NoSuchOp", {});
+  const Status first = build.status();
+  ExpectError(first, absl::StatusCode::kNotFound, {"NoSuchOp"});
+  EXPECT_FALSE(build.Op("OtherMissingOp", {}));
+  EXPECT_EQ(build.status(), first);
+  EXPECT_EQ(graph.num_nodes(), 0);
+}
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,110 @@
+#include "core/memory_planner.h"
+
+#include <algorithm>
+#include <random>
+
+#include "framework/allocator.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+using Requests = std::vector<MemoryRequest>;
+
+bool LiveTogether(const MemoryRequest& a, const MemoryRequest& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
+
+bool Overlap(const MemoryRequest& a, const MemoryRequest& b) {
+  return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
+// The most bytes that live at one instruction: no slab can be smaller.
+int64_t LargestLiveBytes(const Requests& requests) {
+  int64_t largest = 0;
+  for (const MemoryRequest& at : requests) {
+    int64_t live = 0;
+    for (const MemoryRequest& other : requests) {
+      if (other.first <= at.first && at.first <= other.last) live += other.bytes;
+    }
+    largest = std::max(largest, live);
+  }
+  return largest;
+}
+
+void ExpectValid(const Requests& requests, int64_t slab) {
+  EXPECT_GE(slab, LargestLiveBytes(requests));
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const MemoryRequest& request = requests[i];
+    EXPECT_EQ(request.offset % static_cast<int64_t>(kTensorAlignment), 0);
+    EXPECT_GE(request.offset, 0);
+    EXPECT_LE(request.offset + request.bytes, slab);
+    for (size_t k = 0; k < i; ++k) {
+      if (!LiveTogether(request, requests[k])) continue;
+      EXPECT_FALSE(Overlap(request, requests[k])) << "requests " << k << " and " << i;
+      EXPECT_NE(request.offset, requests[k].offset) << "requests " << k << " and " << i;
+    }
+  }
+}
+
+TEST(MemoryPlannerTest, NothingNeedsNothing) {
+  Requests requests;
+  EXPECT_EQ(PlanMemory(&requests), 0);
+}
+
+TEST(MemoryPlannerTest, ReusesMemoryOfWhatIsDead) {
+  Requests requests = {{640, 0, 1}, {640, 2, 3}, {640, 4, 5}};
+  EXPECT_EQ(PlanMemory(&requests), 640);
+}
+
+TEST(MemoryPlannerTest, ReadingAndWritingInOneInstructionKeepsThemApart) {
+  Requests requests = {{640, 0, 1}, {640, 1, 2}};
+  EXPECT_EQ(PlanMemory(&requests), 1280);
+  EXPECT_NE(requests[0].offset, requests[1].offset);
+}
+
+TEST(MemoryPlannerTest, TakesTheTightestGap) {
+  // Dead at instruction 2 are a gap of 1024 bytes and one of 256; the last request fits the second.
+  Requests requests = {{1024, 0, 1}, {512, 0, 9}, {256, 0, 1}, {448, 0, 9}, {192, 2, 3}};
+  const int64_t slab = PlanMemory(&requests);
+  ExpectValid(requests, slab);
+  EXPECT_EQ(requests[4].offset, requests[2].offset);
+}
+
+TEST(MemoryPlannerTest, EmptyTensorsHaveAPlaceOfTheirOwn) {
+  Requests requests = {{0, 0, 1}, {0, 0, 1}};
+  const int64_t slab = PlanMemory(&requests);
+  ExpectValid(requests, slab);
+}
+
+TEST(MemoryPlannerTest, RefusesMoreThanThereCanBe) {
+  Requests one = {{(int64_t{1} << 62) + 1, 0, 1}};
+  EXPECT_EQ(PlanMemory(&one), -1);
+  Requests several = {{int64_t{1} << 61, 0, 1}, {int64_t{1} << 61, 0, 1}, {int64_t{1} << 61, 0, 1}};
+  EXPECT_EQ(PlanMemory(&several), -1);
+}
+
+TEST(MemoryPlannerTest, RandomRequestsNeverOverlapWhileBothLive) {
+  std::mt19937 random(7);
+  const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
+  for (int round = 0; round < 200; ++round) {
+    Requests requests;
+    const int count = 1 + below(60);
+    for (int i = 0; i < count; ++i) {
+      const int first = below(40);
+      requests.push_back({below(5000), first, first + below(10)});
+    }
+    const int64_t slab = PlanMemory(&requests);
+    ExpectValid(requests, slab);
+    ASSERT_FALSE(HasFailure()) << "in round " << round;
+  }
+}
+
+TEST(MemoryPlannerTest, AChainNeedsNoMoreThanItsLargestPair) {
+  Requests requests;
+  for (int i = 0; i < 50; ++i) requests.push_back({64 * (1 + i % 7), i, i + 1});
+  EXPECT_LE(PlanMemory(&requests), 64 * 14);
+}
+
+}  // namespace
+}  // namespace millstream
