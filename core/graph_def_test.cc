@@ -79,7 +79,7 @@ Status ImportError(const std::string& text, const ImportOptions& options = Impor
 
 #define EXPECT_ERROR(status, expected_code, text)               \
   do {                                                          \
-    const Status error = (status);                              \
+    const Status& error = (status);                             \
     EXPECT_EQ(error.code(), (expected_code)) << error;          \
     EXPECT_THAT(std::string(error.message()), HasSubstr(text)); \
   } while (false)

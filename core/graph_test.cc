@@ -105,7 +105,7 @@ TEST_F(GraphTest, InputsOfTwoTypesNameTheArgument) {
   const Output x = Placeholder("x", DataType::kFloat);
   const Output n = Placeholder("n", DataType::kInt32);
   ExpectError(TryNode("sum", "Add", {x, n}).status(), kInvalid,
-              {"node 'sum' (op Add)", "y", "float32", "int32"});
+              {"node 'sum' (op Add)", "'y'", "expected float", "got int32"});
 }
 
 TEST_F(GraphTest, TheNumberOfInputsIsChecked) {

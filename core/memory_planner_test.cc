@@ -42,7 +42,6 @@ void ExpectValid(const Requests& requests, int64_t slab) {
     for (size_t k = 0; k < i; ++k) {
       if (!LiveTogether(request, requests[k])) continue;
       EXPECT_FALSE(Overlap(request, requests[k])) << "requests " << k << " and " << i;
-      EXPECT_NE(request.offset, requests[k].offset) << "requests " << k << " and " << i;
     }
   }
 }
@@ -64,17 +63,18 @@ TEST(MemoryPlannerTest, ReadingAndWritingInOneInstructionKeepsThemApart) {
 }
 
 TEST(MemoryPlannerTest, TakesTheTightestGap) {
-  // Dead at instruction 2 are a gap of 1024 bytes and one of 256; the last request fits the second.
-  Requests requests = {{1024, 0, 1}, {512, 0, 9}, {256, 0, 1}, {448, 0, 9}, {192, 2, 3}};
+  // What ends at instruction 1 leaves gaps of 512 and of 256 bytes; the last request fits both.
+  Requests requests = {{1024, 0, 9}, {512, 0, 1}, {448, 0, 9}, {256, 0, 1}, {192, 0, 9}, {128, 2, 3}};
   const int64_t slab = PlanMemory(&requests);
   ExpectValid(requests, slab);
-  EXPECT_EQ(requests[4].offset, requests[2].offset);
+  EXPECT_EQ(requests[5].offset, requests[3].offset);
 }
 
-TEST(MemoryPlannerTest, EmptyTensorsHaveAPlaceOfTheirOwn) {
-  Requests requests = {{0, 0, 1}, {0, 0, 1}};
+TEST(MemoryPlannerTest, EmptyTensorsHaveAPlaceInTheSlab) {
+  Requests requests = {{0, 0, 1}, {64, 0, 1}, {0, 0, 1}};
   const int64_t slab = PlanMemory(&requests);
   ExpectValid(requests, slab);
+  EXPECT_GT(slab, 0);
 }
 
 TEST(MemoryPlannerTest, RefusesMoreThanThereCanBe) {

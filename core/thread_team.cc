@@ -1,10 +1,15 @@
 #include "core/thread_team.h"
 
+#include <linux/futex.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <memory>
+#include <thread>
 
 namespace millstream {
 namespace {
@@ -64,16 +69,26 @@ void ThreadTeam::TakePieces() {
   }
 }
 
+// Returns when another loop than `seen` is announced. Whoever announces looks for sleepers after the
+// word has changed, and a sleeper counts itself before it looks at the word: one sees the other.
+void ThreadTeam::AwaitLoop(uint64_t seen) {
+  for (int spin = 0; spin < kSpins; ++spin) {
+    if (announced_.load(std::memory_order_acquire) != seen) return;
+  }
+  sleepers_.fetch_add(1, std::memory_order_seq_cst);
+  while (true) {
+    const uint32_t word = wake_.load(std::memory_order_seq_cst);
+    if (announced_.load(std::memory_order_seq_cst) != seen) break;
+    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&wake_), FUTEX_WAIT_PRIVATE, word, nullptr,
+            nullptr, 0);
+  }
+  sleepers_.fetch_sub(1, std::memory_order_relaxed);
+}
+
 void ThreadTeam::Work(int worker) {
   uint64_t seen = 0;
   while (true) {
-    for (int spin = 0; spin < kSpins; ++spin) {
-      if (announced_.load(std::memory_order_acquire) != seen) break;
-    }
-    if (announced_.load(std::memory_order_acquire) == seen) {
-      absl::MutexLock lock(&mutex_);
-      while (announced_.load(std::memory_order_acquire) == seen) wake_.Wait(&mutex_);
-    }
+    AwaitLoop(seen);
     seen = announced_.load(std::memory_order_acquire);
     if (worker < static_cast<int>(seen % kMaxWorkers)) {
       TakePieces();
@@ -87,12 +102,13 @@ void ThreadTeam::Run(int threads, uint64_t total, uint64_t piece, Function funct
   loop_ = Loop{function, user, total, piece};
   next_.store(0, std::memory_order_relaxed);
   running_.store(workers, std::memory_order_relaxed);
-  {
-    absl::MutexLock lock(&mutex_);
-    StartWorkers(workers);
-    const uint64_t number = announced_.load(std::memory_order_relaxed) / kMaxWorkers + 1;
-    announced_.store(number * kMaxWorkers + workers, std::memory_order_release);
-    wake_.SignalAll();
+  StartWorkers(workers);
+  const uint64_t number = announced_.load(std::memory_order_relaxed) / kMaxWorkers + 1;
+  announced_.store(number * kMaxWorkers + workers, std::memory_order_seq_cst);
+  wake_.fetch_add(1, std::memory_order_seq_cst);
+  if (sleepers_.load(std::memory_order_seq_cst) > 0) {
+    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&wake_), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr,
+            nullptr, 0);
   }
   TakePieces();
   while (running_.load(std::memory_order_acquire) != 0) std::this_thread::yield();

@@ -4,12 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
-#include <thread>
-#include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "framework/plugin/plugin.h"
 
 namespace millstream {
@@ -29,7 +24,8 @@ class ParallelPermit {
 };
 
 // Worker threads that share one loop at a time with the permit's holder. Workers are started when
-// they are first needed, and sleep between loops after a short spin.
+// they are first needed, and sleep between loops after a short spin. No lock is taken: there is one
+// caller at a time, and sleepers wait in the kernel.
 class ThreadTeam {
  public:
   using Function = void (*)(void* user, uint64_t begin, uint64_t end);
@@ -37,8 +33,7 @@ class ThreadTeam {
 
   // Runs function over [0, total) in pieces of `piece`, on `threads` threads, the caller among them;
   // returns when all are done. REQUIRES: the caller holds the permit.
-  void Run(int threads, uint64_t total, uint64_t piece, Function function, void* user)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  void Run(int threads, uint64_t total, uint64_t piece, Function function, void* user);
 
  private:
   struct Loop {
@@ -47,18 +42,19 @@ class ThreadTeam {
     uint64_t total;
     uint64_t piece;
   };
-  void StartWorkers(int workers) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void StartWorkers(int workers);
   void Work(int worker);
+  void AwaitLoop(uint64_t seen);
   void TakePieces();
 
-  absl::Mutex mutex_;
-  absl::CondVar wake_;
-  int workers_ ABSL_GUARDED_BY(mutex_) = 0;
+  int workers_ = 0;  // started; the caller's
   // The loop's number times 2^16, plus how many workers take part in it.
   std::atomic<uint64_t> announced_{0};
-  std::atomic<int> running_{0};          // of those that take part, how many have not finished
+  std::atomic<uint32_t> wake_{0};  // changes with every loop; sleepers wait on it
+  std::atomic<int> sleepers_{0};
+  std::atomic<int> running_{0};  // of those that take part, how many have not finished
   std::atomic<uint64_t> next_{0};
-  Loop loop_{};  // written by the caller before generation_ moves
+  Loop loop_{};  // written by the caller before announced_ moves
 };
 
 // The host's "ms.threads/1".

@@ -74,6 +74,15 @@ Status Variable::Assign(const Tensor& value) {
   return absl::OkStatus();
 }
 
+Status Variable::Destroy() {
+  GateHolder holder(&gate_);
+  if (!value_.has_value()) {
+    return errors::NotFound("variable '", name_, "' does not exist: it has no value");
+  }
+  value_ = Tensor();
+  return absl::OkStatus();
+}
+
 Status Variable::PrepareWrite() {
   if (!value_.has_value()) return Uninitialized();
   if (!value_.buffer()->IsUnique() || !value_.buffer()->writable()) {

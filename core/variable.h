@@ -59,6 +59,8 @@ class Variable {
   bool IsInitialized();
   // Copies `value` in, into the present buffer when that fits and nobody else holds it.
   Status Assign(const Tensor& value);
+  // Drops the value, as before the first assignment; NOT_FOUND when there is none.
+  Status Destroy();
 
   // ---- For writers that hold the gate over several calls ----
   Gate& gate() { return gate_; }

@@ -40,6 +40,17 @@ _PLUGIN_CXX_COPTS = ["-fvisibility-inlines-hidden"]
 
 _NO_SANITIZER = ["nosan"]
 
+# Kernels share oneDNN's team of threads, which is OpenMP's. tsan cannot see into that runtime: under
+# it kernels use the host's threads.
+_KERNEL_THREADS_COPTS = select({
+    "//tools:tsan": [],
+    "//conditions:default": ["-fopenmp"],
+})
+_KERNEL_THREADS_LINKOPTS = select({
+    "//tools:tsan": [],
+    "//conditions:default": ["-lgomp"],
+})
+
 def ms_cc_library(name, srcs = [], hdrs = [], deps = [], copts = [], **kwargs):
     """A C++ (or C) library with our warnings.
 
@@ -62,7 +73,7 @@ def _is_c(srcs):
 def _plugin_copts(srcs):
     return _PLUGIN_COPTS + ([] if _is_c(srcs) else _PLUGIN_CXX_COPTS)
 
-def ms_kernel_library(name, srcs = [], hdrs = [], deps = [], copts = [], **kwargs):
+def ms_kernel_library(name, srcs = [], hdrs = [], deps = [], copts = [], linkopts = [], **kwargs):
     """A library for plugins: hidden symbols; kept whole, because kernels register themselves."""
     kwargs.setdefault("alwayslink", True)
 
@@ -73,7 +84,8 @@ def ms_kernel_library(name, srcs = [], hdrs = [], deps = [], copts = [], **kwarg
         srcs = srcs,
         hdrs = hdrs,
         deps = deps,
-        copts = _plugin_copts(srcs) + copts,
+        copts = _plugin_copts(srcs) + copts + _KERNEL_THREADS_COPTS,
+        linkopts = linkopts + _KERNEL_THREADS_LINKOPTS,
         **kwargs
     )
 

@@ -82,8 +82,7 @@ Status PackGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   MS_ASSIGN_OR_RETURN(const int64_t axis, context->Attr<int64_t>("axis"));
   const int64_t count = context->num_inputs();
-  const Node* parts =
-      builder->NodeOf("Unpack", {context->dy(0)}, {{"num", count}, {"axis", axis}});
+  const Node* parts = builder->NodeOf("Unpack", {context->dy(0)}, {{"num", count}, {"axis", axis}});
   if (parts == nullptr) return builder->status();
   for (int i = 0; i < count; ++i) context->SetDx(i, parts->output(i));
   return absl::OkStatus();
@@ -169,8 +168,7 @@ Status TileGradient(GradientContext* context) {
     sizes.push_back(ElementOf(builder, shape, i));
     axes.push_back(2 * i);
   }
-  const Output split =
-      builder->Op("Reshape", {context->dy(0), ConcatVectors(builder, sizes)});
+  const Output split = builder->Op("Reshape", {context->dy(0), ConcatVectors(builder, sizes)});
   context->SetDx(0, builder->Op("Sum", {split, builder->Int32Vector(axes)}));
   return absl::OkStatus();
 }
@@ -180,11 +178,10 @@ void SetRowGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output params = context->input(0);
   const Output shape = ShapeVector(builder, params);
-  const Output indices =
-      builder->Op("Reshape", {context->input(1), builder->Int32Vector({-1})});
+  const Output indices = builder->Op("Reshape", {context->input(1), builder->Int32Vector({-1})});
   const Output row = builder->Op(
-      "StridedSlice", {shape, builder->Int32Vector({1}), builder->Int32Vector({0}),
-                       builder->Int32Vector({1})},
+      "StridedSlice",
+      {shape, builder->Int32Vector({1}), builder->Int32Vector({0}), builder->Int32Vector({1})},
       {{"end_mask", 1}});
   const Output count = builder->Op(
       "Reshape", {builder->Op("Size", {context->input(1)}, {{"out_type", shape.dtype()}}),
@@ -194,26 +191,68 @@ void SetRowGradient(GradientContext* context) {
   context->SetDx(0, Gradient{values, indices, shape});
 }
 
-// The permutation that brings `count` axes that start at `from` to the front.
-Output FrontPermutation(GraphBuilder* builder, int rank, int from, int count) {
+// The permutation that brings `count` axes that start at `from` behind the first `batch` ones.
+Output FrontPermutation(GraphBuilder* builder, int rank, int batch, int from, int count) {
   std::vector<int32_t> order;
+  for (int i = 0; i < batch; ++i) order.push_back(i);
   for (int i = 0; i < count; ++i) order.push_back(from + i);
-  for (int i = 0; i < rank; ++i) {
+  for (int i = batch; i < rank; ++i) {
     if (i < from || i >= from + count) order.push_back(i);
   }
   return builder->Int32Vector(order);
 }
 
-// Along another axis: the gathered axes go to the front, rows are added up there, and go back.
+Output AsScalar(GraphBuilder* builder, Output tensor) {
+  return builder->Op("Reshape", {tensor, builder->Const(Tensor::Vector<int32_t>({}))});
+}
+
+// Batches one after the other: the rows of batch k begin at k * rows. Gives the indices counted
+// from there, and in `*rows` how many rows there are in all.
+Output IndicesOverBatches(GradientContext* context, Output shape, int batch, int axes_of_indices,
+                          Output* rows) {
+  GraphBuilder* builder = context->builder();
+  const Output indices = context->input(1);
+  const Output batch_shape =
+      builder->Op("Slice", {shape, builder->Int32Vector({0}), builder->Int32Vector({batch})});
+  const Output batches = builder->Op("Prod", {batch_shape, builder->Int32Vector({0})});
+  const Output numbers = builder->Op("Range", {builder->Int32(0), batches, builder->Int32(1)});
+  const Output starts =
+      builder->Op("Cast", {builder->Op("Mul", {numbers, *rows})}, {{"DstT", indices.dtype()}});
+  *rows = builder->Op("Mul", {batches, *rows});
+  const Output ones = builder->Int32Vector(std::vector<int32_t>(axes_of_indices, 1));
+  const Output spread = ConcatVectors(builder, {batch_shape, ones});
+  return builder->Op("Add", {indices, builder->Op("Reshape", {starts, spread})});
+}
+
+// The gathered axes go to the front (behind those of the batch), rows are added up there, and go
+// back.
+void SetGatherGradient(GradientContext* context, int params_rank, int indices_rank, int batch,
+                       int axis) {
+  GraphBuilder* builder = context->builder();
+  const int gathered = indices_rank - batch;
+  const int out_rank = params_rank - 1 + gathered;
+  const Output front = builder->Op(
+      "Transpose", {context->dy(0), FrontPermutation(builder, out_rank, batch, axis, gathered)});
+  const Output shape = ShapeVector(builder, context->input(0));
+  const Output order = FrontPermutation(builder, params_rank, batch, axis, 1);
+  Output rows = AsScalar(builder, ElementOf(builder, shape, axis));
+  Output indices = context->input(1);
+  if (batch > 0) indices = IndicesOverBatches(context, shape, batch, gathered, &rows);
+  Output sums = builder->Op("UnsortedSegmentSum", {front, indices, rows});
+  if (batch > 0) {
+    const Output ordered = builder->Op("GatherV2", {shape, order, builder->Int32(0)});
+    sums = builder->Op("Reshape", {sums, ordered});
+  }
+  context->SetDx(0, builder->Op("Transpose", {sums, builder->Op("InvertPermutation", {order})}));
+}
+
 Status GatherGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
-  MS_ASSIGN_OR_RETURN(const int64_t batch_dims, context->Attr<int64_t>("batch_dims"));
+  MS_ASSIGN_OR_RETURN(int64_t batch_dims, context->Attr<int64_t>("batch_dims"));
   const Tensor* axis_value = Graph::ConstantValue(context->input(2));
-  if (batch_dims != 0 || axis_value == nullptr) {
-    return errors::Unimplemented("'axis' must be a constant and 'batch_dims' 0");
-  }
+  if (axis_value == nullptr) return errors::Unimplemented("'axis' must be a constant");
   MS_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, IntegerValues(*axis_value));
-  if (axes[0] == 0) {
+  if (axes[0] == 0 && batch_dims == 0) {
     SetRowGradient(context);
     return absl::OkStatus();
   }
@@ -223,23 +262,13 @@ Status GatherGradient(GradientContext* context) {
     return errors::Unimplemented("the ranks of 'params' and 'indices' must be known");
   }
   MS_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(axes[0], params.rank()));
-  const int out_rank = params.rank() - 1 + indices.rank();
-  const Output front = builder->Op(
-      "Transpose",
-      {context->dy(0), FrontPermutation(builder, out_rank, axis, indices.rank())});
-  const Output rows =
-      ElementOf(builder, ShapeVector(builder, context->input(0)), axis);
-  const Output sums = builder->Op(
-      "UnsortedSegmentSum",
-      {front, context->input(1),
-       builder->Op("Reshape", {rows, builder->Const(Tensor::Vector<int32_t>({}))})});
-  const Output back = builder->Op("InvertPermutation",
-                                  {FrontPermutation(builder, params.rank(), axis, 1)});
-  context->SetDx(0, builder->Op("Transpose", {sums, back}));
+  if (batch_dims < 0) batch_dims += indices.rank();
+  SetGatherGradient(context, params.rank(), indices.rank(), static_cast<int>(batch_dims), axis);
   return absl::OkStatus();
 }
 
-// Each row gets the gradient of its segment; rows of negative segments, which are left out, get none.
+// Each row gets the gradient of its segment; rows of negative segments, which are left out, get
+// none.
 Status UnsortedSegmentSumGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output ids = context->input(1);
@@ -250,8 +279,7 @@ Status UnsortedSegmentSumGradient(GradientContext* context) {
   }
   const Output zero = builder->ScalarOf(ids.dtype(), 0);
   const Output rows = builder->Op(
-      "GatherV2",
-      {context->dy(0), builder->Op("Maximum", {ids, zero}), builder->Int32(0)});
+      "GatherV2", {context->dy(0), builder->Op("Maximum", {ids, zero}), builder->Int32(0)});
   Output taken = builder->Op("Cast", {builder->Op("GreaterEqual", {ids, zero})},
                              {{"DstT", context->input(0).dtype()}});
   for (int i = ids_shape.rank(); i < data.rank(); ++i) {

@@ -67,10 +67,10 @@ GradientRegistration::GradientRegistration(const char* op, GradientFunction func
 // Row k of `values` is added to row indices[k]; the flattened form serves indices of any rank.
 Output DenseGradient(GraphBuilder* builder, const Gradient& gradient) {
   if (!gradient.is_slices()) return gradient.values;
-  const Output rows = builder->Op(
-      "StridedSlice", {gradient.dense_shape, builder->Int32Vector({0}), builder->Int32Vector({1}),
-                       builder->Int32Vector({1})},
-      {{"shrink_axis_mask", 1}});
+  const Output rows = builder->Op("StridedSlice",
+                                  {gradient.dense_shape, builder->Int32Vector({0}),
+                                   builder->Int32Vector({1}), builder->Int32Vector({1})},
+                                  {{"shrink_axis_mask", 1}});
   return builder->Op("UnsortedSegmentSum", {gradient.values, gradient.indices, rows});
 }
 

@@ -15,8 +15,8 @@ bool HasGradientType(DataType dtype) {
 }
 
 // One walk from ys back to xs. Nodes are numbered in an order in which inputs come before their
-// readers, so the walk is a loop over numbers that fall: when it comes to a node, all that reads its
-// outputs has been dealt with.
+// readers, so the walk is a loop over numbers that fall: when it comes to a node, all that reads
+// its outputs has been dealt with.
 class BackwardWalk {
  public:
   BackwardWalk(Graph* graph, const std::vector<Output>& xs, const GradientOptions& options)
@@ -47,8 +47,8 @@ class BackwardWalk {
   GraphBuilder builder_;
   const absl::flat_hash_set<Output> xs_;
   const absl::flat_hash_set<Output> stops_;
-  std::vector<const Node*> order_;                // nodes that ys need, the newest first
-  absl::flat_hash_set<const Node*> between_;      // of those, the ones that some x reaches
+  std::vector<const Node*> order_;            // nodes that ys need, the newest first
+  absl::flat_hash_set<const Node*> between_;  // of those, the ones that some x reaches
   absl::flat_hash_map<Output, std::vector<Gradient>> parts_;
 };
 
@@ -89,8 +89,10 @@ StatusOr<Output> BackwardWalk::FirstGradient(int i, const Output& y, const Outpu
   }
   if (!IsFloating(y.dtype()) && !IsComplex(y.dtype())) {
     return AnnotateWithNode(
-        errors::InvalidArgument("y ", i, " must be floating point or complex to have a gradient, "
-                                "got ", DataTypeName(y.dtype())),
+        errors::InvalidArgument("y ", i,
+                                " must be floating point or complex to have a gradient, "
+                                "got ",
+                                DataTypeName(y.dtype())),
         *y.node);
   }
   if (!shape.IsFullyKnown()) return builder_.Op("OnesLike", {y});
@@ -117,8 +119,8 @@ Gradient BackwardWalk::SumSlices(const std::vector<Gradient>& parts) {
   for (const Gradient& part : parts) {
     const bool narrow = part.indices.dtype() == DataType::kInt32;
     values.push_back(part.values);
-    indices.push_back(
-        narrow ? builder_.Op("Cast", {part.indices}, {{"DstT", DataType::kInt64}}) : part.indices);
+    indices.push_back(narrow ? builder_.Op("Cast", {part.indices}, {{"DstT", DataType::kInt64}})
+                             : part.indices);
   }
   const auto concat = [&](const std::vector<Output>& tensors) {
     const Node* node = builder_.Variadic("ConcatV2", {tensors, {builder_.Int32(0)}});

@@ -271,8 +271,7 @@ TEST_F(GradientsTest, SecondDerivativeGoesThroughTheFirst) {
 
 TEST_F(GradientsTest, UnusedOutputsOfANodeCountAsZeros) {
   const Output x = Placeholder("x", DataType::kFloat, Shape({4}));
-  const Node* split =
-      builder_.NodeOf("Split", {builder_.Int32(0), x}, {{"num_split", int64_t{2}}});
+  const Node* split = builder_.NodeOf("Split", {builder_.Int32(0), x}, {{"num_split", int64_t{2}}});
   ASSERT_NE(split, nullptr);
   const int before = graph_.num_nodes();
   EXPECT_FALSE(Made({split->output(1)}, {x})[0].is_none());

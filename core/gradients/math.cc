@@ -146,8 +146,7 @@ Status SubGradient(GradientContext* context) {
 
 Status MulGradient(GradientContext* context) {
   const Output dy = context->dy(0);
-  SetBroadcastDx(context, Mul(context, dy, context->input(1)),
-                 Mul(context, context->input(0), dy));
+  SetBroadcastDx(context, Mul(context, dy, context->input(1)), Mul(context, context->input(0), dy));
   return absl::OkStatus();
 }
 
@@ -193,9 +192,7 @@ Status SelectingGradient(GradientContext* context, const char* first_taken) {
 Status MaximumGradient(GradientContext* context) {
   return SelectingGradient(context, "GreaterEqual");
 }
-Status MinimumGradient(GradientContext* context) {
-  return SelectingGradient(context, "LessEqual");
-}
+Status MinimumGradient(GradientContext* context) { return SelectingGradient(context, "LessEqual"); }
 
 // d(a^b) = b a^(b-1) da + log(a) a^b db; the second is 0 where a <= 0, as a^b is not differentiable
 // in b there.

@@ -73,8 +73,7 @@ Status LogSoftmaxGradient(GradientContext* context) {
 // derivative, when somebody asks for it, is that of the softmax.
 Output LogitsGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
-  const Output first =
-      builder->Op("Mul", {AsColumn(context, context->dy(0)), context->output(1)});
+  const Output first = builder->Op("Mul", {AsColumn(context, context->dy(0)), context->output(1)});
   if (!context->has_dy(1)) return first;
   const Output g = context->dy(1);
   const Output softmax = builder->Op("Softmax", {context->input(0)});
@@ -88,8 +87,8 @@ Status SoftmaxCrossEntropyGradient(GradientContext* context) {
   const Output logits = context->input(0);
   const Output labels = context->input(1);
   const Output log_softmax = builder->Op("LogSoftmax", {logits});
-  const Output dlabels = builder->Op(
-      "Mul", {AsColumn(context, context->dy(0)), builder->Op("Neg", {log_softmax})});
+  const Output dlabels =
+      builder->Op("Mul", {AsColumn(context, context->dy(0)), builder->Op("Neg", {log_softmax})});
   context->SetDx(0, SumToShapeOf(builder, LogitsGradient(context), logits, labels));
   context->SetDx(1, SumToShapeOf(builder, dlabels, labels, logits));
   return absl::OkStatus();
@@ -152,9 +151,25 @@ Status Conv2DBackpropFilterGradient(GradientContext* context) {
 }
 
 Status MaxPoolGradient(GradientContext* context) {
-  context->SetDx(0, OpWithAttrsOf(context, "MaxPoolGrad",
-                                  {context->input(0), context->output(0), context->dy(0)},
-                                  PoolAttrs()));
+  context->SetDx(
+      0, OpWithAttrsOf(context, "MaxPoolGrad",
+                       {context->input(0), context->output(0), context->dy(0)}, PoolAttrs()));
+  return absl::OkStatus();
+}
+
+// MaxPoolGrad puts each window's gradient at the place of its largest element, MaxPoolGradGrad
+// takes it from there; where that place is does not change.
+Status MaxPoolGradGradient(GradientContext* context) {
+  context->SetDx(
+      2, OpWithAttrsOf(context, "MaxPoolGradGrad",
+                       {context->input(0), context->input(1), context->dy(0)}, PoolAttrs()));
+  return absl::OkStatus();
+}
+
+Status MaxPoolGradGradGradient(GradientContext* context) {
+  context->SetDx(
+      2, OpWithAttrsOf(context, "MaxPoolGrad",
+                       {context->input(0), context->input(1), context->dy(0)}, PoolAttrs()));
   return absl::OkStatus();
 }
 
@@ -181,6 +196,8 @@ MILLSTREAM_GRADIENT("Conv2D", Conv2DGradient);
 MILLSTREAM_GRADIENT("Conv2DBackpropInput", Conv2DBackpropInputGradient);
 MILLSTREAM_GRADIENT("Conv2DBackpropFilter", Conv2DBackpropFilterGradient);
 MILLSTREAM_GRADIENT("MaxPool", MaxPoolGradient);
+MILLSTREAM_GRADIENT("MaxPoolGrad", MaxPoolGradGradient);
+MILLSTREAM_GRADIENT("MaxPoolGradGrad", MaxPoolGradGradGradient);
 MILLSTREAM_GRADIENT("AvgPool", AvgPoolGradient);
 MILLSTREAM_GRADIENT("AvgPoolGrad", AvgPoolGradGradient);
 

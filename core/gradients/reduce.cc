@@ -9,8 +9,8 @@ namespace {
 // knows it without running the Sum.
 Output KeptShape(GradientContext* context) {
   GraphBuilder* builder = context->builder();
-  return ShapeVector(builder, builder->Op("Sum", {context->input(0), context->input(1)},
-                                          {{"keep_dims", true}}));
+  return ShapeVector(
+      builder, builder->Op("Sum", {context->input(0), context->input(1)}, {{"keep_dims", true}}));
 }
 
 // `tensor`, of the reduction's shape, with the reduced axes as 1.
@@ -43,8 +43,8 @@ Output CountOf(GradientContext* context) {
     return builder->ScalarOf(dtype, static_cast<double>(inputs / outputs));
   }
   const Output size = builder->Op("Size", {context->input(0)});
-  const Output of_output = builder->Op(
-      "Maximum", {builder->Op("Size", {context->output(0)}), builder->Int32(1)});
+  const Output of_output =
+      builder->Op("Maximum", {builder->Op("Size", {context->output(0)}), builder->Int32(1)});
   return builder->Op("Cast", {builder->Op("FloorDiv", {size, of_output})}, {{"DstT", dtype}});
 }
 
@@ -67,8 +67,8 @@ Status ExtremeGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
-// The derivative by one factor is the product of the others. Without a zero that is product / x; with
-// one zero it is the product of the rest there and 0 elsewhere; with more it is 0 everywhere.
+// The derivative by one factor is the product of the others. Without a zero that is product / x;
+// with one zero it is the product of the rest there and 0 elsewhere; with more it is 0 everywhere.
 Status ProdGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output x = context->input(0);
@@ -76,9 +76,9 @@ Status ProdGradient(GradientContext* context) {
   const Output zeros = builder->Op("ZerosLike", {x});
   const Output ones = builder->Op("OnesLike", {x});
   const Output is_zero = builder->Op("Equal", {x, zeros});
-  const Output count = builder->Op(
-      "Sum", {builder->Op("Cast", {is_zero}, {{"DstT", dtype}}), context->input(1)},
-      {{"keep_dims", true}});
+  const Output count =
+      builder->Op("Sum", {builder->Op("Cast", {is_zero}, {{"DstT", dtype}}), context->input(1)},
+                  {{"keep_dims", true}});
   const Output factors = builder->Op("Select", {is_zero, ones, x});
   const Output rest = builder->Op("Prod", {factors, context->input(1)}, {{"keep_dims", true}});
   const auto where_count_is = [&](double wanted) {

@@ -6,8 +6,7 @@ namespace millstream {
 namespace {
 
 // The axes of the broadcast along which `input` was repeated, when both shapes are known.
-std::vector<int32_t> RepeatedAxes(const PartialShape& input, int rank,
-                                  const PartialShape& other) {
+std::vector<int32_t> RepeatedAxes(const PartialShape& input, int rank, const PartialShape& other) {
   std::vector<int32_t> axes;
   for (int i = 0; i < rank; ++i) {
     const int own = i - (rank - input.rank());
@@ -76,8 +75,7 @@ Output SumToShapeOf(GraphBuilder* builder, Output gradient, Output input, Output
 }
 
 Output ElementOf(GraphBuilder* builder, Output vector, int begin) {
-  return builder->Op("Slice",
-                     {vector, builder->Int32Vector({begin}), builder->Int32Vector({1})});
+  return builder->Op("Slice", {vector, builder->Int32Vector({begin}), builder->Int32Vector({1})});
 }
 
 Output ConcatVectors(GraphBuilder* builder, const std::vector<Output>& vectors) {

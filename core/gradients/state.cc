@@ -21,10 +21,8 @@ Status ResourceGatherGradient(GradientContext* context) {
   std::vector<int32_t> dims(shape.dims().begin(), shape.dims().end());
   std::vector<int32_t> row_dims = dims;
   row_dims[0] = -1;
-  const Output indices =
-      builder->Op("Reshape", {context->input(1), builder->Int32Vector({-1})});
-  const Output values =
-      builder->Op("Reshape", {context->dy(0), builder->Int32Vector(row_dims)});
+  const Output indices = builder->Op("Reshape", {context->input(1), builder->Int32Vector({-1})});
+  const Output values = builder->Op("Reshape", {context->dy(0), builder->Int32Vector(row_dims)});
   context->SetDx(0, Gradient{values, indices, builder->Int32Vector(dims)});
   return absl::OkStatus();
 }

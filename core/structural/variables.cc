@@ -1,4 +1,4 @@
-// Reading and assigning variables; arithmetic on them is the backends'.
+// Reading, assigning and destroying variables; arithmetic on them is the backends'.
 #include "core/structural/structural.h"
 
 namespace millstream {
@@ -38,10 +38,19 @@ Status VariableIsInitialized(StructuralFrame* frame) {
   return absl::OkStatus();
 }
 
+// The memory goes back now; the handle stays good for another assignment.
+Status DestroyVariable(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(Variable * variable, frame->variable(0));
+  MS_ASSIGN_OR_RETURN(const bool ignore_missing, frame->node().Attr<bool>("ignore_lookup_error"));
+  Status status = variable->Destroy();
+  return ignore_missing && absl::IsNotFound(status) ? absl::OkStatus() : status;
+}
+
 MILLSTREAM_STRUCTURAL("VarHandleOp", StructuralRole::kHandle, nullptr);
 MILLSTREAM_STRUCTURAL("ReadVariableOp", StructuralRole::kKernel, ReadVariable);
 MILLSTREAM_STRUCTURAL("AssignVariableOp", StructuralRole::kKernel, AssignVariable);
 MILLSTREAM_STRUCTURAL("VarIsInitializedOp", StructuralRole::kKernel, VariableIsInitialized);
+MILLSTREAM_STRUCTURAL("DestroyResourceOp", StructuralRole::kKernel, DestroyVariable);
 
 }  // namespace
 }  // namespace millstream

@@ -68,7 +68,7 @@ class SessionTest : public ::testing::Test {
                                 const std::vector<Output>& inputs, GraphBuilder::Attrs attrs = {});
 
   // ---- Running ----
-  // Called by the first run when the test did not.
+  // Called by the first run when the test did not. Ends the process when there is no device.
   void StartSession(const SessionOptions& options = SessionOptions());
   StatusOr<std::vector<Tensor>> Run(const std::vector<Output>& fetches,
                                     const std::vector<Feed>& feeds = {},

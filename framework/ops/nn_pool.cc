@@ -50,6 +50,18 @@ Status MaxPoolGradShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+Status MaxPoolGradGradShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(ImageWindow window, PoolingWindow(*context));
+  MS_ASSIGN_OR_RETURN(PartialShape image, context->WithRank(0, kImageRank));
+  MS_RETURN_IF_ERROR(CheckPooledInput(*context, 1, window, image));
+  MS_ASSIGN_OR_RETURN(PartialShape gradient, context->WithRank(2, kImageRank));
+  if (!gradient.IsCompatibleWith(image)) {
+    return InvalidInput(*context, 2, "expected the shape of the image, ", image.ToString(),
+                        ", got ", gradient.ToString());
+  }
+  return SetPooledShape(context, window);
+}
+
 Status AvgPoolShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(ImageWindow window, PoolingWindow(*context));
   MS_RETURN_IF_ERROR(CheckAverageWindow(*context, window));
@@ -99,6 +111,22 @@ MILLSTREAM_OP("MaxPoolGrad")
 Of equal elements the first one gets it. orig_input and orig_output are what MaxPool was
 given and gave; grad is the gradient for the latter and has its shape. The attributes are
 MaxPool's.)");
+
+MILLSTREAM_OP("MaxPoolGradGrad")
+    .Input("orig_input: T")
+    .Input("orig_output: T")
+    .Input("grad: T")
+    .Output("output: T")
+    .Attr("ksize: list(int) >= 4")
+    .Attr("strides: list(int) >= 4")
+    .Attr("padding: {\"SAME\", \"VALID\"}")
+    .Attr("data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"")
+    .Attr(TypeAttr("T", kRealTypes))
+    .Shape(MaxPoolGradGradShape)
+    .Doc(R"(Gives the gradient of MaxPoolGrad for the gradient that it was given.
+
+For each window it is the element of grad, which has the shape of orig_input, at the place of
+the window's first largest element. The other arguments and attributes are MaxPoolGrad's.)");
 
 MILLSTREAM_OP("AvgPool")
     .Input("value: T")

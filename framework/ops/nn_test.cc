@@ -232,6 +232,19 @@ TEST(MaxPoolGradTest, HasTheShapeOfTheImage) {
   EXPECT_THAT(op("[1,3,4,3]", "[1,3,3,3]"), HasSubstr("'orig_output' of MaxPoolGrad"));
 }
 
+TEST(MaxPoolGradGradTest, HasTheShapeOfThePooledImage) {
+  const auto op = [](absl::string_view output, absl::string_view gradient) {
+    return Pool("MaxPoolGradGrad", {1, 2, 2, 1}, {1, 2, 2, 1})
+        .Input("[1,6,6,3]")
+        .Input(output)
+        .Input(gradient)
+        .Shapes();
+  };
+  EXPECT_EQ(op("[1,3,3,3]", "?"), "[1,3,3,3]");
+  EXPECT_THAT(op("[1,3,3,3]", "[1,6,5,3]"), HasSubstr("'grad' of MaxPoolGradGrad"));
+  EXPECT_THAT(op("[1,3,4,3]", "[1,6,6,3]"), HasSubstr("'orig_output' of MaxPoolGradGrad"));
+}
+
 TEST(AvgPoolTest, PoolsTheImageOnly) {
   EXPECT_EQ(Pool("AvgPool", {1, 2, 2, 1}, {1, 2, 2, 1}).Input("[1,5,6,3]").Shapes(), "[1,2,3,3]");
   EXPECT_THAT(Pool("AvgPool", {1, 1, 1, 3}, {1, 1, 1, 3}).Input("[1,5,6,3]").Shapes(),

@@ -398,14 +398,35 @@ class Frame {
 
   // Threads that a library's own team may use now; 1 unless this execution holds the permit.
   uint32_t num_threads() const { return host_tables.threads->num_threads(frame_); }
-  // Calls fn(begin, end) on ranges that cover [0, total).
+  // Calls fn(begin, end) on ranges that cover [0, total), cut by size and cost alone. A plugin that is
+  // compiled with OpenMP uses the OpenMP team, because its libraries' team (oneDNN's) is the same one;
+  // two teams would fight over the cores. Any other uses the host's.
   template <typename Fn>
   void ParallelFor(uint64_t total, uint64_t cost_ns_per_unit, Fn&& fn) {
+#ifdef _OPENMP
+    constexpr uint64_t kPieceNanoseconds = 20000;
+    constexpr uint64_t kMostPieces = 64;
+    const uint64_t cost = std::max<uint64_t>(cost_ns_per_unit, 1);
+    const uint64_t piece = std::max<uint64_t>(
+        std::max<uint64_t>(kPieceNanoseconds / cost, 1), (total + kMostPieces - 1) / kMostPieces);
+    const uint32_t threads = total > piece ? num_threads() : 1;
+    if (threads <= 1) {
+      if (total > 0) fn(uint64_t{0}, total);
+      return;
+    }
+    const int64_t pieces = static_cast<int64_t>((total + piece - 1) / piece);
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+    for (int64_t k = 0; k < pieces; ++k) {
+      const uint64_t begin = static_cast<uint64_t>(k) * piece;
+      fn(begin, std::min(begin + piece, total));
+    }
+#else
     using Plain = std::remove_reference_t<Fn>;
     host_tables.threads->parallel_for(
         frame_, total, cost_ns_per_unit,
         [](void* user, uint64_t begin, uint64_t end) { (*static_cast<Plain*>(user))(begin, end); },
         const_cast<void*>(static_cast<const void*>(&fn)));
+#endif
   }
 
   Status LockVariables(std::initializer_list<std::pair<uint32_t, uint32_t>> inputs_and_modes,

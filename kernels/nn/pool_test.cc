@@ -122,6 +122,14 @@ void CheckMax(const Case& c) {
     Check<T>("MaxPool", c, first, {}, {{c.input, x}}, c.output, y);
     Check<T>("MaxPoolGrad", c, first, {}, {{c.input, x}, {c.output, y}, {c.output, dy}}, c.input,
              dx);
+    std::vector<T> ddy(c.OutputSize());
+    for (size_t i = 0; i < windows.size(); ++i) {
+      int64_t largest = windows[i][0];
+      for (int64_t at : windows[i]) largest = x[at] > x[largest] ? at : largest;
+      ddy[i] = dx[largest];
+    }
+    Check<T>("MaxPoolGradGrad", c, first, {}, {{c.input, x}, {c.output, y}, {c.input, dx}},
+             c.output, ddy);
   }
 }
 

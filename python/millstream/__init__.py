@@ -13,6 +13,8 @@ The names are those of graph-mode programs::
 # This file only gathers what the modules list in their __all__.
 # ruff: noqa: F403
 
+import typing as _typing
+
 from millstream import app as app
 from millstream import compat as compat
 from millstream import errors as errors
@@ -23,6 +25,8 @@ from millstream import nn as nn
 from millstream import summary as summary
 from millstream import train as train
 from millstream._runtime import version as _version
+from millstream.array_creation import *
+from millstream.array_join import *
 from millstream.array_ops import *
 from millstream.clipping import *
 from millstream.compat import *
@@ -56,36 +60,35 @@ merge_summary = summary.merge
 merge_all_summaries = summary.merge_all
 
 # Messages that are attributes of the package; they are made when first used.
-_MESSAGES = frozenset(
-    [
-        "AttrValue",
-        "ConfigProto",
-        "Event",
-        "GPUOptions",
-        "GraphDef",
-        "GraphOptions",
-        "HistogramProto",
-        "LogMessage",
-        "MetaGraphDef",
-        "NameAttrList",
-        "NodeDef",
-        "OptimizerOptions",
-        "RunMetadata",
-        "RunOptions",
-        "SessionLog",
-        "Summary",
-        "SummaryMetadata",
-        "TensorInfo",
-    ]
-)
+AttrValue: _typing.Any
+ConfigProto: _typing.Any
+Event: _typing.Any
+GPUOptions: _typing.Any
+GraphDef: _typing.Any
+GraphOptions: _typing.Any
+HistogramProto: _typing.Any
+LogMessage: _typing.Any
+MetaGraphDef: _typing.Any
+NameAttrList: _typing.Any
+NodeDef: _typing.Any
+OptimizerOptions: _typing.Any
+RunMetadata: _typing.Any
+RunOptions: _typing.Any
+SessionLog: _typing.Any
+Summary: _typing.Any
+SummaryMetadata: _typing.Any
+TensorInfo: _typing.Any
 
+_MESSAGES = frozenset(__annotations__)
 
-def __getattr__(name: str) -> object:
-    """The message classes."""
-    if name in _MESSAGES:
-        from millstream import protos
+if not _typing.TYPE_CHECKING:
 
-        found: object = protos.message_class(name)
-        globals()[name] = found
-        return found
-    raise AttributeError(f"module 'millstream' has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        """The message classes."""
+        if name in _MESSAGES:
+            from millstream import protos
+
+            found = protos.message_class(name)
+            globals()[name] = found
+            return found
+        raise AttributeError(f"module 'millstream' has no attribute {name!r}")

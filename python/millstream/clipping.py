@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from millstream import gen_ops, reductions, scopes
+import millstream.gen_ops as gen_ops
+from millstream import reductions, scopes
 from millstream.convert import convert_to_tensor
 from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Tensor

@@ -6,7 +6,8 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
-from millstream import gen_ops, scopes
+import millstream.gen_ops as gen_ops
+from millstream import scopes
 from millstream.apply_op import graph_of
 from millstream.default_graph import get_default_graph
 from millstream.indexed_slices import IndexedSlices

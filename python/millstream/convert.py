@@ -144,9 +144,9 @@ def convert_to_tensor(
             )
         return value.as_tensor()
     if isinstance(value, (list, tuple)) and holds_tensor(value):
-        from millstream import array_ops
+        from millstream import array_join
 
-        return array_ops.pack_list(value, wanted, name or "packed")
+        return array_join.pack_list(value, wanted, name or "packed")
     hint = dtype_hint if preferred_dtype is None else preferred_dtype
     preferred = None if hint is None else dtypes.as_dtype(hint)
     array, found = _array_of(value, wanted, preferred)
@@ -161,10 +161,10 @@ def convert_argument(
     The constant that is made for it waits for no control input: the node that takes it does.
     """
     if isinstance(value, (list, tuple)) and holds_tensor(value):
-        from millstream import array_ops
+        from millstream import array_join
 
         with graph.as_default():
-            return array_ops.pack_list(value, wanted, name)
+            return array_join.pack_list(value, wanted, name)
     array, found = _array_of(value, wanted, preferred)
     return constant_of_array(graph, array, found, name, controlled=False)
 

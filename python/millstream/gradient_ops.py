@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from millstream import array_ops, source_location
+from millstream import array_creation, source_location
 from millstream.convert import convert_to_tensor
 from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Tensor
@@ -123,7 +123,7 @@ def gradients(
         if unconnected_gradients == UnconnectedGradients.ZERO:
             for index, x in enumerate(x_list):
                 if results[index] is None:
-                    results[index] = array_ops.zeros_like(x)
+                    results[index] = array_creation.zeros_like(x)
     return results
 
 

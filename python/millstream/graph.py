@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -18,6 +17,7 @@ from millstream import (
     source_location,
 )
 from millstream.collection_store import CollectionStore
+from millstream.graph_elements import GraphElements
 from millstream.operation import Operation, Tensor
 from millstream.tensor_like import TensorLike
 
@@ -33,7 +33,7 @@ _INVALID_ARGUMENT = errors.INVALID_ARGUMENT
 _LEGAL_NAMES: set[str] = set()
 
 
-class Graph(CollectionStore):
+class Graph(GraphElements, CollectionStore):
     """Operations and the tensors between them.
 
     New operations join the default graph (``with graph.as_default():``). A graph only grows; after
@@ -57,12 +57,11 @@ class Graph(CollectionStore):
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        GraphElements.__init__(self)
+        CollectionStore.__init__(self)
         self.handle = _runtime.Graph()
         self.seed: int | None = None
         self.state = build_state.BuildState()
-        self._operations: list[Operation] = []
-        self._lock = threading.RLock()
         self._finalized = False
         self._unfeedable: set[Any] = set()
         self._unfetchable: set[Any] = set()
@@ -126,7 +125,7 @@ class Graph(CollectionStore):
                 raise self._build_error(error) from None
             if described[0] != len(self._operations):
                 self._sync(described[0])
-            operation = Operation(self, described, name, op_type)
+            operation = self._make_operation(described, name, op_type)
             self._operations.append(operation)
         if controlled and state.controls:
             state.note_made(operation.node)
@@ -134,21 +133,15 @@ class Graph(CollectionStore):
             self.handle.set_device(operation.node, state.device_for(operation))
         return operation
 
+    def _make_operation(self, described: tuple[int, ...], name: str, op_type: str) -> Operation:
+        return Operation(self, described, name, op_type)
+
     def _build_error(self, error: _runtime.StatusError) -> Exception:
         """A refused argument is a ValueError, as of any Python function."""
         code, message, node = error.args
         if code in (errors.NOT_FOUND, errors.UNIMPLEMENTED, errors.INTERNAL):
             return errors.make(self, code, message, node)
         return ValueError(message)
-
-    def _sync(self, end: int | None = None) -> None:
-        """Makes the objects of nodes that the runtime added by itself."""
-        with self._lock:
-            if end is None:
-                end = self.handle.num_nodes()
-            for node in range(len(self._operations), end):
-                name, op_type, described = self.handle.node_info(node)
-                self._operations.append(Operation(self, described, name, op_type))
 
     def grow(self, function: Callable[[], Any]) -> Any:
         """Call something that adds many nodes; for the package.
@@ -369,113 +362,6 @@ class Graph(CollectionStore):
 
     def switch_to_thread_local(self) -> None:
         """Do nothing: scopes belong to threads already."""
-
-    # ---- Looking up ----
-
-    def get_operations(self) -> list[Operation]:
-        """All operations in the order of their creation."""
-        return list(self._operations)
-
-    @property
-    def version(self) -> int:
-        """A number that grows with every operation."""
-        return len(self._operations)
-
-    def operation_of(self, node: int) -> Operation:
-        """The operation of a node's number; for the package."""
-        if node >= len(self._operations):
-            self._sync()
-        return self._operations[node]
-
-    def tensor_of(self, packed: int) -> Tensor:
-        """The tensor of the extension's number; for the package."""
-        return self.operation_of(packed >> 32).outputs[packed & 0xFFFFFFFF]
-
-    def find_operation(self, name: str) -> Operation | None:
-        """The operation of that name, or None."""
-        node = self.handle.find_node(name)
-        return None if node < 0 else self.operation_of(node)
-
-    def consumers_of(self, tensor: Tensor) -> list[Operation]:
-        """The operations that take a tensor."""
-        wanted = tensor.packed
-        return [
-            operation
-            for operation in self._operations
-            if wanted in self.handle.node_inputs(operation.node)
-        ]
-
-    def get_operation_by_name(self, name: str) -> Operation:
-        """The operation of that name; KeyError when there is none."""
-        if not isinstance(name, str):
-            raise TypeError(f"name: expected a string, got {name!r}")
-        return self.as_graph_element(name, allow_tensor=False)
-
-    def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor of that name, as ``"add:0"``; KeyError when there is none."""
-        if not isinstance(name, str):
-            raise TypeError(f"name: expected a string, got {name!r}")
-        return self.as_graph_element(name, allow_operation=False)
-
-    def as_graph_element(
-        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
-    ) -> Any:
-        """The operation or tensor that `obj` is or names.
-
-        Parameters
-        ----------
-        obj
-            An operation, a tensor, a variable, or a name.
-        allow_tensor, allow_operation
-            Which of both is wanted.
-
-        Raises
-        ------
-        KeyError
-            The graph has nothing of that name.
-        ValueError
-            It is of another graph, or of the kind that is not wanted.
-        TypeError
-            It is something else.
-        """
-        if isinstance(obj, TensorLike) and not obj.is_tensor and hasattr(obj, "graph_element"):
-            obj = obj.graph_element
-        if isinstance(obj, (Tensor, Operation)):
-            is_tensor = isinstance(obj, Tensor)
-            if not (allow_tensor if is_tensor else allow_operation):
-                raise TypeError(f"obj: {obj!r} is not of the kind that is wanted here")
-            if obj.graph is not self:
-                raise ValueError(f"{obj!r} is not an element of this graph.")
-            return obj
-        if isinstance(obj, bytes):
-            obj = obj.decode()
-        if isinstance(obj, str):
-            return self._by_name(obj, allow_tensor, allow_operation)
-        raise TypeError(f"Can not convert a {type(obj).__name__} into a tensor or operation.")
-
-    def _by_name(self, name: str, allow_tensor: bool, allow_operation: bool) -> Any:
-        op_name, colon, index = name.partition(":")
-        if not colon:
-            operation = self.find_operation(name)
-            if not allow_operation:
-                known = " It is the name of an operation." if operation is not None else ""
-                raise ValueError(
-                    f"{name!r} is not a name of a tensor, which looks like '<op name>:<index>'."
-                    f"{known}"
-                )
-            if operation is None:
-                raise KeyError(f"The graph has no operation {name!r}.")
-            return operation
-        if not allow_tensor:
-            raise ValueError(f"{name!r} is the name of a tensor, not of an operation.")
-        if not index.isdigit():
-            raise ValueError(f"{name!r} is not a name of a tensor.")
-        operation = self.find_operation(op_name)
-        if operation is None:
-            raise KeyError(f"The graph has no operation {op_name!r}, so no tensor {name!r}.")
-        if int(index) >= len(operation.outputs):
-            raise KeyError(f"{op_name!r} has {len(operation.outputs)} outputs, so no {name!r}.")
-        return operation.outputs[int(index)]
 
     # ---- What a session may do ----
 

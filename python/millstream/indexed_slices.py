@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from millstream import gen_ops
+import millstream.gen_ops as gen_ops
 from millstream.tensor_like import TensorLike
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from millstream import array_ops, dtypes, random_ops
+from millstream import array_creation, dtypes, random_ops
 from millstream.convert import constant
 from millstream.operation import Tensor
 from millstream.tensor_shape import TensorShape
@@ -73,7 +73,7 @@ class Zeros(Initializer):
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """A tensor of zeros."""
-        return array_ops.zeros(shape, dtype or self.dtype)
+        return array_creation.zeros(shape, dtype or self.dtype)
 
 
 class Ones(Initializer):
@@ -90,7 +90,7 @@ class Ones(Initializer):
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """A tensor of ones."""
-        return array_ops.ones(shape, dtype or self.dtype)
+        return array_creation.ones(shape, dtype or self.dtype)
 
 
 class Constant(Initializer):

@@ -6,7 +6,8 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
-from millstream import dtypes, gen_ops, operators, scopes
+import millstream.gen_ops as gen_ops
+from millstream import dtypes, operators, scopes
 from millstream.convert import convert_to_tensor
 from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Tensor

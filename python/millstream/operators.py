@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from millstream import gen_ops, slicing
+import millstream.gen_ops as gen_ops
+from millstream import slicing
 from millstream.convert import convert_argument
 from millstream.tensor_like import TensorLike
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from millstream import dtypes, gen_ops, scopes
+import millstream.gen_ops as gen_ops
+from millstream import dtypes, scopes
 from millstream.convert import convert_to_tensor
 from millstream.operation import Tensor
 from millstream.random_seed import get_seed

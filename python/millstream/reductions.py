@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from millstream import dtypes, gen_ops, scopes
+import millstream.gen_ops as gen_ops
+from millstream import dtypes, scopes
 from millstream.arguments import one_of
 from millstream.convert import constant, convert_to_tensor
 from millstream.operation import Tensor

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from millstream import dtypes, gen_ops
+import millstream.gen_ops as gen_ops
+from millstream import dtypes
 from millstream.convert import convert_argument
 from millstream.tensor_like import TensorLike
 

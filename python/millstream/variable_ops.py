@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from millstream import control_ops, gen_ops
+import millstream.gen_ops as gen_ops
+from millstream import control_ops
 from millstream.default_graph import get_default_graph
 from millstream.graph_keys import GraphKeys
 from millstream.operation import Operation, Tensor

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from millstream import dtypes, gen_ops, tensor_shape
+import millstream.gen_ops as gen_ops
+from millstream import dtypes, tensor_shape
 from millstream.convert import convert_to_tensor
 from millstream.default_graph import get_default_graph, session_or_default
 from millstream.graph_keys import GraphKeys

@@ -6,15 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from millstream import (
-    array_ops,
-    dtypes,
-    gen_ops,
-    math_ops,
-    random_ops,
-    reductions,
-    scopes,
-)
+import millstream.gen_ops as gen_ops
+from millstream import array_ops, dtypes, math_ops, random_ops, reductions, scopes
 from millstream.arguments import one_of
 from millstream.convert import constant_value, convert_to_tensor
 from millstream.operation import Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from millstream import gen_ops
+import millstream.gen_ops as gen_ops
 from millstream.arguments import one_of
 from millstream.operation import Tensor
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from millstream import array_ops, gen_ops, math_ops, scopes
+import millstream.gen_ops as gen_ops
+from millstream import array_creation, array_join, array_ops, math_ops, scopes
 from millstream.arguments import by_keyword_only, one_of
 from millstream.convert import convert_to_tensor
 from millstream.operation import Tensor
@@ -155,7 +156,7 @@ def sparse_softmax_cross_entropy_with_logits(
             return op(scores, classes, name).loss
         dims = gen_ops.shape(classes)
         count = gen_ops.shape(scores)[-1]
-        rows = gen_ops.reshape(scores, array_ops.stack([-1, count]))
+        rows = gen_ops.reshape(scores, array_join.stack([-1, count]))
         loss = op(rows, gen_ops.reshape(classes, [-1])).loss
         result = gen_ops.reshape(loss, dims)
         result.set_shape(classes.shape)
@@ -186,7 +187,7 @@ def sigmoid_cross_entropy_with_logits(
         z = convert_to_tensor(labels, x.dtype, "labels")
         if not x.shape.is_compatible_with(z.shape):
             raise ValueError(f"logits and labels must have the same shape ({x.shape} vs {z.shape})")
-        zeros = array_ops.zeros_like(x)
+        zeros = array_creation.zeros_like(x)
         positive = x >= zeros
         clipped = array_ops.where(positive, x, zeros)
         size = array_ops.where(positive, -x, x)

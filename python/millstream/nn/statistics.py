@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from millstream import gen_ops, reductions, scopes
+import millstream.gen_ops as gen_ops
+from millstream import reductions, scopes
 from millstream.arguments import one_of
 from millstream.convert import convert_to_tensor
 from millstream.operation import Tensor

@@ -1,15 +1,27 @@
 """Summaries of a run, and event files that TensorBoard shows."""
 
+import typing as _typing
+
 from millstream.summary.event_writer import FileWriter
 from millstream.summary.summary_ops import merge, merge_all, scalar
 
 __all__ = ["FileWriter", "merge", "merge_all", "scalar"]
 
+# The messages that belong to summaries; they are made when first used.
+Event: _typing.Any
+SessionLog: _typing.Any
+Summary: _typing.Any
+SummaryDescription: _typing.Any
+TaggedRunMetadata: _typing.Any
 
-def __getattr__(name: str) -> object:
-    """The messages that belong to summaries."""
-    if name in ("Event", "SessionLog", "Summary", "SummaryDescription", "TaggedRunMetadata"):
-        from millstream import protos
+_MESSAGES = frozenset(__annotations__)
 
-        return protos.message_class(name)
-    raise AttributeError(f"millstream.summary has no attribute {name!r}")
+if not _typing.TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """The message classes."""
+        if name in _MESSAGES:
+            from millstream import protos
+
+            return protos.message_class(name)
+        raise AttributeError(f"millstream.summary has no attribute {name!r}")

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from millstream import gen_ops, scopes
+import millstream.gen_ops as gen_ops
+from millstream import scopes
 from millstream.convert import constant, convert_to_tensor
 from millstream.default_graph import get_default_graph
 from millstream.graph_keys import GraphKeys

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from millstream import dtypes
-from millstream.array_ops import zeros
+from millstream.array_creation import zeros
 from millstream.default_graph import get_default_graph
 from millstream.graph_keys import GraphKeys
 from millstream.variables import Variable

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from millstream import gen_ops, math_ops
+import millstream.gen_ops as gen_ops
+from millstream import math_ops
 from millstream.convert import convert_to_tensor
 from millstream.operation import Operation, Tensor
 from millstream.train.optimizer import Optimizer

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from millstream import array_ops, control_ops, gen_ops, gradient_ops, scopes
+import millstream.gen_ops as gen_ops
+from millstream import array_creation, array_ops, control_ops, gradient_ops, scopes
 from millstream.convert import convert_to_tensor
 from millstream.default_graph import get_default_graph
 from millstream.graph_keys import GraphKeys
@@ -325,7 +326,7 @@ def _filled_like(variable: Variable, value: Any) -> Tensor:
     else:
         dims = array_ops.shape(variable.initialized_value())
     if value == 0:
-        return array_ops.zeros(dims, variable.dtype)
+        return array_creation.zeros(dims, variable.dtype)
     if isinstance(dims, Tensor):
-        return array_ops.fill(dims, convert_to_tensor(value, variable.dtype))
-    return array_ops.fill(dims.as_list(), convert_to_tensor(value, variable.dtype))
+        return array_creation.fill(dims, convert_to_tensor(value, variable.dtype))
+    return array_creation.fill(dims.as_list(), convert_to_tensor(value, variable.dtype))

@@ -1,0 +1,312 @@
+// What the compiler makes of graphs: which nodes become instructions, and where tensors lie.
+#include "core/plan.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/kernel_instance.h"
+#include "core/plan_compiler.h"
+#include "core/prune.h"
+#include "core/resource_manager.h"
+#include "core/testing/session_fixture.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class PlanTest : public SessionTest {
+ protected:
+  void SetUp() override { StartSession(); }
+
+  // The plan for feeds of these shapes.
+  std::unique_ptr<Plan> Compile(const StepSignature& signature,
+                                const std::vector<Shape>& feed_shapes = {}, bool optimize = true) {
+    const StatusOr<PrunedGraph> pruned = Prune(graph, signature);
+    EXPECT_TRUE(pruned.ok()) << pruned.status();
+    PlanRequest request;
+    request.graph = &*pruned;
+    request.signature = &signature;
+    request.feed_shapes = &feed_shapes;
+    request.kernels = &kernels_;
+    request.resources = &resources_;
+    request.optimize = optimize;
+    StatusOr<std::unique_ptr<Plan>> plan = CompilePlan(request);
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    return plan.ok() ? *std::move(plan) : std::make_unique<Plan>();
+  }
+
+  static std::vector<std::string> OpsOf(const Plan& plan) {
+    std::vector<std::string> ops;
+    for (const Instruction& instruction : plan.instructions) {
+      ops.push_back(instruction.node->op().name);
+    }
+    return ops;
+  }
+
+  static const Root& OutputRoot(const Plan& plan, int instruction, int output = 0) {
+    return plan.roots[plan.instructions[instruction].outputs[output].root];
+  }
+
+  // Instructions of the step that ran last.
+  int64_t InstructionsOf(const StepSignature& signature) {
+    const std::unique_ptr<Callable> callable = MakeCallable(signature);
+    std::vector<Tensor> results(signature.fetches.size());
+    EXPECT_EQ(callable->Run({}, absl::MakeSpan(results), RunOptions()), absl::OkStatus());
+    return callable->num_instructions();
+  }
+
+  ResourceManager resources_;
+  KernelCache kernels_{"CPU", "/job:localhost/replica:0/task:0/device:CPU:0"};
+};
+
+TEST_F(PlanTest, ConstantsAndVariablesHandlesAreNoInstructions) {
+  const Output w = Variable("w", DataType::kFloat, {2});
+  const Output y = Op("Mul", {Read(w), Constant(2.0f)});
+  EXPECT_THAT(OpsOf(*Compile({{}, {y}, {}})), ElementsAre("ReadVariableOp", "Mul"));
+}
+
+TEST_F(PlanTest, RenamesAreNoInstructions) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  Output y = Op("Neg", {x});
+  y = Op("Identity", {y});
+  y = Op("Reshape", {y, Constant(Values<int32_t>({3, -1}))});
+  y = Op("ExpandDims", {y, Constant(Tensor::Scalar<int32_t>(0))});
+  y = Op("StopGradient", {Op("Squeeze", {y})});
+  const std::unique_ptr<Plan> plan = Compile({{x}, {Op("Exp", {y})}, {}}, {{2, 3}});
+  EXPECT_THAT(OpsOf(*plan), ElementsAre("Neg", "Exp"));
+  EXPECT_EQ(plan->instructions[0].outputs[0].root, plan->instructions[1].inputs[0].root);
+  EXPECT_EQ(plan->instructions[1].inputs[0].shape, Shape({3, 2}));
+}
+
+TEST_F(PlanTest, ARenamedTensorIsFetchedInItsShape) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  const Output flat = Op("Neg", {x});
+  const Output square = Op("Reshape", {flat, Constant(Values<int32_t>({2, 2}))});
+  const auto results = Run({flat, square}, {{x, Values<float>({1, 2, 3, 4})}});
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_EQ((*results)[0].shape(), Shape({4}));
+  EXPECT_EQ((*results)[1].shape(), Shape({2, 2}));
+  EXPECT_THAT(Elements<float>((*results)[1]), ElementsAre(-1, -2, -3, -4));
+}
+
+TEST_F(PlanTest, ShapeArithmeticFoldsOnceShapesAreKnown) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  const Output rows = Op("StridedSlice",
+                         {Op("Shape", {x}), Constant(Values<int32_t>({0})),
+                          Constant(Values<int32_t>({1})), Constant(Values<int32_t>({1}))},
+                         {{"shrink_axis_mask", 1}});
+  const Node* sizes = build.Variadic("Pack", {{rows, Constant(Tensor::Scalar<int32_t>(-1))}});
+  const Output y = Op("Reshape", {Op("Neg", {x}), sizes->output(0)});
+  EXPECT_THAT(OpsOf(*Compile({{x}, {y}, {}}, {{2, 3, 4}})), ElementsAre("Neg"));
+  EXPECT_EQ(Value(y, {{x, Tensor::Create(DataType::kFloat, {2, 3, 4}).value()}}).shape(),
+            Shape({2, 12}));
+}
+
+TEST_F(PlanTest, AFetchedShapeIsAConstantOfThePlan) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  const Output shape = Op("Shape", {x});
+  EXPECT_THAT(OpsOf(*Compile({{x}, {shape}, {}}, {{5, 6}})), IsEmpty());
+  EXPECT_THAT(Elements<int32_t>(
+                  Value(shape, {{x, Tensor::Create(DataType::kFloat, {5, 6}).value()}})),
+              ElementsAre(5, 6));
+}
+
+TEST_F(PlanTest, AFoldedNodeStillWaitsForItsControlInputs) {
+  const Output w = Variable("w", DataType::kFloat, PartialShape::Scalar());
+  const Node* assign = Assign(w, Constant(4.0f));
+  build.set_control_inputs({assign});
+  const Output shape = Op("Shape", {Constant(Values<float>({1, 2}))});
+  build.set_control_inputs({});
+  ASSERT_TRUE(Run({shape}).ok());
+  EXPECT_THAT(Elements<float>(Value(Read(w))), ElementsAre(4));
+}
+
+TEST_F(PlanTest, StatefulNodesAreNeverFolded) {
+  const Output random = Op("RandomUniformInt",
+                           {Constant(Values<int32_t>({2})), Constant(Tensor::Scalar<int32_t>(0)),
+                            Constant(Tensor::Scalar<int32_t>(100))});
+  EXPECT_THAT(OpsOf(*Compile({{}, {random}, {}})), ElementsAre("RandomUniformInt"));
+}
+
+TEST_F(PlanTest, AChainWorksInPlace) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  Output y = x;
+  for (int i = 0; i < 4; ++i) y = Op("Neg", {y});
+  const Output end = Op("Sum", {y, Constant(Values<int32_t>({0}))});
+  const std::unique_ptr<Plan> plan = Compile({{x}, {end}, {}}, {{1000}});
+  ASSERT_EQ(plan->instructions.size(), 5u);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(OutputRoot(*plan, i).kind, RootKind::kPlanned);
+    EXPECT_EQ(OutputRoot(*plan, i).offset, OutputRoot(*plan, 0).offset);
+  }
+}
+
+TEST_F(PlanTest, WhatIsReadLaterIsNotOverwritten) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  const Output a = Op("Neg", {x});
+  const Output b = Op("Square", {a});
+  const Output c = Op("Add", {a, b});
+  const Output end = Op("Exp", {c});
+  const std::unique_ptr<Plan> plan = Compile({{x}, {end}, {}}, {{1000}});
+  EXPECT_NE(OutputRoot(*plan, 0).offset, OutputRoot(*plan, 1).offset);
+  EXPECT_THAT(Elements<float>(Value(c, {{x, Values<float>({1, 2})}})), ElementsAre(0, 2));
+}
+
+TEST_F(PlanTest, ReadingThroughAReshapeKeepsATensorAlive) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  const Output a = Op("Neg", {x});
+  const Output same = Op("Reshape", {a, Constant(Values<int32_t>({2}))});
+  const Output b = Op("Square", {a});
+  const Output sum = Op("Add", {same, b});
+  EXPECT_THAT(Elements<float>(Value(Op("Neg", {sum}), {{x, Values<float>({1, 2})}})),
+              ElementsAre(0, -2));
+}
+
+TEST_F(PlanTest, ATensorThatIsReadTwiceByOneInstructionMayBeOverwrittenByIt) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  const Output a = Op("Neg", {x});
+  const Output doubled = Op("Sub", {Op("Add", {a, a}), Constant(1.0f)});
+  EXPECT_THAT(Elements<float>(Value(doubled, {{x, Values<float>({1, 2})}})), ElementsAre(-3, -5));
+}
+
+TEST_F(PlanTest, UnusedOutputsAreMarked) {
+  const Output logits = Placeholder("logits", DataType::kFloat);
+  const Output labels = Placeholder("labels", DataType::kInt32);
+  const Node* node = build.NodeOf("SparseSoftmaxCrossEntropyWithLogits", {logits, labels});
+  const auto used = [&](const StepSignature& signature) {
+    return Compile(signature, {{2, 3}, {2}})->instructions[0].outputs_used[0];
+  };
+  EXPECT_EQ(used({{logits, labels}, {node->output(0)}, {}}), 1u);
+  EXPECT_EQ(used({{logits, labels}, {node->output(1)}, {}}), 2u);
+  EXPECT_EQ(used({{logits, labels}, {Op("Neg", {node->output(1)})}, {}}), 2u);
+  EXPECT_EQ(used({{logits, labels}, {}, {node}}), 3u);
+}
+
+TEST_F(PlanTest, AFedOutputOfARunningNodeIsTheFeed) {
+  const Output logits = Placeholder("logits", DataType::kFloat);
+  const Output labels = Placeholder("labels", DataType::kInt32);
+  const Node* node = build.NodeOf("SparseSoftmaxCrossEntropyWithLogits", {logits, labels});
+  const Output sum = Op("Neg", {node->output(0)});
+  const auto results =
+      Run({sum, node->output(1)},
+          {{node->output(0), Values<float>({4, 5})},
+           {logits, Tensor::Of<float>({2, 2}, {0, 0, 0, 0})},
+           {labels, Values<int32_t>({0, 1})}});
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_THAT(Elements<float>((*results)[0]), ElementsAre(-4, -5));
+  EXPECT_THAT(Elements<float>((*results)[1]), ElementsAre(-0.5, 0.5, 0.5, -0.5));
+}
+
+TEST_F(PlanTest, WithoutOptimizationEveryNodeIsAnInstruction) {
+  const Node* last = nullptr;
+  for (int i = 0; i < 10000; ++i) {
+    last = last == nullptr ? Group({}) : Group({last});
+  }
+  EXPECT_EQ(InstructionsOf({{}, {}, {last}}), 0);
+  SessionOptions options;
+  options.optimize = false;
+  StartSession(options);
+  EXPECT_EQ(InstructionsOf({{}, {}, {last}}), 10000);
+}
+
+TEST_F(PlanTest, WithoutOptimizationResultsAreTheSame) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  const Output reshaped = Op("Reshape", {Op("Identity", {x}), Constant(Values<int32_t>({2, -1}))});
+  const Output scale = Op("Cast", {Op("Size", {reshaped})}, {{"DstT", DataType::kFloat}});
+  const Output y = Op("Mul", {reshaped, scale});
+  const std::vector<Feed> feeds = {{x, Values<float>({1, 2, 3, 4})}};
+  const Tensor optimized = Value(y, feeds);
+  SessionOptions options;
+  options.optimize = false;
+  StartSession(options);
+  EXPECT_TRUE(TensorsEqual(Value(y, feeds), optimized));
+  EXPECT_THAT(Elements<float>(optimized), ElementsAre(4, 8, 12, 16));
+}
+
+TEST_F(PlanTest, EveryFeedShapeIsServedThoughOnly32PlansAreKept) {
+  const Output x = Placeholder("x", DataType::kFloat, {-1});
+  const Output scale = Op("Cast", {Op("Size", {x})}, {{"DstT", DataType::kFloat}});
+  const Output tail = Op("Slice", {x, Constant(Values<int32_t>({0})),
+                                   Op("Sub", {Op("Shape", {x}), Constant(Values<int32_t>({1}))})});
+  const Output sum = Op("Sum", {Op("Mul", {tail, scale}), Constant(Values<int32_t>({0}))});
+  const std::unique_ptr<Callable> callable = MakeCallable({{x}, {sum}, {}});
+  const auto run = [&](int size) {
+    const std::vector<Tensor> feeds = {Values<float>(std::vector<float>(size, 2))};
+    std::vector<Tensor> results(1);
+    EXPECT_EQ(callable->Run(feeds, absl::MakeSpan(results), RunOptions()), absl::OkStatus());
+    EXPECT_THAT(Elements<float>(results[0]), ElementsAre(2.0f * (size - 1) * size));
+    return callable->num_instructions();
+  };
+  const int64_t planned = run(1);
+  for (int size = 2; size <= 32; ++size) EXPECT_EQ(run(size), planned);
+  // From here on shapes are found as the step runs: the shape arithmetic is done in it.
+  const int64_t dynamic = run(33);
+  EXPECT_GT(dynamic, planned);
+  for (int size = 34; size < 40; ++size) EXPECT_EQ(run(size), dynamic);
+  EXPECT_EQ(run(7), planned);
+}
+
+TEST_F(PlanTest, ShapesThatOnlyTheStepKnowsGiveTheSameResults) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  const Output sizes = Placeholder("sizes", DataType::kInt32);
+  const Output known = Constant(Values<int32_t>({3, 2}));
+  const auto tower = [&](const Output& shape) {
+    const Output wide = Op("Reshape", {Op("Neg", {x}), shape});
+    const Output product = Op("MatMul", {wide, wide}, {{"transpose_b", true}});
+    const Output relu = Op("Relu", {Op("Sub", {product, Constant(8.0f)})});
+    return Op("Identity", {Op("Add", {relu, relu})});
+  };
+  const Output planned = tower(known);
+  const Output dynamic = tower(sizes);
+  const auto results = Run({planned, dynamic}, {{x, Values<float>({1, 2, 3, 4, 5, 6})},
+                                                {sizes, Values<int32_t>({3, 2})}});
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_TRUE(TensorsEqual((*results)[0], (*results)[1]));
+  EXPECT_THAT(Elements<float>((*results)[0]), ElementsAre(0, 6, 18, 6, 34, 62, 18, 62, 106));
+}
+
+TEST_F(PlanTest, DynamicTensorsAreOverwrittenOnlyByTheirLastReader) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  const Output sizes = Placeholder("sizes", DataType::kInt32);
+  const Output a = Op("Reshape", {x, sizes});
+  const Output b = Op("Neg", {a});
+  const Output c = Op("Square", {b});
+  const Output d = Op("Add", {b, c});
+  const Tensor fed = Values<float>({1, 2, 3});
+  const auto results = Run({d, b}, {{x, fed}, {sizes, Values<int32_t>({3})}});
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_THAT(Elements<float>((*results)[0]), ElementsAre(0, 2, 6));
+  EXPECT_THAT(Elements<float>((*results)[1]), ElementsAre(-1, -2, -3));
+  EXPECT_THAT(Elements<float>(fed), ElementsAre(1, 2, 3));
+}
+
+TEST_F(PlanTest, AConstantThatPassesThroughAStepIsNotWritten) {
+  const Output sizes = Placeholder("sizes", DataType::kInt32);
+  const Output c = Constant(Values<float>({1, 2, 3}));
+  const Output y = Op("Neg", {Op("Reshape", {c, sizes})});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(Elements<float>(Value(y, {{sizes, Values<int32_t>({3})}})),
+                ElementsAre(-1, -2, -3));
+  }
+}
+
+TEST_F(PlanTest, TheSlabHoldsNoMoreThanWhatLivesTogether) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  Output y = x;
+  // MatMul cannot work in place, so that each step needs its input and its output.
+  for (int i = 0; i < 10; ++i) y = Op("MatMul", {y, y});
+  const std::unique_ptr<Plan> plan = Compile({{x}, {Op("Neg", {y})}, {}}, {{64, 64}});
+  int64_t scratch = 0;
+  for (const Instruction& instruction : plan->instructions) {
+    scratch = std::max(scratch, instruction.scratch_bytes);
+  }
+  EXPECT_LE(plan->slab_bytes, 2 * 64 * 64 * 4 + scratch + 64);
+}
+
+}  // namespace
+}  // namespace millstream

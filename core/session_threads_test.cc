@@ -1,0 +1,228 @@
+// A session that several threads use, and steps that are stopped from outside.
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "core/session.h"
+#include "core/testing/session_fixture.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+constexpr int kThreads = 4;
+constexpr int kStepsPerThread = 300;
+
+class SessionThreadsTest : public SessionTest {
+ protected:
+  static void OnThreads(const std::function<void(int)>& body) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) threads.emplace_back(body, t);
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  // A node that stops at the PausePoint, and after it one that counts in the variable `ran`.
+  const Node* PauseThenCount() {
+    ran_ = Variable("ran", DataType::kInt32, PartialShape::Scalar());
+    EXPECT_EQ(Execute({Assign(ran_, Constant(Tensor::Scalar<int32_t>(0)))}), absl::OkStatus());
+    const Node* pause = build.NodeOf("TestPause", {});
+    const Output one = Constant(Tensor::Scalar<int32_t>(1));
+    build.set_control_inputs({pause});
+    const Node* previous = build.NodeOf("AssignAddVariableOp", {ran_, one});
+    for (int i = 0; i < 200; ++i) {
+      build.set_control_inputs({previous});
+      previous = build.NodeOf("AssignAddVariableOp", {ran_, one});
+    }
+    build.set_control_inputs({});
+    return previous;
+  }
+  int32_t Count() { return *Value(Read(ran_)).data<int32_t>(); }
+
+  Output ran_;
+};
+
+TEST_F(SessionThreadsTest, ManyThreadsShareASession) {
+  const Output x = Placeholder("x", DataType::kFloat, {-1});
+  const Output y = Op("Square", {Op("Neg", {x})});
+  StartSession();
+  OnThreads([&](int t) {
+    for (int i = 0; i < kStepsPerThread; ++i) {
+      // A few sizes, so that plans are compiled while others run.
+      const float value = static_cast<float>(t * kStepsPerThread + i);
+      const std::vector<float> fed(1 + i % 5, value);
+      EXPECT_THAT(Elements<float>(Value(y, {{x, Values<float>(fed)}})), Each(value * value));
+    }
+  });
+}
+
+TEST_F(SessionThreadsTest, ManyThreadsShareACallable) {
+  const Output x = Placeholder("x", DataType::kFloat, {100, 100});
+  const Output y = Op("MatMul", {x, x});
+  const Output sum = Op("Sum", {y, Constant(Values<int32_t>({0, 1}))});
+  const std::unique_ptr<Callable> callable = MakeCallable({{x}, {sum, y}, {}});
+  OnThreads([&](int t) {
+    const float value = static_cast<float>(t + 1);
+    const std::vector<Tensor> feeds = {
+        Tensor::FromValues<float>({100, 100}, std::vector<float>(10000, value))};
+    for (int i = 0; i < 50; ++i) {
+      std::vector<Tensor> results(2);
+      ASSERT_EQ(callable->Run(feeds, absl::MakeSpan(results), RunOptions()), absl::OkStatus());
+      EXPECT_EQ(*results[0].data<float>(), 1e6f * value * value);
+      EXPECT_THAT(Elements<float>(results[1]), Each(100 * value * value));
+    }
+  });
+}
+
+TEST_F(SessionThreadsTest, NoUpdateOfAVariableIsLost) {
+  const Output w = Variable("w", DataType::kInt32, {64});
+  const Output ones = Constant(Values<int32_t>(std::vector<int32_t>(64, 1)));
+  const Node* add = build.NodeOf("AssignAddVariableOp", {w, ones});
+  const Output value = Read(w);
+  ASSERT_EQ(Execute({Assign(w, Op("ZerosLike", {ones}))}), absl::OkStatus());
+  std::atomic<int> torn{0};
+  OnThreads([&](int) {
+    for (int i = 0; i < kStepsPerThread; ++i) {
+      ASSERT_EQ(Execute({add}), absl::OkStatus());
+      const Tensor seen = Value(value);
+      for (const int32_t element : seen.flat<int32_t>()) torn += element != *seen.data<int32_t>();
+    }
+  });
+  EXPECT_EQ(torn, 0);
+  EXPECT_THAT(Elements<int32_t>(Value(value)), Each(kThreads * kStepsPerThread));
+}
+
+TEST_F(SessionThreadsTest, TheGraphGrowsWhileStepsRun) {
+  const Output x = Constant(3.0f);
+  const Output y = Op("Square", {x});
+  StartSession();
+  std::atomic<bool> stop{false};
+  std::thread builder([&] {
+    for (int i = 0; !stop; ++i) {
+      NodeSpec spec;
+      spec.name = absl::StrCat("extra", i);
+      spec.op = "Neg";
+      spec.inputs = {y};
+      spec.input_counts = {1};
+      EXPECT_TRUE(graph.AddNode(std::move(spec)).ok());
+    }
+  });
+  for (int i = 0; i < 200; ++i) EXPECT_THAT(Elements<float>(Value(y)), ElementsAre(9));
+  stop = true;
+  builder.join();
+}
+
+TEST_F(SessionThreadsTest, ClosingWaitsForTheStepThatRuns) {
+  const Node* last = PauseThenCount();
+  PausePoint::Close();
+  Status step;
+  std::thread runner([&] { step = Execute({last}); });
+  PausePoint::AwaitStep();
+  std::atomic<bool> closed{false};
+  std::thread closer([&] {
+    EXPECT_EQ(session->Close(), absl::OkStatus());
+    closed = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(closed);
+  PausePoint::Open();
+  runner.join();
+  closer.join();
+  EXPECT_EQ(step, absl::OkStatus());
+  ExpectError(Execute({last}), absl::StatusCode::kFailedPrecondition, {"closed"});
+}
+
+TEST_F(SessionThreadsTest, ACallableOfAClosedSessionIsRefused) {
+  const std::unique_ptr<Callable> callable = MakeCallable({{}, {Op("Neg", {Constant(1.0f)})}, {}});
+  ASSERT_EQ(session->Close(), absl::OkStatus());
+  std::vector<Tensor> results(1);
+  ExpectError(callable->Run({}, absl::MakeSpan(results), RunOptions()),
+              absl::StatusCode::kFailedPrecondition, {"closed"});
+  EXPECT_EQ(session->MakeCallable({}).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(SessionThreadsTest, CancellingStopsTheStepAndTheSessionGoesOn) {
+  const Node* last = PauseThenCount();
+  PausePoint::Close();
+  Cancellation cancellation;
+  RunOptions options;
+  options.cancellation = &cancellation;
+  Status step;
+  std::thread runner([&] { step = Run({}, {}, {last}, options).status(); });
+  PausePoint::AwaitStep();
+  cancellation.Cancel();
+  PausePoint::Open();
+  runner.join();
+  ExpectError(step, absl::StatusCode::kCancelled, {"cancelled"});
+  EXPECT_LT(Count(), 201);
+  ASSERT_EQ(Execute({last}), absl::OkStatus());
+}
+
+TEST_F(SessionThreadsTest, AStepThatIsCancelledBeforeRunsNothing) {
+  const Node* last = PauseThenCount();
+  Cancellation cancellation;
+  cancellation.Cancel();
+  RunOptions options;
+  options.cancellation = &cancellation;
+  EXPECT_EQ(Run({}, {}, {last}, options).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(Count(), 0);
+}
+
+// What a step that stands at the PausePoint for 80 ms comes to.
+TEST_F(SessionThreadsTest, AStepThatTakesTooLongIsStopped) {
+  const Node* last = PauseThenCount();
+  PausePoint::Close();
+  RunOptions options;
+  options.timeout_ms = 20;
+  Status step;
+  std::thread runner([&] { step = Run({}, {}, {last}, options).status(); });
+  PausePoint::AwaitStep();
+  std::this_thread::sleep_for(std::chrono::milliseconds(80));
+  PausePoint::Open();
+  runner.join();
+  ExpectError(step, absl::StatusCode::kDeadlineExceeded, {"20 ms"});
+  EXPECT_LT(Count(), 201);
+  options.timeout_ms = 60000;
+  EXPECT_EQ(Run({}, {}, {last}, options).status(), absl::OkStatus());
+}
+
+TEST_F(SessionThreadsTest, TheSessionsTimeoutHoldsForEveryStep) {
+  SessionOptions session_options;
+  session_options.operation_timeout_ms = 20;
+  StartSession(session_options);
+  const Node* last = PauseThenCount();
+  PausePoint::Close();
+  Status step;
+  std::thread runner([&] { step = Execute({last}); });
+  PausePoint::AwaitStep();
+  std::this_thread::sleep_for(std::chrono::milliseconds(80));
+  PausePoint::Open();
+  runner.join();
+  ExpectError(step, absl::StatusCode::kDeadlineExceeded, {"20 ms"});
+}
+
+TEST_F(SessionThreadsTest, TheFrontEndMayStopAStep) {
+  const Node* last = PauseThenCount();
+  PausePoint::Close();
+  std::atomic<int> asked{0};
+  RunOptions options;
+  options.should_stop = [](void* count) { return ++*static_cast<std::atomic<int>*>(count) > 0; };
+  options.should_stop_argument = &asked;
+  Status step;
+  std::thread runner([&] { step = Run({}, {}, {last}, options).status(); });
+  PausePoint::AwaitStep();
+  std::this_thread::sleep_for(std::chrono::milliseconds(80));
+  PausePoint::Open();
+  runner.join();
+  ExpectError(step, absl::StatusCode::kCancelled, {"interrupted"});
+  EXPECT_EQ(asked, 1);
+  EXPECT_LT(Count(), 201);
+}
+
+}  // namespace
+}  // namespace millstream

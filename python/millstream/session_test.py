@@ -1,0 +1,186 @@
+"""Steps: what goes in, what comes out, and in which memory."""
+
+from __future__ import annotations
+
+import collections
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import millstream as tf
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[tf.Graph]:
+    """A graph of its own for each test."""
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def test_results_keep_the_structure_of_fetches() -> None:
+    Point = collections.namedtuple("Point", ["x", "y"])
+    a, b = tf.constant([1, 2]), tf.constant(2.5)
+    with tf.Session() as session:
+        found = session.run({"p": Point(a, (b, [tf.no_op()])), "empty": []})
+    assert isinstance(found["p"], Point)
+    assert found["p"].x.tolist() == [1, 2]
+    assert found["p"].y == (2.5, [None])
+    assert found["empty"] == []
+
+
+def test_scalars_are_numpy_scalars_and_strings_bytes() -> None:
+    with tf.Session() as session:
+        for dtype in (np.float16, np.float32, np.float64, np.int8, np.int64, np.uint16, np.bool_):
+            value = session.run(tf.constant(dtype(1)))
+            assert type(value) is dtype
+            assert value == 1
+        assert session.run(tf.constant("né")) == "né".encode()
+        words = session.run(tf.constant([["a", "b"], ["c", ""]]))
+        assert words.dtype == object
+        assert words.tolist() == [[b"a", b"b"], [b"c", b""]]
+
+
+def test_fetched_arrays_are_writable_and_private() -> None:
+    c = tf.constant([1.0, 2.0])
+    with tf.Session() as session:
+        first = session.run(tf.identity(c))
+        first[:] = 7.0
+        assert session.run(c).tolist() == [1.0, 2.0]
+
+
+def test_fed_arrays_of_any_layout_give_their_values() -> None:
+    x = tf.placeholder(tf.float32, [None, None])
+    y = x * 2.0
+    base = np.arange(24, dtype=np.float32).reshape(4, 6)
+    read_only = base.copy()
+    read_only.setflags(write=False)
+    unaligned = np.frombuffer(b"\0" + base.tobytes(), np.uint8)[1:].view(np.float32).reshape(4, 6)
+    swapped = base.astype(">f4")
+    with tf.Session() as session:
+        step = session.make_callable(y, [x])
+        for value in (base, base.T, base[::2, ::-1], read_only, unaligned, swapped):
+            np.testing.assert_array_equal(step(value), np.asarray(value, np.float32) * 2.0)
+            np.testing.assert_array_equal(
+                session.run(y, {x: value}), np.asarray(value, np.float32) * 2.0
+            )
+        np.testing.assert_array_equal(step([[1, 2]]), [[2.0, 4.0]])
+        np.testing.assert_array_equal(step(base.astype(np.float64)), base * 2.0)
+        assert step(np.zeros([0, 3], np.float32)).shape == (0, 3)
+
+
+def test_a_fed_array_is_not_kept() -> None:
+    x = tf.placeholder(tf.float32, [3])
+    v = tf.Variable(tf.zeros([3]))
+    assign = v.assign(x)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        value = np.ones(3, np.float32)
+        same = session.run(tf.identity(x), {x: value})
+        session.run(assign, {x: value})
+        value[:] = 9.0
+        assert same.tolist() == [1.0] * 3
+        assert session.run(v).tolist() == [1.0] * 3
+
+
+def test_callable_takes_its_feeds_by_position() -> None:
+    x, y = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
+    with tf.Session() as session:
+        step = session.make_callable([x - y, x], [x, y])
+        assert step(5, 3) == [2, 5]
+        with pytest.raises(TypeError, match="2 arguments"):
+            step(5)
+
+
+def test_bfloat16_is_fetched_by_its_bits() -> None:
+    x = tf.placeholder(tf.bfloat16, [2])
+    with tf.Session() as session:
+        value = session.run(tf.identity(x), {x: [1.0, -2.0]})
+    assert value.dtype == tf.bfloat16.as_numpy_dtype
+    assert value["bfloat16"].tolist() == [0x3F80, 0xC000]
+
+
+def test_strings_are_fed() -> None:
+    x = tf.placeholder(tf.string, [None])
+    with tf.Session() as session:
+        fed = session.run(tf.identity(x), {x: ["ab", b"c", ""]})
+    assert fed.tolist() == [b"ab", b"c", b""]
+
+
+def test_threads_share_a_session() -> None:
+    x = tf.placeholder(tf.float32, [64])
+    total = tf.reduce_sum(x * x)
+    results: list[float] = []
+    with tf.Session() as session:
+        step = session.make_callable(total, [x])
+
+        def work(number: int) -> None:
+            value = np.full(64, number, np.float32)
+            results.extend(float(step(value)) / number**2 for _ in range(200))
+
+        threads = [threading.Thread(target=work, args=(i + 1,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert results == [64.0] * 800
+
+
+def repeat(step: Any, value: Any, times: int) -> None:
+    """Run a step several times."""
+    for _ in range(times):
+        step(value)
+
+
+def test_control_c_stops_a_running_step() -> None:
+    x = tf.placeholder(tf.float32, [256, 256])
+    y = x
+    for _ in range(1000):
+        y = tf.matmul(y, x)
+    with tf.Session() as session:
+        step = session.make_callable(y.op, [x])
+        value = np.eye(256, dtype=np.float32)
+        step(value)  # compiled, so that what follows is running and nothing else
+        started = time.monotonic()
+        step(value)
+        usual = time.monotonic() - started
+        timer = threading.Timer(usual / 4, signal.raise_signal, [signal.SIGINT])
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            repeat(step, value, 8)
+        timer.join()
+        assert session.run(tf.constant(1.0)) == 1.0
+
+
+def test_default_session_runs_eval() -> None:
+    c = tf.constant(3.0)
+    with pytest.raises(ValueError, match="session"):
+        c.eval()
+    with tf.Session() as outer:
+        assert tf.get_default_session() is outer
+        assert c.eval() == 3.0
+        with tf.Session().as_default() as inner:
+            assert tf.get_default_session() is inner
+        assert tf.get_default_session() is outer
+    assert tf.get_default_session() is None
+
+
+def test_options_limit_the_time_of_a_step() -> None:
+    x = tf.placeholder(tf.float32, [512, 512])
+    y = x
+    for _ in range(500):
+        y = tf.matmul(y, x)
+    value, options = np.zeros([512, 512], np.float32), tf.RunOptions(timeout_in_ms=50)
+    with tf.Session() as session, pytest.raises(tf.errors.DeadlineExceededError):
+        session.run(y.op, {x: value}, options=options)
+
+
+def test_devices_are_listed() -> None:
+    tf.constant(0)
+    with tf.Session() as session:
+        kinds = [device.device_type for device in session.list_devices()]
+    assert "CPU" in kinds

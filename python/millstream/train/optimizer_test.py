@@ -1,0 +1,120 @@
+"""Optimizers: their arithmetic, slots and names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import millstream as tf
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[tf.Graph]:
+    """A graph of its own for each test."""
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def path(make: Callable[[], Any], steps: int = 3) -> list[float]:
+    """The values of w under the loss w**2 / 2 from w = 1, whose gradient is w."""
+    w = tf.Variable(1.0, name="w")
+    train = make().minimize(tf.square(w) / 2.0)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        values = []
+        for _ in range(steps):
+            session.run(train)
+            values.append(float(session.run(w)))
+    return values
+
+
+def test_gradient_descent_follows_its_formula() -> None:
+    found = path(lambda: tf.train.GradientDescentOptimizer(0.1))
+    assert found == pytest.approx([0.9, 0.81, 0.729], rel=1e-6)
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_momentum_follows_its_formula(nesterov: bool) -> None:
+    w, velocity, expected = 1.0, 0.0, []
+    for _ in range(3):
+        velocity = 0.9 * velocity + w
+        w -= 0.1 * (w + 0.9 * velocity if nesterov else velocity)
+        expected.append(w)
+    found = path(lambda: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=nesterov))
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_adagrad_follows_its_formula() -> None:
+    w, total, expected = 1.0, 0.1, []
+    for _ in range(3):
+        total += w * w
+        w -= 0.1 * w / np.sqrt(total)
+        expected.append(w)
+    assert path(lambda: tf.train.AdagradOptimizer(0.1)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_adam_follows_its_formula() -> None:
+    w, m, v, expected = 1.0, 0.0, 0.0, []
+    for step in range(1, 4):
+        m = 0.9 * m + 0.1 * w
+        v = 0.999 * v + 0.001 * w * w
+        rate = 0.1 * np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
+        w -= rate * m / (np.sqrt(v) + 1e-8)
+        expected.append(w)
+    assert path(lambda: tf.train.AdamOptimizer(0.1)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_slots_are_variables_beside_the_variable() -> None:
+    w = tf.Variable([1.0, 2.0], name="w")
+    optimizer = tf.train.AdamOptimizer()
+    train = optimizer.minimize(tf.reduce_sum(w))
+    assert train.name == "Adam"
+    assert optimizer.get_slot_names() == ["m", "v"]
+    slot = optimizer.get_slot(w, "v")
+    assert slot is not None
+    assert slot.op.name == "w/Adam_1"
+    names = [variable.op.name for variable in tf.global_variables()]
+    assert names == ["w", "beta1_power", "beta2_power", "w/Adam", "w/Adam_1"]
+    assert tf.trainable_variables() == [w]
+
+
+def test_global_step_counts_steps() -> None:
+    w = tf.Variable(1.0)
+    counter = tf.train.get_or_create_global_step()
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(w * w, global_step=counter)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run([train, w])
+        session.run(train)
+        assert tf.train.global_step(session, counter) == 2
+
+
+def test_rows_that_were_not_gathered_stay() -> None:
+    table = tf.Variable(np.ones([4, 2], np.float32))
+    loss = tf.reduce_sum(tf.nn.embedding_lookup(table, [1, 1, 3]))
+    train = tf.train.GradientDescentOptimizer(0.5).minimize(loss)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+        assert session.run(table).tolist() == [[1, 1], [0, 0], [1, 1], [0.5, 0.5]]
+
+
+def test_unconnected_variables_have_no_gradient() -> None:
+    w, other = tf.Variable(1.0), tf.Variable(1.0)
+    optimizer = tf.train.GradientDescentOptimizer(0.1)
+    pairs = optimizer.compute_gradients(w * 2.0)
+    assert pairs[1] == (None, other)
+    with pytest.raises(ValueError, match="No gradients"):
+        optimizer.minimize(w * 2.0, var_list=[other])
+
+
+def test_constraint_holds_after_a_step() -> None:
+    w = tf.Variable(1.0, constraint=lambda value: tf.maximum(value, 0.95))
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(w)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+        assert float(session.run(w)) == pytest.approx(0.95)

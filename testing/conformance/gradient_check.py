@@ -1,0 +1,145 @@
+"""Checks a gradient function against central differences, in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import millstream as tf
+from millstream import gen_ops
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+# With steps of h, differences are off by about h^2 and by (rounding / h): both near 1e-10.
+_STEP = 2.0**-17
+_RTOL = 1e-7
+_ATOL = 1e-8
+
+
+@dataclass(frozen=True)
+class Check:
+    """A use of an op whose gradients are to be checked.
+
+    Attributes
+    ----------
+    op
+        Name of the op.
+    build
+        Makes its outputs of tensors: one tensor or several.
+    inputs
+        The values at which to differentiate by each argument of `build`.
+    step
+        Half the distance of the two points of a difference, for inputs near 1.
+    needs_shapes
+        The gradient function says that it needs the inputs' static shapes.
+    of_variable
+        The first input is the value of a variable, and `build` gets its handle.
+    """
+
+    op: str
+    build: Callable[..., Any]
+    inputs: tuple[Array, ...]
+    step: float = _STEP
+    needs_shapes: bool = False
+    of_variable: bool = False
+
+
+class _Differentiated:
+    """The graph of a check: outputs y, and the gradients of sum(weight * y) by the inputs."""
+
+    def __init__(self, check: Check, with_shapes: bool) -> None:
+        self._check = check
+        with tf.Graph().as_default():
+            self._feeds = [
+                tf.placeholder(array.dtype, array.shape if with_shapes else [None] * array.ndim)
+                for array in check.inputs
+            ]
+            sources = list(self._feeds)
+            if check.of_variable:
+                value = self._feeds[0]
+                handle = gen_ops.var_handle_op(dtype=value.dtype, shape=check.inputs[0].shape)
+                self._assign = gen_ops.assign_variable_op(handle, value)
+                sources[0] = handle
+            outputs = check.build(*sources)
+            self._outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+            self._session = tf.Session()
+            self._weights = self._make_weights()
+            self._gradients = tf.gradients(self._outputs, sources, self._weights)
+
+    def _make_weights(self) -> list[Array]:
+        """Eighths, which every floating-point type holds exactly."""
+        random = np.random.default_rng(1)
+        return [
+            (random.integers(1, 16, np.shape(value)) / 8.0).astype(value.dtype)
+            for value in self._run(self._outputs, self._check.inputs)
+        ]
+
+    def _run(self, fetches: Sequence[Any], inputs: Sequence[Array]) -> list[Any]:
+        feeds = dict(zip(self._feeds, inputs, strict=True))
+        if self._check.of_variable:
+            self._session.run(self._assign, feeds)
+        return list(self._session.run(list(fetches), feeds))
+
+    def weighted_sum(self, inputs: Sequence[Array]) -> float:
+        """The number that is differentiated."""
+        values = self._run(self._outputs, inputs)
+        pairs = zip(values, self._weights, strict=True)
+        return sum(float(np.sum(value.astype(np.float64) * weight)) for value, weight in pairs)
+
+    def gradients(self) -> list[Array]:
+        """What the gradient functions give; zeros where they give none."""
+        present = [gradient for gradient in self._gradients if gradient is not None]
+        values = iter(self._run(present, self._check.inputs))
+        return [
+            np.zeros_like(array) if gradient is None else _dense(next(values), array.shape)
+            for gradient, array in zip(self._gradients, self._check.inputs, strict=True)
+        ]
+
+
+def _dense(value: Any, shape: tuple[int, ...]) -> Array:
+    if not hasattr(value, "indices"):
+        return np.asarray(value)
+    result = np.zeros(shape, value.values.dtype)
+    np.add.at(result, value.indices, value.values)
+    return result
+
+
+def numeric_gradient(
+    function: Callable[[Sequence[Array]], float], inputs: Sequence[Array], which: int, step: float
+) -> Array:
+    """Central differences of a function of arrays by each element of one of them."""
+    result = np.zeros_like(inputs[which])
+    for index in np.ndindex(result.shape):
+        sides = []
+        for sign in (-1, 1):
+            moved = [np.array(array) for array in inputs]
+            moved[which][index] += sign * step
+            sides.append(function(moved))
+        result[index] = (sides[1] - sides[0]) / (2 * step)
+    return result
+
+
+def assert_gradients_are_right(check: Check, with_shapes: bool) -> None:
+    """Compare the gradients by every input with central differences.
+
+    Parameters
+    ----------
+    check
+        What to check.
+    with_shapes
+        Whether the graph knows the inputs' static shapes, or their ranks alone.
+
+    Raises
+    ------
+    AssertionError
+        A gradient is wrong.
+    """
+    differentiated = _Differentiated(check, with_shapes)
+    for which, got in enumerate(differentiated.gradients()):
+        want = numeric_gradient(differentiated.weighted_sum, check.inputs, which, check.step)
+        np.testing.assert_allclose(
+            got, want, rtol=_RTOL, atol=_ATOL, err_msg=f"{check.op}: gradient by input {which}"
+        )

@@ -1,0 +1,100 @@
+"""Runs groups of golden op cases and counts what became of them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from millstream import _runtime, protos
+from testing.conformance.case_runner import MissingKernel, Outcome, run_case
+from testing.conformance.op_cases import OpCase, read_group
+
+CASES = Path("testdata/conformance/ops/cases")
+MISSING_DTYPES = Path("testing/conformance/missing_dtypes.txt")
+
+
+@dataclass
+class GroupReport:
+    """The outcomes of a group's cases; `unregistered` are those that no run was tried of."""
+
+    group: str
+    outcomes: list[Outcome] = field(default_factory=list)
+    unregistered: list[OpCase] = field(default_factory=list)
+
+    @property
+    def failures(self) -> list[str]:
+        """One text for each failed case."""
+        return [
+            f"{outcome.case.name}: " + "\n    ".join(outcome.failures)
+            for outcome in self.outcomes
+            if outcome.failures
+        ]
+
+    @property
+    def missing(self) -> set[MissingKernel]:
+        """The kernels that cases asked for in vain."""
+        return {outcome.missing for outcome in self.outcomes if outcome.missing}
+
+    def passing(self, listed: set[MissingKernel]) -> set[MissingKernel]:
+        """Those of the listed kernels that a case ran with and passed."""
+        return {
+            kernel
+            for outcome in self.outcomes
+            if outcome.passed and outcome.case.error is None
+            for kernel in listed
+            if kernel.op == outcome.case.op and kernel.dtype in outcome.case.node_types
+        }
+
+    def counts(self) -> dict[str, Counter[str]]:
+        """How many cases passed, failed and were not implemented, by op."""
+        by_op: dict[str, Counter[str]] = defaultdict(Counter)
+        for outcome in self.outcomes:
+            word = "failed" if outcome.failures else "passed" if outcome.passed else "missing"
+            by_op[outcome.case.op][word] += 1
+        for case in self.unregistered:
+            by_op[case.op]["missing"] += 1
+        return by_op
+
+    def text(self, with_ops: bool) -> str:
+        """The counts as lines of a table: the group, then its ops that were tried."""
+        by_op = self.counts()
+        total: Counter[str] = sum(by_op.values(), Counter())
+        lines = [_line(self.group, total)]
+        if with_ops:
+            tried = {op: count for op, count in by_op.items() if count["passed"] + count["failed"]}
+            lines += [_line("  " + op, count) for op, count in sorted(tried.items())]
+        return "\n".join(lines)
+
+
+def heading() -> str:
+    """The heading of the table."""
+    return f"{'':40}{'passed':>8}{'failed':>8}{'not implemented':>17}"
+
+
+def _line(name: str, count: Counter[str]) -> str:
+    return f"{name:40}{count['passed']:8}{count['failed']:8}{count['missing']:17}"
+
+
+def registered_ops() -> frozenset[str]:
+    """Names of the ops that the runtime knows."""
+    op_list = protos.message_class("OpList").FromString(_runtime.op_list())
+    return frozenset(op.name for op in op_list.op)
+
+
+def run_group(group: str, registered: frozenset[str]) -> GroupReport:
+    """Run every case of a group all of whose ops are registered."""
+    report = GroupReport(group)
+    for case in read_group(CASES, group):
+        if case.ops <= registered:
+            report.outcomes.append(run_case(case))
+        else:
+            report.unregistered.append(case)
+    return report
+
+
+def listed_missing() -> set[MissingKernel]:
+    """The kernels that MISSING_DTYPES lists as not there yet: an op and a type a line."""
+    lines = MISSING_DTYPES.read_text(encoding="utf-8").splitlines()
+    entries = [line.split() for line in lines if line and not line.startswith("#")]
+    return {MissingKernel(op, dtype) for op, dtype in entries}
