@@ -79,11 +79,10 @@ Status Executable::CheckFeeds(absl::Span<const Tensor> feeds) const {
   for (size_t i = 0; i < feeds.size(); ++i) {
     const Output& feed = signature_.feeds[i];
     if (feeds[i].dtype() == feed.dtype()) continue;
-    return AnnotateWithNode(
-        errors::InvalidArgument("the feed of ", feed.name(), " must be ",
-                                DataTypeName(feed.dtype()), ", got ",
-                                DataTypeName(feeds[i].dtype())),
-        *feed.node);
+    return AnnotateWithNode(errors::InvalidArgument("the feed of ", feed.name(), " must be ",
+                                                    DataTypeName(feed.dtype()), ", got ",
+                                                    DataTypeName(feeds[i].dtype())),
+                            *feed.node);
   }
   return absl::OkStatus();
 }
@@ -94,8 +93,8 @@ Status Executable::CheckFeedShapes(absl::Span<const Tensor> feeds) const {
     const PartialShape shape = context_.graph->Facts(feed).shape;
     if (shape.IsCompatibleWith(feeds[i].shape())) continue;
     return AnnotateWithNode(
-        errors::InvalidArgument("the feed of ", feed.name(), " must have shape ",
-                                shape.ToString(), ", got ", feeds[i].shape().ToString()),
+        errors::InvalidArgument("the feed of ", feed.name(), " must have shape ", shape.ToString(),
+                                ", got ", feeds[i].shape().ToString()),
         *feed.node);
   }
   return absl::OkStatus();

@@ -38,8 +38,7 @@ class Executable {
                                                       const StepSignature& signature);
 
   // One step. After the first step with the same feed shapes it takes no lock and looks no name up.
-  Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
-             const RunOptions& options);
+  Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches, const RunOptions& options);
   int64_t num_instructions() const { return num_instructions_.load(std::memory_order_relaxed); }
 
  private:

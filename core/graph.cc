@@ -247,8 +247,8 @@ Status Graph::RefineShape(Output output, const PartialShape& shape) {
 Status Graph::AddControlInput(const Node* node, const Node* control) {
   absl::MutexLock lock(&mutex_);
   if (has_run_[node->id()]) {
-    return AnnotateWithNode(
-        errors::FailedPrecondition("the node has run and can no longer change"), *node);
+    return AnnotateWithNode(errors::FailedPrecondition("the node has run and can no longer change"),
+                            *node);
   }
   std::vector<const Node*>& controls = nodes_[node->id()]->control_inputs_;
   if (std::find(controls.begin(), controls.end(), control) == controls.end()) {
@@ -270,8 +270,8 @@ std::string Graph::Device(const Node* node) const {
 Status Graph::SetDevice(const Node* node, std::string device) {
   absl::MutexLock lock(&mutex_);
   if (has_run_[node->id()]) {
-    return AnnotateWithNode(
-        errors::FailedPrecondition("the node has run and can no longer change"), *node);
+    return AnnotateWithNode(errors::FailedPrecondition("the node has run and can no longer change"),
+                            *node);
   }
   nodes_[node->id()]->device_ = std::move(device);
   return absl::OkStatus();

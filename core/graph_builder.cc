@@ -29,8 +29,7 @@ StatusOr<Tensor> MakeScalar(DataType dtype, double value) {
     case DataType::kBool: return ScalarTensor<bool>(value);
     case DataType::kComplex64: return ScalarTensor<std::complex<float>>(value);
     case DataType::kComplex128: return ScalarTensor<std::complex<double>>(value);
-    default:
-      return errors::InvalidArgument("no scalar constant of type ", DataTypeName(dtype));
+    default: return errors::InvalidArgument("no scalar constant of type ", DataTypeName(dtype));
   }
 }
 
@@ -54,8 +53,7 @@ const Node* GraphBuilder::NodeOf(absl::string_view op, const std::vector<Output>
 }
 
 const Node* GraphBuilder::Variadic(absl::string_view op,
-                                   const std::vector<std::vector<Output>>& arguments,
-                                   Attrs attrs) {
+                                   const std::vector<std::vector<Output>>& arguments, Attrs attrs) {
   AttrMap map;
   for (const auto& [name, value] : attrs) SetAttr(&map, name, value);
   return Add(op, arguments, std::move(map));

@@ -115,9 +115,9 @@ TEST_F(GraphTest, TheNumberOfInputsIsChecked) {
 }
 
 TEST_F(GraphTest, ShapesThatDoNotFitNameTheNodeAndTheUsersLine) {
-  NodeSpec spec = Spec("product", "MatMul",
-                       {Placeholder("x", DataType::kFloat, {2, 3}),
-                        Placeholder("y", DataType::kFloat, {4, 5})});
+  NodeSpec spec = Spec(
+      "product", "MatMul",
+      {Placeholder("x", DataType::kFloat, {2, 3}), Placeholder("y", DataType::kFloat, {4, 5})});
   spec.source = "train.py:12 in build";
   const Status status = graph.AddNode(std::move(spec)).status();
   ExpectError(status, kInvalid,

@@ -23,8 +23,7 @@ Status CheckOutputIndex(const MS_Frame* frame, uint32_t index) {
   if (index >= frame->n_out) {
     return errors::Internal("kernel asked for output ", index, " of ", frame->n_out);
   }
-  const Root& root =
-      frame->ctx->step->plan->roots[frame->ctx->instruction->outputs[index].root];
+  const Root& root = frame->ctx->step->plan->roots[frame->ctx->instruction->outputs[index].root];
   if (root.kind != RootKind::kSlot) {
     return errors::Internal("output ", index, " has planned memory of shape ",
                             root.shape.ToString(), "; the kernel asked for other memory");

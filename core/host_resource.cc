@@ -54,8 +54,8 @@ MS_Status* VarView(MS_LockSet* locks, uint32_t k, MS_TensorView* out) {
   if (MS_Status* bad = CheckIndex(locks, k)) return bad;
   const Variable& variable = *locks->variables[k];
   if (!variable.value().has_value()) {
-    return ToAbiStatus(errors::FailedPrecondition("Attempting to use uninitialized value ",
-                                                  variable.name()));
+    return ToAbiStatus(
+        errors::FailedPrecondition("Attempting to use uninitialized value ", variable.name()));
   }
   *out = MakeView(variable.value(), nullptr);
   return nullptr;

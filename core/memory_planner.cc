@@ -41,9 +41,8 @@ int64_t FindGap(const std::vector<const MemoryRequest*>& neighbours, int64_t byt
 int64_t PlanMemory(std::vector<MemoryRequest>* requests) {
   std::vector<int> order(requests->size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return (*requests)[a].bytes > (*requests)[b].bytes;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return (*requests)[a].bytes > (*requests)[b].bytes; });
   std::vector<const MemoryRequest*> placed;  // sorted by offset
   int64_t slab = 0;
   for (int index : order) {

@@ -64,7 +64,8 @@ TEST(MemoryPlannerTest, ReadingAndWritingInOneInstructionKeepsThemApart) {
 
 TEST(MemoryPlannerTest, TakesTheTightestGap) {
   // What ends at instruction 1 leaves gaps of 512 and of 256 bytes; the last request fits both.
-  Requests requests = {{1024, 0, 9}, {512, 0, 1}, {448, 0, 9}, {256, 0, 1}, {192, 0, 9}, {128, 2, 3}};
+  Requests requests = {{1024, 0, 9}, {512, 0, 1}, {448, 0, 9},
+                       {256, 0, 1},  {192, 0, 9}, {128, 2, 3}};
   const int64_t slab = PlanMemory(&requests);
   ExpectValid(requests, slab);
   EXPECT_EQ(requests[5].offset, requests[3].offset);

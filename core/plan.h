@@ -3,11 +3,14 @@
 // Invariants
 //  1. Instructions are in an order in which every data and control edge points forward.
 //  2. Every tensor that an instruction reads is a view of a *root value*: a constant, a feed, a
-//     resource handle, a place in the slab, or a *slot* (a Tensor of the step). Nodes that only rename
-//     memory (Identity, Reshape) make no instruction: their outputs are views of their input's root.
-//  3. The slab is laid out when the plan is built; roots that share bytes never live together, except
+//     resource handle, a place in the slab, or a *slot* (a Tensor of the step). Nodes that only
+//     rename memory (Identity, Reshape) make no instruction: their outputs are views of their
+//     input's root.
+//  3. The slab is laid out when the plan is built; roots that share bytes never live together,
+//  except
 //     an output that takes over its input in place.
-//  4. A plan never changes once it is built. What a step writes stands in its StepState: frames that
+//  4. A plan never changes once it is built. What a step writes stands in its StepState: frames
+//  that
 //     are built once per StepState, and reused by later steps.
 #ifndef MILLSTREAM_CORE_PLAN_H_
 #define MILLSTREAM_CORE_PLAN_H_
@@ -40,8 +43,8 @@ enum class RootKind : uint8_t {
 
 // A place in a StepState where a view of some root stands.
 struct ViewPlace {
-  int view;           // index into StepState::views
-  bool dims_follow;   // the view's dims are the root's, not known in the plan
+  int view;          // index into StepState::views
+  bool dims_follow;  // the view's dims are the root's, not known in the plan
 };
 
 struct Root {
@@ -74,7 +77,7 @@ struct Instruction {
   std::vector<ValueRef> inputs;
   std::vector<ValueRef> outputs;
   std::vector<uint64_t> outputs_used;
-  int first_input_view = 0;   // into StepState::views
+  int first_input_view = 0;  // into StepState::views
   int first_output_view = 0;
   void* shape_state = nullptr;
   int64_t scratch_bytes = 0;
@@ -94,7 +97,8 @@ struct Call {
 inline constexpr uint32_t kAfterOutputs = 1;
 inline constexpr uint32_t kAfterRelease = 2;
 inline constexpr uint32_t kAfterLocks = 4;
-inline constexpr uint32_t kAfterCheck = 8;  // it may have taken long: look at cancellation and clock
+inline constexpr uint32_t kAfterCheck =
+    8;  // it may have taken long: look at cancellation and clock
 
 // How a fetch leaves the step.
 struct FetchPlan {

@@ -130,8 +130,12 @@ Status PlanCompiler::AddHandle(const Node* node) {
   return absl::OkStatus();
 }
 
-// False when the new shape, or the old one, is known only at run time.
+// False when the new shape, or the old one, is known only at run time. So is a shape that was
+// inferred without knowing the sizes asked for, on the assumption that they fit: the kernel looks.
 bool PlanCompiler::AddRenamed(const Node* node, bool identity) {
+  if (!identity && node->num_inputs() > 1 && facts_.constant(node->input(1)) == nullptr) {
+    return false;
+  }
   const int count = identity ? node->num_outputs() : 1;
   for (int i = 0; i < count; ++i) {
     ValueRef value = values_.at(node->input(i));
@@ -156,8 +160,8 @@ void PlanCompiler::AddIdleInstruction(const Node* node) {
 Status PlanCompiler::AddKernel(const Node* node) {
   MS_ASSIGN_OR_RETURN(KernelInstance * kernel, request_.kernels->GetOrCreate(node));
   if (kernel->registration().compute == nullptr) {
-    return AnnotateWithNode(
-        errors::Unimplemented("asynchronous kernels need the dynamic executor"), *node);
+    return AnnotateWithNode(errors::Unimplemented("asynchronous kernels need the dynamic executor"),
+                            *node);
   }
   const bool reads_variable = node->op().name == "ReadVariableOp";
   Instruction instruction;
@@ -208,12 +212,10 @@ Status PlanCompiler::AddNode(const Node* node) {
       if (!request_.optimize) AddIdleInstruction(node);
       return absl::OkStatus();
     }
-    case StructuralRole::kHandle:
-      return AddHandle(node);
+    case StructuralRole::kHandle: return AddHandle(node);
     case StructuralRole::kConstant:
     case StructuralRole::kMustFeed:
-    case StructuralRole::kKernel:
-      break;
+    case StructuralRole::kKernel: break;
   }
   return AddKernel(node);
 }

@@ -108,15 +108,14 @@ Status StepRunner::CheckInterruption() {
 // Adds what a reader needs to find the node: name, op, device, what it was given, the user's line.
 Status StepRunner::Annotate(int position, const Status& status) const {
   const Instruction& instruction = plan_.instructions[position];
-  std::string inputs = absl::StrJoin(
-      instruction.inputs, ", ", [&](std::string* out, const ValueRef& value) {
+  std::string inputs =
+      absl::StrJoin(instruction.inputs, ", ", [&](std::string* out, const ValueRef& value) {
         const Root& root = plan_.roots[value.root];
         absl::StrAppend(out, DataTypeName(root.dtype),
                         value.shape_known ? value.shape.ToString() : "");
       });
-  const Status described(
-      status.code(), absl::StrCat(status.message(), " [inputs: ", inputs, "; device: ",
-                                  device_name_, "]"));
+  const Status described(status.code(), absl::StrCat(status.message(), " [inputs: ", inputs,
+                                                     "; device: ", device_name_, "]"));
   return AnnotateWithNode(described, *instruction.node);
 }
 
@@ -193,8 +192,7 @@ Status StepRunner::TakeFetch(const FetchPlan& fetch, Tensor* out) {
       return absl::OkStatus();
     }
     case RootKind::kEscaping:
-    case RootKind::kSlot:
-      break;
+    case RootKind::kSlot: break;
     case RootKind::kHandle:
       return AnnotateWithNode(
           errors::InvalidArgument("a resource handle cannot be fetched; fetch its value"),

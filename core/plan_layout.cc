@@ -83,8 +83,8 @@ Status PlanLayout::Specialize(Instruction* instruction) {
   specialization.n_in = static_cast<uint32_t>(inputs.size());
   specialization.n_out = static_cast<uint32_t>(outputs.size());
   specialization.num_threads = static_cast<uint32_t>(plan_.max_threads);
-  Status status = TakeAbiStatus(
-      registration.specialize(instruction->kernel->state(), &specialization));
+  Status status =
+      TakeAbiStatus(registration.specialize(instruction->kernel->state(), &specialization));
   if (!status.ok()) return AnnotateWithNode(status, *instruction->node);
   instruction->shape_state = specialization.shape_state;
   instruction->scratch_bytes = static_cast<int64_t>(specialization.scratch_bytes);

@@ -7,9 +7,10 @@
 
 namespace millstream {
 
-// REQUIRES: roots, instructions (inputs, outputs, outputs_used), calls and fetches stand. Finds when
-// each root is last read, specializes kernels, shares buffers in place where kernels allow it, lays
-// the slab out, numbers slots and views, and says after which call the executor has more to do.
+// REQUIRES: roots, instructions (inputs, outputs, outputs_used), calls and fetches stand. Finds
+// when each root is last read, specializes kernels, shares buffers in place where kernels allow it,
+// lays the slab out, numbers slots and views, and says after which call the executor has more to
+// do.
 Status LayOutPlan(Plan* plan);
 
 }  // namespace millstream

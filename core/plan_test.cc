@@ -107,13 +107,24 @@ TEST_F(PlanTest, ShapeArithmeticFoldsOnceShapesAreKnown) {
             Shape({2, 12}));
 }
 
+TEST_F(PlanTest, AShapeThatInferenceOnlyAssumesIsChecked) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  const Output sizes = Placeholder("sizes", DataType::kInt32);
+  // A vector of six elements can only be reshaped to [6] if `sizes` holds one number.
+  const Output y = Op("Reshape", {x, sizes});
+  const Tensor six = Values<float>({1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(Value(y, {{x, six}, {sizes, Values<int32_t>({6})}}).shape(), Shape({6}));
+  ExpectError(Error(y, {{x, six}, {sizes, Values<int32_t>({5})}}),
+              absl::StatusCode::kInvalidArgument, {y.node->name(), "[6]", "[5]"});
+}
+
 TEST_F(PlanTest, AFetchedShapeIsAConstantOfThePlan) {
   const Output x = Placeholder("x", DataType::kFloat);
   const Output shape = Op("Shape", {x});
   EXPECT_THAT(OpsOf(*Compile({{x}, {shape}, {}}, {{5, 6}})), IsEmpty());
-  EXPECT_THAT(Elements<int32_t>(
-                  Value(shape, {{x, Tensor::Create(DataType::kFloat, {5, 6}).value()}})),
-              ElementsAre(5, 6));
+  EXPECT_THAT(
+      Elements<int32_t>(Value(shape, {{x, Tensor::Create(DataType::kFloat, {5, 6}).value()}})),
+      ElementsAre(5, 6));
 }
 
 TEST_F(PlanTest, AFoldedNodeStillWaitsForItsControlInputs) {
@@ -127,9 +138,9 @@ TEST_F(PlanTest, AFoldedNodeStillWaitsForItsControlInputs) {
 }
 
 TEST_F(PlanTest, StatefulNodesAreNeverFolded) {
-  const Output random = Op("RandomUniformInt",
-                           {Constant(Values<int32_t>({2})), Constant(Tensor::Scalar<int32_t>(0)),
-                            Constant(Tensor::Scalar<int32_t>(100))});
+  const Output random =
+      Op("RandomUniformInt", {Constant(Values<int32_t>({2})), Constant(Tensor::Scalar<int32_t>(0)),
+                              Constant(Tensor::Scalar<int32_t>(100))});
   EXPECT_THAT(OpsOf(*Compile({{}, {random}, {}})), ElementsAre("RandomUniformInt"));
 }
 
@@ -193,10 +204,9 @@ TEST_F(PlanTest, AFedOutputOfARunningNodeIsTheFeed) {
   const Node* node = build.NodeOf("SparseSoftmaxCrossEntropyWithLogits", {logits, labels});
   const Output sum = Op("Neg", {node->output(0)});
   const auto results =
-      Run({sum, node->output(1)},
-          {{node->output(0), Values<float>({4, 5})},
-           {logits, Tensor::Of<float>({2, 2}, {0, 0, 0, 0})},
-           {labels, Values<int32_t>({0, 1})}});
+      Run({sum, node->output(1)}, {{node->output(0), Values<float>({4, 5})},
+                                   {logits, Tensor::Of<float>({2, 2}, {0, 0, 0, 0})},
+                                   {labels, Values<int32_t>({0, 1})}});
   ASSERT_TRUE(results.ok()) << results.status();
   EXPECT_THAT(Elements<float>((*results)[0]), ElementsAre(-4, -5));
   EXPECT_THAT(Elements<float>((*results)[1]), ElementsAre(-0.5, 0.5, 0.5, -0.5));

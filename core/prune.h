@@ -17,8 +17,9 @@ struct PrunedGraph {
   std::vector<std::vector<const Node*>> controls;
 };
 
-// What reaches the fetches and targets, walking back over data and control edges and stopping at fed
-// tensors. INVALID_ARGUMENT names a placeholder that is needed and not fed, or a node on a cycle.
+// What reaches the fetches and targets, walking back over data and control edges and stopping at
+// fed tensors. INVALID_ARGUMENT names a placeholder that is needed and not fed, or a node on a
+// cycle.
 StatusOr<PrunedGraph> Prune(const Graph& graph, const StepSignature& signature);
 
 }  // namespace millstream

@@ -3,8 +3,7 @@
 namespace millstream {
 
 StatusOr<Variable*> ResourceManager::LookupOrCreateVariable(const std::string& container,
-                                                            const std::string& name,
-                                                            DataType dtype,
+                                                            const std::string& name, DataType dtype,
                                                             const PartialShape& shape) {
   absl::MutexLock lock(&mutex_);
   std::unique_ptr<Variable>& variable = variables_[{container, name}];
@@ -14,9 +13,8 @@ StatusOr<Variable*> ResourceManager::LookupOrCreateVariable(const std::string& c
   }
   if (variable->dtype() != dtype || !variable->shape().IsCompatibleWith(shape)) {
     return errors::InvalidArgument("variable '", name, "' exists as ",
-                                   DataTypeName(variable->dtype()),
-                                   variable->shape().ToString(), "; this handle expects ",
-                                   DataTypeName(dtype), shape.ToString());
+                                   DataTypeName(variable->dtype()), variable->shape().ToString(),
+                                   "; this handle expects ", DataTypeName(dtype), shape.ToString());
   }
   return variable.get();
 }

@@ -84,14 +84,12 @@ class DirectCallable : public Callable {
 
 class DirectSession : public Session {
  public:
-  DirectSession(Graph* graph, const SessionOptions& options)
-      : kernels_(kDeviceType, kDeviceName) {
+  DirectSession(Graph* graph, const SessionOptions& options) : kernels_(kDeviceType, kDeviceName) {
     context_.graph = graph;
     context_.kernels = &kernels_;
     context_.resources = &resources_;
     context_.options = options;
-    context_.threads =
-        options.intra_op_threads > 0 ? options.intra_op_threads : AvailableThreads();
+    context_.threads = options.intra_op_threads > 0 ? options.intra_op_threads : AvailableThreads();
     context_.device_name = kDeviceName;
   }
   ~DirectSession() override { steps_.Close(); }

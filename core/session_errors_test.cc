@@ -90,8 +90,7 @@ TEST_F(SessionErrorsTest, AVariableWithoutValue) {
   ExpectError(Error(value), absl::StatusCode::kFailedPrecondition,
               {value.node->name(), "uninitialized value w"});
   const Node* add = build.NodeOf("AssignAddVariableOp", {w, Constant(Values<float>({1, 1}))});
-  ExpectError(Execute({add}), absl::StatusCode::kNotFound,
-              {add->name(), "uninitialized value w"});
+  ExpectError(Execute({add}), absl::StatusCode::kNotFound, {add->name(), "uninitialized value w"});
   ASSERT_EQ(Execute({Assign(w, Constant(Values<float>({1, 2})))}), absl::OkStatus());
   EXPECT_THAT(Elements<float>(Value(value)), ElementsAre(1, 2));
 }
@@ -148,8 +147,7 @@ TEST_F(SessionErrorsTest, ATerabyteFailsTheStepAndNotTheProcess) {
 TEST_F(SessionErrorsTest, AShapeWhoseElementsCannotBeCounted) {
   const Output fed = Placeholder("fed", DataType::kInt32, {3});
   const Output late = Op("Fill", {fed, Constant(1.0f)});
-  EXPECT_FALSE(
-      Run({late}, {{fed, Values<int32_t>({1 << 30, 1 << 30, 1 << 30})}}).ok());
+  EXPECT_FALSE(Run({late}, {{fed, Values<int32_t>({1 << 30, 1 << 30, 1 << 30})}}).ok());
   ExpectUsable();
 }
 

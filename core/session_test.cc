@@ -12,8 +12,8 @@
 namespace millstream {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::Each;
+using ::testing::ElementsAre;
 
 TEST_F(SessionTest, ListsItsDevice) {
   StartSession();
@@ -39,6 +39,14 @@ TEST_F(SessionTest, FeedsAndFetchesAnyTensor) {
   ASSERT_TRUE(results.ok()) << results.status();
   EXPECT_THAT(Elements<float>((*results)[0]), ElementsAre(3));
   EXPECT_THAT(Elements<float>((*results)[1]), ElementsAre(9));
+}
+
+TEST_F(SessionTest, AFedPlaceholderMayOrderOthers) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  build.set_control_inputs({x.node});
+  const Output y = Op("Square", {Constant(3.0f)});
+  build.set_control_inputs({});
+  EXPECT_THAT(Elements<float>(Value(y, {{x, Values<float>({1})}})), ElementsAre(9));
 }
 
 TEST_F(SessionTest, FeedsReplaceConstantsAndVariables) {
@@ -70,7 +78,8 @@ TEST_F(SessionTest, GivesTheSameTensorTwiceInMemoryOfItsOwn) {
   const auto results = Run({y, x, y, x}, {{x, Values<float>({1, 2})}});
   ASSERT_TRUE(results.ok()) << results.status();
   for (size_t i = 0; i < 4; ++i) {
-    EXPECT_THAT(Elements<float>((*results)[i]), i % 2 == 0 ? ElementsAre(-1, -2) : ElementsAre(1, 2));
+    EXPECT_THAT(Elements<float>((*results)[i]),
+                i % 2 == 0 ? ElementsAre(-1, -2) : ElementsAre(1, 2));
     for (size_t k = 0; k < i; ++k) EXPECT_NE((*results)[i].raw(), (*results)[k].raw());
   }
 }

@@ -20,6 +20,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr int kBatch = 32;
 constexpr int kWarmUpSteps = 20;
@@ -47,7 +48,9 @@ TEST(CostCounterTest, SeesAllocationsAndLocksOfThisThread) {
 TEST(CostCounterTest, TheAllocatorOfTensorsIsTheRuntimes) {
   CostCounter counter;
   const Tensor tensor = Values<float>({1, 2, 3});
-  EXPECT_THAT(counter.Finish().runtime, Contains(HasSubstr("by")));
+  const CostCounter::Events events = counter.Finish();
+  EXPECT_THAT(events.runtime, Not(IsEmpty()));
+  EXPECT_THAT(events.backend, IsEmpty());
 }
 
 class StepCostTest : public SessionTest, public ::testing::WithParamInterface<int> {
@@ -61,8 +64,7 @@ class StepCostTest : public SessionTest, public ::testing::WithParamInterface<in
   // A weight, drawn small, and the op that gives it its value.
   Output Weight(const std::string& name, const std::vector<int32_t>& sizes) {
     const std::vector<int64_t> dims(sizes.begin(), sizes.end());
-    const Output handle =
-        Variable(name, DataType::kFloat, PartialShape(absl::MakeConstSpan(dims)));
+    const Output handle = Variable(name, DataType::kFloat, PartialShape(absl::MakeConstSpan(dims)));
     const Output drawn = Op("TruncatedNormal", {Constant(Values<int32_t>(sizes))},
                             {{"dtype", DataType::kFloat}, {"seed", 1}});
     handles_.push_back(handle);

@@ -32,11 +32,8 @@ MS_TensorView TemplateView(const Plan& plan, const ValueRef& value, char* slab) 
       view.mem.base = root.handle;
       view.flags |= MS_VIEW_RESOURCE;
       break;
-    case RootKind::kPlanned:
-      view.mem.base = slab + root.offset;
-      break;
-    default:
-      break;
+    case RootKind::kPlanned: view.mem.base = slab + root.offset; break;
+    default: break;
   }
   return view;
 }
@@ -150,8 +147,7 @@ StatusOr<Tensor> StepState::InputTensor(const Instruction& instruction, int inpu
       const Tensor in_slab(root.dtype, value.shape, slab, root.offset);
       return in_slab.DeepCopy();
     }
-    case RootKind::kHandle:
-      break;
+    case RootKind::kHandle: break;
   }
   return errors::Internal("input ", input, " is a resource handle, which has no value");
 }

@@ -47,14 +47,14 @@ struct StepState {
 
   const Plan* plan = nullptr;
   BufferRef slab;
-  std::vector<MS_Frame> frames;    // one an instruction
-  std::vector<MS_Ctx> contexts;    // one an instruction
+  std::vector<MS_Frame> frames;  // one an instruction
+  std::vector<MS_Ctx> contexts;  // one an instruction
   std::vector<MS_TensorView> views;
   std::vector<Tensor> slots;
   // Of each slot that escapes, reused when the caller dropped them. Two, since a caller often holds
   // the result of one step until the next has run.
   std::vector<std::array<BufferRef, 2>> kept_buffers;
-  std::vector<Tensor> temps;            // of the running instruction
+  std::vector<Tensor> temps;  // of the running instruction
 
   // ---- The step in progress ----
   absl::Span<const Tensor> feeds;
@@ -66,8 +66,8 @@ struct StepState {
   BufferRef EscapingBuffer(const Root& root);
   // Points every view of `root` at `data`, and where dims follow, at `shape`.
   void PointViews(const Root& root, void* data, const Tensor* shape_of);
-  // The tensor behind an input: shared when it has a buffer of its own, copied when it stands in the
-  // slab.
+  // The tensor behind an input: shared when it has a buffer of its own, copied when it stands in
+  // the slab.
   StatusOr<Tensor> InputTensor(const Instruction& instruction, int input) const;
 };
 

@@ -31,8 +31,8 @@ class ThreadTeam {
   using Function = void (*)(void* user, uint64_t begin, uint64_t end);
   static ThreadTeam* Global();  // lives for ever
 
-  // Runs function over [0, total) in pieces of `piece`, on `threads` threads, the caller among them;
-  // returns when all are done. REQUIRES: the caller holds the permit.
+  // Runs function over [0, total) in pieces of `piece`, on `threads` threads, the caller among
+  // them; returns when all are done. REQUIRES: the caller holds the permit.
   void Run(int threads, uint64_t total, uint64_t piece, Function function, void* user);
 
  private:

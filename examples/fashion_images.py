@@ -1,4 +1,4 @@
-"""Fashion-MNIST from Debian's package ``dataset-fashion-mnist``: 28 x 28 gray images of ten kinds of clothing."""
+"""Fashion-MNIST from Debian's package ``dataset-fashion-mnist``: 28 x 28 gray images of clothes."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import time
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
+from tqdm import tqdm  # type: ignore[import-untyped]
 
 import millstream as tf
 from examples import fashion_images
@@ -54,7 +54,8 @@ class Model:
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=self.classes, logits=logits)
         self.loss = tf.reduce_mean(losses)
         self.step = tf.Variable(0, trainable=False, name="global_step", dtype=tf.int64)
-        optimizer = tf.train.AdamOptimizer(1e-3) if name == "lenet" else tf.train.AdagradOptimizer(0.05)
+        lenet = name == "lenet"
+        optimizer = tf.train.AdamOptimizer(1e-3) if lenet else tf.train.AdagradOptimizer(0.05)
         self.train = optimizer.minimize(self.loss, global_step=self.step)
         hits = tf.equal(tf.argmax(logits, 1), tf.cast(self.classes, tf.int64))
         self.hits = tf.reduce_sum(tf.cast(hits, tf.float32))
@@ -101,7 +102,9 @@ def accuracy(session: Any, model: Model, test: fashion_images.Images) -> float:
     return hits / len(test.pixels)
 
 
-def train(session: Any, model: Model, data: fashion_images.Images, args: argparse.Namespace) -> None:
+def train(
+    session: Any, model: Model, data: fashion_images.Images, args: argparse.Namespace
+) -> None:
     """Run the steps that are still to do, with a progress bar and a loss curve in event files."""
     feeds = [model.images, model.classes]
     step = session.make_callable([model.train, model.loss], feed_list=feeds)

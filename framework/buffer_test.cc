@@ -30,7 +30,7 @@ TEST(BufferTest, IsUniqueUntilItIsShared) {
   const BufferRef buffer = NewBuffer(HostAllocator(), DataType::kInt8, 1);
   EXPECT_TRUE(buffer->IsUnique());
   {
-    const BufferRef other = buffer;
+    const BufferRef other = buffer;  // NOLINT(performance-unnecessary-copy-initialization)
     EXPECT_FALSE(buffer->IsUnique());
   }
   EXPECT_TRUE(buffer->IsUnique());

@@ -10,7 +10,7 @@ using Code = absl::StatusCode;
 
 TEST(TensorTest, CopiesShareTheBuffer) {
   const Tensor a = Tensor::Vector<float>({1, 2, 3});
-  const Tensor b = a;
+  const Tensor b = a;  // NOLINT(performance-unnecessary-copy-initialization)
   b.data<float>()[1] = 7;
   EXPECT_EQ(a.data<float>()[1], 7);
   EXPECT_FALSE(a.buffer()->IsUnique());

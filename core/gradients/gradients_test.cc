@@ -156,7 +156,7 @@ TEST_F(GradientsTest, StopGradientsAreTakenAsConstants) {
   options_.stop_gradients = {middle};
   const std::vector<Gradient> gradients = Made({y}, {x, middle});
   EXPECT_EQ(gradients[0].values.node->op().name, "Mul");
-  EXPECT_EQ(gradients[0].values.node->input(1), middle);
+  EXPECT_EQ(gradients[0].values.node->input(0), middle);
   EXPECT_FALSE(gradients[1].is_none()) << "a tensor that stops gradients has one itself";
 }
 

@@ -40,7 +40,8 @@ Output CountOf(GradientContext* context) {
   const int64_t inputs = builder->ShapeOf(context->input(0)).num_elements();
   const int64_t outputs = builder->ShapeOf(context->output(0)).num_elements();
   if (inputs != kUnknownDim && outputs > 0) {
-    return builder->ScalarOf(dtype, static_cast<double>(inputs / outputs));
+    const int64_t count = inputs / outputs;  // exact: each output is made of as many inputs
+    return builder->ScalarOf(dtype, static_cast<double>(count));
   }
   const Output size = builder->Op("Size", {context->input(0)});
   const Output of_output =

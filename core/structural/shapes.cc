@@ -57,9 +57,9 @@ Status BroadcastGradientArgs(StructuralFrame* frame) {
     const int64_t dim_a = has_a ? a[i + a.size() - rank] : 1;
     const int64_t dim_b = has_b ? b[i + b.size() - rank] : 1;
     if (dim_a != dim_b && dim_a != 1 && dim_b != 1) {
-      return errors::InvalidArgument("'s0' and 's1' do not broadcast: ",
-                                     Shape(absl::MakeConstSpan(a)).ToString(), " and ",
-                                     Shape(absl::MakeConstSpan(b)).ToString());
+      return errors::InvalidArgument(
+          "'s0' and 's1' do not broadcast: ", Shape(absl::MakeConstSpan(a)).ToString(), " and ",
+          Shape(absl::MakeConstSpan(b)).ToString());
     }
     const bool both_one = dim_a == 1 && dim_b == 1;
     if (both_one || (dim_a == 1 && dim_b != 1)) axes_a.push_back(static_cast<int64_t>(i));

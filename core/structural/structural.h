@@ -45,7 +45,9 @@ class StructuralFrame {
   // The input as a tensor that is valid until the kernel returns.
   Tensor BorrowInput(uint32_t i) const;
   // The elements of an integer input.
-  StatusOr<std::vector<int64_t>> Integers(uint32_t i) const { return IntegerValues(BorrowInput(i)); }
+  StatusOr<std::vector<int64_t>> Integers(uint32_t i) const {
+    return IntegerValues(BorrowInput(i));
+  }
   // The variable behind a handle.
   StatusOr<Variable*> variable(uint32_t i) const;
   // Gives an output: copied into planned memory where the plan has some, else the tensor itself.
@@ -75,9 +77,8 @@ class StructuralRegistration {
 
 #define MS_STRUCTURAL_CONCAT_INNER(a, b) a##b
 #define MS_STRUCTURAL_CONCAT(a, b) MS_STRUCTURAL_CONCAT_INNER(a, b)
-#define MILLSTREAM_STRUCTURAL(op, role, function)                                              \
-  static const ::millstream::StructuralRegistration MS_STRUCTURAL_CONCAT(structural_,          \
-                                                                         __COUNTER__)(op, role, \
-                                                                                      function)
+#define MILLSTREAM_STRUCTURAL(op, role, function)                         \
+  static const ::millstream::StructuralRegistration MS_STRUCTURAL_CONCAT( \
+      structural_, __COUNTER__)(op, role, function)
 
 #endif  // MILLSTREAM_CORE_STRUCTURAL_STRUCTURAL_H_

@@ -91,8 +91,7 @@ TEST_F(StructuralTest, ExpandDimsAndSqueezeMoveOnes) {
 }
 
 TEST_F(StructuralTest, ExpandDimsRefusesAnAxisOutside) {
-  const Output y =
-      Op("ExpandDims", {Unknown(Zeros({2})), FedAs(Tensor::Scalar<int32_t>(2))});
+  const Output y = Op("ExpandDims", {Unknown(Zeros({2})), FedAs(Tensor::Scalar<int32_t>(2))});
   ExpectError(GetError(y), kInvalid, {"ExpandDims", "2"});
 }
 
@@ -149,9 +148,9 @@ TEST_F(BroadcastGradientArgsTest, ShapesThatDoNotBroadcastAreRefused) {
 
 TEST_F(StructuralTest, ConcatOffsetsAddUpAlongTheAxis) {
   const Node* node = build.Variadic(
-      "ConcatOffset",
-      {{FedAs(Tensor::Scalar<int32_t>(1))},
-       {FedAs(Values<int32_t>({2, 3})), FedAs(Values<int32_t>({2, 4})), FedAs(Values<int32_t>({2, 1}))}});
+      "ConcatOffset", {{FedAs(Tensor::Scalar<int32_t>(1))},
+                       {FedAs(Values<int32_t>({2, 3})), FedAs(Values<int32_t>({2, 4})),
+                        FedAs(Values<int32_t>({2, 1}))}});
   EXPECT_THAT(Elements<int32_t>(Get(node->output(0))), ElementsAre(0, 0));
   EXPECT_THAT(Elements<int32_t>(Get(node->output(1))), ElementsAre(0, 3));
   EXPECT_THAT(Elements<int32_t>(Get(node->output(2))), ElementsAre(0, 7));

@@ -6,14 +6,22 @@
 #include <execinfo.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
 
+#include "absl/base/config.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/debugging/symbolize.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "gtest/gtest.h"
 
 // glibc's own names of the functions that are defined below.
 extern "C" {
@@ -48,8 +56,8 @@ void Note(const char* what) {
   Record* const mine = record;
   if (mine == nullptr || !mine->counting) return;
   mine->counting = false;
-  if (mine->count < CostCounter::kMaxEvents) {
-    Event& event = mine->events[mine->count++];
+  if (mine->count++ < CostCounter::kMaxEvents) {
+    Event& event = mine->events[mine->count - 1];
     event.what = what;
     event.num_frames = backtrace(event.frames.data(), kMaxFrames);
   }
@@ -59,7 +67,18 @@ void Note(const char* what) {
 // The definition that this program's replaces.
 template <typename Function>
 Function* Next(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+  void* const found = dlsym(RTLD_NEXT, name);
+  if (found == nullptr) std::abort();
+  return reinterpret_cast<Function*>(found);
+}
+
+// The same for a method of absl::Mutex, whose mangled name holds that of Abseil's version.
+void (*NextOfMutex(const char* method))(absl::Mutex*) {
+  constexpr char kVersion[] = ABSL_INTERNAL_TOKEN_STR(ABSL_OPTION_INLINE_NAMESPACE_NAME);
+  char name[128];
+  std::snprintf(name, sizeof(name), "_ZN4absl%zu%s5Mutex%zu%sEv", std::strlen(kVersion), kVersion,
+                std::strlen(method), method);
+  return Next<void(absl::Mutex*)>(name);
 }
 
 const char* FileName(const char* path) {
@@ -90,20 +109,39 @@ std::string FunctionAt(void* address) {
   return found ? name : "?";
 }
 
+// What stands at an address of code.
+struct Place {
+  std::string text;
+  bool general = false;
+  bool backend = false;
+};
+
+const Place& PlaceOf(void* address, absl::flat_hash_map<void*, Place>* known) {
+  auto [found, is_new] = known->try_emplace(address);
+  Place& place = found->second;
+  if (!is_new) return place;
+  Dl_info info = {};
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) {
+    place.general = true;
+    return place;
+  }
+  const char* const file = FileName(info.dli_fname);
+  const std::string function = FunctionAt(address);
+  place.text = absl::StrCat(file, ": ", function);
+  place.general = IsGeneralLibrary(file) || absl::StartsWith(function, "absl::") ||
+                  absl::StartsWith(function, "std::");
+  place.backend = IsBackend(file);
+  return place;
+}
+
 // Who caused the event, and whether that is a backend.
-std::string Cause(const Event& event, bool* backend) {
+std::string Cause(const Event& event, absl::flat_hash_map<void*, Place>* known, bool* backend) {
   // The first frames are Note and the replaced function.
   for (int i = 2; i < event.num_frames; ++i) {
-    Dl_info info = {};
-    if (dladdr(event.frames[i], &info) == 0 || info.dli_fname == nullptr) continue;
-    const char* const file = FileName(info.dli_fname);
-    const std::string function = FunctionAt(event.frames[i]);
-    if (IsGeneralLibrary(file) || absl::StartsWith(function, "absl::") ||
-        absl::StartsWith(function, "std::")) {
-      continue;
-    }
-    *backend = IsBackend(file);
-    return absl::StrCat(event.what, " by ", file, ": ", function);
+    const Place& place = PlaceOf(event.frames[i], known);
+    if (place.general) continue;
+    *backend = place.backend;
+    return absl::StrCat(event.what, " by ", place.text);
   }
   *backend = false;
   return absl::StrCat(event.what, " by somebody unknown");
@@ -123,10 +161,12 @@ CostCounter::~CostCounter() { record->counting = false; }
 
 CostCounter::Events CostCounter::Finish() {
   record->counting = false;
+  EXPECT_LE(record->count, kMaxEvents) << "too many events to attribute";
   Events events;
-  for (int i = 0; i < record->count; ++i) {
+  absl::flat_hash_map<void*, Place> known;
+  for (int i = 0; i < std::min(record->count, kMaxEvents); ++i) {
     bool backend = false;
-    std::string cause = Cause(record->events[i], &backend);
+    std::string cause = Cause(record->events[i], &known, &backend);
     (backend ? events.backend : events.runtime).push_back(std::move(cause));
   }
   return events;
@@ -184,14 +224,12 @@ namespace absl {
 ABSL_NAMESPACE_BEGIN
 
 void Mutex::Lock() {
-  static auto* const next =
-      millstream::Next<void(Mutex*)>("_ZN4absl12lts_202206235Mutex4LockEv");
+  static auto* const next = millstream::NextOfMutex("Lock");
   millstream::Note("absl::Mutex::Lock");
   next(this);
 }
 void Mutex::ReaderLock() {
-  static auto* const next =
-      millstream::Next<void(Mutex*)>("_ZN4absl12lts_202206235Mutex10ReaderLockEv");
+  static auto* const next = millstream::NextOfMutex("ReaderLock");
   millstream::Note("absl::Mutex::ReaderLock");
   next(this);
 }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "core/host_ctx.h"
 #include "core/structural/structural.h"
 #include "framework/op_registry.h"
@@ -66,8 +67,10 @@ void PausePoint::Close() {
 void PausePoint::AwaitStep() {
   Pause* const pause = ThePause();
   absl::MutexLock lock(&pause->mutex);
-  pause->mutex.Await(absl::Condition(
-      +[](Pause* p) ABSL_EXCLUSIVE_LOCKS_REQUIRED(p->mutex) { return p->waiting > 0; }, pause));
+  pause->mutex.AwaitWithTimeout(
+      absl::Condition(
+          +[](Pause* p) ABSL_EXCLUSIVE_LOCKS_REQUIRED(p->mutex) { return p->waiting > 0; }, pause),
+      absl::Seconds(5));
 }
 
 void PausePoint::Open() {

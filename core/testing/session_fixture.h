@@ -38,7 +38,7 @@ class PausePoint {
  public:
   // Steps stop from now on.
   static void Close();
-  // Returns when a step stands there.
+  // Returns when a step stands there, or after some seconds in which none came.
   static void AwaitStep();
   static void Open();
 };

@@ -398,17 +398,17 @@ class Frame {
 
   // Threads that a library's own team may use now; 1 unless this execution holds the permit.
   uint32_t num_threads() const { return host_tables.threads->num_threads(frame_); }
-  // Calls fn(begin, end) on ranges that cover [0, total), cut by size and cost alone. A plugin that is
-  // compiled with OpenMP uses the OpenMP team, because its libraries' team (oneDNN's) is the same one;
-  // two teams would fight over the cores. Any other uses the host's.
+  // Calls fn(begin, end) on ranges that cover [0, total), cut by size and cost alone. A plugin that
+  // is compiled with OpenMP uses the OpenMP team, because its libraries' team (oneDNN's) is the
+  // same one; two teams would fight over the cores. Any other uses the host's.
   template <typename Fn>
   void ParallelFor(uint64_t total, uint64_t cost_ns_per_unit, Fn&& fn) {
 #ifdef _OPENMP
     constexpr uint64_t kPieceNanoseconds = 20000;
     constexpr uint64_t kMostPieces = 64;
     const uint64_t cost = std::max<uint64_t>(cost_ns_per_unit, 1);
-    const uint64_t piece = std::max<uint64_t>(
-        std::max<uint64_t>(kPieceNanoseconds / cost, 1), (total + kMostPieces - 1) / kMostPieces);
+    const uint64_t piece = std::max<uint64_t>(std::max<uint64_t>(kPieceNanoseconds / cost, 1),
+                                              (total + kMostPieces - 1) / kMostPieces);
     const uint32_t threads = total > piece ? num_threads() : 1;
     if (threads <= 1) {
       if (total > 0) fn(uint64_t{0}, total);

@@ -104,9 +104,22 @@ class Cast {
   bool same_ = false;
 };
 
+// A text is not a number that has another form: no cast is defined, and none is merely missing.
+class CastOfText {
+ public:
+  ms::Status Init(const ms::KernelInfo&) {
+    return ms::Unimplemented("SrcT or DstT is string, expected types of numbers or bool");
+  }
+  ms::Status Compute(ms::Frame&) const { return ms::Status(); }
+};
+
 const std::vector<MS_DType> all_types(kDTypes.begin(), kDTypes.end());
 const ms::Registered cast = ms::Register<Cast>(
     "Cast", ms::KernelOptions().Types("SrcT", all_types).Types("DstT", all_types));
+const ms::Registered cast_from_text =
+    ms::Register<CastOfText>("Cast", ms::KernelOptions().Types("SrcT", {MS_STRING}));
+const ms::Registered cast_to_text =
+    ms::Register<CastOfText>("Cast", ms::KernelOptions().Types("DstT", {MS_STRING}).Priority(-1));
 
 }  // namespace
 }  // namespace millstream::kernels

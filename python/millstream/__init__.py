@@ -49,7 +49,9 @@ from millstream.reductions import *
 from millstream.scopes import *
 from millstream.session import *
 from millstream.tensor_shape import *
+from millstream.tensordot_ops import *
 from millstream.variable_ops import *
+from millstream.variable_scope import *
 from millstream.variables import *
 
 __version__ = _version()

@@ -52,7 +52,10 @@ def _reduction(op: Callable[..., Tensor], public_name: str, what: str) -> Callab
         axis = one_of(axis, reduction_indices, "axis", "reduction_indices")
         keep = one_of(keepdims, keep_dims, "keepdims", "keep_dims")
         tensor = convert_to_tensor(input_tensor)
-        return op(tensor, _axes(tensor, axis), bool(keep), name)
+        result = op(tensor, _axes(tensor, axis), bool(keep), name)
+        if axis is None and not keep and result.shape.ndims is None:
+            result.set_shape([])
+        return result
 
     reduce.__doc__ = f"""{what} along dimensions.
 

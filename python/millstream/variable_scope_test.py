@@ -1,0 +1,85 @@
+"""Variable scopes and shared variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import millstream as tf
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[tf.Graph]:
+    """A graph of its own for each test."""
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def test_names_follow_variable_scopes_and_not_name_scopes() -> None:
+    with tf.variable_scope("a") as scope, tf.name_scope("n"):
+        v = tf.get_variable("v", [2])
+        op = tf.identity(v, name="op")
+    with tf.variable_scope(scope, reuse=True):
+        again = tf.identity(v, name="op")
+    assert v.name == "a/v:0"
+    assert op.op.name == "a/n/op"
+    assert again.op.name == "a_1/op"
+    assert scope.original_name_scope == "a/"
+    assert tf.get_variable_scope().name == ""
+
+
+def test_sharing_needs_leave() -> None:
+    with tf.variable_scope("a"):
+        v = tf.get_variable("v", [2])
+        with pytest.raises(ValueError, match="already exists"):
+            tf.get_variable("v", [2])
+    with tf.variable_scope("a", reuse=True):
+        assert tf.get_variable("v", [2]) is v
+        with pytest.raises(ValueError, match="does not exist"):
+            tf.get_variable("w", [2])
+        with pytest.raises(ValueError, match="shape"):
+            tf.get_variable("v", [3])
+        with pytest.raises(ValueError, match="dtype"):
+            tf.get_variable("v", [2], tf.int32)
+    with tf.variable_scope("a", reuse=tf.AUTO_REUSE):
+        assert tf.get_variable("v", [2]) is v
+        assert tf.get_variable("new", [2]) is tf.get_variable("new", [2])
+
+
+def test_scopes_hand_defaults_down() -> None:
+    def double(getter: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+        return getter(name, *args, **kwargs) * 2.0
+
+    with tf.variable_scope("s", initializer=tf.ones_initializer(), dtype=tf.float64):
+        with tf.variable_scope("inner"):
+            v = tf.get_variable("v", [2])
+        with tf.variable_scope("custom", custom_getter=double):
+            doubled = tf.get_variable("v", [2])
+    assert v.dtype == tf.float64
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run([v, doubled])[1].tolist() == [2.0, 2.0]
+
+
+def test_default_names_are_numbered() -> None:
+    names = []
+    for _ in range(2):
+        with tf.variable_scope(None, default_name="unit") as scope:
+            names.append(scope.name)
+    assert names == ["unit", "unit_1"]
+
+
+def test_regularizers_leave_losses() -> None:
+    tf.get_variable("v", [2], regularizer=tf.reduce_sum)
+    assert len(tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)) == 1
+
+
+def test_new_variables_need_a_name_and_a_shape() -> None:
+    with pytest.raises(ValueError, match="must be known"):
+        tf.get_variable("v")
+    with pytest.raises(ValueError, match="name"):
+        tf.get_variable("", [1])
+    with pytest.raises(ValueError, match="shape of its own"):
+        tf.get_variable("v", [1], initializer=1.0)
