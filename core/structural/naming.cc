@@ -19,7 +19,6 @@ Status NoOp(StructuralFrame*) { return absl::OkStatus(); }
 StatusOr<Shape> ReshapedShape(const Shape& input, const std::vector<int64_t>& sizes) {
   Shape shape;
   int unknown = -1;
-  int64_t known = 1;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] < -1) {
       return errors::InvalidArgument("'shape' holds a size of ", sizes[i], " at ", i);
@@ -33,8 +32,9 @@ StatusOr<Shape> ReshapedShape(const Shape& input, const std::vector<int64_t>& si
       continue;
     }
     shape.AddDim(sizes[i]);
-    known *= sizes[i];
   }
+  MS_RETURN_IF_ERROR(ValidateShape(shape));
+  const int64_t known = shape.num_elements();  // an unknown size counts as 1
   const int64_t count = input.num_elements();
   if (unknown >= 0) {
     if (known == 0 || count % known != 0) {
