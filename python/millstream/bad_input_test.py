@@ -61,6 +61,32 @@ def test_fed_tensor_must_be_a_value_and_key_a_tensor() -> None:
             session.run(x, {x: None})
 
 
+def test_fed_integer_must_fit_the_dtype(graph: tf.Graph) -> None:
+    x = tf.placeholder(tf.int32, name="x")
+    small = tf.placeholder(tf.uint8, name="small")
+    with tf.Session() as session:
+        for value in (2**31, [1, -(2**40)], 2**70):
+            with pytest.raises(TypeError, match=r"'x:0'.*does not fit int32"):
+                session.run(x, {x: value})
+        with pytest.raises(TypeError, match=r"'small:0'.*does not fit uint8"):
+            session.run(small, {small: -1})
+        assert session.run(x, {x: -(2**31)}) == -(2**31)
+        check_usable(session, graph)
+
+
+def test_probability_to_keep_is_named_as_it_was_given() -> None:
+    for wrong in (0.0, 2.0):
+        with pytest.raises(ValueError, match=rf"keep_prob: .* got {wrong}"):
+            tf.nn.dropout(tf.ones([4]), wrong)
+
+
+def test_value_that_no_dtype_fits_is_named() -> None:
+    with pytest.raises(TypeError, match="fits no integer dtype"):
+        tf.constant(2**70)
+    with pytest.raises(TypeError, match=r"expected numbers or texts, got .*object"):
+        tf.constant([object()])
+
+
 def test_unfed_placeholder_names_it_and_the_users_line(graph: tf.Graph) -> None:
     x = tf.placeholder(tf.float32, [2], name="x")
     with tf.Session() as session:

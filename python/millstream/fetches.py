@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +110,9 @@ def _mapping_maker(fetch: Any, keys: list[Any]) -> Any:
     kind = type(fetch)
     if kind is dict:
         return lambda *items: dict(zip(keys, items, strict=True))
+    if isinstance(fetch, defaultdict):
+        default = fetch.default_factory
+        return lambda *items: kind(default, zip(keys, items, strict=True))
     return lambda *items: kind(zip(keys, items, strict=True))
 
 

@@ -33,6 +33,15 @@ def test_results_keep_the_structure_of_fetches() -> None:
     assert found["empty"] == []
 
 
+def test_fetched_dictionary_keeps_its_type_and_default() -> None:
+    fetches: dict[str, Any] = collections.defaultdict(list, one=tf.constant(1.0))
+    with tf.Session() as session:
+        found = session.run(fetches)
+    assert isinstance(found, collections.defaultdict)
+    assert found == {"one": 1.0}
+    assert found["other"] == []
+
+
 def test_scalars_are_numpy_scalars_and_strings_bytes() -> None:
     with tf.Session() as session:
         for dtype in (np.float16, np.float32, np.float64, np.int8, np.int64, np.uint16, np.bool_):
@@ -71,6 +80,20 @@ def test_fed_arrays_of_any_layout_give_their_values() -> None:
         np.testing.assert_array_equal(step([[1, 2]]), [[2.0, 4.0]])
         np.testing.assert_array_equal(step(base.astype(np.float64)), base * 2.0)
         assert step(np.zeros([0, 3], np.float32)).shape == (0, 3)
+
+
+def test_one_hot_labels_may_be_integers() -> None:
+    logits = tf.constant([[1.0, 2.0]], tf.float64)
+    labels = tf.placeholder(tf.int32, [None, 2])
+    losses = [
+        tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits),
+        tf.nn.softmax_cross_entropy_with_logits(labels=[[0, 1]], logits=logits),
+        tf.nn.softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits),
+        tf.nn.softmax_cross_entropy_with_logits_v2(labels=[[0, 1]], logits=logits),
+    ]
+    with tf.Session() as session:
+        found = session.run(losses, {labels: [[0, 1]]})
+    np.testing.assert_allclose(found, [[np.log1p(np.exp(-1.0))]] * 4, rtol=1e-14)
 
 
 def test_a_fed_array_is_not_kept() -> None:
@@ -184,3 +207,46 @@ def test_devices_are_listed() -> None:
     with tf.Session() as session:
         kinds = [device.device_type for device in session.list_devices()]
     assert "CPU" in kinds
+
+
+def test_a_tensor_that_an_op_reads_twice_keeps_its_value() -> None:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [4])
+        twice, thrice = x * 2.0, x * 3.0
+        total = -tf.add_n([twice, thrice, twice])
+        (gradient,) = tf.gradients((x + x) + x, [x], grad_ys=[x * 1.0])
+        logits = tf.reshape(x * 1.0, [2, 2])
+        loss = tf.nn.softmax_cross_entropy_with_logits(labels=logits, logits=logits) * 1.0
+        with tf.Session() as session:
+            fed = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
+            got_total, got_gradient, got_loss = session.run([total, -gradient, loss], {x: fed})
+    np.testing.assert_allclose(got_total, -7 * fed)
+    np.testing.assert_allclose(got_gradient, -3 * fed)
+    rows = fed.reshape(2, 2)
+    logarithms = rows - np.log(np.exp(rows).sum(1, keepdims=True))
+    np.testing.assert_allclose(got_loss, -(rows * logarithms).sum(1), rtol=1e-5)
+
+
+def test_known_shapes_keep_the_order_that_their_tensors_had() -> None:
+    with tf.Graph().as_default():
+        counter = tf.Variable(0)
+        with tf.control_dependencies([counter.assign_add(1)]):
+            size = tf.shape(tf.zeros([3, 2]))
+        rows = size[0]
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            assert session.run(rows) == 3
+            assert session.run(counter) == 1
+
+
+def test_a_session_is_usable_after_a_kernel_failed_on_tensors_of_unknown_shape() -> None:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.int32, [None])
+        size = tf.placeholder(tf.int32, [1])
+        quotient = tf.floordiv(tf.reshape(x, size), tf.reshape(x, size) - 1) + 0
+        with tf.Session() as session:
+            good = {x: [4, 8], size: [2]}
+            assert session.run(quotient, good).tolist() == [1, 1]
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                session.run(quotient, {x: [1, 8], size: [2]})
+            assert session.run(quotient, good).tolist() == [1, 1]

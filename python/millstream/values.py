@@ -186,10 +186,24 @@ def _text_array(value: Any, array: Array, dtype: DType | None, name: str) -> Arr
     shape = array.shape
     if array.dtype.kind == "O":
         shape = np.shape(np.array(_blank(value)))
+    if dtype is None and array.dtype.kind == "O":
+        _check_texts(leaves, name)
     result = np.empty(shape, object)
     for index, leaf in enumerate(leaves):
         result.flat[index] = as_bytes(leaf, name)
     return result
+
+
+def _check_texts(leaves: Sequence[Any], name: str) -> None:
+    """Raise TypeError for a leaf that no dtype fits, when none was asked for."""
+    for leaf in leaves:
+        if isinstance(leaf, int):
+            raise TypeError(f"{name}: {leaf} fits no integer dtype")
+        if not isinstance(leaf, (str, bytes, bytearray)):
+            raise TypeError(
+                f"{name}: expected numbers or texts, got {_shorten(leaf)} of type "
+                f"{type(leaf).__name__}"
+            )
 
 
 def _blank(value: Any) -> Any:
@@ -246,7 +260,7 @@ def fed_array(value: Any, dtype: DType) -> Array:
     Raises
     ------
     TypeError, ValueError
-        NumPy cannot, or the value is None.
+        NumPy cannot, the value is None, or a Python integer does not fit the dtype.
     """
     if value is None:
         raise ValueError("expected a value, got None")
@@ -256,7 +270,15 @@ def fed_array(value: Any, dtype: DType) -> Array:
         return cast_array(np.asarray(value), dtype)
     if not dtype.is_numpy_compatible:
         raise TypeError(f"a {dtype.name} cannot be fed")
-    return np.asarray(value, dtype=dtype.as_numpy_dtype, order="C")
+    if dtype.is_integer and not isinstance(value, (np.ndarray, np.generic)):
+        # NumPy itself wraps some integers around, and raises OverflowError for others.
+        natural = np.asarray(value)
+        if natural.size and natural.dtype.kind in "iu" and not _is_within(natural, dtype):
+            raise TypeError(f"{_shorten(value)} does not fit {dtype.name}")
+    try:
+        return np.asarray(value, dtype=dtype.as_numpy_dtype, order="C")
+    except OverflowError:
+        raise TypeError(f"{_shorten(value)} does not fit {dtype.name}") from None
 
 
 def _fed_strings(value: Any) -> Array:

@@ -216,6 +216,8 @@ def dropout(
         The probability that an element is dropped, instead of `keep_prob`.
     """
     if keep_prob is not None:
+        if not isinstance(keep_prob, TensorLike) and not 0 < keep_prob <= 1:
+            raise ValueError(f"keep_prob: expected a number in (0, 1], got {keep_prob}")
         rate = one_of(rate, 1 - keep_prob, "rate", "1 - keep_prob")
     if rate is None:
         raise ValueError("rate: expected the probability to drop an element")

@@ -11,11 +11,22 @@ from millstream import array_creation, array_join, array_ops, math_ops, scopes
 from millstream.arguments import by_keyword_only, one_of
 from millstream.convert import convert_to_tensor
 from millstream.operation import Tensor
+from millstream.tensor_like import TensorLike
 
 
 def _both(labels: Any, logits: Any) -> None:
     if labels is None or logits is None:
         raise ValueError("labels and logits must both be given")
+
+
+def _labels_like(labels: Any, scores: Tensor) -> Tensor:
+    """Labels in the type of the logits; one-hot rows are often integers."""
+    if not isinstance(labels, TensorLike):
+        return convert_to_tensor(labels, scores.dtype, "labels")
+    targets = convert_to_tensor(labels, name="labels")
+    if targets.dtype.base_dtype == scores.dtype.base_dtype:
+        return targets
+    return gen_ops.cast(targets, scores.dtype)
 
 
 def softmax_cross_entropy_with_logits_v2(
@@ -30,9 +41,10 @@ def softmax_cross_entropy_with_logits_v2(
     Parameters
     ----------
     labels
-        Probabilities of each class, summing to 1 along the dimension; gradients flow to them.
+        Probabilities of each class, summing to 1 along the dimension, of any type of numbers;
+        gradients flow to them.
     logits
-        Of the same shape and type.
+        Of the same shape.
     axis
         The dimension of the classes, by default the last.
     name
@@ -49,7 +61,7 @@ def softmax_cross_entropy_with_logits_v2(
     axis = one_of(axis, dim, "axis", "dim")
     with scopes.name_scope(name, "softmax_cross_entropy_with_logits", [labels, logits]) as scope:
         scores = convert_to_tensor(logits, name="logits")
-        targets = convert_to_tensor(labels, scores.dtype, "labels")
+        targets = _labels_like(labels, scores)
         rank = scores.shape.ndims
         if axis is not None and axis != -1 and (rank is None or axis != rank - 1):
             if rank is None:
@@ -89,9 +101,9 @@ def softmax_cross_entropy_with_logits(
     Parameters
     ----------
     labels
-        Probabilities of each class, summing to 1 along the dimension.
+        Probabilities of each class, summing to 1 along the dimension, of any type of numbers.
     logits
-        Of the same shape and type.
+        Of the same shape.
     dim
         Old name of `axis`.
     name

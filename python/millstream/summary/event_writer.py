@@ -136,6 +136,8 @@ class FileWriter:
             graph_def = graph.as_graph_def(add_shapes=True) if hasattr(graph, "handle") else graph
         if graph_def is None:
             raise ValueError("graph: expected a graph or a GraphDef")
+        if not hasattr(graph_def, "SerializeToString"):
+            raise TypeError(f"graph: expected a graph or a GraphDef, got {graph_def!r}")
         self._add(global_step, graph_def=graph_def.SerializeToString())
 
     def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:

@@ -58,6 +58,11 @@ def test_graph_is_written_first(tmp_path: Path) -> None:
     assert [node.name for node in written.node] == ["one"]
 
 
+def test_graph_of_another_type_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"graph: expected a graph or a GraphDef, got 3"):
+        tf.summary.FileWriter(str(tmp_path), 3)
+
+
 def test_closed_writer_refuses_until_it_is_reopened(tmp_path: Path) -> None:
     writer = tf.summary.FileWriter(str(tmp_path))
     writer.close()

@@ -174,8 +174,10 @@ class Optimizer:
         ValueError
             No gradient is given.
         TypeError
-            A gradient or a variable is something else.
+            A gradient, a variable or the global step is something else.
         """
+        if global_step is not None and not isinstance(global_step, Variable):
+            raise TypeError(f"global_step: expected a variable, got {global_step!r}")
         pairs = list(grads_and_vars)
         if not pairs:
             raise ValueError("grads_and_vars: no variables provided")

@@ -118,3 +118,11 @@ def test_constraint_holds_after_a_step() -> None:
         session.run(tf.global_variables_initializer())
         session.run(train)
         assert float(session.run(w)) == pytest.approx(0.95)
+
+
+def test_global_step_must_be_a_variable() -> None:
+    w = tf.Variable(1.0)
+    optimizer = tf.train.GradientDescentOptimizer(0.1)
+    for wrong in (3, tf.constant(0)):
+        with pytest.raises(TypeError, match="global_step: expected a variable"):
+            optimizer.minimize(w * 2.0, global_step=wrong)
