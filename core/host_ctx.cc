@@ -1,5 +1,6 @@
 #include "core/host_ctx.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/thread_team.h"
@@ -61,6 +62,11 @@ bool MayTakeOver(const MS_Frame* frame, uint32_t input, const Shape& shape, Data
   const MS_Ctx& ctx = *frame->ctx;
   const Root& root = ctx.step->plan->roots[ctx.instruction->inputs[input].root];
   if (root.kind != RootKind::kSlot || root.dtype != dtype) return false;
+  // A tensor that the kernel reads in two places must keep its value until it has read both.
+  const std::vector<ValueRef>& inputs = ctx.instruction->inputs;
+  const int root_index = inputs[input].root;
+  const auto is_same = [&](const ValueRef& other) { return other.root == root_index; };
+  if (std::count_if(inputs.begin(), inputs.end(), is_same) != 1) return false;
   const int position = static_cast<int>(ctx.instruction - ctx.step->plan->instructions.data());
   const Tensor& tensor = ctx.step->slots[root.index];
   return root.last == position && tensor.shape() == shape && tensor.offset() == 0 &&

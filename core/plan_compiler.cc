@@ -57,9 +57,10 @@ bool PlanCompiler::IsFolded(const Node* node) const {
   return true;
 }
 
-// Shape arithmetic that is known leaves nodes without readers; they and what only they read go.
-// Control edges of known nodes still hold.
+// Shape arithmetic that is known leaves nodes without readers; they and what only they read go. The
+// control edges of known nodes, and of all that they would have read, still hold.
 void PlanCompiler::FindNeededNodes() {
+  absl::flat_hash_set<const Node*> order_only;
   for (const Output& fetch : request_.signature->fetches) {
     if (!fed_.contains(fetch)) needed_.insert(fetch.node);
   }
@@ -67,11 +68,11 @@ void PlanCompiler::FindNeededNodes() {
   const PrunedGraph& graph = *request_.graph;
   for (size_t i = graph.nodes.size(); i-- > 0;) {
     const Node* node = graph.nodes[i];
-    if (!needed_.contains(node)) continue;
+    const bool runs = needed_.contains(node) && !IsFolded(node);
+    if (!runs && !needed_.contains(node) && !order_only.contains(node)) continue;
     for (const Node* control : graph.controls[i]) needed_.insert(control);
-    if (IsFolded(node)) continue;
     for (const Output& input : node->inputs()) {
-      if (!fed_.contains(input)) needed_.insert(input.node);
+      if (!fed_.contains(input)) (runs ? needed_ : order_only).insert(input.node);
     }
   }
 }

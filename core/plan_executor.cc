@@ -138,15 +138,15 @@ Status StepRunner::PassOutputsOn(int position) {
 }
 
 Status StepRunner::AfterCall(int position, uint32_t after) {
+  if ((after & kAfterLocks) && ReleaseLeftLocks(&state_.contexts[position])) {
+    return Annotate(position, errors::Internal("the kernel left variables locked"));
+  }
   if (after & kAfterOutputs) {
     Status passed = PassOutputsOn(position);
     if (!passed.ok()) return Annotate(position, passed);
   }
   if (after & kAfterRelease) {
     for (int slot : plan_.instructions[position].release) state_.slots[slot] = Tensor();
-  }
-  if ((after & kAfterLocks) && ReleaseLeftLocks(&state_.contexts[position])) {
-    return Annotate(position, errors::Internal("the kernel left variables locked"));
   }
   return (after & kAfterCheck) ? CheckInterruption() : absl::OkStatus();
 }
@@ -237,7 +237,8 @@ Status ExecutePlan(Plan* plan, absl::string_view device_name, absl::Span<const T
   if (state->holds_permit) ParallelPermit::Release();
   if (status.ok()) status = runner.Fetch(fetches);
   runner.End();
-  plan->ReturnState(std::move(state));
+  // A step that failed half way leaves views of tensors that are gone: its state is not used again.
+  if (status.ok()) plan->ReturnState(std::move(state));
   return status;
 }
 

@@ -24,6 +24,21 @@ bool ShapesKnown(const std::vector<ValueRef>& values) {
                      [](const ValueRef& value) { return value.shape_known; });
 }
 
+// True when the input that `pair` takes over stands among the instruction's other inputs too, at a
+// place that the kernel does not read element by element as it writes.
+bool ReadElsewhere(const Instruction& instruction, const MS_InPlacePair& pair) {
+  const std::vector<MS_InPlacePair>& pairs = instruction.kernel->registration().in_place;
+  const ValueRef& taken = instruction.inputs[pair.input];
+  for (uint32_t i = 0; i < instruction.inputs.size(); ++i) {
+    if (i == pair.input || instruction.inputs[i].root != taken.root) continue;
+    const bool declared = std::any_of(pairs.begin(), pairs.end(), [&](const MS_InPlacePair& other) {
+      return other.output == pair.output && other.input == i;
+    });
+    if (!declared || instruction.inputs[i].shape != taken.shape) return true;
+  }
+  return false;
+}
+
 class PlanLayout {
  public:
   explicit PlanLayout(Plan* plan) : plan_(*plan) {}
@@ -112,6 +127,7 @@ void PlanLayout::ShareInPlace() {
                         DataTypeSize(from.dtype) == DataTypeSize(to.dtype);
       const bool free = std::find(taken.begin(), taken.end(), input.root) == taken.end() &&
                         storage_[output.root] == output.root;
+      if (ReadElsewhere(instruction, pair)) continue;
       if (!fits || !free) continue;
       storage_[output.root] = storage_[input.root];
       taken.push_back(input.root);
