@@ -2,7 +2,7 @@
 #ifndef MILLSTREAM_CORE_HOST_CTX_H_
 #define MILLSTREAM_CORE_HOST_CTX_H_
 
-#include "core/step_state.h"
+#include "core/kernel_host.h"
 #include "framework/plugin/plugin.h"
 
 namespace millstream {
@@ -15,9 +15,6 @@ Status RegisterRuntimeInterfaces();
 
 // Frees the variables of a kernel that returned without unlocking them; true when there were some.
 bool ReleaseLeftLocks(MS_Ctx* ctx);
-
-// Gives output `index` of the running instruction this tensor.
-void SetOutputTensor(MS_Frame* frame, uint32_t index, Tensor tensor);
 
 }  // namespace millstream
 

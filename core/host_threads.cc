@@ -1,7 +1,7 @@
 // "ms.threads/1": parallel loops for kernels that bring no team of their own.
 #include <algorithm>
 
-#include "core/step_state.h"
+#include "core/kernel_host.h"
 #include "core/thread_team.h"
 
 namespace millstream {
@@ -11,8 +11,8 @@ namespace {
 constexpr uint64_t kPieceNanoseconds = 20000;
 
 uint32_t NumThreads(const MS_Frame* frame) {
-  const StepState& step = *frame->ctx->step;
-  return step.holds_permit ? static_cast<uint32_t>(step.plan->max_threads) : 1;
+  const StepContext& step = *frame->ctx->host->step;
+  return step.holds_permit ? static_cast<uint32_t>(step.max_threads) : 1;
 }
 
 void ParallelFor(MS_Frame* frame, uint64_t total, uint64_t cost_ns_per_unit,

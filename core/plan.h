@@ -83,6 +83,7 @@ struct Instruction {
   int64_t scratch_bytes = 0;
   int64_t scratch_offset = -1;
   std::vector<int> release;  // slots whose tensors are dropped afterwards
+  int64_t edge = -1;         // of a Send or Receive: see RendezvousKey
 };
 
 // What the executor's loop reads, nothing else.
@@ -99,6 +100,7 @@ inline constexpr uint32_t kAfterRelease = 2;
 inline constexpr uint32_t kAfterLocks = 4;
 inline constexpr uint32_t kAfterCheck =
     8;  // it may have taken long: look at cancellation and clock
+inline constexpr uint32_t kAfterWait = 16;  // it ends later than its call: see PlanRun
 
 // How a fetch leaves the step.
 struct FetchPlan {
@@ -123,6 +125,7 @@ class Plan {
   int num_views = 0;
   int num_slots = 0;
   int64_t slab_bytes = 0;
+  bool may_wait = false;  // some call has kAfterWait: the plan needs a StepScheduler
   int max_threads = 1;
   bool deterministic = false;
 

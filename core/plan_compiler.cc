@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "core/plan_executor.h"
 #include "core/plan_facts.h"
 #include "core/plan_layout.h"
 #include "core/structural/structural.h"
@@ -28,6 +29,8 @@ class PlanCompiler {
   Status AddHandle(const Node* node);
   bool AddRenamed(const Node* node, bool identity);
   Status AddKernel(const Node* node);
+  Status AddTransfer(const Node* node, bool is_send);
+  void FinishCalls();
   void AddIdleInstruction(const Node* node);
   void AddConstant(const Output& output, const Tensor& value);
   void AddFetches();
@@ -160,10 +163,6 @@ void PlanCompiler::AddIdleInstruction(const Node* node) {
 
 Status PlanCompiler::AddKernel(const Node* node) {
   MS_ASSIGN_OR_RETURN(KernelInstance * kernel, request_.kernels->GetOrCreate(node));
-  if (kernel->registration().compute == nullptr) {
-    return AnnotateWithNode(errors::Unimplemented("asynchronous kernels need the dynamic executor"),
-                            *node);
-  }
   const bool reads_variable = node->op().name == "ReadVariableOp";
   Instruction instruction;
   instruction.node = node;
@@ -190,8 +189,50 @@ Status PlanCompiler::AddKernel(const Node* node) {
     values_.try_emplace(output, RefTo(index));
   }
   plan_->instructions.push_back(std::move(instruction));
-  plan_->calls.push_back(Call{kernel->registration().compute, kernel->state(), 0, 0});
+  if (kernel->registration().compute == nullptr) {
+    plan_->calls.push_back(Call{&PlanRun::StartAsync, kernel, kAfterWait, 0});
+  } else {
+    plan_->calls.push_back(Call{kernel->registration().compute, kernel->state(), 0, 0});
+  }
   return absl::OkStatus();
+}
+
+// A tensor that leaves for another part of the step, or comes from one. The Call's state is set
+// once instructions no longer move.
+Status PlanCompiler::AddTransfer(const Node* node, bool is_send) {
+  Instruction instruction;
+  instruction.node = node;
+  MS_ASSIGN_OR_RETURN(instruction.edge, node->Attr<int64_t>(kEdgeAttr));
+  if (is_send) {
+    const ValueRef value = values_.at(node->input(0));
+    Root& root = plan_->roots[value.root];
+    // The receiver shares the buffer, so it is not in the slab.
+    if (root.kind == RootKind::kPlanned) root.kind = RootKind::kEscaping;
+    instruction.inputs.push_back(value);
+    plan_->calls.push_back(Call{&PlanRun::Send, nullptr, 0, 0});
+  } else {
+    const Output output = node->output(0);
+    const int index = NewRoot(output, RootKind::kSlot);
+    Root& root = plan_->roots[index];
+    const PartialShape& shape = facts_.of(output).shape;
+    root.shape_known = shape.IsFullyKnown();
+    if (root.shape_known) root.shape = shape.ToShape();
+    root.first = static_cast<int>(plan_->instructions.size());
+    instruction.outputs.push_back(RefTo(index));
+    values_.try_emplace(output, RefTo(index));
+    plan_->calls.push_back(Call{&PlanRun::Receive, nullptr, kAfterWait, 0});
+  }
+  plan_->instructions.push_back(std::move(instruction));
+  return absl::OkStatus();
+}
+
+// Instructions stand where they will stay.
+void PlanCompiler::FinishCalls() {
+  for (size_t i = 0; i < plan_->calls.size(); ++i) {
+    Call& call = plan_->calls[i];
+    if (plan_->instructions[i].edge >= 0) call.state = &plan_->instructions[i];
+    plan_->may_wait |= (call.after & kAfterWait) != 0;
+  }
 }
 
 Status PlanCompiler::AddNode(const Node* node) {
@@ -214,6 +255,8 @@ Status PlanCompiler::AddNode(const Node* node) {
       return absl::OkStatus();
     }
     case StructuralRole::kHandle: return AddHandle(node);
+    case StructuralRole::kSend: return AddTransfer(node, true);
+    case StructuralRole::kReceive: return AddTransfer(node, false);
     case StructuralRole::kConstant:
     case StructuralRole::kMustFeed:
     case StructuralRole::kKernel: break;
@@ -268,6 +311,7 @@ StatusOr<std::unique_ptr<Plan>> PlanCompiler::Run() {
   }
   AddFetches();
   MarkUsedOutputs();
+  FinishCalls();
   MS_RETURN_IF_ERROR(LayOutPlan(plan_.get()));
   return std::move(plan_);
 }

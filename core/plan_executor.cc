@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/host_ctx.h"
-#include "core/step_state.h"
 #include "core/thread_team.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
@@ -20,58 +18,68 @@ namespace {
 // Instructions between two looks at cancellation and clock.
 constexpr int kCallsBetweenChecks = 64;
 
-// Asking the front end whether to stop costs it a lock.
-constexpr int64_t kMillisBetweenQuestions = 50;
+}  // namespace
 
-std::atomic<uint64_t> next_step_id{1};
-
-int64_t NowMillis() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-// One run of one plan. Lives on the stack of ExecutePlan.
-class StepRunner {
+// One instruction that waits, in one step.
+class PlanRun::Wait final : public MS_Done, public Rendezvous::Receiver {
  public:
-  StepRunner(Plan* plan, StepState* state, absl::string_view device_name)
-      : plan_(*plan), state_(*state), device_name_(device_name) {}
+  explicit Wait(PlanRun* run) : run_(*run) { complete = &Wait::Complete; }
 
-  Status Begin(absl::Span<const Tensor> feeds, const RunOptions& options);
-  Status RunCalls();
-  Status Fetch(absl::Span<Tensor> fetches);
-  // Drops what the step still holds, whether it went well or not.
-  void End();
+  void Receive(Status status, Tensor received, bool dead) override {
+    Keep(std::move(status), std::move(received), dead);
+    run_.step_->scheduler->Wake(&run_);
+  }
+  // Keeps what came. `arrived` is set last: the run reads the rest once it sees it.
+  void Keep(Status result, Tensor received, bool dead) {
+    status = std::move(result);
+    if (status.ok() && dead) status = errors::Internal("a tensor of a branch that was not taken");
+    tensor = std::move(received);
+    arrived.store(true, std::memory_order_release);
+  }
+
+  std::atomic<bool> arrived{false};
+  Status status;
+  Tensor tensor;  // of a Receive
 
  private:
-  Status PassOutputsOn(int position);
-  Status AfterCall(int position, uint32_t after);
-  Status CheckInterruption();
-  Status Annotate(int position, const Status& status) const;
-  Status TakeFetch(const FetchPlan& fetch, Tensor* out);
-
-  const Plan& plan_;
-  StepState& state_;
-  const absl::string_view device_name_;
-  int64_t deadline_ms_ = 0;
-  int64_t last_asked_ms_ = 0;
+  static void Complete(MS_Done* done, Status result) {
+    Wait* const wait = static_cast<Wait*>(done);
+    wait->Keep(std::move(result), Tensor(), false);
+    wait->run_.step_->scheduler->FinishOutside(&wait->run_);
+  }
+  PlanRun& run_;
 };
 
-Status StepRunner::Begin(absl::Span<const Tensor> feeds, const RunOptions& options) {
-  state_.feeds = feeds;
-  state_.options = &options;
-  state_.step_id = next_step_id.fetch_add(1, std::memory_order_relaxed);
-  if (options.timeout_ms > 0 || options.should_stop != nullptr) {
-    last_asked_ms_ = NowMillis();
-    if (options.timeout_ms > 0) deadline_ms_ = last_asked_ms_ + options.timeout_ms;
+PlanRun::PlanRun(Plan* plan, absl::string_view device_name)
+    : plan_(*plan), device_name_(device_name) {}
+
+PlanRun::~PlanRun() {
+  if (state_ == nullptr) return;
+  for (Tensor& slot : state_->slots) {
+    if (slot.has_value()) slot = Tensor();
   }
+  state_->temps.clear();
+  state_->feeds = absl::Span<const Tensor>();
+  state_->step = nullptr;
+  state_->run = nullptr;
+  // A step that failed half way leaves views of tensors that are gone: its state is not used again.
+  if (!failed_) plan_.ReturnState(std::move(state_));
+}
+
+Status PlanRun::Begin(StepContext* step, absl::Span<const Tensor> feeds) {
+  step_ = step;
+  MS_ASSIGN_OR_RETURN(state_, plan_.TakeState());
+  failed_ = true;  // until it went well
+  state_->step = step;
+  state_->run = this;
+  state_->feeds = feeds;
   for (size_t i = 0; i < feeds.size(); ++i) {
     const int root = plan_.feed_roots[i];
-    if (root >= 0) state_.PointViews(plan_.roots[root], feeds[i].raw(), &feeds[i]);
+    if (root >= 0) state_->PointViews(plan_.roots[root], feeds[i].raw(), &feeds[i]);
   }
   for (int index : plan_.escaping_roots) {
     const Root& root = plan_.roots[index];
-    BufferRef buffer = state_.EscapingBuffer(root);
+    BufferRef buffer = state_->EscapingBuffer(root);
     if (!buffer) {
       return AnnotateWithNode(
           errors::ResourceExhausted("out of memory: no ", root.bytes(), " bytes for ",
@@ -79,34 +87,14 @@ Status StepRunner::Begin(absl::Span<const Tensor> feeds, const RunOptions& optio
                                     root.shape.ToString()),
           *root.source.node);
     }
-    state_.PointViews(root, buffer->data(), nullptr);
-    state_.slots[root.index] = Tensor(root.dtype, root.shape, std::move(buffer));
-  }
-  return absl::OkStatus();
-}
-
-Status StepRunner::CheckInterruption() {
-  const RunOptions& options = *state_.options;
-  if (options.cancellation != nullptr && options.cancellation->IsCancelled()) {
-    return errors::Cancelled("the step was cancelled");
-  }
-  if (options.should_stop == nullptr && deadline_ms_ == 0) return absl::OkStatus();
-  const int64_t now = NowMillis();
-  if (options.should_stop != nullptr && now - last_asked_ms_ >= kMillisBetweenQuestions) {
-    last_asked_ms_ = now;
-    if (options.should_stop(options.should_stop_argument)) {
-      return errors::Cancelled("the step was interrupted");
-    }
-  }
-  if (deadline_ms_ != 0 && now > deadline_ms_) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("the step took longer than ", options.timeout_ms, " ms"));
+    state_->PointViews(root, buffer->data(), nullptr);
+    state_->slots[root.index] = Tensor(root.dtype, root.shape, std::move(buffer));
   }
   return absl::OkStatus();
 }
 
 // Adds what a reader needs to find the node: name, op, device, what it was given, the user's line.
-Status StepRunner::Annotate(int position, const Status& status) const {
+Status PlanRun::Annotate(int position, const Status& status) const {
   const Instruction& instruction = plan_.instructions[position];
   std::string inputs =
       absl::StrJoin(instruction.inputs, ", ", [&](std::string* out, const ValueRef& value) {
@@ -119,26 +107,26 @@ Status StepRunner::Annotate(int position, const Status& status) const {
   return AnnotateWithNode(described, *instruction.node);
 }
 
-Status StepRunner::PassOutputsOn(int position) {
+Status PlanRun::PassOutputsOn(int position) {
   const Instruction& instruction = plan_.instructions[position];
-  MS_TensorView* views = state_.views.data() + instruction.first_output_view;
+  MS_TensorView* views = state_->views.data() + instruction.first_output_view;
   for (size_t k = 0; k < instruction.outputs.size(); ++k) {
     const Root& root = plan_.roots[instruction.outputs[k].root];
     if (root.kind != RootKind::kSlot) continue;
-    const Tensor& tensor = state_.slots[root.index];
+    const Tensor& tensor = state_->slots[root.index];
     views[k] = NullView();
     if (!tensor.has_value()) {
       const bool used = (instruction.outputs_used[k / 64] >> (k % 64)) & 1;
       if (used) return errors::Internal("the kernel did not set output ", k);
       continue;
     }
-    state_.PointViews(root, tensor.raw(), &tensor);
+    state_->PointViews(root, tensor.raw(), &tensor);
   }
   return absl::OkStatus();
 }
 
-Status StepRunner::AfterCall(int position, uint32_t after) {
-  if ((after & kAfterLocks) && ReleaseLeftLocks(&state_.contexts[position])) {
+Status PlanRun::AfterCall(int position, uint32_t after) {
+  if ((after & kAfterLocks) && ReleaseLeftLocks(&state_->contexts[position])) {
     return Annotate(position, errors::Internal("the kernel left variables locked"));
   }
   if (after & kAfterOutputs) {
@@ -146,33 +134,109 @@ Status StepRunner::AfterCall(int position, uint32_t after) {
     if (!passed.ok()) return Annotate(position, passed);
   }
   if (after & kAfterRelease) {
-    for (int slot : plan_.instructions[position].release) state_.slots[slot] = Tensor();
+    for (int slot : plan_.instructions[position].release) state_->slots[slot] = Tensor();
   }
-  return (after & kAfterCheck) ? CheckInterruption() : absl::OkStatus();
+  return (after & kAfterCheck) ? step_->CheckInterruption() : absl::OkStatus();
 }
 
-Status StepRunner::RunCalls() {
+// An instruction that waits has started; true when what it waits for is there.
+bool PlanRun::HasArrived() const { return waits_.back()->arrived.load(std::memory_order_acquire); }
+
+// Takes what came for the instruction at `position_`.
+Status PlanRun::FinishWait() {
+  Wait& wait = *waits_.back();
+  waiting_ = false;
+  if (!wait.status.ok()) return Annotate(position_, wait.status);
+  if (wait.tensor.has_value()) {
+    state_->SetOutput(&state_->frames[position_], 0, std::move(wait.tensor));
+  }
+  MS_RETURN_IF_ERROR(AfterCall(position_, plan_.calls[position_].after & ~kAfterWait));
+  state_->temps.clear();
+  ++position_;
+  return absl::OkStatus();
+}
+
+Status PlanRun::RunCalls() {
   const int count = static_cast<int>(plan_.calls.size());
   const Call* const calls = plan_.calls.data();
-  MS_Frame* const frames = state_.frames.data();
-  for (int begin = 0; begin < count; begin += kCallsBetweenChecks) {
-    MS_RETURN_IF_ERROR(CheckInterruption());
-    const int end = std::min(begin + kCallsBetweenChecks, count);
-    for (int i = begin; i < end; ++i) {
-      frames[i].step_id = state_.step_id;
+  MS_Frame* const frames = state_->frames.data();
+  const uint64_t step_id = step_->step_id();
+  while (position_ < count) {
+    if (waiting_) {
+      if (!HasArrived()) return absl::OkStatus();
+      MS_RETURN_IF_ERROR(FinishWait());
+      continue;
+    }
+    MS_RETURN_IF_ERROR(step_->CheckInterruption());
+    const int end = std::min(position_ + kCallsBetweenChecks, count);
+    for (int i = position_; i < end && !waiting_; ++i) {
+      frames[i].step_id = step_id;
       MS_Status* failed = calls[i].compute(calls[i].state, &frames[i]);
+      position_ = i;
       if (failed != nullptr) {
-        ReleaseLeftLocks(&state_.contexts[i]);
+        ReleaseLeftLocks(&state_->contexts[i]);
         return Annotate(i, TakeAbiStatus(failed));
       }
+      if (calls[i].after & kAfterWait) {
+        waiting_ = true;
+        break;
+      }
       if (calls[i].after != 0) MS_RETURN_IF_ERROR(AfterCall(i, calls[i].after));
-      if (!state_.temps.empty()) state_.temps.clear();
+      if (!state_->temps.empty()) state_->temps.clear();
+      position_ = i + 1;
     }
   }
   return absl::OkStatus();
 }
 
-Status StepRunner::TakeFetch(const FetchPlan& fetch, Tensor* out) {
+MS_Status* PlanRun::StartAsync(void* kernel_instance, MS_Frame* frame) {
+  auto* const kernel = static_cast<KernelInstance*>(kernel_instance);
+  PlanRun* const run = static_cast<StepState*>(frame->ctx->host)->run;
+  run->waits_.push_back(std::make_unique<Wait>(run));
+  run->step_->scheduler->StartOutside();
+  kernel->registration().compute_async(kernel->state(), frame, run->waits_.back().get());
+  return nullptr;
+}
+
+MS_Status* PlanRun::Receive(void* instruction, MS_Frame* frame) {
+  const RendezvousKey key{static_cast<const Instruction*>(instruction)->edge, 0};
+  PlanRun* const run = static_cast<StepState*>(frame->ctx->host)->run;
+  run->waits_.push_back(std::make_unique<Wait>(run));
+  Wait* const wait = run->waits_.back().get();
+  Tensor tensor;
+  bool dead = false;
+  StatusOr<bool> here = run->step_->rendezvous->Receive(key, wait, &tensor, &dead);
+  if (!here.ok()) return ToAbiStatus(here.status());
+  if (*here) wait->Keep(absl::OkStatus(), std::move(tensor), dead);
+  return nullptr;
+}
+
+MS_Status* PlanRun::Send(void* instruction, MS_Frame* frame) {
+  const RendezvousKey key{static_cast<const Instruction*>(instruction)->edge, 0};
+  StatusOr<Tensor> tensor = frame->ctx->host->InputTensor(*frame->ctx, 0);
+  if (!tensor.ok()) return ToAbiStatus(tensor.status());
+  Status sent = frame->ctx->host->step->rendezvous->Send(key, *std::move(tensor), false);
+  return sent.ok() ? nullptr : ToAbiStatus(sent);
+}
+
+bool PlanRun::Advance() {
+  Status status = RunCalls();
+  if (!status.ok()) {
+    step_->Fail(status);
+    // A kernel that is still out there writes to this run's memory.
+    if (waiting_ && !HasArrived()) return false;
+    return true;
+  }
+  if (waiting_) return false;
+  return true;
+}
+
+std::string PlanRun::WaitsFor() const {
+  const Node& node = *plan_.instructions[position_].node;
+  return absl::StrCat("'", node.name(), "' (", node.op().name, ") on ", device_name_);
+}
+
+Status PlanRun::TakeFetch(const FetchPlan& fetch, Tensor* out) {
   const Root& root = plan_.roots[fetch.value.root];
   const auto shaped = [&](const Tensor& tensor) {
     return fetch.value.shape_known ? tensor.Reshaped(fetch.value.shape) : tensor;
@@ -183,11 +247,11 @@ Status StepRunner::TakeFetch(const FetchPlan& fetch, Tensor* out) {
       return absl::OkStatus();
     }
     case RootKind::kFeed: {
-      MS_ASSIGN_OR_RETURN(*out, shaped(state_.feeds[root.index]).DeepCopy());
+      MS_ASSIGN_OR_RETURN(*out, shaped(state_->feeds[root.index]).DeepCopy());
       return absl::OkStatus();
     }
     case RootKind::kPlanned: {
-      const Tensor in_slab(root.dtype, root.shape, state_.slab, root.offset);
+      const Tensor in_slab(root.dtype, root.shape, state_->slab, root.offset);
       MS_ASSIGN_OR_RETURN(*out, shaped(in_slab).DeepCopy());
       return absl::OkStatus();
     }
@@ -198,7 +262,7 @@ Status StepRunner::TakeFetch(const FetchPlan& fetch, Tensor* out) {
           errors::InvalidArgument("a resource handle cannot be fetched; fetch its value"),
           *root.source.node);
   }
-  Tensor& slot = state_.slots[root.index];
+  Tensor& slot = state_->slots[root.index];
   // An escaping root's buffer is also kept for reuse once the caller drops it; nobody reads it.
   const bool own = root.kind == RootKind::kEscaping || slot.buffer()->IsUnique();
   if (fetch.move && own && slot.buffer()->writable()) {
@@ -209,37 +273,25 @@ Status StepRunner::TakeFetch(const FetchPlan& fetch, Tensor* out) {
   return absl::OkStatus();
 }
 
-Status StepRunner::Fetch(absl::Span<Tensor> fetches) {
+Status PlanRun::Fetch(absl::Span<Tensor> fetches) {
   for (size_t i = 0; i < plan_.fetches.size(); ++i) {
     MS_RETURN_IF_ERROR(TakeFetch(plan_.fetches[i], &fetches[i]));
   }
+  failed_ = false;
   return absl::OkStatus();
 }
 
-void StepRunner::End() {
-  for (Tensor& slot : state_.slots) {
-    if (slot.has_value()) slot = Tensor();
-  }
-  state_.temps.clear();
-  state_.feeds = absl::Span<const Tensor>();
-  state_.options = nullptr;
-}
-
-}  // namespace
-
 Status ExecutePlan(Plan* plan, absl::string_view device_name, absl::Span<const Tensor> feeds,
                    absl::Span<Tensor> fetches, const RunOptions& options) {
-  MS_ASSIGN_OR_RETURN(std::unique_ptr<StepState> state, plan->TakeState());
-  StepRunner runner(plan, state.get(), device_name);
-  state->holds_permit = plan->max_threads > 1 && ParallelPermit::TryAcquire();
-  Status status = runner.Begin(feeds, options);
-  if (status.ok()) status = runner.RunCalls();
-  if (state->holds_permit) ParallelPermit::Release();
-  if (status.ok()) status = runner.Fetch(fetches);
-  runner.End();
-  // A step that failed half way leaves views of tensors that are gone: its state is not used again.
-  if (status.ok()) plan->ReturnState(std::move(state));
-  return status;
+  StepContext step(options);
+  step.max_threads = plan->max_threads;
+  step.deterministic = plan->deterministic;
+  PlanRun run(plan, device_name);
+  MS_RETURN_IF_ERROR(run.Begin(&step, feeds));
+  step.holds_permit = plan->max_threads > 1 && ParallelPermit::TryAcquire();
+  Status status = run.RunCalls();
+  if (step.holds_permit) ParallelPermit::Release();
+  return status.ok() ? run.Fetch(fetches) : status;
 }
 
 }  // namespace millstream

@@ -1,20 +1,73 @@
-// Runs a plan, inline on the caller's thread.
+// Runs a plan: the instructions one after the other, on the thread that advances it.
 #ifndef MILLSTREAM_CORE_PLAN_EXECUTOR_H_
 #define MILLSTREAM_CORE_PLAN_EXECUTOR_H_
 
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/plan.h"
-#include "core/session.h"
+#include "core/rendezvous.h"
+#include "core/step_context.h"
+#include "core/step_scheduler.h"
+#include "core/step_state.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
 
 namespace millstream {
 
-// One step. `feeds` have the dtypes that the signature wants and the shapes of plan->feed_shapes.
-// Thread-safe. After an error `fetches` are unspecified, and the plan stays usable. `device_name`
-// is for messages.
+// One run of one plan. An instruction that waits (a Receive whose tensor is not there, an
+// asynchronous kernel) holds no thread: the run is left at that place and goes on when it is woken.
+class PlanRun final : public StepPart {
+ public:
+  // `device_name` is for messages, and must outlive the run, as must `plan`.
+  PlanRun(Plan* plan, absl::string_view device_name);
+  ~PlanRun() override;
+
+  // Takes the plan's state. `feeds` are those of the plan, in its order, and are borrowed until the
+  // run is destroyed. RESOURCE_EXHAUSTED.
+  Status Begin(StepContext* step, absl::Span<const Tensor> feeds);
+  // Goes on to the end, or to an instruction that has to wait (Advance tells which).
+  Status RunCalls();
+  // Fills `fetches`, in the plan's order. REQUIRES: the run has finished without error.
+  Status Fetch(absl::Span<Tensor> fetches);
+
+  bool Advance() override;
+  std::string WaitsFor() const override;
+
+  // What Call::compute is for instructions that do not just call their kernel. `state` is the
+  // KernelInstance for StartAsync, else the Instruction.
+  static MS_Status* StartAsync(void* kernel_instance, MS_Frame* frame);
+  static MS_Status* Receive(void* instruction, MS_Frame* frame);
+  static MS_Status* Send(void* instruction, MS_Frame* frame);
+
+ private:
+  class Wait;
+
+  Status PassOutputsOn(int position);
+  Status AfterCall(int position, uint32_t after);
+  bool HasArrived() const;
+  Status FinishWait();
+  Status Annotate(int position, const Status& status) const;
+  Status TakeFetch(const FetchPlan& fetch, Tensor* out);
+
+  Plan& plan_;
+  const absl::string_view device_name_;
+  std::unique_ptr<StepState> state_;
+  StepContext* step_ = nullptr;
+  int position_ = 0;      // the next instruction, or the one that waits
+  bool waiting_ = false;  // for what the last of `waits_` is to bring
+  bool failed_ = false;   // what the state holds is of no use to another step
+  // One for each instruction that waited in this step.
+  std::vector<std::unique_ptr<Wait>> waits_;
+};
+
+// One step of a plan that never waits. `feeds` have the dtypes that the signature wants and the
+// shapes of plan->feed_shapes. Thread-safe. After an error `fetches` are unspecified, and the plan
+// stays usable.
 Status ExecutePlan(Plan* plan, absl::string_view device_name, absl::Span<const Tensor> feeds,
                    absl::Span<Tensor> fetches, const RunOptions& options);
 

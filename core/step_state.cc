@@ -89,8 +89,11 @@ StatusOr<std::unique_ptr<StepState>> StepState::Create(const Plan* plan) {
     for (size_t k = 0; k < instruction.outputs.size(); ++k) {
       outputs[k] = OutputView(*plan, instruction.outputs[k], slab);
     }
-    state->contexts[i].step = state.get();
-    state->contexts[i].instruction = &instruction;
+    MS_Ctx& ctx = state->contexts[i];
+    ctx.host = state.get();
+    ctx.node = instruction.node;
+    ctx.kernel = instruction.kernel;
+    ctx.index = static_cast<uint32_t>(i);
     MS_Frame& frame = state->frames[i];
     frame = MS_Frame{};
     frame.head.size = sizeof(MS_Frame);
@@ -129,8 +132,53 @@ void StepState::PointViews(const Root& root, void* data, const Tensor* shape_of)
   }
 }
 
-StatusOr<Tensor> StepState::InputTensor(const Instruction& instruction, int input) const {
-  const ValueRef& value = instruction.inputs[input];
+bool StepState::HasPlannedOutput(const MS_Ctx& ctx, uint32_t output) const {
+  return OutputRoot(ctx, output).kind != RootKind::kSlot;
+}
+
+Tensor StepState::PlannedOutput(const MS_Ctx& ctx, uint32_t output) const {
+  const Root& root = OutputRoot(ctx, output);
+  if (root.kind == RootKind::kEscaping) return slots[root.index];
+  return Tensor(root.dtype, root.shape, slab, root.offset);
+}
+
+const Shape* StepState::KnownOutputShape(const MS_Ctx& ctx, uint32_t output) const {
+  const ValueRef& value = plan->instructions[ctx.index].outputs[output];
+  return value.shape_known ? &value.shape : nullptr;
+}
+
+void StepState::SetOutput(MS_Frame* frame, uint32_t output, Tensor tensor) {
+  Tensor& slot = slots[OutputRoot(*frame->ctx, output).index];
+  slot = std::move(tensor);
+  frame->outputs[output] = MakeView(slot, nullptr);
+}
+
+const Tensor* StepState::TakeableInput(const MS_Ctx& ctx, uint32_t input) const {
+  const std::vector<ValueRef>& inputs = plan->instructions[ctx.index].inputs;
+  const int root_index = inputs[input].root;
+  const Root& root = plan->roots[root_index];
+  if (root.kind != RootKind::kSlot || root.last != static_cast<int>(ctx.index)) return nullptr;
+  // A tensor that the kernel reads in two places must keep its value until it has read both.
+  const auto is_same = [&](const ValueRef& other) { return other.root == root_index; };
+  if (std::count_if(inputs.begin(), inputs.end(), is_same) != 1) return nullptr;
+  const Tensor& tensor = slots[root.index];
+  const bool own = tensor.buffer() && tensor.buffer()->IsUnique() && tensor.buffer()->writable();
+  return own && tensor.offset() == 0 ? &tensor : nullptr;
+}
+
+// The view borrows the Tensor object, so the vector must not move it: its capacity is fixed when
+// the state is made.
+StatusOr<MS_TensorView> StepState::KeepTemp(const MS_Ctx&, Tensor tensor) {
+  if (temps.size() == temps.capacity()) {
+    return errors::ResourceExhausted("a kernel asked for more than ", temps.capacity(),
+                                     " pieces of temporary memory");
+  }
+  temps.push_back(std::move(tensor));
+  return MakeView(temps.back(), nullptr);
+}
+
+StatusOr<Tensor> StepState::InputTensor(const MS_Ctx& ctx, uint32_t input) const {
+  const ValueRef& value = plan->instructions[ctx.index].inputs[input];
   const Root& root = plan->roots[value.root];
   const Shape* shape = value.shape_known ? &value.shape : nullptr;
   switch (root.kind) {

@@ -8,42 +8,31 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "core/kernel_host.h"
 #include "core/plan.h"
-#include "core/session.h"
-#include "core/variable.h"
 #include "framework/buffer.h"
 #include "framework/plugin/plugin.h"
 #include "framework/tensor.h"
 
 namespace millstream {
-inline constexpr int kMaxLockedVariables = 16;
-}  // namespace millstream
 
-// Variables that a kernel holds (ms.resource/1); at most one set a kernel execution.
-struct MS_LockSet {
-  millstream::Variable* variables[millstream::kMaxLockedVariables];
-  // The same without repetition in the order in which the gates were entered.
-  millstream::Variable* entered[millstream::kMaxLockedVariables];
-  uint32_t count = 0;
-  uint32_t num_entered = 0;
-  bool held = false;
-};
-
-// The host's side of one instruction's executions in one StepState.
-struct MS_Ctx {
-  millstream::StepState* step = nullptr;
-  const millstream::Instruction* instruction = nullptr;
-  MS_LockSet locks;
-};
-
-namespace millstream {
+class PlanRun;
 
 // Used by one step at a time. Frames point into `views`; neither moves once Create returned.
-struct StepState {
+struct StepState final : public KernelHost {
   static StatusOr<std::unique_ptr<StepState>> Create(const Plan* plan);
   StepState() = default;
   StepState(const StepState&) = delete;
   StepState& operator=(const StepState&) = delete;
+
+  // ---- KernelHost ----
+  bool HasPlannedOutput(const MS_Ctx& ctx, uint32_t output) const override;
+  Tensor PlannedOutput(const MS_Ctx& ctx, uint32_t output) const override;
+  const Shape* KnownOutputShape(const MS_Ctx& ctx, uint32_t output) const override;
+  void SetOutput(MS_Frame* frame, uint32_t output, Tensor tensor) override;
+  StatusOr<Tensor> InputTensor(const MS_Ctx& ctx, uint32_t input) const override;
+  const Tensor* TakeableInput(const MS_Ctx& ctx, uint32_t input) const override;
+  StatusOr<MS_TensorView> KeepTemp(const MS_Ctx& ctx, Tensor tensor) override;
 
   const Plan* plan = nullptr;
   BufferRef slab;
@@ -58,17 +47,17 @@ struct StepState {
 
   // ---- The step in progress ----
   absl::Span<const Tensor> feeds;
-  const RunOptions* options = nullptr;
-  bool holds_permit = false;
-  uint64_t step_id = 0;
+  PlanRun* run = nullptr;
 
   // Memory for an escaping root that nobody else holds; null when there is none.
   BufferRef EscapingBuffer(const Root& root);
   // Points every view of `root` at `data`, and where dims follow, at `shape`.
   void PointViews(const Root& root, void* data, const Tensor* shape_of);
-  // The tensor behind an input: shared when it has a buffer of its own, copied when it stands in
-  // the slab.
-  StatusOr<Tensor> InputTensor(const Instruction& instruction, int input) const;
+
+ private:
+  const Root& OutputRoot(const MS_Ctx& ctx, uint32_t output) const {
+    return plan->roots[plan->instructions[ctx.index].outputs[output].root];
+  }
 };
 
 }  // namespace millstream

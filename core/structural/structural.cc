@@ -72,30 +72,25 @@ StatusOr<Variable*> StructuralFrame::variable(uint32_t i) const {
 
 StatusOr<Tensor> StructuralFrame::AllocateOutput(uint32_t i, const Shape& shape) {
   const MS_Ctx& ctx = *frame_->ctx;
-  const ValueRef& value = ctx.instruction->outputs[i];
-  const Root& root = ctx.step->plan->roots[value.root];
-  if (value.shape_known && value.shape != shape) {
-    return errors::Internal("output ", i, " has shape ", shape.ToString(),
-                            "; shape inference found ", value.shape.ToString());
-  }
-  if (root.kind == RootKind::kPlanned) {
-    return Tensor(root.dtype, shape, ctx.step->slab, root.offset);
-  }
-  if (root.kind == RootKind::kEscaping) return ctx.step->slots[root.index];
-  MS_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(root.dtype, shape));
-  SetOutputTensor(frame_, i, tensor);
+  MS_RETURN_IF_ERROR(CheckOutputShape(i, shape));
+  if (ctx.host->HasPlannedOutput(ctx, i)) return ctx.host->PlannedOutput(ctx, i);
+  MS_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(ctx.node->output_type(i), shape));
+  ctx.host->SetOutput(frame_, i, tensor);
   return tensor;
+}
+
+Status StructuralFrame::CheckOutputShape(uint32_t i, const Shape& shape) const {
+  const Shape* known = frame_->ctx->host->KnownOutputShape(*frame_->ctx, i);
+  if (known == nullptr || *known == shape) return absl::OkStatus();
+  return errors::InvalidArgument("output ", i, " must have shape ", known->ToString(), ", got ",
+                                 shape.ToString());
 }
 
 Status StructuralFrame::SetOutput(uint32_t i, const Tensor& tensor) {
   const MS_Ctx& ctx = *frame_->ctx;
-  const ValueRef& value = ctx.instruction->outputs[i];
-  if (ctx.step->plan->roots[value.root].kind == RootKind::kSlot) {
-    if (value.shape_known && value.shape != tensor.shape()) {
-      return errors::InvalidArgument("output ", i, " must have shape ", value.shape.ToString(),
-                                     ", got ", tensor.shape().ToString());
-    }
-    SetOutputTensor(frame_, i, tensor);
+  if (!ctx.host->HasPlannedOutput(ctx, i)) {
+    MS_RETURN_IF_ERROR(CheckOutputShape(i, tensor.shape()));
+    ctx.host->SetOutput(frame_, i, tensor);
     return absl::OkStatus();
   }
   MS_ASSIGN_OR_RETURN(Tensor target, AllocateOutput(i, tensor.shape()));

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "core/step_state.h"
+#include "core/kernel_host.h"
 #include "framework/plugin/plugin.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
@@ -25,13 +25,18 @@ enum class StructuralRole {
   kConstant,  // attribute "value" is its output
   kMustFeed,  // it can only be fed
   kHandle,    // it names a variable
+  kSend,      // its input goes to another part of the step; the executors do it themselves
+  kReceive,   // its output comes from another part of the step; likewise
 };
+
+// Number of the edge between two devices that a kSend or kReceive node stands for (RendezvousKey).
+inline constexpr char kEdgeAttr[] = "_edge";
 
 // A structural kernel's view of one execution.
 class StructuralFrame {
  public:
   explicit StructuralFrame(MS_Frame* frame) : frame_(frame) {}
-  const Node& node() const { return *frame_->ctx->instruction->node; }
+  const Node& node() const { return *frame_->ctx->node; }
   uint32_t num_inputs() const { return frame_->n_in; }
   uint32_t num_outputs() const { return frame_->n_out; }
   const MS_TensorView& input(uint32_t i) const { return frame_->inputs[i]; }
@@ -40,7 +45,7 @@ class StructuralFrame {
   }
   // The input as a tensor that may be kept; copied when it stands in the plan's slab.
   StatusOr<Tensor> InputTensor(uint32_t i) const {
-    return frame_->ctx->step->InputTensor(*frame_->ctx->instruction, static_cast<int>(i));
+    return frame_->ctx->host->InputTensor(*frame_->ctx, i);
   }
   // The input as a tensor that is valid until the kernel returns.
   Tensor BorrowInput(uint32_t i) const;
@@ -56,6 +61,7 @@ class StructuralFrame {
   StatusOr<Tensor> AllocateOutput(uint32_t i, const Shape& shape);
 
  private:
+  Status CheckOutputShape(uint32_t i, const Shape& shape) const;
   MS_Frame* frame_;
 };
 

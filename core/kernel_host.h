@@ -1,0 +1,74 @@
+// What stands behind a kernel while it runs: its execution (MS_Ctx), and the executor that runs it
+// (KernelHost). The host interfaces (host_ctx.cc) and the structural kernels reach inputs, outputs
+// and the step through these, whichever executor it is.
+#ifndef MILLSTREAM_CORE_KERNEL_HOST_H_
+#define MILLSTREAM_CORE_KERNEL_HOST_H_
+
+#include <cstdint>
+
+#include "core/graph.h"
+#include "core/kernel_instance.h"
+#include "core/step_context.h"
+#include "core/variable.h"
+#include "framework/plugin/plugin.h"
+#include "framework/shape.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+
+namespace millstream {
+class KernelHost;
+inline constexpr int kMaxLockedVariables = 16;
+}  // namespace millstream
+
+// Variables that a kernel holds (ms.resource/1); at most one set a kernel execution.
+struct MS_LockSet {
+  millstream::Variable* variables[millstream::kMaxLockedVariables];
+  // The same without repetition in the order in which the gates were entered.
+  millstream::Variable* entered[millstream::kMaxLockedVariables];
+  uint32_t count = 0;
+  uint32_t num_entered = 0;
+  bool held = false;
+};
+
+// The host's side of one kernel execution. Used by one thread at a time.
+struct MS_Ctx {
+  millstream::KernelHost* host = nullptr;
+  const millstream::Node* node = nullptr;
+  millstream::KernelInstance* kernel = nullptr;
+  uint32_t index = 0;  // the executor's own number for the execution
+  MS_LockSet locks;
+};
+
+namespace millstream {
+
+// An executor as its kernels see it. One object a part of a step; its methods are called by the
+// thread that runs the kernel of `ctx`.
+class KernelHost {
+ public:
+  virtual ~KernelHost() = default;
+
+  // The step in progress. Set before the first kernel runs.
+  StepContext* step = nullptr;
+
+  // True when the output has memory already, of the shape that inference found; the kernel then
+  // writes there and nowhere else.
+  virtual bool HasPlannedOutput(const MS_Ctx& ctx, uint32_t output) const = 0;
+  // That memory. REQUIRES: HasPlannedOutput.
+  virtual Tensor PlannedOutput(const MS_Ctx& ctx, uint32_t output) const = 0;
+  // What inference found of the output's shape; null when it is not known in full.
+  virtual const Shape* KnownOutputShape(const MS_Ctx& ctx, uint32_t output) const = 0;
+  // Gives an output that has no planned memory. Also writes frame->outputs[output].
+  virtual void SetOutput(MS_Frame* frame, uint32_t output, Tensor tensor) = 0;
+  // The input as a tensor that may be kept beyond the kernel: shared where it has a buffer of its
+  // own, else copied.
+  virtual StatusOr<Tensor> InputTensor(const MS_Ctx& ctx, uint32_t input) const = 0;
+  // The input's tensor when this execution is the last to read it and nobody else holds its buffer,
+  // so that an output may take the buffer over; else null.
+  virtual const Tensor* TakeableInput(const MS_Ctx& ctx, uint32_t input) const = 0;
+  // Keeps `tensor` until the execution ends; the view is valid as long.
+  virtual StatusOr<MS_TensorView> KeepTemp(const MS_Ctx& ctx, Tensor tensor) = 0;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_KERNEL_HOST_H_

@@ -1,0 +1,60 @@
+#include "core/rendezvous.h"
+
+#include <utility>
+#include <vector>
+
+namespace millstream {
+
+Status Rendezvous::Send(RendezvousKey key, Tensor tensor, bool dead) {
+  Receiver* receiver = nullptr;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!aborted_.ok()) return absl::OkStatus();
+    auto found = items_.find(key);
+    if (found == items_.end()) {
+      items_.emplace(key, Item{nullptr, std::move(tensor), dead});
+      return absl::OkStatus();
+    }
+    receiver = found->second.receiver;
+    if (receiver == nullptr) {
+      return absl::AlreadyExistsError("a tensor was sent twice over the same edge of a step");
+    }
+    items_.erase(found);
+  }
+  receiver->Receive(absl::OkStatus(), std::move(tensor), dead);
+  return absl::OkStatus();
+}
+
+StatusOr<bool> Rendezvous::Receive(RendezvousKey key, Receiver* receiver, Tensor* tensor,
+                                   bool* dead) {
+  absl::MutexLock lock(&mutex_);
+  if (!aborted_.ok()) return aborted_;
+  auto found = items_.find(key);
+  if (found == items_.end()) {
+    items_.emplace(key, Item{receiver, Tensor(), false});
+    return false;
+  }
+  if (found->second.receiver != nullptr) {
+    return errors::Internal("two receivers await the same tensor of a step");
+  }
+  *tensor = std::move(found->second.tensor);
+  *dead = found->second.dead;
+  items_.erase(found);
+  return true;
+}
+
+void Rendezvous::Abort(const Status& error) {
+  std::vector<Receiver*> waiting;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!aborted_.ok()) return;
+    aborted_ = error;
+    for (const auto& [key, item] : items_) {
+      if (item.receiver != nullptr) waiting.push_back(item.receiver);
+    }
+    items_.clear();
+  }
+  for (Receiver* receiver : waiting) receiver->Receive(error, Tensor(), false);
+}
+
+}  // namespace millstream

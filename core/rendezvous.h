@@ -1,0 +1,65 @@
+// Where the parts of a step hand tensors to each other.
+#ifndef MILLSTREAM_CORE_RENDEZVOUS_H_
+#define MILLSTREAM_CORE_RENDEZVOUS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+
+namespace millstream {
+
+// One tensor on its way: which edge between two devices (numbered within the executable), and in
+// which iteration of which frames (0 outside of loops).
+struct RendezvousKey {
+  int64_t edge = 0;
+  uint64_t iteration = 0;
+  friend bool operator==(const RendezvousKey& a, const RendezvousKey& b) {
+    return a.edge == b.edge && a.iteration == b.iteration;
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const RendezvousKey& key) {
+    return H::combine(std::move(h), key.edge, key.iteration);
+  }
+};
+
+// For one step. Thread-safe. Each key is sent once and received once, in either order.
+class Rendezvous {
+ public:
+  // Gets a tensor that was awaited. `dead`: the sender's branch was not taken; `tensor` is empty.
+  class Receiver {
+   public:
+    // Called once, by the sender's thread or by Abort's, with no lock held; must not block.
+    virtual void Receive(Status status, Tensor tensor, bool dead) = 0;
+
+   protected:
+    ~Receiver() = default;
+  };
+
+  // ALREADY_EXISTS when the key was sent before. After Abort: does nothing.
+  Status Send(RendezvousKey key, Tensor tensor, bool dead) ABSL_LOCKS_EXCLUDED(mutex_);
+  // True when the tensor is there already (then *tensor and *dead are set and `receiver` is not
+  // called); false when `receiver` will be called. INTERNAL when the key is awaited already.
+  StatusOr<bool> Receive(RendezvousKey key, Receiver* receiver, Tensor* tensor, bool* dead)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Every receiver that waits, or comes later, gets `error`. REQUIRES: !error.ok().
+  void Abort(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Item {
+    Receiver* receiver = nullptr;  // null: the tensor is here
+    Tensor tensor;
+    bool dead = false;
+  };
+  absl::Mutex mutex_;
+  absl::flat_hash_map<RendezvousKey, Item> items_ ABSL_GUARDED_BY(mutex_);
+  Status aborted_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_RENDEZVOUS_H_

@@ -1,0 +1,76 @@
+// The step in progress: what all its parts share.
+#ifndef MILLSTREAM_CORE_STEP_CONTEXT_H_
+#define MILLSTREAM_CORE_STEP_CONTEXT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "core/session.h"
+#include "framework/status.h"
+
+// The completion of one asynchronous kernel execution. Whoever starts the kernel owns it and keeps
+// it until the step has ended, so that a second call can still be told from the first.
+struct MS_Done {
+  // Called once, by any thread, with the kernel's result.
+  void (*complete)(MS_Done* done, millstream::Status status) = nullptr;
+  std::atomic<bool> called{false};
+};
+
+namespace millstream {
+
+class Rendezvous;
+class StepScheduler;
+class StepTrace;
+
+// Made on the stack of the thread that drives the step; lives until the step has ended.
+class StepContext {
+ public:
+  // `options` must outlive the step.
+  explicit StepContext(const RunOptions& options);
+  StepContext(const StepContext&) = delete;
+  StepContext& operator=(const StepContext&) = delete;
+
+  // ---- Constant while parts run ----
+  const RunOptions& options() const { return options_; }
+  uint64_t step_id() const { return step_id_; }
+  int max_threads = 1;        // that a kernel may use while the step holds the permit
+  bool holds_permit = false;  // for parallelism inside kernels
+  bool deterministic = false;
+  Rendezvous* rendezvous = nullptr;    // null: the step has one part and sends nothing
+  StepScheduler* scheduler = nullptr;  // null: the step runs on the caller's thread alone
+  StepTrace* trace = nullptr;          // null: nobody asked
+  // The container of resources that live as long as the step.
+  std::string container() const;
+
+  // ---- Thread-safe ----
+  // True once the step is to end early: it failed, was cancelled, or took too long. Costs a load.
+  bool IsStopping() const {
+    return stopping_.load(std::memory_order_relaxed) ||
+           (options_.cancellation != nullptr && options_.cancellation->IsCancelled());
+  }
+  // OK while the step may go on. On the thread that drives the step it also looks at the clock and
+  // asks the front end; call it now and then, not at every node.
+  Status CheckInterruption();
+  // Ends the step with `error` unless something failed before. REQUIRES: !error.ok().
+  void Fail(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The first error; OK while nothing failed.
+  Status status() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  const RunOptions& options_;
+  const uint64_t step_id_;
+  const std::thread::id driver_;
+  int64_t deadline_ms_ = 0;    // of the driving thread
+  int64_t last_asked_ms_ = 0;  // of the driving thread
+  std::atomic<bool> stopping_{false};
+  mutable absl::Mutex mutex_;
+  Status first_error_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_STEP_CONTEXT_H_

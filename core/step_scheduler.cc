@@ -1,0 +1,134 @@
+#include "core/step_scheduler.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "core/rendezvous.h"
+#include "core/worker_pool.h"
+
+namespace millstream {
+namespace {
+
+// How often a driver with nothing to do looks whether the step is to end early.
+constexpr absl::Duration kLookInterval = absl::Milliseconds(20);
+
+}  // namespace
+
+void StepScheduler::Enqueue(StepPart* part) {
+  part->state_ = StepPart::State::kQueued;
+  ready_.push_back(part);
+  changed_.Signal();
+  // Whoever is here already takes one part; for a second one ask the pool.
+  const int hands = 1 + helpers_;
+  if (static_cast<int>(ready_.size()) + running_ > hands && hands < threads_) {
+    ++helpers_;
+    if (!WorkerPool::Global()->Run(&StepScheduler::Help, this, threads_ - 1)) --helpers_;
+  }
+}
+
+void StepScheduler::WakeLocked(StepPart* part) {
+  switch (part->state_) {
+    case StepPart::State::kWaiting: Enqueue(part); break;
+    case StepPart::State::kRunning: part->state_ = StepPart::State::kRunningAndWoken; break;
+    case StepPart::State::kQueued:
+    case StepPart::State::kRunningAndWoken:
+    case StepPart::State::kFinished: break;
+  }
+}
+
+void StepScheduler::Wake(StepPart* part) {
+  absl::MutexLock lock(&mutex_);
+  WakeLocked(part);
+}
+
+void StepScheduler::StartOutside() {
+  absl::MutexLock lock(&mutex_);
+  ++outside_;
+}
+
+void StepScheduler::FinishOutside(StepPart* part) {
+  absl::MutexLock lock(&mutex_);
+  --outside_;
+  WakeLocked(part);
+  changed_.SignalAll();
+}
+
+bool StepScheduler::RunElsewhere(void (*work)(void* argument), void* argument) {
+  return threads_ > 1 && WorkerPool::Global()->Run(work, argument, threads_ - 1);
+}
+
+// Advances the first ready part; the lock is open meanwhile.
+void StepScheduler::AdvanceOne() {
+  StepPart* const part = ready_.front();
+  ready_.pop_front();
+  part->state_ = StepPart::State::kRunning;
+  ++running_;
+  mutex_.Unlock();
+  const bool finished = part->Advance();
+  mutex_.Lock();
+  --running_;
+  if (finished) {
+    part->state_ = StepPart::State::kFinished;
+    ++finished_;
+  } else if (part->state_ == StepPart::State::kRunningAndWoken) {
+    Enqueue(part);
+  } else {
+    part->state_ = StepPart::State::kWaiting;
+  }
+  changed_.SignalAll();
+}
+
+// A pool thread that helps: it advances parts while there are some, then leaves.
+void StepScheduler::Help(void* scheduler) {
+  auto* const self = static_cast<StepScheduler*>(scheduler);
+  absl::MutexLock lock(&self->mutex_);
+  while (!self->ready_.empty()) self->AdvanceOne();
+  --self->helpers_;
+  self->changed_.SignalAll();
+}
+
+bool StepScheduler::IsStuck() const {
+  return ready_.empty() && running_ == 0 && outside_ == 0 &&
+         finished_ < static_cast<int>(parts_.size());
+}
+
+Status StepScheduler::StuckError() const {
+  std::string text = "the step cannot go on: every part waits for something that nobody gives";
+  for (const StepPart* part : parts_) {
+    if (part->state_ != StepPart::State::kFinished) absl::StrAppend(&text, "; ", part->WaitsFor());
+  }
+  return errors::Internal(text);
+}
+
+Status StepScheduler::Drive(const std::vector<StepPart*>& parts) {
+  absl::MutexLock lock(&mutex_);
+  parts_ = parts;
+  for (StepPart* part : parts_) Enqueue(part);
+  const int count = static_cast<int>(parts_.size());
+  while (finished_ < count) {
+    if (!ready_.empty()) {
+      AdvanceOne();
+      continue;
+    }
+    const bool was_stuck = IsStuck();
+    mutex_.Unlock();  // the front end is asked without it
+    Status interrupted = step_.CheckInterruption();
+    mutex_.Lock();
+    if (interrupted.ok() && was_stuck && IsStuck()) interrupted = StuckError();
+    if (!interrupted.ok() && !ending_) EndEarly(interrupted);
+    if (ready_.empty() && finished_ < count) changed_.WaitWithTimeout(&mutex_, kLookInterval);
+  }
+  while (helpers_ > 0) changed_.Wait(&mutex_);
+  return step_.status();
+}
+
+// Lets every part see that the step is stopping, those that wait for a tensor too.
+void StepScheduler::EndEarly(const Status& error) {
+  ending_ = true;
+  step_.Fail(error);
+  mutex_.Unlock();
+  if (step_.rendezvous != nullptr) step_.rendezvous->Abort(step_.status());
+  mutex_.Lock();
+  for (StepPart* part : parts_) WakeLocked(part);
+}
+
+}  // namespace millstream

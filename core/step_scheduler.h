@@ -1,0 +1,92 @@
+// Runs the parts of a step (one a partition) on the caller's thread and, where the session allows
+// more than one, on threads of the worker pool.
+//
+// A part is an actor: at any time at most one thread advances it, so what it owns needs no lock.
+// What happens elsewhere (an asynchronous kernel ends, a tensor arrives) is left with the part in
+// its own thread-safe inbox, and the part is woken.
+#ifndef MILLSTREAM_CORE_STEP_SCHEDULER_H_
+#define MILLSTREAM_CORE_STEP_SCHEDULER_H_
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "core/step_context.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// One partition's share of a step.
+class StepPart {
+ public:
+  virtual ~StepPart() = default;
+  // Runs what is ready, until the part has finished (true) or everything left waits for something
+  // (false). Does not block. An error goes to StepContext::Fail; a part of a step that is stopping
+  // starts no kernel any more, and finishes once those that run asynchronously have ended.
+  virtual bool Advance() = 0;
+  // What the part waits for, for the message about a step that cannot go on:
+  // "Recv of a:0 from /job:.../device:CPU:1".
+  virtual std::string WaitsFor() const = 0;
+
+ private:
+  friend class StepScheduler;
+  enum class State : uint8_t { kWaiting, kQueued, kRunning, kRunningAndWoken, kFinished };
+  State state_ = State::kWaiting;  // guarded by the scheduler's lock
+};
+
+// Made for one step. Thread-safe but for Drive.
+class StepScheduler {
+ public:
+  // `threads` that may work at the same time, the caller's among them.
+  StepScheduler(StepContext* step, int threads) : step_(*step), threads_(threads) {}
+  StepScheduler(const StepScheduler&) = delete;
+  StepScheduler& operator=(const StepScheduler&) = delete;
+
+  // Advances the parts until all have finished; gives the step's first error. The caller's thread
+  // is the one that drives. A step in which nothing runs, nothing is outstanding and some part
+  // waits fails with what each waits for.
+  Status Drive(const std::vector<StepPart*>& parts) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Something that `part` waits for has come. Any thread; cheap when the part is awake already.
+  void Wake(StepPart* part) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Counts asynchronous work that ends without help from this step's parts (a kernel on another
+  // thread), so that a step is not taken for stuck while there is some. A tensor that another part
+  // sends is not such work. Finish before Wake would let the step end too soon: FinishOutside wakes
+  // the part itself, as the last thing that is done with it.
+  void StartOutside() ABSL_LOCKS_EXCLUDED(mutex_);
+  void FinishOutside(StepPart* part) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Runs work(argument) on a thread of the worker pool, now or later; false when the step has the
+  // caller's thread alone or no worker could be had: run it yourself.
+  bool RunElsewhere(void (*work)(void* argument), void* argument);
+  int threads() const { return threads_; }
+
+ private:
+  static void Help(void* scheduler);
+  void Enqueue(StepPart* part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WakeLocked(StepPart* part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AdvanceOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool IsStuck() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Status StuckError() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndEarly(const Status& error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  StepContext& step_;
+  const int threads_;
+  absl::Mutex mutex_;
+  absl::CondVar changed_;
+  std::vector<StepPart*> parts_ ABSL_GUARDED_BY(mutex_);
+  std::deque<StepPart*> ready_ ABSL_GUARDED_BY(mutex_);
+  int finished_ ABSL_GUARDED_BY(mutex_) = 0;
+  int running_ ABSL_GUARDED_BY(mutex_) = 0;  // parts that a thread advances
+  int outside_ ABSL_GUARDED_BY(mutex_) = 0;  // see StartOutside
+  int helpers_ ABSL_GUARDED_BY(mutex_) = 0;  // pool threads that use this object, or will
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_STEP_SCHEDULER_H_
