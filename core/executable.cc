@@ -4,14 +4,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/device_name.h"
+#include "core/placer.h"
 #include "core/plan_compiler.h"
-#include "core/plan_executor.h"
 
 namespace millstream {
 namespace {
 
-bool ShapesFit(const Plan& plan, absl::Span<const Tensor> feeds) {
+bool ShapesFit(const StepPlan& plan, absl::Span<const Tensor> feeds) {
   for (size_t i = 0; i < feeds.size(); ++i) {
     if (plan.feed_shapes[i] != feeds[i].shape()) return false;
   }
@@ -50,24 +49,27 @@ Status Executable::CheckSignature() const {
   return absl::OkStatus();
 }
 
-// There is one device; a node that asks for another fails, or moves if soft placement allows it.
-Status Executable::Place() const {
-  MS_ASSIGN_OR_RETURN(const DeviceName device, DeviceName::Parse(context_.device_name));
-  for (const Node* node : pruned_.nodes) {
-    const std::string requested = context_.graph->Device(node);
-    StatusOr<DeviceName> wanted = DeviceName::Parse(requested);
-    if (!wanted.ok()) return AnnotateWithNode(wanted.status(), *node);
-    if (!wanted->Fits(device) && !context_.options.allow_soft_placement) {
-      return AnnotateWithNode(
-          errors::InvalidArgument("Cannot assign a device: the node asks for '", requested,
-                                  "', there is ", context_.device_name),
-          *node);
-    }
-    if (context_.options.log_device_placement) {
-      std::fprintf(stderr, "%s: (%s): %s\n", node->name().c_str(), node->op().name.c_str(),
-                   context_.device_name.c_str());
+Status Executable::Place() {
+  PlacementOptions options;
+  options.allow_soft_placement = context_.options.allow_soft_placement;
+  MS_ASSIGN_OR_RETURN(const Placement placement,
+                      millstream::Place(*context_.graph, pruned_, *context_.devices, options));
+  // Text costs more than the rest; a session of one device has no question that it would answer.
+  if (context_.devices->size() > 1 || context_.options.log_device_placement) {
+    for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
+      absl::StrAppend(&placement_text_,
+                      ExplainPlacement(pruned_, *context_.devices, placement, static_cast<int>(i)),
+                      "\n");
     }
   }
+  if (context_.options.log_device_placement) std::fputs(placement_text_.c_str(), stderr);
+  MS_ASSIGN_OR_RETURN(partitions_,
+                      PartitionGraph(pruned_, placement, *context_.devices, signature_));
+  settings_.devices = context_.devices;
+  settings_.partitions = &partitions_;
+  settings_.intra_op_threads = context_.intra_op_threads;
+  settings_.inter_op_threads = context_.inter_op_threads;
+  settings_.deterministic = context_.options.deterministic;
   return absl::OkStatus();
 }
 
@@ -100,38 +102,63 @@ Status Executable::CheckFeedShapes(absl::Span<const Tensor> feeds) const {
   return absl::OkStatus();
 }
 
-StatusOr<std::unique_ptr<Plan>> Executable::Compile(const std::vector<Shape>* shapes) const {
+StatusOr<std::unique_ptr<Plan>> Executable::CompilePart(const Partition& part,
+                                                        const std::vector<Shape>* shapes,
+                                                        const PlanFacts* whole) const {
+  PlanFacts::Received received;
+  for (const auto& [node, source] : part.received) {
+    received[node] = {whole->of(source)};
+  }
+  std::vector<Shape> part_shapes;
+  if (shapes != nullptr) {
+    for (int feed : part.feeds) part_shapes.push_back((*shapes)[feed]);
+  }
   PlanRequest request;
-  request.graph = &pruned_;
-  request.signature = &signature_;
-  request.feed_shapes = shapes;
-  request.kernels = context_.kernels;
+  request.graph = &part.pruned;
+  request.signature = &part.signature;
+  request.feed_shapes = shapes == nullptr ? nullptr : &part_shapes;
+  request.received = &received;
+  request.kernels = (*context_.devices)[part.device]->kernels();
   request.resources = context_.resources;
-  request.threads = context_.threads;
+  request.threads = context_.intra_op_threads;
   request.optimize = context_.options.optimize;
   request.deterministic = context_.options.deterministic;
   return CompilePlan(request);
 }
 
-Plan* Executable::FindCompiled(absl::Span<const Tensor> feeds) const {
-  for (const std::atomic<Plan*>& entry : plans_) {
-    Plan* plan = entry.load(std::memory_order_acquire);
+StatusOr<std::unique_ptr<StepPlan>> Executable::Compile(const std::vector<Shape>* shapes) const {
+  auto step = std::make_unique<StepPlan>();
+  if (shapes != nullptr) step->feed_shapes = *shapes;
+  // What crosses keeps the shape that is known where it comes from.
+  PlanFacts whole;
+  if (partitions_.parts.size() > 1) {
+    MS_ASSIGN_OR_RETURN(whole, PlanFacts::Infer(pruned_, signature_, shapes));
+  }
+  for (const Partition& part : partitions_.parts) {
+    MS_ASSIGN_OR_RETURN(step->parts.emplace_back(), CompilePart(part, shapes, &whole));
+  }
+  return step;
+}
+
+StepPlan* Executable::FindCompiled(absl::Span<const Tensor> feeds) const {
+  for (const std::atomic<StepPlan*>& entry : plans_) {
+    StepPlan* plan = entry.load(std::memory_order_acquire);
     if (plan == nullptr) return nullptr;
     if (ShapesFit(*plan, feeds)) return plan;
   }
   return nullptr;
 }
 
-StatusOr<Plan*> Executable::FindPlan(absl::Span<const Tensor> feeds) {
-  if (Plan* plan = FindCompiled(feeds)) return plan;
+StatusOr<StepPlan*> Executable::FindPlan(absl::Span<const Tensor> feeds) {
+  if (StepPlan* plan = FindCompiled(feeds)) return plan;
   MS_RETURN_IF_ERROR(CheckFeedShapes(feeds));
   absl::MutexLock lock(&mutex_);
-  if (Plan* plan = FindCompiled(feeds)) return plan;
+  if (StepPlan* plan = FindCompiled(feeds)) return plan;
   int entry = 0;
   while (entry < kMaxPlans && plans_[entry].load(std::memory_order_relaxed) != nullptr) ++entry;
   if (entry == kMaxPlans) {
     if (any_shape_ == nullptr) {
-      MS_ASSIGN_OR_RETURN(std::unique_ptr<Plan> plan, Compile(nullptr));
+      MS_ASSIGN_OR_RETURN(std::unique_ptr<StepPlan> plan, Compile(nullptr));
       any_shape_ = plan.get();
       owned_.push_back(std::move(plan));
     }
@@ -139,8 +166,8 @@ StatusOr<Plan*> Executable::FindPlan(absl::Span<const Tensor> feeds) {
   }
   std::vector<Shape> shapes;
   for (const Tensor& feed : feeds) shapes.push_back(feed.shape());
-  MS_ASSIGN_OR_RETURN(std::unique_ptr<Plan> plan, Compile(&shapes));
-  Plan* const result = plan.get();
+  MS_ASSIGN_OR_RETURN(std::unique_ptr<StepPlan> plan, Compile(&shapes));
+  StepPlan* const result = plan.get();
   owned_.push_back(std::move(plan));
   plans_[entry].store(result, std::memory_order_release);
   return result;
@@ -153,10 +180,9 @@ Status Executable::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetche
     return errors::InvalidArgument("the step gives ", signature_.fetches.size(),
                                    " fetches, there is room for ", fetches.size());
   }
-  MS_ASSIGN_OR_RETURN(Plan * plan, FindPlan(feeds));
-  num_instructions_.store(static_cast<int64_t>(plan->instructions.size()),
-                          std::memory_order_relaxed);
-  return ExecutePlan(plan, context_.device_name, feeds, fetches, options);
+  MS_ASSIGN_OR_RETURN(StepPlan * plan, FindPlan(feeds));
+  num_instructions_.store(plan->num_instructions(), std::memory_order_relaxed);
+  return ExecuteStep(*plan, settings_, feeds, fetches, options);
 }
 
 }  // namespace millstream

@@ -1,5 +1,5 @@
-// One step signature of one session, compiled: the pruned graph, and a plan for each set of feed
-// shapes that came.
+// One step signature of one session, compiled: the pruned graph, cut into parts for the devices,
+// and a plan of each part for each set of feed shapes that came.
 #ifndef MILLSTREAM_CORE_EXECUTABLE_H_
 #define MILLSTREAM_CORE_EXECUTABLE_H_
 
@@ -11,11 +11,13 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
-#include "core/kernel_instance.h"
-#include "core/plan.h"
+#include "core/device.h"
+#include "core/partition.h"
+#include "core/plan_facts.h"
 #include "core/prune.h"
 #include "core/resource_manager.h"
 #include "core/session.h"
+#include "core/step_plan.h"
 #include "framework/status.h"
 
 namespace millstream {
@@ -23,23 +25,27 @@ namespace millstream {
 // What executables share with their session.
 struct ExecutableContext {
   Graph* graph = nullptr;
-  KernelCache* kernels = nullptr;
+  const DeviceList* devices = nullptr;
   ResourceManager* resources = nullptr;
   SessionOptions options;
-  int threads = 1;
-  std::string device_name;
+  int intra_op_threads = 1;
+  int inter_op_threads = 1;
 };
 
 // Thread-safe.
 class Executable {
  public:
-  // Prunes and places. Errors name the node.
+  // Prunes, places and partitions. Errors name the node.
   static StatusOr<std::unique_ptr<Executable>> Create(const ExecutableContext* context,
                                                       const StepSignature& signature);
 
   // One step. After the first step with the same feed shapes it takes no lock and looks no name up.
   Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches, const RunOptions& options);
   int64_t num_instructions() const { return num_instructions_.load(std::memory_order_relaxed); }
+  // Which tensors cross between devices, by edge number.
+  const std::vector<Transfer>& transfers() const { return partitions_.transfers; }
+  // Where every node of the step runs and why, a line a node.
+  std::string placement_text() const { return placement_text_; }
 
  private:
   // Plans beyond these are not kept apart: feeds of further shapes share one plan that finds shapes
@@ -49,22 +55,28 @@ class Executable {
   Executable(const ExecutableContext* context, const StepSignature& signature)
       : context_(*context), signature_(signature) {}
   Status CheckSignature() const;
-  Status Place() const;
+  Status Place();
   Status CheckFeeds(absl::Span<const Tensor> feeds) const;
   Status CheckFeedShapes(absl::Span<const Tensor> feeds) const;
-  StatusOr<Plan*> FindPlan(absl::Span<const Tensor> feeds) ABSL_LOCKS_EXCLUDED(mutex_);
-  Plan* FindCompiled(absl::Span<const Tensor> feeds) const;
-  StatusOr<std::unique_ptr<Plan>> Compile(const std::vector<Shape>* shapes) const;
+  StatusOr<StepPlan*> FindPlan(absl::Span<const Tensor> feeds) ABSL_LOCKS_EXCLUDED(mutex_);
+  StepPlan* FindCompiled(absl::Span<const Tensor> feeds) const;
+  StatusOr<std::unique_ptr<StepPlan>> Compile(const std::vector<Shape>* shapes) const;
+  StatusOr<std::unique_ptr<Plan>> CompilePart(const Partition& part,
+                                              const std::vector<Shape>* shapes,
+                                              const PlanFacts* whole) const;
 
   const ExecutableContext& context_;
   const StepSignature signature_;
   PrunedGraph pruned_;
+  PartitionedGraph partitions_;
+  std::string placement_text_;
+  StepSettings settings_;
   std::atomic<int64_t> num_instructions_{0};
   // Entries are set once, in order, and read without lock.
-  std::atomic<Plan*> plans_[kMaxPlans] = {};
+  std::atomic<StepPlan*> plans_[kMaxPlans] = {};
   absl::Mutex mutex_;
-  std::vector<std::unique_ptr<Plan>> owned_ ABSL_GUARDED_BY(mutex_);
-  Plan* any_shape_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  std::vector<std::unique_ptr<StepPlan>> owned_ ABSL_GUARDED_BY(mutex_);
+  StepPlan* any_shape_ ABSL_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace millstream

@@ -160,6 +160,27 @@ StatusOr<const Node*> Graph::AddNode(NodeSpec spec) {
   return added;
 }
 
+const Node* Graph::AddCopy(const Node& original, std::vector<Output> inputs,
+                           std::vector<const Node*> control_inputs) {
+  auto node = std::make_unique<Node>();
+  node->name_ = original.name_;
+  node->op_ = original.op_;
+  node->attrs_ = original.attrs_;
+  node->signature_ = original.signature_;
+  node->facts_ = original.facts_;
+  node->source_ = original.source_;
+  node->origin_ = original.origin();
+  node->inputs_ = std::move(inputs);
+  node->control_inputs_ = std::move(control_inputs);
+  absl::MutexLock lock(&mutex_);
+  node->id_ = static_cast<int>(nodes_.size());
+  const Node* added = node.get();
+  by_name_.emplace(added->name_, added);
+  nodes_.push_back(std::move(node));
+  has_run_.push_back(false);
+  return added;
+}
+
 StatusOr<const Node*> Graph::FindNode(absl::string_view name) const {
   absl::MutexLock lock(&mutex_);
   auto found = by_name_.find(name);

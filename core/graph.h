@@ -88,6 +88,9 @@ class Node {
   const std::string& device() const { return device_; }
   const OutputFacts& facts(int i) const { return facts_[i]; }
 
+  // The node of the program's graph that this one is a copy of (Graph::AddCopy); else itself.
+  const Node* origin() const { return origin_ == nullptr ? this : origin_; }
+
   // "node 'dense/MatMul' (op MatMul), made at train.py:12": the start of every message about it.
   std::string Describe() const;
 
@@ -103,6 +106,7 @@ class Node {
   std::string device_;
   std::vector<OutputFacts> facts_;
   const std::string* source_ = nullptr;
+  const Node* origin_ = nullptr;
 };
 
 // Adds node name, op, device and source to an error, as text and as payload (StatusNode).
@@ -123,6 +127,11 @@ class Graph {
   // Adds a node after checking the op, its attributes, input types and shapes. INVALID_ARGUMENT,
   // NOT_FOUND (op) or ALREADY_EXISTS (name) name the node, its op and the argument.
   StatusOr<const Node*> AddNode(NodeSpec spec) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Adds a copy of a node of another graph, which must outlive this one: its name, op, attributes
+  // and what is known of its outputs, with inputs of this graph. Nothing is checked or inferred
+  // again. For the runtime's own graphs. REQUIRES: the name is free.
+  const Node* AddCopy(const Node& original, std::vector<Output> inputs,
+                      std::vector<const Node*> control_inputs) ABSL_LOCKS_EXCLUDED(mutex_);
   // NOT_FOUND names what there is.
   StatusOr<const Node*> FindNode(absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
   // "node:0" or "node" (its output 0). NOT_FOUND, INVALID_ARGUMENT.

@@ -57,9 +57,10 @@ StatusOr<std::unique_ptr<KernelInstance>> KernelInstance::Create(const Node* nod
 
 StatusOr<KernelInstance*> KernelCache::GetOrCreate(const Node* node) {
   absl::MutexLock lock(&mutex_);
-  std::unique_ptr<KernelInstance>& instance = instances_[node->id()];
+  const Node* const origin = node->origin();
+  std::unique_ptr<KernelInstance>& instance = instances_[origin];
   if (instance == nullptr) {
-    MS_ASSIGN_OR_RETURN(instance, KernelInstance::Create(node, device_type_, device_name_));
+    MS_ASSIGN_OR_RETURN(instance, KernelInstance::Create(origin, device_type_, device_name_));
   }
   return instance.get();
 }

@@ -71,7 +71,9 @@ class KernelCache {
   const std::string device_type_;
   const std::string device_name_;
   absl::Mutex mutex_;
-  absl::flat_hash_map<int, std::unique_ptr<KernelInstance>> instances_ ABSL_GUARDED_BY(mutex_);
+  // By the node of the program's graph, so that copies of it share one state.
+  absl::flat_hash_map<const Node*, std::unique_ptr<KernelInstance>> instances_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace millstream

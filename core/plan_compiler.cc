@@ -300,7 +300,8 @@ StatusOr<std::unique_ptr<Plan>> PlanCompiler::Run() {
   const StepSignature& signature = *request_.signature;
   fed_.insert(signature.feeds.begin(), signature.feeds.end());
   targets_.insert(signature.targets.begin(), signature.targets.end());
-  MS_ASSIGN_OR_RETURN(facts_, PlanFacts::Infer(*request_.graph, signature, request_.feed_shapes));
+  MS_ASSIGN_OR_RETURN(facts_, PlanFacts::Infer(*request_.graph, signature, request_.feed_shapes,
+                                               request_.received));
   if (request_.feed_shapes != nullptr) plan_->feed_shapes = *request_.feed_shapes;
   plan_->max_threads = request_.threads;
   plan_->deterministic = request_.deterministic;

@@ -7,6 +7,7 @@
 
 #include "core/kernel_instance.h"
 #include "core/plan.h"
+#include "core/plan_facts.h"
 #include "core/prune.h"
 #include "core/resource_manager.h"
 #include "core/session.h"
@@ -19,6 +20,7 @@ struct PlanRequest {
   const StepSignature* signature = nullptr;
   // Null: the plan serves feeds of any shape, and its kernels find shapes as they run.
   const std::vector<Shape>* feed_shapes = nullptr;
+  const PlanFacts::Received* received = nullptr;  // null: nothing is received
   KernelCache* kernels = nullptr;
   ResourceManager* resources = nullptr;
   int threads = 1;

@@ -32,7 +32,12 @@ std::optional<Tensor> KnownValue(const Output& output, const OutputFacts& facts)
 
 }  // namespace
 
-Status PlanFacts::InferNode(const Node* node) {
+Status PlanFacts::InferNode(const Node* node, const Received* received) {
+  auto known = received == nullptr ? Received::const_iterator() : received->find(node);
+  if (received != nullptr && known != received->end()) {
+    outputs_[node] = {known->second};
+    return absl::OkStatus();
+  }
   // What passes a tensor on knows all that is known of it; the op's own attributes may know less.
   if (RoleOf(node->op().name) == StructuralRole::kIdentity) {
     std::vector<OutputFacts>& outputs = outputs_[node];
@@ -81,7 +86,8 @@ void PlanFacts::KeepConstants(const Node* node) {
 }
 
 StatusOr<PlanFacts> PlanFacts::Infer(const PrunedGraph& graph, const StepSignature& signature,
-                                     const std::vector<Shape>* feed_shapes) {
+                                     const std::vector<Shape>* feed_shapes,
+                                     const Received* received) {
   PlanFacts facts;
   for (size_t i = 0; i < signature.feeds.size(); ++i) {
     OutputFacts fed;
@@ -89,7 +95,7 @@ StatusOr<PlanFacts> PlanFacts::Infer(const PrunedGraph& graph, const StepSignatu
     facts.fed_[signature.feeds[i]] = std::move(fed);
   }
   for (const Node* node : graph.nodes) {
-    MS_RETURN_IF_ERROR(facts.InferNode(node));
+    MS_RETURN_IF_ERROR(facts.InferNode(node, received));
     facts.KeepConstants(node);
   }
   return facts;

@@ -14,9 +14,14 @@ namespace millstream {
 
 class PlanFacts {
  public:
+  // What other parts of the step know of the tensors that this part receives.
+  using Received = absl::flat_hash_map<const Node*, OutputFacts>;
+
   // Runs shape inference over the graph. `feed_shapes` null: nothing is known of the feeds.
+  // `received` null: nothing is received.
   static StatusOr<PlanFacts> Infer(const PrunedGraph& graph, const StepSignature& signature,
-                                   const std::vector<Shape>* feed_shapes);
+                                   const std::vector<Shape>* feed_shapes,
+                                   const Received* received = nullptr);
 
   const OutputFacts& of(const Output& output) const {
     return outputs_.at(output.node)[output.index];
@@ -29,7 +34,7 @@ class PlanFacts {
   }
 
  private:
-  Status InferNode(const Node* node);
+  Status InferNode(const Node* node, const Received* received);
   void KeepConstants(const Node* node);
 
   absl::flat_hash_map<const Node*, std::vector<OutputFacts>> outputs_;

@@ -1,6 +1,7 @@
 // The direct session: everything in this process.
 #include "core/session.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -8,9 +9,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "core/device.h"
 #include "core/executable.h"
 #include "core/host_ctx.h"
-#include "core/kernel_instance.h"
 #include "core/resource_manager.h"
 #include "core/structural/structural.h"
 #include "core/thread_team.h"
@@ -18,9 +19,6 @@
 
 namespace millstream {
 namespace {
-
-constexpr char kDeviceType[] = "CPU";
-constexpr char kDeviceName[] = "/job:localhost/replica:0/task:0/device:CPU:0";
 
 struct SignatureKey {
   std::vector<Output> feeds;
@@ -84,13 +82,15 @@ class DirectCallable : public Callable {
 
 class DirectSession : public Session {
  public:
-  DirectSession(Graph* graph, const SessionOptions& options) : kernels_(kDeviceType, kDeviceName) {
+  DirectSession(Graph* graph, const SessionOptions& options, DeviceList devices)
+      : devices_(std::move(devices)) {
     context_.graph = graph;
-    context_.kernels = &kernels_;
+    context_.devices = &devices_;
     context_.resources = &resources_;
     context_.options = options;
-    context_.threads = options.intra_op_threads > 0 ? options.intra_op_threads : AvailableThreads();
-    context_.device_name = kDeviceName;
+    context_.intra_op_threads =
+        options.intra_op_threads > 0 ? options.intra_op_threads : AvailableThreads();
+    context_.inter_op_threads = std::max(options.inter_op_threads, 1);
   }
   ~DirectSession() override { steps_.Close(); }
 
@@ -118,7 +118,21 @@ class DirectSession : public Session {
     return status;
   }
 
-  std::vector<std::string> ListDevices() const override { return {kDeviceName}; }
+  std::vector<DeviceInfo> ListDevices() const override {
+    std::vector<DeviceInfo> infos;
+    for (const auto& device : devices_) {
+      infos.push_back(DeviceInfo{device->name(), device->type(), device->memory_limit()});
+    }
+    return infos;
+  }
+
+  StatusOr<std::string> ExplainPlacement(const StepSignature& signature) override {
+    if (!steps_.Enter()) return ClosedError();
+    StatusOr<std::shared_ptr<Executable>> executable = FindExecutable(signature);
+    steps_.Leave();
+    if (!executable.ok()) return executable.status();
+    return (*executable)->placement_text();
+  }
 
   Status Close() override {
     steps_.Close();
@@ -157,7 +171,7 @@ class DirectSession : public Session {
 
   // Members are destroyed from the bottom up: plans before kernels, kernels before variables.
   ResourceManager resources_;
-  KernelCache kernels_;
+  DeviceList devices_;
   ExecutableContext context_;
   RunningSteps steps_;
   absl::Mutex mutex_;
@@ -175,13 +189,9 @@ Status DirectCallable::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fe
 StatusOr<std::unique_ptr<Session>> Session::Create(Graph* graph, const SessionOptions& options) {
   MS_RETURN_IF_ERROR(RegisterRuntimeInterfaces());
   MS_RETURN_IF_ERROR(RegisterStructuralKernels());
-  PluginLoader* const loader = PluginLoader::Global();
-  MS_RETURN_IF_ERROR(loader->LoadInstalled());
-  if (loader->DevicesOf(kDeviceType).empty()) {
-    return errors::NotFound("no device of type ", kDeviceType, " was found. ",
-                            loader->FailureReasons());
-  }
-  return std::make_unique<DirectSession>(graph, options);
+  MS_RETURN_IF_ERROR(PluginLoader::Global()->LoadInstalled());
+  MS_ASSIGN_OR_RETURN(DeviceList devices, CreateDevices(options.device_count));
+  return std::make_unique<DirectSession>(graph, options, std::move(devices));
 }
 
 }  // namespace millstream

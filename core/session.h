@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,8 +19,11 @@ namespace millstream {
 
 struct SessionOptions {
   int intra_op_threads = 0;  // inside one kernel; 0: what affinity and cgroups allow
-  int inter_op_threads = 0;  // between kernels; the plan executor uses the caller's thread alone
-  bool optimize = true;      // false: the graph runs as written, node by node
+  // Parts of one step that may run at the same time; 0: one, on the caller's thread, which leaves
+  // the cores to the kernels.
+  int inter_op_threads = 0;
+  std::map<std::string, int> device_count;  // logical devices by type, "CPU"; absent: what there is
+  bool optimize = true;                     // false: the graph runs as written, node by node
   bool deterministic = false;
   bool allow_soft_placement = false;
   bool log_device_placement = false;
@@ -65,6 +69,12 @@ class Callable {
   virtual int64_t num_instructions() const = 0;
 };
 
+struct DeviceInfo {
+  std::string name;          // "/job:localhost/replica:0/task:0/device:CPU:0"
+  std::string type;          // "CPU"
+  int64_t memory_limit = 0;  // bytes; 0: not known
+};
+
 // Thread-safe.
 class Session {
  public:
@@ -76,8 +86,10 @@ class Session {
   virtual Status Run(const StepSignature& signature, absl::Span<const Tensor> feeds,
                      absl::Span<Tensor> fetches, const RunOptions& options) = 0;
   virtual StatusOr<std::unique_ptr<Callable>> MakeCallable(const StepSignature& signature) = 0;
-  // Names of the devices, "/job:localhost/replica:0/task:0/device:CPU:0".
-  virtual std::vector<std::string> ListDevices() const = 0;
+  virtual std::vector<DeviceInfo> ListDevices() const = 0;
+  // Where every node of a step would run and why, a line a node; empty where there is but one
+  // device. Errors as those of Run.
+  virtual StatusOr<std::string> ExplainPlacement(const StepSignature& signature) = 0;
   // Frees the state; later runs give FAILED_PRECONDITION. Waits for running steps.
   virtual Status Close() = 0;
 };

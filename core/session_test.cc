@@ -17,7 +17,10 @@ using ::testing::ElementsAre;
 
 TEST_F(SessionTest, ListsItsDevice) {
   StartSession();
-  EXPECT_THAT(session->ListDevices(), ElementsAre("/job:localhost/replica:0/task:0/device:CPU:0"));
+  const std::vector<DeviceInfo> devices = session->ListDevices();
+  ASSERT_EQ(devices.size(), 1u);
+  EXPECT_EQ(devices[0].name, "/job:localhost/replica:0/task:0/device:CPU:0");
+  EXPECT_EQ(devices[0].type, "CPU");
 }
 
 TEST_F(SessionTest, FetchesAConstant) {

@@ -130,7 +130,10 @@ millstream_status* millstream_session_run(millstream_session* session,
 
 millstream_status* millstream_session_list_devices(millstream_session* session,
                                                    millstream_bytes* out) {
-  *out = GiveBytes(absl::StrJoin(session->session->ListDevices(), "\n"));
+  const auto append_name = [](std::string* text, const millstream::DeviceInfo& device) {
+    text->append(device.name);
+  };
+  *out = GiveBytes(absl::StrJoin(session->session->ListDevices(), "\n", append_name));
   return nullptr;
 }
 

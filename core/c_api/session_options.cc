@@ -26,6 +26,7 @@ StatusOr<SessionOptions> MakeSessionOptions(absl::string_view config) {
   options.intra_op_threads = fields.intra_op_parallelism_threads();
   // A negative number asks for the caller's thread alone, which is what 0 means to us.
   options.inter_op_threads = std::max(fields.inter_op_parallelism_threads(), 0);
+  options.device_count.insert(fields.device_count().begin(), fields.device_count().end());
   options.optimize = Optimizes(fields.graph_options());
   options.allow_soft_placement = fields.allow_soft_placement();
   options.log_device_placement = fields.log_device_placement();

@@ -1,0 +1,89 @@
+#include "core/device.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "framework/plugin/host_status.h"
+
+namespace millstream {
+namespace {
+
+constexpr char kHostType[] = "CPU";
+constexpr char kLocalTask[] = "/job:localhost/replica:0/task:0";
+
+// Logical devices of `type`, of which the hardware has `found`. Only the host's own processors may
+// be split into more than there are: they share one memory.
+int NumberOf(const std::string& type, int found, const std::map<std::string, int>& counts) {
+  auto wanted = counts.find(type);
+  if (wanted == counts.end()) return found;
+  return type == kHostType ? std::max(wanted->second, 1) : std::min(wanted->second, found);
+}
+
+Status CheckCounts(const std::map<std::string, int>& counts) {
+  for (const auto& [type, count] : counts) {
+    if (count < 0) {
+      return errors::InvalidArgument("device_count of ", type, " must be 0 or more, got ", count);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Device::Device(std::string name, OpenDevice open)
+    : name_(std::move(name)),
+      parsed_name_(*DeviceName::Parse(name_)),
+      open_(open),
+      kernels_(*parsed_name_.type, name_) {
+  uint64_t free_bytes = 0;
+  uint64_t total_bytes = 0;
+  if (open.functions == nullptr) return;
+  if (MS_Status* failed = open.functions->mem_info(open.device, &free_bytes, &total_bytes)) {
+    TakeAbiStatus(failed).IgnoreError();
+    return;
+  }
+  memory_limit_ = static_cast<int64_t>(total_bytes);
+}
+
+Device::~Device() {
+  if (open_.plugin != nullptr) open_.plugin->devices->device_destroy(open_.device);
+}
+
+StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts) {
+  MS_RETURN_IF_ERROR(CheckCounts(counts));
+  PluginLoader* const loader = PluginLoader::Global();
+  std::map<std::string, std::vector<PluginDevice>> found;
+  std::vector<std::string> types;
+  for (const PluginDevice& device : loader->Devices()) {
+    const std::string type = absl::AsciiStrToUpper(device.type());
+    std::vector<PluginDevice>& same = found[type];
+    if (same.empty()) types.push_back(type);
+    same.push_back(device);
+  }
+  if (found.find(kHostType) == found.end()) {
+    return errors::NotFound("no device of type ", kHostType, " was found. ",
+                            loader->FailureReasons());
+  }
+  DeviceList devices;
+  for (const std::string& type : types) {
+    const std::vector<PluginDevice>& same = found[type];
+    const int count = NumberOf(type, static_cast<int>(same.size()), counts);
+    for (int i = 0; i < count; ++i) {
+      MS_ASSIGN_OR_RETURN(OpenDevice open, PluginLoader::CreateDevice(same[i % same.size()]));
+      devices.push_back(
+          std::make_unique<Device>(absl::StrCat(kLocalTask, "/device:", type, ":", i), open));
+    }
+  }
+  return devices;
+}
+
+std::string DeviceNames(const DeviceList& devices) {
+  return absl::StrJoin(devices, ", ", [](std::string* out, const std::unique_ptr<Device>& device) {
+    absl::StrAppend(out, device->name());
+  });
+}
+
+}  // namespace millstream

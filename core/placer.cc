@@ -1,0 +1,323 @@
+#include "core/placer.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "core/structural/structural.h"
+#include "framework/plugin/kernel_registry.h"
+
+namespace millstream {
+namespace {
+
+constexpr char kColocationAttr[] = "_class";
+constexpr char kColocationPrefix[] = "loc:@";
+
+// What is known of one group of nodes that go to the same device.
+struct Group {
+  DeviceName wanted;
+  int wanted_by = -1;                    // the member whose request counts; -1: nobody asks
+  std::vector<std::string> unsupported;  // types that lack a kernel for some member
+};
+
+// Combines two requests; false when they contradict each other.
+template <typename T>
+bool CombinePart(const std::optional<T>& from, std::optional<T>* into) {
+  if (from.has_value() && into->has_value() && *from != **into) return false;
+  if (from.has_value()) *into = from;
+  return true;
+}
+
+bool Combine(const DeviceName& from, DeviceName* into) {
+  return CombinePart(from.job, &into->job) && CombinePart(from.replica, &into->replica) &&
+         CombinePart(from.task, &into->task) && CombinePart(from.type, &into->type) &&
+         CombinePart(from.index, &into->index);
+}
+
+// Places one pruned graph, in the order of the methods of Run.
+class Placer {
+ public:
+  Placer(const Graph& graph, const PrunedGraph& pruned, const DeviceList& devices,
+         const PlacementOptions& options)
+      : graph_(graph), pruned_(pruned), devices_(devices), options_(options) {}
+  StatusOr<Placement> Run();
+
+ private:
+  int size() const { return static_cast<int>(pruned_.nodes.size()); }
+  const Node& node(int i) const { return *pruned_.nodes[i]; }
+  int Find(int i);
+  void Join(int a, int b) { parent_[Find(b)] = Find(a); }
+
+  Status ReadRequests();
+  void JoinResources();
+  Status JoinColocated();
+  Status MergeRequests();
+  Status FindKernels();
+  bool HasKernel(int i, const std::string& type);
+  std::vector<int> Candidates(const DeviceName& wanted, const Group& group) const;
+  Status Choose();
+  int PreferredDevice(int i, const std::vector<int>& candidates) const;
+  std::string Reason(int i, const std::string& preference);
+  Status NoDevice(int i, const Group& group) const;
+  StatusOr<Placement> PlaceOnTheOnlyDevice();
+
+  const Graph& graph_;
+  const PrunedGraph& pruned_;
+  const DeviceList& devices_;
+  const PlacementOptions& options_;
+  absl::flat_hash_map<const Node*, int> index_;
+  std::vector<int> parent_;
+  std::vector<DeviceName> requests_;
+  std::vector<std::string> request_texts_;
+  std::vector<std::string> types_;
+  std::map<int, Group> groups_;   // by root
+  std::vector<int> group_sizes_;  // by root
+  Placement placement_;
+  absl::flat_hash_map<int, int> chosen_;  // device of a group that has one
+};
+
+int Placer::Find(int i) {
+  while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+  return i;
+}
+
+Status Placer::ReadRequests() {
+  parent_.resize(size());
+  std::iota(parent_.begin(), parent_.end(), 0);
+  for (int i = 0; i < size(); ++i) {
+    index_[&node(i)] = i;
+    request_texts_.push_back(graph_.Device(&node(i)));
+    StatusOr<DeviceName> request = DeviceName::Parse(request_texts_.back());
+    if (!request.ok()) return AnnotateWithNode(request.status(), node(i));
+    requests_.push_back(*std::move(request));
+  }
+  for (const auto& device : devices_) {
+    if (std::find(types_.begin(), types_.end(), device->type()) == types_.end()) {
+      types_.push_back(device->type());
+    }
+  }
+  return absl::OkStatus();
+}
+
+// State is where its handle is: a handle is an address on one device.
+void Placer::JoinResources() {
+  for (int i = 0; i < size(); ++i) {
+    for (const Output& input : node(i).inputs()) {
+      auto producer = index_.find(input.node);
+      if (input.dtype() == DataType::kResource && producer != index_.end()) {
+        Join(producer->second, i);
+      }
+    }
+  }
+}
+
+Status Placer::JoinColocated() {
+  absl::flat_hash_map<absl::string_view, int> by_name;
+  for (int i = 0; i < size(); ++i) by_name[node(i).name()] = i;
+  for (int i = 0; i < size(); ++i) {
+    const AttrValue* classes = FindAttr(node(i).attrs(), kColocationAttr);
+    const auto* names = classes == nullptr ? nullptr : classes->get<std::vector<std::string>>();
+    if (names == nullptr) continue;
+    for (absl::string_view name : *names) {
+      if (!absl::ConsumePrefix(&name, kColocationPrefix)) continue;
+      auto other = by_name.find(name);
+      // A node that this step does not run constrains nothing.
+      if (other != by_name.end()) Join(other->second, i);
+    }
+  }
+  return absl::OkStatus();
+}
+
+Status Placer::MergeRequests() {
+  group_sizes_.assign(size(), 0);
+  for (int i = 0; i < size(); ++i) {
+    const int root = Find(i);
+    ++group_sizes_[root];
+    Group& group = groups_[root];
+    if (request_texts_[i].empty()) continue;
+    DeviceName combined = group.wanted;
+    if (Combine(requests_[i], &combined)) {
+      group.wanted = combined;
+      if (group.wanted_by < 0) group.wanted_by = i;
+      continue;
+    }
+    if (options_.allow_soft_placement) continue;  // the first that asked has its way
+    return AnnotateWithNode(
+        errors::InvalidArgument("Cannot colocate: the node asks for '", request_texts_[i],
+                                "', but must be on one device with '", node(group.wanted_by).name(),
+                                "', which asks for '", request_texts_[group.wanted_by], "'"),
+        node(i));
+  }
+  return absl::OkStatus();
+}
+
+bool Placer::HasKernel(int i, const std::string& type) {
+  switch (RoleOf(node(i).op().name)) {
+    case StructuralRole::kKernel: break;
+    default: return true;
+  }
+  return KernelRegistry::Global()->Find(node(i).op().name, type, node(i).attrs()).ok();
+}
+
+Status Placer::FindKernels() {
+  for (int i = 0; i < size(); ++i) {
+    Group& group = groups_[Find(i)];
+    for (const std::string& type : types_) {
+      if (HasKernel(i, type)) continue;
+      if (std::find(group.unsupported.begin(), group.unsupported.end(), type) ==
+          group.unsupported.end()) {
+        group.unsupported.push_back(type);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<int> Placer::Candidates(const DeviceName& wanted, const Group& group) const {
+  std::vector<int> candidates;
+  for (size_t d = 0; d < devices_.size(); ++d) {
+    const Device& device = *devices_[d];
+    const bool supported = std::find(group.unsupported.begin(), group.unsupported.end(),
+                                     device.type()) == group.unsupported.end();
+    if (supported && wanted.Fits(device.parsed_name())) candidates.push_back(static_cast<int>(d));
+  }
+  return candidates;
+}
+
+// What the group asks for, the devices, and for this member why each does not do.
+Status Placer::NoDevice(int i, const Group& group) const {
+  const Node& failed = node(i);
+  std::string text = "Cannot assign a device for operation ";
+  absl::StrAppend(&text, failed.name(), ": ");
+  if (group.wanted_by >= 0) {
+    absl::StrAppend(&text, "it was asked for '", request_texts_[group.wanted_by], "'",
+                    group.wanted_by == i ? "" : " by '",
+                    group.wanted_by == i ? "" : node(group.wanted_by).name() + "'", "; ");
+  }
+  absl::StrAppend(&text, "available devices are [", DeviceNames(devices_), "]");
+  for (const std::string& type : types_) {
+    const auto kernel = KernelRegistry::Global()->Find(failed.op().name, type, failed.attrs());
+    if (RoleOf(failed.op().name) == StructuralRole::kKernel && !kernel.ok()) {
+      absl::StrAppend(&text, "; ", type, ": ", kernel.status().message());
+    }
+  }
+  return AnnotateWithNode(errors::InvalidArgument(text), failed);
+}
+
+// Where the tensor is that the node passes on, when the node may be there.
+int Placer::PreferredDevice(int i, const std::vector<int>& candidates) const {
+  const StructuralRole role = RoleOf(node(i).op().name);
+  if (role != StructuralRole::kIdentity && role != StructuralRole::kReshape) return -1;
+  auto producer = index_.find(node(i).input(0).node);
+  if (producer == index_.end() || producer->second >= i) return -1;
+  const int device = placement_.devices[producer->second];
+  return std::find(candidates.begin(), candidates.end(), device) == candidates.end() ? -1 : device;
+}
+
+std::string Placer::Reason(int i, const std::string& preference) {
+  const int root = Find(i);
+  const Group& group = groups_[root];
+  std::string text;
+  if (group.wanted_by == i) {
+    text = absl::StrCat("it asks for '", request_texts_[i], "'");
+  } else if (group.wanted_by >= 0) {
+    text = absl::StrCat("it is together with '", node(group.wanted_by).name(),
+                        "', which asks for '", request_texts_[group.wanted_by], "'");
+  } else if (group_sizes_[root] > 1 && root != i) {
+    text = absl::StrCat("it is together with '", node(root).name(), "'");
+  }
+  if (!preference.empty()) absl::StrAppend(&text, text.empty() ? "" : "; ", preference);
+  return text;
+}
+
+Status Placer::Choose() {
+  for (int i = 0; i < size(); ++i) {
+    const int root = Find(i);
+    const Group& group = groups_[root];
+    auto known = chosen_.find(root);
+    if (known != chosen_.end()) {
+      placement_.devices.push_back(known->second);
+      placement_.reasons.push_back(Reason(i, ""));
+      continue;
+    }
+    std::string preference;
+    std::vector<int> candidates = Candidates(group.wanted, group);
+    if (candidates.empty() && options_.allow_soft_placement) {
+      DeviceName looser = group.wanted;
+      looser.index.reset();
+      candidates = Candidates(looser, group);
+      if (candidates.empty()) candidates = Candidates(DeviceName(), group);
+      preference = "which cannot be met; soft placement moved it";
+    }
+    if (candidates.empty()) return NoDevice(i, group);
+    int device = PreferredDevice(i, candidates);
+    if (device >= 0 && candidates.size() > 1) {
+      preference = absl::StrCat("its input '", node(i).input(0).name(), "' is there");
+    } else {
+      // Accelerators come before the host's processors; among equals the first.
+      device = *std::min_element(candidates.begin(), candidates.end(), [this](int a, int b) {
+        const auto rank = [this](int d) { return std::make_pair(devices_[d]->type() == "CPU", d); };
+        return rank(a) < rank(b);
+      });
+      if (preference.empty() && candidates.size() > 1) {
+        preference = absl::StrCat("it is the first of ", candidates.size(), " that can run it");
+      } else if (preference.empty() && group.wanted_by < 0) {
+        preference = "no other device can run it";
+      }
+    }
+    chosen_[root] = device;
+    placement_.devices.push_back(device);
+    placement_.reasons.push_back(Reason(i, preference));
+  }
+  return absl::OkStatus();
+}
+
+// What has no kernel here is found when its kernel is made.
+StatusOr<Placement> Placer::PlaceOnTheOnlyDevice() {
+  for (int i = 0; i < size(); ++i) {
+    Group alone;
+    if (!request_texts_[i].empty()) alone.wanted_by = i;
+    const bool fits = requests_[i].Fits(devices_[0]->parsed_name());
+    if (!fits && !options_.allow_soft_placement) return NoDevice(i, alone);
+    placement_.devices.push_back(0);
+    placement_.reasons.push_back(
+        fits ? "there is no other device"
+             : absl::StrCat("it asks for '", request_texts_[i],
+                            "', which cannot be met; soft placement moved it"));
+  }
+  return std::move(placement_);
+}
+
+StatusOr<Placement> Placer::Run() {
+  MS_RETURN_IF_ERROR(ReadRequests());
+  if (devices_.size() == 1) return PlaceOnTheOnlyDevice();
+  JoinResources();
+  MS_RETURN_IF_ERROR(JoinColocated());
+  MS_RETURN_IF_ERROR(MergeRequests());
+  MS_RETURN_IF_ERROR(FindKernels());
+  MS_RETURN_IF_ERROR(Choose());
+  return std::move(placement_);
+}
+
+}  // namespace
+
+StatusOr<Placement> Place(const Graph& graph, const PrunedGraph& pruned, const DeviceList& devices,
+                          const PlacementOptions& options) {
+  return Placer(graph, pruned, devices, options).Run();
+}
+
+std::string ExplainPlacement(const PrunedGraph& pruned, const DeviceList& devices,
+                             const Placement& placement, int i) {
+  const Node& node = *pruned.nodes[i];
+  return absl::StrCat(node.name(), ": (", node.op().name,
+                      "): ", devices[placement.devices[i]]->name(), " because ",
+                      placement.reasons[i]);
+}
+
+}  // namespace millstream

@@ -1,0 +1,45 @@
+// Placement: which device runs which node.
+//
+// A node may run where a kernel is registered for it, on a device that its request ("/cpu:1", full
+// or in part) fits. Nodes that must be together (a resource handle and all that use it; what the
+// program colocated) form one group, found by union-find, and the group goes where all of its
+// members may. What is left open is decided by preference: accelerators before the CPU, the lowest
+// index, and for nodes that only pass a tensor on, where the tensor is.
+// (TensorFlow: "Large-Scale Machine Learning on Heterogeneous Distributed Systems", 2015, §3.2.1,
+// §4.3, for the problem; the estimate of costs there is not made here yet.)
+#ifndef MILLSTREAM_CORE_PLACER_H_
+#define MILLSTREAM_CORE_PLACER_H_
+
+#include <string>
+#include <vector>
+
+#include "core/device.h"
+#include "core/graph.h"
+#include "core/prune.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+struct PlacementOptions {
+  // A request that cannot be met is loosened (any index, then any type) instead of refused.
+  bool allow_soft_placement = false;
+};
+
+// Where every node of a pruned graph runs, and why.
+struct Placement {
+  std::vector<int> devices;          // index into the DeviceList, one a node
+  std::vector<std::string> reasons;  // "asked for '/cpu:1'; together with 'v'", one a node
+};
+
+// INVALID_ARGUMENT names the node and says what it asked for, which kernels and devices there are
+// and why each does not do; or names two nodes that must be together and cannot.
+StatusOr<Placement> Place(const Graph& graph, const PrunedGraph& pruned, const DeviceList& devices,
+                          const PlacementOptions& options);
+
+// "why is this node here": one line for node `i`.
+std::string ExplainPlacement(const PrunedGraph& pruned, const DeviceList& devices,
+                             const Placement& placement, int i);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_PLACER_H_

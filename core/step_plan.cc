@@ -1,0 +1,88 @@
+#include "core/step_plan.h"
+
+#include <utility>
+
+#include "core/plan_executor.h"
+#include "core/rendezvous.h"
+#include "core/step_context.h"
+#include "core/step_scheduler.h"
+#include "core/thread_team.h"
+
+namespace millstream {
+namespace {
+
+// One partition's share of a step.
+struct RunningPart {
+  const Partition* partition = nullptr;
+  std::vector<Tensor> feeds;
+  std::unique_ptr<PlanRun> run;
+};
+
+std::vector<Tensor> Select(absl::Span<const Tensor> tensors, const std::vector<int>& indices) {
+  std::vector<Tensor> selected;
+  for (int index : indices) selected.push_back(tensors[index]);
+  return selected;
+}
+
+Status FetchFrom(RunningPart* part, absl::Span<Tensor> fetches) {
+  std::vector<Tensor> fetched(part->partition->fetches.size());
+  MS_RETURN_IF_ERROR(part->run->Fetch(absl::MakeSpan(fetched)));
+  for (size_t i = 0; i < fetched.size(); ++i) {
+    fetches[part->partition->fetches[i]] = std::move(fetched[i]);
+  }
+  return absl::OkStatus();
+}
+
+// A step of several parts, or of one that may wait.
+Status ExecuteParts(const StepPlan& plan, const StepSettings& settings,
+                    absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                    const RunOptions& options) {
+  StepContext step(options);
+  Rendezvous rendezvous;
+  StepScheduler scheduler(&step, settings.inter_op_threads);
+  step.max_threads = settings.intra_op_threads;
+  step.deterministic = settings.deterministic;
+  step.rendezvous = &rendezvous;
+  step.scheduler = &scheduler;
+  std::vector<RunningPart> running(plan.parts.size());
+  std::vector<StepPart*> parts;
+  for (size_t p = 0; p < running.size(); ++p) {
+    const Partition& partition = settings.partitions->parts[p];
+    RunningPart& part = running[p];
+    part.partition = &partition;
+    part.feeds = Select(feeds, partition.feeds);
+    part.run = std::make_unique<PlanRun>(plan.parts[p].get(),
+                                         (*settings.devices)[partition.device]->name());
+    MS_RETURN_IF_ERROR(part.run->Begin(&step, part.feeds));
+    parts.push_back(part.run.get());
+  }
+  // Parts that run at the same time would fight over one team of threads.
+  step.holds_permit = settings.intra_op_threads > 1 && settings.inter_op_threads == 1 &&
+                      ParallelPermit::TryAcquire();
+  Status status = scheduler.Drive(parts);
+  if (step.holds_permit) ParallelPermit::Release();
+  MS_RETURN_IF_ERROR(status);
+  for (RunningPart& part : running) MS_RETURN_IF_ERROR(FetchFrom(&part, fetches));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int64_t StepPlan::num_instructions() const {
+  int64_t count = 0;
+  for (const auto& part : parts) count += static_cast<int64_t>(part->instructions.size());
+  return count;
+}
+
+Status ExecuteStep(const StepPlan& plan, const StepSettings& settings,
+                   absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                   const RunOptions& options) {
+  if (plan.parts.size() == 1 && !plan.parts[0]->may_wait) {
+    const int device = settings.partitions->parts[0].device;
+    return ExecutePlan(plan.parts[0].get(), (*settings.devices)[device]->name(), feeds, fetches,
+                       options);
+  }
+  return ExecuteParts(plan, settings, feeds, fetches, options);
+}
+
+}  // namespace millstream

@@ -1,0 +1,40 @@
+// A step compiled for one set of feed shapes: one plan a partition.
+#ifndef MILLSTREAM_CORE_STEP_PLAN_H_
+#define MILLSTREAM_CORE_STEP_PLAN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "core/partition.h"
+#include "core/plan.h"
+#include "core/session.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+
+namespace millstream {
+
+struct StepPlan {
+  std::vector<Shape> feed_shapes;
+  std::vector<std::unique_ptr<Plan>> parts;  // as in the PartitionedGraph
+  int64_t num_instructions() const;
+};
+
+// How a step is run besides its plan.
+struct StepSettings {
+  const DeviceList* devices = nullptr;
+  const PartitionedGraph* partitions = nullptr;
+  int intra_op_threads = 1;  // inside one kernel
+  int inter_op_threads = 1;  // parts that may run at the same time, the caller's thread included
+  bool deterministic = false;
+};
+
+// One step. Thread-safe; after an error `fetches` are unspecified, and the plan stays usable.
+Status ExecuteStep(const StepPlan& plan, const StepSettings& settings,
+                   absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                   const RunOptions& options);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_STEP_PLAN_H_
