@@ -226,7 +226,7 @@ TEST_F(DevicesTest, AHandleAndItsUsersStayTogether) {
   StartWithCpus(2);
   StepSignature signature;
   signature.fetches = {read};
-  const std::string text = *session->ExplainPlacement(signature);
+  const std::string text = MakeCallable(signature)->placement_text();
   EXPECT_THAT(text, HasSubstr(read.node->name() +
                               ": (ReadVariableOp): /job:localhost/replica:0/task:0/device:CPU:1 "
                               "because it is together with 'v', which asks for '/cpu:1'"));
@@ -256,7 +256,7 @@ TEST_F(DevicesTest, SoftPlacementMovesWhatCannotBeWhereItAsks) {
   EXPECT_EQ(*Value(a).data<float>(), -1);
   StepSignature signature;
   signature.fetches = {a};
-  EXPECT_THAT(*session->ExplainPlacement(signature), HasSubstr("soft placement moved it"));
+  EXPECT_THAT(MakeCallable(signature)->placement_text(), HasSubstr("soft placement moved it"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/graph_def.h"
 #include "core/placer.h"
 #include "core/plan_compiler.h"
 
@@ -52,24 +53,36 @@ Status Executable::CheckSignature() const {
 Status Executable::Place() {
   PlacementOptions options;
   options.allow_soft_placement = context_.options.allow_soft_placement;
-  MS_ASSIGN_OR_RETURN(const Placement placement,
+  MS_ASSIGN_OR_RETURN(placement_,
                       millstream::Place(*context_.graph, pruned_, *context_.devices, options));
-  // Text costs more than the rest; a session of one device has no question that it would answer.
-  if (context_.devices->size() > 1 || context_.options.log_device_placement) {
-    for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
-      absl::StrAppend(&placement_text_,
-                      ExplainPlacement(pruned_, *context_.devices, placement, static_cast<int>(i)),
-                      "\n");
-    }
-  }
-  if (context_.options.log_device_placement) std::fputs(placement_text_.c_str(), stderr);
+  if (context_.options.log_device_placement) std::fputs(placement_text().c_str(), stderr);
   MS_ASSIGN_OR_RETURN(partitions_,
-                      PartitionGraph(pruned_, placement, *context_.devices, signature_));
+                      PartitionGraph(pruned_, placement_, *context_.devices, signature_));
   settings_.devices = context_.devices;
   settings_.partitions = &partitions_;
   settings_.intra_op_threads = context_.intra_op_threads;
   settings_.inter_op_threads = context_.inter_op_threads;
   settings_.deterministic = context_.options.deterministic;
+  return absl::OkStatus();
+}
+
+std::string Executable::placement_text() const {
+  std::string text;
+  for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
+    absl::StrAppend(
+        &text, ExplainPlacement(pruned_, *context_.devices, placement_, static_cast<int>(i)), "\n");
+  }
+  return text;
+}
+
+// What each device runs, as the graph was cut, one GraphDef a device.
+Status Executable::ReportGraphs(StepReport* report) const {
+  for (const Partition& part : partitions_.parts) {
+    const Graph& graph = part.graph == nullptr ? *context_.graph : *part.graph;
+    MS_ASSIGN_OR_RETURN(std::string bytes, ExportNodes(graph, part.pruned.nodes,
+                                                       (*context_.devices)[part.device]->name()));
+    report->partition_graphs.push_back(std::move(bytes));
+  }
   return absl::OkStatus();
 }
 
@@ -182,6 +195,9 @@ Status Executable::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetche
   }
   MS_ASSIGN_OR_RETURN(StepPlan * plan, FindPlan(feeds));
   num_instructions_.store(plan->num_instructions(), std::memory_order_relaxed);
+  if (options.report != nullptr && options.report->want_partition_graphs) {
+    MS_RETURN_IF_ERROR(ReportGraphs(options.report));
+  }
   return ExecuteStep(*plan, settings_, feeds, fetches, options);
 }
 

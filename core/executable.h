@@ -45,7 +45,7 @@ class Executable {
   // Which tensors cross between devices, by edge number.
   const std::vector<Transfer>& transfers() const { return partitions_.transfers; }
   // Where every node of the step runs and why, a line a node.
-  std::string placement_text() const { return placement_text_; }
+  std::string placement_text() const;
 
  private:
   // Plans beyond these are not kept apart: feeds of further shapes share one plan that finds shapes
@@ -56,6 +56,7 @@ class Executable {
       : context_(*context), signature_(signature) {}
   Status CheckSignature() const;
   Status Place();
+  Status ReportGraphs(StepReport* report) const;
   Status CheckFeeds(absl::Span<const Tensor> feeds) const;
   Status CheckFeedShapes(absl::Span<const Tensor> feeds) const;
   StatusOr<StepPlan*> FindPlan(absl::Span<const Tensor> feeds) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -69,7 +70,7 @@ class Executable {
   const StepSignature signature_;
   PrunedGraph pruned_;
   PartitionedGraph partitions_;
-  std::string placement_text_;
+  Placement placement_;
   StepSettings settings_;
   std::atomic<int64_t> num_instructions_{0};
   // Entries are set once, in order, and read without lock.

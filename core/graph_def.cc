@@ -152,6 +152,18 @@ StatusOr<std::string> ExportGraphDef(const Graph& graph, bool with_shapes) {
   return ToBinary(def);
 }
 
+StatusOr<std::string> ExportNodes(const Graph& graph, const std::vector<const Node*>& nodes,
+                                  const std::string& device) {
+  proto::GraphDef def;
+  for (const Node* node : nodes) {
+    proto::NodeDef* const added = def.add_node();
+    MS_RETURN_IF_ERROR(NodeToProto(graph, *node, /*with_shapes=*/false, added));
+    added->set_device(device);
+  }
+  def.mutable_versions()->set_producer(graph.producer_version());
+  return ToBinary(def);
+}
+
 StatusOr<std::string> ExportNodeDef(const Graph& graph, const Node& node) {
   proto::NodeDef message;
   MS_RETURN_IF_ERROR(NodeToProto(graph, node, /*with_shapes=*/false, &message));

@@ -32,6 +32,9 @@ StatusOr<ImportResult> ImportGraphDef(Graph* graph, absl::string_view bytes,
                                       const ImportOptions& options = ImportOptions());
 // The graph as a serialized GraphDef, deterministic.
 StatusOr<std::string> ExportGraphDef(const Graph& graph, bool with_shapes = false);
+// Some of its nodes as a serialized GraphDef, all on `device`.
+StatusOr<std::string> ExportNodes(const Graph& graph, const std::vector<const Node*>& nodes,
+                                  const std::string& device);
 // One node of it as NodeDef bytes.
 StatusOr<std::string> ExportNodeDef(const Graph& graph, const Node& node);
 

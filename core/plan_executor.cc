@@ -70,6 +70,7 @@ Status PlanRun::Begin(StepContext* step, absl::Span<const Tensor> feeds) {
   step_ = step;
   MS_ASSIGN_OR_RETURN(state_, plan_.TakeState());
   failed_ = true;  // until it went well
+  if (StepTrace* trace = step->trace()) trace_ = trace->AddPart(std::string(device_name_));
   state_->step = step;
   state_->run = this;
   state_->feeds = feeds;
@@ -147,6 +148,7 @@ Status PlanRun::FinishWait() {
   Wait& wait = *waits_.back();
   waiting_ = false;
   if (!wait.status.ok()) return Annotate(position_, wait.status);
+  if (trace_ != nullptr) Trace(position_, wait_start_);
   if (wait.tensor.has_value()) {
     state_->SetOutput(&state_->frames[position_], 0, std::move(wait.tensor));
   }
@@ -156,7 +158,40 @@ Status PlanRun::FinishWait() {
   return absl::OkStatus();
 }
 
-Status PlanRun::RunCalls() {
+Status PlanRun::RunCalls() { return trace_ == nullptr ? RunCallsAs<false>() : RunCallsAs<true>(); }
+
+// Records the execution of an instruction that started at `start` and has just ended.
+void PlanRun::Trace(int position, int64_t start) {
+  const Instruction& instruction = plan_.instructions[position];
+  TracedNode traced;
+  traced.name = instruction.node->name();
+  traced.op = instruction.node->op().name;
+  for (const Output& input : instruction.node->inputs()) {
+    traced.inputs.push_back(input.node->name());
+  }
+  traced.start = start;
+  traced.end = StepTrace::Now();
+  traced.thread = StepTrace::ThisThread();
+  traced.scratch_bytes = instruction.scratch_bytes;
+  for (const Tensor& temp : state_->temps) traced.scratch_bytes += temp.bytes();
+  for (size_t k = 0; k < instruction.outputs.size(); ++k) {
+    const Root& root = plan_.roots[instruction.outputs[k].root];
+    const bool in_slab = root.kind == RootKind::kPlanned;
+    const Tensor* const slot = in_slab ? nullptr : &state_->slots[root.index];
+    if (!in_slab && !slot->has_value()) continue;
+    TracedOutput output;
+    output.index = static_cast<int>(k);
+    output.dtype = root.dtype;
+    output.shape = in_slab ? root.shape : slot->shape();
+    output.bytes = in_slab ? root.bytes() : slot->bytes();
+    output.allocated = !in_slab;
+    traced.outputs.push_back(std::move(output));
+  }
+  trace_->nodes.push_back(std::move(traced));
+}
+
+template <bool kTraced>
+Status PlanRun::RunCallsAs() {
   const int count = static_cast<int>(plan_.calls.size());
   const Call* const calls = plan_.calls.data();
   MS_Frame* const frames = state_->frames.data();
@@ -171,6 +206,7 @@ Status PlanRun::RunCalls() {
     const int end = std::min(position_ + kCallsBetweenChecks, count);
     for (int i = position_; i < end && !waiting_; ++i) {
       frames[i].step_id = step_id;
+      const int64_t start = kTraced ? StepTrace::Now() : 0;
       MS_Status* failed = calls[i].compute(calls[i].state, &frames[i]);
       position_ = i;
       if (failed != nullptr) {
@@ -178,9 +214,11 @@ Status PlanRun::RunCalls() {
         return Annotate(i, TakeAbiStatus(failed));
       }
       if (calls[i].after & kAfterWait) {
+        wait_start_ = start;
         waiting_ = true;
         break;
       }
+      if (kTraced) Trace(i, start);
       if (calls[i].after != 0) MS_RETURN_IF_ERROR(AfterCall(i, calls[i].after));
       if (!state_->temps.empty()) state_->temps.clear();
       position_ = i + 1;

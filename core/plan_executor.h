@@ -47,6 +47,9 @@ class PlanRun final : public StepPart {
  private:
   class Wait;
 
+  template <bool kTraced>
+  Status RunCallsAs();
+  void Trace(int position, int64_t start);
   Status PassOutputsOn(int position);
   Status AfterCall(int position, uint32_t after);
   bool HasArrived() const;
@@ -58,9 +61,11 @@ class PlanRun final : public StepPart {
   const absl::string_view device_name_;
   std::unique_ptr<StepState> state_;
   StepContext* step_ = nullptr;
-  int position_ = 0;      // the next instruction, or the one that waits
-  bool waiting_ = false;  // for what the last of `waits_` is to bring
-  bool failed_ = false;   // what the state holds is of no use to another step
+  int position_ = 0;             // the next instruction, or the one that waits
+  TracedPart* trace_ = nullptr;  // null: nobody asked
+  int64_t wait_start_ = 0;       // of the instruction that waits, when traced
+  bool waiting_ = false;         // for what the last of `waits_` is to bring
+  bool failed_ = false;          // what the state holds is of no use to another step
   // One for each instruction that waited in this step.
   std::vector<std::unique_ptr<Wait>> waits_;
 };

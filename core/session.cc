@@ -74,6 +74,7 @@ class DirectCallable : public Callable {
   Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
              const RunOptions& options) override;
   int64_t num_instructions() const override { return executable_->num_instructions(); }
+  std::string placement_text() const override { return executable_->placement_text(); }
 
  private:
   DirectSession* const session_;
@@ -124,14 +125,6 @@ class DirectSession : public Session {
       infos.push_back(DeviceInfo{device->name(), device->type(), device->memory_limit()});
     }
     return infos;
-  }
-
-  StatusOr<std::string> ExplainPlacement(const StepSignature& signature) override {
-    if (!steps_.Enter()) return ClosedError();
-    StatusOr<std::shared_ptr<Executable>> executable = FindExecutable(signature);
-    steps_.Leave();
-    if (!executable.ok()) return executable.status();
-    return (*executable)->placement_text();
   }
 
   Status Close() override {

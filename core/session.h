@@ -12,6 +12,7 @@
 
 #include "absl/types/span.h"
 #include "core/graph.h"
+#include "core/step_trace.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
 
@@ -42,6 +43,7 @@ class Cancellation {
 
 // What one Run may be told besides its signature.
 struct RunOptions {
+  StepReport* report = nullptr;  // what is asked of it is filled in, also when the step fails
   const Cancellation* cancellation = nullptr;
   int64_t timeout_ms = 0;  // 0: the session's
   // Called now and then on the running thread; true stops the step (Ctrl-C of a front end).
@@ -67,6 +69,8 @@ class Callable {
                      const RunOptions& options) = 0;
   // Instructions that one step executes in the plan that ran last, for tests and benchmarks.
   virtual int64_t num_instructions() const = 0;
+  // Where every node of the step runs and why, a line a node.
+  virtual std::string placement_text() const = 0;
 };
 
 struct DeviceInfo {
@@ -87,9 +91,6 @@ class Session {
                      absl::Span<Tensor> fetches, const RunOptions& options) = 0;
   virtual StatusOr<std::unique_ptr<Callable>> MakeCallable(const StepSignature& signature) = 0;
   virtual std::vector<DeviceInfo> ListDevices() const = 0;
-  // Where every node of a step would run and why, a line a node; empty where there is but one
-  // device. Errors as those of Run.
-  virtual StatusOr<std::string> ExplainPlacement(const StepSignature& signature) = 0;
   // Frees the state; later runs give FAILED_PRECONDITION. Waits for running steps.
   virtual Status Close() = 0;
 };

@@ -24,7 +24,6 @@ namespace millstream {
 
 class Rendezvous;
 class StepScheduler;
-class StepTrace;
 
 // Made on the stack of the thread that drives the step; lives until the step has ended.
 class StepContext {
@@ -42,7 +41,11 @@ class StepContext {
   bool deterministic = false;
   Rendezvous* rendezvous = nullptr;    // null: the step has one part and sends nothing
   StepScheduler* scheduler = nullptr;  // null: the step runs on the caller's thread alone
-  StepTrace* trace = nullptr;          // null: nobody asked
+  // Null: nobody asked.
+  StepTrace* trace() const {
+    return options_.report != nullptr && options_.report->want_trace ? &options_.report->trace
+                                                                     : nullptr;
+  }
   // The container of resources that live as long as the step.
   std::string container() const;
 

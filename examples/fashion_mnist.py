@@ -47,7 +47,8 @@ def convolution(inputs: Any, filters: int, seed: int) -> Any:
 class Model:
     """A graph that classifies images and learns to."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, cpus: int = 1) -> None:
+        self.cpus = cpus
         self.images = tf.placeholder(tf.float32, [None, 784], name="images")
         self.classes = tf.placeholder(tf.int32, [None], name="classes")
         logits = self.lenet() if name == "lenet" else self.perceptron()
@@ -61,16 +62,29 @@ class Model:
         self.hits = tf.reduce_sum(tf.cast(hits, tf.float32))
         self.summary = tf.summary.scalar("loss", self.loss)
 
+    def layer(self, number: int) -> Any:
+        """Return the scope of a layer: the layers take turns over the logical CPUs."""
+        return tf.device(f"/cpu:{number % self.cpus}")
+
     def perceptron(self) -> Any:
         """Return the logits of one hidden layer of 100 units."""
-        return dense(tf.nn.relu(dense(self.images, 100, seed=1)), 10, seed=2)
+        with self.layer(0):
+            value = dense(self.images, 100, seed=1)
+        with self.layer(1):
+            value = tf.nn.relu(value)
+        with self.layer(2):
+            return dense(value, 10, seed=2)
 
     def lenet(self) -> Any:
         """Return the logits of two convolutions and two dense layers."""
-        value = tf.reshape(self.images, [-1, 28, 28, 1])
-        value = convolution(convolution(value, 16, seed=1), 32, seed=2)
-        value = tf.reshape(value, [-1, 7 * 7 * 32])
-        return dense(tf.nn.relu(dense(value, 128, seed=3)), 10, seed=4)
+        with self.layer(0):
+            value = tf.reshape(self.images, [-1, 28, 28, 1])
+            value = convolution(value, 16, seed=1)
+        with self.layer(1):
+            value = convolution(value, 32, seed=2)
+        with self.layer(2):
+            value = tf.reshape(value, [-1, 7 * 7 * 32])
+            return dense(tf.nn.relu(dense(value, 128, seed=3)), 10, seed=4)
 
 
 def save(path: pathlib.Path, session: Any) -> None:
@@ -140,6 +154,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--short", action="store_true", help="a fraction of the steps")
     parser.add_argument("--seed", type=int, default=0, help="of the order of the images")
     parser.add_argument("--threads", type=int, default=0, help="0: what this machine allows")
+    parser.add_argument("--cpus", type=int, default=1, help="logical CPUs to split the layers over")
     parser.add_argument("--save", type=user_path, help="write the state here at the end")
     parser.add_argument("--resume", type=user_path, help="go on from what --save wrote")
     parser.add_argument("--logdir", type=user_path, help="where event files go")
@@ -154,8 +169,10 @@ def main(arguments: list[str] | None = None) -> float:
     """Train, report and return the test accuracy."""
     args = parse_arguments(arguments)
     data, test = fashion_images.load(args.data)
-    model = Model(args.model)
-    config = tf.ConfigProto(intra_op_parallelism_threads=args.threads)
+    model = Model(args.model, args.cpus)
+    config = tf.ConfigProto(
+        intra_op_parallelism_threads=args.threads, device_count={"CPU": args.cpus}
+    )
     with tf.Session(config=config) as session:
         session.run(tf.global_variables_initializer())
         if args.resume:

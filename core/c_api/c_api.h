@@ -201,6 +201,13 @@ typedef struct millstream_run_options {
   /* Called now and then on the running thread; nonzero stops the step. */
   int32_t (*should_stop)(void* argument);
   void* should_stop_argument;
+  /* A serialized RunOptions: its time limit (unless timeout_ms is set), trace level and
+   * output_partition_graphs are heeded. */
+  const void* options;
+  size_t options_size;
+  /* Not NULL: gets a serialized RunMetadata with what `options` asks for, given; also when the step
+   * fails. */
+  millstream_bytes* metadata;
 } millstream_run_options;
 /* One step. `out_tensors`: n_fetches tensors, given. `options` may be NULL. Fed tensors are
  * borrowed until the call returns. */
@@ -224,6 +231,8 @@ millstream_status* millstream_callable_run(millstream_callable* callable,
                                            const millstream_run_options* options,
                                            millstream_tensor** out_tensors);
 int64_t millstream_callable_num_instructions(const millstream_callable* callable);
+/* Where every node of the step runs and why, a line a node. */
+void millstream_callable_placement(const millstream_callable* callable, millstream_bytes* out);
 /* Before its session is freed. */
 void millstream_callable_free(millstream_callable* callable);
 millstream_cancellation* millstream_cancellation_new(void);

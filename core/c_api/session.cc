@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -11,8 +12,11 @@
 #include "core/c_api/c_api.h"
 #include "core/c_api/handles.h"
 #include "core/c_api/session_options.h"
+#include "core/run_metadata.h"
+#include "framework/message.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
+#include "millstream/framework/protos/config.pb.h"
 
 using millstream::Callable;
 using millstream::RunOptions;
@@ -20,6 +24,7 @@ using millstream::Session;
 using millstream::SessionOptions;
 using millstream::Status;
 using millstream::StatusOr;
+using millstream::StepReport;
 using millstream::StepSignature;
 using millstream::Tensor;
 using millstream::c_api::FindNodes;
@@ -53,17 +58,48 @@ bool ShouldStop(void* argument) {
   return options->should_stop(options->should_stop_argument) != 0;
 }
 
-// The result points to `given`.
-RunOptions MakeRunOptions(const millstream_run_options* given) {
+// What one run was told, in the runtime's terms. Points to what the caller gave.
+struct GivenOptions {
   RunOptions options;
-  if (given == nullptr) return options;
+  std::optional<StepReport> report;
+};
+
+Status ReadMessage(const millstream_run_options& given, GivenOptions* out) {
+  const absl::string_view bytes(static_cast<const char*>(given.options), given.options_size);
+  MS_ASSIGN_OR_RETURN(const millstream::MessagePtr message,
+                      millstream::ParseBinary("RunOptions", bytes));
+  const auto& fields = static_cast<const millstream::proto::RunOptions&>(*message);
+  if (out->options.timeout_ms == 0) {
+    out->options.timeout_ms = std::max<int64_t>(fields.timeout_in_ms(), 0);
+  }
+  if (given.metadata == nullptr) return absl::OkStatus();
+  StepReport& report = out->report.emplace();
+  report.want_trace = fields.trace_level() != millstream::proto::RunOptions::NO_TRACE;
+  report.want_partition_graphs = fields.output_partition_graphs();
+  out->options.report = &report;
+  return absl::OkStatus();
+}
+
+Status ReadRunOptions(const millstream_run_options* given, GivenOptions* out) {
+  if (given == nullptr) return absl::OkStatus();
+  RunOptions& options = out->options;
   if (given->cancellation != nullptr) options.cancellation = &given->cancellation->cancellation;
   options.timeout_ms = given->timeout_ms;
   if (given->should_stop != nullptr) {
     options.should_stop = &ShouldStop;
     options.should_stop_argument = const_cast<millstream_run_options*>(given);
   }
-  return options;
+  if (given->metadata != nullptr) *given->metadata = GiveBytes("");
+  return given->options == nullptr ? absl::OkStatus() : ReadMessage(*given, out);
+}
+
+// Hands the caller what was reported.
+Status GiveMetadata(const GivenOptions& read, millstream_bytes* metadata) {
+  if (!read.report.has_value()) return absl::OkStatus();
+  MS_ASSIGN_OR_RETURN(const std::string bytes, millstream::RunMetadataOf(*read.report));
+  millstream_bytes_free(metadata);
+  *metadata = GiveBytes(bytes);
+  return absl::OkStatus();
 }
 
 // Runs one step by run(feeds, fetches, options).
@@ -81,8 +117,14 @@ millstream_status* RunStep(millstream_tensor* const* feed_tensors, int32_t n_fee
     feeds.push_back(feed_tensors[i]->tensor);
   }
   TensorVector fetches(std::max(n_fetches, 0));
-  const Status status =
-      run(absl::MakeConstSpan(feeds), absl::MakeSpan(fetches), MakeRunOptions(given));
+  GivenOptions read;
+  Status status = ReadRunOptions(given, &read);
+  if (!status.ok()) return Give(status);
+  status = run(absl::MakeConstSpan(feeds), absl::MakeSpan(fetches), read.options);
+  if (read.report.has_value()) {
+    const Status reported = GiveMetadata(read, given->metadata);
+    if (status.ok()) status = reported;
+  }
   if (!status.ok()) return Give(status);
   for (int32_t i = 0; i < n_fetches; ++i) {
     out_tensors[i] = new millstream_tensor{std::move(fetches[i])};
@@ -165,6 +207,10 @@ millstream_status* millstream_callable_run(millstream_callable* callable,
 
 int64_t millstream_callable_num_instructions(const millstream_callable* callable) {
   return callable->callable->num_instructions();
+}
+
+void millstream_callable_placement(const millstream_callable* callable, millstream_bytes* out) {
+  *out = GiveBytes(callable->callable->placement_text());
 }
 
 void millstream_callable_free(millstream_callable* callable) { delete callable; }

@@ -131,10 +131,9 @@ static PyObject* collect(callable_object* self, millstream_tensor** tensors) {
 }
 
 /* Runs a step on the loans; `tensors` has room for its fetches. */
-static PyObject* run_step(callable_object* self, millstream_tensor** fed, int64_t timeout_ms,
-                          millstream_tensor** tensors) {
+static PyObject* run_step(callable_object* self, millstream_tensor** fed,
+                          millstream_run_options options, millstream_tensor** tensors) {
   signal_watch watch;
-  millstream_run_options options = {.timeout_ms = timeout_ms};
   if (pthread_equal(pthread_self(), g_main_thread)) {
     clock_gettime(CLOCK_MONOTONIC, &watch.last);
     options.should_stop = signal_raised;
@@ -154,7 +153,7 @@ enum { kInlineTensors = 16 };
 
 /* Calls with the feeds args[first...]. */
 static PyObject* call_with(callable_object* self, PyObject* args, Py_ssize_t first,
-                           int64_t timeout_ms) {
+                           millstream_run_options options) {
   if (check_count("a step", PyTuple_Size(args) - first, self->n_feeds) != 0) return NULL;
   lent_tensor few_loans[kInlineTensors];
   millstream_tensor* few_tensors[2 * kInlineTensors];
@@ -174,7 +173,7 @@ static PyObject* call_with(callable_object* self, PyObject* args, Py_ssize_t fir
       tensors[lent] = loans[lent].tensor;
       ++lent;
     }
-    if (lent == self->n_feeds) result = run_step(self, tensors, timeout_ms, tensors + lent);
+    if (lent == self->n_feeds) result = run_step(self, tensors, options, tensors + lent);
     for (Py_ssize_t i = 0; i < lent; ++i) end_loan(&loans[i]);
   } else {
     PyErr_NoMemory();
@@ -191,15 +190,35 @@ static PyObject* callable_call(PyObject* self, PyObject* args, PyObject* kwargs)
     PyErr_SetString(PyExc_TypeError, "a step takes its feeds by position only");
     return NULL;
   }
-  return call_with((callable_object*)self, args, 0, 0);
+  return call_with((callable_object*)self, args, 0, (millstream_run_options){0});
 }
 
+/* (options, *feeds) -> (result, metadata): both messages serialized. */
 static PyObject* callable_run(PyObject* self, PyObject* args) {
   PyObject* first = PyTuple_GetItem(args, 0);
   if (first == NULL) return NULL;
-  long long timeout_ms = PyLong_AsLongLong(first);
-  if (timeout_ms == -1 && PyErr_Occurred() != NULL) return NULL;
-  return call_with((callable_object*)self, args, 1, timeout_ms);
+  char* bytes;
+  Py_ssize_t size;
+  if (PyBytes_AsStringAndSize(first, &bytes, &size) != 0) return NULL;
+  millstream_bytes metadata = {0};
+  millstream_run_options options = {
+      .options = bytes, .options_size = (size_t)size, .metadata = &metadata};
+  PyObject* result = call_with((callable_object*)self, args, 1, options);
+  PyObject* pair = NULL;
+  if (result != NULL) {
+    pair = Py_BuildValue("Ny#", result, metadata.data, (Py_ssize_t)metadata.size);
+  }
+  millstream_bytes_free(&metadata);
+  return pair;
+}
+
+static PyObject* callable_placement(PyObject* self, PyObject* unused) {
+  (void)unused;
+  millstream_bytes text;
+  millstream_callable_placement(((callable_object*)self)->handle, &text);
+  PyObject* result = PyUnicode_FromStringAndSize(text.data, (Py_ssize_t)text.size);
+  millstream_bytes_free(&text);
+  return result;
 }
 
 static PyObject* callable_num_instructions(PyObject* self, PyObject* unused) {
@@ -224,7 +243,9 @@ static void callable_dealloc(PyObject* object) {
 }
 
 static PyMethodDef callable_methods[] = {
-    {"run", callable_run, METH_VARARGS, "run(timeout_ms, *feeds): a call with a time limit."},
+    {"run", callable_run, METH_VARARGS,
+     "run(options, *feeds): a call with a serialized RunOptions; gives (result, RunMetadata)."},
+    {"placement", callable_placement, METH_NOARGS, "Where every node runs and why, a line a node."},
     {"num_instructions", callable_num_instructions, METH_NOARGS,
      "How many instructions the plan of the step has."},
     {NULL, NULL, 0, NULL},

@@ -23,6 +23,7 @@ from millstream import initializers as initializers
 from millstream import logging as logging
 from millstream import nn as nn
 from millstream import summary as summary
+from millstream import timeline as timeline
 from millstream import train as train
 from millstream._runtime import version as _version
 from millstream.array_creation import *

@@ -91,9 +91,11 @@ class BaseSession:
         feed_dict
             Values for tensors: arrays, or what NumPy makes one of. Arrays are not copied.
         options
-            A ``RunOptions``; its time limit is observed.
+            A ``RunOptions``: a time limit, and what `run_metadata` shall hold.
         run_metadata
-            A ``RunMetadata`` to fill; nothing is recorded yet.
+            A ``RunMetadata`` to fill: ``step_stats``, times and memory of every node, with
+            ``trace_level=RunOptions.FULL_TRACE``; ``partition_graphs``, what each device ran, with
+            ``output_partition_graphs=True``.
 
         Returns
         -------
@@ -135,9 +137,48 @@ class BaseSession:
                 if len(self._steps) >= _MAX_STEPS:
                     self._steps.pop(next(iter(self._steps)))
                 self._steps[key] = step
-        if options is not None:
-            return step.run(_timeout_of(options), *feed_dict.values())
-        return step(*feed_dict.values())
+        if options is None and run_metadata is None:
+            return step(*feed_dict.values())
+        if run_metadata is not None:
+            _check_message("run_metadata", run_metadata, "RunMetadata")
+        result, metadata = step.run(_bytes_of(options), *feed_dict.values())
+        if run_metadata is not None:
+            run_metadata.ParseFromString(metadata)
+        return result
+
+    def explain_placement(self, fetches: Any, feed_dict: Any = None) -> str:
+        """Say where every node of a step would run, and why.
+
+        Parameters
+        ----------
+        fetches
+            What the step would fetch; see `run`.
+        feed_dict
+            Its feeds; only the keys count. Any iterable of tensors will do.
+
+        Returns
+        -------
+        str
+            A line a node: its name, op, device, and the reason.
+
+        Raises
+        ------
+        TypeError, ValueError
+            `fetches` or `feed_dict` is not of this kind or of this graph.
+        InvalidArgumentError
+            A node can be placed nowhere; the error lists its kernels and the devices.
+
+        Examples
+        --------
+        >>> import millstream as tf
+        >>> with tf.Graph().as_default(), tf.Session() as sess:
+        ...     with tf.device("/cpu:0"):
+        ...         x = tf.placeholder(tf.float32, [2], name="x")
+        ...         y = tf.negative(x, name="y")
+        ...     print(sess.explain_placement(y, [x]).strip())
+        y: (Neg): /job:localhost/replica:0/task:0/device:CPU:0 because there is no other device
+        """
+        return self._make_step(fetches, tuple(feed_dict or ())).placement()
 
     def _make_step(self, fetches: Any, feeds: Any) -> _runtime.Callable:
         if self._closed:
@@ -216,10 +257,17 @@ def _error_factory(graph: Graph) -> Any:
     return make
 
 
-def _timeout_of(options: Any) -> int:
-    if not isinstance(options, protos.message_class("RunOptions")):
-        raise TypeError(f"options: expected a tf.RunOptions, got {options!r}")
-    return int(options.timeout_in_ms)
+def _check_message(argument: str, value: Any, kind: str) -> None:
+    if not isinstance(value, protos.message_class(kind)):
+        raise TypeError(f"{argument}: expected a tf.{kind}, got {value!r}")
+
+
+def _bytes_of(options: Any) -> bytes:
+    if options is None:
+        return b""
+    _check_message("options", options, "RunOptions")
+    serialized: bytes = options.SerializeToString()
+    return serialized
 
 
 class _DefaultSession:

@@ -195,7 +195,8 @@ class Variable(Operators, TensorLike):
     # ---- Reading ----
 
     def _read(self, name: str | None = None) -> Tensor:
-        with self._graph.device(self.device) if self.device else _Nothing():
+        # It runs where the variable is, whatever the current device.
+        with self._graph.device(self.device or None):
             return gen_ops.read_variable_op(self.handle, self._dtype, name)
 
     def as_tensor(self) -> Tensor:
@@ -397,16 +398,6 @@ class Variable(Operators, TensorLike):
 
     def __repr__(self) -> str:
         return f"<tf.Variable {self.name!r} shape={self.shape} dtype={self._dtype.name}>"
-
-
-class _Nothing:
-    """A block that changes nothing."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: object) -> None:
-        return None
 
 
 def _first_value(value: Any, wanted: DType | None) -> Tensor:

@@ -1,0 +1,81 @@
+#include "core/run_metadata.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "framework/message.h"
+#include "millstream/framework/protos/config.pb.h"
+#include "millstream/framework/protos/step_stats.pb.h"
+
+namespace millstream {
+namespace {
+
+constexpr int64_t kNanosPerMicro = 1000;
+constexpr char kAllocator[] = "cpu";
+
+void AddOutput(const TracedOutput& output, proto::NodeExecStats* stats) {
+  proto::NodeOutput* const added = stats->add_output();
+  added->set_slot(output.index);
+  proto::TensorDescription* const tensor = added->mutable_tensor_description();
+  tensor->set_dtype(static_cast<proto::DataType>(output.dtype));
+  for (int64_t size : output.shape.dims()) tensor->mutable_shape()->add_dim()->set_size(size);
+  proto::AllocationDescription* const memory = tensor->mutable_allocation_description();
+  memory->set_requested_bytes(output.bytes);
+  memory->set_allocator_name(kAllocator);
+}
+
+void AddMemory(const TracedNode& node, proto::NodeExecStats* stats) {
+  int64_t allocated = 0;
+  for (const TracedOutput& output : node.outputs) {
+    if (output.allocated) allocated += output.bytes;
+  }
+  proto::AllocatorMemoryUsed* const memory = stats->add_memory();
+  memory->set_allocator_name(kAllocator);
+  memory->set_total_bytes(allocated + node.scratch_bytes);
+  memory->set_peak_bytes(allocated + node.scratch_bytes);
+  memory->set_live_bytes(allocated);
+  stats->mutable_memory_stats()->set_temp_memory_size(node.scratch_bytes);
+}
+
+void AddNode(const StepTrace& trace, const TracedNode& node, proto::DeviceStepStats* device) {
+  proto::NodeExecStats* const stats = device->add_node_stats();
+  const int64_t start = trace.WallTime(node.start);
+  const int64_t duration = node.end - node.start;
+  stats->set_node_name(node.name);
+  stats->set_timeline_label(
+      absl::StrCat(node.name, " = ", node.op, "(", absl::StrJoin(node.inputs, ", "), ")"));
+  stats->set_all_start_nanos(start);
+  stats->set_all_start_micros(start / kNanosPerMicro);
+  stats->set_scheduled_nanos(start);
+  stats->set_scheduled_micros(start / kNanosPerMicro);
+  stats->set_op_end_rel_nanos(duration);
+  stats->set_op_end_rel_micros(duration / kNanosPerMicro);
+  stats->set_all_end_rel_nanos(duration);
+  stats->set_all_end_rel_micros(duration / kNanosPerMicro);
+  stats->set_thread_id(node.thread);
+  for (const TracedOutput& output : node.outputs) AddOutput(output, stats);
+  AddMemory(node, stats);
+}
+
+}  // namespace
+
+StatusOr<std::string> RunMetadataOf(const StepReport& report) {
+  proto::RunMetadata metadata;
+  if (report.want_trace) {
+    for (const TracedPart& part : report.trace.parts()) {
+      proto::DeviceStepStats* const device = metadata.mutable_step_stats()->add_dev_stats();
+      device->set_device(part.device);
+      for (const TracedNode& node : part.nodes) {
+        AddNode(report.trace, node, device);
+        (*device->mutable_thread_names())[node.thread] = absl::StrCat("thread ", node.thread);
+      }
+    }
+  }
+  for (const std::string& graph : report.partition_graphs) {
+    if (!metadata.add_partition_graphs()->ParseFromString(graph)) {
+      return errors::Internal("a partition's graph cannot be read");
+    }
+  }
+  return ToBinary(metadata);
+}
+
+}  // namespace millstream
