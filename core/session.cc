@@ -2,7 +2,6 @@
 #include "core/session.h"
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -11,8 +10,10 @@
 #include "absl/synchronization/mutex.h"
 #include "core/device.h"
 #include "core/executable.h"
+#include "core/fork_guard.h"
 #include "core/host_ctx.h"
 #include "core/resource_manager.h"
+#include "core/session_gate.h"
 #include "core/structural/structural.h"
 #include "core/thread_team.h"
 #include "framework/plugin/loader.h"
@@ -33,38 +34,6 @@ struct SignatureKey {
   }
 };
 
-// Counts the steps that run, so that closing can wait for them. Taking part costs one atomic add.
-class RunningSteps {
- public:
-  // False once the session is closed.
-  bool Enter() {
-    running_.fetch_add(1, std::memory_order_seq_cst);
-    if (!closed_.load(std::memory_order_seq_cst)) return true;
-    Leave();
-    return false;
-  }
-  void Leave() {
-    if (running_.fetch_sub(1, std::memory_order_seq_cst) == 1 &&
-        closed_.load(std::memory_order_seq_cst)) {
-      absl::MutexLock lock(&mutex_);  // the one who closes sleeps on it
-    }
-  }
-  // Refuses further steps and waits for those that run.
-  void Close() ABSL_LOCKS_EXCLUDED(mutex_) {
-    closed_.store(true, std::memory_order_seq_cst);
-    absl::MutexLock lock(&mutex_);
-    mutex_.Await(absl::Condition(
-        +[](std::atomic<int64_t>* running) { return running->load() == 0; }, &running_));
-  }
-
- private:
-  std::atomic<int64_t> running_{0};
-  std::atomic<bool> closed_{false};
-  absl::Mutex mutex_;
-};
-
-Status ClosedError() { return errors::FailedPrecondition("the session is closed"); }
-
 class DirectSession;
 
 class DirectCallable : public Callable {
@@ -84,7 +53,7 @@ class DirectCallable : public Callable {
 class DirectSession : public Session {
  public:
   DirectSession(Graph* graph, const SessionOptions& options, DeviceList devices)
-      : devices_(std::move(devices)) {
+      : devices_(std::move(devices)), gate_([this] { Release(); }) {
     context_.graph = graph;
     context_.devices = &devices_;
     context_.resources = &resources_;
@@ -93,30 +62,27 @@ class DirectSession : public Session {
         options.intra_op_threads > 0 ? options.intra_op_threads : AvailableThreads();
     context_.inter_op_threads = std::max(options.inter_op_threads, 1);
   }
-  ~DirectSession() override { steps_.Close(); }
+  ~DirectSession() override { gate_.Close(); }
 
   Status Run(const StepSignature& signature, absl::Span<const Tensor> feeds,
              absl::Span<Tensor> fetches, const RunOptions& options) override {
-    if (!steps_.Enter()) return ClosedError();
-    Status status = RunEntered(signature, feeds, fetches, options);
-    steps_.Leave();
-    return status;
+    const SessionGate::Pass pass(&gate_);
+    MS_RETURN_IF_ERROR(pass.status());
+    return RunEntered(signature, feeds, fetches, options);
   }
 
   StatusOr<std::unique_ptr<Callable>> MakeCallable(const StepSignature& signature) override {
-    if (!steps_.Enter()) return ClosedError();
-    StatusOr<std::shared_ptr<Executable>> executable = FindExecutable(signature);
-    steps_.Leave();
-    if (!executable.ok()) return executable.status();
-    return std::make_unique<DirectCallable>(this, *std::move(executable));
+    const SessionGate::Pass pass(&gate_);
+    MS_RETURN_IF_ERROR(pass.status());
+    MS_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, FindExecutable(signature));
+    return std::make_unique<DirectCallable>(this, std::move(executable));
   }
 
   Status RunExecutable(Executable* executable, absl::Span<const Tensor> feeds,
                        absl::Span<Tensor> fetches, const RunOptions& options) {
-    if (!steps_.Enter()) return ClosedError();
-    Status status = executable->Run(feeds, fetches, WithDefaults(options));
-    steps_.Leave();
-    return status;
+    const SessionGate::Pass pass(&gate_);
+    MS_RETURN_IF_ERROR(pass.status());
+    return executable->Run(feeds, fetches, WithDefaults(options));
   }
 
   std::vector<DeviceInfo> ListDevices() const override {
@@ -128,16 +94,23 @@ class DirectSession : public Session {
   }
 
   Status Close() override {
-    steps_.Close();
+    gate_.Close();
+    return absl::OkStatus();
+  }
+
+ protected:
+  SessionGate* gate() override { return &gate_; }
+
+ private:
+  // When no step runs any more.
+  void Release() ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);
       executables_.clear();
     }
     resources_.DropValues();
-    return absl::OkStatus();
   }
 
- private:
   RunOptions WithDefaults(RunOptions options) const {
     if (options.timeout_ms == 0) options.timeout_ms = context_.options.operation_timeout_ms;
     return options;
@@ -166,10 +139,10 @@ class DirectSession : public Session {
   ResourceManager resources_;
   DeviceList devices_;
   ExecutableContext context_;
-  RunningSteps steps_;
   absl::Mutex mutex_;
   absl::flat_hash_map<SignatureKey, std::shared_ptr<Executable>> executables_
       ABSL_GUARDED_BY(mutex_);
+  SessionGate gate_;
 };
 
 Status DirectCallable::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
@@ -179,7 +152,15 @@ Status DirectCallable::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fe
 
 }  // namespace
 
+void Session::Free(std::unique_ptr<Session> session) {
+  if (session == nullptr) return;
+  Session* const freed = session.release();
+  freed->gate()->Free([freed] { delete freed; });
+}
+
 StatusOr<std::unique_ptr<Session>> Session::Create(Graph* graph, const SessionOptions& options) {
+  MS_RETURN_IF_ERROR(ForkGuard::Check());
+  ForkGuard::Arm();
   MS_RETURN_IF_ERROR(RegisterRuntimeInterfaces());
   MS_RETURN_IF_ERROR(RegisterStructuralKernels());
   MS_RETURN_IF_ERROR(PluginLoader::Global()->LoadInstalled());

@@ -18,6 +18,8 @@
 
 namespace millstream {
 
+class SessionGate;
+
 struct SessionOptions {
   int intra_op_threads = 0;  // inside one kernel; 0: what affinity and cgroups allow
   // Parts of one step that may run at the same time; 0: one, on the caller's thread, which leaves
@@ -91,8 +93,16 @@ class Session {
                      absl::Span<Tensor> fetches, const RunOptions& options) = 0;
   virtual StatusOr<std::unique_ptr<Callable>> MakeCallable(const StepSignature& signature) = 0;
   virtual std::vector<DeviceInfo> ListDevices() const = 0;
-  // Frees the state; later runs give FAILED_PRECONDITION. Waits for running steps.
+  // Frees the state; later runs give FAILED_PRECONDITION. Waits for running steps; from inside one
+  // of them (a signal handler) it returns at once, and the last step frees the state as it ends. In
+  // a child that was forked from the session's process it does nothing.
   virtual Status Close() = 0;
+  // Closes and deletes. May be called from inside a step, unlike the destructor: the session goes
+  // when the last of its steps has ended.
+  static void Free(std::unique_ptr<Session> session);
+
+ protected:
+  virtual SessionGate* gate() = 0;
 };
 
 }  // namespace millstream

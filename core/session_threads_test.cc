@@ -137,6 +137,46 @@ TEST_F(SessionThreadsTest, ClosingWaitsForTheStepThatRuns) {
   ExpectError(Execute({last}), absl::StatusCode::kFailedPrecondition, {"closed"});
 }
 
+// What a signal handler does that runs in the middle of a step.
+TEST_F(SessionThreadsTest, ClosingFromInsideAStepLetsItEnd) {
+  const Node* last = PauseThenCount();
+  PausePoint::Close();
+  RunOptions options;
+  options.should_stop = [](void* closed) {
+    EXPECT_EQ(static_cast<Session*>(closed)->Close(), absl::OkStatus());
+    return false;
+  };
+  options.should_stop_argument = session.get();
+  Status step;
+  std::thread runner([&] { step = Run({}, {}, {last}, options).status(); });
+  PausePoint::AwaitStep();
+  std::this_thread::sleep_for(std::chrono::milliseconds(80));
+  PausePoint::Open();
+  runner.join();
+  EXPECT_EQ(step, absl::OkStatus());
+  ExpectError(Execute({last}), absl::StatusCode::kFailedPrecondition, {"closed"});
+}
+
+TEST_F(SessionThreadsTest, FreeingFromInsideAStepLetsItEnd) {
+  const Node* last = PauseThenCount();
+  PausePoint::Close();
+  RunOptions options;
+  options.should_stop = [](void* owner) {
+    Session::Free(std::move(*static_cast<std::unique_ptr<Session>*>(owner)));
+    return false;
+  };
+  Session* const kept = session.get();
+  options.should_stop_argument = &session;
+  Status step;
+  std::thread runner([&] { step = kept->Run({{}, {}, {last}}, {}, {}, options); });
+  PausePoint::AwaitStep();
+  std::this_thread::sleep_for(std::chrono::milliseconds(80));
+  PausePoint::Open();
+  runner.join();
+  EXPECT_EQ(step, absl::OkStatus());
+  EXPECT_EQ(session, nullptr);
+}
+
 TEST_F(SessionThreadsTest, ACallableOfAClosedSessionIsRefused) {
   const std::unique_ptr<Callable> callable = MakeCallable({{}, {Op("Neg", {Constant(1.0f)})}, {}});
   ASSERT_EQ(session->Close(), absl::OkStatus());

@@ -11,6 +11,8 @@
 #include <memory>
 #include <thread>
 
+#include "core/fork_guard.h"
+
 namespace millstream {
 namespace {
 
@@ -99,6 +101,8 @@ void ThreadTeam::Work(int worker) {
 }
 
 void ThreadTeam::Run(int threads, uint64_t total, uint64_t piece, Function function, void* user) {
+  // The workers of a process are not those of its child.
+  if (ForkGuard::Forked()) return function(user, 0, total);
   const int workers = std::min<int>(threads - 1, kMaxWorkers - 1);
   loop_ = Loop{function, user, total, piece};
   next_.store(0, std::memory_order_relaxed);

@@ -192,7 +192,10 @@ millstream_status* millstream_graph_gradients(millstream_graph* graph, const mil
 /* `config`: ConfigProto bytes, may be NULL. The graph must outlive the session. */
 millstream_status* millstream_session_new(millstream_graph* graph, const void* config, size_t size,
                                           millstream_session** out);
+/* Frees variables and plans once the running steps have ended, and waits for that; called from
+ * inside one of them (by should_stop) it returns at once. */
 millstream_status* millstream_session_close(millstream_session* session);
+/* Closes. No call may follow; those that run on other threads are waited for. */
 void millstream_session_free(millstream_session* session);
 /* What one run may be told. All fields may be zero. */
 typedef struct millstream_run_options {

@@ -151,7 +151,11 @@ millstream_status* millstream_session_close(millstream_session* session) {
   return Give(session->session->Close());
 }
 
-void millstream_session_free(millstream_session* session) { delete session; }
+void millstream_session_free(millstream_session* session) {
+  if (session == nullptr) return;
+  Session::Free(std::move(session->session));
+  delete session;
+}
 
 millstream_status* millstream_session_run(millstream_session* session,
                                           const millstream_output* feeds,
