@@ -32,7 +32,12 @@ MS_Status* VarsLock(MS_Frame* frame, const uint32_t* inputs, const uint32_t* mod
       return ToAbiStatus(
           errors::InvalidArgument("input ", inputs[k], " is no handle of a variable"));
     }
-    locks->variables[k] = static_cast<Variable*>(frame->inputs[inputs[k]].mem.base);
+    locks->variables[k] =
+        ResourceAs<Variable>(static_cast<Resource*>(frame->inputs[inputs[k]].mem.base));
+    if (locks->variables[k] == nullptr) {
+      return ToAbiStatus(
+          errors::InvalidArgument("input ", inputs[k], " is the handle of no variable"));
+    }
   }
   std::copy(locks->variables, locks->variables + n, locks->entered);
   std::sort(locks->entered, locks->entered + n, std::less<Variable*>());

@@ -23,6 +23,7 @@
 
 #include "core/graph.h"
 #include "core/kernel_instance.h"
+#include "core/resource.h"
 #include "framework/plugin/plugin.h"
 #include "framework/shape.h"
 #include "framework/tensor.h"
@@ -35,7 +36,7 @@ struct StepState;
 enum class RootKind : uint8_t {
   kConstant,  // in `constant`
   kFeed,      // in the caller's tensor `index`
-  kHandle,    // a resource handle: the Variable at `handle`
+  kHandle,    // a resource handle: the Resource at `resource`
   kPlanned,   // in the slab, at `offset`
   kEscaping,  // in slot `index`, allocated before the step begins because the caller gets it
   kSlot,      // in slot `index`, made by the instruction that computes it
@@ -54,7 +55,7 @@ struct Root {
   bool shape_known = false;
   Shape shape;
   Tensor constant;
-  void* handle = nullptr;
+  ResourceRef<Resource> resource;
   int index = -1;
   int64_t offset = -1;
   int first = -1;  // instruction that computes it; -1: there before the first

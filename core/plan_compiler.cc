@@ -7,6 +7,7 @@
 #include "core/plan_executor.h"
 #include "core/plan_facts.h"
 #include "core/plan_layout.h"
+#include "core/resource_handle.h"
 #include "core/structural/structural.h"
 
 namespace millstream {
@@ -118,17 +119,10 @@ void PlanCompiler::AddConstant(const Output& output, const Tensor& value) {
 }
 
 Status PlanCompiler::AddHandle(const Node* node) {
-  MS_ASSIGN_OR_RETURN(std::string container, node->Attr<std::string>("container"));
-  MS_ASSIGN_OR_RETURN(std::string name, node->Attr<std::string>("shared_name"));
-  MS_ASSIGN_OR_RETURN(DataType dtype, node->Attr<DataType>("dtype"));
-  MS_ASSIGN_OR_RETURN(PartialShape shape, node->Attr<PartialShape>("shape"));
-  if (name.empty()) name = node->name();
-  StatusOr<Variable*> variable =
-      request_.resources->LookupOrCreateVariable(container, name, dtype, shape);
-  if (!variable.ok()) return AnnotateWithNode(variable.status(), *node);
+  MS_ASSIGN_OR_RETURN(ResourceRef<Resource> resource, FindResource(*node, request_.resources));
   const int index = NewRoot(node->output(0), RootKind::kHandle);
   Root& root = plan_->roots[index];
-  root.handle = *variable;
+  root.resource = std::move(resource);
   root.shape_known = true;
   values_[node->output(0)] = RefTo(index);
   return absl::OkStatus();

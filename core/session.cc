@@ -108,7 +108,7 @@ class DirectSession : public Session {
       absl::MutexLock lock(&mutex_);
       executables_.clear();
     }
-    resources_.DropValues();
+    resources_.Reset({});
   }
 
   RunOptions WithDefaults(RunOptions options) const {

@@ -29,7 +29,7 @@ MS_TensorView TemplateView(const Plan& plan, const ValueRef& value, char* slab) 
       view.flags |= MS_VIEW_CONST;
       break;
     case RootKind::kHandle:
-      view.mem.base = root.handle;
+      view.mem.base = root.resource.get();
       view.flags |= MS_VIEW_RESOURCE;
       break;
     case RootKind::kPlanned: view.mem.base = slab + root.offset; break;

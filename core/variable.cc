@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <utility>
 
 namespace millstream {
 namespace {
@@ -74,14 +75,20 @@ Status Variable::Assign(const Tensor& value) {
   return absl::OkStatus();
 }
 
-Status Variable::Destroy() {
+// The memory is given back outside of the gate.
+bool Variable::TakeValue() {
+  Tensor value;
   GateHolder holder(&gate_);
-  if (!value_.has_value()) {
-    return errors::NotFound("variable '", name_, "' does not exist: it has no value");
-  }
-  value_ = Tensor();
-  return absl::OkStatus();
+  std::swap(value, value_);
+  return value.has_value();
 }
+
+Status Variable::Destroy() {
+  if (TakeValue()) return absl::OkStatus();
+  return errors::NotFound("variable '", name_, "' does not exist: it has no value");
+}
+
+void Variable::Drop() { TakeValue(); }
 
 Status Variable::PrepareWrite() {
   if (!value_.has_value()) return Uninitialized();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/resource.h"
 #include "framework/dtype.h"
 #include "framework/shape.h"
 #include "framework/status.h"
@@ -38,16 +39,16 @@ class Gate {
 // A named tensor in a session's resource container. A reader gets a reference to the buffer of the
 // moment; a writer changes the buffer in place when nobody else holds it and replaces it by a
 // changed copy when somebody does, so that no reader sees a torn or later value. Thread-safe.
-class Variable {
+class Variable : public Resource {
  public:
+  static constexpr char kType[] = "Variable";
+
   Variable(std::string container, std::string name, DataType dtype, PartialShape shape)
-      : container_(std::move(container)),
+      : Resource(kType),
+        container_(std::move(container)),
         name_(std::move(name)),
         dtype_(dtype),
         shape_(std::move(shape)) {}
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
   const std::string& container() const { return container_; }
   const std::string& name() const { return name_; }
   DataType dtype() const { return dtype_; }
@@ -61,6 +62,9 @@ class Variable {
   Status Assign(const Tensor& value);
   // Drops the value, as before the first assignment; NOT_FOUND when there is none.
   Status Destroy();
+  // The same, whether there is a value or not.
+  void Drop() override;
+  bool KeepsItsName() const override { return true; }
 
   // ---- For writers that hold the gate over several calls ----
   Gate& gate() { return gate_; }
@@ -73,6 +77,8 @@ class Variable {
 
  private:
   Status Uninitialized() const;
+  // Gives up the value; false when there is none.
+  bool TakeValue();
 
   const std::string container_;
   const std::string name_;

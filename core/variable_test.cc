@@ -5,7 +5,6 @@
 #include <thread>
 #include <vector>
 
-#include "core/resource_manager.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -145,25 +144,6 @@ TEST_F(VariableTest, ReadersSeeWholeValuesThatStay) {
   stop = true;
   for (std::thread& writer : writers) writer.join();
   EXPECT_EQ(torn, 0);
-}
-
-TEST(ResourceManagerTest, NamesAreTheContainersOwn) {
-  ResourceManager resources;
-  millstream::Variable* const w =
-      resources.LookupOrCreateVariable("", "w", DataType::kFloat, {2}).value();
-  EXPECT_EQ(resources.LookupOrCreateVariable("", "w", DataType::kFloat, {2}).value(), w);
-  EXPECT_NE(resources.LookupOrCreateVariable("other", "w", DataType::kFloat, {2}).value(), w);
-  EXPECT_EQ(resources.num_variables(), 2);
-}
-
-TEST(ResourceManagerTest, HandlesThatContradictAreRefused) {
-  ResourceManager resources;
-  ASSERT_TRUE(resources.LookupOrCreateVariable("", "w", DataType::kFloat, {2}).ok());
-  const Status dtype = resources.LookupOrCreateVariable("", "w", DataType::kInt32, {2}).status();
-  EXPECT_EQ(dtype.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(dtype.message()), HasSubstr("'w' exists as float32[2]"));
-  EXPECT_FALSE(resources.LookupOrCreateVariable("", "w", DataType::kFloat, {3}).ok());
-  EXPECT_TRUE(resources.LookupOrCreateVariable("", "w", DataType::kFloat, {-1}).ok());
 }
 
 }  // namespace

@@ -64,10 +64,11 @@ Tensor StructuralFrame::BorrowInput(uint32_t i) const {
 
 StatusOr<Variable*> StructuralFrame::variable(uint32_t i) const {
   const MS_TensorView& view = frame_->inputs[i];
-  if (view.dtype != MS_RESOURCE || view.mem.base == nullptr) {
-    return errors::InvalidArgument("input ", i, " is no handle of a variable");
-  }
-  return static_cast<Variable*>(view.mem.base);
+  Variable* const variable =
+      view.dtype == MS_RESOURCE ? ResourceAs<Variable>(static_cast<Resource*>(view.mem.base))
+                                : nullptr;
+  if (variable == nullptr) return errors::InvalidArgument("input ", i, " is no handle of a variable");
+  return variable;
 }
 
 StatusOr<Tensor> StructuralFrame::AllocateOutput(uint32_t i, const Shape& shape) {

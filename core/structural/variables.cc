@@ -1,8 +1,18 @@
 // Reading, assigning and destroying variables; arithmetic on them is the backends'.
+#include <string>
+
+#include "core/resource_handle.h"
 #include "core/structural/structural.h"
 
 namespace millstream {
 namespace {
+
+StatusOr<ResourceRef<Resource>> FindVariable(const Node& node, ResourceManager* resources) {
+  MS_ASSIGN_OR_RETURN(const ResourceName name, ResourceNameOf(node));
+  MS_ASSIGN_OR_RETURN(DataType dtype, node.Attr<DataType>("dtype"));
+  MS_ASSIGN_OR_RETURN(PartialShape shape, node.Attr<PartialShape>("shape"));
+  return resources->LookupOrCreateVariable(name.container, name.name, dtype, shape);
+}
 
 Status ReadVariable(StructuralFrame* frame) {
   MS_ASSIGN_OR_RETURN(Variable * variable, frame->variable(0));
@@ -46,6 +56,7 @@ Status DestroyVariable(StructuralFrame* frame) {
   return ignore_missing && absl::IsNotFound(status) ? absl::OkStatus() : status;
 }
 
+MILLSTREAM_RESOURCE_HANDLE("VarHandleOp", FindVariable);
 MILLSTREAM_STRUCTURAL("VarHandleOp", StructuralRole::kHandle, nullptr);
 MILLSTREAM_STRUCTURAL("ReadVariableOp", StructuralRole::kKernel, ReadVariable);
 MILLSTREAM_STRUCTURAL("AssignVariableOp", StructuralRole::kKernel, AssignVariable);
