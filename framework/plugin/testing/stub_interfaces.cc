@@ -27,8 +27,8 @@ void Fill(Result (**slot)(Arguments...)) {
 
 }  // namespace
 
-void RegisterStubInterfaces() {
-  static MS_CtxApi ctx = {{sizeof(MS_CtxApi), 1, MS_ABI_MINOR, MS_CTX_API}};
+MS_CtxApi StubCtxApi() {
+  MS_CtxApi ctx = {{sizeof(MS_CtxApi), 1, MS_ABI_MINOR, MS_CTX_API}};
   Fill(&ctx.allocate_output);
   Fill(&ctx.forward_or_allocate);
   Fill(&ctx.set_output);
@@ -36,6 +36,11 @@ void RegisterStubInterfaces() {
   Fill(&ctx.cancel_check);
   Fill(&ctx.done);
   Fill(&ctx.rng_reserve);
+  return ctx;
+}
+
+void RegisterStubInterfaces(const MS_CtxApi* ctx) {
+  static const MS_CtxApi stub_ctx = StubCtxApi();
   static MS_ResourceApi resource = {{sizeof(MS_ResourceApi), 1, MS_ABI_MINOR, MS_RESOURCE_API}};
   Fill(&resource.vars_lock);
   Fill(&resource.var_view);
@@ -45,7 +50,9 @@ void RegisterStubInterfaces() {
   static MS_ThreadsApi threads = {{sizeof(MS_ThreadsApi), 1, MS_ABI_MINOR, MS_THREADS_API}};
   Fill(&threads.num_threads);
   Fill(&threads.parallel_for);
-  for (const MS_Table* table : {&ctx.head, &resource.head, &threads.head}) {
+  const MS_CtxApi* const used_ctx = ctx != nullptr ? ctx : &stub_ctx;
+  for (const MS_Table* table : {&used_ctx->head, static_cast<const MS_Table*>(&resource.head),
+                                static_cast<const MS_Table*>(&threads.head)}) {
     ASSERT_TRUE(RegisterHostInterface(table).ok());
   }
 }
