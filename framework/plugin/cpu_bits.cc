@@ -75,18 +75,17 @@ uint64_t EnabledCpuBits() {
   return bits;
 }
 
-std::string CpuBitNames(uint64_t bits) {
-  std::string text;
+std::vector<std::string> CpuBitNames(uint64_t bits) {
+  std::vector<std::string> names;
   for (int i = 0; i < 64; ++i) {
     const uint64_t bit = uint64_t{1} << i;
     if ((bits & bit) == 0) continue;
-    std::string name = absl::StrCat("bit ", i);
+    names.push_back(absl::StrCat("bit ", i));
     for (const BitName& known : kBitNames) {
-      if (known.bit == bit) name = known.name;
+      if (known.bit == bit) names.back() = known.name;
     }
-    absl::StrAppend(&text, text.empty() ? "" : ", ", name);
   }
-  return text;
+  return names;
 }
 
 }  // namespace millstream

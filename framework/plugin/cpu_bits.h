@@ -4,14 +4,15 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace millstream {
 
 // MS_CPU_* bits that the processor has and whose registers the operating system saves.
 uint64_t EnabledCpuBits();
 
-// "AVX512F, AVX512BW"; a bit without a name is "bit 40".
-std::string CpuBitNames(uint64_t bits);
+// {"AVX512F", "AVX512BW"}; a bit without a name is "bit 40".
+std::vector<std::string> CpuBitNames(uint64_t bits);
 
 }  // namespace millstream
 

@@ -2,58 +2,34 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
-#include <map>
-#include <utility>
+#include <filesystem>
 
+#include "absl/algorithm/container.h"
 #include "framework/plugin/cpu_bits.h"
 #include "framework/plugin/host_interfaces.h"
 #include "framework/plugin/host_status.h"
+#include "framework/plugin/loader_attempt.h"
 #include "framework/plugin/plugin_check.h"
+#include "framework/plugin/probe.h"
 #include "framework/plugin/registrar.h"
-#include "framework/plugin/search_path.h"
 
 namespace millstream {
 namespace {
 
-// What the first release of MS_DeviceDesc had.
-constexpr uint32_t kDeviceDescSize =
-    offsetof(MS_DeviceDesc, n_spaces) + sizeof(MS_DeviceDesc::n_spaces);
-// Most plugins have fewer devices; one that has more is asked twice.
-constexpr uint64_t kUsualDeviceCount = 16;
-
-Status NamePlugin(const Status& status, const std::string& path) {
-  return WithContext(status, absl::StrCat("plugin ", path));
-}
-
-StatusOr<std::vector<const MS_DeviceDesc*>> Enumerate(const LoadedPlugin& plugin,
-                                                      std::string* reason) {
-  std::vector<const MS_DeviceDesc*> devices(kUsualDeviceCount, nullptr);
-  uint64_t count = devices.size();
-  while (true) {
-    const uint64_t capacity = count;
-    MS_Str text = {nullptr, 0};
-    MS_RETURN_IF_ERROR(
-        TakeAbiStatus(plugin.devices->enumerate(plugin.abi, devices.data(), &count, &text)));
-    *reason = std::string(FromAbi(text));
-    if (count <= capacity) break;
-    devices.resize(count);
-  }
-  devices.resize(count);
-  for (const MS_DeviceDesc* device : devices) {
-    if (device == nullptr || device->head.size < kDeviceDescSize || device->device_type.size == 0) {
-      return errors::InvalidArgument("gave a device description that is null, shorter than ",
-                                     kDeviceDescSize, " bytes or without a type");
-    }
-  }
-  return devices;
+// By what they are, not by what they are called.
+bool LiesIn(const std::string& path, const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  return !folder.empty() && std::filesystem::equivalent(parent, folder, error);
 }
 
 }  // namespace
 
 absl::string_view PluginStateName(PluginState state) {
   switch (state) {
+    case PluginState::kFound: return "FOUND";
     case PluginState::kShadowed: return "SHADOWED";
+    case PluginState::kDisabled: return "DISABLED";
     case PluginState::kRejected: return "REJECTED";
     case PluginState::kFailed: return "FAILED";
     case PluginState::kReady: return "READY";
@@ -63,26 +39,18 @@ absl::string_view PluginStateName(PluginState state) {
 }
 
 absl::string_view LoadStageName(LoadStage stage) {
-  static constexpr absl::string_view kNames[] = {"find",      "preflight", "choose", "open",
-                                                 "entry",     "validate",  "init",   "register",
-                                                 "enumerate", "done"};
+  static constexpr absl::string_view kNames[] = {
+      "find",     "preflight", "choose",   "probe",     "open", "entry",
+      "validate", "init",      "register", "enumerate", "done"};
   return kNames[static_cast<size_t>(stage)];
 }
 
-// One file that was looked at. Without identity (inode 0) when it could not be read.
-struct PluginLoader::Attempt {
-  PluginRecord record;
-  uint64_t device = 0;
-  uint64_t inode = 0;
-  std::string family;
-  bool entered = false;                  // its entry point was called, and so it stays mapped
-  std::unique_ptr<LoadedPlugin> plugin;  // when it is ready
-  bool enumerated = false;
-  std::vector<const MS_DeviceDesc*> devices;
-};
-
 PluginLoader::PluginLoader(KernelRegistry* kernels, const OpRegistry* ops)
     : kernels_(kernels), ops_(ops) {}
+
+PluginLoader::PluginLoader(KernelRegistry* kernels, const OpRegistry* ops,
+                           PluginLoaderOptions options)
+    : kernels_(kernels), ops_(ops), options_(std::move(options)) {}
 
 PluginLoader::~PluginLoader() = default;
 
@@ -92,46 +60,47 @@ PluginLoader* PluginLoader::Global() {
   return loader;
 }
 
+const PluginLoaderOptions& PluginLoader::Options() {
+  if (!options_.has_value()) options_ = PluginLoaderOptions::FromEnvironment();
+  return *options_;
+}
+
 // ---- Records ------------------------------------------------------------------------------------
 
-PluginLoader::Attempt* PluginLoader::AttemptOf(const PluginFile& file) {
+PluginLoader::Attempt* PluginLoader::AttemptOf(const PluginFile& file, PluginOrigin origin) {
   Attempt* attempt = nullptr;
   for (const auto& known : attempts_) {
     if (known->inode == file.inode && known->device == file.device) attempt = known.get();
   }
-  if (attempt == nullptr) attempt = NewAttempt(file.path);
+  if (attempt == nullptr) attempt = NewAttempt(file.path, origin);
   // Only a mapped file is sure to keep its inode: this may be another one than last time.
   if (attempt->entered) return attempt;
   attempt->record.path = file.path;
   attempt->record.name = file.name();
-  attempt->family = file.family();
+  attempt->record.family = file.family();
+  attempt->record.note = file.note;
   attempt->device = file.device;
   attempt->inode = file.inode;
   return attempt;
 }
 
 // A fresh record, in the place of one that said of this path only that it cannot be read.
-PluginLoader::Attempt* PluginLoader::NewAttempt(std::string path) {
+PluginLoader::Attempt* PluginLoader::NewAttempt(std::string path, PluginOrigin origin) {
   for (const auto& attempt : attempts_) {
     if (attempt->inode == 0 && attempt->record.path == path) return attempt.get();
   }
   attempts_.push_back(std::make_unique<Attempt>());
   attempts_.back()->record.path = std::move(path);
+  attempts_.back()->record.origin = origin;
   return attempts_.back().get();
 }
 
-void PluginLoader::RecordUnreadable(const std::string& path, const Status& status) {
-  PluginRecord& record = NewAttempt(path)->record;
+void PluginLoader::RecordUnreadable(const std::string& path, PluginOrigin origin,
+                                    const Status& status) {
+  PluginRecord& record = NewAttempt(path, origin)->record;
   record.state = PluginState::kRejected;
   record.stage = absl::IsNotFound(status) ? LoadStage::kFind : LoadStage::kPreflight;
   record.status = status;
-}
-
-void PluginLoader::Shadow(const PluginFile& file, const Status& reason) {
-  PluginRecord& record = AttemptOf(file)->record;
-  record.state = PluginState::kShadowed;
-  record.stage = LoadStage::kChoose;
-  record.status = reason;
 }
 
 std::vector<PluginRecord> PluginLoader::Records() const {
@@ -142,9 +111,16 @@ std::vector<PluginRecord> PluginLoader::Records() const {
 }
 
 std::string PluginLoader::FailureReasons() const {
+  const std::vector<PluginRecord> records = Records();
+  const auto has_alternative = [&records](const PluginRecord& record) {
+    return absl::c_any_of(records, [&record](const PluginRecord& other) {
+      return other.state == PluginState::kReady && other.family == record.family;
+    });
+  };
   std::string text;
-  for (const PluginRecord& record : Records()) {
+  for (const PluginRecord& record : records) {
     if (record.status.ok()) continue;
+    if (record.state == PluginState::kShadowed && has_alternative(record)) continue;
     absl::StrAppend(&text, text.empty() ? "" : "\n", PluginStateName(record.state), " at ",
                     LoadStageName(record.stage), ": ", record.status.message());
   }
@@ -162,19 +138,25 @@ std::vector<const LoadedPlugin*> PluginLoader::Plugins() const {
 
 // ---- One file -----------------------------------------------------------------------------------
 
-StatusOr<const LoadedPlugin*> PluginLoader::Load(const std::string& path) {
+StatusOr<const LoadedPlugin*> PluginLoader::Load(const std::string& path,
+                                                 const PluginOptions& options) {
   absl::MutexLock lock(&mutex_);
   StatusOr<PluginFile> file = ReadPluginFile(path);
   if (!file.ok()) {
-    RecordUnreadable(path, file.status());
+    RecordUnreadable(path, PluginOrigin::kExplicit, file.status());
     return file.status();
   }
-  return LoadFile(*file);
+  return LoadFile(*file, PluginOrigin::kExplicit, options);
 }
 
-StatusOr<const LoadedPlugin*> PluginLoader::LoadFile(const PluginFile& file) {
-  Attempt* attempt = AttemptOf(file);
+StatusOr<const LoadedPlugin*> PluginLoader::LoadFile(const PluginFile& file, PluginOrigin origin,
+                                                     const PluginOptions& options) {
+  Attempt* attempt = AttemptOf(file, origin);
   PluginRecord& record = attempt->record;
+  if (shut_down_) {
+    return errors::FailedPrecondition("plugin ", file.path,
+                                      " cannot be used: plugins were shut down");
+  }
   if (attempt->plugin != nullptr) return attempt->plugin.get();
   // Its code ran: whatever state that left it in, it gets no second chance.
   if (attempt->entered) return record.status;
@@ -183,15 +165,17 @@ StatusOr<const LoadedPlugin*> PluginLoader::LoadFile(const PluginFile& file) {
   record.status = CheckCompatible(file);
   if (record.status.ok()) record.status = CheckCpu(file, EnabledCpuBits());
   if (record.status.ok()) record.status = CheckFree(file, attempt);
+  if (record.status.ok()) record.status = Probe(file, attempt);
   if (!record.status.ok()) return record.status;
 
   auto plugin = std::make_unique<LoadedPlugin>();
   record.state = PluginState::kFailed;
   record.status = Open(file, attempt, plugin.get());
-  if (record.status.ok()) record.status = Register(attempt, plugin.get());
+  if (record.status.ok()) record.status = Register(options, attempt, plugin.get());
   if (!record.status.ok()) return record.status;
   record.state = PluginState::kReady;
   record.stage = LoadStage::kDone;
+  record.num_kernels = plugin->num_kernels;
   attempt->plugin = std::move(plugin);
   return attempt->plugin.get();
 }
@@ -200,7 +184,7 @@ StatusOr<const LoadedPlugin*> PluginLoader::LoadFile(const PluginFile& file) {
 Status PluginLoader::CheckFree(const PluginFile& file, Attempt* attempt) const {
   for (const auto& other : attempts_) {
     if (other->plugin == nullptr) continue;
-    if (other->family == file.family()) {
+    if (other->record.family == file.family()) {
       attempt->record.state = PluginState::kShadowed;
       attempt->record.stage = LoadStage::kChoose;
       return errors::AlreadyExists("plugin ", file.path, " is of family \"", file.family(),
@@ -212,6 +196,16 @@ Status PluginLoader::CheckFree(const PluginFile& file, Attempt* attempt) const {
     }
   }
   return absl::OkStatus();
+}
+
+// What was installed with this library was built and tested with it.
+Status PluginLoader::Probe(const PluginFile& file, Attempt* attempt) {
+  const PluginLoaderOptions& options = Options();
+  if (options.probe_program.empty() || LiesIn(file.path, options.install_folder)) {
+    return absl::OkStatus();
+  }
+  attempt->record.stage = LoadStage::kProbe;
+  return ProbePluginOnce(options.probe_program, options.probe_cache, file, options.probe_timeout);
 }
 
 // dlopen to validated tables. Sets the stage as it goes.
@@ -232,23 +226,33 @@ Status PluginLoader::Open(const PluginFile& file, Attempt* attempt, LoadedPlugin
   const MS_Plugin* abi = nullptr;
   MS_RETURN_IF_ERROR(NamePlugin(TakeAbiStatus(entry(HostBase(), &abi)), file.path));
   MS_RETURN_IF_ERROR(NamePlugin(CheckPlugin(abi, file), file.path));
+  attempt->record.vendor = std::string(FromAbi(abi->vendor));
+  attempt->record.version = std::string(FromAbi(abi->version));
   stage = LoadStage::kValidate;
   MS_RETURN_IF_ERROR(NamePlugin(CheckMandatoryFunctions(abi), file.path));
 
   plugin->path = file.path;
   plugin->name = file.name();
-  plugin->vendor = std::string(FromAbi(abi->vendor));
-  plugin->version = std::string(FromAbi(abi->version));
+  plugin->vendor = attempt->record.vendor;
+  plugin->version = attempt->record.version;
   plugin->abi = abi;
   plugin->devices = reinterpret_cast<const MS_DevicesApi*>(abi->get_interface(abi, MS_DEVICES_API));
   return absl::OkStatus();
 }
 
 // init and registration. Sets the stage as it goes.
-Status PluginLoader::Register(Attempt* attempt, LoadedPlugin* plugin) {
+Status PluginLoader::Register(const PluginOptions& options, Attempt* attempt,
+                              LoadedPlugin* plugin) {
   attempt->record.stage = LoadStage::kInit;
+  if (!options.empty() && (plugin->abi->flags & MS_PLUGIN_HAS_OPTIONS) == 0) {
+    return errors::InvalidArgument("plugin ", plugin->path, " takes no options, got \"",
+                                   options.front().first, "\"");
+  }
+  std::vector<MS_KV> pairs;
+  for (const auto& [key, value] : options) pairs.push_back({ToAbi(key), ToAbi(value)});
   MS_RETURN_IF_ERROR(
-      NamePlugin(TakeAbiStatus(plugin->abi->init(plugin->abi, nullptr, 0)), plugin->path));
+      NamePlugin(TakeAbiStatus(plugin->abi->init(plugin->abi, pairs.data(), pairs.size())),
+                 plugin->path));
   attempt->record.stage = LoadStage::kRegister;
   MS_Registrar registrar(plugin->name, ops_);
   const Status status = TakeAbiStatus(plugin->abi->register_all(plugin->abi, &registrar));
@@ -256,133 +260,6 @@ Status PluginLoader::Register(Attempt* attempt, LoadedPlugin* plugin) {
   MS_RETURN_IF_ERROR(NamePlugin(registrar.first_error, plugin->path));
   plugin->num_kernels = registrar.kernels.size();
   return NamePlugin(kernels_->Commit(std::move(registrar.kernels)), plugin->path);
-}
-
-// ---- Installed files ----------------------------------------------------------------------------
-
-Status PluginLoader::LoadInstalled() {
-  absl::MutexLock lock(&mutex_);
-  if (installed_loaded_) return installed_status_;
-  installed_loaded_ = true;
-  const SearchPath path = PluginSearchPath();
-  installed_status_ = LoadEntries(path.entries, path.from_user);
-  return installed_status_;
-}
-
-Status PluginLoader::LoadFrom(const std::vector<std::string>& entries) {
-  absl::MutexLock lock(&mutex_);
-  return LoadEntries(entries, /*all_must_exist=*/true);
-}
-
-Status PluginLoader::LoadEntries(const std::vector<std::string>& entries, bool all_must_exist) {
-  Status result;
-  std::map<std::string, std::vector<PluginFile>> families;
-  const auto reject = [this](const std::string& path, const Status& status) {
-    RecordUnreadable(path, status);
-    HostLog(MS_LOG_WARNING, status.message());
-  };
-  for (const std::string& entry : entries) {
-    const StatusOr<std::vector<std::string>> files = PluginFilesIn(entry);
-    if (!files.ok()) {
-      RecordUnreadable(entry, files.status());
-      if (all_must_exist || !absl::IsNotFound(files.status())) result.Update(files.status());
-      continue;
-    }
-    for (const std::string& path : *files) {
-      StatusOr<PluginFile> file = ReadPluginFile(path);
-      if (!file.ok()) {
-        reject(path, file.status());
-        continue;
-      }
-      std::vector<PluginFile>& family = families[file->family()];
-      const bool is_known =
-          std::any_of(family.begin(), family.end(), [&file](const PluginFile& other) {
-            return other.inode == file->inode && other.device == file->device;
-          });
-      if (!is_known) family.push_back(*std::move(file));
-    }
-  }
-  for (auto& [name, family] : families) LoadBestOf(std::move(family));
-  return result;
-}
-
-void PluginLoader::LoadBestOf(std::vector<PluginFile> family) {
-  std::stable_sort(family.begin(), family.end(), [](const PluginFile& a, const PluginFile& b) {
-    return a.note.rank > b.note.rank;
-  });
-  const PluginFile* chosen = nullptr;
-  for (const PluginFile& file : family) {
-    if (AttemptOf(file)->plugin != nullptr) {  // Loaded before, by its path.
-      chosen = &file;
-      continue;
-    }
-    const Status cpu = CheckCpu(file, EnabledCpuBits());
-    if (!cpu.ok()) {
-      Shadow(file, cpu);
-    } else if (chosen != nullptr) {
-      Shadow(file, errors::AlreadyExists("plugin ", file.path, " has rank ", file.note.rank,
-                                         " in family \"", file.family(), "\": ", chosen->path,
-                                         ", of rank ", chosen->note.rank, ", is loaded"));
-    } else if (const auto loaded = LoadFile(file); loaded.ok()) {
-      chosen = &file;
-    } else if (AttemptOf(file)->record.state != PluginState::kShadowed) {
-      HostLog(MS_LOG_WARNING, loaded.status().message());
-    }
-  }
-}
-
-// ---- Devices ------------------------------------------------------------------------------------
-
-std::vector<PluginDevice> PluginLoader::Devices() {
-  absl::MutexLock lock(&mutex_);
-  std::vector<PluginDevice> result;
-  for (const auto& attempt : attempts_) {
-    const LoadedPlugin* plugin = attempt->plugin.get();
-    if (plugin == nullptr || plugin->devices == nullptr) continue;
-    if (!attempt->enumerated) {
-      attempt->enumerated = true;
-      std::string reason;
-      StatusOr<std::vector<const MS_DeviceDesc*>> devices = Enumerate(*plugin, &reason);
-      const Status status =
-          devices.ok() ? errors::NotFound("found no device: ", reason) : devices.status();
-      if (devices.ok()) attempt->devices = *std::move(devices);
-      if (attempt->devices.empty()) {
-        PluginRecord& record = attempt->record;
-        record.state = PluginState::kReadyNoDevice;
-        record.stage = LoadStage::kEnumerate;
-        record.status = NamePlugin(status, plugin->path);
-      }
-    }
-    for (const MS_DeviceDesc* device : attempt->devices) result.push_back({plugin, device});
-  }
-  return result;
-}
-
-std::vector<PluginDevice> PluginLoader::DevicesOf(absl::string_view type) {
-  std::vector<PluginDevice> devices = Devices();
-  devices.erase(
-      std::remove_if(devices.begin(), devices.end(),
-                     [type](const PluginDevice& device) { return device.type() != type; }),
-      devices.end());
-  return devices;
-}
-
-StatusOr<OpenDevice> PluginLoader::CreateDevice(const PluginDevice& device) {
-  const LoadedPlugin& plugin = *device.plugin;
-  OpenDevice open;
-  open.plugin = &plugin;
-  MS_RETURN_IF_ERROR(
-      NamePlugin(TakeAbiStatus(plugin.devices->device_create(
-                     plugin.abi, device.description->ordinal, nullptr, 0, &open.device)),
-                 plugin.path));
-  if (open.device == nullptr) {
-    return errors::InvalidArgument("plugin ", plugin.path, ": device_create gave no device");
-  }
-  open.functions = plugin.devices->fns(open.device);
-  const Status status = NamePlugin(CheckDeviceTable(open.functions), plugin.path);
-  if (status.ok()) return open;
-  plugin.devices->device_destroy(open.device);
-  return status;
 }
 
 }  // namespace millstream

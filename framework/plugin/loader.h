@@ -1,13 +1,19 @@
 // Finds, checks, opens and registers plugins.
 //
-// The steps: read the file without running it, choose one file of each family, dlopen, call the
+// The steps: find files (search_path.h), read each without running it, choose one file of each
+// family, try it in a process of its own if it was not installed with us (probe.h), dlopen, call the
 // entry point, check what it gave, init, register_all into a private transaction, commit. Whatever
-// fails leaves the kernel registry as it was. A plugin that was opened stays mapped for ever.
+// fails leaves the kernel registry as it was. A plugin that was opened stays mapped for ever; at the
+// end of the process nothing of it runs unless Shutdown is called.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_LOADER_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_LOADER_H_
 
+#include <atomic>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -17,14 +23,17 @@
 #include "framework/plugin/kernel_registry.h"
 #include "framework/plugin/plugin.h"
 #include "framework/plugin/preflight.h"
+#include "framework/plugin/search_path.h"
 #include "framework/status.h"
 
 namespace millstream {
 
 enum class PluginState {
-  kShadowed,  // another file of its family was chosen
-  kRejected,  // none of its code ran
-  kFailed,    // some of its code ran, or could not be opened
+  kFound,     // read, and nothing done with it yet
+  kShadowed,  // another file of its family was chosen, or this machine cannot run it
+  kDisabled,  // the user's list of plugins leaves it out
+  kRejected,  // none of its code ran in this process
+  kFailed,    // some of its code ran, or it could not be opened
   kReady,
   kReadyNoDevice,  // its kernels can be used, but it found no device
 };
@@ -35,6 +44,7 @@ enum class LoadStage {
   kFind,
   kPreflight,
   kChoose,
+  kProbe,
   kOpen,
   kEntry,
   kValidate,
@@ -45,13 +55,20 @@ enum class LoadStage {
 };
 absl::string_view LoadStageName(LoadStage stage);  // "preflight"
 
-// What became of one file.
+// What became of one file, or of one entry of the search path that gave none.
 struct PluginRecord {
   std::string path;
-  std::string name;  // of its note; empty when there was none to read
-  PluginState state = PluginState::kRejected;
+  PluginOrigin origin = PluginOrigin::kExplicit;
+  std::string name;              // of its note; empty when there was none to read
+  std::string family;            // as `name`
+  std::optional<MS_Note> note;   // versions, instruction sets, rank
+  std::string vendor;            // this and the next are known once the entry point was called
+  std::string version;
+  PluginState state = PluginState::kFound;
   LoadStage stage = LoadStage::kFind;  // the one that failed; kDone when none did
   Status status;                       // why; OK when it is ready
+  size_t num_kernels = 0;
+  std::vector<const MS_DeviceDesc*> devices;  // once they were asked for
 };
 
 // A plugin that is ready. Lives for ever.
@@ -63,6 +80,7 @@ struct LoadedPlugin {
   const MS_Plugin* abi = nullptr;
   const MS_DevicesApi* devices = nullptr;  // null: it has none
   size_t num_kernels = 0;
+  mutable std::atomic<int> open_devices{0};  // created and not yet destroyed
 };
 
 // A device that a plugin found.
@@ -75,39 +93,53 @@ struct PluginDevice {
   }
 };
 
-// A created device and its functions. The creator gives it back by plugin->devices->device_destroy.
+// A created device and its functions.
 struct OpenDevice {
   const LoadedPlugin* plugin = nullptr;
   MS_Device* device = nullptr;
   const MS_DeviceApi* functions = nullptr;
 };
 
+// What a user sets for one plugin: names and values.
+using PluginOptions = std::vector<std::pair<std::string, std::string>>;
+
 // Thread-safe; one plugin is loaded at a time.
 class PluginLoader {
  public:
-  // Registers into the global registries.
+  // Registers into the global registries; its options are read from the environment when they are
+  // first needed.
   static PluginLoader* Global();
   PluginLoader(KernelRegistry* kernels, const OpRegistry* ops);
+  PluginLoader(KernelRegistry* kernels, const OpRegistry* ops, PluginLoaderOptions options);
   ~PluginLoader();
   PluginLoader(const PluginLoader&) = delete;
   PluginLoader& operator=(const PluginLoader&) = delete;
 
-  // Loads one file. Loading the same file again, by whatever name, gives the same plugin, or, when
-  // its code failed, the same error. ALREADY_EXISTS when another file of its family is loaded.
-  StatusOr<const LoadedPlugin*> Load(const std::string& path) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Loads one file and passes it `options`. Loading the same file again, by whatever name, gives
+  // the same plugin, or, when its code failed, the same error. ALREADY_EXISTS when another file of
+  // its family is loaded; INVALID_ARGUMENT for options that the plugin does not take.
+  StatusOr<const LoadedPlugin*> Load(const std::string& path, const PluginOptions& options = {})
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Loads what is installed (search_path.h), the first time it is called: of each family the file
-  // of the highest rank that this machine can run and that loads. One file that fails stops no
-  // other: Records() tells, and a warning. An error only for an entry of the user's path that
-  // cannot be read.
+  // Adds a file or folder to what LoadInstalled searches, between the user's path and what is
+  // installed with us; for packages that bring a plugin. FAILED_PRECONDITION after LoadInstalled.
+  Status AddPackagePath(std::string path) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Records that `package` could not say where its plugins are.
+  void RecordPackageError(const std::string& package, const Status& error)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Loads what is found on the search path, the first time it is called: of each family the file of
+  // the most important origin and then of the highest rank that this machine can run and that
+  // loads. One file that fails stops no other: Records() tells, and a warning. An error for an
+  // entry of the user's path that cannot be read, and in strict mode for any file that failed.
   Status LoadInstalled() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same for the given files and folders, each time it is called.
+  // The same for the given files and folders alone, each time it is called.
   Status LoadFrom(const std::vector<std::string>& entries) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Every file that was looked at, and every entry that could not be read, in that order.
   std::vector<PluginRecord> Records() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // One line for each file that is not ready, for the error of whoever misses a device; empty when
-  // there is none.
+  // One line for each file that is not ready and has no ready alternative, for the error of whoever
+  // misses a device; empty when there is none.
   std::string FailureReasons() const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<const LoadedPlugin*> Plugins() const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -117,32 +149,65 @@ class PluginLoader {
   // Creates a logical device; several may be made of one description. The plugin's error, or
   // UNIMPLEMENTED naming a function that the device lacks.
   static StatusOr<OpenDevice> CreateDevice(const PluginDevice& device);
+  // Gives back what CreateDevice made, once its streams, events and memory are gone.
+  static void DestroyDevice(const OpenDevice& device);
+
+  // Calls the plugins' shutdown functions, the last loaded first; nothing can be loaded and no
+  // kernel may run after that. FAILED_PRECONDITION, and nothing done, while devices are open. Does
+  // nothing the second time.
+  Status Shutdown() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  // A file of the search path.
+  struct Candidate {
+    PluginFile file;
+    PluginOrigin origin;
+  };
+  struct SearchEntry {
+    std::string path;
+    PluginOrigin origin;
+  };
   struct Attempt;
 
-  Attempt* AttemptOf(const PluginFile& file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Attempt* NewAttempt(std::string path) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void RecordUnreadable(const std::string& path, const Status& status)
+  const PluginLoaderOptions& Options() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Attempt* AttemptOf(const PluginFile& file, PluginOrigin origin)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Shadow(const PluginFile& file, const Status& reason) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  StatusOr<const LoadedPlugin*> LoadFile(const PluginFile& file)
+  Attempt* NewAttempt(std::string path, PluginOrigin origin) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RecordUnreadable(const std::string& path, PluginOrigin origin, const Status& status)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RecordUnused(const Candidate& candidate, PluginState state, const Status& reason)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // One file (loader.cc).
+  StatusOr<const LoadedPlugin*> LoadFile(const PluginFile& file, PluginOrigin origin,
+                                         const PluginOptions& options)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Status CheckFree(const PluginFile& file, Attempt* attempt) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Status Probe(const PluginFile& file, Attempt* attempt) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Status Open(const PluginFile& file, Attempt* attempt, LoadedPlugin* plugin)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Status Register(Attempt* attempt, LoadedPlugin* plugin) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void LoadBestOf(std::vector<PluginFile> family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Status LoadEntries(const std::vector<std::string>& entries, bool all_must_exist)
+  Status Register(const PluginOptions& options, Attempt* attempt, LoadedPlugin* plugin)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // Whole search paths (loader_search.cc).
+  using Families = std::map<std::string, std::vector<Candidate>>;
+  Status LoadEntries(const std::vector<SearchEntry>& entries) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AddCandidates(const std::vector<std::string>& paths, PluginOrigin origin, Families* families)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LoadBestOf(std::vector<Candidate> family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WarnOfUnknownNames() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Status StrictStatus() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   KernelRegistry* const kernels_;
   const OpRegistry* const ops_;
   mutable absl::Mutex mutex_;
+  std::optional<PluginLoaderOptions> options_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Attempt>> attempts_ ABSL_GUARDED_BY(mutex_);
+  std::vector<SearchEntry> package_entries_ ABSL_GUARDED_BY(mutex_);
   bool installed_loaded_ ABSL_GUARDED_BY(mutex_) = false;
   Status installed_status_ ABSL_GUARDED_BY(mutex_);
+  bool shut_down_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace millstream

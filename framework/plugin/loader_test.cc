@@ -1,15 +1,10 @@
 #include "framework/plugin/loader.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <vector>
 
 #include "framework/plugin/host_interfaces.h"
-#include "framework/plugin/search_path.h"
-#include "framework/plugin/testing/fixture_files.h"
-#include "framework/plugin/testing/stub_interfaces.h"
+#include "framework/plugin/testing/loader_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -20,46 +15,14 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-MILLSTREAM_OP("FixtureDouble")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {float, double}")
-    .Doc("Twice x; for tests.");
-
 AttrMap FloatAttrs() {
   AttrMap attrs;
   SetAttr(&attrs, "T", DataType::kFloat);
   return attrs;
 }
 
-std::string Message(const Status& status) { return std::string(status.message()); }
-
-class LoaderTest : public ::testing::Test {
- protected:
-  LoaderTest() {
-    RegisterStubInterfaces();
-    SetHostLogLevel(MS_LOG_ERROR + 1);
-  }
-
-  std::vector<const KernelRegistration*> Kernels() const {
-    return kernels_.KernelsOf("FixtureDouble");
-  }
-  // The record of the file of that name.
-  PluginRecord RecordOf(absl::string_view file) const {
-    for (const PluginRecord& record : loader_.Records()) {
-      if (std::filesystem::path(record.path).filename() == std::string(file)) return record;
-    }
-    ADD_FAILURE() << "no record of " << file;
-    return PluginRecord();
-  }
-
-  KernelRegistry kernels_;
-  PluginLoader loader_{&kernels_, OpRegistry::Global()};
-  TemporaryFolder folder_;
-};
-
 TEST_F(LoaderTest, LoadsAPlainCPlugin) {
-  const StatusOr<const LoadedPlugin*> plugin = loader_.Load(FixturePath("good"));
+  const StatusOr<const LoadedPlugin*> plugin = loader_->Load(FixturePath("good"));
   ASSERT_TRUE(plugin.ok()) << plugin.status();
   EXPECT_EQ((*plugin)->name, "good");
   EXPECT_EQ((*plugin)->vendor, "Fixtures");
@@ -70,13 +33,13 @@ TEST_F(LoaderTest, LoadsAPlainCPlugin) {
   EXPECT_EQ(record.state, PluginState::kReady);
   EXPECT_EQ(record.stage, LoadStage::kDone);
   EXPECT_TRUE(record.status.ok());
-  EXPECT_THAT(loader_.FailureReasons(), IsEmpty());
+  EXPECT_THAT(loader_->FailureReasons(), IsEmpty());
 }
 
 TEST_F(LoaderTest, KernelsOfAPluginRun) {
-  ASSERT_TRUE(loader_.Load(FixturePath("good")).ok());
+  ASSERT_TRUE(loader_->Load(FixturePath("good")).ok());
   const StatusOr<const KernelRegistration*> kernel =
-      kernels_.Find("FixtureDouble", "CPU", FloatAttrs());
+      kernels_->Find("FixtureDouble", "CPU", FloatAttrs());
   ASSERT_TRUE(kernel.ok()) << kernel.status();
   EXPECT_EQ((*kernel)->plugin, "good");
   ASSERT_EQ((*kernel)->in_place.size(), 1u);
@@ -100,23 +63,23 @@ TEST_F(LoaderTest, KernelsOfAPluginRun) {
 
 TEST_F(LoaderTest, TheSameFileByAnyNameIsOnePlugin) {
   const std::string copy = folder_.Copy("one.so", "good");
-  const StatusOr<const LoadedPlugin*> first = loader_.Load(copy);
+  const StatusOr<const LoadedPlugin*> first = loader_->Load(copy);
   ASSERT_TRUE(first.ok()) << first.status();
   std::filesystem::create_symlink(copy, folder_.File("symbolic.so"));
   std::filesystem::create_hard_link(copy, folder_.File("hard.so"));
   for (const char* name : {"one.so", "symbolic.so", "hard.so", "./one.so"}) {
-    const StatusOr<const LoadedPlugin*> again = loader_.Load(folder_.File(name));
+    const StatusOr<const LoadedPlugin*> again = loader_->Load(folder_.File(name));
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ(*again, *first);
   }
   EXPECT_EQ(Kernels().size(), 1u);
-  EXPECT_EQ(loader_.Records().size(), 1u);
+  EXPECT_EQ(loader_->Records().size(), 1u);
 }
 
 TEST_F(LoaderTest, AnotherFileOfTheSameNameIsRefused) {
-  ASSERT_TRUE(loader_.Load(folder_.Copy("one.so", "good")).ok());
+  ASSERT_TRUE(loader_->Load(folder_.Copy("one.so", "good")).ok());
   const Status second =
-      loader_.Load(folder_.WithNote("two.so", "good", [](MS_Note* note) { note->family[0] = 'f'; }))
+      loader_->Load(folder_.WithNote("two.so", "good", [](MS_Note* note) { note->family[0] = 'f'; }))
           .status();
   EXPECT_EQ(second.code(), absl::StatusCode::kAlreadyExists);
   EXPECT_THAT(Message(second), AllOf(HasSubstr(folder_.File("one.so")),
@@ -126,13 +89,13 @@ TEST_F(LoaderTest, AnotherFileOfTheSameNameIsRefused) {
 
 TEST_F(LoaderTest, FilesThatAreNoPluginsAreRejectedAndRecorded) {
   const std::string text = folder_.Write("text.so", "just a text");
-  EXPECT_EQ(loader_.Load(text).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(loader_.Load(folder_.path()).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(loader_.Load(folder_.File("absent.so")).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(loader_->Load(text).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(loader_->Load(folder_.path()).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(loader_->Load(folder_.File("absent.so")).status().code(), absl::StatusCode::kNotFound);
   const std::string good = ReadBytes(FixturePath("good"));
   const std::string cut = folder_.Write("cut.so", good.substr(0, good.size() / 2));
-  EXPECT_EQ(loader_.Load(cut).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(loader_.Load(folder_.Write("empty.so", "")).status().code(),
+  EXPECT_EQ(loader_->Load(cut).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(loader_->Load(folder_.Write("empty.so", "")).status().code(),
             absl::StatusCode::kInvalidArgument);
 
   EXPECT_EQ(RecordOf("absent.so").stage, LoadStage::kFind);
@@ -143,10 +106,10 @@ TEST_F(LoaderTest, FilesThatAreNoPluginsAreRejectedAndRecorded) {
     EXPECT_THAT(Message(record.status),
                 HasSubstr("not a Millstream plugin: " + folder_.File(name)));
   }
-  EXPECT_THAT(loader_.FailureReasons(), HasSubstr("REJECTED at preflight: not a Millstream"));
+  EXPECT_THAT(loader_->FailureReasons(), HasSubstr("REJECTED at preflight: not a Millstream"));
   // What was broken may be mended.
   folder_.Copy("text.so", "good");
-  EXPECT_TRUE(loader_.Load(text).ok());
+  EXPECT_TRUE(loader_->Load(text).ok());
   EXPECT_EQ(RecordOf("text.so").state, PluginState::kReady);
 }
 
@@ -157,7 +120,7 @@ TEST_F(LoaderTest, OtherAbiVersionsAreRejectedBeforeTheirCodeRuns) {
       folder_.WithNote("minor.so", "good", [](MS_Note* note) { note->min_host_minor = 1000; });
   const std::string host = absl::StrCat("host has ", MS_ABI_MAJOR, ".", MS_ABI_MINOR);
   for (const std::string& path : {major, minor}) {
-    const Status status = loader_.Load(path).status();
+    const Status status = loader_->Load(path).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(Message(status), AllOf(HasSubstr(path), HasSubstr("needs ABI "), HasSubstr(host)));
   }
@@ -176,7 +139,7 @@ class FailingPluginTest : public LoaderTest, public ::testing::WithParamInterfac
 
 TEST_P(FailingPluginTest, IsFailedWithItsReasonAndRegistersNothing) {
   const FailureCase& expected = GetParam();
-  const Status status = loader_.Load(FixturePath(expected.fixture)).status();
+  const Status status = loader_->Load(FixturePath(expected.fixture)).status();
   EXPECT_EQ(status.code(), expected.code) << status;
   EXPECT_THAT(Message(status), HasSubstr(expected.text));
   const std::string file = absl::StrCat("lib", expected.fixture, ".so");
@@ -186,9 +149,9 @@ TEST_P(FailingPluginTest, IsFailedWithItsReasonAndRegistersNothing) {
   EXPECT_EQ(LoadStageName(record.stage), LoadStageName(expected.stage));
   EXPECT_EQ(record.status, status);
   EXPECT_THAT(Kernels(), IsEmpty());
-  EXPECT_THAT(loader_.Plugins(), IsEmpty());
+  EXPECT_THAT(loader_->Plugins(), IsEmpty());
   // The second time says the same.
-  EXPECT_EQ(loader_.Load(FixturePath(expected.fixture)).status(), status);
+  EXPECT_EQ(loader_->Load(FixturePath(expected.fixture)).status(), status);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -227,8 +190,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const ::testing::TestParamInfo<FailureCase>& info) { return info.param.fixture; });
 
 TEST_F(LoaderTest, AKernelTieFailsTheLaterPluginAlone) {
-  ASSERT_TRUE(loader_.Load(FixturePath("good")).ok());
-  const Status status = loader_.Load(FixturePath("kernel_tie")).status();
+  ASSERT_TRUE(loader_->Load(FixturePath("good")).ok());
+  const Status status = loader_->Load(FixturePath("kernel_tie")).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
   EXPECT_THAT(Message(status), AllOf(HasSubstr("libkernel_tie.so"), HasSubstr("FixtureDouble"),
                                      HasSubstr("(good)"), HasSubstr("(kernel_tie)")));
@@ -239,77 +202,12 @@ TEST_F(LoaderTest, AKernelTieFailsTheLaterPluginAlone) {
   EXPECT_EQ(Kernels()[0]->plugin, "good");
 }
 
-TEST_F(LoaderTest, OfAFamilyTheHighestRankIsLoaded) {
-  folder_.Copy("a.so", "family_low");
-  folder_.Copy("b.so", "family_high");
-  folder_.Write("c.so", "not a plugin");
-  folder_.Write("d.txt", "not looked at");
-  ASSERT_TRUE(loader_.LoadFrom({folder_.path()}).ok());
-  EXPECT_EQ(RecordOf("b.so").state, PluginState::kReady);
-  EXPECT_EQ(RecordOf("a.so").state, PluginState::kShadowed);
-  EXPECT_EQ(RecordOf("a.so").stage, LoadStage::kChoose);
-  EXPECT_THAT(Message(RecordOf("a.so").status),
-              AllOf(HasSubstr("rank 1"), HasSubstr("rank 2"), HasSubstr(folder_.File("b.so"))));
-  EXPECT_EQ(RecordOf("c.so").state, PluginState::kRejected);
-  EXPECT_EQ(loader_.Records().size(), 3u);
-  ASSERT_EQ(loader_.Plugins().size(), 1u);
-  EXPECT_EQ(loader_.Plugins()[0]->name, "family_high");
-  // Also when the other is asked for by name.
-  EXPECT_EQ(loader_.Load(folder_.File("a.so")).status().code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(RecordOf("a.so").state, PluginState::kShadowed);
-}
-
-TEST_F(LoaderTest, AFileThatTheCpuCannotRunIsShadowed) {
-  folder_.Copy("a.so", "family_low");
-  folder_.WithNote("b.so", "family_high", [](MS_Note* note) { note->cpu_bits = 1ull << 50; });
-  ASSERT_TRUE(loader_.LoadFrom({folder_.path()}).ok());
-  EXPECT_EQ(RecordOf("a.so").state, PluginState::kReady);
-  EXPECT_EQ(RecordOf("b.so").state, PluginState::kShadowed);
-  EXPECT_THAT(Message(RecordOf("b.so").status), HasSubstr("needs bit 50"));
-  // By its own name it is refused.
-  EXPECT_EQ(loader_.Load(folder_.File("b.so")).status().code(),
-            absl::StatusCode::kFailedPrecondition);
-}
-
-TEST_F(LoaderTest, WhenTheBestOfAFamilyFailsTheNextIsTried) {
-  folder_.Copy("a.so", "family_low");
-  folder_.WithNote("b.so", "init_fails", [](MS_Note* note) {
-    note->rank = 9;
-    std::string("pair").copy(note->family, sizeof(note->family));
-  });
-  ASSERT_TRUE(loader_.LoadFrom({folder_.path()}).ok());
-  EXPECT_EQ(RecordOf("b.so").state, PluginState::kFailed);
-  EXPECT_EQ(RecordOf("a.so").state, PluginState::kReady);
-}
-
-TEST_F(LoaderTest, AnEntryOfTheUsersPathThatDoesNotExistIsAnError) {
-  folder_.Copy("a.so", "good");
-  setenv(kPluginPathVariable, (folder_.File("a.so") + ":" + folder_.File("absent")).c_str(), 1);
-  const Status status = loader_.LoadInstalled();
-  unsetenv(kPluginPathVariable);
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(Message(status), HasSubstr(folder_.File("absent")));
-  EXPECT_EQ(loader_.Plugins().size(), 1u) << "the other entries are loaded all the same";
-  EXPECT_EQ(loader_.LoadInstalled(), status) << "it is done once";
-}
-
-TEST_F(LoaderTest, TheInstallFolderStandsBesideThisProgramAndMayBeAbsent) {
-  unsetenv(kPluginPathVariable);
-  const SearchPath path = PluginSearchPath();
-  EXPECT_FALSE(path.from_user);
-  ASSERT_EQ(path.entries.size(), 1u);
-  EXPECT_EQ(std::filesystem::path(path.entries[0]).filename(), "plugins");
-  EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(path.entries[0]).parent_path()));
-  EXPECT_TRUE(loader_.LoadInstalled().ok());
-  EXPECT_THAT(loader_.FailureReasons(), HasSubstr(path.entries[0] + " does not exist"));
-}
-
 TEST_F(LoaderTest, DevicesAreEnumeratedAndCreated) {
-  const StatusOr<const LoadedPlugin*> plugin = loader_.Load(FixturePath("device"));
+  const StatusOr<const LoadedPlugin*> plugin = loader_->Load(FixturePath("device"));
   ASSERT_TRUE(plugin.ok()) << plugin.status();
   EXPECT_EQ((*plugin)->version, "2.0");
-  EXPECT_THAT(loader_.DevicesOf("CPU"), IsEmpty());
-  const std::vector<PluginDevice> devices = loader_.DevicesOf("FIXTURE");
+  EXPECT_THAT(loader_->DevicesOf("CPU"), IsEmpty());
+  const std::vector<PluginDevice> devices = loader_->DevicesOf("FIXTURE");
   ASSERT_EQ(devices.size(), 1u);
   EXPECT_EQ(devices[0].plugin, *plugin);
   EXPECT_EQ(devices[0].description->n_spaces, 1u);
@@ -320,16 +218,88 @@ TEST_F(LoaderTest, DevicesAreEnumeratedAndCreated) {
   ASSERT_EQ(device->functions->mem_alloc(device->device, MS_SPACE_HOST, 100, 64, &memory), nullptr);
   EXPECT_NE(memory.base, nullptr);
   device->functions->mem_free(device->device, &memory);
-  device->plugin->devices->device_destroy(device->device);
+  PluginLoader::DestroyDevice(*device);
+}
+
+TEST_F(LoaderTest, SeveralLogicalDevicesStandOnOneOrdinal) {
+  ASSERT_TRUE(loader_->Load(FixturePath("device")).ok());
+  const PluginDevice description = loader_->DevicesOf("FIXTURE").at(0);
+  std::vector<OpenDevice> devices;
+  for (int i = 0; i < 3; ++i) {
+    const StatusOr<OpenDevice> device = PluginLoader::CreateDevice(description);
+    ASSERT_TRUE(device.ok()) << device.status();
+    devices.push_back(*device);
+  }
+  EXPECT_NE(devices[0].device, devices[1].device);
+  EXPECT_NE(devices[1].device, devices[2].device);
+  // Each has memory of its own account.
+  MS_MemRef memory = {};
+  ASSERT_EQ(devices[1].functions->mem_alloc(devices[1].device, MS_SPACE_HOST, 100, 64, &memory),
+            nullptr);
+  for (int i = 0; i < 3; ++i) {
+    MS_MemStats stats = {};
+    stats.head.size = sizeof(stats);
+    ASSERT_EQ(devices[i].functions->mem_stats(devices[i].device, &stats), nullptr);
+    EXPECT_EQ(stats.in_use, i == 1 ? 100u : 0u);
+  }
+  devices[1].functions->mem_free(devices[1].device, &memory);
+  for (const OpenDevice& device : devices) PluginLoader::DestroyDevice(device);
 }
 
 TEST_F(LoaderTest, APluginWithoutItsDeviceSaysWhy) {
-  ASSERT_TRUE(loader_.Load(FixturePath("device_not_there")).ok());
-  EXPECT_THAT(loader_.Devices(), IsEmpty());
+  ASSERT_TRUE(loader_->Load(FixturePath("device_not_there")).ok());
+  EXPECT_THAT(loader_->Devices(), IsEmpty());
   const PluginRecord record = RecordOf("libdevice_not_there.so");
   EXPECT_EQ(record.state, PluginState::kReadyNoDevice);
   EXPECT_EQ(record.stage, LoadStage::kEnumerate);
-  EXPECT_THAT(loader_.FailureReasons(), HasSubstr("no such card in this machine"));
+  EXPECT_THAT(loader_->FailureReasons(), HasSubstr("no such card in this machine"));
+}
+
+TEST_F(LoaderTest, OptionsReachAPluginThatTakesSome) {
+  SetHostLogLevel(MS_LOG_INFO);
+  testing::internal::CaptureStderr();
+  const Status status = loader_->Load(FixturePath("takes_option"), {{"level", "three"}}).status();
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("three"));
+}
+
+TEST_F(LoaderTest, OptionsThatNobodyTakesAreRefused) {
+  const Status unknown = loader_->Load(FixturePath("takes_option"), {{"size", "1"}}).status();
+  EXPECT_EQ(unknown.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(unknown), HasSubstr("the fixture does not know it"));
+  EXPECT_EQ(RecordOf("libtakes_option.so").stage, LoadStage::kInit);
+  const Status none = loader_->Load(FixturePath("good"), {{"size", "1"}}).status();
+  EXPECT_EQ(none.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(none), AllOf(HasSubstr("libgood.so takes no options"), HasSubstr("\"size\"")));
+  EXPECT_EQ(RecordOf("libgood.so").state, PluginState::kFailed);
+  EXPECT_THAT(Kernels(), IsEmpty());
+}
+
+TEST_F(LoaderTest, ShutdownCallsThePluginsTheLastLoadedFirst) {
+  ASSERT_TRUE(loader_->Load(FixturePath("good")).ok());
+  ASSERT_TRUE(loader_->Load(FixturePath("device")).ok());
+  const StatusOr<OpenDevice> device = PluginLoader::CreateDevice(loader_->Devices().at(0));
+  ASSERT_TRUE(device.ok()) << device.status();
+  const Status busy = loader_->Shutdown();
+  EXPECT_EQ(busy.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(busy), AllOf(HasSubstr("libdevice.so"), HasSubstr("1 open device")));
+  PluginLoader::DestroyDevice(*device);
+
+  SetHostLogLevel(MS_LOG_INFO);
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(loader_->Shutdown().ok());
+  EXPECT_TRUE(loader_->Shutdown().ok()) << "the second time nothing is left to do";
+  const std::string log = testing::internal::GetCapturedStderr();
+  const size_t device_at = log.find("shutdown of device");
+  const size_t good_at = log.find("shutdown of good");
+  ASSERT_NE(device_at, std::string::npos) << log;
+  ASSERT_NE(good_at, std::string::npos) << log;
+  EXPECT_LT(device_at, good_at);
+  EXPECT_EQ(log.find("shutdown of good", good_at + 1), std::string::npos);
+
+  EXPECT_EQ(loader_->Load(FixturePath("takes_option")).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(loader_->Devices(), IsEmpty());
 }
 
 }  // namespace

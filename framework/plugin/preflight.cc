@@ -12,6 +12,7 @@
 #include <cstring>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "framework/plugin/cpu_bits.h"
 
@@ -244,7 +245,9 @@ StatusOr<PluginFile> ReadPluginFile(const std::string& path) {
   }
   result.device = info.st_dev;
   result.inode = info.st_ino;
-  StatusOr<MS_Note> note = ReadNote(ElfReader(fd.get(), static_cast<uint64_t>(info.st_size)));
+  result.bytes = static_cast<uint64_t>(info.st_size);
+  result.modified_ns = int64_t{info.st_mtim.tv_sec} * 1000000000 + info.st_mtim.tv_nsec;
+  StatusOr<MS_Note> note = ReadNote(ElfReader(fd.get(), result.bytes));
   if (!note.ok()) return NotAPlugin(note.status(), path);
   result.note = *note;
   return result;
@@ -269,7 +272,8 @@ Status CheckCompatible(const PluginFile& file, uint16_t host_major, uint16_t hos
 Status CheckCpu(const PluginFile& file, uint64_t enabled) {
   const uint64_t missing = file.note.cpu_bits & ~enabled;
   if (missing == 0) return absl::OkStatus();
-  return errors::FailedPrecondition("plugin ", file.path, " needs ", CpuBitNames(missing),
+  return errors::FailedPrecondition("plugin ", file.path, " needs ",
+                                    absl::StrJoin(CpuBitNames(missing), ", "),
                                     ", which this machine does not have or enable");
 }
 

@@ -17,6 +17,8 @@ struct PluginFile {
   std::string path;     // with all links resolved
   uint64_t device = 0;  // with `inode`: which file it is, whatever its name
   uint64_t inode = 0;
+  uint64_t bytes = 0;
+  int64_t modified_ns = 0;  // since 1970
   MS_Note note = {};
 
   std::string name() const { return note.name; }

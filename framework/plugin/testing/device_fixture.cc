@@ -57,6 +57,10 @@ struct Plugin : ms::PluginDefaults {
     if (FIXTURE_THROWS) throw std::runtime_error("thrown by the fixture's init");
     return PluginDefaults::Init(options);
   }
+  static void Shutdown() {
+    ms::host_tables.base->log(ms::host_tables.base, MS_LOG_INFO,
+                              ms::ToAbi(std::string_view("shutdown of " FIXTURE_NAME)));
+  }
   static const MS_Table* GetInterface(std::string_view id) {
     if (FIXTURE_NO_INTERFACE) return nullptr;
     if (FIXTURE_NULL_COPY && id == MS_DEVICE_API) return DeviceTableWithoutCopy();

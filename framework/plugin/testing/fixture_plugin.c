@@ -3,6 +3,8 @@
  * float32 on CPU. */
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "framework/plugin/plugin.h"
 
@@ -50,9 +52,21 @@
 #ifndef FIXTURE_NULL_PLUGIN
 #define FIXTURE_NULL_PLUGIN 0
 #endif
+/* The kernels' priority. */
+#ifndef FIXTURE_PRIORITY
+#define FIXTURE_PRIORITY 0
+#endif
 /* The op of a second kernel, whose registration's outcome the plugin ignores. */
 #ifndef FIXTURE_SECOND_OP
 #define FIXTURE_SECOND_OP NULL
+#endif
+/* The one option that init takes; NULL: init ignores what it is given. */
+#ifndef FIXTURE_OPTION
+#define FIXTURE_OPTION NULL
+#endif
+/* What runs when the file is opened. */
+#ifndef FIXTURE_ON_OPEN
+#define FIXTURE_ON_OPEN ((void)0)
 #endif
 /* The entry point's name. */
 #ifndef FIXTURE_ENTRY
@@ -109,6 +123,7 @@ static MS_Status* RegisterKernel(MS_Registrar* registrar, const char* op) {
   constraints[0] = &constraint;
   kernel.op = Text(op);
   kernel.device_type = Text("CPU");
+  kernel.priority = FIXTURE_PRIORITY;
   kernel.constraints = constraints;
   kernel.n_constraints = 1;
   kernel.in_place = &in_place;
@@ -125,10 +140,21 @@ static const MS_Table* GetInterface(const MS_Plugin* plugin, const char* id) {
   return NULL;
 }
 
+static int IsText(MS_Str text, const char* expected) {
+  const MS_Str other = Text(expected);
+  return text.size == other.size && memcmp(text.data, other.data, text.size) == 0;
+}
+
 static MS_Status* Init(const MS_Plugin* plugin, const MS_KV* options, uint64_t n_options) {
+  const char* known = FIXTURE_OPTION;
+  uint64_t i;
   (void)plugin;
-  (void)options;
-  (void)n_options;
+  for (i = 0; known != NULL && i < n_options; ++i) {
+    if (!IsText(options[i].key, known)) {
+      return bound_host->status_make(MS_INVALID_ARGUMENT, Text("the fixture does not know it"));
+    }
+    bound_host->log(bound_host, MS_LOG_INFO, options[i].value);
+  }
   return Outcome(FIXTURE_INIT_CODE, "the fixture's init fails");
 }
 
@@ -144,7 +170,12 @@ static MS_Status* RegisterAll(const MS_Plugin* plugin, MS_Registrar* registrar) 
   return Outcome(FIXTURE_REGISTER_CODE, "the fixture's registration fails half way");
 }
 
-static void Shutdown(const MS_Plugin* plugin) { (void)plugin; }
+static void Shutdown(const MS_Plugin* plugin) {
+  (void)plugin;
+  bound_host->log(bound_host, MS_LOG_INFO, Text("shutdown of " FIXTURE_NAME));
+}
+
+__attribute__((constructor)) static void OnOpen(void) { FIXTURE_ON_OPEN; }
 
 MS_PLUGIN_EXPORT MS_Status* FIXTURE_ENTRY(const MS_HostBase* host, const MS_Plugin** out_plugin);
 

@@ -1,0 +1,28 @@
+// What the loader keeps of one file, shared by its source files.
+#ifndef MILLSTREAM_FRAMEWORK_PLUGIN_LOADER_ATTEMPT_H_
+#define MILLSTREAM_FRAMEWORK_PLUGIN_LOADER_ATTEMPT_H_
+
+#include <memory>
+#include <string>
+
+#include "framework/plugin/loader.h"
+
+namespace millstream {
+
+// One file that was looked at. Without identity (inode 0) when it could not be read.
+struct PluginLoader::Attempt {
+  PluginRecord record;
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  bool entered = false;                  // its entry point was called, and so it stays mapped
+  std::unique_ptr<LoadedPlugin> plugin;  // when it is ready
+  bool enumerated = false;
+};
+
+inline Status NamePlugin(const Status& status, const std::string& path) {
+  return WithContext(status, absl::StrCat("plugin ", path));
+}
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_FRAMEWORK_PLUGIN_LOADER_ATTEMPT_H_
