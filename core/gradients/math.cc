@@ -1,4 +1,4 @@
-// Gradients of elementwise functions and of MatMul.
+// Gradients of elementwise functions.
 #include "core/gradients/gradient_registry.h"
 #include "core/gradients/shape_helpers.h"
 
@@ -227,23 +227,6 @@ Status SelectGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
-// Y = op(A) op(B), with op a transpose or nothing: each factor's gradient is a product of dY with
-// the other, in the order and transposition that give the factor's own shape.
-Status MatMulGradient(GradientContext* context) {
-  MS_ASSIGN_OR_RETURN(const bool ta, context->Attr<bool>("transpose_a"));
-  MS_ASSIGN_OR_RETURN(const bool tb, context->Attr<bool>("transpose_b"));
-  GraphBuilder* builder = context->builder();
-  const Output a = context->input(0);
-  const Output b = context->input(1);
-  const Output dy = context->dy(0);
-  const auto product = [&](Output x, bool tx, Output y, bool ty) {
-    return builder->Op("MatMul", {x, y}, {{"transpose_a", tx}, {"transpose_b", ty}});
-  };
-  context->SetDx(0, ta ? product(b, tb, dy, true) : product(dy, false, b, !tb));
-  context->SetDx(1, tb ? product(dy, true, a, ta) : product(a, !ta, dy, false));
-  return absl::OkStatus();
-}
-
 MILLSTREAM_GRADIENT("Neg", NegGradient);
 MILLSTREAM_GRADIENT("Abs", AbsGradient);
 MILLSTREAM_GRADIENT("Sign", SignGradient);
@@ -276,7 +259,6 @@ MILLSTREAM_GRADIENT("Minimum", MinimumGradient);
 MILLSTREAM_GRADIENT("Pow", PowGradient);
 MILLSTREAM_GRADIENT("AddN", AddNGradient);
 MILLSTREAM_GRADIENT("Select", SelectGradient);
-MILLSTREAM_GRADIENT("MatMul", MatMulGradient);
 MILLSTREAM_NOT_DIFFERENTIABLE("Floor");
 MILLSTREAM_NOT_DIFFERENTIABLE("FloorDiv");
 MILLSTREAM_NOT_DIFFERENTIABLE("Equal");

@@ -35,6 +35,17 @@ bool RepeatsAreKnown(const PartialShape& input, const PartialShape& other) {
   return true;
 }
 
+// The shape, or the vector, without its last `count` elements.
+PartialShape WithoutLast(const PartialShape& shape, int count) {
+  if (!shape.known_rank()) return shape;
+  return PartialShape(shape.dims().subspan(0, shape.rank() - count));
+}
+Output WithoutLast(GraphBuilder* builder, Output vector, int count) {
+  if (count == 0) return vector;
+  return builder->Op("StridedSlice", {vector, builder->Int32Vector({0}),
+                                      builder->Int32Vector({-count}), builder->Int32Vector({1})});
+}
+
 }  // namespace
 
 Output ShapeVector(GraphBuilder* builder, Output tensor) {
@@ -55,10 +66,11 @@ Output ReshapeLike(GraphBuilder* builder, Output tensor, Output like) {
   return builder->Op("Reshape", {tensor, ShapeVector(builder, like)});
 }
 
-Output SumToShapeOf(GraphBuilder* builder, Output gradient, Output input, Output other) {
+Output SumToShapeOf(GraphBuilder* builder, Output gradient, Output input, Output other,
+                    int own_dims) {
   if (input == other) return gradient;
-  const PartialShape shape = builder->ShapeOf(input);
-  const PartialShape other_shape = builder->ShapeOf(other);
+  const PartialShape shape = WithoutLast(builder->ShapeOf(input), own_dims);
+  const PartialShape other_shape = WithoutLast(builder->ShapeOf(other), own_dims);
   if (RepeatsAreKnown(shape, other_shape)) {
     const int rank = std::max(shape.rank(), other_shape.rank());
     const std::vector<int32_t> axes = RepeatedAxes(shape, rank, other_shape);
@@ -69,8 +81,9 @@ Output SumToShapeOf(GraphBuilder* builder, Output gradient, Output input, Output
                : builder->Op("Reshape", {sum, ShapeVector(builder, input)});
   }
   const Output input_shape = ShapeVector(builder, input);
-  const Output axes =
-      builder->Op("BroadcastGradientArgs", {input_shape, ShapeVector(builder, other)});
+  const Output axes = builder->Op("BroadcastGradientArgs",
+                                  {WithoutLast(builder, input_shape, own_dims),
+                                   WithoutLast(builder, ShapeVector(builder, other), own_dims)});
   return builder->Op("Reshape", {builder->Op("Sum", {gradient, axes}), input_shape});
 }
 

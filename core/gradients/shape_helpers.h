@@ -13,8 +13,10 @@ Output ShapeVector(GraphBuilder* builder, Output tensor);
 // `tensor` in the shape of `like`.
 Output ReshapeLike(GraphBuilder* builder, Output tensor, Output like);
 // `gradient`, which has the shape of a broadcast of `input` and `other`, summed over the axes along
-// which `input` was repeated.
-Output SumToShapeOf(GraphBuilder* builder, Output gradient, Output input, Output other);
+// which `input` was repeated. The last `own_dims` dimensions of the two take no part in the
+// broadcast: those of `gradient` are as `input` has them.
+Output SumToShapeOf(GraphBuilder* builder, Output gradient, Output input, Output other,
+                    int own_dims = 0);
 // Elements [begin, begin + 1) of a vector, as a vector.
 Output ElementOf(GraphBuilder* builder, Output vector, int begin);
 // Vectors one after the other.

@@ -31,6 +31,45 @@ TEST(MatMulTest, RefusesMatricesThatDoNotFit) {
   EXPECT_THAT(MatMul("[2,2,2]", "[2,2]").Shapes(), HasSubstr("rank 2"));
 }
 
+ShapeTester BatchMatMul(absl::string_view x, absl::string_view y) {
+  return ShapeTester("BatchMatMul").Input(x).Input(y);
+}
+ShapeTester BatchMatMulV2(absl::string_view x, absl::string_view y) {
+  return ShapeTester("BatchMatMulV2").Input(x).Input(y);
+}
+
+TEST(BatchMatMulTest, BatchDimensionsAreMerged) {
+  EXPECT_EQ(BatchMatMul("[?,3,5,?]", "[2,?,6,4]").Shapes(), "[2,3,5,4]");
+  EXPECT_EQ(BatchMatMul("[2,6,5]", "[2,4,6]").Attr("adj_x", true).Attr("adj_y", true).Shapes(),
+            "[2,5,4]");
+  EXPECT_EQ(BatchMatMul("?", "[2,6,4]").Shapes(), "[2,?,4]");
+  EXPECT_EQ(BatchMatMul("?", "?").Shapes(), "?");
+}
+
+TEST(BatchMatMulTest, BatchDimensionsDoNotBroadcast) {
+  EXPECT_THAT(BatchMatMul("[2,3,3]", "[1,3,3]").Shapes(),
+              HasSubstr("'y' of BatchMatMul: expected the batch dimensions"));
+  EXPECT_THAT(BatchMatMul("[2,3,3]", "[3,3]").Shapes(), HasSubstr("INVALID_ARGUMENT"));
+}
+
+TEST(BatchMatMulV2Test, BatchDimensionsBroadcast) {
+  EXPECT_EQ(BatchMatMulV2("[5,1,2,3]", "[7,3,4]").Shapes(), "[5,7,2,4]");
+  EXPECT_EQ(BatchMatMulV2("[2,3]", "[7,3,4]").Shapes(), "[7,2,4]");
+  EXPECT_EQ(BatchMatMulV2("[2,3]", "[3,4]").Shapes(), "[2,4]");
+  EXPECT_EQ(BatchMatMulV2("[?,3,2]", "[4,3]").Attr("adj_x", true).Attr("adj_y", true).Shapes(),
+            "[?,2,4]");
+  EXPECT_EQ(BatchMatMulV2("[?,2,3]", "?").Shapes(), "?");
+}
+
+TEST(BatchMatMulV2Test, RefusesWhatDoesNotFit) {
+  EXPECT_THAT(BatchMatMulV2("[2,3,3]", "[3,3,3]").Shapes(),
+              HasSubstr("'y' of BatchMatMulV2: expected batch dimensions that broadcast"));
+  EXPECT_THAT(BatchMatMulV2("[2,3]", "[5,4,3]").Shapes(), HasSubstr("matrices of 3 rows"));
+  EXPECT_THAT(BatchMatMulV2("[2,3]", "[5,3,4]").Attr("adj_y", true).Shapes(),
+              HasSubstr("matrices of 3 columns"));
+  EXPECT_THAT(BatchMatMulV2("[3]", "[3,4]").Shapes(), HasSubstr("at least rank 2"));
+}
+
 TEST(ReluTest, KeepsTheShape) {
   EXPECT_EQ(ShapeTester("Relu").Input("?").Shapes(), "?");
   EXPECT_EQ(ShapeTester("ReluGrad").Input("[2,?]").Input("[?,3]").Shapes(), "[2,3]");

@@ -85,27 +85,28 @@ uint64_t Gemm::scratch_bytes() const {
 }
 
 ms::Status Gemm::Run(const float* a, const float* b, float* c, void* scratch, int threads) const {
-  if (wide_ == nullptr) return RunPlain(a, b, c, threads);
+  if (wide_ == nullptr) return RunPlainGemm(shape_, a, b, c, threads);
   const bool wide = threads == wide_threads_ || single_ == nullptr;
   LibraryThreads team(wide ? wide_threads_ : 1);
   (wide ? *wide_ : *single_).Run(a, b, c, scratch);
   return ms::Status();
 }
 
-ms::Status Gemm::RunPlain(const float* a, const float* b, float* c, int threads) const {
-  if (shape_.m == 0 || shape_.n == 0) return ms::Status();
-  if (shape_.k == 0) {
-    std::fill(c, c + shape_.m * shape_.n, 0.0f);
+ms::Status RunPlainGemm(const GemmShape& shape, const float* a, const float* b, float* c,
+                        int threads) {
+  if (shape.m == 0 || shape.n == 0) return ms::Status();
+  if (shape.k == 0) {
+    std::fill(c, c + shape.m * shape.n, 0.0f);
     return ms::Status();
   }
-  LibraryThreads team(Choose(shape_) == Method::kOneThread ? 1 : threads);
+  LibraryThreads team(Choose(shape) == Method::kOneThread ? 1 : threads);
   const dnnl_status_t status =
-      dnnl_sgemm(shape_.transpose_a ? 'T' : 'N', shape_.transpose_b ? 'T' : 'N', shape_.m, shape_.n,
-                 shape_.k, 1.0f, a, shape_.transpose_a ? shape_.m : shape_.k, b,
-                 shape_.transpose_b ? shape_.k : shape_.n, 0.0f, c, shape_.n);
+      dnnl_sgemm(shape.transpose_a ? 'T' : 'N', shape.transpose_b ? 'T' : 'N', shape.m, shape.n,
+                 shape.k, 1.0f, a, shape.transpose_a ? shape.m : shape.k, b,
+                 shape.transpose_b ? shape.k : shape.n, 0.0f, c, shape.n);
   if (status != dnnl_success) {
     return ms::Internal("dnnl_sgemm failed with status ", static_cast<int>(status), " on [",
-                        shape_.m, ",", shape_.k, "] x [", shape_.k, ",", shape_.n, "]");
+                        shape.m, ",", shape.k, "] x [", shape.k, ",", shape.n, "]");
   }
   return ms::Status();
 }

@@ -15,6 +15,9 @@ struct GemmShape {
   int64_t k = 0;
   bool transpose_a = false;  // A is stored as [k,m]
   bool transpose_b = false;  // B is stored as [n,k]
+  // Complex types only: op() conjugates as well.
+  bool conjugate_a = false;
+  bool conjugate_b = false;
 };
 
 // What a float32 product of one shape prepares once: for most shapes nothing, for some a oneDNN
@@ -35,13 +38,16 @@ class Gemm {
 
  private:
   struct Primitive;
-  ms::Status RunPlain(const float* a, const float* b, float* c, int threads) const;
 
   GemmShape shape_;
   int wide_threads_;
   std::unique_ptr<const Primitive> wide_;    // for wide_threads_ threads
   std::unique_ptr<const Primitive> single_;  // for one, where that is another number
 };
+
+// A float32 product that is not prepared; in one thread no slower than a Gemm.
+ms::Status RunPlainGemm(const GemmShape& shape, const float* a, const float* b, float* c,
+                        int threads);
 
 // As Gemm, prepared and run at once, with scratch taken from the frame.
 ms::Status RunGemm(ms::Frame& frame, const GemmShape& shape, const float* a, const float* b,

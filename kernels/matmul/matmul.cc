@@ -1,63 +1,86 @@
-// MatMul: float32 through oneDNN, the other types by our own blocked product.
+// MatMul, BatchMatMul and BatchMatMulV2: float32 and, widened to it, the narrow floats through
+// oneDNN; the other types by our own blocked product.
+#include <complex>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/common/narrow_float.h"
+#include "kernels/common/wide_tensors.h"
+#include "kernels/matmul/batched_gemm.h"
 #include "kernels/matmul/blocked_gemm.h"
-#include "kernels/matmul/gemm.h"
 #include "kernels/matmul/library_threads.h"
+#include "kernels/matmul/product_shape.h"
 
 namespace millstream::kernels {
 namespace {
 
-class MatMulBase {
- public:
-  ms::Status Init(const ms::KernelInfo& info) {
-    MS_TRY(info.Attr("transpose_a", &transpose_a_));
-    return info.Attr("transpose_b", &transpose_b_);
+// How an op says what is done to the matrices first, and which shapes go together.
+struct MatMulOp {
+  static ms::Status Init(const ms::KernelInfo& info, GemmShape* transposes) {
+    MS_TRY(info.Attr("transpose_a", &transposes->transpose_a));
+    return info.Attr("transpose_b", &transposes->transpose_b);
   }
+  static ms::Status Resolve(const GemmShape& transposes, const ms::Shape& a, const ms::Shape& b,
+                            ProductShape* shape) {
+    return ResolveMatMul(transposes, a, b, shape);
+  }
+};
 
- protected:
-  ms::Status Resolve(const ms::Shape& a, const ms::Shape& b, GemmShape* shape) const {
-    if (a.rank() != 2) return ms::InvalidArgument("a must be a matrix, but is ", a.ToString());
-    if (b.rank() != 2) return ms::InvalidArgument("b must be a matrix, but is ", b.ToString());
-    const int64_t depth_a = a[transpose_a_ ? 0 : 1];
-    const int64_t depth_b = b[transpose_b_ ? 1 : 0];
-    if (depth_a != depth_b) {
-      return ms::InvalidArgument("Matrix size-incompatible: a is ", a.ToString(),
-                                 transpose_a_ ? " (transposed)" : "", " and b is ", b.ToString(),
-                                 transpose_b_ ? " (transposed)" : "", ", so the inner dimensions ",
-                                 depth_a, " and ", depth_b, " differ");
-    }
-    *shape = {a[transpose_a_ ? 1 : 0], b[transpose_b_ ? 0 : 1], depth_a, transpose_a_,
-              transpose_b_};
+template <bool kBroadcast>
+struct BatchMatMulOp {
+  static ms::Status Init(const ms::KernelInfo& info, GemmShape* transposes) {
+    MS_TRY(info.Attr("adj_x", &transposes->transpose_a));
+    MS_TRY(info.Attr("adj_y", &transposes->transpose_b));
+    transposes->conjugate_a = transposes->transpose_a;
+    transposes->conjugate_b = transposes->transpose_b;
+    return ms::Status();
+  }
+  static ms::Status Resolve(const GemmShape& transposes, const ms::Shape& x, const ms::Shape& y,
+                            ProductShape* shape) {
+    return ResolveBatchMatMul(transposes, kBroadcast, x, y, shape);
+  }
+};
+
+template <typename Op, typename T>
+class BlockedProduct {
+ public:
+  ms::Status Init(const ms::KernelInfo& info) { return Op::Init(info, &transposes_); }
+
+  ms::Status Compute(ms::Frame& frame) const {
+    ProductShape shape;
+    MS_TRY(Op::Resolve(transposes_, frame.input(0).shape(), frame.input(1).shape(), &shape));
+    ms::View output;
+    MS_TRY(frame.Output(0, shape.output, &output));
+    const T* a = frame.input(0).data<T>();
+    const T* b = frame.input(1).data<T>();
+    T* c = output.data<T>();
+    const BlockedGemm<T> gemm(shape.gemm);
+    const int64_t tiles = gemm.tiles();
+    frame.ParallelFor(shape.count * tiles, gemm.tile_cost_ns(), [&](uint64_t begin, uint64_t end) {
+      for (int64_t tile = begin; tile < static_cast<int64_t>(end); ++tile) {
+        const int64_t product = tile / tiles;
+        const MatrixPair pair = shape.MatricesOf(product);
+        gemm.RunTile(tile % tiles, a + pair.a * shape.a_matrix(), b + pair.b * shape.b_matrix(),
+                     c + product * shape.output_matrix());
+      }
+    });
     return ms::Status();
   }
 
  private:
-  bool transpose_a_ = false;
-  bool transpose_b_ = false;
+  GemmShape transposes_;
 };
 
-template <typename T>
-class BlockedMatMul : public MatMulBase {
+template <typename Op, typename T>
+class LibraryProduct {
  public:
-  ms::Status Compute(ms::Frame& frame) const {
-    GemmShape shape;
-    MS_TRY(Resolve(frame.input(0).shape(), frame.input(1).shape(), &shape));
-    ms::View product;
-    MS_TRY(frame.Output(0, {shape.m, shape.n}, &product));
-    BlockedGemm<T>(shape, frame.input(0).data<T>(), frame.input(1).data<T>(), product.data<T>())
-        .Run(frame);
-    return ms::Status();
-  }
-};
+  ms::Status Init(const ms::KernelInfo& info) { return Op::Init(info, &transposes_); }
 
-class LibraryMatMul : public MatMulBase {
- public:
   ms::Status Specialize(ms::Specialization& specialization) const {
-    GemmShape shape;
-    MS_TRY(Resolve(specialization.input(0), specialization.input(1), &shape));
+    ProductShape shape;
+    MS_TRY(Op::Resolve(transposes_, specialization.input(0), specialization.input(1), &shape));
     auto plan = std::make_unique<Plan>(shape, static_cast<int>(specialization.num_threads()));
     specialization.SetScratchBytes(plan->gemm.scratch_bytes());
     specialization.SetState(std::move(plan));
@@ -65,32 +88,57 @@ class LibraryMatMul : public MatMulBase {
   }
 
   ms::Status Compute(ms::Frame& frame) const {
-    const float* a = frame.input(0).data<float>();
-    const float* b = frame.input(1).data<float>();
-    ms::View product;
-    if (const Plan* plan = frame.shape_state<Plan>()) {
-      MS_TRY(frame.Output(0, {plan->shape.m, plan->shape.n}, &product));
-      return plan->gemm.Run(a, b, product.data<float>(), frame.scratch(),
-                            LibraryThreadCount(frame));
-    }
-    GemmShape shape;
-    MS_TRY(Resolve(frame.input(0).shape(), frame.input(1).shape(), &shape));
-    MS_TRY(frame.Output(0, {shape.m, shape.n}, &product));
-    return RunGemm(frame, shape, a, b, product.data<float>());
+    if (const Plan* plan = frame.shape_state<Plan>()) return Run(frame, *plan, frame.scratch());
+    ProductShape shape;
+    MS_TRY(Op::Resolve(transposes_, frame.input(0).shape(), frame.input(1).shape(), &shape));
+    const Plan plan(shape, LibraryThreadCount(frame));
+    ms::View scratch;
+    if (plan.gemm.scratch_bytes() > 0) MS_TRY(frame.Temp(plan.gemm.scratch_bytes(), &scratch));
+    return Run(frame, plan, scratch.raw());
   }
 
  private:
   struct Plan : ms::ShapeState {
-    Plan(const GemmShape& gemm_shape, int threads) : shape(gemm_shape), gemm(gemm_shape, threads) {}
-    GemmShape shape;
-    Gemm gemm;
+    Plan(const ProductShape& shape, int threads) : output(shape.output), gemm(shape, threads) {}
+    ms::Shape output;
+    BatchedGemm gemm;
   };
+
+  static ms::Status Run(ms::Frame& frame, const Plan& plan, void* scratch) {
+    float* a = nullptr;
+    float* b = nullptr;
+    MS_TRY(WideInput<T>(frame, 0, &a));
+    MS_TRY(WideInput<T>(frame, 1, &b));
+    ms::View output;
+    MS_TRY(frame.Output(0, plan.output, &output));
+    WideOutput<T> product;
+    MS_TRY(product.Init(frame, output));
+    MS_TRY(plan.gemm.Run(frame, a, b, product.data(), scratch));
+    product.Finish(frame);
+    return ms::Status();
+  }
+
+  GemmShape transposes_;
 };
 
-const ms::Registered library_matmul =
-    ms::Register<LibraryMatMul>("MatMul", ms::KernelOptions().Type<float>("T"));
-const ms::Registered blocked_matmul =
-    ms::RegisterForTypes<BlockedMatMul, double, int32_t, int64_t>("MatMul", "T");
+template <typename Op>
+struct ProductOf {
+  template <typename T>
+  using Blocked = BlockedProduct<Op, T>;
+  template <typename T>
+  using Library = LibraryProduct<Op, T>;
+};
+
+template <typename Op>
+ms::Registered RegisterProduct(const char* op) {
+  ms::RegisterForTypes<ProductOf<Op>::template Library, float, Float16, BFloat16>(op, "T");
+  return ms::RegisterForTypes<ProductOf<Op>::template Blocked, double, int32_t, int64_t,
+                              std::complex<float>, std::complex<double>>(op, "T");
+}
+
+const ms::Registered matmul = RegisterProduct<MatMulOp>("MatMul");
+const ms::Registered batch_matmul = RegisterProduct<BatchMatMulOp<false>>("BatchMatMul");
+const ms::Registered batch_matmul_v2 = RegisterProduct<BatchMatMulOp<true>>("BatchMatMulV2");
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -1,12 +1,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "kernels/common/narrow_float.h"
+#include "kernels/matmul/product_testing.h"
 #include "kernels/testing/kernel_tester.h"
 
 namespace millstream::kernels {
@@ -15,38 +18,9 @@ namespace {
 using testing::IsNear;
 using testing::IsOk;
 using testing::KernelTester;
-
-struct Sizes {
-  int64_t m;
-  int64_t n;
-  int64_t k;
-};
-
-// Small integers: float32 sums of a few thousand products of them are exact in any order.
-template <typename T>
-std::vector<T> SmallIntegers(int64_t count, uint32_t seed) {
-  std::mt19937 generator(seed);
-  std::uniform_int_distribution<int> distribution(-9, 9);
-  std::vector<T> values(count);
-  for (T& value : values) value = static_cast<T>(distribution(generator));
-  return values;
-}
-
-template <typename T>
-std::vector<T> NaiveProduct(const Sizes& sizes, bool transpose_a, bool transpose_b,
-                            const std::vector<T>& a, const std::vector<T>& b) {
-  std::vector<T> c(sizes.m * sizes.n, T(0));
-  for (int64_t i = 0; i < sizes.m; ++i) {
-    for (int64_t j = 0; j < sizes.n; ++j) {
-      for (int64_t k = 0; k < sizes.k; ++k) {
-        const T left = a[transpose_a ? k * sizes.m + i : i * sizes.k + k];
-        const T right = b[transpose_b ? j * sizes.k + k : k * sizes.n + j];
-        c[i * sizes.n + j] += left * right;
-      }
-    }
-  }
-  return c;
-}
+using testing::NaiveProduct;
+using testing::Sizes;
+using testing::SmallIntegers;
 
 template <typename T>
 void Feed(KernelTester* t, const Sizes& sizes, bool transpose_a, bool transpose_b,
@@ -69,7 +43,7 @@ void ExpectNaiveProduct(const Sizes& sizes) {
       KernelTester t("MatMul");
       Feed(&t, sizes, transpose_a, transpose_b, a, b);
       ASSERT_TRUE(IsOk(t.Run()));
-      EXPECT_EQ(t.Output<T>(0), NaiveProduct(sizes, transpose_a, transpose_b, a, b));
+      EXPECT_EQ(t.Output<T>(0), NaiveProduct(sizes, transpose_a, transpose_b, a.data(), b.data()));
       EXPECT_EQ(t.OutputShape(0), (std::vector<int64_t>{sizes.m, sizes.n}));
     }
   }
@@ -77,7 +51,8 @@ void ExpectNaiveProduct(const Sizes& sizes) {
 
 template <typename T>
 class MatMulTest : public ::testing::Test {};
-using Types = ::testing::Types<float, double, int32_t, int64_t>;
+using Types = ::testing::Types<float, double, Float16, BFloat16, int32_t, int64_t,
+                               std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(MatMulTest, Types);
 
 TYPED_TEST(MatMulTest, AgreesWithTheDefinition) {
@@ -114,8 +89,9 @@ TEST(MatMulKernelTest, LongSumsOfFractionsAreNear) {
     std::vector<float> b(sizes.k * sizes.n);
     for (float& value : a) value = distribution(generator);
     for (float& value : b) value = distribution(generator);
-    const auto exact =
-        NaiveProduct<double>(sizes, false, true, {a.begin(), a.end()}, {b.begin(), b.end()});
+    const std::vector<double> wide_a(a.begin(), a.end());
+    const std::vector<double> wide_b(b.begin(), b.end());
+    const auto exact = NaiveProduct(sizes, false, true, wide_a.data(), wide_b.data());
     // The library may cut sums by its number of threads.
     KernelTester t("MatMul");
     t.Tolerance(1e-5, 1e-4);
@@ -123,6 +99,15 @@ TEST(MatMulKernelTest, LongSumsOfFractionsAreNear) {
     ASSERT_TRUE(IsOk(t.Run()));
     EXPECT_TRUE(IsNear(t.Output<float>(0), {exact.begin(), exact.end()}, 1e-5, 1e-4));
   }
+}
+
+// 2048 + 1 + 1 is 2050 in float32, but stays 2048 where float16 rounds after each addition.
+TEST(MatMulKernelTest, NarrowFloatsAreRoundedOnce) {
+  KernelTester half("MatMul");
+  const Float16 one(1);
+  Feed<Float16>(&half, {1, 1, 3}, false, false, {Float16(2048), one, one}, {one, one, one});
+  ASSERT_TRUE(IsOk(half.Run()));
+  EXPECT_EQ(half.Output<Float16>(0)[0], 2050.0f);
 }
 
 TEST(MatMulKernelTest, IntegersWrap) {

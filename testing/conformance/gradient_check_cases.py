@@ -136,6 +136,29 @@ def _other_math() -> list[Check]:
     return checks
 
 
+def _batches_of_products() -> list[Check]:
+    batches: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+        ((2,), (2,)),
+        ((2, 1), (3,)),
+        ((), (2,)),
+        ((2, 2), (1, 1)),
+    ]
+    checks = []
+    for adj_x in (False, True):
+        for adj_y in (False, True):
+            for of_x, of_y in batches:
+                x = spread("x", *of_x, *((3, 2) if adj_x else (2, 3)))
+                y = spread("y", *of_y, *((4, 3) if adj_y else (3, 4)))
+                attrs = {"adj_x": adj_x, "adj_y": adj_y}
+                product = _with(gen_ops.batch_mat_mul_v2, **attrs)
+                checks.append(Check("BatchMatMulV2", product, (x, y)))
+                if of_x == of_y:
+                    checks.append(
+                        Check("BatchMatMul", _with(gen_ops.batch_mat_mul, **attrs), (x, y))
+                    )
+    return checks
+
+
 def _with(function: Callable[..., Any], *others: Any, **attrs: Any) -> Callable[..., Any]:
     """`function` of tensors, with other arguments after them."""
     return lambda *tensors: function(*tensors, *others, **attrs)
@@ -385,6 +408,7 @@ def all_checks() -> list[Check]:
         *_of_two_equal_shapes(),
         *_broadcasting(),
         *_other_math(),
+        *_batches_of_products(),
         *_reductions(),
         *_shapes(),
         *_joins(),

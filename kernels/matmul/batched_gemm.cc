@@ -1,0 +1,61 @@
+#include "kernels/matmul/batched_gemm.h"
+
+#include <mutex>
+#include <utility>
+
+#include "kernels/matmul/library_threads.h"
+
+namespace millstream::kernels {
+namespace {
+
+// Whether threads share out the products, rather than share in each. It depends on the shape alone,
+// as in Choose of gemm.cc.
+bool SharesOutProducts(const ProductShape& shape) {
+  constexpr int64_t kLargeProducts = 1 << 22;  // about 100 microseconds of one core
+  constexpr int64_t kManyProducts = 64;
+  if (shape.count == 1) return false;
+  return shape.count >= kManyProducts ||
+         shape.gemm.m * shape.gemm.n * shape.gemm.k <= kLargeProducts;
+}
+
+}  // namespace
+
+BatchedGemm::BatchedGemm(const ProductShape& shape, int threads) : shape_(shape) {
+  if (!SharesOutProducts(shape)) gemm_ = std::make_unique<const Gemm>(shape.gemm, threads);
+}
+
+ms::Status BatchedGemm::Run(ms::Frame& frame, const float* a, const float* b, float* c,
+                            void* scratch) const {
+  if (gemm_ == nullptr) return RunAcross(frame, a, b, c);
+  const int threads = LibraryThreadCount(frame);
+  for (int64_t product = 0; product < shape_.count; ++product) {
+    const MatrixPair pair = shape_.MatricesOf(product);
+    MS_TRY(gemm_->Run(a + pair.a * shape_.a_matrix(), b + pair.b * shape_.b_matrix(),
+                      c + product * shape_.output_matrix(), scratch, threads));
+  }
+  return ms::Status();
+}
+
+ms::Status BatchedGemm::RunAcross(ms::Frame& frame, const float* a, const float* b,
+                                  float* c) const {
+  // About 32 products a nanosecond, and half a microsecond for the call.
+  const uint64_t cost_ns =
+      static_cast<uint64_t>(shape_.gemm.m * shape_.gemm.n * shape_.gemm.k) / 32 + 500;
+  std::mutex mutex;
+  ms::Status first_error;
+  frame.ParallelFor(shape_.count, cost_ns, [&](uint64_t begin, uint64_t end) {
+    for (int64_t product = begin; product < static_cast<int64_t>(end); ++product) {
+      const MatrixPair pair = shape_.MatricesOf(product);
+      ms::Status status =
+          RunPlainGemm(shape_.gemm, a + pair.a * shape_.a_matrix(), b + pair.b * shape_.b_matrix(),
+                       c + product * shape_.output_matrix(), 1);
+      if (status.ok()) continue;
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (first_error.ok()) first_error = std::move(status);
+      return;
+    }
+  });
+  return first_error;
+}
+
+}  // namespace millstream::kernels
