@@ -3,6 +3,8 @@
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/common/narrow_float.h"
+#include "kernels/common/wide_tensors.h"
 #include "kernels/nn/pool_shape.h"
 
 namespace millstream::kernels {
@@ -19,13 +21,16 @@ class AvgPool {
   ms::Status Init(const ms::KernelInfo& info) { return attributes_.Init(info); }
 
   ms::Status Compute(ms::Frame& frame) const {
-    const T* input = frame.input(0).data<T>();
     PoolShape shape;
     MS_TRY(ResolvePool(attributes_, frame.input(0).shape(), "value", &shape));
     ms::View result;
     MS_TRY(frame.Output(0, shape.output_shape, &result));
     if (shape.OutputSize() == 0) return ms::Status();
-    T* output = result.data<T>();
+    Number* input = nullptr;
+    MS_TRY(WideInput<T>(frame, 0, &input));
+    WideOutput<T> means;
+    MS_TRY(means.Init(frame, result));
+    Number* const output = means.data();
     const int64_t rows = shape.batch * shape.output[0];
     frame.ParallelFor(rows, RowCost(shape, shape.output[1]), [&](uint64_t begin, uint64_t end) {
       for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
@@ -35,23 +40,26 @@ class AvgPool {
         }
       }
     });
+    means.Finish(frame);
     return ms::Status();
   }
 
  private:
-  static void PoolWindow(const PoolShape& shape, int64_t n, int64_t oh, int64_t ow, const T* input,
-                         T* output) {
+  using Number = ComputeTypeOf<T>;
+
+  static void PoolWindow(const PoolShape& shape, int64_t n, int64_t oh, int64_t ow,
+                         const Number* input, Number* output) {
     const Span rows = shape.Window(0, oh);
     const Span columns = shape.Window(1, ow);
-    const T* image = input + n * shape.input[0] * shape.input[1] * shape.channels;
-    std::fill_n(output, shape.channels, T(0));
+    const Number* image = input + n * shape.input[0] * shape.input[1] * shape.channels;
+    std::fill_n(output, shape.channels, Number(0));
     for (int64_t h = rows.begin; h < rows.end; ++h) {
       for (int64_t w = columns.begin; w < columns.end; ++w) {
-        const T* pixel = image + (h * shape.input[1] + w) * shape.channels;
+        const Number* pixel = image + (h * shape.input[1] + w) * shape.channels;
         for (int64_t c = 0; c < shape.channels; ++c) output[c] += pixel[c];
       }
     }
-    const T count = static_cast<T>(rows.size() * columns.size());
+    const Number count = static_cast<Number>(rows.size() * columns.size());
     for (int64_t c = 0; c < shape.channels; ++c) output[c] /= count;
   }
 
@@ -77,8 +85,11 @@ class AvgPoolGrad {
     ms::View result;
     MS_TRY(frame.Output(0, input, &result));
     if (shape.InputSize() == 0) return ms::Status();
-    const T* gradient = frame.input(1).data<T>();
-    T* dx = result.data<T>();
+    Number* gradient = nullptr;
+    MS_TRY(WideInput<T>(frame, 1, &gradient));
+    WideOutput<T> sums;
+    MS_TRY(sums.Init(frame, result));
+    Number* const dx = sums.data();
     const int64_t rows = shape.batch * shape.input[0];
     frame.ParallelFor(rows, RowCost(shape, shape.input[1]), [&](uint64_t begin, uint64_t end) {
       for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
@@ -88,22 +99,25 @@ class AvgPoolGrad {
         }
       }
     });
+    sums.Finish(frame);
     return ms::Status();
   }
 
  private:
+  using Number = ComputeTypeOf<T>;
+
   // A pixel adds up its part of every window that saw it, so that no two threads share an element.
   static void GatherPixel(const PoolShape& shape, int64_t n, int64_t h, int64_t w,
-                          const T* gradient, T* dx) {
+                          const Number* gradient, Number* dx) {
     const Span rows = shape.WindowsAt(0, h);
     const Span columns = shape.WindowsAt(1, w);
-    std::fill_n(dx, shape.channels, T(0));
+    std::fill_n(dx, shape.channels, Number(0));
     for (int64_t oh = rows.begin; oh < rows.end; ++oh) {
       for (int64_t ow = columns.begin; ow < columns.end; ++ow) {
-        const T* dy =
+        const Number* dy =
             gradient + ((n * shape.output[0] + oh) * shape.output[1] + ow) * shape.channels;
-        const T part =
-            T(1) / static_cast<T>(shape.Window(0, oh).size() * shape.Window(1, ow).size());
+        const Number part = Number(1) / static_cast<Number>(shape.Window(0, oh).size() *
+                                                            shape.Window(1, ow).size());
         for (int64_t c = 0; c < shape.channels; ++c) dx[c] += part * dy[c];
       }
     }
@@ -112,9 +126,11 @@ class AvgPoolGrad {
   PoolAttributes attributes_;
 };
 
-const ms::Registered avg_pool = ms::RegisterForTypes<AvgPool, float, double>("AvgPool", "T");
-const ms::Registered avg_pool_grad = ms::RegisterForTypes<AvgPoolGrad, float, double>(
-    "AvgPoolGrad", "T", ms::KernelOptions().HostArg("orig_input_shape"));
+const ms::Registered avg_pool =
+    ms::RegisterForTypes<AvgPool, float, double, Float16, BFloat16>("AvgPool", "T");
+const ms::Registered avg_pool_grad =
+    ms::RegisterForTypes<AvgPoolGrad, float, double, Float16, BFloat16>(
+        "AvgPoolGrad", "T", ms::KernelOptions().HostArg("orig_input_shape"));
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -1,8 +1,13 @@
-// Conv2D, Conv2DBackpropInput and Conv2DBackpropFilter: float32 by ConvPlan, float64 by definition.
+// Conv2D, Conv2DBackpropInput and Conv2DBackpropFilter: float32 and, widened to it, the narrow
+// floats by ConvPlan, float64 by definition.
 #include <cstdint>
 #include <memory>
+#include <type_traits>
+#include <utility>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/common/narrow_float.h"
+#include "kernels/common/wide_tensors.h"
 #include "kernels/matmul/library_threads.h"
 #include "kernels/nn/conv_plan.h"
 #include "kernels/nn/conv_reference.h"
@@ -75,26 +80,30 @@ struct BackwardFilterOp {
   static ms::Shape ResultShape(const ConvShape& shape) { return shape.FilterShape(); }
 };
 
-// The three tensors of a problem, whichever of them is computed.
-template <typename T>
+// The three tensors of a problem, whichever of them is computed, in the type of the computation.
+template <typename Compute>
 struct Operands {
-  T* input;
-  T* filter;
-  T* output;
+  Compute* input;
+  Compute* filter;
+  Compute* output;
 };
-template <typename Op, typename T>
-Operands<T> OperandsOf(const ms::Frame& frame, const ms::View& result) {
-  T* computed = result.data<T>();
-  if constexpr (Op::kDirection == ConvDirection::kForward) {
-    return {frame.input(0).data<T>(), frame.input(1).data<T>(), computed};
-  } else if constexpr (Op::kDirection == ConvDirection::kBackwardInput) {
-    return {computed, frame.input(1).data<T>(), frame.input(2).data<T>()};
-  } else {
-    return {frame.input(0).data<T>(), computed, frame.input(2).data<T>()};
+
+template <typename Op, typename T, typename Compute = ComputeTypeOf<T>>
+ms::Status FindOperands(ms::Frame& frame, Compute* computed, Operands<Compute>* operands) {
+  *operands = {computed, computed, computed};
+  if (Op::kDirection != ConvDirection::kBackwardInput) {
+    MS_TRY(WideInput<T>(frame, 0, &operands->input));
   }
+  if (Op::kDirection != ConvDirection::kBackwardFilter) {
+    MS_TRY(WideInput<T>(frame, 1, &operands->filter));
+  }
+  if (Op::kDirection != ConvDirection::kForward) {
+    MS_TRY(WideInput<T>(frame, 2, &operands->output));
+  }
+  return ms::Status();
 }
 
-template <typename Op>
+template <typename Op, typename T>
 class LibraryConv {
  public:
   ms::Status Init(const ms::KernelInfo& info) { return attributes_.Init(info); }
@@ -104,7 +113,7 @@ class LibraryConv {
     MS_TRY(Op::Resolve(attributes_, spec, &shape));
     auto plan =
         std::make_unique<ConvPlan>(shape, Op::kDirection, static_cast<int>(spec.num_threads()));
-    if constexpr (Op::kDirection != ConvDirection::kBackwardFilter) {
+    if constexpr (Op::kDirection != ConvDirection::kBackwardFilter && std::is_same_v<T, float>) {
       if (!spec.constant(1).is_null()) plan->KeepFilter(spec.constant(1).template data<float>());
     }
     spec.SetScratchBytes(plan->scratch_bytes());
@@ -126,10 +135,16 @@ class LibraryConv {
 
  private:
   static ms::Status Run(ms::Frame& frame, const ConvPlan& plan, void* scratch) {
-    ms::View result;
-    MS_TRY(frame.Output(0, Op::ResultShape(plan.shape()), &result));
-    const auto [input, filter, output] = OperandsOf<Op, float>(frame, result);
-    return plan.Run(input, filter, output, scratch, LibraryThreadCount(frame));
+    ms::View output;
+    MS_TRY(frame.Output(0, Op::ResultShape(plan.shape()), &output));
+    WideOutput<T> result;
+    MS_TRY(result.Init(frame, output));
+    Operands<float> operands{};
+    MS_TRY((FindOperands<Op, T>(frame, result.data(), &operands)));
+    MS_TRY(plan.Run(operands.input, operands.filter, operands.output, scratch,
+                    LibraryThreadCount(frame)));
+    result.Finish(frame);
+    return ms::Status();
   }
 
   ConvAttributes attributes_;
@@ -146,7 +161,9 @@ class ReferenceConv {
     MS_TRY(Op::Resolve(attributes_, frame, &shape));
     ms::View result;
     MS_TRY(frame.Output(0, Op::ResultShape(shape), &result));
-    const auto [input, filter, output] = OperandsOf<Op, T>(frame, result);
+    Operands<T> operands{};
+    MS_TRY((FindOperands<Op, T>(frame, result.data<T>(), &operands)));
+    const auto [input, filter, output] = operands;
     const ReferenceConvolution<T> convolution(shape);
     if constexpr (Op::kDirection == ConvDirection::kForward) {
       convolution.Forward(frame, input, filter, output);
@@ -163,8 +180,14 @@ class ReferenceConv {
 };
 
 template <typename Op>
+struct ConvOf {
+  template <typename T>
+  using Library = LibraryConv<Op, T>;
+};
+
+template <typename Op>
 ms::Registered RegisterConv(const char* op, const ms::KernelOptions& options) {
-  ms::Register<LibraryConv<Op>>(op, ms::KernelOptions(options).Type<float>("T"));
+  ms::RegisterForTypes<ConvOf<Op>::template Library, float, Float16, BFloat16>(op, "T", options);
   return ms::Register<ReferenceConv<Op, double>>(op, ms::KernelOptions(options).Type<double>("T"));
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/narrow_float.h"
 #include "kernels/testing/kernel_tester.h"
 
 namespace millstream::kernels {
@@ -88,7 +89,7 @@ std::vector<T> Arrange(const std::vector<double>& from, int64_t batch, int64_t a
   for (int64_t n = 0; n < batch; ++n)
     for (int64_t i = 0; i < area; ++i)
       for (int64_t k = 0; k < channels; ++k)
-        to[(n * channels + k) * area + i] = from[(n * area + i) * channels + k];
+        to[(n * channels + k) * area + i] = static_cast<T>(from[(n * area + i) * channels + k]);
   return to;
 }
 
@@ -127,7 +128,7 @@ class Checker {
       expected = Filter(dw);
     }
     ASSERT_TRUE(IsOk(t.Run()));
-    // Integers this small make every sum exact, in any order.
+    // Integers this small make every sum exact, in any order; narrow floats round it once.
     EXPECT_TRUE(IsNear(t.template Output<T>(0), expected, 0, 0));
   }
 
@@ -194,7 +195,7 @@ void CheckAll(const Case& c) {
 
 template <typename T>
 class ConvTest : public ::testing::Test {};
-using Types = ::testing::Types<float, double>;
+using Types = ::testing::Types<float, double, Float16, BFloat16>;
 TYPED_TEST_SUITE(ConvTest, Types);
 
 Case Make(const std::string& padding, std::vector<int64_t> pads = {0, 0, 0, 0}) {

@@ -5,7 +5,9 @@
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/common/narrow_float.h"
 #include "kernels/common/parallel.h"
+#include "kernels/common/wide_tensors.h"
 #include "kernels/nn/softmax_rows.h"
 
 namespace millstream::kernels {
@@ -54,9 +56,9 @@ void CrossEntropyRow(const T* x, const T* labels, int64_t classes, T* loss, T* b
 }
 
 // One argument, broadcast to [rows, classes].
-template <typename T>
+template <typename Compute>
 struct Matrix {
-  const T* data = nullptr;
+  const Compute* data = nullptr;
   int64_t row_step = 0;
 };
 
@@ -66,19 +68,22 @@ int64_t DimFromEnd(const ms::View& view, uint32_t i) {
 
 template <typename T>
 ms::Status BroadcastInput(ms::Frame& frame, uint32_t input, int64_t rows, int64_t classes,
-                          Matrix<T>* matrix) {
+                          Matrix<ComputeTypeOf<T>>* matrix) {
+  using Compute = ComputeTypeOf<T>;
   const ms::View view = frame.input(input);
+  Compute* elements = nullptr;
+  MS_TRY(WideInput<T>(frame, input, &elements));
   const int64_t own_rows = DimFromEnd(view, 1);
   const int64_t own_classes = DimFromEnd(view, 0);
   if (own_classes == classes) {
-    *matrix = {view.data<T>(), own_rows == rows ? classes : 0};
+    *matrix = {elements, own_rows == rows ? classes : 0};
     return ms::Status();
   }
   ms::View wide;
-  MS_TRY(frame.Temp(own_rows * classes * sizeof(T), &wide));
-  T* to = wide.data<T>();
+  MS_TRY(frame.Temp(own_rows * classes * sizeof(Compute), &wide));
+  Compute* to = wide.data<Compute>();
   for (int64_t row = 0; row < own_rows; ++row) {
-    std::fill_n(to + row * classes, classes, view.data<T>()[row]);
+    std::fill_n(to + row * classes, classes, elements[row]);
   }
   *matrix = {to, own_rows == rows ? classes : 0};
   return ms::Status();
@@ -112,18 +117,23 @@ class CrossEntropy {
     if (frame.output_used(1)) {
       MS_TRY(frame.ForwardOrOutput(0, 1, {rows, classes}, &backprop_view));
     }
-    T* loss = loss_view.is_null() ? nullptr : loss_view.data<T>();
-    T* backprop = backprop_view.is_null() ? nullptr : backprop_view.data<T>();
-    if (rows == 0 || (loss == nullptr && backprop == nullptr)) return ms::Status();
+    if (rows == 0 || (loss_view.is_null() && backprop_view.is_null())) return ms::Status();
     if (classes == 0) {
-      if (loss != nullptr) std::fill_n(loss, rows, T(0));
+      if (!loss_view.is_null()) std::fill_n(loss_view.data<T>(), rows, T(0));
       return ms::Status();
     }
 
-    Matrix<T> x;
-    Matrix<T> labels;
-    MS_TRY(BroadcastInput(frame, 0, rows, classes, &x));
-    MS_TRY(BroadcastInput(frame, 1, rows, classes, &labels));
+    using Compute = ComputeTypeOf<T>;
+    Matrix<Compute> x;
+    Matrix<Compute> labels;
+    MS_TRY(BroadcastInput<T>(frame, 0, rows, classes, &x));
+    MS_TRY(BroadcastInput<T>(frame, 1, rows, classes, &labels));
+    WideOutput<T> loss_output;
+    WideOutput<T> backprop_output;
+    if (!loss_view.is_null()) MS_TRY(loss_output.Init(frame, loss_view));
+    if (!backprop_view.is_null()) MS_TRY(backprop_output.Init(frame, backprop_view));
+    Compute* const loss = loss_output.data();
+    Compute* const backprop = backprop_output.data();
     ParallelRows(frame, rows, classes, kSoftmaxPicoseconds, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         CrossEntropyRow(x.data + row * x.row_step, labels.data + row * labels.row_step, classes,
@@ -131,12 +141,15 @@ class CrossEntropy {
                         backprop == nullptr ? nullptr : backprop + row * classes);
       }
     });
+    loss_output.Finish(frame);
+    backprop_output.Finish(frame);
     return ms::Status();
   }
 };
 
-const ms::Registered cross_entropy = ms::RegisterForTypes<CrossEntropy, float, double>(
-    "SoftmaxCrossEntropyWithLogits", "T", ms::KernelOptions().InPlace(1, 0));
+const ms::Registered cross_entropy =
+    ms::RegisterForTypes<CrossEntropy, float, double, Float16, BFloat16>(
+        "SoftmaxCrossEntropyWithLogits", "T", ms::KernelOptions().InPlace(1, 0));
 
 }  // namespace
 }  // namespace millstream::kernels

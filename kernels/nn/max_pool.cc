@@ -5,6 +5,8 @@
 #include <type_traits>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/common/narrow_float.h"
+#include "kernels/common/wide_tensors.h"
 #include "kernels/nn/pool_shape.h"
 
 namespace millstream::kernels {
@@ -37,16 +39,24 @@ class MaxPool {
     ms::View output;
     MS_TRY(frame.Output(0, shape.output_shape, &output));
     if (shape.OutputSize() == 0) return ms::Status();
+    Number* input = nullptr;
+    MS_TRY(WideInput<T>(frame, 0, &input));
+    WideOutput<T> largest;
+    MS_TRY(largest.Init(frame, output));
     if (shape.output[0] == 1 && shape.channels == 1 && shape.ksize[0] == 1) {
-      PoolColumns(frame, shape, frame.input(0).data<T>(), output.data<T>());
+      PoolColumns(frame, shape, input, largest.data());
     } else {
-      PoolRows(frame, shape, frame.input(0).data<T>(), output.data<T>());
+      PoolRows(frame, shape, input, largest.data());
     }
+    largest.Finish(frame);
     return ms::Status();
   }
 
  private:
-  static void PoolRows(ms::Frame& frame, const PoolShape& shape, const T* input, T* output) {
+  using Number = ComputeTypeOf<T>;
+
+  static void PoolRows(ms::Frame& frame, const PoolShape& shape, const Number* input,
+                       Number* output) {
     const int64_t rows = shape.batch * shape.output[0];
     frame.ParallelFor(rows, RowCost(shape), [&](uint64_t begin, uint64_t end) {
       for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
@@ -59,7 +69,8 @@ class MaxPool {
   }
 
   // One row in all (windows along the channels come as that): cut by windows.
-  static void PoolColumns(ms::Frame& frame, const PoolShape& shape, const T* input, T* output) {
+  static void PoolColumns(ms::Frame& frame, const PoolShape& shape, const Number* input,
+                          Number* output) {
     const int64_t windows = shape.batch * shape.output[1];
     frame.ParallelFor(windows, shape.ksize[1], [&](uint64_t begin, uint64_t end) {
       for (int64_t i = begin; i < static_cast<int64_t>(end); ++i) {
@@ -68,15 +79,15 @@ class MaxPool {
     });
   }
 
-  static void PoolWindow(const PoolShape& shape, int64_t n, int64_t oh, int64_t ow, const T* input,
-                         T* output) {
+  static void PoolWindow(const PoolShape& shape, int64_t n, int64_t oh, int64_t ow,
+                         const Number* input, Number* output) {
     const Span rows = shape.Window(0, oh);
     const Span columns = shape.Window(1, ow);
-    const T* image = input + n * shape.input[0] * shape.input[1] * shape.channels;
-    std::fill_n(output, shape.channels, Lowest<T>());
+    const Number* image = input + n * shape.input[0] * shape.input[1] * shape.channels;
+    std::fill_n(output, shape.channels, Lowest<Number>());
     for (int64_t h = rows.begin; h < rows.end; ++h) {
       for (int64_t w = columns.begin; w < columns.end; ++w) {
-        const T* pixel = image + (h * shape.input[1] + w) * shape.channels;
+        const Number* pixel = image + (h * shape.input[1] + w) * shape.channels;
         for (int64_t c = 0; c < shape.channels; ++c) {
           output[c] = pixel[c] > output[c] ? pixel[c] : output[c];
         }
@@ -103,30 +114,39 @@ class MaxPoolGrad {
     ms::View result;
     MS_TRY(frame.Output(0, input.shape(), &result));
     if (shape.InputSize() == 0) return ms::Status();
+    Number* x = nullptr;
+    Number* dy = nullptr;
+    MS_TRY(WideInput<T>(frame, 0, &x));
+    MS_TRY(WideInput<T>(frame, 2, &dy));
+    WideOutput<T> dx;
+    MS_TRY(dx.Init(frame, result));
     if (shape.IsTiling()) {
-      ScatterTiles(frame, shape, input.data<T>(), gradient.data<T>(), result.data<T>());
+      ScatterTiles(frame, shape, x, dy, dx.data());
     } else {
-      ScatterImages(frame, shape, input.data<T>(), gradient.data<T>(), result.data<T>());
+      ScatterImages(frame, shape, x, dy, dx.data());
     }
+    dx.Finish(frame);
     return ms::Status();
   }
 
  private:
+  using Number = ComputeTypeOf<T>;
+
   // Channels that are searched side by side.
   static constexpr int64_t kChunk = 64;
 
   // Sums of integers wrap.
-  static T Add(T a, T b) {
-    if constexpr (std::is_integral_v<T>) {
-      return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  static Number Add(Number a, Number b) {
+    if constexpr (std::is_integral_v<Number>) {
+      return static_cast<Number>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
     } else {
       return a + b;
     }
   }
 
   // No two windows touch, and together they cover everything: each writes all of its elements.
-  static void ScatterTiles(ms::Frame& frame, const PoolShape& shape, const T* input,
-                           const T* gradient, T* result) {
+  static void ScatterTiles(ms::Frame& frame, const PoolShape& shape, const Number* input,
+                           const Number* gradient, Number* result) {
     const int64_t rows = shape.batch * shape.output[0];
     frame.ParallelFor(rows, 2 * RowCost(shape), [&](uint64_t begin, uint64_t end) {
       for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
@@ -139,13 +159,13 @@ class MaxPoolGrad {
   }
 
   // Windows may share elements, so one thread has all of an image.
-  static void ScatterImages(ms::Frame& frame, const PoolShape& shape, const T* input,
-                            const T* gradient, T* result) {
+  static void ScatterImages(ms::Frame& frame, const PoolShape& shape, const Number* input,
+                            const Number* gradient, Number* result) {
     const int64_t image_size = shape.input[0] * shape.input[1] * shape.channels;
     const uint64_t cost = 2 * RowCost(shape) * shape.output[0] + image_size / 8;
     frame.ParallelFor(shape.batch, cost, [&](uint64_t begin, uint64_t end) {
       for (int64_t n = begin; n < static_cast<int64_t>(end); ++n) {
-        std::fill_n(result + n * image_size, image_size, T(0));
+        std::fill_n(result + n * image_size, image_size, Number(0));
         for (int64_t oh = 0; oh < shape.output[0]; ++oh) {
           for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
             ScatterWindow</*kAssign=*/false>(shape, n, oh, ow, input, gradient, result);
@@ -157,30 +177,31 @@ class MaxPoolGrad {
 
   template <bool kAssign>
   static void ScatterWindow(const PoolShape& shape, int64_t n, int64_t oh, int64_t ow,
-                            const T* input, const T* gradient, T* result) {
+                            const Number* input, const Number* gradient, Number* result) {
     const Span rows = shape.Window(0, oh);
     const Span columns = shape.Window(1, ow);
     const int64_t corner =
         ((n * shape.input[0] + rows.begin) * shape.input[1] + columns.begin) * shape.channels;
-    const T* dy = gradient + ((n * shape.output[0] + oh) * shape.output[1] + ow) * shape.channels;
+    const Number* dy =
+        gradient + ((n * shape.output[0] + oh) * shape.output[1] + ow) * shape.channels;
     for (int64_t first = 0; first < shape.channels; first += kChunk) {
       const int64_t count = std::min(kChunk, shape.channels - first);
-      const T* x = input + corner + first;
-      T largest[kChunk];
-      std::fill_n(largest, kChunk, Lowest<T>());
+      const Number* x = input + corner + first;
+      Number largest[kChunk];
+      std::fill_n(largest, kChunk, Lowest<Number>());
       ForEachPixel(shape, rows, columns, [&](int64_t offset) {
         for (int64_t c = 0; c < count; ++c) {
           largest[c] = x[offset + c] > largest[c] ? x[offset + c] : largest[c];
         }
       });
-      T* dx = result + corner + first;
-      T left[kChunk];  // of dy, until the first of the largest took it
+      Number* dx = result + corner + first;
+      Number left[kChunk];  // of dy, until the first of the largest took it
       std::copy_n(dy + first, count, left);
       ForEachPixel(shape, rows, columns, [&](int64_t offset) {
         for (int64_t c = 0; c < count; ++c) {
           const bool hit = x[offset + c] == largest[c];
-          const T part = hit ? left[c] : T(0);
-          left[c] = hit ? T(0) : left[c];
+          const Number part = hit ? left[c] : Number(0);
+          left[c] = hit ? Number(0) : left[c];
           dx[offset + c] = kAssign ? part : Add(dx[offset + c], part);
         }
       });
@@ -201,11 +222,11 @@ class MaxPoolGrad {
 };
 
 const ms::Registered max_pool =
-    ms::RegisterForTypes<MaxPool, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t,
-                         uint16_t>("MaxPool", "T");
+    ms::RegisterForTypes<MaxPool, float, double, Float16, BFloat16, int8_t, int16_t, int32_t,
+                         int64_t, uint8_t, uint16_t>("MaxPool", "T");
 const ms::Registered max_pool_grad =
-    ms::RegisterForTypes<MaxPoolGrad, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t,
-                         uint16_t, uint32_t, uint64_t>("MaxPoolGrad", "T");
+    ms::RegisterForTypes<MaxPoolGrad, float, double, Float16, BFloat16, int8_t, int16_t, int32_t,
+                         int64_t, uint8_t, uint16_t, uint32_t, uint64_t>("MaxPoolGrad", "T");
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/common/narrow_float.h"
 #include "kernels/nn/pool_shape.h"
 
 namespace millstream::kernels {
@@ -71,8 +72,9 @@ class MaxPoolGradGrad {
 };
 
 const ms::Registered max_pool_grad_grad =
-    ms::RegisterForTypes<MaxPoolGradGrad, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t,
-                         uint16_t, uint32_t, uint64_t>("MaxPoolGradGrad", "T");
+    ms::RegisterForTypes<MaxPoolGradGrad, float, double, Float16, BFloat16, int8_t, int16_t,
+                         int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>("MaxPoolGradGrad",
+                                                                                  "T");
 
 }  // namespace
 }  // namespace millstream::kernels

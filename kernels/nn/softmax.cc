@@ -3,7 +3,9 @@
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/common/narrow_float.h"
 #include "kernels/common/parallel.h"
+#include "kernels/common/wide_tensors.h"
 #include "kernels/nn/softmax_rows.h"
 
 namespace millstream::kernels {
@@ -24,7 +26,7 @@ void LogSoftmaxRow(const T* x, int64_t classes, T* out) {
   for (int64_t j = 0; j < classes; ++j) out[j] = (x[j] - largest) - log_sum;
 }
 
-template <typename T, void (*kRow)(const T*, int64_t, T*)>
+template <typename T, void (*kRow)(const ComputeTypeOf<T>*, int64_t, ComputeTypeOf<T>*)>
 class RowKernel {
  public:
   ms::Status Compute(ms::Frame& frame) const {
@@ -36,27 +38,32 @@ class RowKernel {
     MS_TRY(frame.ForwardOrOutput(0, 0, logits.shape(), &result));
     if (logits.size() == 0) return ms::Status();
     const int64_t classes = logits.dim(logits.rank() - 1);
-    const T* x = logits.data<T>();
-    T* out = result.data<T>();
+    ComputeTypeOf<T>* x = nullptr;
+    MS_TRY(WideInput<T>(frame, 0, &x));
+    WideOutput<T> output;
+    MS_TRY(output.Init(frame, result));
+    ComputeTypeOf<T>* const out = output.data();
     ParallelRows(frame, logits.size() / classes, classes, kSoftmaxPicoseconds,
                  [&](int64_t begin, int64_t end) {
                    for (int64_t row = begin; row < end; ++row) {
                      kRow(x + row * classes, classes, out + row * classes);
                    }
                  });
+    output.Finish(frame);
     return ms::Status();
   }
 };
 
 template <typename T>
-using Softmax = RowKernel<T, SoftmaxRow<T>>;
+using Softmax = RowKernel<T, SoftmaxRow<ComputeTypeOf<T>>>;
 template <typename T>
-using LogSoftmax = RowKernel<T, LogSoftmaxRow<T>>;
+using LogSoftmax = RowKernel<T, LogSoftmaxRow<ComputeTypeOf<T>>>;
 
-const ms::Registered softmax =
-    ms::RegisterForTypes<Softmax, float, double>("Softmax", "T", ms::KernelOptions().InPlace(0, 0));
-const ms::Registered log_softmax = ms::RegisterForTypes<LogSoftmax, float, double>(
-    "LogSoftmax", "T", ms::KernelOptions().InPlace(0, 0));
+const ms::Registered softmax = ms::RegisterForTypes<Softmax, float, double, Float16, BFloat16>(
+    "Softmax", "T", ms::KernelOptions().InPlace(0, 0));
+const ms::Registered log_softmax =
+    ms::RegisterForTypes<LogSoftmax, float, double, Float16, BFloat16>(
+        "LogSoftmax", "T", ms::KernelOptions().InPlace(0, 0));
 
 }  // namespace
 }  // namespace millstream::kernels

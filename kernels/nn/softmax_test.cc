@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/narrow_float.h"
 #include "kernels/nn/exponential.h"
 #include "kernels/testing/kernel_tester.h"
 
@@ -43,8 +44,21 @@ std::vector<long double> LogSoftmax(const std::vector<T>& x, int64_t classes) {
   }
   return result;
 }
+// Relative, and absolute where what is compared may be the difference of larger numbers. Narrow
+// floats: one unit in the last place.
 template <typename T>
-constexpr double kTolerance = std::is_same_v<T, float> ? 2e-6 : 1e-13;
+constexpr double kTolerance = 1e-13;
+template <>
+constexpr double kTolerance<float> = 2e-6;
+template <>
+constexpr double kTolerance<Float16> = 0x1p-10;
+template <>
+constexpr double kTolerance<BFloat16> = 0x1p-7;
+// The smallest positive number, where results are near it.
+template <typename T>
+constexpr double kSmallest = 0;
+template <>
+constexpr double kSmallest<Float16> = 0x1p-24;
 
 TEST(ExpTest, IsExactToTwoUnitsInTheLastPlace) {
   for (float x = -87.3f; x < 88.0f; x += 0.00731f) {
@@ -63,7 +77,7 @@ TEST(ExpTest, LimitsAndNan) {
 
 template <typename T>
 class SoftmaxTest : public ::testing::Test {};
-using Types = ::testing::Types<float, double>;
+using Types = ::testing::Types<float, double, Float16, BFloat16>;
 TYPED_TEST_SUITE(SoftmaxTest, Types);
 
 struct Sizes {
@@ -88,7 +102,7 @@ TYPED_TEST(SoftmaxTest, SoftmaxAndItsLogarithm) {
     KernelTester softmax("Softmax");
     softmax.Attr("T", ms::DTypeOf<T>()).template Input<T>({rows, classes}, x);
     ASSERT_TRUE(IsOk(softmax.Run()));
-    EXPECT_TRUE(IsNear(softmax.Output<T>(0), exponentials, kTolerance<T>, 0));
+    EXPECT_TRUE(IsNear(softmax.Output<T>(0), exponentials, kTolerance<T>, kSmallest<T>));
   }
 }
 
@@ -132,7 +146,7 @@ void CheckSparse() {
       labels[row] = static_cast<Label>(row * 7 % classes);
       const int64_t right = row * classes + labels[row];
       loss[row] = static_cast<T>(-log_softmax[right]);
-      backprop[right] -= 1;
+      backprop[right] = static_cast<T>(std::exp(log_softmax[right]) - 1);
     }
     KernelTester t("SparseSoftmaxCrossEntropyWithLogits");
     t.Attr("T", ms::DTypeOf<T>()).Attr("Tlabels", ms::DTypeOf<Label>());

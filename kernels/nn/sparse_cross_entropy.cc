@@ -3,7 +3,9 @@
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/common/narrow_float.h"
 #include "kernels/common/parallel.h"
+#include "kernels/common/wide_tensors.h"
 #include "kernels/nn/softmax_rows.h"
 
 namespace millstream::kernels {
@@ -60,7 +62,6 @@ class SparseCrossEntropy {
     MS_TRY(CheckShapes(features, frame.input(1)));
     const int64_t rows = features.dim(0);
     const int64_t classes = features.dim(1);
-    const T* x = features.data<T>();
     const Label* labels = frame.input(1).data<Label>();
     MS_TRY(CheckLabels(labels, rows, classes));
 
@@ -70,9 +71,17 @@ class SparseCrossEntropy {
     if (frame.output_used(1)) {
       MS_TRY(frame.ForwardOrOutput(0, 1, features.shape(), &backprop_view));
     }
-    T* loss = loss_view.is_null() ? nullptr : loss_view.data<T>();
-    T* backprop = backprop_view.is_null() ? nullptr : backprop_view.data<T>();
-    if (loss == nullptr && backprop == nullptr) return ms::Status();
+    if (loss_view.is_null() && backprop_view.is_null()) return ms::Status();
+
+    using Compute = ComputeTypeOf<T>;
+    Compute* x = nullptr;
+    MS_TRY(WideInput<T>(frame, 0, &x));
+    WideOutput<T> loss_output;
+    WideOutput<T> backprop_output;
+    if (!loss_view.is_null()) MS_TRY(loss_output.Init(frame, loss_view));
+    if (!backprop_view.is_null()) MS_TRY(backprop_output.Init(frame, backprop_view));
+    Compute* const loss = loss_output.data();
+    Compute* const backprop = backprop_output.data();
     ParallelRows(frame, rows, classes, kSoftmaxPicoseconds, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         SparseCrossEntropyRow(x + row * classes, static_cast<int64_t>(labels[row]), classes,
@@ -80,21 +89,28 @@ class SparseCrossEntropy {
                               backprop == nullptr ? nullptr : backprop + row * classes);
       }
     });
+    loss_output.Finish(frame);
+    backprop_output.Finish(frame);
     return ms::Status();
   }
 };
 
 template <typename T, typename Label>
-ms::Registered RegisterSparse() {
-  return ms::Register<SparseCrossEntropy<T, Label>>(
+void RegisterSparse() {
+  ms::Register<SparseCrossEntropy<T, Label>>(
       "SparseSoftmaxCrossEntropyWithLogits",
       ms::KernelOptions().Type<T>("T").template Type<Label>("Tlabels").InPlace(1, 0));
 }
 
-const ms::Registered sparse_float_int32 = RegisterSparse<float, int32_t>();
-const ms::Registered sparse_float_int64 = RegisterSparse<float, int64_t>();
-const ms::Registered sparse_double_int32 = RegisterSparse<double, int32_t>();
-const ms::Registered sparse_double_int64 = RegisterSparse<double, int64_t>();
+template <typename... Ts>
+ms::Registered RegisterSparseForTypes() {
+  (RegisterSparse<Ts, int32_t>(), ...);
+  (RegisterSparse<Ts, int64_t>(), ...);
+  return ms::Registered();
+}
+
+const ms::Registered sparse_cross_entropy =
+    RegisterSparseForTypes<float, double, Float16, BFloat16>();
 
 }  // namespace
 }  // namespace millstream::kernels
