@@ -43,6 +43,7 @@ from millstream.graph_keys import *
 from millstream.indexed_slices import *
 from millstream.initializers import *
 from millstream.math_ops import *
+from millstream.matmul_ops import *
 from millstream.operation import *
 from millstream.random_ops import *
 from millstream.random_seed import *

@@ -1,4 +1,4 @@
-"""Arithmetic on tensors, element by element, and products of matrices."""
+"""Arithmetic on tensors, element by element."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
-    "matmul",
     "maximum",
     "minimum",
     "mod",
@@ -307,60 +306,6 @@ to_double = _caster("ToDouble", dtypes.float64)
 to_int32 = _caster("ToInt32", dtypes.int32)
 to_int64 = _caster("ToInt64", dtypes.int64)
 to_bfloat16 = _caster("ToBFloat16", dtypes.bfloat16)
-
-
-def matmul(
-    a: Any,
-    b: Any,
-    transpose_a: bool = False,
-    transpose_b: bool = False,
-    adjoint_a: bool = False,
-    adjoint_b: bool = False,
-    a_is_sparse: bool = False,
-    b_is_sparse: bool = False,
-    name: str | None = None,
-) -> Tensor:
-    """The product of two matrices.
-
-    Parameters
-    ----------
-    a, b
-        Tensors of rank 2 and one type.
-    transpose_a, transpose_b
-        Take the matrix transposed.
-    adjoint_a, adjoint_b
-        Take it transposed and conjugated, which is the same for real numbers.
-    a_is_sparse, b_is_sparse
-        Hints, not used.
-    name
-        Name of the result.
-
-    Returns
-    -------
-    Tensor
-        Shape [rows of a, columns of b].
-
-    Raises
-    ------
-    TypeError
-        The types differ.
-    ValueError
-        The inner dimensions differ, or a rank is not 2, as far as known.
-
-    Examples
-    --------
-    >>> import millstream as tf
-    >>> tf.matmul(tf.ones([2, 3]), tf.ones([3, 4])).shape.as_list()
-    [2, 4]
-    """
-    if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
-        raise ValueError("a matrix is either transposed or adjoint, not both")
-    with scopes.name_scope(name, "MatMul", [a, b]) as scope:
-        left = convert_to_tensor(a, name="a")
-        right = convert_to_tensor(b, name="b")
-        return gen_ops.mat_mul(
-            left, right, transpose_a or adjoint_a, transpose_b or adjoint_b, scope
-        )
 
 
 def add_n(inputs: Any, name: str | None = None) -> Tensor:

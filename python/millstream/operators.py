@@ -150,9 +150,9 @@ def _add(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 def _matmul(x: Any, y: Any, name: str | None = None) -> Any:
-    from millstream import math_ops
+    from millstream import matmul_ops
 
-    return math_ops.matmul(x, y, name=name)
+    return matmul_ops.matmul(x, y, name=name)
 
 
 def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Any:

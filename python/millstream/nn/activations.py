@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import millstream.gen_ops as gen_ops
-from millstream import array_ops, dtypes, math_ops, random_ops, reductions, scopes
+from millstream import array_ops, dtypes, matmul_ops, random_ops, reductions, scopes
 from millstream.arguments import one_of
 from millstream.convert import constant_value, convert_to_tensor
 from millstream.operation import Tensor
@@ -144,7 +144,7 @@ def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Ten
         Name of the result.
     """
     with scopes.name_scope(name, "xw_plus_b", [x, weights, biases]) as scope:
-        return bias_add(math_ops.matmul(x, weights), biases, name=scope)
+        return bias_add(matmul_ops.matmul(x, weights), biases, name=scope)
 
 
 def l2_normalize(
