@@ -220,6 +220,20 @@ class View {
     return static_cast<T*>(raw());
   }
   bool is_null() const { return view_.mem.base == nullptr; }
+  // The text of cell `i`, in flat order, of a tensor of strings. Valid until the cell is set or the
+  // tensor goes.
+  Status GetString(int64_t i, std::string_view* out) const {
+    MS_Str text{};
+    MS_TRY(Status::FromAbi(
+        host_tables.tensor->string_get(&view_, static_cast<uint64_t>(i), &text)));
+    *out = ToView(text);
+    return Status();
+  }
+  // Sets the cell to a copy of `text`. Different cells may be set by several threads.
+  Status SetString(int64_t i, std::string_view text) const {
+    return Status::FromAbi(
+        host_tables.tensor->string_set(&view_, static_cast<uint64_t>(i), ms::ToAbi(text)));
+  }
   const MS_TensorView& abi() const { return view_; }
 
  private:

@@ -10,19 +10,19 @@ namespace {
 
 // Copies each of the first `count` inputs to its place in the rows of `output`. A row is what lies
 // inside one index of the `outer` dimensions before the axis.
-void JoinRows(ms::Frame& frame, uint32_t count, int64_t outer, const ms::View& output) {
-  const uint64_t element_size = ms::ElementSize(output.dtype());
+ms::Status JoinRows(ms::Frame& frame, uint32_t count, int64_t outer, const ms::View& output) {
   const int64_t output_row = output.size() / outer;
-  char* target = output.data<char>();
+  int64_t start = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const ms::View input = frame.input(i);
     const int64_t row = input.size() / outer;
     StridedCopy copy;
     copy.AddDim(outer, row, output_row);
     copy.AddDim(row, 1, 1);
-    copy.Run(frame, element_size, input.raw(), target);
-    target += static_cast<uint64_t>(row) * element_size;
+    MS_TRY(copy.Run(frame, input, 0, output, start));
+    start += row;
   }
+  return ms::Status();
 }
 
 // Inputs: values (N tensors), axis.
@@ -48,8 +48,8 @@ class ConcatV2 {
     }
     ms::View output;
     MS_TRY(frame.Output(0, shape, &output));
-    if (output.size() > 0) JoinRows(frame, count, DimProduct(shape, 0, axis), output);
-    return ms::Status();
+    if (output.size() == 0) return ms::Status();
+    return JoinRows(frame, count, DimProduct(shape, 0, axis), output);
   }
 
  private:
@@ -87,8 +87,8 @@ class Pack {
     for (uint32_t d = axis; d < part.rank(); ++d) shape.Append(part[d]);
     ms::View output;
     MS_TRY(frame.Output(0, shape, &output));
-    if (output.size() > 0) JoinRows(frame, count, DimProduct(shape, 0, axis), output);
-    return ms::Status();
+    if (output.size() == 0) return ms::Status();
+    return JoinRows(frame, count, DimProduct(shape, 0, axis), output);
   }
 
  private:

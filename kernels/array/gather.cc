@@ -4,20 +4,21 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/indices.h"
+#include "kernels/array/strings.h"
 #include "kernels/training/variables.h"
 
 namespace millstream::kernels {
 namespace {
 
-// params is seen as [batch, outer, size, row_bytes], indices as [batch, count], and the output as
-// [batch, outer, count, row_bytes].
+// params is seen as [batch, outer, size, row], indices as [batch, count], and the output as
+// [batch, outer, count, row].
 struct GatherGeometry {
   ms::Shape output;
   uint64_t outer = 1;
   uint64_t groups = 1;  // batch * outer
   uint64_t size = 0;
   uint64_t count = 0;
-  uint64_t row_bytes = 0;
+  uint64_t row = 0;
 };
 
 ms::Status MakeGeometry(const ms::View& params, const ms::Shape& indices, int64_t given_axis,
@@ -47,8 +48,7 @@ ms::Status MakeGeometry(const ms::View& params, const ms::Shape& indices, int64_
   geometry->groups = static_cast<uint64_t>(DimProduct(source, 0, axis));
   geometry->size = static_cast<uint64_t>(source[axis]);
   geometry->count = static_cast<uint64_t>(DimProduct(indices, batch_rank, indices.rank()));
-  geometry->row_bytes = static_cast<uint64_t>(DimProduct(source, axis + 1, source.rank())) *
-                        ms::ElementSize(params.dtype());
+  geometry->row = static_cast<uint64_t>(DimProduct(source, axis + 1, source.rank()));
   return ms::Status();
 }
 
@@ -101,6 +101,22 @@ void CopyRows(ms::Frame& frame, const GatherGeometry& geometry, Row row, const c
 }
 
 template <typename Index>
+ms::Status CopyStringRows(const GatherGeometry& geometry, const ms::View& params,
+                          const Index* indices, const ms::View& output) {
+  const int64_t row = static_cast<int64_t>(geometry.row);
+  int64_t unit = 0;
+  for (uint64_t group = 0; group < geometry.groups; ++group) {
+    const Index* picked = indices + group / geometry.outer * geometry.count;
+    const int64_t first = static_cast<int64_t>(group * geometry.size);
+    for (uint64_t k = 0; k < geometry.count; ++k, ++unit) {
+      const int64_t source = first + static_cast<int64_t>(picked[k]);
+      MS_TRY(CopyStrings(params, source * row, output, unit * row, row));
+    }
+  }
+  return ms::Status();
+}
+
+template <typename Index>
 ms::Status GatherRows(ms::Frame& frame, const GatherGeometry& geometry, const ms::View& params,
                       const ms::View& indices) {
   const Index* picked = indices.data<Index>();
@@ -109,15 +125,17 @@ ms::Status GatherRows(ms::Frame& frame, const GatherGeometry& geometry, const ms
   // Indices into nothing are no harm where nothing is picked.
   if (output.size() == 0) return ms::Status();
   MS_TRY(CheckIndices(picked, indices.size(), geometry.size));
+  if (params.dtype() == MS_STRING) return CopyStringRows(geometry, params, picked, output);
   const char* source = params.data<char>();
   char* target = output.data<char>();
-  switch (geometry.row_bytes) {
+  const uint64_t row_bytes = geometry.row * ms::ElementSize(params.dtype());
+  switch (row_bytes) {
     case 1: CopyRows(frame, geometry, FixedRow<1>(), source, picked, target); break;
     case 2: CopyRows(frame, geometry, FixedRow<2>(), source, picked, target); break;
     case 4: CopyRows(frame, geometry, FixedRow<4>(), source, picked, target); break;
     case 8: CopyRows(frame, geometry, FixedRow<8>(), source, picked, target); break;
     case 16: CopyRows(frame, geometry, FixedRow<16>(), source, picked, target); break;
-    default: CopyRows(frame, geometry, AnyRow{geometry.row_bytes}, source, picked, target);
+    default: CopyRows(frame, geometry, AnyRow{row_bytes}, source, picked, target);
   }
   return ms::Status();
 }

@@ -10,11 +10,11 @@
 
 namespace millstream::kernels {
 
-// Every dtype whose elements can be moved as plain bytes.
+// Every dtype whose elements can be moved: all as plain bytes but string (kernels/array/strings.h).
 inline std::vector<MS_DType> MovableTypes() {
-  return {MS_FLOAT32, MS_FLOAT64, MS_INT8,   MS_INT16,  MS_INT32,   MS_INT64,     MS_UINT8,
-          MS_UINT16,  MS_UINT32,  MS_UINT64, MS_BOOL,   MS_FLOAT16, MS_BFLOAT16,  MS_COMPLEX64,
-          MS_QINT8,   MS_QINT16,  MS_QINT32, MS_QUINT8, MS_QUINT16, MS_COMPLEX128};
+  return {MS_FLOAT32, MS_FLOAT64, MS_INT8,   MS_INT16,  MS_INT32,   MS_INT64,      MS_UINT8,
+          MS_UINT16,  MS_UINT32,  MS_UINT64, MS_BOOL,   MS_FLOAT16, MS_BFLOAT16,   MS_COMPLEX64,
+          MS_QINT8,   MS_QINT16,  MS_QINT32, MS_QUINT8, MS_QUINT16, MS_COMPLEX128, MS_STRING};
 }
 
 inline std::vector<MS_DType> IndexTypes() { return {MS_INT32, MS_INT64}; }

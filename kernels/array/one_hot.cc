@@ -5,6 +5,7 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/indices.h"
+#include "kernels/array/strings.h"
 
 namespace millstream::kernels {
 namespace {
@@ -57,12 +58,28 @@ void Fill(ms::Frame& frame, const OneHotGeometry& geometry, const Index* indices
 }
 
 template <typename Index>
-void FillBySize(ms::Frame& frame, const OneHotGeometry& geometry, const ms::View& output) {
+ms::Status FillStrings(ms::Frame& frame, const OneHotGeometry& geometry, const ms::View& output) {
+  const Index* indices = frame.input(0).data<Index>();
+  const ms::View on = frame.input(2);
+  const ms::View off = frame.input(3);
+  for (int64_t i = 0; i < output.size(); ++i) {
+    const int64_t outer = i / geometry.inner / geometry.depth;
+    const int64_t place = i / geometry.inner % geometry.depth;
+    const Index index = indices[outer * geometry.inner + i % geometry.inner];
+    MS_TRY(CopyString(static_cast<int64_t>(index) == place ? on : off, 0, output, i));
+  }
+  return ms::Status();
+}
+
+template <typename Index>
+ms::Status FillBySize(ms::Frame& frame, const OneHotGeometry& geometry, const ms::View& output) {
+  if (output.dtype() == MS_STRING) return FillStrings<Index>(frame, geometry, output);
   const Index* indices = frame.input(0).data<Index>();
   const auto run = [&](auto cell) {
     using T = decltype(cell);
     Fill(frame, geometry, indices, *frame.input(2).data<T>(), *frame.input(3).data<T>(),
          output.data<T>());
+    return ms::Status();
   };
   switch (ms::ElementSize(output.dtype())) {
     case 1: return run(Cell<uint8_t>());
@@ -102,11 +119,10 @@ class OneHot {
     const OneHotGeometry geometry{static_cast<uint64_t>(DimProduct(indices, 0, axis)), depth,
                                   DimProduct(indices, axis, indices.rank())};
     switch (frame.input(0).dtype()) {
-      case MS_UINT8: FillBySize<uint8_t>(frame, geometry, output); break;
-      case MS_INT32: FillBySize<int32_t>(frame, geometry, output); break;
-      default: FillBySize<int64_t>(frame, geometry, output);
+      case MS_UINT8: return FillBySize<uint8_t>(frame, geometry, output);
+      case MS_INT32: return FillBySize<int32_t>(frame, geometry, output);
+      default: return FillBySize<int64_t>(frame, geometry, output);
     }
-    return ms::Status();
   }
 
  private:

@@ -8,7 +8,8 @@
 namespace millstream::kernels {
 namespace {
 
-// Inputs: input, paddings [rank, 2]. Zeros before and behind the input along each dimension.
+// Inputs: input, paddings [rank, 2]. Zeros (empty strings) before and behind the input along each
+// dimension.
 class Pad {
  public:
   ms::Status Compute(ms::Frame& frame) const {
@@ -21,10 +22,7 @@ class Pad {
     MS_TRY(frame.Output(0, shape, &output));
     if (output.size() == 0) return ms::Status();
 
-    const uint64_t element_size = ms::ElementSize(input.dtype());
-    if (output.size() != input.size()) {
-      ZeroBytes(frame, output.raw(), static_cast<uint64_t>(output.size()) * element_size);
-    }
+    if (output.size() != input.size()) MS_TRY(SetToZero(frame, output));
     const ms::Shape source_strides = RowMajorStrides(source);
     const ms::Shape target_strides = RowMajorStrides(shape);
     StridedCopy copy;
@@ -33,9 +31,7 @@ class Pad {
       copy.AddDim(source[i], source_strides[i], target_strides[i]);
       start += IndexAt(paddings, 2 * int64_t{i}) * target_strides[i];
     }
-    copy.Run(frame, element_size, input.raw(),
-             output.data<char>() + static_cast<uint64_t>(start) * element_size);
-    return ms::Status();
+    return copy.Run(frame, input, 0, output, start);
   }
 
  private:

@@ -52,7 +52,7 @@ class UnsortedSegmentSum {
                         const ms::Shape& shape) {
     ms::View output;
     MS_TRY(frame.Output(0, shape, &output));
-    ZeroBytes(frame, output.raw(), static_cast<uint64_t>(output.size()) * sizeof(T));
+    MS_TRY(SetToZero(frame, output));
     if (data.size() == 0) return ms::Status();
     MS_TRY(CheckIds<Index>(ids, shape[0]));
     AccumulateRows(frame, ids.data<Index>(), ids.size(), data.data<T>(), /*is_scalar=*/false,

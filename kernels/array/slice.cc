@@ -26,16 +26,13 @@ class Slice {
 
     const ms::Shape source_strides = RowMajorStrides(whole);
     const ms::Shape target_strides = RowMajorStrides(shape);
-    const uint64_t element_size = ms::ElementSize(input.dtype());
     StridedCopy copy;
     int64_t start = 0;
     for (uint32_t i = 0; i < whole.rank(); ++i) {
       copy.AddDim(shape[i], source_strides[i], target_strides[i]);
       start += begin[i] * source_strides[i];
     }
-    copy.Run(frame, element_size, input.data<char>() + static_cast<uint64_t>(start) * element_size,
-             output.raw());
-    return ms::Status();
+    return copy.Run(frame, input, start, output, 0);
   }
 
  private:
@@ -80,16 +77,13 @@ class StridedSlice {
 
     const ms::Shape source_strides = RowMajorStrides(input.shape());
     const ms::Shape target_strides = RowMajorStrides(spec.count);
-    const uint64_t element_size = ms::ElementSize(input.dtype());
     StridedCopy copy;
     int64_t start = 0;
     for (uint32_t i = 0; i < spec.count.rank(); ++i) {
       copy.AddDim(spec.count[i], spec.stride[i] * source_strides[i], target_strides[i]);
       start += spec.begin[i] * source_strides[i];
     }
-    copy.Run(frame, element_size, input.data<char>() + static_cast<uint64_t>(start) * element_size,
-             output.raw());
-    return ms::Status();
+    return copy.Run(frame, input, start, output, 0);
   }
 
  private:
@@ -118,11 +112,8 @@ class StridedSliceGrad {
     }
     ms::View output;
     MS_TRY(frame.Output(0, shape, &output));
-    const uint64_t element_size = ms::ElementSize(dy.dtype());
     if (output.size() == 0) return ms::Status();
-    if (dy.size() != output.size()) {
-      ZeroBytes(frame, output.raw(), static_cast<uint64_t>(output.size()) * element_size);
-    }
+    if (dy.size() != output.size()) MS_TRY(SetToZero(frame, output));
 
     const ms::Shape source_strides = RowMajorStrides(spec.count);
     const ms::Shape target_strides = RowMajorStrides(shape);
@@ -132,9 +123,7 @@ class StridedSliceGrad {
       copy.AddDim(spec.count[i], source_strides[i], spec.stride[i] * target_strides[i]);
       start += spec.begin[i] * target_strides[i];
     }
-    copy.Run(frame, element_size, dy.raw(),
-             output.data<char>() + static_cast<uint64_t>(start) * element_size);
-    return ms::Status();
+    return copy.Run(frame, dy, 0, output, start);
   }
 
  private:

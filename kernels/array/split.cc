@@ -9,14 +9,12 @@ namespace millstream::kernels {
 namespace {
 
 // Copies elements [start, start + row) of each of `outer` rows of `value` to `output`.
-void CutRows(ms::Frame& frame, const ms::View& value, int64_t outer, int64_t start, int64_t row,
-             const ms::View& output) {
-  const uint64_t element_size = ms::ElementSize(value.dtype());
+ms::Status CutRows(ms::Frame& frame, const ms::View& value, int64_t outer, int64_t start,
+                   int64_t row, const ms::View& output) {
   StridedCopy copy;
   copy.AddDim(outer, value.size() / outer, row);
   copy.AddDim(row, 1, 1);
-  copy.Run(frame, element_size, value.data<char>() + static_cast<uint64_t>(start) * element_size,
-           output.raw());
+  return copy.Run(frame, value, start, output, 0);
 }
 
 // Gives output i `size_of(i)` indices of `axis`, one output after the other.
@@ -32,7 +30,9 @@ ms::Status CutAlongAxis(ms::Frame& frame, const ms::View& value, uint32_t axis,
     const int64_t row = shape[axis] * inner;
     ms::View output;
     MS_TRY(frame.Output(i, shape, &output));
-    if (frame.output_used(i) && output.size() > 0) CutRows(frame, value, outer, start, row, output);
+    if (frame.output_used(i) && output.size() > 0) {
+      MS_TRY(CutRows(frame, value, outer, start, row, output));
+    }
     start += row;
   }
   return ms::Status();
@@ -130,7 +130,7 @@ class Unpack {
       ms::View output;
       MS_TRY(frame.Output(i, shape, &output));
       if (!frame.output_used(i) || output.size() == 0) continue;
-      CutRows(frame, value, outer, i * inner, inner, output);
+      MS_TRY(CutRows(frame, value, outer, i * inner, inner, output));
     }
     return ms::Status();
   }

@@ -4,11 +4,14 @@
 //             one (a transposition): square tiles, so that cache lines of both sides are used whole
 //   elements  anything else: one element at a time
 // One dimension is cut into blocks; all combinations of blocks and the other dimensions' indices
-// are the units that threads share.
+// are the units that threads share. Strings are copied one by one, by the host.
 #include "kernels/array/strided_copy.h"
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
+
+#include "kernels/array/strings.h"
 
 namespace millstream::kernels {
 namespace {
@@ -261,9 +264,19 @@ void StridedCopy::AddDim(int64_t extent, int64_t source_stride, int64_t target_s
   dims_[rank_++] = {extent, source_stride, target_stride};
 }
 
-void StridedCopy::Run(ms::Frame& frame, uint64_t element_size, const void* source,
-                      void* target) const {
-  if (empty_) return;
+ms::Status StridedCopy::Run(ms::Frame& frame, const ms::View& source, int64_t source_start,
+                            const ms::View& target, int64_t target_start) const {
+  if (empty_) return ms::Status();
+  if (source.dtype() == MS_STRING) return CopyStrings(source, source_start, target, target_start);
+  const uint64_t element_size = ms::ElementSize(source.dtype());
+  CopyBytes(frame, element_size,
+            source.data<char>() + static_cast<uint64_t>(source_start) * element_size,
+            target.data<char>() + static_cast<uint64_t>(target_start) * element_size);
+  return ms::Status();
+}
+
+void StridedCopy::CopyBytes(ms::Frame& frame, uint64_t element_size, const char* source,
+                            char* target) const {
   std::array<Dim, kMaxDims> dims;
   std::copy_n(dims_.begin(), rank_, dims.begin());
   uint32_t rank = rank_;
@@ -277,21 +290,33 @@ void StridedCopy::Run(ms::Frame& frame, uint64_t element_size, const void* sourc
   }
 }
 
-void CopyBytes(ms::Frame& frame, const void* source, void* target, uint64_t bytes) {
-  StridedCopy copy;
-  copy.AddDim(static_cast<int64_t>(bytes), 1, 1);
-  copy.Run(frame, 1, source, target);
+ms::Status StridedCopy::CopyStrings(const ms::View& source, int64_t source_start,
+                                    const ms::View& target, int64_t target_start) const {
+  Odometer at;
+  for (uint32_t i = 0; i < rank_; ++i) at.AddDim(dims_[i]);
+  const uint64_t units = at.units();
+  at.Seek(0);
+  for (uint64_t unit = 0; unit < units; ++unit, at.Next()) {
+    MS_TRY(CopyString(source, source_start + at.source(), target, target_start + at.target()));
+  }
+  return ms::Status();
 }
 
-void ZeroBytes(ms::Frame& frame, void* target, uint64_t bytes) {
-  if (bytes == 0) return;
-  char* to = static_cast<char*>(target);
+ms::Status SetToZero(ms::Frame& frame, const ms::View& target) {
+  if (target.size() == 0) return ms::Status();
+  if (target.dtype() == MS_STRING) {
+    for (int64_t i = 0; i < target.size(); ++i) MS_TRY(target.SetString(i, std::string_view()));
+    return ms::Status();
+  }
+  char* to = target.data<char>();
+  const uint64_t bytes = static_cast<uint64_t>(target.size()) * ms::ElementSize(target.dtype());
   const uint64_t blocks = (bytes + kRowBlockBytes - 1) / kRowBlockBytes;
   const uint64_t cost_ns = std::min<uint64_t>(bytes, kRowBlockBytes) / kBytesPerNanosecond;
   MaybeParallel(frame, blocks, cost_ns, [=](uint64_t begin, uint64_t end) {
     const uint64_t first = begin * kRowBlockBytes;
     std::memset(to + first, 0, std::min<uint64_t>(bytes, end * kRowBlockBytes) - first);
   });
+  return ms::Status();
 }
 
 }  // namespace millstream::kernels

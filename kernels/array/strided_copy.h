@@ -21,9 +21,11 @@ class StridedCopy {
   // REQUIRES: extent >= 0; called at most kMaxDims times.
   void AddDim(int64_t extent, int64_t source_stride, int64_t target_stride);
 
-  // Copies elements of `element_size` bytes (1, 2, 4, 8 or 16), in parallel where that pays.
-  // `source` and `target` point at the elements with all indices zero; they must not overlap.
-  void Run(ms::Frame& frame, uint64_t element_size, const void* source, void* target) const;
+  // Copies elements of `source`, in parallel where that pays. `source_start` and `target_start` are
+  // the places, in flat order, of the elements with all indices zero.
+  // REQUIRES: the tensors have one dtype, which may be string, and do not overlap.
+  ms::Status Run(ms::Frame& frame, const ms::View& source, int64_t source_start,
+                 const ms::View& target, int64_t target_start) const;
 
   struct Dim {
     int64_t extent;
@@ -32,16 +34,17 @@ class StridedCopy {
   };
 
  private:
+  void CopyBytes(ms::Frame& frame, uint64_t element_size, const char* source, char* target) const;
+  ms::Status CopyStrings(const ms::View& source, int64_t source_start, const ms::View& target,
+                         int64_t target_start) const;
+
   uint32_t rank_ = 0;
   bool empty_ = false;
   std::array<Dim, kMaxDims> dims_;
 };
 
-// Copies `bytes` bytes, in parallel where that pays.
-void CopyBytes(ms::Frame& frame, const void* source, void* target, uint64_t bytes);
-
-// Sets `bytes` bytes to zero, in parallel where that pays.
-void ZeroBytes(ms::Frame& frame, void* target, uint64_t bytes);
+// Sets every element to zero, every string to the empty one, in parallel where that pays.
+ms::Status SetToZero(ms::Frame& frame, const ms::View& target);
 
 }  // namespace millstream::kernels
 

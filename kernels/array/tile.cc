@@ -30,8 +30,7 @@ class Tile {
       copy.AddDim(multiples[i], 0, source[i] * target_strides[i]);
       copy.AddDim(source[i], source_strides[i], target_strides[i]);
     }
-    copy.Run(frame, ms::ElementSize(input.dtype()), input.raw(), output.raw());
-    return ms::Status();
+    return copy.Run(frame, input, 0, output, 0);
   }
 
  private:

@@ -29,8 +29,7 @@ class Transpose {
     for (uint32_t i = 0; i < shape.rank(); ++i) {
       copy.AddDim(shape[i], source_strides[Axis(permutation, i)], target_strides[i]);
     }
-    copy.Run(frame, ms::ElementSize(x.dtype()), x.raw(), output.raw());
-    return ms::Status();
+    return copy.Run(frame, x, 0, output, 0);
   }
 
  private:

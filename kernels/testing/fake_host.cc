@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <mutex>
 #include <string_view>
 #include <thread>
 
@@ -215,7 +216,7 @@ const MS_KernelApi kKernel = {{sizeof(MS_KernelApi), 1, 0, MS_KERNEL_API},
 
 MS_Status* CheckDims(const char* what, MS_DType dtype, MS_Dims dims) {
   if (dims.rank > ms::kMaxRank) return Fail(MS_INTERNAL, what, ": rank ", dims.rank);
-  int64_t bytes = std::max<int64_t>(1, static_cast<int64_t>(ms::ElementSize(dtype)));
+  int64_t bytes = std::max<int64_t>(1, static_cast<int64_t>(CellBytes(dtype)));
   for (uint32_t i = 0; i < dims.rank; ++i) {
     if (dims.d[i] < 0) return Fail(MS_INTERNAL, what, ": dimension ", i, " is ", dims.d[i]);
     if (__builtin_mul_overflow(bytes, dims.d[i], &bytes) || bytes > kMostBytes) {
@@ -250,7 +251,7 @@ MS_Status* ForwardOrAllocate(MS_Frame* frame, const uint32_t* candidates, uint32
   TensorValue wanted;
   wanted.dtype = dtype;
   wanted.dims.assign(dims.d, dims.d + dims.rank);
-  const uint64_t bytes = static_cast<uint64_t>(wanted.size()) * ms::ElementSize(dtype);
+  const uint64_t bytes = static_cast<uint64_t>(wanted.size()) * CellBytes(dtype);
   for (uint32_t i = 0; i < n && frame->ctx->may_forward; ++i) {
     if (candidates[i] >= frame->n_in) return Fail(MS_INTERNAL, "no input ", candidates[i]);
     const MS_Ctx::Input& input = frame->ctx->inputs[candidates[i]];
@@ -319,11 +320,27 @@ MS_Status* TensorCreate(uint32_t, MS_DType dtype, MS_Dims dims, MS_Tensor** out)
   (*out)->value = TensorValue::Make(dtype, std::vector<int64_t>(dims.d, dims.d + dims.rank));
   return nullptr;
 }
-MS_Status* StringGet(const MS_TensorView*, uint64_t, MS_Str*) {
-  return Fail(MS_UNIMPLEMENTED, "the fake host has no string tensors");
+MS_Status* FindCell(const MS_TensorView* view, uint64_t index, uint64_t** cell) {
+  if (view->dtype != MS_STRING) return Fail(MS_INVALID_ARGUMENT, "the tensor is none of strings");
+  const uint64_t count = view->mem.bytes / CellBytes(MS_STRING);
+  if (index >= count) return Fail(MS_INVALID_ARGUMENT, "no cell ", index, " among ", count);
+  *cell = reinterpret_cast<uint64_t*>(static_cast<char*>(view->mem.base) + view->mem.offset);
+  *cell += index;
+  return nullptr;
 }
-MS_Status* StringSet(const MS_TensorView*, uint64_t, MS_Str) {
-  return Fail(MS_UNIMPLEMENTED, "the fake host has no string tensors");
+MS_Status* StringGet(const MS_TensorView* view, uint64_t index, MS_Str* out) {
+  uint64_t* cell = nullptr;
+  if (MS_Status* status = FindCell(view, index, &cell)) return status;
+  const std::string* text = CellText(*cell);
+  if (text == nullptr) return Fail(MS_INTERNAL, "cell ", index, " was never set");
+  *out = ms::ToAbi(*text);
+  return nullptr;
+}
+MS_Status* StringSet(const MS_TensorView* view, uint64_t index, MS_Str value) {
+  uint64_t* cell = nullptr;
+  if (MS_Status* status = FindCell(view, index, &cell)) return status;
+  *cell = CellOf(ms::ToView(value));
+  return nullptr;
 }
 
 const MS_TensorApi kTensor = {{sizeof(MS_TensorApi), 1, 0, MS_TENSOR_API},
@@ -444,6 +461,40 @@ const MS_HostBase kHost = {MS_HOST_MAGIC, sizeof(MS_HostBase), MS_ABI_MAJOR, MS_
 
 }  // namespace
 
+uint64_t CellBytes(MS_DType dtype) {
+  return dtype == MS_STRING ? sizeof(uint64_t) : ms::ElementSize(dtype);
+}
+
+namespace {
+
+// The texts of all string cells; cell k + 1 is texts[k].
+struct CellTexts {
+  std::mutex mutex;
+  std::map<std::string, uint64_t, std::less<>> cells;
+  std::deque<std::string> texts;
+};
+CellTexts& AllCellTexts() {
+  static auto* const texts = new CellTexts;
+  return *texts;
+}
+
+}  // namespace
+
+uint64_t CellOf(std::string_view text) {
+  CellTexts& all = AllCellTexts();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const auto found = all.cells.find(text);
+  if (found != all.cells.end()) return found->second;
+  all.texts.emplace_back(text);
+  return all.cells[std::string(text)] = all.texts.size();
+}
+
+const std::string* CellText(uint64_t cell) {
+  CellTexts& all = AllCellTexts();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  return cell == 0 || cell > all.texts.size() ? nullptr : &all.texts[cell - 1];
+}
+
 Buffer::Buffer(uint64_t bytes, uint8_t fill, uint64_t offset)
     : storage_(bytes + offset + 2 * kGuardBytes + kAlignment, kGuardFill),
       offset_(offset),
@@ -468,7 +519,7 @@ TensorValue TensorValue::Make(MS_DType dtype, std::vector<int64_t> dims, uint8_t
   value.dtype = dtype;
   value.dims = std::move(dims);
   value.buffer = std::make_shared<Buffer>(
-      static_cast<uint64_t>(value.size()) * ms::ElementSize(dtype), fill, offset);
+      static_cast<uint64_t>(value.size()) * CellBytes(dtype), fill, offset);
   return value;
 }
 

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,12 @@ class Buffer {
   uint64_t offset_;
   uint64_t bytes_;
 };
+
+// A string cell is a number that stands for its text: equal texts have equal cells, so that tensors
+// of strings compare by their bytes, too. Plugins know nothing of this and see cells of no size.
+uint64_t CellBytes(MS_DType dtype);  // of one element of any dtype
+uint64_t CellOf(std::string_view text);
+const std::string* CellText(uint64_t cell);  // null for a cell that was never set
 
 // A dense tensor of plain memory.
 struct TensorValue {

@@ -393,7 +393,7 @@ ms::Status KernelTester::CompareTensors(const std::string& what, const TensorVal
   if (expected.dims != actual.dims) {
     return ms::Internal(what, ": another shape than the first execution gave");
   }
-  const uint64_t width = ms::ElementSize(expected.dtype);
+  const uint64_t width = CellBytes(expected.dtype);
   for (int64_t i = 0; i < expected.size(); ++i) {
     const uint64_t at = static_cast<uint64_t>(i) * width;
     if (std::memcmp(expected.buffer->data() + at, actual.buffer->data() + at, width) == 0) continue;

@@ -58,7 +58,8 @@ class KernelTester {
   KernelTester& TensorAttr(const std::string& name, std::vector<int64_t> dims,
                            const std::vector<T>& values);
 
-  // The next input. A ConstInput's value is also shown to Specialize.
+  // The next input. A ConstInput's value is also shown to Specialize. With std::string as T, tensors
+  // of strings.
   template <typename T>
   KernelTester& Input(std::vector<int64_t> dims, const std::vector<T>& values);
   template <typename T>
@@ -188,27 +189,53 @@ KernelTester& KernelTester::Attr(const std::string& name, const Value& value) {
   return *this;
 }
 
+// The dtype of tensors whose elements the tester takes and gives as T.
+template <typename T>
+constexpr MS_DType TesterDType() {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return MS_STRING;
+  } else {
+    return ms::DTypeOf<T>();
+  }
+}
+
 template <typename T>
 TensorValue KernelTester::MakeTensor(std::vector<int64_t> dims, const std::vector<T>& values) {
-  TensorValue tensor = TensorValue::Make(ms::DTypeOf<T>(), std::move(dims));
+  TensorValue tensor = TensorValue::Make(TesterDType<T>(), std::move(dims));
   if (static_cast<int64_t>(values.size()) != tensor.size()) {
     ADD_FAILURE() << "the tester got " << values.size() << " values for a tensor of "
                   << tensor.size() << " elements";
     return tensor;
   }
-  T* data = reinterpret_cast<T*>(tensor.buffer->data());
-  for (size_t i = 0; i < values.size(); ++i) data[i] = values[i];
+  if constexpr (std::is_same_v<T, std::string>) {
+    auto* cells = reinterpret_cast<uint64_t*>(tensor.buffer->data());
+    for (size_t i = 0; i < values.size(); ++i) cells[i] = CellOf(values[i]);
+  } else {
+    T* data = reinterpret_cast<T*>(tensor.buffer->data());
+    for (size_t i = 0; i < values.size(); ++i) data[i] = values[i];
+  }
   return tensor;
 }
 
 template <typename T>
 std::vector<T> KernelTester::Values(const TensorValue& tensor) {
-  if (tensor.buffer == nullptr || tensor.dtype != ms::DTypeOf<T>()) {
+  if (tensor.buffer == nullptr || tensor.dtype != TesterDType<T>()) {
     ADD_FAILURE() << "a value was asked for that does not exist or has another dtype";
     return {};
   }
-  const T* data = reinterpret_cast<const T*>(tensor.buffer->data());
-  return std::vector<T>(data, data + tensor.size());
+  if constexpr (std::is_same_v<T, std::string>) {
+    const auto* cells = reinterpret_cast<const uint64_t*>(tensor.buffer->data());
+    std::vector<T> texts;
+    for (int64_t i = 0; i < tensor.size(); ++i) {
+      const std::string* text = CellText(cells[i]);
+      if (text == nullptr) ADD_FAILURE() << "string cell " << i << " was never set";
+      texts.push_back(text == nullptr ? "" : *text);
+    }
+    return texts;
+  } else {
+    const T* data = reinterpret_cast<const T*>(tensor.buffer->data());
+    return std::vector<T>(data, data + tensor.size());
+  }
 }
 
 template <typename T>
