@@ -1,8 +1,10 @@
 #include "core/graph_builder.h"
 
 #include <complex>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "framework/half.h"
 #include "framework/op_registry.h"
 
 namespace millstream {
@@ -13,11 +15,21 @@ Tensor ScalarTensor(double value) {
   return Tensor::Scalar<T>(static_cast<T>(value));
 }
 
+// A scalar of a 16-bit type from its bits.
+StatusOr<Tensor> ScalarOfBits(DataType dtype, uint16_t bits) {
+  MS_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, Shape()));
+  std::memcpy(tensor.raw(), &bits, sizeof(bits));
+  return tensor;
+}
+
 // The scalar, or nullopt for a type that is not numeric.
 StatusOr<Tensor> MakeScalar(DataType dtype, double value) {
   switch (dtype) {
     case DataType::kFloat: return ScalarTensor<float>(value);
     case DataType::kDouble: return ScalarTensor<double>(value);
+    case DataType::kHalf: return ScalarOfBits(dtype, FloatToHalf(static_cast<float>(value)));
+    case DataType::kBFloat16:
+      return ScalarOfBits(dtype, FloatToBFloat16(static_cast<float>(value)));
     case DataType::kInt8: return ScalarTensor<int8_t>(value);
     case DataType::kInt16: return ScalarTensor<int16_t>(value);
     case DataType::kInt32: return ScalarTensor<int32_t>(value);

@@ -1,4 +1,7 @@
 // Gradients of elementwise functions.
+//
+// A gradient g of a complex x is such that dx changes the loss by Re(conj(g) dx): where a real
+// gradient is multiplied by a derivative, a complex one is multiplied by the conjugate of it.
 #include "core/gradients/gradient_registry.h"
 #include "core/gradients/shape_helpers.h"
 
@@ -12,6 +15,11 @@ Output Scaled(GradientContext* context, Output tensor, double factor) {
 
 Output Mul(GradientContext* context, Output a, Output b) {
   return context->builder()->Op("Mul", {a, b});
+}
+
+// The complex conjugate; a real tensor itself.
+Output Conjugate(GradientContext* context, Output tensor) {
+  return IsComplex(tensor.dtype()) ? context->builder()->Op("Conj", {tensor}) : tensor;
 }
 
 // Sets the gradients of both inputs of a broadcasting op.
@@ -37,25 +45,34 @@ Status AbsGradient(GradientContext* context) {
 }
 
 Status SquareGradient(GradientContext* context) {
-  context->SetDx(0, Mul(context, context->dy(0), Scaled(context, context->input(0), 2)));
+  const Output x = Conjugate(context, context->input(0));
+  context->SetDx(0, Mul(context, context->dy(0), Scaled(context, x, 2)));
   return absl::OkStatus();
 }
 
 Status ExpGradient(GradientContext* context) {
-  context->SetDx(0, Mul(context, context->dy(0), context->output(0)));
+  context->SetDx(0, Mul(context, context->dy(0), Conjugate(context, context->output(0))));
   return absl::OkStatus();
 }
 
 Status LogGradient(GradientContext* context) {
-  const Output inverse = context->builder()->Op("Reciprocal", {context->input(0)});
+  const Output inverse =
+      context->builder()->Op("Reciprocal", {Conjugate(context, context->input(0))});
   context->SetDx(0, Mul(context, context->dy(0), inverse));
   return absl::OkStatus();
 }
 
-// For functions whose derivative is an op of (y, dy).
+// For functions whose gradient is an op of (y, dy) that conjugates y itself.
 template <const char* const* kOp>
 Status GradientFromOutput(GradientContext* context) {
   context->SetDx(0, context->builder()->Op(*kOp, {context->output(0), context->dy(0)}));
+  return absl::OkStatus();
+}
+// For those that want it conjugate.
+template <const char* const* kOp>
+Status GradientFromConjugateOutput(GradientContext* context) {
+  const Output y = Conjugate(context, context->output(0));
+  context->SetDx(0, context->builder()->Op(*kOp, {y, context->dy(0)}));
   return absl::OkStatus();
 }
 constexpr const char* kTanhGrad = "TanhGrad";
@@ -63,6 +80,11 @@ constexpr const char* kSigmoidGrad = "SigmoidGrad";
 constexpr const char* kSqrtGrad = "SqrtGrad";
 constexpr const char* kRsqrtGrad = "RsqrtGrad";
 constexpr const char* kReciprocalGrad = "ReciprocalGrad";
+
+Status ConjGradient(GradientContext* context) {
+  context->SetDx(0, context->builder()->Op("Conj", {context->dy(0)}));
+  return absl::OkStatus();
+}
 
 // The sign is constant almost everywhere.
 Status SignGradient(GradientContext* context) {
@@ -73,18 +95,21 @@ Status SignGradient(GradientContext* context) {
 Status CastGradient(GradientContext* context) {
   const DataType from = context->input(0).dtype();
   const DataType to = context->output(0).dtype();
-  if (!IsFloating(from) || !IsFloating(to)) return absl::OkStatus();
+  const auto has_gradients = [](DataType dtype) { return IsFloating(dtype) || IsComplex(dtype); };
+  if (!has_gradients(from) || !has_gradients(to)) return absl::OkStatus();
   context->SetDx(0, context->builder()->Op("Cast", {context->dy(0)}, {{"DstT", from}}));
   return absl::OkStatus();
 }
 
-// ---- Second derivatives: g is the gradient of z = f'(y) * dy ----
+// ---- Second derivatives: g is the gradient of z = f'(y) * dy, or of z = f'(conj(y)) * dy; in the
+// latter y's gradient is conj(g) times the derivative by conj(y) ----
 
 // z = dy * (1 - y^2)
 Status TanhGradGradient(GradientContext* context) {
   const Output g = context->dy(0);
-  const Output y = context->input(0);
-  context->SetDx(0, Scaled(context, Mul(context, Mul(context, g, context->input(1)), y), -2));
+  const Output y = Conjugate(context, context->input(0));
+  const Output dy = Conjugate(context, context->input(1));
+  context->SetDx(0, Scaled(context, Mul(context, Mul(context, g, dy), y), -2));
   context->SetDx(1, context->builder()->Op("TanhGrad", {y, g}));
   return absl::OkStatus();
 }
@@ -93,40 +118,43 @@ Status TanhGradGradient(GradientContext* context) {
 Status SigmoidGradGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output g = context->dy(0);
-  const Output y = context->input(0);
+  const Output y = Conjugate(context, context->input(0));
+  const Output dy = Conjugate(context, context->input(1));
   const Output one = builder->ScalarOf(y.dtype(), 1);
   const Output slope = builder->Op("Sub", {one, Scaled(context, y, 2)});
-  context->SetDx(0, Mul(context, Mul(context, g, context->input(1)), slope));
+  context->SetDx(0, Mul(context, Mul(context, g, dy), slope));
   context->SetDx(1, builder->Op("SigmoidGrad", {y, g}));
   return absl::OkStatus();
 }
 
-// z = dy / (2 y)
+// z = dy / (2 conj(y))
 Status SqrtGradGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output g_over_y = builder->Op("RealDiv", {context->dy(0), context->input(0)});
   const Output z = context->output(0);
-  context->SetDx(0, builder->Op("Neg", {Mul(context, g_over_y, z)}));
+  context->SetDx(0, builder->Op("Neg", {Mul(context, Conjugate(context, g_over_y), z)}));
   context->SetDx(1, Scaled(context, g_over_y, 0.5));
   return absl::OkStatus();
 }
 
-// z = -dy * y^3 / 2
+// z = -dy * conj(y)^3 / 2
 Status RsqrtGradGradient(GradientContext* context) {
   const Output g = context->dy(0);
-  const Output y = context->input(0);
+  const Output y = Conjugate(context, context->input(0));
   const Output y_squared = context->builder()->Op("Square", {y});
-  const Output product = Mul(context, Mul(context, g, context->input(1)), y_squared);
+  const Output g_dy = Mul(context, Conjugate(context, g), context->input(1));
+  const Output product = Mul(context, g_dy, y_squared);
   context->SetDx(0, Scaled(context, product, -1.5));
   context->SetDx(1, context->builder()->Op("RsqrtGrad", {y, g}));
   return absl::OkStatus();
 }
 
-// z = -dy * y^2
+// z = -dy * conj(y)^2
 Status ReciprocalGradGradient(GradientContext* context) {
   const Output g = context->dy(0);
-  const Output y = context->input(0);
-  context->SetDx(0, Scaled(context, Mul(context, Mul(context, g, context->input(1)), y), -2));
+  const Output y = Conjugate(context, context->input(0));
+  const Output g_dy = Mul(context, Conjugate(context, g), context->input(1));
+  context->SetDx(0, Scaled(context, Mul(context, g_dy, y), -2));
   context->SetDx(1, context->builder()->Op("ReciprocalGrad", {y, g}));
   return absl::OkStatus();
 }
@@ -146,7 +174,9 @@ Status SubGradient(GradientContext* context) {
 
 Status MulGradient(GradientContext* context) {
   const Output dy = context->dy(0);
-  SetBroadcastDx(context, Mul(context, dy, context->input(1)), Mul(context, context->input(0), dy));
+  const Output x0 = Conjugate(context, context->input(0));
+  const Output x1 = Conjugate(context, context->input(1));
+  SetBroadcastDx(context, Mul(context, dy, x1), Mul(context, x0, dy));
   return absl::OkStatus();
 }
 
@@ -154,8 +184,8 @@ Status MulGradient(GradientContext* context) {
 Status DivGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output dy = context->dy(0);
-  const Output a = context->input(0);
-  const Output b = context->input(1);
+  const Output a = Conjugate(context, context->input(0));
+  const Output b = Conjugate(context, context->input(1));
   const Output minus_a_over_b = builder->Op("RealDiv", {builder->Op("Neg", {a}), b});
   const Output slope = builder->Op("RealDiv", {minus_a_over_b, b});
   SetBroadcastDx(context, builder->Op("RealDiv", {dy, b}), Mul(context, dy, slope));
@@ -171,6 +201,7 @@ Status FloorModGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// Of complex numbers it is real, and dy counts as real.
 Status SquaredDifferenceGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output difference = builder->Op("Sub", {context->input(0), context->input(1)});
@@ -194,20 +225,22 @@ Status MaximumGradient(GradientContext* context) {
 }
 Status MinimumGradient(GradientContext* context) { return SelectingGradient(context, "LessEqual"); }
 
-// d(a^b) = b a^(b-1) da + log(a) a^b db; the second is 0 where a <= 0, as a^b is not differentiable
-// in b there.
+// d(a^b) = b a^(b-1) da + log(a) a^b db; the second is 0 where a^b is not differentiable in b:
+// where a <= 0 or, for complex numbers, a = 0.
 Status PowGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output dy = context->dy(0);
-  const Output a = context->input(0);
-  const Output b = context->input(1);
+  const Output a = Conjugate(context, context->input(0));
+  const Output b = Conjugate(context, context->input(1));
+  const Output power = Conjugate(context, context->output(0));
   const Output less_one = builder->Op("Sub", {b, builder->ScalarOf(b.dtype(), 1)});
   const Output da = Mul(context, dy, Mul(context, b, builder->Op("Pow", {a, less_one})));
-  const Output positive = builder->Op("Greater", {a, builder->ScalarOf(a.dtype(), 0)});
-  const Output safe = builder->Op("Select", {positive, a, builder->Op("OnesLike", {a})});
+  const Output has_log = builder->Op(IsComplex(a.dtype()) ? "NotEqual" : "Greater",
+                                     {a, builder->ScalarOf(a.dtype(), 0)});
+  const Output safe = builder->Op("Select", {has_log, a, builder->Op("OnesLike", {a})});
   const Output log =
-      builder->Op("Select", {positive, builder->Op("Log", {safe}), builder->Op("ZerosLike", {a})});
-  const Output db = Mul(context, dy, Mul(context, context->output(0), log));
+      builder->Op("Select", {has_log, builder->Op("Log", {safe}), builder->Op("ZerosLike", {a})});
+  const Output db = Mul(context, dy, Mul(context, power, log));
   SetBroadcastDx(context, da, db);
   return absl::OkStatus();
 }
@@ -237,8 +270,9 @@ MILLSTREAM_GRADIENT("Reciprocal", GradientFromOutput<&kReciprocalGrad>);
 MILLSTREAM_GRADIENT("Inv", GradientFromOutput<&kReciprocalGrad>);
 MILLSTREAM_GRADIENT("Exp", ExpGradient);
 MILLSTREAM_GRADIENT("Log", LogGradient);
-MILLSTREAM_GRADIENT("Tanh", GradientFromOutput<&kTanhGrad>);
-MILLSTREAM_GRADIENT("Sigmoid", GradientFromOutput<&kSigmoidGrad>);
+MILLSTREAM_GRADIENT("Tanh", GradientFromConjugateOutput<&kTanhGrad>);
+MILLSTREAM_GRADIENT("Sigmoid", GradientFromConjugateOutput<&kSigmoidGrad>);
+MILLSTREAM_GRADIENT("Conj", ConjGradient);
 MILLSTREAM_GRADIENT("Cast", CastGradient);
 MILLSTREAM_GRADIENT("TanhGrad", TanhGradGradient);
 MILLSTREAM_GRADIENT("SigmoidGrad", SigmoidGradGradient);

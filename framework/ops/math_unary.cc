@@ -100,15 +100,23 @@ MILLSTREAM_OP("Floor")
     .Shape(UnchangedShape)
     .Doc(R"(Rounds each element down to a whole number.)");
 
+MILLSTREAM_OP("Conj")
+    .Input("input: T")
+    .Output("output: T")
+    .Attr("T: {complex64, complex128, variant} = complex64")
+    .Shape(UnchangedShape)
+    .Doc(R"(Gives the complex conjugate of each element.)");
+
 MILLSTREAM_OP("SqrtGrad")
     .Input("y: T")
     .Input("dy: T")
     .Output("z: T")
     .Attr(TypeAttr("T", kFloatAndComplexTypes))
     .Shape(MergeAllInputsShape)
-    .Doc(R"(Gives the gradient of Sqrt from its output: dy * 0.5 / y.
+    .Doc(R"(Gives the gradient of Sqrt from its output: dy * 0.5 / y, with y conjugated if complex.
 
-y is what Sqrt gave and dy the gradient with respect to it, of the same shape.)");
+y is what Sqrt gave and dy the gradient with respect to it, of the same shape. Zero where dy
+is.)");
 
 MILLSTREAM_OP("RsqrtGrad")
     .Input("y: T")
@@ -116,9 +124,11 @@ MILLSTREAM_OP("RsqrtGrad")
     .Output("z: T")
     .Attr(TypeAttr("T", kFloatAndComplexTypes))
     .Shape(MergeAllInputsShape)
-    .Doc(R"(Gives the gradient of Rsqrt from its output: dy * -0.5 * y^3.
+    .Doc(
+        R"(Gives the gradient of Rsqrt from its output: dy * -0.5 * y^3, with y conjugated if complex.
 
-y is what Rsqrt gave and dy the gradient with respect to it, of the same shape.)");
+y is what Rsqrt gave and dy the gradient with respect to it, of the same shape. Zero where dy
+is.)");
 
 MILLSTREAM_OP("ReciprocalGrad")
     .Input("y: T")
@@ -126,9 +136,11 @@ MILLSTREAM_OP("ReciprocalGrad")
     .Output("z: T")
     .Attr(TypeAttr("T", kFloatAndComplexTypes))
     .Shape(MergeAllInputsShape)
-    .Doc(R"(Gives the gradient of Reciprocal from its output: -dy * y * y.
+    .Doc(
+        R"(Gives the gradient of Reciprocal from its output: -dy * y * y, with y conjugated if complex.
 
-y is what Reciprocal gave and dy the gradient with respect to it, of the same shape.)");
+y is what Reciprocal gave and dy the gradient with respect to it, of the same shape. Zero
+where dy is.)");
 
 MILLSTREAM_OP("InvGrad")
     .Input("y: T")
@@ -136,9 +148,10 @@ MILLSTREAM_OP("InvGrad")
     .Output("z: T")
     .Attr(TypeAttr("T", kFloatAndComplexTypes))
     .Shape(MergeAllInputsShape)
-    .Doc(R"(Gives the gradient of Inv from its output: -dy * y * y.
+    .Doc(R"(Gives the gradient of Inv from its output: -dy * y * y, with y conjugated if complex.
 
-y is what Inv gave and dy the gradient with respect to it, of the same shape.)");
+y is what Inv gave and dy the gradient with respect to it, of the same shape. Zero where dy
+is.)");
 
 MILLSTREAM_OP("TanhGrad")
     .Input("y: T")
@@ -148,7 +161,8 @@ MILLSTREAM_OP("TanhGrad")
     .Shape(MergeAllInputsShape)
     .Doc(R"(Gives the gradient of Tanh from its output: dy * (1 - y * y).
 
-y is what Tanh gave and dy the gradient with respect to it, of the same shape.)");
+y is what Tanh gave, to be conjugated before if complex, and dy the gradient with respect to
+it, of the same shape.)");
 
 MILLSTREAM_OP("SigmoidGrad")
     .Input("y: T")
@@ -158,7 +172,8 @@ MILLSTREAM_OP("SigmoidGrad")
     .Shape(MergeAllInputsShape)
     .Doc(R"(Gives the gradient of Sigmoid from its output: dy * y * (1 - y).
 
-y is what Sigmoid gave and dy the gradient with respect to it, of the same shape.)");
+y is what Sigmoid gave, to be conjugated before if complex, and dy the gradient with respect
+to it, of the same shape.)");
 
 MILLSTREAM_OP("Cast")
     .Input("x: SrcT")

@@ -1,5 +1,7 @@
-// AddN: the sum of N tensors of one shape, in the order of the inputs. Integers wrap.
+// AddN: the sum of N tensors of one shape, in the order of the inputs. Integers wrap; sums of
+// 16-bit floating-point numbers are rounded once, at the end.
 #include <algorithm>
+#include <complex>
 #include <cstdint>
 #include <cstring>
 
@@ -42,13 +44,20 @@ class AddNKernel {
       }
       return ms::Status();
     }
-    ParallelElements(frame, first.size(), int64_t{100} * n,
-                     [&](int64_t begin, int64_t end) { AddRange(frame, out.raw(), begin, end); });
+    const int64_t picoseconds = format_ == nullptr ? 100 : kConversionPicoseconds / 2;
+    ParallelElements(frame, first.size(), picoseconds * n, [&](int64_t begin, int64_t end) {
+      if (format_ == nullptr) {
+        AddRange(frame, out.raw(), begin, end);
+      } else {
+        AddNarrowRange(frame, out.raw(), begin, end);
+      }
+    });
     return ms::Status();
   }
 
  protected:
-  explicit AddNKernel(SumLoop loop) : loop_(loop) {}
+  // `format`: how elements become the floats that the loop takes and back, or null.
+  AddNKernel(SumLoop loop, const NarrowFormat* format) : loop_(loop), format_(format) {}
 
  private:
   // Block by block, so that the partial sums stay in the innermost cache.
@@ -63,13 +72,28 @@ class AddNKernel {
     }
   }
 
+  void AddNarrowRange(ms::Frame& frame, void* out, int64_t begin, int64_t end) const {
+    float sum[kTileElements];
+    float term[kTileElements];
+    for (int64_t at = begin; at < end; at += kTileElements) {
+      const int64_t n = std::min(kTileElements, end - at);
+      format_->widen(frame.input(0).raw(), at, n, sum);
+      for (uint32_t i = 1; i < frame.num_inputs(); ++i) {
+        format_->widen(frame.input(i).raw(), at, n, term);
+        loop_(sum, term, sum, 0, n);
+      }
+      format_->narrow(sum, n, out, at);
+    }
+  }
+
   const SumLoop loop_;
+  const NarrowFormat* const format_;
 };
 
 template <typename T>
 class AddN : public AddNKernel {
  public:
-  AddN() : AddNKernel(&SumElements<T>) {}
+  AddN() : AddNKernel(&SumElements<ComputeTypeOf<T>>, NarrowFormatOf<T>()) {}
 };
 
 template <typename T>
@@ -81,6 +105,10 @@ ms::Registered RegisterAddN(std::vector<MS_DType> dtypes) {
 
 const ms::Registered float32 = RegisterAddN<float>({MS_FLOAT32});
 const ms::Registered float64 = RegisterAddN<double>({MS_FLOAT64});
+const ms::Registered float16 = RegisterAddN<Float16>({MS_FLOAT16});
+const ms::Registered bfloat16 = RegisterAddN<BFloat16>({MS_BFLOAT16});
+const ms::Registered complex64 = RegisterAddN<std::complex<float>>({MS_COMPLEX64});
+const ms::Registered complex128 = RegisterAddN<std::complex<double>>({MS_COMPLEX128});
 const ms::Registered bits8 = RegisterAddN<uint8_t>({MS_INT8, MS_UINT8});
 const ms::Registered bits16 = RegisterAddN<uint16_t>({MS_INT16, MS_UINT16});
 const ms::Registered bits32 = RegisterAddN<uint32_t>({MS_INT32, MS_UINT32});

@@ -1,4 +1,7 @@
 // Add, AddV2, Sub, Mul, Maximum, Minimum, SquaredDifference. Integers wrap.
+#include <complex>
+
+#include "kernels/common/complex_math.h"
 #include "kernels/elementwise/binary.h"
 
 namespace millstream::kernels {
@@ -28,12 +31,13 @@ struct MulOp {
   }
 };
 
+// The square of the absolute value, for complex numbers.
 struct SquaredDifferenceOp {
   static constexpr int64_t kPicoseconds = 300;
   template <typename T>
   static T Apply(T x, T y) {
     const T difference = WrappingDifference(x, y);
-    return WrappingProduct(difference, difference);
+    return WrappingProduct(Conjugate(difference), difference);
   }
 };
 
@@ -54,11 +58,16 @@ struct MinimumOp {
   }
 };
 
-// Registers the operation for float32 and float64 and, by loops on unsigned types, all integers.
+template <typename Op, typename... Ts>
+ms::Registered RegisterEach(const char* op) {
+  (ms::Register<BinaryKernel<Op, Ts>>(op, BinaryOptions({ms::DTypeOf<Ts>()})), ...);
+  return ms::Registered();
+}
+
+// Registers the operation for real and complex numbers and, by loops on unsigned types, integers.
 template <typename Op>
 ms::Registered RegisterWrapping(const char* op) {
-  ms::Register<BinaryKernel<Op, float>>(op, BinaryOptions({MS_FLOAT32}));
-  ms::Register<BinaryKernel<Op, double>>(op, BinaryOptions({MS_FLOAT64}));
+  RegisterEach<Op, float, double, Float16, BFloat16, std::complex<float>, std::complex<double>>(op);
   ms::Register<BinaryKernel<Op, uint8_t>>(op, BinaryOptions({MS_INT8, MS_UINT8}));
   ms::Register<BinaryKernel<Op, uint16_t>>(op, BinaryOptions({MS_INT16, MS_UINT16}));
   ms::Register<BinaryKernel<Op, uint32_t>>(op, BinaryOptions({MS_INT32, MS_UINT32}));
@@ -66,10 +75,10 @@ ms::Registered RegisterWrapping(const char* op) {
   return ms::Registered();
 }
 
-template <typename Op, typename... Ts>
-ms::Registered RegisterEach(const char* op) {
-  (ms::Register<BinaryKernel<Op, Ts>>(op, BinaryOptions({ms::DTypeOf<Ts>()})), ...);
-  return ms::Registered();
+template <typename Op>
+ms::Registered RegisterOrdered(const char* op) {
+  return RegisterEach<Op, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t,
+                      uint8_t, uint16_t, uint32_t, uint64_t>(op);
 }
 
 const ms::Registered add = RegisterWrapping<AddOp>("Add");
@@ -78,12 +87,8 @@ const ms::Registered sub = RegisterWrapping<SubOp>("Sub");
 const ms::Registered mul = RegisterWrapping<MulOp>("Mul");
 const ms::Registered squared_difference =
     RegisterWrapping<SquaredDifferenceOp>("SquaredDifference");
-const ms::Registered maximum =
-    RegisterEach<MaximumOp, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
-                 uint32_t, uint64_t>("Maximum");
-const ms::Registered minimum =
-    RegisterEach<MinimumOp, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
-                 uint32_t, uint64_t>("Minimum");
+const ms::Registered maximum = RegisterOrdered<MaximumOp>("Maximum");
+const ms::Registered minimum = RegisterOrdered<MinimumOp>("Minimum");
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -1,5 +1,6 @@
 // BiasAdd: adds a vector along the channel dimension, which is the last one (NHWC) or the second
 // one (NCHW). Integers wrap.
+#include <complex>
 #include <memory>
 #include <string>
 
@@ -93,6 +94,10 @@ ms::Registered RegisterBiasAdd(std::vector<MS_DType> dtypes) {
 
 const ms::Registered float32 = RegisterBiasAdd<float>({MS_FLOAT32});
 const ms::Registered float64 = RegisterBiasAdd<double>({MS_FLOAT64});
+const ms::Registered float16 = RegisterBiasAdd<Float16>({MS_FLOAT16});
+const ms::Registered bfloat16 = RegisterBiasAdd<BFloat16>({MS_BFLOAT16});
+const ms::Registered complex64 = RegisterBiasAdd<std::complex<float>>({MS_COMPLEX64});
+const ms::Registered complex128 = RegisterBiasAdd<std::complex<double>>({MS_COMPLEX128});
 const ms::Registered bits8 = RegisterBiasAdd<uint8_t>({MS_INT8, MS_UINT8});
 const ms::Registered bits16 = RegisterBiasAdd<uint16_t>({MS_INT16, MS_UINT16});
 const ms::Registered bits32 = RegisterBiasAdd<uint32_t>({MS_INT32, MS_UINT32});

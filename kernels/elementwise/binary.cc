@@ -1,5 +1,6 @@
 #include "kernels/elementwise/binary.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 
@@ -21,6 +22,34 @@ BinaryLoop LoopFor(const BinaryFunctions& functions, BroadcastPlan::Inner inner)
   return nullptr;
 }
 
+// As the loops, for operands in functions.format.
+bool NarrowRows(const BinaryFunctions& functions, BroadcastPlan::Inner inner, const void* x,
+                const void* y, void* out, const RowBlock& block, int64_t columns) {
+  const BinaryLoop loop = LoopFor(functions, inner);
+  const NarrowFormat& format = *functions.format;
+  const bool x_runs = inner != BroadcastPlan::Inner::kOnlyY;
+  const bool y_runs = inner != BroadcastPlan::Inner::kOnlyX;
+  float x_tile[kTileElements];
+  float y_tile[kTileElements];
+  float out_tile[kTileElements];
+  bool refused = false;
+  for (int64_t row = 0; row < block.rows; ++row) {
+    const int64_t x_begin = block.x_offset + row * block.x_step;
+    const int64_t y_begin = block.y_offset + row * block.y_step;
+    const int64_t out_begin = block.output_offset + row * columns;
+    for (int64_t begin = 0; begin < columns; begin += kTileElements) {
+      const int64_t n = std::min(kTileElements, columns - begin);
+      format.widen(x, x_begin + (x_runs ? begin : 0), x_runs ? n : 1, x_tile);
+      format.widen(y, y_begin + (y_runs ? begin : 0), y_runs ? n : 1, y_tile);
+      const int64_t out_offset = functions.narrow_results ? 0 : out_begin + begin;
+      refused |= loop(x_tile, y_tile, functions.narrow_results ? out_tile : out,
+                      RowBlock{0, 0, out_offset, 1, 0, 0}, n);
+      if (functions.narrow_results) format.narrow(out_tile, n, out, out_begin + begin);
+    }
+  }
+  return refused;
+}
+
 }  // namespace
 
 ms::Status RunBinary(ms::Frame& frame, const BinaryFunctions& functions, const BroadcastPlan& plan,
@@ -30,25 +59,25 @@ ms::Status RunBinary(ms::Frame& frame, const BinaryFunctions& functions, const B
   const void* const y_data = y.raw();
   void* const out_data = out.raw();
   std::atomic<bool> refused{false};
+  const auto run = [&](const RowBlock& block, int64_t columns) {
+    const bool some_refused =
+        functions.format == nullptr
+            ? loop(x_data, y_data, out_data, block, columns)
+            : NarrowRows(functions, plan.inner, x_data, y_data, out_data, block, columns);
+    if (some_refused) refused.store(true, std::memory_order_relaxed);
+  };
   if (plan.rank == 1) {
     const int64_t x_stride = plan.x_strides[0];
     const int64_t y_stride = plan.y_strides[0];
     ParallelElements(frame, plan.columns(), functions.picoseconds, [&](int64_t begin, int64_t end) {
-      const RowBlock block{begin * x_stride, begin * y_stride, begin, 1, 0, 0};
-      if (loop(x_data, y_data, out_data, block, end - begin)) {
-        refused.store(true, std::memory_order_relaxed);
-      }
+      run(RowBlock{begin * x_stride, begin * y_stride, begin, 1, 0, 0}, end - begin);
     });
   } else {
     const int64_t columns = plan.columns();
-    ParallelRows(frame, plan.rows(), columns, functions.picoseconds,
-                 [&](int64_t begin, int64_t end) {
-                   ForEachRowBlock(plan, begin, end, [&](const RowBlock& block) {
-                     if (loop(x_data, y_data, out_data, block, columns)) {
-                       refused.store(true, std::memory_order_relaxed);
-                     }
-                   });
-                 });
+    ParallelRows(
+        frame, plan.rows(), columns, functions.picoseconds, [&](int64_t begin, int64_t end) {
+          ForEachRowBlock(plan, begin, end, [&](const RowBlock& block) { run(block, columns); });
+        });
   }
   if (refused.load(std::memory_order_relaxed)) return ms::InvalidArgument(functions.refusal);
   return ms::Status();

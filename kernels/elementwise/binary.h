@@ -10,6 +10,7 @@
 //
 // Loops are compiled once an operation and type; everything else here is shared by all of them.
 // Integer types whose results have the same bits (int32 and uint32 of an addition) share a loop.
+// The 16-bit floating-point types run float's loops, a tile at a time.
 #ifndef MILLSTREAM_KERNELS_ELEMENTWISE_BINARY_H_
 #define MILLSTREAM_KERNELS_ELEMENTWISE_BINARY_H_
 
@@ -19,6 +20,8 @@
 #include <vector>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/common/narrow_tiles.h"
+#include "kernels/common/wrapping.h"
 #include "kernels/elementwise/broadcast.h"
 
 namespace millstream::kernels {
@@ -34,6 +37,10 @@ struct BinaryFunctions {
   BinaryLoop only_y;
   int64_t picoseconds;
   const char* refusal;
+  // How operands become the floats that the loops take; null where they are what the loops take.
+  const NarrowFormat* format = nullptr;
+  // With a format: whether the results are of it, too, or what the loops write.
+  bool narrow_results = false;
 };
 
 // Runs the operation over a non-empty output.
@@ -125,9 +132,20 @@ bool BinaryRows(const void* x_base, const void* y_base, void* out_base, const Ro
 }
 
 template <typename Op, typename T>
-inline constexpr BinaryFunctions kBinaryFunctions = {
-    &BinaryRows<Op, T, true, true>, &BinaryRows<Op, T, true, false>,
-    &BinaryRows<Op, T, false, true>, Op::kPicoseconds, RefusalOf<Op>()};
+constexpr BinaryFunctions MakeBinaryFunctions() {
+  using Computed = ComputeTypeOf<T>;
+  using Result = decltype(Op::template Apply<Computed>(Computed(), Computed()));
+  return {&BinaryRows<Op, Computed, true, true>,
+          &BinaryRows<Op, Computed, true, false>,
+          &BinaryRows<Op, Computed, false, true>,
+          Op::kPicoseconds + (kIsNarrowFloat<T> ? kConversionPicoseconds : 0),
+          RefusalOf<Op>(),
+          NarrowFormatOf<T>(),
+          std::is_same_v<Result, Computed>};
+}
+
+template <typename Op, typename T>
+inline constexpr BinaryFunctions kBinaryFunctions = MakeBinaryFunctions<Op, T>();
 
 template <typename Op, typename T, bool kSwap = false>
 class BinaryKernel : public BroadcastingKernel {
@@ -138,36 +156,6 @@ class BinaryKernel : public BroadcastingKernel {
 // The options of a kernel z = op(x, y) whose type attribute T is one of `dtypes`.
 inline ms::KernelOptions BinaryOptions(std::vector<MS_DType> dtypes) {
   return ms::KernelOptions().Types("T", std::move(dtypes)).InPlace(0, 0).InPlace(0, 1);
-}
-
-// ---- Arithmetic that wraps
-// -----------------------------------------------------------------------
-
-// The type in which T is added and multiplied without undefined overflow: unsigned, and not
-// narrower than int, for integers.
-template <typename T, bool kInteger = std::is_integral_v<T>>
-struct WrappingOf {
-  using Type = T;
-};
-template <typename T>
-struct WrappingOf<T, true> {
-  using Type =
-      std::conditional_t<(sizeof(T) < sizeof(uint32_t)), uint32_t, std::make_unsigned_t<T>>;
-};
-template <typename T>
-using Wrapping = typename WrappingOf<T>::Type;
-
-template <typename T>
-T WrappingSum(T x, T y) {
-  return static_cast<T>(static_cast<Wrapping<T>>(x) + static_cast<Wrapping<T>>(y));
-}
-template <typename T>
-T WrappingDifference(T x, T y) {
-  return static_cast<T>(static_cast<Wrapping<T>>(x) - static_cast<Wrapping<T>>(y));
-}
-template <typename T>
-T WrappingProduct(T x, T y) {
-  return static_cast<T>(static_cast<Wrapping<T>>(x) * static_cast<Wrapping<T>>(y));
 }
 
 }  // namespace millstream::kernels

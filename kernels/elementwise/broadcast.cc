@@ -19,6 +19,16 @@ int64_t BroadcastPlan::rows() const {
   return count;
 }
 
+bool CanBroadcast(const ms::Shape& x, const ms::Shape& y) {
+  const uint32_t rank = std::max(x.rank(), y.rank());
+  for (uint32_t d = 0; d < rank; ++d) {
+    const int64_t x_dim = AlignedDim(x, rank, d);
+    const int64_t y_dim = AlignedDim(y, rank, d);
+    if (x_dim != y_dim && x_dim != 1 && y_dim != 1) return false;
+  }
+  return true;
+}
+
 ms::Status PlanBroadcast(const ms::Shape& x, const ms::Shape& y, BroadcastPlan* plan) {
   const uint32_t rank = std::max(x.rank(), y.rank());
   plan->output = ms::Shape();

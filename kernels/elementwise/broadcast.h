@@ -29,6 +29,9 @@ struct BroadcastPlan {
   int64_t rows() const;
 };
 
+// Whether the shapes go together.
+bool CanBroadcast(const ms::Shape& x, const ms::Shape& y);
+
 // Fills *plan; INVALID_ARGUMENT when the shapes do not go together.
 ms::Status PlanBroadcast(const ms::Shape& x, const ms::Shape& y, BroadcastPlan* plan);
 

@@ -1,14 +1,22 @@
-// Cast between float32, float64, the integers and bool.
+// Cast between all real and complex numbers and bool.
 //
 // Floating-point numbers are cut towards zero. What does not fit wraps, as the usual conversion of
 // x86-64 does: a number is first made an int32 (for int8, int16, uint8, uint16, int32) or an int64
 // (for uint32, int64, uint64), the smallest one if it is outside, and then cut to its low bits.
-// Anything but zero is true.
+// Anything but zero is true. Of a complex number only the real part counts, unless the result is
+// complex, too.
+//
+// Loops exist between the types that the machine computes in. The others are read as and written
+// from one of those, a tile at a time: the 16-bit floating-point numbers and complex64 from
+// float32, complex128 from float64.
+#include <algorithm>
 #include <array>
+#include <complex>
 #include <limits>
 #include <type_traits>
 #include <vector>
 
+#include "kernels/common/narrow_tiles.h"
 #include "kernels/common/parallel.h"
 #include "kernels/elementwise/unary.h"
 
@@ -49,6 +57,8 @@ void CastElements(const void* x_base, void* out_base, int64_t begin, int64_t end
   for (int64_t i = begin; i < end; ++i) out[i] = Convert<From, To>(x[i]);
 }
 
+// ---- Loops between the types that the machine computes in ----
+
 constexpr int kTypes = 11;
 constexpr std::array<MS_DType, kTypes> kDTypes = {MS_BOOL,   MS_INT8,    MS_INT16,  MS_INT32,
                                                   MS_INT64,  MS_UINT8,   MS_UINT16, MS_UINT32,
@@ -75,15 +85,91 @@ int IndexOf(MS_DType dtype) {
   return i;
 }
 
+// ---- The other types ----
+
+// `n` elements from `begin` on, between a tensor and a tile.
+using ReadTile = void (*)(const void* from, int64_t begin, int64_t n, void* tile);
+using WriteTile = void (*)(const void* tile, int64_t n, void* to, int64_t begin);
+
+// How a type is read as and written from another. `read` and `write` are null for the types that
+// loops take themselves.
+struct Form {
+  MS_DType dtype;
+  MS_DType computed;
+  ReadTile read = nullptr;
+  WriteTile write = nullptr;
+};
+
+template <typename Narrow>
+void ReadNarrow(const void* from, int64_t begin, int64_t n, void* tile) {
+  WidenElements(static_cast<const Narrow*>(from) + begin, n, static_cast<float*>(tile));
+}
+template <typename Narrow>
+void WriteNarrow(const void* tile, int64_t n, void* to, int64_t begin) {
+  NarrowElements(static_cast<const float*>(tile), n, static_cast<Narrow*>(to) + begin);
+}
+
+// Cuts the low bits off instead of rounding; a NaN stays one.
+void WriteTruncated(const void* tile, int64_t n, void* to, int64_t begin) {
+  const float* x = static_cast<const float*>(tile);
+  BFloat16* out = static_cast<BFloat16*>(to) + begin;
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t bits = narrow_float::BitsOfFloat(x[i]);
+    const uint32_t quiet = x[i] == x[i] ? 0 : 0x40;
+    out[i] = BFloat16::FromBits(static_cast<uint16_t>((bits >> 16) | quiet));
+  }
+}
+
+template <typename Real>
+void ReadRealPart(const void* from, int64_t begin, int64_t n, void* tile) {
+  const auto* x = static_cast<const std::complex<Real>*>(from) + begin;
+  for (int64_t i = 0; i < n; ++i) static_cast<Real*>(tile)[i] = x[i].real();
+}
+template <typename Real>
+void WriteRealPart(const void* tile, int64_t n, void* to, int64_t begin) {
+  auto* out = static_cast<std::complex<Real>*>(to) + begin;
+  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<const Real*>(tile)[i];
+}
+
+constexpr std::array<Form, 4> kForms = {
+    Form{MS_FLOAT16, MS_FLOAT32, &ReadNarrow<Float16>, &WriteNarrow<Float16>},
+    Form{MS_BFLOAT16, MS_FLOAT32, &ReadNarrow<BFloat16>, &WriteNarrow<BFloat16>},
+    Form{MS_COMPLEX64, MS_FLOAT32, &ReadRealPart<float>, &WriteRealPart<float>},
+    Form{MS_COMPLEX128, MS_FLOAT64, &ReadRealPart<double>, &WriteRealPart<double>},
+};
+
+Form FormOf(MS_DType dtype) {
+  for (const Form& form : kForms) {
+    if (form.dtype == dtype) return form;
+  }
+  return Form{dtype, dtype};
+}
+
+bool IsComplex(MS_DType dtype) { return dtype == MS_COMPLEX64 || dtype == MS_COMPLEX128; }
+
 class Cast {
  public:
   ms::Status Init(const ms::KernelInfo& info) {
     MS_DType from = 0;
     MS_DType to = 0;
+    bool truncate = false;
     MS_TRY(info.DTypeAttr("SrcT", &from));
     MS_TRY(info.DTypeAttr("DstT", &to));
+    MS_TRY(info.Attr("Truncate", &truncate));
     same_ = from == to;
-    loop_ = kLoops[IndexOf(from)][IndexOf(to)];
+    from_ = FormOf(from);
+    to_ = FormOf(to);
+    if (truncate && from == MS_FLOAT32 && to == MS_BFLOAT16) to_.write = &WriteTruncated;
+    if (IsComplex(from) && IsComplex(to)) {
+      // As twice as many real numbers.
+      from_.read = nullptr;
+      to_.write = nullptr;
+      parts_ = 2;
+    }
+    if (same_ && ms::ElementSize(from) == 2) from_ = to_ = Form{from, MS_UINT16};  // their bits
+    from_bytes_ = static_cast<int64_t>(ms::ElementSize(from_.computed));
+    to_bytes_ = static_cast<int64_t>(ms::ElementSize(to_.computed));
+    loop_ = kLoops[IndexOf(from_.computed)][IndexOf(to_.computed)];
     return ms::Status();
   }
 
@@ -94,13 +180,44 @@ class Cast {
     if (same_ && out.raw() == x.raw()) return ms::Status();
     const void* const x_data = x.raw();
     void* const out_data = out.raw();
-    ParallelElements(frame, x.size(), 500,
-                     [&](int64_t begin, int64_t end) { loop_(x_data, out_data, begin, end); });
+    const bool direct = from_.read == nullptr && to_.write == nullptr;
+    const int64_t picoseconds = direct ? 500 : kConversionPicoseconds;
+    ParallelElements(frame, x.size() * parts_, picoseconds, [&](int64_t begin, int64_t end) {
+      if (direct) {
+        loop_(x_data, out_data, begin, end);
+      } else {
+        CastTiles(x_data, out_data, begin, end);
+      }
+    });
     return ms::Status();
   }
 
  private:
-  UnaryLoop loop_ = nullptr;
+  void CastTiles(const void* x, void* out, int64_t begin, int64_t end) const {
+    alignas(16) char read[kTileElements * sizeof(double)];
+    alignas(16) char converted[kTileElements * sizeof(double)];
+    for (int64_t at = begin; at < end; at += kTileElements) {
+      const int64_t n = std::min(kTileElements, end - at);
+      const void* source = static_cast<const char*>(x) + at * from_bytes_;
+      if (from_.read != nullptr) {
+        from_.read(x, at, n, read);
+        source = read;
+      }
+      if (to_.write == nullptr) {
+        loop_(source, static_cast<char*>(out) + at * to_bytes_, 0, n);
+      } else {
+        loop_(source, converted, 0, n);
+        to_.write(converted, n, out, at);
+      }
+    }
+  }
+
+  Form from_{};
+  Form to_{};
+  UnaryLoop loop_ = nullptr;  // from from_.computed to to_.computed
+  int64_t from_bytes_ = 0;    // of an element of from_.computed
+  int64_t to_bytes_ = 0;      // of one of to_.computed
+  int64_t parts_ = 1;         // numbers of an element that the loop takes
   bool same_ = false;
 };
 
@@ -113,9 +230,14 @@ class CastOfText {
   ms::Status Compute(ms::Frame&) const { return ms::Status(); }
 };
 
-const std::vector<MS_DType> all_types(kDTypes.begin(), kDTypes.end());
+std::vector<MS_DType> AllTypes() {
+  std::vector<MS_DType> types(kDTypes.begin(), kDTypes.end());
+  for (const Form& form : kForms) types.push_back(form.dtype);
+  return types;
+}
+
 const ms::Registered cast = ms::Register<Cast>(
-    "Cast", ms::KernelOptions().Types("SrcT", all_types).Types("DstT", all_types));
+    "Cast", ms::KernelOptions().Types("SrcT", AllTypes()).Types("DstT", AllTypes()));
 const ms::Registered cast_from_text =
     ms::Register<CastOfText>("Cast", ms::KernelOptions().Types("SrcT", {MS_STRING}));
 const ms::Registered cast_to_text =

@@ -13,7 +13,7 @@ using testing::KernelTester;
 template <typename T>
 std::vector<bool> Compare(const std::string& op, const std::vector<T>& x, const std::vector<T>& y) {
   KernelTester t(op);
-  t.Attr("T", ms::DTypeOf<T>()).Outputs({MS_BOOL});
+  t.Attr("T", ms::DTypeOf<T>()).Attr("incompatible_shape_error", true).Outputs({MS_BOOL});
   t.template Input<T>({static_cast<int64_t>(x.size())}, x);
   t.template Input<T>({static_cast<int64_t>(y.size())}, y);
   EXPECT_TRUE(IsOk(t.Run())) << op;
@@ -70,6 +70,25 @@ TEST(CompareTest, AnOperandOfTheSameBytesIsNotOverwritten) {
   t.Input<int32_t>({1}, {2}).Input<int32_t>({4}, {1, 2, 3, 4});
   ASSERT_TRUE(IsOk(t.Run()));
   EXPECT_EQ(t.Output<bool>(0), (Bools{false, false, true, true}));
+}
+
+TEST(CompareTest, ShapesThatDoNotBroadcastAreAnErrorOrOneTruthValue) {
+  for (const bool strict : {true, false}) {
+    for (const auto& [op, value] :
+         {std::make_pair("Equal", false), std::make_pair("NotEqual", true)}) {
+      KernelTester t(op);
+      t.Attr("T", MS_FLOAT32).Attr("incompatible_shape_error", strict).Outputs({MS_BOOL});
+      t.Input<float>({2}, {1, 2}).Input<float>({3}, {1, 2, 3});
+      const ms::Status status = t.Run();
+      if (strict) {
+        EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT) << op;
+      } else {
+        ASSERT_TRUE(IsOk(status)) << op;
+        EXPECT_EQ(t.OutputShape(0), std::vector<int64_t>{}) << op;
+        EXPECT_EQ(t.Output<bool>(0), Bools{value}) << op;
+      }
+    }
+  }
 }
 
 TEST(CompareTest, BooleansAreComparable) {

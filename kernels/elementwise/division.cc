@@ -3,8 +3,10 @@
 // Integer division by zero and negative integer exponents are INVALID_ARGUMENT; the smallest
 // integer divided by -1 wraps to itself instead of trapping.
 #include <cmath>
+#include <complex>
 #include <limits>
 
+#include "kernels/common/complex_math.h"
 #include "kernels/common/vector_math.h"
 #include "kernels/elementwise/binary.h"
 
@@ -64,6 +66,17 @@ struct RealFloorDivOp {
   }
 };
 
+// On the floats of a 16-bit type; the quotient is rounded to that type before its floor is taken,
+// as the reference does: 0.999999 counts as 1.
+template <typename Narrow>
+struct NarrowFloorDivOp {
+  static constexpr int64_t kPicoseconds = 2000;
+  template <typename T>
+  static T Apply(T x, T y) {
+    return Floor(static_cast<float>(Narrow(x / y)));
+  }
+};
+
 struct IntegerFloorDivOp {
   static constexpr int64_t kPicoseconds = 4000;
   static constexpr const char* kRefusal = IntegerDivOp::kRefusal;
@@ -103,7 +116,7 @@ struct IntegerFloorModOp {
   }
 };
 
-struct RealPowOp {
+struct PowOp {
   static constexpr int64_t kPicoseconds = 25000;
   template <typename T>
   static T Apply(T x, T y) {
@@ -143,14 +156,25 @@ ms::Registered RegisterIntegers(const char* op) {
       op);
 }
 
-const ms::Registered real_div = RegisterEach<RealDivOp, float, double>("RealDiv");
-const ms::Registered div = RegisterEach<RealDivOp, float, double>("Div");
+template <typename Op>
+ms::Registered RegisterNumbers(const char* op) {
+  return RegisterEach<Op, float, double, Float16, BFloat16, std::complex<float>,
+                      std::complex<double>>(op);
+}
+
+const ms::Registered real_div = RegisterNumbers<RealDivOp>("RealDiv");
+const ms::Registered div = RegisterNumbers<RealDivOp>("Div");
 const ms::Registered div_integers = RegisterIntegers<IntegerDivOp>("Div");
 const ms::Registered floor_div = RegisterEach<RealFloorDivOp, float, double>("FloorDiv");
+const ms::Registered floor_div_float16 =
+    RegisterEach<NarrowFloorDivOp<Float16>, Float16>("FloorDiv");
+const ms::Registered floor_div_bfloat16 =
+    RegisterEach<NarrowFloorDivOp<BFloat16>, BFloat16>("FloorDiv");
 const ms::Registered floor_div_integers = RegisterIntegers<IntegerFloorDivOp>("FloorDiv");
-const ms::Registered floor_mod = RegisterEach<RealFloorModOp, float, double>("FloorMod");
+const ms::Registered floor_mod =
+    RegisterEach<RealFloorModOp, float, double, Float16, BFloat16>("FloorMod");
 const ms::Registered floor_mod_integers = RegisterIntegers<IntegerFloorModOp>("FloorMod");
-const ms::Registered pow_real = RegisterEach<RealPowOp, float, double>("Pow");
+const ms::Registered pow_numbers = RegisterNumbers<PowOp>("Pow");
 const ms::Registered pow_integers = RegisterEach<IntegerPowOp, int32_t, int64_t>("Pow");
 
 }  // namespace

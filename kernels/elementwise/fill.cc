@@ -1,9 +1,11 @@
-// Fill, ZerosLike, OnesLike. They write bytes: one loop an element size.
+// Fill, ZerosLike, OnesLike. They write bytes, one loop an element size, or string cells.
 #include <array>
 #include <complex>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
+#include "kernels/common/narrow_float.h"
 #include "kernels/common/parallel.h"
 
 namespace millstream::kernels {
@@ -44,6 +46,11 @@ ms::Status FillView(ms::Frame& frame, const void* value, const ms::View& out) {
   return ms::Status();
 }
 
+ms::Status FillStrings(std::string_view value, const ms::View& out) {
+  for (int64_t i = 0; i < out.size(); ++i) MS_TRY(out.SetString(i, value));
+  return ms::Status();
+}
+
 // The shape that the vector `dims` lists.
 template <typename Index>
 ms::Status ReadShape(const ms::View& dims, ms::Shape* out) {
@@ -80,7 +87,10 @@ class Fill {
     }
     ms::View out;
     MS_TRY(frame.Output(0, shape, &out));
-    return FillView(frame, value.raw(), out);
+    if (value.dtype() != MS_STRING) return FillView(frame, value.raw(), out);
+    std::string_view text;
+    MS_TRY(value.GetString(0, &text));
+    return FillStrings(text, out);
   }
 };
 
@@ -92,6 +102,16 @@ class ZerosLike {
     MS_TRY(frame.ForwardOrOutput(0, 0, x.shape(), &out));
     constexpr uint64_t kZero[2] = {0, 0};
     return FillView(frame, kZero, out);
+  }
+};
+
+// Empty strings.
+class StringZerosLike {
+ public:
+  ms::Status Compute(ms::Frame& frame) const {
+    ms::View out;
+    MS_TRY(frame.Output(0, frame.input(0).shape(), &out));
+    return FillStrings(std::string_view(), out);
   }
 };
 
@@ -115,16 +135,24 @@ const std::vector<MS_DType>& FixedSizeTypes() {
   return *types;
 }
 
+std::vector<MS_DType> FixedSizeTypesAndString() {
+  std::vector<MS_DType> types = FixedSizeTypes();
+  types.push_back(MS_STRING);
+  return types;
+}
+
 const ms::Registered fill =
     ms::Register<Fill>("Fill", ms::KernelOptions()
-                                   .Types("T", FixedSizeTypes())
+                                   .Types("T", FixedSizeTypesAndString())
                                    .Types("index_type", {MS_INT32, MS_INT64})
                                    .HostArg("dims"));
 const ms::Registered zeros_like = ms::Register<ZerosLike>(
     "ZerosLike", ms::KernelOptions().Types("T", FixedSizeTypes()).InPlace(0, 0));
+const ms::Registered zeros_like_strings =
+    ms::Register<StringZerosLike>("ZerosLike", ms::KernelOptions().Types("T", {MS_STRING}));
 const ms::Registered ones_like =
     ms::RegisterForTypes<OnesLike, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t,
-                         uint16_t, uint32_t, uint64_t, bool, std::complex<float>,
+                         uint16_t, uint32_t, uint64_t, bool, Float16, BFloat16, std::complex<float>,
                          std::complex<double>>("OnesLike", "T", ms::KernelOptions().InPlace(0, 0));
 
 }  // namespace

@@ -1,7 +1,13 @@
 // ReluGrad, SqrtGrad, RsqrtGrad, ReciprocalGrad, InvGrad, TanhGrad, SigmoidGrad: the gradient of a
 // function from its result y (for Relu: its input) and the gradient dy of its result.
+//
+// For complex numbers the gradient is dy times the conjugate of the derivative. SqrtGrad,
+// RsqrtGrad, ReciprocalGrad and InvGrad conjugate y themselves; TanhGrad and SigmoidGrad are given
+// it conjugate.
+#include <complex>
 #include <vector>
 
+#include "kernels/common/complex_math.h"
 #include "kernels/elementwise/binary.h"
 
 namespace millstream::kernels {
@@ -17,6 +23,7 @@ struct ReluGradOp {
   }
 };
 
+// Where dy is zero, so are the gradients of the roots and the reciprocal, whatever y is.
 struct OfResult {
   static constexpr const char* kNames[2] = {"y", "dy"};
 };
@@ -25,7 +32,7 @@ struct SqrtGradOp : OfResult {
   static constexpr int64_t kPicoseconds = 800;
   template <typename T>
   static T Apply(T y, T dy) {
-    return dy * T(0.5) / y;
+    return dy == T(0) ? T(0) : WrappingProduct(dy, T(0.5)) / Conjugate(y);
   }
 };
 
@@ -33,7 +40,9 @@ struct RsqrtGradOp : OfResult {
   static constexpr int64_t kPicoseconds = 350;
   template <typename T>
   static T Apply(T y, T dy) {
-    return T(-0.5) * dy * y * y * y;
+    const T c = Conjugate(y);
+    const T product = WrappingProduct(WrappingProduct(dy, c), WrappingProduct(c, c));
+    return dy == T(0) ? T(0) : WrappingProduct(T(-0.5), product);
   }
 };
 
@@ -41,7 +50,8 @@ struct ReciprocalGradOp : OfResult {
   static constexpr int64_t kPicoseconds = 350;
   template <typename T>
   static T Apply(T y, T dy) {
-    return -dy * y * y;
+    const T c = Conjugate(y);
+    return dy == T(0) ? T(0) : WrappingProduct(WrappingProduct(-dy, c), c);
   }
 };
 
@@ -49,7 +59,7 @@ struct TanhGradOp : OfResult {
   static constexpr int64_t kPicoseconds = 350;
   template <typename T>
   static T Apply(T y, T dy) {
-    return dy * (T(1) - y * y);
+    return WrappingProduct(dy, T(1) - WrappingProduct(y, y));
   }
 };
 
@@ -57,7 +67,7 @@ struct SigmoidGradOp : OfResult {
   static constexpr int64_t kPicoseconds = 350;
   template <typename T>
   static T Apply(T y, T dy) {
-    return dy * y * (T(1) - y);
+    return WrappingProduct(WrappingProduct(dy, y), T(1) - y);
   }
 };
 
@@ -73,16 +83,21 @@ ms::Registered RegisterGradient(const char* op) {
   return ms::Registered();
 }
 
+template <typename Op>
+ms::Registered RegisterNumbers(const char* op) {
+  return RegisterGradient<Op, float, double, Float16, BFloat16, std::complex<float>,
+                          std::complex<double>>(op);
+}
+
 const ms::Registered relu_grad =
-    RegisterGradient<ReluGradOp, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t,
-                     uint16_t, uint32_t, uint64_t>("ReluGrad");
-const ms::Registered sqrt_grad = RegisterGradient<SqrtGradOp, float, double>("SqrtGrad");
-const ms::Registered rsqrt_grad = RegisterGradient<RsqrtGradOp, float, double>("RsqrtGrad");
-const ms::Registered reciprocal_grad =
-    RegisterGradient<ReciprocalGradOp, float, double>("ReciprocalGrad");
-const ms::Registered inv_grad = RegisterGradient<ReciprocalGradOp, float, double>("InvGrad");
-const ms::Registered tanh_grad = RegisterGradient<TanhGradOp, float, double>("TanhGrad");
-const ms::Registered sigmoid_grad = RegisterGradient<SigmoidGradOp, float, double>("SigmoidGrad");
+    RegisterGradient<ReluGradOp, float, double, Float16, BFloat16, int8_t, int16_t, int32_t,
+                     int64_t, uint8_t, uint16_t, uint32_t, uint64_t>("ReluGrad");
+const ms::Registered sqrt_grad = RegisterNumbers<SqrtGradOp>("SqrtGrad");
+const ms::Registered rsqrt_grad = RegisterNumbers<RsqrtGradOp>("RsqrtGrad");
+const ms::Registered reciprocal_grad = RegisterNumbers<ReciprocalGradOp>("ReciprocalGrad");
+const ms::Registered inv_grad = RegisterNumbers<ReciprocalGradOp>("InvGrad");
+const ms::Registered tanh_grad = RegisterNumbers<TanhGradOp>("TanhGrad");
+const ms::Registered sigmoid_grad = RegisterNumbers<SigmoidGradOp>("SigmoidGrad");
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -1,6 +1,8 @@
-// Sqrt, Rsqrt, Reciprocal, Inv, Exp, Log, Tanh, Sigmoid on float32 and float64.
+// Sqrt, Rsqrt, Reciprocal, Inv, Exp, Log, Tanh, Sigmoid on real and complex numbers.
 #include <cmath>
+#include <complex>
 
+#include "kernels/common/complex_math.h"
 #include "kernels/common/vector_math.h"
 #include "kernels/elementwise/unary.h"
 
@@ -63,14 +65,20 @@ struct SigmoidOp {
   }
 };
 
-const ms::Registered sqrt_kernels = RegisterUnaryEach<SqrtOp, float, double>("Sqrt");
-const ms::Registered rsqrt = RegisterUnaryEach<RsqrtOp, float, double>("Rsqrt");
-const ms::Registered reciprocal = RegisterUnaryEach<ReciprocalOp, float, double>("Reciprocal");
-const ms::Registered inv = RegisterUnaryEach<ReciprocalOp, float, double>("Inv");
-const ms::Registered exp_kernels = RegisterUnaryEach<ExpOp, float, double>("Exp");
-const ms::Registered log_kernels = RegisterUnaryEach<LogOp, float, double>("Log");
-const ms::Registered tanh_kernels = RegisterUnaryEach<TanhOp, float, double>("Tanh");
-const ms::Registered sigmoid = RegisterUnaryEach<SigmoidOp, float, double>("Sigmoid");
+template <typename Op>
+ms::Registered RegisterNumbers(const char* op) {
+  return RegisterUnaryEach<Op, float, double, Float16, BFloat16, std::complex<float>,
+                           std::complex<double>>(op);
+}
+
+const ms::Registered sqrt_kernels = RegisterNumbers<SqrtOp>("Sqrt");
+const ms::Registered rsqrt = RegisterNumbers<RsqrtOp>("Rsqrt");
+const ms::Registered reciprocal = RegisterNumbers<ReciprocalOp>("Reciprocal");
+const ms::Registered inv = RegisterNumbers<ReciprocalOp>("Inv");
+const ms::Registered exp_kernels = RegisterNumbers<ExpOp>("Exp");
+const ms::Registered log_kernels = RegisterNumbers<LogOp>("Log");
+const ms::Registered tanh_kernels = RegisterNumbers<TanhOp>("Tanh");
+const ms::Registered sigmoid = RegisterNumbers<SigmoidOp>("Sigmoid");
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -1,8 +1,10 @@
 // Select: t where the condition holds, e elsewhere. The condition has the shape of t and e, or is a
-// scalar, or a vector that chooses whole rows. Works on bytes: one loop an element size.
+// scalar, or a vector that chooses whole rows. Works on bytes, one loop an element size, or on
+// string cells.
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/array/strings.h"
 #include "kernels/common/parallel.h"
 
 namespace millstream::kernels {
@@ -25,6 +27,26 @@ void SelectElements(const uint8_t* condition, const void* t_base, const void* e_
   }
 }
 
+// How many neighbouring elements of t and e each element of the condition chooses for.
+ms::Status ChosenTogether(const ms::View& condition, const ms::View& t, const ms::View& e,
+                          int64_t* together) {
+  const ms::Shape shape = t.shape();
+  if (shape != e.shape()) {
+    return ms::InvalidArgument("Select: inputs t and e must have the same shape, got ",
+                               shape.ToString(), " and ", e.shape().ToString());
+  }
+  const bool by_element = condition.shape() == shape;
+  const bool by_row = condition.rank() == 1 && shape.rank() > 0 && condition.dim(0) == shape[0];
+  if (!by_element && !by_row && condition.rank() != 0) {
+    return ms::InvalidArgument(
+        "Select: input condition must be a scalar, have the shape of t, or be a vector of as "
+        "many elements as t has rows; its shape is ",
+        condition.shape().ToString(), ", that of t ", shape.ToString());
+  }
+  *together = condition.size() == 0 ? 0 : t.size() / condition.size();
+  return ms::Status();
+}
+
 class Select {
  public:
   ms::Status Init(const ms::KernelInfo& info) {
@@ -44,29 +66,16 @@ class Select {
     const ms::View condition = frame.input(0);
     const ms::View t = frame.input(1);
     const ms::View e = frame.input(2);
-    const ms::Shape shape = t.shape();
-    if (shape != e.shape()) {
-      return ms::InvalidArgument("Select: inputs t and e must have the same shape, got ",
-                                 shape.ToString(), " and ", e.shape().ToString());
-    }
-    const bool by_element = condition.shape() == shape;
-    const bool by_row = condition.rank() == 1 && shape.rank() > 0 && condition.dim(0) == shape[0];
-    if (!by_element && !by_row && condition.rank() != 0) {
-      return ms::InvalidArgument(
-          "Select: input condition must be a scalar, have the shape of t, or be a vector of as "
-          "many elements as t has rows; its shape is ",
-          condition.shape().ToString(), ", that of t ", shape.ToString());
-    }
+    int64_t together = 0;
+    MS_TRY(ChosenTogether(condition, t, e, &together));
     ms::View out;
-    MS_TRY(frame.ForwardOrOutput(1, 0, shape, &out));
+    MS_TRY(frame.ForwardOrOutput(1, 0, t.shape(), &out));
     if (t.size() == 0) return ms::Status();
-    if (by_element) {
+    if (together == 1) {
       SelectByElement(frame, condition, t, e, out);
-    } else if (condition.rank() == 0) {
-      CopyRows(condition.data<uint8_t>(), 1, t.bytes(), t, e, out);
     } else {
-      CopyRows(condition.data<uint8_t>(), shape[0], t.bytes() / static_cast<uint64_t>(shape[0]), t,
-               e, out);
+      const uint64_t row_bytes = static_cast<uint64_t>(together) * element_size_;
+      CopyRows(condition.data<uint8_t>(), condition.size(), row_bytes, t, e, out);
     }
     return ms::Status();
   }
@@ -94,6 +103,24 @@ class Select {
   SelectLoop loop_ = nullptr;
 };
 
+class StringSelect {
+ public:
+  ms::Status Compute(ms::Frame& frame) const {
+    const ms::View condition = frame.input(0);
+    const ms::View t = frame.input(1);
+    const ms::View e = frame.input(2);
+    int64_t together = 0;
+    MS_TRY(ChosenTogether(condition, t, e, &together));
+    ms::View out;
+    MS_TRY(frame.Output(0, t.shape(), &out));
+    for (int64_t row = 0; row < condition.size(); ++row) {
+      const ms::View& source = condition.data<uint8_t>()[row] != 0 ? t : e;
+      MS_TRY(CopyStrings(source, row * together, out, row * together, together));
+    }
+    return ms::Status();
+  }
+};
+
 const ms::Registered select_kernel = ms::Register<Select>(
     "Select", ms::KernelOptions()
                   .Types("T", {MS_BOOL,    MS_INT8,    MS_INT16,    MS_INT32,     MS_INT64,
@@ -102,6 +129,8 @@ const ms::Registered select_kernel = ms::Register<Select>(
                                MS_QINT8,   MS_QUINT8,  MS_QINT16,   MS_QUINT16,   MS_QINT32})
                   .InPlace(0, 1)
                   .InPlace(0, 2));
+const ms::Registered select_strings =
+    ms::Register<StringSelect>("Select", ms::KernelOptions().Types("T", {MS_STRING}));
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -1,8 +1,10 @@
-// Abs, Neg, Sign, Square, Floor, Relu, LogicalNot. Integers wrap.
+// Abs, Neg, Sign, Square, Floor, Relu, LogicalNot, Conj. Integers wrap.
 #include <cmath>
+#include <complex>
 
+#include "kernels/common/complex_math.h"
 #include "kernels/common/vector_math.h"
-#include "kernels/elementwise/binary.h"
+#include "kernels/common/wrapping.h"
 #include "kernels/elementwise/unary.h"
 
 namespace millstream::kernels {
@@ -21,18 +23,25 @@ struct NegOp {
   static constexpr int64_t kPicoseconds = 250;
   template <typename T>
   static T Apply(T x) {
-    if constexpr (std::is_floating_point_v<T>) return -x;
-    return WrappingDifference(T(0), x);
+    if constexpr (!std::is_integral_v<T>) {
+      return -x;
+    } else {
+      return WrappingDifference(T(0), x);
+    }
   }
 };
 
-// -1, 0 or 1; NaN of NaN.
+// -1, 0 or 1; NaN of NaN. Of complex numbers: of absolute value 1 or 0.
 struct SignOp {
   static constexpr int64_t kPicoseconds = 250;
   template <typename T>
   static T Apply(T x) {
-    const T sign = static_cast<T>((x > 0 ? T(1) : T(0)) - (x < 0 ? T(1) : T(0)));
-    return x == x ? sign : x;
+    if constexpr (kIsComplex<T>) {
+      return x == T(0) ? T(0) : x / std::abs(x);
+    } else {
+      const T sign = static_cast<T>((x > 0 ? T(1) : T(0)) - (x < 0 ? T(1) : T(0)));
+      return x == x ? sign : x;
+    }
   }
 };
 
@@ -70,10 +79,19 @@ struct NotOp {
   }
 };
 
-// Registers the operation for float32, float64 and, by loops on unsigned types, signed integers.
+struct ConjOp {
+  static constexpr int64_t kPicoseconds = 500;
+  template <typename T>
+  static T Apply(T x) {
+    return Conjugate(x);
+  }
+};
+
+// Registers the operation for real and complex numbers and, by loops on unsigned types, integers.
 template <typename Op>
 ms::Registered RegisterWrapping(const char* op) {
-  RegisterUnaryEach<Op, float, double>(op);
+  RegisterUnaryEach<Op, float, double, Float16, BFloat16, std::complex<float>,
+                    std::complex<double>>(op);
   RegisterUnary<Op, uint8_t>(op, {MS_INT8, MS_UINT8});
   RegisterUnary<Op, uint16_t>(op, {MS_INT16, MS_UINT16});
   RegisterUnary<Op, uint32_t>(op, {MS_INT32, MS_UINT32});
@@ -82,15 +100,20 @@ ms::Registered RegisterWrapping(const char* op) {
 }
 
 const ms::Registered abs_kernels =
-    RegisterUnaryEach<AbsOp, float, double, int8_t, int16_t, int32_t, int64_t>("Abs");
+    RegisterUnaryEach<AbsOp, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t>(
+        "Abs");
 const ms::Registered neg = RegisterWrapping<NegOp>("Neg");
 const ms::Registered sign =
-    RegisterUnaryEach<SignOp, float, double, int8_t, int16_t, int32_t, int64_t>("Sign");
+    RegisterUnaryEach<SignOp, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t,
+                      std::complex<float>, std::complex<double>>("Sign");
 const ms::Registered square = RegisterWrapping<SquareOp>("Square");
-const ms::Registered floor_kernels = RegisterUnaryEach<FloorOp, float, double>("Floor");
+const ms::Registered floor_kernels =
+    RegisterUnaryEach<FloorOp, float, double, Float16, BFloat16>("Floor");
 const ms::Registered relu =
-    RegisterUnaryEach<ReluOp, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
-                      uint32_t, uint64_t>("Relu");
+    RegisterUnaryEach<ReluOp, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t,
+                      uint8_t, uint16_t, uint32_t, uint64_t>("Relu");
+const ms::Registered conj =
+    RegisterUnaryEach<ConjOp, std::complex<float>, std::complex<double>>("Conj");
 const ms::Registered logical_not =
     ms::Register<UnaryKernel<NotOp, uint8_t>>("LogicalNot", ms::KernelOptions().InPlace(0, 0));
 

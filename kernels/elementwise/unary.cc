@@ -1,5 +1,7 @@
 #include "kernels/elementwise/unary.h"
 
+#include <algorithm>
+
 #include "kernels/common/parallel.h"
 
 namespace millstream::kernels {
@@ -10,9 +12,24 @@ ms::Status ElementwiseKernel::Compute(ms::Frame& frame) const {
   MS_TRY(frame.ForwardOrOutput(0, 0, x.shape(), &out));
   const void* const x_data = x.raw();
   void* const out_data = out.raw();
-  ParallelElements(frame, x.size(), picoseconds_,
-                   [&](int64_t begin, int64_t end) { loop_(x_data, out_data, begin, end); });
+  ParallelElements(frame, x.size(), picoseconds_, [&](int64_t begin, int64_t end) {
+    if (format_ == nullptr) {
+      loop_(x_data, out_data, begin, end);
+    } else {
+      RunNarrow(x_data, out_data, begin, end);
+    }
+  });
   return ms::Status();
+}
+
+void ElementwiseKernel::RunNarrow(const void* x, void* out, int64_t begin, int64_t end) const {
+  float tile[kTileElements];
+  for (int64_t at = begin; at < end; at += kTileElements) {
+    const int64_t n = std::min(kTileElements, end - at);
+    format_->widen(x, at, n, tile);
+    loop_(tile, tile, 0, n);
+    format_->narrow(tile, n, out, at);
+  }
 }
 
 }  // namespace millstream::kernels

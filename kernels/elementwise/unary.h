@@ -1,6 +1,7 @@
 // Kernels of one operand that work element by element. An operation is a class with
 //   template <typename T> static R Apply(T x);
 //   static constexpr int64_t kPicoseconds;   what one element costs
+// The 16-bit floating-point types run float's loops, a tile at a time.
 #ifndef MILLSTREAM_KERNELS_ELEMENTWISE_UNARY_H_
 #define MILLSTREAM_KERNELS_ELEMENTWISE_UNARY_H_
 
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/common/narrow_tiles.h"
 
 namespace millstream::kernels {
 
@@ -20,11 +22,17 @@ class ElementwiseKernel {
   ms::Status Compute(ms::Frame& frame) const;
 
  protected:
-  ElementwiseKernel(UnaryLoop loop, int64_t picoseconds) : loop_(loop), picoseconds_(picoseconds) {}
+  // `format`: how elements become the floats that the loop takes and back; null where they are what
+  // the loop takes.
+  ElementwiseKernel(UnaryLoop loop, int64_t picoseconds, const NarrowFormat* format)
+      : loop_(loop), picoseconds_(picoseconds), format_(format) {}
 
  private:
+  void RunNarrow(const void* x, void* out, int64_t begin, int64_t end) const;
+
   const UnaryLoop loop_;
   const int64_t picoseconds_;
+  const NarrowFormat* const format_;
 };
 
 template <typename Op, typename T>
@@ -38,7 +46,10 @@ void UnaryElements(const void* x_base, void* out_base, int64_t begin, int64_t en
 template <typename Op, typename T>
 class UnaryKernel : public ElementwiseKernel {
  public:
-  UnaryKernel() : ElementwiseKernel(&UnaryElements<Op, T>, Op::kPicoseconds) {}
+  UnaryKernel()
+      : ElementwiseKernel(&UnaryElements<Op, ComputeTypeOf<T>>,
+                          Op::kPicoseconds + (kIsNarrowFloat<T> ? kConversionPicoseconds : 0),
+                          NarrowFormatOf<T>()) {}
 };
 
 // Registers the operation on T for nodes whose type attribute T is one of `dtypes`.

@@ -126,6 +126,7 @@ def _other_math() -> list[Check]:
         Check("Select", lambda a, b: gen_ops.select(tf.constant(True), a, b), (x, y)),
         Check("Cast", lambda a: gen_ops.cast(a, tf.float32), (quarters,), step=2.0**-10),
         Check("Cast", lambda a: gen_ops.cast(a, tf.float64), (quarters,)),
+        Check("Conj", _real_part_of_conjugate_product, (x,)),
     ]
     for transpose_a in (False, True):
         for transpose_b in (False, True):
@@ -157,6 +158,13 @@ def _batches_of_products() -> list[Check]:
                         Check("BatchMatMul", _with(gen_ops.batch_mat_mul, **attrs), (x, y))
                     )
     return checks
+
+
+def _real_part_of_conjugate_product(x: Any) -> Any:
+    """Real part of conj(a * x) * b for constants a and b, which depends on the conjugation."""
+    scaled = gen_ops.mul(gen_ops.cast(x, tf.complex128), np.complex128(0.5 + 2j))
+    product = gen_ops.mul(gen_ops.conj(scaled), np.complex128(1.5 - 1j))
+    return gen_ops.cast(product, tf.float64)
 
 
 def _with(function: Callable[..., Any], *others: Any, **attrs: Any) -> Callable[..., Any]:
