@@ -41,23 +41,32 @@ inline float PowerOfTwo(int32_t n) { return FromBits(ShiftBitsLeft(n + 127, 23))
 inline constexpr float kLn2High = 0.693359375f;
 inline constexpr float kLn2Low = -2.12194440e-4f;
 
-inline float Exp(float x) {
-  // Outside, the result is 0 or infinity anyway. A NaN passes both comparisons' else branch.
-  x = x < -104.0f ? -104.0f : x;
-  x = x > 89.0f ? 89.0f : x;
-  // Adding 1.5 * 2^23 leaves the nearest integer in the low bits.
-  constexpr float kMagic = 12582912.0f;
-  const float shifted = x * 1.44269504088896341f + kMagic;
-  const float n = shifted - kMagic;
-  const int32_t n_bits = BitDifference(BitsOf(shifted), BitsOf(kMagic));
-  const float r = (x - n * kLn2High) - n * kLn2Low;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
+// 1.5 * 2^23: the unit in the last place is 1 there, so that adding it rounds to an integer, which
+// then stands in the low bits.
+inline constexpr float kRounder = 12582912.0f;
+
+// For x = n ln 2 + r with |r| <= ln(2)/2: gives e^r, and n as the bits of *shifted less those of
+// kRounder. V is float or a vector of floats.
+template <typename V>
+inline V ExpOfRemainder(V x, V* shifted) {
+  *shifted = x * 1.44269504088896341f + kRounder;
+  const V n = *shifted - kRounder;
+  const V r = (x - n * kLn2High) - n * kLn2Low;
+  V p = r * 1.9875691500e-4f + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  const float e = p * (r * r) + r + 1.0f;
+  return p * (r * r) + r + 1.0f;
+}
+
+inline float Exp(float x) {
+  // Outside, the result is 0 or infinity anyway. A NaN passes both comparisons' else branch.
+  x = x < -104.0f ? -104.0f : x;
+  x = x > 89.0f ? 89.0f : x;
+  float shifted;
+  const float e = ExpOfRemainder(x, &shifted);
+  const int32_t n_bits = BitDifference(BitsOf(shifted), BitsOf(kRounder));
   // In two steps: n reaches from -150 (subnormal results) to 128.
   const int32_t half = n_bits >> 1;
   return e * PowerOfTwo(half) * PowerOfTwo(n_bits - half);
