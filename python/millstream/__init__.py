@@ -8,6 +8,9 @@ The names are those of graph-mode programs::
     total = tf.reduce_sum(x, axis=1)
     with tf.Session() as sess:
         print(sess.run(total, {x: [[1.0, 2.0]]}))
+
+The examples of the functions assume that line of import and a default session, such as an
+``tf.InteractiveSession()``: each can be typed in a shell.
 """
 
 # This file only gathers what the modules list in their __all__.
@@ -44,6 +47,8 @@ from millstream.indexed_slices import *
 from millstream.initializers import *
 from millstream.math_ops import *
 from millstream.matmul_ops import *
+from millstream.missing_names import module_dir as _module_dir
+from millstream.missing_names import module_getattr as _module_getattr
 from millstream.operation import *
 from millstream.random_ops import *
 from millstream.random_seed import *
@@ -83,16 +88,6 @@ Summary: _typing.Any
 SummaryMetadata: _typing.Any
 TensorInfo: _typing.Any
 
-_MESSAGES = frozenset(__annotations__)
-
 if not _typing.TYPE_CHECKING:
-
-    def __getattr__(name: str) -> object:
-        """The message classes."""
-        if name in _MESSAGES:
-            from millstream import protos
-
-            found = protos.message_class(name)
-            globals()[name] = found
-            return found
-        raise AttributeError(f"module 'millstream' has no attribute {name!r}")
+    __getattr__ = _module_getattr(__name__, __annotations__)
+    __dir__ = _module_dir(__name__, __annotations__)

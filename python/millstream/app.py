@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from millstream import flags
+from millstream.missing_names import module_getattr as _module_getattr
 
 __all__ = ["flags", "run"]
 
@@ -23,3 +24,7 @@ def run(main: Callable[[Sequence[str]], Any] | None = None, argv: Any = None) ->
     """
     function = sys.modules["__main__"].main if main is None else main
     sys.exit(function(flags.FLAGS(sys.argv if argv is None else argv)))
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__)

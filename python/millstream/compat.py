@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from millstream.missing_names import module_getattr as _module_getattr
 
 __all__ = ["disable_v2_behavior"]
 
@@ -42,3 +44,7 @@ as_str = as_text
 def as_str_any(value: Any) -> str:
     """The text of anything."""
     return as_text(value) if isinstance(value, (bytes, bytearray)) else str(value)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from millstream.missing_names import module_getattr as _module_getattr
 
 __all__ = [
     "QUANTIZED_DTYPES",
@@ -341,3 +343,7 @@ def bfloat16_values(array: Any) -> np.ndarray[Any, np.dtype[np.float32]]:
     """The float32 values of an array of bfloat16."""
     bits = np.asarray(array).view(np.uint16).astype(np.uint32) << 16
     return bits.view(np.float32)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__)

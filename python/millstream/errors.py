@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from millstream.missing_names import module_getattr as _module_getattr
+
 if TYPE_CHECKING:
     from millstream.graph import Graph
 
@@ -211,3 +213,7 @@ def make(graph: Graph | None, code: int, message: str, node: str) -> OpError:
     """
     op = graph.find_operation(node) if graph is not None and node else None
     return _CLASSES.get(code, UnknownError)(None, op, message)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__)

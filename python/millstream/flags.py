@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from millstream.missing_names import module_getattr as _module_getattr
 
 
 class _Flags:
@@ -72,3 +74,7 @@ def DEFINE_boolean(name: str, default: bool | None, help: str = "") -> None:  # 
 
 
 DEFINE_bool = DEFINE_boolean
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from millstream import array_creation, dtypes, random_ops
 from millstream.convert import constant
+from millstream.missing_names import module_getattr as _module_getattr
 from millstream.operation import Tensor
 from millstream.tensor_shape import TensorShape
 
@@ -335,3 +336,7 @@ def he_normal(seed: int | None = None) -> VarianceScaling:
 def he_uniform(seed: int | None = None) -> VarianceScaling:
     """`VarianceScaling` for rectifiers, uniform (He et al. 2015)."""
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__)

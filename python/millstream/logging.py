@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging as _logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from millstream.missing_names import module_getattr as _module_getattr
 
 DEBUG = _logging.DEBUG
 INFO = _logging.INFO
@@ -36,3 +38,7 @@ def set_verbosity(v: int) -> None:
 def get_verbosity() -> int:
     """The level below which messages are hidden."""
     return _logger.getEffectiveLevel()
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__)

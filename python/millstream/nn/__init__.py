@@ -1,6 +1,9 @@
 """Operations of neural networks."""
 
+import typing as _typing
+
 from millstream.math_ops import sigmoid, tanh
+from millstream.missing_names import module_getattr as _module_getattr
 from millstream.nn.activations import (
     bias_add,
     dropout,
@@ -51,3 +54,6 @@ __all__ = [
     "xw_plus_b",
     "zero_fraction",
 ]
+
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__)

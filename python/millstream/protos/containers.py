@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, MutableSequence
 from typing import Any
 
 from millstream.protos.fields import Field
 
 
-class RepeatedScalar(MutableSequence[Any]):
-    """A list of scalars of one type."""
+class _Repeated(MutableSequence[Any]):
+    """What lists of scalars and of messages have in common."""
 
-    __slots__ = ("_field", "_items", "_touch")
+    __slots__ = ("_items", "_touch")
 
-    def __init__(self, field: Field, touch: Callable[[], None]) -> None:
-        self._field = field
+    def __init__(self, touch: Callable[[], None]) -> None:
         self._touch = touch
         self._items: list[Any] = []
 
     def __getitem__(self, index: Any) -> Any:
         return self._items[index]
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        if isinstance(index, slice):
-            self._items[index] = [self._field.checked(item) for item in value]
-        else:
-            self._items[index] = self._field.checked(value)
-        self._touch()
 
     def __delitem__(self, index: Any) -> None:
         del self._items[index]
@@ -34,6 +27,44 @@ class RepeatedScalar(MutableSequence[Any]):
 
     def __len__(self) -> int:
         return len(self._items)
+
+    def MergeFrom(self, other: Iterable[Any]) -> None:  # noqa: N802  (protobuf's name)
+        """Append copies of the items of `other`."""
+        self.extend(other)
+
+    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
+        """Sort the items."""
+        self._items.sort(key=key, reverse=reverse)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, _Repeated):
+            return self._items == other._items
+        return self._items == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __deepcopy__(self, memo: Any) -> list[Any]:
+        return copy.deepcopy(self._items, memo)
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+
+class RepeatedScalar(_Repeated):
+    """A list of scalars of one type."""
+
+    __slots__ = ("_field",)
+
+    def __init__(self, field: Field, touch: Callable[[], None]) -> None:
+        super().__init__(touch)
+        self._field = field
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(index, slice):
+            self._items[index] = [self._field.checked(item) for item in value]
+        else:
+            self._items[index] = self._field.checked(value)
+        self._touch()
 
     def insert(self, index: int, value: Any) -> None:
         """Put `value` before the item at `index`."""
@@ -49,30 +80,15 @@ class RepeatedScalar(MutableSequence[Any]):
         """Append values that were read from the wire."""
         self._items.extend(values)
 
-    def sort(self, **arguments: Any) -> None:
-        """Sort the items."""
-        self._items.sort(**arguments)
 
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, RepeatedScalar):
-            return self._items == other._items
-        return self._items == other
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(self._items)
-
-
-class RepeatedMessage(MutableSequence[Any]):
+class RepeatedMessage(_Repeated):
     """A list of messages of one type."""
 
-    __slots__ = ("_items", "_make", "_touch")
+    __slots__ = ("_make",)
 
     def __init__(self, make: Callable[..., Any], touch: Callable[[], None]) -> None:
+        super().__init__(touch)
         self._make = make
-        self._touch = touch
-        self._items: list[Any] = []
 
     def add(self, **values: Any) -> Any:
         """Append a message with the given fields, and return it."""
@@ -81,41 +97,17 @@ class RepeatedMessage(MutableSequence[Any]):
         self._touch()
         return message
 
-    def __getitem__(self, index: Any) -> Any:
-        return self._items[index]
-
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError("messages of a list are changed in place, not assigned")
-
-    def __delitem__(self, index: Any) -> None:
-        del self._items[index]
-        self._touch()
-
-    def __len__(self) -> int:
-        return len(self._items)
 
     def insert(self, index: int, value: Any) -> None:
         """Put a copy of the message `value` before the item at `index`."""
         if not isinstance(value, self._make):  # type: ignore[arg-type]
             raise TypeError(f"expected a {self._make.__name__}, got {value!r}")
-        copy = self._make()
-        copy.CopyFrom(value)
-        self._items.insert(index, copy)
+        copied = self._make()
+        copied.CopyFrom(value)
+        self._items.insert(index, copied)
         self._touch()
-
-    def MergeFrom(self, other: Iterable[Any]) -> None:  # noqa: N802  (protobuf's name)
-        """Append copies of the messages of `other`."""
-        self.extend(other)
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, RepeatedMessage):
-            return self._items == other._items
-        return self._items == other
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(self._items)
 
 
 class MapField(MutableMapping[Any, Any]):
@@ -131,6 +123,11 @@ class MapField(MutableMapping[Any, Any]):
         self._make = make
         self._touch = touch
         self._items: dict[Any, Any] = {}
+
+    @property
+    def holds_messages(self) -> bool:
+        """Whether the values are messages."""
+        return self._make is not None
 
     def __getitem__(self, key: Any) -> Any:
         key = self._key.checked(key)
@@ -155,7 +152,7 @@ class MapField(MutableMapping[Any, Any]):
         if self._make is None:
             self._items[key] = self._value.checked(value)
         else:
-            raise TypeError("messages of a map are changed in place, not assigned")
+            raise ValueError("messages of a map are changed in place, not assigned")
         self._touch()
 
     def put(self, key: Any, value: Any) -> None:

@@ -19,7 +19,8 @@ _RANGES = {
     "uint64": (0, (1 << 64) - 1),
     "fixed64": (0, (1 << 64) - 1),
 }
-_DEFAULTS: dict[str, Any] = {
+# Values of unset fields, where they are not 0.
+DEFAULTS: dict[str, Any] = {
     "string": "",
     "bytes": b"",
     "bool": False,
@@ -39,8 +40,8 @@ class Field:
         "message", "enum", "string", "bytes" or a number type.
     message
         Name of the message type, or None.
-    enum
-        Values of the enum by name, or None.
+    enum_name, enum
+        Name of the enum type and its values by name, or None.
     oneof
         Name of the oneof that it is in, or None.
     presence
@@ -49,6 +50,7 @@ class Field:
 
     __slots__ = (
         "enum",
+        "enum_name",
         "is_map",
         "is_repeated",
         "message",
@@ -70,14 +72,13 @@ class Field:
         self.packed = bool(description.get("packed"))
         self.oneof: str | None = description.get("oneof") or None
         self.presence = bool(description.get("presence"))
-        self.enum: dict[str, int] | None = None
-        if self.type == "enum":
-            self.enum = enums.get(description["enum"], {})
+        self.enum_name: str | None = description.get("enum") or None
+        self.enum = None if self.enum_name is None else enums[self.enum_name]
 
     @property
     def default(self) -> Any:
         """The value of a field that is not set."""
-        return _DEFAULTS.get(self.type, 0)
+        return DEFAULTS.get(self.type, 0)
 
     def checked(self, value: Any) -> Any:
         """A scalar value in the field's type.
@@ -94,10 +95,8 @@ class Field:
             if isinstance(value, str):
                 return value
         elif kind == "bytes":
-            if isinstance(value, str):
-                return value.encode()
-            if isinstance(value, (bytes, bytearray)):
-                return bytes(value)
+            if isinstance(value, bytes):
+                return value
         elif kind in ("double", "float"):
             if hasattr(value, "__float__") and not isinstance(value, (str, bytes)):
                 number = float(value)
@@ -138,15 +137,20 @@ class Field:
         kind, write, _ = wire.SCALARS[self.type]
         return self.tag(kind) + write(value)
 
+    def accepts(self, kind: int) -> bool:
+        """Whether a payload of the wire type can be the field's; others count as unknown."""
+        if self.type in ("message", "string", "bytes"):
+            return kind == wire.LENGTH_DELIMITED
+        packed = self.is_repeated and kind == wire.LENGTH_DELIMITED
+        return packed or kind == wire.SCALARS[self.type][0]
+
     def decode_scalar(self, kind: int, payload: Any) -> list[Any]:
         """The scalar values of a payload: several where it is packed."""
         if self.type == "string":
-            return [payload.decode("utf-8", "surrogateescape")]
+            return [payload.decode()]
         if self.type == "bytes":
             return [payload]
         wanted, _, read = wire.SCALARS[self.type]
         if kind == wire.LENGTH_DELIMITED:
             return wire.decode_packed(wanted, read, payload)
-        if kind != wanted:
-            raise wire.TruncatedError(f"field {self.name!r} has the wire type {kind}")
         return [read(payload)]

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from millstream import _runtime
 from millstream.protos import wire
 from millstream.protos.containers import MapField, RepeatedMessage, RepeatedScalar
+from millstream.protos.descriptors import Descriptor, FieldDescriptor
 from millstream.protos.fields import Field
 
 
@@ -31,6 +32,7 @@ class Message:
     _by_name: ClassVar[dict[str, Field]]
     _by_number: ClassVar[dict[int, Field]]
     _message_name: ClassVar[str]
+    DESCRIPTOR: ClassVar[Descriptor]
 
     def __init__(self, **values: Any) -> None:
         object.__setattr__(self, "_values", {})
@@ -53,9 +55,7 @@ class Message:
     def _assign(self, field: Field, value: Any) -> None:
         """Sets a field as a keyword argument does."""
         if field.is_map:
-            getattr(self, field.name).MergeFrom(
-                value
-            ) if field.message is None else self._merge_map(field, value)
+            self._merge_map(field, value)
         elif field.is_repeated:
             target = getattr(self, field.name)
             if field.message is None:
@@ -78,12 +78,16 @@ class Message:
     def _merge_map(self, field: Field, value: Any) -> None:
         target = getattr(self, field.name)
         for key, item in value.items():
-            if isinstance(item, Message):
+            if not target.holds_messages:
+                target[key] = item
+            elif isinstance(item, Message):
                 target[key].CopyFrom(item)
             elif isinstance(item, dict):
                 target[key].MergeFrom(type(target[key])(**item))
             else:
-                target[key] = item
+                raise TypeError(
+                    f"field {field.name!r}: expected messages or dictionaries, got {item!r}"
+                )
 
     def __getattr__(self, name: str) -> Any:
         field = type(self)._by_name.get(name)
@@ -160,15 +164,36 @@ class Message:
             return bool(value._is_set)
         return field.presence or value != field.default or _is_negative_zero(value)
 
+    def _set_fields(self) -> list[tuple[Field, Any]]:
+        """The fields that are set, with their values, by number."""
+        values = self._values
+        return [
+            (field, values[field.name])
+            for field in self._by_number.values()
+            if field.name in values and self._has(field)
+        ]
+
     # ---- Protobuf's methods ----
 
     def HasField(self, field_name: str) -> bool:  # noqa: N802
-        """Whether a message, or a field or name of a oneof, is set; ValueError for a list."""
+        """Whether a message, or a field or name of a oneof, is set.
+
+        Raises
+        ------
+        ValueError
+            There is no such field, or it is a list or a number or text outside of a oneof: unset
+            ones cannot be told from those at their default.
+        """
         if any(field.oneof == field_name for field in self._by_number.values()):
             return self.WhichOneof(field_name) is not None
         field = self._field(field_name)
         if field.is_map or field.is_repeated:
             raise ValueError(f"the field {field_name!r} of {self._message_name} is a list")
+        if not field.presence:
+            raise ValueError(
+                f"the field {field_name!r} of {self._message_name} has no presence: unset is its "
+                "default"
+            )
         return self._has(field)
 
     def WhichOneof(self, oneof_group: str) -> str | None:  # noqa: N802
@@ -178,22 +203,17 @@ class Message:
             raise ValueError(f"{self._message_name} has no oneof {oneof_group!r}")
         return next((field.name for field in members if self._has(field)), None)
 
-    def ListFields(self) -> list[tuple[Field, Any]]:  # noqa: N802
-        """The fields that are set, with their values, by number."""
-        return [
-            (field, self._values[field.name])
-            for _, field in sorted(self._by_number.items())
-            if self._has(field)
-        ]
+    def ListFields(self) -> list[tuple[FieldDescriptor, Any]]:  # noqa: N802
+        """The descriptors of the fields that are set, with the values, by number."""
+        described = self.DESCRIPTOR.fields_by_number
+        return [(described[field.number], value) for field, value in self._set_fields()]
 
     def ClearField(self, field_name: str) -> None:  # noqa: N802
         """Unset a field, or the field of a oneof that is set."""
-        if field_name in self._by_name:
-            self._forget(field_name)
-            return
-        chosen = self.WhichOneof(field_name)
+        chosen = field_name if field_name in self._by_name else self.WhichOneof(field_name)
         if chosen is not None:
             self._forget(chosen)
+        self._touch()
 
     def Clear(self) -> None:  # noqa: N802
         """Unset every field."""
@@ -210,11 +230,28 @@ class Message:
         """Whether all required fields are set: there are none."""
         return True
 
+    def FindInitializationErrors(self) -> list[str]:  # noqa: N802
+        """Names of required fields that are not set: none."""
+        return []
+
+    def DiscardUnknownFields(self) -> None:  # noqa: N802
+        """Forget the fields that were read and have no name, here and in all messages inside."""
+        self._unknown.clear()
+        for field, value in self._set_fields():
+            if field.message is None:
+                continue
+            if field.is_map:
+                inner = [item for item in value.values() if isinstance(item, Message)]
+            else:
+                inner = list(value) if field.is_repeated else [value]
+            for message in inner:
+                message.DiscardUnknownFields()
+
     def MergeFrom(self, other: Message) -> None:  # noqa: N802
         """Take every field that `other` has; lists are appended to."""
         if type(other) is not type(self):
             raise TypeError(f"expected a {self._message_name}, got {type(other).__name__}")
-        for field, value in other.ListFields():
+        for field, value in other._set_fields():
             if field.is_map or field.is_repeated:
                 target = getattr(self, field.name)
                 target.extend(value) if field.is_repeated else target.MergeFrom(value)
@@ -239,7 +276,7 @@ class Message:
     def SerializeToString(self, deterministic: bool = False) -> bytes:  # noqa: N802
         """The message as bytes; maps by key when `deterministic`."""
         parts: list[bytes] = []
-        for field, value in self.ListFields():
+        for field, value in self._set_fields():
             _encode(field, value, deterministic, parts)
         parts.extend(self._unknown)
         return b"".join(parts)
@@ -252,15 +289,17 @@ class Message:
 
     def MergeFromString(self, serialized: bytes) -> int:  # noqa: N802
         """Take every field of a message in bytes; DecodeError when it is none of this type."""
+        if not isinstance(serialized, (bytes, bytearray, memoryview)):
+            raise TypeError(f"serialized: expected bytes, got {serialized!r}")
         data = bytes(serialized)
         try:
             for number, kind, payload, whole in wire.fields(data):
                 field = self._by_number.get(number)
-                if field is None:
+                if field is None or not field.accepts(kind):
                     self._unknown.append(whole)
                 else:
                     self._decode(field, kind, payload)
-        except (wire.TruncatedError, UnicodeDecodeError, AttributeError) as error:
+        except (wire.TruncatedError, UnicodeDecodeError, RecursionError) as error:
             raise DecodeError(f"{len(data)} bytes are no {self._message_name}: {error}") from None
         self._touch()
         return len(data)
@@ -273,8 +312,6 @@ class Message:
             entry = message_class(field.message or "").FromString(payload)
             target.put(entry.key, entry.value)
         elif field.message is not None:
-            if kind != wire.LENGTH_DELIMITED:
-                raise wire.TruncatedError(f"field {field.name!r} has the wire type {kind}")
             target = getattr(self, field.name)
             if field.is_repeated:
                 target = target.add()
@@ -309,9 +346,12 @@ class Message:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Message) or type(other) is not type(self):
             return NotImplemented
-        return self.ListFields() == other.ListFields() and self._unknown == other._unknown
+        return self._set_fields() == other._set_fields() and self._unknown == other._unknown
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._by_name})
 
     def __str__(self) -> str:
         return _runtime.message_print_text(self._message_name, self.SerializeToString())

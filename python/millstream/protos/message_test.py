@@ -9,6 +9,8 @@ import pytest
 
 import millstream as tf
 from millstream import protos
+from millstream.protos import text_format, wire
+from millstream.protos.message import DecodeError
 
 
 def test_nested_fields_are_there_when_asked_for() -> None:
@@ -111,3 +113,195 @@ def test_every_message_can_be_made_and_read() -> None:
         made = protos.message_class(name)()
         assert made.SerializeToString() == b""
         assert protos.message_class(name).FromString(b"") == made
+
+
+def test_presence_is_asked_only_of_what_has_it() -> None:
+    assert not tf.AttrValue().HasField("i")
+    assert tf.AttrValue(i=0).HasField("i")
+    assert tf.AttrValue(i=0).HasField("value")
+    for name in ("allow_soft_placement", "device_filters", "device_count", "no_such_field"):
+        with pytest.raises(ValueError, match=name):
+            tf.ConfigProto().HasField(name)
+
+
+def test_clearing_a_field_detaches_what_was_in_it() -> None:
+    config = tf.ConfigProto()
+    options = config.graph_options
+    options.build_cost_model = 1
+    config.ClearField("graph_options")
+    options.build_cost_model = 2
+    assert not config.HasField("graph_options")
+    assert config.graph_options.build_cost_model == 0
+    value = tf.AttrValue(i=3)
+    value.ClearField("value")
+    assert value == tf.AttrValue()
+    with pytest.raises(ValueError, match="no_such_field"):
+        value.ClearField("no_such_field")
+
+
+def test_lists_of_scalars_are_lists() -> None:
+    names = tf.ConfigProto(device_filters=["c", "a", "b"]).device_filters
+    names.sort(reverse=True)
+    assert names == ["c", "b", "a"]
+    names.remove("b")
+    names.insert(0, "z")
+    names[1:] = ["x", "y"]
+    assert list(names) == ["z", "x", "y"]
+    assert names[-1] == names.pop() == "y"
+    del names[:1]
+    names.MergeFrom(names)
+    assert copy.deepcopy(names) == ["x", "x"]
+    with pytest.raises(TypeError, match="device_filters"):
+        names.append(3)
+    with pytest.raises(IndexError):
+        names[7]
+
+
+def test_lists_of_messages_copy_what_they_take() -> None:
+    graph = tf.GraphDef()
+    node = tf.NodeDef(name="b")
+    graph.node.append(node)
+    node.name = "changed"
+    graph.node.add(name="a").op = "NoOp"
+    graph.node.sort(key=lambda one: one.name)
+    assert [one.name for one in graph.node] == ["a", "b"]
+    other = tf.GraphDef(node=[{"name": "c"}])
+    other.node.extend(graph.node[:1])
+    other.node.remove(graph.node[0])
+    assert [one.name for one in other.node] == ["c"]
+    del graph.node[:]
+    assert not graph.node
+    with pytest.raises(TypeError, match="NodeDef"):
+        graph.node.append(tf.AttrValue())
+    with pytest.raises(TypeError, match="in place"):
+        other.node[0] = node
+
+
+def test_maps_are_dictionaries() -> None:
+    counts = tf.ConfigProto().device_count
+    assert counts.get("CPU") is None
+    assert "CPU" not in counts
+    counts.update({"CPU": 2, "GPU": 1})
+    assert counts.pop("GPU") == 1
+    assert counts == {"CPU": 2}
+    with pytest.raises(TypeError, match="key"):
+        counts[3] = 1
+    node = tf.NodeDef(attr={"T": {"type": "DT_FLOAT"}})
+    assert node.attr["T"].type == 1
+    with pytest.raises(ValueError, match="in place"):
+        node.attr["T"] = tf.AttrValue()
+    with pytest.raises(TypeError, match="attr"):
+        tf.NodeDef(attr={"T": 3})
+
+
+def test_merging_appends_and_copying_replaces() -> None:
+    first = tf.NodeDef(name="a", input=["x"], attr={"k": {"i": 1}})
+    second = tf.NodeDef(name="b", input=["y"], attr={"k": {"f": 2.0}})
+    merged = copy.deepcopy(first)
+    merged.MergeFrom(second)
+    assert (merged.name, list(merged.input)) == ("b", ["x", "y"])
+    assert merged.attr["k"].WhichOneof("value") == "f"
+    first.CopyFrom(second)
+    first.CopyFrom(first)
+    assert first == second
+    for method in (first.MergeFrom, first.CopyFrom):
+        with pytest.raises(TypeError, match="NodeDef"):
+            method(tf.GraphDef())
+
+
+def test_bytes_and_texts_are_not_mixed_up() -> None:
+    with pytest.raises(TypeError, match="'s'"):
+        tf.AttrValue(s="text")
+    assert tf.NodeDef(name=b"ascii").name == "ascii"
+    with pytest.raises(ValueError, match="utf-8"):
+        tf.NodeDef.FromString(b"\x0a\x01\xff")
+    with pytest.raises(TypeError, match="serialized"):
+        tf.NodeDef().ParseFromString("text")
+
+
+def test_damaged_bytes_are_decode_errors() -> None:
+    for data in (b"\x10", b"\x00", b"\x0b", b"\x0f", b"\x0a\x05ab"):
+        with pytest.raises(DecodeError, match="GraphDef"):
+            tf.GraphDef.FromString(data)
+    deep = b""
+    for _ in range(5000):  # a list of values within a list of values
+        deep = b"\x0a" + wire.encode_delimited(b"\x9a\x03" + wire.encode_delimited(deep))
+    with pytest.raises(DecodeError, match="recursion"):
+        protos.message_class("ListValue").FromString(deep)
+
+
+def test_groups_and_fields_of_another_wire_type_are_kept_as_unknown() -> None:
+    data = b"\x0a\x01a" + b"\xf3\x3f\x08\x05\xf4\x3f" + b"\x10\x07"
+    node = tf.NodeDef.FromString(data)
+    assert node.name == "a"
+    assert node.SerializeToString() == data
+    node.DiscardUnknownFields()
+    assert node.SerializeToString() == b"\x0a\x01a"
+
+
+def test_descriptors_name_types_fields_and_oneofs() -> None:
+    described = tf.AttrValue.DESCRIPTOR
+    assert (described.name, described.full_name) == ("AttrValue", "millstream.AttrValue")
+    field = described.fields_by_name["i"]
+    assert (field.number, field.type, field.label) == (3, field.TYPE_INT64, field.LABEL_OPTIONAL)
+    assert field.containing_oneof is described.oneofs_by_name["value"]
+    assert described.fields_by_name["list"].message_type.name == "ListValue"
+    assert described.fields_by_name["type"].enum_type.values_by_name["DT_INT32"].number == 3
+    assert tf.Summary.Value.DESCRIPTOR.containing_type is tf.Summary.DESCRIPTOR
+    assert "Value" in tf.Summary.DESCRIPTOR.nested_types_by_name
+    assert tf.RunOptions.DESCRIPTOR.enum_types_by_name["TraceLevel"].values[0].name == "NO_TRACE"
+    ((found, value),) = tf.AttrValue(f=0.5).ListFields()
+    assert (found.name, found.full_name, value) == ("f", "millstream.AttrValue.f", 0.5)
+    assert "fields_by_name" in dir(described)
+    assert "tensor" in dir(tf.AttrValue())
+
+
+def test_enum_types_go_both_ways() -> None:
+    levels = tf.OptimizerOptions.Level
+    assert levels.Name(-1) == "L0"
+    assert levels.Value("L1") == levels.L1 == 0
+    assert levels.DESCRIPTOR.full_name == "millstream.OptimizerOptions.Level"
+    with pytest.raises(ValueError, match="Level is 77"):
+        levels.Name(77)
+    with pytest.raises(TypeError, match="number"):
+        levels.Name("L0")
+    with pytest.raises(ValueError, match="L9"):
+        levels.Value("L9")
+
+
+def test_examples_hold_lists_of_each_kind() -> None:
+    example = tf.train.Example(
+        features=tf.train.Features(
+            feature={
+                "ids": tf.train.Feature(int64_list=tf.train.Int64List(value=[3, 4])),
+                "raw": tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"\xff"])),
+            }
+        )
+    )
+    example.features.feature["score"].float_list.value.append(0.5)
+    again = tf.train.Example.FromString(example.SerializeToString(deterministic=True))
+    assert again == example
+    assert again.features.feature["raw"].WhichOneof("kind") == "bytes_list"
+    assert list(again.features.feature["ids"].int64_list.value) == [3, 4]
+
+
+def test_text_format_reads_into_a_message() -> None:
+    node = tf.NodeDef(input=["a"])
+    assert text_format.Merge(b"input: 'b'", node) is node
+    assert list(node.input) == ["a", "b"]
+    assert text_format.Parse(text_format.MessageToString(node), tf.NodeDef()) == node
+    with pytest.raises(text_format.ParseError, match="1:9"):
+        text_format.Parse("nonsense: 1", tf.NodeDef())
+    with pytest.raises(TypeError, match="message"):
+        text_format.Parse("", "node")
+    with pytest.raises(TypeError, match="text"):
+        text_format.Parse(3, tf.NodeDef())  # type: ignore[arg-type]
+
+
+def test_messages_are_no_keys_and_compare_by_type() -> None:
+    assert tf.NodeDef() != tf.AttrValue()
+    assert tf.NodeDef() != 3
+    with pytest.raises(TypeError):
+        hash(tf.NodeDef())
+    with pytest.raises(TypeError):
+        tf.NodeDef(3)

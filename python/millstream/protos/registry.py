@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from millstream import _runtime
+from millstream.protos.descriptors import EnumDescriptor, LazyDescriptor
 from millstream.protos.fields import Field
 from millstream.protos.message import Message
 
@@ -26,6 +27,26 @@ def enum_values(name: str) -> dict[str, int]:
     """The values of an enum type by name; KeyError when there is none of that name."""
     found: dict[str, int] = _descriptions()["enums"][name]
     return found
+
+
+@cache
+def enum_descriptor(name: str) -> EnumDescriptor:
+    """The descriptor of an enum type; KeyError when there is none of that name."""
+    return EnumDescriptor(name, enum_values(name))
+
+
+def nested_messages(name: str) -> list[str]:
+    """Names of the message types directly within a message type."""
+    return _within(name, _descriptions()["messages"])
+
+
+def nested_enums(name: str) -> list[str]:
+    """Names of the enum types directly within a message type."""
+    return _within(name, _descriptions()["enums"])
+
+
+def _within(outer: str, names: dict[str, Any]) -> list[str]:
+    return [name for name in names if name.rpartition(".")[0] == outer]
 
 
 @cache
@@ -49,18 +70,16 @@ def message_class(name: str) -> Any:
         "__slots__": (),
         "__module__": "millstream.protos",
         "__doc__": f"The message {name}: {', '.join(field.name for field in fields) or 'empty'}.",
+        "DESCRIPTOR": LazyDescriptor(name, fields),
         "_message_name": name,
         "_by_name": {field.name: field for field in fields},
         "_by_number": {field.number: field for field in fields},
     }
-    prefix = name + "."
-    for enum, values in enums.items():
-        if enum.startswith(prefix) and "." not in enum[len(prefix) :]:
-            members.update(values)
-            members[enum[len(prefix) :]] = _EnumType(values)
-    for inner in descriptions["messages"]:
-        if inner.startswith(prefix) and "." not in inner[len(prefix) :]:
-            members[inner[len(prefix) :]] = _NestedMessage(inner)
+    for enum in nested_enums(name):
+        members.update(enums[enum])
+        members[enum.rpartition(".")[2]] = EnumType(enum)
+    for inner in nested_messages(name):
+        members[inner.rpartition(".")[2]] = _NestedMessage(inner)
     for field in fields:
         members[f"{field.name.upper()}_FIELD_NUMBER"] = field.number
     return type(name.rpartition(".")[2], (Message,), members)
@@ -76,23 +95,39 @@ class _NestedMessage:
         return message_class(self._name)
 
 
-class _EnumType:
-    """The values of an enum, by ``Name`` and ``Value`` as protobuf's enum types have them."""
+class EnumType:
+    """The values of an enum, by ``Name`` and ``Value`` as protobuf's enum types have them.
 
-    def __init__(self, values: dict[str, int]) -> None:
-        self._values = values
+    Each value is an attribute as well.
+
+    Parameters
+    ----------
+    name
+        Name of the type, as ``"DataType"`` or ``"RunOptions.TraceLevel"``.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._values = enum_values(name)
+
+    @property
+    def DESCRIPTOR(self) -> EnumDescriptor:  # noqa: N802
+        """What it is and has, as a descriptor."""
+        return enum_descriptor(self._name)
 
     def Name(self, number: int) -> str:  # noqa: N802
         """The name of a number; ValueError when it has none."""
+        if not hasattr(number, "__index__"):
+            raise TypeError(f"number: expected an integer, got {number!r}")
         for name, value in self._values.items():
             if value == number:
                 return name
-        raise ValueError(f"no enum value is {number}")
+        raise ValueError(f"number: no value of {self._name} is {number}")
 
     def Value(self, name: str) -> int:  # noqa: N802
         """The number of a name; ValueError when there is none."""
         if name not in self._values:
-            raise ValueError(f"no enum value is called {name!r}")
+            raise ValueError(f"name: no value of {self._name} is called {name!r}")
         return self._values[name]
 
     def keys(self) -> list[str]:
@@ -111,4 +146,7 @@ class _EnumType:
         try:
             return self._values[name]
         except KeyError:
-            raise AttributeError(name) from None
+            raise AttributeError(f"no value of {self._name} is called {name!r}") from None
+
+    def __repr__(self) -> str:
+        return f"<EnumType {self._name}>"

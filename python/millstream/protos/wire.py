@@ -72,9 +72,36 @@ def fields(data: bytes) -> Iterator[tuple[int, int, Any, bytes]]:
                 )
             payload = data[position : position + size]
             position += size
+        elif kind == START_GROUP:
+            position = _end_of_group(data, position, number)
+            payload = data[start:position]
         else:
             raise TruncatedError(f"byte {start} starts a field of the unknown wire type {kind}")
         yield number, kind, payload, data[start:position]
+
+
+def _end_of_group(data: bytes, position: int, number: int) -> int:
+    """The position behind a group that was opened before `position`.
+
+    No message of ours has groups; unknown ones are kept as they came.
+    """
+    open_groups = [number]
+    while open_groups:
+        tag, position = decode_varint(data, position)
+        kind = tag & 7
+        if kind == START_GROUP:
+            open_groups.append(tag >> 3)
+        elif kind == END_GROUP:
+            if open_groups.pop() != tag >> 3:
+                raise TruncatedError(f"byte {position - 1} ends a group that was not open")
+        elif kind == VARINT:
+            _, position = decode_varint(data, position)
+        elif kind == LENGTH_DELIMITED:
+            size, position = decode_varint(data, position)
+            position += size
+        else:
+            position += 8 if kind == FIXED64 else 4
+    return position
 
 
 def _zigzag(value: int) -> int:

@@ -1,6 +1,10 @@
 """Training: optimizers and the step counter."""
 
+import typing as _typing
+
 from millstream.graph_io import write_graph
+from millstream.missing_names import module_dir as _module_dir
+from millstream.missing_names import module_getattr as _module_getattr
 from millstream.summary.event_writer import FileWriter as SummaryWriter
 from millstream.train.adagrad import AdagradOptimizer
 from millstream.train.adam import AdamOptimizer
@@ -29,3 +33,22 @@ __all__ = [
     "global_step",
     "write_graph",
 ]
+
+# Messages that belong to training; they are made when first used.
+BytesList: _typing.Any
+ClusterDef: _typing.Any
+Example: _typing.Any
+Feature: _typing.Any
+FeatureList: _typing.Any
+FeatureLists: _typing.Any
+Features: _typing.Any
+FloatList: _typing.Any
+Int64List: _typing.Any
+JobDef: _typing.Any
+SaverDef: _typing.Any
+SequenceExample: _typing.Any
+ServerDef: _typing.Any
+
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__, __annotations__)
+    __dir__ = _module_dir(__name__, __annotations__)
