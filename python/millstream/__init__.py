@@ -24,16 +24,18 @@ from millstream import errors as errors
 from millstream import flags as flags
 from millstream import initializers as initializers
 from millstream import logging as logging
+from millstream import math as math
 from millstream import nn as nn
+from millstream import random as random
 from millstream import summary as summary
 from millstream import timeline as timeline
 from millstream import train as train
-from millstream._runtime import version as _version
+from millstream import version as version
 from millstream.array_creation import *
 from millstream.array_join import *
 from millstream.array_ops import *
+from millstream.binary_ops import *
 from millstream.clipping import *
-from millstream.compat import *
 from millstream.control_ops import *
 from millstream.convert import *
 from millstream.default_graph import *
@@ -45,23 +47,29 @@ from millstream.graph import *
 from millstream.graph_keys import *
 from millstream.indexed_slices import *
 from millstream.initializers import *
+from millstream.logging import *
 from millstream.math_ops import *
 from millstream.matmul_ops import *
 from millstream.missing_names import module_dir as _module_dir
 from millstream.missing_names import module_getattr as _module_getattr
+from millstream.modes import *
 from millstream.operation import *
 from millstream.random_ops import *
 from millstream.random_seed import *
 from millstream.reductions import *
 from millstream.scopes import *
 from millstream.session import *
+from millstream.tensor_protos import *
 from millstream.tensor_shape import *
 from millstream.tensordot_ops import *
+from millstream.type_checks import *
+from millstream.variable_kinds import *
 from millstream.variable_ops import *
 from millstream.variable_scope import *
 from millstream.variables import *
 
-__version__ = _version()
+VERSION = version.VERSION
+__version__ = VERSION
 
 # The first releases' names.
 scalar_summary = summary.scalar

@@ -21,6 +21,12 @@ def run(main: Callable[[Sequence[str]], Any] | None = None, argv: Any = None) ->
         The function, by default ``main`` of the program.
     argv
         The command line, by default the program's.
+
+    Examples
+    --------
+    >>> tf.app.run(lambda argv: print(argv), argv=["prog", "file"])
+    Traceback (most recent call last):
+    SystemExit
     """
     function = sys.modules["__main__"].main if main is None else main
     sys.exit(function(flags.FLAGS(sys.argv if argv is None else argv)))

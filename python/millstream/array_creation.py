@@ -73,6 +73,11 @@ def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Te
         Type of the elements.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.ones([2, 2], tf.int32).eval().tolist()
+    [[1, 1], [1, 1]]
     """
     wanted = dtypes.as_dtype(dtype).base_dtype
     return _filled(shape, True if wanted.is_bool else 1, wanted, name, "ones")
@@ -113,6 +118,11 @@ def zeros_like(
         Name of the result.
     optimize
         Not used: the runtime folds constants by itself.
+
+    Examples
+    --------
+    >>> tf.zeros_like([[5, 6]]).eval()
+    array([[0, 0]], dtype=int32)
     """
     with scopes.name_scope(name, "zeros_like", [tensor]) as scope:
         value = convert_to_tensor(tensor, name="tensor")
@@ -136,6 +146,11 @@ def ones_like(
         Name of the result.
     optimize
         Not used: the runtime folds constants by itself.
+
+    Examples
+    --------
+    >>> tf.ones_like([[5, 6]]).eval()
+    array([[1, 1]], dtype=int32)
     """
     with scopes.name_scope(name, "ones_like", [tensor]) as scope:
         value = convert_to_tensor(tensor, name="tensor")
@@ -156,6 +171,11 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
         The value, a scalar.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.fill([2, 2], 7).eval().tolist()
+    [[7, 7], [7, 7]]
     """
     return gen_ops.fill(dims, value, name)
 
@@ -197,6 +217,12 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
         What is known of the shape of what may be fed.
     name
         Name of the operation.
+
+    Examples
+    --------
+    >>> x = tf.placeholder_with_default([1.0], [None])
+    >>> x.eval().tolist(), x.eval({x: [2.0, 3.0]}).tolist()
+    ([1.0], [2.0, 3.0])
     """
     return gen_ops.placeholder_with_default(input, tensor_shape.TensorShape(shape), name=name)
 
@@ -226,6 +252,11 @@ def one_hot(
         Type of the elements, by default that of the values, else float32.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.one_hot([1, 0], 3).eval().tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     """
     with scopes.name_scope(name, "one_hot", [indices]) as scope:
         found = dtype_of_tensor_in([on_value, off_value])

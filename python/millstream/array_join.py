@@ -59,6 +59,11 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
         The dimension; negative counts from the end.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.concat([[[1, 2]], [[3, 4]]], axis=0).eval().tolist()
+    [[1, 2], [3, 4]]
     """
     if not isinstance(values, (list, tuple)):
         values = [values]
@@ -80,6 +85,11 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
         Where the new dimension is; negative counts from the end.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.stack([[1, 2], [3, 4]], axis=1).eval().tolist()
+    [[1, 3], [2, 4]]
     """
     if axis == 0 and not isinstance(values, TensorLike):
         if not holds_tensor(values):
@@ -116,6 +126,11 @@ def unstack(
     ------
     ValueError
         `num` is needed, or `axis` beyond the rank.
+
+    Examples
+    --------
+    >>> [row.eval().tolist() for row in tf.unstack([[1, 2], [3, 4]])]
+    [[1, 2], [3, 4]]
     """
     tensor = convert_to_tensor(value)
     if num is None:
@@ -151,6 +166,11 @@ def split(
         How many parts, where the sizes are a tensor of unknown shape.
     name
         Name of the results.
+
+    Examples
+    --------
+    >>> [part.eval().tolist() for part in tf.split([1, 2, 3, 4], 2)]
+    [[1, 2], [3, 4]]
     """
     sizes = num_or_size_splits
     if isinstance(sizes, (int, np.integer)) and not isinstance(sizes, bool):

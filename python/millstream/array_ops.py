@@ -41,6 +41,7 @@ newaxis = None
 identity = gen_ops.identity
 identity_n = gen_ops.identity_n
 stop_gradient = gen_ops.stop_gradient
+get_static_value = constant_value
 invert_permutation = gen_ops.invert_permutation
 
 
@@ -60,6 +61,11 @@ def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> 
     -------
     Tensor
         Shape [rank].
+
+    Examples
+    --------
+    >>> tf.shape([[1, 2, 3]]).eval()
+    array([1, 3], dtype=int32)
     """
     return gen_ops.shape(input, out_type, name)
 
@@ -75,6 +81,11 @@ def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -
         int32 or int64.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> [t.eval().tolist() for t in tf.shape_n([[1, 2], [3, 4, 5]])]
+    [[2], [3]]
     """
     return gen_ops.shape_n(input, out_type, name)
 
@@ -90,6 +101,11 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
         Name of the result.
     out_type
         int32 or int64.
+
+    Examples
+    --------
+    >>> int(tf.size([[1, 2, 3]]).eval())
+    3
     """
     return gen_ops.size(input, out_type, name)
 
@@ -103,6 +119,11 @@ def rank(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
         The tensor.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> int(tf.rank([[1, 2]]).eval())
+    2
     """
     return gen_ops.rank(input, name)
 
@@ -118,6 +139,11 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
         The dimensions; one may be -1, and is computed from the others.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.reshape([1, 2, 3, 4], [2, -1]).eval().tolist()
+    [[1, 2], [3, 4]]
     """
     return gen_ops.reshape(tensor, shape, name)
 
@@ -140,6 +166,11 @@ def expand_dims(
         Name of the result.
     dim
         Old name of `axis`.
+
+    Examples
+    --------
+    >>> tf.expand_dims([1, 2], 0).eval()
+    array([[1, 2]], dtype=int32)
     """
     axis = one_of(axis, dim, "axis", "dim")
     if axis is None:
@@ -165,6 +196,11 @@ def squeeze(
         Name of the result.
     squeeze_dims
         Old name of `axis`.
+
+    Examples
+    --------
+    >>> tf.squeeze([[[1], [2]]]).eval()
+    array([1, 2], dtype=int32)
     """
     axis = one_of(axis, squeeze_dims, "axis", "squeeze_dims")
     dims = [] if axis is None else list(np.atleast_1d(axis).tolist())
@@ -186,6 +222,11 @@ def transpose(
         Name of the result.
     conjugate
         Take the complex conjugate as well.
+
+    Examples
+    --------
+    >>> tf.transpose([[1, 2], [3, 4]]).eval().tolist()
+    [[1, 3], [2, 4]]
     """
     if conjugate:
         raise NotImplementedError("conjugate: complex numbers are not there yet")
@@ -214,6 +255,11 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
         Its size in each dimension; -1 takes all that is left.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.slice([10, 20, 30, 40], [1], [2]).eval()
+    array([20, 30], dtype=int32)
     """
     return gen_ops.slice(input_, begin, size, name)
 
@@ -246,6 +292,11 @@ def strided_slice(
         Not used.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.strided_slice([10, 20, 30, 40], [0], [4], [2]).eval()
+    array([10, 30], dtype=int32)
     """
     if strides is None:
         strides = gen_ops.ones_like(begin)
@@ -274,6 +325,11 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:  # noqa
         How often, for each dimension.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.tile([1, 2], [2]).eval()
+    array([1, 2, 1, 2], dtype=int32)
     """
     return gen_ops.tile(input, multiples, name)
 
@@ -299,6 +355,11 @@ def pad(
         Name of the result.
     constant_values
         Value of the margin: 0.
+
+    Examples
+    --------
+    >>> tf.pad([1, 2], [[1, 2]]).eval()
+    array([0, 1, 2, 0, 0], dtype=int32)
     """
     if mode.upper() != "CONSTANT":
         if mode.upper() in ("REFLECT", "SYMMETRIC"):
@@ -333,6 +394,11 @@ def gather(
         The dimension, by default `batch_dims`.
     batch_dims
         How many leading dimensions `params` and `indices` share.
+
+    Examples
+    --------
+    >>> tf.gather([10, 20, 30], [2, 0]).eval()
+    array([30, 10], dtype=int32)
     """
     if axis is None:
         axis = batch_dims
@@ -358,14 +424,14 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     ------
     ValueError
         Only one of `x` and `y` is given.
+
+    Examples
+    --------
+    >>> tf.where([True, False], [1, 2], [3, 4]).eval()
+    array([1, 4], dtype=int32)
     """
     if x is None and y is None:
         raise NotImplementedError("where() without x and y is not there yet")
     if x is None or y is None:
         raise ValueError("x and y must both be given or both be left out")
     return gen_ops.select(condition, x, y, name)
-
-
-def get_static_value(tensor: Any, partial: bool = False) -> Any:
-    """The value of a constant tensor, or None, see `millstream.convert.constant_value`."""
-    return constant_value(tensor, partial)

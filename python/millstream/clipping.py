@@ -37,6 +37,11 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         Along which dimensions the norm is taken, by default all.
     name
         Name of the scope.
+
+    Examples
+    --------
+    >>> tf.clip_by_norm([3.0, 4.0], 1.0).eval().round(3).tolist()
+    [0.6000000238418579, 0.800000011920929]
     """
     with scopes.name_scope(name, "clip_by_norm", [t]):
 
@@ -56,6 +61,11 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
         Tensors, slices, or None, which count for nothing.
     name
         Name of the scope.
+
+    Examples
+    --------
+    >>> float(tf.global_norm([[3.0], [4.0]]).eval())
+    5.0
     """
     tensors = [t for t in t_list if t is not None]
     if not tensors:
@@ -90,6 +100,12 @@ def clip_by_global_norm(
     -------
     tuple
         The scaled tensors, and the norm before.
+
+    Examples
+    --------
+    >>> clipped, norm = tf.clip_by_global_norm([[3.0], [4.0]], 1.0)
+    >>> float(norm.eval()), [round(float(t.eval()[0]), 3) for t in clipped]
+    (5.0, [0.6, 0.8])
     """
     length = global_norm(t_list, name) if use_norm is None else convert_to_tensor(use_norm)
     with scopes.name_scope(name, "clip_by_global_norm", [t for t in t_list if t is not None]):

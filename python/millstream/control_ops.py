@@ -28,6 +28,11 @@ def no_op(name: str | None = None) -> Operation:
     ----------
     name
         Its name.
+
+    Examples
+    --------
+    >>> tf.no_op(name="done")
+    <tf.Operation 'done' type=NoOp>
     """
     return gen_ops.no_op(name)
 
@@ -99,6 +104,12 @@ def tuple(  # noqa: A001  (the public name)
     ------
     ValueError
         There is no tensor among them.
+
+    Examples
+    --------
+    >>> first, second = tf.tuple([tf.constant(1), tf.constant(2)])
+    >>> int(first.eval()), int(second.eval())
+    (1, 2)
     """
     gates = [
         item if isinstance(item, Operation) else item.op for item in tensors if item is not None

@@ -196,6 +196,13 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
         A tensor, or a Python value.
     partial
         Not used: a value is known as a whole or not at all.
+
+    Examples
+    --------
+    >>> tf.get_static_value(tf.constant([1, 2])).tolist()
+    [1, 2]
+    >>> tf.get_static_value(tf.placeholder(tf.int32)) is None
+    True
     """
     if not isinstance(tensor, TensorLike):
         return np.asarray(tensor)
@@ -204,5 +211,16 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether `x` is a tensor, or stands for one as variables do."""
+    """Whether a value is a tensor, or stands for one as variables do.
+
+    Parameters
+    ----------
+    x
+        Any value.
+
+    Examples
+    --------
+    >>> tf.is_tensor(tf.constant(1)), tf.is_tensor(1)
+    (True, False)
+    """
     return isinstance(x, TensorLike)

@@ -29,7 +29,13 @@ _global: list[Graph] = []  # the graph below all stacks, once there is one
 
 
 def get_default_graph() -> Graph:
-    """The graph that new operations join: that of the innermost ``with graph.as_default()``."""
+    """The graph that new operations join: that of the innermost ``with graph.as_default()``.
+
+    Examples
+    --------
+    >>> tf.constant(1).graph is tf.get_default_graph()
+    True
+    """
     if _stacks.graphs:
         return _stacks.graphs[-1]
     if not _global:
@@ -46,6 +52,13 @@ def reset_default_graph() -> None:
     ------
     AssertionError
         Within ``with graph.as_default()``, where another graph is the default one.
+
+    Examples
+    --------
+    >>> with tf.Graph().as_default():
+    ...     tf.reset_default_graph()
+    Traceback (most recent call last):
+    AssertionError: reset_default_graph() does not work within graph.as_default()
     """
     if _stacks.graphs:
         raise AssertionError("reset_default_graph() does not work within graph.as_default()")
@@ -73,7 +86,14 @@ def remove_graph(graph: Graph) -> None:
 
 
 def get_default_session() -> BaseSession | None:
-    """The session of the innermost ``with session:`` of this thread, or None."""
+    """The session of the innermost ``with session:`` of this thread, or None.
+
+    Examples
+    --------
+    >>> with tf.Session() as session:
+    ...     tf.get_default_session() is session
+    True
+    """
     return _stacks.sessions[-1] if _stacks.sessions else None
 
 

@@ -12,6 +12,7 @@ __all__ = [
 ]
 
 _ORDER = ("job", "replica", "task", "device_type", "device_index")
+_NUMBERS = ("replica", "task", "device_index")
 
 
 class DeviceSpec:
@@ -24,10 +25,29 @@ class DeviceSpec:
     replica, task
         Numbers, or None.
     device_type
-        Such as ``"CPU"``, or None.
+        Such as ``"CPU"``, or None; letters are made large.
     device_index
         Number among the devices of its type, or None.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A part is not of this kind.
+
+    Examples
+    --------
+    >>> spec = tf.DeviceSpec(job="worker", device_type="cpu")
+    >>> spec.to_string()
+    '/job:worker/device:CPU:*'
+    >>> spec.replace(task=3, device_index=1)
+    <tf.DeviceSpec '/job:worker/task:3/device:CPU:1'>
     """
+
+    job: str | None
+    replica: int | None
+    task: int | None
+    device_type: str | None
+    device_index: int | None
 
     def __init__(
         self,
@@ -43,37 +63,71 @@ class DeviceSpec:
         self.device_type = device_type
         self.device_index = device_index
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if value is not None and name in _NUMBERS:
+            try:
+                value = int(value)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"{name}: expected a number, got {value!r}") from None
+        elif value is not None:
+            if not isinstance(value, str):
+                raise TypeError(f"{name}: expected a name, got {value!r}")
+            value = value.upper() if name == "device_type" else value
+        super().__setattr__(name, value)
+
     @classmethod
     def from_string(cls, spec: str) -> DeviceSpec:
-        """Read a name; ValueError when it is none."""
+        """Read a name.
+
+        Parameters
+        ----------
+        spec
+            Such as ``"/job:worker/task:3/device:GPU:1"``; ``"/gpu:1"`` is short for the last part.
+
+        Raises
+        ------
+        TypeError, ValueError
+            It is no name of a device.
+
+        Examples
+        --------
+        >>> tf.DeviceSpec.from_string("/job:ps/gpu:1").device_index
+        1
+        """
         return cls().parse_from_string(spec)
 
     def parse_from_string(self, spec: str) -> DeviceSpec:
-        """Read a name into this object; ValueError when it is none."""
-        self.__init__()  # type: ignore[misc]
-        for part in spec.split("/"):
-            if part and not self._read(part):
-                raise ValueError(f"spec: {part!r} is no part of a device name in {spec!r}")
+        """Read a name into this object, and return it; see `from_string`."""
+        if not isinstance(spec, str):
+            raise TypeError(f"spec: expected a name, got {spec!r}")
+        for part in _ORDER:
+            setattr(self, part, None)
+        for text in spec.split("/"):
+            if text and not self._read(text):
+                raise ValueError(f"spec: {text!r} is no part of a device name in {spec!r}")
         return self
 
-    def _read(self, part: str) -> bool:
-        words = part.split(":")
-        key = words[0]
+    def _read(self, text: str) -> bool:
+        """Takes over a part; False when it is none, or names a second type."""
+        key, *words = text.split(":")
+        if key == "device" and len(words) == 2:
+            return self._read_device(words[0], words[1:])
+        if key.lower() in ("cpu", "gpu") and len(words) <= 1:
+            return self._read_device(key, words)
+        if key not in ("job", "replica", "task") or len(words) != 1:
+            return False
         try:
-            if key == "job" and len(words) == 2:
-                self.job = words[1]
-            elif key == "replica" and len(words) == 2:
-                self.replica = int(words[1])
-            elif key == "task" and len(words) == 2:
-                self.task = int(words[1])
-            elif key == "device" and len(words) == 3:
-                self.device_type = words[1]
-                self.device_index = None if words[2] == "*" else int(words[2])
-            elif key.lower() in ("cpu", "gpu") and len(words) == 2:
-                self.device_type = key.upper()
-                self.device_index = None if words[1] == "*" else int(words[1])
-            else:
-                return False
+            setattr(self, key, words[0])
+        except ValueError:
+            return False
+        return True
+
+    def _read_device(self, device_type: str, index: list[str]) -> bool:
+        if self.device_type is not None:
+            return False
+        self.device_type = device_type
+        try:
+            self.device_index = None if index in ([], ["*"]) else int(index[0])
         except ValueError:
             return False
         return True
@@ -81,9 +135,36 @@ class DeviceSpec:
     def merge_from(self, dev: DeviceSpec) -> None:
         """Take every part that `dev` has."""
         for part in _ORDER:
-            value = getattr(dev, part)
+            value = getattr(_spec(dev, "dev"), part)
             if value is not None:
                 setattr(self, part, value)
+
+    def make_merged_spec(self, dev: DeviceSpec) -> DeviceSpec:
+        """A new spec with every part that `dev` has, and the other parts of this one.
+
+        Parameters
+        ----------
+        dev
+            A spec.
+
+        Examples
+        --------
+        >>> tf.DeviceSpec(job="ps").make_merged_spec(tf.DeviceSpec(task=2)).to_string()
+        '/job:ps/task:2'
+        """
+        merged = self.replace()
+        merged.merge_from(dev)
+        return merged
+
+    def replace(self, **kwargs: Any) -> DeviceSpec:
+        """A new spec with other values of some parts.
+
+        Parameters
+        ----------
+        kwargs
+            Parts by name; None takes one away.
+        """
+        return DeviceSpec(**{**{part: getattr(self, part) for part in _ORDER}, **kwargs})
 
     def to_string(self) -> str:
         """The name, parts in the usual order."""
@@ -102,7 +183,13 @@ class DeviceSpec:
         return hash(self.to_string())
 
     def __repr__(self) -> str:
-        return f"DeviceSpec({self.to_string()!r})"
+        return f"<tf.DeviceSpec {self.to_string()!r}>"
+
+
+def _spec(value: Any, name: str) -> DeviceSpec:
+    if not isinstance(value, DeviceSpec):
+        raise TypeError(f"{name}: expected a tf.DeviceSpec, got {value!r}")
+    return value
 
 
 def normalize(name: Any) -> str:
@@ -110,7 +197,9 @@ def normalize(name: Any) -> str:
     if isinstance(name, DeviceSpec):
         return name.to_string()
     if not isinstance(name, str):
-        raise TypeError(f"device: expected a name, a function or None, got {name!r}")
+        raise TypeError(
+            f"device_name_or_function: expected a name, a function or None, got {name!r}"
+        )
     return DeviceSpec.from_string(name).to_string() if name else ""
 
 

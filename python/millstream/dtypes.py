@@ -50,6 +50,13 @@ class DType:
     ----------
     type_enum
         Number of the ``DataType`` proto.
+
+    Examples
+    --------
+    >>> tf.float32.size, tf.float32.is_floating, tf.int8.max
+    (4, True, 127)
+    >>> tf.float32 == "float32"
+    True
     """
 
     __slots__ = ("_name", "_number", "_numpy")
@@ -301,6 +308,11 @@ def as_dtype(type_value: Any) -> DType:
     ------
     TypeError
         It names none.
+
+    Examples
+    --------
+    >>> tf.as_dtype("float32"), tf.as_dtype(int)
+    (tf.float32, tf.int64)
     """
     if isinstance(type_value, DType):
         return type_value

@@ -45,6 +45,15 @@ class OpError(Exception):
         What was expected, what came, and where.
     error_code
         Number of the error's kind, one of the constants of this module.
+
+    Examples
+    --------
+    >>> x = tf.placeholder(tf.float32, name="x")
+    >>> try:
+    ...     (x + 1.0).eval()
+    ... except tf.errors.OpError as error:
+    ...     print(type(error).__name__, error.op.name)
+    InvalidArgumentError x
     """
 
     def __init__(self, node_def: Any, op: Any, message: str, error_code: int) -> None:
@@ -192,12 +201,34 @@ _CLASSES: dict[int, type[_CodedError]] = {
 
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
-    """The class of an error's kind; KeyError for a number that is none."""
+    """The class of an error's kind; KeyError for a number that is none.
+
+    Parameters
+    ----------
+    error_code
+        The number.
+
+    Examples
+    --------
+    >>> tf.errors.exception_type_from_error_code(tf.errors.NOT_FOUND).__name__
+    'NotFoundError'
+    """
     return _CLASSES[error_code]
 
 
 def error_code_from_exception_type(cls: type[OpError]) -> int:
-    """The number of an error class; KeyError for a class that has none."""
+    """The number of an error class; KeyError for a class that has none.
+
+    Parameters
+    ----------
+    cls
+        The class.
+
+    Examples
+    --------
+    >>> tf.errors.error_code_from_exception_type(tf.errors.NotFoundError)
+    5
+    """
     return {found: code for code, found in _CLASSES.items()}[cls]  # type: ignore[index]
 
 
@@ -210,6 +241,11 @@ def make(graph: Graph | None, code: int, message: str, node: str) -> OpError:
         Where to look the node up; None when there is no graph.
     code, message, node
         What the status says; `node` is "" when it is about none.
+
+    Examples
+    --------
+    >>> tf.errors.make(None, tf.errors.NOT_FOUND, "no such file", "").message
+    'no such file'
     """
     op = graph.find_operation(node) if graph is not None and node else None
     return _CLASSES.get(code, UnknownError)(None, op, message)

@@ -52,25 +52,104 @@ def _truth(text: str) -> bool:
     raise argparse.ArgumentTypeError(f"expected true or false, got {text!r}")
 
 
+def _declare(name: Any, help: Any, **arguments: Any) -> None:  # noqa: A002
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"name: expected the name of an option, got {name!r}")
+    if not isinstance(help, str):
+        raise TypeError(f"help: expected a text, got {help!r}")
+    FLAGS.declare(name, help=help, **arguments)
+
+
 def DEFINE_string(name: str, default: str | None, help: str = "") -> None:  # noqa: A002, N802
-    """Declare an option with a text."""
-    FLAGS.declare(name, default=default, help=help)
+    """Declare an option with a text.
+
+    Parameters
+    ----------
+    name
+        Its name, without dashes.
+    default
+        Its value when the command line does not give it.
+    help
+        What ``--help`` says of it.
+
+    Raises
+    ------
+    TypeError
+        An argument is of another type.
+
+    Examples
+    --------
+    >>> tf.flags.DEFINE_string("data_dir", "/tmp/data", "Where the data is.")
+    >>> tf.flags.FLAGS(["prog", "--data_dir=here"])
+    ['prog']
+    >>> tf.flags.FLAGS.data_dir
+    'here'
+    """
+    _declare(name, help, default=_checked(default, str))
 
 
 def DEFINE_integer(name: str, default: int | None, help: str = "") -> None:  # noqa: A002, N802
-    """Declare an option with an integer."""
-    FLAGS.declare(name, default=default, help=help, type=int)
+    """Declare an option with an integer.
+
+    Parameters
+    ----------
+    name, default, help
+        As for `DEFINE_string`.
+
+    Examples
+    --------
+    >>> tf.flags.DEFINE_integer("steps", 100, "How many steps to train.")
+    >>> tf.flags.FLAGS(["prog", "--steps=7"])
+    ['prog']
+    >>> tf.flags.FLAGS.steps
+    7
+    """
+    _declare(name, help, default=_checked(default, int), type=int)
 
 
 def DEFINE_float(name: str, default: float | None, help: str = "") -> None:  # noqa: A002, N802
-    """Declare an option with a number."""
-    FLAGS.declare(name, default=default, help=help, type=float)
+    """Declare an option with a number.
+
+    Parameters
+    ----------
+    name, default, help
+        As for `DEFINE_string`.
+
+    Examples
+    --------
+    >>> tf.flags.DEFINE_float("rate", 0.1, "Rate of learning.")
+    >>> tf.flags.FLAGS(["prog"])
+    ['prog']
+    >>> tf.flags.FLAGS.rate
+    0.1
+    """
+    _declare(name, help, default=_checked(default, (int, float)), type=float)
 
 
 def DEFINE_boolean(name: str, default: bool | None, help: str = "") -> None:  # noqa: A002, N802
-    """Declare an option that is true or false; alone it is true."""
-    FLAGS.declare(name, default=default, help=help, type=_truth, nargs="?", const=True)
+    """Declare an option that is true or false; alone it is true.
+
+    Parameters
+    ----------
+    name, default, help
+        As for `DEFINE_string`; ``--noNAME`` makes it false.
+
+    Examples
+    --------
+    >>> tf.flags.DEFINE_boolean("fast", True, "Whether to hurry.")
+    >>> tf.flags.FLAGS(["prog", "--nofast"])
+    ['prog']
+    >>> tf.flags.FLAGS.fast
+    False
+    """
+    _declare(name, help, default=_checked(default, bool), type=_truth, nargs="?", const=True)
     FLAGS.declare("no" + name, dest=name, action="store_false", help=argparse.SUPPRESS)
+
+
+def _checked(default: Any, kind: Any) -> Any:
+    if default is not None and not isinstance(default, kind):
+        raise TypeError(f"default: expected a value of the option's type, got {default!r}")
+    return default
 
 
 DEFINE_bool = DEFINE_boolean

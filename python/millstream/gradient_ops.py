@@ -21,7 +21,13 @@ __all__ = [
 
 
 class AggregationMethod:
-    """How the parts of a gradient are added up; the runtime decides by itself."""
+    """How the parts of a gradient are added up; the runtime decides by itself.
+
+    Examples
+    --------
+    >>> tf.AggregationMethod.DEFAULT == tf.AggregationMethod.ADD_N
+    True
+    """
 
     ADD_N = 0
     DEFAULT = 0
@@ -30,7 +36,15 @@ class AggregationMethod:
 
 
 class UnconnectedGradients:
-    """What a gradient is where nothing depends on the variable."""
+    """What a gradient is where nothing depends on the variable.
+
+    Examples
+    --------
+    >>> x, other = tf.constant(1.0), tf.constant(2.0)
+    >>> found = tf.gradients(x, other, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+    >>> float(found[0].eval())
+    0.0
+    """
 
     NONE = "none"
     ZERO = "zero"

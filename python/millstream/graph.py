@@ -217,6 +217,11 @@ class Graph(GraphElements, CollectionStore):
         """Whether the graph refuses further operations."""
         return self._finalized
 
+    @property
+    def building_function(self) -> bool:
+        """Whether the graph is the body of a function: it is none."""
+        return False
+
     # ---- Scopes ----
 
     def as_default(self) -> AbstractContextManager[Graph]:
@@ -336,7 +341,18 @@ class Graph(GraphElements, CollectionStore):
             An operation, tensor or variable; None with `ignore_existing` leaves all such blocks.
         ignore_existing
             Leave the outer blocks of this kind.
+
+        Raises
+        ------
+        TypeError
+            `op` is none of these.
+        ValueError
+            It is None, and `ignore_existing` is not set.
         """
+        if op is None and not ignore_existing:
+            raise ValueError("op: None leaves the outer blocks, which takes ignore_existing=True")
+        if op is not None and not isinstance(op, (Operation, TensorLike)):
+            raise TypeError(f"op: expected an operation or a tensor, got {op!r}")
         state = self.state
         before, devices_before = state.colocation, state.devices
         state.colocation = [] if ignore_existing else before

@@ -26,6 +26,15 @@ def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool =
     -------
     str
         The path of the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> total = tf.add(1.0, 2.0)
+    >>> path = tf.train.write_graph(tf.get_default_graph(), tempfile.mkdtemp(), "graph.pbtxt")
+    >>> with open(path) as file:
+    ...     len(tf.GraphDef.from_text(file.read()).node)
+    3
     """
     graph_def = graph_or_graph_def
     if isinstance(graph_def, Graph):

@@ -8,7 +8,14 @@ __all__ = [
 
 
 class GraphKeys:
-    """Names of collections of a graph."""
+    """Names of collections of a graph.
+
+    Examples
+    --------
+    >>> v = tf.Variable(1.0)
+    >>> tf.get_collection(tf.GraphKeys.GLOBAL_VARIABLES) == [v]
+    True
+    """
 
     GLOBAL_VARIABLES = "variables"
     VARIABLES = "variables"

@@ -15,11 +15,24 @@ if TYPE_CHECKING:
 __all__ = [
     "IndexedSlices",
     "IndexedSlicesValue",
+    "convert_to_tensor_or_indexed_slices",
 ]
 
 
 class IndexedSlicesValue(NamedTuple):
-    """The value of `IndexedSlices` in a step."""
+    """The value of `IndexedSlices` in a step.
+
+    Parameters
+    ----------
+    values, indices, dense_shape
+        The values of its parts; `dense_shape` may be None.
+
+    Examples
+    --------
+    >>> rows = tf.IndexedSlices(tf.ones([1, 2]), tf.constant([3]))
+    >>> tf.get_default_session().run(rows).indices
+    array([3], dtype=int32)
+    """
 
     values: Any
     indices: Any
@@ -37,6 +50,12 @@ class IndexedSlices(TensorLike):
         Which rows they are, shape [n]; a row that occurs twice counts as the sum of both.
     dense_shape
         Shape of the whole tensor, or None.
+
+    Examples
+    --------
+    >>> rows = tf.IndexedSlices(tf.ones([1, 2]), tf.constant([1]), tf.constant([3, 2]))
+    >>> tf.convert_to_tensor(rows).eval().tolist()
+    [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
     """
 
     def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
@@ -120,3 +139,40 @@ class IndexedSlices(TensorLike):
 
     def __repr__(self) -> str:
         return f"<tf.IndexedSlices values={self._values!r} indices={self._indices!r}>"
+
+
+def convert_to_tensor_or_indexed_slices(
+    value: Any, dtype: Any = None, name: str | None = None
+) -> Any:
+    """The slices that `value` is, or the tensor that it is or becomes.
+
+    Parameters
+    ----------
+    value
+        Slices, a tensor, or what becomes one.
+    dtype
+        Dtype that they must have, or None.
+    name
+        Name of the operation, if one is made.
+
+    Raises
+    ------
+    TypeError
+        A Python value cannot have the dtype.
+    ValueError
+        A tensor or slices have another dtype.
+
+    Examples
+    --------
+    >>> rows = tf.IndexedSlices(tf.ones([1, 2]), tf.constant([3]))
+    >>> tf.convert_to_tensor_or_indexed_slices(rows) is rows
+    True
+    """
+    from millstream.convert import convert_to_tensor
+    from millstream.dtypes import as_dtype
+
+    if not isinstance(value, IndexedSlices):
+        return convert_to_tensor(value, dtype, name)
+    if dtype is not None and value.dtype.base_dtype != as_dtype(dtype).base_dtype:
+        raise ValueError(f"value: expected {as_dtype(dtype).name}, got {value!r}")
+    return value

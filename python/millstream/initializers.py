@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from millstream import array_creation, dtypes, random_ops
 from millstream.convert import constant
 from millstream.missing_names import module_getattr as _module_getattr
@@ -19,6 +21,7 @@ __all__ = [
     "random_normal_initializer",
     "random_uniform_initializer",
     "truncated_normal_initializer",
+    "uniform_unit_scaling_initializer",
     "variance_scaling_initializer",
     "zeros_initializer",
 ]
@@ -29,6 +32,13 @@ class Initializer:
 
     Initializers are called with a shape; the dtype that they are made with holds unless the call
     gives another.
+
+    Examples
+    --------
+    >>> issubclass(tf.zeros_initializer, tf.initializers.Initializer)
+    True
+    >>> tf.constant_initializer(0.5).get_config()["value"]
+    0.5
     """
 
     dtype: Any = dtypes.float32
@@ -67,6 +77,11 @@ class Zeros(Initializer):
     ----------
     dtype
         Type of the elements.
+
+    Examples
+    --------
+    >>> tf.zeros_initializer()([2]).eval()
+    array([0., 0.], dtype=float32)
     """
 
     def __init__(self, dtype: Any = dtypes.float32) -> None:
@@ -84,6 +99,11 @@ class Ones(Initializer):
     ----------
     dtype
         Type of the elements.
+
+    Examples
+    --------
+    >>> tf.ones_initializer()([2]).eval()
+    array([1., 1.], dtype=float32)
     """
 
     def __init__(self, dtype: Any = dtypes.float32) -> None:
@@ -105,6 +125,11 @@ class Constant(Initializer):
         Type of the elements.
     verify_shape
         Refuse to repeat the last element to fill the shape.
+
+    Examples
+    --------
+    >>> tf.constant_initializer(0.5)([2]).eval()
+    array([0.5, 0.5], dtype=float32)
     """
 
     def __init__(
@@ -130,6 +155,11 @@ class RandomUniform(Initializer):
         Seed of the operation.
     dtype
         Type of the elements.
+
+    Examples
+    --------
+    >>> tf.random_uniform_initializer(-0.1, 0.1, seed=1)([4, 2]).shape.as_list()
+    [4, 2]
     """
 
     def __init__(
@@ -161,6 +191,11 @@ class RandomNormal(Initializer):
         Seed of the operation.
     dtype
         Type of the elements.
+
+    Examples
+    --------
+    >>> tf.random_normal_initializer(stddev=0.1, seed=1)([4, 2]).shape.as_list()
+    [4, 2]
     """
 
     _draw = staticmethod(random_ops.random_normal)
@@ -193,6 +228,11 @@ class TruncatedNormal(RandomNormal):
         Seed of the operation.
     dtype
         Type of the elements.
+
+    Examples
+    --------
+    >>> tf.truncated_normal_initializer(stddev=0.1, seed=1)([4, 2]).shape.as_list()
+    [4, 2]
     """
 
     _draw = staticmethod(random_ops.truncated_normal)
@@ -217,6 +257,11 @@ class VarianceScaling(Initializer):
         Seed of the operation.
     dtype
         Type of the elements.
+
+    Examples
+    --------
+    >>> tf.variance_scaling_initializer(2.0, "fan_in", seed=1)([4, 2]).shape.as_list()
+    [4, 2]
     """
 
     # Standard deviation of the standard normal distribution truncated to [-2, 2].
@@ -278,6 +323,11 @@ class GlorotUniform(VarianceScaling):
         Seed of the operation.
     dtype
         Type of the elements.
+
+    Examples
+    --------
+    >>> tf.glorot_uniform_initializer(seed=1)([4, 2]).shape.as_list()
+    [4, 2]
     """
 
     def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
@@ -297,6 +347,11 @@ class GlorotNormal(VarianceScaling):
         Seed of the operation.
     dtype
         Type of the elements.
+
+    Examples
+    --------
+    >>> tf.glorot_normal_initializer(seed=1)([4, 2]).shape.as_list()
+    [4, 2]
     """
 
     def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
@@ -328,13 +383,137 @@ glorot_uniform = GlorotUniform
 glorot_normal = GlorotNormal
 
 
+class Identity(Initializer):
+    """A matrix with a number on the diagonal and 0 elsewhere.
+
+    Parameters
+    ----------
+    gain
+        The number.
+    dtype
+        Type of the elements.
+
+    Examples
+    --------
+    >>> tf.initializers.identity(2.0)([2, 3]).eval()
+    array([[2., 0., 0.],
+           [0., 2., 0.]], dtype=float32)
+    """
+
+    def __init__(self, gain: float = 1.0, dtype: Any = dtypes.float32) -> None:
+        self.gain = gain
+        self.dtype = dtypes.as_dtype(dtype)
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        """A tensor of the shape, which must have rank 2."""
+        dims = TensorShape(shape).as_list()
+        if len(dims) != 2 or None in dims:
+            raise ValueError(f"shape: expected two known dimensions, got {dims}")
+        kind = dtypes.as_dtype(dtype or self.dtype)
+        return constant(self.gain * np.eye(dims[0] or 0, dims[1] or 0), kind)
+
+
+class UniformUnitScaling(Initializer):
+    """Uniform numbers that keep the scale of a linear layer's inputs.
+
+    They lie within ``factor * sqrt(3 / inputs)``, inputs being the product of all dimensions but
+    the last. Sussillo, Abbott: Random walk initialization (2014).
+
+    Parameters
+    ----------
+    factor
+        The factor.
+    seed
+        Seed of the operation.
+    dtype
+        Type of the elements.
+
+    Examples
+    --------
+    >>> tf.uniform_unit_scaling_initializer(seed=1)([4, 2]).shape.as_list()
+    [4, 2]
+    """
+
+    def __init__(
+        self, factor: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
+    ) -> None:
+        self.factor = factor
+        self.seed = seed
+        self.dtype = dtypes.as_dtype(dtype)
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        """A tensor of random numbers."""
+        inputs = math.prod(size or 1 for size in TensorShape(shape).as_list()[:-1])
+        limit = self.factor * math.sqrt(3.0 / max(1, inputs))
+        return random_ops.random_uniform(shape, -limit, limit, dtype or self.dtype, self.seed)
+
+
+uniform_unit_scaling_initializer = UniformUnitScaling
+identity = Identity
+uniform_unit_scaling = UniformUnitScaling
+
+
+def lecun_normal(seed: int | None = None) -> VarianceScaling:
+    """`VarianceScaling` by the inputs alone, truncated normal (LeCun et al. 1998).
+
+    Parameters
+    ----------
+    seed
+        Seed of the operation.
+
+    Examples
+    --------
+    >>> tf.initializers.lecun_normal(seed=1)([4, 2]).shape.as_list()
+    [4, 2]
+    """
+    return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
+
+
+def lecun_uniform(seed: int | None = None) -> VarianceScaling:
+    """`VarianceScaling` by the inputs alone, uniform (LeCun et al. 1998).
+
+    Parameters
+    ----------
+    seed
+        Seed of the operation.
+
+    Examples
+    --------
+    >>> tf.initializers.lecun_uniform(seed=1)([4, 2]).shape.as_list()
+    [4, 2]
+    """
+    return VarianceScaling(1.0, "fan_in", "uniform", seed)
+
+
 def he_normal(seed: int | None = None) -> VarianceScaling:
-    """`VarianceScaling` for rectifiers, truncated normal (He et al. 2015)."""
+    """`VarianceScaling` for rectifiers, truncated normal (He et al. 2015).
+
+    Parameters
+    ----------
+    seed
+        Seed of the operation.
+
+    Examples
+    --------
+    >>> tf.initializers.he_normal(seed=1)([4, 2]).shape.as_list()
+    [4, 2]
+    """
     return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
 
 
 def he_uniform(seed: int | None = None) -> VarianceScaling:
-    """`VarianceScaling` for rectifiers, uniform (He et al. 2015)."""
+    """`VarianceScaling` for rectifiers, uniform (He et al. 2015).
+
+    Parameters
+    ----------
+    seed
+        Seed of the operation.
+
+    Examples
+    --------
+    >>> tf.initializers.he_uniform(seed=1)([4, 2]).shape.as_list()
+    [4, 2]
+    """
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
 
 

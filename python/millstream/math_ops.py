@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import millstream.gen_ops as gen_ops
-from millstream import dtypes, operators, scopes
+from millstream import binary_ops, dtypes, operators, scopes
 from millstream.convert import convert_to_tensor
 from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Tensor
@@ -20,13 +20,8 @@ __all__ = [
     "add_n",
     "cast",
     "clip_by_value",
-    "div",
-    "divide",
-    "equal",
     "exp",
     "floor",
-    "floor_div",
-    "floordiv",
     "floormod",
     "greater",
     "greater_equal",
@@ -46,8 +41,6 @@ __all__ = [
     "neg",
     "negative",
     "norm",
-    "not_equal",
-    "pow",
     "range",
     "realdiv",
     "reciprocal",
@@ -67,7 +60,6 @@ __all__ = [
     "to_float",
     "to_int32",
     "to_int64",
-    "truediv",
 ]
 
 add = gen_ops.add
@@ -115,125 +107,13 @@ def abs(x: Any, name: str | None = None) -> Tensor:  # noqa: A001  (the public n
         A tensor of real numbers.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.abs([-1.5, 2.0]).eval()
+    array([1.5, 2. ], dtype=float32)
     """
     return gen_ops.abs(x, name)
-
-
-def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Where two tensors are equal.
-
-    Parameters
-    ----------
-    x, y
-        Tensors of one type, of shapes that broadcast.
-    name
-        Name of the result.
-    """
-    return gen_ops.equal(x, y, name=name)
-
-
-def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Where two tensors differ.
-
-    Parameters
-    ----------
-    x, y
-        Tensors of one type, of shapes that broadcast.
-    name
-        Name of the result.
-    """
-    return gen_ops.not_equal(x, y, name=name)
-
-
-def pow(x: Any, y: Any, name: str | None = None) -> Tensor:  # noqa: A001  (the public name)
-    """``x`` to the power of ``y``.
-
-    Parameters
-    ----------
-    x, y
-        Tensors of one type, of shapes that broadcast.
-    name
-        Name of the result.
-    """
-    with scopes.name_scope(name, "Pow", [x]) as scope:
-        return gen_ops.pow(x, y, scope)
-
-
-def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y``; integers are divided as floating-point numbers.
-
-    Parameters
-    ----------
-    x, y
-        Tensors of one type, of shapes that broadcast.
-    name
-        Name of the result.
-    """
-    return _divide(operators.true_divide, "truediv", x, y, name)
-
-
-def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y`` as Python divides.
-
-    Parameters
-    ----------
-    x, y
-        Tensors of one type, of shapes that broadcast.
-    name
-        Name of the result.
-    """
-    return _divide(operators.true_divide, "truediv", x, y, name)
-
-
-def div(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y``; integers are divided with the remainder dropped downwards.
-
-    Parameters
-    ----------
-    x, y
-        Tensors of one type, of shapes that broadcast.
-    name
-        Name of the result.
-    """
-
-    def function(a: Tensor, b: Tensor, scope: str) -> Tensor:
-        if a.dtype.is_floating or a.dtype.is_complex:
-            return gen_ops.real_div(a, b, scope)
-        return gen_ops.floor_div(a, b, scope)
-
-    return _divide(function, "div", x, y, name)
-
-
-def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y`` rounded downwards.
-
-    Parameters
-    ----------
-    x, y
-        Tensors of one type, of shapes that broadcast.
-    name
-        Name of the result.
-    """
-    return _divide(gen_ops.floor_div, "floordiv", x, y, name)
-
-
-floor_div = floordiv
-
-
-def _divide(function: Any, default_name: str, x: Any, y: Any, name: str | None) -> Tensor:
-    with scopes.name_scope(name, default_name, [x, y]) as scope:
-        if isinstance(y, TensorLike) and not isinstance(x, TensorLike):
-            right = y.as_tensor()
-            left = convert_to_tensor(x, right.dtype.base_dtype, "x")
-        else:
-            left = convert_to_tensor(x, name="x")
-            right = convert_to_tensor(y, name="y", preferred_dtype=left.dtype.base_dtype)
-        if left.dtype.base_dtype != right.dtype.base_dtype:
-            raise TypeError(
-                f"x and y must have the same dtype, got {left.dtype.name} != {right.dtype.name}"
-            )
-        result: Tensor = function(left, right, scope)
-        return result
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
@@ -247,6 +127,11 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
         The type; floating-point numbers lose their fraction when it is an integer.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.cast([1.9, -1.9], tf.int32).eval()
+    array([ 1, -1], dtype=int32)
     """
     wanted = dtypes.as_dtype(dtype).base_dtype
     if isinstance(x, TensorLike) and x.is_tensor and x.dtype.base_dtype == wanted:
@@ -272,6 +157,11 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
         The type.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.saturate_cast([300, -5], tf.uint8).eval()
+    array([255,   0], dtype=uint8)
     """
     wanted = dtypes.as_dtype(dtype).base_dtype
     with scopes.name_scope(name, "saturate_cast", [value]) as scope:
@@ -284,10 +174,11 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
         return cast(tensor, wanted, scope)
 
 
-def _caster(name: str, dtype: dtypes.DType) -> Any:
-    def to_dtype(x: Any, name: str | None = name) -> Any:
+def _caster(default_name: str, dtype: dtypes.DType) -> Any:
+    def to_dtype(x: Any, name: str | None = default_name) -> Any:
         return cast(x, dtype, name)
 
+    public_name = f"to_{default_name[2:].lower()}"
     to_dtype.__doc__ = f"""The elements of `x` as {dtype.name}, see `cast`.
 
     Parameters
@@ -296,8 +187,18 @@ def _caster(name: str, dtype: dtypes.DType) -> Any:
         A tensor or slices.
     name
         Name of the result.
+
+    Raises
+    ------
+    TypeError
+        There is no such conversion.
+
+    Examples
+    --------
+    >>> tf.{public_name}(2.75).dtype.name
+    '{dtype.name}'
     """
-    to_dtype.__name__ = to_dtype.__qualname__ = f"to_{name[2:].lower()}"
+    to_dtype.__name__ = to_dtype.__qualname__ = public_name
     return to_dtype
 
 
@@ -322,6 +223,11 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     ------
     ValueError
         There are none.
+
+    Examples
+    --------
+    >>> tf.add_n([[1, 2], [3, 4], [5, 6]]).eval()
+    array([ 9, 12], dtype=int32)
     """
     if isinstance(inputs, TensorLike):
         inputs = [inputs]
@@ -346,6 +252,11 @@ def accumulate_n(
         What they are expected to be.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.accumulate_n([[1, 2], [3, 4]]).eval()
+    array([4, 6], dtype=int32)
     """
     total = add_n(list(inputs), name)
     total.shape.assert_is_compatible_with(shape)
@@ -363,6 +274,11 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
         A tensor or slices.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.scalar_mul(2.0, tf.constant([1.0, 2.0])).eval()
+    array([2., 4.], dtype=float32)
     """
     factor = convert_to_tensor(scalar, x.dtype.base_dtype, "scalar")
     if factor.shape.ndims not in (None, 0):
@@ -389,6 +305,11 @@ def range(  # noqa: A001  (the public name)
         Type of the elements, by default that of the widest argument.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.range(2, 10, 3).eval()
+    array([2, 5, 8], dtype=int32)
     """
     if limit is None:
         start, limit = 0, start
@@ -441,6 +362,11 @@ def clip_by_value(
         The limits: scalars, or tensors of its shape.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.clip_by_value([-5, 1, 5], 0, 3).eval()
+    array([0, 1, 3], dtype=int32)
     """
     with scopes.name_scope(name, "clip_by_value", [t]) as scope:
         value = convert_to_tensor(t, name="t")
@@ -475,6 +401,11 @@ def norm(
         Name of the result.
     keep_dims
         Old name of `keepdims`.
+
+    Examples
+    --------
+    >>> float(tf.norm([3.0, 4.0]).eval())
+    5.0
     """
     from millstream import reductions
 
@@ -491,5 +422,5 @@ def norm(
             return reductions.reduce_max(size, axis, keepdims=keep)
         if isinstance(ord, str) or ord <= 0:
             raise ValueError(f"ord: expected 'euclidean' or a positive number, got {ord!r}")
-        total = reductions.reduce_sum(pow(size, ord), axis, keepdims=keep)
-        return pow(total, 1.0 / ord)
+        total = reductions.reduce_sum(binary_ops.pow(size, ord), axis, keepdims=keep)
+        return binary_ops.pow(total, 1.0 / ord)

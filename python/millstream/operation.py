@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from millstream import attr_values, dtypes, errors, tensor_shape
 from millstream._runtime import StatusError
 from millstream.default_graph import session_or_default
-from millstream.operators import Operators
+from millstream.operators import OPERATOR_NAMES, Operators
 from millstream.tensor_like import TensorLike
 from millstream.tensor_shape import TensorShape
 
@@ -36,6 +36,12 @@ class Operation:
         Its name in the graph, and the name of its op.
     outputs
         The tensors that it computes.
+
+    Examples
+    --------
+    >>> total = tf.add(1.0, 2.0, name="total").op
+    >>> total.type, [tensor.name for tensor in total.inputs]
+    ('Add', ['total/x:0', 'total/y:0'])
     """
 
     __slots__ = ("__weakref__", "graph", "name", "node", "outputs", "pending_device", "type")
@@ -82,6 +88,13 @@ class Operation:
 
         data = self.graph.handle.node_def(self.node)
         return protos.message_class("NodeDef").FromString(data)
+
+    @property
+    def op_def(self) -> Any:
+        """The definition of its op as ``OpDef``."""
+        from millstream import op_defs
+
+        return op_defs.op_def(self.type)
 
     @property
     def source(self) -> str:
@@ -138,11 +151,21 @@ class Operation:
 
 
 class Tensor(Operators, TensorLike):
-    """One output of an operation: a value that each step computes anew."""
+    """One output of an operation: a value that each step computes anew.
+
+    Examples
+    --------
+    >>> x = tf.constant([[1.0, 2.0]], name="x")
+    >>> x
+    <tf.Tensor 'x:0' shape=(1, 2) dtype=float32>
+    >>> (x * 2.0 + 1.0)[0, 1].eval().tolist()
+    5.0
+    """
 
     __slots__ = ("__weakref__", "_dtype", "_shape", "op", "packed", "value_index")
 
     is_tensor: ClassVar[bool] = True
+    OVERLOADABLE_OPERATORS: ClassVar[frozenset[str]] = OPERATOR_NAMES
     __array_priority__ = 100  # NumPy's operators leave it to ours
 
     def __init__(self, op: Operation, value_index: int, dtype: DType, packed: int) -> None:

@@ -164,6 +164,11 @@ def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Any:
         Tensors of bool, of shapes that broadcast.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.logical_xor([True, True], [True, False]).eval()
+    array([False,  True])
     """
     either = gen_ops.logical_or(x, y)
     return gen_ops.logical_and(either, gen_ops.logical_not(gen_ops.logical_and(x, y)), name)
@@ -186,3 +191,11 @@ def true_divide(x: Any, y: Any, name: str | None = None) -> Any:
     with graph.enter_scope(scope):
         x, y = gen_ops.cast(x, wide), gen_ops.cast(y, wide)
     return gen_ops.real_div(x, y, scope)
+
+
+# The names of the methods behind Python's operators, which `Tensor` lists as what may be replaced.
+OPERATOR_NAMES = frozenset(name for name in vars(Operators) if name[:2] == "__") - {
+    "__doc__",
+    "__module__",
+    "__slots__",
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import millstream.gen_ops as gen_ops
@@ -47,9 +48,20 @@ def random_uniform(
     name
         Name of the result.
 
+    Returns
+    -------
+    Tensor
+        Of `shape` and `dtype`; other numbers in each step.
+
+    Raises
+    ------
+    TypeError
+        `dtype` is no type of real numbers.
+    ValueError
+        `maxval` is missing, or the shapes do not broadcast.
+
     Examples
     --------
-    >>> import millstream as tf
     >>> tf.random_uniform([2, 3], -1.0, 1.0, seed=1).shape.as_list()
     [2, 3]
     """
@@ -69,75 +81,65 @@ def random_uniform(
         return gen_ops.add(unit * (high - low), low, scope)
 
 
-def random_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.float32,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Normally distributed numbers.
+def _normal(op: Any, public_name: str, summary: str) -> Callable[..., Tensor]:
+    def normal(
+        shape: Any,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        dtype: Any = dtypes.float32,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Tensor:
+        wanted = dtypes.as_dtype(dtype)
+        with scopes.name_scope(name, public_name, [shape, mean, stddev]) as scope:
+            dims = _shape_tensor(shape)
+            center = convert_to_tensor(mean, wanted, "mean")
+            width = convert_to_tensor(stddev, wanted, "stddev")
+            seed1, seed2 = get_seed(seed)
+            standard = op(dims, wanted, seed1, seed2)
+            return gen_ops.add(standard * width, center, scope)
+
+    normal.__doc__ = f"""{summary}
 
     Parameters
     ----------
     shape
         Shape of the result.
     mean, stddev
-        Mean and standard deviation of the distribution.
+        Mean and standard deviation of the distribution, of shapes that broadcast with `shape`.
     dtype
         Type of the elements.
     seed
         Seed of the operation, see `set_random_seed`.
     name
         Name of the result.
+
+    Returns
+    -------
+    Tensor
+        Of `shape` and `dtype`; other numbers in each step.
+
+    Raises
+    ------
+    TypeError
+        `dtype` is not floating-point.
+    ValueError
+        The shapes do not broadcast.
+
+    Examples
+    --------
+    >>> tf.{public_name}([2, 3], mean=5.0, seed=1).shape.as_list()
+    [2, 3]
     """
-    op = gen_ops.random_standard_normal
-    return _normal(op, "random_normal", shape, mean, stddev, dtype, seed, name)
+    normal.__name__ = normal.__qualname__ = public_name
+    return normal
 
 
-def truncated_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.float32,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Normally distributed numbers, drawn again when more than two deviations from the mean.
-
-    Parameters
-    ----------
-    shape
-        Shape of the result.
-    mean, stddev
-        Mean and standard deviation of the distribution before that.
-    dtype
-        Type of the elements.
-    seed
-        Seed of the operation, see `set_random_seed`.
-    name
-        Name of the result.
-    """
-    op = gen_ops.truncated_normal
-    return _normal(op, "truncated_normal", shape, mean, stddev, dtype, seed, name)
-
-
-def _normal(
-    op: Any,
-    default_name: str,
-    shape: Any,
-    mean: Any,
-    stddev: Any,
-    dtype: Any,
-    seed: int | None,
-    name: str | None,
-) -> Tensor:
-    wanted = dtypes.as_dtype(dtype)
-    with scopes.name_scope(name, default_name, [shape, mean, stddev]) as scope:
-        dims = _shape_tensor(shape)
-        center = convert_to_tensor(mean, wanted, "mean")
-        width = convert_to_tensor(stddev, wanted, "stddev")
-        seed1, seed2 = get_seed(seed)
-        standard = op(dims, wanted, seed1, seed2)
-        return gen_ops.add(standard * width, center, scope)
+random_normal = _normal(
+    gen_ops.random_standard_normal, "random_normal", "Normally distributed numbers."
+)
+truncated_normal = _normal(
+    gen_ops.truncated_normal,
+    "truncated_normal",
+    "Normally distributed numbers, drawn again when beyond two deviations from the mean.",
+)

@@ -27,12 +27,41 @@ def set_random_seed(seed: int | None) -> None:
     ----------
     seed
         The seed, or None.
+
+    Raises
+    ------
+    TypeError
+        It is no integer.
+
+    Examples
+    --------
+    >>> tf.set_random_seed(1)
+    >>> tf.random_uniform([3]).eval().shape
+    (3,)
     """
     get_default_graph().seed = seed
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
-    """The pair for an operation with the seed `op_seed`, or (None, None)."""
+    """The pair of seeds for an operation, or (None, None) for one that nothing seeds.
+
+    Parameters
+    ----------
+    op_seed
+        The operation's own seed, or None.
+
+    Raises
+    ------
+    TypeError
+        It is no integer.
+
+    Examples
+    --------
+    >>> tf.get_seed(None)
+    (None, None)
+    >>> tf.get_seed(3)
+    (87654321, 3)
+    """
     graph = get_default_graph()
     if graph.seed is not None:
         second = graph.version if op_seed is None else op_seed

@@ -40,7 +40,9 @@ def _axes(tensor: Tensor, axis: Any) -> Any:
     return gen_ops.range(0, gen_ops.rank(tensor), 1)
 
 
-def _reduction(op: Callable[..., Tensor], public_name: str, what: str) -> Callable[..., Tensor]:
+def _reduction(
+    op: Callable[..., Tensor], public_name: str, what: str, example: str, outcome: str
+) -> Callable[..., Tensor]:
     def reduce(
         input_tensor: Any,
         axis: Any = None,
@@ -72,22 +74,41 @@ def _reduction(op: Callable[..., Tensor], public_name: str, what: str) -> Callab
     reduction_indices, keep_dims
         Old names of `axis` and `keepdims`.
 
+    Returns
+    -------
+    Tensor
+        Of the tensor's dtype, without the dimensions.
+
     Raises
     ------
+    TypeError
+        The op does not take the dtype.
     ValueError
         There is no such dimension.
+
+    Examples
+    --------
+    >>> tf.{public_name}({example}, axis=1).eval().tolist()
+    {outcome}
     """
     reduce.__name__ = reduce.__qualname__ = public_name
     return reduce
 
 
-reduce_sum = _reduction(gen_ops.sum, "reduce_sum", "Sum")
-reduce_mean = _reduction(gen_ops.mean, "reduce_mean", "Mean")
-reduce_prod = _reduction(gen_ops.prod, "reduce_prod", "Product")
-reduce_max = _reduction(gen_ops.max, "reduce_max", "Maximum")
-reduce_min = _reduction(gen_ops.min, "reduce_min", "Minimum")
-reduce_all = _reduction(gen_ops.all, "reduce_all", "Whether all elements are true")
-reduce_any = _reduction(gen_ops.any, "reduce_any", "Whether any element is true")
+_NUMBERS = "[[1.0, 2.0], [3.0, 4.0]]"
+_TRUTHS = "[[True, False], [True, True]]"
+
+reduce_sum = _reduction(gen_ops.sum, "reduce_sum", "Sum", _NUMBERS, "[3.0, 7.0]")
+reduce_mean = _reduction(gen_ops.mean, "reduce_mean", "Mean", _NUMBERS, "[1.5, 3.5]")
+reduce_prod = _reduction(gen_ops.prod, "reduce_prod", "Product", _NUMBERS, "[2.0, 12.0]")
+reduce_max = _reduction(gen_ops.max, "reduce_max", "Maximum", _NUMBERS, "[2.0, 4.0]")
+reduce_min = _reduction(gen_ops.min, "reduce_min", "Minimum", _NUMBERS, "[1.0, 3.0]")
+reduce_all = _reduction(
+    gen_ops.all, "reduce_all", "Whether all elements are true", _TRUTHS, "[False, True]"
+)
+reduce_any = _reduction(
+    gen_ops.any, "reduce_any", "Whether any element is true", _TRUTHS, "[True, True]"
+)
 
 
 def reduce_logsumexp(
@@ -112,6 +133,11 @@ def reduce_logsumexp(
         Name of the result.
     reduction_indices, keep_dims
         Old names of `axis` and `keepdims`.
+
+    Examples
+    --------
+    >>> float(tf.reduce_logsumexp([1000.0, 1000.0]).eval().round(3))
+    1000.6929931640625
     """
     axis = one_of(axis, reduction_indices, "axis", "reduction_indices")
     keep = bool(one_of(keepdims, keep_dims, "keepdims", "keep_dims"))
@@ -145,6 +171,11 @@ def count_nonzero(
         Type of the result.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.count_nonzero([[0, 1], [2, 3]], axis=1).eval()
+    array([1, 2])
     """
     with scopes.name_scope(name, "count_nonzero", [input_tensor]):
         tensor = convert_to_tensor(input_tensor)
@@ -152,14 +183,20 @@ def count_nonzero(
         return reduce_sum(gen_ops.cast(differs, dtypes.as_dtype(dtype)), axis, keepdims=keepdims)
 
 
-def argmax(
-    input: Any,  # noqa: A002
-    axis: Any = None,
-    name: str | None = None,
-    dimension: Any = None,
-    output_type: Any = dtypes.int64,
-) -> Tensor:
-    """The index of the greatest element along a dimension; of the first where several are.
+def _extremum(
+    op: Callable[..., Tensor], public_name: str, which: str, outcome: str
+) -> Callable[..., Tensor]:
+    def extremum(
+        input: Any,  # noqa: A002
+        axis: Any = None,
+        name: str | None = None,
+        dimension: Any = None,
+        output_type: Any = dtypes.int64,
+    ) -> Tensor:
+        axis = one_of(axis, dimension, "axis", "dimension")
+        return op(input, 0 if axis is None else axis, output_type, name)
+
+    extremum.__doc__ = f"""The index of the {which} element along a dimension; the first of equals.
 
     Parameters
     ----------
@@ -173,52 +210,56 @@ def argmax(
         Old name of `axis`.
     output_type
         int32 or int64.
+
+    Returns
+    -------
+    Tensor
+        Of `output_type`, without the dimension.
+
+    Raises
+    ------
+    TypeError
+        The elements have no order, or `output_type` is no integer type.
+    ValueError
+        There is no such dimension.
+
+    Examples
+    --------
+    >>> tf.{public_name}([[1, 5, 2], [7, 0, 3]], axis=1).eval()
+    {outcome}
     """
-    axis = one_of(axis, dimension, "axis", "dimension")
-    return gen_ops.arg_max(input, 0 if axis is None else axis, output_type, name)
+    extremum.__name__ = extremum.__qualname__ = public_name
+    return extremum
 
 
-def argmin(
-    input: Any,  # noqa: A002
-    axis: Any = None,
-    name: str | None = None,
-    dimension: Any = None,
-    output_type: Any = dtypes.int64,
-) -> Tensor:
-    """The index of the least element along a dimension; of the first where several are.
+argmax = _extremum(gen_ops.arg_max, "argmax", "greatest", "array([1, 0])")
+argmin = _extremum(gen_ops.arg_min, "argmin", "least", "array([0, 1])")
+
+
+def _old_extremum(op: Callable[..., Tensor], public_name: str, new: str) -> Callable[..., Tensor]:
+    def extremum(
+        input: Any,  # noqa: A002
+        dimension: Any,
+        output_type: Any = dtypes.int64,
+        name: str | None = None,
+    ) -> Tensor:
+        return op(input, dimension, output_type, name)
+
+    extremum.__doc__ = f"""An old name of `{new}`, with its parameters in another order.
 
     Parameters
     ----------
-    input
-        The tensor.
-    axis
-        The dimension, by default the first.
-    name
-        Name of the result.
-    dimension
-        Old name of `axis`.
-    output_type
-        int32 or int64.
+    input, dimension, output_type, name
+        As for `{new}`.
+
+    Examples
+    --------
+    >>> tf.{public_name}([4, 4], 0).eval().tolist()
+    0
     """
-    axis = one_of(axis, dimension, "axis", "dimension")
-    return gen_ops.arg_min(input, 0 if axis is None else axis, output_type, name)
+    extremum.__name__ = extremum.__qualname__ = public_name
+    return extremum
 
 
-def arg_max(
-    input: Any,  # noqa: A002
-    dimension: Any,
-    output_type: Any = dtypes.int64,
-    name: str | None = None,
-) -> Tensor:
-    """See `argmax`."""
-    return gen_ops.arg_max(input, dimension, output_type, name)
-
-
-def arg_min(
-    input: Any,  # noqa: A002
-    dimension: Any,
-    output_type: Any = dtypes.int64,
-    name: str | None = None,
-) -> Tensor:
-    """See `argmin`."""
-    return gen_ops.arg_min(input, dimension, output_type, name)
+arg_max = _old_extremum(gen_ops.arg_max, "arg_max", "argmax")
+arg_min = _old_extremum(gen_ops.arg_min, "arg_min", "argmin")

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from millstream.apply_op import graph_of
 from millstream.default_graph import get_default_graph
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "add_to_collection",
@@ -88,47 +85,186 @@ class name_scope:  # noqa: N801  (the public name)
 def op_scope(
     values: Any, name: str | None, default_name: str | None = None
 ) -> AbstractContextManager[str]:
-    """A `name_scope` with its parameters in another order."""
+    """A `name_scope` with its parameters in another order.
+
+    Parameters
+    ----------
+    values, name, default_name
+        As for `name_scope`.
+
+    Examples
+    --------
+    >>> with tf.op_scope([tf.constant(1)], None, "layer") as scope:
+    ...     scope
+    'layer/'
+    """
     return name_scope(name, default_name, values)
 
 
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
-    """A block whose operations run after the given ones, see `Graph.control_dependencies`."""
+    """A block of the default graph whose operations run after the given ones.
+
+    Parameters
+    ----------
+    control_inputs
+        Operations, tensors and variables; None leaves all such blocks.
+
+    Raises
+    ------
+    TypeError
+        Something else is given.
+
+    Examples
+    --------
+    >>> first = tf.no_op(name="first")
+    >>> with tf.control_dependencies([first]):
+    ...     tf.constant(1).op.control_inputs
+    [<tf.Operation 'first' type=NoOp>]
+    """
     return get_default_graph().control_dependencies(control_inputs)
 
 
 def device(device_name_or_function: Any) -> AbstractContextManager[None]:
-    """A block whose operations ask for a device, see `Graph.device`."""
+    """A block of the default graph whose operations ask for a device.
+
+    Parameters
+    ----------
+    device_name_or_function
+        A name or `DeviceSpec`, full or partial, that is merged with the outer blocks' names; a
+        function from an operation to one; or None, which leaves all such blocks.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is none of these, or no name of a device.
+
+    Examples
+    --------
+    >>> with tf.device("/job:worker"), tf.device("/cpu:0"):
+    ...     tf.constant(1).device
+    '/job:worker/device:CPU:0'
+    """
     return get_default_graph().device(device_name_or_function)
 
 
 def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
-    """A block whose operations stand where `op` stands, see `Graph.colocate_with`."""
+    """A block of the default graph whose operations stand on the device of another one.
+
+    Parameters
+    ----------
+    op
+        An operation, tensor or variable; None with `ignore_existing` leaves all such blocks.
+    ignore_existing
+        Leave the outer blocks of this kind.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `op` is none of these.
+
+    Examples
+    --------
+    >>> home = tf.constant(1, name="home")
+    >>> with tf.colocate_with(home):
+    ...     tf.constant(2).op.colocation_groups()
+    [b'loc:@home']
+    """
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
 def container(container_name: str) -> AbstractContextManager[str]:
-    """A block whose resources live in a container, see `Graph.container`."""
+    """A block of the default graph whose variables and other resources live in a container.
+
+    Parameters
+    ----------
+    container_name
+        Name of the container; "" is the session's own.
+
+    Raises
+    ------
+    TypeError
+        It is no name.
+
+    Examples
+    --------
+    >>> with tf.container("shared"):
+    ...     tf.Variable(1.0).op.get_attr("container")
+    b'shared'
+    """
     return get_default_graph().container(container_name)
 
 
 def get_collection(key: Any, scope: str | None = None) -> list[Any]:
-    """A collection of the default graph, see `Graph.get_collection`."""
+    """A copy of a collection of the default graph.
+
+    Parameters
+    ----------
+    key
+        Name of the collection, such as one of `GraphKeys`.
+    scope
+        A regular expression that the items' names start with, or None for all items.
+
+    Examples
+    --------
+    >>> tf.add_to_collection("numbers", 7)
+    >>> tf.get_collection("numbers")
+    [7]
+    """
     return get_default_graph().get_collection(key, scope)
 
 
 def get_collection_ref(key: Any) -> list[Any]:
-    """A collection of the default graph itself."""
+    """A collection of the default graph itself: what is appended to it stays.
+
+    Parameters
+    ----------
+    key
+        Name of the collection.
+
+    Examples
+    --------
+    >>> tf.get_collection_ref("numbers").append(7)
+    >>> tf.get_collection("numbers")
+    [7]
+    """
     return get_default_graph().get_collection_ref(key)
 
 
 def add_to_collection(name: Any, value: Any) -> None:
-    """Append to a collection of the default graph."""
+    """Append to a collection of the default graph.
+
+    Parameters
+    ----------
+    name
+        Name of the collection.
+    value
+        What to append.
+
+    Examples
+    --------
+    >>> tf.add_to_collection("numbers", 7)
+    >>> tf.get_collection("numbers")
+    [7]
+    """
     get_default_graph().add_to_collection(name, value)
 
 
 def add_to_collections(names: Any, value: Any) -> None:
-    """Append to several collections of the default graph."""
+    """Append to several collections of the default graph.
+
+    Parameters
+    ----------
+    names
+        Names of the collections, or one name.
+    value
+        What to append to each.
+
+    Examples
+    --------
+    >>> tf.add_to_collections(["a", "b"], 7)
+    >>> tf.get_collection("a"), tf.get_collection("b")
+    ([7], [7])
+    """
     get_default_graph().add_to_collections(names, value)
 
 
@@ -166,6 +302,15 @@ def import_graph_def(
         The graph is malformed, or a name is not in it.
     NotFoundError
         Operations of the graph are unknown; the message lists all of them.
+
+    Examples
+    --------
+    >>> with tf.Graph().as_default() as other:
+    ...     total = tf.add(tf.placeholder(tf.int32, name="x"), 2, name="total")
+    >>> mapped = {"x:0": tf.constant(40)}
+    >>> (found,) = tf.import_graph_def(other.as_graph_def(), mapped, ["total:0"])
+    >>> found.name, int(found.eval())
+    ('import/total:0', 42)
     """
     from millstream import graph_import
 

@@ -332,6 +332,18 @@ class InteractiveSession(BaseSession):
     """A session that is the default one, with its graph, from its making until `close`.
 
     For shells: ``tensor.eval()`` and ``operation.run()`` need no session.
+
+    Parameters
+    ----------
+    target, graph, config
+        As for `Session`.
+
+    Examples
+    --------
+    >>> session = tf.InteractiveSession()
+    >>> tf.constant([1, 2]).eval()
+    array([1, 2], dtype=int32)
+    >>> session.close()
     """
 
     _open = 0

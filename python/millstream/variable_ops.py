@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import millstream.gen_ops as gen_ops
@@ -20,6 +20,7 @@ __all__ = [
     "assign_sub",
     "global_variables",
     "global_variables_initializer",
+    "initialize_all_tables",
     "initialize_all_variables",
     "initialize_local_variables",
     "initialize_variables",
@@ -28,15 +29,16 @@ __all__ = [
     "local_variables_initializer",
     "model_variables",
     "moving_average_variables",
+    "tables_initializer",
     "trainable_variables",
     "variables_initializer",
 ]
 
 
-def _checked(ref: Any) -> Variable:
-    if not isinstance(ref, Variable):
-        raise TypeError(f"ref: expected a variable, got {ref!r}")
-    return ref
+def _checked(value: Any, name: str) -> Variable:
+    if not isinstance(value, Variable):
+        raise TypeError(f"{name}: expected a variable, got {value!r}")
+    return value
 
 
 def assign(
@@ -53,7 +55,7 @@ def assign(
     ref
         The variable.
     value
-        The new value.
+        The new value, of its shape and dtype.
     validate_shape, use_locking
         Not used.
     name
@@ -62,21 +64,39 @@ def assign(
     Returns
     -------
     Tensor
-        The value after the write.
+        The value after the write; whatever runs it has written.
+
+    Raises
+    ------
+    TypeError
+        `ref` is no variable, or the value cannot have its dtype.
+    ValueError
+        The shapes contradict.
+
+    Examples
+    --------
+    >>> v = tf.Variable([1, 2])
+    >>> tf.assign(v, [3, 4]).eval().tolist()
+    [3, 4]
     """
-    found: Tensor = _checked(ref).assign(value, name=name)
+    found: Tensor = _checked(ref, "ref").assign(value, name=name)
     return found
 
 
-def assign_add(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Tensor:
-    """Add to the value of a variable.
+def _update(
+    method: Callable[..., Tensor], public_name: str, what: str, outcome: str
+) -> Callable[..., Tensor]:
+    def update(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Tensor:
+        return method(_checked(ref, "ref"), value, name=name)
+
+    update.__doc__ = f"""{what} the value of a variable.
 
     Parameters
     ----------
     ref
         The variable.
     value
-        What to add.
+        A value of its shape and dtype.
     use_locking
         Not used.
     name
@@ -85,88 +105,67 @@ def assign_add(ref: Any, value: Any, use_locking: Any = None, name: str | None =
     Returns
     -------
     Tensor
-        The value after the write.
+        The value after the write; whatever runs it has written.
+
+    Raises
+    ------
+    TypeError
+        `ref` is no variable, or the value cannot have its dtype.
+    ValueError
+        The shapes contradict.
+
+    Examples
+    --------
+    >>> v = tf.Variable([1, 2])
+    >>> v.initializer.run()
+    >>> tf.{public_name}(v, [10, 10]).eval().tolist()
+    {outcome}
     """
-    found: Tensor = _checked(ref).assign_add(value, name=name)
-    return found
+    update.__name__ = update.__qualname__ = public_name
+    return update
 
 
-def assign_sub(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Tensor:
-    """Subtract from the value of a variable.
+assign_add = _update(Variable.assign_add, "assign_add", "Add to", "[11, 12]")
+assign_sub = _update(Variable.assign_sub, "assign_sub", "Subtract from", "[-9, -8]")
+
+
+def _collection(key: str, public_name: str, which: str) -> Callable[..., list[Any]]:
+    def variables(scope: str | None = None) -> list[Any]:
+        return get_default_graph().get_collection(key, scope)
+
+    variables.__doc__ = f"""The variables of the default graph{which}.
 
     Parameters
     ----------
-    ref
-        The variable.
-    value
-        What to subtract.
-    use_locking
-        Not used.
-    name
-        Name of the operation.
+    scope
+        A regular expression that their names start with, or None for all.
 
     Returns
     -------
-    Tensor
-        The value after the write.
+    list
+        Variables in the order in which they were made.
+
+    Examples
+    --------
+    >>> v = tf.Variable(1.0, name="part/v", collections=["{key}"])
+    >>> tf.{public_name}("part/") == [v]
+    True
     """
-    found: Tensor = _checked(ref).assign_sub(value, name=name)
-    return found
+    variables.__name__ = variables.__qualname__ = public_name
+    return variables
 
 
-def global_variables(scope: str | None = None) -> list[Any]:
-    """The variables of the default graph.
-
-    Parameters
-    ----------
-    scope
-        A regular expression that their names start with.
-    """
-    return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
-
-
-def local_variables(scope: str | None = None) -> list[Any]:
-    """The variables of the default graph that belong to one process, such as counters.
-
-    Parameters
-    ----------
-    scope
-        A regular expression that their names start with.
-    """
-    return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
-
-
-def trainable_variables(scope: str | None = None) -> list[Any]:
-    """The variables of the default graph that optimizers change.
-
-    Parameters
-    ----------
-    scope
-        A regular expression that their names start with.
-    """
-    return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
-
-
-def model_variables(scope: str | None = None) -> list[Any]:
-    """The variables of the default graph that inference needs.
-
-    Parameters
-    ----------
-    scope
-        A regular expression that their names start with.
-    """
-    return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
-
-
-def moving_average_variables(scope: str | None = None) -> list[Any]:
-    """The variables of the default graph that have moving averages.
-
-    Parameters
-    ----------
-    scope
-        A regular expression that their names start with.
-    """
-    return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+global_variables = _collection(GraphKeys.GLOBAL_VARIABLES, "global_variables", "")
+local_variables = _collection(
+    GraphKeys.LOCAL_VARIABLES, "local_variables", " that belong to one process, such as counters"
+)
+trainable_variables = _collection(
+    GraphKeys.TRAINABLE_VARIABLES, "trainable_variables", " that optimizers change"
+)
+model_variables = _collection(GraphKeys.MODEL_VARIABLES, "model_variables", " that inference needs")
+moving_average_variables = _collection(
+    GraphKeys.MOVING_AVERAGE_VARIABLES, "moving_average_variables", " that have moving averages"
+)
 
 
 def variables_initializer(var_list: Sequence[Any] | None, name: str = "init") -> Operation:
@@ -178,8 +177,27 @@ def variables_initializer(var_list: Sequence[Any] | None, name: str = "init") ->
         The variables.
     name
         Name of the operation.
+
+    Raises
+    ------
+    TypeError
+        Something else is among them.
+
+    Examples
+    --------
+    >>> v = tf.Variable(3)
+    >>> tf.variables_initializer([v]).run()
+    >>> int(v.eval())
+    3
     """
-    return control_ops.group(*[variable.initializer for variable in var_list or ()], name=name)
+    chosen = [_checked(variable, "var_list") for variable in _listed(var_list)]
+    return control_ops.group(*[variable.initializer for variable in chosen], name=name)
+
+
+def _listed(var_list: Any) -> Sequence[Any]:
+    if not isinstance(var_list, (list, tuple, type(None))):
+        raise TypeError(f"var_list: expected a list of variables, got {var_list!r}")
+    return var_list or ()
 
 
 def global_variables_initializer() -> Operation:
@@ -187,19 +205,41 @@ def global_variables_initializer() -> Operation:
 
     Examples
     --------
-    >>> import millstream as tf
-    >>> with tf.Graph().as_default(), tf.Session() as sess:
-    ...     v = tf.Variable([1.0, 2.0])
-    ...     sess.run(tf.global_variables_initializer())
-    ...     print(sess.run(v))
-    [1. 2.]
+    >>> v = tf.Variable([1.0, 2.0])
+    >>> tf.global_variables_initializer().run()
+    >>> v.eval()
+    array([1., 2.], dtype=float32)
     """
     return variables_initializer(global_variables())
 
 
 def local_variables_initializer() -> Operation:
-    """An operation that initializes the local variables of the default graph."""
+    """An operation that initializes the local variables of the default graph.
+
+    Examples
+    --------
+    >>> seen = tf.get_local_variable("seen", initializer=0)
+    >>> tf.local_variables_initializer().run()
+    >>> int(seen.eval())
+    0
+    """
     return variables_initializer(local_variables())
+
+
+def tables_initializer(name: str = "init_all_tables") -> Operation:
+    """An operation that initializes the tables of the default graph.
+
+    Parameters
+    ----------
+    name
+        Name of the operation.
+
+    Examples
+    --------
+    >>> tf.tables_initializer().run()
+    """
+    tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
+    return control_ops.group(*tables, name=name)
 
 
 def is_variable_initialized(variable: Any) -> Tensor:
@@ -209,24 +249,46 @@ def is_variable_initialized(variable: Any) -> Tensor:
     ----------
     variable
         The variable.
+
+    Raises
+    ------
+    TypeError
+        It is none.
+
+    Examples
+    --------
+    >>> bool(tf.is_variable_initialized(tf.Variable(1.0)).eval())
+    False
     """
-    return gen_ops.var_is_initialized_op(_checked(variable).handle)
+    return gen_ops.var_is_initialized_op(_checked(variable, "variable").handle)
 
 
 def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Operation:
-    """An operation that fails when a variable has no value.
+    """An operation that fails with FailedPreconditionError when a variable has no value.
 
     Parameters
     ----------
     var_list
         The variables, by default all of the default graph.
+
+    Raises
+    ------
+    TypeError
+        Something else is among them.
+
+    Examples
+    --------
+    >>> v = tf.Variable(1.0)
+    >>> v.initializer.run()
+    >>> tf.assert_variables_initialized([v]).run()
     """
-    chosen = global_variables() if var_list is None else var_list
-    return control_ops.group(*[variable.value() for variable in chosen])
+    chosen = global_variables() if var_list is None else _listed(var_list)
+    return control_ops.group(*[_checked(variable, "var_list").value() for variable in chosen])
 
 
 # The papers' and first releases' names.
 all_variables = global_variables
+initialize_all_tables = tables_initializer
 initialize_all_variables = global_variables_initializer
 initialize_local_variables = local_variables_initializer
 initialize_variables = variables_initializer

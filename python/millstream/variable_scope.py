@@ -20,12 +20,25 @@ __all__ = [
     "get_variable",
     "get_variable_scope",
     "no_regularizer",
+    "variable_op_scope",
     "variable_scope",
 ]
 
 
 def no_regularizer(_: Any) -> None:
-    """Regularize nothing, whatever the scope says."""
+    """Regularize nothing, whatever the scope says.
+
+    Parameters
+    ----------
+    _
+        The variable.
+
+    Examples
+    --------
+    >>> v = tf.get_variable("v", [2], regularizer=tf.no_regularizer)
+    >>> tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)
+    []
+    """
 
 
 class VariableScope:
@@ -35,13 +48,20 @@ class VariableScope:
     ----------
     name
         The start of variables' names, without the "/" at its end.
-    original_name_scope
-        The scope of operations' names that was opened with it.
+    original_name_scope, name_scope
+        The scope of operations' names that was opened with it; as a parameter it is `name_scope`.
     reuse
         True (variables must exist), `AUTO_REUSE` (they may), or False (they must not).
     dtype, initializer, regularizer, constraint, custom_getter, use_resource, caching_device,
     partitioner
         Defaults of `get_variable`.
+
+    Examples
+    --------
+    >>> with tf.variable_scope("layer") as scope:
+    ...     scope.reuse_variables()
+    >>> scope.name, scope.reuse
+    ('layer', True)
     """
 
     def __init__(
@@ -90,6 +110,28 @@ class VariableScope:
         """Set the function that variables are got through."""
         self.custom_getter = custom_getter
 
+    def set_caching_device(self, caching_device: Any) -> None:
+        """Set a hint, which is not used."""
+        self.caching_device = caching_device
+
+    def set_partitioner(self, partitioner: Any) -> None:
+        """Set the default partitioner; `get_variable` refuses any."""
+        self.partitioner = partitioner
+
+    def get_variable(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """The variable of a name in this scope, see the function `get_variable`.
+
+        Parameters
+        ----------
+        name
+            Its name below the scope.
+        args, kwargs
+            As for the function `get_variable`; ``reuse`` and ``regularizer`` as for the scope.
+        """
+        reuse = kwargs.pop("reuse", None)
+        with variable_scope(self, reuse=reuse, auxiliary_name_scope=False):
+            return get_variable(name, *args, **kwargs)
+
     def set_use_resource(self, use_resource: bool | None) -> None:
         """Set a hint; every variable is a resource."""
         self.use_resource = use_resource
@@ -112,7 +154,14 @@ class VariableScope:
 
 
 def get_variable_scope() -> VariableScope:
-    """The current scope of the default graph."""
+    """The current scope of the default graph.
+
+    Examples
+    --------
+    >>> with tf.variable_scope("outer"), tf.variable_scope("inner"):
+    ...     tf.get_variable_scope().name
+    'outer/inner'
+    """
     state = get_default_graph().state
     if state.variable_scope is None:
         state.variable_scope = VariableScope(False)
@@ -227,6 +276,12 @@ def get_local_variable(
         As for `get_variable`.
     collections
         Further collections to join.
+
+    Examples
+    --------
+    >>> seen = tf.get_local_variable("seen", initializer=0)
+    >>> tf.local_variables() == [seen]
+    True
     """
     joined = [*(collections or []), GraphKeys.LOCAL_VARIABLES]
     return get_variable(name, shape, dtype, initializer, regularizer, False, joined, **arguments)
@@ -252,6 +307,14 @@ class variable_scope:  # noqa: N801  (the public name)
         True (variables must exist), `AUTO_REUSE` (they may), None (as outside).
     auxiliary_name_scope
         Whether to open a scope of operations' names.
+
+    Examples
+    --------
+    >>> with tf.variable_scope("layer", initializer=tf.zeros_initializer()):
+    ...     v = tf.get_variable("v", [2])
+    >>> with tf.variable_scope("layer", reuse=True):
+    ...     v is tf.get_variable("v", [2])
+    True
     """
 
     def __init__(
@@ -357,6 +420,52 @@ class variable_scope:  # noqa: N801  (the public name)
         traceback: TracebackType | None,
     ) -> None:
         self._stack.close()
+
+
+def variable_op_scope(
+    values: Any,
+    name_or_scope: Any,
+    default_name: str | None = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    custom_getter: Any = None,
+    reuse: Any = None,
+    dtype: Any = None,
+    use_resource: bool | None = None,
+    constraint: Any = None,
+) -> variable_scope:
+    """A `variable_scope` with its parameters in another order.
+
+    Parameters
+    ----------
+    values
+        Tensors in whose graph the scope is entered.
+    name_or_scope, default_name, initializer, regularizer, caching_device, partitioner,
+    custom_getter, reuse, dtype, use_resource, constraint
+        As for `variable_scope`.
+
+    Examples
+    --------
+    >>> with tf.variable_op_scope([tf.constant(1.0)], "layer") as scope:
+    ...     scope.name
+    'layer'
+    """
+    return variable_scope(
+        name_or_scope,
+        default_name,
+        values,
+        initializer,
+        regularizer,
+        caching_device,
+        partitioner,
+        custom_getter,
+        reuse,
+        dtype,
+        use_resource,
+        constraint,
+    )
 
 
 def _chained(inner: Any, outer: Any) -> Any:

@@ -9,9 +9,11 @@ from millstream import dtypes, tensor_shape
 from millstream.convert import convert_to_tensor
 from millstream.default_graph import get_default_graph, session_or_default
 from millstream.graph_keys import GraphKeys
+from millstream.indexed_slices import IndexedSlices
 from millstream.operators import Operators
 from millstream.tensor_like import TensorLike
 from millstream.tensor_shape import TensorShape
+from millstream.variable_kinds import VariableAggregation, VariableSynchronization
 
 if TYPE_CHECKING:
     from millstream.dtypes import DType
@@ -55,7 +57,7 @@ class Variable(Operators, TensorLike):
     use_resource
         Not used: every variable is a resource.
     synchronization, aggregation
-        Not used.
+        A `VariableSynchronization` and a `VariableAggregation`; not used, as there is one copy.
     shape
         Its shape, by default that of the value.
 
@@ -99,7 +101,9 @@ class Variable(Operators, TensorLike):
         if constraint is not None and not callable(constraint):
             raise ValueError(f"constraint: expected a function, got {constraint!r}")
         self._trainable = True if trainable is None else bool(trainable)
-        self.constraint = constraint
+        self._constraint = constraint
+        self._synchronization = _kind(VariableSynchronization, synchronization, "synchronization")
+        self._aggregation = _kind(VariableAggregation, aggregation, "aggregation")
         self._graph = get_default_graph()
         wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
         with self._graph.control_dependencies(None):
@@ -183,6 +187,21 @@ class Variable(Operators, TensorLike):
         return self._trainable
 
     @property
+    def constraint(self) -> Any:
+        """The function from the value after an optimizer's step to the value to keep, or None."""
+        return self._constraint
+
+    @property
+    def synchronization(self) -> VariableSynchronization:
+        """What it was made with."""
+        return self._synchronization
+
+    @property
+    def aggregation(self) -> VariableAggregation:
+        """What it was made with."""
+        return self._aggregation
+
+    @property
     def initial_value(self) -> Tensor:
         """The tensor that it is initialized from."""
         return self._initial_value
@@ -248,7 +267,7 @@ class Variable(Operators, TensorLike):
 
     # ---- Writing ----
 
-    def _assign(
+    def _write(
         self, function: Any, value: Any, name: str | None, default_name: str, read_value: bool
     ) -> Any:
         graph = self._graph
@@ -275,7 +294,7 @@ class Variable(Operators, TensorLike):
         Parameters
         ----------
         value
-            The new value, of its shape.
+            The new value, of its shape and dtype.
         use_locking
             Not used: writes are never torn.
         name
@@ -291,12 +310,11 @@ class Variable(Operators, TensorLike):
         Raises
         ------
         ValueError
-            The shapes contradict.
+            The shapes contradict, or a tensor has another dtype.
+        TypeError
+            The value cannot have the dtype.
         """
-        tensor = value if isinstance(value, TensorLike) else None
-        if tensor is not None and hasattr(tensor, "shape"):
-            self.shape.assert_is_compatible_with(tensor.shape)
-        return self._assign(gen_ops.assign_variable_op, value, name, "Assign", read_value)
+        return self._write(gen_ops.assign_variable_op, value, name, "Assign", read_value)
 
     def assign_add(
         self,
@@ -305,25 +323,8 @@ class Variable(Operators, TensorLike):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Add to its value.
-
-        Parameters
-        ----------
-        delta
-            What to add, of its shape.
-        use_locking
-            Not used: writes are never torn.
-        name
-            Name of the operation.
-        read_value
-            Return the new value instead of the operation.
-
-        Returns
-        -------
-        Tensor or Operation
-            The value after the write; whatever runs it has written.
-        """
-        return self._assign(gen_ops.assign_add_variable_op, delta, name, "AssignAdd", read_value)
+        """Add `delta` to its value; parameters and result are those of `assign`."""
+        return self._write(gen_ops.assign_add_variable_op, delta, name, "AssignAdd", read_value)
 
     def assign_sub(
         self,
@@ -332,25 +333,8 @@ class Variable(Operators, TensorLike):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Subtract from its value.
-
-        Parameters
-        ----------
-        delta
-            What to subtract, of its shape.
-        use_locking
-            Not used: writes are never torn.
-        name
-            Name of the operation.
-        read_value
-            Return the new value instead of the operation.
-
-        Returns
-        -------
-        Tensor or Operation
-            The value after the write; whatever runs it has written.
-        """
-        return self._assign(gen_ops.assign_sub_variable_op, delta, name, "AssignSub", read_value)
+        """Subtract `delta` from its value; parameters and result are those of `assign`."""
+        return self._write(gen_ops.assign_sub_variable_op, delta, name, "AssignSub", read_value)
 
     def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: Any = None) -> Any:
         """Add to some of its rows.
@@ -363,7 +347,14 @@ class Variable(Operators, TensorLike):
             Not used: writes are never torn.
         name
             Name of the operation.
+
+        Raises
+        ------
+        TypeError
+            `sparse_delta` is something else.
         """
+        if not isinstance(sparse_delta, IndexedSlices):
+            raise TypeError(f"sparse_delta: expected tf.IndexedSlices, got {sparse_delta!r}")
         written = gen_ops.resource_scatter_add(
             self.handle, sparse_delta.indices, sparse_delta.values, name
         )
@@ -398,6 +389,15 @@ class Variable(Operators, TensorLike):
 
     def __repr__(self) -> str:
         return f"<tf.Variable {self.name!r} shape={self.shape} dtype={self._dtype.name}>"
+
+
+def _kind(kinds: Any, value: Any, name: str) -> Any:
+    """A member of an enum, by default the first."""
+    if value is None:
+        return next(iter(kinds))
+    if not isinstance(value, kinds):
+        raise TypeError(f"{name}: expected a tf.{kinds.__name__}, got {value!r}")
+    return value
 
 
 def _first_value(value: Any, wanted: DType | None) -> Tensor:

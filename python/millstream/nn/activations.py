@@ -26,6 +26,11 @@ def relu6(features: Any, name: str | None = None) -> Tensor:
         A tensor.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.nn.relu6([-1.0, 3.0, 8.0]).eval()
+    array([0., 3., 6.], dtype=float32)
     """
     with scopes.name_scope(name, "Relu6", [features]) as scope:
         return gen_ops.minimum(gen_ops.relu(features), 6, scope)
@@ -42,6 +47,11 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
         Slope for negative numbers, below 1.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.nn.leaky_relu([-1.0, 2.0], alpha=0.5).eval()
+    array([-0.5,  2. ], dtype=float32)
     """
     with scopes.name_scope(name, "LeakyRelu", [features]) as scope:
         value = convert_to_tensor(features)
@@ -81,6 +91,11 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = N
         Name of the result.
     dim
         Old name of `axis`.
+
+    Examples
+    --------
+    >>> tf.nn.softmax([0.0, 0.0]).eval()
+    array([0.5, 0.5], dtype=float32)
     """
     return _along_last(gen_ops.softmax, logits, axis, dim, name, "Softmax")
 
@@ -98,6 +113,11 @@ def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any
         Name of the result.
     dim
         Old name of `axis`.
+
+    Examples
+    --------
+    >>> tf.nn.log_softmax([0.0, 0.0]).eval().round(3).tolist()
+    [-0.6930000185966492, -0.6930000185966492]
     """
     return _along_last(gen_ops.log_softmax, logits, axis, dim, name, "LogSoftmax")
 
@@ -117,6 +137,11 @@ def bias_add(
         "NHWC" or "N...C" (channels last, the default) or "NCHW" or "NC..." (channels second).
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.nn.bias_add([[1.0, 2.0]], [10.0, 20.0]).eval()
+    array([[11., 22.]], dtype=float32)
     """
     if data_format is not None:
         if data_format.startswith("NC"):
@@ -142,6 +167,11 @@ def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Ten
         Shape [outputs].
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> tf.nn.xw_plus_b([[1.0, 2.0]], [[1.0], [1.0]], [0.5]).eval()
+    array([[3.5]], dtype=float32)
     """
     with scopes.name_scope(name, "xw_plus_b", [x, weights, biases]) as scope:
         return bias_add(matmul_ops.matmul(x, weights), biases, name=scope)
@@ -164,6 +194,11 @@ def l2_normalize(
         Name of the result.
     dim
         Old name of `axis`.
+
+    Examples
+    --------
+    >>> tf.nn.l2_normalize([3.0, 4.0]).eval().round(3).tolist()
+    [0.6000000238418579, 0.800000011920929]
     """
     axis = one_of(axis, dim, "axis", "dim")
     with scopes.name_scope(name, "l2_normalize", [x]) as scope:
@@ -181,6 +216,11 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
         A tensor.
     name
         Name of the scope.
+
+    Examples
+    --------
+    >>> float(tf.nn.zero_fraction([0, 1, 0, 2]).eval())
+    0.5
     """
     with scopes.name_scope(name, "zero_fraction", [value]):
         tensor = convert_to_tensor(value)
@@ -214,6 +254,12 @@ def dropout(
         Name of the scope.
     rate
         The probability that an element is dropped, instead of `keep_prob`.
+
+    Examples
+    --------
+    >>> kept = tf.nn.dropout(tf.ones([100]), keep_prob=0.5, seed=1).eval()
+    >>> sorted(set(kept.tolist()))
+    [0.0, 2.0]
     """
     if keep_prob is not None:
         if not isinstance(keep_prob, TensorLike) and not 0 < keep_prob <= 1:

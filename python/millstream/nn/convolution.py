@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import millstream.gen_ops as gen_ops
@@ -64,8 +64,16 @@ def conv2d(
 
     Raises
     ------
+    TypeError
+        The dtypes differ, or the op does not take them.
     ValueError
         The channels of images and filters differ, or another argument is not of this kind.
+
+    Examples
+    --------
+    >>> images, filters = tf.ones([1, 5, 5, 3]), tf.ones([3, 3, 3, 8])
+    >>> tf.nn.conv2d(images, filters, strides=1, padding="VALID").shape.as_list()
+    [1, 3, 3, 8]
     """
     filter = one_of(filter, filters, "filter", "filters")  # noqa: A001
     mode, explicit = _padding(padding)
@@ -82,25 +90,33 @@ def conv2d(
     )
 
 
-def max_pool(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: str = "NHWC",
-    name: str | None = None,
-    input: Any = None,  # noqa: A002
-) -> Tensor:
-    """The maximum of each window of images.
+def _pooling(
+    op: Callable[..., Tensor], public_name: str, summary: str, outcome: str
+) -> Callable[..., Tensor]:
+    def pool(
+        value: Any,
+        ksize: Any,
+        strides: Any,
+        padding: str,
+        data_format: str = "NHWC",
+        name: str | None = None,
+        input: Any = None,  # noqa: A002
+    ) -> Tensor:
+        images = one_of(value, input, "value", "input")
+        size = _window(ksize, data_format, "ksize")
+        step = _window(strides, data_format, "strides")
+        return op(images, size, step, padding, data_format, name=name)
+
+    pool.__doc__ = f"""{summary}
 
     Parameters
     ----------
     value
         Shape [batch, height, width, channels] (or in the order of `data_format`).
     ksize
-        Size of the window in each dimension.
+        Size of the window in each dimension; one number or two are height and width.
     strides
-        Its step in each dimension.
+        Its step in each dimension, likewise.
     padding
         "SAME" or "VALID".
     data_format
@@ -109,46 +125,40 @@ def max_pool(
         Name of the result.
     input
         Another name of `value`.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `value`, one element for each place of the window.
+
+    Raises
+    ------
+    TypeError
+        The op does not take the dtype.
+    ValueError
+        The rank is not 4, or the window does not fit.
+
+    Examples
+    --------
+    >>> image = tf.reshape(tf.range(16.0), [1, 4, 4, 1])
+    >>> tf.nn.{public_name}(image, 2, 2, "VALID").eval().reshape([2, 2])
+    {outcome}
     """
-    images = one_of(value, input, "value", "input")
-    size = _window(ksize, data_format, "ksize")
-    step = _window(strides, data_format, "strides")
-    return gen_ops.max_pool(images, size, step, padding, data_format, name=name)
+    pool.__name__ = pool.__qualname__ = public_name
+    return pool
 
 
-def avg_pool(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: str = "NHWC",
-    name: str | None = None,
-    input: Any = None,  # noqa: A002
-) -> Tensor:
-    """The mean of each window of images; margins do not count.
-
-    Parameters
-    ----------
-    value
-        Shape [batch, height, width, channels] (or in the order of `data_format`).
-    ksize
-        Size of the window in each dimension.
-    strides
-        Its step in each dimension.
-    padding
-        "SAME" or "VALID".
-    data_format
-        "NHWC" or "NCHW".
-    name
-        Name of the result.
-    input
-        Another name of `value`.
-    """
-    images = one_of(value, input, "value", "input")
-    size = _window(ksize, data_format, "ksize")
-    step = _window(strides, data_format, "strides")
-    return gen_ops.avg_pool(images, size, step, padding, data_format, name)
-
-
+max_pool = _pooling(
+    gen_ops.max_pool,
+    "max_pool",
+    "The maximum of each window of images.",
+    "array([[ 5.,  7.],\n           [13., 15.]], dtype=float32)",
+)
+avg_pool = _pooling(
+    gen_ops.avg_pool,
+    "avg_pool",
+    "The mean of each window of images; margins do not count.",
+    "array([[ 2.5,  4.5],\n           [10.5, 12.5]], dtype=float32)",
+)
 max_pool2d = max_pool
 avg_pool2d = avg_pool

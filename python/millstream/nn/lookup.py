@@ -37,6 +37,11 @@ def embedding_lookup(
     -------
     Tensor
         The shape of `ids` and that of a row.
+
+    Examples
+    --------
+    >>> tf.nn.embedding_lookup(tf.constant([[1.0, 2.0], [3.0, 4.0]]), [1, 1]).eval().tolist()
+    [[3.0, 4.0], [3.0, 4.0]]
     """
     if isinstance(params, (list, tuple)):
         if len(params) != 1:

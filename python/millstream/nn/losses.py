@@ -56,6 +56,13 @@ def softmax_cross_entropy_with_logits_v2(
     -------
     Tensor
         The shape without that dimension.
+
+    Examples
+    --------
+    >>> labels, logits = tf.constant([[1.0, 0.0]]), tf.constant([[0.0, 0.0]])
+    >>> losses = tf.nn.softmax_cross_entropy_with_logits_v2(labels, logits)
+    >>> losses.eval().round(3).tolist()
+    [0.6930000185966492]
     """
     _both(labels, logits)
     axis = one_of(axis, dim, "axis", "dim")
@@ -115,6 +122,12 @@ def softmax_cross_entropy_with_logits(
     -------
     Tensor
         The shape without that dimension.
+
+    Examples
+    --------
+    >>> losses = tf.nn.softmax_cross_entropy_with_logits(labels=[[1.0, 0.0]], logits=[[0.0, 0.0]])
+    >>> losses.eval().round(3).tolist()
+    [0.6930000185966492]
     """
     by_keyword_only(_sentinel, "softmax_cross_entropy_with_logits")
     _both(labels, logits)
@@ -149,6 +162,12 @@ def sparse_softmax_cross_entropy_with_logits(
         The shapes do not fit, as far as known.
     InvalidArgumentError
         In a step, for a class that is not there.
+
+    Examples
+    --------
+    >>> losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[1], logits=[[0.0, 0.0]])
+    >>> losses.eval().round(3).tolist()
+    [0.6930000185966492]
     """
     by_keyword_only(_sentinel, "sparse_softmax_cross_entropy_with_logits")
     _both(labels, logits)
@@ -191,6 +210,12 @@ def sigmoid_cross_entropy_with_logits(
         Of the same shape and type.
     name
         Name of the result.
+
+    Examples
+    --------
+    >>> losses = tf.nn.sigmoid_cross_entropy_with_logits(labels=[1.0], logits=[0.0])
+    >>> losses.eval().round(3).tolist()
+    [0.6930000185966492]
     """
     by_keyword_only(_sentinel, "sigmoid_cross_entropy_with_logits")
     _both(labels, logits)

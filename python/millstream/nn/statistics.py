@@ -40,6 +40,12 @@ def moments(
     -------
     tuple
         Mean and variance.
+
+    Examples
+    --------
+    >>> mean, variance = tf.nn.moments(tf.constant([1.0, 3.0]), [0])
+    >>> float(mean.eval()), float(variance.eval())
+    (2.0, 1.0)
     """
     keep = bool(one_of(keepdims, keep_dims, "keepdims", "keep_dims"))
     with scopes.name_scope(name, "moments", [x]):
@@ -78,6 +84,11 @@ def batch_normalization(
         A small number against division by zero.
     name
         Name of the scope.
+
+    Examples
+    --------
+    >>> tf.nn.batch_normalization([1.0, 3.0], 2.0, 1.0, 0.5, None, 0.0).eval()
+    array([-0.5,  1.5], dtype=float32)
     """
     with scopes.name_scope(name, "batchnorm", [x, mean, variance]):
         factor = gen_ops.rsqrt(variance + variance_epsilon)

@@ -29,6 +29,15 @@ class AdagradOptimizer(Optimizer):
         Not used.
     name
         Name of the optimizer.
+
+    Examples
+    --------
+    >>> w = tf.Variable(1.0)
+    >>> train = tf.train.AdagradOptimizer(0.1).minimize(tf.square(w))
+    >>> tf.global_variables_initializer().run()
+    >>> train.run()
+    >>> bool(w.eval() < 1.0)
+    True
     """
 
     def __init__(

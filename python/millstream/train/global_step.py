@@ -8,6 +8,7 @@ from millstream import dtypes
 from millstream.array_creation import zeros
 from millstream.default_graph import get_default_graph
 from millstream.graph_keys import GraphKeys
+from millstream.tensor_like import TensorLike
 from millstream.variables import Variable
 
 if TYPE_CHECKING:
@@ -27,6 +28,13 @@ def get_global_step(graph: Graph | None = None) -> Any:
     ------
     TypeError
         What stands there is no integer scalar.
+
+    Examples
+    --------
+    >>> tf.train.get_global_step() is None
+    True
+    >>> tf.train.create_global_step() is tf.train.get_global_step()
+    True
     """
     found = (graph or get_default_graph()).get_collection(GraphKeys.GLOBAL_STEP)
     if not found:
@@ -49,6 +57,11 @@ def create_global_step(graph: Graph | None = None) -> Variable:
     ------
     ValueError
         There is one.
+
+    Examples
+    --------
+    >>> tf.train.create_global_step()
+    <tf.Variable 'global_step:0' shape=() dtype=int64>
     """
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
@@ -69,6 +82,11 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
     ----------
     graph
         The graph, by default the default one.
+
+    Examples
+    --------
+    >>> tf.train.get_or_create_global_step() is tf.train.get_or_create_global_step()
+    True
     """
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
@@ -83,13 +101,34 @@ def global_step(sess: BaseSession, global_step_tensor: Any) -> int:
         The session.
     global_step_tensor
         The counter.
+
+    Examples
+    --------
+    >>> counter = tf.train.create_global_step()
+    >>> counter.initializer.run()
+    >>> tf.train.global_step(tf.get_default_session(), counter)
+    0
     """
     return int(sess.run(global_step_tensor))
 
 
 def assert_global_step(global_step_tensor: Any) -> None:
-    """Raise TypeError unless it is an integer scalar."""
+    """Raise TypeError unless a tensor or variable is an integer scalar.
+
+    Parameters
+    ----------
+    global_step_tensor
+        The tensor or variable.
+
+    Examples
+    --------
+    >>> tf.train.assert_global_step(tf.Variable(0, trainable=False))
+    """
+    if not isinstance(global_step_tensor, TensorLike):
+        raise TypeError(f"global_step_tensor: expected a variable, got {global_step_tensor!r}")
     if not global_step_tensor.dtype.base_dtype.is_integer:
-        raise TypeError(f"global_step: expected integers, got {global_step_tensor.dtype.name}")
+        raise TypeError(
+            f"global_step_tensor: expected integers, got {global_step_tensor.dtype.name}"
+        )
     if global_step_tensor.shape.ndims not in (0, None):
-        raise TypeError(f"global_step: expected a scalar, got {global_step_tensor.shape}")
+        raise TypeError(f"global_step_tensor: expected a scalar, got {global_step_tensor!r}")

@@ -24,6 +24,15 @@ class GradientDescentOptimizer(Optimizer):
         Not used.
     name
         Name of the optimizer.
+
+    Examples
+    --------
+    >>> w = tf.Variable(1.0)
+    >>> train = tf.train.GradientDescentOptimizer(0.25).minimize(tf.square(w))
+    >>> tf.global_variables_initializer().run()
+    >>> train.run()
+    >>> float(w.eval())
+    0.5
     """
 
     def __init__(

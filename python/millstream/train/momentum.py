@@ -29,6 +29,15 @@ class MomentumOptimizer(Optimizer):
         Name of the optimizer.
     use_nesterov
         Whether to take Nesterov's momentum.
+
+    Examples
+    --------
+    >>> w = tf.Variable(1.0)
+    >>> train = tf.train.MomentumOptimizer(0.25, 0.5).minimize(tf.square(w))
+    >>> tf.global_variables_initializer().run()
+    >>> train.run()
+    >>> float(w.eval())
+    0.5
     """
 
     def __init__(

@@ -27,6 +27,17 @@ class Optimizer:
         Not used: writes are never torn.
     name
         Name of the optimizer, of its operations and slots.
+
+    Examples
+    --------
+    >>> w = tf.Variable(1.0)
+    >>> optimizer = tf.train.GradientDescentOptimizer(0.25)
+    >>> ((gradient, variable),) = optimizer.compute_gradients(tf.square(w))
+    >>> train = optimizer.apply_gradients([(gradient * 2.0, variable)])
+    >>> tf.global_variables_initializer().run()
+    >>> train.run()
+    >>> float(w.eval())
+    0.0
     """
 
     GATE_NONE = 0

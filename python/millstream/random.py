@@ -1,0 +1,16 @@
+"""Random numbers under their second names, ``tf.random``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millstream.missing_names import module_getattr as _module_getattr
+from millstream.random_ops import random_normal as normal
+from millstream.random_ops import random_uniform as uniform
+from millstream.random_ops import truncated_normal
+from millstream.random_seed import get_seed, set_random_seed
+
+__all__ = ["get_seed", "normal", "set_random_seed", "truncated_normal", "uniform"]
+
+if not TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__)

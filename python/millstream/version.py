@@ -1,0 +1,25 @@
+"""Versions: of Millstream, and of the graphs that it reads and writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millstream._runtime import version as _version
+from millstream.missing_names import module_getattr as _module_getattr
+from millstream.modes import (
+    GRAPH_DEF_VERSION,
+    GRAPH_DEF_VERSION_MIN_CONSUMER,
+    GRAPH_DEF_VERSION_MIN_PRODUCER,
+)
+
+__all__ = [
+    "GRAPH_DEF_VERSION",
+    "GRAPH_DEF_VERSION_MIN_CONSUMER",
+    "GRAPH_DEF_VERSION_MIN_PRODUCER",
+    "VERSION",
+]
+
+VERSION = _version()
+
+if not TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__)
