@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/control_flow.h"
 #include "framework/op_registry.h"
 
 namespace millstream {
@@ -46,6 +47,7 @@ Status CheckInputTypes(const OpDef& op, const NodeSignature& signature,
                                    inputs.size());
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i]) continue;  // a back edge to come
     if (inputs[i].dtype() != signature.input_types[i]) {
       return errors::InvalidArgument("input '", ArgumentName(op, signature, i), "' expected ",
                                      DataTypeName(signature.input_types[i]), ", got ",
@@ -54,6 +56,9 @@ Status CheckInputTypes(const OpDef& op, const NodeSignature& signature,
   }
   return absl::OkStatus();
 }
+
+// A Merge's back edge that was not given yet; see Graph::AddNode.
+bool IsMissing(const Node& node, const Output& source) { return !source || source.node == &node; }
 
 std::string DescribeSpec(const NodeSpec& spec) {
   return absl::StrCat("node '", spec.name, "' (op ", spec.op, ")",
@@ -102,20 +107,20 @@ const std::string* Graph::InternSource(std::string source) {
   return &*sources_.insert(std::move(source)).first;
 }
 
-Status Graph::InferFacts(Node* node) {
-  std::vector<InputFacts> inputs(node->inputs_.size());
+StatusOr<std::vector<OutputFacts>> Graph::InferFacts(const Node& node) const {
+  std::vector<InputFacts> inputs(node.num_inputs());
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Output& source = node->inputs_[i];
+    const Output& source = node.inputs_[i];
+    inputs[i].dtype = node.signature_.input_types[i];
+    if (IsMissing(node, source)) continue;
     const OutputFacts& facts = source.node->facts_[source.index];
     inputs[i].shape = facts.shape;
-    inputs[i].dtype = source.dtype();
     inputs[i].constant = ConstantValue(source);
     inputs[i].partial_value = facts.value.has_value() ? &*facts.value : nullptr;
     inputs[i].handle = facts.handle.has_value() ? &*facts.handle : nullptr;
   }
-  ShapeContext context(node->op_, &node->attrs_, std::move(inputs), node->signature_.output_types);
-  MS_ASSIGN_OR_RETURN(node->facts_, InferShapes(&context));
-  return absl::OkStatus();
+  ShapeContext context(node.op_, &node.attrs_, std::move(inputs), node.signature_.output_types);
+  return InferShapes(&context);
 }
 
 StatusOr<const Node*> Graph::AddNode(NodeSpec spec) {
@@ -126,6 +131,7 @@ StatusOr<const Node*> Graph::AddNode(NodeSpec spec) {
   StatusOr<const OpDef*> op = OpRegistry::Global()->Find(spec.op);
   if (!op.ok()) return fail(op.status());
   for (const Output& input : spec.inputs) {
+    if (!input && KindOf(**op) == ControlFlowKind::kMerge) continue;
     if (!input || input.index < 0 || input.index >= input.node->num_outputs()) {
       return fail(errors::InvalidArgument("an input is no tensor of this graph"));
     }
@@ -148,8 +154,13 @@ StatusOr<const Node*> Graph::AddNode(NodeSpec spec) {
   if (by_name_.contains(node->name_)) {
     return fail(errors::AlreadyExists("the graph has a node of this name"));
   }
-  Status inferred = InferFacts(node.get());
-  if (!inferred.ok()) return fail(inferred);
+  StatusOr<std::vector<OutputFacts>> inferred = InferFacts(*node);
+  if (!inferred.ok()) return fail(inferred.status());
+  node->facts_ = *std::move(inferred);
+  // A back edge that is still to come stands as an edge from the Merge to itself.
+  for (Output& input : node->inputs_) {
+    if (!input) input = node->output(0);
+  }
   node->id_ = static_cast<int>(nodes_.size());
   node->source_ = InternSource(std::move(spec.source));
   const Node* added = node.get();
@@ -171,6 +182,9 @@ const Node* Graph::AddCopy(const Node& original, std::vector<Output> inputs,
   node->source_ = original.source_;
   node->origin_ = original.origin();
   node->inputs_ = std::move(inputs);
+  for (Output& input : node->inputs_) {
+    if (!input) input = node->output(0);
+  }
   node->control_inputs_ = std::move(control_inputs);
   absl::MutexLock lock(&mutex_);
   node->id_ = static_cast<int>(nodes_.size());
@@ -262,6 +276,8 @@ Status Graph::RefineShape(Output output, const PartialShape& shape) {
   StatusOr<PartialShape> merged = facts.shape.MergeWith(shape);
   if (!merged.ok()) return AnnotateWithNode(merged.status(), *output.node);
   facts.shape = *std::move(merged);
+  PartialShape& refined = refined_[output];
+  refined = refined.MergeWith(shape).value_or(shape);
   return absl::OkStatus();
 }
 

@@ -1,9 +1,11 @@
 // The graph: operations (nodes) and the tensors and control edges between them.
 //
-// A graph only grows. Nodes do not change once they are added, but for three things that building
-// may still refine: the static shape of an output may be narrowed; a control input may be added and
-// the requested device set, until the node has run. One lock guards building; executables work on
-// what they copied out under it.
+// A graph only grows. Nodes do not change once they are added, but for what building may still
+// refine: the static shape of an output may be narrowed; until the node has run, a control input
+// may be added, the requested device set, and a loop closed by giving its Merge a back edge. One
+// lock guards building; executables work on what they copied out under it.
+//
+// The only cycles are those of loops: each goes through an edge from a NextIteration to a Merge.
 #ifndef MILLSTREAM_CORE_GRAPH_H_
 #define MILLSTREAM_CORE_GRAPH_H_
 
@@ -49,7 +51,9 @@ struct Output {
 struct NodeSpec {
   std::string name;  // must be free; see Graph::UniqueName
   std::string op;
-  std::vector<Output> inputs;  // variadic arguments expanded
+  // Variadic arguments expanded. An input of a Merge may be missing (no node) when all attributes
+  // are given: SetBackEdge gives it later, and the node cannot run before.
+  std::vector<Output> inputs;
   // How many tensors each argument got, so that number and type attributes can be inferred. Empty:
   // the attributes are complete.
   std::vector<int> input_counts;
@@ -77,7 +81,7 @@ class Node {
 
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   const Output& input(int i) const { return inputs_[i]; }
-  const std::vector<Output>& inputs() const { return inputs_; }
+  const std::vector<Output>& inputs() const { return inputs_; }  // see Graph::SetBackEdge
   const NodeSignature& signature() const { return signature_; }
   int num_outputs() const { return static_cast<int>(signature_.output_types.size()); }
   DataType output_type(int i) const { return signature_.output_types[i]; }
@@ -128,8 +132,9 @@ class Graph {
   // NOT_FOUND (op) or ALREADY_EXISTS (name) name the node, its op and the argument.
   StatusOr<const Node*> AddNode(NodeSpec spec) ABSL_LOCKS_EXCLUDED(mutex_);
   // Adds a copy of a node of another graph, which must outlive this one: its name, op, attributes
-  // and what is known of its outputs, with inputs of this graph. Nothing is checked or inferred
-  // again. For the runtime's own graphs. REQUIRES: the name is free.
+  // and what is known of its outputs, with inputs of this graph; a Merge's may be missing, as in
+  // AddNode. Nothing is checked or inferred again. For the runtime's own graphs. REQUIRES: the name
+  // is free.
   const Node* AddCopy(const Node& original, std::vector<Output> inputs,
                       std::vector<const Node*> control_inputs) ABSL_LOCKS_EXCLUDED(mutex_);
   // NOT_FOUND names what there is.
@@ -152,6 +157,11 @@ class Graph {
   static const Tensor* ConstantValue(Output output);
   // Narrows the static shape; INVALID_ARGUMENT when it contradicts what is known.
   Status RefineShape(Output output, const PartialShape& shape) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Closes a loop: input `input` of `merge`, a Merge, becomes output 0 of `next`, a NextIteration.
+  // Static shapes that no longer hold, of the Merge and of what depends on it, lose what is no
+  // longer known. INVALID_ARGUMENT for other nodes and types; FAILED_PRECONDITION when the Merge
+  // has run. Must not overlap with the first run of a step that needs the Merge.
+  Status SetBackEdge(const Node* merge, int input, const Node* next) ABSL_LOCKS_EXCLUDED(mutex_);
   // FAILED_PRECONDITION when the node has run.
   Status AddControlInput(const Node* node, const Node* control) ABSL_LOCKS_EXCLUDED(mutex_);
   // A copy of the node's control inputs of the moment.
@@ -169,7 +179,11 @@ class Graph {
   void set_producer_version(int version) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  Status InferFacts(Node* node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  StatusOr<std::vector<OutputFacts>> InferFacts(const Node& node) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  StatusOr<std::vector<OutputFacts>> RelaxedFacts(const Node& node) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Status RelaxFrom(const Node* merge) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const std::string* InternSource(std::string source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable absl::Mutex mutex_;
@@ -178,6 +192,8 @@ class Graph {
   absl::flat_hash_map<std::string, int> names_in_use_ ABSL_GUARDED_BY(mutex_);  // lower case
   std::set<std::string> sources_ ABSL_GUARDED_BY(mutex_);
   std::vector<bool> has_run_ ABSL_GUARDED_BY(mutex_);
+  // What RefineShape was told, by output.
+  absl::flat_hash_map<Output, PartialShape> refined_ ABSL_GUARDED_BY(mutex_);
   std::string library_ ABSL_GUARDED_BY(mutex_);
   int producer_version_ ABSL_GUARDED_BY(mutex_);
 };

@@ -78,10 +78,14 @@ Output OutputOf(const std::vector<const Node*>& added, const PlannedInput& input
   return input.node < 0 ? input.existing : Output{added[input.node], input.index};
 }
 
-StatusOr<const Node*> AddPlanned(Graph* graph, const std::vector<const Node*>& added,
-                                 PlannedNode* planned) {
+// Inputs that close loops are left out.
+StatusOr<const Node*> AddPlanned(Graph* graph, const ImportPlan& plan,
+                                 const std::vector<const Node*>& added, PlannedNode* planned) {
   NodeSpec& spec = planned->spec;
-  for (const PlannedInput& input : planned->inputs) spec.inputs.push_back(OutputOf(added, input));
+  for (const PlannedInput& input : planned->inputs) {
+    const bool is_later = IsBackEdge(plan, input, *planned);
+    spec.inputs.push_back(is_later ? Output() : OutputOf(added, input));
+  }
   for (const PlannedInput& control : planned->control_inputs) {
     spec.control_inputs.push_back(OutputOf(added, control).node);
   }
@@ -90,6 +94,17 @@ StatusOr<const Node*> AddPlanned(Graph* graph, const std::vector<const Node*>& a
     MS_RETURN_IF_ERROR(graph->RefineShape(node->output(i), planned->declared_shapes[i]));
   }
   return node;
+}
+
+Status CloseLoops(Graph* graph, const ImportPlan& plan, const std::vector<const Node*>& added) {
+  for (size_t i = 0; i < plan.nodes.size(); ++i) {
+    const std::vector<PlannedInput>& inputs = plan.nodes[i].inputs;
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      if (!IsBackEdge(plan, inputs[k], plan.nodes[i])) continue;
+      MS_RETURN_IF_ERROR(graph->SetBackEdge(added[i], static_cast<int>(k), added[inputs[k].node]));
+    }
+  }
+  return absl::OkStatus();
 }
 
 // ---- Export ----
@@ -128,8 +143,9 @@ StatusOr<ImportResult> ImportGraphDef(Graph* graph, absl::string_view bytes,
   ImportResult result;
   result.nodes.resize(plan.nodes.size());
   for (int i : plan.order) {
-    MS_ASSIGN_OR_RETURN(result.nodes[i], AddPlanned(graph, result.nodes, &plan.nodes[i]));
+    MS_ASSIGN_OR_RETURN(result.nodes[i], AddPlanned(graph, plan, result.nodes, &plan.nodes[i]));
   }
+  MS_RETURN_IF_ERROR(CloseLoops(graph, plan, result.nodes));
   for (const PlannedInput& tensor : plan.return_tensors) {
     result.return_tensors.push_back(OutputOf(result.nodes, tensor));
   }

@@ -368,6 +368,52 @@ TEST(ImportErrorTest, CyclesAreNamed) {
   EXPECT_ERROR(ImportError(NoOpText("self", {"^self"})), kInvalid, "self -> self");
 }
 
+// A loop over x: Enter, Merge, a body, NextIteration, Exit.
+std::string LoopText(const std::string& body_op) {
+  return absl::StrCat(
+      kX, NodeText("merge", "Merge", {"enter", "next"}), NodeText("exit", "Exit", {"merge"}),
+      NodeText("body", body_op, {"merge"}), NodeText("next", "NextIteration", {"body"}),
+      absl::StrReplaceAll(NodeText("enter", "Enter", {"x"}),
+                          {{"attr {", "attr { key: \"frame_name\" value { s: \"f\" } } attr {"}}));
+}
+
+std::string WithCount(const std::string& text) {
+  return absl::StrReplaceAll(text, {{"input: \"next\" attr {",
+                                     "input: \"next\" attr { key: \"N\" value { i: 2 } } attr {"}});
+}
+
+TEST(ImportTest, LoopsAreImportedAndExportedAsTheyCame) {
+  Graph graph;
+  const Status imported = ImportText(&graph, WithCount(LoopText("Neg"))).status();
+  ASSERT_TRUE(imported.ok()) << imported;
+  const Node* merge = *graph.FindNode("merge");
+  EXPECT_EQ(merge->input(0).name(), "enter:0");
+  EXPECT_EQ(merge->input(1).name(), "next:0");
+  EXPECT_FALSE(graph.Facts(merge->output(0)).shape.known_rank());
+  const proto::GraphDef exported = Exported(graph);
+  for (const proto::NodeDef& node : exported.node()) {
+    if (node.name() == "merge") EXPECT_THAT(node.input(), ElementsAre("enter", "next"));
+  }
+  Graph again;
+  EXPECT_TRUE(ImportGraphDef(&again, *ExportGraphDef(graph, true), ImportOptions()).ok());
+}
+
+TEST(ImportErrorTest, ACycleBesideALoopIsNamed) {
+  const std::string text = absl::StrCat(WithCount(LoopText("Neg")), NodeText("a", "Neg", {"b"}),
+                                        NodeText("b", "Add", {"a", "exit"}));
+  EXPECT_ERROR(ImportError(text), kInvalid, "a cycle of 2 nodes: a -> b -> a");
+}
+
+TEST(ImportErrorTest, TypesOfBackEdgesAreChecked) {
+  const std::string text = absl::StrReplaceAll(
+      WithCount(LoopText("Neg")), {{R"(input: "body" attr { key: "T" value { type: DT_FLOAT)",
+                                    R"(input: "body" attr { key: "T" value { type: DT_INT32)"}});
+  EXPECT_ERROR(ImportError(text), kInvalid, "expected int32, got float");
+  const std::string index =
+      absl::StrReplaceAll(WithCount(LoopText("Neg")), {{R"(input: "next")", R"(input: "next:1")"}});
+  EXPECT_ERROR(ImportError(index), kInvalid, "the node has 1 outputs");
+}
+
 TEST(ImportErrorTest, Versions) {
   EXPECT_ERROR(ImportError("versions { producer: 2000 min_consumer: 135 }"), kInvalid,
                "needs a reader of version 135 or later; this one has version 134");

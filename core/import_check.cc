@@ -12,12 +12,20 @@ class Checker {
  public:
   Checker(const Graph& graph, ImportPlan* plan) : graph_(graph), plan_(*plan) {}
 
-  // REQUIRES: the node's inputs were checked.
+  // REQUIRES: the node's inputs were checked, but for back edges.
   Status Check(PlannedNode* node) const {
     MS_ASSIGN_OR_RETURN(node->signature, ExpandSignature(*node->op, node->spec.attrs));
     MS_RETURN_IF_ERROR(CheckInputs(*node));
     MS_RETURN_IF_ERROR(InferFacts(node));
     return MergeDeclaredShapes(node);
+  }
+
+  // REQUIRES: all nodes were checked.
+  Status CheckBackEdges(const PlannedNode& node) const {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (IsBackEdge(plan_, node.inputs[i], node)) MS_RETURN_IF_ERROR(CheckInput(node, i));
+    }
+    return absl::OkStatus();
   }
 
  private:
@@ -41,12 +49,17 @@ class Checker {
                                      node.inputs.size());
     }
     for (size_t i = 0; i < expected.size(); ++i) {
-      MS_ASSIGN_OR_RETURN(const DataType type, TypeOf(node.inputs[i]));
-      if (type == expected[i]) continue;
-      return errors::InvalidArgument("input ", i, " expected ", DataTypeName(expected[i]), ", got ",
-                                     DataTypeName(type), " (", NameOf(node.inputs[i]), ")");
+      if (!IsBackEdge(plan_, node.inputs[i], node)) MS_RETURN_IF_ERROR(CheckInput(node, i));
     }
     return absl::OkStatus();
+  }
+
+  Status CheckInput(const PlannedNode& node, size_t i) const {
+    const DataType expected = node.signature.input_types[i];
+    MS_ASSIGN_OR_RETURN(const DataType type, TypeOf(node.inputs[i]));
+    if (type == expected) return absl::OkStatus();
+    return errors::InvalidArgument("input ", i, " expected ", DataTypeName(expected), ", got ",
+                                   DataTypeName(type), " (", NameOf(node.inputs[i]), ")");
   }
 
   // The value of an input that is a Const, else null.
@@ -63,11 +76,12 @@ class Checker {
     std::vector<InputFacts> inputs(node->inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
       const PlannedInput& input = node->inputs[i];
+      inputs[i].dtype = node->signature.input_types[i];
+      if (IsBackEdge(plan_, input, *node)) continue;  // nothing is known of it
       if (input.node < 0) of_graph[i] = graph_.Facts(input.existing);
       const OutputFacts& facts =
           input.node < 0 ? of_graph[i] : plan_.nodes[input.node].facts[input.index];
       inputs[i].shape = facts.shape;
-      inputs[i].dtype = node->signature.input_types[i];
       inputs[i].constant = Constant(input);
       inputs[i].partial_value = facts.value.has_value() ? &*facts.value : nullptr;
       inputs[i].handle = facts.handle.has_value() ? &*facts.handle : nullptr;
@@ -103,6 +117,10 @@ Status CheckTypesAndShapes(const Graph& graph, ImportPlan* plan) {
   for (int i : plan->order) {
     const Status status = checker.Check(&plan->nodes[i]);
     if (!status.ok()) return AnnotateWithSpec(status, plan->nodes[i].spec);
+  }
+  for (const PlannedNode& node : plan->nodes) {
+    const Status status = checker.CheckBackEdges(node);
+    if (!status.ok()) return AnnotateWithSpec(status, node.spec);
   }
   return absl::OkStatus();
 }

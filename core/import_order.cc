@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/control_flow.h"
 #include "core/import_plan.h"
 
 namespace millstream {
@@ -13,11 +14,12 @@ namespace {
 // A longer cycle is told in part.
 constexpr size_t kMaxNamesOfCycle = 12;
 
-// Calls visit(i) for each node of the GraphDef that `node` depends on.
+// Calls visit(i) for each node of the GraphDef that must be added before `node`: not for those that
+// close a loop.
 template <typename Visit>
-void ForEachDependency(const PlannedNode& node, Visit visit) {
+void ForEachDependency(const ImportPlan& plan, const PlannedNode& node, Visit visit) {
   for (const PlannedInput& input : node.inputs) {
-    if (input.node >= 0) visit(input.node);
+    if (input.node >= 0 && !IsBackEdge(plan, input, node)) visit(input.node);
   }
   for (const PlannedInput& control : node.control_inputs) {
     if (control.node >= 0) visit(control.node);
@@ -35,7 +37,7 @@ std::vector<int> FindCycle(const ImportPlan& plan, const std::vector<int>& waiti
     position[node] = static_cast<int>(path.size());
     path.push_back(node);
     int next = -1;
-    ForEachDependency(plan.nodes[node], [&](int dependency) {
+    ForEachDependency(plan, plan.nodes[node], [&](int dependency) {
       if (next < 0 && waiting_for[dependency] > 0) next = dependency;
     });
     node = next;
@@ -59,12 +61,16 @@ Status CycleError(const ImportPlan& plan, const std::vector<int>& cycle) {
 
 }  // namespace
 
+bool IsBackEdge(const ImportPlan& plan, const PlannedInput& input, const PlannedNode& node) {
+  return input.node >= 0 && IsBackEdge(*plan.nodes[input.node].op, *node.op);
+}
+
 Status OrderNodes(ImportPlan* plan) {
   const int count = static_cast<int>(plan->nodes.size());
   std::vector<int> waiting_for(count, 0);
   std::vector<std::vector<int>> users(count);
   for (int i = 0; i < count; ++i) {
-    ForEachDependency(plan->nodes[i], [&](int dependency) {
+    ForEachDependency(*plan, plan->nodes[i], [&](int dependency) {
       users[dependency].push_back(i);
       ++waiting_for[i];
     });

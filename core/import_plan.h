@@ -45,7 +45,8 @@ struct PlannedNode {
 
 struct ImportPlan {
   std::vector<PlannedNode> nodes;  // in the order of the GraphDef
-  // An order in which every node comes after its inputs; that of the GraphDef if it is one.
+  // An order in which every node comes after its inputs, but for back edges; that of the GraphDef
+  // if it is one.
   std::vector<int> order;
   std::vector<PlannedInput> return_tensors;
   int producer = 0;
@@ -59,7 +60,9 @@ StatusOr<ImportPlan> PlanImport(const Graph& graph, const proto::GraphDef& def,
 
 // The steps of PlanImport that stand alone.
 
-// Fills in the order. INVALID_ARGUMENT names the nodes of a cycle.
+// Whether a data input of `node` closes a loop: its source is added after the node.
+bool IsBackEdge(const ImportPlan& plan, const PlannedInput& input, const PlannedNode& node);
+// Fills in the order. INVALID_ARGUMENT names the nodes of a cycle that is no loop.
 Status OrderNodes(ImportPlan* plan);
 // Infers signatures and static shapes in the plan's order. INVALID_ARGUMENT names the node.
 Status CheckTypesAndShapes(const Graph& graph, ImportPlan* plan);

@@ -7,10 +7,18 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "core/control_flow.h"
 #include "core/structural/structural.h"
 
 namespace millstream {
 namespace {
+
+// A Merge without its back edge refers to itself; see Graph::AddNode.
+bool IsOpenLoop(const Node& node) {
+  const std::vector<Output>& inputs = node.inputs();
+  return node.num_outputs() > 0 &&
+         std::find(inputs.begin(), inputs.end(), node.output(0)) != inputs.end();
+}
 
 class Pruner {
  public:
@@ -76,7 +84,7 @@ StatusOr<PrunedGraph> Pruner::Sort() {
   for (const auto& [node, controls] : controls_) {
     int& count = pending[node];
     for (const Output& input : node->inputs()) {
-      if (fed_.contains(input)) continue;
+      if (fed_.contains(input) || IsBackEdge(input, *node)) continue;
       successors[input.node].push_back(node);
       ++count;
     }
@@ -96,12 +104,20 @@ StatusOr<PrunedGraph> Pruner::Sort() {
     const Node* node = ready.top().second;
     ready.pop();
     pruned.nodes.push_back(node);
+    pruned.has_control_flow |= NeedsDynamicExecutor(KindOf(*node));
     pruned.controls.push_back(controls_[node]);
     for (const Node* successor : successors[node]) {
       if (--pending[successor] == 0) ready.emplace(successor->id(), successor);
     }
   }
   if (pruned.nodes.size() == controls_.size()) return pruned;
+  for (const auto& [node, count] : pending) {
+    if (count > 0 && IsOpenLoop(*node)) {
+      return AnnotateWithNode(errors::FailedPrecondition(
+                                  "the loop was not closed: an input of the Merge was not given"),
+                              *node);
+    }
+  }
   for (const auto& [node, count] : pending) {
     if (count > 0) {
       return AnnotateWithNode(errors::InvalidArgument("the node is on a cycle, or behind one"),

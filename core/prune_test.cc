@@ -96,5 +96,26 @@ TEST_F(PruneTest, ACycleIsNamed) {
               {"cycle", "NoOp"});
 }
 
+TEST_F(PruneTest, ALoopIsNoCycle) {
+  const Output entered = Op("Enter", {Constant(1.0f)}, {{"frame_name", std::string("loop")}});
+  const Node* merge = build.Variadic("Merge", {{entered, entered}});
+  const Output next = Op("NextIteration", {merge->output(0)});
+  const Output exit = Op("Exit", {merge->output(0)});
+  ASSERT_EQ(graph.SetBackEdge(merge, 1, next.node), absl::OkStatus());
+  const StatusOr<PrunedGraph> pruned = Prune(graph, {{}, {exit}, {}});
+  ASSERT_TRUE(pruned.ok()) << pruned.status();
+  EXPECT_THAT(pruned->nodes,
+              ElementsAre(entered.node->input(0).node, entered.node, merge, next.node, exit.node));
+  EXPECT_TRUE(pruned->has_control_flow);
+}
+
+TEST_F(PruneTest, SaysWhetherThereIsControlFlow) {
+  const Output a = Constant(1.0f);
+  const Output branch = Op("Switch", {a, Constant(Tensor::Scalar<bool>(true))});
+  EXPECT_FALSE(Prune(graph, {{}, {a}, {}})->has_control_flow);
+  EXPECT_TRUE(Prune(graph, {{}, {branch}, {}})->has_control_flow);
+  EXPECT_FALSE(Prune(graph, {{branch}, {Op("Neg", {branch})}, {}})->has_control_flow);
+}
+
 }  // namespace
 }  // namespace millstream

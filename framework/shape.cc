@@ -104,6 +104,15 @@ StatusOr<PartialShape> PartialShape::MergeWith(const PartialShape& other) const 
   return merged;
 }
 
+PartialShape PartialShape::CommonWith(const PartialShape& other) const {
+  if (!known_rank_ || rank() != other.rank()) return PartialShape();
+  PartialShape common = *this;
+  for (int i = 0; i < rank(); ++i) {
+    if (dims_[i] != other.dims_[i]) common.dims_[i] = kUnknownDim;
+  }
+  return common;
+}
+
 std::string PartialShape::ToString() const {
   if (!known_rank_) return "<unknown>";
   std::string text = "[";

@@ -88,6 +88,8 @@ class PartialShape {
   bool IsCompatibleWith(const PartialShape& other) const;
   // What both know together; INVALID_ARGUMENT when they contradict each other.
   StatusOr<PartialShape> MergeWith(const PartialShape& other) const;
+  // What both say, when either may turn out to hold: dimensions that differ are unknown.
+  PartialShape CommonWith(const PartialShape& other) const;
   std::string ToString() const;  // "[2,?]", "<unknown>"
 
   friend bool operator==(const PartialShape& a, const PartialShape& b) {

@@ -1,0 +1,151 @@
+// Loops in graphs: which ops make them, and how one is closed.
+#include "core/control_flow.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace millstream {
+namespace {
+
+struct NamedKind {
+  absl::string_view op;
+  ControlFlowKind kind;
+};
+
+constexpr NamedKind kKinds[] = {
+    {"Switch", ControlFlowKind::kSwitch},
+    {"Merge", ControlFlowKind::kMerge},
+    {"Enter", ControlFlowKind::kEnter},
+    {"Exit", ControlFlowKind::kExit},
+    {"NextIteration", ControlFlowKind::kNextIteration},
+    {"LoopCond", ControlFlowKind::kLoopCond},
+    {"ControlTrigger", ControlFlowKind::kControlTrigger},
+};
+
+bool SameFacts(const OutputFacts& a, const OutputFacts& b) {
+  const bool same_handle = a.handle.has_value() == b.handle.has_value() &&
+                           (!a.handle.has_value() || (a.handle->dtype == b.handle->dtype &&
+                                                      a.handle->shape == b.handle->shape));
+  return same_handle && a.shape == b.shape && a.value == b.value;
+}
+
+// `shape` without the dimensions that `other` contradicts.
+PartialShape WithoutContradictions(const PartialShape& shape, const PartialShape& other) {
+  if (!shape.known_rank() || !other.known_rank()) return shape;
+  if (shape.rank() != other.rank()) return PartialShape();
+  PartialShape result = shape;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (other.dim(i) != kUnknownDim && other.dim(i) != shape.dim(i)) result.set_dim(i, kUnknownDim);
+  }
+  return result;
+}
+
+Status CheckBackEdge(const Node& merge, int input, const Node& next) {
+  if (KindOf(merge) != ControlFlowKind::kMerge) {
+    return errors::InvalidArgument("only a Merge has back edges");
+  }
+  if (input < 0 || input >= merge.num_inputs()) {
+    return errors::InvalidArgument("the Merge has no input ", input, ", it has ",
+                                   merge.num_inputs());
+  }
+  if (KindOf(next) != ControlFlowKind::kNextIteration) {
+    return errors::InvalidArgument("a back edge comes from a NextIteration, not from ",
+                                   next.Describe());
+  }
+  const DataType expected = merge.signature().input_types[input];
+  if (next.output_type(0) == expected) return absl::OkStatus();
+  return errors::InvalidArgument("input ", input, " expected ", DataTypeName(expected), ", got ",
+                                 DataTypeName(next.output_type(0)), " (", next.output(0).name(),
+                                 ")");
+}
+
+}  // namespace
+
+ControlFlowKind KindOf(const OpDef& op) {
+  for (const NamedKind& named : kKinds) {
+    if (op.name == named.op) return named.kind;
+  }
+  return ControlFlowKind::kNone;
+}
+
+// What is known of the outputs, of which nothing may be more than what was known before: so that
+// relaxing comes to an end, and finds no error that was not there.
+StatusOr<std::vector<OutputFacts>> Graph::RelaxedFacts(const Node& node) const {
+  MS_ASSIGN_OR_RETURN(std::vector<OutputFacts> facts, InferFacts(node));
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    auto refined = refined_.find(node.output(i));
+    if (refined != refined_.end()) {
+      PartialShape shape = refined->second;
+      if (KindOf(node) == ControlFlowKind::kMerge && i == 0) {
+        for (const Output& input : node.inputs_) {
+          shape = WithoutContradictions(shape, input.node->facts_[input.index].shape);
+        }
+      }
+      facts[i].shape = facts[i].shape.MergeWith(shape).value_or(facts[i].shape);
+    }
+    facts[i].shape = node.facts_[i].shape.CommonWith(facts[i].shape);
+  }
+  return facts;
+}
+
+// Infers again what depends on `merge`, until nothing changes. On an error all is as before.
+Status Graph::RelaxFrom(const Node* merge) {
+  std::vector<std::pair<int, std::vector<OutputFacts>>> before;
+  std::vector<bool> changed(nodes_.size(), false);
+  const auto relax = [&](int id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> StatusOr<bool> {
+    Node& node = *nodes_[id];
+    StatusOr<std::vector<OutputFacts>> facts = RelaxedFacts(node);
+    if (!facts.ok()) return AnnotateWithNode(facts.status(), node);
+    bool same = true;
+    for (size_t i = 0; i < facts->size(); ++i) same &= SameFacts((*facts)[i], node.facts_[i]);
+    if (same) return false;
+    before.emplace_back(id, std::exchange(node.facts_, *std::move(facts)));
+    return true;
+  };
+  StatusOr<bool> any = relax(merge->id());
+  if (any.ok()) changed[merge->id()] = *any;
+  while (any.ok() && *any) {
+    // Most edges point to later nodes, so that one pass does most; back edges need another one.
+    any = false;
+    std::vector<bool> changed_now(nodes_.size(), false);
+    for (size_t id = 0; id < nodes_.size(); ++id) {
+      bool stale = false;
+      for (const Output& input : nodes_[id]->inputs_) {
+        stale |= changed[input.node->id()] || changed_now[input.node->id()];
+      }
+      if (!stale) continue;
+      StatusOr<bool> relaxed = relax(static_cast<int>(id));
+      if (!relaxed.ok()) {
+        any = relaxed;
+        break;
+      }
+      changed_now[id] = *relaxed;
+      *any |= *relaxed;
+    }
+    changed = std::move(changed_now);
+  }
+  if (any.ok()) return absl::OkStatus();
+  for (size_t i = before.size(); i-- > 0;) {
+    nodes_[before[i].first]->facts_ = std::move(before[i].second);
+  }
+  return any.status();
+}
+
+Status Graph::SetBackEdge(const Node* merge, int input, const Node* next) {
+  Status valid = CheckBackEdge(*merge, input, *next);
+  if (!valid.ok()) return AnnotateWithNode(valid, *merge);
+  absl::MutexLock lock(&mutex_);
+  if (has_run_[merge->id()]) {
+    return AnnotateWithNode(errors::FailedPrecondition("the node has run and can no longer change"),
+                            *merge);
+  }
+  Output& place = nodes_[merge->id()]->inputs_[input];
+  const Output previous = std::exchange(place, next->output(0));
+  Status relaxed = RelaxFrom(merge);
+  if (!relaxed.ok()) place = previous;
+  return relaxed;
+}
+
+}  // namespace millstream
