@@ -24,8 +24,14 @@ StatusOr<std::unique_ptr<Executable>> Executable::Create(const ExecutableContext
                                                          const StepSignature& signature) {
   std::unique_ptr<Executable> executable(new Executable(context, signature));
   MS_RETURN_IF_ERROR(executable->CheckSignature());
+  for (const Output& feed : signature.feeds) {
+    executable->fed_shapes_.push_back(context->graph->Facts(feed).shape);
+  }
   MS_ASSIGN_OR_RETURN(executable->pruned_, Prune(*context->graph, signature));
   MS_RETURN_IF_ERROR(executable->Place());
+  if (executable->pruned_.has_control_flow) {
+    MS_ASSIGN_OR_RETURN(executable->dynamic_, executable->CompilePrograms());
+  }
   context->graph->MarkAsRun(executable->pruned_.nodes);
   return executable;
 }
@@ -53,6 +59,12 @@ Status Executable::CheckSignature() const {
 Status Executable::Place() {
   PlacementOptions options;
   options.allow_soft_placement = context_.options.allow_soft_placement;
+  FrameTree frames;
+  if (pruned_.has_control_flow) {
+    const absl::flat_hash_set<Output> fed(signature_.feeds.begin(), signature_.feeds.end());
+    MS_ASSIGN_OR_RETURN(frames, FindFrames(pruned_, fed));
+    options.frames = &frames;
+  }
   MS_ASSIGN_OR_RETURN(placement_,
                       millstream::Place(*context_.graph, pruned_, *context_.devices, options));
   if (context_.options.log_device_placement) std::fputs(placement_text().c_str(), stderr);
@@ -105,7 +117,7 @@ Status Executable::CheckFeeds(absl::Span<const Tensor> feeds) const {
 Status Executable::CheckFeedShapes(absl::Span<const Tensor> feeds) const {
   for (size_t i = 0; i < feeds.size(); ++i) {
     const Output& feed = signature_.feeds[i];
-    const PartialShape shape = context_.graph->Facts(feed).shape;
+    const PartialShape& shape = fed_shapes_[i];
     if (shape.IsCompatibleWith(feeds[i].shape())) continue;
     return AnnotateWithNode(
         errors::InvalidArgument("the feed of ", feed.name(), " must have shape ", shape.ToString(),
@@ -153,6 +165,20 @@ StatusOr<std::unique_ptr<StepPlan>> Executable::Compile(const std::vector<Shape>
   return step;
 }
 
+StatusOr<std::unique_ptr<StepPlan>> Executable::CompilePrograms() const {
+  auto step = std::make_unique<StepPlan>();
+  for (const Partition& part : partitions_.parts) {
+    DynamicRequest request;
+    request.graph = &part.pruned;
+    request.signature = &part.signature;
+    request.kernels = (*context_.devices)[part.device]->kernels();
+    request.resources = context_.resources;
+    request.deterministic = context_.options.deterministic;
+    MS_ASSIGN_OR_RETURN(step->programs.emplace_back(), DynamicProgram::Compile(request));
+  }
+  return step;
+}
+
 StepPlan* Executable::FindCompiled(absl::Span<const Tensor> feeds) const {
   for (const std::atomic<StepPlan*>& entry : plans_) {
     StepPlan* plan = entry.load(std::memory_order_acquire);
@@ -163,6 +189,10 @@ StepPlan* Executable::FindCompiled(absl::Span<const Tensor> feeds) const {
 }
 
 StatusOr<StepPlan*> Executable::FindPlan(absl::Span<const Tensor> feeds) {
+  if (dynamic_ != nullptr) {
+    MS_RETURN_IF_ERROR(CheckFeedShapes(feeds));
+    return dynamic_.get();
+  }
   if (StepPlan* plan = FindCompiled(feeds)) return plan;
   MS_RETURN_IF_ERROR(CheckFeedShapes(feeds));
   absl::MutexLock lock(&mutex_);

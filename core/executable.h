@@ -62,12 +62,14 @@ class Executable {
   StatusOr<StepPlan*> FindPlan(absl::Span<const Tensor> feeds) ABSL_LOCKS_EXCLUDED(mutex_);
   StepPlan* FindCompiled(absl::Span<const Tensor> feeds) const;
   StatusOr<std::unique_ptr<StepPlan>> Compile(const std::vector<Shape>* shapes) const;
+  StatusOr<std::unique_ptr<StepPlan>> CompilePrograms() const;
   StatusOr<std::unique_ptr<Plan>> CompilePart(const Partition& part,
                                               const std::vector<Shape>* shapes,
                                               const PlanFacts* whole) const;
 
   const ExecutableContext& context_;
   const StepSignature signature_;
+  std::vector<PartialShape> fed_shapes_;  // what the graph says of each feed
   PrunedGraph pruned_;
   PartitionedGraph partitions_;
   Placement placement_;
@@ -78,6 +80,8 @@ class Executable {
   absl::Mutex mutex_;
   std::vector<std::unique_ptr<StepPlan>> owned_ ABSL_GUARDED_BY(mutex_);
   StepPlan* any_shape_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  // Of steps with control flow, that for feeds of any shape; set once.
+  std::unique_ptr<StepPlan> dynamic_;
 };
 
 }  // namespace millstream

@@ -194,5 +194,86 @@ TEST_F(GraphTest, TheBuilderKeepsItsFirstError) {
   EXPECT_EQ(graph.num_nodes(), 0);
 }
 
+class BackEdgeTest : public SessionTest {
+ protected:
+  // A loop that is still open: the Merge takes what enters twice.
+  void StartLoop(const PartialShape& shape) {
+    entered_ = Op("Enter", {Placeholder("x", DataType::kFloat, shape)},
+                  {{"frame_name", std::string("loop")}});
+    EXPECT_EQ(graph.RefineShape(entered_, shape), absl::OkStatus());
+    merge_ = build.Variadic("Merge", {{entered_, entered_}});
+  }
+  PartialShape ShapeOf(const Output& output) { return graph.Facts(output).shape; }
+
+  Output entered_;
+  const Node* merge_ = nullptr;
+};
+
+TEST_F(BackEdgeTest, ClosesALoop) {
+  StartLoop({2, 3});
+  const Output next = Op("NextIteration", {Op("Neg", {merge_->output(0)})});
+  ASSERT_EQ(graph.SetBackEdge(merge_, 1, next.node), absl::OkStatus());
+  EXPECT_EQ(merge_->input(0), entered_);
+  EXPECT_EQ(merge_->input(1), next);
+  EXPECT_EQ(ShapeOf(merge_->output(0)), PartialShape({2, 3}));
+}
+
+TEST_F(BackEdgeTest, ShapesThatNoLongerHoldAreForgotten) {
+  StartLoop({2, 3});
+  const Output body =
+      build.Variadic("ConcatV2", {{merge_->output(0), entered_}, {build.Int32(0)}})->output(0);
+  const Output after = Op("Neg", {body});
+  ASSERT_EQ(ShapeOf(after), PartialShape({4, 3}));
+  const Output next = Op("NextIteration", {after});
+  ASSERT_EQ(graph.SetBackEdge(merge_, 1, next.node), absl::OkStatus());
+  EXPECT_EQ(ShapeOf(merge_->output(0)), PartialShape({-1, 3}));
+  EXPECT_EQ(ShapeOf(after), PartialShape({-1, 3}));
+  EXPECT_EQ(ShapeOf(next), PartialShape({-1, 3}));
+  EXPECT_EQ(ShapeOf(entered_), PartialShape({2, 3}));
+}
+
+TEST_F(BackEdgeTest, WhatTheCallerSaidOfAShapeStays) {
+  StartLoop({2, 3});
+  const Output body =
+      build.Variadic("ConcatV2", {{merge_->output(0), entered_}, {build.Int32(0)}})->output(0);
+  const Output said = Op("Neg", {Op("Neg", {merge_->output(0)})});
+  ASSERT_EQ(graph.RefineShape(said, {2, 3}), absl::OkStatus());
+  const Output next = Op("NextIteration", {body});
+  ASSERT_EQ(graph.SetBackEdge(merge_, 1, next.node), absl::OkStatus());
+  EXPECT_EQ(ShapeOf(said), PartialShape({2, 3}));
+  EXPECT_EQ(ShapeOf(said.node->input(0)), PartialShape({-1, 3}));
+}
+
+TEST_F(BackEdgeTest, OnlyAMergeTakesOneAndOnlyFromANextIteration) {
+  StartLoop({});
+  const Output body = Op("Neg", {merge_->output(0)});
+  const Output next = Op("NextIteration", {body});
+  const Output other = Op("NextIteration", {Op("Shape", {body})});
+  ExpectError(graph.SetBackEdge(body.node, 0, next.node), kInvalid, {"only a Merge"});
+  ExpectError(graph.SetBackEdge(merge_, 1, body.node), kInvalid, {"op Neg"});
+  ExpectError(graph.SetBackEdge(merge_, 2, next.node), kInvalid, {"no input 2, it has 2"});
+  ExpectError(graph.SetBackEdge(merge_, 1, other.node), kInvalid, {"expected float", "got int32"});
+}
+
+TEST_F(BackEdgeTest, ANodeThatHasRunDoesNotChange) {
+  StartLoop({});
+  const Output next = Op("NextIteration", {merge_->output(0)});
+  graph.MarkAsRun({merge_});
+  ExpectError(graph.SetBackEdge(merge_, 1, next.node), absl::StatusCode::kFailedPrecondition,
+              {"has run"});
+}
+
+TEST_F(BackEdgeTest, AMergeMayWaitForItsBackEdge) {
+  NodeSpec spec = Spec("merge", "Merge", {Constant(1.0f), Output()});
+  spec.input_counts.clear();
+  SetAttr(&spec.attrs, "T", DataType::kFloat);
+  SetAttr(&spec.attrs, "N", int64_t{2});
+  const StatusOr<const Node*> merge = graph.AddNode(std::move(spec));
+  ASSERT_TRUE(merge.ok()) << merge.status();
+  EXPECT_FALSE(ShapeOf((*merge)->output(0)).known_rank());
+  ExpectError(Error((*merge)->output(0)), absl::StatusCode::kFailedPrecondition,
+              {"node 'merge' (op Merge)", "not closed"});
+}
+
 }  // namespace
 }  // namespace millstream

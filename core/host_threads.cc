@@ -12,7 +12,8 @@ constexpr uint64_t kPieceNanoseconds = 20000;
 
 uint32_t NumThreads(const MS_Frame* frame) {
   const StepContext& step = *frame->ctx->host->step;
-  return step.holds_permit ? static_cast<uint32_t>(step.max_threads) : 1;
+  const bool may_share = step.holds_permit && !frame->ctx->is_beside;
+  return may_share ? static_cast<uint32_t>(step.max_threads) : 1;
 }
 
 void ParallelFor(MS_Frame* frame, uint64_t total, uint64_t cost_ns_per_unit,

@@ -36,6 +36,8 @@ struct MS_Ctx {
   const millstream::Node* node = nullptr;
   millstream::KernelInstance* kernel = nullptr;
   uint32_t index = 0;  // the executor's own number for the execution
+  // It runs while the part that started it goes on, so the step's permit is not for it.
+  bool is_beside = false;
   MS_LockSet locks;
 };
 

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "core/control_flow.h"
 #include "core/structural/structural.h"
 #include "framework/plugin/kernel_registry.h"
 
@@ -46,6 +47,7 @@ class Partitioner {
   void FindCrossings();
   void NoteCrossing(const Output& source, int to);
   Status AddNode(int i);
+  Status CloseLoops();
   StatusOr<Output> InputOn(const Output& source, int device);
   StatusOr<const Node*> ControlOn(const Node* source, int device);
   StatusOr<Output> FeedStub(const Output& feed, int device);
@@ -100,6 +102,8 @@ void Partitioner::FindCrossings() {
     if (IsCopied(pruned_.nodes[i])) continue;
     const int device = placement_.devices[i];
     for (const Output& input : pruned_.nodes[i]->inputs()) {
+      // A loop is on one device, so its back edges do not cross.
+      if (IsBackEdge(input, *pruned_.nodes[i])) continue;
       if (!fed_.contains(input) && !IsCopied(input.node)) NoteCrossing(input, device);
     }
     for (const Node* control : pruned_.controls[i]) {
@@ -227,6 +231,10 @@ Status Partitioner::AddNode(int i) {
   if (IsCopied(node)) return absl::OkStatus();  // where somebody reads it
   std::vector<Output> inputs;
   for (const Output& input : node->inputs()) {
+    if (IsBackEdge(input, *node) && !fed_.contains(input)) {
+      inputs.emplace_back();
+      continue;
+    }
     MS_ASSIGN_OR_RETURN(inputs.emplace_back(), InputOn(input, device));
   }
   std::vector<const Node*> controls;
@@ -239,6 +247,28 @@ Status Partitioner::AddNode(int i) {
   copies_[{node, device}] = copy;
   Append(device, copy);
   return AddSends(node);
+}
+
+Status Partitioner::CloseLoops() {
+  for (const Node* node : pruned_.nodes) {
+    for (int k = 0; k < node->num_inputs(); ++k) {
+      const Output& input = node->input(k);
+      if (!IsBackEdge(input, *node) || fed_.contains(input)) continue;
+      const int device = DeviceOf(node);
+      auto next = copies_.find({input.node, device});
+      if (next == copies_.end()) {
+        return AnnotateWithNode(
+            errors::Unimplemented("the loop is on several devices: its NextIteration '",
+                                  input.node->name(), "' is on ",
+                                  devices_[DeviceOf(input.node)]->name(), ", its Merge on ",
+                                  devices_[device]->name()),
+            *node);
+      }
+      MS_RETURN_IF_ERROR(
+          PartOf(device).graph->SetBackEdge(copies_.at({node, device}), k, next->second));
+    }
+  }
+  return absl::OkStatus();
 }
 
 Status Partitioner::AddSignature() {
@@ -303,11 +333,16 @@ StatusOr<PartitionedGraph> Partitioner::Run() {
     }
     return std::move(result_);
   }
-  for (Partition& part : result_.parts) part.graph = std::make_unique<Graph>();
+  for (Partition& part : result_.parts) {
+    part.graph = std::make_unique<Graph>();
+    // What one part decides not to run, others that wait for it do not run either.
+    part.pruned.has_control_flow = pruned_.has_control_flow;
+  }
   FindCrossings();
   for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
     MS_RETURN_IF_ERROR(AddNode(static_cast<int>(i)));
   }
+  MS_RETURN_IF_ERROR(CloseLoops());
   MS_RETURN_IF_ERROR(AddSignature());
   return std::move(result_);
 }

@@ -57,6 +57,7 @@ class Placer {
   Status ReadRequests();
   void JoinResources();
   Status JoinColocated();
+  void JoinLoops();
   Status MergeRequests();
   Status FindKernels();
   bool HasKernel(int i, const std::string& type);
@@ -113,6 +114,28 @@ void Placer::JoinResources() {
       if (input.dtype() == DataType::kResource && producer != index_.end()) {
         Join(producer->second, i);
       }
+    }
+  }
+}
+
+// A loop, with all loops in it and the nodes through which it is entered and left, is not cut.
+void Placer::JoinLoops() {
+  if (options_.frames == nullptr) return;
+  const FrameTree& tree = *options_.frames;
+  // Parents come first, so that one pass finds the outermost loop of each.
+  std::vector<int> outermost(tree.frames.size());
+  std::vector<int> first(tree.frames.size(), -1);
+  for (size_t f = 1; f < tree.frames.size(); ++f) {
+    const int parent = tree.frames[f].parent;
+    outermost[f] = parent == StaticFrame::kRoot ? static_cast<int>(f) : outermost[parent];
+  }
+  for (int i = 0; i < size(); ++i) {
+    const int loop = outermost[std::max(tree.input_frame[i], tree.output_frame[i])];
+    if (loop == StaticFrame::kRoot) continue;
+    if (first[loop] < 0) {
+      first[loop] = i;
+    } else {
+      Join(first[loop], i);
     }
   }
 }
@@ -299,6 +322,7 @@ StatusOr<Placement> Placer::Run() {
   if (devices_.size() == 1) return PlaceOnTheOnlyDevice();
   JoinResources();
   MS_RETURN_IF_ERROR(JoinColocated());
+  JoinLoops();
   MS_RETURN_IF_ERROR(MergeRequests());
   MS_RETURN_IF_ERROR(FindKernels());
   MS_RETURN_IF_ERROR(Choose());

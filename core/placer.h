@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/device.h"
+#include "core/dynamic/frames.h"
 #include "core/graph.h"
 #include "core/prune.h"
 #include "framework/status.h"
@@ -23,6 +24,8 @@ namespace millstream {
 struct PlacementOptions {
   // A request that cannot be met is loosened (any index, then any type) instead of refused.
   bool allow_soft_placement = false;
+  // The loops of the pruned graph, each of which stays on one device; null: there are none.
+  const FrameTree* frames = nullptr;
 };
 
 // Where every node of a pruned graph runs, and why.

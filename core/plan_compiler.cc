@@ -251,6 +251,8 @@ Status PlanCompiler::AddNode(const Node* node) {
     case StructuralRole::kHandle: return AddHandle(node);
     case StructuralRole::kSend: return AddTransfer(node, true);
     case StructuralRole::kReceive: return AddTransfer(node, false);
+    case StructuralRole::kControlFlow:
+      return AnnotateWithNode(errors::Internal("a plan has no control flow"), *node);
     case StructuralRole::kConstant:
     case StructuralRole::kMustFeed:
     case StructuralRole::kKernel: break;

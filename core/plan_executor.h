@@ -27,15 +27,12 @@ class PlanRun final : public StepPart {
   PlanRun(Plan* plan, absl::string_view device_name);
   ~PlanRun() override;
 
-  // Takes the plan's state. `feeds` are those of the plan, in its order, and are borrowed until the
-  // run is destroyed. RESOURCE_EXHAUSTED.
-  Status Begin(StepContext* step, absl::Span<const Tensor> feeds);
   // Goes on to the end, or to an instruction that has to wait (Advance tells which).
   Status RunCalls();
-  // Fills `fetches`, in the plan's order. REQUIRES: the run has finished without error.
-  Status Fetch(absl::Span<Tensor> fetches);
 
+  Status Begin(StepContext* step, absl::Span<const Tensor> feeds) override;  // RESOURCE_EXHAUSTED
   bool Advance() override;
+  Status Fetch(absl::Span<Tensor> fetches) override;
   std::string WaitsFor() const override;
 
   // What Call::compute is for instructions that do not just call their kernel. `state` is the

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/dynamic/dynamic_run.h"
 #include "core/plan_executor.h"
 #include "core/rendezvous.h"
 #include "core/step_context.h"
@@ -15,8 +16,14 @@ namespace {
 struct RunningPart {
   const Partition* partition = nullptr;
   std::vector<Tensor> feeds;
-  std::unique_ptr<PlanRun> run;
+  std::unique_ptr<StepPart> run;
 };
+
+std::unique_ptr<StepPart> MakeRun(const StepPlan& plan, size_t part,
+                                  absl::string_view device_name) {
+  if (plan.programs.empty()) return std::make_unique<PlanRun>(plan.parts[part].get(), device_name);
+  return std::make_unique<DynamicRun>(plan.programs[part].get(), device_name);
+}
 
 std::vector<Tensor> Select(absl::Span<const Tensor> tensors, const std::vector<int>& indices) {
   std::vector<Tensor> selected;
@@ -44,15 +51,14 @@ Status ExecuteParts(const StepPlan& plan, const StepSettings& settings,
   step.deterministic = settings.deterministic;
   step.rendezvous = &rendezvous;
   step.scheduler = &scheduler;
-  std::vector<RunningPart> running(plan.parts.size());
+  std::vector<RunningPart> running(settings.partitions->parts.size());
   std::vector<StepPart*> parts;
   for (size_t p = 0; p < running.size(); ++p) {
     const Partition& partition = settings.partitions->parts[p];
     RunningPart& part = running[p];
     part.partition = &partition;
     part.feeds = Select(feeds, partition.feeds);
-    part.run = std::make_unique<PlanRun>(plan.parts[p].get(),
-                                         (*settings.devices)[partition.device]->name());
+    part.run = MakeRun(plan, p, (*settings.devices)[partition.device]->name());
     MS_RETURN_IF_ERROR(part.run->Begin(&step, part.feeds));
     parts.push_back(part.run.get());
   }
@@ -71,6 +77,7 @@ Status ExecuteParts(const StepPlan& plan, const StepSettings& settings,
 int64_t StepPlan::num_instructions() const {
   int64_t count = 0;
   for (const auto& part : parts) count += static_cast<int64_t>(part->instructions.size());
+  for (const auto& program : programs) count += static_cast<int64_t>(program->nodes.size());
   return count;
 }
 

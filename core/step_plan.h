@@ -1,4 +1,4 @@
-// A step compiled for one set of feed shapes: one plan a partition.
+// A step compiled for one set of feed shapes: one plan, or dynamic program, a partition.
 #ifndef MILLSTREAM_CORE_STEP_PLAN_H_
 #define MILLSTREAM_CORE_STEP_PLAN_H_
 
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "core/dynamic/program.h"
 #include "core/partition.h"
 #include "core/plan.h"
 #include "core/session.h"
@@ -18,6 +19,8 @@ namespace millstream {
 struct StepPlan {
   std::vector<Shape> feed_shapes;
   std::vector<std::unique_ptr<Plan>> parts;  // as in the PartitionedGraph
+  // Of steps with control flow, instead of plans; they serve feeds of any shape.
+  std::vector<std::unique_ptr<DynamicProgram>> programs;
   int64_t num_instructions() const;
 };
 

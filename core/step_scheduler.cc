@@ -117,7 +117,8 @@ Status StepScheduler::Drive(const std::vector<StepPart*>& parts) {
     if (!interrupted.ok() && !ending_) EndEarly(interrupted);
     if (ready_.empty() && finished_ < count) changed_.WaitWithTimeout(&mutex_, kLookInterval);
   }
-  while (helpers_ > 0) changed_.Wait(&mutex_);
+  // What runs outside has brought its result, but may not have left FinishOutside yet.
+  while (helpers_ > 0 || outside_ > 0) changed_.Wait(&mutex_);
   return step_.status();
 }
 

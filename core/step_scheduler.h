@@ -14,8 +14,10 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
 #include "core/step_context.h"
 #include "framework/status.h"
+#include "framework/tensor.h"
 
 namespace millstream {
 
@@ -23,10 +25,15 @@ namespace millstream {
 class StepPart {
  public:
   virtual ~StepPart() = default;
+  // Takes what the part needs for one step. `feeds` are the part's own, in its order, and are
+  // borrowed until the part is destroyed.
+  virtual Status Begin(StepContext* step, absl::Span<const Tensor> feeds) = 0;
   // Runs what is ready, until the part has finished (true) or everything left waits for something
   // (false). Does not block. An error goes to StepContext::Fail; a part of a step that is stopping
   // starts no kernel any more, and finishes once those that run asynchronously have ended.
   virtual bool Advance() = 0;
+  // Fills `fetches`, in the part's order. REQUIRES: the part has finished without error.
+  virtual Status Fetch(absl::Span<Tensor> fetches) = 0;
   // What the part waits for, for the message about a step that cannot go on:
   // "Recv of a:0 from /job:.../device:CPU:1".
   virtual std::string WaitsFor() const = 0;

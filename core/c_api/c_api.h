@@ -149,6 +149,9 @@ int32_t millstream_node_control_inputs(const millstream_graph* graph, int32_t no
                                        int32_t capacity);
 millstream_status* millstream_node_add_control_input(millstream_graph* graph, int32_t node,
                                                      int32_t control);
+/* Closes a loop: input `i` of the Merge `node` becomes output 0 of the NextIteration `next`. */
+millstream_status* millstream_node_set_back_edge(millstream_graph* graph, int32_t node, int32_t i,
+                                                 int32_t next);
 /* AttrValue bytes; NOT_FOUND. */
 millstream_status* millstream_node_attr(const millstream_graph* graph, int32_t node,
                                         const char* name, millstream_bytes* out);

@@ -169,6 +169,19 @@ TEST_F(GraphTest, DevicesAndControlInputsMayBeAdded) {
   EXPECT_EQ(Error(millstream_node_add_control_input(graph(), y.node, 5)).code, kInvalidArgument);
 }
 
+TEST_F(GraphTest, OnlyMergesTakeBackEdges) {
+  const millstream_output x = Placeholder("x");
+  const millstream_output y = Add("Neg", "y", {{x}});
+  const millstream_output next = Add("NextIteration", "next", {{y}});
+  const millstream_output merge = Add("Merge", "merge", {{x, x}});
+  ExpectOk(millstream_node_set_back_edge(graph(), merge.node, 1, next.node));
+  EXPECT_EQ(millstream_node_input(graph(), merge.node, 1).node, next.node);
+  EXPECT_EQ(Error(millstream_node_set_back_edge(graph(), y.node, 0, next.node)).code,
+            kInvalidArgument);
+  EXPECT_EQ(Error(millstream_node_set_back_edge(graph(), merge.node, 1, 99)).code,
+            kInvalidArgument);
+}
+
 TEST_F(GraphTest, ExportAndImport) {
   Add("Neg", "y", {{Placeholder("x")}});
   millstream_bytes bytes;

@@ -78,6 +78,12 @@ Status AddControlInput(millstream_graph* graph, int32_t id, int32_t control_id) 
   return graph->graph.AddControlInput(node, control);
 }
 
+Status SetBackEdge(millstream_graph* graph, int32_t id, int32_t i, int32_t next_id) {
+  MS_ASSIGN_OR_RETURN(const Node* node, FindNode(graph, id));
+  MS_ASSIGN_OR_RETURN(const Node* next, FindNode(graph, next_id));
+  return graph->graph.SetBackEdge(node, i, next);
+}
+
 }  // namespace
 
 const char* millstream_node_name(const millstream_graph* graph, int32_t node) {
@@ -140,6 +146,11 @@ int32_t millstream_node_control_inputs(const millstream_graph* graph, int32_t no
 millstream_status* millstream_node_add_control_input(millstream_graph* graph, int32_t node,
                                                      int32_t control) {
   return Give(AddControlInput(graph, node, control));
+}
+
+millstream_status* millstream_node_set_back_edge(millstream_graph* graph, int32_t node, int32_t i,
+                                                 int32_t next) {
+  return Give(SetBackEdge(graph, node, i, next));
 }
 
 millstream_status* millstream_node_attr(const millstream_graph* graph, int32_t node,

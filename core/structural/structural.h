@@ -18,15 +18,16 @@ namespace millstream {
 
 // What the plan compiler may do with a node instead of running its kernel.
 enum class StructuralRole {
-  kKernel,    // nothing: it runs
-  kNothing,   // it has no outputs and only orders others
-  kIdentity,  // output i is input i
-  kReshape,   // output 0 is input 0's memory under another shape
-  kConstant,  // attribute "value" is its output
-  kMustFeed,  // it can only be fed
-  kHandle,    // it names a variable
-  kSend,      // its input goes to another part of the step; the executors do it themselves
-  kReceive,   // its output comes from another part of the step; likewise
+  kKernel,       // nothing: it runs
+  kNothing,      // it has no outputs and only orders others
+  kIdentity,     // output i is input i
+  kReshape,      // output 0 is input 0's memory under another shape
+  kConstant,     // attribute "value" is its output
+  kMustFeed,     // it can only be fed
+  kHandle,       // it names a variable
+  kControlFlow,  // it decides what runs; the dynamic executor does it
+  kSend,         // its input goes to another part of the step; the executors do it themselves
+  kReceive,      // its output comes from another part of the step; likewise
 };
 
 // Number of the edge between two devices that a kSend or kReceive node stands for (RendezvousKey).

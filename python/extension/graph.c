@@ -195,6 +195,16 @@ static PyObject* graph_add_control(PyObject* self, PyObject* const* args, Py_ssi
   return done(millstream_node_add_control_input(handle_of(self), node, control));
 }
 
+static PyObject* graph_set_back_edge(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  int32_t node = 0;
+  int32_t next = 0;
+  if (check_count("set_back_edge", n, 3) != 0 || node_of(self, args[0], &node) != 0) return NULL;
+  const long input = PyLong_AsLong(args[1]);
+  if (input == -1 && PyErr_Occurred() != NULL) return NULL;
+  if (node_of(self, args[2], &next) != 0) return NULL;
+  return done(millstream_node_set_back_edge(handle_of(self), node, (int32_t)input, next));
+}
+
 static PyObject* bytes_or_error(millstream_status* status, millstream_bytes* bytes) {
   if (status == NULL) return take_bytes(bytes);
   raise_status(status, NULL);
@@ -304,6 +314,8 @@ static PyMethodDef graph_methods[] = {
     {"set_device", FASTCALL(graph_set_device), METH_FASTCALL, "set_device(node, device)"},
     {"add_control_input", FASTCALL(graph_add_control), METH_FASTCALL,
      "add_control_input(node, control)"},
+    {"set_back_edge", FASTCALL(graph_set_back_edge), METH_FASTCALL,
+     "set_back_edge(merge, input, next_iteration)"},
     {"node_attr", FASTCALL(graph_node_attr), METH_FASTCALL, "node_attr(node, name) -> AttrValue"},
     {"node_def", graph_node_def, METH_O, "NodeDef bytes."},
     {"output_shape", graph_output_shape, METH_O, "Static shape, or None; -1 is unknown."},

@@ -1,0 +1,282 @@
+#include "core/dynamic/dynamic_run.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace millstream {
+namespace {
+
+// Nodes between two looks at the inbox, at cancellation and at the clock.
+constexpr int kNodesBetweenLooks = 64;
+
+// A message about what is awaited names as many.
+constexpr size_t kMaxNamesOfWaiting = 4;
+
+StatusOr<bool> PredicateOf(const MS_TensorView& pred) {
+  if (pred.rank != 0 || pred.dtype != MS_BOOL) {
+    return errors::InvalidArgument("'pred' of Switch must be a scalar bool, got rank ", pred.rank);
+  }
+  return *(static_cast<const bool*>(pred.mem.base) + pred.mem.offset);
+}
+
+}  // namespace
+
+DynamicRun::DynamicRun(DynamicProgram* program, absl::string_view device_name)
+    : program_(*program), device_name_(device_name) {}
+
+// A step that failed half way leaves values and frames behind: its state is not used again.
+DynamicRun::~DynamicRun() {
+  if (state_ != nullptr && is_clean_) program_.ReturnState(std::move(state_));
+}
+
+// What no execution changes.
+void DynamicRun::SetUp(Execution* execution) {
+  execution->host = this;
+  execution->run = this;
+  MS_Frame& frame = execution->frame;
+  frame = MS_Frame{};
+  frame.head.size = sizeof(MS_Frame);
+  frame.ctx = execution;
+  frame.inputs = execution->input_views.data();
+  frame.outputs = execution->output_views.data();
+  frame.step_id = step->step_id();
+  frame.flags = program_.deterministic ? MS_FRAME_DETERMINISTIC : 0;
+}
+
+Status DynamicRun::Begin(StepContext* step_context, absl::Span<const Tensor> feeds) {
+  step = step_context;
+  if (program_.may_wait && step->scheduler == nullptr) {
+    return errors::Internal("a step with nodes that wait needs a scheduler");
+  }
+  state_ = program_.TakeState();
+  if (StepTrace* trace = step->trace()) trace_ = trace->AddPart(std::string(device_name_));
+  SetUp(&state_->inline_execution);
+  if (step->scheduler != nullptr) most_workers_ = step->scheduler->threads() - 1;
+  // The caller's memory is marked as what is never written and never kept, wherever it comes to.
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    state_->feeds[i] =
+        Value(Tensor(feeds[i].dtype(), feeds[i].shape(),
+                     BorrowBuffer(feeds[i].raw(), feeds[i].bytes(), false, nullptr)));
+  }
+  RunningFrame* const frame = state_->NewFrame(0, nullptr);
+  root_ = state_->NewIteration(frame);
+  for (uint32_t node : program_.ready_at_start) MakeReady(node, root_, false);
+  finished_ = program_.ready_at_start.empty();
+  return absl::OkStatus();
+}
+
+void DynamicRun::Post(Execution* execution) {
+  Execution* last = inbox_.load(std::memory_order_relaxed);
+  do {
+    execution->next = last;
+  } while (!inbox_.compare_exchange_weak(last, execution, std::memory_order_release,
+                                         std::memory_order_relaxed));
+}
+
+void DynamicRun::TakeInbox() {
+  if (inbox_.load(std::memory_order_relaxed) == nullptr) return;
+  Execution* last = inbox_.exchange(nullptr, std::memory_order_acquire);
+  Execution* first = nullptr;  // in the order in which they came
+  while (last != nullptr) {
+    Execution* const before = std::exchange(last->next, first);
+    first = std::exchange(last, before);
+  }
+  while (first != nullptr) {
+    Execution* const execution = std::exchange(first, first->next);
+    --beside_;
+    const bool was_worker = execution->program->action == NodeAction::kKernel ||
+                            execution->program->action == NodeAction::kBlocking;
+    workers_ -= was_worker ? 1 : 0;
+    const NodeProgram& node = *execution->program;
+    Iteration* const iteration = execution->iteration;
+    Status status = step->IsStopping() ? execution->status : EndBeside(execution);
+    if (!status.ok()) step->Fail(Annotate(node, *iteration, status));
+    if (trace_ != nullptr && status.ok()) Trace(node, *iteration, execution->start);
+    state_->Recycle(execution);
+    if (status.ok() && !step->IsStopping()) Finish(iteration);
+  }
+}
+
+bool DynamicRun::Advance() {
+  while (true) {
+    TakeInbox();
+    Status interrupted = step->CheckInterruption();
+    if (!interrupted.ok()) {
+      step->Fail(interrupted);
+      state_->ready.Clear();
+      return beside_ == 0;
+    }
+    if (state_->ready.empty()) {
+      if (finished_) return true;
+      if (beside_ > 0) return false;
+      step->Fail(errors::Internal("the step cannot go on: nothing runs, but not all was computed"));
+      continue;
+    }
+    RunReadyNodes();
+  }
+}
+
+void DynamicRun::RunReadyNodes() {
+  ReadyQueue& ready = state_->ready;
+  for (int i = 0; i < kNodesBetweenLooks && !ready.empty(); ++i) {
+    const ReadyNode next = ready.Pop();
+    const NodeProgram& node = program_.nodes[next.node];
+    if (next.is_dead && !node.runs_when_dead) {
+      RunDead(node, next.iteration);
+      Finish(next.iteration);
+      continue;
+    }
+    const int64_t start = trace_ == nullptr ? 0 : StepTrace::Now();
+    StatusOr<bool> done = RunNode(node, next);
+    if (trace_ != nullptr && done.ok() && *done) Trace(node, *next.iteration, start);
+    if (!done.ok()) {
+      step->Fail(Annotate(node, *next.iteration, done.status()));
+      return;
+    }
+    if (*done) Finish(next.iteration);
+  }
+}
+
+// What a dead node gives is dead, but for what ends a loop: a dead NextIteration makes no
+// iteration, and whether an Exit is dead shows when no iteration is left.
+void DynamicRun::RunDead(const NodeProgram& node, Iteration* iteration) {
+  if (node.action == NodeAction::kEnter) {
+    Enter(node, iteration, true);
+    return;
+  }
+  DropInputs(node, iteration);
+  if (node.action == NodeAction::kExit || node.action == NodeAction::kNextIteration) return;
+  ActivateNode(node, iteration, true);
+}
+
+// True when the node is done; false when it ends later, beside the run.
+StatusOr<bool> DynamicRun::RunNode(const NodeProgram& node, const ReadyNode& ready) {
+  Iteration* const iteration = ready.iteration;
+  Status status;
+  switch (node.action) {
+    case NodeAction::kKernel:
+      if (most_workers_ == 0) {
+        status = RunKernel(node, iteration);
+        break;
+      }
+      if (!ShouldRunBeside(node)) {
+        status = RunTimedKernel(node, iteration);
+        break;
+      }
+      [[fallthrough]];
+    case NodeAction::kAsync:
+    case NodeAction::kBlocking: MS_RETURN_IF_ERROR(StartBeside(node, iteration)); return false;
+    case NodeAction::kPassOn: PassOn(node, iteration); break;
+    case NodeAction::kNothing:
+      DropInputs(node, iteration);
+      ActivateNode(node, iteration, false);
+      break;
+    case NodeAction::kSwitch: status = Switch(node, iteration); break;
+    case NodeAction::kMerge: status = Merge(node, iteration); break;
+    case NodeAction::kEnter: Enter(node, iteration, false); break;
+    case NodeAction::kExit: status = Exit(node, iteration); break;
+    case NodeAction::kNextIteration: NextIteration(node, iteration); break;
+    case NodeAction::kSend: status = Send(node, iteration, ready.is_dead); break;
+    case NodeAction::kReceive: return Receive(node, iteration);
+  }
+  if (!status.ok()) return status;
+  return true;
+}
+
+void DynamicRun::PassOn(const NodeProgram& node, Iteration* iteration) {
+  for (uint32_t i = 0; i < node.num_inputs; ++i) {
+    Value value = TakeInput(node, iteration, i);
+    if (i < node.num_outputs) {
+      Fill(program_.outputs[node.first_output + i], iteration, std::move(value));
+    }
+  }
+  ActivateNode(node, iteration, false);
+}
+
+Status DynamicRun::Switch(const NodeProgram& node, Iteration* iteration) {
+  const ValueSource pred = program_.inputs[node.first_input + 1];
+  MS_ASSIGN_OR_RETURN(const bool taken, PredicateOf(ValueAt(pred, *iteration).view));
+  DropInput(node, iteration, 1);
+  const OutputProgram& live = program_.outputs[node.first_output + (taken ? 1 : 0)];
+  const OutputProgram& dead = program_.outputs[node.first_output + (taken ? 0 : 1)];
+  Fill(live, iteration, TakeInput(node, iteration, 0));
+  ActivateAll(live.first_edge, live.num_edges, iteration, false);
+  ActivateAll(dead.first_edge, dead.num_edges, iteration, true);
+  ActivateAll(node.first_control_edge, node.num_control_edges, iteration, false);
+  return absl::OkStatus();
+}
+
+Status DynamicRun::Merge(const NodeProgram& node, Iteration* iteration) {
+  const int32_t live = iteration->pending[node.local].live;
+  Fill(program_.outputs[node.first_output], iteration,
+       TakeInput(node, iteration, static_cast<uint32_t>(live)));
+  const OutputProgram& index = program_.outputs[node.first_output + 1];
+  if (index.uses > 0) {
+    MS_ASSIGN_OR_RETURN(Tensor value, Tensor::Create(DataType::kInt32, Shape()));
+    *value.data<int32_t>() = live;
+    Fill(index, iteration, Value(std::move(value)));
+  }
+  ActivateNode(node, iteration, false);
+  return absl::OkStatus();
+}
+
+Status DynamicRun::TakeFetch(size_t index, Tensor* out) {
+  const FetchProgram& fetch = program_.fetches[index];
+  if (fetch.source.place != ValuePlace::kSlot) {
+    MS_ASSIGN_OR_RETURN(*out, ValueAt(fetch.source, *root_).tensor.DeepCopy());
+    return absl::OkStatus();
+  }
+  Slot& slot = root_->slots[fetch.source.index];
+  if (slot.uses == 0) {
+    return AnnotateWithNode(
+        errors::InvalidArgument("Retval[", index, "] does not have value: ", fetch.output.name(),
+                                " is on a branch that was not taken"),
+        *fetch.output.node);
+  }
+  Tensor& tensor = slot.value.tensor;
+  if (!tensor.has_value()) {
+    return AnnotateWithNode(
+        errors::InvalidArgument("a resource handle cannot be fetched; fetch its value"),
+        *fetch.output.node);
+  }
+  const bool is_own = tensor.buffer() && tensor.buffer()->IsUnique() && tensor.buffer()->writable();
+  if (fetch.is_last && is_own) {
+    *out = std::exchange(tensor, Tensor());
+    return absl::OkStatus();
+  }
+  MS_ASSIGN_OR_RETURN(*out, tensor.DeepCopy());
+  return absl::OkStatus();
+}
+
+Status DynamicRun::Fetch(absl::Span<Tensor> fetches) {
+  for (size_t i = 0; i < program_.fetches.size(); ++i) {
+    MS_RETURN_IF_ERROR(TakeFetch(i, &fetches[i]));
+  }
+  for (Value& feed : state_->feeds) feed = Value();
+  RunningFrame* const frame = root_->frame;
+  state_->Recycle(root_);
+  state_->Recycle(frame);
+  is_clean_ = true;
+  return absl::OkStatus();
+}
+
+std::string DynamicRun::WaitsFor() const {
+  std::vector<std::string> names;
+  size_t more = 0;
+  for (const std::unique_ptr<Execution>& execution : state_->executions) {
+    if (!execution->is_active) continue;
+    if (names.size() == kMaxNamesOfWaiting) {
+      ++more;
+      continue;
+    }
+    const Node& node = *execution->node;
+    names.push_back(absl::StrCat("'", node.name(), "' (", node.op().name, ")"));
+  }
+  return absl::StrCat(absl::StrJoin(names, ", "),
+                      more == 0 ? "" : absl::StrCat(" and ", more, " more"), " on ", device_name_);
+}
+
+}  // namespace millstream

@@ -1,0 +1,119 @@
+// The dynamic executor: runs a DynamicProgram for one step.
+//
+// Ready-count dataflow with frames, iterations and dead tensors. The run is an actor: one thread at
+// a time advances it, and that thread alone touches frames and iterations. Kernels run on it one
+// after the other; those that end by themselves or may block their thread run beside it, and leave
+// their result in the run's inbox.
+#ifndef MILLSTREAM_CORE_DYNAMIC_DYNAMIC_RUN_H_
+#define MILLSTREAM_CORE_DYNAMIC_DYNAMIC_RUN_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/dynamic/program.h"
+#include "core/dynamic/state.h"
+#include "core/kernel_host.h"
+#include "core/step_context.h"
+#include "core/step_scheduler.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+
+namespace millstream {
+
+class DynamicRun final : public StepPart, public KernelHost {
+ public:
+  // `device_name` is for messages, and must outlive the run, as must `program`.
+  DynamicRun(DynamicProgram* program, absl::string_view device_name);
+  ~DynamicRun() override;
+
+  // ---- StepPart ----
+  // REQUIRES: the step has a scheduler where program->may_wait.
+  Status Begin(StepContext* step_context, absl::Span<const Tensor> feeds) override;
+  bool Advance() override;
+  // INVALID_ARGUMENT names a fetch that is dead.
+  Status Fetch(absl::Span<Tensor> fetches) override;
+  std::string WaitsFor() const override;
+
+  // ---- KernelHost ----
+  bool HasPlannedOutput(const MS_Ctx&, uint32_t) const override { return false; }
+  Tensor PlannedOutput(const MS_Ctx&, uint32_t) const override { return Tensor(); }
+  const Shape* KnownOutputShape(const MS_Ctx&, uint32_t) const override { return nullptr; }
+  void SetOutput(MS_Frame* frame, uint32_t output, Tensor tensor) override;
+  StatusOr<Tensor> InputTensor(const MS_Ctx& ctx, uint32_t input) const override;
+  const Tensor* TakeableInput(const MS_Ctx& ctx, uint32_t input) const override;
+  StatusOr<MS_TensorView> KeepTemp(const MS_Ctx& ctx, Tensor tensor) override;
+
+  // An execution beside the run has ended. Any thread; the caller then wakes the run.
+  void Post(Execution* execution);
+
+ private:
+  // ---- dynamic_run.cc: the loop, and what a node does ----
+  void SetUp(Execution* execution);
+  void RunReadyNodes();
+  void RunDead(const NodeProgram& node, Iteration* iteration);
+  StatusOr<bool> RunNode(const NodeProgram& node, const ReadyNode& ready);
+  void PassOn(const NodeProgram& node, Iteration* iteration);
+  Status Switch(const NodeProgram& node, Iteration* iteration);
+  Status Merge(const NodeProgram& node, Iteration* iteration);
+  void TakeInbox();
+  Status TakeFetch(size_t index, Tensor* out);
+
+  // ---- trace.cc ----
+  void Trace(const NodeProgram& node, const Iteration& iteration, int64_t start);
+
+  // ---- kernels.cc: kernels, here and beside ----
+  void Prepare(const NodeProgram& node, Iteration* iteration, Execution* execution);
+  bool ShouldRunBeside(const NodeProgram& node) const;
+  std::atomic<uint32_t>& CostOf(const NodeProgram& node) const;
+  Status RunTimedKernel(const NodeProgram& node, Iteration* iteration);
+  Status RunKernel(const NodeProgram& node, Iteration* iteration);
+  Status EndKernel(Execution* execution);
+  Status StartBeside(const NodeProgram& node, Iteration* iteration);
+  Status Send(const NodeProgram& node, Iteration* iteration, bool is_dead);
+  // True when the tensor was there, and the node is done.
+  StatusOr<bool> Receive(const NodeProgram& node, Iteration* iteration);
+  Status EndReceive(const NodeProgram& node, Iteration* iteration, Tensor tensor, bool is_dead);
+  Status EndBeside(Execution* execution);
+  Status Annotate(const NodeProgram& node, const Iteration& iteration, const Status& status) const;
+
+  // ---- propagate.cc: values and deadness ----
+  const Value& ValueAt(const ValueSource& source, const Iteration& iteration) const;
+  Value TakeInput(const NodeProgram& node, Iteration* iteration, uint32_t input);
+  void DropInput(const NodeProgram& node, Iteration* iteration, uint32_t input);
+  void DropInputs(const NodeProgram& node, Iteration* iteration);
+  void Fill(const OutputProgram& output, Iteration* iteration, Value value);
+  void Activate(const WaitEdge& edge, Iteration* iteration, bool is_dead);
+  void ActivateMerge(const WaitEdge& edge, Iteration* iteration, bool is_dead);
+  void ActivateAll(uint32_t first_edge, uint32_t count, Iteration* iteration, bool is_dead);
+  void ActivateNode(const NodeProgram& node, Iteration* iteration, bool is_dead);
+  void MakeReady(uint32_t node, Iteration* iteration, bool is_dead);
+  void Enter(const NodeProgram& node, Iteration* iteration, bool is_dead);
+  Status Exit(const NodeProgram& node, Iteration* iteration);
+  void NextIteration(const NodeProgram& node, Iteration* iteration);
+  Iteration* StartIteration(RunningFrame* frame);
+  void GiveIteration(const NodeProgram& node, Iteration* iteration, Value value);
+  void Finish(Iteration* iteration);
+  void RetireIterations(RunningFrame* frame);
+  void LeaveFrame(RunningFrame* frame);
+
+  DynamicProgram& program_;
+  const absl::string_view device_name_;
+  std::unique_ptr<DynamicState> state_;
+  TracedPart* trace_ = nullptr;  // null: nobody asked
+  Iteration* root_ = nullptr;
+  bool finished_ = false;  // all that could run has run
+  bool is_clean_ = false;  // the state is as another step wants it
+  int beside_ = 0;         // executions that have not come back
+  int workers_ = 0;        // of those, the ones that were handed to a worker
+  int most_workers_ = 0;
+  int kernels_since_timing_ = 0;
+  std::atomic<Execution*> inbox_{nullptr};  // the last that came first
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_DYNAMIC_DYNAMIC_RUN_H_

@@ -1,0 +1,296 @@
+// How the dynamic executor calls kernels, and what they see of it.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/dynamic/dynamic_run.h"
+#include "core/host_ctx.h"
+#include "core/step_trace.h"
+#include "framework/plugin/host_status.h"
+#include "framework/plugin/host_tensor.h"
+
+namespace millstream {
+namespace {
+
+// A kernel that takes longer is worth the way to another thread.
+constexpr uint32_t kExpensiveNanoseconds = 30000;
+constexpr int kKernelsBetweenTimings = 31;
+
+// Temporary memory that one kernel may ask for, in pieces.
+constexpr size_t kMaxTemps = 64;
+
+Execution* ExecutionOf(MS_Frame* frame) { return static_cast<Execution*>(frame->ctx); }
+const Execution& ExecutionOf(const MS_Ctx& ctx) { return static_cast<const Execution&>(ctx); }
+
+std::string DescribeInput(const Value& value) {
+  if (!value.tensor.has_value()) return value.view.dtype == MS_RESOURCE ? "resource" : "?";
+  return absl::StrCat(DataTypeName(value.tensor.dtype()), value.tensor.shape().ToString());
+}
+
+// On a thread of the pool.
+void RunHandedOff(void* argument) {
+  auto* const execution = static_cast<Execution*>(argument);
+  const NodeProgram& node = *execution->program;
+  MS_Status* failed = node.compute(node.state, &execution->frame);
+  execution->complete(execution, failed == nullptr ? Status() : TakeAbiStatus(failed));
+}
+
+void Complete(MS_Done* done, Status status) {
+  auto* const execution = static_cast<Execution*>(done);
+  DynamicRun* const run = execution->run;
+  StepScheduler* const scheduler = run->step->scheduler;
+  execution->status = std::move(status);
+  run->Post(execution);
+  scheduler->FinishOutside(run);
+}
+
+}  // namespace
+
+void Execution::Receive(Status result, Tensor tensor, bool dead) {
+  DynamicRun* const waiting = run;
+  StepScheduler* const scheduler = waiting->step->scheduler;
+  status = std::move(result);
+  received = std::move(tensor);
+  is_dead = dead;
+  waiting->Post(this);
+  scheduler->Wake(waiting);
+}
+
+// ---- KernelHost ----
+
+void DynamicRun::SetOutput(MS_Frame* frame, uint32_t output, Tensor tensor) {
+  const Execution& execution = *ExecutionOf(frame);
+  const OutputProgram& compiled = program_.outputs[execution.program->first_output + output];
+  // Whoever runs the node is the only one to touch its slots until it has ended.
+  Value& value = execution.iteration->slots[compiled.slot].value;
+  value = Value(std::move(tensor));
+  frame->outputs[output] = value.view;
+}
+
+StatusOr<Tensor> DynamicRun::InputTensor(const MS_Ctx& ctx, uint32_t input) const {
+  const Execution& execution = ExecutionOf(ctx);
+  const ValueSource source = program_.inputs[execution.program->first_input + input];
+  const Tensor& tensor = ValueAt(source, *execution.iteration).tensor;
+  if (!tensor.has_value()) {
+    return errors::Internal("input ", input, " is a resource handle, which has no value");
+  }
+  // What the caller fed is borrowed, wherever it has come to in the graph.
+  if (tensor.buffer() && !tensor.buffer()->writable()) return tensor.DeepCopy();
+  return tensor;
+}
+
+const Tensor* DynamicRun::TakeableInput(const MS_Ctx& ctx, uint32_t input) const {
+  const Execution& execution = ExecutionOf(ctx);
+  const ValueSource source = program_.inputs[execution.program->first_input + input];
+  if (source.place != ValuePlace::kSlot) return nullptr;
+  const Slot& slot = execution.iteration->slots[source.index];
+  const bool is_sole = execution.is_beside
+                           ? input < 64 && ((execution.sole_reader >> input) & 1) != 0
+                           : slot.uses == 1;
+  if (!is_sole) return nullptr;
+  const Tensor& tensor = slot.value.tensor;
+  const bool is_own = tensor.buffer() && tensor.offset() == 0 && tensor.buffer()->IsUnique() &&
+                      tensor.buffer()->writable();
+  return is_own ? &tensor : nullptr;
+}
+
+StatusOr<MS_TensorView> DynamicRun::KeepTemp(const MS_Ctx& ctx, Tensor tensor) {
+  std::vector<Tensor>& temps = const_cast<Execution&>(ExecutionOf(ctx)).temps;
+  // Views borrow the Tensor objects, which therefore stay where they are.
+  if (temps.capacity() == 0) temps.reserve(kMaxTemps);
+  if (temps.size() == kMaxTemps) {
+    return errors::ResourceExhausted("a kernel asked for more than ", kMaxTemps,
+                                     " pieces of temporary memory");
+  }
+  temps.push_back(std::move(tensor));
+  return MakeView(temps.back(), nullptr);
+}
+
+// ---- Kernels that run here, one after the other ----
+
+void DynamicRun::Prepare(const NodeProgram& node, Iteration* iteration, Execution* execution) {
+  execution->program = &node;
+  execution->iteration = iteration;
+  execution->node = node.node;
+  execution->kernel = node.kernel;
+  const ValueSource* const sources = program_.inputs.data() + node.first_input;
+  for (uint32_t i = 0; i < node.num_inputs; ++i) {
+    execution->input_views[i] = ValueAt(sources[i], *iteration).view;
+  }
+  for (uint32_t k = 0; k < node.num_outputs; ++k) execution->output_views[k] = NullView();
+  execution->frame.outputs_used = program_.used_words.data() + node.first_used_word;
+  execution->frame.n_in = node.num_inputs;
+  execution->frame.n_out = node.num_outputs;
+}
+
+// Whether the kernel should make room: it takes long, others are ready, and a thread is free.
+bool DynamicRun::ShouldRunBeside(const NodeProgram& node) const {
+  return node.may_run_beside && workers_ < most_workers_ && !state_->ready.empty() &&
+         CostOf(node).load(std::memory_order_relaxed) > kExpensiveNanoseconds;
+}
+
+std::atomic<uint32_t>& DynamicRun::CostOf(const NodeProgram& node) const {
+  return program_.costs[&node - program_.nodes.data()];
+}
+
+// Where kernels may run beside, some executions are timed.
+Status DynamicRun::RunTimedKernel(const NodeProgram& node, Iteration* iteration) {
+  std::atomic<uint32_t>& cost = CostOf(node);
+  const bool is_known = cost.load(std::memory_order_relaxed) != 0;
+  if (is_known && ++kernels_since_timing_ < kKernelsBetweenTimings) {
+    return RunKernel(node, iteration);
+  }
+  kernels_since_timing_ = 0;
+  const int64_t start = StepTrace::Now();
+  Status status = RunKernel(node, iteration);
+  const int64_t nanoseconds = std::min<int64_t>(StepTrace::Now() - start, UINT32_MAX);
+  cost.store(static_cast<uint32_t>(std::max<int64_t>(nanoseconds, 1)), std::memory_order_relaxed);
+  return status;
+}
+
+Status DynamicRun::RunKernel(const NodeProgram& node, Iteration* iteration) {
+  Execution* const execution = &state_->inline_execution;
+  Prepare(node, iteration, execution);
+  MS_Status* failed = node.compute(node.state, &execution->frame);
+  if (failed == nullptr) return EndKernel(execution);
+  ReleaseLeftLocks(execution);
+  execution->temps.clear();
+  return TakeAbiStatus(failed);
+}
+
+// The kernel went well: passes on what it gave.
+Status DynamicRun::EndKernel(Execution* execution) {
+  const NodeProgram& node = *execution->program;
+  Iteration* const iteration = execution->iteration;
+  if (!execution->temps.empty()) execution->temps.clear();
+  if (execution->locks.held) {
+    ReleaseLeftLocks(execution);
+    return errors::Internal("the kernel left variables locked");
+  }
+  for (uint32_t k = 0; k < node.num_outputs; ++k) {
+    const OutputProgram& output = program_.outputs[node.first_output + k];
+    Slot& slot = iteration->slots[output.slot];
+    if (!slot.value.tensor.has_value()) {
+      const bool used = (execution->frame.outputs_used[k / 64] >> (k % 64)) & 1;
+      if (used) return errors::Internal("the kernel did not set output ", k);
+    } else if (output.uses == 0) {
+      slot.value.tensor = Tensor();
+    } else {
+      slot.uses = output.uses;
+      ++iteration->filled_slots;
+    }
+  }
+  DropInputs(node, iteration);
+  ActivateNode(node, iteration, false);
+  return absl::OkStatus();
+}
+
+// ---- What ends on another thread ----
+
+Status DynamicRun::StartBeside(const NodeProgram& node, Iteration* iteration) {
+  if (step->scheduler == nullptr) {
+    return errors::Internal("the kernel ends on another thread, but the step has no scheduler");
+  }
+  Execution* const execution = state_->NewExecution();
+  SetUp(execution);
+  execution->is_beside = true;
+  execution->start = trace_ == nullptr ? 0 : StepTrace::Now();
+  execution->complete = &Complete;
+  Prepare(node, iteration, execution);
+  execution->sole_reader = 0;
+  for (uint32_t i = 0; i < std::min<uint32_t>(node.num_inputs, 64); ++i) {
+    const ValueSource source = program_.inputs[node.first_input + i];
+    if (source.place == ValuePlace::kSlot && iteration->slots[source.index].uses == 1) {
+      execution->sole_reader |= uint64_t{1} << i;
+    }
+  }
+  ++beside_;
+  step->scheduler->StartOutside();
+  if (node.action == NodeAction::kAsync) {
+    node.compute_async(node.state, &execution->frame, execution);
+    return absl::OkStatus();
+  }
+  ++workers_;
+  if (!step->scheduler->RunElsewhere(&RunHandedOff, execution)) RunHandedOff(execution);
+  return absl::OkStatus();
+}
+
+Status DynamicRun::EndBeside(Execution* execution) {
+  if (!execution->status.ok()) {
+    ReleaseLeftLocks(execution);
+    return execution->status;
+  }
+  if (execution->program->action == NodeAction::kReceive) {
+    return EndReceive(*execution->program, execution->iteration, std::move(execution->received),
+                      execution->is_dead);
+  }
+  return EndKernel(execution);
+}
+
+Status DynamicRun::Send(const NodeProgram& node, Iteration* iteration, bool is_dead) {
+  const RendezvousKey key{node.transfer_edge, iteration->key};
+  Tensor tensor;
+  if (is_dead) {
+    DropInputs(node, iteration);
+  } else {
+    tensor = TakeInput(node, iteration, 0).tensor;
+    if (!tensor.has_value()) return errors::Internal("a resource handle cannot leave its device");
+    // What the caller fed is not passed on.
+    if (tensor.buffer() && !tensor.buffer()->writable()) {
+      MS_ASSIGN_OR_RETURN(tensor, tensor.DeepCopy());
+    }
+  }
+  MS_RETURN_IF_ERROR(step->rendezvous->Send(key, std::move(tensor), is_dead));
+  ActivateNode(node, iteration, false);
+  return absl::OkStatus();
+}
+
+StatusOr<bool> DynamicRun::Receive(const NodeProgram& node, Iteration* iteration) {
+  const RendezvousKey key{node.transfer_edge, iteration->key};
+  Execution* const execution = state_->NewExecution();
+  SetUp(execution);
+  execution->start = trace_ == nullptr ? 0 : StepTrace::Now();
+  execution->program = &node;
+  execution->iteration = iteration;
+  execution->node = node.node;
+  Tensor tensor;
+  bool is_dead = false;
+  StatusOr<bool> here = step->rendezvous->Receive(key, execution, &tensor, &is_dead);
+  if (here.ok() && !*here) {
+    ++beside_;
+    return false;
+  }
+  state_->Recycle(execution);
+  if (!here.ok()) return here;
+  MS_RETURN_IF_ERROR(EndReceive(node, iteration, std::move(tensor), is_dead));
+  return true;
+}
+
+Status DynamicRun::EndReceive(const NodeProgram& node, Iteration* iteration, Tensor tensor,
+                              bool is_dead) {
+  DropInputs(node, iteration);
+  if (!is_dead) Fill(program_.outputs[node.first_output], iteration, Value(std::move(tensor)));
+  ActivateNode(node, iteration, is_dead);
+  return absl::OkStatus();
+}
+
+// Adds what a reader needs to find the node: name, op, device, loop, inputs, the user's line.
+Status DynamicRun::Annotate(const NodeProgram& node, const Iteration& iteration,
+                            const Status& status) const {
+  std::vector<std::string> inputs;
+  for (uint32_t i = 0; i < node.num_inputs; ++i) {
+    inputs.push_back(DescribeInput(ValueAt(program_.inputs[node.first_input + i], iteration)));
+  }
+  std::string loop;
+  if (iteration.frame->parent != nullptr) {
+    loop = absl::StrCat("; iteration ", iteration.number, " of frame '",
+                        iteration.frame->program->name, "'");
+  }
+  const Status described(status.code(),
+                         absl::StrCat(status.message(), " [inputs: ", absl::StrJoin(inputs, ", "),
+                                      "; device: ", device_name_, loop, "]"));
+  return AnnotateWithNode(described, *node.node);
+}
+
+}  // namespace millstream

@@ -1,0 +1,418 @@
+// Compiles a pruned graph to a DynamicProgram.
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "core/control_flow.h"
+#include "core/dynamic/frames.h"
+#include "core/dynamic/program.h"
+#include "core/structural/structural.h"
+
+namespace millstream {
+namespace {
+
+// FNV-1a: the same in every process, since the two ends of a transfer may compute it apart.
+uint64_t HashOf(absl::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+NodeAction ActionOf(ControlFlowKind kind) {
+  switch (kind) {
+    case ControlFlowKind::kSwitch: return NodeAction::kSwitch;
+    case ControlFlowKind::kMerge: return NodeAction::kMerge;
+    case ControlFlowKind::kEnter: return NodeAction::kEnter;
+    case ControlFlowKind::kExit: return NodeAction::kExit;
+    case ControlFlowKind::kNextIteration: return NodeAction::kNextIteration;
+    case ControlFlowKind::kLoopCond: return NodeAction::kPassOn;
+    case ControlFlowKind::kControlTrigger:
+    case ControlFlowKind::kNone: break;
+  }
+  return NodeAction::kNothing;
+}
+
+// Builds one program, in the order of the methods of Run.
+class ProgramCompiler {
+ public:
+  explicit ProgramCompiler(const DynamicRequest& request)
+      : request_(request), program_(std::make_unique<DynamicProgram>()) {}
+  StatusOr<std::unique_ptr<DynamicProgram>> Run();
+
+ private:
+  void AddFeeds();
+  void AddFrames();
+  Status AddNode(size_t i);
+  Status ChooseAction(const Node& node, NodeProgram* program);
+  Status AddHandle(const Node& node);
+  void AddConstant(const Output& output, Value value);
+  Status PlaceOutputs(size_t i, NodeProgram* program);
+  Status AddFetches();
+  Status ConnectInputs(size_t i);
+  Status ConnectInput(const Node& node, int k, NodeProgram* program);
+  Status ConnectGlobal(const Node& node, int k, const NodeProgram& program, bool* arrives_later);
+  void FlattenEdges();
+  void MarkUsedOutputs();
+  void FindReadyNodes();
+  bool DependsOnOrder() const;
+  void AllowBeside();
+
+  FrameProgram& FrameOf(const NodeProgram& program) { return program_->frames[program.frame]; }
+  bool IsThereAtStart(size_t i) const;
+
+  const DynamicRequest& request_;
+  std::unique_ptr<DynamicProgram> program_;
+  FrameTree tree_;
+  absl::flat_hash_set<Output> fed_;
+  absl::flat_hash_map<const Node*, uint32_t> index_of_;  // into program_->nodes
+  absl::flat_hash_map<Output, ValueSource> values_;
+  std::vector<size_t> pruned_index_;                  // of each node of the program
+  std::vector<std::vector<WaitEdge>> output_edges_;   // of each output of the program
+  std::vector<std::vector<WaitEdge>> control_edges_;  // of each node of the program
+};
+
+void ProgramCompiler::AddFeeds() {
+  const std::vector<Output>& feeds = request_.signature->feeds;
+  fed_.insert(feeds.begin(), feeds.end());
+  program_->num_feeds = static_cast<uint32_t>(feeds.size());
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    values_[feeds[i]] = ValueSource{static_cast<uint32_t>(i), ValuePlace::kFeed};
+  }
+}
+
+void ProgramCompiler::AddFrames() {
+  for (const StaticFrame& frame : tree_.frames) {
+    FrameProgram compiled;
+    compiled.name = frame.name;
+    compiled.name_hash = HashOf(frame.name);
+    compiled.parallel_iterations = frame.parallel_iterations;
+    if (frame.parent >= 0) {
+      compiled.parent = static_cast<uint32_t>(frame.parent);
+      compiled.child = program_->frames[frame.parent].num_children++;
+    }
+    program_->frames.push_back(std::move(compiled));
+  }
+}
+
+// Constants and handles that wait for nothing are there before the step begins.
+bool ProgramCompiler::IsThereAtStart(size_t i) const {
+  const Node& node = *request_.graph->nodes[i];
+  const StructuralRole role = RoleOf(node.op().name);
+  if (role == StructuralRole::kMustFeed) return true;  // it is fed
+  if (role != StructuralRole::kConstant && role != StructuralRole::kHandle) return false;
+  const std::vector<const Node*>& controls = request_.graph->controls[i];
+  return std::none_of(controls.begin(), controls.end(),
+                      [this](const Node* control) { return index_of_.contains(control); });
+}
+
+void ProgramCompiler::AddConstant(const Output& output, Value value) {
+  if (fed_.contains(output)) return;
+  values_[output] =
+      ValueSource{static_cast<uint32_t>(program_->constants.size()), ValuePlace::kConstant};
+  program_->constants.push_back(std::move(value));
+}
+
+Status ProgramCompiler::AddHandle(const Node& node) {
+  MS_ASSIGN_OR_RETURN(std::string container, node.Attr<std::string>("container"));
+  MS_ASSIGN_OR_RETURN(std::string name, node.Attr<std::string>("shared_name"));
+  MS_ASSIGN_OR_RETURN(const DataType dtype, node.Attr<DataType>("dtype"));
+  MS_ASSIGN_OR_RETURN(const PartialShape shape, node.Attr<PartialShape>("shape"));
+  if (name.empty()) name = node.name();
+  MS_ASSIGN_OR_RETURN(Variable* const variable,
+                      request_.resources->LookupOrCreateVariable(container, name, dtype, shape));
+  Value handle;
+  handle.view.dtype = MS_RESOURCE;
+  handle.view.rank = 0;
+  handle.view.mem.base = variable;
+  handle.view.mem.space = MS_SPACE_HOST;
+  handle.view.flags = MS_VIEW_HOST | MS_VIEW_RESOURCE;
+  AddConstant(node.output(0), std::move(handle));
+  return absl::OkStatus();
+}
+
+Status ProgramCompiler::ChooseAction(const Node& node, NodeProgram* program) {
+  const ControlFlowKind kind = KindOf(node);
+  if (kind != ControlFlowKind::kNone) {
+    program->action = ActionOf(kind);
+    program->runs_when_dead = kind == ControlFlowKind::kControlTrigger;
+    return absl::OkStatus();
+  }
+  switch (RoleOf(node.op().name)) {
+    case StructuralRole::kConstant:
+    case StructuralRole::kHandle:
+    case StructuralRole::kMustFeed:
+    case StructuralRole::kControlFlow:
+    case StructuralRole::kNothing: program->action = NodeAction::kNothing; return absl::OkStatus();
+    case StructuralRole::kIdentity: program->action = NodeAction::kPassOn; return absl::OkStatus();
+    case StructuralRole::kSend:
+    case StructuralRole::kReceive: {
+      const bool sends = RoleOf(node.op().name) == StructuralRole::kSend;
+      program->action = sends ? NodeAction::kSend : NodeAction::kReceive;
+      program->runs_when_dead = true;
+      program_->may_wait = true;
+      MS_ASSIGN_OR_RETURN(program->transfer_edge, node.Attr<int64_t>(kEdgeAttr));
+      return absl::OkStatus();
+    }
+    case StructuralRole::kReshape:
+    case StructuralRole::kKernel: break;
+  }
+  MS_ASSIGN_OR_RETURN(program->kernel, request_.kernels->GetOrCreate(&node));
+  const KernelRegistration& registration = program->kernel->registration();
+  program->state = program->kernel->state();
+  program->compute = registration.compute;
+  program->compute_async = registration.compute_async;
+  program->action = NodeAction::kKernel;
+  if (registration.compute == nullptr) {
+    program->action = NodeAction::kAsync;
+  } else if ((registration.flags & MS_KERNEL_BLOCKING) != 0) {
+    program->action = NodeAction::kBlocking;
+  }
+  program_->may_wait |= program->action != NodeAction::kKernel;
+  program_->most_inputs = std::max(program_->most_inputs, static_cast<uint32_t>(node.num_inputs()));
+  program_->most_outputs =
+      std::max(program_->most_outputs, static_cast<uint32_t>(node.num_outputs()));
+  return absl::OkStatus();
+}
+
+// Where what the node gives will be.
+Status ProgramCompiler::PlaceOutputs(size_t i, NodeProgram* program) {
+  const Node& node = *program->node;
+  FrameProgram& frame = program_->frames[program->output_frame];
+  program->first_output = static_cast<uint32_t>(program_->outputs.size());
+  program->num_outputs = static_cast<uint32_t>(node.num_outputs());
+  bool is_constant_enter = false;
+  if (program->action == NodeAction::kEnter) {
+    MS_ASSIGN_OR_RETURN(is_constant_enter, node.Attr<bool>("is_constant"));
+    program->child = frame.child;
+    ++frame.num_enters;
+  }
+  if (program->action == NodeAction::kExit) {
+    program->exit = static_cast<uint32_t>(FrameOf(*program).exits.size());
+    FrameOf(*program).exits.push_back(index_of_.at(&node));
+  }
+  const StructuralRole role = RoleOf(node.op().name);
+  for (int k = 0; k < node.num_outputs(); ++k) {
+    OutputProgram output;
+    if (is_constant_enter) {
+      program->invariant = static_cast<uint32_t>(frame.invariants.size());
+      frame.invariants.push_back(index_of_.at(&node));
+      values_.try_emplace(node.output(k), ValueSource{program->invariant, ValuePlace::kInvariant});
+    } else if (role != StructuralRole::kConstant && role != StructuralRole::kHandle) {
+      output.slot = frame.num_slots++;
+      values_.try_emplace(node.output(k), ValueSource{output.slot, ValuePlace::kSlot});
+    }
+    program_->outputs.push_back(output);
+    output_edges_.emplace_back();
+  }
+  return absl::OkStatus();
+}
+
+Status ProgramCompiler::AddNode(size_t i) {
+  const Node& node = *request_.graph->nodes[i];
+  const StructuralRole role = RoleOf(node.op().name);
+  if (role == StructuralRole::kConstant) {
+    Value value(*Graph::ConstantValue(node.output(0)));
+    value.view.flags |= MS_VIEW_CONST;
+    AddConstant(node.output(0), std::move(value));
+  } else if (role == StructuralRole::kHandle) {
+    MS_RETURN_IF_ERROR(AddHandle(node));
+  }
+  if (IsThereAtStart(i)) return absl::OkStatus();
+  NodeProgram program;
+  program.node = &node;
+  program.frame = static_cast<uint32_t>(tree_.input_frame[i]);
+  program.output_frame = static_cast<uint32_t>(tree_.output_frame[i]);
+  MS_RETURN_IF_ERROR(ChooseAction(node, &program));
+  program.local = static_cast<uint32_t>(FrameOf(program).pending.size());
+  FrameOf(program).pending.emplace_back();
+  index_of_[&node] = static_cast<uint32_t>(program_->nodes.size());
+  MS_RETURN_IF_ERROR(PlaceOutputs(i, &program));
+  program_->nodes.push_back(program);
+  pruned_index_.push_back(i);
+  control_edges_.emplace_back();
+  return absl::OkStatus();
+}
+
+// An input that is there before the step begins. In a loop it does not say when to run.
+Status ProgramCompiler::ConnectGlobal(const Node& node, int k, const NodeProgram& program,
+                                      bool* arrives_later) {
+  *arrives_later = false;
+  const Output& input = node.input(k);
+  if (fed_.contains(input)) {
+    if (program.action == NodeAction::kMerge && program.frame != 0) {
+      return errors::InvalidArgument("input ", k, ", ", input.name(),
+                                     ", is fed, but nothing can be fed inside a loop");
+    }
+  } else if (index_of_.contains(input.node)) {
+    *arrives_later = true;
+    return absl::OkStatus();
+  }
+  Pending& pending = program_->frames[program.frame].pending[program.local];
+  if (program.action == NodeAction::kMerge && pending.live == Pending::kNone) pending.live = k;
+  return absl::OkStatus();
+}
+
+Status ProgramCompiler::ConnectInput(const Node& node, int k, NodeProgram* program) {
+  const Output& input = node.input(k);
+  const ValueSource source = values_.at(input);
+  program_->inputs.push_back(source);
+  bool arrives_later = false;
+  MS_RETURN_IF_ERROR(ConnectGlobal(node, k, *program, &arrives_later));
+  if (!arrives_later) return absl::OkStatus();
+  const uint32_t from = index_of_.at(input.node);
+  const uint32_t output = program_->nodes[from].first_output + static_cast<uint32_t>(input.index);
+  WaitEdge edge;
+  edge.node = index_of_.at(&node);
+  edge.local = program->local;
+  if (source.place == ValuePlace::kSlot) ++program_->outputs[output].uses;
+  if (program->action == NodeAction::kMerge) {
+    edge.merge_input = k;
+    if (!IsBackEdge(input, node)) ++program->live_inputs_needed;
+  } else {
+    ++FrameOf(*program).pending[program->local].waits;
+  }
+  output_edges_[output].push_back(edge);
+  return absl::OkStatus();
+}
+
+Status ProgramCompiler::ConnectInputs(size_t index) {
+  NodeProgram& program = program_->nodes[index];
+  const Node& node = *program.node;
+  program.first_input = static_cast<uint32_t>(program_->inputs.size());
+  program.num_inputs = static_cast<uint32_t>(node.num_inputs());
+  for (int k = 0; k < node.num_inputs(); ++k) {
+    MS_RETURN_IF_ERROR(ConnectInput(node, k, &program));
+  }
+  for (const Node* control : request_.graph->controls[pruned_index_[index]]) {
+    auto found = index_of_.find(control);
+    if (found == index_of_.end()) continue;  // there before the step begins
+    WaitEdge edge;
+    edge.node = static_cast<uint32_t>(index);
+    edge.local = program.local;
+    if (program.action == NodeAction::kMerge) edge.merge_input = WaitEdge::kMergeControl;
+    ++FrameOf(program).pending[program.local].waits;
+    control_edges_[found->second].push_back(edge);
+  }
+  return absl::OkStatus();
+}
+
+// Fetches keep what they take until the step ends.
+Status ProgramCompiler::AddFetches() {
+  absl::flat_hash_set<Output> seen;
+  const std::vector<Output>& fetches = request_.signature->fetches;
+  program_->fetches.resize(fetches.size());
+  for (size_t i = fetches.size(); i-- > 0;) {
+    const Output& output = fetches[i];
+    FetchProgram& fetch = program_->fetches[i];
+    fetch.output = output;
+    fetch.source = values_.at(output);
+    fetch.is_last = seen.insert(output).second;
+    auto found = index_of_.find(output.node);
+    if (found == index_of_.end() || fed_.contains(output)) continue;
+    const NodeProgram& program = program_->nodes[found->second];
+    if (program.output_frame != 0) {
+      return AnnotateWithNode(
+          errors::InvalidArgument(output.name(), " is inside a loop, in frame '",
+                                  program_->frames[program.output_frame].name,
+                                  "', and cannot be fetched; fetch what leaves the loop"),
+          *output.node);
+    }
+    if (fetch.is_last && fetch.source.place == ValuePlace::kSlot) {
+      ++program_->outputs[program.first_output + static_cast<uint32_t>(output.index)].uses;
+    }
+  }
+  return absl::OkStatus();
+}
+
+void ProgramCompiler::FlattenEdges() {
+  std::vector<WaitEdge>& edges = program_->edges;
+  for (size_t i = 0; i < program_->outputs.size(); ++i) {
+    OutputProgram& output = program_->outputs[i];
+    output.first_edge = static_cast<uint32_t>(edges.size());
+    output.num_edges = static_cast<uint32_t>(output_edges_[i].size());
+    edges.insert(edges.end(), output_edges_[i].begin(), output_edges_[i].end());
+  }
+  for (size_t i = 0; i < program_->nodes.size(); ++i) {
+    NodeProgram& node = program_->nodes[i];
+    node.first_control_edge = static_cast<uint32_t>(edges.size());
+    node.num_control_edges = static_cast<uint32_t>(control_edges_[i].size());
+    edges.insert(edges.end(), control_edges_[i].begin(), control_edges_[i].end());
+  }
+}
+
+// An output counts as used when something reads it, or its node is a target.
+void ProgramCompiler::MarkUsedOutputs() {
+  const std::vector<const Node*>& targets = request_.signature->targets;
+  const absl::flat_hash_set<const Node*> is_target(targets.begin(), targets.end());
+  for (NodeProgram& node : program_->nodes) {
+    node.first_used_word = static_cast<uint32_t>(program_->used_words.size());
+    program_->used_words.resize(program_->used_words.size() + node.num_outputs / 64 + 1);
+    uint64_t* const words = &program_->used_words[node.first_used_word];
+    for (uint32_t k = 0; k < node.num_outputs; ++k) {
+      const bool used = program_->outputs[node.first_output + k].uses > 0;
+      if (used || is_target.contains(node.node)) words[k / 64] |= uint64_t{1} << (k % 64);
+    }
+  }
+}
+
+// Whether iterations that overtake each other would change what is computed: a random stream goes
+// on from one execution to the next.
+bool ProgramCompiler::DependsOnOrder() const {
+  return std::any_of(program_->nodes.begin(), program_->nodes.end(), [](const NodeProgram& node) {
+    return node.frame != 0 && node.node->op().is_stateful &&
+           FindAttr(node.node->attrs(), "seed") != nullptr;
+  });
+}
+
+// Kernels that take long may make room for others where the results stay the same.
+void ProgramCompiler::AllowBeside() {
+  program_->costs = std::make_unique<std::atomic<uint32_t>[]>(program_->nodes.size());
+  if (request_.deterministic || DependsOnOrder()) return;
+  for (NodeProgram& node : program_->nodes) {
+    node.may_run_beside = node.action == NodeAction::kKernel && !node.node->op().is_stateful;
+  }
+}
+
+// Only the step itself has nodes that wait for nothing: in a loop all follow from an Enter.
+void ProgramCompiler::FindReadyNodes() {
+  for (size_t i = 0; i < program_->nodes.size(); ++i) {
+    const NodeProgram& node = program_->nodes[i];
+    if (node.frame != 0) continue;
+    Pending& pending = program_->frames[0].pending[node.local];
+    if (pending.waits > 0) continue;
+    if (node.action == NodeAction::kMerge && pending.live == Pending::kNone) continue;
+    program_->ready_at_start.push_back(static_cast<uint32_t>(i));
+    if (node.action == NodeAction::kMerge) pending.waits = Pending::kTooLate;
+  }
+}
+
+StatusOr<std::unique_ptr<DynamicProgram>> ProgramCompiler::Run() {
+  const PrunedGraph& graph = *request_.graph;
+  program_->deterministic = request_.deterministic;
+  AddFeeds();
+  MS_ASSIGN_OR_RETURN(tree_, FindFrames(graph, fed_));
+  AddFrames();
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    Status added = AddNode(i);
+    if (!added.ok()) return AnnotateWithNode(added, *graph.nodes[i]);
+  }
+  for (size_t i = 0; i < program_->nodes.size(); ++i) {
+    Status connected = ConnectInputs(i);
+    if (!connected.ok()) return AnnotateWithNode(connected, *program_->nodes[i].node);
+  }
+  MS_RETURN_IF_ERROR(AddFetches());
+  FlattenEdges();
+  MarkUsedOutputs();
+  FindReadyNodes();
+  AllowBeside();
+  return std::move(program_);
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<DynamicProgram>> DynamicProgram::Compile(const DynamicRequest& request) {
+  return ProgramCompiler(request).Run();
+}
+
+}  // namespace millstream

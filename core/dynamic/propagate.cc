@@ -1,0 +1,221 @@
+// Values and deadness: from a node that ran to those that wait for it, into and out of frames.
+// Nothing here calls itself: frames may be nested as deep as the graph says.
+#include <utility>
+
+#include "core/dynamic/dynamic_run.h"
+
+namespace millstream {
+namespace {
+
+void Empty(Slot* slot, Iteration* iteration) {
+  slot->value.tensor = Tensor();
+  --iteration->filled_slots;
+}
+
+}  // namespace
+
+const Value& DynamicRun::ValueAt(const ValueSource& source, const Iteration& iteration) const {
+  switch (source.place) {
+    case ValuePlace::kSlot: return iteration.slots[source.index].value;
+    case ValuePlace::kInvariant: return iteration.frame->invariants[source.index];
+    case ValuePlace::kConstant: return program_.constants[source.index];
+    case ValuePlace::kFeed: break;
+  }
+  return state_->feeds[source.index];
+}
+
+// The input, moved where this is the last to read it.
+Value DynamicRun::TakeInput(const NodeProgram& node, Iteration* iteration, uint32_t input) {
+  const ValueSource source = program_.inputs[node.first_input + input];
+  Slot* slot = source.place == ValuePlace::kSlot ? &iteration->slots[source.index] : nullptr;
+  if (slot != nullptr && --slot->uses == 0) {
+    Value value = std::move(slot->value);
+    Empty(slot, iteration);
+    return value;
+  }
+  Value value = ValueAt(source, *iteration);
+  // It will be read where other values come in other steps.
+  value.view.flags &= ~static_cast<uint64_t>(MS_VIEW_CONST);
+  return value;
+}
+
+// Nothing when the input is dead, or is there for other readers in any case.
+void DynamicRun::DropInput(const NodeProgram& node, Iteration* iteration, uint32_t input) {
+  const ValueSource source = program_.inputs[node.first_input + input];
+  if (source.place != ValuePlace::kSlot) return;
+  Slot& slot = iteration->slots[source.index];
+  if (slot.uses > 0 && --slot.uses == 0) Empty(&slot, iteration);
+}
+
+void DynamicRun::DropInputs(const NodeProgram& node, Iteration* iteration) {
+  for (uint32_t i = 0; i < node.num_inputs; ++i) DropInput(node, iteration, i);
+}
+
+void DynamicRun::Fill(const OutputProgram& output, Iteration* iteration, Value value) {
+  if (output.uses == 0) return;
+  Slot& slot = iteration->slots[output.slot];
+  slot.value = std::move(value);
+  slot.uses = output.uses;
+  ++iteration->filled_slots;
+}
+
+void DynamicRun::MakeReady(uint32_t node, Iteration* iteration, bool is_dead) {
+  ++iteration->outstanding;
+  state_->ready.Push({iteration, node, is_dead});
+}
+
+void DynamicRun::Activate(const WaitEdge& edge, Iteration* iteration, bool is_dead) {
+  if (edge.merge_input != WaitEdge::kPlain) {
+    ActivateMerge(edge, iteration, is_dead);
+    return;
+  }
+  Pending& pending = iteration->pending[edge.local];
+  pending.dead += is_dead ? 1 : 0;
+  if (--pending.waits == 0) MakeReady(edge.node, iteration, pending.dead > 0);
+}
+
+// A Merge runs at its first live input, once its control inputs have run, dead or not.
+void DynamicRun::ActivateMerge(const WaitEdge& edge, Iteration* iteration, bool is_dead) {
+  const NodeProgram& merge = program_.nodes[edge.node];
+  Pending& pending = iteration->pending[edge.local];
+  if (edge.merge_input == WaitEdge::kMergeControl) {
+    --pending.waits;
+  } else if (is_dead) {
+    ++pending.dead;
+  } else if (pending.live == Pending::kNone) {
+    pending.live = edge.merge_input;
+  } else {
+    DropInput(merge, iteration, static_cast<uint32_t>(edge.merge_input));
+  }
+  if (pending.waits != 0) return;
+  const bool dead = pending.live == Pending::kNone;
+  if (dead && (pending.dead == 0 || pending.dead < merge.live_inputs_needed)) return;
+  pending.waits = Pending::kTooLate;
+  MakeReady(edge.node, iteration, dead);
+}
+
+void DynamicRun::ActivateAll(uint32_t first_edge, uint32_t count, Iteration* iteration,
+                             bool is_dead) {
+  const WaitEdge* const edges = program_.edges.data() + first_edge;
+  for (uint32_t i = 0; i < count; ++i) Activate(edges[i], iteration, is_dead);
+}
+
+// Everybody who waits for any output of the node, or for itself.
+void DynamicRun::ActivateNode(const NodeProgram& node, Iteration* iteration, bool is_dead) {
+  for (uint32_t k = 0; k < node.num_outputs; ++k) {
+    const OutputProgram& output = program_.outputs[node.first_output + k];
+    ActivateAll(output.first_edge, output.num_edges, iteration, is_dead);
+  }
+  ActivateAll(node.first_control_edge, node.num_control_edges, iteration, is_dead);
+}
+
+// A node in the loop may wait for what enters later, so iterations stay until all has entered.
+void DynamicRun::Enter(const NodeProgram& node, Iteration* iteration, bool is_dead) {
+  RunningFrame*& child = iteration->children[node.child];
+  if (child == nullptr) {
+    child = state_->NewFrame(node.output_frame, iteration);
+    ++iteration->outstanding;
+    StartIteration(child);
+  }
+  RunningFrame* const frame = child;
+  if (is_dead) DropInputs(node, iteration);
+  if (node.invariant == kNoIndex) {
+    if (!is_dead) {
+      Fill(program_.outputs[node.first_output], frame->oldest, TakeInput(node, iteration, 0));
+    }
+    ActivateNode(node, frame->oldest, is_dead);
+  } else {
+    if (!is_dead) frame->invariants[node.invariant] = TakeInput(node, iteration, 0);
+    frame->invariant_states[node.invariant] = is_dead ? RunningFrame::kDead : RunningFrame::kLive;
+    for (Iteration* each = frame->oldest; each != nullptr; each = each->next) {
+      ActivateNode(node, each, is_dead);
+    }
+  }
+  if (--frame->awaited_enters == 0) RetireIterations(frame);
+}
+
+Status DynamicRun::Exit(const NodeProgram& node, Iteration* iteration) {
+  RunningFrame* const frame = iteration->frame;
+  if (frame->exited[node.exit]) {
+    return errors::InvalidArgument("the Exit is live in two iterations of its loop");
+  }
+  frame->exited[node.exit] = true;
+  Fill(program_.outputs[node.first_output], frame->parent, TakeInput(node, iteration, 0));
+  ActivateNode(node, frame->parent, false);
+  return absl::OkStatus();
+}
+
+void DynamicRun::NextIteration(const NodeProgram& node, Iteration* iteration) {
+  RunningFrame* const frame = iteration->frame;
+  Value value = TakeInput(node, iteration, 0);
+  if (iteration->next != nullptr) {
+    GiveIteration(node, iteration->next, std::move(value));
+  } else if (frame->in_flight < frame->program->parallel_iterations) {
+    GiveIteration(node, StartIteration(frame), std::move(value));
+  } else {
+    const uint32_t index = static_cast<uint32_t>(&node - program_.nodes.data());
+    frame->deferred.push_back({index, std::move(value)});
+  }
+}
+
+void DynamicRun::GiveIteration(const NodeProgram& node, Iteration* iteration, Value value) {
+  Fill(program_.outputs[node.first_output], iteration, std::move(value));
+  ActivateNode(node, iteration, false);
+}
+
+Iteration* DynamicRun::StartIteration(RunningFrame* frame) {
+  Iteration* const iteration = state_->NewIteration(frame);
+  const std::vector<uint32_t>& invariants = frame->program->invariants;
+  for (size_t i = 0; i < invariants.size(); ++i) {
+    if (frame->invariant_states[i] == RunningFrame::kAwaited) continue;
+    ActivateNode(program_.nodes[invariants[i]], iteration,
+                 frame->invariant_states[i] == RunningFrame::kDead);
+  }
+  return iteration;
+}
+
+// A node of the iteration has run and passed on what it gave.
+void DynamicRun::Finish(Iteration* iteration) {
+  if (--iteration->outstanding == 0) RetireIterations(iteration->frame);
+}
+
+// Gives back the iterations in which nothing can happen any more, the oldest first; then the frame
+// if it has no other; then perhaps those of its parent.
+void DynamicRun::RetireIterations(RunningFrame* frame) {
+  while (true) {
+    while (frame->oldest != nullptr && frame->oldest->outstanding == 0 &&
+           frame->awaited_enters == 0) {
+      if (frame->parent == nullptr) {
+        finished_ = true;  // the fetches are still in the iteration
+        return;
+      }
+      Iteration* const done = std::exchange(frame->oldest, frame->oldest->next);
+      if (frame->oldest == nullptr) frame->newest = nullptr;
+      --frame->in_flight;
+      state_->Recycle(done);
+      if (frame->deferred.empty()) continue;
+      Iteration* const started = StartIteration(frame);
+      for (Deferred& deferred : frame->deferred) {
+        GiveIteration(program_.nodes[deferred.node], started, std::move(deferred.value));
+      }
+      frame->deferred.clear();
+    }
+    if (frame->oldest != nullptr) return;
+    Iteration* const parent = frame->parent;
+    LeaveFrame(frame);
+    if (--parent->outstanding > 0) return;
+    frame = parent->frame;
+  }
+}
+
+// What did not leave the loop in any iteration is dead outside.
+void DynamicRun::LeaveFrame(RunningFrame* frame) {
+  const std::vector<uint32_t>& exits = frame->program->exits;
+  for (size_t i = 0; i < exits.size(); ++i) {
+    if (!frame->exited[i]) ActivateNode(program_.nodes[exits[i]], frame->parent, true);
+  }
+  frame->parent->children[frame->program->child] = nullptr;
+  state_->Recycle(frame);
+}
+
+}  // namespace millstream

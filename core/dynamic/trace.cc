@@ -1,0 +1,36 @@
+// What a traced step says of the nodes that the dynamic executor ran.
+#include <utility>
+
+#include "core/dynamic/dynamic_run.h"
+#include "core/step_trace.h"
+
+namespace millstream {
+
+// Records the execution of a node that started at `start` and has just ended. What left its
+// iteration, or was not read by anybody, is not told.
+void DynamicRun::Trace(const NodeProgram& node, const Iteration& iteration, int64_t start) {
+  TracedNode traced;
+  traced.name = node.node->name();
+  traced.op = node.node->op().name;
+  for (const Output& input : node.node->inputs()) traced.inputs.push_back(input.node->name());
+  traced.start = start;
+  traced.end = StepTrace::Now();
+  traced.thread = StepTrace::ThisThread();
+  for (uint32_t k = 0; k < node.num_outputs && node.frame == node.output_frame; ++k) {
+    const uint32_t slot = program_.outputs[node.first_output + k].slot;
+    if (slot == kNoIndex) continue;
+    const Tensor& tensor = iteration.slots[slot].value.tensor;
+    if (!tensor.has_value()) continue;
+    TracedOutput output;
+    output.index = static_cast<int>(k);
+    output.dtype = tensor.dtype();
+    output.shape = tensor.shape();
+    output.bytes = static_cast<int64_t>(tensor.bytes());
+    output.allocated = node.action == NodeAction::kKernel || node.action == NodeAction::kAsync ||
+                       node.action == NodeAction::kBlocking;
+    traced.outputs.push_back(std::move(output));
+  }
+  trace_->nodes.push_back(std::move(traced));
+}
+
+}  // namespace millstream

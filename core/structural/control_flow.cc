@@ -1,0 +1,18 @@
+// Ops that decide what runs. The dynamic executor does them itself: they are about nodes and
+// iterations, which no kernel sees.
+#include "core/structural/structural.h"
+
+namespace millstream {
+namespace {
+
+MILLSTREAM_STRUCTURAL("Switch", StructuralRole::kControlFlow, nullptr);
+MILLSTREAM_STRUCTURAL("Merge", StructuralRole::kControlFlow, nullptr);
+MILLSTREAM_STRUCTURAL("Enter", StructuralRole::kControlFlow, nullptr);
+MILLSTREAM_STRUCTURAL("Exit", StructuralRole::kControlFlow, nullptr);
+MILLSTREAM_STRUCTURAL("NextIteration", StructuralRole::kControlFlow, nullptr);
+MILLSTREAM_STRUCTURAL("LoopCond", StructuralRole::kControlFlow, nullptr);
+// Where all nodes run, it only orders them.
+MILLSTREAM_STRUCTURAL("ControlTrigger", StructuralRole::kNothing, nullptr);
+
+}  // namespace
+}  // namespace millstream
