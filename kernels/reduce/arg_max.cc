@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/common/narrow_float.h"
 #include "kernels/common/parallel.h"
 
 namespace millstream::kernels {
@@ -172,6 +173,8 @@ template <typename Order>
 ms::Registered RegisterArg(const char* op) {
   RegisterOne<Order, float>(op, {MS_FLOAT32});
   RegisterOne<Order, double>(op, {MS_FLOAT64});
+  RegisterOne<Order, Float16>(op, {MS_FLOAT16});
+  RegisterOne<Order, BFloat16>(op, {MS_BFLOAT16});
   RegisterOne<Order, int8_t>(op, {MS_INT8});
   RegisterOne<Order, int16_t>(op, {MS_INT16});
   RegisterOne<Order, int32_t>(op, {MS_INT32});

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/narrow_float.h"
 #include "kernels/testing/kernel_tester.h"
 
 namespace millstream::kernels {
@@ -35,13 +36,14 @@ using Indices = std::vector<int64_t>;
 
 template <typename T>
 class ArgMaxTest : public ::testing::Test {};
-using AllTypes = ::testing::Types<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t,
-                                  uint16_t, uint32_t, uint64_t>;
+using AllTypes = ::testing::Types<float, double, Float16, BFloat16, int8_t, int16_t, int32_t,
+                                  int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 TYPED_TEST_SUITE(ArgMaxTest, AllTypes);
 
 TYPED_TEST(ArgMaxTest, FindsTheFirstExtremeAlongEachDimension) {
   using T = TypeParam;
-  const std::vector<T> x = {1, 5, 5, 7, 0, 7};
+  std::vector<T> x;
+  for (int value : {1, 5, 5, 7, 0, 7}) x.push_back(static_cast<T>(value));
   EXPECT_EQ(Positions<T>("ArgMax", {2, 3}, x, 1), (Indices{1, 0}));
   EXPECT_EQ(Positions<T>("ArgMax", {2, 3}, x, -1), (Indices{1, 0}));
   EXPECT_EQ(Positions<T>("ArgMax", {2, 3}, x, 0), (Indices{1, 0, 1}));

@@ -3,7 +3,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/reduce/reduce_kernel.h"
+#include "kernels/reduce/reducers.h"
 
 namespace millstream::kernels {
 namespace {
@@ -21,9 +21,10 @@ V Choose(Condition condition, V a, V b) {
 
 template <typename T>
 struct MaxReducer : SameTypes<T> {
-  static T Identity() {
-    if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
-    return std::numeric_limits<T>::lowest();
+  using Acc = ComputeTypeOf<T>;
+  static Acc Identity() {
+    if constexpr (std::is_floating_point_v<Acc>) return -std::numeric_limits<Acc>::infinity();
+    return std::numeric_limits<Acc>::lowest();
   }
   template <typename V>
   static V Combine(V a, V b) {
@@ -33,9 +34,10 @@ struct MaxReducer : SameTypes<T> {
 
 template <typename T>
 struct MinReducer : SameTypes<T> {
-  static T Identity() {
-    if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
-    return std::numeric_limits<T>::max();
+  using Acc = ComputeTypeOf<T>;
+  static Acc Identity() {
+    if constexpr (std::is_floating_point_v<Acc>) return std::numeric_limits<Acc>::infinity();
+    return std::numeric_limits<Acc>::max();
   }
   template <typename V>
   static V Combine(V a, V b) {
@@ -54,18 +56,12 @@ struct AnyReducer : SameTypes<uint8_t> {
   static uint8_t Combine(uint8_t a, uint8_t b) { return static_cast<uint8_t>(a | b); }
 };
 
-template <template <typename> class Reducer, typename... Ts>
-ms::Registered RegisterEach(const char* op) {
-  (RegisterReduce<Reducer<Ts>>(op, {ms::DTypeOf<Ts>()}), ...);
-  return ms::Registered();
-}
-
 const ms::Registered max_kernels =
-    RegisterEach<MaxReducer, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
-                 uint32_t, uint64_t>("Max");
+    RegisterEach<MaxReducer, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t,
+                 uint8_t, uint16_t, uint32_t, uint64_t>("Max");
 const ms::Registered min_kernels =
-    RegisterEach<MinReducer, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
-                 uint32_t, uint64_t>("Min");
+    RegisterEach<MinReducer, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t,
+                 uint8_t, uint16_t, uint32_t, uint64_t>("Min");
 const ms::Registered all = RegisterReduce<AllReducer>("All", {});
 const ms::Registered any = RegisterReduce<AnyReducer>("Any", {});
 

@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/common/narrow_float.h"
 #include "kernels/reduce/reduce_testing.h"
 
 namespace millstream::kernels {
@@ -24,28 +25,39 @@ double MinOf(const std::vector<T>& values) {
 
 template <typename T>
 class MaxMinTest : public ::testing::Test {};
-using AllTypes = ::testing::Types<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t,
-                                  uint16_t, uint32_t, uint64_t>;
+using AllTypes = ::testing::Types<float, double, Float16, BFloat16, int8_t, int16_t, int32_t,
+                                  int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 TYPED_TEST_SUITE(MaxMinTest, AllTypes);
 
 TYPED_TEST(MaxMinTest, RandomShapesAgreeWithTheReference) {
   using T = TypeParam;
   // All negative where that is possible: a wrong start value would show.
-  const T least = std::is_signed_v<T> ? T(-100) : T(20);
-  const T most = std::is_signed_v<T> ? T(-20) : T(100);
+  constexpr bool kSigned = std::numeric_limits<T>::is_signed;
+  const T least = kSigned ? T(-100) : T(20);
+  const T most = kSigned ? T(-20) : T(100);
   ExpectReduces<T>("Max", least, most, MaxOf<T>, 0, 0);
   ExpectReduces<T>("Min", least, most, MinOf<T>, 0, 0);
 }
 
 TYPED_TEST(MaxMinTest, TheExtremeOfNothingIsTheLeastExtremeValue) {
   using T = TypeParam;
-  constexpr bool kReal = std::is_floating_point_v<T>;
+  constexpr bool kReal = kIsReal<T>;
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
   std::vector<T> out;
   ASSERT_TRUE(IsOk(RunReduce<T>("Max", {0}, {}, {0}, false, &out)));
   EXPECT_EQ(out[0], kReal ? static_cast<T>(-kInfinity) : std::numeric_limits<T>::lowest());
   ASSERT_TRUE(IsOk(RunReduce<T>("Min", {0}, {}, {0}, false, &out)));
   EXPECT_EQ(out[0], kReal ? kInfinity : std::numeric_limits<T>::max());
+}
+
+TEST(MaxMinTest, NanWinsAmongNarrowFloats) {
+  std::vector<Float16> values(100, Float16(1.0f));
+  values[77] = std::numeric_limits<Float16>::quiet_NaN();
+  for (const char* op : {"Max", "Min"}) {
+    std::vector<Float16> out;
+    ASSERT_TRUE(IsOk(RunReduce<Float16>(op, {100}, values, {0}, false, &out)));
+    EXPECT_TRUE(std::isnan(static_cast<float>(out[0]))) << op;
+  }
 }
 
 TEST(MaxMinTest, NanWinsWhereverItStands) {

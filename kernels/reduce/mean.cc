@@ -1,5 +1,10 @@
 // Mean, Prod, L2Loss. Products of integers wrap; a mean of integers is cut towards zero and its sum
 // is kept in 64 bits.
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <type_traits>
+
 #include "kernels/reduce/reducers.h"
 
 namespace millstream::kernels {
@@ -7,7 +12,8 @@ namespace {
 
 template <typename T>
 struct ProdReducer : SameTypes<T> {
-  static T Identity() { return T(1); }
+  using Acc = ComputeTypeOf<T>;
+  static Acc Identity() { return Acc(1); }
   template <typename V>
   static V Combine(V a, V b) {
     if constexpr (std::is_same_v<V, uint16_t>) return static_cast<V>(uint32_t{a} * uint32_t{b});
@@ -17,7 +23,12 @@ struct ProdReducer : SameTypes<T> {
 
 template <typename T, bool kInteger = std::is_integral_v<T>>
 struct MeanReducer : SumReducer<T> {
-  static T Finish(T sum, int64_t count) { return sum / static_cast<T>(count); }
+  using Acc = ComputeTypeOf<T>;
+  static T Finish(Acc sum, int64_t count) {
+    // A complex sum is divided by a real number.
+    using Count = decltype(std::abs(sum));
+    return T(sum / static_cast<Count>(count));
+  }
 };
 
 template <typename T>
@@ -45,8 +56,9 @@ struct L2Reducer : SumReducer<T> {
   static V Prepare(V x) {
     return x * x;
   }
-  static T Load(T x) { return x * x; }
-  static T Finish(T sum, int64_t) { return sum * T(0.5); }
+  using Acc = ComputeTypeOf<T>;
+  static Acc Load(T x) { return Acc(x) * Acc(x); }
+  static T Finish(Acc sum, int64_t) { return T(sum * Acc(0.5)); }
 };
 
 class L2LossKernel {
@@ -71,16 +83,15 @@ class L2Loss : public L2LossKernel {
   L2Loss() : L2LossKernel(kReduceFunctions<L2Reducer<T>>) {}
 };
 
-template <typename... Ts>
-ms::Registered RegisterMean() {
-  (RegisterReduce<MeanReducer<Ts>>("Mean", {ms::DTypeOf<Ts>()}), ...);
-  return ms::Registered();
-}
+template <typename T>
+using Mean = MeanReducer<T>;
 
 const ms::Registered prod = RegisterWrappingReduce<ProdReducer>("Prod");
-const ms::Registered mean = RegisterMean<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t,
-                                         uint16_t, uint32_t, uint64_t>();
-const ms::Registered l2_loss = ms::RegisterForTypes<L2Loss, float, double>("L2Loss", "T");
+const ms::Registered mean =
+    RegisterEach<Mean, float, double, Float16, BFloat16, std::complex<float>, std::complex<double>,
+                 int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>("Mean");
+const ms::Registered l2_loss =
+    ms::RegisterForTypes<L2Loss, float, double, Float16, BFloat16>("L2Loss", "T");
 
 }  // namespace
 }  // namespace millstream::kernels

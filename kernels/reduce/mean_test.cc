@@ -1,8 +1,10 @@
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <numeric>
 #include <vector>
 
+#include "kernels/common/narrow_float.h"
 #include "kernels/reduce/reduce_testing.h"
 
 namespace millstream::kernels {
@@ -35,6 +37,21 @@ TEST(MeanTest, RandomShapesAgreeWithTheReference) {
   ExpectReduces<uint8_t>("Mean", 0, 255, MeanOf<uint8_t>, 0, 0);
 }
 
+TEST(MeanTest, NarrowFloatsNeitherOverflowNorLosePrecision) {
+  ExpectReduces<BFloat16>("Mean", BFloat16(-1.0f), BFloat16(1.0f), MeanOf<BFloat16>, 4e-3, 1e-5);
+  std::vector<Float16> out;
+  const std::vector<Float16> large(4000, Float16(60000.0f));
+  ASSERT_TRUE(IsOk(RunReduce<Float16>("Mean", {4000}, large, {0}, false, &out)));
+  EXPECT_EQ(out, (std::vector<Float16>{Float16(60000.0f)}));
+}
+
+TEST(MeanTest, ComplexNumbers) {
+  using Complex = std::complex<double>;
+  std::vector<Complex> out;
+  ASSERT_TRUE(IsOk(RunReduce<Complex>("Mean", {2}, {{1, 2}, {3, -4}}, {0}, false, &out)));
+  EXPECT_EQ(out, (std::vector<Complex>{{2, -1}}));
+}
+
 TEST(MeanTest, SumsOfIntegersDoNotOverflow) {
   constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
   std::vector<int32_t> out;
@@ -60,6 +77,19 @@ TEST(ProdTest, RandomShapesAgreeWithTheReference) {
   ExpectReduces<double>("Prod", 0.8, 1.2, ProductOf<double>, 1e-11, 1e-300);
 }
 
+TEST(ProdTest, NarrowFloatsAndComplexNumbers) {
+  std::vector<Float16> narrow;
+  ASSERT_TRUE(IsOk(RunReduce<Float16>(
+      "Prod", {3}, {Float16(300.0f), Float16(300.0f), Float16(0.5f)}, {0}, false, &narrow)));
+  EXPECT_EQ(narrow, (std::vector<Float16>{Float16(45000.0f)}));
+  using Complex = std::complex<float>;
+  std::vector<Complex> out;
+  ASSERT_TRUE(IsOk(RunReduce<Complex>("Prod", {3}, {{1, 1}, {0, 1}, {2, 0}}, {0}, false, &out)));
+  EXPECT_EQ(out, (std::vector<Complex>{{-2, 2}}));
+  ASSERT_TRUE(IsOk(RunReduce<Complex>("Prod", {0}, {}, {0}, false, &out)));
+  EXPECT_EQ(out, (std::vector<Complex>{{1, 0}}));
+}
+
 TEST(ProdTest, IntegersWrapAndNothingGivesOne) {
   std::vector<int16_t> out;
   ASSERT_TRUE(IsOk(RunReduce<int16_t>("Prod", {2}, {-1, 30000}, {0}, false, &out)));
@@ -81,6 +111,13 @@ TEST(L2LossTest, IsHalfTheSumOfSquares) {
   t.SetInput<float>(0, {0}, {});
   ASSERT_TRUE(IsOk(t.Run()));
   EXPECT_EQ(t.Output<float>(0), (std::vector<float>{0}));
+}
+
+TEST(L2LossTest, NarrowFloatsAreSquaredAsFloats) {
+  KernelTester t("L2Loss");
+  t.Attr("T", MS_FLOAT16).Input<Float16>({2}, {Float16(300.0f), Float16(0.0f)});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.Output<Float16>(0), (std::vector<Float16>{Float16(45000.0f)}));
 }
 
 TEST(L2LossTest, LargeTensorsAndFloat64) {

@@ -3,8 +3,9 @@
 //   static Acc Identity();
 //   template <typename V> static V Combine(V a, V b);   on Acc, and on vectors of it where Acc is a
 //                                                       floating-point type
-//   template <typename V> static V Prepare(V x);        what is done to an element first (In is
-//   Acc) static Acc Load(In x);                              the same for one element of any In
+//   template <typename V> static V Prepare(V x);        what is done to a vector of elements first,
+//                                                       as Acc (only where Acc is floating-point)
+//   static Acc Load(In x);                              the same for one element
 //   static Out Finish(Acc result, int64_t count);
 #ifndef MILLSTREAM_KERNELS_REDUCE_REDUCE_KERNEL_H_
 #define MILLSTREAM_KERNELS_REDUCE_REDUCE_KERNEL_H_
@@ -15,6 +16,7 @@
 #include <type_traits>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/common/narrow_float.h"
 #include "kernels/reduce/reduce_plan.h"
 #include "kernels/simd/vector.h"
 
@@ -109,6 +111,17 @@ class ReduceLoops {
   // Rows shorter than half of this are taken several at a time.
   static constexpr int64_t kNarrow = 64;
 
+  // Neighbouring elements as a vector of Acc.
+  static auto LoadLanes(const In* x) {
+    if constexpr (std::is_same_v<In, Acc>) {
+      return Reducer::Prepare(Load(x));
+    } else {
+      Acc lanes[kLanes<Acc>];
+      for (int i = 0; i < kLanes<Acc>; ++i) lanes[i] = static_cast<Acc>(x[i]);
+      return Reducer::Prepare(Load(lanes));
+    }
+  }
+
   static int64_t GroupBegin(const ReducePlan& plan, int64_t group) {
     return plan.items * group / plan.groups;
   }
@@ -165,6 +178,7 @@ class ReduceLoops {
   }
 
   // n neighbouring elements. Integers in any order: they wrap, so the compiler may choose it.
+  // Complex numbers one after the other.
   MS_REDUCE_ONE_COPY static Acc Run(const In* x, int64_t n) {
     if constexpr (std::is_floating_point_v<Acc>) return RunInLanes(x, n);
     Acc result = Reducer::Identity();
@@ -179,12 +193,11 @@ class ReduceLoops {
     if (n >= kAllLanes) {
       Vector<Acc> lanes[kVectors];
       for (int v = 0; v < kVectors; ++v) {
-        lanes[v] = Reducer::Prepare(Load(x + v * kLanes<Acc>));
+        lanes[v] = LoadLanes(x + v * kLanes<Acc>);
       }
       for (i = kAllLanes; i + kAllLanes <= n; i += kAllLanes) {
         for (int v = 0; v < kVectors; ++v) {
-          const Vector<Acc> next = Reducer::Prepare(Load(x + i + v * kLanes<Acc>));
-          lanes[v] = Reducer::Combine(lanes[v], next);
+          lanes[v] = Reducer::Combine(lanes[v], LoadLanes(x + i + v * kLanes<Acc>));
         }
       }
       Acc values[kAllLanes];
@@ -276,7 +289,7 @@ class ReduceLoops {
     if constexpr (std::is_floating_point_v<Acc>) {
       for (; i + kLanes<Acc> <= width; i += kLanes<Acc>) {
         const Vector<Acc> before = Load(result + i);
-        Store(Reducer::Combine(before, Reducer::Prepare(Load(x + i))), result + i);
+        Store(Reducer::Combine(before, LoadLanes(x + i)), result + i);
       }
     }
 #pragma GCC ivdep
@@ -286,11 +299,10 @@ class ReduceLoops {
   static void FourRows(const In* x, int64_t stride, int64_t width, Acc* result) {
     int64_t i = 0;
     if constexpr (std::is_floating_point_v<Acc>) {
-      const auto load = [](const In* address) { return Reducer::Prepare(Load(address)); };
       for (; i + kLanes<Acc> <= width; i += kLanes<Acc>) {
-        const Vector<Acc> first = Reducer::Combine(load(x + i), load(x + stride + i));
+        const Vector<Acc> first = Reducer::Combine(LoadLanes(x + i), LoadLanes(x + stride + i));
         const Vector<Acc> second =
-            Reducer::Combine(load(x + 2 * stride + i), load(x + 3 * stride + i));
+            Reducer::Combine(LoadLanes(x + 2 * stride + i), LoadLanes(x + 3 * stride + i));
         const Vector<Acc> before = Load(result + i);
         Store(Reducer::Combine(before, Reducer::Combine(first, second)), result + i);
       }
@@ -334,18 +346,19 @@ ms::Registered RegisterReduce(const char* op, std::vector<MS_DType> dtypes) {
   return ms::Register<AxesReduceKernel<Reducer>>(op, ReduceOptions(std::move(dtypes)));
 }
 
-// A reducer whose elements, partial results and outputs are all of one type.
+// A reducer whose elements and outputs are of one type, and so are its partial results but for the
+// 16-bit floating-point types, which are reduced as float and rounded once, at the end.
 template <typename T>
 struct SameTypes {
   using In = T;
-  using Acc = T;
+  using Acc = ComputeTypeOf<T>;
   using Out = T;
   template <typename V>
   static V Prepare(V x) {
     return x;
   }
-  static T Load(T x) { return x; }
-  static T Finish(T result, int64_t) { return result; }
+  static Acc Load(T x) { return x; }
+  static T Finish(Acc result, int64_t) { return T(result); }
 };
 
 }  // namespace millstream::kernels

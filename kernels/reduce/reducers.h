@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_KERNELS_REDUCE_REDUCERS_H_
 #define MILLSTREAM_KERNELS_REDUCE_REDUCERS_H_
 
+#include <complex>
 #include <cstdint>
 
 #include "kernels/reduce/reduce_kernel.h"
@@ -11,18 +12,27 @@ namespace millstream::kernels {
 // T unsigned where it is an integer, so that nothing overflows undefinedly.
 template <typename T>
 struct SumReducer : SameTypes<T> {
-  static T Identity() { return T(0); }
+  using Acc = ComputeTypeOf<T>;
+  static Acc Identity() { return Acc(0); }
   template <typename V>
   static V Combine(V a, V b) {
     return static_cast<V>(a + b);
   }
 };
 
-// Registers Reducer<T> for floating-point types and, by loops on unsigned types, all integers.
+// Registers Reducer<T> for each T.
+template <template <typename> class Reducer, typename... Ts>
+ms::Registered RegisterEach(const char* op) {
+  (RegisterReduce<Reducer<Ts>>(op, {ms::DTypeOf<Ts>()}), ...);
+  return ms::Registered();
+}
+
+// Registers Reducer<T> for floating-point and complex types and, by loops on unsigned types, all
+// integers.
 template <template <typename> class Reducer>
 ms::Registered RegisterWrappingReduce(const char* op) {
-  RegisterReduce<Reducer<float>>(op, {MS_FLOAT32});
-  RegisterReduce<Reducer<double>>(op, {MS_FLOAT64});
+  RegisterEach<Reducer, float, double, Float16, BFloat16, std::complex<float>,
+               std::complex<double>>(op);
   RegisterReduce<Reducer<uint8_t>>(op, {MS_INT8, MS_UINT8});
   RegisterReduce<Reducer<uint16_t>>(op, {MS_INT16, MS_UINT16});
   RegisterReduce<Reducer<uint32_t>>(op, {MS_INT32, MS_UINT32});

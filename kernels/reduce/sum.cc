@@ -1,4 +1,5 @@
 // Sum, BiasAddGrad. Sums of integers wrap.
+#include <complex>
 #include <memory>
 #include <string>
 
@@ -79,6 +80,10 @@ ms::Registered RegisterBiasAddGrad(std::vector<MS_DType> dtypes) {
 const ms::Registered sum = RegisterWrappingReduce<SumReducer>("Sum");
 const ms::Registered bias_float32 = RegisterBiasAddGrad<float>({MS_FLOAT32});
 const ms::Registered bias_float64 = RegisterBiasAddGrad<double>({MS_FLOAT64});
+const ms::Registered bias_float16 = RegisterBiasAddGrad<Float16>({MS_FLOAT16});
+const ms::Registered bias_bfloat16 = RegisterBiasAddGrad<BFloat16>({MS_BFLOAT16});
+const ms::Registered bias_complex64 = RegisterBiasAddGrad<std::complex<float>>({MS_COMPLEX64});
+const ms::Registered bias_complex128 = RegisterBiasAddGrad<std::complex<double>>({MS_COMPLEX128});
 const ms::Registered bias_bits8 = RegisterBiasAddGrad<uint8_t>({MS_INT8, MS_UINT8});
 const ms::Registered bias_bits16 = RegisterBiasAddGrad<uint16_t>({MS_INT16, MS_UINT16});
 const ms::Registered bias_bits32 = RegisterBiasAddGrad<uint32_t>({MS_INT32, MS_UINT32});

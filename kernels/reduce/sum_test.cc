@@ -1,7 +1,9 @@
 #include <cmath>
+#include <complex>
 #include <numeric>
 #include <vector>
 
+#include "kernels/common/narrow_float.h"
 #include "kernels/reduce/reduce_testing.h"
 
 namespace millstream::kernels {
@@ -23,6 +25,33 @@ TEST(SumTest, RandomShapesAgreeWithTheReference) {
   ExpectReduces<double>("Sum", -1, 1, SumOf<double>, 1e-13, 1e-12);
   ExpectReduces<int32_t>("Sum", -100, 100, SumOf<int32_t>, 0, 0);
   ExpectReduces<uint64_t>("Sum", 0, 100, SumOf<uint64_t>, 0, 0);
+}
+
+// The inputs are of the type, the sums are float's, and one rounding remains.
+TEST(SumTest, NarrowFloatsAgreeWithTheReference) {
+  ExpectReduces<Float16>("Sum", Float16(-1.0f), Float16(1.0f), SumOf<Float16>, 5e-4, 1e-4);
+  ExpectReduces<BFloat16>("Sum", BFloat16(-1.0f), BFloat16(1.0f), SumOf<BFloat16>, 4e-3, 1e-4);
+}
+
+TEST(SumTest, NarrowFloatsAreRoundedOnce) {
+  // 2048 + 1 is no float16: adding one by one would stay there.
+  std::vector<Float16> out;
+  const std::vector<Float16> ones(3000, Float16(1.0f));
+  ASSERT_TRUE(IsOk(RunReduce<Float16>("Sum", {3000}, ones, {0}, false, &out)));
+  EXPECT_EQ(out, (std::vector<Float16>{Float16(3000.0f)}));
+  ASSERT_TRUE(IsOk(RunReduce<Float16>("Sum", {1500, 2}, ones, {0}, false, &out)));
+  EXPECT_EQ(out, (std::vector<Float16>{Float16(1500.0f), Float16(1500.0f)}));
+}
+
+TEST(SumTest, ComplexNumbers) {
+  using Complex = std::complex<float>;
+  std::vector<Complex> out;
+  ASSERT_TRUE(
+      IsOk(RunReduce<Complex>("Sum", {2, 2}, {{1, 2}, {3, 4}, {5, 6}, {7, 8}}, {0}, false, &out)));
+  EXPECT_EQ(out, (std::vector<Complex>{{6, 8}, {10, 12}}));
+  const std::vector<Complex> many(100000, Complex(0.5f, -0.25f));
+  ASSERT_TRUE(IsOk(RunReduce<Complex>("Sum", {100000}, many, {0}, false, &out)));
+  EXPECT_EQ(out, (std::vector<Complex>{{50000, -25000}}));
 }
 
 TEST(SumTest, NarrowIntegersWrap) {
@@ -103,6 +132,14 @@ TEST(BiasAddGradTest, SumsOverAllButTheChannels) {
   EXPECT_EQ(BiasAddGrad("NHWC", {2, 2, 2}, values), (std::vector<float>{16, 20}));
   EXPECT_EQ(BiasAddGrad("NCHW", {2, 2, 2}, values), (std::vector<float>{14, 22}));
   EXPECT_EQ(BiasAddGrad("NHWC", {0, 2}, {}), (std::vector<float>{0, 0}));
+}
+
+TEST(BiasAddGradTest, NarrowFloats) {
+  KernelTester t("BiasAddGrad");
+  t.Attr("T", MS_BFLOAT16).Attr("data_format", "NHWC");
+  t.Input<BFloat16>({300, 1}, std::vector<BFloat16>(300, BFloat16(1.0f)));
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.Output<BFloat16>(0), (std::vector<BFloat16>{BFloat16(300.0f)}));
 }
 
 TEST(BiasAddGradTest, VectorsAreRefused) {
