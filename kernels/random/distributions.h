@@ -8,6 +8,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/common/narrow_float.h"
 #include "kernels/random/philox.h"
 
 namespace millstream::kernels {
@@ -27,6 +28,14 @@ inline double UniformDouble(uint32_t first, uint32_t second) {
   double value;
   std::memcpy(&value, &bits, sizeof(value));
   return value - 1.0;
+}
+
+// Uniform in [0, 1), from as many low bits as the fraction has; exact.
+inline Float16 UniformFloat16(uint32_t word) {
+  return Float16(Float16::FromBits(static_cast<uint16_t>(0x3C00u | (word & 0x3FFu))) - 1.0f);
+}
+inline BFloat16 UniformBFloat16(uint32_t word) {
+  return BFloat16(BFloat16::FromBits(static_cast<uint16_t>(0x3F80u | (word & 0x7Fu))) - 1.0f);
 }
 
 inline constexpr double kTwoPi = 6.283185307179586476925286766559;
@@ -52,21 +61,26 @@ inline void BoxMuller(double uniform0, double uniform1, double normal[2]) {
 
 // Words that one uniform number of type T takes.
 template <typename T>
-inline constexpr int kWordsPerUniform = sizeof(T) / sizeof(uint32_t);
+inline constexpr int kWordsPerUniform = sizeof(T) > sizeof(uint32_t) ? 2 : 1;
 
 template <typename T>
 T UniformFrom(const uint32_t* words) {
-  if constexpr (sizeof(T) == 4) {
+  if constexpr (std::is_same_v<T, Float16>) {
+    return UniformFloat16(words[0]);
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return UniformBFloat16(words[0]);
+  } else if constexpr (std::is_same_v<T, float>) {
     return UniformFloat(words[0]);
   } else {
     return UniformDouble(words[0], words[1]);
   }
 }
 
-// Two normal numbers of type T from the words of two uniform ones.
+// Two normal numbers for type T, not yet rounded to it, from the words of two uniform ones.
 template <typename T>
-void NormalPairFrom(const uint32_t* words, T normal[2]) {
-  BoxMuller(UniformFrom<T>(words), UniformFrom<T>(words + kWordsPerUniform<T>), normal);
+void NormalPairFrom(const uint32_t* words, ComputeTypeOf<T> normal[2]) {
+  using Number = ComputeTypeOf<T>;
+  BoxMuller(UniformFrom<Number>(words), UniformFrom<Number>(words + kWordsPerUniform<T>), normal);
 }
 
 // The samplers turn `count` numbers' worth of words into `output`. Each block gives a whole number
@@ -87,10 +101,10 @@ struct NormalSampler {
   static constexpr uint64_t kCostPerOutput = 16;
   void operator()(const uint32_t* words, int64_t count, T* output) const {
     for (int64_t i = 0; i < count; i += 2) {
-      T normal[2];
-      NormalPairFrom(words + kWordsPerUniform<T> * i, normal);
-      output[i] = normal[0];
-      if (i + 1 < count) output[i + 1] = normal[1];
+      ComputeTypeOf<T> normal[2];
+      NormalPairFrom<T>(words + kWordsPerUniform<T> * i, normal);
+      output[i] = T(normal[0]);
+      if (i + 1 < count) output[i + 1] = T(normal[1]);
     }
   }
 };
@@ -112,22 +126,23 @@ struct IntegerSampler {
   }
 };
 
-// Normal numbers of magnitude below 2, by rejection: words from `position` on are used up until
-// `count` numbers were kept. Needs a stretch of its own of the stream, since nobody knows how many
-// words it takes.
+// Normal numbers of magnitude below 2 (before they are rounded to T), by rejection: words from
+// `position` on are used up until `count` numbers were kept. Needs a stretch of its own of the
+// stream, since nobody knows how many words it takes.
 template <typename T>
 void TruncatedNormals(PhiloxPosition position, int64_t count, T* output) {
-  constexpr T kLimit = 2;
+  using Number = ComputeTypeOf<T>;
+  constexpr Number kLimit = 2;
   constexpr int kWordsPerPair = 2 * kWordsPerUniform<T>;
   int64_t kept = 0;
   for (;; position = position.Advanced(1)) {
     const PhiloxBlock block = PhiloxAt(position);
     for (int word = 0; word < 4; word += kWordsPerPair) {
-      T normal[2];
-      NormalPairFrom(block.data() + word, normal);
-      for (T value : normal) {
+      Number normal[2];
+      NormalPairFrom<T>(block.data() + word, normal);
+      for (Number value : normal) {
         if (!(std::abs(value) < kLimit)) continue;
-        output[kept++] = value;
+        output[kept++] = T(value);
         if (kept == count) return;
       }
     }

@@ -151,13 +151,15 @@ ms::KernelOptions ShapeOnHost() {
   return ms::KernelOptions().Types("T", IndexTypes()).HostArg("shape");
 }
 
-const ms::Registered random_uniform =
-    ms::RegisterForTypes<RandomUniform, float, double>("RandomUniform", "dtype", ShapeOnHost());
+template <template <typename> class Kernel>
+ms::Registered RegisterForFloats(const char* op) {
+  return ms::RegisterForTypes<Kernel, float, double, Float16, BFloat16>(op, "dtype", ShapeOnHost());
+}
+
+const ms::Registered random_uniform = RegisterForFloats<RandomUniform>("RandomUniform");
 const ms::Registered random_standard_normal =
-    ms::RegisterForTypes<RandomStandardNormal, float, double>("RandomStandardNormal", "dtype",
-                                                              ShapeOnHost());
-const ms::Registered truncated_normal =
-    ms::RegisterForTypes<TruncatedNormal, float, double>("TruncatedNormal", "dtype", ShapeOnHost());
+    RegisterForFloats<RandomStandardNormal>("RandomStandardNormal");
+const ms::Registered truncated_normal = RegisterForFloats<TruncatedNormal>("TruncatedNormal");
 const ms::Registered random_uniform_int = ms::RegisterForTypes<RandomUniformInt, int32_t, int64_t>(
     "RandomUniformInt", "Tout", ShapeOnHost().HostArg("minval").HostArg("maxval"));
 

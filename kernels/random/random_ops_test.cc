@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/narrow_float.h"
 #include "kernels/random/distributions.h"
 #include "kernels/random/philox.h"
 #include "kernels/testing/kernel_tester.h"
@@ -78,6 +79,36 @@ TEST(TruncatedNormalTest, GivesTheKnownNumbers) {
                         {0x1.03cd7f6d7b6e9p+0, 0x1.4cb5d7791b70ep+0, -0x1.3461e49996748p+0,
                          0x1.51b39b8bba489p-1, 0x1.d5e6e7ffed181p-1},
                         1e-14);
+}
+
+template <typename T>
+std::vector<T> OfBits(const std::vector<uint16_t>& patterns) {
+  std::vector<T> values;
+  for (uint16_t bits : patterns) values.push_back(T::FromBits(bits));
+  return values;
+}
+
+TEST(NarrowRandomTest, UniformNumbersHaveTheKnownBits) {
+  ExpectTwoRuns<Float16>("RandomUniform", OfBits<Float16>({0x39e6, 0x3a08, 0x31b0, 0x3982, 0x3bf2}),
+                         OfBits<Float16>({0x3b98, 0x3478, 0x29e0, 0x39ba, 0x2e10}), 0);
+  ExpectTwoRuns<BFloat16>("RandomUniform",
+                          OfBits<BFloat16>({0x3f66, 0x3d00, 0x3ed8, 0x3f02, 0x3f72}),
+                          OfBits<BFloat16>({0x3f18, 0x3e70, 0x3ebc, 0x3f3a, 0x3f42}), 0);
+}
+
+TEST(NarrowRandomTest, NormalNumbersAreRoundedFloats) {
+  ExpectTwoRuns<Float16>("RandomStandardNormal",
+                         OfBits<Float16>({0x31fa, 0xbc67, 0xb055, 0xbcee, 0xbab2}),
+                         OfBits<Float16>({0x3cc6, 0x3c35, 0xb97d, 0x343b, 0x3bb2}), 0);
+  ExpectTwoRuns<BFloat16>("RandomStandardNormal",
+                          OfBits<BFloat16>({0x3e3f, 0xbf8d, 0xbe0b, 0xbf9e, 0xbf56}),
+                          OfBits<BFloat16>({0x3f99, 0x3f87, 0xbf30, 0x3e87, 0x3f76}), 0);
+  ExpectTwoRuns<Float16>("TruncatedNormal",
+                         OfBits<Float16>({0x31fa, 0xbc67, 0xb055, 0xbcee, 0x349c}),
+                         OfBits<Float16>({0x3cc6, 0x3c35, 0xb97d, 0x343b, 0x3d57}), 0);
+  ExpectTwoRuns<BFloat16>("TruncatedNormal",
+                          OfBits<BFloat16>({0x3e3f, 0xbf8d, 0xbe0b, 0xbf9e, 0x3e93}),
+                          OfBits<BFloat16>({0x3f99, 0x3f87, 0xbf30, 0x3e87, 0x3fab}), 0);
 }
 
 template <typename T>
