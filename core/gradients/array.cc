@@ -150,120 +150,44 @@ Status PadGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// The shape in which every dimension is split in (its multiple, its size), and in `*axes` the
+// places of the multiples. Where the rank is known, one dimension after the other, so that shape
+// inference can follow them.
+Output SplitTiles(GradientContext* context, Output* axes) {
+  GraphBuilder* builder = context->builder();
+  const PartialShape input = builder->ShapeOf(context->input(0));
+  const Output multiples = context->input(1);
+  const Output shape = builder->Op("Shape", {context->input(0)}, {{"out_type", multiples.dtype()}});
+  if (!input.known_rank()) {
+    const Node* pairs = builder->Variadic("Pack", {{multiples, shape}}, {{"axis", 1}});
+    if (pairs == nullptr) return Output();
+    const Output split = builder->Op("Reshape", {pairs->output(0), builder->Int32Vector({-1})});
+    *axes =
+        builder->Op("Range", {builder->Int32(0), builder->Op("Size", {split}), builder->Int32(2)});
+    return split;
+  }
+  std::vector<Output> sizes;
+  std::vector<int32_t> places;
+  for (int i = 0; i < input.rank(); ++i) {
+    sizes.push_back(ElementOf(builder, multiples, i));
+    sizes.push_back(ElementOf(builder, shape, i));
+    places.push_back(2 * i);
+  }
+  *axes = builder->Int32Vector(places);
+  return ConcatVectors(builder, sizes);
+}
+
 // A tiled dimension of size d, n times, is [n, d]: the sum runs over the n.
 Status TileGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
-  const PartialShape input = builder->ShapeOf(context->input(0));
-  if (!input.known_rank()) return errors::Unimplemented("the input's rank must be known");
-  if (input.rank() == 0) {
+  if (builder->ShapeOf(context->input(0)).rank() == 0) {
     context->SetDx(0, context->dy(0));
     return absl::OkStatus();
   }
-  const DataType index = context->input(1).dtype();
-  const Output shape = builder->Op("Shape", {context->input(0)}, {{"out_type", index}});
-  std::vector<Output> sizes;
-  std::vector<int32_t> axes;
-  for (int i = 0; i < input.rank(); ++i) {
-    sizes.push_back(ElementOf(builder, context->input(1), i));
-    sizes.push_back(ElementOf(builder, shape, i));
-    axes.push_back(2 * i);
-  }
-  const Output split = builder->Op("Reshape", {context->dy(0), ConcatVectors(builder, sizes)});
-  context->SetDx(0, builder->Op("Sum", {split, builder->Int32Vector(axes)}));
-  return absl::OkStatus();
-}
-
-// Rows gathered along the first axis: the gradient is those rows.
-void SetRowGradient(GradientContext* context) {
-  GraphBuilder* builder = context->builder();
-  const Output params = context->input(0);
-  const Output shape = ShapeVector(builder, params);
-  const Output indices = builder->Op("Reshape", {context->input(1), builder->Int32Vector({-1})});
-  const Output row = builder->Op(
-      "StridedSlice",
-      {shape, builder->Int32Vector({1}), builder->Int32Vector({0}), builder->Int32Vector({1})},
-      {{"end_mask", 1}});
-  const Output count = builder->Op(
-      "Reshape", {builder->Op("Size", {context->input(1)}, {{"out_type", shape.dtype()}}),
-                  builder->Int32Vector({1})});
-  const Output values =
-      builder->Op("Reshape", {context->dy(0), ConcatVectors(builder, {count, row})});
-  context->SetDx(0, Gradient{values, indices, shape});
-}
-
-// The permutation that brings `count` axes that start at `from` behind the first `batch` ones.
-Output FrontPermutation(GraphBuilder* builder, int rank, int batch, int from, int count) {
-  std::vector<int32_t> order;
-  for (int i = 0; i < batch; ++i) order.push_back(i);
-  for (int i = 0; i < count; ++i) order.push_back(from + i);
-  for (int i = batch; i < rank; ++i) {
-    if (i < from || i >= from + count) order.push_back(i);
-  }
-  return builder->Int32Vector(order);
-}
-
-Output AsScalar(GraphBuilder* builder, Output tensor) {
-  return builder->Op("Reshape", {tensor, builder->Const(Tensor::Vector<int32_t>({}))});
-}
-
-// Batches one after the other: the rows of batch k begin at k * rows. Gives the indices counted
-// from there, and in `*rows` how many rows there are in all.
-Output IndicesOverBatches(GradientContext* context, Output shape, int batch, int axes_of_indices,
-                          Output* rows) {
-  GraphBuilder* builder = context->builder();
-  const Output indices = context->input(1);
-  const Output batch_shape =
-      builder->Op("Slice", {shape, builder->Int32Vector({0}), builder->Int32Vector({batch})});
-  const Output batches = builder->Op("Prod", {batch_shape, builder->Int32Vector({0})});
-  const Output numbers = builder->Op("Range", {builder->Int32(0), batches, builder->Int32(1)});
-  const Output starts =
-      builder->Op("Cast", {builder->Op("Mul", {numbers, *rows})}, {{"DstT", indices.dtype()}});
-  *rows = builder->Op("Mul", {batches, *rows});
-  const Output ones = builder->Int32Vector(std::vector<int32_t>(axes_of_indices, 1));
-  const Output spread = ConcatVectors(builder, {batch_shape, ones});
-  return builder->Op("Add", {indices, builder->Op("Reshape", {starts, spread})});
-}
-
-// The gathered axes go to the front (behind those of the batch), rows are added up there, and go
-// back.
-void SetGatherGradient(GradientContext* context, int params_rank, int indices_rank, int batch,
-                       int axis) {
-  GraphBuilder* builder = context->builder();
-  const int gathered = indices_rank - batch;
-  const int out_rank = params_rank - 1 + gathered;
-  const Output front = builder->Op(
-      "Transpose", {context->dy(0), FrontPermutation(builder, out_rank, batch, axis, gathered)});
-  const Output shape = ShapeVector(builder, context->input(0));
-  const Output order = FrontPermutation(builder, params_rank, batch, axis, 1);
-  Output rows = AsScalar(builder, ElementOf(builder, shape, axis));
-  Output indices = context->input(1);
-  if (batch > 0) indices = IndicesOverBatches(context, shape, batch, gathered, &rows);
-  Output sums = builder->Op("UnsortedSegmentSum", {front, indices, rows});
-  if (batch > 0) {
-    const Output ordered = builder->Op("GatherV2", {shape, order, builder->Int32(0)});
-    sums = builder->Op("Reshape", {sums, ordered});
-  }
-  context->SetDx(0, builder->Op("Transpose", {sums, builder->Op("InvertPermutation", {order})}));
-}
-
-Status GatherGradient(GradientContext* context) {
-  GraphBuilder* builder = context->builder();
-  MS_ASSIGN_OR_RETURN(int64_t batch_dims, context->Attr<int64_t>("batch_dims"));
-  const Tensor* axis_value = Graph::ConstantValue(context->input(2));
-  if (axis_value == nullptr) return errors::Unimplemented("'axis' must be a constant");
-  MS_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, IntegerValues(*axis_value));
-  if (axes[0] == 0 && batch_dims == 0) {
-    SetRowGradient(context);
-    return absl::OkStatus();
-  }
-  const PartialShape params = builder->ShapeOf(context->input(0));
-  const PartialShape indices = builder->ShapeOf(context->input(1));
-  if (!params.known_rank() || !indices.known_rank()) {
-    return errors::Unimplemented("the ranks of 'params' and 'indices' must be known");
-  }
-  MS_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(axes[0], params.rank()));
-  if (batch_dims < 0) batch_dims += indices.rank();
-  SetGatherGradient(context, params.rank(), indices.rank(), static_cast<int>(batch_dims), axis);
+  Output axes;
+  const Output shape = SplitTiles(context, &axes);
+  if (!builder->ok()) return builder->status();
+  context->SetDx(0, builder->Op("Sum", {builder->Op("Reshape", {context->dy(0), shape}), axes}));
   return absl::OkStatus();
 }
 
@@ -272,20 +196,56 @@ Status GatherGradient(GradientContext* context) {
 Status UnsortedSegmentSumGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output ids = context->input(1);
-  const PartialShape data = builder->ShapeOf(context->input(0));
-  const PartialShape ids_shape = builder->ShapeOf(ids);
-  if (!data.known_rank() || !ids_shape.known_rank()) {
-    return errors::Unimplemented("the ranks of 'data' and 'segment_ids' must be known");
-  }
   const Output zero = builder->ScalarOf(ids.dtype(), 0);
   const Output rows = builder->Op(
       "GatherV2", {context->dy(0), builder->Op("Maximum", {ids, zero}), builder->Int32(0)});
   Output taken = builder->Op("Cast", {builder->Op("GreaterEqual", {ids, zero})},
                              {{"DstT", context->input(0).dtype()}});
-  for (int i = ids_shape.rank(); i < data.rank(); ++i) {
-    taken = builder->Op("ExpandDims", {taken, builder->Int32(-1)});
+  const PartialShape data = builder->ShapeOf(context->input(0));
+  const PartialShape ids_shape = builder->ShapeOf(ids);
+  if (data.known_rank() && ids_shape.known_rank()) {
+    for (int i = ids_shape.rank(); i < data.rank(); ++i) {
+      taken = builder->Op("ExpandDims", {taken, builder->Int32(-1)});
+    }
+  } else {
+    const Output more =
+        builder->Op("Sub", {builder->Op("Rank", {context->input(0)}), builder->Op("Rank", {ids})});
+    const Output ones = OnesVector(builder, more);
+    taken = builder->Op("Reshape",
+                        {taken, ConcatVectors(builder, {builder->Op("Shape", {ids}), ones})});
   }
   context->SetDx(0, builder->Op("Mul", {rows, taken}));
+  return absl::OkStatus();
+}
+
+// The positions of the rows go the same way as the rows, and tell where each gradient belongs.
+Status DynamicPartitionGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output partitions = context->input(1);
+  const Output numbers = builder->Op(
+      "Range", {builder->Int32(0), builder->Op("Size", {partitions}), builder->Int32(1)});
+  const Output positions = ReshapeLike(builder, numbers, partitions);
+  const std::vector<Output> dy = AllDy(context);
+  const Node* dealt = builder->NodeOf("DynamicPartition", {positions, partitions},
+                                      {{"num_partitions", static_cast<int64_t>(dy.size())}});
+  if (dealt == nullptr) return builder->status();
+  std::vector<Output> places;
+  for (int i = 0; i < dealt->num_outputs(); ++i) places.push_back(dealt->output(i));
+  const Node* stitched = builder->Variadic("DynamicStitch", {places, dy});
+  if (stitched == nullptr) return builder->status();
+  context->SetDx(0, ReshapeLike(builder, stitched->output(0), context->input(0)));
+  return absl::OkStatus();
+}
+
+// Each row gets the gradient of its place. Graph programs know no exception for rows that a later
+// one of the same place replaced.
+Status DynamicStitchGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const int count = context->num_inputs() / 2;
+  for (int i = 0; i < count; ++i) {
+    context->SetDx(count + i,
+                   builder->Op("GatherV2", {context->dy(0), context->input(i), builder->Int32(0)}));
+  }
   return absl::OkStatus();
 }
 
@@ -315,8 +275,9 @@ MILLSTREAM_GRADIENT("StridedSlice", StridedSliceGradient);
 MILLSTREAM_GRADIENT("StridedSliceGrad", StridedSliceGradGradient);
 MILLSTREAM_GRADIENT("Pad", PadGradient);
 MILLSTREAM_GRADIENT("Tile", TileGradient);
-MILLSTREAM_GRADIENT("GatherV2", GatherGradient);
 MILLSTREAM_GRADIENT("UnsortedSegmentSum", UnsortedSegmentSumGradient);
+MILLSTREAM_GRADIENT("DynamicPartition", DynamicPartitionGradient);
+MILLSTREAM_GRADIENT("DynamicStitch", DynamicStitchGradient);
 MILLSTREAM_GRADIENT("Fill", FillGradient);
 MILLSTREAM_NOT_DIFFERENTIABLE("Const");
 MILLSTREAM_NOT_DIFFERENTIABLE("Placeholder");
@@ -332,6 +293,7 @@ MILLSTREAM_NOT_DIFFERENTIABLE("OnesLike");
 MILLSTREAM_NOT_DIFFERENTIABLE("Range");
 MILLSTREAM_NOT_DIFFERENTIABLE("InvertPermutation");
 MILLSTREAM_NOT_DIFFERENTIABLE("OneHot");
+MILLSTREAM_NOT_DIFFERENTIABLE("Unique");
 MILLSTREAM_NOT_DIFFERENTIABLE("RandomUniform");
 MILLSTREAM_NOT_DIFFERENTIABLE("RandomUniformInt");
 MILLSTREAM_NOT_DIFFERENTIABLE("RandomStandardNormal");

@@ -91,6 +91,11 @@ Output ElementOf(GraphBuilder* builder, Output vector, int begin) {
   return builder->Op("Slice", {vector, builder->Int32Vector({begin}), builder->Int32Vector({1})});
 }
 
+Output OnesVector(GraphBuilder* builder, Output count) {
+  const Output size = builder->Op("Reshape", {count, builder->Int32Vector({1})});
+  return builder->Op("Fill", {size, builder->Int32(1)});
+}
+
 Output ConcatVectors(GraphBuilder* builder, const std::vector<Output>& vectors) {
   if (vectors.size() == 1) return vectors[0];
   const Node* node = builder->Variadic("ConcatV2", {vectors, {builder->Int32(0)}});

@@ -22,6 +22,9 @@ Output ElementOf(GraphBuilder* builder, Output vector, int begin);
 // Vectors one after the other.
 Output ConcatVectors(GraphBuilder* builder, const std::vector<Output>& vectors);
 
+// A vector of int32 ones; `count` is an int32 scalar.
+Output OnesVector(GraphBuilder* builder, Output count);
+
 }  // namespace millstream
 
 #endif  // MILLSTREAM_CORE_GRADIENTS_SHAPE_HELPERS_H_

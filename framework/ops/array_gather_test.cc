@@ -74,6 +74,12 @@ TEST(UnsortedSegmentSumTest, SegmentsReplaceTheDimensionsOfTheIds) {
   EXPECT_THAT(op("[2]", "[2]", "-1"), HasSubstr("'num_segments' of UnsortedSegmentSum"));
 }
 
+TEST(UniqueTest, PlacesAreAsManyAsElements) {
+  EXPECT_EQ(ShapeTester("Unique").Input("[9]").Shapes(), "[?] [9]");
+  EXPECT_EQ(ShapeTester("Unique").Input("?").Shapes(), "[?] [?]");
+  EXPECT_THAT(ShapeTester("Unique").Input("[2,2]").Shapes(), HasSubstr("must be rank 1"));
+}
+
 TEST(SelectTest, TheConditionFitsWhollyByRowsOrAsAScalar) {
   const auto op = [](absl::string_view condition, absl::string_view t, absl::string_view e) {
     return ShapeTester("Select").Input(condition).Input(t).Input(e).Shapes();

@@ -224,8 +224,8 @@ class View {
   // tensor goes.
   Status GetString(int64_t i, std::string_view* out) const {
     MS_Str text{};
-    MS_TRY(Status::FromAbi(
-        host_tables.tensor->string_get(&view_, static_cast<uint64_t>(i), &text)));
+    MS_TRY(
+        Status::FromAbi(host_tables.tensor->string_get(&view_, static_cast<uint64_t>(i), &text)));
     *out = ToView(text);
     return Status();
   }

@@ -64,6 +64,16 @@ inline ms::Status CheckRank(uint32_t rank) {
                              " is possible");
 }
 
+// `data` is made of rows that `numbers` counts: the shape of numbers begins that of data.
+inline ms::Status CheckRows(std::string_view data_name, const ms::Shape& data,
+                            std::string_view numbers_name, const ms::Shape& numbers) {
+  if (numbers.rank() <= data.rank() && numbers == ms::Shape(data.begin(), numbers.rank())) {
+    return ms::Status();
+  }
+  return ms::InvalidArgument("the shape of ", numbers_name, ", ", numbers.ToString(),
+                             ", must begin the shape of ", data_name, ", ", data.ToString());
+}
+
 // The product of dimensions [begin, end).
 inline int64_t DimProduct(const ms::Shape& shape, uint32_t begin, uint32_t end) {
   int64_t product = 1;

@@ -518,8 +518,8 @@ TensorValue TensorValue::Make(MS_DType dtype, std::vector<int64_t> dims, uint8_t
   TensorValue value;
   value.dtype = dtype;
   value.dims = std::move(dims);
-  value.buffer = std::make_shared<Buffer>(
-      static_cast<uint64_t>(value.size()) * CellBytes(dtype), fill, offset);
+  value.buffer = std::make_shared<Buffer>(static_cast<uint64_t>(value.size()) * CellBytes(dtype),
+                                          fill, offset);
   return value;
 }
 

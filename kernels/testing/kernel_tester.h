@@ -58,8 +58,8 @@ class KernelTester {
   KernelTester& TensorAttr(const std::string& name, std::vector<int64_t> dims,
                            const std::vector<T>& values);
 
-  // The next input. A ConstInput's value is also shown to Specialize. With std::string as T, tensors
-  // of strings.
+  // The next input. A ConstInput's value is also shown to Specialize. With std::string as T,
+  // tensors of strings.
   template <typename T>
   KernelTester& Input(std::vector<int64_t> dims, const std::vector<T>& values);
   template <typename T>

@@ -14,6 +14,8 @@ from millstream.operation import Tensor
 from millstream.tensor_like import TensorLike
 
 __all__ = [
+    "dynamic_partition",
+    "dynamic_stitch",
     "expand_dims",
     "gather",
     "get_static_value",
@@ -33,6 +35,7 @@ __all__ = [
     "strided_slice",
     "tile",
     "transpose",
+    "unique",
     "where",
 ]
 
@@ -43,6 +46,9 @@ identity_n = gen_ops.identity_n
 stop_gradient = gen_ops.stop_gradient
 get_static_value = constant_value
 invert_permutation = gen_ops.invert_permutation
+dynamic_partition = gen_ops.dynamic_partition
+dynamic_stitch = gen_ops.dynamic_stitch
+unique = gen_ops.unique
 
 
 def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:  # noqa: A002

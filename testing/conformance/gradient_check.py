@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,8 +34,6 @@ class Check:
         The values at which to differentiate by each argument of `build`.
     step
         Half the distance of the two points of a difference, for inputs near 1.
-    needs_shapes
-        The gradient function says that it needs the inputs' static shapes.
     of_variable
         The first input is the value of a variable, and `build` gets its handle.
     """
@@ -43,19 +42,31 @@ class Check:
     build: Callable[..., Any]
     inputs: tuple[Array, ...]
     step: float = _STEP
-    needs_shapes: bool = False
     of_variable: bool = False
+
+
+class Known(enum.Enum):
+    """What a graph knows of the shapes of its inputs."""
+
+    SHAPES = enum.auto()
+    RANKS = enum.auto()
+    NOTHING = enum.auto()
+
+
+def _static_shape(array: Array, known: Known) -> Sequence[int | None] | None:
+    if known is Known.NOTHING:
+        return None
+    return array.shape if known is Known.SHAPES else [None] * array.ndim
 
 
 class _Differentiated:
     """The graph of a check: outputs y, and the gradients of sum(weight * y) by the inputs."""
 
-    def __init__(self, check: Check, with_shapes: bool) -> None:
+    def __init__(self, check: Check, known: Known) -> None:
         self._check = check
         with tf.Graph().as_default():
             self._feeds = [
-                tf.placeholder(array.dtype, array.shape if with_shapes else [None] * array.ndim)
-                for array in check.inputs
+                tf.placeholder(array.dtype, _static_shape(array, known)) for array in check.inputs
             ]
             sources = list(self._feeds)
             if check.of_variable:
@@ -122,22 +133,22 @@ def numeric_gradient(
     return result
 
 
-def assert_gradients_are_right(check: Check, with_shapes: bool) -> None:
+def assert_gradients_are_right(check: Check, known: Known) -> None:
     """Compare the gradients by every input with central differences.
 
     Parameters
     ----------
     check
         What to check.
-    with_shapes
-        Whether the graph knows the inputs' static shapes, or their ranks alone.
+    known
+        What the graph knows of the inputs' static shapes.
 
     Raises
     ------
     AssertionError
         A gradient is wrong.
     """
-    differentiated = _Differentiated(check, with_shapes)
+    differentiated = _Differentiated(check, known)
     for which, got in enumerate(differentiated.gradients()):
         want = numeric_gradient(differentiated.weighted_sum, check.inputs, which, check.step)
         np.testing.assert_allclose(

@@ -270,6 +270,11 @@ def _slices() -> list[Check]:
     return checks
 
 
+def _computed(axis: int) -> Any:
+    """An axis that is known when the graph runs."""
+    return tf.placeholder_with_default(np.array(axis, np.int64), None)
+
+
 def _rows() -> list[Check]:
     x = spread("x", 4, 3)
     cube = spread("cube", 2, 3, 4)
@@ -277,6 +282,9 @@ def _rows() -> list[Check]:
     columns = np.array([2, 0, 2, 1], np.int64)
     segments = np.array([1, -1, 0, 1], np.int32)
     pairs = np.array([[1, 0, 1], [2, 2, 0]], np.int32)
+    parts = np.array([2, 0, 2, 1], np.int32)
+    row = spread("row", 3)
+    places = [np.array([4, 0, 6, 1], np.int32), np.array(3, np.int32)]
     return [
         Check("GatherV2", lambda a: gen_ops.gather_v2(a, rows, 0), (x,)),
         Check("GatherV2", lambda a: gen_ops.gather_v2(a, np.int32(3), 0), (x,)),
@@ -288,6 +296,18 @@ def _rows() -> list[Check]:
         Check("GatherV2", lambda a: gen_ops.gather_v2(a, pairs, 2, batch_dims=2), (cube,)),
         Check("GatherV2", lambda a: gen_ops.gather_v2(a, pairs, -1, batch_dims=-1), (cube,)),
         Check("GatherV2", lambda a: gen_ops.gather_v2(a, columns[:2], 1, batch_dims=1), (cube,)),
+        Check("GatherV2", lambda a: gen_ops.gather_v2(a, columns, _computed(1)), (x,)),
+        Check("GatherV2", lambda a: gen_ops.gather_v2(a, rows, _computed(-2)), (x,)),
+        Check(
+            "GatherV2", lambda a: gen_ops.gather_v2(a, pairs, _computed(2), batch_dims=1), (cube,)
+        ),
+        Check(
+            "GatherV2", lambda a: gen_ops.gather_v2(a, pairs, _computed(-1), batch_dims=-1), (cube,)
+        ),
+        Check("DynamicPartition", lambda a: gen_ops.dynamic_partition(a, parts, 4), (x,)),
+        Check("DynamicPartition", lambda a: gen_ops.dynamic_partition(a, parts, 3)[2], (x,)),
+        Check("DynamicPartition", lambda a: gen_ops.dynamic_partition(a, pairs, 3), (cube,)),
+        Check("DynamicStitch", lambda a, b: gen_ops.dynamic_stitch(places, [a, b]), (x, row)),
         Check("UnsortedSegmentSum", lambda a: gen_ops.unsorted_segment_sum(a, segments, 3), (x,)),
         Check("UnsortedSegmentSum", lambda a: gen_ops.unsorted_segment_sum(a, pairs, 3), (cube,)),
         Check(

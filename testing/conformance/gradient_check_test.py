@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millstream import _runtime
-from testing.conformance.gradient_check import assert_gradients_are_right
+from testing.conformance.gradient_check import Known, assert_gradients_are_right
 from testing.conformance.gradient_check_cases import all_checks
 
 _CHECKS = all_checks()
@@ -25,9 +25,14 @@ def test_every_differentiable_op_has_a_check() -> None:
 
 @pytest.mark.parametrize("index", range(len(_CHECKS)), ids=_name)
 def test_gradient_is_right_where_shapes_are_known(index: int) -> None:
-    assert_gradients_are_right(_CHECKS[index], with_shapes=True)
+    assert_gradients_are_right(_CHECKS[index], Known.SHAPES)
 
 
 @pytest.mark.parametrize("index", range(len(_CHECKS)), ids=_name)
 def test_gradient_is_right_where_only_ranks_are_known(index: int) -> None:
-    assert_gradients_are_right(_CHECKS[index], with_shapes=False)
+    assert_gradients_are_right(_CHECKS[index], Known.RANKS)
+
+
+@pytest.mark.parametrize("index", range(len(_CHECKS)), ids=_name)
+def test_gradient_is_right_where_nothing_is_known(index: int) -> None:
+    assert_gradients_are_right(_CHECKS[index], Known.NOTHING)
