@@ -160,6 +160,41 @@ TEST(OptimizerStepTest, RatesAreScalars) {
               HasSubstr("'alpha' of ResourceApplyGradientDescent"));
 }
 
+TEST(SparseStepTest, TheGradientHasARowForEachIndex) {
+  const auto adagrad = [](absl::string_view variable, absl::string_view gradient,
+                          absl::string_view indices) {
+    return ShapeTester("ResourceSparseApplyAdagrad")
+        .Handle(DataType::kFloat, variable)
+        .Handle(DataType::kFloat, "?")
+        .Input("[]")
+        .Input(gradient)
+        .Input(indices)
+        .Shapes();
+  };
+  EXPECT_EQ(adagrad("[5,2]", "[3,2]", "[3]"), "");
+  EXPECT_EQ(adagrad("?", "[3]", "?"), "");
+  EXPECT_THAT(adagrad("[5,2]", "[2,2]", "[3]"), HasSubstr("'grad' of ResourceSparseApplyAdagrad"));
+  EXPECT_THAT(adagrad("[5,2]", "[3,3]", "[3]"), HasSubstr("'grad' of ResourceSparseApplyAdagrad"));
+  EXPECT_THAT(adagrad("[5]", "[1,3]", "[1,3]"), HasSubstr("'indices'"));
+  EXPECT_THAT(adagrad("[]", "[3]", "[3]"), HasSubstr("'var' of ResourceSparseApplyAdagrad"));
+}
+
+TEST(SparseStepTest, SlotsHaveTheVariablesShapeAndRatesAreScalars) {
+  const auto momentum = [](absl::string_view slot, absl::string_view rate) {
+    return ShapeTester("ResourceSparseApplyMomentum")
+        .Handle(DataType::kFloat, "[5]")
+        .Handle(DataType::kFloat, slot)
+        .Input("[]")
+        .Input("[3]")
+        .Input("[3]")
+        .Input(rate)
+        .Shapes();
+  };
+  EXPECT_EQ(momentum("[5]", "[]"), "");
+  EXPECT_THAT(momentum("[4]", "[]"), HasSubstr("'accum' of ResourceSparseApplyMomentum"));
+  EXPECT_THAT(momentum("[5]", "[1]"), HasSubstr("'momentum' of ResourceSparseApplyMomentum"));
+}
+
 TEST(SummaryTest, IsAScalarOfTagsAndValuesOfOneShape) {
   EXPECT_EQ(ShapeTester("ScalarSummary").Input("[2]").Input("[?]").Shapes(), "[]");
   EXPECT_THAT(ShapeTester("ScalarSummary").Input("[2]").Input("[3]").Shapes(),

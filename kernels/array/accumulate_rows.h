@@ -10,36 +10,41 @@
 
 namespace millstream::kernels {
 
+// Calls fn(first, last) on ranges that cover columns [0, width), where fn goes through `rows` rows
+// of T in `streams` arrays. Threads share columns, not rows: each sees every row, and none waits
+// for one that is named often.
+template <typename T, typename Fn>
+void ForColumns(ms::Frame& frame, int64_t rows, int64_t width, int64_t streams, const Fn& fn) {
+  constexpr int64_t kColumnBlock = 128 / static_cast<int64_t>(sizeof(T));
+  const int64_t blocks = (width + kColumnBlock - 1) / kColumnBlock;
+  const uint64_t cost_ns = static_cast<uint64_t>(rows * streams) * 8;
+  if (blocks <= 1 || static_cast<uint64_t>(blocks) * cost_ns < 20000) return fn(0, width);
+  frame.ParallelFor(static_cast<uint64_t>(blocks), cost_ns, [&](uint64_t begin, uint64_t end) {
+    fn(static_cast<int64_t>(begin) * kColumnBlock,
+       std::min(width, static_cast<int64_t>(end) * kColumnBlock));
+  });
+}
+
 // table[ids[k]] += updates[k] for k = 0 to n - 1, in this order for every element of the table, so
 // that the sums have the same bits for any number of threads. Rows have `width` elements; negative
 // ids are passed over. With `is_scalar`, every element of every row is the one value *updates.
+// The table may be of the wider type that sums of Update are computed in.
 // REQUIRES: ids are smaller than the number of rows.
-template <typename T, typename Index>
-void AccumulateRows(ms::Frame& frame, const Index* ids, int64_t n, const T* updates, bool is_scalar,
-                    int64_t width, T* table) {
-  const auto add_columns = [=](int64_t first, int64_t last) {
+template <typename T, typename Update, typename Index>
+void AccumulateRows(ms::Frame& frame, const Index* ids, int64_t n, const Update* updates,
+                    bool is_scalar, int64_t width, T* table) {
+  ForColumns<T>(frame, n, width, 2, [=](int64_t first, int64_t last) {
     for (int64_t k = 0; k < n; ++k) {
       if (ids[k] < 0) continue;
       T* row = table + static_cast<int64_t>(ids[k]) * width;
       if (is_scalar) {
-        for (int64_t c = first; c < last; ++c) row[c] = WrappingAdd(row[c], *updates);
+        const T update = *updates;
+        for (int64_t c = first; c < last; ++c) row[c] = WrappingAdd(row[c], update);
         continue;
       }
-      const T* update = updates + k * width;
-      for (int64_t c = first; c < last; ++c) row[c] = WrappingAdd(row[c], update[c]);
+      const Update* update = updates + k * width;
+      for (int64_t c = first; c < last; ++c) row[c] = WrappingAdd<T>(row[c], update[c]);
     }
-  };
-  // Threads share columns, not rows: each sees every id, and none waits for a crowded row.
-  constexpr int64_t kColumnBlock = 128 / static_cast<int64_t>(sizeof(T));
-  const int64_t blocks = (width + kColumnBlock - 1) / kColumnBlock;
-  const uint64_t cost_ns = static_cast<uint64_t>(n) * 16;
-  if (blocks <= 1 || static_cast<uint64_t>(blocks) * cost_ns < 20000) {
-    add_columns(0, width);
-    return;
-  }
-  frame.ParallelFor(static_cast<uint64_t>(blocks), cost_ns, [&](uint64_t begin, uint64_t end) {
-    add_columns(static_cast<int64_t>(begin) * kColumnBlock,
-                std::min(width, static_cast<int64_t>(end) * kColumnBlock));
   });
 }
 

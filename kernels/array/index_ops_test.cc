@@ -1,12 +1,15 @@
-// GatherV2, ResourceGather, OneHot, Range, InvertPermutation, UnsortedSegmentSum.
+// GatherV2, ResourceGather, OneHot, Range, InvertPermutation, UnsortedSegmentSum, Unique.
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
+#include "kernels/common/narrow_float.h"
 #include "kernels/testing/kernel_tester.h"
 
 namespace millstream::kernels {
@@ -123,6 +126,19 @@ TEST(RangeTest, CountsUpAndDown) {
   EXPECT_EQ(RangeOf<double>(1, 0, -0.25), (std::vector<double>{1, 0.75, 0.5, 0.25}));
 }
 
+TEST(RangeTest, RoundsNarrowFloatsOnce) {
+  KernelTester t("Range");
+  t.Attr("Tidx", MS_BFLOAT16).Outputs({MS_BFLOAT16}).DynamicOnly();
+  t.Input<BFloat16>({}, {BFloat16(0.0f)}).Input<BFloat16>({}, {BFloat16(600.0f)});
+  t.Input<BFloat16>({}, {BFloat16(1.0f)});
+  ASSERT_TRUE(IsOk(t.Run()));
+  const std::vector<BFloat16> values = t.Output<BFloat16>(0);
+  ASSERT_EQ(values.size(), 600u);
+  for (size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(values[i].bits, BFloat16(static_cast<float>(i)).bits) << i;
+  }
+}
+
 TEST(RangeTest, SpansAllIntegers) {
   constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
   constexpr int64_t kHighest = std::numeric_limits<int64_t>::max();
@@ -182,6 +198,26 @@ TEST(UnsortedSegmentSumTest, AddsRowsInOrderForAnyNumberOfThreads) {
   EXPECT_EQ(t.Output<float>(0), expected);
 }
 
+TEST(UnsortedSegmentSumTest, RoundsNarrowFloatsOnce) {
+  // 2048 + 1 is no float16: adding one by one would stay there.
+  KernelTester t("UnsortedSegmentSum");
+  SetSegmentAttrs(MS_FLOAT16, &t);
+  t.Input<Float16>({3000}, std::vector<Float16>(3000, Float16(1.0f)));
+  t.Input<int32_t>({3000}, std::vector<int32_t>(3000, 1)).ConstInput<int32_t>({}, {2});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.Output<Float16>(0), (std::vector<Float16>{Float16(0.0f), Float16(3000.0f)}));
+}
+
+TEST(UnsortedSegmentSumTest, AddsComplexNumbers) {
+  using Complex = std::complex<float>;
+  KernelTester t("UnsortedSegmentSum");
+  SetSegmentAttrs(MS_COMPLEX64, &t);
+  t.Input<Complex>({3}, {{1, 2}, {3, 4}, {5, 6}}).Input<int32_t>({3}, {0, -1, 0});
+  t.ConstInput<int32_t>({}, {1});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.Output<Complex>(0), (std::vector<Complex>{{6, 8}}));
+}
+
 TEST(UnsortedSegmentSumTest, WrapsIntegersAround) {
   KernelTester t("UnsortedSegmentSum");
   SetSegmentAttrs(MS_INT8, &t);
@@ -198,6 +234,34 @@ TEST(UnsortedSegmentSumTest, RefusesAnIdBehindTheLastSegment) {
   EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
   EXPECT_EQ(status.message(),
             "segment_ids[1] (in flat order) = 3 is not smaller than num_segments = 3");
+}
+
+template <typename T, typename Index>
+void ExpectUnique(const std::vector<T>& x, const std::vector<T>& y, const std::vector<Index>& idx) {
+  constexpr MS_DType kType = testing::TesterDType<T>();
+  KernelTester t("Unique");
+  t.Attr("T", kType).Attr("out_idx", ms::DTypeOf<Index>()).Outputs({kType, ms::DTypeOf<Index>()});
+  t.Input<T>({static_cast<int64_t>(x.size())}, x);
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.Output<T>(0), y);
+  EXPECT_EQ(t.Output<Index>(1), idx);
+}
+
+TEST(UniqueTest, KeepsTheFirstOfEachInOrder) {
+  ExpectUnique<int64_t, int32_t>({7, 3, 7, 5, 3}, {7, 3, 5}, {0, 1, 0, 2, 1});
+  ExpectUnique<float, int64_t>({0.0f, 1.5f, -0.0f}, {0.0f, 1.5f}, {0, 1, 0});
+  ExpectUnique<std::string, int64_t>({"b", "", "b"}, {"b", ""}, {0, 1, 0});
+  ExpectUnique<Float16, int32_t>({Float16(1.0f), Float16(1.0f)}, {Float16(1.0f)}, {0, 0});
+  ExpectUnique<int32_t, int32_t>({}, {}, {});
+}
+
+TEST(UniqueTest, ANanEqualsNothing) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  KernelTester t("Unique");
+  t.Attr("T", MS_FLOAT32).Attr("out_idx", MS_INT32).Outputs({MS_FLOAT32, MS_INT32});
+  t.Input<float>({2}, {nan, nan});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.Output<int32_t>(1), (std::vector<int32_t>{0, 1}));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/wrapping.h"
+#include "kernels/common/narrow_float.h"
 
 namespace millstream::kernels {
 namespace {
@@ -41,16 +42,19 @@ ms::Status CountSteps(T start, T limit, T delta, int64_t* count) {
 // Inputs: start, limit, delta, all scalars.
 template <typename T>
 class Range {
+  // 16-bit numbers are made as float and rounded once.
+  using Number = ComputeTypeOf<T>;
+
  public:
   ms::Status Compute(ms::Frame& frame) const {
-    T start{};
-    T limit{};
-    T delta{};
+    Number start{};
+    Number limit{};
+    Number delta{};
     MS_TRY(ReadScalar(frame.input(0), "start", &start));
     MS_TRY(ReadScalar(frame.input(1), "limit", &limit));
     MS_TRY(ReadScalar(frame.input(2), "delta", &delta));
-    if (delta == T{0}) return ms::InvalidArgument("delta must not be zero");
-    if (delta > T{0} ? start > limit : start < limit) {
+    if (delta == Number{0}) return ms::InvalidArgument("delta must not be zero");
+    if (delta > Number{0} ? start > limit : start < limit) {
       return ms::InvalidArgument("delta = ", delta, " leads away from limit = ", limit,
                                  ": start is ", start);
     }
@@ -60,13 +64,13 @@ class Range {
     MS_TRY(frame.Output(0, ms::Shape{count}, &output));
     T* values = output.data<T>();
     for (int64_t i = 0; i < count; ++i) {
-      values[i] = WrappingAdd(start, WrappingMultiply(static_cast<T>(i), delta));
+      values[i] = T(WrappingAdd(start, WrappingMultiply(static_cast<Number>(i), delta)));
     }
     return ms::Status();
   }
 
  private:
-  static ms::Status ReadScalar(const ms::View& view, std::string_view name, T* value) {
+  static ms::Status ReadScalar(const ms::View& view, std::string_view name, Number* value) {
     if (view.rank() != 0) {
       return ms::InvalidArgument(name, " must be a scalar, but has shape ",
                                  view.shape().ToString());
@@ -76,7 +80,7 @@ class Range {
   }
 };
 
-const ms::Registered range = ms::RegisterForTypes<Range, float, double, int32_t, int64_t>(
+const ms::Registered range = ms::RegisterForTypes<Range, float, double, BFloat16, int32_t, int64_t>(
     "Range", "Tidx", ms::KernelOptions().HostArg("start").HostArg("limit").HostArg("delta"));
 
 }  // namespace

@@ -1,10 +1,12 @@
-// UnsortedSegmentSum.
+// UnsortedSegmentSum. 16-bit floating-point numbers are summed as float and rounded once.
+#include <complex>
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/accumulate_rows.h"
 #include "kernels/array/indices.h"
 #include "kernels/array/strided_copy.h"
+#include "kernels/common/narrow_float.h"
 
 namespace millstream::kernels {
 namespace {
@@ -35,10 +37,7 @@ class UnsortedSegmentSum {
       return ms::InvalidArgument("num_segments = ", num_segments, " is negative");
     }
     const ms::Shape whole = data.shape();
-    if (ids.rank() > whole.rank() || ids.shape() != ms::Shape(whole.begin(), ids.rank())) {
-      return ms::InvalidArgument("the shape of segment_ids, ", ids.shape().ToString(),
-                                 ", must begin the shape of data, ", whole.ToString());
-    }
+    MS_TRY(CheckRows("data", whole, "segment_ids", ids.shape()));
     MS_TRY(CheckRank(whole.rank() - ids.rank() + 1));
     ms::Shape shape{num_segments};
     for (uint32_t i = ids.rank(); i < whole.rank(); ++i) shape.Append(whole[i]);
@@ -52,18 +51,29 @@ class UnsortedSegmentSum {
                         const ms::Shape& shape) {
     ms::View output;
     MS_TRY(frame.Output(0, shape, &output));
-    MS_TRY(SetToZero(frame, output));
-    if (data.size() == 0) return ms::Status();
+    if (output.size() == 0 || data.size() == 0) return SetToZero(frame, output);
     MS_TRY(CheckIds<Index>(ids, shape[0]));
-    AccumulateRows(frame, ids.data<Index>(), ids.size(), data.data<T>(), /*is_scalar=*/false,
-                   DimProduct(shape, 1, shape.rank()), output.data<T>());
+    const int64_t width = DimProduct(shape, 1, shape.rank());
+    if constexpr (kIsNarrowFloat<T>) {
+      ms::View sums;
+      MS_TRY(frame.Temp(static_cast<uint64_t>(output.size()) * sizeof(float), &sums));
+      MS_TRY(SetToZero(frame, sums));
+      AccumulateRows(frame, ids.data<Index>(), ids.size(), data.data<T>(), /*is_scalar=*/false,
+                     width, sums.data<float>());
+      NarrowElements(sums.data<float>(), output.size(), output.data<T>());
+    } else {
+      MS_TRY(SetToZero(frame, output));
+      AccumulateRows(frame, ids.data<Index>(), ids.size(), data.data<T>(), /*is_scalar=*/false,
+                     width, output.data<T>());
+    }
     return ms::Status();
   }
 };
 
 const ms::Registered unsorted_segment_sum =
-    ms::RegisterForTypes<UnsortedSegmentSum, float, double, int8_t, int16_t, int32_t, int64_t,
-                         uint8_t, uint16_t, uint32_t, uint64_t>(
+    ms::RegisterForTypes<UnsortedSegmentSum, float, double, Float16, BFloat16, int8_t, int16_t,
+                         int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
+                         std::complex<float>, std::complex<double>>(
         "UnsortedSegmentSum", "T",
         ms::KernelOptions()
             .Types("Tindices", IndexTypes())

@@ -1,4 +1,5 @@
-// Arithmetic that wraps around for integers, where plain signed arithmetic would be undefined.
+// Arithmetic that wraps around for integers, where plain signed arithmetic would be undefined, and
+// that rounds to T the sums that 16-bit floating-point types make as float.
 #ifndef MILLSTREAM_KERNELS_ARRAY_WRAPPING_H_
 #define MILLSTREAM_KERNELS_ARRAY_WRAPPING_H_
 
@@ -12,7 +13,7 @@ T WrappingAdd(T a, T b) {
     using Unsigned = std::make_unsigned_t<T>;
     return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
   } else {
-    return a + b;
+    return T(a + b);
   }
 }
 
@@ -22,7 +23,7 @@ T WrappingSubtract(T a, T b) {
     using Unsigned = std::make_unsigned_t<T>;
     return static_cast<T>(static_cast<Unsigned>(a) - static_cast<Unsigned>(b));
   } else {
-    return a - b;
+    return T(a - b);
   }
 }
 
@@ -34,7 +35,7 @@ T WrappingMultiply(T a, T b) {
     using Unsigned = std::make_unsigned_t<T>;
     return static_cast<T>(static_cast<Unsigned>(a) * static_cast<Unsigned>(b));
   } else {
-    return a * b;
+    return T(a * b);
   }
 }
 

@@ -1,10 +1,8 @@
-// ResourceApplyAdagrad (Duchi, Hazan, Singer, JMLR 2011):
-//   accum += grad^2                    (left alone without update_slots)
-//   var -= lr * grad / sqrt(accum)
-#include <cmath>
+// ResourceApplyAdagrad.
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/training/adagrad_step.h"
 #include "kernels/training/variables.h"
 
 namespace millstream::kernels {
@@ -17,8 +15,8 @@ class ResourceApplyAdagrad {
   ms::Status Init(const ms::KernelInfo& info) { return info.Attr("update_slots", &update_slots_); }
 
   ms::Status Compute(ms::Frame& frame) const {
-    T learning_rate{};
-    MS_TRY(ReadScalar(frame.input(2), "lr", &learning_rate));
+    AdagradStep<T> step{};
+    MS_TRY(ReadScalar<T>(frame.input(2), "lr", &step.learning));
     const ms::View grad = frame.input(3);
     ms::VariableLocks locks;
     MS_TRY(frame.LockVariables(
@@ -36,35 +34,19 @@ class ResourceApplyAdagrad {
     const bool update_slots = update_slots_;
     UpdateElements<T>(frame, variable.size(), 6, [=](int64_t begin, int64_t end) {
       if (update_slots) {
-        Update(var, sum, gradient, learning_rate, begin, end);
+        step.Run(var + begin, sum + begin, gradient + begin, end - begin);
       } else {
-        UpdateVariableOnly(var, sum, gradient, learning_rate, begin, end);
+        step.RunOnVariableAlone(var + begin, sum + begin, gradient + begin, end - begin);
       }
     });
     return ms::Status();
   }
 
  private:
-  static void Update(T* __restrict var, T* __restrict accum, const T* __restrict gradient,
-                     T learning_rate, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      accum[i] += gradient[i] * gradient[i];
-      var[i] -= learning_rate * gradient[i] / std::sqrt(accum[i]);
-    }
-  }
-  static void UpdateVariableOnly(T* __restrict var, const T* __restrict accum,
-                                 const T* __restrict gradient, T learning_rate, int64_t begin,
-                                 int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      var[i] -= learning_rate * gradient[i] / std::sqrt(accum[i]);
-    }
-  }
-
   bool update_slots_ = true;
 };
 
-const ms::Registered registered =
-    ms::RegisterForTypes<ResourceApplyAdagrad, float, double>("ResourceApplyAdagrad", "T");
+const ms::Registered registered = RegisterStep<ResourceApplyAdagrad>("ResourceApplyAdagrad");
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -18,6 +18,8 @@ namespace {
 // Attribute: use_nesterov.
 template <typename T>
 class ResourceApplyAdam {
+  using Number = ComputeTypeOf<T>;
+
  public:
   ms::Status Init(const ms::KernelInfo& info) { return info.Attr("use_nesterov", &use_nesterov_); }
 
@@ -51,45 +53,47 @@ class ResourceApplyAdam {
 
  private:
   struct Rates {
-    T learning;  // corrected for the moments' start at zero
-    T beta1;
-    T beta2;
-    T epsilon;
+    Number learning;  // corrected for the moments' start at zero
+    Number beta1;
+    Number beta2;
+    Number epsilon;
   };
 
   static ms::Status ReadRates(const ms::Frame& frame, Rates* rates) {
-    T beta1_power{};
-    T beta2_power{};
-    T learning_rate{};
-    MS_TRY(ReadScalar(frame.input(3), "beta1_power", &beta1_power));
-    MS_TRY(ReadScalar(frame.input(4), "beta2_power", &beta2_power));
-    MS_TRY(ReadScalar(frame.input(5), "lr", &learning_rate));
-    MS_TRY(ReadScalar(frame.input(6), "beta1", &rates->beta1));
-    MS_TRY(ReadScalar(frame.input(7), "beta2", &rates->beta2));
-    MS_TRY(ReadScalar(frame.input(8), "epsilon", &rates->epsilon));
-    rates->learning = learning_rate * std::sqrt(T{1} - beta2_power) / (T{1} - beta1_power);
+    Number beta1_power{};
+    Number beta2_power{};
+    Number learning_rate{};
+    MS_TRY(ReadScalar<T>(frame.input(3), "beta1_power", &beta1_power));
+    MS_TRY(ReadScalar<T>(frame.input(4), "beta2_power", &beta2_power));
+    MS_TRY(ReadScalar<T>(frame.input(5), "lr", &learning_rate));
+    MS_TRY(ReadScalar<T>(frame.input(6), "beta1", &rates->beta1));
+    MS_TRY(ReadScalar<T>(frame.input(7), "beta2", &rates->beta2));
+    MS_TRY(ReadScalar<T>(frame.input(8), "epsilon", &rates->epsilon));
+    const Number one = 1;
+    rates->learning = learning_rate * std::sqrt(one - beta2_power) / (one - beta1_power);
     return ms::Status();
   }
 
   template <bool kNesterov>
   static void Update(T* __restrict var, T* __restrict m, T* __restrict v,
                      const T* __restrict gradient, Rates rates, int64_t begin, int64_t end) {
-    const T rest1 = T{1} - rates.beta1;
-    const T rest2 = T{1} - rates.beta2;
+    const Number rest1 = Number(1) - rates.beta1;
+    const Number rest2 = Number(1) - rates.beta2;
     for (int64_t i = begin; i < end; ++i) {
-      const T g = gradient[i];
-      m[i] += (g - m[i]) * rest1;
-      v[i] += (g * g - v[i]) * rest2;
-      const T direction = kNesterov ? m[i] * rates.beta1 + g * rest1 : m[i];
-      var[i] -= rates.learning * direction / (std::sqrt(v[i]) + rates.epsilon);
+      const Number g = gradient[i];
+      const Number mean = m[i] + (g - m[i]) * rest1;
+      const Number square = v[i] + (g * g - v[i]) * rest2;
+      m[i] = T(mean);
+      v[i] = T(square);
+      const Number direction = kNesterov ? mean * rates.beta1 + g * rest1 : mean;
+      var[i] = T(var[i] - rates.learning * direction / (std::sqrt(square) + rates.epsilon));
     }
   }
 
   bool use_nesterov_ = false;
 };
 
-const ms::Registered registered =
-    ms::RegisterForTypes<ResourceApplyAdam, float, double>("ResourceApplyAdam", "T");
+const ms::Registered registered = RegisterStep<ResourceApplyAdam>("ResourceApplyAdam");
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -10,10 +10,12 @@ namespace {
 // Inputs: var (a variable), alpha, delta.
 template <typename T>
 class ResourceApplyGradientDescent {
+  using Number = ComputeTypeOf<T>;
+
  public:
   ms::Status Compute(ms::Frame& frame) const {
-    T alpha{};
-    MS_TRY(ReadScalar(frame.input(1), "alpha", &alpha));
+    Number alpha{};
+    MS_TRY(ReadScalar<T>(frame.input(1), "alpha", &alpha));
     const ms::View delta = frame.input(2);
     ms::VariableLocks locks;
     MS_TRY(frame.LockVariables({{0, MS_LOCK_WRITE}}, &locks));
@@ -30,14 +32,14 @@ class ResourceApplyGradientDescent {
   }
 
  private:
-  static void Update(T* __restrict var, const T* __restrict gradient, T alpha, int64_t begin,
+  static void Update(T* __restrict var, const T* __restrict gradient, Number alpha, int64_t begin,
                      int64_t end) {
-    for (int64_t i = begin; i < end; ++i) var[i] -= alpha * gradient[i];
+    for (int64_t i = begin; i < end; ++i) var[i] = T(Number(var[i]) - alpha * gradient[i]);
   }
 };
 
-const ms::Registered registered = ms::RegisterForTypes<ResourceApplyGradientDescent, float, double>(
-    "ResourceApplyGradientDescent", "T");
+const ms::Registered registered =
+    RegisterStep<ResourceApplyGradientDescent>("ResourceApplyGradientDescent");
 
 }  // namespace
 }  // namespace millstream::kernels

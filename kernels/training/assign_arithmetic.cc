@@ -4,6 +4,7 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/wrapping.h"
+#include "kernels/common/narrow_float.h"
 #include "kernels/training/variables.h"
 
 namespace millstream::kernels {
@@ -51,14 +52,15 @@ using AssignAdd = AssignArithmetic<AddTo, T>;
 template <typename T>
 using AssignSub = AssignArithmetic<SubtractFrom, T>;
 
-const ms::Registered assign_add =
-    ms::RegisterForTypes<AssignAdd, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t,
-                         uint16_t, uint32_t, uint64_t, std::complex<float>, std::complex<double>>(
-        "AssignAddVariableOp", "dtype");
-const ms::Registered assign_sub =
-    ms::RegisterForTypes<AssignSub, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t,
-                         uint16_t, uint32_t, uint64_t, std::complex<float>, std::complex<double>>(
-        "AssignSubVariableOp", "dtype");
+template <template <typename> class Kernel>
+ms::Registered RegisterForNumbers(const char* op) {
+  return ms::RegisterForTypes<Kernel, float, double, Float16, BFloat16, int8_t, int16_t, int32_t,
+                              int64_t, uint8_t, uint16_t, uint32_t, uint64_t, std::complex<float>,
+                              std::complex<double>>(op, "dtype");
+}
+
+const ms::Registered assign_add = RegisterForNumbers<AssignAdd>("AssignAddVariableOp");
+const ms::Registered assign_sub = RegisterForNumbers<AssignSub>("AssignSubVariableOp");
 
 }  // namespace
 }  // namespace millstream::kernels

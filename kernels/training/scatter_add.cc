@@ -1,25 +1,16 @@
 // ResourceScatterAdd.
+#include <complex>
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/accumulate_rows.h"
 #include "kernels/array/indices.h"
+#include "kernels/common/narrow_float.h"
+#include "kernels/training/row_updates.h"
 #include "kernels/training/variables.h"
 
 namespace millstream::kernels {
 namespace {
-
-template <typename Index>
-ms::Status CheckIndices(const ms::View& indices, int64_t rows) {
-  const Index* values = indices.data<Index>();
-  const int64_t n = indices.size();
-  for (int64_t i = 0; i < n; ++i) {
-    if (values[i] >= 0 && values[i] < rows) continue;
-    return ms::InvalidArgument("indices[", i, "] (in flat order) = ", values[i], " is outside [0, ",
-                               rows, ")");
-  }
-  return ms::Status();
-}
 
 // updates must have the shape of indices followed by the variable's without its first dimension,
 // or be a scalar.
@@ -61,7 +52,7 @@ class ResourceScatterAdd {
                         const ms::View& variable) {
     const int64_t width = DimProduct(variable.shape(), 1, variable.rank());
     if (width == 0) return ms::Status();
-    MS_TRY(CheckIndices<Index>(indices, variable.dim(0)));
+    MS_TRY(CheckRowIndices<Index>(indices, variable.dim(0)));
     const bool is_scalar = updates.rank() == 0;
     AccumulateRows(frame, indices.data<Index>(), indices.size(), updates.data<T>(), is_scalar,
                    width, variable.data<T>());
@@ -70,8 +61,9 @@ class ResourceScatterAdd {
 };
 
 const ms::Registered registered =
-    ms::RegisterForTypes<ResourceScatterAdd, float, double, int8_t, int16_t, int32_t, int64_t,
-                         uint8_t, uint16_t, uint32_t, uint64_t>(
+    ms::RegisterForTypes<ResourceScatterAdd, float, double, Float16, BFloat16, int8_t, int16_t,
+                         int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
+                         std::complex<float>, std::complex<double>>(
         "ResourceScatterAdd", "dtype", ms::KernelOptions().Types("Tindices", IndexTypes()));
 
 }  // namespace

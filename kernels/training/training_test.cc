@@ -1,10 +1,15 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "kernels/common/narrow_float.h"
 #include "kernels/testing/kernel_tester.h"
 
 namespace millstream::kernels {
@@ -27,8 +32,12 @@ std::vector<T> Numbers(int64_t size, double low, int salt) {
   return values;
 }
 
+// About the spacing of numbers below 2: each result is rounded once.
 template <typename T>
-constexpr double kTolerance = sizeof(T) == 4 ? 2e-6 : 1e-14;
+constexpr double kTolerance = std::is_same_v<T, BFloat16>  ? 1.0 / 128
+                              : std::is_same_v<T, Float16> ? 1.0 / 1024
+                              : std::is_same_v<T, float>   ? 2e-6
+                                                           : 1e-14;
 
 void SetType(MS_DType dtype, KernelTester* t) { t->Attr("T", dtype).Outputs({}); }
 
@@ -40,7 +49,7 @@ class ApplyTest : public ::testing::Test {
   const std::vector<T> other_slot_ = Numbers<T>(kSize, 0.2, 33);
   const std::vector<T> grad_ = Numbers<T>(kSize, -0.4, 71);
 };
-using FloatTypes = ::testing::Types<float, double>;
+using FloatTypes = ::testing::Types<float, double, Float16, BFloat16>;
 TYPED_TEST_SUITE(ApplyTest, FloatTypes);
 
 TYPED_TEST(ApplyTest, GradientDescentStepsAgainstTheGradient) {
@@ -52,7 +61,7 @@ TYPED_TEST(ApplyTest, GradientDescentStepsAgainstTheGradient) {
       .template Input<T>({kSize}, this->grad_);
   ASSERT_TRUE(IsOk(t.Run()));
   std::vector<T> expected = this->var_;
-  for (int64_t i = 0; i < kSize; ++i) expected[i] -= T(0.5) * this->grad_[i];
+  for (int64_t i = 0; i < kSize; ++i) expected[i] = T(this->var_[i] - T(0.5) * this->grad_[i]);
   EXPECT_EQ(t.template VariableValue<T>(0), expected);
 }
 
@@ -133,6 +142,27 @@ TYPED_TEST(ApplyTest, AdamFollowsItsFormula) {
   }
 }
 
+TEST(ApplyComplexTest, StepsFollowTheSameFormulas) {
+  using Complex = std::complex<double>;
+  const Complex var(1, 2);
+  const Complex g(0.5, -1);
+  KernelTester descent("ResourceApplyGradientDescent");
+  SetType(MS_COMPLEX128, &descent);
+  descent.Variable<Complex>({}, {var}).Input<Complex>({}, {Complex(0, 1)}).Input<Complex>({}, {g});
+  ASSERT_TRUE(IsOk(descent.Run()));
+  EXPECT_EQ(descent.VariableValue<Complex>(0), (std::vector<Complex>{var - Complex(0, 1) * g}));
+
+  KernelTester adagrad("ResourceApplyAdagrad");
+  SetType(MS_COMPLEX128, &adagrad);
+  adagrad.Attr("update_slots", true);
+  adagrad.Variable<Complex>({}, {var}).Variable<Complex>({}, {Complex(2, 0)});
+  adagrad.Input<Complex>({}, {Complex(0.1, 0)}).Input<Complex>({}, {g});
+  ASSERT_TRUE(IsOk(adagrad.Run()));
+  const Complex sum = 2.0 + g * g;
+  EXPECT_LT(std::abs(adagrad.VariableValue<Complex>(0)[0] - (var - 0.1 * g / std::sqrt(sum))),
+            1e-15);
+}
+
 TEST(ApplyErrorsTest, ShapesThatDifferAreNamed) {
   KernelTester t("ResourceApplyAdagrad");
   SetType(MS_FLOAT32, &t);
@@ -171,6 +201,15 @@ TEST(AssignArithmeticTest, AddsAndSubtractsInPlace) {
     EXPECT_EQ(t.VariableValue<int64_t>(0),
               (std::vector<int64_t>{1 + sign * 10, 2 + sign * 20, 3 + sign * 30}));
   }
+}
+
+TEST(AssignArithmeticTest, RoundsNarrowFloats) {
+  KernelTester t("AssignAddVariableOp");
+  t.Attr("dtype", MS_FLOAT16).Outputs({});
+  t.Variable<Float16>({2}, {Float16(2048.0f), Float16(0.5f)});
+  t.Input<Float16>({2}, {Float16(1.0f), Float16(0.25f)});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.VariableValue<Float16>(0), (std::vector<Float16>{Float16(2048.0f), Float16(0.75f)}));
 }
 
 TEST(AssignArithmeticTest, WrapsIntegersAround) {
@@ -212,6 +251,23 @@ TEST(ResourceScatterAddTest, AddsRepeatedRowsInOrder) {
   EXPECT_EQ(t.VariableValue<float>(0), expected);
 }
 
+TEST(ResourceScatterAddTest, AddsNarrowFloatsAndComplexNumbers) {
+  KernelTester narrow("ResourceScatterAdd");
+  SetScatterType(MS_BFLOAT16, &narrow);
+  narrow.Variable<BFloat16>({2}, {BFloat16(1.0f), BFloat16(2.0f)});
+  narrow.Input<int32_t>({2}, {1, 1}).Input<BFloat16>({}, {BFloat16(0.5f)});
+  ASSERT_TRUE(IsOk(narrow.Run()));
+  EXPECT_EQ(narrow.VariableValue<BFloat16>(0),
+            (std::vector<BFloat16>{BFloat16(1.0f), BFloat16(3.0f)}));
+
+  using Complex = std::complex<float>;
+  KernelTester complex("ResourceScatterAdd");
+  SetScatterType(MS_COMPLEX64, &complex);
+  complex.Variable<Complex>({1}, {{1, 1}}).Input<int32_t>({1}, {0}).Input<Complex>({1}, {{0, 2}});
+  ASSERT_TRUE(IsOk(complex.Run()));
+  EXPECT_EQ(complex.VariableValue<Complex>(0), (std::vector<Complex>{{1, 3}}));
+}
+
 TEST(ResourceScatterAddTest, AddsOneNumberToWholeRows) {
   KernelTester t("ResourceScatterAdd");
   SetScatterType(MS_INT32, &t);
@@ -230,6 +286,75 @@ TEST(ResourceScatterAddTest, ChangesNothingWhenAnIndexIsOutOfRange) {
   EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
   EXPECT_EQ(status.message(), "indices[1] (in flat order) = 2 is outside [0, 2)");
   EXPECT_EQ(t.VariableValue<float>(0), (std::vector<float>{1, 2}));
+}
+
+// One dense step from row to row is what the sparse forms do, the same row twice included.
+template <typename T>
+void ExpectStepsByRows(const std::string& name, const char* attr, bool flag) {
+  constexpr int64_t kWidth = 150;
+  const std::vector<int64_t> rows{4, 1, 4, 0};
+  const std::vector<T> grad = Numbers<T>(4 * kWidth, -0.4, 3);
+  std::vector<T> var = Numbers<T>(5 * kWidth, -0.5, 7);
+  std::vector<T> accum = Numbers<T>(5 * kWidth, 0.1, 9);
+  const bool momentum = name == "Momentum";
+
+  KernelTester sparse("ResourceSparseApply" + name);
+  SetType(ms::DTypeOf<T>(), &sparse);
+  sparse.Attr("Tindices", MS_INT64).Attr(attr, flag);
+  sparse.Variable<T>({5, kWidth}, var).template Variable<T>({5, kWidth}, accum);
+  sparse.Input<T>({}, {T(0.5f)}).template Input<T>({4, kWidth}, grad);
+  sparse.Input<int64_t>({4}, rows);
+  if (momentum) sparse.Input<T>({}, {T(0.75f)});
+  ASSERT_TRUE(IsOk(sparse.Run()));
+
+  for (size_t k = 0; k < rows.size(); ++k) {
+    const auto row = [&](const std::vector<T>& values, int64_t i) {
+      return std::vector<T>(values.begin() + i * kWidth, values.begin() + (i + 1) * kWidth);
+    };
+    KernelTester dense("ResourceApply" + name);
+    SetType(ms::DTypeOf<T>(), &dense);
+    dense.Attr(attr, flag).template Variable<T>({kWidth}, row(var, rows[k]));
+    dense.Variable<T>({kWidth}, row(accum, rows[k])).template Input<T>({}, {T(0.5f)});
+    dense.Input<T>({kWidth}, row(grad, static_cast<int64_t>(k)));
+    if (momentum) dense.Input<T>({}, {T(0.75f)});
+    ASSERT_TRUE(IsOk(dense.Run()));
+    const std::vector<T> new_var = dense.VariableValue<T>(0);
+    const std::vector<T> new_accum = dense.VariableValue<T>(1);
+    std::copy(new_var.begin(), new_var.end(), var.begin() + rows[k] * kWidth);
+    std::copy(new_accum.begin(), new_accum.end(), accum.begin() + rows[k] * kWidth);
+  }
+  EXPECT_EQ(sparse.VariableValue<T>(0), var) << name;
+  EXPECT_EQ(sparse.VariableValue<T>(1), accum) << name;
+}
+
+TEST(SparseApplyTest, GoesOneDenseStepARow) {
+  for (bool flag : {false, true}) {
+    ExpectStepsByRows<float>("Momentum", "use_nesterov", flag);
+    ExpectStepsByRows<float>("Adagrad", "update_slots", flag);
+    ExpectStepsByRows<BFloat16>("Momentum", "use_nesterov", flag);
+    ExpectStepsByRows<double>("Adagrad", "update_slots", flag);
+  }
+}
+
+ms::Status SparseAdagrad(std::vector<int64_t> grad, const std::vector<int32_t>& indices) {
+  KernelTester t("ResourceSparseApplyAdagrad");
+  SetType(MS_FLOAT32, &t);
+  t.Attr("Tindices", MS_INT32).Attr("update_slots", true);
+  t.Variable<float>({2, 1}, {1, 2}).Variable<float>({2, 1}, {1, 1}).Input<float>({}, {0.1f});
+  const auto size = static_cast<size_t>(grad[0] * grad[1]);
+  t.Input<float>(std::move(grad), std::vector<float>(size, 1));
+  t.Input<int32_t>({static_cast<int64_t>(indices.size())}, indices);
+  ms::Status status = t.Run();
+  EXPECT_EQ(t.VariableValue<float>(0), (std::vector<float>{1, 2}));
+  return status;
+}
+
+TEST(SparseApplyTest, ChangesNothingWhenIndicesOrGradientDoNotFit) {
+  EXPECT_TRUE(IsOk(SparseAdagrad({0, 1}, {})));
+  EXPECT_EQ(SparseAdagrad({2, 1}, {1, -1}).message(),
+            "indices[1] (in flat order) = -1 is outside [0, 2)");
+  EXPECT_EQ(SparseAdagrad({1, 1}, {1, 0}).message(),
+            "grad must have shape [2,1], a row of var for each of indices, but has shape [1,1]");
 }
 
 }  // namespace

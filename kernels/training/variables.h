@@ -3,11 +3,13 @@
 #define MILLSTREAM_KERNELS_TRAINING_VARIABLES_H_
 
 #include <algorithm>
+#include <complex>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/common/narrow_float.h"
 
 namespace millstream::kernels {
 
@@ -27,14 +29,23 @@ inline ms::Status CheckSameShape(std::string_view name, const ms::View& variable
                              other.shape().ToString());
 }
 
-// The value of the hyperparameter `name`, which must be a scalar.
+// The value of the hyperparameter `name`, a scalar of type T, as what steps on T are computed in.
 template <typename T>
-ms::Status ReadScalar(const ms::View& view, std::string_view name, T* value) {
+ms::Status ReadScalar(const ms::View& view, std::string_view name, ComputeTypeOf<T>* value) {
   if (view.rank() != 0) {
     return ms::InvalidArgument(name, " must be a scalar, but has shape ", view.shape().ToString());
   }
   *value = *view.data<T>();
   return ms::Status();
+}
+
+// Registers a kernel of an optimizer's step for every type in which one makes sense. Steps on the
+// 16-bit types are computed in float, and every number that is kept is rounded once.
+template <template <typename> class Kernel>
+ms::Registered RegisterStep(const char* op,
+                            const ms::KernelOptions& options = ms::KernelOptions()) {
+  return ms::RegisterForTypes<Kernel, float, double, Float16, BFloat16, std::complex<float>,
+                              std::complex<double>>(op, "T", options);
 }
 
 // Calls update(begin, end) on ranges that cover the elements; `streams` arrays are read or written.

@@ -8,8 +8,9 @@ from typing import Any
 import millstream.gen_ops as gen_ops
 from millstream import math_ops
 from millstream.convert import convert_to_tensor
+from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Operation, Tensor
-from millstream.train.optimizer import Optimizer
+from millstream.train.optimizer import Optimizer, sum_repeated_rows
 from millstream.variables import Variable
 
 
@@ -69,4 +70,14 @@ class AdagradOptimizer(Optimizer):
             self._slots["accumulator"][var].handle,
             math_ops.cast(self._rate, var.dtype),
             grad,
+        )
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
+        rows = sum_repeated_rows(grad)
+        return gen_ops.resource_sparse_apply_adagrad(
+            var.handle,
+            self._slots["accumulator"][var].handle,
+            math_ops.cast(self._rate, var.dtype),
+            rows.values,
+            rows.indices,
         )

@@ -8,8 +8,9 @@ from typing import Any
 import millstream.gen_ops as gen_ops
 from millstream import math_ops
 from millstream.convert import convert_to_tensor
+from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Operation, Tensor
-from millstream.train.optimizer import Optimizer
+from millstream.train.optimizer import Optimizer, sum_repeated_rows
 from millstream.variables import Variable
 
 
@@ -18,6 +19,7 @@ class MomentumOptimizer(Optimizer):
 
     With Nesterov's momentum the gradient is taken ahead: Sutskever et al.: On the importance of
     initialization and momentum in deep learning (2013). The velocity is the slot "momentum".
+    Where the gradient has only some rows, the other rows and their velocities stay as they are.
 
     Parameters
     ----------
@@ -67,6 +69,18 @@ class MomentumOptimizer(Optimizer):
             self._slots["momentum"][var].handle,
             math_ops.cast(self._rate, var.dtype),
             grad,
+            math_ops.cast(self._momentum_tensor, var.dtype),
+            use_nesterov=self._use_nesterov,
+        )
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
+        rows = sum_repeated_rows(grad)
+        return gen_ops.resource_sparse_apply_momentum(
+            var.handle,
+            self._slots["momentum"][var].handle,
+            math_ops.cast(self._rate, var.dtype),
+            rows.values,
+            rows.indices,
             math_ops.cast(self._momentum_tensor, var.dtype),
             use_nesterov=self._use_nesterov,
         )

@@ -312,6 +312,13 @@ class Optimizer:
         return control_ops.group(*update_ops, name=name_scope)
 
 
+def sum_repeated_rows(grad: IndexedSlices) -> IndexedSlices:
+    """The same gradient with each of its rows once, the rows of an index added up."""
+    indices, places = gen_ops.unique(grad.indices)
+    values = gen_ops.unsorted_segment_sum(grad.values, places, array_ops.shape(indices)[0])
+    return IndexedSlices(values, indices, grad.dense_shape)
+
+
 def _flat(items: Any) -> Any:
     for item in items if isinstance(items, (list, tuple)) else [items]:
         if isinstance(item, (list, tuple)):

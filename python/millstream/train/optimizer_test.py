@@ -102,6 +102,35 @@ def test_rows_that_were_not_gathered_stay() -> None:
         assert session.run(table).tolist() == [[1, 1], [0, 0], [1, 1], [0.5, 0.5]]
 
 
+def two_steps_on_rows(optimizer: Any) -> Any:
+    """A table of ones after two steps, with gradients 2 and 3 in row 1, 1 and none in row 3."""
+    table = tf.Variable(np.ones([4, 2], np.float32))
+    rows = tf.placeholder(tf.int32, [3])
+    train = optimizer.minimize(tf.reduce_sum(tf.nn.embedding_lookup(table, rows)))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(train, {rows: [1, 1, 3]})
+        session.run(train, {rows: [1, 1, 1]})
+        return session.run(table)
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_momentum_of_rows_that_were_not_gathered_stays(nesterov: bool) -> None:
+    found = two_steps_on_rows(tf.train.MomentumOptimizer(0.5, 0.5, use_nesterov=nesterov))
+    # Row 1: velocities 2 and 4. Row 3: velocity 1 in the first step, none in the second.
+    first, second, third = (3.0, 5.0, 1.5) if nesterov else (2.0, 4.0, 1.0)
+    expected = [1.0, 1.0 - 0.5 * (first + second), 1.0, 1.0 - 0.5 * third]
+    assert found.tolist() == [[row, row] for row in expected]
+
+
+def test_adagrad_adds_up_repeated_rows_first() -> None:
+    found = two_steps_on_rows(tf.train.AdagradOptimizer(0.5, initial_accumulator_value=1.0))
+    row1 = 1 - 0.5 * (2 / np.sqrt(5) + 3 / np.sqrt(14))
+    row3 = 1 - 0.5 * (1 / np.sqrt(2))
+    expected = np.array([[1, 1], [row1, row1], [1, 1], [row3, row3]])
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
 def test_unconnected_variables_have_no_gradient() -> None:
     w, other = tf.Variable(1.0), tf.Variable(1.0)
     optimizer = tf.train.GradientDescentOptimizer(0.1)

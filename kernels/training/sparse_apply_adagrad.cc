@@ -1,0 +1,55 @@
+// ResourceSparseApplyAdagrad.
+#include <cstdint>
+
+#include "framework/plugin/plugin.hpp"
+#include "kernels/training/adagrad_step.h"
+#include "kernels/training/row_updates.h"
+#include "kernels/training/variables.h"
+
+namespace millstream::kernels {
+namespace {
+
+// Inputs: var and accum (variables), lr, grad, indices. Attribute: update_slots.
+template <typename T>
+class ResourceSparseApplyAdagrad {
+ public:
+  ms::Status Init(const ms::KernelInfo& info) { return info.Attr("update_slots", &update_slots_); }
+
+  ms::Status Compute(ms::Frame& frame) const {
+    AdagradStep<T> step{};
+    MS_TRY(ReadScalar<T>(frame.input(2), "lr", &step.learning));
+    const ms::View grad = frame.input(3);
+    const ms::View indices = frame.input(4);
+    ms::VariableLocks locks;
+    MS_TRY(frame.LockVariables(
+        {{0, MS_LOCK_WRITE}, {1, update_slots_ ? MS_LOCK_WRITE : MS_LOCK_READ}}, &locks));
+    ms::View variable;
+    ms::View accum;
+    MS_TRY(locks.Write(0, &variable));
+    MS_TRY(update_slots_ ? locks.Write(1, &accum) : locks.Read(1, &accum));
+    MS_TRY(CheckSameShape("var", variable, "accum", accum));
+    MS_TRY(CheckRowGradient(variable, grad, indices));
+
+    T* const var = variable.data<T>();
+    T* const sum = accum.data<T>();
+    const T* const gradient = grad.data<T>();
+    const bool update_slots = update_slots_;
+    return UpdateIndexedRows<T>(
+        frame, variable, indices, 6, [=](int64_t place, int64_t row, int64_t count) {
+          if (update_slots) {
+            step.Run(var + place, sum + place, gradient + row, count);
+          } else {
+            step.RunOnVariableAlone(var + place, sum + place, gradient + row, count);
+          }
+        });
+  }
+
+ private:
+  bool update_slots_ = true;
+};
+
+const ms::Registered registered = RegisterStep<ResourceSparseApplyAdagrad>(
+    "ResourceSparseApplyAdagrad", ms::KernelOptions().Types("Tindices", IndexTypes()));
+
+}  // namespace
+}  // namespace millstream::kernels

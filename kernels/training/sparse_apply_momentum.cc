@@ -1,0 +1,55 @@
+// ResourceSparseApplyMomentum.
+#include <cstdint>
+
+#include "framework/plugin/plugin.hpp"
+#include "kernels/training/momentum_step.h"
+#include "kernels/training/row_updates.h"
+#include "kernels/training/variables.h"
+
+namespace millstream::kernels {
+namespace {
+
+// Inputs: var and accum (variables), lr, grad, indices, momentum. Attribute: use_nesterov.
+template <typename T>
+class ResourceSparseApplyMomentum {
+ public:
+  ms::Status Init(const ms::KernelInfo& info) { return info.Attr("use_nesterov", &use_nesterov_); }
+
+  ms::Status Compute(ms::Frame& frame) const {
+    MomentumStep<T> step{};
+    MS_TRY(ReadScalar<T>(frame.input(2), "lr", &step.learning));
+    MS_TRY(ReadScalar<T>(frame.input(5), "momentum", &step.momentum));
+    const ms::View grad = frame.input(3);
+    const ms::View indices = frame.input(4);
+    ms::VariableLocks locks;
+    MS_TRY(frame.LockVariables({{0, MS_LOCK_WRITE}, {1, MS_LOCK_WRITE}}, &locks));
+    ms::View variable;
+    ms::View accum;
+    MS_TRY(locks.Write(0, &variable));
+    MS_TRY(locks.Write(1, &accum));
+    MS_TRY(CheckSameShape("var", variable, "accum", accum));
+    MS_TRY(CheckRowGradient(variable, grad, indices));
+
+    T* const var = variable.data<T>();
+    T* const sum = accum.data<T>();
+    const T* const gradient = grad.data<T>();
+    const bool nesterov = use_nesterov_;
+    return UpdateIndexedRows<T>(
+        frame, variable, indices, 5, [=](int64_t place, int64_t row, int64_t count) {
+          if (nesterov) {
+            step.template Run<true>(var + place, sum + place, gradient + row, count);
+          } else {
+            step.template Run<false>(var + place, sum + place, gradient + row, count);
+          }
+        });
+  }
+
+ private:
+  bool use_nesterov_ = false;
+};
+
+const ms::Registered registered = RegisterStep<ResourceSparseApplyMomentum>(
+    "ResourceSparseApplyMomentum", ms::KernelOptions().Types("Tindices", IndexTypes()));
+
+}  // namespace
+}  // namespace millstream::kernels
