@@ -5,11 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "core/testing/session_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "millstream/framework/protos/summary.pb.h"
 
 namespace millstream {
 namespace {
@@ -190,55 +188,6 @@ TEST_F(StructuralTest, AVariableOfOpenShapeTakesAnyValue) {
     ASSERT_EQ(Execute({Assign(w, Unknown(Zeros(shape)))}, feeds_), absl::OkStatus());
     EXPECT_EQ(Get(Op("Neg", {Read(w)})).shape(), shape);
   }
-}
-
-class SummaryTest : public StructuralTest {
- protected:
-  // "tag=value ..." of a serialized Summary.
-  std::string Text(const Output& summary) {
-    const std::vector<std::string> bytes = Elements<std::string>(Get(summary));
-    proto::Summary message;
-    EXPECT_TRUE(bytes.size() == 1 && message.ParseFromString(bytes[0]));
-    std::string text;
-    for (const proto::Summary::Value& value : message.value()) {
-      absl::StrAppend(&text, text.empty() ? "" : " ", value.tag(), "=", value.simple_value());
-    }
-    return text;
-  }
-  Output Scalar(const std::string& tag, const Tensor& value) {
-    return Op("ScalarSummary", {Constant(Tensor::Scalar<std::string>(tag)), FedAs(value)});
-  }
-};
-
-TEST_F(SummaryTest, AScalarHasItsTag) {
-  EXPECT_EQ(Text(Scalar("loss", Tensor::Scalar<float>(0.5))), "loss=0.5");
-  EXPECT_EQ(Text(Scalar("steps", Tensor::Scalar<int64_t>(7))), "steps=7");
-}
-
-TEST_F(SummaryTest, ManyValuesHaveManyTags) {
-  const Output tags = Constant(Values<std::string>({"a", "b"}));
-  EXPECT_EQ(Text(Op("ScalarSummary", {tags, FedAs(Values<double>({1, 2}))})), "a=1 b=2");
-}
-
-TEST_F(SummaryTest, TagsAndValuesHaveOneShape) {
-  const Output tags = Constant(Values<std::string>({"a", "b"}));
-  const Output bad = Op("ScalarSummary", {tags, FedAs(Values<double>({1, 2, 3}))});
-  ExpectError(GetError(bad), kInvalid, {"ScalarSummary", "[2]", "[3]"});
-}
-
-TEST_F(SummaryTest, MergingJoinsInOrder) {
-  const Output a = Scalar("a", Tensor::Scalar<float>(1));
-  const Output b = Scalar("b", Tensor::Scalar<float>(2));
-  EXPECT_EQ(Text(build.Variadic("MergeSummary", {{b, a}})->output(0)), "b=2 a=1");
-}
-
-TEST_F(SummaryTest, MergingRefusesATagTwiceAndWhatIsNoSummary) {
-  const Output a = Scalar("a", Tensor::Scalar<float>(1));
-  ExpectError(GetError(build.Variadic("MergeSummary", {{a, a}})->output(0)), kInvalid,
-              {"MergeSummary", "Duplicate tag a"});
-  const Output text = Constant(Tensor::Scalar<std::string>("\xff not a message"));
-  ExpectError(GetError(build.Variadic("MergeSummary", {{a, text}})->output(0)), kInvalid,
-              {"input 1", "no Summary"});
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
-// Summaries: what event files carry.
+// Summaries: what event files carry. Those of images are in image_summary.cc.
+#include <cmath>
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
+#include "core/structural/histogram.h"
 #include "core/structural/structural.h"
 #include "framework/half.h"
+#include "framework/proto_conversion.h"
 #include "millstream/framework/protos/summary.pb.h"
 
 namespace millstream {
@@ -52,6 +55,52 @@ Status ScalarSummary(StructuralFrame* frame) {
   return SetText(frame, summary.SerializeAsString());
 }
 
+// The only element of a string input; `name` is the argument's.
+StatusOr<std::string> ScalarText(const StructuralFrame& frame, uint32_t i, const char* name) {
+  const Tensor text = frame.BorrowInput(i);
+  if (text.shape().rank() != 0) {
+    return errors::InvalidArgument("'", name, "' must be a scalar, got ", text.shape().ToString());
+  }
+  return *text.data<std::string>();
+}
+
+// The distribution of all elements.
+Status HistogramSummary(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(const std::string tag, ScalarText(*frame, 0, "tag"));
+  const Tensor values = frame->BorrowInput(1);
+  Histogram histogram;
+  for (int64_t i = 0; i < values.num_elements(); ++i) {
+    MS_ASSIGN_OR_RETURN(const double value, RealElement(values, i));
+    if (std::isnan(value)) {
+      return errors::InvalidArgument("Nan in summary histogram for: ", frame->node().name());
+    }
+    if (std::isinf(value)) {
+      return errors::InvalidArgument("Infinity in summary histogram for: ", frame->node().name());
+    }
+    histogram.Add(value);
+  }
+  proto::Summary summary;
+  proto::Summary::Value* entry = summary.add_value();
+  entry->set_tag(tag);
+  histogram.ToProto(entry->mutable_histo());
+  return SetText(frame, summary.SerializeAsString());
+}
+
+// The tensor itself, for the viewer that the metadata names.
+Status TensorSummary(StructuralFrame* frame) {
+  proto::Summary summary;
+  proto::Summary::Value* entry = summary.add_value();
+  MS_ASSIGN_OR_RETURN(*entry->mutable_tag(), ScalarText(*frame, 0, "tag"));
+  MS_ASSIGN_OR_RETURN(const std::string metadata,
+                      ScalarText(*frame, 2, "serialized_summary_metadata"));
+  if (!entry->mutable_metadata()->ParseFromString(metadata)) {
+    return errors::InvalidArgument(
+        "'serialized_summary_metadata' holds no SummaryMetadata message");
+  }
+  MS_RETURN_IF_ERROR(TensorToProto(frame->BorrowInput(1), entry->mutable_tensor()));
+  return SetText(frame, summary.SerializeAsString());
+}
+
 // All values of all inputs; a tag may occur once.
 Status MergeSummary(StructuralFrame* frame) {
   proto::Summary merged;
@@ -75,6 +124,8 @@ Status MergeSummary(StructuralFrame* frame) {
 }
 
 MILLSTREAM_STRUCTURAL("ScalarSummary", StructuralRole::kKernel, ScalarSummary);
+MILLSTREAM_STRUCTURAL("HistogramSummary", StructuralRole::kKernel, HistogramSummary);
+MILLSTREAM_STRUCTURAL("TensorSummaryV2", StructuralRole::kKernel, TensorSummary);
 MILLSTREAM_STRUCTURAL("MergeSummary", StructuralRole::kKernel, MergeSummary);
 
 }  // namespace

@@ -195,11 +195,12 @@ TEST(SparseStepTest, SlotsHaveTheVariablesShapeAndRatesAreScalars) {
   EXPECT_THAT(momentum("[5]", "[1]"), HasSubstr("'momentum' of ResourceSparseApplyMomentum"));
 }
 
-TEST(SummaryTest, IsAScalarOfTagsAndValuesOfOneShape) {
-  EXPECT_EQ(ShapeTester("ScalarSummary").Input("[2]").Input("[?]").Shapes(), "[]");
-  EXPECT_THAT(ShapeTester("ScalarSummary").Input("[2]").Input("[3]").Shapes(),
-              HasSubstr("'values' of ScalarSummary"));
+TEST(SummaryTest, IsAScalarAndLeavesArgumentsToTheStep) {
+  EXPECT_EQ(ShapeTester("ScalarSummary").Input("[2]").Input("[3]").Shapes(), "[]");
   EXPECT_EQ(ShapeTester("MergeSummary").Input("[]").Input("?").Shapes(), "[]");
+  EXPECT_EQ(ShapeTester("HistogramSummary").Input("[]").Input("?").Shapes(), "[]");
+  EXPECT_EQ(ShapeTester("ImageSummary").Input("[]").Input("[2,2]").Shapes(), "[]");
+  EXPECT_EQ(ShapeTester("TensorSummaryV2").Input("[]").Input("[3]").Input("[]").Shapes(), "[]");
 }
 
 }  // namespace
