@@ -60,6 +60,9 @@ from millstream.reductions import *
 from millstream.scopes import *
 from millstream.session import *
 from millstream.tensor_protos import *
+from millstream.summary.first_names import histogram_summary as histogram_summary
+from millstream.summary.first_names import image_summary as image_summary
+from millstream.summary.first_names import scalar_summary as scalar_summary
 from millstream.tensor_shape import *
 from millstream.tensordot_ops import *
 from millstream.type_checks import *
@@ -72,7 +75,6 @@ VERSION = version.VERSION
 __version__ = VERSION
 
 # The first releases' names.
-scalar_summary = summary.scalar
 merge_summary = summary.merge
 merge_all_summaries = summary.merge_all
 

@@ -2,10 +2,28 @@
 
 import typing as _typing
 
-from millstream.summary.event_writer import FileWriter
-from millstream.summary.summary_ops import merge, merge_all, scalar
+from millstream.summary.event_writer import FileWriter, FileWriterCache
+from millstream.summary.summary_ops import (
+    histogram,
+    image,
+    merge,
+    merge_all,
+    scalar,
+    tensor_summary,
+    text,
+)
 
-__all__ = ["FileWriter", "merge", "merge_all", "scalar"]
+__all__ = [
+    "FileWriter",
+    "FileWriterCache",
+    "histogram",
+    "image",
+    "merge",
+    "merge_all",
+    "scalar",
+    "tensor_summary",
+    "text",
+]
 
 # The messages that belong to summaries; they are made when first used.
 Event: _typing.Any

@@ -7,17 +7,43 @@ import os
 import socket
 import threading
 import time
+import warnings
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
 from millstream import protos
-from millstream.summary.record_writer import RecordWriter
+from millstream.summary.event_file import EventFile
+from millstream.summary.records import read_records
 
 _numbers = itertools.count()  # tells writers of one folder and second apart
 
 
+def _message(name: str, argument: str, value: Any) -> Any:
+    """`value`, a message or its bytes, as a message.
+
+    Raises
+    ------
+    TypeError
+        It is neither.
+    ValueError
+        The bytes are no such message.
+    """
+    kind = protos.message_class(name)
+    if isinstance(value, kind):
+        return value
+    if isinstance(value, bytes):
+        return kind.FromString(value)
+    if hasattr(value, "SerializeToString"):  # the same message, made by another package
+        return kind.FromString(value.SerializeToString())
+    raise TypeError(f"{argument}: expected a message {name} or its bytes, got {value!r}")
+
+
 class FileWriter:
     """Writes summaries and graphs to an event file in a folder.
+
+    A thread of its own writes, so that adding costs a step little. What was added is on the disk
+    after `flush` and `close`, and when the program ends. Any thread may call any method.
 
     Parameters
     ----------
@@ -26,15 +52,20 @@ class FileWriter:
     graph
         A graph to write first.
     max_queue
-        How many events may wait for a flush.
+        How many events may wait for the thread; adding one more waits for it.
     flush_secs
-        How many seconds an event may wait for a flush.
+        How many seconds an event may wait to be written.
     graph_def
         A ``GraphDef`` to write first, instead of `graph`.
     filename_suffix
         End of the file's name.
     session
         Not there yet.
+
+    Raises
+    ------
+    OSError
+        By any method: the file could not be written.
 
     Examples
     --------
@@ -50,7 +81,7 @@ class FileWriter:
 
     def __init__(
         self,
-        logdir: str,
+        logdir: str | os.PathLike[str],
         graph: Any = None,
         max_queue: int = 10,
         flush_secs: float = 120,
@@ -65,46 +96,47 @@ class FileWriter:
         self._max_queue = max_queue
         self._flush_secs = flush_secs
         self._lock = threading.Lock()
-        self._writer: RecordWriter | None = None
-        self._waiting = 0
-        self._last_flush = time.monotonic()
-        self._open()
+        self._file: EventFile | None = self._new_file()
+        self._described: set[str] = set()  # tags whose metadata is in the file
+        self._run_tags: set[str] = set()
         if graph is not None or graph_def is not None:
             self.add_graph(graph, graph_def=graph_def)
 
-    def _open(self) -> None:
+    def _new_file(self) -> EventFile:
         os.makedirs(self._logdir, exist_ok=True)
         now = time.time()
         name = f"events.out.tfevents.{int(now):010d}.{socket.gethostname()}"
         path = os.path.join(self._logdir, f"{name}.{os.getpid()}.{next(_numbers)}{self._suffix}")
-        self._writer = RecordWriter(open(path, "wb"))  # noqa: SIM115  (closed by close())
-        self._write(protos.message_class("Event")(wall_time=now, file_version="brain.Event:2"))
-        self.flush()
+        file = EventFile(path, self._max_queue, self._flush_secs)
+        version = protos.message_class("Event")(wall_time=now, file_version="brain.Event:2")
+        file.add(version.SerializeToString())
+        file.flush()
+        return file
 
     def get_logdir(self) -> str:
         """The folder."""
         return self._logdir
 
     def add_event(self, event: Any) -> None:
-        """Append an ``Event``; RuntimeError after `close`."""
-        self._write(event)
+        """Append an ``Event``, or its bytes.
 
-    def _write(self, event: Any) -> None:
-        data = event.SerializeToString()
-        with self._lock:
-            if self._writer is None:
-                raise RuntimeError("the FileWriter is closed; reopen() it to write more")
-            self._writer.write(data)
-            self._waiting += 1
-            age = time.monotonic() - self._last_flush
-            if self._waiting >= self._max_queue or age >= self._flush_secs:
-                self._flush_locked()
+        After `close` nothing is written, and a warning says so.
+        """
+        data = _message("Event", "event", event).SerializeToString()
+        file = self._file
+        if file is None:
+            warnings.warn(
+                f"the FileWriter of {self._logdir} is closed: nothing is written before reopen()",
+                stacklevel=2,
+            )
+        else:
+            file.add(data)
 
     def _add(self, global_step: Any, **values: Any) -> None:
         event = protos.message_class("Event")(wall_time=time.time(), **values)
         if global_step is not None:
             event.step = int(global_step)
-        self._write(event)
+        self.add_event(event)
 
     def add_summary(self, summary: Any, global_step: Any = None) -> None:
         """Append a summary.
@@ -112,13 +144,22 @@ class FileWriter:
         Parameters
         ----------
         summary
-            A ``Summary``, or its bytes as a step gives them.
+            A ``Summary``, or its bytes as a step gives them. What it says about how to show a tag
+            is written the first time only.
         global_step
             Number of the step.
         """
-        if isinstance(summary, bytes):
-            summary = protos.message_class("Summary").FromString(summary)
-        self._add(global_step, summary=summary)
+        kind = protos.message_class("Summary")
+        copied = kind()
+        copied.CopyFrom(_message("Summary", "summary", summary))
+        with self._lock:
+            for value in copied.value:
+                if not value.HasField("metadata"):
+                    continue
+                if value.tag in self._described:
+                    value.ClearField("metadata")
+                self._described.add(value.tag)
+        self._add(global_step, summary=copied)
 
     def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
         """Append a graph.
@@ -132,6 +173,8 @@ class FileWriter:
         graph_def
             A ``GraphDef``, instead of `graph`.
         """
+        if graph is not None and graph_def is not None:
+            raise ValueError("graph: give a graph or a graph_def, not both")
         if graph is not None:
             graph_def = graph.as_graph_def(add_shapes=True) if hasattr(graph, "handle") else graph
         if graph_def is None:
@@ -142,39 +185,47 @@ class FileWriter:
 
     def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
         """Append a ``MetaGraphDef``."""
-        self._add(global_step, meta_graph_def=meta_graph_def.SerializeToString())
+        message = _message("MetaGraphDef", "meta_graph_def", meta_graph_def)
+        self._add(global_step, meta_graph_def=message.SerializeToString())
 
     def add_session_log(self, session_log: Any, global_step: Any = None) -> None:
         """Append a ``SessionLog``."""
-        self._add(global_step, session_log=session_log)
+        message = _message("SessionLog", "session_log", session_log)
+        self._add(global_step, session_log=message)
 
     def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
-        """Append a ``RunMetadata`` under a tag."""
-        data = run_metadata.SerializeToString()
+        """Append a ``RunMetadata`` under a tag of its own.
+
+        Raises
+        ------
+        ValueError
+            The tag was given before.
+        """
+        data = _message("RunMetadata", "run_metadata", run_metadata).SerializeToString()
+        with self._lock:
+            if tag in self._run_tags:
+                raise ValueError(f"tag: {tag!r} was already used for another RunMetadata")
+            self._run_tags.add(tag)
         self._add(global_step, tagged_run_metadata={"tag": tag, "run_metadata": data})
 
-    def _flush_locked(self) -> None:
-        if self._writer is not None:
-            self._writer.flush()
-        self._waiting = 0
-        self._last_flush = time.monotonic()
-
     def flush(self) -> None:
-        """Hand everything to the operating system."""
-        with self._lock:
-            self._flush_locked()
+        """Return when the disk has everything that was added."""
+        file = self._file
+        if file is not None:
+            file.flush()
 
     def close(self) -> None:
         """Write what waits, and close the file."""
         with self._lock:
-            if self._writer is not None:
-                self._writer.close()
-                self._writer = None
+            file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
     def reopen(self) -> None:
         """Go on in a new file after `close`."""
-        if self._writer is None:
-            self._open()
+        with self._lock:
+            if self._file is None:
+                self._file = self._new_file()
 
     def __enter__(self) -> FileWriter:
         return self
@@ -186,3 +237,57 @@ class FileWriter:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class FileWriterCache:
+    """One `FileWriter` a folder for the whole process."""
+
+    _lock = threading.Lock()
+    _writers: dict[str, FileWriter] = {}  # noqa: RUF012  (shared on purpose)
+
+    @classmethod
+    def get(cls, logdir: str | os.PathLike[str]) -> FileWriter:
+        """The writer of a folder, made by the first call."""
+        with cls._lock:
+            folder = os.fspath(logdir)
+            if folder not in cls._writers:
+                cls._writers[folder] = FileWriter(folder)
+            return cls._writers[folder]
+
+    @classmethod
+    def clear(cls) -> None:
+        """Close all writers, and forget them."""
+        with cls._lock:
+            writers = list(cls._writers.values())
+            cls._writers.clear()
+        for writer in writers:
+            writer.close()
+
+
+def summary_iterator(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """The ``Event`` messages of an event file.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Raises
+    ------
+    DataLossError
+        The file is damaged or cut off; what stands before was given.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import millstream as tf
+    >>> folder = tempfile.mkdtemp()
+    >>> tf.summary.FileWriter(folder).close()
+    >>> (name,) = os.listdir(folder)
+    >>> [event.file_version for event in tf.train.summary_iterator(os.path.join(folder, name))]
+    ['brain.Event:2']
+    """
+    kind = protos.message_class("Event")
+    with open(path, "rb") as file:
+        for data in read_records(file):
+            yield kind.FromString(data)

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import struct
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import millstream as tf
-from millstream.summary.record_writer import crc32c, masked_crc32c
 
 
 def events_of(folder: Path) -> list[Any]:
-    """The events of the only file in a folder, whose framing is checked on the way."""
+    """The events of the only file in a folder."""
     (path,) = folder.iterdir()
-    data, events = path.read_bytes(), []
-    while data:
-        (size,) = struct.unpack("<Q", data[:8])
-        assert struct.unpack("<I", data[8:12]) == (masked_crc32c(data[:8]),)
-        payload = data[12 : 12 + size]
-        assert struct.unpack("<I", data[12 + size : 16 + size]) == (masked_crc32c(payload),)
-        events.append(tf.Event.FromString(payload))
-        data = data[16 + size :]
-    return events
+    return list(tf.train.summary_iterator(path))
 
 
-def test_checksum_is_castagnolis() -> None:
-    # RFC 3720, appendix B.4
-    assert crc32c(bytes(32)) == 0x8A9136AA
-    assert crc32c(bytes([0xFF] * 32)) == 0x62A8AB43
-    assert crc32c(bytes(range(32))) == 0x46DD794E
+def loss(value: float) -> Any:
+    return tf.Summary(value=[tf.Summary.Value(tag="loss", simple_value=value)])
 
 
 def test_summaries_of_steps_are_written(tmp_path: Path) -> None:
@@ -63,25 +56,195 @@ def test_graph_of_another_type_is_refused(tmp_path: Path) -> None:
         tf.summary.FileWriter(str(tmp_path), 3)
 
 
-def test_closed_writer_refuses_until_it_is_reopened(tmp_path: Path) -> None:
-    writer = tf.summary.FileWriter(str(tmp_path))
+def test_what_is_no_message_is_refused(tmp_path: Path) -> None:
+    with tf.summary.FileWriter(tmp_path) as writer:
+        with pytest.raises(
+            TypeError, match=r"summary: expected a message Summary or its bytes, got 3"
+        ):
+            writer.add_summary(3)
+        with pytest.raises(
+            TypeError, match=r"event: expected a message Event or its bytes, got 'x'"
+        ):
+            writer.add_event("x")
+        with pytest.raises(ValueError, match=r"not both"):
+            writer.add_graph(tf.Graph(), graph_def=tf.GraphDef())
+
+
+def test_closed_writer_writes_nothing_until_it_is_reopened(tmp_path: Path) -> None:
+    writer = tf.summary.FileWriter(tmp_path)
     writer.close()
-    with pytest.raises(RuntimeError, match="closed"):
-        writer.add_summary(tf.Summary())
+    writer.close()
+    with pytest.warns(UserWarning, match="closed"):
+        writer.add_summary(loss(1.0), 1)
+    writer.flush()
     writer.reopen()
-    writer.add_summary(tf.Summary(), 1)
+    writer.add_summary(loss(2.0), 2)
     writer.close()
-    assert len(list(tmp_path.iterdir())) == 2
+    first, second = sorted(tmp_path.iterdir(), key=lambda path: path.stat().st_size)
+    assert len(list(tf.train.summary_iterator(first))) == 1
+    assert [event.step for event in tf.train.summary_iterator(second)] == [0, 2]
 
 
-def test_tags_are_cleaned_and_grouped_by_family() -> None:
-    with tf.Graph().as_default(), tf.Session() as session:
-        made = [
-            tf.summary.scalar("has space & sign", 1.0),
-            tf.summary.scalar("rate", 1.0, family="schedule"),
-        ]
-        summary = tf.Summary.FromString(session.run(tf.summary.merge(made)))
-    assert [value.tag for value in summary.value] == [
-        "has_space___sign",
-        "schedule/schedule/rate",
+def test_all_kinds_of_event_are_written(tmp_path: Path) -> None:
+    with tf.summary.FileWriter(tmp_path, filename_suffix=".end") as writer:
+        log = tf.SessionLog(status=tf.SessionLog.START)
+        writer.add_session_log(log, 1)
+        writer.add_run_metadata(tf.RunMetadata(), "step 2", 2)
+        with pytest.raises(ValueError, match="'step 2' was already used"):
+            writer.add_run_metadata(tf.RunMetadata(), "step 2", 3)
+        writer.add_meta_graph(tf.MetaGraphDef(), 4)
+        writer.add_event(tf.Event(step=5, wall_time=1.5))
+    (path,) = tmp_path.iterdir()
+    assert path.name.startswith("events.out.tfevents.")
+    assert path.name.endswith(".end")
+    events = events_of(tmp_path)
+    assert [event.WhichOneof("what") for event in events] == [
+        "file_version",
+        "session_log",
+        "tagged_run_metadata",
+        "meta_graph_def",
+        None,
     ]
+    assert [event.step for event in events] == [0, 1, 2, 4, 5]
+    assert events[2].tagged_run_metadata.tag == "step 2"
+    assert events[4].wall_time == 1.5
+
+
+def test_metadata_of_a_tag_is_written_once(tmp_path: Path) -> None:
+    value = tf.Summary.Value(tag="t", simple_value=1.0, metadata={"display_name": "T"})
+    summary = tf.Summary(value=[value])
+    with tf.summary.FileWriter(tmp_path) as writer:
+        writer.add_summary(summary, 1)
+        writer.add_summary(summary.SerializeToString(), 2)
+    assert summary.value[0].HasField("metadata")
+    written = [event.summary.value[0] for event in events_of(tmp_path)[1:]]
+    assert [value.HasField("metadata") for value in written] == [True, False]
+
+
+def test_flush_hands_over_what_many_threads_added(tmp_path: Path) -> None:
+    writer = tf.summary.FileWriter(tmp_path, max_queue=2)
+
+    def add() -> None:
+        for step in range(50):
+            writer.add_summary(loss(step), step)
+
+    threads = [threading.Thread(target=add) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    writer.flush()
+    steps = sorted(event.step for event in events_of(tmp_path)[1:])
+    assert steps == sorted(list(range(50)) * 4)
+    writer.close()
+
+
+def test_events_are_written_after_flush_secs(tmp_path: Path) -> None:
+    writer = tf.summary.FileWriter(tmp_path, flush_secs=0.05)
+    writer.add_summary(loss(1.0), 1)
+    waited = threading.Event()
+    for _ in range(200):
+        if len(events_of(tmp_path)) == 2:
+            break
+        waited.wait(0.05)
+    assert len(events_of(tmp_path)) == 2
+    writer.close()
+
+
+def run_program(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program that writes into a folder, its only argument, in a process of its own."""
+    path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), str(folder)],
+        env=dict(os.environ, PYTHONPATH=path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+WRITE = """
+    import os, signal, sys
+    import millstream as tf
+    writer = tf.summary.FileWriter(sys.argv[1])
+    for step in range(1, 6):
+        value = tf.Summary.Value(tag="loss", simple_value=step)
+        writer.add_summary(tf.Summary(value=[value]), step)
+"""
+
+
+def test_program_that_ends_without_close_loses_nothing(tmp_path: Path) -> None:
+    done = run_program(WRITE, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [event.step for event in events_of(tmp_path)] == [0, 1, 2, 3, 4, 5]
+
+
+def test_program_that_is_killed_keeps_what_it_flushed(tmp_path: Path) -> None:
+    done = run_program(
+        WRITE + "    writer.flush()\n    os.kill(os.getpid(), signal.SIGKILL)\n", tmp_path
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert [event.step for event in events_of(tmp_path)] == [0, 1, 2, 3, 4, 5]
+
+
+def test_writer_in_a_forked_child_says_whose_it_is(tmp_path: Path) -> None:
+    program = (
+        WRITE
+        + """
+    child = os.fork()
+    if child == 0:
+        try:
+            writer.add_summary(tf.Summary(), 9)
+        except RuntimeError as error:
+            print(error, flush=True)
+        sys.exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    """
+    )
+    done = run_program(program, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "make a FileWriter of its own in each process" in done.stdout
+    assert [event.step for event in events_of(tmp_path)] == [0, 1, 2, 3, 4, 5]
+
+
+def test_error_of_the_disk_reaches_the_program() -> None:
+    from millstream.summary.event_file import EventFile
+
+    file = EventFile.__new__(EventFile)
+    reader, writer = os.pipe()
+    os.close(reader)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "open", lambda *_: writer)
+        file.__init__("broken", max_queue=1, flush_secs=60)  # type: ignore[misc]
+    file.add(b"lost")
+    with pytest.raises(BrokenPipeError, match="broken"):
+        file.flush()
+    with pytest.raises(BrokenPipeError, match="broken"):
+        file.add(b"lost as well")
+    with pytest.raises(BrokenPipeError, match="broken"):
+        file.close()
+
+
+def test_cache_has_one_writer_a_folder(tmp_path: Path) -> None:
+    cache = tf.summary.FileWriterCache
+    writer = cache.get(str(tmp_path))
+    assert cache.get(str(tmp_path)) is writer
+    writer.add_summary(loss(1.0), 1)
+    cache.clear()
+    assert [event.step for event in events_of(tmp_path)] == [0, 1]
+    assert cache.get(str(tmp_path)) is not writer
+    cache.clear()
+
+
+def test_damaged_file_is_read_up_to_the_damage(tmp_path: Path) -> None:
+    with tf.summary.FileWriter(tmp_path) as writer:
+        writer.add_summary(loss(1.0), 1)
+    (path,) = tmp_path.iterdir()
+    data = path.read_bytes()
+    for bad in [data[:-1], data[:-30], data[:-5] + b"x" + data[-4:]]:
+        path.write_bytes(bad)
+        events = tf.train.summary_iterator(path)
+        assert next(events).file_version == "brain.Event:2"
+        with pytest.raises(tf.errors.DataLossError, match="at byte"):
+            next(events)

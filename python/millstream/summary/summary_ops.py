@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import millstream.gen_ops as gen_ops
-from millstream import scopes
+from millstream import dtypes, protos, scopes
 from millstream.convert import constant, convert_to_tensor
 from millstream.default_graph import get_default_graph
 from millstream.graph_keys import GraphKeys
@@ -23,20 +23,23 @@ def clean_tag(name: str) -> str:
 
 
 @contextmanager
-def summary_scope(name: str, family: str | None, values: Any) -> Iterator[tuple[str, str]]:
+def summary_scope(
+    name: str | None, family: str | None, default_name: str | None, values: Any
+) -> Iterator[tuple[str, str]]:
     """The tag and the scope of a summary's operation.
 
     With a family the tag starts with it twice, so that TensorBoard groups by it.
     """
-    clean = clean_tag(name)
+    clean = clean_tag(name) if name is not None else None
     group = clean_tag(family) if family else None
     scope_name = f"{group}/{clean}" if group else clean
-    with scopes.name_scope(scope_name, None, values) as scope:
+    with scopes.name_scope(scope_name, default_name, values) as scope:
         tag = f"{group}/{scope[:-1]}" if group else scope[:-1]
         yield tag, scope
 
 
-def _collect(summary: Tensor, collections: Any) -> None:
+def collect(summary: Tensor, collections: Any) -> None:
+    """Put a summary into collections, None for that of summaries."""
     get_default_graph().add_to_collections(
         [GraphKeys.SUMMARIES] if collections is None else list(collections), summary
     )
@@ -69,11 +72,174 @@ def scalar(name: str, tensor: Any, collections: Any = None, family: str | None =
     ...     print(tf.Summary.FromString(text).value[0].simple_value)
     0.25
     """
-    with summary_scope(name, family, [tensor]) as (tag, scope):
+    with summary_scope(name, family, None, [tensor]) as (tag, scope):
         tags = constant(tag, name="tags")
         summary = gen_ops.scalar_summary(tags, convert_to_tensor(tensor, name="values"), scope)
-        _collect(summary, collections)
+        collect(summary, collections)
     return summary
+
+
+def histogram(
+    name: str | None, values: Any, collections: Any = None, family: str | None = None
+) -> Tensor:
+    """A summary of how values are distributed.
+
+    Parameters
+    ----------
+    name
+        Name of the operation and, within its scope, tag of the histogram.
+    values
+        Real numbers, a tensor of any shape. A step in which one is not finite fails.
+    collections
+        Collections of the graph to join, by default that of summaries.
+    family
+        A group of tags.
+
+    Returns
+    -------
+    Tensor
+        A scalar string: a ``Summary``.
+
+    Examples
+    --------
+    >>> import millstream as tf
+    >>> with tf.Graph().as_default(), tf.Session() as sess:
+    ...     text = sess.run(tf.summary.histogram("weights", [1.0, 2.0, 4.0]))
+    ...     print(tf.Summary.FromString(text).value[0].histo.num)
+    3.0
+    """
+    with summary_scope(name, family, "HistogramSummary", [values]) as (tag, scope):
+        tags = constant(tag, name="tag")
+        summary = gen_ops.histogram_summary(tags, convert_to_tensor(values, name="values"), scope)
+        collect(summary, collections)
+    return summary
+
+
+def image(
+    name: str,
+    tensor: Any,
+    max_outputs: int = 3,
+    collections: Any = None,
+    family: str | None = None,
+) -> Tensor:
+    """A summary of images.
+
+    Parameters
+    ----------
+    name
+        Name of the operation and, within its scope, first part of the images' tags.
+    tensor
+        Images ``[batch, height, width, channels]`` with 1 (gray), 3 (RGB) or 4 (RGBA) channels.
+        uint8 values are taken as they are; floating-point ones are scaled, image by image: without
+        negative values so that the largest becomes 255, else so that 0 becomes 128.
+    max_outputs
+        How many images of the batch to take.
+    collections
+        Collections of the graph to join, by default that of summaries.
+    family
+        A group of tags.
+
+    Returns
+    -------
+    Tensor
+        A scalar string: a ``Summary``.
+
+    Examples
+    --------
+    >>> import millstream as tf
+    >>> with tf.Graph().as_default(), tf.Session() as sess:
+    ...     text = sess.run(tf.summary.image("noise", tf.random_uniform([1, 8, 8, 3])))
+    ...     value = tf.Summary.FromString(text).value[0]
+    ...     print(value.tag, value.image.height, value.image.width)
+    noise/image/0 8 8
+    """
+    with summary_scope(name, family, None, [tensor]) as (tag, scope):
+        tags = constant(tag, name="tag")
+        pictures = convert_to_tensor(tensor, name="tensor")
+        summary = gen_ops.image_summary(tags, pictures, max_images=max_outputs, name=scope)
+        collect(summary, collections)
+    return summary
+
+
+def tensor_summary(
+    name: str,
+    tensor: Any,
+    summary_description: str | None = None,
+    collections: Any = None,
+    summary_metadata: Any = None,
+    family: str | None = None,
+    display_name: str | None = None,
+) -> Tensor:
+    """A summary that holds a tensor as it is.
+
+    Parameters
+    ----------
+    name
+        Name of the operation and, within its scope, tag of the tensor.
+    tensor
+        A tensor of any type and shape.
+    summary_description
+        What it shows, in Markdown.
+    collections
+        Collections of the graph to join, by default that of summaries.
+    summary_metadata
+        A ``SummaryMetadata``, which names the viewer.
+    family
+        A group of tags.
+    display_name
+        Name to show instead of the tag.
+
+    Returns
+    -------
+    Tensor
+        A scalar string: a ``Summary``.
+    """
+    metadata = protos.message_class("SummaryMetadata")()
+    if summary_metadata is not None:
+        metadata.CopyFrom(summary_metadata)
+    if summary_description is not None:
+        metadata.summary_description = summary_description
+    if display_name is not None:
+        metadata.display_name = display_name
+    with summary_scope(name, family, None, [tensor]) as (tag, scope):
+        summary = gen_ops.tensor_summary_v2(
+            constant(tag, name="tag"),
+            convert_to_tensor(tensor, name="tensor"),
+            constant(metadata.SerializeToString(), name="serialized_summary_metadata"),
+            name=scope,
+        )
+        collect(summary, collections)
+    return summary
+
+
+def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
+    """A summary of text.
+
+    Parameters
+    ----------
+    name
+        Name of the operation and, within its scope, tag of the text.
+    tensor
+        Strings, in Markdown; a matrix is shown as a table.
+    collections
+        Collections of the graph to join, by default that of summaries.
+
+    Returns
+    -------
+    Tensor
+        A scalar string: a ``Summary``.
+
+    Raises
+    ------
+    ValueError
+        `tensor` holds no strings.
+    """
+    words = convert_to_tensor(tensor)
+    if words.dtype != dtypes.string:
+        raise ValueError(f"tensor: expected strings, got {words!r}")
+    plugin = {"plugin_name": "text"}
+    metadata = protos.message_class("SummaryMetadata")(plugin_data=plugin)
+    return tensor_summary(name, words, collections=collections, summary_metadata=metadata)
 
 
 def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tensor:
@@ -91,7 +257,7 @@ def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tens
     items = list(inputs)
     with scopes.name_scope(name, "Merge", items):
         summary = gen_ops.merge_summary(items, name)
-        _collect(summary, [] if collections is None else collections)
+        collect(summary, [] if collections is None else collections)
     return summary
 
 

@@ -6,6 +6,8 @@ from millstream.graph_io import write_graph
 from millstream.missing_names import module_dir as _module_dir
 from millstream.missing_names import module_getattr as _module_getattr
 from millstream.summary.event_writer import FileWriter as SummaryWriter
+from millstream.summary.event_writer import FileWriterCache as SummaryWriterCache
+from millstream.summary.event_writer import summary_iterator
 from millstream.train.adagrad import AdagradOptimizer
 from millstream.train.adam import AdamOptimizer
 from millstream.train.global_step import (
@@ -26,11 +28,13 @@ __all__ = [
     "MomentumOptimizer",
     "Optimizer",
     "SummaryWriter",
+    "SummaryWriterCache",
     "assert_global_step",
     "create_global_step",
     "get_global_step",
     "get_or_create_global_step",
     "global_step",
+    "summary_iterator",
     "write_graph",
 ]
 

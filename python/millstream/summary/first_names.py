@@ -1,0 +1,107 @@
+"""Summaries by the names and arguments of the first releases: tags are taken as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import millstream.gen_ops as gen_ops
+from millstream import scopes
+from millstream.convert import convert_to_tensor
+from millstream.operation import Tensor
+from millstream.summary.summary_ops import collect
+
+
+def scalar_summary(
+    tags: Any, values: Any, collections: Any = None, name: str | None = None
+) -> Tensor:
+    """A summary of numbers, each with its tag; `millstream.summary.scalar` is the later form.
+
+    Parameters
+    ----------
+    tags
+        Strings, a tensor of the shape of `values`.
+    values
+        Real numbers.
+    collections
+        Collections of the graph to join, by default that of summaries.
+    name
+        Name of the operation.
+
+    Returns
+    -------
+    Tensor
+        A scalar string: a ``Summary``.
+    """
+    with scopes.name_scope(name, "ScalarSummary", [tags, values]) as scope:
+        summary = gen_ops.scalar_summary(
+            convert_to_tensor(tags, name="tags"), convert_to_tensor(values, name="values"), scope
+        )
+        collect(summary, collections)
+    return summary
+
+
+def histogram_summary(
+    tag: Any, values: Any, collections: Any = None, name: str | None = None
+) -> Tensor:
+    """A summary of how values are distributed; `millstream.summary.histogram` is the later form.
+
+    Parameters
+    ----------
+    tag
+        A scalar string.
+    values
+        Real numbers, a tensor of any shape.
+    collections
+        Collections of the graph to join, by default that of summaries.
+    name
+        Name of the operation.
+
+    Returns
+    -------
+    Tensor
+        A scalar string: a ``Summary``.
+    """
+    with scopes.name_scope(name, "HistogramSummary", [tag, values]) as scope:
+        summary = gen_ops.histogram_summary(
+            convert_to_tensor(tag, name="tag"), convert_to_tensor(values, name="values"), scope
+        )
+        collect(summary, collections)
+    return summary
+
+
+def image_summary(
+    tag: Any,
+    tensor: Any,
+    max_images: int = 3,
+    collections: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """A summary of images; `millstream.summary.image` is the later form.
+
+    Parameters
+    ----------
+    tag
+        A scalar string, first part of the images' tags.
+    tensor
+        Images ``[batch, height, width, channels]``.
+    max_images
+        How many images of the batch to take.
+    collections
+        Collections of the graph to join, by default that of summaries.
+    name
+        Name of the operation.
+
+    Returns
+    -------
+    Tensor
+        A scalar string: a ``Summary``.
+    """
+    with scopes.name_scope(name, "ImageSummary", [tag, tensor]) as scope:
+        summary = gen_ops.image_summary(
+            convert_to_tensor(tag, name="tag"),
+            convert_to_tensor(tensor, name="tensor"),
+            max_images=max_images,
+            name=scope,
+        )
+        collect(summary, collections)
+    return summary
