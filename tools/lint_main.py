@@ -2,7 +2,6 @@
 
 import argparse
 import functools
-import os
 import pathlib
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from collections.abc import Callable
 
 import check_tree
 import clang_tidy
+import python_environment
 import python_tools
 
 CXX_SUFFIXES = (".c", ".cc", ".h", ".hpp")
@@ -131,8 +131,7 @@ def main() -> int:
     parser.add_argument("--fix", action="store_true", help="format and mend first")
     arguments = parser.parse_args()
 
-    home = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
-    lint = Lint(pathlib.Path(home, "millstream"), everything=arguments.all)
+    lint = Lint(python_environment.cache_folder(), everything=arguments.all)
     if arguments.fix:
         lint.fix()
     return 1 if report(lint.checks()) else 0
