@@ -59,6 +59,7 @@ from millstream.random_seed import *
 from millstream.reductions import *
 from millstream.scopes import *
 from millstream.session import *
+from millstream.static_shapes import *
 from millstream.tensor_protos import *
 from millstream.summary.first_names import histogram_summary as histogram_summary
 from millstream.summary.first_names import image_summary as image_summary

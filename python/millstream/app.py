@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from millstream import flags
+from millstream.arguments import FUNCTION, LIST, takes
 from millstream.missing_names import module_getattr as _module_getattr
 
 __all__ = ["flags", "run"]
 
 
+@takes(main=FUNCTION, argv=LIST)
 def run(main: Callable[[Sequence[str]], Any] | None = None, argv: Any = None) -> NoReturn:
     """Read the options, call a function with what is left of the command line, and exit.
 

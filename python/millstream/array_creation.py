@@ -8,6 +8,7 @@ import numpy as np
 
 import millstream.gen_ops as gen_ops
 from millstream import dtypes, scopes, tensor_shape
+from millstream.arguments import DTYPE, INTEGER, SHAPE, TENSOR, takes
 from millstream.array_join import dtype_of_tensor_in
 from millstream.convert import constant, convert_to_tensor, holds_tensor
 from millstream.dtypes import DType
@@ -39,6 +40,7 @@ def _dims_tensor(shape: Any) -> Tensor:
     return convert_to_tensor(shape, dtypes.int32, "shape")
 
 
+@takes(shape=SHAPE, dtype=DTYPE)
 def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
     """A tensor of zeros (empty strings, False).
 
@@ -62,6 +64,7 @@ def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> T
     return _filled(shape, zero, wanted, name, "zeros")
 
 
+@takes(shape=SHAPE, dtype=DTYPE)
 def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
     """A tensor of ones (True).
 
@@ -103,6 +106,7 @@ def _known_dims(shape: Any) -> list[int] | None:
     return [size or 0 for size in dims.as_list()]
 
 
+@takes(tensor=TENSOR, dtype=DTYPE)
 def zeros_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
@@ -131,6 +135,7 @@ def zeros_like(
         return gen_ops.zeros_like(value, scope)
 
 
+@takes(tensor=TENSOR, dtype=DTYPE)
 def ones_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
@@ -160,6 +165,7 @@ def ones_like(
         return ones(gen_ops.shape(value), wanted, scope)
 
 
+@takes(dims=SHAPE, value=TENSOR)
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     """A tensor whose elements are all one value.
 
@@ -180,6 +186,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     return gen_ops.fill(dims, value, name)
 
 
+@takes(dtype=DTYPE, shape=SHAPE)
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
     """A tensor whose value each step is fed.
 
@@ -206,6 +213,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     return gen_ops.placeholder(dtypes.as_dtype(dtype), tensor_shape.TensorShape(shape), name=name)
 
 
+@takes(input=TENSOR, shape=SHAPE)
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:  # noqa: A002
     """A tensor that has a value unless a step is fed another.
 
@@ -227,6 +235,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
     return gen_ops.placeholder_with_default(input, tensor_shape.TensorShape(shape), name=name)
 
 
+@takes(indices=TENSOR, depth=TENSOR, on_value=TENSOR, off_value=TENSOR, axis=INTEGER, dtype=DTYPE)
 def one_hot(
     indices: Any,
     depth: Any,

@@ -8,6 +8,7 @@ import numpy as np
 
 import millstream.gen_ops as gen_ops
 from millstream import dtypes, scopes
+from millstream.arguments import INTEGER, INTEGERS, TENSOR, TENSORS, takes
 from millstream.convert import convert_to_tensor, holds_tensor
 from millstream.dtypes import DType
 from millstream.operation import Tensor
@@ -48,6 +49,7 @@ def dtype_of_tensor_in(value: Any) -> DType | None:
     return None
 
 
+@takes(values=TENSORS, axis=TENSOR)
 def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     """Tensors one after the other along a dimension.
 
@@ -74,6 +76,7 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     return gen_ops.concat_v2(list(values), axis, name or "concat")
 
 
+@takes(values=TENSORS, axis=INTEGER)
 def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
     """Tensors of one shape, stacked along a new dimension.
 
@@ -106,6 +109,7 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
     return gen_ops.pack(items, axis, name or "stack")
 
 
+@takes(value=TENSOR, num=INTEGER, axis=INTEGER)
 def unstack(
     value: Any, num: int | None = None, axis: int = 0, name: str | None = "unstack"
 ) -> list[Tensor]:
@@ -145,6 +149,7 @@ def unstack(
     return gen_ops.unpack(tensor, num, axis, name or "unstack")
 
 
+@takes(value=TENSOR, num_or_size_splits=INTEGERS, axis=TENSOR, num=INTEGER)
 def split(
     value: Any,
     num_or_size_splits: Any,

@@ -8,7 +8,17 @@ import numpy as np
 
 import millstream.gen_ops as gen_ops
 from millstream import dtypes, scopes
-from millstream.arguments import one_of
+from millstream.arguments import (
+    DTYPE,
+    INTEGER,
+    INTEGERS,
+    SHAPE,
+    TENSOR,
+    TENSORS,
+    TEXT,
+    one_of,
+    takes,
+)
 from millstream.convert import constant_value, convert_to_tensor
 from millstream.operation import Tensor
 from millstream.tensor_like import TensorLike
@@ -51,6 +61,7 @@ dynamic_stitch = gen_ops.dynamic_stitch
 unique = gen_ops.unique
 
 
+@takes(input=TENSOR, out_type=DTYPE)
 def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:  # noqa: A002
     """The dimensions of a tensor, as a tensor.
 
@@ -76,6 +87,7 @@ def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> 
     return gen_ops.shape(input, out_type, name)
 
 
+@takes(input=TENSORS, out_type=DTYPE)
 def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> list[Tensor]:  # noqa: A002
     """The dimensions of each of several tensors.
 
@@ -96,6 +108,7 @@ def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -
     return gen_ops.shape_n(input, out_type, name)
 
 
+@takes(input=TENSOR, out_type=DTYPE)
 def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:  # noqa: A002
     """The number of elements of a tensor, as a scalar tensor.
 
@@ -116,6 +129,7 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
     return gen_ops.size(input, out_type, name)
 
 
+@takes(input=TENSOR)
 def rank(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
     """The number of dimensions of a tensor, as a scalar tensor of int32.
 
@@ -134,6 +148,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
     return gen_ops.rank(input, name)
 
 
+@takes(tensor=TENSOR, shape=SHAPE)
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     """The elements of a tensor in another shape.
 
@@ -154,6 +169,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     return gen_ops.reshape(tensor, shape, name)
 
 
+@takes(input=TENSOR, axis=TENSOR, dim=TENSOR)
 def expand_dims(
     input: Any,  # noqa: A002
     axis: Any = None,
@@ -184,6 +200,7 @@ def expand_dims(
     return gen_ops.expand_dims(input, axis, name)
 
 
+@takes(input=TENSOR, axis=INTEGERS, squeeze_dims=INTEGERS)
 def squeeze(
     input: Any,  # noqa: A002
     axis: Any = None,
@@ -213,6 +230,7 @@ def squeeze(
     return gen_ops.squeeze(input, dims, name)
 
 
+@takes(a=TENSOR, perm=INTEGERS)
 def transpose(
     a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False
 ) -> Tensor:
@@ -248,6 +266,7 @@ def transpose(
         return gen_ops.transpose(value, perm, scope)
 
 
+@takes(input_=TENSOR, begin=TENSORS, size=TENSORS)
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:  # noqa: A001
     """A box of a tensor.
 
@@ -270,6 +289,17 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
     return gen_ops.slice(input_, begin, size, name)
 
 
+@takes(
+    input_=TENSOR,
+    begin=TENSORS,
+    end=TENSORS,
+    strides=TENSORS,
+    begin_mask=INTEGER,
+    end_mask=INTEGER,
+    ellipsis_mask=INTEGER,
+    new_axis_mask=INTEGER,
+    shrink_axis_mask=INTEGER,
+)
 def strided_slice(
     input_: Any,
     begin: Any,
@@ -320,6 +350,7 @@ def strided_slice(
     )
 
 
+@takes(input=TENSOR, multiples=TENSORS)
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:  # noqa: A002
     """A tensor repeated along each dimension.
 
@@ -340,6 +371,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:  # noqa
     return gen_ops.tile(input, multiples, name)
 
 
+@takes(tensor=TENSOR, paddings=TENSORS, mode=TEXT, constant_values=TENSOR)
 def pad(
     tensor: Any,
     paddings: Any,
@@ -376,6 +408,7 @@ def pad(
     return gen_ops.pad(tensor, paddings, name)
 
 
+@takes(params=TENSOR, indices=TENSOR, axis=TENSOR, batch_dims=INTEGER)
 def gather(
     params: Any,
     indices: Any,
@@ -414,6 +447,7 @@ def gather(
     return gen_ops.gather_v2(params, indices, axis, batch_dims, name)
 
 
+@takes(condition=TENSOR, x=TENSOR, y=TENSOR)
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """Elements of `x` where a condition holds, of `y` elsewhere.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import millstream.gen_ops as gen_ops
 from millstream import operators, scopes
+from millstream.arguments import TENSOR, takes
 from millstream.convert import convert_to_tensor
 from millstream.operation import Tensor
 from millstream.tensor_like import TensorLike
@@ -28,6 +29,7 @@ _Binary = Callable[[Any, Any, str | None], Tensor]
 def _public(function: _Binary, name: str, summary: str, outcome: str) -> Callable[..., Tensor]:
     """`function` under its public name; `outcome` is what the example prints."""
 
+    @takes(x=TENSOR, y=TENSOR)
     def binary(x: Any, y: Any, name: str | None = None) -> Tensor:
         return function(x, y, name)
 

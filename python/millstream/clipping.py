@@ -7,6 +7,7 @@ from typing import Any
 
 import millstream.gen_ops as gen_ops
 from millstream import reductions, scopes
+from millstream.arguments import INTEGERS, NUMBER, TENSOR, TENSORS, takes
 from millstream.convert import convert_to_tensor
 from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Tensor
@@ -24,6 +25,7 @@ def _map_values(function: Any, t: Any) -> Any:
     return function(convert_to_tensor(t))
 
 
+@takes(t=TENSOR, clip_norm=NUMBER, axes=INTEGERS)
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
     """A tensor scaled down so that its Euclidean norm is at most `clip_norm`.
 
@@ -52,6 +54,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         return _map_values(clip, t)
 
 
+@takes(t_list=TENSORS)
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
     """The Euclidean norm of several tensors taken as one vector.
 
@@ -78,6 +81,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
         return gen_ops.sqrt(reductions.reduce_sum(halves) * 2.0, name="global_norm")
 
 
+@takes(t_list=TENSORS, clip_norm=NUMBER, use_norm=NUMBER)
 def clip_by_global_norm(
     t_list: Sequence[Any], clip_norm: Any, use_norm: Any = None, name: str | None = None
 ) -> tuple[list[Any], Tensor]:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from millstream.arguments import INTEGER, TEXT, takes
 from millstream.missing_names import module_getattr as _module_getattr
-from millstream.tensor_shape import dimension_at_index as dimension_at_index
-from millstream.tensor_shape import dimension_value as dimension_value
+from millstream.static_shapes import dimension_at_index as dimension_at_index
+from millstream.static_shapes import dimension_value as dimension_value
 
 __all__: list[str] = []  # the package takes none of these names
 
@@ -31,6 +32,7 @@ real_types = (numbers.Real, np.integer, np.floating)
 complex_types = (numbers.Complex, np.number)
 
 
+@takes(encoding=TEXT)
 def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
     """The bytes of a text or of bytes; TypeError for anything else.
 
@@ -53,6 +55,7 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
     raise TypeError(f"bytes_or_text: expected text or bytes, got {bytes_or_text!r}")
 
 
+@takes(encoding=TEXT)
 def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
     """The text of bytes or of a text; TypeError for anything else.
 
@@ -111,6 +114,7 @@ def path_to_str(path: Any) -> Any:
     return as_str_any(path.__fspath__()) if hasattr(path, "__fspath__") else path
 
 
+@takes(year=INTEGER, month=INTEGER, day=INTEGER)
 def forward_compatible(year: int, month: int, day: int) -> bool:
     """Whether programs may write what readers understand since a day: always.
 
@@ -128,6 +132,7 @@ def forward_compatible(year: int, month: int, day: int) -> bool:
     return True
 
 
+@takes(year=INTEGER, month=INTEGER, day=INTEGER)
 @contextmanager
 def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
     """Do nothing: there is one form of each graph.

@@ -9,6 +9,7 @@ from typing import Any
 import millstream.gen_ops as gen_ops
 from millstream import scopes
 from millstream.apply_op import graph_of
+from millstream.arguments import LIST, takes
 from millstream.default_graph import get_default_graph
 from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Operation
@@ -21,6 +22,7 @@ __all__ = [
 ]
 
 
+@takes()
 def no_op(name: str | None = None) -> Operation:
     """An operation that does nothing.
 
@@ -81,6 +83,7 @@ def _flat(items: Any) -> Any:
             yield item
 
 
+@takes(tensors=LIST, control_inputs=LIST)
 def tuple(  # noqa: A001  (the public name)
     tensors: Sequence[Any], name: str | None = None, control_inputs: Any = None
 ) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from millstream import dtypes, tensor_shape, values
+from millstream.arguments import DTYPE, SHAPE, takes
 from millstream.default_graph import get_default_graph
 from millstream.tensor_like import TensorLike
 
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 
+@takes(dtype=DTYPE, shape=SHAPE)
 def constant(
     value: Any,
     dtype: Any = None,
@@ -101,6 +103,7 @@ def constant_of_array(
     return graph.add("Const", graph.op_name(name), (), (), attrs, controlled).outputs[0]
 
 
+@takes(dtype=DTYPE, preferred_dtype=DTYPE, dtype_hint=DTYPE)
 def convert_to_tensor(
     value: Any,
     dtype: Any = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from millstream.arguments import CLASS, INTEGER, takes
 from millstream.missing_names import module_getattr as _module_getattr
 
 if TYPE_CHECKING:
@@ -200,6 +201,7 @@ _CLASSES: dict[int, type[_CodedError]] = {
 }
 
 
+@takes(error_code=INTEGER)
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
     """The class of an error's kind; KeyError for a number that is none.
 
@@ -216,6 +218,7 @@ def exception_type_from_error_code(error_code: int) -> type[OpError]:
     return _CLASSES[error_code]
 
 
+@takes(cls=CLASS)
 def error_code_from_exception_type(cls: type[OpError]) -> int:
     """The number of an error class; KeyError for a class that has none.
 

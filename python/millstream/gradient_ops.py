@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from millstream import array_creation, source_location
+from millstream.arguments import TENSOR, TEXT, takes
 from millstream.convert import convert_to_tensor
 from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Tensor
@@ -59,6 +60,7 @@ def _differentiable(value: Any) -> Tensor:
     return value.handle if isinstance(value, Variable) else convert_to_tensor(value)
 
 
+@takes(ys=TENSOR, xs=TENSOR, grad_ys=TENSOR, stop_gradients=TENSOR, unconnected_gradients=TEXT)
 def gradients(
     ys: Any,
     xs: Any,

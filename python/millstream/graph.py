@@ -168,11 +168,13 @@ class Graph(GraphElements, CollectionStore):
 
         A name that ends with "/" is a scope that was made for the node, and is taken as it is.
         """
+        if not isinstance(name, str):
+            raise TypeError(f"name: expected a name, got {name!r}")
         if name.endswith("/"):
             return name[:-1]
         scope = self.state.scope
         if name not in _LEGAL_NAMES:
-            if not isinstance(name, str) or not _OP_NAME.match(scope + name):
+            if not _OP_NAME.match(scope + name):
                 raise ValueError(f"name: {scope + name!r} is not a valid name of an operation")
             if not scope:
                 _LEGAL_NAMES.add(name)
@@ -353,11 +355,12 @@ class Graph(GraphElements, CollectionStore):
             raise ValueError("op: None leaves the outer blocks, which takes ignore_existing=True")
         if op is not None and not isinstance(op, (Operation, TensorLike)):
             raise TypeError(f"op: expected an operation or a tensor, got {op!r}")
+        element: Any = op
         state = self.state
         before, devices_before = state.colocation, state.devices
         state.colocation = [] if ignore_existing else before
         if op is not None:
-            operation = op if isinstance(op, Operation) else op.op
+            operation = element if isinstance(element, Operation) else element.op
             state.colocation = [*state.colocation, operation]
             state.set_devices([None, operation.device] if operation.device else [None])
         try:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from millstream import protos
+from millstream.arguments import TEXT, takes
 from millstream.graph import Graph
 
 
+@takes(logdir=TEXT, name=TEXT)
 def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:
     """Write a graph to a file.
 
@@ -39,6 +42,8 @@ def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool =
     graph_def = graph_or_graph_def
     if isinstance(graph_def, Graph):
         graph_def = graph_def.as_graph_def()
+    if not isinstance(graph_def, protos.message_class("GraphDef")):
+        raise TypeError(f"graph_or_graph_def: expected a graph or a GraphDef, got {graph_def!r}")
     os.makedirs(logdir, exist_ok=True)
     path = os.path.join(logdir, name)
     data = str(graph_def).encode() if as_text else graph_def.SerializeToString()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import millstream.gen_ops as gen_ops
+from millstream.arguments import TENSOR_ITSELF, takes
 from millstream.tensor_like import TensorLike
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class IndexedSlices(TensorLike):
     [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
     """
 
+    @takes(values=TENSOR_ITSELF, indices=TENSOR_ITSELF, dense_shape=TENSOR_ITSELF)
     def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
         self._values = values
         self._indices = indices

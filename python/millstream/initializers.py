@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from millstream import array_creation, dtypes, random_ops
+from millstream.arguments import DTYPE, INTEGER, NUMBER, TENSOR, TEXT, takes
 from millstream.convert import constant
 from millstream.missing_names import module_getattr as _module_getattr
 from millstream.operation import Tensor
@@ -84,6 +85,7 @@ class Zeros(Initializer):
     array([0., 0.], dtype=float32)
     """
 
+    @takes(dtype=DTYPE)
     def __init__(self, dtype: Any = dtypes.float32) -> None:
         self.dtype = dtypes.as_dtype(dtype)
 
@@ -106,6 +108,7 @@ class Ones(Initializer):
     array([1., 1.], dtype=float32)
     """
 
+    @takes(dtype=DTYPE)
     def __init__(self, dtype: Any = dtypes.float32) -> None:
         self.dtype = dtypes.as_dtype(dtype)
 
@@ -132,6 +135,7 @@ class Constant(Initializer):
     array([0.5, 0.5], dtype=float32)
     """
 
+    @takes(value=TENSOR, dtype=DTYPE)
     def __init__(
         self, value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False
     ) -> None:
@@ -162,6 +166,7 @@ class RandomUniform(Initializer):
     [4, 2]
     """
 
+    @takes(minval=NUMBER, maxval=NUMBER, seed=INTEGER, dtype=DTYPE)
     def __init__(
         self,
         minval: Any = 0,
@@ -200,6 +205,7 @@ class RandomNormal(Initializer):
 
     _draw = staticmethod(random_ops.random_normal)
 
+    @takes(mean=NUMBER, stddev=NUMBER, seed=INTEGER, dtype=DTYPE)
     def __init__(
         self,
         mean: Any = 0.0,
@@ -267,6 +273,7 @@ class VarianceScaling(Initializer):
     # Standard deviation of the standard normal distribution truncated to [-2, 2].
     _TRUNCATED_DEVIATION = 0.87962566103423978
 
+    @takes(scale=NUMBER, mode=TEXT, distribution=TEXT, seed=INTEGER, dtype=DTYPE)
     def __init__(
         self,
         scale: float = 1.0,
@@ -330,6 +337,7 @@ class GlorotUniform(VarianceScaling):
     [4, 2]
     """
 
+    @takes(seed=INTEGER, dtype=DTYPE)
     def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
@@ -354,6 +362,7 @@ class GlorotNormal(VarianceScaling):
     [4, 2]
     """
 
+    @takes(seed=INTEGER, dtype=DTYPE)
     def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
 
@@ -400,6 +409,7 @@ class Identity(Initializer):
            [0., 2., 0.]], dtype=float32)
     """
 
+    @takes(gain=NUMBER, dtype=DTYPE)
     def __init__(self, gain: float = 1.0, dtype: Any = dtypes.float32) -> None:
         self.gain = gain
         self.dtype = dtypes.as_dtype(dtype)
@@ -434,6 +444,7 @@ class UniformUnitScaling(Initializer):
     [4, 2]
     """
 
+    @takes(factor=NUMBER, seed=INTEGER, dtype=DTYPE)
     def __init__(
         self, factor: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
     ) -> None:
@@ -453,6 +464,7 @@ identity = Identity
 uniform_unit_scaling = UniformUnitScaling
 
 
+@takes(seed=INTEGER)
 def lecun_normal(seed: int | None = None) -> VarianceScaling:
     """`VarianceScaling` by the inputs alone, truncated normal (LeCun et al. 1998).
 
@@ -469,6 +481,7 @@ def lecun_normal(seed: int | None = None) -> VarianceScaling:
     return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
 
 
+@takes(seed=INTEGER)
 def lecun_uniform(seed: int | None = None) -> VarianceScaling:
     """`VarianceScaling` by the inputs alone, uniform (LeCun et al. 1998).
 
@@ -485,6 +498,7 @@ def lecun_uniform(seed: int | None = None) -> VarianceScaling:
     return VarianceScaling(1.0, "fan_in", "uniform", seed)
 
 
+@takes(seed=INTEGER)
 def he_normal(seed: int | None = None) -> VarianceScaling:
     """`VarianceScaling` for rectifiers, truncated normal (He et al. 2015).
 
@@ -501,6 +515,7 @@ def he_normal(seed: int | None = None) -> VarianceScaling:
     return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
 
 
+@takes(seed=INTEGER)
 def he_uniform(seed: int | None = None) -> VarianceScaling:
     """`VarianceScaling` for rectifiers, uniform (He et al. 2015).
 

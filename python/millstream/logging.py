@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from millstream.arguments import INTEGER, takes
 from millstream.missing_names import module_getattr as _module_getattr
 
 __all__ = ["get_logger"]
@@ -43,6 +44,7 @@ def get_logger() -> _logging.Logger:
     return _logger
 
 
+@takes(level=INTEGER)
 def log(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
     """Say something at a level.
 
@@ -63,6 +65,7 @@ def log(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
 vlog = log
 
 
+@takes(level=INTEGER)
 def log_if(level: int, msg: str, condition: Any, *args: Any) -> None:
     """Say something at a level if a condition holds.
 
@@ -87,6 +90,7 @@ def _calls_before() -> int:
     return next(_counts[frame.f_code.co_filename, frame.f_lineno])
 
 
+@takes(level=INTEGER, n=INTEGER)
 def log_every_n(level: int, msg: str, n: int, *args: Any) -> None:
     """Say something the first time and every `n` times that this line is reached.
 
@@ -105,6 +109,7 @@ def log_every_n(level: int, msg: str, n: int, *args: Any) -> None:
     log_if(level, msg, _calls_before() % n == 0, *args)
 
 
+@takes(level=INTEGER, n=INTEGER)
 def log_first_n(level: int, msg: str, n: int, *args: Any) -> None:
     """Say something the first `n` times that this line is reached.
 
@@ -150,6 +155,7 @@ def flush() -> None:
         handler.flush()
 
 
+@takes(v=INTEGER)
 def set_verbosity(v: int) -> None:
     """Hide what is below a level.
 

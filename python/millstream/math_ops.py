@@ -8,6 +8,7 @@ from typing import Any
 
 import millstream.gen_ops as gen_ops
 from millstream import binary_ops, dtypes, operators, scopes
+from millstream.arguments import DTYPE, INTEGERS, NORM, SHAPE, TENSOR, TENSORS, takes
 from millstream.convert import convert_to_tensor
 from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Tensor
@@ -98,6 +99,7 @@ neg = negative
 inv = gen_ops.inv
 
 
+@takes(x=TENSOR)
 def abs(x: Any, name: str | None = None) -> Tensor:  # noqa: A001  (the public name)
     """Absolute value.
 
@@ -116,6 +118,7 @@ def abs(x: Any, name: str | None = None) -> Tensor:  # noqa: A001  (the public n
     return gen_ops.abs(x, name)
 
 
+@takes(x=TENSOR, dtype=DTYPE)
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     """A tensor's elements as another type.
 
@@ -146,6 +149,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
         return gen_ops.cast(value, wanted, name=scope)
 
 
+@takes(value=TENSOR, dtype=DTYPE)
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     """A tensor's elements as another type, those out of its range at its limits.
 
@@ -175,6 +179,7 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
 
 
 def _caster(default_name: str, dtype: dtypes.DType) -> Any:
+    @takes(x=TENSOR)
     def to_dtype(x: Any, name: str | None = default_name) -> Any:
         return cast(x, dtype, name)
 
@@ -209,6 +214,7 @@ to_int64 = _caster("ToInt64", dtypes.int64)
 to_bfloat16 = _caster("ToBFloat16", dtypes.bfloat16)
 
 
+@takes(inputs=TENSORS)
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """The sum of tensors of one shape.
 
@@ -239,6 +245,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     return gen_ops.add_n(tensors, name)
 
 
+@takes(inputs=TENSORS, shape=SHAPE, tensor_dtype=DTYPE)
 def accumulate_n(
     inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
 ) -> Tensor:
@@ -263,6 +270,7 @@ def accumulate_n(
     return total
 
 
+@takes(scalar=TENSOR, x=TENSOR)
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     """A scalar times a tensor, or times the values of slices.
 
@@ -288,6 +296,7 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     return gen_ops.mul(factor, x, name)
 
 
+@takes(start=TENSOR, limit=TENSOR, delta=TENSOR, dtype=DTYPE)
 def range(  # noqa: A001  (the public name)
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = "range"
 ) -> Tensor:
@@ -349,6 +358,7 @@ def max_dtype(given: Sequence[dtypes.DType], order: Sequence[dtypes.DType]) -> d
     return builtins.max(given, key=lambda dtype: order.index(dtype) if dtype in order else -1)
 
 
+@takes(t=TENSOR, clip_value_min=TENSOR, clip_value_max=TENSOR)
 def clip_by_value(
     t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None
 ) -> Tensor:
@@ -377,6 +387,7 @@ def clip_by_value(
         return result
 
 
+@takes(tensor=TENSOR, ord=NORM, axis=INTEGERS)
 def norm(
     tensor: Any,
     ord: Any = "euclidean",  # noqa: A002

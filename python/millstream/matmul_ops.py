@@ -6,12 +6,14 @@ from typing import Any
 
 import millstream.gen_ops as gen_ops
 from millstream import scopes
+from millstream.arguments import TENSOR, takes
 from millstream.convert import convert_to_tensor
 from millstream.operation import Tensor
 
 __all__ = ["matmul"]
 
 
+@takes(a=TENSOR, b=TENSOR)
 def matmul(
     a: Any,
     b: Any,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import millstream.gen_ops as gen_ops
 from millstream import slicing
+from millstream.arguments import TENSOR, takes
 from millstream.convert import convert_argument
 from millstream.tensor_like import TensorLike
 
@@ -155,6 +156,7 @@ def _matmul(x: Any, y: Any, name: str | None = None) -> Any:
     return matmul_ops.matmul(x, y, name=name)
 
 
+@takes(x=TENSOR, y=TENSOR)
 def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Any:
     """Elementwise exclusive or of truth values.
 

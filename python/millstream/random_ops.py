@@ -7,6 +7,7 @@ from typing import Any
 
 import millstream.gen_ops as gen_ops
 from millstream import dtypes, scopes
+from millstream.arguments import DTYPE, INTEGER, SHAPE, TENSOR, takes
 from millstream.convert import convert_to_tensor
 from millstream.operation import Tensor
 from millstream.random_seed import get_seed
@@ -25,6 +26,7 @@ def _shape_tensor(shape: Any) -> Tensor:
     return convert_to_tensor(shape, name="shape", preferred_dtype=dtypes.int32)
 
 
+@takes(shape=SHAPE, minval=TENSOR, maxval=TENSOR, dtype=DTYPE, seed=INTEGER)
 def random_uniform(
     shape: Any,
     minval: Any = 0,
@@ -82,6 +84,7 @@ def random_uniform(
 
 
 def _normal(op: Any, public_name: str, summary: str) -> Callable[..., Tensor]:
+    @takes(shape=SHAPE, mean=TENSOR, stddev=TENSOR, dtype=DTYPE, seed=INTEGER)
     def normal(
         shape: Any,
         mean: Any = 0.0,

@@ -6,6 +6,7 @@ from. With neither, the generator is seeded from the system.
 
 from __future__ import annotations
 
+from millstream.arguments import INTEGER, or_none, takes
 from millstream.default_graph import get_default_graph
 
 __all__ = [
@@ -17,6 +18,7 @@ _DEFAULT_GRAPH_SEED = 87654321
 _LIMIT = 2**31 - 1
 
 
+@takes(seed=or_none(INTEGER))
 def set_random_seed(seed: int | None) -> None:
     """Set the seed of the default graph.
 
@@ -42,6 +44,7 @@ def set_random_seed(seed: int | None) -> None:
     get_default_graph().seed = seed
 
 
+@takes(op_seed=or_none(INTEGER))
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     """The pair of seeds for an operation, or (None, None) for one that nothing seeds.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import millstream.gen_ops as gen_ops
 from millstream import dtypes, scopes
-from millstream.arguments import one_of
+from millstream.arguments import DTYPE, INTEGERS, NUMBER, TENSOR, one_of, takes
 from millstream.convert import constant, convert_to_tensor
 from millstream.operation import Tensor
 
@@ -43,6 +43,7 @@ def _axes(tensor: Tensor, axis: Any) -> Any:
 def _reduction(
     op: Callable[..., Tensor], public_name: str, what: str, example: str, outcome: str
 ) -> Callable[..., Tensor]:
+    @takes(input_tensor=TENSOR, axis=INTEGERS, reduction_indices=INTEGERS)
     def reduce(
         input_tensor: Any,
         axis: Any = None,
@@ -111,6 +112,7 @@ reduce_any = _reduction(
 )
 
 
+@takes(input_tensor=TENSOR, axis=INTEGERS, reduction_indices=INTEGERS)
 def reduce_logsumexp(
     input_tensor: Any,
     axis: Any = None,
@@ -150,6 +152,7 @@ def reduce_logsumexp(
         return gen_ops.log(total) + greatest
 
 
+@takes(input_tensor=TENSOR, axis=INTEGERS, dtype=DTYPE)
 def count_nonzero(
     input_tensor: Any,
     axis: Any = None,
@@ -186,6 +189,7 @@ def count_nonzero(
 def _extremum(
     op: Callable[..., Tensor], public_name: str, which: str, outcome: str
 ) -> Callable[..., Tensor]:
+    @takes(input=TENSOR, axis=NUMBER, dimension=NUMBER, output_type=DTYPE)
     def extremum(
         input: Any,  # noqa: A002
         axis: Any = None,
@@ -237,6 +241,7 @@ argmin = _extremum(gen_ops.arg_min, "argmin", "least", "array([0, 1])")
 
 
 def _old_extremum(op: Callable[..., Tensor], public_name: str, new: str) -> Callable[..., Tensor]:
+    @takes(input=TENSOR, dimension=NUMBER, output_type=DTYPE)
     def extremum(
         input: Any,  # noqa: A002
         dimension: Any,

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from millstream.apply_op import graph_of
+from millstream.arguments import LIST, MAPPING, NAME, NAMES, TEXT, or_none, takes
 from millstream.default_graph import get_default_graph
 
 __all__ = [
@@ -46,11 +47,10 @@ class name_scope:  # noqa: N801  (the public name)
     layer/ layer/one:0
     """
 
+    @takes(default_name=NAME, values=LIST)
     def __init__(
         self, name: str | None, default_name: str | None = None, values: Any = None
     ) -> None:
-        if name is not None and not isinstance(name, str):
-            raise TypeError(f"name: expected a string, got {name!r}")
         if name is None and default_name is None and values is not None:
             raise ValueError("name: a scope with values needs a name or a default_name")
         self._name = default_name if name is None else name
@@ -82,6 +82,7 @@ class name_scope:  # noqa: N801  (the public name)
         self._stack.close()
 
 
+@takes(values=or_none(LIST), default_name=NAME)
 def op_scope(
     values: Any, name: str | None, default_name: str | None = None
 ) -> AbstractContextManager[str]:
@@ -101,6 +102,7 @@ def op_scope(
     return name_scope(name, default_name, values)
 
 
+@takes(control_inputs=or_none(LIST))
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
     """A block of the default graph whose operations run after the given ones.
 
@@ -172,6 +174,7 @@ def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextMana
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
+@takes(container_name=TEXT)
 def container(container_name: str) -> AbstractContextManager[str]:
     """A block of the default graph whose variables and other resources live in a container.
 
@@ -194,6 +197,7 @@ def container(container_name: str) -> AbstractContextManager[str]:
     return get_default_graph().container(container_name)
 
 
+@takes(scope=TEXT)
 def get_collection(key: Any, scope: str | None = None) -> list[Any]:
     """A copy of a collection of the default graph.
 
@@ -249,6 +253,7 @@ def add_to_collection(name: Any, value: Any) -> None:
     get_default_graph().add_to_collection(name, value)
 
 
+@takes(names=NAMES)
 def add_to_collections(names: Any, value: Any) -> None:
     """Append to several collections of the default graph.
 
@@ -268,6 +273,7 @@ def add_to_collections(names: Any, value: Any) -> None:
     get_default_graph().add_to_collections(names, value)
 
 
+@takes(input_map=MAPPING, return_elements=LIST)
 def import_graph_def(
     graph_def: Any,
     input_map: dict[str, Any] | None = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from millstream.dtypes import DType
     from millstream.graph import Graph
-    from millstream.operation import Operation, Tensor
+    from millstream.operation import Tensor
     from millstream.tensor_shape import TensorShape
 
 
@@ -31,11 +31,6 @@ class TensorLike:
     @property
     def shape(self) -> TensorShape:
         """Static shape of the tensor that it becomes."""
-        raise NotImplementedError
-
-    @property
-    def op(self) -> Operation:
-        """The operation that it comes from."""
         raise NotImplementedError
 
     def as_tensor(self) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from millstream import dtypes, protos, tensor_shape, values
+from millstream.arguments import DTYPE, SHAPE, TENSOR, takes
 from millstream.dtypes import DType
 
 __all__ = [
@@ -25,6 +26,7 @@ _FIELDS = {
 }  # fmt: skip
 
 
+@takes(values=TENSOR, dtype=DTYPE, shape=SHAPE)
 def make_tensor_proto(
     values: Any,
     dtype: Any = None,

@@ -8,9 +8,6 @@ from typing import Any
 __all__ = [
     "Dimension",
     "TensorShape",
-    "broadcast_static_shape",
-    "dimension_at_index",
-    "dimension_value",
 ]
 
 
@@ -36,7 +33,9 @@ class Dimension:
         if isinstance(value, Dimension):
             value = value.value
         if value is not None:
-            if isinstance(value, str) or (not hasattr(value, "__index__") and value != int(value)):
+            if not hasattr(value, "__index__") and not (
+                isinstance(value, float) and value.is_integer()
+            ):
                 raise TypeError(f"value: a dimension is a number or None, got {value!r}")
             value = int(value)
             if value < 0:
@@ -181,6 +180,8 @@ class TensorShape:
                 items = list(dims)
             except TypeError:
                 items = [dims]
+                if not hasattr(dims, "__index__") and not isinstance(dims, float):
+                    raise TypeError(f"dims: a shape is a list of sizes, got {dims!r}") from None
             self._dims = tuple(Dimension(item) for item in items)
 
     @property
@@ -358,90 +359,6 @@ def _dims_of_proto(proto: Any) -> tuple[Dimension, ...] | None:
 def as_shape(shape: Any) -> TensorShape:
     """The `TensorShape` that `shape` describes."""
     return shape if isinstance(shape, TensorShape) else TensorShape(shape)
-
-
-def dimension_value(dimension: Any) -> int | None:
-    """The size of a dimension, whether it is a `Dimension` or a number.
-
-    Parameters
-    ----------
-    dimension
-        A `Dimension`, a number or None.
-
-    Examples
-    --------
-    >>> tf.dimension_value(tf.TensorShape([3])[0])
-    3
-    """
-    return Dimension(dimension).value
-
-
-def dimension_at_index(shape: Any, index: int) -> Dimension:
-    """A dimension of a shape, unknown where the rank is.
-
-    Parameters
-    ----------
-    shape
-        A shape.
-    index
-        Which one; negative counts from the end.
-
-    Raises
-    ------
-    IndexError
-        The shape has no such dimension.
-
-    Examples
-    --------
-    >>> tf.dimension_at_index(tf.TensorShape([3, None]), 1)
-    Dimension(None)
-    """
-    found: Dimension = as_shape(shape)[index]
-    return found
-
-
-def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
-    """The shape that two shapes broadcast to, as far as known.
-
-    Parameters
-    ----------
-    shape_x, shape_y
-        The shapes.
-
-    Raises
-    ------
-    ValueError
-        They do not broadcast.
-
-    Examples
-    --------
-    >>> tf.broadcast_static_shape(tf.TensorShape([3, 1]), tf.TensorShape([2])).as_list()
-    [3, 2]
-    """
-    one, other = as_shape(shape_x), as_shape(shape_y)
-    if one.ndims is None or other.ndims is None:
-        return TensorShape(None)
-    rank = max(one.ndims, other.ndims)
-    pairs = zip(
-        [1] * (rank - one.ndims) + one.as_list(),
-        [1] * (rank - other.ndims) + other.as_list(),
-        strict=True,
-    )
-    sizes = [_broadcast_size(a, b) for a, b in pairs]
-    if any(size == -1 for size in sizes):
-        raise ValueError(f"shape_x and shape_y: {one} and {other} do not broadcast")
-    return TensorShape(sizes)
-
-
-def _broadcast_size(one: int | None, other: int | None) -> int | None:
-    """The size that two sizes broadcast to, None when it is not known, -1 when they do not."""
-    if one == other or other == 1:
-        return one
-    if one == 1:
-        return other
-    if one is None or other is None:
-        return other if one is None else one  # the known one is greater than 1, and wins
-    return -1
 
 
 def of_wire(dims: tuple[int, ...] | None) -> TensorShape:

@@ -8,12 +8,14 @@ import numpy as np
 
 import millstream.gen_ops as gen_ops
 from millstream import array_join, scopes
+from millstream.arguments import INTEGERS, TENSOR, takes
 from millstream.convert import convert_to_tensor
 from millstream.operation import Tensor
 
 __all__ = ["tensordot"]
 
 
+@takes(a=TENSOR, b=TENSOR, axes=INTEGERS)
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """The sum of products over pairs of dimensions of two tensors.
 

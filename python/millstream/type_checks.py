@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from millstream import dtypes, scopes
+from millstream.arguments import DTYPE, LIST, TENSOR, TEXT, takes
 from millstream.control_ops import no_op
 from millstream.convert import convert_to_tensor
 from millstream.dtypes import DType
@@ -23,6 +24,7 @@ __all__ = [
 ]
 
 
+@takes(tensor=TENSOR, tf_type=DTYPE, message=TEXT)
 def assert_type(
     tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
 ) -> Operation:
@@ -65,6 +67,7 @@ def assert_type(
         return no_op("statically_determined_correct_type")
 
 
+@takes(x=TENSOR, message=TEXT)
 def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Operation:
     """Raise TypeError unless a tensor has integer elements.
 
@@ -105,6 +108,7 @@ def _prefix(message: str | None) -> str:
     return f"{message}  " if message else ""
 
 
+@takes(tensor=TENSOR, message=TEXT)
 def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Any:
     """Raise ValueError unless a tensor is known to have rank 0.
 
@@ -184,6 +188,7 @@ def is_numeric_tensor(tensor: Any) -> bool:
     return dtype.is_floating or dtype.is_integer or dtype.is_complex or dtype.is_quantized
 
 
+@takes(tensors=LIST, dtype=DTYPE)
 def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: Any = None) -> DType:
     """The floating-point dtype that several tensors share.
 

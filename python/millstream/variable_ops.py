@@ -7,6 +7,7 @@ from typing import Any
 
 import millstream.gen_ops as gen_ops
 from millstream import control_ops
+from millstream.arguments import LIST, TENSOR, TEXT, takes
 from millstream.default_graph import get_default_graph
 from millstream.graph_keys import GraphKeys
 from millstream.operation import Operation, Tensor
@@ -41,6 +42,7 @@ def _checked(value: Any, name: str) -> Variable:
     return value
 
 
+@takes(value=TENSOR)
 def assign(
     ref: Any,
     value: Any,
@@ -86,6 +88,7 @@ def assign(
 def _update(
     method: Callable[..., Tensor], public_name: str, what: str, outcome: str
 ) -> Callable[..., Tensor]:
+    @takes(value=TENSOR)
     def update(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Tensor:
         return method(_checked(ref, "ref"), value, name=name)
 
@@ -130,6 +133,7 @@ assign_sub = _update(Variable.assign_sub, "assign_sub", "Subtract from", "[-9, -
 
 
 def _collection(key: str, public_name: str, which: str) -> Callable[..., list[Any]]:
+    @takes(scope=TEXT)
     def variables(scope: str | None = None) -> list[Any]:
         return get_default_graph().get_collection(key, scope)
 
@@ -168,6 +172,7 @@ moving_average_variables = _collection(
 )
 
 
+@takes(var_list=LIST)
 def variables_initializer(var_list: Sequence[Any] | None, name: str = "init") -> Operation:
     """An operation that initializes variables.
 
@@ -226,6 +231,7 @@ def local_variables_initializer() -> Operation:
     return variables_initializer(local_variables())
 
 
+@takes()
 def tables_initializer(name: str = "init_all_tables") -> Operation:
     """An operation that initializes the tables of the default graph.
 
@@ -263,6 +269,7 @@ def is_variable_initialized(variable: Any) -> Tensor:
     return gen_ops.var_is_initialized_op(_checked(variable, "variable").handle)
 
 
+@takes(var_list=LIST)
 def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Operation:
     """An operation that fails with FailedPreconditionError when a variable has no value.
 

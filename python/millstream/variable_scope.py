@@ -9,6 +9,7 @@ from typing import Any
 
 from millstream import dtypes
 from millstream.apply_op import graph_of
+from millstream.arguments import DTYPE, FUNCTION, INITIALIZER, LIST, NAME, SHAPE, TEXT, takes
 from millstream.default_graph import get_default_graph
 from millstream.graph_keys import GraphKeys
 from millstream.variable_store import AUTO_REUSE, store_of
@@ -64,6 +65,14 @@ class VariableScope:
     ('layer', True)
     """
 
+    @takes(
+        initializer=INITIALIZER,
+        regularizer=FUNCTION,
+        custom_getter=FUNCTION,
+        name_scope=TEXT,
+        dtype=DTYPE,
+        constraint=FUNCTION,
+    )
     def __init__(
         self,
         reuse: Any,
@@ -78,6 +87,7 @@ class VariableScope:
         use_resource: bool | None = None,
         constraint: Any = None,
     ) -> None:
+        _check_reuse(reuse)
         self.name = name
         self.original_name_scope = name_scope
         self.reuse = reuse
@@ -153,6 +163,11 @@ class VariableScope:
         return self.get_collection(GraphKeys.LOCAL_VARIABLES)
 
 
+def _check_reuse(reuse: Any) -> None:
+    if reuse not in (None, False, True, AUTO_REUSE):
+        raise ValueError(f"reuse: expected True, False, None or AUTO_REUSE, got {reuse!r}")
+
+
 def get_variable_scope() -> VariableScope:
     """The current scope of the default graph.
 
@@ -169,6 +184,15 @@ def get_variable_scope() -> VariableScope:
     return scope
 
 
+@takes(
+    shape=SHAPE,
+    dtype=DTYPE,
+    initializer=INITIALIZER,
+    regularizer=FUNCTION,
+    collections=LIST,
+    custom_getter=FUNCTION,
+    constraint=FUNCTION,
+)
 def get_variable(
     name: str,
     shape: Any = None,
@@ -258,6 +282,7 @@ def _through(custom_getter: Any, getter: Any) -> Any:
     return lambda **arguments: custom_getter(getter, **arguments)
 
 
+@takes(shape=SHAPE, dtype=DTYPE, initializer=INITIALIZER, regularizer=FUNCTION, collections=LIST)
 def get_local_variable(
     name: str,
     shape: Any = None,
@@ -317,6 +342,15 @@ class variable_scope:  # noqa: N801  (the public name)
     True
     """
 
+    @takes(
+        default_name=NAME,
+        values=LIST,
+        initializer=INITIALIZER,
+        regularizer=FUNCTION,
+        custom_getter=FUNCTION,
+        dtype=DTYPE,
+        constraint=FUNCTION,
+    )
     def __init__(
         self,
         name_or_scope: Any,
@@ -337,8 +371,7 @@ class variable_scope:  # noqa: N801  (the public name)
             raise TypeError("name_or_scope: needed when default_name is None")
         if name_or_scope is not None and not isinstance(name_or_scope, (str, VariableScope)):
             raise TypeError(f"name_or_scope: expected a name or a scope, got {name_or_scope!r}")
-        if reuse not in (None, False, True, AUTO_REUSE):
-            raise ValueError(f"reuse: expected True, False, None or AUTO_REUSE, got {reuse!r}")
+        _check_reuse(reuse)
         if name_or_scope is None and reuse is True:
             raise ValueError("reuse: a default_name is a new scope, which has nothing to reuse")
         self._name_or_scope = name_or_scope

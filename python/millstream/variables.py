@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import millstream.gen_ops as gen_ops
 from millstream import dtypes, tensor_shape
+from millstream.arguments import DTYPE, FUNCTION, INITIALIZER, LIST, SHAPE, takes
 from millstream.convert import convert_to_tensor
 from millstream.default_graph import get_default_graph, session_or_default
 from millstream.graph_keys import GraphKeys
@@ -74,6 +75,9 @@ class Variable(Operators, TensorLike):
     __array_priority__ = 100  # NumPy's operators leave it to ours
     is_tensor: ClassVar[bool] = False
 
+    @takes(
+        initial_value=INITIALIZER, collections=LIST, dtype=DTYPE, constraint=FUNCTION, shape=SHAPE
+    )
     def __init__(
         self,
         initial_value: Any = None,

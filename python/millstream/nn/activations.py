@@ -8,7 +8,7 @@ import numpy as np
 
 import millstream.gen_ops as gen_ops
 from millstream import array_ops, dtypes, matmul_ops, random_ops, reductions, scopes
-from millstream.arguments import one_of
+from millstream.arguments import INTEGER, INTEGERS, NUMBER, SHAPE, TENSOR, TEXT, one_of, takes
 from millstream.convert import constant_value, convert_to_tensor
 from millstream.operation import Tensor
 from millstream.tensor_like import TensorLike
@@ -17,6 +17,7 @@ relu = gen_ops.relu
 l2_loss = gen_ops.l2_loss
 
 
+@takes(features=TENSOR)
 def relu6(features: Any, name: str | None = None) -> Tensor:
     """``min(max(features, 0), 6)``.
 
@@ -36,6 +37,7 @@ def relu6(features: Any, name: str | None = None) -> Tensor:
         return gen_ops.minimum(gen_ops.relu(features), 6, scope)
 
 
+@takes(features=TENSOR, alpha=NUMBER)
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
     """``max(alpha * features, features)``.
 
@@ -78,6 +80,7 @@ def _along_last(
         return gen_ops.transpose(moved, order, scope)
 
 
+@takes(logits=TENSOR, axis=INTEGER, dim=INTEGER)
 def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """Probabilities in proportion to ``exp(logits)`` along a dimension.
 
@@ -100,6 +103,7 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = N
     return _along_last(gen_ops.softmax, logits, axis, dim, name, "Softmax")
 
 
+@takes(logits=TENSOR, axis=INTEGER, dim=INTEGER)
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """Logarithms of `softmax`.
 
@@ -122,6 +126,7 @@ def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any
     return _along_last(gen_ops.log_softmax, logits, axis, dim, name, "LogSoftmax")
 
 
+@takes(value=TENSOR, bias=TENSOR, data_format=TEXT)
 def bias_add(
     value: Any, bias: Any, data_format: str | None = None, name: str | None = None
 ) -> Tensor:
@@ -154,6 +159,7 @@ def bias_add(
         return gen_ops.bias_add(value, bias, data_format or "NHWC", scope)
 
 
+@takes(x=TENSOR, weights=TENSOR, biases=TENSOR)
 def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
     """``matmul(x, weights) + biases``.
 
@@ -177,6 +183,7 @@ def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Ten
         return bias_add(matmul_ops.matmul(x, weights), biases, name=scope)
 
 
+@takes(x=TENSOR, axis=INTEGERS, epsilon=NUMBER, dim=INTEGERS)
 def l2_normalize(
     x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
 ) -> Tensor:
@@ -207,6 +214,7 @@ def l2_normalize(
         return gen_ops.mul(value, gen_ops.rsqrt(gen_ops.maximum(total, epsilon)), scope)
 
 
+@takes(value=TENSOR)
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
     """The share of elements that are zero, as a scalar of float32.
 
@@ -228,6 +236,7 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
         return reductions.reduce_mean(gen_ops.cast(zeros, dtypes.float32))
 
 
+@takes(x=TENSOR, keep_prob=NUMBER, noise_shape=SHAPE, seed=INTEGER, rate=NUMBER)
 def dropout(
     x: Any,
     keep_prob: Any = None,

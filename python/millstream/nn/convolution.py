@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import millstream.gen_ops as gen_ops
-from millstream.arguments import one_of
+from millstream.arguments import INTEGERS, PADDING, TENSOR, TEXT, one_of, takes
 from millstream.operation import Tensor
 
 
@@ -28,6 +28,15 @@ def _padding(padding: Any) -> tuple[str, list[int] | tuple[int, ...]]:
     return "EXPLICIT", flat
 
 
+@takes(
+    input=TENSOR,
+    filter=TENSOR,
+    strides=INTEGERS,
+    padding=PADDING,
+    data_format=TEXT,
+    dilations=INTEGERS,
+    filters=TENSOR,
+)
 def conv2d(
     input: Any,  # noqa: A002
     filter: Any = None,  # noqa: A002
@@ -93,6 +102,9 @@ def conv2d(
 def _pooling(
     op: Callable[..., Tensor], public_name: str, summary: str, outcome: str
 ) -> Callable[..., Tensor]:
+    @takes(
+        value=TENSOR, ksize=INTEGERS, strides=INTEGERS, padding=TEXT, data_format=TEXT, input=TENSOR
+    )
     def pool(
         value: Any,
         ksize: Any,

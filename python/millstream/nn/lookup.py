@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from millstream import array_ops, scopes
+from millstream.arguments import TENSOR, TENSORS, takes
 from millstream.operation import Tensor
 
 
+@takes(params=TENSORS, ids=TENSOR)
 def embedding_lookup(
     params: Any,
     ids: Any,

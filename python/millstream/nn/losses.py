@@ -8,7 +8,7 @@ import numpy as np
 
 import millstream.gen_ops as gen_ops
 from millstream import array_creation, array_join, array_ops, math_ops, scopes
-from millstream.arguments import by_keyword_only, one_of
+from millstream.arguments import INTEGER, TENSOR, by_keyword_only, one_of, takes
 from millstream.convert import convert_to_tensor
 from millstream.operation import Tensor
 from millstream.tensor_like import TensorLike
@@ -29,6 +29,7 @@ def _labels_like(labels: Any, scores: Tensor) -> Tensor:
     return gen_ops.cast(targets, scores.dtype)
 
 
+@takes(labels=TENSOR, logits=TENSOR, axis=INTEGER, dim=INTEGER)
 def softmax_cross_entropy_with_logits_v2(
     labels: Any,
     logits: Any,
@@ -95,6 +96,7 @@ def _of_any_rank(scores: Tensor, targets: Tensor, scope: str) -> Tensor:
     return result
 
 
+@takes(labels=TENSOR, logits=TENSOR, dim=INTEGER, axis=INTEGER)
 def softmax_cross_entropy_with_logits(
     _sentinel: Any = None,
     labels: Any = None,
@@ -137,6 +139,7 @@ def softmax_cross_entropy_with_logits(
         return softmax_cross_entropy_with_logits_v2(fixed, logits, chosen, scope)
 
 
+@takes(labels=TENSOR, logits=TENSOR)
 def sparse_softmax_cross_entropy_with_logits(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
@@ -194,6 +197,7 @@ def sparse_softmax_cross_entropy_with_logits(
         return result
 
 
+@takes(labels=TENSOR, logits=TENSOR)
 def sigmoid_cross_entropy_with_logits(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:

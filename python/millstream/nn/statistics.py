@@ -6,11 +6,12 @@ from typing import Any
 
 import millstream.gen_ops as gen_ops
 from millstream import reductions, scopes
-from millstream.arguments import one_of
+from millstream.arguments import INTEGERS, NUMBER, TENSOR, one_of, or_none, takes
 from millstream.convert import convert_to_tensor
 from millstream.operation import Tensor
 
 
+@takes(x=TENSOR, axes=INTEGERS)
 def moments(
     x: Any,
     axes: Any,
@@ -59,6 +60,14 @@ def moments(
         return mean, variance
 
 
+@takes(
+    x=TENSOR,
+    mean=TENSOR,
+    variance=TENSOR,
+    offset=or_none(TENSOR),
+    scale=or_none(TENSOR),
+    variance_epsilon=NUMBER,
+)
 def batch_normalization(
     x: Any,
     mean: Any,

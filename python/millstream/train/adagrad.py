@@ -7,6 +7,7 @@ from typing import Any
 
 import millstream.gen_ops as gen_ops
 from millstream import math_ops
+from millstream.arguments import NUMBER, RATE, takes
 from millstream.convert import convert_to_tensor
 from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Operation, Tensor
@@ -41,6 +42,7 @@ class AdagradOptimizer(Optimizer):
     True
     """
 
+    @takes(learning_rate=RATE, initial_accumulator_value=NUMBER)
     def __init__(
         self,
         learning_rate: Any,

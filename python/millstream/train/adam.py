@@ -7,6 +7,7 @@ from typing import Any
 
 import millstream.gen_ops as gen_ops
 from millstream import control_ops, math_ops
+from millstream.arguments import RATE, takes
 from millstream.convert import convert_to_tensor
 from millstream.default_graph import get_default_graph
 from millstream.operation import Operation, Tensor
@@ -44,6 +45,7 @@ class AdamOptimizer(Optimizer):
     True
     """
 
+    @takes(learning_rate=RATE, beta1=RATE, beta2=RATE, epsilon=RATE)
     def __init__(
         self,
         learning_rate: Any = 0.001,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from millstream import dtypes
+from millstream.arguments import GRAPH, SESSION, TENSOR, takes
 from millstream.array_creation import zeros
 from millstream.default_graph import get_default_graph
 from millstream.graph_keys import GraphKeys
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from millstream.session import BaseSession
 
 
+@takes(graph=GRAPH)
 def get_global_step(graph: Graph | None = None) -> Any:
     """The counter of a graph, or None.
 
@@ -45,6 +47,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
     return found[0]
 
 
+@takes(graph=GRAPH)
 def create_global_step(graph: Graph | None = None) -> Variable:
     """Make the counter of a graph, an int64 variable.
 
@@ -75,6 +78,7 @@ def create_global_step(graph: Graph | None = None) -> Variable:
         )
 
 
+@takes(graph=GRAPH)
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
     """The counter of a graph, made if there is none.
 
@@ -92,6 +96,7 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
     return create_global_step(graph) if found is None else found
 
 
+@takes(sess=SESSION, global_step_tensor=TENSOR)
 def global_step(sess: BaseSession, global_step_tensor: Any) -> int:
     """The number that a counter has in a session.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import millstream.gen_ops as gen_ops
 from millstream import math_ops
+from millstream.arguments import RATE, takes
 from millstream.convert import convert_to_tensor
 from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Operation, Tensor
@@ -35,6 +36,7 @@ class GradientDescentOptimizer(Optimizer):
     0.5
     """
 
+    @takes(learning_rate=RATE)
     def __init__(
         self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent"
     ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import millstream.gen_ops as gen_ops
 from millstream import math_ops
+from millstream.arguments import RATE, takes
 from millstream.convert import convert_to_tensor
 from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Operation, Tensor
@@ -42,6 +43,7 @@ class MomentumOptimizer(Optimizer):
     0.5
     """
 
+    @takes(learning_rate=RATE, momentum=RATE)
     def __init__(
         self,
         learning_rate: Any,
