@@ -28,6 +28,10 @@ class _Flags:
         self.__dict__["_values"] = vars(values)
         return [argv[0], *rest]
 
+    def __repr__(self) -> str:
+        values = self.__dict__["_values"]
+        return "<tf.flags.FLAGS, not read yet>" if values is None else f"<tf.flags.FLAGS {values}>"
+
     def __getattr__(self, name: str) -> Any:
         if self.__dict__["_values"] is None:
             self(sys.argv)

@@ -433,7 +433,8 @@ class Graph(GraphElements, CollectionStore):
         return protos.message_class("VersionDef")(producer=self.handle.producer())
 
     def __repr__(self) -> str:
-        return f"<tf.Graph with {len(self._operations)} operations>"
+        finished = ", finalized" if self._finalized else ""
+        return f"<tf.Graph with {len(self._operations)} operations{finished}>"
 
 
 def _colocation_class(operations: list[Operation]) -> list[bytes]:

@@ -140,7 +140,8 @@ class IndexedSlices(TensorLike):
         return IndexedSlices(-self._values, self._indices, self._dense_shape)
 
     def __repr__(self) -> str:
-        return f"<tf.IndexedSlices values={self._values!r} indices={self._indices!r}>"
+        dense = "" if self._dense_shape is None else f" dense_shape={self._dense_shape!r}"
+        return f"<tf.IndexedSlices values={self._values!r} indices={self._indices!r}{dense}>"
 
 
 def convert_to_tensor_or_indexed_slices(

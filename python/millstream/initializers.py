@@ -65,6 +65,10 @@ class Initializer:
             config["dtype"] = dtypes.as_dtype(config["dtype"]).name
         return config
 
+    def __repr__(self) -> str:
+        config = ", ".join(f"{key}={value!r}" for key, value in self.get_config().items())
+        return f"{type(self).__name__}({config})"
+
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Initializer:
         """The initializer that `get_config` described."""

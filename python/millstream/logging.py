@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import logging as _logging
-import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from millstream import source_location
 from millstream.arguments import INTEGER, takes
 from millstream.missing_names import module_getattr as _module_getattr
 
@@ -30,7 +30,7 @@ error = _logger.error
 fatal = _logger.critical
 
 # How often each place of the program has called log_every_n or log_first_n.
-_counts: defaultdict[tuple[str, int], Iterator[int]] = defaultdict(itertools.count)
+_counts: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
 
 
 def get_logger() -> _logging.Logger:
@@ -85,9 +85,8 @@ def log_if(level: int, msg: str, condition: Any, *args: Any) -> None:
 
 
 def _calls_before() -> int:
-    """How often the place that calls the calling function did so before."""
-    frame = sys._getframe(2)
-    return next(_counts[frame.f_code.co_filename, frame.f_lineno])
+    """How often the user's line that this is called from was reached before."""
+    return next(_counts[source_location.current()])
 
 
 @takes(level=INTEGER, n=INTEGER)

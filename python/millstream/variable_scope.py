@@ -100,6 +100,9 @@ class VariableScope:
         self.use_resource = use_resource
         self.constraint = constraint
 
+    def __repr__(self) -> str:
+        return f"<tf.VariableScope {self.name!r} reuse={self.reuse}>"
+
     def reuse_variables(self) -> None:
         """From now on, variables must exist."""
         self.reuse = True

@@ -235,6 +235,9 @@ class Optimizer:
                 assigned: Tensor = variable.assign(variable.constraint(variable.value()))
                 return assigned.op
 
+    def __repr__(self) -> str:
+        return f"<tf.train.{type(self).__name__} {self._name!r}>"
+
     # ---- Slots ----
 
     def get_slot(self, var: Variable, name: str) -> Variable | None:
