@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -468,9 +469,14 @@ identity = Identity
 uniform_unit_scaling = UniformUnitScaling
 
 
-@takes(seed=INTEGER)
-def lecun_normal(seed: int | None = None) -> VarianceScaling:
-    """`VarianceScaling` by the inputs alone, truncated normal (LeCun et al. 1998).
+def _scaled(
+    public_name: str, scale: float, distribution: str, what: str
+) -> Callable[..., VarianceScaling]:
+    @takes(seed=INTEGER)
+    def make(seed: int | None = None) -> VarianceScaling:
+        return VarianceScaling(scale, "fan_in", distribution, seed)
+
+    make.__doc__ = f"""`VarianceScaling` {what}.
 
     Parameters
     ----------
@@ -479,61 +485,21 @@ def lecun_normal(seed: int | None = None) -> VarianceScaling:
 
     Examples
     --------
-    >>> tf.initializers.lecun_normal(seed=1)([4, 2]).shape.as_list()
+    >>> tf.initializers.{public_name}(seed=1)([4, 2]).shape.as_list()
     [4, 2]
     """
-    return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
+    make.__name__ = make.__qualname__ = public_name
+    return make
 
 
-@takes(seed=INTEGER)
-def lecun_uniform(seed: int | None = None) -> VarianceScaling:
-    """`VarianceScaling` by the inputs alone, uniform (LeCun et al. 1998).
+_LECUN = "by the inputs alone, {} (LeCun et al. 1998)"
+_HE = "for rectifiers, {} (He et al. 2015)"
+_NORMAL = "truncated normal"
 
-    Parameters
-    ----------
-    seed
-        Seed of the operation.
-
-    Examples
-    --------
-    >>> tf.initializers.lecun_uniform(seed=1)([4, 2]).shape.as_list()
-    [4, 2]
-    """
-    return VarianceScaling(1.0, "fan_in", "uniform", seed)
-
-
-@takes(seed=INTEGER)
-def he_normal(seed: int | None = None) -> VarianceScaling:
-    """`VarianceScaling` for rectifiers, truncated normal (He et al. 2015).
-
-    Parameters
-    ----------
-    seed
-        Seed of the operation.
-
-    Examples
-    --------
-    >>> tf.initializers.he_normal(seed=1)([4, 2]).shape.as_list()
-    [4, 2]
-    """
-    return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
-
-
-@takes(seed=INTEGER)
-def he_uniform(seed: int | None = None) -> VarianceScaling:
-    """`VarianceScaling` for rectifiers, uniform (He et al. 2015).
-
-    Parameters
-    ----------
-    seed
-        Seed of the operation.
-
-    Examples
-    --------
-    >>> tf.initializers.he_uniform(seed=1)([4, 2]).shape.as_list()
-    [4, 2]
-    """
-    return VarianceScaling(2.0, "fan_in", "uniform", seed)
+lecun_normal = _scaled("lecun_normal", 1.0, "truncated_normal", _LECUN.format(_NORMAL))
+lecun_uniform = _scaled("lecun_uniform", 1.0, "uniform", _LECUN.format("uniform"))
+he_normal = _scaled("he_normal", 2.0, "truncated_normal", _HE.format(_NORMAL))
+he_uniform = _scaled("he_uniform", 2.0, "uniform", _HE.format("uniform"))
 
 
 if not TYPE_CHECKING:

@@ -459,18 +459,7 @@ class variable_scope:  # noqa: N801  (the public name)
 
 
 def variable_op_scope(
-    values: Any,
-    name_or_scope: Any,
-    default_name: str | None = None,
-    initializer: Any = None,
-    regularizer: Any = None,
-    caching_device: Any = None,
-    partitioner: Any = None,
-    custom_getter: Any = None,
-    reuse: Any = None,
-    dtype: Any = None,
-    use_resource: bool | None = None,
-    constraint: Any = None,
+    values: Any, name_or_scope: Any, default_name: str | None = None, **arguments: Any
 ) -> variable_scope:
     """A `variable_scope` with its parameters in another order.
 
@@ -478,8 +467,7 @@ def variable_op_scope(
     ----------
     values
         Tensors in whose graph the scope is entered.
-    name_or_scope, default_name, initializer, regularizer, caching_device, partitioner,
-    custom_getter, reuse, dtype, use_resource, constraint
+    name_or_scope, default_name, arguments
         As for `variable_scope`.
 
     Examples
@@ -488,20 +476,7 @@ def variable_op_scope(
     ...     scope.name
     'layer'
     """
-    return variable_scope(
-        name_or_scope,
-        default_name,
-        values,
-        initializer,
-        regularizer,
-        caching_device,
-        partitioner,
-        custom_getter,
-        reuse,
-        dtype,
-        use_resource,
-        constraint,
-    )
+    return variable_scope(name_or_scope, default_name, values, **arguments)
 
 
 def _chained(inner: Any, outer: Any) -> Any:

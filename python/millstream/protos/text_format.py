@@ -80,26 +80,7 @@ def Merge(text: str | bytes, message: Any) -> Any:  # noqa: N802  (protobuf's na
 
 
 def Parse(text: str | bytes, message: Any) -> Any:  # noqa: N802  (protobuf's name)
-    """Fill a message with what a text says; see `Merge`.
-
-    Parameters
-    ----------
-    text
-        Protobuf's text format. A field that is given once may not be given again.
-    message
-        The message.
-
-    Returns
-    -------
-    Message
-        The message itself.
-
-    Raises
-    ------
-    TypeError
-        An argument is of another type.
-    ParseError
-        The text is no message of that type; the error says line and column.
+    """Fill a message with what a text says; parameters, result and errors are those of `Merge`.
 
     Examples
     --------
