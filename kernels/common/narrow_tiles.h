@@ -13,8 +13,8 @@ namespace millstream::kernels {
 // Elements of a tile. A few arrays of so many floats fit on the stack.
 inline constexpr int64_t kTileElements = 1024;
 
-// What the conversions of one element cost, both ways, beside the operation itself.
-inline constexpr int64_t kConversionPicoseconds = 1500;
+// What its two conversions add to the cost of an element (see ParallelElements).
+inline constexpr int64_t kTilePicoseconds = 1500;
 
 // The conversions of one 16-bit type, for code that knows it at run time only.
 struct NarrowFormat {

@@ -44,7 +44,7 @@ class AddNKernel {
       }
       return ms::Status();
     }
-    const int64_t picoseconds = format_ == nullptr ? 100 : kConversionPicoseconds / 2;
+    const int64_t picoseconds = format_ == nullptr ? 100 : kTilePicoseconds / 2;
     ParallelElements(frame, first.size(), picoseconds * n, [&](int64_t begin, int64_t end) {
       if (format_ == nullptr) {
         AddRange(frame, out.raw(), begin, end);

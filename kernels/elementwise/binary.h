@@ -138,7 +138,7 @@ constexpr BinaryFunctions MakeBinaryFunctions() {
   return {&BinaryRows<Op, Computed, true, true>,
           &BinaryRows<Op, Computed, true, false>,
           &BinaryRows<Op, Computed, false, true>,
-          Op::kPicoseconds + (kIsNarrowFloat<T> ? kConversionPicoseconds : 0),
+          Op::kPicoseconds + (kIsNarrowFloat<T> ? kTilePicoseconds : 0),
           RefusalOf<Op>(),
           NarrowFormatOf<T>(),
           std::is_same_v<Result, Computed>};

@@ -48,7 +48,7 @@ class UnaryKernel : public ElementwiseKernel {
  public:
   UnaryKernel()
       : ElementwiseKernel(&UnaryElements<Op, ComputeTypeOf<T>>,
-                          Op::kPicoseconds + (kIsNarrowFloat<T> ? kConversionPicoseconds : 0),
+                          Op::kPicoseconds + (kIsNarrowFloat<T> ? kTilePicoseconds : 0),
                           NarrowFormatOf<T>()) {}
 };
 
