@@ -22,6 +22,7 @@
 #include "core/graph.h"
 #include "core/kernel_instance.h"
 #include "core/prune.h"
+#include "core/resource.h"
 #include "core/resource_manager.h"
 #include "core/session.h"
 #include "framework/plugin/plugin.h"
@@ -152,6 +153,7 @@ class DynamicProgram {
   std::vector<WaitEdge> edges;
   std::vector<uint64_t> used_words;
   std::vector<Value> constants;
+  std::vector<ResourceRef<Resource>> resources;  // that handles among the constants point to
   std::vector<FetchProgram> fetches;
   std::vector<uint32_t> ready_at_start;
   uint32_t num_feeds = 0;

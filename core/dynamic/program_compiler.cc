@@ -7,6 +7,7 @@
 #include "core/control_flow.h"
 #include "core/dynamic/frames.h"
 #include "core/dynamic/program.h"
+#include "core/resource_handle.h"
 #include "core/structural/structural.h"
 
 namespace millstream {
@@ -114,20 +115,15 @@ void ProgramCompiler::AddConstant(const Output& output, Value value) {
 }
 
 Status ProgramCompiler::AddHandle(const Node& node) {
-  MS_ASSIGN_OR_RETURN(std::string container, node.Attr<std::string>("container"));
-  MS_ASSIGN_OR_RETURN(std::string name, node.Attr<std::string>("shared_name"));
-  MS_ASSIGN_OR_RETURN(const DataType dtype, node.Attr<DataType>("dtype"));
-  MS_ASSIGN_OR_RETURN(const PartialShape shape, node.Attr<PartialShape>("shape"));
-  if (name.empty()) name = node.name();
-  MS_ASSIGN_OR_RETURN(Variable* const variable,
-                      request_.resources->LookupOrCreateVariable(container, name, dtype, shape));
+  MS_ASSIGN_OR_RETURN(ResourceRef<Resource> resource, FindResource(node, request_.resources));
   Value handle;
   handle.view.dtype = MS_RESOURCE;
   handle.view.rank = 0;
-  handle.view.mem.base = variable;
+  handle.view.mem.base = resource.get();
   handle.view.mem.space = MS_SPACE_HOST;
   handle.view.flags = MS_VIEW_HOST | MS_VIEW_RESOURCE;
   AddConstant(node.output(0), std::move(handle));
+  program_->resources.push_back(std::move(resource));
   return absl::OkStatus();
 }
 
