@@ -392,7 +392,9 @@ TEST(ImportTest, LoopsAreImportedAndExportedAsTheyCame) {
   EXPECT_FALSE(graph.Facts(merge->output(0)).shape.known_rank());
   const proto::GraphDef exported = Exported(graph);
   for (const proto::NodeDef& node : exported.node()) {
-    if (node.name() == "merge") EXPECT_THAT(node.input(), ElementsAre("enter", "next"));
+    if (node.name() == "merge") {
+      EXPECT_THAT(node.input(), ElementsAre("enter", "next"));
+    }
   }
   Graph again;
   EXPECT_TRUE(ImportGraphDef(&again, *ExportGraphDef(graph, true), ImportOptions()).ok());

@@ -38,7 +38,8 @@ class SummaryTest : public SessionTest {
   // "tag=value ..." of a serialized Summary.
   std::string Text(const Output& summary) {
     std::string text;
-    for (const proto::Summary::Value& value : Message(summary).value()) {
+    const proto::Summary message = Message(summary);
+    for (const proto::Summary::Value& value : message.value()) {
       absl::StrAppend(&text, text.empty() ? "" : " ", value.tag(), "=", value.simple_value());
     }
     return text;
