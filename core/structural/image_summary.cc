@@ -23,8 +23,7 @@ struct ImageBatch {
   int64_t height() const { return tensor->shape().dim(1); }
   int64_t width() const { return tensor->shape().dim(2); }
   int64_t channels() const { return tensor->shape().dim(3); }
-  int64_t pixels() const { return height() * width(); }
-  int64_t elements() const { return pixels() * channels(); }
+  int64_t elements() const { return height() * width() * channels(); }
 };
 
 // A linear map of pixel values to 0..255.
@@ -33,17 +32,24 @@ struct Scaling {
   float offset;
 };
 
-// Without negative values the largest becomes 255; else 0 becomes 128, and the largest magnitude
-// ends 127 away from it. An image of nothing but tiny values is not blown up to noise.
 template <typename T>
-Scaling ScalingOf(const std::vector<T>& values) {
+bool IsGoodPixel(const T* values, int64_t channels) {
+  return std::all_of(values, values + channels, [](T value) { return std::isfinite(value); });
+}
+
+// Without negative values the largest becomes 255; else 0 becomes 128, and the largest magnitude
+// ends 127 away from it. An image of nothing but tiny values is not blown up to noise. Pixels with
+// a value that is not finite do not count.
+template <typename T>
+Scaling ScalingOf(const std::vector<T>& values, int64_t channels) {
   constexpr float kTiny = 1e-6f;
   float min = std::numeric_limits<float>::max();
   float max = std::numeric_limits<float>::lowest();
-  for (const T value : values) {
-    if (!std::isfinite(value)) continue;
-    min = std::min(min, static_cast<float>(value));
-    max = std::max(max, static_cast<float>(value));
+  for (size_t i = 0; i < values.size(); i += channels) {
+    if (!IsGoodPixel(&values[i], channels)) continue;
+    const auto [low, high] = std::minmax_element(&values[i], &values[i] + channels);
+    min = std::min(min, static_cast<float>(*low));
+    max = std::max(max, static_cast<float>(*high));
   }
   const bool has_negative = min < 0;
   const float magnitude = has_negative ? std::max(std::abs(min), std::abs(max)) : max;
@@ -53,18 +59,15 @@ Scaling ScalingOf(const std::vector<T>& values) {
 
 template <typename T>
 std::vector<uint8_t> ScaledPixels(const ImageBatch& batch, const std::vector<T>& values) {
-  const Scaling scaling = ScalingOf(values);
   const int64_t channels = batch.channels();
+  const Scaling scaling = ScalingOf(values, channels);
   std::vector<uint8_t> bytes(values.size());
-  for (int64_t pixel = 0; pixel < batch.pixels(); ++pixel) {
-    const T* from = &values[pixel * channels];
-    uint8_t* to = &bytes[pixel * channels];
-    const bool good =
-        std::all_of(from, from + channels, [](T value) { return std::isfinite(value); });
-    for (int64_t i = 0; i < channels; ++i) {
-      to[i] = good ? static_cast<uint8_t>(from[i] * static_cast<T>(scaling.scale) +
-                                          static_cast<T>(scaling.offset))
-                   : batch.bad_color[i];
+  for (size_t i = 0; i < values.size(); i += channels) {
+    const bool good = IsGoodPixel(&values[i], channels);
+    for (int64_t k = 0; k < channels; ++k) {
+      bytes[i + k] = good ? static_cast<uint8_t>(values[i + k] * static_cast<T>(scaling.scale) +
+                                                 static_cast<T>(scaling.offset))
+                          : batch.bad_color[k];
     }
   }
   return bytes;

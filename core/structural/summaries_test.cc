@@ -37,8 +37,8 @@ class SummaryTest : public SessionTest {
   }
   // "tag=value ..." of a serialized Summary.
   std::string Text(const Output& summary) {
-    std::string text;
     const proto::Summary message = Message(summary);
+    std::string text;
     for (const proto::Summary::Value& value : message.value()) {
       absl::StrAppend(&text, text.empty() ? "" : " ", value.tag(), "=", value.simple_value());
     }
@@ -201,6 +201,9 @@ TEST_F(ImageSummaryTest, TinyValuesAreBlack) {
 TEST_F(ImageSummaryTest, APixelThatIsNotFiniteIsRed) {
   const float nan = std::nanf("");
   EXPECT_THAT(Pixels(Batch<float>({1, 1, 2, 3}, {1, nan, 1, 2, 2, 1})),
+              ElementsAre(255, 0, 0, 255, 255, 127));
+  // Nothing of it counts for the scale of the others.
+  EXPECT_THAT(Pixels(Batch<float>({1, 1, 2, 3}, {-9, nan, 9, 2, 2, 1})),
               ElementsAre(255, 0, 0, 255, 255, 127));
 }
 
