@@ -149,17 +149,23 @@ class FileWriter:
         global_step
             Number of the step.
         """
-        kind = protos.message_class("Summary")
-        copied = kind()
-        copied.CopyFrom(_message("Summary", "summary", summary))
+        message = _message("Summary", "summary", summary)
+        self._add(global_step, summary=self._without_known_metadata(message))
+
+    def _without_known_metadata(self, summary: Any) -> Any:
+        """The summary; a copy of it when there is metadata to leave out."""
         with self._lock:
-            for value in copied.value:
-                if not value.HasField("metadata"):
-                    continue
-                if value.tag in self._described:
-                    value.ClearField("metadata")
-                self._described.add(value.tag)
-        self._add(global_step, summary=copied)
+            described = {value.tag for value in summary.value if value.HasField("metadata")}
+            known = described & self._described
+            self._described |= described
+        if not known:
+            return summary
+        shortened = protos.message_class("Summary")()
+        shortened.CopyFrom(summary)
+        for value in shortened.value:
+            if value.tag in known:
+                value.ClearField("metadata")
+        return shortened
 
     def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
         """Append a graph.
