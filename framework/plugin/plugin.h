@@ -327,18 +327,24 @@ typedef struct MS_NoteRecord {
 #define MS_BUILT_SANITIZER 0u
 #endif
 
+#define MS_NOTE_FIELDS(name, family, rank, cpu_bits, flags)                           \
+  {                                                                                   \
+    MS_PLUGIN_MAGIC, MS_ABI_MAJOR, MS_ABI_MINOR, MS_TARGET_MINOR, (rank), (cpu_bits), \
+        MS_BUILT_SANITIZER, (flags), name, family                                     \
+  }
+
 /* Puts the note into this object file, at file scope, once a plugin. name and family are literals
  * of at most 31 bytes; families are alternatives of which one file is loaded (see MS_Note.rank).
- * The section's name makes it an ELF note, which strip keeps and a segment of its own maps. */
-#define MS_PLUGIN_NOTE(name, family, rank, cpu_bits, flags)                                  \
-  static const MS_NoteRecord ms_plugin_note                                                  \
-      __attribute__((section(".note.millstream"), used, aligned(8))) = {                     \
-          sizeof(MS_NOTE_OWNER),                                                             \
-          sizeof(MS_Note),                                                                   \
-          MS_NOTE_TYPE,                                                                      \
-          MS_NOTE_OWNER,                                                                     \
-          {MS_PLUGIN_MAGIC, MS_ABI_MAJOR, MS_ABI_MINOR, MS_TARGET_MINOR, (rank), (cpu_bits), \
-           MS_BUILT_SANITIZER, (flags), name, family}}
+ * The section's name makes it an ELF note, which strip keeps and a segment of its own maps.
+ * The plugin's own code reads ms_plugin_description, never the note: tools that change run paths
+ * and names of libraries (patchelf, auditwheel) move the note and overwrite the place it had. */
+#define MS_PLUGIN_NOTE(name, family, rank, cpu_bits, flags)                    \
+  static const MS_Note ms_plugin_description __attribute__((unused)) =         \
+      MS_NOTE_FIELDS(name, family, rank, cpu_bits, flags);                     \
+  static const MS_NoteRecord ms_plugin_note                                    \
+      __attribute__((section(".note.millstream"), used, aligned(8))) = {       \
+          sizeof(MS_NOTE_OWNER), sizeof(MS_Note), MS_NOTE_TYPE, MS_NOTE_OWNER, \
+          MS_NOTE_FIELDS(name, family, rank, cpu_bits, flags)}
 
 /* Stands before the definition of ms_plugin_entry. */
 #define MS_PLUGIN_EXPORT __attribute__((visibility("default")))

@@ -108,12 +108,12 @@ inline MS_Status* EnterPlugin(const MS_HostBase* host, const MS_Plugin* plugin,
 
 // The entry point of a plugin. `Definition` derives from ms::PluginDefaults. At file scope, once a
 // plugin, after MS_PLUGIN_NOTE.
-#define MS_PLUGIN_DEFINE(Definition)                                                          \
-  extern "C" MS_PLUGIN_EXPORT MS_Status* ms_plugin_entry(const MS_HostBase* host,             \
-                                                         const MS_Plugin** out_plugin) {      \
-    static const MS_Plugin plugin = ::ms::MakePlugin<Definition>(ms_plugin_note.description); \
-    return ::ms::EnterPlugin(host, &plugin, out_plugin);                                      \
-  }                                                                                           \
+#define MS_PLUGIN_DEFINE(Definition)                                                     \
+  extern "C" MS_PLUGIN_EXPORT MS_Status* ms_plugin_entry(const MS_HostBase* host,        \
+                                                         const MS_Plugin** out_plugin) { \
+    static const MS_Plugin plugin = ::ms::MakePlugin<Definition>(ms_plugin_description); \
+    return ::ms::EnterPlugin(host, &plugin, out_plugin);                                 \
+  }                                                                                      \
   static_assert(true, "")
 
 #endif  // MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_ENTRY_HPP_
