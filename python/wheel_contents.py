@@ -1,0 +1,24 @@
+"""The wheel that the build made, for the tests of it."""
+
+from __future__ import annotations
+
+import pathlib
+import zipfile
+
+
+def wheel_path() -> pathlib.Path:
+    """The wheel among the test's data."""
+    (path,) = pathlib.Path("python").glob("millstream-*.whl")
+    return path.absolute()
+
+
+def unpack(folder: pathlib.Path) -> pathlib.Path:
+    """Unpack the wheel into a folder that can stand on Python's path; the folder."""
+    with zipfile.ZipFile(wheel_path()) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def shared_objects(folder: pathlib.Path) -> list[pathlib.Path]:
+    """All shared objects below the folder of an unpacked wheel."""
+    return sorted(path for path in folder.rglob("*") if ".so" in path.suffixes)

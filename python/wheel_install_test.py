@@ -1,0 +1,84 @@
+"""The wheel in clean environments, with the oldest and the newest NumPy."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from wheel_contents import wheel_path
+
+REQUIREMENTS = pathlib.Path("tools/requirements").absolute()
+
+
+def run(*command: str | pathlib.Path, cwd: pathlib.Path, **environment: str) -> str:
+    """Output of a command that must succeed."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="module", params=["numpy1", "numpy2"])
+def environment(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> pathlib.Path:
+    """The programs of an environment into which pip installed the wheel."""
+    folder = tmp_path_factory.mktemp(request.param)
+    run("/usr/bin/python3", "-m", "venv", folder, cwd=folder)
+    programs = folder / "bin"
+    pins = REQUIREMENTS / f"{request.param}.txt"
+    pip: list[str | pathlib.Path] = [
+        programs / "python",
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+    ]
+    run(*pip, "install", "--quiet", "--no-deps", "--require-hashes", "-r", pins, cwd=folder)
+    # Without an index: all that the wheel asks for is there.
+    run(*pip, "install", "--quiet", "--no-index", wheel_path(), cwd=folder)
+    run(*pip, "check", cwd=folder)
+    return programs
+
+
+def test_example_runs(environment: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    printed = run(
+        environment / "python",
+        "-m",
+        "examples.fashion_mnist",
+        "--short",
+        "--logdir",
+        tmp_path / "logs",
+        cwd=tmp_path,
+        PYTHONPATH=os.getcwd(),
+    )
+    assert "test accuracy 0." in printed
+    assert list((tmp_path / "logs").glob("events.out.tfevents.*"))
+
+
+def test_tests_of_the_package_pass(environment: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    tests = pathlib.Path("python/millstream").absolute()
+    assert not (tests / "__init__.py").exists()  # it is the installed package that is tested
+    printed = run(
+        environment / "python",
+        "-B",
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--import-mode=importlib",
+        tests,
+        cwd=tmp_path,
+    )
+    assert " passed" in printed

@@ -1,0 +1,219 @@
+"""The wheel: contents, libraries, metadata, and that it runs where it is unpacked."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import email
+import hashlib
+import io
+import os
+import pathlib
+import re
+import subprocess
+import zipfile
+
+import pytest
+
+from wheel_contents import shared_objects, unpack, wheel_path
+from wheels import elf, vendor
+
+MAX_BYTES = 60_000_000
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    return unpack(tmp_path_factory.mktemp("site"))
+
+
+def run(installed: pathlib.Path, program: str) -> str:
+    """What a program prints that runs with nothing but the unpacked wheel, Python and NumPy."""
+    done = subprocess.run(
+        [
+            "/usr/bin/python3",
+            "-I",
+            "-B",
+            "-c",
+            f"import sys; sys.path.insert(0, {str(installed)!r})\n{program}",
+        ],
+        capture_output=True,
+        text=True,
+        env={"PATH": os.defpath},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def read_distribution(installed: pathlib.Path, name: str) -> str:
+    (folder,) = installed.glob("*.dist-info")
+    return (folder / name).read_text()
+
+
+def test_wheel_is_small(installed: pathlib.Path) -> None:
+    unpacked = sum(path.stat().st_size for path in installed.rglob("*") if path.is_file())
+    size = wheel_path().stat().st_size
+    print(f"wheel: {size / 1e6:.1f} MB, installed: {unpacked / 1e6:.1f} MB")
+    assert size < MAX_BYTES
+
+
+def test_wheel_holds_the_package_and_nothing_else(installed: pathlib.Path) -> None:
+    names = {str(path.relative_to(installed)) for path in installed.rglob("*") if path.is_file()}
+    assert {
+        "millstream/__init__.py",
+        "millstream/_runtime.abi3.so",
+        "millstream/gen_ops.py",
+        "millstream/gen_ops.pyi",
+        "millstream/nn/__init__.py",
+        "millstream/plugins/libmillstream_cpu.so",
+        "millstream/py.typed",
+    } <= names
+    assert {name.split("/")[0] for name in names} == {"millstream", "millstream-0.1.0.dist-info"}
+    kinds = re.compile(
+        r"millstream/(?:.*\.pyi?|py\.typed|plugins/.*\.so|_runtime\.abi3\.so|libs/.*\.so(?:\.\d+)*)"
+        r"|millstream-[\d.]+\.dist-info/.*"
+    )
+    assert [name for name in names if not kinds.fullmatch(name)] == []
+    assert [name for name in names if name.endswith("_test.py")] == []
+
+
+def test_record_lists_every_file(installed: pathlib.Path) -> None:
+    rows = list(csv.reader(io.StringIO(read_distribution(installed, "RECORD"))))
+    names = {str(path.relative_to(installed)) for path in installed.rglob("*") if path.is_file()}
+    assert {row[0] for row in rows} == names
+    for name, digest, size in rows:
+        if name.endswith("/RECORD"):
+            continue
+        data = (installed / name).read_bytes()
+        expected = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        assert (digest, int(size)) == (f"sha256={expected}", len(data)), name
+
+
+def test_archive_depends_on_its_contents_alone() -> None:
+    with zipfile.ZipFile(wheel_path()) as archive:
+        entries = archive.infolist()
+    assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
+    names = [entry.filename for entry in entries[:-1]]
+    assert names == sorted(names)
+    assert entries[-1].filename.endswith("/RECORD")
+
+
+def test_no_path_of_the_building_machine_is_left(installed: pathlib.Path) -> None:
+    home = os.path.expanduser("~").encode() + b"/"
+    forbidden = [b"bazel-out", b"execroot", b"/_bazel_", b"-sandbox/", home]
+    for path in installed.rglob("*"):
+        if path.is_file() and path.parent.name != "libs":
+            data = path.read_bytes()
+            assert [text for text in forbidden if text in data] == [], path
+
+
+def test_libraries_have_names_that_no_other_package_has(installed: pathlib.Path) -> None:
+    libraries = sorted((installed / "millstream/libs").iterdir())
+    assert len(libraries) > 10
+    for path in libraries:
+        assert re.fullmatch(r"lib[\w+.]+-[0-9a-f]{8}\.so(?:\.\d+)*", path.name), path
+        assert elf.soname(path) == path.name
+        assert elf.run_path(path) == ["$ORIGIN"]
+
+
+def test_symbols_that_others_carry_have_names_of_our_own(installed: pathlib.Path) -> None:
+    for path in shared_objects(installed):
+        names = elf.exported(path)
+        assert [name for name in names if "google" in name or "dnnl" in name] == [], path
+    (protobuf,) = (installed / "millstream/libs").glob("libprotobuf-*")
+    assert any(name.startswith("_ZN6millst8protobuf") for name in elf.exported(protobuf))
+
+
+def test_libraries_are_found_in_the_wheel(installed: pathlib.Path) -> None:
+    libraries = {path.name for path in (installed / "millstream/libs").iterdir()}
+    used = set()
+    for path in shared_objects(installed):
+        needed = set(elf.needed(path)) - vendor.PROVIDED
+        assert needed <= libraries, path
+        used |= needed
+    assert used == libraries
+    package = installed / "millstream"
+    assert elf.run_path(package / "_runtime.abi3.so") == ["$ORIGIN/libs"]
+    for plugin in (package / "plugins").iterdir():
+        assert elf.run_path(plugin) == ["$ORIGIN/../libs"]
+
+
+def test_package_exports_its_entry_points_alone(installed: pathlib.Path) -> None:
+    package = installed / "millstream"
+    assert elf.exported(package / "_runtime.abi3.so") == ["PyInit__runtime"]
+    for plugin in (package / "plugins").iterdir():
+        assert elf.exported(plugin) == ["ms_plugin_entry"]
+
+
+def test_metadata_asks_for_numpy_alone(installed: pathlib.Path) -> None:
+    metadata = email.message_from_string(read_distribution(installed, "METADATA"))
+    assert metadata["Name"] == "millstream"
+    assert metadata["Requires-Python"] == ">=3.11"
+    assert metadata.get_all("Requires-Dist") == ["numpy>=1.24"]
+    assert str(metadata.get_payload()).lstrip().startswith("# Millstream")
+    tag = email.message_from_string(read_distribution(installed, "WHEEL"))["Tag"]
+    assert tag == "cp311-abi3-manylinux_2_34_x86_64"
+    assert wheel_path().name == f"millstream-{metadata['Version']}-{tag}.whl"
+    version = run(installed, "import millstream; print(millstream.__version__)").strip()
+    assert metadata["Version"] == version
+    scripts = read_distribution(installed, "entry_points.txt")
+    assert scripts == "[console_scripts]\nmillstream = millstream.__main__:main\n"
+
+
+def test_licenses_of_the_libraries_come_along(installed: pathlib.Path) -> None:
+    (folder,) = installed.glob("*.dist-info/licenses")
+    packages = {path.parent.name for path in folder.rglob("copyright")}
+    assert {"libdnnl2", "libgomp1", "libpng16-16", "libprotobuf32"} <= packages
+
+
+IMPORT = """
+import numpy, time
+start = time.process_time()
+import millstream
+spent = time.process_time() - start
+maps = open("/proc/self/maps").read()
+print(spent, "libmillstream_cpu" in maps, "libdnnl" in maps, "libOpenCL" in maps)
+"""
+
+
+def test_import_is_quick_silent_and_opens_no_plugin(installed: pathlib.Path) -> None:
+    best = 1e9
+    for _ in range(3):
+        spent, *opened = run(installed, IMPORT).split()
+        assert opened == ["False", "False", "False"]
+        best = min(best, float(spent))
+    assert best < 0.15  # seconds of this process over NumPy's own
+
+
+TRAIN = """
+import numpy as np
+import millstream as tf
+x = tf.placeholder(tf.float32, [None, 8, 8, 1])
+filters = tf.Variable(tf.truncated_normal([3, 3, 1, 4], stddev=0.3, seed=1))
+features = tf.nn.relu(tf.nn.conv2d(x, filters, strides=[1, 1, 1, 1], padding="SAME"))
+loss = tf.reduce_mean(tf.square(tf.reduce_mean(features, axis=[1, 2, 3]) - 1.0))
+train = tf.train.GradientDescentOptimizer(0.5).minimize(loss)
+tf.summary.image("x", x)
+picture = tf.summary.merge_all()
+images = np.linspace(0, 1, 4 * 64, dtype=np.float32).reshape(4, 8, 8, 1)
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    losses = [session.run([loss, train], {x: images})[0] for _ in range(20)]
+    assert losses[-1] < 0.5 * losses[0], losses
+    summary = tf.Summary.FromString(session.run(picture, {x: images}))
+    assert len(summary.value) == 3
+for line in open("/proc/self/maps"):
+    if ".so" in line:
+        print(line.split(None, 5)[5].strip())
+"""
+
+
+def test_unpacked_wheel_trains_with_its_own_libraries(installed: pathlib.Path) -> None:
+    mapped = {pathlib.Path(line) for line in run(installed, TRAIN).splitlines()}
+    ours = {path.name for path in mapped if installed in path.parents}
+    assert "libmillstream_cpu.so" in ours
+    carried = {re.sub(r"-[0-9a-f]{8}\.so.*", "", name) for name in ours}
+    assert {"libdnnl", "libgomp", "libprotobuf", "libpng16"} <= carried
+    others = {path.name for path in mapped if installed not in path.parents}
+    for library in ["libdnnl", "libgomp", "libprotobuf", "libabsl", "libpng", "libOpenCL"]:
+        assert [name for name in others if name.startswith(library)] == []

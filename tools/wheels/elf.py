@@ -1,0 +1,101 @@
+"""Shared objects: what they need and offer, and changes to them. By binutils and patchelf."""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+import re
+import subprocess
+
+
+def _output(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def _dynamic(path: pathlib.Path, tag: str) -> list[str]:
+    """Values of a tag of the dynamic section."""
+    text = _output("objdump", "-p", str(path))
+    return re.findall(rf"^ +{tag} +(\S+)$", text, re.MULTILINE)
+
+
+def needed(path: pathlib.Path) -> list[str]:
+    """Sonames of the libraries that it is linked to."""
+    return _dynamic(path, "NEEDED")
+
+
+def soname(path: pathlib.Path) -> str | None:
+    """The name that others need it by."""
+    return next(iter(_dynamic(path, "SONAME")), None)
+
+
+def run_path(path: pathlib.Path) -> list[str]:
+    """Where its libraries are looked for first."""
+    found = _dynamic(path, "RUNPATH") + _dynamic(path, "RPATH")
+    return [folder for value in found for folder in value.split(":")]
+
+
+def exported(path: pathlib.Path) -> list[str]:
+    """Names of the symbols that it defines for others."""
+    text = _output("nm", "--dynamic", "--defined-only", "--format=posix", str(path))
+    return [line.split()[0].partition("@")[0] for line in text.splitlines()]
+
+
+def symbol_versions(path: pathlib.Path) -> set[tuple[str, tuple[int, ...]]]:
+    """Versions of others' symbols that it needs, as ``("GLIBC", (2, 34))``."""
+    text = _output("objdump", "-p", str(path))
+    references = text.partition("Version References:")[2]
+    return {
+        (name, tuple(int(part) for part in version.split(".")))
+        for name, version in re.findall(r"\b([A-Z]+)_(\d+(?:\.\d+)+)$", references, re.MULTILINE)
+    }
+
+
+@functools.cache
+def system_libraries() -> dict[str, pathlib.Path]:
+    """The machine's own shared libraries, by soname."""
+    text = _output("/sbin/ldconfig", "-p")
+    found = re.findall(r"^\s+(\S+) \(libc6,x86-64[^)]*\) => (\S+)$", text, re.MULTILINE)
+    # The first of a name is the one that the loader takes.
+    return {name: pathlib.Path(path) for name, path in reversed(found)}
+
+
+def strip(path: pathlib.Path) -> None:
+    """Remove what loading does not need. Before `patch`: not every strip understands its work."""
+    _output("strip", "--strip-unneeded", str(path))
+
+
+def patch(
+    path: pathlib.Path,
+    *,
+    renamed: dict[str, str],
+    run_path: str,
+    new_soname: str | None = None,
+) -> None:
+    """Change how it finds others, and how others name it.
+
+    Parameters
+    ----------
+    path
+        The shared object.
+    renamed
+        New sonames of libraries that it needs, by the old ones.
+    run_path
+        Where those are, relative to ``$ORIGIN``, its own folder.
+    new_soname
+        Its own new name.
+    """
+    # One kind of change at a time: patchelf 0.14 mixes up the names when it makes several at once.
+    replacements = [
+        argument
+        for old in needed(path)
+        if old in renamed
+        for argument in ("--replace-needed", old, renamed[old])
+    ]
+    if replacements:
+        _output("patchelf", *replacements, str(path))
+    if new_soname is not None:
+        _output("patchelf", "--set-soname", new_soname, str(path))
+    _output("patchelf", "--set-rpath", run_path, str(path))
