@@ -279,6 +279,7 @@ MILLSTREAM_GRADIENT("UnsortedSegmentSum", UnsortedSegmentSumGradient);
 MILLSTREAM_GRADIENT("DynamicPartition", DynamicPartitionGradient);
 MILLSTREAM_GRADIENT("DynamicStitch", DynamicStitchGradient);
 MILLSTREAM_GRADIENT("Fill", FillGradient);
+MILLSTREAM_NOT_DIFFERENTIABLE("Assert");
 MILLSTREAM_NOT_DIFFERENTIABLE("Const");
 MILLSTREAM_NOT_DIFFERENTIABLE("Placeholder");
 MILLSTREAM_NOT_DIFFERENTIABLE("StopGradient");

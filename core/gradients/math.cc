@@ -33,6 +33,14 @@ void SetBroadcastDx(GradientContext* context, Output dx0, Output dx1) {
 
 // ---- One argument ----
 
+// The gradient is checked like the value.
+Status CheckNumericsGradient(GradientContext* context) {
+  const Node& node = context->node();
+  context->SetDx(0, context->builder()->OpWithAttrs("CheckNumerics", {context->dy(0)}, node.attrs(),
+                                                    {"message"}));
+  return absl::OkStatus();
+}
+
 Status NegGradient(GradientContext* context) {
   context->SetDx(0, context->builder()->Op("Neg", {context->dy(0)}));
   return absl::OkStatus();
@@ -260,6 +268,7 @@ Status SelectGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+MILLSTREAM_GRADIENT("CheckNumerics", CheckNumericsGradient);
 MILLSTREAM_GRADIENT("Neg", NegGradient);
 MILLSTREAM_GRADIENT("Abs", AbsGradient);
 MILLSTREAM_GRADIENT("Sign", SignGradient);

@@ -37,16 +37,22 @@ Op = dict[str, Any]
 
 
 def snake_case(name: str) -> str:
-    """The function's name for an op's: ``"Conv2DBackpropInput"`` gives conv2d_backprop_input."""
+    """The function's name for an op's: ``"Conv2DBackpropInput"`` gives conv2d_backprop_input.
+
+    A name that Python reserves gets a "_" behind it.
+    """
     name = re.sub(r"(\d)D(?![a-z])", r"\1d", name)
     name = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name)
-    return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower()
+    return _unreserved(re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower())
+
+
+def _unreserved(name: str) -> str:
+    return name + "_" if keyword.iskeyword(name) else name
 
 
 def parameter_name(name: str) -> str:
     """A parameter's name: that of the argument unless Python reserves it."""
-    name = name.lower() if name == "T" else name
-    return name + "_" if keyword.iskeyword(name) else name
+    return _unreserved(name.lower() if name == "T" else name)
 
 
 def parameters(op: Op) -> list[dict[str, Any]]:

@@ -54,6 +54,7 @@ OP = {
         ("AddV2", "add_v2"),
         ("Conv2DBackpropInput", "conv2d_backprop_input"),
         ("L2Loss", "l2_loss"),
+        ("Assert", "assert_"),
         ("BatchToSpaceND", "batch_to_space_nd"),
         ("VarHandleOp", "var_handle_op"),
     ],

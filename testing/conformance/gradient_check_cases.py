@@ -49,6 +49,7 @@ def _unary() -> list[Check]:
         "Reciprocal": gen_ops.reciprocal,
         "Inv": gen_ops.inv,
         "Identity": gen_ops.identity,
+        "CheckNumerics": lambda x: gen_ops.check_numerics(x, "x"),
         "L2Loss": gen_ops.l2_loss,
         "Relu": gen_ops.relu,
         "Softmax": gen_ops.softmax,
