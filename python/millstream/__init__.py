@@ -20,6 +20,7 @@ import typing as _typing
 
 from millstream import app as app
 from millstream import compat as compat
+from millstream import debugging as debugging
 from millstream import errors as errors
 from millstream import flags as flags
 from millstream import initializers as initializers
@@ -35,6 +36,7 @@ from millstream.array_creation import *
 from millstream.array_join import *
 from millstream.array_ops import *
 from millstream.binary_ops import *
+from millstream.check_ops import *
 from millstream.clipping import *
 from millstream.control_ops import *
 from millstream.convert import *
@@ -60,10 +62,10 @@ from millstream.reductions import *
 from millstream.scopes import *
 from millstream.session import *
 from millstream.static_shapes import *
-from millstream.tensor_protos import *
 from millstream.summary.first_names import histogram_summary as histogram_summary
 from millstream.summary.first_names import image_summary as image_summary
 from millstream.summary.first_names import scalar_summary as scalar_summary
+from millstream.tensor_protos import *
 from millstream.tensor_shape import *
 from millstream.tensordot_ops import *
 from millstream.type_checks import *

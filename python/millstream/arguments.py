@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -78,6 +79,7 @@ NORM = Kind(
 PADDING = _of_types("'SAME', 'VALID' or a list of pairs", str, list, tuple, np.ndarray)
 INITIALIZER = Kind("an initializer or a value", lambda value: callable(value) or _is_value(value))
 TEXT = _of_types("a text", str)
+PATH = Kind("a path", lambda value: isinstance(value, (str, bytes, os.PathLike)))
 LIST = _of_types("a list", list, tuple)
 NAMES = _of_types("a name or a list of names", str, list, tuple, set, frozenset)
 MAPPING = _of_types("a dictionary", dict)

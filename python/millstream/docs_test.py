@@ -9,7 +9,6 @@ import doctest
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterator
 from enum import Enum
 from types import ModuleType
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 import millstream as tf
+from millstream.public_names import public_callables
 
 MODULES = [
     info.name
@@ -27,23 +27,6 @@ MODULES = [
 # Classes whose objects users do not make by hand.
 _MADE_BY_THE_PACKAGE = (tf.OpError, tf.Operation, tf.Tensor, Enum)
 
-# Where users look for names; nested modules are listed by themselves.
-PUBLIC = [
-    tf,
-    tf.app,
-    tf.compat,
-    tf.errors,
-    tf.flags,
-    tf.initializers,
-    tf.logging,
-    tf.math,
-    tf.nn,
-    tf.random,
-    tf.summary,
-    tf.train,
-    tf.version,
-]
-
 
 class Finder(doctest.DocTestFinder):
     """Finds the examples of functions behind decorators of other modules, too."""
@@ -51,21 +34,6 @@ class Finder(doctest.DocTestFinder):
     def _from_module(self, module: ModuleType, object: Any) -> bool:  # noqa: A002
         found = inspect.unwrap(object) if inspect.isfunction(object) else object
         return bool(super()._from_module(module, found))  # type: ignore[misc]
-
-
-def public_callables() -> Iterator[tuple[str, Any]]:
-    """Functions and classes of the public modules, each under its first name."""
-    seen = set()
-    for module in PUBLIC:
-        for name, value in sorted(vars(module).items()):
-            own = str(getattr(value, "__module__", "")).startswith("millstream")
-            own = own and value.__module__ != "millstream.arguments"
-            is_kind = inspect.isfunction(value) or inspect.isclass(value)
-            if name.startswith("_") or not own or not is_kind or id(value) in seen:
-                continue
-            if not hasattr(value, "DESCRIPTOR"):  # message classes say what their fields are
-                seen.add(id(value))
-                yield f"{module.__name__}.{name}", value
 
 
 @pytest.mark.parametrize("name", MODULES)

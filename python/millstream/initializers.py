@@ -10,7 +10,7 @@ import numpy as np
 
 from millstream import array_creation, dtypes, random_ops
 from millstream.arguments import DTYPE, INTEGER, NUMBER, TENSOR, TEXT, takes
-from millstream.convert import constant
+from millstream.convert import constant as constant_of
 from millstream.missing_names import module_getattr as _module_getattr
 from millstream.operation import Tensor
 from millstream.tensor_shape import TensorShape
@@ -150,7 +150,7 @@ class Constant(Initializer):
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """A tensor of the value."""
-        return constant(self.value, dtype or self.dtype, shape, verify_shape=self.verify_shape)
+        return constant_of(self.value, dtype or self.dtype, shape, verify_shape=self.verify_shape)
 
 
 class RandomUniform(Initializer):
@@ -388,6 +388,7 @@ glorot_normal_initializer = GlorotNormal
 
 # The names of `tf.initializers`.
 zeros = Zeros
+constant = Constant
 ones = Ones
 random_uniform = RandomUniform
 random_normal = RandomNormal
@@ -425,7 +426,7 @@ class Identity(Initializer):
         if len(dims) != 2 or None in dims:
             raise ValueError(f"shape: expected two known dimensions, got {dims}")
         kind = dtypes.as_dtype(dtype or self.dtype)
-        return constant(self.gain * np.eye(dims[0] or 0, dims[1] or 0), kind)
+        return constant_of(self.gain * np.eye(dims[0] or 0, dims[1] or 0), kind)
 
 
 class UniformUnitScaling(Initializer):

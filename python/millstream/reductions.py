@@ -152,13 +152,16 @@ def reduce_logsumexp(
         return gen_ops.log(total) + greatest
 
 
-@takes(input_tensor=TENSOR, axis=INTEGERS, dtype=DTYPE)
+@takes(input_tensor=TENSOR, axis=INTEGERS, dtype=DTYPE, reduction_indices=INTEGERS, input=TENSOR)
 def count_nonzero(
-    input_tensor: Any,
+    input_tensor: Any = None,
     axis: Any = None,
     keepdims: bool | None = None,
     dtype: Any = dtypes.int64,
     name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+    input: Any = None,  # noqa: A002
 ) -> Tensor:
     """How many elements differ from zero, along dimensions.
 
@@ -174,12 +177,19 @@ def count_nonzero(
         Type of the result.
     name
         Name of the result.
+    reduction_indices, keep_dims, input
+        Other names of `axis`, `keepdims` and `input_tensor`.
 
     Examples
     --------
     >>> tf.count_nonzero([[0, 1], [2, 3]], axis=1).eval()
     array([1, 2])
     """
+    axis = one_of(axis, reduction_indices, "axis", "reduction_indices")
+    keepdims = one_of(keepdims, keep_dims, "keepdims", "keep_dims")
+    input_tensor = one_of(input_tensor, input, "input_tensor", "input")
+    if input_tensor is None:
+        raise ValueError("input_tensor: expected a tensor")
     with scopes.name_scope(name, "count_nonzero", [input_tensor]):
         tensor = convert_to_tensor(input_tensor)
         differs = gen_ops.not_equal(tensor, convert_to_tensor(0, tensor.dtype))

@@ -172,5 +172,30 @@ avg_pool = _pooling(
     "The mean of each window of images; margins do not count.",
     "array([[ 2.5,  4.5],\n           [10.5, 12.5]], dtype=float32)",
 )
-max_pool2d = max_pool
+
+
+@takes(input=TENSOR, ksize=INTEGERS, strides=INTEGERS, padding=TEXT, data_format=TEXT)
+def max_pool2d(
+    input: Any,  # noqa: A002
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    name: str | None = None,
+) -> Tensor:
+    """The maximum of each window of images; `max_pool` with another first name.
+
+    Parameters
+    ----------
+    input, ksize, strides, padding, data_format, name
+        As for `max_pool`.
+
+    Examples
+    --------
+    >>> tf.nn.max_pool2d(input=tf.ones([1, 4, 4, 1]), ksize=2, strides=2, padding="SAME").shape
+    TensorShape([Dimension(1), Dimension(2), Dimension(2), Dimension(1)])
+    """
+    return max_pool(input, ksize, strides, padding, data_format, name)
+
+
 avg_pool2d = avg_pool

@@ -2,6 +2,8 @@
 
 import typing as _typing
 
+from millstream.missing_names import module_dir as _module_dir
+from millstream.missing_names import module_getattr as _module_getattr
 from millstream.summary.event_writer import FileWriter, FileWriterCache
 from millstream.summary.summary_ops import (
     histogram,
@@ -32,14 +34,6 @@ Summary: _typing.Any
 SummaryDescription: _typing.Any
 TaggedRunMetadata: _typing.Any
 
-_MESSAGES = frozenset(__annotations__)
-
 if not _typing.TYPE_CHECKING:
-
-    def __getattr__(name: str) -> object:
-        """The message classes."""
-        if name in _MESSAGES:
-            from millstream import protos
-
-            return protos.message_class(name)
-        raise AttributeError(f"millstream.summary has no attribute {name!r}")
+    __getattr__ = _module_getattr(__name__, __annotations__)
+    __dir__ = _module_dir(__name__, __annotations__)

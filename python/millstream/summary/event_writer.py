@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from millstream import protos
+from millstream.arguments import INTEGER, NUMBER, PATH, TEXT, takes
 from millstream.summary.event_file import EventFile
 from millstream.summary.records import read_records
 
@@ -79,6 +80,7 @@ class FileWriter:
     1
     """
 
+    @takes(logdir=PATH, max_queue=INTEGER, flush_secs=NUMBER, filename_suffix=TEXT)
     def __init__(
         self,
         logdir: str | os.PathLike[str],
@@ -181,12 +183,13 @@ class FileWriter:
         """
         if graph is not None and graph_def is not None:
             raise ValueError("graph: give a graph or a graph_def, not both")
+        name = "graph_def" if graph is None else "graph"
         if graph is not None:
             graph_def = graph.as_graph_def(add_shapes=True) if hasattr(graph, "handle") else graph
         if graph_def is None:
             raise ValueError("graph: expected a graph or a GraphDef")
         if not hasattr(graph_def, "SerializeToString"):
-            raise TypeError(f"graph: expected a graph or a GraphDef, got {graph_def!r}")
+            raise TypeError(f"{name}: expected a graph or a GraphDef, got {graph_def!r}")
         self._add(global_step, graph_def=graph_def.SerializeToString())
 
     def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
@@ -246,7 +249,16 @@ class FileWriter:
 
 
 class FileWriterCache:
-    """One `FileWriter` a folder for the whole process."""
+    """One `FileWriter` a folder for the whole process.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> tf.summary.FileWriterCache.get(folder) is tf.summary.FileWriterCache.get(folder)
+    True
+    >>> tf.summary.FileWriterCache.clear()
+    """
 
     _lock = threading.Lock()
     _writers: dict[str, FileWriter] = {}  # noqa: RUF012  (shared on purpose)
@@ -270,6 +282,7 @@ class FileWriterCache:
             writer.close()
 
 
+@takes(path=PATH)
 def summary_iterator(path: str | os.PathLike[str]) -> Iterator[Any]:
     """The ``Event`` messages of an event file.
 

@@ -6,11 +6,13 @@ from typing import Any
 
 import millstream.gen_ops as gen_ops
 from millstream import scopes
+from millstream.arguments import INTEGER, LIST, TENSOR, takes
 from millstream.convert import convert_to_tensor
 from millstream.operation import Tensor
 from millstream.summary.summary_ops import collect
 
 
+@takes(tags=TENSOR, values=TENSOR, collections=LIST)
 def scalar_summary(
     tags: Any, values: Any, collections: Any = None, name: str | None = None
 ) -> Tensor:
@@ -31,6 +33,12 @@ def scalar_summary(
     -------
     Tensor
         A scalar string: a ``Summary``.
+
+    Examples
+    --------
+    >>> data = tf.scalar_summary(["a", "b"], [1.0, 2.0]).eval()
+    >>> [value.simple_value for value in tf.Summary.FromString(data).value]
+    [1.0, 2.0]
     """
     with scopes.name_scope(name, "ScalarSummary", [tags, values]) as scope:
         summary = gen_ops.scalar_summary(
@@ -40,6 +48,7 @@ def scalar_summary(
     return summary
 
 
+@takes(tag=TENSOR, values=TENSOR, collections=LIST)
 def histogram_summary(
     tag: Any, values: Any, collections: Any = None, name: str | None = None
 ) -> Tensor:
@@ -60,6 +69,12 @@ def histogram_summary(
     -------
     Tensor
         A scalar string: a ``Summary``.
+
+    Examples
+    --------
+    >>> data = tf.histogram_summary("weights", [1.0, 2.0, 3.0]).eval()
+    >>> tf.Summary.FromString(data).value[0].histo.num
+    3.0
     """
     with scopes.name_scope(name, "HistogramSummary", [tag, values]) as scope:
         summary = gen_ops.histogram_summary(
@@ -69,6 +84,7 @@ def histogram_summary(
     return summary
 
 
+@takes(tag=TENSOR, tensor=TENSOR, max_images=INTEGER, collections=LIST)
 def image_summary(
     tag: Any,
     tensor: Any,
@@ -95,6 +111,12 @@ def image_summary(
     -------
     Tensor
         A scalar string: a ``Summary``.
+
+    Examples
+    --------
+    >>> data = tf.image_summary("picture", tf.zeros([1, 2, 3, 1])).eval()
+    >>> tf.Summary.FromString(data).value[0].image.width
+    3
     """
     with scopes.name_scope(name, "ImageSummary", [tag, tensor]) as scope:
         summary = gen_ops.image_summary(

@@ -9,6 +9,7 @@ from typing import Any
 
 import millstream.gen_ops as gen_ops
 from millstream import dtypes, protos, scopes
+from millstream.arguments import INTEGER, LIST, NAME, TENSOR, TEXT, takes
 from millstream.convert import constant, convert_to_tensor
 from millstream.default_graph import get_default_graph
 from millstream.graph_keys import GraphKeys
@@ -45,6 +46,7 @@ def collect(summary: Tensor, collections: Any) -> None:
     )
 
 
+@takes(name=TEXT, tensor=TENSOR, collections=LIST, family=TEXT)
 def scalar(name: str, tensor: Any, collections: Any = None, family: str | None = None) -> Tensor:
     """A summary of one number.
 
@@ -79,6 +81,7 @@ def scalar(name: str, tensor: Any, collections: Any = None, family: str | None =
     return summary
 
 
+@takes(name=NAME, values=TENSOR, collections=LIST, family=TEXT)
 def histogram(
     name: str | None, values: Any, collections: Any = None, family: str | None = None
 ) -> Tensor:
@@ -115,6 +118,7 @@ def histogram(
     return summary
 
 
+@takes(name=TEXT, tensor=TENSOR, max_outputs=INTEGER, collections=LIST, family=TEXT)
 def image(
     name: str,
     tensor: Any,
@@ -161,6 +165,14 @@ def image(
     return summary
 
 
+@takes(
+    name=TEXT,
+    tensor=TENSOR,
+    summary_description=TEXT,
+    collections=LIST,
+    family=TEXT,
+    display_name=TEXT,
+)
 def tensor_summary(
     name: str,
     tensor: Any,
@@ -193,9 +205,19 @@ def tensor_summary(
     -------
     Tensor
         A scalar string: a ``Summary``.
+
+    Examples
+    --------
+    >>> data = tf.summary.tensor_summary("weights", [1.0, 2.0]).eval()
+    >>> tf.make_ndarray(tf.Summary.FromString(data).value[0].tensor)
+    array([1., 2.], dtype=float32)
     """
     metadata = protos.message_class("SummaryMetadata")()
     if summary_metadata is not None:
+        if not isinstance(summary_metadata, type(metadata)):
+            raise TypeError(
+                f"summary_metadata: expected a tf.SummaryMetadata, got {summary_metadata!r}"
+            )
         metadata.CopyFrom(summary_metadata)
     if summary_description is not None:
         metadata.summary_description = summary_description
@@ -212,6 +234,7 @@ def tensor_summary(
     return summary
 
 
+@takes(name=TEXT, tensor=TENSOR, collections=LIST)
 def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
     """A summary of text.
 
@@ -233,6 +256,12 @@ def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
     ------
     ValueError
         `tensor` holds no strings.
+
+    Examples
+    --------
+    >>> data = tf.summary.text("note", "hello").eval()
+    >>> list(tf.Summary.FromString(data).value[0].tensor.string_val)
+    [b'hello']
     """
     words = convert_to_tensor(tensor)
     if words.dtype != dtypes.string:
@@ -242,6 +271,7 @@ def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
     return tensor_summary(name, words, collections=collections, summary_metadata=metadata)
 
 
+@takes(inputs=LIST, collections=LIST)
 def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tensor:
     """A summary with the values of several.
 
@@ -253,6 +283,12 @@ def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tens
         Collections of the graph to join, by default none.
     name
         Name of the operation.
+
+    Examples
+    --------
+    >>> both = tf.summary.merge([tf.summary.scalar("a", 1.0), tf.summary.scalar("b", 2.0)])
+    >>> [value.tag for value in tf.Summary.FromString(both.eval()).value]
+    ['a', 'b']
     """
     items = list(inputs)
     with scopes.name_scope(name, "Merge", items):
@@ -261,6 +297,7 @@ def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tens
     return summary
 
 
+@takes(key=TEXT, scope=TEXT)
 def merge_all(
     key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
 ) -> Tensor | None:
@@ -274,6 +311,14 @@ def merge_all(
         A regular expression that names start with.
     name
         Name of the operation.
+
+    Examples
+    --------
+    >>> tf.summary.merge_all() is None
+    True
+    >>> loss = tf.summary.scalar("loss", 0.5)
+    >>> tf.Summary.FromString(tf.summary.merge_all().eval()).value[0].simple_value
+    0.5
     """
     found = get_default_graph().get_collection(key, scope)
     return merge(found, name=name) if found else None
