@@ -178,7 +178,7 @@ TEST_F(LoopsTest, AnErrorInTheLoopNamesNodeAndIteration) {
   });
   const Status status = Dynamic({loop.exits[1]}).status();
   ExpectError(status, absl::StatusCode::kOutOfRange,
-              {"the number is negative", "iteration 2 of frame 'loop'", "float[]"});
+              {"the number is negative", "iteration 2 of frame 'loop'", "float32[]"});
   EXPECT_EQ(StatusNode(status), checked.node->name());
 }
 
