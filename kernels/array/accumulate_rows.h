@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
-#include "kernels/array/wrapping.h"
+#include "kernels/common/wrapping.h"
 
 namespace millstream::kernels {
 
@@ -39,11 +39,11 @@ void AccumulateRows(ms::Frame& frame, const Index* ids, int64_t n, const Update*
       T* row = table + static_cast<int64_t>(ids[k]) * width;
       if (is_scalar) {
         const T update = *updates;
-        for (int64_t c = first; c < last; ++c) row[c] = WrappingAdd(row[c], update);
+        for (int64_t c = first; c < last; ++c) row[c] = WrappingSum(row[c], update);
         continue;
       }
       const Update* update = updates + k * width;
-      for (int64_t c = first; c < last; ++c) row[c] = WrappingAdd<T>(row[c], update[c]);
+      for (int64_t c = first; c < last; ++c) row[c] = WrappingSum<T>(row[c], update[c]);
     }
   });
 }

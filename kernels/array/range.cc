@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "framework/plugin/plugin.hpp"
-#include "kernels/array/wrapping.h"
 #include "kernels/common/narrow_float.h"
+#include "kernels/common/wrapping.h"
 
 namespace millstream::kernels {
 namespace {
@@ -64,7 +64,7 @@ class Range {
     MS_TRY(frame.Output(0, ms::Shape{count}, &output));
     T* values = output.data<T>();
     for (int64_t i = 0; i < count; ++i) {
-      values[i] = T(WrappingAdd(start, WrappingMultiply(static_cast<Number>(i), delta)));
+      values[i] = T(WrappingSum(start, WrappingProduct(static_cast<Number>(i), delta)));
     }
     return ms::Status();
   }

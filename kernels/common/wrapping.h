@@ -1,5 +1,6 @@
 // Sums, differences and products of elements of any numeric type: integers wrap around, where plain
-// signed arithmetic would be undefined, and complex numbers are multiplied by the plain formula.
+// signed arithmetic would be undefined, 16-bit floating-point numbers are rounded, and complex
+// numbers are multiplied by the plain formula.
 #ifndef MILLSTREAM_KERNELS_COMMON_WRAPPING_H_
 #define MILLSTREAM_KERNELS_COMMON_WRAPPING_H_
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
-#include "kernels/array/wrapping.h"
 #include "kernels/common/narrow_float.h"
+#include "kernels/common/wrapping.h"
 #include "kernels/training/variables.h"
 
 namespace millstream::kernels {
@@ -13,13 +13,13 @@ namespace {
 struct AddTo {
   template <typename T>
   static T Of(T a, T b) {
-    return WrappingAdd(a, b);
+    return WrappingSum(a, b);
   }
 };
 struct SubtractFrom {
   template <typename T>
   static T Of(T a, T b) {
-    return WrappingSubtract(a, b);
+    return WrappingDifference(a, b);
   }
 };
 
