@@ -14,7 +14,7 @@ using testing::KernelTester;
 TEST(AssertTest, PassesWhenTheConditionHolds) {
   KernelTester t("Assert");
   t.Attr("T", std::vector<MS_DType>{MS_INT32}).Attr("summarize", int64_t{3});
-  t.Input<bool>({}, {true}).Input<int32_t>({2}, {1, 2});
+  t.Input<bool>({}, {true}).Input<int32_t>({2}, {1, 2}).Outputs({});
   EXPECT_TRUE(IsOk(t.Run()));
 }
 
