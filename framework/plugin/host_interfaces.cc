@@ -43,10 +43,7 @@ uint64_t NowNs() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
 }
-void BreadcrumbSet(MS_Str text) {
-  breadcrumb.size = static_cast<uint8_t>(std::min<uint64_t>(text.size, sizeof(breadcrumb.text)));
-  if (breadcrumb.size > 0) std::memcpy(breadcrumb.text, text.data, breadcrumb.size);
-}
+void BreadcrumbSet(MS_Str text) { SetHostBreadcrumb(FromAbi(text)); }
 
 constexpr MS_CoreApi kCoreApi = {
     {sizeof(MS_CoreApi), 1, MS_ABI_MINOR, MS_CORE_API},
@@ -143,6 +140,14 @@ void HostLog(int32_t level, absl::string_view message) {
   const std::string line = absl::StrCat("millstream ", name, ": ", message, "\n");
   // One write, so that lines of several threads do not mix. Whether it succeeds helps nobody.
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+}
+
+void SetHostBreadcrumb(absl::string_view text) {
+  const size_t size = std::min(text.size(), sizeof(breadcrumb.text));
+  // A crash in between finds no text rather than half of one.
+  breadcrumb.size = 0;
+  if (size > 0) std::memcpy(breadcrumb.text, text.data(), size);
+  breadcrumb.size = static_cast<uint8_t>(size);
 }
 
 absl::string_view HostBreadcrumb() { return absl::string_view(breadcrumb.text, breadcrumb.size); }

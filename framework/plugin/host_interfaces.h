@@ -36,8 +36,11 @@ void SetHostLogLevel(int32_t level);
 // Writes one line to stderr when `level` is high enough. Thread-safe.
 void HostLog(int32_t level, absl::string_view message);
 
-// What the calling thread is doing, as a plugin said by breadcrumb_set; cut at 255 bytes.
+// What the calling thread is doing, as a plugin said by breadcrumb_set, or the host by the second
+// function; cut at 255 bytes. Empty: nothing of a plugin. The first may be called in a signal
+// handler.
 absl::string_view HostBreadcrumb();
+void SetHostBreadcrumb(absl::string_view text);
 
 }  // namespace millstream
 

@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "framework/plugin/cpu_bits.h"
+#include "framework/plugin/crash_handler.h"
 #include "framework/plugin/host_interfaces.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/loader_attempt.h"
@@ -23,6 +24,18 @@ bool LiesIn(const std::string& path, const std::string& folder) {
   return !folder.empty() && std::filesystem::equivalent(parent, folder, error);
 }
 
+// While it lives, a crash of this thread is said to be the plugin's.
+class LoadingBreadcrumb {
+ public:
+  explicit LoadingBreadcrumb(const std::string& path) {
+    InstallCrashHandler();
+    SetHostBreadcrumb(absl::StrCat("plugin ", path, " while it is loaded"));
+  }
+  LoadingBreadcrumb(const LoadingBreadcrumb&) = delete;
+  LoadingBreadcrumb& operator=(const LoadingBreadcrumb&) = delete;
+  ~LoadingBreadcrumb() { SetHostBreadcrumb(""); }
+};
+
 }  // namespace
 
 absl::string_view PluginStateName(PluginState state) {
@@ -39,9 +52,9 @@ absl::string_view PluginStateName(PluginState state) {
 }
 
 absl::string_view LoadStageName(LoadStage stage) {
-  static constexpr absl::string_view kNames[] = {
-      "find",     "preflight", "choose",   "probe",     "open", "entry",
-      "validate", "init",      "register", "enumerate", "done"};
+  static constexpr absl::string_view kNames[] = {"find",     "preflight", "choose",   "probe",
+                                                 "open",     "entry",     "validate", "init",
+                                                 "register", "enumerate", "done"};
   return kNames[static_cast<size_t>(stage)];
 }
 
@@ -168,6 +181,7 @@ StatusOr<const LoadedPlugin*> PluginLoader::LoadFile(const PluginFile& file, Plu
   if (record.status.ok()) record.status = Probe(file, attempt);
   if (!record.status.ok()) return record.status;
 
+  const LoadingBreadcrumb breadcrumb(file.path);
   auto plugin = std::make_unique<LoadedPlugin>();
   record.state = PluginState::kFailed;
   record.status = Open(file, attempt, plugin.get());
@@ -250,9 +264,8 @@ Status PluginLoader::Register(const PluginOptions& options, Attempt* attempt,
   }
   std::vector<MS_KV> pairs;
   for (const auto& [key, value] : options) pairs.push_back({ToAbi(key), ToAbi(value)});
-  MS_RETURN_IF_ERROR(
-      NamePlugin(TakeAbiStatus(plugin->abi->init(plugin->abi, pairs.data(), pairs.size())),
-                 plugin->path));
+  MS_RETURN_IF_ERROR(NamePlugin(
+      TakeAbiStatus(plugin->abi->init(plugin->abi, pairs.data(), pairs.size())), plugin->path));
   attempt->record.stage = LoadStage::kRegister;
   MS_Registrar registrar(plugin->name, ops_);
   const Status status = TakeAbiStatus(plugin->abi->register_all(plugin->abi, &registrar));

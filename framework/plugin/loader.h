@@ -1,10 +1,10 @@
 // Finds, checks, opens and registers plugins.
 //
 // The steps: find files (search_path.h), read each without running it, choose one file of each
-// family, try it in a process of its own if it was not installed with us (probe.h), dlopen, call the
-// entry point, check what it gave, init, register_all into a private transaction, commit. Whatever
-// fails leaves the kernel registry as it was. A plugin that was opened stays mapped for ever; at the
-// end of the process nothing of it runs unless Shutdown is called.
+// family, try it in a process of its own if it was not installed with us (probe.h), dlopen, call
+// the entry point, check what it gave, init, register_all into a private transaction, commit.
+// Whatever fails leaves the kernel registry as it was. A plugin that was opened stays mapped for
+// ever; at the end of the process nothing of it runs unless Shutdown is called.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_LOADER_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_LOADER_H_
 
@@ -59,10 +59,10 @@ absl::string_view LoadStageName(LoadStage stage);  // "preflight"
 struct PluginRecord {
   std::string path;
   PluginOrigin origin = PluginOrigin::kExplicit;
-  std::string name;              // of its note; empty when there was none to read
-  std::string family;            // as `name`
-  std::optional<MS_Note> note;   // versions, instruction sets, rank
-  std::string vendor;            // this and the next are known once the entry point was called
+  std::string name;             // of its note; empty when there was none to read
+  std::string family;           // as `name`
+  std::optional<MS_Note> note;  // versions, instruction sets, rank
+  std::string vendor;           // this and the next are known once the entry point was called
   std::string version;
   PluginState state = PluginState::kFound;
   LoadStage stage = LoadStage::kFind;  // the one that failed; kDone when none did

@@ -46,9 +46,8 @@ void EnumerateInto(const LoadedPlugin& plugin, PluginRecord* record) {
   if (!record->devices.empty()) return;
   record->state = PluginState::kReadyNoDevice;
   record->stage = LoadStage::kEnumerate;
-  record->status =
-      NamePlugin(devices.ok() ? errors::NotFound("found no device: ", reason) : devices.status(),
-                 plugin.path);
+  record->status = NamePlugin(
+      devices.ok() ? errors::NotFound("found no device: ", reason) : devices.status(), plugin.path);
 }
 
 }  // namespace
@@ -101,10 +100,9 @@ Status PluginLoader::Shutdown() {
   absl::MutexLock lock(&mutex_);
   for (const auto& attempt : attempts_) {
     if (attempt->plugin == nullptr || attempt->plugin->open_devices == 0) continue;
-    return errors::FailedPrecondition("plugin ", attempt->plugin->path, " has ",
-                                      attempt->plugin->open_devices.load(),
-                                      " open devices: close all sessions before plugins are shut "
-                                      "down");
+    return errors::FailedPrecondition(
+        "plugin ", attempt->plugin->path, " has ", attempt->plugin->open_devices.load(),
+        " open devices: plugins are shut down when no session is left");
   }
   if (shut_down_) return absl::OkStatus();
   shut_down_ = true;

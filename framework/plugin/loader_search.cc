@@ -82,11 +82,11 @@ void PluginLoader::AddCandidates(const std::vector<std::string>& paths, PluginOr
     }
     const Attempt* const attempt = AttemptOf(*file, origin);
     if (attempt->plugin == nullptr && !Options().Allows(*file)) {
-      RecordUnused({*file, origin}, PluginState::kDisabled,
-                   errors::FailedPrecondition("plugin ", file->path, " is named \"", file->name(),
-                                              "\", which ", kPluginsVariable, " (\"",
-                                              absl::StrJoin(*Options().only, ","),
-                                              "\") leaves out"));
+      RecordUnused(
+          {*file, origin}, PluginState::kDisabled,
+          errors::FailedPrecondition("plugin ", file->path, " is named \"", file->name(),
+                                     "\", which ", kPluginsVariable, " (\"",
+                                     absl::StrJoin(*Options().only, ","), "\") leaves out"));
       continue;
     }
     std::vector<Candidate>& family = (*families)[file->family()];
@@ -123,11 +123,11 @@ void PluginLoader::LoadBestOf(std::vector<Candidate> family) {
       RecordUnused(candidate, PluginState::kShadowed, cpu);
     } else if (chosen != nullptr) {
       RecordUnused(candidate, PluginState::kShadowed,
-                   errors::AlreadyExists("plugin ", file.path, " (", PluginOriginName(candidate.origin),
-                                         ", rank ", file.note.rank, ") of family \"", file.family(),
-                                         "\" gives way to ", chosen->file.path, " (",
-                                         PluginOriginName(chosen->origin), ", rank ",
-                                         chosen->file.note.rank, "), which is loaded"));
+                   errors::AlreadyExists(
+                       "plugin ", file.path, " (", PluginOriginName(candidate.origin), ", rank ",
+                       file.note.rank, ") of family \"", file.family(), "\" gives way to ",
+                       chosen->file.path, " (", PluginOriginName(chosen->origin), ", rank ",
+                       chosen->file.note.rank, "), which is loaded"));
     } else if (const auto loaded = LoadFile(file, candidate.origin, {}); loaded.ok()) {
       chosen = &candidate;
     } else if (AttemptOf(file, candidate.origin)->record.state != PluginState::kShadowed) {
@@ -156,10 +156,10 @@ Status PluginLoader::StrictStatus() const {
     if (record.state != PluginState::kRejected && record.state != PluginState::kFailed) continue;
     // A library may be installed without plugins.
     if (record.origin == PluginOrigin::kInstalled && record.stage == LoadStage::kFind) continue;
-    return WithContext(record.status,
-                       absl::StrCat(kPluginStrictVariable, " is set, and a plugin is ",
-                                    PluginStateName(record.state), " at ",
-                                    LoadStageName(record.stage)));
+    return WithContext(
+        record.status,
+        absl::StrCat(kPluginStrictVariable, " is set, and a plugin is ",
+                     PluginStateName(record.state), " at ", LoadStageName(record.stage)));
   }
   return absl::OkStatus();
 }

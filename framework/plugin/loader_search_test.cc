@@ -154,7 +154,8 @@ TEST_F(LoaderSearchTest, PluginsThatTheUserDoesNotNameAreDisabled) {
   EXPECT_EQ(RecordOf("a.so").state, PluginState::kDisabled);
   EXPECT_EQ(RecordOf("a.so").stage, LoadStage::kChoose);
   EXPECT_THAT(Message(RecordOf("a.so").status),
-              AllOf(HasSubstr("named \"other_kernel\""), HasSubstr("MILLSTREAM_PLUGINS (\"device,pair\")")));
+              AllOf(HasSubstr("named \"other_kernel\""),
+                    HasSubstr("MILLSTREAM_PLUGINS (\"device,pair\")")));
   EXPECT_EQ(RecordOf("b.so").state, PluginState::kReady);
   EXPECT_EQ(RecordOf("c.so").state, PluginState::kReady);
   EXPECT_THAT(loader_->FailureReasons(), HasSubstr("DISABLED at choose"));

@@ -79,7 +79,8 @@ TEST_F(LoaderTest, TheSameFileByAnyNameIsOnePlugin) {
 TEST_F(LoaderTest, AnotherFileOfTheSameNameIsRefused) {
   ASSERT_TRUE(loader_->Load(folder_.Copy("one.so", "good")).ok());
   const Status second =
-      loader_->Load(folder_.WithNote("two.so", "good", [](MS_Note* note) { note->family[0] = 'f'; }))
+      loader_
+          ->Load(folder_.WithNote("two.so", "good", [](MS_Note* note) { note->family[0] = 'f'; }))
           .status();
   EXPECT_EQ(second.code(), absl::StatusCode::kAlreadyExists);
   EXPECT_THAT(Message(second), AllOf(HasSubstr(folder_.File("one.so")),
@@ -270,7 +271,8 @@ TEST_F(LoaderTest, OptionsThatNobodyTakesAreRefused) {
   EXPECT_EQ(RecordOf("libtakes_option.so").stage, LoadStage::kInit);
   const Status none = loader_->Load(FixturePath("good"), {{"size", "1"}}).status();
   EXPECT_EQ(none.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(Message(none), AllOf(HasSubstr("libgood.so takes no options"), HasSubstr("\"size\"")));
+  EXPECT_THAT(Message(none),
+              AllOf(HasSubstr("libgood.so takes no options"), HasSubstr("\"size\"")));
   EXPECT_EQ(RecordOf("libgood.so").state, PluginState::kFailed);
   EXPECT_THAT(Kernels(), IsEmpty());
 }

@@ -4,8 +4,8 @@
  *
  * opens FILE as a shared object and calls its entry point. When that has returned, whatever it
  * said, and whether or not the file could be opened at all, the byte 'K' is written to descriptor 3
- * and the exit status is 0: only crashing, hanging and ending the process are found here, everything
- * else is found by the loader itself. */
+ * and the exit status is 0: only crashing, hanging and ending the process are found here,
+ * everything else is found by the loader itself. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdint.h>
@@ -65,13 +65,13 @@ static const MS_CoreApi core_api = {
  * looked at. One that is called all the same ends as any function that fails. */
 static MS_Status* Refuse(void) { return &refusal; }
 
-#define MS_REFUSING_TABLE(type, id)                                                 \
-  {                                                                                 \
-    static type table = {{sizeof(type), 1, MS_ABI_MINOR, id}};                      \
-    if (strcmp(wanted, id) == 0) {                                                  \
+#define MS_REFUSING_TABLE(type, id)                                                        \
+  {                                                                                        \
+    static type table = {{sizeof(type), 1, MS_ABI_MINOR, id}};                             \
+    if (strcmp(wanted, id) == 0) {                                                         \
       FillWithRefusals((char*)&table + sizeof(MS_Table), sizeof(type) - sizeof(MS_Table)); \
-      return &table.head;                                                           \
-    }                                                                               \
+      return &table.head;                                                                  \
+    }                                                                                      \
   }
 
 static void FillWithRefusals(char* slots, size_t bytes) {
@@ -124,7 +124,8 @@ int main(int argc, char** argv) {
     if (write(STDERR_FILENO, usage, sizeof(usage) - 1) < 0) return kUsage;
     return kUsage;
   }
-  /* A crash is expected here: it leaves no file behind. Nor does this process outlive its parent. */
+  /* A crash is expected here: it leaves no file behind. Nor does this process outlive its parent.
+   */
   setrlimit(RLIMIT_CORE, &no_core);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   Load(argv[1]);

@@ -99,8 +99,8 @@ void ProbeCache::Remember(const PluginFile& file, const Status& outcome) const {
   if (path_.empty() || file.path.find_first_of("\t\n") != std::string::npos) return;
   MakeFolders(path_);
   const std::string name = absl::StrCat("\t", file.path, "\t");
-  std::string bytes = absl::StrCat(kHeading, "\n", Key(file), static_cast<int>(outcome.code()), "\t",
-                                   outcome.message(), "\n");
+  std::string bytes = absl::StrCat(kHeading, "\n", Key(file), static_cast<int>(outcome.code()),
+                                   "\t", outcome.message(), "\n");
   size_t lines = 1;
   for (const std::string& line : ReadLines(path_)) {
     // What was known of an earlier file of this name is of no use any more.

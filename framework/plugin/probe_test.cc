@@ -45,8 +45,7 @@ TEST(ProbePluginTest, WhatLoadsPasses) {
 TEST(ProbePluginTest, ACrashIsNamedByItsSignal) {
   const PluginFile file = Fixture("crashes");
   const ProbeOutcome outcome = ProbePlugin(kProbe, file, kPatience);
-  EXPECT_EQ(outcome.status,
-            absl::AbortedError(Text(file, "crashed (SIGILL) while loading")));
+  EXPECT_EQ(outcome.status, absl::AbortedError(Text(file, "crashed (SIGILL) while loading")));
   EXPECT_TRUE(outcome.is_final);
 }
 

@@ -15,8 +15,9 @@ MILLSTREAM_OP("TestAsync")
     .Attr("error: string = \"\"")
     .Stateful()
     .Shape(UnchangedShape)
-    .Doc("Gives x, from another thread, after delay_ms; fails with ABORTED and the text `error` if "
-         "there is one, and with CANCELLED within a few milliseconds of the step's cancellation.");
+    .Doc(
+        "Gives x, from another thread, after delay_ms; fails with ABORTED and the text `error` if "
+        "there is one, and with CANCELLED within a few milliseconds of the step's cancellation.");
 
 MILLSTREAM_OP("TestBlocking")
     .Input("x: T")
