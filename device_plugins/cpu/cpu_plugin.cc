@@ -24,6 +24,14 @@ struct CpuPlugin : ms::PluginDefaults {
 }  // namespace
 }  // namespace millstream
 
-// The family "cpu" has one file now: compiled for any x86-64, and so of the lowest rank.
+// The family "cpu" has one file for every CPU variant, all made of the same sources
+// (ms_cpu_plugins): the widest that the machine can run has the highest rank.
+#if defined(__AVX512F__)
+MS_PLUGIN_NOTE("millstream_cpu_avx512", "cpu", /*rank=*/512,
+               MS_CPU_AVX2 | MS_CPU_FMA | MS_CPU_AVX512F | MS_CPU_AVX512BW | MS_CPU_AVX512VL |
+                   MS_CPU_AVX512DQ,
+               MS_PLUGIN_DEVICES);
+#else
 MS_PLUGIN_NOTE("millstream_cpu", "cpu", /*rank=*/0, /*cpu_bits=*/0, MS_PLUGIN_DEVICES);
+#endif
 MS_PLUGIN_DEFINE(millstream::CpuPlugin);

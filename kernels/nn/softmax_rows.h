@@ -39,14 +39,20 @@ template <typename T>
 inline void StoreSome(Vector<T> vector, T* address, int count) {
   for (int lane = 0; lane < count; ++lane) address[lane] = vector[lane];
 }
-template <typename T>
-inline T SumOfLanes(Vector<T> vector) {
-  T lanes[kLanes<T>];
-  Store(vector, lanes);
-  for (int half = kLanes<T> / 2; half > 0; half /= 2) {
+template <typename T, int kVectors>
+inline T SumOfLanes(const Vector<T> (&vectors)[kVectors]) {
+  T lanes[kVectors * kLanes<T>];
+  for (int v = 0; v < kVectors; ++v) Store(vectors[v], lanes + v * kLanes<T>);
+  for (int half = kVectors * kLanes<T> / 2; half > 0; half /= 2) {
     for (int lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
   }
   return lanes[0];
+}
+
+template <typename T>
+inline T SumOfLanes(Vector<T> vector) {
+  const Vector<T> one[] = {vector};
+  return SumOfLanes<T>(one);
 }
 
 // The largest of n elements that is no NaN; -infinity when there is none.
@@ -73,24 +79,36 @@ T RowMax(const T* x, int64_t n) {
 // be x.
 template <typename T>
 double RowExpSum(const T* x, T shift, int64_t n, T* out) {
+  // Partial sums of 64 bytes whatever the machine's vectors are, so that the result does not depend
+  // on them.
+  constexpr int kVectors = 64 / kVectorBytes;
+  constexpr int64_t kAllLanes = kVectors * kLanes<T>;
   const T minus_infinity = -std::numeric_limits<T>::infinity();
+  const auto exp_of = [&](int64_t j) {
+    const Vector<T> e = Exp(Load(x + j) - shift);
+    if (out != nullptr) Store(e, out + j);
+    return e;
+  };
   double total = 0;
   for (int64_t begin = 0; begin < n; begin += kSumBlock) {
-    Vector<T> sum = {};
-    ForEachVector<T>(
-        begin, std::min(n, begin + kSumBlock),
-        [&](int64_t j) {
-          const Vector<T> e = Exp(Load(x + j) - shift);
-          if (out != nullptr) Store(e, out + j);
-          sum += e;
-        },
-        [&](int64_t j, int count) {
-          // Lanes beyond the row give 0, or NaN where the row's sum is NaN anyway.
-          const Vector<T> e = Exp(LoadSome(x + j, count, minus_infinity) - shift);
-          if (out != nullptr) StoreSome(e, out + j, count);
-          sum += e;
-        });
-    total += static_cast<double>(SumOfLanes<T>(sum));
+    const int64_t end = std::min(n, begin + kSumBlock);
+    Vector<T> sums[kVectors] = {};
+    int64_t j = begin;
+    for (; j + kAllLanes <= end; j += kAllLanes) {
+      for (int v = 0; v < kVectors; ++v) sums[v] += exp_of(j + v * kLanes<T>);
+    }
+    for (int v = 0; v < kVectors && j < end; ++v, j += kLanes<T>) {
+      const int count = static_cast<int>(std::min<int64_t>(end - j, kLanes<T>));
+      if (count == kLanes<T>) {
+        sums[v] += exp_of(j);
+      } else {
+        // Lanes beyond the row give 0, or NaN where the row's sum is NaN anyway.
+        const Vector<T> e = Exp(LoadSome(x + j, count, minus_infinity) - shift);
+        if (out != nullptr) StoreSome(e, out + j, count);
+        sums[v] += e;
+      }
+    }
+    total += static_cast<double>(SumOfLanes<T>(sums));
   }
   return total;
 }

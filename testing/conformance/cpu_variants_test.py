@@ -1,0 +1,134 @@
+"""The CPU plugin's variants give the same bits.
+
+Each runs the same steps in a process of its own. Products of matrices and convolutions are left
+out: those are oneDNN's, which chooses its code by the processor and not by the variant.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BASELINE = "millstream_cpu"
+VARIANTS = ("millstream_cpu_avx512",)
+
+STEPS = """
+import sys
+import numpy as np
+import millstream as tf
+
+random = np.random.RandomState(5)
+results = {}
+
+
+def floats(*shape):
+    return tf.constant(random.uniform(-6, 6, shape).astype(dtype))
+
+
+for dtype in (np.float32, np.float64):
+    special = np.array([0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-310, 89, -104, 1e30], dtype)
+    x = tf.concat([special, floats(1003)], 0)
+    y = tf.concat([special[::-1], floats(1003)], 0)
+    matrix = floats(37, 5003)
+    cube = floats(7, 33, 65)
+    found = {}
+    for name in (
+        "abs", "ceil", "cos", "exp", "floor", "log", "log1p", "neg", "relu", "relu6", "elu",
+        "reciprocal", "rint", "round", "rsqrt", "sigmoid", "sign", "sin", "softplus", "softsign",
+        "sqrt", "square", "tanh",
+    ):
+        function = getattr(tf.gen_ops, name, None)
+        if function is not None:
+            found[name] = function(x)
+    for name in ("add_v2", "sub", "mul", "real_div", "maximum", "minimum", "pow",
+                 "squared_difference", "floor_div", "floor_mod"):
+        function = getattr(tf.gen_ops, name, None)
+        if function is not None:
+            found[name] = function(x, y)
+    for name in ("reduce_sum", "reduce_mean", "reduce_max", "reduce_min"):
+        for axis in (None, 0, 1, 2, (0, 2)):
+            found[f"{name} {axis}"] = getattr(tf, name)(cube, axis)
+        found[f"{name} rows"] = getattr(tf, name)(matrix, 1)
+    found["softmax"] = tf.nn.softmax(matrix)
+    found["log_softmax"] = tf.nn.log_softmax(matrix)
+    labels = tf.constant(random.randint(0, 5003, 37).astype(np.int32))
+    found["sparse cross entropy"] = tf.nn.sparse_softmax_cross_entropy_with_logits(
+        labels=labels, logits=matrix
+    )
+    image = floats(2, 9, 9, 17)
+    found["max_pool"] = tf.nn.max_pool(image, [1, 3, 3, 1], [1, 2, 2, 1], "SAME")
+    found["avg_pool"] = tf.nn.avg_pool(image, [1, 3, 3, 1], [1, 2, 2, 1], "SAME")
+    found["cast"] = tf.cast(floats(1003), tf.int32)
+    tf.set_random_seed(11)
+    found["uniform"] = tf.random_uniform([1003], dtype=dtype, seed=1)
+    found["normal"] = tf.random_normal([1003], dtype=dtype, seed=2)
+    found["truncated"] = tf.truncated_normal([1003], dtype=dtype, seed=3)
+    for name, make in (
+        ("adam", lambda: tf.train.AdamOptimizer(0.1)),
+        ("momentum", lambda: tf.train.MomentumOptimizer(0.1, 0.9)),
+        ("adagrad", lambda: tf.train.AdagradOptimizer(0.1)),
+        ("descent", lambda: tf.train.GradientDescentOptimizer(0.1)),
+    ):
+        variable = tf.Variable(random.uniform(-1, 1, [1003]).astype(dtype))
+        update = make().apply_gradients([(tf.tanh(floats(1003)), variable)])
+        with tf.control_dependencies([update]):
+            found[name] = variable.read_value()
+    results.update({f"{np.dtype(dtype).name} {name}": value for name, value in found.items()})
+
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    values = {name: session.run(value) for name, value in results.items()}
+np.savez(sys.argv[1], **values)
+"""
+
+
+def run(plugin: str, *arguments: str) -> str:
+    """Run Python with no other variant than ``plugin``."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env={
+            **os.environ,
+            "MILLSTREAM_PLUGINS": plugin,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        },
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    ).stdout
+
+
+def results_of(plugin: str, folder: Path) -> dict[str, np.ndarray]:
+    program = folder / "steps.py"
+    program.write_text(STEPS)
+    path = folder / f"{plugin}.npz"
+    run(plugin, str(program), str(path))
+    with np.load(path) as values:
+        return {name: values[name] for name in values.files}
+
+
+def need(plugin: str) -> None:
+    """Skip the test where the machine cannot run the plugin."""
+    records = json.loads(run(plugin, "-m", "millstream", "plugins", "--json"))
+    record = next(record for record in records if record["name"] == plugin)
+    if record["state"] == "SHADOWED":
+        pytest.skip(record["text"])
+    assert record["state"] == "READY", record["text"]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_variants_give_the_bits_of_the_baseline(variant: str, tmp_path: Path) -> None:
+    need(variant)
+    expected = results_of(BASELINE, tmp_path)
+    found = results_of(variant, tmp_path)
+    assert len(expected) >= 100
+    assert expected.keys() == found.keys()
+    different = [
+        name for name, value in expected.items() if value.tobytes() != found[name].tobytes()
+    ]
+    assert different == []
