@@ -49,7 +49,7 @@ Device::Device(std::string name, OpenDevice open)
 }
 
 Device::~Device() {
-  if (open_.plugin != nullptr) open_.plugin->devices->device_destroy(open_.device);
+  if (open_.plugin != nullptr) PluginLoader::DestroyDevice(open_);
 }
 
 StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts) {

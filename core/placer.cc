@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -12,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "core/structural/structural.h"
 #include "framework/plugin/kernel_registry.h"
+#include "framework/plugin/loader.h"
 
 namespace millstream {
 namespace {
@@ -224,6 +226,12 @@ Status Placer::NoDevice(int i, const Group& group) const {
                     group.wanted_by == i ? "" : node(group.wanted_by).name() + "'", "; ");
   }
   absl::StrAppend(&text, "available devices are [", DeviceNames(devices_), "]");
+  // A type that no device has may be one whose plugin failed.
+  const std::optional<std::string>& type = group.wanted.type;
+  if (type.has_value() && std::find(types_.begin(), types_.end(), *type) == types_.end()) {
+    const std::string reasons = PluginLoader::Global()->FailureReasons();
+    if (!reasons.empty()) absl::StrAppend(&text, "; plugins that are not used: ", reasons);
+  }
   for (const std::string& type : types_) {
     const auto kernel = KernelRegistry::Global()->Find(failed.op().name, type, failed.attrs());
     if (RoleOf(failed.op().name) == StructuralRole::kKernel && !kernel.ok()) {

@@ -263,10 +263,27 @@ millstream_status* millstream_message_print_text(const char* name, const void* b
  * its entry type, of the fields "key" and "value"; "enum" names the type of an enum field;
  * "presence": a field that was set to its default differs from one that was not set. */
 millstream_status* millstream_message_descriptions(millstream_bytes* out);
-/* Loads one plugin now. */
-millstream_status* millstream_plugin_load(const char* path);
-/* What the loader found: a JSON array of {path, name, state, stage, code, text}. */
+
+/* ---- Plugins ---- */
+
+/* Loads one plugin now, with options for it: n_options names and values, NULL when there are none.
+ */
+millstream_status* millstream_plugin_load(const char* path, const char* const* names,
+                                          const char* const* values, size_t n_options);
+/* Adds a file or folder to those that are searched when the first session is made. */
+millstream_status* millstream_plugin_add_path(const char* path);
+/* Has `package`, which could not say where its plugins are, listed with the reason. */
+void millstream_plugin_add_error(const char* package, const char* text);
+/* Loads what is on the search path, as the first session does; the same result every time. */
+millstream_status* millstream_plugin_load_installed(void);
+/* What the loader looked at, a JSON array: for each file {path, origin, name, family, vendor,
+ * version, state, stage, code, text, kernels, devices: [{type, name, vendor, arch, ordinal,
+ * memory}]}, and built_abi, needed_abi, rank, cpu: [...] where its note could be read. Plugins that
+ * are loaded are asked for their devices. */
 millstream_status* millstream_plugin_list(millstream_bytes* out);
+/* Ends all plugins: no session may be made after it. FAILED_PRECONDITION while one is open. A
+ * process may just as well end without it. */
+millstream_status* millstream_plugin_shutdown(void);
 
 #ifdef __cplusplus
 }

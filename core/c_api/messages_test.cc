@@ -1,5 +1,4 @@
-// Messages, ops and the list of plugins, as bytes and text.
-#include <fstream>
+// Messages and ops as bytes and text.
 #include <string>
 
 #include "core/c_api/c_api.h"
@@ -137,24 +136,6 @@ TEST(OpListTest, HoldsDefinitions) {
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->input_arg_size(), 2);
   EXPECT_FALSE(found->summary().empty());
-}
-
-TEST(PluginsTest, WhatIsNoPluginIsRefusedAndListed) {
-  const std::string path = ::testing::TempDir() + "/not_a_plugin.so";
-  std::ofstream(path) << "text";
-  const Error error = millstream_plugin_load(path.c_str());
-  EXPECT_NE(error.code, 0);
-  EXPECT_THAT(error.message, HasSubstr("not_a_plugin.so"));
-
-  millstream_bytes bytes;
-  ExpectOk(millstream_plugin_list(&bytes));
-  const Value records = ParseJson(Take(bytes));
-  ASSERT_EQ(records.list_value().values_size(), 1);
-  const auto& record = records.list_value().values(0).struct_value().fields();
-  EXPECT_THAT(record.at("path").string_value(), HasSubstr("not_a_plugin.so"));
-  EXPECT_EQ(record.at("state").string_value(), "REJECTED");
-  EXPECT_EQ(record.at("stage").string_value(), "preflight");
-  EXPECT_EQ(record.at("code").number_value(), error.code);
 }
 
 TEST(JsonTest, Escapes) {

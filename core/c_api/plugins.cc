@@ -1,16 +1,23 @@
 // Plugins.
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/c_api/c_api.h"
 #include "core/c_api/handles.h"
 #include "core/c_api/json.h"
 #include "core/host_ctx.h"
+#include "framework/plugin/cpu_bits.h"
 #include "framework/plugin/loader.h"
 #include "framework/status.h"
 
+using millstream::CpuBitNames;
 using millstream::LoadStageName;
 using millstream::PluginLoader;
+using millstream::PluginOptions;
+using millstream::PluginOriginName;
 using millstream::PluginRecord;
 using millstream::PluginStateName;
 using millstream::RegisterRuntimeInterfaces;
@@ -21,32 +28,91 @@ using millstream::c_api::GiveBytes;
 
 namespace {
 
-void AppendRecord(const PluginRecord& record, std::string* json) {
-  absl::StrAppend(json, "{\"path\": ");
-  AppendJsonString(record.path, json);
-  absl::StrAppend(json, ", \"name\": ");
-  AppendJsonString(record.name, json);
-  absl::StrAppend(json, ", \"state\": ");
-  AppendJsonString(PluginStateName(record.state), json);
-  absl::StrAppend(json, ", \"stage\": ");
-  AppendJsonString(LoadStageName(record.stage), json);
-  absl::StrAppend(json, ", \"code\": ", static_cast<int>(record.status.code()), ", \"text\": ");
-  AppendJsonString(record.status.message(), json);
+absl::string_view ToView(MS_Str text) { return absl::string_view(text.data, text.size); }
+
+void AppendText(absl::string_view key, absl::string_view value, std::string* json) {
+  absl::StrAppend(json, ", \"", key, "\": ");
+  AppendJsonString(value, json);
+}
+
+void AppendDevice(const MS_DeviceDesc& device, std::string* json) {
+  absl::StrAppend(json, "{\"ordinal\": ", device.ordinal, ", \"memory\": ", device.mem_total);
+  AppendText("type", ToView(device.device_type), json);
+  AppendText("name", ToView(device.name), json);
+  AppendText("vendor", ToView(device.vendor), json);
+  AppendText("arch", ToView(device.arch), json);
   absl::StrAppend(json, "}");
+}
+
+// What the file's note says.
+void AppendNote(const MS_Note& note, std::string* json) {
+  absl::StrAppend(json, ", \"built_abi\": \"", note.abi_major, ".", note.built_minor,
+                  "\", \"needed_abi\": \"", note.abi_major, ".", note.min_host_minor,
+                  "\", \"rank\": ", note.rank, ", \"cpu\": [");
+  absl::string_view separator = "";
+  for (const std::string& name : CpuBitNames(note.cpu_bits)) {
+    absl::StrAppend(json, separator);
+    AppendJsonString(name, json);
+    separator = ", ";
+  }
+  absl::StrAppend(json, "]");
+}
+
+void AppendRecord(const PluginRecord& record, std::string* json) {
+  absl::StrAppend(json, "{\"code\": ", static_cast<int>(record.status.code()),
+                  ", \"kernels\": ", record.num_kernels);
+  AppendText("path", record.path, json);
+  AppendText("origin", PluginOriginName(record.origin), json);
+  AppendText("name", record.name, json);
+  AppendText("family", record.family, json);
+  AppendText("vendor", record.vendor, json);
+  AppendText("version", record.version, json);
+  AppendText("state", PluginStateName(record.state), json);
+  AppendText("stage", LoadStageName(record.stage), json);
+  AppendText("text", record.status.message(), json);
+  if (record.note.has_value()) AppendNote(*record.note, json);
+  absl::StrAppend(json, ", \"devices\": [");
+  absl::string_view separator = "";
+  for (const MS_DeviceDesc* device : record.devices) {
+    absl::StrAppend(json, separator);
+    AppendDevice(*device, json);
+    separator = ", ";
+  }
+  absl::StrAppend(json, "]}");
 }
 
 }  // namespace
 
-millstream_status* millstream_plugin_load(const char* path) {
+millstream_status* millstream_plugin_load(const char* path, const char* const* names,
+                                          const char* const* values, size_t n_options) {
+  PluginOptions options;
+  for (size_t i = 0; i < n_options; ++i) options.emplace_back(names[i], values[i]);
   const Status interfaces = RegisterRuntimeInterfaces();
   if (!interfaces.ok()) return Give(interfaces);
-  return Give(PluginLoader::Global()->Load(path).status());
+  return Give(PluginLoader::Global()->Load(path, options).status());
+}
+
+millstream_status* millstream_plugin_add_path(const char* path) {
+  return Give(PluginLoader::Global()->AddPackagePath(path));
+}
+
+void millstream_plugin_add_error(const char* package, const char* text) {
+  PluginLoader::Global()->RecordPackageError(package, absl::UnknownError(text));
+}
+
+millstream_status* millstream_plugin_load_installed(void) {
+  const Status interfaces = RegisterRuntimeInterfaces();
+  if (!interfaces.ok()) return Give(interfaces);
+  return Give(PluginLoader::Global()->LoadInstalled());
 }
 
 millstream_status* millstream_plugin_list(millstream_bytes* out) {
+  PluginLoader* const loader = PluginLoader::Global();
+  // For the records: whoever lists plugins wants to see their devices.
+  loader->Devices();
   std::string json = "[";
   absl::string_view separator = "";
-  for (const PluginRecord& record : PluginLoader::Global()->Records()) {
+  for (const PluginRecord& record : loader->Records()) {
     absl::StrAppend(&json, separator);
     AppendRecord(record, &json);
     separator = ",\n";
@@ -54,4 +120,8 @@ millstream_status* millstream_plugin_list(millstream_bytes* out) {
   json += "]";
   *out = GiveBytes(json);
   return nullptr;
+}
+
+millstream_status* millstream_plugin_shutdown(void) {
+  return Give(PluginLoader::Global()->Shutdown());
 }

@@ -1,4 +1,4 @@
-/* The module `_runtime`: its types, and functions about messages, ops and plugins. */
+/* The module `_runtime`: its types, and functions about messages and ops. */
 #include "python/extension/runtime.h"
 
 static PyObject* configure(PyObject* module, PyObject* args) {
@@ -85,26 +85,6 @@ static PyObject* message_print_text(PyObject* module, PyObject* args) {
   return finish_text(millstream_message_print_text(name, data, (size_t)size, &bytes), &bytes);
 }
 
-static PyObject* plugin_load(PyObject* module, PyObject* path_object) {
-  (void)module;
-  const char* path = text_of(path_object);
-  if (path == NULL) return NULL;
-  millstream_status* status;
-  Py_BEGIN_ALLOW_THREADS;
-  status = millstream_plugin_load(path);
-  Py_END_ALLOW_THREADS;
-  if (status == NULL) Py_RETURN_NONE;
-  raise_status(status, NULL);
-  return NULL;
-}
-
-static PyObject* plugin_list(PyObject* module, PyObject* unused) {
-  (void)module;
-  (void)unused;
-  millstream_bytes bytes;
-  return finish_text(millstream_plugin_list(&bytes), &bytes);
-}
-
 static PyMethodDef functions[] = {
     {"configure", configure, METH_VARARGS,
      "configure(ndarray, {number: (dtype, scalar type)}, string_array): what NumPy's types are."},
@@ -115,8 +95,6 @@ static PyMethodDef functions[] = {
     {"message_descriptions", message_descriptions, METH_NOARGS, "Message types as JSON."},
     {"message_parse_text", message_parse_text, METH_VARARGS, "(name, text) -> bytes"},
     {"message_print_text", message_print_text, METH_VARARGS, "(name, bytes) -> text"},
-    {"plugin_load", plugin_load, METH_O, "Loads one plugin now."},
-    {"plugin_list", plugin_list, METH_NOARGS, "What the loader found, as JSON."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -132,7 +110,7 @@ PyMODINIT_FUNC PyInit__runtime(void) {
   PyObject* module = PyModule_Create(&definition);
   if (module == NULL) return NULL;
   if (status_init(module) != 0 || memory_init(module) != 0 || graph_init(module) != 0 ||
-      session_init(module) != 0) {
+      session_init(module) != 0 || plugins_init(module) != 0) {
     Py_DECREF(module);
     return NULL;
   }

@@ -103,6 +103,9 @@ PyObject* graph_gradients(PyObject* self, PyObject* args);
 int graph_init(PyObject* module);
 int session_init(PyObject* module);
 
+/* ---- plugins.c ---- */
+int plugins_init(PyObject* module);
+
 /* Casts a METH_FASTCALL function for a method table. */
 #define FASTCALL(function) ((PyCFunction)(void (*)(void))(function))
 /* TypeError unless n arguments were given. */

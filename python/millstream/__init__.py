@@ -27,6 +27,7 @@ from millstream import initializers as initializers
 from millstream import logging as logging
 from millstream import math as math
 from millstream import nn as nn
+from millstream import plugins as plugins
 from millstream import random as random
 from millstream import summary as summary
 from millstream import timeline as timeline

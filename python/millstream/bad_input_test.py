@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import millstream as tf
-from millstream import _runtime
 
 
 @pytest.fixture(autouse=True)
@@ -171,9 +170,9 @@ def test_missing_kernel_lists_those_there_are(graph: tf.Graph) -> None:
 def test_file_that_is_no_plugin_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "libnothing.so"
     path.write_text("just text")
-    with pytest.raises(_runtime.StatusError) as caught:
-        _runtime.plugin_load(str(path))
-    assert str(path) in str(caught.value.args[1])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not an ELF file") as caught:
+        tf.plugins.load_plugin(path)
+    assert str(path) in caught.value.message
 
 
 def test_a_terabyte_fails_the_step_and_not_the_process(graph: tf.Graph) -> None:

@@ -6,7 +6,7 @@ import warnings
 from types import TracebackType
 from typing import Any
 
-from millstream import _runtime, default_graph, errors, protos
+from millstream import _runtime, default_graph, errors, plugins, protos
 from millstream.device_spec import DeviceAttributes
 from millstream.feeds import Preparer, check_dict, fed_tensor
 from millstream.fetches import Fetches, key_of
@@ -57,6 +57,7 @@ class BaseSession:
         self._config = config
         self._closed = False
         self._steps: dict[Any, _runtime.Callable] = {}
+        plugins.find_packages()
         self._handle = _runtime.Session(graph.handle, data, _error_factory(graph))
 
     @property

@@ -91,7 +91,7 @@ def _record(files: dict[str, bytes], own_name: str) -> bytes:
 def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
     entry = zipfile.ZipInfo(name, _TIME)
     entry.compress_type = zipfile.ZIP_DEFLATED
-    mode = 0o755 if ".so" in pathlib.PurePath(name).suffixes else 0o644
+    mode = 0o755 if data.startswith(b"\x7fELF") else 0o644
     entry.external_attr = (0o100000 | mode) << 16
     archive.writestr(entry, data, compresslevel=9)
 
