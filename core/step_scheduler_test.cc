@@ -16,6 +16,8 @@ using ::testing::HasSubstr;
 
 struct Part final : public StepPart {
   explicit Part(std::function<bool()> body) : advance(std::move(body)) {}
+  Status Begin(StepContext*, absl::Span<const Tensor>) override { return absl::OkStatus(); }
+  Status Fetch(absl::Span<Tensor>) override { return absl::OkStatus(); }
   bool Advance() override { return advance(); }
   std::string WaitsFor() const override { return "the moon"; }
   std::function<bool()> advance;
