@@ -18,6 +18,7 @@ struct ImportOptions {
   // Nodes of the graph that run before all that is imported, by name.
   std::vector<std::string> control_dependencies;
   std::vector<std::string> return_tensors;  // names in the GraphDef
+  std::string source;                       // the user's line that imports: of every new node
 };
 
 struct ImportResult {
@@ -25,16 +26,20 @@ struct ImportResult {
   std::vector<Output> return_tensors;
 };
 
-// Adds the nodes of serialized GraphDef `bytes`. All or nothing: names, ops, attributes, inputs,
+// Adds the nodes of serialized GraphDef `bytes`; those on references to variables as
+// core/import_refs.h says. All or nothing: names, ops, attributes, inputs,
 // cycles, types and shapes are checked before the first node is added. INVALID_ARGUMENT;
 // ALREADY_EXISTS for a name that the graph has; NOT_FOUND names every unknown op.
 StatusOr<ImportResult> ImportGraphDef(Graph* graph, absl::string_view bytes,
                                       const ImportOptions& options = ImportOptions());
-// The graph as a serialized GraphDef, deterministic.
+// The graph as a serialized GraphDef, deterministic. Nodes that were imported are written as they
+// came.
 StatusOr<std::string> ExportGraphDef(const Graph& graph, bool with_shapes = false);
 // Some of its nodes as a serialized GraphDef, all on `device`.
 StatusOr<std::string> ExportNodes(const Graph& graph, const std::vector<const Node*>& nodes,
                                   const std::string& device);
+// What a GraphDef calls a tensor of the graph: "v", "v:1".
+std::string ExportedName(const Output& output);
 // One node of it as NodeDef bytes.
 StatusOr<std::string> ExportNodeDef(const Graph& graph, const Node& node);
 

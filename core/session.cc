@@ -6,6 +6,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "core/device.h"
@@ -50,6 +51,28 @@ class DirectCallable : public Callable {
   const std::shared_ptr<Executable> executable_;
 };
 
+// The sessions of the process, for Session::ResetAll. Thread-safe.
+class LiveSessions {
+ public:
+  static LiveSessions* Global() {
+    static auto* const sessions = new LiveSessions();
+    return sessions;
+  }
+  void Add(DirectSession* session) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    sessions_.insert(session);
+  }
+  void Remove(DirectSession* session) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    sessions_.erase(session);
+  }
+  void Reset(absl::Span<const std::string> containers) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  absl::Mutex mutex_;
+  absl::flat_hash_set<DirectSession*> sessions_ ABSL_GUARDED_BY(mutex_);
+};
+
 class DirectSession : public Session {
  public:
   DirectSession(Graph* graph, const SessionOptions& options, DeviceList devices)
@@ -61,8 +84,12 @@ class DirectSession : public Session {
     context_.intra_op_threads =
         options.intra_op_threads > 0 ? options.intra_op_threads : AvailableThreads();
     context_.inter_op_threads = std::max(options.inter_op_threads, 1);
+    LiveSessions::Global()->Add(this);
   }
-  ~DirectSession() override { gate_.Close(); }
+  ~DirectSession() override {
+    LiveSessions::Global()->Remove(this);
+    gate_.Close();
+  }
 
   Status Run(const StepSignature& signature, absl::Span<const Tensor> feeds,
              absl::Span<Tensor> fetches, const RunOptions& options) override {
@@ -96,6 +123,18 @@ class DirectSession : public Session {
   Status Close() override {
     gate_.Close();
     return absl::OkStatus();
+  }
+
+  Status ResetContainers(absl::Span<const std::string> containers) override {
+    const SessionGate::Pass pass(&gate_);
+    MS_RETURN_IF_ERROR(pass.status());
+    resources_.Reset(containers);
+    return absl::OkStatus();
+  }
+
+  void ResetAndShut(absl::Span<const std::string> containers) {
+    resources_.Reset(containers);
+    gate_.Shut();
   }
 
  protected:
@@ -145,12 +184,24 @@ class DirectSession : public Session {
   SessionGate gate_;
 };
 
+// The lock keeps sessions from going away meanwhile; nothing is waited for under it.
+void LiveSessions::Reset(absl::Span<const std::string> containers) {
+  absl::MutexLock lock(&mutex_);
+  for (DirectSession* session : sessions_) session->ResetAndShut(containers);
+}
+
 Status DirectCallable::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                            const RunOptions& options) {
   return session_->RunExecutable(executable_.get(), feeds, fetches, options);
 }
 
 }  // namespace
+
+Status Session::ResetAll(absl::Span<const std::string> containers) {
+  MS_RETURN_IF_ERROR(ForkGuard::Check());
+  LiveSessions::Global()->Reset(containers);
+  return absl::OkStatus();
+}
 
 void Session::Free(std::unique_ptr<Session> session) {
   if (session == nullptr) return;

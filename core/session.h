@@ -97,6 +97,12 @@ class Session {
   // of them (a signal handler) it returns at once, and the last step frees the state as it ends. In
   // a child that was forked from the session's process it does nothing.
   virtual Status Close() = 0;
+  // Drops the resources of these containers, all when there are none named; the session stays.
+  // Steps that run finish with what they hold; a variable has no value afterwards.
+  virtual Status ResetContainers(absl::Span<const std::string> containers) = 0;
+  // Drops the resources of these containers in every session of the process, and closes the
+  // sessions. Waits for no step: one that runs ends first.
+  static Status ResetAll(absl::Span<const std::string> containers);
   // Closes and deletes. May be called from inside a step, unlike the destructor: the session goes
   // when the last of its steps has ended.
   static void Free(std::unique_ptr<Session> session);

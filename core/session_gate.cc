@@ -71,6 +71,13 @@ void SessionGate::Close() {
   ReleaseOnce();
 }
 
+void SessionGate::Shut() {
+  if (ForkGuard::Forked()) return;
+  absl::MutexLock lock(&mutex_);
+  word_.fetch_or(kClosed, std::memory_order_acq_rel);
+  if (IsEmpty()) ReleaseOnce();
+}
+
 void SessionGate::Free(std::function<void()> destroy) {
   if (ForkGuard::Forked()) return;
   Close();

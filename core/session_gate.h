@@ -60,6 +60,8 @@ class SessionGate {
   // from inside a step it waits for nothing: the last step that leaves releases. In a forked child
   // it does nothing, since nobody there ends the parent's steps.
   void Close() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Refuses further steps and waits for none: the last that runs releases, or this call.
+  void Shut() ABSL_LOCKS_EXCLUDED(mutex_);
   // Closes, then calls `destroy`, which may delete the gate: from inside a step after the last one
   // has left, in a forked child never. The last call that its owner may make.
   void Free(std::function<void()> destroy) ABSL_LOCKS_EXCLUDED(mutex_);

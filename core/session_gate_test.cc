@@ -86,6 +86,21 @@ TEST(SessionGateTest, AThreadOfAPoolIsInsideWhileItWorksForAStep) {
   EXPECT_EQ(released, 1);
 }
 
+TEST(SessionGateTest, ShuttingWaitsForNobody) {
+  int released = 0;
+  SessionGate busy([&] { ++released; });
+  std::thread([&] {
+    const SessionGate::Pass step(&busy);
+    std::thread([&] { busy.Shut(); }).join();
+    EXPECT_EQ(released, 0);
+  }).join();
+  EXPECT_EQ(released, 1);
+  SessionGate idle([&] { ++released; });
+  idle.Shut();
+  EXPECT_EQ(released, 2);
+  EXPECT_FALSE(SessionGate::Pass(&idle).status().ok());
+}
+
 TEST(SessionGateTest, ClosingWaitsForTheStepsOfOthers) {
   std::atomic<bool> released{false};
   std::atomic<bool> left{false};

@@ -97,6 +97,71 @@ TEST_F(SessionThreadsTest, NoUpdateOfAVariableIsLost) {
   EXPECT_THAT(Elements<int32_t>(Value(value)), Each(kThreads * kStepsPerThread));
 }
 
+TEST_F(SessionThreadsTest, AStepFinishesWithWhatItReadBeforeAReset) {
+  const Output w = Variable("w", DataType::kFloat, {2});
+  ASSERT_EQ(Execute({Assign(w, Constant(Values<float>({1, 2})))}), absl::OkStatus());
+  const Output value = Read(w);
+  build.set_control_inputs({value.node});
+  const Node* pause = build.NodeOf("TestPause", {});
+  build.set_control_inputs({pause});
+  const Output y = Op("Neg", {value});
+  build.set_control_inputs({});
+  PausePoint::Close();
+  StatusOr<std::vector<Tensor>> step = absl::UnknownError("");
+  std::thread runner([&] { step = Run({y}); });
+  PausePoint::AwaitStep();
+  ASSERT_EQ(session->ResetContainers({"another"}), absl::OkStatus());
+  ASSERT_EQ(session->ResetContainers({"localhost"}), absl::OkStatus());
+  PausePoint::Open();
+  runner.join();
+  ASSERT_TRUE(step.ok()) << step.status();
+  EXPECT_THAT(Elements<float>((*step)[0]), ElementsAre(-1, -2));
+  ExpectError(Error(y), absl::StatusCode::kFailedPrecondition,
+              {"Attempting to use uninitialized value w"});
+}
+
+TEST_F(SessionThreadsTest, ContainersAreResetWhileStepsRun) {
+  const Output w = Variable("w", DataType::kInt32, {64});
+  const Node* init = Assign(w, Constant(Values<int32_t>(std::vector<int32_t>(64, 1))));
+  const Output value = Read(w);
+  StartSession();
+  std::atomic<bool> stop{false};
+  std::thread resetter([&] {
+    while (!stop) ASSERT_EQ(session->ResetContainers({}), absl::OkStatus());
+  });
+  std::atomic<int> torn{0};
+  OnThreads([&](int) {
+    for (int i = 0; i < kStepsPerThread; ++i) {
+      ASSERT_EQ(Execute({init}), absl::OkStatus());
+      const StatusOr<std::vector<Tensor>> seen = Run({value});
+      if (!seen.ok()) {
+        ASSERT_EQ(seen.status().code(), absl::StatusCode::kFailedPrecondition) << seen.status();
+        continue;
+      }
+      for (const int32_t element : (*seen)[0].flat<int32_t>()) torn += element != 1;
+    }
+  });
+  stop = true;
+  resetter.join();
+  EXPECT_EQ(torn, 0);
+  // What one plan writes afterwards another one reads: they hold the same variable still.
+  ASSERT_EQ(Execute({init}), absl::OkStatus());
+  EXPECT_THAT(Elements<int32_t>(Value(value)), Each(1));
+}
+
+TEST_F(SessionThreadsTest, AResetOfTheProcessClosesItsSessions) {
+  const Output w = Variable("w", DataType::kFloat, {2});
+  const Node* init = Assign(w, Constant(Values<float>({1, 2})));
+  ASSERT_EQ(Execute({init}), absl::OkStatus());
+  const std::unique_ptr<Session> other = Session::Create(&graph, SessionOptions()).value();
+  ASSERT_EQ(Session::ResetAll({}), absl::OkStatus());
+  ExpectError(Execute({init}), absl::StatusCode::kFailedPrecondition, {"closed"});
+  EXPECT_EQ(other->Run({{}, {}, {init}}, {}, {}, RunOptions()).code(),
+            absl::StatusCode::kFailedPrecondition);
+  StartSession();
+  EXPECT_EQ(Execute({init}), absl::OkStatus());
+}
+
 TEST_F(SessionThreadsTest, TheGraphGrowsWhileStepsRun) {
   const Output x = Constant(3.0f);
   const Output y = Op("Square", {x});

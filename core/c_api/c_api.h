@@ -173,10 +173,11 @@ millstream_status* millstream_output_constant(const millstream_graph* graph,
 /* GraphDef bytes. */
 millstream_status* millstream_graph_export(const millstream_graph* graph, int32_t with_shapes,
                                            millstream_bytes* out);
-/* `prefix` may be "". `map_names`/`map_outputs`: n_map inputs by name that are replaced.
+/* `prefix` may be "", and so may `source`, the user's line that imports. `map_names`/`map_outputs`: n_map inputs by name that are replaced.
  * `return_names`: n_return tensors whose place in the graph is written to `out_returns`. */
 millstream_status* millstream_graph_import(millstream_graph* graph, const void* bytes, size_t size,
-                                           const char* prefix, const char* const* map_names,
+                                           const char* prefix, const char* source,
+                                           const char* const* map_names,
                                            const millstream_output* map_outputs, int32_t n_map,
                                            const char* const* return_names, int32_t n_return,
                                            millstream_output* out_returns);
@@ -198,6 +199,9 @@ millstream_status* millstream_session_new(millstream_graph* graph, const void* c
 /* Frees variables and plans once the running steps have ended, and waits for that; called from
  * inside one of them (by should_stop) it returns at once. */
 millstream_status* millstream_session_close(millstream_session* session);
+/* Clears these resource containers in every session of the process (all containers when n is 0),
+ * and closes the sessions without waiting for running steps. */
+millstream_status* millstream_reset(const char* const* containers, int32_t n);
 /* Closes. No call may follow; those that run on other threads are waited for. */
 void millstream_session_free(millstream_session* session);
 /* What one run may be told. All fields may be zero. */

@@ -130,12 +130,14 @@ millstream_status* millstream_graph_export(const millstream_graph* graph, int32_
 }
 
 millstream_status* millstream_graph_import(millstream_graph* graph, const void* bytes, size_t size,
-                                           const char* prefix, const char* const* map_names,
+                                           const char* prefix, const char* source,
+                                           const char* const* map_names,
                                            const millstream_output* map_outputs, int32_t n_map,
                                            const char* const* return_names, int32_t n_return,
                                            millstream_output* out_returns) {
   ImportOptions options;
   options.prefix = prefix;
+  options.source = source;
   Status mapped = CompleteOptions(graph, map_names, map_outputs, n_map, &options);
   if (!mapped.ok()) return Give(mapped);
   options.return_tensors.assign(return_names, return_names + n_return);

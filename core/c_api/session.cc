@@ -151,6 +151,10 @@ millstream_status* millstream_session_close(millstream_session* session) {
   return Give(session->session->Close());
 }
 
+millstream_status* millstream_reset(const char* const* containers, int32_t n) {
+  return Give(Session::ResetAll(std::vector<std::string>(containers, containers + n)));
+}
+
 void millstream_session_free(millstream_session* session) {
   if (session == nullptr) return;
   Session::Free(std::move(session->session));

@@ -324,7 +324,7 @@ static PyMethodDef graph_methods[] = {
     {"constant", graph_constant, METH_O, "The value if it is a constant, else None."},
     {"export", graph_export, METH_O, "export(with_shapes) -> GraphDef bytes"},
     {"import_", graph_import, METH_VARARGS,
-     "import_(bytes, prefix, map_names, map_outputs, return_names) -> outputs"},
+     "import_(bytes, prefix, source, map_names, map_outputs, return_names) -> outputs"},
     {"gradients", graph_gradients, METH_VARARGS,
      "gradients(ys, xs, grad_ys, stop_gradients, scope, source) -> one of None, output, or "
      "(values, indices, shape) for each x"},

@@ -2,8 +2,7 @@
  * run without the GIL. */
 #include "python/extension/runtime.h"
 
-/* UTF-8 texts of a tuple of str, valid as long as the tuple; freed with PyMem_Free. */
-static const char** read_texts(PyObject* tuple, int32_t* n) {
+const char** read_texts(PyObject* tuple, int32_t* n) {
   Py_ssize_t size = PyTuple_Size(tuple);
   if (size < 0) return NULL;
   const char** texts = PyMem_Malloc((size_t)(size + 1) * sizeof(*texts));
@@ -28,10 +27,10 @@ static PyObject* tuple_of_outputs(const millstream_output* outputs, int32_t n) {
 }
 
 PyObject* graph_import(PyObject* self, PyObject* args) {
-  const char *data = NULL, *prefix = NULL;
+  const char *data = NULL, *prefix = NULL, *source = NULL;
   Py_ssize_t size = 0;
   PyObject *map_names = NULL, *map_outputs = NULL, *return_names = NULL;
-  if (!PyArg_ParseTuple(args, "y#sOOO", &data, &size, &prefix, &map_names, &map_outputs,
+  if (!PyArg_ParseTuple(args, "y#ssOOO", &data, &size, &prefix, &source, &map_names, &map_outputs,
                         &return_names)) {
     return NULL;
   }
@@ -50,8 +49,8 @@ PyObject* graph_import(PyObject* self, PyObject* args) {
   }
   millstream_status* status;
   Py_BEGIN_ALLOW_THREADS;
-  status = millstream_graph_import(((graph_object*)self)->handle, data, (size_t)size, prefix, maps,
-                                   mapped, n_map, returns, n_return, returned);
+  status = millstream_graph_import(((graph_object*)self)->handle, data, (size_t)size, prefix, source,
+                                   maps, mapped, n_map, returns, n_return, returned);
   Py_END_ALLOW_THREADS;
   if (status != NULL) {
     raise_status(status, NULL);

@@ -85,6 +85,21 @@ static PyObject* message_print_text(PyObject* module, PyObject* args) {
   return finish_text(millstream_message_print_text(name, data, (size_t)size, &bytes), &bytes);
 }
 
+static PyObject* reset(PyObject* module, PyObject* containers) {
+  (void)module;
+  int32_t n = 0;
+  const char** names = read_texts(containers, &n);
+  if (names == NULL) return NULL;
+  millstream_status* status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = millstream_reset(names, n);
+  Py_END_ALLOW_THREADS;
+  PyMem_Free(names);
+  if (status == NULL) Py_RETURN_NONE;
+  raise_status(status, NULL);
+  return NULL;
+}
+
 static PyMethodDef functions[] = {
     {"configure", configure, METH_VARARGS,
      "configure(ndarray, {number: (dtype, scalar type)}, string_array): what NumPy's types are."},
@@ -95,6 +110,7 @@ static PyMethodDef functions[] = {
     {"message_descriptions", message_descriptions, METH_NOARGS, "Message types as JSON."},
     {"message_parse_text", message_parse_text, METH_VARARGS, "(name, text) -> bytes"},
     {"message_print_text", message_print_text, METH_VARARGS, "(name, bytes) -> text"},
+    {"reset", reset, METH_O, "Clears the containers of a tuple, or all; closes all sessions."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -98,6 +98,8 @@ int read_attrs(PyObject* sequence, millstream_attrs** out);
 
 /* ---- graph.c, graph_growth.c, session.c ---- */
 /* Methods of Graph that add many nodes. */
+/* UTF-8 texts of a tuple of str, valid as long as the tuple; freed with PyMem_Free. */
+const char** read_texts(PyObject* tuple, int32_t* n);
 PyObject* graph_import(PyObject* self, PyObject* args);
 PyObject* graph_gradients(PyObject* self, PyObject* args);
 int graph_init(PyObject* module);

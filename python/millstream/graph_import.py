@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from millstream import source_location
 from millstream.convert import convert_to_tensor
 from millstream.default_graph import get_default_graph
 from millstream.protos.message import Message
@@ -29,10 +30,12 @@ def import_graph_def(
         if not isinstance(element, str):
             raise TypeError(f"return_elements: expected names, got {element!r}")
     tensors = tuple(element for element in elements if ":" in element)
+    source = source_location.current()
     returned = graph.grow(
         lambda: graph.handle.import_(
             data,
             prefix,
+            source,
             tuple(mapped),
             [tensor.packed for tensor in mapped.values()],
             tensors,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
@@ -44,15 +45,8 @@ class BaseSession:
             graph = default_graph.get_default_graph()
         if not isinstance(graph, Graph):
             raise TypeError(f"graph: expected a tf.Graph, got {graph!r}")
-        if not isinstance(target, (str, bytes)):
-            raise TypeError(f"target: expected a string, got {target!r}")
-        if target:
-            raise errors.NotFoundError(None, None, f"target: no engine is called {target!r}")
-        data = b""
-        if config is not None:
-            if not isinstance(config, protos.message_class("ConfigProto")):
-                raise TypeError(f"config: expected a tf.ConfigProto, got {config!r}")
-            data = config.SerializeToString()
+        _check_target(target)
+        data = b"" if config is None else _config_bytes(config)
         self._graph = graph
         self._config = config
         self._closed = False
@@ -251,6 +245,19 @@ class BaseSession:
         return f"<{state}tf.{type(self).__name__} of {self._graph!r}>"
 
 
+def _check_target(target: Any) -> None:
+    if not isinstance(target, (str, bytes)):
+        raise TypeError(f"target: expected a string, got {target!r}")
+    if target:
+        raise errors.NotFoundError(None, None, f"target: no engine is called {target!r}")
+
+
+def _config_bytes(config: Any) -> bytes:
+    if not isinstance(config, protos.message_class("ConfigProto")):
+        raise TypeError(f"config: expected a tf.ConfigProto, got {config!r}")
+    return config.SerializeToString()
+
+
 def _error_factory(graph: Graph) -> Any:
     def make(code: int, message: str, node: str) -> Exception:
         return errors.make(graph, code, message, node)
@@ -327,6 +334,49 @@ class Session(BaseSession):
         default_graph.remove_session(self)
         default_graph.remove_graph(self._graph)
         self.close()
+
+    @staticmethod
+    def reset(target: str, containers: Sequence[str] | None = None, config: Any = None) -> None:
+        """Clear resource containers of an engine, and close all sessions on it.
+
+        Sessions of this process (target "") share nothing with each other, so there every session
+        is closed and its state freed. A step that runs meanwhile ends first; it reads variables of
+        the containers as never assigned.
+
+        Parameters
+        ----------
+        target
+            The execution engine; "" is this process.
+        containers
+            Names of containers, as `container` gives them; None or an empty list stand for all.
+        config
+            A ``ConfigProto``; nothing of it is used.
+
+        Raises
+        ------
+        TypeError
+            An argument is of another type.
+        NotFoundError
+            There is no engine of that name.
+
+        Examples
+        --------
+        >>> import millstream as tf
+        >>> session = tf.Session(graph=tf.Graph())
+        >>> tf.Session.reset("", ["experiment"])
+        """
+        _check_target(target)
+        if isinstance(containers, (str, bytes)) or not all(
+            isinstance(name, str) for name in containers or ()
+        ):
+            raise TypeError(f"containers: expected a list of strings, got {containers!r}")
+        if config is not None:
+            _config_bytes(config)
+        try:
+            _runtime.reset(tuple(containers or ()))
+        except _runtime.StatusError as error:
+            code, message, _ = error.args
+            raise errors.make(None, code, message, "") from None
 
 
 class InteractiveSession(BaseSession):
