@@ -60,9 +60,24 @@ Status CheckInputTypes(const OpDef& op, const NodeSignature& signature,
 // A Merge's back edge that was not given yet; see Graph::AddNode.
 bool IsMissing(const Node& node, const Output& source) { return !source || source.node == &node; }
 
+// `imported`: the node that the user knows, where there is one.
+std::string DescribeNode(const std::string& name, const std::string& op,
+                         const ImportedNode* imported, const std::string& source) {
+  return absl::StrCat("node '", imported == nullptr ? name : imported->name, "' (op ",
+                      imported == nullptr ? op : imported->op, ")",
+                      source.empty() ? "" : ", made at ", source);
+}
+
 std::string DescribeSpec(const NodeSpec& spec) {
-  return absl::StrCat("node '", spec.name, "' (op ", spec.op, ")",
-                      spec.source.empty() ? "" : ", made at ", spec.source);
+  return DescribeNode(spec.name, spec.op, spec.imported.get(), spec.source);
+}
+
+// The runtime has no references; the import replaces the ops that work on them.
+Status CheckNoReferences(const OpDef& op) {
+  if (!HasReferences(op)) return absl::OkStatus();
+  return errors::InvalidArgument(
+      "the op works on references to variables, which only imported "
+      "graphs have; use ops on handles, as VarHandleOp gives them");
 }
 
 Status Annotate(const Status& status, absl::string_view description, absl::string_view name) {
@@ -83,16 +98,28 @@ DataType Output::dtype() const {
 }
 
 std::string Node::Describe() const {
-  return absl::StrCat("node '", name_, "' (op ", op_->name, ")",
-                      source_->empty() ? "" : ", made at ", *source_);
+  return DescribeNode(name_, op_->name, imported_.get(), *source_);
 }
 
+Output HandleOfImported(const Output& output) {
+  const Node& node = *output.node;
+  const bool was_reference =
+      node.imported() != nullptr && !node.imported()->hidden && node.op().name == "ReadVariableOp";
+  return was_reference ? node.input(0) : output;
+}
+
+// Ops on handles answer NOT_FOUND for a variable without value, ops on references
+// FAILED_PRECONDITION: an imported node keeps its own class of error.
 Status AnnotateWithNode(const Status& status, const Node& node) {
-  return Annotate(status, node.Describe(), node.name());
+  if (node.imported() == nullptr) return Annotate(status, node.Describe(), node.name());
+  const bool not_found = absl::IsNotFound(status) && !status.GetPayload(kNodePayload).has_value();
+  return Annotate(not_found ? errors::FailedPrecondition(status.message()) : status,
+                  node.Describe(), node.imported()->name);
 }
 
 Status AnnotateWithSpec(const Status& status, const NodeSpec& spec) {
-  return Annotate(status, DescribeSpec(spec), spec.name);
+  return Annotate(status, DescribeSpec(spec),
+                  spec.imported == nullptr ? spec.name : spec.imported->name);
 }
 
 std::string StatusNode(const Status& status) {
@@ -136,6 +163,8 @@ StatusOr<const Node*> Graph::AddNode(NodeSpec spec) {
       return fail(errors::InvalidArgument("an input is no tensor of this graph"));
     }
   }
+  const Status references = CheckNoReferences(**op);
+  if (!references.ok()) return fail(references);
   auto node = std::make_unique<Node>();
   node->op_ = *op;
   node->attrs_ = std::move(spec.attrs);
@@ -148,6 +177,7 @@ StatusOr<const Node*> Graph::AddNode(NodeSpec spec) {
   node->inputs_ = std::move(spec.inputs);
   node->control_inputs_ = std::move(spec.control_inputs);
   node->device_ = std::move(spec.device);
+  node->imported_ = std::move(spec.imported);
 
   absl::MutexLock lock(&mutex_);
   if (node->name_.empty()) return fail(errors::InvalidArgument("a node needs a name"));
@@ -180,6 +210,7 @@ const Node* Graph::AddCopy(const Node& original, std::vector<Output> inputs,
   node->signature_ = original.signature_;
   node->facts_ = original.facts_;
   node->source_ = original.source_;
+  node->imported_ = original.imported_;
   node->origin_ = original.origin();
   node->inputs_ = std::move(inputs);
   for (Output& input : node->inputs_) {
@@ -287,9 +318,19 @@ Status Graph::AddControlInput(const Node* node, const Node* control) {
     return AnnotateWithNode(errors::FailedPrecondition("the node has run and can no longer change"),
                             *node);
   }
-  std::vector<const Node*>& controls = nodes_[node->id()]->control_inputs_;
-  if (std::find(controls.begin(), controls.end(), control) == controls.end()) {
-    controls.push_back(control);
+  std::vector<Node*> waiting = {nodes_[node->id()].get()};
+  // An imported node that changes a variable does so in a hidden one, before which it waits.
+  for (const Node* before : node->control_inputs_) {
+    const ImportedNode* imported = before->imported();
+    if (imported != nullptr && imported->hidden && imported->name == node->name()) {
+      waiting.push_back(nodes_[before->id()].get());
+    }
+  }
+  for (Node* each : waiting) {
+    std::vector<const Node*>& controls = each->control_inputs_;
+    if (std::find(controls.begin(), controls.end(), control) == controls.end()) {
+      controls.push_back(control);
+    }
   }
   return absl::OkStatus();
 }

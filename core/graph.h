@@ -20,6 +20,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
+#include "core/imported_node.h"
 #include "framework/attr_value.h"
 #include "framework/op_def.h"
 #include "framework/shape_context.h"
@@ -63,6 +64,8 @@ struct NodeSpec {
   std::string source;  // the user's line that makes the node: "train.py:12 in build"
   // Attributes that the op does not define are kept (importing newer graphs) and not refused.
   bool allow_unknown_attrs = false;
+  // What the node was in a GraphDef, where it runs as another; else null.
+  std::shared_ptr<const ImportedNode> imported;
 };
 
 // An operation. Owned by its graph; lives as long. Constant but for what the graph's lock guards.
@@ -78,6 +81,8 @@ class Node {
   }
   // The user's line that made the node; may be empty.
   const std::string& source() const { return *source_; }
+  // What it was in a GraphDef, or works for, where it runs as another; else null.
+  const ImportedNode* imported() const { return imported_.get(); }
 
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   const Output& input(int i) const { return inputs_[i]; }
@@ -110,9 +115,13 @@ class Node {
   std::string device_;
   std::vector<OutputFacts> facts_;
   const std::string* source_ = nullptr;
+  std::shared_ptr<const ImportedNode> imported_;
   const Node* origin_ = nullptr;
 };
 
+// The handle of the variable whose value `output` is, when it was imported as a reference
+// (core/import_refs.h); else `output`.
+Output HandleOfImported(const Output& output);
 // Adds node name, op, device and source to an error, as text and as payload (StatusNode).
 Status AnnotateWithNode(const Status& status, const Node& node);
 // The same for a node that could not be added.

@@ -109,20 +109,41 @@ Status CloseLoops(Graph* graph, const ImportPlan& plan, const std::vector<const 
 
 // ---- Export ----
 
-std::string InputName(const Output& input) {
-  return input.index == 0 ? input.node->name() : absl::StrCat(input.node->name(), ":", input.index);
+bool IsHidden(const Node& node) { return node.imported() != nullptr && node.imported()->hidden; }
+
+const std::string& NodeName(const Node& node) {
+  return IsHidden(node) ? node.imported()->stands_for : node.name();
+}
+
+// Op, inputs and attributes of a node that runs as it is.
+Status OwnToProto(const Graph& graph, const Node& node, proto::NodeDef* message) {
+  message->set_op(node.op().name);
+  for (const Output& input : node.inputs()) message->add_input(ExportedName(input));
+  for (const Node* control : graph.ControlInputs(&node)) {
+    message->add_input(absl::StrCat("^", NodeName(*control)));
+  }
+  return AttrsToProto(node.attrs(), message->mutable_attr());
+}
+
+// Those of a node that was another one, with the control inputs that it was given since.
+Status ImportedToProto(const Graph& graph, const Node& node, proto::NodeDef* message) {
+  const ImportedNode& imported = *node.imported();
+  message->set_op(imported.op);
+  for (const std::string& input : imported.inputs) message->add_input(input);
+  const std::vector<const Node*> controls = graph.ControlInputs(&node);
+  for (size_t i = imported.num_controls; i < controls.size(); ++i) {
+    message->add_input(absl::StrCat("^", NodeName(*controls[i])));
+  }
+  return AttrsToProto(imported.attrs, message->mutable_attr());
 }
 
 Status NodeToProto(const Graph& graph, const Node& node, bool with_shapes,
                    proto::NodeDef* message) {
   message->set_name(node.name());
-  message->set_op(node.op().name);
   message->set_device(graph.Device(&node));
-  for (const Output& input : node.inputs()) message->add_input(InputName(input));
-  for (const Node* control : graph.ControlInputs(&node)) {
-    message->add_input(absl::StrCat("^", control->name()));
-  }
-  Status status = AttrsToProto(node.attrs(), message->mutable_attr());
+  const bool as_imported = node.imported() != nullptr && !IsHidden(node);
+  Status status =
+      as_imported ? ImportedToProto(graph, node, message) : OwnToProto(graph, node, message);
   if (!status.ok()) return AnnotateWithNode(status, node);
   if (!with_shapes || node.num_outputs() == 0) return absl::OkStatus();
   std::vector<PartialShape> shapes;
@@ -131,6 +152,12 @@ Status NodeToProto(const Graph& graph, const Node& node, bool with_shapes,
 }
 
 }  // namespace
+
+std::string ExportedName(const Output& output) {
+  const int first = IsHidden(*output.node) ? output.node->imported()->first_output : 0;
+  const std::string& name = NodeName(*output.node);
+  return first + output.index == 0 ? name : absl::StrCat(name, ":", first + output.index);
+}
 
 StatusOr<ImportResult> ImportGraphDef(Graph* graph, absl::string_view bytes,
                                       const ImportOptions& options) {
@@ -149,6 +176,7 @@ StatusOr<ImportResult> ImportGraphDef(Graph* graph, absl::string_view bytes,
   for (const PlannedInput& tensor : plan.return_tensors) {
     result.return_tensors.push_back(OutputOf(result.nodes, tensor));
   }
+  result.nodes.resize(def.node_size());  // without those that replace references
   graph->set_library(std::move(library));
   graph->set_producer_version(producer);
   return result;
@@ -157,6 +185,7 @@ StatusOr<ImportResult> ImportGraphDef(Graph* graph, absl::string_view bytes,
 StatusOr<std::string> ExportGraphDef(const Graph& graph, bool with_shapes) {
   proto::GraphDef def;
   for (const Node* node : graph.nodes()) {
+    if (IsHidden(*node)) continue;
     MS_RETURN_IF_ERROR(NodeToProto(graph, *node, with_shapes, def.add_node()));
   }
   def.mutable_versions()->set_producer(graph.producer_version());

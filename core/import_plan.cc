@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "core/import_refs.h"
 #include "framework/op_registry.h"
 #include "framework/proto_conversion.h"
 
@@ -89,6 +90,7 @@ class Planner {
     MS_RETURN_IF_ERROR(CheckInputMapNames());
     MS_RETURN_IF_ERROR(OrderNodes(&plan_));
     MS_RETURN_IF_ERROR(CheckTypesAndShapes(graph_, &plan_));
+    MS_RETURN_IF_ERROR(ReplaceReferences());
     MS_RETURN_IF_ERROR(PlanReturnTensors());
     return std::move(plan_);
   }
@@ -112,6 +114,7 @@ class Planner {
       spec.name = WithPrefix(node.name());
       spec.op = node.op();
       spec.device = node.device();
+      spec.source = options_.source;
       if (!IsNodeName(spec.name)) {
         return errors::InvalidArgument("node ", i, " of the GraphDef: '", spec.name,
                                        "' is no name of a node");
@@ -175,6 +178,12 @@ class Planner {
     PrefixColocation(&node->spec.attrs);
     MS_RETURN_IF_ERROR(PlanAttrs(node));
     return PlanInputs(def, node);
+  }
+
+  Status ReplaceReferences() {
+    const size_t before = plan_.nodes.size();
+    MS_RETURN_IF_ERROR(RewriteReferences(graph_, &plan_));
+    return plan_.nodes.size() == before ? absl::OkStatus() : CheckTypesAndShapes(graph_, &plan_);
   }
 
   static Status TakeDeclaredShapes(PlannedNode* node) {

@@ -44,7 +44,8 @@ struct PlannedNode {
 };
 
 struct ImportPlan {
-  std::vector<PlannedNode> nodes;  // in the order of the GraphDef
+  // In the order of the GraphDef; behind them those that replace references.
+  std::vector<PlannedNode> nodes;
   // An order in which every node comes after its inputs, but for back edges; that of the GraphDef
   // if it is one.
   std::vector<int> order;

@@ -145,6 +145,10 @@ void Placer::JoinLoops() {
 Status Placer::JoinColocated() {
   absl::flat_hash_map<absl::string_view, int> by_name;
   for (int i = 0; i < size(); ++i) by_name[node(i).name()] = i;
+  // An imported node is where the nodes are that do its work.
+  for (int i = 0; i < size(); ++i) {
+    if (node(i).imported() != nullptr) by_name.try_emplace(node(i).imported()->name, i);
+  }
   for (int i = 0; i < size(); ++i) {
     const AttrValue* classes = FindAttr(node(i).attrs(), kColocationAttr);
     const auto* names = classes == nullptr ? nullptr : classes->get<std::vector<std::string>>();

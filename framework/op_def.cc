@@ -200,6 +200,12 @@ const AttrDef* OpDef::FindAttr(absl::string_view attr) const {
   return nullptr;
 }
 
+bool HasReferences(const OpDef& op) {
+  const auto is_ref = [](const ArgDef& arg) { return arg.is_ref; };
+  return std::any_of(op.inputs.begin(), op.inputs.end(), is_ref) ||
+         std::any_of(op.outputs.begin(), op.outputs.end(), is_ref);
+}
+
 StatusOr<NodeSignature> ExpandSignature(const OpDef& op, const AttrMap& attrs) {
   NodeSignature signature;
   MS_RETURN_IF_ERROR(

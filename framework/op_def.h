@@ -72,6 +72,8 @@ struct NodeSignature {
   std::vector<int> output_starts;
 };
 
+// True for ops on references to variables, which older graphs have.
+bool HasReferences(const OpDef& op);
 // Expands the signature. REQUIRES: every attribute that the arguments use is in `attrs`.
 StatusOr<NodeSignature> ExpandSignature(const OpDef& op, const AttrMap& attrs);
 // Checks kinds and constraints of `attrs` and adds defaults; attributes that start with '_' are

@@ -173,8 +173,9 @@ millstream_status* millstream_output_constant(const millstream_graph* graph,
 /* GraphDef bytes. */
 millstream_status* millstream_graph_export(const millstream_graph* graph, int32_t with_shapes,
                                            millstream_bytes* out);
-/* `prefix` may be "", and so may `source`, the user's line that imports. `map_names`/`map_outputs`: n_map inputs by name that are replaced.
- * `return_names`: n_return tensors whose place in the graph is written to `out_returns`. */
+/* `prefix` may be "", and so may `source`, the user's line that imports. `map_names`/`map_outputs`:
+ * n_map inputs by name that are replaced. `return_names`: n_return tensors whose place in the graph
+ * is written to `out_returns`. */
 millstream_status* millstream_graph_import(millstream_graph* graph, const void* bytes, size_t size,
                                            const char* prefix, const char* source,
                                            const char* const* map_names,

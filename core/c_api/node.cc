@@ -49,11 +49,17 @@ std::string AttrNames(const AttrMap& attrs) {
                        [](std::string* out, const auto& attr) { out->append(attr.first); });
 }
 
+// Whether the node is known as another one than it runs as.
+bool IsAsImported(const Node& node) {
+  return node.imported() != nullptr && !node.imported()->hidden;
+}
+
 StatusOr<std::string> AttrBytes(const Node& node, const char* name) {
-  const AttrValue* value = FindAttr(node.attrs(), name);
+  const AttrMap& attrs = IsAsImported(node) ? node.imported()->attrs : node.attrs();
+  const AttrValue* value = FindAttr(attrs, name);
   if (value == nullptr) {
     return AnnotateWithNode(errors::NotFound("the node has no attribute '", name,
-                                             "'; its attributes: ", AttrNames(node.attrs())),
+                                             "'; its attributes: ", AttrNames(attrs)),
                             node);
   }
   proto::AttrValue message;
@@ -93,7 +99,8 @@ const char* millstream_node_name(const millstream_graph* graph, int32_t node) {
 
 const char* millstream_node_op(const millstream_graph* graph, int32_t node) {
   const Node* found = NodeOrNull(graph, node);
-  return found == nullptr ? "" : found->op().name.c_str();
+  if (found == nullptr) return "";
+  return IsAsImported(*found) ? found->imported()->op.c_str() : found->op().name.c_str();
 }
 
 const char* millstream_node_source(const millstream_graph* graph, int32_t node) {

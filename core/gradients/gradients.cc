@@ -205,10 +205,12 @@ StatusOr<std::vector<Gradient>> AddGradients(Graph* graph, const std::vector<Out
     return errors::InvalidArgument("expected one grad_ys for each of ", ys.size(), " ys, got ",
                                    grad_ys.size());
   }
-  BackwardWalk walk(graph, xs, options);
+  std::vector<Output> sources;
+  for (const Output& x : xs) sources.push_back(HandleOfImported(x));
+  BackwardWalk walk(graph, sources, options);
   MS_RETURN_IF_ERROR(walk.Start(ys, grad_ys));
   MS_RETURN_IF_ERROR(walk.Walk());
-  return walk.Results(xs);
+  return walk.Results(sources);
 }
 
 }  // namespace millstream

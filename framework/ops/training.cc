@@ -1,70 +1,20 @@
 // Steps of the optimizers, which change variables in place.
-#include <utility>
-
 #include "framework/op_registry.h"
-#include "framework/ops/op_errors.h"
 #include "framework/ops/type_sets.h"
-#include "framework/ops/variable_handles.h"
+#include "framework/ops/variable_updates.h"
 #include "framework/shape_context.h"
 
 namespace millstream {
 namespace {
 
-// What is known of the shape that the variable of input i and those before it, of `shape`, have.
-StatusOr<PartialShape> MergeVariables(const ShapeContext& context, int i, DataType dtype,
-                                      const PartialShape& shape) {
-  MS_ASSIGN_OR_RETURN(PartialShape variable, VariableShape(context, i, dtype));
-  StatusOr<PartialShape> merged = shape.MergeWith(variable);
-  if (merged.ok()) return merged;
-  return InvalidInput(context, i, "expected a variable of shape ", shape.ToString(),
-                      ", got one of ", variable.ToString());
-}
-
-// An optimizer's inputs: `handles` variables, then scalars and, at `gradient`, the gradient. The
-// variables and the gradient have one shape and type.
-Status OptimizerStepShape(const ShapeContext& context, int handles, int gradient) {
-  MS_ASSIGN_OR_RETURN(DataType dtype, context.Attr<DataType>("T"));
-  PartialShape shape;
-  for (int i = 0; i < handles; ++i) {
-    MS_ASSIGN_OR_RETURN(shape, MergeVariables(context, i, dtype, shape));
-  }
-  for (int i = handles; i < context.num_inputs(); ++i) {
-    if (i != gradient) MS_RETURN_IF_ERROR(context.WithRank(i, 0).status());
-  }
-  return MergeWithVariable(context, gradient, shape).status();
-}
-
 template <int handles, int gradient>
 Status StepShape(ShapeContext* context) {
-  return OptimizerStepShape(*context, handles, gradient);
-}
-
-// As OptimizerStepShape for some rows of the variables: the gradient has a row for each element of
-// the vector `indices`.
-Status SparseStepShape(const ShapeContext& context, int handles, int gradient, int indices) {
-  MS_ASSIGN_OR_RETURN(DataType dtype, context.Attr<DataType>("T"));
-  PartialShape shape;
-  for (int i = 0; i < handles; ++i) {
-    MS_ASSIGN_OR_RETURN(shape, MergeVariables(context, i, dtype, shape));
-  }
-  for (int i = handles; i < context.num_inputs(); ++i) {
-    if (i != gradient && i != indices) MS_RETURN_IF_ERROR(context.WithRank(i, 0).status());
-  }
-  MS_ASSIGN_OR_RETURN(PartialShape places, context.WithRank(indices, 1));
-  if (!shape.known_rank()) return absl::OkStatus();
-  if (shape.rank() == 0) {
-    return InvalidInput(context, 0, "expected a variable that has rows, got a scalar");
-  }
-  shape.set_dim(0, places.dim(0));
-  if (shape.MergeWith(context.input(gradient)).ok()) return absl::OkStatus();
-  return InvalidInput(context, gradient, "expected a row of the variable for each of '",
-                      context.InputName(indices), "', ", shape.ToString(), ", got ",
-                      context.input(gradient).ToString());
+  return OptimizerStepShape(context, handles, gradient);
 }
 
 template <int handles, int gradient, int indices>
 Status RowsShape(ShapeContext* context) {
-  return SparseStepShape(*context, handles, gradient, indices);
+  return OptimizerRowsShape(context, handles, gradient, indices);
 }
 
 MILLSTREAM_OP("ResourceApplyGradientDescent")

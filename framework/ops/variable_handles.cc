@@ -5,6 +5,7 @@
 namespace millstream {
 
 StatusOr<PartialShape> VariableShape(const ShapeContext& context, int i, DataType dtype) {
+  if (context.input_type(i) != DataType::kResource) return context.input(i);
   MS_RETURN_IF_ERROR(context.WithRank(i, 0).status());
   const HandleInfo* handle = context.handle(i);
   if (handle == nullptr) return PartialShape();

@@ -1,4 +1,4 @@
-// What shape functions check of inputs that are handles of variables.
+// What shape functions check of inputs that are variables: handles, or references of older graphs.
 #ifndef MILLSTREAM_FRAMEWORK_OPS_VARIABLE_HANDLES_H_
 #define MILLSTREAM_FRAMEWORK_OPS_VARIABLE_HANDLES_H_
 
@@ -10,7 +10,8 @@
 namespace millstream {
 
 // The shape of the variable that input i is the handle of; unknown when the handle's origin is.
-// INVALID_ARGUMENT when the input is no scalar or the variable is not of `dtype`.
+// INVALID_ARGUMENT when the input is no scalar or the variable is not of `dtype`. An input that is
+// a reference has the variable's own shape.
 StatusOr<PartialShape> VariableShape(const ShapeContext& context, int i, DataType dtype);
 
 // What is known of the one shape that the variable of input 0, of shape `variable`, and the value

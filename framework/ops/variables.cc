@@ -7,6 +7,7 @@
 #include "framework/ops/op_errors.h"
 #include "framework/ops/type_sets.h"
 #include "framework/ops/variable_handles.h"
+#include "framework/ops/variable_updates.h"
 #include "framework/shape_context.h"
 
 namespace millstream {
@@ -46,11 +47,8 @@ Status HandleOnlyShape(ShapeContext* context) {
 
 // A variable that has rows, or of unknown rank.
 StatusOr<PartialShape> VariableWithRows(const ShapeContext& context) {
-  MS_ASSIGN_OR_RETURN(PartialShape variable, TypedVariableShape(context));
-  if (variable.rank() == 0) {
-    return InvalidInput(context, 0, "expected a variable of rank 1 or above, got a scalar one");
-  }
-  return variable;
+  MS_ASSIGN_OR_RETURN(DataType dtype, context.Attr<DataType>("dtype"));
+  return VariableShapeWithRows(context, dtype);
 }
 
 Status ResourceGatherShape(ShapeContext* context) {
@@ -71,20 +69,9 @@ Status ResourceGatherShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
-// updates is a scalar for all rows, or has a row for each index.
 Status ResourceScatterShape(ShapeContext* context) {
-  MS_ASSIGN_OR_RETURN(PartialShape variable, VariableWithRows(*context));
-  const PartialShape& indices = context->input(1);
-  const PartialShape& updates = context->input(2);
-  if (!variable.known_rank() || !indices.known_rank() || updates.rank() == 0) {
-    return absl::OkStatus();
-  }
-  PartialShape expected = indices;
-  for (int i = 1; i < variable.rank(); ++i) expected.AddDim(variable.dim(i));
-  if (expected.IsCompatibleWith(updates)) return absl::OkStatus();
-  return InvalidInput(*context, 2, "expected a scalar or the shape ", expected.ToString(),
-                      ", a row of the variable ", variable.ToString(), " for each index, got ",
-                      updates.ToString());
+  MS_ASSIGN_OR_RETURN(DataType dtype, context->Attr<DataType>("dtype"));
+  return ScatterRowsShape(context, dtype);
 }
 
 // ---- Definitions ----

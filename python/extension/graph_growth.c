@@ -49,8 +49,8 @@ PyObject* graph_import(PyObject* self, PyObject* args) {
   }
   millstream_status* status;
   Py_BEGIN_ALLOW_THREADS;
-  status = millstream_graph_import(((graph_object*)self)->handle, data, (size_t)size, prefix, source,
-                                   maps, mapped, n_map, returns, n_return, returned);
+  status = millstream_graph_import(((graph_object*)self)->handle, data, (size_t)size, prefix,
+                                   source, maps, mapped, n_map, returns, n_return, returned);
   Py_END_ALLOW_THREADS;
   if (status != NULL) {
     raise_status(status, NULL);

@@ -1,0 +1,301 @@
+// Ops on references to variables, as graphs before resource variables have them. They are read,
+// checked and written, but never run: the import puts ops on handles in their place
+// (core/import_refs.h).
+#include <utility>
+
+#include "framework/op_registry.h"
+#include "framework/ops/type_sets.h"
+#include "framework/ops/variable_handles.h"
+#include "framework/ops/variable_updates.h"
+#include "framework/shape_context.h"
+
+namespace millstream {
+namespace {
+
+Status VariableShapeAttr(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape shape, context->Attr<PartialShape>("shape"));
+  context->SetOutput(0, std::move(shape));
+  return absl::OkStatus();
+}
+
+// The first version of the op wrote an unknown shape as that of a scalar.
+Status FirstVariableShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape shape, context->Attr<PartialShape>("shape"));
+  context->SetOutput(0, shape.rank() == 0 ? PartialShape() : std::move(shape));
+  return absl::OkStatus();
+}
+
+// The value fits the variable.
+Status UpdateShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape shape, MergeWithVariable(*context, 1, context->input(0)));
+  context->SetOutput(0, std::move(shape));
+  return absl::OkStatus();
+}
+
+Status AssignShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(const bool validate_shape, context->Attr<bool>("validate_shape"));
+  if (validate_shape) return UpdateShape(context);
+  context->SetOutput(0, context->input(1));
+  return absl::OkStatus();
+}
+
+Status ScatterShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(DataType dtype, context->Attr<DataType>("T"));
+  return ScatterRowsShape(context, dtype);
+}
+
+template <int variables, int gradient>
+Status StepShape(ShapeContext* context) {
+  return OptimizerStepShape(context, variables, gradient);
+}
+
+template <int variables, int gradient, int indices>
+Status RowsShape(ShapeContext* context) {
+  return OptimizerRowsShape(context, variables, gradient, indices);
+}
+
+Status RefSwitchShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(context->WithRank(1, 0).status());
+  context->SetOutput(0, context->input(0));
+  context->SetOutput(1, context->input(0));
+  return absl::OkStatus();
+}
+
+Status RefMergeShape(ShapeContext* context) {
+  PartialShape common = context->input(0);
+  for (int i = 1; i < context->num_inputs(); ++i) common = common.CommonWith(context->input(i));
+  context->SetOutput(0, std::move(common));
+  context->SetOutput(1, PartialShape::Scalar());
+  return absl::OkStatus();
+}
+
+MILLSTREAM_OP("VariableV2")
+    .Output("ref: Ref(dtype)")
+    .Attr("shape: shape")
+    .Attr("dtype: type")
+    .Attr("container: string = \"\"")
+    .Attr("shared_name: string = \"\"")
+    .Stateful()
+    .Shape(VariableShapeAttr)
+    .Doc(R"(Gives a reference to a variable, in imported graphs.
+
+The variable lives in the container, under shared_name or else the node's name. It has no value
+until one is assigned.)");
+
+MILLSTREAM_OP("Variable")
+    .Output("ref: Ref(dtype)")
+    .Attr("shape: shape")
+    .Attr("dtype: type")
+    .Attr("container: string = \"\"")
+    .Attr("shared_name: string = \"\"")
+    .Stateful()
+    .Shape(FirstVariableShape)
+    .Doc(R"(Gives a reference to a variable, in imported graphs.
+
+The first version of VariableV2: the shape of a scalar stands for an unknown one.)");
+
+MILLSTREAM_OP("IsVariableInitialized")
+    .Input("ref: Ref(dtype)")
+    .Output("is_initialized: bool")
+    .Attr("dtype: type")
+    .AllowsUninitializedInput()
+    .Shape(ScalarShape)
+    .Doc(R"(Tells whether a variable has a value, in imported graphs.)");
+
+MILLSTREAM_OP("RefIdentity")
+    .Input("input: Ref(T)")
+    .Output("output: Ref(T)")
+    .Attr("T: type")
+    .AllowsUninitializedInput()
+    .Shape(UnchangedShape)
+    .Doc(R"(Passes a reference on, in imported graphs.)");
+
+MILLSTREAM_OP("Assign")
+    .Input("ref: Ref(T)")
+    .Input("value: T")
+    .Output("output_ref: Ref(T)")
+    .Attr("T: type")
+    .Attr("validate_shape: bool = true")
+    .Attr("use_locking: bool = true")
+    .AllowsUninitializedInput()
+    .Shape(AssignShape)
+    .Doc(R"(Gives a variable a new value, in imported graphs.
+
+The value has the variable's shape, unless validate_shape is false. The output is the variable
+after the assignment.)");
+
+MILLSTREAM_OP("AssignAdd")
+    .Input("ref: Ref(T)")
+    .Input("value: T")
+    .Output("output_ref: Ref(T)")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(UpdateShape)
+    .Doc(R"(Adds a tensor of the same shape to a variable, in imported graphs.
+
+The output is the variable after the addition.)");
+
+MILLSTREAM_OP("AssignSub")
+    .Input("ref: Ref(T)")
+    .Input("value: T")
+    .Output("output_ref: Ref(T)")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(UpdateShape)
+    .Doc(R"(Subtracts a tensor of the same shape from a variable, in imported graphs.
+
+The output is the variable after the subtraction.)");
+
+MILLSTREAM_OP("ScatterAdd")
+    .Input("ref: Ref(T)")
+    .Input("indices: Tindices")
+    .Input("updates: T")
+    .Output("output_ref: Ref(T)")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(ScatterShape)
+    .Doc(R"(Adds to the rows of a variable that indices name, in imported graphs.
+
+As ResourceScatterAdd; the output is the variable afterwards.)");
+
+MILLSTREAM_OP("ApplyGradientDescent")
+    .Input("var: Ref(T)")
+    .Input("alpha: T")
+    .Input("delta: T")
+    .Output("out: Ref(T)")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(StepShape<1, 2>)
+    .Doc(R"(Goes one step of gradient descent, in imported graphs.
+
+As ResourceApplyGradientDescent; the output is var afterwards.)");
+
+MILLSTREAM_OP("ApplyMomentum")
+    .Input("var: Ref(T)")
+    .Input("accum: Ref(T)")
+    .Input("lr: T")
+    .Input("grad: T")
+    .Input("momentum: T")
+    .Output("out: Ref(T)")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Attr("use_nesterov: bool = false")
+    .Shape(StepShape<2, 3>)
+    .Doc(R"(Goes one step of gradient descent with momentum, in imported graphs.
+
+As ResourceApplyMomentum; the output is var afterwards.)");
+
+MILLSTREAM_OP("ApplyAdagrad")
+    .Input("var: Ref(T)")
+    .Input("accum: Ref(T)")
+    .Input("lr: T")
+    .Input("grad: T")
+    .Output("out: Ref(T)")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Attr("update_slots: bool = true")
+    .Shape(StepShape<2, 3>)
+    .Doc(R"(Goes one step of Adagrad, in imported graphs.
+
+As ResourceApplyAdagrad; the output is var afterwards.)");
+
+MILLSTREAM_OP("ApplyAdam")
+    .Input("var: Ref(T)")
+    .Input("m: Ref(T)")
+    .Input("v: Ref(T)")
+    .Input("beta1_power: T")
+    .Input("beta2_power: T")
+    .Input("lr: T")
+    .Input("beta1: T")
+    .Input("beta2: T")
+    .Input("epsilon: T")
+    .Input("grad: T")
+    .Output("out: Ref(T)")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Attr("use_nesterov: bool = false")
+    .Shape(StepShape<3, 9>)
+    .Doc(R"(Goes one step of Adam, in imported graphs.
+
+As ResourceApplyAdam; the output is var afterwards.)");
+
+MILLSTREAM_OP("SparseApplyMomentum")
+    .Input("var: Ref(T)")
+    .Input("accum: Ref(T)")
+    .Input("lr: T")
+    .Input("grad: T")
+    .Input("indices: Tindices")
+    .Input("momentum: T")
+    .Output("out: Ref(T)")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .Attr("use_locking: bool = false")
+    .Attr("use_nesterov: bool = false")
+    .Shape(RowsShape<2, 3, 4>)
+    .Doc(R"(Goes one step of gradient descent with momentum for some rows, in imported graphs.
+
+As ResourceSparseApplyMomentum; the output is var afterwards.)");
+
+MILLSTREAM_OP("SparseApplyAdagrad")
+    .Input("var: Ref(T)")
+    .Input("accum: Ref(T)")
+    .Input("lr: T")
+    .Input("grad: T")
+    .Input("indices: Tindices")
+    .Output("out: Ref(T)")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .Attr("use_locking: bool = false")
+    .Attr("update_slots: bool = true")
+    .Shape(RowsShape<2, 3, 4>)
+    .Doc(R"(Goes one step of Adagrad for some rows, in imported graphs.
+
+As ResourceSparseApplyAdagrad; the output is var afterwards.)");
+
+MILLSTREAM_OP("RefSwitch")
+    .Input("data: Ref(T)")
+    .Input("pred: bool")
+    .Output("output_false: Ref(T)")
+    .Output("output_true: Ref(T)")
+    .Attr("T: type")
+    .AllowsUninitializedInput()
+    .Shape(RefSwitchShape)
+    .Doc(R"(Passes a reference on to one of two outputs, in imported graphs.
+
+As Switch does with tensors.)");
+
+MILLSTREAM_OP("RefMerge")
+    .Input("inputs: N * Ref(T)")
+    .Output("output: Ref(T)")
+    .Output("value_index: int32")
+    .Attr("T: type")
+    .Attr("N: int >= 1")
+    .Shape(RefMergeShape)
+    .Doc(R"(Passes the first reference on that comes, in imported graphs.
+
+As Merge does with tensors.)");
+
+MILLSTREAM_OP("RefEnter")
+    .Input("data: Ref(T)")
+    .Output("output: Ref(T)")
+    .Attr("T: type")
+    .Attr("frame_name: string")
+    .Attr("is_constant: bool = false")
+    .Attr("parallel_iterations: int = 10")
+    .Shape(UnchangedShape)
+    .Doc(R"(Passes a reference into a loop, in imported graphs.
+
+As Enter does with tensors.)");
+
+MILLSTREAM_OP("RefExit")
+    .Input("data: Ref(T)")
+    .Output("output: Ref(T)")
+    .Attr("T: type")
+    .Shape(UnchangedShape)
+    .Doc(R"(Passes a reference out of a loop, in imported graphs.
+
+As Exit does with tensors.)");
+
+}  // namespace
+}  // namespace millstream
