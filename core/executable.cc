@@ -72,6 +72,7 @@ Status Executable::Place() {
                       PartitionGraph(pruned_, placement_, *context_.devices, signature_));
   settings_.devices = context_.devices;
   settings_.partitions = &partitions_;
+  settings_.resources = context_.resources;
   settings_.intra_op_threads = context_.intra_op_threads;
   settings_.inter_op_threads = context_.inter_op_threads;
   settings_.deterministic = context_.options.deterministic;

@@ -24,6 +24,7 @@
 #include "core/graph.h"
 #include "core/kernel_instance.h"
 #include "core/resource.h"
+#include "core/resource_manager.h"
 #include "framework/plugin/plugin.h"
 #include "framework/shape.h"
 #include "framework/tensor.h"
@@ -129,6 +130,7 @@ class Plan {
   bool may_wait = false;  // some call has kAfterWait: the plan needs a StepScheduler
   int max_threads = 1;
   bool deterministic = false;
+  ResourceManager* resources = nullptr;  // of the session
 
   // A step's state: one that an earlier step left, else a new one. RESOURCE_EXHAUSTED names the
   // plan's largest tensors.

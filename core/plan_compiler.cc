@@ -300,6 +300,7 @@ StatusOr<std::unique_ptr<Plan>> PlanCompiler::Run() {
                                                request_.received));
   if (request_.feed_shapes != nullptr) plan_->feed_shapes = *request_.feed_shapes;
   plan_->max_threads = request_.threads;
+  plan_->resources = request_.resources;
   plan_->deterministic = request_.deterministic;
   AddFeeds();
   FindNeededNodes();

@@ -321,7 +321,7 @@ Status PlanRun::Fetch(absl::Span<Tensor> fetches) {
 
 Status ExecutePlan(Plan* plan, absl::string_view device_name, absl::Span<const Tensor> feeds,
                    absl::Span<Tensor> fetches, const RunOptions& options) {
-  StepContext step(options);
+  StepContext step(options, plan->resources);
   step.max_threads = plan->max_threads;
   step.deterministic = plan->deterministic;
   PlanRun run(plan, device_name);

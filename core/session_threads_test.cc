@@ -5,8 +5,12 @@
 #include <thread>
 #include <vector>
 
+#include "core/resource_manager.h"
 #include "core/session.h"
+#include "core/structural/structural.h"
 #include "core/testing/session_fixture.h"
+#include "framework/op_registry.h"
+#include "framework/shape_context.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -18,6 +22,34 @@ using ::testing::ElementsAre;
 
 constexpr int kThreads = 4;
 constexpr int kStepsPerThread = 300;
+
+// A resource that a step keeps for itself: TestKeep makes it, TestKept tells how many there are.
+class Kept : public Resource {
+ public:
+  static constexpr char kType[] = "Kept";
+  Kept() : Resource(kType) { ++alive; }
+  ~Kept() override { --alive; }
+  void Drop() override {}
+  static inline std::atomic<int> alive{0};
+};
+
+Status Keep(StructuralFrame* frame) {
+  StepContainer* const container = frame->step_container();
+  return container->manager()->Create(container->Name(), "kept", MakeResource<Kept>());
+}
+
+Status CountKept(StructuralFrame* frame) {
+  StepContainer* const container = frame->step_container();
+  MS_RETURN_IF_ERROR(container->manager()->Lookup<Kept>(container->Name(), "kept").status());
+  MS_ASSIGN_OR_RETURN(const Tensor count, frame->AllocateOutput(0, Shape()));
+  *count.data<int32_t>() = Kept::alive;
+  return absl::OkStatus();
+}
+
+MILLSTREAM_OP("TestKeep").Stateful().Shape(NoOutputs).Doc("Makes a resource of the step's.");
+MILLSTREAM_OP("TestKept").Output("count: int32").Stateful().Shape(ScalarShape).Doc("Counts them.");
+MILLSTREAM_STRUCTURAL("TestKeep", StructuralRole::kKernel, Keep);
+MILLSTREAM_STRUCTURAL("TestKept", StructuralRole::kKernel, CountKept);
 
 class SessionThreadsTest : public SessionTest {
  protected:
@@ -160,6 +192,22 @@ TEST_F(SessionThreadsTest, AResetOfTheProcessClosesItsSessions) {
             absl::StatusCode::kFailedPrecondition);
   StartSession();
   EXPECT_EQ(Execute({init}), absl::OkStatus());
+}
+
+TEST_F(SessionThreadsTest, EveryStepHasAContainerThatIsFreedAtItsEnd) {
+  const Node* keep = build.NodeOf("TestKeep", {});
+  build.set_control_inputs({keep});
+  const Output kept = Op("TestKept", {});
+  build.set_control_inputs({});
+  StartSession();
+  OnThreads([&](int) {
+    for (int i = 0; i < 50; ++i) {
+      const int32_t count = *Value(kept).data<int32_t>();
+      EXPECT_GE(count, 1);
+      EXPECT_LE(count, kThreads);
+    }
+  });
+  EXPECT_EQ(Kept::alive, 0);
 }
 
 TEST_F(SessionThreadsTest, TheGraphGrowsWhileStepsRun) {

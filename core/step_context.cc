@@ -20,17 +20,16 @@ int64_t NowMillis() {
 
 }  // namespace
 
-StepContext::StepContext(const RunOptions& options)
+StepContext::StepContext(const RunOptions& options, ResourceManager* resources)
     : options_(options),
       step_id_(next_step_id.fetch_add(1, std::memory_order_relaxed)),
+      container_(resources, step_id_),
       driver_(std::this_thread::get_id()) {
   if (options.timeout_ms > 0 || options.should_stop != nullptr) {
     last_asked_ms_ = NowMillis();
     if (options.timeout_ms > 0) deadline_ms_ = last_asked_ms_ + options.timeout_ms;
   }
 }
-
-std::string StepContext::container() const { return absl::StrCat("__per_step_", step_id_); }
 
 Status StepContext::CheckInterruption() {
   if (options_.cancellation != nullptr && options_.cancellation->IsCancelled()) {

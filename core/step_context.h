@@ -9,6 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "core/resource_manager.h"
 #include "core/session.h"
 #include "framework/status.h"
 
@@ -28,8 +29,8 @@ class StepScheduler;
 // Made on the stack of the thread that drives the step; lives until the step has ended.
 class StepContext {
  public:
-  // `options` must outlive the step.
-  explicit StepContext(const RunOptions& options);
+  // `options` and `resources` must outlive the step.
+  explicit StepContext(const RunOptions& options, ResourceManager* resources = nullptr);
   StepContext(const StepContext&) = delete;
   StepContext& operator=(const StepContext&) = delete;
 
@@ -46,10 +47,10 @@ class StepContext {
     return options_.report != nullptr && options_.report->want_trace ? &options_.report->trace
                                                                      : nullptr;
   }
-  // The container of resources that live as long as the step.
-  std::string container() const;
 
   // ---- Thread-safe ----
+  // The container of resources that live as long as the step.
+  StepContainer* container() { return &container_; }
   // True once the step is to end early: it failed, was cancelled, or took too long. Costs a load.
   bool IsStopping() const {
     return stopping_.load(std::memory_order_relaxed) ||
@@ -66,6 +67,7 @@ class StepContext {
  private:
   const RunOptions& options_;
   const uint64_t step_id_;
+  StepContainer container_;
   const std::thread::id driver_;
   int64_t deadline_ms_ = 0;    // of the driving thread
   int64_t last_asked_ms_ = 0;  // of the driving thread

@@ -44,7 +44,7 @@ Status FetchFrom(RunningPart* part, absl::Span<Tensor> fetches) {
 Status ExecuteParts(const StepPlan& plan, const StepSettings& settings,
                     absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                     const RunOptions& options) {
-  StepContext step(options);
+  StepContext step(options, settings.resources);
   Rendezvous rendezvous;
   StepScheduler scheduler(&step, settings.inter_op_threads);
   step.max_threads = settings.intra_op_threads;

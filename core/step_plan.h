@@ -28,6 +28,7 @@ struct StepPlan {
 struct StepSettings {
   const DeviceList* devices = nullptr;
   const PartitionedGraph* partitions = nullptr;
+  ResourceManager* resources = nullptr;
   int intra_op_threads = 1;  // inside one kernel
   int inter_op_threads = 1;  // parts that may run at the same time, the caller's thread included
   bool deterministic = false;

@@ -54,6 +54,8 @@ class StructuralFrame {
   StatusOr<std::vector<int64_t>> Integers(uint32_t i) const {
     return IntegerValues(BorrowInput(i));
   }
+  // Where resources live that go with the step.
+  StepContainer* step_container() const { return frame_->ctx->host->step->container(); }
   // The variable behind a handle.
   StatusOr<Variable*> variable(uint32_t i) const;
   // Gives an output: copied into planned memory where the plan has some, else the tensor itself.
