@@ -317,6 +317,7 @@ Status Placer::Choose() {
 StatusOr<Placement> Placer::PlaceOnTheOnlyDevice() {
   for (int i = 0; i < size(); ++i) {
     Group alone;
+    alone.wanted = requests_[i];
     if (!request_texts_[i].empty()) alone.wanted_by = i;
     const bool fits = requests_[i].Fits(devices_[0]->parsed_name());
     if (!fits && !options_.allow_soft_placement) return NoDevice(i, alone);
