@@ -502,8 +502,12 @@ void ExpectKnownPartRoundTrips(const proto::GraphDef& def) {
   Graph graph;
   const Status status = ImportGraphDef(&graph, part.SerializeAsString()).status();
   ASSERT_TRUE(status.ok()) << status;
-  EXPECT_EQ(graph.num_nodes(), part.node_size());
   const std::string bytes = ExportGraphDef(graph).value();
+  // References to variables became handles, which are nodes more; the export has them not.
+  EXPECT_GE(graph.num_nodes(), part.node_size());
+  proto::GraphDef exported;
+  ASSERT_TRUE(exported.ParseFromString(bytes));
+  EXPECT_EQ(exported.node_size(), part.node_size());
   Graph copy;
   ASSERT_TRUE(ImportGraphDef(&copy, bytes).ok());
   EXPECT_EQ(ExportGraphDef(copy).value(), bytes);

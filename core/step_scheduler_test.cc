@@ -124,14 +124,17 @@ TEST_F(StepSchedulerTest, CancellationReachesPartsThatWait) {
   options.cancellation = &cancellation;
   StepContext step(options);
   StepScheduler scheduler(&step, 1);
-  scheduler.StartOutside();  // something that never comes
   Part part([&] { return step.IsStopping(); });
-  std::thread canceller([&] {
+  // Work that would never end by itself; a step waits for what runs outside.
+  scheduler.StartOutside();
+  std::thread outside([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     cancellation.Cancel();
+    while (!step.IsStopping()) std::this_thread::yield();
+    scheduler.FinishOutside(&part);
   });
   EXPECT_EQ(scheduler.Drive({&part}).code(), absl::StatusCode::kCancelled);
-  canceller.join();
+  outside.join();
 }
 
 TEST(WorkerPoolTest, RunsMoreThanThereAreThreads) {
