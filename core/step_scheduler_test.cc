@@ -124,7 +124,11 @@ TEST_F(StepSchedulerTest, CancellationReachesPartsThatWait) {
   options.cancellation = &cancellation;
   StepContext step(options);
   StepScheduler scheduler(&step, 1);
-  Part part([&] { return step.IsStopping(); });
+  Part part([&] {
+    const Status interrupted = step.CheckInterruption();
+    if (!interrupted.ok()) step.Fail(interrupted);
+    return !interrupted.ok();
+  });
   // Work that would never end by itself; a step waits for what runs outside.
   scheduler.StartOutside();
   std::thread outside([&] {
