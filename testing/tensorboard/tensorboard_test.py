@@ -154,8 +154,21 @@ def test_time_series_page_has_a_card_for_each_summary(
     browser: Chromium, server: TensorBoard
 ) -> None:
     page = Page(browser, server, "timeseries")
+    # Only the first two groups are open from the start.
+    assert page.wait_for(
+        """(() => {
+          const header = [...document.querySelectorAll('metrics-card-group-toolbar')].find(
+              header => header.innerText.trim().startsWith('train'));
+          if (header) header.querySelector('button').click();
+          return header;
+        })() !== undefined"""
+    )
     page.wait_for(
         """['scalar-card', 'histogram-card', 'image-card'].every(
             card => document.querySelector(card))"""
     )
     page.wait_for("document.querySelector('image-card img').naturalWidth === 12")
+    # The card draws in a canvas; beside it stand the last step and its value.
+    page.wait_for(
+        """document.querySelector('scalar-card').innerText.split(/\\s+/).includes('0.3401')"""
+    )
