@@ -5,6 +5,8 @@ from __future__ import annotations
 import pathlib
 import zipfile
 
+from wheels import elf
+
 
 def wheel_path() -> pathlib.Path:
     """The wheel among the test's data."""
@@ -19,6 +21,6 @@ def unpack(folder: pathlib.Path) -> pathlib.Path:
     return folder
 
 
-def shared_objects(folder: pathlib.Path) -> list[pathlib.Path]:
-    """All shared objects below the folder of an unpacked wheel."""
-    return sorted(path for path in folder.rglob("*") if ".so" in path.suffixes)
+def elf_files(folder: pathlib.Path) -> list[pathlib.Path]:
+    """All shared objects and programs below the folder of an unpacked wheel."""
+    return sorted(path for path in folder.rglob("*") if path.is_file() and elf.is_elf(path))

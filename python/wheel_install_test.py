@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import subprocess
@@ -64,6 +65,15 @@ def test_example_runs(environment: pathlib.Path, tmp_path: pathlib.Path) -> None
     )
     assert "test accuracy 0." in printed
     assert list((tmp_path / "logs").glob("events.out.tfevents.*"))
+
+
+def test_command_lists_the_plugins_of_the_wheel(
+    environment: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    plugins = json.loads(run(environment / "millstream", "plugins", "--json", cwd=tmp_path))
+    assert {"millstream_cpu", "millstream_cpu_avx512"} <= {plugin["name"] for plugin in plugins}
+    for plugin in plugins:
+        assert plugin["path"].startswith(str(environment.parent))
 
 
 def test_tests_of_the_package_pass(environment: pathlib.Path, tmp_path: pathlib.Path) -> None:

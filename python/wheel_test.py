@@ -15,7 +15,7 @@ import zipfile
 
 import pytest
 
-from wheel_contents import shared_objects, unpack, wheel_path
+from wheel_contents import elf_files, unpack, wheel_path
 from wheels import elf, vendor
 
 MAX_BYTES = 60_000_000
@@ -123,7 +123,7 @@ def test_libraries_have_names_that_no_other_package_has(installed: pathlib.Path)
 
 
 def test_symbols_that_others_carry_have_names_of_our_own(installed: pathlib.Path) -> None:
-    for path in shared_objects(installed):
+    for path in elf_files(installed):
         names = elf.exported(path)
         assert [name for name in names if "google" in name or "dnnl" in name] == [], path
     (protobuf,) = (installed / "millstream/libs").glob("libprotobuf-*")
@@ -133,7 +133,7 @@ def test_symbols_that_others_carry_have_names_of_our_own(installed: pathlib.Path
 def test_libraries_are_found_in_the_wheel(installed: pathlib.Path) -> None:
     libraries = {path.name for path in (installed / "millstream/libs").iterdir()}
     used = set()
-    for path in shared_objects(installed):
+    for path in elf_files(installed):
         needed = set(elf.needed(path)) - vendor.PROVIDED
         assert needed <= libraries, path
         used |= needed

@@ -7,7 +7,7 @@ import pathlib
 import shutil
 import tempfile
 
-from wheels import archive, vendor
+from wheels import archive, elf, vendor
 
 SUMMARY = "A dataflow engine for machine learning that runs graph-mode programs"
 
@@ -29,13 +29,13 @@ def install_path(file: pathlib.Path) -> pathlib.PurePath:
 
 
 def stage(files: list[pathlib.Path], folder: pathlib.Path) -> list[pathlib.Path]:
-    """Copy the package's files into a folder; the copies that are shared objects."""
+    """Copy the package's files into a folder; the copies that are shared objects or programs."""
     objects = []
     for file in files:
         target = folder / install_path(file)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, target)
-        if target.suffix == ".so":
+        if elf.is_elf(target):
             objects.append(target)
     return objects
 

@@ -1,4 +1,4 @@
-"""Shared objects: what they need and offer, and changes to them. By binutils and patchelf."""
+"""Shared objects and programs: what they need and offer, and changes. By binutils and patchelf."""
 
 from __future__ import annotations
 
@@ -19,6 +19,12 @@ def _dynamic(path: pathlib.Path, tag: str) -> list[str]:
     """Values of a tag of the dynamic section."""
     text = _output("objdump", "-p", str(path))
     return re.findall(rf"^ +{tag} +(\S+)$", text, re.MULTILINE)
+
+
+def is_elf(path: pathlib.Path) -> bool:
+    """Whether it is a program or a shared object."""
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
 
 
 def needed(path: pathlib.Path) -> list[str]:
@@ -83,7 +89,8 @@ def patch(
     renamed
         New sonames of libraries that it needs, by the old ones.
     run_path
-        Where those are, relative to ``$ORIGIN``, its own folder.
+        Where those are, relative to ``$ORIGIN``, its own folder. One that needs none of them gets
+        none.
     new_soname
         Its own new name.
     """
@@ -98,4 +105,7 @@ def patch(
         _output("patchelf", *replacements, str(path))
     if new_soname is not None:
         _output("patchelf", "--set-soname", new_soname, str(path))
-    _output("patchelf", "--set-rpath", run_path, str(path))
+    if replacements or new_soname is not None:
+        _output("patchelf", "--set-rpath", run_path, str(path))
+    elif _dynamic(path, "RUNPATH"):
+        _output("patchelf", "--remove-rpath", str(path))

@@ -80,7 +80,7 @@ def carry(objects: list[pathlib.Path], folder: pathlib.Path) -> list[pathlib.Pat
     Parameters
     ----------
     objects
-        Shared objects, which are changed in place.
+        Shared objects and programs, which are changed in place.
     folder
         Where the libraries go. Objects and folder keep their places relative to each other.
 
