@@ -156,6 +156,18 @@ TEST_F(SessionTest, ClosedSessionsRefuse) {
   EXPECT_EQ(Run(session.get(), {}, nullptr, c, &result).code, kFailedPrecondition);
 }
 
+TEST_F(SessionTest, AResetClosesTheSessionsOfTheProcess) {
+  const millstream_output c = Const("c", {1});
+  const SessionHandle session = NewSession();
+  TensorHandle result;
+  ExpectOk(Run(session.get(), {}, nullptr, c, &result));
+  const char* container = "experiment";
+  ExpectOk(millstream_reset(&container, 1));
+  EXPECT_EQ(Run(session.get(), {}, nullptr, c, &result).code, kFailedPrecondition);
+  ExpectOk(millstream_reset(nullptr, 0));
+  ExpectOk(Run(NewSession().get(), {}, nullptr, c, &result));
+}
+
 TEST_F(SessionTest, ListsDevices) {
   const SessionHandle session = NewSession();
   millstream_bytes devices;
