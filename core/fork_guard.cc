@@ -11,7 +11,8 @@ std::atomic<bool> ForkGuard::forked_{false};
 void ForkGuard::Arm() {
   static absl::once_flag once;
   absl::call_once(once, [] {
-    pthread_atfork(nullptr, nullptr, +[] { forked_.store(true, std::memory_order_relaxed); });
+    pthread_atfork(
+        nullptr, nullptr, +[] { forked_.store(true, std::memory_order_relaxed); });
   });
 }
 

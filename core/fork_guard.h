@@ -9,8 +9,8 @@
 namespace millstream {
 
 // A fork copies memory but of all threads only one: worker threads (ours, and those of libraries
-// that kernels call) are gone in the child, and locks that they held stay taken. Graphs may be built
-// in such a child; sessions are refused by a sentence, since a step would wait for ever.
+// that kernels call) are gone in the child, and locks that they held stay taken. Graphs may be
+// built in such a child; sessions are refused by a sentence, since a step would wait for ever.
 class ForkGuard {
  public:
   // From now on children of this process count as forked. Called when the first session is made.

@@ -10,8 +10,8 @@
 
 namespace millstream {
 
-// Counts its references. A type of resource derives from it and has `static constexpr char kType[]`,
-// by which it is looked up and told from others. Thread-safe.
+// Counts its references. A type of resource derives from it and has `static constexpr char
+// kType[]`, by which it is looked up and told from others. Thread-safe.
 class Resource {
  public:
   explicit Resource(absl::string_view type) : type_(type) {}

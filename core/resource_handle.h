@@ -40,8 +40,7 @@ class HandleRegistration {
 
 #define MS_HANDLE_CONCAT_INNER(a, b) a##b
 #define MS_HANDLE_CONCAT(a, b) MS_HANDLE_CONCAT_INNER(a, b)
-#define MILLSTREAM_RESOURCE_HANDLE(op, function)                                        \
-  static const ::millstream::HandleRegistration MS_HANDLE_CONCAT(handle_, __COUNTER__)( \
-      op, function)
+#define MILLSTREAM_RESOURCE_HANDLE(op, function) \
+  static const ::millstream::HandleRegistration MS_HANDLE_CONCAT(handle_, __COUNTER__)(op, function)
 
 #endif  // MILLSTREAM_CORE_RESOURCE_HANDLE_H_

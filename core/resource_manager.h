@@ -38,9 +38,8 @@ class ResourceManager {
   }
   // The same, or what make() gives, which takes the name. When two threads make it, one is kept.
   template <typename T>
-  StatusOr<ResourceRef<T>> LookupOrCreate(
-      absl::string_view container, absl::string_view name,
-      absl::FunctionRef<StatusOr<ResourceRef<T>>()> make) {
+  StatusOr<ResourceRef<T>> LookupOrCreate(absl::string_view container, absl::string_view name,
+                                          absl::FunctionRef<StatusOr<ResourceRef<T>>()> make) {
     StatusOr<ResourceRef<T>> found = Lookup<T>(container, name);
     if (found.ok()) return found;
     MS_ASSIGN_OR_RETURN(ResourceRef<T> made, make());
@@ -48,8 +47,8 @@ class ResourceManager {
     return ResourceRef<T>::Adopt(static_cast<T*>(kept.release()));
   }
   // Gives `resource` the name; ALREADY_EXISTS when it is taken.
-  Status Create(absl::string_view container, absl::string_view name,
-                ResourceRef<Resource> resource) ABSL_LOCKS_EXCLUDED(mutex_);
+  Status Create(absl::string_view container, absl::string_view name, ResourceRef<Resource> resource)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes the name from the resource and drops it; NOT_FOUND.
   Status Delete(absl::string_view container, absl::string_view name, absl::string_view type)
       ABSL_LOCKS_EXCLUDED(mutex_);

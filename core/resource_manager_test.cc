@@ -39,10 +39,9 @@ class ResourceManagerTest : public ::testing::Test {
   }
   ResourceRef<Box> BoxOf(const std::string& container, const std::string& name) {
     return resources_
-        .LookupOrCreate<Box>(container, name,
-                             [&]() -> StatusOr<ResourceRef<Box>> {
-                               return MakeResource<Box>(&counts_);
-                             })
+        .LookupOrCreate<Box>(
+            container, name,
+            [&]() -> StatusOr<ResourceRef<Box>> { return MakeResource<Box>(&counts_); })
         .value();
   }
 
@@ -129,8 +128,7 @@ TEST_F(ResourceManagerTest, AVariableThatIsHeldKeepsItsNameWithoutValue) {
   resources_.DropContainer("a");
   const Status status = w->Read().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("Attempting to use uninitialized value w"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("Attempting to use uninitialized value w"));
   EXPECT_EQ(read.data<float>()[1], 2);  // whoever read it before goes on with it
   EXPECT_EQ(VariableOf("a", "w").get(), w.get());
 }

@@ -9,8 +9,6 @@
 namespace millstream {
 namespace {
 
-using ::testing::HasSubstr;
-
 class BranchesTest : public DynamicTest {
  protected:
   BranchesTest()

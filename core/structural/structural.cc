@@ -64,10 +64,11 @@ Tensor StructuralFrame::BorrowInput(uint32_t i) const {
 
 StatusOr<Variable*> StructuralFrame::variable(uint32_t i) const {
   const MS_TensorView& view = frame_->inputs[i];
-  Variable* const variable =
-      view.dtype == MS_RESOURCE ? ResourceAs<Variable>(static_cast<Resource*>(view.mem.base))
-                                : nullptr;
-  if (variable == nullptr) return errors::InvalidArgument("input ", i, " is no handle of a variable");
+  Variable* const variable = view.dtype == MS_RESOURCE
+                                 ? ResourceAs<Variable>(static_cast<Resource*>(view.mem.base))
+                                 : nullptr;
+  if (variable == nullptr)
+    return errors::InvalidArgument("input ", i, " is no handle of a variable");
   return variable;
 }
 

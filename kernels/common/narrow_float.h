@@ -100,7 +100,9 @@ struct Float16 {
   Float16() = default;
   explicit Float16(float x) : bits(narrow_float::Float16FromFloat(x)) {}
   static constexpr Float16 FromBits(uint16_t bits) { return Float16(bits, 0); }
-  operator float() const { return narrow_float::Float16ToFloat(bits); }
+  operator float() const {  // NOLINT(google-explicit-constructor)
+    return narrow_float::Float16ToFloat(bits);
+  }
 
   uint16_t bits;
 
@@ -114,7 +116,9 @@ struct BFloat16 {
   BFloat16() = default;
   explicit BFloat16(float x) : bits(narrow_float::BFloat16FromFloat(x)) {}
   static constexpr BFloat16 FromBits(uint16_t bits) { return BFloat16(bits, 0); }
-  operator float() const { return narrow_float::BFloat16ToFloat(bits); }
+  operator float() const {  // NOLINT(google-explicit-constructor)
+    return narrow_float::BFloat16ToFloat(bits);
+  }
 
   uint16_t bits;
 
