@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from millstream import _runtime, protos
-from testing.conformance.case_runner import MissingKernel, Outcome, run_case
+from testing.conformance.case_runner import Outcome, run_case
 from testing.conformance.op_cases import OpCase, read_group
 
 CASES = Path("testdata/conformance/ops/cases")
-MISSING_DTYPES = Path("testing/conformance/missing_dtypes.txt")
+OP_LIST = Path("testdata/conformance/ops/ops.tsv")
+NOT_IMPLEMENTED = Path("testing/conformance/not_implemented.txt")
 
 
 @dataclass
@@ -31,26 +33,11 @@ class GroupReport:
             if outcome.failures
         ]
 
-    @property
-    def missing(self) -> set[MissingKernel]:
-        """The kernels that cases asked for in vain."""
-        return {outcome.missing for outcome in self.outcomes if outcome.missing}
-
-    def passing(self, listed: set[MissingKernel]) -> set[MissingKernel]:
-        """Those of the listed kernels that a case ran with and passed."""
-        return {
-            kernel
-            for outcome in self.outcomes
-            if outcome.passed and outcome.case.error is None
-            for kernel in listed
-            if kernel.op == outcome.case.op and kernel.dtype in outcome.case.node_types
-        }
-
     def counts(self) -> dict[str, Counter[str]]:
         """How many cases passed, failed and were not implemented, by op."""
         by_op: dict[str, Counter[str]] = defaultdict(Counter)
         for outcome in self.outcomes:
-            word = "failed" if outcome.failures else "passed" if outcome.passed else "missing"
+            word = "passed" if outcome.passed else "failed"
             by_op[outcome.case.op][word] += 1
         for case in self.unregistered:
             by_op[case.op]["missing"] += 1
@@ -93,8 +80,14 @@ def run_group(group: str, registered: frozenset[str]) -> GroupReport:
     return report
 
 
-def listed_missing() -> set[MissingKernel]:
-    """The kernels that MISSING_DTYPES lists as not there yet: an op and a type a line."""
-    lines = MISSING_DTYPES.read_text(encoding="utf-8").splitlines()
-    entries = [line.split() for line in lines if line and not line.startswith("#")]
-    return {MissingKernel(op, dtype) for op, dtype in entries}
+def spine_ops() -> frozenset[str]:
+    """The ops that OP_LIST marks as those of the spine."""
+    with OP_LIST.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t")
+        return frozenset(row["op"] for row in rows if row["owed"] == "spine")
+
+
+def listed_not_implemented() -> set[str]:
+    """The ops and graph cases that NOT_IMPLEMENTED lists, a name a line."""
+    lines = NOT_IMPLEMENTED.read_text(encoding="utf-8").splitlines()
+    return {line for line in lines if line and not line.startswith("#")}
