@@ -6,7 +6,6 @@ gradients go through the Python front end.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
