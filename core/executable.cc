@@ -56,8 +56,9 @@ Status Executable::CheckSignature() const {
   return absl::OkStatus();
 }
 
-Status Executable::Place() {
+StatusOr<Placement> Executable::PlaceNodes(bool explain) const {
   PlacementOptions options;
+  options.explain = explain;
   options.allow_soft_placement = context_.options.allow_soft_placement;
   FrameTree frames;
   if (pruned_.has_control_flow) {
@@ -65,11 +66,14 @@ Status Executable::Place() {
     MS_ASSIGN_OR_RETURN(frames, FindFrames(pruned_, fed));
     options.frames = &frames;
   }
-  MS_ASSIGN_OR_RETURN(placement_,
-                      millstream::Place(*context_.graph, pruned_, *context_.devices, options));
+  return millstream::Place(*context_.graph, pruned_, *context_.devices, options);
+}
+
+Status Executable::Place() {
+  MS_ASSIGN_OR_RETURN(const Placement placement, PlaceNodes(false));
   if (context_.options.log_device_placement) std::fputs(placement_text().c_str(), stderr);
   MS_ASSIGN_OR_RETURN(partitions_,
-                      PartitionGraph(pruned_, placement_, *context_.devices, signature_));
+                      PartitionGraph(pruned_, placement, *context_.devices, signature_));
   settings_.devices = context_.devices;
   settings_.partitions = &partitions_;
   settings_.resources = context_.resources;
@@ -80,10 +84,13 @@ Status Executable::Place() {
 }
 
 std::string Executable::placement_text() const {
+  const StatusOr<Placement> placement = PlaceNodes(true);
+  if (!placement.ok()) return absl::StrCat(placement.status().message(), "\n");
   std::string text;
   for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
-    absl::StrAppend(
-        &text, ExplainPlacement(pruned_, *context_.devices, placement_, static_cast<int>(i)), "\n");
+    absl::StrAppend(&text,
+                    ExplainPlacement(pruned_, *context_.devices, *placement, static_cast<int>(i)),
+                    "\n");
   }
   return text;
 }
@@ -162,7 +169,9 @@ StatusOr<std::unique_ptr<StepPlan>> Executable::Compile(const std::vector<Shape>
   }
   for (const Partition& part : partitions_.parts) {
     MS_ASSIGN_OR_RETURN(step->parts.emplace_back(), CompilePart(part, shapes, &whole));
+    step->num_instructions += static_cast<int64_t>(step->parts.back()->instructions.size());
   }
+  if (step->parts.size() == 1 && !step->parts[0]->may_wait) step->direct = step->parts[0].get();
   return step;
 }
 
@@ -176,6 +185,7 @@ StatusOr<std::unique_ptr<StepPlan>> Executable::CompilePrograms() const {
     request.resources = context_.resources;
     request.deterministic = context_.options.deterministic;
     MS_ASSIGN_OR_RETURN(step->programs.emplace_back(), DynamicProgram::Compile(request));
+    step->num_instructions += static_cast<int64_t>(step->programs.back()->nodes.size());
   }
   return step;
 }
@@ -225,7 +235,7 @@ Status Executable::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetche
                                    " fetches, there is room for ", fetches.size());
   }
   MS_ASSIGN_OR_RETURN(StepPlan * plan, FindPlan(feeds));
-  num_instructions_.store(plan->num_instructions(), std::memory_order_relaxed);
+  num_instructions_.store(plan->num_instructions, std::memory_order_relaxed);
   if (options.report != nullptr && options.report->want_partition_graphs) {
     MS_RETURN_IF_ERROR(ReportGraphs(options.report));
   }

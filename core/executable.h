@@ -44,7 +44,8 @@ class Executable {
   int64_t num_instructions() const { return num_instructions_.load(std::memory_order_relaxed); }
   // Which tensors cross between devices, by edge number.
   const std::vector<Transfer>& transfers() const { return partitions_.transfers; }
-  // Where every node of the step runs and why, a line a node.
+  // Where every node of the step runs and why, a line a node. Places the step again: the reasons
+  // are not kept.
   std::string placement_text() const;
 
  private:
@@ -55,6 +56,7 @@ class Executable {
   Executable(const ExecutableContext* context, const StepSignature& signature)
       : context_(*context), signature_(signature) {}
   Status CheckSignature() const;
+  StatusOr<Placement> PlaceNodes(bool explain) const;
   Status Place();
   Status ReportGraphs(StepReport* report) const;
   Status CheckFeeds(absl::Span<const Tensor> feeds) const;
@@ -72,7 +74,6 @@ class Executable {
   std::vector<PartialShape> fed_shapes_;  // what the graph says of each feed
   PrunedGraph pruned_;
   PartitionedGraph partitions_;
-  Placement placement_;
   StepSettings settings_;
   std::atomic<int64_t> num_instructions_{0};
   // Entries are set once, in order, and read without lock.

@@ -66,6 +66,7 @@ class Placer {
   std::vector<int> Candidates(const DeviceName& wanted, const Group& group) const;
   Status Choose();
   int PreferredDevice(int i, const std::vector<int>& candidates) const;
+  void Put(int i, int device, const std::string& preference);
   std::string Reason(int i, const std::string& preference);
   Status NoDevice(int i, const Group& group) const;
   StatusOr<Placement> PlaceOnTheOnlyDevice();
@@ -271,14 +272,18 @@ std::string Placer::Reason(int i, const std::string& preference) {
   return text;
 }
 
+void Placer::Put(int i, int device, const std::string& preference) {
+  placement_.devices.push_back(device);
+  if (options_.explain) placement_.reasons.push_back(Reason(i, preference));
+}
+
 Status Placer::Choose() {
   for (int i = 0; i < size(); ++i) {
     const int root = Find(i);
     const Group& group = groups_[root];
     auto known = chosen_.find(root);
     if (known != chosen_.end()) {
-      placement_.devices.push_back(known->second);
-      placement_.reasons.push_back(Reason(i, ""));
+      Put(i, known->second, "");
       continue;
     }
     std::string preference;
@@ -307,8 +312,7 @@ Status Placer::Choose() {
       }
     }
     chosen_[root] = device;
-    placement_.devices.push_back(device);
-    placement_.reasons.push_back(Reason(i, preference));
+    Put(i, device, preference);
   }
   return absl::OkStatus();
 }
@@ -322,6 +326,7 @@ StatusOr<Placement> Placer::PlaceOnTheOnlyDevice() {
     const bool fits = requests_[i].Fits(devices_[0]->parsed_name());
     if (!fits && !options_.allow_soft_placement) return NoDevice(i, alone);
     placement_.devices.push_back(0);
+    if (!options_.explain) continue;
     placement_.reasons.push_back(
         fits ? "there is no other device"
              : absl::StrCat("it asks for '", request_texts_[i],

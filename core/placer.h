@@ -26,12 +26,13 @@ struct PlacementOptions {
   bool allow_soft_placement = false;
   // The loops of the pruned graph, each of which stays on one device; null: there are none.
   const FrameTree* frames = nullptr;
+  bool explain = false;  // Placement::reasons are wanted
 };
 
 // Where every node of a pruned graph runs, and why.
 struct Placement {
   std::vector<int> devices;          // index into the DeviceList, one a node
-  std::vector<std::string> reasons;  // "asked for '/cpu:1'; together with 'v'", one a node
+  std::vector<std::string> reasons;  // "it asks for '/cpu:1'", one a node; empty if not wanted
 };
 
 // INVALID_ARGUMENT names the node and says what it asked for, which kernels and devices there are
@@ -39,7 +40,7 @@ struct Placement {
 StatusOr<Placement> Place(const Graph& graph, const PrunedGraph& pruned, const DeviceList& devices,
                           const PlacementOptions& options);
 
-// "why is this node here": one line for node `i`.
+// "why is this node here": one line for node `i` of a placement with reasons.
 std::string ExplainPlacement(const PrunedGraph& pruned, const DeviceList& devices,
                              const Placement& placement, int i);
 

@@ -120,8 +120,4 @@ std::string StepContainer::Name() {
   return absl::StrCat("__per_step_", step_id_);
 }
 
-StepContainer::~StepContainer() {
-  if (used_.load(std::memory_order_relaxed)) manager_->DropContainer(Name());
-}
-
 }  // namespace millstream

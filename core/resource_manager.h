@@ -92,7 +92,9 @@ class StepContainer {
   StepContainer(ResourceManager* manager, uint64_t step_id)
       : manager_(manager), step_id_(step_id) {}
   // Drops the step's resources.
-  ~StepContainer();
+  ~StepContainer() {
+    if (used_.load(std::memory_order_relaxed)) manager_->DropContainer(Name());
+  }
   StepContainer(const StepContainer&) = delete;
   StepContainer& operator=(const StepContainer&) = delete;
 

@@ -12,11 +12,12 @@ thread_local const SessionGate::Inside* innermost = nullptr;
 
 }  // namespace
 
-SessionGate::Inside::Inside(const SessionGate* gate) : gate_(gate), outer_(innermost) {
-  innermost = this;
+SessionGate::Inside::Inside(const SessionGate* gate)
+    : gate_(gate), innermost_(innermost), outer_(innermost_) {
+  innermost_ = this;
 }
 
-SessionGate::Inside::~Inside() { innermost = outer_; }
+SessionGate::Inside::~Inside() { innermost_ = outer_; }
 
 bool SessionGate::IsInside() const {
   for (const Inside* inside = innermost; inside != nullptr; inside = inside->outer_) {

@@ -33,6 +33,7 @@ class SessionGate {
    private:
     friend class SessionGate;
     const SessionGate* const gate_;
+    const Inside*& innermost_;  // of this thread
     const Inside* const outer_;
   };
 

@@ -2,13 +2,13 @@
 #ifndef MILLSTREAM_CORE_STEP_CONTEXT_H_
 #define MILLSTREAM_CORE_STEP_CONTEXT_H_
 
+#include <time.h>
+
 #include <atomic>
 #include <cstdint>
 #include <string>
 #include <thread>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "core/resource_manager.h"
 #include "core/session.h"
 #include "framework/status.h"
@@ -31,6 +31,7 @@ class StepContext {
  public:
   // `options` and `resources` must outlive the step.
   explicit StepContext(const RunOptions& options, ResourceManager* resources = nullptr);
+  ~StepContext() { delete first_error_.load(std::memory_order_relaxed); }
   StepContext(const StepContext&) = delete;
   StepContext& operator=(const StepContext&) = delete;
 
@@ -53,27 +54,28 @@ class StepContext {
   StepContainer* container() { return &container_; }
   // True once the step is to end early: it failed, was cancelled, or took too long. Costs a load.
   bool IsStopping() const {
-    return stopping_.load(std::memory_order_relaxed) ||
+    return first_error_.load(std::memory_order_relaxed) != nullptr ||
            (options_.cancellation != nullptr && options_.cancellation->IsCancelled());
   }
   // OK while the step may go on. On the thread that drives the step it also looks at the clock and
   // asks the front end; call it now and then, not at every node.
   Status CheckInterruption();
   // Ends the step with `error` unless something failed before. REQUIRES: !error.ok().
-  void Fail(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Fail(const Status& error);
   // The first error; OK while nothing failed.
-  Status status() const ABSL_LOCKS_EXCLUDED(mutex_);
+  Status status() const;
 
  private:
   const RunOptions& options_;
   const uint64_t step_id_;
   StepContainer container_;
   const std::thread::id driver_;
-  int64_t deadline_ms_ = 0;    // of the driving thread
-  int64_t last_asked_ms_ = 0;  // of the driving thread
-  std::atomic<bool> stopping_{false};
-  mutable absl::Mutex mutex_;
-  Status first_error_ ABSL_GUARDED_BY(mutex_);
+  const clockid_t clock_;
+  // Of the driving thread, by `clock_`:
+  int64_t deadline_ms_ = 0;  // 0: none
+  int64_t last_asked_ms_ = 0;
+  // Set once, by the first that fails, and owned. No lock: a step would pay for it that never fails.
+  std::atomic<const Status*> first_error_{nullptr};
 };
 
 }  // namespace millstream

@@ -74,20 +74,12 @@ Status ExecuteParts(const StepPlan& plan, const StepSettings& settings,
 
 }  // namespace
 
-int64_t StepPlan::num_instructions() const {
-  int64_t count = 0;
-  for (const auto& part : parts) count += static_cast<int64_t>(part->instructions.size());
-  for (const auto& program : programs) count += static_cast<int64_t>(program->nodes.size());
-  return count;
-}
-
 Status ExecuteStep(const StepPlan& plan, const StepSettings& settings,
                    absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                    const RunOptions& options) {
-  if (plan.parts.size() == 1 && !plan.parts[0]->may_wait) {
+  if (plan.direct != nullptr) {
     const int device = settings.partitions->parts[0].device;
-    return ExecutePlan(plan.parts[0].get(), (*settings.devices)[device]->name(), feeds, fetches,
-                       options);
+    return ExecutePlan(plan.direct, (*settings.devices)[device]->name(), feeds, fetches, options);
   }
   return ExecuteParts(plan, settings, feeds, fetches, options);
 }

@@ -21,7 +21,9 @@ struct StepPlan {
   std::vector<std::unique_ptr<Plan>> parts;  // as in the PartitionedGraph
   // Of steps with control flow, instead of plans; they serve feeds of any shape.
   std::vector<std::unique_ptr<DynamicProgram>> programs;
-  int64_t num_instructions() const;
+  // The only part, when nothing in it waits: it runs on the caller's thread at once. Else null.
+  Plan* direct = nullptr;
+  int64_t num_instructions = 0;  // of all parts
 };
 
 // How a step is run besides its plan.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -61,7 +60,7 @@ bool ShouldStop(void* argument) {
 // What one run was told, in the runtime's terms. Points to what the caller gave.
 struct GivenOptions {
   RunOptions options;
-  std::optional<StepReport> report;
+  std::unique_ptr<StepReport> report;  // null: nothing was asked
 };
 
 Status ReadMessage(const millstream_run_options& given, GivenOptions* out) {
@@ -73,10 +72,10 @@ Status ReadMessage(const millstream_run_options& given, GivenOptions* out) {
     out->options.timeout_ms = std::max<int64_t>(fields.timeout_in_ms(), 0);
   }
   if (given.metadata == nullptr) return absl::OkStatus();
-  StepReport& report = out->report.emplace();
-  report.want_trace = fields.trace_level() != millstream::proto::RunOptions::NO_TRACE;
-  report.want_partition_graphs = fields.output_partition_graphs();
-  out->options.report = &report;
+  out->report = std::make_unique<StepReport>();
+  out->report->want_trace = fields.trace_level() != millstream::proto::RunOptions::NO_TRACE;
+  out->report->want_partition_graphs = fields.output_partition_graphs();
+  out->options.report = out->report.get();
   return absl::OkStatus();
 }
 
@@ -95,7 +94,7 @@ Status ReadRunOptions(const millstream_run_options* given, GivenOptions* out) {
 
 // Hands the caller what was reported.
 Status GiveMetadata(const GivenOptions& read, millstream_bytes* metadata) {
-  if (!read.report.has_value()) return absl::OkStatus();
+  if (read.report == nullptr) return absl::OkStatus();
   MS_ASSIGN_OR_RETURN(const std::string bytes, millstream::RunMetadataOf(*read.report));
   millstream_bytes_free(metadata);
   *metadata = GiveBytes(bytes);
@@ -121,7 +120,7 @@ millstream_status* RunStep(millstream_tensor* const* feed_tensors, int32_t n_fee
   Status status = ReadRunOptions(given, &read);
   if (!status.ok()) return Give(status);
   status = run(absl::MakeConstSpan(feeds), absl::MakeSpan(fetches), read.options);
-  if (read.report.has_value()) {
+  if (read.report != nullptr) {
     const Status reported = GiveMetadata(read, given->metadata);
     if (status.ok()) status = reported;
   }
