@@ -1,6 +1,6 @@
 // Ops on references to variables, as graphs before resource variables have them. They are read,
 // checked and written, but never run: the import puts ops on handles in their place
-// (core/import_refs.h).
+// (core/import_refs.h). Those of optimizers are in training.cc.
 #include <utility>
 
 #include "framework/op_registry.h"
@@ -42,16 +42,6 @@ Status AssignShape(ShapeContext* context) {
 Status ScatterShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(DataType dtype, context->Attr<DataType>("T"));
   return ScatterRowsShape(context, dtype);
-}
-
-template <int variables, int gradient>
-Status StepShape(ShapeContext* context) {
-  return OptimizerStepShape(context, variables, gradient);
-}
-
-template <int variables, int gradient, int indices>
-Status RowsShape(ShapeContext* context) {
-  return OptimizerRowsShape(context, variables, gradient, indices);
 }
 
 Status RefSwitchShape(ShapeContext* context) {
@@ -158,100 +148,6 @@ MILLSTREAM_OP("ScatterAdd")
     .Doc(R"(Adds to the rows of a variable that indices name, in imported graphs.
 
 As ResourceScatterAdd; the output is the variable afterwards.)");
-
-MILLSTREAM_OP("ApplyGradientDescent")
-    .Input("var: Ref(T)")
-    .Input("alpha: T")
-    .Input("delta: T")
-    .Output("out: Ref(T)")
-    .Attr(TypeAttr("T", kNumberTypes))
-    .Attr("use_locking: bool = false")
-    .Shape(StepShape<1, 2>)
-    .Doc(R"(Goes one step of gradient descent, in imported graphs.
-
-As ResourceApplyGradientDescent; the output is var afterwards.)");
-
-MILLSTREAM_OP("ApplyMomentum")
-    .Input("var: Ref(T)")
-    .Input("accum: Ref(T)")
-    .Input("lr: T")
-    .Input("grad: T")
-    .Input("momentum: T")
-    .Output("out: Ref(T)")
-    .Attr(TypeAttr("T", kNumberTypes))
-    .Attr("use_locking: bool = false")
-    .Attr("use_nesterov: bool = false")
-    .Shape(StepShape<2, 3>)
-    .Doc(R"(Goes one step of gradient descent with momentum, in imported graphs.
-
-As ResourceApplyMomentum; the output is var afterwards.)");
-
-MILLSTREAM_OP("ApplyAdagrad")
-    .Input("var: Ref(T)")
-    .Input("accum: Ref(T)")
-    .Input("lr: T")
-    .Input("grad: T")
-    .Output("out: Ref(T)")
-    .Attr(TypeAttr("T", kNumberTypes))
-    .Attr("use_locking: bool = false")
-    .Attr("update_slots: bool = true")
-    .Shape(StepShape<2, 3>)
-    .Doc(R"(Goes one step of Adagrad, in imported graphs.
-
-As ResourceApplyAdagrad; the output is var afterwards.)");
-
-MILLSTREAM_OP("ApplyAdam")
-    .Input("var: Ref(T)")
-    .Input("m: Ref(T)")
-    .Input("v: Ref(T)")
-    .Input("beta1_power: T")
-    .Input("beta2_power: T")
-    .Input("lr: T")
-    .Input("beta1: T")
-    .Input("beta2: T")
-    .Input("epsilon: T")
-    .Input("grad: T")
-    .Output("out: Ref(T)")
-    .Attr(TypeAttr("T", kNumberTypes))
-    .Attr("use_locking: bool = false")
-    .Attr("use_nesterov: bool = false")
-    .Shape(StepShape<3, 9>)
-    .Doc(R"(Goes one step of Adam, in imported graphs.
-
-As ResourceApplyAdam; the output is var afterwards.)");
-
-MILLSTREAM_OP("SparseApplyMomentum")
-    .Input("var: Ref(T)")
-    .Input("accum: Ref(T)")
-    .Input("lr: T")
-    .Input("grad: T")
-    .Input("indices: Tindices")
-    .Input("momentum: T")
-    .Output("out: Ref(T)")
-    .Attr(TypeAttr("T", kNumberTypes))
-    .Attr(TypeAttr("Tindices", kIndexTypes))
-    .Attr("use_locking: bool = false")
-    .Attr("use_nesterov: bool = false")
-    .Shape(RowsShape<2, 3, 4>)
-    .Doc(R"(Goes one step of gradient descent with momentum for some rows, in imported graphs.
-
-As ResourceSparseApplyMomentum; the output is var afterwards.)");
-
-MILLSTREAM_OP("SparseApplyAdagrad")
-    .Input("var: Ref(T)")
-    .Input("accum: Ref(T)")
-    .Input("lr: T")
-    .Input("grad: T")
-    .Input("indices: Tindices")
-    .Output("out: Ref(T)")
-    .Attr(TypeAttr("T", kNumberTypes))
-    .Attr(TypeAttr("Tindices", kIndexTypes))
-    .Attr("use_locking: bool = false")
-    .Attr("update_slots: bool = true")
-    .Shape(RowsShape<2, 3, 4>)
-    .Doc(R"(Goes one step of Adagrad for some rows, in imported graphs.
-
-As ResourceSparseApplyAdagrad; the output is var afterwards.)");
 
 MILLSTREAM_OP("RefSwitch")
     .Input("data: Ref(T)")

@@ -1,5 +1,5 @@
 // Steps of the optimizers, which change variables in place.
-#include "framework/op_registry.h"
+#include "framework/ops/optimizer_op.h"
 #include "framework/ops/type_sets.h"
 #include "framework/ops/variable_updates.h"
 #include "framework/shape_context.h"
@@ -7,63 +7,52 @@
 namespace millstream {
 namespace {
 
-template <int handles, int gradient>
+template <int variables, int gradient>
 Status StepShape(ShapeContext* context) {
-  return OptimizerStepShape(context, handles, gradient);
+  return OptimizerStepShape(context, variables, gradient);
 }
 
-template <int handles, int gradient, int indices>
+template <int variables, int gradient, int indices>
 Status RowsShape(ShapeContext* context) {
-  return OptimizerRowsShape(context, handles, gradient, indices);
+  return OptimizerRowsShape(context, variables, gradient, indices);
 }
 
-MILLSTREAM_OP("ResourceApplyGradientDescent")
-    .Input("var: resource")
+MILLSTREAM_OPTIMIZER_OP("ApplyGradientDescent", "var")
     .Input("alpha: T")
     .Input("delta: T")
     .Attr(TypeAttr("T", kNumberTypes))
     .Attr("use_locking: bool = false")
-    .Stateful()
     .Shape(StepShape<1, 2>)
     .Doc(R"(Goes one step of gradient descent: var -= alpha * delta.
 
 alpha, the learning rate, is a scalar; delta, the gradient, has var's shape.)");
 
-MILLSTREAM_OP("ResourceApplyMomentum")
-    .Input("var: resource")
-    .Input("accum: resource")
+MILLSTREAM_OPTIMIZER_OP("ApplyMomentum", "var", "accum")
     .Input("lr: T")
     .Input("grad: T")
     .Input("momentum: T")
     .Attr(TypeAttr("T", kNumberTypes))
     .Attr("use_locking: bool = false")
     .Attr("use_nesterov: bool = false")
-    .Stateful()
     .Shape(StepShape<2, 3>)
     .Doc(R"(Goes one step of gradient descent with momentum.
 
 accum = accum * momentum + grad; then var -= lr * accum or, with use_nesterov, var -= lr *
 (grad + momentum * accum). lr and momentum are scalars; grad has var's shape.)");
 
-MILLSTREAM_OP("ResourceApplyAdagrad")
-    .Input("var: resource")
-    .Input("accum: resource")
+MILLSTREAM_OPTIMIZER_OP("ApplyAdagrad", "var", "accum")
     .Input("lr: T")
     .Input("grad: T")
     .Attr(TypeAttr("T", kNumberTypes))
     .Attr("use_locking: bool = false")
     .Attr("update_slots: bool = true")
-    .Stateful()
     .Shape(StepShape<2, 3>)
     .Doc(R"(Goes one step of Adagrad (Duchi, Hazan and Singer, 2011).
 
 accum += grad * grad, if update_slots is set; then var -= lr * grad / sqrt(accum). lr is a
 scalar; grad has var's shape.)");
 
-MILLSTREAM_OP("ResourceApplyAdam")
-    .Input("var: resource")
-    .Input("m: resource")
-    .Input("v: resource")
+MILLSTREAM_OPTIMIZER_OP("ApplyAdam", "var", "m", "v")
     .Input("beta1_power: T")
     .Input("beta2_power: T")
     .Input("lr: T")
@@ -74,7 +63,6 @@ MILLSTREAM_OP("ResourceApplyAdam")
     .Attr(TypeAttr("T", kNumberTypes))
     .Attr("use_locking: bool = false")
     .Attr("use_nesterov: bool = false")
-    .Stateful()
     .Shape(StepShape<3, 9>)
     .Doc(R"(Goes one step of Adam (Kingma and Ba, 2015).
 
@@ -84,9 +72,7 @@ beta1_power), var -= rate * m / (sqrt(v) + epsilon) or, with use_nesterov, with 
 (1 - beta1) * grad in place of m. beta1_power and beta2_power are the powers of beta1 and
 beta2 up to this step. All but var, m, v and grad are scalars.)");
 
-MILLSTREAM_OP("ResourceSparseApplyMomentum")
-    .Input("var: resource")
-    .Input("accum: resource")
+MILLSTREAM_OPTIMIZER_OP("SparseApplyMomentum", "var", "accum")
     .Input("lr: T")
     .Input("grad: T")
     .Input("indices: Tindices")
@@ -95,7 +81,6 @@ MILLSTREAM_OP("ResourceSparseApplyMomentum")
     .Attr(TypeAttr("Tindices", kIndexTypes))
     .Attr("use_locking: bool = false")
     .Attr("use_nesterov: bool = false")
-    .Stateful()
     .Shape(RowsShape<2, 3, 4>)
     .Doc(R"(Goes one step of ResourceApplyMomentum in some rows of var and accum.
 
@@ -103,9 +88,7 @@ grad holds a row for each element of the vector indices; a row that is named sev
 as many steps, one after the other. All other rows stay. lr and momentum are scalars.
 INVALID_ARGUMENT for an index outside.)");
 
-MILLSTREAM_OP("ResourceSparseApplyAdagrad")
-    .Input("var: resource")
-    .Input("accum: resource")
+MILLSTREAM_OPTIMIZER_OP("SparseApplyAdagrad", "var", "accum")
     .Input("lr: T")
     .Input("grad: T")
     .Input("indices: Tindices")
@@ -113,7 +96,6 @@ MILLSTREAM_OP("ResourceSparseApplyAdagrad")
     .Attr(TypeAttr("Tindices", kIndexTypes))
     .Attr("use_locking: bool = false")
     .Attr("update_slots: bool = true")
-    .Stateful()
     .Shape(RowsShape<2, 3, 4>)
     .Doc(R"(Goes one step of ResourceApplyAdagrad in some rows of var and accum.
 
