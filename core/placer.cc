@@ -58,10 +58,10 @@ class Placer {
 
   Status ReadRequests();
   void JoinResources();
-  Status JoinColocated();
+  void JoinColocated();
   void JoinLoops();
   Status MergeRequests();
-  Status FindKernels();
+  void FindKernels();
   bool HasKernel(int i, const std::string& type);
   std::vector<int> Candidates(const DeviceName& wanted, const Group& group) const;
   Status Choose();
@@ -143,7 +143,7 @@ void Placer::JoinLoops() {
   }
 }
 
-Status Placer::JoinColocated() {
+void Placer::JoinColocated() {
   absl::flat_hash_map<absl::string_view, int> by_name;
   for (int i = 0; i < size(); ++i) by_name[node(i).name()] = i;
   // An imported node is where the nodes are that do its work.
@@ -161,7 +161,6 @@ Status Placer::JoinColocated() {
       if (other != by_name.end()) Join(other->second, i);
     }
   }
-  return absl::OkStatus();
 }
 
 Status Placer::MergeRequests() {
@@ -195,7 +194,7 @@ bool Placer::HasKernel(int i, const std::string& type) {
   return KernelRegistry::Global()->Find(node(i).op().name, type, node(i).attrs()).ok();
 }
 
-Status Placer::FindKernels() {
+void Placer::FindKernels() {
   for (int i = 0; i < size(); ++i) {
     Group& group = groups_[Find(i)];
     for (const std::string& type : types_) {
@@ -206,7 +205,6 @@ Status Placer::FindKernels() {
       }
     }
   }
-  return absl::OkStatus();
 }
 
 std::vector<int> Placer::Candidates(const DeviceName& wanted, const Group& group) const {
@@ -339,10 +337,10 @@ StatusOr<Placement> Placer::Run() {
   MS_RETURN_IF_ERROR(ReadRequests());
   if (devices_.size() == 1) return PlaceOnTheOnlyDevice();
   JoinResources();
-  MS_RETURN_IF_ERROR(JoinColocated());
+  JoinColocated();
   JoinLoops();
   MS_RETURN_IF_ERROR(MergeRequests());
-  MS_RETURN_IF_ERROR(FindKernels());
+  FindKernels();
   MS_RETURN_IF_ERROR(Choose());
   return std::move(placement_);
 }
