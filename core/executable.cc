@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/fed_references.h"
 #include "core/graph_def.h"
 #include "core/placer.h"
 #include "core/plan_compiler.h"
@@ -24,10 +25,12 @@ StatusOr<std::unique_ptr<Executable>> Executable::Create(const ExecutableContext
                                                          const StepSignature& signature) {
   std::unique_ptr<Executable> executable(new Executable(context, signature));
   MS_RETURN_IF_ERROR(executable->CheckSignature());
-  for (const Output& feed : signature.feeds) {
+  executable->AddFedReads();
+  for (const Output& feed : executable->signature_.feeds) {
     executable->fed_shapes_.push_back(context->graph->Facts(feed).shape);
   }
-  MS_ASSIGN_OR_RETURN(executable->pruned_, Prune(*context->graph, signature));
+  MS_ASSIGN_OR_RETURN(executable->pruned_, Prune(*context->graph, executable->signature_));
+  MS_RETURN_IF_ERROR(CheckFedReferences(executable->pruned_, signature.feeds));
   MS_RETURN_IF_ERROR(executable->Place());
   if (executable->pruned_.has_control_flow) {
     MS_ASSIGN_OR_RETURN(executable->dynamic_, executable->CompilePrograms());
@@ -54,6 +57,12 @@ Status Executable::CheckSignature() const {
     }
   }
   return absl::OkStatus();
+}
+
+void Executable::AddFedReads() {
+  FedReads fed = FindFedReads(*context_.graph, signature_.feeds);
+  signature_.feeds.insert(signature_.feeds.end(), fed.reads.begin(), fed.reads.end());
+  repeated_feeds_ = std::move(fed.feeds);
 }
 
 StatusOr<Placement> Executable::PlaceNodes(bool explain) const {
@@ -107,9 +116,8 @@ Status Executable::ReportGraphs(StepReport* report) const {
 }
 
 Status Executable::CheckFeeds(absl::Span<const Tensor> feeds) const {
-  if (feeds.size() != signature_.feeds.size()) {
-    return errors::InvalidArgument("the step takes ", signature_.feeds.size(), " feeds, got ",
-                                   feeds.size());
+  if (feeds.size() != num_given_) {
+    return errors::InvalidArgument("the step takes ", num_given_, " feeds, got ", feeds.size());
   }
   for (size_t i = 0; i < feeds.size(); ++i) {
     const Output& feed = signature_.feeds[i];
@@ -234,6 +242,14 @@ Status Executable::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetche
     return errors::InvalidArgument("the step gives ", signature_.fetches.size(),
                                    " fetches, there is room for ", fetches.size());
   }
+  if (repeated_feeds_.empty()) return RunFed(feeds, fetches, options);
+  std::vector<Tensor> all(feeds.begin(), feeds.end());
+  for (int feed : repeated_feeds_) all.push_back(feeds[feed]);
+  return RunFed(all, fetches, options);
+}
+
+Status Executable::RunFed(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                          const RunOptions& options) {
   MS_ASSIGN_OR_RETURN(StepPlan * plan, FindPlan(feeds));
   num_instructions_.store(plan->num_instructions, std::memory_order_relaxed);
   if (options.report != nullptr && options.report->want_partition_graphs) {

@@ -54,11 +54,14 @@ class Executable {
   static constexpr int kMaxPlans = 32;
 
   Executable(const ExecutableContext* context, const StepSignature& signature)
-      : context_(*context), signature_(signature) {}
+      : context_(*context), signature_(signature), num_given_(signature.feeds.size()) {}
   Status CheckSignature() const;
   StatusOr<Placement> PlaceNodes(bool explain) const;
+  void AddFedReads();
   Status Place();
   Status ReportGraphs(StepReport* report) const;
+  Status RunFed(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                const RunOptions& options);
   Status CheckFeeds(absl::Span<const Tensor> feeds) const;
   Status CheckFeedShapes(absl::Span<const Tensor> feeds) const;
   StatusOr<StepPlan*> FindPlan(absl::Span<const Tensor> feeds) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -70,7 +73,9 @@ class Executable {
                                               const PlanFacts* whole) const;
 
   const ExecutableContext& context_;
-  const StepSignature signature_;
+  StepSignature signature_;               // constant once created
+  const size_t num_given_;                // feeds that the step is given
+  std::vector<int> repeated_feeds_;       // the further ones have these feeds' values
   std::vector<PartialShape> fed_shapes_;  // what the graph says of each feed
   PrunedGraph pruned_;
   PartitionedGraph partitions_;

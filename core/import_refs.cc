@@ -90,8 +90,9 @@ class Rewriter {
   // A node's inputs on their way from references to handles.
   struct Inputs {
     std::vector<PlannedInput> tensors;
-    std::vector<PlannedInput> controls;  // its own
-    std::vector<PlannedInput> after;     // and those of the references that it takes
+    std::vector<PlannedInput> controls;   // its own
+    std::vector<PlannedInput> after;      // and those of the references that it takes
+    std::vector<std::string> references;  // their names
   };
 
   PlannedNode& node(int i) { return plan_.nodes[i]; }
@@ -109,7 +110,8 @@ class Rewriter {
   StatusOr<int> AddHidden(int owner, absl::string_view suffix, absl::string_view op, AttrMap attrs,
                           Inputs inputs);
   Status Become(int i, absl::string_view op, AttrMap attrs, Inputs inputs);
-  Status BecomeRead(int i, const Reference& reference, std::vector<PlannedInput> controls);
+  Status BecomeRead(int i, const Reference& reference, std::vector<PlannedInput> controls,
+                    std::vector<std::string> references);
 
   void FindChangingShapes();
   PartialShape ShapeOf(const PlannedInput& input) const;
@@ -217,6 +219,7 @@ StatusOr<int> Rewriter::AddHidden(int owner, absl::string_view suffix, absl::str
   imported->op = owner_spec.imported == nullptr ? owner_spec.op : owner_spec.imported->op;
   imported->hidden = true;
   imported->stands_for = owner_spec.name;
+  imported->references = std::move(inputs.references);
   hidden.spec.imported = std::move(imported);
   hidden.inputs = std::move(inputs.tensors);
   hidden.control_inputs = std::move(inputs.controls);
@@ -235,10 +238,11 @@ StatusOr<PlannedInput> Rewriter::AddRead(int reader, const PlannedInput& source,
   SetAttr(&attrs, "dtype", node(source.node).signature.output_types[source.index]);
   MS_ASSIGN_OR_RETURN(const int read,
                       AddHidden(reader, "read", kRead, std::move(attrs),
-                                Inputs{{reference.handle}, controls, reference.after}));
+                                Inputs{{reference.handle}, controls, reference.after, {}}));
   auto imported = std::make_shared<ImportedNode>(*node(read).spec.imported);
   imported->stands_for = node(source.node).spec.name;
   imported->first_output = source.index;
+  imported->is_read = true;
   node(read).spec.imported = std::move(imported);
   node(read).spec.device = reference.device;
   return PlannedInput{read, 0, Output()};
@@ -256,6 +260,7 @@ Status Rewriter::Become(int i, absl::string_view op, AttrMap attrs, Inputs input
   changed.control_inputs = std::move(inputs.controls);
   changed.control_inputs.insert(changed.control_inputs.end(), inputs.after.begin(),
                                 inputs.after.end());
+  imported->references = std::move(inputs.references);
   imported->num_controls = changed.control_inputs.size();
   changed.spec.imported = std::move(imported);
   // What was found of its outputs still holds, but for variables of changing shapes.
@@ -265,11 +270,12 @@ Status Rewriter::Become(int i, absl::string_view op, AttrMap attrs, Inputs input
   return absl::OkStatus();
 }
 
-Status Rewriter::BecomeRead(int i, const Reference& reference, std::vector<PlannedInput> controls) {
+Status Rewriter::BecomeRead(int i, const Reference& reference, std::vector<PlannedInput> controls,
+                            std::vector<std::string> references) {
   const OpDef* read = OpRegistry::Global()->Find(kRead).value_or(nullptr);
   if (read == nullptr) return errors::Internal("the op ", kRead, " is not registered");
   return Become(i, kRead, AttrsFor(*read, node(i).spec.attrs),
-                Inputs{{reference.handle}, std::move(controls), {}});
+                Inputs{{reference.handle}, std::move(controls), {}, std::move(references)});
 }
 
 // The inputs with handles where the op takes references, and reads where it takes values.
@@ -292,6 +298,7 @@ StatusOr<Rewriter::Inputs> Rewriter::TakeInputs(int i) {
       }
       inputs.after.insert(inputs.after.end(), reference->after.begin(), reference->after.end());
       relaxed_[i] = relaxed_[i] || (tensor.node >= 0 && relaxed_[tensor.node]);
+      inputs.references.push_back(NameOf(tensor));
       tensor = reference->handle;
     } else if (IsReference(tensor)) {
       MS_ASSIGN_OR_RETURN(tensor, AddRead(i, tensor, inputs.controls));
@@ -314,7 +321,7 @@ Status Rewriter::RewriteVariable(int i, Inputs inputs) {
   reference.device = node(i).spec.device;
   references_[i] = reference;
   control_of_[i] = handle;
-  return BecomeRead(i, reference, std::move(inputs.controls));
+  return BecomeRead(i, reference, std::move(inputs.controls), {});
 }
 
 Status Rewriter::RewriteUpdate(int i, Inputs inputs) {
@@ -327,7 +334,7 @@ Status Rewriter::RewriteUpdate(int i, Inputs inputs) {
   control_of_[i] = write;
   // The value that is assigned has the shape that was found of it.
   if (node(i).op->name == "Assign") relaxed_[i] = false;
-  return BecomeRead(i, reference, reference.after);
+  return BecomeRead(i, reference, reference.after, {});
 }
 
 Status Rewriter::RewriteControlFlow(int i, Inputs inputs) {
@@ -389,7 +396,7 @@ Status Rewriter::Rewrite(int i) {
       reference.after = std::move(inputs.after);
       reference.after.insert(reference.after.end(), inputs.controls.begin(), inputs.controls.end());
       references_[i] = reference;
-      MS_RETURN_IF_ERROR(BecomeRead(i, reference, reference.after));
+      MS_RETURN_IF_ERROR(BecomeRead(i, reference, reference.after, std::move(inputs.references)));
       break;
     }
   }

@@ -249,6 +249,78 @@ TEST_F(ImportReferencesTest, AControlInputThatIsAddedHoldsForTheWrite) {
   EXPECT_THAT(Exported().node(3).input(), ElementsAre("v", "one_two", "^again"));
 }
 
+// ---- Feeds ----
+
+TEST_F(ImportReferencesTest, AFeedOfAVariableReachesWhoTakesItsValue) {
+  MustImport(absl::StrCat(InitializedText(), NodeText("read", "Identity", {"v"}),
+                          NodeText("sum", "Add", {"v", "read"}),
+                          NodeText("after", "Neg", {"v", "^sum"})));
+  const std::vector<Feed> feeds = {{Tensor("v"), Values<float>({10, 20})}};
+  const auto values = Run({Tensor("sum"), Tensor("after"), Tensor("v")}, feeds);  // v has no value
+  ASSERT_TRUE(values.ok()) << values.status();
+  EXPECT_THAT(Elements<float>((*values)[0]), ElementsAre(20, 40));
+  EXPECT_THAT(Elements<float>((*values)[1]), ElementsAre(-10, -20));
+  EXPECT_THAT(Elements<float>((*values)[2]), ElementsAre(10, 20));
+  Step("init");
+  EXPECT_THAT(Fetch("sum"), ElementsAre(2, 4));
+}
+
+TEST_F(ImportReferencesTest, AFeedOfAnAssignmentStandsForIt) {
+  MustImport(absl::StrCat(InitializedText(), NodeText("add", "AssignAdd", {"v", "one_two"}),
+                          NodeText("of_add", "Neg", {"add"}), NodeText("of_v", "Neg", {"v"}),
+                          NodeText("again", "AssignAdd", {"v", "add"})));
+  Step("init");
+  const std::vector<Feed> feeds = {{Tensor("add"), Values<float>({5, 5})}};
+  EXPECT_THAT(Elements<float>(Value(Tensor("of_add"), feeds)), ElementsAre(-5, -5));
+  EXPECT_THAT(Elements<float>(Value(Tensor("of_v"), feeds)), ElementsAre(-1, -2));
+  EXPECT_THAT(Fetch("v"), ElementsAre(1, 2));  // nothing was added
+  EXPECT_THAT(Elements<float>(Value(Tensor("again"), feeds)), ElementsAre(6, 7));
+}
+
+TEST_F(ImportReferencesTest, AFeedReachesBranchesAndGradients) {
+  const std::string boolean =
+      R"(attr { key: "dtype" value { type: DT_BOOL } } attr { key: "value" value { tensor {
+         dtype: DT_BOOL tensor_shape { } bool_val: true } } })";
+  MustImport(absl::StrCat(InitializedText(), NodeText("yes", "Const", {}, boolean),
+                          NodeText("branch", "RefSwitch", {"v", "yes"}),
+                          NodeText("taken", "Neg", {"branch:1"}),
+                          NodeText("square", "Square", {"v"})));
+  const StatusOr<std::vector<Gradient>> gradients =
+      AddGradients(&graph, {Tensor("square")}, {Tensor("v")}, {}, GradientOptions());
+  ASSERT_TRUE(gradients.ok()) << gradients.status();
+  const std::vector<Feed> feeds = {{Tensor("v"), Values<float>({10, 20})}};
+  EXPECT_THAT(Elements<float>(Value((*gradients)[0].values, feeds)), ElementsAre(20, 40));
+  Step("init");
+  EXPECT_THAT(Elements<float>(Value(Tensor("branch:1"), feeds)), ElementsAre(10, 20));
+  const std::vector<Feed> branch = {{Tensor("branch:1"), Values<float>({3, 4})}};
+  EXPECT_THAT(Elements<float>(Value(Tensor("taken"), branch)), ElementsAre(-3, -4));
+}
+
+TEST_F(ImportReferencesTest, AFeedIsNoReference) {
+  MustImport(absl::StrCat(InitializedText(), NodeText("add", "AssignAdd", {"v", "one_two"}),
+                          NodeText("same", "RefIdentity", {"v"}), NodeText("y", "Neg", {"add"}),
+                          NodeText("there", "IsVariableInitialized", {"v"}, kDtype)));
+  Step("init");
+  const std::vector<Feed> feeds = {{Tensor("v"), Values<float>({10, 20})}};
+  for (const std::string name : {"add", "same", "there"}) {
+    const Status status = Error(Tensor(name), feeds);
+    ExpectError(status, absl::StatusCode::kInvalidArgument,
+                {"expected a reference to a variable", "fed for v"});
+    EXPECT_EQ(StatusNode(status), name);
+  }
+  ExpectError(Error(Tensor("y"), feeds), absl::StatusCode::kInvalidArgument,
+              {"'add' (op AssignAdd)"});
+  EXPECT_THAT(Fetch("v"), ElementsAre(1, 2));
+}
+
+TEST_F(ImportReferencesTest, FeedsOfVariablesAreCheckedAsOthers) {
+  MustImport(absl::StrCat(InitializedText(), NodeText("y", "Neg", {"v"})));
+  ExpectError(Error(Tensor("y"), {{Tensor("v"), Values<int32_t>({1, 2})}}),
+              absl::StatusCode::kInvalidArgument, {"the feed of v:0 must be float32, got int32"});
+  ExpectError(Error(Tensor("y"), {{Tensor("v"), Values<float>({1, 2, 3})}}),
+              absl::StatusCode::kInvalidArgument, {"the feed of v:0 must have shape [2], got [3]"});
+}
+
 // ---- Export ----
 
 TEST_F(ImportReferencesTest, ExportsRestoreWhatCame) {

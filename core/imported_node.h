@@ -16,12 +16,16 @@ struct ImportedNode {
   // The imported node that it works for.
   std::string name;
   std::string op;
+  // Outputs, as "v" or "v:1", that it takes as references: not for their values.
+  std::vector<std::string> references;
 
   // ---- Of hidden nodes ----
   bool hidden = false;
   // Output i stands for output first_output + i of this imported node.
   std::string stands_for;
   int first_output = 0;
+  // It reads the variable for another node, which takes that output's value.
+  bool is_read = false;
 
   // ---- Of nodes that keep their name: what the GraphDef said ----
   AttrMap attrs;

@@ -69,6 +69,18 @@ def test_imported_references_run_and_are_exported_as_they_came(graph: tf.Graph) 
     assert graph.get_operation_by_name("bump").get_attr("T") == tf.float32
 
 
+def test_a_feed_of_an_imported_variable_reaches_its_consumers() -> None:
+    tf.import_graph_def(_references(), name="old")
+    with tf.Session() as sess:
+        assert sess.run(["old/square:0", "old/v:0"], {"old/v:0": 5.0}) == [25.0, 5.0]
+        sess.run("old/v/Assign")
+        assert sess.run("old/square:0", {"old/v:0": 6.0}) == 36.0
+        assert sess.run("old/square:0", {"old/v/read:0": 7.0}) == 14.0
+        with pytest.raises(tf.errors.InvalidArgumentError, match="expected a reference"):
+            sess.run("old/bump:0", {"old/v:0": 8.0})
+        assert sess.run("old/v:0") == 2.0
+
+
 def test_gradient_by_an_imported_variable(graph: tf.Graph) -> None:
     tf.import_graph_def(_references(), name="")
     v, square = graph.get_tensor_by_name("v:0"), graph.get_tensor_by_name("square:0")
