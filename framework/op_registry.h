@@ -40,6 +40,8 @@ class OpSpec {
   OpSpec& Shape(ShapeFunction function);
   OpSpec& Value(ValueFunction function);
   OpSpec& Doc(absl::string_view doc);
+  // Adds, in this place, what several ops have in common.
+  OpSpec& With(void (*part)(OpSpec* spec));
   // The definition; INVALID_ARGUMENT with the first text that could not be read.
   StatusOr<OpDef> Build() const;
 

@@ -97,6 +97,18 @@ TEST(OpSpecTest, CarriesFlagsAndDoc) {
   EXPECT_EQ(op.doc, "D.");
 }
 
+void Broadcasting(OpSpec* spec) { spec->Input("x: T").Input("y: T").Attr("T: type"); }
+
+TEST(OpSpecTest, PartsStandWhereTheyAreAdded) {
+  const OpDef op =
+      OpSpec("Op").Attr("first: int").With(Broadcasting).Input("last: T").Build().value();
+  ASSERT_EQ(op.attrs.size(), 2u);
+  EXPECT_EQ(op.attrs[1].name, "T");
+  ASSERT_EQ(op.inputs.size(), 3u);
+  EXPECT_EQ(op.inputs[0].name, "x");
+  EXPECT_EQ(op.inputs[2].name, "last");
+}
+
 TEST(OpRegistryTest, FindsWhatIsRegisteredAtStartUp) {
   ASSERT_TRUE(OpRegistry::Global()->Find("RegisteredAtStartUp").ok());
   EXPECT_EQ((*OpRegistry::Global()->Find("RegisteredAtStartUp"))->doc, "Exists.");

@@ -224,6 +224,11 @@ OpSpec& OpSpec::Doc(absl::string_view doc) {
   return *this;
 }
 
+OpSpec& OpSpec::With(void (*part)(OpSpec* spec)) {
+  part(this);
+  return *this;
+}
+
 StatusOr<OpDef> OpSpec::Build() const {
   const std::string context = absl::StrCat("definition of op '", def_.name, "'");
   OpDef def = def_;

@@ -168,19 +168,24 @@ begin and size have one entry a dimension: the first index and the number of ele
 are taken; size -1 takes all that are left. INVALID_ARGUMENT when the block leaves the
 tensor.)");
 
+void StridedSliceAttrs(OpSpec* spec) {
+  (*spec)
+      .Attr("T: type")
+      .Attr(TypeAttr("Index", kIndexTypes))
+      .Attr("begin_mask: int = 0")
+      .Attr("end_mask: int = 0")
+      .Attr("ellipsis_mask: int = 0")
+      .Attr("new_axis_mask: int = 0")
+      .Attr("shrink_axis_mask: int = 0");
+}
+
 MILLSTREAM_OP("StridedSlice")
     .Input("input: T")
     .Input("begin: Index")
     .Input("end: Index")
     .Input("strides: Index")
     .Output("output: T")
-    .Attr("T: type")
-    .Attr(TypeAttr("Index", kIndexTypes))
-    .Attr("begin_mask: int = 0")
-    .Attr("end_mask: int = 0")
-    .Attr("ellipsis_mask: int = 0")
-    .Attr("new_axis_mask: int = 0")
-    .Attr("shrink_axis_mask: int = 0")
+    .With(StridedSliceAttrs)
     .Shape(StridedSliceShape)
     .Value(StridedSliceValue)
     .Doc(R"(Takes elements at regular distances, as Python's x[begin:end:stride, ...] does.
@@ -199,13 +204,7 @@ MILLSTREAM_OP("StridedSliceGrad")
     .Input("strides: Index")
     .Input("dy: T")
     .Output("output: T")
-    .Attr("T: type")
-    .Attr(TypeAttr("Index", kIndexTypes))
-    .Attr("begin_mask: int = 0")
-    .Attr("end_mask: int = 0")
-    .Attr("ellipsis_mask: int = 0")
-    .Attr("new_axis_mask: int = 0")
-    .Attr("shrink_axis_mask: int = 0")
+    .With(StridedSliceAttrs)
     .Shape(StridedSliceGradShape)
     .Doc(R"(Puts dy where StridedSlice would take from, and zeros elsewhere.
 

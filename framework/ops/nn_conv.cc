@@ -60,17 +60,22 @@ Status Conv2DBackpropFilterShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+void ConvolutionAttrs(OpSpec* spec) {
+  (*spec)
+      .Attr(TypeAttr("T", kNnTypes))
+      .Attr("strides: list(int)")
+      .Attr("use_cudnn_on_gpu: bool = true")
+      .Attr("padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}")
+      .Attr("explicit_paddings: list(int) = []")
+      .Attr("data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"")
+      .Attr("dilations: list(int) = [1, 1, 1, 1]");
+}
+
 MILLSTREAM_OP("Conv2D")
     .Input("input: T")
     .Input("filter: T")
     .Output("output: T")
-    .Attr(TypeAttr("T", kNnTypes))
-    .Attr("strides: list(int)")
-    .Attr("use_cudnn_on_gpu: bool = true")
-    .Attr("padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}")
-    .Attr("explicit_paddings: list(int) = []")
-    .Attr("data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"")
-    .Attr("dilations: list(int) = [1, 1, 1, 1]")
+    .With(ConvolutionAttrs)
     .Shape(Conv2DShape)
     .Doc(R"(Slides a filter over images and sums the products.
 
@@ -86,13 +91,7 @@ MILLSTREAM_OP("Conv2DBackpropInput")
     .Input("filter: T")
     .Input("out_backprop: T")
     .Output("output: T")
-    .Attr(TypeAttr("T", kNnTypes))
-    .Attr("strides: list(int)")
-    .Attr("use_cudnn_on_gpu: bool = true")
-    .Attr("padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}")
-    .Attr("explicit_paddings: list(int) = []")
-    .Attr("data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"")
-    .Attr("dilations: list(int) = [1, 1, 1, 1]")
+    .With(ConvolutionAttrs)
     .Shape(Conv2DBackpropInputShape)
     .Doc(R"(Gives the gradient of Conv2D for its input; also the transposed convolution.
 
@@ -104,13 +103,7 @@ MILLSTREAM_OP("Conv2DBackpropFilter")
     .Input("filter_sizes: int32")
     .Input("out_backprop: T")
     .Output("output: T")
-    .Attr(TypeAttr("T", kNnTypes))
-    .Attr("strides: list(int)")
-    .Attr("use_cudnn_on_gpu: bool = true")
-    .Attr("padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}")
-    .Attr("explicit_paddings: list(int) = []")
-    .Attr("data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"")
-    .Attr("dilations: list(int) = [1, 1, 1, 1]")
+    .With(ConvolutionAttrs)
     .Shape(Conv2DBackpropFilterShape)
     .Doc(R"(Gives the gradient of Conv2D for its filter.
 

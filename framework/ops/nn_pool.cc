@@ -77,6 +77,14 @@ Status AvgPoolGradShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+void PoolingAttrs(OpSpec* spec) {
+  (*spec)
+      .Attr("ksize: list(int) >= 4")
+      .Attr("strides: list(int) >= 4")
+      .Attr("padding: {\"SAME\", \"VALID\"}")
+      .Attr("data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"");
+}
+
 MILLSTREAM_OP("MaxPool")
     .Input("input: T")
     .Output("output: T")
@@ -100,10 +108,7 @@ MILLSTREAM_OP("MaxPoolGrad")
     .Input("orig_output: T")
     .Input("grad: T")
     .Output("output: T")
-    .Attr("ksize: list(int) >= 4")
-    .Attr("strides: list(int) >= 4")
-    .Attr("padding: {\"SAME\", \"VALID\"}")
-    .Attr("data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"")
+    .With(PoolingAttrs)
     .Attr(TypeAttr("T", kRealTypes, " = float"))
     .Shape(MaxPoolGradShape)
     .Doc(R"(Gives the gradient of MaxPool: each window's goes to its largest element.
@@ -117,10 +122,7 @@ MILLSTREAM_OP("MaxPoolGradGrad")
     .Input("orig_output: T")
     .Input("grad: T")
     .Output("output: T")
-    .Attr("ksize: list(int) >= 4")
-    .Attr("strides: list(int) >= 4")
-    .Attr("padding: {\"SAME\", \"VALID\"}")
-    .Attr("data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"")
+    .With(PoolingAttrs)
     .Attr(TypeAttr("T", kRealTypes))
     .Shape(MaxPoolGradGradShape)
     .Doc(R"(Gives the gradient of MaxPoolGrad for the gradient that it was given.
@@ -131,10 +133,7 @@ the window's first largest element. The other arguments and attributes are MaxPo
 MILLSTREAM_OP("AvgPool")
     .Input("value: T")
     .Output("output: T")
-    .Attr("ksize: list(int) >= 4")
-    .Attr("strides: list(int) >= 4")
-    .Attr("padding: {\"SAME\", \"VALID\"}")
-    .Attr("data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"")
+    .With(PoolingAttrs)
     .Attr(TypeAttr("T", kNnTypes))
     .Shape(AvgPoolShape)
     .Doc(R"(Gives the average of each window of an image.
@@ -147,10 +146,7 @@ MILLSTREAM_OP("AvgPoolGrad")
     .Input("orig_input_shape: int32")
     .Input("grad: T")
     .Output("output: T")
-    .Attr("ksize: list(int) >= 4")
-    .Attr("strides: list(int) >= 4")
-    .Attr("padding: {\"SAME\", \"VALID\"}")
-    .Attr("data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"")
+    .With(PoolingAttrs)
     .Attr(TypeAttr("T", kNnTypes))
     .Shape(AvgPoolGradShape)
     .Doc(R"(Gives the gradient of AvgPool: each window's is shared equally by its elements.

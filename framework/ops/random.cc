@@ -30,15 +30,21 @@ Status RandomUniformIntShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+// A distribution without parameters.
+void StandardDistribution(OpSpec* spec) {
+  (*spec)
+      .Input("shape: T")
+      .Output("output: dtype")
+      .Attr("seed: int = 0")
+      .Attr("seed2: int = 0")
+      .Attr(TypeAttr("dtype", kNnTypes))
+      .Attr(TypeAttr("T", kIndexTypes))
+      .Stateful()
+      .Shape(RandomShape);
+}
+
 MILLSTREAM_OP("RandomUniform")
-    .Input("shape: T")
-    .Output("output: dtype")
-    .Attr("seed: int = 0")
-    .Attr("seed2: int = 0")
-    .Attr(TypeAttr("dtype", kNnTypes))
-    .Attr(TypeAttr("T", kIndexTypes))
-    .Stateful()
-    .Shape(RandomShape)
+    .With(StandardDistribution)
     .Doc(R"(Draws numbers from the uniform distribution over [0, 1).
 
 shape is a vector of sizes. The same seeds give the same numbers in every session; with both
@@ -62,27 +68,13 @@ second is the larger. The numbers are slightly uneven unless maxval - minval is 
 two. For the seeds see RandomUniform.)");
 
 MILLSTREAM_OP("RandomStandardNormal")
-    .Input("shape: T")
-    .Output("output: dtype")
-    .Attr("seed: int = 0")
-    .Attr("seed2: int = 0")
-    .Attr(TypeAttr("dtype", kNnTypes))
-    .Attr(TypeAttr("T", kIndexTypes))
-    .Stateful()
-    .Shape(RandomShape)
+    .With(StandardDistribution)
     .Doc(R"(Draws numbers from the normal distribution with mean 0 and deviation 1.
 
 shape is a vector of sizes. For the seeds see RandomUniform.)");
 
 MILLSTREAM_OP("TruncatedNormal")
-    .Input("shape: T")
-    .Output("output: dtype")
-    .Attr("seed: int = 0")
-    .Attr("seed2: int = 0")
-    .Attr(TypeAttr("dtype", kNnTypes))
-    .Attr(TypeAttr("T", kIndexTypes))
-    .Stateful()
-    .Shape(RandomShape)
+    .With(StandardDistribution)
     .Doc(R"(Draws numbers from the normal distribution within two deviations of its mean.
 
 The mean is 0 and the deviation 1; numbers further away are drawn again. shape is a vector

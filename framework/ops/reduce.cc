@@ -81,42 +81,54 @@ Status ArgReductionShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
-MILLSTREAM_OP("Sum")
-    .Input("input: T")
-    .Input("reduction_indices: Tidx")
-    .Output("output: T")
-    .Attr("keep_dims: bool = false")
-    .Attr(TypeAttr("T", kNumberTypes))
-    .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
-    .Shape(ReductionShape)
-    .Doc(R"(Adds up elements along some dimensions.
+// ---- Definitions ----
+
+void NumberReduction(OpSpec* spec) {
+  (*spec)
+      .Input("input: T")
+      .Input("reduction_indices: Tidx")
+      .Output("output: T")
+      .Attr("keep_dims: bool = false")
+      .Attr(TypeAttr("T", kNumberTypes))
+      .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
+      .Shape(ReductionShape);
+}
+
+void TruthReduction(OpSpec* spec) {
+  (*spec)
+      .Input("input: bool")
+      .Input("reduction_indices: Tidx")
+      .Output("output: bool")
+      .Attr("keep_dims: bool = false")
+      .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
+      .Shape(ReductionShape);
+}
+
+void ArgReduction(OpSpec* spec) {
+  (*spec)
+      .Input("input: T")
+      .Input("dimension: Tidx")
+      .Output("output: output_type")
+      .Attr(TypeAttr("T", kNumberTypes))
+      .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
+      .Attr(TypeAttr("output_type", kIndexTypes, " = int64"))
+      .Shape(ArgReductionShape);
+}
+
+MILLSTREAM_OP("Sum").With(NumberReduction).Doc(R"(Adds up elements along some dimensions.
 
 The dimensions in reduction_indices, a scalar or vector of axes without repetition, are
 dropped, or stay with size 1 if keep_dims is set; negative axes count from the end. An empty
 sum is 0.)");
 
-MILLSTREAM_OP("Mean")
-    .Input("input: T")
-    .Input("reduction_indices: Tidx")
-    .Output("output: T")
-    .Attr("keep_dims: bool = false")
-    .Attr(TypeAttr("T", kNumberTypes))
-    .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
-    .Shape(ReductionShape)
-    .Doc(R"(Averages elements along some dimensions.
+MILLSTREAM_OP("Mean").With(NumberReduction).Doc(R"(Averages elements along some dimensions.
 
 The dimensions in reduction_indices, a scalar or vector of axes without repetition, are
 dropped, or stay with size 1 if keep_dims is set; negative axes count from the end. An empty
 mean is NaN.)");
 
 MILLSTREAM_OP("Prod")
-    .Input("input: T")
-    .Input("reduction_indices: Tidx")
-    .Output("output: T")
-    .Attr("keep_dims: bool = false")
-    .Attr(TypeAttr("T", kNumberTypes))
-    .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
-    .Shape(ReductionShape)
+    .With(NumberReduction)
     .Value(ProdValue)
     .Doc(R"(Multiplies elements along some dimensions.
 
@@ -124,41 +136,20 @@ The dimensions in reduction_indices, a scalar or vector of axes without repetiti
 dropped, or stay with size 1 if keep_dims is set; negative axes count from the end. An empty
 product is 1.)");
 
-MILLSTREAM_OP("Max")
-    .Input("input: T")
-    .Input("reduction_indices: Tidx")
-    .Output("output: T")
-    .Attr("keep_dims: bool = false")
-    .Attr(TypeAttr("T", kNumberTypes))
-    .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
-    .Shape(ReductionShape)
-    .Doc(R"(Finds the largest elements along some dimensions.
+MILLSTREAM_OP("Max").With(NumberReduction).Doc(R"(Finds the largest elements along some dimensions.
 
 The dimensions in reduction_indices, a scalar or vector of axes without repetition, are
 dropped, or stay with size 1 if keep_dims is set; negative axes count from the end. Of
 nothing it is the lowest value of the type, -inf where there is one.)");
 
-MILLSTREAM_OP("Min")
-    .Input("input: T")
-    .Input("reduction_indices: Tidx")
-    .Output("output: T")
-    .Attr("keep_dims: bool = false")
-    .Attr(TypeAttr("T", kNumberTypes))
-    .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
-    .Shape(ReductionShape)
-    .Doc(R"(Finds the smallest elements along some dimensions.
+MILLSTREAM_OP("Min").With(NumberReduction).Doc(R"(Finds the smallest elements along some dimensions.
 
 The dimensions in reduction_indices, a scalar or vector of axes without repetition, are
 dropped, or stay with size 1 if keep_dims is set; negative axes count from the end. Of
 nothing it is the highest value of the type, inf where there is one.)");
 
 MILLSTREAM_OP("All")
-    .Input("input: bool")
-    .Input("reduction_indices: Tidx")
-    .Output("output: bool")
-    .Attr("keep_dims: bool = false")
-    .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
-    .Shape(ReductionShape)
+    .With(TruthReduction)
     .Doc(R"(Tells whether all elements are true along some dimensions.
 
 The dimensions in reduction_indices, a scalar or vector of axes without repetition, are
@@ -166,12 +157,7 @@ dropped, or stay with size 1 if keep_dims is set; negative axes count from the e
 nothing it is true.)");
 
 MILLSTREAM_OP("Any")
-    .Input("input: bool")
-    .Input("reduction_indices: Tidx")
-    .Output("output: bool")
-    .Attr("keep_dims: bool = false")
-    .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
-    .Shape(ReductionShape)
+    .With(TruthReduction)
     .Doc(R"(Tells whether any element is true along some dimensions.
 
 The dimensions in reduction_indices, a scalar or vector of axes without repetition, are
@@ -179,26 +165,14 @@ dropped, or stay with size 1 if keep_dims is set; negative axes count from the e
 nothing it is false.)");
 
 MILLSTREAM_OP("ArgMax")
-    .Input("input: T")
-    .Input("dimension: Tidx")
-    .Output("output: output_type")
-    .Attr(TypeAttr("T", kNumberTypes))
-    .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
-    .Attr(TypeAttr("output_type", kIndexTypes, " = int64"))
-    .Shape(ArgReductionShape)
+    .With(ArgReduction)
     .Doc(R"(Tells where along one dimension the largest element stands.
 
 Of equal elements the first one counts. dimension is a scalar, negative values counting from
 the end; the output does not have it. INVALID_ARGUMENT when the dimension is empty.)");
 
 MILLSTREAM_OP("ArgMin")
-    .Input("input: T")
-    .Input("dimension: Tidx")
-    .Output("output: output_type")
-    .Attr(TypeAttr("T", kNumberTypes))
-    .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
-    .Attr(TypeAttr("output_type", kIndexTypes, " = int64"))
-    .Shape(ArgReductionShape)
+    .With(ArgReduction)
     .Doc(R"(Tells where along one dimension the smallest element stands.
 
 Of equal elements the first one counts. dimension is a scalar, negative values counting from
