@@ -19,17 +19,13 @@ class ResourceApplyMomentum {
     MS_TRY(ReadScalar<T>(frame.input(2), "lr", &step.learning));
     MS_TRY(ReadScalar<T>(frame.input(4), "momentum", &step.momentum));
     const ms::View grad = frame.input(3);
-    ms::VariableLocks locks;
-    MS_TRY(frame.LockVariables({{0, MS_LOCK_WRITE}, {1, MS_LOCK_WRITE}}, &locks));
-    ms::View variable;
-    ms::View accum;
-    MS_TRY(locks.Write(0, &variable));
-    MS_TRY(locks.Write(1, &accum));
-    MS_TRY(CheckSameShape("var", variable, "accum", accum));
+    VariableWithSlot locked;
+    MS_TRY(locked.Lock(frame, "accum", true));
+    const ms::View& variable = locked.variable();
     MS_TRY(CheckSameShape("var", variable, "grad", grad));
 
     T* const var = variable.data<T>();
-    T* const sum = accum.data<T>();
+    T* const sum = locked.slot().data<T>();
     const T* const gradient = grad.data<T>();
     const bool nesterov = use_nesterov_;
     UpdateElements<T>(frame, variable.size(), 5, [=](int64_t begin, int64_t end) {

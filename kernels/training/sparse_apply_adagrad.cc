@@ -20,18 +20,13 @@ class ResourceSparseApplyAdagrad {
     MS_TRY(ReadScalar<T>(frame.input(2), "lr", &step.learning));
     const ms::View grad = frame.input(3);
     const ms::View indices = frame.input(4);
-    ms::VariableLocks locks;
-    MS_TRY(frame.LockVariables(
-        {{0, MS_LOCK_WRITE}, {1, update_slots_ ? MS_LOCK_WRITE : MS_LOCK_READ}}, &locks));
-    ms::View variable;
-    ms::View accum;
-    MS_TRY(locks.Write(0, &variable));
-    MS_TRY(update_slots_ ? locks.Write(1, &accum) : locks.Read(1, &accum));
-    MS_TRY(CheckSameShape("var", variable, "accum", accum));
+    VariableWithSlot locked;
+    MS_TRY(locked.Lock(frame, "accum", update_slots_));
+    const ms::View& variable = locked.variable();
     MS_TRY(CheckRowGradient(variable, grad, indices));
 
     T* const var = variable.data<T>();
-    T* const sum = accum.data<T>();
+    T* const sum = locked.slot().data<T>();
     const T* const gradient = grad.data<T>();
     const bool update_slots = update_slots_;
     return UpdateIndexedRows<T>(

@@ -29,6 +29,26 @@ inline ms::Status CheckSameShape(std::string_view name, const ms::View& variable
                              other.shape().ToString());
 }
 
+// Input 0, a variable that is written, and input 1, a slot of its shape; both locked.
+class VariableWithSlot {
+ public:
+  // `slot` names input 1 in messages; `write_slot`: else it is only read.
+  ms::Status Lock(ms::Frame& frame, std::string_view slot, bool write_slot) {
+    MS_TRY(frame.LockVariables({{0, MS_LOCK_WRITE}, {1, write_slot ? MS_LOCK_WRITE : MS_LOCK_READ}},
+                               &locks_));
+    MS_TRY(locks_.Write(0, &variable_));
+    MS_TRY(write_slot ? locks_.Write(1, &slot_) : locks_.Read(1, &slot_));
+    return CheckSameShape("var", variable_, slot, slot_);
+  }
+  const ms::View& variable() const { return variable_; }
+  const ms::View& slot() const { return slot_; }
+
+ private:
+  ms::VariableLocks locks_;
+  ms::View variable_;
+  ms::View slot_;
+};
+
 // The value of the hyperparameter `name`, a scalar of type T, as what steps on T are computed in.
 template <typename T>
 ms::Status ReadScalar(const ms::View& view, std::string_view name, ComputeTypeOf<T>* value) {
