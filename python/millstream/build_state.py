@@ -7,7 +7,6 @@ what another builds.
 from __future__ import annotations
 
 import threading
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from millstream import device_spec
@@ -120,10 +119,5 @@ class EnteredScope:
         self._state.scope = self._scope
         return self._scope
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._state.scope = self._before

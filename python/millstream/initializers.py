@@ -76,7 +76,22 @@ class Initializer:
         return cls(**config)
 
 
-class Zeros(Initializer):
+class _Filled(Initializer):
+    """All elements are the same number."""
+
+    _fill: Any
+
+    @takes(dtype=DTYPE)
+    def __init__(self, dtype: Any = dtypes.float32) -> None:
+        self.dtype = dtypes.as_dtype(dtype)
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        """A tensor of the number."""
+        filled: Tensor = self._fill(shape, dtype or self.dtype)
+        return filled
+
+
+class Zeros(_Filled):
     """All elements are 0.
 
     Parameters
@@ -90,16 +105,10 @@ class Zeros(Initializer):
     array([0., 0.], dtype=float32)
     """
 
-    @takes(dtype=DTYPE)
-    def __init__(self, dtype: Any = dtypes.float32) -> None:
-        self.dtype = dtypes.as_dtype(dtype)
-
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """A tensor of zeros."""
-        return array_creation.zeros(shape, dtype or self.dtype)
+    _fill = staticmethod(array_creation.zeros)
 
 
-class Ones(Initializer):
+class Ones(_Filled):
     """All elements are 1.
 
     Parameters
@@ -113,13 +122,7 @@ class Ones(Initializer):
     array([1., 1.], dtype=float32)
     """
 
-    @takes(dtype=DTYPE)
-    def __init__(self, dtype: Any = dtypes.float32) -> None:
-        self.dtype = dtypes.as_dtype(dtype)
-
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """A tensor of ones."""
-        return array_creation.ones(shape, dtype or self.dtype)
+    _fill = staticmethod(array_creation.ones)
 
 
 class Constant(Initializer):
@@ -326,7 +329,21 @@ def _fans(shape: Any) -> tuple[float, float]:
     return float(window * dims[-2]), float(window * dims[-1])
 
 
-class GlorotUniform(VarianceScaling):
+class _Glorot(VarianceScaling):
+    """`VarianceScaling` with the mean of both numbers."""
+
+    _distribution: str
+
+    @takes(seed=INTEGER, dtype=DTYPE)
+    def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+        super().__init__(1.0, "fan_avg", self._distribution, seed, dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal initializer."""
+        return {"seed": self.seed, "dtype": dtypes.as_dtype(self.dtype).name}
+
+
+class GlorotUniform(_Glorot):
     """`VarianceScaling` with the mean of both numbers, uniform.
 
     Parameters
@@ -342,16 +359,10 @@ class GlorotUniform(VarianceScaling):
     [4, 2]
     """
 
-    @takes(seed=INTEGER, dtype=DTYPE)
-    def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
-        super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
-
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal initializer."""
-        return {"seed": self.seed, "dtype": dtypes.as_dtype(self.dtype).name}
+    _distribution = "uniform"
 
 
-class GlorotNormal(VarianceScaling):
+class GlorotNormal(_Glorot):
     """`VarianceScaling` with the mean of both numbers, truncated normal.
 
     Parameters
@@ -367,13 +378,7 @@ class GlorotNormal(VarianceScaling):
     [4, 2]
     """
 
-    @takes(seed=INTEGER, dtype=DTYPE)
-    def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
-        super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
-
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal initializer."""
-        return {"seed": self.seed, "dtype": dtypes.as_dtype(self.dtype).name}
+    _distribution = "truncated_normal"
 
 
 zeros_initializer = Zeros

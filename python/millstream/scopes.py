@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
-from types import TracebackType
 from typing import Any
 
 from millstream.apply_op import graph_of
@@ -73,12 +72,7 @@ class name_scope:  # noqa: N801  (the public name)
             self._stack.close()
             raise
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stack.close()
 
 

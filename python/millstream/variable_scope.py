@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from contextlib import ExitStack
-from types import TracebackType
 from typing import Any
 
 from millstream import dtypes
@@ -449,12 +448,7 @@ class variable_scope:  # noqa: N801  (the public name)
             return prefix + self._name_or_scope if self._name_or_scope else outer.name
         return store_of(get_default_graph()).unique_scope(f"{prefix}{self._default_name}")
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stack.close()
 
 

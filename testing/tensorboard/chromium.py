@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-from types import TracebackType
 from typing import Any
 
 # The pipes' ends in the browser: it reads commands from the one and writes answers to the other.
@@ -186,10 +185,5 @@ class Chromium:
     def __enter__(self) -> Chromium:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

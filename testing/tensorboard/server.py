@@ -5,7 +5,6 @@ from __future__ import annotations
 import pathlib
 import re
 import subprocess
-from types import TracebackType
 
 import python_environment
 
@@ -61,10 +60,5 @@ class TensorBoard:
     def __enter__(self) -> TensorBoard:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

@@ -9,7 +9,6 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
-from types import TracebackType
 from typing import Any
 
 from millstream import protos
@@ -239,12 +238,7 @@ class FileWriter:
     def __enter__(self) -> FileWriter:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
