@@ -163,8 +163,9 @@ TEST(Conv2DTest, ChannelsMayComeFirst) {
 TEST(Conv2DTest, RefusesFiltersThatDoNotFit) {
   EXPECT_THAT(Conv2D("[1,5,6,2]", "[3,3,3,3]", "SAME", {1, 1, 1, 1}).Shapes(),
               HasSubstr("'filter' of Conv2D: input [1,5,6,2] has 2 channels"));
-  EXPECT_THAT(Conv2D("[1,2,2,1]", "[3,3,1,1]", "VALID", {1, 1, 1, 1}).Shapes(),
+  EXPECT_THAT(Conv2D("[1,1,2,1]", "[3,3,1,1]", "VALID", {1, 1, 1, 1}).Shapes(),
               HasSubstr("height: a window of 3 does not fit"));
+  EXPECT_EQ(Conv2D("[1,2,2,1]", "[3,3,1,1]", "VALID", {1, 1, 1, 1}).Shapes(), "[1,0,0,1]");
   EXPECT_THAT(Conv2D("[1,5,6,2]", "[3,3,2]", "SAME", {1, 1, 1, 1}).Shapes(), HasSubstr("rank 4"));
 }
 

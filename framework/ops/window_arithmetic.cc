@@ -112,11 +112,11 @@ StatusOr<int64_t> WindowedSize(int64_t input, const Window& window, Padding padd
                __builtin_add_overflow(padded, window.pad_after, &padded);
   }
   if (overflow) return errors::InvalidArgument("the window or its padding is too large");
-  if (length > padded) {
+  if (length - padded > window.stride) {
     return errors::InvalidArgument("a window of ", length, " does not fit into ", padded,
                                    " elements");
   }
-  return (padded - length) / window.stride + 1;
+  return (padded - length + window.stride) / window.stride;
 }
 
 StatusOr<ImageWindow> ConvolutionWindow(const ShapeContext& context) {

@@ -43,8 +43,8 @@ struct Window {
 };
 
 // How often `window` fits into `input` elements; kUnknownDim when `input` or the window's size is.
-// INVALID_ARGUMENT when the window is empty or longer than the padded input. REQUIRES: stride and
-// dilation above 0.
+// INVALID_ARGUMENT when the window is empty, or longer than the padded input by more than a stride
+// (up to there it fits 0 times). REQUIRES: stride and dilation above 0.
 StatusOr<int64_t> WindowedSize(int64_t input, const Window& window, Padding padding);
 
 // A two-dimensional window as attributes tell. What is missing in a convolution's is its size: that

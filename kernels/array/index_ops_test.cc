@@ -234,6 +234,10 @@ TEST(UnsortedSegmentSumTest, RefusesAnIdBehindTheLastSegment) {
   EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
   EXPECT_EQ(status.message(),
             "segment_ids[1] (in flat order) = 3 is not smaller than num_segments = 3");
+  KernelTester none("UnsortedSegmentSum");
+  SetSegmentAttrs(MS_FLOAT32, &none);
+  none.Input<float>({2, 0}, {}).Input<int32_t>({2}, {0, 3}).Input<int32_t>({}, {3});
+  EXPECT_EQ(none.Run().code(), MS_INVALID_ARGUMENT);
 }
 
 template <typename T, typename Index>

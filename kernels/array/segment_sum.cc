@@ -51,8 +51,8 @@ class UnsortedSegmentSum {
                         const ms::Shape& shape) {
     ms::View output;
     MS_TRY(frame.Output(0, shape, &output));
-    if (output.size() == 0 || data.size() == 0) return SetToZero(frame, output);
     MS_TRY(CheckIds<Index>(ids, shape[0]));
+    if (output.size() == 0 || data.size() == 0) return SetToZero(frame, output);
     const int64_t width = DimProduct(shape, 1, shape.rank());
     if constexpr (kIsNarrowFloat<T>) {
       ms::View sums;
