@@ -1,11 +1,17 @@
 #include "core/plan.h"
 
+#include <limits>
+
 #include "core/step_state.h"
 
 namespace millstream {
 
 int64_t Root::bytes() const {
-  return shape_known ? shape.num_elements() * static_cast<int64_t>(DataTypeSize(dtype)) : 0;
+  if (!shape_known) return 0;
+  int64_t bytes = 0;
+  const bool overflow = __builtin_mul_overflow(
+      shape.num_elements(), static_cast<int64_t>(DataTypeSize(dtype)), &bytes);
+  return overflow ? std::numeric_limits<int64_t>::max() : bytes;
 }
 
 Plan::~Plan() {

@@ -62,6 +62,7 @@ struct Root {
   int first = -1;  // instruction that computes it; -1: there before the first
   int last = -1;   // last instruction that reads it
   std::vector<ViewPlace> places;
+  // 0 when the shape is not known; the largest number there is when they are more.
   int64_t bytes() const;
 };
 

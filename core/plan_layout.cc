@@ -102,7 +102,9 @@ Status PlanLayout::Specialize(Instruction* instruction) {
       TakeAbiStatus(registration.specialize(instruction->kernel->state(), &specialization));
   if (!status.ok()) return AnnotateWithNode(status, *instruction->node);
   instruction->shape_state = specialization.shape_state;
-  instruction->scratch_bytes = static_cast<int64_t>(specialization.scratch_bytes);
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+  instruction->scratch_bytes =
+      static_cast<int64_t>(std::min<uint64_t>(specialization.scratch_bytes, kMost));
   return absl::OkStatus();
 }
 

@@ -128,6 +128,15 @@ TEST_F(SessionErrorsTest, AHandleThatPromisesAnotherShapeThanTheValueHas) {
   EXPECT_THAT(Elements<float>(Value(Read(open))), ElementsAre(1, 2));
 }
 
+TEST_F(SessionErrorsTest, BytesBeyondSixtyFourBitsFailTheStepAndNotTheProcess) {
+  const Output huge = Op("Fill", {Constant(Values<int32_t>({1 << 30, 1 << 30, 4})), Constant(1.0f)});
+  const Output inside = Op("Max", {huge, Constant(Values<int32_t>({0, 1, 2}))});
+  ExpectError(Error(inside), absl::StatusCode::kResourceExhausted, {"out of memory"});
+  ExpectError(Error(huge), absl::StatusCode::kResourceExhausted,
+              {"out of memory", huge.node->name(), "9223372036854775807"});
+  ExpectUsable();
+}
+
 TEST_F(SessionErrorsTest, ATerabyteFailsTheStepAndNotTheProcess) {
   const Output sizes = Constant(Values<int32_t>({1 << 20, 1 << 18}));
   const Output huge = Op("Fill", {sizes, Constant(1.0f)});
