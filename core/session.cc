@@ -88,6 +88,7 @@ class DirectSession : public Session {
   }
   ~DirectSession() override {
     LiveSessions::Global()->Remove(this);
+    closing_.Cancel();
     gate_.Close();
   }
 
@@ -121,6 +122,7 @@ class DirectSession : public Session {
   }
 
   Status Close() override {
+    closing_.Cancel();
     gate_.Close();
     return absl::OkStatus();
   }
@@ -133,6 +135,7 @@ class DirectSession : public Session {
   }
 
   void ResetAndShut(absl::Span<const std::string> containers) {
+    closing_.Cancel();
     resources_.Reset(containers);
     gate_.Shut();
   }
@@ -151,6 +154,7 @@ class DirectSession : public Session {
   }
 
   RunOptions WithDefaults(RunOptions options) const {
+    options.closing = &closing_;
     if (options.timeout_ms == 0) options.timeout_ms = context_.options.operation_timeout_ms;
     return options;
   }
@@ -181,6 +185,7 @@ class DirectSession : public Session {
   absl::Mutex mutex_;
   absl::flat_hash_map<SignatureKey, std::shared_ptr<Executable>> executables_
       ABSL_GUARDED_BY(mutex_);
+  Cancellation closing_;  // stops the steps that run as the session closes
   SessionGate gate_;
 };
 
@@ -206,6 +211,7 @@ Status Session::ResetAll(absl::Span<const std::string> containers) {
 void Session::Free(std::unique_ptr<Session> session) {
   if (session == nullptr) return;
   Session* const freed = session.release();
+  freed->Close().IgnoreError();
   freed->gate()->Free([freed] { delete freed; });
 }
 

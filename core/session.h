@@ -47,7 +47,8 @@ class Cancellation {
 struct RunOptions {
   StepReport* report = nullptr;  // what is asked of it is filled in, also when the step fails
   const Cancellation* cancellation = nullptr;
-  int64_t timeout_ms = 0;  // 0: the session's
+  const Cancellation* closing = nullptr;  // of the session, which sets it
+  int64_t timeout_ms = 0;                 // 0: the session's
   // Called now and then on the running thread; true stops the step (Ctrl-C of a front end).
   bool (*should_stop)(void* argument) = nullptr;
   void* should_stop_argument = nullptr;
@@ -93,15 +94,16 @@ class Session {
                      absl::Span<Tensor> fetches, const RunOptions& options) = 0;
   virtual StatusOr<std::unique_ptr<Callable>> MakeCallable(const StepSignature& signature) = 0;
   virtual std::vector<DeviceInfo> ListDevices() const = 0;
-  // Frees the state; later runs give FAILED_PRECONDITION. Waits for running steps; from inside one
-  // of them (a signal handler) it returns at once, and the last step frees the state as it ends. In
-  // a child that was forked from the session's process it does nothing.
+  // Cancels the running steps and waits until they have ended, then frees the state; later runs
+  // give FAILED_PRECONDITION. From inside one of the steps (a signal handler) it returns at once,
+  // and the last step frees the state as it ends. In a child that was forked from the session's
+  // process it does nothing.
   virtual Status Close() = 0;
   // Drops the resources of these containers, all when there are none named; the session stays.
   // Steps that run finish with what they hold; a variable has no value afterwards.
   virtual Status ResetContainers(absl::Span<const std::string> containers) = 0;
   // Drops the resources of these containers in every session of the process, and closes the
-  // sessions. Waits for no step: one that runs ends first.
+  // sessions. Waits for no step.
   static Status ResetAll(absl::Span<const std::string> containers);
   // Closes and deletes. May be called from inside a step, unlike the destructor: the session goes
   // when the last of its steps has ended.

@@ -40,6 +40,9 @@ Status StepContext::CheckInterruption() {
   if (options_.cancellation != nullptr && options_.cancellation->IsCancelled()) {
     return errors::Cancelled("the step was cancelled");
   }
+  if (options_.closing != nullptr && options_.closing->IsCancelled()) {
+    return errors::Cancelled("the session was closed while the step ran");
+  }
   if (first_error_.load(std::memory_order_relaxed) != nullptr) return status();
   if (options_.should_stop == nullptr && deadline_ms_ == 0) return absl::OkStatus();
   if (std::this_thread::get_id() != driver_) return absl::OkStatus();

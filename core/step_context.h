@@ -52,10 +52,12 @@ class StepContext {
   // ---- Thread-safe ----
   // The container of resources that live as long as the step.
   StepContainer* container() { return &container_; }
-  // True once the step is to end early: it failed, was cancelled, or took too long. Costs a load.
+  // True once the step is to end early: it failed, was cancelled, or took too long. Costs a few
+  // loads.
   bool IsStopping() const {
     return first_error_.load(std::memory_order_relaxed) != nullptr ||
-           (options_.cancellation != nullptr && options_.cancellation->IsCancelled());
+           (options_.cancellation != nullptr && options_.cancellation->IsCancelled()) ||
+           (options_.closing != nullptr && options_.closing->IsCancelled());
   }
   // OK while the step may go on. On the thread that drives the step it also looks at the clock and
   // asks the front end; call it now and then, not at every node.

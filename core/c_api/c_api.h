@@ -197,13 +197,13 @@ millstream_status* millstream_graph_gradients(millstream_graph* graph, const mil
 /* `config`: ConfigProto bytes, may be NULL. The graph must outlive the session. */
 millstream_status* millstream_session_new(millstream_graph* graph, const void* config, size_t size,
                                           millstream_session** out);
-/* Frees variables and plans once the running steps have ended, and waits for that; called from
- * inside one of them (by should_stop) it returns at once. */
+/* Cancels the running steps and frees variables and plans once these have ended, for which it waits;
+ * called from inside one of them (by should_stop) it returns at once. */
 millstream_status* millstream_session_close(millstream_session* session);
 /* Clears these resource containers in every session of the process (all containers when n is 0),
  * and closes the sessions without waiting for running steps. */
 millstream_status* millstream_reset(const char* const* containers, int32_t n);
-/* Closes. No call may follow; those that run on other threads are waited for. */
+/* Closes. No call may follow; those that run on other threads are cancelled and waited for. */
 void millstream_session_free(millstream_session* session);
 /* What one run may be told. All fields may be zero. */
 typedef struct millstream_run_options {

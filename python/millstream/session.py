@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any
 
 from millstream import _runtime, default_graph, errors, plugins, protos
@@ -229,7 +228,10 @@ class BaseSession:
         return [DeviceAttributes(name) for name in names if name]
 
     def close(self) -> None:
-        """Free what the session holds: variables, plans, memory. Closing twice is harmless."""
+        """Free what the session holds: variables, plans, memory. Closing twice is harmless.
+
+        Steps that run in other threads end with CancelledError.
+        """
         if self._closed:
             return
         self._closed = True
@@ -288,12 +290,7 @@ class _DefaultSession:
         default_graph.push_session(self._session)
         return self._session
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         default_graph.remove_session(self._session)
 
 
@@ -325,12 +322,7 @@ class Session(BaseSession):
         default_graph.push_session(self)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         default_graph.remove_session(self)
         default_graph.remove_graph(self._graph)
         self.close()

@@ -147,6 +147,18 @@ def test_reset_refuses_what_it_does_not_know() -> None:
 # ---- Sessions, threads ----
 
 
+def test_a_node_that_has_run_no_longer_changes() -> None:
+    x = tf.constant(1.0)
+    y = tf.negative(x)
+    with tf.Session() as sess:
+        sess.run(y)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="has run") as caught:
+        y.op._add_control_input(x.op)
+    assert caught.value.op is y.op
+    with pytest.raises(tf.errors.FailedPreconditionError, match="has run"):
+        y.op._set_device("/device:CPU:0")
+
+
 def _on_threads(body: object) -> None:
     failures: list[BaseException] = []
 
@@ -219,6 +231,36 @@ def test_concurrent_steps_share_the_counter_of_a_random_op() -> None:
     assert sorted(drawn) == sorted(alone)
 
 
+def test_closing_cancels_the_steps_of_other_threads() -> None:
+    x = tf.placeholder(tf.float32, [128, 128])
+    total = x
+    for _ in range(400):
+        total = tf.matmul(total, x)
+    fed = np.zeros([128, 128], np.float32)
+    outcomes: list[BaseException] = []
+
+    def run_until_closed(session: tf.Session, running: threading.Event) -> None:
+        try:
+            while True:
+                session.run(total, {x: fed})
+                running.set()
+        except BaseException as error:
+            outcomes.append(error)
+
+    for _ in range(20):
+        session, running = tf.Session(), threading.Event()
+        runner = threading.Thread(target=run_until_closed, args=(session, running))
+        runner.start()
+        running.wait()
+        session.close()
+        runner.join()
+        if isinstance(outcomes[-1], tf.errors.CancelledError):
+            break
+        assert "closed" in str(outcomes[-1])  # between two steps
+    assert isinstance(outcomes[-1], tf.errors.CancelledError)
+    assert "the session was closed" in outcomes[-1].message
+
+
 # ---- Signals and forks ----
 
 
@@ -243,7 +285,8 @@ def test_a_signal_handler_may_close_the_session_of_the_step_that_it_interrupts()
     try:
         for _ in range(100):
             signal.setitimer(signal.ITIMER_REAL, 0.05)
-            with contextlib.suppress(RuntimeError):  # closed between two steps
+            # Closed between two steps, or within one.
+            with contextlib.suppress(RuntimeError, tf.errors.CancelledError):
                 session.run(total)
             if closed:
                 break
