@@ -139,12 +139,12 @@ class Graph(GraphElements, CollectionStore):
     def _build_error(self, error: _runtime.StatusError) -> Exception:
         """A refused argument is a ValueError, as of any Python function."""
         code, message, node = error.args
-        if code in (errors.NOT_FOUND, errors.UNIMPLEMENTED, errors.INTERNAL):
-            return errors.make(self, code, message, node)
-        return ValueError(message)
+        if code in (errors.INVALID_ARGUMENT, errors.ALREADY_EXISTS, errors.OUT_OF_RANGE):
+            return ValueError(message)
+        return errors.make(self, code, message, node)
 
     def grow(self, function: Callable[[], Any]) -> Any:
-        """Call something that adds many nodes; for the package.
+        """Call something that adds nodes or changes them; for the package.
 
         Raises
         ------

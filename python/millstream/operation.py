@@ -138,10 +138,11 @@ class Operation:
         session_or_default(session, self.graph, "Operation.run()").run(self, feed_dict)
 
     def _add_control_input(self, operation: Operation) -> None:
-        self.graph.handle.add_control_input(self.node, operation.node)
+        graph = self.graph
+        graph.grow(lambda: graph.handle.add_control_input(self.node, operation.node))
 
     def _set_device(self, device: str) -> None:
-        self.graph.handle.set_device(self.node, device)
+        self.graph.grow(lambda: self.graph.handle.set_device(self.node, device))
 
     def __repr__(self) -> str:
         return f"<tf.Operation {self.name!r} type={self.type}>"
