@@ -1,6 +1,7 @@
 #include "core/executable.h"
 
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -32,9 +33,7 @@ StatusOr<std::unique_ptr<Executable>> Executable::Create(const ExecutableContext
   MS_ASSIGN_OR_RETURN(executable->pruned_, Prune(*context->graph, executable->signature_));
   MS_RETURN_IF_ERROR(CheckFedReferences(executable->pruned_, signature.feeds));
   MS_RETURN_IF_ERROR(executable->Place());
-  if (executable->pruned_.has_control_flow) {
-    MS_ASSIGN_OR_RETURN(executable->dynamic_, executable->CompilePrograms());
-  }
+  MS_RETURN_IF_ERROR(executable->CompilePrograms());
   context->graph->MarkAsRun(executable->pruned_.nodes);
   return executable;
 }
@@ -148,7 +147,7 @@ StatusOr<std::unique_ptr<Plan>> Executable::CompilePart(const Partition& part,
                                                         const PlanFacts* whole) const {
   PlanFacts::Received received;
   for (const auto& [node, source] : part.received) {
-    received[node] = {whole->of(source)};
+    received[node] = whole == nullptr ? node->facts(0) : whole->of(source);
   }
   std::vector<Shape> part_shapes;
   if (shapes != nullptr) {
@@ -170,32 +169,48 @@ StatusOr<std::unique_ptr<Plan>> Executable::CompilePart(const Partition& part,
 StatusOr<std::unique_ptr<StepPlan>> Executable::Compile(const std::vector<Shape>* shapes) const {
   auto step = std::make_unique<StepPlan>();
   if (shapes != nullptr) step->feed_shapes = *shapes;
-  // What crosses keeps the shape that is known where it comes from.
-  PlanFacts whole;
-  if (partitions_.parts.size() > 1) {
+  // What crosses keeps the shape that is known where it comes from. But shapes of feeds are not
+  // followed through branches that may not be taken and loops: they need not fit there.
+  std::optional<PlanFacts> whole;
+  if (partitions_.parts.size() > 1 && !pruned_.has_control_flow) {
     MS_ASSIGN_OR_RETURN(whole, PlanFacts::Infer(pruned_, signature_, shapes));
   }
-  for (const Partition& part : partitions_.parts) {
-    MS_ASSIGN_OR_RETURN(step->parts.emplace_back(), CompilePart(part, shapes, &whole));
-    step->num_instructions += static_cast<int64_t>(step->parts.back()->instructions.size());
+  for (size_t p = 0; p < partitions_.parts.size(); ++p) {
+    step->programs.push_back(programs_[p].get());
+    step->parts.emplace_back();
+    if (programs_[p] != nullptr) continue;
+    MS_ASSIGN_OR_RETURN(step->parts.back(), CompilePart(partitions_.parts[p], shapes,
+                                                        whole.has_value() ? &*whole : nullptr));
   }
-  if (step->parts.size() == 1 && !step->parts[0]->may_wait) step->direct = step->parts[0].get();
+  for (size_t p = 0; p < step->parts.size(); ++p) {
+    step->num_instructions += static_cast<int64_t>(step->parts[p] != nullptr
+                                                       ? step->parts[p]->instructions.size()
+                                                       : step->programs[p]->nodes.size());
+  }
+  if (step->parts.size() == 1 && step->parts[0] != nullptr && !step->parts[0]->may_wait) {
+    step->direct = step->parts[0].get();
+  }
   return step;
 }
 
-StatusOr<std::unique_ptr<StepPlan>> Executable::CompilePrograms() const {
-  auto step = std::make_unique<StepPlan>();
+Status Executable::CompilePrograms() {
+  bool all_dynamic = true;
   for (const Partition& part : partitions_.parts) {
+    std::unique_ptr<DynamicProgram>& program = programs_.emplace_back();
+    all_dynamic &= part.pruned.has_control_flow;
+    if (!part.pruned.has_control_flow) continue;
     DynamicRequest request;
     request.graph = &part.pruned;
     request.signature = &part.signature;
     request.kernels = (*context_.devices)[part.device]->kernels();
     request.resources = context_.resources;
     request.deterministic = context_.options.deterministic;
-    MS_ASSIGN_OR_RETURN(step->programs.emplace_back(), DynamicProgram::Compile(request));
-    step->num_instructions += static_cast<int64_t>(step->programs.back()->nodes.size());
+    MS_ASSIGN_OR_RETURN(program, DynamicProgram::Compile(request));
   }
-  return step;
+  if (all_dynamic) {
+    MS_ASSIGN_OR_RETURN(dynamic_, Compile(nullptr));
+  }
+  return absl::OkStatus();
 }
 
 StepPlan* Executable::FindCompiled(absl::Span<const Tensor> feeds) const {

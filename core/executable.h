@@ -44,6 +44,8 @@ class Executable {
   int64_t num_instructions() const { return num_instructions_.load(std::memory_order_relaxed); }
   // Which tensors cross between devices, by edge number.
   const std::vector<Transfer>& transfers() const { return partitions_.transfers; }
+  // Whether the dynamic executor runs a part of the step, and not a plan.
+  bool IsDynamic(int part) const { return programs_[part] != nullptr; }
   // Where every node of the step runs and why, a line a node. Places the step again: the reasons
   // are not kept.
   std::string placement_text() const;
@@ -67,7 +69,7 @@ class Executable {
   StatusOr<StepPlan*> FindPlan(absl::Span<const Tensor> feeds) ABSL_LOCKS_EXCLUDED(mutex_);
   StepPlan* FindCompiled(absl::Span<const Tensor> feeds) const;
   StatusOr<std::unique_ptr<StepPlan>> Compile(const std::vector<Shape>* shapes) const;
-  StatusOr<std::unique_ptr<StepPlan>> CompilePrograms() const;
+  Status CompilePrograms();
   StatusOr<std::unique_ptr<Plan>> CompilePart(const Partition& part,
                                               const std::vector<Shape>* shapes,
                                               const PlanFacts* whole) const;
@@ -86,7 +88,9 @@ class Executable {
   absl::Mutex mutex_;
   std::vector<std::unique_ptr<StepPlan>> owned_ ABSL_GUARDED_BY(mutex_);
   StepPlan* any_shape_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  // Of steps with control flow, that for feeds of any shape; set once.
+  // Of the parts with control flow, by part; they serve feeds of any shape. Set once.
+  std::vector<std::unique_ptr<DynamicProgram>> programs_;
+  // Of steps whose parts all have control flow: the one for all feeds. Set once.
   std::unique_ptr<StepPlan> dynamic_;
 };
 

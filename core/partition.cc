@@ -6,6 +6,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "core/control_flow.h"
+#include "core/deadness.h"
+#include "core/dynamic/frames.h"
 #include "core/structural/structural.h"
 #include "framework/plugin/kernel_registry.h"
 
@@ -46,6 +48,7 @@ class Partitioner {
   Partition& PartOf(int device);
   void FindCrossings();
   void NoteCrossing(const Output& source, int to);
+  Status FindControlFlow();
   Status AddNode(int i);
   Status CloseLoops();
   StatusOr<Output> InputOn(const Output& source, int device);
@@ -112,6 +115,26 @@ void Partitioner::FindCrossings() {
       }
     }
   }
+}
+
+// A part needs the dynamic executor for its own control flow, and where it may receive what is
+// dead.
+Status Partitioner::FindControlFlow() {
+  absl::flat_hash_set<Output> fed(signature_.feeds.begin(), signature_.feeds.end());
+  MS_ASSIGN_OR_RETURN(const FrameTree frames, FindFrames(pruned_, fed));
+  for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
+    const bool in_loop = frames.input_frame[i] != StaticFrame::kRoot;
+    if (!in_loop && !NeedsDynamicExecutor(KindOf(*pruned_.nodes[i]))) continue;
+    PartOf(placement_.devices[i]).pruned.has_control_flow = true;
+  }
+  const Deadness deadness = Deadness::Of(pruned_, frames, fed);
+  for (const auto& [crossing, edge] : edges_) {
+    const bool may_be_dead = crossing.source.index == kControlIndex
+                                 ? deadness.MayBeDead(crossing.source.node)
+                                 : deadness.MayBeDead(crossing.source);
+    if (may_be_dead) PartOf(crossing.to).pruned.has_control_flow = true;
+  }
+  return absl::OkStatus();
 }
 
 // A fed tensor needs no Send: every part gets the feed itself.
@@ -333,12 +356,9 @@ StatusOr<PartitionedGraph> Partitioner::Run() {
     }
     return std::move(result_);
   }
-  for (Partition& part : result_.parts) {
-    part.graph = std::make_unique<Graph>();
-    // What one part decides not to run, others that wait for it do not run either.
-    part.pruned.has_control_flow = pruned_.has_control_flow;
-  }
+  for (Partition& part : result_.parts) part.graph = std::make_unique<Graph>();
   FindCrossings();
+  if (pruned_.has_control_flow) MS_RETURN_IF_ERROR(FindControlFlow());
   for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
     MS_RETURN_IF_ERROR(AddNode(static_cast<int>(i)));
   }

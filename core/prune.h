@@ -15,7 +15,8 @@ struct PrunedGraph {
   std::vector<const Node*> nodes;  // every edge points forward, but for the back edges of loops
   // Control inputs of nodes[i], as nodes; those that the step does not need are not in `nodes`.
   std::vector<std::vector<const Node*>> controls;
-  // Some node decides what runs, or how often: the nodes need the dynamic executor.
+  // Some node decides what runs, or how often, or may receive what is dead: the nodes need the
+  // dynamic executor.
   bool has_control_flow = false;
 };
 

@@ -21,8 +21,9 @@ struct RunningPart {
 
 std::unique_ptr<StepPart> MakeRun(const StepPlan& plan, size_t part,
                                   absl::string_view device_name) {
-  if (plan.programs.empty()) return std::make_unique<PlanRun>(plan.parts[part].get(), device_name);
-  return std::make_unique<DynamicRun>(plan.programs[part].get(), device_name);
+  Plan* const compiled = plan.parts[part].get();
+  if (compiled != nullptr) return std::make_unique<PlanRun>(compiled, device_name);
+  return std::make_unique<DynamicRun>(plan.programs[part], device_name);
 }
 
 std::vector<Tensor> Select(absl::Span<const Tensor> tensors, const std::vector<int>& indices) {

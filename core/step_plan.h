@@ -1,4 +1,4 @@
-// A step compiled for one set of feed shapes: one plan, or dynamic program, a partition.
+// A step compiled for one set of feed shapes: for each partition a plan or a dynamic program.
 #ifndef MILLSTREAM_CORE_STEP_PLAN_H_
 #define MILLSTREAM_CORE_STEP_PLAN_H_
 
@@ -18,9 +18,9 @@ namespace millstream {
 
 struct StepPlan {
   std::vector<Shape> feed_shapes;
-  std::vector<std::unique_ptr<Plan>> parts;  // as in the PartitionedGraph
-  // Of steps with control flow, instead of plans; they serve feeds of any shape.
-  std::vector<std::unique_ptr<DynamicProgram>> programs;
+  // By partition, as in the PartitionedGraph. Each has one of the two, the other is null.
+  std::vector<std::unique_ptr<Plan>> parts;
+  std::vector<DynamicProgram*> programs;  // for feeds of any shape; the executable's own
   // The only part, when nothing in it waits: it runs on the caller's thread at once. Else null.
   Plan* direct = nullptr;
   int64_t num_instructions = 0;  // of all parts
