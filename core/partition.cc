@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/control_flow.h"
 #include "core/deadness.h"
-#include "core/dynamic/frames.h"
+#include "core/partition_loops.h"
 #include "core/structural/structural.h"
 #include "framework/plugin/kernel_registry.h"
 
@@ -44,22 +44,28 @@ class Partitioner {
     return RoleOf(node->op().name) == StructuralRole::kConstant &&
            pruned_.controls[index_.at(node)].empty();
   }
-  int DeviceOf(const Node* node) const { return placement_.devices[index_.at(node)]; }
+  // Where the node runs; of nodes of loops that stand on several devices, the first.
+  const std::vector<int>& DevicesOf(int i) const { return loops_.devices[i]; }
+  int DeviceOf(const Node* node) const { return DevicesOf(index_.at(node))[0]; }
   Partition& PartOf(int device);
   void FindCrossings();
   void NoteCrossing(const Output& source, int to);
-  Status FindControlFlow();
+  void FindControlFlow();
   Status AddNode(int i);
+  Status AddCopy(int i, int device);
+  Status OpenControlLoops();
+  Status CloseControlLoops();
   Status CloseLoops();
   StatusOr<Output> InputOn(const Output& source, int device);
   StatusOr<const Node*> ControlOn(const Node* source, int device);
   StatusOr<Output> FeedStub(const Output& feed, int device);
   StatusOr<const Node*> CopyOn(const Node* node, int device);
   StatusOr<const Node*> Receive(const Crossing& crossing);
+  StatusOr<std::vector<const Node*>> StartOf(const Crossing& crossing) const;
   Status AddSends(const Node* node);
+  StatusOr<const Node*> AddNothing(std::string name, int device, std::vector<const Node*> controls);
   StatusOr<const Node*> AddTransferNode(const char* op, const Crossing& crossing, int device,
-                                        const std::vector<Output>& inputs, DataType dtype,
-                                        const PartialShape& shape);
+                                        NodeSpec spec, DataType dtype, const PartialShape& shape);
   Status AddSignature();
   void Append(int device, const Node* node);
 
@@ -67,6 +73,7 @@ class Partitioner {
   const Placement& placement_;
   const DeviceList& devices_;
   const StepSignature& signature_;
+  LoopLayout loops_;
   PartitionedGraph result_;
   absl::flat_hash_map<const Node*, int> index_;
   absl::flat_hash_map<int, int> part_of_device_;
@@ -77,6 +84,7 @@ class Partitioner {
   absl::flat_hash_map<std::pair<const Node*, int>, const Node*> copies_;
   absl::flat_hash_map<Crossing, const Node*> receives_;
   absl::flat_hash_map<Crossing, Output> stubs_;
+  absl::flat_hash_map<std::pair<int, int>, ControlLoop> control_loops_;  // by (frame, device)
 };
 
 Partition& Partitioner::PartOf(int device) { return result_.parts[part_of_device_.at(device)]; }
@@ -88,9 +96,12 @@ void Partitioner::Append(int device, const Node* node) {
 }
 
 void Partitioner::NoteCrossing(const Output& source, int to) {
-  const int from = DeviceOf(source.node);
+  const std::vector<int>& stands = DevicesOf(index_.at(source.node));
+  const bool is_there = std::find(stands.begin(), stands.end(), to) != stands.end();
+  if (is_there || IsCopied(source.node)) return;
+  const int from = stands[0];
   const Crossing crossing{source, to};
-  if (from == to || !edges_.try_emplace(crossing, result_.transfers.size()).second) return;
+  if (!edges_.try_emplace(crossing, result_.transfers.size()).second) return;
   leaving_[source.node].push_back(crossing);
   Transfer transfer;
   transfer.tensor = source.index == kControlIndex ? "^" + source.node->name() : source.name();
@@ -103,38 +114,39 @@ void Partitioner::NoteCrossing(const Output& source, int to) {
 void Partitioner::FindCrossings() {
   for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
     if (IsCopied(pruned_.nodes[i])) continue;
-    const int device = placement_.devices[i];
-    for (const Output& input : pruned_.nodes[i]->inputs()) {
-      // A loop is on one device, so its back edges do not cross.
-      if (IsBackEdge(input, *pruned_.nodes[i])) continue;
-      if (!fed_.contains(input) && !IsCopied(input.node)) NoteCrossing(input, device);
-    }
-    for (const Node* control : pruned_.controls[i]) {
-      if (index_.contains(control) && !IsCopied(control)) {
-        NoteCrossing(Output{control, kControlIndex}, device);
+    for (const int device : DevicesOf(i)) {
+      for (const Output& input : pruned_.nodes[i]->inputs()) {
+        if (!fed_.contains(input)) NoteCrossing(input, device);
+      }
+      for (const Node* control : pruned_.controls[i]) {
+        if (index_.contains(control)) NoteCrossing(Output{control, kControlIndex}, device);
       }
     }
+  }
+  for (const CutLoop& loop : loops_.cut) {
+    for (const int device : loop.devices) NoteCrossing(loop.condition->output(0), device);
   }
 }
 
 // A part needs the dynamic executor for its own control flow, and where it may receive what is
 // dead.
-Status Partitioner::FindControlFlow() {
-  absl::flat_hash_set<Output> fed(signature_.feeds.begin(), signature_.feeds.end());
-  MS_ASSIGN_OR_RETURN(const FrameTree frames, FindFrames(pruned_, fed));
+void Partitioner::FindControlFlow() {
   for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
-    const bool in_loop = frames.input_frame[i] != StaticFrame::kRoot;
+    const bool in_loop = loops_.frames.input_frame[i] != StaticFrame::kRoot;
     if (!in_loop && !NeedsDynamicExecutor(KindOf(*pruned_.nodes[i]))) continue;
-    PartOf(placement_.devices[i]).pruned.has_control_flow = true;
+    for (const int device : DevicesOf(i)) PartOf(device).pruned.has_control_flow = true;
   }
-  const Deadness deadness = Deadness::Of(pruned_, frames, fed);
+  for (const CutLoop& loop : loops_.cut) {
+    for (const int device : loop.devices) PartOf(device).pruned.has_control_flow = true;
+  }
+  const absl::flat_hash_set<Output> fed(signature_.feeds.begin(), signature_.feeds.end());
+  const Deadness deadness = Deadness::Of(pruned_, loops_.frames, fed);
   for (const auto& [crossing, edge] : edges_) {
     const bool may_be_dead = crossing.source.index == kControlIndex
                                  ? deadness.MayBeDead(crossing.source.node)
                                  : deadness.MayBeDead(crossing.source);
     if (may_be_dead) PartOf(crossing.to).pruned.has_control_flow = true;
   }
-  return absl::OkStatus();
 }
 
 // A fed tensor needs no Send: every part gets the feed itself.
@@ -154,17 +166,15 @@ StatusOr<Output> Partitioner::FeedStub(const Output& feed, int device) {
 }
 
 StatusOr<const Node*> Partitioner::AddTransferNode(const char* op, const Crossing& crossing,
-                                                   int device, const std::vector<Output>& inputs,
-                                                   DataType dtype, const PartialShape& shape) {
+                                                   int device, NodeSpec spec, DataType dtype,
+                                                   const PartialShape& shape) {
   const int64_t edge = edges_.at(crossing);
   const Transfer& transfer = result_.transfers[edge];
-  NodeSpec spec;
   spec.name = absl::StrCat(crossing.source.node->name(), "/", op, "_", edge);
   spec.op = transfer.host_memory && !IsHostProcessor(*devices_[device])
                 ? absl::StrCat("_Host", op + 1)
                 : op;
-  spec.inputs = inputs;
-  SetAttr(&spec.attrs, inputs.empty() ? "tensor_type" : "T", AttrValue(dtype));
+  SetAttr(&spec.attrs, spec.inputs.empty() ? "tensor_type" : "T", AttrValue(dtype));
   SetAttr(&spec.attrs, "tensor_name", AttrValue(transfer.tensor));
   SetAttr(&spec.attrs, "send_device", AttrValue(devices_[transfer.from]->name()));
   SetAttr(&spec.attrs, "recv_device", AttrValue(devices_[transfer.to]->name()));
@@ -179,6 +189,22 @@ StatusOr<const Node*> Partitioner::AddTransferNode(const char* op, const Crossin
   return node;
 }
 
+// What a Receive in a loop waits for, so that it runs once in each iteration that sends.
+StatusOr<std::vector<const Node*>> Partitioner::StartOf(const Crossing& crossing) const {
+  const Node& source = *crossing.source.node;
+  const int i = index_.at(&source);
+  const int frame = loops_.frames.output_frame[i];
+  if (frame == StaticFrame::kRoot) return std::vector<const Node*>();
+  const ControlLoop& loop = control_loops_.at({frame, crossing.to});
+  if (const Node* start = loop.StartOf(loops_.iterations[i])) return std::vector{start};
+  return AnnotateWithNode(
+      errors::InvalidArgument(
+          "what the node gives is read on ", devices_[crossing.to]->name(), ", but the node, on ",
+          devices_[DeviceOf(&source)]->name(), ", does not run in the first iteration of ",
+          loops_.frames.Describe(frame), "; what a NextIteration brings crosses behind a Merge"),
+      source);
+}
+
 StatusOr<const Node*> Partitioner::Receive(const Crossing& crossing) {
   const Node*& receive = receives_[crossing];
   if (receive != nullptr) return receive;
@@ -186,7 +212,10 @@ StatusOr<const Node*> Partitioner::Receive(const Crossing& crossing) {
   const DataType dtype = control ? DataType::kUInt8 : crossing.source.dtype();
   const PartialShape shape =
       control ? PartialShape::Vector(0) : crossing.source.node->facts(crossing.source.index).shape;
-  MS_ASSIGN_OR_RETURN(receive, AddTransferNode("_Recv", crossing, crossing.to, {}, dtype, shape));
+  NodeSpec spec;
+  MS_ASSIGN_OR_RETURN(spec.control_inputs, StartOf(crossing));
+  MS_ASSIGN_OR_RETURN(
+      receive, AddTransferNode("_Recv", crossing, crossing.to, std::move(spec), dtype, shape));
   if (!control) PartOf(crossing.to).received[receive] = crossing.source;
   return receive;
 }
@@ -206,9 +235,8 @@ StatusOr<Output> Partitioner::InputOn(const Output& source, int device) {
     MS_ASSIGN_OR_RETURN(const Node* copy, CopyOn(source.node, device));
     return copy->output(source.index);
   }
-  if (DeviceOf(source.node) == device) {
-    return copies_.at({source.node, device})->output(source.index);
-  }
+  auto copy = copies_.find({source.node, device});
+  if (copy != copies_.end()) return copy->second->output(source.index);
   MS_ASSIGN_OR_RETURN(const Node* receive, Receive(Crossing{source, device}));
   return receive->output(0);
 }
@@ -216,8 +244,24 @@ StatusOr<Output> Partitioner::InputOn(const Output& source, int device) {
 // A constant is there from the start: nothing waits for it. Null then.
 StatusOr<const Node*> Partitioner::ControlOn(const Node* source, int device) {
   if (!index_.contains(source) || IsCopied(source)) return nullptr;
-  if (DeviceOf(source) == device) return copies_.at({source, device});
+  auto copy = copies_.find({source, device});
+  if (copy != copies_.end()) return copy->second;
   return Receive(Crossing{Output{source, kControlIndex}, device});
+}
+
+// An empty tensor that is there after `controls`.
+StatusOr<const Node*> Partitioner::AddNothing(std::string name, int device,
+                                              std::vector<const Node*> controls) {
+  NodeSpec spec;
+  spec.name = std::move(name);
+  spec.op = "Const";
+  SetAttr(&spec.attrs, "dtype", AttrValue(DataType::kUInt8));
+  MS_ASSIGN_OR_RETURN(Tensor nothing, Tensor::Create(DataType::kUInt8, Shape({0})));
+  SetAttr(&spec.attrs, "value", AttrValue(std::move(nothing)));
+  spec.control_inputs = std::move(controls);
+  MS_ASSIGN_OR_RETURN(const Node* node, PartOf(device).graph->AddNode(std::move(spec)));
+  Append(device, node);
+  return node;
 }
 
 Status Partitioner::AddSends(const Node* node) {
@@ -228,21 +272,17 @@ Status Partitioner::AddSends(const Node* node) {
   for (const Crossing& crossing : leaving->second) {
     Output sent;
     if (crossing.source.index == kControlIndex) {
-      NodeSpec spec;
-      spec.name = absl::StrCat(node->name(), "/_done_", edges_.at(crossing));
-      spec.op = "Const";
-      SetAttr(&spec.attrs, "dtype", AttrValue(DataType::kUInt8));
-      MS_ASSIGN_OR_RETURN(Tensor nothing, Tensor::Create(DataType::kUInt8, Shape({0})));
-      SetAttr(&spec.attrs, "value", AttrValue(std::move(nothing)));
-      spec.control_inputs = {copy};
-      MS_ASSIGN_OR_RETURN(const Node* done, PartOf(device).graph->AddNode(std::move(spec)));
-      Append(device, done);
+      const std::string name = absl::StrCat(node->name(), "/_done_", edges_.at(crossing));
+      MS_ASSIGN_OR_RETURN(const Node* done, AddNothing(name, device, {copy}));
       sent = done->output(0);
     } else {
       sent = copy->output(crossing.source.index);
     }
-    MS_ASSIGN_OR_RETURN(const Node* send, AddTransferNode("_Send", crossing, device, {sent},
-                                                          sent.dtype(), PartialShape()));
+    NodeSpec spec;
+    spec.inputs = {sent};
+    MS_ASSIGN_OR_RETURN(
+        const Node* send,
+        AddTransferNode("_Send", crossing, device, std::move(spec), sent.dtype(), PartialShape()));
     PartOf(device).signature.targets.push_back(send);
   }
   return absl::OkStatus();
@@ -250,8 +290,13 @@ Status Partitioner::AddSends(const Node* node) {
 
 Status Partitioner::AddNode(int i) {
   const Node* const node = pruned_.nodes[i];
-  const int device = placement_.devices[i];
   if (IsCopied(node)) return absl::OkStatus();  // where somebody reads it
+  for (const int device : DevicesOf(i)) MS_RETURN_IF_ERROR(AddCopy(i, device));
+  return AddSends(node);
+}
+
+Status Partitioner::AddCopy(int i, int device) {
+  const Node* const node = pruned_.nodes[i];
   std::vector<Output> inputs;
   for (const Output& input : node->inputs()) {
     if (IsBackEdge(input, *node) && !fed_.contains(input)) {
@@ -269,26 +314,56 @@ Status Partitioner::AddNode(int i) {
       PartOf(device).graph->AddCopy(*node, std::move(inputs), std::move(controls));
   copies_[{node, device}] = copy;
   Append(device, copy);
-  return AddSends(node);
+  return absl::OkStatus();
 }
 
 Status Partitioner::CloseLoops() {
-  for (const Node* node : pruned_.nodes) {
+  for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
+    const Node* const node = pruned_.nodes[i];
     for (int k = 0; k < node->num_inputs(); ++k) {
       const Output& input = node->input(k);
       if (!IsBackEdge(input, *node) || fed_.contains(input)) continue;
       const int device = DeviceOf(node);
-      auto next = copies_.find({input.node, device});
-      if (next == copies_.end()) {
-        return AnnotateWithNode(
-            errors::Unimplemented("the loop is on several devices: its NextIteration '",
-                                  input.node->name(), "' is on ",
-                                  devices_[DeviceOf(input.node)]->name(), ", its Merge on ",
-                                  devices_[device]->name()),
-            *node);
+      MS_RETURN_IF_ERROR(PartOf(device).graph->SetBackEdge(copies_.at({node, device}), k,
+                                                           copies_.at({input.node, device})));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Before all else: Receives start from them.
+Status Partitioner::OpenControlLoops() {
+  for (const CutLoop& cut : loops_.cut) {
+    const StaticFrame& frame = loops_.frames.frames[cut.frame];
+    for (const int device : cut.devices) {
+      Output start;
+      if (frame.parent == StaticFrame::kRoot) {
+        const std::string name = absl::StrCat(cut.condition->name(), "/_control_loop/Const");
+        MS_ASSIGN_OR_RETURN(const Node* nothing, AddNothing(name, device, {}));
+        start = nothing->output(0);
+      } else {
+        start = control_loops_.at({frame.parent, device}).StartOf(cut.entered)->output(0);
       }
-      MS_RETURN_IF_ERROR(
-          PartOf(device).graph->SetBackEdge(copies_.at({node, device}), k, next->second));
+      Graph* const graph = PartOf(device).graph.get();
+      MS_ASSIGN_OR_RETURN(const ControlLoop loop,
+                          OpenControlLoop(graph, frame, cut.condition->name(), start));
+      Append(device, loop.enter);
+      Append(device, loop.merge);
+      control_loops_[{cut.frame, device}] = loop;
+    }
+  }
+  return absl::OkStatus();
+}
+
+Status Partitioner::CloseControlLoops() {
+  for (const CutLoop& cut : loops_.cut) {
+    for (const int device : cut.devices) {
+      MS_ASSIGN_OR_RETURN(const Output pred, InputOn(cut.condition->output(0), device));
+      MS_ASSIGN_OR_RETURN(
+          const std::vector<const Node*> added,
+          CloseControlLoop(PartOf(device).graph.get(), control_loops_.at({cut.frame, device}),
+                           cut.condition->name(), pred));
+      for (const Node* node : added) Append(device, node);
     }
   }
   return absl::OkStatus();
@@ -357,12 +432,15 @@ StatusOr<PartitionedGraph> Partitioner::Run() {
     return std::move(result_);
   }
   for (Partition& part : result_.parts) part.graph = std::make_unique<Graph>();
+  MS_ASSIGN_OR_RETURN(loops_, LayOutLoops(pruned_, placement_.devices, devices_, signature_));
   FindCrossings();
-  if (pruned_.has_control_flow) MS_RETURN_IF_ERROR(FindControlFlow());
+  if (pruned_.has_control_flow) FindControlFlow();
+  MS_RETURN_IF_ERROR(OpenControlLoops());
   for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
     MS_RETURN_IF_ERROR(AddNode(static_cast<int>(i)));
   }
   MS_RETURN_IF_ERROR(CloseLoops());
+  MS_RETURN_IF_ERROR(CloseControlLoops());
   MS_RETURN_IF_ERROR(AddSignature());
   return std::move(result_);
 }

@@ -42,6 +42,13 @@ bool Combine(const DeviceName& from, DeviceName* into) {
          CombinePart(from.index, &into->index);
 }
 
+void AddMissing(const std::vector<std::string>& types, Group* group) {
+  for (const std::string& type : types) {
+    const auto found = std::find(group->unsupported.begin(), group->unsupported.end(), type);
+    if (found == group->unsupported.end()) group->unsupported.push_back(type);
+  }
+}
+
 // Places one pruned graph, in the order of the methods of Run.
 class Placer {
  public:
@@ -57,11 +64,14 @@ class Placer {
   void Join(int a, int b) { parent_[Find(b)] = Find(a); }
 
   Status ReadRequests();
+  void FindKernels();
   void JoinResources();
   void JoinColocated();
   void JoinLoops();
+  void JoinLoop(const std::vector<int>& members, std::map<int, Group>* groups);
+  std::map<int, Group> GroupsSoFar();
+  bool Fits(const Group& more, Group* group) const;
   Status MergeRequests();
-  void FindKernels();
   bool HasKernel(int i, const std::string& type);
   std::vector<int> Candidates(const DeviceName& wanted, const Group& group) const;
   Status Choose();
@@ -80,8 +90,9 @@ class Placer {
   std::vector<DeviceName> requests_;
   std::vector<std::string> request_texts_;
   std::vector<std::string> types_;
-  std::map<int, Group> groups_;   // by root
-  std::vector<int> group_sizes_;  // by root
+  std::vector<std::vector<std::string>> unsupported_;  // types without kernel, by node
+  std::map<int, Group> groups_;                        // by root
+  std::vector<int> group_sizes_;                       // by root
   Placement placement_;
   absl::flat_hash_map<int, int> chosen_;  // device of a group that has one
 };
@@ -121,26 +132,64 @@ void Placer::JoinResources() {
   }
 }
 
-// A loop, with all loops in it and the nodes through which it is entered and left, is not cut.
+// What is asked of the groups that there are; of requests that contradict each other the first.
+std::map<int, Group> Placer::GroupsSoFar() {
+  std::map<int, Group> groups;
+  for (int i = 0; i < size(); ++i) {
+    Group& group = groups[Find(i)];
+    AddMissing(unsupported_[i], &group);
+    DeviceName combined = group.wanted;
+    if (request_texts_[i].empty() || !Combine(requests_[i], &combined)) continue;
+    group.wanted = combined;
+    if (group.wanted_by < 0) group.wanted_by = i;
+  }
+  return groups;
+}
+
+// Adds one group to another if some device can run both.
+bool Placer::Fits(const Group& more, Group* group) const {
+  Group both = *group;
+  if (!Combine(more.wanted, &both.wanted)) return false;
+  if (both.wanted_by < 0) both.wanted_by = more.wanted_by;
+  AddMissing(more.unsupported, &both);
+  if (Candidates(both.wanted, both).empty()) return false;
+  *group = std::move(both);
+  return true;
+}
+
+// A loop, with all loops in it and the nodes through which it is entered and left, stays on one
+// device if it can. If its nodes ask for different devices, or no device can run them all, it is
+// cut: what asks for a device is there, and of the rest as much as possible stays together.
+void Placer::JoinLoop(const std::vector<int>& members, std::map<int, Group>* groups) {
+  Group whole;
+  const bool fits = std::all_of(members.begin(), members.end(),
+                                [&](int i) { return Fits((*groups)[Find(i)], &whole); });
+  int first = -1;
+  Group joined;
+  for (const int i : members) {
+    const Group& group = (*groups)[Find(i)];
+    if (!fits && (group.wanted_by >= 0 || !Fits(group, &joined))) continue;
+    if (first < 0) first = i;
+    Join(first, i);
+  }
+  if (first >= 0) (*groups)[Find(first)] = fits ? whole : joined;
+}
+
 void Placer::JoinLoops() {
   if (options_.frames == nullptr) return;
   const FrameTree& tree = *options_.frames;
   // Parents come first, so that one pass finds the outermost loop of each.
   std::vector<int> outermost(tree.frames.size());
-  std::vector<int> first(tree.frames.size(), -1);
   for (size_t f = 1; f < tree.frames.size(); ++f) {
     const int parent = tree.frames[f].parent;
     outermost[f] = parent == StaticFrame::kRoot ? static_cast<int>(f) : outermost[parent];
   }
+  std::vector<std::vector<int>> members(tree.frames.size());
   for (int i = 0; i < size(); ++i) {
-    const int loop = outermost[std::max(tree.input_frame[i], tree.output_frame[i])];
-    if (loop == StaticFrame::kRoot) continue;
-    if (first[loop] < 0) {
-      first[loop] = i;
-    } else {
-      Join(first[loop], i);
-    }
+    members[outermost[std::max(tree.input_frame[i], tree.output_frame[i])]].push_back(i);
   }
+  std::map<int, Group> groups = GroupsSoFar();
+  for (size_t f = 1; f < members.size(); ++f) JoinLoop(members[f], &groups);
 }
 
 void Placer::JoinColocated() {
@@ -169,6 +218,7 @@ Status Placer::MergeRequests() {
     const int root = Find(i);
     ++group_sizes_[root];
     Group& group = groups_[root];
+    AddMissing(unsupported_[i], &group);
     if (request_texts_[i].empty()) continue;
     DeviceName combined = group.wanted;
     if (Combine(requests_[i], &combined)) {
@@ -195,14 +245,10 @@ bool Placer::HasKernel(int i, const std::string& type) {
 }
 
 void Placer::FindKernels() {
+  unsupported_.resize(size());
   for (int i = 0; i < size(); ++i) {
-    Group& group = groups_[Find(i)];
     for (const std::string& type : types_) {
-      if (HasKernel(i, type)) continue;
-      if (std::find(group.unsupported.begin(), group.unsupported.end(), type) ==
-          group.unsupported.end()) {
-        group.unsupported.push_back(type);
-      }
+      if (!HasKernel(i, type)) unsupported_[i].push_back(type);
     }
   }
 }
@@ -336,11 +382,11 @@ StatusOr<Placement> Placer::PlaceOnTheOnlyDevice() {
 StatusOr<Placement> Placer::Run() {
   MS_RETURN_IF_ERROR(ReadRequests());
   if (devices_.size() == 1) return PlaceOnTheOnlyDevice();
+  FindKernels();
   JoinResources();
   JoinColocated();
   JoinLoops();
   MS_RETURN_IF_ERROR(MergeRequests());
-  FindKernels();
   MS_RETURN_IF_ERROR(Choose());
   return std::move(placement_);
 }

@@ -24,7 +24,8 @@ namespace millstream {
 struct PlacementOptions {
   // A request that cannot be met is loosened (any index, then any type) instead of refused.
   bool allow_soft_placement = false;
-  // The loops of the pruned graph, each of which stays on one device; null: there are none.
+  // The loops of the pruned graph, each of which stays on one device if it can; null: there are
+  // none.
   const FrameTree* frames = nullptr;
   bool explain = false;  // Placement::reasons are wanted
 };

@@ -121,22 +121,29 @@ TEST_F(SessionsTest, ALoopGoesWhereOneOfItsNodesAsksFor) {
   EXPECT_EQ(FloatValue(Op("Neg", {loop.exits[0]})), -128);
 }
 
-TEST_F(SessionsTest, ALoopThatMustBeInTwoPlacesIsRefused) {
+TEST_F(SessionsTest, ALoopWhoseNodesAskForTwoDevicesIsCut) {
   StartWithCpus(2);
   const Loop loop = While(
       {Constant(1.0f)},
       [&](const Outputs& v) {
-        return Op("Equal", {v[0], v[0]});
+        return Op("Less", {v[0], ConstantAfter(10, v[0].node)});
       },
       [&](const Outputs& v) {
         build.set_device("/cpu:0");
-        const Output a = Op("Neg", {v[0]});
+        const Output a = Op("Add", {v[0], v[0]});
         build.set_device("/cpu:1");
-        const Output b = Op("Neg", {a});
+        const Output b = Op("Square", {a});
         build.set_device("");
         return Outputs{b};
       });
-  ExpectError(Error(loop.exits[0]), absl::StatusCode::kInvalidArgument, {"cpu:0", "cpu:1"});
+  EXPECT_EQ(FloatValue(loop.exits[0]), 64);
+  StepSignature signature;
+  signature.fetches = {loop.exits[0]};
+  const std::string text = MakeCallable(signature)->placement_text();
+  EXPECT_THAT(text, ::testing::HasSubstr("Square: (Square): "
+                                         "/job:localhost/replica:0/task:0/device:CPU:1 because it "
+                                         "asks for '/cpu:1'"));
+  EXPECT_THAT(text, ::testing::HasSubstr("it is together with 'Enter'"));
 }
 
 TEST_F(SessionsTest, ATracedLoopTellsEveryIteration) {
