@@ -141,8 +141,7 @@ class LibraryConv {
     MS_TRY(result.Init(frame, output));
     Operands<float> operands{};
     MS_TRY((FindOperands<Op, T>(frame, result.data(), &operands)));
-    MS_TRY(plan.Run(operands.input, operands.filter, operands.output, scratch,
-                    LibraryThreadCount(frame)));
+    MS_TRY(plan.Run(frame, operands.input, operands.filter, operands.output, scratch));
     result.Finish(frame);
     return ms::Status();
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/matmul/library_threads.h"
+
 namespace millstream::kernels {
 
 ConvPlan::ConvPlan(const ConvShape& shape, ConvDirection direction, int threads)
@@ -11,12 +13,17 @@ ConvPlan::ConvPlan(const ConvShape& shape, ConvDirection direction, int threads)
     product_ = std::make_unique<Gemm>(shape_.MatrixProduct(direction_), threads_);
     return;
   }
+  if (direction_ == ConvDirection::kBackwardFilter) {
+    filter_gradient_ = std::make_unique<ConvFilterGradient>(shape_);
+    return;
+  }
   wide_ = std::make_unique<LibraryConvolution>(shape_, direction_, threads_);
   if (threads_ > 1) single_ = std::make_unique<LibraryConvolution>(shape_, direction_, 1);
 }
 
 uint64_t ConvPlan::scratch_bytes() const {
   if (product_ != nullptr) return product_->scratch_bytes();
+  if (filter_gradient_ != nullptr) return filter_gradient_->scratch_bytes();
   return std::max(wide_ == nullptr ? 0 : wide_->scratch_bytes(),
                   single_ == nullptr ? 0 : single_->scratch_bytes());
 }
@@ -26,9 +33,14 @@ void ConvPlan::KeepFilter(const float* filter) {
   if (single_ != nullptr) single_->KeepFilter(filter);
 }
 
-ms::Status ConvPlan::Run(float* input, float* filter, float* output, void* scratch,
-                         int threads) const {
+ms::Status ConvPlan::Run(ms::Frame& frame, float* input, float* filter, float* output,
+                         void* scratch) const {
+  const int threads = LibraryThreadCount(frame);
   if (product_ != nullptr) return RunProduct(input, filter, output, scratch, threads);
+  if (filter_gradient_ != nullptr) {
+    filter_gradient_->Run(frame, input, output, filter, scratch);
+    return ms::Status();
+  }
   if (wide_ == nullptr) {
     FillZero(input, filter, output);
     return ms::Status();

@@ -1,5 +1,5 @@
 // How one float32 convolution problem is computed: as a matrix product where it is one, else by
-// oneDNN's convolutions.
+// oneDNN's convolutions, which for the filter's gradient get the batch in pieces.
 #ifndef MILLSTREAM_KERNELS_NN_CONV_PLAN_H_
 #define MILLSTREAM_KERNELS_NN_CONV_PLAN_H_
 
@@ -10,6 +10,7 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/matmul/gemm.h"
+#include "kernels/nn/conv_filter_gradient.h"
 #include "kernels/nn/conv_library.h"
 #include "kernels/nn/conv_shape.h"
 
@@ -29,7 +30,7 @@ class ConvPlan : public ms::ShapeState {
   void KeepFilter(const float* filter);
 
   // The tensor that `direction` computes is written, the other two are read.
-  ms::Status Run(float* input, float* filter, float* output, void* scratch, int threads) const;
+  ms::Status Run(ms::Frame& frame, float* input, float* filter, float* output, void* scratch) const;
 
  private:
   ms::Status RunProduct(float* input, float* filter, float* output, void* scratch,
@@ -41,6 +42,7 @@ class ConvPlan : public ms::ShapeState {
   int threads_;
   // At most one kind is there; none when the problem has no products.
   std::unique_ptr<const Gemm> product_;
+  std::unique_ptr<const ConvFilterGradient> filter_gradient_;
   std::unique_ptr<LibraryConvolution> wide_;    // for threads_ threads
   std::unique_ptr<LibraryConvolution> single_;  // for one; null when threads_ is 1
 };

@@ -383,6 +383,39 @@ TEST(ConvErrorsTest, Attributes) {
                 MS_INVALID_ARGUMENT, "padding must be SAME, VALID or EXPLICIT, not FULL");
 }
 
+// Values that no sum is exact for, from a fixed stream.
+std::vector<float> Fractions(size_t count) {
+  std::minstd_rand random(7);
+  std::uniform_real_distribution<float> fraction(-1, 1);
+  std::vector<float> values(count);
+  for (float& value : values) value = fraction(random);
+  return values;
+}
+
+// KernelTester::Run compares the bits of one thread with those of several.
+TEST(ConvFilterGradientTest, HasTheSameBitsForAnyNumberOfThreads) {
+  constexpr int64_t kSide = 24;
+  constexpr int64_t kPixels = kSide * kSide;
+  for (const int64_t batch : {9, 16, 21}) {
+    for (const uint32_t threads : {2, 3, 5}) {
+      KernelTester t("Conv2DBackpropFilter");
+      t.Attr("T", MS_FLOAT32).Attr("padding", std::string("SAME"));
+      t.Attr("data_format", std::string("NHWC")).Outputs({MS_FLOAT32});
+      t.Attr("strides", std::vector<int64_t>{1, 1, 1, 1});
+      t.Attr("dilations", std::vector<int64_t>{1, 1, 1, 1});
+      const std::vector<float> x = Fractions(batch * kPixels * 16);
+      const std::vector<float> dy = Fractions(batch * kPixels * 32);
+      t.Input<float>({batch, kSide, kSide, 16}, x).ConstInput<int32_t>({4}, {3, 3, 16, 32});
+      t.Input<float>({batch, kSide, kSide, 32}, dy).Threads(threads);
+      ASSERT_TRUE(IsOk(t.Run()));
+      // The filter's middle sees every pixel where it is.
+      double middle = 0;
+      for (int64_t i = 0; i < batch * kPixels; ++i) middle += double{x[i * 16]} * dy[i * 32];
+      EXPECT_NEAR(t.Output<float>(0)[4 * 16 * 32], middle, 1e-3);
+    }
+  }
+}
+
 // The gradient ops on zeros; `sizes` is the value of input_sizes or filter_sizes.
 ms::Status RunGradient(bool of_input, const std::vector<int32_t>& sizes,
                        const std::vector<int64_t>& gradient) {
