@@ -96,9 +96,8 @@ std::string Executable::placement_text() const {
   if (!placement.ok()) return absl::StrCat(placement.status().message(), "\n");
   std::string text;
   for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
-    absl::StrAppend(&text,
-                    ExplainPlacement(pruned_, *context_.devices, *placement, static_cast<int>(i)),
-                    "\n");
+    absl::StrAppend(
+        &text, ExplainPlacement(pruned_, *context_.devices, *placement, static_cast<int>(i)), "\n");
   }
   return text;
 }
@@ -183,8 +182,8 @@ StatusOr<std::unique_ptr<StepPlan>> Executable::Compile(const std::vector<Shape>
                                                         whole.has_value() ? &*whole : nullptr));
   }
   for (size_t p = 0; p < step->parts.size(); ++p) {
-    step->num_instructions += static_cast<int64_t>(step->parts[p] != nullptr
-                                                       ? step->parts[p]->instructions.size()
+    step->num_instructions +=
+        static_cast<int64_t>(step->parts[p] != nullptr ? step->parts[p]->instructions.size()
                                                        : step->programs[p]->nodes.size());
   }
   if (step->parts.size() == 1 && step->parts[0] != nullptr && !step->parts[0]->may_wait) {

@@ -9,8 +9,8 @@ namespace millstream {
 int64_t Root::bytes() const {
   if (!shape_known) return 0;
   int64_t bytes = 0;
-  const bool overflow = __builtin_mul_overflow(
-      shape.num_elements(), static_cast<int64_t>(DataTypeSize(dtype)), &bytes);
+  const bool overflow = __builtin_mul_overflow(shape.num_elements(),
+                                               static_cast<int64_t>(DataTypeSize(dtype)), &bytes);
   return overflow ? std::numeric_limits<int64_t>::max() : bytes;
 }
 

@@ -129,7 +129,8 @@ TEST_F(SessionErrorsTest, AHandleThatPromisesAnotherShapeThanTheValueHas) {
 }
 
 TEST_F(SessionErrorsTest, BytesBeyondSixtyFourBitsFailTheStepAndNotTheProcess) {
-  const Output huge = Op("Fill", {Constant(Values<int32_t>({1 << 30, 1 << 30, 4})), Constant(1.0f)});
+  const Output huge =
+      Op("Fill", {Constant(Values<int32_t>({1 << 30, 1 << 30, 4})), Constant(1.0f)});
   const Output inside = Op("Max", {huge, Constant(Values<int32_t>({0, 1, 2}))});
   ExpectError(Error(inside), absl::StatusCode::kResourceExhausted, {"out of memory"});
   ExpectError(Error(huge), absl::StatusCode::kResourceExhausted,

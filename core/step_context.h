@@ -76,7 +76,8 @@ class StepContext {
   // Of the driving thread, by `clock_`:
   int64_t deadline_ms_ = 0;  // 0: none
   int64_t last_asked_ms_ = 0;
-  // Set once, by the first that fails, and owned. No lock: a step would pay for it that never fails.
+  // Set once, by the first that fails, and owned. No lock: a step would pay for it that never
+  // fails.
   std::atomic<const Status*> first_error_{nullptr};
 };
 

@@ -197,8 +197,8 @@ millstream_status* millstream_graph_gradients(millstream_graph* graph, const mil
 /* `config`: ConfigProto bytes, may be NULL. The graph must outlive the session. */
 millstream_status* millstream_session_new(millstream_graph* graph, const void* config, size_t size,
                                           millstream_session** out);
-/* Cancels the running steps and frees variables and plans once these have ended, for which it waits;
- * called from inside one of them (by should_stop) it returns at once. */
+/* Cancels the running steps and frees variables and plans once these have ended, for which it
+ * waits; called from inside one of them (by should_stop) it returns at once. */
 millstream_status* millstream_session_close(millstream_session* session);
 /* Clears these resource containers in every session of the process (all containers when n is 0),
  * and closes the sessions without waiting for running steps. */
