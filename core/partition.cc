@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "core/control_flow.h"
 #include "core/deadness.h"
+#include "core/memory_space.h"
 #include "core/partition_loops.h"
 #include "core/structural/structural.h"
-#include "framework/plugin/kernel_registry.h"
 
 namespace millstream {
 namespace {
@@ -20,12 +20,13 @@ constexpr int kControlIndex = -1;
 struct Crossing {
   Output source;
   int to = 0;
+  bool to_host = true;  // it is wanted in host memory
   friend bool operator==(const Crossing& a, const Crossing& b) {
-    return a.source == b.source && a.to == b.to;
+    return a.source == b.source && a.to == b.to && a.to_host == b.to_host;
   }
   template <typename H>
   friend H AbslHashValue(H h, const Crossing& crossing) {
-    return H::combine(std::move(h), crossing.source, crossing.to);
+    return H::combine(std::move(h), crossing.source, crossing.to, crossing.to_host);
   }
 };
 
@@ -49,14 +50,14 @@ class Partitioner {
   int DeviceOf(const Node* node) const { return DevicesOf(index_.at(node))[0]; }
   Partition& PartOf(int device);
   void FindCrossings();
-  void NoteCrossing(const Output& source, int to);
+  void NoteCrossing(const Output& source, int to, bool to_host);
   void FindControlFlow();
   Status AddNode(int i);
   Status AddCopy(int i, int device);
   Status OpenControlLoops();
   Status CloseControlLoops();
   Status CloseLoops();
-  StatusOr<Output> InputOn(const Output& source, int device);
+  StatusOr<Output> InputOn(const Output& source, int device, bool in_host);
   StatusOr<const Node*> ControlOn(const Node* source, int device);
   StatusOr<Output> FeedStub(const Output& feed, int device);
   StatusOr<const Node*> CopyOn(const Node* node, int device);
@@ -95,36 +96,42 @@ void Partitioner::Append(int device, const Node* node) {
   pruned.controls.push_back(node->control_inputs());
 }
 
-void Partitioner::NoteCrossing(const Output& source, int to) {
+void Partitioner::NoteCrossing(const Output& source, int to, bool to_host) {
   const std::vector<int>& stands = DevicesOf(index_.at(source.node));
   const bool is_there = std::find(stands.begin(), stands.end(), to) != stands.end();
   if (is_there || IsCopied(source.node)) return;
   const int from = stands[0];
-  const Crossing crossing{source, to};
+  const Crossing crossing{source, to, to_host};
   if (!edges_.try_emplace(crossing, result_.transfers.size()).second) return;
   leaving_[source.node].push_back(crossing);
   Transfer transfer;
   transfer.tensor = source.index == kControlIndex ? "^" + source.node->name() : source.name();
   transfer.from = from;
   transfer.to = to;
-  transfer.host_memory = IsHostProcessor(*devices_[from]) && IsHostProcessor(*devices_[to]);
+  transfer.from_host =
+      source.index == kControlIndex ||
+      MemorySpacesOf(*source.node, devices_[from]->type()).output_in_host[source.index];
+  transfer.to_host = to_host;
   result_.transfers.push_back(std::move(transfer));
 }
 
 void Partitioner::FindCrossings() {
   for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
     if (IsCopied(pruned_.nodes[i])) continue;
+    const Node& node = *pruned_.nodes[i];
     for (const int device : DevicesOf(i)) {
-      for (const Output& input : pruned_.nodes[i]->inputs()) {
-        if (!fed_.contains(input)) NoteCrossing(input, device);
+      const MemorySpaces spaces = MemorySpacesOf(node, devices_[device]->type());
+      for (int k = 0; k < node.num_inputs(); ++k) {
+        if (fed_.contains(node.input(k))) continue;
+        NoteCrossing(node.input(k), device, spaces.input_in_host[k]);
       }
       for (const Node* control : pruned_.controls[i]) {
-        if (index_.contains(control)) NoteCrossing(Output{control, kControlIndex}, device);
+        if (index_.contains(control)) NoteCrossing(Output{control, kControlIndex}, device, true);
       }
     }
   }
   for (const CutLoop& loop : loops_.cut) {
-    for (const int device : loop.devices) NoteCrossing(loop.condition->output(0), device);
+    for (const int device : loop.devices) NoteCrossing(loop.condition->output(0), device, true);
   }
 }
 
@@ -171,9 +178,8 @@ StatusOr<const Node*> Partitioner::AddTransferNode(const char* op, const Crossin
   const int64_t edge = edges_.at(crossing);
   const Transfer& transfer = result_.transfers[edge];
   spec.name = absl::StrCat(crossing.source.node->name(), "/", op, "_", edge);
-  spec.op = transfer.host_memory && !IsHostProcessor(*devices_[device])
-                ? absl::StrCat("_Host", op + 1)
-                : op;
+  const bool in_host = device == transfer.to ? transfer.to_host : transfer.from_host;
+  spec.op = in_host && !IsHostProcessor(*devices_[device]) ? absl::StrCat("_Host", op + 1) : op;
   SetAttr(&spec.attrs, spec.inputs.empty() ? "tensor_type" : "T", AttrValue(dtype));
   SetAttr(&spec.attrs, "tensor_name", AttrValue(transfer.tensor));
   SetAttr(&spec.attrs, "send_device", AttrValue(devices_[transfer.from]->name()));
@@ -229,7 +235,7 @@ StatusOr<const Node*> Partitioner::CopyOn(const Node* node, int device) {
   return copy;
 }
 
-StatusOr<Output> Partitioner::InputOn(const Output& source, int device) {
+StatusOr<Output> Partitioner::InputOn(const Output& source, int device, bool in_host) {
   if (fed_.contains(source)) return FeedStub(source, device);
   if (IsCopied(source.node)) {
     MS_ASSIGN_OR_RETURN(const Node* copy, CopyOn(source.node, device));
@@ -237,7 +243,7 @@ StatusOr<Output> Partitioner::InputOn(const Output& source, int device) {
   }
   auto copy = copies_.find({source.node, device});
   if (copy != copies_.end()) return copy->second->output(source.index);
-  MS_ASSIGN_OR_RETURN(const Node* receive, Receive(Crossing{source, device}));
+  MS_ASSIGN_OR_RETURN(const Node* receive, Receive(Crossing{source, device, in_host}));
   return receive->output(0);
 }
 
@@ -297,13 +303,15 @@ Status Partitioner::AddNode(int i) {
 
 Status Partitioner::AddCopy(int i, int device) {
   const Node* const node = pruned_.nodes[i];
+  const MemorySpaces spaces = MemorySpacesOf(*node, devices_[device]->type());
   std::vector<Output> inputs;
-  for (const Output& input : node->inputs()) {
+  for (int k = 0; k < node->num_inputs(); ++k) {
+    const Output& input = node->input(k);
     if (IsBackEdge(input, *node) && !fed_.contains(input)) {
       inputs.emplace_back();
       continue;
     }
-    MS_ASSIGN_OR_RETURN(inputs.emplace_back(), InputOn(input, device));
+    MS_ASSIGN_OR_RETURN(inputs.emplace_back(), InputOn(input, device, spaces.input_in_host[k]));
   }
   std::vector<const Node*> controls;
   for (const Node* control : pruned_.controls[i]) {
@@ -358,7 +366,7 @@ Status Partitioner::OpenControlLoops() {
 Status Partitioner::CloseControlLoops() {
   for (const CutLoop& cut : loops_.cut) {
     for (const int device : cut.devices) {
-      MS_ASSIGN_OR_RETURN(const Output pred, InputOn(cut.condition->output(0), device));
+      MS_ASSIGN_OR_RETURN(const Output pred, InputOn(cut.condition->output(0), device, true));
       MS_ASSIGN_OR_RETURN(
           const std::vector<const Node*> added,
           CloseControlLoop(PartOf(device).graph.get(), control_loops_.at({cut.frame, device}),
@@ -374,7 +382,7 @@ Status Partitioner::AddSignature() {
     const Output& fetch = signature_.fetches[i];
     auto placed = index_.find(fetch.node);
     const int device = placed == index_.end() ? result_.parts[0].device : DeviceOf(fetch.node);
-    MS_ASSIGN_OR_RETURN(Output output, InputOn(fetch, device));
+    MS_ASSIGN_OR_RETURN(Output output, InputOn(fetch, device, true));
     Partition& part = PartOf(device);
     part.signature.fetches.push_back(output);
     part.fetches.push_back(static_cast<int>(i));

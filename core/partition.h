@@ -35,7 +35,8 @@ struct Transfer {
   std::string tensor;  // "a:0", or "^a" for a control edge
   int from = 0;        // device
   int to = 0;
-  bool host_memory = false;  // at both ends it is in host memory, whatever the devices are
+  bool from_host = true;  // it is in host memory where it comes from,
+  bool to_host = true;    // and where it is wanted; false: in the device's own
 };
 
 struct PartitionedGraph {
@@ -44,7 +45,9 @@ struct PartitionedGraph {
 };
 
 // One Send and one Receive for each tensor (or control edge) and device that wants it, whoever
-// wants it there; constants are copied instead. Within the partitions the order is that of one
+// wants it there; constants are copied instead. A device that wants it in its own memory and in the
+// host's, for different kernels, has one of each; an end in host memory on a device that has its
+// own is a _HostSend or _HostRecv. Within the partitions the order is that of one
 // order of the whole graph, Sends right after what they send and Receives right before the first
 // that reads them: parts that are run in order, one instruction at a time, never wait for each
 // other in a circle.

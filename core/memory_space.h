@@ -1,0 +1,26 @@
+// Which tensors of a node are in host memory, on a device that has memory of its own.
+#ifndef MILLSTREAM_CORE_MEMORY_SPACE_H_
+#define MILLSTREAM_CORE_MEMORY_SPACE_H_
+
+#include <string>
+#include <vector>
+
+#include "core/graph.h"
+
+namespace millstream {
+
+// By input and by output.
+struct MemorySpaces {
+  std::vector<bool> input_in_host;
+  std::vector<bool> output_in_host;
+};
+
+// What the kernel for `node` on a device of `device_type` wants and gives. On a CPU all is in host
+// memory, and so are strings and resource handles anywhere. Else a plugin's kernel has its host
+// arguments there (MS_KernelDef.host_args) and the rest in the device's memory; for core's own
+// kernels, which compute nothing but shapes, integers and bools are in host memory.
+MemorySpaces MemorySpacesOf(const Node& node, const std::string& device_type);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_MEMORY_SPACE_H_
