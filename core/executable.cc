@@ -4,8 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "core/fed_references.h"
+#include "core/fed_variables.h"
 #include "core/graph_def.h"
 #include "core/placer.h"
 #include "core/plan_compiler.h"
@@ -25,28 +26,19 @@ bool ShapesFit(const StepPlan& plan, absl::Span<const Tensor> feeds) {
 StatusOr<std::unique_ptr<Executable>> Executable::Create(const ExecutableContext* context,
                                                          const StepSignature& signature) {
   std::unique_ptr<Executable> executable(new Executable(context, signature));
-  MS_RETURN_IF_ERROR(executable->CheckSignature());
-  executable->AddFedReads();
-  for (const Output& feed : executable->signature_.feeds) {
-    executable->fed_shapes_.push_back(context->graph->Facts(feed).shape);
-  }
-  MS_ASSIGN_OR_RETURN(executable->pruned_, Prune(*context->graph, executable->signature_));
-  MS_RETURN_IF_ERROR(CheckFedReferences(executable->pruned_, signature.feeds));
+  MS_RETURN_IF_ERROR(executable->CheckFetches());
+  std::vector<Output> reads;
+  MS_RETURN_IF_ERROR(executable->ReadFeeds(&reads));
+  MS_ASSIGN_OR_RETURN(executable->pruned_, Prune(*context->graph, executable->signature_, reads));
+  MS_RETURN_IF_ERROR(CheckFedVariables(executable->pruned_, signature.feeds));
   MS_RETURN_IF_ERROR(executable->Place());
   MS_RETURN_IF_ERROR(executable->CompilePrograms());
   context->graph->MarkAsRun(executable->pruned_.nodes);
   return executable;
 }
 
-// A handle is an address inside the session: it neither comes from outside nor leaves.
-Status Executable::CheckSignature() const {
-  for (const Output& feed : signature_.feeds) {
-    if (feed.dtype() == DataType::kResource) {
-      return AnnotateWithNode(
-          errors::InvalidArgument(feed.name(), " is a resource handle, which cannot be fed"),
-          *feed.node);
-    }
-  }
+// A handle is an address inside the session, which does not leave it.
+Status Executable::CheckFetches() const {
   for (const Output& fetch : signature_.fetches) {
     if (fetch.dtype() == DataType::kResource) {
       return AnnotateWithNode(errors::InvalidArgument(fetch.name(),
@@ -58,10 +50,25 @@ Status Executable::CheckSignature() const {
   return absl::OkStatus();
 }
 
-void Executable::AddFedReads() {
-  FedReads fed = FindFedReads(*context_.graph, signature_.feeds);
-  signature_.feeds.insert(signature_.feeds.end(), fed.reads.begin(), fed.reads.end());
-  repeated_feeds_ = std::move(fed.feeds);
+// From the feeds that are given to those inside the step; `reads`: see ExpandedFeeds. What a read
+// that is fetched waits for runs as well.
+Status Executable::ReadFeeds(std::vector<Output>* reads) {
+  for (const Output& feed : signature_.feeds) {
+    MS_ASSIGN_OR_RETURN(HandleInfo facts, FedFacts(*context_.graph, feed));
+    given_.push_back({feed, std::move(facts)});
+  }
+  ExpandedFeeds expanded = ExpandFeeds(*context_.graph, signature_.feeds);
+  feeds_as_given_ = expanded.outputs == signature_.feeds;
+  signature_.feeds = std::move(expanded.outputs);
+  feed_sources_ = std::move(expanded.sources);
+  *reads = std::move(expanded.reads);
+  for (const Output& fetch : signature_.fetches) {
+    if (!absl::c_linear_search(*reads, fetch)) continue;
+    for (const Node* control : context_.graph->ControlInputs(fetch.node)) {
+      signature_.targets.push_back(control);
+    }
+  }
+  return absl::OkStatus();
 }
 
 StatusOr<Placement> Executable::PlaceNodes(bool explain) const {
@@ -114,28 +121,27 @@ Status Executable::ReportGraphs(StepReport* report) const {
 }
 
 Status Executable::CheckFeeds(absl::Span<const Tensor> feeds) const {
-  if (feeds.size() != num_given_) {
-    return errors::InvalidArgument("the step takes ", num_given_, " feeds, got ", feeds.size());
+  if (feeds.size() != given_.size()) {
+    return errors::InvalidArgument("the step takes ", given_.size(), " feeds, got ", feeds.size());
   }
   for (size_t i = 0; i < feeds.size(); ++i) {
-    const Output& feed = signature_.feeds[i];
-    if (feeds[i].dtype() == feed.dtype()) continue;
-    return AnnotateWithNode(errors::InvalidArgument("the feed of ", feed.name(), " must be ",
-                                                    DataTypeName(feed.dtype()), ", got ",
-                                                    DataTypeName(feeds[i].dtype())),
-                            *feed.node);
+    const auto& [feed, facts] = given_[i];
+    if (feeds[i].dtype() == facts.dtype) continue;
+    return AnnotateWithNode(
+        errors::InvalidArgument("the feed of ", feed.name(), " must be ", DataTypeName(facts.dtype),
+                                ", got ", DataTypeName(feeds[i].dtype())),
+        *feed.node);
   }
   return absl::OkStatus();
 }
 
 Status Executable::CheckFeedShapes(absl::Span<const Tensor> feeds) const {
   for (size_t i = 0; i < feeds.size(); ++i) {
-    const Output& feed = signature_.feeds[i];
-    const PartialShape& shape = fed_shapes_[i];
-    if (shape.IsCompatibleWith(feeds[i].shape())) continue;
+    const auto& [feed, facts] = given_[feed_sources_[i]];
+    if (facts.shape.IsCompatibleWith(feeds[i].shape())) continue;
     return AnnotateWithNode(
-        errors::InvalidArgument("the feed of ", feed.name(), " must have shape ", shape.ToString(),
-                                ", got ", feeds[i].shape().ToString()),
+        errors::InvalidArgument("the feed of ", feed.name(), " must have shape ",
+                                facts.shape.ToString(), ", got ", feeds[i].shape().ToString()),
         *feed.node);
   }
   return absl::OkStatus();
@@ -256,10 +262,11 @@ Status Executable::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetche
     return errors::InvalidArgument("the step gives ", signature_.fetches.size(),
                                    " fetches, there is room for ", fetches.size());
   }
-  if (repeated_feeds_.empty()) return RunFed(feeds, fetches, options);
-  std::vector<Tensor> all(feeds.begin(), feeds.end());
-  for (int feed : repeated_feeds_) all.push_back(feeds[feed]);
-  return RunFed(all, fetches, options);
+  if (feeds_as_given_) return RunFed(feeds, fetches, options);
+  std::vector<Tensor> inside;
+  inside.reserve(feed_sources_.size());
+  for (int source : feed_sources_) inside.push_back(feeds[source]);
+  return RunFed(inside, fetches, options);
 }
 
 Status Executable::RunFed(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,

@@ -18,6 +18,7 @@
 #include "core/resource_manager.h"
 #include "core/session.h"
 #include "core/step_plan.h"
+#include "framework/shape_context.h"
 #include "framework/status.h"
 
 namespace millstream {
@@ -56,10 +57,10 @@ class Executable {
   static constexpr int kMaxPlans = 32;
 
   Executable(const ExecutableContext* context, const StepSignature& signature)
-      : context_(*context), signature_(signature), num_given_(signature.feeds.size()) {}
-  Status CheckSignature() const;
+      : context_(*context), signature_(signature) {}
+  Status CheckFetches() const;
+  Status ReadFeeds(std::vector<Output>* reads);
   StatusOr<Placement> PlaceNodes(bool explain) const;
-  void AddFedReads();
   Status Place();
   Status ReportGraphs(StepReport* report) const;
   Status RunFed(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
@@ -75,10 +76,14 @@ class Executable {
                                               const PlanFacts* whole) const;
 
   const ExecutableContext& context_;
-  StepSignature signature_;               // constant once created
-  const size_t num_given_;                // feeds that the step is given
-  std::vector<int> repeated_feeds_;       // the further ones have these feeds' values
-  std::vector<PartialShape> fed_shapes_;  // what the graph says of each feed
+  StepSignature signature_;  // constant once created; its feeds are those inside the step
+  struct GivenFeed {
+    Output output;
+    HandleInfo facts;  // what the graph says of its value
+  };
+  std::vector<GivenFeed> given_;   // as the caller names them
+  std::vector<int> feed_sources_;  // feed i has the value of the given feed feed_sources_[i]
+  bool feeds_as_given_ = true;     // each is fed where it is given
   PrunedGraph pruned_;
   PartitionedGraph partitions_;
   StepSettings settings_;

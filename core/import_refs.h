@@ -9,7 +9,7 @@
 //    variable after it.
 //  - Every other input that took a reference gets a read of its own, which runs after the control
 //    inputs of the node that it is for, and after the write whose result it is. A feed of that
-//    output feeds the read (core/fed_references.h).
+//    output feeds the read (core/fed_variables.h).
 //  - Control flow on references (RefSwitch, RefMerge, RefEnter, ...) becomes the same on handles,
 //    and the named node the same on values.
 // An ImportedNode in each says what it was, for errors and export.

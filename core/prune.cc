@@ -5,6 +5,7 @@
 #include <queue>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "core/control_flow.h"
@@ -22,8 +23,10 @@ bool IsOpenLoop(const Node& node) {
 
 class Pruner {
  public:
-  Pruner(const Graph& graph, const StepSignature& signature)
-      : graph_(graph), fed_(signature.feeds.begin(), signature.feeds.end()) {}
+  Pruner(const Graph& graph, const StepSignature& signature, const std::vector<Output>& transparent)
+      : graph_(graph),
+        fed_(signature.feeds.begin(), signature.feeds.end()),
+        transparent_(transparent.begin(), transparent.end()) {}
 
   void Need(const Node* node) {
     if (IsFedPlaceholder(node)) return;
@@ -38,8 +41,13 @@ class Pruner {
     while (!waiting_.empty()) {
       const Node* node = waiting_.back();
       waiting_.pop_back();
-      for (const Output& input : node->inputs()) NeedOutput(input);
       std::vector<const Node*> controls = graph_.ControlInputs(node);
+      for (const Output& input : node->inputs()) {
+        NeedOutput(input);
+        for (const Node* control : PassedOn(input)) {
+          if (!absl::c_linear_search(controls, control)) controls.push_back(control);
+        }
+      }
       controls.erase(
           std::remove_if(controls.begin(), controls.end(),
                          [this](const Node* control) { return IsFedPlaceholder(control); }),
@@ -70,8 +78,15 @@ class Pruner {
     return RoleOf(node->op().name) == StructuralRole::kMustFeed && fed_.contains(node->output(0));
   }
 
+  // What an output's node waits for, where a feed of it does not hide that.
+  std::vector<const Node*> PassedOn(const Output& output) const {
+    if (!transparent_.contains(output)) return {};
+    return graph_.ControlInputs(output.node);
+  }
+
   const Graph& graph_;
   const absl::flat_hash_set<Output> fed_;
+  const absl::flat_hash_set<Output> transparent_;
   absl::flat_hash_map<const Node*, std::vector<const Node*>> controls_;
   std::vector<const Node*> waiting_;
 };
@@ -129,8 +144,9 @@ StatusOr<PrunedGraph> Pruner::Sort() {
 
 }  // namespace
 
-StatusOr<PrunedGraph> Prune(const Graph& graph, const StepSignature& signature) {
-  Pruner pruner(graph, signature);
+StatusOr<PrunedGraph> Prune(const Graph& graph, const StepSignature& signature,
+                            const std::vector<Output>& transparent) {
+  Pruner pruner(graph, signature, transparent);
   for (const Output& fetch : signature.fetches) pruner.NeedOutput(fetch);
   for (const Node* target : signature.targets) pruner.Need(target);
   pruner.Close();

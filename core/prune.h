@@ -23,7 +23,10 @@ struct PrunedGraph {
 // What reaches the fetches and targets, walking back over data and control edges and stopping at
 // fed tensors. INVALID_ARGUMENT names a placeholder that is needed and not fed, a node on a
 // cycle that is no loop, or a loop that was not closed.
-StatusOr<PrunedGraph> Prune(const Graph& graph, const StepSignature& signature);
+// `transparent`: feeds that do not hide what their nodes wait for; the nodes that take them wait
+// for it.
+StatusOr<PrunedGraph> Prune(const Graph& graph, const StepSignature& signature,
+                            const std::vector<Output>& transparent = {});
 
 }  // namespace millstream
 

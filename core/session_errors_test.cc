@@ -174,7 +174,7 @@ TEST_F(SessionErrorsTest, AHandleIsNeitherFedNorFetched) {
   const Output w = Variable("w", DataType::kFloat, {2});
   ExpectError(Error(w), kInvalid, {"node 'w'", "cannot be fetched"});
   const Tensor fed = Tensor::Create(DataType::kResource, Shape()).value();
-  ExpectError(Error(Read(w), {{w, fed}}), kInvalid, {"node 'w'", "cannot be fed"});
+  ExpectError(Error(Read(w), {{w, fed}}), kInvalid, {"node 'w'", "must be float32, got resource"});
   ExpectUsable();
 }
 

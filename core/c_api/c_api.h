@@ -221,7 +221,8 @@ typedef struct millstream_run_options {
   millstream_bytes* metadata;
 } millstream_run_options;
 /* One step. `out_tensors`: n_fetches tensors, given. `options` may be NULL. Fed tensors are
- * borrowed until the call returns. */
+ * borrowed until the call returns. A feed of a variable's handle is a value that all reads of the
+ * variable give in this step. */
 millstream_status* millstream_session_run(millstream_session* session,
                                           const millstream_output* feeds,
                                           millstream_tensor* const* feed_tensors, int32_t n_feeds,

@@ -326,6 +326,16 @@ static PyObject* session_list_devices(PyObject* object, PyObject* unused) {
   return NULL;
 }
 
+/* Rank, dtype and the first dimensions of what may be fed for an output; for a handle, what its
+ * variable holds. */
+static int32_t describe_value(millstream_graph* graph, millstream_output output, int32_t* dtype,
+                              int64_t* dims, int32_t capacity) {
+  int32_t rank = millstream_output_handle_shape(graph, output, dtype, dims, capacity);
+  if (*dtype != 0) return rank;
+  *dtype = millstream_node_output_type(graph, output.node, output.index);
+  return millstream_output_shape(graph, output, dims, capacity);
+}
+
 /* Notes dtype and static shape of each feed, so that a call can check an array by itself. */
 static int describe_feeds(callable_object* self, millstream_graph* graph,
                           const millstream_output* feeds, int32_t n) {
@@ -334,12 +344,11 @@ static int describe_feeds(callable_object* self, millstream_graph* graph,
   self->n_feeds = n;
   for (int32_t i = 0; i < n; ++i) {
     feed_spec* feed = &self->feeds[i];
-    feed->dtype = millstream_node_output_type(graph, feeds[i].node, feeds[i].index);
-    feed->rank = millstream_output_shape(graph, feeds[i], NULL, 0);
+    feed->rank = describe_value(graph, feeds[i], &feed->dtype, NULL, 0);
     if (feed->rank <= 0) continue;
     feed->dims = PyMem_Malloc((size_t)feed->rank * sizeof(*feed->dims));
     if (feed->dims == NULL) goto no_memory;
-    millstream_output_shape(graph, feeds[i], feed->dims, feed->rank);
+    describe_value(graph, feeds[i], &feed->dtype, feed->dims, feed->rank);
   }
   return 0;
 no_memory:
