@@ -186,6 +186,12 @@ def get_variable_scope() -> VariableScope:
     return scope
 
 
+def names_scope() -> str:
+    """What names of variables start with in the current scope: "" or it with a "/"."""
+    name = get_variable_scope().name
+    return name + "/" if name else ""
+
+
 @takes(
     shape=SHAPE,
     dtype=DTYPE,
@@ -265,7 +271,7 @@ def get_variable(
     chosen_getter = scope.custom_getter if custom_getter is None else custom_getter
     found = _through(chosen_getter, getter)
     return found(
-        name=f"{scope.name}/{name}" if scope.name else name,
+        name=names_scope() + name,
         shape=shape,
         dtype=scope.dtype if dtype is None else dtype,
         initializer=scope.initializer if initializer is None else initializer,

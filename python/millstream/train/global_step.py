@@ -10,6 +10,7 @@ from millstream.array_creation import zeros
 from millstream.default_graph import get_default_graph
 from millstream.graph_keys import GraphKeys
 from millstream.tensor_like import TensorLike
+from millstream.variable_scope import names_scope
 from millstream.variables import Variable
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def create_global_step(graph: Graph | None = None) -> Variable:
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
         raise ValueError('"global_step" already exists.')
-    with graph.as_default(), graph.enter_scope(""):
+    with graph.as_default(), graph.enter_scope(names_scope()):
         return Variable(
             lambda: zeros([], dtypes.int64),
             trainable=False,

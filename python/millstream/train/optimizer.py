@@ -12,6 +12,7 @@ from millstream.default_graph import get_default_graph
 from millstream.graph_keys import GraphKeys
 from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Operation, Tensor
+from millstream.variable_scope import names_scope
 from millstream.variables import Variable
 
 
@@ -203,7 +204,7 @@ class Optimizer:
                 raise TypeError(f"grads_and_vars: expected variables, got {variable!r}")
         graph = used[0][1].graph
         with graph.as_default():
-            with graph.control_dependencies(None), graph.enter_scope(""):
+            with graph.control_dependencies(None):
                 self._create_slots([variable for _, variable in used])
             with scopes.name_scope(name, self._name) as scope:
                 self._prepare()
@@ -260,10 +261,14 @@ class Optimizer:
         return sorted(found, key=lambda variable: variable.name)
 
     def _slot(self, variable: Variable, make: Any, slot_name: str, op_name: str) -> Variable:
-        """The slot of a variable, made by ``make()`` when it is not there."""
+        """The slot of a variable, made by ``make()`` when it is not there.
+
+        Its name is that of the variable, in the current scope of variables.
+        """
         slots = self._slots.setdefault(slot_name, {})
         if variable not in slots:
-            with variable.graph.device(variable.device or None):
+            graph = variable.graph
+            with graph.enter_scope(names_scope()), graph.device(variable.device or None):
                 slots[variable] = Variable(
                     make, trainable=False, name=f"{variable.op.name}/{op_name}"
                 )
@@ -288,7 +293,10 @@ class Optimizer:
         return self._slot(variable, make, slot_name, op_name)
 
     def _shared_variable(self, initial_value: Any, name: str, graph: Any) -> Variable:
-        """A variable that belongs to the optimizer and to no other variable."""
+        """A variable that belongs to the optimizer and to no other variable.
+
+        Its name is in the current scope of operations.
+        """
         key = (name, graph)
         if key not in self._shared:
             self._shared[key] = Variable(initial_value, trainable=False, name=name)

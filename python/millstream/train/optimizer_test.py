@@ -81,6 +81,26 @@ def test_slots_are_variables_beside_the_variable() -> None:
     assert tf.trainable_variables() == [w]
 
 
+def test_names_of_the_optimizers_variables_follow_the_scopes() -> None:
+    with tf.variable_scope("vs"):
+        with tf.name_scope("train"):
+            w = tf.Variable(1.0, name="w")
+            tf.train.AdamOptimizer().minimize(w * w)
+        tf.train.MomentumOptimizer(0.1, 0.9).minimize(w * w)
+        tf.train.create_global_step()
+    tf.train.AdagradOptimizer(0.1).minimize(w * w)
+    assert [variable.op.name for variable in tf.global_variables()] == [
+        "vs/train/w",
+        "vs/train/beta1_power",
+        "vs/train/beta2_power",
+        "vs/vs/train/w/Adam",
+        "vs/vs/train/w/Adam_1",
+        "vs/vs/train/w/Momentum",
+        "vs/global_step",
+        "vs/train/w/Adagrad",
+    ]
+
+
 def test_global_step_counts_steps() -> None:
     w = tf.Variable(1.0)
     counter = tf.train.get_or_create_global_step()
