@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from millstream import values
 from millstream.operation import Operation, Tensor
 from millstream.tensor_like import TensorLike
+from millstream.variable_tensor import handle_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def fed_tensor(graph: Graph, key: Any) -> Tensor:
-    """The tensor that a key of a feed dictionary stands for.
+    """The tensor that a key of a feed dictionary stands for: of a variable, ``w:0``.
 
     Raises
     ------
@@ -33,7 +34,8 @@ def fed_tensor(graph: Graph, key: Any) -> Tensor:
         ) from None
     if not graph.is_feedable(element):
         raise ValueError(f"feed_dict: the tensor {element.name!r} may not be fed")
-    found: Tensor = element
+    handle = handle_of(element)
+    found: Tensor = element if handle is None else graph.named_tensor(handle)
     return found
 
 

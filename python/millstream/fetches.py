@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from millstream import dtypes
 from millstream.operation import Operation, Tensor
 from millstream.tensor_like import TensorLike
 
@@ -84,10 +83,9 @@ class Fetches:
         return self._position(element)
 
     def _position(self, tensor: Tensor) -> int:
-        if tensor.dtype == dtypes.resource:
-            variable = self._graph.variable_of(tensor)
-            if variable is not None:
-                tensor = variable.graph_element
+        if tensor.op.type == "VarHandleOp":
+            read = self._graph.read_of(tensor)
+            tensor = tensor if read is None else read
         return self._positions.setdefault(tensor, len(self._positions))
 
     def _slices(self, fetch: Any) -> Any:

@@ -9,7 +9,7 @@ from millstream.arguments import TENSOR, TEXT, takes
 from millstream.convert import convert_to_tensor
 from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Tensor
-from millstream.variables import Variable
+from millstream.variable_tensor import handle_of
 
 if TYPE_CHECKING:
     from millstream.graph import Graph
@@ -57,7 +57,8 @@ def _listed(value: Any) -> list[Any]:
 
 def _differentiable(value: Any) -> Tensor:
     """The tensor that a gradient is taken by: of a variable, its handle."""
-    return value.handle if isinstance(value, Variable) else convert_to_tensor(value)
+    handle = handle_of(value)
+    return convert_to_tensor(value) if handle is None else handle
 
 
 @takes(ys=TENSOR, xs=TENSOR, grad_ys=TENSOR, stop_gradients=TENSOR, unconnected_gradients=TEXT)

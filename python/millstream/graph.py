@@ -65,7 +65,6 @@ class Graph(GraphElements, CollectionStore):
         self._finalized = False
         self._unfeedable: set[Any] = set()
         self._unfetchable: set[Any] = set()
-        self._variables: dict[int, Any] = {}  # by the handle, packed
 
     # ---- Growing ----
 
@@ -301,7 +300,7 @@ class Graph(GraphElements, CollectionStore):
             self.state.controls = before
 
     def _control_node(self, item: Any) -> int:
-        if isinstance(item, TensorLike) and not item.is_tensor:
+        if isinstance(item, TensorLike) and not isinstance(item, Tensor):
             item = getattr(item, "graph_element", None) or item.as_tensor()
         element = self.as_graph_element(item)
         operation = element.op if isinstance(element, Tensor) else element
@@ -401,14 +400,6 @@ class Graph(GraphElements, CollectionStore):
         if isinstance(tensor_or_op, Tensor) and tensor_or_op.op in self._unfetchable:
             return False
         return tensor_or_op not in self._unfetchable
-
-    def note_variable(self, handle: Tensor, variable: Any) -> None:
-        """Remember the variable behind a handle; for the package."""
-        self._variables[handle.packed] = variable
-
-    def variable_of(self, handle: Tensor) -> Any:
-        """The variable behind a handle, or None."""
-        return self._variables.get(handle.packed)
 
     # ---- As data ----
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from millstream import _runtime
+from millstream import _runtime, dtypes
 from millstream.operation import Operation, Tensor
 from millstream.tensor_like import TensorLike
+from millstream.variable_tensor import VariableTensor
 
 
 class GraphElements:
@@ -17,6 +18,8 @@ class GraphElements:
 
     def __init__(self) -> None:
         self._operations: list[Operation] = []
+        self._variables: dict[int, Any] = {}  # by the handle, packed
+        self._variable_tensors: dict[int, VariableTensor] = {}  # likewise
         self._lock = threading.RLock()
 
     def _make_operation(self, described: tuple[int, ...], name: str, op_type: str) -> Operation:
@@ -55,6 +58,37 @@ class GraphElements:
         """The operation of that name, or None."""
         node = self.handle.find_node(name)
         return None if node < 0 else self.operation_of(node)
+
+    def note_variable(self, handle: Tensor, variable: Any) -> None:
+        """Remember the variable behind a handle; for the package."""
+        self._variables[handle.packed] = variable
+
+    def variable_of(self, tensor: Tensor) -> Any:
+        """The variable behind a handle, or None."""
+        return self._variables.get(tensor.packed)
+
+    def read_of(self, tensor: Tensor) -> Tensor | None:
+        """The read that stands for the variable behind a handle in fetches, or None.
+
+        In imported graphs the name tells it.
+        """
+        variable = self.variable_of(tensor)
+        if variable is not None:
+            snapshot: Tensor = variable.graph_element
+            return snapshot
+        found = self.find_operation(tensor.op.name + "/read")
+        if found is None or found.type != "ReadVariableOp" or found.inputs[0].op is not tensor.op:
+            return None
+        return found.outputs[0]
+
+    def named_tensor(self, tensor: Tensor) -> Tensor:
+        """What a tensor's name stands for: the tensor, or for a handle the variable."""
+        if tensor.dtype is not dtypes.resource or tensor.op.type != "VarHandleOp":
+            return tensor
+        with self._lock:
+            if tensor.packed not in self._variable_tensors:
+                self._variable_tensors[tensor.packed] = VariableTensor(tensor)
+            return self._variable_tensors[tensor.packed]
 
     def consumers_of(self, tensor: Tensor) -> list[Operation]:
         """The operations that take a tensor."""
@@ -135,4 +169,4 @@ class GraphElements:
             raise KeyError(f"The graph has no operation {op_name!r}, so no tensor {name!r}.")
         if int(index) >= len(operation.outputs):
             raise KeyError(f"{op_name!r} has {len(operation.outputs)} outputs, so no {name!r}.")
-        return operation.outputs[int(index)]
+        return self.named_tensor(operation.outputs[int(index)])

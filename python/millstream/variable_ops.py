@@ -11,6 +11,7 @@ from millstream.arguments import LIST, TENSOR, TEXT, takes
 from millstream.default_graph import get_default_graph
 from millstream.graph_keys import GraphKeys
 from millstream.operation import Operation, Tensor
+from millstream.variable_tensor import VariableTensor
 from millstream.variables import Variable
 
 __all__ = [
@@ -37,9 +38,10 @@ __all__ = [
 
 
 def _checked(value: Any, name: str) -> Variable:
-    if not isinstance(value, Variable):
+    found = value.graph.variable_of(value) if isinstance(value, VariableTensor) else value
+    if not isinstance(found, Variable):
         raise TypeError(f"{name}: expected a variable, got {value!r}")
-    return value
+    return found
 
 
 @takes(value=TENSOR)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import millstream.gen_ops as gen_ops
-from millstream import dtypes, tensor_shape
+from millstream import dtypes, tensor_shape, variable_tensor
 from millstream.arguments import DTYPE, FUNCTION, INITIALIZER, LIST, SHAPE, takes
 from millstream.convert import convert_to_tensor
 from millstream.default_graph import get_default_graph, session_or_default
@@ -115,7 +115,6 @@ class Variable(Operators, TensorLike):
             with self._graph.enter_scope(scope):
                 self._initial_value = _first_value(initial_value, wanted)
             self._make_nodes(scope, shape, validate_shape)
-        self._snapshot: Tensor | None = None
         self._join(collections)
 
     def _make_nodes(self, scope: str, shape: Any, validate_shape: bool) -> None:
@@ -137,6 +136,7 @@ class Variable(Operators, TensorLike):
             self._initializer: Operation = gen_ops.assign_variable_op(
                 self.handle, value, name="Assign"
             )
+            self._snapshot: Tensor = self._read("read")
 
     def _join(self, collections: Any) -> None:
         names = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
@@ -173,8 +173,7 @@ class Variable(Operators, TensorLike):
     @property
     def shape(self) -> TensorShape:
         """Its static shape."""
-        _, dims = self._graph.handle.handle_shape(self.handle.packed)
-        return tensor_shape.of_wire(dims)
+        return variable_tensor.shape_of(self.handle)
 
     def get_shape(self) -> TensorShape:
         """Its static shape: the property `shape`."""
@@ -218,9 +217,7 @@ class Variable(Operators, TensorLike):
     # ---- Reading ----
 
     def _read(self, name: str | None = None) -> Tensor:
-        # It runs where the variable is, whatever the current device.
-        with self._graph.device(self.device or None):
-            return gen_ops.read_variable_op(self.handle, self._dtype, name)
+        return variable_tensor.read(self.handle, self._dtype, name)
 
     def as_tensor(self) -> Tensor:
         """Its value at this place of the graph: a read that obeys the current blocks."""
@@ -228,16 +225,7 @@ class Variable(Operators, TensorLike):
 
     @property
     def graph_element(self) -> Tensor:
-        """The read that stands for it in fetches and feeds."""
-        if self._snapshot is None:
-            graph = self._graph
-            with graph.as_default(), graph.control_dependencies(None):
-                if graph.finalized:
-                    raise RuntimeError(
-                        f"{self.name} cannot be fetched: the graph was finalized before it was read"
-                    )
-                with graph.enter_scope(self.op.name + "/"):
-                    self._snapshot = self._read("read")
+        """The read that was made with it, ``w/read``, which stands for it in fetches."""
         return self._snapshot
 
     def value(self) -> Tensor:

@@ -26,6 +26,18 @@ def test_names_follow_the_variable() -> None:
     assert tf.Variable(0, name="w").name == "w_1:0"
 
 
+def test_a_variable_is_made_with_all_its_operations(graph: tf.Graph) -> None:
+    w = tf.Variable([1.0, 2.0], name="w")
+    names = [operation.name for operation in graph.get_operations()]
+    assert names == ["w/initial_value", "w", "w/Assign", "w/read"]
+    graph.finalize()
+    with tf.Session() as session:
+        session.run(w.initializer)
+        assert session.run(w).tolist() == [1.0, 2.0]
+        assert session.run("w/read:0").tolist() == [1.0, 2.0]
+        assert w.eval().tolist() == [1.0, 2.0]
+
+
 def test_value_stays_between_steps_and_apart_between_sessions() -> None:
     v = tf.Variable(1.0)
     bump = v.assign_add(2.0)
@@ -103,8 +115,81 @@ def test_is_initialized_says_so() -> None:
         assert session.run(known)
 
 
-def test_feeding_a_variable_replaces_its_fetched_value() -> None:
-    v = tf.Variable(1.0)
+# ---- By name ----
+
+
+def test_the_tensor_of_a_variable_is_its_value(graph: tf.Graph) -> None:
+    w = tf.Variable([1.0, 2.0], name="w")
+    y = w * w
+    tensor = graph.get_tensor_by_name("w:0")
+    assert tensor is graph.get_tensor_by_name(w.name)
+    assert tensor.dtype == tf.float32
+    assert tensor.shape.as_list() == [2]
+    assert tensor.op is w.op
+    with tf.control_dependencies([w.assign([5.0, 6.0])]):
+        after = tensor * 3.0
+    values = [tensor, tensor * 3.0, tensor[1], tf.reduce_sum(tensor), tf.identity(tensor)]
     with tf.Session() as session:
-        session.run(v.initializer)
-        assert session.run(v, {v: 8.0}) == 8.0
+        session.run(w.initializer)
+        found = [value.tolist() for value in session.run(values)]
+        assert found == [[1.0, 2.0], [3.0, 6.0], 2.0, 3.0, [1.0, 2.0]]
+        for name in ("w:0", "w/read:0"):
+            (gradient,) = tf.gradients(y, graph.get_tensor_by_name(name))
+            assert session.run(gradient).tolist() == [2.0, 4.0]
+        assert session.run(after).tolist() == [15.0, 18.0]
+        assert session.run(tf.assign(tensor, [3.0, 4.0])).tolist() == [3.0, 4.0]
+
+
+def test_an_imported_graph_has_variables_by_name(graph: tf.Graph) -> None:
+    w = tf.Variable(2.0, name="w")
+    tf.multiply(w, 10.0, name="y")
+    definition = graph.as_graph_def()
+    with tf.Graph().as_default() as other, tf.Session() as session:
+        tf.import_graph_def(definition, name="old")
+        session.run("old/w/Assign")
+        tensor = other.get_tensor_by_name("old/w:0")
+        assert session.run([tensor, tensor * 3.0, "old/w:0"]) == [2.0, 6.0, 2.0]
+        for key in (tensor, "old/w:0", "old/w/read:0"):
+            assert session.run(["old/y:0", tensor], {key: 5.0}) == [50.0, 5.0]
+
+
+# ---- Feeds ----
+
+
+def test_a_fed_variable_has_the_value_wherever_it_is_read(graph: tf.Graph) -> None:
+    w = tf.Variable(2.0, name="w")
+    y = w * 10.0
+    x = tf.placeholder(tf.float32)
+    total = x + y + w
+    keys = [w, w.handle, "w:0", "w/read:0", graph.get_tensor_by_name("w:0")]
+    with tf.Session() as session:
+        for key in keys:
+            assert session.run([y, w, "w:0", w.read_value()], {key: 5.0}) == [50.0, 5.0, 5.0, 5.0]
+        session.run(w.initializer)
+        assert session.run(total, {x: 1.0, w: 5.0}) == 56.0
+        assert session.run(total, {w: 5.0, x: 1.0}) == 56.0
+        assert session.make_callable(total, [w, x])(6.0, 1.0) == 67.0
+        assert session.run(w) == 2.0
+
+
+def test_what_changes_or_examines_a_fed_variable_is_refused() -> None:
+    w = tf.Variable([1.0, 2.0], name="w")
+    train = tf.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_sum(w))
+    refused = [train, w.assign_add([1.0, 1.0]), w.initializer, tf.is_variable_initialized(w)]
+    with tf.Session() as session:
+        session.run(w.initializer)
+        for fetch in (*refused, w.sparse_read([0])):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="a value is fed for it"):
+                session.run(fetch, {w: [5.0, 6.0]})
+        assert session.run(w).tolist() == [1.0, 2.0]
+
+
+def test_what_is_fed_must_fit_the_variable() -> None:
+    w = tf.Variable([1.0, 2.0], name="w")
+    with tf.Session() as session:
+        with pytest.raises(
+            ValueError, match=r"shape \(3,\) for Tensor 'w:0', which has shape \(2,\)"
+        ):
+            session.run(w, {w: [1.0, 2.0, 3.0]})
+        with pytest.raises(ValueError, match="the value for 'w:0' is no float32"):
+            session.run(w, {w: ["a", "b"]})
