@@ -238,8 +238,16 @@ class Variable(Operators, TensorLike):
             return self._read()
 
     def initialized_value(self) -> Tensor:
-        """Its first value, to initialize another variable from."""
-        return self._initial_value
+        """Its value, or as long as it has none, its first one: to make other variables from."""
+        graph = self._graph
+        with graph.as_default(), graph.control_dependencies(None), graph.name_scope("cond"):
+            known = gen_ops.var_is_initialized_op(self.handle)
+            has_value = gen_ops.identity(gen_ops.switch(known, known).output_true, "switch_t")
+            with graph.control_dependencies([has_value]):
+                current = self._read("read")
+            first = gen_ops.switch(self._initial_value, known).output_false
+            merged: Tensor = gen_ops.merge([first, current]).output
+        return merged
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
         """Some of its rows.

@@ -115,6 +115,28 @@ def test_is_initialized_says_so() -> None:
         assert session.run(known)
 
 
+def test_initialized_value_is_the_value_once_there_is_one() -> None:
+    w = tf.Variable([2.0, 3.0], name="w")
+    ten_times = tf.Variable(w.initialized_value() * 10.0)
+    same = tf.Variable(w)
+    with tf.Session() as session:
+        session.run([ten_times.initializer, same.initializer])
+        assert session.run(ten_times).tolist() == [20.0, 30.0]
+        session.run(w.assign([7.0, 8.0]))
+        session.run([ten_times.initializer, same.initializer])
+        assert session.run(ten_times).tolist() == [70.0, 80.0]
+        assert session.run(same).tolist() == [7.0, 8.0]
+
+
+def test_a_copy_of_a_random_variable_has_its_value() -> None:
+    w = tf.Variable(tf.random_uniform([4]))
+    copy = tf.Variable(w.initialized_value())
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(copy.initializer)
+        assert session.run(copy).tolist() == session.run(w).tolist()
+
+
 # ---- By name ----
 
 
