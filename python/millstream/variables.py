@@ -42,7 +42,7 @@ class Variable(Operators, TensorLike):
     collections
         Collections of the graph to join, by default that of the global variables.
     validate_shape
-        Whether its shape must be known.
+        Whether its shape must be known, every dimension of it, and stays.
     caching_device
         Not used.
     name
@@ -122,7 +122,7 @@ class Variable(Operators, TensorLike):
         value = self._initial_value
         self._dtype = value.dtype.base_dtype
         static = value.shape if shape is None else tensor_shape.as_shape(shape)
-        if validate_shape and shape is None and static.ndims is None:
+        if validate_shape and shape is None and not static.is_fully_defined():
             raise ValueError(f"initial_value: its shape must be known, got {value!r}")
         self.handle: Tensor = gen_ops.var_handle_op(
             self._dtype,

@@ -106,6 +106,14 @@ def test_initializer_function_and_dtype() -> None:
         tf.Variable()
 
 
+def test_the_shape_must_be_known_unless_told_otherwise() -> None:
+    x = tf.placeholder(tf.float32, [None, 2])
+    with pytest.raises(ValueError, match="initial_value: its shape must be known"):
+        tf.Variable(x)
+    assert tf.Variable(x, validate_shape=False).shape.ndims is None
+    assert tf.Variable(x, shape=[None, 2]).shape.as_list() == [None, 2]
+
+
 def test_is_initialized_says_so() -> None:
     v = tf.Variable(1.0)
     known = tf.is_variable_initialized(v)
