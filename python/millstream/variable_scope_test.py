@@ -83,3 +83,5 @@ def test_new_variables_need_a_name_and_a_shape() -> None:
         tf.get_variable("", [1])
     with pytest.raises(ValueError, match="shape of its own"):
         tf.get_variable("v", [1], initializer=1.0)
+    with pytest.raises(ValueError, match=r"shape: .*-2"):
+        tf.get_variable("v", [-2])

@@ -8,7 +8,7 @@ from millstream import dtypes, initializers
 from millstream.dtypes import DType
 from millstream.graph_keys import GraphKeys
 from millstream.tensor_like import TensorLike
-from millstream.tensor_shape import TensorShape
+from millstream.tensor_shape import as_shape
 from millstream.variables import Variable
 
 if TYPE_CHECKING:
@@ -80,10 +80,11 @@ class VariableStore:
                 f"Variable {name} already exists, made at {found.op.source}; set reuse=True or "
                 "reuse=tf.AUTO_REUSE in its variable_scope to share it"
             )
-        if shape is not None and not TensorShape(shape).is_compatible_with(found.shape):
+        asked = as_shape(shape)
+        if not asked.is_compatible_with(found.shape):
             raise ValueError(
-                f"Trying to share variable {name}, but the shape {TensorShape(shape)} was "
-                f"asked for and it has {found.shape}"
+                f"Trying to share variable {name}, but the shape {asked} was asked for and it has "
+                f"{found.shape}"
             )
         if wanted != found.dtype.base_dtype:
             raise ValueError(
@@ -126,7 +127,7 @@ def _first_value(name: str, shape: Any, dtype: DType, initializer: Any) -> tuple
                 f"{name}: a constant initializer has a shape of its own; do not give one"
             )
         return initializer, None
-    static = TensorShape(shape)
+    static = as_shape(shape)
     if not static.is_fully_defined():
         if shape is None and not isinstance(initializer, initializers.Initializer):
             return initializer, dtype
