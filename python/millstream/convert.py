@@ -40,7 +40,8 @@ def constant(
     dtype
         Dtype; by default that of the value.
     shape
-        Shape; the value's last element is repeated to fill it. By default the value's own.
+        Shape; the value's last element is repeated to fill it. By default the value's own. A shape
+        without elements takes none of any value.
     name
         Name of the operation.
     verify_shape
@@ -67,11 +68,11 @@ def constant(
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     array = values.to_array(value, wanted)
     if shape is not None:
-        array = _fill(array, shape, verify_shape)
+        array = _filled(array, shape, verify_shape)
     return constant_of_array(get_default_graph(), array, wanted, name or "Const")
 
 
-def _fill(array: values.Array, shape: Any, verify_shape: bool) -> values.Array:
+def _filled(array: values.Array, shape: Any, verify_shape: bool) -> values.Array:
     dims = tensor_shape.as_shape(shape).as_list()
     if list(array.shape) == dims:
         return array
@@ -81,9 +82,11 @@ def _fill(array: values.Array, shape: Any, verify_shape: bool) -> values.Array:
         raise ValueError(f"shape: expected known dimensions, got {dims}")
     sizes = [size or 0 for size in dims]
     total = int(np.prod(sizes, dtype=np.int64))
+    if not total:
+        return np.empty(sizes, array.dtype)
     if array.size > total:
         raise ValueError(f"value: {array.size} elements do not fit the shape {dims}")
-    if array.size == 0 and total:
+    if array.size == 0:
         raise ValueError(f"value: no elements to fill the shape {dims}")
     filled = np.empty(total, array.dtype)
     filled[: array.size] = array.reshape(-1)

@@ -1,0 +1,55 @@
+"""Tensors made by shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import millstream as tf
+
+
+@pytest.fixture(autouse=True)
+def session() -> Iterator[tf.Session]:
+    """A graph and a session of its own for each test."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        yield session
+
+
+@pytest.mark.parametrize("dtype", [tf.float32, tf.bool, tf.string, tf.bfloat16, tf.complex64])
+def test_shapes_without_elements_are_filled(dtype: Any) -> None:
+    empty = tf.zeros([0, 3], dtype)
+    for tensor in (empty, tf.zeros_like(empty)):
+        assert tensor.dtype == dtype
+        assert tensor.shape.as_list() == [0, 3]
+        assert tensor.eval().shape == (0, 3)
+
+
+def test_ones_and_constants_fit_shapes_without_elements() -> None:
+    assert tf.ones([2, 0]).eval().shape == (2, 0)
+    assert tf.ones_like(tf.zeros([0, 2])).eval().shape == (0, 2)
+    for value in (0.5, [1.0, 2.0], []):
+        found = tf.constant(value, tf.float32, [0, 2]).eval()
+        assert (found.shape, found.dtype) == ((0, 2), np.float32)
+    with pytest.raises(ValueError, match=r"value: 3 elements do not fit the shape \[2\]"):
+        tf.constant([1, 2, 3], shape=[2])
+    with pytest.raises(ValueError, match=r"value: no elements to fill the shape \[2\]"):
+        tf.constant([], shape=[2])
+
+
+def test_variables_without_elements_are_trained() -> None:
+    v = tf.get_variable("v", [0, 3], initializer=tf.zeros_initializer())
+    w = tf.get_variable("w", [0, 3], initializer=tf.constant_initializer(0.5))
+    loss = tf.reduce_sum(v) + tf.reduce_sum(w)
+    optimizers: list[tf.train.Optimizer] = [
+        tf.train.MomentumOptimizer(0.1, 0.9),
+        tf.train.AdagradOptimizer(0.1),
+        tf.train.AdamOptimizer(0.1),
+    ]
+    steps = [optimizer.minimize(loss) for optimizer in optimizers]
+    tf.global_variables_initializer().run()
+    for step in steps:
+        step.run()
+    assert w.eval().shape == (0, 3)
