@@ -98,7 +98,7 @@ def _known_dims(shape: Any) -> list[int] | None:
     """The dimensions of a shape argument that holds no tensor, None when it does."""
     if isinstance(shape, TensorLike) or holds_tensor(shape):
         return None
-    dims = tensor_shape.TensorShape(
+    dims = tensor_shape.as_shape(
         np.asarray(shape).tolist() if isinstance(shape, np.ndarray) else shape
     )
     if not dims.is_fully_defined():
@@ -210,7 +210,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     >>> tf.placeholder(tf.float32, [None, 784]).shape.as_list()
     [None, 784]
     """
-    return gen_ops.placeholder(dtypes.as_dtype(dtype), tensor_shape.TensorShape(shape), name=name)
+    return gen_ops.placeholder(dtypes.as_dtype(dtype), tensor_shape.as_shape(shape), name=name)
 
 
 @takes(input=TENSOR, shape=SHAPE)
@@ -232,7 +232,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
     >>> x.eval().tolist(), x.eval({x: [2.0, 3.0]}).tolist()
     ([1.0], [2.0, 3.0])
     """
-    return gen_ops.placeholder_with_default(input, tensor_shape.TensorShape(shape), name=name)
+    return gen_ops.placeholder_with_default(input, tensor_shape.as_shape(shape), name=name)
 
 
 @takes(indices=TENSOR, depth=TENSOR, on_value=TENSOR, off_value=TENSOR, axis=INTEGER, dtype=DTYPE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,6 +85,32 @@ def test_value_that_no_dtype_fits_is_named() -> None:
         tf.constant(2**70)
     with pytest.raises(TypeError, match=r"expected numbers or texts, got .*object"):
         tf.constant([object()])
+
+
+def test_a_wrong_item_is_told_by_its_arguments_name() -> None:
+    makers: list[Any] = [tf.zeros, tf.ones, lambda dims: tf.placeholder(tf.float32, dims)]
+    for make in makers:
+        with pytest.raises(ValueError, match=r"^shape: a dimension is not negative, got -1$"):
+            make([-1])
+        with pytest.raises(TypeError, match=r"^shape: a dimension is a number or None, got 'a'$"):
+            make(["a"])
+    with pytest.raises(ValueError, match=r"^dims: a dimension is not negative"):
+        tf.TensorShape([-1])
+    with pytest.raises(ValueError, match=r"^value: a dimension is not negative"):
+        tf.Dimension(-1)
+    with pytest.raises(TypeError, match=r"^minval: expected float32, got 'a'$"):
+        tf.random_uniform([2], minval="a")
+    with pytest.raises(TypeError, match=r"^maxval: expected float32, got 'a'$"):
+        tf.random_uniform([2], maxval="a")
+    for name in ("mean", "stddev"):
+        with pytest.raises(TypeError, match=f"^{name}: expected float32, got 'a'$"):
+            tf.random_normal([2], **{name: "a"})
+    with pytest.raises(TypeError, match=r"^start: expected a number, got 'a'$"):
+        tf.range("a", 3)
+    with pytest.raises(TypeError, match=r"^limit: expected a number, got 'a'$"):
+        tf.range("a")
+    with pytest.raises(TypeError, match=r"^initial_value: expected a string, got 1"):
+        tf.Variable([1, "a"])
 
 
 def test_unfed_placeholder_names_it_and_the_users_line(graph: tf.Graph) -> None:

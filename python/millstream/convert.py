@@ -124,7 +124,7 @@ def convert_to_tensor(
     dtype
         Dtype that the tensor must have, or None.
     name
-        Name of the operation, if one is made.
+        Name of the operation, if one is made, and of the value in errors.
     preferred_dtype, dtype_hint
         Dtype to try first when `dtype` is None.
 
@@ -142,6 +142,19 @@ def convert_to_tensor(
     'float32'
     """
     wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+    hint = dtype_hint if preferred_dtype is None else preferred_dtype
+    preferred = None if hint is None else dtypes.as_dtype(hint)
+    return tensor_of_argument(value, name or "value", wanted, name, preferred)
+
+
+def tensor_of_argument(
+    value: Any,
+    argument: str,
+    wanted: DType | None = None,
+    name: str | None = None,
+    preferred: DType | None = None,
+) -> Tensor:
+    """`convert_to_tensor` of the argument that errors call `argument`; for the package."""
     if isinstance(value, TensorLike):
         if wanted is not None and value.dtype.base_dtype != wanted:
             raise ValueError(
@@ -153,9 +166,7 @@ def convert_to_tensor(
         from millstream import array_join
 
         return array_join.pack_list(value, wanted, name or "packed")
-    hint = dtype_hint if preferred_dtype is None else preferred_dtype
-    preferred = None if hint is None else dtypes.as_dtype(hint)
-    array, found = _array_of(value, wanted, preferred)
+    array, found = _array_of(value, wanted, preferred, argument)
     return constant_of_array(get_default_graph(), array, found, name or "Const")
 
 
@@ -176,14 +187,14 @@ def convert_argument(
 
 
 def _array_of(
-    value: Any, wanted: DType | None, preferred: DType | None
+    value: Any, wanted: DType | None, preferred: DType | None, argument: str = "value"
 ) -> tuple[values.Array, DType | None]:
     if wanted is None and preferred is not None:
         try:
             return values.to_array(value, preferred), preferred
         except (TypeError, ValueError):
             pass
-    return values.to_array(value, wanted), wanted
+    return values.to_array(value, wanted, argument), wanted
 
 
 def holds_tensor(value: Any) -> bool:

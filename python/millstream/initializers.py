@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from millstream import array_creation, dtypes, random_ops
+from millstream import array_creation, dtypes, random_ops, tensor_shape
 from millstream.arguments import DTYPE, INTEGER, NUMBER, TENSOR, TEXT, takes
 from millstream.convert import constant as constant_of
 from millstream.missing_names import module_getattr as _module_getattr
 from millstream.operation import Tensor
-from millstream.tensor_shape import TensorShape
 
 __all__ = [
     "constant_initializer",
@@ -320,7 +319,7 @@ class VarianceScaling(Initializer):
 
 def _fans(shape: Any) -> tuple[float, float]:
     """Inputs and outputs of a unit, for the weights of a layer or a convolution."""
-    dims = [size or 0 for size in TensorShape(shape).as_list()]
+    dims = [size or 0 for size in tensor_shape.as_shape(shape).as_list()]
     if not dims:
         return 1.0, 1.0
     if len(dims) == 1:
@@ -427,7 +426,7 @@ class Identity(Initializer):
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """A tensor of the shape, which must have rank 2."""
-        dims = TensorShape(shape).as_list()
+        dims = tensor_shape.as_shape(shape).as_list()
         if len(dims) != 2 or None in dims:
             raise ValueError(f"shape: expected two known dimensions, got {dims}")
         kind = dtypes.as_dtype(dtype or self.dtype)
@@ -465,7 +464,7 @@ class UniformUnitScaling(Initializer):
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """A tensor of random numbers."""
-        inputs = math.prod(size or 1 for size in TensorShape(shape).as_list()[:-1])
+        inputs = math.prod(size or 1 for size in tensor_shape.as_shape(shape).as_list()[:-1])
         limit = self.factor * math.sqrt(3.0 / max(1, inputs))
         return random_ops.random_uniform(shape, -limit, limit, dtype or self.dtype, self.seed)
 

@@ -330,8 +330,8 @@ def range(  # noqa: A001  (the public name)
                 if isinstance(value, TensorLike)
             ]
             given += [
-                _dtype_of_number(value)
-                for value in (start, limit, delta)
+                _dtype_of_number(value, part)
+                for value, part in ((start, "start"), (limit, "limit"), (delta, "delta"))
                 if not isinstance(value, TensorLike)
             ]
             order = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]
@@ -347,10 +347,13 @@ def range(  # noqa: A001  (the public name)
         return gen_ops.range(bounds[0], bounds[1], bounds[2], scope)
 
 
-def _dtype_of_number(value: Any) -> dtypes.DType:
+def _dtype_of_number(value: Any, name: str) -> dtypes.DType:
     from millstream import values
 
-    return dtypes.as_dtype(values.to_array(value).dtype)
+    array = values.to_array(value, name=name)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name}: expected a number, got {value!r}")
+    return dtypes.as_dtype(array.dtype)
 
 
 def max_dtype(given: Sequence[dtypes.DType], order: Sequence[dtypes.DType]) -> dtypes.DType:

@@ -220,7 +220,7 @@ class Tensor(Operators, TensorLike):
         ValueError
             It contradicts what is known already.
         """
-        merged = self.shape.merge_with(shape)
+        merged = self.shape.merge_with(tensor_shape.as_shape(shape))
         dims = tensor_shape.to_wire(merged)
         if dims is None:
             return

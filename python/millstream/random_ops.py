@@ -8,7 +8,7 @@ from typing import Any
 import millstream.gen_ops as gen_ops
 from millstream import dtypes, scopes
 from millstream.arguments import DTYPE, INTEGER, SHAPE, TENSOR, takes
-from millstream.convert import convert_to_tensor
+from millstream.convert import convert_to_tensor, tensor_of_argument
 from millstream.operation import Tensor
 from millstream.random_seed import get_seed
 from millstream.tensor_shape import TensorShape
@@ -74,8 +74,8 @@ def random_uniform(
         maxval = 1
     with scopes.name_scope(name, "random_uniform", [shape, minval, maxval]) as scope:
         dims = _shape_tensor(shape)
-        low = convert_to_tensor(minval, wanted, "min")
-        high = convert_to_tensor(maxval, wanted, "max")
+        low = tensor_of_argument(minval, "minval", wanted, "min")
+        high = tensor_of_argument(maxval, "maxval", wanted, "max")
         seed1, seed2 = get_seed(seed)
         if wanted.is_integer:
             return gen_ops.random_uniform_int(dims, low, high, seed1, seed2, scope)

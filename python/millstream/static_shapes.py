@@ -75,7 +75,7 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
     >>> tf.broadcast_static_shape(tf.TensorShape([3, 1]), tf.TensorShape([2])).as_list()
     [3, 2]
     """
-    one, other = as_shape(shape_x), as_shape(shape_y)
+    one, other = as_shape(shape_x, "shape_x"), as_shape(shape_y, "shape_y")
     if one.ndims is None or other.ndims is None:
         return TensorShape(None)
     rank = max(one.ndims, other.ndims)

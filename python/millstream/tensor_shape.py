@@ -30,17 +30,7 @@ class Dimension:
     __slots__ = ("_value",)
 
     def __init__(self, value: Any) -> None:
-        if isinstance(value, Dimension):
-            value = value.value
-        if value is not None:
-            if not hasattr(value, "__index__") and not (
-                isinstance(value, float) and value.is_integer()
-            ):
-                raise TypeError(f"value: a dimension is a number or None, got {value!r}")
-            value = int(value)
-            if value < 0:
-                raise ValueError(f"value: a dimension is not negative, got {value}")
-        self._value: int | None = value
+        self._value: int | None = _size_of(value, "value")
 
     @property
     def value(self) -> int | None:
@@ -145,6 +135,18 @@ class Dimension:
         return f"Dimension({self._value})"
 
 
+def _size_of(value: Any, name: str) -> int | None:
+    """The size that the argument `name`, or an item of it, gives."""
+    if value is None or isinstance(value, Dimension):
+        return None if value is None else value.value
+    if not hasattr(value, "__index__") and not (isinstance(value, float) and value.is_integer()):
+        raise TypeError(f"{name}: a dimension is a number or None, got {value!r}")
+    size = int(value)
+    if size < 0:
+        raise ValueError(f"{name}: a dimension is not negative, got {size}")
+    return size
+
+
 class TensorShape:
     """A static shape: unknown, or a list of dimensions each of which may be unknown.
 
@@ -166,23 +168,7 @@ class TensorShape:
     __slots__ = ("_dims",)
 
     def __init__(self, dims: Any) -> None:
-        self._dims: tuple[Dimension, ...] | None
-        if dims is None:
-            self._dims = None
-        elif isinstance(dims, TensorShape):
-            self._dims = dims._dims
-        elif hasattr(dims, "unknown_rank"):
-            self._dims = _dims_of_proto(dims)
-        elif isinstance(dims, (str, bytes)):
-            raise TypeError(f"dims: a shape is a list of sizes, got {dims!r}")
-        else:
-            try:
-                items = list(dims)
-            except TypeError:
-                items = [dims]
-                if not hasattr(dims, "__index__") and not isinstance(dims, float):
-                    raise TypeError(f"dims: a shape is a list of sizes, got {dims!r}") from None
-            self._dims = tuple(Dimension(item) for item in items)
+        self._dims = _dims_of(dims, "dims")
 
     @property
     def dims(self) -> list[Dimension] | None:
@@ -237,7 +223,7 @@ class TensorShape:
 
     def is_compatible_with(self, other: Any) -> bool:
         """Whether one tensor can have both shapes."""
-        other = as_shape(other)
+        other = as_shape(other, "other")
         if self._dims is None or other._dims is None:
             return True
         return len(self._dims) == len(other._dims) and all(
@@ -251,7 +237,7 @@ class TensorShape:
 
     def merge_with(self, other: Any) -> TensorShape:
         """What is known from both; ValueError when they contradict."""
-        other = as_shape(other)
+        other = as_shape(other, "other")
         self.assert_is_compatible_with(other)
         if self._dims is None or other._dims is None:
             return other if self._dims is None else self
@@ -260,7 +246,7 @@ class TensorShape:
 
     def most_specific_compatible_shape(self, other: Any) -> TensorShape:
         """What both have in common."""
-        other = as_shape(other)
+        other = as_shape(other, "other")
         if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
             return TensorShape(None)
         pairs = zip(self._dims, other._dims, strict=True)
@@ -268,7 +254,7 @@ class TensorShape:
 
     def concatenate(self, other: Any) -> TensorShape:
         """The dimensions of both, one after the other."""
-        other = as_shape(other)
+        other = as_shape(other, "other")
         if self._dims is None or other._dims is None:
             return TensorShape(None)
         return TensorShape(self._dims + other._dims)
@@ -296,7 +282,7 @@ class TensorShape:
 
     def assert_same_rank(self, other: Any) -> None:
         """Raise ValueError when the ranks are known to differ."""
-        other = as_shape(other)
+        other = as_shape(other, "other")
         if None not in (self.ndims, other.ndims) and self.ndims != other.ndims:
             raise ValueError(f"Shapes {self} and {other} must have the same rank")
 
@@ -350,15 +336,38 @@ class TensorShape:
         return f"TensorShape({None if self._dims is None else list(self._dims)})"
 
 
+def _dims_of(shape: Any, name: str) -> tuple[Dimension, ...] | None:
+    """The dimensions that the argument `name` gives."""
+    if shape is None:
+        return None
+    if isinstance(shape, TensorShape):
+        return shape._dims
+    if hasattr(shape, "unknown_rank"):
+        return _dims_of_proto(shape)
+    if isinstance(shape, (str, bytes)):
+        raise TypeError(f"{name}: a shape is a list of sizes, got {shape!r}")
+    try:
+        items = list(shape)
+    except TypeError:
+        items = [shape]
+        if not hasattr(shape, "__index__") and not isinstance(shape, float):
+            raise TypeError(f"{name}: a shape is a list of sizes, got {shape!r}") from None
+    return tuple(Dimension(_size_of(item, name)) for item in items)
+
+
 def _dims_of_proto(proto: Any) -> tuple[Dimension, ...] | None:
     if proto.unknown_rank:
         return None
     return tuple(Dimension(None if d.size < 0 else d.size) for d in proto.dim)
 
 
-def as_shape(shape: Any) -> TensorShape:
-    """The `TensorShape` that `shape` describes."""
-    return shape if isinstance(shape, TensorShape) else TensorShape(shape)
+def as_shape(shape: Any, name: str = "shape") -> TensorShape:
+    """The `TensorShape` that `shape` describes; errors call it `name`."""
+    if isinstance(shape, TensorShape):
+        return shape
+    described = TensorShape(None)
+    described._dims = _dims_of(shape, name)
+    return described
 
 
 def of_wire(dims: tuple[int, ...] | None) -> TensorShape:
