@@ -288,9 +288,7 @@ class TensorShape:
 
     def __getitem__(self, key: Any) -> Any:
         if self._dims is None:
-            if isinstance(key, slice):
-                return TensorShape(None)
-            return Dimension(None)
+            return _unknown_dims(key) if isinstance(key, slice) else Dimension(None)
         found = self._dims[key]
         return TensorShape(found) if isinstance(found, tuple) else found
 
@@ -334,6 +332,14 @@ class TensorShape:
 
     def __repr__(self) -> str:
         return f"TensorShape({None if self._dims is None else list(self._dims)})"
+
+
+def _unknown_dims(key: slice) -> TensorShape:
+    """A slice of a shape of unknown rank: its rank is known where it counts from the front."""
+    start, step = key.start or 0, key.step or 1
+    if key.stop is None or min(start, key.stop, step) < 0:
+        return TensorShape(None)
+    return TensorShape([None] * len(range(start, key.stop, step)))
 
 
 def _dims_of(shape: Any, name: str) -> tuple[Dimension, ...] | None:

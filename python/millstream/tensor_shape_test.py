@@ -25,6 +25,14 @@ def test_unknown_rank_says_so() -> None:
         unknown.as_list()
 
 
+def test_slices_of_an_unknown_rank_that_count_from_the_front_have_one() -> None:
+    unknown = tf.TensorShape(None)
+    assert [str(unknown[:2]), str(unknown[1:2]), str(unknown[2:1])] == ["(?, ?)", "(?,)", "()"]
+    assert str(unknown[0:4:2]) == "(?, ?)"
+    for part in (unknown[1:], unknown[:-1], unknown[-2:5], unknown[:], unknown[4:0:-1]):
+        assert part.ndims is None
+
+
 def test_dimensions_do_arithmetic_with_unknowns() -> None:
     assert (tf.Dimension(3) + 2).value == 5
     assert (2 * tf.Dimension(None)).value is None
