@@ -443,7 +443,7 @@ class variable_scope:  # noqa: N801  (the public name)
         for key, value in self._defaults.items():
             if value is not None:
                 setattr(inner, key, value)
-        inner.reuse = self._reuse or inner.reuse or outer.reuse
+        inner.reuse = self._reuse or inner.reuse
         if self._custom_getter is not None:
             inner.custom_getter = _chained(self._custom_getter, inner.custom_getter)
         return inner

@@ -63,6 +63,34 @@ def test_scopes_hand_defaults_down() -> None:
         assert session.run([v, doubled])[1].tolist() == [2.0, 2.0]
 
 
+def test_a_captured_scope_keeps_its_own_leave_to_share() -> None:
+    with tf.variable_scope("captured") as captured:
+        pass
+    with tf.variable_scope("shared", reuse=True) as shared:
+        pass
+    with tf.variable_scope("outer", reuse=True):
+        with tf.variable_scope(captured) as again:
+            assert again.reuse is False
+            v = tf.get_variable("v", [1])
+            with tf.variable_scope("inner"):
+                tf.get_variable("v", [1])
+        with tf.variable_scope(captured, reuse=True):
+            assert tf.get_variable("v", [1]) is v
+        with tf.variable_scope("inner") as inner:
+            assert inner.reuse is True
+    with tf.variable_scope(shared) as again:
+        assert again.reuse is True
+    assert [variable.name for variable in tf.global_variables()] == [
+        "captured/v:0",
+        "captured/inner/v:0",
+    ]
+
+
+def test_collections_by_name_are_those_of_the_program(graph: tf.Graph) -> None:
+    tf.get_variable("v", [2])
+    assert set(graph.get_all_collection_keys()) == {"variables", "trainable_variables"}
+
+
 def test_default_names_are_numbered() -> None:
     names = []
     for _ in range(2):

@@ -14,7 +14,8 @@ from millstream.variables import Variable
 if TYPE_CHECKING:
     from millstream.graph import Graph
 
-_COLLECTION = "__variable_store"
+# No text: programs that go through the collections by name do not meet it.
+_COLLECTION = ("__variable_store",)
 
 AUTO_REUSE = "AUTO_REUSE"
 
