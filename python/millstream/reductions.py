@@ -145,7 +145,11 @@ def reduce_logsumexp(
     keep = bool(one_of(keepdims, keep_dims, "keepdims", "keep_dims"))
     with scopes.name_scope(name, "ReduceLogSumExp", [input_tensor]):
         tensor = convert_to_tensor(input_tensor)
-        greatest = gen_ops.stop_gradient(reduce_max(tensor, axis, keepdims=True))
+        greatest = reduce_max(tensor, axis, keepdims=True)
+        # An infinite maximum shifts nothing: infinity minus itself is no number.
+        finite = gen_ops.equal(greatest - greatest, convert_to_tensor(0, tensor.dtype))
+        shift = gen_ops.select(finite, greatest, gen_ops.zeros_like(greatest))
+        greatest = gen_ops.stop_gradient(shift)
         total = reduce_sum(gen_ops.exp(tensor - greatest), axis, keepdims=keep)
         if not keep:
             greatest = gen_ops.reshape(greatest, gen_ops.shape(total))

@@ -1,0 +1,48 @@
+"""Sums and the like along dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import millstream as tf
+
+
+@pytest.fixture(autouse=True)
+def session() -> Iterator[tf.Session]:
+    """A graph and a session of its own for each test."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        yield session
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ([-np.inf, -np.inf], -np.inf),
+        ([np.inf, 1.0], np.inf),
+        ([np.inf, -np.inf], np.inf),
+        ([1.0, -np.inf], 1.0),
+        ([np.nan, 1.0], np.nan),
+        ([], -np.inf),
+        ([1000.0, 1000.0], 1000.0 + np.log(2.0)),
+    ],
+)
+def test_logsumexp_of_infinities_is_a_limit(numbers: list[float], expected: float) -> None:
+    found = tf.reduce_logsumexp(tf.constant(numbers, tf.float32)).eval()
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_logsumexp_of_masked_rows() -> None:
+    rows = tf.constant([[0.0, -np.inf], [-np.inf, -np.inf]])
+    assert tf.reduce_logsumexp(rows, 1).eval().tolist() == [0.0, -np.inf]
+    assert tf.reduce_logsumexp(rows, 1, keepdims=True).eval().tolist() == [[0.0], [-np.inf]]
+
+
+def test_gradient_of_logsumexp_is_softmax() -> None:
+    x = tf.constant([[1.0, -np.inf, 2.0], [np.inf, 1.0, 0.0]])
+    (gradient,) = tf.gradients(tf.reduce_logsumexp(x, 1), x)
+    share = 1.0 / (1.0 + np.exp(1.0))
+    np.testing.assert_allclose(gradient.eval()[0], [share, 0.0, 1.0 - share], rtol=1e-6)
+    assert gradient.eval()[1, 1:].tolist() == [0.0, 0.0]
