@@ -52,6 +52,8 @@ class UnconnectedGradients:
 
 
 def _listed(value: Any) -> list[Any]:
+    if value is None:
+        return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
@@ -128,7 +130,7 @@ def gradients(
     targets = [convert_to_tensor(y, name="y") for y in y_list]
     graph = targets[0].graph
     sources = [_differentiable(x) for x in x_list]
-    stops = [_differentiable(t) for t in _listed(stop_gradients or [])]
+    stops = [_differentiable(t) for t in _listed(stop_gradients)]
     _check(graph, targets, sources, stops)
     with graph.as_default(), graph.name_scope(name or "gradients") as scope:
         pairs = [

@@ -34,7 +34,9 @@ def relu6(features: Any, name: str | None = None) -> Tensor:
     array([0., 3., 6.], dtype=float32)
     """
     with scopes.name_scope(name, "Relu6", [features]) as scope:
-        return gen_ops.minimum(gen_ops.relu(features), 6, scope)
+        positive = gen_ops.relu(features)
+        # Where both are equal the gradient is the first one's: none at 6.
+        return gen_ops.minimum(convert_to_tensor(6, positive.dtype), positive, scope)
 
 
 @takes(features=TENSOR, alpha=NUMBER)
