@@ -245,17 +245,19 @@ def transpose(
     name
         Name of the result.
     conjugate
-        Take the complex conjugate as well.
+        Take the complex conjugate as well; that of real numbers is the same.
 
     Examples
     --------
     >>> tf.transpose([[1, 2], [3, 4]]).eval().tolist()
     [[1, 3], [2, 4]]
+    >>> tf.transpose([[1, 2j]], conjugate=True).eval().tolist()
+    [[(1-0j)], [-2j]]
     """
-    if conjugate:
-        raise NotImplementedError("conjugate: complex numbers are not there yet")
     with scopes.name_scope(name, "transpose", [a]) as scope:
         value = convert_to_tensor(a, name="a")
+        if conjugate and value.dtype.is_complex:
+            value = gen_ops.conj(value)
         if perm is None:
             known = value.shape.ndims
             if known is not None:

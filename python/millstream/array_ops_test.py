@@ -1,0 +1,32 @@
+"""Tensors in other forms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import millstream as tf
+
+
+@pytest.fixture(autouse=True)
+def session() -> Iterator[tf.Session]:
+    """A graph and a session of its own for each test."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        yield session
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_transpose_conjugates_complex_numbers(dtype: type) -> None:
+    numbers: Any = np.array([[1 + 2j, 3 - 1j]], dtype)
+    for x in (tf.constant(numbers), tf.placeholder_with_default(numbers, None)):
+        found = tf.transpose(x, conjugate=True)
+        assert found.dtype == x.dtype
+        assert found.eval().tolist() == [[1 - 2j], [3 + 1j]]
+        assert tf.transpose(x).eval().tolist() == [[1 + 2j], [3 - 1j]]
+
+
+def test_transpose_conjugates_real_numbers_to_themselves() -> None:
+    assert tf.transpose([[1, 2]], conjugate=True).eval().tolist() == [[1], [2]]
