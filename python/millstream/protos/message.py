@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from millstream import _runtime
@@ -57,15 +58,7 @@ class Message:
         if field.is_map:
             self._merge_map(field, value)
         elif field.is_repeated:
-            target = getattr(self, field.name)
-            if field.message is None:
-                target.extend(value)
-            else:
-                for item in value:
-                    if isinstance(item, dict):
-                        target.add(**item)
-                    else:
-                        target.append(item)
+            self._extend(field, value)
         elif field.message is None:
             setattr(self, field.name, value)
         elif isinstance(value, dict):
@@ -73,10 +66,31 @@ class Message:
             target.SetInParent()
             target.MergeFrom(type(target)(**value))
         else:
-            getattr(self, field.name).CopyFrom(value)
+            target = getattr(self, field.name)
+            if type(value) is not type(target):
+                raise TypeError(
+                    f"field {field.name!r}: expected a {target._message_name} or a dictionary, "
+                    f"got {value!r}"
+                )
+            target.CopyFrom(value)
+
+    def _extend(self, field: Field, value: Any) -> None:
+        target = getattr(self, field.name)
+        if not isinstance(value, Iterable) or isinstance(value, (str, bytes)):
+            raise TypeError(f"field {field.name!r}: expected a list, got {value!r}")
+        if field.message is None:
+            target.extend(value)
+            return
+        for item in value:
+            if isinstance(item, dict):
+                target.add(**item)
+            else:
+                target.append(item)
 
     def _merge_map(self, field: Field, value: Any) -> None:
         target = getattr(self, field.name)
+        if not isinstance(value, Mapping):
+            raise TypeError(f"field {field.name!r}: expected a dictionary, got {value!r}")
         for key, item in value.items():
             if not target.holds_messages:
                 target[key] = item

@@ -33,6 +33,22 @@ def test_constructor_takes_maps_lists_and_dictionaries() -> None:
     assert summary.value[0].tag == "loss"
 
 
+@pytest.mark.parametrize(
+    ("field", "wrong", "what"),
+    [
+        ("device_count", 3, "a dictionary"),
+        ("device_count", ["CPU"], "a dictionary"),
+        ("device_filters", 3, "a list"),
+        ("device_filters", "/cpu:0", "a list"),
+        ("session_inter_op_thread_pool", 3, "a list"),
+        ("gpu_options", 3, "a GPUOptions or a dictionary"),
+    ],
+)
+def test_constructor_names_the_field_of_a_wrong_value(field: str, wrong: object, what: str) -> None:
+    with pytest.raises(TypeError, match=f"^field '{field}': expected {what}, got "):
+        tf.ConfigProto(**{field: wrong})
+
+
 def test_oneof_holds_one_field() -> None:
     value = tf.AttrValue(i=3)
     assert value.WhichOneof("value") == "i"
