@@ -8,10 +8,9 @@ from typing import Any
 import millstream.gen_ops as gen_ops
 from millstream import math_ops
 from millstream.arguments import NUMBER, RATE, takes
-from millstream.convert import convert_to_tensor
 from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Operation, Tensor
-from millstream.train.optimizer import Optimizer, sum_repeated_rows
+from millstream.train.optimizer import Optimizer, hyperparameter, sum_repeated_rows
 from millstream.variables import Variable
 
 
@@ -24,7 +23,7 @@ class AdagradOptimizer(Optimizer):
     Parameters
     ----------
     learning_rate
-        A number or a scalar tensor.
+        A number, a scalar tensor, or a function that gives one when the updates are made.
     initial_accumulator_value
         What the sums start from, a positive number.
     use_locking
@@ -64,7 +63,7 @@ class AdagradOptimizer(Optimizer):
             self._constant_slot(variable, self._initial_value, "accumulator", self._name)
 
     def _prepare(self) -> None:
-        self._rate = convert_to_tensor(self._learning_rate, name="learning_rate")
+        self._rate = hyperparameter(self._learning_rate, "learning_rate")
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         return gen_ops.resource_apply_adagrad(

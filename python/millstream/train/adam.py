@@ -8,10 +8,9 @@ from typing import Any
 import millstream.gen_ops as gen_ops
 from millstream import control_ops, math_ops
 from millstream.arguments import RATE, takes
-from millstream.convert import convert_to_tensor
 from millstream.default_graph import get_default_graph
 from millstream.operation import Operation, Tensor
-from millstream.train.optimizer import Optimizer
+from millstream.train.optimizer import Optimizer, hyperparameter
 from millstream.variables import Variable
 
 
@@ -25,11 +24,11 @@ class AdamOptimizer(Optimizer):
     Parameters
     ----------
     learning_rate
-        A number or a scalar tensor.
+        A number, a scalar tensor, or a function that gives one when the updates are made.
     beta1, beta2
-        Decay rates of the means.
+        Decay rates of the means, likewise.
     epsilon
-        A small number against division by zero.
+        A small number against division by zero, likewise.
     use_locking
         Not used.
     name
@@ -77,7 +76,7 @@ class AdamOptimizer(Optimizer):
 
     def _prepare(self) -> None:
         self._tensors = {
-            name: convert_to_tensor(value, name=name) for name, value in self._settings.items()
+            name: hyperparameter(value, name) for name, value in self._settings.items()
         }
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:

@@ -7,10 +7,9 @@ from typing import Any
 import millstream.gen_ops as gen_ops
 from millstream import math_ops
 from millstream.arguments import RATE, takes
-from millstream.convert import convert_to_tensor
 from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Operation, Tensor
-from millstream.train.optimizer import Optimizer
+from millstream.train.optimizer import Optimizer, hyperparameter
 from millstream.variables import Variable
 
 
@@ -20,7 +19,7 @@ class GradientDescentOptimizer(Optimizer):
     Parameters
     ----------
     learning_rate
-        A number or a scalar tensor.
+        A number, a scalar tensor, or a function that gives one when the updates are made.
     use_locking
         Not used.
     name
@@ -44,7 +43,7 @@ class GradientDescentOptimizer(Optimizer):
         self._learning_rate = learning_rate
 
     def _prepare(self) -> None:
-        self._rate = convert_to_tensor(self._learning_rate, name="learning_rate")
+        self._rate = hyperparameter(self._learning_rate, "learning_rate")
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         rate = math_ops.cast(self._rate, var.dtype)

@@ -8,10 +8,9 @@ from typing import Any
 import millstream.gen_ops as gen_ops
 from millstream import math_ops
 from millstream.arguments import RATE, takes
-from millstream.convert import convert_to_tensor
 from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Operation, Tensor
-from millstream.train.optimizer import Optimizer, sum_repeated_rows
+from millstream.train.optimizer import Optimizer, hyperparameter, sum_repeated_rows
 from millstream.variables import Variable
 
 
@@ -25,7 +24,7 @@ class MomentumOptimizer(Optimizer):
     Parameters
     ----------
     learning_rate, momentum
-        Numbers or scalar tensors.
+        Numbers, scalar tensors, or functions that give them when the updates are made.
     use_locking
         Not used.
     name
@@ -62,8 +61,8 @@ class MomentumOptimizer(Optimizer):
             self._zeros_slot(variable, "momentum", self._name)
 
     def _prepare(self) -> None:
-        self._rate = convert_to_tensor(self._learning_rate, name="learning_rate")
-        self._momentum_tensor = convert_to_tensor(self._momentum, name="momentum")
+        self._rate = hyperparameter(self._learning_rate, "learning_rate")
+        self._momentum_tensor = hyperparameter(self._momentum, "momentum")
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         return gen_ops.resource_apply_momentum(

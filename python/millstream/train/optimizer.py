@@ -323,6 +323,11 @@ class Optimizer:
         return control_ops.group(*update_ops, name=name_scope)
 
 
+def hyperparameter(value: Any, name: str) -> Tensor:
+    """What was given as `name`, a number, tensor or function, as a tensor; for `_prepare`."""
+    return convert_to_tensor(value() if callable(value) else value, name=name)
+
+
 def sum_repeated_rows(grad: IndexedSlices) -> IndexedSlices:
     """The same gradient with each of its rows once, the rows of an index added up."""
     indices, places = gen_ops.unique(grad.indices)

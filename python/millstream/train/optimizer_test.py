@@ -67,6 +67,32 @@ def test_adam_follows_its_formula() -> None:
     assert path(lambda: tf.train.AdamOptimizer(0.1)) == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize("kind", [float, tf.constant])
+def test_hyperparameters_may_be_functions(kind: Any) -> None:
+    def given(value: float) -> Callable[[], Any]:
+        return lambda: kind(value)
+
+    for plain, by_function in (
+        (
+            lambda: tf.train.GradientDescentOptimizer(0.1),
+            lambda: tf.train.GradientDescentOptimizer(given(0.1)),
+        ),
+        (
+            lambda: tf.train.MomentumOptimizer(0.1, 0.9),
+            lambda: tf.train.MomentumOptimizer(given(0.1), given(0.9)),
+        ),
+        (
+            lambda: tf.train.AdagradOptimizer(0.1),
+            lambda: tf.train.AdagradOptimizer(given(0.1)),
+        ),
+        (
+            lambda: tf.train.AdamOptimizer(0.1, 0.8, 0.99, 1e-3),
+            lambda: tf.train.AdamOptimizer(given(0.1), given(0.8), given(0.99), given(1e-3)),
+        ),
+    ):
+        assert path(by_function) == path(plain)
+
+
 def test_slots_are_variables_beside_the_variable() -> None:
     w = tf.Variable([1.0, 2.0], name="w")
     optimizer = tf.train.AdamOptimizer()
