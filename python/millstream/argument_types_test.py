@@ -230,6 +230,7 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.nn.conv2d: lambda: {
             "input": IMAGES, "filter": [[[[1.0]]]], "strides": 1, "padding": "SAME"
         },
+        tf.nn.convolution: lambda: {"input": IMAGES, "filter": [[[[1.0]]]], "padding": "SAME"},
         tf.nn.dropout: lambda: {"x": X, "keep_prob": 0.5},
         tf.nn.embedding_lookup: lambda: {"params": tf.constant(X), "ids": [0]},
         tf.nn.l2_loss: lambda: {"t": X},

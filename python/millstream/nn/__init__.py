@@ -17,7 +17,6 @@ from millstream.nn.activations import (
     xw_plus_b,
     zero_fraction,
 )
-from millstream.nn.convolution import avg_pool, avg_pool2d, conv2d, max_pool, max_pool2d
 from millstream.nn.lookup import embedding_lookup
 from millstream.nn.losses import (
     sigmoid_cross_entropy_with_logits,
@@ -26,6 +25,14 @@ from millstream.nn.losses import (
     sparse_softmax_cross_entropy_with_logits,
 )
 from millstream.nn.statistics import batch_normalization, moments
+from millstream.nn.windows import (
+    avg_pool,
+    avg_pool2d,
+    conv2d,
+    convolution,
+    max_pool,
+    max_pool2d,
+)
 
 __all__ = [
     "avg_pool",
@@ -33,6 +40,7 @@ __all__ = [
     "batch_normalization",
     "bias_add",
     "conv2d",
+    "convolution",
     "dropout",
     "embedding_lookup",
     "l2_loss",

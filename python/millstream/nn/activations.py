@@ -10,6 +10,7 @@ import millstream.gen_ops as gen_ops
 from millstream import array_ops, dtypes, matmul_ops, random_ops, reductions, scopes
 from millstream.arguments import INTEGER, INTEGERS, NUMBER, SHAPE, TENSOR, TEXT, one_of, takes
 from millstream.convert import constant_value, convert_to_tensor
+from millstream.nn.data_formats import image_format
 from millstream.operation import Tensor
 from millstream.tensor_like import TensorLike
 
@@ -150,15 +151,9 @@ def bias_add(
     >>> tf.nn.bias_add([[1.0, 2.0]], [10.0, 20.0]).eval()
     array([[11., 22.]], dtype=float32)
     """
-    if data_format is not None:
-        if data_format.startswith("NC"):
-            data_format = "NCHW"
-        elif data_format.startswith("N") and data_format.endswith("C"):
-            data_format = "NHWC"
-        else:
-            raise ValueError(f"data_format: expected N...C or NC..., got {data_format!r}")
+    order = image_format(data_format)
     with scopes.name_scope(name, "BiasAdd", [value, bias]) as scope:
-        return gen_ops.bias_add(value, bias, data_format or "NHWC", scope)
+        return gen_ops.bias_add(value, bias, order, scope)
 
 
 @takes(x=TENSOR, weights=TENSOR, biases=TENSOR)

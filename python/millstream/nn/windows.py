@@ -1,18 +1,23 @@
-"""Convolution and pooling of images."""
+"""Convolution of images and sequences, and pooling of images."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 import millstream.gen_ops as gen_ops
-from millstream.arguments import INTEGERS, PADDING, TENSOR, TEXT, one_of, takes
+from millstream import scopes
+from millstream.arguments import INTEGERS, PADDING, TENSOR, TEXT, one_of, or_none, takes
+from millstream.convert import convert_to_tensor
+from millstream.nn.data_formats import image_format
 from millstream.operation import Tensor
 
 
 def _window(value: Any, data_format: str, name: str) -> list[int]:
     """One number for each dimension, of a number, a pair (height, width), or four."""
-    items = list(value) if isinstance(value, Sequence) else [value]
+    items = list(value) if isinstance(value, (Sequence, np.ndarray)) else [value]
     if len(items) == 4:
         return [int(item) for item in items]
     if len(items) not in (1, 2):
@@ -97,6 +102,116 @@ def conv2d(
         _window(dilations, data_format, "dilations"),
         name,
     )
+
+
+@takes(
+    input=TENSOR,
+    filter=or_none(TENSOR),
+    padding=TEXT,
+    strides=INTEGERS,
+    dilation_rate=INTEGERS,
+    data_format=TEXT,
+    filters=TENSOR,
+    dilations=INTEGERS,
+)
+def convolution(
+    input: Any,  # noqa: A002
+    filter: Any,  # noqa: A002
+    padding: str,
+    strides: Any = None,
+    dilation_rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """Sequences or images convolved with filters.
+
+    Parameters
+    ----------
+    input
+        Shape [batch, size..., channels], or [batch, channels, size...] when `data_format` starts
+        with "NC"; there are one or two sizes.
+    filter
+        Shape [size..., input channels, output channels].
+    padding
+        "SAME" or "VALID".
+    strides
+        Step of the window for each size; 1 by default.
+    dilation_rate
+        Distance of the filter's elements for each size; 1 by default, and where a step is not 1.
+    name
+        Name of the result.
+    data_format
+        "NWC" or "NCW", "NHWC" or "NCHW"; channels are last by default.
+    filters, dilations
+        Other names of `filter` and `dilation_rate`.
+
+    Raises
+    ------
+    TypeError
+        The dtypes differ, or the op does not take them.
+    ValueError
+        The ranks or channels of `input` and `filter` do not fit, or another argument is not of
+        this kind.
+    NotImplementedError
+        There are three sizes.
+
+    Examples
+    --------
+    >>> sequences, filters = tf.ones([1, 8, 3]), tf.ones([2, 3, 4])
+    >>> tf.nn.convolution(sequences, filters, "VALID", dilation_rate=[3]).shape.as_list()
+    [1, 5, 4]
+    """
+    filter = one_of(filter, filters, "filter", "filters")  # noqa: A001
+    dilation_rate = one_of(dilation_rate, dilations, "dilation_rate", "dilations")
+    order = image_format(data_format)
+    with scopes.name_scope(name, "convolution", [input, filter]) as scope:
+        value = convert_to_tensor(input, name="input")
+        window = convert_to_tensor(filter, name="filter")
+        count = _spatial_rank(value, window)
+        steps = _sizes(strides, count, "strides")
+        distances = _sizes(dilation_rate, count, "dilation_rate")
+        if max(steps) > 1 and max(distances) > 1:
+            raise ValueError(f"strides: expected 1 with a dilation_rate, got {strides!r}")
+        height = 2 if order == "NCHW" else 1
+        if count == 1:  # images of height 1
+            steps, distances = [1, *steps], [1, *distances]
+            value, window = gen_ops.expand_dims(value, height), gen_ops.expand_dims(window, 0)
+        found = gen_ops.conv2d(
+            value,
+            window,
+            _window(steps, order, "strides"),
+            padding,
+            True,
+            (),
+            order,
+            _window(distances, order, "dilation_rate"),
+            scope if count == 2 else None,
+        )
+        return found if count == 2 else gen_ops.squeeze(found, [height], scope)
+
+
+def _spatial_rank(value: Tensor, window: Tensor) -> int:
+    """How many dimensions a convolution slides along: one or two."""
+    rank = window.shape.ndims if value.shape.ndims is None else value.shape.ndims
+    if rank is None:
+        raise ValueError("input: its rank must be known, or that of the filter")
+    if rank == 5:
+        raise NotImplementedError("input: convolution of three sizes is not there yet")
+    if rank not in (3, 4) or window.shape.ndims not in (rank, None):
+        raise ValueError(
+            f"input and filter: expected rank 3 or 4 of both, got {value.shape} and {window.shape}"
+        )
+    return rank - 2
+
+
+def _sizes(value: Any, count: int, name: str) -> list[int]:
+    """`count` positive numbers, of as many or of one for all; 1 by default."""
+    items = [int(item) for item in np.ravel(1 if value is None else value)]
+    if len(items) not in (1, count) or min(items) < 1:
+        raise ValueError(f"{name}: expected {count} positive numbers, got {value!r}")
+    return items if len(items) == count else items * count
 
 
 def _pooling(
