@@ -45,6 +45,50 @@ def check_dict(feed_dict: Any) -> None:
         raise TypeError(f"feed_dict: expected a dictionary, got {feed_dict!r}")
 
 
+def flat_feeds(feed_dict: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """A feed dictionary in which every tuple of keys is taken apart, and its value likewise.
+
+    Raises
+    ------
+    ValueError
+        The value has another structure than its keys, or a key occurs twice.
+    """
+    if not any(isinstance(key, tuple) for key in feed_dict):
+        return feed_dict
+    found: dict[Any, Any] = {}
+    for key, value in feed_dict.items():
+        for single, part in zip(flat_key(key), flat_value(key, value), strict=True):
+            if single in found:
+                raise ValueError(f"feed_dict: the key {single!r} occurs twice")
+            found[single] = part
+    return found
+
+
+def flat_key(key: Any) -> list[Any]:
+    """The keys in a nested tuple, or the one that `key` is."""
+    if isinstance(key, tuple):
+        return [single for part in key for single in flat_key(part)]
+    return [key]
+
+
+def flat_value(key: Any, value: Any) -> list[Any]:
+    """The values for `flat_key`, of lists and tuples nested like the key.
+
+    Raises
+    ------
+    ValueError
+        The value is not nested like the key.
+    """
+    if not isinstance(key, tuple):
+        return [value]
+    if not isinstance(value, (list, tuple)) or len(value) != len(key):
+        raise ValueError(
+            f"feed_dict: expected {len(key)} values for the keys {key!r}, got {value!r}"
+        )
+    pairs = zip(key, value, strict=True)
+    return [single for part, item in pairs for single in flat_value(part, item)]
+
+
 class Preparer:
     """Makes contiguous arrays of the right dtype of what a step is fed, where it is not one.
 

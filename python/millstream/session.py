@@ -8,7 +8,7 @@ from typing import Any
 
 from millstream import _runtime, default_graph, errors, plugins, protos
 from millstream.device_spec import DeviceAttributes
-from millstream.feeds import Preparer, check_dict, fed_tensor
+from millstream.feeds import Preparer, check_dict, fed_tensor, flat_feeds, flat_key, flat_value
 from millstream.fetches import Fetches, key_of
 from millstream.graph import Graph
 
@@ -83,7 +83,8 @@ class BaseSession:
             A tensor, operation, variable or name of one, or a nested structure of those: lists,
             tuples, named tuples, dictionaries.
         feed_dict
-            Values for tensors: arrays, or what NumPy makes one of. Arrays are not copied.
+            Values for tensors: arrays, or what NumPy makes one of. Arrays are not copied. A nested
+            tuple of tensors takes lists or tuples nested in the same way.
         options
             A ``RunOptions``: a time limit, and what `run_metadata` shall hold.
         run_metadata
@@ -126,6 +127,9 @@ class BaseSession:
         except TypeError:
             key = None
         if step is None or self._closed:
+            flat = flat_feeds(feed_dict)
+            if flat is not feed_dict:
+                return self.run(fetches, flat, options, run_metadata)
             step = self._make_step(fetches, tuple(feed_dict))
             if key is not None:
                 if len(self._steps) >= _MAX_STEPS:
@@ -172,7 +176,7 @@ class BaseSession:
         ...     print(sess.explain_placement(y, [x]).strip())
         y: (Neg): /job:localhost/replica:0/task:0/device:CPU:0 because there is no other device
         """
-        return self._make_step(fetches, tuple(feed_dict or ())).placement()
+        return self._make_step(fetches, flat_key(tuple(feed_dict or ()))).placement()
 
     def _make_step(self, fetches: Any, feeds: Any) -> _runtime.Callable:
         if self._closed:
@@ -200,7 +204,8 @@ class BaseSession:
         fetches
             As for `run`.
         feed_list
-            The tensors whose values the function takes, in this order.
+            The tensors whose values the function takes, in this order; a nested tuple of tensors
+            takes values nested in the same way.
         accept_options
             Not supported.
 
@@ -218,7 +223,11 @@ class BaseSession:
             raise TypeError(f"feed_list: expected a list, got {feed_list!r}")
         if accept_options:
             raise NotImplementedError("accept_options: a callable takes no RunOptions")
-        return self._make_step(fetches, tuple(feed_list or ()))
+        keys = tuple(feed_list or ())
+        step = self._make_step(fetches, flat_key(keys))
+        if not any(isinstance(key, tuple) for key in keys):
+            return step
+        return lambda *values: step(*flat_value(keys, values))
 
     def list_devices(self) -> list[DeviceAttributes]:
         """The devices that it may use."""

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -125,6 +125,41 @@ def test_bfloat16_is_fetched_by_its_bits() -> None:
         value = session.run(tf.identity(x), {x: [1.0, -2.0]})
     assert value.dtype == tf.bfloat16.as_numpy_dtype
     assert value["bfloat16"].tolist() == [0x3F80, 0xC000]
+
+
+class _Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+def test_keys_in_tuples_take_values_in_tuples() -> None:
+    a, b, c = (tf.placeholder(tf.float32, name=name) for name in "abc")
+    total = a + 10.0 * b + 100.0 * c
+    with tf.Session() as session:
+        for feeds in (
+            {(a, b): (1, 2), c: 3},
+            {("a:0", "b:0"): [1, 2], c: 3},
+            {_Pair(a, b): _Pair(1, 2), c: 3},
+            {_Pair(first=a, second=(b, c)): (1, [2, 3])},
+            {(a,): (1,), (): (), b: 2, c: 3},
+        ):
+            for _ in range(2):
+                assert session.run(total, feeds) == 321.0
+            assert total.eval(feeds) == 321.0
+        rows = session.run(total, {(a, b): ([1, 2], [3, 4]), c: 0})
+        assert rows.tolist() == [31.0, 42.0]
+        assert session.make_callable(total, [_Pair(a, b), c])((1, 2), 3) == 321.0
+        assert "add" in session.explain_placement(total, {(a, b): (1, 2), c: 3})
+
+
+def test_keys_in_tuples_need_as_many_values_each_once() -> None:
+    a, b = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+    with tf.Session() as session:
+        for wrong in ((1,), (1, 2, 3), 1, np.ones([2]), ((1, 2), 3)):
+            with pytest.raises((ValueError, TypeError), match="feed_dict: "):
+                session.run(a + b, {(a, (b,)): wrong})
+        with pytest.raises(ValueError, match=r"feed_dict: the key .*Placeholder:0.* occurs twice"):
+            session.run(a + b, {(a, b): (1, 2), a: 3})
 
 
 def test_strings_are_fed() -> None:
