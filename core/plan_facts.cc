@@ -5,9 +5,7 @@
 #include "core/structural/structural.h"
 
 namespace millstream {
-namespace {
 
-// The integers as a tensor of the output's type and shape; nothing when one is not known.
 std::optional<Tensor> KnownValue(const Output& output, const OutputFacts& facts) {
   if (!facts.value.has_value() || !facts.shape.IsFullyKnown() || facts.shape.rank() > 1) {
     return std::nullopt;
@@ -29,8 +27,6 @@ std::optional<Tensor> KnownValue(const Output& output, const OutputFacts& facts)
   }
   return *std::move(tensor);
 }
-
-}  // namespace
 
 Status PlanFacts::InferNode(const Node* node, const Received* received) {
   auto known = received == nullptr ? Received::const_iterator() : received->find(node);

@@ -3,6 +3,7 @@
 #define MILLSTREAM_CORE_PLAN_FACTS_H_
 
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -11,6 +12,9 @@
 #include "framework/shape_context.h"
 
 namespace millstream {
+
+// The integers that `facts` knows of the output, as a tensor; nothing when one is not known.
+std::optional<Tensor> KnownValue(const Output& output, const OutputFacts& facts);
 
 class PlanFacts {
  public:

@@ -167,7 +167,8 @@ millstream_status* millstream_output_set_shape(millstream_graph* graph, millstre
 /* Static dtype and shape of the variable behind a handle; dtype 0 when `output` is no handle. */
 int32_t millstream_output_handle_shape(const millstream_graph* graph, millstream_output output,
                                        int32_t* dtype, int64_t* dims, int32_t capacity);
-/* The value when it is the same in every step and known (a Const), else *out is NULL. */
+/* The value when it is the same in every step and known (a Const, or integers that follow from
+ * static shapes and constants), else *out is NULL. */
 millstream_status* millstream_output_constant(const millstream_graph* graph,
                                               millstream_output output, millstream_tensor** out);
 /* GraphDef bytes. */

@@ -155,6 +155,12 @@ TEST_F(GraphTest, ConstantsAreKnown) {
   EXPECT_THAT(FloatsOf(TensorHandle(value).get()), ::testing::ElementsAre(4));
   ExpectOk(millstream_output_constant(graph(), Placeholder("x"), &value));
   EXPECT_EQ(value, nullptr);
+  ExpectOk(millstream_output_constant(graph(), Add("Rank", "r", {{Const("d", {4})}}), &value));
+  const TensorHandle rank(value);
+  EXPECT_EQ(millstream_tensor_dtype(rank.get()), kInt32);
+  EXPECT_EQ(*static_cast<const int32_t*>(millstream_tensor_data(rank.get())), 1);
+  ExpectOk(millstream_output_constant(graph(), Add("Rank", "q", {{Placeholder("y")}}), &value));
+  EXPECT_EQ(value, nullptr);
 }
 
 TEST_F(GraphTest, DevicesAndControlInputsMayBeAdded) {

@@ -9,6 +9,7 @@
 #include "core/c_api/handles.h"
 #include "core/graph.h"
 #include "core/graph_def.h"
+#include "core/plan_facts.h"
 #include "framework/message.h"
 #include "framework/proto_conversion.h"
 #include "framework/status.h"
@@ -21,6 +22,7 @@ using millstream::ExportNodeDef;
 using millstream::FindAttr;
 using millstream::Graph;
 using millstream::HandleInfo;
+using millstream::KnownValue;
 using millstream::Node;
 using millstream::Output;
 using millstream::PartialShape;
@@ -202,7 +204,10 @@ millstream_status* millstream_output_constant(const millstream_graph* graph,
   *out = nullptr;
   StatusOr<Output> found = FindOutput(graph, output);
   if (!found.ok()) return Give(found.status());
-  const Tensor* value = Graph::ConstantValue(*found);
-  if (value != nullptr) *out = new millstream_tensor{*value};
+  const Tensor* constant = Graph::ConstantValue(*found);
+  const std::optional<Tensor> value = constant != nullptr
+                                          ? std::optional<Tensor>(*constant)
+                                          : KnownValue(*found, graph->graph.Facts(*found));
+  if (value.has_value()) *out = new millstream_tensor{*value};
   return nullptr;
 }

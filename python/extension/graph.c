@@ -321,7 +321,7 @@ static PyMethodDef graph_methods[] = {
     {"output_shape", graph_output_shape, METH_O, "Static shape, or None; -1 is unknown."},
     {"set_shape", FASTCALL(graph_set_shape), METH_FASTCALL, "set_shape(output, dims): narrows."},
     {"handle_shape", graph_handle_shape, METH_O, "(dtype, shape) of the variable of a handle."},
-    {"constant", graph_constant, METH_O, "The value if it is a constant, else None."},
+    {"constant", graph_constant, METH_O, "The value if it is the same in every step, else None."},
     {"export", graph_export, METH_O, "export(with_shapes) -> GraphDef bytes"},
     {"import_", graph_import, METH_VARARGS,
      "import_(bytes, prefix, source, map_names, map_outputs, return_names) -> outputs"},

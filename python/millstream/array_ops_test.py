@@ -30,3 +30,22 @@ def test_transpose_conjugates_complex_numbers(dtype: type) -> None:
 
 def test_transpose_conjugates_real_numbers_to_themselves() -> None:
     assert tf.transpose([[1, 2]], conjugate=True).eval().tolist() == [[1], [2]]
+
+
+def test_static_values_follow_from_static_shapes() -> None:
+    x, rows = tf.placeholder(tf.float32, [2, 3]), tf.placeholder(tf.float32, [None, 3])
+    for tensor, expected in (
+        (tf.shape(x), [2, 3]),
+        (tf.shape(x, out_type=tf.int64), [2, 3]),
+        (tf.shape_n([rows, x])[1], [2, 3]),
+        (tf.size(x), 6),
+        (tf.rank(rows), 2),
+        (tf.shape(rows)[1], 3),
+        (tf.stack([tf.shape(x)[0], 7]), [2, 7]),
+        (tf.concat([tf.shape(x), [4]], 0), [2, 3, 4]),
+    ):
+        found = tf.get_static_value(tensor)
+        assert found.tolist() == expected
+        assert found.dtype == tensor.dtype.as_numpy_dtype
+    for tensor in (tf.shape(rows), tf.size(rows), tf.rank(tf.placeholder(tf.float32)), x):
+        assert tf.get_static_value(tensor) is None

@@ -207,6 +207,8 @@ def holds_tensor(value: Any) -> bool:
 def constant_value(tensor: Any, partial: bool = False) -> Any:
     """The value of a tensor that is the same in every step, or None when it is not known.
 
+    It is known of constants, and of integers that follow from static shapes and constants.
+
     Parameters
     ----------
     tensor
@@ -218,6 +220,8 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
     --------
     >>> tf.get_static_value(tf.constant([1, 2])).tolist()
     [1, 2]
+    >>> tf.get_static_value(tf.shape(tf.ones([2, 3]))).tolist()
+    [2, 3]
     >>> tf.get_static_value(tf.placeholder(tf.int32)) is None
     True
     """
