@@ -265,6 +265,13 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.train.AdamOptimizer: dict,
         tf.train.GradientDescentOptimizer: lambda: {"learning_rate": 0.1},
         tf.train.MomentumOptimizer: lambda: {"learning_rate": 0.1, "momentum": 0.9},
+        **{
+            getattr(tf.train, f"{name}_decay"): lambda: {
+                "learning_rate": 0.1, "global_step": 1, "decay_steps": 10, "decay_rate": 0.5
+            }
+            for name in ("exponential", "natural_exp", "inverse_time")
+        },
+        tf.train.piecewise_constant: lambda: {"x": 1, "boundaries": [1], "values": [1.0, 2.0]},
         tf.train.assert_global_step: lambda: {"global_step_tensor": tf.Variable(0)},
         tf.train.create_global_step: dict,
         tf.train.get_global_step: dict,
@@ -303,7 +310,7 @@ _SETTINGS = {"caching_device", "partitioner", "use_resource"}
 _TRUTHS = {
     "adjoint_a", "adjoint_b", "allow_broadcast", "auxiliary_name_scope", "ignore_existing",
     "keep_dims", "keepdims", "trainable", "transpose_a", "transpose_b", "use_nesterov",
-    "validate_shape", "verify_shape", "use_locking", "as_text", "conjugate",
+    "validate_shape", "verify_shape", "use_locking", "as_text", "conjugate", "staircase",
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Training: optimizers and the step counter."""
+"""Training: optimizers, learning rates and the step counter."""
 
 import typing as _typing
 
@@ -18,6 +18,13 @@ from millstream.train.global_step import (
     global_step,
 )
 from millstream.train.gradient_descent import GradientDescentOptimizer
+from millstream.train.learning_rates import (
+    exponential_decay,
+    inverse_time_decay,
+    natural_exp_decay,
+    piecewise_constant,
+    piecewise_constant_decay,
+)
 from millstream.train.momentum import MomentumOptimizer
 from millstream.train.optimizer import Optimizer
 
@@ -31,9 +38,14 @@ __all__ = [
     "SummaryWriterCache",
     "assert_global_step",
     "create_global_step",
+    "exponential_decay",
     "get_global_step",
     "get_or_create_global_step",
     "global_step",
+    "inverse_time_decay",
+    "natural_exp_decay",
+    "piecewise_constant",
+    "piecewise_constant_decay",
     "summary_iterator",
     "write_graph",
 ]
