@@ -168,8 +168,12 @@ class _Run:
     def _fetches(self) -> list[str]:
         """Those of them that have values: handles have none."""
         names = dict.fromkeys(self._output_names())
-        tensors = [self._graph.get_tensor_by_name(name) for name in names]
-        return [tensor.name for tensor in tensors if tensor.dtype != tf.resource]
+        return [name for name in names if self._output(name).dtype != tf.resource]
+
+    def _output(self, name: str) -> Any:
+        """The operation's own output. By name the handle of a variable stands for its value."""
+        tensor = self._graph.get_tensor_by_name(name)
+        return tensor.op.outputs[tensor.value_index]
 
     def _prepare(self) -> None:
         """Assign the variables and run what is to be run first."""
@@ -211,7 +215,7 @@ class _Run:
             return []
         wrong = []
         for name, want in zip(self._output_names(), self._case.static_shape, strict=False):
-            shape = self._graph.get_tensor_by_name(name).shape
+            shape = self._output(name).shape
             got = None if shape.ndims is None else [_size(size) for size in shape.as_list()]
             if got != (None if want is None else list(want)):
                 wrong.append(f"{name} has the static shape {got}, expected {want}")
