@@ -112,8 +112,8 @@ TEST_F(PartitionMemoryTest, AHostArgumentArrivesInHostMemory) {
   const Output data = Given("data", DataType::kFloat);
   const Output multiples = Given("multiples", DataType::kInt32);
   Cut({OnAccelerator("Tile", {data, multiples})});
-  EXPECT_THAT(Transfers(), UnorderedElementsAre(data.name() + " host>device",
-                                                multiples.name() + " host>host"));
+  EXPECT_THAT(Transfers(),
+              UnorderedElementsAre(data.name() + " host>device", multiples.name() + " host>host"));
   EXPECT_THAT(TransferOps(0), ElementsAre("_Send", "_Send"));
   EXPECT_THAT(TransferOps(1), UnorderedElementsAre("_Recv", "_HostRecv"));
 }
@@ -136,9 +136,9 @@ TEST_F(PartitionMemoryTest, AResultLeavesFromWhereTheKernelPutIt) {
   const Output in_device = OnAccelerator("Neg", {data});
   const Output in_host = OnAccelerator("Abs", {data});
   Cut({OnCpu("Neg", {in_device}), OnCpu("Neg", {in_host})});
-  EXPECT_THAT(Transfers(), UnorderedElementsAre(data.name() + " host>device",
-                                                in_device.name() + " device>host",
-                                                in_host.name() + " host>host"));
+  EXPECT_THAT(Transfers(),
+              UnorderedElementsAre(data.name() + " host>device", in_device.name() + " device>host",
+                                   in_host.name() + " host>host"));
   EXPECT_THAT(TransferOps(1), UnorderedElementsAre("_Recv", "_Send", "_HostSend"));
 }
 

@@ -65,11 +65,10 @@ void ConvFilterGradient::RunPiece(int64_t piece, const float* input, const float
   const int64_t first = piece * images_;
   const int64_t input_image = shape_.InputShape().num_elements() / shape_.batch;
   const int64_t output_image = shape_.OutputShape().num_elements() / shape_.batch;
-  float* const result =
-      piece == 0 ? filter_gradient
-                 : reinterpret_cast<float*>(scratch + (piece - 1) * filter_bytes());
-  char* const library_scratch =
-      scratch + (pieces_ - 1) * filter_bytes() + piece * library_bytes();
+  float* const result = piece == 0
+                            ? filter_gradient
+                            : reinterpret_cast<float*>(scratch + (piece - 1) * filter_bytes());
+  char* const library_scratch = scratch + (pieces_ - 1) * filter_bytes() + piece * library_bytes();
   const bool is_last = piece == pieces_ - 1;
   const LibraryConvolution& library = is_last && last_ != nullptr ? *last_ : *even_;
   library.Run(input + first * input_image, result, output_gradient + first * output_image,
