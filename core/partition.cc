@@ -131,7 +131,9 @@ void Partitioner::FindCrossings() {
     }
   }
   for (const CutLoop& loop : loops_.cut) {
-    for (const int device : loop.devices) NoteCrossing(loop.condition->output(0), device, true);
+    const Output pred = loop.condition->output(0);
+    if (fed_.contains(pred)) continue;
+    for (const int device : loop.devices) NoteCrossing(pred, device, true);
   }
 }
 
