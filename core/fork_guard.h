@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "absl/synchronization/mutex.h"
 #include "framework/status.h"
 
 namespace millstream {
@@ -11,6 +12,7 @@ namespace millstream {
 // A fork copies memory but of all threads only one: worker threads (ours, and those of libraries
 // that kernels call) are gone in the child, and locks that they held stay taken. Graphs may be
 // built in such a child; sessions are refused by a sentence, since a step would wait for ever.
+// Whoever is asked to run asks here before it takes any lock.
 class ForkGuard {
  public:
   // From now on children of this process count as forked. Called when the first session is made.
@@ -22,6 +24,20 @@ class ForkGuard {
 
  private:
   static std::atomic<bool> forked_;
+};
+
+// While it lives, `mutex` is free in every child that is forked, and what it guards is whole there:
+// a fork waits until it has the lock itself. Whoever holds the lock may not wait for a fork, nor
+// for another lock of this kind. Thread-safe.
+class FreeInForks {
+ public:
+  explicit FreeInForks(absl::Mutex* mutex);
+  ~FreeInForks();
+  FreeInForks(const FreeInForks&) = delete;
+  FreeInForks& operator=(const FreeInForks&) = delete;
+
+ private:
+  absl::Mutex* const mutex_;
 };
 
 }  // namespace millstream

@@ -20,6 +20,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
+#include "core/fork_guard.h"
 #include "core/imported_node.h"
 #include "framework/attr_value.h"
 #include "framework/op_def.h"
@@ -196,6 +197,7 @@ class Graph {
   const std::string* InternSource(std::string source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable absl::Mutex mutex_;
+  const FreeInForks free_in_forks_{&mutex_};  // a forked child goes on building
   std::deque<std::unique_ptr<Node>> nodes_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, const Node*> by_name_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, int> names_in_use_ ABSL_GUARDED_BY(mutex_);  // lower case

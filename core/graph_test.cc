@@ -1,9 +1,12 @@
 #include "core/graph.h"
 
+#include <atomic>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/testing/fork.h"
 #include "core/testing/session_fixture.h"
 #include "gtest/gtest.h"
 
@@ -273,6 +276,20 @@ TEST_F(BackEdgeTest, AMergeMayWaitForItsBackEdge) {
   EXPECT_FALSE(ShapeOf((*merge)->output(0)).known_rank());
   ExpectError(Error((*merge)->output(0)), absl::StatusCode::kFailedPrecondition,
               {"node 'merge' (op Merge)", "not closed"});
+}
+
+TEST_F(GraphTest, AForkedChildGoesOnBuildingWhatAnotherThreadHadLocked) {
+  for (int i = 0; i < 2000; ++i) Placeholder("x" + std::to_string(i), DataType::kFloat);
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    while (!stop) EXPECT_FALSE(graph.nodes().empty());  // most of the time under the lock
+  });
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(InChild([&] { return graph.AddNode(Spec("more", "NoOp")).ok(); })) << i;
+  }
+  stop = true;
+  other.join();
+  EXPECT_TRUE(graph.AddNode(Spec("more", "NoOp")).ok());
 }
 
 }  // namespace

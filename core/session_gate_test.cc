@@ -1,8 +1,5 @@
 #include "core/session_gate.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -12,6 +9,7 @@
 #include <vector>
 
 #include "core/fork_guard.h"
+#include "core/testing/fork.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -150,19 +148,6 @@ TEST(SessionGateTest, FreedFromInsideItGoesWithTheLastStep) {
     EXPECT_FALSE(destroyed);
   }
   EXPECT_TRUE(destroyed);
-}
-
-// Runs `body` in a forked child; true when it returned true there within some seconds.
-template <typename Body>
-bool InChild(Body body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(20);  // a child that waits for ever ends by it
-    _exit(body() ? 0 : 1);
-  }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 TEST(SessionGateTest, AForkedChildGetsASentence) {

@@ -66,7 +66,7 @@ Status OpRegistry::Register(OpDef def) {
 StatusOr<const OpDef*> OpRegistry::Find(absl::string_view name) const {
   std::vector<std::string> names;
   {
-    absl::MutexLock lock(&mutex_);
+    absl::ReaderMutexLock lock(&mutex_);
     const auto found = ops_.find(name);
     if (found != ops_.end()) return found->second.get();
     names.reserve(ops_.size());
@@ -81,7 +81,7 @@ StatusOr<const OpDef*> OpRegistry::Find(absl::string_view name) const {
 std::vector<const OpDef*> OpRegistry::List() const {
   std::vector<const OpDef*> list;
   {
-    absl::MutexLock lock(&mutex_);
+    absl::ReaderMutexLock lock(&mutex_);
     list.reserve(ops_.size());
     for (const auto& entry : ops_) list.push_back(entry.second.get());
   }

@@ -11,6 +11,7 @@
 #include "core/c_api/c_api.h"
 #include "core/c_api/handles.h"
 #include "core/c_api/session_options.h"
+#include "core/fork_guard.h"
 #include "core/run_metadata.h"
 #include "framework/message.h"
 #include "framework/status.h"
@@ -18,6 +19,7 @@
 #include "millstream/framework/protos/config.pb.h"
 
 using millstream::Callable;
+using millstream::ForkGuard;
 using millstream::RunOptions;
 using millstream::Session;
 using millstream::SessionOptions;
@@ -44,6 +46,7 @@ StatusOr<StepSignature> MakeSignature(const millstream_graph* graph, const mills
                                       int32_t n_feeds, const millstream_output* fetches,
                                       int32_t n_fetches, const int32_t* targets,
                                       int32_t n_targets) {
+  MS_RETURN_IF_ERROR(ForkGuard::Check());
   StepSignature signature;
   MS_ASSIGN_OR_RETURN(signature.feeds, FindOutputs(graph, feeds, n_feeds));
   MS_ASSIGN_OR_RETURN(signature.fetches, FindOutputs(graph, fetches, n_fetches));
@@ -107,6 +110,7 @@ millstream_status* RunStep(millstream_tensor* const* feed_tensors, int32_t n_fee
                            int32_t n_fetches, const millstream_run_options* given,
                            millstream_tensor** out_tensors, Run run) {
   std::fill_n(out_tensors, std::max(n_fetches, 0), nullptr);
+  if (ForkGuard::Forked()) return Give(ForkGuard::Check());
   TensorVector feeds;
   feeds.reserve(std::max(n_feeds, 0));
   for (int32_t i = 0; i < n_feeds; ++i) {
@@ -136,6 +140,7 @@ millstream_status* RunStep(millstream_tensor* const* feed_tensors, int32_t n_fee
 millstream_status* millstream_session_new(millstream_graph* graph, const void* config, size_t size,
                                           millstream_session** out) {
   *out = nullptr;
+  if (ForkGuard::Forked()) return Give(ForkGuard::Check());
   const char* bytes = config == nullptr ? "" : static_cast<const char*>(config);
   StatusOr<SessionOptions> options =
       MakeSessionOptions(absl::string_view(bytes, config == nullptr ? 0 : size));

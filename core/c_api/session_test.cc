@@ -1,12 +1,15 @@
 // Sessions, on the CPU plugin.
 #include "core/c_api/session_options.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/c_api/c_api.h"
 #include "core/c_api/testing.h"
+#include "core/testing/fork.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "millstream/framework/protos/config.pb.h"
@@ -154,6 +157,41 @@ TEST_F(SessionTest, ClosedSessionsRefuse) {
   ExpectOk(millstream_session_close(session.get()));
   TensorHandle result;
   EXPECT_EQ(Run(session.get(), {}, nullptr, c, &result).code, kFailedPrecondition);
+}
+
+TEST_F(SessionTest, AForkedChildIsToldSoWhateverWasLocked) {
+  const millstream_output x = Placeholder("x");
+  const millstream_output y = Add("Neg", "y", {{x}});
+  const SessionHandle session = NewSession();
+  millstream_callable* created = nullptr;
+  ExpectOk(millstream_callable_new(session.get(), &x, 1, &y, 1, nullptr, 0, &created));
+  const CallableHandle callable(created);
+  const TensorHandle feed = Floats({1});
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    millstream_tensor* fed = feed.get();
+    while (!stop) {
+      millstream_tensor* out = nullptr;
+      ExpectOk(
+          millstream_session_run(session.get(), &x, &fed, 1, &y, 1, nullptr, 0, nullptr, &out));
+      millstream_tensor_free(out);
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(InChild([&] {
+      TensorHandle result;
+      millstream_tensor* fed = feed.get();
+      millstream_tensor* out = nullptr;
+      millstream_callable* another = nullptr;
+      const Error run = Run(session.get(), x, feed.get(), y, &result);
+      const Error call = millstream_callable_run(callable.get(), &fed, nullptr, &out);
+      const Error make = millstream_callable_new(session.get(), &x, 1, &y, 1, nullptr, 0, &another);
+      return run.code == kFailedPrecondition && call.code == kFailedPrecondition &&
+             make.code == kFailedPrecondition;
+    })) << i;
+  }
+  stop = true;
+  other.join();
 }
 
 TEST_F(SessionTest, AResetClosesTheSessionsOfTheProcess) {

@@ -22,7 +22,7 @@ class GradientRegistry {
     return errors::AlreadyExists("op ", op, " has a gradient function already");
   }
   StatusOr<GradientFunction> Find(absl::string_view op) const {
-    absl::MutexLock lock(&mutex_);
+    absl::ReaderMutexLock lock(&mutex_);
     auto found = functions_.find(op);
     if (found == functions_.end()) {
       return errors::NotFound("no gradient function is registered for op ", op);
@@ -30,7 +30,7 @@ class GradientRegistry {
     return found->second;
   }
   std::vector<std::string> Differentiable() const {
-    absl::MutexLock lock(&mutex_);
+    absl::ReaderMutexLock lock(&mutex_);
     std::vector<std::string> ops;
     for (const auto& [op, function] : functions_) {
       if (function != nullptr) ops.push_back(op);
