@@ -55,6 +55,15 @@ StatusOr<std::unique_ptr<KernelInstance>> KernelInstance::Create(const Node* nod
   return instance;
 }
 
+void DescribeRunning(const Node& node, const KernelInstance* kernel, CrashLine* line) {
+  line->Append("plugin ");
+  line->Append(kernel == nullptr ? "core" : kernel->registration().plugin);
+  line->Append(", kernel ");
+  line->Append(node.op().name);
+  line->Append(", node ");
+  line->Append(node.name());
+}
+
 StatusOr<KernelInstance*> KernelCache::GetOrCreate(const Node* node) {
   absl::MutexLock lock(&mutex_);
   const Node* const origin = node->origin();

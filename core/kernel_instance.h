@@ -12,6 +12,7 @@
 #include "core/graph.h"
 #include "framework/plugin/kernel_registry.h"
 #include "framework/plugin/plugin.h"
+#include "framework/plugin/running_code.h"
 #include "framework/status.h"
 
 namespace millstream {
@@ -58,6 +59,10 @@ class KernelInstance {
   void* state_ = nullptr;
   RandomStream random_;
 };
+
+// "plugin acme, kernel Conv2D, node layer/conv", for RunningCode. `kernel` is null for what the
+// runtime does itself.
+void DescribeRunning(const Node& node, const KernelInstance* kernel, CrashLine* line);
 
 // The kernels of a session by node. Thread-safe; instances live as long as the cache.
 class KernelCache {

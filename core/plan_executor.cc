@@ -11,6 +11,7 @@
 #include "core/thread_team.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
+#include "framework/plugin/running_code.h"
 
 namespace millstream {
 namespace {
@@ -158,7 +159,18 @@ Status PlanRun::FinishWait() {
   return absl::OkStatus();
 }
 
-Status PlanRun::RunCalls() { return trace_ == nullptr ? RunCallsAs<false>() : RunCallsAs<true>(); }
+// In a signal handler: what stands at `position_`.
+void PlanRun::DescribeRunning(const void* run, CrashLine* line) {
+  const PlanRun& crashed = *static_cast<const PlanRun*>(run);
+  if (crashed.position_ >= static_cast<int>(crashed.plan_.instructions.size())) return;
+  const Instruction& instruction = crashed.plan_.instructions[crashed.position_];
+  millstream::DescribeRunning(*instruction.node, instruction.kernel, line);
+}
+
+Status PlanRun::RunCalls() {
+  const RunningScope running(&PlanRun::DescribeRunning, this);
+  return trace_ == nullptr ? RunCallsAs<false>() : RunCallsAs<true>();
+}
 
 // Records the execution of an instruction that started at `start` and has just ended.
 void PlanRun::Trace(int position, int64_t start) {
@@ -204,11 +216,11 @@ Status PlanRun::RunCallsAs() {
     }
     MS_RETURN_IF_ERROR(step_->CheckInterruption());
     const int end = std::min(position_ + kCallsBetweenChecks, count);
-    for (int i = position_; i < end && !waiting_; ++i) {
+    for (int i = position_; i < end; ++i) {
       frames[i].step_id = step_id;
       const int64_t start = kTraced ? StepTrace::Now() : 0;
-      MS_Status* failed = calls[i].compute(calls[i].state, &frames[i]);
       position_ = i;
+      MS_Status* failed = calls[i].compute(calls[i].state, &frames[i]);
       if (failed != nullptr) {
         ReleaseLeftLocks(&state_->contexts[i]);
         return Annotate(i, TakeAbiStatus(failed));
@@ -221,8 +233,8 @@ Status PlanRun::RunCallsAs() {
       if (kTraced) Trace(i, start);
       if (calls[i].after != 0) MS_RETURN_IF_ERROR(AfterCall(i, calls[i].after));
       if (!state_->temps.empty()) state_->temps.clear();
-      position_ = i + 1;
     }
+    if (!waiting_) position_ = end;
   }
   return absl::OkStatus();
 }

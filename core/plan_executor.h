@@ -46,6 +46,7 @@ class PlanRun final : public StepPart {
 
   template <bool kTraced>
   Status RunCallsAs();
+  static void DescribeRunning(const void* run, CrashLine* line);
   void Trace(int position, int64_t start);
   Status PassOutputsOn(int position);
   Status AfterCall(int position, uint32_t after);

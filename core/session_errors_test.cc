@@ -1,5 +1,6 @@
 // Bad input: a typed error that names the node and what was expected, and a session that stays
 // usable.
+#include <csignal>
 #include <vector>
 
 #include "core/session.h"
@@ -203,6 +204,22 @@ TEST_F(SessionErrorsTest, ADeviceNameThatCannotBeRead) {
   build.set_device("");
   ExpectError(Error(y), kInvalid, {y.node->name(), "CPU:zero"});
   ExpectUsable();
+}
+
+using SessionErrorsDeathTest = SessionErrorsTest;
+
+TEST_F(SessionErrorsDeathTest, ACrashInAKernelNamesTheNode) {
+  // A forked child would run no step.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const Node* const crash = TryNode("layer/crash", "TestCrash", {}).value();
+  StartSession();
+  const char* const line =
+      "millstream error: SIGSEGV in plugin core, kernel TestCrash, node layer/crash";
+  EXPECT_EXIT(Execute({crash}).IgnoreError(), ::testing::KilledBySignal(SIGSEGV), line);
+  // The same in the dynamic executor.
+  const Output branch = Op("Switch", {Constant(1.0f), Constant(Tensor::Scalar<bool>(false))});
+  EXPECT_EXIT(Run({branch}, {}, {crash}).status().IgnoreError(), ::testing::KilledBySignal(SIGSEGV),
+              line);
 }
 
 }  // namespace

@@ -64,6 +64,7 @@ void ThreadTeam::StartWorkers(int workers) {
 
 void ThreadTeam::TakePieces() {
   const Loop loop = loop_;
+  const RunningScope running(loop.code);
   while (true) {
     const uint64_t begin = next_.fetch_add(loop.piece, std::memory_order_relaxed);
     if (begin >= loop.total) return;
@@ -104,7 +105,7 @@ void ThreadTeam::Run(int threads, uint64_t total, uint64_t piece, Function funct
   // The workers of a process are not those of its child.
   if (ForkGuard::Forked()) return function(user, 0, total);
   const int workers = std::min<int>(threads - 1, kMaxWorkers - 1);
-  loop_ = Loop{function, user, total, piece};
+  loop_ = Loop{function, user, total, piece, running_code};
   next_.store(0, std::memory_order_relaxed);
   running_.store(workers, std::memory_order_relaxed);
   StartWorkers(workers);

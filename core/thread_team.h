@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "framework/plugin/plugin.h"
+#include "framework/plugin/running_code.h"
 
 namespace millstream {
 
@@ -41,6 +42,7 @@ class ThreadTeam {
     void* user;
     uint64_t total;
     uint64_t piece;
+    const RunningCode* code;  // what the caller runs
   };
   void StartWorkers(int workers);
   void Work(int worker);

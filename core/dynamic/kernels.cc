@@ -9,6 +9,7 @@
 #include "core/step_trace.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
+#include "framework/plugin/running_code.h"
 
 namespace millstream {
 namespace {
@@ -28,11 +29,21 @@ std::string DescribeInput(const Value& value) {
   return absl::StrCat(DataTypeName(value.tensor.dtype()), value.tensor.shape().ToString());
 }
 
+// In a signal handler.
+void DescribeExecution(const void* execution, CrashLine* line) {
+  const auto& running = *static_cast<const Execution*>(execution);
+  DescribeRunning(*running.node, running.kernel, line);
+}
+
 // On a thread of the pool.
 void RunHandedOff(void* argument) {
   auto* const execution = static_cast<Execution*>(argument);
   const NodeProgram& node = *execution->program;
-  MS_Status* failed = node.compute(node.state, &execution->frame);
+  MS_Status* failed = nullptr;
+  {
+    const RunningScope running(&DescribeExecution, execution);
+    failed = node.compute(node.state, &execution->frame);
+  }
   execution->complete(execution, failed == nullptr ? Status() : TakeAbiStatus(failed));
 }
 
@@ -152,7 +163,11 @@ Status DynamicRun::RunTimedKernel(const NodeProgram& node, Iteration* iteration)
 Status DynamicRun::RunKernel(const NodeProgram& node, Iteration* iteration) {
   Execution* const execution = &state_->inline_execution;
   Prepare(node, iteration, execution);
-  MS_Status* failed = node.compute(node.state, &execution->frame);
+  MS_Status* failed = nullptr;
+  {
+    const RunningScope running(&DescribeExecution, execution);
+    failed = node.compute(node.state, &execution->frame);
+  }
   if (failed == nullptr) return EndKernel(execution);
   ReleaseLeftLocks(execution);
   execution->temps.clear();
@@ -208,6 +223,7 @@ Status DynamicRun::StartBeside(const NodeProgram& node, Iteration* iteration) {
   ++beside_;
   step->scheduler->StartOutside();
   if (node.action == NodeAction::kAsync) {
+    const RunningScope running(&DescribeExecution, execution);
     node.compute_async(node.state, &execution->frame, execution);
     return absl::OkStatus();
   }

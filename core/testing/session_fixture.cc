@@ -1,5 +1,6 @@
 #include "core/testing/session_fixture.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <utility>
@@ -42,6 +43,12 @@ Status RunPause(StructuralFrame*) {
 // A kernel that does not keep its word: it sets no output.
 Status SetNothing(StructuralFrame*) { return absl::OkStatus(); }
 
+// A kernel that dies.
+Status Crash(StructuralFrame*) {
+  std::raise(SIGSEGV);
+  return absl::OkStatus();
+}
+
 Status UnknownVector(ShapeContext* context) {
   context->SetOutput(0, PartialShape({kUnknownDim}));
   return absl::OkStatus();
@@ -54,6 +61,9 @@ MILLSTREAM_OP("TestSetsNothing")
     .Shape(UnknownVector)
     .Doc("A kernel that forgets its output.");
 
+MILLSTREAM_OP("TestCrash").Stateful().Shape(NoOutputs).Doc("Ends the process by a SIGSEGV.");
+
+MILLSTREAM_STRUCTURAL("TestCrash", StructuralRole::kKernel, Crash);
 MILLSTREAM_STRUCTURAL("TestPause", StructuralRole::kKernel, RunPause);
 MILLSTREAM_STRUCTURAL("TestSetsNothing", StructuralRole::kKernel, SetNothing);
 

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 
 #include "absl/base/call_once.h"
 #include "framework/plugin/host_interfaces.h"
+#include "framework/plugin/running_code.h"
 
 namespace millstream {
 namespace {
@@ -27,23 +27,27 @@ constexpr std::array<Signal, 5> kSignals = {{
 // What was set before us, by position in kSignals.
 std::array<struct sigaction, kSignals.size()> previous;
 
-// All that may be done here: nothing that allocates or locks.
-void Write(const char* text, size_t size) {
-  if (write(STDERR_FILENO, text, size) < 0) return;
+// What the thread is doing: code of a plugin, and what that said of itself.
+void WriteLine(const char* signal_name) {
+  const RunningCode* const code = running_code;
+  const absl::string_view breadcrumb = HostBreadcrumb();
+  if (code == nullptr && breadcrumb.empty()) return;
+  CrashLine line;
+  line.Append("millstream error: ");
+  line.Append(signal_name);
+  line.Append(" in ");
+  if (code != nullptr) code->describe(code->what, &line);
+  if (code != nullptr && !breadcrumb.empty()) line.Append(": ");
+  line.Append(breadcrumb);
+  // All that may be done here: nothing that allocates or locks.
+  if (write(STDERR_FILENO, line.text().data(), line.text().size()) < 0) return;
+  if (write(STDERR_FILENO, "\n", 1) < 0) return;
 }
-void Write(const char* text) { Write(text, std::strlen(text)); }
 
 void Handle(int number, siginfo_t* info, void*) {
   for (size_t i = 0; i < kSignals.size(); ++i) {
     if (kSignals[i].number != number) continue;
-    const absl::string_view breadcrumb = HostBreadcrumb();
-    if (!breadcrumb.empty()) {
-      Write("millstream error: ");
-      Write(kSignals[i].name);
-      Write(" in ");
-      Write(breadcrumb.data(), breadcrumb.size());
-      Write("\n");
-    }
+    WriteLine(kSignals[i].name);
     // A faulting instruction runs again when this returns, and then meets the earlier action; a
     // signal that was sent is sent again.
     sigaction(number, &previous[i], nullptr);

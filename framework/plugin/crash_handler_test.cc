@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "framework/plugin/host_interfaces.h"
+#include "framework/plugin/running_code.h"
 #include "framework/plugin/testing/loader_fixture.h"
 #include "gtest/gtest.h"
 
@@ -28,6 +29,33 @@ TEST_F(CrashHandlerDeathTest, WhatAPluginSaysThatItDoesIsNamed) {
         std::abort();
       },
       ::testing::KilledBySignal(SIGABRT), "SIGABRT in plugin acme, kernel Conv2D, node layer/conv");
+}
+
+void DescribeText(const void* what, CrashLine* line) {
+  line->Append(static_cast<const char*>(what));
+}
+
+TEST_F(CrashHandlerDeathTest, TheCodeThatRunsIsNamedBeforeWhatItSays) {
+  EXPECT_EXIT(
+      {
+        InstallCrashHandler();
+        const RunningScope outer(&DescribeText, "plugin acme, kernel Conv2D, node a");
+        { const RunningScope inner(&DescribeText, "plugin other"); }
+        SetHostBreadcrumb("second pass");
+        std::thread([code = running_code] {
+          const RunningScope shared(code);
+          std::abort();
+        }).join();
+      },
+      ::testing::KilledBySignal(SIGABRT), "SIGABRT in plugin acme, kernel Conv2D, node a\n");
+  EXPECT_EXIT(
+      {
+        InstallCrashHandler();
+        const RunningScope scope(&DescribeText, "plugin acme, kernel Conv2D, node a");
+        SetHostBreadcrumb("second pass");
+        std::abort();
+      },
+      ::testing::KilledBySignal(SIGABRT), "kernel Conv2D, node a: second pass\n");
 }
 
 TEST_F(CrashHandlerDeathTest, NothingIsSaidOfOtherThreads) {
