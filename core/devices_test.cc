@@ -218,6 +218,25 @@ TEST_F(DevicesTest, ManyStepsAtOnce) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// The partitioner's own nodes stand beside the user's.
+TEST_F(DevicesTest, NamesOfTheUserGoBeforeThoseOfTransfers) {
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Scalar());
+  const Output a = TryNode("a", "Neg", {x}).value()->output(0);
+  Output b = a;
+  for (const char* name : {"a/_Recv_0", "a/_Send_0", "x/_fed_0", "a/_recv_0_1"}) {
+    b = TryNode(name, "Square", {b}).value()->output(0);
+  }
+  ASSERT_TRUE(graph.SetDevice(a.node, "/cpu:1").ok());
+  ASSERT_TRUE(graph.SetDevice(graph.FindNode("x/_fed_0").value(), "/cpu:1").ok());
+  const Output c = Op("AddV2", {b, a});
+  ASSERT_TRUE(graph.SetDevice(c.node, "/cpu:0").ok());
+  for (const char* name : {"a/_Recv_0", "a/_Send_0"}) {
+    ASSERT_TRUE(graph.SetDevice(graph.FindNode(name).value(), "/cpu:0").ok());
+  }
+  StartWithCpus(2);
+  EXPECT_EQ(*Value(c, {{x, Tensor::Scalar<float>(2)}}).data<float>(), 65536 - 2);
+}
+
 // ---- Placement ----
 
 TEST_F(DevicesTest, AHandleAndItsUsersStayTogether) {

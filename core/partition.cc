@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/control_flow.h"
 #include "core/deadness.h"
@@ -49,6 +50,7 @@ class Partitioner {
   const std::vector<int>& DevicesOf(int i) const { return loops_.devices[i]; }
   int DeviceOf(const Node* node) const { return DevicesOf(index_.at(node))[0]; }
   Partition& PartOf(int device);
+  void ReserveNames();
   void FindCrossings();
   void NoteCrossing(const Output& source, int to, bool to_host);
   void FindControlFlow();
@@ -64,7 +66,8 @@ class Partitioner {
   StatusOr<const Node*> Receive(const Crossing& crossing);
   StatusOr<std::vector<const Node*>> StartOf(const Crossing& crossing) const;
   Status AddSends(const Node* node);
-  StatusOr<const Node*> AddNothing(std::string name, int device, std::vector<const Node*> controls);
+  StatusOr<const Node*> AddNothing(const std::string& name, int device,
+                                   std::vector<const Node*> controls);
   StatusOr<const Node*> AddTransferNode(const char* op, const Crossing& crossing, int device,
                                         NodeSpec spec, DataType dtype, const PartialShape& shape);
   Status AddSignature();
@@ -94,6 +97,14 @@ void Partitioner::Append(int device, const Node* node) {
   PrunedGraph& pruned = PartOf(device).pruned;
   pruned.nodes.push_back(node);
   pruned.controls.push_back(node->control_inputs());
+}
+
+// The names of nodes that are added have a "/_" in them, and give way to the user's.
+void Partitioner::ReserveNames() {
+  for (const Node* node : pruned_.nodes) {
+    if (!absl::StrContains(node->name(), "/_")) continue;
+    for (Partition& part : result_.parts) part.graph->UniqueName(node->name());
+  }
 }
 
 void Partitioner::NoteCrossing(const Output& source, int to, bool to_host) {
@@ -165,11 +176,12 @@ StatusOr<Output> Partitioner::FeedStub(const Output& feed, int device) {
   Output& stub = stubs_[Crossing{feed, device}];
   if (stub) return stub;
   NodeSpec spec;
-  spec.name = absl::StrCat(feed.node->name(), "/_fed_", feed.index);
+  Graph* const graph = PartOf(device).graph.get();
+  spec.name = graph->UniqueName(absl::StrCat(feed.node->name(), "/_fed_", feed.index));
   spec.op = "Placeholder";
   SetAttr(&spec.attrs, "dtype", AttrValue(feed.dtype()));
   SetAttr(&spec.attrs, "shape", AttrValue(feed.node->facts(feed.index).shape));
-  MS_ASSIGN_OR_RETURN(const Node* node, PartOf(device).graph->AddNode(std::move(spec)));
+  MS_ASSIGN_OR_RETURN(const Node* node, graph->AddNode(std::move(spec)));
   stub = node->output(0);
   return stub;
 }
@@ -179,7 +191,8 @@ StatusOr<const Node*> Partitioner::AddTransferNode(const char* op, const Crossin
                                                    const PartialShape& shape) {
   const int64_t edge = edges_.at(crossing);
   const Transfer& transfer = result_.transfers[edge];
-  spec.name = absl::StrCat(crossing.source.node->name(), "/", op, "_", edge);
+  Graph* const graph = PartOf(device).graph.get();
+  spec.name = graph->UniqueName(absl::StrCat(crossing.source.node->name(), "/", op, "_", edge));
   const bool in_host = device == transfer.to ? transfer.to_host : transfer.from_host;
   spec.op = in_host && !IsHostProcessor(*devices_[device]) ? absl::StrCat("_Host", op + 1) : op;
   SetAttr(&spec.attrs, spec.inputs.empty() ? "tensor_type" : "T", AttrValue(dtype));
@@ -190,7 +203,6 @@ StatusOr<const Node*> Partitioner::AddTransferNode(const char* op, const Crossin
   SetAttr(&spec.attrs, kEdgeAttr, AttrValue(edge));
   spec.allow_unknown_attrs = true;
   spec.source = crossing.source.node->source();
-  Graph* const graph = PartOf(device).graph.get();
   MS_ASSIGN_OR_RETURN(const Node* node, graph->AddNode(std::move(spec)));
   if (node->num_outputs() > 0) MS_RETURN_IF_ERROR(graph->RefineShape(node->output(0), shape));
   Append(device, node);
@@ -258,16 +270,17 @@ StatusOr<const Node*> Partitioner::ControlOn(const Node* source, int device) {
 }
 
 // An empty tensor that is there after `controls`.
-StatusOr<const Node*> Partitioner::AddNothing(std::string name, int device,
+StatusOr<const Node*> Partitioner::AddNothing(const std::string& name, int device,
                                               std::vector<const Node*> controls) {
   NodeSpec spec;
-  spec.name = std::move(name);
+  Graph* const graph = PartOf(device).graph.get();
+  spec.name = graph->UniqueName(name);
   spec.op = "Const";
   SetAttr(&spec.attrs, "dtype", AttrValue(DataType::kUInt8));
   MS_ASSIGN_OR_RETURN(Tensor nothing, Tensor::Create(DataType::kUInt8, Shape({0})));
   SetAttr(&spec.attrs, "value", AttrValue(std::move(nothing)));
   spec.control_inputs = std::move(controls);
-  MS_ASSIGN_OR_RETURN(const Node* node, PartOf(device).graph->AddNode(std::move(spec)));
+  MS_ASSIGN_OR_RETURN(const Node* node, graph->AddNode(std::move(spec)));
   Append(device, node);
   return node;
 }
@@ -442,6 +455,7 @@ StatusOr<PartitionedGraph> Partitioner::Run() {
     return std::move(result_);
   }
   for (Partition& part : result_.parts) part.graph = std::make_unique<Graph>();
+  ReserveNames();
   MS_ASSIGN_OR_RETURN(loops_, LayOutLoops(pruned_, placement_.devices, devices_, signature_));
   FindCrossings();
   if (pruned_.has_control_flow) FindControlFlow();

@@ -195,7 +195,7 @@ StatusOr<const Node*> AddControlNode(Graph* graph, const std::string& base, cons
                                      std::vector<Output> inputs, const Output& like,
                                      AttrMap attrs) {
   NodeSpec spec;
-  spec.name = absl::StrCat(base, "/_control_loop/", op);
+  spec.name = graph->UniqueName(absl::StrCat(base, "/_control_loop/", op));
   spec.op = op;
   spec.inputs = std::move(inputs);
   spec.attrs = std::move(attrs);
