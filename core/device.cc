@@ -12,6 +12,8 @@ namespace millstream {
 namespace {
 
 constexpr char kHostType[] = "CPU";
+// More of one type are a mistake, and would take the memory of a large graph each.
+constexpr int kMostOfAType = 1024;
 constexpr char kLocalTask[] = "/job:localhost/replica:0/task:0";
 
 // Logical devices of `type`, of which the hardware has `found`. Only the host's own processors may
@@ -24,9 +26,9 @@ int NumberOf(const std::string& type, int found, const std::map<std::string, int
 
 Status CheckCounts(const std::map<std::string, int>& counts) {
   for (const auto& [type, count] : counts) {
-    if (count < 0) {
-      return errors::InvalidArgument("device_count of ", type, " must be 0 or more, got ", count);
-    }
+    if (count >= 0 && count <= kMostOfAType) continue;
+    return errors::InvalidArgument("device_count of ", type, " must be in [0, ", kMostOfAType,
+                                   "], got ", count);
   }
   return absl::OkStatus();
 }

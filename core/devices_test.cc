@@ -278,5 +278,33 @@ TEST_F(DevicesTest, SoftPlacementMovesWhatCannotBeWhereItAsks) {
   EXPECT_THAT(MakeCallable(signature)->placement_text(), HasSubstr("soft placement moved it"));
 }
 
+TEST_F(DevicesTest, ColocationWithWhatTheStepDoesNotRunConstrainsNothing) {
+  const Output other = On("/cpu:1", [&] { return Op("Neg", {Constant(1.0f)}); });
+  const Output a = On("/cpu:0", [&] {
+    return Op("Neg", {Constant(1.0f)},
+              {{"_class", std::vector<std::string>{"loc:@" + other.node->name()}}});
+  });
+  StartWithCpus(2);
+  EXPECT_EQ(*Value(a).data<float>(), -1);
+}
+
+TEST_F(DevicesTest, ColocationWithAMisspeltNodeIsRefused) {
+  const Output a =
+      Op("Neg", {Constant(1.0f)}, {{"_class", std::vector<std::string>{"loc:@nosuch"}}});
+  for (const int cpus : {1, 2}) {
+    StartWithCpus(cpus);
+    ExpectError(Error(a), absl::StatusCode::kInvalidArgument,
+                {"'nosuch'", "node '" + a.node->name() + "'", "colocated"});
+  }
+}
+
+TEST_F(DevicesTest, MoreDevicesThanAnyoneWantsAreRefused) {
+  const StatusOr<DeviceList> devices = CreateDevices({{"CPU", 1025}});
+  ExpectError(devices.status(), absl::StatusCode::kInvalidArgument,
+              {"device_count of CPU", "1024", "1025"});
+  ExpectError(CreateDevices({{"GPU", -1}}).status(), absl::StatusCode::kInvalidArgument,
+              {"device_count of GPU", "-1"});
+}
+
 }  // namespace
 }  // namespace millstream

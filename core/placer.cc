@@ -49,6 +49,18 @@ void AddMissing(const std::vector<std::string>& types, Group* group) {
   }
 }
 
+// What the node is to be colocated with: the X of each "loc:@X" in its attribute.
+std::vector<absl::string_view> ColocatedWith(const Node& node) {
+  std::vector<absl::string_view> found;
+  const AttrValue* classes = FindAttr(node.attrs(), kColocationAttr);
+  const auto* names = classes == nullptr ? nullptr : classes->get<std::vector<std::string>>();
+  if (names == nullptr) return found;
+  for (absl::string_view name : *names) {
+    if (absl::ConsumePrefix(&name, kColocationPrefix)) found.push_back(name);
+  }
+  return found;
+}
+
 // Places one pruned graph, in the order of the methods of Run.
 class Placer {
  public:
@@ -66,6 +78,7 @@ class Placer {
   Status ReadRequests();
   void FindKernels();
   void JoinResources();
+  Status CheckColocation() const;
   void JoinColocated();
   void JoinLoops();
   void JoinLoop(const std::vector<int>& members, std::map<int, Group>* groups);
@@ -192,6 +205,19 @@ void Placer::JoinLoops() {
   for (size_t f = 1; f < members.size(); ++f) JoinLoop(members[f], &groups);
 }
 
+// A name that no node of the graph has is a misspelt one.
+Status Placer::CheckColocation() const {
+  for (const Node* node : pruned_.nodes) {
+    for (const absl::string_view name : ColocatedWith(*node)) {
+      if (graph_.FindNode(name).ok()) continue;
+      return AnnotateWithNode(errors::InvalidArgument("the node asks to be colocated with '", name,
+                                                      "', but the graph has no node of that name"),
+                              *node);
+    }
+  }
+  return absl::OkStatus();
+}
+
 void Placer::JoinColocated() {
   absl::flat_hash_map<absl::string_view, int> by_name;
   for (int i = 0; i < size(); ++i) by_name[node(i).name()] = i;
@@ -200,11 +226,7 @@ void Placer::JoinColocated() {
     if (node(i).imported() != nullptr) by_name.try_emplace(node(i).imported()->name, i);
   }
   for (int i = 0; i < size(); ++i) {
-    const AttrValue* classes = FindAttr(node(i).attrs(), kColocationAttr);
-    const auto* names = classes == nullptr ? nullptr : classes->get<std::vector<std::string>>();
-    if (names == nullptr) continue;
-    for (absl::string_view name : *names) {
-      if (!absl::ConsumePrefix(&name, kColocationPrefix)) continue;
+    for (const absl::string_view name : ColocatedWith(node(i))) {
       auto other = by_name.find(name);
       // A node that this step does not run constrains nothing.
       if (other != by_name.end()) Join(other->second, i);
@@ -381,6 +403,7 @@ StatusOr<Placement> Placer::PlaceOnTheOnlyDevice() {
 
 StatusOr<Placement> Placer::Run() {
   MS_RETURN_IF_ERROR(ReadRequests());
+  MS_RETURN_IF_ERROR(CheckColocation());
   if (devices_.size() == 1) return PlaceOnTheOnlyDevice();
   FindKernels();
   JoinResources();
