@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from millstream import _runtime
+from millstream import _runtime, errors
 from millstream.protos import wire
 from millstream.protos.containers import MapField, RepeatedMessage, RepeatedScalar
 from millstream.protos.descriptors import Descriptor, FieldDescriptor
@@ -368,7 +368,10 @@ class Message:
         return sorted({*super().__dir__(), *self._by_name})
 
     def __str__(self) -> str:
-        return _runtime.message_print_text(self._message_name, self.SerializeToString())
+        try:
+            return _runtime.message_print_text(self._message_name, self.SerializeToString())
+        except _runtime.StatusError as error:
+            raise errors.make(None, *error.args) from None
 
     __repr__ = __str__
 

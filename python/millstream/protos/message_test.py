@@ -246,6 +246,14 @@ def test_damaged_bytes_are_decode_errors() -> None:
         protos.message_class("ListValue").FromString(deep)
 
 
+def test_text_of_a_message_that_is_too_deep_is_refused() -> None:
+    value = tf.AttrValue(i=1)
+    for _ in range(60):
+        value = tf.AttrValue(func=tf.NameAttrList(name="f", attr={"k": value}))
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        str(value)
+
+
 def test_groups_and_fields_of_another_wire_type_are_kept_as_unknown() -> None:
     data = b"\x0a\x01a" + b"\xf3\x3f\x08\x05\xf4\x3f" + b"\x10\x07"
     node = tf.NodeDef.FromString(data)
