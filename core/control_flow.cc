@@ -1,6 +1,7 @@
 // Loops in graphs: which ops make them, and how one is closed.
 #include "core/control_flow.h"
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -90,10 +91,20 @@ StatusOr<std::vector<OutputFacts>> Graph::RelaxedFacts(const Node& node) const {
   return facts;
 }
 
+// Brings consumers_ up to the nodes there are.
+void Graph::IndexConsumers() {
+  size_t id = consumers_.size();
+  consumers_.resize(nodes_.size());
+  for (; id < nodes_.size(); ++id) {
+    for (const Output& input : nodes_[id]->inputs_) {
+      consumers_[input.node->id()].push_back(static_cast<int>(id));
+    }
+  }
+}
+
 // Infers again what depends on `merge`, until nothing changes. On an error all is as before.
 Status Graph::RelaxFrom(const Node* merge) {
   std::vector<std::pair<int, std::vector<OutputFacts>>> before;
-  std::vector<bool> changed(nodes_.size(), false);
   const auto relax = [&](int id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> StatusOr<bool> {
     Node& node = *nodes_[id];
     StatusOr<std::vector<OutputFacts>> facts = RelaxedFacts(node);
@@ -104,33 +115,28 @@ Status Graph::RelaxFrom(const Node* merge) {
     before.emplace_back(id, std::exchange(node.facts_, *std::move(facts)));
     return true;
   };
-  StatusOr<bool> any = relax(merge->id());
-  if (any.ok()) changed[merge->id()] = *any;
-  while (any.ok() && *any) {
-    // Most edges point to later nodes, so that one pass does most; back edges need another one.
-    any = false;
-    std::vector<bool> changed_now(nodes_.size(), false);
-    for (size_t id = 0; id < nodes_.size(); ++id) {
-      bool stale = false;
-      for (const Output& input : nodes_[id]->inputs_) {
-        stale |= changed[input.node->id()] || changed_now[input.node->id()];
+  // Most edges point to later nodes, so that one pass in order of creation does most; back edges
+  // need another one.
+  std::set<int> stale = {merge->id()};
+  std::set<int> stale_again;
+  while (!stale.empty()) {
+    const int id = *stale.begin();
+    stale.erase(stale.begin());
+    const StatusOr<bool> changed = relax(id);
+    if (!changed.ok()) {
+      for (size_t i = before.size(); i-- > 0;) {
+        nodes_[before[i].first]->facts_ = std::move(before[i].second);
       }
-      if (!stale) continue;
-      StatusOr<bool> relaxed = relax(static_cast<int>(id));
-      if (!relaxed.ok()) {
-        any = relaxed;
-        break;
-      }
-      changed_now[id] = *relaxed;
-      *any |= *relaxed;
+      return changed.status();
     }
-    changed = std::move(changed_now);
+    if (*changed) {
+      for (const int consumer : consumers_[id]) {
+        (consumer > id ? stale : stale_again).insert(consumer);
+      }
+    }
+    if (stale.empty()) stale.swap(stale_again);
   }
-  if (any.ok()) return absl::OkStatus();
-  for (size_t i = before.size(); i-- > 0;) {
-    nodes_[before[i].first]->facts_ = std::move(before[i].second);
-  }
-  return any.status();
+  return absl::OkStatus();
 }
 
 Status Graph::SetBackEdge(const Node* merge, int input, const Node* next) {
@@ -143,6 +149,8 @@ Status Graph::SetBackEdge(const Node* merge, int input, const Node* next) {
   }
   Output& place = nodes_[merge->id()]->inputs_[input];
   const Output previous = std::exchange(place, next->output(0));
+  IndexConsumers();
+  consumers_[next->id()].push_back(merge->id());
   Status relaxed = RelaxFrom(merge);
   if (!relaxed.ok()) place = previous;
   return relaxed;

@@ -193,6 +193,7 @@ class Graph {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   StatusOr<std::vector<OutputFacts>> RelaxedFacts(const Node& node) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void IndexConsumers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Status RelaxFrom(const Node* merge) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const std::string* InternSource(std::string source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -203,6 +204,8 @@ class Graph {
   absl::flat_hash_map<std::string, int> names_in_use_ ABSL_GUARDED_BY(mutex_);  // lower case
   std::set<std::string> sources_ ABSL_GUARDED_BY(mutex_);
   std::vector<bool> has_run_ ABSL_GUARDED_BY(mutex_);
+  // Of each node by id, who reads it, some of them no longer; complete after IndexConsumers.
+  std::vector<std::vector<int>> consumers_ ABSL_GUARDED_BY(mutex_);
   // What RefineShape was told, by output.
   absl::flat_hash_map<Output, PartialShape> refined_ ABSL_GUARDED_BY(mutex_);
   std::string library_ ABSL_GUARDED_BY(mutex_);

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -97,6 +98,7 @@ class Planner {
 
  private:
   using Key = std::pair<std::string, int>;
+  using ControlSet = absl::flat_hash_set<std::pair<int, const Node*>>;
   struct Replacement {
     Output output;
     bool used = false;
@@ -226,12 +228,13 @@ class Planner {
 
   Status PlanInputs(const proto::NodeDef& def, PlannedNode* node) {
     bool is_root = true;
+    ControlSet controls;
     for (const std::string& text : def.input()) {
       StatusOr<PlannedInput> input = Resolve(text);
       if (!input.ok()) return WithContext(input.status(), absl::StrCat("input '", text, "'"));
       if (input->node >= 0) is_root = false;
       if (input->index == TensorName::kControl) {
-        AddControlInput(*input, node);
+        AddControlInput(*input, &controls, node);
         continue;
       }
       if (!node->control_inputs.empty()) {
@@ -241,14 +244,15 @@ class Planner {
     }
     // Whoever has inputs from the GraphDef waits through them.
     if (!is_root) return absl::OkStatus();
-    for (const PlannedInput& control : control_dependencies_) AddControlInput(control, node);
+    for (const PlannedInput& control : control_dependencies_) {
+      AddControlInput(control, &controls, node);
+    }
     return absl::OkStatus();
   }
 
-  static void AddControlInput(const PlannedInput& control, PlannedNode* node) {
-    for (const PlannedInput& present : node->control_inputs) {
-      if (present.node == control.node && present.existing.node == control.existing.node) return;
-    }
+  // Each but once. `present`: those that the node has.
+  static void AddControlInput(const PlannedInput& control, ControlSet* present, PlannedNode* node) {
+    if (!present->emplace(control.node, control.existing.node).second) return;
     node->control_inputs.push_back(control);
   }
 

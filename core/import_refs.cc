@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -125,6 +126,7 @@ class Rewriter {
   std::vector<bool> relaxed_;          // variables that are assigned values of other shapes
   std::vector<int> order_;
   absl::flat_hash_set<std::string> names_;
+  absl::flat_hash_map<std::string, int> next_suffixes_;  // all below are taken; 0: the name itself
 };
 
 bool Rewriter::IsReference(const PlannedInput& input) const {
@@ -167,10 +169,12 @@ std::string Rewriter::NameOf(const PlannedInput& input) const {
 }
 
 std::string Rewriter::FreeName(const std::string& name) {
-  std::string free = name;
-  for (int i = 1; names_.contains(free) || graph_.FindNode(free).ok(); ++i) {
-    free = absl::StrCat(name, "_", i);
+  int& next = next_suffixes_[name];
+  std::string free = next == 0 ? name : absl::StrCat(name, "_", next);
+  while (names_.contains(free) || graph_.FindNode(free).ok()) {
+    free = absl::StrCat(name, "_", ++next);
   }
+  ++next;
   names_.insert(free);
   return free;
 }

@@ -1,4 +1,5 @@
 // Graphs with references to variables: how they run, and that they are written back as they came.
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -401,6 +402,23 @@ TEST(ReferenceOpsTest, EveryOneHasATwinOnHandles) {
     EXPECT_TRUE(has_twin) << op->name;
   }
   EXPECT_GE(count, 9);
+}
+
+// Each of the reads gets a name of its own, and none of them is looked for from the start.
+TEST_F(ImportReferencesTest, ManyReadsForOneNodeTakeLittleTime) {
+  constexpr int kCount = 20000;  // twenty seconds and more by trying every name
+  std::vector<std::string> names;
+  std::string text;
+  for (int i = 0; i < kCount; ++i) {
+    names.push_back(absl::StrCat("v", i));
+    absl::StrAppend(&text, VariableText(names.back()));
+  }
+  absl::StrAppend(&text,
+                  NodeText("sum", "AddN", names,
+                           absl::StrCat(kT, R"( attr { key: "N" value { i: )", kCount, " } }")));
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(Import(text), absl::OkStatus());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(12));
 }
 
 }  // namespace

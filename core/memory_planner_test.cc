@@ -1,6 +1,7 @@
 #include "core/memory_planner.h"
 
 #include <algorithm>
+#include <chrono>
 #include <random>
 
 #include "framework/allocator.h"
@@ -105,6 +106,67 @@ TEST(MemoryPlannerTest, AChainNeedsNoMoreThanItsLargestPair) {
   Requests requests;
   for (int i = 0; i < 50; ++i) requests.push_back({64 * (1 + i % 7), i, i + 1});
   EXPECT_LE(PlanMemory(&requests), 64 * 14);
+}
+
+// What PlanMemory is to do, by looking at every pair.
+int64_t PlanSlowly(Requests* requests) {
+  const auto rounded = [](int64_t bytes) {
+    const int64_t alignment = static_cast<int64_t>(kTensorAlignment);
+    return (bytes + alignment - 1) / alignment * alignment;
+  };
+  std::vector<MemoryRequest*> order;
+  for (MemoryRequest& request : *requests) order.push_back(&request);
+  std::stable_sort(order.begin(), order.end(),
+                   [](auto* a, auto* b) { return a->bytes > b->bytes; });
+  int64_t slab = 0;
+  std::vector<MemoryRequest*> placed;
+  for (MemoryRequest* request : order) {
+    const int64_t bytes = std::max<int64_t>(rounded(request->bytes), kTensorAlignment);
+    int64_t end = 0;
+    int64_t best = -1;
+    int64_t best_size = int64_t{1} << 62;
+    for (MemoryRequest* other : placed) {
+      if (!LiveTogether(*request, *other)) continue;
+      const int64_t gap = other->offset - end;
+      if (gap >= bytes && gap < best_size) {
+        best = end;
+        best_size = gap;
+      }
+      end = std::max(end, other->offset + rounded(other->bytes));
+    }
+    request->offset = best >= 0 ? best : end;
+    slab = std::max(slab, request->offset + bytes);
+    placed.push_back(request);
+    std::stable_sort(placed.begin(), placed.end(),
+                     [](auto* a, auto* b) { return a->offset < b->offset; });
+  }
+  return slab;
+}
+
+TEST(MemoryPlannerTest, PacksAsIfEveryPairWereLookedAt) {
+  std::mt19937 random(11);
+  const auto below = [&](int bound) { return static_cast<int>(random() % bound); };
+  for (const int longest : {2, 20, 400}) {
+    Requests requests;
+    for (int i = 0; i < 1000; ++i) {
+      const int first = below(400);
+      requests.push_back({below(5000), first, first + below(longest)});
+    }
+    Requests expected = requests;
+    EXPECT_EQ(PlanMemory(&requests), PlanSlowly(&expected));
+    for (size_t i = 0; i < requests.size(); ++i) {
+      ASSERT_EQ(requests[i].offset, expected[i].offset) << "request " << i << " of " << longest;
+    }
+  }
+}
+
+TEST(MemoryPlannerTest, ManyThatLiveTogetherTakeLittleTime) {
+  constexpr int kCount = 64000;  // a look at every pair takes ten seconds and more
+  Requests requests;
+  for (int i = 0; i < kCount; ++i) requests.push_back({64, i, kCount});
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(PlanMemory(&requests), int64_t{64} * kCount);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));
 }
 
 }  // namespace
