@@ -186,6 +186,7 @@ StatusOr<std::unique_ptr<StepPlan>> Executable::Compile(const std::vector<Shape>
     if (programs_[p] != nullptr) continue;
     MS_ASSIGN_OR_RETURN(step->parts.back(), CompilePart(partitions_.parts[p], shapes,
                                                         whole.has_value() ? &*whole : nullptr));
+    step->parts.back()->SetBudget(&budget_);
   }
   for (size_t p = 0; p < step->parts.size(); ++p) {
     step->num_instructions +=

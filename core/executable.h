@@ -43,6 +43,8 @@ class Executable {
   // One step. After the first step with the same feed shapes it takes no lock and looks no name up.
   Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches, const RunOptions& options);
   int64_t num_instructions() const { return num_instructions_.load(std::memory_order_relaxed); }
+  // Frees what plans keep for further steps; these make it again.
+  void DropKeptStates() { budget_.DropKeptStates(); }
   // Which tensors cross between devices, by edge number.
   const std::vector<Transfer>& transfers() const { return partitions_.transfers; }
   // Whether the dynamic executor runs a part of the step, and not a plan.
@@ -88,6 +90,7 @@ class Executable {
   PartitionedGraph partitions_;
   StepSettings settings_;
   std::atomic<int64_t> num_instructions_{0};
+  mutable StateBudget budget_;  // of all plans; before them, since they use it to the end
   // Entries are set once, in order, and read without lock.
   std::atomic<StepPlan*> plans_[kMaxPlans] = {};
   absl::Mutex mutex_;

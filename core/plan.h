@@ -25,6 +25,7 @@
 #include "core/kernel_instance.h"
 #include "core/resource.h"
 #include "core/resource_manager.h"
+#include "core/state_budget.h"
 #include "framework/plugin/plugin.h"
 #include "framework/shape.h"
 #include "framework/tensor.h"
@@ -137,10 +138,20 @@ class Plan {
   // plan's largest tensors.
   StatusOr<std::unique_ptr<StepState>> TakeState();
   void ReturnState(std::unique_ptr<StepState> state);
+  // Before the first step. A plan without budget keeps its states whatever they take.
+  void SetBudget(StateBudget* budget);
+  void DropKeptStates();
+  void NoteDeleted() const;  // a state of this plan
+  uint64_t last_used() const { return last_used_.load(std::memory_order_relaxed); }
 
  private:
+  int64_t StateBytes() const;
+
   static constexpr int kKeptStates = 4;
   std::atomic<StepState*> kept_[kKeptStates] = {};
+  StateBudget* budget_ = nullptr;
+  int64_t state_bytes_ = 0;             // of each state, by the budget's count
+  std::atomic<uint64_t> last_used_{0};  // the budget's time
 };
 
 }  // namespace millstream

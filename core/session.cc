@@ -148,6 +148,8 @@ class DirectSession : public Session {
   void Release() ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);
+      // Callables hold on to theirs.
+      for (const auto& [key, executable] : executables_) executable->DropKeptStates();
       executables_.clear();
     }
     resources_.Reset({});

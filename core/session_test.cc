@@ -208,6 +208,33 @@ TEST_F(SessionTest, ClosingFreesTheVariablesAndRefusesSteps) {
   EXPECT_EQ(session->Close(), absl::OkStatus());
 }
 
+TEST_F(SessionTest, StepsOfManyShapesKeepLittleMemory) {
+  const Output x = Placeholder("x", DataType::kFloat, {-1});
+  const Output sum = Op("Sum", {Op("Square", {Op("Neg", {x})}), Constant(Values<int32_t>({0}))});
+  const int64_t before = HostAllocator()->stats().bytes_in_use;
+  constexpr int64_t kElements = 4 << 20;
+  for (int i = 0; i < 30; ++i) {
+    Value(sum, {{x, Tensor::Create(DataType::kFloat, {kElements + i}).value()}});
+  }
+  EXPECT_LE(HostAllocator()->stats().bytes_in_use - before, 4 * 2 * 4 * kElements + (80 << 20));
+}
+
+TEST_F(SessionTest, ClosingFreesWhatCallablesKeep) {
+  const Output x = Placeholder("x", DataType::kFloat, {1 << 20});
+  const Output sum = Op("Sum", {Op("Neg", {x}), Constant(Values<int32_t>({0}))});
+  StartSession();
+  StepSignature signature;
+  signature.feeds = {x};
+  signature.fetches = {sum};
+  const std::unique_ptr<Callable> callable = MakeCallable(signature);
+  const Tensor fed = Tensor::Create(DataType::kFloat, {1 << 20}).value();
+  Tensor fetched;
+  ASSERT_EQ(callable->Run({fed}, absl::MakeSpan(&fetched, 1), RunOptions()), absl::OkStatus());
+  const int64_t before = HostAllocator()->stats().bytes_in_use;
+  ASSERT_EQ(session->Close(), absl::OkStatus());
+  EXPECT_LE(HostAllocator()->stats().bytes_in_use, before - (4 << 20));
+}
+
 TEST_F(SessionTest, SoftPlacementMovesNodesThatAskForAnotherDevice) {
   const Output x = Constant(2.0f);
   build.set_device("/gpu:0");

@@ -110,6 +110,10 @@ StatusOr<std::unique_ptr<StepState>> StepState::Create(const Plan* plan) {
   return state;
 }
 
+StepState::~StepState() {
+  if (plan != nullptr) plan->NoteDeleted();
+}
+
 BufferRef StepState::EscapingBuffer(const Root& root) {
   std::array<BufferRef, 2>& kept = kept_buffers[root.index];
   for (const BufferRef& buffer : kept) {

@@ -22,6 +22,7 @@ class PlanRun;
 struct StepState final : public KernelHost {
   static StatusOr<std::unique_ptr<StepState>> Create(const Plan* plan);
   StepState() = default;
+  ~StepState() override;
   StepState(const StepState&) = delete;
   StepState& operator=(const StepState&) = delete;
 

@@ -1,0 +1,55 @@
+// How much memory an executable keeps between steps.
+#ifndef MILLSTREAM_CORE_STATE_BUDGET_H_
+#define MILLSTREAM_CORE_STATE_BUDGET_H_
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+namespace millstream {
+
+class Plan;
+
+// Plans keep the states of their steps for the next one (Plan::ReturnState). The plans of one
+// executable share a budget: four states of the largest plan, and 64 MiB. Before a state is made
+// that goes beyond it, plans give up what they keep, the least recently used first. A step that
+// finds its state kept takes no lock. Thread-safe; must outlive its plans.
+class StateBudget {
+ public:
+  StateBudget() = default;
+  StateBudget(const StateBudget&) = delete;
+  StateBudget& operator=(const StateBudget&) = delete;
+
+  // A state of the plan has `bytes`.
+  void Add(Plan* plan, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Remove(Plan* plan) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Before a state is made.
+  void Reserve(int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  // After one was deleted.
+  void Free(int64_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+  // Steps that run may take more than the budget; their states are not kept then.
+  bool IsExceeded() const {
+    return bytes_.load(std::memory_order_relaxed) > limit_.load(std::memory_order_relaxed);
+  }
+  // Moves on whenever a state is made: what was used at a later time was used more recently.
+  uint64_t time() const { return time_.load(std::memory_order_relaxed); }
+  // Of all states, those that are in use included.
+  int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+  // All plans give up what they keep.
+  void DropKeptStates() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  std::atomic<int64_t> bytes_{0};
+  std::atomic<int64_t> limit_{0};
+  std::atomic<uint64_t> time_{0};
+  absl::Mutex mutex_;
+  std::vector<Plan*> plans_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_STATE_BUDGET_H_
