@@ -170,14 +170,17 @@ class DirectSession : public Session {
   StatusOr<std::shared_ptr<Executable>> FindExecutable(const StepSignature& signature)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     SignatureKey key{signature.feeds, signature.fetches, signature.targets};
+    {
+      absl::MutexLock lock(&mutex_);
+      auto found = executables_.find(key);
+      if (found != executables_.end()) return found->second;
+    }
+    // Without the lock, which steps of other signatures want. Of several threads that compile the
+    // same one, the first to be done has its way.
+    MS_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable,
+                        Executable::Create(&context_, signature));
     absl::MutexLock lock(&mutex_);
-    auto found = executables_.find(key);
-    if (found != executables_.end()) return found->second;
-    StatusOr<std::unique_ptr<Executable>> created = Executable::Create(&context_, signature);
-    if (!created.ok()) return created.status();
-    std::shared_ptr<Executable> executable = *std::move(created);
-    executables_.emplace(std::move(key), executable);
-    return executable;
+    return executables_.try_emplace(std::move(key), std::move(executable)).first->second;
   }
 
   // Members are destroyed from the bottom up: plans before kernels, kernels before variables.

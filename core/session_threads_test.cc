@@ -376,5 +376,31 @@ TEST_F(SessionThreadsTest, TheFrontEndMayStopAStep) {
   EXPECT_LT(Count(), 201);
 }
 
+TEST_F(SessionThreadsTest, StepsGoOnWhileAnotherSignatureIsCompiled) {
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Scalar());
+  const Output small = Op("Neg", {x});
+  Output large = x;
+  for (int i = 0; i < 20000; ++i) large = Op("Neg", {large});
+  Value(small, {{x, Tensor::Scalar<float>(1)}});
+  std::atomic<bool> compiling{false};
+  std::atomic<bool> compiled{false};
+  std::thread compiler([&] {
+    StepSignature signature;
+    signature.feeds = {x};
+    signature.fetches = {large};
+    compiling = true;
+    EXPECT_TRUE(session->MakeCallable(signature).ok());
+    compiled = true;
+  });
+  while (!compiling) std::this_thread::yield();
+  int steps = 0;
+  while (!compiled) {
+    Value(small, {{x, Tensor::Scalar<float>(1)}});
+    ++steps;
+  }
+  compiler.join();
+  EXPECT_GT(steps, 100) << "steps while another thread compiled";
+}
+
 }  // namespace
 }  // namespace millstream
