@@ -1,5 +1,6 @@
 #include "kernels/nn/conv_shape.h"
 
+#include <limits>
 #include <tuple>
 
 namespace millstream::kernels {
@@ -7,6 +8,22 @@ namespace {
 
 constexpr Plane kOnes = {1, 1};
 constexpr Plane kZeros = {0, 0};
+
+// Window sizes are 32-bit integers in the library, and so are products of them.
+constexpr int64_t kMostFilterElements = std::numeric_limits<int32_t>::max();
+
+ms::Status CheckFilterSize(const ms::Shape& filter, const char* name) {
+  int64_t elements = 1;
+  for (const int64_t dim : filter) {
+    if (dim == 0) return ms::Status();
+    if (dim > kMostFilterElements / elements) {
+      return ms::InvalidArgument(name, " ", filter.ToString(), " has more than ",
+                                 kMostFilterElements, " elements");
+    }
+    elements *= dim;
+  }
+  return ms::Status();
+}
 
 ms::Status CheckSizes(const ms::Shape& shape, const char* name) {
   if (shape.rank() != 4) {
@@ -64,6 +81,7 @@ ms::Status ResolveConv(const ConvAttributes& attributes, const ms::Shape& input,
                        ConvShape* shape) {
   MS_TRY(CheckSizes(input, input_name));
   MS_TRY(CheckSizes(filter, filter_name));
+  MS_TRY(CheckFilterSize(filter, filter_name));
   const WindowAttributes& window = attributes.window;
   shape->channels_first = window.channels_first;
   shape->batch = input[0];

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -446,6 +447,12 @@ TEST(ConvErrorsTest, Gradients) {
   EXPECT_TRUE(IsOk(RunGradient(false, {3, 3, 2, 3}, {1, 5, 6, 3})));
   ExpectRefused(RunGradient(false, {3, 3, 4, 3}, {1, 5, 6, 3}), MS_INVALID_ARGUMENT,
                 "filter_sizes [3,3,4,3]");
+  constexpr int32_t kLargest = std::numeric_limits<int32_t>::max();
+  for (const std::vector<int32_t>& sizes :
+       {std::vector<int32_t>{kLargest, 1, 2, 3}, {1, kLargest, 2, 3}, {kLargest, kLargest, 2, 3}}) {
+    ExpectRefused(RunGradient(false, sizes, {1, 5, 6, 3}), MS_INVALID_ARGUMENT,
+                  "has more than 2147483647 elements");
+  }
 }
 
 }  // namespace
