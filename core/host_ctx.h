@@ -14,7 +14,10 @@ const MS_ResourceApi* ResourceApi();
 Status RegisterRuntimeInterfaces();
 
 // Frees the variables of a kernel that returned without unlocking them; true when there were some.
+// Called for every execution that comes back, whether it went well or not.
 bool ReleaseLeftLocks(MS_Ctx* ctx);
+// Of such a kernel that says that it went well.
+Status LeftLockedError();
 
 }  // namespace millstream
 

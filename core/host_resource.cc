@@ -99,4 +99,6 @@ bool ReleaseLeftLocks(MS_Ctx* ctx) {
   return true;
 }
 
+Status LeftLockedError() { return errors::Internal("the kernel left variables locked"); }
+
 }  // namespace millstream

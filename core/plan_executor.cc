@@ -129,7 +129,7 @@ Status PlanRun::PassOutputsOn(int position) {
 
 Status PlanRun::AfterCall(int position, uint32_t after) {
   if ((after & kAfterLocks) && ReleaseLeftLocks(&state_->contexts[position])) {
-    return Annotate(position, errors::Internal("the kernel left variables locked"));
+    return Annotate(position, LeftLockedError());
   }
   if (after & kAfterOutputs) {
     Status passed = PassOutputsOn(position);
@@ -148,7 +148,9 @@ bool PlanRun::HasArrived() const { return waits_.back()->arrived.load(std::memor
 Status PlanRun::FinishWait() {
   Wait& wait = *waits_.back();
   waiting_ = false;
+  const bool left_locked = ReleaseLeftLocks(&state_->contexts[position_]);
   if (!wait.status.ok()) return Annotate(position_, wait.status);
+  if (left_locked) return Annotate(position_, LeftLockedError());
   if (trace_ != nullptr) Trace(position_, wait_start_);
   if (wait.tensor.has_value()) {
     state_->SetOutput(&state_->frames[position_], 0, std::move(wait.tensor));

@@ -92,7 +92,7 @@ void DynamicRun::TakeInbox() {
     workers_ -= was_worker ? 1 : 0;
     const NodeProgram& node = *execution->program;
     Iteration* const iteration = execution->iteration;
-    Status status = step->IsStopping() ? execution->status : EndBeside(execution);
+    Status status = EndBeside(execution);
     if (!status.ok()) step->Fail(Annotate(node, *iteration, status));
     if (trace_ != nullptr && status.ok()) Trace(node, *iteration, execution->start);
     state_->Recycle(execution);

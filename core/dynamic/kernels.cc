@@ -168,8 +168,8 @@ Status DynamicRun::RunKernel(const NodeProgram& node, Iteration* iteration) {
     const RunningScope running(&DescribeExecution, execution);
     failed = node.compute(node.state, &execution->frame);
   }
-  if (failed == nullptr) return EndKernel(execution);
-  ReleaseLeftLocks(execution);
+  const bool left_locked = ReleaseLeftLocks(execution);
+  if (failed == nullptr) return left_locked ? LeftLockedError() : EndKernel(execution);
   execution->temps.clear();
   return TakeAbiStatus(failed);
 }
@@ -179,10 +179,6 @@ Status DynamicRun::EndKernel(Execution* execution) {
   const NodeProgram& node = *execution->program;
   Iteration* const iteration = execution->iteration;
   if (!execution->temps.empty()) execution->temps.clear();
-  if (execution->locks.held) {
-    ReleaseLeftLocks(execution);
-    return errors::Internal("the kernel left variables locked");
-  }
   for (uint32_t k = 0; k < node.num_outputs; ++k) {
     const OutputProgram& output = program_.outputs[node.first_output + k];
     Slot& slot = iteration->slots[output.slot];
@@ -232,11 +228,11 @@ Status DynamicRun::StartBeside(const NodeProgram& node, Iteration* iteration) {
   return absl::OkStatus();
 }
 
+// The execution has come back. In a step that stops, what it gave is not passed on.
 Status DynamicRun::EndBeside(Execution* execution) {
-  if (!execution->status.ok()) {
-    ReleaseLeftLocks(execution);
-    return execution->status;
-  }
+  const bool left_locked = ReleaseLeftLocks(execution);
+  if (!execution->status.ok() || step->IsStopping()) return execution->status;
+  if (left_locked) return LeftLockedError();
   if (execution->program->action == NodeAction::kReceive) {
     return EndReceive(*execution->program, execution->iteration, std::move(execution->received),
                       execution->is_dead);
