@@ -245,6 +245,7 @@ MS_Status* PlanRun::StartAsync(void* kernel_instance, MS_Frame* frame) {
   auto* const kernel = static_cast<KernelInstance*>(kernel_instance);
   PlanRun* const run = static_cast<StepState*>(frame->ctx->host)->run;
   run->waits_.push_back(std::make_unique<Wait>(run));
+  frame->ctx->is_beside = true;  // another part of the step may use the team
   run->step_->scheduler->StartOutside();
   kernel->registration().compute_async(kernel->state(), frame, run->waits_.back().get());
   return nullptr;

@@ -1,0 +1,50 @@
+// Which threads the kernels of one step get.
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "core/testing/kernel_bodies.h"
+#include "core/testing/session_fixture.h"
+#include "core/thread_team.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+class StepThreadsTest : public SessionTest {
+ protected:
+  void Start(int cpus, int inter_op_threads, int intra_op_threads) {
+    SessionOptions options;
+    options.device_count["CPU"] = cpus;
+    options.inter_op_threads = inter_op_threads;
+    options.intra_op_threads = intra_op_threads;
+    StartSession(options);
+  }
+  Output Body(BodyKind kind, const std::string& device, KernelBody body) {
+    build.set_device(device);
+    const Output output = AddBody(&build, kind, {}, std::move(body));
+    build.set_device("");
+    return output;
+  }
+};
+
+// There is one team, and the part that the driver advances may be using it.
+TEST_F(StepThreadsTest, AnAsynchronousKernelHasOneThread) {
+  Start(2, 1, 4);
+  std::atomic<uint32_t> beside{0};
+  std::atomic<uint32_t> here{0};
+  const Output a = Body(BodyKind::kAsync, "/device:CPU:0", [&](MS_Frame* frame) {
+    beside = ThreadsApi()->num_threads(frame);
+    return GiveScalar(frame, 1);
+  });
+  const Output b = Body(BodyKind::kPlain, "/device:CPU:1", [&](MS_Frame* frame) {
+    here = ThreadsApi()->num_threads(frame);
+    return GiveScalar(frame, 2);
+  });
+  EXPECT_EQ(*Value(Op("Add", {a, b})).data<float>(), 3);
+  EXPECT_EQ(beside, 1u);
+  EXPECT_EQ(here, 4u);
+}
+
+}  // namespace
+}  // namespace millstream
