@@ -17,12 +17,16 @@ void StepScheduler::Enqueue(StepPart* part) {
   part->state_ = StepPart::State::kQueued;
   ready_.push_back(part);
   changed_.Signal();
-  // Whoever is here already takes one part; for a second one ask the pool.
+  CallHelper();
+}
+
+// Whoever is here already takes one part or task; for a second one the pool is asked.
+void StepScheduler::CallHelper() {
   const int hands = 1 + helpers_;
-  if (static_cast<int>(ready_.size()) + running_ > hands && hands < threads_) {
-    ++helpers_;
-    if (!WorkerPool::Global()->Run(&StepScheduler::Help, this, threads_ - 1)) --helpers_;
-  }
+  const int work = static_cast<int>(ready_.size() + tasks_.size()) + running_ + running_tasks_;
+  if (work <= hands || hands >= threads_) return;
+  ++helpers_;
+  if (!WorkerPool::Global()->Run(&StepScheduler::Help, this, threads_ - 1)) --helpers_;
 }
 
 void StepScheduler::WakeLocked(StepPart* part) {
@@ -53,7 +57,30 @@ void StepScheduler::FinishOutside(StepPart* part) {
 }
 
 bool StepScheduler::RunElsewhere(void (*work)(void* argument), void* argument) {
-  return threads_ > 1 && WorkerPool::Global()->Run(work, argument, threads_ - 1);
+  if (threads_ == 1) return false;
+  absl::MutexLock lock(&mutex_);
+  tasks_.push_back(Task{work, argument});
+  changed_.Signal();
+  CallHelper();
+  return true;
+}
+
+// Does one thing that waits to be done, if there is one; the lock is open meanwhile. Parts go
+// first: they may find more to do for others.
+bool StepScheduler::RunOne() {
+  if (!ready_.empty()) {
+    AdvanceOne();
+    return true;
+  }
+  if (tasks_.empty()) return false;
+  const Task task = tasks_.front();
+  tasks_.pop_front();
+  ++running_tasks_;
+  mutex_.Unlock();
+  task.work(task.argument);
+  mutex_.Lock();
+  --running_tasks_;
+  return true;
 }
 
 // Advances the first ready part; the lock is open meanwhile.
@@ -77,11 +104,12 @@ void StepScheduler::AdvanceOne() {
   changed_.SignalAll();
 }
 
-// A pool thread that helps: it advances parts while there are some, then leaves.
+// A pool thread that helps while there is something to do, then leaves.
 void StepScheduler::Help(void* scheduler) {
   auto* const self = static_cast<StepScheduler*>(scheduler);
   absl::MutexLock lock(&self->mutex_);
-  while (!self->ready_.empty()) self->AdvanceOne();
+  while (self->RunOne()) {
+  }
   --self->helpers_;
   self->changed_.SignalAll();
 }
@@ -105,19 +133,21 @@ Status StepScheduler::Drive(const std::vector<StepPart*>& parts) {
   for (StepPart* part : parts_) Enqueue(part);
   const int count = static_cast<int>(parts_.size());
   while (finished_ < count) {
-    if (!ready_.empty()) {
-      AdvanceOne();
-      continue;
-    }
+    if (RunOne()) continue;
     const bool was_stuck = IsStuck();
     mutex_.Unlock();  // the front end is asked without it
     Status interrupted = step_.CheckInterruption();
     mutex_.Lock();
     if (interrupted.ok() && was_stuck && IsStuck()) interrupted = StuckError();
     if (!interrupted.ok() && !ending_) EndEarly(interrupted);
-    if (ready_.empty() && finished_ < count) changed_.WaitWithTimeout(&mutex_, kLookInterval);
+    if (ready_.empty() && tasks_.empty() && finished_ < count) {
+      changed_.WaitWithTimeout(&mutex_, kLookInterval);
+    }
   }
-  // What runs outside has brought its result, but may not have left FinishOutside yet.
+  // Helpers that did not come are not waited for: the pool may be busy with another session's step.
+  helpers_ -= WorkerPool::Global()->Withdraw(this);
+  // The others find nothing to do and leave; and what runs outside has brought its result, but may
+  // not have left FinishOutside yet.
   while (helpers_ > 0 || outside_ > 0) changed_.Wait(&mutex_);
   return step_.status();
 }

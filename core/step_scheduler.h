@@ -4,6 +4,9 @@
 // A part is an actor: at any time at most one thread advances it, so what it owns needs no lock.
 // What happens elsewhere (an asynchronous kernel ends, a tensor arrives) is left with the part in
 // its own thread-safe inbox, and the part is woken.
+//
+// Threads of the pool help, but a step never needs one of them: what none of them took the driver
+// does itself, so that a step does not wait for those of other sessions.
 #ifndef MILLSTREAM_CORE_STEP_SCHEDULER_H_
 #define MILLSTREAM_CORE_STEP_SCHEDULER_H_
 
@@ -67,13 +70,20 @@ class StepScheduler {
   void StartOutside() ABSL_LOCKS_EXCLUDED(mutex_);
   void FinishOutside(StepPart* part) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Runs work(argument) on a thread of the worker pool, now or later; false when the step has the
-  // caller's thread alone or no worker could be had: run it yourself.
-  bool RunElsewhere(void (*work)(void* argument), void* argument);
+  // Runs work(argument) on a thread of the worker pool, or on the driver's once that has nothing
+  // else to do. It must end by itself. False when the step has the caller's thread alone: run it
+  // yourself.
+  bool RunElsewhere(void (*work)(void* argument), void* argument) ABSL_LOCKS_EXCLUDED(mutex_);
   int threads() const { return threads_; }
 
  private:
+  struct Task {
+    void (*work)(void* argument);
+    void* argument;
+  };
   static void Help(void* scheduler);
+  void CallHelper() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool RunOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Enqueue(StepPart* part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WakeLocked(StepPart* part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AdvanceOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -87,10 +97,12 @@ class StepScheduler {
   absl::CondVar changed_;
   std::vector<StepPart*> parts_ ABSL_GUARDED_BY(mutex_);
   std::deque<StepPart*> ready_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);  // of RunElsewhere, not begun
   int finished_ ABSL_GUARDED_BY(mutex_) = 0;
   int running_ ABSL_GUARDED_BY(mutex_) = 0;  // parts that a thread advances
+  int running_tasks_ ABSL_GUARDED_BY(mutex_) = 0;
   int outside_ ABSL_GUARDED_BY(mutex_) = 0;  // see StartOutside
-  int helpers_ ABSL_GUARDED_BY(mutex_) = 0;  // pool threads that use this object, or will
+  int helpers_ ABSL_GUARDED_BY(mutex_) = 0;  // pool threads that use this object, or may
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -141,6 +141,101 @@ TEST_F(StepSchedulerTest, CancellationReachesPartsThatWait) {
   outside.join();
 }
 
+// Holds the whole pool, as steps of another session may, until it is destroyed.
+class BusyPool {
+ public:
+  explicit BusyPool(int threads) : threads_(threads) {
+    for (int i = 0; i < threads; ++i) {
+      EXPECT_TRUE(WorkerPool::Global()->Run(&BusyPool::Hold, this, threads));
+    }
+    while (holding_ < threads) std::this_thread::yield();
+  }
+  ~BusyPool() {
+    open_ = true;
+    while (left_ < threads_) std::this_thread::yield();
+  }
+
+ private:
+  static void Hold(void* argument) {
+    auto* const self = static_cast<BusyPool*>(argument);
+    ++self->holding_;
+    while (!self->open_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ++self->left_;
+  }
+  const int threads_;
+  std::atomic<int> holding_{0};
+  std::atomic<int> left_{0};
+  std::atomic<bool> open_{false};
+};
+
+// More than any other test here starts.
+constexpr int kPoolThreads = 6;
+
+TEST_F(StepSchedulerTest, AStepDoesNotWaitForHelpersThatAreBusyElsewhere) {
+  const BusyPool busy(kPoolThreads);
+  StepContext step(options);
+  StepScheduler scheduler(&step, 2);
+  Part first([] { return true; });
+  Part second([] { return true; });
+  EXPECT_TRUE(scheduler.Drive({&first, &second}).ok());
+}
+
+TEST_F(StepSchedulerTest, TheDriverDoesWhatNoHelperTook) {
+  const BusyPool busy(kPoolThreads);
+  StepContext step(options);
+  StepScheduler scheduler(&step, 2);
+  struct HandedOff {
+    StepScheduler* scheduler;
+    StepPart* part;
+    std::thread::id thread;
+  } handed_off{&scheduler, nullptr, {}};
+  bool began = false;
+  Part part([&] {
+    if (began) return true;
+    began = true;
+    scheduler.StartOutside();
+    const auto work = +[](void* argument) {
+      auto* const self = static_cast<HandedOff*>(argument);
+      self->thread = std::this_thread::get_id();
+      self->scheduler->FinishOutside(self->part);
+    };
+    EXPECT_TRUE(scheduler.RunElsewhere(work, &handed_off));
+    return false;
+  });
+  handed_off.part = &part;
+  EXPECT_TRUE(scheduler.Drive({&part}).ok());
+  EXPECT_EQ(handed_off.thread, std::this_thread::get_id());
+}
+
+TEST_F(StepSchedulerTest, HelpersTakeWhatIsHandedOff) {
+  StepContext step(options);
+  StepScheduler scheduler(&step, 2);
+  std::atomic<bool> done{false};
+  Part part([&] {
+    EXPECT_TRUE(scheduler.RunElsewhere(
+        +[](void* flag) { *static_cast<std::atomic<bool>*>(flag) = true; }, &done));
+    // The driver is here meanwhile.
+    while (!done) std::this_thread::yield();
+    return true;
+  });
+  EXPECT_TRUE(scheduler.Drive({&part}).ok());
+}
+
+TEST(WorkerPoolTest, WhatMayBlockHasAThreadAtOnce) {
+  const BusyPool busy(kPoolThreads);
+  constexpr int kBlocked = 4;
+  // Each of them goes on when all are there.
+  std::atomic<int> here{0};
+  const auto work = +[](void* argument) {
+    auto* const count = static_cast<std::atomic<int>*>(argument);
+    ++*count;
+    while (*count < kBlocked) std::this_thread::yield();
+    *count += kBlocked;
+  };
+  for (int i = 0; i < kBlocked; ++i) ASSERT_TRUE(WorkerPool::Global()->RunBlocking(work, &here));
+  while (here < kBlocked + kBlocked * kBlocked) std::this_thread::yield();
+}
+
 TEST(WorkerPoolTest, RunsMoreThanThereAreThreads) {
   std::atomic<int> done{0};
   const auto work = +[](void* argument) { ++*static_cast<std::atomic<int>*>(argument); };

@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+
 namespace millstream {
 
 WorkerPool* WorkerPool::Global() {
@@ -24,19 +26,38 @@ bool WorkerPool::StartThread() {
 
 bool WorkerPool::Run(Work work, void* argument, int most) {
   absl::MutexLock lock(&mutex_);
-  const int waiting = static_cast<int>(tasks_.size());
-  if (waiting >= idle_ && threads_ < most && !StartThread() && threads_ == 0) return false;
+  if (!HasIdleThread() && threads_ - blocking_ < most) StartThread();
   if (threads_ == 0) return false;
-  tasks_.push_back(Task{work, argument});
+  tasks_.push_back(Task{work, argument, false});
+  return true;
+}
+
+int WorkerPool::Withdraw(const void* argument) {
+  absl::MutexLock lock(&mutex_);
+  const auto kept = std::remove_if(tasks_.begin(), tasks_.end(), [argument](const Task& task) {
+    return task.argument == argument && !task.may_block;
+  });
+  const int withdrawn = static_cast<int>(tasks_.end() - kept);
+  tasks_.erase(kept, tasks_.end());
+  return withdrawn;
+}
+
+// It goes before all others, so the thread that starts or wakes for it finds it.
+bool WorkerPool::RunBlocking(Work work, void* argument) {
+  absl::MutexLock lock(&mutex_);
+  if (!HasIdleThread() && !StartThread()) return false;
+  ++blocking_;
+  tasks_.push_front(Task{work, argument, true});
   return true;
 }
 
 void WorkerPool::Loop() {
   const auto has_task = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return !tasks_.empty(); };
+  Task task{};
   while (true) {
-    Task task;
     {
       absl::MutexLock lock(&mutex_);
+      if (task.may_block) --blocking_;
       ++idle_;
       mutex_.Await(absl::Condition(&has_task));
       --idle_;

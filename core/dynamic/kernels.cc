@@ -35,10 +35,17 @@ void DescribeExecution(const void* execution, CrashLine* line) {
   DescribeRunning(*running.node, running.kernel, line);
 }
 
-// On a thread of the pool.
+// On whatever thread took it.
 void RunHandedOff(void* argument) {
   auto* const execution = static_cast<Execution*>(argument);
   const NodeProgram& node = *execution->program;
+  StepContext* const step = execution->run->step;
+  const Status interrupted = step->CheckInterruption();
+  if (!interrupted.ok()) {
+    step->Fail(interrupted);
+    execution->complete(execution, interrupted);
+    return;
+  }
   MS_Status* failed = nullptr;
   {
     const RunningScope running(&DescribeExecution, execution);
