@@ -73,6 +73,16 @@ MS_Status* ForwardOrAllocate(MS_Frame* frame, const uint32_t* candidates, uint32
 MS_Status* SetOutput(MS_Frame* frame, uint32_t index, MS_Tensor* tensor) {
   Status status = CheckOutputIndex(frame, index);
   if (!status.ok()) return ToAbiStatus(status);
+  const DataType dtype = frame->ctx->node->output_type(index);
+  if (tensor == nullptr) {
+    return ToAbiStatus(errors::InvalidArgument("output ", index, " must be a tensor of type ",
+                                               DataTypeName(dtype), ", the kernel gave NULL"));
+  }
+  if (tensor->tensor.dtype() != dtype) {
+    return ToAbiStatus(errors::InvalidArgument("output ", index, " must be ", DataTypeName(dtype),
+                                               ", the kernel gave ",
+                                               DataTypeName(tensor->tensor.dtype())));
+  }
   status = CheckOutputShape(frame, index, tensor->tensor.shape());
   if (!status.ok()) return ToAbiStatus(status);
   frame->ctx->host->SetOutput(frame, index, tensor->tensor);

@@ -1,7 +1,9 @@
 // "ms.resource/1": variables for kernels.
 #include <algorithm>
 #include <functional>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "core/host_ctx.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
@@ -73,9 +75,26 @@ MS_Status* VarPrepareWrite(MS_LockSet* locks, uint32_t k, MS_TensorView* out) {
   return VarView(locks, k, out);
 }
 
+// Whether the kernel's tensor may be the variable's value.
+Status CheckValue(const Variable& variable, const MS_Tensor* tensor) {
+  const bool fits = tensor != nullptr && tensor->tensor.dtype() == variable.dtype() &&
+                    variable.shape().IsCompatibleWith(tensor->tensor.shape());
+  if (fits) return absl::OkStatus();
+  std::string given = "NULL";
+  if (tensor != nullptr) {
+    given = absl::StrCat(DataTypeName(tensor->tensor.dtype()), tensor->tensor.shape().ToString());
+  }
+  return errors::InvalidArgument("the value of variable '", variable.name(), "' must be ",
+                                 DataTypeName(variable.dtype()), variable.shape().ToString(),
+                                 ", the kernel gave ", given);
+}
+
 MS_Status* VarReplace(MS_LockSet* locks, uint32_t k, MS_Tensor* tensor) {
   if (MS_Status* bad = CheckIndex(locks, k)) return bad;
-  locks->variables[k]->Replace(tensor->tensor);
+  Variable* const variable = locks->variables[k];
+  Status fits = CheckValue(*variable, tensor);
+  if (!fits.ok()) return ToAbiStatus(fits);
+  variable->Replace(tensor->tensor);
   return nullptr;
 }
 

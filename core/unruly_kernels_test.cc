@@ -3,6 +3,7 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/host_ctx.h"
@@ -16,6 +17,10 @@ namespace millstream {
 namespace {
 
 using ::testing::ElementsAre;
+
+Status SetOutput(MS_Frame* frame, MS_Tensor* tensor) {
+  return Taken(CtxApi()->set_output(frame, 0, tensor));
+}
 
 class UnrulyKernelsTest : public SessionTest {
  protected:
@@ -89,6 +94,58 @@ TEST_F(UnrulyKernelsTest, AStepThatStopsLeavesNoVariableLocked) {
   });
   ExpectError(StepOf({late, fails}), absl::StatusCode::kAborted, {"first"});
   ExpectReadable(w);
+}
+
+TEST_P(OnEachExecutor, AnOutputOfAnotherTypeIsRefused) {
+  const Output y = AddBody(&build, BodyKind::kPlain, {}, [](MS_Frame* frame) {
+    MS_Tensor bytes(Values<int8_t>({1, 2, 3, 4}));
+    return SetOutput(frame, &bytes);
+  });
+  ExpectError(StepOf({y}), absl::StatusCode::kInvalidArgument,
+              {"output 0 must be float", "gave int8", y.node->name()});
+}
+
+TEST_P(OnEachExecutor, AnOutputThatIsNoTensorIsRefused) {
+  const Output y = AddBody(&build, BodyKind::kPlain, {},
+                           [](MS_Frame* frame) { return SetOutput(frame, nullptr); });
+  ExpectError(StepOf({y}), absl::StatusCode::kInvalidArgument, {"output 0 must be", "NULL"});
+}
+
+TEST_P(OnEachExecutor, AVariableKeepsItsTypeAndShape) {
+  const Output w = Weights();
+  // Each is given under the lock and refused.
+  const std::vector<std::pair<Tensor, std::string>> wrong = {
+      {Values<int8_t>({1, 2}), "int8[2]"}, {Values<float>({1, 2, 3}), "float32[3]"}, {{}, "NULL"}};
+  for (const auto& [tensor, name] : wrong) {
+    const Output y = AddBody(&build, BodyKind::kPlain, {w}, [value = tensor](MS_Frame* frame) {
+      MS_LockSet* locks = nullptr;
+      MS_RETURN_IF_ERROR(LockFirstInput(frame, &locks));
+      MS_Tensor given(value);
+      MS_Status* failed =
+          ResourceApi()->var_replace(locks, 0, value.has_value() ? &given : nullptr);
+      ResourceApi()->vars_unlock(locks);
+      MS_RETURN_IF_ERROR(Taken(failed));
+      return GiveScalar(frame, 1);
+    });
+    ExpectError(StepOf({y}), absl::StatusCode::kInvalidArgument,
+                {"the value of variable 'w' must be float32[2]", name});
+  }
+  ExpectReadable(w);
+}
+
+TEST_P(OnEachExecutor, AVariableTakesAValueThatFits) {
+  const Output w = Weights();
+  const Output y = AddBody(&build, BodyKind::kPlain, {w}, [](MS_Frame* frame) {
+    MS_LockSet* locks = nullptr;
+    MS_RETURN_IF_ERROR(LockFirstInput(frame, &locks));
+    MS_Tensor given(Values<float>({5, 6}));
+    MS_Status* failed = ResourceApi()->var_replace(locks, 0, &given);
+    ResourceApi()->vars_unlock(locks);
+    MS_RETURN_IF_ERROR(Taken(failed));
+    return GiveScalar(frame, 1);
+  });
+  ASSERT_EQ(StepOf({y}), absl::OkStatus());
+  EXPECT_THAT(Elements<float>(Value(Read(w))), ElementsAre(5, 6));
 }
 
 INSTANTIATE_TEST_SUITE_P(Executors, OnEachExecutor, ::testing::Bool(),

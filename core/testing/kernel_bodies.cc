@@ -15,10 +15,6 @@
 namespace millstream {
 namespace {
 
-Status Taken(MS_Status* failed) {
-  return failed == nullptr ? absl::OkStatus() : TakeAbiStatus(failed);
-}
-
 struct Bodies {
   absl::Mutex mutex;
   std::deque<KernelBody> all ABSL_GUARDED_BY(mutex);
@@ -102,6 +98,10 @@ Output AddBody(GraphBuilder* build, BodyKind kind, const std::vector<Output>& in
   const Node* const node = build->Variadic(OpOf(kind), {inputs}, {{"body", number}});
   EXPECT_TRUE(build->ok()) << build->status();
   return node == nullptr ? Output() : node->output(0);
+}
+
+Status Taken(MS_Status* failed) {
+  return failed == nullptr ? absl::OkStatus() : TakeAbiStatus(failed);
 }
 
 Status GiveScalar(MS_Frame* frame, float value) {

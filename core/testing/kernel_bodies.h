@@ -31,6 +31,9 @@ Output AddBody(GraphBuilder* build, BodyKind kind, const std::vector<Output>& in
 // Gives a scalar as output 0.
 Status GiveScalar(MS_Frame* frame, float value);
 
+// What a host function gave.
+Status Taken(MS_Status* failed);
+
 // What the host answers to a kernel that asks whether to go on.
 Status CheckCancelled(MS_Frame* frame);
 
