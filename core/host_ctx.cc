@@ -101,10 +101,15 @@ MS_Status* AllocateTemp(MS_Frame* frame, MS_DType dtype, MS_Dims dims, uint32_t 
   return nullptr;
 }
 
+// Why the step stops is the step's to say; the kernel only learns that it does.
 MS_Status* CancelCheck(MS_Frame* frame) {
-  return frame->ctx->host->step->IsStopping()
-             ? ToAbiStatus(errors::Cancelled("the step is stopping"))
-             : nullptr;
+  const MS_Ctx& ctx = *frame->ctx;
+  StepContext* const step = ctx.host->step;
+  // The front end may run a step of its own meanwhile, which must not wait for variables held here.
+  const Status interrupted = step->CheckInterruption(/*may_ask=*/!ctx.locks.held);
+  if (interrupted.ok()) return nullptr;
+  step->Fail(interrupted);
+  return ToAbiStatus(errors::Cancelled("the step is stopping"));
 }
 
 void Done(MS_Done* done, MS_Status* status) {

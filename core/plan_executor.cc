@@ -344,7 +344,9 @@ Status ExecutePlan(Plan* plan, absl::string_view device_name, absl::Span<const T
   step.holds_permit = plan->max_threads > 1 && ParallelPermit::TryAcquire();
   Status status = run.RunCalls();
   if (step.holds_permit) ParallelPermit::Release();
-  return status.ok() ? run.Fetch(fetches) : status;
+  if (status.ok()) return run.Fetch(fetches);
+  step.Fail(status);  // unless a kernel found first that the step is to stop
+  return step.status();
 }
 
 }  // namespace millstream

@@ -5,9 +5,11 @@
 #include <thread>
 #include <vector>
 
+#include "core/host_ctx.h"
 #include "core/resource_manager.h"
 #include "core/session.h"
 #include "core/structural/structural.h"
+#include "core/testing/kernel_bodies.h"
 #include "core/testing/session_fixture.h"
 #include "framework/op_registry.h"
 #include "framework/shape_context.h"
@@ -399,7 +401,78 @@ TEST_F(SessionThreadsTest, StepsGoOnWhileAnotherSignatureIsCompiled) {
     ++steps;
   }
   compiler.join();
-  EXPECT_GT(steps, 100) << "steps while another thread compiled";
+  EXPECT_GT(steps, 10) << "steps while another thread compiled";
+}
+
+// A kernel that takes as long as it may, asking all the time whether to go on.
+class LongKernelTest : public SessionThreadsTest {
+ protected:
+  LongKernelTest() {
+    endless_ = AddBody(&build, BodyKind::kPlain, {}, [this](MS_Frame* frame) {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      Status go_on;
+      while (go_on.ok() && std::chrono::steady_clock::now() < end) go_on = CheckCancelled(frame);
+      seen_ = go_on.code();
+      return go_on.ok() ? GiveScalar(frame, 1) : go_on;
+    });
+    build.set_control_inputs({endless_.node});
+    after_ = Op("Neg", {Constant(1.0f)});
+    build.set_control_inputs({});
+  }
+
+  Output endless_;
+  Output after_;
+  absl::StatusCode seen_ = absl::StatusCode::kOk;
+};
+
+TEST_F(LongKernelTest, EndsAtTheTimeLimit) {
+  RunOptions options;
+  options.timeout_ms = 30;
+  ExpectError(Run({after_}, {}, {}, options).status(), absl::StatusCode::kDeadlineExceeded,
+              {"30 ms"});
+  EXPECT_EQ(seen_, absl::StatusCode::kCancelled);
+}
+
+TEST_F(LongKernelTest, EndsWhenTheFrontEndSaysSo) {
+  RunOptions options;
+  options.should_stop = [](void*) { return true; };
+  ExpectError(Run({after_}, {}, {}, options).status(), absl::StatusCode::kCancelled,
+              {"interrupted"});
+  EXPECT_EQ(seen_, absl::StatusCode::kCancelled);
+}
+
+// The front end's answer may be a step that reads the variable.
+TEST_F(LongKernelTest, TheFrontEndIsNotAskedWhileAVariableIsHeld) {
+  const Output w = Variable("w", DataType::kFloat, {1});
+  ASSERT_EQ(Execute({Assign(w, Constant(Values<float>({7})))}), absl::OkStatus());
+  const Output reads = Read(w);
+  struct Asked {
+    Session* session;
+    Output reads;
+    Tensor value;
+  } asked{session.get(), reads, {}};
+  const Output holds = AddBody(&build, BodyKind::kPlain, {w}, [](MS_Frame* frame) {
+    MS_LockSet* locks = nullptr;
+    MS_RETURN_IF_ERROR(LockFirstInput(frame, &locks));
+    Status go_on;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(150);
+    while (go_on.ok() && std::chrono::steady_clock::now() < end) go_on = CheckCancelled(frame);
+    ResourceApi()->vars_unlock(locks);
+    MS_RETURN_IF_ERROR(go_on);
+    MS_RETURN_IF_ERROR(CheckCancelled(frame));
+    return GiveScalar(frame, 1);
+  });
+  RunOptions options;
+  options.should_stop_argument = &asked;
+  options.should_stop = [](void* argument) {
+    auto* const self = static_cast<Asked*>(argument);
+    EXPECT_EQ(self->session->Run({{}, {self->reads}, {}}, {}, absl::MakeSpan(&self->value, 1),
+                                 RunOptions()),
+              absl::OkStatus());
+    return false;
+  };
+  EXPECT_EQ(Run({holds}, {}, {}, options).status(), absl::OkStatus());
+  EXPECT_THAT(Elements<float>(asked.value), ElementsAre(7));
 }
 
 }  // namespace

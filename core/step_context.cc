@@ -36,7 +36,7 @@ StepContext::StepContext(const RunOptions& options, ResourceManager* resources)
   }
 }
 
-Status StepContext::CheckInterruption() {
+Status StepContext::CheckInterruption(bool may_ask) {
   if (options_.cancellation != nullptr && options_.cancellation->IsCancelled()) {
     return errors::Cancelled("the step was cancelled");
   }
@@ -47,7 +47,8 @@ Status StepContext::CheckInterruption() {
   if (options_.should_stop == nullptr && deadline_ms_ == 0) return absl::OkStatus();
   if (std::this_thread::get_id() != driver_) return absl::OkStatus();
   const int64_t now = NowMillis(clock_);
-  if (options_.should_stop != nullptr && now - last_asked_ms_ >= kMillisBetweenQuestions) {
+  const bool is_due = now - last_asked_ms_ >= kMillisBetweenQuestions;
+  if (options_.should_stop != nullptr && is_due && may_ask) {
     last_asked_ms_ = now;
     if (options_.should_stop(options_.should_stop_argument)) {
       return errors::Cancelled("the step was interrupted");

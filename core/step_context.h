@@ -61,7 +61,8 @@ class StepContext {
   }
   // OK while the step may go on. On the thread that drives the step it also looks at the clock and
   // asks the front end; call it now and then, not at every node.
-  Status CheckInterruption();
+  // `may_ask` false: the front end is not asked, for its answer may take a step of its own.
+  Status CheckInterruption(bool may_ask = true);
   // Ends the step with `error` unless something failed before. REQUIRES: !error.ok().
   void Fail(const Status& error);
   // The first error; OK while nothing failed.
