@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -32,7 +34,10 @@ StepContext::StepContext(const RunOptions& options, ResourceManager* resources)
       clock_(options.timeout_ms > 0 ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE) {
   if (options.timeout_ms > 0 || options.should_stop != nullptr) {
     last_asked_ms_ = NowMillis(clock_);
-    if (options.timeout_ms > 0) deadline_ms_ = last_asked_ms_ + options.timeout_ms;
+    if (options.timeout_ms > 0) {
+      constexpr int64_t kEndOfTime = std::numeric_limits<int64_t>::max();
+      deadline_ms_ = std::min(options.timeout_ms, kEndOfTime - last_asked_ms_) + last_asked_ms_;
+    }
   }
 }
 

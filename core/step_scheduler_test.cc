@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <thread>
 
 #include "core/worker_pool.h"
@@ -139,6 +140,12 @@ TEST_F(StepSchedulerTest, CancellationReachesPartsThatWait) {
   });
   EXPECT_EQ(scheduler.Drive({&part}).code(), absl::StatusCode::kCancelled);
   outside.join();
+}
+
+TEST_F(StepSchedulerTest, TheLongestTimeLimitIsNotOverAtOnce) {
+  options.timeout_ms = std::numeric_limits<int64_t>::max();
+  StepContext step(options);
+  EXPECT_TRUE(step.CheckInterruption().ok());
 }
 
 // Holds the whole pool, as steps of another session may, until it is destroyed.
