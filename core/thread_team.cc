@@ -1,6 +1,7 @@
 #include "core/thread_team.h"
 
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -55,9 +56,23 @@ ThreadTeam* ThreadTeam::Global() {
   return team;
 }
 
+// pthread_create and not std::thread: kernels call this through C, which no exception may cross.
 void ThreadTeam::StartWorkers(int workers) {
+  struct Start {
+    ThreadTeam* team;
+    int worker;
+  };
+  const auto work = +[](void* argument) -> void* {
+    const std::unique_ptr<const Start> start(static_cast<const Start*>(argument));
+    start->team->Work(start->worker);
+    return nullptr;
+  };
   while (workers_ < workers) {
-    std::thread(&ThreadTeam::Work, this, workers_).detach();
+    auto start = std::make_unique<Start>(Start{this, workers_});
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, work, start.get()) != 0) return;
+    pthread_detach(thread);
+    start.release();
     ++workers_;
   }
 }
@@ -104,11 +119,11 @@ void ThreadTeam::Work(int worker) {
 void ThreadTeam::Run(int threads, uint64_t total, uint64_t piece, Function function, void* user) {
   // The workers of a process are not those of its child.
   if (ForkGuard::Forked()) return function(user, 0, total);
-  const int workers = std::min<int>(threads - 1, kMaxWorkers - 1);
+  StartWorkers(std::min<int>(threads - 1, kMaxWorkers - 1));
+  const int workers = std::min(threads - 1, workers_);
   loop_ = Loop{function, user, total, piece, running_code};
   next_.store(0, std::memory_order_relaxed);
   running_.store(workers, std::memory_order_relaxed);
-  StartWorkers(workers);
   const uint64_t number = announced_.load(std::memory_order_relaxed) / kMaxWorkers + 1;
   announced_.store(number * kMaxWorkers + workers, std::memory_order_seq_cst);
   wake_.fetch_add(1, std::memory_order_seq_cst);

@@ -33,7 +33,8 @@ class ThreadTeam {
   static ThreadTeam* Global();  // lives for ever
 
   // Runs function over [0, total) in pieces of `piece`, on `threads` threads, the caller among
-  // them; returns when all are done. REQUIRES: the caller holds the permit.
+  // them; returns when all are done. Fewer when the system gives no more threads. REQUIRES: the
+  // caller holds the permit.
   void Run(int threads, uint64_t total, uint64_t piece, Function function, void* user);
 
  private:
@@ -44,7 +45,7 @@ class ThreadTeam {
     uint64_t piece;
     const RunningCode* code;  // what the caller runs
   };
-  void StartWorkers(int workers);
+  void StartWorkers(int workers);  // as many as can be had
   void Work(int worker);
   void AwaitLoop(uint64_t seen);
   void TakePieces();

@@ -1,5 +1,7 @@
 #include "core/thread_team.h"
 
+#include <pthread.h>
+
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -54,6 +56,23 @@ TEST(ThreadTeamTest, WakesWorkersThatSleep) {
     team->Run(3, 64, 1, &Visits::Visit, &visits);
     ASSERT_TRUE(visits.AllOnce()) << "loop " << loop;
   }
+}
+
+TEST(ThreadTeamTest, MakesDoWithTheThreadsThatThereAre) {
+  pthread_attr_t usual;
+  ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
+  pthread_attr_t endless = usual;
+  // Stacks for which no address space is large enough: no thread can be had.
+  ASSERT_EQ(pthread_attr_setstacksize(&endless, size_t{1} << 47), 0);
+  auto* const team = new ThreadTeam();  // threads of it may live as long as the process
+  ASSERT_EQ(pthread_setattr_default_np(&endless), 0);
+  Visits alone(100);
+  team->Run(4, 100, 1, &Visits::Visit, &alone);
+  ASSERT_EQ(pthread_setattr_default_np(&usual), 0);
+  EXPECT_TRUE(alone.AllOnce());
+  Visits together(100);
+  team->Run(4, 100, 1, &Visits::Visit, &together);
+  EXPECT_TRUE(together.AllOnce());
 }
 
 TEST(ParallelPermitTest, OneHoldsIt) {
