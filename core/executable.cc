@@ -1,5 +1,6 @@
 #include "core/executable.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "core/graph_def.h"
 #include "core/placer.h"
 #include "core/plan_compiler.h"
+#include "framework/plugin/kernel_registry.h"
 
 namespace millstream {
 namespace {
@@ -19,6 +21,26 @@ bool ShapesFit(const StepPlan& plan, absl::Span<const Tensor> feeds) {
     if (plan.feed_shapes[i] != feeds[i].shape()) return false;
   }
   return true;
+}
+
+bool MayBlock(const Node& node, const std::string& device_type) {
+  const auto blocks = [](const KernelRegistration* kernel) {
+    return (kernel->flags & MS_KERNEL_BLOCKING) != 0;
+  };
+  const std::vector<const KernelRegistration*> all =
+      KernelRegistry::Global()->KernelsOf(node.op().name);
+  // Few ops have such a kernel, and finding the node's own takes longer.
+  if (std::none_of(all.begin(), all.end(), blocks)) return false;
+  const auto chosen = KernelRegistry::Global()->Find(node.op().name, device_type, node.attrs());
+  return chosen.ok() && blocks(*chosen);
+}
+
+// Whether which nodes run, or when, shows only as the part runs: with control flow; and with a
+// kernel that blocks its thread, for which another node of the step may have to run first.
+bool NeedsDynamicExecutor(const Partition& part, const Device& device) {
+  if (part.pruned.has_control_flow) return true;
+  return std::any_of(part.pruned.nodes.begin(), part.pruned.nodes.end(),
+                     [&](const Node* node) { return MayBlock(*node, device.type()); });
 }
 
 }  // namespace
@@ -203,8 +225,9 @@ Status Executable::CompilePrograms() {
   bool all_dynamic = true;
   for (const Partition& part : partitions_.parts) {
     std::unique_ptr<DynamicProgram>& program = programs_.emplace_back();
-    all_dynamic &= part.pruned.has_control_flow;
-    if (!part.pruned.has_control_flow) continue;
+    const bool is_dynamic = NeedsDynamicExecutor(part, *(*context_.devices)[part.device]);
+    all_dynamic &= is_dynamic;
+    if (!is_dynamic) continue;
     DynamicRequest request;
     request.graph = &part.pruned;
     request.signature = &part.signature;

@@ -75,6 +75,11 @@ class StepScheduler {
   // yourself.
   bool RunElsewhere(void (*work)(void* argument), void* argument) ABSL_LOCKS_EXCLUDED(mutex_);
   int threads() const { return threads_; }
+  // Of the step that is driven.
+  size_t num_parts() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return parts_.size();
+  }
 
  private:
   struct Task {
@@ -93,7 +98,7 @@ class StepScheduler {
 
   StepContext& step_;
   const int threads_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   absl::CondVar changed_;
   std::vector<StepPart*> parts_ ABSL_GUARDED_BY(mutex_);
   std::deque<StepPart*> ready_ ABSL_GUARDED_BY(mutex_);

@@ -1,8 +1,12 @@
 // Which threads the kernels of one step get.
 #include <atomic>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "core/testing/kernel_bodies.h"
 #include "core/testing/session_fixture.h"
 #include "core/thread_team.h"
@@ -45,6 +49,49 @@ TEST_F(StepThreadsTest, AnAsynchronousKernelHasOneThread) {
   EXPECT_EQ(beside, 1u);
   EXPECT_EQ(here, 4u);
 }
+
+// Kernels that wait for one of the same step.
+class BlockingKernelsTest : public StepThreadsTest, public ::testing::WithParamInterface<int> {
+ protected:
+  Output Waiter(const std::string& device) {
+    return Body(BodyKind::kBlocking, device, [this](MS_Frame* frame) -> Status {
+      const bool came = awaited_.WaitForNotificationWithTimeout(absl::Seconds(10));
+      return came ? GiveScalar(frame, 1) : absl::AbortedError("what it waits for never ran");
+    });
+  }
+  Output Awaited(BodyKind kind, const std::string& device) {
+    return Body(kind, device, [this](MS_Frame* frame) {
+      awaited_.Notify();
+      return GiveScalar(frame, 1);
+    });
+  }
+  absl::Notification awaited_;
+};
+
+TEST_P(BlockingKernelsTest, DoNotHoldUpWhatIsReady) {
+  Start(1, GetParam(), 1);
+  std::vector<Output> fetches;
+  for (int i = 0; i < 5; ++i) fetches.push_back(Waiter(""));
+  fetches.push_back(Awaited(BodyKind::kPlain, ""));
+  EXPECT_EQ(Run(fetches).status(), absl::OkStatus());
+}
+
+TEST_P(BlockingKernelsTest, DoNotHoldUpEachOther) {
+  Start(1, GetParam(), 1);
+  std::vector<Output> fetches;
+  for (int i = 0; i < 5; ++i) fetches.push_back(Waiter(""));
+  fetches.push_back(Awaited(BodyKind::kBlocking, ""));
+  EXPECT_EQ(Run(fetches).status(), absl::OkStatus());
+}
+
+TEST_P(BlockingKernelsTest, DoNotHoldUpAnotherDevice) {
+  Start(2, GetParam(), 1);
+  const Output waits = Waiter("/device:CPU:0");
+  const Output ends = Awaited(BodyKind::kPlain, "/device:CPU:1");
+  EXPECT_EQ(Run({waits, ends}).status(), absl::OkStatus());
+}
+
+INSTANTIATE_TEST_SUITE_P(InterOpThreads, BlockingKernelsTest, ::testing::Values(1, 2, 3));
 
 }  // namespace
 }  // namespace millstream

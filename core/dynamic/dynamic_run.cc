@@ -87,9 +87,7 @@ void DynamicRun::TakeInbox() {
   while (first != nullptr) {
     Execution* const execution = std::exchange(first, first->next);
     --beside_;
-    const bool was_worker = execution->program->action == NodeAction::kKernel ||
-                            execution->program->action == NodeAction::kBlocking;
-    workers_ -= was_worker ? 1 : 0;
+    workers_ -= execution->program->action == NodeAction::kKernel ? 1 : 0;
     const NodeProgram& node = *execution->program;
     Iteration* const iteration = execution->iteration;
     Status status = EndBeside(execution);
@@ -166,9 +164,15 @@ StatusOr<bool> DynamicRun::RunNode(const NodeProgram& node, const ReadyNode& rea
         status = RunTimedKernel(node, iteration);
         break;
       }
+      MS_RETURN_IF_ERROR(StartBeside(node, iteration));
+      return false;
+    case NodeAction::kBlocking:
+      if (IsAlone()) {
+        status = RunKernel(node, iteration);
+        break;
+      }
       [[fallthrough]];
-    case NodeAction::kAsync:
-    case NodeAction::kBlocking: MS_RETURN_IF_ERROR(StartBeside(node, iteration)); return false;
+    case NodeAction::kAsync: MS_RETURN_IF_ERROR(StartBeside(node, iteration)); return false;
     case NodeAction::kPassOn: PassOn(node, iteration); break;
     case NodeAction::kNothing:
       DropInputs(node, iteration);

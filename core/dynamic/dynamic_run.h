@@ -68,6 +68,7 @@ class DynamicRun final : public StepPart, public KernelHost {
   // ---- kernels.cc: kernels, here and beside ----
   void Prepare(const NodeProgram& node, Iteration* iteration, Execution* execution);
   bool ShouldRunBeside(const NodeProgram& node) const;
+  bool IsAlone() const;
   std::atomic<uint32_t>& CostOf(const NodeProgram& node) const;
   Status RunTimedKernel(const NodeProgram& node, Iteration* iteration);
   Status RunKernel(const NodeProgram& node, Iteration* iteration);

@@ -7,6 +7,7 @@
 #include "core/dynamic/dynamic_run.h"
 #include "core/host_ctx.h"
 #include "core/step_trace.h"
+#include "core/worker_pool.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
 #include "framework/plugin/running_code.h"
@@ -148,6 +149,12 @@ bool DynamicRun::ShouldRunBeside(const NodeProgram& node) const {
          CostOf(node).load(std::memory_order_relaxed) > kExpensiveNanoseconds;
 }
 
+// Whether a kernel may block the thread that advances the run: when nothing else can happen in the
+// step before the kernel ends.
+bool DynamicRun::IsAlone() const {
+  return beside_ == 0 && state_->ready.empty() && step->scheduler->num_parts() == 1;
+}
+
 std::atomic<uint32_t>& DynamicRun::CostOf(const NodeProgram& node) const {
   return program_.costs[&node - program_.nodes.data()];
 }
@@ -228,6 +235,11 @@ Status DynamicRun::StartBeside(const NodeProgram& node, Iteration* iteration) {
   if (node.action == NodeAction::kAsync) {
     const RunningScope running(&DescribeExecution, execution);
     node.compute_async(node.state, &execution->frame, execution);
+    return absl::OkStatus();
+  }
+  if (node.action == NodeAction::kBlocking) {
+    // Where the system gives no thread there is only this one to block.
+    if (!WorkerPool::Global()->RunBlocking(&RunHandedOff, execution)) RunHandedOff(execution);
     return absl::OkStatus();
   }
   ++workers_;

@@ -60,7 +60,7 @@ struct OutputProgram {
 enum class NodeAction : uint8_t {
   kKernel,    // calls the kernel
   kAsync,     // starts the kernel, which ends by itself
-  kBlocking,  // calls the kernel on another thread
+  kBlocking,  // calls the kernel on a thread that it may block
   kPassOn,    // output i is input i
   kNothing,   // only its edges matter
   kSwitch,
