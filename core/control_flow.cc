@@ -1,4 +1,5 @@
-// Loops in graphs: which ops make them, and how one is closed.
+// Loops in graphs: which ops make them, and how one is closed. With it, how a graph learns that it
+// knows less of its shapes than it did.
 #include "core/control_flow.h"
 
 #include <set>
@@ -102,8 +103,8 @@ void Graph::IndexConsumers() {
   }
 }
 
-// Infers again what depends on `merge`, until nothing changes. On an error all is as before.
-Status Graph::RelaxFrom(const Node* merge) {
+// Infers again what depends on `origin`, until nothing changes. On an error all is as before.
+Status Graph::RelaxFrom(const Node* origin) {
   std::vector<std::pair<int, std::vector<OutputFacts>>> before;
   const auto relax = [&](int id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> StatusOr<bool> {
     Node& node = *nodes_[id];
@@ -117,7 +118,7 @@ Status Graph::RelaxFrom(const Node* merge) {
   };
   // Most edges point to later nodes, so that one pass in order of creation does most; back edges
   // need another one.
-  std::set<int> stale = {merge->id()};
+  std::set<int> stale = {origin->id()};
   std::set<int> stale_again;
   while (!stale.empty()) {
     const int id = *stale.begin();
@@ -153,6 +154,26 @@ Status Graph::SetBackEdge(const Node* merge, int input, const Node* next) {
   consumers_[next->id()].push_back(merge->id());
   Status relaxed = RelaxFrom(merge);
   if (!relaxed.ok()) place = previous;
+  return relaxed;
+}
+
+Status Graph::ForgetVariableShape(const Node* handle) {
+  if (handle->op().name != "VarHandleOp") {
+    return AnnotateWithNode(errors::InvalidArgument("only a VarHandleOp declares a shape"),
+                            *handle);
+  }
+  absl::MutexLock lock(&mutex_);
+  if (has_run_[handle->id()]) {
+    return AnnotateWithNode(
+        errors::FailedPrecondition("a step has used the variable with the shape that it declares"),
+        *handle);
+  }
+  AttrMap& attrs = nodes_[handle->id()]->attrs_;
+  const AttrMap before = attrs;
+  SetAttr(&attrs, "shape", PartialShape());
+  IndexConsumers();
+  Status relaxed = RelaxFrom(handle);
+  if (!relaxed.ok()) attrs = before;
   return relaxed;
 }
 

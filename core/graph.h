@@ -172,6 +172,10 @@ class Graph {
   // longer known. INVALID_ARGUMENT for other nodes and types; FAILED_PRECONDITION when the Merge
   // has run. Must not overlap with the first run of a step that needs the Merge.
   Status SetBackEdge(const Node* merge, int input, const Node* next) ABSL_LOCKS_EXCLUDED(mutex_);
+  // From now on the variable of `handle`, a VarHandleOp, may hold values of any shape; what was
+  // inferred from the shape that it declares is forgotten. INVALID_ARGUMENT for other nodes;
+  // FAILED_PRECONDITION when the handle has run.
+  Status ForgetVariableShape(const Node* handle) ABSL_LOCKS_EXCLUDED(mutex_);
   // FAILED_PRECONDITION when the node has run.
   Status AddControlInput(const Node* node, const Node* control) ABSL_LOCKS_EXCLUDED(mutex_);
   // A copy of the node's control inputs of the moment.
@@ -194,7 +198,7 @@ class Graph {
   StatusOr<std::vector<OutputFacts>> RelaxedFacts(const Node& node) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void IndexConsumers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Status RelaxFrom(const Node* merge) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Status RelaxFrom(const Node* origin) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const std::string* InternSource(std::string source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable absl::Mutex mutex_;

@@ -266,6 +266,37 @@ TEST_F(BackEdgeTest, ANodeThatHasRunDoesNotChange) {
               {"has run"});
 }
 
+class ForgottenShapeTest : public SessionTest {
+ protected:
+  ForgottenShapeTest() {
+    handle_ = Op("VarHandleOp", {}, {{"dtype", DataType::kFloat}, {"shape", PartialShape({2})}});
+    read_ = Op("ReadVariableOp", {handle_}, {{"dtype", DataType::kFloat}});
+  }
+
+  Output handle_;
+  Output read_;
+};
+
+TEST_F(ForgottenShapeTest, WhatFollowedFromAVariablesShapeIsForgotten) {
+  const Output sum = Op("Add", {read_, read_});
+  const Output count = Op("Size", {sum});
+  ASSERT_EQ(graph.Facts(sum).shape, PartialShape({2}));
+  ASSERT_TRUE(graph.Facts(count).value.has_value());
+  ASSERT_EQ(graph.ForgetVariableShape(handle_.node), absl::OkStatus());
+  EXPECT_FALSE(graph.Facts(handle_).handle->shape.known_rank());
+  EXPECT_FALSE(graph.Facts(sum).shape.known_rank());
+  EXPECT_FALSE(graph.Facts(count).value.has_value());
+  EXPECT_EQ(graph.Facts(count).shape, PartialShape::Scalar());
+}
+
+TEST_F(ForgottenShapeTest, OnlyAHandleThatHasNotRunForgets) {
+  ExpectError(graph.ForgetVariableShape(read_.node), kInvalid, {"only a VarHandleOp"});
+  graph.MarkAsRun({handle_.node});
+  ExpectError(graph.ForgetVariableShape(handle_.node), absl::StatusCode::kFailedPrecondition,
+              {"has used the variable"});
+  EXPECT_EQ(graph.Facts(read_).shape, PartialShape({2}));
+}
+
 TEST_F(BackEdgeTest, AMergeMayWaitForItsBackEdge) {
   NodeSpec spec = Spec("merge", "Merge", {Constant(1.0f), Output()});
   spec.input_counts.clear();

@@ -145,8 +145,13 @@ TEST_F(GraphTest, HandlesTellTheirVariable) {
   EXPECT_EQ(millstream_output_handle_shape(graph(), handle, &dtype, found, 2), 2);
   EXPECT_EQ(dtype, kFloat);
   EXPECT_EQ(found[1], 3);
-  EXPECT_EQ(millstream_output_handle_shape(graph(), Placeholder("x"), &dtype, found, 2), -1);
+  const millstream_output x = Placeholder("x");
+  EXPECT_EQ(millstream_output_handle_shape(graph(), x, &dtype, found, 2), -1);
   EXPECT_EQ(dtype, 0);
+  ExpectOk(millstream_output_forget_handle_shape(graph(), handle));
+  EXPECT_EQ(millstream_output_handle_shape(graph(), handle, &dtype, found, 2), -1);
+  EXPECT_EQ(dtype, kFloat);
+  EXPECT_EQ(Error(millstream_output_forget_handle_shape(graph(), x)).code, kInvalidArgument);
 }
 
 TEST_F(GraphTest, ConstantsAreKnown) {

@@ -92,6 +92,11 @@ Status SetBackEdge(millstream_graph* graph, int32_t id, int32_t i, int32_t next_
   return graph->graph.SetBackEdge(node, i, next);
 }
 
+Status ForgetHandleShape(millstream_graph* graph, millstream_output output) {
+  MS_ASSIGN_OR_RETURN(Output found, FindOutput(graph, output));
+  return graph->graph.ForgetVariableShape(found.node);
+}
+
 }  // namespace
 
 const char* millstream_node_name(const millstream_graph* graph, int32_t node) {
@@ -197,6 +202,11 @@ int32_t millstream_output_handle_shape(const millstream_graph* graph, millstream
   if (!handle.has_value()) return -1;
   *dtype = static_cast<int32_t>(handle->dtype);
   return WriteShape(handle->shape, dims, capacity);
+}
+
+millstream_status* millstream_output_forget_handle_shape(millstream_graph* graph,
+                                                         millstream_output output) {
+  return Give(ForgetHandleShape(graph, output));
 }
 
 millstream_status* millstream_output_constant(const millstream_graph* graph,

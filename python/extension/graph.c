@@ -267,6 +267,12 @@ static PyObject* graph_handle_shape(PyObject* self, PyObject* argument) {
   return shape == NULL ? NULL : Py_BuildValue("(iN)", (int)dtype, shape);
 }
 
+static PyObject* graph_forget_handle_shape(PyObject* self, PyObject* argument) {
+  millstream_output output;
+  if (output_of(self, argument, &output) != 0) return NULL;
+  return done(millstream_output_forget_handle_shape(handle_of(self), output));
+}
+
 static PyObject* graph_constant(PyObject* self, PyObject* argument) {
   millstream_output output;
   if (output_of(self, argument, &output) != 0) return NULL;
@@ -321,6 +327,8 @@ static PyMethodDef graph_methods[] = {
     {"output_shape", graph_output_shape, METH_O, "Static shape, or None; -1 is unknown."},
     {"set_shape", FASTCALL(graph_set_shape), METH_FASTCALL, "set_shape(output, dims): narrows."},
     {"handle_shape", graph_handle_shape, METH_O, "(dtype, shape) of the variable of a handle."},
+    {"forget_handle_shape", graph_forget_handle_shape, METH_O,
+     "The variable of a handle may hold any shape."},
     {"constant", graph_constant, METH_O, "The value if it is the same in every step, else None."},
     {"export", graph_export, METH_O, "export(with_shapes) -> GraphDef bytes"},
     {"import_", graph_import, METH_VARARGS,

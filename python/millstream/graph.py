@@ -401,6 +401,19 @@ class Graph(GraphElements, CollectionStore):
             return False
         return tensor_or_op not in self._unfetchable
 
+    def forget_variable_shape(self, handle: Tensor) -> None:
+        """Let the variable behind a handle hold values of any shape; for the package.
+
+        Raises
+        ------
+        FailedPreconditionError
+            A step has used it with the shape that it declares.
+        """
+        self.grow(lambda: self.handle.forget_handle_shape(handle.packed))
+        for operation in self.get_operations():
+            for tensor in operation.outputs:
+                tensor.forget_shape()
+
     # ---- As data ----
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:

@@ -230,6 +230,10 @@ class Tensor(Operators, TensorLike):
             raise ValueError(f"shape: {error.args[1]}") from None
         self._shape = None
 
+    def forget_shape(self) -> None:
+        """Ask the graph for the shape again, of which less is known now; for the package."""
+        self._shape = None
+
     def consumers(self) -> list[Operation]:
         """The operations that take it."""
         return self.graph.consumers_of(self)

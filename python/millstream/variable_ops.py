@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import millstream.gen_ops as gen_ops
-from millstream import control_ops
+from millstream import control_ops, values
 from millstream.arguments import LIST, TENSOR, TEXT, takes
+from millstream.convert import holds_tensor
 from millstream.default_graph import get_default_graph
 from millstream.graph_keys import GraphKeys
 from millstream.operation import Operation, Tensor
+from millstream.tensor_like import TensorLike
+from millstream.tensor_shape import as_shape
 from millstream.variable_tensor import VariableTensor
 from millstream.variables import Variable
 
@@ -60,7 +63,10 @@ def assign(
         The variable.
     value
         The new value, of its shape and dtype.
-    validate_shape, use_locking
+    validate_shape
+        Whether the value must have its shape. When False, a value that may have another makes the
+        static shape of the variable and of what was read from it unknown.
+    use_locking
         Not used.
     name
         Name of the operation.
@@ -76,6 +82,8 @@ def assign(
         `ref` is no variable, or the value cannot have its dtype.
     ValueError
         The shapes contradict.
+    FailedPreconditionError
+        They may, with ``validate_shape=False``, but a step has used the variable with its shape.
 
     Examples
     --------
@@ -83,8 +91,23 @@ def assign(
     >>> tf.assign(v, [3, 4]).eval().tolist()
     [3, 4]
     """
-    found: Tensor = _checked(ref, "ref").assign(value, name=name)
+    variable = _checked(ref, "ref")
+    unchecked = validate_shape is not None and not validate_shape
+    if unchecked and _may_have_another_shape(value, variable):
+        variable.graph.forget_variable_shape(variable.handle)
+    found: Tensor = variable.assign(value, name=name)
     return found
+
+
+def _may_have_another_shape(value: Any, variable: Variable) -> bool:
+    own = variable.shape
+    if own.ndims is None:
+        return False
+    if not isinstance(value, TensorLike):
+        if holds_tensor(value):
+            return True
+        value = values.to_array(value, variable.dtype)
+    return not own.is_fully_defined() or own != as_shape(value.shape)
 
 
 def _update(

@@ -65,6 +65,36 @@ def test_assign_checks_shapes_when_built() -> None:
         v.assign([1.0, 2.0, 3.0])
 
 
+def test_assign_without_validation_takes_any_shape() -> None:
+    v = tf.Variable([1.0, 2.0], name="v")
+    doubled, size = v * 2.0, tf.size(v)
+    assert doubled.shape.as_list() == [2]
+    same = tf.assign(v, [3.0, 4.0], validate_shape=False)
+    assert same.shape.as_list() == [2]
+    fed = tf.placeholder(tf.float32)
+    changed = tf.assign(v, fed, validate_shape=False)
+    assert [v.shape.ndims, doubled.shape.ndims, changed.shape.ndims] == [None, None, None]
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.run([doubled, size])[0].tolist() == [2.0, 4.0]
+        assert session.run(changed, {fed: [[5.0], [6.0], [7.0]]}).tolist() == [[5.0], [6.0], [7.0]]
+        assert session.run(v).tolist() == [[5.0], [6.0], [7.0]]
+        found = session.run([doubled, size])
+        assert (found[0].tolist(), found[1]) == ([[10.0], [12.0], [14.0]], 3)
+        assert session.run(same).tolist() == [3.0, 4.0]
+
+
+def test_assign_without_validation_must_be_known_before_a_step_uses_the_shape() -> None:
+    v = tf.Variable([1.0, 2.0], name="v")
+    loose = tf.Variable([1.0, 2.0], validate_shape=False)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        with pytest.raises(tf.errors.FailedPreconditionError, match=r"'v'.*a step has used"):
+            tf.assign(v, [1.0], validate_shape=False)
+        assert session.run(tf.assign(v, [3.0, 4.0], validate_shape=False)).tolist() == [3.0, 4.0]
+        assert session.run(tf.assign(loose, [1.0], validate_shape=False)).tolist() == [1.0]
+
+
 def test_operators_and_slices_read_the_variable() -> None:
     v = tf.Variable([1.0, 2.0, 3.0])
     with tf.Session() as session:
