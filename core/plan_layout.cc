@@ -214,14 +214,14 @@ void PlanLayout::MarkWorkAfterCalls() {
   for (size_t i = 0; i < plan_.instructions.size(); ++i) {
     const Instruction& instruction = plan_.instructions[i];
     uint32_t& after = plan_.calls[i].after;
-    int64_t bytes = 0;
+    double bytes = 0;  // the sum of sizes that saturate
     for (const ValueRef& output : instruction.outputs) {
       if (plan_.roots[output.root].kind == RootKind::kSlot) after |= kAfterOutputs;
-      bytes += plan_.roots[output.root].bytes();
+      bytes += static_cast<double>(plan_.roots[output.root].bytes());
     }
     for (const ValueRef& input : instruction.inputs) {
       if (plan_.roots[input.root].kind == RootKind::kHandle) after |= kAfterLocks;
-      bytes += plan_.roots[input.root].bytes();
+      bytes += static_cast<double>(plan_.roots[input.root].bytes());
     }
     if (!instruction.release.empty()) after |= kAfterRelease;
     if (bytes > kLongCallBytes) after |= kAfterCheck;

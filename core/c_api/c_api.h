@@ -167,8 +167,8 @@ millstream_status* millstream_output_set_shape(millstream_graph* graph, millstre
 /* Static dtype and shape of the variable behind a handle; dtype 0 when `output` is no handle. */
 int32_t millstream_output_handle_shape(const millstream_graph* graph, millstream_output output,
                                        int32_t* dtype, int64_t* dims, int32_t capacity);
-/* The variable behind a handle, a VarHandleOp that no step has used, may hold any shape from now on;
- * static shapes that followed from the one it declares are forgotten. */
+/* The variable behind a handle, a VarHandleOp that no step has used, may hold any shape from now
+ * on; static shapes that followed from the one it declares are forgotten. */
 millstream_status* millstream_output_forget_handle_shape(millstream_graph* graph,
                                                          millstream_output output);
 /* The value when it is the same in every step and known (a Const, or integers that follow from
