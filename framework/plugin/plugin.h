@@ -406,8 +406,10 @@ typedef struct MS_TypeConstraint {
 } MS_TypeConstraint;
 
 /* MS_KernelDef.flags */
-#define MS_KERNEL_ASYNC 1u       /* compute_async instead of compute */
-#define MS_KERNEL_BLOCKING 2u    /* compute may block its thread */
+#define MS_KERNEL_ASYNC 1u /* compute_async instead of compute */
+/* compute may block its thread for as long as it likes, also to wait for what another node of its
+ * step does: it holds up nothing else of the step. While it waits it asks ctx.cancel_check. */
+#define MS_KERNEL_BLOCKING 2u
 #define MS_KERNEL_INEXPENSIVE 4u /* always cheap enough to run inline */
 #define MS_KERNEL_SYNCS_HOST 8u  /* host-arg outputs are valid on return */
 #define MS_KERNEL_CAPTURE_SAFE 16u
@@ -517,12 +519,15 @@ typedef struct MS_CtxApi {
   MS_Status* (*forward_or_allocate)(MS_Frame* frame, const uint32_t* candidates, uint32_t n,
                                     uint32_t index, MS_Dims dims, MS_TensorView* out,
                                     int32_t* which);
-  /* The output is this tensor: its reference is shared, not taken. */
+  /* The output is this tensor, of the dtype that the node has there: its reference is shared, not
+   * taken. */
   MS_Status* (*set_output)(MS_Frame* frame, uint32_t index, MS_Tensor* tensor);
   /* Memory that lives until compute returns (or `done`), 64-byte aligned. */
   MS_Status* (*allocate_temp)(MS_Frame* frame, MS_DType dtype, MS_Dims dims, uint32_t space,
                               MS_TensorView* out);
-  /* MS_CANCELLED when the step was cancelled; long kernels ask now and then. */
+  /* MS_CANCELLED when the step was cancelled, MS_DEADLINE_EXCEEDED after its time limit. A kernel
+   * that takes long asks now and then, and returns what it gets: while it runs nobody else looks.
+   */
   MS_Status* (*cancel_check)(MS_Frame* frame);
   void (*done)(MS_Done* done, MS_Status* status);
   /* Reserves `blocks` blocks of four 32-bit numbers of the node's own Philox stream; gives the

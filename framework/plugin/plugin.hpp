@@ -160,6 +160,20 @@ inline uint64_t ElementSize(MS_DType dtype) { return ((dtype >> 8) & 0xff) / 8; 
 
 inline constexpr uint32_t kMaxRank = 32;
 
+// What runs along dimensions leaves early, so that no compiler makes vector code of what are a few
+// rounds at most: its preparation alone would cost more than a small kernel.
+inline bool SameDims(const int64_t* a, const int64_t* b, uint32_t rank) {
+  for (uint32_t i = 0; i < rank; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+inline int64_t NumElements(const int64_t* dims, uint32_t rank) {
+  int64_t count = 1;
+  for (uint32_t i = 0; i < rank && count != 0; ++i) count *= dims[i];
+  return count;
+}
+
 // A fully known shape, kept in place.
 class Shape {
  public:
@@ -177,14 +191,10 @@ class Shape {
   const int64_t* begin() const { return dims_.data(); }
   const int64_t* end() const { return dims_.data() + rank_; }
   void Append(int64_t dim) { dims_[rank_++] = dim; }
-  int64_t num_elements() const {
-    int64_t count = 1;
-    for (int64_t dim : *this) count *= dim;
-    return count;
-  }
+  int64_t num_elements() const { return NumElements(dims_.data(), rank_); }
   MS_Dims abi() const { return MS_Dims{dims_.data(), rank_, 0}; }
   bool operator==(const Shape& other) const {
-    return rank_ == other.rank_ && std::equal(begin(), end(), other.begin());
+    return rank_ == other.rank_ && SameDims(begin(), other.begin(), rank_);
   }
   bool operator!=(const Shape& other) const { return !(*this == other); }
   std::string ToString() const {
@@ -208,11 +218,7 @@ class View {
   int64_t dim(uint32_t i) const { return view_.dims[i]; }
   Shape shape() const { return Shape(view_.dims, view_.rank); }
   MS_DType dtype() const { return view_.dtype; }
-  int64_t size() const {
-    int64_t count = 1;
-    for (uint32_t i = 0; i < view_.rank; ++i) count *= view_.dims[i];
-    return count;
-  }
+  int64_t size() const { return NumElements(view_.dims, view_.rank); }
   uint64_t bytes() const { return view_.mem.bytes; }
   void* raw() const { return static_cast<char*>(view_.mem.base) + view_.mem.offset; }
   template <typename T>
@@ -366,11 +372,17 @@ class Frame {
   View input(uint32_t i) const { return View(frame_->inputs[i]); }
   bool output_used(uint32_t i) const { return (frame_->outputs_used[i / 64] >> (i % 64)) & 1; }
 
+  // The planned memory of output i, of the shape that the plan found; null when there is none. Only
+  // for kernels that have a shape state: it shows that the inputs are what Specialize saw.
+  void* planned_output(uint32_t i) const {
+    const MS_MemRef& memory = frame_->outputs[i].mem;
+    return memory.base == nullptr ? nullptr : static_cast<char*>(memory.base) + memory.offset;
+  }
   // Memory for output i: the planned one when the plan found this shape, else allocated.
   Status Output(uint32_t i, const Shape& shape, View* out) {
     const MS_TensorView& planned = frame_->outputs[i];
     if (planned.mem.base != nullptr) {
-      if (planned.rank == shape.rank() && std::equal(shape.begin(), shape.end(), planned.dims)) {
+      if (planned.rank == shape.rank() && SameDims(shape.begin(), planned.dims, shape.rank())) {
         *out = View(planned);
         return Status();
       }

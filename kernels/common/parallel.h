@@ -15,12 +15,19 @@ inline constexpr int64_t kElementsPerUnit = 4096;
 // Less work than this runs in the caller's thread without asking the host.
 inline constexpr int64_t kSerialPicoseconds = 20 * 1000 * 1000;
 
+// Whether `count` things of `picoseconds` each are such work. Small steps do little else than ask
+// this, so it does without a division.
+inline bool IsSerialWork(int64_t count, int64_t picoseconds) {
+  return count <= kSerialPicoseconds && picoseconds <= kSerialPicoseconds &&
+         count * picoseconds <= kSerialPicoseconds;
+}
+
 // Calls fn(begin, end) on ranges that cover [0, elements). One element costs about
 // `picoseconds` (a cheap operation on float32 from memory: 300; a division: 1000; an exp: 3000).
 template <typename Fn>
 void ParallelElements(ms::Frame& frame, int64_t elements, int64_t picoseconds, Fn&& fn) {
   if (elements <= 0) return;
-  if (elements <= kSerialPicoseconds / picoseconds) {
+  if (IsSerialWork(elements, picoseconds)) {
     fn(int64_t{0}, elements);
     return;
   }
@@ -39,7 +46,7 @@ void ParallelRows(ms::Frame& frame, int64_t rows, int64_t elements_per_row, int6
                   Fn&& fn) {
   if (rows <= 0) return;
   const int64_t row_picoseconds = std::max<int64_t>(1, elements_per_row * picoseconds);
-  if (rows <= kSerialPicoseconds / row_picoseconds) {
+  if (IsSerialWork(rows, row_picoseconds)) {
     fn(int64_t{0}, rows);
     return;
   }

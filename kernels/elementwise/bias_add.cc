@@ -51,7 +51,7 @@ class BiasAddKernel {
     ms::View out;
     MS_TRY(frame.ForwardOrOutput(0, 0, plan.output, &out));
     if (out.size() == 0) return ms::Status();
-    return RunBinary(frame, functions_, plan, value, bias, out);
+    return RunBinary(frame, functions_, plan, value.raw(), bias.raw(), out.raw());
   }
 
  protected:

@@ -50,20 +50,16 @@ bool NarrowRows(const BinaryFunctions& functions, BroadcastPlan::Inner inner, co
   return refused;
 }
 
-}  // namespace
-
-ms::Status RunBinary(ms::Frame& frame, const BinaryFunctions& functions, const BroadcastPlan& plan,
-                     const ms::View& x, const ms::View& y, const ms::View& out) {
+// What RunBinary does beyond one short row.
+[[gnu::noinline]] ms::Status RunRows(ms::Frame& frame, const BinaryFunctions& functions,
+                                     const BroadcastPlan& plan, const void* x, const void* y,
+                                     void* out) {
   const BinaryLoop loop = LoopFor(functions, plan.inner);
-  const void* const x_data = x.raw();
-  const void* const y_data = y.raw();
-  void* const out_data = out.raw();
   std::atomic<bool> refused{false};
   const auto run = [&](const RowBlock& block, int64_t columns) {
-    const bool some_refused =
-        functions.format == nullptr
-            ? loop(x_data, y_data, out_data, block, columns)
-            : NarrowRows(functions, plan.inner, x_data, y_data, out_data, block, columns);
+    const bool some_refused = functions.format == nullptr
+                                  ? loop(x, y, out, block, columns)
+                                  : NarrowRows(functions, plan.inner, x, y, out, block, columns);
     if (some_refused) refused.store(true, std::memory_order_relaxed);
   };
   if (plan.rank == 1) {
@@ -83,6 +79,20 @@ ms::Status RunBinary(ms::Frame& frame, const BinaryFunctions& functions, const B
   return ms::Status();
 }
 
+}  // namespace
+
+ms::Status RunBinary(ms::Frame& frame, const BinaryFunctions& functions, const BroadcastPlan& plan,
+                     const void* x, const void* y, void* out) {
+  const bool one_short_row = plan.rank == 1 && plan.dims[0] > 0 && functions.format == nullptr &&
+                             IsSerialWork(plan.dims[0], functions.picoseconds);
+  if (!one_short_row) return RunRows(frame, functions, plan, x, y, out);
+  const BinaryLoop loop = LoopFor(functions, plan.inner);
+  if (loop(x, y, out, RowBlock{0, 0, 0, 1, 0, 0}, plan.dims[0])) {
+    return ms::InvalidArgument(functions.refusal);
+  }
+  return ms::Status();
+}
+
 ms::Status BroadcastingKernel::Init(const ms::KernelInfo& info) {
   same_dtype_ = info.input_dtype(0) == info.output_dtype(0);
   return ms::Status();
@@ -96,24 +106,32 @@ ms::Status BroadcastingKernel::Specialize(ms::Specialization& specialization) co
 }
 
 ms::Status BroadcastingKernel::Compute(ms::Frame& frame) const {
-  const ms::View x = frame.input(x_);
-  const ms::View y = frame.input(y_);
   const auto* state = frame.shape_state<BroadcastState>();
-  BroadcastPlan fresh;
-  if (state == nullptr) MS_TRY(PlanBroadcast(x.shape(), y.shape(), &fresh));
-  const BroadcastPlan& plan = state == nullptr ? fresh : state->plan;
+  if (state == nullptr) return PlanAndRun(frame);
+  void* const out = frame.planned_output(0);
+  if (out == nullptr) return Run(frame, state->plan);
+  return RunBinary(frame, functions_, state->plan, frame.input(x_).raw(), frame.input(y_).raw(),
+                   out);
+}
+
+[[gnu::noinline]] ms::Status BroadcastingKernel::PlanAndRun(ms::Frame& frame) const {
+  BroadcastPlan plan;
+  MS_TRY(PlanBroadcast(frame.input(x_).shape(), frame.input(y_).shape(), &plan));
+  return Run(frame, plan);
+}
+
+ms::Status BroadcastingKernel::Run(ms::Frame& frame, const BroadcastPlan& plan) const {
   ms::View out;
-  // Only an operand that is as large as the output (so does not repeat) may give its buffer.
-  const int64_t size = plan.output.num_elements();
-  if (same_dtype_ && x.size() == size) {
+  if (same_dtype_ && plan.x_fills) {
     MS_TRY(frame.ForwardOrOutput(x_, 0, plan.output, &out));
-  } else if (same_dtype_ && y.size() == size) {
+  } else if (same_dtype_ && plan.y_fills) {
     MS_TRY(frame.ForwardOrOutput(y_, 0, plan.output, &out));
   } else {
     MS_TRY(frame.Output(0, plan.output, &out));
   }
-  if (size == 0) return ms::Status();
-  return RunBinary(frame, functions_, plan, x, y, out);
+  if (plan.size == 0) return ms::Status();
+  return RunBinary(frame, functions_, plan, frame.input(x_).raw(), frame.input(y_).raw(),
+                   out.raw());
 }
 
 ms::Status SameShapeKernel::Init(const ms::KernelInfo& info) {
@@ -136,7 +154,7 @@ ms::Status SameShapeKernel::Compute(ms::Frame& frame) const {
   BroadcastPlan plan;
   plan.dims[0] = x.size();
   plan.x_strides[0] = plan.y_strides[0] = 1;
-  return RunBinary(frame, functions_, plan, x, y, out);
+  return RunBinary(frame, functions_, plan, x.raw(), y.raw(), out.raw());
 }
 
 }  // namespace millstream::kernels

@@ -45,7 +45,7 @@ struct BinaryFunctions {
 
 // Runs the operation over a non-empty output.
 ms::Status RunBinary(ms::Frame& frame, const BinaryFunctions& functions, const BroadcastPlan& plan,
-                     const ms::View& x, const ms::View& y, const ms::View& out);
+                     const void* x, const void* y, void* out);
 
 // z = op(x, y) with broadcasting.
 class BroadcastingKernel {
@@ -60,6 +60,9 @@ class BroadcastingKernel {
       : functions_(functions), x_(swap ? 1 : 0), y_(swap ? 0 : 1) {}
 
  private:
+  ms::Status PlanAndRun(ms::Frame& frame) const;
+  ms::Status Run(ms::Frame& frame, const BroadcastPlan& plan) const;
+
   const BinaryFunctions& functions_;
   const uint32_t x_;  // which input is x
   const uint32_t y_;

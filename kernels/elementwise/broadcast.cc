@@ -79,6 +79,9 @@ ms::Status PlanBroadcast(const ms::Shape& x, const ms::Shape& y, BroadcastPlan* 
   plan->inner = plan->x_strides[merged - 1] == 0   ? BroadcastPlan::Inner::kOnlyY
                 : plan->y_strides[merged - 1] == 0 ? BroadcastPlan::Inner::kOnlyX
                                                    : BroadcastPlan::Inner::kBoth;
+  plan->size = plan->output.num_elements();
+  plan->x_fills = x.num_elements() == plan->size;
+  plan->y_fills = y.num_elements() == plan->size;
   return ms::Status();
 }
 

@@ -24,6 +24,10 @@ struct BroadcastPlan {
   std::array<int64_t, ms::kMaxRank> y_strides;
   Inner inner = Inner::kBoth;
   ms::Shape output;  // unmerged
+  int64_t size = 0;  // elements of the output
+  // Whether the operand has as many elements, so does not repeat.
+  bool x_fills = false;
+  bool y_fills = false;
 
   int64_t columns() const { return dims[rank - 1]; }
   int64_t rows() const;
