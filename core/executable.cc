@@ -189,6 +189,7 @@ StatusOr<std::unique_ptr<Plan>> Executable::CompilePart(const Partition& part,
   request.resources = context_.resources;
   request.threads = context_.intra_op_threads;
   request.optimize = context_.options.optimize;
+  request.disabled_passes = context_.options.disabled_passes;
   request.deterministic = context_.options.deterministic;
   return CompilePlan(request);
 }

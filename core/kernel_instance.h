@@ -70,6 +70,11 @@ class KernelCache {
   KernelCache(std::string device_type, std::string device_name)
       : device_type_(std::move(device_type)), device_name_(std::move(device_name)) {}
   StatusOr<KernelInstance*> GetOrCreate(const Node* node) ABSL_LOCKS_EXCLUDED(mutex_);
+  // A kernel that the caller alone has: of a node that is no part of the program.
+  StatusOr<std::unique_ptr<KernelInstance>> Create(const Node* node) const {
+    return KernelInstance::Create(node, device_type_, device_name_);
+  }
+  const std::string& device_type() const { return device_type_; }
   const std::string& device_name() const { return device_name_; }
 
  private:

@@ -120,6 +120,9 @@ class Plan {
   Plan& operator=(const Plan&) = delete;
 
   std::vector<Shape> feed_shapes;
+  // Of the operations that passes made: their nodes and kernels. Destroyed after what uses them.
+  std::unique_ptr<Graph> own_nodes;
+  std::vector<std::unique_ptr<KernelInstance>> own_kernels;
   std::vector<Root> roots;
   std::vector<Instruction> instructions;
   std::vector<Call> calls;

@@ -4,6 +4,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "core/passes/pass.h"
+#include "core/passes/step_ops.h"
 #include "core/plan_executor.h"
 #include "core/plan_facts.h"
 #include "core/plan_layout.h"
@@ -26,11 +28,15 @@ class PlanCompiler {
  private:
   void AddFeeds();
   void FindNeededNodes();
-  Status AddNode(const Node* node);
+  StatusOr<StepOps> Optimize();
+  absl::flat_hash_set<Output> VisibleValues() const;
+  Status AddOp(const StepOp& op);
+  void AddFolded(const Node* node);
   Status AddHandle(const Node* node);
-  bool AddRenamed(const Node* node, bool identity);
-  Status AddKernel(const Node* node);
-  Status AddTransfer(const Node* node, bool is_send);
+  bool AddRenamed(const StepOp& op, bool identity);
+  StatusOr<KernelInstance*> KernelOf(const Node* node);
+  Status AddKernel(const StepOp& op);
+  Status AddTransfer(const StepOp& op, bool is_send);
   void FinishCalls();
   void AddIdleInstruction(const Node* node);
   void AddConstant(const Output& output, const Tensor& value);
@@ -48,6 +54,7 @@ class PlanCompiler {
   absl::flat_hash_set<const Node*> targets_;
   absl::flat_hash_set<const Node*> needed_;
   absl::flat_hash_map<Output, ValueRef> values_;
+  const StepOps* ops_ = nullptr;
 };
 
 // A node whose outputs the plan knows already.
@@ -130,19 +137,17 @@ Status PlanCompiler::AddHandle(const Node* node) {
 
 // False when the new shape, or the old one, is known only at run time. So is a shape that was
 // inferred without knowing the sizes asked for, on the assumption that they fit: the kernel looks.
-bool PlanCompiler::AddRenamed(const Node* node, bool identity) {
-  if (!identity && node->num_inputs() > 1 && facts_.constant(node->input(1)) == nullptr) {
-    return false;
-  }
-  const int count = identity ? node->num_outputs() : 1;
-  for (int i = 0; i < count; ++i) {
-    ValueRef value = values_.at(node->input(i));
+bool PlanCompiler::AddRenamed(const StepOp& op, bool identity) {
+  if (!identity && op.inputs.size() > 1 && facts_.constant(op.inputs[1]) == nullptr) return false;
+  const size_t count = identity ? op.outputs.size() : 1;
+  for (size_t i = 0; i < count; ++i) {
+    ValueRef value = values_.at(op.inputs[i]);
     if (!identity) {
-      const PartialShape& shape = facts_.of(node->output(i)).shape;
+      const PartialShape& shape = facts_.of(op.outputs[i]).shape;
       if (!value.shape_known || !shape.IsFullyKnown()) return false;
       value.shape = shape.ToShape();
     }
-    values_.try_emplace(node->output(i), std::move(value));
+    values_.try_emplace(op.outputs[i], std::move(value));
   }
   return true;
 }
@@ -155,15 +160,23 @@ void PlanCompiler::AddIdleInstruction(const Node* node) {
   plan_->calls.push_back(Call{&DoNothing, nullptr, 0, 0});
 }
 
-Status PlanCompiler::AddKernel(const Node* node) {
-  MS_ASSIGN_OR_RETURN(KernelInstance * kernel, request_.kernels->GetOrCreate(node));
+// Kernels of the program's nodes are the session's; those of nodes that passes made, the plan's.
+StatusOr<KernelInstance*> PlanCompiler::KernelOf(const Node* node) {
+  if (!ops_->IsNew(node)) return request_.kernels->GetOrCreate(node);
+  MS_ASSIGN_OR_RETURN(std::unique_ptr<KernelInstance> kernel, request_.kernels->Create(node));
+  plan_->own_kernels.push_back(std::move(kernel));
+  return plan_->own_kernels.back().get();
+}
+
+Status PlanCompiler::AddKernel(const StepOp& op) {
+  const Node* const node = op.node;
+  MS_ASSIGN_OR_RETURN(KernelInstance * kernel, KernelOf(node));
   const bool reads_variable = node->op().name == "ReadVariableOp";
   Instruction instruction;
   instruction.node = node;
   instruction.kernel = kernel;
-  for (const Output& input : node->inputs()) instruction.inputs.push_back(values_.at(input));
-  for (int i = 0; i < node->num_outputs(); ++i) {
-    const Output output = node->output(i);
+  for (const Output& input : op.inputs) instruction.inputs.push_back(values_.at(input));
+  for (const Output& output : op.outputs) {
     const PartialShape& shape = facts_.of(output).shape;
     const bool fed = fed_.contains(output);
     const int index = NewRoot(output, RootKind::kPlanned);
@@ -193,19 +206,19 @@ Status PlanCompiler::AddKernel(const Node* node) {
 
 // A tensor that leaves for another part of the step, or comes from one. The Call's state is set
 // once instructions no longer move.
-Status PlanCompiler::AddTransfer(const Node* node, bool is_send) {
+Status PlanCompiler::AddTransfer(const StepOp& op, bool is_send) {
   Instruction instruction;
-  instruction.node = node;
-  MS_ASSIGN_OR_RETURN(instruction.edge, node->Attr<int64_t>(kEdgeAttr));
+  instruction.node = op.node;
+  MS_ASSIGN_OR_RETURN(instruction.edge, op.node->Attr<int64_t>(kEdgeAttr));
   if (is_send) {
-    const ValueRef value = values_.at(node->input(0));
+    const ValueRef value = values_.at(op.inputs[0]);
     Root& root = plan_->roots[value.root];
     // The receiver shares the buffer, so it is not in the slab.
     if (root.kind == RootKind::kPlanned) root.kind = RootKind::kEscaping;
     instruction.inputs.push_back(value);
     plan_->calls.push_back(Call{&PlanRun::Send, nullptr, 0, 0});
   } else {
-    const Output output = node->output(0);
+    const Output output = op.outputs[0];
     const int index = NewRoot(output, RootKind::kSlot);
     Root& root = plan_->roots[index];
     const PartialShape& shape = facts_.of(output).shape;
@@ -229,35 +242,63 @@ void PlanCompiler::FinishCalls() {
   }
 }
 
-Status PlanCompiler::AddNode(const Node* node) {
-  if (IsFolded(node)) {
-    for (int i = 0; i < node->num_outputs(); ++i) {
-      const Output output = node->output(i);
-      if (!fed_.contains(output)) AddConstant(output, *facts_.constant(output));
-    }
-    return absl::OkStatus();
+void PlanCompiler::AddFolded(const Node* node) {
+  for (int i = 0; i < node->num_outputs(); ++i) {
+    const Output output = node->output(i);
+    if (!fed_.contains(output)) AddConstant(output, *facts_.constant(output));
   }
-  switch (RoleOf(node->op().name)) {
+}
+
+Status PlanCompiler::AddOp(const StepOp& op) {
+  const Node* const node = op.node;
+  const StructuralRole role = RoleOf(op.type());
+  switch (role) {
     case StructuralRole::kNothing:
       if (!request_.optimize) AddIdleInstruction(node);
       return absl::OkStatus();
     case StructuralRole::kIdentity:
-    case StructuralRole::kReshape: {
-      const bool identity = RoleOf(node->op().name) == StructuralRole::kIdentity;
-      if (!AddRenamed(node, identity)) return AddKernel(node);
+    case StructuralRole::kReshape:
+      if (!AddRenamed(op, role == StructuralRole::kIdentity)) return AddKernel(op);
       if (!request_.optimize) AddIdleInstruction(node);
       return absl::OkStatus();
-    }
     case StructuralRole::kHandle: return AddHandle(node);
-    case StructuralRole::kSend: return AddTransfer(node, true);
-    case StructuralRole::kReceive: return AddTransfer(node, false);
+    case StructuralRole::kSend: return AddTransfer(op, true);
+    case StructuralRole::kReceive: return AddTransfer(op, false);
     case StructuralRole::kControlFlow:
       return AnnotateWithNode(errors::Internal("a plan has no control flow"), *node);
     case StructuralRole::kConstant:
     case StructuralRole::kMustFeed:
     case StructuralRole::kKernel: break;
   }
-  return AddKernel(node);
+  return AddKernel(op);
+}
+
+// What the step gives, and what it is asked to compute in full.
+absl::flat_hash_set<Output> PlanCompiler::VisibleValues() const {
+  const std::vector<Output>& fetches = request_.signature->fetches;
+  absl::flat_hash_set<Output> visible(fetches.begin(), fetches.end());
+  visible.insert(fed_.begin(), fed_.end());
+  for (const Node* target : targets_) {
+    for (int i = 0; i < target->num_outputs(); ++i) visible.insert(target->output(i));
+  }
+  return visible;
+}
+
+// The operations that are left when what is known is folded, after the passes.
+StatusOr<StepOps> PlanCompiler::Optimize() {
+  StepOps ops(&facts_, request_.kernels->device_type(), VisibleValues());
+  for (const Node* node : request_.graph->nodes) {
+    if (!needed_.contains(node)) continue;
+    if (IsFolded(node)) {
+      AddFolded(node);
+      continue;
+    }
+    StepOp op{node, node->inputs(), {}};
+    for (int i = 0; i < node->num_outputs(); ++i) op.outputs.push_back(node->output(i));
+    ops.Append(std::move(op));
+  }
+  if (request_.optimize) MS_RETURN_IF_ERROR(RunPasses(request_.disabled_passes, &ops));
+  return ops;
 }
 
 void PlanCompiler::AddFetches() {
@@ -274,7 +315,7 @@ void PlanCompiler::AddFetches() {
   }
 }
 
-// An output counts as used when an instruction reads it, a fetch takes it, or its node is a target.
+// An output counts as used when an instruction reads it, a fetch takes it, or it is a target's.
 void PlanCompiler::MarkUsedOutputs() {
   std::vector<bool> used(plan_->roots.size(), false);
   for (const Instruction& instruction : plan_->instructions) {
@@ -282,10 +323,10 @@ void PlanCompiler::MarkUsedOutputs() {
   }
   for (const FetchPlan& fetch : plan_->fetches) used[fetch.value.root] = true;
   for (Instruction& instruction : plan_->instructions) {
-    const bool target = targets_.contains(instruction.node);
     instruction.outputs_used.assign(instruction.outputs.size() / 64 + 1, 0);
     for (size_t k = 0; k < instruction.outputs.size(); ++k) {
-      if (target || used[instruction.outputs[k].root]) {
+      const int root = instruction.outputs[k].root;
+      if (used[root] || targets_.contains(plan_->roots[root].source.node)) {
         instruction.outputs_used[k / 64] |= uint64_t{1} << (k % 64);
       }
     }
@@ -304,8 +345,11 @@ StatusOr<std::unique_ptr<Plan>> PlanCompiler::Run() {
   plan_->deterministic = request_.deterministic;
   AddFeeds();
   FindNeededNodes();
-  for (const Node* node : request_.graph->nodes) {
-    if (needed_.contains(node)) MS_RETURN_IF_ERROR(AddNode(node));
+  MS_ASSIGN_OR_RETURN(StepOps ops, Optimize());
+  ops_ = &ops;
+  plan_->own_nodes = ops.TakeGraph();
+  for (int i = 0; i < ops.size(); ++i) {
+    if (!ops.IsGone(i)) MS_RETURN_IF_ERROR(AddOp(ops.op(i)));
   }
   AddFetches();
   MarkUsedOutputs();

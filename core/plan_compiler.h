@@ -3,6 +3,7 @@
 #define MILLSTREAM_CORE_PLAN_COMPILER_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/kernel_instance.h"
@@ -25,6 +26,7 @@ struct PlanRequest {
   ResourceManager* resources = nullptr;
   int threads = 1;
   bool optimize = true;  // false: every node becomes an instruction
+  std::vector<std::string> disabled_passes;
   bool deterministic = false;
 };
 

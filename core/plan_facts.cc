@@ -37,17 +37,13 @@ Status PlanFacts::InferNode(const Node* node, const Received* received) {
   // What passes a tensor on knows all that is known of it; the op's own attributes may know less.
   if (RoleOf(node->op().name) == StructuralRole::kIdentity) {
     std::vector<OutputFacts>& outputs = outputs_[node];
-    for (const Output& source : node->inputs()) {
-      auto fed = fed_.find(source);
-      outputs.push_back(fed == fed_.end() ? of(source) : fed->second);
-    }
+    for (const Output& source : node->inputs()) outputs.push_back(of(source));
     return absl::OkStatus();
   }
   std::vector<InputFacts> inputs(node->num_inputs());
   for (int i = 0; i < node->num_inputs(); ++i) {
     const Output& source = node->input(i);
-    auto fed = fed_.find(source);
-    const OutputFacts& facts = fed == fed_.end() ? of(source) : fed->second;
+    const OutputFacts& facts = of(source);
     inputs[i].shape = facts.shape;
     inputs[i].dtype = source.dtype();
     inputs[i].constant = constant(source);

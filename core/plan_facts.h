@@ -27,8 +27,10 @@ class PlanFacts {
                                    const std::vector<Shape>* feed_shapes,
                                    const Received* received = nullptr);
 
+  // Of an output of the graph, or one that is fed, whose node need not be in it.
   const OutputFacts& of(const Output& output) const {
-    return outputs_.at(output.node)[output.index];
+    auto fed = fed_.find(output);
+    return fed != fed_.end() ? fed->second : outputs_.at(output.node)[output.index];
   }
   // The value when it is the same in every step (constants, and integer shape arithmetic on known
   // shapes), else null. Fed tensors have none.

@@ -1,7 +1,14 @@
 #include "core/c_api/session_options.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "core/passes/pass.h"
 #include "framework/message.h"
 #include "millstream/framework/protos/config.pb.h"
 
@@ -11,6 +18,24 @@ namespace {
 bool Optimizes(const proto::GraphOptions& options) {
   return options.optimizer_options().opt_level() != proto::OptimizerOptions::L0 &&
          !options.rewrite_options().disable_meta_optimizer();
+}
+
+// The passes that the program does without.
+StatusOr<std::vector<std::string>> DisabledPasses(const proto::RewriterConfig& config) {
+  const std::vector<std::string> names = PassNames();
+  std::vector<std::string> disabled;
+  for (const std::string& name : config.disabled_passes()) {
+    if (!absl::c_linear_search(names, name)) {
+      return errors::InvalidArgument("rewrite_options.disabled_passes: there is no pass '", name,
+                                     "'; there are ", absl::StrJoin(names, ", "));
+    }
+    disabled.push_back(name);
+  }
+  if (config.remapping() == proto::RewriterConfig::OFF) {
+    absl::c_copy_if(names, std::back_inserter(disabled),
+                    [](const std::string& name) { return absl::StartsWith(name, "fuse_"); });
+  }
+  return disabled;
 }
 
 }  // namespace
@@ -28,6 +53,8 @@ StatusOr<SessionOptions> MakeSessionOptions(absl::string_view config) {
   options.inter_op_threads = std::max(fields.inter_op_parallelism_threads(), 0);
   options.device_count.insert(fields.device_count().begin(), fields.device_count().end());
   options.optimize = Optimizes(fields.graph_options());
+  MS_ASSIGN_OR_RETURN(options.disabled_passes,
+                      DisabledPasses(fields.graph_options().rewrite_options()));
   options.allow_soft_placement = fields.allow_soft_placement();
   options.log_device_placement = fields.log_device_placement();
   options.operation_timeout_ms = std::max<int64_t>(fields.operation_timeout_in_ms(), 0);

@@ -17,6 +17,7 @@
 namespace millstream::c_api {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -269,6 +270,23 @@ TEST(SessionOptionsTest, EitherSwitchTurnsOptimizationOff) {
   proto::ConfigProto rewrite;
   rewrite.mutable_graph_options()->mutable_rewrite_options()->set_disable_meta_optimizer(true);
   EXPECT_FALSE(OptionsOf(rewrite).optimize);
+}
+
+TEST(SessionOptionsTest, PassesAreDisabledByName) {
+  proto::ConfigProto config;
+  auto* rewrite = config.mutable_graph_options()->mutable_rewrite_options();
+  rewrite->add_disabled_passes("fuse_products");
+  EXPECT_THAT(OptionsOf(config).disabled_passes, ElementsAre("fuse_products"));
+  rewrite->add_disabled_passes("fuse_everything");
+  EXPECT_THAT(std::string(MakeSessionOptions(config.SerializeAsString()).status().message()),
+              HasSubstr("there is no pass 'fuse_everything'; there are "));
+}
+
+TEST(SessionOptionsTest, RemappingSwitchesAllFusionsOff) {
+  proto::ConfigProto config;
+  config.mutable_graph_options()->mutable_rewrite_options()->set_remapping(
+      proto::RewriterConfig::OFF);
+  EXPECT_THAT(OptionsOf(config).disabled_passes, Contains("fuse_products"));
 }
 
 TEST(SessionOptionsTest, NegativeThreads) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "framework/op_registry.h"
+#include "framework/ops/fused_product.h"
 #include "framework/ops/op_errors.h"
 #include "framework/ops/type_sets.h"
 #include "framework/shape_context.h"
@@ -25,6 +26,11 @@ Status MatMulShape(ShapeContext* context) {
   context->SetOutput(0,
                      PartialShape::Matrix(a.dim(transpose_a ? 1 : 0), b.dim(transpose_b ? 0 : 1)));
   return absl::OkStatus();
+}
+
+Status FusedMatMulShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(MatMulShape(context));
+  return CheckFusedBias(*context, 2, context->output(0).dim(1));
 }
 
 // ---- Batches of products ----
@@ -103,6 +109,21 @@ MILLSTREAM_OP("MatMul")
 
 Each is transposed first if its attribute says so. The columns of a must then be as many as
 the rows of b; INVALID_ARGUMENT otherwise.)");
+
+MILLSTREAM_OP("_FusedMatMul")
+    .Input("a: T")
+    .Input("b: T")
+    .Input("args: num_args * T")
+    .Output("product: T")
+    .Attr("transpose_a: bool = false")
+    .Attr("transpose_b: bool = false")
+    .Attr(TypeAttr("T", kProductTypes))
+    .With(FusedProductAttrs)
+    .Shape(FusedMatMulShape)
+    .Doc(R"(Gives what MatMul and then the ops named in fused_ops would give.
+
+fused_ops is BiasAdd, which takes its vector from args, with or without Relu after it. Made by
+the runtime.)");
 
 MILLSTREAM_OP("BatchMatMul")
     .Input("x: T")

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "framework/op_registry.h"
+#include "framework/ops/fused_product.h"
 #include "framework/ops/op_errors.h"
 #include "framework/ops/type_sets.h"
 #include "framework/ops/window_arithmetic.h"
@@ -30,6 +31,12 @@ StatusOr<PartialShape> MergeOutputGradient(const ShapeContext& context, int i,
   if (merged.ok()) return merged;
   return InvalidInput(context, i, "expected the shape of the output, ", output->ToString(),
                       ", got ", gradient.ToString());
+}
+
+Status FusedConv2DShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(Conv2DShape(context));
+  MS_ASSIGN_OR_RETURN(const PartialShape filter, context->WithRank(1, kImageRank));
+  return CheckFusedBias(*context, 2, filter.dim(3));
 }
 
 Status Conv2DBackpropInputShape(ShapeContext* context) {
@@ -85,6 +92,19 @@ batch and channels. SAME pads with zeros so that the output is ceil(input / stri
 wide, VALID does not pad, and EXPLICIT pads by explicit_paddings: before and after, for each
 dimension. INVALID_ARGUMENT when the channels differ or the filter is larger than the padded
 image.)");
+
+MILLSTREAM_OP("_FusedConv2D")
+    .Input("input: T")
+    .Input("filter: T")
+    .Input("args: num_args * T")
+    .Output("output: T")
+    .With(ConvolutionAttrs)
+    .With(FusedProductAttrs)
+    .Shape(FusedConv2DShape)
+    .Doc(R"(Gives what Conv2D and then the ops named in fused_ops would give.
+
+fused_ops is BiasAdd, which takes its vector from args, with or without Relu after it. Made by
+the runtime.)");
 
 MILLSTREAM_OP("Conv2DBackpropInput")
     .Input("input_sizes: int32")

@@ -298,6 +298,14 @@ class KernelInfo {
     out->assign(values, values + n);
     return Status();
   }
+  Status Attr(std::string_view name, std::vector<std::string>* out) const {
+    const MS_Str* values = nullptr;
+    uint64_t n = 0;
+    MS_TRY(Status::FromAbi(host_tables.kernel->attr_str_list(info_, ToAbi(name), &values, &n)));
+    out->clear();
+    for (uint64_t i = 0; i < n; ++i) out->emplace_back(ToView(values[i]));
+    return Status();
+  }
   Status InputRange(std::string_view name, uint32_t* begin, uint32_t* end) const {
     return Status::FromAbi(host_tables.kernel->input_range(info_, ToAbi(name), begin, end));
   }

@@ -9,6 +9,7 @@
 #include "kernels/common/narrow_float.h"
 #include "kernels/common/wide_tensors.h"
 #include "kernels/matmul/batched_gemm.h"
+#include "kernels/matmul/bias_epilogue.h"
 #include "kernels/matmul/blocked_gemm.h"
 #include "kernels/matmul/library_threads.h"
 #include "kernels/matmul/product_shape.h"
@@ -121,6 +122,26 @@ class LibraryProduct {
   GemmShape transposes_;
 };
 
+// _FusedMatMul
+class FusedProduct {
+ public:
+  ms::Status Init(const ms::KernelInfo& info) {
+    MS_TRY(epilogue_.Init(info));
+    return product_.Init(info);
+  }
+  ms::Status Specialize(ms::Specialization& specialization) const {
+    return product_.Specialize(specialization);
+  }
+  ms::Status Compute(ms::Frame& frame) const {
+    MS_TRY(product_.Compute(frame));
+    return epilogue_.Run(frame);
+  }
+
+ private:
+  LibraryProduct<MatMulOp, float> product_;
+  BiasEpilogue epilogue_;
+};
+
 template <typename Op>
 struct ProductOf {
   template <typename T>
@@ -137,6 +158,8 @@ ms::Registered RegisterProduct(const char* op) {
 }
 
 const ms::Registered matmul = RegisterProduct<MatMulOp>("MatMul");
+const ms::Registered fused_matmul =
+    ms::Register<FusedProduct>("_FusedMatMul", ms::KernelOptions().Type<float>("T"));
 const ms::Registered batch_matmul = RegisterProduct<BatchMatMulOp<false>>("BatchMatMul");
 const ms::Registered batch_matmul_v2 = RegisterProduct<BatchMatMulOp<true>>("BatchMatMulV2");
 

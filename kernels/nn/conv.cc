@@ -2,12 +2,14 @@
 // floats by ConvPlan, float64 by definition.
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/narrow_float.h"
 #include "kernels/common/wide_tensors.h"
+#include "kernels/matmul/bias_epilogue.h"
 #include "kernels/matmul/library_threads.h"
 #include "kernels/nn/conv_plan.h"
 #include "kernels/nn/conv_reference.h"
@@ -150,6 +152,29 @@ class LibraryConv {
   mutable ConvPlanCache plans_;
 };
 
+// _FusedConv2D
+class FusedConv {
+ public:
+  ms::Status Init(const ms::KernelInfo& info) {
+    std::string format;
+    MS_TRY(info.Attr("data_format", &format));
+    if (format != "NHWC") {
+      return ms::Unimplemented("_FusedConv2D: attribute data_format must be NHWC, is ", format);
+    }
+    MS_TRY(epilogue_.Init(info));
+    return convolution_.Init(info);
+  }
+  ms::Status Specialize(ms::Specialization& spec) const { return convolution_.Specialize(spec); }
+  ms::Status Compute(ms::Frame& frame) const {
+    MS_TRY(convolution_.Compute(frame));
+    return epilogue_.Run(frame);
+  }
+
+ private:
+  LibraryConv<ForwardOp, float> convolution_;
+  BiasEpilogue epilogue_;
+};
+
 template <typename Op, typename T>
 class ReferenceConv {
  public:
@@ -191,6 +216,8 @@ ms::Registered RegisterConv(const char* op, const ms::KernelOptions& options) {
 }
 
 const ms::Registered conv = RegisterConv<ForwardOp>("Conv2D", ms::KernelOptions());
+const ms::Registered fused_conv =
+    ms::Register<FusedConv>("_FusedConv2D", ms::KernelOptions().Type<float>("T"));
 const ms::Registered conv_backprop_input = RegisterConv<BackwardInputOp>(
     "Conv2DBackpropInput", ms::KernelOptions().HostArg("input_sizes"));
 const ms::Registered conv_backprop_filter = RegisterConv<BackwardFilterOp>(

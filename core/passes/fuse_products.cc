@@ -1,0 +1,86 @@
+// fuse_products: a convolution or matrix product, the bias that is added to it, and a Relu of that
+// become one operation, so that the product is read and written again once and not twice.
+#include <optional>
+#include <utility>
+
+#include "core/passes/pass.h"
+
+namespace millstream {
+namespace {
+
+struct Product {
+  const char* op;
+  const char* fused;
+};
+constexpr Product kProducts[] = {{"Conv2D", "_FusedConv2D"}, {"MatMul", "_FusedMatMul"}};
+
+const Product* ProductOf(const StepOp& op) {
+  for (const Product& product : kProducts) {
+    if (op.type() == product.op) return &product;
+  }
+  return nullptr;
+}
+
+std::string DataFormat(const StepOp& op) {
+  StatusOr<std::string> format = op.node->Attr<std::string>("data_format");
+  return format.ok() ? *format : "NHWC";
+}
+
+// The vector that `op` adds to every row of `product`, or nothing.
+std::optional<Output> BiasOf(const StepOps& ops, const StepOp& op, const StepOp& product) {
+  const Output value = product.outputs[0];
+  if (op.type() == "BiasAdd") {
+    if (op.inputs[0] != value || DataFormat(op) != "NHWC") return std::nullopt;
+    return op.inputs[1];
+  }
+  if (op.type() != "Add" && op.type() != "AddV2") return std::nullopt;
+  const Output other = op.inputs[op.inputs[0] == value ? 1 : 0];
+  const PartialShape* shape = ops.KnownShape(value);
+  const PartialShape* bias = ops.KnownShape(other);
+  if (other == value || shape == nullptr || bias == nullptr || bias->rank() != 1 ||
+      bias->dim(0) != shape->dim(-1)) {
+    return std::nullopt;
+  }
+  return other;
+}
+
+Status FuseFrom(StepOps* ops, int first) {
+  const StepOp product = ops->op(first);
+  const Product* const kind = ProductOf(product);
+  if (kind == nullptr || product.outputs[0].dtype() != DataType::kFloat ||
+      DataFormat(product) != "NHWC") {
+    return absl::OkStatus();
+  }
+  const int second = ops->OnlyReader(product.outputs[0]);
+  if (second < 0) return absl::OkStatus();
+  const std::optional<Output> bias = BiasOf(*ops, ops->op(second), product);
+  if (!bias.has_value()) return absl::OkStatus();
+  std::vector<std::string> fused = {"BiasAdd"};
+  std::vector<int> members = {first, second};
+  const int third = ops->OnlyReader(ops->op(second).outputs[0]);
+  if (third >= 0 && ops->op(third).type() == "Relu") {
+    fused.push_back("Relu");
+    members.push_back(third);
+  }
+  AttrMap attrs = product.node->attrs();
+  SetAttr(&attrs, "num_args", int64_t{1});
+  SetAttr(&attrs, "fused_ops", fused);
+  if (!ops->HasKernel(kind->fused, attrs)) return absl::OkStatus();
+  const StepOp& last = ops->op(members.back());
+  std::vector<Output> inputs = product.inputs;
+  inputs.push_back(*bias);
+  return ops->Replace(members.back(), members, kind->fused, std::move(attrs), *last.node,
+                      std::move(inputs), last.outputs);
+}
+
+Status FuseProducts(StepOps* ops) {
+  for (int i = 0; i < ops->size(); ++i) {
+    if (!ops->IsGone(i)) MS_RETURN_IF_ERROR(FuseFrom(ops, i));
+  }
+  return absl::OkStatus();
+}
+
+MILLSTREAM_PASS("fuse_products", 20, FuseProducts);
+
+}  // namespace
+}  // namespace millstream

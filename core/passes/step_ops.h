@@ -1,0 +1,89 @@
+// What a plan is going to execute, in order, while passes rewrite it.
+//
+// Values are named by the output of the program's graph that has them, before and after: a pass
+// that replaces three nodes by one makes an operation that gives the last node's output. So nothing
+// that is not rewritten has to change.
+#ifndef MILLSTREAM_CORE_PASSES_STEP_OPS_H_
+#define MILLSTREAM_CORE_PASSES_STEP_OPS_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/types/span.h"
+#include "core/graph.h"
+#include "core/plan_facts.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// One kernel call to be.
+struct StepOp {
+  const Node* node = nullptr;  // whose kernel runs; null: the operation was taken away
+  std::vector<Output> inputs;
+  std::vector<Output> outputs;  // of the program's graph, in the order of the node's own
+
+  const std::string& type() const { return node->op().name; }
+};
+
+// Not thread-safe.
+class StepOps {
+ public:
+  // `facts` must outlive this. `visible`: values that must exist when the step ends or that the
+  // step is asked to compute: what is fetched, and all that targets give.
+  StepOps(const PlanFacts* facts, std::string device_type, absl::flat_hash_set<Output> visible)
+      : facts_(facts), device_type_(std::move(device_type)), visible_(std::move(visible)) {}
+
+  // Operations in an order in which every data and control edge points forward.
+  void Append(StepOp op);
+  int size() const { return static_cast<int>(ops_.size()); }
+  const StepOp& op(int i) const { return ops_[i]; }
+  bool IsGone(int i) const { return ops_[i].node == nullptr; }
+
+  bool IsVisible(const Output& value) const { return visible_.contains(value); }
+  // The operation that gives the value, or -1: it is fed, constant, or a view of another.
+  int Producer(const Output& value) const;
+  // The operations that read the value, once for each argument.
+  const std::vector<int>& Readers(const Output& value) const;
+  // The operation that alone reads the value, through one argument, when the value is not visible;
+  // else -1.
+  int OnlyReader(const Output& value) const;
+  // Null unless every dimension is known.
+  const PartialShape* KnownShape(const Output& value) const;
+  const Tensor* constant(const Output& value) const { return facts_->constant(value); }
+
+  // Whether the step's device has a kernel for such a node.
+  bool HasKernel(absl::string_view op, const AttrMap& attrs) const;
+  // Puts one operation of a new node in the place of operation `place`, and takes the others of
+  // `replaced` away. The node is named after `like` and keeps its source line.
+  Status Replace(int place, absl::Span<const int> replaced, absl::string_view op, AttrMap attrs,
+                 const Node& like, std::vector<Output> inputs, std::vector<Output> outputs);
+
+  // Whether a pass made the node.
+  bool IsNew(const Node* node) const { return new_nodes_.contains(node); }
+  // The nodes that passes made; they live as long as this graph.
+  std::unique_ptr<Graph> TakeGraph() { return std::move(graph_); }
+
+ private:
+  StatusOr<const Node*> NewNode(absl::string_view op, AttrMap attrs, const Node& like,
+                                absl::Span<const Output> inputs);
+  StatusOr<Output> Dummy(DataType dtype);
+  void Forget(int i);
+
+  const PlanFacts* const facts_;
+  const std::string device_type_;
+  const absl::flat_hash_set<Output> visible_;
+  std::vector<StepOp> ops_;
+  absl::flat_hash_map<Output, int> producers_;
+  absl::flat_hash_map<Output, std::vector<int>> readers_;
+  std::unique_ptr<Graph> graph_;  // of the new nodes alone; null while there is none
+  absl::flat_hash_set<const Node*> new_nodes_;
+  absl::flat_hash_map<int, Output> dummies_;  // inputs of new nodes, by dtype
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_PASSES_STEP_OPS_H_
