@@ -1,0 +1,94 @@
+// _FusedElementwise: several elementwise ops as one. The runtime makes such nodes; programs do not.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "framework/op_registry.h"
+#include "framework/ops/op_errors.h"
+#include "framework/shape_context.h"
+
+namespace millstream {
+namespace {
+
+// `number` must be that of one of the first `values` values.
+Status CheckValueNumber(const ShapeContext& context, absl::string_view attr, size_t index,
+                        int64_t number, int64_t values) {
+  if (number >= 0 && number < values) return absl::OkStatus();
+  return InvalidAttr(context, attr, "element ", index, " is ", number,
+                     ", expected the number of a value that exists by then, 0 to ", values - 1);
+}
+
+// The operands of step `step`, which runs op `op`.
+Status CheckOperands(const ShapeContext& context, const std::string& op, size_t step,
+                     const std::vector<int64_t>& operands) {
+  const int64_t values = context.num_inputs() + static_cast<int64_t>(step);
+  MS_RETURN_IF_ERROR(CheckValueNumber(context, "operands", 2 * step, operands[2 * step], values));
+  const int64_t second = operands[2 * step + 1];
+  MS_ASSIGN_OR_RETURN(const OpDef* definition, OpRegistry::Global()->Find(op));
+  if (definition->inputs.size() == 2) {
+    return CheckValueNumber(context, "operands", 2 * step + 1, second, values);
+  }
+  if (second == -1) return absl::OkStatus();
+  return InvalidAttr(context, "operands", "element ", 2 * step + 1, " is ", second,
+                     ", expected -1: ", op, " has one operand");
+}
+
+Status CheckProgram(const ShapeContext& context) {
+  MS_ASSIGN_OR_RETURN(const auto steps, context.Attr<std::vector<std::string>>("steps"));
+  MS_ASSIGN_OR_RETURN(const auto operands, context.Attr<std::vector<int64_t>>("operands"));
+  MS_ASSIGN_OR_RETURN(const auto results, context.Attr<std::vector<int64_t>>("results"));
+  if (operands.size() != 2 * steps.size()) {
+    return InvalidAttr(context, "operands", "expected two numbers for each of the ", steps.size(),
+                       " steps, got ", operands.size(), " numbers");
+  }
+  for (size_t step = 0; step < steps.size(); ++step) {
+    MS_RETURN_IF_ERROR(CheckOperands(context, steps[step], step, operands));
+  }
+  if (results.size() != static_cast<size_t>(context.num_outputs())) {
+    return InvalidAttr(context, "results", "expected one number for each of the ",
+                       context.num_outputs(), " outputs, got ", results.size(), " numbers");
+  }
+  const int64_t values = context.num_inputs() + static_cast<int64_t>(steps.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    MS_RETURN_IF_ERROR(CheckValueNumber(context, "results", i, results[i], values));
+  }
+  return absl::OkStatus();
+}
+
+Status FusedElementwiseShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(CheckProgram(*context));
+  PartialShape shape = PartialShape::Scalar();
+  for (int i = 0; i < context->num_inputs(); ++i) {
+    StatusOr<PartialShape> wider = BroadcastShapes(shape, context->input(i));
+    if (!wider.ok()) return InputError(*context, i, wider.status());
+    shape = *std::move(wider);
+  }
+  for (int i = 0; i < context->num_outputs(); ++i) context->SetOutput(i, shape);
+  return absl::OkStatus();
+}
+
+MILLSTREAM_OP("_FusedElementwise")
+    .Input("args: N * T")
+    .Output("results: M * T")
+    .Attr("N: int >= 1")
+    .Attr("M: int >= 1")
+    .Attr("T: {float}")
+    .Attr(
+        "steps: list({'Abs', 'Exp', 'Floor', 'Inv', 'Log', 'Neg', 'Reciprocal', 'Relu', 'Rsqrt', "
+        "'Sigmoid', 'Sign', 'Sqrt', 'Square', 'Tanh', 'Add', 'AddV2', 'Div', 'FloorDiv', "
+        "'FloorMod', 'InvGrad', 'Maximum', 'Minimum', 'Mul', 'Pow', 'RealDiv', 'ReciprocalGrad', "
+        "'ReluGrad', 'RsqrtGrad', 'SigmoidGrad', 'SqrtGrad', 'SquaredDifference', 'Sub', "
+        "'TanhGrad'}) >= 1")
+    .Attr("operands: list(int)")
+    .Attr("results: list(int)")
+    .Shape(FusedElementwiseShape)
+    .Doc(R"(Runs several elementwise ops, one after the other, as one.
+
+Values have numbers: those of args come first, then what each of steps gives. operands has two
+numbers for each of steps, the second of which is -1 for an op of one operand; results has the
+numbers of the values to give. All args are broadcast to one shape, which all results have. Each
+of args has that shape, or one element, or the last dimensions of that shape, perhaps behind
+dimensions of 1.)");
+
+}  // namespace
+}  // namespace millstream
