@@ -58,27 +58,22 @@ struct MinimumOp {
   }
 };
 
-template <typename Op, typename... Ts>
-ms::Registered RegisterEach(const char* op) {
-  (ms::Register<BinaryKernel<Op, Ts>>(op, BinaryOptions({ms::DTypeOf<Ts>()})), ...);
-  return ms::Registered();
-}
-
 // Registers the operation for real and complex numbers and, by loops on unsigned types, integers.
 template <typename Op>
 ms::Registered RegisterWrapping(const char* op) {
-  RegisterEach<Op, float, double, Float16, BFloat16, std::complex<float>, std::complex<double>>(op);
-  ms::Register<BinaryKernel<Op, uint8_t>>(op, BinaryOptions({MS_INT8, MS_UINT8}));
-  ms::Register<BinaryKernel<Op, uint16_t>>(op, BinaryOptions({MS_INT16, MS_UINT16}));
-  ms::Register<BinaryKernel<Op, uint32_t>>(op, BinaryOptions({MS_INT32, MS_UINT32}));
-  ms::Register<BinaryKernel<Op, uint64_t>>(op, BinaryOptions({MS_INT64, MS_UINT64}));
+  RegisterBinaryEach<Op, float, double, Float16, BFloat16, std::complex<float>,
+                     std::complex<double>>(op);
+  RegisterBinary<BinaryKernel<Op, uint8_t>, Op, uint8_t>(op, {MS_INT8, MS_UINT8});
+  RegisterBinary<BinaryKernel<Op, uint16_t>, Op, uint16_t>(op, {MS_INT16, MS_UINT16});
+  RegisterBinary<BinaryKernel<Op, uint32_t>, Op, uint32_t>(op, {MS_INT32, MS_UINT32});
+  RegisterBinary<BinaryKernel<Op, uint64_t>, Op, uint64_t>(op, {MS_INT64, MS_UINT64});
   return ms::Registered();
 }
 
 template <typename Op>
 ms::Registered RegisterOrdered(const char* op) {
-  return RegisterEach<Op, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t,
-                      uint8_t, uint16_t, uint32_t, uint64_t>(op);
+  return RegisterBinaryEach<Op, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t,
+                            uint8_t, uint16_t, uint32_t, uint64_t>(op);
 }
 
 const ms::Registered add = RegisterWrapping<AddOp>("Add");

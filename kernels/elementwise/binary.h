@@ -23,12 +23,9 @@
 #include "kernels/common/narrow_tiles.h"
 #include "kernels/common/wrapping.h"
 #include "kernels/elementwise/broadcast.h"
+#include "kernels/elementwise/float_loops.h"
 
 namespace millstream::kernels {
-
-// Computes the rows of one block; true when an operand was refused.
-using BinaryLoop = bool (*)(const void* x, const void* y, void* out, const RowBlock& block,
-                            int64_t columns);
 
 // One operation on one type: a loop for each way that the operands may run along a row.
 struct BinaryFunctions {
@@ -159,6 +156,25 @@ class BinaryKernel : public BroadcastingKernel {
 // The options of a kernel z = op(x, y) whose type attribute T is one of `dtypes`.
 inline ms::KernelOptions BinaryOptions(std::vector<MS_DType> dtypes) {
   return ms::KernelOptions().Types("T", std::move(dtypes)).InPlace(0, 0).InPlace(0, 1);
+}
+
+// Registers Kernel, whose z = op(x, y) is of the type T of x and y, for nodes whose type attribute
+// T is one of `dtypes`.
+template <typename Kernel, typename Op, typename T>
+void RegisterBinary(const char* op, std::vector<MS_DType> dtypes) {
+  if constexpr (std::is_same_v<T, float> && !CanRefuse<Op>::value) {
+    constexpr const BinaryFunctions& kFunctions = kBinaryFunctions<Op, float>;
+    AddFloatLoops(op, {nullptr, kFunctions.both, kFunctions.only_x, kFunctions.only_y,
+                       kFunctions.picoseconds});
+  }
+  ms::Register<Kernel>(op, BinaryOptions(std::move(dtypes)));
+}
+
+// Registers the operation, with broadcasting, for each of the types.
+template <typename Op, typename... Ts>
+ms::Registered RegisterBinaryEach(const char* op) {
+  (RegisterBinary<BinaryKernel<Op, Ts>, Op, Ts>(op, {ms::DTypeOf<Ts>()}), ...);
+  return ms::Registered();
 }
 
 }  // namespace millstream::kernels

@@ -144,38 +144,32 @@ struct IntegerPowOp {
   }
 };
 
-template <typename Op, typename... Ts>
-ms::Registered RegisterEach(const char* op) {
-  (ms::Register<BinaryKernel<Op, Ts>>(op, BinaryOptions({ms::DTypeOf<Ts>()})), ...);
-  return ms::Registered();
-}
-
 template <typename Op>
 ms::Registered RegisterIntegers(const char* op) {
-  return RegisterEach<Op, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>(
-      op);
+  return RegisterBinaryEach<Op, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
+                            uint64_t>(op);
 }
 
 template <typename Op>
 ms::Registered RegisterNumbers(const char* op) {
-  return RegisterEach<Op, float, double, Float16, BFloat16, std::complex<float>,
-                      std::complex<double>>(op);
+  return RegisterBinaryEach<Op, float, double, Float16, BFloat16, std::complex<float>,
+                            std::complex<double>>(op);
 }
 
 const ms::Registered real_div = RegisterNumbers<RealDivOp>("RealDiv");
 const ms::Registered div = RegisterNumbers<RealDivOp>("Div");
 const ms::Registered div_integers = RegisterIntegers<IntegerDivOp>("Div");
-const ms::Registered floor_div = RegisterEach<RealFloorDivOp, float, double>("FloorDiv");
+const ms::Registered floor_div = RegisterBinaryEach<RealFloorDivOp, float, double>("FloorDiv");
 const ms::Registered floor_div_float16 =
-    RegisterEach<NarrowFloorDivOp<Float16>, Float16>("FloorDiv");
+    RegisterBinaryEach<NarrowFloorDivOp<Float16>, Float16>("FloorDiv");
 const ms::Registered floor_div_bfloat16 =
-    RegisterEach<NarrowFloorDivOp<BFloat16>, BFloat16>("FloorDiv");
+    RegisterBinaryEach<NarrowFloorDivOp<BFloat16>, BFloat16>("FloorDiv");
 const ms::Registered floor_div_integers = RegisterIntegers<IntegerFloorDivOp>("FloorDiv");
 const ms::Registered floor_mod =
-    RegisterEach<RealFloorModOp, float, double, Float16, BFloat16>("FloorMod");
+    RegisterBinaryEach<RealFloorModOp, float, double, Float16, BFloat16>("FloorMod");
 const ms::Registered floor_mod_integers = RegisterIntegers<IntegerFloorModOp>("FloorMod");
 const ms::Registered pow_numbers = RegisterNumbers<PowOp>("Pow");
-const ms::Registered pow_integers = RegisterEach<IntegerPowOp, int32_t, int64_t>("Pow");
+const ms::Registered pow_integers = RegisterBinaryEach<IntegerPowOp, int32_t, int64_t>("Pow");
 
 }  // namespace
 }  // namespace millstream::kernels

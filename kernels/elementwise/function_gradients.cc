@@ -79,7 +79,7 @@ class GradientKernel : public SameShapeKernel {
 
 template <typename Op, typename... Ts>
 ms::Registered RegisterGradient(const char* op) {
-  (ms::Register<GradientKernel<Op, Ts>>(op, BinaryOptions({ms::DTypeOf<Ts>()})), ...);
+  (RegisterBinary<GradientKernel<Op, Ts>, Op, Ts>(op, {ms::DTypeOf<Ts>()}), ...);
   return ms::Registered();
 }
 

@@ -6,15 +6,14 @@
 #define MILLSTREAM_KERNELS_ELEMENTWISE_UNARY_H_
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/narrow_tiles.h"
+#include "kernels/elementwise/float_loops.h"
 
 namespace millstream::kernels {
-
-// Computes elements [begin, end). The output may be the memory of the input.
-using UnaryLoop = void (*)(const void* x, void* out, int64_t begin, int64_t end);
 
 // y = op(x), of the dtype of x.
 class ElementwiseKernel {
@@ -55,6 +54,9 @@ class UnaryKernel : public ElementwiseKernel {
 // Registers the operation on T for nodes whose type attribute T is one of `dtypes`.
 template <typename Op, typename T>
 void RegisterUnary(const char* op, std::vector<MS_DType> dtypes) {
+  if constexpr (std::is_same_v<T, float>) {
+    AddFloatLoops(op, {&UnaryElements<Op, float>, nullptr, nullptr, nullptr, Op::kPicoseconds});
+  }
   ms::Register<UnaryKernel<Op, T>>(op,
                                    ms::KernelOptions().Types("T", std::move(dtypes)).InPlace(0, 0));
 }
