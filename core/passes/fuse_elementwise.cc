@@ -1,0 +1,192 @@
+// fuse_elementwise: operations that work element by element on tensors of one shape and read each
+// other become one, which goes over memory once, a piece that fits the first-level cache at a time.
+// Each element gets the same operations in the same order as before, so no bit changes.
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "core/passes/pass.h"
+#include "framework/op_registry.h"
+
+namespace millstream {
+namespace {
+
+constexpr char kFused[] = "_FusedElementwise";
+
+// Operations that become one. They run where the last of them stands.
+struct Cluster {
+  std::vector<int> members;    // ascending
+  std::multiset<int> outside;  // readers of what members give that are no members
+  Shape shape;                 // of all that they give
+};
+
+// The operations that the fused one knows: what its definition allows as steps.
+const std::vector<std::string>& Steps() {
+  static const auto* const steps = [] {
+    const StatusOr<const OpDef*> op = OpRegistry::Global()->Find(kFused);
+    const AttrDef* const attr = op.ok() ? (*op)->FindAttr("steps") : nullptr;
+    return new std::vector<std::string>(attr == nullptr ? std::vector<std::string>()
+                                                        : attr->allowed_strings);
+  }();
+  return *steps;
+}
+
+// Whether a tensor of `shape` can be read along with tensors of `whole`: as large, a single number,
+// or a row of it that repeats.
+bool GoesAlong(const Shape& shape, const Shape& whole) {
+  if (shape.num_elements() == 1 || shape == whole) return true;
+  int first = 0;
+  while (first < shape.rank() && shape.dim(first) == 1) ++first;
+  const int rank = shape.rank() - first;
+  if (shape.rank() > whole.rank()) return false;
+  for (int i = 1; i <= rank; ++i) {
+    if (shape.dim(shape.rank() - i) != whole.dim(whole.rank() - i)) return false;
+  }
+  return true;
+}
+
+class ElementwiseFusion {
+ public:
+  explicit ElementwiseFusion(StepOps* ops) : ops_(*ops) {}
+  Status Run();
+
+ private:
+  bool IsCandidate(const StepOp& op, Shape* shape) const;
+  void Join(int i, Shape shape);
+  bool MayMerge(const std::set<Cluster*>& clusters, int i) const;
+  Status Fuse(const Cluster& cluster);
+
+  StepOps& ops_;
+  std::vector<std::unique_ptr<Cluster>> clusters_;
+  absl::flat_hash_map<int, Cluster*> cluster_of_;
+};
+
+bool ElementwiseFusion::IsCandidate(const StepOp& op, Shape* shape) const {
+  if (op.outputs.size() != 1 || op.outputs[0].dtype() != DataType::kFloat ||
+      !absl::c_linear_search(Steps(), op.type()) || ops_.IsNew(op.node)) {
+    return false;
+  }
+  const PartialShape* const whole = ops_.KnownShape(op.outputs[0]);
+  if (whole == nullptr || FindAttr(op.node->attrs(), "_kernel") != nullptr) return false;
+  *shape = whole->ToShape();
+  return absl::c_all_of(op.inputs, [&](const Output& input) {
+    const PartialShape* const known = ops_.KnownShape(input);
+    return input.dtype() == DataType::kFloat && known != nullptr &&
+           GoesAlong(known->ToShape(), *shape);
+  });
+}
+
+// What the clusters give is read by operation i, by their members, or later.
+bool ElementwiseFusion::MayMerge(const std::set<Cluster*>& clusters, int i) const {
+  for (const Cluster* cluster : clusters) {
+    for (int reader : cluster->outside) {
+      if (reader > i) break;
+      if (reader == i) continue;
+      auto other = cluster_of_.find(reader);
+      if (other == cluster_of_.end() || clusters.count(other->second) == 0) return false;
+    }
+  }
+  return true;
+}
+
+// Puts operation i into the clusters of what it reads, which thereby become one, or into a new one.
+void ElementwiseFusion::Join(int i, Shape shape) {
+  std::set<Cluster*> joined;
+  for (const Output& input : ops_.op(i).inputs) {
+    auto found = cluster_of_.find(ops_.Producer(input));
+    if (found == cluster_of_.end() || found->second->shape != shape) continue;
+    joined.insert(found->second);
+    if (!MayMerge(joined, i)) joined.erase(found->second);
+  }
+  Cluster* cluster = nullptr;
+  if (joined.empty()) {
+    clusters_.push_back(std::make_unique<Cluster>());
+    cluster = clusters_.back().get();
+    cluster->shape = std::move(shape);
+  } else {
+    cluster = *absl::c_max_element(joined, [](const Cluster* a, const Cluster* b) {
+      return a->members.size() < b->members.size();
+    });
+  }
+  for (Cluster* other : joined) {
+    if (other == cluster) continue;
+    std::vector<int> members;
+    absl::c_merge(cluster->members, other->members, std::back_inserter(members));
+    cluster->members = std::move(members);
+    cluster->outside.merge(other->outside);
+    for (int member : other->members) cluster_of_[member] = cluster;
+    other->members.clear();
+  }
+  cluster->members.push_back(i);
+  cluster_of_[i] = cluster;
+  const std::vector<int>& readers = ops_.Readers(ops_.op(i).outputs[0]);
+  cluster->outside.insert(readers.begin(), readers.end());
+  // Readers that are members by now.
+  while (!cluster->outside.empty() && *cluster->outside.begin() <= i) {
+    cluster->outside.erase(cluster->outside.begin());
+  }
+}
+
+Status ElementwiseFusion::Fuse(const Cluster& cluster) {
+  std::vector<Output> inputs;
+  std::vector<Output> outputs;
+  std::vector<std::string> steps;
+  absl::flat_hash_map<Output, int64_t> numbers;
+  const auto is_member = [&](int i) { return absl::c_binary_search(cluster.members, i); };
+  for (int i : cluster.members) {
+    for (const Output& input : ops_.op(i).inputs) {
+      if (is_member(ops_.Producer(input)) || numbers.contains(input)) continue;
+      numbers[input] = static_cast<int64_t>(inputs.size());
+      inputs.push_back(input);
+    }
+  }
+  std::vector<int64_t> operands;
+  std::vector<int64_t> results;
+  for (int i : cluster.members) {
+    const StepOp& op = ops_.op(i);
+    const int64_t number = static_cast<int64_t>(inputs.size() + steps.size());
+    steps.push_back(op.type());
+    operands.push_back(numbers.at(op.inputs[0]));
+    operands.push_back(op.inputs.size() == 2 ? numbers.at(op.inputs[1]) : -1);
+    const Output value = op.outputs[0];
+    numbers[value] = number;
+    if (!ops_.IsVisible(value) && absl::c_all_of(ops_.Readers(value), is_member)) continue;
+    results.push_back(number);
+    outputs.push_back(value);
+  }
+  AttrMap attrs;
+  SetAttr(&attrs, "N", static_cast<int64_t>(inputs.size()));
+  SetAttr(&attrs, "M", static_cast<int64_t>(outputs.size()));
+  SetAttr(&attrs, "T", DataType::kFloat);
+  SetAttr(&attrs, "steps", std::move(steps));
+  SetAttr(&attrs, "operands", std::move(operands));
+  SetAttr(&attrs, "results", std::move(results));
+  if (!ops_.HasKernel(kFused, attrs)) return absl::OkStatus();
+  const int last = cluster.members.back();
+  return ops_.Replace(last, cluster.members, kFused, std::move(attrs), *ops_.op(last).node,
+                      std::move(inputs), std::move(outputs));
+}
+
+Status ElementwiseFusion::Run() {
+  for (int i = 0; i < ops_.size(); ++i) {
+    Shape shape;
+    if (!ops_.IsGone(i) && IsCandidate(ops_.op(i), &shape)) Join(i, std::move(shape));
+  }
+  for (const std::unique_ptr<Cluster>& cluster : clusters_) {
+    if (cluster->members.size() > 1) MS_RETURN_IF_ERROR(Fuse(*cluster));
+  }
+  return absl::OkStatus();
+}
+
+Status FuseElementwise(StepOps* ops) { return ElementwiseFusion(ops).Run(); }
+
+MILLSTREAM_PASS("fuse_elementwise", 30, FuseElementwise);
+
+}  // namespace
+}  // namespace millstream
