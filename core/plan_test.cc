@@ -144,8 +144,9 @@ TEST_F(PlanTest, StatefulNodesAreNeverFolded) {
   EXPECT_THAT(OpsOf(*Compile({{}, {random}, {}})), ElementsAre("RandomUniformInt"));
 }
 
+// Of doubles: operations on floats would become one.
 TEST_F(PlanTest, AChainWorksInPlace) {
-  const Output x = Placeholder("x", DataType::kFloat);
+  const Output x = Placeholder("x", DataType::kDouble);
   Output y = x;
   for (int i = 0; i < 4; ++i) y = Op("Neg", {y});
   const Output end = Op("Sum", {y, Constant(Values<int32_t>({0}))});
@@ -158,31 +159,31 @@ TEST_F(PlanTest, AChainWorksInPlace) {
 }
 
 TEST_F(PlanTest, WhatIsReadLaterIsNotOverwritten) {
-  const Output x = Placeholder("x", DataType::kFloat);
+  const Output x = Placeholder("x", DataType::kDouble);
   const Output a = Op("Neg", {x});
   const Output b = Op("Square", {a});
   const Output c = Op("Add", {a, b});
   const Output end = Op("Exp", {c});
   const std::unique_ptr<Plan> plan = Compile({{x}, {end}, {}}, {{1000}});
   EXPECT_NE(OutputRoot(*plan, 0).offset, OutputRoot(*plan, 1).offset);
-  EXPECT_THAT(Elements<float>(Value(c, {{x, Values<float>({1, 2})}})), ElementsAre(0, 2));
+  EXPECT_THAT(Elements<double>(Value(c, {{x, Values<double>({1, 2})}})), ElementsAre(0, 2));
 }
 
 TEST_F(PlanTest, ReadingThroughAReshapeKeepsATensorAlive) {
-  const Output x = Placeholder("x", DataType::kFloat);
+  const Output x = Placeholder("x", DataType::kDouble);
   const Output a = Op("Neg", {x});
   const Output same = Op("Reshape", {a, Constant(Values<int32_t>({2}))});
   const Output b = Op("Square", {a});
   const Output sum = Op("Add", {same, b});
-  EXPECT_THAT(Elements<float>(Value(Op("Neg", {sum}), {{x, Values<float>({1, 2})}})),
+  EXPECT_THAT(Elements<double>(Value(Op("Neg", {sum}), {{x, Values<double>({1, 2})}})),
               ElementsAre(0, -2));
 }
 
 TEST_F(PlanTest, ATensorThatIsReadTwiceByOneInstructionMayBeOverwrittenByIt) {
-  const Output x = Placeholder("x", DataType::kFloat);
+  const Output x = Placeholder("x", DataType::kDouble);
   const Output a = Op("Neg", {x});
-  const Output doubled = Op("Sub", {Op("Add", {a, a}), Constant(1.0f)});
-  EXPECT_THAT(Elements<float>(Value(doubled, {{x, Values<float>({1, 2})}})), ElementsAre(-3, -5));
+  const Output doubled = Op("Sub", {Op("Add", {a, a}), Constant(Tensor::Scalar<double>(1))});
+  EXPECT_THAT(Elements<double>(Value(doubled, {{x, Values<double>({1, 2})}})), ElementsAre(-3, -5));
 }
 
 TEST_F(PlanTest, UnusedOutputsAreMarked) {

@@ -1,8 +1,11 @@
 // _FusedElementwise: a program of elementwise ops on floats, run tile by tile (fused_plan.h) with
 // the ops' own loops, so that its results have the bits of the same ops one by one.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "kernels/elementwise/fused_plan.h"
@@ -15,6 +18,8 @@ constexpr int64_t kCacheLine = 64;
 
 // Threads that are reckoned with where no plan says how many there are.
 constexpr uint32_t kUnplannedThreads = 8;
+
+constexpr int64_t kNanosecondsBetweenChecks = 2000000;
 
 int64_t CacheLines(int64_t bytes) { return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine; }
 
@@ -80,16 +85,16 @@ class FusedExecution {
     MS_TRY(FindBases(frame));
     RunCalls(plan_.once, bases_, 1);
     if (plan_.pieces == 1) {
-      RunPiece(0);
-      return ms::Status();
+      RunPiece(frame, 0);
+    } else {
+      frame.ParallelFor(static_cast<uint64_t>(plan_.pieces), plan_.piece_nanoseconds,
+                        [&](uint64_t begin, uint64_t end) {
+                          for (uint64_t piece = begin; piece < end; ++piece) {
+                            RunPiece(frame, static_cast<int64_t>(piece));
+                          }
+                        });
     }
-    frame.ParallelFor(static_cast<uint64_t>(plan_.pieces), plan_.piece_nanoseconds,
-                      [&](uint64_t begin, uint64_t end) {
-                        for (uint64_t piece = begin; piece < end; ++piece) {
-                          RunPiece(static_cast<int64_t>(piece));
-                        }
-                      });
-    return ms::Status();
+    return std::move(interruption_);
   }
 
  private:
@@ -119,7 +124,17 @@ class FusedExecution {
     return ms::Status();
   }
 
-  void RunPiece(int64_t piece) const {
+  // Programs may be long and tensors large: the calling thread asks now and then whether the step
+  // goes on, and the others see what it was told.
+  bool IsStopped(ms::Frame& frame) {
+    if (std::this_thread::get_id() == caller_) {
+      interruption_ = frame.CheckCancelled();
+      if (!interruption_.ok()) stopped_.store(true, std::memory_order_relaxed);
+    }
+    return stopped_.load(std::memory_order_relaxed);
+  }
+
+  void RunPiece(ms::Frame& frame, int64_t piece) {
     const int64_t offset = layout_.pieces + piece * layout_.piece;
     float** const places = reinterpret_cast<float**>(scratch_ + offset);
     std::copy_n(bases_, plan_.first_buffer(), places);
@@ -131,7 +146,13 @@ class FusedExecution {
     const int64_t longer = plan_.tiles % plan_.pieces;  // pieces that have one tile more
     const int64_t begin = piece * each + std::min(piece, longer);
     const int64_t end = begin + each + (piece < longer ? 1 : 0);
-    for (int64_t tile = begin; tile < end; ++tile) RunTile(tile, places);
+    const int64_t tile_nanoseconds =
+        static_cast<int64_t>(plan_.piece_nanoseconds) / (each + (longer > 0 ? 1 : 0)) + 1;
+    const int64_t between = std::max<int64_t>(1, kNanosecondsBetweenChecks / tile_nanoseconds);
+    for (int64_t tile = begin; tile < end; ++tile) {
+      if ((tile - begin) % between == between - 1 && IsStopped(frame)) return;
+      RunTile(tile, places);
+    }
   }
 
   void RunTile(int64_t tile, float** places) const {
@@ -163,6 +184,9 @@ class FusedExecution {
   const ScratchLayout layout_;
   char* const scratch_;
   float** const bases_;
+  const std::thread::id caller_ = std::this_thread::get_id();
+  std::atomic<bool> stopped_{false};
+  ms::Status interruption_;  // the calling thread's
 };
 
 class FusedElementwise {

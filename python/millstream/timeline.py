@@ -31,12 +31,12 @@ class Timeline:
     --------
     >>> import millstream as tf
     >>> with tf.Graph().as_default(), tf.Session() as sess:
-    ...     y = tf.negative(tf.random_normal([100]), name="y")
+    ...     y = tf.reduce_max(tf.random_uniform([100]), name="y")
     ...     metadata = tf.RunMetadata()
     ...     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     ...     _ = sess.run(y, options=options, run_metadata=metadata)
     >>> text = tf.timeline.Timeline(metadata.step_stats).generate_chrome_trace_format()
-    >>> '"name": "Neg"' in text
+    >>> '"name": "Max"' in text
     True
     """
 
