@@ -10,6 +10,7 @@
 #include "framework/plugin/host_interfaces.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/loader_attempt.h"
+#include "framework/plugin/openmp_patience.h"
 #include "framework/plugin/plugin_check.h"
 #include "framework/plugin/probe.h"
 #include "framework/plugin/registrar.h"
@@ -226,7 +227,11 @@ Status PluginLoader::Probe(const PluginFile& file, Attempt* attempt) {
 Status PluginLoader::Open(const PluginFile& file, Attempt* attempt, LoadedPlugin* plugin) {
   LoadStage& stage = attempt->record.stage;
   stage = LoadStage::kOpen;
-  void* library = dlopen(file.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* library = nullptr;
+  {
+    const OpenMpPatience patience;  // of the runtime that the plugin may bring along
+    library = dlopen(file.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
   if (library == nullptr) {
     return errors::NotFound("plugin ", file.path, " cannot be opened: ", dlerror());
   }

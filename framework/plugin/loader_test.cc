@@ -1,5 +1,6 @@
 #include "framework/plugin/loader.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <vector>
 
@@ -34,6 +35,14 @@ TEST_F(LoaderTest, LoadsAPlainCPlugin) {
   EXPECT_EQ(record.stage, LoadStage::kDone);
   EXPECT_TRUE(record.status.ok());
   EXPECT_THAT(loader_->FailureReasons(), IsEmpty());
+}
+
+TEST_F(LoaderTest, OpenMpIsToldNotToSpinForLong) {
+  unsetenv("GOMP_SPINCOUNT");
+  unsetenv("OMP_WAIT_POLICY");
+  const StatusOr<const LoadedPlugin*> plugin = loader_->Load(FixturePath("impatient"));
+  EXPECT_TRUE(plugin.ok()) << plugin.status();
+  EXPECT_EQ(getenv("GOMP_SPINCOUNT"), nullptr);
 }
 
 TEST_F(LoaderTest, KernelsOfAPluginRun) {

@@ -3,6 +3,7 @@
  * float32 on CPU. */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -175,7 +176,13 @@ static void Shutdown(const MS_Plugin* plugin) {
   bound_host->log(bound_host, MS_LOG_INFO, Text("shutdown of " FIXTURE_NAME));
 }
 
-__attribute__((constructor)) static void OnOpen(void) { FIXTURE_ON_OPEN; }
+/* What an OpenMP runtime would see as it is loaded. */
+static int had_spin_count;
+
+__attribute__((constructor)) static void OnOpen(void) {
+  had_spin_count = getenv("GOMP_SPINCOUNT") != NULL;
+  FIXTURE_ON_OPEN;
+}
 
 MS_PLUGIN_EXPORT MS_Status* FIXTURE_ENTRY(const MS_HostBase* host, const MS_Plugin** out_plugin);
 
@@ -196,5 +203,6 @@ MS_Status* FIXTURE_ENTRY(const MS_HostBase* host, const MS_Plugin** out_plugin) 
   plugin.register_all = &RegisterAll;
   plugin.shutdown = &Shutdown;
   *out_plugin = FIXTURE_NULL_PLUGIN ? NULL : &plugin;
+  (void)had_spin_count;
   return Outcome(FIXTURE_ENTRY_CODE, "the fixture's entry fails");
 }

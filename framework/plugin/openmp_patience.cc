@@ -1,0 +1,35 @@
+#include "framework/plugin/openmp_patience.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <vector>
+
+namespace millstream {
+namespace {
+
+char spin_count[] = "GOMP_SPINCOUNT=1000";
+
+}  // namespace
+
+OpenMpPatience::OpenMpPatience() {
+  if (environ == nullptr || getenv("GOMP_SPINCOUNT") != nullptr ||
+      getenv("OMP_WAIT_POLICY") != nullptr) {
+    return;
+  }
+  // Never freed: whoever has read `environ` may still walk it.
+  auto* const entries = new std::vector<char*>;
+  for (char** entry = environ; *entry != nullptr; ++entry) entries->push_back(*entry);
+  entries->push_back(spin_count);
+  entries->push_back(nullptr);
+  previous_ = environ;
+  replacement_ = entries->data();
+  environ = replacement_;
+}
+
+OpenMpPatience::~OpenMpPatience() {
+  // Somebody else may have set a variable meanwhile, and with it a larger copy: theirs stays.
+  if (previous_ != nullptr && environ == replacement_) environ = previous_;
+}
+
+}  // namespace millstream
