@@ -53,13 +53,13 @@ Output BenchmarkGraph::Placeholder(const PartialShape& shape, DataType dtype) {
   return Op("Placeholder", {}, {{"dtype", dtype}, {"shape", shape}});
 }
 
-Output BenchmarkGraph::Variable(const Shape& shape) {
+Output BenchmarkGraph::Variable(const Tensor& value) {
   const std::string name = absl::StrCat("variable_", handles_.size());
   const Output handle = Op(
       "VarHandleOp", {},
-      {{"dtype", DataType::kFloat}, {"shape", PartialShape(shape)}, {"shared_name", name}});
+      {{"dtype", DataType::kFloat}, {"shape", PartialShape(value.shape())}, {"shared_name", name}});
   handles_.push_back(handle);
-  initializers_.push_back(Target("AssignVariableOp", {handle, build.Const(Numbers(shape))}));
+  initializers_.push_back(Target("AssignVariableOp", {handle, build.Const(value)}));
   return handle;
 }
 
@@ -98,9 +98,9 @@ StepSignature BenchmarkGraph::PerceptronTraining() {
   std::vector<Output> weights;
   Output hidden = images;
   for (size_t i = 0; i + 1 < sizes.size(); ++i) {
-    weights.push_back(Variable(Shape({sizes[i], sizes[i + 1]})));
+    weights.push_back(Variable(Numbers(Shape({sizes[i], sizes[i + 1]}))));
     hidden = Op("MatMul", {hidden, Read(weights.back())});
-    weights.push_back(Variable(Shape({sizes[i + 1]})));
+    weights.push_back(Variable(Numbers(Shape({sizes[i + 1]}))));
     hidden = Op("Add", {hidden, Read(weights.back())});
     if (i + 2 < sizes.size()) hidden = Op("Relu", {hidden});
   }

@@ -30,8 +30,8 @@ class BenchmarkGraph {
 
   // ---- Building ----
   Output Placeholder(const PartialShape& shape, DataType dtype = DataType::kFloat);
-  // The handle of a float variable, whose value the first callable sets to Numbers(shape).
-  Output Variable(const Shape& shape);
+  // The handle of a float variable, which the first callable sets to `value`.
+  Output Variable(const Tensor& value);
   Output Read(const Output& handle);
   // Output 0 of a new node, and the node itself.
   Output Op(absl::string_view op, const std::vector<Output>& inputs,
@@ -70,10 +70,11 @@ void TimeSteps(benchmark::State& state, Callable* callable, const std::vector<Te
 void TimeTargets(benchmark::State& state, BenchmarkGraph* graph, const std::vector<Output>& feeds,
                  const std::vector<const Node*>& targets, const std::vector<Tensor>& values);
 
-// Tells what one step moved or computed, as a column of its own.
-void ReportBytes(benchmark::State& state, double bytes);              // "bytes/s"
-void ReportFlops(benchmark::State& state, double operations);         // "flop/s"
-void ReportItems(benchmark::State& state, const char* name, double);  // seconds an item, in `name`
+// Adds a column: what one step moved ("bytes/s"), what it computed ("flop/s"), and the time for each
+// of the `items` that it went through (`name`, in seconds).
+void ReportBytes(benchmark::State& state, double bytes);
+void ReportFlops(benchmark::State& state, double operations);
+void ReportItems(benchmark::State& state, const char* name, double items);
 
 }  // namespace millstream
 
