@@ -1,0 +1,1 @@
+"""Benchmarks of Millstream, alone and beside other systems."""

@@ -1,0 +1,1 @@
+"""The benchmark cases, one module for each kind of front end. Each process runs one case."""

@@ -1,0 +1,401 @@
+"""The cases as programs in graph mode: the same on Millstream and on ``tensorflow.compat.v1``.
+
+``python -m benchmarks.cases.graph_mode CASE --module millstream`` prints the figures as JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import itertools
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cases import networks, timing
+
+NULL_OPS = 10_000
+ADD_OPS = 1_000
+LARGE = 25 * 1024 * 1024  # floats of 100 MB
+CHECKED_STEPS = 3
+
+
+@functools.cache
+def front_end(module: str) -> Any:
+    """Return the module, set to graph mode."""
+    tf = importlib.import_module(module)
+    if hasattr(tf, "disable_v2_behavior"):
+        tf.disable_v2_behavior()
+    return tf
+
+
+def session(tf: Any, run: timing.Run, optimize: bool = True) -> Any:
+    """Return a session; one that does not optimize runs the graph as it is written."""
+    config = tf.ConfigProto(
+        intra_op_parallelism_threads=run.threads, inter_op_parallelism_threads=run.threads
+    )
+    if not optimize:
+        config.graph_options.optimizer_options.opt_level = -1
+        config.graph_options.rewrite_options.disable_meta_optimizer = True
+    return tf.Session(config=config)
+
+
+# ---- The executor --------------------------------------------------------------------------------
+
+
+def null_chain(run: timing.Run) -> None:
+    """Time nodes that do nothing, one after the other."""
+    tf = front_end(run.module)
+    last = tf.no_op()
+    for _ in range(NULL_OPS):
+        with tf.control_dependencies([last]):
+            last = tf.no_op()
+    with session(tf, run, optimize=False) as active:
+        run.time("null_chain", active.make_callable(last), NULL_OPS)
+
+
+def null_wide(run: timing.Run) -> None:
+    """Time nodes that do nothing, all between one that is first and one that is last."""
+    tf = front_end(run.module)
+    with tf.control_dependencies([tf.no_op()]):
+        nodes = [tf.no_op() for _ in range(NULL_OPS)]
+    last = tf.group(*nodes)
+    with session(tf, run, optimize=False) as active:
+        run.time("null_wide", active.make_callable(last), NULL_OPS)
+
+
+def add_chain(run: timing.Run) -> None:
+    """Time additions and products of four floats, as written and as the optimizer likes it."""
+    tf = front_end(run.module)
+    for figure, optimize in (("add_chain", False), ("add_chain_optimized", True)):
+        tf.reset_default_graph()
+        x = tf.placeholder(tf.float32, [4])
+        other = tf.placeholder(tf.float32, [4])
+        value = x
+        for _ in range(ADD_OPS // 2):
+            value = (value + other) * other
+        ones = np.ones(4, np.float32)
+        with session(tf, run, optimize) as active:
+            step = active.make_callable(value, feed_list=[x, other])
+            run.time(figure, functools.partial(step, ones, ones), ADD_OPS)
+
+
+def tiny_step(run: timing.Run) -> None:
+    """Time steps of one kernel and of none, as Python sees them."""
+    tf = front_end(run.module)
+    x = tf.placeholder(tf.float32, [])
+    double = x * 2.0
+    one = np.float32(1)
+    with session(tf, run) as active:
+        run.time("tiny_run", lambda: active.run(double, {x: one}))
+        run.time("tiny_callable", functools.partial(active.make_callable(double, [x]), one))
+        run.time("null_callable", active.make_callable(tf.no_op()))
+
+
+def threads(run: timing.Run) -> None:
+    """Time steps of a small model when eight Python threads run them on one session."""
+    tf = front_end(run.module)
+    x = tf.placeholder(tf.float32, [1, 64])
+    value = x
+    weights = np.random.default_rng(3).standard_normal((64, 64), dtype=np.float32) * 0.05
+    for _ in range(4):
+        value = tf.nn.relu(tf.matmul(value, variable(tf, weights)))
+    image = np.ones((1, 64), np.float32)
+    workers, steps = 8, 500
+    with session(tf, run) as active:
+        active.run(tf.global_variables_initializer())
+        step = active.make_callable(value, feed_list=[x])
+
+        def work() -> None:
+            for _ in range(steps):
+                step(image)
+
+        def work_together() -> None:
+            together = [threading.Thread(target=work) for _ in range(workers)]
+            for thread in together:
+                thread.start()
+            for thread in together:
+                thread.join()
+
+        run.time("threads", work_together, workers * steps)
+
+
+# ---- Graphs and values ---------------------------------------------------------------------------
+
+
+def build(run: timing.Run) -> None:
+    """Time the making of a graph of 2,000 nodes with its gradient, for each node."""
+    tf = front_end(run.module)
+    # What TensorFlow's graph has in the end; others are held to the same work.
+    nodes = 3011
+
+    def build_once() -> None:
+        tf.reset_default_graph()
+        x = tf.placeholder(tf.float32, [8])
+        value = x
+        for _ in range(1000):
+            value = tf.tanh(value + x)
+        tf.gradients(tf.reduce_sum(value), x)
+
+    run.time("build", build_once, nodes)
+
+
+def feed_fetch(run: timing.Run) -> None:
+    """Time what 100 MB cost on their way in, by how they lie in memory, and on their way out."""
+    tf = front_end(run.module)
+    x = tf.placeholder(tf.float32, [LARGE])
+    first = tf.identity(x)[:1]
+    number = tf.placeholder(tf.float32, [])
+    filled = tf.fill([LARGE], number)
+    plain = np.ones(LARGE, np.float32)
+    room = np.ones(LARGE + 16, np.float32)
+    skip = -room.ctypes.data % 64 // 4
+    aligned = room[skip : skip + LARGE]
+    # A view of immutable bytes, at an address that no allocator gives.
+    at_four = np.frombuffer(bytes(4) + plain.tobytes(), np.uint8)[4:].view(np.float32)
+    with session(tf, run) as active:
+        feed = active.make_callable(first, feed_list=[x])
+        run.time("feed_100MB_aligned_64", functools.partial(feed, aligned))
+        run.time("feed_100MB", functools.partial(feed, plain))
+        run.time("feed_100MB_aligned_4_read_only", functools.partial(feed, at_four))
+        fetch = active.make_callable(filled, feed_list=[number])
+        run.time("fill_fetch_100MB", functools.partial(fetch, np.float32(1)))
+
+
+def memory(run: timing.Run) -> None:
+    """Measure what stays resident after a first product, and after training LeNet."""
+    tf = front_end(run.module)
+    with session(tf, run) as active:
+        active.run(tf.matmul(tf.ones([64, 64]), tf.ones([64, 64])))
+        run.figures["resident_first_matmul_mb"] = timing.resident_mb()
+    with training_step(run, networks.WORKLOADS["lenet_b128"]) as step:
+        for _ in range(50):
+            step()
+        run.figures["resident_lenet_mb"] = timing.resident_mb()
+
+
+# ---- Training ------------------------------------------------------------------------------------
+
+
+def variable(tf: Any, value: networks.Array) -> Any:
+    """Return a variable with this initial value."""
+    return tf.Variable(value, use_resource=True)
+
+
+class Layers:
+    """The layers of ``networks`` as nodes of a graph."""
+
+    def __init__(self, tf: Any) -> None:
+        self._tf = tf
+
+    def conv(self, x: Any, parameters: networks.Parameters, layer: networks.Conv) -> Any:
+        """Convolve, add the bias and apply ReLU."""
+        tf = self._tf
+        strides = [1, layer.stride, layer.stride, 1]
+        value = tf.nn.conv2d(x, parameters[0], strides=strides, padding=layer.padding)
+        return tf.nn.relu(tf.nn.bias_add(value, parameters[1]))
+
+    def max_pool(self, x: Any, layer: networks.MaxPool) -> Any:
+        """Give the largest of each window."""
+        window = [1, layer.size, layer.size, 1]
+        strides = [1, layer.stride, layer.stride, 1]
+        return self._tf.nn.max_pool(x, ksize=window, strides=strides, padding=layer.padding)
+
+    def average_pool(self, x: Any, layer: networks.AveragePool) -> Any:
+        """Give the mean of the image."""
+        window = [1, layer.size, layer.size, 1]
+        return self._tf.nn.avg_pool(x, ksize=window, strides=[1, 1, 1, 1], padding="VALID")
+
+    def dense(self, x: Any, parameters: networks.Parameters, layer: networks.Dense) -> Any:
+        """Flatten, multiply, add the bias, and apply ReLU where the layer has it."""
+        tf = self._tf
+        if len(x.shape) > 2:
+            x = tf.reshape(x, [int(x.shape[0]), -1])
+        value = tf.matmul(x, parameters[0]) + parameters[1]
+        return tf.nn.relu(value) if layer.relu else value
+
+    def join(self, parts: list[Any]) -> Any:
+        """Join by channels."""
+        return self._tf.concat(parts, 3)
+
+
+def loss_of(tf: Any, workload: networks.Workload, x: Any, labels: Any) -> Any:
+    """Return the mean loss of the workload's network, with new variables."""
+    parameters = [
+        (variable(tf, weights), variable(tf, bias)) for weights, bias in workload.initial_values()
+    ]
+    logits = networks.forward(Layers(tf), workload.layers, x, iter(parameters))
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    return tf.reduce_mean(losses)
+
+
+@contextlib.contextmanager
+def training_step(run: timing.Run, workload: networks.Workload) -> Iterator[Callable[[], float]]:
+    """Give a function that goes one step of gradient descent and returns the loss before it."""
+    tf = front_end(run.module)
+    tf.reset_default_graph()
+    inputs, labels = workload.data()
+    x = tf.placeholder(tf.float32, inputs.shape)
+    y = tf.placeholder(tf.int32, labels.shape)
+    loss = loss_of(tf, workload, x, y)
+    update = tf.train.GradientDescentOptimizer(networks.LEARNING_RATE).minimize(loss)
+    with session(tf, run) as active:
+        active.run(tf.global_variables_initializer())
+        step = active.make_callable([update, loss], feed_list=[x, y])
+        yield lambda: step(inputs, labels)[1]
+
+
+def train(name: str, run: timing.Run) -> None:
+    """Time a training step of each workload of a case."""
+    for figure in networks.TRAINING_CASES[name]:
+        with training_step(run, networks.WORKLOADS[figure]) as step:
+            run.time(figure, step)
+
+
+def first_step(run: timing.Run) -> None:
+    """Time the first step of a LeNet whose graph is built: with all that is put off until then."""
+    tf = front_end(run.module)
+    workload = networks.WORKLOADS["lenet_b128"]
+    inputs, labels = (data[:8] for data in workload.data())
+    times = []
+    for _ in range(timing.REPEATS):
+        tf.reset_default_graph()
+        x = tf.placeholder(tf.float32, inputs.shape)
+        y = tf.placeholder(tf.int32, labels.shape)
+        loss = loss_of(tf, workload, x, y)
+        update = tf.train.GradientDescentOptimizer(networks.LEARNING_RATE).minimize(loss)
+        with session(tf, run) as active:
+            active.run(tf.global_variables_initializer())
+            start = time.perf_counter()
+            active.run(update, {x: inputs, y: labels})
+            times.append(time.perf_counter() - start)
+    run.figures["first_step"] = min(times)
+
+
+def two_shapes(run: timing.Run) -> None:
+    """Time steps of two batch sizes, each alone and in turn."""
+    tf = front_end(run.module)
+    x = tf.placeholder(tf.float32, [None, 784])
+    y = tf.placeholder(tf.int32, [None])
+    workload = networks.WORKLOADS["mlp_b128"]
+    inputs, labels = workload.data()
+    loss = loss_of(tf, workload, x, y)
+    update = tf.train.GradientDescentOptimizer(networks.LEARNING_RATE).minimize(loss)
+    batches = {size: (inputs[:size], labels[:size]) for size in (32, 48)}
+    with session(tf, run) as active:
+        active.run(tf.global_variables_initializer())
+        step = active.make_callable(update, feed_list=[x, y])
+
+        def both(sizes: tuple[int, int]) -> None:
+            for size in sizes:
+                step(*batches[size])
+
+        for name, sizes in (("32", (32, 32)), ("48", (48, 48)), ("in_turn", (32, 48))):
+            run.time(f"two_shapes_{name}", functools.partial(both, sizes), parts=2)
+
+
+@contextlib.contextmanager
+def xent_step(run: timing.Run) -> Iterator[Callable[[], tuple[float, networks.Array]]]:
+    """Give a function that returns loss and gradient of a wide softmax, for other labels each time.
+
+    The gradient is computed in full; it leaves the session only when ``run`` wants no times.
+    """
+    tf = front_end(run.module)
+    logits, labels = networks.xent_data()
+    x = variable(tf, logits)
+    y = tf.placeholder(tf.int32, labels.shape)
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=x)
+    loss = tf.reduce_mean(losses)
+    gradient = tf.gradients(loss, [x])[0]
+    turns = itertools.cycle([np.roll(labels, turn) for turn in range(8)])
+    with session(tf, run) as active:
+        active.run(tf.global_variables_initializer())
+        step = active.make_callable([loss, gradient if run.seconds == 0 else gradient.op], [y])
+        yield lambda: step(next(turns))
+
+
+def xent(run: timing.Run) -> None:
+    """Time softmax cross entropy, forward and backward."""
+    with xent_step(run) as step:
+        run.time("xent", step)
+
+
+@contextlib.contextmanager
+def adam_step(run: timing.Run) -> Iterator[tuple[Callable[[], object], Callable[[], Any]]]:
+    """Give a function that updates a hundred parameters, and one that returns them."""
+    tf = front_end(run.module)
+    values, slopes = networks.adam_data()
+    parameters = [variable(tf, value) for value in values]
+    gradients = [tf.Variable(slope, trainable=False, use_resource=True) for slope in slopes]
+    pairs = [
+        (slope.read_value(), value) for slope, value in zip(gradients, parameters, strict=True)
+    ]
+    update = tf.train.AdamOptimizer(1e-3).apply_gradients(pairs)
+    with session(tf, run) as active:
+        active.run(tf.global_variables_initializer())
+        yield active.make_callable(update), active.make_callable(parameters)
+
+
+def adam(run: timing.Run) -> None:
+    """Time Adam's updates, for each float."""
+    with adam_step(run) as (step, _):
+        run.time("adam", step, int(np.prod(networks.ADAM_PARAMETERS)))
+
+
+# ---- The numbers that the others must give too ---------------------------------------------------
+
+
+def losses(name: str, run: timing.Run) -> None:
+    """Record the losses of the first steps of each workload of a case."""
+    for figure in networks.TRAINING_CASES[name]:
+        with training_step(run, networks.WORKLOADS[figure]) as step:
+            run.curves[figure] = [float(step()) for _ in range(CHECKED_STEPS)]
+
+
+def xent_numbers(run: timing.Run) -> None:
+    """Record losses, and the size of the gradients."""
+    run.seconds = 0
+    with xent_step(run) as step:
+        for _ in range(CHECKED_STEPS):
+            loss, gradient = step()
+            size = float(np.linalg.norm(gradient.astype(np.float64)))
+            run.curves.setdefault("xent", []).extend([float(loss), size])
+
+
+def adam_numbers(run: timing.Run) -> None:
+    """Record how far the parameters have gone after each step."""
+    start = networks.adam_data()[0].astype(np.float64)
+    with adam_step(run) as (step, values):
+        for _ in range(CHECKED_STEPS):
+            step()
+            run.curves.setdefault("adam", []).append(float(np.abs(values() - start).mean()))
+
+
+CASES: timing.Cases = {
+    "null_chain": null_chain,
+    "null_wide": null_wide,
+    "add_chain": add_chain,
+    "tiny_step": tiny_step,
+    "build": build,
+    "feed_fetch": feed_fetch,
+    "two_shapes": two_shapes,
+    "first_step": first_step,
+    "xent": xent,
+    "adam": adam,
+    "threads": threads,
+    "memory": memory,
+    **{name: functools.partial(train, name) for name in networks.TRAINING_CASES},
+}
+CURVES: timing.Cases = {
+    "xent": xent_numbers,
+    "adam": adam_numbers,
+    **{name: functools.partial(losses, name) for name in networks.TRAINING_CASES},
+}
+
+if __name__ == "__main__":
+    sys.exit(timing.main(CASES, CURVES))

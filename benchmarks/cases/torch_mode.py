@@ -1,0 +1,247 @@
+"""The cases in PyTorch: eager, with fused optimizers, NCHW or channels last.
+
+``python -m benchmarks.cases.torch_mode CASE`` prints the figures as JSON.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cases import networks, timing
+
+ADD_OPS = 1_000
+CHECKED_STEPS = 3
+
+
+@functools.cache
+def front_end(threads: int) -> Any:
+    """Return the module, set to this number of threads."""
+    torch = importlib.import_module("torch")
+    torch.set_num_threads(threads)
+    return torch
+
+
+def add_chain(run: timing.Run) -> None:
+    """Time additions and products of four floats."""
+    torch = front_end(run.threads)
+    x, other = torch.ones(4), torch.ones(4)
+
+    def chain() -> Any:
+        value = x
+        for _ in range(ADD_OPS // 2):
+            value = (value + other) * other
+        return value
+
+    with torch.inference_mode():
+        run.time("add_chain", chain, ADD_OPS)
+
+
+def tiny_step(run: timing.Run) -> None:
+    """Time a product of two scalars, to a number of Python."""
+    torch = front_end(run.threads)
+    one = torch.tensor(1.0)
+    with torch.inference_mode():
+        run.time("tiny_callable", lambda: (one * 2.0).item())
+
+
+class Layers:
+    """The layers of ``networks`` on tensors in NCHW, which may lie channels last."""
+
+    def __init__(self, torch: Any) -> None:
+        self._torch = torch
+        self._functions = torch.nn.functional
+
+    def conv(self, x: Any, parameters: networks.Parameters, layer: networks.Conv) -> Any:
+        """Convolve, add the bias and apply ReLU."""
+        functions = self._functions
+        before, after = self._padding(x, layer)
+        if before != after:
+            # One row and column that the convolution itself cannot add on one side only.
+            x = functions.pad(x, (before, after, before, after))
+            before = 0
+        value = functions.conv2d(x, *parameters, stride=layer.stride, padding=before)
+        return functions.relu(value, inplace=True)
+
+    @staticmethod
+    def _padding(x: Any, layer: networks.Conv) -> tuple[int, int]:
+        if layer.padding == "VALID":
+            return 0, 0
+        count = networks.output_size(x.shape[2], layer.size, layer.stride, "SAME")
+        both = max((count - 1) * layer.stride + layer.size - x.shape[2], 0)
+        return both // 2, both - both // 2
+
+    def max_pool(self, x: Any, layer: networks.MaxPool) -> Any:
+        """Give the largest of each window."""
+        if layer.padding == "SAME" and layer.stride == 1:
+            return self._functions.max_pool2d(x, layer.size, 1, layer.size // 2)
+        # Where windows run over the edge, they do so at the end, as SAME has it for even sizes.
+        over_edge = layer.padding == "SAME"
+        return self._functions.max_pool2d(x, layer.size, layer.stride, ceil_mode=over_edge)
+
+    def average_pool(self, x: Any, layer: networks.AveragePool) -> Any:
+        """Give the mean of the image."""
+        return self._functions.avg_pool2d(x, layer.size)
+
+    def dense(self, x: Any, parameters: networks.Parameters, layer: networks.Dense) -> Any:
+        """Flatten, multiply, add the bias, and apply ReLU where the layer has it."""
+        value = self._functions.linear(x.flatten(1), *parameters)
+        return self._functions.relu(value, inplace=True) if layer.relu else value
+
+    def join(self, parts: list[Any]) -> Any:
+        """Join by channels."""
+        return self._torch.cat(parts, 1)
+
+
+def initial_parameters(run: timing.Run, workload: networks.Workload) -> list[Any]:
+    """Return the workload's parameters in PyTorch's order: OIHW, and outputs by inputs."""
+    torch = front_end(run.threads)
+    shape: tuple[int, ...] = workload.sample
+    image = None if len(shape) < 3 else image_before_dense(workload)
+    parameters = []
+    for weights, bias in workload.initial_values():
+        if weights.ndim == 4:
+            value = torch.from_numpy(np.ascontiguousarray(weights.transpose(3, 2, 0, 1)))
+            if run.channels_last:
+                value = value.contiguous(memory_format=torch.channels_last)
+        else:
+            matrix = weights
+            if image is not None:  # the first product after images: its rows are flattened CHW
+                units = weights.shape[1]
+                matrix = weights.reshape(*image, units).transpose(2, 0, 1, 3).reshape(-1, units)
+                image = None
+            value = torch.from_numpy(np.ascontiguousarray(matrix.T))
+        parameters.append((value.requires_grad_(), torch.from_numpy(bias).requires_grad_()))
+    return parameters
+
+
+def image_before_dense(workload: networks.Workload) -> tuple[int, ...]:
+    """Return the shape of the image that the first product flattens."""
+    first = next(i for i, layer in enumerate(workload.layers) if isinstance(layer, networks.Dense))
+    return networks.parameter_shapes(workload.layers[:first], workload.sample)[1]
+
+
+def training_step(run: timing.Run, workload: networks.Workload) -> Callable[[], float]:
+    """Return a function that goes one step of gradient descent and returns the loss before it."""
+    torch = front_end(run.threads)
+    inputs, labels = workload.data()
+    if inputs.ndim == 4:
+        inputs = np.ascontiguousarray(inputs.transpose(0, 3, 1, 2))
+    x = torch.from_numpy(inputs)
+    if inputs.ndim == 4 and run.channels_last:
+        x = x.contiguous(memory_format=torch.channels_last)
+    y = torch.from_numpy(labels.astype(np.int64))
+    parameters = initial_parameters(run, workload)
+    flat = [value for pair in parameters for value in pair]
+    optimizer = torch.optim.SGD(flat, networks.LEARNING_RATE, fused=True)
+    layers = Layers(torch)
+
+    def step() -> float:
+        optimizer.zero_grad(set_to_none=True)
+        logits = networks.forward(layers, workload.layers, x, iter(parameters))
+        loss = torch.nn.functional.cross_entropy(logits, y)
+        loss.backward()
+        optimizer.step()
+        return float(loss.item())
+
+    return step
+
+
+def train(name: str, run: timing.Run) -> None:
+    """Time a training step of each workload of a case."""
+    for figure in networks.TRAINING_CASES[name]:
+        run.time(figure, training_step(run, networks.WORKLOADS[figure]))
+
+
+def first_step(run: timing.Run) -> None:
+    """Time the first step of LeNet on eight images."""
+    workload = networks.WORKLOADS["lenet_b128"]
+    small = networks.Workload(workload.layers, 8, workload.sample, workload.classes)
+    step = training_step(run, small)
+    run.figures["first_step"] = timing.time_once(step)
+
+
+def xent_step(run: timing.Run) -> Callable[[], tuple[Any, Any]]:
+    """Return a function that gives loss and gradient of a wide softmax."""
+    torch = front_end(run.threads)
+    logits, labels = networks.xent_data()
+    x = torch.from_numpy(logits).requires_grad_()
+    turns = [torch.from_numpy(np.roll(labels, turn).astype(np.int64)) for turn in range(8)]
+
+    def step() -> tuple[Any, Any]:
+        turns.append(turns.pop(0))
+        x.grad = None
+        loss = torch.nn.functional.cross_entropy(x, turns[-1])
+        loss.backward()
+        return loss, x.grad
+
+    return step
+
+
+def xent(run: timing.Run) -> None:
+    """Time softmax cross entropy, forward and backward."""
+    run.time("xent", xent_step(run))
+
+
+def adam_step(run: timing.Run) -> tuple[Callable[[], object], list[Any]]:
+    """Return a function that updates a hundred parameters, and these."""
+    torch = front_end(run.threads)
+    values, slopes = networks.adam_data()
+    parameters = [torch.from_numpy(value.copy()).requires_grad_() for value in values]
+    for parameter, slope in zip(parameters, slopes, strict=True):
+        parameter.grad = torch.from_numpy(slope)
+    return torch.optim.Adam(parameters, 1e-3, fused=True).step, parameters
+
+
+def adam(run: timing.Run) -> None:
+    """Time Adam's updates, for each float."""
+    run.time("adam", adam_step(run)[0], int(np.prod(networks.ADAM_PARAMETERS)))
+
+
+def losses(name: str, run: timing.Run) -> None:
+    """Record the losses of the first steps of each workload of a case."""
+    for figure in networks.TRAINING_CASES[name]:
+        step = training_step(run, networks.WORKLOADS[figure])
+        run.curves[figure] = [step() for _ in range(CHECKED_STEPS)]
+
+
+def xent_numbers(run: timing.Run) -> None:
+    """Record losses, and the size of the gradients."""
+    step = xent_step(run)
+    for _ in range(CHECKED_STEPS):
+        loss, gradient = step()
+        size = float(np.linalg.norm(gradient.numpy().astype(np.float64)))
+        run.curves.setdefault("xent", []).extend([float(loss.item()), size])
+
+
+def adam_numbers(run: timing.Run) -> None:
+    """Record how far the parameters have gone after each step."""
+    start = networks.adam_data()[0].astype(np.float64)
+    step, parameters = adam_step(run)
+    for _ in range(CHECKED_STEPS):
+        step()
+        now = np.stack([parameter.detach().numpy() for parameter in parameters])
+        run.curves.setdefault("adam", []).append(float(np.abs(now - start).mean()))
+
+
+CASES: timing.Cases = {
+    "add_chain": add_chain,
+    "tiny_step": tiny_step,
+    "first_step": first_step,
+    "xent": xent,
+    "adam": adam,
+    **{name: functools.partial(train, name) for name in networks.TRAINING_CASES},
+}
+CURVES: timing.Cases = {
+    "xent": xent_numbers,
+    "adam": adam_numbers,
+    **{name: functools.partial(losses, name) for name in networks.TRAINING_CASES},
+}
+
+if __name__ == "__main__":
+    sys.exit(timing.main(CASES, CURVES))
