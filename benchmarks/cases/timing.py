@@ -62,9 +62,10 @@ def resident_mb() -> float:
     raise OSError("/proc/self/status has no VmRSS")
 
 
-def main(
-    cases: Mapping[str, Callable[[Run], None]], curves: Mapping[str, Callable[[Run], None]]
-) -> int:
+Cases = Mapping[str, Callable[[Run], None]]
+
+
+def main(cases: Cases, curves: Cases) -> int:
     """Run one case by the command line, and print what it found as JSON, in one line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("case")
