@@ -157,7 +157,7 @@ def check_runner(curves: Mapping[str, list[float]]) -> peers.Runner:
 
 @pytest.mark.parametrize(
     ("ours", "fine"),
-    [([2.0, 1.0005], True), ([2.0, 1.01], False), ([2.0], False), ([2.0, math.nan], False)],
+    [([2.0, 1.00005], True), ([2.0, 1.001], False), ([2.0], False), ([2.0, math.nan], False)],
 )
 def test_numbers_that_differ_are_found(ours: list[float], fine: bool) -> None:
     runner = check_runner({"millstream": ours, "tensorflow": [2.0, 1.0]})
