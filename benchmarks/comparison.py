@@ -19,7 +19,7 @@ class Spread:
     most: float
 
     def __str__(self) -> str:
-        return f"{self.median:.2f} ({self.least:.2f} .. {self.most:.2f})"
+        return f"{self.median:.3g} ({self.least:.3g} .. {self.most:.3g})"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,12 +46,21 @@ class Measurements:
 
     def __init__(self) -> None:
         self._values: dict[str, dict[str, dict[int, float]]] = {}
+        self._versions: dict[str, str] = {}
 
     def add(self, block: int, contender: str, figures: Mapping[str, float]) -> None:
         """Take in what one process found under one of the contender's settings."""
         for figure, value in figures.items():
             blocks = self._values.setdefault(figure, {}).setdefault(contender, {})
             blocks[block] = min(blocks.get(block, value), value)
+
+    def set_version(self, contender: str, version: str) -> None:
+        """Take in which version of a contender was measured; empty when it does not say."""
+        self._versions[contender] = version
+
+    def label(self, contender: str) -> str:
+        """Return the contender's name and version."""
+        return f"{contender} {self._versions.get(contender, '')}".rstrip()
 
     def figures(self) -> list[str]:
         """Figures in the order in which they came."""
@@ -126,7 +135,8 @@ def _verdict_text(verdict: Verdict) -> str:
 
 def table(measurements: Measurements, contenders: Sequence[str]) -> list[list[str]]:
     """Return the table of a comparison, its heading first."""
-    rows = [["figure", *contenders, "ours / best peer", "goal"]]
+    labels = map(measurements.label, contenders)
+    rows = [["figure", *labels, "ours / best peer", "goal"]]
     for figure in measurements.figures():
         peer = measurements.best_peer(figure)
         spread = measurements.ratio(figure, goals.OURS, peer) if peer is not None else None

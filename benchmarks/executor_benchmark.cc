@@ -1,5 +1,5 @@
-// What the runtime itself costs: a node, a step, a plan for a new shape. Kernels of a plugin that do
-// nothing stand for the work.
+// What the runtime itself costs: a node, a step, a plan for a new shape. Kernels of a plugin that
+// do nothing stand for the work.
 #include <benchmark/benchmark.h>
 
 #include <chrono>

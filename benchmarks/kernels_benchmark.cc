@@ -243,10 +243,10 @@ const Node* AddUpdate(BenchmarkGraph* graph, Optimizer optimizer, const Output& 
       return graph->Target("ResourceApplyAdagrad",
                            {parameter, graph->Variable(ones), rate, gradient});
     case Optimizer::kAdam:
-      return graph->Target("ResourceApplyAdam",
-                           {parameter, graph->Variable(ones), graph->Variable(ones), number(0.9f),
-                            number(0.999f), rate, number(0.9f), number(0.999f), number(1e-8f),
-                            gradient});
+      return graph->Target(
+          "ResourceApplyAdam",
+          {parameter, graph->Variable(ones), graph->Variable(ones), number(0.9f), number(0.999f),
+           rate, number(0.9f), number(0.999f), number(1e-8f), gradient});
   }
   return nullptr;
 }

@@ -121,13 +121,13 @@ class ProcessRunner:
 
     @staticmethod
     def _program(contender: Contender, case: str) -> list[str]:
-        modules = {goals.OURS: "millstream", "tensorflow": "tensorflow.compat.v1"}
-        module = modules.get(contender.name, contender.name)
+        program = "graph_mode"
         if case == "import":
-            return ["benchmarks.cases.footprint", "--module", module]
-        if contender.name in ("torch", "jax"):
-            return [f"benchmarks.cases.{contender.name}_mode"]
-        return ["benchmarks.cases.graph_mode", "--module", module]
+            program = "footprint"
+        elif contender.name in ("torch", "jax"):
+            program = f"{contender.name}_mode"
+        module = "tensorflow.compat.v1" if contender.name == "tensorflow" else contender.name
+        return [f"benchmarks.cases.{program}", "--module", module]
 
     @staticmethod
     def _environment(contender: Contender, setting: Setting) -> dict[str, str]:
@@ -178,6 +178,7 @@ def compare(
                     found = runner(contender, case, setting)
                     if found is not None:
                         measurements.add(block, contender.name, found["figures"])
+                        measurements.set_version(contender.name, found["version"])
         print(f"block {block + 1} of {blocks} is done", file=sys.stderr, flush=True)
     return measurements
 

@@ -29,7 +29,7 @@ class FakeRunner:
     ) -> Mapping[str, Any] | None:
         self.order.append(f"{contender.name} {case} {setting.threads}")
         value = self._figures[contender.name, setting].pop(0)
-        return None if value is None else {"figures": {f"{case}_b32": value}}
+        return None if value is None else {"figures": {f"{case}_b32": value}, "version": "1.2"}
 
 
 ONE = peers.Setting(1)
@@ -81,6 +81,11 @@ def test_a_block_that_failed_is_left_out() -> None:
     )
     ratio = found.ratio("mlp_b32", "millstream", "tensorflow")
     assert ratio == comparison.Spread(0.25, 0.25, 0.25)
+
+
+def test_the_table_names_the_versions() -> None:
+    found = compare([OURS], {("millstream", ONE): [1], ("millstream", TWO): [2]})
+    assert comparison.table(found, ["millstream", "jax"])[0][1:3] == ["millstream 1.2", "jax"]
 
 
 def measured(figures: Mapping[str, Mapping[str, float]]) -> comparison.Measurements:

@@ -70,8 +70,8 @@ void TimeSteps(benchmark::State& state, Callable* callable, const std::vector<Te
 void TimeTargets(benchmark::State& state, BenchmarkGraph* graph, const std::vector<Output>& feeds,
                  const std::vector<const Node*>& targets, const std::vector<Tensor>& values);
 
-// Adds a column: what one step moved ("bytes/s"), what it computed ("flop/s"), and the time for each
-// of the `items` that it went through (`name`, in seconds).
+// Adds a column: what one step moved ("bytes/s"), what it computed ("flop/s"), and the time for
+// each of the `items` that it went through (`name`, in seconds).
 void ReportBytes(benchmark::State& state, double bytes);
 void ReportFlops(benchmark::State& state, double operations);
 void ReportItems(benchmark::State& state, const char* name, double items);

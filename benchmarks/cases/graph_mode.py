@@ -17,12 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import networks, timing
+from benchmarks.cases import curves, networks, timing
 
 NULL_OPS = 10_000
-ADD_OPS = 1_000
 LARGE = 25 * 1024 * 1024  # floats of 100 MB
-CHECKED_STEPS = 3
 
 
 @functools.cache
@@ -77,12 +75,12 @@ def add_chain(run: timing.Run) -> None:
         x = tf.placeholder(tf.float32, [4])
         other = tf.placeholder(tf.float32, [4])
         value = x
-        for _ in range(ADD_OPS // 2):
+        for _ in range(networks.ADD_OPS // 2):
             value = (value + other) * other
         ones = np.ones(4, np.float32)
         with session(tf, run, optimize) as active:
             step = active.make_callable(value, feed_list=[x, other])
-            run.time(figure, functools.partial(step, ones, ones), ADD_OPS)
+            run.time(figure, functools.partial(step, ones, ones), networks.ADD_OPS)
 
 
 def tiny_step(run: timing.Run) -> None:
@@ -300,10 +298,12 @@ def two_shapes(run: timing.Run) -> None:
 
 
 @contextlib.contextmanager
-def xent_step(run: timing.Run) -> Iterator[Callable[[], tuple[float, networks.Array]]]:
-    """Give a function that returns loss and gradient of a wide softmax, for other labels each time.
+def xent_step(
+    run: timing.Run, fetch_gradient: bool = False
+) -> Iterator[Callable[[], tuple[float, networks.Array]]]:
+    """Give a function that returns the loss of a wide softmax, for other labels each time.
 
-    The gradient is computed in full; it leaves the session only when ``run`` wants no times.
+    The gradient is computed in full, and returned too where that is asked for.
     """
     tf = front_end(run.module)
     logits, labels = networks.xent_data()
@@ -315,7 +315,7 @@ def xent_step(run: timing.Run) -> Iterator[Callable[[], tuple[float, networks.Ar
     turns = itertools.cycle([np.roll(labels, turn) for turn in range(8)])
     with session(tf, run) as active:
         active.run(tf.global_variables_initializer())
-        step = active.make_callable([loss, gradient if run.seconds == 0 else gradient.op], [y])
+        step = active.make_callable([loss, gradient if fetch_gradient else gradient.op], [y])
         yield lambda: step(next(turns))
 
 
@@ -351,29 +351,22 @@ def adam(run: timing.Run) -> None:
 
 
 def losses(name: str, run: timing.Run) -> None:
-    """Record the losses of the first steps of each workload of a case."""
-    for figure in networks.TRAINING_CASES[name]:
-        with training_step(run, networks.WORKLOADS[figure]) as step:
-            run.curves[figure] = [float(step()) for _ in range(CHECKED_STEPS)]
+    """Record the losses of each workload of a case."""
+    for workload in networks.TRAINING_CASES[name]:
+        with training_step(run, networks.WORKLOADS[workload]) as step:
+            curves.record_losses(run, workload, step)
 
 
 def xent_numbers(run: timing.Run) -> None:
-    """Record losses, and the size of the gradients."""
-    run.seconds = 0
-    with xent_step(run) as step:
-        for _ in range(CHECKED_STEPS):
-            loss, gradient = step()
-            size = float(np.linalg.norm(gradient.astype(np.float64)))
-            run.curves.setdefault("xent", []).extend([float(loss), size])
+    """Record losses and gradients."""
+    with xent_step(run, fetch_gradient=True) as step:
+        curves.record_xent(run, step)
 
 
 def adam_numbers(run: timing.Run) -> None:
-    """Record how far the parameters have gone after each step."""
-    start = networks.adam_data()[0].astype(np.float64)
+    """Record updates."""
     with adam_step(run) as (step, values):
-        for _ in range(CHECKED_STEPS):
-            step()
-            run.curves.setdefault("adam", []).append(float(np.abs(values() - start).mean()))
+        curves.record_adam(run, step, lambda: np.stack(values()))
 
 
 CASES: timing.Cases = {

@@ -14,10 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import networks, timing
-
-ADD_OPS = 1_000
-CHECKED_STEPS = 3
+from benchmarks.cases import curves, networks, timing
 
 
 @functools.cache
@@ -31,13 +28,15 @@ def add_chain(run: timing.Run) -> None:
     jax = front_end()
 
     def chain(x: Any, other: Any) -> Any:
-        for _ in range(ADD_OPS // 2):
+        for _ in range(networks.ADD_OPS // 2):
             x = (x + other) * other
         return x
 
     compiled = jax.jit(chain)
     ones = jax.numpy.ones(4)
-    run.time("add_chain_optimized", lambda: compiled(ones, ones).block_until_ready(), ADD_OPS)
+    run.time(
+        "add_chain_optimized", lambda: compiled(ones, ones).block_until_ready(), networks.ADD_OPS
+    )
 
 
 def tiny_step(run: timing.Run) -> None:
@@ -188,29 +187,28 @@ def adam(run: timing.Run) -> None:
 
 
 def losses(name: str, run: timing.Run) -> None:
-    """Record the losses of the first steps of each workload of a case."""
-    for figure in networks.TRAINING_CASES[name]:
-        step = training_step(networks.WORKLOADS[figure])
-        run.curves[figure] = [step() for _ in range(CHECKED_STEPS)]
+    """Record the losses of each workload of a case."""
+    for workload in networks.TRAINING_CASES[name]:
+        curves.record_losses(run, workload, training_step(networks.WORKLOADS[workload]))
 
 
 def xent_numbers(run: timing.Run) -> None:
-    """Record losses, and the size of the gradients."""
+    """Record losses and gradients."""
     step = xent_step()
-    for _ in range(CHECKED_STEPS):
+
+    def numbers() -> tuple[float, networks.Array]:
         loss, slope = step()
-        size = float(np.linalg.norm(np.asarray(slope, np.float64)))
-        run.curves.setdefault("xent", []).extend([float(loss), size])
+        return float(loss), np.asarray(slope)
+
+    curves.record_xent(run, numbers)
 
 
 def adam_numbers(run: timing.Run) -> None:
-    """Record how far the parameters have gone after each step."""
-    start = networks.adam_data()[0].astype(np.float64)
+    """Record updates."""
     optimizer = Adam()
-    for _ in range(CHECKED_STEPS):
-        optimizer.step()
-        now = np.stack([np.asarray(value) for value in optimizer.values])
-        run.curves.setdefault("adam", []).append(float(np.abs(now - start).mean()))
+    curves.record_adam(
+        run, optimizer.step, lambda: np.stack([np.asarray(value) for value in optimizer.values])
+    )
 
 
 CASES: timing.Cases = {

@@ -1,4 +1,4 @@
-"""The networks that are trained: their layers as data, their batches and their initial values.
+"""The workloads: networks as layers, batches, initial values, and the sizes of the other cases.
 
 Every front end runs the same layers on the same numbers: ``forward`` walks through the layers, and
 a ``Backend`` says what a layer is there. Images are NHWC and filters HWIO here; a front end that
@@ -267,6 +267,7 @@ TRAINING_CASES = {
 # Small enough that the losses fall evenly in all networks: where they jump about, every step makes
 # ten times more of the last place of a sum, and equal programs give unequal curves.
 LEARNING_RATE = 0.001
+ADD_OPS = 1_000  # of the chain of additions and products
 XENT_SHAPE = (128, 40000)
 ADAM_PARAMETERS = (100, 65536)
 

@@ -69,7 +69,7 @@ def main(cases: Cases, curves: Cases) -> int:
     """Run one case by the command line, and print what it found as JSON, in one line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("case")
-    parser.add_argument("--module", default="", help="of the front end, where several fit")
+    parser.add_argument("--module", default="", help="of the front end")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0.4)
     parser.add_argument("--channels-last", action="store_true")
@@ -79,6 +79,7 @@ def main(cases: Cases, curves: Cases) -> int:
     chosen = (curves if arguments.check else cases).get(arguments.case)
     if chosen is not None:  # else there is nothing to compare with here
         chosen(run)
-    json.dump({"figures": run.figures, "curves": run.curves}, sys.stdout)
+    version = getattr(sys.modules.get(run.module.partition(".")[0]), "__version__", "")
+    json.dump({"figures": run.figures, "curves": run.curves, "version": version}, sys.stdout)
     print()
     return 0

@@ -13,10 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import networks, timing
-
-ADD_OPS = 1_000
-CHECKED_STEPS = 3
+from benchmarks.cases import curves, networks, timing
 
 
 @functools.cache
@@ -34,12 +31,12 @@ def add_chain(run: timing.Run) -> None:
 
     def chain() -> Any:
         value = x
-        for _ in range(ADD_OPS // 2):
+        for _ in range(networks.ADD_OPS // 2):
             value = (value + other) * other
         return value
 
     with torch.inference_mode():
-        run.time("add_chain", chain, ADD_OPS)
+        run.time("add_chain", chain, networks.ADD_OPS)
 
 
 def tiny_step(run: timing.Run) -> None:
@@ -159,11 +156,11 @@ def train(name: str, run: timing.Run) -> None:
 
 
 def first_step(run: timing.Run) -> None:
-    """Time the first step of LeNet on eight images."""
+    """Time the first step of a new LeNet on eight images."""
     workload = networks.WORKLOADS["lenet_b128"]
     small = networks.Workload(workload.layers, 8, workload.sample, workload.classes)
-    step = training_step(run, small)
-    run.figures["first_step"] = timing.time_once(step)
+    steps = (training_step(run, small) for _ in range(timing.REPEATS))
+    run.figures["first_step"] = min(map(timing.time_once, steps))
 
 
 def xent_step(run: timing.Run) -> Callable[[], tuple[Any, Any]]:
@@ -204,29 +201,28 @@ def adam(run: timing.Run) -> None:
 
 
 def losses(name: str, run: timing.Run) -> None:
-    """Record the losses of the first steps of each workload of a case."""
-    for figure in networks.TRAINING_CASES[name]:
-        step = training_step(run, networks.WORKLOADS[figure])
-        run.curves[figure] = [step() for _ in range(CHECKED_STEPS)]
+    """Record the losses of each workload of a case."""
+    for workload in networks.TRAINING_CASES[name]:
+        curves.record_losses(run, workload, training_step(run, networks.WORKLOADS[workload]))
 
 
 def xent_numbers(run: timing.Run) -> None:
-    """Record losses, and the size of the gradients."""
+    """Record losses and gradients."""
     step = xent_step(run)
-    for _ in range(CHECKED_STEPS):
+
+    def numbers() -> tuple[float, networks.Array]:
         loss, gradient = step()
-        size = float(np.linalg.norm(gradient.numpy().astype(np.float64)))
-        run.curves.setdefault("xent", []).extend([float(loss.item()), size])
+        return loss.item(), gradient.numpy()
+
+    curves.record_xent(run, numbers)
 
 
 def adam_numbers(run: timing.Run) -> None:
-    """Record how far the parameters have gone after each step."""
-    start = networks.adam_data()[0].astype(np.float64)
+    """Record updates."""
     step, parameters = adam_step(run)
-    for _ in range(CHECKED_STEPS):
-        step()
-        now = np.stack([parameter.detach().numpy() for parameter in parameters])
-        run.curves.setdefault("adam", []).append(float(np.abs(now - start).mean()))
+    curves.record_adam(
+        run, step, lambda: np.stack([parameter.detach().numpy() for parameter in parameters])
+    )
 
 
 CASES: timing.Cases = {
