@@ -27,6 +27,10 @@
 
 namespace millstream::kernels {
 
+// Computes the rows of one block; true when an operand was refused.
+using BinaryLoop = bool (*)(const void* x, const void* y, void* out, const RowBlock& block,
+                            int64_t columns);
+
 // One operation on one type: a loop for each way that the operands may run along a row.
 struct BinaryFunctions {
   BinaryLoop both;
@@ -98,8 +102,19 @@ constexpr const char* RefusalOf() {
   return nullptr;
 }
 
-// A row loop; x (y) stands still when kXRuns (kYRuns) is false. The output may be the memory of an
-// operand that runs: no iteration touches what another one writes, which ivdep tells the compiler.
+// One row of an operation that refuses nothing; x (y) stands still when kXRuns (kYRuns) is false.
+// The output may be the memory of an operand that runs: no iteration touches what another one
+// writes, which ivdep tells the compiler.
+template <typename Op, typename T, typename R, bool kXRuns, bool kYRuns>
+void BinaryElements(const T* x, const T* y, R* out, int64_t elements) {
+  [[maybe_unused]] const T x_fixed = *x;
+  [[maybe_unused]] const T y_fixed = *y;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < elements; ++i) {
+    out[i] = Op::template Apply<T>(kXRuns ? x[i] : x_fixed, kYRuns ? y[i] : y_fixed);
+  }
+}
+
 template <typename Op, typename T, bool kXRuns, bool kYRuns>
 bool BinaryRows(const void* x_base, const void* y_base, void* out_base, const RowBlock& block,
                 int64_t columns) {
@@ -109,9 +124,9 @@ bool BinaryRows(const void* x_base, const void* y_base, void* out_base, const Ro
   R* out = static_cast<R*>(out_base) + block.output_offset;
   bool refused = false;
   for (int64_t row = 0; row < block.rows; ++row) {
-    [[maybe_unused]] const T x_fixed = *x;
-    [[maybe_unused]] const T y_fixed = *y;
     if constexpr (CanRefuse<Op>::value) {
+      [[maybe_unused]] const T x_fixed = *x;
+      [[maybe_unused]] const T y_fixed = *y;
       for (int64_t i = 0; i < columns; ++i) {
         const T a = kXRuns ? x[i] : x_fixed;
         const T b = kYRuns ? y[i] : y_fixed;
@@ -119,10 +134,7 @@ bool BinaryRows(const void* x_base, const void* y_base, void* out_base, const Ro
         out[i] = Op::template Apply<T>(a, b);
       }
     } else {
-#pragma GCC ivdep
-      for (int64_t i = 0; i < columns; ++i) {
-        out[i] = Op::template Apply<T>(kXRuns ? x[i] : x_fixed, kYRuns ? y[i] : y_fixed);
-      }
+      BinaryElements<Op, T, R, kXRuns, kYRuns>(x, y, out, columns);
     }
     x += block.x_step;
     y += block.y_step;
@@ -163,9 +175,9 @@ inline ms::KernelOptions BinaryOptions(std::vector<MS_DType> dtypes) {
 template <typename Kernel, typename Op, typename T>
 void RegisterBinary(const char* op, std::vector<MS_DType> dtypes) {
   if constexpr (std::is_same_v<T, float> && !CanRefuse<Op>::value) {
-    constexpr const BinaryFunctions& kFunctions = kBinaryFunctions<Op, float>;
-    AddFloatLoops(op, {nullptr, kFunctions.both, kFunctions.only_x, kFunctions.only_y,
-                       kFunctions.picoseconds});
+    AddFloatLoops(op, {2, &BinaryElements<Op, float, float, true, true>,
+                       &BinaryElements<Op, float, float, true, false>,
+                       &BinaryElements<Op, float, float, false, true>, Op::kPicoseconds});
   }
   ms::Register<Kernel>(op, BinaryOptions(std::move(dtypes)));
 }

@@ -1,31 +1,25 @@
-// The loops of elementwise kernels, and the table of those that compute floats from floats: what
+// The table of elementwise ops that compute floats from floats, and the loops of each: what
 // _FusedElementwise is made of. The registration of an op's float32 kernel (unary.h, binary.h) puts
-// its loops into the table.
+// it into the table.
 #ifndef MILLSTREAM_KERNELS_ELEMENTWISE_FLOAT_LOOPS_H_
 #define MILLSTREAM_KERNELS_ELEMENTWISE_FLOAT_LOOPS_H_
 
 #include <cstdint>
 #include <string_view>
 
-#include "kernels/elementwise/broadcast.h"
-
 namespace millstream::kernels {
 
-// Computes elements [begin, end). The output may be the memory of the input.
-using UnaryLoop = void (*)(const void* x, void* out, int64_t begin, int64_t end);
+// Computes `elements` elements. The output may be the memory of an operand that runs. An op of one
+// operand does not look at y.
+using FloatLoop = void (*)(const float* x, const float* y, float* out, int64_t elements);
 
-// Computes the rows of one block; true when an operand was refused. The output may be the memory of
-// an operand that runs along rows.
-using BinaryLoop = bool (*)(const void* x, const void* y, void* out, const RowBlock& block,
-                            int64_t columns);
-
-// An op of one operand has `unary`; one of two operands has a loop for each way that they may run
-// along a row (both do, or the other one stands still), none of which refuses anything.
 struct FloatLoops {
-  UnaryLoop unary = nullptr;
-  BinaryLoop both = nullptr;
-  BinaryLoop only_x = nullptr;
-  BinaryLoop only_y = nullptr;
+  int operands = 0;  // 1 or 2
+  // All operands run.
+  FloatLoop all = nullptr;
+  // One operand runs and the other one stands still. Null for an op of one operand.
+  FloatLoop only_x = nullptr;
+  FloatLoop only_y = nullptr;
   int64_t picoseconds = 0;  // what an element costs, read from memory and written there
 };
 

@@ -18,19 +18,18 @@ constexpr int64_t kTileUnit = 16;
 constexpr int64_t kMemoryPicoseconds = 200;
 constexpr int64_t kLeastPicoseconds = 40;
 
+constexpr uint32_t kNone = ~uint32_t{0};
 constexpr int64_t kNever = -1;
 
 int64_t RoundUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-void CopyElements(const void* x, void* out, int64_t begin, int64_t end) {
+void CopyElements(const float* x, const float* /*y*/, float* out, int64_t elements) {
   // The output may lie over the input.
-  std::memmove(static_cast<float*>(out) + begin, static_cast<const float*>(x) + begin,
-               static_cast<size_t>(end - begin) * sizeof(float));
+  std::memmove(out, x, static_cast<size_t>(elements) * sizeof(float));
 }
 
-void RepeatElement(const void* x, void* out, int64_t begin, int64_t end) {
-  std::fill(static_cast<float*>(out) + begin, static_cast<float*>(out) + end,
-            *static_cast<const float*>(x));
+void RepeatElement(const float* x, const float* /*y*/, float* out, int64_t elements) {
+  std::fill(out, out + elements, *x);
 }
 
 ms::Shape BroadcastOf(const std::vector<ms::Shape>& inputs) {
@@ -75,8 +74,10 @@ class FusedPlanner {
  private:
   // A call by the values that it reads and makes.
   struct ValueCall {
-    FusedCall call;
-    uint32_t out;  // value
+    FloatLoop loop;
+    uint32_t x;
+    uint32_t y;
+    uint32_t out;
   };
 
   std::vector<bool> FindNeeded() const;
@@ -152,32 +153,25 @@ std::vector<bool> FusedPlanner::FindNeeded() const {
     if (!needed[value]) continue;
     const FusedStep& step = program_.steps[value - program_.num_inputs];
     needed[step.x] = true;
-    if (step.y != kNoValue) needed[step.y] = true;
+    needed[step.y] = true;
   }
   return needed;
 }
 
-// The step that makes `value`, which is `output` (kNoValue: none).
+// The step that makes `value`, which is `output` (kNone: none).
 void FusedPlanner::AddStep(uint32_t value, const FusedStep& step, uint32_t output) {
   const FloatLoops& loops = *step.loops;
   const bool x_runs = runs_[step.x];
-  const bool y_runs = step.y != kNoValue && runs_[step.y];
+  const bool y_runs = runs_[step.y];
   runs_[value] = x_runs || y_runs;
-  ValueCall added{};
-  added.call.x = step.x;
-  added.call.y = step.y;
-  added.out = value;
-  if (step.y == kNoValue) {
-    added.call.unary = loops.unary;
-  } else {
-    added.call.binary = x_runs == y_runs ? loops.both : x_runs ? loops.only_x : loops.only_y;
-  }
+  const FloatLoop loop = x_runs == y_runs ? loops.all : x_runs ? loops.only_x : loops.only_y;
+  const ValueCall added{loop, step.x, step.y, value};
   if (!runs_[value]) {
     place_[value] = plan_.first_single() + plan_.num_singles++;
     once_.push_back(added);
     return;
   }
-  if (output != kNoValue) AddOutput(added, output);
+  if (output != kNone) AddOutput(added, output);
   calls_.push_back(added);
   picoseconds_ += std::max(kLeastPicoseconds, loops.picoseconds - kMemoryPicoseconds);
 }
@@ -191,12 +185,9 @@ void FusedPlanner::AddOutput(const ValueCall& call, uint32_t output) {
 // `output` becomes a copy of a value that does not lie there: an input, a single element, or what
 // another output holds as well.
 void FusedPlanner::AddCopy(uint32_t from, uint32_t output) {
-  ValueCall added{};
-  added.call.unary = runs_[from] ? &CopyElements : &RepeatElement;
-  added.call.x = from;
-  added.call.y = kNoValue;
-  added.out = static_cast<uint32_t>(place_.size());
-  place_.push_back(kNoValue);
+  const uint32_t copy = static_cast<uint32_t>(place_.size());
+  const ValueCall added{runs_[from] ? &CopyElements : &RepeatElement, from, from, copy};
+  place_.push_back(kNone);
   runs_.push_back(true);
   AddOutput(added, output);
   calls_.push_back(added);
@@ -205,12 +196,12 @@ void FusedPlanner::AddCopy(uint32_t from, uint32_t output) {
 
 void FusedPlanner::FindCalls() {
   const std::vector<bool> needed = FindNeeded();
-  place_.assign(program_.num_values(), kNoValue);
+  place_.assign(program_.num_values(), kNone);
   runs_.resize(program_.num_values(), false);
   written_.assign(plan_.num_outputs, kNever);
   for (uint32_t i = 0; i < plan_.num_inputs; ++i) place_[i] = i;
   // The first output that asks for a value is where it is computed.
-  std::vector<uint32_t> output_of(program_.num_values(), kNoValue);
+  std::vector<uint32_t> output_of(program_.num_values(), kNone);
   for (uint32_t o = plan_.num_outputs; o-- > 0;) output_of[program_.results[o]] = o;
   for (uint32_t value = plan_.num_inputs; value < program_.num_values(); ++value) {
     if (!needed[value]) continue;
@@ -224,9 +215,9 @@ void FusedPlanner::FindCalls() {
 void FusedPlanner::FindLastReads() {
   last_read_.assign(place_.size(), kNever);
   for (size_t c = 0; c < calls_.size(); ++c) {
-    const FusedCall& call = calls_[c].call;
+    const ValueCall& call = calls_[c];
     last_read_[call.x] = static_cast<int64_t>(c);
-    if (call.y != kNoValue) last_read_[call.y] = static_cast<int64_t>(c);
+    last_read_[call.y] = static_cast<int64_t>(c);
   }
 }
 
@@ -245,11 +236,7 @@ void FusedPlanner::FreeBuffer(uint32_t value, int64_t reader) {
 }
 
 FusedCall FusedPlanner::InPlaces(const ValueCall& call) const {
-  FusedCall placed = call.call;
-  placed.x = place_[placed.x];
-  if (placed.y != kNoValue) placed.y = place_[placed.y];
-  placed.out = place_[call.out];
-  return placed;
+  return {call.loop, place_[call.x], place_[call.y], place_[call.out]};
 }
 
 void FusedPlanner::FindPlaces() {
@@ -258,11 +245,9 @@ void FusedPlanner::FindPlaces() {
   for (size_t c = 0; c < calls_.size(); ++c) {
     const ValueCall& call = calls_[c];
     // Loops may write over what they read, so the output may take over an operand's buffer.
-    FreeBuffer(call.call.x, static_cast<int64_t>(c));
-    if (call.call.y != kNoValue && call.call.y != call.call.x) {
-      FreeBuffer(call.call.y, static_cast<int64_t>(c));
-    }
-    if (place_[call.out] == kNoValue) place_[call.out] = TakeBuffer();
+    FreeBuffer(call.x, static_cast<int64_t>(c));
+    if (call.y != call.x) FreeBuffer(call.y, static_cast<int64_t>(c));
+    if (place_[call.out] == kNone) place_[call.out] = TakeBuffer();
     plan_.calls.push_back(InPlaces(call));
   }
 }

@@ -28,12 +28,9 @@ inline constexpr uint32_t kInPlaceInputs = 8;
 
 // One call of a loop.
 struct FusedCall {
-  union {
-    UnaryLoop unary;  // where y is kNoValue
-    BinaryLoop binary;
-  };
+  FloatLoop loop;
   uint32_t x;  // places
-  uint32_t y;
+  uint32_t y;  // as x for an op of one operand
   uint32_t out;
 };
 

@@ -27,16 +27,18 @@ ms::Status ReadStep(const std::string& op, const std::vector<int64_t>& operands,
                     FusedProgram* program) {
   const size_t first = 2 * program->steps.size();
   const int64_t second = operands[first + 1];
-  FusedStep step{FindFloatLoops(op), kNoValue, kNoValue};
+  FusedStep step{FindFloatLoops(op), 0, 0};
   if (step.loops == nullptr) {
     return InvalidAttr("steps", "element ", program->steps.size(), " is ", op,
                        ", expected an elementwise op on float32");
   }
   const uint32_t values = program->num_values();
   MS_TRY(ReadValue("operands", first, operands[first], values, &step.x));
-  if (step.loops->unary == nullptr) {
+  if (step.loops->operands == 2) {
     MS_TRY(ReadValue("operands", first + 1, second, values, &step.y));
-  } else if (second != -1) {
+  } else if (second == -1) {
+    step.y = step.x;
+  } else {
     return InvalidAttr("operands", "element ", first + 1, " is ", second, ", expected -1: ", op,
                        " has one operand");
   }

@@ -11,12 +11,10 @@
 namespace millstream::kernels {
 
 // Values are numbered: first come the inputs, then what each step gives.
-inline constexpr uint32_t kNoValue = ~uint32_t{0};
-
 struct FusedStep {
   const FloatLoops* loops;
   uint32_t x;
-  uint32_t y;  // kNoValue for an op of one operand
+  uint32_t y;  // x for an op of one operand
 };
 
 struct FusedProgram {

@@ -141,8 +141,8 @@ TEST(FusedElementwiseTest, EveryStepThatTheOpAllowsHasLoops) {
   for (const auto& [op, arity] : allowed) {
     const FloatLoops* loops = FindFloatLoops(op);
     ASSERT_NE(loops, nullptr) << op;
-    EXPECT_EQ(loops->unary != nullptr, arity == 1) << op;
-    EXPECT_EQ(loops->both != nullptr, arity == 2) << op;
+    EXPECT_EQ(loops->operands, arity) << op;
+    EXPECT_NE(loops->all, nullptr) << op;
     EXPECT_EQ(loops->only_x != nullptr, arity == 2) << op;
     EXPECT_EQ(loops->only_y != nullptr, arity == 2) << op;
     EXPECT_GT(loops->picoseconds, 0) << op;

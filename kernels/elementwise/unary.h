@@ -15,6 +15,9 @@
 
 namespace millstream::kernels {
 
+// Computes elements [begin, end). The output may be the memory of the input.
+using UnaryLoop = void (*)(const void* x, void* out, int64_t begin, int64_t end);
+
 // y = op(x), of the dtype of x.
 class ElementwiseKernel {
  public:
@@ -42,6 +45,11 @@ void UnaryElements(const void* x_base, void* out_base, int64_t begin, int64_t en
   for (int64_t i = begin; i < end; ++i) out[i] = Op::template Apply<T>(x[i]);
 }
 
+template <typename Op>
+void UnaryFloats(const float* x, const float* /*y*/, float* out, int64_t elements) {
+  UnaryElements<Op, float>(x, out, 0, elements);
+}
+
 template <typename Op, typename T>
 class UnaryKernel : public ElementwiseKernel {
  public:
@@ -55,7 +63,7 @@ class UnaryKernel : public ElementwiseKernel {
 template <typename Op, typename T>
 void RegisterUnary(const char* op, std::vector<MS_DType> dtypes) {
   if constexpr (std::is_same_v<T, float>) {
-    AddFloatLoops(op, {&UnaryElements<Op, float>, nullptr, nullptr, nullptr, Op::kPicoseconds});
+    AddFloatLoops(op, {1, &UnaryFloats<Op>, nullptr, nullptr, Op::kPicoseconds});
   }
   ms::Register<UnaryKernel<Op, T>>(op,
                                    ms::KernelOptions().Types("T", std::move(dtypes)).InPlace(0, 0));
