@@ -51,6 +51,15 @@ for dtype in (np.float32, np.float64):
         function = getattr(tf.gen_ops, name, None)
         if function is not None:
             found[name] = function(x, y)
+    if dtype == np.float32:
+        found["fused"], found["fused too"] = tf.gen_ops._fused_elementwise(
+            [x, y, floats()],
+            M=2,
+            steps=["Mul", "Tanh", "Maximum", "RealDiv", "SquaredDifference"],
+            operands=[0, 2, 3, -1, 4, 1, 5, 0, 6, 3],
+            results=[7, 4],
+            name="fused",
+        )
     for name in ("reduce_sum", "reduce_mean", "reduce_max", "reduce_min"):
         for axis in (None, 0, 1, 2, (0, 2)):
             found[f"{name} {axis}"] = getattr(tf, name)(cube, axis)
