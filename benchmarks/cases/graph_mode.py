@@ -241,7 +241,7 @@ def training_step(run: timing.Run, workload: networks.Workload) -> Iterator[Call
     x = tf.placeholder(tf.float32, inputs.shape)
     y = tf.placeholder(tf.int32, labels.shape)
     loss = loss_of(tf, workload, x, y)
-    update = tf.train.GradientDescentOptimizer(networks.LEARNING_RATE).minimize(loss)
+    update = tf.train.GradientDescentOptimizer(workload.learning_rate).minimize(loss)
     with session(tf, run) as active:
         active.run(tf.global_variables_initializer())
         step = active.make_callable([update, loss], feed_list=[x, y])
@@ -266,7 +266,7 @@ def first_step(run: timing.Run) -> None:
         x = tf.placeholder(tf.float32, inputs.shape)
         y = tf.placeholder(tf.int32, labels.shape)
         loss = loss_of(tf, workload, x, y)
-        update = tf.train.GradientDescentOptimizer(networks.LEARNING_RATE).minimize(loss)
+        update = tf.train.GradientDescentOptimizer(workload.learning_rate).minimize(loss)
         with session(tf, run) as active:
             active.run(tf.global_variables_initializer())
             start = time.perf_counter()
@@ -283,7 +283,7 @@ def two_shapes(run: timing.Run) -> None:
     workload = networks.WORKLOADS["mlp_b128"]
     inputs, labels = workload.data()
     loss = loss_of(tf, workload, x, y)
-    update = tf.train.GradientDescentOptimizer(networks.LEARNING_RATE).minimize(loss)
+    update = tf.train.GradientDescentOptimizer(workload.learning_rate).minimize(loss)
     batches = {size: (inputs[:size], labels[:size]) for size in (32, 48)}
     with session(tf, run) as active:
         active.run(tf.global_variables_initializer())

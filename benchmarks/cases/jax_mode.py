@@ -104,7 +104,7 @@ def training_step(workload: networks.Workload) -> Callable[[], float]:
     def descend(parameters: Any, x: Any, y: Any) -> tuple[Any, Any]:
         loss, slopes = jax.value_and_grad(loss_of)(parameters, x, y)
         moved = jax.tree_util.tree_map(
-            lambda value, slope: value - networks.LEARNING_RATE * slope, parameters, slopes
+            lambda value, slope: value - workload.learning_rate * slope, parameters, slopes
         )
         return moved, loss
 

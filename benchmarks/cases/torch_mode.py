@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 import sys
@@ -135,7 +136,7 @@ def training_step(run: timing.Run, workload: networks.Workload) -> Callable[[], 
     y = torch.from_numpy(labels.astype(np.int64))
     parameters = initial_parameters(run, workload)
     flat = [value for pair in parameters for value in pair]
-    optimizer = torch.optim.SGD(flat, networks.LEARNING_RATE, fused=True)
+    optimizer = torch.optim.SGD(flat, workload.learning_rate, fused=True)
     layers = Layers(torch)
 
     def step() -> float:
@@ -158,7 +159,7 @@ def train(name: str, run: timing.Run) -> None:
 def first_step(run: timing.Run) -> None:
     """Time the first step of a new LeNet on eight images."""
     workload = networks.WORKLOADS["lenet_b128"]
-    small = networks.Workload(workload.layers, 8, workload.sample, workload.classes)
+    small = dataclasses.replace(workload, batch=8)
     steps = (training_step(run, small) for _ in range(timing.REPEATS))
     run.figures["first_step"] = min(map(timing.time_once, steps))
 
