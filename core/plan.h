@@ -88,6 +88,9 @@ struct Instruction {
   int64_t scratch_offset = -1;
   std::vector<int> release;  // slots whose tensors are dropped afterwards
   int64_t edge = -1;         // of a Send or Receive: see RendezvousKey
+  // What it reads, by the program's names, where a pass made the node; else empty: as the node
+  // says.
+  std::vector<Output> reads;
 };
 
 // What the executor's loop reads, nothing else.

@@ -175,6 +175,7 @@ Status PlanCompiler::AddKernel(const StepOp& op) {
   Instruction instruction;
   instruction.node = node;
   instruction.kernel = kernel;
+  if (ops_->IsNew(node)) instruction.reads = op.inputs;
   for (const Output& input : op.inputs) instruction.inputs.push_back(values_.at(input));
   for (const Output& output : op.outputs) {
     const PartialShape& shape = facts_.of(output).shape;

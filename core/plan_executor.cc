@@ -181,7 +181,8 @@ void PlanRun::Trace(int position, int64_t start) {
   TracedNode traced;
   traced.name = instruction.node->name();
   traced.op = instruction.node->op().name;
-  for (const Output& input : instruction.node->inputs()) {
+  const bool by_node = instruction.reads.empty();
+  for (const Output& input : by_node ? instruction.node->inputs() : instruction.reads) {
     traced.inputs.push_back(input.node->name());
   }
   traced.start = start;

@@ -1,9 +1,11 @@
 // fuse_products changes what a plan executes, and no bit of what it gives.
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/passes/pass_fixture.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
@@ -106,6 +108,39 @@ TEST_F(FuseProductsTest, ChannelsThatComeFirstStay) {
   Operands({2, 3, 9, 8}, {3, 3, 3, 4}, {4});
   const Output sum = Op("BiasAdd", {Conv("NCHW"), b_}, {{"data_format", "NCHW"}});
   EXPECT_EQ(Saved({sum}), 0);
+}
+
+// As an imported node of a newer graph.
+TEST_F(FuseProductsTest, AttributesThatNobodyKnowsDoNotHinder) {
+  Matrices();
+  NodeSpec spec;
+  spec.name = "product";
+  spec.op = "MatMul";
+  spec.inputs = {x_, w_};
+  spec.input_counts = {1, 1};
+  spec.allow_unknown_attrs = true;
+  SetAttr(&spec.attrs, "grad_a", true);
+  const StatusOr<const Node*> product = graph.AddNode(std::move(spec));
+  ASSERT_TRUE(product.ok()) << product.status();
+  EXPECT_EQ(Saved({Op("Relu", {Op("BiasAdd", {(*product)->output(0), b_})})}), 2);
+}
+
+TEST_F(FuseProductsTest, ATraceNamesWhatIsRead) {
+  const Output x = Constant(Numbers({5, 7}));
+  const Output w = Placeholder("weights", DataType::kFloat);
+  const Output b = Placeholder("bias", DataType::kFloat);
+  const Output relu = Op("Relu", {Op("BiasAdd", {Op("MatMul", {x, w}), b})});
+  StepReport report;
+  report.want_trace = true;
+  RunOptions traced;
+  traced.report = &report;
+  ASSERT_TRUE(Run({relu}, {{w, Numbers({7, 9})}, {b, Numbers({9})}}, {}, traced).ok());
+  ASSERT_EQ(report.trace.parts().size(), 1u);
+  ASSERT_EQ(report.trace.parts()[0].nodes.size(), 1u);
+  const TracedNode& node = report.trace.parts()[0].nodes[0];
+  EXPECT_EQ(node.name, relu.node->name());
+  EXPECT_EQ(node.op, "_FusedMatMul");
+  EXPECT_THAT(node.inputs, ::testing::ElementsAre(x.node->name(), "weights", "bias"));
 }
 
 TEST_F(FuseProductsTest, AnErrorNamesTheLastNode) {

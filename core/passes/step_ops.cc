@@ -66,6 +66,8 @@ StatusOr<const Node*> StepOps::NewNode(absl::string_view op, AttrMap attrs, cons
   spec.op = std::string(op);
   spec.attrs = std::move(attrs);
   spec.source = like.source();
+  // Nodes of newer graphs have attributes that nobody here knows, and copies of them too.
+  spec.allow_unknown_attrs = true;
   MS_ASSIGN_OR_RETURN(const Node* node, graph_->AddNode(std::move(spec)));
   new_nodes_.insert(node);
   return node;
