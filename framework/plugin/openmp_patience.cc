@@ -3,12 +3,19 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <deque>
 #include <vector>
 
 namespace millstream {
 namespace {
 
 char spin_count[] = "GOMP_SPINCOUNT=1000";
+
+// A new list of entries. Never freed: whoever has read `environ` may still walk it.
+std::vector<char*>* NewEnvironment() {
+  static auto* const all = new std::deque<std::vector<char*>>;
+  return &all->emplace_back();
+}
 
 }  // namespace
 
@@ -17,8 +24,7 @@ OpenMpPatience::OpenMpPatience() {
       getenv("OMP_WAIT_POLICY") != nullptr) {
     return;
   }
-  // Never freed: whoever has read `environ` may still walk it.
-  auto* const entries = new std::vector<char*>;
+  std::vector<char*>* const entries = NewEnvironment();
   for (char** entry = environ; *entry != nullptr; ++entry) entries->push_back(*entry);
   entries->push_back(spin_count);
   entries->push_back(nullptr);
