@@ -1,5 +1,6 @@
 #include "kernels/nn/conv_library.h"
 
+#include <cstring>
 #include <dnnl.hpp>
 
 #include "kernels/matmul/library_engine.h"
@@ -15,10 +16,24 @@ constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
 
 uint64_t AlignUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
+// `dims` are those of a filter in the library's words, with groups when there are several.
+dnnl::memory::desc PlainFilter(const ConvShape& shape, const dnnl::memory::dims& dims,
+                               FilterChannels channels) {
+  const int64_t in = shape.in_channels / shape.groups;
+  const int64_t out = shape.out_channels / shape.groups;
+  const bool exchanged = channels == FilterChannels::kExchanged;
+  const int64_t inner = exchanged ? in : out;  // of one group
+  const int64_t tap = shape.in_channels * out;
+  dnnl::memory::dims strides = {exchanged ? inner * shape.groups : 1,
+                                exchanged ? 1 : inner * shape.groups, shape.filter[1] * tap, tap};
+  if (shape.groups > 1) strides.insert(strides.begin(), inner);
+  return dnnl::memory::desc(dims, kFloat, strides);
+}
+
 // A problem in the library's words: dimensions are batch, channels, height, width whatever the
 // layout, and a dilation of 0 is none.
 struct Problem {
-  explicit Problem(const ConvShape& shape)
+  Problem(const ConvShape& shape, FilterChannels channels)
       : strides(shape.stride.begin(), shape.stride.end()),
         dilations{shape.dilation[0] - 1, shape.dilation[1] - 1},
         before(shape.before.begin(), shape.before.end()),
@@ -32,8 +47,7 @@ struct Problem {
     const int64_t out = shape.out_channels / shape.groups;
     dnnl::memory::dims filter_dims = {out, in, shape.filter[0], shape.filter[1]};
     if (shape.groups > 1) filter_dims.insert(filter_dims.begin(), shape.groups);
-    plain_filter =
-        dnnl::memory::desc(filter_dims, kFloat, shape.groups > 1 ? Tag::hwigo : Tag::hwio);
+    plain_filter = PlainFilter(shape, filter_dims, channels);
     any_filter = dnnl::memory::desc(filter_dims, kFloat, Tag::any);
   }
 
@@ -65,9 +79,15 @@ ForwardDesc MakeForward(const Problem& p) {
 
 }  // namespace
 
+bool HasFastForwardConvolution(const ConvShape& shape, int threads) {
+  LibraryThreads team(threads);
+  const ForwardDesc desc = MakeForward(Problem(shape, FilterChannels::kInOut));
+  return std::strncmp(desc.impl_info_str(), "brg", 3) == 0;
+}
+
 struct LibraryConvolution::Parts {
-  Parts(const ConvShape& shape, ConvDirection conv_direction)
-      : direction(conv_direction), problem(shape) {
+  Parts(const ConvShape& shape, ConvDirection conv_direction, FilterChannels channels)
+      : direction(conv_direction), problem(shape, channels) {
     const ForwardDesc forward = MakeForward(problem);
     const Problem& p = problem;
     switch (direction) {
@@ -115,10 +135,11 @@ struct LibraryConvolution::Parts {
   dnnl::memory kept_filter;  // empty when the filter may change
 };
 
-LibraryConvolution::LibraryConvolution(const ConvShape& shape, ConvDirection direction, int threads)
+LibraryConvolution::LibraryConvolution(const ConvShape& shape, ConvDirection direction, int threads,
+                                       FilterChannels channels)
     : threads_(threads) {
   LibraryThreads team(threads_);
-  parts_ = std::make_unique<Parts>(shape, direction);
+  parts_ = std::make_unique<Parts>(shape, direction, channels);
 }
 
 LibraryConvolution::~LibraryConvolution() = default;

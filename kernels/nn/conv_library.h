@@ -9,6 +9,14 @@
 
 namespace millstream::kernels {
 
+// In which order a filter's channels lie in memory, the inner ones last: [height, width, in, out],
+// or exchanged, as in the filter of the problem whose gradient this one computes.
+enum class FilterChannels { kInOut, kExchanged };
+
+// Whether the library computes the problem forwards by products of blocks (brgemm), on the
+// machine's cores its fastest way by far. `shape` must have products.
+bool HasFastForwardConvolution(const ConvShape& shape, int threads);
+
 // One convolution problem in one direction for one number of threads. Activations stay in their
 // plain layout; the filter is reordered to and from the layout that the library likes, which costs
 // microseconds. Immutable once made; Run may be called from several threads at once, each with
@@ -16,7 +24,8 @@ namespace millstream::kernels {
 class LibraryConvolution {
  public:
   // `shape` must have products. `threads` is what Run will use.
-  LibraryConvolution(const ConvShape& shape, ConvDirection direction, int threads);
+  LibraryConvolution(const ConvShape& shape, ConvDirection direction, int threads,
+                     FilterChannels channels = FilterChannels::kInOut);
   ~LibraryConvolution();
   LibraryConvolution(const LibraryConvolution&) = delete;
   LibraryConvolution& operator=(const LibraryConvolution&) = delete;

@@ -17,6 +17,10 @@ ConvPlan::ConvPlan(const ConvShape& shape, ConvDirection direction, int threads)
     filter_gradient_ = std::make_unique<ConvFilterGradient>(shape_);
     return;
   }
+  if (direction_ == ConvDirection::kBackwardInput) {
+    input_gradient_ = ConvInputGradient::Make(shape_, threads_);
+    if (input_gradient_ != nullptr) return;
+  }
   wide_ = std::make_unique<LibraryConvolution>(shape_, direction_, threads_);
   if (threads_ > 1) single_ = std::make_unique<LibraryConvolution>(shape_, direction_, 1);
 }
@@ -24,11 +28,13 @@ ConvPlan::ConvPlan(const ConvShape& shape, ConvDirection direction, int threads)
 uint64_t ConvPlan::scratch_bytes() const {
   if (product_ != nullptr) return product_->scratch_bytes();
   if (filter_gradient_ != nullptr) return filter_gradient_->scratch_bytes();
+  if (input_gradient_ != nullptr) return input_gradient_->scratch_bytes();
   return std::max(wide_ == nullptr ? 0 : wide_->scratch_bytes(),
                   single_ == nullptr ? 0 : single_->scratch_bytes());
 }
 
 void ConvPlan::KeepFilter(const float* filter) {
+  if (input_gradient_ != nullptr) input_gradient_->KeepFilter(filter);
   if (wide_ != nullptr) wide_->KeepFilter(filter);
   if (single_ != nullptr) single_->KeepFilter(filter);
 }
@@ -39,6 +45,10 @@ ms::Status ConvPlan::Run(ms::Frame& frame, float* input, float* filter, float* o
   if (product_ != nullptr) return RunProduct(input, filter, output, scratch, threads);
   if (filter_gradient_ != nullptr) {
     filter_gradient_->Run(frame, input, output, filter, scratch);
+    return ms::Status();
+  }
+  if (input_gradient_ != nullptr) {
+    input_gradient_->Run(frame, output, filter, input, scratch);
     return ms::Status();
   }
   if (wide_ == nullptr) {

@@ -1,5 +1,6 @@
 // How one float32 convolution problem is computed: as a matrix product where it is one, else by
-// oneDNN's convolutions, which for the filter's gradient get the batch in pieces.
+// oneDNN's convolutions, which for the filter's gradient get the batch in pieces, and which compute
+// the input's forwards where they can.
 #ifndef MILLSTREAM_KERNELS_NN_CONV_PLAN_H_
 #define MILLSTREAM_KERNELS_NN_CONV_PLAN_H_
 
@@ -11,6 +12,7 @@
 #include "framework/plugin/plugin.hpp"
 #include "kernels/matmul/gemm.h"
 #include "kernels/nn/conv_filter_gradient.h"
+#include "kernels/nn/conv_input_gradient.h"
 #include "kernels/nn/conv_library.h"
 #include "kernels/nn/conv_shape.h"
 
@@ -43,6 +45,7 @@ class ConvPlan : public ms::ShapeState {
   // At most one kind is there; none when the problem has no products.
   std::unique_ptr<const Gemm> product_;
   std::unique_ptr<const ConvFilterGradient> filter_gradient_;
+  std::unique_ptr<ConvInputGradient> input_gradient_;
   std::unique_ptr<LibraryConvolution> wide_;    // for threads_ threads
   std::unique_ptr<LibraryConvolution> single_;  // for one; null when threads_ is 1
 };

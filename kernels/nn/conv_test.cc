@@ -417,6 +417,35 @@ TEST(ConvFilterGradientTest, HasTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
+// KernelTester::Run compares the bits of one thread with those of several. Wide images and many
+// channels: what the library cuts up.
+TEST(ConvInputGradientTest, HasTheSameBitsForAnyNumberOfThreads) {
+  constexpr int64_t kSide = 20;
+  constexpr int64_t kIn = 48;
+  constexpr int64_t kOut = 80;
+  for (const uint32_t threads : {2, 3, 5}) {
+    KernelTester t("Conv2DBackpropInput");
+    t.Attr("T", MS_FLOAT32).Attr("padding", std::string("SAME"));
+    t.Attr("data_format", std::string("NHWC")).Outputs({MS_FLOAT32});
+    t.Attr("strides", std::vector<int64_t>{1, 1, 1, 1});
+    t.Attr("dilations", std::vector<int64_t>{1, 1, 1, 1});
+    const std::vector<float> w = Fractions(9 * kIn * kOut);
+    const std::vector<float> dy = Fractions(3 * kSide * kSide * kOut);
+    t.ConstInput<int32_t>({4}, {3, kSide, kSide, kIn}).Input<float>({3, 3, kIn, kOut}, w);
+    t.Input<float>({3, kSide, kSide, kOut}, dy).Threads(threads);
+    ASSERT_TRUE(IsOk(t.Run()));
+    // The first image's second pixel of the second row: all nine taps reach it.
+    double expected = 0;
+    for (int64_t tap = 0; tap < 9; ++tap) {
+      const int64_t pixel = (2 - tap / 3) * kSide + 2 - tap % 3;
+      for (int64_t o = 0; o < kOut; ++o) {
+        expected += double{dy[pixel * kOut + o]} * w[tap * kIn * kOut + o];
+      }
+    }
+    EXPECT_NEAR(t.Output<float>(0)[(kSide + 1) * kIn], expected, 1e-4);
+  }
+}
+
 // The gradient ops on zeros; `sizes` is the value of input_sizes or filter_sizes.
 ms::Status RunGradient(bool of_input, const std::vector<int32_t>& sizes,
                        const std::vector<int64_t>& gradient) {

@@ -1,0 +1,47 @@
+// The gradient of a convolution's input as a convolution of the output's gradient.
+#ifndef MILLSTREAM_KERNELS_NN_CONV_INPUT_GRADIENT_H_
+#define MILLSTREAM_KERNELS_NN_CONV_INPUT_GRADIENT_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "framework/plugin/plugin.hpp"
+#include "kernels/nn/conv_library.h"
+#include "kernels/nn/conv_shape.h"
+
+namespace millstream::kernels {
+
+// Where windows move by single steps, the input's gradient is a convolution as well: the output's
+// gradient is its input, and the filter is turned upside down and read with its channels exchanged
+// (Dumoulin, Visin, A guide to convolution arithmetic for deep learning, 2016, section 4.2). Worth
+// a turned copy of the filter, because the library computes such problems forwards faster.
+// Run may be called from several threads at once.
+class ConvInputGradient {
+ public:
+  // Null where the problem is no such one, or where the library has no fast forward convolution for
+  // it. `shape` must have products; `threads`: how many Run will usually be given.
+  static std::unique_ptr<ConvInputGradient> Make(const ConvShape& shape, int threads);
+
+  uint64_t scratch_bytes() const;
+  // The filter has this value in every Run.
+  void KeepFilter(const float* filter);
+  // `scratch` has scratch_bytes() and is 64-byte aligned. Throws what the library throws.
+  void Run(ms::Frame& frame, const float* output_gradient, const float* filter,
+           float* input_gradient, void* scratch) const;
+
+ private:
+  ConvInputGradient(const ConvShape& shape, const ConvShape& turned, int threads);
+  uint64_t library_bytes() const;
+  void TurnTaps(int64_t begin, int64_t end, const float* filter, float* turned) const;
+
+  int64_t taps_;       // positions of the window
+  int64_t tap_size_;   // elements of the filter at each
+  bool kept_ = false;  // the library has the filter
+  int threads_;
+  std::unique_ptr<LibraryConvolution> wide_;    // for threads_ threads
+  std::unique_ptr<LibraryConvolution> single_;  // for one; null when threads_ is 1
+};
+
+}  // namespace millstream::kernels
+
+#endif  // MILLSTREAM_KERNELS_NN_CONV_INPUT_GRADIENT_H_
