@@ -35,9 +35,10 @@ class PassTest : public SessionTest {
   explicit PassTest(const char* pass) : pass_(pass) {}
 
   // A float tensor that every step is fed, of Numbers.
-  Output Fed(const std::string& name, const Shape& shape) {
-    feeds_.push_back(Placeholder(name, DataType::kFloat));
-    values_.push_back(Numbers(shape));
+  Output Fed(const std::string& name, const Shape& shape) { return FedValue(name, Numbers(shape)); }
+  Output FedValue(const std::string& name, const Tensor& value) {
+    feeds_.push_back(Placeholder(name, value.dtype()));
+    values_.push_back(value);
     return feeds_.back();
   }
 

@@ -160,6 +160,22 @@ TEST(OptimizerStepTest, RatesAreScalars) {
               HasSubstr("'alpha' of ResourceApplyGradientDescent"));
 }
 
+std::string ProductUpdate(absl::string_view variable, absl::string_view a, absl::string_view b) {
+  return ShapeTester("_MatMulApplyGradientDescent")
+      .Handle(DataType::kFloat, variable)
+      .Input("[]")
+      .Input(a)
+      .Input(b)
+      .Shapes();
+}
+
+TEST(ProductUpdateTest, TheVariableHasTheProductsShape) {
+  EXPECT_EQ(ProductUpdate("[4,3]", "[2,4]", "[2,3]"), "");
+  EXPECT_EQ(ProductUpdate("?", "[?,4]", "?"), "");
+  EXPECT_THAT(ProductUpdate("[4,3]", "[2,4]", "[1,3]"), HasSubstr("argument 'b' of _MatMulApply"));
+  EXPECT_THAT(ProductUpdate("[3,4]", "[2,4]", "[2,3]"), HasSubstr("argument 'var' of _MatMulApp"));
+}
+
 TEST(SparseStepTest, TheGradientHasARowForEachIndex) {
   const auto adagrad = [](absl::string_view variable, absl::string_view gradient,
                           absl::string_view indices) {
