@@ -80,7 +80,7 @@ Status Executable::ReadFeeds(std::vector<Output>* reads) {
     given_.push_back({feed, std::move(facts)});
   }
   ExpandedFeeds expanded = ExpandFeeds(*context_.graph, signature_.feeds);
-  feeds_as_given_ = expanded.outputs == signature_.feeds;
+  feeds_as_given_ = expanded.outputs == signature_.feeds && context_.features.borrowed_feeds;
   signature_.feeds = std::move(expanded.outputs);
   feed_sources_ = std::move(expanded.sources);
   *reads = std::move(expanded.reads);
@@ -117,6 +117,7 @@ Status Executable::Place() {
   settings_.intra_op_threads = context_.intra_op_threads;
   settings_.inter_op_threads = context_.inter_op_threads;
   settings_.deterministic = context_.options.deterministic;
+  settings_.needs_permit = context_.features.parallelism_permit;
   return absl::OkStatus();
 }
 
@@ -190,6 +191,7 @@ StatusOr<std::unique_ptr<Plan>> Executable::CompilePart(const Partition& part,
   request.threads = context_.intra_op_threads;
   request.optimize = context_.options.optimize;
   request.disabled_passes = context_.options.disabled_passes;
+  request.features = context_.features;
   request.deterministic = context_.options.deterministic;
   return CompilePlan(request);
 }
@@ -235,6 +237,7 @@ Status Executable::CompilePrograms() {
     request.kernels = (*context_.devices)[part.device]->kernels();
     request.resources = context_.resources;
     request.deterministic = context_.options.deterministic;
+    request.move_fetches = context_.features.moved_fetches;
     MS_ASSIGN_OR_RETURN(program, DynamicProgram::Compile(request));
   }
   if (all_dynamic) {
@@ -290,7 +293,11 @@ Status Executable::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetche
   if (feeds_as_given_) return RunFed(feeds, fetches, options);
   std::vector<Tensor> inside;
   inside.reserve(feed_sources_.size());
-  for (int source : feed_sources_) inside.push_back(feeds[source]);
+  for (int source : feed_sources_) {
+    inside.push_back(feeds[source]);
+    if (context_.features.borrowed_feeds) continue;
+    MS_ASSIGN_OR_RETURN(inside.back(), feeds[source].DeepCopy());
+  }
   return RunFed(inside, fetches, options);
 }
 

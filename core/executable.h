@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "core/device.h"
 #include "core/partition.h"
+#include "core/passes/plan_features.h"
 #include "core/plan_facts.h"
 #include "core/prune.h"
 #include "core/resource_manager.h"
@@ -29,6 +30,7 @@ struct ExecutableContext {
   const DeviceList* devices = nullptr;
   ResourceManager* resources = nullptr;
   SessionOptions options;
+  PlanFeatures features;  // by options.disabled_passes
   int intra_op_threads = 1;
   int inter_op_threads = 1;
 };
@@ -85,7 +87,7 @@ class Executable {
   };
   std::vector<GivenFeed> given_;   // as the caller names them
   std::vector<int> feed_sources_;  // feed i has the value of the given feed feed_sources_[i]
-  bool feeds_as_given_ = true;     // each is fed where it is given
+  bool feeds_as_given_ = true;     // each is fed where it is given, as it is
   PrunedGraph pruned_;
   PartitionedGraph partitions_;
   StepSettings settings_;

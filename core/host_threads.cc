@@ -12,7 +12,7 @@ constexpr uint64_t kPieceNanoseconds = 20000;
 
 uint32_t NumThreads(const MS_Frame* frame) {
   const StepContext& step = *frame->ctx->host->step;
-  const bool may_share = step.holds_permit && !frame->ctx->is_beside;
+  const bool may_share = (step.holds_permit || !step.needs_permit) && !frame->ctx->is_beside;
   return may_share ? static_cast<uint32_t>(step.max_threads) : 1;
 }
 
@@ -28,7 +28,14 @@ void ParallelFor(MS_Frame* frame, uint64_t total, uint64_t cost_ns_per_unit,
   }
   // Few large pieces for large loops: four a thread even out what the threads do besides.
   const uint64_t even = (total + 4 * threads - 1) / (4 * threads);
+  // A step that goes without the permit still has to have the team to itself while it uses it.
+  const bool holds_permit = frame->ctx->host->step->holds_permit;
+  if (!holds_permit && !ParallelPermit::TryAcquire()) {
+    fn(user, 0, total);
+    return;
+  }
   ThreadTeam::Global()->Run(threads, total, std::max(piece, even), fn, user);
+  if (!holds_permit) ParallelPermit::Release();
 }
 
 }  // namespace

@@ -138,6 +138,8 @@ class Plan {
   bool may_wait = false;  // some call has kAfterWait: the plan needs a StepScheduler
   int max_threads = 1;
   bool deterministic = false;
+  bool in_place = true;                  // outputs may take over the memory of inputs
+  bool needs_permit = true;              // see StepContext
   ResourceManager* resources = nullptr;  // of the session
 
   // A step's state: one that an earlier step left, else a new one. RESOURCE_EXHAUSTED names the

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "core/passes/pass.h"
@@ -14,6 +15,8 @@
 
 namespace millstream {
 namespace {
+
+bool IsHandle(const Output& output) { return output.dtype() == DataType::kResource; }
 
 // Stands for nodes that do nothing in graphs that run as written.
 MS_Status* DoNothing(void*, MS_Frame*) { return nullptr; }
@@ -60,7 +63,8 @@ class PlanCompiler {
 // A node whose outputs the plan knows already.
 bool PlanCompiler::IsFolded(const Node* node) const {
   if (RoleOf(node->op().name) == StructuralRole::kConstant) return true;
-  if (!request_.optimize || node->op().is_stateful || node->num_outputs() == 0) return false;
+  if (!request_.optimize || !request_.features.fold_shapes) return false;
+  if (node->op().is_stateful || node->num_outputs() == 0) return false;
   for (int i = 0; i < node->num_outputs(); ++i) {
     const Output output = node->output(i);
     if (!fed_.contains(output) && facts_.constant(output) == nullptr) return false;
@@ -137,7 +141,9 @@ Status PlanCompiler::AddHandle(const Node* node) {
 
 // False when the new shape, or the old one, is known only at run time. So is a shape that was
 // inferred without knowing the sizes asked for, on the assumption that they fit: the kernel looks.
+// Handles have names alone: there is nothing that a kernel could copy.
 bool PlanCompiler::AddRenamed(const StepOp& op, bool identity) {
+  if (!request_.features.views && !absl::c_any_of(op.outputs, IsHandle)) return false;
   if (!identity && op.inputs.size() > 1 && facts_.constant(op.inputs[1]) == nullptr) return false;
   const size_t count = identity ? op.outputs.size() : 1;
   for (size_t i = 0; i < count; ++i) {
@@ -171,7 +177,7 @@ StatusOr<KernelInstance*> PlanCompiler::KernelOf(const Node* node) {
 Status PlanCompiler::AddKernel(const StepOp& op) {
   const Node* const node = op.node;
   MS_ASSIGN_OR_RETURN(KernelInstance * kernel, KernelOf(node));
-  const bool reads_variable = node->op().name == "ReadVariableOp";
+  const bool shares_variable = request_.features.variables && node->op().name == "ReadVariableOp";
   Instruction instruction;
   instruction.node = node;
   instruction.kernel = kernel;
@@ -190,9 +196,9 @@ Status PlanCompiler::AddKernel(const StepOp& op) {
       if (!valid.ok()) return AnnotateWithNode(valid, *node);
     }
     root.first = static_cast<int>(plan_->instructions.size());
-    if (!root.shape_known || reads_variable || !IsPlainData(root.dtype)) {
-      root.kind = RootKind::kSlot;
-    }
+    const bool is_planned =
+        request_.features.slab && root.shape_known && !shares_variable && IsPlainData(root.dtype);
+    if (!is_planned) root.kind = RootKind::kSlot;
     instruction.outputs.push_back(RefTo(index));
     values_.try_emplace(output, RefTo(index));
   }
@@ -307,9 +313,12 @@ void PlanCompiler::AddFetches() {
     FetchPlan fetch_plan;
     fetch_plan.value = values_.at(fetch);
     Root& root = plan_->roots[fetch_plan.value.root];
-    if (root.kind == RootKind::kPlanned) root.kind = RootKind::kEscaping;
+    if (root.kind == RootKind::kPlanned && request_.features.moved_fetches) {
+      root.kind = RootKind::kEscaping;
+    }
     plan_->fetches.push_back(std::move(fetch_plan));
   }
+  if (!request_.features.moved_fetches) return;
   absl::flat_hash_set<int> moved;
   for (size_t i = plan_->fetches.size(); i-- > 0;) {
     plan_->fetches[i].move = moved.insert(plan_->fetches[i].value.root).second;
@@ -323,11 +332,12 @@ void PlanCompiler::MarkUsedOutputs() {
     for (const ValueRef& input : instruction.inputs) used[input.root] = true;
   }
   for (const FetchPlan& fetch : plan_->fetches) used[fetch.value.root] = true;
+  const bool all_used = !request_.features.unused_outputs;
   for (Instruction& instruction : plan_->instructions) {
     instruction.outputs_used.assign(instruction.outputs.size() / 64 + 1, 0);
     for (size_t k = 0; k < instruction.outputs.size(); ++k) {
       const int root = instruction.outputs[k].root;
-      if (used[root] || targets_.contains(plan_->roots[root].source.node)) {
+      if (all_used || used[root] || targets_.contains(plan_->roots[root].source.node)) {
         instruction.outputs_used[k / 64] |= uint64_t{1} << (k % 64);
       }
     }
@@ -344,6 +354,8 @@ StatusOr<std::unique_ptr<Plan>> PlanCompiler::Run() {
   plan_->max_threads = request_.threads;
   plan_->resources = request_.resources;
   plan_->deterministic = request_.deterministic;
+  plan_->in_place = request_.features.in_place;
+  plan_->needs_permit = request_.features.parallelism_permit;
   AddFeeds();
   FindNeededNodes();
   MS_ASSIGN_OR_RETURN(StepOps ops, Optimize());

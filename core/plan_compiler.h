@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/kernel_instance.h"
+#include "core/passes/plan_features.h"
 #include "core/plan.h"
 #include "core/plan_facts.h"
 #include "core/prune.h"
@@ -27,6 +28,7 @@ struct PlanRequest {
   int threads = 1;
   bool optimize = true;  // false: every node becomes an instruction
   std::vector<std::string> disabled_passes;
+  PlanFeatures features;
   bool deterministic = false;
 };
 

@@ -112,6 +112,7 @@ Status PlanLayout::Specialize(Instruction* instruction) {
 void PlanLayout::ShareInPlace() {
   storage_.resize(plan_.roots.size());
   for (size_t r = 0; r < storage_.size(); ++r) storage_[r] = static_cast<int>(r);
+  if (!plan_.in_place) return;
   for (size_t i = 0; i < plan_.instructions.size(); ++i) {
     const Instruction& instruction = plan_.instructions[i];
     if (instruction.kernel == nullptr) continue;

@@ -25,7 +25,7 @@ class PlanTest : public SessionTest {
 
   // The plan for feeds of these shapes.
   std::unique_ptr<Plan> Compile(const StepSignature& signature,
-                                const std::vector<Shape>& feed_shapes = {}, bool optimize = true) {
+                                const std::vector<Shape>& feed_shapes = {}) {
     const StatusOr<PrunedGraph> pruned = Prune(graph, signature);
     EXPECT_TRUE(pruned.ok()) << pruned.status();
     PlanRequest request;
@@ -34,7 +34,7 @@ class PlanTest : public SessionTest {
     request.feed_shapes = &feed_shapes;
     request.kernels = &kernels_;
     request.resources = &resources_;
-    request.optimize = optimize;
+    request.features = features_;
     StatusOr<std::unique_ptr<Plan>> plan = CompilePlan(request);
     EXPECT_TRUE(plan.ok()) << plan.status();
     return plan.ok() ? *std::move(plan) : std::make_unique<Plan>();
@@ -60,6 +60,10 @@ class PlanTest : public SessionTest {
     return callable->num_instructions();
   }
 
+  // What Compile does without.
+  void Without(const std::string& name) { features_ = PlanFeaturesWithout({name}); }
+
+  PlanFeatures features_;
   ResourceManager resources_;
   KernelCache kernels_{"CPU", "/job:localhost/replica:0/task:0/device:CPU:0"};
 };
@@ -317,6 +321,86 @@ TEST_F(PlanTest, TheSlabHoldsNoMoreThanWhatLivesTogether) {
     scratch = std::max(scratch, instruction.scratch_bytes);
   }
   EXPECT_LE(plan->slab_bytes, 2 * 64 * 64 * 4 + scratch + 64);
+}
+
+// ---- What can be switched off; that results stay the same is optimizations_test's ----
+
+TEST_F(PlanTest, WithoutSlabEachTensorIsMadeByItsInstruction) {
+  const Output x = Placeholder("x", DataType::kDouble);
+  const Output end = Op("Exp", {Op("Neg", {x})});
+  const StepSignature step{{x}, {end}, {}};
+  EXPECT_GT(Compile(step, {{1000}})->slab_bytes, 0);
+  Without("slab");
+  const std::unique_ptr<Plan> plan = Compile(step, {{1000}});
+  EXPECT_EQ(plan->slab_bytes, 0);
+  EXPECT_THAT(plan->escaping_roots, IsEmpty());
+  EXPECT_EQ(plan->num_slots, 2);
+  EXPECT_THAT(plan->instructions[1].release, ElementsAre(OutputRoot(*plan, 0).index));
+}
+
+TEST_F(PlanTest, WithoutInPlaceOutputsHaveMemoryOfTheirOwn) {
+  const Output x = Placeholder("x", DataType::kDouble);
+  const Output sum = Op("Sum", {Op("Neg", {Op("Neg", {x})}), Constant(Values<int32_t>({0}))});
+  Without("in_place");
+  const std::unique_ptr<Plan> plan = Compile({{x}, {sum}, {}}, {{1000}});
+  ASSERT_EQ(plan->instructions.size(), 3u);
+  EXPECT_EQ(OutputRoot(*plan, 0).kind, RootKind::kPlanned);
+  EXPECT_NE(OutputRoot(*plan, 0).offset, OutputRoot(*plan, 1).offset);
+}
+
+TEST_F(PlanTest, WithoutFoldShapesTheStepComputesThem) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  const Output y = Op("Reshape", {Op("Neg", {x}), Op("Shape", {x})});
+  Without("fold_shapes");
+  EXPECT_THAT(OpsOf(*Compile({{x}, {y}, {}}, {{2, 3}})), ElementsAre("Neg", "Shape"));
+}
+
+TEST_F(PlanTest, WithoutViewsRenamesAreInstructionsWithMemoryOfTheirOwn) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  Output y = Op("Neg", {x});
+  y = Op("Identity", {y});
+  y = Op("Reshape", {y, Constant(Values<int32_t>({3, -1}))});
+  Without("views");
+  const std::unique_ptr<Plan> plan = Compile({{x}, {Op("Exp", {y})}, {}}, {{2, 3}});
+  ASSERT_THAT(OpsOf(*plan), ElementsAre("Neg", "Identity", "Reshape", "Exp"));
+  EXPECT_NE(OutputRoot(*plan, 0).offset, OutputRoot(*plan, 1).offset);
+  EXPECT_NE(OutputRoot(*plan, 1).offset, OutputRoot(*plan, 2).offset);
+}
+
+TEST_F(PlanTest, WithoutViewsHandlesStillHaveOtherNames) {
+  const Output w = Variable("w", DataType::kFloat, {2});
+  const Output y = Op("Neg", {Read(Op("Identity", {w}))});
+  Without("views");
+  EXPECT_THAT(OpsOf(*Compile({{}, {y}, {}})), ElementsAre("ReadVariableOp", "Neg"));
+}
+
+TEST_F(PlanTest, WithoutVariablesAReadCopies) {
+  const Output w = Variable("w", DataType::kFloat, {2});
+  const StepSignature step{{}, {Op("Exp", {Read(w)})}, {}};
+  EXPECT_EQ(OutputRoot(*Compile(step), 0).kind, RootKind::kSlot);
+  Without("variables");
+  EXPECT_EQ(OutputRoot(*Compile(step), 0).kind, RootKind::kPlanned);
+}
+
+TEST_F(PlanTest, WithoutUnusedOutputsAllCountAsUsed) {
+  const Output logits = Placeholder("logits", DataType::kFloat);
+  const Output labels = Placeholder("labels", DataType::kInt32);
+  const Node* node = build.NodeOf("SparseSoftmaxCrossEntropyWithLogits", {logits, labels});
+  Without("unused_outputs");
+  const StepSignature step{{logits, labels}, {node->output(0)}, {}};
+  EXPECT_EQ(Compile(step, {{2, 3}, {2}})->instructions[0].outputs_used[0], 3u);
+}
+
+TEST_F(PlanTest, WithoutMovedFetchesTheyAreCopiedOutOfTheSlab) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  const StepSignature step{{x}, {Op("Neg", {x})}, {}};
+  const std::unique_ptr<Plan> moved = Compile(step, {{8}});
+  EXPECT_EQ(OutputRoot(*moved, 0).kind, RootKind::kEscaping);
+  EXPECT_TRUE(moved->fetches[0].move);
+  Without("moved_fetches");
+  const std::unique_ptr<Plan> copied = Compile(step, {{8}});
+  EXPECT_EQ(OutputRoot(*copied, 0).kind, RootKind::kPlanned);
+  EXPECT_FALSE(copied->fetches[0].move);
 }
 
 }  // namespace

@@ -81,6 +81,7 @@ class DirectSession : public Session {
     context_.devices = &devices_;
     context_.resources = &resources_;
     context_.options = options;
+    context_.features = PlanFeaturesWithout(options.disabled_passes);
     context_.intra_op_threads =
         options.intra_op_threads > 0 ? options.intra_op_threads : AvailableThreads();
     context_.inter_op_threads = std::max(options.inter_op_threads, 1);

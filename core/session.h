@@ -27,7 +27,7 @@ struct SessionOptions {
   int inter_op_threads = 0;
   std::map<std::string, int> device_count;  // logical devices by type, "CPU"; absent: what there is
   bool optimize = true;                     // false: the graph runs as written, node by node
-  std::vector<std::string> disabled_passes;  // core/passes/, by name
+  std::vector<std::string> disabled_passes;  // those of OptimizationNames that are off
   bool deterministic = false;
   bool allow_soft_placement = false;
   bool log_device_placement = false;

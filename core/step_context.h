@@ -40,6 +40,7 @@ class StepContext {
   uint64_t step_id() const { return step_id_; }
   int max_threads = 1;        // that a kernel may use while the step holds the permit
   bool holds_permit = false;  // for parallelism inside kernels
+  bool needs_permit = true;   // false: kernels use max_threads without, whoever else does
   bool deterministic = false;
   Rendezvous* rendezvous = nullptr;    // null: the step has one part and sends nothing
   StepScheduler* scheduler = nullptr;  // null: the step runs on the caller's thread alone

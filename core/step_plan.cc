@@ -50,6 +50,7 @@ Status ExecuteParts(const StepPlan& plan, const StepSettings& settings,
   StepScheduler scheduler(&step, settings.inter_op_threads);
   step.max_threads = settings.intra_op_threads;
   step.deterministic = settings.deterministic;
+  step.needs_permit = settings.needs_permit;
   step.rendezvous = &rendezvous;
   step.scheduler = &scheduler;
   std::vector<RunningPart> running(settings.partitions->parts.size());
@@ -64,8 +65,8 @@ Status ExecuteParts(const StepPlan& plan, const StepSettings& settings,
     parts.push_back(part.run.get());
   }
   // Parts that run at the same time would fight over one team of threads.
-  step.holds_permit = settings.intra_op_threads > 1 && settings.inter_op_threads == 1 &&
-                      ParallelPermit::TryAcquire();
+  step.holds_permit = settings.needs_permit && settings.intra_op_threads > 1 &&
+                      settings.inter_op_threads == 1 && ParallelPermit::TryAcquire();
   Status status = scheduler.Drive(parts);
   if (step.holds_permit) ParallelPermit::Release();
   MS_RETURN_IF_ERROR(status);

@@ -20,14 +20,14 @@ bool Optimizes(const proto::GraphOptions& options) {
          !options.rewrite_options().disable_meta_optimizer();
 }
 
-// The passes that the program does without.
+// The passes and other optimizations that the program does without.
 StatusOr<std::vector<std::string>> DisabledPasses(const proto::RewriterConfig& config) {
-  const std::vector<std::string> names = PassNames();
+  const std::vector<std::string> names = OptimizationNames();
   std::vector<std::string> disabled;
   for (const std::string& name : config.disabled_passes()) {
     if (!absl::c_linear_search(names, name)) {
-      return errors::InvalidArgument("rewrite_options.disabled_passes: there is no pass '", name,
-                                     "'; there are ", absl::StrJoin(names, ", "));
+      return errors::InvalidArgument("rewrite_options.disabled_passes: there is no optimization '",
+                                     name, "'; there are ", absl::StrJoin(names, ", "));
     }
     disabled.push_back(name);
   }

@@ -9,6 +9,7 @@
 
 #include "core/c_api/c_api.h"
 #include "core/c_api/testing.h"
+#include "core/passes/plan_features.h"
 #include "core/testing/fork.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -279,7 +280,14 @@ TEST(SessionOptionsTest, PassesAreDisabledByName) {
   EXPECT_THAT(OptionsOf(config).disabled_passes, ElementsAre("fuse_products"));
   rewrite->add_disabled_passes("fuse_everything");
   EXPECT_THAT(std::string(MakeSessionOptions(config.SerializeAsString()).status().message()),
-              HasSubstr("there is no pass 'fuse_everything'; there are "));
+              HasSubstr("there is no optimization 'fuse_everything'; there are "));
+}
+
+TEST(SessionOptionsTest, WhatPlansDoBesidePassesIsDisabledByNameToo) {
+  proto::ConfigProto config;
+  auto* rewrite = config.mutable_graph_options()->mutable_rewrite_options();
+  for (const std::string& name : PlanFeatureNames()) rewrite->add_disabled_passes(name);
+  EXPECT_EQ(OptionsOf(config).disabled_passes, PlanFeatureNames());
 }
 
 TEST(SessionOptionsTest, RemappingSwitchesAllFusionsOff) {

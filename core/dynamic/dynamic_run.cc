@@ -247,7 +247,7 @@ Status DynamicRun::TakeFetch(size_t index, Tensor* out) {
         *fetch.output.node);
   }
   const bool is_own = tensor.buffer() && tensor.buffer()->IsUnique() && tensor.buffer()->writable();
-  if (fetch.is_last && is_own) {
+  if (fetch.may_move && is_own) {
     *out = std::exchange(tensor, Tensor());
     return absl::OkStatus();
   }

@@ -125,7 +125,7 @@ struct FrameProgram {
 struct FetchProgram {
   Output output;
   ValueSource source;
-  bool is_last = true;  // no later fetch takes the same value
+  bool may_move = true;  // the value itself may go to the caller
 };
 
 struct DynamicRequest {
@@ -134,6 +134,7 @@ struct DynamicRequest {
   KernelCache* kernels = nullptr;
   ResourceManager* resources = nullptr;
   bool deterministic = false;
+  bool move_fetches = true;  // false: what is fetched is a copy
 };
 
 class DynamicProgram {

@@ -303,7 +303,8 @@ Status ProgramCompiler::AddFetches() {
     FetchProgram& fetch = program_->fetches[i];
     fetch.output = output;
     fetch.source = values_.at(output);
-    fetch.is_last = seen.insert(output).second;
+    const bool is_last = seen.insert(output).second;
+    fetch.may_move = is_last && request_.move_fetches;
     auto found = index_of_.find(output.node);
     if (found == index_of_.end() || fed_.contains(output)) continue;
     const NodeProgram& program = program_->nodes[found->second];
@@ -314,7 +315,7 @@ Status ProgramCompiler::AddFetches() {
                                   "', and cannot be fetched; fetch what leaves the loop"),
           *output.node);
     }
-    if (fetch.is_last && fetch.source.place == ValuePlace::kSlot) {
+    if (is_last && fetch.source.place == ValuePlace::kSlot) {
       ++program_->outputs[program.first_output + static_cast<uint32_t>(output.index)].uses;
     }
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "core/passes/plan_features.h"
 
 namespace millstream {
 namespace {
@@ -36,6 +37,12 @@ Status RunPasses(const std::vector<std::string>& disabled, StepOps* ops) {
 std::vector<std::string> PassNames() {
   std::vector<std::string> names;
   for (const auto& [key, pass] : Passes()) names.push_back(pass.name);
+  return names;
+}
+
+std::vector<std::string> OptimizationNames() {
+  std::vector<std::string> names = PassNames();
+  for (std::string& name : PlanFeatureNames()) names.push_back(std::move(name));
   return names;
 }
 

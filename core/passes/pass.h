@@ -24,6 +24,8 @@ using PassFunction = Status (*)(StepOps* ops);
 Status RunPasses(const std::vector<std::string>& disabled, StepOps* ops);
 // In the order in which they run.
 std::vector<std::string> PassNames();
+// All that can be switched off by name: passes, then what plans do besides (plan_features.h).
+std::vector<std::string> OptimizationNames();
 
 // Registers at start-up.
 class PassRegistration {

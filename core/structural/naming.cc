@@ -5,11 +5,10 @@
 namespace millstream {
 namespace {
 
-// Runs only where the plan could not rename: the input's shape was not known.
+// Runs only where the plan could not rename: the input's shape was not known, or plans are not to.
 Status PassThrough(StructuralFrame* frame) {
   for (uint32_t i = 0; i < frame->num_outputs(); ++i) {
-    MS_ASSIGN_OR_RETURN(Tensor value, frame->InputTensor(i));
-    MS_RETURN_IF_ERROR(frame->SetOutput(i, value));
+    MS_RETURN_IF_ERROR(frame->PassOn(i, i, frame->input_shape(i)));
   }
   return absl::OkStatus();
 }
@@ -54,8 +53,7 @@ StatusOr<Shape> ReshapedShape(const Shape& input, const std::vector<int64_t>& si
 Status Reshape(StructuralFrame* frame) {
   MS_ASSIGN_OR_RETURN(std::vector<int64_t> sizes, frame->Integers(1));
   MS_ASSIGN_OR_RETURN(Shape shape, ReshapedShape(frame->input_shape(0), sizes));
-  MS_ASSIGN_OR_RETURN(Tensor value, frame->InputTensor(0));
-  return frame->SetOutput(0, value.Reshaped(shape));
+  return frame->PassOn(0, 0, shape);
 }
 
 Status ExpandDims(StructuralFrame* frame) {
@@ -70,8 +68,7 @@ Status ExpandDims(StructuralFrame* frame) {
     if (i == axis) shape.AddDim(1);
     if (i < input.rank()) shape.AddDim(input.dim(i));
   }
-  MS_ASSIGN_OR_RETURN(Tensor value, frame->InputTensor(0));
-  return frame->SetOutput(0, value.Reshaped(shape));
+  return frame->PassOn(0, 0, shape);
 }
 
 Status Squeeze(StructuralFrame* frame) {
@@ -92,8 +89,7 @@ Status Squeeze(StructuralFrame* frame) {
     const bool dropped = axes.empty() ? input.dim(i) == 1 : drop[i];
     if (!dropped) shape.AddDim(input.dim(i));
   }
-  MS_ASSIGN_OR_RETURN(Tensor value, frame->InputTensor(0));
-  return frame->SetOutput(0, value.Reshaped(shape));
+  return frame->PassOn(0, 0, shape);
 }
 
 MILLSTREAM_STRUCTURAL("NoOp", StructuralRole::kNothing, NoOp);

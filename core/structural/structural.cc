@@ -106,6 +106,14 @@ Status StructuralFrame::SetOutput(uint32_t i, const Tensor& tensor) {
   return absl::OkStatus();
 }
 
+Status StructuralFrame::PassOn(uint32_t input, uint32_t output, const Shape& shape) {
+  if (frame_->ctx->host->HasPlannedOutput(*frame_->ctx, output)) {
+    return SetOutput(output, BorrowInput(input).Reshaped(shape));
+  }
+  MS_ASSIGN_OR_RETURN(Tensor value, InputTensor(input));
+  return SetOutput(output, value.Reshaped(shape));
+}
+
 StructuralRole RoleOf(absl::string_view op) {
   auto found = Entries().find(op);
   return found == Entries().end() ? StructuralRole::kKernel : found->second.role;

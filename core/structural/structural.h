@@ -60,6 +60,9 @@ class StructuralFrame {
   StatusOr<Variable*> variable(uint32_t i) const;
   // Gives an output: copied into planned memory where the plan has some, else the tensor itself.
   Status SetOutput(uint32_t i, const Tensor& tensor);
+  // Gives input `input` as output `output`, under another shape: shared where both have memory of
+  // their own, else copied once.
+  Status PassOn(uint32_t input, uint32_t output, const Shape& shape);
   // A tensor to fill for output i: planned memory, or new.
   StatusOr<Tensor> AllocateOutput(uint32_t i, const Shape& shape);
 
