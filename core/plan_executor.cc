@@ -19,6 +19,15 @@ namespace {
 // Instructions between two looks at cancellation and clock.
 constexpr int kCallsBetweenChecks = 64;
 
+// What a node does that a pass made of several.
+std::vector<std::string> FusedOps(const Node& node) {
+  for (const char* attr : {"steps", "fused_ops"}) {
+    StatusOr<std::vector<std::string>> ops = node.Attr<std::vector<std::string>>(attr);
+    if (ops.ok()) return *std::move(ops);
+  }
+  return {};
+}
+
 }  // namespace
 
 // One instruction that waits, in one step.
@@ -182,6 +191,7 @@ void PlanRun::Trace(int position, int64_t start) {
   traced.name = instruction.node->name();
   traced.op = instruction.node->op().name;
   const bool by_node = instruction.reads.empty();
+  if (!by_node) traced.fused_ops = FusedOps(*instruction.node);
   for (const Output& input : by_node ? instruction.node->inputs() : instruction.reads) {
     traced.inputs.push_back(input.node->name());
   }

@@ -36,13 +36,19 @@ void AddMemory(const TracedNode& node, proto::NodeExecStats* stats) {
   stats->mutable_memory_stats()->set_temp_memory_size(node.scratch_bytes);
 }
 
+// "Neg", or "_FusedElementwise(Add,Mul)".
+std::string Describe(const TracedNode& node) {
+  if (node.fused_ops.empty()) return node.op;
+  return absl::StrCat(node.op, "(", absl::StrJoin(node.fused_ops, ","), ")");
+}
+
 void AddNode(const StepTrace& trace, const TracedNode& node, proto::DeviceStepStats* device) {
   proto::NodeExecStats* const stats = device->add_node_stats();
   const int64_t start = trace.WallTime(node.start);
   const int64_t duration = node.end - node.start;
   stats->set_node_name(node.name);
   stats->set_timeline_label(
-      absl::StrCat(node.name, " = ", node.op, "(", absl::StrJoin(node.inputs, ", "), ")"));
+      absl::StrCat(node.name, " = ", Describe(node), "(", absl::StrJoin(node.inputs, ", "), ")"));
   stats->set_all_start_nanos(start);
   stats->set_all_start_micros(start / kNanosPerMicro);
   stats->set_scheduled_nanos(start);

@@ -24,7 +24,8 @@ struct TracedOutput {
 struct TracedNode {
   std::string name;
   std::string op;
-  std::vector<std::string> inputs;  // node names
+  std::vector<std::string> fused_ops;  // what a node that stands for several does, in order
+  std::vector<std::string> inputs;     // node names
   int64_t start = 0;
   int64_t end = 0;
   uint32_t thread = 0;        // of this process, numbered as threads were first traced

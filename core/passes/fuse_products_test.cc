@@ -140,6 +140,7 @@ TEST_F(FuseProductsTest, ATraceNamesWhatIsRead) {
   const TracedNode& node = report.trace.parts()[0].nodes[0];
   EXPECT_EQ(node.name, relu.node->name());
   EXPECT_EQ(node.op, "_FusedMatMul");
+  EXPECT_THAT(node.fused_ops, ::testing::ElementsAre("BiasAdd", "Relu"));
   EXPECT_THAT(node.inputs, ::testing::ElementsAre(x.node->name(), "weights", "bias"));
 }
 

@@ -105,10 +105,13 @@ class Timeline:
 
 
 def _label_parts(node: Any) -> tuple[str, list[str]]:
-    """Op and inputs from a label like ``y = Neg(x)``; the label is all that tells them."""
+    """Op and inputs from a label like ``y = Neg(x)``; the label is all that tells them.
+
+    The op of a node that stands for several is like ``_FusedElementwise(Add,Mul)``.
+    """
     label = node.timeline_label
     _, separator, call = label.partition(" = ")
-    op, bracket, inputs = call.partition("(")
+    op, bracket, inputs = call.rpartition("(")
     if not separator or not bracket:
         return node.node_name, []
     return op, [name for name in inputs.rstrip(")").split(", ") if name]

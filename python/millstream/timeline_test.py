@@ -104,6 +104,20 @@ def test_the_timeline_has_a_slice_a_node_and_arrows_between_devices() -> None:
     assert [event["args"]["name"][-5:] for event in processes] == ["CPU:0", "CPU:1"]
 
 
+def test_a_node_that_stands_for_several_tells_what_it_does() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [4], name="x")
+        y = tf.nn.relu((x + x) * x, name="y")
+        metadata = traced_step(session, y, {x: np.ones(4)})
+    (device,) = metadata.step_stats.dev_stats
+    (node,) = device.node_stats
+    assert node.timeline_label == "y = _FusedElementwise(AddV2,Mul,Relu)(x)"
+    events = json.loads(Timeline(metadata.step_stats).generate_chrome_trace_format())["traceEvents"]
+    (event,) = (event for event in events if event["ph"] == "X")
+    assert event["name"] == "_FusedElementwise(AddV2,Mul,Relu)"
+    assert event["args"]["inputs"] == ["x"]
+
+
 def test_wrong_types_are_refused_with_the_arguments_name() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         x, y = product()
