@@ -50,7 +50,7 @@ bool NarrowRows(const BinaryFunctions& functions, BroadcastPlan::Inner inner, co
   return refused;
 }
 
-// What RunBinary does beyond one short row.
+// What RunBinary does beyond one thread's worth of work.
 [[gnu::noinline]] ms::Status RunRows(ms::Frame& frame, const BinaryFunctions& functions,
                                      const BroadcastPlan& plan, const void* x, const void* y,
                                      void* out) {
@@ -83,9 +83,9 @@ bool NarrowRows(const BinaryFunctions& functions, BroadcastPlan::Inner inner, co
 
 ms::Status RunBinary(ms::Frame& frame, const BinaryFunctions& functions, const BroadcastPlan& plan,
                      const void* x, const void* y, void* out) {
-  const bool one_short_row = plan.rank == 1 && plan.dims[0] > 0 && functions.format == nullptr &&
-                             IsSerialWork(plan.dims[0], functions.picoseconds);
-  if (!one_short_row) return RunRows(frame, functions, plan, x, y, out);
+  const bool one_thread_does = plan.rank == 1 && plan.dims[0] > 0 && functions.format == nullptr &&
+                               IsSerialWork(plan.dims[0], functions.picoseconds);
+  if (!one_thread_does) return RunRows(frame, functions, plan, x, y, out);
   const BinaryLoop loop = LoopFor(functions, plan.inner);
   if (loop(x, y, out, RowBlock{0, 0, 0, 1, 0, 0}, plan.dims[0])) {
     return ms::InvalidArgument(functions.refusal);
