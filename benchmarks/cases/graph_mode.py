@@ -6,21 +6,23 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import importlib
 import itertools
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import curves, networks, timing
+from benchmarks.cases import curves, networks, timing, training
 
 NULL_OPS = 10_000
 LARGE = 25 * 1024 * 1024  # floats of 100 MB
+WORKERS = 8  # threads on one session
 
 
 @functools.cache
@@ -32,18 +34,35 @@ def front_end(module: str) -> Any:
     return tf
 
 
-def session(tf: Any, run: timing.Run, optimize: bool = True) -> Any:
-    """Return a session; one that does not optimize runs the graph as it is written."""
+def session(tf: Any, run: timing.Run, optimize: bool = True, disabled: Sequence[str] = ()) -> Any:
+    """Return a session; one that does not optimize runs the graph as it is written.
+
+    It does without the optimizations that are disabled; Millstream alone has names for them.
+    """
     config = tf.ConfigProto(
         intra_op_parallelism_threads=run.threads, inter_op_parallelism_threads=run.threads
     )
     if not optimize:
         config.graph_options.optimizer_options.opt_level = -1
         config.graph_options.rewrite_options.disable_meta_optimizer = True
+    if disabled:
+        config.graph_options.rewrite_options.disabled_passes.extend(disabled)
     return tf.Session(config=config)
 
 
 # ---- The executor --------------------------------------------------------------------------------
+
+
+def time_null_ops(tf: Any, run: timing.Run, figure: str, last: Any) -> None:
+    """Time steps of nodes that do nothing, of which each is dispatched."""
+    with session(tf, run, optimize=False) as active:
+        metadata = tf.RunMetadata()
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        active.run(last, options=options, run_metadata=metadata)
+        nodes = sum(len(device.node_stats) for device in metadata.step_stats.dev_stats)
+        if nodes < NULL_OPS:
+            raise RuntimeError(f"{figure}: a step dispatched {nodes} nodes, not {NULL_OPS}")
+        run.time(figure, active.make_callable(last), NULL_OPS)
 
 
 def null_chain(run: timing.Run) -> None:
@@ -53,8 +72,7 @@ def null_chain(run: timing.Run) -> None:
     for _ in range(NULL_OPS):
         with tf.control_dependencies([last]):
             last = tf.no_op()
-    with session(tf, run, optimize=False) as active:
-        run.time("null_chain", active.make_callable(last), NULL_OPS)
+    time_null_ops(tf, run, "null_chain", last)
 
 
 def null_wide(run: timing.Run) -> None:
@@ -62,9 +80,17 @@ def null_wide(run: timing.Run) -> None:
     tf = front_end(run.module)
     with tf.control_dependencies([tf.no_op()]):
         nodes = [tf.no_op() for _ in range(NULL_OPS)]
-    last = tf.group(*nodes)
-    with session(tf, run, optimize=False) as active:
-        run.time("null_wide", active.make_callable(last), NULL_OPS)
+    time_null_ops(tf, run, "null_wide", tf.group(*nodes))
+
+
+def chain(tf: Any) -> tuple[Any, Any, Any]:
+    """Add additions and products of four floats to the graph; return what is fed, and the last."""
+    x = tf.placeholder(tf.float32, [4])
+    other = tf.placeholder(tf.float32, [4])
+    value = x
+    for _ in range(networks.ADD_OPS // 2):
+        value = (value + other) * other
+    return x, other, value
 
 
 def add_chain(run: timing.Run) -> None:
@@ -72,11 +98,7 @@ def add_chain(run: timing.Run) -> None:
     tf = front_end(run.module)
     for figure, optimize in (("add_chain", False), ("add_chain_optimized", True)):
         tf.reset_default_graph()
-        x = tf.placeholder(tf.float32, [4])
-        other = tf.placeholder(tf.float32, [4])
-        value = x
-        for _ in range(networks.ADD_OPS // 2):
-            value = (value + other) * other
+        x, other, value = chain(tf)
         ones = np.ones(4, np.float32)
         with session(tf, run, optimize) as active:
             step = active.make_callable(value, feed_list=[x, other])
@@ -95,32 +117,40 @@ def tiny_step(run: timing.Run) -> None:
         run.time("null_callable", active.make_callable(tf.no_op()))
 
 
-def threads(run: timing.Run) -> None:
-    """Time steps of a small model when eight Python threads run them on one session."""
-    tf = front_end(run.module)
+def small_model(tf: Any) -> tuple[Any, Any]:
+    """Add four products of 64 numbers with ReLU to the graph; return what is fed, and the last."""
     x = tf.placeholder(tf.float32, [1, 64])
     value = x
     weights = np.random.default_rng(3).standard_normal((64, 64), dtype=np.float32) * 0.05
     for _ in range(4):
         value = tf.nn.relu(tf.matmul(value, variable(tf, weights)))
+    return x, value
+
+
+def work_together(step: Callable[[], object], steps: int) -> None:
+    """Take as many steps on each of ``WORKERS`` threads at the same time."""
+
+    def work() -> None:
+        for _ in range(steps):
+            step()
+
+    together = [threading.Thread(target=work) for _ in range(WORKERS)]
+    for thread in together:
+        thread.start()
+    for thread in together:
+        thread.join()
+
+
+def threads(run: timing.Run) -> None:
+    """Time steps of a small model when eight Python threads run them on one session."""
+    tf = front_end(run.module)
+    x, value = small_model(tf)
     image = np.ones((1, 64), np.float32)
-    workers, steps = 8, 500
+    steps = 500
     with session(tf, run) as active:
         active.run(tf.global_variables_initializer())
-        step = active.make_callable(value, feed_list=[x])
-
-        def work() -> None:
-            for _ in range(steps):
-                step(image)
-
-        def work_together() -> None:
-            together = [threading.Thread(target=work) for _ in range(workers)]
-            for thread in together:
-                thread.start()
-            for thread in together:
-                thread.join()
-
-        run.time("threads", work_together, workers * steps)
+        step = functools.partial(active.make_callable(value, feed_list=[x]), image)
+        run.time("threads", functools.partial(work_together, step, steps), WORKERS * steps)
 
 
 # ---- Graphs and values ---------------------------------------------------------------------------
@@ -213,7 +243,7 @@ class Layers:
         """Flatten, multiply, add the bias, and apply ReLU where the layer has it."""
         tf = self._tf
         if len(x.shape) > 2:
-            x = tf.reshape(x, [int(x.shape[0]), -1])
+            x = tf.reshape(x, [-1, int(np.prod(x.shape[1:]))])
         value = tf.matmul(x, parameters[0]) + parameters[1]
         return tf.nn.relu(value) if layer.relu else value
 
@@ -232,27 +262,36 @@ def loss_of(tf: Any, workload: networks.Workload, x: Any, labels: Any) -> Any:
     return tf.reduce_mean(losses)
 
 
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """A workload's network in a graph, with a step of training: what is fed, run and fetched."""
+
+    x: Any
+    y: Any
+    loss: Any
+    update: Any
+
+
+def add_training(tf: Any, workload: networks.Workload, batch: int | None) -> Training:
+    """Add a step of gradient descent on a batch of this size, None for any, to the graph."""
+    x = tf.placeholder(tf.float32, [batch, *workload.sample])
+    y = tf.placeholder(tf.int32, [batch])
+    loss = loss_of(tf, workload, x, y)
+    update = tf.train.GradientDescentOptimizer(workload.learning_rate).minimize(loss)
+    return Training(x, y, loss, update)
+
+
 @contextlib.contextmanager
-def training_step(run: timing.Run, workload: networks.Workload) -> Iterator[Callable[[], float]]:
+def training_step(run: timing.Run, workload: networks.Workload) -> Iterator[training.Step]:
     """Give a function that goes one step of gradient descent and returns the loss before it."""
     tf = front_end(run.module)
     tf.reset_default_graph()
     inputs, labels = workload.data()
-    x = tf.placeholder(tf.float32, inputs.shape)
-    y = tf.placeholder(tf.int32, labels.shape)
-    loss = loss_of(tf, workload, x, y)
-    update = tf.train.GradientDescentOptimizer(workload.learning_rate).minimize(loss)
+    nodes = add_training(tf, workload, workload.batch)
     with session(tf, run) as active:
         active.run(tf.global_variables_initializer())
-        step = active.make_callable([update, loss], feed_list=[x, y])
+        step = active.make_callable([nodes.update, nodes.loss], feed_list=[nodes.x, nodes.y])
         yield lambda: step(inputs, labels)[1]
-
-
-def train(name: str, run: timing.Run) -> None:
-    """Time a training step of each workload of a case."""
-    for figure in networks.TRAINING_CASES[name]:
-        with training_step(run, networks.WORKLOADS[figure]) as step:
-            run.time(figure, step)
 
 
 def first_step(run: timing.Run) -> None:
@@ -263,14 +302,11 @@ def first_step(run: timing.Run) -> None:
     times = []
     for _ in range(timing.REPEATS):
         tf.reset_default_graph()
-        x = tf.placeholder(tf.float32, inputs.shape)
-        y = tf.placeholder(tf.int32, labels.shape)
-        loss = loss_of(tf, workload, x, y)
-        update = tf.train.GradientDescentOptimizer(workload.learning_rate).minimize(loss)
+        nodes = add_training(tf, workload, len(labels))
         with session(tf, run) as active:
             active.run(tf.global_variables_initializer())
             start = time.perf_counter()
-            active.run(update, {x: inputs, y: labels})
+            active.run(nodes.update, {nodes.x: inputs, nodes.y: labels})
             times.append(time.perf_counter() - start)
     run.figures["first_step"] = min(times)
 
@@ -278,16 +314,13 @@ def first_step(run: timing.Run) -> None:
 def two_shapes(run: timing.Run) -> None:
     """Time steps of two batch sizes, each alone and in turn."""
     tf = front_end(run.module)
-    x = tf.placeholder(tf.float32, [None, 784])
-    y = tf.placeholder(tf.int32, [None])
     workload = networks.WORKLOADS["mlp_b128"]
     inputs, labels = workload.data()
-    loss = loss_of(tf, workload, x, y)
-    update = tf.train.GradientDescentOptimizer(workload.learning_rate).minimize(loss)
+    nodes = add_training(tf, workload, None)
     batches = {size: (inputs[:size], labels[:size]) for size in (32, 48)}
     with session(tf, run) as active:
         active.run(tf.global_variables_initializer())
-        step = active.make_callable(update, feed_list=[x, y])
+        step = active.make_callable(nodes.update, feed_list=[nodes.x, nodes.y])
 
         def both(sizes: tuple[int, int]) -> None:
             for size in sizes:
@@ -295,6 +328,37 @@ def two_shapes(run: timing.Run) -> None:
 
         for name, sizes in (("32", (32, 32)), ("48", (48, 48)), ("in_turn", (32, 48))):
             run.time(f"two_shapes_{name}", functools.partial(both, sizes), parts=2)
+
+
+@dataclasses.dataclass(frozen=True)
+class CrossEntropy:
+    """A wide softmax in a graph, with the gradient of its loss."""
+
+    labels: Any
+    loss: Any
+    gradient: Any
+
+    def step(self, active: Any, *fetches: Any) -> Callable[[], Any]:
+        """Return a function that gives the fetches, for other labels each time."""
+        labels = networks.xent_data()[1]
+        turns = itertools.cycle([np.roll(labels, turn) for turn in range(8)])
+        step = active.make_callable(list(fetches), [self.labels])
+        return lambda: step(next(turns))
+
+
+def add_cross_entropy(tf: Any, losses_of: Callable[[Any, Any], Any]) -> CrossEntropy:
+    """Add the mean of the losses that ``losses_of`` makes of labels and logits to the graph."""
+    logits, labels = networks.xent_data()
+    x = variable(tf, logits)
+    y = tf.placeholder(tf.int32, labels.shape)
+    loss = tf.reduce_mean(losses_of(y, x))
+    return CrossEntropy(y, loss, tf.gradients(loss, [x])[0])
+
+
+def losses_in_one(tf: Any) -> Callable[[Any, Any], Any]:
+    """Return the op that computes losses and gradients in one pass."""
+    cross_entropy = tf.nn.sparse_softmax_cross_entropy_with_logits
+    return lambda labels, logits: cross_entropy(labels=labels, logits=logits)
 
 
 @contextlib.contextmanager
@@ -306,17 +370,11 @@ def xent_step(
     The gradient is computed in full, and returned too where that is asked for.
     """
     tf = front_end(run.module)
-    logits, labels = networks.xent_data()
-    x = variable(tf, logits)
-    y = tf.placeholder(tf.int32, labels.shape)
-    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=x)
-    loss = tf.reduce_mean(losses)
-    gradient = tf.gradients(loss, [x])[0]
-    turns = itertools.cycle([np.roll(labels, turn) for turn in range(8)])
+    nodes = add_cross_entropy(tf, losses_in_one(tf))
+    gradient = nodes.gradient if fetch_gradient else nodes.gradient.op
     with session(tf, run) as active:
         active.run(tf.global_variables_initializer())
-        step = active.make_callable([loss, gradient if fetch_gradient else gradient.op], [y])
-        yield lambda: step(next(turns))
+        yield nodes.step(active, nodes.loss, gradient)
 
 
 def xent(run: timing.Run) -> None:
@@ -325,17 +383,22 @@ def xent(run: timing.Run) -> None:
         run.time("xent", step)
 
 
-@contextlib.contextmanager
-def adam_step(run: timing.Run) -> Iterator[tuple[Callable[[], object], Callable[[], Any]]]:
-    """Give a function that updates a hundred parameters, and one that returns them."""
-    tf = front_end(run.module)
-    values, slopes = networks.adam_data()
+def add_adam(tf: Any, floats: int) -> tuple[list[Any], Any]:
+    """Add a hundred parameters of ``floats`` and Adam's update of them to the graph."""
+    values, slopes = (data[:, :floats] for data in networks.adam_data())
     parameters = [variable(tf, value) for value in values]
     gradients = [tf.Variable(slope, trainable=False, use_resource=True) for slope in slopes]
     pairs = [
         (slope.read_value(), value) for slope, value in zip(gradients, parameters, strict=True)
     ]
-    update = tf.train.AdamOptimizer(1e-3).apply_gradients(pairs)
+    return parameters, tf.train.AdamOptimizer(1e-3).apply_gradients(pairs)
+
+
+@contextlib.contextmanager
+def adam_step(run: timing.Run) -> Iterator[tuple[Callable[[], object], Callable[[], Any]]]:
+    """Give a function that updates a hundred parameters, and one that returns them."""
+    tf = front_end(run.module)
+    parameters, update = add_adam(tf, networks.ADAM_PARAMETERS[1])
     with session(tf, run) as active:
         active.run(tf.global_variables_initializer())
         yield active.make_callable(update), active.make_callable(parameters)
@@ -348,13 +411,6 @@ def adam(run: timing.Run) -> None:
 
 
 # ---- The numbers that the others must give too ---------------------------------------------------
-
-
-def losses(name: str, run: timing.Run) -> None:
-    """Record the losses of each workload of a case."""
-    for workload in networks.TRAINING_CASES[name]:
-        with training_step(run, networks.WORKLOADS[workload]) as step:
-            curves.record_losses(run, workload, step)
 
 
 def xent_numbers(run: timing.Run) -> None:
@@ -382,12 +438,12 @@ CASES: timing.Cases = {
     "adam": adam,
     "threads": threads,
     "memory": memory,
-    **{name: functools.partial(train, name) for name in networks.TRAINING_CASES},
+    **training.timed(training_step),
 }
 CURVES: timing.Cases = {
     "xent": xent_numbers,
     "adam": adam_numbers,
-    **{name: functools.partial(losses, name) for name in networks.TRAINING_CASES},
+    **training.recorded(training_step),
 }
 
 if __name__ == "__main__":

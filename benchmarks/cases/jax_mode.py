@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import curves, networks, timing
+from benchmarks.cases import curves, networks, timing, training
 
 
 @functools.cache
@@ -91,7 +91,7 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
     return -chosen.mean()
 
 
-def training_step(workload: networks.Workload) -> Callable[[], float]:
+def training_step(_: timing.Run, workload: networks.Workload) -> Callable[[], float]:
     """Return a function that goes one step of gradient descent and returns the loss before it."""
     jax = front_end()
     layers = Layers()
@@ -118,12 +118,6 @@ def training_step(workload: networks.Workload) -> Callable[[], float]:
         return float(loss)
 
     return step
-
-
-def train(name: str, run: timing.Run) -> None:
-    """Time a training step of each workload of a case."""
-    for figure in networks.TRAINING_CASES[name]:
-        run.time(figure, training_step(networks.WORKLOADS[figure]))
 
 
 def xent_step() -> Callable[[], tuple[Any, Any]]:
@@ -186,12 +180,6 @@ def adam(run: timing.Run) -> None:
     run.time("adam", Adam().step, int(np.prod(networks.ADAM_PARAMETERS)))
 
 
-def losses(name: str, run: timing.Run) -> None:
-    """Record the losses of each workload of a case."""
-    for workload in networks.TRAINING_CASES[name]:
-        curves.record_losses(run, workload, training_step(networks.WORKLOADS[workload]))
-
-
 def xent_numbers(run: timing.Run) -> None:
     """Record losses and gradients."""
     step = xent_step()
@@ -216,12 +204,12 @@ CASES: timing.Cases = {
     "tiny_step": tiny_step,
     "xent": xent,
     "adam": adam,
-    **{name: functools.partial(train, name) for name in networks.TRAINING_CASES},
+    **training.timed(training.eager(training_step)),
 }
 CURVES: timing.Cases = {
     "xent": xent_numbers,
     "adam": adam_numbers,
-    **{name: functools.partial(losses, name) for name in networks.TRAINING_CASES},
+    **training.recorded(training.eager(training_step)),
 }
 
 if __name__ == "__main__":

@@ -31,23 +31,26 @@ class Run:
 
     def time(self, figure: str, step: Callable[[], object], parts: int = 1) -> None:
         """Take the time of one call of ``step``, shared out over its ``parts``."""
-        for _ in range(WARM_UP_STEPS):
-            step()
-        start = time.perf_counter()
-        step()
-        once = max(time.perf_counter() - start, 1e-7)
-        calls = max(1, int(self.seconds / once))
+        calls = calls_within(step, self.seconds)
         self.figures[figure] = statistics.median(
-            _time_of(step, calls) / parts for _ in range(REPEATS)
+            mean_time(step, calls) / parts for _ in range(REPEATS)
         )
+
+
+def calls_within(step: Callable[[], object], seconds: float) -> int:
+    """Return how many calls take about as long, at least one; the step is warm then."""
+    for _ in range(WARM_UP_STEPS):
+        step()
+    return max(1, int(seconds / max(time_once(step), 1e-7)))
 
 
 def time_once(step: Callable[[], object]) -> float:
     """Return the seconds that one call takes, without any before it."""
-    return _time_of(step, 1)
+    return mean_time(step, 1)
 
 
-def _time_of(step: Callable[[], object], calls: int) -> float:
+def mean_time(step: Callable[[], object], calls: int) -> float:
+    """Return the seconds that a call takes, over some of them."""
     start = time.perf_counter()
     for _ in range(calls):
         step()

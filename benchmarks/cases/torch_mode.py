@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import curves, networks, timing
+from benchmarks.cases import curves, networks, timing, training
 
 
 @functools.cache
@@ -150,12 +150,6 @@ def training_step(run: timing.Run, workload: networks.Workload) -> Callable[[], 
     return step
 
 
-def train(name: str, run: timing.Run) -> None:
-    """Time a training step of each workload of a case."""
-    for figure in networks.TRAINING_CASES[name]:
-        run.time(figure, training_step(run, networks.WORKLOADS[figure]))
-
-
 def first_step(run: timing.Run) -> None:
     """Time the first step of a new LeNet on eight images."""
     workload = networks.WORKLOADS["lenet_b128"]
@@ -201,12 +195,6 @@ def adam(run: timing.Run) -> None:
     run.time("adam", adam_step(run)[0], int(np.prod(networks.ADAM_PARAMETERS)))
 
 
-def losses(name: str, run: timing.Run) -> None:
-    """Record the losses of each workload of a case."""
-    for workload in networks.TRAINING_CASES[name]:
-        curves.record_losses(run, workload, training_step(run, networks.WORKLOADS[workload]))
-
-
 def xent_numbers(run: timing.Run) -> None:
     """Record losses and gradients."""
     step = xent_step(run)
@@ -232,12 +220,12 @@ CASES: timing.Cases = {
     "first_step": first_step,
     "xent": xent,
     "adam": adam,
-    **{name: functools.partial(train, name) for name in networks.TRAINING_CASES},
+    **training.timed(training.eager(training_step)),
 }
 CURVES: timing.Cases = {
     "xent": xent_numbers,
     "adam": adam_numbers,
-    **{name: functools.partial(losses, name) for name in networks.TRAINING_CASES},
+    **training.recorded(training.eager(training_step)),
 }
 
 if __name__ == "__main__":
