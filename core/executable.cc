@@ -172,7 +172,8 @@ Status Executable::CheckFeedShapes(absl::Span<const Tensor> feeds) const {
 
 StatusOr<std::unique_ptr<Plan>> Executable::CompilePart(const Partition& part,
                                                         const std::vector<Shape>* shapes,
-                                                        const PlanFacts* whole) const {
+                                                        const PlanFacts* whole,
+                                                        const RunOptions* run) const {
   PlanFacts::Received received;
   for (const auto& [node, source] : part.received) {
     received[node] = whole == nullptr ? node->facts(0) : whole->of(source);
@@ -192,11 +193,15 @@ StatusOr<std::unique_ptr<Plan>> Executable::CompilePart(const Partition& part,
   request.optimize = context_.options.optimize;
   request.disabled_passes = context_.options.disabled_passes;
   request.features = context_.features;
+  request.folded = &folded_;
+  request.run = run;
   request.deterministic = context_.options.deterministic;
   return CompilePlan(request);
 }
 
-StatusOr<std::unique_ptr<StepPlan>> Executable::Compile(const std::vector<Shape>* shapes) const {
+// `run`: of the step that waits for it, or null.
+StatusOr<std::unique_ptr<StepPlan>> Executable::Compile(const std::vector<Shape>* shapes,
+                                                        const RunOptions* run) const {
   auto step = std::make_unique<StepPlan>();
   if (shapes != nullptr) step->feed_shapes = *shapes;
   // What crosses keeps the shape that is known where it comes from. But shapes of feeds are not
@@ -209,8 +214,9 @@ StatusOr<std::unique_ptr<StepPlan>> Executable::Compile(const std::vector<Shape>
     step->programs.push_back(programs_[p].get());
     step->parts.emplace_back();
     if (programs_[p] != nullptr) continue;
-    MS_ASSIGN_OR_RETURN(step->parts.back(), CompilePart(partitions_.parts[p], shapes,
-                                                        whole.has_value() ? &*whole : nullptr));
+    MS_ASSIGN_OR_RETURN(
+        step->parts.back(),
+        CompilePart(partitions_.parts[p], shapes, whole.has_value() ? &*whole : nullptr, run));
     step->parts.back()->SetBudget(&budget_);
   }
   for (size_t p = 0; p < step->parts.size(); ++p) {
@@ -241,7 +247,7 @@ Status Executable::CompilePrograms() {
     MS_ASSIGN_OR_RETURN(program, DynamicProgram::Compile(request));
   }
   if (all_dynamic) {
-    MS_ASSIGN_OR_RETURN(dynamic_, Compile(nullptr));
+    MS_ASSIGN_OR_RETURN(dynamic_, Compile(nullptr, nullptr));
   }
   return absl::OkStatus();
 }
@@ -255,7 +261,8 @@ StepPlan* Executable::FindCompiled(absl::Span<const Tensor> feeds) const {
   return nullptr;
 }
 
-StatusOr<StepPlan*> Executable::FindPlan(absl::Span<const Tensor> feeds) {
+StatusOr<StepPlan*> Executable::FindPlan(absl::Span<const Tensor> feeds,
+                                         const RunOptions& options) {
   if (dynamic_ != nullptr) {
     MS_RETURN_IF_ERROR(CheckFeedShapes(feeds));
     return dynamic_.get();
@@ -268,7 +275,7 @@ StatusOr<StepPlan*> Executable::FindPlan(absl::Span<const Tensor> feeds) {
   while (entry < kMaxPlans && plans_[entry].load(std::memory_order_relaxed) != nullptr) ++entry;
   if (entry == kMaxPlans) {
     if (any_shape_ == nullptr) {
-      MS_ASSIGN_OR_RETURN(std::unique_ptr<StepPlan> plan, Compile(nullptr));
+      MS_ASSIGN_OR_RETURN(std::unique_ptr<StepPlan> plan, Compile(nullptr, &options));
       any_shape_ = plan.get();
       owned_.push_back(std::move(plan));
     }
@@ -276,7 +283,7 @@ StatusOr<StepPlan*> Executable::FindPlan(absl::Span<const Tensor> feeds) {
   }
   std::vector<Shape> shapes;
   for (const Tensor& feed : feeds) shapes.push_back(feed.shape());
-  MS_ASSIGN_OR_RETURN(std::unique_ptr<StepPlan> plan, Compile(&shapes));
+  MS_ASSIGN_OR_RETURN(std::unique_ptr<StepPlan> plan, Compile(&shapes, &options));
   StepPlan* const result = plan.get();
   owned_.push_back(std::move(plan));
   plans_[entry].store(result, std::memory_order_release);
@@ -303,7 +310,7 @@ Status Executable::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetche
 
 Status Executable::RunFed(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                           const RunOptions& options) {
-  MS_ASSIGN_OR_RETURN(StepPlan * plan, FindPlan(feeds));
+  MS_ASSIGN_OR_RETURN(StepPlan * plan, FindPlan(feeds, options));
   num_instructions_.store(plan->num_instructions, std::memory_order_relaxed);
   if (options.report != nullptr && options.report->want_partition_graphs) {
     MS_RETURN_IF_ERROR(ReportGraphs(options.report));

@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "core/device.h"
+#include "core/node_value.h"
 #include "core/partition.h"
 #include "core/passes/plan_features.h"
 #include "core/plan_facts.h"
@@ -71,13 +72,15 @@ class Executable {
                 const RunOptions& options);
   Status CheckFeeds(absl::Span<const Tensor> feeds) const;
   Status CheckFeedShapes(absl::Span<const Tensor> feeds) const;
-  StatusOr<StepPlan*> FindPlan(absl::Span<const Tensor> feeds) ABSL_LOCKS_EXCLUDED(mutex_);
+  StatusOr<StepPlan*> FindPlan(absl::Span<const Tensor> feeds, const RunOptions& options)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   StepPlan* FindCompiled(absl::Span<const Tensor> feeds) const;
-  StatusOr<std::unique_ptr<StepPlan>> Compile(const std::vector<Shape>* shapes) const;
+  StatusOr<std::unique_ptr<StepPlan>> Compile(const std::vector<Shape>* shapes,
+                                              const RunOptions* run) const;
   Status CompilePrograms();
   StatusOr<std::unique_ptr<Plan>> CompilePart(const Partition& part,
                                               const std::vector<Shape>* shapes,
-                                              const PlanFacts* whole) const;
+                                              const PlanFacts* whole, const RunOptions* run) const;
 
   const ExecutableContext& context_;
   StepSignature signature_;  // constant once created; its feeds are those inside the step
@@ -92,6 +95,8 @@ class Executable {
   PartitionedGraph partitions_;
   StepSettings settings_;
   std::atomic<int64_t> num_instructions_{0};
+  // Of all parts. Used while the executable is made, and under mutex_.
+  mutable FoldedValues folded_;
   mutable StateBudget budget_;  // of all plans; before them, since they use it to the end
   // Entries are set once, in order, and read without lock.
   std::atomic<StepPlan*> plans_[kMaxPlans] = {};

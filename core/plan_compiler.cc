@@ -5,12 +5,14 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "core/node_value.h"
 #include "core/passes/pass.h"
 #include "core/passes/step_ops.h"
 #include "core/plan_executor.h"
 #include "core/plan_facts.h"
 #include "core/plan_layout.h"
 #include "core/resource_handle.h"
+#include "core/step_context.h"
 #include "core/structural/structural.h"
 
 namespace millstream {
@@ -25,7 +27,9 @@ MS_Status* DoNothing(void*, MS_Frame*) { return nullptr; }
 class PlanCompiler {
  public:
   explicit PlanCompiler(const PlanRequest& request)
-      : request_(request), plan_(std::make_unique<Plan>()) {}
+      : request_(request),
+        waiting_step_(request.run == nullptr ? no_step_ : *request.run),
+        plan_(std::make_unique<Plan>()) {}
   StatusOr<std::unique_ptr<Plan>> Run();
 
  private:
@@ -33,6 +37,9 @@ class PlanCompiler {
   void FindNeededNodes();
   StatusOr<StepOps> Optimize();
   absl::flat_hash_set<Output> VisibleValues() const;
+  StatusOr<std::vector<Tensor>> Evaluate(const StepOp& op, const std::vector<Tensor>& inputs,
+                                         int64_t max_bytes);
+  void AddNewConstants(const StepOps& ops);
   Status AddOp(const StepOp& op);
   void AddFolded(const Node* node);
   Status AddHandle(const Node* node);
@@ -51,11 +58,15 @@ class PlanCompiler {
   ValueRef RefTo(int root) const;
 
   const PlanRequest& request_;
+  const RunOptions no_step_;
+  StepContext waiting_step_;  // tells whether to go on
   std::unique_ptr<Plan> plan_;
   PlanFacts facts_;
   absl::flat_hash_set<Output> fed_;
   absl::flat_hash_set<const Node*> targets_;
   absl::flat_hash_set<const Node*> needed_;
+  absl::flat_hash_set<const Node*> awaited_;  // by control edges
+  absl::flat_hash_set<Output> lasting_;       // folded values that hold for feeds of any shape
   absl::flat_hash_map<Output, ValueRef> values_;
   const StepOps* ops_ = nullptr;
 };
@@ -85,7 +96,10 @@ void PlanCompiler::FindNeededNodes() {
     const Node* node = graph.nodes[i];
     const bool runs = needed_.contains(node) && !IsFolded(node);
     if (!runs && !needed_.contains(node) && !order_only.contains(node)) continue;
-    for (const Node* control : graph.controls[i]) needed_.insert(control);
+    for (const Node* control : graph.controls[i]) {
+      needed_.insert(control);
+      awaited_.insert(control);
+    }
     for (const Output& input : node->inputs()) {
       if (!fed_.contains(input)) (runs ? needed_ : order_only).insert(input.node);
     }
@@ -141,10 +155,13 @@ Status PlanCompiler::AddHandle(const Node* node) {
 
 // False when the new shape, or the old one, is known only at run time. So is a shape that was
 // inferred without knowing the sizes asked for, on the assumption that they fit: the kernel looks.
-// Handles have names alone: there is nothing that a kernel could copy.
+// Handles have names alone: there is nothing that a kernel could copy. Passes make only what fits.
 bool PlanCompiler::AddRenamed(const StepOp& op, bool identity) {
   if (!request_.features.views && !absl::c_any_of(op.outputs, IsHandle)) return false;
-  if (!identity && op.inputs.size() > 1 && facts_.constant(op.inputs[1]) == nullptr) return false;
+  if (!identity && op.inputs.size() > 1 && facts_.constant(op.inputs[1]) == nullptr &&
+      !ops_->IsNew(op.node)) {
+    return false;
+  }
   const size_t count = identity ? op.outputs.size() : 1;
   for (size_t i = 0; i < count; ++i) {
     ValueRef value = values_.at(op.inputs[i]);
@@ -291,17 +308,45 @@ absl::flat_hash_set<Output> PlanCompiler::VisibleValues() const {
   return visible;
 }
 
+// What an operation gives for these inputs, which are all that it reads.
+StatusOr<std::vector<Tensor>> PlanCompiler::Evaluate(const StepOp& op,
+                                                     const std::vector<Tensor>& inputs,
+                                                     int64_t max_bytes) {
+  MS_RETURN_IF_ERROR(waiting_step_.CheckInterruption());
+  // Other constants may follow from the shapes of the feeds.
+  const bool lasts = absl::c_all_of(op.inputs, [this](const Output& input) {
+    return lasting_.contains(input) || Graph::ConstantValue(input) != nullptr;
+  });
+  if (lasts) lasting_.insert(op.outputs.begin(), op.outputs.end());
+  if (lasts && request_.folded != nullptr && op.outputs.size() == 1) {
+    const Tensor* const known = request_.folded->Find(op.outputs[0]);
+    if (known != nullptr) return std::vector<Tensor>{*known};
+  }
+  return ValueOfNode(*op.node, inputs, max_bytes, request_);
+}
+
+void PlanCompiler::AddNewConstants(const StepOps& ops) {
+  for (const auto& [output, value] : ops.NewConstants()) {
+    const bool shared = request_.folded != nullptr && lasting_.contains(output);
+    AddConstant(output, shared ? request_.folded->Share(output, value) : value);
+  }
+}
+
 // The operations that are left when what is known is folded, after the passes.
 StatusOr<StepOps> PlanCompiler::Optimize() {
-  StepOps ops(&facts_, request_.kernels->device_type(), VisibleValues());
+  StepOps ops(&facts_, request_.kernels->device_type(), VisibleValues(),
+              [this](const StepOp& op, const std::vector<Tensor>& inputs, int64_t max_bytes) {
+                return Evaluate(op, inputs, max_bytes);
+              });
   for (const Node* node : request_.graph->nodes) {
     if (!needed_.contains(node)) continue;
     if (IsFolded(node)) {
       AddFolded(node);
       continue;
     }
-    StepOp op{node, node->inputs(), {}};
+    StepOp op{node, node->inputs(), {}, false};
     for (int i = 0; i < node->num_outputs(); ++i) op.outputs.push_back(node->output(i));
+    op.must_run = targets_.contains(node) || awaited_.contains(node);
     ops.Append(std::move(op));
   }
   if (request_.optimize) MS_RETURN_IF_ERROR(RunPasses(request_.disabled_passes, &ops));
@@ -360,6 +405,7 @@ StatusOr<std::unique_ptr<Plan>> PlanCompiler::Run() {
   FindNeededNodes();
   MS_ASSIGN_OR_RETURN(StepOps ops, Optimize());
   ops_ = &ops;
+  AddNewConstants(ops);
   plan_->own_nodes = ops.TakeGraph();
   for (int i = 0; i < ops.size(); ++i) {
     if (!ops.IsGone(i)) MS_RETURN_IF_ERROR(AddOp(ops.op(i)));

@@ -17,6 +17,8 @@
 
 namespace millstream {
 
+class FoldedValues;
+
 struct PlanRequest {
   const PrunedGraph* graph = nullptr;
   const StepSignature* signature = nullptr;
@@ -29,10 +31,13 @@ struct PlanRequest {
   bool optimize = true;  // false: every node becomes an instruction
   std::vector<std::string> disabled_passes;
   PlanFeatures features;
+  FoldedValues* folded = nullptr;   // of all plans of the part; null: of this one alone
+  const RunOptions* run = nullptr;  // of the step that waits for the plan; null: none does
   bool deterministic = false;
 };
 
 // Errors name the node: shapes that do not fit, no kernel, a handle that contradicts its variable.
+// CANCELLED and DEADLINE_EXCEEDED: the step that waits was to stop while a constant was computed.
 StatusOr<std::unique_ptr<Plan>> CompilePlan(const PlanRequest& request);
 
 }  // namespace millstream

@@ -32,6 +32,7 @@ class PlanFacts {
     auto fed = fed_.find(output);
     return fed != fed_.end() ? fed->second : outputs_.at(output.node)[output.index];
   }
+  bool IsFed(const Output& output) const { return fed_.contains(output); }
   // The value when it is the same in every step (constants, and integer shape arithmetic on known
   // shapes), else null. Fed tensors have none.
   const Tensor* constant(const Output& output) const {

@@ -3,6 +3,9 @@
 #define MILLSTREAM_CORE_PASSES_PASS_FIXTURE_H_
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,6 +28,18 @@ inline Tensor Numbers(const Shape& shape) {
   return tensor;
 }
 
+// What arithmetic treats apart: zeros, infinities and the largest and smallest numbers of both
+// signs, and NaNs of several bits.
+inline Tensor SpecialNumbers() {
+  const uint32_t bits[] = {0x00000000, 0x80000000, 0x7f800000, 0xff800000, 0x7f7fffff,
+                           0xff7fffff, 0x00800000, 0x80800000, 0x00000001, 0x80000001,
+                           0x007fffff, 0x807fffff, 0x7fc00000, 0xffc00000, 0x7fc12345,
+                           0xffe54321, 0x3f800000, 0xbf800000, 0x3eaaaaab, 0x4b800001};
+  Tensor tensor = *Tensor::Create(DataType::kFloat, Shape({std::size(bits)}));
+  std::memcpy(tensor.raw(), bits, sizeof(bits));
+  return tensor;
+}
+
 class PassTest : public SessionTest {
  protected:
   struct Outcome {
@@ -32,19 +47,25 @@ class PassTest : public SessionTest {
     std::vector<Tensor> values;
   };
 
-  explicit PassTest(const char* pass) : pass_(pass) {}
+  explicit PassTest(const std::string& pass) : PassTest(std::vector<std::string>{pass}) {}
+  explicit PassTest(std::vector<std::string> passes) : passes_(std::move(passes)) {}
 
   // A float tensor that every step is fed, of Numbers.
   Output Fed(const std::string& name, const Shape& shape) { return FedValue(name, Numbers(shape)); }
   Output FedValue(const std::string& name, const Tensor& value) {
-    feeds_.push_back(Placeholder(name, value.dtype()));
+    return Feed(Placeholder(name, value.dtype()), value);
+  }
+  // Every step is fed this in place of what the node would give.
+  Output Feed(const Output& output, const Tensor& value) {
+    feeds_.push_back(output);
     values_.push_back(value);
-    return feeds_.back();
+    return output;
   }
 
   // One step in a session of its own.
   Outcome RunWith(const SessionOptions& options, const std::vector<Output>& fetches,
-                  const std::vector<const Node*>& targets = {}) {
+                  const std::vector<const Node*>& targets = {},
+                  const RunOptions& run_options = RunOptions()) {
     Outcome outcome;
     EXPECT_TRUE(LoadCpuPlugin().ok());
     const StatusOr<std::unique_ptr<Session>> session = Session::Create(&graph, options);
@@ -52,21 +73,33 @@ class PassTest : public SessionTest {
     const auto callable = (*session)->MakeCallable({feeds_, fetches, targets});
     EXPECT_TRUE(callable.ok()) << callable.status();
     outcome.values.resize(fetches.size());
-    const Status ran = (*callable)->Run(values_, absl::MakeSpan(outcome.values), RunOptions());
+    const Status ran = (*callable)->Run(values_, absl::MakeSpan(outcome.values), run_options);
     EXPECT_TRUE(ran.ok()) << ran;
     outcome.instructions = (*callable)->num_instructions();
     return outcome;
   }
 
-  // How many instructions the pass, and no other, saves. What the step gives must be the same to
-  // the bit.
+  // The ops that run with the passes of the test, and no others, in order.
+  std::vector<std::string> ExecutedOps(const std::vector<Output>& fetches) {
+    StepReport report;
+    report.want_trace = true;
+    RunOptions traced;
+    traced.report = &report;
+    RunWith(OnlyThePasses(), fetches, {}, traced);
+    std::vector<std::string> ops;
+    for (const TracedPart& part : report.trace.parts()) {
+      for (const TracedNode& node : part.nodes) ops.push_back(node.op);
+    }
+    return ops;
+  }
+
+  // How many instructions the passes of the test, and no others, save. What the step gives must be
+  // the same to the bit.
   int64_t Saved(const std::vector<Output>& fetches, const std::vector<const Node*>& targets = {}) {
     SessionOptions options;
     options.disabled_passes = PassNames();
     const Outcome plain = RunWith(options, fetches, targets);
-    std::vector<std::string>& disabled = options.disabled_passes;
-    disabled.erase(std::find(disabled.begin(), disabled.end(), pass_));
-    const Outcome fused = RunWith(options, fetches, targets);
+    const Outcome fused = RunWith(OnlyThePasses(), fetches, targets);
     for (size_t i = 0; i < fetches.size(); ++i) {
       EXPECT_EQ(plain.values[i].shape(), fused.values[i].shape());
       EXPECT_EQ(Bytes(plain.values[i]), Bytes(fused.values[i])) << fetches[i].name();
@@ -75,11 +108,20 @@ class PassTest : public SessionTest {
   }
 
  private:
+  SessionOptions OnlyThePasses() const {
+    SessionOptions options;
+    options.disabled_passes = PassNames();
+    for (const std::string& pass : passes_) {
+      std::vector<std::string>& disabled = options.disabled_passes;
+      disabled.erase(std::find(disabled.begin(), disabled.end(), pass));
+    }
+    return options;
+  }
   static std::string Bytes(const Tensor& tensor) {
     return std::string(static_cast<const char*>(tensor.raw()), tensor.bytes());
   }
 
-  const std::string pass_;
+  const std::vector<std::string> passes_;
   std::vector<Output> feeds_;
   std::vector<Tensor> values_;
 };

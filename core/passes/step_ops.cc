@@ -1,17 +1,30 @@
 #include "core/passes/step_ops.h"
 
-#include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "framework/plugin/kernel_registry.h"
 
 namespace millstream {
 
 void StepOps::Append(StepOp op) {
-  const int index = size();
-  for (const Output& input : op.inputs) readers_[input].push_back(index);
-  for (const Output& output : op.outputs) producers_[output] = index;
-  ops_.push_back(std::move(op));
+  ops_.emplace_back();
+  Place(size() - 1, std::move(op));
+}
+
+// What reads a fed output of the operation reads the feed.
+void StepOps::Place(int i, StepOp op) {
+  readers_.Add(i, op.inputs);
+  for (const Output& output : op.outputs) {
+    if (!facts_->IsFed(output)) producers_[output] = i;
+  }
+  ops_[i] = std::move(op);
+}
+
+void StepOps::Forget(int i) {
+  readers_.Remove(i, ops_[i].inputs);
+  for (const Output& output : ops_[i].outputs) producers_.erase(output);
+  ops_[i] = StepOp();
 }
 
 int StepOps::Producer(const Output& value) const {
@@ -19,25 +32,34 @@ int StepOps::Producer(const Output& value) const {
   return found == producers_.end() ? -1 : found->second;
 }
 
-const std::vector<int>& StepOps::Readers(const Output& value) const {
-  static const auto* const kNone = new std::vector<int>;
-  auto found = readers_.find(value);
-  return found == readers_.end() ? *kNone : found->second;
-}
-
 int StepOps::OnlyReader(const Output& value) const {
-  if (IsVisible(value)) return -1;
-  const std::vector<int>& readers = Readers(value);
-  return readers.size() == 1 ? readers[0] : -1;
+  return IsVisible(value) || readers_.Count(value) != 1 ? -1 : Readers(value)[0];
 }
 
 const PartialShape* StepOps::KnownShape(const Output& value) const {
+  auto found = constants_.find(value);
+  if (found != constants_.end()) return &found->second.shape;
   const PartialShape& shape = facts_->of(value).shape;
   return shape.IsFullyKnown() ? &shape : nullptr;
 }
 
+const Tensor* StepOps::constant(const Output& value) const {
+  auto found = constants_.find(value);
+  return found != constants_.end() ? &found->second.value : facts_->constant(value);
+}
+
 bool StepOps::HasKernel(absl::string_view op, const AttrMap& attrs) const {
   return KernelRegistry::Global()->Find(op, device_type_, attrs).ok();
+}
+
+// ---- New nodes ----
+
+StatusOr<const Node*> StepOps::AddNode(NodeSpec spec) {
+  if (graph_ == nullptr) graph_ = std::make_unique<Graph>();
+  spec.name = graph_->UniqueName(spec.name);
+  MS_ASSIGN_OR_RETURN(const Node* node, graph_->AddNode(std::move(spec)));
+  new_nodes_.insert(node);
+  return node;
 }
 
 // The node's inputs stand for those of the operation: a kernel looks at their types alone.
@@ -45,10 +67,10 @@ StatusOr<Output> StepOps::Dummy(DataType dtype) {
   Output& dummy = dummies_[static_cast<int>(dtype)];
   if (!dummy) {
     NodeSpec spec;
-    spec.name = graph_->UniqueName("input");
+    spec.name = "input";
     spec.op = "Placeholder";
     SetAttr(&spec.attrs, "dtype", dtype);
-    MS_ASSIGN_OR_RETURN(const Node* node, graph_->AddNode(std::move(spec)));
+    MS_ASSIGN_OR_RETURN(const Node* node, AddNode(std::move(spec)));
     dummy = node->output(0);
   }
   return dummy;
@@ -56,42 +78,122 @@ StatusOr<Output> StepOps::Dummy(DataType dtype) {
 
 StatusOr<const Node*> StepOps::NewNode(absl::string_view op, AttrMap attrs, const Node& like,
                                        absl::Span<const Output> inputs) {
-  if (graph_ == nullptr) graph_ = std::make_unique<Graph>();
   NodeSpec spec;
   for (const Output& input : inputs) {
     MS_ASSIGN_OR_RETURN(Output dummy, Dummy(input.dtype()));
     spec.inputs.push_back(dummy);
   }
-  spec.name = graph_->UniqueName(like.name());
+  spec.name = like.name();
   spec.op = std::string(op);
   spec.attrs = std::move(attrs);
   spec.source = like.source();
   // Nodes of newer graphs have attributes that nobody here knows, and copies of them too.
   spec.allow_unknown_attrs = true;
-  MS_ASSIGN_OR_RETURN(const Node* node, graph_->AddNode(std::move(spec)));
-  new_nodes_.insert(node);
-  return node;
-}
-
-void StepOps::Forget(int i) {
-  for (const Output& input : ops_[i].inputs) {
-    std::vector<int>& readers = readers_[input];
-    readers.erase(std::find(readers.begin(), readers.end(), i));
-  }
-  for (const Output& output : ops_[i].outputs) producers_.erase(output);
-  ops_[i] = StepOp();
+  return AddNode(std::move(spec));
 }
 
 Status StepOps::Replace(int place, absl::Span<const int> replaced, absl::string_view op,
                         AttrMap attrs, const Node& like, std::vector<Output> inputs,
                         std::vector<Output> outputs) {
   MS_ASSIGN_OR_RETURN(const Node* node, NewNode(op, std::move(attrs), like, inputs));
-  for (int i : replaced) Forget(i);
+  bool must_run = ops_[place].must_run;
+  for (int i : replaced) {
+    must_run |= ops_[i].must_run;
+    Forget(i);
+  }
   if (!IsGone(place)) Forget(place);
-  for (const Output& input : inputs) readers_[input].push_back(place);
-  for (const Output& output : outputs) producers_[output] = place;
-  ops_[place] = StepOp{node, std::move(inputs), std::move(outputs)};
+  Place(place, StepOp{node, std::move(inputs), std::move(outputs), must_run});
   return absl::OkStatus();
+}
+
+// ---- Values under other names ----
+
+bool StepOps::Redirect(const Output& from, const Output& to) {
+  if (IsVisible(from)) return false;
+  for (const ReadingArgument& argument : readers_.Redirect(from, to)) {
+    ops_[argument.op].inputs[argument.number] = to;
+  }
+  return true;
+}
+
+Status StepOps::Forward(int i, const Output& value) {
+  const Output output = ops_[i].outputs[0];
+  if (Redirect(output, value)) {
+    RemoveUnread(i);
+    return absl::OkStatus();
+  }
+  const std::vector<Output> unread = ops_[i].inputs;
+  AttrMap attrs;
+  SetAttr(&attrs, "T", output.dtype());
+  MS_RETURN_IF_ERROR(
+      Replace(i, {}, "Identity", std::move(attrs), *ops_[i].node, {value}, {output}));
+  for (const Output& input : unread) RemoveUnread(Producer(input));
+  return absl::OkStatus();
+}
+
+bool StepOps::IsUnread(const StepOp& op) const {
+  if (op.must_run || op.outputs.empty() || op.node->op().is_stateful) return false;
+  return absl::c_all_of(op.outputs, [this](const Output& output) {
+    return !IsVisible(output) && readers_.Count(output) == 0;
+  });
+}
+
+void StepOps::RemoveUnread(int i) {
+  std::vector<int> candidates = {i};
+  while (!candidates.empty()) {
+    const int candidate = candidates.back();
+    candidates.pop_back();
+    if (candidate < 0 || IsGone(candidate) || !IsUnread(ops_[candidate])) continue;
+    const std::vector<Output> inputs = ops_[candidate].inputs;
+    Forget(candidate);
+    for (const Output& input : inputs) candidates.push_back(Producer(input));
+  }
+}
+
+// ---- Constants ----
+
+// The session keeps kernels of the program's nodes alone.
+StatusOr<std::vector<Tensor>> StepOps::Evaluate(int i, const std::vector<Tensor>& inputs,
+                                                int64_t max_bytes) const {
+  if (IsNew(ops_[i].node)) return errors::Unimplemented("a pass made the node");
+  return evaluator_(ops_[i], inputs, max_bytes);
+}
+
+void StepOps::AddConstant(const Output& output, Tensor value) {
+  const PartialShape shape = value.shape();
+  constants_.try_emplace(output, Constant{std::move(value), shape});
+  constants_in_order_.push_back(output);
+}
+
+void StepOps::Fold(int i, std::vector<Tensor> values) {
+  const std::vector<Output> inputs = ops_[i].inputs;
+  const std::vector<Output> outputs = ops_[i].outputs;
+  Forget(i);
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    if (!facts_->IsFed(outputs[k])) AddConstant(outputs[k], std::move(values[k]));
+  }
+  for (const Output& input : inputs) RemoveUnread(Producer(input));
+}
+
+StatusOr<Output> StepOps::NewConstant(Tensor value) {
+  NodeSpec spec;
+  spec.name = "constant";
+  spec.op = "Const";
+  SetAttr(&spec.attrs, "dtype", value.dtype());
+  SetAttr(&spec.attrs, "value", value);
+  MS_ASSIGN_OR_RETURN(const Node* node, AddNode(std::move(spec)));
+  AddConstant(node->output(0), std::move(value));
+  return node->output(0);
+}
+
+std::vector<std::pair<Output, Tensor>> StepOps::NewConstants() const {
+  std::vector<std::pair<Output, Tensor>> used;
+  for (const Output& output : constants_in_order_) {
+    if (IsVisible(output) || readers_.Count(output) > 0) {
+      used.emplace_back(output, constants_.at(output).value);
+    }
+  }
+  return used;
 }
 
 }  // namespace millstream

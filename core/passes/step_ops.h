@@ -6,6 +6,7 @@
 #ifndef MILLSTREAM_CORE_PASSES_STEP_OPS_H_
 #define MILLSTREAM_CORE_PASSES_STEP_OPS_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,8 +14,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/types/span.h"
 #include "core/graph.h"
+#include "core/passes/value_readers.h"
 #include "core/plan_facts.h"
 #include "framework/status.h"
 
@@ -25,6 +28,8 @@ struct StepOp {
   const Node* node = nullptr;  // whose kernel runs; null: the operation was taken away
   std::vector<Output> inputs;
   std::vector<Output> outputs;  // of the program's graph, in the order of the node's own
+  // It is a target, or another waits for it: it runs though nobody may read what it gives.
+  bool must_run = false;
 
   const std::string& type() const { return node->op().name; }
 };
@@ -32,10 +37,20 @@ struct StepOp {
 // Not thread-safe.
 class StepOps {
  public:
+  // What an operation gives for values of its inputs. Errors: the kernel's own, OUT_OF_RANGE when
+  // the outputs take more than `max_bytes`, and CANCELLED or DEADLINE_EXCEEDED, which a pass
+  // returns, when the step that waits for the plan is to stop.
+  using Evaluator = std::function<StatusOr<std::vector<Tensor>>(
+      const StepOp& op, const std::vector<Tensor>& inputs, int64_t max_bytes)>;
+
   // `facts` must outlive this. `visible`: values that must exist when the step ends or that the
-  // step is asked to compute: what is fetched, and all that targets give.
-  StepOps(const PlanFacts* facts, std::string device_type, absl::flat_hash_set<Output> visible)
-      : facts_(facts), device_type_(std::move(device_type)), visible_(std::move(visible)) {}
+  // step is asked to compute: what is fed and fetched, and all that targets give.
+  StepOps(const PlanFacts* facts, std::string device_type, absl::flat_hash_set<Output> visible,
+          Evaluator evaluator)
+      : facts_(facts),
+        device_type_(std::move(device_type)),
+        visible_(std::move(visible)),
+        evaluator_(std::move(evaluator)) {}
 
   // Operations in an order in which every data and control edge points forward.
   void Append(StepOp op);
@@ -47,13 +62,14 @@ class StepOps {
   // The operation that gives the value, or -1: it is fed, constant, or a view of another.
   int Producer(const Output& value) const;
   // The operations that read the value, once for each argument.
-  const std::vector<int>& Readers(const Output& value) const;
+  const std::vector<int>& Readers(const Output& value) const { return readers_.Of(value); }
   // The operation that alone reads the value, through one argument, when the value is not visible;
   // else -1.
   int OnlyReader(const Output& value) const;
   // Null unless every dimension is known.
   const PartialShape* KnownShape(const Output& value) const;
-  const Tensor* constant(const Output& value) const { return facts_->constant(value); }
+  // The value when it is the same in every step, else null.
+  const Tensor* constant(const Output& value) const;
 
   // Whether the step's device has a kernel for such a node.
   bool HasKernel(absl::string_view op, const AttrMap& attrs) const;
@@ -62,23 +78,55 @@ class StepOps {
   Status Replace(int place, absl::Span<const int> replaced, absl::string_view op, AttrMap attrs,
                  const Node& like, std::vector<Output> inputs, std::vector<Output> outputs);
 
+  // Whoever reads `from` reads `to`, which has the same value, from now on. False, and nothing
+  // happens, when somebody outside sees `from`. REQUIRES: `to` is there before its readers run.
+  bool Redirect(const Output& from, const Output& to);
+  // Operation i's only output is bit for bit `value`, which is there before it runs: its readers
+  // read that, and the operation goes. What somebody sees becomes another name of it.
+  Status Forward(int i, const Output& value);
+  // Takes operation i away when nobody reads or sees what it gives, then likewise those that it
+  // alone read. Operations that are stateful, or must run, stay.
+  void RemoveUnread(int i);
+
+  // Runs the kernel of operation i; see Evaluator. UNIMPLEMENTED when a pass made its node.
+  StatusOr<std::vector<Tensor>> Evaluate(int i, const std::vector<Tensor>& inputs,
+                                         int64_t max_bytes) const;
+  // Takes operation i away: its outputs are these constants from now on. REQUIRES: it need not run.
+  void Fold(int i, std::vector<Tensor> values);
+  // A value that no node of the program has.
+  StatusOr<Output> NewConstant(Tensor value);
+  // Those of Fold and NewConstant that somebody reads or sees.
+  std::vector<std::pair<Output, Tensor>> NewConstants() const;
+
   // Whether a pass made the node.
   bool IsNew(const Node* node) const { return new_nodes_.contains(node); }
   // The nodes that passes made; they live as long as this graph.
   std::unique_ptr<Graph> TakeGraph() { return std::move(graph_); }
 
  private:
+  struct Constant {
+    Tensor value;
+    PartialShape shape;
+  };
+
   StatusOr<const Node*> NewNode(absl::string_view op, AttrMap attrs, const Node& like,
                                 absl::Span<const Output> inputs);
+  StatusOr<const Node*> AddNode(NodeSpec spec);
   StatusOr<Output> Dummy(DataType dtype);
+  void Place(int i, StepOp op);
   void Forget(int i);
+  bool IsUnread(const StepOp& op) const;
+  void AddConstant(const Output& output, Tensor value);
 
   const PlanFacts* const facts_;
   const std::string device_type_;
   const absl::flat_hash_set<Output> visible_;
+  const Evaluator evaluator_;
   std::vector<StepOp> ops_;
   absl::flat_hash_map<Output, int> producers_;
-  absl::flat_hash_map<Output, std::vector<int>> readers_;
+  ValueReaders readers_;
+  absl::node_hash_map<Output, Constant> constants_;  // beside those of the facts
+  std::vector<Output> constants_in_order_;
   std::unique_ptr<Graph> graph_;  // of the new nodes alone; null while there is none
   absl::flat_hash_set<const Node*> new_nodes_;
   absl::flat_hash_map<int, Output> dummies_;  // inputs of new nodes, by dtype
