@@ -1,0 +1,78 @@
+// fold_constants: an operation that reads constants alone runs once, as the plan is compiled, and
+// what it gives is a constant of the plan. So do OnesLike and ZerosLike of a known shape. The
+// kernel itself runs, so no bit changes; one that fails is left to fail in the step.
+//
+// A value of more than a megabyte is kept only when it takes no more memory than what it is made
+// of: a large Fill or Tile stays an operation.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "core/passes/pass.h"
+#include "core/structural/structural.h"
+
+namespace millstream {
+namespace {
+
+constexpr int64_t kAlwaysKept = int64_t{1} << 20;
+
+bool IsPlain(const Output& value) { return IsPlainData(value.dtype()); }
+
+bool MayBeFolded(const StepOp& op) {
+  if (op.must_run || op.outputs.empty() || op.node->op().is_stateful) return false;
+  switch (RoleOf(op.type())) {
+    case StructuralRole::kKernel:
+    case StructuralRole::kIdentity:
+    case StructuralRole::kReshape: break;
+    default: return false;
+  }
+  return absl::c_all_of(op.outputs, IsPlain) && absl::c_all_of(op.inputs, IsPlain);
+}
+
+// What stands for the input: its value, or any of its shape where only that counts.
+std::optional<Tensor> InputOf(const StepOps& ops, const StepOp& op, const Output& input) {
+  if (const Tensor* value = ops.constant(input)) return *value;
+  if (op.type() != "OnesLike" && op.type() != "ZerosLike") return std::nullopt;
+  const PartialShape* const shape = ops.KnownShape(input);
+  if (shape == nullptr || !ValidateShape(shape->ToShape()).ok()) return std::nullopt;
+  const int64_t most = kAlwaysKept / static_cast<int64_t>(DataTypeSize(input.dtype()));
+  if (shape->num_elements() > most) return std::nullopt;
+  StatusOr<Tensor> any = Tensor::Create(input.dtype(), shape->ToShape());
+  if (!any.ok()) return std::nullopt;
+  if (any->bytes() > 0) std::memset(any->raw(), 0, any->bytes());
+  return *std::move(any);
+}
+
+Status Fold(StepOps* ops, int i) {
+  const StepOp& op = ops->op(i);
+  if (!MayBeFolded(op)) return absl::OkStatus();
+  std::vector<Tensor> inputs;
+  int64_t bytes = 0;
+  for (const Output& input : op.inputs) {
+    std::optional<Tensor> value = InputOf(*ops, op, input);
+    if (!value.has_value()) return absl::OkStatus();
+    bytes += static_cast<int64_t>(value->bytes());
+    inputs.push_back(*std::move(value));
+  }
+  StatusOr<std::vector<Tensor>> values = ops->Evaluate(i, inputs, std::max(bytes, kAlwaysKept));
+  if (absl::IsCancelled(values.status()) || absl::IsDeadlineExceeded(values.status())) {
+    return values.status();
+  }
+  if (values.ok()) ops->Fold(i, *std::move(values));
+  return absl::OkStatus();
+}
+
+Status FoldConstants(StepOps* ops) {
+  for (int i = 0; i < ops->size(); ++i) {
+    if (!ops->IsGone(i)) MS_RETURN_IF_ERROR(Fold(ops, i));
+  }
+  return absl::OkStatus();
+}
+
+MILLSTREAM_PASS("fold_constants", 5, FoldConstants);
+
+}  // namespace
+}  // namespace millstream
