@@ -1,0 +1,127 @@
+// merge_equal: of operations with equal attributes that read the same, the first alone runs, and
+// all read what it gives. Constants of up to a kilobyte are the same when their bits are.
+//
+// The order of arguments counts, of Add and Mul too: which of two NaNs a sum passes on depends on
+// it. A value that is read again much later stays in memory until then; that is always cheaper in
+// time than to compute it again, and recomputation, where memory is short, is a decision of its
+// own.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
+#include "absl/strings/str_cat.h"
+#include "core/passes/pass.h"
+#include "core/structural/structural.h"
+
+namespace millstream {
+namespace {
+
+constexpr size_t kComparedBytes = 1024;
+
+// Remarks about a node that no kernel reads.
+bool IsRemark(const std::string& attr) { return attr == "_class" || attr == "_output_shapes"; }
+
+bool HaveEqualAttrs(const Node& a, const Node& b) {
+  auto x = a.attrs().begin();
+  auto y = b.attrs().begin();
+  while (true) {
+    while (x != a.attrs().end() && IsRemark(x->first)) ++x;
+    while (y != b.attrs().end() && IsRemark(y->first)) ++y;
+    if (x == a.attrs().end() || y == b.attrs().end()) break;
+    if (x->first != y->first || x->second != y->second) return false;
+    ++x;
+    ++y;
+  }
+  return x == a.attrs().end() && y == b.attrs().end();
+}
+
+class EqualMerger {
+ public:
+  explicit EqualMerger(StepOps* ops) : ops_(*ops) {}
+  Status Run();
+
+ private:
+  struct Key {
+    const OpDef* op;
+    std::vector<Output> inputs;
+    friend bool operator==(const Key& a, const Key& b) {
+      return a.op == b.op && a.inputs == b.inputs;
+    }
+    template <typename H>
+    friend H AbslHashValue(H h, const Key& key) {
+      return H::combine(std::move(h), key.op, key.inputs);
+    }
+  };
+
+  Output NameOf(const Output& value);
+  bool IsCandidate(int i) const;
+  Status Merge(int i, int first);
+
+  StepOps& ops_;
+  absl::flat_hash_map<Key, std::vector<int>> seen_;
+  absl::flat_hash_map<std::string, Output> constants_;  // the first of each value
+};
+
+// The value itself, or the first constant that equals it.
+Output EqualMerger::NameOf(const Output& value) {
+  const Tensor* const constant = ops_.constant(value);
+  if (constant == nullptr || !IsPlainData(value.dtype()) || constant->bytes() > kComparedBytes) {
+    return value;
+  }
+  std::string key = absl::StrCat(DataTypeName(value.dtype()), constant->shape().ToString());
+  if (constant->bytes() > 0) {
+    key.append(static_cast<const char*>(constant->raw()), constant->bytes());
+  }
+  return constants_.try_emplace(std::move(key), value).first->second;
+}
+
+// What it gives follows from what it reads, and is what others read of it.
+bool EqualMerger::IsCandidate(int i) const {
+  const StepOp& op = ops_.op(i);
+  if (op.outputs.empty() || op.node->op().is_stateful) return false;
+  switch (RoleOf(op.type())) {
+    case StructuralRole::kKernel:
+    case StructuralRole::kIdentity:
+    case StructuralRole::kReshape: break;
+    default: return false;
+  }
+  return absl::c_all_of(op.outputs,
+                        [&](const Output& output) { return ops_.Producer(output) == i; });
+}
+
+Status EqualMerger::Merge(int i, int first) {
+  const std::vector<Output> outputs = ops_.op(i).outputs;
+  const std::vector<Output> same = ops_.op(first).outputs;
+  if (outputs.size() == 1) return ops_.Forward(i, same[0]);
+  for (size_t k = 0; k < outputs.size(); ++k) ops_.Redirect(outputs[k], same[k]);
+  ops_.RemoveUnread(i);
+  return absl::OkStatus();
+}
+
+Status EqualMerger::Run() {
+  for (int i = 0; i < ops_.size(); ++i) {
+    if (ops_.IsGone(i) || !IsCandidate(i)) continue;
+    const StepOp& op = ops_.op(i);
+    Key key{&op.node->op(), {}};
+    for (const Output& input : op.inputs) key.inputs.push_back(NameOf(input));
+    std::vector<int>& equals = seen_[std::move(key)];
+    const auto first = absl::c_find_if(
+        equals, [&](int other) { return HaveEqualAttrs(*ops_.op(other).node, *op.node); });
+    if (first == equals.end()) {
+      equals.push_back(i);
+    } else if (!op.must_run) {
+      MS_RETURN_IF_ERROR(Merge(i, *first));
+    }
+  }
+  return absl::OkStatus();
+}
+
+Status MergeEqual(StepOps* ops) { return EqualMerger(ops).Run(); }
+
+MILLSTREAM_PASS("merge_equal", 10, MergeEqual);
+
+}  // namespace
+}  // namespace millstream
