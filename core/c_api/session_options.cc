@@ -20,6 +20,22 @@ bool Optimizes(const proto::GraphOptions& options) {
          !options.rewrite_options().disable_meta_optimizer();
 }
 
+// A field of RewriterConfig that switches passes off: the one of this name, or all whose names
+// begin so.
+struct Switch {
+  proto::RewriterConfig::Toggle (proto::RewriterConfig::*field)() const;
+  const char* passes;
+};
+
+// As in TensorFlow, arithmetic_optimization switches the merging of equal operations, too.
+constexpr Switch kSwitches[] = {
+    {&proto::RewriterConfig::constant_folding, "fold_constants"},
+    {&proto::RewriterConfig::arithmetic_optimization, "simplify_arithmetic"},
+    {&proto::RewriterConfig::arithmetic_optimization, "merge_equal"},
+    {&proto::RewriterConfig::common_subgraph_elimination, "merge_equal"},
+    {&proto::RewriterConfig::remapping, "fuse_"},
+};
+
 // The passes and other optimizations that the program does without.
 StatusOr<std::vector<std::string>> DisabledPasses(const proto::RewriterConfig& config) {
   const std::vector<std::string> names = OptimizationNames();
@@ -31,9 +47,10 @@ StatusOr<std::vector<std::string>> DisabledPasses(const proto::RewriterConfig& c
     }
     disabled.push_back(name);
   }
-  if (config.remapping() == proto::RewriterConfig::OFF) {
+  for (const Switch& one : kSwitches) {
+    if ((config.*one.field)() != proto::RewriterConfig::OFF) continue;
     absl::c_copy_if(names, std::back_inserter(disabled),
-                    [](const std::string& name) { return absl::StartsWith(name, "fuse_"); });
+                    [&](const std::string& name) { return absl::StartsWith(name, one.passes); });
   }
   return disabled;
 }

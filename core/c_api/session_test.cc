@@ -297,6 +297,24 @@ TEST(SessionOptionsTest, RemappingSwitchesAllFusionsOff) {
   EXPECT_THAT(OptionsOf(config).disabled_passes, Contains("fuse_products"));
 }
 
+TEST(SessionOptionsTest, SwitchesOfTensorFlow) {
+  proto::ConfigProto folding;
+  auto* rewrite = folding.mutable_graph_options()->mutable_rewrite_options();
+  rewrite->set_constant_folding(proto::RewriterConfig::OFF);
+  EXPECT_THAT(OptionsOf(folding).disabled_passes, ElementsAre("fold_constants"));
+  proto::ConfigProto merging;
+  rewrite = merging.mutable_graph_options()->mutable_rewrite_options();
+  rewrite->set_common_subgraph_elimination(proto::RewriterConfig::OFF);
+  EXPECT_THAT(OptionsOf(merging).disabled_passes, ElementsAre("merge_equal"));
+  proto::ConfigProto arithmetic;
+  rewrite = arithmetic.mutable_graph_options()->mutable_rewrite_options();
+  rewrite->set_arithmetic_optimization(proto::RewriterConfig::OFF);
+  EXPECT_THAT(OptionsOf(arithmetic).disabled_passes,
+              ElementsAre("simplify_arithmetic", "merge_equal"));
+  rewrite->set_arithmetic_optimization(proto::RewriterConfig::ON);
+  EXPECT_THAT(OptionsOf(arithmetic).disabled_passes, ElementsAre());
+}
+
 TEST(SessionOptionsTest, NegativeThreads) {
   proto::ConfigProto config;
   config.set_inter_op_parallelism_threads(-1);
