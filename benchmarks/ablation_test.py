@@ -81,7 +81,7 @@ def test_bad_arguments_are_refused(arguments: list[str]) -> None:
 
 def test_an_optimization_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert ablation.main(["--optimization", "fuse_all"]) == 2
-    assert "there is no optimization 'fuse_all'; there are fuse_" in capsys.readouterr().out
+    assert "there is no optimization 'fuse_all'; there are fold_" in capsys.readouterr().out
 
 
 def test_the_command_prints_and_writes_what_it_found(

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/kernel_instance.h"
+#include "core/passes/pass.h"
 #include "core/plan_compiler.h"
 #include "core/prune.h"
 #include "core/resource_manager.h"
@@ -35,6 +36,7 @@ class PlanTest : public SessionTest {
     request.kernels = &kernels_;
     request.resources = &resources_;
     request.features = features_;
+    request.disabled_passes = disabled_passes_;
     StatusOr<std::unique_ptr<Plan>> plan = CompilePlan(request);
     EXPECT_TRUE(plan.ok()) << plan.status();
     return plan.ok() ? *std::move(plan) : std::make_unique<Plan>();
@@ -61,9 +63,14 @@ class PlanTest : public SessionTest {
   }
 
   // What Compile does without.
-  void Without(const std::string& name) { features_ = PlanFeaturesWithout({name}); }
+  // Nor with passes, some of which save what plans would.
+  void Without(const std::string& name) {
+    features_ = PlanFeaturesWithout({name});
+    disabled_passes_ = PassNames();
+  }
 
   PlanFeatures features_;
+  std::vector<std::string> disabled_passes_;
   ResourceManager resources_;
   KernelCache kernels_{"CPU", "/job:localhost/replica:0/task:0/device:CPU:0"};
 };
