@@ -56,6 +56,15 @@ Status BiasAddGradShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+Status ReluGradBiasAddGradShape(ShapeContext* context) {
+  for (int i = 0; i < 2; ++i) MS_RETURN_IF_ERROR(context->WithRankAtLeast(i, 2).status());
+  MS_RETURN_IF_ERROR(MergeAllInputsShape(context));
+  const PartialShape& gradient = context->output(0);
+  const int64_t channels = gradient.known_rank() ? gradient.dim(-1) : kUnknownDim;
+  context->SetOutput(1, PartialShape::Vector(channels));
+  return absl::OkStatus();
+}
+
 // ---- Definitions ----
 
 MILLSTREAM_OP("Relu")
@@ -116,6 +125,17 @@ MILLSTREAM_OP("BiasAddGrad")
     .Doc(R"(Gives the gradient of BiasAdd for its bias: the sum over all but the channels.
 
 out_backprop is the gradient with respect to what BiasAdd gave.)");
+
+MILLSTREAM_OP("_ReluGradBiasAddGrad")
+    .Input("gradients: T")
+    .Input("features: T")
+    .Output("backprops: T")
+    .Output("bias_backprop: T")
+    .Attr("T: {float}")
+    .Shape(ReluGradBiasAddGradShape)
+    .Doc(R"(Gives what ReluGrad gives, and the sum of that over all but the last dimension.
+
+gradients has at least rank 2. Made by the runtime.)");
 
 MILLSTREAM_OP("L2Loss")
     .Input("t: T")

@@ -77,6 +77,17 @@ TEST(ReluTest, KeepsTheShape) {
               HasSubstr("'features' of ReluGrad"));
 }
 
+TEST(ReluGradBiasAddGradTest, GivesTheShapeAndAVectorOfTheLastDimension) {
+  const auto shapes = [](absl::string_view gradients, absl::string_view features) {
+    return ShapeTester("_ReluGradBiasAddGrad").Input(gradients).Input(features).Shapes();
+  };
+  EXPECT_EQ(shapes("[2,?,5]", "[?,3,?]"), "[2,3,5] [5]");
+  EXPECT_EQ(shapes("?", "[?,3]"), "[?,3] [3]");
+  EXPECT_EQ(shapes("?", "?"), "? [?]");
+  EXPECT_THAT(shapes("?", "[3]"), HasSubstr("at least rank 2"));
+  EXPECT_THAT(shapes("[3,5]", "[3,4]"), HasSubstr("'features' of _ReluGradBiasAddGrad"));
+}
+
 TEST(SoftmaxTest, NeedsADimension) {
   EXPECT_EQ(ShapeTester("Softmax").Input("[?,3]").Shapes(), "[?,3]");
   EXPECT_THAT(ShapeTester("Softmax").Input("[]").Shapes(), HasSubstr("'logits' of Softmax"));

@@ -81,10 +81,20 @@ class ReduceLoops {
         RunOutput(plan, static_cast<const In*>(in), static_cast<Out*>(out),
                   static_cast<Acc*>(partial), task);
       } else {
-        RunTile(plan, static_cast<const In*>(in), static_cast<Out*>(out),
+        RunTile(Stored(), plan, static_cast<const In*>(in), static_cast<Out*>(out),
                 static_cast<Acc*>(partial), task);
       }
     }
+  }
+
+  // As RunTasks, in the same order to the bit, of elements that need not be there yet:
+  // source.Make(x, n, made) writes those that `n` addresses from `x` on stand for to `made`. It is
+  // called once for each, for neighbours one after the other. REQUIRES: the plan keeps the
+  // innermost dimension.
+  template <typename Source>
+  static void RunTilesOf(const Source& source, const ReducePlan& plan, const In* in, Out* out,
+                         Acc* partial, int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) RunTile(source, plan, in, out, partial, task);
   }
 
   static void CombineGroups(const ReducePlan& plan, void* partial, void* out) {
@@ -215,7 +225,12 @@ class ReduceLoops {
 
   // ---- Innermost dimension kept ----
 
-  static void RunTile(const ReducePlan& plan, const In* in, Out* out, Acc* partial, int64_t task) {
+  // Of elements that are there.
+  struct Stored {};
+
+  template <typename Source>
+  static void RunTile(const Source& source, const ReducePlan& plan, const In* in, Out* out,
+                      Acc* partial, int64_t task) {
     const int64_t group = task % plan.groups;
     const int64_t tile = task / plan.groups % plan.tiles;
     const int64_t index = task / plan.groups / plan.tiles;
@@ -223,7 +238,7 @@ class ReduceLoops {
     const int64_t width = std::min(ReducePlan::kTile, plan.inner - column);
     const int64_t output = index * plan.inner + column;
     Acc result[ReducePlan::kTile];
-    Rows(plan, in + plan.KeptOffset(index) + column, GroupBegin(plan, group),
+    Rows(source, plan, in + plan.KeptOffset(index) + column, GroupBegin(plan, group),
          GroupBegin(plan, group + 1), width, result);
     if (plan.groups == 1) {
       FinishInto(plan, result, out + output, width);
@@ -233,27 +248,30 @@ class ReduceLoops {
   }
 
   // Rows [begin, end) of `width` columns, as a balanced tree.
-  static void Rows(const ReducePlan& plan, const In* start, int64_t begin, int64_t end,
-                   int64_t width, Acc* result) {
+  template <typename Source>
+  static void Rows(const Source& source, const ReducePlan& plan, const In* start, int64_t begin,
+                   int64_t end, int64_t width, Acc* result) {
     const bool narrow = IsNarrow(plan);
     const int64_t leaf = narrow ? kLeafRows * (kNarrow / plan.inner) : kLeafRows;
     if (end - begin > leaf) {
       const int64_t middle = begin + (end - begin) / 2;
-      Rows(plan, start, begin, middle, width, result);
+      Rows(source, plan, start, begin, middle, width, result);
       Acc other[ReducePlan::kTile];
-      Rows(plan, start, middle, end, width, other);
+      Rows(source, plan, start, middle, end, width, other);
       CombineInto(result, other, width);
       return;
     }
-    if (narrow) return NarrowRows(start + begin * plan.inner, end - begin, plan.inner, result);
+    if (narrow) {
+      return NarrowRows(source, start + begin * plan.inner, end - begin, plan.inner, result);
+    }
     std::fill_n(result, width, Reducer::Identity());
     if (plan.reduced_rank <= 1) {
       const int64_t stride = plan.reduced_rank == 0 ? 0 : plan.reduced_strides[0];
-      EvenRows(start + begin * stride, end - begin, stride, width, result);
+      EvenRows(source, start + begin * stride, end - begin, stride, width, result);
       return;
     }
     for (int64_t row = begin; row < end; ++row) {
-      EvenRows(start + plan.ReducedOffset(row), 1, 0, width, result);
+      EvenRows(source, start + plan.ReducedOffset(row), 1, 0, width, result);
     }
   }
 
@@ -263,23 +281,40 @@ class ReduceLoops {
   }
 
   // Contiguous rows of few columns: as many rows as fit side by side are taken as one.
-  static void NarrowRows(const In* x, int64_t rows, int64_t width, Acc* result) {
+  template <typename Source>
+  static void NarrowRows(const Source& source, const In* x, int64_t rows, int64_t width,
+                         Acc* result) {
     const int64_t together = kNarrow / width;
     const int64_t wide = together * width;
     const int64_t rest = rows % together * width;
     Acc side_by_side[kNarrow];
     std::fill_n(side_by_side, wide, Reducer::Identity());
-    EvenRows(x, rows / together, wide, wide, side_by_side);
-    EvenRows(x + rows / together * wide, 1, 0, rest, side_by_side);
+    EvenRows(source, x, rows / together, wide, wide, side_by_side);
+    EvenRows(source, x + rows / together * wide, 1, 0, rest, side_by_side);
     std::copy_n(side_by_side, width, result);
     for (int64_t i = 1; i < together; ++i) CombineInto(result, side_by_side + i * width, width);
   }
 
   // Adds rows that are `stride` apart to the result, four at a time.
-  MS_REDUCE_ONE_COPY static void EvenRows(const In* x, int64_t rows, int64_t stride, int64_t width,
-                                          Acc* result) {
+  MS_REDUCE_ONE_COPY static void EvenRows(Stored, const In* x, int64_t rows, int64_t stride,
+                                          int64_t width, Acc* result) {
     for (; rows >= 4; rows -= 4, x += 4 * stride) FourRows(x, stride, width, result);
     for (; rows > 0; --rows, x += stride) OneRow(x, width, result);
+  }
+
+  // As many elements as there are in four rows are made in the order in which they lie in memory,
+  // which it likes, and are in the first-level cache then.
+  template <typename Source>
+  MS_REDUCE_ONE_COPY static void EvenRows(const Source& source, const In* x, int64_t rows,
+                                          int64_t stride, int64_t width, Acc* result) {
+    In made[4 * ReducePlan::kTile];
+    for (; rows > 0; rows -= 4, x += 4 * stride) {
+      const int64_t count = std::min<int64_t>(4, rows);
+      for (int64_t row = 0; row < count; ++row) {
+        source.Make(x + row * stride, width, made + row * width);
+      }
+      EvenRows(Stored(), made, count, width, width, result);
+    }
   }
 
   // With floating-point numbers by explicit vectors: left to the compiler, their comparisons become

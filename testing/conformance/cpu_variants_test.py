@@ -60,6 +60,9 @@ for dtype in (np.float32, np.float64):
             results=[7, 4],
             name="fused",
         )
+        found["relu grad"], found["bias grad"] = tf.gen_ops._relu_grad_bias_add_grad(
+            floats(5003, 37), floats(5003, 37), name="relu_grad"
+        )
     for name in ("reduce_sum", "reduce_mean", "reduce_max", "reduce_min"):
         for axis in (None, 0, 1, 2, (0, 2)):
             found[f"{name} {axis}"] = getattr(tf, name)(cube, axis)
@@ -72,6 +75,9 @@ for dtype in (np.float32, np.float64):
     )
     image = floats(2, 9, 9, 17)
     found["max_pool"] = tf.nn.max_pool(image, [1, 3, 3, 1], [1, 2, 2, 1], "SAME")
+    for side in (2, 3):
+        pooled = tf.nn.max_pool(image, [1, side, side, 1], [1, 2, 2, 1], "SAME")
+        found[f"max_pool_grad {side}"] = tf.gradients(pooled * floats(2, 5, 5, 17), image)[0]
     found["avg_pool"] = tf.nn.avg_pool(image, [1, 3, 3, 1], [1, 2, 2, 1], "SAME")
     found["cast"] = tf.cast(floats(1003), tf.int32)
     tf.set_random_seed(11)

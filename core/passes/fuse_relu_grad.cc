@@ -1,0 +1,76 @@
+// fuse_relu_grad: the gradient of a Relu and the sum of it over all but the channels, which is the
+// gradient of a bias, become one operation, so that the sum does not read it from memory again.
+// Whoever else reads the gradient does so as before, and no bit changes.
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "core/passes/pass.h"
+
+namespace millstream {
+namespace {
+
+constexpr char kFused[] = "_ReluGradBiasAddGrad";
+
+bool HasKernelOfItsOwn(const StepOp& op) {
+  return FindAttr(op.node->attrs(), "_kernel") != nullptr;
+}
+
+// Whether `axes` are all dimensions of a tensor of `rank` but the last, in any order.
+bool AreAllButTheLast(const Tensor& axes, int rank) {
+  uint32_t found = 0;
+  for (int64_t i = 0; i < axes.num_elements(); ++i) {
+    const int64_t axis =
+        axes.dtype() == DataType::kInt64 ? axes.data<int64_t>()[i] : axes.data<int32_t>()[i];
+    if (axis < -rank || axis >= rank) return false;
+    found |= uint32_t{1} << (axis < 0 ? axis + rank : axis);
+  }
+  return found == (uint32_t{1} << (rank - 1)) - 1;
+}
+
+// Whether `op` gives the vector of sums over all dimensions of `gradient` but the last: as the
+// gradient of BiasAdd, or of an Add that broadcasts.
+bool IsBiasGradient(const StepOps& ops, const StepOp& op, const Output& gradient, int rank) {
+  if (op.inputs[0] != gradient || HasKernelOfItsOwn(op)) return false;
+  if (op.type() == "BiasAddGrad") {
+    const StatusOr<std::string> format = op.node->Attr<std::string>("data_format");
+    return format.ok() && *format == "NHWC";
+  }
+  if (op.type() != "Sum") return false;
+  const Tensor* const axes = ops.constant(op.inputs[1]);
+  const StatusOr<bool> keep_dims = op.node->Attr<bool>("keep_dims");
+  return axes != nullptr && keep_dims.ok() && !*keep_dims && AreAllButTheLast(*axes, rank);
+}
+
+Status FuseReluGrad(StepOps* ops) {
+  for (int i = 0; i < ops->size(); ++i) {
+    if (ops->IsGone(i) || ops->op(i).type() != "ReluGrad") continue;
+    const StepOp relu = ops->op(i);
+    const Output gradient = relu.outputs[0];
+    const PartialShape* const shape = ops->KnownShape(gradient);
+    // A visible value may be one that is fed, and then its readers do not read what is made here.
+    if (gradient.dtype() != DataType::kFloat || shape == nullptr || shape->rank() < 2 ||
+        ops->IsVisible(gradient) || HasKernelOfItsOwn(relu)) {
+      continue;
+    }
+    const std::vector<int>& readers = ops->Readers(gradient);
+    const auto sum = absl::c_find_if(readers, [&](int reader) {
+      return IsBiasGradient(*ops, ops->op(reader), gradient, shape->rank());
+    });
+    if (sum == readers.end()) continue;
+    AttrMap attrs;
+    SetAttr(&attrs, "T", DataType::kFloat);
+    if (!ops->HasKernel(kFused, attrs)) continue;
+    const Output total = ops->op(*sum).outputs[0];
+    MS_RETURN_IF_ERROR(ops->Replace(i, {i, *sum}, kFused, std::move(attrs), *relu.node, relu.inputs,
+                                    {gradient, total}));
+  }
+  return absl::OkStatus();
+}
+
+// After fuse_elementwise: what it makes one with more of its kind saves more.
+MILLSTREAM_PASS("fuse_relu_grad", 40, FuseReluGrad);
+
+}  // namespace
+}  // namespace millstream
