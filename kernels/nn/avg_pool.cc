@@ -5,6 +5,7 @@
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/narrow_float.h"
 #include "kernels/common/wide_tensors.h"
+#include "kernels/nn/pool_lanes.h"
 #include "kernels/nn/pool_shape.h"
 
 namespace millstream::kernels {
@@ -33,12 +34,15 @@ class AvgPool {
     Number* const output = means.data();
     const int64_t rows = shape.batch * shape.output[0];
     frame.ParallelFor(rows, RowCost(shape, shape.output[1]), [&](uint64_t begin, uint64_t end) {
-      for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
-        for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
-          PoolWindow(shape, row / shape.output[0], row % shape.output[0], ow, input,
-                     output + (row * shape.output[1] + ow) * shape.channels);
+      WithLanesFor<Number>(shape.channels, [&](auto lanes) {
+        for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
+          for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
+            PoolWindow<decltype(lanes)>(shape, row / shape.output[0], row % shape.output[0], ow,
+                                        input,
+                                        output + (row * shape.output[1] + ow) * shape.channels);
+          }
         }
-      }
+      });
     });
     means.Finish(frame);
     return ms::Status();
@@ -47,20 +51,23 @@ class AvgPool {
  private:
   using Number = ComputeTypeOf<T>;
 
+  template <typename V>
   static void PoolWindow(const PoolShape& shape, int64_t n, int64_t oh, int64_t ow,
                          const Number* input, Number* output) {
     const Span rows = shape.Window(0, oh);
     const Span columns = shape.Window(1, ow);
-    const Number* image = input + n * shape.input[0] * shape.input[1] * shape.channels;
-    std::fill_n(output, shape.channels, Number(0));
-    for (int64_t h = rows.begin; h < rows.end; ++h) {
-      for (int64_t w = columns.begin; w < columns.end; ++w) {
-        const Number* pixel = image + (h * shape.input[1] + w) * shape.channels;
-        for (int64_t c = 0; c < shape.channels; ++c) output[c] += pixel[c];
-      }
-    }
-    const Number count = static_cast<Number>(rows.size() * columns.size());
-    for (int64_t c = 0; c < shape.channels; ++c) output[c] /= count;
+    const WindowPixels window(shape, rows, columns);
+    const Number* const x = input + shape.PixelOffset(n, rows.begin, columns.begin);
+    const V count = SameLanes<V>(static_cast<Number>(rows.size() * columns.size()));
+    WithSideOf<Number>(window, [&](auto side) {
+      constexpr int64_t kSide = decltype(side)::value;
+      ForEachLanes<V, Number>(shape.channels, [&](int64_t first, int64_t) {
+        V sum{};
+        ForEachPixel<kSide>(window,
+                            [&](int64_t offset) { sum += LoadLanes<V>(x + first + offset); });
+        StoreLanes(sum / count, output + first);
+      });
+    });
   }
 
   PoolAttributes attributes_;

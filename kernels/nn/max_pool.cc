@@ -7,6 +7,7 @@
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/narrow_float.h"
 #include "kernels/common/wide_tensors.h"
+#include "kernels/nn/pool_lanes.h"
 #include "kernels/nn/pool_shape.h"
 
 namespace millstream::kernels {
@@ -26,6 +27,65 @@ T Lowest() {
   return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
 }
 
+// The largest of each channel in a window.
+template <int64_t kSide, typename V, typename T>
+V LargestOf(const T* x, const WindowPixels& window) {
+  V largest = SameLanes<V>(Lowest<T>());
+  ForEachPixel<kSide>(window, [&](int64_t offset) {
+    const V pixel = LoadLanes<V>(x + offset);
+    largest = pixel > largest ? pixel : largest;
+  });
+  return largest;
+}
+
+// One instance serves all types that are computed as `Number`.
+template <typename Number>
+class MaxPoolLoops {
+ public:
+  static void PoolRows(ms::Frame& frame, const PoolShape& shape, const Number* input,
+                       Number* output) {
+    const int64_t rows = shape.batch * shape.output[0];
+    frame.ParallelFor(rows, RowCost(shape), [&](uint64_t begin, uint64_t end) {
+      WithLanesFor<Number>(shape.channels, [&](auto lanes) {
+        for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
+          for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
+            PoolWindow<decltype(lanes)>(shape, row / shape.output[0], row % shape.output[0], ow,
+                                        input,
+                                        output + (row * shape.output[1] + ow) * shape.channels);
+          }
+        }
+      });
+    });
+  }
+
+  // One row in all (windows along the channels come as that): cut by windows.
+  static void PoolColumns(ms::Frame& frame, const PoolShape& shape, const Number* input,
+                          Number* output) {
+    const int64_t windows = shape.batch * shape.output[1];
+    frame.ParallelFor(windows, shape.ksize[1], [&](uint64_t begin, uint64_t end) {
+      for (int64_t i = begin; i < static_cast<int64_t>(end); ++i) {
+        PoolWindow<Number>(shape, i / shape.output[1], 0, i % shape.output[1], input, output + i);
+      }
+    });
+  }
+
+ private:
+  template <typename V>
+  static void PoolWindow(const PoolShape& shape, int64_t n, int64_t oh, int64_t ow,
+                         const Number* input, Number* output) {
+    const Span rows = shape.Window(0, oh);
+    const Span columns = shape.Window(1, ow);
+    const WindowPixels window(shape, rows, columns);
+    const Number* const x = input + shape.PixelOffset(n, rows.begin, columns.begin);
+    WithSideOf<Number>(window, [&](auto side) {
+      constexpr int64_t kSide = decltype(side)::value;
+      ForEachLanes<V, Number>(shape.channels, [&](int64_t first, int64_t) {
+        StoreLanes(LargestOf<kSide, V>(x + first, window), output + first);
+      });
+    });
+  }
+};
+
 template <typename T>
 class MaxPool {
  public:
@@ -44,9 +104,9 @@ class MaxPool {
     WideOutput<T> largest;
     MS_TRY(largest.Init(frame, output));
     if (shape.output[0] == 1 && shape.channels == 1 && shape.ksize[0] == 1) {
-      PoolColumns(frame, shape, input, largest.data());
+      Loops::PoolColumns(frame, shape, input, largest.data());
     } else {
-      PoolRows(frame, shape, input, largest.data());
+      Loops::PoolRows(frame, shape, input, largest.data());
     }
     largest.Finish(frame);
     return ms::Status();
@@ -54,51 +114,110 @@ class MaxPool {
 
  private:
   using Number = ComputeTypeOf<T>;
-
-  static void PoolRows(ms::Frame& frame, const PoolShape& shape, const Number* input,
-                       Number* output) {
-    const int64_t rows = shape.batch * shape.output[0];
-    frame.ParallelFor(rows, RowCost(shape), [&](uint64_t begin, uint64_t end) {
-      for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
-        for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
-          PoolWindow(shape, row / shape.output[0], row % shape.output[0], ow, input,
-                     output + (row * shape.output[1] + ow) * shape.channels);
-        }
-      }
-    });
-  }
-
-  // One row in all (windows along the channels come as that): cut by windows.
-  static void PoolColumns(ms::Frame& frame, const PoolShape& shape, const Number* input,
-                          Number* output) {
-    const int64_t windows = shape.batch * shape.output[1];
-    frame.ParallelFor(windows, shape.ksize[1], [&](uint64_t begin, uint64_t end) {
-      for (int64_t i = begin; i < static_cast<int64_t>(end); ++i) {
-        PoolWindow(shape, i / shape.output[1], 0, i % shape.output[1], input, output + i);
-      }
-    });
-  }
-
-  static void PoolWindow(const PoolShape& shape, int64_t n, int64_t oh, int64_t ow,
-                         const Number* input, Number* output) {
-    const Span rows = shape.Window(0, oh);
-    const Span columns = shape.Window(1, ow);
-    const Number* image = input + n * shape.input[0] * shape.input[1] * shape.channels;
-    std::fill_n(output, shape.channels, Lowest<Number>());
-    for (int64_t h = rows.begin; h < rows.end; ++h) {
-      for (int64_t w = columns.begin; w < columns.end; ++w) {
-        const Number* pixel = image + (h * shape.input[1] + w) * shape.channels;
-        for (int64_t c = 0; c < shape.channels; ++c) {
-          output[c] = pixel[c] > output[c] ? pixel[c] : output[c];
-        }
-      }
-    }
-  }
+  using Loops = MaxPoolLoops<Number>;
 
   PoolAttributes attributes_;
 };
 
 // The gradient goes to the first of the largest elements of each window, in row-major order.
+template <typename Number>
+class MaxPoolGradLoops {
+ public:
+  // No two windows touch, and together they cover everything: each writes all of its elements.
+  static void ScatterTiles(ms::Frame& frame, const PoolShape& shape, const Number* input,
+                           const Number* gradient, Number* result) {
+    const int64_t rows = shape.batch * shape.output[0];
+    frame.ParallelFor(rows, 2 * RowCost(shape), [&](uint64_t begin, uint64_t end) {
+      WithLanesFor<Number>(shape.channels, [&](auto lanes) {
+        for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
+          ScatterRow<decltype(lanes), /*kAssign=*/true>(
+              shape, row / shape.output[0], row % shape.output[0], input, gradient, result);
+        }
+      });
+    });
+  }
+
+  // Windows may share elements, so one thread has all of an image.
+  static void ScatterImages(ms::Frame& frame, const PoolShape& shape, const Number* input,
+                            const Number* gradient, Number* result) {
+    const int64_t image_size = shape.input[0] * shape.input[1] * shape.channels;
+    const uint64_t cost = 2 * RowCost(shape) * shape.output[0] + image_size / 8;
+    frame.ParallelFor(shape.batch, cost, [&](uint64_t begin, uint64_t end) {
+      WithLanesFor<Number>(shape.channels, [&](auto lanes) {
+        for (int64_t n = begin; n < static_cast<int64_t>(end); ++n) {
+          ScatterImage<decltype(lanes)>(shape, n, input, gradient, result);
+        }
+      });
+    });
+  }
+
+ private:
+  // Sums of integers wrap.
+  template <typename V>
+  static V Add(V a, V b) {
+    if constexpr (std::is_floating_point_v<Number>) {
+      return a + b;
+    } else if constexpr (std::is_same_v<V, Number>) {
+      return static_cast<Number>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+    } else {
+      typedef std::make_unsigned_t<Number> Bits __attribute__((vector_size(sizeof(V))));
+      return (V)((Bits)a + (Bits)b);
+    }
+  }
+
+  // Rows become zeros when the first window gets there, and are in the cache for it.
+  template <typename V>
+  static void ScatterImage(const PoolShape& shape, int64_t n, const Number* input,
+                           const Number* gradient, Number* result) {
+    int64_t cleared = 0;  // rows
+    const auto clear_to = [&](int64_t row) {
+      if (row <= cleared) return;
+      std::fill(result + shape.PixelOffset(n, cleared, 0), result + shape.PixelOffset(n, row, 0),
+                Number(0));
+      cleared = row;
+    };
+    for (int64_t oh = 0; oh < shape.output[0]; ++oh) {
+      clear_to(shape.Window(0, oh).end);
+      ScatterRow<V, /*kAssign=*/false>(shape, n, oh, input, gradient, result);
+    }
+    clear_to(shape.input[0]);
+  }
+
+  template <typename V, bool kAssign>
+  static void ScatterRow(const PoolShape& shape, int64_t n, int64_t oh, const Number* input,
+                         const Number* gradient, Number* result) {
+    const Span rows = shape.Window(0, oh);
+    const Number* dy = gradient + (n * shape.output[0] + oh) * shape.output[1] * shape.channels;
+    for (int64_t ow = 0; ow < shape.output[1]; ++ow, dy += shape.channels) {
+      const Span columns = shape.Window(1, ow);
+      const WindowPixels window(shape, rows, columns);
+      const int64_t corner = shape.PixelOffset(n, rows.begin, columns.begin);
+      WithSideOf<Number>(window, [&](auto side) {
+        constexpr int64_t kSide = decltype(side)::value;
+        ForEachLanes<V, Number>(shape.channels, [&](int64_t first, int64_t repeated) {
+          V left = LoadLanes<V>(dy + first);
+          // Elements that have their gradient already get no more of it.
+          if (!kAssign && repeated > 0) std::memset(&left, 0, repeated * sizeof(Number));
+          Scatter<kSide, V, kAssign>(input + corner + first, left, window, result + corner + first);
+        });
+      });
+    }
+  }
+
+  // Gives what is `left` of the gradient to the first of the largest.
+  template <int64_t kSide, typename V, bool kAssign>
+  static void Scatter(const Number* x, V left, const WindowPixels& window, Number* dx) {
+    const V largest = LargestOf<kSide, V>(x, window);
+    const V zero{};
+    ForEachPixel<kSide>(window, [&](int64_t offset) {
+      const auto hit = LoadLanes<V>(x + offset) == largest;
+      const V part = hit ? left : zero;
+      left = hit ? zero : left;
+      StoreLanes(kAssign ? part : Add(LoadLanes<V>(dx + offset), part), dx + offset);
+    });
+  }
+};
+
 template <typename T>
 class MaxPoolGrad {
  public:
@@ -121,9 +240,9 @@ class MaxPoolGrad {
     WideOutput<T> dx;
     MS_TRY(dx.Init(frame, result));
     if (shape.IsTiling()) {
-      ScatterTiles(frame, shape, x, dy, dx.data());
+      Loops::ScatterTiles(frame, shape, x, dy, dx.data());
     } else {
-      ScatterImages(frame, shape, x, dy, dx.data());
+      Loops::ScatterImages(frame, shape, x, dy, dx.data());
     }
     dx.Finish(frame);
     return ms::Status();
@@ -131,92 +250,7 @@ class MaxPoolGrad {
 
  private:
   using Number = ComputeTypeOf<T>;
-
-  // Channels that are searched side by side.
-  static constexpr int64_t kChunk = 64;
-
-  // Sums of integers wrap.
-  static Number Add(Number a, Number b) {
-    if constexpr (std::is_integral_v<Number>) {
-      return static_cast<Number>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-    } else {
-      return a + b;
-    }
-  }
-
-  // No two windows touch, and together they cover everything: each writes all of its elements.
-  static void ScatterTiles(ms::Frame& frame, const PoolShape& shape, const Number* input,
-                           const Number* gradient, Number* result) {
-    const int64_t rows = shape.batch * shape.output[0];
-    frame.ParallelFor(rows, 2 * RowCost(shape), [&](uint64_t begin, uint64_t end) {
-      for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
-        for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
-          ScatterWindow</*kAssign=*/true>(shape, row / shape.output[0], row % shape.output[0], ow,
-                                          input, gradient, result);
-        }
-      }
-    });
-  }
-
-  // Windows may share elements, so one thread has all of an image.
-  static void ScatterImages(ms::Frame& frame, const PoolShape& shape, const Number* input,
-                            const Number* gradient, Number* result) {
-    const int64_t image_size = shape.input[0] * shape.input[1] * shape.channels;
-    const uint64_t cost = 2 * RowCost(shape) * shape.output[0] + image_size / 8;
-    frame.ParallelFor(shape.batch, cost, [&](uint64_t begin, uint64_t end) {
-      for (int64_t n = begin; n < static_cast<int64_t>(end); ++n) {
-        std::fill_n(result + n * image_size, image_size, Number(0));
-        for (int64_t oh = 0; oh < shape.output[0]; ++oh) {
-          for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
-            ScatterWindow</*kAssign=*/false>(shape, n, oh, ow, input, gradient, result);
-          }
-        }
-      }
-    });
-  }
-
-  template <bool kAssign>
-  static void ScatterWindow(const PoolShape& shape, int64_t n, int64_t oh, int64_t ow,
-                            const Number* input, const Number* gradient, Number* result) {
-    const Span rows = shape.Window(0, oh);
-    const Span columns = shape.Window(1, ow);
-    const int64_t corner =
-        ((n * shape.input[0] + rows.begin) * shape.input[1] + columns.begin) * shape.channels;
-    const Number* dy =
-        gradient + ((n * shape.output[0] + oh) * shape.output[1] + ow) * shape.channels;
-    for (int64_t first = 0; first < shape.channels; first += kChunk) {
-      const int64_t count = std::min(kChunk, shape.channels - first);
-      const Number* x = input + corner + first;
-      Number largest[kChunk];
-      std::fill_n(largest, kChunk, Lowest<Number>());
-      ForEachPixel(shape, rows, columns, [&](int64_t offset) {
-        for (int64_t c = 0; c < count; ++c) {
-          largest[c] = x[offset + c] > largest[c] ? x[offset + c] : largest[c];
-        }
-      });
-      Number* dx = result + corner + first;
-      Number left[kChunk];  // of dy, until the first of the largest took it
-      std::copy_n(dy + first, count, left);
-      ForEachPixel(shape, rows, columns, [&](int64_t offset) {
-        for (int64_t c = 0; c < count; ++c) {
-          const bool hit = x[offset + c] == largest[c];
-          const Number part = hit ? left[c] : Number(0);
-          left[c] = hit ? Number(0) : left[c];
-          dx[offset + c] = kAssign ? part : Add(dx[offset + c], part);
-        }
-      });
-    }
-  }
-
-  // Calls fn with the offset of each pixel of a window from its corner, in row-major order.
-  template <typename Fn>
-  static void ForEachPixel(const PoolShape& shape, const Span& rows, const Span& columns, Fn&& fn) {
-    for (int64_t h = 0; h < rows.size(); ++h) {
-      for (int64_t w = 0; w < columns.size(); ++w) {
-        fn((h * shape.input[1] + w) * shape.channels);
-      }
-    }
-  }
+  using Loops = MaxPoolGradLoops<Number>;
 
   PoolAttributes attributes_;
 };

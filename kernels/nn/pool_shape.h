@@ -40,6 +40,10 @@ struct PoolShape {
 
   int64_t InputSize() const { return batch * input[0] * input[1] * channels; }
   int64_t OutputSize() const { return batch * output[0] * output[1] * channels; }
+  // Where the channels of an input pixel start, in elements.
+  int64_t PixelOffset(int64_t n, int64_t h, int64_t w) const {
+    return ((n * input[0] + h) * input[1] + w) * channels;
+  }
   // The input positions of window o along dimension i, without padding. Never empty.
   Span Window(uint32_t i, int64_t o) const {
     const int64_t first = o * stride[i] - before[i];
