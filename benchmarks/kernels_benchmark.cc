@@ -91,6 +91,32 @@ BENCHMARK(SumOfColumns)
     ->UseRealTime()
     ->ArgsProduct({{25088}, {64}, {1, 2}});
 
+// The gradient of a Relu and, summed over its rows, of the bias before it. `fused`: in one pass.
+void ReluAndBiasGradients(benchmark::State& state, bool fused) {
+  const Shape shape({state.range(0), state.range(1)});
+  SessionOptions options = Threads(state.range(2));
+  if (!fused) options.disabled_passes = {"fuse_relu_grad"};
+  BenchmarkGraph graph(options);
+  Inputs inputs;
+  inputs.AddNumbers(&graph, shape);
+  inputs.AddNumbers(&graph, shape);
+  const Node* const sum = graph.Target("BiasAddGrad", {graph.Op("ReluGrad", inputs.feeds)});
+  TimeTargets(state, &graph, inputs.feeds, {sum}, inputs.values);
+  ReportBytes(state, static_cast<double>(3 * shape.num_elements() * kFloat));
+}
+
+void BatchesOfGradients(Benchmark* row) {
+  row->ArgNames({"rows", "channels", "threads"})->UseRealTime();
+  for (const int64_t threads : {1, 2}) {
+    row->Args({128 * 28 * 28, 32, threads});
+    row->Args({128 * 14 * 14, 64, threads});
+    row->Args({128, 512, threads});
+    row->Args({128, 256, threads});
+  }
+}
+BENCHMARK_CAPTURE(ReluAndBiasGradients, Apart, false)->Apply(BatchesOfGradients);
+BENCHMARK_CAPTURE(ReluAndBiasGradients, Together, true)->Apply(BatchesOfGradients);
+
 // ---- Products -----------------------------------------------------------------------------------
 
 void MatMul(benchmark::State& state) {
@@ -186,18 +212,51 @@ BENCHMARK_CAPTURE(Convolution, Forward, Direction::kForward)->Apply(ConvolutionS
 BENCHMARK_CAPTURE(Convolution, InputGradient, Direction::kInputGradient)->Apply(ConvolutionSizes);
 BENCHMARK_CAPTURE(Convolution, FilterGradient, Direction::kFilterGradient)->Apply(ConvolutionSizes);
 
-void MaxPool(benchmark::State& state) {
-  BenchmarkGraph graph(Threads(state.range(0)));
-  Inputs inputs;
-  const Output image = inputs.AddNumbers(&graph, Shape({16, 56, 56, 64}));
-  const std::vector<int64_t> window = {1, 2, 2, 1};
-  const Node* const node =
-      graph.Target("MaxPool", {image},
-                   {{"ksize", window}, {"strides", window}, {"padding", std::string("VALID")}});
-  TimeTargets(state, &graph, inputs.feeds, {node}, inputs.values);
-  ReportBytes(state, 1.25 * static_cast<double>(inputs.values[0].num_elements() * kFloat));
+// ---- Pooling: windows of a side, half as many as pixels each way --------------------------------
+
+const Node* PoolTarget(BenchmarkGraph* graph, const char* op, const Inputs& inputs, int64_t side) {
+  return graph->Target(op, inputs.feeds,
+                       {{"ksize", std::vector<int64_t>{1, side, side, 1}},
+                        {"strides", std::vector<int64_t>{1, 2, 2, 1}},
+                        {"padding", std::string("SAME")}});
 }
-BENCHMARK(MaxPool)->ArgName("threads")->UseRealTime()->Arg(1)->Arg(2);
+
+void Pool(benchmark::State& state, const char* op) {
+  const Shape image({state.range(0), state.range(1), state.range(1), state.range(2)});
+  BenchmarkGraph graph(Threads(state.range(4)));
+  Inputs inputs;
+  inputs.AddNumbers(&graph, image);
+  const Node* const node = PoolTarget(&graph, op, inputs, state.range(3));
+  TimeTargets(state, &graph, inputs.feeds, {node}, inputs.values);
+  ReportBytes(state, 1.25 * static_cast<double>(image.num_elements() * kFloat));
+}
+
+void MaxPoolGrad(benchmark::State& state) {
+  const int64_t size = state.range(1);
+  const Shape image({state.range(0), size, size, state.range(2)});
+  const Shape pooled({state.range(0), size / 2, size / 2, state.range(2)});
+  BenchmarkGraph graph(Threads(state.range(4)));
+  Inputs inputs;
+  inputs.AddNumbers(&graph, image);
+  inputs.AddNumbers(&graph, pooled);
+  inputs.AddNumbers(&graph, pooled);
+  const Node* const node = PoolTarget(&graph, "MaxPoolGrad", inputs, state.range(3));
+  TimeTargets(state, &graph, inputs.feeds, {node}, inputs.values);
+  ReportBytes(state, 2.25 * static_cast<double>(image.num_elements() * kFloat));
+}
+
+void PoolSizes(Benchmark* row) {
+  row->ArgNames({"batch", "size", "channels", "side", "threads"})->UseRealTime();
+  for (const int64_t threads : {1, 2}) {
+    row->Args({128, 28, 32, 2, threads});
+    row->Args({128, 14, 64, 2, threads});
+    row->Args({8, 112, 64, 3, threads});
+    row->Args({8, 28, 480, 3, threads});
+  }
+}
+BENCHMARK_CAPTURE(Pool, MaxPool, "MaxPool")->Apply(PoolSizes);
+BENCHMARK_CAPTURE(Pool, AvgPool, "AvgPool")->Apply(PoolSizes);
+BENCHMARK(MaxPoolGrad)->Apply(PoolSizes);
 
 // ---- Losses -------------------------------------------------------------------------------------
 
