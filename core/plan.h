@@ -81,7 +81,8 @@ struct Instruction {
   std::vector<ValueRef> inputs;
   std::vector<ValueRef> outputs;
   std::vector<uint64_t> outputs_used;
-  int first_input_view = 0;  // into StepState::views
+  bool prepares_constants = false;  // see StepOp
+  int first_input_view = 0;         // into StepState::views
   int first_output_view = 0;
   void* shape_state = nullptr;
   int64_t scratch_bytes = 0;

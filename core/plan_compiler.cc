@@ -198,6 +198,7 @@ Status PlanCompiler::AddKernel(const StepOp& op) {
   Instruction instruction;
   instruction.node = node;
   instruction.kernel = kernel;
+  instruction.prepares_constants = op.prepares_constants;
   if (ops_->IsNew(node)) instruction.reads = op.inputs;
   for (const Output& input : op.inputs) instruction.inputs.push_back(values_.at(input));
   for (const Output& output : op.outputs) {
@@ -344,7 +345,9 @@ StatusOr<StepOps> PlanCompiler::Optimize() {
       AddFolded(node);
       continue;
     }
-    StepOp op{node, node->inputs(), {}, false};
+    StepOp op;
+    op.node = node;
+    op.inputs = node->inputs();
     for (int i = 0; i < node->num_outputs(); ++i) op.outputs.push_back(node->output(i));
     op.must_run = targets_.contains(node) || awaited_.contains(node);
     ops.Append(std::move(op));

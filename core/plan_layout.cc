@@ -39,6 +39,13 @@ bool ReadElsewhere(const Instruction& instruction, const MS_InPlacePair& pair) {
   return false;
 }
 
+// Integers say what is to be done, axes for instance. Floating-point numbers are weights, of which
+// a kernel may keep a copy that it has prepared.
+bool IsShown(const Instruction& instruction, const Root& root) {
+  const bool is_weight = IsFloating(root.dtype) || IsComplex(root.dtype);
+  return root.kind == RootKind::kConstant && (instruction.prepares_constants || !is_weight);
+}
+
 class PlanLayout {
  public:
   explicit PlanLayout(Plan* plan) : plan_(*plan) {}
@@ -86,8 +93,8 @@ Status PlanLayout::Specialize(Instruction* instruction) {
   for (const ValueRef& input : instruction->inputs) {
     const Root& root = plan_.roots[input.root];
     inputs.push_back(DimsOf(input.shape));
-    constants.push_back(root.kind == RootKind::kConstant ? MakeView(root.constant, nullptr)
-                                                         : NullView());
+    constants.push_back(IsShown(*instruction, root) ? MakeView(root.constant, nullptr)
+                                                    : NullView());
   }
   for (const ValueRef& output : instruction->outputs) outputs.push_back(DimsOf(output.shape));
   MS_Specialization specialization = {};

@@ -102,7 +102,12 @@ Status StepOps::Replace(int place, absl::Span<const int> replaced, absl::string_
     Forget(i);
   }
   if (!IsGone(place)) Forget(place);
-  Place(place, StepOp{node, std::move(inputs), std::move(outputs), must_run});
+  StepOp made;
+  made.node = node;
+  made.inputs = std::move(inputs);
+  made.outputs = std::move(outputs);
+  made.must_run = must_run;
+  Place(place, std::move(made));
   return absl::OkStatus();
 }
 

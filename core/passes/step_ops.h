@@ -30,6 +30,8 @@ struct StepOp {
   std::vector<Output> outputs;  // of the program's graph, in the order of the node's own
   // It is a target, or another waits for it: it runs though nobody may read what it gives.
   bool must_run = false;
+  // Whether its kernel sees floating-point inputs that are constants when the plan is made.
+  bool prepares_constants = false;
 
   const std::string& type() const { return node->op().name; }
 };
@@ -97,6 +99,8 @@ class StepOps {
   StatusOr<Output> NewConstant(Tensor value);
   // Those of Fold and NewConstant that somebody reads or sees.
   std::vector<std::pair<Output, Tensor>> NewConstants() const;
+  // Operation i's kernel sees floating-point inputs that are constants when the plan is made.
+  void PrepareConstants(int i) { ops_[i].prepares_constants = true; }
 
   // Whether a pass made the node.
   bool IsNew(const Node* node) const { return new_nodes_.contains(node); }

@@ -21,7 +21,11 @@ bool SharesOutProducts(const ProductShape& shape) {
 }  // namespace
 
 BatchedGemm::BatchedGemm(const ProductShape& shape, int threads) : shape_(shape) {
-  if (!SharesOutProducts(shape)) gemm_ = std::make_unique<const Gemm>(shape.gemm, threads);
+  if (!SharesOutProducts(shape)) gemm_ = std::make_unique<Gemm>(shape.gemm, threads);
+}
+
+void BatchedGemm::KeepRight(const float* b) {
+  if (gemm_ != nullptr && shape_.b_size == shape_.b_matrix()) gemm_->KeepRight(b);
 }
 
 ms::Status BatchedGemm::Run(ms::Frame& frame, const float* a, const float* b, float* c,

@@ -11,12 +11,15 @@
 
 namespace millstream::kernels {
 
-// Immutable; Run may be called from several threads at once, each with scratch of its own.
+// Immutable but for KeepRight; Run may be called from several threads at once, each with scratch of
+// its own.
 class BatchedGemm {
  public:
   // `threads`: how many Run will usually have.
   BatchedGemm(const ProductShape& shape, int threads);
 
+  // As Gemm::KeepRight, where all products share one right operand.
+  void KeepRight(const float* b);
   uint64_t scratch_bytes() const { return gemm_ == nullptr ? 0 : gemm_->scratch_bytes(); }
   // `scratch` has scratch_bytes() and is 64-byte aligned; it may be null when that is 0.
   ms::Status Run(ms::Frame& frame, const float* a, const float* b, float* c, void* scratch) const;
@@ -25,7 +28,7 @@ class BatchedGemm {
   ms::Status RunAcross(ms::Frame& frame, const float* a, const float* b, float* c) const;
 
   ProductShape shape_;
-  std::unique_ptr<const Gemm> gemm_;  // null: a product is one thread's work
+  std::unique_ptr<Gemm> gemm_;  // null: a product is one thread's work
 };
 
 }  // namespace millstream::kernels

@@ -33,12 +33,16 @@ dnnl::memory::desc MatrixDesc(int64_t rows, int64_t columns, bool transposed) {
   return dnnl::memory::desc({rows, columns}, kFloat, transposed ? Tag::ba : Tag::ab);
 }
 
-dnnl::matmul::primitive_desc MakePrimitiveDesc(const GemmShape& shape) {
+dnnl::memory::desc RightDesc(const GemmShape& shape) {
+  return MatrixDesc(shape.k, shape.n, shape.transpose_b);
+}
+
+dnnl::matmul::primitive_desc MakePrimitiveDesc(const GemmShape& shape,
+                                               const dnnl::memory::desc& right) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return dnnl::matmul::primitive_desc(
-      dnnl::matmul::desc(MatrixDesc(shape.m, shape.k, shape.transpose_a),
-                         MatrixDesc(shape.k, shape.n, shape.transpose_b),
+      dnnl::matmul::desc(MatrixDesc(shape.m, shape.k, shape.transpose_a), right,
                          MatrixDesc(shape.m, shape.n, false)),
       attributes, LibraryEngine());
 }
@@ -47,22 +51,44 @@ dnnl::matmul::primitive_desc MakePrimitiveDesc(const GemmShape& shape) {
 
 struct Gemm::Primitive {
   explicit Primitive(const GemmShape& shape)
-      : description(MakePrimitiveDesc(shape)), primitive(description) {}
+      : description(MakePrimitiveDesc(shape, RightDesc(shape))), primitive(description) {}
 
   uint64_t scratch_bytes() const { return description.scratchpad_desc().get_size(); }
+
+  // As Gemm::KeepRight. Shares the copy of `other`, which may be null, where that will do.
+  void KeepRight(const GemmShape& shape, const float* b, const Primitive* other) {
+    const dnnl::memory::desc any({shape.k, shape.n}, kFloat, dnnl::memory::format_tag::any);
+    const dnnl::matmul::primitive_desc arranged = MakePrimitiveDesc(shape, any);
+    const dnnl::memory::desc plain = RightDesc(shape);
+    if (arranged.weights_desc() == plain) return;
+    if (other != nullptr && other->kept_right &&
+        other->kept_right.get_desc() == arranged.weights_desc()) {
+      kept_right = other->kept_right;
+    } else {
+      kept_right = dnnl::memory(arranged.weights_desc(), LibraryEngine());
+      dnnl::memory from = LibraryMemory(plain, b);
+      dnnl::stream stream(LibraryEngine());
+      dnnl::reorder(from, kept_right).execute(stream, from, kept_right);
+      stream.wait();
+    }
+    description = arranged;
+    primitive = dnnl::matmul(description);
+  }
 
   void Run(const float* a, const float* b, float* c, void* scratch) const {
     dnnl::stream stream(LibraryEngine());
     primitive.execute(
-        stream, {{DNNL_ARG_SRC, LibraryMemory(description.src_desc(), a)},
-                 {DNNL_ARG_WEIGHTS, LibraryMemory(description.weights_desc(), b)},
-                 {DNNL_ARG_DST, LibraryMemory(description.dst_desc(), c)},
-                 {DNNL_ARG_SCRATCHPAD, LibraryMemory(description.scratchpad_desc(), scratch)}});
+        stream,
+        {{DNNL_ARG_SRC, LibraryMemory(description.src_desc(), a)},
+         {DNNL_ARG_WEIGHTS, kept_right ? kept_right : LibraryMemory(description.weights_desc(), b)},
+         {DNNL_ARG_DST, LibraryMemory(description.dst_desc(), c)},
+         {DNNL_ARG_SCRATCHPAD, LibraryMemory(description.scratchpad_desc(), scratch)}});
     stream.wait();
   }
 
   dnnl::matmul::primitive_desc description;
   dnnl::matmul primitive;
+  dnnl::memory kept_right;  // empty when B may change, or the library likes it as it is
 };
 
 Gemm::Gemm(const GemmShape& shape, int threads)
@@ -78,6 +104,19 @@ Gemm::Gemm(const GemmShape& shape, int threads)
 }
 
 Gemm::~Gemm() = default;
+
+void Gemm::KeepRight(const float* b) {
+  // Columns are filled up to whole blocks, which a few of them are not worth.
+  constexpr int64_t kFewColumns = 16;
+  if (wide_ == nullptr || shape_.n < kFewColumns) return;
+  {
+    LibraryThreads team(wide_threads_);
+    wide_->KeepRight(shape_, b, nullptr);
+  }
+  if (single_ == nullptr) return;
+  LibraryThreads team(1);
+  single_->KeepRight(shape_, b, wide_.get());
+}
 
 uint64_t Gemm::scratch_bytes() const {
   return std::max(wide_ == nullptr ? 0 : wide_->scratch_bytes(),

@@ -22,8 +22,8 @@ struct GemmShape {
 
 // What a float32 product of one shape prepares once: for most shapes nothing, for some a oneDNN
 // primitive that beats the library's plain call. The library may cut long sums by its number of
-// threads; LibraryThreadCount gives 1 where the bits must not depend on it. Immutable; Run may be
-// called from several threads at once, each with scratch of its own.
+// threads; LibraryThreadCount gives 1 where the bits must not depend on it. Immutable but for
+// KeepRight; Run may be called from several threads at once, each with scratch of its own.
 class Gemm {
  public:
   // `threads`: how many Run will usually be given. Fewer are fine.
@@ -31,6 +31,10 @@ class Gemm {
   ~Gemm();
   Gemm(const Gemm&) = delete;
   Gemm& operator=(const Gemm&) = delete;
+
+  // B has this value in every Run. Where a primitive would rearrange it in each, one copy that is
+  // arranged as the library likes it is kept. No bit changes.
+  void KeepRight(const float* b);
 
   uint64_t scratch_bytes() const;
   // `scratch` has scratch_bytes() and is 64-byte aligned; null when that is 0.
@@ -41,8 +45,8 @@ class Gemm {
 
   GemmShape shape_;
   int wide_threads_;
-  std::unique_ptr<const Primitive> wide_;    // for wide_threads_ threads
-  std::unique_ptr<const Primitive> single_;  // for one, where that is another number
+  std::unique_ptr<Primitive> wide_;    // for wide_threads_ threads
+  std::unique_ptr<Primitive> single_;  // for one, where that is another number
 };
 
 // A float32 product that is not prepared; in one thread no slower than a Gemm.

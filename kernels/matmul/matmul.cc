@@ -3,6 +3,7 @@
 #include <complex>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "framework/plugin/plugin.hpp"
@@ -83,6 +84,10 @@ class LibraryProduct {
     ProductShape shape;
     MS_TRY(Op::Resolve(transposes_, specialization.input(0), specialization.input(1), &shape));
     auto plan = std::make_unique<Plan>(shape, static_cast<int>(specialization.num_threads()));
+    const ms::View right = specialization.constant(1);
+    if constexpr (std::is_same_v<T, float>) {
+      if (!right.is_null() && right.size() > 0) plan->gemm.KeepRight(right.data<float>());
+    }
     specialization.SetScratchBytes(plan->gemm.scratch_bytes());
     specialization.SetState(std::move(plan));
     return ms::Status();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "kernels/common/parallel.h"
 #include "kernels/matmul/library_threads.h"
@@ -54,7 +53,8 @@ uint64_t ConvInputGradient::library_bytes() const {
 }
 
 uint64_t ConvInputGradient::scratch_bytes() const {
-  return library_bytes() + (kept_ ? 0 : static_cast<uint64_t>(taps_ * tap_size_) * sizeof(float));
+  return library_bytes() +
+         (!kept_.empty() ? 0 : static_cast<uint64_t>(taps_ * tap_size_) * sizeof(float));
 }
 
 void ConvInputGradient::TurnTaps(int64_t begin, int64_t end, const float* filter,
@@ -65,17 +65,16 @@ void ConvInputGradient::TurnTaps(int64_t begin, int64_t end, const float* filter
 }
 
 void ConvInputGradient::KeepFilter(const float* filter) {
-  std::vector<float> turned(taps_ * tap_size_);
-  TurnTaps(0, taps_, filter, turned.data());
-  wide_->KeepFilter(turned.data());
-  if (single_ != nullptr) single_->KeepFilter(turned.data());
-  kept_ = true;
+  kept_.resize(taps_ * tap_size_);
+  TurnTaps(0, taps_, filter, kept_.data());
+  wide_->KeepFilter(kept_.data());
+  if (single_ != nullptr) single_->KeepFilter(kept_.data(), wide_.get());
 }
 
 void ConvInputGradient::Run(ms::Frame& frame, const float* output_gradient, const float* filter,
                             float* input_gradient, void* scratch) const {
-  const float* turned = filter;
-  if (!kept_) {
+  const float* turned = kept_.data();
+  if (kept_.empty()) {
     auto* const copy = reinterpret_cast<float*>(static_cast<char*>(scratch) + library_bytes());
     constexpr int64_t kPicosecondsPerElement = 200;
     ParallelRows(frame, taps_, tap_size_, kPicosecondsPerElement,

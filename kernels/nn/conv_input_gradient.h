@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/nn/conv_library.h"
@@ -34,9 +35,9 @@ class ConvInputGradient {
   uint64_t library_bytes() const;
   void TurnTaps(int64_t begin, int64_t end, const float* filter, float* turned) const;
 
-  int64_t taps_;       // positions of the window
-  int64_t tap_size_;   // elements of the filter at each
-  bool kept_ = false;  // the library has the filter
+  int64_t taps_;             // positions of the window
+  int64_t tap_size_;         // elements of the filter at each
+  std::vector<float> kept_;  // the turned filter; empty when it may change
   int threads_;
   std::unique_ptr<LibraryConvolution> wide_;    // for threads_ threads
   std::unique_ptr<LibraryConvolution> single_;  // for one; null when threads_ is 1

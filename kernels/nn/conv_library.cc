@@ -132,7 +132,7 @@ struct LibraryConvolution::Parts {
   dnnl::reorder reorder;  // empty when the library takes the plain layout
   dnnl::memory::desc library_filter;
   dnnl::memory::desc scratchpad;
-  dnnl::memory kept_filter;  // empty when the filter may change
+  dnnl::memory kept_filter;  // empty when the filter may change, or needs no reordering
 };
 
 LibraryConvolution::LibraryConvolution(const ConvShape& shape, ConvDirection direction, int threads,
@@ -144,16 +144,18 @@ LibraryConvolution::LibraryConvolution(const ConvShape& shape, ConvDirection dir
 
 LibraryConvolution::~LibraryConvolution() = default;
 
-void LibraryConvolution::KeepFilter(const float* filter) {
+void LibraryConvolution::KeepFilter(const float* filter, const LibraryConvolution* other) {
+  if (!parts_->reorders()) return;
+  if (other != nullptr && other->parts_->kept_filter &&
+      other->parts_->library_filter == parts_->library_filter) {
+    parts_->kept_filter = other->parts_->kept_filter;
+    return;
+  }
   LibraryThreads team(threads_);
   dnnl::stream stream(LibraryEngine());
   dnnl::memory plain = LibraryMemory(parts_->problem.plain_filter, filter);
   parts_->kept_filter = dnnl::memory(parts_->library_filter, LibraryEngine());
-  if (parts_->reorders()) {
-    parts_->reorder.execute(stream, plain, parts_->kept_filter);
-  } else {
-    std::memcpy(parts_->kept_filter.get_data_handle(), filter, parts_->library_filter.get_size());
-  }
+  parts_->reorder.execute(stream, plain, parts_->kept_filter);
   stream.wait();
 }
 

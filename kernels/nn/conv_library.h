@@ -30,8 +30,9 @@ class LibraryConvolution {
   LibraryConvolution(const LibraryConvolution&) = delete;
   LibraryConvolution& operator=(const LibraryConvolution&) = delete;
 
-  // Reorders a filter that never changes once and for all; Run then ignores its own.
-  void KeepFilter(const float* filter);
+  // Reorders a filter that never changes once and for all; Run then ignores its own. Shares the
+  // copy of `other`, which may be null, where that will do.
+  void KeepFilter(const float* filter, const LibraryConvolution* other = nullptr);
 
   uint64_t scratch_bytes() const;
 

@@ -34,9 +34,10 @@ uint64_t ConvPlan::scratch_bytes() const {
 }
 
 void ConvPlan::KeepFilter(const float* filter) {
+  if (product_ != nullptr) product_->KeepRight(filter);
   if (input_gradient_ != nullptr) input_gradient_->KeepFilter(filter);
   if (wide_ != nullptr) wide_->KeepFilter(filter);
-  if (single_ != nullptr) single_->KeepFilter(filter);
+  if (single_ != nullptr) single_->KeepFilter(filter, wide_.get());
 }
 
 ms::Status ConvPlan::Run(ms::Frame& frame, float* input, float* filter, float* output,

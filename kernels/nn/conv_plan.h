@@ -43,7 +43,7 @@ class ConvPlan : public ms::ShapeState {
   ConvDirection direction_;
   int threads_;
   // At most one kind is there; none when the problem has no products.
-  std::unique_ptr<const Gemm> product_;
+  std::unique_ptr<Gemm> product_;
   std::unique_ptr<const ConvFilterGradient> filter_gradient_;
   std::unique_ptr<ConvInputGradient> input_gradient_;
   std::unique_ptr<LibraryConvolution> wide_;    // for threads_ threads

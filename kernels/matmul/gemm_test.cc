@@ -1,0 +1,89 @@
+// A right operand that is kept gives the bits of one that comes with every Run.
+#include "kernels/matmul/gemm.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace millstream::kernels {
+namespace {
+
+std::vector<float> Fractions(int64_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> distribution(-1, 1);
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& value : values) value = distribution(random);
+  return values;
+}
+
+struct AlignedBytes {
+  alignas(64) char bytes[64];
+};
+
+std::vector<float> Product(const Gemm& gemm, const GemmShape& shape, const std::vector<float>& a,
+                           const std::vector<float>& b, int threads) {
+  std::vector<AlignedBytes> scratch(gemm.scratch_bytes() / sizeof(AlignedBytes) + 1);
+  std::vector<float> c(static_cast<size_t>(shape.m * shape.n));
+  EXPECT_TRUE(gemm.Run(a.data(), b.data(), c.data(), scratch.data(), threads).ok());
+  return c;
+}
+
+// Shapes for which the library is asked by a primitive.
+std::vector<GemmShape> PreparedShapes() {
+  return {{1, 1000, 1200, false, false},
+          {1, 1000, 1200, false, true},
+          {9, 300, 200, false, true},
+          {70, 130, 90, false, true}};
+}
+
+TEST(GemmTest, AKeptRightOperandGivesTheSameBits) {
+  for (const GemmShape& shape : PreparedShapes()) {
+    SCOPED_TRACE(std::to_string(shape.m) + " rows");
+    const std::vector<float> a = Fractions(shape.m * shape.k, 1);
+    const std::vector<float> b = Fractions(shape.k * shape.n, 2);
+    for (int most : {1, 2}) {
+      const Gemm plain(shape, most);
+      Gemm keeping(shape, most);
+      keeping.KeepRight(b.data());
+      for (int threads = 1; threads <= most; ++threads) {
+        EXPECT_EQ(Product(keeping, shape, a, b, threads), Product(plain, shape, a, b, threads));
+      }
+    }
+  }
+}
+
+TEST(GemmTest, WhatIsKeptIsNotReadAgain) {
+  if (!__builtin_cpu_supports("avx512f")) GTEST_SKIP() << "the library takes B as it is here";
+  for (const GemmShape& shape : PreparedShapes()) {
+    SCOPED_TRACE(std::to_string(shape.m) + " rows");
+    const std::vector<float> a = Fractions(shape.m * shape.k, 1);
+    const std::vector<float> b = Fractions(shape.k * shape.n, 2);
+    const std::vector<float> other(b.size(), std::numeric_limits<float>::quiet_NaN());
+    Gemm keeping(shape, 2);
+    keeping.KeepRight(b.data());
+    for (int threads : {1, 2}) {
+      EXPECT_EQ(Product(keeping, shape, a, other, threads),
+                Product(Gemm(shape, 2), shape, a, b, threads));
+    }
+  }
+}
+
+TEST(GemmTest, PlainCallsAndFewColumnsKeepNothing) {
+  for (const GemmShape& shape :
+       {GemmShape{64, 64, 64, false, false}, GemmShape{300, 3, 300, false, true},
+        GemmShape{2, 3, 4, false, true}}) {
+    const std::vector<float> a = Fractions(shape.m * shape.k, 1);
+    const std::vector<float> b = Fractions(shape.k * shape.n, 2);
+    const std::vector<float> other = Fractions(shape.k * shape.n, 3);
+    Gemm keeping(shape, 2);
+    keeping.KeepRight(b.data());
+    EXPECT_EQ(Product(keeping, shape, a, other, 1), Product(Gemm(shape, 2), shape, a, other, 1));
+  }
+}
+
+}  // namespace
+}  // namespace millstream::kernels
