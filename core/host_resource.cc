@@ -12,48 +12,57 @@ namespace millstream {
 namespace {
 
 void Unlock(MS_LockSet* locks) {
-  for (uint32_t k = locks->num_entered; k > 0; --k) locks->entered[k - 1]->gate().Leave();
-  locks->num_entered = 0;
-  locks->count = 0;
+  for (size_t k = locks->entered.size(); k > 0; --k) locks->entered[k - 1]->gate().Leave();
   locks->held = false;
 }
 
+// Points `locks->variables` at those of the inputs and says whether they stood there already.
+StatusOr<bool> FindVariables(const MS_Frame& frame, const uint32_t* inputs, uint32_t n,
+                             MS_LockSet* locks) {
+  bool same = locks->variables.size() == n;
+  locks->variables.resize(n);
+  for (uint32_t k = 0; k < n; ++k) {
+    if (inputs[k] >= frame.n_in || frame.inputs[inputs[k]].dtype != MS_RESOURCE) {
+      return errors::InvalidArgument("input ", inputs[k], " is no handle of a variable");
+    }
+    Variable* const variable =
+        ResourceAs<Variable>(static_cast<Resource*>(frame.inputs[inputs[k]].mem.base));
+    if (variable == nullptr) {
+      return errors::InvalidArgument("input ", inputs[k], " is the handle of no variable");
+    }
+    same = same && locks->variables[k] == variable;
+    locks->variables[k] = variable;
+  }
+  return same;
+}
+
 // Every writer enters gates in the order of their addresses, so that no two wait for each other.
-MS_Status* VarsLock(MS_Frame* frame, const uint32_t* inputs, const uint32_t* modes, uint32_t n,
+MS_Status* VarsLock(MS_Frame* frame, const uint32_t* inputs, const uint32_t*, uint32_t n,
                     MS_LockSet** out) {
   MS_LockSet* locks = &frame->ctx->locks;
   if (locks->held) {
     return ToAbiStatus(errors::FailedPrecondition("the kernel holds a lock set already"));
   }
-  if (n > kMaxLockedVariables) {
-    return ToAbiStatus(errors::InvalidArgument("cannot lock ", n, " variables at once, at most ",
-                                               kMaxLockedVariables));
+  const StatusOr<bool> same = FindVariables(*frame, inputs, n, locks);
+  if (!same.ok()) {
+    locks->variables.clear();
+    locks->entered.clear();
+    return ToAbiStatus(same.status());
   }
-  for (uint32_t k = 0; k < n; ++k) {
-    if (inputs[k] >= frame->n_in || frame->inputs[inputs[k]].dtype != MS_RESOURCE) {
-      return ToAbiStatus(
-          errors::InvalidArgument("input ", inputs[k], " is no handle of a variable"));
-    }
-    locks->variables[k] =
-        ResourceAs<Variable>(static_cast<Resource*>(frame->inputs[inputs[k]].mem.base));
-    if (locks->variables[k] == nullptr) {
-      return ToAbiStatus(
-          errors::InvalidArgument("input ", inputs[k], " is the handle of no variable"));
-    }
+  if (!*same) {
+    MS_LockSet::Variables& entered = locks->entered;
+    entered = locks->variables;
+    std::sort(entered.begin(), entered.end(), std::less<Variable*>());
+    entered.erase(std::unique(entered.begin(), entered.end()), entered.end());
   }
-  std::copy(locks->variables, locks->variables + n, locks->entered);
-  std::sort(locks->entered, locks->entered + n, std::less<Variable*>());
-  Variable** const end = std::unique(locks->entered, locks->entered + n);
-  locks->num_entered = static_cast<uint32_t>(end - locks->entered);
-  for (uint32_t k = 0; k < locks->num_entered; ++k) locks->entered[k]->gate().Enter();
-  locks->count = n;
+  for (Variable* variable : locks->entered) variable->gate().Enter();
   locks->held = true;
   *out = locks;
   return nullptr;
 }
 
 MS_Status* CheckIndex(const MS_LockSet* locks, uint32_t k) {
-  if (locks->held && k < locks->count) return nullptr;
+  if (locks->held && k < locks->variables.size()) return nullptr;
   return ToAbiStatus(errors::InvalidArgument("the lock set has no variable ", k));
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "absl/container/inlined_vector.h"
 #include "core/graph.h"
 #include "core/kernel_instance.h"
 #include "core/step_context.h"
@@ -17,16 +18,18 @@
 
 namespace millstream {
 class KernelHost;
-inline constexpr int kMaxLockedVariables = 16;
 }  // namespace millstream
 
 // Variables that a kernel holds (ms.resource/1); at most one set a kernel execution.
 struct MS_LockSet {
-  millstream::Variable* variables[millstream::kMaxLockedVariables];
-  // The same without repetition in the order in which the gates were entered.
-  millstream::Variable* entered[millstream::kMaxLockedVariables];
-  uint32_t count = 0;
-  uint32_t num_entered = 0;
+  // More than an optimizer's step on one variable has take memory of their own.
+  using Variables = absl::InlinedVector<millstream::Variable*, 4>;
+
+  // Both stay when the set is released: the next execution mostly wants the same ones, whose order
+  // is known then.
+  Variables variables;
+  // The same without repetition in the order in which the gates are entered.
+  Variables entered;
   bool held = false;
 };
 

@@ -335,7 +335,7 @@ void PlanCompiler::AddNewConstants(const StepOps& ops) {
 
 // The operations that are left when what is known is folded, after the passes.
 StatusOr<StepOps> PlanCompiler::Optimize() {
-  StepOps ops(&facts_, request_.kernels->device_type(), VisibleValues(),
+  StepOps ops(request_.graph, &facts_, request_.kernels->device_type(), VisibleValues(),
               [this](const StepOp& op, const std::vector<Tensor>& inputs, int64_t max_bytes) {
                 return Evaluate(op, inputs, max_bytes);
               });

@@ -19,6 +19,7 @@
 #include "core/graph.h"
 #include "core/passes/value_readers.h"
 #include "core/plan_facts.h"
+#include "core/prune.h"
 #include "framework/status.h"
 
 namespace millstream {
@@ -45,11 +46,12 @@ class StepOps {
   using Evaluator = std::function<StatusOr<std::vector<Tensor>>(
       const StepOp& op, const std::vector<Tensor>& inputs, int64_t max_bytes)>;
 
-  // `facts` must outlive this. `visible`: values that must exist when the step ends or that the
-  // step is asked to compute: what is fed and fetched, and all that targets give.
-  StepOps(const PlanFacts* facts, std::string device_type, absl::flat_hash_set<Output> visible,
-          Evaluator evaluator)
-      : facts_(facts),
+  // `program` and `facts` must outlive this. `visible`: values that must exist when the step ends
+  // or that the step is asked to compute: what is fed and fetched, and all that targets give.
+  StepOps(const PrunedGraph* program, const PlanFacts* facts, std::string device_type,
+          absl::flat_hash_set<Output> visible, Evaluator evaluator)
+      : program_(*program),
+        facts_(facts),
         device_type_(std::move(device_type)),
         visible_(std::move(visible)),
         evaluator_(std::move(evaluator)) {}
@@ -59,6 +61,10 @@ class StepOps {
   int size() const { return static_cast<int>(ops_.size()); }
   const StepOp& op(int i) const { return ops_[i]; }
   bool IsGone(int i) const { return ops_[i].node == nullptr; }
+
+  // What the operations came from: all nodes, in the order of the operations, with the control
+  // edges that the order keeps.
+  const PrunedGraph& program() const { return program_; }
 
   bool IsVisible(const Output& value) const { return visible_.contains(value); }
   // The operation that gives the value, or -1: it is fed, constant, or a view of another.
@@ -122,6 +128,7 @@ class StepOps {
   bool IsUnread(const StepOp& op) const;
   void AddConstant(const Output& output, Tensor value);
 
+  const PrunedGraph& program_;
   const PlanFacts* const facts_;
   const std::string device_type_;
   const absl::flat_hash_set<Output> visible_;

@@ -151,6 +151,27 @@ TEST(OptimizerStepTest, SlotsHaveTheVariablesShapeAndType) {
   EXPECT_THAT(momentum(DataType::kDouble, "[2]"), HasSubstr("'accum' of ResourceApplyMomentum"));
 }
 
+// Steps of momentum on two variables: the shapes of the variables, the slots and the gradients.
+std::string TwoSteps(const std::vector<std::string>& handles, const std::string& rate,
+                     const std::vector<std::string>& gradients) {
+  ShapeTester step("_MultiResourceApplyMomentum");
+  step.Attr("N", 2);
+  for (const std::string& shape : handles) step.Handle(DataType::kFloat, shape);
+  step.Input(rate);
+  for (const std::string& shape : gradients) step.Input(shape);
+  return step.Input("[]").Shapes();
+}
+
+TEST(OptimizerStepTest, OnManyVariablesEachGradientHasItsVariablesShape) {
+  EXPECT_EQ(TwoSteps({"[2]", "[3,4]", "[2]", "?"}, "[]", {"[?]", "[3,4]"}), "");
+  EXPECT_THAT(TwoSteps({"[2]", "[3]", "[3]", "[2]"}, "[]", {"[2]", "[3]"}),
+              HasSubstr("'accum[0]' of _MultiResourceApplyMomentum"));
+  EXPECT_THAT(TwoSteps({"[2]", "[3]", "[2]", "[3]"}, "[]", {"[2]", "[2]"}),
+              HasSubstr("'grad[1]' of _MultiResourceApplyMomentum"));
+  EXPECT_THAT(TwoSteps({"[2]", "[2]", "[2]", "[2]"}, "[2]", {"[2]", "[2]"}),
+              HasSubstr("'lr' of _MultiResourceApplyMomentum"));
+}
+
 TEST(OptimizerStepTest, RatesAreScalars) {
   EXPECT_THAT(ShapeTester("ResourceApplyGradientDescent")
                   .Handle(DataType::kFloat, "[2]")

@@ -8,11 +8,14 @@
 namespace millstream {
 namespace {
 
-// What is known of the one shape that the first `variables` inputs have, variables of the type T.
-StatusOr<PartialShape> MergeVariables(const ShapeContext& context, int variables) {
+// What is known of the one shape that `variables` inputs have, variables of the type T: the one at
+// `first`, and others `stride` apart.
+StatusOr<PartialShape> MergeVariables(const ShapeContext& context, int variables, int first = 0,
+                                      int stride = 1) {
   MS_ASSIGN_OR_RETURN(DataType dtype, context.Attr<DataType>("T"));
   PartialShape shape;
-  for (int i = 0; i < variables; ++i) {
+  for (int k = 0; k < variables; ++k) {
+    const int i = first + k * stride;
     MS_ASSIGN_OR_RETURN(PartialShape variable, VariableShape(context, i, dtype));
     StatusOr<PartialShape> merged = shape.MergeWith(variable);
     if (!merged.ok()) {
@@ -51,12 +54,18 @@ Status ScatterRowsShape(ShapeContext* context, DataType dtype) {
 }
 
 Status OptimizerStepShape(ShapeContext* context, int variables, int gradient) {
-  MS_ASSIGN_OR_RETURN(PartialShape shape, MergeVariables(*context, variables));
-  for (int i = variables; i < context->num_inputs(); ++i) {
-    if (i != gradient) MS_RETURN_IF_ERROR(context->WithRank(i, 0).status());
+  const StatusOr<int64_t> number = context->Attr<int64_t>("N");
+  const int count = number.ok() ? static_cast<int>(*number) : 1;
+  const int first_gradient = gradient + variables * (count - 1);
+  for (int i = variables * count; i < context->num_inputs(); ++i) {
+    const bool is_gradient = i >= first_gradient && i < first_gradient + count;
+    if (!is_gradient) MS_RETURN_IF_ERROR(context->WithRank(i, 0).status());
   }
-  MS_ASSIGN_OR_RETURN(shape, MergeWithVariable(*context, gradient, shape));
-  if (context->num_outputs() > 0) context->SetOutput(0, std::move(shape));
+  for (int k = 0; k < count; ++k) {
+    MS_ASSIGN_OR_RETURN(PartialShape shape, MergeVariables(*context, variables, k, count));
+    MS_ASSIGN_OR_RETURN(shape, MergeWithVariable(*context, first_gradient + k, shape));
+    if (context->num_outputs() > 0) context->SetOutput(0, std::move(shape));
+  }
   return absl::OkStatus();
 }
 

@@ -18,7 +18,9 @@ Status ScatterRowsShape(ShapeContext* context, DataType dtype);
 
 // An optimizer's inputs: `variables` variables, then scalars and, at `gradient`, the gradient. The
 // variables and the gradient have one shape and the type of the attribute T. An output, if the op
-// has one, is the first variable.
+// has one, is the first variable. Of an op with the attribute N, each variable and the gradient are
+// N inputs, one beside the other, and the k-th of each have one shape; `gradient` is where it would
+// be if N were 1.
 Status OptimizerStepShape(ShapeContext* context, int variables, int gradient);
 
 // The same for some rows of the variables: the gradient has a row for each element of the vector

@@ -1,47 +1,44 @@
 // ResourceApplyAdagrad.
+#include <array>
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/training/adagrad_step.h"
-#include "kernels/training/variables.h"
+#include "kernels/training/apply_steps.h"
 
 namespace millstream::kernels {
 namespace {
 
-// Inputs: var and accum (variables), lr, grad. Attribute: update_slots.
 template <typename T>
-class ResourceApplyAdagrad {
+class Adagrad {
  public:
+  static constexpr std::array<const char*, 2> kVariables = {"var", "accum"};
+  static constexpr std::array<const char*, 2> kRest = {"lr", "grad"};
+  static constexpr size_t kGradient = 1;
+  static constexpr uint64_t kStreams = 6;
+  using Rates = AdagradStep<T>;
+
   ms::Status Init(const ms::KernelInfo& info) { return info.Attr("update_slots", &update_slots_); }
+  size_t num_written() const { return update_slots_ ? 2 : 1; }
 
-  ms::Status Compute(ms::Frame& frame) const {
-    AdagradStep<T> step{};
-    MS_TRY(ReadScalar<T>(frame.input(2), "lr", &step.learning));
-    const ms::View grad = frame.input(3);
-    VariableWithSlot locked;
-    MS_TRY(locked.Lock(frame, "accum", update_slots_));
-    const ms::View& variable = locked.variable();
-    MS_TRY(CheckSameShape("var", variable, "grad", grad));
+  Rates RatesOf(const std::array<ComputeTypeOf<T>, 2>& rest) const { return {rest[0]}; }
 
-    T* const var = variable.data<T>();
-    T* const sum = locked.slot().data<T>();
-    const T* const gradient = grad.data<T>();
-    const bool update_slots = update_slots_;
-    UpdateElements<T>(frame, variable.size(), 6, [=](int64_t begin, int64_t end) {
-      if (update_slots) {
-        step.Run(var + begin, sum + begin, gradient + begin, end - begin);
-      } else {
-        step.RunOnVariableAlone(var + begin, sum + begin, gradient + begin, end - begin);
-      }
-    });
-    return ms::Status();
+  void Run(const Rates& step, const std::array<T*, 2>& variables, const T* gradient,
+           int64_t count) const {
+    const auto [var, accum] = variables;
+    if (update_slots_) {
+      step.Run(var, accum, gradient, count);
+    } else {
+      step.RunOnVariableAlone(var, accum, gradient, count);
+    }
   }
 
  private:
   bool update_slots_ = true;
 };
 
-const ms::Registered registered = RegisterStep<ResourceApplyAdagrad>("ResourceApplyAdagrad");
+const ms::Registered registered =
+    RegisterApply<Adagrad>("ResourceApplyAdagrad", "_MultiResourceApplyAdagrad");
 
 }  // namespace
 }  // namespace millstream::kernels

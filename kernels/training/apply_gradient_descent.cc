@@ -1,45 +1,36 @@
 // ResourceApplyGradientDescent: var -= alpha * delta.
+#include <array>
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
-#include "kernels/training/variables.h"
+#include "kernels/training/apply_steps.h"
 
 namespace millstream::kernels {
 namespace {
 
-// Inputs: var (a variable), alpha, delta.
 template <typename T>
-class ResourceApplyGradientDescent {
-  using Number = ComputeTypeOf<T>;
-
+class GradientDescent {
  public:
-  ms::Status Compute(ms::Frame& frame) const {
-    Number alpha{};
-    MS_TRY(ReadScalar<T>(frame.input(1), "alpha", &alpha));
-    const ms::View delta = frame.input(2);
-    ms::VariableLocks locks;
-    MS_TRY(frame.LockVariables({{0, MS_LOCK_WRITE}}, &locks));
-    ms::View variable;
-    MS_TRY(locks.Write(0, &variable));
-    MS_TRY(CheckSameShape("var", variable, "delta", delta));
+  static constexpr std::array<const char*, 1> kVariables = {"var"};
+  static constexpr std::array<const char*, 2> kRest = {"alpha", "delta"};
+  static constexpr size_t kGradient = 1;
+  static constexpr uint64_t kStreams = 3;
+  using Rates = ComputeTypeOf<T>;
 
-    T* const __restrict var = variable.data<T>();
-    const T* const gradient = delta.data<T>();
-    UpdateElements<T>(frame, variable.size(), 3, [=](int64_t begin, int64_t end) {
-      Update(var, gradient, alpha, begin, end);
-    });
-    return ms::Status();
-  }
+  ms::Status Init(const ms::KernelInfo&) { return ms::Status(); }
+  size_t num_written() const { return 1; }
 
- private:
-  static void Update(T* __restrict var, const T* __restrict gradient, Number alpha, int64_t begin,
-                     int64_t end) {
-    for (int64_t i = begin; i < end; ++i) var[i] = T(Number(var[i]) - alpha * gradient[i]);
+  Rates RatesOf(const std::array<Rates, 2>& rest) const { return rest[0]; }
+
+  void Run(Rates alpha, const std::array<T*, 1>& variables, const T* __restrict gradient,
+           int64_t count) const {
+    T* const __restrict var = variables[0];
+    for (int64_t i = 0; i < count; ++i) var[i] = T(Rates(var[i]) - alpha * gradient[i]);
   }
 };
 
-const ms::Registered registered =
-    RegisterStep<ResourceApplyGradientDescent>("ResourceApplyGradientDescent");
+const ms::Registered registered = RegisterApply<GradientDescent>(
+    "ResourceApplyGradientDescent", "_MultiResourceApplyGradientDescent");
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -1,48 +1,44 @@
 // ResourceApplyMomentum.
+#include <array>
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/training/apply_steps.h"
 #include "kernels/training/momentum_step.h"
-#include "kernels/training/variables.h"
 
 namespace millstream::kernels {
 namespace {
 
-// Inputs: var and accum (variables), lr, grad, momentum. Attribute: use_nesterov.
 template <typename T>
-class ResourceApplyMomentum {
+class Momentum {
  public:
+  static constexpr std::array<const char*, 2> kVariables = {"var", "accum"};
+  static constexpr std::array<const char*, 3> kRest = {"lr", "grad", "momentum"};
+  static constexpr size_t kGradient = 1;
+  static constexpr uint64_t kStreams = 5;
+  using Rates = MomentumStep<T>;
+
   ms::Status Init(const ms::KernelInfo& info) { return info.Attr("use_nesterov", &use_nesterov_); }
+  size_t num_written() const { return 2; }
 
-  ms::Status Compute(ms::Frame& frame) const {
-    MomentumStep<T> step{};
-    MS_TRY(ReadScalar<T>(frame.input(2), "lr", &step.learning));
-    MS_TRY(ReadScalar<T>(frame.input(4), "momentum", &step.momentum));
-    const ms::View grad = frame.input(3);
-    VariableWithSlot locked;
-    MS_TRY(locked.Lock(frame, "accum", true));
-    const ms::View& variable = locked.variable();
-    MS_TRY(CheckSameShape("var", variable, "grad", grad));
+  Rates RatesOf(const std::array<ComputeTypeOf<T>, 3>& rest) const { return {rest[0], rest[2]}; }
 
-    T* const var = variable.data<T>();
-    T* const sum = locked.slot().data<T>();
-    const T* const gradient = grad.data<T>();
-    const bool nesterov = use_nesterov_;
-    UpdateElements<T>(frame, variable.size(), 5, [=](int64_t begin, int64_t end) {
-      if (nesterov) {
-        step.template Run<true>(var + begin, sum + begin, gradient + begin, end - begin);
-      } else {
-        step.template Run<false>(var + begin, sum + begin, gradient + begin, end - begin);
-      }
-    });
-    return ms::Status();
+  void Run(const Rates& step, const std::array<T*, 2>& variables, const T* gradient,
+           int64_t count) const {
+    const auto [var, accum] = variables;
+    if (use_nesterov_) {
+      step.template Run<true>(var, accum, gradient, count);
+    } else {
+      step.template Run<false>(var, accum, gradient, count);
+    }
   }
 
  private:
   bool use_nesterov_ = false;
 };
 
-const ms::Registered registered = RegisterStep<ResourceApplyMomentum>("ResourceApplyMomentum");
+const ms::Registered registered =
+    RegisterApply<Momentum>("ResourceApplyMomentum", "_MultiResourceApplyMomentum");
 
 }  // namespace
 }  // namespace millstream::kernels

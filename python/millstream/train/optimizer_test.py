@@ -93,6 +93,48 @@ def test_hyperparameters_may_be_functions(kind: Any) -> None:
         assert path(by_function) == path(plain)
 
 
+def trained_weights(make: Callable[[], Any], passes_without: list[str]) -> tuple[list[bytes], int]:
+    """The weights of a perceptron after five steps, and how many kernels a step ran."""
+    random = np.random.RandomState(3)
+    with tf.Graph().as_default():
+        value = tf.constant(random.uniform(-1, 1, [16, 20]).astype(np.float32))
+        weights = []
+        for width in (20, 30, 10):
+            columns = int(value.shape[1])
+            initial = random.uniform(-0.3, 0.3, [columns, width]).astype(np.float32)
+            weights += [tf.Variable(initial), tf.Variable(np.zeros(width, np.float32))]
+            value = tf.tanh(tf.matmul(value, weights[-2]) + weights[-1])
+        train = make().minimize(tf.reduce_sum(tf.square(value - 0.25)))
+        config = tf.ConfigProto()
+        config.graph_options.rewrite_options.disabled_passes.extend(passes_without)
+        metadata = tf.RunMetadata()
+        with tf.Session(config=config) as session:
+            session.run(tf.global_variables_initializer())
+            for _ in range(5):
+                session.run(train)
+            options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+            session.run(train, options=options, run_metadata=metadata)
+            values = session.run(tf.global_variables())
+    kernels = sum(len(device.node_stats) for device in metadata.step_stats.dev_stats)
+    return [value.tobytes() for value in values], kernels
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tf.train.GradientDescentOptimizer(0.1),
+        lambda: tf.train.MomentumOptimizer(0.1, 0.9),
+        lambda: tf.train.AdagradOptimizer(0.1),
+        lambda: tf.train.AdamOptimizer(0.1),
+    ],
+)
+def test_updates_in_one_batch_give_the_same_bits(make: Callable[[], Any]) -> None:
+    alone, kernels_alone = trained_weights(make, ["batch_updates"])
+    together, kernels = trained_weights(make, [])
+    assert together == alone
+    assert kernels == kernels_alone - 5
+
+
 def test_slots_are_variables_beside_the_variable() -> None:
     w = tf.Variable([1.0, 2.0], name="w")
     optimizer = tf.train.AdamOptimizer()

@@ -1,0 +1,299 @@
+// batch_updates: the steps that an optimizer goes on many variables, with the same settings, become
+// one operation, which takes their locks, looks at their shapes and starts the threads once.
+//
+// An update moves down to the last one of its group. That is a different order of what the program
+// leaves unordered, and nothing else, because a group ends
+//   - before an operation with effects of its own, another update among them, that waits for one of
+//     its updates, over whatever edges;
+//   - before an operation that takes the handle of one of its variables, or a handle that may be;
+//   - before a tensor that leaves for another part of the step, or comes from one.
+// Operations without effects may wait for an update: nobody can tell that they ran before it.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "core/passes/pass.h"
+#include "core/resource_handle.h"
+#include "core/structural/structural.h"
+#include "framework/op_registry.h"
+
+namespace millstream {
+namespace {
+
+// Gradients of waiting updates that are kept, instead of freed, while other operations make
+// tensors: more than this is worth more than a call, as memory and in the caches.
+constexpr int64_t kMostBytesKept = 1 << 20;
+// Such tensors are at least this large.
+constexpr int64_t kSmallBytes = 4096;
+
+// Of the variable that the value is the handle of. Containers are left out, so that variables of
+// one name count as one.
+std::optional<std::string> VariableOf(const Output& value) {
+  if (RoleOf(value.node->op().name) != StructuralRole::kHandle) return std::nullopt;
+  const StatusOr<ResourceName> name = ResourceNameOf(*value.node);
+  return name.ok() ? std::optional<std::string>(name->name) : std::nullopt;
+}
+
+bool IsHandle(const Output& value) { return value.dtype() == DataType::kResource; }
+
+// The attributes that the node's op knows.
+AttrMap OwnAttrs(const Node& node) {
+  AttrMap attrs;
+  for (const auto& [name, value] : node.attrs()) {
+    if (node.op().FindAttr(name) != nullptr) SetAttr(&attrs, name, value);
+  }
+  return attrs;
+}
+
+struct Group {
+  const OpDef* many = nullptr;  // what the updates become
+  AttrMap attrs;                // theirs
+  std::vector<int> members;     // ascending
+};
+
+class UpdateBatching {
+ public:
+  explicit UpdateBatching(StepOps* ops) : ops_(*ops) {}
+  Status Run();
+
+ private:
+  const OpDef* ManyOf(const Node& node);
+  bool IsCandidate(const StepOp& op, const OpDef* many) const;
+  std::string KeyOf(const StepOp& op, const OpDef& many) const;
+  std::string ScalarKey(const Output& value) const;
+  int64_t BytesOf(const Output& value) const;
+  bool MakesTensors(const StepOp& op) const;
+  bool TouchesWaiting(const StepOp& op) const;
+  void NoteEffects(const StepOp& op);
+  void Wait(int i, const OpDef* many);
+  Status Visit(const Node* node, const std::vector<const Node*>& controls);
+  Status EndGroups();
+  void AddNeedlessReads(const Group& group, std::vector<int>* replaced) const;
+  Status Batch(const Group& group);
+
+  StepOps& ops_;
+  absl::flat_hash_map<const Node*, int> places_;  // of operations, by the program's nodes
+  absl::flat_hash_map<const OpDef*, const OpDef*> many_;
+
+  // Updates that wait for others of their group, until EndGroups.
+  std::multimap<std::string, Group> groups_;
+  absl::flat_hash_set<std::string> variables_;  // that they change
+  int64_t bytes_kept_ = 0;                      // their gradients
+
+  // How often groups have ended, and for the nodes that wait for updates, the number of the last
+  // of these.
+  int round_ = 1;
+  absl::flat_hash_map<const Node*, int> waits_for_;
+
+  // What two reads of a variable have in common when both give one value.
+  absl::flat_hash_map<std::string, int> writes_;  // so far, by variable
+  int unknown_effects_ = 0;                       // operations so far that may change anything
+  absl::flat_hash_map<Output, std::string> reads_;
+};
+
+// The op on many variables that goes with the node's, or null. It has the same arguments, some of
+// them several times.
+const OpDef* UpdateBatching::ManyOf(const Node& node) {
+  auto [entry, is_new] = many_.try_emplace(&node.op(), nullptr);
+  if (!is_new) return entry->second;
+  const auto found = OpRegistry::Global()->Find(absl::StrCat("_Multi", node.op().name));
+  const bool goes_along = found.ok() && (*found)->inputs.size() == node.op().inputs.size() &&
+                          static_cast<size_t>(node.num_inputs()) == (*found)->inputs.size() &&
+                          node.num_outputs() == 0;
+  if (goes_along) entry->second = *found;
+  return entry->second;
+}
+
+bool UpdateBatching::IsCandidate(const StepOp& op, const OpDef* many) const {
+  if (many == nullptr || FindAttr(op.node->attrs(), "_kernel") != nullptr) return false;
+  const bool handles_known = absl::c_all_of(op.inputs, [](const Output& input) {
+    return !IsHandle(input) || VariableOf(input).has_value();
+  });
+  return handles_known && ops_.HasKernel(many->name, op.node->attrs());
+}
+
+// The same for inputs that have the same value wherever they are read.
+std::string UpdateBatching::ScalarKey(const Output& value) const {
+  auto read = reads_.find(value);
+  if (read != reads_.end()) return read->second;
+  const Tensor* const constant = ops_.constant(value);
+  if (constant == nullptr || !IsPlainData(constant->dtype()) || constant->shape().rank() != 0) {
+    return absl::StrCat("value ", value.name());
+  }
+  return absl::StrCat(
+      "number ", DataTypeName(constant->dtype()), " ",
+      absl::string_view(static_cast<const char*>(constant->raw()), constant->bytes()));
+}
+
+// Updates of one key go together if their attributes are the same.
+std::string UpdateBatching::KeyOf(const StepOp& op, const OpDef& many) const {
+  std::string key = op.type();
+  for (size_t a = 0; a < many.inputs.size(); ++a) {
+    if (many.inputs[a].number_attr.empty()) absl::StrAppend(&key, "\n", ScalarKey(op.inputs[a]));
+  }
+  return key;
+}
+
+int64_t UpdateBatching::BytesOf(const Output& value) const {
+  const PartialShape* const shape = ops_.KnownShape(value);
+  if (shape == nullptr) return kMostBytesKept;
+  return shape->ToShape().num_elements() * static_cast<int64_t>(DataTypeSize(value.dtype()));
+}
+
+bool UpdateBatching::MakesTensors(const StepOp& op) const {
+  return RoleOf(op.type()) == StructuralRole::kKernel &&
+         absl::c_any_of(op.outputs,
+                        [&](const Output& output) { return BytesOf(output) >= kSmallBytes; });
+}
+
+bool UpdateBatching::TouchesWaiting(const StepOp& op) const {
+  return absl::c_any_of(op.inputs, [&](const Output& input) {
+    if (!IsHandle(input)) return false;
+    const std::optional<std::string> variable = VariableOf(input);
+    return !variable.has_value() || variables_.contains(*variable);
+  });
+}
+
+void UpdateBatching::NoteEffects(const StepOp& op) {
+  bool is_known = false;
+  for (const Output& input : op.inputs) {
+    if (!IsHandle(input)) continue;
+    const std::optional<std::string> variable = VariableOf(input);
+    is_known = variable.has_value();
+    if (!is_known) break;
+    if (op.type() == "ReadVariableOp") {
+      reads_[op.outputs[0]] =
+          absl::StrCat("variable ", writes_[*variable], " ", unknown_effects_, " ", *variable);
+    } else {
+      ++writes_[*variable];
+    }
+  }
+  if (!is_known) ++unknown_effects_;
+}
+
+void UpdateBatching::Wait(int i, const OpDef* many) {
+  const StepOp& op = ops_.op(i);
+  AttrMap attrs = OwnAttrs(*op.node);
+  std::string key = KeyOf(op, *many);
+  const auto [first, last] = groups_.equal_range(key);
+  auto group =
+      std::find_if(first, last, [&](const auto& entry) { return entry.second.attrs == attrs; });
+  if (group == last) {
+    group = groups_.emplace(std::move(key), Group{many, std::move(attrs), {}});
+  }
+  group->second.members.push_back(i);
+  for (size_t a = 0; a < op.inputs.size(); ++a) {
+    if (IsHandle(op.inputs[a])) {
+      variables_.insert(*VariableOf(op.inputs[a]));
+    } else if (!many->inputs[a].number_attr.empty()) {
+      bytes_kept_ += BytesOf(op.inputs[a]);
+    }
+  }
+}
+
+Status UpdateBatching::Visit(const Node* node, const std::vector<const Node*>& controls) {
+  int waits_for = 0;
+  const auto wait = [&](const Node* other) {
+    auto found = waits_for_.find(other);
+    if (found != waits_for_.end()) waits_for = std::max(waits_for, found->second);
+  };
+  for (const Output& input : node->inputs()) wait(input.node);
+  for (const Node* control : controls) wait(control);
+  const StructuralRole role = RoleOf(node->op().name);
+  const auto place = places_.find(node);
+  if (place != places_.end() && role != StructuralRole::kHandle) {
+    const StepOp& op = ops_.op(place->second);
+    const bool transfers = role == StructuralRole::kSend || role == StructuralRole::kReceive;
+    const bool has_effects = transfers || node->op().is_stateful;
+    const OpDef* const many = has_effects ? ManyOf(*node) : nullptr;
+    const bool is_update = IsCandidate(op, many);
+    const bool ends = transfers || (has_effects && (waits_for == round_ || TouchesWaiting(op))) ||
+                      (!is_update && bytes_kept_ > kMostBytesKept && MakesTensors(op));
+    if (ends && !groups_.empty()) MS_RETURN_IF_ERROR(EndGroups());
+    if (is_update) {
+      Wait(place->second, many);
+      waits_for = round_;
+    }
+    if (has_effects) NoteEffects(op);
+  }
+  if (waits_for > 0) waits_for_[node] = waits_for;
+  return absl::OkStatus();
+}
+
+// Reads that give the members what the last one reads elsewhere too, and nobody else.
+void UpdateBatching::AddNeedlessReads(const Group& group, std::vector<int>* replaced) const {
+  const StepOp& last = ops_.op(group.members.back());
+  absl::flat_hash_set<Output> seen(last.inputs.begin(), last.inputs.end());
+  for (int i : group.members) {
+    for (size_t a = 0; a < last.inputs.size(); ++a) {
+      const Output value = ops_.op(i).inputs[a];
+      const bool is_read = group.many->inputs[a].number_attr.empty() && reads_.contains(value);
+      if (!is_read || !seen.insert(value).second || ops_.IsVisible(value)) continue;
+      const bool others_read = absl::c_any_of(ops_.Readers(value), [&](int reader) {
+        return !absl::c_binary_search(group.members, reader);
+      });
+      if (!others_read) replaced->push_back(ops_.Producer(value));
+    }
+  }
+}
+
+Status UpdateBatching::Batch(const Group& group) {
+  const StepOp& last = ops_.op(group.members.back());
+  std::vector<Output> inputs;
+  for (size_t a = 0; a < group.many->inputs.size(); ++a) {
+    if (group.many->inputs[a].number_attr.empty()) {
+      inputs.push_back(last.inputs[a]);
+      continue;
+    }
+    for (int i : group.members) inputs.push_back(ops_.op(i).inputs[a]);
+  }
+  AttrMap attrs = group.attrs;
+  SetAttr(&attrs, "N", static_cast<int64_t>(group.members.size()));
+  std::vector<std::string> names;
+  for (int i : group.members) names.push_back(ops_.op(i).node->name());
+  SetAttr(&attrs, "_nodes", std::move(names));
+  std::vector<int> replaced = group.members;
+  AddNeedlessReads(group, &replaced);
+  return ops_.Replace(group.members.back(), replaced, group.many->name, std::move(attrs),
+                      *last.node, std::move(inputs), {});
+}
+
+Status UpdateBatching::EndGroups() {
+  for (const auto& [key, group] : groups_) {
+    if (group.members.size() > 1) MS_RETURN_IF_ERROR(Batch(group));
+  }
+  groups_.clear();
+  variables_.clear();
+  bytes_kept_ = 0;
+  ++round_;
+  return absl::OkStatus();
+}
+
+Status UpdateBatching::Run() {
+  for (int i = 0; i < ops_.size(); ++i) {
+    if (ops_.IsGone(i)) continue;
+    places_[ops_.op(i).node] = i;
+    // Of nodes that other passes replaced, those whose values the new one gives.
+    for (const Output& output : ops_.op(i).outputs) places_[output.node] = i;
+  }
+  const PrunedGraph& program = ops_.program();
+  for (size_t i = 0; i < program.nodes.size(); ++i) {
+    MS_RETURN_IF_ERROR(Visit(program.nodes[i], program.controls[i]));
+  }
+  return EndGroups();
+}
+
+Status BatchUpdates(StepOps* ops) { return UpdateBatching(ops).Run(); }
+
+MILLSTREAM_PASS("batch_updates", 40, BatchUpdates);
+
+}  // namespace
+}  // namespace millstream
