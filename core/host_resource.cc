@@ -61,13 +61,14 @@ MS_Status* VarsLock(MS_Frame* frame, const uint32_t* inputs, const uint32_t*, ui
   return nullptr;
 }
 
-MS_Status* CheckIndex(const MS_LockSet* locks, uint32_t k) {
-  if (locks->held && k < locks->variables.size()) return nullptr;
+bool Holds(const MS_LockSet& locks, uint32_t k) { return locks.held && k < locks.variables.size(); }
+
+MS_Status* HoldsNot(uint32_t k) {
   return ToAbiStatus(errors::InvalidArgument("the lock set has no variable ", k));
 }
 
 MS_Status* VarView(MS_LockSet* locks, uint32_t k, MS_TensorView* out) {
-  if (MS_Status* bad = CheckIndex(locks, k)) return bad;
+  if (!Holds(*locks, k)) return HoldsNot(k);
   const Variable& variable = *locks->variables[k];
   if (!variable.value().has_value()) {
     return ToAbiStatus(
@@ -78,10 +79,12 @@ MS_Status* VarView(MS_LockSet* locks, uint32_t k, MS_TensorView* out) {
 }
 
 MS_Status* VarPrepareWrite(MS_LockSet* locks, uint32_t k, MS_TensorView* out) {
-  if (MS_Status* bad = CheckIndex(locks, k)) return bad;
-  Status prepared = locks->variables[k]->PrepareWrite();
+  if (!Holds(*locks, k)) return HoldsNot(k);
+  Variable* const variable = locks->variables[k];
+  Status prepared = variable->PrepareWrite();
   if (!prepared.ok()) return ToAbiStatus(prepared);
-  return VarView(locks, k, out);
+  *out = MakeView(variable->value(), nullptr);
+  return nullptr;
 }
 
 // Whether the kernel's tensor may be the variable's value.
@@ -99,7 +102,7 @@ Status CheckValue(const Variable& variable, const MS_Tensor* tensor) {
 }
 
 MS_Status* VarReplace(MS_LockSet* locks, uint32_t k, MS_Tensor* tensor) {
-  if (MS_Status* bad = CheckIndex(locks, k)) return bad;
+  if (!Holds(*locks, k)) return HoldsNot(k);
   Variable* const variable = locks->variables[k];
   Status fits = CheckValue(*variable, tensor);
   if (!fits.ok()) return ToAbiStatus(fits);

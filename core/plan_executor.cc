@@ -19,6 +19,9 @@ namespace {
 // Instructions between two looks at cancellation and clock.
 constexpr int kCallsBetweenChecks = 64;
 
+// Of an operation that passes made of many, a message names the first inputs.
+constexpr size_t kMostInputsNamed = 16;
+
 // What a node does that a pass made of several.
 std::vector<std::string> FusedOps(const Node& node) {
   for (const char* attr : {"steps", "fused_ops"}) {
@@ -107,12 +110,16 @@ Status PlanRun::Begin(StepContext* step, absl::Span<const Tensor> feeds) {
 // Adds what a reader needs to find the node: name, op, device, what it was given, the user's line.
 Status PlanRun::Annotate(int position, const Status& status) const {
   const Instruction& instruction = plan_.instructions[position];
-  std::string inputs =
-      absl::StrJoin(instruction.inputs, ", ", [&](std::string* out, const ValueRef& value) {
+  const absl::Span<const ValueRef> all = instruction.inputs;
+  std::string inputs = absl::StrJoin(
+      all.subspan(0, kMostInputsNamed), ", ", [&](std::string* out, const ValueRef& value) {
         const Root& root = plan_.roots[value.root];
         absl::StrAppend(out, DataTypeName(root.dtype),
                         value.shape_known ? value.shape.ToString() : "");
       });
+  if (all.size() > kMostInputsNamed) {
+    absl::StrAppend(&inputs, " and ", all.size() - kMostInputsNamed, " more");
+  }
   const Status described(status.code(), absl::StrCat(status.message(), " [inputs: ", inputs,
                                                      "; device: ", device_name_, "]"));
   return AnnotateWithNode(described, *instruction.node);

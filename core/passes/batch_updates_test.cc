@@ -358,6 +358,17 @@ TEST_F(BatchUpdatesTest, AGradientThatDoesNotFitIsNamedAndNothingChanges) {
   }
 }
 
+TEST_F(BatchUpdatesTest, AMessageAboutManyVariablesStaysShort) {
+  const Output rate = Constant(0.5f);
+  std::vector<const Node*> updates;
+  for (int i = 0; i < 40; ++i) updates.push_back(Descend(Variable(Shape({2})), rate));
+  StartSession(WithThePass());
+  const Status status = Execute(updates);
+  ExpectError(status, absl::StatusCode::kFailedPrecondition,
+              {"[inputs: resource[], resource[],", " and 65 more; device: "});
+  EXPECT_LT(status.message().size(), 600u);
+}
+
 TEST_F(BatchUpdatesTest, ATraceNamesTheLastUpdateAndWhatIsRead) {
   const Output a = Variable(Numbers(Shape({2})), "a"), b = Variable(Numbers(Shape({2})), "b");
   const Output rate = Constant(0.5f), gradient = Constant(Numbers(Shape({2})));

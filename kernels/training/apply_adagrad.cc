@@ -1,6 +1,7 @@
 // ResourceApplyAdagrad.
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/training/adagrad_step.h"
@@ -12,8 +13,8 @@ namespace {
 template <typename T>
 class Adagrad {
  public:
-  static constexpr std::array<const char*, 2> kVariables = {"var", "accum"};
-  static constexpr std::array<const char*, 2> kRest = {"lr", "grad"};
+  static constexpr std::array<std::string_view, 2> kVariables = {"var", "accum"};
+  static constexpr std::array<std::string_view, 2> kRest = {"lr", "grad"};
   static constexpr size_t kGradient = 1;
   static constexpr uint64_t kStreams = 6;
   using Rates = AdagradStep<T>;

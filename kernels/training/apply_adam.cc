@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/training/apply_steps.h"
@@ -21,9 +22,9 @@ class Adam {
   using Number = ComputeTypeOf<T>;
 
  public:
-  static constexpr std::array<const char*, 3> kVariables = {"var", "m", "v"};
-  static constexpr std::array<const char*, 7> kRest = {"beta1_power", "beta2_power", "lr",  "beta1",
-                                                       "beta2",       "epsilon",     "grad"};
+  static constexpr std::array<std::string_view, 3> kVariables = {"var", "m", "v"};
+  static constexpr std::array<std::string_view, 7> kRest = {
+      "beta1_power", "beta2_power", "lr", "beta1", "beta2", "epsilon", "grad"};
   static constexpr size_t kGradient = 6;
   static constexpr uint64_t kStreams = 8;
   struct Rates {

@@ -1,6 +1,7 @@
 // ResourceApplyGradientDescent: var -= alpha * delta.
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/training/apply_steps.h"
@@ -11,8 +12,8 @@ namespace {
 template <typename T>
 class GradientDescent {
  public:
-  static constexpr std::array<const char*, 1> kVariables = {"var"};
-  static constexpr std::array<const char*, 2> kRest = {"alpha", "delta"};
+  static constexpr std::array<std::string_view, 1> kVariables = {"var"};
+  static constexpr std::array<std::string_view, 2> kRest = {"alpha", "delta"};
   static constexpr size_t kGradient = 1;
   static constexpr uint64_t kStreams = 3;
   using Rates = ComputeTypeOf<T>;

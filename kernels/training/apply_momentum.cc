@@ -1,6 +1,7 @@
 // ResourceApplyMomentum.
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/training/apply_steps.h"
@@ -12,8 +13,8 @@ namespace {
 template <typename T>
 class Momentum {
  public:
-  static constexpr std::array<const char*, 2> kVariables = {"var", "accum"};
-  static constexpr std::array<const char*, 3> kRest = {"lr", "grad", "momentum"};
+  static constexpr std::array<std::string_view, 2> kVariables = {"var", "accum"};
+  static constexpr std::array<std::string_view, 3> kRest = {"lr", "grad", "momentum"};
   static constexpr size_t kGradient = 1;
   static constexpr uint64_t kStreams = 5;
   using Rates = MomentumStep<T>;

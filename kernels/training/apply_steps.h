@@ -5,8 +5,8 @@
 //   class Momentum {
 //    public:
 //     // The names of the inputs: the variable and its slots, then the rest.
-//     static constexpr std::array<const char*, 2> kVariables = {"var", "accum"};
-//     static constexpr std::array<const char*, 3> kRest = {"lr", "grad", "momentum"};
+//     static constexpr std::array<std::string_view, 2> kVariables = {"var", "accum"};
+//     static constexpr std::array<std::string_view, 3> kRest = {"lr", "grad", "momentum"};
 //     static constexpr size_t kGradient = 1;  // in kRest; all else there are scalars
 //     static constexpr uint64_t kStreams = 5;  // arrays that are read or written, each time
 //     counted struct Rates { ... };
@@ -27,6 +27,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "framework/plugin/plugin.hpp"

@@ -23,7 +23,10 @@ inline ms::Status UnassignedIsNotFound(ms::Status status) {
 // `other` (a gradient, a slot) goes element by element with the variable `name`.
 inline ms::Status CheckSameShape(std::string_view name, const ms::View& variable,
                                  std::string_view other_name, const ms::View& other) {
-  if (variable.shape() == other.shape()) return ms::Status();
+  // Compared where they are: for a small tensor a copy of the shape would cost more than its step.
+  const bool same = variable.rank() == other.rank() &&
+                    ms::SameDims(variable.abi().dims, other.abi().dims, variable.rank());
+  if (same) return ms::Status();
   return ms::InvalidArgument(other_name, " must have the shape of ", name, ", ",
                              variable.shape().ToString(), ", but has shape ",
                              other.shape().ToString());
