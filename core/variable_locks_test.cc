@@ -1,4 +1,5 @@
 // Kernels that lock several variables: one set after the other, as many as they like.
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace millstream {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 
 class VariableLocksTest : public SessionTest {
  protected:
@@ -33,6 +35,9 @@ class VariableLocksTest : public SessionTest {
     MS_LockSet* locks = nullptr;
     MS_RETURN_IF_ERROR(Taken(ResourceApi()->vars_lock(
         frame, inputs.data(), modes.data(), static_cast<uint32_t>(inputs.size()), &locks)));
+    // What is entered is what is asked for, each once.
+    EXPECT_THAT(std::set<millstream::Variable*>(locks->variables.begin(), locks->variables.end()),
+                ElementsAreArray(locks->entered));
     Status status;
     for (uint32_t k = 0; k < inputs.size(); ++k) {
       MS_TensorView view{};
