@@ -279,16 +279,15 @@ BENCHMARK(SparseSoftmaxCrossEntropy)
     ->UseRealTime()
     ->ArgsProduct({{128}, {10, 1000, 40000}, {1, 2}});
 
-// ---- Optimizers: 100 parameters of 64 k floats, a kernel each -----------------------------------
+// ---- Optimizers: 100 parameters, in one kernel --------------------------------------------------
 
 constexpr int kParameters = 100;
-constexpr int64_t kParameterSize = 1 << 16;
 
 enum class Optimizer { kGradientDescent, kMomentum, kAdagrad, kAdam };
 
-const Node* AddUpdate(BenchmarkGraph* graph, Optimizer optimizer, const Output& gradient) {
-  const Shape shape({kParameterSize});
-  const Tensor ones = Tensor::FromValues<float>(shape, std::vector<float>(kParameterSize, 1));
+const Node* AddUpdate(BenchmarkGraph* graph, Optimizer optimizer, const Shape& shape,
+                      const Output& gradient) {
+  const Tensor ones = Tensor::FromValues<float>(shape, std::vector<float>(shape.num_elements(), 1));
   const auto number = [&](float value) { return graph->build.Const(Tensor::Scalar(value)); };
   const Output parameter = graph->Variable(Numbers(shape));
   const Output rate = number(1e-3f);
@@ -312,37 +311,26 @@ const Node* AddUpdate(BenchmarkGraph* graph, Optimizer optimizer, const Output& 
 
 // `passes`: how often a parameter's floats cross memory, its state and gradient counted.
 void Update(benchmark::State& state, Optimizer optimizer, int passes) {
-  BenchmarkGraph graph(Threads(state.range(0)));
+  const Shape shape({state.range(0)});
+  BenchmarkGraph graph(Threads(state.range(1)));
   Inputs inputs;
   std::vector<const Node*> updates;
   for (int i = 0; i < kParameters; ++i) {
-    const Output gradient = inputs.AddNumbers(&graph, Shape({kParameterSize}));
-    updates.push_back(AddUpdate(&graph, optimizer, gradient));
+    const Output gradient = inputs.AddNumbers(&graph, shape);
+    updates.push_back(AddUpdate(&graph, optimizer, shape, gradient));
   }
   TimeTargets(state, &graph, inputs.feeds, updates, inputs.values);
-  ReportBytes(state, static_cast<double>(passes * kParameters * kParameterSize * kFloat));
-  ReportItems(state, "time/parameter", static_cast<double>(kParameters * kParameterSize));
+  const double floats = static_cast<double>(kParameters * shape.num_elements());
+  ReportBytes(state, passes * floats * kFloat);
+  ReportItems(state, "time/parameter", floats);
 }
-BENCHMARK_CAPTURE(Update, GradientDescent, Optimizer::kGradientDescent, 3)
-    ->ArgName("threads")
-    ->UseRealTime()
-    ->Arg(1)
-    ->Arg(2);
-BENCHMARK_CAPTURE(Update, Momentum, Optimizer::kMomentum, 5)
-    ->ArgName("threads")
-    ->UseRealTime()
-    ->Arg(1)
-    ->Arg(2);
-BENCHMARK_CAPTURE(Update, Adagrad, Optimizer::kAdagrad, 5)
-    ->ArgName("threads")
-    ->UseRealTime()
-    ->Arg(1)
-    ->Arg(2);
-BENCHMARK_CAPTURE(Update, Adam, Optimizer::kAdam, 7)
-    ->ArgName("threads")
-    ->UseRealTime()
-    ->Arg(1)
-    ->Arg(2);
+void UpdateArgs(benchmark::internal::Benchmark* update) {
+  update->ArgNames({"floats", "threads"})->UseRealTime()->ArgsProduct({{16, 1 << 16}, {1, 2}});
+}
+BENCHMARK_CAPTURE(Update, GradientDescent, Optimizer::kGradientDescent, 3)->Apply(UpdateArgs);
+BENCHMARK_CAPTURE(Update, Momentum, Optimizer::kMomentum, 5)->Apply(UpdateArgs);
+BENCHMARK_CAPTURE(Update, Adagrad, Optimizer::kAdagrad, 5)->Apply(UpdateArgs);
+BENCHMARK_CAPTURE(Update, Adam, Optimizer::kAdam, 7)->Apply(UpdateArgs);
 
 }  // namespace
 }  // namespace millstream

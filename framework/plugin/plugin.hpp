@@ -463,17 +463,26 @@ class Frame {
 #endif
   }
 
+  // Locks the variables of these inputs, each for MS_LOCK_READ or MS_LOCK_WRITE.
   Status LockVariables(std::initializer_list<std::pair<uint32_t, uint32_t>> inputs_and_modes,
                        VariableLocks* locks) {
-    std::array<uint32_t, 16> inputs{};
-    std::array<uint32_t, 16> modes{};
+    constexpr size_t kMost = 16;
+    std::array<uint32_t, kMost> inputs{};
+    std::array<uint32_t, kMost> modes{};
+    if (inputs_and_modes.size() > kMost) {
+      return Internal("a list of more than ", kMost, " variables to lock");
+    }
     uint32_t n = 0;
     for (const auto& [input, mode] : inputs_and_modes) {
       inputs[n] = input;
       modes[n++] = mode;
     }
-    return Status::FromAbi(
-        host_tables.resource->vars_lock(frame_, inputs.data(), modes.data(), n, locks->raw()));
+    return LockVariables(inputs.data(), modes.data(), n, locks);
+  }
+  // The same for any number of them, as arrays of `n`.
+  Status LockVariables(const uint32_t* inputs, const uint32_t* modes, uint32_t n,
+                       VariableLocks* locks) {
+    return Status::FromAbi(host_tables.resource->vars_lock(frame_, inputs, modes, n, locks->raw()));
   }
   // Philox key and first counter of `blocks` blocks of four 32-bit numbers.
   Status ReserveRandom(uint64_t blocks, uint64_t* key, uint64_t counter[2]) {

@@ -60,9 +60,8 @@ class ApplySteps {
     std::array<ComputeTypeOf<T>, kRest> rest{};
     MS_TRY(ReadScalars(frame, &rest));
     ms::VariableLocks locks;
-    MS_TRY(ms::Status::FromAbi(
-        ms::host_tables.resource->vars_lock(frame.raw(), inputs_.data(), modes_.data(),
-                                            static_cast<uint32_t>(inputs_.size()), locks.raw())));
+    MS_TRY(frame.LockVariables(inputs_.data(), modes_.data(), static_cast<uint32_t>(inputs_.size()),
+                               &locks));
     Member one;
     std::vector<Member> many(count_ == 1 ? 0 : count_);
     Member* const members = count_ == 1 ? &one : many.data();
@@ -78,6 +77,8 @@ class ApplySteps {
 
  private:
   static constexpr int64_t kBlock = 1024;  // elements; no piece of work is smaller
+  // What takes less is done sooner than other threads have begun.
+  static constexpr uint64_t kLeastParallelNanoseconds = 20000;
 
   // One variable, its slots and its gradient.
   struct Member {
@@ -158,7 +159,7 @@ class ApplySteps {
       elements += member->size;
     }
     const uint64_t cost_ns = static_cast<uint64_t>(elements) * sizeof(T) * Step::kStreams / 12;
-    if (cost_ns < 20000) {
+    if (cost_ns < kLeastParallelNanoseconds) {
       run(0, blocks);
     } else {
       frame.ParallelFor(static_cast<uint64_t>(blocks), cost_ns / static_cast<uint64_t>(blocks),
