@@ -74,13 +74,16 @@ class UpdateBatching {
   bool TouchesWaiting(const StepOp& op) const;
   void NoteEffects(const StepOp& op);
   void Wait(int i, const OpDef* many);
+  Status VisitOp(int i, int* waits_for);
   Status Visit(const Node* node, const std::vector<const Node*>& controls);
   Status EndGroups();
   void AddNeedlessReads(const Group& group, std::vector<int>* replaced) const;
   Status Batch(const Group& group);
 
   StepOps& ops_;
-  absl::flat_hash_map<const Node*, int> places_;  // of operations, by the program's nodes
+  // Of the operations, by the program's nodes that stood there first. What other passes made of
+  // several nodes stands where one of them did.
+  absl::flat_hash_map<const Node*, int> places_;
   absl::flat_hash_map<const OpDef*, const OpDef*> many_;
 
   // Updates that wait for others of their group, until EndGroups.
@@ -199,6 +202,25 @@ void UpdateBatching::Wait(int i, const OpDef* many) {
   }
 }
 
+// `waits_for`: see waits_for_; set where the operation is an update that others may wait for.
+Status UpdateBatching::VisitOp(int i, int* waits_for) {
+  const StepOp& op = ops_.op(i);
+  const StructuralRole role = RoleOf(op.type());
+  if (role == StructuralRole::kHandle) return absl::OkStatus();
+  const bool transfers = role == StructuralRole::kSend || role == StructuralRole::kReceive;
+  const bool has_effects = transfers || op.node->op().is_stateful;
+  const OpDef* const many = has_effects ? ManyOf(*op.node) : nullptr;
+  const bool is_update = IsCandidate(op, many);
+  const bool ends = transfers || (has_effects && (*waits_for == round_ || TouchesWaiting(op))) ||
+                    (!is_update && bytes_kept_ > kMostBytesKept && MakesTensors(op));
+  if (ends && !groups_.empty()) MS_RETURN_IF_ERROR(EndGroups());
+  if (has_effects) NoteEffects(op);
+  if (!is_update) return absl::OkStatus();
+  Wait(i, many);
+  *waits_for = round_;
+  return absl::OkStatus();
+}
+
 Status UpdateBatching::Visit(const Node* node, const std::vector<const Node*>& controls) {
   int waits_for = 0;
   const auto wait = [&](const Node* other) {
@@ -207,23 +229,8 @@ Status UpdateBatching::Visit(const Node* node, const std::vector<const Node*>& c
   };
   for (const Output& input : node->inputs()) wait(input.node);
   for (const Node* control : controls) wait(control);
-  const StructuralRole role = RoleOf(node->op().name);
   const auto place = places_.find(node);
-  if (place != places_.end() && role != StructuralRole::kHandle) {
-    const StepOp& op = ops_.op(place->second);
-    const bool transfers = role == StructuralRole::kSend || role == StructuralRole::kReceive;
-    const bool has_effects = transfers || node->op().is_stateful;
-    const OpDef* const many = has_effects ? ManyOf(*node) : nullptr;
-    const bool is_update = IsCandidate(op, many);
-    const bool ends = transfers || (has_effects && (waits_for == round_ || TouchesWaiting(op))) ||
-                      (!is_update && bytes_kept_ > kMostBytesKept && MakesTensors(op));
-    if (ends && !groups_.empty()) MS_RETURN_IF_ERROR(EndGroups());
-    if (is_update) {
-      Wait(place->second, many);
-      waits_for = round_;
-    }
-    if (has_effects) NoteEffects(op);
-  }
+  if (place != places_.end()) MS_RETURN_IF_ERROR(VisitOp(place->second, &waits_for));
   if (waits_for > 0) waits_for_[node] = waits_for;
   return absl::OkStatus();
 }
@@ -279,10 +286,7 @@ Status UpdateBatching::EndGroups() {
 
 Status UpdateBatching::Run() {
   for (int i = 0; i < ops_.size(); ++i) {
-    if (ops_.IsGone(i)) continue;
-    places_[ops_.op(i).node] = i;
-    // Of nodes that other passes replaced, those whose values the new one gives.
-    for (const Output& output : ops_.op(i).outputs) places_[output.node] = i;
+    if (!ops_.IsGone(i)) places_[ops_.origin(i)] = i;
   }
   const PrunedGraph& program = ops_.program();
   for (size_t i = 0; i < program.nodes.size(); ++i) {

@@ -291,6 +291,28 @@ TEST_F(BatchUpdatesTest, AVariableByTwoHandlesIsUpdatedTwice) {
   }
 }
 
+// The second step on `a` may be part of a product by then. In the other order the one would be lost
+// in rounding.
+TEST_F(BatchUpdatesTest, WhatOtherPassesMakeOfUpdatesKeepsItsPlace) {
+  const auto filled = [](const Shape& shape, float number) {
+    return Tensor::FromValues<float>(
+        shape, std::vector<float>(static_cast<size_t>(shape.num_elements()), number));
+  };
+  const Output a = Variable(filled(Shape({4, 64}), 1e8f)), b = Variable(Shape({2}));
+  const Output x = Read(Variable(filled(Shape({1, 4}), 1)));
+  const Output y = Read(Variable(filled(Shape({1, 64}), 1)));
+  const Output product = Op("MatMul", {x, y}, {{"transpose_a", true}});
+  const Output rate = Constant(1.0f);
+  const Output large = Op("Mul", {Constant(filled(Shape({4, 64}), 1e8f)), rate});
+  const std::vector<const Node*> updates = {Descend(a, rate, large), Descend(a, rate, product),
+                                            Descend(b, rate)};
+  SessionOptions without;
+  without.disabled_passes = {"batch_updates"};
+  for (const SessionOptions& options : {SessionOptions(), without}) {
+    EXPECT_EQ(RunWith(options, updates, {}).values, RunWith(WithoutPasses(), updates, {}).values);
+  }
+}
+
 TEST_F(BatchUpdatesTest, UpdatesDoNotWaitForOtherParts) {
   const Output a = Variable(Shape({2})), b = Variable(Shape({2})), rate = Constant(0.5f);
   const Node* const first = Descend(a, rate);

@@ -9,6 +9,7 @@ namespace millstream {
 
 void StepOps::Append(StepOp op) {
   ops_.emplace_back();
+  origins_.push_back(op.node);
   Place(size() - 1, std::move(op));
 }
 

@@ -61,6 +61,8 @@ class StepOps {
   int size() const { return static_cast<int>(ops_.size()); }
   const StepOp& op(int i) const { return ops_[i]; }
   bool IsGone(int i) const { return ops_[i].node == nullptr; }
+  // The program's node that operation i was before any pass.
+  const Node* origin(int i) const { return origins_[i]; }
 
   // What the operations came from: all nodes, in the order of the operations, with the control
   // edges that the order keeps.
@@ -134,6 +136,7 @@ class StepOps {
   const absl::flat_hash_set<Output> visible_;
   const Evaluator evaluator_;
   std::vector<StepOp> ops_;
+  std::vector<const Node*> origins_;
   absl::flat_hash_map<Output, int> producers_;
   ValueReaders readers_;
   absl::node_hash_map<Output, Constant> constants_;  // beside those of the facts
