@@ -291,14 +291,14 @@ TEST_F(BatchUpdatesTest, AVariableByTwoHandlesIsUpdatedTwice) {
   }
 }
 
-// The second step on `a` may be part of a product by then. In the other order the one would be lost
-// in rounding.
+// The second update of `a` may be part of a product by then. In the other order its one would be
+// lost in rounding, in the last step too.
 TEST_F(BatchUpdatesTest, WhatOtherPassesMakeOfUpdatesKeepsItsPlace) {
   const auto filled = [](const Shape& shape, float number) {
     return Tensor::FromValues<float>(
         shape, std::vector<float>(static_cast<size_t>(shape.num_elements()), number));
   };
-  const Output a = Variable(filled(Shape({4, 64}), 1e8f)), b = Variable(Shape({2}));
+  const Output a = Variable(filled(Shape({4, 64}), 2e8f)), b = Variable(Shape({2}));
   const Output x = Read(Variable(filled(Shape({1, 4}), 1)));
   const Output y = Read(Variable(filled(Shape({1, 64}), 1)));
   const Output product = Op("MatMul", {x, y}, {{"transpose_a", true}});
