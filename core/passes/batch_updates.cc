@@ -297,7 +297,7 @@ Status UpdateBatching::Run() {
 
 Status BatchUpdates(StepOps* ops) { return UpdateBatching(ops).Run(); }
 
-MILLSTREAM_PASS("batch_updates", 40, BatchUpdates);
+MILLSTREAM_PASS("batch_updates", 50, BatchUpdates);
 
 }  // namespace
 }  // namespace millstream
