@@ -116,7 +116,7 @@ const OpDef* UpdateBatching::ManyOf(const Node& node) {
 }
 
 bool UpdateBatching::IsCandidate(const StepOp& op, const OpDef* many) const {
-  if (many == nullptr || FindAttr(op.node->attrs(), "_kernel") != nullptr) return false;
+  if (many == nullptr || op.names_kernel()) return false;
   const bool handles_known = absl::c_all_of(op.inputs, [](const Output& input) {
     return !IsHandle(input) || VariableOf(input).has_value();
   });

@@ -73,7 +73,7 @@ bool ElementwiseFusion::IsCandidate(const StepOp& op, Shape* shape) const {
     return false;
   }
   const PartialShape* const whole = ops_.KnownShape(op.outputs[0]);
-  if (whole == nullptr || FindAttr(op.node->attrs(), "_kernel") != nullptr) return false;
+  if (whole == nullptr || op.names_kernel()) return false;
   *shape = whole->ToShape();
   return absl::c_all_of(op.inputs, [&](const Output& input) {
     const PartialShape* const known = ops_.KnownShape(input);

@@ -14,7 +14,9 @@ constexpr int64_t kMostSummands = 32;
 constexpr int64_t kFewestColumns = 64;
 
 bool IsOuterProduct(const StepOps& ops, const StepOp& op) {
-  if (op.type() != "MatMul" || op.outputs[0].dtype() != DataType::kFloat) return false;
+  if (op.type() != "MatMul" || op.outputs[0].dtype() != DataType::kFloat || op.names_kernel()) {
+    return false;
+  }
   const StatusOr<bool> transpose_a = op.node->Attr<bool>("transpose_a");
   const StatusOr<bool> transpose_b = op.node->Attr<bool>("transpose_b");
   if (!transpose_a.ok() || !*transpose_a || !transpose_b.ok() || *transpose_b) return false;
@@ -32,7 +34,7 @@ Status FuseFrom(StepOps* ops, int first) {
     return absl::OkStatus();
   }
   const StepOp update = ops->op(second);
-  if (update.inputs[2] != product.outputs[0]) return absl::OkStatus();
+  if (update.inputs[2] != product.outputs[0] || update.names_kernel()) return absl::OkStatus();
   AttrMap attrs;
   SetAttr(&attrs, "T", DataType::kFloat);
   constexpr absl::string_view kFused = "_MatMulApplyGradientDescent";

@@ -108,6 +108,13 @@ TEST_F(FuseProductUpdatesTest, OtherProductsStay) {
   EXPECT_EQ(SavedBy(Descend(Op("MatMul", {x_, dy_}))), 0);
 }
 
+// An empty label is that of the usual kernel.
+TEST_F(FuseProductUpdatesTest, AKernelThatTheProgramNamesStays) {
+  Layer(4, 7, 90);
+  const Output named = Op("MatMul", {x_, dy_}, {{"transpose_a", true}, {"_kernel", ""}});
+  EXPECT_EQ(SavedBy(Descend(named)), 0);
+}
+
 TEST_F(FuseProductUpdatesTest, OtherTypesStay) {
   Layer(Integers(DataType::kDouble, {4, 7}), Integers(DataType::kDouble, {4, 90}));
   EXPECT_EQ(SavedBy(Descend(gradient_)), 0);

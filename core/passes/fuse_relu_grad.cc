@@ -13,10 +13,6 @@ namespace {
 
 constexpr char kFused[] = "_ReluGradBiasAddGrad";
 
-bool HasKernelOfItsOwn(const StepOp& op) {
-  return FindAttr(op.node->attrs(), "_kernel") != nullptr;
-}
-
 // Whether `axes` are all dimensions of a tensor of `rank` but the last, in any order.
 bool AreAllButTheLast(const Tensor& axes, int rank) {
   uint32_t found = 0;
@@ -32,7 +28,7 @@ bool AreAllButTheLast(const Tensor& axes, int rank) {
 // Whether `op` gives the vector of sums over all dimensions of `gradient` but the last: as the
 // gradient of BiasAdd, or of an Add that broadcasts.
 bool IsBiasGradient(const StepOps& ops, const StepOp& op, const Output& gradient, int rank) {
-  if (op.inputs[0] != gradient || HasKernelOfItsOwn(op)) return false;
+  if (op.inputs[0] != gradient || op.names_kernel()) return false;
   if (op.type() == "BiasAddGrad") {
     const StatusOr<std::string> format = op.node->Attr<std::string>("data_format");
     return format.ok() && *format == "NHWC";
@@ -51,7 +47,7 @@ Status FuseReluGrad(StepOps* ops) {
     const PartialShape* const shape = ops->KnownShape(gradient);
     // A visible value may be one that is fed, and then its readers do not read what is made here.
     if (gradient.dtype() != DataType::kFloat || shape == nullptr || shape->rank() < 2 ||
-        ops->IsVisible(gradient) || HasKernelOfItsOwn(relu)) {
+        ops->IsVisible(gradient) || relu.names_kernel()) {
       continue;
     }
     const std::vector<int>& readers = ops->Readers(gradient);

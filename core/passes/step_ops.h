@@ -35,6 +35,8 @@ struct StepOp {
   bool prepares_constants = false;
 
   const std::string& type() const { return node->op().name; }
+  // Whether the program says which of the op's kernels runs: then no other takes its place.
+  bool names_kernel() const { return FindAttr(node->attrs(), "_kernel") != nullptr; }
 };
 
 // Not thread-safe.
