@@ -40,6 +40,14 @@ _PLUGIN_COPTS = _COPTS + [
 # C++ only; GCC warns about it in C.
 _PLUGIN_CXX_COPTS = ["-fvisibility-inlines-hidden"]
 
+# For loops over elements: -O2 with the vectorizer of -O3. What else -O3 does made both plugins 1.7 MB
+# larger, and none of some 100 kernels faster.
+KERNEL_LOOP_COPTS = [
+    "-O2",
+    "-ftree-vectorize",
+    "-fvect-cost-model=dynamic",
+]
+
 _NO_SANITIZER = ["nosan"]
 
 # Kernels share oneDNN's team of threads, which is OpenMP's. tsan cannot see into that runtime: under
