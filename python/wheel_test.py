@@ -169,7 +169,7 @@ def test_metadata_asks_for_numpy_alone(installed: pathlib.Path) -> None:
 def test_licenses_of_the_libraries_come_along(installed: pathlib.Path) -> None:
     (folder,) = installed.glob("*.dist-info/licenses")
     packages = {path.parent.name for path in folder.rglob("copyright")}
-    assert {"libdnnl2", "libgomp1", "libpng16-16", "libprotobuf32"} <= packages
+    assert {"libdnnl2", "libgomp1", "libpng16-16", "libprotobuf32", "libxbyak-dev"} <= packages
 
 
 IMPORT = """

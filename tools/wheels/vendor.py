@@ -34,6 +34,8 @@ PROVIDED = frozenset(
 # Newest symbols that the tag manylinux_2_34 allows (the same policy).
 NEWEST = {"GLIBC": (2, 34), "GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0)}
 
+# Packages of headers whose code is in our own libraries.
+COMPILED_IN = frozenset({"libxbyak-dev"})
 
 # Parts of the names of Protobuf's and oneDNN's symbols, and what the wheel has in their places.
 # (Debian's Abseil has a namespace of its own; the others' symbols have versions.)
@@ -119,8 +121,8 @@ def _owner(path: pathlib.Path) -> str:
 
 
 def licenses(libraries: list[pathlib.Path]) -> dict[str, bytes]:
-    """The texts under which the libraries are given away, by Debian package."""
-    owners = sorted({_owner(path) for path in libraries})
+    """The texts under which libraries and what is compiled in are given away, by Debian package."""
+    owners = sorted({*COMPILED_IN, *(_owner(path) for path in libraries)})
     return {
         owner: pathlib.Path("/usr/share/doc", owner, "copyright").read_bytes() for owner in owners
     }

@@ -1,0 +1,60 @@
+// Machine code for VectorPrograms, made while the program runs: a loop over elements that keeps in
+// registers what passes from one instruction to the next. Each instruction rounds as the same one
+// of C++ does, so that results have the bits of loops that a compiler made, but for which of two
+// NaNs passes on.
+#ifndef MILLSTREAM_KERNELS_CODEGEN_VECTOR_CODE_H_
+#define MILLSTREAM_KERNELS_CODEGEN_VECTOR_CODE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/codegen/vector_program.h"
+
+namespace millstream::kernels {
+
+// Sets of instructions that code can be made for.
+enum class VectorSet {
+  kNone,
+  kAvx2,    // vectors of 8 floats, 16 registers
+  kAvx512,  // F and DQ: vectors of 16 floats, 32 registers
+};
+
+// The widest that this processor and its system have.
+VectorSet WidestVectorSet();
+
+// How many registers a program can have there.
+int AvailableRegisters(VectorSet set);
+
+// Functions in memory that can be executed and not written. Immutable, thread-safe.
+class VectorCode {
+ public:
+  // Runs a program for `elements` elements. `table` has the address of each place, as bytes of a
+  // float* const*. A value that is stored may lie over what is loaded, element for element, when
+  // the program loads before it stores. The pointers that are not used make it a FloatLoop
+  // (kernels/elementwise/float_loops.h).
+  using Function = void (*)(const float* table, const float* unused_in, float* unused_out,
+                            int64_t elements);
+
+  // A function for each program. Null where no code can be made: the system refuses executable
+  // memory, `set` is kNone, or a program needs more than AvailableRegisters.
+  static std::unique_ptr<VectorCode> Make(const std::vector<VectorProgram>& programs,
+                                          VectorSet set);
+  ~VectorCode();
+  VectorCode(const VectorCode&) = delete;
+  VectorCode& operator=(const VectorCode&) = delete;
+
+  Function function(size_t program) const { return functions_[program]; }
+
+ private:
+  VectorCode(uint8_t* memory, size_t bytes) : memory_(memory), bytes_(bytes) {}
+
+  uint8_t* const memory_;
+  const size_t bytes_;
+  std::vector<Function> functions_;
+};
+
+}  // namespace millstream::kernels
+
+#endif  // MILLSTREAM_KERNELS_CODEGEN_VECTOR_CODE_H_
