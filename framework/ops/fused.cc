@@ -81,6 +81,7 @@ MILLSTREAM_OP("_FusedElementwise")
         "'TanhGrad'}) >= 1")
     .Attr("operands: list(int)")
     .Attr("results: list(int)")
+    .Attr("compile: bool = false")
     .Shape(FusedElementwiseShape)
     .Doc(R"(Runs several elementwise ops, one after the other, as one.
 
@@ -88,7 +89,7 @@ Values have numbers: those of args come first, then what each of steps gives. op
 numbers for each of steps, the second of which is -1 for an op of one operand; results has the
 numbers of the values to give. All args are broadcast to one shape, which all results have. Each
 of args has that shape, or one element, or the last dimensions of that shape, perhaps behind
-dimensions of 1.)");
+dimensions of 1. With compile, machine code may be made for the steps.)");
 
 }  // namespace
 }  // namespace millstream

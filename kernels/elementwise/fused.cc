@@ -142,6 +142,7 @@ class FusedExecution {
     for (uint32_t b = 0; b < plan_.num_buffers; ++b) {
       places[plan_.first_buffer() + b] = At(offset + layout_.places + b * layout_.buffer);
     }
+    places[plan_.table()] = reinterpret_cast<float*>(places);
     // The first tiles of the pieces: without the product of two large numbers.
     const int64_t each = plan_.tiles / plan_.pieces;
     const int64_t longer = plan_.tiles % plan_.pieces;  // pieces that have one tile more
@@ -200,7 +201,8 @@ class FusedElementwise {
       inputs.push_back(specialization.input(i));
     }
     auto plan = std::make_unique<FusedPlan>();
-    MS_TRY(PlanFused(program_, inputs, specialization.num_threads(), plan.get()));
+    MS_TRY(
+        PlanFused(program_, inputs, specialization.num_threads(), WidestVectorSet(), plan.get()));
     if (plan->size > 0) {
       specialization.SetScratchBytes(static_cast<uint64_t>(ScratchLayout(*plan).bytes));
     }
@@ -219,7 +221,8 @@ class FusedElementwise {
     std::vector<ms::Shape> inputs;
     for (uint32_t i = 0; i < frame.num_inputs(); ++i) inputs.push_back(frame.input(i).shape());
     FusedPlan plan;
-    MS_TRY(PlanFused(program_, inputs, kUnplannedThreads, &plan));
+    // What runs once is not worth machine code.
+    MS_TRY(PlanFused(program_, inputs, kUnplannedThreads, VectorSet::kNone, &plan));
     ms::View scratch;
     if (plan.size > 0) {
       MS_TRY(frame.Temp(static_cast<uint64_t>(ScratchLayout(plan).bytes), &scratch));

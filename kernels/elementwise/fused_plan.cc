@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/common/parallel.h"
+#include "kernels/elementwise/compiled_calls.h"
 
 namespace millstream::kernels {
 namespace {
@@ -18,6 +19,15 @@ constexpr int64_t kTileUnit = 16;
 // Loops say what an element costs from memory and back; of that, this much is the memory's part.
 constexpr int64_t kMemoryPicoseconds = 200;
 constexpr int64_t kLeastPicoseconds = 40;
+// A step that is part of machine code costs that much less, but no less than an instruction does.
+constexpr int64_t kCompiledFraction = 4;
+constexpr int64_t kLeastCompiledPicoseconds = 10;
+
+// Machine code is made where it saves as much in an execution: to make it takes as long as some
+// hundred executions save then.
+constexpr double kWorthwhileNanoseconds = 50;
+constexpr double kSavedNanosecondsPerCall = 3;
+constexpr double kSavedNanosecondsPerElement = 0.03;
 
 constexpr uint32_t kNone = ~uint32_t{0};
 constexpr int64_t kNever = -1;
@@ -31,6 +41,11 @@ void CopyElements(const float* x, const float* /*y*/, float* out, int64_t elemen
 
 void RepeatElement(const float* x, const float* /*y*/, float* out, int64_t elements) {
   std::fill(out, out + elements, *x);
+}
+
+VectorProgram::Value SameValue(VectorProgram& /*p*/, VectorProgram::Value x,
+                               VectorProgram::Value /*y*/) {
+  return x;
 }
 
 ms::Shape BroadcastOf(const std::vector<ms::Shape>& inputs) {
@@ -70,12 +85,15 @@ class FusedPlanner {
   void FindCalls();
   void FindPlaces();
   void FindEarlyOutputs();
+  void Compile(VectorSet set);
   void CutPieces(uint32_t threads);
 
  private:
   // A call by the values that it reads and makes.
   struct ValueCall {
     FloatLoop loop;
+    StepRecipe recipe;
+    int64_t picoseconds;  // of an element, but for the memory's part
     uint32_t x;
     uint32_t y;
     uint32_t out;
@@ -99,7 +117,6 @@ class FusedPlanner {
   std::vector<int64_t> last_read_;  // of each value: the last of calls_ to read it
   std::vector<int64_t> written_;    // of each output: the one of calls_ that writes it
   std::vector<uint32_t> free_buffers_;
-  int64_t picoseconds_ = 0;
 };
 
 ms::Status FusedPlanner::CheckShapes(const std::vector<ms::Shape>& inputs) {
@@ -166,7 +183,8 @@ void FusedPlanner::AddStep(uint32_t value, const FusedStep& step, uint32_t outpu
   const bool y_runs = runs_[step.y];
   runs_[value] = x_runs || y_runs;
   const FloatLoop loop = x_runs == y_runs ? loops.all : x_runs ? loops.only_x : loops.only_y;
-  const ValueCall added{loop, step.x, step.y, value};
+  const int64_t picoseconds = std::max(kLeastPicoseconds, loops.picoseconds - kMemoryPicoseconds);
+  const ValueCall added{loop, step.recipe, picoseconds, step.x, step.y, value};
   if (!runs_[value]) {
     place_[value] = plan_.first_single() + plan_.num_singles++;
     once_.push_back(added);
@@ -174,7 +192,6 @@ void FusedPlanner::AddStep(uint32_t value, const FusedStep& step, uint32_t outpu
   }
   if (output != kNone) AddOutput(added, output);
   calls_.push_back(added);
-  picoseconds_ += std::max(kLeastPicoseconds, loops.picoseconds - kMemoryPicoseconds);
 }
 
 // REQUIRES: `call` is added to calls_ next.
@@ -187,12 +204,12 @@ void FusedPlanner::AddOutput(const ValueCall& call, uint32_t output) {
 // another output holds as well.
 void FusedPlanner::AddCopy(uint32_t from, uint32_t output) {
   const uint32_t copy = static_cast<uint32_t>(place_.size());
-  const ValueCall added{runs_[from] ? &CopyElements : &RepeatElement, from, from, copy};
+  const FloatLoop loop = runs_[from] ? &CopyElements : &RepeatElement;
+  const ValueCall added{loop, &SameValue, kLeastPicoseconds, from, from, copy};
   place_.push_back(kNone);
   runs_.push_back(true);
   AddOutput(added, output);
   calls_.push_back(added);
-  picoseconds_ += kLeastPicoseconds;
 }
 
 void FusedPlanner::FindCalls() {
@@ -266,9 +283,27 @@ void FusedPlanner::FindEarlyOutputs() {
   }
 }
 
+// REQUIRES: places are final.
+void FusedPlanner::Compile(VectorSet set) {
+  const double saved =
+      static_cast<double>(calls_.size()) *
+      (kSavedNanosecondsPerCall + kSavedNanosecondsPerElement * static_cast<double>(plan_.size));
+  if (!program_.compile || set == VectorSet::kNone || saved < kWorthwhileNanoseconds) return;
+  CallsToCompile calls;
+  calls.runs.assign(runs_.begin(), runs_.begin() + plan_.num_inputs);
+  for (const ValueCall& call : calls_) calls.recipes.push_back(call.recipe);
+  const std::vector<bool> compiled = CompileCalls(calls, set, &plan_);
+  for (size_t c = 0; c < calls_.size(); ++c) {
+    if (!compiled[c]) continue;
+    int64_t& picoseconds = calls_[c].picoseconds;
+    picoseconds = std::max(kLeastCompiledPicoseconds, picoseconds / kCompiledFraction);
+  }
+}
+
 void FusedPlanner::CutPieces(uint32_t threads) {
   const int64_t moved = static_cast<int64_t>(plan_.moving.size());
-  const int64_t picoseconds = picoseconds_ + moved * kMemoryPicoseconds / 2;
+  int64_t picoseconds = moved * kMemoryPicoseconds / 2;
+  for (const ValueCall& call : calls_) picoseconds += call.picoseconds;
   if (IsSerialWork(plan_.size, picoseconds)) return;
   // More pieces than threads, so that a thread that is late holds up less.
   const int64_t most = std::max<int64_t>(1, threads) * 2;
@@ -282,7 +317,7 @@ void FusedPlanner::CutPieces(uint32_t threads) {
 }  // namespace
 
 ms::Status PlanFused(const FusedProgram& program, const std::vector<ms::Shape>& inputs,
-                     uint32_t threads, FusedPlan* plan) {
+                     uint32_t threads, VectorSet set, FusedPlan* plan) {
   FusedPlanner planner(program, plan);
   MS_TRY(planner.CheckShapes(inputs));
   if (plan->size == 0) return ms::Status();
@@ -290,6 +325,7 @@ ms::Status PlanFused(const FusedProgram& program, const std::vector<ms::Shape>& 
   planner.FindCalls();
   planner.FindPlaces();
   planner.FindEarlyOutputs();
+  planner.Compile(set);
   planner.CutPieces(threads);
   return ms::Status();
 }

@@ -11,13 +11,16 @@
 //   outputs    written where they are
 //   singles    what a step makes of single elements: computed once an execution
 //   buffers    all other values; a value's buffer is free again after its last reader
+//   table      the table of the places' addresses itself, for calls that use more than three places
 #ifndef MILLSTREAM_KERNELS_ELEMENTWISE_FUSED_PLAN_H_
 #define MILLSTREAM_KERNELS_ELEMENTWISE_FUSED_PLAN_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/codegen/vector_code.h"
 #include "kernels/elementwise/fused_program.h"
 
 namespace millstream::kernels {
@@ -67,6 +70,7 @@ struct FusedPlan : ms::ShapeState {
 
   std::vector<FusedCall> once;  // on single elements
   std::vector<FusedCall> calls;
+  std::unique_ptr<const VectorCode> code;  // what some of the calls call; null when none does
   std::vector<Moving> moving;
   std::vector<ShortRow> short_rows;
   std::vector<Early> early;
@@ -78,13 +82,15 @@ struct FusedPlan : ms::ShapeState {
 
   uint32_t first_single() const { return num_inputs + num_outputs; }
   uint32_t first_buffer() const { return first_single() + num_singles; }
-  uint32_t num_places() const { return first_buffer() + num_buffers; }
+  uint32_t table() const { return first_buffer() + num_buffers; }
+  uint32_t num_places() const { return table() + 1; }
 };
 
 // Fills *plan for executions on at most `threads` threads; INVALID_ARGUMENT when the inputs' shapes
-// do not go together or an input repeats in another way than the above.
+// do not go together or an input repeats in another way than the above. Machine code is made for
+// `set`, where the program allows it and it pays.
 ms::Status PlanFused(const FusedProgram& program, const std::vector<ms::Shape>& inputs,
-                     uint32_t threads, FusedPlan* plan);
+                     uint32_t threads, VectorSet set, FusedPlan* plan);
 
 }  // namespace millstream::kernels
 

@@ -27,7 +27,7 @@ ms::Status ReadStep(const std::string& op, const std::vector<int64_t>& operands,
                     FusedProgram* program) {
   const size_t first = 2 * program->steps.size();
   const int64_t second = operands[first + 1];
-  FusedStep step{FindFloatLoops(op), 0, 0};
+  FusedStep step{FindFloatLoops(op), FindStepRecipe(op), 0, 0};
   if (step.loops == nullptr) {
     return InvalidAttr("steps", "element ", program->steps.size(), " is ", op,
                        ", expected an elementwise op on float32");
@@ -55,6 +55,8 @@ ms::Status ReadFusedProgram(const ms::KernelInfo& info, FusedProgram* program) {
   MS_TRY(info.Attr("steps", &steps));
   MS_TRY(info.Attr("operands", &operands));
   MS_TRY(info.Attr("results", &results));
+  *program = FusedProgram();
+  MS_TRY(info.Attr("compile", &program->compile));
   constexpr size_t kMostSteps = std::numeric_limits<int32_t>::max() / 4;
   if (steps.empty() || steps.size() > kMostSteps) {
     return InvalidAttr("steps", "expected 1 to ", kMostSteps, " steps, got ", steps.size());
@@ -67,7 +69,6 @@ ms::Status ReadFusedProgram(const ms::KernelInfo& info, FusedProgram* program) {
     return InvalidAttr("results", "expected one number for each of the ", info.num_outputs(),
                        " outputs, got ", results.size(), " numbers");
   }
-  *program = FusedProgram();
   program->num_inputs = info.num_inputs();
   for (const std::string& op : steps) MS_TRY(ReadStep(op, operands, program));
   program->results.resize(results.size());

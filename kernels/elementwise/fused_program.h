@@ -7,12 +7,14 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/elementwise/float_loops.h"
+#include "kernels/elementwise/step_recipes.h"
 
 namespace millstream::kernels {
 
 // Values are numbered: first come the inputs, then what each step gives.
 struct FusedStep {
   const FloatLoops* loops;
+  StepRecipe recipe;  // null: machine code is not made of it
   uint32_t x;
   uint32_t y;  // x for an op of one operand
 };
@@ -21,6 +23,7 @@ struct FusedProgram {
   uint32_t num_inputs = 0;
   std::vector<FusedStep> steps;   // each reads values of lower numbers than its own
   std::vector<uint32_t> results;  // the value of each output
+  bool compile = false;           // whether machine code may be made of steps
 
   uint32_t num_values() const { return num_inputs + static_cast<uint32_t>(steps.size()); }
 };

@@ -36,6 +36,7 @@ struct Program {
   std::vector<Floats> inputs;
   std::vector<Step> steps;
   std::vector<int64_t> results;
+  bool compile = false;
 };
 
 int64_t SizeOf(const Dims& dims) {
@@ -55,6 +56,8 @@ void Describe(const Program& program, KernelTester* t) {
   t->Attr("T", MS_FLOAT32).Attr("N", static_cast<int64_t>(program.inputs.size()));
   t->Attr("M", static_cast<int64_t>(program.results.size()));
   t->Attr("steps", steps).Attr("operands", operands).Attr("results", program.results);
+  t->Attr("compile", program.compile);
+  if (program.compile) t->NaNsAreAlike();
   for (size_t i = 0; i < program.inputs.size(); ++i) {
     t->Input<float>(program.dims[i], program.inputs[i]);
   }
@@ -95,8 +98,7 @@ int64_t FirstDifference(const Floats& a, const Floats& b) {
   return -1;
 }
 
-void ExpectSameAsUnfused(const Program& program) {
-  const std::vector<Floats> expected = RunUnfused(program);
+void ExpectResults(const Program& program, const std::vector<Floats>& expected) {
   KernelTester t("_FusedElementwise");
   Describe(program, &t);
   ASSERT_TRUE(IsOk(t.Run()));
@@ -106,6 +108,16 @@ void ExpectSameAsUnfused(const Program& program) {
     ASSERT_EQ(actual.size(), expected[o].size());
     const int64_t at = FirstDifference(actual, expected[o]);
     EXPECT_EQ(at, -1) << "output " << o << ": " << actual[at] << ", expected " << expected[o][at];
+  }
+}
+
+// Loop by loop, and with machine code where it pays.
+void ExpectSameAsUnfused(Program program) {
+  const std::vector<Floats> expected = RunUnfused(program);
+  for (const bool compile : {false, true}) {
+    program.compile = compile;
+    SCOPED_TRACE(compile ? "compiled" : "interpreted");
+    ExpectResults(program, expected);
   }
 }
 
@@ -329,6 +341,7 @@ ms::Status RunAttrs(const std::vector<std::string>& steps, const std::vector<int
   KernelTester t("_FusedElementwise");
   t.Attr("T", MS_FLOAT32).Attr("N", 2).Attr("M", 1);
   t.Attr("steps", steps).Attr("operands", operands).Attr("results", results);
+  t.Attr("compile", true);
   t.Input<float>({2}, {1, 2}).Input<float>({2}, {3, 4});
   return t.Run();
 }

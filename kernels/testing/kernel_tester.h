@@ -83,6 +83,9 @@ class KernelTester {
   KernelTester& Threads(uint32_t threads);
   // |a - b| <= absolute + relative * |b| between executions instead of equal bits (floats only).
   KernelTester& Tolerance(double relative, double absolute);
+  // Between executions any NaN is like any other (floats only): for kernels of which a planned
+  // execution may pass on another one of two NaNs.
+  KernelTester& NaNsAreAlike();
   // Starts the Philox stream here instead of from seed and seed2.
   KernelTester& Philox(uint64_t key, uint64_t counter_low, uint64_t counter_high);
   // Executes with shapes unknown in advance only: for ops whose output shape depends on values.
@@ -151,6 +154,7 @@ class KernelTester {
   bool outputs_declared_ = false;
   bool dynamic_only_ = false;
   uint32_t threads_ = 3;
+  bool nans_are_alike_ = false;
   double relative_ = 0;
   double absolute_ = 0;
   bool philox_set_ = false;
