@@ -33,6 +33,7 @@ CASES = (
     "null_chain",
     "null_wide",
     "add_chain",
+    "large_chain",
     "tiny_step",
     "build",
     "feed_fetch",

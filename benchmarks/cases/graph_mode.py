@@ -83,12 +83,19 @@ def null_wide(run: timing.Run) -> None:
     time_null_ops(tf, run, "null_wide", tf.group(*nodes))
 
 
-def chain(tf: Any) -> tuple[Any, Any, Any]:
-    """Add additions and products of four floats to the graph; return what is fed, and the last."""
-    x = tf.placeholder(tf.float32, [4])
-    other = tf.placeholder(tf.float32, [4])
+def chain(
+    tf: Any, ops: int = networks.ADD_OPS, floats: int = 4, feed: bool = True
+) -> tuple[Any, Any, Any]:
+    """Add additions and products to the graph; return two inputs, and the last value.
+
+    The inputs are fed, or variables.
+    """
+    if feed:
+        x, other = (tf.placeholder(tf.float32, [floats]) for _ in range(2))
+    else:
+        x, other = (variable(tf, np.ones(floats, np.float32)) for _ in range(2))
     value = x
-    for _ in range(networks.ADD_OPS // 2):
+    for _ in range(ops // 2):
         value = (value + other) * other
     return x, other, value
 
@@ -103,6 +110,16 @@ def add_chain(run: timing.Run) -> None:
         with session(tf, run, optimize) as active:
             step = active.make_callable(value, feed_list=[x, other])
             run.time(figure, functools.partial(step, ones, ones), networks.ADD_OPS)
+
+
+def large_chain(run: timing.Run) -> None:
+    """Time ten additions and products of a million floats."""
+    tf = front_end(run.module)
+    ops, floats = networks.LARGE_CHAIN_OPS, networks.LARGE_CHAIN_FLOATS
+    _, _, value = chain(tf, ops, floats, feed=False)
+    with session(tf, run) as active:
+        active.run(tf.global_variables_initializer())
+        run.time("large_chain", active.make_callable(value.op))
 
 
 def tiny_step(run: timing.Run) -> None:
@@ -429,6 +446,7 @@ CASES: timing.Cases = {
     "null_chain": null_chain,
     "null_wide": null_wide,
     "add_chain": add_chain,
+    "large_chain": large_chain,
     "tiny_step": tiny_step,
     "build": build,
     "feed_fetch": feed_fetch,

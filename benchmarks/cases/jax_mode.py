@@ -23,20 +23,28 @@ def front_end() -> Any:
     return importlib.import_module("jax")
 
 
-def add_chain(run: timing.Run) -> None:
-    """Time additions and products of four floats, which the compiler makes one kernel."""
+def chain(ops: int, floats: int) -> Callable[[], Any]:
+    """Return a call of so many additions and products of so many floats."""
     jax = front_end()
 
-    def chain(x: Any, other: Any) -> Any:
-        for _ in range(networks.ADD_OPS // 2):
+    def compute(x: Any, other: Any) -> Any:
+        for _ in range(ops // 2):
             x = (x + other) * other
         return x
 
-    compiled = jax.jit(chain)
-    ones = jax.numpy.ones(4)
-    run.time(
-        "add_chain_optimized", lambda: compiled(ones, ones).block_until_ready(), networks.ADD_OPS
-    )
+    compiled = jax.jit(compute)
+    ones = jax.numpy.ones(floats)
+    return lambda: compiled(ones, ones).block_until_ready()
+
+
+def add_chain(run: timing.Run) -> None:
+    """Time additions and products of four floats, which the compiler makes one kernel."""
+    run.time("add_chain_optimized", chain(networks.ADD_OPS, 4), networks.ADD_OPS)
+
+
+def large_chain(run: timing.Run) -> None:
+    """Time ten additions and products of a million floats."""
+    run.time("large_chain", chain(networks.LARGE_CHAIN_OPS, networks.LARGE_CHAIN_FLOATS))
 
 
 def tiny_step(run: timing.Run) -> None:
@@ -201,6 +209,7 @@ def adam_numbers(run: timing.Run) -> None:
 
 CASES: timing.Cases = {
     "add_chain": add_chain,
+    "large_chain": large_chain,
     "tiny_step": tiny_step,
     "xent": xent,
     "adam": adam,

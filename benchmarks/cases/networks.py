@@ -268,6 +268,8 @@ TRAINING_CASES = {
 }
 
 ADD_OPS = 1_000  # of the chain of additions and products
+LARGE_CHAIN_OPS = 10  # of the chain on many floats
+LARGE_CHAIN_FLOATS = 1 << 20
 XENT_SHAPE = (128, 40000)
 ADAM_PARAMETERS = (100, 65536)
 

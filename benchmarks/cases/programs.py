@@ -127,6 +127,12 @@ def _add_chain(tf: Any) -> Callable[[Any], Step]:
     )
 
 
+def _large_chain(tf: Any) -> Callable[[Any], Step]:
+    ops, floats = networks.LARGE_CHAIN_OPS, networks.LARGE_CHAIN_FLOATS
+    _, _, value = graph_mode.chain(tf, ops, floats, feed=False)
+    return lambda active: active.make_callable(value.op)
+
+
 def _tiny_step(tf: Any) -> Callable[[Any], Step]:
     x = tf.placeholder(tf.float32, [])
     double = x * 2.0
@@ -184,6 +190,7 @@ WORKLOADS: dict[str, Build] = {
     "xent": functools.partial(_program, add_nodes=_cross_entropy),
     "xent_loss_alone": functools.partial(_program, add_nodes=_loss_alone),
     "add_chain": functools.partial(_program, add_nodes=_add_chain, parts=networks.ADD_OPS),
+    "large_chain": functools.partial(_program, add_nodes=_large_chain),
     "tiny_step": functools.partial(_program, add_nodes=_tiny_step),
     "feed_100MB": functools.partial(_program, add_nodes=_feed),
     "fill_fetch_100MB": functools.partial(_program, add_nodes=_fill_fetch),

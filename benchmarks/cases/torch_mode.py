@@ -25,19 +25,29 @@ def front_end(threads: int) -> Any:
     return torch
 
 
-def add_chain(run: timing.Run) -> None:
-    """Time additions and products of four floats."""
+def time_chain(run: timing.Run, figure: str, ops: int, floats: int, parts: int = 1) -> None:
+    """Time so many additions and products of so many floats."""
     torch = front_end(run.threads)
-    x, other = torch.ones(4), torch.ones(4)
+    x, other = torch.ones(floats), torch.ones(floats)
 
     def chain() -> Any:
         value = x
-        for _ in range(networks.ADD_OPS // 2):
+        for _ in range(ops // 2):
             value = (value + other) * other
         return value
 
     with torch.inference_mode():
-        run.time("add_chain", chain, networks.ADD_OPS)
+        run.time(figure, chain, parts)
+
+
+def add_chain(run: timing.Run) -> None:
+    """Time additions and products of four floats."""
+    time_chain(run, "add_chain", networks.ADD_OPS, 4, networks.ADD_OPS)
+
+
+def large_chain(run: timing.Run) -> None:
+    """Time ten additions and products of a million floats."""
+    time_chain(run, "large_chain", networks.LARGE_CHAIN_OPS, networks.LARGE_CHAIN_FLOATS)
 
 
 def tiny_step(run: timing.Run) -> None:
@@ -216,6 +226,7 @@ def adam_numbers(run: timing.Run) -> None:
 
 CASES: timing.Cases = {
     "add_chain": add_chain,
+    "large_chain": large_chain,
     "tiny_step": tiny_step,
     "first_step": first_step,
     "xent": xent,
