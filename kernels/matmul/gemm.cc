@@ -4,7 +4,9 @@
 #include <dnnl.hpp>
 
 #include "kernels/matmul/library_engine.h"
+#include "kernels/matmul/library_primitive.h"
 #include "kernels/matmul/library_threads.h"
+#include "kernels/matmul/vector_product.h"
 
 namespace millstream::kernels {
 namespace {
@@ -13,7 +15,16 @@ constexpr auto kFloat = dnnl::memory::data_type::f32;
 
 // How the library is asked. It depends on the shape alone, so that an execution without the permit
 // for parallelism takes the same way as one that holds it.
-enum class Method { kOneThread, kPlainCall, kPrimitive };
+enum class Method { kOneThread, kPlainCall, kPrimitive, kRowTimesMatrix, kMatrixTimesColumn };
+
+// For a vector and a matrix of a million numbers or more.
+Method ChooseForVector(const GemmShape& shape) {
+  // Threads share out the results, of which there must be enough for all.
+  constexpr int64_t kFewResults = 512;
+  if (shape.m * shape.n < kFewResults) return Method::kPrimitive;
+  const bool is_transposed = shape.m == 1 ? shape.transpose_b : !shape.transpose_a;
+  return is_transposed ? Method::kMatrixTimesColumn : Method::kRowTimesMatrix;
+}
 
 Method Choose(const GemmShape& shape) {
   // A team costs a microsecond to start and more to wait for: small products are done sooner alone.
@@ -22,9 +33,11 @@ Method Choose(const GemmShape& shape) {
   if (products < kSmallProducts) return Method::kOneThread;
   // With a transposed right operand the plain call packs in one thread (measured with two: up to
   // 40 % slower) and cuts sums by its number of threads, and for vectors it cuts sums, too; the
-  // primitive does neither with AVX-512. Elsewhere the plain call is as fast or faster.
+  // primitive does neither with AVX-512, but rearranges the matrix first, which takes longer than
+  // a product with a vector. Elsewhere the plain call is as fast or faster.
   const bool is_vector = shape.m == 1 || shape.n == 1;
-  if (is_vector) return products < 4 * kSmallProducts ? Method::kOneThread : Method::kPrimitive;
+  if (is_vector && products < 4 * kSmallProducts) return Method::kOneThread;
+  if (is_vector) return ChooseForVector(shape);
   return shape.transpose_b && !shape.transpose_a ? Method::kPrimitive : Method::kPlainCall;
 }
 
@@ -50,13 +63,23 @@ dnnl::matmul::primitive_desc MakePrimitiveDesc(const GemmShape& shape,
 }  // namespace
 
 struct Gemm::Primitive {
-  explicit Primitive(const GemmShape& shape)
-      : description(MakePrimitiveDesc(shape, RightDesc(shape))), primitive(description) {}
+  Primitive(const GemmShape& gemm_shape, int thread_count)
+      : shape(gemm_shape), threads(thread_count) {
+    LibraryThreads team(threads);
+    description = MakePrimitiveDesc(shape, RightDesc(shape));
+    primitive = LibraryPrimitive(description);
+  }
+
+  void Prepare() const {
+    LibraryThreads team(threads);
+    primitive.Prepare();
+  }
 
   uint64_t scratch_bytes() const { return description.scratchpad_desc().get_size(); }
 
   // As Gemm::KeepRight. Shares the copy of `other`, which may be null, where that will do.
-  void KeepRight(const GemmShape& shape, const float* b, const Primitive* other) {
+  void KeepWeights(const float* b, const Primitive* other) {
+    LibraryThreads team(threads);
     const dnnl::memory::desc any({shape.k, shape.n}, kFloat, dnnl::memory::format_tag::any);
     const dnnl::matmul::primitive_desc arranged = MakePrimitiveDesc(shape, any);
     const dnnl::memory::desc plain = RightDesc(shape);
@@ -72,12 +95,13 @@ struct Gemm::Primitive {
       stream.wait();
     }
     description = arranged;
-    primitive = dnnl::matmul(description);
+    primitive = LibraryPrimitive(description);
   }
 
   void Run(const float* a, const float* b, float* c, void* scratch) const {
+    LibraryThreads team(threads);
     dnnl::stream stream(LibraryEngine());
-    primitive.execute(
+    primitive.Execute(
         stream,
         {{DNNL_ARG_SRC, LibraryMemory(description.src_desc(), a)},
          {DNNL_ARG_WEIGHTS, kept_right ? kept_right : LibraryMemory(description.weights_desc(), b)},
@@ -86,21 +110,17 @@ struct Gemm::Primitive {
     stream.wait();
   }
 
+  const GemmShape shape;
+  const int threads;
   dnnl::matmul::primitive_desc description;
-  dnnl::matmul primitive;
+  LibraryPrimitive primitive;
   dnnl::memory kept_right;  // empty when B may change, or the library likes it as it is
 };
 
-Gemm::Gemm(const GemmShape& shape, int threads)
-    : shape_(shape), wide_threads_(std::max(1, threads)) {
+Gemm::Gemm(const GemmShape& shape, int threads) : shape_(shape) {
   if (Choose(shape) != Method::kPrimitive) return;
-  {
-    LibraryThreads team(wide_threads_);
-    wide_ = std::make_unique<Primitive>(shape);
-  }
-  if (wide_threads_ == 1) return;
-  LibraryThreads team(1);
-  single_ = std::make_unique<Primitive>(shape);
+  primitives_ = WideAndSingle<Primitive>(
+      threads, [&](int count) { return std::make_unique<Primitive>(shape, count); });
 }
 
 Gemm::~Gemm() = default;
@@ -108,26 +128,14 @@ Gemm::~Gemm() = default;
 void Gemm::KeepRight(const float* b) {
   // Columns are filled up to whole blocks, which a few of them are not worth.
   constexpr int64_t kFewColumns = 16;
-  if (wide_ == nullptr || shape_.n < kFewColumns) return;
-  {
-    LibraryThreads team(wide_threads_);
-    wide_->KeepRight(shape_, b, nullptr);
-  }
-  if (single_ == nullptr) return;
-  LibraryThreads team(1);
-  single_->KeepRight(shape_, b, wide_.get());
+  if (shape_.n >= kFewColumns) primitives_.KeepWeights(b);
 }
 
-uint64_t Gemm::scratch_bytes() const {
-  return std::max(wide_ == nullptr ? 0 : wide_->scratch_bytes(),
-                  single_ == nullptr ? 0 : single_->scratch_bytes());
-}
+uint64_t Gemm::scratch_bytes() const { return primitives_.scratch_bytes(); }
 
 ms::Status Gemm::Run(const float* a, const float* b, float* c, void* scratch, int threads) const {
-  if (wide_ == nullptr) return RunPlainGemm(shape_, a, b, c, threads);
-  const bool wide = threads == wide_threads_ || single_ == nullptr;
-  LibraryThreads team(wide ? wide_threads_ : 1);
-  (wide ? *wide_ : *single_).Run(a, b, c, scratch);
+  if (!primitives_) return RunPlainGemm(shape_, a, b, c, threads);
+  primitives_.For(threads).Run(a, b, c, scratch);
   return ms::Status();
 }
 
@@ -138,7 +146,19 @@ ms::Status RunPlainGemm(const GemmShape& shape, const float* a, const float* b, 
     std::fill(c, c + shape.m * shape.n, 0.0f);
     return ms::Status();
   }
-  LibraryThreads team(Choose(shape) == Method::kOneThread ? 1 : threads);
+  // Of a vector only the length matters, however it is stored.
+  const float* const vector = shape.m == 1 ? a : b;
+  const float* const matrix = shape.m == 1 ? b : a;
+  const Method method = Choose(shape);
+  if (method == Method::kRowTimesMatrix) {
+    RowTimesMatrix(vector, matrix, shape.k, shape.m * shape.n, threads, c);
+    return ms::Status();
+  }
+  if (method == Method::kMatrixTimesColumn) {
+    MatrixTimesColumn(matrix, vector, shape.m * shape.n, shape.k, threads, c);
+    return ms::Status();
+  }
+  LibraryThreads team(method == Method::kOneThread ? 1 : threads);
   const dnnl_status_t status =
       dnnl_sgemm(shape.transpose_a ? 'T' : 'N', shape.transpose_b ? 'T' : 'N', shape.m, shape.n,
                  shape.k, 1.0f, a, shape.transpose_a ? shape.m : shape.k, b,

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/matmul/wide_and_single.h"
 
 namespace millstream::kernels {
 
@@ -44,9 +45,7 @@ class Gemm {
   struct Primitive;
 
   GemmShape shape_;
-  int wide_threads_;
-  std::unique_ptr<Primitive> wide_;    // for wide_threads_ threads
-  std::unique_ptr<Primitive> single_;  // for one, where that is another number
+  WideAndSingle<Primitive> primitives_;  // none where the plain call will do
 };
 
 // A float32 product that is not prepared; in one thread no slower than a Gemm.

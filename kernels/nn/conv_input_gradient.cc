@@ -39,18 +39,12 @@ std::unique_ptr<ConvInputGradient> ConvInputGradient::Make(const ConvShape& shap
 ConvInputGradient::ConvInputGradient(const ConvShape& shape, const ConvShape& turned, int threads)
     : taps_(shape.filter[0] * shape.filter[1]),
       tap_size_(shape.FilterShape().num_elements() / taps_),
-      threads_(threads),
-      wide_(std::make_unique<LibraryConvolution>(turned, ConvDirection::kForward, threads,
-                                                 FilterChannels::kExchanged)) {
-  if (threads_ == 1) return;
-  single_ = std::make_unique<LibraryConvolution>(turned, ConvDirection::kForward, 1,
-                                                 FilterChannels::kExchanged);
-}
+      library_(threads, [&](int count) {
+        return std::make_unique<LibraryConvolution>(turned, ConvDirection::kForward, count,
+                                                    FilterChannels::kExchanged);
+      }) {}
 
-uint64_t ConvInputGradient::library_bytes() const {
-  return AlignUp(
-      std::max(wide_->scratch_bytes(), single_ == nullptr ? 0 : single_->scratch_bytes()));
-}
+uint64_t ConvInputGradient::library_bytes() const { return AlignUp(library_.scratch_bytes()); }
 
 uint64_t ConvInputGradient::scratch_bytes() const {
   return library_bytes() +
@@ -67,8 +61,7 @@ void ConvInputGradient::TurnTaps(int64_t begin, int64_t end, const float* filter
 void ConvInputGradient::KeepFilter(const float* filter) {
   kept_.resize(taps_ * tap_size_);
   TurnTaps(0, taps_, filter, kept_.data());
-  wide_->KeepFilter(kept_.data());
-  if (single_ != nullptr) single_->KeepFilter(kept_.data(), wide_.get());
+  library_.KeepWeights(kept_.data());
 }
 
 void ConvInputGradient::Run(ms::Frame& frame, const float* output_gradient, const float* filter,
@@ -81,9 +74,7 @@ void ConvInputGradient::Run(ms::Frame& frame, const float* output_gradient, cons
                  [&](int64_t begin, int64_t end) { TurnTaps(begin, end, filter, copy); });
     turned = copy;
   }
-  const int threads = LibraryThreadCount(frame);
-  const bool wide = threads == threads_ || single_ == nullptr;
-  (wide ? *wide_ : *single_).Run(output_gradient, turned, input_gradient, scratch);
+  library_.For(LibraryThreadCount(frame)).Run(output_gradient, turned, input_gradient, scratch);
 }
 
 }  // namespace millstream::kernels

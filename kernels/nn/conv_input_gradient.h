@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/matmul/wide_and_single.h"
 #include "kernels/nn/conv_library.h"
 #include "kernels/nn/conv_shape.h"
 
@@ -38,9 +39,7 @@ class ConvInputGradient {
   int64_t taps_;             // positions of the window
   int64_t tap_size_;         // elements of the filter at each
   std::vector<float> kept_;  // the turned filter; empty when it may change
-  int threads_;
-  std::unique_ptr<LibraryConvolution> wide_;    // for threads_ threads
-  std::unique_ptr<LibraryConvolution> single_;  // for one; null when threads_ is 1
+  WideAndSingle<LibraryConvolution> library_;
 };
 
 }  // namespace millstream::kernels

@@ -4,6 +4,7 @@
 #include <dnnl.hpp>
 
 #include "kernels/matmul/library_engine.h"
+#include "kernels/matmul/library_primitive.h"
 #include "kernels/matmul/library_threads.h"
 
 namespace millstream::kernels {
@@ -92,7 +93,7 @@ struct LibraryConvolution::Parts {
     const Problem& p = problem;
     switch (direction) {
       case ConvDirection::kForward:
-        primitive = dnnl::convolution_forward(forward);
+        primitive = LibraryPrimitive(forward);
         library_filter = forward.weights_desc();
         scratchpad = forward.scratchpad_desc();
         break;
@@ -100,7 +101,7 @@ struct LibraryConvolution::Parts {
         const BackwardDataDesc desc({kAlgorithm, p.input, p.any_filter, p.output, p.strides,
                                      p.dilations, p.before, p.after},
                                     Attributes(), LibraryEngine(), forward);
-        primitive = dnnl::convolution_backward_data(desc);
+        primitive = LibraryPrimitive(desc);
         library_filter = desc.weights_desc();
         scratchpad = desc.scratchpad_desc();
         break;
@@ -109,7 +110,7 @@ struct LibraryConvolution::Parts {
         const BackwardWeightsDesc desc({kAlgorithm, p.input, p.any_filter, p.output, p.strides,
                                         p.dilations, p.before, p.after},
                                        Attributes(), LibraryEngine(), forward);
-        primitive = dnnl::convolution_backward_weights(desc);
+        primitive = LibraryPrimitive(desc);
         library_filter = desc.diff_weights_desc();
         scratchpad = desc.scratchpad_desc();
         break;
@@ -120,7 +121,7 @@ struct LibraryConvolution::Parts {
     const auto& from = to_plain ? library_filter : problem.plain_filter;
     const auto& to = to_plain ? problem.plain_filter : library_filter;
     reorder =
-        dnnl::reorder(dnnl::reorder::primitive_desc(LibraryEngine(), from, LibraryEngine(), to));
+        LibraryPrimitive(dnnl::reorder::primitive_desc(LibraryEngine(), from, LibraryEngine(), to));
   }
 
   bool reorders() const { return static_cast<bool>(reorder); }
@@ -128,8 +129,8 @@ struct LibraryConvolution::Parts {
 
   ConvDirection direction;
   Problem problem;
-  dnnl::primitive primitive;
-  dnnl::reorder reorder;  // empty when the library takes the plain layout
+  LibraryPrimitive primitive;
+  LibraryPrimitive reorder;  // empty when the library takes the plain layout
   dnnl::memory::desc library_filter;
   dnnl::memory::desc scratchpad;
   dnnl::memory kept_filter;  // empty when the filter may change, or needs no reordering
@@ -144,7 +145,13 @@ LibraryConvolution::LibraryConvolution(const ConvShape& shape, ConvDirection dir
 
 LibraryConvolution::~LibraryConvolution() = default;
 
-void LibraryConvolution::KeepFilter(const float* filter, const LibraryConvolution* other) {
+void LibraryConvolution::Prepare() const {
+  LibraryThreads team(threads_);
+  parts_->primitive.Prepare();
+  if (parts_->reorders() && !parts_->kept_filter) parts_->reorder.Prepare();
+}
+
+void LibraryConvolution::KeepWeights(const float* filter, const LibraryConvolution* other) {
   if (!parts_->reorders()) return;
   if (other != nullptr && other->parts_->kept_filter &&
       other->parts_->library_filter == parts_->library_filter) {
@@ -155,7 +162,7 @@ void LibraryConvolution::KeepFilter(const float* filter, const LibraryConvolutio
   dnnl::stream stream(LibraryEngine());
   dnnl::memory plain = LibraryMemory(parts_->problem.plain_filter, filter);
   parts_->kept_filter = dnnl::memory(parts_->library_filter, LibraryEngine());
-  parts_->reorder.execute(stream, plain, parts_->kept_filter);
+  parts_->reorder.Execute(stream, {{DNNL_ARG_FROM, plain}, {DNNL_ARG_TO, parts_->kept_filter}});
   stream.wait();
 }
 
@@ -184,14 +191,16 @@ void LibraryConvolution::Run(const float* input, const float* filter, const floa
   const bool to_filter = parts.direction == ConvDirection::kBackwardFilter;
   const bool to_input = parts.direction == ConvDirection::kBackwardInput;
   if (parts.reorders() && !parts.kept_filter && !to_filter) {
-    parts.reorder.execute(stream, plain_filter, library_filter);
+    parts.reorder.Execute(stream, {{DNNL_ARG_FROM, plain_filter}, {DNNL_ARG_TO, library_filter}});
   }
-  parts.primitive.execute(stream,
+  parts.primitive.Execute(stream,
                           {{to_input ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, input_memory},
                            {to_filter ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, library_filter},
                            {forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, output_memory},
                            {DNNL_ARG_SCRATCHPAD, LibraryMemory(parts.scratchpad, scratch)}});
-  if (parts.reorders() && to_filter) parts.reorder.execute(stream, library_filter, plain_filter);
+  if (parts.reorders() && to_filter) {
+    parts.reorder.Execute(stream, {{DNNL_ARG_FROM, library_filter}, {DNNL_ARG_TO, plain_filter}});
+  }
   stream.wait();
 }
 

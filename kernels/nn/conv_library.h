@@ -30,9 +30,12 @@ class LibraryConvolution {
   LibraryConvolution(const LibraryConvolution&) = delete;
   LibraryConvolution& operator=(const LibraryConvolution&) = delete;
 
+  // Generates the machine code; otherwise the first Run does.
+  void Prepare() const;
+
   // Reorders a filter that never changes once and for all; Run then ignores its own. Shares the
   // copy of `other`, which may be null, where that will do.
-  void KeepFilter(const float* filter, const LibraryConvolution* other = nullptr);
+  void KeepWeights(const float* filter, const LibraryConvolution* other);
 
   uint64_t scratch_bytes() const;
 

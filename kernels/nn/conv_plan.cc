@@ -21,23 +21,22 @@ ConvPlan::ConvPlan(const ConvShape& shape, ConvDirection direction, int threads)
     input_gradient_ = ConvInputGradient::Make(shape_, threads_);
     if (input_gradient_ != nullptr) return;
   }
-  wide_ = std::make_unique<LibraryConvolution>(shape_, direction_, threads_);
-  if (threads_ > 1) single_ = std::make_unique<LibraryConvolution>(shape_, direction_, 1);
+  library_ = WideAndSingle<LibraryConvolution>(threads_, [&](int count) {
+    return std::make_unique<LibraryConvolution>(shape_, direction_, count);
+  });
 }
 
 uint64_t ConvPlan::scratch_bytes() const {
   if (product_ != nullptr) return product_->scratch_bytes();
   if (filter_gradient_ != nullptr) return filter_gradient_->scratch_bytes();
   if (input_gradient_ != nullptr) return input_gradient_->scratch_bytes();
-  return std::max(wide_ == nullptr ? 0 : wide_->scratch_bytes(),
-                  single_ == nullptr ? 0 : single_->scratch_bytes());
+  return library_.scratch_bytes();
 }
 
 void ConvPlan::KeepFilter(const float* filter) {
   if (product_ != nullptr) product_->KeepRight(filter);
   if (input_gradient_ != nullptr) input_gradient_->KeepFilter(filter);
-  if (wide_ != nullptr) wide_->KeepFilter(filter);
-  if (single_ != nullptr) single_->KeepFilter(filter, wide_.get());
+  library_.KeepWeights(filter);
 }
 
 ms::Status ConvPlan::Run(ms::Frame& frame, float* input, float* filter, float* output,
@@ -52,12 +51,11 @@ ms::Status ConvPlan::Run(ms::Frame& frame, float* input, float* filter, float* o
     input_gradient_->Run(frame, output, filter, input, scratch);
     return ms::Status();
   }
-  if (wide_ == nullptr) {
+  if (!library_) {
     FillZero(input, filter, output);
     return ms::Status();
   }
-  const LibraryConvolution& library = threads == threads_ || single_ == nullptr ? *wide_ : *single_;
-  library.Run(input, filter, output, scratch);
+  library_.For(threads).Run(input, filter, output, scratch);
   return ms::Status();
 }
 

@@ -11,6 +11,7 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/matmul/gemm.h"
+#include "kernels/matmul/wide_and_single.h"
 #include "kernels/nn/conv_filter_gradient.h"
 #include "kernels/nn/conv_input_gradient.h"
 #include "kernels/nn/conv_library.h"
@@ -46,8 +47,7 @@ class ConvPlan : public ms::ShapeState {
   std::unique_ptr<Gemm> product_;
   std::unique_ptr<const ConvFilterGradient> filter_gradient_;
   std::unique_ptr<ConvInputGradient> input_gradient_;
-  std::unique_ptr<LibraryConvolution> wide_;    // for threads_ threads
-  std::unique_ptr<LibraryConvolution> single_;  // for one; null when threads_ is 1
+  WideAndSingle<LibraryConvolution> library_;
 };
 
 // The plans of one node whose shapes are not known in advance: the last few are kept. Thread-safe.

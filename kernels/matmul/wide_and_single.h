@@ -1,0 +1,56 @@
+// What a kernel prepares for the threads that its executions usually have, and for one.
+#ifndef MILLSTREAM_KERNELS_MATMUL_WIDE_AND_SINGLE_H_
+#define MILLSTREAM_KERNELS_MATMUL_WIDE_AND_SINGLE_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+namespace millstream::kernels {
+
+// oneDNN lays work out for a number of threads. Of the steps that run at a time one has all, and
+// the others one each, so that there are two numbers. T is made for one and has
+//   void Prepare() const;                            what may also wait until it is first used
+//   uint64_t scratch_bytes() const;
+//   void KeepWeights(const float*, const T* other);  see LibraryConvolution
+// Immutable but for KeepWeights.
+template <typename T>
+class WideAndSingle {
+ public:
+  // Nothing; only scratch_bytes, KeepWeights and the conversion to bool may be called.
+  WideAndSingle() = default;
+  // make(n) gives a std::unique_ptr<T> for n threads. What is for one is prepared when it is
+  // needed.
+  template <typename Make>
+  WideAndSingle(int threads, const Make& make) : threads_(std::max(1, threads)) {
+    wide_ = make(threads_);
+    wide_->Prepare();
+    if (threads_ > 1) single_ = make(1);
+  }
+
+  explicit operator bool() const { return wide_ != nullptr; }
+
+  // For an execution of so many threads, which may be fewer than usual.
+  const T& For(int threads) const {
+    return threads == threads_ || single_ == nullptr ? *wide_ : *single_;
+  }
+
+  uint64_t scratch_bytes() const {
+    return std::max(wide_ == nullptr ? 0 : wide_->scratch_bytes(),
+                    single_ == nullptr ? 0 : single_->scratch_bytes());
+  }
+
+  void KeepWeights(const float* weights) {
+    if (wide_ != nullptr) wide_->KeepWeights(weights, nullptr);
+    if (single_ != nullptr) single_->KeepWeights(weights, wide_.get());
+  }
+
+ private:
+  int threads_ = 1;
+  std::unique_ptr<T> wide_;
+  std::unique_ptr<T> single_;
+};
+
+}  // namespace millstream::kernels
+
+#endif  // MILLSTREAM_KERNELS_MATMUL_WIDE_AND_SINGLE_H_
