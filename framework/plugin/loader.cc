@@ -79,6 +79,19 @@ const PluginLoaderOptions& PluginLoader::Options() {
   return *options_;
 }
 
+// What is said of the plugin by its name goes before what is said by its family, and what the
+// caller gave before both.
+PluginOptions PluginLoader::OptionsFor(const PluginFile& file, const PluginOptions& given) {
+  const NamedPluginOptions& named = Options().plugin_options;
+  PluginOptions result;
+  for (const std::string& name : {file.family(), file.name()}) {
+    const auto found = named.find(name);
+    if (found != named.end()) OverrideOptions(found->second, &result);
+  }
+  OverrideOptions(given, &result);
+  return result;
+}
+
 // ---- Records ------------------------------------------------------------------------------------
 
 PluginLoader::Attempt* PluginLoader::AttemptOf(const PluginFile& file, PluginOrigin origin) {
@@ -155,6 +168,7 @@ std::vector<const LoadedPlugin*> PluginLoader::Plugins() const {
 StatusOr<const LoadedPlugin*> PluginLoader::Load(const std::string& path,
                                                  const PluginOptions& options) {
   absl::MutexLock lock(&mutex_);
+  MS_RETURN_IF_ERROR(Options().status);
   StatusOr<PluginFile> file = ReadPluginFile(path);
   if (!file.ok()) {
     RecordUnreadable(path, PluginOrigin::kExplicit, file.status());
@@ -186,7 +200,9 @@ StatusOr<const LoadedPlugin*> PluginLoader::LoadFile(const PluginFile& file, Plu
   auto plugin = std::make_unique<LoadedPlugin>();
   record.state = PluginState::kFailed;
   record.status = Open(file, attempt, plugin.get());
-  if (record.status.ok()) record.status = Register(options, attempt, plugin.get());
+  if (record.status.ok()) {
+    record.status = Register(OptionsFor(file, options), attempt, plugin.get());
+  }
   if (!record.status.ok()) return record.status;
   record.state = PluginState::kReady;
   record.stage = LoadStage::kDone;
@@ -267,8 +283,7 @@ Status PluginLoader::Register(const PluginOptions& options, Attempt* attempt,
     return errors::InvalidArgument("plugin ", plugin->path, " takes no options, got \"",
                                    options.front().first, "\"");
   }
-  std::vector<MS_KV> pairs;
-  for (const auto& [key, value] : options) pairs.push_back({ToAbi(key), ToAbi(value)});
+  const std::vector<MS_KV> pairs = ToAbi(options);
   MS_RETURN_IF_ERROR(NamePlugin(
       TakeAbiStatus(plugin->abi->init(plugin->abi, pairs.data(), pairs.size())), plugin->path));
   attempt->record.stage = LoadStage::kRegister;

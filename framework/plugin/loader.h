@@ -22,6 +22,7 @@
 #include "framework/op_registry.h"
 #include "framework/plugin/kernel_registry.h"
 #include "framework/plugin/plugin.h"
+#include "framework/plugin/plugin_options.h"
 #include "framework/plugin/preflight.h"
 #include "framework/plugin/search_path.h"
 #include "framework/status.h"
@@ -100,9 +101,6 @@ struct OpenDevice {
   const MS_DeviceApi* functions = nullptr;
 };
 
-// What a user sets for one plugin: names and values.
-using PluginOptions = std::vector<std::pair<std::string, std::string>>;
-
 // Thread-safe; one plugin is loaded at a time.
 class PluginLoader {
  public:
@@ -115,7 +113,8 @@ class PluginLoader {
   PluginLoader(const PluginLoader&) = delete;
   PluginLoader& operator=(const PluginLoader&) = delete;
 
-  // Loads one file and passes it `options`. Loading the same file again, by whatever name, gives
+  // Loads one file and passes it `options`, which go before those of PluginLoaderOptions that have
+  // the same name. Loading the same file again, by whatever name, gives
   // the same plugin, or, when its code failed, the same error. ALREADY_EXISTS when another file of
   // its family is loaded; INVALID_ARGUMENT for options that the plugin does not take.
   StatusOr<const LoadedPlugin*> Load(const std::string& path, const PluginOptions& options = {})
@@ -146,9 +145,10 @@ class PluginLoader {
   // The devices of all loaded plugins. A plugin is asked once, the first time.
   std::vector<PluginDevice> Devices() ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<PluginDevice> DevicesOf(absl::string_view type) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Creates a logical device; several may be made of one description. The plugin's error, or
-  // UNIMPLEMENTED naming a function that the device lacks.
-  static StatusOr<OpenDevice> CreateDevice(const PluginDevice& device);
+  // Creates a logical device; several may be made of one description. `options` are the plugin's
+  // for one device. The plugin's error, or UNIMPLEMENTED naming a function that the device lacks.
+  static StatusOr<OpenDevice> CreateDevice(const PluginDevice& device,
+                                           const PluginOptions& options = {});
   // Gives back what CreateDevice made, once its streams, events and memory are gone.
   static void DestroyDevice(const OpenDevice& device);
 
@@ -170,6 +170,8 @@ class PluginLoader {
   struct Attempt;
 
   const PluginLoaderOptions& Options() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  PluginOptions OptionsFor(const PluginFile& file, const PluginOptions& given)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Attempt* AttemptOf(const PluginFile& file, PluginOrigin origin)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Attempt* NewAttempt(std::string path, PluginOrigin origin) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

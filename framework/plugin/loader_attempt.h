@@ -4,7 +4,9 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "framework/plugin/host_status.h"
 #include "framework/plugin/loader.h"
 
 namespace millstream {
@@ -18,6 +20,13 @@ struct PluginLoader::Attempt {
   std::unique_ptr<LoadedPlugin> plugin;  // when it is ready
   bool enumerated = false;
 };
+
+// Borrows.
+inline std::vector<MS_KV> ToAbi(const PluginOptions& options) {
+  std::vector<MS_KV> pairs;
+  for (const auto& [name, value] : options) pairs.push_back({ToAbi(name), ToAbi(value)});
+  return pairs;
+}
 
 inline Status NamePlugin(const Status& status, const std::string& path) {
   return WithContext(status, absl::StrCat("plugin ", path));

@@ -72,14 +72,15 @@ std::vector<PluginDevice> PluginLoader::DevicesOf(absl::string_view type) {
   return devices;
 }
 
-StatusOr<OpenDevice> PluginLoader::CreateDevice(const PluginDevice& device) {
+StatusOr<OpenDevice> PluginLoader::CreateDevice(const PluginDevice& device,
+                                                const PluginOptions& options) {
+  const std::vector<MS_KV> pairs = ToAbi(options);
   const LoadedPlugin& plugin = *device.plugin;
   OpenDevice open;
   open.plugin = &plugin;
-  MS_RETURN_IF_ERROR(
-      NamePlugin(TakeAbiStatus(plugin.devices->device_create(
-                     plugin.abi, device.description->ordinal, nullptr, 0, &open.device)),
-                 plugin.path));
+  const Status created = TakeAbiStatus(plugin.devices->device_create(
+      plugin.abi, device.description->ordinal, pairs.data(), pairs.size(), &open.device));
+  MS_RETURN_IF_ERROR(NamePlugin(created, plugin.path));
   if (open.device == nullptr) {
     return errors::InvalidArgument("plugin ", plugin.path, ": device_create gave no device");
   }

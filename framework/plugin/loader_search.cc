@@ -33,6 +33,8 @@ Status PluginLoader::LoadInstalled() {
   if (installed_loaded_) return installed_status_;
   installed_loaded_ = true;
   const PluginLoaderOptions& options = Options();
+  installed_status_ = options.status;
+  if (!installed_status_.ok()) return installed_status_;
   std::vector<SearchEntry> entries;
   for (const std::string& path : options.user_path) {
     entries.push_back({path, PluginOrigin::kUserPath});
@@ -48,6 +50,7 @@ Status PluginLoader::LoadInstalled() {
 
 Status PluginLoader::LoadFrom(const std::vector<std::string>& entries) {
   absl::MutexLock lock(&mutex_);
+  MS_RETURN_IF_ERROR(Options().status);
   std::vector<SearchEntry> named;
   for (const std::string& entry : entries) named.push_back({entry, PluginOrigin::kUserPath});
   return LoadEntries(named);
@@ -138,15 +141,18 @@ void PluginLoader::LoadBestOf(std::vector<Candidate> family) {
 
 // A name that no file has is a mistake, or a plugin that is not installed.
 void PluginLoader::WarnOfUnknownNames() {
-  if (!Options().only.has_value()) return;
-  for (const std::string& name : *Options().only) {
+  const auto warn = [this](absl::string_view variable,
+                           const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const bool is_known = absl::c_any_of(attempts_, [&name](const auto& attempt) {
       return attempt->record.name == name || attempt->record.family == name;
     });
-    if (is_known || name == kNoPlugin) continue;
-    HostLog(MS_LOG_WARNING, absl::StrCat(kPluginsVariable, " names \"", name,
-                                         "\", but no plugin of that name was found"));
-  }
+    if (is_known || name == kNoPlugin) return;
+    HostLog(MS_LOG_WARNING,
+            absl::StrCat(variable, " names \"", name, "\", but no plugin of that name was found"));
+  };
+  for (const auto& [name, options] : Options().plugin_options) warn(kPluginOptionsVariable, name);
+  if (!Options().only.has_value()) return;
+  for (const std::string& name : *Options().only) warn(kPluginsVariable, name);
 }
 
 // The first plugin that should be ready and is not.

@@ -257,7 +257,56 @@ TEST(PluginLoaderOptionsTest, TheInstallFolderAndTheProbeStandBesideThisProgram)
   EXPECT_FALSE(options.strict);
 }
 
+TEST_F(LoaderSearchTest, OptionsByNameReachThePlugin) {
+  SetHostLogLevel(MS_LOG_INFO);
+  folder_.Copy("user/option.so", "takes_option");
+  PluginLoaderOptions options = Options();
+  options.plugin_options = {{"takes_option", {{"level", "three"}}}};
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(Search(options).ok());
+  EXPECT_EQ(RecordOf("option.so").state, PluginState::kReady);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("three"));
+  // What the caller gives goes before it.
+  Restart(options);
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(loader_->Load(folder_.File("user/option.so"), {{"level", "four"}}).ok());
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("four"));
+  EXPECT_THAT(log, ::testing::Not(HasSubstr("three")));
+}
+
+TEST_F(LoaderSearchTest, OptionsOfAPluginThatTakesNoneAreItsFailure) {
+  folder_.Copy("user/good.so", "good");
+  PluginLoaderOptions options = Options();
+  options.plugin_options = {{"good", {{"level", "three"}}}};
+  EXPECT_TRUE(Search(options).ok());
+  EXPECT_EQ(RecordOf("good.so").state, PluginState::kFailed);
+  EXPECT_THAT(Message(RecordOf("good.so").status), HasSubstr("takes no options, got \"level\""));
+}
+
+TEST_F(LoaderSearchTest, OptionsOfAPluginThatIsNotThereAreWarnedOf) {
+  SetHostLogLevel(MS_LOG_WARNING);
+  PluginLoaderOptions options = Options();
+  options.plugin_options = {{"no_such", {{"level", "three"}}}};
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(Search(options).ok());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("MILLSTREAM_PLUGIN_OPTIONS names \"no_such\", but no plugin"));
+}
+
+TEST_F(LoaderSearchTest, OptionsThatCannotBeReadAreAnErrorOfEveryLoad) {
+  const Variable variable(kPluginOptionsVariable, "level=3");
+  PluginLoaderOptions options = PluginLoaderOptions::FromEnvironment();
+  const std::string text = "MILLSTREAM_PLUGIN_OPTIONS: \"level=3\" is no option";
+  EXPECT_THAT(Message(Search(options)), HasSubstr(text));
+  EXPECT_THAT(Message(loader_->LoadInstalled()), HasSubstr(text)) << "again";
+  EXPECT_THAT(Message(loader_->LoadFrom({User()})), HasSubstr(text));
+  EXPECT_THAT(Message(loader_->Load(FixturePath("good")).status()), HasSubstr(text));
+  EXPECT_THAT(loader_->Plugins(), IsEmpty());
+}
+
 TEST(PluginLoaderOptionsTest, TheEnvironmentSteers) {
+  const Variable named(kPluginOptionsVariable, "a:b=c");
   const Variable path(kPluginPathVariable, "/one:/two.so:");
   const Variable plugins(kPluginsVariable, "a, b");
   const Variable strict(kPluginStrictVariable, "1");
@@ -268,6 +317,8 @@ TEST(PluginLoaderOptionsTest, TheEnvironmentSteers) {
   EXPECT_THAT(*options.only, ElementsAre("a", "b"));
   EXPECT_TRUE(options.strict);
   EXPECT_EQ(options.probe_program, "");
+  EXPECT_TRUE(options.status.ok()) << options.status;
+  EXPECT_EQ(options.plugin_options, (NamedPluginOptions{{"a", {{"b", "c"}}}}));
 }
 
 TEST(PluginLoaderOptionsTest, TheCacheIsInTheUsersCacheFolder) {

@@ -56,6 +56,9 @@ PluginLoaderOptions PluginLoaderOptions::FromEnvironment() {
   options.strict = Variable(kPluginStrictVariable) == "1";
   const absl::string_view only = absl::StripAsciiWhitespace(Variable(kPluginsVariable));
   if (!only.empty()) options.only = absl::StrSplit(only, absl::ByAnyChar(", "), absl::SkipEmpty());
+  StatusOr<NamedPluginOptions> named = ParsePluginOptions(Variable(kPluginOptionsVariable));
+  options.status = WithContext(named.status(), kPluginOptionsVariable);
+  if (named.ok()) options.plugin_options = *std::move(named);
   const std::filesystem::path own = OwnFile();
   if (own.empty()) return options;
   options.install_folder = (own.parent_path() / kInstallFolder).string();

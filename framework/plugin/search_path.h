@@ -8,6 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "framework/plugin/plugin_options.h"
 #include "framework/plugin/preflight.h"
 #include "framework/status.h"
 
@@ -20,6 +21,8 @@ inline constexpr char kPluginsVariable[] = "MILLSTREAM_PLUGINS";
 inline constexpr char kNoPlugin[] = "none";
 // "1": a plugin that is found but cannot be loaded is an error, and not only a record.
 inline constexpr char kPluginStrictVariable[] = "MILLSTREAM_PLUGIN_STRICT";
+// Options of plugins, as ParsePluginOptions reads them.
+inline constexpr char kPluginOptionsVariable[] = "MILLSTREAM_PLUGIN_OPTIONS";
 // "0": no plugin is tried in a process of its own first.
 inline constexpr char kPluginProbeVariable[] = "MILLSTREAM_PLUGIN_PROBE";
 
@@ -32,6 +35,11 @@ struct PluginLoaderOptions {
   // loaded by their path are not asked about.
   std::optional<std::vector<std::string>> only;
   bool strict = false;
+  // What plugins are given wherever they come from. A plugin that does not take one of its options
+  // is not loaded.
+  NamedPluginOptions plugin_options;
+  // Why the variables cannot be read: nothing is loaded, and every attempt gives this.
+  Status status;
   // The program that tries plugins, and the file that remembers how they fared. Empty: nothing is
   // tried, nothing is remembered.
   std::string probe_program;
