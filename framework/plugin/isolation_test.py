@@ -1,6 +1,7 @@
 """Backends need the plugin headers alone, and the host needs no backend.
 
-The files here are the CPU plugin's own sources, all of them and nothing else (``plugin_sources``).
+The files here are the own sources of the plugins ``cpu`` and ``sim``, all of them and nothing else
+(``plugin_sources``).
 """
 
 import concurrent.futures

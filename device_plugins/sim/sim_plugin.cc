@@ -1,0 +1,38 @@
+// A simulated accelerator, for tests: see docs/sim.md.
+#include "device_plugins/sim/control.h"
+#include "device_plugins/sim/device_list.h"
+#include "device_plugins/sim/device_table.h"
+#include "framework/plugin/plugin_entry.hpp"
+
+namespace millstream::sim {
+namespace {
+
+MS_Status* SetSwitchOf(MS_Device* device, MS_Str name, MS_Str value) noexcept {
+  return ms::Guarded([&] { return Unwrap(device)->Set(ms::ToView(name), ms::ToView(value)); });
+}
+
+struct SimPlugin : ms::PluginDefaults {
+  static constexpr char kVendor[] = "Millstream";
+  static constexpr char kVersion[] = "0.1.0";
+  static ms::Status Init(const ms::PluginOptions& options) {
+    Settings settings;
+    MS_TRY(Settings::Parse(options, &settings));
+    SetSettings(std::move(settings));
+    return ms::Status();
+  }
+  static const MS_Table* GetInterface(std::string_view id) {
+    static const SIM_ControlApi control = {
+        {sizeof(SIM_ControlApi), 1, MS_ABI_MINOR, SIM_CONTROL_API}, &SetSwitchOf};
+    if (id == MS_DEVICES_API) return &DevicesTable()->head;
+    if (id == MS_DEVICE_API) return &DeviceTable()->head;
+    if (id == SIM_CONTROL_API) return &control.head;
+    return nullptr;
+  }
+};
+
+}  // namespace
+}  // namespace millstream::sim
+
+MS_PLUGIN_NOTE("millstream_sim", "sim", /*rank=*/0, /*cpu_bits=*/0,
+               MS_PLUGIN_DEVICES | MS_PLUGIN_HAS_OPTIONS);
+MS_PLUGIN_DEFINE(millstream::sim::SimPlugin);
