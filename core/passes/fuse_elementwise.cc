@@ -167,6 +167,7 @@ Status ElementwiseFusion::Fuse(const Cluster& cluster) {
   SetAttr(&attrs, "steps", std::move(steps));
   SetAttr(&attrs, "operands", std::move(operands));
   SetAttr(&attrs, "results", std::move(results));
+  SetAttr(&attrs, "compile", ops_.machine_code_allowed());
   if (!ops_.HasKernel(kFused, attrs)) return absl::OkStatus();
   const int last = cluster.members.back();
   return ops_.Replace(last, cluster.members, kFused, std::move(attrs), *ops_.op(last).node,

@@ -112,6 +112,10 @@ class StepOps {
   // Operation i's kernel sees floating-point inputs that are constants when the plan is made.
   void PrepareConstants(int i) { ops_[i].prepares_constants = true; }
 
+  // Kernels of the operations that later passes make may make machine code for them.
+  void AllowMachineCode() { machine_code_allowed_ = true; }
+  bool machine_code_allowed() const { return machine_code_allowed_; }
+
   // Whether a pass made the node.
   bool IsNew(const Node* node) const { return new_nodes_.contains(node); }
   // The nodes that passes made; they live as long as this graph.
@@ -137,6 +141,7 @@ class StepOps {
   const std::string device_type_;
   const absl::flat_hash_set<Output> visible_;
   const Evaluator evaluator_;
+  bool machine_code_allowed_ = false;
   std::vector<StepOp> ops_;
   std::vector<const Node*> origins_;
   absl::flat_hash_map<Output, int> producers_;
