@@ -247,11 +247,13 @@ def test_closing_cancels_the_steps_of_other_threads() -> None:
         except BaseException as error:
             outcomes.append(error)
 
-    for _ in range(20):
+    for attempt in range(20):
         session, running = tf.Session(), threading.Event()
         runner = threading.Thread(target=run_until_closed, args=(session, running))
         runner.start()
         running.wait()
+        # A step takes milliseconds; at once, it would often not have begun the next one.
+        time.sleep(0.001 * attempt)
         session.close()
         runner.join()
         if isinstance(outcomes[-1], tf.errors.CancelledError):
