@@ -5,20 +5,15 @@
 
 #include <cstdint>
 #include <limits>
-#include <random>
 #include <string>
 #include <vector>
+
+#include "kernels/testing/fractions.h"
 
 namespace millstream::kernels {
 namespace {
 
-std::vector<float> Fractions(int64_t count, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> distribution(-1, 1);
-  std::vector<float> values(static_cast<size_t>(count));
-  for (float& value : values) value = distribution(random);
-  return values;
-}
+using testing::Fractions;
 
 struct AlignedBytes {
   alignas(64) char bytes[64];

@@ -5,21 +5,16 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <random>
 #include <vector>
+
+#include "kernels/testing/fractions.h"
 
 namespace millstream::kernels {
 namespace {
 
 constexpr float kGuard = 1234.5f;
 
-std::vector<float> Fractions(int64_t count, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> distribution(-1, 1);
-  std::vector<float> values(static_cast<size_t>(count));
-  for (float& value : values) value = distribution(random);
-  return values;
-}
+using testing::Fractions;
 
 struct Case {
   int64_t rows;
