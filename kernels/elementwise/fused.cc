@@ -1,6 +1,6 @@
 // _FusedElementwise: a program of elementwise ops on floats, run tile by tile (fused_plan.h) with
-// the ops' own loops, so that its results have the bits of the same ops one by one. Of two
-// NaNs an op passes on either.
+// the ops' own loops, or machine code that does the same, so that its results have the bits of the
+// same ops one by one. Of two NaNs an op passes on either.
 #include <algorithm>
 #include <atomic>
 #include <cstring>

@@ -1,8 +1,9 @@
 // How a fused program runs over tensors of known shapes.
 //
 // All inputs broadcast to one shape, whose elements are cut into tiles that stay in the innermost
-// cache. Every step runs its op's own loop over a tile before the next step does. A tile of a value
-// lies at a place: places are numbered, and only what they point to changes from tile to tile.
+// cache. Every step runs its op's own loop over a tile before the next step does; a run of short
+// steps may be one loop of machine code instead (compiled_calls.h). A tile of a value lies at a
+// place: places are numbered, and only what they point to changes from tile to tile.
 //
 //   inputs     whole ones are read where they are; of one element: always the same address; rows
 //              (the last dimensions of the shape, repeated) longer than a tile: the part that is

@@ -80,5 +80,40 @@ TEST(GemmTest, PlainCallsAndFewColumnsKeepNothing) {
   }
 }
 
+// A large matrix and a vector, on either side, stored either way.
+TEST(GemmTest, LargeProductsWithAVectorAreNearAndTheSameForAnyThreads) {
+  constexpr int64_t kLong = 1100;
+  constexpr int64_t kDepth = 1000;
+  // As in vector_product_test: each of kDepth roundings is off by half a unit of a sum of kDepth.
+  constexpr float kBound =
+      static_cast<float>(kDepth * kDepth) * std::numeric_limits<float>::epsilon();
+  for (const bool is_row : {true, false}) {
+    for (const bool transposed : {true, false}) {
+      SCOPED_TRACE(std::to_string(is_row) + std::to_string(transposed));
+      GemmShape shape = {is_row ? 1 : kLong, is_row ? kLong : 1, kDepth};
+      (is_row ? shape.transpose_b : shape.transpose_a) = transposed;
+      const std::vector<float> a = Fractions(shape.m * shape.k, 1);
+      const std::vector<float> b = Fractions(shape.k * shape.n, 2);
+      const std::vector<float>& vector = is_row ? a : b;
+      const std::vector<float>& matrix = is_row ? b : a;
+      // Whether the matrix's rows belong to results, and not to what is summed.
+      const bool by_result = is_row == transposed;
+      const std::vector<float> c = Product(Gemm(shape, 1), shape, a, b, 1);
+      for (int64_t i = 0; i < kLong; ++i) {
+        double sum = 0;
+        for (int64_t k = 0; k < kDepth; ++k) {
+          const int64_t at = by_result ? i * kDepth + k : k * kLong + i;
+          sum += double{vector[k]} * double{matrix[at]};
+        }
+        ASSERT_NEAR(c[i], sum, kBound) << i;
+      }
+      const Gemm wide(shape, 3);
+      EXPECT_EQ(wide.scratch_bytes(), 0u) << "nothing is rearranged";
+      EXPECT_EQ(Product(wide, shape, a, b, 3), c);
+      EXPECT_EQ(Product(wide, shape, a, b, 1), c);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace millstream::kernels
