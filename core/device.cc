@@ -33,12 +33,24 @@ Status CheckCounts(const std::map<std::string, int>& counts) {
   return absl::OkStatus();
 }
 
+StatusOr<std::unique_ptr<Device>> OpenLogical(const PluginDevice& device, std::string name) {
+  MS_ASSIGN_OR_RETURN(const OpenDevice open, PluginLoader::CreateDevice(device));
+  StatusOr<std::unique_ptr<DeviceMemory>> memory =
+      DeviceMemory::Create(open, name, *device.description);
+  if (!memory.ok()) {
+    PluginLoader::DestroyDevice(open);
+    return memory.status();
+  }
+  return std::make_unique<Device>(std::move(name), open, *std::move(memory));
+}
+
 }  // namespace
 
-Device::Device(std::string name, OpenDevice open)
+Device::Device(std::string name, OpenDevice open, std::unique_ptr<DeviceMemory> memory)
     : name_(std::move(name)),
       parsed_name_(*DeviceName::Parse(name_)),
-      open_(open),
+      owner_{open},
+      memory_(std::move(memory)),
       kernels_(*parsed_name_.type, name_) {
   uint64_t free_bytes = 0;
   uint64_t total_bytes = 0;
@@ -50,8 +62,12 @@ Device::Device(std::string name, OpenDevice open)
   memory_limit_ = static_cast<int64_t>(total_bytes);
 }
 
+Device::Owner::~Owner() {
+  if (open.plugin != nullptr) PluginLoader::DestroyDevice(open);
+}
+
 Device::~Device() {
-  if (open_.plugin != nullptr) PluginLoader::DestroyDevice(open_);
+  if (memory_ != nullptr) memory_->Close();
 }
 
 StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts) {
@@ -74,9 +90,9 @@ StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts) {
     const std::vector<PluginDevice>& same = found[type];
     const int count = NumberOf(type, static_cast<int>(same.size()), counts);
     for (int i = 0; i < count; ++i) {
-      MS_ASSIGN_OR_RETURN(OpenDevice open, PluginLoader::CreateDevice(same[i % same.size()]));
-      devices.push_back(
-          std::make_unique<Device>(absl::StrCat(kLocalTask, "/device:", type, ":", i), open));
+      MS_ASSIGN_OR_RETURN(
+          devices.emplace_back(),
+          OpenLogical(same[i % same.size()], absl::StrCat(kLocalTask, "/device:", type, ":", i)));
     }
   }
   return devices;

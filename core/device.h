@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/device_memory/device_memory.h"
 #include "core/device_name.h"
 #include "core/kernel_instance.h"
 #include "framework/plugin/loader.h"
@@ -18,8 +19,9 @@ namespace millstream {
 // creation but for its kernels. Thread-safe.
 class Device {
  public:
-  // `open.plugin` null: a device of kernels alone, for tests.
-  Device(std::string name, OpenDevice open);
+  // `open.plugin` null: a device of kernels alone, for tests. `memory` null: it works in the
+  // host's.
+  Device(std::string name, OpenDevice open, std::unique_ptr<DeviceMemory> memory = nullptr);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -32,13 +34,22 @@ class Device {
   int64_t memory_limit() const { return memory_limit_; }
   // The kernels of nodes that run here.
   KernelCache* kernels() { return &kernels_; }
+  // Its own memory and its streams; null: it works in the host's memory, and at once.
+  DeviceMemory* memory() const { return memory_.get(); }
 
  private:
+  // Gives the device back to its plugin, once nothing of it is left.
+  struct Owner {
+    ~Owner();
+    const OpenDevice open;
+  };
+
   const std::string name_;
   const DeviceName parsed_name_;
-  const OpenDevice open_;
+  const Owner owner_;
   int64_t memory_limit_ = 0;
-  KernelCache kernels_;
+  const std::unique_ptr<DeviceMemory> memory_;
+  KernelCache kernels_;  // goes first: kernels may have memory there
 };
 
 // In a fixed order: by type as plugins registered them, then by index. Never empty.

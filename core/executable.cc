@@ -23,6 +23,14 @@ bool ShapesFit(const StepPlan& plan, absl::Span<const Tensor> feeds) {
   return true;
 }
 
+// Those that compute constants; null when there is no CPU.
+KernelCache* HostKernels(const DeviceList& devices) {
+  for (const std::unique_ptr<Device>& device : devices) {
+    if (device->type() == "CPU") return device->kernels();
+  }
+  return nullptr;
+}
+
 bool MayBlock(const Node& node, const std::string& device_type) {
   const auto blocks = [](const KernelRegistration* kernel) {
     return (kernel->flags & MS_KERNEL_BLOCKING) != 0;
@@ -187,7 +195,10 @@ StatusOr<std::unique_ptr<Plan>> Executable::CompilePart(const Partition& part,
   request.signature = &part.signature;
   request.feed_shapes = shapes == nullptr ? nullptr : &part_shapes;
   request.received = &received;
+  const Device& device = *(*context_.devices)[part.device];
   request.kernels = (*context_.devices)[part.device]->kernels();
+  request.memory = device.memory();
+  if (request.memory != nullptr) request.host_kernels = HostKernels(*context_.devices);
   request.resources = context_.resources;
   request.threads = context_.intra_op_threads;
   request.optimize = context_.options.optimize;
@@ -241,6 +252,7 @@ Status Executable::CompilePrograms() {
     request.graph = &part.pruned;
     request.signature = &part.signature;
     request.kernels = (*context_.devices)[part.device]->kernels();
+    request.memory = (*context_.devices)[part.device]->memory();
     request.resources = context_.resources;
     request.deterministic = context_.options.deterministic;
     request.move_fetches = context_.features.moved_fetches;

@@ -34,6 +34,15 @@ Status CheckOutputShape(const MS_Frame* frame, uint32_t index, const Shape& shap
   return absl::OkStatus();
 }
 
+StatusOr<Tensor> NewOutput(const MS_Ctx& ctx, uint32_t index, const Shape& shape) {
+  const DataType dtype = ctx.node->output_type(index);
+  DeviceMemory* const memory = ctx.host->memory;
+  if (memory == nullptr || ctx.host->OutputIsInHost(ctx, index)) {
+    return Tensor::Create(dtype, shape);
+  }
+  return memory->Allocate(dtype, shape);
+}
+
 MS_Status* AllocateOutput(MS_Frame* frame, uint32_t index, MS_Dims dims, MS_TensorView* out) {
   Status status = CheckOutputIndex(frame, index);
   if (!status.ok()) return ToAbiStatus(status);
@@ -41,8 +50,7 @@ MS_Status* AllocateOutput(MS_Frame* frame, uint32_t index, MS_Dims dims, MS_Tens
   if (!shape.ok()) return ToAbiStatus(shape.status());
   status = CheckOutputShape(frame, index, *shape);
   if (!status.ok()) return ToAbiStatus(status);
-  const DataType dtype = frame->ctx->node->output_type(index);
-  StatusOr<Tensor> tensor = Tensor::Create(dtype, *shape);
+  StatusOr<Tensor> tensor = NewOutput(*frame->ctx, index, *shape);
   if (!tensor.ok()) return ToAbiStatus(tensor.status());
   frame->ctx->host->SetOutput(frame, index, *std::move(tensor));
   *out = frame->outputs[index];
@@ -89,11 +97,19 @@ MS_Status* SetOutput(MS_Frame* frame, uint32_t index, MS_Tensor* tensor) {
   return nullptr;
 }
 
+// What is in a device's memory goes back as the call returns, and is used again by what is enqueued
+// later.
+StatusOr<Tensor> NewTemp(const MS_Ctx& ctx, DataType dtype, const Shape& shape, uint32_t space) {
+  DeviceMemory* const memory = ctx.host->memory;
+  if (memory != nullptr && space == MS_SPACE_DEVICE) return memory->Allocate(dtype, shape);
+  return Tensor::Create(dtype, shape);
+}
+
 MS_Status* AllocateTemp(MS_Frame* frame, MS_DType dtype, MS_Dims dims, uint32_t space,
                         MS_TensorView* out) {
   StatusOr<Shape> shape = ShapeFromAbi(dims);
   if (!shape.ok()) return ToAbiStatus(shape.status());
-  StatusOr<Tensor> tensor = Tensor::Create(FromAbiDataType(dtype), *shape);
+  StatusOr<Tensor> tensor = NewTemp(*frame->ctx, FromAbiDataType(dtype), *shape, space);
   if (!tensor.ok()) return ToAbiStatus(tensor.status());
   StatusOr<MS_TensorView> view = frame->ctx->host->KeepTemp(*frame->ctx, *std::move(tensor));
   if (!view.ok()) return ToAbiStatus(view.status());

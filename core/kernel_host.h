@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "absl/container/inlined_vector.h"
+#include "core/device_memory/device_memory.h"
 #include "core/graph.h"
 #include "core/kernel_instance.h"
 #include "core/step_context.h"
@@ -54,6 +55,11 @@ class KernelHost {
 
   // The step in progress. Set before the first kernel runs.
   StepContext* step = nullptr;
+  // Of the device that the kernels run on; null: they work in the host's memory. Constant.
+  DeviceMemory* memory = nullptr;
+
+  // Whether output `output` is wanted in host memory. REQUIRES: memory != nullptr.
+  virtual bool OutputIsInHost(const MS_Ctx& ctx, uint32_t output) const = 0;
 
   // True when the output has memory already, of the shape that inference found; the kernel then
   // writes there and nowhere else.

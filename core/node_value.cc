@@ -61,6 +61,8 @@ StatusOr<std::vector<Tensor>> ValueOfNode(const Node& node, const std::vector<Te
   request.received = nullptr;
   request.folded = nullptr;
   request.optimize = false;
+  if (plan.host_kernels != nullptr) request.kernels = plan.host_kernels;
+  request.memory = nullptr;
   MS_ASSIGN_OR_RETURN(const std::unique_ptr<Plan> compiled, CompilePlan(request));
   std::vector<Tensor> values(signature.fetches.size());
   if (OnlyRenames(*compiled)) {

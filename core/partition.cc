@@ -72,6 +72,7 @@ class Partitioner {
                                         NodeSpec spec, DataType dtype, const PartialShape& shape);
   Status AddSignature();
   void Append(int device, const Node* node);
+  bool ArePeers(const Transfer& transfer) const;
 
   const PrunedGraph& pruned_;
   const Placement& placement_;
@@ -97,6 +98,14 @@ void Partitioner::Append(int device, const Node* node) {
   PrunedGraph& pruned = PartOf(device).pruned;
   pruned.nodes.push_back(node);
   pruned.controls.push_back(node->control_inputs());
+}
+
+// Whether the tensor can go from the one device's memory to the other's directly.
+bool Partitioner::ArePeers(const Transfer& transfer) const {
+  if (transfer.from_host || transfer.to_host) return false;
+  const DeviceMemory* const from = devices_[transfer.from]->memory();
+  const DeviceMemory* const to = devices_[transfer.to]->memory();
+  return from != nullptr && to != nullptr && to->CanCopyFrom(*from);
 }
 
 // The names of nodes that are added have a "/_" in them, and give way to the user's.
@@ -201,6 +210,7 @@ StatusOr<const Node*> Partitioner::AddTransferNode(const char* op, const Crossin
   SetAttr(&spec.attrs, "recv_device", AttrValue(devices_[transfer.to]->name()));
   SetAttr(&spec.attrs, "send_device_incarnation", AttrValue(int64_t{0}));
   SetAttr(&spec.attrs, kEdgeAttr, AttrValue(edge));
+  SetAttr(&spec.attrs, kPeerAttr, AttrValue(ArePeers(transfer)));
   spec.allow_unknown_attrs = true;
   spec.source = crossing.source.node->source();
   MS_ASSIGN_OR_RETURN(const Node* node, graph->AddNode(std::move(spec)));

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "core/device_memory/device_memory.h"
 #include "core/graph.h"
 #include "core/kernel_instance.h"
 #include "core/resource.h"
@@ -53,10 +54,12 @@ struct ViewPlace {
 struct Root {
   Output source;  // for messages
   RootKind kind = RootKind::kPlanned;
+  bool in_host = true;  // false: in the memory of the plan's device
   DataType dtype = DataType::kInvalid;
   bool shape_known = false;
   Shape shape;
-  Tensor constant;
+  Tensor constant;         // in host memory
+  Tensor device_constant;  // not in_host: the same on the device
   ResourceRef<Resource> resource;
   int index = -1;
   int64_t offset = -1;
@@ -74,6 +77,16 @@ struct ValueRef {
   Shape shape;
 };
 
+// Instructions that the executor does itself.
+enum class TransferKind : uint8_t {
+  kNone,  // it calls the node's kernel
+  kSend,
+  kReceive,
+  kToDevice,  // its output is its input in the device's memory
+  kToHost,    // likewise in the host's, in time for kAwaitHost or the step's end
+  kAwaitHost  // what was copied to the host before it has its values
+};
+
 // Cold data of an instruction; the hot part is in Plan::calls.
 struct Instruction {
   const Node* node = nullptr;
@@ -89,6 +102,8 @@ struct Instruction {
   int64_t scratch_offset = -1;
   std::vector<int> release;  // slots whose tensors are dropped afterwards
   int64_t edge = -1;         // of a Send or Receive: see RendezvousKey
+  bool is_peer = false;      // likewise: see kPeerAttr
+  TransferKind transfer = TransferKind::kNone;
   // What it reads, by the program's names, where a pass made the node; else empty: as the node
   // says.
   std::vector<Output> reads;
@@ -137,6 +152,8 @@ class Plan {
   int num_slots = 0;
   int64_t slab_bytes = 0;
   bool may_wait = false;  // some call has kAfterWait: the plan needs a StepScheduler
+  // Of the device that runs it; null: everything is in host memory.
+  DeviceMemory* memory = nullptr;
   int max_threads = 1;
   bool deterministic = false;
   bool in_place = true;                  // outputs may take over the memory of inputs

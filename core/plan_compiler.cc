@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "core/memory_space.h"
 #include "core/node_value.h"
 #include "core/passes/pass.h"
 #include "core/passes/step_ops.h"
@@ -47,10 +48,15 @@ class PlanCompiler {
   StatusOr<KernelInstance*> KernelOf(const Node* node);
   Status AddKernel(const StepOp& op);
   Status AddTransfer(const StepOp& op, bool is_send);
+  StatusOr<std::vector<ValueRef>> InputsOf(const StepOp& op, const MemorySpaces& spaces);
+  StatusOr<ValueRef> ValueIn(bool in_host, const ValueRef& value);
+  StatusOr<int> CopyInto(bool in_host, int root);
+  void AddExecutorCall(Instruction instruction);
+  Status BringFetchesHome(const StepOp& op);
   void FinishCalls();
   void AddIdleInstruction(const Node* node);
   void AddConstant(const Output& output, const Tensor& value);
-  void AddFetches();
+  Status AddFetches();
   void MarkUsedOutputs();
 
   bool IsFolded(const Node* node) const;
@@ -68,6 +74,10 @@ class PlanCompiler {
   absl::flat_hash_set<const Node*> awaited_;  // by control edges
   absl::flat_hash_set<Output> lasting_;       // folded values that hold for feeds of any shape
   absl::flat_hash_map<Output, ValueRef> values_;
+  // On a device with its own memory: which root has a root's value in the other memory, and what
+  // was copied to the host and not yet waited for.
+  absl::flat_hash_map<int, int> copies_;
+  absl::flat_hash_set<int> in_flight_;
   const StepOps* ops_ = nullptr;
 };
 
@@ -200,12 +210,20 @@ Status PlanCompiler::AddKernel(const StepOp& op) {
   instruction.kernel = kernel;
   instruction.prepares_constants = op.prepares_constants;
   if (ops_->IsNew(node)) instruction.reads = op.inputs;
-  for (const Output& input : op.inputs) instruction.inputs.push_back(values_.at(input));
-  for (const Output& output : op.outputs) {
+  const MemorySpaces spaces = plan_->memory == nullptr
+                                  ? MemorySpaces()
+                                  : MemorySpacesOf(*node, request_.kernels->device_type());
+  MS_ASSIGN_OR_RETURN(instruction.inputs, InputsOf(op, spaces));
+  for (size_t k = 0; k < op.outputs.size(); ++k) {
+    const Output& output = op.outputs[k];
     const PartialShape& shape = facts_.of(output).shape;
     const bool fed = fed_.contains(output);
     const int index = NewRoot(output, RootKind::kPlanned);
     Root& root = plan_->roots[index];
+    if (plan_->memory != nullptr) {
+      root.in_host = spaces.passes_on ? plan_->roots[instruction.inputs[k].root].in_host
+                                      : spaces.output_in_host[k];
+    }
     // What the kernel would make of a fed output is nobody's; its shape is not the feed's.
     root.shape_known = !fed && shape.IsFullyKnown();
     if (root.shape_known) {
@@ -214,8 +232,8 @@ Status PlanCompiler::AddKernel(const StepOp& op) {
       if (!valid.ok()) return AnnotateWithNode(valid, *node);
     }
     root.first = static_cast<int>(plan_->instructions.size());
-    const bool is_planned =
-        request_.features.slab && root.shape_known && !shares_variable && IsPlainData(root.dtype);
+    const bool is_planned = request_.features.slab && root.shape_known && !shares_variable &&
+                            IsPlainData(root.dtype) && root.in_host == (plan_->memory == nullptr);
     if (!is_planned) root.kind = RootKind::kSlot;
     instruction.outputs.push_back(RefTo(index));
     values_.try_emplace(output, RefTo(index));
@@ -226,22 +244,106 @@ Status PlanCompiler::AddKernel(const StepOp& op) {
   } else {
     plan_->calls.push_back(Call{kernel->registration().compute, kernel->state(), 0, 0});
   }
+  return plan_->memory == nullptr ? absl::OkStatus() : BringFetchesHome(op);
+}
+
+// ---- On a device that has its own memory ----
+
+// What the kernel reads, where it wants it.
+StatusOr<std::vector<ValueRef>> PlanCompiler::InputsOf(const StepOp& op,
+                                                       const MemorySpaces& spaces) {
+  std::vector<ValueRef> inputs;
+  for (const Output& input : op.inputs) inputs.push_back(values_.at(input));
+  if (plan_->memory == nullptr) return inputs;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    if (!spaces.input_in_host[k] && !spaces.reads_on_device) continue;
+    MS_ASSIGN_OR_RETURN(inputs[k], ValueIn(spaces.input_in_host[k], inputs[k]));
+  }
+  return inputs;
+}
+
+// The value in host memory, and there when it is read; or in the device's.
+StatusOr<ValueRef> PlanCompiler::ValueIn(bool in_host, const ValueRef& value) {
+  if (plan_->roots[value.root].kind == RootKind::kHandle) return value;
+  ValueRef found = value;
+  if (plan_->roots[value.root].in_host != in_host) {
+    MS_ASSIGN_OR_RETURN(found.root, CopyInto(in_host, value.root));
+  }
+  if (in_host && in_flight_.erase(found.root) > 0) {
+    Instruction wait;
+    wait.node = plan_->roots[found.root].source.node;
+    wait.transfer = TransferKind::kAwaitHost;
+    wait.inputs.push_back(found);
+    AddExecutorCall(std::move(wait));
+  }
+  return found;
+}
+
+StatusOr<int> PlanCompiler::CopyInto(bool in_host, int from) {
+  auto known = copies_.find(from);
+  if (known != copies_.end()) return known->second;
+  const Output source = plan_->roots[from].source;
+  const int index = NewRoot(source, RootKind::kSlot);
+  Root& original = plan_->roots[from];
+  Root& copy = plan_->roots[index];
+  copy.in_host = in_host;
+  copy.shape_known = original.shape_known;
+  copy.shape = original.shape;
+  copies_[from] = index;
+  if (original.kind == RootKind::kConstant) {
+    copy.kind = RootKind::kConstant;
+    copy.constant = original.constant;
+    MS_ASSIGN_OR_RETURN(copy.device_constant, plan_->memory->CopyToDevice(original.constant));
+    return index;
+  }
+  // The copy reads it while the kernels go on, so it does not lie in the slab.
+  if (original.kind == RootKind::kPlanned) original.kind = RootKind::kEscaping;
+  copy.first = static_cast<int>(plan_->instructions.size());
+  if (in_host) in_flight_.insert(index);
+  Instruction instruction;
+  instruction.node = source.node;
+  instruction.transfer = in_host ? TransferKind::kToHost : TransferKind::kToDevice;
+  instruction.inputs.push_back(RefTo(from));
+  instruction.outputs.push_back(RefTo(index));
+  AddExecutorCall(std::move(instruction));
+  return index;
+}
+
+// The Call's state is set once instructions no longer move.
+void PlanCompiler::AddExecutorCall(Instruction instruction) {
+  const TransferKind kind = instruction.transfer;
+  const bool waits = kind == TransferKind::kReceive || kind == TransferKind::kAwaitHost;
+  plan_->calls.push_back(Call{PlanRun::FunctionOf(kind), nullptr, waits ? kAfterWait : 0, 0});
+  plan_->instructions.push_back(std::move(instruction));
+}
+
+// Copies what the step gives to the host as soon as it is enqueued, while the device goes on.
+Status PlanCompiler::BringFetchesHome(const StepOp& op) {
+  for (const Output& output : op.outputs) {
+    if (!absl::c_linear_search(request_.signature->fetches, output)) continue;
+    const ValueRef& value = values_.at(output);
+    if (fed_.contains(output) || plan_->roots[value.root].in_host) continue;
+    MS_RETURN_IF_ERROR(CopyInto(true, value.root).status());
+  }
   return absl::OkStatus();
 }
 
-// A tensor that leaves for another part of the step, or comes from one. The Call's state is set
-// once instructions no longer move.
+// A tensor that leaves for another part of the step, or comes from one.
 Status PlanCompiler::AddTransfer(const StepOp& op, bool is_send) {
   Instruction instruction;
   instruction.node = op.node;
   MS_ASSIGN_OR_RETURN(instruction.edge, op.node->Attr<int64_t>(kEdgeAttr));
+  instruction.is_peer = op.node->Attr<bool>(kPeerAttr).value_or(false);
+  instruction.transfer = is_send ? TransferKind::kSend : TransferKind::kReceive;
   if (is_send) {
-    const ValueRef value = values_.at(op.inputs[0]);
+    ValueRef value = values_.at(op.inputs[0]);
+    if (plan_->roots[value.root].in_host) {
+      MS_ASSIGN_OR_RETURN(value, ValueIn(true, value));
+    }
     Root& root = plan_->roots[value.root];
     // The receiver shares the buffer, so it is not in the slab.
     if (root.kind == RootKind::kPlanned) root.kind = RootKind::kEscaping;
     instruction.inputs.push_back(value);
-    plan_->calls.push_back(Call{&PlanRun::Send, nullptr, 0, 0});
   } else {
     const Output output = op.outputs[0];
     const int index = NewRoot(output, RootKind::kSlot);
@@ -249,12 +351,12 @@ Status PlanCompiler::AddTransfer(const StepOp& op, bool is_send) {
     const PartialShape& shape = facts_.of(output).shape;
     root.shape_known = shape.IsFullyKnown();
     if (root.shape_known) root.shape = shape.ToShape();
+    root.in_host = plan_->memory == nullptr || op.type() == "_HostRecv";
     root.first = static_cast<int>(plan_->instructions.size());
     instruction.outputs.push_back(RefTo(index));
     values_.try_emplace(output, RefTo(index));
-    plan_->calls.push_back(Call{&PlanRun::Receive, nullptr, kAfterWait, 0});
   }
-  plan_->instructions.push_back(std::move(instruction));
+  AddExecutorCall(std::move(instruction));
   return absl::OkStatus();
 }
 
@@ -262,9 +364,12 @@ Status PlanCompiler::AddTransfer(const StepOp& op, bool is_send) {
 void PlanCompiler::FinishCalls() {
   for (size_t i = 0; i < plan_->calls.size(); ++i) {
     Call& call = plan_->calls[i];
-    if (plan_->instructions[i].edge >= 0) call.state = &plan_->instructions[i];
+    if (plan_->instructions[i].transfer != TransferKind::kNone) {
+      call.state = &plan_->instructions[i];
+    }
     plan_->may_wait |= (call.after & kAfterWait) != 0;
   }
+  plan_->may_wait |= plan_->memory != nullptr;  // for the device, in the end
 }
 
 void PlanCompiler::AddFolded(const Node* node) {
@@ -356,21 +461,25 @@ StatusOr<StepOps> PlanCompiler::Optimize() {
   return ops;
 }
 
-void PlanCompiler::AddFetches() {
+Status PlanCompiler::AddFetches() {
   for (const Output& fetch : request_.signature->fetches) {
     FetchPlan fetch_plan;
     fetch_plan.value = values_.at(fetch);
+    if (!plan_->roots[fetch_plan.value.root].in_host) {
+      MS_ASSIGN_OR_RETURN(fetch_plan.value.root, CopyInto(true, fetch_plan.value.root));
+    }
     Root& root = plan_->roots[fetch_plan.value.root];
     if (root.kind == RootKind::kPlanned && request_.features.moved_fetches) {
       root.kind = RootKind::kEscaping;
     }
     plan_->fetches.push_back(std::move(fetch_plan));
   }
-  if (!request_.features.moved_fetches) return;
+  if (!request_.features.moved_fetches) return absl::OkStatus();
   absl::flat_hash_set<int> moved;
   for (size_t i = plan_->fetches.size(); i-- > 0;) {
     plan_->fetches[i].move = moved.insert(plan_->fetches[i].value.root).second;
   }
+  return absl::OkStatus();
 }
 
 // An output counts as used when an instruction reads it, a fetch takes it, or it is a target's.
@@ -399,6 +508,7 @@ StatusOr<std::unique_ptr<Plan>> PlanCompiler::Run() {
   MS_ASSIGN_OR_RETURN(facts_, PlanFacts::Infer(*request_.graph, signature, request_.feed_shapes,
                                                request_.received));
   if (request_.feed_shapes != nullptr) plan_->feed_shapes = *request_.feed_shapes;
+  plan_->memory = request_.memory;
   plan_->max_threads = request_.threads;
   plan_->resources = request_.resources;
   plan_->deterministic = request_.deterministic;
@@ -413,7 +523,7 @@ StatusOr<std::unique_ptr<Plan>> PlanCompiler::Run() {
   for (int i = 0; i < ops.size(); ++i) {
     if (!ops.IsGone(i)) MS_RETURN_IF_ERROR(AddOp(ops.op(i)));
   }
-  AddFetches();
+  MS_RETURN_IF_ERROR(AddFetches());
   MarkUsedOutputs();
   FinishCalls();
   MS_RETURN_IF_ERROR(LayOutPlan(plan_.get()));

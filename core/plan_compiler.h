@@ -26,6 +26,9 @@ struct PlanRequest {
   const std::vector<Shape>* feed_shapes = nullptr;
   const PlanFacts::Received* received = nullptr;  // null: nothing is received
   KernelCache* kernels = nullptr;
+  // What computes constants; null: `kernels`.
+  KernelCache* host_kernels = nullptr;
+  DeviceMemory* memory = nullptr;  // of the device that will run it; null: it uses the host's
   ResourceManager* resources = nullptr;
   int threads = 1;
   bool optimize = true;  // false: every node becomes an instruction

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/host_ctx.h"
+#include "core/plan_wait.h"
 #include "core/thread_team.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
@@ -33,41 +34,12 @@ std::vector<std::string> FusedOps(const Node& node) {
 
 }  // namespace
 
-// One instruction that waits, in one step.
-class PlanRun::Wait final : public MS_Done, public Rendezvous::Receiver {
- public:
-  explicit Wait(PlanRun* run) : run_(*run) { complete = &Wait::Complete; }
-
-  void Receive(Status status, Tensor received, bool dead) override {
-    Keep(std::move(status), std::move(received), dead);
-    run_.step_->scheduler->Wake(&run_);
-  }
-  // Keeps what came. `arrived` is set last: the run reads the rest once it sees it.
-  void Keep(Status result, Tensor received, bool dead) {
-    status = std::move(result);
-    if (status.ok() && dead) status = errors::Internal("a tensor of a branch that was not taken");
-    tensor = std::move(received);
-    arrived.store(true, std::memory_order_release);
-  }
-
-  std::atomic<bool> arrived{false};
-  Status status;
-  Tensor tensor;  // of a Receive
-
- private:
-  static void Complete(MS_Done* done, Status result) {
-    Wait* const wait = static_cast<Wait*>(done);
-    wait->Keep(std::move(result), Tensor(), false);
-    wait->run_.step_->scheduler->FinishOutside(&wait->run_);
-  }
-  PlanRun& run_;
-};
-
 PlanRun::PlanRun(Plan* plan, absl::string_view device_name)
     : plan_(*plan), device_name_(device_name) {}
 
 PlanRun::~PlanRun() {
   if (state_ == nullptr) return;
+  device_ = nullptr;
   for (Tensor& slot : state_->slots) {
     if (slot.has_value()) slot = Tensor();
   }
@@ -81,6 +53,10 @@ PlanRun::~PlanRun() {
 
 Status PlanRun::Begin(StepContext* step, absl::Span<const Tensor> feeds) {
   step_ = step;
+  if (plan_.memory != nullptr) {
+    device_ = std::make_unique<DevicePart>(plan_.memory, step, this);
+    MS_RETURN_IF_ERROR(device_->Begin());
+  }
   MS_ASSIGN_OR_RETURN(state_, plan_.TakeState());
   failed_ = true;  // until it went well
   if (StepTrace* trace = step->trace()) trace_ = trace->AddPart(std::string(device_name_));
@@ -93,16 +69,16 @@ Status PlanRun::Begin(StepContext* step, absl::Span<const Tensor> feeds) {
   }
   for (int index : plan_.escaping_roots) {
     const Root& root = plan_.roots[index];
-    BufferRef buffer = state_->EscapingBuffer(root);
-    if (!buffer) {
+    StatusOr<BufferRef> buffer = state_->EscapingBuffer(root);
+    if (!buffer.ok()) {
       return AnnotateWithNode(
           errors::ResourceExhausted("out of memory: no ", root.bytes(), " bytes for ",
                                     root.source.name(), " ", DataTypeName(root.dtype),
-                                    root.shape.ToString()),
+                                    root.shape.ToString(), ": ", buffer.status().message()),
           *root.source.node);
     }
-    state_->PointViews(root, buffer->data(), nullptr);
-    state_->slots[root.index] = Tensor(root.dtype, root.shape, std::move(buffer));
+    state_->PointViews(root, (*buffer)->data(), nullptr);
+    state_->slots[root.index] = Tensor(root.dtype, root.shape, *std::move(buffer));
   }
   return absl::OkStatus();
 }
@@ -138,6 +114,10 @@ Status PlanRun::PassOutputsOn(int position) {
       if (used) return errors::Internal("the kernel did not set output ", k);
       continue;
     }
+    if (tensor.is_on_device() == root.in_host) {
+      return errors::Internal("the kernel gave output ", k, " in ",
+                              root.in_host ? "the device's" : "host", " memory");
+    }
     state_->PointViews(root, tensor.raw(), &tensor);
   }
   return absl::OkStatus();
@@ -157,19 +137,41 @@ Status PlanRun::AfterCall(int position, uint32_t after) {
   return (after & kAfterCheck) ? step_->CheckInterruption() : absl::OkStatus();
 }
 
+// Whether the instruction at `position_` waits for the device, and for nobody else.
+bool PlanRun::AwaitsDevice() const {
+  return plan_.instructions[position_].transfer == TransferKind::kAwaitHost;
+}
+
 // An instruction that waits has started; true when what it waits for is there.
-bool PlanRun::HasArrived() const { return waits_.back()->arrived.load(std::memory_order_acquire); }
+bool PlanRun::HasArrived() const {
+  if (AwaitsDevice()) return !device_->IsWaiting();
+  return waits_.back()->arrived.load(std::memory_order_acquire);
+}
 
 // Takes what came for the instruction at `position_`.
 Status PlanRun::FinishWait() {
-  Wait& wait = *waits_.back();
   waiting_ = false;
+  if (AwaitsDevice()) {
+    if (trace_ != nullptr) Trace(position_, wait_start_);
+    MS_RETURN_IF_ERROR(AfterCall(position_, plan_.calls[position_].after & ~kAfterWait));
+    ++position_;
+    return absl::OkStatus();
+  }
+  Wait& wait = *waits_.back();
   const bool left_locked = ReleaseLeftLocks(&state_->contexts[position_]);
   if (!wait.status.ok()) return Annotate(position_, wait.status);
   if (left_locked) return Annotate(position_, LeftLockedError());
   if (trace_ != nullptr) Trace(position_, wait_start_);
-  if (wait.tensor.has_value()) {
-    state_->SetOutput(&state_->frames[position_], 0, std::move(wait.tensor));
+  if (wait.parcel.tensor.has_value()) {
+    Tensor tensor = std::move(wait.parcel.tensor);
+    if (device_ != nullptr) {
+      const Root& root = plan_.roots[plan_.instructions[position_].outputs[0].root];
+      StatusOr<Tensor> unpacked =
+          device_->Unpack(Parcel{std::move(tensor), false, wait.parcel.ready}, root.in_host);
+      if (!unpacked.ok()) return Annotate(position_, unpacked.status());
+      tensor = *std::move(unpacked);
+    }
+    state_->SetOutput(&state_->frames[position_], 0, std::move(tensor));
   }
   MS_RETURN_IF_ERROR(AfterCall(position_, plan_.calls[position_].after & ~kAfterWait));
   state_->temps.clear();
@@ -271,28 +273,12 @@ MS_Status* PlanRun::StartAsync(void* kernel_instance, MS_Frame* frame) {
   return nullptr;
 }
 
-MS_Status* PlanRun::Receive(void* instruction, MS_Frame* frame) {
-  const RendezvousKey key{static_cast<const Instruction*>(instruction)->edge, 0};
-  PlanRun* const run = static_cast<StepState*>(frame->ctx->host)->run;
-  run->waits_.push_back(std::make_unique<Wait>(run));
-  Wait* const wait = run->waits_.back().get();
-  Tensor tensor;
-  bool dead = false;
-  StatusOr<bool> here = run->step_->rendezvous->Receive(key, wait, &tensor, &dead);
-  if (!here.ok()) return ToAbiStatus(here.status());
-  if (*here) wait->Keep(absl::OkStatus(), std::move(tensor), dead);
-  return nullptr;
-}
-
-MS_Status* PlanRun::Send(void* instruction, MS_Frame* frame) {
-  const RendezvousKey key{static_cast<const Instruction*>(instruction)->edge, 0};
-  StatusOr<Tensor> tensor = frame->ctx->host->InputTensor(*frame->ctx, 0);
-  if (!tensor.ok()) return ToAbiStatus(tensor.status());
-  Status sent = frame->ctx->host->step->rendezvous->Send(key, *std::move(tensor), false);
-  return sent.ok() ? nullptr : ToAbiStatus(sent);
-}
-
 bool PlanRun::Advance() {
+  const bool awaits_device = device_ != nullptr && device_->IsWaiting();
+  if (awaits_device && step_->IsStopping()) {  // however long that may take
+    step_->Fail(step_->CheckInterruption());
+    return true;
+  }
   Status status = RunCalls();
   if (!status.ok()) {
     step_->Fail(status);
@@ -301,7 +287,7 @@ bool PlanRun::Advance() {
     return true;
   }
   if (waiting_) return false;
-  return true;
+  return device_ == nullptr || device_->Drain();
 }
 
 std::string PlanRun::WaitsFor() const {
@@ -338,7 +324,9 @@ Status PlanRun::TakeFetch(const FetchPlan& fetch, Tensor* out) {
   Tensor& slot = state_->slots[root.index];
   // An escaping root's buffer is also kept for reuse once the caller drops it; nobody reads it.
   const bool own = root.kind == RootKind::kEscaping || slot.buffer()->IsUnique();
-  if (fetch.move && own && slot.buffer()->writable()) {
+  const bool is_plain =
+      slot.space() == MemorySpace::kHost;  // else it is the device's, and goes with it
+  if (fetch.move && own && is_plain && slot.buffer()->writable()) {
     *out = shaped(std::exchange(slot, Tensor()));
     return absl::OkStatus();
   }

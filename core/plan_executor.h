@@ -9,6 +9,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/device_part.h"
 #include "core/plan.h"
 #include "core/rendezvous.h"
 #include "core/step_context.h"
@@ -35,11 +36,11 @@ class PlanRun final : public StepPart {
   Status Fetch(absl::Span<Tensor> fetches) override;
   std::string WaitsFor() const override;
 
-  // What Call::compute is for instructions that do not just call their kernel. `state` is the
-  // KernelInstance for StartAsync, else the Instruction.
+  // What Call::compute is for an asynchronous kernel; `state` is the KernelInstance.
   static MS_Status* StartAsync(void* kernel_instance, MS_Frame* frame);
-  static MS_Status* Receive(void* instruction, MS_Frame* frame);
-  static MS_Status* Send(void* instruction, MS_Frame* frame);
+  // And for an instruction that the executor does itself; `state` is the Instruction.
+  using Function = MS_Status* (*)(void* instruction, MS_Frame* frame);
+  static Function FunctionOf(TransferKind kind);
 
  private:
   class Wait;
@@ -50,8 +51,17 @@ class PlanRun final : public StepPart {
   void Trace(int position, int64_t start);
   Status PassOutputsOn(int position);
   Status AfterCall(int position, uint32_t after);
+  bool AwaitsDevice() const;
   bool HasArrived() const;
   Status FinishWait();
+  // ---- plan_transfers.cc ----
+  static PlanRun* Of(MS_Frame* frame);
+  static MS_Status* Receive(void* instruction, MS_Frame* frame);
+  static MS_Status* Send(void* instruction, MS_Frame* frame);
+  static MS_Status* ToDevice(void* instruction, MS_Frame* frame);
+  static MS_Status* ToHost(void* instruction, MS_Frame* frame);
+  static MS_Status* AwaitHost(void* instruction, MS_Frame* frame);
+  StatusOr<Tensor> Borrowed(const ValueRef& value) const;
   Status Annotate(int position, const Status& status) const;
   Status TakeFetch(const FetchPlan& fetch, Tensor* out);
 
@@ -64,8 +74,9 @@ class PlanRun final : public StepPart {
   int64_t wait_start_ = 0;       // of the instruction that waits, when traced
   bool waiting_ = false;         // for what the last of `waits_` is to bring
   bool failed_ = false;          // what the state holds is of no use to another step
-  // One for each instruction that waited in this step.
+  // One for each instruction that waited in this step for another part or an asynchronous kernel.
   std::vector<std::unique_ptr<Wait>> waits_;
+  std::unique_ptr<DevicePart> device_;  // null: the plan works in the host's memory
 };
 
 // One step of a plan that never waits. `feeds` have the dtypes that the signature wants and the

@@ -5,14 +5,14 @@
 
 namespace millstream {
 
-Status Rendezvous::Send(RendezvousKey key, Tensor tensor, bool dead) {
+Status Rendezvous::Send(RendezvousKey key, Parcel parcel) {
   Receiver* receiver = nullptr;
   {
     absl::MutexLock lock(&mutex_);
     if (!aborted_.ok()) return absl::OkStatus();
     auto found = items_.find(key);
     if (found == items_.end()) {
-      items_.emplace(key, Item{nullptr, std::move(tensor), dead});
+      items_.emplace(key, Item{nullptr, std::move(parcel)});
       return absl::OkStatus();
     }
     receiver = found->second.receiver;
@@ -21,24 +21,22 @@ Status Rendezvous::Send(RendezvousKey key, Tensor tensor, bool dead) {
     }
     items_.erase(found);
   }
-  receiver->Receive(absl::OkStatus(), std::move(tensor), dead);
+  receiver->Receive(absl::OkStatus(), std::move(parcel));
   return absl::OkStatus();
 }
 
-StatusOr<bool> Rendezvous::Receive(RendezvousKey key, Receiver* receiver, Tensor* tensor,
-                                   bool* dead) {
+StatusOr<bool> Rendezvous::Receive(RendezvousKey key, Receiver* receiver, Parcel* parcel) {
   absl::MutexLock lock(&mutex_);
   if (!aborted_.ok()) return aborted_;
   auto found = items_.find(key);
   if (found == items_.end()) {
-    items_.emplace(key, Item{receiver, Tensor(), false});
+    items_.emplace(key, Item{receiver, Parcel()});
     return false;
   }
   if (found->second.receiver != nullptr) {
     return errors::Internal("two receivers await the same tensor of a step");
   }
-  *tensor = std::move(found->second.tensor);
-  *dead = found->second.dead;
+  *parcel = std::move(found->second.parcel);
   items_.erase(found);
   return true;
 }
@@ -54,7 +52,7 @@ void Rendezvous::Abort(const Status& error) {
     }
     items_.clear();
   }
-  for (Receiver* receiver : waiting) receiver->Receive(error, Tensor(), false);
+  for (Receiver* receiver : waiting) receiver->Receive(error, Parcel());
 }
 
 }  // namespace millstream

@@ -8,6 +8,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
+#include "core/device_memory/device_stream.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
 
@@ -27,24 +28,32 @@ struct RendezvousKey {
   }
 };
 
+// What is sent.
+struct Parcel {
+  Tensor tensor;
+  bool dead = false;  // the sender's branch was not taken; `tensor` is empty
+  // Of a tensor on a device: when it has its value. Null: it has it.
+  EventRef ready;
+};
+
 // For one step. Thread-safe. Each key is sent once and received once, in either order.
 class Rendezvous {
  public:
-  // Gets a tensor that was awaited. `dead`: the sender's branch was not taken; `tensor` is empty.
+  // Gets a tensor that was awaited.
   class Receiver {
    public:
     // Called once, by the sender's thread or by Abort's, with no lock held; must not block.
-    virtual void Receive(Status status, Tensor tensor, bool dead) = 0;
+    virtual void Receive(Status status, Parcel parcel) = 0;
 
    protected:
     ~Receiver() = default;
   };
 
   // ALREADY_EXISTS when the key was sent before. After Abort: does nothing.
-  Status Send(RendezvousKey key, Tensor tensor, bool dead) ABSL_LOCKS_EXCLUDED(mutex_);
-  // True when the tensor is there already (then *tensor and *dead are set and `receiver` is not
-  // called); false when `receiver` will be called. INTERNAL when the key is awaited already.
-  StatusOr<bool> Receive(RendezvousKey key, Receiver* receiver, Tensor* tensor, bool* dead)
+  Status Send(RendezvousKey key, Parcel parcel) ABSL_LOCKS_EXCLUDED(mutex_);
+  // True when the tensor is there already (then *parcel is set and `receiver` is not called); false
+  // when `receiver` will be called. INTERNAL when the key is awaited already.
+  StatusOr<bool> Receive(RendezvousKey key, Receiver* receiver, Parcel* parcel)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Every receiver that waits, or comes later, gets `error`. REQUIRES: !error.ok().
   void Abort(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -52,8 +61,7 @@ class Rendezvous {
  private:
   struct Item {
     Receiver* receiver = nullptr;  // null: the tensor is here
-    Tensor tensor;
-    bool dead = false;
+    Parcel parcel;
   };
   absl::Mutex mutex_;
   absl::flat_hash_map<RendezvousKey, Item> items_ ABSL_GUARDED_BY(mutex_);

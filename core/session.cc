@@ -147,6 +147,9 @@ class DirectSession : public Session {
  private:
   // When no step runs any more.
   void Release() ABSL_LOCKS_EXCLUDED(mutex_) {
+    for (const auto& device : devices_) {
+      if (device->memory() != nullptr) device->memory()->Close();
+    }
     {
       absl::MutexLock lock(&mutex_);
       // Callables hold on to theirs.

@@ -16,8 +16,8 @@ MS_TensorView TemplateView(const Plan& plan, const ValueRef& value, char* slab) 
   const Root& root = plan.roots[value.root];
   MS_TensorView view = NullView();
   view.dtype = ToAbiDataType(root.dtype);
-  view.flags = MS_VIEW_HOST;
-  view.mem.space = MS_SPACE_HOST;
+  view.flags = root.in_host ? MS_VIEW_HOST : 0;
+  view.mem.space = root.in_host ? MS_SPACE_HOST : MS_SPACE_DEVICE;
   if (value.shape_known) {
     view.dims = value.shape.dims().data();
     view.rank = static_cast<uint32_t>(value.shape.rank());
@@ -25,7 +25,7 @@ MS_TensorView TemplateView(const Plan& plan, const ValueRef& value, char* slab) 
   }
   switch (root.kind) {
     case RootKind::kConstant:
-      view.mem.base = root.constant.raw();
+      view.mem.base = root.in_host ? root.constant.raw() : root.device_constant.raw();
       view.flags |= MS_VIEW_CONST;
       break;
     case RootKind::kHandle:
@@ -62,14 +62,21 @@ Status OutOfMemory(const Plan& plan) {
   return AnnotateWithNode(status, *largest->source.node);
 }
 
+StatusOr<BufferRef> NewSlab(const Plan& plan) {
+  if (plan.memory != nullptr) return plan.memory->AllocateBuffer(plan.slab_bytes);
+  BufferRef slab = NewBuffer(HostAllocator(), DataType::kUInt8, plan.slab_bytes);
+  if (!slab) return OutOfMemory(plan);
+  return slab;
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<StepState>> StepState::Create(const Plan* plan) {
   auto state = std::make_unique<StepState>();
   state->plan = plan;
+  state->memory = plan->memory;
   if (plan->slab_bytes > 0) {
-    state->slab = NewBuffer(HostAllocator(), DataType::kUInt8, plan->slab_bytes);
-    if (!state->slab) return OutOfMemory(*plan);
+    MS_ASSIGN_OR_RETURN(state->slab, NewSlab(*plan));
   }
   char* const slab = state->slab ? static_cast<char*>(state->slab->data()) : nullptr;
   const size_t count = plan->instructions.size();
@@ -106,6 +113,7 @@ StatusOr<std::unique_ptr<StepState>> StepState::Create(const Plan* plan) {
     frame.n_in = static_cast<uint32_t>(instruction.inputs.size());
     frame.n_out = static_cast<uint32_t>(instruction.outputs.size());
     frame.flags = plan->deterministic ? MS_FRAME_DETERMINISTIC : 0;
+    if (plan->memory != nullptr) plan->memory->FillFrame(&frame);
   }
   return state;
 }
@@ -114,13 +122,18 @@ StepState::~StepState() {
   if (plan != nullptr) plan->NoteDeleted();
 }
 
-BufferRef StepState::EscapingBuffer(const Root& root) {
+StatusOr<BufferRef> StepState::EscapingBuffer(const Root& root) {
   std::array<BufferRef, 2>& kept = kept_buffers[root.index];
   for (const BufferRef& buffer : kept) {
     if (buffer && buffer->IsUnique()) return buffer;
   }
   std::swap(kept[0], kept[1]);  // the older one is given up
+  if (!root.in_host) {
+    MS_ASSIGN_OR_RETURN(kept[0], memory->AllocateBuffer(root.bytes()));
+    return kept[0];
+  }
   kept[0] = NewBuffer(HostAllocator(), root.dtype, root.shape.num_elements());
+  if (!kept[0]) return errors::ResourceExhausted("out of memory");
   return kept[0];
 }
 
@@ -182,13 +195,19 @@ StatusOr<MS_TensorView> StepState::KeepTemp(const MS_Ctx&, Tensor tensor) {
   return MakeView(temps.back(), nullptr);
 }
 
+bool StepState::OutputIsInHost(const MS_Ctx& ctx, uint32_t output) const {
+  return OutputRoot(ctx, output).in_host;
+}
+
 StatusOr<Tensor> StepState::InputTensor(const MS_Ctx& ctx, uint32_t input) const {
   const ValueRef& value = plan->instructions[ctx.index].inputs[input];
   const Root& root = plan->roots[value.root];
   const Shape* shape = value.shape_known ? &value.shape : nullptr;
   switch (root.kind) {
-    case RootKind::kConstant:
-      return shape == nullptr ? root.constant : root.constant.Reshaped(*shape);
+    case RootKind::kConstant: {
+      const Tensor& constant = root.in_host ? root.constant : root.device_constant;
+      return shape == nullptr ? constant : constant.Reshaped(*shape);
+    }
     case RootKind::kFeed: {
       const Tensor& fed = feeds[root.index];
       return (shape == nullptr ? fed : fed.Reshaped(*shape)).DeepCopy();
@@ -198,7 +217,7 @@ StatusOr<Tensor> StepState::InputTensor(const MS_Ctx& ctx, uint32_t input) const
       return shape == nullptr ? slots[root.index] : slots[root.index].Reshaped(*shape);
     case RootKind::kPlanned: {
       const Tensor in_slab(root.dtype, value.shape, slab, root.offset);
-      return in_slab.DeepCopy();
+      return CopyOf(in_slab);
     }
     case RootKind::kHandle: break;
   }

@@ -27,6 +27,7 @@ struct StepState final : public KernelHost {
   StepState& operator=(const StepState&) = delete;
 
   // ---- KernelHost ----
+  bool OutputIsInHost(const MS_Ctx& ctx, uint32_t output) const override;
   bool HasPlannedOutput(const MS_Ctx& ctx, uint32_t output) const override;
   Tensor PlannedOutput(const MS_Ctx& ctx, uint32_t output) const override;
   const Shape* KnownOutputShape(const MS_Ctx& ctx, uint32_t output) const override;
@@ -50,8 +51,8 @@ struct StepState final : public KernelHost {
   absl::Span<const Tensor> feeds;
   PlanRun* run = nullptr;
 
-  // Memory for an escaping root that nobody else holds; null when there is none.
-  BufferRef EscapingBuffer(const Root& root);
+  // Memory for an escaping root that nobody else holds. RESOURCE_EXHAUSTED.
+  StatusOr<BufferRef> EscapingBuffer(const Root& root);
   // Points every view of `root` at `data`, and where dims follow, at `shape`.
   void PointViews(const Root& root, void* data, const Tensor* shape_of);
 

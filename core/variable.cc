@@ -4,8 +4,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <utility>
+
+#include "core/device_memory/device_memory.h"
 
 namespace millstream {
 namespace {
@@ -21,16 +22,6 @@ class GateHolder {
  private:
   Gate* const gate_;
 };
-
-void CopyElements(const Tensor& from, const Tensor& to) {
-  if (from.dtype() == DataType::kString) {
-    for (int64_t i = 0; i < from.num_elements(); ++i) {
-      to.data<std::string>()[i] = from.data<std::string>()[i];
-    }
-  } else if (from.bytes() > 0) {
-    std::memcpy(to.raw(), from.raw(), from.bytes());
-  }
-}
 
 }  // namespace
 
@@ -66,12 +57,10 @@ bool Variable::IsInitialized() {
 Status Variable::Assign(const Tensor& value) {
   GateHolder holder(&gate_);
   const bool fits = value_.has_value() && value_.shape() == value.shape() &&
-                    value_.buffer()->IsUnique() && value_.buffer()->writable();
-  if (fits) {
-    CopyElements(value, value_);
-    return absl::OkStatus();
-  }
-  MS_ASSIGN_OR_RETURN(value_, value.DeepCopy());
+                    value_.is_on_device() == value.is_on_device() && value_.buffer()->IsUnique() &&
+                    value_.buffer()->writable();
+  if (fits) return CopyElements(value, value_);
+  MS_ASSIGN_OR_RETURN(value_, CopyOf(value));
   return absl::OkStatus();
 }
 
@@ -93,7 +82,7 @@ void Variable::Drop() { TakeValue(); }
 Status Variable::PrepareWrite() {
   if (!value_.has_value()) return Uninitialized();
   if (!value_.buffer()->IsUnique() || !value_.buffer()->writable()) {
-    MS_ASSIGN_OR_RETURN(value_, value_.DeepCopy());
+    MS_ASSIGN_OR_RETURN(value_, CopyOf(value_));
   }
   return absl::OkStatus();
 }

@@ -13,6 +13,14 @@
 
 namespace millstream {
 
+// Where a buffer's bytes are.
+enum class MemorySpace : uint8_t {
+  kHost,    // in the process's own memory
+  kPinned,  // likewise, but it belongs to a device, which copies from and to it; it goes with the
+            // device, so it never leaves a step
+  kDevice,  // in a device's memory: `data` is an address that only the device can use
+};
+
 // Intrusively counted. Counting is thread-safe; the bytes are guarded by whoever writes them.
 class Buffer {
  public:
@@ -29,9 +37,11 @@ class Buffer {
   bool IsUnique() const { return references_.load(std::memory_order_acquire) == 1; }
   // False for memory of somebody else (a fed array), which is never written.
   bool writable() const { return writable_; }
+  MemorySpace space() const { return space_; }
 
  protected:
-  Buffer(void* data, size_t size, bool writable) : data_(data), size_(size), writable_(writable) {}
+  Buffer(void* data, size_t size, bool writable, MemorySpace space = MemorySpace::kHost)
+      : data_(data), size_(size), writable_(writable), space_(space) {}
   virtual ~Buffer() = default;
 
  private:
@@ -39,6 +49,7 @@ class Buffer {
   void* const data_;
   const size_t size_;
   const bool writable_;
+  const MemorySpace space_;
 };
 
 // Owns one reference to a Buffer.

@@ -66,6 +66,10 @@ class Tensor {
     return absl::Span<T>(data<T>(), num_elements());
   }
   const BufferRef& buffer() const { return buffer_; }
+  // Of a tensor without memory: the host's.
+  MemorySpace space() const { return buffer_ ? buffer_->space() : MemorySpace::kHost; }
+  // True when only a device can touch the elements.
+  bool is_on_device() const { return space() == MemorySpace::kDevice; }
   size_t offset() const { return offset_; }
 
   // The same memory under another shape of as many elements.

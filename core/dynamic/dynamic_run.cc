@@ -44,12 +44,18 @@ void DynamicRun::SetUp(Execution* execution) {
   frame.outputs = execution->output_views.data();
   frame.step_id = step->step_id();
   frame.flags = program_.deterministic ? MS_FRAME_DETERMINISTIC : 0;
+  if (program_.memory != nullptr) program_.memory->FillFrame(&frame);
 }
 
 Status DynamicRun::Begin(StepContext* step_context, absl::Span<const Tensor> feeds) {
   step = step_context;
   if (program_.may_wait && step->scheduler == nullptr) {
     return errors::Internal("a step with nodes that wait needs a scheduler");
+  }
+  memory = program_.memory;
+  if (memory != nullptr) {
+    device_ = std::make_unique<DevicePart>(memory, step, this);
+    MS_RETURN_IF_ERROR(device_->Begin());
   }
   state_ = program_.TakeState();
   if (StepTrace* trace = step->trace()) trace_ = trace->AddPart(std::string(device_name_));
@@ -105,10 +111,10 @@ bool DynamicRun::Advance() {
     if (!interrupted.ok()) {
       step->Fail(interrupted);
       state_->ready.Clear();
-      return beside_ == 0;
+      return beside_ == 0;  // the device is not waited for
     }
     if (state_->ready.empty()) {
-      if (finished_) return true;
+      if (finished_) return device_ == nullptr || device_->Drain();
       if (beside_ > 0) return false;
       step->Fail(errors::Internal("the step cannot go on: nothing runs, but not all was computed"));
       continue;
@@ -202,7 +208,14 @@ void DynamicRun::PassOn(const NodeProgram& node, Iteration* iteration) {
 
 Status DynamicRun::Switch(const NodeProgram& node, Iteration* iteration) {
   const ValueSource pred = program_.inputs[node.first_input + 1];
-  MS_ASSIGN_OR_RETURN(const bool taken, PredicateOf(ValueAt(pred, *iteration).view));
+  const Value& decides = ValueAt(pred, *iteration);
+  bool taken = false;
+  if (decides.tensor.is_on_device()) {
+    MS_ASSIGN_OR_RETURN(Tensor copied, InHost(decides.tensor));
+    MS_ASSIGN_OR_RETURN(taken, PredicateOf(Value(std::move(copied)).view));
+  } else {
+    MS_ASSIGN_OR_RETURN(taken, PredicateOf(decides.view));
+  }
   DropInput(node, iteration, 1);
   const OutputProgram& live = program_.outputs[node.first_output + (taken ? 1 : 0)];
   const OutputProgram& dead = program_.outputs[node.first_output + (taken ? 0 : 1)];
@@ -230,7 +243,7 @@ Status DynamicRun::Merge(const NodeProgram& node, Iteration* iteration) {
 Status DynamicRun::TakeFetch(size_t index, Tensor* out) {
   const FetchProgram& fetch = program_.fetches[index];
   if (fetch.source.place != ValuePlace::kSlot) {
-    MS_ASSIGN_OR_RETURN(*out, ValueAt(fetch.source, *root_).tensor.DeepCopy());
+    MS_ASSIGN_OR_RETURN(*out, CopyForCaller(ValueAt(fetch.source, *root_).tensor));
     return absl::OkStatus();
   }
   Slot& slot = root_->slots[fetch.source.index];
@@ -246,12 +259,13 @@ Status DynamicRun::TakeFetch(size_t index, Tensor* out) {
         errors::InvalidArgument("a resource handle cannot be fetched; fetch its value"),
         *fetch.output.node);
   }
-  const bool is_own = tensor.buffer() && tensor.buffer()->IsUnique() && tensor.buffer()->writable();
+  const bool is_own = tensor.buffer() && tensor.buffer()->IsUnique() &&
+                      tensor.buffer()->writable() && tensor.space() == MemorySpace::kHost;
   if (fetch.may_move && is_own) {
     *out = std::exchange(tensor, Tensor());
     return absl::OkStatus();
   }
-  MS_ASSIGN_OR_RETURN(*out, tensor.DeepCopy());
+  MS_ASSIGN_OR_RETURN(*out, CopyForCaller(tensor));
   return absl::OkStatus();
 }
 
@@ -260,6 +274,7 @@ Status DynamicRun::Fetch(absl::Span<Tensor> fetches) {
     MS_RETURN_IF_ERROR(TakeFetch(i, &fetches[i]));
   }
   for (Value& feed : state_->feeds) feed = Value();
+  for (Value& feed : state_->device_feeds) feed = Value();
   RunningFrame* const frame = root_->frame;
   state_->Recycle(root_);
   state_->Recycle(frame);

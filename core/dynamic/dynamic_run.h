@@ -14,6 +14,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/device_part.h"
 #include "core/dynamic/program.h"
 #include "core/dynamic/state.h"
 #include "core/kernel_host.h"
@@ -39,6 +40,7 @@ class DynamicRun final : public StepPart, public KernelHost {
   std::string WaitsFor() const override;
 
   // ---- KernelHost ----
+  bool OutputIsInHost(const MS_Ctx& ctx, uint32_t output) const override;
   bool HasPlannedOutput(const MS_Ctx&, uint32_t) const override { return false; }
   Tensor PlannedOutput(const MS_Ctx&, uint32_t) const override { return Tensor(); }
   const Shape* KnownOutputShape(const MS_Ctx&, uint32_t) const override { return nullptr; }
@@ -66,7 +68,7 @@ class DynamicRun final : public StepPart, public KernelHost {
   void Trace(const NodeProgram& node, const Iteration& iteration, int64_t start);
 
   // ---- kernels.cc: kernels, here and beside ----
-  void Prepare(const NodeProgram& node, Iteration* iteration, Execution* execution);
+  Status Prepare(const NodeProgram& node, Iteration* iteration, Execution* execution);
   bool ShouldRunBeside(const NodeProgram& node) const;
   bool IsAlone() const;
   std::atomic<uint32_t>& CostOf(const NodeProgram& node) const;
@@ -77,9 +79,15 @@ class DynamicRun final : public StepPart, public KernelHost {
   Status Send(const NodeProgram& node, Iteration* iteration, bool is_dead);
   // True when the tensor was there, and the node is done.
   StatusOr<bool> Receive(const NodeProgram& node, Iteration* iteration);
-  Status EndReceive(const NodeProgram& node, Iteration* iteration, Tensor tensor, bool is_dead);
+  Status EndReceive(const NodeProgram& node, Iteration* iteration, Parcel parcel);
   Status EndBeside(Execution* execution);
   Status Annotate(const NodeProgram& node, const Iteration& iteration, const Status& status) const;
+
+  // ---- spaces.cc: where tensors are, on a device with its own memory ----
+  Status MoveInputs(Execution* execution);
+  StatusOr<Value> MoveTo(bool to_host, const ValueSource& source, const Tensor& tensor);
+  StatusOr<Tensor> InHost(const Tensor& tensor);
+  StatusOr<Tensor> CopyForCaller(const Tensor& tensor);
 
   // ---- propagate.cc: values and deadness ----
   const Value& ValueAt(const ValueSource& source, const Iteration& iteration) const;
@@ -106,10 +114,11 @@ class DynamicRun final : public StepPart, public KernelHost {
   std::unique_ptr<DynamicState> state_;
   TracedPart* trace_ = nullptr;  // null: nobody asked
   Iteration* root_ = nullptr;
-  bool finished_ = false;  // all that could run has run
-  bool is_clean_ = false;  // the state is as another step wants it
-  int beside_ = 0;         // executions that have not come back
-  int workers_ = 0;        // of those, the ones that were handed to a worker
+  std::unique_ptr<DevicePart> device_;  // null: the program works in the host's memory
+  bool finished_ = false;               // all that could run has run
+  bool is_clean_ = false;               // the state is as another step wants it
+  int beside_ = 0;                      // executions that have not come back
+  int workers_ = 0;                     // of those, the ones that were handed to a worker
   int most_workers_ = 0;
   int kernels_since_timing_ = 0;
   std::atomic<Execution*> inbox_{nullptr};  // the last that came first

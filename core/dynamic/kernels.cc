@@ -66,12 +66,11 @@ void Complete(MS_Done* done, Status status) {
 
 }  // namespace
 
-void Execution::Receive(Status result, Tensor tensor, bool dead) {
+void Execution::Receive(Status result, Parcel parcel) {
   DynamicRun* const waiting = run;
   StepScheduler* const scheduler = waiting->step->scheduler;
   status = std::move(result);
-  received = std::move(tensor);
-  is_dead = dead;
+  received = std::move(parcel);
   waiting->Post(this);
   scheduler->Wake(waiting);
 }
@@ -90,19 +89,22 @@ void DynamicRun::SetOutput(MS_Frame* frame, uint32_t output, Tensor tensor) {
 StatusOr<Tensor> DynamicRun::InputTensor(const MS_Ctx& ctx, uint32_t input) const {
   const Execution& execution = ExecutionOf(ctx);
   const ValueSource source = program_.inputs[execution.program->first_input + input];
-  const Tensor& tensor = ValueAt(source, *execution.iteration).tensor;
+  const bool was_moved =
+      input < execution.moved.size() && execution.moved[input].tensor.has_value();
+  const Tensor& tensor =
+      was_moved ? execution.moved[input].tensor : ValueAt(source, *execution.iteration).tensor;
   if (!tensor.has_value()) {
     return errors::Internal("input ", input, " is a resource handle, which has no value");
   }
   // What the caller fed is borrowed, wherever it has come to in the graph.
-  if (tensor.buffer() && !tensor.buffer()->writable()) return tensor.DeepCopy();
+  if (tensor.buffer() && !tensor.buffer()->writable()) return CopyOf(tensor);
   return tensor;
 }
 
 const Tensor* DynamicRun::TakeableInput(const MS_Ctx& ctx, uint32_t input) const {
   const Execution& execution = ExecutionOf(ctx);
   const ValueSource source = program_.inputs[execution.program->first_input + input];
-  if (source.place != ValuePlace::kSlot) return nullptr;
+  if (source.place != ValuePlace::kSlot || !execution.moved.empty()) return nullptr;
   const Slot& slot = execution.iteration->slots[source.index];
   const bool is_sole = execution.is_beside
                            ? input < 64 && ((execution.sole_reader >> input) & 1) != 0
@@ -128,7 +130,7 @@ StatusOr<MS_TensorView> DynamicRun::KeepTemp(const MS_Ctx& ctx, Tensor tensor) {
 
 // ---- Kernels that run here, one after the other ----
 
-void DynamicRun::Prepare(const NodeProgram& node, Iteration* iteration, Execution* execution) {
+Status DynamicRun::Prepare(const NodeProgram& node, Iteration* iteration, Execution* execution) {
   execution->program = &node;
   execution->iteration = iteration;
   execution->node = node.node;
@@ -141,6 +143,7 @@ void DynamicRun::Prepare(const NodeProgram& node, Iteration* iteration, Executio
   execution->frame.outputs_used = program_.used_words.data() + node.first_used_word;
   execution->frame.n_in = node.num_inputs;
   execution->frame.n_out = node.num_outputs;
+  return program_.memory == nullptr ? absl::OkStatus() : MoveInputs(execution);
 }
 
 // Whether the kernel should make room: it takes long, others are ready, and a thread is free.
@@ -176,7 +179,7 @@ Status DynamicRun::RunTimedKernel(const NodeProgram& node, Iteration* iteration)
 
 Status DynamicRun::RunKernel(const NodeProgram& node, Iteration* iteration) {
   Execution* const execution = &state_->inline_execution;
-  Prepare(node, iteration, execution);
+  MS_RETURN_IF_ERROR(Prepare(node, iteration, execution));
   MS_Status* failed = nullptr;
   {
     const RunningScope running(&DescribeExecution, execution);
@@ -193,6 +196,7 @@ Status DynamicRun::EndKernel(Execution* execution) {
   const NodeProgram& node = *execution->program;
   Iteration* const iteration = execution->iteration;
   if (!execution->temps.empty()) execution->temps.clear();
+  if (!execution->moved.empty()) execution->moved.clear();
   for (uint32_t k = 0; k < node.num_outputs; ++k) {
     const OutputProgram& output = program_.outputs[node.first_output + k];
     Slot& slot = iteration->slots[output.slot];
@@ -222,7 +226,11 @@ Status DynamicRun::StartBeside(const NodeProgram& node, Iteration* iteration) {
   execution->is_beside = true;
   execution->start = trace_ == nullptr ? 0 : StepTrace::Now();
   execution->complete = &Complete;
-  Prepare(node, iteration, execution);
+  const Status prepared = Prepare(node, iteration, execution);
+  if (!prepared.ok()) {
+    state_->Recycle(execution);
+    return prepared;
+  }
   execution->sole_reader = 0;
   for (uint32_t i = 0; i < std::min<uint32_t>(node.num_inputs, 64); ++i) {
     const ValueSource source = program_.inputs[node.first_input + i];
@@ -253,8 +261,7 @@ Status DynamicRun::EndBeside(Execution* execution) {
   if (!execution->status.ok() || step->IsStopping()) return execution->status;
   if (left_locked) return LeftLockedError();
   if (execution->program->action == NodeAction::kReceive) {
-    return EndReceive(*execution->program, execution->iteration, std::move(execution->received),
-                      execution->is_dead);
+    return EndReceive(*execution->program, execution->iteration, std::move(execution->received));
   }
   return EndKernel(execution);
 }
@@ -269,10 +276,14 @@ Status DynamicRun::Send(const NodeProgram& node, Iteration* iteration, bool is_d
     if (!tensor.has_value()) return errors::Internal("a resource handle cannot leave its device");
     // What the caller fed is not passed on.
     if (tensor.buffer() && !tensor.buffer()->writable()) {
-      MS_ASSIGN_OR_RETURN(tensor, tensor.DeepCopy());
+      MS_ASSIGN_OR_RETURN(tensor, CopyOf(tensor));
     }
   }
-  MS_RETURN_IF_ERROR(step->rendezvous->Send(key, std::move(tensor), is_dead));
+  if (tensor.is_on_device()) {
+    MS_RETURN_IF_ERROR(device_->Send(key, node.is_peer, std::move(tensor)));
+  } else {
+    MS_RETURN_IF_ERROR(step->rendezvous->Send(key, Parcel{std::move(tensor), is_dead, nullptr}));
+  }
   ActivateNode(node, iteration, false);
   return absl::OkStatus();
 }
@@ -285,23 +296,30 @@ StatusOr<bool> DynamicRun::Receive(const NodeProgram& node, Iteration* iteration
   execution->program = &node;
   execution->iteration = iteration;
   execution->node = node.node;
-  Tensor tensor;
-  bool is_dead = false;
-  StatusOr<bool> here = step->rendezvous->Receive(key, execution, &tensor, &is_dead);
+  Parcel parcel;
+  StatusOr<bool> here = step->rendezvous->Receive(key, execution, &parcel);
   if (here.ok() && !*here) {
     ++beside_;
     return false;
   }
   state_->Recycle(execution);
   if (!here.ok()) return here;
-  MS_RETURN_IF_ERROR(EndReceive(node, iteration, std::move(tensor), is_dead));
+  MS_RETURN_IF_ERROR(EndReceive(node, iteration, std::move(parcel)));
   return true;
 }
 
-Status DynamicRun::EndReceive(const NodeProgram& node, Iteration* iteration, Tensor tensor,
-                              bool is_dead) {
+Status DynamicRun::EndReceive(const NodeProgram& node, Iteration* iteration, Parcel parcel) {
   DropInputs(node, iteration);
-  if (!is_dead) Fill(program_.outputs[node.first_output], iteration, Value(std::move(tensor)));
+  const bool is_dead = parcel.dead;
+  if (!is_dead) {
+    Tensor tensor = std::move(parcel.tensor);
+    if (device_ != nullptr) {
+      const bool in_host = node.node->op().name == "_HostRecv";
+      MS_ASSIGN_OR_RETURN(tensor,
+                          device_->Unpack(Parcel{std::move(tensor), false, parcel.ready}, in_host));
+    }
+    Fill(program_.outputs[node.first_output], iteration, Value(std::move(tensor)));
+  }
   ActivateNode(node, iteration, is_dead);
   return absl::OkStatus();
 }

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "core/device_memory/device_memory.h"
 #include "core/dynamic/value.h"
 #include "core/graph.h"
 #include "core/kernel_instance.h"
@@ -35,6 +36,9 @@ struct DynamicState;
 inline constexpr uint32_t kNoIndex = 0xffffffffu;
 
 enum class ValuePlace : uint8_t { kSlot, kInvariant, kConstant, kFeed };
+
+// Where a node wants an input.
+enum class WantedSpace : uint8_t { kAnywhere, kHost, kDevice };
 
 struct ValueSource {
   uint32_t index = 0;
@@ -96,6 +100,7 @@ struct NodeProgram {
   KernelInstance* kernel = nullptr;
   const Node* node = nullptr;
   int64_t transfer_edge = -1;  // of kSend and kReceive
+  bool is_peer = false;        // likewise: see kPeerAttr
 };
 
 // How far a node is from running, in one iteration.
@@ -132,6 +137,7 @@ struct DynamicRequest {
   const PrunedGraph* graph = nullptr;
   const StepSignature* signature = nullptr;
   KernelCache* kernels = nullptr;
+  DeviceMemory* memory = nullptr;  // of the device that will run it; null: it uses the host's
   ResourceManager* resources = nullptr;
   bool deterministic = false;
   bool move_fetches = true;  // false: what is fetched is a copy
@@ -150,6 +156,9 @@ class DynamicProgram {
   std::vector<FrameProgram> frames;  // 0 is the step itself
   std::vector<NodeProgram> nodes;
   std::vector<ValueSource> inputs;
+  // On a device with its own memory; else empty.
+  std::vector<WantedSpace> wanted;   // by input
+  std::vector<bool> output_in_host;  // by output
   std::vector<OutputProgram> outputs;
   std::vector<WaitEdge> edges;
   std::vector<uint64_t> used_words;
@@ -160,6 +169,7 @@ class DynamicProgram {
   uint32_t num_feeds = 0;
   uint32_t most_inputs = 0;  // of one kernel
   uint32_t most_outputs = 0;
+  DeviceMemory* memory = nullptr;  // of the device; null: it works in the host's
   bool deterministic = false;
   // Some node waits for what other threads do: the step needs a scheduler.
   bool may_wait = false;

@@ -7,6 +7,7 @@
 #include "core/control_flow.h"
 #include "core/dynamic/frames.h"
 #include "core/dynamic/program.h"
+#include "core/memory_space.h"
 #include "core/resource_handle.h"
 #include "core/structural/structural.h"
 
@@ -52,6 +53,8 @@ class ProgramCompiler {
   Status AddFetches();
   Status ConnectInputs(size_t i);
   Status ConnectInput(const Node& node, int k, NodeProgram* program);
+  Status WantInput(const MemorySpaces& spaces, const Node& node, int k);
+  StatusOr<ValueSource> OnDevice(uint32_t constant);
   Status ConnectGlobal(const Node& node, int k, const NodeProgram& program, bool* arrives_later);
   void FlattenEdges();
   void MarkUsedOutputs();
@@ -68,9 +71,10 @@ class ProgramCompiler {
   absl::flat_hash_set<Output> fed_;
   absl::flat_hash_map<const Node*, uint32_t> index_of_;  // into program_->nodes
   absl::flat_hash_map<Output, ValueSource> values_;
-  std::vector<size_t> pruned_index_;                  // of each node of the program
-  std::vector<std::vector<WaitEdge>> output_edges_;   // of each output of the program
-  std::vector<std::vector<WaitEdge>> control_edges_;  // of each node of the program
+  absl::flat_hash_map<uint32_t, uint32_t> device_constants_;  // by the index of the host's
+  std::vector<size_t> pruned_index_;                          // of each node of the program
+  std::vector<std::vector<WaitEdge>> output_edges_;           // of each output of the program
+  std::vector<std::vector<WaitEdge>> control_edges_;          // of each node of the program
 };
 
 void ProgramCompiler::AddFeeds() {
@@ -148,6 +152,7 @@ Status ProgramCompiler::ChooseAction(const Node& node, NodeProgram* program) {
       program->runs_when_dead = true;
       program_->may_wait = true;
       MS_ASSIGN_OR_RETURN(program->transfer_edge, node.Attr<int64_t>(kEdgeAttr));
+      program->is_peer = node.Attr<bool>(kPeerAttr).value_or(false);
       return absl::OkStatus();
     }
     case StructuralRole::kReshape:
@@ -272,13 +277,46 @@ Status ProgramCompiler::ConnectInput(const Node& node, int k, NodeProgram* progr
   return absl::OkStatus();
 }
 
+// The constant in the device's memory, where it stays as long as the program.
+StatusOr<ValueSource> ProgramCompiler::OnDevice(uint32_t constant) {
+  auto [entry, is_new] = device_constants_.try_emplace(constant, program_->constants.size());
+  if (is_new) {
+    const Tensor value = program_->constants[constant].tensor;
+    MS_ASSIGN_OR_RETURN(Tensor copy, program_->memory->CopyToDevice(value));
+    program_->constants.emplace_back(std::move(copy));
+    program_->constants.back().view.flags |= MS_VIEW_CONST;
+  }
+  return ValueSource{entry->second, ValuePlace::kConstant};
+}
+
+// Of the input that was connected last.
+Status ProgramCompiler::WantInput(const MemorySpaces& spaces, const Node& node, int k) {
+  WantedSpace wanted = spaces.reads_on_device ? WantedSpace::kDevice : WantedSpace::kAnywhere;
+  if (spaces.input_in_host[k]) wanted = WantedSpace::kHost;
+  program_->wanted.push_back(wanted);
+  ValueSource& source = program_->inputs.back();
+  const bool is_handle = node.input(k).dtype() == DataType::kResource;
+  if (wanted == WantedSpace::kDevice && source.place == ValuePlace::kConstant && !is_handle) {
+    MS_ASSIGN_OR_RETURN(source, OnDevice(source.index));
+  }
+  return absl::OkStatus();
+}
+
 Status ProgramCompiler::ConnectInputs(size_t index) {
   NodeProgram& program = program_->nodes[index];
   const Node& node = *program.node;
   program.first_input = static_cast<uint32_t>(program_->inputs.size());
   program.num_inputs = static_cast<uint32_t>(node.num_inputs());
+  MemorySpaces spaces;
+  if (program_->memory != nullptr) {
+    spaces = MemorySpacesOf(node, request_.kernels->device_type());
+    for (int k = 0; k < node.num_outputs(); ++k) {
+      program_->output_in_host[program.first_output + k] = spaces.output_in_host[k];
+    }
+  }
   for (int k = 0; k < node.num_inputs(); ++k) {
     MS_RETURN_IF_ERROR(ConnectInput(node, k, &program));
+    if (program_->memory != nullptr) MS_RETURN_IF_ERROR(WantInput(spaces, node, k));
   }
   for (const Node* control : request_.graph->controls[pruned_index_[index]]) {
     auto found = index_of_.find(control);
@@ -367,7 +405,9 @@ void ProgramCompiler::AllowBeside() {
   program_->costs = std::make_unique<std::atomic<uint32_t>[]>(program_->nodes.size());
   if (request_.deterministic || DependsOnOrder()) return;
   for (NodeProgram& node : program_->nodes) {
-    node.may_run_beside = node.action == NodeAction::kKernel && !node.node->op().is_stateful;
+    // A device's kernels only enqueue.
+    node.may_run_beside = node.action == NodeAction::kKernel && !node.node->op().is_stateful &&
+                          program_->memory == nullptr;
   }
 }
 
@@ -387,6 +427,8 @@ void ProgramCompiler::FindReadyNodes() {
 StatusOr<std::unique_ptr<DynamicProgram>> ProgramCompiler::Run() {
   const PrunedGraph& graph = *request_.graph;
   program_->deterministic = request_.deterministic;
+  program_->memory = request_.memory;
+  program_->may_wait = request_.memory != nullptr;  // for the device, in the end
   AddFeeds();
   MS_ASSIGN_OR_RETURN(tree_, FindFrames(graph, fed_));
   AddFrames();
@@ -394,6 +436,7 @@ StatusOr<std::unique_ptr<DynamicProgram>> ProgramCompiler::Run() {
     Status added = AddNode(i);
     if (!added.ok()) return AnnotateWithNode(added, *graph.nodes[i]);
   }
+  if (program_->memory != nullptr) program_->output_in_host.resize(program_->outputs.size());
   for (size_t i = 0; i < program_->nodes.size(); ++i) {
     Status connected = ConnectInputs(i);
     if (!connected.ok()) return AnnotateWithNode(connected, *program_->nodes[i].node);

@@ -27,7 +27,10 @@ void ReadyQueue::Grow() {
 }
 
 DynamicState::DynamicState(const DynamicProgram* compiled)
-    : program(*compiled), pools(compiled->frames.size()), feeds(compiled->num_feeds) {
+    : program(*compiled),
+      pools(compiled->frames.size()),
+      feeds(compiled->num_feeds),
+      device_feeds(compiled->memory == nullptr ? 0 : compiled->num_feeds) {
   inline_execution.input_views.resize(program.most_inputs);
   inline_execution.output_views.resize(program.most_outputs);
 }
@@ -129,7 +132,8 @@ Execution* DynamicState::NewExecution() {
 void DynamicState::Recycle(Execution* execution) {
   execution->is_active = false;
   execution->temps.clear();
-  execution->received = Tensor();
+  execution->moved.clear();
+  execution->received = Parcel();
   execution->status = Status();
   free_executions.push_back(execution);
 }

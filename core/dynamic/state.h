@@ -73,6 +73,7 @@ struct Execution final : MS_Ctx, MS_Done, Rendezvous::Receiver {
   std::vector<MS_TensorView> input_views;
   std::vector<MS_TensorView> output_views;
   std::vector<Tensor> temps;
+  std::vector<Value> moved;  // inputs that were copied to where the kernel wants them
   bool is_active = false;
   int64_t start = 0;  // when traced
   // Bit i: this execution is the last to read input i (of the first 64). Set for executions on
@@ -82,10 +83,9 @@ struct Execution final : MS_Ctx, MS_Done, Rendezvous::Receiver {
   // ---- What it brought, once it stands in the inbox ----
   Execution* next = nullptr;
   Status status;
-  Tensor received;
-  bool is_dead = false;
+  Parcel received;
 
-  void Receive(Status result, Tensor tensor, bool dead) override;
+  void Receive(Status result, Parcel parcel) override;
 };
 
 struct ReadyNode {
@@ -142,7 +142,8 @@ struct DynamicState {
   std::vector<Pool> pools;  // by frame
   ReadyQueue ready;
   std::vector<Value> feeds;
-  Execution inline_execution;  // of kernels that run one after the other
+  std::vector<Value> device_feeds;  // copies of those that kernels of a device have read
+  Execution inline_execution;       // of kernels that run one after the other
   std::vector<std::unique_ptr<Execution>> executions;
   std::deque<Execution*> free_executions;
 };

@@ -1,6 +1,5 @@
 #include "core/structural/structural.h"
 
-#include <cstring>
 #include <map>
 #include <string>
 #include <utility>
@@ -59,6 +58,9 @@ Tensor StructuralFrame::BorrowInput(uint32_t i) const {
   const MS_TensorView& view = frame_->inputs[i];
   const DataType dtype = FromAbiDataType(view.dtype);
   char* const data = static_cast<char*>(view.mem.base) + view.mem.offset;
+  if (view.mem.space == MS_SPACE_DEVICE) {
+    return frame_->ctx->host->memory->Borrow(dtype, input_shape(i), data, view.mem.bytes);
+  }
   return Tensor(dtype, input_shape(i), BorrowBuffer(data, view.mem.bytes, false, nullptr));
 }
 
@@ -96,14 +98,7 @@ Status StructuralFrame::SetOutput(uint32_t i, const Tensor& tensor) {
     return absl::OkStatus();
   }
   MS_ASSIGN_OR_RETURN(Tensor target, AllocateOutput(i, tensor.shape()));
-  if (tensor.dtype() == DataType::kString) {
-    for (int64_t k = 0; k < tensor.num_elements(); ++k) {
-      target.data<std::string>()[k] = tensor.data<std::string>()[k];
-    }
-  } else if (tensor.bytes() > 0) {
-    std::memcpy(target.raw(), tensor.raw(), tensor.bytes());
-  }
-  return absl::OkStatus();
+  return CopyElements(tensor, target);
 }
 
 Status StructuralFrame::PassOn(uint32_t input, uint32_t output, const Shape& shape) {

@@ -32,6 +32,8 @@ enum class StructuralRole {
 
 // Number of the edge between two devices that a kSend or kReceive node stands for (RendezvousKey).
 inline constexpr char kEdgeAttr[] = "_edge";
+// Of the same: the tensor goes from one device's memory to the other's without the host's.
+inline constexpr char kPeerAttr[] = "_peer";
 
 // A structural kernel's view of one execution.
 class StructuralFrame {

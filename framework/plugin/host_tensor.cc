@@ -74,6 +74,15 @@ constexpr MS_TensorApi kTensorApi = {
     &StringSet,
 };
 
+uint32_t AbiSpaceOf(MemorySpace space) {
+  switch (space) {
+    case MemorySpace::kHost: return MS_SPACE_HOST;
+    case MemorySpace::kPinned: return MS_SPACE_HOST_PINNED;
+    case MemorySpace::kDevice: return MS_SPACE_DEVICE;
+  }
+  return MS_SPACE_HOST;
+}
+
 }  // namespace
 
 MS_TensorView MakeView(const Tensor& tensor, MS_Tensor* handle) {
@@ -81,11 +90,11 @@ MS_TensorView MakeView(const Tensor& tensor, MS_Tensor* handle) {
   view.mem.base = tensor.buffer() ? tensor.buffer()->data() : nullptr;
   view.mem.offset = tensor.offset();
   view.mem.bytes = tensor.bytes();
-  view.mem.space = MS_SPACE_HOST;
+  view.mem.space = AbiSpaceOf(tensor.space());
   view.dims = tensor.shape().dims().data();
   view.rank = static_cast<uint32_t>(tensor.shape().rank());
   view.dtype = ToAbiDataType(tensor.dtype());
-  view.flags = MS_VIEW_HOST;
+  view.flags = tensor.is_on_device() ? 0 : MS_VIEW_HOST;
   if (tensor.dtype() == DataType::kResource) view.flags |= MS_VIEW_RESOURCE;
   view.handle = handle;
   return view;

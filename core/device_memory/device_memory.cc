@@ -1,0 +1,417 @@
+#include "core/device_memory/device_memory.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "core/device_memory/device_buffer.h"
+#include "framework/plugin/host_status.h"
+
+namespace millstream {
+namespace {
+
+// Numbers in StreamProgress. Pinned memory is the host's: it comes back when nobody uses it.
+constexpr uint32_t kComputeStream = 1;
+constexpr uint32_t kToDeviceStream = 2;
+constexpr uint32_t kToHostStream = 3;
+constexpr uint32_t kFromPeerStream = 4;
+constexpr uint32_t kHostStream = 5;
+
+// Of pinned memory, which the system has less of.
+constexpr size_t kMostPinnedBytes = size_t{1} << 30;
+
+constexpr absl::Duration kPollInterval = absl::Microseconds(20);
+
+MS_MemRef RefTo(const Tensor& tensor, uint32_t ordinal) {
+  MS_MemRef ref = {};
+  ref.base = tensor.raw();
+  ref.bytes = tensor.bytes();
+  ref.device_index = ordinal;
+  switch (tensor.space()) {
+    case MemorySpace::kHost: ref.space = MS_SPACE_HOST; break;
+    case MemorySpace::kPinned: ref.space = MS_SPACE_HOST_PINNED; break;
+    case MemorySpace::kDevice: ref.space = MS_SPACE_DEVICE; break;
+  }
+  return ref;
+}
+
+bool HasSpace(const MS_DeviceDesc& description, uint32_t space) {
+  for (uint64_t i = 0; i < description.n_spaces; ++i) {
+    if (description.spaces[i]->space == space) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// ---- Regions ----
+
+StatusOr<char*> DeviceRegions::AllocateRegion(size_t bytes) {
+  MS_MemRef ref = {};
+  MS_RETURN_IF_ERROR(TakeAbiStatus(
+      device_.functions->mem_alloc(device_.device, space_, bytes, Arena::kAlignment, &ref)));
+  char* const region = static_cast<char*>(ref.base) + ref.offset;
+  const bool fits = ref.base != nullptr && ref.bytes >= bytes &&
+                    reinterpret_cast<uintptr_t>(region) % Arena::kAlignment == 0;
+  if (!fits) {
+    if (ref.base != nullptr) device_.functions->mem_free(device_.device, &ref);
+    return errors::Internal("plugin ", device_.plugin->name, ": ms.device/1.mem_alloc of ", bytes,
+                            " bytes, aligned to ", Arena::kAlignment, ", gave ", ref.bytes,
+                            " bytes at ", absl::Hex(reinterpret_cast<uintptr_t>(region)));
+  }
+  absl::MutexLock lock(&mutex_);
+  regions_[region] = ref;
+  return region;
+}
+
+void DeviceRegions::FreeRegion(char* region, size_t) {
+  MS_MemRef ref = {};
+  {
+    absl::MutexLock lock(&mutex_);
+    auto found = regions_.find(region);
+    ref = found->second;
+    regions_.erase(found);
+  }
+  device_.functions->mem_free(device_.device, &ref);
+}
+
+// ---- Buffers ----
+
+// Work that used it is on the compute stream, or was waited for there.
+class DeviceMemory::OwnedBuffer final : public DeviceBuffer {
+ public:
+  OwnedBuffer(DeviceMemory* memory, void* address, size_t size)
+      : DeviceBuffer(memory, address, size, /*writable=*/true) {}
+
+ private:
+  ~OwnedBuffer() override {
+    if (data() == nullptr) return;
+    memory()->arena_->Release(static_cast<char*>(data()), {memory()->compute_->Now()});
+  }
+};
+
+class DeviceMemory::BorrowedBuffer final : public DeviceBuffer {
+ public:
+  using DeviceBuffer::DeviceBuffer;
+  BorrowedBuffer(DeviceMemory* memory, void* address, size_t size)
+      : DeviceBuffer(memory, address, size, /*writable=*/false) {}
+};
+
+// Whoever enqueues a copy from or to it keeps it until that is over.
+class DeviceMemory::PinnedBuffer final : public Buffer {
+ public:
+  PinnedBuffer(DeviceMemory* memory, void* address, size_t size)
+      : Buffer(address, size, /*writable=*/true, MemorySpace::kPinned), memory_(memory) {}
+
+ private:
+  ~PinnedBuffer() override {
+    if (data() != nullptr) memory_->pinned_arena_->Release(static_cast<char*>(data()), {});
+  }
+  DeviceMemory* const memory_;
+};
+
+StatusOr<BufferRef> DeviceMemory::AllocateFor(DeviceStream* stream, size_t bytes) {
+  MS_ASSIGN_OR_RETURN(Arena::Allocation allocation, arena_->Allocate(bytes, stream->number()));
+  BufferRef buffer = BufferRef::Adopt(new OwnedBuffer(this, allocation.address, bytes));
+  for (const StreamPoint& point : allocation.waits) {
+    MS_ASSIGN_OR_RETURN(const EventRef event, StreamOf(point)->EventAt(point));
+    MS_RETURN_IF_ERROR(stream->Wait(event));
+  }
+  return buffer;
+}
+
+StatusOr<BufferRef> DeviceMemory::AllocateBuffer(size_t bytes) {
+  return AllocateFor(compute_.get(), bytes);
+}
+
+StatusOr<Tensor> DeviceMemory::AllocateTensor(DeviceStream* stream, DataType dtype,
+                                              const Shape& shape) {
+  MS_RETURN_IF_ERROR(ValidateShape(shape));
+  const int64_t count = shape.num_elements();
+  size_t bytes = 0;
+  if (!IsPlainData(dtype) || __builtin_mul_overflow(count, DataTypeSize(dtype), &bytes)) {
+    return errors::InvalidArgument("a device has no memory for ", DataTypeName(dtype),
+                                   shape.ToString());
+  }
+  StatusOr<BufferRef> buffer = AllocateFor(stream, bytes);
+  if (!buffer.ok()) {
+    return Status(buffer.status().code(),
+                  absl::StrCat(buffer.status().message(), ", for ", DataTypeName(dtype),
+                               shape.ToString(), " on ", name_));
+  }
+  return Tensor(dtype, shape, *std::move(buffer));
+}
+
+StatusOr<Tensor> DeviceMemory::Allocate(DataType dtype, const Shape& shape) {
+  return AllocateTensor(compute_.get(), dtype, shape);
+}
+
+Tensor DeviceMemory::Borrow(DataType dtype, const Shape& shape, void* address, size_t bytes) {
+  return Tensor(dtype, shape, BufferRef::Adopt(new BorrowedBuffer(this, address, bytes)));
+}
+
+// Of a device without pinned memory: the host's.
+StatusOr<Tensor> DeviceMemory::AllocatePinned(DataType dtype, const Shape& shape) {
+  if (pinned_arena_ == nullptr) return Tensor::Create(dtype, shape);
+  const size_t bytes = shape.num_elements() * DataTypeSize(dtype);
+  StatusOr<Arena::Allocation> allocation = pinned_arena_->Allocate(bytes, kHostStream);
+  if (!allocation.ok()) return Tensor::Create(dtype, shape);  // slower, and no reason to fail
+  return Tensor(dtype, shape, BufferRef::Adopt(new PinnedBuffer(this, allocation->address, bytes)));
+}
+
+// ---- Copies ----
+
+Status DeviceMemory::Describe(const Status& status, const char* stage) const {
+  if (status.ok()) return status;
+  return Status(status.code(), absl::StrCat("plugin ", device_.plugin->name, ", device ", name_,
+                                            ", ", stage, ": ", status.message()));
+}
+
+Status DeviceMemory::EnqueueCopy(DeviceStream* stream, const char* what, const Tensor& to,
+                                 const Tensor& from) {
+  if (from.bytes() == 0) return absl::OkStatus();
+  const MS_MemRef to_ref = RefTo(to, ordinal_);
+  const MS_MemRef from_ref = RefTo(from, ordinal_);
+  return Describe(
+      TakeAbiStatus(device_.functions->copy_async(stream->raw(), &to_ref, &from_ref, from.bytes())),
+      what);
+}
+
+// In memory that the device copies from while the caller goes on.
+StatusOr<Tensor> DeviceMemory::Stage(const Tensor& host) {
+  if (host.space() == MemorySpace::kPinned) return host;
+  MS_ASSIGN_OR_RETURN(Tensor staged, AllocatePinned(host.dtype(), host.shape()));
+  if (host.bytes() > 0) std::memcpy(staged.raw(), host.raw(), host.bytes());
+  return staged;
+}
+
+StatusOr<Tensor> DeviceMemory::CopyToDevice(const Tensor& host) {
+  MS_ASSIGN_OR_RETURN(Tensor tensor, AllocateTensor(to_device_.get(), host.dtype(), host.shape()));
+  if (host.bytes() == 0) return tensor;
+  MS_ASSIGN_OR_RETURN(const Tensor staged, Stage(host));
+  MS_RETURN_IF_ERROR(EnqueueCopy(to_device_.get(), "copy to the device", tensor, staged));
+  MS_ASSIGN_OR_RETURN(const EventRef copied, to_device_->Mark());
+  MS_RETURN_IF_ERROR(compute_->Wait(copied));
+  MS_RETURN_IF_ERROR(to_device_->CallAfter([staged] {}));  // it is kept until it was read
+  return tensor;
+}
+
+StatusOr<Tensor> DeviceMemory::CopyToHost(const Tensor& tensor,
+                                          std::function<void(const Tensor&)> done) {
+  MS_ASSIGN_OR_RETURN(Tensor host, AllocatePinned(tensor.dtype(), tensor.shape()));
+  MS_ASSIGN_OR_RETURN(const EventRef computed, compute_->Mark());
+  MS_RETURN_IF_ERROR(to_host_->Wait(computed));
+  MS_RETURN_IF_ERROR(EnqueueCopy(to_host_.get(), "copy to the host", host, tensor));
+  MS_RETURN_IF_ERROR(to_host_->CallAfter([tensor, host, done = std::move(done)] {
+    if (done) done(host);
+  }));
+  return host;
+}
+
+StatusOr<Tensor> DeviceMemory::ReadOnHost(const Tensor& tensor,
+                                          const std::function<Status()>& stopping) {
+  auto copied = std::make_shared<std::atomic<bool>>(false);
+  MS_ASSIGN_OR_RETURN(Tensor host, CopyToHost(tensor, [copied](const Tensor&) {
+                        copied->store(true, std::memory_order_release);
+                      }));
+  while (!copied->load(std::memory_order_acquire)) {
+    MS_RETURN_IF_ERROR(stopping());
+    absl::SleepFor(kPollInterval);
+  }
+  MS_RETURN_IF_ERROR(LostError());
+  return host;
+}
+
+bool DeviceMemory::CanCopyFrom(const DeviceMemory& other) const {
+  const MS_DeviceApi& functions = *device_.functions;
+  if (other.device_.plugin != device_.plugin) return false;
+  if (functions.copy_peer_async == nullptr || functions.peer_ok == nullptr) return false;
+  uint8_t ok = 0;
+  const Status asked = TakeAbiStatus(functions.peer_ok(other.device_.device, device_.device, &ok));
+  return asked.ok() && ok != 0;
+}
+
+StatusOr<Tensor> DeviceMemory::CopyFromPeer(const Tensor& tensor, const EventRef& ready) {
+  MS_ASSIGN_OR_RETURN(Tensor copy,
+                      AllocateTensor(from_peer_.get(), tensor.dtype(), tensor.shape()));
+  if (tensor.bytes() == 0) return copy;
+  MS_RETURN_IF_ERROR(from_peer_->Wait(ready));
+  const MS_MemRef to = RefTo(copy, ordinal_);
+  const MS_MemRef from = RefTo(tensor, MemoryOf(tensor)->ordinal_);
+  MS_RETURN_IF_ERROR(Describe(TakeAbiStatus(device_.functions->copy_peer_async(
+                                  from_peer_->raw(), &to, &from, tensor.bytes())),
+                              "copy from another device"));
+  MS_ASSIGN_OR_RETURN(const EventRef copied, from_peer_->Mark());
+  MS_RETURN_IF_ERROR(compute_->Wait(copied));
+  MS_RETURN_IF_ERROR(from_peer_->CallAfter([tensor, ready] {}));
+  return copy;
+}
+
+Status DeviceMemory::Copy(const Tensor& from, const Tensor& to) {
+  return EnqueueCopy(compute_.get(), "copy on the device", to, from);
+}
+
+StatusOr<Tensor> DeviceMemory::Duplicate(const Tensor& tensor) {
+  MS_ASSIGN_OR_RETURN(Tensor copy, Allocate(tensor.dtype(), tensor.shape()));
+  MS_RETURN_IF_ERROR(Copy(tensor, copy));
+  return copy;
+}
+
+// ---- Time ----
+
+DeviceStream* DeviceMemory::StreamOf(const StreamPoint& point) {
+  switch (point.stream) {
+    case kToDeviceStream: return to_device_.get();
+    case kToHostStream: return to_host_.get();
+    case kFromPeerStream: return from_peer_.get();
+    default: return compute_.get();
+  }
+}
+
+void DeviceMemory::UpdateProgress() {
+  for (DeviceStream* stream :
+       {compute_.get(), to_device_.get(), to_host_.get(), from_peer_.get()}) {
+    if (stream != nullptr) stream->Poll();
+  }
+}
+
+// What goes to the device, or comes from another one, the compute stream has waited for.
+Status DeviceMemory::CallWhenDone(std::function<void()> call) {
+  MS_ASSIGN_OR_RETURN(const EventRef computed, compute_->Mark());
+  MS_RETURN_IF_ERROR(to_host_->Wait(computed));
+  return Describe(to_host_->CallAfter(std::move(call)), "end of the step");
+}
+
+Status DeviceMemory::LostError() const {
+  return Describe(TakeAbiStatus(device_.functions->device_error(device_.device)),
+                  "work on the device");
+}
+
+Status DeviceMemory::TakeError() {
+  UpdateProgress();
+  MS_RETURN_IF_ERROR(LostError());
+  for (DeviceStream* stream :
+       {compute_.get(), to_device_.get(), to_host_.get(), from_peer_.get()}) {
+    bool idle = false;
+    MS_RETURN_IF_ERROR(Describe(stream->Query(&idle), "work on the device"));
+  }
+  return absl::OkStatus();
+}
+
+bool DeviceMemory::ForgetAbandoned() {
+  if (!abandoned_.load()) return true;
+  for (DeviceStream* stream :
+       {to_device_.get(), from_peer_.get(), compute_.get(), to_host_.get()}) {
+    bool idle = false;
+    const Status asked = stream->Query(&idle);
+    // An error that nobody waits for; of a device that is lost, the next call tells it again.
+    if (asked.ok() && !idle) return false;
+  }
+  abandoned_.store(false);
+  return true;
+}
+
+void DeviceMemory::Close() {
+  if (std::exchange(closed_, true)) return;
+  DeviceStream* const streams[] = {to_device_.get(), from_peer_.get(), compute_.get(),
+                                   to_host_.get()};
+  for (DeviceStream* stream : streams) {
+    if (!abandoned_.load()) stream->Sync().IgnoreError();
+  }
+  UpdateProgress();
+  for (DeviceStream* stream : streams) stream->Destroy();
+}
+
+// ---- The whole ----
+
+DeviceMemory::DeviceMemory(const OpenDevice& device, std::string name, uint32_t ordinal)
+    : device_(device),
+      name_(std::move(name)),
+      ordinal_(ordinal),
+      events_(device.functions, device.device),
+      poller_(device.functions) {}
+
+Status DeviceMemory::Open(const MS_DeviceDesc& description) {
+  uint64_t free_bytes = 0;
+  uint64_t total_bytes = 0;
+  MS_RETURN_IF_ERROR(
+      TakeAbiStatus(device_.functions->mem_info(device_.device, &free_bytes, &total_bytes)));
+  if (free_bytes > total_bytes || total_bytes > (uint64_t{1} << 62)) {
+    return errors::Internal("plugin ", device_.plugin->name, ", device ", name_,
+                            ": ms.device/1.mem_info tells of ", free_bytes, " free bytes of ",
+                            total_bytes);
+  }
+  regions_ =
+      std::make_unique<DeviceRegions>(device_, MS_SPACE_DEVICE, [this] { UpdateProgress(); });
+  arena_ = std::make_unique<Arena>(regions_.get(), &progress_, total_bytes);
+  if (HasSpace(description, MS_SPACE_HOST_PINNED)) {
+    pinned_regions_ = std::make_unique<DeviceRegions>(device_, MS_SPACE_HOST_PINNED,
+                                                      [this] { UpdateProgress(); });
+    pinned_arena_ = std::make_unique<Arena>(pinned_regions_.get(), &progress_, kMostPinnedBytes);
+  }
+  const DeviceStream::Shared shared{device_.functions, device_.device, &events_, &poller_,
+                                    &progress_};
+  MS_ASSIGN_OR_RETURN(compute_, DeviceStream::Create(shared, MS_STREAM_COMPUTE, kComputeStream));
+  MS_ASSIGN_OR_RETURN(to_device_, DeviceStream::Create(shared, MS_STREAM_H2D, kToDeviceStream));
+  MS_ASSIGN_OR_RETURN(to_host_, DeviceStream::Create(shared, MS_STREAM_D2H, kToHostStream));
+  MS_ASSIGN_OR_RETURN(from_peer_, DeviceStream::Create(shared, MS_STREAM_D2D, kFromPeerStream));
+  return absl::OkStatus();
+}
+
+StatusOr<std::unique_ptr<DeviceMemory>> DeviceMemory::Create(const OpenDevice& device,
+                                                             std::string name,
+                                                             const MS_DeviceDesc& description) {
+  std::unique_ptr<DeviceMemory> memory;
+  if (description.flags & MS_DEVICE_HOST_IS_DEVICE) return memory;
+  if (!HasSpace(description, MS_SPACE_DEVICE)) return memory;
+  if (!(description.flags & MS_DEVICE_LINEAR_POINTERS)) {
+    return errors::FailedPrecondition("plugin ", device.plugin->name, ", device ", name,
+                                      ": addresses of its memory must be linear "
+                                      "(MS_DEVICE_LINEAR_POINTERS)");
+  }
+  memory.reset(new DeviceMemory(device, std::move(name), description.ordinal));
+  const Status opened = memory->Open(description);
+  if (!opened.ok()) return memory->Describe(opened, "creation of streams");
+  return memory;
+}
+
+DeviceMemory::~DeviceMemory() {
+  const bool opened = from_peer_ != nullptr;
+  if (opened) Close();
+}
+
+void DeviceMemory::FillFrame(MS_Frame* frame) const {
+  frame->device_state = device_.device;
+  frame->stream = compute_->raw();
+  frame->stream_native = device_.functions->stream_native(compute_->raw());
+  frame->device_ordinal = ordinal_;
+}
+
+size_t DeviceMemory::Trim() {
+  UpdateProgress();
+  return arena_->Trim() + (pinned_arena_ == nullptr ? 0 : pinned_arena_->Trim());
+}
+
+DeviceMemory* MemoryOf(const Tensor& tensor) {
+  return static_cast<DeviceBuffer*>(tensor.buffer().get())->memory();
+}
+
+StatusOr<Tensor> CopyOf(const Tensor& tensor) {
+  return tensor.is_on_device() ? MemoryOf(tensor)->Duplicate(tensor) : tensor.DeepCopy();
+}
+
+Status CopyElements(const Tensor& from, const Tensor& to) {
+  if (to.is_on_device()) return MemoryOf(to)->Copy(from, to);
+  if (from.dtype() == DataType::kString) {
+    for (int64_t i = 0; i < from.num_elements(); ++i) {
+      to.data<std::string>()[i] = from.data<std::string>()[i];
+    }
+  } else if (from.bytes() > 0) {
+    std::memcpy(to.raw(), from.raw(), from.bytes());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace millstream

@@ -1,0 +1,156 @@
+// A device's own memory and the streams that work on it.
+//
+// There is one stream for kernels, one for copies to the device, one for those to the host and one
+// for those from other devices, so that copies go on while kernels run. All functions enqueue and
+// return; nobody waits on the host but where it is said. What is enqueued on the compute stream
+// after CopyToDevice, CopyFromPeer or Duplicate finds what they copy.
+#ifndef MILLSTREAM_CORE_DEVICE_MEMORY_DEVICE_MEMORY_H_
+#define MILLSTREAM_CORE_DEVICE_MEMORY_DEVICE_MEMORY_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "core/device_memory/arena.h"
+#include "core/device_memory/device_stream.h"
+#include "core/device_memory/stream_point.h"
+#include "framework/plugin/loader.h"
+#include "framework/plugin/plugin.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+
+namespace millstream {
+
+// Memory of a plugin's device as a source of regions.
+class DeviceRegions final : public ArenaSource {
+ public:
+  // `space` is an MS_SPACE_*.
+  DeviceRegions(const OpenDevice& device, uint32_t space, std::function<void()> update_progress)
+      : device_(device), space_(space), update_progress_(std::move(update_progress)) {}
+  StatusOr<char*> AllocateRegion(size_t bytes) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void FreeRegion(char* region, size_t bytes) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void UpdateProgress() override { update_progress_(); }
+
+ private:
+  const OpenDevice device_;
+  const uint32_t space_;
+  const std::function<void()> update_progress_;
+  absl::Mutex mutex_;
+  std::map<char*, MS_MemRef> regions_ ABSL_GUARDED_BY(mutex_);  // as the plugin named them
+};
+
+// Thread-safe, but for Close. Outlives its tensors.
+class DeviceMemory {
+ public:
+  // Null for a device whose memory is the host's. FAILED_PRECONDITION when core cannot work with
+  // its memory: addresses must be linear.
+  // `name`: of the logical device, for messages.
+  static StatusOr<std::unique_ptr<DeviceMemory>> Create(const OpenDevice& device, std::string name,
+                                                        const MS_DeviceDesc& description);
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  // ---- Memory for what is enqueued on the compute stream; RESOURCE_EXHAUSTED ----
+  StatusOr<BufferRef> AllocateBuffer(size_t bytes);
+  StatusOr<Tensor> Allocate(DataType dtype, const Shape& shape);
+  // A tensor over memory that somebody else keeps.
+  Tensor Borrow(DataType dtype, const Shape& shape, void* address, size_t bytes);
+
+  // ---- Copies ----
+  // `host` may be changed once it returns.
+  StatusOr<Tensor> CopyToDevice(const Tensor& host);
+  // The result has its value when `done` is called, in a thread of the plugin's; or, `done` null,
+  // when what CallWhenDone is given afterwards is called. `tensor` is kept so long.
+  StatusOr<Tensor> CopyToHost(const Tensor& tensor, std::function<void(const Tensor&)> done);
+  // The same, and waits; `stopping` is asked now and then, and its error ends the wait.
+  StatusOr<Tensor> ReadOnHost(const Tensor& tensor, const std::function<Status()>& stopping);
+  // Whether CopyFromPeer can read what `other` has.
+  bool CanCopyFrom(const DeviceMemory& other) const;
+  // `ready`: an event of the other device, from which on the value is there.
+  StatusOr<Tensor> CopyFromPeer(const Tensor& tensor, const EventRef& ready);
+  // On the compute stream, between tensors of this device of as many bytes.
+  Status Copy(const Tensor& from, const Tensor& to);
+  StatusOr<Tensor> Duplicate(const Tensor& tensor);
+
+  // ---- Time ----
+  // An event of the compute stream, from which on all has its value that was enqueued there.
+  StatusOr<EventRef> MarkCompute() { return compute_->Mark(); }
+  // Calls `call` once everything is done that was enqueued before, on all streams; see
+  // DeviceStream::CallAfter.
+  Status CallWhenDone(std::function<void()> call);
+  // What went wrong in enqueued work, or with the device; told once, but for a device that is lost.
+  // To be asked when all is done.
+  Status TakeError();
+  // UNAVAILABLE when the device is lost. Any thread, the plugin's as well.
+  Status LostError() const;
+  // A step ended without waiting for what it had enqueued. Until it is done, and its errors are
+  // forgotten, no other step begins.
+  void NoteAbandoned() { abandoned_.store(true); }
+  // True when nothing is left of abandoned steps.
+  bool ForgetAbandoned();
+  // Waits until all is done, but for a device with abandoned work, whose streams are ended instead.
+  // Nothing can be enqueued afterwards. Idempotent.
+  void Close();
+
+  // Sets what a kernel needs of the device.
+  void FillFrame(MS_Frame* frame) const;
+  DeviceStream* compute() { return compute_.get(); }
+  DeviceStream* to_device() { return to_device_.get(); }
+  DeviceStream* to_host() { return to_host_.get(); }
+  DeviceStream* from_peer() { return from_peer_.get(); }
+  const std::string& name() const { return name_; }
+  ArenaStats stats() const { return arena_->stats(); }
+  // Gives unused memory back to the device; how many bytes.
+  size_t Trim();
+
+ private:
+  class OwnedBuffer;
+  class BorrowedBuffer;
+  class PinnedBuffer;
+  DeviceMemory(const OpenDevice& device, std::string name, uint32_t ordinal);
+  Status Open(const MS_DeviceDesc& description);
+  void UpdateProgress();
+  StatusOr<BufferRef> AllocateFor(DeviceStream* stream, size_t bytes);
+  StatusOr<Tensor> AllocateTensor(DeviceStream* stream, DataType dtype, const Shape& shape);
+  StatusOr<Tensor> AllocatePinned(DataType dtype, const Shape& shape);
+  StatusOr<Tensor> Stage(const Tensor& host);
+  DeviceStream* StreamOf(const StreamPoint& point);
+  Status EnqueueCopy(DeviceStream* stream, const char* what, const Tensor& to, const Tensor& from);
+  Status Describe(const Status& status, const char* stage) const;
+
+  const OpenDevice device_;
+  const std::string name_;
+  const uint32_t ordinal_;
+  StreamProgress progress_;
+  EventPool events_;
+  EventPoller poller_;
+  std::unique_ptr<DeviceRegions> regions_;
+  std::unique_ptr<DeviceRegions> pinned_regions_;
+  std::unique_ptr<Arena> arena_;
+  std::unique_ptr<Arena> pinned_arena_;  // null: the device has no pinned memory
+  std::unique_ptr<DeviceStream> compute_;
+  std::unique_ptr<DeviceStream> to_device_;
+  std::unique_ptr<DeviceStream> to_host_;
+  std::unique_ptr<DeviceStream> from_peer_;
+  std::atomic<bool> abandoned_{false};
+  bool closed_ = false;
+};
+
+// The memory that a tensor on a device is in.
+DeviceMemory* MemoryOf(const Tensor& tensor);
+// A copy with memory of its own, wherever the tensor is; of one on a device it is enqueued there.
+StatusOr<Tensor> CopyOf(const Tensor& tensor);
+// Copies the elements between tensors of one shape and dtype that are in the same memory.
+Status CopyElements(const Tensor& from, const Tensor& to);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_DEVICE_MEMORY_DEVICE_MEMORY_H_

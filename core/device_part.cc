@@ -1,0 +1,84 @@
+#include "core/device_part.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+namespace millstream {
+namespace {
+
+// Between two looks at a device that an earlier step has left at work.
+constexpr absl::Duration kAbandonedInterval = absl::Milliseconds(1);
+
+}  // namespace
+
+DevicePart::~DevicePart() {
+  if (signal_ != nullptr) signal_->Abandon();
+  if (outbox_ != nullptr) outbox_->Cut();
+  if (!is_drained_) memory_.NoteAbandoned();
+}
+
+Status DevicePart::Begin() {
+  while (!memory_.ForgetAbandoned()) {
+    const Status interrupted = step_.CheckInterruption();
+    if (!interrupted.ok()) {
+      return Status(interrupted.code(),
+                    absl::StrCat(interrupted.message(), " [it waited for what an earlier step has ",
+                                 "left at work on ", memory_.name(), "]"));
+    }
+    absl::SleepFor(kAbandonedInterval);
+  }
+  return absl::OkStatus();
+}
+
+Status DevicePart::Send(RendezvousKey key, bool is_peer, Tensor tensor) {
+  if (is_peer) {
+    MS_ASSIGN_OR_RETURN(EventRef ready, memory_.MarkCompute());
+    return step_.rendezvous->Send(key, Parcel{std::move(tensor), false, std::move(ready)});
+  }
+  if (outbox_ == nullptr) outbox_ = std::make_shared<RendezvousLink>(step_.rendezvous);
+  const auto send = [memory = &memory_, key, outbox = outbox_](const Tensor& copied) {
+    const Status lost = memory->LostError();
+    if (lost.ok()) {
+      outbox->Send(key, Parcel{copied, false, nullptr});
+    } else {
+      outbox->Abort(lost);
+    }
+  };
+  return memory_.CopyToHost(tensor, send).status();
+}
+
+StatusOr<Tensor> DevicePart::Unpack(Parcel parcel, bool in_host) {
+  if (in_host) return std::move(parcel.tensor);
+  if (parcel.tensor.is_on_device()) return memory_.CopyFromPeer(parcel.tensor, parcel.ready);
+  return memory_.CopyToDevice(parcel.tensor);
+}
+
+Status DevicePart::AwaitCopies() {
+  signal_ = DeviceSignal::Create(step_.scheduler, &part_);
+  const Status asked = memory_.to_host()->CallAfter([signal = signal_] { signal->Fire(); });
+  if (!asked.ok()) signal_->Abandon();
+  return asked;
+}
+
+bool DevicePart::Drain() {
+  if (!is_draining_) {
+    is_draining_ = true;
+    signal_ = DeviceSignal::Create(step_.scheduler, &part_);
+    const Status asked = memory_.CallWhenDone([signal = signal_] { signal->Fire(); });
+    if (!asked.ok()) {
+      signal_->Abandon();
+      step_.Fail(asked);
+      return true;
+    }
+  }
+  if (!signal_->has_fired()) return false;
+  is_drained_ = true;
+  const Status error = memory_.TakeError();
+  if (!error.ok()) step_.Fail(error);
+  return true;
+}
+
+}  // namespace millstream

@@ -1,0 +1,58 @@
+// What a part of a step does with a device that has its own memory, whichever executor runs it.
+#ifndef MILLSTREAM_CORE_DEVICE_PART_H_
+#define MILLSTREAM_CORE_DEVICE_PART_H_
+
+#include <memory>
+
+#include "core/device_memory/device_memory.h"
+#include "core/device_signal.h"
+#include "core/rendezvous.h"
+#include "core/rendezvous_link.h"
+#include "core/step_context.h"
+#include "core/step_scheduler.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+
+namespace millstream {
+
+// Made for one step. Used by the thread that advances the part. Destroyed before the device is
+// done, it lets go of it: what was enqueued touches nothing of the step any more.
+class DevicePart {
+ public:
+  // `memory`, `step` and `part` must outlive it; the step has a scheduler.
+  DevicePart(DeviceMemory* memory, StepContext* step, StepPart* part)
+      : memory_(*memory), step_(*step), part_(*part) {}
+  ~DevicePart();
+  DevicePart(const DevicePart&) = delete;
+  DevicePart& operator=(const DevicePart&) = delete;
+
+  // Before anything is enqueued: waits for what steps that failed have left on the device.
+  Status Begin();
+
+  // Sends a tensor of the device: to a peer at once, with the event from which on it may be read;
+  // to others when it has been copied to the host.
+  Status Send(RendezvousKey key, bool is_peer, Tensor tensor);
+  // What was received, in host memory as it is, or in the device's.
+  StatusOr<Tensor> Unpack(Parcel parcel, bool in_host);
+
+  // The part is to be woken once the copies to the host that were enqueued before are done.
+  Status AwaitCopies();
+  // True until the last wait has ended. Steps that are stopping do not wait.
+  bool IsWaiting() const { return signal_ != nullptr && !signal_->has_fired(); }
+  // True when the device has done all that was enqueued; else the part will be woken. An error of
+  // the device fails the step.
+  bool Drain();
+
+ private:
+  DeviceMemory& memory_;
+  StepContext& step_;
+  StepPart& part_;
+  std::shared_ptr<DeviceSignal> signal_;    // the last one that was awaited
+  std::shared_ptr<RendezvousLink> outbox_;  // null: nothing was sent from the device
+  bool is_draining_ = false;
+  bool is_drained_ = false;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_DEVICE_PART_H_

@@ -1,0 +1,57 @@
+// How the dynamic executor brings tensors to where kernels want them, on a device that has its own
+// memory: it is seen as a node runs, since what control flow passes on may be in either.
+#include <utility>
+
+#include "core/dynamic/dynamic_run.h"
+
+namespace millstream {
+
+bool DynamicRun::OutputIsInHost(const MS_Ctx& ctx, uint32_t output) const {
+  const auto& execution = static_cast<const Execution&>(ctx);
+  return program_.output_in_host[execution.program->first_output + output];
+}
+
+// The thread waits: a value that decides what runs next has to be known.
+StatusOr<Tensor> DynamicRun::InHost(const Tensor& tensor) {
+  return program_.memory->ReadOnHost(tensor, [this] { return step->CheckInterruption(); });
+}
+
+StatusOr<Value> DynamicRun::MoveTo(bool to_host, const ValueSource& source, const Tensor& tensor) {
+  if (to_host) {
+    MS_ASSIGN_OR_RETURN(Tensor moved, InHost(tensor));
+    return Value(std::move(moved));
+  }
+  // What is fed may be read in every iteration.
+  Value* const kept =
+      source.place == ValuePlace::kFeed ? &state_->device_feeds[source.index] : nullptr;
+  if (kept != nullptr && kept->tensor.has_value()) return *kept;
+  MS_ASSIGN_OR_RETURN(Tensor moved, program_.memory->CopyToDevice(tensor));
+  if (kept != nullptr) *kept = Value(moved);
+  return Value(std::move(moved));
+}
+
+Status DynamicRun::MoveInputs(Execution* execution) {
+  execution->moved.clear();
+  const NodeProgram& node = *execution->program;
+  for (uint32_t i = 0; i < node.num_inputs; ++i) {
+    const WantedSpace wanted = program_.wanted[node.first_input + i];
+    const ValueSource source = program_.inputs[node.first_input + i];
+    const Tensor& tensor = ValueAt(source, *execution->iteration).tensor;
+    if (!tensor.has_value() || wanted == WantedSpace::kAnywhere) continue;
+    const bool to_host = wanted == WantedSpace::kHost;
+    if (tensor.is_on_device() != to_host) continue;
+    if (execution->moved.empty()) execution->moved.resize(node.num_inputs);
+    MS_ASSIGN_OR_RETURN(execution->moved[i], MoveTo(to_host, source, tensor));
+    execution->input_views[i] = execution->moved[i].view;
+  }
+  return absl::OkStatus();
+}
+
+// In memory that does not go with a device.
+StatusOr<Tensor> DynamicRun::CopyForCaller(const Tensor& tensor) {
+  if (!tensor.is_on_device()) return tensor.DeepCopy();
+  MS_ASSIGN_OR_RETURN(const Tensor copied, InHost(tensor));
+  return copied.DeepCopy();
+}
+
+}  // namespace millstream
