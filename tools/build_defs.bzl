@@ -4,6 +4,7 @@
     ms_kernel_library(name, srcs, hdrs, deps, copts, ...)  a library for plugins: hidden, kept whole,
                                                            once for every CPU variant
     ms_cc_test(name, srcs, deps, copts, size, ...)         GoogleTest with its main()
+    ms_kernel_test(name, srcs, deps, copts, ...)           the same for kernels, by KernelTester
     ms_cc_benchmark(name, srcs, deps, copts, ...)          Google Benchmark with its main()
     ms_cc_binary(name, srcs, deps, copts, ...)
     ms_proto_library(name, srcs, deps)                     C++ messages, "millstream/<path>.pb.h"
@@ -160,6 +161,37 @@ def ms_cc_test(name, srcs, deps = [], copts = [], size = "small", **kwargs):
         deps = deps + ["//third_party:gtest_main"],
         copts = _COPTS + copts,
         size = size,
+        **kwargs
+    )
+
+def ms_kernel_test(name, srcs, deps, copts = [], **kwargs):
+    """A GoogleTest of kernels by //kernels/testing:kernel_tester.
+
+    Its cases are the library <name>_cases: other devices' tests run them again.
+
+    Args:
+      name: the test.
+      srcs: sources.
+      deps: kernel libraries, the kernel tester.
+      copts: more compiler flags.
+      **kwargs: for ms_cc_test.
+    """
+    ms_cc_library(
+        name = name + "_cases",
+        testonly = True,
+        srcs = srcs,
+        copts = copts,
+        visibility = ["//device_plugins:__subpackages__"],
+        deps = deps + ["//third_party:gtest_main"],
+        alwayslink = True,
+    )
+
+    # Statically: hidden symbols of the kernels' registry must be one with the tester's.
+    ms_cc_test(
+        name = name,
+        srcs = [],
+        linkstatic = True,
+        deps = [":%s_cases" % name],
         **kwargs
     )
 

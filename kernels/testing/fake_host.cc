@@ -39,6 +39,9 @@ constexpr uint64_t kGuardBytes = 64;
 constexpr uint8_t kGuardFill = 0xC3;
 constexpr int64_t kMostBytes = int64_t{1} << 32;
 
+BufferMemory* buffer_memory = nullptr;
+TestDevice* test_device = nullptr;  // initialized before any initializer runs
+
 template <typename... Parts>
 MS_Status* Fail(MS_Code code, const Parts&... parts) {
   return new MS_Status{code, ms::StrCat(parts...)};
@@ -85,6 +88,7 @@ MS_Status* KernelRegister(MS_Registrar* registrar, const MS_KernelDef* def) {
         std::vector<MS_DType>(constraint.dtypes, constraint.dtypes + constraint.n_dtypes));
   }
   kernel.in_place.assign(def->in_place, def->in_place + def->n_in_place);
+  if (GetTestDevice() != nullptr) kernel.on_device = GetTestDevice()->Adapt(*def);
   registrar->kernels.push_back(std::move(kernel));
   return nullptr;
 }
@@ -495,20 +499,32 @@ const std::string* CellText(uint64_t cell) {
   return cell == 0 || cell > all.texts.size() ? nullptr : &all.texts[cell - 1];
 }
 
+BuffersIn::BuffersIn(BufferMemory* memory) : previous_(std::exchange(buffer_memory, memory)) {}
+BuffersIn::~BuffersIn() { buffer_memory = previous_; }
+
 Buffer::Buffer(uint64_t bytes, uint8_t fill, uint64_t offset)
-    : storage_(bytes + offset + 2 * kGuardBytes + kAlignment, kGuardFill),
+    : storage_bytes_(bytes + offset + 2 * kGuardBytes + kAlignment),
       offset_(offset),
       bytes_(bytes) {
-  const uint64_t start = reinterpret_cast<uint64_t>(storage_.data()) + kGuardBytes;
-  const uint64_t padding = (kAlignment - start % kAlignment) % kAlignment;
-  base_ = reinterpret_cast<char*>(storage_.data()) + kGuardBytes + padding;
+  uint8_t* shown = nullptr;
+  if (buffer_memory == nullptr) {
+    storage_.reset(new uint8_t[storage_bytes_], std::default_delete<uint8_t[]>());
+    shown = storage_.get();
+  } else {
+    storage_ = buffer_memory->Allocate(storage_bytes_, &shown);
+  }
+  std::memset(storage_.get(), kGuardFill, storage_bytes_);
+  const uint64_t start = reinterpret_cast<uint64_t>(storage_.get()) + kGuardBytes;
+  const uint64_t before = kGuardBytes + (kAlignment - start % kAlignment) % kAlignment;
+  base_ = reinterpret_cast<char*>(storage_.get() + before);
+  shown_base_ = reinterpret_cast<char*>(shown + before);
   std::memset(data(), fill, bytes);
 }
 
 bool Buffer::GuardsIntact() const {
   const char guard = static_cast<char>(kGuardFill);
-  const char* begin = reinterpret_cast<const char*>(storage_.data());
-  const char* end = begin + storage_.size();
+  const char* begin = reinterpret_cast<const char*>(storage_.get());
+  const char* end = begin + storage_bytes_;
   const auto is_guard = [guard](char byte) { return byte == guard; };
   return std::all_of(begin, data(), is_guard) && std::all_of(data() + bytes_, end, is_guard);
 }
@@ -546,6 +562,9 @@ MS_TensorView TensorValue::View(uint64_t flags) const {
   view.flags = flags;
   return view;
 }
+
+TestDevice* SetTestDevice(TestDevice* device) { return test_device = device; }
+TestDevice* GetTestDevice() { return test_device; }
 
 void BindFakeHost() {
   ms::host_tables =

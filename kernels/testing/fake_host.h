@@ -21,6 +21,27 @@
 
 namespace millstream::kernels::testing {
 
+// Where buffers are made.
+class BufferMemory {
+ public:
+  virtual ~BufferMemory() = default;
+  // 64-byte aligned memory that the test may touch, until the last of its owners goes. *shown is
+  // where views say it is.
+  virtual std::shared_ptr<uint8_t> Allocate(uint64_t bytes, uint8_t** shown) = 0;
+};
+
+// While it lives, buffers are made in `memory`, or in the heap where it is null.
+class BuffersIn {
+ public:
+  explicit BuffersIn(BufferMemory* memory);
+  ~BuffersIn();
+  BuffersIn(const BuffersIn&) = delete;
+  BuffersIn& operator=(const BuffersIn&) = delete;
+
+ private:
+  BufferMemory* const previous_;
+};
+
 // Memory between guards. `offset` bytes lie between the 64-byte aligned base and the data.
 class Buffer {
  public:
@@ -31,11 +52,13 @@ class Buffer {
   uint64_t bytes() const { return bytes_; }
   // False when something was written right before or after the data.
   bool GuardsIntact() const;
-  MS_MemRef Ref() const { return MS_MemRef{base_, offset_, bytes_, MS_SPACE_HOST, 0}; }
+  MS_MemRef Ref() const { return MS_MemRef{shown_base_, offset_, bytes_, MS_SPACE_HOST, 0}; }
 
  private:
-  std::vector<uint8_t> storage_;
+  std::shared_ptr<uint8_t> storage_;
+  uint64_t storage_bytes_;
   char* base_;
+  char* shown_base_;
   uint64_t offset_;
   uint64_t bytes_;
 };
@@ -83,7 +106,28 @@ struct RegisteredKernel {
   std::string label;
   std::vector<std::pair<std::string, std::vector<MS_DType>>> constraints;
   std::vector<MS_InPlacePair> in_place;
+  const MS_KernelDef* on_device = nullptr;  // the test device's
 };
+
+// A device with memory and streams of its own, on which KernelTester runs every kernel as well.
+class TestDevice {
+ public:
+  virtual ~TestDevice() = default;
+  // The device's kernel for one of the CPU's, while that is registered; null when it has none.
+  virtual const MS_KernelDef* Adapt(const MS_KernelDef& cpu) = 0;
+  virtual BufferMemory* memory() = 0;
+  // Which of the node's inputs are in host memory.
+  virtual std::vector<bool> InputsInHost(const MS_KernelInfo& info, const MS_KernelDef& kernel) = 0;
+  // Called before the kernel is, in any way.
+  virtual void Prepare(MS_Frame* frame) = 0;
+  // Waits for what compute has enqueued; what failed of it.
+  virtual ms::Status Finish() = 0;
+};
+
+// For good, before any kernel is registered: in an initializer of a file that tests are linked
+// with.
+TestDevice* SetTestDevice(TestDevice* device);
+TestDevice* GetTestDevice();
 
 // Sets ms::host_tables to the fake host's; does nothing the second time.
 void BindFakeHost();

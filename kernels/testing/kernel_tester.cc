@@ -31,6 +31,10 @@ ms::Status FindKernel(const MS_KernelInfo& info, const RegisteredKernel** out) {
   return ms::Status();
 }
 
+ms::Status Copy(const ms::Status& status) {
+  return ms::Status(status.code(), std::string(status.message()));
+}
+
 bool WithinTolerance(double a, double b, double relative, double absolute) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return true;
   return std::abs(a - b) <= absolute + relative * std::abs(b);
@@ -59,6 +63,7 @@ KernelTester::KernelTester(std::string op) {
 
 KernelTester::~KernelTester() {
   if (state_ != nullptr) kernel_->def.destroy(state_);
+  if (device_state_ != nullptr) kernel_->on_device->destroy(device_state_);
 }
 
 AttrValue& KernelTester::NewAttr(const std::string& name, MS_AttrKind kind) {
@@ -168,21 +173,40 @@ ms::Status KernelTester::CreateKernel() {
     if (seed2 != info_.attrs.end()) philox_counter_[1] = static_cast<uint64_t>(seed2->second.i64);
   }
   MS_TRY(FindKernel(info_, &kernel_));
-  return ms::Status::FromAbi(kernel_->def.create(kernel_->def.user, &info_, &state_));
+  MS_TRY(ms::Status::FromAbi(kernel_->def.create(kernel_->def.user, &info_, &state_)));
+  if (!HasDeviceKernel()) return ms::Status();
+  in_host_ = GetTestDevice()->InputsInHost(info_, *kernel_->on_device);
+  return ms::Status::FromAbi(
+      kernel_->on_device->create(kernel_->on_device->user, &info_, &device_state_));
+}
+
+// Strings are the host's alone.
+bool KernelTester::HasDeviceKernel() const {
+  const auto is_string = [](MS_DType dtype) { return dtype == MS_STRING; };
+  const auto has_string = [is_string](const std::vector<MS_DType>& dtypes) {
+    return std::any_of(dtypes.begin(), dtypes.end(), is_string);
+  };
+  return kernel_->on_device != nullptr && !has_string(info_.input_dtypes) &&
+         !has_string(info_.output_dtypes);
 }
 
 ms::Status KernelTester::Run() {
   if (state_ == nullptr) MS_TRY(CreateKernel());
-  const Mode dynamic_plain = {"dynamic, one thread", false, false, 1, 0xA5, 0};
+  const Mode dynamic_plain = {"dynamic, one thread", false, false, 1, 0xA5, 0, false};
   const Mode others[] = {
-      {"dynamic, forwarding, several threads", false, true, threads_, 0x5A, 16},
-      {"planned", true, false, threads_, 0x3C, 0},
-      {"planned in place", true, true, threads_, 0x7E, 0},
+      {"dynamic, forwarding, several threads", false, true, threads_, 0x5A, 16, false},
+      {"planned", true, false, threads_, 0x3C, 0, false},
+      {"planned in place", true, true, threads_, 0x7E, 0, false},
+      {"on the device, dynamic", false, true, threads_, 0x5B, 16, true},
+      {"on the device, planned", true, false, threads_, 0x3D, 0, true},
+      {"on the device, planned in place", true, true, threads_, 0x7F, 0, true},
   };
   Execution first;
-  MS_TRY(Execute(dynamic_plain, nullptr, &first));
+  const ms::Status failing = Execute(dynamic_plain, nullptr, &first);
+  if (!failing.ok()) return FailOnDevice(failing);
   for (const Mode& mode : others) {
     if (mode.planned && dynamic_only_) continue;
+    if (mode.on_device && device_state_ == nullptr) continue;
     Execution again;
     const ms::Status status = Execute(mode, &first, &again);
     if (!status.ok()) {
@@ -200,6 +224,21 @@ ms::Status KernelTester::Run() {
   return ms::Status();
 }
 
+// `expected`, when the device fails like that, too.
+ms::Status KernelTester::FailOnDevice(const ms::Status& expected) {
+  const Mode mode = {"on the device, failing", false, false, 1, 0xB5, 0, true};
+  Execution result;
+  if (device_state_ == nullptr) return Copy(expected);
+  const ms::Status status = Execute(mode, nullptr, &result);
+  const std::string_view message = status.message();
+  const bool is_same =
+      status.code() == expected.code() && message.size() >= expected.message().size() &&
+      message.substr(message.size() - expected.message().size()) == expected.message();
+  if (is_same) return Copy(expected);
+  return ms::Internal("on the device it fails with code ", status.code(), ": ", message,
+                      "; on the CPU: ", expected.message());
+}
+
 // Copies of the inputs (and variables), so that every execution starts from the same values.
 std::vector<MS_TensorView> KernelTester::MakeInputs(const Mode& mode, MS_Ctx* ctx,
                                                     Execution* result) const {
@@ -212,9 +251,12 @@ std::vector<MS_TensorView> KernelTester::MakeInputs(const Mode& mode, MS_Ctx* ct
     if (inputs_[i].is_variable) {
       result->variables[i] = inputs_[i].value.Copy();
       input.variable = &result->variables[i];
+      const BuffersIn heap(nullptr);
       input.value = TensorValue::Make(MS_RESOURCE, {});
       flags = MS_VIEW_RESOURCE;
     } else {
+      const bool in_host = !mode.on_device || (i < in_host_.size() && in_host_[i]);
+      const BuffersIn buffers(in_host ? nullptr : GetTestDevice()->memory());
       input.value = inputs_[i].value.Copy(mode.input_offset);
       if (inputs_[i].is_const) flags |= MS_VIEW_CONST;
     }
@@ -245,6 +287,7 @@ std::vector<MS_TensorView> KernelTester::MakeOutputs(const Mode& mode, const Exe
 }
 
 ms::Status KernelTester::Execute(const Mode& mode, const Execution* planned_as, Execution* result) {
+  const BuffersIn buffers(mode.on_device ? GetTestDevice()->memory() : nullptr);
   MS_Ctx ctx;
   ctx.threads = mode.threads;
   ctx.may_forward = mode.share && !mode.planned;
@@ -259,10 +302,11 @@ ms::Status KernelTester::Execute(const Mode& mode, const Execution* planned_as, 
   if (mode.planned && mode.share && !result->shared) return ms::Status();
 
   MS_Specialization specialization{};
-  if (mode.planned) MS_TRY(Specialize(*planned_as, &specialization));
+  if (mode.planned) MS_TRY(Specialize(mode, *planned_as, &specialization));
   ms::Status status = Call(mode, &ctx, specialization, &inputs, &outputs);
   if (specialization.shape_state != nullptr) {
-    kernel_->def.unspecialize(state_, specialization.shape_state);
+    const MS_KernelDef& kernel = mode.on_device ? *kernel_->on_device : kernel_->def;
+    kernel.unspecialize(mode.on_device ? device_state_ : state_, specialization.shape_state);
   }
   MS_TRY(CheckAfter(ctx, input_shared));
   if (!status.ok()) return status;
@@ -276,10 +320,11 @@ ms::Status KernelTester::Execute(const Mode& mode, const Execution* planned_as, 
   return ms::Status();
 }
 
-ms::Status KernelTester::Specialize(const Execution& planned_as,
+ms::Status KernelTester::Specialize(const Mode& mode, const Execution& planned_as,
                                     MS_Specialization* specialization) {
   specialization->head.size = sizeof(*specialization);
   if (kernel_->def.specialize == nullptr) return ms::Status();
+  const BuffersIn heap(nullptr);
   std::vector<MS_Dims> input_dims;
   std::vector<MS_TensorView> constants;
   for (const InputSpec& input : inputs_) {
@@ -299,6 +344,9 @@ ms::Status KernelTester::Specialize(const Execution& planned_as,
   specialization->n_in = static_cast<uint32_t>(input_dims.size());
   specialization->n_out = static_cast<uint32_t>(output_dims.size());
   specialization->num_threads = threads_;
+  if (mode.on_device) {
+    return ms::Status::FromAbi(kernel_->on_device->specialize(device_state_, specialization));
+  }
   return ms::Status::FromAbi(kernel_->def.specialize(state_, specialization));
 }
 
@@ -321,10 +369,32 @@ ms::Status KernelTester::Call(const Mode& mode, MS_Ctx* ctx,
   frame.scratch = specialization.scratch_bytes == 0 ? nullptr : scratch.data();
   frame.n_in = static_cast<uint32_t>(inputs->size());
   frame.n_out = static_cast<uint32_t>(outputs->size());
-  ms::Status status = ms::Status::FromAbi(kernel_->def.compute(state_, &frame));
+  ms::Status status = mode.on_device ? CallOnDevice(ctx, &frame, inputs)
+                                     : ms::Status::FromAbi(kernel_->def.compute(state_, &frame));
   if (!scratch.GuardsIntact()) return ms::Internal("the kernel wrote outside its scratch");
   if (ctx->held_lock_sets != 0) return ms::Internal("the kernel kept variables locked");
   return status;
+}
+
+ms::Status KernelTester::CallOnDevice(MS_Ctx* ctx, MS_Frame* frame,
+                                      std::vector<MS_TensorView>* inputs) {
+  GetTestDevice()->Prepare(frame);
+  ms::Status status = ms::Status::FromAbi(kernel_->on_device->compute(device_state_, frame));
+  // All that the host may change as soon as compute returns.
+  std::memset(frame, 0xEE, sizeof(*frame));
+  std::memset(inputs->data(), 0xEE, inputs->size() * sizeof((*inputs)[0]));
+  const auto fill_host_arguments = [&](auto fill) {
+    for (size_t i = 0; i < in_host_.size(); ++i) {
+      Buffer& buffer = *ctx->inputs[i].value.buffer;
+      if (in_host_[i] && ctx->inputs[i].variable == nullptr) fill(i, buffer.data(), buffer.bytes());
+    }
+  };
+  fill_host_arguments([](size_t, char* to, uint64_t bytes) { std::memset(to, 0xEE, bytes); });
+  ms::Status finished = GetTestDevice()->Finish();
+  fill_host_arguments([this](size_t i, char* to, uint64_t bytes) {
+    std::memcpy(to, inputs_[i].value.buffer->data(), bytes);
+  });
+  return status.ok() ? std::move(finished) : std::move(status);
 }
 
 // Lays outputs over inputs as the kernel's in-place pairs allow.

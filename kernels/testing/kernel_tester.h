@@ -13,9 +13,11 @@
 //   3. planned: Specialize first, outputs and scratch preset, several threads;
 //   4. planned, with outputs laid over the inputs that the registration declares as in-place pairs
 //      (only where one fits).
-// It also fails when the kernel writes outside its outputs, changes an input that it was not given,
-// leaves a consumed output unmade or keeps variables locked. Unwritten elements show because every
-// execution starts from other garbage.
+// Where the test is linked with a test device (fake_host.h), the same once more on that, after
+// which host arguments and frames are overwritten while the device may still have the work before
+// it. A failing must be the same there. It also fails when the kernel writes outside its outputs,
+// changes an input that it was not given, leaves a consumed output unmade or keeps variables
+// locked. Unwritten elements show because every execution starts from other garbage.
 #ifndef MILLSTREAM_KERNELS_TESTING_KERNEL_TESTER_H_
 #define MILLSTREAM_KERNELS_TESTING_KERNEL_TESTER_H_
 
@@ -118,6 +120,7 @@ class KernelTester {
     uint32_t threads;
     uint8_t fill;
     uint64_t input_offset;
+    bool on_device;
   };
   struct Execution {
     std::vector<TensorValue> outputs;
@@ -134,11 +137,15 @@ class KernelTester {
   KernelTester& AddInput(TensorValue value, bool is_variable, bool is_const);
 
   ms::Status CreateKernel();
+  bool HasDeviceKernel() const;
+  ms::Status FailOnDevice(const ms::Status& expected);
   ms::Status Execute(const Mode& mode, const Execution* planned_as, Execution* result);
   std::vector<MS_TensorView> MakeInputs(const Mode& mode, MS_Ctx* ctx, Execution* result) const;
   std::vector<MS_TensorView> MakeOutputs(const Mode& mode, const Execution* planned_as, MS_Ctx* ctx,
                                          std::vector<bool>* input_shared) const;
-  ms::Status Specialize(const Execution& planned_as, MS_Specialization* specialization);
+  ms::Status Specialize(const Mode& mode, const Execution& planned_as,
+                        MS_Specialization* specialization);
+  ms::Status CallOnDevice(MS_Ctx* ctx, MS_Frame* frame, std::vector<MS_TensorView>* inputs);
   ms::Status Call(const Mode& mode, MS_Ctx* ctx, const MS_Specialization& specialization,
                   std::vector<MS_TensorView>* inputs, std::vector<MS_TensorView>* outputs);
   void ShareBuffers(MS_Ctx* ctx, std::vector<bool>* input_shared) const;
@@ -163,6 +170,8 @@ class KernelTester {
   uint64_t reserved_blocks_ = 0;
   const RegisteredKernel* kernel_ = nullptr;
   void* state_ = nullptr;
+  void* device_state_ = nullptr;  // the device kernel's, where there is one
+  std::vector<bool> in_host_;     // inputs, on the device
   Execution last_;
 };
 
