@@ -92,6 +92,26 @@ TEST_F(LaunchTest, WorkThatThrowsLosesTheDevice) {
   EXPECT_FALSE(is_done);
 }
 
+TEST_F(LaunchTest, WhatFailedFirstIsSaidOnce) {
+  const ms::Frame frame(&frame_);
+  for (const char* const what : {"first", "second"}) {
+    ASSERT_TRUE(Launch(frame, [this, what] { stream_->KeepFailure(ms::OutOfRange(what)); }).ok());
+  }
+  int done = 0;
+  ASSERT_TRUE(Launch(frame, [&done] { ++done; }).ok()) << "the stream goes on";
+  const ms::Status status = stream_->Sync();
+  EXPECT_EQ(status.code(), MS_OUT_OF_RANGE);
+  EXPECT_EQ(status.message(), "first");
+  EXPECT_EQ(done, 1);
+  EXPECT_TRUE(stream_->Sync().ok());
+  bool idle = false;
+  EXPECT_TRUE(stream_->Query(&idle).ok());
+  stream_->KeepFailure(ms::OutOfRange("third"));
+  EXPECT_EQ(stream_->Query(&idle).message(), "third");
+  EXPECT_TRUE(stream_->Query(&idle).ok());
+  EXPECT_TRUE(device_->Error().ok());
+}
+
 TEST_F(LaunchTest, FailWorkRefusesALaunch) {
   Switches switches;
   switches.fail_work = 2;

@@ -1,4 +1,5 @@
 // A simulated accelerator, for tests: see docs/sim.md.
+#include "device_plugins/sim/adapted_kernel.h"
 #include "device_plugins/sim/control.h"
 #include "device_plugins/sim/device_list.h"
 #include "device_plugins/sim/device_table.h"
@@ -19,6 +20,9 @@ struct SimPlugin : ms::PluginDefaults {
     MS_TRY(Settings::Parse(options, &settings));
     SetSettings(std::move(settings));
     return ms::Status();
+  }
+  static ms::Status RegisterAll(MS_Registrar* registrar) {
+    return RegisterAdaptedKernels(registrar);
   }
   static const MS_Table* GetInterface(std::string_view id) {
     static const SIM_ControlApi control = {

@@ -107,7 +107,7 @@ ms::Status Stream::Query(bool* idle) {
   Lock lock(StateMutex());
   if (device_->lost()) return WaitForAll(&lock);
   *idle = finished_ == submitted_;
-  return ms::Status();
+  return TakeFailure();
 }
 
 ms::Status Stream::Sync() {
@@ -122,8 +122,16 @@ ms::Status Stream::Sync() {
 ms::Status Stream::WaitForAll(Lock* lock) {
   const uint64_t all = submitted_;
   changed_.wait(*lock, [this, all] { return finished_ >= all; });
-  return device_->LostStatus();
+  MS_TRY(device_->LostStatus());
+  return TakeFailure();
 }
+
+void Stream::KeepFailure(ms::Status failure) {
+  const std::lock_guard<std::mutex> lock(StateMutex());
+  if (failure_.ok()) failure_ = std::move(failure);
+}
+
+ms::Status Stream::TakeFailure() { return std::exchange(failure_, ms::Status()); }
 
 void Stream::WakeUp() {
   changed_.notify_all();

@@ -56,10 +56,15 @@ class Stream {
   // Everything enqueued later waits for the last recording of `event` before this call.
   ms::Status WaitEvent(const Event& event);
 
-  // UNAVAILABLE when the device is lost, and only when nothing runs any more.
+  // UNAVAILABLE when the device is lost, and only when nothing runs any more. Else what work failed
+  // with (KeepFailure).
   ms::Status Query(bool* idle);
-  // Waits for what was enqueued before. FAILED_PRECONDITION in the stream's own thread.
+  // Waits for what was enqueued before. The same, and FAILED_PRECONDITION in the stream's own
+  // thread.
   ms::Status Sync();
+  // Work has failed: the next Query or Sync says so, once, with the status of what failed first
+  // since the last one that did. Nothing else comes of it: the stream and the device go on.
+  void KeepFailure(ms::Status failure);
 
   // Somebody has changed what this stream may be waiting for. REQUIRES: StateMutex() is held.
   void WakeUp();
@@ -82,6 +87,7 @@ class Stream {
   // REQUIRES: StateMutex() is held.
   void Push(Item item);
   ms::Status WaitForAll(Lock* lock);
+  ms::Status TakeFailure();
   // The hung device that this stream waits for, through any number of others; null: none.
   Device* HungDevice() const;
 
@@ -97,6 +103,7 @@ class Stream {
   bool closing_ = false;
   bool hung_ = false;
   std::shared_ptr<Record> awaited_;
+  ms::Status failure_;
 };
 
 }  // namespace millstream::sim

@@ -1,0 +1,217 @@
+#include "device_plugins/sim/adapted_kernel.h"
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device_plugins/sim/awaited_execution.h"
+#include "device_plugins/sim/launch.h"
+#include "device_plugins/sim/preparation.h"
+#include "device_plugins/sim/queued_execution.h"
+
+namespace millstream::sim {
+namespace {
+
+using ms::Status;
+
+// Ops with outputs whose shapes depend on values that are in the device's memory: they wait for
+// them. Whoever is missing here fails with the name of the op, and "was planned as".
+constexpr std::string_view kShapedByValues[] = {"DynamicPartition", "DynamicStitch", "Unique"};
+
+// A registered kernel: the definition for SIM, what it refers to, and the CPU's functions.
+struct AdaptedKernel {
+  std::string op;
+  std::string label;
+  std::deque<std::string> texts;
+  std::deque<std::vector<MS_DType>> dtypes;
+  std::deque<MS_TypeConstraint> constraints;
+  std::vector<const MS_TypeConstraint*> constraint_pointers;
+  std::vector<MS_Str> host_args;
+  std::vector<MS_InPlacePair> in_place;
+  bool is_shaped_by_values = false;
+  MS_KernelDef cpu{};  // of which only `user` and functions are read
+  MS_KernelDef sim{};
+};
+
+// The state of one node.
+struct NodeKernel {
+  const AdaptedKernel* kernel;
+  std::string name;
+  void* state = nullptr;  // the CPU kernel's
+  bool is_random = false;
+};
+
+// ---- Compute ------------------------------------------------------------------------------------
+
+Stream* StreamOf(const MS_Frame& frame) { return reinterpret_cast<Stream*>(frame.stream); }
+
+bool HasStrings(const MS_Frame& frame) {
+  return std::any_of(frame.inputs, frame.inputs + frame.n_in,
+                     [](const MS_TensorView& input) { return input.dtype == MS_STRING; });
+}
+
+// Whether the host may read an output as soon as compute returns.
+bool HasHostOutput(const MS_Frame& frame) {
+  const AddressWindow& window = reinterpret_cast<Device*>(frame.device_state)->memory()->window();
+  return std::any_of(frame.outputs, frame.outputs + frame.n_out,
+                     [&window](const MS_TensorView& output) {
+                       return output.mem.bytes != 0 && output.mem.base != nullptr &&
+                              !window.Shows(AddressOf(output));
+                     });
+}
+
+Status RunAwaited(const NodeKernel& node, MS_Frame* frame) {
+  // It counts as work, though it is done here: the switches for faults know it.
+  MS_TRY(Launch(frame->stream, [] {}));
+  MS_TRY(StreamOf(*frame)->Sync());
+  return AwaitedExecution(frame).Run(node.kernel->cpu, node.state);
+}
+
+Status Enqueue(const NodeKernel& node, const MS_Frame& frame, Granted granted) {
+  auto execution = std::make_shared<QueuedExecution>(frame, std::move(granted));
+  return Launch(frame.stream, [execution, node = &node, stream = StreamOf(frame)] {
+    const Status status = execution->Run(node->kernel->cpu, node->state);
+    if (status.ok()) return;
+    stream->KeepFailure(
+        Status(status.code(), ms::StrCat(stream->device()->name(), ": node '", node->name, "' (",
+                                         node->kernel->op, "): ", status.message())));
+  });
+}
+
+Status ComputeNode(const NodeKernel& node, MS_Frame* frame) {
+  if (node.kernel->is_shaped_by_values || HasStrings(*frame) || HasHostOutput(*frame)) {
+    return RunAwaited(node, frame);
+  }
+  {
+    Preparation preparation(frame, node.is_random);
+    const bool is_prepared =
+        !preparation.IsNeeded() || preparation.Prepare(node.kernel->cpu, node.state);
+    if (is_prepared && !HasHostOutput(*frame)) {
+      return Enqueue(node, *frame, std::move(preparation.granted()));
+    }
+  }
+  return RunAwaited(node, frame);
+}
+
+// ---- The functions of MS_KernelDef --------------------------------------------------------------
+
+MS_Status* Create(void* user, const MS_KernelInfo* info, void** out_state) noexcept {
+  return ms::Guarded([&]() -> Status {
+    const auto* const kernel = static_cast<const AdaptedKernel*>(user);
+    const ms::KernelInfo wrapped(info);
+    auto node = std::make_unique<NodeKernel>();
+    node->kernel = kernel;
+    node->name = wrapped.node_name();
+    // All ops that draw random numbers have it, and no other.
+    node->is_random = wrapped.HasAttr("seed");
+    MS_TRY(Status::FromAbi(kernel->cpu.create(kernel->cpu.user, info, &node->state)));
+    *out_state = node.release();
+    return Status();
+  });
+}
+
+MS_Status* Compute(void* state, MS_Frame* frame) noexcept {
+  return ms::Guarded([&] { return ComputeNode(*static_cast<const NodeKernel*>(state), frame); });
+}
+
+void Destroy(void* state) noexcept {
+  const std::unique_ptr<NodeKernel> node(static_cast<NodeKernel*>(state));
+  node->kernel->cpu.destroy(node->state);
+}
+
+MS_Status* Specialize(void* state, MS_Specialization* specialization) noexcept {
+  const auto* const node = static_cast<const NodeKernel*>(state);
+  specialization->num_threads = 1;
+  return node->kernel->cpu.specialize(node->state, specialization);
+}
+
+void Unspecialize(void* state, void* shape_state) noexcept {
+  const auto* const node = static_cast<const NodeKernel*>(state);
+  node->kernel->cpu.unspecialize(node->state, shape_state);
+}
+
+// ---- Registration -------------------------------------------------------------------------------
+
+// The types without string, whose cells only the host can touch. False when none is left.
+bool AddConstraint(const MS_TypeConstraint& constraint, AdaptedKernel* kernel) {
+  std::vector<MS_DType>& dtypes =
+      kernel->dtypes.emplace_back(constraint.dtypes, constraint.dtypes + constraint.n_dtypes);
+  dtypes.erase(std::remove(dtypes.begin(), dtypes.end(), MS_STRING), dtypes.end());
+  if (dtypes.empty()) return false;
+  const std::string& attr = kernel->texts.emplace_back(ms::ToView(constraint.attr));
+  kernel->constraints.push_back(
+      {{sizeof(MS_TypeConstraint), 0, nullptr}, ms::ToAbi(attr), dtypes.data(), dtypes.size()});
+  kernel->constraint_pointers.push_back(&kernel->constraints.back());
+  return true;
+}
+
+MS_KernelDef MakeSimDefinition(const MS_KernelDef& cpu, AdaptedKernel* kernel) {
+  MS_KernelDef sim = cpu;
+  sim.op = ms::ToAbi(kernel->op);
+  sim.label = ms::ToAbi(kernel->label);
+  sim.device_type = ms::ToAbi("SIM");
+  sim.constraints = kernel->constraint_pointers.data();
+  sim.host_args = kernel->host_args.data();
+  sim.in_place = kernel->in_place.data();
+  sim.user = kernel;
+  sim.create = &Create;
+  sim.compute = &Compute;
+  sim.destroy = &Destroy;
+  if (cpu.specialize != nullptr) {
+    sim.specialize = &Specialize;
+    sim.unspecialize = &Unspecialize;
+  }
+  return sim;
+}
+
+MS_Status* RegisterAdapted(MS_Registrar* registrar, const MS_KernelDef* cpu) noexcept {
+  return ms::Guarded([&]() -> Status {
+    const MS_KernelDef* const sim = AdaptKernel(*cpu);
+    if (sim == nullptr) return Status();
+    return Status::FromAbi(RealHost().registry->kernel_register(registrar, sim));
+  });
+}
+
+const MS_RegistryApi kRegistry = {{sizeof(MS_RegistryApi), 1, MS_ABI_MINOR, MS_REGISTRY_API},
+                                  &RegisterAdapted};
+
+}  // namespace
+
+const MS_KernelDef* AdaptKernel(const MS_KernelDef& cpu) {
+  static auto* const kernels = new std::deque<AdaptedKernel>();
+  if ((cpu.flags & (MS_KERNEL_ASYNC | MS_KERNEL_BLOCKING)) != 0) return nullptr;
+  AdaptedKernel& kernel = kernels->emplace_back();
+  for (uint64_t i = 0; i < cpu.n_constraints; ++i) {
+    if (AddConstraint(*cpu.constraints[i], &kernel)) continue;
+    kernels->pop_back();
+    return nullptr;
+  }
+  kernel.op = ms::ToView(cpu.op);
+  kernel.label = ms::ToView(cpu.label);
+  for (uint64_t i = 0; i < cpu.n_host_args; ++i) {
+    kernel.host_args.push_back(ms::ToAbi(kernel.texts.emplace_back(ms::ToView(cpu.host_args[i]))));
+  }
+  kernel.in_place.assign(cpu.in_place, cpu.in_place + cpu.n_in_place);
+  kernel.is_shaped_by_values = std::find(std::begin(kShapedByValues), std::end(kShapedByValues),
+                                         kernel.op) != std::end(kShapedByValues);
+  kernel.cpu = cpu;
+  kernel.sim = MakeSimDefinition(cpu, &kernel);
+  return &kernel.sim;
+}
+
+Status RegisterAdaptedKernels(MS_Registrar* registrar) {
+  InterposeHostTables();
+  const MS_RegistryApi* const registry = std::exchange(ms::host_tables.registry, &kRegistry);
+  Status status;
+  for (const ms::KernelEntry& entry : ms::KernelEntries()) {
+    status = entry.RegisterWith(registrar);
+    if (!status.ok()) break;
+  }
+  ms::host_tables.registry = registry;
+  return status;
+}
+
+}  // namespace millstream::sim
