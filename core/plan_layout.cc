@@ -168,6 +168,8 @@ Status PlanLayout::PlanSlab() {
     requests.push_back(MemoryRequest{bytes, static_cast<int>(i), static_cast<int>(i), -1});
   }
   plan_.slab_bytes = PlanMemory(&requests);
+  // Empty tensors have an address, too: it says that they are planned.
+  if (plan_.slab_bytes == 0 && !requests.empty()) plan_.slab_bytes = 1;
   if (plan_.slab_bytes < 0) {
     return errors::ResourceExhausted("out of memory: the step's tensors exceed 2^62 bytes");
   }

@@ -1,5 +1,6 @@
 #include "core/device_memory/device_memory.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -87,7 +88,6 @@ class DeviceMemory::OwnedBuffer final : public DeviceBuffer {
 
  private:
   ~OwnedBuffer() override {
-    if (data() == nullptr) return;
     memory()->arena_->Release(static_cast<char*>(data()), {memory()->compute_->Now()});
   }
 };
@@ -106,14 +106,14 @@ class DeviceMemory::PinnedBuffer final : public Buffer {
       : Buffer(address, size, /*writable=*/true, MemorySpace::kPinned), memory_(memory) {}
 
  private:
-  ~PinnedBuffer() override {
-    if (data() != nullptr) memory_->pinned_arena_->Release(static_cast<char*>(data()), {});
-  }
+  ~PinnedBuffer() override { memory_->pinned_arena_->Release(static_cast<char*>(data()), {}); }
   DeviceMemory* const memory_;
 };
 
 StatusOr<BufferRef> DeviceMemory::AllocateFor(DeviceStream* stream, size_t bytes) {
-  MS_ASSIGN_OR_RETURN(Arena::Allocation allocation, arena_->Allocate(bytes, stream->number()));
+  // Empty tensors have an address, too, by which planned memory is known.
+  MS_ASSIGN_OR_RETURN(Arena::Allocation allocation,
+                      arena_->Allocate(std::max<size_t>(bytes, 1), stream->number()));
   BufferRef buffer = BufferRef::Adopt(new OwnedBuffer(this, allocation.address, bytes));
   for (const StreamPoint& point : allocation.waits) {
     MS_ASSIGN_OR_RETURN(const EventRef event, StreamOf(point)->EventAt(point));
@@ -156,7 +156,8 @@ Tensor DeviceMemory::Borrow(DataType dtype, const Shape& shape, void* address, s
 StatusOr<Tensor> DeviceMemory::AllocatePinned(DataType dtype, const Shape& shape) {
   if (pinned_arena_ == nullptr) return Tensor::Create(dtype, shape);
   const size_t bytes = shape.num_elements() * DataTypeSize(dtype);
-  StatusOr<Arena::Allocation> allocation = pinned_arena_->Allocate(bytes, kHostStream);
+  StatusOr<Arena::Allocation> allocation =
+      pinned_arena_->Allocate(std::max<size_t>(bytes, 1), kHostStream);
   if (!allocation.ok()) return Tensor::Create(dtype, shape);  // slower, and no reason to fail
   return Tensor(dtype, shape, BufferRef::Adopt(new PinnedBuffer(this, allocation->address, bytes)));
 }

@@ -15,6 +15,8 @@ typedef struct SIM_ControlApi {
    * value out of bounds; MS_FAILED_PRECONDITION for a switch that only counts when a device is
    * created. Any thread may call it. */
   MS_Status* (*set)(MS_Device* device, MS_Str name, MS_Str value);
+  /* The same for all devices of an ordinal that exist; none of them may be destroyed meanwhile. */
+  MS_Status* (*set_all)(uint32_t ordinal, MS_Str name, MS_Str value);
 } SIM_ControlApi;
 
 #endif /* MILLSTREAM_DEVICE_PLUGINS_SIM_CONTROL_H_ */

@@ -60,6 +60,15 @@ Device::~Device() {
   for (const auto& stream : streams) stream->Close();
 }
 
+std::vector<Device*> Device::AllOf(uint32_t ordinal) {
+  const std::lock_guard<std::mutex> lock(StateMutex());
+  std::vector<Device*> all;
+  for (const Device* device : AllDevices()) {
+    if (device->ordinal_ == ordinal) all.push_back(const_cast<Device*>(device));
+  }
+  return all;
+}
+
 bool Device::Exists(const Device* device) {
   const std::lock_guard<std::mutex> lock(StateMutex());
   return AllDevices().count(device) != 0;

@@ -35,6 +35,7 @@ class Device {
 
   // Whether this is a device of this plugin, and exists.
   static bool Exists(const Device* device);
+  static std::vector<Device*> AllOf(uint32_t ordinal);  // that exist
 
   const std::string& name() const { return name_; }  // "SIM:0"
   uint32_t ordinal() const { return ordinal_; }

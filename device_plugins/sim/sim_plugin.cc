@@ -8,6 +8,15 @@
 namespace millstream::sim {
 namespace {
 
+MS_Status* SetSwitchOfAll(uint32_t ordinal, MS_Str name, MS_Str value) noexcept {
+  return ms::Guarded([&]() -> ms::Status {
+    for (Device* device : Device::AllOf(ordinal)) {
+      MS_TRY(device->Set(ms::ToView(name), ms::ToView(value)));
+    }
+    return ms::Status();
+  });
+}
+
 MS_Status* SetSwitchOf(MS_Device* device, MS_Str name, MS_Str value) noexcept {
   return ms::Guarded([&] { return Unwrap(device)->Set(ms::ToView(name), ms::ToView(value)); });
 }
@@ -26,7 +35,7 @@ struct SimPlugin : ms::PluginDefaults {
   }
   static const MS_Table* GetInterface(std::string_view id) {
     static const SIM_ControlApi control = {
-        {sizeof(SIM_ControlApi), 1, MS_ABI_MINOR, SIM_CONTROL_API}, &SetSwitchOf};
+        {sizeof(SIM_ControlApi), 1, MS_ABI_MINOR, SIM_CONTROL_API}, &SetSwitchOf, &SetSwitchOfAll};
     if (id == MS_DEVICES_API) return &DevicesTable()->head;
     if (id == MS_DEVICE_API) return &DeviceTable()->head;
     if (id == SIM_CONTROL_API) return &control.head;

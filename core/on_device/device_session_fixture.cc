@@ -1,0 +1,51 @@
+#include "core/on_device/device_session_fixture.h"
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "device_plugins/sim/control.h"
+#include "framework/plugin/host_status.h"
+#include "framework/plugin/loader.h"
+
+namespace millstream {
+namespace {
+
+constexpr char kPath[] = "device_plugins/sim/libmillstream_sim.so";
+
+const LoadedPlugin* LoadSim() {
+  static const LoadedPlugin* const loaded = [] {
+    EXPECT_EQ(LoadCpuPlugin(), absl::OkStatus());
+    const StatusOr<const LoadedPlugin*> sim = PluginLoader::Global()->Load(
+        absl::StrCat(std::getenv("TEST_SRCDIR"), "/", std::getenv("TEST_WORKSPACE"), "/", kPath),
+        {{"devices", absl::StrCat(kNumSims)}, {"memory_mb", "64"}});
+    EXPECT_TRUE(sim.ok()) << sim.status();
+    return sim.ok() ? *sim : nullptr;
+  }();
+  return loaded;
+}
+
+const SIM_ControlApi& Control() {
+  const MS_Plugin* const plugin = LoadSim()->abi;
+  return *reinterpret_cast<const SIM_ControlApi*>(plugin->get_interface(plugin, SIM_CONTROL_API));
+}
+
+}  // namespace
+
+DeviceSessionTest::DeviceSessionTest(const std::map<std::string, uint64_t>& switches) {
+  if (LoadSim() == nullptr) std::abort();
+  SessionOptions options;
+  options.allow_soft_placement = true;
+  StartSession(options);
+  for (int ordinal = 0; ordinal < kNumSims; ++ordinal) {
+    for (const auto& [name, value] : switches) Set(ordinal, name, value);
+  }
+}
+
+void DeviceSessionTest::Set(int ordinal, const std::string& name, uint64_t value) {
+  const std::string text = absl::StrCat(value);
+  const Status set =
+      TakeAbiStatus(Control().set_all(static_cast<uint32_t>(ordinal), ToAbi(name), ToAbi(text)));
+  EXPECT_EQ(set, absl::OkStatus()) << name;
+}
+
+}  // namespace millstream

@@ -1,0 +1,41 @@
+// Sessions with simulated accelerators beside the CPU.
+#ifndef MILLSTREAM_CORE_ON_DEVICE_DEVICE_SESSION_FIXTURE_H_
+#define MILLSTREAM_CORE_ON_DEVICE_DEVICE_SESSION_FIXTURE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/testing/session_fixture.h"
+
+namespace millstream {
+
+// So many simulated devices a session has.
+inline constexpr int kNumSims = 3;
+
+class DeviceSessionTest : public SessionTest {
+ protected:
+  // A session with these switches (docs/sim.md) on its simulated devices.
+  explicit DeviceSessionTest(const std::map<std::string, uint64_t>& switches = {});
+
+  // The nodes that `body` adds ask for `device`: "SIM:0".
+  template <typename Body>
+  auto On(const std::string& device, Body body) {
+    build.set_device("/device:" + device);
+    auto result = body();
+    build.set_device("");
+    return result;
+  }
+  Output OpOn(const std::string& device, absl::string_view op, const std::vector<Output>& inputs,
+              GraphBuilder::Attrs attrs = {}) {
+    return On(device, [&] { return Op(op, inputs, attrs); });
+  }
+
+  // Throws a switch on the devices of that ordinal that exist, of all sessions.
+  static void Set(int ordinal, const std::string& name, uint64_t value);
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_ON_DEVICE_DEVICE_SESSION_FIXTURE_H_
