@@ -15,7 +15,7 @@ constexpr absl::Duration kAbandonedInterval = absl::Milliseconds(1);
 }  // namespace
 
 DevicePart::~DevicePart() {
-  if (signal_ != nullptr) signal_->Abandon();
+  GiveUp();
   if (outbox_ != nullptr) outbox_->Cut();
   if (!is_drained_) memory_.NoteAbandoned();
 }
@@ -47,13 +47,60 @@ Status DevicePart::Send(RendezvousKey key, bool is_peer, Tensor tensor) {
       outbox->Abort(lost);
     }
   };
-  return memory_.CopyToHost(tensor, send).status();
+  return memory_.CopyToHost(tensor, send, NextCopy()).status();
 }
 
 StatusOr<Tensor> DevicePart::Unpack(Parcel parcel, bool in_host) {
   if (in_host) return std::move(parcel.tensor);
-  if (parcel.tensor.is_on_device()) return memory_.CopyFromPeer(parcel.tensor, parcel.ready);
-  return memory_.CopyToDevice(parcel.tensor);
+  if (parcel.tensor.is_on_device()) {
+    return memory_.CopyFromPeer(parcel.tensor, parcel.ready, NextCopy());
+  }
+  return memory_.CopyToDevice(parcel.tensor, NextCopy());
+}
+
+// ---- What is enqueued, for messages and traces; it does without what cannot be enqueued ----
+
+void DevicePart::StartWork() {
+  if (trace_ == nullptr) return;
+  span_ = std::make_shared<StreamSpan>(&StepTrace::Now);
+  StartSpan(memory_.compute(), span_).IgnoreError();
+}
+
+void DevicePart::EndWork(const Node& node) {
+  EndSpan(memory_.compute(), span_).IgnoreError();
+  if (step_.options().timeout_ms <= 0) return;
+  StatusOr<EventRef> done = memory_.MarkCompute();
+  if (done.ok()) work_.push_back(Enqueued{&node, *std::move(done)});
+}
+
+SpanRef DevicePart::NextCopy() {
+  if (trace_ != nullptr) span_ = std::make_shared<StreamSpan>(&StepTrace::Now);
+  return span_;
+}
+
+void DevicePart::KeepSpan() {
+  if (span_ != nullptr) traced_.push_back(Traced{trace_->nodes.size() - 1, std::move(span_)});
+  span_ = nullptr;
+}
+
+void DevicePart::FillTrace() {
+  for (const Traced& traced : traced_) {
+    const StreamSpan& span = *traced.span;
+    if (span.start.load() == 0 || span.end.load() == 0) continue;
+    TracedNode& node = trace_->nodes[traced.node];
+    node.start = span.start.load();
+    node.end = span.end.load();
+    node.stream = span.stream;
+    node.lane = DeviceMemory::LaneOf(span.stream);
+  }
+}
+
+std::string DevicePart::WaitsFor() const {
+  for (const Enqueued& work : work_) {
+    if (memory_.HasHappened(work.done)) continue;
+    return absl::StrCat("the device ", memory_.name(), " works at ", work.node->Describe());
+  }
+  return absl::StrCat("the device ", memory_.name(), " copies, or waits for another device");
 }
 
 Status DevicePart::AwaitCopies() {
@@ -76,6 +123,7 @@ bool DevicePart::Drain() {
   }
   if (!signal_->has_fired()) return false;
   is_drained_ = true;
+  FillTrace();
   const Status error = memory_.TakeError();
   if (!error.ok()) step_.Fail(error);
   return true;

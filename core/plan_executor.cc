@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "core/host_ctx.h"
 #include "core/plan_wait.h"
 #include "core/thread_team.h"
@@ -30,6 +31,32 @@ std::vector<std::string> FusedOps(const Node& node) {
     if (ops.ok()) return *std::move(ops);
   }
   return {};
+}
+
+bool IsCopy(const Instruction& instruction) {
+  return instruction.transfer == TransferKind::kToDevice ||
+         instruction.transfer == TransferKind::kToHost;
+}
+
+// A copy between a device and the host stands for no node of the program.
+std::string TracedName(const Instruction& instruction) {
+  const std::string& name = instruction.node->name();
+  if (!IsCopy(instruction)) return name;
+  const bool to_host = instruction.transfer == TransferKind::kToHost;
+  return absl::StrCat(name, to_host ? "/_to_host" : "/_to_device");
+}
+
+std::string TracedOp(const Instruction& instruction) {
+  if (!IsCopy(instruction)) return instruction.node->op().name;
+  return instruction.transfer == TransferKind::kToHost ? "_CopyToHost" : "_CopyToDevice";
+}
+
+// The Send that brings what this Receive gets.
+std::string SenderOf(const std::string& receive) {
+  const size_t suffix = receive.rfind("/_");
+  if (suffix == std::string::npos) return receive;
+  return absl::StrCat(receive.substr(0, suffix),
+                      absl::StrReplaceAll(receive.substr(suffix), {{"Recv", "Send"}}));
 }
 
 }  // namespace
@@ -60,6 +87,7 @@ Status PlanRun::Begin(StepContext* step, absl::Span<const Tensor> feeds) {
   MS_ASSIGN_OR_RETURN(state_, plan_.TakeState());
   failed_ = true;  // until it went well
   if (StepTrace* trace = step->trace()) trace_ = trace->AddPart(std::string(device_name_));
+  if (device_ != nullptr && trace_ != nullptr) device_->StartTrace(trace_);
   state_->step = step;
   state_->run = this;
   state_->feeds = feeds;
@@ -96,8 +124,10 @@ Status PlanRun::Annotate(int position, const Status& status) const {
   if (all.size() > kMostInputsNamed) {
     absl::StrAppend(&inputs, " and ", all.size() - kMostInputsNamed, " more");
   }
+  const std::string plugin =
+      plan_.memory == nullptr ? "" : absl::StrCat("; plugin: ", plan_.memory->plugin());
   const Status described(status.code(), absl::StrCat(status.message(), " [inputs: ", inputs,
-                                                     "; device: ", device_name_, "]"));
+                                                     "; device: ", device_name_, plugin, "]"));
   return AnnotateWithNode(described, *instruction.node);
 }
 
@@ -190,20 +220,44 @@ void PlanRun::DescribeRunning(const void* run, CrashLine* line) {
 Status PlanRun::RunCalls() {
   if (plan_.calls.empty()) return absl::OkStatus();
   const RunningScope running(&PlanRun::DescribeRunning, this);
-  return trace_ == nullptr ? RunCallsAs<false>() : RunCallsAs<true>();
+  if (device_ != nullptr) {
+    return trace_ == nullptr ? RunCallsAs<false, true>() : RunCallsAs<true, true>();
+  }
+  return trace_ == nullptr ? RunCallsAs<false, false>() : RunCallsAs<true, false>();
+}
+
+// By the names under which they are traced.
+std::vector<std::string> PlanRun::TracedInputs(const Instruction& instruction) const {
+  std::vector<std::string> names;
+  if (instruction.transfer == TransferKind::kReceive) {
+    names.push_back(SenderOf(instruction.node->name()));
+    return names;
+  }
+  const bool by_node = instruction.reads.empty();
+  const std::vector<Output>& inputs = by_node ? instruction.node->inputs() : instruction.reads;
+  for (size_t k = 0; k < instruction.inputs.size(); ++k) {
+    const Root& root = plan_.roots[instruction.inputs[k].root];
+    const Instruction* const made = root.first < 0 ? nullptr : &plan_.instructions[root.first];
+    const bool is_copy = made != nullptr && IsCopy(*made);
+    const bool is_named = !IsCopy(instruction) && k < inputs.size();
+    if (is_copy) {
+      names.push_back(TracedName(*made));
+    } else {
+      names.push_back(is_named ? inputs[k].node->name() : root.source.node->name());
+    }
+  }
+  return names;
 }
 
 // Records the execution of an instruction that started at `start` and has just ended.
 void PlanRun::Trace(int position, int64_t start) {
   const Instruction& instruction = plan_.instructions[position];
+  if (instruction.transfer == TransferKind::kAwaitHost) return;
   TracedNode traced;
-  traced.name = instruction.node->name();
-  traced.op = instruction.node->op().name;
-  const bool by_node = instruction.reads.empty();
-  if (!by_node) traced.fused_ops = FusedOps(*instruction.node);
-  for (const Output& input : by_node ? instruction.node->inputs() : instruction.reads) {
-    traced.inputs.push_back(input.node->name());
-  }
+  traced.name = TracedName(instruction);
+  traced.op = TracedOp(instruction);
+  if (!instruction.reads.empty()) traced.fused_ops = FusedOps(*instruction.node);
+  traced.inputs = TracedInputs(instruction);
   traced.start = start;
   traced.end = StepTrace::Now();
   traced.thread = StepTrace::ThisThread();
@@ -223,9 +277,10 @@ void PlanRun::Trace(int position, int64_t start) {
     traced.outputs.push_back(std::move(output));
   }
   trace_->nodes.push_back(std::move(traced));
+  if (device_ != nullptr) device_->KeepSpan();
 }
 
-template <bool kTraced>
+template <bool kTraced, bool kOnDevice>
 Status PlanRun::RunCallsAs() {
   const int count = static_cast<int>(plan_.calls.size());
   const Call* const calls = plan_.calls.data();
@@ -244,7 +299,10 @@ Status PlanRun::RunCallsAs() {
       frames[i].step_id = step_id;
       const int64_t start = kTraced ? StepTrace::Now() : 0;
       position_ = i;
+      const bool enqueues = kOnDevice && plan_.instructions[i].transfer == TransferKind::kNone;
+      if (kOnDevice && enqueues) device_->StartWork();
       MS_Status* failed = calls[i].compute(calls[i].state, &frames[i]);
+      if (kOnDevice && enqueues) device_->EndWork(*plan_.instructions[i].node);
       if (failed != nullptr) {
         ReleaseLeftLocks(&state_->contexts[i]);
         return Annotate(i, TakeAbiStatus(failed));
@@ -275,7 +333,8 @@ MS_Status* PlanRun::StartAsync(void* kernel_instance, MS_Frame* frame) {
 
 bool PlanRun::Advance() {
   const bool awaits_device = device_ != nullptr && device_->IsWaiting();
-  if (awaits_device && step_->IsStopping()) {  // however long that may take
+  if (awaits_device && step_->IsStopping()) {
+    device_->GiveUp();
     step_->Fail(step_->CheckInterruption());
     return true;
   }
@@ -291,6 +350,7 @@ bool PlanRun::Advance() {
 }
 
 std::string PlanRun::WaitsFor() const {
+  if (device_ != nullptr && device_->IsWaiting()) return device_->WaitsFor();
   const Node& node = *plan_.instructions[position_].node;
   return absl::StrCat("'", node.name(), "' (", node.op().name, ") on ", device_name_);
 }

@@ -45,10 +45,11 @@ class PlanRun final : public StepPart {
  private:
   class Wait;
 
-  template <bool kTraced>
+  template <bool kTraced, bool kOnDevice>
   Status RunCallsAs();
   static void DescribeRunning(const void* run, CrashLine* line);
   void Trace(int position, int64_t start);
+  std::vector<std::string> TracedInputs(const Instruction& instruction) const;
   Status PassOutputsOn(int position);
   Status AfterCall(int position, uint32_t after);
   bool AwaitsDevice() const;

@@ -82,7 +82,7 @@ MS_Status* PlanRun::ToDevice(void* state, MS_Frame* frame) {
   PlanRun* const run = Of(frame);
   const StatusOr<Tensor> from = run->Borrowed(InstructionOf(state).inputs[0]);
   if (!from.ok()) return ToAbiStatus(from.status());
-  StatusOr<Tensor> copy = run->plan_.memory->CopyToDevice(*from);
+  StatusOr<Tensor> copy = run->plan_.memory->CopyToDevice(*from, run->device_->NextCopy());
   if (!copy.ok()) return ToAbiStatus(copy.status());
   run->state_->SetOutput(frame, 0, *std::move(copy));
   return nullptr;
@@ -92,7 +92,7 @@ MS_Status* PlanRun::ToHost(void* state, MS_Frame* frame) {
   PlanRun* const run = Of(frame);
   const StatusOr<Tensor> from = run->Borrowed(InstructionOf(state).inputs[0]);
   if (!from.ok()) return ToAbiStatus(from.status());
-  StatusOr<Tensor> copy = run->plan_.memory->CopyToHost(*from, nullptr);
+  StatusOr<Tensor> copy = run->plan_.memory->CopyToHost(*from, nullptr, run->device_->NextCopy());
   if (!copy.ok()) return ToAbiStatus(copy.status());
   run->state_->SetOutput(frame, 0, *std::move(copy));
   return nullptr;

@@ -1,5 +1,8 @@
 #include "core/run_metadata.h"
 
+#include <string>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "framework/message.h"
@@ -42,7 +45,15 @@ std::string Describe(const TracedNode& node) {
   return absl::StrCat(node.op, "(", absl::StrJoin(node.fused_ops, ","), ")");
 }
 
-void AddNode(const StepTrace& trace, const TracedNode& node, proto::DeviceStepStats* device) {
+// Number and name of what ran the node: a thread of the host, or a stream of the device.
+std::pair<uint32_t, std::string> LaneOf(const TracedNode& node) {
+  if (node.lane.empty()) return {node.thread, absl::StrCat("thread ", node.thread)};
+  constexpr uint32_t kFirstStream = 1 << 16;  // behind all threads
+  return {kFirstStream + node.stream, absl::StrCat("stream ", node.lane)};
+}
+
+void AddNode(const StepTrace& trace, const TracedNode& node, uint32_t lane,
+             proto::DeviceStepStats* device) {
   proto::NodeExecStats* const stats = device->add_node_stats();
   const int64_t start = trace.WallTime(node.start);
   const int64_t duration = node.end - node.start;
@@ -57,7 +68,7 @@ void AddNode(const StepTrace& trace, const TracedNode& node, proto::DeviceStepSt
   stats->set_op_end_rel_micros(duration / kNanosPerMicro);
   stats->set_all_end_rel_nanos(duration);
   stats->set_all_end_rel_micros(duration / kNanosPerMicro);
-  stats->set_thread_id(node.thread);
+  stats->set_thread_id(lane);
   for (const TracedOutput& output : node.outputs) AddOutput(output, stats);
   AddMemory(node, stats);
 }
@@ -71,8 +82,9 @@ StatusOr<std::string> RunMetadataOf(const StepReport& report) {
       proto::DeviceStepStats* const device = metadata.mutable_step_stats()->add_dev_stats();
       device->set_device(part.device);
       for (const TracedNode& node : part.nodes) {
-        AddNode(report.trace, node, device);
-        (*device->mutable_thread_names())[node.thread] = absl::StrCat("thread ", node.thread);
+        const auto [lane, name] = LaneOf(node);
+        AddNode(report.trace, node, lane, device);
+        (*device->mutable_thread_names())[lane] = name;
       }
     }
   }

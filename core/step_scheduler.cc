@@ -119,6 +119,15 @@ bool StepScheduler::IsStuck() const {
          finished_ < static_cast<int>(parts_.size());
 }
 
+// Says what the parts wait for that nothing but time keeps.
+Status StepScheduler::WithWaits(const Status& error) const {
+  std::string text(error.message());
+  for (const StepPart* part : parts_) {
+    if (part->state_ == StepPart::State::kWaiting) absl::StrAppend(&text, "; ", part->WaitsFor());
+  }
+  return Status(error.code(), text);
+}
+
 Status StepScheduler::StuckError() const {
   std::string text = "the step cannot go on: every part waits for something that nobody gives";
   for (const StepPart* part : parts_) {
@@ -139,6 +148,7 @@ Status StepScheduler::Drive(const std::vector<StepPart*>& parts) {
     Status interrupted = step_.CheckInterruption();
     mutex_.Lock();
     if (interrupted.ok() && was_stuck && IsStuck()) interrupted = StuckError();
+    if (absl::IsDeadlineExceeded(interrupted) && !ending_) interrupted = WithWaits(interrupted);
     if (!interrupted.ok() && !ending_) EndEarly(interrupted);
     if (ready_.empty() && tasks_.empty() && finished_ < count) {
       changed_.WaitWithTimeout(&mutex_, kLookInterval);

@@ -93,6 +93,7 @@ class StepScheduler {
   void WakeLocked(StepPart* part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AdvanceOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsStuck() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Status WithWaits(const Status& error) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Status StuckError() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndEarly(const Status& error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -29,6 +29,8 @@ struct TracedNode {
   int64_t start = 0;
   int64_t end = 0;
   uint32_t thread = 0;        // of this process, numbered as threads were first traced
+  std::string lane;           // the device's stream that ran it; empty: `thread` did
+  uint32_t stream = 0;        // the number of that stream
   int64_t scratch_bytes = 0;  // memory that the kernel had while it ran
   std::vector<TracedOutput> outputs;
 };

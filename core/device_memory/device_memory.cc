@@ -188,11 +188,13 @@ StatusOr<Tensor> DeviceMemory::Stage(const Tensor& host) {
   return staged;
 }
 
-StatusOr<Tensor> DeviceMemory::CopyToDevice(const Tensor& host) {
+StatusOr<Tensor> DeviceMemory::CopyToDevice(const Tensor& host, const SpanRef& span) {
   MS_ASSIGN_OR_RETURN(Tensor tensor, AllocateTensor(to_device_.get(), host.dtype(), host.shape()));
   if (host.bytes() == 0) return tensor;
   MS_ASSIGN_OR_RETURN(const Tensor staged, Stage(host));
+  MS_RETURN_IF_ERROR(StartSpan(to_device_.get(), span));
   MS_RETURN_IF_ERROR(EnqueueCopy(to_device_.get(), "copy to the device", tensor, staged));
+  MS_RETURN_IF_ERROR(EndSpan(to_device_.get(), span));
   MS_ASSIGN_OR_RETURN(const EventRef copied, to_device_->Mark());
   MS_RETURN_IF_ERROR(compute_->Wait(copied));
   MS_RETURN_IF_ERROR(to_device_->CallAfter([staged] {}));  // it is kept until it was read
@@ -200,11 +202,14 @@ StatusOr<Tensor> DeviceMemory::CopyToDevice(const Tensor& host) {
 }
 
 StatusOr<Tensor> DeviceMemory::CopyToHost(const Tensor& tensor,
-                                          std::function<void(const Tensor&)> done) {
+                                          std::function<void(const Tensor&)> done,
+                                          const SpanRef& span) {
   MS_ASSIGN_OR_RETURN(Tensor host, AllocatePinned(tensor.dtype(), tensor.shape()));
   MS_ASSIGN_OR_RETURN(const EventRef computed, compute_->Mark());
   MS_RETURN_IF_ERROR(to_host_->Wait(computed));
+  MS_RETURN_IF_ERROR(StartSpan(to_host_.get(), span));
   MS_RETURN_IF_ERROR(EnqueueCopy(to_host_.get(), "copy to the host", host, tensor));
+  MS_RETURN_IF_ERROR(EndSpan(to_host_.get(), span));
   MS_RETURN_IF_ERROR(to_host_->CallAfter([tensor, host, done = std::move(done)] {
     if (done) done(host);
   }));
@@ -234,16 +239,19 @@ bool DeviceMemory::CanCopyFrom(const DeviceMemory& other) const {
   return asked.ok() && ok != 0;
 }
 
-StatusOr<Tensor> DeviceMemory::CopyFromPeer(const Tensor& tensor, const EventRef& ready) {
+StatusOr<Tensor> DeviceMemory::CopyFromPeer(const Tensor& tensor, const EventRef& ready,
+                                            const SpanRef& span) {
   MS_ASSIGN_OR_RETURN(Tensor copy,
                       AllocateTensor(from_peer_.get(), tensor.dtype(), tensor.shape()));
   if (tensor.bytes() == 0) return copy;
   MS_RETURN_IF_ERROR(from_peer_->Wait(ready));
+  MS_RETURN_IF_ERROR(StartSpan(from_peer_.get(), span));
   const MS_MemRef to = RefTo(copy, ordinal_);
   const MS_MemRef from = RefTo(tensor, MemoryOf(tensor)->ordinal_);
   MS_RETURN_IF_ERROR(Describe(TakeAbiStatus(device_.functions->copy_peer_async(
                                   from_peer_->raw(), &to, &from, tensor.bytes())),
                               "copy from another device"));
+  MS_RETURN_IF_ERROR(EndSpan(from_peer_.get(), span));
   MS_ASSIGN_OR_RETURN(const EventRef copied, from_peer_->Mark());
   MS_RETURN_IF_ERROR(compute_->Wait(copied));
   MS_RETURN_IF_ERROR(from_peer_->CallAfter([tensor, ready] {}));
@@ -275,6 +283,21 @@ void DeviceMemory::UpdateProgress() {
   for (DeviceStream* stream :
        {compute_.get(), to_device_.get(), to_host_.get(), from_peer_.get()}) {
     if (stream != nullptr) stream->Poll();
+  }
+}
+
+bool DeviceMemory::HasHappened(const EventRef& event) const {
+  uint8_t done = 0;
+  const Status asked = TakeAbiStatus(device_.functions->event_query(event.get(), &done));
+  return asked.ok() && done != 0;
+}
+
+const char* DeviceMemory::LaneOf(uint32_t stream) {
+  switch (stream) {
+    case kToDeviceStream: return "to device";
+    case kToHostStream: return "to host";
+    case kFromPeerStream: return "from peer";
+    default: return "compute";
   }
 }
 

@@ -21,6 +21,7 @@
 #include "core/device_memory/arena.h"
 #include "core/device_memory/device_stream.h"
 #include "core/device_memory/stream_point.h"
+#include "core/device_memory/stream_span.h"
 #include "framework/plugin/loader.h"
 #include "framework/plugin/plugin.h"
 #include "framework/status.h"
@@ -64,18 +65,20 @@ class DeviceMemory {
   // A tensor over memory that somebody else keeps.
   Tensor Borrow(DataType dtype, const Shape& shape, void* address, size_t bytes);
 
-  // ---- Copies ----
+  // ---- Copies; `span` is when they run ----
   // `host` may be changed once it returns.
-  StatusOr<Tensor> CopyToDevice(const Tensor& host);
+  StatusOr<Tensor> CopyToDevice(const Tensor& host, const SpanRef& span = nullptr);
   // The result has its value when `done` is called, in a thread of the plugin's; or, `done` null,
   // when what CallWhenDone is given afterwards is called. `tensor` is kept so long.
-  StatusOr<Tensor> CopyToHost(const Tensor& tensor, std::function<void(const Tensor&)> done);
+  StatusOr<Tensor> CopyToHost(const Tensor& tensor, std::function<void(const Tensor&)> done,
+                              const SpanRef& span = nullptr);
   // The same, and waits; `stopping` is asked now and then, and its error ends the wait.
   StatusOr<Tensor> ReadOnHost(const Tensor& tensor, const std::function<Status()>& stopping);
   // Whether CopyFromPeer can read what `other` has.
   bool CanCopyFrom(const DeviceMemory& other) const;
   // `ready`: an event of the other device, from which on the value is there.
-  StatusOr<Tensor> CopyFromPeer(const Tensor& tensor, const EventRef& ready);
+  StatusOr<Tensor> CopyFromPeer(const Tensor& tensor, const EventRef& ready,
+                                const SpanRef& span = nullptr);
   // On the compute stream, between tensors of this device of as many bytes.
   Status Copy(const Tensor& from, const Tensor& to);
   StatusOr<Tensor> Duplicate(const Tensor& tensor);
@@ -83,6 +86,10 @@ class DeviceMemory {
   // ---- Time ----
   // An event of the compute stream, from which on all has its value that was enqueued there.
   StatusOr<EventRef> MarkCompute() { return compute_->Mark(); }
+  // Whether the event has happened, as far as the device tells.
+  bool HasHappened(const EventRef& event) const;
+  // "compute", "to device", "to host" or "from peer", by the stream's number.
+  static const char* LaneOf(uint32_t stream);
   // Calls `call` once everything is done that was enqueued before, on all streams; see
   // DeviceStream::CallAfter.
   Status CallWhenDone(std::function<void()> call);
@@ -107,6 +114,7 @@ class DeviceMemory {
   DeviceStream* to_host() { return to_host_.get(); }
   DeviceStream* from_peer() { return from_peer_.get(); }
   const std::string& name() const { return name_; }
+  const std::string& plugin() const { return device_.plugin->name; }
   ArenaStats stats() const { return arena_->stats(); }
   // Gives unused memory back to the device; how many bytes.
   size_t Trim();

@@ -59,6 +59,7 @@ Status DynamicRun::Begin(StepContext* step_context, absl::Span<const Tensor> fee
   }
   state_ = program_.TakeState();
   if (StepTrace* trace = step->trace()) trace_ = trace->AddPart(std::string(device_name_));
+  if (device_ != nullptr && trace_ != nullptr) device_->StartTrace(trace_);
   SetUp(&state_->inline_execution);
   if (step->scheduler != nullptr) most_workers_ = step->scheduler->threads() - 1;
   // The caller's memory is marked as what is never written and never kept, wherever it comes to.
@@ -111,7 +112,8 @@ bool DynamicRun::Advance() {
     if (!interrupted.ok()) {
       step->Fail(interrupted);
       state_->ready.Clear();
-      return beside_ == 0;  // the device is not waited for
+      if (device_ != nullptr) device_->GiveUp();
+      return beside_ == 0;
     }
     if (state_->ready.empty()) {
       if (finished_) return device_ == nullptr || device_->Drain();
@@ -283,6 +285,7 @@ Status DynamicRun::Fetch(absl::Span<Tensor> fetches) {
 }
 
 std::string DynamicRun::WaitsFor() const {
+  if (device_ != nullptr && device_->IsWaiting()) return device_->WaitsFor();
   std::vector<std::string> names;
   size_t more = 0;
   for (const std::unique_ptr<Execution>& execution : state_->executions) {

@@ -181,10 +181,12 @@ Status DynamicRun::RunKernel(const NodeProgram& node, Iteration* iteration) {
   Execution* const execution = &state_->inline_execution;
   MS_RETURN_IF_ERROR(Prepare(node, iteration, execution));
   MS_Status* failed = nullptr;
+  if (device_ != nullptr) device_->StartWork();
   {
     const RunningScope running(&DescribeExecution, execution);
     failed = node.compute(node.state, &execution->frame);
   }
+  if (device_ != nullptr) device_->EndWork(*node.node);
   const bool left_locked = ReleaseLeftLocks(execution);
   if (failed == nullptr) return left_locked ? LeftLockedError() : EndKernel(execution);
   execution->temps.clear();
@@ -336,9 +338,11 @@ Status DynamicRun::Annotate(const NodeProgram& node, const Iteration& iteration,
     loop = absl::StrCat("; iteration ", iteration.number, " of frame '",
                         iteration.frame->program->name, "'");
   }
+  const std::string plugin =
+      program_.memory == nullptr ? "" : absl::StrCat("; plugin: ", program_.memory->plugin());
   const Status described(status.code(),
                          absl::StrCat(status.message(), " [inputs: ", absl::StrJoin(inputs, ", "),
-                                      "; device: ", device_name_, loop, "]"));
+                                      "; device: ", device_name_, plugin, loop, "]"));
   return AnnotateWithNode(described, *node.node);
 }
 

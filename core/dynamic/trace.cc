@@ -31,6 +31,7 @@ void DynamicRun::Trace(const NodeProgram& node, const Iteration& iteration, int6
     traced.outputs.push_back(std::move(output));
   }
   trace_->nodes.push_back(std::move(traced));
+  if (device_ != nullptr && node.action == NodeAction::kKernel) device_->KeepSpan();
 }
 
 }  // namespace millstream

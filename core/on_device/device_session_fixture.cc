@@ -31,10 +31,9 @@ const SIM_ControlApi& Control() {
 
 }  // namespace
 
-DeviceSessionTest::DeviceSessionTest(const std::map<std::string, uint64_t>& switches) {
+DeviceSessionTest::DeviceSessionTest(const std::map<std::string, uint64_t>& switches,
+                                     const SessionOptions& options) {
   if (LoadSim() == nullptr) std::abort();
-  SessionOptions options;
-  options.allow_soft_placement = true;
   StartSession(options);
   for (int ordinal = 0; ordinal < kNumSims; ++ordinal) {
     for (const auto& [name, value] : switches) Set(ordinal, name, value);

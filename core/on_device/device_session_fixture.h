@@ -17,7 +17,8 @@ inline constexpr int kNumSims = 3;
 class DeviceSessionTest : public SessionTest {
  protected:
   // A session with these switches (docs/sim.md) on its simulated devices.
-  explicit DeviceSessionTest(const std::map<std::string, uint64_t>& switches = {});
+  explicit DeviceSessionTest(const std::map<std::string, uint64_t>& switches = {},
+                             const SessionOptions& options = SessionOptions());
 
   // The nodes that `body` adds ask for `device`: "SIM:0".
   template <typename Body>
