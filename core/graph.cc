@@ -80,6 +80,16 @@ Status CheckNoReferences(const OpDef& op) {
       "graphs have; use ops on handles, as VarHandleOp gives them");
 }
 
+// Of an op that newer graphs cannot have.
+Status CheckNotDeprecated(const OpDef& op, int version) {
+  const bool is_old =
+      op.deprecated_version == 0 || version < static_cast<int>(op.deprecated_version);
+  if (is_old) return absl::OkStatus();
+  return errors::Unimplemented("the op is not for graphs of version ", op.deprecated_version,
+                               " and later, and this one has version ", version, ": ",
+                               op.deprecation);
+}
+
 Status Annotate(const Status& status, absl::string_view description, absl::string_view name) {
   if (status.ok() || status.GetPayload(kNodePayload).has_value()) return status;
   Status result = WithContext(status, description);
@@ -180,6 +190,9 @@ StatusOr<const Node*> Graph::AddNode(NodeSpec spec) {
   node->imported_ = std::move(spec.imported);
 
   absl::MutexLock lock(&mutex_);
+  const Status deprecated =
+      CheckNotDeprecated(**op, spec.producer_version.value_or(producer_version_));
+  if (!deprecated.ok()) return fail(deprecated);
   if (node->name_.empty()) return fail(errors::InvalidArgument("a node needs a name"));
   if (by_name_.contains(node->name_)) {
     return fail(errors::AlreadyExists("the graph has a node of this name"));

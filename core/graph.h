@@ -65,6 +65,8 @@ struct NodeSpec {
   std::string source;  // the user's line that makes the node: "train.py:12 in build"
   // Attributes that the op does not define are kept (importing newer graphs) and not refused.
   bool allow_unknown_attrs = false;
+  // Version of the GraphDef that it is imported from; none: that of the graph counts.
+  std::optional<int> producer_version;
   // What the node was in a GraphDef, where it runs as another; else null.
   std::shared_ptr<const ImportedNode> imported;
 };

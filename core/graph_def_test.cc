@@ -166,6 +166,34 @@ TEST(RoundTripTest, KeepsEverything) {
   EXPECT_THAT(def.node(4).input(), ElementsAre("s:2", "s", "s:1"));
 }
 
+// An op as a plugin might have deprecated it.
+void RegisterDeprecatedOp() {
+  OpDef op = OpSpec("DeprecatedForTests").Build().value();
+  op.deprecated_version = 30;
+  op.deprecation = "Use NoOp.";
+  ASSERT_TRUE(OpRegistry::Global()->Register(std::move(op)).ok());
+}
+
+TEST(DeprecationTest, NewGraphsCannotHaveTheOpAndOldOnesThatAreImportedCan) {
+  RegisterDeprecatedOp();
+  const std::string text = "node { name: 'old' op: 'DeprecatedForTests' } ";
+  Graph graph;
+  NodeSpec spec;
+  spec.name = "new";
+  spec.op = "DeprecatedForTests";
+  const Status added = graph.AddNode(spec).status();
+  EXPECT_EQ(added.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(added.message()),
+              HasSubstr(absl::StrCat("the op is not for graphs of version 30 and later, and this "
+                                     "one has version ",
+                                     kGraphDefProducer, ": Use NoOp.")));
+  EXPECT_FALSE(ImportText(&graph, text + "versions { producer: 30 }").ok());
+  EXPECT_EQ(graph.num_nodes(), 0);
+  EXPECT_TRUE(ImportText(&graph, text + "versions { producer: 29 }").ok());
+  Graph another;
+  EXPECT_TRUE(ImportText(&another, text).ok()) << "a GraphDef without versions is the oldest";
+}
+
 TEST(RoundTripTest, KeepsAttributesOfNewerProducers) {
   const std::string text =
       absl::StrReplaceAll(kX, {{"attr {", "attr { key: \"novel\" value { b: true } } attr {"}});

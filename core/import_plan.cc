@@ -218,6 +218,7 @@ class Planner {
   Status PlanAttrs(PlannedNode* node) {
     NodeSpec& spec = node->spec;
     spec.allow_unknown_attrs = plan_.producer > kGraphDefProducer;
+    spec.producer_version = plan_.producer;
     MS_RETURN_IF_ERROR(CompleteAttrs(*node->op, &spec.attrs, spec.allow_unknown_attrs));
     for (const auto& [name, value] : spec.attrs) {
       if (absl::StartsWith(name, "_") || node->op->FindAttr(name) != nullptr) continue;

@@ -3,6 +3,7 @@
 #define MILLSTREAM_FRAMEWORK_OP_DEF_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 namespace millstream {
 
 class ShapeContext;
+struct PluginOpFunctions;  // framework/plugin/op_registration.h
 
 // Finds the output shapes from what is known of the inputs; an error names what is wrong.
 using ShapeFunction = Status (*)(ShapeContext* context);
@@ -56,6 +58,14 @@ struct OpDef {
   bool allows_uninitialized_input = false;
   ShapeFunction shape_function = nullptr;  // null: outputs of unknown shape
   ValueFunction value_function = nullptr;
+  // Versions of graphs (GraphDef.versions.producer): those from `deprecated_version` on cannot have
+  // the op, for the reason that `deprecation` says; 0: all can.
+  uint32_t since_version = 0;
+  uint32_t deprecated_version = 0;
+  std::string deprecation;
+  // Of a plugin's op: the plugin, and the functions that came with it. Else empty and null.
+  std::string plugin;
+  std::shared_ptr<const PluginOpFunctions> plugin_functions;
 
   const AttrDef* FindAttr(absl::string_view attr) const;
 };

@@ -95,6 +95,10 @@ Status OpDefToProto(const OpDef& op, proto::OpDef* message) {
   message->set_is_commutative(op.is_commutative);
   message->set_is_aggregate(op.is_aggregate);
   message->set_allows_uninitialized_input(op.allows_uninitialized_input);
+  if (op.deprecated_version != 0) {
+    message->mutable_deprecation()->set_version(static_cast<int>(op.deprecated_version));
+    message->mutable_deprecation()->set_explanation(op.deprecation);
+  }
   return absl::OkStatus();
 }
 
@@ -123,6 +127,10 @@ StatusOr<OpDef> OpDefFromProto(const proto::OpDef& message) {
   op.is_commutative = message.is_commutative();
   op.is_aggregate = message.is_aggregate();
   op.allows_uninitialized_input = message.allows_uninitialized_input();
+  if (message.has_deprecation()) {
+    op.deprecated_version = static_cast<uint32_t>(message.deprecation().version());
+    op.deprecation = message.deprecation().explanation();
+  }
   return op;
 }
 

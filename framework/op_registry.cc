@@ -63,6 +63,22 @@ Status OpRegistry::Register(OpDef def) {
   return absl::OkStatus();
 }
 
+Status OpRegistry::RegisterAll(std::vector<OpDef> defs,
+                               absl::FunctionRef<Status()> last_condition) {
+  absl::MutexLock lock(&mutex_);
+  for (const OpDef& def : defs) {
+    if (ops_.contains(def.name)) {
+      return errors::AlreadyExists("op '", def.name, "' is registered already");
+    }
+  }
+  MS_RETURN_IF_ERROR(last_condition());
+  for (OpDef& def : defs) {
+    std::string name = def.name;
+    ops_.emplace(std::move(name), std::make_unique<const OpDef>(std::move(def)));
+  }
+  return absl::OkStatus();
+}
+
 StatusOr<const OpDef*> OpRegistry::Find(absl::string_view name) const {
   std::vector<std::string> names;
   {

@@ -21,6 +21,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "framework/op_def.h"
 
@@ -60,6 +61,10 @@ class OpRegistry {
 
   // ALREADY_EXISTS when another definition has the name.
   Status Register(OpDef def) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Adds all or none: none as well when `last_condition` fails, which is asked when nothing else
+  // can fail any more. ALREADY_EXISTS when another definition has a name.
+  Status RegisterAll(std::vector<OpDef> defs, absl::FunctionRef<Status()> last_condition)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // NOT_FOUND, with close names, for an unknown op.
   StatusOr<const OpDef*> Find(absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
   // All definitions by name.

@@ -10,6 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
+#include "framework/plugin/host_shape.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
 #include "framework/plugin/kernel_info.h"
@@ -59,8 +60,8 @@ constexpr MS_CoreApi kCoreApi = {
 
 struct Interfaces {
   Interfaces() {
-    for (const MS_Table* table :
-         {&kCoreApi.head, RegistryInterface(), KernelInterface(), TensorInterface()}) {
+    for (const MS_Table* table : {&kCoreApi.head, RegistryInterface(), KernelInterface(),
+                                  ShapeInterface(), TensorInterface()}) {
       tables.emplace(table->id, table);
     }
   }

@@ -22,9 +22,9 @@ inline constexpr char kHostVersion[] = "0.1.0";
 const MS_HostBase* HostBase();
 
 // Adds a table that plugins may ask for by its id; it must live for ever. ms.core/1, ms.registry/1,
-// ms.kernel/1 and ms.tensor/1 are there from the start; the runtime adds those that need it, before
-// it loads a plugin. The same table may be added again; ALREADY_EXISTS for another one of that id.
-// Thread-safe.
+// ms.kernel/1, ms.shape/1 and ms.tensor/1 are there from the start; the runtime adds those that
+// need it, before it loads a plugin. The same table may be added again; ALREADY_EXISTS for another
+// one of that id. Thread-safe.
 Status RegisterHostInterface(const MS_Table* table);
 
 // The table, or null. Thread-safe.

@@ -1,5 +1,7 @@
 #include "framework/plugin/host_tensor.h"
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "framework/plugin/host_status.h"
@@ -123,6 +125,32 @@ StatusOr<Shape> ShapeFromAbi(MS_Dims dims) {
   Shape shape(absl::MakeConstSpan(dims.d, dims.rank));
   MS_RETURN_IF_ERROR(ValidateShape(shape));
   return shape;
+}
+
+StatusOr<Tensor> CopyOfView(const MS_TensorView& view) {
+  const DataType type = FromAbiDataType(view.dtype);
+  if (type == DataType::kInvalid) return errors::Unimplemented("dtype ", view.dtype, " is unknown");
+  if ((view.flags & MS_VIEW_HOST) == 0 || type == DataType::kResource ||
+      type == DataType::kVariant) {
+    return errors::InvalidArgument("a ", DataTypeName(type),
+                                   " cannot be copied from what a plugin's view shows: it must be "
+                                   "data, and in host memory");
+  }
+  MS_ASSIGN_OR_RETURN(const Shape shape, ShapeFromAbi(MS_Dims{view.dims, view.rank, 0}));
+  MS_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(type, shape));
+  if (view.mem.bytes != tensor.bytes()) {
+    return errors::InvalidArgument("a plugin's view shows ", view.mem.bytes, " bytes, a ",
+                                   DataTypeName(type), shape.ToString(), " has ", tensor.bytes());
+  }
+  if (tensor.bytes() == 0) return tensor;
+  const char* const from = static_cast<const char*>(view.mem.base) + view.mem.offset;
+  if (type == DataType::kString) {
+    const auto* const cells = reinterpret_cast<const std::string*>(from);
+    std::copy(cells, cells + tensor.num_elements(), tensor.data<std::string>());
+  } else {
+    std::memcpy(tensor.raw(), from, tensor.bytes());
+  }
+  return tensor;
 }
 
 const MS_Table* TensorInterface() { return &kTensorApi.head; }

@@ -29,6 +29,10 @@ MS_TensorView NullView();
 // Null is allowed.
 void ReleaseTensorHandle(MS_Tensor* handle);
 
+// A copy of what a plugin's view, of host memory, shows. INVALID_ARGUMENT for any other memory and
+// for resources.
+StatusOr<Tensor> CopyOfView(const MS_TensorView& view);
+
 // The Shape that a plugin gave. INVALID_ARGUMENT for an unknown rank, a bad pointer, a negative or
 // overflowing dimension.
 StatusOr<Shape> ShapeFromAbi(MS_Dims dims);

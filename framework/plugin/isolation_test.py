@@ -17,7 +17,9 @@ PLUGIN_HEADERS = {
     "framework/plugin/host_device.hpp",
     "framework/plugin/plugin.h",
     "framework/plugin/plugin.hpp",
+    "framework/plugin/plugin_bind.hpp",
     "framework/plugin/plugin_entry.hpp",
+    "framework/plugin/plugin_ops.hpp",
 }
 BACKEND_FOLDERS = ("device_plugins/", "kernels/")
 PLUGIN = ROOT / "device_plugins/cpu/libmillstream_cpu.so"

@@ -33,9 +33,14 @@ MS_AttrKind KindOfType(absl::string_view type) {
   return list;
 }
 
+// "node layer/conv (Conv2D)"
+std::string Describe(const MS_KernelInfo& info) {
+  if (info.node_name.empty()) return absl::StrCat("op ", info.op->name);
+  return absl::StrCat("node ", info.node_name, " (", info.op->name, ")");
+}
+
 MS_Status* Missing(const MS_KernelInfo& info, absl::string_view name) {
-  return ToAbiStatus(errors::NotFound("node ", info.node_name, " (", info.op->name,
-                                      ") has no attribute \"", name, "\""));
+  return ToAbiStatus(errors::NotFound(Describe(info), " has no attribute \"", name, "\""));
 }
 
 // Finds the attribute's value of type T. For a list type, an empty list gives null and success.
@@ -48,9 +53,9 @@ MS_Status* Get(const MS_KernelInfo* info, MS_Str name, absl::string_view expecte
   *out = std::get_if<T>(&value->value());
   if (*out != nullptr) return nullptr;
   if (*empty_list && absl::StartsWith(expected, "list")) return nullptr;
-  return ToAbiStatus(errors::InvalidArgument("node ", info->node_name, " (", info->op->name,
-                                             "): attribute \"", FromAbi(name), "\" is ",
-                                             value->TypeName(), ", its kernel expects ", expected));
+  return ToAbiStatus(errors::InvalidArgument(Describe(*info), ": attribute \"", FromAbi(name),
+                                             "\" is ", value->TypeName(), ", its kernel expects ",
+                                             expected));
 }
 
 template <typename T>

@@ -1,4 +1,5 @@
-// A node as its kernel sees it during create, and the table "ms.kernel/1".
+// A node as its kernel sees it during create, or a plugin's shape or gradient function, and the
+// table "ms.kernel/1".
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_KERNEL_INFO_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_KERNEL_INFO_H_
 
@@ -11,24 +12,28 @@
 #include "framework/op_def.h"
 #include "framework/plugin/plugin.h"
 
-// Borrows everything it is made of; lives for one call of create and belongs to its thread.
+// Borrows everything it is made of; lives for one call of create, or of another function of a
+// plugin, and belongs to its thread.
 struct MS_KernelInfo {
   MS_KernelInfo(const millstream::OpDef* op_def, absl::string_view node, absl::string_view device,
                 const millstream::AttrMap* node_attrs,
-                const millstream::NodeSignature* node_signature)
+                const millstream::NodeSignature* node_signature,
+                absl::string_view kernel_plugin = "")
       : op(op_def),
         node_name(node),
         device_name(device),
         attrs(node_attrs),
-        signature(node_signature) {}
+        signature(node_signature),
+        plugin(kernel_plugin) {}
   MS_KernelInfo(const MS_KernelInfo&) = delete;
   MS_KernelInfo& operator=(const MS_KernelInfo&) = delete;
 
   const millstream::OpDef* const op;
-  const absl::string_view node_name;
+  const absl::string_view node_name;  // empty during shape inference
   const absl::string_view device_name;
   const millstream::AttrMap* const attrs;
   const millstream::NodeSignature* const signature;
+  const absl::string_view plugin;  // whose kernel it is; empty for functions of an op
 
   // Lists in the form that the getters give them out, kept until create returned.
   mutable std::deque<std::vector<MS_Str>> texts;

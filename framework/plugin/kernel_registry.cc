@@ -193,7 +193,8 @@ KernelRegistry* KernelRegistry::Global() {
   return registry;
 }
 
-Status KernelRegistry::Commit(std::vector<KernelRegistration> kernels) {
+Status KernelRegistry::Commit(std::vector<KernelRegistration> kernels,
+                              const std::function<Status()>& last_condition) {
   absl::MutexLock lock(&mutex_);
   // By op, so that only kernels of one op are compared.
   absl::flat_hash_map<absl::string_view, std::vector<const KernelRegistration*>> added;
@@ -210,6 +211,7 @@ Status KernelRegistry::Commit(std::vector<KernelRegistration> kernels) {
     }
     same_op.push_back(&kernel);
   }
+  if (last_condition != nullptr) MS_RETURN_IF_ERROR(last_condition());
   for (KernelRegistration& kernel : kernels) {
     auto owned = std::make_unique<const KernelRegistration>(std::move(kernel));
     kernels_[owned->op].push_back(std::move(owned));

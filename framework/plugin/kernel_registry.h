@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_KERNEL_REGISTRY_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_KERNEL_REGISTRY_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,7 +51,11 @@ class KernelRegistry {
 
   // Adds all or none. ALREADY_EXISTS when one ties with a kernel that is there: same op, device
   // type, label and priority, and constraints that some set of attributes satisfies both.
-  Status Commit(std::vector<KernelRegistration> kernels) ABSL_LOCKS_EXCLUDED(mutex_);
+  // None are added either when `last_condition` fails, which is asked when nothing else can fail
+  // any more; null is no condition.
+  Status Commit(std::vector<KernelRegistration> kernels,
+                const std::function<Status()>& last_condition = nullptr)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The kernel for a node of `op` on `device_type`: label equal to the attribute "_kernel" (empty
   // when absent), constraints satisfied, highest priority; kernels of type "*" come after those of

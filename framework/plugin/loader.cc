@@ -59,11 +59,10 @@ absl::string_view LoadStageName(LoadStage stage) {
   return kNames[static_cast<size_t>(stage)];
 }
 
-PluginLoader::PluginLoader(KernelRegistry* kernels, const OpRegistry* ops)
+PluginLoader::PluginLoader(KernelRegistry* kernels, OpRegistry* ops)
     : kernels_(kernels), ops_(ops) {}
 
-PluginLoader::PluginLoader(KernelRegistry* kernels, const OpRegistry* ops,
-                           PluginLoaderOptions options)
+PluginLoader::PluginLoader(KernelRegistry* kernels, OpRegistry* ops, PluginLoaderOptions options)
     : kernels_(kernels), ops_(ops), options_(std::move(options)) {}
 
 PluginLoader::~PluginLoader() = default;
@@ -207,6 +206,7 @@ StatusOr<const LoadedPlugin*> PluginLoader::LoadFile(const PluginFile& file, Plu
   record.state = PluginState::kReady;
   record.stage = LoadStage::kDone;
   record.num_kernels = plugin->num_kernels;
+  record.ops = plugin->ops;
   attempt->plugin = std::move(plugin);
   return attempt->plugin.get();
 }
@@ -292,7 +292,8 @@ Status PluginLoader::Register(const PluginOptions& options, Attempt* attempt,
   MS_RETURN_IF_ERROR(NamePlugin(status, plugin->path));
   MS_RETURN_IF_ERROR(NamePlugin(registrar.first_error, plugin->path));
   plugin->num_kernels = registrar.kernels.size();
-  return NamePlugin(kernels_->Commit(std::move(registrar.kernels)), plugin->path);
+  plugin->ops = registrar.op_names;
+  return NamePlugin(CommitRegistrations(std::move(registrar), ops_, kernels_), plugin->path);
 }
 
 }  // namespace millstream

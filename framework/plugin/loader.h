@@ -3,8 +3,8 @@
 // The steps: find files (search_path.h), read each without running it, choose one file of each
 // family, try it in a process of its own if it was not installed with us (probe.h), dlopen, call
 // the entry point, check what it gave, init, register_all into a private transaction, commit.
-// Whatever fails leaves the kernel registry as it was. A plugin that was opened stays mapped for
-// ever; at the end of the process nothing of it runs unless Shutdown is called.
+// Whatever fails leaves the registries of ops and kernels as they were. A plugin that was opened
+// stays mapped for ever; at the end of the process nothing of it runs unless Shutdown is called.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_LOADER_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_LOADER_H_
 
@@ -69,6 +69,7 @@ struct PluginRecord {
   LoadStage stage = LoadStage::kFind;  // the one that failed; kDone when none did
   Status status;                       // why; OK when it is ready
   size_t num_kernels = 0;
+  std::vector<std::string> ops;               // that it registered, in that order
   std::vector<const MS_DeviceDesc*> devices;  // once they were asked for
 };
 
@@ -81,6 +82,7 @@ struct LoadedPlugin {
   const MS_Plugin* abi = nullptr;
   const MS_DevicesApi* devices = nullptr;  // null: it has none
   size_t num_kernels = 0;
+  std::vector<std::string> ops;              // that it registered, in that order
   mutable std::atomic<int> open_devices{0};  // created and not yet destroyed
 };
 
@@ -107,8 +109,8 @@ class PluginLoader {
   // Registers into the global registries; its options are read from the environment when they are
   // first needed.
   static PluginLoader* Global();
-  PluginLoader(KernelRegistry* kernels, const OpRegistry* ops);
-  PluginLoader(KernelRegistry* kernels, const OpRegistry* ops, PluginLoaderOptions options);
+  PluginLoader(KernelRegistry* kernels, OpRegistry* ops);
+  PluginLoader(KernelRegistry* kernels, OpRegistry* ops, PluginLoaderOptions options);
   ~PluginLoader();
   PluginLoader(const PluginLoader&) = delete;
   PluginLoader& operator=(const PluginLoader&) = delete;
@@ -202,7 +204,7 @@ class PluginLoader {
   Status StrictStatus() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   KernelRegistry* const kernels_;
-  const OpRegistry* const ops_;
+  OpRegistry* const ops_;
   mutable absl::Mutex mutex_;
   std::optional<PluginLoaderOptions> options_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Attempt>> attempts_ ABSL_GUARDED_BY(mutex_);

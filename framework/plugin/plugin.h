@@ -33,10 +33,22 @@ extern "C" {
 #define MS_ABI_MINOR 1
 
 /* The newest host minor that this compilation may rely on without asking MS_HAS; it becomes
- * MS_Plugin.min_host_minor. A plugin that wants to run on older hosts lowers it. */
+ * MS_Plugin.min_host_minor. A plugin that wants to run on older hosts lowers it, and no longer sees
+ * what came later. */
 #ifndef MS_TARGET_MINOR
 #define MS_TARGET_MINOR MS_ABI_MINOR
 #endif
+/* The newest minor that this compilation sees; it becomes MS_Plugin.built_minor. A plugin that also
+ * wants what came after its target, where a host has it, raises it up to MS_ABI_MINOR, and asks
+ * MS_HAS before it touches anything newer than the target. */
+#ifndef MS_BUILT_MINOR
+#define MS_BUILT_MINOR MS_TARGET_MINOR
+#endif
+#if MS_TARGET_MINOR > MS_BUILT_MINOR || MS_BUILT_MINOR > MS_ABI_MINOR
+#error "MS_TARGET_MINOR <= MS_BUILT_MINOR <= MS_ABI_MINOR must hold"
+#endif
+/* Fields, constants and structs that minor m added stand between #if MS_SINCE(m) and #endif. */
+#define MS_SINCE(m) (MS_BUILT_MINOR >= (m))
 
 #define MS_HOST_MAGIC 0x4d494c4c484f5354ull   /* "MILLHOST" */
 #define MS_PLUGIN_MAGIC 0x4d494c4c504c5547ull /* "MILLPLUG" */
@@ -92,8 +104,13 @@ typedef struct MS_InPlacePair {
 typedef struct MS_Status MS_Status;         /* owned by the host */
 typedef struct MS_Tensor MS_Tensor;         /* a counted reference to a host tensor */
 typedef struct MS_Ctx MS_Ctx;               /* the host's side of one kernel execution */
-typedef struct MS_KernelInfo MS_KernelInfo; /* a node, while its kernel is created */
+typedef struct MS_KernelInfo MS_KernelInfo; /* a node's op, attributes and types */
 typedef struct MS_Registrar MS_Registrar;   /* an open registration transaction */
+typedef struct MS_ShapeCtx MS_ShapeCtx;     /* the shape inference of one node */
+typedef struct MS_Shape MS_Shape;           /* a partially known shape of one inference */
+typedef struct MS_GradCtx MS_GradCtx;       /* the backward step of one node */
+typedef struct MS_Resource MS_Resource;     /* a counted reference to a plugin's object */
+typedef struct MS_TraceSink MS_TraceSink;   /* where a profiler's events go */
 typedef struct MS_LockSet MS_LockSet;       /* variables locked by one kernel execution */
 typedef struct MS_Done MS_Done;             /* the completion of one asynchronous execution */
 typedef struct MS_Buf MS_Buf;               /* a growing byte buffer of the host's */
@@ -327,10 +344,10 @@ typedef struct MS_NoteRecord {
 #define MS_BUILT_SANITIZER 0u
 #endif
 
-#define MS_NOTE_FIELDS(name, family, rank, cpu_bits, flags)                           \
-  {                                                                                   \
-    MS_PLUGIN_MAGIC, MS_ABI_MAJOR, MS_ABI_MINOR, MS_TARGET_MINOR, (rank), (cpu_bits), \
-        MS_BUILT_SANITIZER, (flags), name, family                                     \
+#define MS_NOTE_FIELDS(name, family, rank, cpu_bits, flags)                             \
+  {                                                                                     \
+    MS_PLUGIN_MAGIC, MS_ABI_MAJOR, MS_BUILT_MINOR, MS_TARGET_MINOR, (rank), (cpu_bits), \
+        MS_BUILT_SANITIZER, (flags), name, family                                       \
   }
 
 /* Puts the note into this object file, at file scope, once a plugin. name and family are literals
@@ -440,6 +457,63 @@ typedef struct MS_KernelDef {
   void (*unspecialize)(void* state, void* shape_state);
 } MS_KernelDef;
 
+/* ---- Ops ------------------------------------------------------------------------------------ */
+
+/* MS_OpDef.flags */
+#define MS_OP_STATEFUL 1u /* never folded, merged or left out as equal to another */
+#define MS_OP_COMMUTATIVE 2u
+#define MS_OP_AGGREGATE 4u
+#define MS_OP_ALLOWS_UNINITIALIZED_INPUT 8u
+
+/* An op of the plugin's own. Texts as in TensorFlow's op specifications: arguments "x: T",
+ * "n: int32", "xs: N * T", "all: Tlist"; attributes "T: {float, double} = DT_FLOAT", "N: int >= 1",
+ * "mode: {'a', 'b'} = 'a'", "Tlist: list(type)". The name is of letters, digits and underscores and
+ * begins with a capital. */
+typedef struct MS_OpDef {
+  MS_Head head;
+  MS_Str name;
+  MS_Str doc; /* a summary line, then an empty one and the rest; Python shows it */
+  const MS_Str* inputs;
+  uint64_t n_inputs;
+  const MS_Str* outputs;
+  uint64_t n_outputs;
+  const MS_Str* attrs;
+  uint64_t n_attrs;
+  uint64_t flags;
+  /* Says the outputs' shapes (ms.shape/1), or what is wrong with the inputs'. From any thread, for
+   * ever. NULL: outputs of unknown shape. */
+  MS_Status* (*shape_fn)(void* user, MS_ShapeCtx* ctx);
+  void* user;
+  /* Versions of graphs (GraphDef.versions.producer). 0: there from the first on. */
+  uint32_t since_version;
+  /* Graphs of this version and later cannot have the op, and `deprecation` says what instead;
+   * older ones that are imported still can. 0: not deprecated. */
+  uint32_t deprecated_version;
+  MS_Str deprecation;
+} MS_OpDef;
+
+/* A tensor of the graph that a gradient is added to; 0: none. Valid until the gradient function
+ * returns. */
+typedef uint64_t MS_Ref;
+
+/* A node that a gradient function adds. */
+typedef struct MS_NodeDef {
+  MS_Head head;
+  MS_Str op;
+  MS_Str name;          /* below the gradient's scope; empty: the op's */
+  const MS_Ref* inputs; /* of all arguments, one after the other */
+  uint64_t n_inputs;
+  const uint32_t* counts; /* how many each argument takes; NULL: one each */
+  uint64_t n_counts;
+  /* Values in text form: 3, 1e-4, true, "text" in quotes with C's escapes, DT_FLOAT, [2, -1],
+   * [DT_FLOAT, DT_INT32]. Types and counts that follow from the inputs need not be given. */
+  const MS_KV* attrs;
+  uint64_t n_attrs;
+  /* Attributes that are taken over from the node whose gradient this is. */
+  const MS_Str* copied_attrs;
+  uint64_t n_copied_attrs;
+} MS_NodeDef;
+
 /* ---- Host interfaces ------------------------------------------------------------------------ */
 
 /* "ms.core/1" */
@@ -452,12 +526,32 @@ typedef struct MS_CoreApi {
   uint64_t (*now_ns)(void); /* monotonic */
   /* What the thread is doing, for the crash handler; cleared with an empty text. */
   void (*breadcrumb_set)(MS_Str text);
+  /* Attaches bytes to a status, which whoever knows `type` may read; one for each type. */
+  void (*status_add_payload)(MS_Status* status, MS_Str type, MS_Bytes payload);
+  void (*log)(int32_t level, MS_Str message);
+  /* 0: a message of this level would be dropped, and need not be made. */
+  uint8_t (*log_enabled)(int32_t level);
+  /* The environment variable, whose name begins with MILLSTREAM_; 0 for others and for one that is
+   * not set. The text lives for ever. */
+  uint8_t (*env_get)(MS_Str name, MS_Str* out);
 } MS_CoreApi;
 
-/* "ms.registry/1": only during register_all; everything is copied during the call. */
+/* "ms.registry/1": only during register_all; everything is copied during the call. An error that a
+ * function gives fails the whole plugin, even one that goes on. */
 typedef struct MS_RegistryApi {
   MS_Table head;
   MS_Status* (*kernel_register)(MS_Registrar* registrar, const MS_KernelDef* kernel);
+  /* Before the op's kernels and gradient. An op that is there already, with the same signature, is
+   * left as it is; MS_ALREADY_EXISTS names both when it differs. */
+  MS_Status* (*op_register)(MS_Registrar* registrar, const MS_OpDef* op);
+  /* The gradient of an op that this plugin registered before: fn adds nodes by ms.grad/1. From any
+   * thread, for ever. fn NULL: the op is not differentiable, and nothing flows through it. */
+  MS_Status* (*gradient_register)(MS_Registrar* registrar, MS_Str op,
+                                  MS_Status* (*fn)(void* user, MS_GradCtx* ctx), void* user);
+  /* A type of objects for ms.resource/1. destroy is called on any thread once nobody uses the
+   * object any more. */
+  MS_Status* (*resource_type_register)(MS_Registrar* registrar, MS_Str type,
+                                       void (*destroy)(void* object));
 } MS_RegistryApi;
 
 /* Attribute kinds. */
@@ -473,8 +567,9 @@ typedef uint32_t MS_AttrKind;
 #define MS_ATTR_FUNC 8u
 #define MS_ATTR_LIST 0x100u /* or-ed with the kind of the items */
 
-/* "ms.kernel/1": what a kernel may ask about its node during create. Pointers that the getters
- * give are valid until create returns. A getter answers MS_NOT_FOUND for an absent attribute and
+/* "ms.kernel/1": what a kernel may ask about its node during create, and a shape or gradient
+ * function about the node that it is called for. Pointers that the getters give are valid until
+ * that function returns. A getter answers MS_NOT_FOUND for an absent attribute and
  * MS_INVALID_ARGUMENT for one of another kind, naming the node. */
 typedef struct MS_KernelApi {
   MS_Table head;
@@ -507,6 +602,23 @@ typedef struct MS_KernelApi {
   MS_Status* (*input_range)(const MS_KernelInfo* info, MS_Str name, uint32_t* begin, uint32_t* end);
   MS_Status* (*output_range)(const MS_KernelInfo* info, MS_Str name, uint32_t* begin,
                              uint32_t* end);
+  /* The name of the function. */
+  MS_Status* (*attr_func)(const MS_KernelInfo* info, MS_Str name, MS_Str* out);
+  MS_Status* (*attr_bool_list)(const MS_KernelInfo* info, MS_Str name, const uint8_t** out,
+                               uint64_t* n);
+  MS_Status* (*attr_tensor_list)(const MS_KernelInfo* info, MS_Str name, const MS_TensorView** out,
+                                 uint64_t* n);
+  MS_Status* (*attr_func_list)(const MS_KernelInfo* info, MS_Str name, const MS_Str** out,
+                               uint64_t* n);
+  /* All attributes, those of no op definition (of names that begin with '_') included. */
+  uint64_t (*attr_count)(const MS_KernelInfo* info);
+  MS_Str (*attr_name)(const MS_KernelInfo* info, uint64_t i);
+  /* Depends on op, attributes and types and on nothing else, not on the name: nodes of one digest
+   * do the same. The same in every process of one version of the host. */
+  uint64_t (*node_digest)(const MS_KernelInfo* info);
+  /* The option of this plugin, as it was given or by its default (ms.options/1); MS_NOT_FOUND.
+   * Valid for ever. Not for shape and gradient functions. */
+  MS_Status* (*option_get)(const MS_KernelInfo* info, MS_Str name, MS_Str* out);
 } MS_KernelApi;
 
 /* "ms.ctx/1": during compute. */
@@ -535,7 +647,33 @@ typedef struct MS_CtxApi {
    * and the graph's, and goes on from step to step within one session. */
   MS_Status* (*rng_reserve)(MS_Frame* frame, uint64_t blocks, uint64_t* out_key,
                             uint64_t out_counter[2]);
+  /* Positions [begin, end) that the named (possibly variadic) argument takes. */
+  MS_Status* (*input_list)(const MS_Frame* frame, MS_Str name, uint32_t* begin, uint32_t* end);
+  MS_Status* (*output_list)(const MS_Frame* frame, MS_Str name, uint32_t* begin, uint32_t* end);
+  /* The dtype that the node has there; 0 beyond the last output. */
+  MS_DType (*expected_output_dtype)(const MS_Frame* frame, uint32_t index);
+  uint64_t (*step_id)(const MS_Frame* frame); /* never the same twice in a process */
+  /* The input as a tensor that may be kept; the caller owns a reference. Copied where the memory
+   * is needed for something else afterwards. */
+  MS_Status* (*input_tensor)(MS_Frame* frame, uint32_t index, MS_Tensor** out);
+  /* Calls fn, once, from any thread, when the step is cancelled or fails; at once when it is
+   * stopping already. For kernels that wait without asking cancel_check. Until deregistered, which
+   * waits for a call that is under way and must happen before compute returns, or before `done`. fn
+   * is brief and calls nothing here. */
+  MS_Status* (*cancel_register)(MS_Frame* frame, void (*fn)(void* user), void* user,
+                                uint64_t* out_token);
+  void (*cancel_deregister)(MS_Frame* frame, uint64_t token);
+  /* Calls fn, once, from any thread, when all that the frame's stream has to do so far is done; on
+   * a device whose memory is the host's, when the execution has ended. */
+  MS_Status* (*defer_release)(MS_Frame* frame, void (*fn)(void* user), void* user);
+  /* A named part of the execution, which a traced step (MS_FRAME_TRACING) shows. Parts nest: end
+   * closes the last that this thread began. Nothing happens in other steps. */
+  void (*trace_begin)(MS_Frame* frame, MS_Str name);
+  void (*trace_end)(MS_Frame* frame);
 } MS_CtxApi;
+
+/* As dlpack.h 1.x declares it. */
+struct DLManagedTensorVersioned;
 
 /* "ms.tensor/1" */
 typedef struct MS_TensorApi {
@@ -548,12 +686,25 @@ typedef struct MS_TensorApi {
   /* String cells, by flat index. The text is valid until the cell is set or the view ends. */
   MS_Status* (*string_get)(const MS_TensorView* view, uint64_t index, MS_Str* out);
   MS_Status* (*string_set)(const MS_TensorView* view, uint64_t index, MS_Str value);
+  MS_Status* (*string_copy)(const MS_TensorView* destination, uint64_t to,
+                            const MS_TensorView* source, uint64_t from);
+  /* A new tensor in the same memory: rows [begin, end) of the first dimension, or other dims with
+   * as many elements. */
+  MS_Status* (*slice)(MS_Tensor* tensor, int64_t begin, int64_t end, MS_Tensor** out);
+  MS_Status* (*reshape)(MS_Tensor* tensor, MS_Dims dims, MS_Tensor** out);
+  /* The same memory through DLPack. What is exported is kept until its deleter is called, and is
+   * read-only when others may read it. An import takes the struct over (not when it fails) and
+   * calls its deleter in the end; it must be dense and row-major and in host memory, and is never
+   * written to. MS_UNIMPLEMENTED for dtypes of the one that the other does not have. */
+  MS_Status* (*dlpack_export)(MS_Tensor* tensor, struct DLManagedTensorVersioned** out);
+  MS_Status* (*dlpack_import)(struct DLManagedTensorVersioned* managed, MS_Tensor** out);
 } MS_TensorApi;
 
 #define MS_LOCK_READ 0u
 #define MS_LOCK_WRITE 1u
 
-/* "ms.resource/1": variables. vars_lock takes the inputs that are handles, by input index, and
+/* "ms.resource/1": variables, and objects of the plugin's own that live in a session. vars_lock
+ * takes the inputs that are handles, by input index, and
  * locks them in an order that cannot deadlock; a lock set that is still held when compute returns
  * is released and reported. Reading never sees a torn or later value. */
 typedef struct MS_ResourceApi {
@@ -566,6 +717,24 @@ typedef struct MS_ResourceApi {
   MS_Status* (*var_prepare_write)(MS_LockSet* locks, uint32_t k, MS_TensorView* out);
   MS_Status* (*var_replace)(MS_LockSet* locks, uint32_t k, MS_Tensor* tensor);
   void (*vars_unlock)(MS_LockSet* locks);
+  /* What a handle is of: for a variable the type is "Variable". The texts live as long as the view.
+   */
+  MS_Status* (*handle_read)(const MS_TensorView* handle, MS_Str* container, MS_Str* name,
+                            MS_Str* type);
+  /* Objects of a registered type by container ("": the session's default one) and name, as a
+   * kernel's attributes "container" and "shared_name" say them. create gives the object to the
+   * container, MS_ALREADY_EXISTS leaves it to the caller. Each *out is a reference that the caller
+   * releases; the object lives as long as there is one, or its container. lookup answers
+   * MS_NOT_FOUND; lookup_or_create calls make when there is none, and of two that are made at the
+   * same time destroys one. */
+  MS_Status* (*create)(MS_Frame* frame, MS_Str container, MS_Str name, MS_Str type, void* object,
+                       MS_Resource** out);
+  MS_Status* (*lookup)(MS_Frame* frame, MS_Str container, MS_Str name, MS_Str type,
+                       void** out_object, MS_Resource** out);
+  MS_Status* (*lookup_or_create)(MS_Frame* frame, MS_Str container, MS_Str name, MS_Str type,
+                                 MS_Status* (*make)(void* user, void** out_object), void* user,
+                                 void** out_object, MS_Resource** out);
+  void (*release)(MS_Resource* resource);
 } MS_ResourceApi;
 
 /* "ms.threads/1". At any time one execution in the process holds the permit for parallelism; the
@@ -578,7 +747,114 @@ typedef struct MS_ThreadsApi {
    * cut by size and cost alone. */
   void (*parallel_for)(MS_Frame* frame, uint64_t total, uint64_t cost_ns_per_unit,
                        void (*fn)(void* user, uint64_t begin, uint64_t end), void* user);
+  /* Calls fn on another thread, where it may take long and wait for others; on this one, before
+   * schedule returns, when the system gives no thread. An execution ends (`done`) after what it
+   * scheduled. */
+  void (*schedule)(MS_Frame* frame, void (*fn)(void* user), void* user);
 } MS_ThreadsApi;
+
+/* "ms.shape/1": what a shape function sees and says. Inputs and outputs are counted in tensors
+ * (variadic arguments expanded). Shapes live until the shape function returns. Dimensions are
+ * counted from the end when negative; a size of -1 is unknown. What is wrong with an input answers
+ * MS_INVALID_ARGUMENT, with the argument's name; a bad index too. */
+typedef struct MS_ShapeApi {
+  MS_Table head;
+  /* For ms.kernel/1: op, attributes, dtypes; the node has no name yet. */
+  const MS_KernelInfo* (*info)(MS_ShapeCtx* ctx);
+  uint32_t (*num_inputs)(MS_ShapeCtx* ctx);
+  uint32_t (*num_outputs)(MS_ShapeCtx* ctx);
+  const MS_Shape* (*input)(MS_ShapeCtx* ctx, uint32_t i); /* NULL beyond the last */
+  /* The value when it is the same in every step and known; else mem.base NULL, rank unknown. */
+  MS_Status* (*input_as_const)(MS_ShapeCtx* ctx, uint32_t i, MS_TensorView* out);
+  /* The shape whose sizes the input, an integer vector, holds, as far as they are known. */
+  MS_Status* (*input_as_shape)(MS_ShapeCtx* ctx, uint32_t i, const MS_Shape** out);
+  uint32_t (*rank)(const MS_Shape* shape); /* MS_UNKNOWN_RANK */
+  int64_t (*dim)(const MS_Shape* shape, int32_t axis);
+  /* The shape, with as much more known as the check says. */
+  MS_Status* (*with_rank)(MS_ShapeCtx* ctx, const MS_Shape* shape, uint32_t rank,
+                          const MS_Shape** out);
+  MS_Status* (*with_rank_at_least)(MS_ShapeCtx* ctx, const MS_Shape* shape, uint32_t rank,
+                                   const MS_Shape** out);
+  MS_Status* (*with_rank_at_most)(MS_ShapeCtx* ctx, const MS_Shape* shape, uint32_t rank,
+                                  const MS_Shape** out);
+  /* What both know together. */
+  MS_Status* (*merge)(MS_ShapeCtx* ctx, const MS_Shape* a, const MS_Shape* b, const MS_Shape** out);
+  MS_Status* (*merge_dim)(MS_ShapeCtx* ctx, int64_t a, int64_t b, int64_t* out);
+  /* Dimensions [begin, end); end INT32_MAX: to the last. Unknown when the rank is. */
+  MS_Status* (*subshape)(MS_ShapeCtx* ctx, const MS_Shape* shape, int32_t begin, int32_t end,
+                         const MS_Shape** out);
+  MS_Status* (*concat)(MS_ShapeCtx* ctx, const MS_Shape* a, const MS_Shape* b,
+                       const MS_Shape** out);
+  MS_Status* (*make_shape)(MS_ShapeCtx* ctx, MS_Dims dims, const MS_Shape** out);
+  const MS_Shape* (*unknown)(MS_ShapeCtx* ctx);
+  /* Sizes; unknown when one of them is, unless the other one settles it (0 times anything). Those
+   * that would be negative or overflow are errors, and so is an inexact quotient. */
+  MS_Status* (*add_dim)(MS_ShapeCtx* ctx, int64_t a, int64_t b, int64_t* out);
+  MS_Status* (*sub_dim)(MS_ShapeCtx* ctx, int64_t a, int64_t b, int64_t* out);
+  MS_Status* (*mul_dim)(MS_ShapeCtx* ctx, int64_t a, int64_t b, int64_t* out);
+  MS_Status* (*div_dim)(MS_ShapeCtx* ctx, int64_t a, int64_t b, int64_t* out);
+  MS_Status* (*set_output)(MS_ShapeCtx* ctx, uint32_t i, const MS_Shape* shape);
+  /* Of the variable behind a handle, input or output; dtype 0 when nothing is known. */
+  MS_Status* (*handle_get)(MS_ShapeCtx* ctx, uint32_t input, MS_DType* dtype, const MS_Shape** out);
+  MS_Status* (*handle_set)(MS_ShapeCtx* ctx, uint32_t output, MS_DType dtype,
+                           const MS_Shape* shape);
+} MS_ShapeApi;
+
+/* "ms.grad/1": one node's backward step. Inputs and outputs are counted in tensors. */
+typedef struct MS_GradApi {
+  MS_Table head;
+  const MS_KernelInfo* (*info)(MS_GradCtx* ctx); /* of the node, for ms.kernel/1 */
+  MS_Ref (*input)(MS_GradCtx* ctx, uint32_t i);  /* 0 beyond the last */
+  MS_Ref (*output)(MS_GradCtx* ctx, uint32_t i);
+  /* Whether a gradient of output i has come. */
+  uint8_t (*has_dy)(MS_GradCtx* ctx, uint32_t i);
+  /* It, as a dense tensor; zeros when none has come. */
+  MS_Status* (*dy)(MS_GradCtx* ctx, uint32_t i, MS_Ref* out);
+  MS_DType (*dtype)(MS_GradCtx* ctx, MS_Ref ref);
+  /* What is known of the shape; valid until the gradient function returns. */
+  MS_Status* (*dims)(MS_GradCtx* ctx, MS_Ref ref, MS_Dims* out);
+  /* Writes the first *n outputs and sets *n to how many there are. */
+  MS_Status* (*add_node)(MS_GradCtx* ctx, const MS_NodeDef* node, MS_Ref* outputs, uint64_t* n);
+  /* A constant of this value, in host memory. */
+  MS_Status* (*constant)(MS_GradCtx* ctx, const MS_TensorView* value, MS_Ref* out);
+  MS_Status* (*zeros_like)(MS_GradCtx* ctx, MS_Ref ref, MS_Ref* out);
+  /* The gradient of input i; 0: none, as for inputs that are not set. */
+  MS_Status* (*set_dx)(MS_GradCtx* ctx, uint32_t i, MS_Ref dx);
+  /* The same as rows: values[k] belongs to row indices[k] of a tensor of shape dense_shape; equal
+   * indices add up. */
+  MS_Status* (*set_dx_rows)(MS_GradCtx* ctx, uint32_t i, MS_Ref values, MS_Ref indices,
+                            MS_Ref dense_shape);
+} MS_GradApi;
+
+/* MS_TraceEvent.kind */
+#define MS_TRACE_KERNEL 0u
+#define MS_TRACE_COPY 1u
+#define MS_TRACE_MEMSET 2u
+#define MS_TRACE_ALLOC 3u
+#define MS_TRACE_SYNC 4u
+#define MS_TRACE_RANGE 5u
+
+typedef struct MS_TraceEvent {
+  MS_Head head;
+  uint64_t correlation_id; /* of the frame, or 0 */
+  uint64_t t0_ns;          /* as ms.core/1 now_ns counts */
+  uint64_t t1_ns;
+  uint32_t kind;   /* MS_TRACE_* */
+  uint32_t device; /* the ordinal */
+  uint32_t stream; /* the plugin's number for it; shown as a lane */
+  uint32_t pad0;
+  MS_Str name;
+  const MS_KV* args;
+  uint32_t n_args;
+  uint32_t pad;
+} MS_TraceEvent;
+
+/* "ms.trace/1": for ms.profiler/1 flush. */
+typedef struct MS_TraceApi {
+  MS_Table head;
+  MS_Status* (*emit)(MS_TraceSink* sink, const MS_TraceEvent* event); /* copied */
+  void (*drops)(MS_TraceSink* sink, uint64_t n);                      /* events that were lost */
+} MS_TraceApi;
 
 /* ---- Plugin interfaces ---------------------------------------------------------------------- */
 
@@ -660,6 +936,8 @@ typedef struct MS_DeviceApi {
   void* (*stream_native)(MS_Stream* stream);
   MS_Status* (*stream_query)(MS_Stream* stream, uint8_t* idle);
   MS_Status* (*stream_sync)(MS_Stream* stream);
+  /* An event that was never recorded is done: neither event_sync nor stream_wait_event waits for
+   * it. Recorded again, it stands for the new place alone. */
   MS_Status* (*event_create)(MS_Device* device, uint32_t flags, MS_Event** out);
   void (*event_destroy)(MS_Event* event);
   MS_Status* (*event_record)(MS_Event* event, MS_Stream* stream);
@@ -695,8 +973,53 @@ typedef struct MS_DevicesApi {
   const MS_DeviceApi* (*fns)(MS_Device* device);
 } MS_DevicesApi;
 
-/* Interface ids. Reserved for later: "ms.shape/1", "ms.grad/1", "ms.trace/1", "ms.profiler/1",
- * "ms.options/1", "ms.collective/1", "ms.kv/1", "ms.graph/1", "ms.capture/1". */
+/* "ms.profiler/1" (optional): what the plugin's devices do. The host calls start before a traced
+ * step, and stop and flush after it, one step at a time. */
+typedef struct MS_ProfilerApi {
+  MS_Table head;
+  /* Bit k of `kinds`: events of kind k are wanted. `now_ns` is ms.core/1 now_ns of the moment, to
+   * set the devices' clocks by. */
+  MS_Status* (*start)(const MS_Plugin* plugin, uint64_t kinds, uint64_t now_ns);
+  MS_Status* (*stop)(const MS_Plugin* plugin);
+  MS_Status* (*flush)(const MS_Plugin* plugin, MS_TraceSink* sink);
+  /* (optional) What the thread starts between them belongs to this id. */
+  void (*correlation_push)(const MS_Plugin* plugin, uint64_t correlation_id);
+  void (*correlation_pop)(const MS_Plugin* plugin);
+} MS_ProfilerApi;
+
+/* MS_OptionDesc.kind */
+#define MS_OPTION_I64 1u
+#define MS_OPTION_U64 2u
+#define MS_OPTION_F64 3u
+#define MS_OPTION_BOOL 4u /* 0, 1, false, true */
+#define MS_OPTION_STR 5u
+
+/* MS_OptionDesc.flags */
+#define MS_OPTION_PER_DEVICE 1u /* also as name@ordinal, for one device */
+
+typedef struct MS_OptionDesc {
+  MS_Head head;
+  MS_Str name;
+  MS_Str doc;           /* a sentence */
+  MS_Str default_value; /* data NULL: none */
+  MS_Str minimum;       /* of numbers, inclusive; empty: no bound */
+  MS_Str maximum;
+  const MS_Str* choices; /* of texts; none: any text */
+  uint64_t n_choices;
+  uint32_t kind;
+  uint32_t flags;
+} MS_OptionDesc;
+
+/* "ms.options/1" (optional): the options that init takes. The host checks what users give against
+ * them before it calls init. */
+typedef struct MS_OptionsApi {
+  MS_Table head;
+  /* Called before init. The descriptions live for ever. */
+  void (*schema)(const MS_Plugin* plugin, const MS_OptionDesc* const** out, uint64_t* n);
+} MS_OptionsApi;
+
+/* Interface ids. Reserved for later: "ms.collective/1", "ms.kv/1", "ms.graph/1", "ms.capture/1",
+ * "ms.transport/1". Those that begin with "ms.x." are experiments, of which nothing is promised. */
 #define MS_CORE_API "ms.core/1"
 #define MS_REGISTRY_API "ms.registry/1"
 #define MS_KERNEL_API "ms.kernel/1"
@@ -704,8 +1027,13 @@ typedef struct MS_DevicesApi {
 #define MS_TENSOR_API "ms.tensor/1"
 #define MS_RESOURCE_API "ms.resource/1"
 #define MS_THREADS_API "ms.threads/1"
+#define MS_SHAPE_API "ms.shape/1"
+#define MS_GRAD_API "ms.grad/1"
+#define MS_TRACE_API "ms.trace/1"
 #define MS_DEVICES_API "ms.devices/1"
 #define MS_DEVICE_API "ms.device/1"
+#define MS_PROFILER_API "ms.profiler/1"
+#define MS_OPTIONS_API "ms.options/1"
 
 #ifdef __cplusplus
 }

@@ -36,7 +36,7 @@ inline namespace v0_1 {
 
 // ---- Host tables -------------------------------------------------------------------------------
 
-// The host's function tables, filled by BindHost before anything else runs.
+// The host's function tables, filled by BindHost (plugin_bind.hpp) before anything else runs.
 struct HostTables {
   const MS_HostBase* base = nullptr;
   const MS_CoreApi* core = nullptr;
@@ -46,6 +46,9 @@ struct HostTables {
   const MS_TensorApi* tensor = nullptr;
   const MS_ResourceApi* resource = nullptr;
   const MS_ThreadsApi* threads = nullptr;
+  const MS_ShapeApi* shape = nullptr;
+  const MS_GradApi* grad = nullptr;
+  const MS_TraceApi* trace = nullptr;
 };
 
 inline HostTables host_tables;
@@ -248,7 +251,8 @@ class View {
 
 // ---- Node attributes ---------------------------------------------------------------------------
 
-// A node while its kernel is created. What the getters give is copied or valid during Init.
+// A node while its kernel is created, or the one that a shape or gradient function is called for.
+// What the getters give is copied or valid during Init, or during that function.
 class KernelInfo {
  public:
   explicit KernelInfo(const MS_KernelInfo* info) : info_(info) {}
@@ -306,9 +310,32 @@ class KernelInfo {
     for (uint64_t i = 0; i < n; ++i) out->emplace_back(ToView(values[i]));
     return Status();
   }
+  Status Attr(std::string_view name, std::vector<bool>* out) const {
+    const uint8_t* values = nullptr;
+    uint64_t n = 0;
+    MS_TRY(Status::FromAbi(host_tables.kernel->attr_bool_list(info_, ToAbi(name), &values, &n)));
+    out->assign(values, values + n);
+    return Status();
+  }
+  Status TensorAttr(std::string_view name, View* out) const {
+    MS_TensorView view{};
+    MS_TRY(Status::FromAbi(host_tables.kernel->attr_tensor(info_, ToAbi(name), &view)));
+    *out = View(view);
+    return Status();
+  }
   Status InputRange(std::string_view name, uint32_t* begin, uint32_t* end) const {
     return Status::FromAbi(host_tables.kernel->input_range(info_, ToAbi(name), begin, end));
   }
+  // Nodes of one digest do the same.
+  uint64_t digest() const { return host_tables.kernel->node_digest(info_); }
+  // What the user, or the option's default, says (option_schema.hpp).
+  Status Option(std::string_view name, std::string_view* out) const {
+    MS_Str value{};
+    MS_TRY(Status::FromAbi(host_tables.kernel->option_get(info_, ToAbi(name), &value)));
+    *out = ToView(value);
+    return Status();
+  }
+  const MS_KernelInfo* abi() const { return info_; }
 
  private:
   const MS_KernelInfo* info_;
@@ -676,61 +703,6 @@ Registered RegisterForTypes(const char* op, const char* attr,
                             const KernelOptions& options = KernelOptions()) {
   (Register<Kernel<Ts>>(op, KernelOptions(options).Type<Ts>(attr)), ...);
   return Registered();
-}
-
-// ---- Binding -----------------------------------------------------------------------------------
-
-// Fetches the host's table `id` into *out. REQUIRES: host_tables.base is bound.
-// `first_release_size` covers the slots that every release of the table has; none may be null.
-template <typename Api>
-Status FetchHostTable(const char* id, size_t first_release_size, const Api** out) {
-  const MS_HostBase* host = host_tables.base;
-  const MS_Table* table = host->get_interface(host, id);
-  if (table == nullptr) {
-    return Unimplemented("the host, ABI ", host->abi_major, ".", host->abi_minor,
-                         ", has no interface ", id);
-  }
-  if (table->size < first_release_size) {
-    return InvalidArgument("the host's ", id, " has ", table->size, " bytes, needed are ",
-                           first_release_size);
-  }
-  for (size_t at = sizeof(MS_Table); at < first_release_size; at += sizeof(void*)) {
-    void* slot = nullptr;
-    std::memcpy(&slot, reinterpret_cast<const char*>(table) + at, sizeof(slot));
-    if (slot == nullptr) {
-      return InvalidArgument("the host's ", id, " is null at byte ", at);
-    }
-  }
-  *out = reinterpret_cast<const Api*>(table);
-  return Status();
-}
-
-// Fills host_tables, which everything above uses. FAILED_PRECONDITION for another ABI major or a
-// host older than MS_TARGET_MINOR; UNIMPLEMENTED when the host lacks a table.
-// REQUIRES: host carries MS_HOST_MAGIC, so that a status can be made at all.
-inline Status BindHost(const MS_HostBase* host) {
-  host_tables.base = host;
-  if (host->abi_major != MS_ABI_MAJOR || host->abi_minor < MS_TARGET_MINOR) {
-    return Status(MS_FAILED_PRECONDITION,
-                  StrCat("needs ABI ", MS_ABI_MAJOR, ".", MS_TARGET_MINOR, ", host has ",
-                         host->abi_major, ".", host->abi_minor));
-  }
-#define MS_SIZE_THROUGH(type, last) (offsetof(type, last) + sizeof(type::last))
-  MS_TRY(
-      FetchHostTable(MS_CORE_API, MS_SIZE_THROUGH(MS_CoreApi, breadcrumb_set), &host_tables.core));
-  MS_TRY(FetchHostTable(MS_REGISTRY_API, MS_SIZE_THROUGH(MS_RegistryApi, kernel_register),
-                        &host_tables.registry));
-  MS_TRY(FetchHostTable(MS_KERNEL_API, MS_SIZE_THROUGH(MS_KernelApi, output_range),
-                        &host_tables.kernel));
-  MS_TRY(FetchHostTable(MS_CTX_API, MS_SIZE_THROUGH(MS_CtxApi, rng_reserve), &host_tables.ctx));
-  MS_TRY(FetchHostTable(MS_TENSOR_API, MS_SIZE_THROUGH(MS_TensorApi, string_set),
-                        &host_tables.tensor));
-  MS_TRY(FetchHostTable(MS_RESOURCE_API, MS_SIZE_THROUGH(MS_ResourceApi, vars_unlock),
-                        &host_tables.resource));
-  MS_TRY(FetchHostTable(MS_THREADS_API, MS_SIZE_THROUGH(MS_ThreadsApi, parallel_for),
-                        &host_tables.threads));
-#undef MS_SIZE_THROUGH
-  return Status();
 }
 
 }  // namespace v0_1

@@ -4,7 +4,8 @@
 //   struct AcmePlugin : ms::PluginDefaults {};
 //   MS_PLUGIN_DEFINE(AcmePlugin);
 //
-// The plugin then brings every kernel that was registered (plugin.hpp) in what is linked into it.
+// The plugin then brings every kernel (plugin.hpp) and op (plugin_ops.hpp) that was registered in
+// what is linked into it.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_ENTRY_HPP_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_ENTRY_HPP_
 
@@ -13,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/plugin/plugin.hpp"
+#include "framework/plugin/plugin_bind.hpp"
+#include "framework/plugin/plugin_ops.hpp"
 
 namespace ms {
 inline namespace v0_1 {
@@ -35,6 +37,7 @@ struct PluginDefaults {
   // A plugin interface, such as MS_DEVICES_API, or null.
   static const MS_Table* GetInterface(std::string_view) { return nullptr; }
   static Status RegisterAll(MS_Registrar* registrar) {
+    for (const OpDefinition& op : OpDefinitions()) MS_TRY(op.RegisterWith(registrar));
     for (const KernelEntry& entry : KernelEntries()) MS_TRY(entry.RegisterWith(registrar));
     return Status();
   }

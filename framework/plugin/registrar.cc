@@ -3,6 +3,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "framework/plugin/host_status.h"
+#include "framework/plugin/op_registration.h"
 
 namespace millstream {
 namespace {
@@ -15,17 +16,6 @@ constexpr uint32_t kKernelDefSize =
     offsetof(MS_KernelDef, unspecialize) + sizeof(MS_KernelDef::unspecialize);
 constexpr uint32_t kTypeConstraintSize =
     offsetof(MS_TypeConstraint, n_dtypes) + sizeof(MS_TypeConstraint::n_dtypes);
-
-Status CheckHead(const MS_Head& head, uint32_t minimum, absl::string_view type) {
-  if (head.size < minimum) {
-    return errors::InvalidArgument(type, " has ", head.size, " bytes, needed are ", minimum);
-  }
-  if (head.required != 0) {
-    return errors::Unimplemented(type, " requires features ", absl::Hex(head.required),
-                                 " (bits), this host knows none");
-  }
-  return absl::OkStatus();
-}
 
 Status ReadConstraint(const MS_TypeConstraint& constraint, const OpDef& op,
                       KernelRegistration* kernel) {
@@ -107,34 +97,73 @@ Status ReadParts(const MS_KernelDef& definition, const OpDef& op, KernelRegistra
   return CheckFunctions(*kernel);
 }
 
+// The first error is kept: it fails the plugin even if that goes on.
+MS_Status* Answer(MS_Registrar* registrar, const Status& status) {
+  if (registrar->first_error.ok()) registrar->first_error = status;
+  return ToAbiStatus(status);
+}
+
 MS_Status* KernelRegister(MS_Registrar* registrar, const MS_KernelDef* definition) {
-  StatusOr<KernelRegistration> kernel =
-      ReadKernelDef(*definition, registrar->plugin, *registrar->ops);
-  if (!kernel.ok()) {
-    if (registrar->first_error.ok()) registrar->first_error = kernel.status();
-    return ToAbiStatus(kernel.status());
-  }
+  StatusOr<KernelRegistration> kernel = ReadKernelDef(*definition, *registrar);
+  if (!kernel.ok()) return Answer(registrar, kernel.status());
   registrar->kernels.push_back(*std::move(kernel));
+  return nullptr;
+}
+
+MS_Status* OpRegister(MS_Registrar* registrar, const MS_OpDef* definition) {
+  return Answer(registrar, RegisterOp(*definition, registrar));
+}
+
+MS_Status* GradientRegister(MS_Registrar* registrar, MS_Str op,
+                            MS_Status* (*fn)(void* user, MS_GradCtx* ctx), void* user) {
+  return Answer(registrar, RegisterGradient(FromAbi(op), fn, user, registrar));
+}
+
+MS_Status* ResourceTypeRegister(MS_Registrar* registrar, MS_Str type,
+                                void (*destroy)(void* object)) {
+  ResourceType added;
+  added.name = std::string(FromAbi(type));
+  added.plugin = registrar->plugin;
+  added.destroy = destroy;
+  if (added.name.empty() || destroy == nullptr) {
+    return Answer(registrar, errors::InvalidArgument("resource type \"", added.name,
+                                                     "\": a name and a destroy are needed"));
+  }
+  registrar->resource_types.push_back(std::move(added));
   return nullptr;
 }
 
 constexpr MS_RegistryApi kRegistryApi = {
     {sizeof(MS_RegistryApi), 1, MS_ABI_MINOR, MS_REGISTRY_API},
     &KernelRegister,
+    &OpRegister,
+    &GradientRegister,
+    &ResourceTypeRegister,
 };
 
 }  // namespace
 
 const MS_Table* RegistryInterface() { return &kRegistryApi.head; }
 
-StatusOr<KernelRegistration> ReadKernelDef(const MS_KernelDef& definition, absl::string_view plugin,
-                                           const OpRegistry& ops) {
+Status CheckHead(const MS_Head& head, uint32_t minimum, absl::string_view type) {
+  if (head.size < minimum) {
+    return errors::InvalidArgument(type, " has ", head.size, " bytes, needed are ", minimum);
+  }
+  if (head.required != 0) {
+    return errors::Unimplemented(type, " requires features ", absl::Hex(head.required),
+                                 " (bits), this host knows none");
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<KernelRegistration> ReadKernelDef(const MS_KernelDef& definition,
+                                           const MS_Registrar& registrar) {
   MS_RETURN_IF_ERROR(CheckHead(definition.head, kKernelDefSize, "MS_KernelDef"));
   KernelRegistration kernel;
   kernel.op = std::string(FromAbi(definition.op));
   kernel.device_type = std::string(FromAbi(definition.device_type));
   kernel.label = std::string(FromAbi(definition.label));
-  kernel.plugin = std::string(plugin);
+  kernel.plugin = registrar.plugin;
   kernel.priority = definition.priority;
   kernel.flags = definition.flags;
   kernel.user = definition.user;
@@ -151,10 +180,27 @@ StatusOr<KernelRegistration> ReadKernelDef(const MS_KernelDef& definition, absl:
                                  " (bits) are unknown");
   }
   if (kernel.device_type.empty()) return errors::InvalidArgument(context, ": no device type");
-  const StatusOr<const OpDef*> op = ops.Find(kernel.op);
+  const StatusOr<const OpDef*> op = registrar.FindOp(kernel.op);
   if (!op.ok()) return errors::InvalidArgument(context, ": ", op.status().message());
   MS_RETURN_IF_ERROR(WithContext(ReadParts(definition, **op, &kernel), context));
   return kernel;
 }
 
+Status CommitRegistrations(MS_Registrar registrar, OpRegistry* ops, KernelRegistry* kernels) {
+  const auto commit_types = [&registrar] {
+    return ResourceTypes::Global()->Commit(std::move(registrar.resource_types));
+  };
+  const auto commit_ops = [&] {
+    return ops->RegisterAll(std::move(registrar.new_ops), commit_types);
+  };
+  return kernels->Commit(std::move(registrar.kernels), commit_ops);
+}
+
 }  // namespace millstream
+
+absl::StatusOr<const millstream::OpDef*> MS_Registrar::FindOp(absl::string_view name) const {
+  for (const millstream::OpDef& op : new_ops) {
+    if (op.name == name) return &op;
+  }
+  return ops->Find(name);
+}

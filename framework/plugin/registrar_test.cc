@@ -42,12 +42,13 @@ class RegistrarTest : public ::testing::Test {
 
   // The code and message of a refusal.
   void ExpectRefused(absl::StatusCode code, const std::string& text) {
-    const Status status = ReadKernelDef(definition_, "test", ops_).status();
+    const Status status = ReadKernelDef(definition_, registrar_).status();
     EXPECT_EQ(status.code(), code) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(text));
   }
 
   OpRegistry ops_;
+  MS_Registrar registrar_{"test", &ops_};
   MS_DType dtypes_[2] = {MS_FLOAT32, MS_FLOAT64};
   MS_TypeConstraint constraint_ = {};
   const MS_TypeConstraint* constraints_[1] = {&constraint_};
@@ -59,7 +60,7 @@ class RegistrarTest : public ::testing::Test {
 TEST_F(RegistrarTest, ADefinitionIsCopied) {
   definition_.priority = -3;
   definition_.flags = MS_KERNEL_INEXPENSIVE;
-  const StatusOr<KernelRegistration> kernel = ReadKernelDef(definition_, "test", ops_);
+  const StatusOr<KernelRegistration> kernel = ReadKernelDef(definition_, registrar_);
   ASSERT_TRUE(kernel.ok()) << kernel.status();
   EXPECT_EQ(kernel->op, "Blend");
   EXPECT_EQ(kernel->device_type, "CPU");
@@ -108,7 +109,7 @@ TEST_F(RegistrarTest, ShortStructsAreRefusedAndLongOnesRead) {
   definition_.head.size = 100;
   ExpectRefused(absl::StatusCode::kInvalidArgument, "MS_KernelDef has 100 bytes");
   definition_.head.size = sizeof(definition_) + 64;
-  EXPECT_TRUE(ReadKernelDef(definition_, "test", ops_).ok());
+  EXPECT_TRUE(ReadKernelDef(definition_, registrar_).ok());
 }
 
 TEST_F(RegistrarTest, MissingFunctionsAreRefused) {
@@ -117,21 +118,140 @@ TEST_F(RegistrarTest, MissingFunctionsAreRefused) {
   definition_.flags = MS_KERNEL_ASYNC;
   ExpectRefused(absl::StatusCode::kInvalidArgument, "compute_async is null");
   definition_.compute_async = [](void*, MS_Frame*, MS_Done*) {};
-  EXPECT_TRUE(ReadKernelDef(definition_, "test", ops_).ok());
+  EXPECT_TRUE(ReadKernelDef(definition_, registrar_).ok());
   definition_.specialize = [](void*, MS_Specialization*) -> MS_Status* { return nullptr; };
   ExpectRefused(absl::StatusCode::kInvalidArgument, "specialize and unspecialize");
 }
 
 TEST_F(RegistrarTest, ARefusalIsRememberedThoughThePluginGoesOn) {
   const auto* api = reinterpret_cast<const MS_RegistryApi*>(RegistryInterface());
-  MS_Registrar registrar("test", &ops_);
   definition_.op = ToAbi("Bland");
-  const Status refused = TakeAbiStatus(api->kernel_register(&registrar, &definition_));
+  const Status refused = TakeAbiStatus(api->kernel_register(&registrar_, &definition_));
   definition_.op = ToAbi("Blend");
-  EXPECT_EQ(api->kernel_register(&registrar, &definition_), nullptr);
-  EXPECT_EQ(registrar.kernels.size(), 1u);
-  EXPECT_EQ(registrar.first_error, refused);
+  EXPECT_EQ(api->kernel_register(&registrar_, &definition_), nullptr);
+  EXPECT_EQ(registrar_.kernels.size(), 1u);
+  EXPECT_EQ(registrar_.first_error, refused);
   EXPECT_FALSE(refused.ok());
+}
+
+// A good op that each test spoils in one place.
+class OpRegistrarTest : public ::testing::Test {
+ protected:
+  OpRegistrarTest() {
+    EXPECT_TRUE(
+        ops_.Register(OpSpec("Ours").Input("x: float").Output("y: float").Build().value()).ok());
+    definition_.head.size = sizeof(definition_);
+    definition_.name = ToAbi("Blend");
+    definition_.inputs = &input_;
+    definition_.n_inputs = 1;
+    definition_.outputs = &output_;
+    definition_.n_outputs = 1;
+  }
+
+  Status RegisterOp() { return TakeAbiStatus(api_->op_register(&registrar_, &definition_)); }
+  Status RegisterGradient(const char* op) {
+    return TakeAbiStatus(api_->gradient_register(&registrar_, ToAbi(op), nullptr, nullptr));
+  }
+  void ExpectRefused(absl::StatusCode code, const std::string& text) {
+    const Status status = RegisterOp();
+    EXPECT_EQ(status.code(), code) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(text));
+    EXPECT_TRUE(registrar_.new_ops.empty());
+    EXPECT_FALSE(registrar_.first_error.ok());
+  }
+
+  OpRegistry ops_;
+  MS_Registrar registrar_{"test", &ops_};
+  const MS_RegistryApi* api_ = reinterpret_cast<const MS_RegistryApi*>(RegistryInterface());
+  MS_Str input_ = ToAbi("x: float");
+  MS_Str output_ = ToAbi("y: float");
+  MS_OpDef definition_ = {};
+};
+
+TEST_F(OpRegistrarTest, NamesBeginWithACapital) {
+  for (const char* name : {"", "blend", "_Blend", "Blend-2", "Acme>Blend"}) {
+    definition_.name = ToAbi(name);
+    ExpectRefused(absl::StatusCode::kInvalidArgument, "begins with a capital");
+  }
+}
+
+TEST_F(OpRegistrarTest, TextsThatCannotBeReadAreRefusedWithTheOp) {
+  input_ = ToAbi("x: T");
+  ExpectRefused(absl::StatusCode::kInvalidArgument, "definition of op 'Blend'");
+  input_ = ToAbi("x: Ref(float)");
+  ExpectRefused(absl::StatusCode::kInvalidArgument, "references to variables");
+}
+
+TEST_F(OpRegistrarTest, WhatThisHostDoesNotKnowIsUnimplemented) {
+  definition_.flags = 1u << 20;
+  ExpectRefused(absl::StatusCode::kUnimplemented, "op Blend: flags 100000 (bits) are unknown");
+  definition_.flags = 0;
+  definition_.head.required = 1;
+  ExpectRefused(absl::StatusCode::kUnimplemented, "MS_OpDef requires features 1");
+  definition_.head.required = 0;
+  definition_.head.size = 64;
+  ExpectRefused(absl::StatusCode::kInvalidArgument, "MS_OpDef has 64 bytes");
+}
+
+TEST_F(OpRegistrarTest, FlagsVersionsAndTextsAreCopied) {
+  definition_.flags = MS_OP_STATEFUL | MS_OP_COMMUTATIVE;
+  definition_.since_version = 20;
+  definition_.deprecated_version = 120;
+  definition_.deprecation = ToAbi("Use Mix.");
+  ASSERT_TRUE(RegisterOp().ok());
+  const OpDef& op = registrar_.new_ops.at(0);
+  EXPECT_TRUE(op.is_stateful && op.is_commutative);
+  EXPECT_FALSE(op.is_aggregate || op.allows_uninitialized_input);
+  EXPECT_EQ(op.since_version, 20u);
+  EXPECT_EQ(op.deprecated_version, 120u);
+  EXPECT_EQ(op.deprecation, "Use Mix.");
+  EXPECT_EQ(op.shape_function, nullptr);
+  // Another deprecation is another op.
+  definition_.deprecated_version = 121;
+  EXPECT_EQ(RegisterOp().code(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST_F(OpRegistrarTest, TheRuntimesOwnOpMayBeRegisteredAgainButNotItsGradient) {
+  definition_.name = ToAbi("Ours");
+  ASSERT_TRUE(RegisterOp().ok());
+  EXPECT_TRUE(registrar_.new_ops.empty());
+  EXPECT_THAT(std::string(RegisterGradient("Ours").message()), HasSubstr("the runtime's own"));
+}
+
+TEST_F(OpRegistrarTest, AGradientBelongsToAnOpOfThePlugin) {
+  EXPECT_EQ(RegisterGradient("Blend").message(),
+            "gradient of op Blend: plugin test has not registered the op");
+  ASSERT_TRUE(RegisterOp().ok());
+  ASSERT_TRUE(RegisterGradient("Blend").ok());
+  EXPECT_EQ(RegisterGradient("Blend").message(), "op Blend has a gradient already");
+}
+
+TEST_F(OpRegistrarTest, AGradientThatTheFirstPluginDidNotBringIsRefused) {
+  ASSERT_TRUE(RegisterOp().ok());
+  KernelRegistry kernels;
+  ASSERT_TRUE(CommitRegistrations(registrar_, &ops_, &kernels).ok());
+  registrar_.new_ops.clear();
+  ASSERT_TRUE(RegisterOp().ok());
+  EXPECT_EQ(RegisterGradient("Blend").message(),
+            "gradient of op Blend: plugin test registered the op, without one");
+}
+
+TEST_F(OpRegistrarTest, ResourceTypesAreCommittedLastAndOnce) {
+  const auto destroy = [](void*) {};
+  EXPECT_EQ(
+      TakeAbiStatus(api_->resource_type_register(&registrar_, ToAbi("Queue"), nullptr)).code(),
+      absl::StatusCode::kInvalidArgument);
+  ASSERT_EQ(api_->resource_type_register(&registrar_, ToAbi("Registrar.Queue"), destroy), nullptr);
+  KernelRegistry kernels;
+  ASSERT_TRUE(CommitRegistrations(registrar_, &ops_, &kernels).ok());
+  EXPECT_EQ((*ResourceTypes::Global()->Find("Registrar.Queue"))->plugin, "test");
+  // The second time it is there, and the op that came along is not registered either.
+  ASSERT_TRUE(RegisterOp().ok());
+  const Status twice = CommitRegistrations(registrar_, &ops_, &kernels);
+  EXPECT_EQ(
+      twice.message(),
+      "resource type \"Registrar.Queue\" of plugin test is registered already, by plugin test");
+  EXPECT_FALSE(ops_.Find("Blend").ok());
 }
 
 }  // namespace

@@ -6,15 +6,20 @@ def fixture_plugins(name, fixtures):
     Args:
       name: the filegroup.
       fixtures: the macros that make each fixture, by its name; see the sources. The name says which source it is:
-        one that begins with "device" is made of device_fixture.cc, all others of fixture_plugin.c.
+        one that begins with "device" is made of device_fixture.cc, one that begins with "op" of op_fixture.cc, all
+        others of fixture_plugin.c.
     """
     objects = []
     for fixture, macros in fixtures.items():
-        in_cpp = fixture.startswith("device")
+        source = "fixture_plugin.c"
+        for begin in ["device", "op"]:
+            if fixture.startswith(begin):
+                source = begin + "_fixture.cc"
+        in_cpp = source.endswith(".cc")
         shared_object = "lib%s.so" % fixture
         native.cc_binary(
             name = shared_object,
-            srcs = ["device_fixture.cc" if in_cpp else "fixture_plugin.c"],
+            srcs = [source],
             copts = [
                 "-Wall",
                 "-Wextra",
@@ -35,5 +40,5 @@ def fixture_plugins(name, fixtures):
         name = name,
         srcs = objects,
         testonly = True,
-        visibility = ["//framework/plugin:__pkg__"],
+        visibility = ["//visibility:public"],
     )

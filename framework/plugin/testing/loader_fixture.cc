@@ -8,16 +8,6 @@
 #include "framework/plugin/testing/stub_interfaces.h"
 
 namespace millstream {
-namespace {
-
-MILLSTREAM_OP("FixtureDouble")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {float, double}")
-    .Doc("Twice x; for tests.");
-
-}  // namespace
-
 LoaderTest::LoaderTest() {
   RegisterStubInterfaces();
   SetHostLogLevel(MS_LOG_ERROR + 1);
@@ -27,8 +17,16 @@ LoaderTest::LoaderTest() {
 void LoaderTest::Restart(PluginLoaderOptions options) {
   loader_.reset();
   kernels_ = std::make_unique<KernelRegistry>();
-  loader_ =
-      std::make_unique<PluginLoader>(kernels_.get(), OpRegistry::Global(), std::move(options));
+  ops_ = std::make_unique<OpRegistry>();
+  ASSERT_TRUE(ops_->Register(OpSpec("FixtureDouble")
+                                 .Input("x: T")
+                                 .Output("y: T")
+                                 .Attr("T: {float, double}")
+                                 .Doc("Twice x; for tests.")
+                                 .Build()
+                                 .value())
+                  .ok());
+  loader_ = std::make_unique<PluginLoader>(kernels_.get(), ops_.get(), std::move(options));
 }
 
 PluginRecord LoaderTest::RecordOf(absl::string_view file) const {

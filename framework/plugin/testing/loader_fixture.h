@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "framework/op_registry.h"
 #include "framework/plugin/loader.h"
 #include "framework/plugin/testing/fixture_files.h"
 #include "gtest/gtest.h"
@@ -28,6 +29,7 @@ class LoaderTest : public ::testing::Test {
   // The record of the file of that name; fails the test when there is none.
   PluginRecord RecordOf(absl::string_view file) const;
 
+  std::unique_ptr<OpRegistry> ops_;
   std::unique_ptr<KernelRegistry> kernels_;
   std::unique_ptr<PluginLoader> loader_;
   TemporaryFolder folder_;
