@@ -68,7 +68,7 @@ const Node* GraphBuilder::Variadic(absl::string_view op,
                                    const std::vector<std::vector<Output>>& arguments, Attrs attrs) {
   AttrMap map;
   for (const auto& [name, value] : attrs) SetAttr(&map, name, value);
-  return Add(op, arguments, std::move(map));
+  return Named(op, op, arguments, std::move(map));
 }
 
 Output GraphBuilder::OpWithAttrs(absl::string_view op, const std::vector<Output>& inputs,
@@ -86,16 +86,17 @@ Output GraphBuilder::OpWithAttrs(absl::string_view op, const std::vector<Output>
   }
   std::vector<std::vector<Output>> arguments;
   for (const Output& input : inputs) arguments.push_back({input});
-  const Node* node = Add(op, arguments, std::move(kept));
+  const Node* node = Named(op, op, arguments, std::move(kept));
   return node == nullptr ? Output() : node->output(0);
 }
 
-const Node* GraphBuilder::Add(absl::string_view op,
-                              const std::vector<std::vector<Output>>& arguments, AttrMap attrs) {
+const Node* GraphBuilder::Named(absl::string_view name, absl::string_view op,
+                                const std::vector<std::vector<Output>>& arguments, AttrMap attrs) {
   if (!status_.ok()) return nullptr;
   NodeSpec spec;
   spec.op = std::string(op);
-  spec.name = graph_->UniqueName(scope_.empty() ? std::string(op) : absl::StrCat(scope_, "/", op));
+  spec.name =
+      graph_->UniqueName(scope_.empty() ? std::string(name) : absl::StrCat(scope_, "/", name));
   for (const std::vector<Output>& argument : arguments) {
     spec.inputs.insert(spec.inputs.end(), argument.begin(), argument.end());
     spec.input_counts.push_back(static_cast<int>(argument.size()));

@@ -27,6 +27,9 @@ class GraphBuilder {
   // With variadic arguments: each inner list is one argument.
   const Node* Variadic(absl::string_view op, const std::vector<std::vector<Output>>& arguments,
                        Attrs attrs = {});
+  // The same, named `name` below the scope.
+  const Node* Named(absl::string_view name, absl::string_view op,
+                    const std::vector<std::vector<Output>>& arguments, AttrMap attrs);
 
   // Output 0 of a node with those attributes of `attrs` that are named and the op has.
   Output OpWithAttrs(absl::string_view op, const std::vector<Output>& inputs, const AttrMap& attrs,
@@ -57,9 +60,6 @@ class GraphBuilder {
   void UpdateStatus(const Status& status);
 
  private:
-  const Node* Add(absl::string_view op, const std::vector<std::vector<Output>>& arguments,
-                  AttrMap attrs);
-
   Graph* const graph_;
   std::string scope_;
   std::vector<const Node*> controls_;

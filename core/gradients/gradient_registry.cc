@@ -1,11 +1,15 @@
 #include "core/gradients/gradient_registry.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "core/gradients/plugin_gradient.h"
+#include "framework/op_registry.h"
+#include "framework/plugin/op_registration.h"
 
 namespace millstream {
 namespace {
@@ -43,6 +47,10 @@ class GradientRegistry {
   std::map<std::string, GradientFunction, std::less<>> functions_ ABSL_GUARDED_BY(mutex_);
 };
 
+bool HasPluginGradient(const OpDef& op) {
+  return op.plugin_functions != nullptr && op.plugin_functions->has_gradient;
+}
+
 }  // namespace
 
 Status RegisterGradient(const std::string& op, GradientFunction function) {
@@ -50,11 +58,23 @@ Status RegisterGradient(const std::string& op, GradientFunction function) {
 }
 
 StatusOr<GradientFunction> FindGradient(absl::string_view op) {
+  const StatusOr<const OpDef*> definition = OpRegistry::Global()->Find(op);
+  if (definition.ok() && HasPluginGradient(**definition)) {
+    const bool is_differentiable = (*definition)->plugin_functions->gradient != nullptr;
+    return is_differentiable ? &AddPluginGradient : GradientFunction(nullptr);
+  }
   return GradientRegistry::Global()->Find(op);
 }
 
 std::vector<std::string> DifferentiableOps() {
-  return GradientRegistry::Global()->Differentiable();
+  std::vector<std::string> ops = GradientRegistry::Global()->Differentiable();
+  for (const OpDef* op : OpRegistry::Global()->List()) {
+    if (HasPluginGradient(*op) && op->plugin_functions->gradient != nullptr) {
+      ops.push_back(op->name);
+    }
+  }
+  std::sort(ops.begin(), ops.end());
+  return ops;
 }
 
 GradientRegistration::GradientRegistration(const char* op, GradientFunction function) {

@@ -70,7 +70,7 @@ Output DenseGradient(GraphBuilder* builder, const Gradient& gradient);
 
 // Thread-safe. `function` null: the op is not differentiable, its inputs have no gradient.
 Status RegisterGradient(const std::string& op, GradientFunction function);
-// NOT_FOUND when the op has neither.
+// NOT_FOUND when the op has neither. That of a plugin's op came with the op.
 StatusOr<GradientFunction> FindGradient(absl::string_view op);
 // Ops with a registered gradient function (not those marked not differentiable), by name.
 std::vector<std::string> DifferentiableOps();
