@@ -278,9 +278,13 @@ millstream_status* millstream_message_descriptions(millstream_bytes* out);
 /* ---- Plugins ---- */
 
 /* Loads one plugin now, with options for it: n_options names and values, NULL when there are none.
- */
+ * `ops` may be NULL, or gets the ops that it registered, a JSON array: {name, doc, stateful,
+ * inputs, outputs, attrs}; arguments are {name, type (DataType's number, 0 when an attribute says
+ * it), type_attr, number_attr, list_attr}, attributes {name, type, default (as Python source, or
+ * null), default_type (number or null), allowed_types, allowed_strings}. */
 millstream_status* millstream_plugin_load(const char* path, const char* const* names,
-                                          const char* const* values, size_t n_options);
+                                          const char* const* values, size_t n_options,
+                                          millstream_bytes* ops);
 /* Adds a file or folder to those that are searched when the first session is made. */
 millstream_status* millstream_plugin_add_path(const char* path);
 /* Has `package`, which could not say where its plugins are, listed with the reason. */
@@ -288,9 +292,9 @@ void millstream_plugin_add_error(const char* package, const char* text);
 /* Loads what is on the search path, as the first session does; the same result every time. */
 millstream_status* millstream_plugin_load_installed(void);
 /* What the loader looked at, a JSON array: for each file {path, origin, name, family, vendor,
- * version, state, stage, code, text, kernels, devices: [{type, name, vendor, arch, ordinal,
- * memory}]}, and built_abi, needed_abi, rank, cpu: [...] where its note could be read. Plugins that
- * are loaded are asked for their devices. */
+ * version, state, stage, code, text, kernels, ops: [...], devices: [{type, name, vendor, arch,
+ * ordinal, memory}]}, and built_abi, needed_abi, rank, cpu: [...] where its note could be read.
+ * Plugins that are loaded are asked for their devices. */
 millstream_status* millstream_plugin_list(millstream_bytes* out);
 /* Ends all plugins: no session may be made after it. FAILED_PRECONDITION while one is open. A
  * process may just as well end without it. */

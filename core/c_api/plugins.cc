@@ -4,17 +4,23 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "core/c_api/c_api.h"
 #include "core/c_api/handles.h"
 #include "core/c_api/json.h"
 #include "core/host_ctx.h"
+#include "framework/op_json.h"
+#include "framework/op_registry.h"
 #include "framework/plugin/cpu_bits.h"
 #include "framework/plugin/loader.h"
 #include "framework/status.h"
 
 using millstream::CpuBitNames;
+using millstream::LoadedPlugin;
 using millstream::LoadStageName;
+using millstream::OpJson;
+using millstream::OpRegistry;
 using millstream::PluginLoader;
 using millstream::PluginOptions;
 using millstream::PluginOriginName;
@@ -22,6 +28,7 @@ using millstream::PluginRecord;
 using millstream::PluginStateName;
 using millstream::RegisterRuntimeInterfaces;
 using millstream::Status;
+using millstream::StatusOr;
 using millstream::c_api::AppendJsonString;
 using millstream::c_api::Give;
 using millstream::c_api::GiveBytes;
@@ -71,8 +78,15 @@ void AppendRecord(const PluginRecord& record, std::string* json) {
   AppendText("stage", LoadStageName(record.stage), json);
   AppendText("text", record.status.message(), json);
   if (record.note.has_value()) AppendNote(*record.note, json);
-  absl::StrAppend(json, ", \"devices\": [");
+  absl::StrAppend(json, ", \"ops\": [");
   absl::string_view separator = "";
+  for (const std::string& op : record.ops) {
+    absl::StrAppend(json, separator);
+    AppendJsonString(op, json);
+    separator = ", ";
+  }
+  absl::StrAppend(json, "], \"devices\": [");
+  separator = "";
   for (const MS_DeviceDesc* device : record.devices) {
     absl::StrAppend(json, separator);
     AppendDevice(*device, json);
@@ -81,15 +95,28 @@ void AppendRecord(const PluginRecord& record, std::string* json) {
   absl::StrAppend(json, "]}");
 }
 
+// The definitions of registered ops.
+std::string OpsJson(const std::vector<std::string>& names) {
+  std::vector<std::string> ops;
+  for (const std::string& name : names) {
+    ops.push_back(OpJson(**OpRegistry::Global()->Find(name)));
+  }
+  return absl::StrCat("[", absl::StrJoin(ops, ",\n"), "]");
+}
+
 }  // namespace
 
 millstream_status* millstream_plugin_load(const char* path, const char* const* names,
-                                          const char* const* values, size_t n_options) {
+                                          const char* const* values, size_t n_options,
+                                          millstream_bytes* ops) {
+  if (ops != nullptr) *ops = {nullptr, 0};
   PluginOptions options;
   for (size_t i = 0; i < n_options; ++i) options.emplace_back(names[i], values[i]);
   const Status interfaces = RegisterRuntimeInterfaces();
   if (!interfaces.ok()) return Give(interfaces);
-  return Give(PluginLoader::Global()->Load(path, options).status());
+  const StatusOr<const LoadedPlugin*> plugin = PluginLoader::Global()->Load(path, options);
+  if (plugin.ok() && ops != nullptr) *ops = GiveBytes(OpsJson((*plugin)->ops));
+  return Give(plugin.status());
 }
 
 millstream_status* millstream_plugin_add_path(const char* path) {

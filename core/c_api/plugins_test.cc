@@ -34,7 +34,7 @@ class PluginsTest : public GraphFixture {
 TEST_F(PluginsTest, WhatIsNoPluginIsRefusedAndListed) {
   const std::string path = ::testing::TempDir() + "/not_a_plugin.so";
   std::ofstream(path) << "text";
-  const Error error = millstream_plugin_load(path.c_str(), nullptr, nullptr, 0);
+  const Error error = millstream_plugin_load(path.c_str(), nullptr, nullptr, 0, nullptr);
   EXPECT_EQ(error.code, kInvalidArgument);
   EXPECT_THAT(error.message, HasSubstr("not_a_plugin.so"));
   EXPECT_THAT(List(), AllOf(HasSubstr("not_a_plugin.so\""), HasSubstr("\"state\": \"REJECTED\""),

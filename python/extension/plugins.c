@@ -43,13 +43,14 @@ static PyObject* plugin_load(PyObject* module, PyObject* args) {
     return NULL;
   }
   const size_t n_options = (size_t)PyList_Size(options);
+  millstream_bytes ops;
   millstream_status* status;
   Py_BEGIN_ALLOW_THREADS;
-  status = millstream_plugin_load(path, names, values, n_options);
+  status = millstream_plugin_load(path, names, values, n_options, &ops);
   Py_END_ALLOW_THREADS;
   PyMem_Free(names);
   PyMem_Free(values);
-  return finish(status);
+  return status == NULL ? take_text(&ops) : finish(status);
 }
 
 static PyObject* plugin_add_path(PyObject* module, PyObject* path_object) {
@@ -98,7 +99,8 @@ static PyObject* plugin_shutdown(PyObject* module, PyObject* unused) {
 }
 
 static PyMethodDef functions[] = {
-    {"plugin_load", plugin_load, METH_VARARGS, "(path, [(option, value)]): loads one plugin now."},
+    {"plugin_load", plugin_load, METH_VARARGS,
+     "(path, [(option, value)]): loads one plugin now; gives its ops as JSON."},
     {"plugin_add_path", plugin_add_path, METH_O, "Adds a file or folder to the search path."},
     {"plugin_add_error", plugin_add_error, METH_VARARGS,
      "(package, text): has a package listed that could not name its plugins."},

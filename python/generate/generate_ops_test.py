@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from generate import generate_ops
+from millstream import op_source
 
 OP = {
     "name": "MatMul",
@@ -60,7 +61,7 @@ OP = {
     ],
 )
 def test_function_is_the_ops_name_in_words(op: str, function: str) -> None:
-    assert generate_ops.snake_case(op) == function
+    assert op_source.snake_case(op) == function
 
 
 def test_function_takes_inputs_then_attributes_with_immutable_defaults() -> None:
@@ -69,7 +70,7 @@ def test_function_takes_inputs_then_attributes_with_immutable_defaults() -> None
 
 
 def test_attributes_that_inputs_settle_are_no_parameters() -> None:
-    assert [attr["name"] for attr in generate_ops.parameters(OP)] == ["transpose_a", "strides"]
+    assert [attr["name"] for attr in op_source.parameters(OP)] == ["transpose_a", "strides"]
 
 
 def test_docstring_states_types_of_arguments() -> None:

@@ -56,6 +56,7 @@ from millstream.matmul_ops import *
 from millstream.missing_names import module_dir as _module_dir
 from millstream.missing_names import module_getattr as _module_getattr
 from millstream.modes import *
+from millstream.op_library import *
 from millstream.operation import *
 from millstream.random_ops import *
 from millstream.random_seed import *

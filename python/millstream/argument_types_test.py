@@ -296,7 +296,7 @@ _TAKE_ANYTHING = {
     tf.is_numeric_tensor, tf.no_regularizer, tf.compat.as_str_any, tf.compat.path_to_str,
     tf.logging.TaskLevelStatusMessage, tf.IndexedSlicesValue, tf.Operation, tf.Tensor, tf.OpError,
     tf.VariableAggregation, tf.VariableSynchronization, tf.errors.make, tf.initializers.Initializer,
-    tf.train.Optimizer, tf.group, tf.summary.FileWriterCache,
+    tf.train.Optimizer, tf.group, tf.summary.FileWriterCache, tf.load_op_library,
 }  # fmt: skip
 # Arguments that may be any object, or whose truth alone counts.
 _ANY: dict[str, set[Any]] = {

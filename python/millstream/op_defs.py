@@ -17,3 +17,8 @@ def _op_defs() -> dict[str, Any]:
 def op_def(name: str) -> Any:
     """The ``OpDef`` of an op; KeyError when none of that name is registered."""
     return _op_defs()[name]
+
+
+def forget() -> None:
+    """Let the definitions be listed anew: a plugin may have brought some."""
+    _op_defs.cache_clear()

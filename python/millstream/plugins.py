@@ -5,6 +5,8 @@ the entry points of the group ``millstream.plugins`` name, and beside the librar
 point is a function without arguments that returns the path of a file or folder, or a list of such.
 ``MILLSTREAM_PLUGINS=a,b`` leaves out all plugins but those (``none``: all). The command
 ``millstream plugins`` prints what `list_plugins` gives.
+
+A plugin that brings ops of its own is loaded by `load_plugin` before graphs with them are built.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ import dataclasses
 import functools
 import json
 import os
+from types import ModuleType
 from typing import Any
 
-from millstream import _runtime, errors
+from millstream import _runtime, errors, op_defs, op_functions
 
 _GROUP = "millstream.plugins"
 
@@ -68,6 +71,8 @@ class PluginInfo:
         Why it is not ready: one of the numbers of `millstream.errors`, and a sentence.
     kernels
         How many it registered.
+    ops
+        Names of the ops that it registered.
     devices
         What it found, if it is ready.
     built_abi, needed_abi
@@ -94,10 +99,13 @@ class PluginInfo:
     needed_abi: str = ""
     rank: int = 0
     cpu: tuple[str, ...] = ()
+    ops: tuple[str, ...] = ()
 
 
-def load_plugin(path: str | os.PathLike[str], options: dict[str, str] | None = None) -> None:
+def load_plugin(path: str | os.PathLike[str], options: dict[str, str] | None = None) -> ModuleType:
     """Load one plugin now, before those that are looked for.
+
+    Loading it again gives its functions again.
 
     Parameters
     ----------
@@ -105,6 +113,12 @@ def load_plugin(path: str | os.PathLike[str], options: dict[str, str] | None = N
         The shared object.
     options
         Names and values for the plugin.
+
+    Returns
+    -------
+    module
+        A function for each op that the plugin brings, named as those of the package are:
+        ``AcmeCube`` is ``acme_cube``.
 
     Raises
     ------
@@ -121,7 +135,9 @@ def load_plugin(path: str | os.PathLike[str], options: dict[str, str] | None = N
     for name, value in pairs:
         if not isinstance(name, str) or not isinstance(value, str):
             raise TypeError(f"options: expected strings, got {name!r}: {value!r}")
-    _call(_runtime.plugin_load, file, pairs)
+    ops = json.loads(_call(_runtime.plugin_load, file, pairs))
+    op_defs.forget()
+    return op_functions.module_of(os.path.basename(file), ops)
 
 
 def list_plugins() -> list[PluginInfo]:
@@ -197,12 +213,13 @@ def _paths_of(result: Any) -> list[str]:
 
 def _plugin_info(record: dict[str, Any]) -> PluginInfo:
     devices = tuple(PluginDevice(**device) for device in record.pop("devices"))
-    return PluginInfo(devices=devices, cpu=tuple(record.pop("cpu", ())), **record)
+    cpu = tuple(record.pop("cpu", ()))
+    return PluginInfo(devices=devices, cpu=cpu, ops=tuple(record.pop("ops")), **record)
 
 
-def _call(function: Any, *arguments: Any) -> None:
+def _call(function: Any, *arguments: Any) -> Any:
     try:
-        function(*arguments)
+        return function(*arguments)
     except _runtime.StatusError as error:
         code, message = error.args[:2]
         raise errors.exception_type_from_error_code(code)(None, None, message, code) from None
