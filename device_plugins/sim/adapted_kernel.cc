@@ -76,8 +76,8 @@ Status Enqueue(const NodeKernel& node, const MS_Frame& frame, Granted granted) {
     const Status status = execution->Run(node->kernel->cpu, node->state);
     if (status.ok()) return;
     stream->KeepFailure(
-        Status(status.code(), ms::StrCat(stream->device()->name(), ": node '", node->name, "' (",
-                                         node->kernel->op, "): ", status.message())));
+        Status(status.code(), ms::StrCat("node '", node->name, "' (op ", node->kernel->op, ") on ",
+                                         stream->device()->name(), ": ", status.message())));
   });
 }
 

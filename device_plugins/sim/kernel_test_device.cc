@@ -1,21 +1,17 @@
-// A simulated device for KernelTester: a test of kernels that is linked with this runs all of them
-// on it as well.
+#include "device_plugins/sim/kernel_test_device.h"
+
 #include <algorithm>
-#include <memory>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "device_plugins/sim/adapted_kernel.h"
-#include "device_plugins/sim/device.h"
 #include "device_plugins/sim/kernel_host.h"
 #include "framework/op_registry.h"
-#include "kernels/testing/fake_host.h"
 
 namespace millstream::sim {
 namespace {
-
-using kernels::testing::BufferMemory;
 
 constexpr uint64_t kMemoryMegabytes = 1024;
 constexpr uint64_t kDelayMicroseconds = 20;
@@ -26,47 +22,46 @@ void CheckOk(const ms::Status& status) {
   std::abort();
 }
 
-class SimTestDevice : public kernels::testing::TestDevice, public BufferMemory {
- public:
-  SimTestDevice() {
-    Switches switches;
-    switches.memory_mb = kMemoryMegabytes;
-    switches.delay_us = kDelayMicroseconds;
-    CheckOk(Device::Create(0, switches, &device_));
-    CheckOk(device_->CreateStream(MS_STREAM_COMPUTE, &stream_));
-  }
-  ~SimTestDevice() override { device_->DestroyStream(stream_); }
-
-  const MS_KernelDef* Adapt(const MS_KernelDef& cpu) override { return AdaptKernel(cpu); }
-  BufferMemory* memory() override { return this; }
-
-  std::shared_ptr<uint8_t> Allocate(uint64_t bytes, uint8_t** shown) override {
-    MS_MemRef ref{};
-    CheckOk(device_->Allocate(MS_SPACE_DEVICE, bytes, 0, &ref));
-    *shown = static_cast<uint8_t*>(ref.base);
-    const std::shared_ptr<Memory> memory = device_->memory();
-    return {memory->window().Local(*shown), [memory, ref](uint8_t*) { memory->Free(ref); }};
-  }
-
-  std::vector<bool> InputsInHost(const MS_KernelInfo& info, const MS_KernelDef& kernel) override;
-
-  void Prepare(MS_Frame* frame) override {
-    InterposeHostTables();
-    frame->device_state = reinterpret_cast<MS_Device*>(device_.get());
-    frame->stream = reinterpret_cast<MS_Stream*>(stream_);
-    frame->stream_native = stream_;
-  }
-  ms::Status Finish() override { return stream_->Sync(); }
-
- private:
-  std::unique_ptr<Device> device_;
-  Stream* stream_ = nullptr;
-};
-
 bool IsNamed(std::string_view name, const MS_KernelDef& kernel) {
   const MS_Str* const names = kernel.host_args;
   return std::any_of(names, names + kernel.n_host_args,
                      [name](const MS_Str& other) { return ms::ToView(other) == name; });
+}
+
+const auto* const set = kernels::testing::SetTestDevice(SimTestDevice::Get());
+
+}  // namespace
+
+SimTestDevice* SimTestDevice::Get() {
+  static SimTestDevice device;
+  return &device;
+}
+
+SimTestDevice::SimTestDevice() {
+  Switches switches;
+  switches.memory_mb = kMemoryMegabytes;
+  switches.delay_us = kDelayMicroseconds;
+  CheckOk(Device::Create(0, switches, &device_));
+  CheckOk(device_->CreateStream(MS_STREAM_COMPUTE, &stream_));
+}
+
+SimTestDevice::~SimTestDevice() { device_->DestroyStream(stream_); }
+
+const MS_KernelDef* SimTestDevice::Adapt(const MS_KernelDef& cpu) { return AdaptKernel(cpu); }
+
+std::shared_ptr<uint8_t> SimTestDevice::Allocate(uint64_t bytes, uint8_t** shown) {
+  MS_MemRef ref{};
+  CheckOk(device_->Allocate(MS_SPACE_DEVICE, bytes, 0, &ref));
+  *shown = static_cast<uint8_t*>(ref.base);
+  const std::shared_ptr<Memory> memory = device_->memory();
+  return {memory->window().Local(*shown), [memory, ref](uint8_t*) { memory->Free(ref); }};
+}
+
+void SimTestDevice::Prepare(MS_Frame* frame) {
+  InterposeHostTables();
+  frame->device_state = reinterpret_cast<MS_Device*>(device_.get());
+  frame->stream = reinterpret_cast<MS_Stream*>(stream_);
+  frame->stream_native = stream_;
 }
 
 // Arguments of several tensors share what the others leave.
@@ -86,12 +81,4 @@ std::vector<bool> SimTestDevice::InputsInHost(const MS_KernelInfo& info,
   return in_host;
 }
 
-SimTestDevice* TheDevice() {
-  static SimTestDevice device;
-  return &device;
-}
-
-const auto* const set = kernels::testing::SetTestDevice(TheDevice());
-
-}  // namespace
 }  // namespace millstream::sim
