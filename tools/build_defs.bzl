@@ -4,7 +4,7 @@
     ms_kernel_library(name, srcs, hdrs, deps, copts, ...)  a library for plugins: hidden, kept whole,
                                                            once for every CPU variant
     ms_cc_test(name, srcs, deps, copts, size, ...)         GoogleTest with its main()
-    ms_kernel_test(name, srcs, deps, copts, ...)           the same for kernels, by KernelTester
+    ms_kernel_test(name, srcs, deps, copts, ...)           the same for kernels, on sim as well
     ms_cc_benchmark(name, srcs, deps, copts, ...)          Google Benchmark with its main()
     ms_cc_binary(name, srcs, deps, copts, ...)
     ms_proto_library(name, srcs, deps)                     C++ messages, "millstream/<path>.pb.h"
@@ -167,7 +167,7 @@ def ms_cc_test(name, srcs, deps = [], copts = [], size = "small", **kwargs):
 def ms_kernel_test(name, srcs, deps, copts = [], **kwargs):
     """A GoogleTest of kernels by //kernels/testing:kernel_tester.
 
-    Its cases are the library <name>_cases: other devices' tests run them again.
+    The test <name>_on_sim runs all of it on a simulated device as well.
 
     Args:
       name: the test.
@@ -176,24 +176,27 @@ def ms_kernel_test(name, srcs, deps, copts = [], **kwargs):
       copts: more compiler flags.
       **kwargs: for ms_cc_test.
     """
+    cases = name + "_cases"
     ms_cc_library(
-        name = name + "_cases",
+        name = cases,
         testonly = True,
         srcs = srcs,
         copts = copts,
-        visibility = ["//device_plugins:__subpackages__"],
         deps = deps + ["//third_party:gtest_main"],
         alwayslink = True,
     )
-
-    # Statically: hidden symbols of the kernels' registry must be one with the tester's.
-    ms_cc_test(
-        name = name,
-        srcs = [],
-        linkstatic = True,
-        deps = [":%s_cases" % name],
-        **kwargs
-    )
+    for suffix, devices in {
+        "": [],
+        "_on_sim": ["//device_plugins/sim:kernel_test_device"],
+    }.items():
+        # Statically: hidden symbols of the kernels' registry must be one with the tester's.
+        ms_cc_test(
+            name = name + suffix,
+            srcs = [],
+            linkstatic = True,
+            deps = [":" + cases] + devices,
+            **kwargs
+        )
 
 def ms_cc_binary(name, srcs, deps = [], copts = [], **kwargs):
     native.cc_binary(
