@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "device_plugins/sim/argument_places.h"
 #include "device_plugins/sim/awaited_execution.h"
 #include "device_plugins/sim/launch.h"
 #include "device_plugins/sim/preparation.h"
@@ -40,13 +41,18 @@ struct AdaptedKernel {
 struct NodeKernel {
   const AdaptedKernel* kernel;
   std::string name;
+  ArgumentPlaces places;
+  bool is_random;
   void* state = nullptr;  // the CPU kernel's
-  bool is_random = false;
 };
 
 // ---- Compute ------------------------------------------------------------------------------------
 
 Stream* StreamOf(const MS_Frame& frame) { return reinterpret_cast<Stream*>(frame.stream); }
+
+const Memory& MemoryOf(const MS_Frame& frame) {
+  return *reinterpret_cast<Device*>(frame.device_state)->memory();
+}
 
 bool HasStrings(const MS_Frame& frame) {
   return std::any_of(frame.inputs, frame.inputs + frame.n_in,
@@ -55,7 +61,7 @@ bool HasStrings(const MS_Frame& frame) {
 
 // Whether the host may read an output as soon as compute returns.
 bool HasHostOutput(const MS_Frame& frame) {
-  const AddressWindow& window = reinterpret_cast<Device*>(frame.device_state)->memory()->window();
+  const AddressWindow& window = MemoryOf(frame).window();
   return std::any_of(frame.outputs, frame.outputs + frame.n_out,
                      [&window](const MS_TensorView& output) {
                        return output.mem.bytes != 0 && output.mem.base != nullptr &&
@@ -67,7 +73,8 @@ Status RunAwaited(const NodeKernel& node, MS_Frame* frame) {
   // It counts as work, though it is done here: the switches for faults know it.
   MS_TRY(Launch(frame->stream, [] {}));
   MS_TRY(StreamOf(*frame)->Sync());
-  return AwaitedExecution(frame).Run(node.kernel->cpu, node.state);
+  MS_TRY(AwaitedExecution(frame).Run(node.kernel->cpu, node.state));
+  return node.places.CheckOutputs(*frame, MemoryOf(*frame));
 }
 
 Status Enqueue(const NodeKernel& node, const MS_Frame& frame, Granted granted) {
@@ -82,6 +89,11 @@ Status Enqueue(const NodeKernel& node, const MS_Frame& frame, Granted granted) {
 }
 
 Status ComputeNode(const NodeKernel& node, MS_Frame* frame) {
+  if (frame->device_state == nullptr || frame->stream == nullptr) {
+    return ms::Internal("the frame has no device or no stream");
+  }
+  MS_TRY(node.places.CheckInputs(*frame, MemoryOf(*frame)));
+  MS_TRY(node.places.CheckOutputs(*frame, MemoryOf(*frame)));
   if (node.kernel->is_shaped_by_values || HasStrings(*frame) || HasHostOutput(*frame)) {
     return RunAwaited(node, frame);
   }
@@ -102,11 +114,10 @@ MS_Status* Create(void* user, const MS_KernelInfo* info, void** out_state) noexc
   return ms::Guarded([&]() -> Status {
     const auto* const kernel = static_cast<const AdaptedKernel*>(user);
     const ms::KernelInfo wrapped(info);
-    auto node = std::make_unique<NodeKernel>();
-    node->kernel = kernel;
-    node->name = wrapped.node_name();
-    // All ops that draw random numbers have it, and no other.
-    node->is_random = wrapped.HasAttr("seed");
+    // All ops that draw random numbers have seeds, and no other.
+    auto node = std::make_unique<NodeKernel>(NodeKernel{kernel, std::string(wrapped.node_name()),
+                                                        ArgumentPlaces(kernel->sim, info),
+                                                        wrapped.HasAttr("seed")});
     MS_TRY(Status::FromAbi(kernel->cpu.create(kernel->cpu.user, info, &node->state)));
     *out_state = node.release();
     return Status();

@@ -85,6 +85,11 @@ class Node {
     return *this;
   }
 
+  Node& Place(const std::string& argument, uint32_t input) {
+    info_.input_ranges[argument] = {input, input + 1};
+    return *this;
+  }
+
   Node& Input(const TensorValue& value) {
     ctx_.inputs.push_back({value, nullptr});
     return *this;
@@ -165,6 +170,11 @@ float First(const TensorValue& tensor) {
   return *reinterpret_cast<const float*>(tensor.buffer->data());
 }
 
+void DescribeGather(Node* node) {
+  node->Type("Tparams", MS_FLOAT32).Type("Tindices", MS_INT32).Type("Taxis", MS_INT32);
+  node->Number("batch_dims", 0);
+}
+
 class AdaptedKernelTest : public ::testing::Test {
  protected:
   AdaptedKernelTest() { RegisteredKernels(); }
@@ -238,8 +248,7 @@ TEST_F(AdaptedKernelTest, RandomNumbersAreReservedWhenTheNodeIsComputed) {
 
 TEST_F(AdaptedKernelTest, WhatFailsLaterIsSaidOnceAndTheDeviceGoesOn) {
   Node gather("GatherV2", {MS_FLOAT32});
-  gather.Type("Tparams", MS_FLOAT32).Type("Tindices", MS_INT32).Type("Taxis", MS_INT32);
-  gather.Number("batch_dims", 0);
+  DescribeGather(&gather);
   const TensorValue indices = OnDevice<int32_t>({1}, {7});
   gather.Input(OnDevice<float>({2}, {1, 2})).Input(indices).Input(Tensor<int32_t>({}, {0}));
   ASSERT_TRUE(IsOk(gather.Compute()));
@@ -252,6 +261,26 @@ TEST_F(AdaptedKernelTest, WhatFailsLaterIsSaidOnceAndTheDeviceGoesOn) {
   ASSERT_TRUE(IsOk(gather.Compute()));
   ASSERT_TRUE(IsOk(stream()->Sync()));
   EXPECT_THAT(gather.Output<float>(0), ElementsAre(2));
+}
+
+TEST_F(AdaptedKernelTest, ArgumentsMustBeWhereTheKernelHasThem) {
+  const TensorValue params = OnDevice<float>({2}, {1, 2});
+  const TensorValue indices = OnDevice<int32_t>({1}, {1});
+  const TensorValue axis = Tensor<int32_t>({}, {0});
+  const auto compute = [](const TensorValue& params, const TensorValue& indices,
+                          const TensorValue& axis) {
+    Node gather("GatherV2", {MS_FLOAT32});
+    DescribeGather(&gather);
+    gather.Place("axis", 2).Input(params).Input(indices).Input(axis);
+    const ms::Status status = gather.Compute();
+    EXPECT_TRUE(IsOk(stream()->Sync()));
+    return std::string(status.message());
+  };
+  EXPECT_EQ(compute(params, indices, axis), "");
+  EXPECT_EQ(compute(params, Tensor<int32_t>({1}, {1}), axis),
+            "input 1 is no host argument, but does not lie in the device's memory");
+  EXPECT_EQ(compute(params, indices, OnDevice<int32_t>({}, {0})),
+            "input 2 is a host argument, but lies in the device's memory");
 }
 
 TEST_F(AdaptedKernelTest, ShapesThatDoNotFitAreComputesError) {
