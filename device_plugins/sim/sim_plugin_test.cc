@@ -12,6 +12,7 @@ namespace millstream {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -51,6 +52,19 @@ TEST_F(SimPluginTest, OffersOneDeviceUnlessItIsTold) {
   EXPECT_EQ(memory.mode, MS_ALLOC_RAW);
   EXPECT_EQ(device.spaces[1]->space, MS_SPACE_HOST_PINNED);
   EXPECT_EQ(device.spaces[2]->space, MS_SPACE_HOST);
+}
+
+TEST_F(SimPluginTest, BringsKernelsForItsDevices) {
+  ASSERT_TRUE(loader_->Load(kSimPlugin).ok());
+  AttrMap attrs;
+  SetAttr(&attrs, "T", DataType::kInt32);
+  SetAttr(&attrs, "dtype", DataType::kFloat);
+  const auto random = kernels_.Find("RandomUniform", "SIM", attrs);
+  ASSERT_TRUE(random.ok()) << random.status();
+  EXPECT_THAT((*random)->host_args, ElementsAre("shape"));
+  EXPECT_FALSE(kernels_.Find("RandomUniform", "CPU", attrs).ok());
+  SetAttr(&attrs, "T", DataType::kString);
+  EXPECT_FALSE(kernels_.Find("AddV2", "SIM", attrs).ok()) << "strings are the host's";
 }
 
 TEST_F(SimPluginTest, OptionsAreOfAllDevicesOrOfOne) {
