@@ -99,11 +99,10 @@ Status PlanRun::Begin(StepContext* step, absl::Span<const Tensor> feeds) {
     const Root& root = plan_.roots[index];
     StatusOr<BufferRef> buffer = state_->EscapingBuffer(root);
     if (!buffer.ok()) {
-      return AnnotateWithNode(
-          errors::ResourceExhausted("out of memory: no ", root.bytes(), " bytes for ",
-                                    root.source.name(), " ", DataTypeName(root.dtype),
-                                    root.shape.ToString(), ": ", buffer.status().message()),
-          *root.source.node);
+      const Status full = errors::ResourceExhausted(
+          "out of memory: no ", root.bytes(), " bytes for ", root.source.name(), " ",
+          DataTypeName(root.dtype), root.shape.ToString(), ": ", buffer.status().message());
+      return AnnotateWithNode(WithLargest(full, state_->LiveTensors(0)), *root.source.node);
     }
     state_->PointViews(root, (*buffer)->data(), nullptr);
     state_->slots[root.index] = Tensor(root.dtype, root.shape, *std::move(buffer));
@@ -128,7 +127,10 @@ Status PlanRun::Annotate(int position, const Status& status) const {
       plan_.memory == nullptr ? "" : absl::StrCat("; plugin: ", plan_.memory->plugin());
   const Status described(status.code(), absl::StrCat(status.message(), " [inputs: ", inputs,
                                                      "; device: ", device_name_, plugin, "]"));
-  return AnnotateWithNode(described, *instruction.node);
+  if (!absl::IsResourceExhausted(described)) {
+    return AnnotateWithNode(described, *instruction.node);
+  }
+  return AnnotateWithNode(WithLargest(described, state_->LiveTensors(position)), *instruction.node);
 }
 
 Status PlanRun::PassOutputsOn(int position) {

@@ -110,6 +110,17 @@ void ResourceManager::Reset(absl::Span<const std::string> containers) {
   DropAll(dropped);
 }
 
+std::vector<ResourceRef<Variable>> ResourceManager::Variables() const {
+  std::vector<ResourceRef<Variable>> variables;
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [key, resource] : resources_) {
+    if (std::get<1>(key) != Variable::kType) continue;
+    ResourceRef<Resource> found = resource;
+    variables.push_back(ResourceRef<Variable>::Adopt(static_cast<Variable*>(found.release())));
+  }
+  return variables;
+}
+
 int ResourceManager::num_resources() const {
   absl::MutexLock lock(&mutex_);
   return static_cast<int>(resources_.size());

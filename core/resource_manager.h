@@ -65,6 +65,8 @@ class ResourceManager {
   // Drops these containers, or all when there are none. One that does not exist is empty.
   void Reset(absl::Span<const std::string> containers) ABSL_LOCKS_EXCLUDED(mutex_);
   int num_resources() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // All of them.
+  std::vector<ResourceRef<Variable>> Variables() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   using Key = std::tuple<std::string, std::string, std::string>;  // container, type, name

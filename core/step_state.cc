@@ -47,25 +47,31 @@ MS_TensorView OutputView(const Plan& plan, const ValueRef& value, char* slab) {
   return NullView();
 }
 
-Status OutOfMemory(const Plan& plan) {
+// There is no memory to begin with: what the plan wants it for.
+Status OutOfMemory(const Plan& plan, const Status& cause) {
+  std::vector<LiveTensor> wanted;
   const Root* largest = nullptr;
   for (const Root& root : plan.roots) {
     if (root.kind != RootKind::kPlanned && root.kind != RootKind::kEscaping) continue;
+    wanted.push_back(LiveTensor::Of(root.source, root.dtype, root.shape, root.bytes()));
     if (largest == nullptr || root.bytes() > largest->bytes()) largest = &root;
   }
-  Status status = errors::ResourceExhausted("out of memory: the step needs ", plan.slab_bytes,
-                                            " bytes for its tensors");
-  if (largest == nullptr) return status;
-  status = errors::ResourceExhausted(status.message(), ", the largest is ", largest->source.name(),
-                                     " ", DataTypeName(largest->dtype), largest->shape.ToString(),
-                                     " of ", largest->bytes(), " bytes");
-  return AnnotateWithNode(status, *largest->source.node);
+  if (plan.resources != nullptr) AddVariables(*plan.resources, plan.memory, &wanted);
+  std::string text =
+      absl::StrCat("out of memory: the step needs ", plan.slab_bytes, " bytes for its tensors");
+  if (!cause.ok()) absl::StrAppend(&text, ": ", cause.message());
+  const Status status = WithLargest(errors::ResourceExhausted(text), std::move(wanted));
+  return largest == nullptr ? status : AnnotateWithNode(status, *largest->source.node);
 }
 
 StatusOr<BufferRef> NewSlab(const Plan& plan) {
-  if (plan.memory != nullptr) return plan.memory->AllocateBuffer(plan.slab_bytes);
+  if (plan.memory != nullptr) {
+    StatusOr<BufferRef> slab = plan.memory->AllocateBuffer(plan.slab_bytes);
+    if (absl::IsResourceExhausted(slab.status())) return OutOfMemory(plan, slab.status());
+    return slab;
+  }
   BufferRef slab = NewBuffer(HostAllocator(), DataType::kUInt8, plan.slab_bytes);
-  if (!slab) return OutOfMemory(plan);
+  if (!slab) return OutOfMemory(plan, absl::OkStatus());
   return slab;
 }
 
@@ -120,6 +126,25 @@ StatusOr<std::unique_ptr<StepState>> StepState::Create(const Plan* plan) {
 
 StepState::~StepState() {
   if (plan != nullptr) plan->NoteDeleted();
+}
+
+std::vector<LiveTensor> StepState::LiveTensors(int position) const {
+  const bool on_device = memory != nullptr;
+  std::vector<LiveTensor> live;
+  for (const Root& root : plan->roots) {
+    if (root.in_host == on_device) continue;
+    if (root.kind == RootKind::kPlanned && root.first <= position && position <= root.last) {
+      live.push_back(LiveTensor::Of(root.source, root.dtype, root.shape, root.bytes()));
+    }
+    const bool in_slot = root.kind == RootKind::kSlot || root.kind == RootKind::kEscaping;
+    const Tensor none;
+    const Tensor& tensor = in_slot ? slots[root.index] : on_device ? root.device_constant : none;
+    if (!tensor.has_value()) continue;
+    live.push_back(LiveTensor::Of(root.source, root.dtype, tensor.shape(),
+                                  static_cast<int64_t>(tensor.bytes())));
+  }
+  if (plan->resources != nullptr) AddVariables(*plan->resources, memory, &live);
+  return live;
 }
 
 StatusOr<BufferRef> StepState::EscapingBuffer(const Root& root) {

@@ -9,6 +9,7 @@
 
 #include "absl/types/span.h"
 #include "core/kernel_host.h"
+#include "core/memory_report.h"
 #include "core/plan.h"
 #include "framework/buffer.h"
 #include "framework/plugin/plugin.h"
@@ -51,6 +52,8 @@ struct StepState final : public KernelHost {
   absl::Span<const Tensor> feeds;
   PlanRun* run = nullptr;
 
+  // What is in the memory that the plan uses, while instruction `position` runs.
+  std::vector<LiveTensor> LiveTensors(int position) const;
   // Memory for an escaping root that nobody else holds. RESOURCE_EXHAUSTED.
   StatusOr<BufferRef> EscapingBuffer(const Root& root);
   // Points every view of `root` at `data`, and where dims follow, at `shape`.

@@ -13,6 +13,7 @@ import pathlib
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,8 +48,8 @@ def convolution(inputs: Any, filters: int, seed: int) -> Any:
 class Model:
     """A graph that classifies images and learns to."""
 
-    def __init__(self, name: str, cpus: int = 1) -> None:
-        self.cpus = cpus
+    def __init__(self, name: str, devices: Sequence[str] = ("/cpu:0",)) -> None:
+        self.devices = devices
         self.images = tf.placeholder(tf.float32, [None, 784], name="images")
         self.classes = tf.placeholder(tf.int32, [None], name="classes")
         logits = self.lenet() if name == "lenet" else self.perceptron()
@@ -63,8 +64,8 @@ class Model:
         self.summary = tf.summary.scalar("loss", self.loss)
 
     def layer(self, number: int) -> Any:
-        """Return the scope of a layer: the layers take turns over the logical CPUs."""
-        return tf.device(f"/cpu:{number % self.cpus}")
+        """Return the scope of a layer: the layers take turns over the devices."""
+        return tf.device(self.devices[number % len(self.devices)])
 
     def perceptron(self) -> Any:
         """Return the logits of one hidden layer of 100 units."""
@@ -155,6 +156,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="of the order of the images")
     parser.add_argument("--threads", type=int, default=0, help="0: what this machine allows")
     parser.add_argument("--cpus", type=int, default=1, help="logical CPUs to split the layers over")
+    parser.add_argument("--devices", help="instead of CPUs: '/device:SIM:0,/device:SIM:1,/cpu:0'")
     parser.add_argument("--save", type=user_path, help="write the state here at the end")
     parser.add_argument("--resume", type=user_path, help="go on from what --save wrote")
     parser.add_argument("--logdir", type=user_path, help="where event files go")
@@ -169,7 +171,8 @@ def main(arguments: list[str] | None = None) -> float:
     """Train, report and return the test accuracy."""
     args = parse_arguments(arguments)
     data, test = fashion_images.load(args.data)
-    model = Model(args.model, args.cpus)
+    cpus = [f"/cpu:{number}" for number in range(args.cpus)]
+    model = Model(args.model, args.devices.split(",") if args.devices else cpus)
     config = tf.ConfigProto(
         intra_op_parallelism_threads=args.threads, device_count={"CPU": args.cpus}
     )

@@ -66,7 +66,7 @@ def transfers(model: fashion_mnist.Model, session: tf.Session) -> list[tuple[str
 
 def test_a_split_model_sends_each_tensor_once() -> None:
     tf.reset_default_graph()
-    model = fashion_mnist.Model("mlp", cpus=3)
+    model = fashion_mnist.Model("mlp", ["/cpu:0", "/cpu:1", "/cpu:2"])
     config = tf.ConfigProto(device_count={"CPU": 3})
     with tf.Session(config=config) as session:
         session.run(tf.global_variables_initializer())

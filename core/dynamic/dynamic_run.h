@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -18,6 +19,7 @@
 #include "core/dynamic/program.h"
 #include "core/dynamic/state.h"
 #include "core/kernel_host.h"
+#include "core/memory_report.h"
 #include "core/step_context.h"
 #include "core/step_scheduler.h"
 #include "framework/status.h"
@@ -88,6 +90,8 @@ class DynamicRun final : public StepPart, public KernelHost {
   StatusOr<Value> MoveTo(bool to_host, const ValueSource& source, const Tensor& tensor);
   StatusOr<Tensor> InHost(const Tensor& tensor);
   StatusOr<Tensor> CopyForCaller(const Tensor& tensor);
+  std::vector<LiveTensor> LiveTensors() const;
+  void AddLive(const Iteration& iteration, std::vector<LiveTensor>* live) const;
 
   // ---- propagate.cc: values and deadness ----
   const Value& ValueAt(const ValueSource& source, const Iteration& iteration) const;

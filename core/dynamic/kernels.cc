@@ -343,7 +343,8 @@ Status DynamicRun::Annotate(const NodeProgram& node, const Iteration& iteration,
   const Status described(status.code(),
                          absl::StrCat(status.message(), " [inputs: ", absl::StrJoin(inputs, ", "),
                                       "; device: ", device_name_, plugin, loop, "]"));
-  return AnnotateWithNode(described, *node.node);
+  if (!absl::IsResourceExhausted(described)) return AnnotateWithNode(described, *node.node);
+  return AnnotateWithNode(WithLargest(described, LiveTensors()), *node.node);
 }
 
 }  // namespace millstream

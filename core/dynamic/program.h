@@ -170,6 +170,7 @@ class DynamicProgram {
   uint32_t most_inputs = 0;  // of one kernel
   uint32_t most_outputs = 0;
   DeviceMemory* memory = nullptr;  // of the device; null: it works in the host's
+  const ResourceManager* resources_of_session = nullptr;
   bool deterministic = false;
   // Some node waits for what other threads do: the step needs a scheduler.
   bool may_wait = false;

@@ -428,6 +428,7 @@ StatusOr<std::unique_ptr<DynamicProgram>> ProgramCompiler::Run() {
   const PrunedGraph& graph = *request_.graph;
   program_->deterministic = request_.deterministic;
   program_->memory = request_.memory;
+  program_->resources_of_session = request_.resources;
   program_->may_wait = request_.memory != nullptr;  // for the device, in the end
   AddFeeds();
   MS_ASSIGN_OR_RETURN(tree_, FindFrames(graph, fed_));

@@ -54,4 +54,33 @@ StatusOr<Tensor> DynamicRun::CopyForCaller(const Tensor& tensor) {
   return copied.DeepCopy();
 }
 
+// What slots hold in the memory that kernels work in.
+std::vector<LiveTensor> DynamicRun::LiveTensors() const {
+  std::vector<LiveTensor> live;
+  for (const DynamicState::Pool& pool : state_->pools) {
+    for (const std::unique_ptr<Iteration>& iteration : pool.iterations) {
+      if (iteration->filled_slots > 0) AddLive(*iteration, &live);
+    }
+  }
+  if (program_.resources_of_session != nullptr) {
+    AddVariables(*program_.resources_of_session, program_.memory, &live);
+  }
+  return live;
+}
+
+void DynamicRun::AddLive(const Iteration& iteration, std::vector<LiveTensor>* live) const {
+  for (const NodeProgram& node : program_.nodes) {
+    if (&program_.frames[node.output_frame] != iteration.frame->program) continue;
+    for (uint32_t k = 0; k < node.num_outputs; ++k) {
+      const uint32_t slot = program_.outputs[node.first_output + k].slot;
+      if (slot == kNoIndex) continue;
+      const Tensor& tensor = iteration.slots[slot].value.tensor;
+      const bool is_here = tensor.is_on_device() == (program_.memory != nullptr);
+      if (!tensor.has_value() || !is_here) continue;
+      live->push_back(LiveTensor::Of(node.node->output(static_cast<int>(k)), tensor.dtype(),
+                                     tensor.shape(), static_cast<int64_t>(tensor.bytes())));
+    }
+  }
+}
+
 }  // namespace millstream

@@ -157,7 +157,8 @@ TEST_F(FaultsTest, ADeviceWithoutMemoryFailsTheStepAndNoOther) {
   const Output twice = On("SIM:0", [&] { return *TryNode("twice", "Add", {big, big}); })->output(0);
   const Tensor value = Tensor::Create(DataType::kFloat, Shape({10 << 20})).value();  // 40 of 64 MiB
   ExpectError(Error(twice, {{big, value}}), absl::StatusCode::kResourceExhausted,
-              {"twice", "float32[10485760]", "41943040", "SIM:0"});
+              {"node 'big' (op Placeholder)", "41943040 bytes", "device:SIM:0", "1 live tensor:\n",
+               "41943040 bytes, float32[10485760], twice:0: node 'twice' (op Add)"});
   ExpectWorks();
 }
 
