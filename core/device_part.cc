@@ -15,9 +15,13 @@ constexpr absl::Duration kAbandonedInterval = absl::Milliseconds(1);
 }  // namespace
 
 DevicePart::~DevicePart() {
-  GiveUp();
-  if (outbox_ != nullptr) outbox_->Cut();
+  LetGo();
   if (!is_drained_) memory_.NoteAbandoned();
+}
+
+void DevicePart::LetGo() {
+  if (signal_ != nullptr) signal_->Abandon();
+  if (outbox_ != nullptr) outbox_->Cut();
 }
 
 Status DevicePart::Begin() {
@@ -38,7 +42,10 @@ Status DevicePart::Send(RendezvousKey key, bool is_peer, Tensor tensor) {
     MS_ASSIGN_OR_RETURN(EventRef ready, memory_.MarkCompute());
     return step_.rendezvous->Send(key, Parcel{std::move(tensor), false, std::move(ready)});
   }
-  if (outbox_ == nullptr) outbox_ = std::make_shared<RendezvousLink>(step_.rendezvous);
+  if (outbox_ == nullptr) {
+    outbox_ = std::make_shared<RendezvousLink>(step_.rendezvous, step_.scheduler, &part_);
+  }
+  outbox_->Expect();
   const auto send = [memory = &memory_, key, outbox = outbox_](const Tensor& copied) {
     const Status lost = memory->LostError();
     if (lost.ok()) {
@@ -116,7 +123,7 @@ bool DevicePart::Drain() {
     signal_ = DeviceSignal::Create(step_.scheduler, &part_);
     const Status asked = memory_.CallWhenDone([signal = signal_] { signal->Fire(); });
     if (!asked.ok()) {
-      signal_->Abandon();
+      LetGo();
       step_.Fail(asked);
       return true;
     }

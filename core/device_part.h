@@ -52,10 +52,6 @@ class DevicePart {
 
   // The part is to be woken once the copies to the host that were enqueued before are done.
   Status AwaitCopies();
-  // The step is stopping: the part does not wait any more, however long the device may take.
-  void GiveUp() {
-    if (signal_ != nullptr) signal_->Abandon();
-  }
   // True until the last wait has ended.
   bool IsWaiting() const { return signal_ != nullptr && !signal_->has_fired(); }
   // True when the device has done all that was enqueued; else the part will be woken. An error of
@@ -63,6 +59,8 @@ class DevicePart {
   bool Drain();
   // What of the work the device has not done, for the message about a step that takes too long.
   std::string WaitsFor() const;
+  // The part ends without that: the device is not waited for. Idempotent.
+  void LetGo();
 
  private:
   struct Enqueued {

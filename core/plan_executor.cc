@@ -336,8 +336,9 @@ MS_Status* PlanRun::StartAsync(void* kernel_instance, MS_Frame* frame) {
 bool PlanRun::Advance() {
   const bool awaits_device = device_ != nullptr && device_->IsWaiting();
   if (awaits_device && step_->IsStopping()) {
-    device_->GiveUp();
+    device_->LetGo();
     step_->Fail(step_->CheckInterruption());
+    device_->LetGo();
     return true;
   }
   Status status = RunCalls();
@@ -345,6 +346,7 @@ bool PlanRun::Advance() {
     step_->Fail(status);
     // A kernel that is still out there writes to this run's memory.
     if (waiting_ && !HasArrived()) return false;
+    if (device_ != nullptr) device_->LetGo();
     return true;
   }
   if (waiting_) return false;

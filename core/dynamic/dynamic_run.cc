@@ -112,8 +112,9 @@ bool DynamicRun::Advance() {
     if (!interrupted.ok()) {
       step->Fail(interrupted);
       state_->ready.Clear();
-      if (device_ != nullptr) device_->GiveUp();
-      return beside_ == 0;
+      if (beside_ > 0) return false;
+      if (device_ != nullptr) device_->LetGo();  // it is not waited for
+      return true;
     }
     if (state_->ready.empty()) {
       if (finished_) return device_ == nullptr || device_->Drain();

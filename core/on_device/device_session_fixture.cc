@@ -31,16 +31,20 @@ const SIM_ControlApi& Control() {
 
 }  // namespace
 
+void LoadSims() {
+  if (LoadSim() == nullptr) std::abort();
+}
+
 DeviceSessionTest::DeviceSessionTest(const std::map<std::string, uint64_t>& switches,
                                      const SessionOptions& options) {
-  if (LoadSim() == nullptr) std::abort();
+  LoadSims();
   StartSession(options);
   for (int ordinal = 0; ordinal < kNumSims; ++ordinal) {
     for (const auto& [name, value] : switches) Set(ordinal, name, value);
   }
 }
 
-void DeviceSessionTest::Set(int ordinal, const std::string& name, uint64_t value) {
+void SetOnSims(int ordinal, const std::string& name, uint64_t value) {
   const std::string text = absl::StrCat(value);
   const Status set =
       TakeAbiStatus(Control().set_all(static_cast<uint32_t>(ordinal), ToAbi(name), ToAbi(text)));

@@ -14,6 +14,11 @@ namespace millstream {
 // So many simulated devices a session has.
 inline constexpr int kNumSims = 3;
 
+// Makes the simulated devices known to the loader, and the CPU's. Ends the process when it cannot.
+void LoadSims();
+// Throws a switch (docs/sim.md) on the devices of that ordinal that exist, of all sessions.
+void SetOnSims(int ordinal, const std::string& name, uint64_t value);
+
 class DeviceSessionTest : public SessionTest {
  protected:
   // A session with these switches (docs/sim.md) on its simulated devices.
@@ -33,8 +38,9 @@ class DeviceSessionTest : public SessionTest {
     return On(device, [&] { return Op(op, inputs, attrs); });
   }
 
-  // Throws a switch on the devices of that ordinal that exist, of all sessions.
-  static void Set(int ordinal, const std::string& name, uint64_t value);
+  static void Set(int ordinal, const std::string& name, uint64_t value) {
+    SetOnSims(ordinal, name, value);
+  }
 };
 
 }  // namespace millstream

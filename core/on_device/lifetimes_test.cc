@@ -1,0 +1,147 @@
+// What outlives what: fetched tensors, feeds, callables, sessions and the memory of devices.
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/on_device/device_session_fixture.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+constexpr int64_t kElements = 100000;
+
+class LifetimesTest : public DeviceSessionTest {
+ protected:
+  LifetimesTest() : DeviceSessionTest({{"delay_us", 20}}) {}
+
+  // Of this process, among them the memory of simulated devices.
+  static int64_t ResidentBytes() {
+    int64_t size = 0;
+    int64_t resident = 0;
+    std::ifstream("/proc/self/statm") >> size >> resident;
+    return resident * sysconf(_SC_PAGESIZE);
+  }
+  static Tensor Equal(float value) {
+    return Tensor::Vector<float>(std::vector<float>(kElements, value));
+  }
+};
+
+TEST_F(LifetimesTest, AFetchedTensorOutlivesSessionAndDevices) {
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(kElements));
+  const Output y = OpOn("SIM:0", "Neg", {x});
+  const Output on_peer = OpOn("SIM:1", "Neg", {y});
+  const Output on_host = OpOn("CPU:0", "Add", {y, y});
+  const Output constant = OpOn("SIM:0", "Fill", {Constant(Values<int32_t>({2})), Constant(3.0f)});
+  StatusOr<std::vector<Tensor>> fetched = Run({y, on_peer, on_host, constant, x}, {{x, Equal(2)}});
+  ASSERT_TRUE(fetched.ok()) << fetched.status();
+  session = nullptr;
+  StartSession();  // new devices, which may get the same memory
+  Value(y, {{x, Equal(7)}});
+  session = nullptr;
+  EXPECT_THAT(Elements<float>((*fetched)[0]), Each(-2));
+  EXPECT_THAT(Elements<float>((*fetched)[1]), Each(2));
+  EXPECT_THAT(Elements<float>((*fetched)[2]), Each(-4));
+  EXPECT_THAT(Elements<float>((*fetched)[3]), ElementsAre(3, 3));
+  EXPECT_THAT(Elements<float>((*fetched)[4]), Each(2));
+  for (Tensor& tensor : *fetched) tensor.data<float>()[0] = 1;  // the caller's to write
+}
+
+TEST_F(LifetimesTest, AVariableIsFetchedAsItWas) {
+  const Output w =
+      On("SIM:0", [&] { return Variable("w", DataType::kFloat, PartialShape::Vector(kElements)); });
+  const Output value = On("SIM:0", [&] { return Read(w); });
+  const Node* const add = On("SIM:0", [&] {
+    return build.NodeOf("AssignAddVariableOp", {w, Constant(Equal(1))});
+  });
+  ASSERT_EQ(Execute({Assign(w, Constant(Equal(0)))}), absl::OkStatus());
+  std::vector<Tensor> seen;
+  for (int i = 0; i < 10; ++i) {
+    seen.push_back(Value(value));
+    ASSERT_EQ(Execute({add}), absl::OkStatus());
+  }
+  for (int i = 0; i < 10; ++i) EXPECT_THAT(Elements<float>(seen[i]), Each(i));
+}
+
+TEST_F(LifetimesTest, FeedsMayBeChangedAfterTheStep) {
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(kElements));
+  const Output w =
+      On("SIM:0", [&] { return Variable("w", DataType::kFloat, PartialShape::Vector(kElements)); });
+  Tensor fed = Equal(4);
+  ASSERT_EQ(Execute({Assign(w, x)}, {{x, fed}}), absl::OkStatus());
+  for (float& element : fed.flat<float>()) element = 0;
+  EXPECT_THAT(Elements<float>(Value(Read(w))), Each(4));
+}
+
+TEST_F(LifetimesTest, ACallableRunsAgainAndAgainAndEndsWithItsSession) {
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(-1));
+  const Output y = OpOn("SIM:1", "Neg", {OpOn("SIM:0", "Square", {x})});
+  std::unique_ptr<Callable> callable = MakeCallable({{x}, {y}, {}});
+  for (int i = 1; i < 50; ++i) {
+    const std::vector<Tensor> feeds = {Tensor::Vector<float>(std::vector<float>(i, 3))};
+    std::vector<Tensor> results(1);
+    ASSERT_EQ(callable->Run(feeds, absl::MakeSpan(results), RunOptions()), absl::OkStatus());
+    EXPECT_THAT(Elements<float>(results[0]), Each(-9));
+  }
+  ASSERT_EQ(session->Close(), absl::OkStatus());
+  const std::vector<Tensor> feeds = {Values<float>({1})};
+  std::vector<Tensor> results(1);
+  ExpectError(callable->Run(feeds, absl::MakeSpan(results), RunOptions()),
+              absl::StatusCode::kFailedPrecondition, {"closed"});
+  callable = nullptr;
+  session = nullptr;
+}
+
+TEST_F(LifetimesTest, AStepThatIsStoppedLeavesTheDeviceAtWork) {
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(kElements));
+  const Output y = OpOn("SIM:0", "Neg", {x});
+  const Output on_host = OpOn("CPU:0", "Neg", {y});
+  const Output on_peer = OpOn("SIM:1", "Neg", {y});
+  const std::vector<Feed> feeds = {{x, Equal(2)}};
+  EXPECT_THAT(Elements<float>(Value(y, feeds)), Each(-2));
+  RunOptions options;
+  options.timeout_ms = 50;
+  for (const Output& fetch : {y, on_host, on_peer}) {
+    Set(0, "hang_work", 1);
+    EXPECT_EQ(Run({fetch}, feeds, {}, options).status().code(),
+              absl::StatusCode::kDeadlineExceeded);
+    // The next step waits for what is left, and says so.
+    ExpectError(Run({fetch}, feeds, {}, options).status(), absl::StatusCode::kDeadlineExceeded,
+                {"left at work on", "SIM:0"});
+    Set(0, "hang_work", 0);
+    EXPECT_THAT(Elements<float>(Value(fetch, feeds)), Each(fetch == y ? -2 : 2));
+  }
+  Set(0, "hang_work", 1);
+  EXPECT_FALSE(Run({y}, feeds, {}, options).ok());
+  session = nullptr;
+}
+
+// Each step has half a dozen tensors of 400 kB on devices, pinned and on the host.
+TEST_F(LifetimesTest, StepsLeaveNoMemoryBehind) {
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(kElements));
+  const Output a = OpOn("SIM:0", "Neg", {x});
+  const Output b = OpOn("CPU:0", "Neg", {OpOn("SIM:1", "Neg", {a})});
+  const Output c = OpOn("SIM:0", "Add", {b, a});
+  const std::unique_ptr<Callable> callable = MakeCallable({{x}, {c}, {}});
+  const std::vector<Tensor> feeds = {Equal(2)};
+  const auto run = [&](int steps) {
+    for (int i = 0; i < steps; ++i) {
+      std::vector<Tensor> results(1);
+      ASSERT_EQ(callable->Run(feeds, absl::MakeSpan(results), RunOptions()), absl::OkStatus());
+    }
+  };
+  run(200);
+  const int64_t before = ResidentBytes();
+  run(2000);
+  EXPECT_LT(ResidentBytes() - before, 40 * feeds[0].bytes());
+}
+
+}  // namespace
+}  // namespace millstream
