@@ -166,6 +166,7 @@ StatusOr<Arena::Allocation> Arena::Allocate(size_t bytes, uint32_t stream) {
   if (TakeReady(rounded, stream, &taken)) return taken;
   Status grown = TakeNew(rounded, stream, &taken);
   if (grown.ok() || TakeAny(rounded, stream, &taken)) return taken;
+  if (!absl::IsResourceExhausted(grown)) return grown;
   // Regions that are free as a whole may make room for one that is large enough.
   if (Trim() > 0) grown = TakeNew(rounded, stream, &taken);
   if (grown.ok()) return taken;

@@ -72,7 +72,8 @@ class Arena {
 
   // At least `bytes` bytes for work of `stream`. Of what fits, the smallest block for which nobody
   // has to wait; then new memory; then the smallest block, with waits. RESOURCE_EXHAUSTED says how
-  // much there is, is used, and is free in one piece. 0 bytes have a null address.
+  // much there is, is used, and is free in one piece; other errors are the device's. 0 bytes have a
+  // null address.
   StatusOr<Allocation> Allocate(size_t bytes, uint32_t stream) ABSL_LOCKS_EXCLUDED(mutex_);
   // The block is unused once all `points` have passed, of the streams that used it.
   void Release(char* address, const std::vector<StreamPoint>& points) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -223,7 +223,11 @@ StatusOr<Tensor> DeviceMemory::ReadOnHost(const Tensor& tensor,
                         copied->store(true, std::memory_order_release);
                       }));
   while (!copied->load(std::memory_order_acquire)) {
-    MS_RETURN_IF_ERROR(stopping());
+    const Status stopped = stopping();
+    if (!stopped.ok()) {
+      NoteAbandoned();  // the copy is still to come, or never will
+      return stopped;
+    }
     absl::SleepFor(kPollInterval);
   }
   MS_RETURN_IF_ERROR(LostError());
@@ -346,6 +350,7 @@ void DeviceMemory::Close() {
   }
   UpdateProgress();
   for (DeviceStream* stream : streams) stream->Destroy();
+  poller_.End();  // what it holds may be memory of this device
 }
 
 // ---- The whole ----
@@ -367,8 +372,10 @@ Status DeviceMemory::Open(const MS_DeviceDesc& description) {
                             ": ms.device/1.mem_info tells of ", free_bytes, " free bytes of ",
                             total_bytes);
   }
-  regions_ =
-      std::make_unique<DeviceRegions>(device_, MS_SPACE_DEVICE, [this] { UpdateProgress(); });
+  regions_ = std::make_unique<DeviceRegions>(device_, MS_SPACE_DEVICE, [this] {
+    compute_->MarkAsked();  // where memory was released
+    UpdateProgress();
+  });
   arena_ = std::make_unique<Arena>(regions_.get(), &progress_, total_bytes);
   if (HasSpace(description, MS_SPACE_HOST_PINNED)) {
     pinned_regions_ = std::make_unique<DeviceRegions>(device_, MS_SPACE_HOST_PINNED,

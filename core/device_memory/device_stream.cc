@@ -42,7 +42,7 @@ void EventPool::Return(MS_Event* event) {
 
 // ---- EventPoller ----
 
-EventPoller::~EventPoller() {
+void EventPoller::End() {
   std::thread thread;
   {
     absl::MutexLock lock(&mutex_);
@@ -52,13 +52,19 @@ EventPoller::~EventPoller() {
   if (thread.joinable()) thread.join();
 }
 
-void EventPoller::CallAfter(EventRef event, std::function<void()> call) {
+void EventPoller::CallAfter(uint32_t stream, EventRef event, std::function<void()> call) {
   absl::MutexLock lock(&mutex_);
-  awaited_.push_back(Awaited{std::move(event), std::move(call)});
+  awaited_.push_back(Awaited{stream, std::move(event), std::move(call)});
   if (!thread_.joinable()) thread_ = std::thread([this] { Loop(); });
 }
 
 // An event that cannot be asked for, because the device is lost, counts as one that has happened.
+bool EventPoller::HasHappened(const EventRef& event) const {
+  uint8_t done = 0;
+  const Status asked = TakeAbiStatus(functions_.event_query(event.get(), &done));
+  return !asked.ok() || done != 0;
+}
+
 void EventPoller::Loop() {
   while (true) {
     std::deque<Awaited> looked_at;
@@ -74,13 +80,14 @@ void EventPoller::Loop() {
     }
     if (ending && looked_at.empty()) return;
     std::deque<Awaited> left;
+    uint64_t streams_left = 0;  // what comes later on these is not asked for: calls are in order
     for (Awaited& awaited : looked_at) {
-      uint8_t done = 0;
-      const Status asked = TakeAbiStatus(functions_.event_query(awaited.event.get(), &done));
-      if (asked.ok() && done == 0 && !ending) {
+      const uint64_t stream = uint64_t{1} << awaited.stream;
+      if (!ending && ((streams_left & stream) != 0 || !HasHappened(awaited.event))) {
+        streams_left |= stream;
         left.push_back(std::move(awaited));
       } else {
-        awaited.call();
+        std::exchange(awaited.call, nullptr)();  // what it holds goes at once
       }
     }
     if (left.empty()) continue;
@@ -111,6 +118,7 @@ void DeviceStream::Destroy() {
 StatusOr<EventRef> DeviceStream::Mark() {
   MS_ASSIGN_OR_RETURN(EventRef event, shared_.events->Take());
   absl::MutexLock lock(&mutex_);
+  is_asked_.store(false);  // before the mark is counted, see Now
   const uint64_t sequence = marks_.fetch_add(1) + 1;
   MS_RETURN_IF_ERROR(TakeAbiStatus(shared_.functions->event_record(event.get(), stream_)));
   marked_.push_back(Marked{sequence, event});
@@ -136,7 +144,7 @@ Status DeviceStream::Wait(const EventRef& event) {
 Status DeviceStream::CallAfter(std::function<void()> call) {
   if (shared_.functions->stream_host_fn == nullptr) {
     MS_ASSIGN_OR_RETURN(EventRef event, Mark());
-    shared_.poller->CallAfter(std::move(event), std::move(call));
+    shared_.poller->CallAfter(number_, std::move(event), std::move(call));
     return absl::OkStatus();
   }
   auto owned = std::make_unique<std::function<void()>>(std::move(call));
@@ -147,6 +155,10 @@ Status DeviceStream::CallAfter(std::function<void()> call) {
   MS_RETURN_IF_ERROR(TakeAbiStatus(shared_.functions->stream_host_fn(stream_, run, owned.get())));
   owned.release();
   return absl::OkStatus();
+}
+
+void DeviceStream::MarkAsked() {
+  if (stream_ != nullptr && is_asked_.load()) Mark().IgnoreError();
 }
 
 // An event that cannot be asked for leaves its mark where it is: the memory behind it stays unused.

@@ -46,18 +46,24 @@ class EventPool {
 class EventPoller {
  public:
   explicit EventPoller(const MS_DeviceApi* functions) : functions_(*functions) {}
-  ~EventPoller();  // what is left is called
+  ~EventPoller() { End(); }
   EventPoller(const EventPoller&) = delete;
   EventPoller& operator=(const EventPoller&) = delete;
 
-  void CallAfter(EventRef event, std::function<void()> call) ABSL_LOCKS_EXCLUDED(mutex_);
+  // `event` is of that stream; calls of one stream come in order.
+  void CallAfter(uint32_t stream, EventRef event, std::function<void()> call)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Calls what is left, and waits for that. REQUIRES: the streams have ended.
+  void End() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Awaited {
+    uint32_t stream;
     EventRef event;
     std::function<void()> call;
   };
   void Loop() ABSL_LOCKS_EXCLUDED(mutex_);
+  bool HasHappened(const EventRef& event) const;
 
   const MS_DeviceApi& functions_;
   absl::Mutex mutex_;
@@ -87,8 +93,13 @@ class DeviceStream {
   MS_Stream* raw() const { return stream_; }
   uint32_t number() const { return number_; }
 
-  // A point that passes when all has been done that was enqueued before this call.
-  StreamPoint Now() const { return {number_, marks_.load() + 1}; }
+  // A point that passes when all has been done that was enqueued before this call, and is known to
+  // have once the stream is marked behind it.
+  StreamPoint Now() {
+    const StreamPoint now{number_, marks_.load() + 1};
+    is_asked_.store(true);  // behind the load: a mark that did not count for it leaves it set
+    return now;
+  }
   // An event that happens when all has been done that was enqueued before this call.
   StatusOr<EventRef> Mark() ABSL_LOCKS_EXCLUDED(mutex_);
   // An event that happens at `point` of this stream, or later; null when it is known to have
@@ -100,6 +111,8 @@ class DeviceStream {
   // Calls `call` once all has been done that was enqueued before; in a thread of the plugin's, so
   // it is to be short and to enqueue nothing. An error: it is not called.
   Status CallAfter(std::function<void()> call);
+  // Marks the stream if a point was given that lies behind all marks.
+  void MarkAsked();
   // Asks the device for the marks, and tells the progress.
   void Poll() ABSL_LOCKS_EXCLUDED(mutex_);
   // OK when the stream is idle and nothing went wrong in it; *idle false while it works. What went
@@ -124,7 +137,8 @@ class DeviceStream {
   // Raised before the event is recorded, so that who reads it after having enqueued something knows
   // that the next mark lies behind.
   std::atomic<uint64_t> marks_{0};
-  absl::Mutex mutex_;  // held as an event is recorded, so that they are in order
+  std::atomic<bool> is_asked_{false};  // a point was given since the last mark
+  absl::Mutex mutex_;                  // held as an event is recorded, so that they are in order
   std::deque<Marked> marked_ ABSL_GUARDED_BY(mutex_);  // those that are not known to have passed
 };
 

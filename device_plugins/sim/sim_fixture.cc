@@ -60,6 +60,10 @@ Status SimDevice::CreationError(const PluginOptions& options, uint32_t ordinal) 
   return PluginLoader::CreateDevice(device, options).status();
 }
 
+const MS_DeviceDesc& SimDevice::Description(uint32_t ordinal) {
+  return *Loader()->DevicesOf("SIM").at(ordinal).description;
+}
+
 MS_MemRef SimDevice::Allocate(uint64_t bytes, uint32_t space, uint64_t alignment) {
   MS_MemRef ref = {};
   ExpectOk(open_.functions->mem_alloc(open_.device, space, bytes, alignment, &ref));

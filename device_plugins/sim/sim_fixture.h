@@ -36,6 +36,9 @@ class SimDevice {
   // The error of a device that cannot be created.
   static Status CreationError(const PluginOptions& options, uint32_t ordinal = 0);
 
+  // For a host's side that wants the whole of it.
+  const OpenDevice& open() const { return open_; }
+  static const MS_DeviceDesc& Description(uint32_t ordinal = 0);
   MS_Device* get() const { return open_.device; }
   const MS_DeviceApi* operator->() const { return open_.functions; }
 
