@@ -90,9 +90,16 @@ StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts) {
     const std::vector<PluginDevice>& same = found[type];
     const int count = NumberOf(type, static_cast<int>(same.size()), counts);
     for (int i = 0; i < count; ++i) {
-      MS_ASSIGN_OR_RETURN(
-          devices.emplace_back(),
-          OpenLogical(same[i % same.size()], absl::StrCat(kLocalTask, "/device:", type, ":", i)));
+      const PluginDevice& device = same[i % same.size()];
+      StatusOr<std::unique_ptr<Device>> opened =
+          OpenLogical(device, absl::StrCat(kLocalTask, "/device:", type, ":", i));
+      if (opened.ok()) {
+        devices.push_back(*std::move(opened));
+        continue;
+      }
+      // Whoever does not want it goes on; who does is told.
+      if (type == kHostType) return opened.status();
+      loader->RecordDeviceError(device, opened.status());
     }
   }
   return devices;

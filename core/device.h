@@ -57,7 +57,8 @@ using DeviceList = std::vector<std::unique_ptr<Device>>;
 
 // The devices that the loaded plugins offer. `counts` bounds, and for the CPU may raise, how many
 // there are of a type (ConfigProto.device_count). NOT_FOUND, with the reasons of plugins that
-// failed, when there is no CPU.
+// failed, when there is no CPU. A device of another type that cannot be created is left out, and
+// the reason recorded with the loader; the others keep their names.
 StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts);
 
 // Their names, one after the other, for messages.

@@ -297,9 +297,11 @@ Status Placer::NoDevice(int i, const Group& group) const {
                     group.wanted_by == i ? "" : node(group.wanted_by).name() + "'", "; ");
   }
   absl::StrAppend(&text, "available devices are [", DeviceNames(devices_), "]");
-  // A type that no device has may be one whose plugin failed.
-  const std::optional<std::string>& type = group.wanted.type;
-  if (type.has_value() && std::find(types_.begin(), types_.end(), *type) == types_.end()) {
+  // A device that there is not may be one whose plugin failed.
+  const auto fits = [&group](const std::unique_ptr<Device>& device) {
+    return group.wanted.Fits(device->parsed_name());
+  };
+  if (std::none_of(devices_.begin(), devices_.end(), fits)) {
     const std::string reasons = PluginLoader::Global()->FailureReasons();
     if (!reasons.empty()) absl::StrAppend(&text, "; plugins that are not used: ", reasons);
   }

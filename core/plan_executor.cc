@@ -336,7 +336,6 @@ MS_Status* PlanRun::StartAsync(void* kernel_instance, MS_Frame* frame) {
 bool PlanRun::Advance() {
   const bool awaits_device = device_ != nullptr && device_->IsWaiting();
   if (awaits_device && step_->IsStopping()) {
-    device_->LetGo();
     step_->Fail(step_->CheckInterruption());
     device_->LetGo();
     return true;

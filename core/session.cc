@@ -85,6 +85,9 @@ class DirectSession : public Session {
     context_.intra_op_threads =
         options.intra_op_threads > 0 ? options.intra_op_threads : AvailableThreads();
     context_.inter_op_threads = std::max(options.inter_op_threads, 1);
+    for (const auto& device : devices_) {
+      if (device->memory() != nullptr) device->memory()->SetReclaimer([this] { DropKept(); });
+    }
     LiveSessions::Global()->Add(this);
   }
   ~DirectSession() override {
@@ -157,6 +160,16 @@ class DirectSession : public Session {
       executables_.clear();
     }
     resources_.Reset({});
+  }
+
+  // What plans keep for further steps.
+  void DropKept() ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::vector<std::shared_ptr<Executable>> executables;
+    {
+      absl::MutexLock lock(&mutex_);
+      for (const auto& [key, executable] : executables_) executables.push_back(executable);
+    }
+    for (const auto& executable : executables) executable->DropKeptStates();
   }
 
   RunOptions WithDefaults(RunOptions options) const {

@@ -112,10 +112,15 @@ class DeviceMemory::PinnedBuffer final : public Buffer {
 
 StatusOr<BufferRef> DeviceMemory::AllocateFor(DeviceStream* stream, size_t bytes) {
   // Empty tensors have an address, too, by which planned memory is known.
-  MS_ASSIGN_OR_RETURN(Arena::Allocation allocation,
-                      arena_->Allocate(std::max<size_t>(bytes, 1), stream->number()));
-  BufferRef buffer = BufferRef::Adopt(new OwnedBuffer(this, allocation.address, bytes));
-  for (const StreamPoint& point : allocation.waits) {
+  const size_t wanted = std::max<size_t>(bytes, 1);
+  StatusOr<Arena::Allocation> allocation = arena_->Allocate(wanted, stream->number());
+  if (absl::IsResourceExhausted(allocation.status()) && reclaim_) {
+    reclaim_();
+    allocation = arena_->Allocate(wanted, stream->number());
+  }
+  MS_RETURN_IF_ERROR(allocation.status());
+  BufferRef buffer = BufferRef::Adopt(new OwnedBuffer(this, allocation->address, bytes));
+  for (const StreamPoint& point : allocation->waits) {
     MS_ASSIGN_OR_RETURN(const EventRef event, StreamOf(point)->EventAt(point));
     MS_RETURN_IF_ERROR(stream->Wait(event));
   }
@@ -334,8 +339,8 @@ bool DeviceMemory::ForgetAbandoned() {
        {to_device_.get(), from_peer_.get(), compute_.get(), to_host_.get()}) {
     bool idle = false;
     const Status asked = stream->Query(&idle);
-    // An error that nobody waits for; of a device that is lost, the next call tells it again.
-    if (asked.ok() && !idle) return false;
+    // An error that nobody waits for, told once. A device that is lost has nothing left to do.
+    if (asked.ok() ? !idle : LostError().ok()) return false;
   }
   abandoned_.store(false);
   return true;

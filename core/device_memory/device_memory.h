@@ -101,6 +101,9 @@ class DeviceMemory {
   // A step ended without waiting for what it had enqueued. Until it is done, and its errors are
   // forgotten, no other step begins.
   void NoteAbandoned() { abandoned_.store(true); }
+  // Called when memory is out, before it is an error: to give up what is only kept for later. Set
+  // before the first step; may be called by any thread that allocates.
+  void SetReclaimer(std::function<void()> reclaim) { reclaim_ = std::move(reclaim); }
   // True when nothing is left of abandoned steps.
   bool ForgetAbandoned();
   // Waits until all is done, but for a device with abandoned work, whose streams are ended instead.
@@ -148,6 +151,7 @@ class DeviceMemory {
   std::unique_ptr<DeviceStream> to_device_;
   std::unique_ptr<DeviceStream> to_host_;
   std::unique_ptr<DeviceStream> from_peer_;
+  std::function<void()> reclaim_;
   std::atomic<bool> abandoned_{false};
   bool closed_ = false;
 };

@@ -1,5 +1,6 @@
 // Devices that fail: the step fails with an error that names plugin, stage, device and node, and
 // everything else goes on.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -124,7 +125,7 @@ TEST_F(FaultsTest, ALostDeviceFailsTheStepAndAllLaterOnesAtOnce) {
 
 TEST_F(FaultsTest, ADeviceThatIsLostInACopyFailsTheStep) {
   Set(0, "lose_copy", 1);
-  ExpectError(Error(z, feeds), kUnavailable, {"SIM:0", "lost", "plugin millstream_sim"});
+  ExpectError(Error(z, feeds), kUnavailable, {"SIM:0", "lost", "plugin", "millstream_sim"});
   ExpectOthersGoOn();
 }
 
@@ -160,6 +161,25 @@ TEST_F(FaultsTest, ADeviceWithoutMemoryFailsTheStepAndNoOther) {
               {"node 'big' (op Placeholder)", "41943040 bytes", "device:SIM:0", "1 live tensor:\n",
                "41943040 bytes, float32[10485760], twice:0: node 'twice' (op Add)"});
   ExpectWorks();
+}
+
+// What is kept for later is given up, and the device asked again.
+TEST_F(FaultsTest, AnAllocationThatFailsOnceIsTriedAgain) {
+  Set(0, "fail_alloc", 1);
+  ExpectWorks();
+}
+
+// 20 plans for tensors of 12 MB each would keep four times the device's memory.
+TEST_F(FaultsTest, MemoryThatPlansKeepForLaterIsGivenUpWhenItIsWanted) {
+  const Output big = Placeholder("big", DataType::kFloat, PartialShape::Vector(-1));
+  const Output sum = OpOn(
+      "SIM:0", "Sum",
+      {OpOn("SIM:0", "Neg", {OpOn("SIM:0", "Neg", {big})}), Constant(Tensor::Scalar<int32_t>(0))});
+  for (int64_t i = 0; i < 20; ++i) {
+    const Tensor value = Tensor::Create(DataType::kFloat, Shape({(3 << 20) + i})).value();
+    std::fill_n(value.data<float>(), value.num_elements(), 0.0f);
+    EXPECT_THAT(Elements<float>(Value(sum, {{big, value}})), ElementsAre(0)) << i;
+  }
 }
 
 TEST_F(FaultsTest, SessionsThatFailedLeaveNoDeviceBehind) {

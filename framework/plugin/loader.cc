@@ -150,6 +150,10 @@ std::string PluginLoader::FailureReasons() const {
     absl::StrAppend(&text, text.empty() ? "" : "\n", PluginStateName(record.state), " at ",
                     LoadStageName(record.stage), ": ", record.status.message());
   }
+  absl::MutexLock lock(&mutex_);
+  for (const std::string& error : device_errors_) {
+    absl::StrAppend(&text, text.empty() ? "" : "\n", error);
+  }
   return text;
 }
 

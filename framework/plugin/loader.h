@@ -147,6 +147,10 @@ class PluginLoader {
   // The devices of all loaded plugins. A plugin is asked once, the first time.
   std::vector<PluginDevice> Devices() ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<PluginDevice> DevicesOf(absl::string_view type) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Records why a device of a loaded plugin cannot be used, for FailureReasons. The same text
+  // counts once.
+  void RecordDeviceError(const PluginDevice& device, const Status& error)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Creates a logical device; several may be made of one description. `options` are the plugin's
   // for one device. The plugin's error, or UNIMPLEMENTED naming a function that the device lacks.
   static StatusOr<OpenDevice> CreateDevice(const PluginDevice& device,
@@ -207,6 +211,7 @@ class PluginLoader {
   OpRegistry* const ops_;
   mutable absl::Mutex mutex_;
   std::optional<PluginLoaderOptions> options_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> device_errors_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Attempt>> attempts_ ABSL_GUARDED_BY(mutex_);
   std::vector<SearchEntry> package_entries_ ABSL_GUARDED_BY(mutex_);
   bool installed_loaded_ ABSL_GUARDED_BY(mutex_) = false;

@@ -2,6 +2,8 @@
 #include <iterator>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "framework/plugin/host_interfaces.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/loader_attempt.h"
 #include "framework/plugin/plugin_check.h"
@@ -90,6 +92,15 @@ StatusOr<OpenDevice> PluginLoader::CreateDevice(const PluginDevice& device,
   if (status.ok()) return open;
   DestroyDevice(open);
   return status;
+}
+
+void PluginLoader::RecordDeviceError(const PluginDevice& device, const Status& error) {
+  std::string text = absl::StrCat("plugin ", device.plugin->name, ", device ", device.type(), ":",
+                                  device.description->ordinal, ": ", error.message());
+  absl::MutexLock lock(&mutex_);
+  if (absl::c_linear_search(device_errors_, text)) return;
+  HostLog(MS_LOG_WARNING, absl::StrCat("a device is left out. ", text));
+  device_errors_.push_back(std::move(text));
 }
 
 void PluginLoader::DestroyDevice(const OpenDevice& device) {
