@@ -5,10 +5,16 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <set>
+#include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/synchronization/mutex.h"
 #include "framework/plugin/host_shape.h"
 #include "framework/plugin/host_status.h"
@@ -45,6 +51,32 @@ uint64_t NowNs() {
   return static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
 }
 void BreadcrumbSet(MS_Str text) { SetHostBreadcrumb(FromAbi(text)); }
+void StatusAddPayload(MS_Status* status, MS_Str type, MS_Bytes payload) {
+  if (status == nullptr) return;
+  const absl::string_view bytes(static_cast<const char*>(payload.data), payload.size);
+  status->status.SetPayload(FromAbi(type), absl::Cord(bytes));
+}
+void Log(int32_t level, MS_Str message) { HostLog(level, FromAbi(message)); }
+uint8_t LogEnabled(int32_t level) {
+  return level >= log_level.load(std::memory_order_relaxed) ? 1 : 0;
+}
+
+// Texts that were given out, which live for ever whatever becomes of the environment.
+absl::string_view KeepText(absl::string_view text) {
+  static absl::Mutex mutex(absl::kConstInit);
+  static auto* const texts = new std::set<std::string, std::less<>>;
+  absl::MutexLock lock(&mutex);
+  return *texts->emplace(text).first;
+}
+
+uint8_t EnvGet(MS_Str name, MS_Str* out) {
+  const std::string variable(FromAbi(name));
+  const bool is_ours = absl::StartsWith(variable, "MILLSTREAM_");
+  const char* const value = is_ours ? std::getenv(variable.c_str()) : nullptr;
+  if (value == nullptr) return 0;
+  *out = ToAbi(KeepText(value));
+  return 1;
+}
 
 constexpr MS_CoreApi kCoreApi = {
     {sizeof(MS_CoreApi), 1, MS_ABI_MINOR, MS_CORE_API},
@@ -54,6 +86,10 @@ constexpr MS_CoreApi kCoreApi = {
     &BufAppend,
     &NowNs,
     &BreadcrumbSet,
+    &StatusAddPayload,
+    &Log,
+    &LogEnabled,
+    &EnvGet,
 };
 
 // ---- Interfaces by id ---------------------------------------------------------------------------

@@ -1,5 +1,8 @@
 #include "framework/plugin/host_interfaces.h"
 
+#include <cstdlib>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/plugin/host_status.h"
@@ -25,7 +28,8 @@ TEST(HostBaseTest, SaysWhoItIs) {
 }
 
 TEST(HostBaseTest, TablesAreFoundByTheirIds) {
-  for (const char* id : {MS_CORE_API, MS_REGISTRY_API, MS_KERNEL_API, MS_TENSOR_API}) {
+  for (const char* id :
+       {MS_CORE_API, MS_REGISTRY_API, MS_KERNEL_API, MS_SHAPE_API, MS_TENSOR_API}) {
     const MS_Table* table = HostBase()->get_interface(HostBase(), id);
     ASSERT_NE(table, nullptr) << id;
     EXPECT_STREQ(table->id, id);
@@ -177,6 +181,76 @@ TEST(HostTensorTest, StringCellsAreReadAndWritten) {
   const MS_TensorView number_view = MakeView(numbers, nullptr);
   status = TakeAbiStatus(api->string_set(&number_view, 0, ToAbi("x")));
   EXPECT_THAT(std::string(status.message()), HasSubstr("this tensor is float32"));
+}
+
+TEST(HostCoreTest, PayloadsAreAttachedToStatuses) {
+  const MS_CoreApi* core = Table<MS_CoreApi>(MS_CORE_API);
+  MS_Status* status = HostBase()->status_make(MS_ABORTED, ToAbi("stopped"));
+  core->status_add_payload(status, ToAbi("acme.com/where"), MS_Bytes{"a\0b", 3});
+  core->status_add_payload(nullptr, ToAbi("acme.com/where"), MS_Bytes{"", 0});
+  const Status taken = TakeAbiStatus(status);
+  EXPECT_EQ(taken.GetPayload("acme.com/where"), absl::Cord(absl::string_view("a\0b", 3)));
+}
+
+TEST(HostCoreTest, ALogThatIsDroppedNeedNotBeMade) {
+  const MS_CoreApi* core = Table<MS_CoreApi>(MS_CORE_API);
+  SetHostLogLevel(MS_LOG_WARNING);
+  EXPECT_EQ(core->log_enabled(MS_LOG_INFO), 0);
+  EXPECT_EQ(core->log_enabled(MS_LOG_WARNING), 1);
+  ::testing::internal::CaptureStderr();
+  core->log(MS_LOG_INFO, ToAbi("quiet"));
+  core->log(MS_LOG_ERROR, ToAbi("loud"));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "millstream error: loud\n");
+}
+
+TEST(HostCoreTest, PluginsReadMillstreamsVariablesAlone) {
+  const MS_CoreApi* core = Table<MS_CoreApi>(MS_CORE_API);
+  setenv("MILLSTREAM_ACME_LEVEL", "7", 1);
+  setenv("ACME_LEVEL", "8", 1);
+  MS_Str text = {nullptr, 0};
+  ASSERT_EQ(core->env_get(ToAbi("MILLSTREAM_ACME_LEVEL"), &text), 1);
+  setenv("MILLSTREAM_ACME_LEVEL", "9", 1);
+  EXPECT_EQ(FromAbi(text), "7") << "what was given out stays";
+  EXPECT_EQ(core->env_get(ToAbi("ACME_LEVEL"), &text), 0);
+  EXPECT_EQ(core->env_get(ToAbi("MILLSTREAM_ACME_ABSENT"), &text), 0);
+}
+
+// A tensor of rows [0,1], [2,3], [4,5].
+MS_Tensor* Rows() { return new MS_Tensor(Tensor::FromValues<float>({3, 2}, {0, 1, 2, 3, 4, 5})); }
+
+TEST(HostTensorTest, SlicesAndReshapesShareTheMemory) {
+  const MS_TensorApi* api = Table<MS_TensorApi>(MS_TENSOR_API);
+  MS_Tensor* const whole = Rows();
+  MS_Tensor *part = nullptr, *flat = nullptr;
+  ASSERT_EQ(api->slice(whole, 1, 3, &part), nullptr);
+  const int64_t dims[] = {4};
+  ASSERT_EQ(api->reshape(part, MS_Dims{dims, 1, 0}, &flat), nullptr);
+  EXPECT_EQ(part->tensor.shape(), Shape({2, 2}));
+  EXPECT_EQ(flat->tensor.data<float>(), whole->tensor.data<float>() + 2);
+  const float* const data = flat->tensor.data<float>();
+  api->release(whole);
+  api->release(part);
+  EXPECT_EQ(data[3], 5) << "the last view keeps the memory";
+  MS_Tensor* none = nullptr;
+  for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{-1, 1}, {2, 1}, {0, 5}}) {
+    const Status refused = TakeAbiStatus(api->slice(flat, begin, end, &none));
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("are no part of a tensor of shape [4]"));
+  }
+  const int64_t three[] = {3};
+  const Status refused = TakeAbiStatus(api->reshape(flat, MS_Dims{three, 1, 0}, &none));
+  EXPECT_EQ(refused.message(), "shape [3] has not as many elements as [4]");
+  api->release(flat);
+}
+
+TEST(HostTensorTest, StringCellsAreCopiedBetweenTensors) {
+  const MS_TensorApi* api = Table<MS_TensorApi>(MS_TENSOR_API);
+  const Tensor from = Tensor::Vector<std::string>({"a", "b"});
+  const Tensor to = Tensor::Vector<std::string>({"", ""});
+  const MS_TensorView source = MakeView(from, nullptr), destination = MakeView(to, nullptr);
+  ASSERT_EQ(api->string_copy(&destination, 0, &source, 1), nullptr);
+  EXPECT_EQ(to.data<std::string>()[0], "b");
+  EXPECT_FALSE(TakeAbiStatus(api->string_copy(&destination, 2, &source, 0)).ok());
+  EXPECT_FALSE(TakeAbiStatus(api->string_copy(&destination, 0, &source, 2)).ok());
 }
 
 }  // namespace

@@ -220,7 +220,7 @@ TEST_F(HostShapeTest, PositionsBeyondTheEndAreErrors) {
   const auto message = [&](std::function<ms::Status(ms::ShapeContext&)> function) {
     return std::string(Infer(PartialShape(), std::move(function)).message());
   };
-  EXPECT_EQ(message([](ms::ShapeContext& context) { return context.SetOutput(2, {1}); }),
+  EXPECT_EQ(message([](ms::ShapeContext& context) { return context.SetOutputDims(2, {1}); }),
             "the shape function of Op set output 2 of 2");
   ms::PartialShape shape;
   EXPECT_EQ(message([&](ms::ShapeContext& context) { return context.InputAsShape(3, &shape); }),

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
+#include "framework/plugin/dlpack.h"
 #include "framework/plugin/host_status.h"
 
 namespace millstream {
@@ -66,6 +68,65 @@ MS_Status* StringSet(const MS_TensorView* view, uint64_t index, MS_Str value) {
   return nullptr;
 }
 
+MS_Status* StringCopy(const MS_TensorView* destination, uint64_t to, const MS_TensorView* source,
+                      uint64_t from) {
+  std::string* read = nullptr;
+  std::string* written = nullptr;
+  if (MS_Status* status = FindCell(*source, from, &read)) return status;
+  if (MS_Status* status = FindCell(*destination, to, &written)) return status;
+  *written = *read;
+  return nullptr;
+}
+
+// A new tensor in the memory of `tensor`, `offset` bytes into it.
+MS_Tensor* Alias(const Tensor& tensor, Shape shape, size_t offset) {
+  return new MS_Tensor(
+      Tensor(tensor.dtype(), std::move(shape), tensor.buffer(), tensor.offset() + offset));
+}
+
+MS_Status* Slice(MS_Tensor* tensor, int64_t begin, int64_t end, MS_Tensor** out) {
+  *out = nullptr;
+  const Tensor& whole = tensor->tensor;
+  Shape shape = whole.shape();
+  if (shape.rank() == 0 || begin < 0 || begin > end || end > shape.dim(0)) {
+    return ToAbiStatus(errors::InvalidArgument(
+        "rows [", begin, ", ", end, ") are no part of a tensor of shape ", shape.ToString()));
+  }
+  const size_t row = shape.dim(0) == 0 ? 0 : whole.bytes() / static_cast<size_t>(shape.dim(0));
+  shape.set_dim(0, end - begin);
+  *out = Alias(whole, std::move(shape), row * static_cast<size_t>(begin));
+  return nullptr;
+}
+
+MS_Status* Reshape(MS_Tensor* tensor, MS_Dims dims, MS_Tensor** out) {
+  *out = nullptr;
+  StatusOr<Shape> shape = ShapeFromAbi(dims);
+  if (!shape.ok()) return ToAbiStatus(shape.status());
+  const Tensor& whole = tensor->tensor;
+  if (shape->num_elements() != whole.num_elements()) {
+    return ToAbiStatus(errors::InvalidArgument("shape ", shape->ToString(), " has not as many ",
+                                               "elements as ", whole.shape().ToString()));
+  }
+  *out = Alias(whole, *std::move(shape), 0);
+  return nullptr;
+}
+
+MS_Status* DlpackExport(MS_Tensor* tensor, DLManagedTensorVersioned** out) {
+  *out = nullptr;
+  const StatusOr<DLManagedTensorVersioned*> exported = ExportDLPack(tensor->tensor);
+  if (!exported.ok()) return ToAbiStatus(exported.status());
+  *out = *exported;
+  return nullptr;
+}
+
+MS_Status* DlpackImport(DLManagedTensorVersioned* managed, MS_Tensor** out) {
+  *out = nullptr;
+  StatusOr<Tensor> tensor = ImportDLPack(managed);
+  if (!tensor.ok()) return ToAbiStatus(tensor.status());
+  *out = new MS_Tensor(*std::move(tensor));
+  return nullptr;
+}
+
 constexpr MS_TensorApi kTensorApi = {
     {sizeof(MS_TensorApi), 1, MS_ABI_MINOR, MS_TENSOR_API},
     &Retain,
@@ -74,6 +135,11 @@ constexpr MS_TensorApi kTensorApi = {
     &Create,
     &StringGet,
     &StringSet,
+    &StringCopy,
+    &Slice,
+    &Reshape,
+    &DlpackExport,
+    &DlpackImport,
 };
 
 uint32_t AbiSpaceOf(MemorySpace space) {

@@ -15,11 +15,15 @@ import pytest
 ROOT = pathlib.Path.cwd()
 PLUGIN_HEADERS = {
     "framework/plugin/host_device.hpp",
+    "framework/plugin/option_schema.hpp",
     "framework/plugin/plugin.h",
     "framework/plugin/plugin.hpp",
     "framework/plugin/plugin_bind.hpp",
     "framework/plugin/plugin_entry.hpp",
+    "framework/plugin/plugin_execution.hpp",
     "framework/plugin/plugin_ops.hpp",
+    "framework/plugin/plugin_resource.hpp",
+    "framework/plugin/plugin_tensor.hpp",
 }
 BACKEND_FOLDERS = ("device_plugins/", "kernels/")
 PLUGIN = ROOT / "device_plugins/cpu/libmillstream_cpu.so"

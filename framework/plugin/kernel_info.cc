@@ -5,6 +5,8 @@
 #include "absl/strings/strip.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
+#include "framework/plugin/node_digest.h"
+#include "framework/plugin/option_values.h"
 
 namespace millstream {
 namespace {
@@ -189,6 +191,56 @@ MS_Status* AttrShapeList(const MS_KernelInfo* info, MS_Str name, const MS_Dims**
                                         n);
 }
 
+MS_Status* AttrFunc(const MS_KernelInfo* info, MS_Str name, MS_Str* out) {
+  const FunctionRef* value = nullptr;
+  if (MS_Status* status = GetScalar(info, name, "func", &value)) return status;
+  *out = ToAbi(value->name);
+  return nullptr;
+}
+MS_Status* AttrBoolList(const MS_KernelInfo* info, MS_Str name, const uint8_t** out, uint64_t* n) {
+  bool empty = false;
+  const std::vector<bool>* list = nullptr;
+  if (MS_Status* status = Get(info, name, "list(bool)", &empty, &list)) return status;
+  std::vector<uint8_t>& bytes = info->truths.emplace_back();
+  if (list != nullptr) bytes.assign(list->begin(), list->end());
+  *out = bytes.data();
+  *n = bytes.size();
+  return nullptr;
+}
+MS_Status* AttrTensorList(const MS_KernelInfo* info, MS_Str name, const MS_TensorView** out,
+                          uint64_t* n) {
+  return GetConvertedList<Tensor>(
+      info, name, "list(tensor)", &info->tensors,
+      [](const Tensor& tensor) {
+        MS_TensorView view = MakeView(tensor, nullptr);
+        view.flags |= MS_VIEW_CONST;
+        return view;
+      },
+      out, n);
+}
+MS_Status* AttrFuncList(const MS_KernelInfo* info, MS_Str name, const MS_Str** out, uint64_t* n) {
+  return GetConvertedList<FunctionRef>(
+      info, name, "list(func)", &info->texts,
+      [](const FunctionRef& function) { return ToAbi(function.name); }, out, n);
+}
+
+uint64_t AttrCount(const MS_KernelInfo* info) { return info->attrs->size(); }
+MS_Str AttrName(const MS_KernelInfo* info, uint64_t i) {
+  return i < info->attrs->size() ? ToAbi((*info->attrs)[i].first) : MS_Str{nullptr, 0};
+}
+uint64_t Digest(const MS_KernelInfo* info) {
+  return NodeDigest(info->op->name, *info->attrs, *info->signature);
+}
+MS_Status* OptionGet(const MS_KernelInfo* info, MS_Str name, MS_Str* out) {
+  const std::string* const value = FindOptionValue(info->plugin, FromAbi(name));
+  if (value == nullptr) {
+    return ToAbiStatus(
+        errors::NotFound("plugin ", info->plugin, " was given no option \"", FromAbi(name), "\""));
+  }
+  *out = ToAbi(*value);
+  return nullptr;
+}
+
 // Where the named argument's tensors stand.
 MS_Status* FindRange(const MS_KernelInfo& info, const std::vector<ArgDef>& arguments,
                      const std::vector<int>& starts, absl::string_view name, uint32_t* begin,
@@ -236,6 +288,14 @@ constexpr MS_KernelApi kKernelApi = {
     &AttrShapeList,
     &InputRange,
     &OutputRange,
+    &AttrFunc,
+    &AttrBoolList,
+    &AttrTensorList,
+    &AttrFuncList,
+    &AttrCount,
+    &AttrName,
+    &Digest,
+    &OptionGet,
 };
 
 }  // namespace

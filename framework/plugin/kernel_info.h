@@ -39,6 +39,8 @@ struct MS_KernelInfo {
   mutable std::deque<std::vector<MS_Str>> texts;
   mutable std::deque<std::vector<MS_DType>> dtypes;
   mutable std::deque<std::vector<MS_Dims>> shapes;
+  mutable std::deque<std::vector<uint8_t>> truths;
+  mutable std::deque<std::vector<MS_TensorView>> tensors;
 };
 
 namespace millstream {

@@ -1,9 +1,13 @@
 #include "framework/plugin/kernel_info.h"
 
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/op_registry.h"
 #include "framework/plugin/host_status.h"
+#include "framework/plugin/option_values.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -146,6 +150,88 @@ TEST_F(KernelInfoTest, ListAttributesStayValid) {
   EXPECT_EQ(shapes[0].d[0], 5);
   EXPECT_EQ(shapes[1].rank, MS_UNKNOWN_RANK);
   EXPECT_EQ(FromAbi(texts[1]), "bc") << "kept while other lists were asked for";
+}
+
+TEST_F(KernelInfoTest, FunctionsAndListsOfTruthsTensorsAndFunctions) {
+  SetAttr(&attrs_, "body", FunctionRef{"Body", nullptr});
+  SetAttr(&attrs_, "bodies", std::vector<FunctionRef>{{"A", nullptr}, {"B", nullptr}});
+  SetAttr(&attrs_, "truths", std::vector<bool>{true, false, true});
+  SetAttr(&attrs_, "tensors", std::vector<Tensor>{Tensor::Scalar<int32_t>(5)});
+  SetAttr(&attrs_, "none", AttrValue::Empty());
+  MS_Str name = {};
+  ASSERT_EQ(api_->attr_func(&info_, ToAbi("body"), &name), nullptr);
+  EXPECT_EQ(FromAbi(name), "Body");
+  const MS_Str* names = nullptr;
+  uint64_t n = 9;
+  ASSERT_EQ(api_->attr_func_list(&info_, ToAbi("bodies"), &names, &n), nullptr);
+  ASSERT_EQ(n, 2u);
+  const uint8_t* truths = nullptr;
+  ASSERT_EQ(api_->attr_bool_list(&info_, ToAbi("truths"), &truths, &n), nullptr);
+  EXPECT_THAT(std::vector<int>(truths, truths + n), ElementsAre(1, 0, 1));
+  const MS_TensorView* tensors = nullptr;
+  ASSERT_EQ(api_->attr_tensor_list(&info_, ToAbi("tensors"), &tensors, &n), nullptr);
+  ASSERT_EQ(n, 1u);
+  EXPECT_EQ(*static_cast<int32_t*>(tensors[0].mem.base), 5);
+  EXPECT_NE(tensors[0].flags & MS_VIEW_CONST, 0u);
+  ASSERT_EQ(api_->attr_bool_list(&info_, ToAbi("none"), &truths, &n), nullptr);
+  EXPECT_EQ(n, 0u);
+  EXPECT_EQ(FromAbi(names[1]), "B");
+  EXPECT_FALSE(TakeAbiStatus(api_->attr_func(&info_, ToAbi("N"), &name)).ok());
+}
+
+TEST_F(KernelInfoTest, AllAttributesAreCounted) {
+  SetAttr(&attrs_, "_free", 1);
+  std::vector<std::string> names;
+  for (uint64_t i = 0; i < api_->attr_count(&info_); ++i) {
+    names.emplace_back(FromAbi(api_->attr_name(&info_, i)));
+  }
+  EXPECT_EQ(names.size(), attrs_.size());
+  EXPECT_THAT(names, ::testing::Contains("_free"));
+  EXPECT_THAT(names, ::testing::Contains("mode"));
+  EXPECT_EQ(api_->attr_name(&info_, names.size()).size, 0u);
+}
+
+TEST_F(KernelInfoTest, TheDigestIsOfWhatTheNodeDoes) {
+  const uint64_t digest = api_->node_digest(&info_);
+  const MS_KernelInfo renamed(&op_, "other", "/device:CPU:1", &attrs_, &signature_);
+  EXPECT_EQ(api_->node_digest(&renamed), digest);
+  std::vector<uint64_t> digests = {digest};
+  const auto differs = [&](const char* name, AttrValue value) {
+    AttrMap changed = attrs_;
+    SetAttr(&changed, name, std::move(value));
+    const MS_KernelInfo info(&op_, "scope/node", "/device:CPU:0", &changed, &signature_);
+    EXPECT_THAT(digests, ::testing::Not(::testing::Contains(api_->node_digest(&info)))) << name;
+    digests.push_back(api_->node_digest(&info));
+  };
+  differs("N", 4);
+  differs("rate", -0.0f);
+  differs("rate", 0.0f);
+  differs("on", false);
+  differs("mode", "VALID");
+  differs("shape", PartialShape({2}));
+  differs("shape", PartialShape());
+  differs("value", Tensor::Scalar<float>(5));
+  differs("value", Tensor::Vector<float>({4}));
+  differs("value", Tensor::Scalar<std::string>("ab"));
+  differs("ints", std::vector<int64_t>{1, 2});
+  differs("ints", AttrValue::Empty());
+  differs("texts", std::vector<std::string>{"ab", "c"});
+  differs("texts", std::vector<std::string>{"a", "b", "c"});
+  differs("texts", std::vector<bool>{true});
+  differs("body", FunctionRef{"Body", std::make_shared<AttrMap>(attrs_)});
+  differs("body", FunctionRef{"Body", nullptr});
+}
+
+TEST_F(KernelInfoTest, OptionsAreThoseOfThePluginWhoseKernelItIs) {
+  SetOptionValues("acme", {{"level", "3"}});
+  const MS_KernelInfo info(&op_, "n", "d", &attrs_, &signature_, "acme");
+  MS_Str value = {};
+  ASSERT_EQ(api_->option_get(&info, ToAbi("level"), &value), nullptr);
+  SetOptionValues("acme", {{"level", "4"}});
+  EXPECT_EQ(FromAbi(value), "3") << "what was given out stays";
+  EXPECT_EQ(Message(api_->option_get(&info, ToAbi("mode"), &value)),
+            "plugin acme was given no option \"mode\"");
+  EXPECT_FALSE(TakeAbiStatus(api_->option_get(&info_, ToAbi("level"), &value)).ok());
 }
 
 TEST_F(KernelInfoTest, ErrorsNameNodeAndAttribute) {

@@ -11,6 +11,8 @@
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/loader_attempt.h"
 #include "framework/plugin/openmp_patience.h"
+#include "framework/plugin/option_check.h"
+#include "framework/plugin/option_values.h"
 #include "framework/plugin/plugin_check.h"
 #include "framework/plugin/probe.h"
 #include "framework/plugin/registrar.h"
@@ -276,14 +278,21 @@ Status PluginLoader::Open(const PluginFile& file, Attempt* attempt, LoadedPlugin
   plugin->version = attempt->record.version;
   plugin->abi = abi;
   plugin->devices = reinterpret_cast<const MS_DevicesApi*>(abi->get_interface(abi, MS_DEVICES_API));
+  plugin->profiler =
+      reinterpret_cast<const MS_ProfilerApi*>(abi->get_interface(abi, MS_PROFILER_API));
   return absl::OkStatus();
 }
 
-// init and registration. Sets the stage as it goes.
+// The check of the options, init and registration. Sets the stage as it goes.
 Status PluginLoader::Register(const PluginOptions& options, Attempt* attempt,
                               LoadedPlugin* plugin) {
+  PluginOptions all;
+  MS_RETURN_IF_ERROR(NamePlugin(CheckOptions(plugin->abi, options, &all), plugin->path));
+  SetOptionValues(plugin->name, all);
   attempt->record.stage = LoadStage::kInit;
-  if (!options.empty() && (plugin->abi->flags & MS_PLUGIN_HAS_OPTIONS) == 0) {
+  const bool takes_options = (plugin->abi->flags & MS_PLUGIN_HAS_OPTIONS) != 0 ||
+                             plugin->abi->get_interface(plugin->abi, MS_OPTIONS_API) != nullptr;
+  if (!options.empty() && !takes_options) {
     return errors::InvalidArgument("plugin ", plugin->path, " takes no options, got \"",
                                    options.front().first, "\"");
   }

@@ -2,7 +2,7 @@
 //
 // The steps: find files (search_path.h), read each without running it, choose one file of each
 // family, try it in a process of its own if it was not installed with us (probe.h), dlopen, call
-// the entry point, check what it gave, init, register_all into a private transaction, commit.
+// the entry point, check what it gave and the options, init, register_all into a private transaction, commit.
 // Whatever fails leaves the registries of ops and kernels as they were. A plugin that was opened
 // stays mapped for ever; at the end of the process nothing of it runs unless Shutdown is called.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_LOADER_H_
@@ -80,7 +80,8 @@ struct LoadedPlugin {
   std::string vendor;
   std::string version;
   const MS_Plugin* abi = nullptr;
-  const MS_DevicesApi* devices = nullptr;  // null: it has none
+  const MS_DevicesApi* devices = nullptr;    // null: it has none
+  const MS_ProfilerApi* profiler = nullptr;  // the same
   size_t num_kernels = 0;
   std::vector<std::string> ops;              // that it registered, in that order
   mutable std::atomic<int> open_devices{0};  // created and not yet destroyed

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "framework/plugin/host_interfaces.h"
+#include "framework/plugin/option_values.h"
 #include "framework/plugin/testing/loader_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -198,6 +199,23 @@ INSTANTIATE_TEST_SUITE_P(
         FailureCase{"ignores_refusal", LoadStage::kRegister, absl::StatusCode::kInvalidArgument,
                     "kernel for op NoSuchOp on CPU"}),
     [](const ::testing::TestParamInfo<FailureCase>& info) { return info.param.fixture; });
+
+TEST_F(LoaderTest, OptionsAreCheckedAgainstTheSchemaBeforeInit) {
+  const std::string path = folder_.Copy("options.so", "ops");
+  const Status bad = loader_->Load(path, {{"mode", "fast"}, {"level", "12"}}).status();
+  EXPECT_EQ(bad.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(bad), AllOf(HasSubstr(path), HasSubstr("option level must be a whole number "
+                                                             "in [0, 9], got \"12\"")));
+  EXPECT_EQ(RecordOf("options.so").stage, LoadStage::kValidate);
+  EXPECT_EQ(RecordOf("options.so").state, PluginState::kFailed);
+}
+
+TEST_F(LoaderTest, GoodOptionsAndDefaultsAreWhatKernelsRead) {
+  ASSERT_TRUE(loader_->Load(FixturePath("ops"), {{"mode", "exact"}, {"level@1", "5"}}).ok());
+  EXPECT_EQ(*FindOptionValue("ops", "mode"), "exact");
+  EXPECT_EQ(*FindOptionValue("ops", "level"), "3");
+  EXPECT_EQ(*FindOptionValue("ops", "level@1"), "5");
+}
 
 TEST_F(LoaderTest, AKernelTieFailsTheLaterPluginAlone) {
   ASSERT_TRUE(loader_->Load(FixturePath("good")).ok());

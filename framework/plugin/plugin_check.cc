@@ -43,6 +43,14 @@ constexpr Slot kDeviceSlots[] = {
     MS_SLOT(MS_DeviceApi, device_error),
 };
 
+constexpr Slot kOptionsSlots[] = {MS_SLOT(MS_OptionsApi, schema)};
+// All but what plugin.h marks as optional.
+constexpr Slot kProfilerSlots[] = {
+    MS_SLOT(MS_ProfilerApi, start),
+    MS_SLOT(MS_ProfilerApi, stop),
+    MS_SLOT(MS_ProfilerApi, flush),
+};
+
 #undef MS_SLOT
 
 // `size` is what the struct's writer knew of it.
@@ -104,6 +112,12 @@ Status CheckMandatoryFunctions(const MS_Plugin* plugin) {
   }
   if (devices != nullptr) {
     MS_RETURN_IF_ERROR(CheckTable(devices, MS_DEVICES_API, kDevicesSlots));
+  }
+  const MS_Table* const options = plugin->get_interface(plugin, MS_OPTIONS_API);
+  if (options != nullptr) MS_RETURN_IF_ERROR(CheckTable(options, MS_OPTIONS_API, kOptionsSlots));
+  const MS_Table* const profiler = plugin->get_interface(plugin, MS_PROFILER_API);
+  if (profiler != nullptr) {
+    MS_RETURN_IF_ERROR(CheckTable(profiler, MS_PROFILER_API, kProfilerSlots));
   }
   const MS_Table* device = plugin->get_interface(plugin, MS_DEVICE_API);
   if (device == nullptr) return absl::OkStatus();  // Checked when a device is created.

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/plugin/option_schema.hpp"
 #include "framework/plugin/plugin_bind.hpp"
 #include "framework/plugin/plugin_ops.hpp"
 
@@ -28,7 +29,8 @@ using PluginOptions = std::vector<std::pair<std::string_view, std::string_view>>
 struct PluginDefaults {
   static constexpr char kVendor[] = "";
   static constexpr char kVersion[] = "";
-  // Runs once, before anything else but BindHost.
+  // Runs once, before anything else but BindHost. The options are those that the user gave; where
+  // the definition has Options() (option_schema.hpp) they were checked against it.
   static Status Init(const PluginOptions& options) {
     if (options.empty()) return Status();
     return InvalidArgument("unknown option \"", options.front().first,
@@ -37,6 +39,7 @@ struct PluginDefaults {
   // A plugin interface, such as MS_DEVICES_API, or null.
   static const MS_Table* GetInterface(std::string_view) { return nullptr; }
   static Status RegisterAll(MS_Registrar* registrar) {
+    for (const auto& registration : Registrations()) MS_TRY(registration(registrar));
     for (const OpDefinition& op : OpDefinitions()) MS_TRY(op.RegisterWith(registrar));
     for (const KernelEntry& entry : KernelEntries()) MS_TRY(entry.RegisterWith(registrar));
     return Status();
@@ -49,6 +52,9 @@ template <typename Definition>
 struct PluginFunctions {
   static const MS_Table* GetInterface(const MS_Plugin*, const char* id) noexcept {
     try {
+      if (id == std::string_view(MS_OPTIONS_API)) {
+        if (const MS_Table* options = OptionsTable<Definition>()) return options;
+      }
       return Definition::GetInterface(id);
     } catch (...) {
       return nullptr;

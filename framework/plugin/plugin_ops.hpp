@@ -131,7 +131,7 @@ class ShapeContext {
   Status SetOutput(uint32_t i, PartialShape shape) const {
     return Status::FromAbi(api().set_output(ctx_, i, shape.abi()));
   }
-  Status SetOutput(uint32_t i, const std::vector<int64_t>& dims) const {
+  Status SetOutputDims(uint32_t i, const std::vector<int64_t>& dims) const {
     PartialShape shape;
     MS_TRY(MakeShape(dims, &shape));
     return SetOutput(i, shape);
@@ -371,6 +371,12 @@ class OpDefinition {
   uint32_t deprecated_version_ = 0;
   const char* deprecation_ = "";
 };
+
+// What else register_all calls, such as for types of resources (plugin_resource.hpp).
+inline std::vector<Status (*)(MS_Registrar*)>& Registrations() {
+  static std::vector<Status (*)(MS_Registrar*)> registrations;
+  return registrations;
+}
 
 inline std::vector<OpDefinition>& OpDefinitions() {
   static std::vector<OpDefinition> definitions;

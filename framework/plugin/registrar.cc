@@ -11,6 +11,8 @@ namespace {
 constexpr uint32_t kKnownFlags = MS_KERNEL_ASYNC | MS_KERNEL_BLOCKING | MS_KERNEL_INEXPENSIVE |
                                  MS_KERNEL_SYNCS_HOST | MS_KERNEL_CAPTURE_SAFE |
                                  MS_KERNEL_DETERMINISTIC;
+// What handles of variables are of.
+constexpr absl::string_view kVariableType = "Variable";
 // What the first release of the structs had.
 constexpr uint32_t kKernelDefSize =
     offsetof(MS_KernelDef, unspecialize) + sizeof(MS_KernelDef::unspecialize);
@@ -125,6 +127,10 @@ MS_Status* ResourceTypeRegister(MS_Registrar* registrar, MS_Str type,
   added.name = std::string(FromAbi(type));
   added.plugin = registrar->plugin;
   added.destroy = destroy;
+  if (added.name == kVariableType) {
+    return Answer(registrar, errors::InvalidArgument("resource type \"", added.name,
+                                                     "\" is the runtime's own"));
+  }
   if (added.name.empty() || destroy == nullptr) {
     return Answer(registrar, errors::InvalidArgument("resource type \"", added.name,
                                                      "\": a name and a destroy are needed"));

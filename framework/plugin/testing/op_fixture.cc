@@ -122,6 +122,13 @@ const Registered chain_kernels = ms::RegisterForTypes<Chain, float, double>(
 
 struct Plugin : ms::PluginDefaults {
   static constexpr char kVendor[] = "Fixtures";
+  static const ms::OptionSchema& Options() {
+    static const ms::OptionSchema schema{
+        ms::Option("level", MS_OPTION_I64).Doc("Nothing.").Default("3").Range("0", "9").PerDevice(),
+        ms::Option("mode", MS_OPTION_STR).Doc("Nothing.").Choices({"fast", "exact"})};
+    return schema;
+  }
+  static Status Init(const ms::PluginOptions&) { return Status(); }
   static Status RegisterAll(MS_Registrar* registrar) {
     MS_TRY(PluginDefaults::RegisterAll(registrar));
     return FIXTURE_FAILS ? ms::Internal("the fixture's registration fails in the end") : Status();
