@@ -11,6 +11,7 @@
 #include "core/graph_def.h"
 #include "core/placer.h"
 #include "core/plan_compiler.h"
+#include "core/step_profiling.h"
 #include "framework/plugin/kernel_registry.h"
 
 namespace millstream {
@@ -327,6 +328,10 @@ Status Executable::RunFed(absl::Span<const Tensor> feeds, absl::Span<Tensor> fet
   if (options.report != nullptr && options.report->want_partition_graphs) {
     MS_RETURN_IF_ERROR(ReportGraphs(options.report));
   }
+  if (options.report == nullptr || !options.report->want_trace) {
+    return ExecuteStep(*plan, settings_, feeds, fetches, options);
+  }
+  const StepProfiling profiling(PluginLoader::Global()->Plugins(), &options.report->trace);
   return ExecuteStep(*plan, settings_, feeds, fetches, options);
 }
 

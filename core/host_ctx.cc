@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/host_execution.h"
+#include "core/host_trace.h"
 #include "core/thread_team.h"
 #include "framework/plugin/host_interfaces.h"
 #include "framework/plugin/host_status.h"
@@ -154,6 +156,16 @@ const MS_CtxApi* CtxApi() {
       &CancelCheck,
       &Done,
       &RngReserve,
+      &host_execution::InputList,
+      &host_execution::OutputList,
+      &host_execution::ExpectedOutputDType,
+      &host_execution::StepId,
+      &host_execution::InputTensor,
+      &host_execution::CancelRegister,
+      &host_execution::CancelDeregister,
+      &host_execution::Defer,
+      &host_execution::TraceBegin,
+      &host_execution::TraceEnd,
   };
   return &api;
 }
@@ -161,6 +173,7 @@ const MS_CtxApi* CtxApi() {
 Status RegisterRuntimeInterfaces() {
   MS_RETURN_IF_ERROR(RegisterHostInterface(&CtxApi()->head));
   MS_RETURN_IF_ERROR(RegisterHostInterface(&ResourceApi()->head));
+  MS_RETURN_IF_ERROR(RegisterHostInterface(&TraceApi()->head));
   return RegisterHostInterface(&ThreadsApi()->head);
 }
 

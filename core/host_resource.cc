@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/host_ctx.h"
+#include "core/host_objects.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
 
@@ -120,6 +121,11 @@ const MS_ResourceApi* ResourceApi() {
       &VarPrepareWrite,
       &VarReplace,
       &Unlock,
+      &host_objects::HandleRead,
+      &host_objects::Create,
+      &host_objects::Lookup,
+      &host_objects::LookupOrCreate,
+      &host_objects::Release,
   };
   return &api;
 }

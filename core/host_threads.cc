@@ -1,8 +1,10 @@
 // "ms.threads/1": parallel loops for kernels that bring no team of their own.
 #include <algorithm>
+#include <memory>
 
 #include "core/kernel_host.h"
 #include "core/thread_team.h"
+#include "core/worker_pool.h"
 
 namespace millstream {
 namespace {
@@ -38,6 +40,22 @@ void ParallelFor(MS_Frame* frame, uint64_t total, uint64_t cost_ns_per_unit,
   if (!holds_permit) ParallelPermit::Release();
 }
 
+// What schedule was told.
+struct Scheduled {
+  void (*fn)(void* user);
+  void* user;
+};
+
+void RunScheduled(void* argument) {
+  const std::unique_ptr<Scheduled> scheduled(static_cast<Scheduled*>(argument));
+  scheduled->fn(scheduled->user);
+}
+
+void Schedule(MS_Frame*, void (*fn)(void* user), void* user) {
+  auto* const scheduled = new Scheduled{fn, user};
+  if (!WorkerPool::Global()->RunBlocking(&RunScheduled, scheduled)) RunScheduled(scheduled);
+}
+
 }  // namespace
 
 const MS_ThreadsApi* ThreadsApi() {
@@ -45,6 +63,7 @@ const MS_ThreadsApi* ThreadsApi() {
       {sizeof(MS_ThreadsApi), 1, 0, MS_THREADS_API},
       &NumThreads,
       &ParallelFor,
+      &Schedule,
   };
   return &api;
 }

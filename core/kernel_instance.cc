@@ -47,7 +47,7 @@ StatusOr<std::unique_ptr<KernelInstance>> KernelInstance::Create(const Node* nod
   std::unique_ptr<KernelInstance> instance(new KernelInstance(node, *registration));
   if ((*registration)->create != nullptr) {
     const MS_KernelInfo info(&node->op(), node->name(), device_name, &node->attrs(),
-                             &node->signature());
+                             &node->signature(), (*registration)->plugin);
     Status created =
         TakeAbiStatus((*registration)->create((*registration)->user, &info, &instance->state_));
     if (!created.ok()) return AnnotateWithNode(created, *node);

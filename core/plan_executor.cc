@@ -71,6 +71,9 @@ PlanRun::~PlanRun() {
     if (slot.has_value()) slot = Tensor();
   }
   state_->temps.clear();
+  if (trace_ != nullptr) {
+    for (MS_Frame& frame : state_->frames) frame.flags &= ~uint64_t{MS_FRAME_TRACING};
+  }
   state_->feeds = absl::Span<const Tensor>();
   state_->step = nullptr;
   state_->run = nullptr;
@@ -303,6 +306,7 @@ Status PlanRun::RunCallsAs() {
       position_ = i;
       const bool enqueues = kOnDevice && plan_.instructions[i].transfer == TransferKind::kNone;
       if (kOnDevice && enqueues) device_->StartWork();
+      if (kTraced) frames[i].flags |= MS_FRAME_TRACING;
       MS_Status* failed = calls[i].compute(calls[i].state, &frames[i]);
       if (kOnDevice && enqueues) device_->EndWork(*plan_.instructions[i].node);
       if (failed != nullptr) {

@@ -46,6 +46,13 @@ class ResourceManager {
     ResourceRef<Resource> kept = KeepFirst(container, name, std::move(made));
     return ResourceRef<T>::Adopt(static_cast<T*>(kept.release()));
   }
+  // The same for a type whose name is only known at run time.
+  StatusOr<ResourceRef<Resource>> LookupAny(absl::string_view container, absl::string_view type,
+                                            absl::string_view name) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Gives `made` the name, or gives the resource of its type that has it already.
+  ResourceRef<Resource> KeepFirst(absl::string_view container, absl::string_view name,
+                                  ResourceRef<Resource> made) ABSL_LOCKS_EXCLUDED(mutex_);
   // Gives `resource` the name; ALREADY_EXISTS when it is taken.
   Status Create(absl::string_view container, absl::string_view name, ResourceRef<Resource> resource)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -72,11 +79,6 @@ class ResourceManager {
   using Key = std::tuple<std::string, std::string, std::string>;  // container, type, name
   using Map = std::map<Key, ResourceRef<Resource>, std::less<>>;
 
-  StatusOr<ResourceRef<Resource>> LookupAny(absl::string_view container, absl::string_view type,
-                                            absl::string_view name) const
-      ABSL_LOCKS_EXCLUDED(mutex_);
-  ResourceRef<Resource> KeepFirst(absl::string_view container, absl::string_view name,
-                                  ResourceRef<Resource> made) ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes the resources from `first` to `last` out of the map, but for those that keep their names;
   // gives them all, to be dropped without the lock.
   std::vector<ResourceRef<Resource>> TakeOut(Map::iterator first, Map::iterator last)

@@ -1,5 +1,7 @@
 #include "core/run_metadata.h"
 
+#include <functional>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -73,6 +75,40 @@ void AddNode(const StepTrace& trace, const TracedNode& node, uint32_t lane,
   AddMemory(node, stats);
 }
 
+// A range is shown as a node of the device that it belongs to.
+void AddRange(const StepTrace& trace, const TracedRange& range, proto::DeviceStepStats* device) {
+  TracedNode node;
+  node.name = range.node.empty() ? range.name : absl::StrCat(range.node, ":", range.name);
+  node.op = range.name;
+  node.start = range.start;
+  node.end = range.end;
+  node.thread = range.lane;
+  for (const auto& [key, value] : range.args) node.inputs.push_back(absl::StrCat(key, "=", value));
+  AddNode(trace, node, range.lane, device);
+  (*device->mutable_thread_names())[range.lane] =
+      absl::StrCat(range.node.empty() ? "stream " : "thread ", range.lane);
+}
+
+// After the nodes, whose devices are those of their ranges.
+void AddRanges(const StepTrace& trace, proto::StepStats* stats) {
+  std::map<std::string, proto::DeviceStepStats*, std::less<>> by_device;
+  for (auto& device : *stats->mutable_dev_stats()) by_device.emplace(device.device(), &device);
+  std::map<absl::string_view, absl::string_view> device_of_node;
+  for (const TracedPart& part : trace.parts()) {
+    for (const TracedNode& node : part.nodes) device_of_node[node.name] = part.device;
+  }
+  for (const TracedRange& range : trace.ranges()) {
+    std::string name = range.device;
+    if (name.empty()) name = std::string(device_of_node[range.node]);
+    proto::DeviceStepStats*& device = by_device[name];
+    if (device == nullptr) {
+      device = stats->add_dev_stats();
+      device->set_device(name);
+    }
+    AddRange(trace, range, device);
+  }
+}
+
 }  // namespace
 
 StatusOr<std::string> RunMetadataOf(const StepReport& report) {
@@ -87,6 +123,7 @@ StatusOr<std::string> RunMetadataOf(const StepReport& report) {
         (*device->mutable_thread_names())[lane] = name;
       }
     }
+    AddRanges(report.trace, metadata.mutable_step_stats());
   }
   for (const std::string& graph : report.partition_graphs) {
     if (!metadata.add_partition_graphs()->ParseFromString(graph)) {

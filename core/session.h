@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "core/cancel_listeners.h"
 #include "core/graph.h"
 #include "core/step_trace.h"
 #include "framework/status.h"
@@ -37,11 +38,17 @@ struct SessionOptions {
 // Stops a running step from another thread. Thread-safe.
 class Cancellation {
  public:
-  void Cancel() { cancelled_.store(true, std::memory_order_release); }
+  void Cancel() {
+    cancelled_.store(true, std::memory_order_release);
+    listeners_.Fire();
+  }
   bool IsCancelled() const { return cancelled_.load(std::memory_order_acquire); }
+  // Who wants to be told.
+  CancelListeners* listeners() const { return &listeners_; }
 
  private:
   std::atomic<bool> cancelled_{false};
+  mutable CancelListeners listeners_;
 };
 
 // What one Run may be told besides its signature.

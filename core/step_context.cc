@@ -7,6 +7,8 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 
 namespace millstream {
 namespace {
@@ -31,7 +33,8 @@ StepContext::StepContext(const RunOptions& options, ResourceManager* resources)
       step_id_(next_step_id.fetch_add(1, std::memory_order_relaxed)),
       container_(resources, step_id_),
       driver_(std::this_thread::get_id()),
-      clock_(options.timeout_ms > 0 ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE) {
+      clock_(options.timeout_ms > 0 ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE),
+      listeners_(options.cancellation, options.closing) {
   if (options.timeout_ms > 0 || options.should_stop != nullptr) {
     last_asked_ms_ = NowMillis(clock_);
     if (options.timeout_ms > 0) {
@@ -59,11 +62,27 @@ Status StepContext::CheckInterruption(bool may_ask) {
       return errors::Cancelled("the step was interrupted");
     }
   }
-  if (deadline_ms_ != 0 && now > deadline_ms_) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("the step took longer than ", options_.timeout_ms, " ms"));
-  }
+  if (deadline_ms_ != 0 && now > deadline_ms_) return OutOfTime();
   return absl::OkStatus();
+}
+
+Status StepContext::OutOfTime() const {
+  return absl::DeadlineExceededError(
+      absl::StrCat("the step took longer than ", options_.timeout_ms, " ms"));
+}
+
+// The thread that drives the step may be the one that waits for the call.
+uint64_t StepContext::AddListener(void (*fn)(void* user), void* user) {
+  const uint64_t token = listeners_.Add(fn, user);
+  if (deadline_ms_ != 0) {
+    const absl::Time end =
+        absl::Now() + absl::Milliseconds(std::max<int64_t>(deadline_ms_ - NowMillis(clock_), 0));
+    const auto stop = [](void* step) {
+      static_cast<StepContext*>(step)->Fail(static_cast<StepContext*>(step)->OutOfTime());
+    };
+    listeners_.WatchTime(end, stop, this);
+  }
+  return token;
 }
 
 void StepContext::Fail(const Status& error) {
@@ -71,6 +90,7 @@ void StepContext::Fail(const Status& error) {
   const Status* none = nullptr;
   if (first_error_.compare_exchange_strong(none, kept.get(), std::memory_order_acq_rel)) {
     kept.release();
+    listeners_.Fire();
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/resource_manager.h"
 #include "core/session.h"
+#include "core/step_listeners.h"
 #include "framework/status.h"
 
 // The completion of one asynchronous kernel execution. Whoever starts the kernel owns it and keeps
@@ -31,7 +32,10 @@ class StepContext {
  public:
   // `options` and `resources` must outlive the step.
   explicit StepContext(const RunOptions& options, ResourceManager* resources = nullptr);
-  ~StepContext() { delete first_error_.load(std::memory_order_relaxed); }
+  ~StepContext() {
+    listeners_.StopWatch();
+    delete first_error_.load(std::memory_order_relaxed);
+  }
   StepContext(const StepContext&) = delete;
   StepContext& operator=(const StepContext&) = delete;
 
@@ -51,6 +55,11 @@ class StepContext {
   }
 
   // ---- Thread-safe ----
+  // Calls fn(user), once, from any thread, when the step is cancelled, fails or runs out of time;
+  // at once when it is stopping already. Gives a token.
+  uint64_t AddListener(void (*fn)(void* user), void* user);
+  // Waits for a call that is under way.
+  void RemoveListener(uint64_t token) { listeners_.Remove(token); }
   // The container of resources that live as long as the step.
   StepContainer* container() { return &container_; }
   // True once the step is to end early: it failed, was cancelled, or took too long. Costs a few
@@ -75,12 +84,15 @@ class StepContext {
   StepContainer container_;
   const std::thread::id driver_;
   const clockid_t clock_;
+  Status OutOfTime() const;
+
   // Of the driving thread, by `clock_`:
   int64_t deadline_ms_ = 0;  // 0: none
   int64_t last_asked_ms_ = 0;
   // Set once, by the first that fails, and owned. No lock: a step would pay for it that never
   // fails.
   std::atomic<const Status*> first_error_{nullptr};
+  StepListeners listeners_;
 };
 
 }  // namespace millstream

@@ -31,4 +31,14 @@ TracedPart* StepTrace::AddPart(std::string device) {
   return &parts_.back();
 }
 
+void StepTrace::AddRange(TracedRange range) {
+  absl::MutexLock lock(&ranges_mutex_);
+  ranges_.push_back(std::move(range));
+}
+
+std::vector<TracedRange> StepTrace::ranges() const {
+  absl::MutexLock lock(&ranges_mutex_);
+  return ranges_;
+}
+
 }  // namespace millstream

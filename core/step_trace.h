@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "framework/dtype.h"
 #include "framework/shape.h"
 
@@ -41,13 +44,27 @@ struct TracedPart {
   std::vector<TracedNode> nodes;
 };
 
+// A named part of a node's execution, or what a device did.
+struct TracedRange {
+  std::string node;    // whose execution it is part of; empty for a device's
+  std::string device;  // empty: the one that runs the node
+  std::string name;
+  int64_t start = 0;
+  int64_t end = 0;
+  uint32_t lane = 0;  // thread, or the device's stream
+  std::vector<std::pair<std::string, std::string>> args;
+};
+
 // One step's record. AddPart is called by the driving thread before parts run; the rest when they
-// have ended.
+// have ended. AddRange is thread-safe.
 class StepTrace {
  public:
   StepTrace();
   TracedPart* AddPart(std::string device);
   const std::deque<TracedPart>& parts() const { return parts_; }
+
+  void AddRange(TracedRange range) ABSL_LOCKS_EXCLUDED(ranges_mutex_);
+  std::vector<TracedRange> ranges() const ABSL_LOCKS_EXCLUDED(ranges_mutex_);
 
   // Monotonic.
   static int64_t Now();
@@ -59,6 +76,8 @@ class StepTrace {
  private:
   std::deque<TracedPart> parts_;
   int64_t wall_minus_monotonic_;
+  mutable absl::Mutex ranges_mutex_;
+  std::vector<TracedRange> ranges_ ABSL_GUARDED_BY(ranges_mutex_);
 };
 
 // What a run is asked to report besides its fetches, and the report.

@@ -45,6 +45,7 @@ void DynamicRun::SetUp(Execution* execution) {
   frame.step_id = step->step_id();
   frame.flags = program_.deterministic ? MS_FRAME_DETERMINISTIC : 0;
   if (program_.memory != nullptr) program_.memory->FillFrame(&frame);
+  if (trace_ != nullptr) frame.flags |= MS_FRAME_TRACING;
 }
 
 Status DynamicRun::Begin(StepContext* step_context, absl::Span<const Tensor> feeds) {

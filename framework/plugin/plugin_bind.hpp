@@ -46,16 +46,15 @@ inline Status BindHost(const MS_HostBase* host) {
                          host->abi_major, ".", host->abi_minor));
   }
 #define MS_SIZE_THROUGH(type, last) (offsetof(type, last) + sizeof(type::last))
-  MS_TRY(
-      FetchHostTable(MS_CORE_API, MS_SIZE_THROUGH(MS_CoreApi, breadcrumb_set), &host_tables.core));
+  MS_TRY(FetchHostTable(MS_CORE_API, MS_SIZE_THROUGH(MS_CoreApi, env_get), &host_tables.core));
   MS_TRY(FetchHostTable(MS_REGISTRY_API, MS_SIZE_THROUGH(MS_RegistryApi, resource_type_register),
                         &host_tables.registry));
-  MS_TRY(FetchHostTable(MS_KERNEL_API, MS_SIZE_THROUGH(MS_KernelApi, output_range),
+  MS_TRY(FetchHostTable(MS_KERNEL_API, MS_SIZE_THROUGH(MS_KernelApi, option_get),
                         &host_tables.kernel));
-  MS_TRY(FetchHostTable(MS_CTX_API, MS_SIZE_THROUGH(MS_CtxApi, rng_reserve), &host_tables.ctx));
-  MS_TRY(FetchHostTable(MS_TENSOR_API, MS_SIZE_THROUGH(MS_TensorApi, string_set),
+  MS_TRY(FetchHostTable(MS_CTX_API, MS_SIZE_THROUGH(MS_CtxApi, trace_end), &host_tables.ctx));
+  MS_TRY(FetchHostTable(MS_TENSOR_API, MS_SIZE_THROUGH(MS_TensorApi, dlpack_import),
                         &host_tables.tensor));
-  MS_TRY(FetchHostTable(MS_RESOURCE_API, MS_SIZE_THROUGH(MS_ResourceApi, vars_unlock),
+  MS_TRY(FetchHostTable(MS_RESOURCE_API, MS_SIZE_THROUGH(MS_ResourceApi, release),
                         &host_tables.resource));
   MS_TRY(
       FetchHostTable(MS_SHAPE_API, MS_SIZE_THROUGH(MS_ShapeApi, handle_set), &host_tables.shape));
@@ -67,7 +66,7 @@ inline Status BindHost(const MS_HostBase* host) {
   if (host->get_interface(host, MS_TRACE_API) != nullptr) {
     MS_TRY(FetchHostTable(MS_TRACE_API, MS_SIZE_THROUGH(MS_TraceApi, drops), &host_tables.trace));
   }
-  MS_TRY(FetchHostTable(MS_THREADS_API, MS_SIZE_THROUGH(MS_ThreadsApi, parallel_for),
+  MS_TRY(FetchHostTable(MS_THREADS_API, MS_SIZE_THROUGH(MS_ThreadsApi, schedule),
                         &host_tables.threads));
 #undef MS_SIZE_THROUGH
   return Status();

@@ -36,6 +36,16 @@ MS_CtxApi StubCtxApi() {
   Fill(&ctx.cancel_check);
   Fill(&ctx.done);
   Fill(&ctx.rng_reserve);
+  Fill(&ctx.input_list);
+  Fill(&ctx.output_list);
+  Fill(&ctx.expected_output_dtype);
+  Fill(&ctx.step_id);
+  Fill(&ctx.input_tensor);
+  Fill(&ctx.cancel_register);
+  Fill(&ctx.cancel_deregister);
+  Fill(&ctx.defer_release);
+  Fill(&ctx.trace_begin);
+  Fill(&ctx.trace_end);
   return ctx;
 }
 
@@ -47,9 +57,15 @@ void RegisterStubInterfaces(const MS_CtxApi* ctx) {
   Fill(&resource.var_prepare_write);
   Fill(&resource.var_replace);
   Fill(&resource.vars_unlock);
+  Fill(&resource.handle_read);
+  Fill(&resource.create);
+  Fill(&resource.lookup);
+  Fill(&resource.lookup_or_create);
+  Fill(&resource.release);
   static MS_ThreadsApi threads = {{sizeof(MS_ThreadsApi), 1, MS_ABI_MINOR, MS_THREADS_API}};
   Fill(&threads.num_threads);
   Fill(&threads.parallel_for);
+  Fill(&threads.schedule);
   const MS_CtxApi* const used_ctx = ctx != nullptr ? ctx : &stub_ctx;
   for (const MS_Table* table : {&used_ctx->head, static_cast<const MS_Table*>(&resource.head),
                                 static_cast<const MS_Table*>(&threads.head)}) {

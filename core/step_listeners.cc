@@ -1,0 +1,73 @@
+#include "core/step_listeners.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/session.h"
+
+namespace millstream {
+
+// A kernel that forgot to take its listener back must not be called when the step is over.
+StepListeners::~StepListeners() {
+  StopWatch();
+  for (const Entry& entry : entries_) Forget(entry.listener.get());
+}
+
+void StepListeners::StopWatch() {
+  if (!watch_.joinable()) return;
+  {
+    absl::MutexLock lock(&mutex_);
+    is_over_ = true;
+  }
+  watch_.join();
+}
+
+void StepListeners::WatchTime(absl::Time deadline, void (*out_of_time)(void* step), void* step) {
+  absl::MutexLock lock(&mutex_);
+  if (watch_.joinable()) return;
+  watch_ = std::thread([this, deadline, out_of_time, step] {
+    {
+      absl::MutexLock waiting(&mutex_);
+      if (mutex_.AwaitWithDeadline(absl::Condition(&is_over_), deadline)) return;
+    }
+    out_of_time(step);
+  });
+}
+
+uint64_t StepListeners::Add(void (*fn)(void* user), void* user) {
+  auto owned = std::make_unique<CancelListener>(fn, user);
+  CancelListener* const listener = owned.get();
+  uint64_t token = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    token = ++last_token_;
+    entries_.push_back({token, std::move(owned)});
+  }
+  failed_.Add(listener);
+  for (const Cancellation* source : {cancellation_, closing_}) {
+    if (source != nullptr) source->listeners()->Add(listener);
+  }
+  return token;
+}
+
+void StepListeners::Remove(uint64_t token) {
+  std::unique_ptr<CancelListener> removed;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                    [token](const Entry& entry) { return entry.token == token; });
+    if (found == entries_.end()) return;
+    removed = std::move(found->listener);
+    entries_.erase(found);
+  }
+  Forget(removed.get());
+}
+
+void StepListeners::Forget(CancelListener* listener) {
+  failed_.Remove(listener);
+  for (const Cancellation* source : {cancellation_, closing_}) {
+    if (source != nullptr) source->listeners()->Remove(listener);
+  }
+}
+
+}  // namespace millstream

@@ -1,0 +1,62 @@
+// What kernels of one step asked to be told of its end.
+#ifndef MILLSTREAM_CORE_STEP_LISTENERS_H_
+#define MILLSTREAM_CORE_STEP_LISTENERS_H_
+
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "core/cancel_listeners.h"
+
+namespace millstream {
+
+class Cancellation;
+
+// Owns the listeners. Costs nothing in a step without any. Thread-safe.
+class StepListeners {
+ public:
+  // Both may be null, and must outlive this object.
+  StepListeners(const Cancellation* cancellation, const Cancellation* closing)
+      : cancellation_(cancellation), closing_(closing) {}
+  ~StepListeners();
+  StepListeners(const StepListeners&) = delete;
+  StepListeners& operator=(const StepListeners&) = delete;
+
+  // Calls fn(user), once, when the step fails or either cancellation happens. Gives a token.
+  uint64_t Add(void (*fn)(void* user), void* user) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Waits for a call that is under way. An unknown token does nothing.
+  void Remove(uint64_t token) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The step failed.
+  void Fire() { failed_.Fire(); }
+  // Has a thread of its own call out_of_time(step) at `deadline`, unless this object goes before.
+  // Of several calls the first counts.
+  void WatchTime(absl::Time deadline, void (*out_of_time)(void* step), void* step)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Waits until that thread has ended.
+  void StopWatch() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Entry {
+    uint64_t token;
+    std::unique_ptr<CancelListener> listener;
+  };
+  void Forget(CancelListener* listener);
+
+  const Cancellation* const cancellation_;
+  const Cancellation* const closing_;
+  CancelListeners failed_;
+  absl::Mutex mutex_;
+  std::vector<Entry> entries_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_token_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool is_over_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread watch_;  // of the thread that adds the first listener, and of the destructor
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_STEP_LISTENERS_H_
