@@ -1,0 +1,122 @@
+#include "framework/plugin/check/check_host.h"
+
+#include <cstring>
+#include <unordered_set>
+
+#include "absl/strings/str_cat.h"
+#include "framework/plugin/check/check_tables.h"
+#include "framework/plugin/host_interfaces.h"
+#include "framework/plugin/host_status.h"
+
+namespace millstream::plugin_check {
+namespace {
+
+struct Statuses {
+  std::mutex mutex;
+  std::unordered_set<const MS_Status*> live;
+};
+Statuses& AllStatuses() {
+  static auto* const statuses = new Statuses;
+  return *statuses;
+}
+
+MS_Status* Count(MS_Status* status) {
+  if (status == nullptr) return nullptr;
+  Statuses& all = AllStatuses();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.live.insert(status);
+  return status;
+}
+
+void Discount(const MS_Status* status) {
+  Statuses& all = AllStatuses();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.live.erase(status);
+}
+
+// ---- ms.core/1, ms.registry/1 -------------------------------------------------------------------
+
+const MS_CoreApi& RealCore() {
+  return *reinterpret_cast<const MS_CoreApi*>(FindHostInterface(MS_CORE_API));
+}
+
+void StatusFree(MS_Status* status) {
+  Discount(status);
+  RealCore().status_free(status);
+}
+
+const MS_CoreApi* CoreApi() {
+  static const MS_CoreApi api = [] {
+    MS_CoreApi table = RealCore();
+    table.status_free = &StatusFree;
+    return table;
+  }();
+  return &api;
+}
+
+std::atomic<int> registrations_until_failure{0};
+
+const MS_RegistryApi& RealRegistry() {
+  return *reinterpret_cast<const MS_RegistryApi*>(FindHostInterface(MS_REGISTRY_API));
+}
+
+MS_Status* KernelRegister(MS_Registrar* registrar, const MS_KernelDef* definition) {
+  if (registrations_until_failure > 0 && --registrations_until_failure == 0) {
+    return Give(errors::ResourceExhausted("the check refuses this registration on purpose"));
+  }
+  return Count(RealRegistry().kernel_register(registrar, definition));
+}
+
+const MS_RegistryApi* RegistryApi() {
+  static const MS_RegistryApi api = [] {
+    MS_RegistryApi table = RealRegistry();
+    table.kernel_register = &KernelRegister;
+    return table;
+  }();
+  return &api;
+}
+
+// ---- MS_HostBase --------------------------------------------------------------------------------
+
+const MS_Table* GetInterface(const MS_HostBase*, const char* id) {
+  if (id == nullptr) return nullptr;
+  for (const MS_Table* table :
+       {&CoreApi()->head, &RegistryApi()->head, &CheckCtxApi()->head, &CheckTensorApi()->head,
+        &CheckResourceApi()->head, &CheckThreadsApi()->head}) {
+    if (std::strcmp(table->id, id) == 0) return table;
+  }
+  return FindHostInterface(id);
+}
+
+MS_Status* StatusMake(MS_Code code, MS_Str message) {
+  return Count(MakeAbiStatus(code, FromAbi(message)));
+}
+
+}  // namespace
+
+const MS_HostBase* CheckHost() {
+  static const MS_HostBase host = [] {
+    MS_HostBase base = *HostBase();
+    base.get_interface = &GetInterface;
+    base.status_make = &StatusMake;
+    return base;
+  }();
+  return &host;
+}
+
+size_t LiveStatuses() {
+  Statuses& all = AllStatuses();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  return all.live.size();
+}
+
+Status Take(MS_Status* status) {
+  Discount(status);
+  return TakeAbiStatus(status);
+}
+
+MS_Status* Give(const Status& status) { return Count(ToAbiStatus(status)); }
+
+void FailRegistration(int n) { registrations_until_failure = n; }
+
+}  // namespace millstream::plugin_check

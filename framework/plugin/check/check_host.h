@@ -1,0 +1,81 @@
+// The host that plugins under test see: the runtime's own handshake and tables where those only
+// read, and tables over plain memory for what kernels do while they run. It counts what it gives
+// out, and fails on purpose.
+#ifndef MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_CHECK_HOST_H_
+#define MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_CHECK_HOST_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "framework/plugin/check/memory_block.h"
+#include "framework/plugin/host_tensor.h"
+#include "framework/plugin/plugin.h"
+#include "framework/status.h"
+
+namespace millstream::plugin_check {
+
+// What entry points are called with; static.
+const MS_HostBase* CheckHost();
+
+// Statuses that a plugin has made or been given, and not yet returned or freed.
+size_t LiveStatuses();
+// What a plugin function returned.
+Status Take(MS_Status* status);
+// A status for a plugin, counted.
+MS_Status* Give(const Status& status);
+
+// The n-th registration from now on, counted from 1, fails with RESOURCE_EXHAUSTED; 0: none.
+void FailRegistration(int n);
+
+// A variable as the kit keeps it: null `value` when it was never assigned.
+struct CheckVariable {
+  DataType dtype = DataType::kInvalid;
+  std::unique_ptr<PlacedTensor> value;
+};
+
+}  // namespace millstream::plugin_check
+
+// The host's own types, which plugin.h leaves open.
+
+// One execution.
+struct MS_Ctx {
+  using PlacedTensor = millstream::plugin_check::PlacedTensor;
+
+  // Given.
+  uint32_t threads = 1;
+  bool may_forward = false;
+  uint8_t fill = 0;
+  int fail_allocation = 0;                         // the n-th allocation fails; 0: none
+  millstream::plugin_check::Place place;           // of outputs and temporaries
+  std::vector<bool> output_on_host;                // and of these outputs
+  std::vector<MS_DType> output_dtypes;
+  std::vector<PlacedTensor*> inputs;               // null for variables
+  std::vector<millstream::plugin_check::CheckVariable*> variables;  // null for other inputs
+  uint64_t philox_key = 0;
+  std::array<uint64_t, 2> philox_counter{};
+
+  // Found.
+  std::mutex mutex;
+  std::vector<std::unique_ptr<PlacedTensor>> outputs;
+  std::vector<int> taken_inputs;                   // of each output: the input it lies over, or -1
+  std::deque<std::unique_ptr<PlacedTensor>> temporaries;
+  std::vector<MS_Tensor*> created;                 // with a reference of ours each
+  std::vector<std::string> misuse;                 // calls that no host would have liked
+  int allocations = 0;
+  int held_lock_sets = 0;
+};
+
+// One asynchronous completion.
+struct MS_Done {
+  std::mutex mutex;
+  int calls = 0;
+  absl::Status status;
+};
+
+#endif  // MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_CHECK_HOST_H_

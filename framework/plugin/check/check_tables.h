@@ -1,0 +1,20 @@
+// The tables that kernels use while they run, over plain memory (check_host.h).
+#ifndef MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_CHECK_TABLES_H_
+#define MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_CHECK_TABLES_H_
+
+#include "framework/plugin/plugin.h"
+
+namespace millstream::plugin_check {
+
+const MS_CtxApi* CheckCtxApi();
+const MS_TensorApi* CheckTensorApi();
+const MS_ResourceApi* CheckResourceApi();
+const MS_ThreadsApi* CheckThreadsApi();
+
+// Tensors that the calling thread creates are the context's, which looks whether they are released;
+// null: nobody's.
+void SetCurrentCtx(MS_Ctx* ctx);
+
+}  // namespace millstream::plugin_check
+
+#endif  // MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_CHECK_TABLES_H_

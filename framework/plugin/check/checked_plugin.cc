@@ -1,0 +1,107 @@
+#include "framework/plugin/check/checked_plugin.h"
+
+#include <dlfcn.h>
+
+#include <utility>
+
+#include "framework/plugin/check/check_host.h"
+#include "framework/plugin/check/op_specs.h"
+#include "framework/plugin/host_status.h"
+#include "framework/plugin/plugin_check.h"
+#include "framework/plugin/registrar.h"
+
+namespace millstream::plugin_check {
+
+StatusOr<const MS_Plugin*> EnterPlugin(const PluginFile& file, const MS_HostBase* host) {
+  void* const library = dlopen(file.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return errors::NotFound("it cannot be opened: ", dlerror());
+  const auto entry = reinterpret_cast<MS_PluginEntry>(dlsym(library, MS_PLUGIN_ENTRY_NAME));
+  if (entry == nullptr) {
+    return errors::InvalidArgument("it does not export ", MS_PLUGIN_ENTRY_NAME);
+  }
+  const MS_Plugin* plugin = nullptr;
+  MS_RETURN_IF_ERROR(Take(entry(host, &plugin)));
+  MS_RETURN_IF_ERROR(CheckPlugin(plugin, file));
+  return plugin;
+}
+
+Status InitPlugin(const MS_Plugin* plugin, const PluginOptions& options) {
+  std::vector<MS_KV> pairs;
+  for (const auto& [name, value] : options) pairs.push_back({ToAbi(name), ToAbi(value)});
+  return Take(plugin->init(plugin, pairs.data(), pairs.size()));
+}
+
+StatusOr<std::vector<KernelRegistration>> RegisterPlugin(const MS_Plugin* plugin) {
+  MS_Registrar registrar(std::string(FromAbi(plugin->name)), &StandardOps());
+  MS_RETURN_IF_ERROR(Take(plugin->register_all(plugin, &registrar)));
+  MS_RETURN_IF_ERROR(registrar.first_error);
+  return std::move(registrar.kernels);
+}
+
+StatusOr<std::vector<const MS_DeviceDesc*>> EnumerateDevices(const MS_Plugin* plugin,
+                                                             const MS_DevicesApi* devices,
+                                                             std::string* reason) {
+  uint64_t count = 0;
+  MS_Str text = {};
+  MS_RETURN_IF_ERROR(Take(devices->enumerate(plugin, nullptr, &count, &text)));
+  std::vector<const MS_DeviceDesc*> found(count);
+  if (reason != nullptr) *reason = std::string(FromAbi(text));
+  if (count == 0) return found;
+  MS_RETURN_IF_ERROR(Take(devices->enumerate(plugin, found.data(), &count, &text)));
+  if (count != found.size()) {
+    return errors::Internal("enumerate found ", found.size(), " devices, and then ", count);
+  }
+  for (const MS_DeviceDesc* description : found) {
+    if (description == nullptr) return errors::Internal("enumerate left a description null");
+  }
+  return found;
+}
+
+StatusOr<std::unique_ptr<CheckedPlugin>> LoadChecked(const std::string& path,
+                                                     const PluginOptions& options) {
+  auto plugin = std::make_unique<CheckedPlugin>();
+  MS_ASSIGN_OR_RETURN(plugin->file, ReadPluginFile(path));
+  MS_RETURN_IF_ERROR(CheckCompatible(plugin->file));
+  MS_ASSIGN_OR_RETURN(plugin->abi, EnterPlugin(plugin->file, CheckHost()));
+  MS_RETURN_IF_ERROR(CheckMandatoryFunctions(plugin->abi));
+  MS_RETURN_IF_ERROR(InitPlugin(plugin->abi, options));
+  MS_ASSIGN_OR_RETURN(plugin->kernels, RegisterPlugin(plugin->abi));
+  plugin->registry.Commit(plugin->kernels).IgnoreError();
+  plugin->devices = reinterpret_cast<const MS_DevicesApi*>(
+      plugin->abi->get_interface(plugin->abi, MS_DEVICES_API));
+  if (plugin->devices != nullptr) {
+    MS_ASSIGN_OR_RETURN(plugin->descriptions,
+                        EnumerateDevices(plugin->abi, plugin->devices, nullptr));
+  }
+  return plugin;
+}
+
+StatusOr<std::unique_ptr<CheckedDevice>> CheckedDevice::Create(const CheckedPlugin& plugin,
+                                                               uint32_t ordinal) {
+  std::unique_ptr<CheckedDevice> created(new CheckedDevice);
+  created->devices_ = plugin.devices;
+  for (const MS_DeviceDesc* description : plugin.descriptions) {
+    if (description->ordinal == ordinal) created->description_ = description;
+  }
+  if (created->description_ == nullptr) return errors::NotFound("no device ", ordinal);
+  MS_RETURN_IF_ERROR(
+      Take(plugin.devices->device_create(plugin.abi, ordinal, nullptr, 0, &created->device_)));
+  if (created->device_ == nullptr) return errors::Internal("device_create gave no device");
+  created->functions_ = plugin.devices->fns(created->device_);
+  MS_RETURN_IF_ERROR(CheckDeviceTable(created->functions_));
+  MS_RETURN_IF_ERROR(Take(created->functions_->stream_create(created->device_, MS_STREAM_COMPUTE, 0,
+                                                             &created->stream_)));
+  return created;
+}
+
+CheckedDevice::~CheckedDevice() {
+  if (stream_ != nullptr) functions_->stream_destroy(stream_);
+  if (device_ != nullptr) devices_->device_destroy(device_);
+}
+
+Place CheckedDevice::place() const {
+  if ((description_->flags & MS_DEVICE_HOST_IS_DEVICE) != 0) return Place();
+  return Place{device_, functions_, stream_};
+}
+
+}  // namespace millstream::plugin_check

@@ -1,0 +1,56 @@
+// Prints every standard op in the words of OpSpec, one line a part, as C string literals: what the
+// checking program knows of ops, without their shape functions.
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "framework/op_registry.h"
+
+namespace millstream {
+namespace {
+
+void PrintLine(char kind, const std::string& text) {
+  std::cout << "{'" << kind << "', R\"spec(" << text << ")spec\"},\n";
+}
+
+std::string ArgumentSpec(const ArgDef& arg) {
+  std::string type = arg.type != DataType::kInvalid
+                         ? std::string(DataTypeSpecName(arg.type))
+                         : absl::StrCat(arg.type_attr, arg.type_list_attr);
+  if (arg.is_ref) type = absl::StrCat("Ref(", type, ")");
+  return absl::StrCat(arg.name, ": ", arg.number_attr.empty() ? "" : arg.number_attr + " * ", type);
+}
+
+std::string AttrSpec(const AttrDef& attr) {
+  std::string type = attr.type;
+  std::string allowed;
+  if (!attr.allowed_types.empty()) allowed = DataTypeListName(attr.allowed_types);
+  if (!attr.allowed_strings.empty()) {
+    allowed = absl::StrCat("{\"", absl::StrJoin(attr.allowed_strings, "\", \""), "\"}");
+  }
+  if (!allowed.empty()) type = type.rfind("list(", 0) == 0 ? "list(" + allowed + ")" : allowed;
+  std::string text = absl::StrCat(attr.name, ": ", type);
+  if (attr.minimum.has_value()) absl::StrAppend(&text, " >= ", *attr.minimum);
+  // A tensor's text is for people alone.
+  if (attr.default_value.has_value() && attr.type != "tensor") {
+    absl::StrAppend(&text, " = ", attr.default_value->ToString());
+  }
+  return text;
+}
+
+}  // namespace
+}  // namespace millstream
+
+int main() {
+  using namespace millstream;
+  for (const OpDef* op : OpRegistry::Global()->List()) {
+    PrintLine('N', op->name);
+    for (const ArgDef& arg : op->inputs) PrintLine('I', ArgumentSpec(arg));
+    for (const ArgDef& arg : op->outputs) PrintLine('O', ArgumentSpec(arg));
+    for (const AttrDef& attr : op->attrs) PrintLine('A', AttrSpec(attr));
+  }
+  return 0;
+}

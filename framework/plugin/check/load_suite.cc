@@ -1,0 +1,95 @@
+// From the file to a plugin that is ready, stage by stage.
+#include "framework/plugin/check/check_host.h"
+#include "framework/plugin/check/suite.h"
+#include "framework/plugin/cpu_bits.h"
+#include "framework/plugin/plugin_check.h"
+
+namespace millstream::plugin_check {
+namespace {
+
+// Fails the rule that runs unless `status` is OK.
+bool ExpectOk(CheckContext* context, const Status& status) {
+  return context->report->Expect(status.ok(), status.ToString());
+}
+
+// What can be known without running it.
+StatusOr<PluginFile> Preflight(CheckContext* context) {
+  Reporter& report = *context->report;
+  report.Begin("LOAD-PREFLIGHT");
+  StatusOr<PluginFile> file = ReadPluginFile(context->settings->path);
+  if (!ExpectOk(context, file.status())) return file;
+  report.Begin("LOAD-VERSION");
+  const Status compatible = CheckCompatible(*file);
+  if (!ExpectOk(context, compatible)) return compatible;
+  report.Begin("LOAD-CPU");
+  const Status cpu = CheckCpu(*file, EnabledCpuBits());
+  if (!cpu.ok()) {
+    report.Skip(cpu.ToString());
+    return cpu;
+  }
+  return file;
+}
+
+void CheckLoading(CheckContext* context) {
+  Reporter& report = *context->report;
+  const StatusOr<PluginFile> file = Preflight(context);
+  if (!file.ok()) return;
+  // Opening and entering are one call here, and their errors differ in code.
+  report.Begin("LOAD-OPEN");
+  const StatusOr<const MS_Plugin*> plugin = EnterPlugin(*file, CheckHost());
+  if (!report.Expect(!absl::IsNotFound(plugin.status()), plugin.status().ToString())) return;
+  report.Begin("LOAD-ENTRY");
+  if (!ExpectOk(context, plugin.status())) return;
+  report.Begin("LOAD-FUNCTIONS");
+  if (!ExpectOk(context, CheckMandatoryFunctions(*plugin))) return;
+  report.Begin("LOAD-INIT");
+  if (!ExpectOk(context, InitPlugin(*plugin, context->settings->options))) return;
+  report.Begin("LOAD-REGISTER");
+  ExpectOk(context, RegisterPlugin(*plugin).status());
+  report.Begin("LOAD-SHUTDOWN");
+  (*plugin)->shutdown(*plugin);
+}
+
+void CheckOtherHost(CheckContext* context) {
+  const StatusOr<PluginFile> file = ReadPluginFile(context->settings->path);
+  if (!file.ok()) return;
+  context->report->Begin("LOAD-OLD-HOST");
+  static MS_HostBase other = *CheckHost();
+  other.abi_major = MS_ABI_MAJOR + 1;
+  const StatusOr<const MS_Plugin*> plugin = EnterPlugin(*file, &other);
+  context->report->Expect(!plugin.ok(), "it entered a host of ABI ", MS_ABI_MAJOR + 1, ".",
+                          MS_ABI_MINOR);
+}
+
+constexpr Check kChecks[] = {&CheckLoading, &CheckOtherHost};
+
+// ---- options ------------------------------------------------------------------------------------
+
+void CheckUnknownOption(CheckContext* context) {
+  Reporter& report = *context->report;
+  const StatusOr<PluginFile> file = ReadPluginFile(context->settings->path);
+  if (!file.ok()) return;
+  const StatusOr<const MS_Plugin*> plugin = EnterPlugin(*file, CheckHost());
+  if (!plugin.ok()) return;
+  report.Begin("OPTION-UNKNOWN");
+  if (((*plugin)->flags & MS_PLUGIN_HAS_OPTIONS) == 0) {
+    report.Skip("the plugin says that it takes no options, so it is given none");
+    return;
+  }
+  const Status status = InitPlugin(*plugin, {{"no_plugin_knows_this_option", "1"}});
+  report.Expect(absl::IsInvalidArgument(status), "init gave ", status.ToString());
+}
+
+void CheckSchema(CheckContext* context) {
+  context->report->Begin("OPTION-SCHEMA");
+  context->report->Skip("this version of the ABI has no ms.options/1");
+}
+
+constexpr Check kOptionChecks[] = {&CheckUnknownOption, &CheckSchema};
+
+}  // namespace
+
+Suite LoadSuite() { return SuiteOf<kChecks, 2>("load", /*loads_itself=*/true); }
+Suite OptionSuite() { return SuiteOf<kOptionChecks, 2>("options", /*loads_itself=*/true); }
+
+}  // namespace millstream::plugin_check

@@ -1,0 +1,161 @@
+#include "framework/plugin/check/memory_block.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "framework/plugin/check/check_host.h"
+
+namespace millstream::plugin_check {
+namespace {
+
+constexpr uint64_t kAlignment = 64;
+constexpr uint64_t kGuardBytes = 64;
+constexpr char kGuardFill = static_cast<char>(0xC3);
+constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Block>> Block::Make(const Place& place, uint64_t bytes, uint8_t fill,
+                                             uint64_t offset) {
+  std::unique_ptr<Block> block(new Block(place, bytes, offset));
+  const uint64_t total = bytes + offset + 2 * kGuardBytes;
+  std::string whole(total, kGuardFill);
+  std::memset(whole.data() + kGuardBytes + offset, fill, bytes);
+  if (place.on_host()) {
+    block->storage_.resize(total + kAlignment);
+    const auto start = reinterpret_cast<uintptr_t>(block->storage_.data());
+    const uint64_t padding = (kAlignment - start % kAlignment) % kAlignment;
+    block->whole_ = {block->storage_.data() + padding, 0, total, MS_SPACE_HOST, 0};
+  } else {
+    MS_RETURN_IF_ERROR(Take(place.functions->mem_alloc(place.device, MS_SPACE_DEVICE, total,
+                                                       kAlignment, &block->whole_)));
+  }
+  MS_RETURN_IF_ERROR(block->CopyIn(whole));
+  return block;
+}
+
+Block::~Block() {
+  if (!place_.on_host() && whole_.base != nullptr) {
+    place_.functions->mem_free(place_.device, &whole_);
+  }
+}
+
+MS_MemRef Block::ref() const {
+  MS_MemRef ref = whole_;
+  ref.offset += kGuardBytes + offset_;
+  ref.bytes = bytes_;
+  return ref;
+}
+
+Status Block::CopyIn(const std::string& whole) const {
+  if (place_.on_host()) {
+    std::memcpy(whole_.base, whole.data(), whole.size());
+    return absl::OkStatus();
+  }
+  const MS_MemRef host = {const_cast<char*>(whole.data()), 0, whole.size(), MS_SPACE_HOST, 0};
+  MS_RETURN_IF_ERROR(
+      Take(place_.functions->copy_async(place_.stream, &whole_, &host, whole.size())));
+  return Take(place_.functions->stream_sync(place_.stream));
+}
+
+StatusOr<std::string> Block::CopyOut() const {
+  std::string whole(bytes_ + offset_ + 2 * kGuardBytes, '\0');
+  if (place_.on_host()) {
+    std::memcpy(whole.data(), whole_.base, whole.size());
+    return whole;
+  }
+  const MS_MemRef host = {whole.data(), 0, whole.size(), MS_SPACE_HOST, 0};
+  MS_RETURN_IF_ERROR(
+      Take(place_.functions->copy_async(place_.stream, &host, &whole_, whole.size())));
+  MS_RETURN_IF_ERROR(Take(place_.functions->stream_sync(place_.stream)));
+  return whole;
+}
+
+Status Block::Write(const void* bytes) const {
+  std::string whole(bytes_ + offset_ + 2 * kGuardBytes, kGuardFill);
+  if (bytes_ != 0) std::memcpy(whole.data() + kGuardBytes + offset_, bytes, bytes_);
+  return CopyIn(whole);
+}
+
+Status Block::Read(void* bytes) const {
+  MS_ASSIGN_OR_RETURN(const std::string whole, CopyOut());
+  if (bytes_ != 0) std::memcpy(bytes, whole.data() + kGuardBytes + offset_, bytes_);
+  return absl::OkStatus();
+}
+
+StatusOr<bool> Block::GuardsIntact() const {
+  MS_ASSIGN_OR_RETURN(const std::string whole, CopyOut());
+  const auto is_guard = [](char byte) { return byte == kGuardFill; };
+  const auto data = whole.begin() + static_cast<int64_t>(kGuardBytes + offset_);
+  return std::all_of(whole.begin(), data, is_guard) &&
+         std::all_of(data + static_cast<int64_t>(bytes_), whole.end(), is_guard);
+}
+
+StatusOr<std::unique_ptr<PlacedTensor>> PlacedTensor::Make(const Place& place, DataType dtype,
+                                                           const Shape& shape, uint8_t fill,
+                                                           uint64_t offset) {
+  std::unique_ptr<PlacedTensor> placed(new PlacedTensor(dtype, shape));
+  if (!IsPlainData(dtype)) {
+    MS_ASSIGN_OR_RETURN(placed->strings_, Tensor::Create(dtype, shape));
+    return placed;
+  }
+  if (placed->bytes() > kMostBytes) {
+    return errors::ResourceExhausted("more than 1 GiB was asked for: ", shape.ToString());
+  }
+  placed->on_host_ = place.on_host();
+  MS_ASSIGN_OR_RETURN(placed->block_, Block::Make(place, placed->bytes(), fill, offset));
+  return placed;
+}
+
+StatusOr<std::unique_ptr<PlacedTensor>> PlacedTensor::CopyOf(const Place& place,
+                                                             const Tensor& value,
+                                                             uint64_t offset) {
+  MS_ASSIGN_OR_RETURN(std::unique_ptr<PlacedTensor> placed,
+                      Make(place, value.dtype(), value.shape(), 0, offset));
+  if (placed->block_ == nullptr) {
+    MS_ASSIGN_OR_RETURN(placed->strings_, value.DeepCopy());
+    return placed;
+  }
+  MS_RETURN_IF_ERROR(placed->block_->Write(value.raw()));
+  return placed;
+}
+
+std::unique_ptr<PlacedTensor> PlacedTensor::Over(DataType dtype, const Shape& shape) const {
+  std::unique_ptr<PlacedTensor> placed(new PlacedTensor(dtype, shape));
+  placed->on_host_ = on_host_;
+  placed->block_ = block_;
+  placed->strings_ = strings_;
+  return placed;
+}
+
+uint64_t PlacedTensor::bytes() const {
+  return static_cast<uint64_t>(shape_.num_elements()) * DataTypeSize(dtype_);
+}
+
+MS_TensorView PlacedTensor::View(uint64_t flags) const {
+  MS_TensorView view = {};
+  if (block_ != nullptr) {
+    view.mem = block_->ref();
+  } else {
+    view.mem = {strings_.raw(), 0, strings_.bytes(), MS_SPACE_HOST, 0};
+  }
+  view.dims = shape_.dims().data();
+  view.rank = static_cast<uint32_t>(shape_.rank());
+  view.dtype = ToAbiDataType(dtype_);
+  view.flags = flags | (on_host_ ? MS_VIEW_HOST : 0);
+  return view;
+}
+
+StatusOr<Tensor> PlacedTensor::Read() const {
+  if (block_ == nullptr) return strings_.DeepCopy();
+  MS_ASSIGN_OR_RETURN(Tensor value, Tensor::Create(dtype_, shape_));
+  MS_RETURN_IF_ERROR(block_->Read(value.raw()));
+  return value;
+}
+
+StatusOr<bool> PlacedTensor::GuardsIntact() const {
+  if (block_ == nullptr) return true;
+  return block_->GuardsIntact();
+}
+
+}  // namespace millstream::plugin_check

@@ -1,0 +1,114 @@
+// What the plugin registers, against the op registry.
+#include <algorithm>
+#include <string>
+
+#include "absl/algorithm/container.h"
+#include "framework/plugin/check/check_host.h"
+#include "framework/plugin/check/op_specs.h"
+#include "framework/plugin/check/suite.h"
+#include "framework/plugin/host_status.h"
+#include "framework/plugin/plugin_check.h"
+#include "framework/plugin/registrar.h"
+
+namespace millstream::plugin_check {
+namespace {
+
+// Enters and initializes the plugin; null when that fails, which is for other rules to say.
+const MS_Plugin* Enter(CheckContext* context) {
+  const StatusOr<PluginFile> file = ReadPluginFile(context->settings->path);
+  if (!file.ok()) return nullptr;
+  const StatusOr<const MS_Plugin*> plugin = EnterPlugin(*file, CheckHost());
+  if (!plugin.ok() || !CheckMandatoryFunctions(*plugin).ok()) return nullptr;
+  if (!InitPlugin(*plugin, context->settings->options).ok()) return nullptr;
+  return *plugin;
+}
+
+void CheckTypes(CheckContext* context, const std::vector<KernelRegistration>& kernels) {
+  context->report->Begin("REG-TYPES");
+  for (const KernelRegistration& kernel : kernels) {
+    const StatusOr<const OpDef*> op = StandardOps().Find(kernel.op);
+    if (!op.ok()) continue;
+    for (const KernelRegistration::Constraint& constraint : kernel.constraints) {
+      const AttrDef* attr = (*op)->FindAttr(constraint.attr);
+      if (attr == nullptr || attr->allowed_types.empty()) continue;
+      for (const DataType type : constraint.types) {
+        context->report->Expect(absl::c_linear_search(attr->allowed_types, type), kernel.op, ": ",
+                                constraint.attr, " cannot be ", DataTypeName(type));
+      }
+    }
+  }
+}
+
+// Every kernel's device type is one of the plugin's own, or the CPU, which is open to all.
+void CheckDeviceTypes(CheckContext* context, const MS_Plugin* plugin,
+                      const std::vector<KernelRegistration>& kernels) {
+  context->report->Begin("REG-DEVICES");
+  std::vector<std::string> types = {"CPU"};
+  const auto* const devices =
+      reinterpret_cast<const MS_DevicesApi*>(plugin->get_interface(plugin, MS_DEVICES_API));
+  if (devices != nullptr) {
+    const auto descriptions = EnumerateDevices(plugin, devices, nullptr);
+    if (!descriptions.ok()) return;
+    if (descriptions->empty()) {
+      context->report->Skip("the plugin finds no device here");
+      return;
+    }
+    for (const MS_DeviceDesc* description : *descriptions) {
+      types.emplace_back(FromAbi(description->device_type));
+    }
+  }
+  std::vector<std::string> strange;
+  for (const KernelRegistration& kernel : kernels) {
+    if (absl::c_linear_search(types, kernel.device_type)) continue;
+    if (absl::c_linear_search(strange, kernel.device_type)) continue;
+    strange.push_back(kernel.device_type);
+    context->report->Fail(absl::StrCat("kernels such as that of ", kernel.op, " are for \"",
+                                       kernel.device_type, "\", a device that nobody has"));
+  }
+}
+
+void CheckRegistrations(CheckContext* context) {
+  const MS_Plugin* const plugin = Enter(context);
+  if (plugin == nullptr) return;
+  Reporter& report = *context->report;
+  report.Begin("REG-KERNELS");
+  MS_Registrar registrar(std::string(FromAbi(plugin->name)), &StandardOps());
+  const Status status = Take(plugin->register_all(plugin, &registrar));
+  report.Expect(registrar.first_error.ok(), registrar.first_error.ToString());
+  if (!status.ok() && registrar.first_error.ok()) report.Skip(status.ToString());
+
+  report.Begin("REG-TIES");
+  KernelRegistry registry;
+  const Status committed = registry.Commit(registrar.kernels);
+  report.Expect(committed.ok(), committed.ToString());
+  CheckTypes(context, registrar.kernels);
+  CheckDeviceTypes(context, plugin, registrar.kernels);
+}
+
+void CheckRefusal(CheckContext* context) {
+  const MS_Plugin* const plugin = Enter(context);
+  if (plugin == nullptr) return;
+  Reporter& report = *context->report;
+  report.Begin("REG-REFUSED");
+  MS_Registrar registrar(std::string(FromAbi(plugin->name)), &StandardOps());
+  // The second: half of what it registers is there already.
+  FailRegistration(2);
+  const Status status = Take(plugin->register_all(plugin, &registrar));
+  FailRegistration(0);
+  if (registrar.kernels.empty() || (status.ok() && registrar.kernels.size() < 2)) {
+    report.Skip("the plugin registers fewer than two kernels");
+    return;
+  }
+  report.Expect(absl::IsResourceExhausted(status),
+                "the second registration was refused with RESOURCE_EXHAUSTED, register_all gave ",
+                status.ToString());
+  report.Expect(LiveStatuses() == 0, LiveStatuses(), " statuses were neither returned nor freed");
+}
+
+constexpr Check kChecks[] = {&CheckRegistrations, &CheckRefusal};
+
+}  // namespace
+
+Suite RegistrySuite() { return SuiteOf<kChecks, 2>("registry", /*loads_itself=*/true); }
+
+}  // namespace millstream::plugin_check

@@ -1,0 +1,207 @@
+#include "framework/plugin/check/report.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "framework/plugin/check/rules.h"
+
+namespace millstream::plugin_check {
+namespace {
+
+constexpr size_t kMostFailures = 3;
+constexpr size_t kMostText = 400;  // of one failure
+
+std::string OneField(absl::string_view text) {
+  std::string field(text.substr(0, kMostText));
+  for (char& c : field) {
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  }
+  return field;
+}
+
+absl::string_view OutcomeName(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kPass: return "PASS";
+    case Outcome::kFail: return "FAIL";
+    case Outcome::kSkip: return "SKIP";
+  }
+  return "";
+}
+
+void AppendJsonText(absl::string_view text, std::string* json) {
+  json->push_back('"');
+  for (const char c : text) {
+    if (c == '"' || c == '\\') json->push_back('\\');
+    if (static_cast<unsigned char>(c) < ' ') {
+      absl::StrAppend(json, "\\u", absl::Hex(c, absl::kZeroPad4));
+    } else {
+      json->push_back(c);
+    }
+  }
+  json->push_back('"');
+}
+
+// The rules of these suites with their results.
+struct Row {
+  const Rule* rule;
+  RuleResult result;
+};
+std::vector<Row> RowsOf(const Report& report, const std::vector<std::string>& suites) {
+  std::vector<Row> rows;
+  for (const Rule& rule : Rules()) {
+    if (std::find(suites.begin(), suites.end(), rule.suite) == suites.end()) continue;
+    const auto found = report.results().find(rule.id);
+    rows.push_back({&rule, found == report.results().end() ? RuleResult() : found->second});
+  }
+  return rows;
+}
+
+int CountOf(const std::vector<Row>& rows, Outcome outcome) {
+  return static_cast<int>(std::count_if(rows.begin(), rows.end(), [outcome](const Row& row) {
+    return row.result.outcome() == outcome;
+  }));
+}
+
+}  // namespace
+
+void Reporter::Begin(absl::string_view rule, absl::string_view what) { Write('B', rule, what); }
+
+// One write a line: what a dying process said last is not lost in a buffer.
+void Reporter::Write(char kind, absl::string_view first, absl::string_view second) {
+  std::string line = absl::StrCat(absl::string_view(&kind, 1), "\t", OneField(first));
+  if (!second.empty()) absl::StrAppend(&line, "\t", OneField(second));
+  line.push_back('\n');
+  if (write(descriptor_, line.data(), line.size()) < 0) return;  // There is nobody to tell.
+}
+
+Outcome RuleResult::outcome() const {
+  if (failed > 0) return Outcome::kFail;
+  return passed > 0 ? Outcome::kPass : Outcome::kSkip;
+}
+
+std::string RuleResult::Detail() const {
+  if (failed > 0) {
+    std::string text = absl::StrJoin(failures, "; ");
+    if (failed > static_cast<int>(failures.size())) {
+      absl::StrAppend(&text, "; and ", failed - failures.size(), " more");
+    }
+    return text;
+  }
+  const auto append = [](std::string* out, const std::pair<const std::string, int>& reason) {
+    absl::StrAppend(out, reason.first);
+    if (reason.second > 1) absl::StrAppend(out, " (", reason.second, " times)");
+  };
+  const std::string reasons = absl::StrJoin(skipped, "; ", append);
+  if (passed == 0) return reasons.empty() ? "the suite did not come to it" : reasons;
+  return absl::StrCat(passed, passed == 1 ? " check" : " checks",
+                      reasons.empty() ? "" : "; not checked: ", reasons);
+}
+
+void Report::CloseCheck() {
+  if (!rule_.empty() && !unpassed_) ++results_[rule_].passed;
+  rule_.clear();
+  unpassed_ = false;
+}
+
+void Report::Fail(const std::string& text) {
+  RuleResult& result = results_[rule_];
+  ++result.failed;
+  unpassed_ = true;
+  if (result.failures.size() >= kMostFailures) return;
+  result.failures.push_back(what_.empty() ? text : absl::StrCat(what_, ": ", text));
+}
+
+void Report::Read(absl::string_view line) {
+  const std::vector<std::string> fields = absl::StrSplit(line, absl::MaxSplits('\t', 2));
+  const std::string first = fields.size() > 1 ? fields[1] : "";
+  if (fields[0] == "B") {
+    CloseCheck();
+    rule_ = first;
+    what_ = fields.size() > 2 ? fields[2] : "";
+  } else if (fields[0] == "F") {
+    Fail(first);
+  } else if (fields[0] == "S") {
+    unpassed_ = true;
+    Skip(rule_, first);
+  } else if (fields[0] == "C") {
+    crash_ = first;
+  } else if (fields[0] == "I" && absl::SimpleAtoi(first, &item_)) {
+    CloseCheck();
+  } else if (fields[0] == "E") {
+    CloseCheck();
+    item_ = -1;
+  }
+}
+
+int Report::Close(const std::string& how) {
+  const int item = item_;
+  if (item >= 0 && !rule_.empty()) {
+    Fail(crash_.empty() ? how : absl::StrCat(how, " ", crash_));
+  }
+  CloseCheck();
+  item_ = -1;
+  crash_.clear();
+  return item;
+}
+
+void Report::Skip(absl::string_view rule, absl::string_view reason) {
+  ++results_[std::string(rule)].skipped[std::string(reason)];
+}
+
+bool Report::HasFailures() const {
+  return std::any_of(results_.begin(), results_.end(),
+                     [](const auto& entry) { return entry.second.failed > 0; });
+}
+
+std::string ReportTable(const Report& report, const std::vector<std::string>& suites) {
+  const std::vector<Row> rows = RowsOf(report, suites);
+  size_t width = 0;
+  for (const Row& row : rows) width = std::max(width, absl::string_view(row.rule->id).size());
+  std::string text;
+  absl::string_view suite;
+  for (const Row& row : rows) {
+    if (suite != row.rule->suite) {
+      suite = row.rule->suite;
+      absl::StrAppend(&text, text.empty() ? "" : "\n", suite, "\n");
+    }
+    const std::string padding(width - absl::string_view(row.rule->id).size(), ' ');
+    const Outcome outcome = row.result.outcome();
+    absl::StrAppend(&text, "  ", row.rule->id, padding, "  ", OutcomeName(outcome), "  ");
+    // What holds is said once; what fails needs its rule, too.
+    absl::StrAppend(&text, outcome == Outcome::kPass ? "" : row.rule->sentence,
+                    outcome == Outcome::kPass ? "" : ": ", row.result.Detail(), "\n");
+  }
+  absl::StrAppend(&text, "\n", CountOf(rows, Outcome::kPass), " passed, ",
+                  CountOf(rows, Outcome::kFail), " failed, ", CountOf(rows, Outcome::kSkip),
+                  " skipped\n");
+  return text;
+}
+
+std::string ReportJson(const Report& report, const std::vector<std::string>& suites,
+                       absl::string_view plugin) {
+  const std::vector<Row> rows = RowsOf(report, suites);
+  std::string json = "{\"plugin\": ";
+  AppendJsonText(plugin, &json);
+  absl::StrAppend(&json, ", \"passed\": ", CountOf(rows, Outcome::kPass),
+                  ", \"failed\": ", CountOf(rows, Outcome::kFail),
+                  ", \"skipped\": ", CountOf(rows, Outcome::kSkip), ", \"rules\": [");
+  absl::string_view separator = "\n";
+  for (const Row& row : rows) {
+    absl::StrAppend(&json, separator, "{\"id\": \"", row.rule->id, "\", \"suite\": \"",
+                    row.rule->suite, "\", \"result\": \"", OutcomeName(row.result.outcome()),
+                    "\", \"sentence\": ");
+    AppendJsonText(row.rule->sentence, &json);
+    json += ", \"detail\": ";
+    AppendJsonText(row.result.Detail(), &json);
+    json += "}";
+    separator = ",\n";
+  }
+  json += "\n]}\n";
+  return json;
+}
+
+}  // namespace millstream::plugin_check
