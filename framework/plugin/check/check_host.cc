@@ -117,6 +117,6 @@ Status Take(MS_Status* status) {
 
 MS_Status* Give(const Status& status) { return Count(ToAbiStatus(status)); }
 
-void FailRegistration(int n) { registrations_until_failure = n; }
+int FailRegistration(int n) { return registrations_until_failure.exchange(n); }
 
 }  // namespace millstream::plugin_check

@@ -30,8 +30,9 @@ Status Take(MS_Status* status);
 // A status for a plugin, counted.
 MS_Status* Give(const Status& status);
 
-// The n-th registration from now on, counted from 1, fails with RESOURCE_EXHAUSTED; 0: none.
-void FailRegistration(int n);
+// The n-th registration from now on, counted from 1, fails with RESOURCE_EXHAUSTED; 0: none. Gives
+// how many are left until the one that was to fail before: 0 when it did.
+int FailRegistration(int n);
 
 // A variable as the kit keeps it: null `value` when it was never assigned.
 struct CheckVariable {

@@ -23,22 +23,6 @@ const MS_Plugin* Enter(CheckContext* context) {
   return *plugin;
 }
 
-void CheckTypes(CheckContext* context, const std::vector<KernelRegistration>& kernels) {
-  context->report->Begin("REG-TYPES");
-  for (const KernelRegistration& kernel : kernels) {
-    const StatusOr<const OpDef*> op = StandardOps().Find(kernel.op);
-    if (!op.ok()) continue;
-    for (const KernelRegistration::Constraint& constraint : kernel.constraints) {
-      const AttrDef* attr = (*op)->FindAttr(constraint.attr);
-      if (attr == nullptr || attr->allowed_types.empty()) continue;
-      for (const DataType type : constraint.types) {
-        context->report->Expect(absl::c_linear_search(attr->allowed_types, type), kernel.op, ": ",
-                                constraint.attr, " cannot be ", DataTypeName(type));
-      }
-    }
-  }
-}
-
 // Every kernel's device type is one of the plugin's own, or the CPU, which is open to all.
 void CheckDeviceTypes(CheckContext* context, const MS_Plugin* plugin,
                       const std::vector<KernelRegistration>& kernels) {
@@ -81,7 +65,6 @@ void CheckRegistrations(CheckContext* context) {
   KernelRegistry registry;
   const Status committed = registry.Commit(registrar.kernels);
   report.Expect(committed.ok(), committed.ToString());
-  CheckTypes(context, registrar.kernels);
   CheckDeviceTypes(context, plugin, registrar.kernels);
 }
 
@@ -94,8 +77,7 @@ void CheckRefusal(CheckContext* context) {
   // The second: half of what it registers is there already.
   FailRegistration(2);
   const Status status = Take(plugin->register_all(plugin, &registrar));
-  FailRegistration(0);
-  if (registrar.kernels.empty() || (status.ok() && registrar.kernels.size() < 2)) {
+  if (FailRegistration(0) != 0) {
     report.Skip("the plugin registers fewer than two kernels");
     return;
   }

@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kMostFailures = 3;
 constexpr size_t kMostText = 400;  // of one failure
+constexpr size_t kReasonsOfTable = 3;
 
 std::string OneField(absl::string_view text) {
   std::string field(text.substr(0, kMostText));
@@ -83,7 +84,7 @@ Outcome RuleResult::outcome() const {
   return passed > 0 ? Outcome::kPass : Outcome::kSkip;
 }
 
-std::string RuleResult::Detail() const {
+std::string RuleResult::Detail(size_t most_reasons) const {
   if (failed > 0) {
     std::string text = absl::StrJoin(failures, "; ");
     if (failed > static_cast<int>(failures.size())) {
@@ -91,14 +92,19 @@ std::string RuleResult::Detail() const {
     }
     return text;
   }
-  const auto append = [](std::string* out, const std::pair<const std::string, int>& reason) {
-    absl::StrAppend(out, reason.first);
-    if (reason.second > 1) absl::StrAppend(out, " (", reason.second, " times)");
-  };
-  const std::string reasons = absl::StrJoin(skipped, "; ", append);
-  if (passed == 0) return reasons.empty() ? "the suite did not come to it" : reasons;
+  std::vector<std::string> reasons;
+  for (const auto& [reason, times] : skipped) {
+    reasons.push_back(times > 1 ? absl::StrCat(reason, " (", times, " times)") : reason);
+  }
+  if (reasons.size() > most_reasons) {
+    const size_t left_out = reasons.size() - most_reasons;
+    reasons.resize(most_reasons);
+    reasons.push_back(absl::StrCat("and ", left_out, " other reasons"));
+  }
+  const std::string text = absl::StrJoin(reasons, "; ");
+  if (passed == 0) return text.empty() ? "the suite did not come to it" : text;
   return absl::StrCat(passed, passed == 1 ? " check" : " checks",
-                      reasons.empty() ? "" : "; not checked: ", reasons);
+                      text.empty() ? "" : "; not checked: ", text);
 }
 
 void Report::CloseCheck() {
@@ -173,7 +179,7 @@ std::string ReportTable(const Report& report, const std::vector<std::string>& su
     absl::StrAppend(&text, "  ", row.rule->id, padding, "  ", OutcomeName(outcome), "  ");
     // What holds is said once; what fails needs its rule, too.
     absl::StrAppend(&text, outcome == Outcome::kPass ? "" : row.rule->sentence,
-                    outcome == Outcome::kPass ? "" : ": ", row.result.Detail(), "\n");
+                    outcome == Outcome::kPass ? "" : ": ", row.result.Detail(kReasonsOfTable), "\n");
   }
   absl::StrAppend(&text, "\n", CountOf(rows, Outcome::kPass), " passed, ",
                   CountOf(rows, Outcome::kFail), " failed, ", CountOf(rows, Outcome::kSkip),
@@ -196,7 +202,7 @@ std::string ReportJson(const Report& report, const std::vector<std::string>& sui
                     "\", \"sentence\": ");
     AppendJsonText(row.rule->sentence, &json);
     json += ", \"detail\": ";
-    AppendJsonText(row.result.Detail(), &json);
+    AppendJsonText(row.result.Detail(row.result.skipped.size()), &json);
     json += "}";
     separator = ",\n";
   }

@@ -55,8 +55,9 @@ struct RuleResult {
   std::map<std::string, int> skipped;   // reasons, and how often each
 
   Outcome outcome() const;
-  // The failures, or the reason to skip, or how many checks passed; one line.
-  std::string Detail() const;
+  // The failures, or the reasons to skip, or how many checks passed; one line, of `most_reasons`
+  // reasons.
+  std::string Detail(size_t most_reasons) const;
 };
 
 // The parent's end.

@@ -9,7 +9,8 @@ const CheckedPlugin* CheckContext::Comparison() const {
 
 absl::Span<const Suite> Suites() {
   static const Suite suites[] = {LoadSuite(),   OptionSuite(), RegistrySuite(), DeviceSuite(),
-                                 MemorySuite(), CopySuite(),   StreamSuite(),   SoakSuite()};
+                                 MemorySuite(), CopySuite(),   StreamSuite(),   KernelSuite(),
+                                 FaultSuite(),  ThreadSuite(), SoakSuite()};
   return suites;
 }
 

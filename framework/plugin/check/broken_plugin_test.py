@@ -1,0 +1,137 @@
+"""The kit finds each fault of a broken plugin by its rule, and none in good plugins."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from typing import Any
+
+import pytest
+
+CHECK = "framework/plugin/check/millstream_plugin_check"
+BROKEN = "framework/plugin/check/testing/libbroken.so"
+REFERENCE = "device_plugins/cpu/libmillstream_cpu.so"
+
+# Every fault with the rules that fail by it: the first is the fault's own, and the others cannot
+# hold where that one does not.
+FAULTS = {
+    "init_fails": ["LOAD-INIT"],
+    "any_host": ["LOAD-OLD-HOST"],
+    "null_function": ["LOAD-FUNCTIONS"],
+    "any_option": ["OPTION-UNKNOWN"],
+    "unknown_op": ["REG-KERNELS"],
+    "tie": ["REG-TIES"],
+    "other_device": ["REG-DEVICES"],
+    "ignores_refusal": ["REG-REFUSED"],
+    "unstable": ["DEV-STABLE"],
+    "overfills": ["DEV-COUNT"],
+    "no_device": ["DEV-REASON"],
+    "any_ordinal": ["DEV-ORDINAL"],
+    "misaligned": ["MEM-ALIGN"],
+    "zero_bytes": ["MEM-ZERO"],
+    "huge": ["MEM-HUGE"],
+    "any_space": ["MEM-SPACE"],
+    "garbage_sizes": ["MEM-SIZES"],
+    "leaks": ["MEM-LEAK"],
+    "short_copy": ["COPY-SIZES", "COPY-OFFSETS"],
+    "no_offset": ["COPY-OFFSETS"],
+    "fill_of_bytes": ["COPY-FILL"],
+    "crashes": ["COPY-FILL"],
+    "late_copy": ["EVENT-SYNC", "EVENT-QUERY", "STREAM-DEVICE-SYNC"],
+    "never_idle": ["STREAM-IDLE"],
+    "hangs": ["EVENT-SYNC"],
+    "host_fn_twice": ["HOSTFN-ONCE"],
+    "host_fn_late": ["HOSTFN-ORDER"],
+    "wrong_result": ["KERNEL-REFERENCE"],
+    "wrong_shape": ["KERNEL-SHAPES", "KERNEL-REFERENCE", "KERNEL-PLANNED", "KERNEL-IN-PLACE"],
+    "forgets_output": ["KERNEL-OUTPUTS", "KERNEL-REFERENCE"],
+    "beyond_output": ["KERNEL-BOUNDS"],
+    "writes_input": ["KERNEL-INPUTS", "KERNEL-FORWARD", "KERNEL-IN-PLACE"],
+    "keeps_lock": ["KERNEL-LOCKS"],
+    "keeps_tensor": ["KERNEL-REFERENCES"],
+    "keeps_status": ["KERNEL-STATUS"],
+    "uses_frame_later": ["KERNEL-AFTER"],
+    "done_twice": ["KERNEL-ASYNC"],
+    "never_done": ["KERNEL-ASYNC"],
+    "bad_in_place": ["KERNEL-IN-PLACE", "KERNEL-FORWARD"],
+    "bad_plan": ["KERNEL-PLANNED"],
+    "own_random": ["KERNEL-RANDOM"],
+    "aborts": ["KERNEL-RUNS"],
+    "ignores_no_memory": ["FAULT-MEMORY"],
+    "shared_state": ["THREADS-STATE"],
+    "keeps_files": ["SOAK-DEVICES"],
+}
+SUITES = {
+    "LOAD": "load",
+    "OPTION": "options",
+    "REG": "registry",
+    "DEV": "devices",
+    "MEM": "memory",
+    "COPY": "copies",
+    "STREAM": "streams",
+    "EVENT": "streams",
+    "HOSTFN": "streams",
+    "KERNEL": "kernels",
+    "FAULT": "faults",
+    "THREADS": "threads",
+    "SOAK": "soak",
+}
+
+
+def check(plugin: str, *arguments: str, fault: str = "") -> tuple[int, dict[str, Any]]:
+    """The exit status, and what became of each rule."""
+    done = subprocess.run(
+        [CHECK, "--json", "--rounds", "40", "--reference", REFERENCE, *arguments, plugin],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "MILLSTREAM_TEST_FAULT": fault},
+    )
+    report = json.loads(done.stdout)
+    return done.returncode, {rule["id"]: rule for rule in report["rules"]}
+
+
+def failed(rules: dict[str, Any]) -> set[str]:
+    return {name for name, rule in rules.items() if rule["result"] == "FAIL"}
+
+
+def test_the_plugin_without_a_fault_passes() -> None:
+    status, rules = check(BROKEN)
+    assert (status, failed(rules)) == (0, set())
+    skipped = {name for name, rule in rules.items() if rule["result"] == "SKIP"}
+    assert skipped == {"OPTION-SCHEMA", "DEV-REASON", "COPY-PEER", "KERNEL-RANDOM"}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found_by_its_rule(fault: str) -> None:
+    expected = FAULTS[fault]
+    suite = SUITES[expected[0].split("-")[0]]
+    status, rules = check(BROKEN, "--suite", suite, "--patience", "4", fault=fault)
+    assert status == 1
+    assert failed(rules) == set(expected), {name: rules[name]["detail"] for name in failed(rules)}
+
+
+def test_whoever_crashes_is_named_with_signal_and_breadcrumb() -> None:
+    _, rules = check(BROKEN, "--suite", "copies", fault="crashes")
+    detail = rules["COPY-FILL"]["detail"]
+    assert detail == "width 1: crashed (SIGABRT) (breadcrumb: filling with a pattern)"
+
+
+def test_whoever_hangs_is_stopped_and_the_other_suites_go_on() -> None:
+    _, rules = check(
+        BROKEN, "--suite", "streams", "--suite", "soak", "--patience", "2", fault="hangs"
+    )
+    assert rules["EVENT-SYNC"]["detail"] == "hung: nothing happened for 2s"
+    assert rules["SOAK-STREAMS"]["result"] == "PASS"
+
+
+def test_a_kernel_that_crashes_stops_no_other() -> None:
+    _, rules = check(BROKEN, "--suite", "kernels", fault="aborts")
+    assert "Neg(T float32)" in rules["KERNEL-RUNS"]["detail"]
+    assert rules["KERNEL-LOCKS"]["result"] == "PASS"
+    assert rules["KERNEL-ASYNC"]["result"] == "PASS"
+
+
+def test_every_suite_has_a_fault() -> None:
+    assert {SUITES[rules[0].split("-")[0]] for rules in FAULTS.values()} == set(SUITES.values())

@@ -1,0 +1,109 @@
+"""Our own plugins pass the kit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+
+CHECK = "framework/plugin/check/millstream_plugin_check"
+CPU = "device_plugins/cpu/libmillstream_cpu.so"
+CPU_AVX512 = "device_plugins/cpu/libmillstream_cpu_avx512.so"
+SIM = "device_plugins/sim/libmillstream_sim.so"
+
+
+def check(plugin: str, *arguments: str) -> tuple[int, dict[str, Any]]:
+    done = subprocess.run(
+        [CHECK, "--json", "--rounds", "200", "--reference", CPU, *arguments, plugin],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    report = json.loads(done.stdout)
+    return done.returncode, {rule["id"]: rule for rule in report["rules"]}
+
+
+def failures(rules: dict[str, Any]) -> dict[str, str]:
+    return {name: rule["detail"] for name, rule in rules.items() if rule["result"] == "FAIL"}
+
+
+def skipped(rules: dict[str, Any]) -> set[str]:
+    return {name for name, rule in rules.items() if rule["result"] == "SKIP"}
+
+
+# What no plugin can be asked yet, or no plugin of ours is the right one to be asked.
+ALWAYS_SKIPPED = {"OPTION-SCHEMA", "DEV-REASON"}
+
+
+def test_the_cpu_plugin_passes() -> None:
+    status, rules = check(CPU)
+    assert (status, failures(rules)) == (0, {})
+    assert skipped(rules) == ALWAYS_SKIPPED | {
+        "OPTION-UNKNOWN",
+        "COPY-PEER",
+        # It is what others are compared with.
+        "KERNEL-REFERENCE",
+        "KERNEL-SHAPES",
+        "KERNEL-RANDOM",
+        "KERNEL-ASYNC",
+    }
+
+
+def test_the_variant_gives_the_cpu_plugins_results() -> None:
+    status, rules = check(CPU_AVX512, "--suite", "load", "--suite", "kernels")
+    if rules["LOAD-CPU"]["result"] == "SKIP":
+        pytest.skip("this machine cannot run it")
+    assert (status, failures(rules)) == (0, {})
+    assert rules["KERNEL-REFERENCE"]["result"] == "PASS"
+    assert rules["KERNEL-RANDOM"]["result"] == "PASS"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["devices=3", "delay_us=200", "latency_us=20"],
+        ["memory_mb=8", "copy_mb_per_s=500", "poison=0"],
+    ],
+)
+def test_the_simulated_accelerator_passes(options: list[str]) -> None:
+    arguments = [word for option in options for word in ("--option", option)]
+    status, rules = check(SIM, *arguments)
+    assert (status, failures(rules)) == (0, {})
+
+
+@pytest.mark.parametrize(
+    ("option", "rule"),
+    [
+        ("garbage_sizes=1", "MEM-SIZES"),
+        ("fail_create=1", "DEV-CREATE"),
+        ("fail_init=1", "LOAD-INIT"),
+        ("hang_copy=3", "COPY-DIRECTIONS"),
+    ],
+)
+def test_what_goes_wrong_in_it_on_purpose_is_found(option: str, rule: str) -> None:
+    suites = ["--suite", "load", "--suite", "devices", "--suite", "memory", "--suite", "copies"]
+    status, rules = check(SIM, "--option", option, "--patience", "2", *suites)
+    assert status == 1
+    assert rule in failures(rules)
+
+
+def test_the_table_names_rules_and_counts(tmp_path: Any) -> None:
+    text = tmp_path / "text.so"
+    text.write_text("no plugin")
+    done = subprocess.run([CHECK, str(text)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "LOAD-PREFLIGHT" in done.stdout
+    assert "not a Millstream plugin: " in done.stdout
+    assert "0 passed, 1 failed, " in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["--suite", "nothing", "a.so"], ["a.so", "b.so"], ["--what", "a.so"]]
+)
+def test_a_wrong_command_line_is_answered_with_the_usage(arguments: list[str]) -> None:
+    done = subprocess.run([CHECK, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 64
+    assert "usage: millstream_plugin_check" in done.stderr

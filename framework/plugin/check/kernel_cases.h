@@ -1,0 +1,35 @@
+// Legal nodes and inputs for the standard ops: what kernels are tried with.
+#ifndef MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_KERNEL_CASES_H_
+#define MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_KERNEL_CASES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "framework/attr_value.h"
+#include "framework/tensor.h"
+
+namespace millstream::plugin_check {
+
+struct CaseInput {
+  Tensor value;              // of the variable, when it is one
+  bool is_variable = false;  // the input is a handle of it
+  bool is_const = false;     // the value is shown to specialize
+};
+
+// One node with its inputs. `attrs` is complete.
+struct KernelCase {
+  std::string text;  // "[2,3] x [3]", for messages
+  AttrMap attrs;
+  std::vector<CaseInput> inputs;
+  bool is_random = false;  // results follow from the Philox stream, and are compared bit for bit
+};
+
+// The cases of an op whose type attributes are `types`; empty when there is no recipe for the op,
+// or none for these types.
+std::vector<KernelCase> CasesOf(absl::string_view op, const AttrMap& types);
+bool HasRecipe(absl::string_view op);
+
+}  // namespace millstream::plugin_check
+
+#endif  // MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_KERNEL_CASES_H_

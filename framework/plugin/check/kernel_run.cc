@@ -1,0 +1,342 @@
+#include "framework/plugin/check/kernel_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "framework/plugin/check/check_tables.h"
+#include "framework/plugin/check/op_specs.h"
+#include "framework/plugin/host_interfaces.h"
+#include "framework/plugin/host_status.h"
+#include "framework/plugin/kernel_info.h"
+
+namespace millstream::plugin_check {
+namespace {
+
+constexpr uint64_t kPhiloxKey = 0x0123456789abcdefu;
+constexpr auto kDonePatience = std::chrono::seconds(2);
+constexpr auto kLateCalls = std::chrono::milliseconds(2);
+
+// The attribute as a number; 0 without it.
+uint64_t SeedOf(const AttrMap& attrs, absl::string_view name) {
+  const AttrValue* attr = FindAttr(attrs, name);
+  const int64_t* value = attr == nullptr ? nullptr : attr->get<int64_t>();
+  return value == nullptr ? 0 : static_cast<uint64_t>(*value);
+}
+
+}  // namespace
+
+// All that belongs to one execution. Views and frame lie in pages that go with it.
+struct KernelRun::Execution {
+  // Kept for ever: a kernel that calls done too late writes into it.
+  MS_Ctx* ctx = new MS_Ctx;
+  MS_Done* done = nullptr;
+  std::vector<std::unique_ptr<PlacedTensor>> inputs;
+  std::vector<CheckVariable> variables;
+  std::vector<MS_Tensor*> handles;  // of inputs in host memory, with a reference of ours each
+  std::vector<bool> given_away;     // inputs that outputs may lie over
+  MS_Specialization specialization = {};
+  std::unique_ptr<Block> scratch;
+  FramePage page;
+  MS_Frame* frame = nullptr;
+  MS_TensorView* input_views = nullptr;
+  MS_TensorView* output_views = nullptr;
+
+  ~Execution() {
+    if (done == nullptr) delete ctx;
+  }
+};
+
+StatusOr<std::unique_ptr<KernelRun>> KernelRun::Create(const KernelRegistration& kernel,
+                                                       const CheckedDevice* device,
+                                                       const KernelCase& kernel_case) {
+  std::unique_ptr<KernelRun> run(new KernelRun(kernel, device, kernel_case));
+  MS_ASSIGN_OR_RETURN(run->op_, StandardOps().Find(kernel.op));
+  MS_ASSIGN_OR_RETURN(run->signature_, ExpandSignature(*run->op_, kernel_case.attrs));
+  const std::string node = absl::StrCat("checked/", kernel.op);
+  const std::string device_name = absl::StrCat("/device:", kernel.device_type, ":0");
+  const MS_KernelInfo info(run->op_, node, device_name, &kernel_case.attrs, &run->signature_);
+  SetHostBreadcrumb(absl::StrCat("kernel ", kernel.op, " of plugin ", kernel.plugin));
+  MS_RETURN_IF_ERROR(Take(kernel.create(kernel.user, &info, &run->state_)));
+  return run;
+}
+
+KernelRun::~KernelRun() { kernel_.destroy(state_); }
+
+bool KernelRun::IsHostArg(const std::vector<ArgDef>& args, const std::vector<int>& starts,
+                          int index) const {
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (index < starts[i] || index >= starts[i + 1]) continue;
+    return absl::c_linear_search(kernel_.host_args, args[i].name);
+  }
+  return false;
+}
+
+// Copies of the case's inputs, so that every execution starts from the same values.
+Status KernelRun::PlaceInputs(const RunMode& mode, Execution* execution) const {
+  MS_Ctx* const ctx = execution->ctx;
+  const size_t n = case_.inputs.size();
+  execution->inputs.resize(n);
+  execution->variables.resize(n);
+  execution->given_away.assign(n, ctx->may_forward);
+  execution->input_views = execution->page.Make<MS_TensorView>(n);
+  ctx->inputs.resize(n);
+  ctx->variables.resize(n);
+  for (size_t i = 0; i < n; ++i) {
+    const CaseInput& input = case_.inputs[i];
+    MS_TensorView& view = execution->input_views[i];
+    if (input.is_variable) {
+      CheckVariable& variable = execution->variables[i];
+      variable.dtype = input.value.dtype();
+      MS_ASSIGN_OR_RETURN(variable.value, PlacedTensor::CopyOf(ctx->place, input.value));
+      ctx->variables[i] = &variable;
+      view.mem = {&variable, 0, sizeof(void*), MS_SPACE_HOST, 0};
+      view.dtype = MS_RESOURCE;
+      view.flags = MS_VIEW_RESOURCE | MS_VIEW_HOST;
+      continue;
+    }
+    const bool host = IsHostArg(op_->inputs, signature_.input_starts, static_cast<int>(i));
+    MS_ASSIGN_OR_RETURN(
+        execution->inputs[i],
+        PlacedTensor::CopyOf(host ? Place() : ctx->place, input.value, mode.input_offset));
+    ctx->inputs[i] = execution->inputs[i].get();
+    view = execution->inputs[i]->View(input.is_const ? MS_VIEW_CONST : 0);
+    if ((view.flags & MS_VIEW_HOST) == 0) continue;
+    execution->handles.push_back(new MS_Tensor(input.value));
+    view.handle = execution->handles.back();
+  }
+  return absl::OkStatus();
+}
+
+Status KernelRun::PlaceOutputs(const RunMode& mode, const std::vector<Tensor>* planned_as,
+                               Execution* execution) const {
+  MS_Ctx* const ctx = execution->ctx;
+  const size_t n = signature_.output_types.size();
+  execution->output_views = execution->page.Make<MS_TensorView>(n);
+  ctx->outputs.resize(n);
+  ctx->taken_inputs.assign(n, -1);
+  for (size_t i = 0; i < n; ++i) {
+    ctx->output_dtypes.push_back(ToAbiDataType(signature_.output_types[i]));
+    ctx->output_on_host.push_back(
+        IsHostArg(op_->outputs, signature_.output_starts, static_cast<int>(i)));
+    execution->output_views[i].rank = MS_UNKNOWN_RANK;
+    if (planned_as == nullptr || !(*planned_as)[i].has_value()) continue;
+    MS_ASSIGN_OR_RETURN(ctx->outputs[i],
+                        PlacedTensor::Make(ctx->output_on_host[i] ? Place() : ctx->place,
+                                           signature_.output_types[i], (*planned_as)[i].shape(),
+                                           mode.fill));
+  }
+  if (planned_as != nullptr && mode.share) ShareBuffers(execution);
+  for (size_t i = 0; i < n; ++i) {
+    if (ctx->outputs[i] != nullptr) execution->output_views[i] = ctx->outputs[i]->View(0);
+  }
+  return absl::OkStatus();
+}
+
+// Lays outputs over inputs as the kernel's in-place pairs allow.
+void KernelRun::ShareBuffers(Execution* execution) const {
+  MS_Ctx* const ctx = execution->ctx;
+  for (const MS_InPlacePair& pair : kernel_.in_place) {
+    if (pair.output >= ctx->outputs.size() || pair.input >= execution->inputs.size()) continue;
+    std::unique_ptr<PlacedTensor>& output = ctx->outputs[pair.output];
+    const PlacedTensor* input = execution->inputs[pair.input].get();
+    if (output == nullptr || input == nullptr || ctx->taken_inputs[pair.output] >= 0) continue;
+    if (execution->given_away[pair.input] || !IsPlainData(output->dtype())) continue;
+    if (output->bytes() != input->bytes() || !IsPlainData(input->dtype())) continue;
+    output = input->Over(output->dtype(), output->shape());
+    ctx->taken_inputs[pair.output] = static_cast<int>(pair.input);
+    execution->given_away[pair.input] = true;
+  }
+}
+
+Status KernelRun::Specialize(const RunMode& mode, const std::vector<Tensor>& planned_as,
+                             Execution* execution) const {
+  MS_Specialization& specialization = execution->specialization;
+  specialization.head.size = sizeof(specialization);
+  if (kernel_.specialize == nullptr) return absl::OkStatus();
+  std::vector<MS_Dims> input_dims;
+  std::vector<MS_TensorView> constants;
+  for (size_t i = 0; i < case_.inputs.size(); ++i) {
+    const MS_TensorView& view = execution->input_views[i];
+    input_dims.push_back({view.dims, view.rank, 0});
+    const bool shown = case_.inputs[i].is_const && (view.flags & MS_VIEW_HOST) != 0;
+    constants.push_back(shown ? view : MS_TensorView{});
+  }
+  std::vector<MS_Dims> output_dims;
+  for (const Tensor& output : planned_as) {
+    output_dims.push_back(
+        {output.shape().dims().data(), static_cast<uint32_t>(output.shape().rank()), 0});
+  }
+  specialization.inputs = input_dims.data();
+  specialization.constants = constants.data();
+  specialization.outputs = output_dims.data();
+  specialization.n_in = static_cast<uint32_t>(input_dims.size());
+  specialization.n_out = static_cast<uint32_t>(output_dims.size());
+  specialization.num_threads = mode.threads;
+  MS_RETURN_IF_ERROR(Take(kernel_.specialize(state_, &specialization)));
+  if (specialization.scratch_bytes == 0) return absl::OkStatus();
+  MS_ASSIGN_OR_RETURN(execution->scratch, Block::Make(execution->ctx->place,
+                                                      specialization.scratch_bytes, mode.fill));
+  return absl::OkStatus();
+}
+
+void KernelRun::Call(const RunMode& mode, Execution* execution, RunResult* result) const {
+  MS_Frame* const frame = execution->page.Make<MS_Frame>(1);
+  execution->frame = frame;
+  const size_t n_out = signature_.output_types.size();
+  uint64_t* const used = execution->page.Make<uint64_t>(n_out / 64 + 1);
+  for (size_t i = 0; i < n_out; ++i) used[i / 64] |= uint64_t{1} << (i % 64);
+  frame->head.size = sizeof(*frame);
+  frame->ctx = execution->ctx;
+  frame->inputs = execution->input_views;
+  frame->outputs = execution->output_views;
+  frame->outputs_used = used;
+  frame->shape_state = execution->specialization.shape_state;
+  if (execution->scratch != nullptr) {
+    const MS_MemRef scratch = execution->scratch->ref();
+    frame->scratch = static_cast<char*>(scratch.base) + scratch.offset;
+  }
+  frame->n_in = static_cast<uint32_t>(case_.inputs.size());
+  frame->n_out = static_cast<uint32_t>(n_out);
+  frame->step_id = 1;
+  if (device_ != nullptr) {
+    frame->device_state = device_->device();
+    frame->stream = device_->stream();
+    frame->stream_native = device_->functions().stream_native(device_->stream());
+    frame->device_ordinal = device_->description().ordinal;
+  }
+  SetCurrentCtx(execution->ctx);
+  if ((kernel_.flags & MS_KERNEL_ASYNC) == 0) {
+    result->status = Take(kernel_.compute(state_, frame));
+  } else {
+    execution->done = new MS_Done;  // with the ctx, never freed
+    kernel_.compute_async(state_, frame, execution->done);
+    const auto end = std::chrono::steady_clock::now() + kDonePatience;
+    const auto calls = [&] {
+      const std::lock_guard<std::mutex> lock(execution->done->mutex);
+      return execution->done->calls;
+    };
+    while (calls() == 0 && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    // What calls twice is given the time for it.
+    std::this_thread::sleep_for(kLateCalls);
+    result->done_calls = calls();
+    const std::lock_guard<std::mutex> lock(execution->done->mutex);
+    result->status = execution->done->status;
+  }
+  SetCurrentCtx(nullptr);
+  if (device_ != nullptr) {
+    const Status synced = Take(device_->functions().stream_sync(device_->stream()));
+    if (result->status.ok()) result->status = synced;
+  }
+}
+
+void KernelRun::LookAtTensors(Execution* execution, RunResult* result) const {
+  const auto expect_guards = [result](const PlacedTensor* tensor, const std::string& what) {
+    if (tensor == nullptr) return;
+    const StatusOr<bool> intact = tensor->GuardsIntact();
+    if (intact.ok() && *intact) return;
+    result->broken.emplace_back("KERNEL-BOUNDS", absl::StrCat("it wrote outside ", what));
+  };
+  MS_Ctx* const ctx = execution->ctx;
+  for (size_t i = 0; i < execution->inputs.size(); ++i) {
+    expect_guards(execution->variables[i].value.get(), absl::StrCat("variable ", i));
+    const PlacedTensor* const input = execution->inputs[i].get();
+    if (input == nullptr) continue;
+    expect_guards(input, absl::StrCat("input ", i));
+    if (execution->given_away[i] || absl::c_linear_search(ctx->taken_inputs, static_cast<int>(i))) {
+      continue;
+    }
+    const StatusOr<Tensor> now = input->Read();
+    if (!now.ok() || !TensorsEqual(*now, case_.inputs[i].value)) {
+      result->broken.emplace_back("KERNEL-INPUTS", absl::StrCat("it changed input ", i));
+    }
+  }
+  for (size_t i = 0; i < ctx->outputs.size(); ++i) {
+    expect_guards(ctx->outputs[i].get(), absl::StrCat("output ", i));
+    if (ctx->outputs[i] == nullptr && result->status.ok()) {
+      result->broken.emplace_back("KERNEL-OUTPUTS", absl::StrCat("output ", i, " is missing"));
+    }
+  }
+  for (size_t i = 0; i < ctx->temporaries.size(); ++i) {
+    expect_guards(ctx->temporaries[i].get(), absl::StrCat("temporary ", i));
+  }
+  if (execution->scratch != nullptr) {
+    const StatusOr<bool> intact = execution->scratch->GuardsIntact();
+    if (!intact.ok() || !*intact) {
+      result->broken.emplace_back("KERNEL-BOUNDS", "it wrote outside its scratch");
+    }
+  }
+}
+
+void KernelRun::LookAfter(Execution* execution, RunResult* result) const {
+  MS_Ctx* const ctx = execution->ctx;
+  LookAtTensors(execution, result);
+  if (ctx->held_lock_sets != 0) {
+    result->broken.emplace_back("KERNEL-LOCKS",
+                                absl::StrCat(ctx->held_lock_sets, " lock sets are still held"));
+  }
+  for (MS_Tensor* tensor : ctx->created) {
+    if (tensor->references > 1) {
+      result->broken.emplace_back("KERNEL-REFERENCES", "a tensor that it created is not released");
+    }
+    ReleaseTensorHandle(tensor);
+  }
+  ctx->created.clear();
+  for (MS_Tensor* handle : execution->handles) {
+    if (handle->references > 1) {
+      result->broken.emplace_back("KERNEL-REFERENCES", "an input that it retained is not released");
+    }
+    ReleaseTensorHandle(handle);
+  }
+  for (const std::string& text : ctx->misuse) result->broken.emplace_back("KERNEL-OUTPUTS", text);
+  if (result->done_calls != 1) {
+    result->broken.emplace_back("KERNEL-ASYNC",
+                                absl::StrCat("done was called ", result->done_calls, " times"));
+  }
+}
+
+RunResult KernelRun::Run(const RunMode& mode, const std::vector<Tensor>* planned_as) const {
+  RunResult result;
+  Execution execution;
+  MS_Ctx* const ctx = execution.ctx;
+  ctx->threads = mode.threads;
+  ctx->may_forward = mode.share && planned_as == nullptr;
+  ctx->fill = mode.fill;
+  ctx->fail_allocation = mode.fail_allocation;
+  if (device_ != nullptr) ctx->place = device_->place();
+  ctx->philox_key = kPhiloxKey ^ SeedOf(case_.attrs, "seed");
+  ctx->philox_counter = {7, SeedOf(case_.attrs, "seed2")};
+  result.status = PlaceInputs(mode, &execution);
+  if (result.status.ok()) result.status = PlaceOutputs(mode, planned_as, &execution);
+  if (!result.status.ok()) return result;
+  result.shared = absl::c_any_of(ctx->taken_inputs, [](int input) { return input >= 0; });
+  if (planned_as != nullptr) {
+    result.status = Specialize(mode, *planned_as, &execution);
+    result.specialized = result.status.ok();
+    if (!result.specialized) return result;
+  }
+  Call(mode, &execution, &result);
+  if (execution.specialization.shape_state != nullptr) {
+    kernel_.unspecialize(state_, execution.specialization.shape_state);
+  }
+  LookAfter(&execution, &result);
+  result.shared = absl::c_any_of(ctx->taken_inputs, [](int input) { return input >= 0; });
+  result.allocations = ctx->allocations;
+  result.philox_counter = ctx->philox_counter;
+  for (const auto& output : ctx->outputs) {
+    const StatusOr<Tensor> value = output == nullptr ? Tensor() : output->Read();
+    result.outputs.push_back(value.ok() ? *value : Tensor());
+  }
+  for (const CheckVariable& variable : execution.variables) {
+    const StatusOr<Tensor> value = variable.value == nullptr ? Tensor() : variable.value->Read();
+    result.variables.push_back(value.ok() ? *value : Tensor());
+  }
+  return result;
+}
+
+}  // namespace millstream::plugin_check

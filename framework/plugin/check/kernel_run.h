@@ -1,0 +1,85 @@
+// Executes one kernel on one case in the ways that a host may, and looks after it.
+#ifndef MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_KERNEL_RUN_H_
+#define MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_KERNEL_RUN_H_
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/op_def.h"
+#include "framework/plugin/check/check_host.h"
+#include "framework/plugin/check/checked_plugin.h"
+#include "framework/plugin/check/frame_page.h"
+#include "framework/plugin/check/kernel_cases.h"
+
+namespace millstream::plugin_check {
+
+struct RunMode {
+  const char* name;
+  bool planned = false;       // specialized, with outputs and scratch preset
+  bool share = false;         // outputs may lie over inputs
+  uint32_t threads = 1;
+  uint8_t fill = 0xA5;        // of memory that is not yet written
+  uint64_t input_offset = 0;  // bytes between an aligned address and each input
+  int fail_allocation = 0;    // the n-th allocation fails
+};
+
+struct RunResult {
+  Status status;
+  std::vector<Tensor> outputs;    // without value: not there
+  std::vector<Tensor> variables;  // one an input, without value for those that are none
+  std::array<uint64_t, 2> philox_counter{};
+  bool shared = false;      // some output lay over an input
+  bool specialized = true;  // false: specialize refused, and nothing ran
+  int allocations = 0;
+  int done_calls = 1;  // of an asynchronous kernel
+  // Rules that did not hold, and why.
+  std::vector<std::pair<const char*, std::string>> broken;
+};
+
+// A kernel with the state that create made for one node. Run may be called by several threads.
+class KernelRun {
+ public:
+  // `device` may be null: a kernel that is for a device whose memory is the host's.
+  static StatusOr<std::unique_ptr<KernelRun>> Create(const KernelRegistration& kernel,
+                                                     const CheckedDevice* device,
+                                                     const KernelCase& kernel_case);
+  KernelRun(const KernelRun&) = delete;
+  KernelRun& operator=(const KernelRun&) = delete;
+  ~KernelRun();
+
+  const KernelRegistration& kernel() const { return kernel_; }
+  const NodeSignature& signature() const { return signature_; }
+  // `planned_as`: the outputs whose shapes are planned; null unless the mode is planned.
+  RunResult Run(const RunMode& mode, const std::vector<Tensor>* planned_as) const;
+
+ private:
+  struct Execution;
+
+  KernelRun(const KernelRegistration& kernel, const CheckedDevice* device,
+            const KernelCase& kernel_case)
+      : kernel_(kernel), device_(device), case_(kernel_case) {}
+  bool IsHostArg(const std::vector<ArgDef>& args, const std::vector<int>& starts, int index) const;
+  Status PlaceInputs(const RunMode& mode, Execution* execution) const;
+  Status PlaceOutputs(const RunMode& mode, const std::vector<Tensor>* planned_as,
+                      Execution* execution) const;
+  void ShareBuffers(Execution* execution) const;
+  Status Specialize(const RunMode& mode, const std::vector<Tensor>& planned_as,
+                    Execution* execution) const;
+  void Call(const RunMode& mode, Execution* execution, RunResult* result) const;
+  void LookAfter(Execution* execution, RunResult* result) const;
+  void LookAtTensors(Execution* execution, RunResult* result) const;
+
+  const KernelRegistration& kernel_;
+  const CheckedDevice* const device_;
+  const KernelCase& case_;
+  const OpDef* op_ = nullptr;
+  NodeSignature signature_;
+  void* state_ = nullptr;
+};
+
+}  // namespace millstream::plugin_check
+
+#endif  // MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_KERNEL_RUN_H_

@@ -1,0 +1,186 @@
+// Every kernel against the CPU plugin's, in all the ways that a host may run it; an item a kernel.
+#include <chrono>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "framework/plugin/check/check_host.h"
+#include "framework/plugin/check/kernel_trials.h"
+#include "framework/plugin/check/suite.h"
+
+namespace millstream::plugin_check {
+namespace {
+
+constexpr RunMode kPlain = {"dynamic, one thread", false, false, 1, 0xA5, 0, 0};
+constexpr RunMode kForward = {"dynamic, forwarding, three threads", false, true, 3, 0x5A, 16, 0};
+constexpr RunMode kPlanned = {"planned, three threads", true, false, 3, 0x3C, 0, 0};
+constexpr RunMode kInPlace = {"planned in place", true, true, 3, 0x7E, 0, 0};
+
+// Rules that every execution may break.
+constexpr const char* kContract[] = {"KERNEL-OUTPUTS",    "KERNEL-BOUNDS", "KERNEL-INPUTS",
+                                     "KERNEL-LOCKS",      "KERNEL-ASYNC",  "KERNEL-REFERENCES"};
+constexpr auto kLateUse = std::chrono::milliseconds(3);
+
+// One kernel's trials.
+class KernelCheck {
+ public:
+  KernelCheck(CheckContext* context, const KernelRegistration& kernel)
+      : context_(context), report_(context->report), kernel_(kernel) {}
+
+  void Run() {
+    const std::vector<Trial> trials = TrialsOf(kernel_);
+    if (trials.empty()) {
+      report_->Begin("KERNEL-REFERENCE", kernel_.op);
+      report_->Skip(HasRecipe(kernel_.op)
+                        ? absl::StrCat(kernel_.op, " does not allow the types")
+                        : absl::StrCat("no recipe for ", kernel_.op));
+      return;
+    }
+    for (const Trial& trial : trials) {
+      RunTrial(trial);
+      // One that never ends is not waited for again and again.
+      if (broken_.count("KERNEL-ASYNC") != 0) break;
+    }
+    for (const char* rule : kContract) {
+      const bool concerned = std::string(rule) != "KERNEL-ASYNC" ||
+                             (kernel_.flags & MS_KERNEL_ASYNC) != 0;
+      if (concerned && broken_.count(rule) == 0) report_->Begin(rule, kernel_.op);
+    }
+  }
+
+ private:
+  // What the CPU plugin makes of it; not OK when it has no such kernel or refuses the inputs.
+  StatusOr<RunResult> Reference(const Trial& trial) {
+    const CheckedPlugin* const other = context_->Comparison();
+    if (other == nullptr) return errors::NotFound("there is no CPU plugin to compare with");
+    const StatusOr<const KernelRegistration*> kernel =
+        other->registry.Find(kernel_.op, "CPU", trial.kernel_case.attrs);
+    if (!kernel.ok()) return errors::NotFound("the CPU plugin has no such kernel");
+    if (other == context_->plugin.get() && kernel_.device_type == "CPU") {
+      return errors::NotFound("this is the CPU plugin that others are compared with");
+    }
+    const StatusOr<std::unique_ptr<KernelRun>> run =
+        KernelRun::Create(**kernel, DeviceFor(context_, *other, "CPU"), trial.kernel_case);
+    if (!run.ok()) return run.status();
+    RunResult result = (*run)->Run(kPlain, nullptr);
+    if (!result.status.ok()) return result.status;
+    return result;
+  }
+
+  RunResult Execute(const KernelRun& run, const Trial& trial, const char* rule, const RunMode& mode,
+                    const std::vector<Tensor>* planned_as) {
+    report_->Begin(rule, absl::StrCat(trial.text, ", ", mode.name));
+    RunResult result = run.Run(mode, planned_as);
+    if (result.broken.empty()) return result;
+    for (const auto& [broken_rule, text] : result.broken) {
+      broken_.insert(broken_rule);
+      report_->Begin(broken_rule, absl::StrCat(trial.text, ", ", mode.name));
+      report_->Fail(text);
+    }
+    report_->Begin(rule, absl::StrCat(trial.text, ", ", mode.name));
+    return result;
+  }
+
+  void CompareWithReference(const Trial& trial, const RunResult& first) {
+    report_->Begin("KERNEL-SHAPES", trial.text);
+    const StatusOr<RunResult> reference = Reference(trial);
+    const bool is_random = trial.kernel_case.is_random;
+    if (!reference.ok()) {
+      if (absl::IsNotFound(reference.status())) report_->Skip(reference.status().message());
+      report_->Begin(is_random ? "KERNEL-RANDOM" : "KERNEL-REFERENCE", trial.text);
+      if (absl::IsNotFound(reference.status())) {
+        report_->Skip(reference.status().message());
+      } else {
+        report_->Expect(!first.status.ok(), "the CPU plugin refuses it: ",
+                        reference.status().ToString());
+      }
+      return;
+    }
+    if (!first.status.ok()) return;
+    for (size_t i = 0; i < reference->outputs.size(); ++i) {
+      const Tensor& expected = reference->outputs[i];
+      const Tensor& found = first.outputs[i];
+      if (!expected.has_value() || !found.has_value()) continue;
+      report_->Expect(found.shape() == expected.shape(), "output ", i, " has shape ",
+                      found.shape().ToString(), ", expected ", expected.shape().ToString());
+    }
+    report_->Begin(is_random ? "KERNEL-RANDOM" : "KERNEL-REFERENCE", trial.text);
+    const std::string difference = DifferenceOf(first, *reference, is_random);
+    report_->Expect(difference.empty(), difference);
+  }
+
+  // Another way to run it gives what the first gave.
+  void Again(const KernelRun& run, const Trial& trial, const char* rule, const RunMode& mode,
+             const RunResult& first) {
+    const RunResult again = Execute(run, trial, rule, mode, mode.planned ? &first.outputs : nullptr);
+    if (!again.specialized && absl::IsUnimplemented(again.status)) {
+      report_->Skip("a kernel does not specialize for these shapes");
+      return;
+    }
+    if (!report_->Expect(again.status.ok(), again.status.ToString())) return;
+    const std::string difference = DifferenceOf(again, first, trial.kernel_case.is_random);
+    report_->Expect(difference.empty(), difference);
+  }
+
+  void RunTrial(const Trial& trial) {
+    report_->Begin("KERNEL-CREATE", trial.text);
+    const StatusOr<std::unique_ptr<KernelRun>> run = KernelRun::Create(
+        kernel_, DeviceFor(context_, *context_->plugin, kernel_.device_type), trial.kernel_case);
+    if (absl::IsUnimplemented(run.status())) {
+      report_->Skip(absl::StrCat(kernel_.op, " is not there for some types"));
+      return;
+    }
+    if (!report_->Expect(run.ok(), run.status().ToString())) return;
+    const RunResult first = Execute(**run, trial, "KERNEL-RUNS", kPlain, nullptr);
+    // Two threads of the kernel's own may still be at it.
+    if (!waited_) {
+      waited_ = true;
+      report_->Begin("KERNEL-AFTER", trial.text);
+      std::this_thread::sleep_for(kLateUse);
+    }
+    if (!first.status.ok()) {
+      report_->Begin("KERNEL-RUNS", trial.text);
+      const StatusOr<RunResult> reference = Reference(trial);
+      report_->Expect(!reference.ok() && !absl::IsNotFound(reference.status()),
+                      first.status.ToString());
+      return;
+    }
+    CompareWithReference(trial, first);
+    // What forgot an output has nothing to be compared with.
+    if (broken_.count("KERNEL-OUTPUTS") + broken_.count("KERNEL-ASYNC") != 0) return;
+    Again(**run, trial, "KERNEL-FORWARD", kForward, first);
+    Again(**run, trial, "KERNEL-PLANNED", kPlanned, first);
+    if (!kernel_.in_place.empty()) Again(**run, trial, "KERNEL-IN-PLACE", kInPlace, first);
+    report_->Begin("KERNEL-STATUS", trial.text);
+    report_->Expect(LiveStatuses() == statuses_, LiveStatuses() - statuses_,
+                    " statuses were neither returned nor freed");
+    statuses_ = LiveStatuses();
+  }
+
+  CheckContext* const context_;
+  Reporter* const report_;
+  const KernelRegistration& kernel_;
+  std::set<std::string> broken_;
+  size_t statuses_ = LiveStatuses();
+  bool waited_ = false;
+};
+
+int CountKernels(CheckContext* context) {
+  if (context->plugin->kernels.empty()) {
+    context->report->Begin("KERNEL-REFERENCE");
+    context->report->Skip("the plugin registers no kernels");
+  }
+  return static_cast<int>(context->plugin->kernels.size());
+}
+
+void CheckKernel(CheckContext* context, int item) {
+  KernelCheck(context, context->plugin->kernels[static_cast<size_t>(item)]).Run();
+}
+
+}  // namespace
+
+Suite KernelSuite() {
+  return {"kernels", /*loads_itself=*/false, /*compares=*/true, &CountKernels, &CheckKernel};
+}
+
+}  // namespace millstream::plugin_check

@@ -1,0 +1,171 @@
+#include "framework/plugin/check/kernel_trials.h"
+
+#include <cmath>
+#include <map>
+#include <memory>
+
+#include "absl/algorithm/container.h"
+#include "framework/plugin/check/case_values.h"
+#include "framework/plugin/check/op_specs.h"
+#include "framework/plugin/host_status.h"
+
+namespace millstream::plugin_check {
+namespace {
+
+// Of one kernel: its registration may name many types for several attributes.
+constexpr size_t kMostTypeSets = 24;
+
+// The types of `attr` that the kernel is tried with.
+DataTypeList TypesToTry(const KernelRegistration& kernel, const AttrDef& attr) {
+  DataTypeList allowed = attr.allowed_types.empty() ? AllDataTypes() : attr.allowed_types;
+  bool constrained = false;
+  for (const KernelRegistration::Constraint& constraint : kernel.constraints) {
+    if (constraint.attr != attr.name) continue;
+    constrained = true;
+    DataTypeList both;
+    for (const DataType type : constraint.types) {
+      if (absl::c_linear_search(allowed, type)) both.push_back(type);
+    }
+    allowed = both;
+  }
+  if (constrained || allowed.empty()) return allowed;
+  // One is enough where the kernel does not care: what the op prefers, or float.
+  const DataType* preferred =
+      attr.default_value.has_value() ? attr.default_value->get<DataType>() : nullptr;
+  if (preferred != nullptr) return {*preferred};
+  if (absl::c_linear_search(allowed, DataType::kFloat)) return {DataType::kFloat};
+  return {allowed.front()};
+}
+
+std::vector<AttrMap> TypeSets(const KernelRegistration& kernel, const OpDef& op) {
+  std::vector<AttrMap> sets = {AttrMap()};
+  for (const AttrDef& attr : op.attrs) {
+    if (attr.type != "type") continue;
+    std::vector<AttrMap> longer;
+    for (const AttrMap& set : sets) {
+      for (const DataType type : TypesToTry(kernel, attr)) {
+        longer.push_back(set);
+        SetAttr(&longer.back(), attr.name, type);
+      }
+    }
+    if (longer.size() > kMostTypeSets) longer.resize(kMostTypeSets);
+    sets = std::move(longer);
+  }
+  return sets;
+}
+
+std::string TextOf(const KernelRegistration& kernel, const AttrMap& types) {
+  std::string text = kernel.op;
+  absl::string_view separator = "(";
+  for (const auto& [name, value] : types) {
+    absl::StrAppend(&text, separator, name, " ", DataTypeName(*value.get<DataType>()));
+    separator = ", ";
+  }
+  return types.empty() ? text : text + ")";
+}
+
+// The greatest mean square of the difference over that of the expected values.
+double BoundOf(DataType type) {
+  switch (type) {
+    case DataType::kHalf: return 1e-5;
+    case DataType::kBFloat16: return 1e-3;
+    case DataType::kFloat:
+    case DataType::kComplex64: return 1e-10;
+    default: return 1e-20;
+  }
+}
+
+// Empty when the values agree within the bound.
+std::string NumericDifference(const Tensor& found, const Tensor& expected) {
+  std::vector<double> a;
+  std::vector<double> b;
+  NumbersOf(found, &a);
+  NumbersOf(expected, &b);
+  double squares = 0;
+  double energy = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(a[i]) && std::isnan(b[i])) continue;
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
+      if (a[i] == b[i]) continue;
+      return absl::StrCat("element ", i, " is ", a[i], ", expected ", b[i]);
+    }
+    squares += (a[i] - b[i]) * (a[i] - b[i]);
+    energy += b[i] * b[i];
+  }
+  const double error = energy > 0 ? squares / energy : squares;
+  if (error <= BoundOf(expected.dtype())) return "";
+  return absl::StrCat("the normalised mean square error is ", error, ", at most ",
+                      BoundOf(expected.dtype()));
+}
+
+std::string TensorDifference(const Tensor& found, const Tensor& expected, bool exact) {
+  if (found.has_value() != expected.has_value()) return "it is missing on one side";
+  if (!found.has_value()) return "";
+  if (found.shape() != expected.shape()) {
+    return absl::StrCat("its shape is ", found.shape().ToString(), ", expected ",
+                        expected.shape().ToString());
+  }
+  if (TensorsEqual(found, expected)) return "";
+  const bool fractions = IsFloating(expected.dtype()) || IsComplex(expected.dtype());
+  if (exact || !fractions) {
+    return absl::StrCat("it is ", found.DebugString(4), ", expected ", expected.DebugString(4));
+  }
+  return NumericDifference(found, expected);
+}
+
+}  // namespace
+
+std::vector<Trial> TrialsOf(const KernelRegistration& kernel) {
+  std::vector<Trial> trials;
+  const StatusOr<const OpDef*> op = StandardOps().Find(kernel.op);
+  if (!op.ok()) return trials;
+  for (const AttrMap& types : TypeSets(kernel, **op)) {
+    const std::string text = TextOf(kernel, types);
+    for (KernelCase& kernel_case : CasesOf(kernel.op, types)) {
+      if (!kernel.label.empty()) SetAttr(&kernel_case.attrs, "_kernel", kernel.label);
+      const std::string whole = absl::StrCat(text, " ", kernel_case.text);
+      trials.push_back({&kernel, std::move(kernel_case), whole});
+    }
+  }
+  return trials;
+}
+
+const CheckedDevice* DeviceFor(CheckContext* context, const CheckedPlugin& plugin,
+                               const std::string& type) {
+  using Key = std::pair<const CheckedPlugin*, std::string>;
+  static auto* const devices = new std::map<Key, std::unique_ptr<CheckedDevice>>;
+  const auto found = devices->find({&plugin, type});
+  if (found != devices->end()) return found->second.get();
+  std::unique_ptr<CheckedDevice>& device = (*devices)[{&plugin, type}];
+  for (const CheckedPlugin* owner : {&plugin, context->Comparison()}) {
+    if (owner == nullptr || device != nullptr) continue;
+    for (const MS_DeviceDesc* description : owner->descriptions) {
+      if (FromAbi(description->device_type) != type || device != nullptr) continue;
+      auto created = CheckedDevice::Create(*owner, description->ordinal);
+      if (created.ok()) device = *std::move(created);
+    }
+  }
+  return device.get();
+}
+
+std::string DifferenceOf(const std::vector<Tensor>& found, const std::vector<Tensor>& expected,
+                         bool exact) {
+  for (size_t i = 0; i < expected.size() && i < found.size(); ++i) {
+    const std::string text = TensorDifference(found[i], expected[i], exact);
+    if (!text.empty()) return absl::StrCat("tensor ", i, ": ", text);
+  }
+  return "";
+}
+
+std::string DifferenceOf(const RunResult& found, const RunResult& expected, bool exact) {
+  const std::string outputs = DifferenceOf(found.outputs, expected.outputs, exact);
+  if (!outputs.empty()) return "output " + outputs;
+  const std::string variables = DifferenceOf(found.variables, expected.variables, exact);
+  if (!variables.empty()) return "variable " + variables;
+  if (found.philox_counter != expected.philox_counter) {
+    return "another number of random blocks was reserved";
+  }
+  return "";
+}
+
+}  // namespace millstream::plugin_check

@@ -1,0 +1,198 @@
+// The kernels of the broken plugin: one op for each thing that a kernel does with its host.
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <thread>
+
+#include "framework/plugin/check/testing/broken_plugin.h"
+
+namespace broken {
+namespace {
+
+// Elements of its own, in memory that the host gives or gives away.
+struct Neg {
+  ms::Status Compute(ms::Frame& frame) const {
+    const ms::View x = frame.input(0);
+    if (Has("forgets_output")) return ms::Status();
+    if (Has("aborts")) std::abort();
+    if (Has("keeps_status")) {
+      ms::host_tables.base->status_make(MS_INTERNAL, ms::ToAbi("that nobody reads"));
+    }
+    if (Has("keeps_tensor") && x.abi().handle != nullptr) {
+      ms::host_tables.tensor->retain(x.abi().handle);
+    }
+    if (Has("uses_frame_later")) {
+      std::thread([raw = frame.raw()] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        raw->step_id = 0;
+      }).detach();
+    }
+    ms::View y;
+    const bool flat = Has("wrong_shape") && x.rank() > 1 && frame.raw()->outputs[0].mem.base == nullptr;
+    MS_TRY(frame.ForwardOrOutput(0, 0, flat ? ms::Shape{x.size()} : x.shape(), &y));
+    Fill(frame, x, y);
+    return ms::Status();
+  }
+
+ private:
+  static void Fill(ms::Frame& frame, const ms::View& x, const ms::View& y) {
+    const float* from = x.data<float>();
+    float* to = y.data<float>();
+    const int64_t n = x.size();
+    const bool in_place = from == to && frame.shape_state<ms::ShapeState>() == nullptr;
+    const bool planned = frame.num_threads() > 1 && !in_place;
+    for (int64_t i = 0; i < n; ++i) to[i] = -from[i];
+    if (n == 0) return;
+    if (Has("wrong_result")) to[n - 1] += 0.5f;
+    if (Has("beyond_output")) to[n] = 0;
+    if (Has("writes_input")) const_cast<float*>(from)[0] = 1;
+    if (Has("bad_in_place") && in_place && n > 1) to[1] = 7;
+    if (Has("bad_plan") && planned) to[0] = 9;
+  }
+};
+
+// Needs a temporary.
+struct Square {
+  ms::Status Compute(ms::Frame& frame) const {
+    const ms::View x = frame.input(0);
+    ms::View temporary;
+    ms::Status status = frame.Temp(x.bytes(), &temporary);
+    if (!status.ok() && !Has("ignores_no_memory")) return status;
+    ms::View y;
+    MS_TRY(frame.Output(0, x.shape(), &y));
+    for (int64_t i = 0; i < x.size(); ++i) {
+      y.data<float>()[i] = x.data<float>()[i] * x.data<float>()[i];
+    }
+    return ms::Status();
+  }
+};
+
+// Keeps something that others see.
+struct Abs {
+  ms::Status Compute(ms::Frame& frame) const {
+    static std::atomic<int> users{0};
+    const bool disturbed = Has("shared_state") && ++users > 1;
+    const ms::View x = frame.input(0);
+    ms::View y;
+    MS_TRY(frame.Output(0, x.shape(), &y));
+    for (int64_t i = 0; i < x.size(); ++i) {
+      y.data<float>()[i] = disturbed ? 0 : std::fabs(x.data<float>()[i]);
+    }
+    if (Has("shared_state")) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      --users;
+    }
+    return ms::Status();
+  }
+};
+
+// Changes a variable.
+struct AssignAdd {
+  ms::Status Compute(ms::Frame& frame) const {
+    const uint32_t input = 0;
+    const uint32_t mode = MS_LOCK_WRITE;
+    MS_LockSet* locks = nullptr;
+    MS_TRY(ms::Status::FromAbi(
+        ms::host_tables.resource->vars_lock(frame.raw(), &input, &mode, 1, &locks)));
+    MS_TensorView variable{};
+    ms::Status status = ms::Status::FromAbi(
+        ms::host_tables.resource->var_prepare_write(locks, 0, &variable));
+    if (status.ok()) Add(ms::View(variable), frame.input(1));
+    if (!Has("keeps_lock")) ms::host_tables.resource->vars_unlock(locks);
+    return status;
+  }
+
+ private:
+  static void Add(const ms::View& to, const ms::View& from) {
+    for (int64_t i = 0; i < from.size(); ++i) to.data<float>()[i] += from.data<float>()[i];
+  }
+};
+
+// Numbers of a generator of its own.
+struct OwnRandom {
+  ms::Status Compute(ms::Frame& frame) const {
+    ms::Shape shape;
+    const ms::View dims = frame.input(0);
+    for (int64_t i = 0; i < dims.size(); ++i) shape.Append(dims.data<int32_t>()[i]);
+    ms::View y;
+    MS_TRY(frame.Output(0, shape, &y));
+    for (int64_t i = 0; i < y.size(); ++i) y.data<float>()[i] = 0.25f;
+    return ms::Status();
+  }
+};
+
+// ---- An asynchronous kernel, for which the C++ layer has no class -------------------------------
+
+MS_Status* CreateNothing(void*, const MS_KernelInfo*, void** state) {
+  *state = nullptr;
+  return nullptr;
+}
+void DestroyNothing(void*) {}
+
+void Relu(void*, MS_Frame* frame, MS_Done* done) {
+  std::thread([frame, done] {
+    MS_Status* const status = ms::Guarded([frame]() -> ms::Status {
+      ms::Frame wrapped(frame);
+      const ms::View x = wrapped.input(0);
+      ms::View y;
+      MS_TRY(wrapped.Output(0, x.shape(), &y));
+      for (int64_t i = 0; i < x.size(); ++i) {
+        y.data<float>()[i] = std::max(x.data<float>()[i], 0.0f);
+      }
+      return ms::Status();
+    });
+    if (Has("never_done")) return;
+    ms::host_tables.ctx->done(done, status);
+    if (Has("done_twice")) ms::host_tables.ctx->done(done, nullptr);
+  }).detach();
+}
+
+ms::Status RegisterAsync(MS_Registrar* registrar) {
+  const MS_DType type = MS_FLOAT32;
+  const MS_TypeConstraint constraint = {
+      {sizeof(MS_TypeConstraint), 0, nullptr}, ms::ToAbi("T"), &type, 1};
+  const MS_TypeConstraint* const constraints[] = {&constraint};
+  MS_KernelDef def{};
+  def.head.size = sizeof(def);
+  def.op = ms::ToAbi("Relu");
+  def.device_type = ms::ToAbi("BROKEN");
+  def.flags = MS_KERNEL_ASYNC;
+  def.constraints = constraints;
+  def.n_constraints = 1;
+  def.create = &CreateNothing;
+  def.compute_async = &Relu;
+  def.destroy = &DestroyNothing;
+  return ms::Status::FromAbi(ms::host_tables.registry->kernel_register(registrar, &def));
+}
+
+template <typename Kernel>
+ms::Status Register(MS_Registrar* registrar, const char* op, ms::KernelOptions options) {
+  return ms::KernelEntry::Of<Kernel>(op, options.Device("BROKEN")).RegisterWith(registrar);
+}
+
+}  // namespace
+
+ms::Status RegisterKernels(MS_Registrar* registrar) {
+  const ms::KernelOptions floats = ms::KernelOptions().Type<float>("T");
+  MS_TRY(Register<Neg>(registrar, "Neg", ms::KernelOptions(floats).InPlace(0, 0)));
+  MS_TRY(Register<Square>(registrar, "Square", floats));
+  MS_TRY(Register<Abs>(registrar, "Abs", floats));
+  MS_TRY(Register<AssignAdd>(registrar, "AssignAddVariableOp",
+                             ms::KernelOptions().Type<float>("dtype")));
+  MS_TRY(RegisterAsync(registrar));
+  if (Has("own_random")) {
+    MS_TRY(Register<OwnRandom>(
+        registrar, "RandomUniform",
+        ms::KernelOptions().Type<float>("dtype").Type<int32_t>("T").HostArg("shape")));
+  }
+  if (Has("unknown_op")) MS_TRY(Register<Neg>(registrar, "NoSuchOp", floats));
+  if (Has("tie")) MS_TRY(Register<Neg>(registrar, "Neg", floats));
+  if (Has("other_device")) {
+    MS_TRY(ms::KernelEntry::Of<Neg>("Neg", ms::KernelOptions().Device("NOBODYS"))
+               .RegisterWith(registrar));
+  }
+  return ms::Status();
+}
+
+}  // namespace broken
