@@ -65,6 +65,7 @@ def test_wheel_holds_the_package_and_nothing_else(installed: pathlib.Path) -> No
         "millstream/gen_ops.py",
         "millstream/gen_ops.pyi",
         "millstream/nn/__init__.py",
+        "millstream/millstream_plugin_check",
         "millstream/millstream_plugin_probe",
         "millstream/plugins/libmillstream_cpu.so",
         "millstream/plugins/libmillstream_cpu_avx512.so",
@@ -73,7 +74,7 @@ def test_wheel_holds_the_package_and_nothing_else(installed: pathlib.Path) -> No
     assert {name.split("/")[0] for name in names} == {"millstream", "millstream-0.1.0.dist-info"}
     kinds = re.compile(
         r"millstream/(?:.*\.pyi?|py\.typed|plugins/.*\.so|_runtime\.abi3\.so|libs/.*\.so(?:\.\d+)*)"
-        r"|millstream/millstream_plugin_probe"
+        r"|millstream/millstream_plugin_(?:check|probe)"
         r"|millstream-[\d.]+\.dist-info/.*"
     )
     assert [name for name in names if not kinds.fullmatch(name)] == []
@@ -97,6 +98,7 @@ def test_archive_depends_on_its_contents_alone() -> None:
         entries = archive.infolist()
     assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
     modes = {entry.filename: entry.external_attr >> 16 & 0o777 for entry in entries}
+    assert modes["millstream/millstream_plugin_check"] == 0o755
     assert modes["millstream/millstream_plugin_probe"] == 0o755
     assert modes["millstream/__init__.py"] == 0o644
     names = [entry.filename for entry in entries[:-1]]
@@ -140,6 +142,7 @@ def test_libraries_are_found_in_the_wheel(installed: pathlib.Path) -> None:
     assert used == libraries
     package = installed / "millstream"
     assert elf.run_path(package / "_runtime.abi3.so") == ["$ORIGIN/libs"]
+    assert elf.run_path(package / "millstream_plugin_check") == ["$ORIGIN/libs"]
     for plugin in (package / "plugins").iterdir():
         assert elf.run_path(plugin) == ["$ORIGIN/../libs"]
 
@@ -212,6 +215,14 @@ for line in open("/proc/self/maps"):
     if ".so" in line:
         print(line.split(None, 5)[5].strip())
 """
+
+
+def test_its_own_plugin_passes_the_kit(installed: pathlib.Path) -> None:
+    # As pip does; zipfile leaves the mode behind.
+    (installed / "millstream/millstream_plugin_check").chmod(0o755)
+    arguments = [str(installed / "millstream/plugins/libmillstream_cpu.so"), "--suite", "devices"]
+    program = f"from millstream.command import main; main(['plugin-check', *{arguments!r}])"
+    assert " 0 failed, " in run(installed, program).splitlines()[-1]
 
 
 def test_unpacked_wheel_trains_with_its_own_libraries(installed: pathlib.Path) -> None:

@@ -1,7 +1,9 @@
 """The command ``millstream``.
 
 ``millstream plugins`` lists the plugins that were found: which of them are used, and why the others
-are not. ``millstream plugins --json`` prints the same for programs.
+are not. ``millstream plugin-check FILE`` says whether a plugin keeps the rules of the plugin ABI.
+``millstream doctor`` says what is missing on a machine. Each prints the same for programs with
+``--json``.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import sys
 import textwrap
 from collections import Counter
 
-from millstream import errors, plugins
+from millstream import errors, plugin_check, plugins
 from millstream.plugins import PluginInfo
 
 # Wider lines are hard to read, however wide the terminal is.
@@ -35,7 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status: 0, or 1 when the search path itself is wrong.
+        The exit status: 0; 1 when the search path itself is wrong, a rule failed or there is a
+        problem; 2 when a plugin could not be checked.
     """
     parser = argparse.ArgumentParser(prog="millstream", description="Tools of Millstream.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -45,8 +48,30 @@ def main(arguments: list[str] | None = None) -> int:
         description="Lists the plugins that are found, and what became of them.",
     )
     listing.add_argument("--json", action="store_true", help="for programs: a JSON array")
+    checking = commands.add_parser(
+        "plugin-check",
+        help="check whether a plugin keeps the rules of the plugin ABI",
+        description="Checks whether a plugin keeps the rules of the plugin ABI.",
+    )
+    plugin_check.add_arguments(checking)
+    diagnosis = commands.add_parser(
+        "doctor",
+        help="say what is missing on this machine",
+        description="Says what is missing on this machine, and why a plugin is not used.",
+    )
+    diagnosis.add_argument("--json", action="store_true", help="for programs: a JSON object")
     options = parser.parse_args(arguments)
+    if options.command == "plugin-check":
+        return plugin_check.run(options, _columns())
+    if options.command == "doctor":
+        from millstream import doctor
+
+        return doctor.main(["--json"] if options.json else [])
     return _list_plugins(as_json=options.json)
+
+
+def _columns() -> int:
+    return min(shutil.get_terminal_size((80, 24)).columns, _MOST_COLUMNS)
 
 
 def _list_plugins(*, as_json: bool) -> int:
@@ -59,8 +84,7 @@ def _list_plugins(*, as_json: bool) -> int:
     if as_json:
         print(json.dumps([dataclasses.asdict(plugin) for plugin in found], indent=2))
     else:
-        columns = min(shutil.get_terminal_size((80, 24)).columns, _MOST_COLUMNS)
-        print(plugin_table(found, columns))
+        print(plugin_table(found, _columns()))
     if error is not None:
         print(f"millstream: {error}", file=sys.stderr)
     return 0 if error is None else 1
@@ -114,9 +138,8 @@ def _details(plugin: PluginInfo, columns: int) -> list[str]:
         details += _wrapped("needs", ", ".join(plugin.cpu), columns)
     if plugin.text:
         # The path stands above.
-        reason = plugin.text.replace(f"plugin {plugin.path} ", "")
-        reason = reason.replace(f"plugin {plugin.path}: ", "").replace(f"{plugin.path}: ", "")
-        details += _wrapped("reason", f"at {plugin.stage}: {reason}", columns)
+        reason = f"at {plugin.stage}: {plugins.reason_of(plugin)}"
+        details += _wrapped("reason", reason, columns)
     return details
 
 

@@ -161,6 +161,23 @@ def list_plugins() -> list[PluginInfo]:
     return [_plugin_info(record) for record in json.loads(_runtime.plugin_list())]
 
 
+def reason_of(plugin: PluginInfo) -> str:
+    """Why a plugin is not ready, without its path.
+
+    Parameters
+    ----------
+    plugin
+        What became of it.
+
+    Returns
+    -------
+    str
+        Its text; empty when it is ready.
+    """
+    reason = plugin.text.replace(f"plugin {plugin.path} ", "")
+    return reason.replace(f"plugin {plugin.path}: ", "").replace(f"{plugin.path}: ", "")
+
+
 def load_installed() -> None:
     """Look for plugins and load them, as the first session does.
 

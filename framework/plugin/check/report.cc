@@ -102,7 +102,7 @@ std::string RuleResult::Detail(size_t most_reasons) const {
     reasons.push_back(absl::StrCat("and ", left_out, " other reasons"));
   }
   const std::string text = absl::StrJoin(reasons, "; ");
-  if (passed == 0) return text.empty() ? "the suite did not come to it" : text;
+  if (passed == 0) return text.empty() ? "there was nothing to check" : text;
   return absl::StrCat(passed, passed == 1 ? " check" : " checks",
                       text.empty() ? "" : "; not checked: ", text);
 }

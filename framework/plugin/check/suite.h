@@ -32,7 +32,8 @@ struct CheckContext {
 };
 
 // A suite consists of items, numbered from 0, which run one after the other in one process, or each
-// in a process of its own. An item that kills its process ends itself alone.
+// in a process of its own. An item that kills its process ends itself alone. Without items, all
+// rules of the suite are skipped: only suites about kernels can have none.
 struct Suite {
   const char* name;
   bool loads_itself;    // the items load the plugin, and so begin in a fresh process
