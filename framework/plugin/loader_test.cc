@@ -174,6 +174,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "does not export ms_plugin_entry"},
         FailureCase{"null_plugin", LoadStage::kEntry, absl::StatusCode::kInvalidArgument,
                     "its entry point gave no MS_Plugin"},
+        FailureCase{"misaligned", LoadStage::kEntry, absl::StatusCode::kInvalidArgument,
+                    "its entry point gave a misaligned MS_Plugin"},
         FailureCase{"entry_fails", LoadStage::kEntry, absl::StatusCode::kUnavailable,
                     "the fixture's entry fails"},
         FailureCase{"wrong_magic", LoadStage::kEntry, absl::StatusCode::kInvalidArgument,

@@ -159,6 +159,9 @@ Status CheckHead(const MS_Head& head, uint32_t minimum, absl::string_view type) 
     return errors::Unimplemented(type, " requires features ", absl::Hex(head.required),
                                  " (bits), this host knows none");
   }
+  if (head.ext != nullptr) {
+    return errors::Unimplemented(type, " has extension ", head.ext->id, ", this host knows none");
+  }
   return absl::OkStatus();
 }
 

@@ -1,5 +1,7 @@
 #include "framework/plugin/registrar.h"
 
+#include <cstring>
+
 #include "framework/plugin/host_status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -110,6 +112,44 @@ TEST_F(RegistrarTest, ShortStructsAreRefusedAndLongOnesRead) {
   ExpectRefused(absl::StatusCode::kInvalidArgument, "MS_KernelDef has 100 bytes");
   definition_.head.size = sizeof(definition_) + 64;
   EXPECT_TRUE(ReadKernelDef(definition_, registrar_).ok());
+}
+
+TEST_F(RegistrarTest, EveryPrefixOfAStructIsRefusedWithItsSize) {
+  for (uint32_t size = 0; size < sizeof(definition_); ++size) {
+    definition_.head.size = size;
+    ExpectRefused(absl::StatusCode::kInvalidArgument,
+                  absl::StrCat("MS_KernelDef has ", size, " bytes, needed are ",
+                               sizeof(definition_)));
+  }
+  definition_.head.size = sizeof(definition_);
+  for (uint32_t size = 0; size < sizeof(constraint_); ++size) {
+    constraint_.head.size = size;
+    ExpectRefused(absl::StatusCode::kInvalidArgument,
+                  absl::StrCat("MS_TypeConstraint has ", size, " bytes"));
+  }
+}
+
+TEST_F(RegistrarTest, GarbageBehindAStructIsNotRead) {
+  struct {
+    MS_KernelDef definition;
+    unsigned char tail[64];
+  } larger;
+  std::memset(&larger, 0xEE, sizeof(larger));
+  larger.definition = definition_;
+  larger.definition.head.size = sizeof(larger);
+  EXPECT_TRUE(ReadKernelDef(larger.definition, "test", ops_).ok());
+}
+
+TEST_F(RegistrarTest, ExtensionsThatNobodyKnowsAreUnimplemented) {
+  const MS_Ext extension = {{sizeof(MS_Ext), 0, nullptr}, 77};
+  definition_.head.ext = &extension;
+  ExpectRefused(absl::StatusCode::kUnimplemented, "MS_KernelDef has extension 77");
+  definition_.head.ext = nullptr;
+  constraint_.head.ext = &extension;
+  ExpectRefused(absl::StatusCode::kUnimplemented, "MS_TypeConstraint has extension 77");
+  constraint_.head.ext = nullptr;
+  constraint_.head.required = 1;
+  ExpectRefused(absl::StatusCode::kUnimplemented, "MS_TypeConstraint requires features 1");
 }
 
 TEST_F(RegistrarTest, MissingFunctionsAreRefused) {

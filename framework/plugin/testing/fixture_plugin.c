@@ -1,6 +1,7 @@
 /* A plugin in plain C99, for the loader's tests. Each fixture is this file with one value changed
  * by the macros below; with none changed it is a good plugin with one kernel, FixtureDouble for
  * float32 on CPU. */
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -52,6 +53,10 @@
 #endif
 #ifndef FIXTURE_NULL_PLUGIN
 #define FIXTURE_NULL_PLUGIN 0
+#endif
+/* 1: entry gives a pointer that no MS_Plugin can have. */
+#ifndef FIXTURE_MISALIGNED
+#define FIXTURE_MISALIGNED 0
 #endif
 /* The kernels' priority. */
 #ifndef FIXTURE_PRIORITY
@@ -203,6 +208,7 @@ MS_Status* FIXTURE_ENTRY(const MS_HostBase* host, const MS_Plugin** out_plugin) 
   plugin.register_all = &RegisterAll;
   plugin.shutdown = &Shutdown;
   *out_plugin = FIXTURE_NULL_PLUGIN ? NULL : &plugin;
+  if (FIXTURE_MISALIGNED) *out_plugin = (const MS_Plugin*)(const void*)((const char*)&plugin + 1);
   (void)had_spin_count;
   return Outcome(FIXTURE_ENTRY_CODE, "the fixture's entry fails");
 }
