@@ -7,6 +7,8 @@ import pathlib
 import re
 import subprocess
 
+from wheels import library_names
+
 
 def _output(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -94,18 +96,12 @@ def patch(
     new_soname
         Its own new name.
     """
-    # One kind of change at a time: patchelf 0.14 mixes up the names when it makes several at once.
-    replacements = [
-        argument
-        for old in needed(path)
-        if old in renamed
-        for argument in ("--replace-needed", old, renamed[old])
-    ]
-    if replacements:
-        _output("patchelf", *replacements, str(path))
+    names = [renamed[old] for old in needed(path) if old in renamed]
     if new_soname is not None:
-        _output("patchelf", "--set-soname", new_soname, str(path))
-    if replacements or new_soname is not None:
-        _output("patchelf", "--set-rpath", run_path, str(path))
+        names.append(new_soname)
+    if names:
+        text = library_names.joined(run_path, names)
+        _output("patchelf", "--set-rpath", text, str(path))
+        library_names.point_at(path, text, renamed, new_soname)
     elif _dynamic(path, "RUNPATH"):
         _output("patchelf", "--remove-rpath", str(path))

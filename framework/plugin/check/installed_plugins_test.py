@@ -90,6 +90,17 @@ def test_what_goes_wrong_in_it_on_purpose_is_found(option: str, rule: str) -> No
     assert rule in failures(rules)
 
 
+def test_the_document_has_every_rule() -> None:
+    with open("docs/plugin_check.md") as file:
+        lines = file.read().splitlines()
+    _, rules = check("/no/such/plugin.so")
+    expected = [
+        f"| {name} | {rule['suite']} | {rule['sentence']} |" for name, rule in rules.items()
+    ]
+    assert len(expected) > 60
+    assert [line for line in lines if line in expected] == expected
+
+
 def test_the_table_names_rules_and_counts(tmp_path: Any) -> None:
     text = tmp_path / "text.so"
     text.write_text("no plugin")
