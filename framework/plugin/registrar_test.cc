@@ -117,9 +117,9 @@ TEST_F(RegistrarTest, ShortStructsAreRefusedAndLongOnesRead) {
 TEST_F(RegistrarTest, EveryPrefixOfAStructIsRefusedWithItsSize) {
   for (uint32_t size = 0; size < sizeof(definition_); ++size) {
     definition_.head.size = size;
-    ExpectRefused(absl::StatusCode::kInvalidArgument,
-                  absl::StrCat("MS_KernelDef has ", size, " bytes, needed are ",
-                               sizeof(definition_)));
+    ExpectRefused(
+        absl::StatusCode::kInvalidArgument,
+        absl::StrCat("MS_KernelDef has ", size, " bytes, needed are ", sizeof(definition_)));
   }
   definition_.head.size = sizeof(definition_);
   for (uint32_t size = 0; size < sizeof(constraint_); ++size) {

@@ -165,7 +165,10 @@ bool NumbersOf(const Tensor& tensor, std::vector<double>* numbers) {
     switch (type) {
       case DataType::kHalf: number = HalfToFloat(bits); break;
       case DataType::kBFloat16: number = BFloat16ToFloat(bits); break;
-      case DataType::kFloat: std::memcpy(&single, element, 4); number = single; break;
+      case DataType::kFloat:
+        std::memcpy(&single, element, 4);
+        number = single;
+        break;
       case DataType::kDouble: std::memcpy(&number, element, 8); break;
       default: number = static_cast<double>(WholeOf(type, element));
     }

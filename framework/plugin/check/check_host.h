@@ -52,11 +52,11 @@ struct MS_Ctx {
   uint32_t threads = 1;
   bool may_forward = false;
   uint8_t fill = 0;
-  int fail_allocation = 0;                         // the n-th allocation fails; 0: none
-  millstream::plugin_check::Place place;           // of outputs and temporaries
-  std::vector<bool> output_on_host;                // and of these outputs
+  int fail_allocation = 0;                // the n-th allocation fails; 0: none
+  millstream::plugin_check::Place place;  // of outputs and temporaries
+  std::vector<bool> output_on_host;       // and of these outputs
   std::vector<MS_DType> output_dtypes;
-  std::vector<PlacedTensor*> inputs;               // null for variables
+  std::vector<PlacedTensor*> inputs;                                // null for variables
   std::vector<millstream::plugin_check::CheckVariable*> variables;  // null for other inputs
   uint64_t philox_key = 0;
   std::array<uint64_t, 2> philox_counter{};
@@ -64,10 +64,10 @@ struct MS_Ctx {
   // Found.
   std::mutex mutex;
   std::vector<std::unique_ptr<PlacedTensor>> outputs;
-  std::vector<int> taken_inputs;                   // of each output: the input it lies over, or -1
+  std::vector<int> taken_inputs;  // of each output: the input it lies over, or -1
   std::deque<std::unique_ptr<PlacedTensor>> temporaries;
-  std::vector<MS_Tensor*> created;                 // with a reference of ours each
-  std::vector<std::string> misuse;                 // calls that no host would have liked
+  std::vector<MS_Tensor*> created;  // with a reference of ours each
+  std::vector<std::string> misuse;  // calls that no host would have liked
   int allocations = 0;
   int held_lock_sets = 0;
 };

@@ -59,10 +59,9 @@ Status Allocate(MS_Frame* frame, uint32_t index, const Shape& shape) {
   MS_Ctx* const ctx = frame->ctx;
   MS_RETURN_IF_ERROR(CountAllocation(ctx));
   const DataType dtype = FromAbiDataType(ctx->output_dtypes[index]);
-  MS_ASSIGN_OR_RETURN(
-      std::unique_ptr<PlacedTensor> placed,
-      PlacedTensor::Make(ctx->output_on_host[index] ? Place() : ctx->place, dtype, shape,
-                         ctx->fill));
+  MS_ASSIGN_OR_RETURN(std::unique_ptr<PlacedTensor> placed,
+                      PlacedTensor::Make(ctx->output_on_host[index] ? Place() : ctx->place, dtype,
+                                         shape, ctx->fill));
   SetPlaced(frame, index, std::move(placed), -1);
   return absl::OkStatus();
 }
@@ -104,9 +103,9 @@ MS_Status* SetOutput(MS_Frame* frame, uint32_t index, MS_Tensor* tensor) {
   Status status = CheckOutputFree(frame, index);
   if (!status.ok()) return Give(status);
   MS_Ctx* const ctx = frame->ctx;
-  if (tensor == nullptr ||
-      ToAbiDataType(tensor->tensor.dtype()) != ctx->output_dtypes[index]) {
-    return Give(Misuse(ctx, absl::StrCat("output ", index, " was set to a tensor of no or of "
+  if (tensor == nullptr || ToAbiDataType(tensor->tensor.dtype()) != ctx->output_dtypes[index]) {
+    return Give(Misuse(ctx, absl::StrCat("output ", index,
+                                         " was set to a tensor of no or of "
                                          "another type")));
   }
   StatusOr<std::unique_ptr<PlacedTensor>> placed = PlacedTensor::CopyOf(Place(), tensor->tensor);
@@ -122,9 +121,8 @@ MS_Status* AllocateTemp(MS_Frame* frame, MS_DType dtype, MS_Dims dims, uint32_t 
   if (!shape.ok()) return Give(shape.status());
   const Status status = CountAllocation(ctx);
   if (!status.ok()) return Give(status);
-  StatusOr<std::unique_ptr<PlacedTensor>> placed =
-      PlacedTensor::Make(space == MS_SPACE_DEVICE ? ctx->place : Place(), FromAbiDataType(dtype),
-                         *shape, ctx->fill);
+  StatusOr<std::unique_ptr<PlacedTensor>> placed = PlacedTensor::Make(
+      space == MS_SPACE_DEVICE ? ctx->place : Place(), FromAbiDataType(dtype), *shape, ctx->fill);
   if (!placed.ok()) return Give(placed.status());
   *out = (*placed)->View(0);
   const std::lock_guard<std::mutex> lock(ctx->mutex);

@@ -19,10 +19,10 @@ namespace millstream::plugin_check {
 struct CheckedPlugin {
   PluginFile file;
   const MS_Plugin* abi = nullptr;
-  const MS_DevicesApi* devices = nullptr;              // null: it has none
+  const MS_DevicesApi* devices = nullptr;  // null: it has none
   std::vector<const MS_DeviceDesc*> descriptions;
   std::vector<KernelRegistration> kernels;
-  KernelRegistry registry;                             // the same kernels, to look them up
+  KernelRegistry registry;  // the same kernels, to look them up
 };
 
 // The stages of loading, one by one, each with the error of the one that failed.

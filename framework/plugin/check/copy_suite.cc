@@ -140,8 +140,8 @@ void CheckPeers(CheckContext* context, const std::vector<uint32_t>& ordinals) {
   const auto from = near.Bytes(sent);
   const auto to = far.Bytes(std::string(sent.size(), 'x'));
   if (from == nullptr || to == nullptr) return;
-  const Status copied = Take(
-      functions.copy_peer_async(first->stream(), &to->ref(), &from->ref(), sent.size()));
+  const Status copied =
+      Take(functions.copy_peer_async(first->stream(), &to->ref(), &from->ref(), sent.size()));
   if (report->Expect(copied.ok(), copied.ToString()) && near.Sync()) {
     far.ExpectContent(*to, sent, "device to its peer");
   }

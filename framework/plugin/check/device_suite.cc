@@ -81,8 +81,8 @@ void CheckEnumeration(CheckContext* context) {
   MS_Str reason = {};
   const Status status = Take(plugin.devices->enumerate(plugin.abi, room.data(), &count, &reason));
   report.Expect(status.ok() && count == plugin.descriptions.size(), "with room for ",
-                plugin.descriptions.size() - 1, " of ", plugin.descriptions.size(),
-                " it counts ", count, " ", status.ToString());
+                plugin.descriptions.size() - 1, " of ", plugin.descriptions.size(), " it counts ",
+                count, " ", status.ToString());
   report.Expect(room[plugin.descriptions.size() - 1] == untouched, "it fills more than it may");
 }
 
@@ -92,9 +92,9 @@ void CheckDescriptions(CheckContext* context) {
   for (const MS_DeviceDesc* description : context->plugin->descriptions) {
     report.Begin("DEV-DESCRIPTION", absl::StrCat("device ", description->ordinal));
     const std::string type(FromAbi(description->device_type));
-    report.Expect(!type.empty() && type.find('/') == std::string::npos &&
-                      type.find(':') == std::string::npos,
-                  "its type is \"", type, "\"");
+    report.Expect(
+        !type.empty() && type.find('/') == std::string::npos && type.find(':') == std::string::npos,
+        "its type is \"", type, "\"");
     report.Expect(seen.emplace(type, description->ordinal).second, "another has its ordinal");
     report.Expect(description->head.required == 0, "it requires what version 1 does not have");
     if (!report.Expect(description->n_spaces > 0 && description->spaces != nullptr,
@@ -119,7 +119,8 @@ void CheckTwice(CheckContext* context, uint32_t ordinal) {
   if (first == nullptr || second == nullptr) return;
   report.Expect(first->device() != second->device(), "both are one");
   const auto block = Block::Make({first->device(), &first->functions(), first->stream()}, 100, 1);
-  const auto other = Block::Make({second->device(), &second->functions(), second->stream()}, 100, 2);
+  const auto other =
+      Block::Make({second->device(), &second->functions(), second->stream()}, 100, 2);
   if (!report.Expect(block.ok(), block.status().ToString())) return;
   if (!report.Expect(other.ok(), other.status().ToString())) return;
   std::string bytes(100, '\0');

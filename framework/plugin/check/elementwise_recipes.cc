@@ -6,16 +6,24 @@ namespace {
 
 // Empty, rank 0, one element, odd sizes, more than a vector and more than a thread's piece.
 const std::vector<Shape>& Shapes() {
-  static const auto* const shapes = new std::vector<Shape>{
-      {}, {0}, {1}, {17}, {2, 0, 3}, {3, 5}, {33, 9}, {2, 3, 4, 5}, {4099}};
+  static const auto* const shapes =
+      new std::vector<Shape>{{}, {0}, {1}, {17}, {2, 0, 3}, {3, 5}, {33, 9}, {2, 3, 4, 5}, {4099}};
   return *shapes;
 }
 
 const std::vector<std::pair<Shape, Shape>>& ShapePairs() {
-  static const auto* const pairs = new std::vector<std::pair<Shape, Shape>>{
-      {{}, {}},           {{0}, {0}},        {{17}, {17}},           {{33, 9}, {33, 9}},
-      {{3, 5}, {5}},      {{3, 1}, {1, 4}},  {{}, {7}},              {{5}, {}},
-      {{2, 1, 3}, {4, 1}}, {{0, 1}, {1, 3}}, {{2, 3, 4}, {2, 3, 4}}, {{65, 63}, {65, 1}}};
+  static const auto* const pairs = new std::vector<std::pair<Shape, Shape>>{{{}, {}},
+                                                                            {{0}, {0}},
+                                                                            {{17}, {17}},
+                                                                            {{33, 9}, {33, 9}},
+                                                                            {{3, 5}, {5}},
+                                                                            {{3, 1}, {1, 4}},
+                                                                            {{}, {7}},
+                                                                            {{5}, {}},
+                                                                            {{2, 1, 3}, {4, 1}},
+                                                                            {{0, 1}, {1, 3}},
+                                                                            {{2, 3, 4}, {2, 3, 4}},
+                                                                            {{65, 63}, {65, 1}}};
   return *pairs;
 }
 

@@ -28,9 +28,8 @@ const Trial* LargestOf(const std::vector<Trial>& trials) {
     return sum;
   };
   const auto largest =
-      std::max_element(trials.begin(), trials.end(), [&bytes](const Trial& a, const Trial& b) {
-        return bytes(a) < bytes(b);
-      });
+      std::max_element(trials.begin(), trials.end(),
+                       [&bytes](const Trial& a, const Trial& b) { return bytes(a) < bytes(b); });
   return largest == trials.end() ? nullptr : &*largest;
 }
 

@@ -12,8 +12,8 @@ namespace millstream::plugin_check {
 namespace {
 
 const RecipeEntry* FindRecipe(absl::string_view op) {
-  for (const auto& table : {ElementwiseRecipes(), ArrayRecipes(), MathRecipes(), NetworkRecipes(),
-                            StateRecipes()}) {
+  for (const auto& table :
+       {ElementwiseRecipes(), ArrayRecipes(), MathRecipes(), NetworkRecipes(), StateRecipes()}) {
     for (const RecipeEntry& entry : table) {
       for (const absl::string_view name : absl::StrSplit(entry.ops, ' ')) {
         if (name == op) return &entry;

@@ -99,9 +99,8 @@ Status KernelRun::PlaceInputs(const RunMode& mode, Execution* execution) const {
       continue;
     }
     const bool host = IsHostArg(op_->inputs, signature_.input_starts, static_cast<int>(i));
-    MS_ASSIGN_OR_RETURN(
-        execution->inputs[i],
-        PlacedTensor::CopyOf(host ? Place() : ctx->place, input.value, mode.input_offset));
+    MS_ASSIGN_OR_RETURN(execution->inputs[i], PlacedTensor::CopyOf(host ? Place() : ctx->place,
+                                                                   input.value, mode.input_offset));
     ctx->inputs[i] = execution->inputs[i].get();
     view = execution->inputs[i]->View(input.is_const ? MS_VIEW_CONST : 0);
     if ((view.flags & MS_VIEW_HOST) == 0) continue;
@@ -124,10 +123,10 @@ Status KernelRun::PlaceOutputs(const RunMode& mode, const std::vector<Tensor>* p
         IsHostArg(op_->outputs, signature_.output_starts, static_cast<int>(i)));
     execution->output_views[i].rank = MS_UNKNOWN_RANK;
     if (planned_as == nullptr || !(*planned_as)[i].has_value()) continue;
-    MS_ASSIGN_OR_RETURN(ctx->outputs[i],
-                        PlacedTensor::Make(ctx->output_on_host[i] ? Place() : ctx->place,
-                                           signature_.output_types[i], (*planned_as)[i].shape(),
-                                           mode.fill));
+    MS_ASSIGN_OR_RETURN(
+        ctx->outputs[i],
+        PlacedTensor::Make(ctx->output_on_host[i] ? Place() : ctx->place,
+                           signature_.output_types[i], (*planned_as)[i].shape(), mode.fill));
   }
   if (planned_as != nullptr && mode.share) ShareBuffers(execution);
   for (size_t i = 0; i < n; ++i) {
@@ -178,8 +177,8 @@ Status KernelRun::Specialize(const RunMode& mode, const std::vector<Tensor>& pla
   specialization.num_threads = mode.threads;
   MS_RETURN_IF_ERROR(Take(kernel_.specialize(state_, &specialization)));
   if (specialization.scratch_bytes == 0) return absl::OkStatus();
-  MS_ASSIGN_OR_RETURN(execution->scratch, Block::Make(execution->ctx->place,
-                                                      specialization.scratch_bytes, mode.fill));
+  MS_ASSIGN_OR_RETURN(execution->scratch,
+                      Block::Make(execution->ctx->place, specialization.scratch_bytes, mode.fill));
   return absl::OkStatus();
 }
 

@@ -18,8 +18,8 @@ namespace millstream::plugin_check {
 
 struct RunMode {
   const char* name;
-  bool planned = false;       // specialized, with outputs and scratch preset
-  bool share = false;         // outputs may lie over inputs
+  bool planned = false;  // specialized, with outputs and scratch preset
+  bool share = false;    // outputs may lie over inputs
   uint32_t threads = 1;
   uint8_t fill = 0xA5;        // of memory that is not yet written
   uint64_t input_offset = 0;  // bytes between an aligned address and each input

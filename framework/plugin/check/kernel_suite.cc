@@ -17,8 +17,8 @@ constexpr RunMode kPlanned = {"planned, three threads", true, false, 3, 0x3C, 0,
 constexpr RunMode kInPlace = {"planned in place", true, true, 3, 0x7E, 0, 0};
 
 // Rules that every execution may break.
-constexpr const char* kContract[] = {"KERNEL-OUTPUTS",    "KERNEL-BOUNDS", "KERNEL-INPUTS",
-                                     "KERNEL-LOCKS",      "KERNEL-ASYNC",  "KERNEL-REFERENCES"};
+constexpr const char* kContract[] = {"KERNEL-OUTPUTS", "KERNEL-BOUNDS", "KERNEL-INPUTS",
+                                     "KERNEL-LOCKS",   "KERNEL-ASYNC",  "KERNEL-REFERENCES"};
 constexpr auto kLateUse = std::chrono::milliseconds(3);
 
 // One kernel's trials.
@@ -31,9 +31,8 @@ class KernelCheck {
     const std::vector<Trial> trials = TrialsOf(kernel_);
     if (trials.empty()) {
       report_->Begin("KERNEL-REFERENCE", kernel_.op);
-      report_->Skip(HasRecipe(kernel_.op)
-                        ? absl::StrCat(kernel_.op, " does not allow the types")
-                        : absl::StrCat("no recipe for ", kernel_.op));
+      report_->Skip(HasRecipe(kernel_.op) ? absl::StrCat(kernel_.op, " does not allow the types")
+                                          : absl::StrCat("no recipe for ", kernel_.op));
       return;
     }
     for (const Trial& trial : trials) {
@@ -42,8 +41,8 @@ class KernelCheck {
       if (broken_.count("KERNEL-ASYNC") != 0) break;
     }
     for (const char* rule : kContract) {
-      const bool concerned = std::string(rule) != "KERNEL-ASYNC" ||
-                             (kernel_.flags & MS_KERNEL_ASYNC) != 0;
+      const bool concerned =
+          std::string(rule) != "KERNEL-ASYNC" || (kernel_.flags & MS_KERNEL_ASYNC) != 0;
       if (concerned && broken_.count(rule) == 0) report_->Begin(rule, kernel_.op);
     }
   }
@@ -91,8 +90,8 @@ class KernelCheck {
       if (absl::IsNotFound(reference.status())) {
         report_->Skip(reference.status().message());
       } else {
-        report_->Expect(!first.status.ok(), "the CPU plugin refuses it: ",
-                        reference.status().ToString());
+        report_->Expect(!first.status.ok(),
+                        "the CPU plugin refuses it: ", reference.status().ToString());
       }
       return;
     }
@@ -112,7 +111,8 @@ class KernelCheck {
   // Another way to run it gives what the first gave.
   void Again(const KernelRun& run, const Trial& trial, const char* rule, const RunMode& mode,
              const RunResult& first) {
-    const RunResult again = Execute(run, trial, rule, mode, mode.planned ? &first.outputs : nullptr);
+    const RunResult again =
+        Execute(run, trial, rule, mode, mode.planned ? &first.outputs : nullptr);
     if (!again.specialized && absl::IsUnimplemented(again.status)) {
       report_->Skip("a kernel does not specialize for these shapes");
       return;

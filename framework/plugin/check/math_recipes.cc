@@ -10,9 +10,9 @@ struct Reduction {
 };
 const std::vector<Reduction>& Reductions() {
   static const auto* const reductions = new std::vector<Reduction>{
-      {{}, {}},        {{7}, {0}},        {{0}, {0}},           {{3, 5}, {0}},    {{3, 5}, {1}},
-      {{3, 5}, {-1}},  {{3, 5}, {0, 1}},  {{2, 3, 4}, {1}},     {{2, 3, 4}, {0, 2}},
-      {{33, 65}, {1}}, {{33, 65}, {0}},   {{4, 0, 3}, {1}},     {{3, 5}, {}}};
+      {{}, {}},        {{7}, {0}},       {{0}, {0}},       {{3, 5}, {0}},       {{3, 5}, {1}},
+      {{3, 5}, {-1}},  {{3, 5}, {0, 1}}, {{2, 3, 4}, {1}}, {{2, 3, 4}, {0, 2}}, {{33, 65}, {1}},
+      {{33, 65}, {0}}, {{4, 0, 3}, {1}}, {{3, 5}, {}}};
   return *reductions;
 }
 
@@ -46,8 +46,14 @@ void Products(Recipe* recipe) {
   struct Sizes {
     int64_t m, k, n;
   };
-  for (const Sizes& s : {Sizes{1, 1, 1}, {3, 5, 7}, {0, 4, 3}, {4, 0, 3}, {4, 3, 0}, {17, 33, 9},
-                         {1, 64, 5}, {64, 65, 66}}) {
+  for (const Sizes& s : {Sizes{1, 1, 1},
+                         {3, 5, 7},
+                         {0, 4, 3},
+                         {4, 0, 3},
+                         {4, 3, 0},
+                         {17, 33, 9},
+                         {1, 64, 5},
+                         {64, 65, 66}}) {
     for (int transposed = 0; transposed < 4; ++transposed) {
       const bool a = (transposed & 1) != 0;
       const bool b = (transposed & 2) != 0;

@@ -108,8 +108,7 @@ StatusOr<std::unique_ptr<PlacedTensor>> PlacedTensor::Make(const Place& place, D
 }
 
 StatusOr<std::unique_ptr<PlacedTensor>> PlacedTensor::CopyOf(const Place& place,
-                                                             const Tensor& value,
-                                                             uint64_t offset) {
+                                                             const Tensor& value, uint64_t offset) {
   MS_ASSIGN_OR_RETURN(std::unique_ptr<PlacedTensor> placed,
                       Make(place, value.dtype(), value.shape(), 0, offset));
   if (placed->block_ == nullptr) {

@@ -49,8 +49,8 @@ class Block {
   const Place place_;
   const uint64_t bytes_;
   const uint64_t offset_;
-  std::string storage_;          // on the host, with room for alignment
-  MS_MemRef whole_ = {};         // with guards
+  std::string storage_;   // on the host, with room for alignment
+  MS_MemRef whole_ = {};  // with guards
 };
 
 // A tensor of plain data in a block, or of strings in a tensor of the host's.

@@ -68,8 +68,7 @@ void CheckAlignment(const MS_SpaceDesc& space, Heap* heap, Reporter* report) {
       const uint64_t address = reinterpret_cast<uintptr_t>(ref.base) + ref.offset;
       const uint64_t least = std::max<uint64_t>(alignment, space.alignment);
       report->Expect(least == 0 || address % least == 0, bytes, " bytes aligned to ", alignment,
-                     ", in a space aligned to ", space.alignment, ", are at ",
-                     absl::Hex(address));
+                     ", in a space aligned to ", space.alignment, ", are at ", absl::Hex(address));
       report->Begin("MEM-REF", absl::StrCat("space ", space.space));
       report->Expect(ref.bytes >= bytes && ref.space == space.space, bytes,
                      " bytes were asked for; the block says ", ref.bytes, " of space ", ref.space);
@@ -111,8 +110,7 @@ void CheckSizes(const CheckedDevice& device, const Heap& heap, Reporter* report)
   report->Begin("MEM-SIZES");
   uint64_t free_bytes = 0;
   uint64_t total = 0;
-  const Status status =
-      Take(device.functions().mem_info(device.device(), &free_bytes, &total));
+  const Status status = Take(device.functions().mem_info(device.device(), &free_bytes, &total));
   if (!report->Expect(status.ok(), status.ToString())) return;
   report->Expect(total > 0 && total <= kMostMemory, "mem_info: in all ", total, " bytes");
   report->Expect(free_bytes <= total, "mem_info: ", free_bytes, " free of ", total);

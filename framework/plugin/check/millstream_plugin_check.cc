@@ -50,7 +50,8 @@ bool ReadOption(const std::string& name, const std::string& value, Arguments* ar
     if (!IsSuite(value)) arguments->error = "there is no suite \"" + value + "\"";
     arguments->suites.push_back(value);
   } else if (name == "--option") {
-    const std::pair<std::string, std::string> option = absl::StrSplit(value, absl::MaxSplits('=', 1));
+    const std::pair<std::string, std::string> option =
+        absl::StrSplit(value, absl::MaxSplits('=', 1));
     arguments->settings.options.emplace_back(option.first, option.second);
   } else if (name == "--reference") {
     arguments->settings.reference = value;

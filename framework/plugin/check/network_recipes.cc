@@ -61,9 +61,9 @@ struct Pool {
   Shape results;
 };
 const std::vector<Pool>& AllPools() {
-  static const auto* const pools = new std::vector<Pool>{
-      {"2x2", {2, 6, 4, 3}, 2, 2, "VALID", {2, 3, 2, 3}},
-      {"3x3, same, stride 2", {1, 7, 5, 2}, 3, 2, "SAME", {1, 4, 3, 2}}};
+  static const auto* const pools =
+      new std::vector<Pool>{{"2x2", {2, 6, 4, 3}, 2, 2, "VALID", {2, 3, 2, 3}},
+                            {"3x3, same, stride 2", {1, 7, 5, 2}, 3, 2, "SAME", {1, 4, 3, 2}}};
   return *pools;
 }
 

@@ -30,8 +30,7 @@ class Recipe {
   Recipe& Variable(Tensor value);
   // A tensor of the type of attribute `attr`, of other values for each input.
   Recipe& Values(absl::string_view attr, const Shape& shape, Domain domain = Domain::kAny);
-  Recipe& VariableValues(absl::string_view attr, const Shape& shape,
-                         Domain domain = Domain::kAny);
+  Recipe& VariableValues(absl::string_view attr, const Shape& shape, Domain domain = Domain::kAny);
   Recipe& Random();
 
   std::vector<KernelCase> Take() { return std::move(cases_); }

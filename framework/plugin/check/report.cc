@@ -179,7 +179,8 @@ std::string ReportTable(const Report& report, const std::vector<std::string>& su
     absl::StrAppend(&text, "  ", row.rule->id, padding, "  ", OutcomeName(outcome), "  ");
     // What holds is said once; what fails needs its rule, too.
     absl::StrAppend(&text, outcome == Outcome::kPass ? "" : row.rule->sentence,
-                    outcome == Outcome::kPass ? "" : ": ", row.result.Detail(kReasonsOfTable), "\n");
+                    outcome == Outcome::kPass ? "" : ": ", row.result.Detail(kReasonsOfTable),
+                    "\n");
   }
   absl::StrAppend(&text, "\n", CountOf(rows, Outcome::kPass), " passed, ",
                   CountOf(rows, Outcome::kFail), " failed, ", CountOf(rows, Outcome::kSkip),

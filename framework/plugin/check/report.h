@@ -51,8 +51,8 @@ enum class Outcome { kPass, kFail, kSkip };
 struct RuleResult {
   int passed = 0;
   int failed = 0;
-  std::vector<std::string> failures;    // the first of them
-  std::map<std::string, int> skipped;   // reasons, and how often each
+  std::vector<std::string> failures;   // the first of them
+  std::map<std::string, int> skipped;  // reasons, and how often each
 
   Outcome outcome() const;
   // The failures, or the reasons to skip, or how many checks passed; one line, of `most_reasons`

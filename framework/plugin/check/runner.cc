@@ -76,8 +76,7 @@ void SkipSuite(const Suite& suite, Reporter* reporter, absl::string_view reason)
   context.settings = &settings;
   context.report = &reporter;
   if (!suite.loads_itself) {
-    StatusOr<std::unique_ptr<CheckedPlugin>> plugin =
-        LoadChecked(settings.path, settings.options);
+    StatusOr<std::unique_ptr<CheckedPlugin>> plugin = LoadChecked(settings.path, settings.options);
     if (!plugin.ok()) {
       SkipSuite(suite, &reporter, "the plugin cannot be loaded, see the rules of load");
       reporter.EndItem();

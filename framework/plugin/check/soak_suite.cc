@@ -53,8 +53,7 @@ void ExpectNothingLeft(const Holdings& before, int rounds, Reporter* report) {
   report->Expect(after.mappings <= before.mappings + rounds / 4, "after ", rounds,
                  " rounds there are ", after.mappings - before.mappings, " mappings more");
   report->Expect(after.resident <= before.resident + kMostGrowth, "after ", rounds,
-                 " rounds the process has ", (after.resident - before.resident) >> 20,
-                 " MiB more");
+                 " rounds the process has ", (after.resident - before.resident) >> 20, " MiB more");
 }
 
 // Calls `once` for all rounds; false when it failed.

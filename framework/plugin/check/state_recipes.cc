@@ -81,9 +81,7 @@ Recipe& BeginSparse(Recipe* recipe) {
       .Input(Vector(recipe->Type("Tindices"), {4, 0, 2}));
 }
 void SparseAdagrads(Recipe* recipe) { BeginSparse(recipe); }
-void SparseMomenta(Recipe* recipe) {
-  BeginSparse(recipe).Input(Number(recipe->Type("T"), 0.5));
-}
+void SparseMomenta(Recipe* recipe) { BeginSparse(recipe).Input(Number(recipe->Type("T"), 0.5)); }
 
 constexpr RecipeEntry kRecipes[] = {
     {"AssignAddVariableOp AssignSubVariableOp", &Additions},

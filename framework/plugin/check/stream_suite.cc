@@ -12,11 +12,10 @@
 namespace millstream::plugin_check {
 namespace {
 
-constexpr const char* kRules[] = {"STREAM-ROLES", "STREAM-ORDER",   "STREAM-IDLE",
-                                  "EVENT-FRESH",  "EVENT-SYNC",     "EVENT-QUERY",
-                                  "EVENT-WAIT",   "EVENT-ELAPSED",  "HOSTFN-ONCE",
-                                  "HOSTFN-ORDER", "STREAM-THREADS", "STREAM-DEVICE-SYNC",
-                                  "STREAM-DESTROY"};
+constexpr const char* kRules[] = {
+    "STREAM-ROLES",   "STREAM-ORDER",       "STREAM-IDLE",   "EVENT-FRESH", "EVENT-SYNC",
+    "EVENT-QUERY",    "EVENT-WAIT",         "EVENT-ELAPSED", "HOSTFN-ONCE", "HOSTFN-ORDER",
+    "STREAM-THREADS", "STREAM-DEVICE-SYNC", "STREAM-DESTROY"};
 constexpr uint64_t kBytes = 1 << 18;
 constexpr auto kPatience = std::chrono::seconds(5);
 
@@ -293,10 +292,9 @@ void CheckThreads(Bench* bench) {
       const MS_MemRef from = HostRef(&sent);
       const MS_MemRef to = HostRef(&received);
       const MS_DeviceApi& functions = bench->functions();
-      const bool ok =
-          Take(functions.copy_async(stream.get(), &part, &from, sent.size())).ok() &&
-          Take(functions.copy_async(stream.get(), &to, &part, sent.size())).ok() &&
-          Take(functions.stream_sync(stream.get())).ok();
+      const bool ok = Take(functions.copy_async(stream.get(), &part, &from, sent.size())).ok() &&
+                      Take(functions.copy_async(stream.get(), &to, &part, sent.size())).ok() &&
+                      Take(functions.stream_sync(stream.get())).ok();
       if (!ok || sent != received) ++wrong;
     }
   };

@@ -23,8 +23,9 @@ struct CheckSettings {
 struct CheckContext {
   const CheckSettings* settings = nullptr;
   Reporter* report = nullptr;
-  std::unique_ptr<CheckedPlugin> plugin;     // null in suites that load it themselves
-  std::unique_ptr<CheckedPlugin> reference;  // null when there is none, or for suites that need none
+  std::unique_ptr<CheckedPlugin> plugin;  // null in suites that load it themselves
+  std::unique_ptr<CheckedPlugin>
+      reference;  // null when there is none, or for suites that need none
 
   // The plugin that kernels are compared with: the reference, or, where that is the same file, the
   // plugin itself; null when there is none.
@@ -36,8 +37,8 @@ struct CheckContext {
 // rules of the suite are skipped: only suites about kernels can have none.
 struct Suite {
   const char* name;
-  bool loads_itself;    // the items load the plugin, and so begin in a fresh process
-  bool compares;        // it wants the reference
+  bool loads_itself;  // the items load the plugin, and so begin in a fresh process
+  bool compares;      // it wants the reference
   int (*count)(CheckContext* context);
   void (*run)(CheckContext* context, int item);
 };

@@ -28,9 +28,9 @@ struct Twin : ms::PluginDefaults {
   }
   static void Shutdown() {
     const auto& registry = twin_library::Registry::Global();
-    const std::string text = ms::StrCat(
-        TWIN_NAME, ": ", twin_global, twin_library::inline_variable, twin_library::StaticOf<int>(),
-        registry.OwnerOf("message"), twin_number(), " of ", registry.size());
+    const std::string text = ms::StrCat(TWIN_NAME, ": ", twin_global, twin_library::inline_variable,
+                                        twin_library::StaticOf<int>(), registry.OwnerOf("message"),
+                                        twin_number(), " of ", registry.size());
     ms::host_tables.base->log(ms::host_tables.base, MS_LOG_INFO, ms::ToAbi(text));
   }
 };

@@ -29,7 +29,8 @@ struct Neg {
       }).detach();
     }
     ms::View y;
-    const bool flat = Has("wrong_shape") && x.rank() > 1 && frame.raw()->outputs[0].mem.base == nullptr;
+    const bool flat =
+        Has("wrong_shape") && x.rank() > 1 && frame.raw()->outputs[0].mem.base == nullptr;
     MS_TRY(frame.ForwardOrOutput(0, 0, flat ? ms::Shape{x.size()} : x.shape(), &y));
     Fill(frame, x, y);
     return ms::Status();
@@ -96,8 +97,8 @@ struct AssignAdd {
     MS_TRY(ms::Status::FromAbi(
         ms::host_tables.resource->vars_lock(frame.raw(), &input, &mode, 1, &locks)));
     MS_TensorView variable{};
-    ms::Status status = ms::Status::FromAbi(
-        ms::host_tables.resource->var_prepare_write(locks, 0, &variable));
+    ms::Status status =
+        ms::Status::FromAbi(ms::host_tables.resource->var_prepare_write(locks, 0, &variable));
     if (status.ok()) Add(ms::View(variable), frame.input(1));
     if (!Has("keeps_lock")) ms::host_tables.resource->vars_unlock(locks);
     return status;

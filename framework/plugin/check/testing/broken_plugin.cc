@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 
-
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -212,8 +211,7 @@ struct Plugin : ms::PluginDefaults {
 }  // namespace
 }  // namespace broken
 
-MS_PLUGIN_NOTE("broken", "", /*rank=*/0, /*cpu_bits=*/0,
-               MS_PLUGIN_DEVICES | MS_PLUGIN_HAS_OPTIONS);
+MS_PLUGIN_NOTE("broken", "", /*rank=*/0, /*cpu_bits=*/0, MS_PLUGIN_DEVICES | MS_PLUGIN_HAS_OPTIONS);
 
 extern "C" MS_PLUGIN_EXPORT MS_Status* ms_plugin_entry(const MS_HostBase* host,
                                                        const MS_Plugin** out_plugin) {
