@@ -56,7 +56,7 @@ def test_a_machine_on_which_all_is_well_has_no_problem() -> None:
 
 def test_a_file_that_is_no_plugin_is_a_problem_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "acme.so").write_text("text")
-    done = run(module="millstream", *["doctor"], MILLSTREAM_PLUGIN_PATH=str(tmp_path))
+    done = run("doctor", module="millstream", MILLSTREAM_PLUGIN_PATH=str(tmp_path))
     assert done.returncode == 1
     text = " ".join(done.stdout.split())
     assert f"MILLSTREAM_PLUGIN_PATH={tmp_path}" in text
