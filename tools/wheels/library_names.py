@@ -1,8 +1,8 @@
 """New names for the libraries that a shared object needs, and for itself.
 
 patchelf writes another copy of all strings, those of the symbols included, behind the file each
-time that it changes names: three times in Protobuf's library, which grows by a half. Here it does so
-once: it is given a run path that holds all new names as well, and what refers to names is then
+time that it changes names: three times in Protobuf's library, which grows by a half. Here it does
+so once: it is given a run path that holds all new names as well, and what refers to names is then
 pointed at their places in it.
 
 Reference: System V ABI, chapter 5 (the dynamic section), and the Linux Standard Base (versions).

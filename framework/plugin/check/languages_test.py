@@ -77,6 +77,19 @@ PLUGINS = {
 }  # fmt: skip
 
 
+def test_symbols_that_are_not_hidden_are_found(tmp_path: pathlib.Path) -> None:
+    plugin = tmp_path / "open.so"
+    subprocess.run(
+        ["g++", "-std=c++17", "-I.", "-fPIC", "-shared", *CPP, "-o", str(plugin)], check=True
+    )
+    checked = subprocess.run(
+        [CHECK, "--json", "--suite", "load", str(plugin)], stdout=subprocess.PIPE, check=False
+    )
+    rules = {rule["id"]: rule for rule in json.loads(checked.stdout)["rules"]}
+    assert rules["LOAD-SYMBOLS"]["result"] == "FAIL"
+    assert "it exports _Z" in rules["LOAD-SYMBOLS"]["detail"]
+
+
 @pytest.mark.parametrize("name", PLUGINS)
 def test_the_plugin_passes_the_kit(name: str, tmp_path: pathlib.Path) -> None:
     compiler, sources, libraries, (needed, not_needed) = PLUGINS[name]

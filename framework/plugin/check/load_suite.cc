@@ -1,5 +1,7 @@
 // From the file to a plugin that is ready, stage by stage.
+#include "absl/strings/match.h"
 #include "framework/plugin/check/check_host.h"
+#include "framework/plugin/check/dynamic_symbols.h"
 #include "framework/plugin/check/suite.h"
 #include "framework/plugin/cpu_bits.h"
 #include "framework/plugin/plugin_check.h"
@@ -10,6 +12,12 @@ namespace {
 // Fails the rule that runs unless `status` is OK.
 bool ExpectOk(CheckContext* context, const Status& status) {
   return context->report->Expect(status.ok(), status.ToString());
+}
+
+// Marks that some linkers put among the exports.
+bool IsLinkersOwn(absl::string_view name) {
+  return name == "_init" || name == "_fini" || name == "_edata" || name == "_end" ||
+         name == "__bss_start";
 }
 
 // What can be known without running it.
@@ -30,10 +38,31 @@ StatusOr<PluginFile> Preflight(CheckContext* context) {
   return file;
 }
 
+void CheckSymbols(CheckContext* context, const PluginFile& file) {
+  Reporter& report = *context->report;
+  report.Begin("LOAD-SYMBOLS");
+  const StatusOr<std::vector<DynamicSymbol>> symbols = ReadDynamicSymbols(file.path);
+  if (!symbols.ok()) {
+    report.Skip(symbols.status().message());
+    return;
+  }
+  for (const DynamicSymbol& symbol : *symbols) {
+    if (symbol.defined) {
+      report.Expect(symbol.name == MS_PLUGIN_ENTRY_NAME || IsLinkersOwn(symbol.name), "it exports ",
+                    symbol.name);
+    } else {
+      report.Expect(
+          !absl::StartsWith(symbol.name, "ms_") && !absl::StrContains(symbol.name, "millstream"),
+          "it leaves ", symbol.name, " to the host");
+    }
+  }
+}
+
 void CheckLoading(CheckContext* context) {
   Reporter& report = *context->report;
   const StatusOr<PluginFile> file = Preflight(context);
   if (!file.ok()) return;
+  CheckSymbols(context, *file);
   // Opening and entering are one call here, and their errors differ in code.
   report.Begin("LOAD-OPEN");
   const StatusOr<const MS_Plugin*> plugin = EnterPlugin(*file, CheckHost());
@@ -81,8 +110,15 @@ void CheckUnknownOption(CheckContext* context) {
 }
 
 void CheckSchema(CheckContext* context) {
-  context->report->Begin("OPTION-SCHEMA");
-  context->report->Skip("this version of the ABI has no ms.options/1");
+  Reporter& report = *context->report;
+  const StatusOr<PluginFile> file = ReadPluginFile(context->settings->path);
+  if (!file.ok()) return;
+  const StatusOr<const MS_Plugin*> plugin = EnterPlugin(*file, CheckHost());
+  if (!plugin.ok() || !CheckMandatoryFunctions(*plugin).ok()) return;
+  report.Begin("OPTION-SCHEMA");
+  report.Skip((*plugin)->get_interface(*plugin, "ms.options/1") == nullptr
+                  ? "the plugin has no ms.options/1"
+                  : "this version of the kit does not know ms.options/1");
 }
 
 constexpr Check kOptionChecks[] = {&CheckUnknownOption, &CheckSchema};

@@ -7,6 +7,7 @@ constexpr Rule kRules[] = {
     {"LOAD-PREFLIGHT", "load", "the file is an intact shared object of this machine with a note"},
     {"LOAD-VERSION", "load", "the note asks for an ABI that this host has"},
     {"LOAD-CPU", "load", "this machine has the instruction sets that the note names"},
+    {"LOAD-SYMBOLS", "load", "it exports its entry point alone, and wants nothing of the host"},
     {"LOAD-OPEN", "load", "the file can be opened: it leaves no symbol to the process"},
     {"LOAD-ENTRY", "load", "the entry point gives an MS_Plugin that agrees with the note"},
     {"LOAD-FUNCTIONS", "load", "every mandatory function is there"},
