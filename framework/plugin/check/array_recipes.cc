@@ -98,6 +98,22 @@ void StridedSlices(Recipe* recipe) {
   write("nothing of [5,7]", {5, 7}, {3, 0}, {3, 7}, {1, 1});
 }
 
+void StridedSliceGradients(Recipe* recipe) {
+  const DataType index = recipe->Type("Index");
+  recipe->Case("[9] by twos")
+      .Const(Vector(index, {9}))
+      .Const(Vector(index, {1}))
+      .Const(Vector(index, {8}))
+      .Const(Vector(index, {2}))
+      .Values("T", {4});
+  recipe->Case("[5,7]")
+      .Const(Vector(index, {5, 7}))
+      .Const(Vector(index, {1, 0}))
+      .Const(Vector(index, {4, 7}))
+      .Const(Vector(index, {1, 3}))
+      .Values("T", {3, 3});
+}
+
 void Gathers(Recipe* recipe) {
   const DataType index = recipe->Type("Tindices");
   const DataType axis = recipe->Type("Taxis");
@@ -172,6 +188,7 @@ constexpr RecipeEntry kRecipes[] = {
     {"SplitV", &SizedSplits},
     {"Slice", &Slices},
     {"StridedSlice", &StridedSlices},
+    {"StridedSliceGrad", &StridedSliceGradients},
     {"GatherV2", &Gathers},
     {"OneHot", &OneHots},
     {"UnsortedSegmentSum", &SegmentSums},

@@ -1,5 +1,5 @@
-// Prints every standard op in the words of OpSpec, one line a part, as C string literals: what the
-// checking program knows of ops, without their shape functions.
+// Writes op_spec_lines.cc: every standard op in the words of OpSpec. It is what the checking
+// program knows of ops, without their shape functions.
 #include <algorithm>
 #include <iostream>
 #include <string>
@@ -13,7 +13,7 @@ namespace millstream {
 namespace {
 
 void PrintLine(char kind, const std::string& text) {
-  std::cout << "{'" << kind << "', R\"spec(" << text << ")spec\"},\n";
+  std::cout << "R\"spec(" << kind << text << ")spec\" \"\\n\"\n";
 }
 
 std::string ArgumentSpec(const ArgDef& arg) {
@@ -41,16 +41,23 @@ std::string AttrSpec(const AttrDef& attr) {
   return text;
 }
 
-}  // namespace
-}  // namespace millstream
-
-int main() {
-  using namespace millstream;
+void PrintOps() {
   for (const OpDef* op : OpRegistry::Global()->List()) {
     PrintLine('N', op->name);
     for (const ArgDef& arg : op->inputs) PrintLine('I', ArgumentSpec(arg));
     for (const ArgDef& arg : op->outputs) PrintLine('O', ArgumentSpec(arg));
     for (const AttrDef& attr : op->attrs) PrintLine('A', AttrSpec(attr));
   }
+}
+
+}  // namespace
+}  // namespace millstream
+
+int main() {
+  std::cout << "#include \"framework/plugin/check/op_spec_lines.h\"\n"
+               "namespace millstream::plugin_check {\n"
+               "const char kOpSpecLines[] =\n";
+  millstream::PrintOps();
+  std::cout << ";\n}  // namespace millstream::plugin_check\n";
   return 0;
 }

@@ -85,12 +85,69 @@ void AverageGradients(Recipe* recipe) {
   }
 }
 
+// Of windows of one element: the pooled values are the images themselves, and no other input has to
+// fit them.
+void MaximumGradients(Recipe* recipe) {
+  for (const Shape& shape : {Shape({1, 1, 1, 1}), Shape({2, 5, 3, 4})}) {
+    const Tensor images = ValuesOf(recipe->Type("T"), shape, Domain::kAny, 77);
+    recipe->Case(shape.ToString())
+        .Attr("ksize", std::vector<int64_t>{1, 1, 1, 1})
+        .Attr("strides", std::vector<int64_t>{1, 1, 1, 1})
+        .Attr("padding", "VALID")
+        .Input(images)
+        .Input(images)
+        .Values("T", shape);
+  }
+}
+
+const std::vector<std::vector<std::string>>& Fusions() {
+  static const auto* const fusions =
+      new std::vector<std::vector<std::string>>{{"BiasAdd"}, {"BiasAdd", "Relu"}};
+  return *fusions;
+}
+
+void FusedConvolutions(Recipe* recipe) {
+  for (const std::vector<std::string>& fusion : Fusions()) {
+    for (const Window& window : Windows()) {
+      Begin(recipe, window)
+          .Attr("num_args", 1)
+          .Attr("fused_ops", fusion)
+          .Values("T", window.images)
+          .Values("T", window.filters)
+          .Values("T", {window.filters.dims()[3]});
+    }
+  }
+}
+
+void FusedProducts(Recipe* recipe) {
+  for (const std::vector<std::string>& fusion : Fusions()) {
+    for (const int64_t rows : {0, 1, 17}) {
+      recipe->Case(std::to_string(rows) + " rows")
+          .Attr("num_args", 1)
+          .Attr("fused_ops", fusion)
+          .Values("T", {rows, 33})
+          .Values("T", {33, 9})
+          .Values("T", {9});
+    }
+  }
+}
+
+void ActivationGradients(Recipe* recipe) {
+  for (const Shape& shape : {Shape({1, 1}), Shape({17, 9}), Shape({2, 3, 3, 5})}) {
+    recipe->Case(shape.ToString()).Values("T", shape).Values("T", shape);
+  }
+}
+
 constexpr RecipeEntry kRecipes[] = {
     {"Conv2D", &Convolutions},
     {"Conv2DBackpropFilter", &FilterGradients},
     {"Conv2DBackpropInput", &ImageGradients},
     {"MaxPool AvgPool", &Pools},
     {"AvgPoolGrad", &AverageGradients},
+    {"MaxPoolGrad MaxPoolGradGrad", &MaximumGradients},
+    {"_FusedConv2D", &FusedConvolutions},
+    {"_FusedMatMul", &FusedProducts},
+    {"_ReluGradBiasAddGrad", &ActivationGradients},
 };
 
 }  // namespace

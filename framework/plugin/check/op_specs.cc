@@ -4,16 +4,12 @@
 #include <cstdlib>
 #include <optional>
 
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "framework/plugin/check/op_spec_lines.h"
+
 namespace millstream::plugin_check {
 namespace {
-
-struct SpecLine {
-  char kind;  // N: an op's name; I, O, A: an input, output, attribute of it
-  const char* text;
-};
-constexpr SpecLine kLines[] = {
-#include "framework/plugin/check/op_specs.inc"
-};
 
 void Add(const OpSpec& spec, OpRegistry* ops) {
   StatusOr<OpDef> op = spec.Build();
@@ -29,15 +25,16 @@ const OpRegistry& StandardOps() {
   static const OpRegistry* const ops = [] {
     auto* registry = new OpRegistry;
     std::optional<OpSpec> spec;
-    for (const SpecLine& line : kLines) {
-      switch (line.kind) {
+    for (const absl::string_view line : absl::StrSplit(kOpSpecLines, '\n', absl::SkipEmpty())) {
+      const absl::string_view text = line.substr(1);
+      switch (line.front()) {
         case 'N':
           if (spec.has_value()) Add(*spec, registry);
-          spec.emplace(line.text);
+          spec.emplace(text);
           break;
-        case 'I': spec->Input(line.text); break;
-        case 'O': spec->Output(line.text); break;
-        default: spec->Attr(line.text);
+        case 'I': spec->Input(text); break;
+        case 'O': spec->Output(text); break;
+        default: spec->Attr(text);
       }
     }
     if (spec.has_value()) Add(*spec, registry);

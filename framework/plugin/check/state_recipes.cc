@@ -58,6 +58,33 @@ void Adams(Recipe* recipe) {
   }
 }
 
+// Several variables at once: `slots` of each, of which the last are positive, then `before`
+// scalars, the gradients, and `after` scalars.
+void WriteMany(Recipe* recipe, int slots, int before, int after) {
+  const std::vector<Shape> shapes = {{17}, {3, 5}};
+  recipe->Case("two variables").Attr("N", static_cast<int64_t>(shapes.size()));
+  for (int slot = 0; slot < slots; ++slot) {
+    for (const Shape& shape : shapes) {
+      recipe->VariableValues("T", shape, slot == 0 ? Domain::kAny : Domain::kPositive);
+    }
+  }
+  for (int i = 0; i < before; ++i) recipe->Input(Number(recipe->Type("T"), 0.5));
+  for (const Shape& shape : shapes) recipe->Values("T", shape);
+  for (int i = 0; i < after; ++i) recipe->Input(Number(recipe->Type("T"), 0.5));
+}
+void ManyGradientDescents(Recipe* recipe) { WriteMany(recipe, 1, 1, 0); }
+void ManyMomenta(Recipe* recipe) { WriteMany(recipe, 2, 1, 1); }
+void ManyAdagrads(Recipe* recipe) { WriteMany(recipe, 2, 1, 0); }
+void ManyAdams(Recipe* recipe) { WriteMany(recipe, 3, 6, 0); }
+
+void ProductDescents(Recipe* recipe) {
+  recipe->Case("[7,5] from [3,7] and [3,5]")
+      .VariableValues("T", {7, 5})
+      .Input(Number(recipe->Type("T"), 0.125))
+      .Values("T", {3, 7})
+      .Values("T", {3, 5});
+}
+
 void Gathers(Recipe* recipe) {
   recipe->Case("rows of [5,3]")
       .VariableValues("dtype", {5, 3})
@@ -89,6 +116,11 @@ constexpr RecipeEntry kRecipes[] = {
     {"ResourceApplyMomentum", &Momenta},
     {"ResourceApplyAdagrad", &Adagrads},
     {"ResourceApplyAdam", &Adams},
+    {"_MultiResourceApplyGradientDescent", &ManyGradientDescents},
+    {"_MultiResourceApplyMomentum", &ManyMomenta},
+    {"_MultiResourceApplyAdagrad", &ManyAdagrads},
+    {"_MultiResourceApplyAdam", &ManyAdams},
+    {"_MatMulApplyGradientDescent", &ProductDescents},
     {"ResourceGather", &Gathers},
     {"ResourceScatterAdd", &Scatters},
     {"ResourceSparseApplyAdagrad", &SparseAdagrads},

@@ -5,6 +5,13 @@
 #include "framework/plugin/plugin_entry.hpp"
 #include "framework/plugin/testing/twin_symbols.h"
 
+#ifndef TWIN_NAME
+#define TWIN_NAME "twin"
+#endif
+#ifndef TWIN_NUMBER
+#define TWIN_NUMBER 3
+#endif
+
 // Others have globals and functions of these names, too.
 TWIN_VISIBLE int twin_global = 0;
 extern "C" TWIN_VISIBLE int twin_number() { return TWIN_NUMBER; }
