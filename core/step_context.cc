@@ -33,8 +33,7 @@ StepContext::StepContext(const RunOptions& options, ResourceManager* resources)
       step_id_(next_step_id.fetch_add(1, std::memory_order_relaxed)),
       container_(resources, step_id_),
       driver_(std::this_thread::get_id()),
-      clock_(options.timeout_ms > 0 ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE),
-      listeners_(options.cancellation, options.closing) {
+      clock_(options.timeout_ms > 0 ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE) {
   if (options.timeout_ms > 0 || options.should_stop != nullptr) {
     last_asked_ms_ = NowMillis(clock_);
     if (options.timeout_ms > 0) {
@@ -71,27 +70,43 @@ Status StepContext::OutOfTime() const {
       absl::StrCat("the step took longer than ", options_.timeout_ms, " ms"));
 }
 
-// The thread that drives the step may be the one that waits for the call.
+StepListeners* StepContext::Listeners() {
+  StepListeners* present = listeners_.load(std::memory_order_acquire);
+  if (present != nullptr) return present;
+  auto made = std::make_unique<StepListeners>(options_.cancellation, options_.closing);
+  return listeners_.compare_exchange_strong(present, made.get()) ? made.release() : present;
+}
+
 uint64_t StepContext::AddListener(void (*fn)(void* user), void* user) {
-  const uint64_t token = listeners_.Add(fn, user);
+  StepListeners* const listeners = Listeners();
+  const uint64_t token = listeners->Add(fn, user);
+  // Fail looks for listeners after it has set the error; here it is the other way round, so that
+  // one of the two sees the other.
+  if (first_error_.load() != nullptr) listeners->Fire();
+  // The thread that drives the step, and looks at the clock, may be the one that waits for the
+  // call.
   if (deadline_ms_ != 0) {
     const absl::Time end =
         absl::Now() + absl::Milliseconds(std::max<int64_t>(deadline_ms_ - NowMillis(clock_), 0));
     const auto stop = [](void* step) {
       static_cast<StepContext*>(step)->Fail(static_cast<StepContext*>(step)->OutOfTime());
     };
-    listeners_.WatchTime(end, stop, this);
+    listeners->WatchTime(end, stop, this);
   }
   return token;
+}
+
+void StepContext::RemoveListener(uint64_t token) {
+  StepListeners* const listeners = listeners_.load(std::memory_order_acquire);
+  if (listeners != nullptr) listeners->Remove(token);
 }
 
 void StepContext::Fail(const Status& error) {
   auto kept = std::make_unique<const Status>(error);
   const Status* none = nullptr;
-  if (first_error_.compare_exchange_strong(none, kept.get(), std::memory_order_acq_rel)) {
-    kept.release();
-    listeners_.Fire();
-  }
+  if (!first_error_.compare_exchange_strong(none, kept.get())) return;
+  kept.release();
+  if (StepListeners* const listeners = listeners_.load()) listeners->Fire();
 }
 
 Status StepContext::status() const {

@@ -33,7 +33,7 @@ class StepContext {
   // `options` and `resources` must outlive the step.
   explicit StepContext(const RunOptions& options, ResourceManager* resources = nullptr);
   ~StepContext() {
-    listeners_.StopWatch();
+    delete listeners_.load(std::memory_order_relaxed);  // before what its thread may set
     delete first_error_.load(std::memory_order_relaxed);
   }
   StepContext(const StepContext&) = delete;
@@ -59,7 +59,7 @@ class StepContext {
   // at once when it is stopping already. Gives a token.
   uint64_t AddListener(void (*fn)(void* user), void* user);
   // Waits for a call that is under way.
-  void RemoveListener(uint64_t token) { listeners_.Remove(token); }
+  void RemoveListener(uint64_t token);
   // The container of resources that live as long as the step.
   StepContainer* container() { return &container_; }
   // True once the step is to end early: it failed, was cancelled, or took too long. Costs a few
@@ -79,20 +79,22 @@ class StepContext {
   Status status() const;
 
  private:
+  Status OutOfTime() const;
+  StepListeners* Listeners();
+
   const RunOptions& options_;
   const uint64_t step_id_;
   StepContainer container_;
   const std::thread::id driver_;
   const clockid_t clock_;
-  Status OutOfTime() const;
-
   // Of the driving thread, by `clock_`:
   int64_t deadline_ms_ = 0;  // 0: none
   int64_t last_asked_ms_ = 0;
   // Set once, by the first that fails, and owned. No lock: a step would pay for it that never
   // fails.
   std::atomic<const Status*> first_error_{nullptr};
-  StepListeners listeners_;
+  // Made for the first listener, and owned, for the same reason.
+  std::atomic<StepListeners*> listeners_{nullptr};
 };
 
 }  // namespace millstream

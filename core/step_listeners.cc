@@ -9,17 +9,14 @@ namespace millstream {
 
 // A kernel that forgot to take its listener back must not be called when the step is over.
 StepListeners::~StepListeners() {
-  StopWatch();
-  for (const Entry& entry : entries_) Forget(entry.listener.get());
-}
-
-void StepListeners::StopWatch() {
-  if (!watch_.joinable()) return;
-  {
-    absl::MutexLock lock(&mutex_);
-    is_over_ = true;
+  if (watch_.joinable()) {
+    {
+      absl::MutexLock lock(&mutex_);
+      is_over_ = true;
+    }
+    watch_.join();
   }
-  watch_.join();
+  for (const Entry& entry : entries_) Forget(entry.listener.get());
 }
 
 void StepListeners::WatchTime(absl::Time deadline, void (*out_of_time)(void* step), void* step) {

@@ -16,7 +16,7 @@ namespace millstream {
 
 class Cancellation;
 
-// Owns the listeners. Costs nothing in a step without any. Thread-safe.
+// Owns the listeners. Thread-safe.
 class StepListeners {
  public:
   // Both may be null, and must outlive this object.
@@ -37,9 +37,6 @@ class StepListeners {
   void WatchTime(absl::Time deadline, void (*out_of_time)(void* step), void* step)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Waits until that thread has ended.
-  void StopWatch() ABSL_LOCKS_EXCLUDED(mutex_);
-
  private:
   struct Entry {
     uint64_t token;
@@ -54,7 +51,7 @@ class StepListeners {
   std::vector<Entry> entries_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_token_ ABSL_GUARDED_BY(mutex_) = 0;
   bool is_over_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread watch_;  // of the thread that adds the first listener, and of the destructor
+  std::thread watch_;  // set under the lock; its end is the destructor's
 };
 
 }  // namespace millstream

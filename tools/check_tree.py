@@ -15,6 +15,10 @@ MAX_LINES = 800
 CODE_SUFFIXES = {".bzl", ".c", ".cc", ".cu", ".h", ".hpp", ".proto", ".py", ".pyi"}
 # Data is compared bit for bit, not written by us; its size is held to the limit all the same.
 DATA = ("testdata/conformance/",)
+# The plugin ABI is one header, which includes nothing of ours; it is mostly comments, and still has
+# an end. A version that is frozen is a copy of it.
+ONE_HEADER = "plugin.h"
+MAX_LINES_OF_ONE_HEADER = 1200
 
 FORBIDDEN = [
     (
@@ -70,10 +74,17 @@ def long_files(names: list[str]) -> list[str]:
     code = [name for name in names if pathlib.PurePath(name).suffix in CODE_SUFFIXES]
     lengths = {name: text_of(name).count("\n") for name in code if not is_data(name)}
     return [
-        f"{name}: {length} lines, the limit is {MAX_LINES}"
+        f"{name}: {length} lines, the limit is {max_lines(name)}"
         for name, length in lengths.items()
-        if length > MAX_LINES
+        if length > max_lines(name)
     ]
+
+
+def max_lines(name: str) -> int:
+    """How long the file may be."""
+    path = pathlib.PurePath(name)
+    is_header = path.name == ONE_HEADER and path.parts[:2] == ("framework", "plugin")
+    return MAX_LINES_OF_ONE_HEADER if is_header else MAX_LINES
 
 
 def forbidden_text(names: list[str]) -> list[str]:

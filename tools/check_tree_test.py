@@ -34,6 +34,13 @@ def test_code_over_the_line_limit_is_refused_but_not_text(root: pathlib.Path) ->
     assert check_tree.long_files(write(root, "a.txt", "\n" * 801)) == []
 
 
+def test_the_plugin_header_may_be_longer() -> None:
+    assert check_tree.max_lines("framework/plugin/plugin.h") == 1200
+    assert check_tree.max_lines("framework/plugin/frozen/v1.0/plugin.h") == 1200
+    assert check_tree.max_lines("framework/plugin/loader.h") == 800
+    assert check_tree.max_lines("core/plugin.h") == 800
+
+
 def test_a_mark_needs_an_issue(root: pathlib.Path) -> None:
     assert check_tree.forbidden_text(write(root, "a.cc", f"// {MARK}(#12): later\n")) == []
     (problem,) = check_tree.forbidden_text(write(root, "a.cc", f"\n// {MARK}: later\n"))

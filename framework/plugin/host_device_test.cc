@@ -206,7 +206,7 @@ TEST(BindHostTest, AShortTableIsNamed) {
   });
   const ms::Status status = ms::BindHost(&host);
   EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
-  EXPECT_EQ(status.message(), "the host's ms.core/1 has 24 bytes, needed are 64");
+  EXPECT_EQ(status.message(), "the host's ms.core/1 has 24 bytes, needed are 96");
 }
 
 TEST(BindHostTest, OtherVersionsAreRefused) {

@@ -50,6 +50,24 @@ static void BufAppend(MS_Buf* buffer, MS_Bytes bytes) {
 }
 static uint64_t NowNs(void) { return 0; }
 static void BreadcrumbSet(MS_Str text) { (void)text; }
+static void AddPayload(MS_Status* status, MS_Str type, MS_Bytes payload) {
+  (void)status;
+  (void)type;
+  (void)payload;
+}
+static void LogNothing(int32_t level, MS_Str message) {
+  (void)level;
+  (void)message;
+}
+static uint8_t LogEnabled(int32_t level) {
+  (void)level;
+  return 0;
+}
+static uint8_t EnvGet(MS_Str name, MS_Str* out) {
+  (void)name;
+  (void)out;
+  return 0;
+}
 
 static const MS_CoreApi core_api = {
     {sizeof(MS_CoreApi), 1, MS_ABI_MINOR, MS_CORE_API},
@@ -59,6 +77,10 @@ static const MS_CoreApi core_api = {
     &BufAppend,
     &NowNs,
     &BreadcrumbSet,
+    &AddPayload,
+    &LogNothing,
+    &LogEnabled,
+    &EnvGet,
 };
 
 /* The other tables have work to do only after the entry point; their functions are there to be
@@ -89,6 +111,9 @@ static const MS_Table* GetInterface(const MS_HostBase* host, const char* wanted)
   MS_REFUSING_TABLE(MS_TensorApi, MS_TENSOR_API)
   MS_REFUSING_TABLE(MS_ResourceApi, MS_RESOURCE_API)
   MS_REFUSING_TABLE(MS_ThreadsApi, MS_THREADS_API)
+  MS_REFUSING_TABLE(MS_ShapeApi, MS_SHAPE_API)
+  MS_REFUSING_TABLE(MS_GradApi, MS_GRAD_API)
+  MS_REFUSING_TABLE(MS_TraceApi, MS_TRACE_API)
   return NULL;
 }
 
