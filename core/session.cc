@@ -120,7 +120,12 @@ class DirectSession : public Session {
   std::vector<DeviceInfo> ListDevices() const override {
     std::vector<DeviceInfo> infos;
     for (const auto& device : devices_) {
-      infos.push_back(DeviceInfo{device->name(), device->type(), device->memory_limit()});
+      DeviceInfo& info = infos.emplace_back();
+      info.name = device->name();
+      info.type = device->type();
+      info.memory_limit = device->memory_limit();
+      info.has_memory = device->memory() != nullptr;
+      if (info.has_memory) info.memory = device->memory()->stats();
     }
     return infos;
   }

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/device_memory/arena.h"
+
 #include "absl/types/span.h"
 #include "core/cancel_listeners.h"
 #include "core/graph.h"
@@ -88,6 +90,9 @@ struct DeviceInfo {
   std::string name;          // "/job:localhost/replica:0/task:0/device:CPU:0"
   std::string type;          // "CPU"
   int64_t memory_limit = 0;  // bytes; 0: not known
+  // Of a device with memory of its own: what of it this session has.
+  bool has_memory = false;
+  ArenaStats memory;
 };
 
 // Thread-safe.

@@ -238,6 +238,9 @@ millstream_status* millstream_session_run(millstream_session* session,
 /* Device names, one a line. */
 millstream_status* millstream_session_list_devices(millstream_session* session,
                                                    millstream_bytes* out);
+/* JSON: {device name: {in_use, peak_in_use, reserved, peak_reserved, limit, largest_free (bytes),
+ * allocations, fragmentation (0 to 1)}}, for each device with memory of its own. */
+millstream_status* millstream_session_memory(millstream_session* session, millstream_bytes* out);
 millstream_status* millstream_callable_new(millstream_session* session,
                                            const millstream_output* feeds, int32_t n_feeds,
                                            const millstream_output* fetches, int32_t n_fetches,

@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "core/c_api/c_api.h"
 #include "core/c_api/handles.h"
+#include "core/c_api/json.h"
 #include "core/c_api/session_options.h"
 #include "core/fork_guard.h"
 #include "core/run_metadata.h"
@@ -188,6 +190,23 @@ millstream_status* millstream_session_list_devices(millstream_session* session,
     text->append(device.name);
   };
   *out = GiveBytes(absl::StrJoin(session->session->ListDevices(), "\n", append_name));
+  return nullptr;
+}
+
+millstream_status* millstream_session_memory(millstream_session* session, millstream_bytes* out) {
+  std::string json = "{";
+  for (const millstream::DeviceInfo& device : session->session->ListDevices()) {
+    if (!device.has_memory) continue;
+    const millstream::ArenaStats& memory = device.memory;
+    if (json.size() > 1) json.append(",");
+    millstream::c_api::AppendJsonString(device.name, &json);
+    absl::StrAppend(&json, ":{\"in_use\":", memory.in_use, ",\"peak_in_use\":", memory.peak_in_use,
+                    ",\"reserved\":", memory.reserved, ",\"peak_reserved\":", memory.peak_reserved,
+                    ",\"limit\":", memory.limit, ",\"largest_free\":", memory.largest_free,
+                    ",\"allocations\":", memory.allocations,
+                    ",\"fragmentation\":", memory.fragmentation(), "}");
+  }
+  *out = GiveBytes(absl::StrCat(json, "}"));
   return nullptr;
 }
 

@@ -316,6 +316,16 @@ static PyObject* session_close(PyObject* object, PyObject* unused) {
   return NULL;
 }
 
+static PyObject* session_memory(PyObject* object, PyObject* unused) {
+  (void)unused;
+  session_object* self = (session_object*)object;
+  millstream_bytes bytes;
+  millstream_status* status = millstream_session_memory(self->handle, &bytes);
+  if (status == NULL) return take_text(&bytes);
+  raise_status(status, self->on_error);
+  return NULL;
+}
+
 static PyObject* session_list_devices(PyObject* object, PyObject* unused) {
   (void)unused;
   session_object* self = (session_object*)object;
@@ -408,6 +418,7 @@ static PyObject* session_make_callable(PyObject* object, PyObject* args) {
 static PyMethodDef session_methods[] = {
     {"close", session_close, METH_NOARGS, "Ends the session and frees what it holds."},
     {"list_devices", session_list_devices, METH_NOARGS, "Device names, one a line."},
+    {"memory", session_memory, METH_NOARGS, "What devices' memory holds, as JSON."},
     {"make_callable", session_make_callable, METH_VARARGS,
      "make_callable(feeds, fetches, targets, structure, prepare) -> Callable"},
     {NULL, NULL, 0, NULL},

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from millstream import _runtime, default_graph, errors, plugins, protos
 from millstream.device_spec import DeviceAttributes
@@ -19,6 +20,35 @@ __all__ = [
 
 # How many different steps a session keeps looked up.
 _MAX_STEPS = 512
+
+
+class DeviceMemory(NamedTuple):
+    """What a session has of a device's memory; sizes are bytes.
+
+    Attributes
+    ----------
+    in_use, peak_in_use
+        Of tensors, now and at most.
+    reserved, peak_reserved
+        Taken from the device, which tensors are cut from.
+    limit
+        That can be taken.
+    largest_free
+        The largest piece that is reserved and free.
+    allocations
+        How many there were.
+    fragmentation
+        What part of the free memory the largest piece does not have, from 0 to 1.
+    """
+
+    in_use: int
+    peak_in_use: int
+    reserved: int
+    peak_reserved: int
+    limit: int
+    largest_free: int
+    allocations: int
+    fragmentation: float
 
 
 class BaseSession:
@@ -235,6 +265,23 @@ class BaseSession:
             raise RuntimeError("Attempted to use a closed Session.")
         names = self._handle.list_devices().splitlines()
         return [DeviceAttributes(name) for name in names if name]
+
+    def memory_use(self) -> dict[str, DeviceMemory]:
+        """What this session has of each device's memory, by the device's name.
+
+        Devices that work in the host's memory, as the CPU does, are not among them.
+
+        Returns
+        -------
+        dict
+            A `DeviceMemory` for each device with memory of its own.
+        """
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        return {
+            name: DeviceMemory(**fields)
+            for name, fields in json.loads(self._handle.memory()).items()
+        }
 
     def close(self) -> None:
         """Free what the session holds: variables, plans, memory. Closing twice is harmless.
