@@ -196,7 +196,6 @@ Status PlanRun::FinishWait() {
   const bool left_locked = ReleaseLeftLocks(&state_->contexts[position_]);
   if (!wait.status.ok()) return Annotate(position_, wait.status);
   if (left_locked) return Annotate(position_, LeftLockedError());
-  if (trace_ != nullptr) Trace(position_, wait_start_);
   if (wait.parcel.tensor.has_value()) {
     Tensor tensor = std::move(wait.parcel.tensor);
     if (device_ != nullptr) {
@@ -208,6 +207,7 @@ Status PlanRun::FinishWait() {
     }
     state_->SetOutput(&state_->frames[position_], 0, std::move(tensor));
   }
+  if (trace_ != nullptr) Trace(position_, wait_start_);
   MS_RETURN_IF_ERROR(AfterCall(position_, plan_.calls[position_].after & ~kAfterWait));
   state_->temps.clear();
   ++position_;
