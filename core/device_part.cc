@@ -34,6 +34,7 @@ Status DevicePart::Begin() {
     }
     absl::SleepFor(kAbandonedInterval);
   }
+  num_errors_ = memory_.num_errors();
   return absl::OkStatus();
 }
 
@@ -131,7 +132,7 @@ bool DevicePart::Drain() {
   if (!signal_->has_fired()) return false;
   is_drained_ = true;
   FillTrace();
-  const Status error = memory_.TakeError();
+  const Status error = memory_.ErrorSince(num_errors_);
   if (!error.ok()) step_.Fail(error);
   return true;
 }

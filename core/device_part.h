@@ -82,6 +82,7 @@ class DevicePart {
   TracedPart* trace_ = nullptr;
   SpanRef span_;  // of what was started, or copied, last
   std::vector<Traced> traced_;
+  int64_t num_errors_ = 0;  // of the device, before the step
   bool is_draining_ = false;
   bool is_drained_ = false;
 };

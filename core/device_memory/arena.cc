@@ -152,6 +152,14 @@ Status Arena::TakeNew(size_t bytes, uint32_t stream, Allocation* taken) {
   return absl::OkStatus();
 }
 
+// After regions that are free as a whole have made room for one that is large enough. `cause` is
+// why there is no new one without that.
+Status Arena::TakeTrimmed(size_t bytes, uint32_t stream, const Status& cause, Allocation* taken) {
+  const bool has_room = Trim() > 0;
+  if (TakeAny(bytes, stream, taken)) return absl::OkStatus();  // of pieces that were joined
+  return has_room ? TakeNew(bytes, stream, taken) : cause;
+}
+
 StatusOr<Arena::Allocation> Arena::Allocate(size_t bytes, uint32_t stream) {
   Allocation taken;
   if (bytes == 0) return taken;
@@ -167,8 +175,8 @@ StatusOr<Arena::Allocation> Arena::Allocate(size_t bytes, uint32_t stream) {
   Status grown = TakeNew(rounded, stream, &taken);
   if (grown.ok() || TakeAny(rounded, stream, &taken)) return taken;
   if (!absl::IsResourceExhausted(grown)) return grown;
-  // Regions that are free as a whole may make room for one that is large enough.
-  if (Trim() > 0) grown = TakeNew(rounded, stream, &taken);
+  grown = TakeTrimmed(rounded, stream, grown, &taken);
+  if (!grown.ok() && source_.AwaitIdle()) grown = TakeTrimmed(rounded, stream, grown, &taken);
   if (grown.ok()) return taken;
   return Exhausted(bytes, grown);
 }

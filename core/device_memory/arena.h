@@ -30,6 +30,8 @@ class ArenaSource {
   virtual void FreeRegion(char* region, size_t bytes) = 0;
   // Asks the device how far its streams are, and tells the StreamProgress. Does not wait.
   virtual void UpdateProgress() = 0;
+  // Waits until the device has done what it was told; false when it does not come to that.
+  virtual bool AwaitIdle() = 0;
 };
 
 // Each field exact, all of one instant. Bytes.
@@ -71,9 +73,10 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   // At least `bytes` bytes for work of `stream`. Of what fits, the smallest block for which nobody
-  // has to wait; then new memory; then the smallest block, with waits. RESOURCE_EXHAUSTED says how
-  // much there is, is used, and is free in one piece; other errors are the device's. 0 bytes have a
-  // null address.
+  // has to wait; then new memory; then the smallest block, with waits. When all that is not enough
+  // the host waits for what the device still uses: what fits must not depend on how fast it is.
+  // RESOURCE_EXHAUSTED says how much there is, is used, and is free in one piece; other errors are
+  // the device's. 0 bytes have a null address.
   StatusOr<Allocation> Allocate(size_t bytes, uint32_t stream) ABSL_LOCKS_EXCLUDED(mutex_);
   // The block is unused once all `points` have passed, of the streams that used it.
   void Release(char* address, const std::vector<StreamPoint>& points) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -104,6 +107,8 @@ class Arena {
   bool TakeReady(size_t bytes, uint32_t stream, Allocation* taken) ABSL_LOCKS_EXCLUDED(mutex_);
   bool TakeAny(size_t bytes, uint32_t stream, Allocation* taken) ABSL_LOCKS_EXCLUDED(mutex_);
   Status TakeNew(size_t bytes, uint32_t stream, Allocation* taken) ABSL_LOCKS_EXCLUDED(mutex_);
+  Status TakeTrimmed(size_t bytes, uint32_t stream, const Status& cause, Allocation* taken)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   size_t ReserveRegion(size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   void AddFree(Blocks::iterator block) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool MayJoin(const Block& left, const Block& right) const;

@@ -42,8 +42,10 @@ class FakeSource final : public ArenaSource {
   void UpdateProgress() override {
     if (on_update) on_update();
   }
+  bool AwaitIdle() override { return on_await != nullptr && on_await(); }
 
   std::function<void()> on_update;
+  std::function<bool()> on_await;
   size_t given() const {
     absl::MutexLock lock(&mutex_);
     return given_;
@@ -102,6 +104,28 @@ TEST_F(ArenaTest, AnotherStreamTakesNewMemoryRatherThanWait) {
   EXPECT_NE(other.address, a.address);
   EXPECT_THAT(other.waits, IsEmpty());
   arena_.Release(other.address, {});
+}
+
+// Two pieces that are too small, one of which becomes large enough once it may be given back.
+TEST_F(ArenaTest, WhatOnlyTheDeviceKeepsItWaitsForOnTheHost) {
+  const Arena::Allocation a = Take(30 * kUnit);
+  const Arena::Allocation b = Take(20 * kUnit);
+  arena_.Release(a.address, {{1, 5}});
+  arena_.Release(b.address, {{1, 6}});
+  source_.on_await = [this] {
+    progress_.Pass({1, 6});
+    return true;
+  };
+  const Arena::Allocation large = Take(60 * kUnit);
+  EXPECT_NE(large.address, nullptr);
+  arena_.Release(large.address, {});
+}
+
+TEST_F(ArenaTest, ADeviceThatDoesNotBecomeIdleLeavesNoRoom) {
+  const Arena::Allocation a = Take(50 * kUnit);
+  arena_.Release(a.address, {{1, 5}});
+  source_.on_await = [] { return false; };
+  EXPECT_EQ(arena_.Allocate(60 * kUnit, 1).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
 TEST_F(ArenaTest, WithoutNewMemoryItWaitsOnTheDevice) {

@@ -25,6 +25,9 @@ constexpr size_t kMostPinnedBytes = size_t{1} << 30;
 
 constexpr absl::Duration kPollInterval = absl::Microseconds(20);
 
+// A device that takes longer hangs, or is to be told that it has too little memory.
+constexpr absl::Duration kLongestWaitForMemory = absl::Seconds(10);
+
 MS_MemRef RefTo(const Tensor& tensor, uint32_t ordinal) {
   MS_MemRef ref = {};
   ref.base = tensor.raw();
@@ -46,37 +49,6 @@ bool HasSpace(const MS_DeviceDesc& description, uint32_t space) {
 }
 
 }  // namespace
-
-// ---- Regions ----
-
-StatusOr<char*> DeviceRegions::AllocateRegion(size_t bytes) {
-  MS_MemRef ref = {};
-  MS_RETURN_IF_ERROR(TakeAbiStatus(
-      device_.functions->mem_alloc(device_.device, space_, bytes, Arena::kAlignment, &ref)));
-  char* const region = static_cast<char*>(ref.base) + ref.offset;
-  const bool fits = ref.base != nullptr && ref.bytes >= bytes &&
-                    reinterpret_cast<uintptr_t>(region) % Arena::kAlignment == 0;
-  if (!fits) {
-    if (ref.base != nullptr) device_.functions->mem_free(device_.device, &ref);
-    return errors::Internal("plugin ", device_.plugin->name, ": ms.device/1.mem_alloc of ", bytes,
-                            " bytes, aligned to ", Arena::kAlignment, ", gave ", ref.bytes,
-                            " bytes at ", absl::Hex(reinterpret_cast<uintptr_t>(region)));
-  }
-  absl::MutexLock lock(&mutex_);
-  regions_[region] = ref;
-  return region;
-}
-
-void DeviceRegions::FreeRegion(char* region, size_t) {
-  MS_MemRef ref = {};
-  {
-    absl::MutexLock lock(&mutex_);
-    auto found = regions_.find(region);
-    ref = found->second;
-    regions_.erase(found);
-  }
-  device_.functions->mem_free(device_.device, &ref);
-}
 
 // ---- Buffers ----
 
@@ -193,16 +165,31 @@ StatusOr<Tensor> DeviceMemory::Stage(const Tensor& host) {
   return staged;
 }
 
+// What is enqueued on the compute stream from now on comes after what `stream` has.
+Status DeviceMemory::HandOver(DeviceStream* stream) {
+  MS_ASSIGN_OR_RETURN(const EventRef done, stream->Mark());
+  return compute_->Wait(done);
+}
+
+// A copy of these was enqueued, and nobody will tell when it is done: they stay until the streams
+// have ended.
+Status DeviceMemory::KeepUnless(const Status& followed, std::vector<Tensor> copied) {
+  if (followed.ok()) return followed;
+  absl::MutexLock lock(&mutex_);
+  for (Tensor& tensor : copied) kept_.push_back(std::move(tensor));
+  return Describe(followed, "copy");
+}
+
 StatusOr<Tensor> DeviceMemory::CopyToDevice(const Tensor& host, const SpanRef& span) {
   MS_ASSIGN_OR_RETURN(Tensor tensor, AllocateTensor(to_device_.get(), host.dtype(), host.shape()));
   if (host.bytes() == 0) return tensor;
   MS_ASSIGN_OR_RETURN(const Tensor staged, Stage(host));
-  MS_RETURN_IF_ERROR(StartSpan(to_device_.get(), span));
+  StartSpan(to_device_.get(), span).IgnoreError();
   MS_RETURN_IF_ERROR(EnqueueCopy(to_device_.get(), "copy to the device", tensor, staged));
-  MS_RETURN_IF_ERROR(EndSpan(to_device_.get(), span));
-  MS_ASSIGN_OR_RETURN(const EventRef copied, to_device_->Mark());
-  MS_RETURN_IF_ERROR(compute_->Wait(copied));
-  MS_RETURN_IF_ERROR(to_device_->CallAfter([staged] {}));  // it is kept until it was read
+  EndSpan(to_device_.get(), span).IgnoreError();
+  Status followed = HandOver(to_device_.get());
+  if (followed.ok()) followed = to_device_->CallAfter([staged] {});  // it is kept until it was read
+  MS_RETURN_IF_ERROR(KeepUnless(followed, {tensor, staged}));
   return tensor;
 }
 
@@ -212,12 +199,13 @@ StatusOr<Tensor> DeviceMemory::CopyToHost(const Tensor& tensor,
   MS_ASSIGN_OR_RETURN(Tensor host, AllocatePinned(tensor.dtype(), tensor.shape()));
   MS_ASSIGN_OR_RETURN(const EventRef computed, compute_->Mark());
   MS_RETURN_IF_ERROR(to_host_->Wait(computed));
-  MS_RETURN_IF_ERROR(StartSpan(to_host_.get(), span));
+  StartSpan(to_host_.get(), span).IgnoreError();
   MS_RETURN_IF_ERROR(EnqueueCopy(to_host_.get(), "copy to the host", host, tensor));
-  MS_RETURN_IF_ERROR(EndSpan(to_host_.get(), span));
-  MS_RETURN_IF_ERROR(to_host_->CallAfter([tensor, host, done = std::move(done)] {
+  EndSpan(to_host_.get(), span).IgnoreError();
+  const Status followed = to_host_->CallAfter([tensor, host, done = std::move(done)] {
     if (done) done(host);
-  }));
+  });
+  MS_RETURN_IF_ERROR(KeepUnless(followed, {tensor, host}));
   return host;
 }
 
@@ -254,16 +242,16 @@ StatusOr<Tensor> DeviceMemory::CopyFromPeer(const Tensor& tensor, const EventRef
                       AllocateTensor(from_peer_.get(), tensor.dtype(), tensor.shape()));
   if (tensor.bytes() == 0) return copy;
   MS_RETURN_IF_ERROR(from_peer_->Wait(ready));
-  MS_RETURN_IF_ERROR(StartSpan(from_peer_.get(), span));
+  StartSpan(from_peer_.get(), span).IgnoreError();
   const MS_MemRef to = RefTo(copy, ordinal_);
   const MS_MemRef from = RefTo(tensor, MemoryOf(tensor)->ordinal_);
   MS_RETURN_IF_ERROR(Describe(TakeAbiStatus(device_.functions->copy_peer_async(
                                   from_peer_->raw(), &to, &from, tensor.bytes())),
                               "copy from another device"));
-  MS_RETURN_IF_ERROR(EndSpan(from_peer_.get(), span));
-  MS_ASSIGN_OR_RETURN(const EventRef copied, from_peer_->Mark());
-  MS_RETURN_IF_ERROR(compute_->Wait(copied));
-  MS_RETURN_IF_ERROR(from_peer_->CallAfter([tensor, ready] {}));
+  EndSpan(from_peer_.get(), span).IgnoreError();
+  Status followed = HandOver(from_peer_.get());
+  if (followed.ok()) followed = from_peer_->CallAfter([tensor, ready] {});
+  MS_RETURN_IF_ERROR(KeepUnless(followed, {tensor, copy}));
   return copy;
 }
 
@@ -310,6 +298,22 @@ const char* DeviceMemory::LaneOf(uint32_t stream) {
   }
 }
 
+// In the order in which work goes from stream to stream.
+bool DeviceMemory::AwaitIdle() {
+  const absl::Time deadline = absl::Now() + kLongestWaitForMemory;
+  for (DeviceStream* stream :
+       {to_device_.get(), from_peer_.get(), compute_.get(), to_host_.get()}) {
+    const StatusOr<EventRef> end = stream->Mark();
+    uint8_t done = 0;
+    while (end.ok() && done == 0 && absl::Now() < deadline) {
+      if (!TakeAbiStatus(device_.functions->event_query(end->get(), &done)).ok()) return false;
+      if (done == 0) absl::SleepFor(kPollInterval);
+    }
+    if (done == 0) return false;
+  }
+  return true;
+}
+
 // What goes to the device, or comes from another one, the compute stream has waited for.
 Status DeviceMemory::CallWhenDone(std::function<void()> call) {
   MS_ASSIGN_OR_RETURN(const EventRef computed, compute_->Mark());
@@ -322,26 +326,40 @@ Status DeviceMemory::LostError() const {
                   "work on the device");
 }
 
-Status DeviceMemory::TakeError() {
+// Whether nothing is enqueued. An error, of which the plugin tells once, is kept for all who ask.
+bool DeviceMemory::LookForErrors() {
+  bool all_idle = true;
+  for (DeviceStream* stream :
+       {to_device_.get(), from_peer_.get(), compute_.get(), to_host_.get()}) {
+    bool idle = true;
+    const Status asked = Describe(stream->Query(&idle), "work on the device");
+    if (!asked.ok()) {
+      stream->Query(&idle).IgnoreError();  // which the error did not say
+      absl::MutexLock lock(&mutex_);
+      ++num_errors_;
+      last_error_ = asked;
+    }
+    all_idle = all_idle && idle;
+  }
+  return all_idle;
+}
+
+int64_t DeviceMemory::num_errors() const {
+  absl::MutexLock lock(&mutex_);
+  return num_errors_;
+}
+
+Status DeviceMemory::ErrorSince(int64_t num_errors) {
   UpdateProgress();
   MS_RETURN_IF_ERROR(LostError());
-  for (DeviceStream* stream :
-       {compute_.get(), to_device_.get(), to_host_.get(), from_peer_.get()}) {
-    bool idle = false;
-    MS_RETURN_IF_ERROR(Describe(stream->Query(&idle), "work on the device"));
-  }
-  return absl::OkStatus();
+  LookForErrors();
+  absl::MutexLock lock(&mutex_);
+  return num_errors_ > num_errors ? last_error_ : absl::OkStatus();
 }
 
 bool DeviceMemory::ForgetAbandoned() {
   if (!abandoned_.load()) return true;
-  for (DeviceStream* stream :
-       {to_device_.get(), from_peer_.get(), compute_.get(), to_host_.get()}) {
-    bool idle = false;
-    const Status asked = stream->Query(&idle);
-    // An error that nobody waits for, told once. A device that is lost has nothing left to do.
-    if (asked.ok() ? !idle : LostError().ok()) return false;
-  }
+  if (!LookForErrors()) return false;
   abandoned_.store(false);
   return true;
 }
@@ -355,7 +373,11 @@ void DeviceMemory::Close() {
   }
   UpdateProgress();
   for (DeviceStream* stream : streams) stream->Destroy();
-  poller_.End();  // what it holds may be memory of this device
+  // What the calls hold may be memory of this device.
+  poller_.End();
+  std::vector<Tensor> kept;
+  absl::MutexLock lock(&mutex_);
+  kept.swap(kept_);
 }
 
 // ---- The whole ----
@@ -377,14 +399,16 @@ Status DeviceMemory::Open(const MS_DeviceDesc& description) {
                             ": ms.device/1.mem_info tells of ", free_bytes, " free bytes of ",
                             total_bytes);
   }
-  regions_ = std::make_unique<DeviceRegions>(device_, MS_SPACE_DEVICE, [this] {
+  const auto update = [this] {
     compute_->MarkAsked();  // where memory was released
     UpdateProgress();
-  });
+  };
+  regions_ = std::make_unique<DeviceRegions>(device_, MS_SPACE_DEVICE, update,
+                                             [this] { return AwaitIdle(); });
   arena_ = std::make_unique<Arena>(regions_.get(), &progress_, total_bytes);
   if (HasSpace(description, MS_SPACE_HOST_PINNED)) {
-    pinned_regions_ = std::make_unique<DeviceRegions>(device_, MS_SPACE_HOST_PINNED,
-                                                      [this] { UpdateProgress(); });
+    pinned_regions_ = std::make_unique<DeviceRegions>(
+        device_, MS_SPACE_HOST_PINNED, [this] { UpdateProgress(); }, [] { return false; });
     pinned_arena_ = std::make_unique<Arena>(pinned_regions_.get(), &progress_, kMostPinnedBytes);
   }
   const DeviceStream::Shared shared{device_.functions, device_.device, &events_, &poller_,

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,6 +18,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "core/device_memory/arena.h"
+#include "core/device_memory/device_regions.h"
 #include "core/device_memory/device_stream.h"
 #include "core/device_memory/stream_point.h"
 #include "core/device_memory/stream_span.h"
@@ -28,24 +28,6 @@
 #include "framework/tensor.h"
 
 namespace millstream {
-
-// Memory of a plugin's device as a source of regions.
-class DeviceRegions final : public ArenaSource {
- public:
-  // `space` is an MS_SPACE_*.
-  DeviceRegions(const OpenDevice& device, uint32_t space, std::function<void()> update_progress)
-      : device_(device), space_(space), update_progress_(std::move(update_progress)) {}
-  StatusOr<char*> AllocateRegion(size_t bytes) override ABSL_LOCKS_EXCLUDED(mutex_);
-  void FreeRegion(char* region, size_t bytes) override ABSL_LOCKS_EXCLUDED(mutex_);
-  void UpdateProgress() override { update_progress_(); }
-
- private:
-  const OpenDevice device_;
-  const uint32_t space_;
-  const std::function<void()> update_progress_;
-  absl::Mutex mutex_;
-  std::map<char*, MS_MemRef> regions_ ABSL_GUARDED_BY(mutex_);  // as the plugin named them
-};
 
 // Thread-safe, but for Close. Outlives its tensors.
 class DeviceMemory {
@@ -93,9 +75,12 @@ class DeviceMemory {
   // Calls `call` once everything is done that was enqueued before, on all streams; see
   // DeviceStream::CallAfter.
   Status CallWhenDone(std::function<void()> call);
-  // What went wrong in enqueued work, or with the device; told once, but for a device that is lost.
-  // To be asked when all is done.
-  Status TakeError();
+  // So many errors of enqueued work were found until now.
+  int64_t num_errors() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // What went wrong in enqueued work since there were `num_errors`, or with the device. To be asked
+  // when all is done. Whose work it was the device does not tell: of several steps at a time each
+  // has to take it for its own.
+  Status ErrorSince(int64_t num_errors) ABSL_LOCKS_EXCLUDED(mutex_);
   // UNAVAILABLE when the device is lost. Any thread, the plugin's as well.
   Status LostError() const;
   // A step ended without waiting for what it had enqueued. Until it is done, and its errors are
@@ -129,12 +114,16 @@ class DeviceMemory {
   DeviceMemory(const OpenDevice& device, std::string name, uint32_t ordinal);
   Status Open(const MS_DeviceDesc& description);
   void UpdateProgress();
+  bool AwaitIdle();
   StatusOr<BufferRef> AllocateFor(DeviceStream* stream, size_t bytes);
   StatusOr<Tensor> AllocateTensor(DeviceStream* stream, DataType dtype, const Shape& shape);
   StatusOr<Tensor> AllocatePinned(DataType dtype, const Shape& shape);
   StatusOr<Tensor> Stage(const Tensor& host);
   DeviceStream* StreamOf(const StreamPoint& point);
   Status EnqueueCopy(DeviceStream* stream, const char* what, const Tensor& to, const Tensor& from);
+  Status HandOver(DeviceStream* stream);
+  Status KeepUnless(const Status& followed, std::vector<Tensor> copied) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool LookForErrors() ABSL_LOCKS_EXCLUDED(mutex_);
   Status Describe(const Status& status, const char* stage) const;
 
   const OpenDevice device_;
@@ -154,6 +143,10 @@ class DeviceMemory {
   std::function<void()> reclaim_;
   std::atomic<bool> abandoned_{false};
   bool closed_ = false;
+  mutable absl::Mutex mutex_;
+  std::vector<Tensor> kept_ ABSL_GUARDED_BY(mutex_);  // see KeepUnless
+  int64_t num_errors_ ABSL_GUARDED_BY(mutex_) = 0;
+  Status last_error_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The memory that a tensor on a device is in.

@@ -18,19 +18,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 constexpr int64_t kMegabyteOfWords = (1 << 20) / sizeof(uint32_t);
 const std::map<std::string, uint64_t> kDelays = {{"delay_us", 200}};
-
-// So many words, all the same.
-auto Words(size_t count, uint32_t word) { return AllOf(SizeIs(count), Each(word)); }
-
-Tensor CopyToDevice(SimMemory& memory, const Tensor& host) {
-  StatusOr<Tensor> copy = memory->CopyToDevice(host);
-  EXPECT_TRUE(copy.ok()) << copy.status();
-  return copy.ok() ? *std::move(copy) : Tensor();
-}
 
 // ---- Creation -----------------------------------------------------------------------------------
 
@@ -73,7 +63,7 @@ TEST(DeviceMemoryTest, BytesComeThroughBothWays) {
   for (const int64_t words : {0, 1, 63, 64, 65, 1000, 300000}) {
     std::vector<uint32_t> values(words);
     for (int64_t i = 0; i < words; ++i) values[i] = static_cast<uint32_t>(i * 2654435761u);
-    EXPECT_EQ(memory.Read(CopyToDevice(memory, Tensor::Vector<uint32_t>(values))), values);
+    EXPECT_EQ(memory.Read(memory.CopyToDevice(Tensor::Vector<uint32_t>(values))), values);
   }
 }
 
@@ -81,7 +71,7 @@ TEST(DeviceMemoryTest, WhatIsCopiedToTheDeviceMayChangeAtOnce) {
   SimMemory memory;
   memory.Set("hang_copy", 1);
   Tensor host = HostWords(1000, 7);
-  const Tensor copy = CopyToDevice(memory, host);
+  const Tensor copy = memory.CopyToDevice(host);
   std::memset(host.raw(), 0, host.bytes());
   memory.Set("hang_copy", 0);
   EXPECT_THAT(memory.Read(copy), Words(1000, 7));
@@ -90,7 +80,7 @@ TEST(DeviceMemoryTest, WhatIsCopiedToTheDeviceMayChangeAtOnce) {
 TEST(DeviceMemoryTest, WorkThatIsEnqueuedBehindACopyFindsIt) {
   SimMemory memory;
   memory.Set("hang_copy", 1);
-  const Tensor copy = CopyToDevice(memory, HostWords(1000, 7));
+  const Tensor copy = memory.CopyToDevice(HostWords(1000, 7));
   const StatusOr<Tensor> twin = memory->Duplicate(copy);
   ASSERT_TRUE(twin.ok()) << twin.status();
   memory.Set("hang_copy", 0);
@@ -197,7 +187,7 @@ TEST(DeviceMemoryTest, OtherStreamsWaitOnTheDeviceForMemory) {
   Tensor tensor = memory.Filled(kMegabyteOfWords, 1);
   void* const address = tensor.raw();
   tensor = Tensor();
-  const Tensor copy = CopyToDevice(memory, HostWords(kMegabyteOfWords, 2));
+  const Tensor copy = memory.CopyToDevice(HostWords(kMegabyteOfWords, 2));
   EXPECT_EQ(copy.raw(), address);
   bool idle = true;
   ASSERT_TRUE(memory->to_device()->Query(&idle).ok());
@@ -226,11 +216,31 @@ TEST(DeviceMemoryTest, FreeRegionsMakeRoomForALargerOne) {
   EXPECT_THAT(memory.Read(second), Words(kMegabyteOfWords * 3, 2));
 }
 
+// What fits does not depend on how fast the device is.
+TEST(DeviceMemoryTest, MemoryThatTheDeviceStillUsesIsWaitedFor) {
+  SimMemory memory({{"memory_mb", 4}, {"latency_us", 20000}});
+  { const Tensor first = memory.Filled(kMegabyteOfWords * 2, 1); }
+  const Tensor second = memory.Filled(kMegabyteOfWords * 3, 2);
+  EXPECT_THAT(memory.Read(second), Words(kMegabyteOfWords * 3, 2));
+}
+
+TEST(DeviceMemoryTest, MemoryThatIsStillCopiedFromIsWaitedFor) {
+  SimMemory memory({{"memory_mb", 4}, {"latency_us", 20000}});
+  std::atomic<int> wrong{0};
+  const auto look = [&](const Tensor& host) {
+    for (const uint32_t word : host.flat<uint32_t>()) wrong += word != 1;
+  };
+  ASSERT_TRUE(memory->CopyToHost(memory.Filled(kMegabyteOfWords * 3, 1), look).ok());
+  const Tensor second = memory.Filled(kMegabyteOfWords * 2, 2);
+  EXPECT_THAT(memory.Read(second), Words(kMegabyteOfWords * 2, 2));
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST(DeviceMemoryTest, TrimGivesBackWhatNobodyUses) {
   SimMemory memory(kDelays);
   {
     const Tensor first = memory.Filled(kMegabyteOfWords * 2, 1);
-    const Tensor second = CopyToDevice(memory, HostWords(kMegabyteOfWords, 1));
+    const Tensor second = memory.CopyToDevice(HostWords(kMegabyteOfWords, 1));
   }
   memory.AwaitAll();
   EXPECT_GT(memory.device().Stats().in_use, 0);
@@ -267,170 +277,11 @@ TEST(DeviceMemoryTest, PinnedMemoryIsUsedAgain) {
   const Tensor host = HostWords(1000, 3);
   for (int i = 0; i < 500; ++i) {
     Tensor copy;
-    for (int j = 0; j < 20; ++j) copy = CopyToDevice(memory, host);
+    for (int j = 0; j < 20; ++j) copy = memory.CopyToDevice(host);
     EXPECT_THAT(memory.Read(copy), Words(1000, 3));
   }
   EXPECT_EQ(pinned_allocations, 1);
   EXPECT_LE(memory->stats().peak_reserved, size_t{1} << 21);
-}
-
-// ---- Ends and faults ----------------------------------------------------------------------------
-
-TEST(DeviceMemoryTest, ClosingWaitsForAllThatWasEnqueued) {
-  SimMemory memory(kDelays);
-  std::atomic<int> told{0};
-  for (uint32_t i = 0; i < 20; ++i) {
-    ASSERT_TRUE(memory->CopyToHost(memory.Filled(100, i), [&](const Tensor&) { ++told; }).ok());
-  }
-  memory->Close();
-  EXPECT_EQ(told, 20);
-  memory->Close();
-}
-
-void ExpectLost(const Status& status) {
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("SIM:0 is lost"));
-}
-
-TEST(DeviceMemoryTest, ALostDeviceFailsAllAndCanBeClosed) {
-  SimMemory memory;
-  const Tensor tensor = memory.Filled(10, 1);
-  absl::Notification told;
-  memory.Set("hang_copy", 1);
-  const StatusOr<Tensor> host = memory->CopyToHost(tensor, [&](const Tensor&) { told.Notify(); });
-  ASSERT_TRUE(host.ok()) << host.status();
-  memory.Set("lost", 1);
-  told.WaitForNotification();  // without a value
-  ExpectLost(memory->LostError());
-  ExpectLost(memory->TakeError());
-  ExpectLost(memory->TakeError());
-  ExpectLost(memory->CopyToDevice(HostWords(10, 1)).status());
-  ExpectLost(memory->CopyToHost(tensor, nullptr).status());
-  ExpectLost(memory->ReadOnHost(tensor, [] { return absl::OkStatus(); }).status());
-  ExpectLost(memory->Duplicate(tensor).status());
-  ExpectLost(memory->MarkCompute().status());
-  ExpectLost(memory->CallWhenDone([] { ADD_FAILURE() << "called"; }));
-  ExpectLost(memory->Allocate(DataType::kUInt32, Shape({100 * kMegabyteOfWords})).status());
-  EXPECT_THAT(std::string(memory->TakeError().message()),
-              AllOf(HasSubstr("plugin millstream_sim"), HasSubstr("device /device:SIM:0")));
-  memory->Close();
-}
-
-TEST(DeviceMemoryTest, AFailedCopyFailsAloneAndNamesPluginAndDevice) {
-  SimMemory memory;
-  const Tensor tensor = memory.Filled(10, 4);
-  memory.Set("fail_copy", 1);
-  const Status status = memory->CopyToHost(tensor, nullptr).status();
-  EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("plugin millstream_sim, device /device:SIM:0, copy to the host"),
-                    HasSubstr("fail_copy")));
-  EXPECT_THAT(memory.Read(tensor), Words(10, 4));
-}
-
-TEST(DeviceMemoryTest, AnAllocationThatFailsOnceIsTriedAgainWithWhatIsNeeded) {
-  SimMemory memory;
-  memory.Set("fail_alloc", 1);
-  EXPECT_THAT(memory.Read(memory.Filled(10, 4)), Words(10, 4));
-}
-
-TEST(DeviceMemoryTest, ErrorsOfTheDeviceThatAreNotOfMemoryKeepTheirCode) {
-  SimMemory memory({}, 0, [](MS_DeviceApi* functions) {
-    functions->mem_alloc = [](MS_Device*, uint32_t, uint64_t bytes, uint64_t, MS_MemRef* out) {
-      *out = MS_MemRef{reinterpret_cast<void*>(uintptr_t{0x1001}), 0, bytes, 0, 0};
-      return static_cast<MS_Status*>(nullptr);
-    };
-    functions->mem_free = [](MS_Device*, const MS_MemRef*) {};
-  });
-  const Status status = memory->Allocate(DataType::kUInt32, Shape({10})).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
-  EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("ms.device/1.mem_alloc"), HasSubstr("1001"),
-                    HasSubstr("plugin millstream_sim"), HasSubstr("/device:SIM:0")));
-}
-
-class HangTest : public ::testing::TestWithParam<const char*> {};
-
-TEST_P(HangTest, ADeviceThatHangsIsClosedWhenItsWorkWasAbandoned) {
-  SimMemory memory;
-  memory.Set(GetParam(), 1);
-  const Tensor copy = CopyToDevice(memory, HostWords(10, 2));
-  ASSERT_TRUE(memory.Fill(copy, 3).ok());
-  auto called = std::make_shared<std::atomic<bool>>(false);
-  ASSERT_TRUE(memory->CallWhenDone([called] { called->store(true); }).ok());
-  EXPECT_TRUE(memory->ForgetAbandoned());
-  memory->NoteAbandoned();
-  EXPECT_FALSE(memory->ForgetAbandoned());
-  memory->Close();
-  EXPECT_TRUE(*called);
-}
-
-TEST_P(HangTest, AbandonedWorkIsForgottenOnceItHasEnded) {
-  SimMemory memory;
-  memory.Set(GetParam(), 1);
-  const Tensor copy = CopyToDevice(memory, HostWords(10, 2));
-  ASSERT_TRUE(memory.Fill(copy, 3).ok());
-  memory->NoteAbandoned();
-  EXPECT_FALSE(memory->ForgetAbandoned());
-  memory.Set(GetParam(), 0);
-  while (!memory->ForgetAbandoned()) {
-  }
-  EXPECT_THAT(memory.Read(copy), Words(10, 3));
-  memory->Close();
-}
-
-INSTANTIATE_TEST_SUITE_P(Switches, HangTest, ::testing::Values("hang_copy", "hang_work"));
-
-// ---- Devices that have only what every device must have ----------------------------------------
-
-class PlainDeviceTest : public ::testing::Test {
- protected:
-  PlainDeviceTest() : memory_(kDelays, 0, &RemoveOptionalFunctions) {}
-  SimMemory memory_;
-};
-
-TEST_F(PlainDeviceTest, BytesComeThroughBothWays) {
-  for (uint32_t i = 0; i < 50; ++i) {
-    const Tensor copy = CopyToDevice(memory_, HostWords(1000, i));
-    const StatusOr<Tensor> twin = memory_->Duplicate(copy);
-    ASSERT_TRUE(twin.ok()) << twin.status();
-    EXPECT_THAT(memory_.Read(*twin), Words(1000, i));
-  }
-}
-
-TEST_F(PlainDeviceTest, ThereAreNoPeers) {
-  SimMemory whole({}, 1);
-  EXPECT_FALSE(memory_->CanCopyFrom(*whole.get()));
-}
-
-TEST_F(PlainDeviceTest, ClosingCallsWhatIsLeftAndFreesWhatItHolds) {
-  std::atomic<int> told{0};
-  for (uint32_t i = 0; i < 50; ++i) {
-    const Tensor copy = CopyToDevice(memory_, HostWords(1000, i));
-    ASSERT_TRUE(memory_->CopyToHost(copy, [&](const Tensor&) { ++told; }).ok());
-  }
-  memory_->Close();
-  EXPECT_EQ(told, 50);
-  EXPECT_EQ(memory_->stats().in_use, 0);
-}
-
-TEST_F(PlainDeviceTest, ALostDeviceEndsWhatWaitsForIt) {
-  memory_.Set("hang_copy", 1);
-  absl::Notification told;
-  const Tensor tensor = memory_.Allocate(10);
-  ASSERT_TRUE(memory_->CopyToHost(tensor, [&](const Tensor&) { told.Notify(); }).ok());
-  memory_.Set("lost", 1);
-  told.WaitForNotification();
-  ExpectLost(memory_->LostError());
-}
-
-TEST_F(PlainDeviceTest, ADeviceThatHangsIsClosedWhenItsWorkWasAbandoned) {
-  memory_.Set("hang_copy", 1);
-  absl::Notification told;
-  const Tensor tensor = memory_.Allocate(10);
-  ASSERT_TRUE(memory_->CopyToHost(tensor, [&](const Tensor&) { told.Notify(); }).ok());
-  memory_->NoteAbandoned();
-  memory_->Close();
-  EXPECT_TRUE(told.HasBeenNotified());
 }
 
 }  // namespace

@@ -12,6 +12,8 @@ namespace {
 // Between two looks of the poller: less than a copy of a page takes on most devices.
 constexpr absl::Duration kPollInterval = absl::Microseconds(50);
 
+constexpr size_t kMarksBetweenPolls = 64;
+
 }  // namespace
 
 // ---- EventPool ----
@@ -117,11 +119,16 @@ void DeviceStream::Destroy() {
 
 StatusOr<EventRef> DeviceStream::Mark() {
   MS_ASSIGN_OR_RETURN(EventRef event, shared_.events->Take());
-  absl::MutexLock lock(&mutex_);
-  is_asked_.store(false);  // before the mark is counted, see Now
-  const uint64_t sequence = marks_.fetch_add(1) + 1;
-  MS_RETURN_IF_ERROR(TakeAbiStatus(shared_.functions->event_record(event.get(), stream_)));
-  marked_.push_back(Marked{sequence, event});
+  bool are_many = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    is_asked_.store(false);  // before the mark is counted, see Now
+    const uint64_t sequence = marks_.fetch_add(1) + 1;
+    MS_RETURN_IF_ERROR(TakeAbiStatus(shared_.functions->event_record(event.get(), stream_)));
+    marked_.push_back(Marked{sequence, event});
+    are_many = marked_.size() % kMarksBetweenPolls == 0;
+  }
+  if (are_many) Poll();  // nobody else may ask for long: a step of many iterations
   return event;
 }
 

@@ -184,6 +184,13 @@ TEST_F(DeviceStreamTest, AnEventIsRecordedAgainOnceNobodyHoldsIt) {
   EXPECT_EQ(events_created, 1);
 }
 
+// As in a step of many iterations, each of which copies something.
+TEST_F(DeviceStreamTest, ManyMarksNeedFewEvents) {
+  ASSERT_TRUE(device_.Set("delay_us", 0).ok());
+  for (int i = 0; i < 5000; ++i) Await(Mark(&stream()));
+  EXPECT_LE(events_created, 100);
+}
+
 TEST_F(DeviceStreamTest, AnEventThatIsHeldIsNotRecordedAgain) {
   const EventRef held = Mark(&stream());
   Await(held);

@@ -112,7 +112,7 @@ TEST_P(RandomWorkTest, EveryTensorHasItsOwnBytes) {
   EXPECT_EQ(wrong_, 0);
   EXPECT_GT(looks_, 100);
   for (int device = 0; device < 2; ++device) {
-    EXPECT_EQ(memories_[device]->get()->TakeError(), absl::OkStatus());
+    EXPECT_EQ(memories_[device]->get()->ErrorSince(0), absl::OkStatus());
     alive_[device].clear();
   }
 }

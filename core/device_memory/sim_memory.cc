@@ -62,6 +62,12 @@ Tensor SimMemory::Filled(int64_t words, uint32_t word) {
   return tensor;
 }
 
+Tensor SimMemory::CopyToDevice(const Tensor& host) {
+  StatusOr<Tensor> copy = memory_->CopyToDevice(host);
+  EXPECT_TRUE(copy.ok()) << copy.status();
+  return copy.ok() ? *std::move(copy) : Tensor();
+}
+
 std::vector<uint32_t> SimMemory::Read(const Tensor& tensor) {
   auto copied = std::make_shared<absl::Notification>();
   const StatusOr<Tensor> host =

@@ -11,6 +11,7 @@
 
 #include "core/device_memory/device_memory.h"
 #include "device_plugins/sim/sim_fixture.h"
+#include "gmock/gmock.h"
 
 namespace millstream {
 
@@ -41,6 +42,7 @@ class SimMemory {
   // Sets all words, on the compute stream.
   Status Fill(const Tensor& tensor, uint32_t word);
   Tensor Filled(int64_t words, uint32_t word);
+  Tensor CopyToDevice(const Tensor& host);
   // Copies to the host, and waits.
   std::vector<uint32_t> Read(const Tensor& tensor);
   // Waits until all is done that was enqueued.
@@ -53,6 +55,10 @@ class SimMemory {
   Status status_;
 };
 
+// So many words, all the same.
+inline auto Words(size_t count, uint32_t word) {
+  return ::testing::AllOf(::testing::SizeIs(count), ::testing::Each(word));
+}
 // A tensor in host memory whose words are all the same.
 Tensor HostWords(int64_t words, uint32_t word);
 

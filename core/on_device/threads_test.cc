@@ -108,6 +108,26 @@ TEST_F(ThreadsTest, ACallableIsSharedByThreads) {
   });
 }
 
+// The device tells of an error once, and not whose it is: that another step asks first must not let
+// this one succeed.
+TEST_F(ThreadsTest, NoStepSucceedsWithTheErrorOfItsKernel) {
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(kElements));
+  const Output index = Placeholder("index", DataType::kInt32, PartialShape::Vector(1));
+  const Output axis = Constant(Tensor::Scalar<int32_t>(0));
+  const Output y = OpOn("SIM:0", "GatherV2", {x, index, axis}, {{"batch_dims", int64_t{0}}});
+  const Tensor numbers = AllOf1000(3);
+  OnThreads([&](int t) {
+    const bool is_wrong = t % 2 == 1;
+    const Tensor fed = Values<int32_t>({is_wrong ? 5000 : 5});
+    for (int i = 0; i < kSteps; ++i) {
+      const StatusOr<std::vector<Tensor>> results = Run({y}, {{x, numbers}, {index, fed}});
+      EXPECT_FALSE(is_wrong && results.ok());
+      const Tensor seen = results.ok() ? (*results)[0] : Values<float>({});
+      EXPECT_THAT(Elements<float>(seen), Each(3));
+    }
+  });
+}
+
 TEST_F(ThreadsTest, SessionsComeAndGoWhileOthersRun) {
   const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(kElements));
   const Output y = OpOn("SIM:1", "Square", {OpOn("SIM:0", "Neg", {x})});
