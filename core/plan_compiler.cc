@@ -9,6 +9,7 @@
 #include "core/node_value.h"
 #include "core/passes/pass.h"
 #include "core/passes/step_ops.h"
+#include "core/plan_copies.h"
 #include "core/plan_executor.h"
 #include "core/plan_facts.h"
 #include "core/plan_layout.h"
@@ -30,7 +31,8 @@ class PlanCompiler {
   explicit PlanCompiler(const PlanRequest& request)
       : request_(request),
         waiting_step_(request.run == nullptr ? no_step_ : *request.run),
-        plan_(std::make_unique<Plan>()) {}
+        plan_(std::make_unique<Plan>()),
+        copies_(plan_.get()) {}
   StatusOr<std::unique_ptr<Plan>> Run();
 
  private:
@@ -49,9 +51,6 @@ class PlanCompiler {
   Status AddKernel(const StepOp& op);
   Status AddTransfer(const StepOp& op, bool is_send);
   StatusOr<std::vector<ValueRef>> InputsOf(const StepOp& op, const MemorySpaces& spaces);
-  StatusOr<ValueRef> ValueIn(bool in_host, const ValueRef& value);
-  StatusOr<int> CopyInto(bool in_host, int root);
-  void AddExecutorCall(Instruction instruction);
   Status BringFetchesHome(const StepOp& op);
   void FinishCalls();
   void AddIdleInstruction(const Node* node);
@@ -60,13 +59,16 @@ class PlanCompiler {
   void MarkUsedOutputs();
 
   bool IsFolded(const Node* node) const;
-  int NewRoot(const Output& source, RootKind kind);
-  ValueRef RefTo(int root) const;
+  int NewRoot(const Output& source, RootKind kind) {
+    return millstream::NewRoot(source, kind, plan_.get());
+  }
+  ValueRef RefTo(int root) const { return millstream::RefTo(*plan_, root); }
 
   const PlanRequest& request_;
   const RunOptions no_step_;
   StepContext waiting_step_;  // tells whether to go on
   std::unique_ptr<Plan> plan_;
+  PlanCopies copies_;
   PlanFacts facts_;
   absl::flat_hash_set<Output> fed_;
   absl::flat_hash_set<const Node*> targets_;
@@ -74,10 +76,6 @@ class PlanCompiler {
   absl::flat_hash_set<const Node*> awaited_;  // by control edges
   absl::flat_hash_set<Output> lasting_;       // folded values that hold for feeds of any shape
   absl::flat_hash_map<Output, ValueRef> values_;
-  // On a device with its own memory: which root has a root's value in the other memory, and what
-  // was copied to the host and not yet waited for.
-  absl::flat_hash_map<int, int> copies_;
-  absl::flat_hash_set<int> in_flight_;
   const StepOps* ops_ = nullptr;
 };
 
@@ -114,19 +112,6 @@ void PlanCompiler::FindNeededNodes() {
       if (!fed_.contains(input)) (runs ? needed_ : order_only).insert(input.node);
     }
   }
-}
-
-int PlanCompiler::NewRoot(const Output& source, RootKind kind) {
-  Root root;
-  root.source = source;
-  root.kind = kind;
-  root.dtype = source.dtype();
-  plan_->roots.push_back(std::move(root));
-  return static_cast<int>(plan_->roots.size()) - 1;
-}
-
-ValueRef PlanCompiler::RefTo(int root) const {
-  return ValueRef{root, plan_->roots[root].shape_known, plan_->roots[root].shape};
 }
 
 void PlanCompiler::AddFeeds() {
@@ -257,64 +242,9 @@ StatusOr<std::vector<ValueRef>> PlanCompiler::InputsOf(const StepOp& op,
   if (plan_->memory == nullptr) return inputs;
   for (size_t k = 0; k < inputs.size(); ++k) {
     if (!spaces.input_in_host[k] && !spaces.reads_on_device) continue;
-    MS_ASSIGN_OR_RETURN(inputs[k], ValueIn(spaces.input_in_host[k], inputs[k]));
+    MS_ASSIGN_OR_RETURN(inputs[k], copies_.ValueIn(spaces.input_in_host[k], inputs[k]));
   }
   return inputs;
-}
-
-// The value in host memory, and there when it is read; or in the device's.
-StatusOr<ValueRef> PlanCompiler::ValueIn(bool in_host, const ValueRef& value) {
-  if (plan_->roots[value.root].kind == RootKind::kHandle) return value;
-  ValueRef found = value;
-  if (plan_->roots[value.root].in_host != in_host) {
-    MS_ASSIGN_OR_RETURN(found.root, CopyInto(in_host, value.root));
-  }
-  if (in_host && in_flight_.erase(found.root) > 0) {
-    Instruction wait;
-    wait.node = plan_->roots[found.root].source.node;
-    wait.transfer = TransferKind::kAwaitHost;
-    wait.inputs.push_back(found);
-    AddExecutorCall(std::move(wait));
-  }
-  return found;
-}
-
-StatusOr<int> PlanCompiler::CopyInto(bool in_host, int from) {
-  auto known = copies_.find(from);
-  if (known != copies_.end()) return known->second;
-  const Output source = plan_->roots[from].source;
-  const int index = NewRoot(source, RootKind::kSlot);
-  Root& original = plan_->roots[from];
-  Root& copy = plan_->roots[index];
-  copy.in_host = in_host;
-  copy.shape_known = original.shape_known;
-  copy.shape = original.shape;
-  copies_[from] = index;
-  if (original.kind == RootKind::kConstant) {
-    copy.kind = RootKind::kConstant;
-    copy.constant = original.constant;
-    MS_ASSIGN_OR_RETURN(copy.device_constant, plan_->memory->CopyToDevice(original.constant));
-    return index;
-  }
-  // The copy reads it while the kernels go on, so it does not lie in the slab.
-  if (original.kind == RootKind::kPlanned) original.kind = RootKind::kEscaping;
-  copy.first = static_cast<int>(plan_->instructions.size());
-  if (in_host) in_flight_.insert(index);
-  Instruction instruction;
-  instruction.node = source.node;
-  instruction.transfer = in_host ? TransferKind::kToHost : TransferKind::kToDevice;
-  instruction.inputs.push_back(RefTo(from));
-  instruction.outputs.push_back(RefTo(index));
-  AddExecutorCall(std::move(instruction));
-  return index;
-}
-
-// The Call's state is set once instructions no longer move.
-void PlanCompiler::AddExecutorCall(Instruction instruction) {
-  const TransferKind kind = instruction.transfer;
-  const bool waits = kind == TransferKind::kReceive || kind == TransferKind::kAwaitHost;
-  plan_->calls.push_back(Call{PlanRun::FunctionOf(kind), nullptr, waits ? kAfterWait : 0, 0});
-  plan_->instructions.push_back(std::move(instruction));
 }
 
 // Copies what the step gives to the host as soon as it is enqueued, while the device goes on.
@@ -323,7 +253,7 @@ Status PlanCompiler::BringFetchesHome(const StepOp& op) {
     if (!absl::c_linear_search(request_.signature->fetches, output)) continue;
     const ValueRef& value = values_.at(output);
     if (fed_.contains(output) || plan_->roots[value.root].in_host) continue;
-    MS_RETURN_IF_ERROR(CopyInto(true, value.root).status());
+    MS_RETURN_IF_ERROR(copies_.CopyInto(true, value.root).status());
   }
   return absl::OkStatus();
 }
@@ -338,7 +268,7 @@ Status PlanCompiler::AddTransfer(const StepOp& op, bool is_send) {
   if (is_send) {
     ValueRef value = values_.at(op.inputs[0]);
     if (plan_->roots[value.root].in_host) {
-      MS_ASSIGN_OR_RETURN(value, ValueIn(true, value));
+      MS_ASSIGN_OR_RETURN(value, copies_.ValueIn(true, value));
     }
     Root& root = plan_->roots[value.root];
     // The receiver shares the buffer, so it is not in the slab.
@@ -356,7 +286,7 @@ Status PlanCompiler::AddTransfer(const StepOp& op, bool is_send) {
     instruction.outputs.push_back(RefTo(index));
     values_.try_emplace(output, RefTo(index));
   }
-  AddExecutorCall(std::move(instruction));
+  AddExecutorCall(std::move(instruction), plan_.get());
   return absl::OkStatus();
 }
 
@@ -466,7 +396,7 @@ Status PlanCompiler::AddFetches() {
     FetchPlan fetch_plan;
     fetch_plan.value = values_.at(fetch);
     if (!plan_->roots[fetch_plan.value.root].in_host) {
-      MS_ASSIGN_OR_RETURN(fetch_plan.value.root, CopyInto(true, fetch_plan.value.root));
+      MS_ASSIGN_OR_RETURN(fetch_plan.value.root, copies_.CopyInto(true, fetch_plan.value.root));
     }
     Root& root = plan_->roots[fetch_plan.value.root];
     if (root.kind == RootKind::kPlanned && request_.features.moved_fetches) {
