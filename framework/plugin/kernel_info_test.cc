@@ -207,6 +207,7 @@ TEST_F(KernelInfoTest, TheDigestIsOfWhatTheNodeDoes) {
   differs("rate", -0.0f);
   differs("rate", 0.0f);
   differs("on", false);
+  differs("on", 1);
   differs("mode", "VALID");
   differs("shape", PartialShape({2}));
   differs("shape", PartialShape());

@@ -276,6 +276,19 @@ TEST_F(OpRegistrarTest, AGradientThatTheFirstPluginDidNotBringIsRefused) {
             "gradient of op Blend: plugin test registered the op, without one");
 }
 
+TEST_F(OpRegistrarTest, AKernelTieDropsNewOpsToo) {
+  KernelRegistration kernel;
+  kernel.op = "Ours";
+  kernel.device_type = "CPU";
+  KernelRegistry kernels;
+  ASSERT_TRUE(kernels.Commit({kernel}).ok());
+  registrar_.kernels.push_back(kernel);
+  ASSERT_TRUE(RegisterOp().ok());
+  EXPECT_EQ(CommitRegistrations(registrar_, &ops_, &kernels).code(),
+            absl::StatusCode::kAlreadyExists);
+  EXPECT_FALSE(ops_.Find("Blend").ok());
+}
+
 TEST_F(OpRegistrarTest, ResourceTypesAreCommittedLastAndOnce) {
   const auto destroy = [](void*) {};
   EXPECT_EQ(
