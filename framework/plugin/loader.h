@@ -2,9 +2,10 @@
 //
 // The steps: find files (search_path.h), read each without running it, choose one file of each
 // family, try it in a process of its own if it was not installed with us (probe.h), dlopen, call
-// the entry point, check what it gave and the options, init, register_all into a private transaction, commit.
-// Whatever fails leaves the registries of ops and kernels as they were. A plugin that was opened
-// stays mapped for ever; at the end of the process nothing of it runs unless Shutdown is called.
+// the entry point, check what it gave and the options, init, register_all into a private
+// transaction, commit. Whatever fails leaves the registries of ops and kernels as they were. A
+// plugin that was opened stays mapped for ever; at the end of the process nothing of it runs unless
+// Shutdown is called.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_LOADER_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_LOADER_H_
 
