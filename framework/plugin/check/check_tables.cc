@@ -1,6 +1,7 @@
 #include "framework/plugin/check/check_tables.h"
 
 #include <algorithm>
+#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -251,6 +252,25 @@ void ParallelFor(MS_Frame* frame, uint64_t total, uint64_t, void (*fn)(void*, ui
   for (std::thread& thread : team) thread.join();
 }
 
+// ---- What the ABI has and this host does not ----------------------------------------------------
+
+MS_Status* RefuseUnknown() {
+  return Give(errors::Unimplemented("the check's host does not have this function"));
+}
+
+// Plugins look for all functions of a table before they run. One that they call all the same ends
+// as any function that fails.
+template <typename Table>
+void RefuseTheRest(Table* table) {
+  MS_Status* (*const refuse)() = &RefuseUnknown;
+  for (size_t at = sizeof(MS_Table); at < sizeof(Table); at += sizeof(refuse)) {
+    char* const slot = reinterpret_cast<char*>(table) + at;
+    void* function = nullptr;
+    std::memcpy(&function, slot, sizeof(function));
+    if (function == nullptr) std::memcpy(slot, &refuse, sizeof(refuse));
+  }
+}
+
 }  // namespace
 
 const MS_CtxApi* CheckCtxApi() {
@@ -263,6 +283,7 @@ const MS_CtxApi* CheckCtxApi() {
     table.cancel_check = &CancelCheck;
     table.done = &Done;
     table.rng_reserve = &RngReserve;
+    RefuseTheRest(&table);
     return table;
   }();
   return &api;
@@ -285,6 +306,7 @@ const MS_ResourceApi* CheckResourceApi() {
     table.var_prepare_write = &VarPrepareWrite;
     table.var_replace = &VarReplace;
     table.vars_unlock = &VarsUnlock;
+    RefuseTheRest(&table);
     return table;
   }();
   return &api;
@@ -295,6 +317,7 @@ const MS_ThreadsApi* CheckThreadsApi() {
     MS_ThreadsApi table = {{sizeof(MS_ThreadsApi), 1, MS_ABI_MINOR, MS_THREADS_API}};
     table.num_threads = &NumThreads;
     table.parallel_for = &ParallelFor;
+    RefuseTheRest(&table);
     return table;
   }();
   return &api;

@@ -19,7 +19,7 @@ constexpr RunMode kInPlace = {"planned in place", true, true, 3, 0x7E, 0, 0};
 // Rules that every execution may break.
 constexpr const char* kContract[] = {"KERNEL-OUTPUTS", "KERNEL-BOUNDS", "KERNEL-INPUTS",
                                      "KERNEL-LOCKS",   "KERNEL-ASYNC",  "KERNEL-REFERENCES"};
-constexpr auto kLateUse = std::chrono::milliseconds(3);
+constexpr auto kLateUse = std::chrono::milliseconds(5);
 
 // One kernel's trials.
 class KernelCheck {

@@ -24,7 +24,7 @@ struct Neg {
     }
     if (Has("uses_frame_later")) {
       std::thread([raw = frame.raw()] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        std::this_thread::sleep_for(std::chrono::microseconds(300));
         raw->step_id = 0;
       }).detach();
     }
