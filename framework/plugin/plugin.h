@@ -17,8 +17,9 @@
  *    (ms.core/1 status_free), unless they are declared otherwise.
  *  - No exception may cross in either direction.
  *
- * Major 0 means: the layout is checked against a golden file, but may still change, deliberately
- * and with a line in CHANGELOG.md. */
+ * Within a major, minors only add: at the tail of growable structs and tables, new interfaces, new
+ * constants. Every 1.x host loads every 1.y plugin whose min_host_minor it meets (CHANGELOG.md,
+ * docs/plugins.md). */
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_H_
 
@@ -29,8 +30,8 @@
 extern "C" {
 #endif
 
-#define MS_ABI_MAJOR 0
-#define MS_ABI_MINOR 1
+#define MS_ABI_MAJOR 1
+#define MS_ABI_MINOR 0
 
 /* The newest host minor that this compilation may rely on without asking MS_HAS; it becomes
  * MS_Plugin.min_host_minor. A plugin that wants to run on older hosts lowers it, and no longer sees
@@ -369,7 +370,14 @@ typedef struct MS_NoteRecord {
 /* ---- Kernels -------------------------------------------------------------------------------- */
 
 /* One execution of one kernel. Built once per plan instruction and reused: a step patches only
- * what changed. Valid until compute returns (or `done`). */
+ * what changed. Valid until compute returns (or `done`).
+ *
+ * On a device with streams compute enqueues its work on `stream` and returns. Memory of the device
+ * that it was given (inputs, outputs, scratch, temporary memory) is used again only by what the
+ * host enqueues later; host arguments are valid until compute returns, so what the work needs of
+ * them is copied first. Variables are locked while the work is enqueued. A kernel that uses streams
+ * of its own joins them to `stream` by events before it returns. The host waits for the stream
+ * before it destroys kernels and shape states. */
 typedef struct MS_Frame {
   MS_Head head;
   MS_Ctx* ctx;
@@ -921,7 +929,13 @@ typedef struct MS_MemStats {
 /* "ms.device/1": functions of one device; any thread may call them. Those marked (optional) may be
  * NULL; the host then does without. A plugin whose devices share one table should also give it
  * through MS_Plugin.get_interface: the host then checks it when it loads the plugin, and not only
- * when it creates a device. */
+ * when it creates a device.
+ *
+ * Streams do what they are given in order, and all functions that take a stream return at once but
+ * stream_sync. With MS_DEVICE_LINEAR_POINTERS a MS_MemRef may point anywhere into a block: the host
+ * cuts large blocks itself. Work that fails later, a kernel's for instance, is told once, by the
+ * next stream_query or stream_sync of its stream that finds it; the device goes on. A device that
+ * is lost says so in device_error and everywhere else, for ever: MS_UNAVAILABLE. */
 typedef struct MS_DeviceApi {
   MS_Table head;
   MS_Status* (*mem_alloc)(MS_Device* device, uint32_t space, uint64_t bytes, uint64_t alignment,
@@ -932,6 +946,7 @@ typedef struct MS_DeviceApi {
   MS_Status* (*mem_info)(MS_Device* device, uint64_t* free_bytes, uint64_t* total_bytes);
   MS_Status* (*mem_stats)(MS_Device* device, MS_MemStats* stats); /* (optional) */
   MS_Status* (*stream_create)(MS_Device* device, uint32_t role, int32_t priority, MS_Stream** out);
+  /* Finishes what was enqueued, or drops it; does not wait for what will never end. */
   void (*stream_destroy)(MS_Stream* stream);
   void* (*stream_native)(MS_Stream* stream);
   MS_Status* (*stream_query)(MS_Stream* stream, uint8_t* idle);
@@ -944,6 +959,7 @@ typedef struct MS_DeviceApi {
   MS_Status* (*event_query)(MS_Event* event, uint8_t* done);
   MS_Status* (*event_sync)(MS_Event* event);
   MS_Status* (*event_elapsed_ns)(MS_Event* from, MS_Event* to, uint64_t* ns); /* (optional) */
+  /* The event may be of another device of this plugin. */
   MS_Status* (*stream_wait_event)(MS_Stream* stream, MS_Event* event);
   /* Any direction within one device and host memory. */
   MS_Status* (*copy_async)(MS_Stream* stream, const MS_MemRef* destination, const MS_MemRef* source,
@@ -953,8 +969,9 @@ typedef struct MS_DeviceApi {
   MS_Status* (*peer_ok)(MS_Device* from, MS_Device* to, uint8_t* ok);     /* (optional) */
   MS_Status* (*fill_async)(MS_Stream* stream, const MS_MemRef* ref, uint32_t pattern,
                            uint32_t width, uint64_t bytes); /* (optional) */
-  MS_Status* (*stream_host_fn)(MS_Stream* stream, void (*fn)(void* user),
-                               void* user); /* (optional) */
+  /* (optional) Calls fn, which enqueues nothing, after what was enqueued before, in any thread.
+   * When this succeeded fn is called in any case, once: also when the device is lost. */
+  MS_Status* (*stream_host_fn)(MS_Stream* stream, void (*fn)(void* user), void* user);
   MS_Status* (*device_sync)(MS_Device* device);
   MS_Status* (*device_error)(MS_Device* device); /* sticky */
 } MS_DeviceApi;
