@@ -40,7 +40,8 @@ Status FetchHostTable(const char* id, size_t first_release_size, const Api** out
 // REQUIRES: host carries MS_HOST_MAGIC, so that a status can be made at all.
 inline Status BindHost(const MS_HostBase* host) {
   host_tables.base = host;
-  if (host->abi_major != MS_ABI_MAJOR || host->abi_minor < MS_TARGET_MINOR) {
+  const uint32_t wanted_minor = MS_TARGET_MINOR;
+  if (host->abi_major != MS_ABI_MAJOR || host->abi_minor < wanted_minor) {
     return Status(MS_FAILED_PRECONDITION,
                   StrCat("needs ABI ", MS_ABI_MAJOR, ".", MS_TARGET_MINOR, ", host has ",
                          host->abi_major, ".", host->abi_minor));
