@@ -44,6 +44,13 @@ DeviceSessionTest::DeviceSessionTest(const std::map<std::string, uint64_t>& swit
   }
 }
 
+Output DeviceSessionTest::NodeOn(const std::string& device, const std::string& name,
+                                 const std::string& op, const std::vector<Output>& inputs) {
+  const Node* const node = *TryNode(name, op, inputs);
+  EXPECT_EQ(graph.SetDevice(node, "/device:" + device), absl::OkStatus());
+  return node->output(0);
+}
+
 void SetOnSims(int ordinal, const std::string& name, uint64_t value) {
   const std::string text = absl::StrCat(value);
   const Status set =

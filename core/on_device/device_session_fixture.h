@@ -38,6 +38,10 @@ class DeviceSessionTest : public SessionTest {
     return On(device, [&] { return Op(op, inputs, attrs); });
   }
 
+  // A node of that name.
+  Output NodeOn(const std::string& device, const std::string& name, const std::string& op,
+                const std::vector<Output>& inputs);
+
   static void Set(int ordinal, const std::string& name, uint64_t value) {
     SetOnSims(ordinal, name, value);
   }

@@ -24,8 +24,8 @@ class FaultsTest : public DeviceSessionTest {
  protected:
   FaultsTest() : DeviceSessionTest({}, AsWritten()) {
     x = Placeholder("x", DataType::kFloat, PartialShape::Vector(2));
-    y = On("SIM:0", [&] { return *TryNode("y", "Neg", {x}); })->output(0);
-    z = On("SIM:0", [&] { return *TryNode("z", "Square", {y}); })->output(0);
+    y = NodeOn("SIM:0", "y", "Neg", {x});
+    z = NodeOn("SIM:0", "z", "Square", {y});
     elsewhere = OpOn("SIM:1", "Neg", {x});
     feeds = {{x, Values<float>({1, 2})}};
   }
@@ -142,9 +142,7 @@ TEST_F(FaultsTest, ALostDeviceFailsWhoWaitsForItsTensors) {
 TEST_F(FaultsTest, AnErrorOfAKernelComesBackOnceAndNamesTheNode) {
   const Output indices = Placeholder("indices", DataType::kInt32, PartialShape::Vector(1));
   const Output axis = Constant(Tensor::Scalar<int32_t>(0));
-  const Output rows = On("SIM:0", [&] {
-                        return *TryNode("rows", "GatherV2", {x, indices, axis});
-                      })->output(0);
+  const Output rows = NodeOn("SIM:0", "rows", "GatherV2", {x, indices, axis});
   const std::vector<Feed> wrong = {feeds[0], {indices, Values<int32_t>({7})}};
   const std::vector<Feed> right = {feeds[0], {indices, Values<int32_t>({1})}};
   ExpectError(Error(rows, wrong), absl::StatusCode::kInvalidArgument,
@@ -155,7 +153,7 @@ TEST_F(FaultsTest, AnErrorOfAKernelComesBackOnceAndNamesTheNode) {
 TEST_F(FaultsTest, ADeviceWithoutMemoryFailsTheStepAndNoOther) {
   ExpectWorks();
   const Output big = Placeholder("big", DataType::kFloat, PartialShape::Vector(-1));
-  const Output twice = On("SIM:0", [&] { return *TryNode("twice", "Add", {big, big}); })->output(0);
+  const Output twice = NodeOn("SIM:0", "twice", "Add", {big, big});
   const Tensor value = Tensor::Create(DataType::kFloat, Shape({10 << 20})).value();  // 40 of 64 MiB
   ExpectError(Error(twice, {{big, value}}), absl::StatusCode::kResourceExhausted,
               {"node 'big' (op Placeholder)", "41943040 bytes", "device:SIM:0", "1 live tensor:\n",

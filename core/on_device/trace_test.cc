@@ -22,10 +22,6 @@ class TraceTest : public DeviceSessionTest {
     return options;
   }
 
-  Output NodeOn(const std::string& device, const std::string& name, const std::string& op,
-                const std::vector<Output>& inputs) {
-    return On(device, [&] { return *TryNode(name, op, inputs); })->output(0);
-  }
   void Trace(const std::vector<Output>& fetches, const std::vector<Feed>& feeds) {
     RunOptions options;
     report_.want_trace = true;

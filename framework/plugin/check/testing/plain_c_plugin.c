@@ -89,9 +89,10 @@ MS_PLUGIN_EXPORT MS_Status* ms_plugin_entry(const MS_HostBase* host, const MS_Pl
 
 MS_Status* ms_plugin_entry(const MS_HostBase* host, const MS_Plugin** out_plugin) {
   static MS_Plugin plugin;
+  const uint32_t wanted_minor = MS_TARGET_MINOR;
   *out_plugin = NULL;
   bound_host = host;
-  if (host->abi_major != MS_ABI_MAJOR || host->abi_minor < MS_TARGET_MINOR) {
+  if (host->abi_major != MS_ABI_MAJOR || host->abi_minor < wanted_minor) {
     return host->status_make(MS_FAILED_PRECONDITION, Text("the host has another ABI"));
   }
   ctx_api = (const MS_CtxApi*)host->get_interface(host, MS_CTX_API);
