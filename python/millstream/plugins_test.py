@@ -167,8 +167,8 @@ def info(name: str, state: str, **fields: Any) -> PluginInfo:
         "text": "",
         "kernels": 12,
         "devices": (),
-        "built_abi": "1.0",
-        "needed_abi": "1.0",
+        "built_abi": "0.1",
+        "needed_abi": "0.1",
     }
     return PluginInfo(**{**values, **fields})
 
