@@ -104,6 +104,9 @@ Status ComputeNode(const NodeKernel& node, MS_Frame* frame) {
     if (is_prepared && !HasHostOutput(*frame)) {
       return Enqueue(node, *frame, std::move(preparation.granted()));
     }
+    if (preparation.is_out_of_memory()) {
+      return Status(MS_RESOURCE_EXHAUSTED, preparation.host_message());
+    }
   }
   return RunAwaited(node, frame);
 }

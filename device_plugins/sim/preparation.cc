@@ -75,6 +75,15 @@ Status Preparation::StopWhenComplete() {
   return Status(MS_ABORTED, "the kernel is only prepared");
 }
 
+Status Preparation::Answer(MS_Status* status) {
+  Status answer = Status::FromAbi(status);
+  if (answer.code() == MS_RESOURCE_EXHAUSTED) {
+    is_out_of_memory_ = true;
+    host_message_ = answer.message();
+  }
+  return answer;
+}
+
 // ---- Outputs ------------------------------------------------------------------------------------
 
 Status Preparation::AllocateOutput(uint32_t index, MS_Dims dims, MS_TensorView* out) {
@@ -88,7 +97,7 @@ Status Preparation::ForwardOrAllocate(const uint32_t* candidates, uint32_t n, ui
   if (IsWanted(index)) {
     const MS_CtxApi& ctx = *RealHost().ctx;
     MS_TensorView made{};
-    MS_TRY(Status::FromAbi(
+    MS_TRY(Answer(
         n == 0 ? ctx.allocate_output(real_frame_, index, dims, &made)
                : ctx.forward_or_allocate(real_frame_, candidates, n, index, dims, &made, which)));
     is_planned_[index] = true;
@@ -108,7 +117,7 @@ Status Preparation::SetOutput(uint32_t index, MS_Tensor*) {
 // ---- Random numbers -----------------------------------------------------------------------------
 
 Status Preparation::ReserveRandom(uint64_t blocks, uint64_t* key, uint64_t counter[2]) {
-  MS_TRY(Status::FromAbi(RealHost().ctx->rng_reserve(real_frame_, blocks, key, counter)));
+  MS_TRY(Answer(RealHost().ctx->rng_reserve(real_frame_, blocks, key, counter)));
   granted_.random.push_back({blocks, *key, {counter[0], counter[1]}});
   misses_random_ = false;
   return StopWhenComplete();
@@ -119,7 +128,7 @@ Status Preparation::ReserveRandom(uint64_t blocks, uint64_t* key, uint64_t count
 Status Preparation::LockVariables(const uint32_t* inputs, const uint32_t* modes, uint32_t n,
                                   MS_LockSet** out) {
   if (locks_ != nullptr) return ms::Unimplemented("variables are locked a second time");
-  MS_TRY(Status::FromAbi(RealHost().resource->vars_lock(real_frame_, inputs, modes, n, &locks_)));
+  MS_TRY(Answer(RealHost().resource->vars_lock(real_frame_, inputs, modes, n, &locks_)));
   for (uint32_t k = 0; k < n; ++k) granted_.variables.push_back({inputs[k]});
   *out = locks_;
   return StopWhenComplete();
@@ -127,13 +136,13 @@ Status Preparation::LockVariables(const uint32_t* inputs, const uint32_t* modes,
 
 Status Preparation::ViewVariable(MS_LockSet*, uint32_t k, MS_TensorView* out) {
   MS_TensorView view{};
-  MS_TRY(Status::FromAbi(RealHost().resource->var_view(locks_, k, &view)));
+  MS_TRY(Answer(RealHost().resource->var_view(locks_, k, &view)));
   return KeepVariable(k, view, out);
 }
 
 Status Preparation::PrepareVariable(MS_LockSet*, uint32_t k, MS_TensorView* out) {
   MS_TensorView view{};
-  MS_TRY(Status::FromAbi(RealHost().resource->var_prepare_write(locks_, k, &view)));
+  MS_TRY(Answer(RealHost().resource->var_prepare_write(locks_, k, &view)));
   return KeepVariable(k, view, out);
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "device_plugins/sim/device.h"
@@ -46,6 +47,9 @@ class Preparation : public KernelHost {
   // False when the kernel did not come to its end this way: zeros may be no sensible values.
   bool Prepare(const MS_KernelDef& kernel, void* state);
   Granted& granted() { return granted_; }
+  // The host had no memory, which is the kernel's error: nobody asks again.
+  bool is_out_of_memory() const { return is_out_of_memory_; }
+  const std::string& host_message() const { return host_message_; }
 
   ms::Status AllocateOutput(uint32_t index, MS_Dims dims, MS_TensorView* out) override;
   ms::Status ForwardOrAllocate(const uint32_t* candidates, uint32_t n, uint32_t index, MS_Dims dims,
@@ -64,6 +68,8 @@ class Preparation : public KernelHost {
   bool IsWanted(uint32_t output) const { return IsUsed(output) && !is_planned_[output]; }
   // The rest of every function above: the status that ends the kernel when nothing is missing.
   ms::Status StopWhenComplete();
+  // What the real host answered; keeps that it has no memory.
+  ms::Status Answer(MS_Status* status);
   ms::Status KeepVariable(uint32_t k, const MS_TensorView& view, MS_TensorView* out);
 
   MS_Frame* const real_frame_;
@@ -72,6 +78,8 @@ class Preparation : public KernelHost {
   bool has_variables_ = false;
   bool misses_random_;
   bool is_stopped_ = false;
+  bool is_out_of_memory_ = false;
+  std::string host_message_;
   MS_LockSet* locks_ = nullptr;
   Granted granted_;
 };
