@@ -19,6 +19,7 @@ PLUGIN_HEADERS = {
     "framework/plugin/plugin.h",
     "framework/plugin/plugin.hpp",
     "framework/plugin/plugin_bind.hpp",
+    "framework/plugin/plugin_device.hpp",
     "framework/plugin/plugin_entry.hpp",
     "framework/plugin/plugin_execution.hpp",
     "framework/plugin/plugin_ops.hpp",

@@ -97,6 +97,7 @@ def test_the_cpp_headers_are_pedantic_cpp(
     text = """
 #include "framework/plugin/host_device.hpp"
 #include "framework/plugin/option_schema.hpp"
+#include "framework/plugin/plugin_device.hpp"
 #include "framework/plugin/plugin_entry.hpp"
 #include "framework/plugin/plugin_execution.hpp"
 #include "framework/plugin/plugin_ops.hpp"
