@@ -64,17 +64,22 @@ def test_wheel_holds_the_package_and_nothing_else(installed: pathlib.Path) -> No
         "millstream/_runtime.abi3.so",
         "millstream/gen_ops.py",
         "millstream/gen_ops.pyi",
+        "millstream/include/millstream/plugin.h",
+        "millstream/include/millstream/plugin_entry.hpp",
         "millstream/nn/__init__.py",
         "millstream/millstream_plugin_check",
         "millstream/millstream_plugin_probe",
         "millstream/plugins/libmillstream_cpu.so",
         "millstream/plugins/libmillstream_cpu_avx512.so",
         "millstream/py.typed",
+        "millstream/templates/plugin/CMakeLists.txt",
+        "millstream/templates/plugin/package/acme_plugin/__init__.py",
     } <= names
     assert {name.split("/")[0] for name in names} == {"millstream", "millstream-0.1.0.dist-info"}
     kinds = re.compile(
         r"millstream/(?:.*\.pyi?|py\.typed|plugins/.*\.so|_runtime\.abi3\.so|libs/.*\.so(?:\.\d+)*)"
-        r"|millstream/millstream_plugin_(?:check|probe)"
+        r"|millstream/millstream_plugin_(?:check|probe)|millstream/include/millstream/\w+\.h(?:pp)?"
+        r"|millstream/templates/plugin/.*"
         r"|millstream-[\d.]+\.dist-info/.*"
     )
     assert [name for name in names if not kinds.fullmatch(name)] == []

@@ -48,8 +48,27 @@ class _Sources:
             if current in seen:
                 continue
             seen.add(current)
-            waiting += [include for include in self._direct(current) if (ROOT / include).is_file()]
+            folder = str(pathlib.PurePath(current).parent)
+            for include in self._direct(current):
+                places = (include, f"{folder}/{include}", in_tree(include))
+                waiting += [place for place in places if (ROOT / place).is_file()]
         return seen
+
+
+def in_tree(include: str) -> str:
+    """Where a header lies that a plugin outside of the tree includes as it is installed."""
+    return re.sub(r"^millstream/(\w+\.h(?:pp)?)$", r"framework/plugin/\1", include)
+
+
+def _installed_headers(cache: pathlib.Path) -> pathlib.Path:
+    """A folder in which plugins find the headers by the names that they have when installed."""
+    folder = cache / "installed-headers"
+    (folder / "millstream").mkdir(parents=True, exist_ok=True)
+    for header in (ROOT / "framework/plugin").iterdir():
+        if header.suffix in (".h", ".hpp"):
+            text = f'#include "{header.relative_to(ROOT)}"\n'
+            (folder / "millstream" / header.name).write_text(text, encoding="utf-8")
+    return folder
 
 
 def _generate_messages(protos: list[str], digest: str, cache: pathlib.Path) -> pathlib.Path:
@@ -87,6 +106,7 @@ def check(names: list[str], protos: list[str], cache: pathlib.Path) -> list[str]
         proto_state.update(proto.encode() + b"\0" + (ROOT / proto).read_bytes())
     messages = _generate_messages(protos, proto_state.hexdigest(), cache)
     flags = ["-std=c++17", "-iquote", ".", "-isystem", str(messages)]
+    flags += ["-isystem", str(_installed_headers(cache))]
     flags += ["-isystem", "/usr/include/eigen3", "-isystem", "/usr/include/python3.11"]
     salt = (ROOT / ".clang-tidy").read_bytes() + repr(flags).encode()
     sources = _Sources(salt, proto_state.digest())

@@ -2,8 +2,8 @@
 
 ``millstream plugins`` lists the plugins that were found: which of them are used, and why the others
 are not. ``millstream plugin-check FILE`` says whether a plugin keeps the rules of the plugin ABI.
-``millstream doctor`` says what is missing on a machine. Each prints the same for programs with
-``--json``.
+``millstream doctor`` says what is missing on a machine. Each of these prints the same for programs
+with ``--json``. ``millstream plugin-template FOLDER`` makes a plugin to begin with.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 import textwrap
 from collections import Counter
 
-from millstream import errors, plugin_check, plugins
+from millstream import errors, plugin_check, plugin_template, plugins
 from millstream.plugins import PluginInfo
 
 # Wider lines are hard to read, however wide the terminal is.
@@ -54,6 +54,12 @@ def main(arguments: list[str] | None = None) -> int:
         description="Checks whether a plugin keeps the rules of the plugin ABI.",
     )
     plugin_check.add_arguments(checking)
+    copying = commands.add_parser(
+        "plugin-template",
+        help="make a plugin to begin with",
+        description="Makes a folder with a plugin to begin with.",
+    )
+    copying.add_argument("folder", metavar="FOLDER", help="a folder that is not there yet")
     diagnosis = commands.add_parser(
         "doctor",
         help="say what is missing on this machine",
@@ -63,6 +69,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.command == "plugin-check":
         return plugin_check.run(options, _columns())
+    if options.command == "plugin-template":
+        return plugin_template.copy_to(options.folder)
     if options.command == "doctor":
         from millstream import doctor
 

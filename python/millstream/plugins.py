@@ -140,6 +140,23 @@ def load_plugin(path: str | os.PathLike[str], options: dict[str, str] | None = N
     return op_functions.module_of(os.path.basename(file), ops)
 
 
+def get_include() -> str:
+    """The folder to give a compiler for plugins.
+
+    Returns
+    -------
+    str
+        The folder in which ``millstream/plugin.h`` lies, with the headers for C++ beside it.
+
+    Examples
+    --------
+    >>> from millstream import plugins
+    >>> os.path.exists(os.path.join(plugins.get_include(), "millstream", "plugin.h"))
+    True
+    """
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
+
+
 def list_plugins() -> list[PluginInfo]:
     """Everything that was looked at so far, and what became of it.
 

@@ -97,6 +97,18 @@ def test_a_wrong_path_is_an_error_of_the_command() -> None:
     assert "READY" in done.stdout, "the others are listed all the same"
 
 
+def test_a_plugin_to_begin_with_is_copied_into_a_new_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    done = run("-m", "millstream", "plugin-template", str(folder))
+    assert done.stdout == f"{folder}/README.md says what is in it and how to build it.\n"
+    assert '#include "millstream/plugin.hpp"' in (folder / "device.h").read_text()
+    assert (folder / "package/acme_plugin/__init__.py").exists()
+    (folder / "README.md").write_text("my own")
+    done = run("-m", "millstream", "plugin-template", str(folder), status=1)
+    assert done.stderr == f"millstream: {folder} cannot be made: File exists\n"
+    assert (folder / "README.md").read_text() == "my own"
+
+
 def test_entry_points_name_plugins(entry_point: Path) -> None:
     (entry_point / "acme_plugin.py").write_text(
         "import pathlib\ndef paths(): return [pathlib.Path(__file__).parent / 'lib']\n"
