@@ -19,6 +19,7 @@ DATA = ("testdata/conformance/",)
 # an end. A version that is frozen is a copy of it.
 ONE_HEADER = "plugin.h"
 MAX_LINES_OF_ONE_HEADER = 1200
+FROZEN = "framework/plugin/frozen/v"
 
 FORBIDDEN = [
     (
@@ -100,10 +101,12 @@ def forbidden_text(names: list[str]) -> list[str]:
 
 
 def wrong_include_guards(names: list[str]) -> list[str]:
-    """Headers without the guard that their path gives."""
+    """Headers without the guard that their path gives; released ones keep theirs."""
     problems = []
     for name in names:
         if is_data(name) or pathlib.PurePath(name).suffix not in {".h", ".hpp"}:
+            continue
+        if name.startswith(FROZEN):
             continue
         guard = "MILLSTREAM_" + re.sub(r"\W", "_", name).upper() + "_"
         if f"#ifndef {guard}\n#define {guard}\n" not in text_of(name):

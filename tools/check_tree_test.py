@@ -57,6 +57,13 @@ def test_golden_data_is_spared(root: pathlib.Path) -> None:
     assert check_tree.forbidden_text(names) == []
 
 
+def test_a_released_header_keeps_its_guard(root: pathlib.Path) -> None:
+    text = "#ifndef MILLSTREAM_X_H_\n#define MILLSTREAM_X_H_\n#endif\n"
+    released = write(root, "framework/plugin/frozen/v1.0/plugin.h", text)
+    assert check_tree.wrong_include_guards(released) == []
+    assert check_tree.wrong_include_guards(write(root, "framework/plugin/frozen/x.h", text)) != []
+
+
 def test_an_include_guard_follows_the_path(root: pathlib.Path) -> None:
     guard = "MILLSTREAM_CORE_GRAPH_H_"
     names = write(root, "core/graph.h", f"#ifndef {guard}\n#define {guard}\n#endif\n")
