@@ -203,6 +203,7 @@ TEST_F(DeviceStreamTest, AnEventThatIsHeldIsNotRecordedAgain) {
   EXPECT_TRUE(IsDone(device_, held.get()));
   EXPECT_FALSE(IsDone(device_, other.get()));
   Resume();
+  Await(other);
 }
 
 TEST_F(DeviceStreamTest, AStreamIsIdleOnceItsWorkIsDone) {
