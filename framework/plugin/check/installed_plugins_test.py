@@ -64,7 +64,7 @@ def test_the_variant_gives_the_cpu_plugins_results() -> None:
     "options",
     [
         [],
-        ["devices=3", "delay_us=200", "latency_us=20"],
+        ["devices=3", "delay_us=20", "latency_us=2"],
         ["memory_mb=8", "copy_mb_per_s=500", "poison=0"],
     ],
 )
