@@ -55,6 +55,10 @@ class _Sources:
         return seen
 
 
+# Sources that include our headers by the names that they have when installed.
+OUTSIDE = "device_plugins/template/"
+
+
 def in_tree(include: str) -> str:
     """Where a header lies that a plugin outside of the tree includes as it is installed."""
     return re.sub(r"^millstream/(\w+\.h(?:pp)?)$", r"framework/plugin/\1", include)
@@ -106,8 +110,8 @@ def check(names: list[str], protos: list[str], cache: pathlib.Path) -> list[str]
         proto_state.update(proto.encode() + b"\0" + (ROOT / proto).read_bytes())
     messages = _generate_messages(protos, proto_state.hexdigest(), cache)
     flags = ["-std=c++17", "-iquote", ".", "-isystem", str(messages)]
-    flags += ["-isystem", str(_installed_headers(cache))]
     flags += ["-isystem", "/usr/include/eigen3", "-isystem", "/usr/include/python3.11"]
+    installed = ["-isystem", str(_installed_headers(cache))]
     salt = (ROOT / ".clang-tidy").read_bytes() + repr(flags).encode()
     sources = _Sources(salt, proto_state.digest())
 
@@ -123,6 +127,7 @@ def check(names: list[str], protos: list[str], cache: pathlib.Path) -> list[str]
                 name,
                 "--",
                 *flags,
+                *(installed if name.startswith(OUTSIDE) else []),
             ],
             cwd=ROOT,
             capture_output=True,

@@ -12,7 +12,6 @@
 namespace millstream {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::SizeIs;
 
