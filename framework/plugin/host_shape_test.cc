@@ -61,8 +61,9 @@ class HostShapeTest : public ::testing::Test {
     inputs[2].handle = handle_.has_value() ? &*handle_ : nullptr;
     ShapeContext context(&op_, &attrs_, inputs, {DataType::kFloat, DataType::kResource});
     StatusOr<std::vector<OutputFacts>> outputs = InferShapes(&context);
-    if (outputs.ok()) outputs_ = *std::move(outputs);
-    return outputs.status();
+    MS_RETURN_IF_ERROR(outputs.status());
+    outputs_ = *std::move(outputs);
+    return absl::OkStatus();
   }
   // The shape that `make` says for output 0.
   std::string ShapeOf(const PartialShape& x,
