@@ -20,7 +20,9 @@ SPLIT = "/device:SIM:0,/device:SIM:1,/cpu:0"
 STEPS = {"mlp": 20, "lenet": 4}
 
 
-def train(path: pathlib.Path, model: str, devices: str, switches: str = "") -> dict[str, np.ndarray]:
+def train(
+    path: pathlib.Path, model: str, devices: str, switches: str = ""
+) -> dict[str, np.ndarray]:
     """Train in a process of its own, and return all variables."""
     environment = dict(os.environ)
     environment["MILLSTREAM_PLUGIN_PATH"] = str(PLUGIN)
