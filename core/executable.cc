@@ -9,9 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "core/fed_variables.h"
 #include "core/graph_def.h"
+#include "core/late_order.h"
+#include "core/measured_step.h"
 #include "core/placer.h"
 #include "core/plan_compiler.h"
 #include "core/step_profiling.h"
+#include "core/step_work.h"
 #include "framework/plugin/kernel_registry.h"
 
 namespace millstream {
@@ -55,14 +58,15 @@ bool NeedsDynamicExecutor(const Partition& part, const Device& device) {
 }  // namespace
 
 StatusOr<std::unique_ptr<Executable>> Executable::Create(const ExecutableContext* context,
-                                                         const StepSignature& signature) {
+                                                         const StepSignature& signature,
+                                                         const PlacementHints& hints) {
   std::unique_ptr<Executable> executable(new Executable(context, signature));
   MS_RETURN_IF_ERROR(executable->CheckFetches());
   std::vector<Output> reads;
   MS_RETURN_IF_ERROR(executable->ReadFeeds(&reads));
   MS_ASSIGN_OR_RETURN(executable->pruned_, Prune(*context->graph, executable->signature_, reads));
   MS_RETURN_IF_ERROR(CheckFedVariables(executable->pruned_, signature.feeds));
-  MS_RETURN_IF_ERROR(executable->Place());
+  MS_RETURN_IF_ERROR(executable->Place(hints));
   MS_RETURN_IF_ERROR(executable->CompilePrograms());
   context->graph->MarkAsRun(executable->pruned_.nodes);
   return executable;
@@ -102,9 +106,17 @@ Status Executable::ReadFeeds(std::vector<Output>* reads) {
   return absl::OkStatus();
 }
 
-StatusOr<Placement> Executable::PlaceNodes(bool explain) const {
+// Of what is fed inside of the step.
+std::vector<Shape> Executable::ShapesInside(const std::vector<Shape>& given) const {
+  std::vector<Shape> shapes;
+  for (const int source : feed_sources_) shapes.push_back(given[source]);
+  return shapes;
+}
+
+StatusOr<Placement> Executable::PlaceNodes(bool explain, const PlacementCosts* costs) const {
   PlacementOptions options;
   options.explain = explain;
+  options.costs = costs;
   options.allow_soft_placement = context_.options.allow_soft_placement;
   FrameTree frames;
   if (pruned_.has_control_flow) {
@@ -115,11 +127,21 @@ StatusOr<Placement> Executable::PlaceNodes(bool explain) const {
   return millstream::Place(*context_.graph, pruned_, *context_.devices, options);
 }
 
-Status Executable::Place() {
-  MS_ASSIGN_OR_RETURN(const Placement placement, PlaceNodes(false));
+Status Executable::Place(const PlacementHints& hints) {
+  std::vector<Shape> shapes;
+  PlacementCosts costs;
+  costs.session = context_.costs;
+  costs.graph = context_.graph;
+  costs.signature = &signature_;
+  costs.present = hints.present;
+  if (hints.feed_shapes != nullptr) {
+    shapes = ShapesInside(*hints.feed_shapes);
+    costs.feed_shapes = &shapes;
+  }
+  const bool by_costs = context_.costs != nullptr;
+  MS_ASSIGN_OR_RETURN(placement_, PlaceNodes(by_costs, by_costs ? &costs : nullptr));
   if (context_.options.log_device_placement) std::fputs(placement_text().c_str(), stderr);
-  MS_ASSIGN_OR_RETURN(partitions_,
-                      PartitionGraph(pruned_, placement, *context_.devices, signature_));
+  MS_ASSIGN_OR_RETURN(partitions_, CutIntoParts());
   settings_.devices = context_.devices;
   settings_.partitions = &partitions_;
   settings_.resources = context_.resources;
@@ -130,15 +152,46 @@ Status Executable::Place() {
   return absl::OkStatus();
 }
 
+StatusOr<PartitionedGraph> Executable::CutIntoParts() const {
+  const std::vector<int>& devices = placement_.devices;
+  const bool is_alone =
+      devices.empty() || absl::c_all_of(devices, [&](int d) { return d == devices[0]; });
+  std::vector<int> order;
+  if (!is_alone && !pruned_.has_control_flow && context_.features.late_receives) {
+    const StepWork work = StepWork::Of(*context_.graph, pruned_, signature_, nullptr);
+    order = LateOrder(pruned_, devices, signature_, work);
+  }
+  if (order.empty()) return PartitionGraph(pruned_, placement_, *context_.devices, signature_);
+  PrunedGraph late;
+  Placement placement;
+  for (const int i : order) {
+    late.nodes.push_back(pruned_.nodes[i]);
+    late.controls.push_back(pruned_.controls[i]);
+    placement.devices.push_back(devices[i]);
+  }
+  return PartitionGraph(late, placement, *context_.devices, signature_);
+}
+
 std::string Executable::placement_text() const {
-  const StatusOr<Placement> placement = PlaceNodes(true);
-  if (!placement.ok()) return absl::StrCat(placement.status().message(), "\n");
+  StatusOr<Placement> again;
+  if (context_.costs == nullptr) {
+    again = PlaceNodes(true, nullptr);
+    if (!again.ok()) return absl::StrCat(again.status().message(), "\n");
+  }
+  const Placement& placement = context_.costs == nullptr ? *again : placement_;
   std::string text;
   for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
     absl::StrAppend(
-        &text, ExplainPlacement(pruned_, *context_.devices, *placement, static_cast<int>(i)), "\n");
+        &text, ExplainPlacement(pruned_, *context_.devices, placement, static_cast<int>(i)), "\n");
   }
   return text;
+}
+
+void Executable::Measure(const StepTrace& trace, const std::vector<Shape>& feed_shapes) const {
+  if (trace.parts().size() < partitions_.parts.size()) return;
+  const std::vector<Shape> shapes = ShapesInside(feed_shapes);
+  const StepWork work = StepWork::Of(*context_.graph, pruned_, signature_, &shapes);
+  MeasureStep(trace, pruned_, work, partitions_, &context_.costs->model);
 }
 
 // What each device runs, as the graph was cut, one GraphDef a device.

@@ -15,6 +15,7 @@
 #include "core/node_value.h"
 #include "core/partition.h"
 #include "core/passes/plan_features.h"
+#include "core/placer_costs.h"
 #include "core/plan_facts.h"
 #include "core/prune.h"
 #include "core/resource_manager.h"
@@ -34,14 +35,22 @@ struct ExecutableContext {
   PlanFeatures features;  // by options.disabled_passes
   int intra_op_threads = 1;
   int inter_op_threads = 1;
+  SessionCosts* costs = nullptr;  // null: costs do not count
+};
+
+// What an executable that is placed by costs may know of the step.
+struct PlacementHints {
+  const std::vector<Shape>* feed_shapes = nullptr;  // as the caller feeds it
+  const std::vector<int>* present = nullptr;        // see PlacementCosts
 };
 
 // Thread-safe.
 class Executable {
  public:
   // Prunes, places and partitions. Errors name the node.
-  static StatusOr<std::unique_ptr<Executable>> Create(const ExecutableContext* context,
-                                                      const StepSignature& signature);
+  static StatusOr<std::unique_ptr<Executable>> Create(
+      const ExecutableContext* context, const StepSignature& signature,
+      const PlacementHints& hints = PlacementHints());
 
   // One step. After the first step with the same feed shapes it takes no lock and looks no name up.
   Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches, const RunOptions& options);
@@ -52,9 +61,14 @@ class Executable {
   const std::vector<Transfer>& transfers() const { return partitions_.transfers; }
   // Whether the dynamic executor runs a part of the step, and not a plan.
   bool IsDynamic(int part) const { return programs_[part] != nullptr; }
-  // Where every node of the step runs and why, a line a node. Places the step again: the reasons
-  // are not kept.
+  // Where every node of the step runs and why, a line a node. Places the step again, unless it was
+  // placed by costs: the reasons are not kept then.
   std::string placement_text() const;
+  // Where the nodes of the step are.
+  const std::vector<int>& placed() const { return placement_.devices; }
+  // Adds what a traced step of this executable took to the session's costs; the trace ends with the
+  // parts of the step. `feed_shapes`: of what it was fed.
+  void Measure(const StepTrace& trace, const std::vector<Shape>& feed_shapes) const;
 
  private:
   // Plans beyond these are not kept apart: feeds of further shapes share one plan that finds shapes
@@ -65,8 +79,10 @@ class Executable {
       : context_(*context), signature_(signature) {}
   Status CheckFetches() const;
   Status ReadFeeds(std::vector<Output>* reads);
-  StatusOr<Placement> PlaceNodes(bool explain) const;
-  Status Place();
+  StatusOr<Placement> PlaceNodes(bool explain, const PlacementCosts* costs) const;
+  Status Place(const PlacementHints& hints);
+  StatusOr<PartitionedGraph> CutIntoParts() const;
+  std::vector<Shape> ShapesInside(const std::vector<Shape>& given) const;
   Status ReportGraphs(StepReport* report) const;
   Status RunFed(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                 const RunOptions& options);
@@ -92,6 +108,7 @@ class Executable {
   std::vector<int> feed_sources_;  // feed i has the value of the given feed feed_sources_[i]
   bool feeds_as_given_ = true;     // each is fed where it is given, as it is
   PrunedGraph pruned_;
+  Placement placement_;  // of pruned_; with reasons if it is by costs
   PartitionedGraph partitions_;
   StepSettings settings_;
   std::atomic<int64_t> num_instructions_{0};

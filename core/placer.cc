@@ -88,6 +88,7 @@ class Placer {
   bool HasKernel(int i, const std::string& type);
   std::vector<int> Candidates(const DeviceName& wanted, const Group& group) const;
   Status Choose();
+  void ChooseByCosts();
   int PreferredDevice(int i, const std::vector<int>& candidates) const;
   void Put(int i, int device, const std::string& preference);
   std::string Reason(int i, const std::string& preference);
@@ -107,7 +108,8 @@ class Placer {
   std::map<int, Group> groups_;                        // by root
   std::vector<int> group_sizes_;                       // by root
   Placement placement_;
-  absl::flat_hash_map<int, int> chosen_;  // device of a group that has one
+  absl::flat_hash_map<int, int> chosen_;             // device of a group that has one
+  absl::flat_hash_map<int, std::vector<int>> open_;  // which it was chosen from, itself first
 };
 
 int Placer::Find(int i) {
@@ -364,15 +366,14 @@ Status Placer::Choose() {
       preference = "which cannot be met; soft placement moved it";
     }
     if (candidates.empty()) return NoDevice(i, group);
+    // Accelerators come before the host's processors; among equals the first.
+    std::stable_partition(candidates.begin(), candidates.end(),
+                          [this](int d) { return devices_[d]->type() != "CPU"; });
     int device = PreferredDevice(i, candidates);
     if (device >= 0 && candidates.size() > 1) {
       preference = absl::StrCat("its input '", node(i).input(0).name(), "' is there");
     } else {
-      // Accelerators come before the host's processors; among equals the first.
-      device = *std::min_element(candidates.begin(), candidates.end(), [this](int a, int b) {
-        const auto rank = [this](int d) { return std::make_pair(devices_[d]->type() == "CPU", d); };
-        return rank(a) < rank(b);
-      });
+      device = candidates[0];
       if (preference.empty() && candidates.size() > 1) {
         preference = absl::StrCat("it is the first of ", candidates.size(), " that can run it");
       } else if (preference.empty() && group.wanted_by < 0) {
@@ -381,8 +382,31 @@ Status Placer::Choose() {
     }
     chosen_[root] = device;
     Put(i, device, preference);
+    if (options_.costs == nullptr) continue;
+    const auto chosen = std::find(candidates.begin(), candidates.end(), device);
+    std::rotate(candidates.begin(), chosen, chosen + 1);
+    open_[root] = std::move(candidates);
   }
   return absl::OkStatus();
+}
+
+// Where costs decide, instead of what was preferred.
+void Placer::ChooseByCosts() {
+  PlacementGroups groups;
+  absl::flat_hash_map<int, int> numbers;  // of the groups, by root
+  for (int i = 0; i < size(); ++i) {
+    const int root = Find(i);
+    const int next = static_cast<int>(groups.candidates.size());
+    const auto [number, is_new] = numbers.try_emplace(root, next);
+    if (is_new) groups.candidates.push_back(open_.at(root));
+    groups.group_of.push_back(number->second);
+  }
+  CostedPlacement placed = PlaceByCosts(pruned_, devices_, std::move(groups), *options_.costs);
+  placement_.devices = std::move(placed.devices);
+  if (!options_.explain) return;
+  for (int i = 0; i < size(); ++i) {
+    if (!placed.reasons[i].empty()) placement_.reasons[i] = Reason(i, placed.reasons[i]);
+  }
 }
 
 // What has no kernel here is found when its kernel is made.
@@ -413,6 +437,7 @@ StatusOr<Placement> Placer::Run() {
   JoinLoops();
   MS_RETURN_IF_ERROR(MergeRequests());
   MS_RETURN_IF_ERROR(Choose());
+  if (options_.costs != nullptr) ChooseByCosts();
   return std::move(placement_);
 }
 

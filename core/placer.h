@@ -4,9 +4,10 @@
 // or in part) fits. Nodes that must be together (a resource handle and all that use it; what the
 // program colocated) form one group, found by union-find, and the group goes where all of its
 // members may. What is left open is decided by preference: accelerators before the CPU, the lowest
-// index, and for nodes that only pass a tensor on, where the tensor is.
+// index, and for nodes that only pass a tensor on, where the tensor is; or, when the session asks
+// for it, by costs (core/placer_costs.h).
 // (TensorFlow: "Large-Scale Machine Learning on Heterogeneous Distributed Systems", 2015, §3.2.1,
-// §4.3, for the problem; the estimate of costs there is not made here yet.)
+// §4.3.)
 #ifndef MILLSTREAM_CORE_PLACER_H_
 #define MILLSTREAM_CORE_PLACER_H_
 
@@ -16,6 +17,7 @@
 #include "core/device.h"
 #include "core/dynamic/frames.h"
 #include "core/graph.h"
+#include "core/placer_costs.h"
 #include "core/prune.h"
 #include "framework/status.h"
 
@@ -27,7 +29,8 @@ struct PlacementOptions {
   // The loops of the pruned graph, each of which stays on one device if it can; null: there are
   // none.
   const FrameTree* frames = nullptr;
-  bool explain = false;  // Placement::reasons are wanted
+  const PlacementCosts* costs = nullptr;  // null: costs do not count
+  bool explain = false;                   // Placement::reasons are wanted
 };
 
 // Where every node of a pruned graph runs, and why.

@@ -9,8 +9,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "core/adaptive_step.h"
 #include "core/device.h"
-#include "core/executable.h"
 #include "core/fork_guard.h"
 #include "core/host_ctx.h"
 #include "core/resource_manager.h"
@@ -39,16 +39,16 @@ class DirectSession;
 
 class DirectCallable : public Callable {
  public:
-  DirectCallable(DirectSession* session, std::shared_ptr<Executable> executable)
-      : session_(session), executable_(std::move(executable)) {}
+  DirectCallable(DirectSession* session, std::shared_ptr<AdaptiveStep> step)
+      : session_(session), step_(std::move(step)) {}
   Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
              const RunOptions& options) override;
-  int64_t num_instructions() const override { return executable_->num_instructions(); }
-  std::string placement_text() const override { return executable_->placement_text(); }
+  int64_t num_instructions() const override { return step_->num_instructions(); }
+  std::string placement_text() const override { return step_->placement_text(); }
 
  private:
   DirectSession* const session_;
-  const std::shared_ptr<Executable> executable_;
+  const std::shared_ptr<AdaptiveStep> step_;
 };
 
 // The sessions of the process, for Session::ResetAll. Thread-safe.
@@ -88,6 +88,10 @@ class DirectSession : public Session {
     for (const auto& device : devices_) {
       if (device->memory() != nullptr) device->memory()->SetReclaimer([this] { DropKept(); });
     }
+    if (options.placement_period > 0 && devices_.size() > 1) {
+      costs_ = std::make_unique<SessionCosts>(devices_);
+      context_.costs = costs_.get();
+    }
     LiveSessions::Global()->Add(this);
   }
   ~DirectSession() override {
@@ -106,15 +110,15 @@ class DirectSession : public Session {
   StatusOr<std::unique_ptr<Callable>> MakeCallable(const StepSignature& signature) override {
     const SessionGate::Pass pass(&gate_);
     MS_RETURN_IF_ERROR(pass.status());
-    MS_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, FindExecutable(signature));
-    return std::make_unique<DirectCallable>(this, std::move(executable));
+    MS_ASSIGN_OR_RETURN(std::shared_ptr<AdaptiveStep> step, FindStep(signature));
+    return std::make_unique<DirectCallable>(this, std::move(step));
   }
 
-  Status RunExecutable(Executable* executable, absl::Span<const Tensor> feeds,
-                       absl::Span<Tensor> fetches, const RunOptions& options) {
+  Status RunStep(AdaptiveStep* step, absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                 const RunOptions& options) {
     const SessionGate::Pass pass(&gate_);
     MS_RETURN_IF_ERROR(pass.status());
-    return executable->Run(feeds, fetches, WithDefaults(options));
+    return step->Run(feeds, fetches, WithDefaults(options));
   }
 
   std::vector<DeviceInfo> ListDevices() const override {
@@ -161,20 +165,20 @@ class DirectSession : public Session {
     {
       absl::MutexLock lock(&mutex_);
       // Callables hold on to theirs.
-      for (const auto& [key, executable] : executables_) executable->DropKeptStates();
-      executables_.clear();
+      for (const auto& [key, step] : steps_) step->DropKeptStates();
+      steps_.clear();
     }
     resources_.Reset({});
   }
 
   // What plans keep for further steps.
   void DropKept() ABSL_LOCKS_EXCLUDED(mutex_) {
-    std::vector<std::shared_ptr<Executable>> executables;
+    std::vector<std::shared_ptr<AdaptiveStep>> steps;
     {
       absl::MutexLock lock(&mutex_);
-      for (const auto& [key, executable] : executables_) executables.push_back(executable);
+      for (const auto& [key, step] : steps_) steps.push_back(step);
     }
-    for (const auto& executable : executables) executable->DropKeptStates();
+    for (const auto& step : steps) step->DropKeptStates();
   }
 
   RunOptions WithDefaults(RunOptions options) const {
@@ -185,33 +189,33 @@ class DirectSession : public Session {
 
   Status RunEntered(const StepSignature& signature, absl::Span<const Tensor> feeds,
                     absl::Span<Tensor> fetches, const RunOptions& options) {
-    MS_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, FindExecutable(signature));
-    return executable->Run(feeds, fetches, WithDefaults(options));
+    MS_ASSIGN_OR_RETURN(std::shared_ptr<AdaptiveStep> step, FindStep(signature));
+    return step->Run(feeds, fetches, WithDefaults(options));
   }
 
-  StatusOr<std::shared_ptr<Executable>> FindExecutable(const StepSignature& signature)
+  StatusOr<std::shared_ptr<AdaptiveStep>> FindStep(const StepSignature& signature)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     SignatureKey key{signature.feeds, signature.fetches, signature.targets};
     {
       absl::MutexLock lock(&mutex_);
-      auto found = executables_.find(key);
-      if (found != executables_.end()) return found->second;
+      auto found = steps_.find(key);
+      if (found != steps_.end()) return found->second;
     }
     // Without the lock, which steps of other signatures want. Of several threads that compile the
     // same one, the first to be done has its way.
-    MS_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable,
-                        Executable::Create(&context_, signature));
+    MS_ASSIGN_OR_RETURN(std::shared_ptr<AdaptiveStep> step,
+                        AdaptiveStep::Create(&context_, signature));
     absl::MutexLock lock(&mutex_);
-    return executables_.try_emplace(std::move(key), std::move(executable)).first->second;
+    return steps_.try_emplace(std::move(key), std::move(step)).first->second;
   }
 
   // Members are destroyed from the bottom up: plans before kernels, kernels before variables.
   ResourceManager resources_;
   DeviceList devices_;
   ExecutableContext context_;
+  std::unique_ptr<SessionCosts> costs_;  // null: steps are placed without
   absl::Mutex mutex_;
-  absl::flat_hash_map<SignatureKey, std::shared_ptr<Executable>> executables_
-      ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<SignatureKey, std::shared_ptr<AdaptiveStep>> steps_ ABSL_GUARDED_BY(mutex_);
   Cancellation closing_;  // stops the steps that run as the session closes
   SessionGate gate_;
 };
@@ -224,7 +228,7 @@ void LiveSessions::Reset(absl::Span<const std::string> containers) {
 
 Status DirectCallable::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                            const RunOptions& options) {
-  return session_->RunExecutable(executable_.get(), feeds, fetches, options);
+  return session_->RunStep(step_.get(), feeds, fetches, options);
 }
 
 }  // namespace

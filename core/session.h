@@ -34,6 +34,10 @@ struct SessionOptions {
   bool deterministic = false;
   bool allow_soft_placement = false;
   bool log_device_placement = false;
+  // Above 0: what requests leave open is placed by costs (core/placer_costs.h), and again every so
+  // many steps, as long as that makes them shorter.
+  int placement_period = 0;
+  int64_t build_cost_model = 1;      // how many of these are measured, the last ones; at least one
   int64_t operation_timeout_ms = 0;  // 0: none
 };
 

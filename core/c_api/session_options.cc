@@ -74,6 +74,8 @@ StatusOr<SessionOptions> MakeSessionOptions(absl::string_view config) {
                       DisabledPasses(fields.graph_options().rewrite_options()));
   options.allow_soft_placement = fields.allow_soft_placement();
   options.log_device_placement = fields.log_device_placement();
+  options.placement_period = std::max(fields.placement_period(), 0);
+  options.build_cost_model = std::max<int64_t>(fields.graph_options().build_cost_model(), 0);
   options.operation_timeout_ms = std::max<int64_t>(fields.operation_timeout_in_ms(), 0);
   return options;
 }

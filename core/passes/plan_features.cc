@@ -20,6 +20,7 @@ constexpr Feature kFeatures[] = {
     {"borrowed_feeds", &PlanFeatures::borrowed_feeds},
     {"moved_fetches", &PlanFeatures::moved_fetches},
     {"parallelism_permit", &PlanFeatures::parallelism_permit},
+    {"late_receives", &PlanFeatures::late_receives},
 };
 
 }  // namespace

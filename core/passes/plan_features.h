@@ -10,8 +10,8 @@
 
 namespace millstream {
 
-// By the names of the switches. Steps that the dynamic executor runs have the last three alone; of
-// the others they have their own.
+// By the names of the switches. Steps that the dynamic executor runs have only three of the last
+// four, not late_receives; of the others they have their own.
 struct PlanFeatures {
   // Tensors of known shape lie in one planned block of memory; off: each is made by the kernel that
   // computes it, and freed after its last reader.
@@ -35,6 +35,9 @@ struct PlanFeatures {
   // Of the steps that run at a time, one has all threads and the others one each; off: all have
   // all.
   bool parallelism_permit = true;
+  // In a step on several devices, nodes run as late as their readers allow where that takes less
+  // memory (core/late_order.h); off: in the program's order.
+  bool late_receives = true;
 };
 
 // All but the named ones; other names are passes.
