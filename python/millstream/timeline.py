@@ -85,23 +85,50 @@ class Timeline:
         return min(starts, default=0)
 
     def _arrows(self, origin: int) -> list[dict[str, Any]]:
-        """From the end of each node to the start of those that name it as input."""
+        """Draw them from the end of each node to those that name it as input.
+
+        An arrow ends where the reader starts, or where it ends if it was waiting for the tensor. A
+        node that was over before what it reads was there only told a stream what to do: arrows
+        pass it by.
+        """
         made = {
             node.node_name: (process, node)
             for process, device in enumerate(self._step_stats.dev_stats)
             for node in device.node_stats
         }
         arrows: list[dict[str, Any]] = []
-        for process, device in enumerate(self._step_stats.dev_stats):
-            for node in device.node_stats:
-                for name in _label_parts(node)[1]:
-                    source = made.get(name)
-                    if source is None or source[1] is node:
-                        continue
-                    number = len(arrows) // 2
-                    arrows.append(_arrow("s", number, source[0], source[1], origin, at_end=True))
-                    arrows.append(_arrow("t", number, process, node, origin, at_end=False))
+        for process, node in made.values():
+            for source in _sources(node, made):
+                if _end(source[1]) > _end(node):
+                    continue
+                number = len(arrows) // 2
+                waited = _end(source[1]) > node.all_start_nanos
+                arrows.append(_arrow("s", number, source[0], source[1], origin, at_end=True))
+                arrows.append(_arrow("t", number, process, node, origin, at_end=waited))
         return arrows
+
+
+def _sources(node: Any, made: dict[str, tuple[int, Any]]) -> list[tuple[int, Any]]:
+    """Who gave what the node reads, with their processes."""
+    sources: list[tuple[int, Any]] = []
+    seen = {node.node_name}
+    waiting = _label_parts(node)[1]
+    while waiting:
+        name = waiting.pop(0)
+        if name in seen or name not in made:
+            continue
+        seen.add(name)
+        source = made[name]
+        inputs = [made[name][1] for name in _label_parts(source[1])[1] if name in made]
+        if any(_end(given) > _end(source[1]) for given in inputs):
+            waiting += [given.node_name for given in inputs]
+        else:
+            sources.append(source)
+    return sources
+
+
+def _end(node: Any) -> int:
+    return int(node.all_start_nanos + node.all_end_rel_nanos)
 
 
 def _label_parts(node: Any) -> tuple[str, list[str]]:
@@ -146,7 +173,9 @@ def _slice(process: int, node: Any, origin: int) -> dict[str, Any]:
 def _arrow(
     phase: str, number: int, process: int, node: Any, origin: int, at_end: bool
 ) -> dict[str, Any]:
-    time = node.all_start_nanos + (node.all_end_rel_nanos if at_end else 0)
+    # Viewers look for the slice at that time, which as microseconds is rounded: a nanosecond
+    # earlier is inside of it for sure.
+    time = max(_end(node) - 1, node.all_start_nanos) if at_end else node.all_start_nanos
     return {
         "name": "tensor",
         "cat": "DataFlow",

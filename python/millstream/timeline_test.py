@@ -1,6 +1,7 @@
 """Run metadata: what a traced step reports, and its timeline."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,6 +103,64 @@ def test_the_timeline_has_a_slice_a_node_and_arrows_between_devices() -> None:
     assert [event for event in events if event["ph"] == "C"]
     processes = [event for event in events if event["name"] == "process_name"]
     assert [event["args"]["name"][-5:] for event in processes] == ["CPU:0", "CPU:1"]
+
+
+def traced(name: str, start: int, end: int, thread: int, reads: str = "") -> dict[str, Any]:
+    """Return the fields of a traced node; times are nanoseconds."""
+    return {
+        "node_name": name,
+        "all_start_nanos": start,
+        "all_end_rel_nanos": end - start,
+        "thread_id": thread,
+        "timeline_label": f"{name} = Op({reads})",
+    }
+
+
+def arrows_of(*nodes: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return which slices arrows start and end in, each checked to be where viewers look."""
+    stats = tf.RunMetadata().step_stats
+    device = stats.dev_stats.add(device="/device:SIM:0")
+    for node in nodes:
+        device.node_stats.add(**node)
+    events = json.loads(Timeline(stats).generate_chrome_trace_format())["traceEvents"]
+    slices = [event for event in events if event["ph"] == "X"]
+
+    def slice_of(end: dict[str, Any]) -> str:
+        (found,) = (
+            event["args"]["name"]
+            for event in slices
+            if event["tid"] == end["tid"] and event["ts"] <= end["ts"] <= event["ts"] + event["dur"]
+        )
+        return str(found)
+
+    starts = {event["id"]: event for event in events if event["ph"] == "s"}
+    ends = {event["id"]: event for event in events if event["ph"] == "t"}
+    assert all(starts[number]["ts"] <= ends[number]["ts"] for number in starts)
+    return [(slice_of(starts[number]), slice_of(ends[number])) for number in starts]
+
+
+def test_arrows_start_inside_of_slices_whatever_the_rounding() -> None:
+    rng = np.random.default_rng(1)
+    ends = np.cumsum(rng.integers(1, 100_000_000, 200)).tolist()
+    nodes = [
+        traced(f"n{i}", ends[i], ends[i + 1] - 1, i % 2, f"n{i - 1}") for i in range(len(ends) - 1)
+    ]
+    expected = [(f"n{i - 1}", f"n{i}") for i in range(1, len(nodes))]
+    assert arrows_of(*nodes) == expected
+
+
+def test_an_arrow_ends_at_the_end_of_who_waited() -> None:
+    arrows = arrows_of(traced("y", 100, 900, 1, "x"), traced("x", 200, 800, 2))
+    assert arrows == [("x", "y")]
+
+
+def test_arrows_pass_by_who_only_told_a_stream_what_to_do() -> None:
+    arrows = arrows_of(
+        traced("product", 500, 900, 1),
+        traced("send", 10, 20, 2, "product"),
+        traced("receive", 950, 990, 3, "send"),
+    )
+    assert arrows == [("product", "receive")]
 
 
 def test_a_node_that_stands_for_several_tells_what_it_does() -> None:
