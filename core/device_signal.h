@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_CORE_DEVICE_SIGNAL_H_
 #define MILLSTREAM_CORE_DEVICE_SIGNAL_H_
 
+#include <atomic>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
@@ -25,10 +26,8 @@ class DeviceSignal {
   void Fire() ABSL_LOCKS_EXCLUDED(mutex_) { End(true); }
   // By the part: it does not wait any more. Idempotent.
   void Abandon() ABSL_LOCKS_EXCLUDED(mutex_) { End(false); }
-  bool has_fired() const ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    return has_fired_;
-  }
+  // Takes no lock: the scheduler asks with its own, which End takes with this one's.
+  bool has_fired() const { return has_fired_.load(std::memory_order_acquire); }
 
  private:
   DeviceSignal(StepScheduler* scheduler, StepPart* part) : scheduler_(scheduler), part_(part) {}
@@ -38,15 +37,15 @@ class DeviceSignal {
   void End(bool fired) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     if (part_ == nullptr) return;
-    has_fired_ = fired;
+    if (fired) has_fired_.store(true, std::memory_order_release);
     scheduler_->FinishOutside(part_);
     part_ = nullptr;
   }
 
-  mutable absl::Mutex mutex_;
+  absl::Mutex mutex_;
   StepScheduler* const scheduler_;
   StepPart* part_ ABSL_GUARDED_BY(mutex_);  // null: nobody waits
-  bool has_fired_ ABSL_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> has_fired_{false};
 };
 
 }  // namespace millstream
