@@ -18,8 +18,8 @@ constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 class FedVariablesTest : public SessionTest {
  protected:
   FedVariablesTest() : w(Variable("w", DataType::kFloat, {-1})) {}
-  std::vector<float> Fetch(const Output& fetch, const std::vector<Feed>& feeds) {
-    return Elements<float>(Value(fetch, feeds));
+  std::vector<float> Fetch(const Output& fetch, const std::vector<Feed>& given) {
+    return Elements<float>(Value(fetch, given));
   }
 
   const Output w;

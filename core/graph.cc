@@ -46,7 +46,7 @@ Status CheckInputTypes(const OpDef& op, const NodeSignature& signature,
     return errors::InvalidArgument("expected ", signature.input_types.size(), " inputs, got ",
                                    inputs.size());
   }
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
     if (!inputs[i]) continue;  // a back edge to come
     if (inputs[i].dtype() != signature.input_types[i]) {
       return errors::InvalidArgument("input '", ArgumentName(op, signature, i), "' expected ",

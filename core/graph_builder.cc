@@ -39,7 +39,8 @@ StatusOr<Tensor> MakeScalar(DataType dtype, double value) {
     case DataType::kUInt32: return ScalarTensor<uint32_t>(value);
     case DataType::kUInt64: return ScalarTensor<uint64_t>(value);
     case DataType::kBool: return ScalarTensor<bool>(value);
-    case DataType::kComplex64: return ScalarTensor<std::complex<float>>(value);
+    case DataType::kComplex64:
+      return Tensor::Scalar(std::complex<float>(static_cast<float>(value)));
     case DataType::kComplex128: return ScalarTensor<std::complex<double>>(value);
     default: return errors::InvalidArgument("no scalar constant of type ", DataTypeName(dtype));
   }

@@ -91,7 +91,8 @@ StatusOr<const Node*> AddPlanned(Graph* graph, const ImportPlan& plan,
   }
   MS_ASSIGN_OR_RETURN(const Node* node, graph->AddNode(std::move(spec)));
   for (size_t i = 0; i < planned->declared_shapes.size(); ++i) {
-    MS_RETURN_IF_ERROR(graph->RefineShape(node->output(i), planned->declared_shapes[i]));
+    MS_RETURN_IF_ERROR(
+        graph->RefineShape(node->output(static_cast<int>(i)), planned->declared_shapes[i]));
   }
   return node;
 }

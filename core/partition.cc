@@ -139,7 +139,7 @@ void Partitioner::FindCrossings() {
   for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
     if (IsCopied(pruned_.nodes[i])) continue;
     const Node& node = *pruned_.nodes[i];
-    for (const int device : DevicesOf(i)) {
+    for (const int device : DevicesOf(static_cast<int>(i))) {
       const MemorySpaces spaces = MemorySpacesOf(node, devices_[device]->type());
       for (int k = 0; k < node.num_inputs(); ++k) {
         if (fed_.contains(node.input(k))) continue;
@@ -163,7 +163,9 @@ void Partitioner::FindControlFlow() {
   for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
     const bool in_loop = loops_.frames.input_frame[i] != StaticFrame::kRoot;
     if (!in_loop && !NeedsDynamicExecutor(KindOf(*pruned_.nodes[i]))) continue;
-    for (const int device : DevicesOf(i)) PartOf(device).pruned.has_control_flow = true;
+    for (const int device : DevicesOf(static_cast<int>(i))) {
+      PartOf(device).pruned.has_control_flow = true;
+    }
   }
   for (const CutLoop& loop : loops_.cut) {
     for (const int device : loop.devices) PartOf(device).pruned.has_control_flow = true;

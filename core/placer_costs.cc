@@ -46,7 +46,6 @@ class ProblemMaker {
   ProblemMaker(const PrunedGraph& pruned, const DeviceList& devices, const PlacementGroups& groups,
                const PlacementCosts& costs)
       : pruned_(pruned),
-        costs_(costs),
         model_(costs.session->model),
         host_(HostOf(devices)),
         work_(StepWork::Of(*costs.graph, pruned, *costs.signature, costs.feed_shapes)) {
@@ -108,7 +107,6 @@ class ProblemMaker {
   }
 
   const PrunedGraph& pruned_;
-  const PlacementCosts& costs_;
   const CostModel& model_;
   const int host_;
   const StepWork work_;

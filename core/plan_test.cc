@@ -261,7 +261,8 @@ TEST_F(PlanTest, EveryFeedShapeIsServedThoughOnly32PlansAreKept) {
     const std::vector<Tensor> feeds = {Values<float>(std::vector<float>(size, 2))};
     std::vector<Tensor> results(1);
     EXPECT_EQ(callable->Run(feeds, absl::MakeSpan(results), RunOptions()), absl::OkStatus());
-    EXPECT_THAT(Elements<float>(results[0]), ElementsAre(2.0f * (size - 1) * size));
+    EXPECT_THAT(Elements<float>(results[0]),
+                ElementsAre(2.0f * static_cast<float>((size - 1) * size)));
     return callable->num_instructions();
   };
   // Of one element the scale would be 1, and the product gone.

@@ -18,8 +18,8 @@ class PlanRun::Wait final : public MS_Done, public Rendezvous::Receiver {
  public:
   explicit Wait(PlanRun* run) : run_(*run) { complete = &Wait::Complete; }
 
-  void Receive(Status status, Parcel received) override {
-    Keep(std::move(status), std::move(received));
+  void Receive(Status result, Parcel received) override {
+    Keep(std::move(result), std::move(received));
     run_.step_->scheduler->Wake(&run_);
   }
   // Keeps what came. `arrived` is set last: the run reads the rest once it sees it.

@@ -14,9 +14,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
-#include <mutex>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 
 namespace millstream {
 namespace {
@@ -133,8 +133,7 @@ class CachingHostAllocator : public Allocator {
     FreeBlock* next;
   };
   struct alignas(64) FreeList {
-    // Not Abseil's: the thread sanitizer cannot see into the system's build of that one.
-    std::mutex mutex;
+    absl::Mutex mutex;
     FreeBlock* head ABSL_GUARDED_BY(mutex) = nullptr;
     size_t block ABSL_GUARDED_BY(mutex) = 0;  // bytes of each
   };
@@ -150,7 +149,7 @@ class CachingHostAllocator : public Allocator {
 
   void* TakeKept(const SizeClass& size_class) {
     FreeList& list = lists_[size_class.index];
-    const std::lock_guard<std::mutex> lock(list.mutex);
+    absl::MutexLock lock(&list.mutex);
     FreeBlock* block = list.head;
     if (block == nullptr) return nullptr;
     list.head = block->next;
@@ -166,7 +165,7 @@ class CachingHostAllocator : public Allocator {
       return;
     }
     FreeList& list = lists_[size_class.index];
-    const std::lock_guard<std::mutex> lock(list.mutex);
+    absl::MutexLock lock(&list.mutex);
     list.block = size_class.block;
     list.head = new (pointer) FreeBlock{list.head};
   }
@@ -189,7 +188,7 @@ class CachingHostAllocator : public Allocator {
     FreeBlock* block = nullptr;
     size_t bytes = 0;
     {
-      const std::lock_guard<std::mutex> lock(list.mutex);
+      absl::MutexLock lock(&list.mutex);
       block = list.head;
       if (block == nullptr) return 0;
       list.head = block->next;

@@ -88,7 +88,9 @@ TEST(TensorProtoTest, EveryTypeSurvivesInEveryForm) {
     for (const Shape& shape : {Shape(), Shape({3, 2}), Shape({0, 4})}) {
       const Tensor tensor = *Tensor::Create(dtype, shape);
       auto* bytes = static_cast<uint8_t*>(tensor.raw());
-      for (size_t i = 0; i < tensor.bytes(); ++i) bytes[i] = dtype == DataType::kBool ? i % 2 : i;
+      for (size_t i = 0; i < tensor.bytes(); ++i) {
+        bytes[i] = static_cast<uint8_t>(dtype == DataType::kBool ? i % 2 : i);
+      }
       ExpectRoundTrip(tensor);
     }
   }

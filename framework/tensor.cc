@@ -68,7 +68,8 @@ StatusOr<Tensor> Tensor::Create(DataType dtype, const Shape& shape, Allocator* a
   BufferRef buffer = NewBuffer(allocator, dtype, shape.num_elements());
   if (!buffer) {
     // As a double: the product may overflow 64 bits.
-    const double bytes = static_cast<double>(shape.num_elements()) * DataTypeSize(dtype);
+    const double bytes =
+        static_cast<double>(shape.num_elements()) * static_cast<double>(DataTypeSize(dtype));
     return errors::ResourceExhausted("OOM: no memory for a tensor ", DataTypeName(dtype),
                                      shape.ToString(), " of ", absl::StrFormat("%.0f", bytes),
                                      " bytes from allocator '", allocator->name(), "', which has ",

@@ -71,14 +71,14 @@ struct CopyValues {
                                      " elements, got ", given, " values");
     }
     Cell* cells = tensor->data<Cell>();
-    for (int64_t i = 0; i < given; ++i) MS_RETURN_IF_ERROR(CopyOne(list, i, &cells[i]));
+    for (int i = 0; i < given; ++i) MS_RETURN_IF_ERROR(CopyOne(list, i, &cells[i]));
     std::fill(cells + given, cells + count, given == 0 ? Cell() : cells[given - 1]);
     return absl::OkStatus();
   }
 
  private:
   template <typename List, typename Cell>
-  Status CopyOne(const List& list, int64_t i, Cell* cell) const {
+  Status CopyOne(const List& list, int i, Cell* cell) const {
     if constexpr (kIsComplex<Cell>) {
       *cell = Cell(list[2 * i], list[2 * i + 1]);
     } else {

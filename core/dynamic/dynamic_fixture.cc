@@ -142,11 +142,11 @@ DynamicTest::Loop DynamicTest::While(
     const std::vector<Output>& initial,
     const std::function<Output(const std::vector<Output>&)>& condition,
     const std::function<std::vector<Output>(const std::vector<Output>&)>& body,
-    const LoopOptions& options) {
+    const LoopOptions& loop_options) {
   Loop loop;
   std::vector<const Node*> merges;
   for (const Output& value : initial) {
-    const Output entered = Enter(value, options.name, false, options.parallel_iterations);
+    const Output entered = Enter(value, loop_options.name, false, loop_options.parallel_iterations);
     merges.push_back(Merge({entered, entered}));
     loop.variables.push_back(merges.back()->output(0));
   }

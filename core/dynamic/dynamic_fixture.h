@@ -45,7 +45,7 @@ class DynamicTest : public SessionTest {
   Loop While(const std::vector<Output>& initial,
              const std::function<Output(const std::vector<Output>&)>& condition,
              const std::function<std::vector<Output>(const std::vector<Output>&)>& body,
-             const LoopOptions& options);
+             const LoopOptions& loop_options);
   Loop While(const std::vector<Output>& initial,
              const std::function<Output(const std::vector<Output>&)>& condition,
              const std::function<std::vector<Output>(const std::vector<Output>&)>& body) {
