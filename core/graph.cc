@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/control_flow.h"
+#include "core/error_details.h"
 #include "framework/op_registry.h"
 
 namespace millstream {
@@ -72,6 +74,19 @@ std::string DescribeSpec(const NodeSpec& spec) {
   return DescribeNode(spec.name, spec.op, spec.imported.get(), spec.source);
 }
 
+// Adds what is known of the inputs while the graph is built.
+Status WithInputs(const Status& status, const std::vector<Output>& inputs,
+                  absl::FunctionRef<PartialShape(const Output&)> shape_of) {
+  if (inputs.empty()) return status;
+  std::vector<std::string> described;
+  for (const Output& input : inputs) {
+    described.push_back(input ? absl::StrCat(DataTypeName(input.dtype()),
+                                             shape_of(input).ToString(), " ", input.name())
+                              : "?");
+  }
+  return WithErrorDetail(status, "inputs", JoinInputs(described));
+}
+
 // The runtime has no references; the import replaces the ops that work on them.
 Status CheckNoReferences(const OpDef& op) {
   if (!HasReferences(op)) return absl::OkStatus();
@@ -92,7 +107,7 @@ Status CheckNotDeprecated(const OpDef& op, int version) {
 
 Status Annotate(const Status& status, absl::string_view description, absl::string_view name) {
   if (status.ok() || status.GetPayload(kNodePayload).has_value()) return status;
-  Status result = WithContext(status, description);
+  Status result = WithErrorNode(status, description);
   result.SetPayload(kNodePayload, absl::Cord(name));
   return result;
 }
@@ -122,9 +137,12 @@ Output HandleOfImported(const Output& output) {
 // FAILED_PRECONDITION: an imported node keeps its own class of error.
 Status AnnotateWithNode(const Status& status, const Node& node) {
   if (node.imported() == nullptr) return Annotate(status, node.Describe(), node.name());
-  const bool not_found = absl::IsNotFound(status) && !status.GetPayload(kNodePayload).has_value();
-  return Annotate(not_found ? errors::FailedPrecondition(status.message()) : status,
-                  node.Describe(), node.imported()->name);
+  Status result = Annotate(status, node.Describe(), node.imported()->name);
+  const bool was_named = status.GetPayload(kNodePayload).has_value();
+  if (!absl::IsNotFound(status) || was_named) return result;
+  Status precondition = errors::FailedPrecondition(result.message());
+  precondition.SetPayload(kNodePayload, *result.GetPayload(kNodePayload));
+  return precondition;
 }
 
 Status AnnotateWithSpec(const Status& status, const NodeSpec& spec) {
@@ -182,7 +200,9 @@ StatusOr<const Node*> Graph::AddNode(NodeSpec spec) {
   if (!signature.ok()) return fail(signature.status());
   node->signature_ = *std::move(signature);
   Status types = CheckInputTypes(**op, node->signature_, spec.inputs);
-  if (!types.ok()) return fail(types);
+  if (!types.ok()) {
+    return fail(WithInputs(types, spec.inputs, [this](auto& input) { return Facts(input).shape; }));
+  }
   node->name_ = std::move(spec.name);
   node->inputs_ = std::move(spec.inputs);
   node->control_inputs_ = std::move(spec.control_inputs);
@@ -198,7 +218,11 @@ StatusOr<const Node*> Graph::AddNode(NodeSpec spec) {
     return fail(errors::AlreadyExists("the graph has a node of this name"));
   }
   StatusOr<std::vector<OutputFacts>> inferred = InferFacts(*node);
-  if (!inferred.ok()) return fail(inferred.status());
+  if (!inferred.ok()) {
+    return fail(WithInputs(inferred.status(), node->inputs_, [](const Output& input) {
+      return input.node->facts_[input.index].shape;
+    }));
+  }
   node->facts_ = *std::move(inferred);
   // A back edge that is still to come stands as an edge from the Merge to itself.
   for (Output& input : node->inputs_) {

@@ -62,13 +62,14 @@ Status CheckOps(const proto::GraphDef& def) {
     if (uses.count++ == 0) uses.first = node.name();
   }
   if (unknown.empty()) return absl::OkStatus();
-  return errors::NotFound(
-      "the GraphDef uses ", unknown.size(),
-      " unknown ops: ", absl::StrJoin(unknown, ", ", [](std::string* out, const auto& entry) {
-        absl::StrAppend(out, entry.first, " (", entry.second.count,
-                        entry.second.count == 1 ? " node, '" : " nodes, first '",
-                        entry.second.first, "')");
-      }));
+  return errors::NotFound("the GraphDef uses ", unknown.size(),
+                          unknown.size() == 1 ? " unknown op: " : " unknown ops: ",
+                          absl::StrJoin(unknown, ", ", [](std::string* out, const auto& entry) {
+                            absl::StrAppend(
+                                out, entry.first, " (", entry.second.count,
+                                entry.second.count == 1 ? " node, '" : " nodes, first '",
+                                entry.second.first, "')");
+                          }));
 }
 
 class Planner {

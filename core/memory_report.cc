@@ -5,17 +5,23 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/device_memory/device_memory.h"
+#include "core/error_details.h"
 #include "core/variable.h"
 
 namespace millstream {
 namespace {
 
-constexpr size_t kMostNamed = 10;
+constexpr size_t kMostNamed = 5;
 
 }  // namespace
 
 LiveTensor LiveTensor::Of(const Output& source, DataType dtype, const Shape& shape, int64_t bytes) {
   return LiveTensor{source.name(), dtype, shape, bytes, source.node->Describe()};
+}
+
+Status WithErrorPlace(const Status& status, absl::string_view device, const DeviceMemory* memory) {
+  const std::string plugin = memory == nullptr ? "" : absl::StrCat("; plugin: ", memory->plugin());
+  return WithErrorDetail(status, "device", absl::StrCat(device, plugin));
 }
 
 void AddVariables(const ResourceManager& resources, const DeviceMemory* device,
@@ -35,14 +41,14 @@ Status WithLargest(const Status& status, std::vector<LiveTensor> live) {
   std::stable_sort(live.begin(), live.end(),
                    [](const LiveTensor& a, const LiveTensor& b) { return a.bytes > b.bytes; });
   const size_t named = std::min(live.size(), kMostNamed);
-  std::string text = absl::StrCat(status.message(), "\nThe largest of ", live.size(),
+  std::string text = absl::StrCat(status.message(), "\n  The largest of ", live.size(),
                                   live.size() == 1 ? " live tensor:" : " live tensors:");
   for (size_t i = 0; i < named; ++i) {
     const LiveTensor& tensor = live[i];
-    absl::StrAppend(&text, "\n  ", tensor.bytes, " bytes, ", DataTypeName(tensor.dtype),
+    absl::StrAppend(&text, "\n    ", tensor.bytes, " bytes, ", DataTypeName(tensor.dtype),
                     tensor.shape.ToString(), ", ", tensor.name, ": ", tensor.made_by);
   }
-  return Status(status.code(), text);
+  return WithErrorText(status, text);
 }
 
 }  // namespace millstream

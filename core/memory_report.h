@@ -26,11 +26,14 @@ struct LiveTensor {
   static LiveTensor Of(const Output& source, DataType dtype, const Shape& shape, int64_t bytes);
 };
 
+// Names the device below the cause, and the plugin of one with its own memory; null: of others.
+Status WithErrorPlace(const Status& status, absl::string_view device, const DeviceMemory* memory);
+
 // Adds the values of variables that are in the memory of `device`, or, null, in the host's.
 void AddVariables(const ResourceManager& resources, const DeviceMemory* device,
                   std::vector<LiveTensor>* live);
 
-// RESOURCE_EXHAUSTED gets a list of the ten largest, a line each; other errors stay as they are.
+// RESOURCE_EXHAUSTED gets a list of the five largest, a line each; other errors stay as they are.
 Status WithLargest(const Status& status, std::vector<LiveTensor> live);
 
 }  // namespace millstream

@@ -6,9 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "core/error_details.h"
 #include "core/host_ctx.h"
+#include "core/memory_report.h"
 #include "core/plan_wait.h"
 #include "core/thread_team.h"
 #include "framework/plugin/host_status.h"
@@ -20,9 +21,6 @@ namespace {
 
 // Instructions between two looks at cancellation and clock.
 constexpr int kCallsBetweenChecks = 64;
-
-// Of an operation that passes made of many, a message names the first inputs.
-constexpr size_t kMostInputsNamed = 16;
 
 // What a node does that a pass made of several.
 std::vector<std::string> FusedOps(const Node& node) {
@@ -105,7 +103,7 @@ Status PlanRun::Begin(StepContext* step, absl::Span<const Tensor> feeds) {
       const Status full = errors::ResourceExhausted(
           "out of memory: no ", root.bytes(), " bytes for ", root.source.name(), " ",
           DataTypeName(root.dtype), root.shape.ToString(), ": ", buffer.status().message());
-      return AnnotateWithNode(WithLargest(full, state_->LiveTensors(0)), *root.source.node);
+      return WithLargest(AnnotateWithNode(full, *root.source.node), state_->LiveTensors(0));
     }
     state_->PointViews(root, (*buffer)->data(), nullptr);
     state_->slots[root.index] = Tensor(root.dtype, root.shape, *std::move(buffer));
@@ -116,24 +114,17 @@ Status PlanRun::Begin(StepContext* step, absl::Span<const Tensor> feeds) {
 // Adds what a reader needs to find the node: name, op, device, what it was given, the user's line.
 Status PlanRun::Annotate(int position, const Status& status) const {
   const Instruction& instruction = plan_.instructions[position];
-  const absl::Span<const ValueRef> all = instruction.inputs;
-  std::string inputs = absl::StrJoin(
-      all.subspan(0, kMostInputsNamed), ", ", [&](std::string* out, const ValueRef& value) {
-        const Root& root = plan_.roots[value.root];
-        absl::StrAppend(out, DataTypeName(root.dtype),
-                        value.shape_known ? value.shape.ToString() : "");
-      });
-  if (all.size() > kMostInputsNamed) {
-    absl::StrAppend(&inputs, " and ", all.size() - kMostInputsNamed, " more");
+  std::vector<std::string> inputs;
+  for (const ValueRef& value : instruction.inputs) {
+    inputs.push_back(absl::StrCat(DataTypeName(plan_.roots[value.root].dtype),
+                                  value.shape_known ? value.shape.ToString() : ""));
   }
-  const std::string plugin =
-      plan_.memory == nullptr ? "" : absl::StrCat("; plugin: ", plan_.memory->plugin());
-  const Status described(status.code(), absl::StrCat(status.message(), " [inputs: ", inputs,
-                                                     "; device: ", device_name_, plugin, "]"));
-  if (!absl::IsResourceExhausted(described)) {
-    return AnnotateWithNode(described, *instruction.node);
-  }
-  return AnnotateWithNode(WithLargest(described, state_->LiveTensors(position)), *instruction.node);
+  Status described = status;
+  if (!inputs.empty()) described = WithErrorDetail(described, "inputs", JoinInputs(inputs));
+  const Status placed = WithErrorPlace(described, device_name_, plan_.memory);
+  const Status named = AnnotateWithNode(placed, *instruction.node);
+  if (!absl::IsResourceExhausted(named)) return named;
+  return WithLargest(named, state_->LiveTensors(position));
 }
 
 Status PlanRun::PassOutputsOn(int position) {

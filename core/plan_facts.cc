@@ -1,7 +1,11 @@
 #include "core/plan_facts.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "core/error_details.h"
 #include "core/structural/structural.h"
 
 namespace millstream {
@@ -53,7 +57,15 @@ Status PlanFacts::InferNode(const Node* node, const Received* received) {
   ShapeContext context(&node->op(), &node->attrs(), std::move(inputs),
                        node->signature().output_types);
   StatusOr<std::vector<OutputFacts>> inferred = InferShapes(&context);
-  if (!inferred.ok()) return AnnotateWithNode(inferred.status(), *node);
+  if (!inferred.ok()) {
+    std::vector<std::string> described;
+    for (const Output& source : node->inputs()) {
+      described.push_back(absl::StrCat(DataTypeName(source.dtype()), of(source).shape.ToString(),
+                                       " ", source.name()));
+    }
+    const Status with_inputs = WithErrorDetail(inferred.status(), "inputs", JoinInputs(described));
+    return AnnotateWithNode(with_inputs, *node);
+  }
   outputs_[node] = *std::move(inferred);
   return absl::OkStatus();
 }

@@ -60,8 +60,9 @@ Status OutOfMemory(const Plan& plan, const Status& cause) {
   std::string text =
       absl::StrCat("out of memory: the step needs ", plan.slab_bytes, " bytes for its tensors");
   if (!cause.ok()) absl::StrAppend(&text, ": ", cause.message());
-  const Status status = WithLargest(errors::ResourceExhausted(text), std::move(wanted));
-  return largest == nullptr ? status : AnnotateWithNode(status, *largest->source.node);
+  const Status full = errors::ResourceExhausted(text);
+  return WithLargest(largest == nullptr ? full : AnnotateWithNode(full, *largest->source.node),
+                     std::move(wanted));
 }
 
 StatusOr<BufferRef> NewSlab(const Plan& plan) {

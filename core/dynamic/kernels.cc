@@ -3,9 +3,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "core/dynamic/dynamic_run.h"
+#include "core/error_details.h"
 #include "core/host_ctx.h"
+#include "core/memory_report.h"
 #include "core/step_trace.h"
 #include "core/worker_pool.h"
 #include "framework/plugin/host_status.h"
@@ -333,18 +334,16 @@ Status DynamicRun::Annotate(const NodeProgram& node, const Iteration& iteration,
   for (uint32_t i = 0; i < node.num_inputs; ++i) {
     inputs.push_back(DescribeInput(ValueAt(program_.inputs[node.first_input + i], iteration)));
   }
-  std::string loop;
+  Status described = status;
+  if (!inputs.empty()) described = WithErrorDetail(described, "inputs", JoinInputs(inputs));
   if (iteration.frame->parent != nullptr) {
-    loop = absl::StrCat("; iteration ", iteration.number, " of frame '",
-                        iteration.frame->program->name, "'");
+    const std::string& loop = iteration.frame->program->name;
+    described = WithErrorDetail(
+        described, "loop", absl::StrCat("iteration ", iteration.number, " of frame '", loop, "'"));
   }
-  const std::string plugin =
-      program_.memory == nullptr ? "" : absl::StrCat("; plugin: ", program_.memory->plugin());
-  const Status described(status.code(),
-                         absl::StrCat(status.message(), " [inputs: ", absl::StrJoin(inputs, ", "),
-                                      "; device: ", device_name_, plugin, loop, "]"));
-  if (!absl::IsResourceExhausted(described)) return AnnotateWithNode(described, *node.node);
-  return AnnotateWithNode(WithLargest(described, LiveTensors()), *node.node);
+  const Status placed = WithErrorPlace(described, device_name_, program_.memory);
+  const Status named = AnnotateWithNode(placed, *node.node);
+  return absl::IsResourceExhausted(named) ? WithLargest(named, LiveTensors()) : named;
 }
 
 }  // namespace millstream

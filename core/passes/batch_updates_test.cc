@@ -387,7 +387,7 @@ TEST_F(BatchUpdatesTest, AMessageAboutManyVariablesStaysShort) {
   StartSession(WithThePass());
   const Status status = Execute(updates);
   ExpectError(status, absl::StatusCode::kFailedPrecondition,
-              {"[inputs: resource[], resource[],", " and 65 more; device: "});
+              {"inputs: resource[], resource[],", " and 73 more\n  device: "});
   EXPECT_LT(status.message().size(), 600u);
 }
 

@@ -151,10 +151,19 @@ static PyObject* run_step(callable_object* self, millstream_tensor** fed,
 /* Feeds and fetches that a call keeps on its stack; more go to the heap. */
 enum { kInlineTensors = 16 };
 
+/* Lets the package say which values the step takes. */
+static PyObject* refuse_count(callable_object* self, PyObject* args, Py_ssize_t first) {
+  PyObject* given = PyTuple_GetSlice(args, first, PyTuple_Size(args));
+  if (given == NULL) return NULL;
+  Py_XDECREF(PyObject_CallFunction(self->prepare, "nO", (Py_ssize_t)-1, given));
+  Py_DECREF(given);
+  return NULL;
+}
+
 /* Calls with the feeds args[first...]. */
 static PyObject* call_with(callable_object* self, PyObject* args, Py_ssize_t first,
                            millstream_run_options options) {
-  if (check_count("a step", PyTuple_Size(args) - first, self->n_feeds) != 0) return NULL;
+  if (PyTuple_Size(args) - first != self->n_feeds) return refuse_count(self, args, first);
   lent_tensor few_loans[kInlineTensors];
   millstream_tensor* few_tensors[2 * kInlineTensors];
   lent_tensor* loans = few_loans;

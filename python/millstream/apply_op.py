@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from millstream import dtypes, tensor_shape, values
+from millstream import dtypes, error_text, source_location, tensor_shape, values
 from millstream.convert import convert_argument
 from millstream.default_graph import get_default_graph
 from millstream.tensor_like import TensorLike
@@ -51,10 +51,13 @@ def apply(info: OpInfo, arguments: tuple[Any, ...], attributes: tuple[Any, ...],
     counts: list[int] = []
     if info.inputs:
         _note_types(info, arguments, types)
-        for spec, argument in zip(info.inputs, arguments, strict=True):
-            before = len(inputs)
-            _convert(graph, info, full_name, spec, argument, types, inputs)
-            counts.append(len(inputs) - before)
+        try:
+            for spec, argument in zip(info.inputs, arguments, strict=True):
+                before = len(inputs)
+                _convert(graph, info, full_name, spec, argument, types, inputs)
+                counts.append(len(inputs) - before)
+        except _WrongTypeError as error:
+            raise _described(error, info, full_name, arguments) from None
     attrs = _attrs(info, attributes)
     operation = graph.add(info.name, full_name, inputs, counts, attrs)
     return result_of(info, operation, attributes, counts)
@@ -69,14 +72,19 @@ def graph_of(arguments: Sequence[Any]) -> Graph:
         Tensors of two graphs are among them.
     """
     graph: Graph | None = None
+    first: Any = None
     for argument in arguments:
         items = argument if isinstance(argument, (list, tuple)) else (argument,)
         for item in items:
             if isinstance(item, TensorLike):
                 if graph is None:
-                    graph = item.graph
+                    graph, first = item.graph, item
                 elif item.graph is not graph:
-                    raise ValueError(f"{item!r} must be from the same graph as the tensor before")
+                    raise ValueError(
+                        f"{item!r} must be from the same graph as {first!r}.\n  hint: make both in "
+                        "one `with graph.as_default()` block; a value gets from one graph to "
+                        "another by session.run and a feed"
+                    )
     return get_default_graph() if graph is None else graph
 
 
@@ -144,7 +152,7 @@ def _convert_one(
     wanted = spec.dtype or types.get(spec.type_attr)
     if isinstance(value, TensorLike):
         if wanted is not None and value.dtype.base_dtype != wanted:
-            raise TypeError(_mismatch(info, spec, value.dtype, wanted))
+            raise _mismatch(info, spec, value.dtype, wanted)
         if value.is_tensor:
             tensor = value.as_tensor()
         else:
@@ -175,18 +183,46 @@ def _convert_value(
         try:
             return convert_argument(graph, value, wanted, value_name, preferred)
         except TypeError as error:
-            raise TypeError(f"{info.name}: argument {spec.name!r}: {error}") from None
+            raise TypeError(_of_argument(info, spec, error)) from None
         except ValueError as error:
-            raise ValueError(f"{info.name}: argument {spec.name!r}: {error}") from None
+            raise ValueError(_of_argument(info, spec, error)) from None
 
 
-def _mismatch(info: OpInfo, spec: Argument, got: DType, wanted: DType) -> str:
+def _of_argument(info: OpInfo, spec: Argument, error: Exception) -> str:
+    return f"{info.name}: argument {spec.name!r}: {str(error).removeprefix('value: ')}"
+
+
+class _WrongTypeError(TypeError):
+    """A tensor of a dtype that the op does not take there; `hint` says what to do."""
+
+    def __init__(self, cause: str, hint: str) -> None:
+        super().__init__(cause)
+        self.hint = hint
+
+
+def _described(
+    error: _WrongTypeError, info: OpInfo, full_name: str, arguments: tuple[Any, ...]
+) -> TypeError:
+    inputs = [error_text.described(argument) for argument in arguments]
+    source = source_location.current()
+    return TypeError(
+        error_text.of_node(str(error), full_name, info.name, source, inputs, error.hint)
+    )
+
+
+def _mismatch(info: OpInfo, spec: Argument, got: DType, wanted: DType) -> _WrongTypeError:
     if spec.dtype is not None:
-        return f"{info.name}: argument {spec.name!r}: expected {wanted.name}, got {got.name}"
+        return _WrongTypeError(
+            f"{info.name}: argument {spec.name!r}: expected {wanted.name}, got {got.name}",
+            f"tf.cast({spec.name}, tf.{wanted.name}) converts it",
+        )
     others = [other.name for other in info.inputs if other.type_attr == spec.type_attr]
-    return (
+    to_float = got.is_floating and not wanted.is_floating and len(others) > 1
+    cast = (others[0], got) if to_float and others[0] != spec.name else (spec.name, wanted)
+    return _WrongTypeError(
         f"{info.name}: argument {spec.name!r} has type {got.name}, which does not match type "
-        f"{wanted.name} (arguments {', '.join(others)} have one type)"
+        f"{wanted.name} (arguments {', '.join(others)} have one type)",
+        f"no dtype is converted by itself; tf.cast({cast[0]}, tf.{cast[1].name}) does it",
     )
 
 
@@ -194,8 +230,9 @@ def _check_allowed(info: OpInfo, spec: Argument, dtype: DType, attribute: Attrib
     if dtype.as_datatype_enum in attribute.allowed:
         return
     names = ", ".join(dtypes.of_number(number).name for number in sorted(attribute.allowed))
-    raise TypeError(
-        f"{info.name}: argument {spec.name!r} has type {dtype.name}; allowed are {names}"
+    raise _WrongTypeError(
+        f"{info.name}: argument {spec.name!r} has type {dtype.name}; allowed are {names}",
+        "tf.cast converts it, or give the values another dtype where they are made",
     )
 
 

@@ -104,7 +104,10 @@ class DeviceSpec:
             setattr(self, part, None)
         for text in spec.split("/"):
             if text and not self._read(text):
-                raise ValueError(f"spec: {text!r} is no part of a device name in {spec!r}")
+                raise ValueError(
+                    f"spec: {text!r} is no part of a device name in {spec!r}; one is such as "
+                    "'/cpu:0' or '/job:worker/task:1/device:GPU:0'"
+                )
         return self
 
     def _read(self, text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from millstream import error_text
 from millstream.arguments import CLASS, INTEGER, takes
 from millstream.missing_names import module_getattr as _module_getattr
 
@@ -235,6 +236,22 @@ def error_code_from_exception_type(cls: type[OpError]) -> int:
     return {found: code for code, found in _CLASSES.items()}[cls]  # type: ignore[index]
 
 
+# What to do about causes that the runtime words like this.
+_HINTS = {
+    "You must feed a value for placeholder": "run(fetches, {placeholder: value}) feeds it",
+    "Attempting to use uninitialized value": (
+        "run tf.global_variables_initializer() first, in the same session"
+    ),
+}
+
+
+def _with_hint(message: str) -> str:
+    for cause, hint in _HINTS.items():
+        if cause in message:
+            return error_text.with_hint(message, hint)
+    return message
+
+
 def make(graph: Graph | None, code: int, message: str, node: str) -> OpError:
     """The error of a status.
 
@@ -251,7 +268,7 @@ def make(graph: Graph | None, code: int, message: str, node: str) -> OpError:
     'no such file'
     """
     op = graph.find_operation(node) if graph is not None and node else None
-    return _CLASSES.get(code, UnknownError)(None, op, message)
+    return _CLASSES.get(code, UnknownError)(None, op, _with_hint(error_text.with_source(message)))
 
 
 if not TYPE_CHECKING:

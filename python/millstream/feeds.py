@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from millstream import values
+from millstream import error_text, values
 from millstream.operation import Operation, Tensor
 from millstream.tensor_like import TensorLike
 from millstream.variable_tensor import handle_of
@@ -33,7 +34,9 @@ def fed_tensor(graph: Graph, key: Any) -> Tensor:
             f"feed_dict: the key {key!r} cannot be interpreted as a tensor: {error.args[0]}"
         ) from None
     if not graph.is_feedable(element):
-        raise ValueError(f"feed_dict: the tensor {element.name!r} may not be fed")
+        raise ValueError(
+            error_text.about(f"feed_dict: the tensor {element.name!r} may not be fed", element.op)
+        )
     handle = handle_of(element)
     found: Tensor = element if handle is None else graph.named_tensor(handle)
     return found
@@ -42,7 +45,10 @@ def fed_tensor(graph: Graph, key: Any) -> Tensor:
 def check_dict(feed_dict: Any) -> None:
     """Raise TypeError unless `feed_dict` is a dictionary."""
     if not isinstance(feed_dict, Mapping):
-        raise TypeError(f"feed_dict: expected a dictionary, got {feed_dict!r}")
+        raise TypeError(
+            f"feed_dict: expected a dictionary, got {feed_dict!r}\n"
+            "  hint: run(fetches, {placeholder: value}) feeds a value"
+        )
 
 
 def flat_feeds(feed_dict: Mapping[Any, Any]) -> Mapping[Any, Any]:
@@ -89,6 +95,18 @@ def flat_value(key: Any, value: Any) -> list[Any]:
     return [single for part, item in pairs for single in flat_value(part, item)]
 
 
+def _shape_hint(tensor: Tensor, shape: tuple[int, ...]) -> str:
+    """What to do about a value whose elements would fit when they were arranged otherwise."""
+    dims = tensor.shape.dims
+    known = [dim.value for dim in dims or () if dim.value is not None]
+    missing = len(dims or ()) - len(known)
+    wanted, given = math.prod(known), math.prod(shape)
+    if missing > 1 or not wanted or (given % wanted if missing else given != wanted):
+        return ""
+    sizes = [-1 if dim.value is None else dim.value for dim in dims or ()]
+    return f"value.reshape({sizes}) has that shape"
+
+
 class Preparer:
     """Makes contiguous arrays of the right dtype of what a step is fed, where it is not one.
 
@@ -106,7 +124,7 @@ class Preparer:
         self._tensors = tensors
 
     def __call__(self, index: int, value: Any) -> tuple[Sequence[int], Any]:
-        """Dimensions and memory of a value.
+        """Dimensions and memory of a value; an `index` of -1 says that `value` are too few or many.
 
         Raises
         ------
@@ -115,21 +133,26 @@ class Preparer:
         ValueError
             The value has another dtype or shape than the fed tensor.
         """
+        if index < 0:
+            names = ", ".join(tensor.name for tensor in self._tensors) or "none"
+            raise TypeError(
+                f"a step() takes {len(self._tensors)} arguments, got {len(value)}: it takes the "
+                f"values of its feeds by position ({names})"
+            )
         tensor = self._tensors[index]
         if isinstance(value, (TensorLike, Operation)):
-            raise TypeError(
-                f"feed_dict: the value for {tensor.name!r} is {value!r}; a value is a Python "
-                "number, text, list or NumPy array"
-            )
+            cause = f"feed_dict: the value for {tensor.name!r} is {value!r}"
+            hint = "a value is a Python number, text, list or NumPy array; run it first to feed it"
+            raise TypeError(error_text.about(cause, tensor.op, hint))
         try:
             array = values.fed_array(value, tensor.dtype)
         except (TypeError, ValueError) as error:
-            raise type(error)(
-                f"feed_dict: the value for {tensor.name!r} is no {tensor.dtype.name}: {error}"
-            ) from None
+            cause = f"feed_dict: the value for {tensor.name!r} is no {tensor.dtype.name}: {error}"
+            raise type(error)(error_text.about(cause, tensor.op)) from None
         if not tensor.shape.is_compatible_with(array.shape):
-            raise ValueError(
+            cause = (
                 f"Cannot feed value of shape {array.shape} for Tensor {tensor.name!r}, which has "
-                f"shape {tensor.shape!s} (node made at {tensor.op.source})"
+                f"shape {tensor.shape!s}"
             )
+            raise ValueError(error_text.about(cause, tensor.op, _shape_hint(tensor, array.shape)))
         return values.wire_memory(array, tensor.dtype)

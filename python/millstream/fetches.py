@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from millstream import error_text
 from millstream.operation import Operation, Tensor
 from millstream.tensor_like import TensorLike
 
@@ -60,7 +61,10 @@ class Fetches:
             items = [self._read(fetch[key]) for key in keys]
             return (_mapping_maker(fetch, keys), *items)
         if fetch is None:
-            raise TypeError("fetches: None is nothing to fetch")
+            raise TypeError(
+                "fetches: None is nothing to fetch; a function that should have returned a tensor "
+                "or an operation may lack its return"
+            )
         return self._element(fetch)
 
     def _element(self, fetch: Any) -> Any:
@@ -76,7 +80,9 @@ class Fetches:
         except KeyError as error:
             raise ValueError(f"fetches: {fetch!r} cannot be fetched: {error.args[0]}") from None
         if not self._graph.is_fetchable(element):
-            raise ValueError(f"fetches: {element.name!r} has been marked as not fetchable")
+            cause = f"fetches: {element.name!r} has been marked as not fetchable"
+            made_by = element if isinstance(element, Operation) else element.op
+            raise ValueError(error_text.about(cause, made_by))
         if isinstance(element, Operation):
             self.targets.append(element)
             return None

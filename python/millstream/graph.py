@@ -12,7 +12,9 @@ from millstream import (
     build_state,
     default_graph,
     device_spec,
+    error_text,
     errors,
+    op_defs,
     protos,
     source_location,
 )
@@ -102,7 +104,7 @@ class Graph(GraphElements, CollectionStore):
             The graph is finalized.
         """
         if self._finalized:
-            raise RuntimeError("Graph is finalized and cannot be modified.")
+            raise self._finalized_error(f"to add {name!r} (op {op_type})")
         state = self.state
         packed = [tensor.packed for tensor in inputs]
         controls = state.control_inputs(packed) if controlled and state.controls else ()
@@ -139,8 +141,14 @@ class Graph(GraphElements, CollectionStore):
         """A refused argument is a ValueError, as of any Python function."""
         code, message, node = error.args
         if code in (errors.INVALID_ARGUMENT, errors.ALREADY_EXISTS, errors.OUT_OF_RANGE):
-            return ValueError(message)
+            return ValueError(error_text.with_source(message))
         return errors.make(self, code, message, node)
+
+    def _finalized_error(self, what: str) -> RuntimeError:
+        hint = f"it was tried {what}; do so before finalize(), and before the training loop"
+        return RuntimeError(
+            error_text.with_hint("Graph is finalized and cannot be modified.", hint)
+        )
 
     def grow(self, function: Callable[[], Any]) -> Any:
         """Call something that adds nodes or changes them; for the package.
@@ -153,7 +161,7 @@ class Graph(GraphElements, CollectionStore):
             The graph is finalized.
         """
         if self._finalized:
-            raise RuntimeError("Graph is finalized and cannot be modified.")
+            raise self._finalized_error("to change it")
         with self._lock:
             try:
                 return function()
@@ -207,7 +215,8 @@ class Graph(GraphElements, CollectionStore):
             Not used: the op registry knows.
         """
         wire = [(key, "p", value.SerializeToString()) for key, value in (attrs or {}).items()]
-        return self.add(op_type, self.op_name(name or op_type), inputs, (), wire)
+        counts = op_defs.input_counts(op_type, attrs or {}, len(inputs))
+        return self.add(op_type, self.op_name(name or op_type), inputs, counts, wire)
 
     def finalize(self) -> None:
         """Refuse every further operation."""

@@ -5,10 +5,15 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from millstream import _runtime, dtypes
+from millstream import _runtime, dtypes, error_text
 from millstream.operation import Operation, Tensor
 from millstream.tensor_like import TensorLike
 from millstream.variable_tensor import VariableTensor
+
+
+def _foreign(obj: Any, operation: Operation) -> str:
+    hint = "it is of another tf.Graph; make it in this one, or use its own one (tensor.graph)"
+    return error_text.about(f"{obj!r} is not an element of this graph.", operation, hint)
 
 
 class GraphElements:
@@ -139,13 +144,17 @@ class GraphElements:
             if not (allow_tensor if is_tensor else allow_operation):
                 raise TypeError(f"obj: {obj!r} is not of the kind that is wanted here")
             if obj.graph is not self:
-                raise ValueError(f"{obj!r} is not an element of this graph.")
+                raise ValueError(_foreign(obj, obj if isinstance(obj, Operation) else obj.op))
             return obj
         if isinstance(obj, bytes):
             obj = obj.decode()
         if isinstance(obj, str):
             return self._by_name(obj, allow_tensor, allow_operation)
         raise TypeError(f"Can not convert a {type(obj).__name__} into a tensor or operation.")
+
+    def _nearest(self, name: str, suffix: str = "") -> str:
+        names = (operation.name for operation in self._operations)
+        return error_text.nearest(name, names, suffix)
 
     def _by_name(self, name: str, allow_tensor: bool, allow_operation: bool) -> Any:
         op_name, colon, index = name.partition(":")
@@ -158,7 +167,7 @@ class GraphElements:
                     f"{known}"
                 )
             if operation is None:
-                raise KeyError(f"The graph has no operation {name!r}.")
+                raise KeyError(f"The graph has no operation {name!r}.{self._nearest(name)}")
             return operation
         if not allow_tensor:
             raise ValueError(f"{name!r} is the name of a tensor, not of an operation.")
@@ -166,7 +175,8 @@ class GraphElements:
             raise ValueError(f"{name!r} is not a name of a tensor.")
         operation = self.find_operation(op_name)
         if operation is None:
-            raise KeyError(f"The graph has no operation {op_name!r}, so no tensor {name!r}.")
+            near = self._nearest(op_name, f":{index}")
+            raise KeyError(f"The graph has no operation {op_name!r}, so no tensor {name!r}.{near}")
         if int(index) >= len(operation.outputs):
             raise KeyError(f"{op_name!r} has {len(operation.outputs)} outputs, so no {name!r}.")
         return self.named_tensor(operation.outputs[int(index)])

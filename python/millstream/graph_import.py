@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from millstream import source_location
+from millstream import error_text, source_location
 from millstream.convert import convert_to_tensor
 from millstream.default_graph import get_default_graph
 from millstream.protos.message import Message
@@ -63,7 +64,11 @@ def _bytes_of(graph_def: Any) -> bytes:
         return graph_def.SerializeToString()
     if type(graph_def).__name__ == "GraphDef" and hasattr(graph_def, "SerializeToString"):
         return bytes(graph_def.SerializeToString())  # another library's message
-    raise TypeError(f"graph_def: expected a tf.GraphDef, got {graph_def!r}")
+    cause = f"graph_def: expected a tf.GraphDef, got {graph_def!r}"
+    if isinstance(graph_def, (str, os.PathLike)):
+        hint = 'tf.GraphDef.FromString(open(path, "rb").read()) reads a file'
+        cause = error_text.with_hint(cause, hint)
+    raise TypeError(cause)
 
 
 def _prefix(graph: Graph, name: str | None) -> str:

@@ -153,3 +153,18 @@ def test_static_shape_is_narrowed_and_never_contradicted() -> None:
     assert x.shape.as_list() == [2, 3]
     with pytest.raises(ValueError, match="incompatible"):
         x.set_shape([4, 3])
+
+
+def test_create_op_gives_each_argument_its_tensors() -> None:
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        x, y = tf.constant([1.0]), tf.constant([2.0])
+        assert session.run(graph.create_op("Neg", [x]).outputs[0]).tolist() == [-1.0]
+        assert session.run(graph.create_op("Sub", [x, y], name="sub").outputs[0]).tolist() == [-1.0]
+        parts = graph.create_op("ConcatV2", [x, y, tf.constant(0)])
+        assert session.run(parts.outputs[0]).tolist() == [1.0, 2.0]
+        packed = graph.create_op("Pack", [x, y], attrs={"N": tf.AttrValue(i=2)})
+        assert session.run(packed.outputs[0]).tolist() == [[1.0], [2.0]]
+        with pytest.raises(ValueError, match="one_too_many"):
+            graph.create_op("Neg", [x, y], name="one_too_many")
+        with pytest.raises(ValueError, match="none_at_all"):
+            graph.create_op("Neg", [], name="none_at_all")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from millstream import attr_values, dtypes, errors, tensor_shape
+from millstream import attr_values, dtypes, error_text, errors, tensor_shape
 from millstream._runtime import StatusError
 from millstream.default_graph import session_or_default
 from millstream.operators import OPERATOR_NAMES, Operators
@@ -106,7 +106,8 @@ class Operation:
         """The user's line that made it, as one entry (file, line, function, text)."""
         place, _, function = self.source.rpartition(" in ")
         filename, _, line = place.rpartition(":")
-        return [(filename, int(line or 0), function, "")]
+        text = error_text.source_text(filename, int(line or 0))
+        return [(filename, int(line or 0), function, text)]
 
     def get_attr(self, name: str) -> Any:
         """The value of an attribute; ValueError when it has none of that name."""

@@ -13,6 +13,8 @@ from millstream.tensor_like import TensorLike
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from millstream.dtypes import DType
+    from millstream.graph import Graph
     from millstream.operation import Tensor
 
 
@@ -44,8 +46,16 @@ def binary(
             right = other.as_tensor()
         else:
             wanted = left.dtype.base_dtype
-            right = convert_argument(graph, other, wanted, "x" if swapped else "y")
+            right = _operand(graph, other, wanted, name, "x" if swapped else "y")
     return function(right, left, scope) if swapped else function(left, right, scope)
+
+
+def _operand(graph: Graph, value: Any, wanted: DType, operator: str, argument: str) -> Tensor:
+    try:
+        return convert_argument(graph, value, wanted, argument)
+    except (TypeError, ValueError) as error:
+        cause = str(error).removeprefix("value: ")
+        raise type(error)(f"{operator}: argument {argument!r}: {cause}") from None
 
 
 class Operators:

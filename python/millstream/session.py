@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from millstream import _runtime, default_graph, errors, plugins, protos
+from millstream import _runtime, default_graph, error_text, errors, plugins, protos
 from millstream.device_spec import DeviceAttributes
 from millstream.feeds import Preparer, check_dict, fed_tensor, flat_feeds, flat_key, flat_value
 from millstream.fetches import Fetches, key_of
@@ -210,10 +210,15 @@ class BaseSession:
 
     def _make_step(self, fetches: Any, feeds: Any) -> _runtime.Callable:
         if self._closed:
-            raise RuntimeError("Attempted to use a closed Session.")
+            raise _closed_error()
         graph = self._graph
         if graph.version == 0:
-            raise RuntimeError("The Session graph is empty. Add operations to it before run().")
+            raise RuntimeError(
+                error_text.with_hint(
+                    "The Session graph is empty. Add operations to it before run().",
+                    "operations join the default graph; Session(graph=...) names another one",
+                )
+            )
         wanted = Fetches(graph, fetches)
         tensors = [fed_tensor(graph, key) for key in feeds]
         return self._handle.make_callable(
@@ -262,7 +267,7 @@ class BaseSession:
     def list_devices(self) -> list[DeviceAttributes]:
         """The devices that it may use."""
         if self._closed:
-            raise RuntimeError("Attempted to use a closed Session.")
+            raise _closed_error()
         names = self._handle.list_devices().splitlines()
         return [DeviceAttributes(name) for name in names if name]
 
@@ -277,7 +282,7 @@ class BaseSession:
             A `DeviceMemory` for each device with memory of its own.
         """
         if self._closed:
-            raise RuntimeError("Attempted to use a closed Session.")
+            raise _closed_error()
         return {
             name: DeviceMemory(**fields)
             for name, fields in json.loads(self._handle.memory()).items()
@@ -303,9 +308,20 @@ class BaseSession:
         return f"<{state}tf.{type(self).__name__} of {self._graph!r}>"
 
 
+def _closed_error() -> RuntimeError:
+    hint = (
+        "close() was called, or its `with` block has ended; its variables are gone, and another "
+        "session begins anew"
+    )
+    return RuntimeError(error_text.with_hint("Attempted to use a closed Session.", hint))
+
+
 def _check_target(target: Any) -> None:
     if not isinstance(target, (str, bytes)):
-        raise TypeError(f"target: expected a string, got {target!r}")
+        cause = f"target: expected a string, got {target!r}"
+        if isinstance(target, Graph):
+            cause = error_text.with_hint(cause, "Session(graph=...) takes the graph by its name")
+        raise TypeError(cause)
     if target:
         raise errors.NotFoundError(None, None, f"target: no engine is called {target!r}")
 

@@ -6,12 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 import millstream.gen_ops as gen_ops
-from millstream import array_creation, array_ops, control_ops, gradient_ops, scopes
+from millstream import (
+    array_creation,
+    array_ops,
+    control_ops,
+    dtypes,
+    error_text,
+    gradient_ops,
+    scopes,
+)
 from millstream.convert import convert_to_tensor
 from millstream.default_graph import get_default_graph
+from millstream.gradient_paths import where_gradients_end
 from millstream.graph_keys import GraphKeys
 from millstream.indexed_slices import IndexedSlices
 from millstream.operation import Operation, Tensor
+from millstream.tensor_like import TensorLike
 from millstream.variable_scope import names_scope
 from millstream.variables import Variable
 
@@ -90,7 +100,9 @@ class Optimizer:
         Raises
         ------
         ValueError
-            `loss` depends on none of the variables.
+            `loss` depends on none of the variables, or is of integers.
+        TypeError
+            `loss` is no tensor.
 
         Examples
         --------
@@ -115,7 +127,7 @@ class Optimizer:
             names = [variable.name for _, variable in pairs]
             raise ValueError(
                 f"No gradients provided for any variable: the loss {loss!r} depends on none of "
-                f"{names}"
+                f"{names}{where_gradients_end(loss, [variable for _, variable in pairs])}"
             )
         return self.apply_gradients(pairs, global_step, name)
 
@@ -156,7 +168,17 @@ class Optimizer:
             if not isinstance(item, (Variable, Tensor)):
                 raise TypeError(f"var_list: expected variables, got {item!r}")
         if not chosen:
-            raise ValueError("var_list: no variables to optimize")
+            raise ValueError(
+                error_text.with_hint(
+                    "var_list: no variables to optimize",
+                    "the loss's graph has no tf.Variable or tf.get_variable that is trainable",
+                )
+            )
+        if not isinstance(loss, TensorLike):
+            raise TypeError(
+                f"loss: expected a tensor that is computed from the variables, got {loss!r}"
+            )
+        _check_differentiable([loss, *chosen])
         found = gradient_ops.gradients(
             loss,
             chosen,
@@ -321,6 +343,20 @@ class Optimizer:
     def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:
         """The operation that has run when all updates have."""
         return control_ops.group(*update_ops, name=name_scope)
+
+
+def _check_differentiable(tensors: Sequence[Any]) -> None:
+    for tensor in tensors:
+        dtype = tensor.dtype.base_dtype
+        if not (dtype.is_floating or dtype.is_complex or dtype == dtypes.resource):
+            raise ValueError(
+                error_text.with_hint(
+                    f"Invalid type {dtype.name} for {tensor.name}: only floating-point and complex "
+                    "numbers have gradients",
+                    "tf.cast(loss, tf.float32) makes some of a loss; a variable is made with "
+                    "dtype=tf.float32, or with trainable=False where it only counts",
+                )
+            )
 
 
 def hyperparameter(value: Any, name: str) -> Tensor:
