@@ -63,36 +63,6 @@ bool IsNumberWithin(const MS_OptionDesc& option, absl::string_view text) {
   return maximum.empty() || (ParseNumber(maximum, &bound) && value <= bound);
 }
 
-bool IsGood(const MS_OptionDesc& option, absl::string_view value) {
-  switch (option.kind) {
-    case MS_OPTION_I64: return IsNumberWithin<int64_t>(option, value);
-    case MS_OPTION_U64: return IsNumberWithin<uint64_t>(option, value);
-    case MS_OPTION_F64: return IsNumberWithin<double>(option, value);
-    case MS_OPTION_BOOL: return value == "0" || value == "1" || value == "false" || value == "true";
-    default: break;
-  }
-  const absl::Span<const MS_Str> choices(option.choices, option.n_choices);
-  return choices.empty() ||
-         absl::c_any_of(choices, [value](MS_Str choice) { return FromAbi(choice) == value; });
-}
-
-Status CheckDescription(const MS_OptionDesc* option) {
-  if (option == nullptr) return errors::InvalidArgument("an MS_OptionDesc is null");
-  MS_RETURN_IF_ERROR(CheckHead(option->head, kOptionDescSize, "MS_OptionDesc"));
-  const absl::string_view name = FromAbi(option->name);
-  if (option->kind < MS_OPTION_I64 || option->kind > MS_OPTION_STR ||
-      (option->flags & ~kKnownFlags) != 0) {
-    return errors::Unimplemented("option ", name, ": kind ", option->kind, " or flags ",
-                                 option->flags, " are unknown");
-  }
-  const bool has_default = option->default_value.data != nullptr;
-  if (name.empty() || (has_default && !IsGood(*option, FromAbi(option->default_value)))) {
-    return errors::InvalidArgument("option \"", name, "\": the default \"",
-                                   FromAbi(option->default_value), "\" is not ", Expected(*option));
-  }
-  return absl::OkStatus();
-}
-
 // "name", or "name@ordinal" where that is allowed.
 const MS_OptionDesc* FindOption(Schema schema, absl::string_view name) {
   const size_t at = name.find('@');
@@ -120,20 +90,56 @@ Status UnknownOption(Schema schema, absl::string_view name) {
 
 }  // namespace
 
-Status CheckOptions(const MS_Plugin* plugin, const PluginOptions& given, PluginOptions* all) {
-  *all = given;
+bool IsGoodOptionValue(const MS_OptionDesc& option, absl::string_view value) {
+  switch (option.kind) {
+    case MS_OPTION_I64: return IsNumberWithin<int64_t>(option, value);
+    case MS_OPTION_U64: return IsNumberWithin<uint64_t>(option, value);
+    case MS_OPTION_F64: return IsNumberWithin<double>(option, value);
+    case MS_OPTION_BOOL: return value == "0" || value == "1" || value == "false" || value == "true";
+    default: break;
+  }
+  const absl::Span<const MS_Str> choices(option.choices, option.n_choices);
+  return choices.empty() ||
+         absl::c_any_of(choices, [value](MS_Str choice) { return FromAbi(choice) == value; });
+}
+
+Status CheckOptionDescription(const MS_OptionDesc* option) {
+  if (option == nullptr) return errors::InvalidArgument("an MS_OptionDesc is null");
+  MS_RETURN_IF_ERROR(CheckHead(option->head, kOptionDescSize, "MS_OptionDesc"));
+  const absl::string_view name = FromAbi(option->name);
+  if (option->kind < MS_OPTION_I64 || option->kind > MS_OPTION_STR ||
+      (option->flags & ~kKnownFlags) != 0) {
+    return errors::Unimplemented("option ", name, ": kind ", option->kind, " or flags ",
+                                 option->flags, " are unknown");
+  }
+  const bool has_default = option->default_value.data != nullptr;
+  if (name.empty() ||
+      (has_default && !IsGoodOptionValue(*option, FromAbi(option->default_value)))) {
+    return errors::InvalidArgument("option \"", name, "\": the default \"",
+                                   FromAbi(option->default_value), "\" is not ", Expected(*option));
+  }
+  return absl::OkStatus();
+}
+
+Schema OptionSchemaOf(const MS_Plugin* plugin) {
   const auto* const table =
       reinterpret_cast<const MS_OptionsApi*>(plugin->get_interface(plugin, MS_OPTIONS_API));
-  if (table == nullptr) return absl::OkStatus();
+  if (table == nullptr) return {};
   const MS_OptionDesc* const* options = nullptr;
   uint64_t n = 0;
   table->schema(plugin, &options, &n);
-  const Schema schema(options, n);
-  for (const MS_OptionDesc* option : schema) MS_RETURN_IF_ERROR(CheckDescription(option));
+  return Schema(options, n);
+}
+
+Status CheckOptions(const MS_Plugin* plugin, const PluginOptions& given, PluginOptions* all) {
+  *all = given;
+  if (plugin->get_interface(plugin, MS_OPTIONS_API) == nullptr) return absl::OkStatus();
+  const Schema schema = OptionSchemaOf(plugin);
+  for (const MS_OptionDesc* option : schema) MS_RETURN_IF_ERROR(CheckOptionDescription(option));
   for (const auto& [name, value] : given) {
     const MS_OptionDesc* const option = FindOption(schema, name);
     if (option == nullptr) return UnknownOption(schema, name);
-    if (!IsGood(*option, value)) {
+    if (!IsGoodOptionValue(*option, value)) {
       return errors::InvalidArgument("option ", name, " must be ", Expected(*option), ", got \"",
                                      value, "\"");
     }
