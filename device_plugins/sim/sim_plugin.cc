@@ -3,6 +3,7 @@
 #include "device_plugins/sim/control.h"
 #include "device_plugins/sim/device_list.h"
 #include "device_plugins/sim/device_table.h"
+#include "device_plugins/sim/switches.h"
 #include "framework/plugin/plugin_entry.hpp"
 
 namespace millstream::sim {
@@ -36,6 +37,7 @@ struct SimPlugin : ms::PluginDefaults {
   static const MS_Table* GetInterface(std::string_view id) {
     static const SIM_ControlApi control = {
         {sizeof(SIM_ControlApi), 1, MS_ABI_MINOR, SIM_CONTROL_API}, &SetSwitchOf, &SetSwitchOfAll};
+    if (id == MS_OPTIONS_API) return &OptionsTable()->head;
     if (id == MS_DEVICES_API) return &DevicesTable()->head;
     if (id == MS_DEVICE_API) return &DeviceTable()->head;
     if (id == SIM_CONTROL_API) return &control.head;

@@ -85,14 +85,14 @@ TEST_F(SimPluginTest, OptionsAreOfAllDevicesOrOfOne) {
   PluginLoader::DestroyDevice(*device);
 }
 
-TEST_F(SimPluginTest, UnknownOptionsFailItsInit) {
+TEST_F(SimPluginTest, UnknownOptionsAreRefusedByTheHost) {
   const Status status = loader_->Load(kSimPlugin, {{"memory", "1"}}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(
       std::string(status.message()),
       AllOf(HasSubstr(kSimPlugin), HasSubstr("unknown option \"memory\": known are devices, "
-                                             "fail_init, memory_mb, ")));
-  EXPECT_EQ(LoadStageName(loader_->Records().at(0).stage), "init");
+                                             "fail_init, memory_mb[@ordinal], ")));
+  EXPECT_EQ(LoadStageName(loader_->Records().at(0).stage), "validate");
 }
 
 TEST_F(SimPluginTest, InitFailsWhenItIsTold) {

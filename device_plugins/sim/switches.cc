@@ -1,11 +1,14 @@
 #include "device_plugins/sim/switches.h"
 
 #include <charconv>
+#include <deque>
 #include <string>
+#include <vector>
 
 namespace millstream::sim {
 namespace {
 
+constexpr uint64_t kDefaultDevices = 1;
 constexpr uint64_t kMostDevices = 16;
 constexpr uint64_t kMostMegabytes = 64 * 1024;
 // Nobody waits longer for a device that is merely slow.
@@ -17,26 +20,86 @@ constexpr char kDevices[] = "devices";
 constexpr char kFailInit[] = "fail_init";
 
 constexpr SwitchInfo kSwitches[] = {
-    {"memory_mb", &Switches::memory_mb, 1, kMostMegabytes, Counted::kNothing, false},
-    {"poison", &Switches::poison, 0, 1, Counted::kNothing, false},
-    {"seed", &Switches::seed, 0, UINT64_MAX, Counted::kNothing, false},
-    {"delay_us", &Switches::delay_us, 0, kMostMicroseconds, Counted::kNothing, true},
-    {"latency_us", &Switches::latency_us, 0, kMostMicroseconds, Counted::kNothing, true},
-    {"copy_mb_per_s", &Switches::copy_mb_per_s, 0, kMostMegabytesPerSecond, Counted::kNothing,
-     true},
-    {"speed_percent", &Switches::speed_percent, 1, 100, Counted::kNothing, true},
-    {"peer", &Switches::peer, 0, 1, Counted::kNothing, true},
-    {"fail_create", &Switches::fail_create, 0, 1, Counted::kNothing, false},
-    {"fail_alloc", &Switches::fail_alloc, 0, kMostCount, Counted::kAllocations, true},
-    {"fail_copy", &Switches::fail_copy, 0, kMostCount, Counted::kCopies, true},
-    {"fail_work", &Switches::fail_work, 0, kMostCount, Counted::kWork, true},
-    {"hang_copy", &Switches::hang_copy, 0, kMostCount, Counted::kCopies, true},
-    {"hang_work", &Switches::hang_work, 0, kMostCount, Counted::kWork, true},
-    {"lose_copy", &Switches::lose_copy, 0, kMostCount, Counted::kCopies, true},
-    {"lose_work", &Switches::lose_work, 0, kMostCount, Counted::kWork, true},
-    {"lost", &Switches::lost, 0, 1, Counted::kNothing, true},
-    {"garbage_sizes", &Switches::garbage_sizes, 0, 1, Counted::kNothing, true},
+    {"memory_mb", "How much device memory there is, in MiB.", &Switches::memory_mb, 1,
+     kMostMegabytes, Counted::kNothing, false},
+    {"poison", "1: memory is filled with NaN when it is allocated and when it is freed.",
+     &Switches::poison, 0, 1, Counted::kNothing, false},
+    {"seed", "The seed of the random delays.", &Switches::seed, 0, UINT64_MAX, Counted::kNothing,
+     false},
+    {"delay_us", "The longest random delay before anything that a stream does, in microseconds.",
+     &Switches::delay_us, 0, kMostMicroseconds, Counted::kNothing, true},
+    {"latency_us", "What every copy and every piece of work takes at least, in microseconds.",
+     &Switches::latency_us, 0, kMostMicroseconds, Counted::kNothing, true},
+    {"copy_mb_per_s", "The bandwidth of copies, in 10^6 bytes a second; 0: as fast as it goes.",
+     &Switches::copy_mb_per_s, 0, kMostMegabytesPerSecond, Counted::kNothing, true},
+    {"speed_percent", "Work takes 100 / speed_percent times as long.", &Switches::speed_percent, 1,
+     100, Counted::kNothing, true},
+    {"peer", "0: there are no copies from or to other devices.", &Switches::peer, 0, 1,
+     Counted::kNothing, true},
+    {"fail_create", "1: the device cannot be created.", &Switches::fail_create, 0, 1,
+     Counted::kNothing, false},
+    {"fail_alloc", "The n-th allocation fails; 0: none.", &Switches::fail_alloc, 0, kMostCount,
+     Counted::kAllocations, true},
+    {"fail_copy", "The n-th copy is refused; 0: none.", &Switches::fail_copy, 0, kMostCount,
+     Counted::kCopies, true},
+    {"fail_work", "The n-th piece of work is refused; 0: none.", &Switches::fail_work, 0,
+     kMostCount, Counted::kWork, true},
+    {"hang_copy", "The n-th copy never ends; 0: none.", &Switches::hang_copy, 0, kMostCount,
+     Counted::kCopies, true},
+    {"hang_work", "The n-th piece of work never ends; 0: none.", &Switches::hang_work, 0,
+     kMostCount, Counted::kWork, true},
+    {"lose_copy", "The device is lost in the middle of the n-th copy; 0: in none.",
+     &Switches::lose_copy, 0, kMostCount, Counted::kCopies, true},
+    {"lose_work", "The device is lost as the n-th piece of work begins; 0: in none.",
+     &Switches::lose_work, 0, kMostCount, Counted::kWork, true},
+    {"lost", "1: the device is lost at once.", &Switches::lost, 0, 1, Counted::kNothing, true},
+    {"garbage_sizes", "1: sizes and statistics of memory are nonsense.", &Switches::garbage_sizes,
+     0, 1, Counted::kNothing, true},
 };
+
+// What hosts are told. Texts live as long as the object, which stays where it is.
+struct Option {
+  Option(const char* name, const char* doc, uint64_t value, uint64_t least, uint64_t most,
+         uint32_t flags)
+      : default_value(std::to_string(value)),
+        minimum(std::to_string(least)),
+        maximum(std::to_string(most)) {
+    description.head.size = sizeof(description);
+    description.name = ms::ToAbi(std::string_view(name));
+    description.doc = ms::ToAbi(std::string_view(doc));
+    description.default_value = ms::ToAbi(default_value);
+    description.minimum = ms::ToAbi(minimum);
+    description.maximum = ms::ToAbi(maximum);
+    description.kind = MS_OPTION_U64;
+    description.flags = flags;
+  }
+  Option(const Option&) = delete;
+  Option& operator=(const Option&) = delete;
+
+  const std::string default_value;
+  const std::string minimum;
+  const std::string maximum;
+  MS_OptionDesc description{};
+};
+
+void FillSchema(const MS_Plugin*, const MS_OptionDesc* const** out, uint64_t* n) noexcept {
+  static const std::vector<const MS_OptionDesc*> descriptions = [] {
+    auto* const options = new std::deque<Option>;
+    options->emplace_back(kDevices, "How many ordinals there are.", kDefaultDevices, 0,
+                          kMostDevices, 0);
+    options->emplace_back(kFailInit, "1: the plugin cannot be initialized.", 0, 0, 1, 0);
+    const Switches defaults;
+    for (const SwitchInfo& info : kSwitches) {
+      options->emplace_back(info.name, info.doc, defaults.*info.value, info.least, info.most,
+                            MS_OPTION_PER_DEVICE);
+    }
+    std::vector<const MS_OptionDesc*> pointers;
+    for (const Option& option : *options) pointers.push_back(&option.description);
+    return pointers;
+  }();
+  *out = descriptions.data();
+  *n = descriptions.size();
+}
 
 std::string SwitchNames() {
   std::string names;
@@ -84,6 +147,12 @@ const SwitchInfo* FindSwitch(std::string_view name) {
   return nullptr;
 }
 
+const MS_OptionsApi* OptionsTable() {
+  static const MS_OptionsApi table = {{sizeof(MS_OptionsApi), 1, MS_ABI_MINOR, MS_OPTIONS_API},
+                                      &FillSchema};
+  return &table;
+}
+
 ms::Status SetSwitch(std::string_view name, std::string_view value, Switches* switches) {
   const SwitchInfo* const info = FindSwitch(name);
   if (info == nullptr) {
@@ -94,7 +163,7 @@ ms::Status SetSwitch(std::string_view name, std::string_view value, Switches* sw
 }
 
 ms::Status Settings::Parse(const ms::PluginOptions& options, Settings* out) {
-  uint64_t num_devices = 1;
+  uint64_t num_devices = kDefaultDevices;
   uint64_t fail_init = 0;
   Switches common;
   for (const auto& [name, value] : options) {

@@ -40,6 +40,7 @@ inline constexpr size_t kNumCounted = 4;
 
 struct SwitchInfo {
   const char* name;
+  const char* doc;  // a sentence
   uint64_t Switches::*value;
   uint64_t least;
   uint64_t most;
@@ -49,6 +50,9 @@ struct SwitchInfo {
 
 // Null for an unknown name.
 const SwitchInfo* FindSwitch(std::string_view name);
+
+// "ms.options/1": all options of the plugin.
+const MS_OptionsApi* OptionsTable();
 
 // Sets the switch of that name. INVALID_ARGUMENT for an unknown one, naming those there are, and
 // for a value that is no whole number within its bounds.

@@ -1,6 +1,9 @@
 #include "device_plugins/sim/switches.h"
 
+#include <fstream>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -63,6 +66,68 @@ TEST(SwitchesTest, InitFailsWhenItIsTold) {
   const ms::Status status = Settings::Parse({{"fail_init", "1"}}, &settings);
   EXPECT_EQ(status.code(), MS_INTERNAL);
   EXPECT_EQ(status.message(), "init fails: option fail_init");
+}
+
+std::vector<const MS_OptionDesc*> Schema() {
+  const MS_OptionDesc* const* options = nullptr;
+  uint64_t n = 0;
+  OptionsTable()->schema(nullptr, &options, &n);
+  return {options, options + n};
+}
+
+std::string TextOf(MS_Str text) { return std::string(ms::ToView(text)); }
+
+TEST(SwitchesTest, TheSchemaAllowsWhatIsParsed) {
+  EXPECT_EQ(Schema().size(), 20u);
+  for (const MS_OptionDesc* option : Schema()) {
+    const std::string name = TextOf(option->name);
+    Settings settings;
+    EXPECT_TRUE(Settings::Parse({{name, ms::ToView(option->default_value)}}, &settings).ok())
+        << name;
+    EXPECT_EQ(settings.num_devices(), 1u);
+    const ms::Status most = Settings::Parse({{name, ms::ToView(option->maximum)}}, &settings);
+    EXPECT_NE(most.code(), MS_INVALID_ARGUMENT) << name;
+    const std::string beyond = TextOf(option->maximum) + "0";
+    EXPECT_THAT(ErrorOf({{name, beyond}}),
+                HasSubstr("[" + TextOf(option->minimum) + ", " + TextOf(option->maximum) + "]"));
+    const std::string of_one = name + "@0";
+    const ms::Status one = Settings::Parse({{of_one, ms::ToView(option->minimum)}}, &settings);
+    EXPECT_EQ(one.ok(), (option->flags & MS_OPTION_PER_DEVICE) != 0) << name;
+  }
+}
+
+// The names in the first columns of tables of docs/sim.md, with what stands behind them.
+std::map<std::string, std::string> DocumentedOptions() {
+  std::map<std::string, std::string> options;
+  std::ifstream file("docs/sim.md");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.rfind("| `", 0) != 0) continue;
+    const size_t end = line.find(" |");
+    for (size_t at = line.find('`'); at < end; at = line.find('`', line.find('`', at + 1) + 1)) {
+      options[line.substr(at + 1, line.find('`', at + 1) - at - 1)] = line.substr(end);
+    }
+  }
+  return options;
+}
+
+TEST(SwitchesTest, TheDocumentHasEveryOptionWithItsDefault) {
+  std::map<std::string, std::string> documented = DocumentedOptions();
+  for (const MS_OptionDesc* option : Schema()) {
+    const std::string name = TextOf(option->name);
+    ASSERT_EQ(documented.count(name), 1u) << name;
+    // Faults have no column of defaults.
+    const bool is_fault = documented[name].rfind(" | ", 0) != 0 ||
+                          documented[name].find(" | ", 3) == std::string::npos;
+    const std::string default_value = TextOf(option->default_value);
+    if (is_fault) {
+      EXPECT_EQ(default_value, "0") << name;
+    } else {
+      EXPECT_EQ(documented[name].rfind(" | " + default_value + " | ", 0), 0u) << name;
+    }
+    documented.erase(name);
+  }
+  EXPECT_THAT(documented, ::testing::IsEmpty());
 }
 
 }  // namespace
