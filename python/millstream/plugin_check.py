@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME",
         help="only these rules: load, options, registry, devices, memory, copies, streams, "
-        "kernels, faults, threads, soak; may be given several times",
+        "kernels, faults, threads, trace, soak; may be given several times",
     )
     parser.add_argument(
         "--option",

@@ -20,6 +20,11 @@ FAULTS = {
     "any_host": ["LOAD-OLD-HOST"],
     "null_function": ["LOAD-FUNCTIONS"],
     "any_option": ["OPTION-UNKNOWN"],
+    "undocumented_option": ["OPTION-SCHEMA"],
+    "bad_default": ["OPTION-SCHEMA"],
+    "options_of_one_name": ["OPTION-SCHEMA"],
+    "crossed_bounds": ["OPTION-SCHEMA"],
+    "refuses_default": ["OPTION-SCHEMA"],
     "unknown_op": ["REG-KERNELS"],
     "tie": ["REG-TIES"],
     "other_device": ["REG-DEVICES"],
@@ -46,6 +51,7 @@ FAULTS = {
     "wrong_result": ["KERNEL-REFERENCE"],
     "wrong_shape": ["KERNEL-SHAPES", "KERNEL-REFERENCE", "KERNEL-PLANNED", "KERNEL-IN-PLACE"],
     "forgets_output": ["KERNEL-OUTPUTS", "KERNEL-REFERENCE"],
+    "output_in_host": ["KERNEL-OUTPUTS", "KERNEL-RUNS"],
     "beyond_output": ["KERNEL-BOUNDS"],
     "writes_input": ["KERNEL-INPUTS", "KERNEL-FORWARD", "KERNEL-IN-PLACE"],
     "keeps_lock": ["KERNEL-LOCKS"],
@@ -55,10 +61,21 @@ FAULTS = {
     "never_done": ["KERNEL-ASYNC"],
     "bad_in_place": ["KERNEL-IN-PLACE", "KERNEL-FORWARD"],
     "bad_plan": ["KERNEL-PLANNED"],
+    "keeps_object": ["KERNEL-REFERENCES"],
+    "ignores_cancel": ["KERNEL-CANCEL"],
+    "cancel_fails": ["KERNEL-CANCEL"],
+    "keeps_callback": ["KERNEL-CANCEL"],
+    "open_part": ["KERNEL-TRACE"],
+    "ends_no_part": ["KERNEL-TRACE"],
+    "trace_changes": ["KERNEL-TRACE"],
     "own_random": ["KERNEL-RANDOM"],
     "aborts": ["KERNEL-RUNS"],
     "ignores_no_memory": ["FAULT-MEMORY"],
     "shared_state": ["THREADS-STATE"],
+    "backward_event": ["TRACE-EVENTS"],
+    "device_clock": ["TRACE-EVENTS"],
+    "unasked_event": ["TRACE-EVENTS"],
+    "other_correlation": ["TRACE-EVENTS"],
     "keeps_files": ["SOAK-DEVICES"],
 }
 SUITES = {
@@ -74,6 +91,7 @@ SUITES = {
     "KERNEL": "kernels",
     "FAULT": "faults",
     "THREADS": "threads",
+    "TRACE": "trace",
     "SOAK": "soak",
 }
 
@@ -99,7 +117,12 @@ def test_the_plugin_without_a_fault_passes() -> None:
     status, rules = check(BROKEN)
     assert (status, failed(rules)) == (0, set())
     skipped = {name for name, rule in rules.items() if rule["result"] == "SKIP"}
-    assert skipped == {"OPTION-SCHEMA", "DEV-REASON", "COPY-PEER", "KERNEL-RANDOM"}
+    assert skipped == {"DEV-REASON", "COPY-PEER", "KERNEL-RANDOM"}
+
+
+def test_kernels_pass_on_a_device_with_memory_of_its_own() -> None:
+    status, rules = check(BROKEN, "--suite", "kernels", fault="own_memory")
+    assert (status, failed(rules)) == (0, set())
 
 
 @pytest.mark.parametrize("fault", FAULTS)

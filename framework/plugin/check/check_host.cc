@@ -4,7 +4,9 @@
 #include <unordered_set>
 
 #include "absl/strings/str_cat.h"
+#include "framework/plugin/check/check_ctx.h"
 #include "framework/plugin/check/check_tables.h"
+#include "framework/plugin/check/check_trace.h"
 #include "framework/plugin/host_interfaces.h"
 #include "framework/plugin/host_status.h"
 
@@ -82,7 +84,8 @@ const MS_Table* GetInterface(const MS_HostBase*, const char* id) {
   if (id == nullptr) return nullptr;
   for (const MS_Table* table :
        {&CoreApi()->head, &RegistryApi()->head, &CheckCtxApi()->head, &CheckTensorApi()->head,
-        &CheckResourceApi()->head, &CheckThreadsApi()->head}) {
+        &CheckResourceApi()->head, &CheckThreadsApi()->head, &CheckGradApi()->head,
+        &CheckTraceApi()->head}) {
     if (std::strcmp(table->id, id) == 0) return table;
   }
   return FindHostInterface(id);

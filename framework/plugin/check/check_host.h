@@ -8,11 +8,16 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include "framework/op_def.h"
+#include "framework/plugin/check/check_session.h"
 #include "framework/plugin/check/memory_block.h"
 #include "framework/plugin/host_tensor.h"
 #include "framework/plugin/plugin.h"
@@ -36,6 +41,7 @@ int FailRegistration(int n);
 
 // A variable as the kit keeps it: null `value` when it was never assigned.
 struct CheckVariable {
+  std::string name;
   DataType dtype = DataType::kInvalid;
   std::unique_ptr<PlacedTensor> value;
 };
@@ -47,8 +53,19 @@ struct CheckVariable {
 // One execution.
 struct MS_Ctx {
   using PlacedTensor = millstream::plugin_check::PlacedTensor;
+  // A function that the plugin gave, and what it is called with.
+  struct Call {
+    void (*fn)(void* user);
+    void* user;
+  };
 
   // Given.
+  const millstream::OpDef* op = nullptr;
+  const millstream::NodeSignature* signature = nullptr;
+  millstream::plugin_check::CheckSession* session = nullptr;
+  uint64_t step_id = 0;
+  bool is_cancelled = false;  // the step is stopping
+  bool is_traced = false;
   uint32_t threads = 1;
   bool may_forward = false;
   uint8_t fill = 0;
@@ -66,14 +83,21 @@ struct MS_Ctx {
   std::vector<std::unique_ptr<PlacedTensor>> outputs;
   std::vector<int> taken_inputs;  // of each output: the input it lies over, or -1
   std::deque<std::unique_ptr<PlacedTensor>> temporaries;
-  std::vector<MS_Tensor*> created;  // with a reference of ours each
-  std::vector<std::string> misuse;  // calls that no host would have liked
+  std::vector<MS_Tensor*> tensors;        // that it was given, with a reference of ours each
+  std::map<uint64_t, Call> cancel_calls;  // by token: registered, and not called
+  std::vector<Call> deferred;
+  std::map<std::thread::id, std::vector<std::string>> open_parts;  // of a trace, by thread
+  // Calls that no host would have liked: the rule, and what it was.
+  std::vector<std::pair<const char*, std::string>> broken;
   int allocations = 0;
   int held_lock_sets = 0;
 };
 
 // One asynchronous completion.
 struct MS_Done {
+  explicit MS_Done(MS_Ctx* execution) : ctx(execution) {}
+
+  MS_Ctx* const ctx;
   std::mutex mutex;
   int calls = 0;
   absl::Status status;

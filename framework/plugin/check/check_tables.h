@@ -1,4 +1,5 @@
-// The tables that kernels use while they run, over plain memory (check_host.h).
+// The tables that kernels use while they run, over plain memory (check_host.h); ms.ctx/1 is in
+// check_ctx.h.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_CHECK_TABLES_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_CHECK_TABLES_H_
 
@@ -6,12 +7,12 @@
 
 namespace millstream::plugin_check {
 
-const MS_CtxApi* CheckCtxApi();
 const MS_TensorApi* CheckTensorApi();
 const MS_ResourceApi* CheckResourceApi();
 const MS_ThreadsApi* CheckThreadsApi();
+const MS_GradApi* CheckGradApi();
 
-// Tensors that the calling thread creates are the context's, which looks whether they are released;
+// Tensors that the calling thread makes are the context's, which looks whether they are released;
 // null: nobody's.
 void SetCurrentCtx(MS_Ctx* ctx);
 

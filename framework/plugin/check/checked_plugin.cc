@@ -7,8 +7,11 @@
 #include "framework/plugin/check/check_host.h"
 #include "framework/plugin/check/op_specs.h"
 #include "framework/plugin/host_status.h"
+#include "framework/plugin/option_check.h"
+#include "framework/plugin/option_values.h"
 #include "framework/plugin/plugin_check.h"
 #include "framework/plugin/registrar.h"
+#include "framework/plugin/resource_types.h"
 
 namespace millstream::plugin_check {
 
@@ -26,6 +29,9 @@ StatusOr<const MS_Plugin*> EnterPlugin(const PluginFile& file, const MS_HostBase
 }
 
 Status InitPlugin(const MS_Plugin* plugin, const PluginOptions& options) {
+  PluginOptions all;
+  MS_RETURN_IF_ERROR(CheckOptions(plugin, options, &all));
+  SetOptionValues(std::string(FromAbi(plugin->name)), all);
   std::vector<MS_KV> pairs;
   for (const auto& [name, value] : options) pairs.push_back({ToAbi(name), ToAbi(value)});
   return Take(plugin->init(plugin, pairs.data(), pairs.size()));
@@ -35,6 +41,7 @@ StatusOr<std::vector<KernelRegistration>> RegisterPlugin(const MS_Plugin* plugin
   MS_Registrar registrar(std::string(FromAbi(plugin->name)), &StandardOps());
   MS_RETURN_IF_ERROR(Take(plugin->register_all(plugin, &registrar)));
   MS_RETURN_IF_ERROR(registrar.first_error);
+  MS_RETURN_IF_ERROR(ResourceTypes::Global()->Commit(std::move(registrar.resource_types)));
   return std::move(registrar.kernels);
 }
 

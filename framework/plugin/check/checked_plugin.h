@@ -27,6 +27,8 @@ struct CheckedPlugin {
 
 // The stages of loading, one by one, each with the error of the one that failed.
 StatusOr<const MS_Plugin*> EnterPlugin(const PluginFile& file, const MS_HostBase* host);
+// Refuses, as hosts do, what the plugin's schema does not allow, before it calls init.
+// REQUIRES: CheckMandatoryFunctions passed.
 Status InitPlugin(const MS_Plugin* plugin, const PluginOptions& options);
 StatusOr<std::vector<KernelRegistration>> RegisterPlugin(const MS_Plugin* plugin);
 // Descriptions live for ever. `reason` may be null.

@@ -70,6 +70,9 @@ void CheckFaults(CheckContext* context, int item) {
   for (int n = 1; n <= std::min(first.allocations, kMostFailures); ++n) {
     ExpectRefusal(**run, *trial, n, context->report);
   }
+  for (const auto& [rule, text] : (*run)->Destroy()) {
+    context->report->Fail(absl::StrCat(rule, ": ", text));
+  }
 }
 
 void CheckThreads(CheckContext* context, int item) {

@@ -1,12 +1,15 @@
 #include "framework/plugin/check/kernel_run.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "framework/plugin/check/check_ctx.h"
 #include "framework/plugin/check/check_tables.h"
 #include "framework/plugin/check/op_specs.h"
 #include "framework/plugin/host_interfaces.h"
@@ -58,13 +61,25 @@ StatusOr<std::unique_ptr<KernelRun>> KernelRun::Create(const KernelRegistration&
   MS_ASSIGN_OR_RETURN(run->signature_, ExpandSignature(*run->op_, kernel_case.attrs));
   const std::string node = absl::StrCat("checked/", kernel.op);
   const std::string device_name = absl::StrCat("/device:", kernel.device_type, ":0");
-  const MS_KernelInfo info(run->op_, node, device_name, &kernel_case.attrs, &run->signature_);
+  const MS_KernelInfo info(run->op_, node, device_name, &kernel_case.attrs, &run->signature_,
+                           kernel.plugin);
   SetHostBreadcrumb(absl::StrCat("kernel ", kernel.op, " of plugin ", kernel.plugin));
   MS_RETURN_IF_ERROR(Take(kernel.create(kernel.user, &info, &run->state_)));
+  run->is_alive_ = true;
   return run;
 }
 
-KernelRun::~KernelRun() { kernel_.destroy(state_); }
+KernelRun::~KernelRun() { Destroy(); }
+
+BrokenRules KernelRun::Destroy() {
+  BrokenRules broken;
+  if (!std::exchange(is_alive_, false)) return broken;
+  kernel_.destroy(state_);
+  for (std::string& text : session_.Close()) {
+    broken.emplace_back("KERNEL-REFERENCES", std::move(text));
+  }
+  return broken;
+}
 
 bool KernelRun::IsHostArg(const std::vector<ArgDef>& args, const std::vector<int>& starts,
                           int index) const {
@@ -90,6 +105,7 @@ Status KernelRun::PlaceInputs(const RunMode& mode, Execution* execution) const {
     MS_TensorView& view = execution->input_views[i];
     if (input.is_variable) {
       CheckVariable& variable = execution->variables[i];
+      variable.name = absl::StrCat("variable", i);
       variable.dtype = input.value.dtype();
       MS_ASSIGN_OR_RETURN(variable.value, PlacedTensor::CopyOf(ctx->place, input.value));
       ctx->variables[i] = &variable;
@@ -182,14 +198,14 @@ Status KernelRun::Specialize(const RunMode& mode, const std::vector<Tensor>& pla
   return absl::OkStatus();
 }
 
-void KernelRun::Call(const RunMode& mode, Execution* execution, RunResult* result) const {
+MS_Frame* KernelRun::MakeFrame(Execution* execution) const {
+  MS_Ctx* const ctx = execution->ctx;
   MS_Frame* const frame = execution->page.Make<MS_Frame>(1);
-  execution->frame = frame;
   const size_t n_out = signature_.output_types.size();
   uint64_t* const used = execution->page.Make<uint64_t>(n_out / 64 + 1);
   for (size_t i = 0; i < n_out; ++i) used[i / 64] |= uint64_t{1} << (i % 64);
   frame->head.size = sizeof(*frame);
-  frame->ctx = execution->ctx;
+  frame->ctx = ctx;
   frame->inputs = execution->input_views;
   frame->outputs = execution->output_views;
   frame->outputs_used = used;
@@ -200,38 +216,56 @@ void KernelRun::Call(const RunMode& mode, Execution* execution, RunResult* resul
   }
   frame->n_in = static_cast<uint32_t>(case_.inputs.size());
   frame->n_out = static_cast<uint32_t>(n_out);
-  frame->step_id = 1;
+  frame->step_id = ctx->step_id;
+  if (ctx->is_traced) {
+    frame->flags = MS_FRAME_TRACING;
+    frame->correlation_id = ctx->step_id;
+  }
   if (device_ != nullptr) {
     frame->device_state = device_->device();
     frame->stream = device_->stream();
     frame->stream_native = device_->functions().stream_native(device_->stream());
     frame->device_ordinal = device_->description().ordinal;
   }
-  SetCurrentCtx(execution->ctx);
-  if ((kernel_.flags & MS_KERNEL_ASYNC) == 0) {
-    result->status = Take(kernel_.compute(state_, frame));
-  } else {
-    execution->done = new MS_Done;  // with the ctx, never freed
-    kernel_.compute_async(state_, frame, execution->done);
-    const auto end = std::chrono::steady_clock::now() + kDonePatience;
-    const auto calls = [&] {
-      const std::lock_guard<std::mutex> lock(execution->done->mutex);
-      return execution->done->calls;
-    };
-    while (calls() == 0 && std::chrono::steady_clock::now() < end) {
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
-    }
-    // What calls twice is given the time for it.
-    std::this_thread::sleep_for(kLateCalls);
-    result->done_calls = calls();
+  return frame;
+}
+
+// What calls done twice is given the time for it.
+void KernelRun::CallAsync(Execution* execution, RunResult* result) const {
+  execution->done = new MS_Done(execution->ctx);  // with the ctx, never freed
+  kernel_.compute_async(state_, execution->frame, execution->done);
+  const auto end = std::chrono::steady_clock::now() + kDonePatience;
+  const auto calls = [&] {
     const std::lock_guard<std::mutex> lock(execution->done->mutex);
-    result->status = execution->done->status;
+    return execution->done->calls;
+  };
+  while (calls() == 0 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  std::this_thread::sleep_for(kLateCalls);
+  result->done_calls = calls();
+  const std::lock_guard<std::mutex> lock(execution->done->mutex);
+  result->status = execution->done->status;
+}
+
+void KernelRun::Call(Execution* execution, RunResult* result) const {
+  MS_Ctx* const ctx = execution->ctx;
+  execution->frame = MakeFrame(execution);
+  SetCurrentCtx(ctx);
+  if ((kernel_.flags & MS_KERNEL_ASYNC) == 0) {
+    result->status = Take(kernel_.compute(state_, execution->frame));
+    EndExecution(ctx);
+  } else {
+    CallAsync(execution, result);
   }
   SetCurrentCtx(nullptr);
   if (device_ != nullptr) {
     const Status synced = Take(device_->functions().stream_sync(device_->stream()));
     if (result->status.ok()) result->status = synced;
   }
+  // What was not ended may still use what it wanted to release.
+  if (result->done_calls == 0) return;
+  for (const MS_Ctx::Call& call : ctx->deferred) call.fn(call.user);
 }
 
 void KernelRun::LookAtTensors(Execution* execution, RunResult* result) const {
@@ -257,7 +291,7 @@ void KernelRun::LookAtTensors(Execution* execution, RunResult* result) const {
   }
   for (size_t i = 0; i < ctx->outputs.size(); ++i) {
     expect_guards(ctx->outputs[i].get(), absl::StrCat("output ", i));
-    if (ctx->outputs[i] == nullptr && result->status.ok()) {
+    if (ctx->outputs[i] == nullptr && result->status.ok() && result->done_calls != 0) {
       result->broken.emplace_back("KERNEL-OUTPUTS", absl::StrCat("output ", i, " is missing"));
     }
   }
@@ -279,30 +313,35 @@ void KernelRun::LookAfter(Execution* execution, RunResult* result) const {
     result->broken.emplace_back("KERNEL-LOCKS",
                                 absl::StrCat(ctx->held_lock_sets, " lock sets are still held"));
   }
-  for (MS_Tensor* tensor : ctx->created) {
-    if (tensor->references > 1) {
-      result->broken.emplace_back("KERNEL-REFERENCES", "a tensor that it created is not released");
+  // A kernel may keep tensors until it is destroyed.
+  for (std::vector<MS_Tensor*>* tensors : {&ctx->tensors, &execution->handles}) {
+    for (MS_Tensor* tensor : *tensors) {
+      if (tensor->references > 1) {
+        session_.Keep(tensor);
+      } else {
+        ReleaseTensorHandle(tensor);
+      }
     }
-    ReleaseTensorHandle(tensor);
+    tensors->clear();
   }
-  ctx->created.clear();
-  for (MS_Tensor* handle : execution->handles) {
-    if (handle->references > 1) {
-      result->broken.emplace_back("KERNEL-REFERENCES", "an input that it retained is not released");
-    }
-    ReleaseTensorHandle(handle);
-  }
-  for (const std::string& text : ctx->misuse) result->broken.emplace_back("KERNEL-OUTPUTS", text);
+  for (auto& broken : ctx->broken) result->broken.push_back(std::move(broken));
   if (result->done_calls != 1) {
-    result->broken.emplace_back("KERNEL-ASYNC",
+    result->broken.emplace_back(ctx->is_cancelled ? "KERNEL-CANCEL" : "KERNEL-ASYNC",
                                 absl::StrCat("done was called ", result->done_calls, " times"));
   }
 }
 
 RunResult KernelRun::Run(const RunMode& mode, const std::vector<Tensor>* planned_as) const {
+  static std::atomic<uint64_t> steps{0};
   RunResult result;
   Execution execution;
   MS_Ctx* const ctx = execution.ctx;
+  ctx->op = op_;
+  ctx->signature = &signature_;
+  ctx->session = &session_;
+  ctx->step_id = ++steps;
+  ctx->is_cancelled = mode.is_cancelled;
+  ctx->is_traced = mode.is_traced;
   ctx->threads = mode.threads;
   ctx->may_forward = mode.share && planned_as == nullptr;
   ctx->fill = mode.fill;
@@ -319,7 +358,7 @@ RunResult KernelRun::Run(const RunMode& mode, const std::vector<Tensor>* planned
     result.specialized = result.status.ok();
     if (!result.specialized) return result;
   }
-  Call(mode, &execution, &result);
+  Call(&execution, &result);
   if (execution.specialization.shape_state != nullptr) {
     kernel_.unspecialize(state_, execution.specialization.shape_state);
   }

@@ -10,6 +10,7 @@
 
 #include "framework/op_def.h"
 #include "framework/plugin/check/check_host.h"
+#include "framework/plugin/check/check_session.h"
 #include "framework/plugin/check/checked_plugin.h"
 #include "framework/plugin/check/frame_page.h"
 #include "framework/plugin/check/kernel_cases.h"
@@ -24,7 +25,12 @@ struct RunMode {
   uint8_t fill = 0xA5;        // of memory that is not yet written
   uint64_t input_offset = 0;  // bytes between an aligned address and each input
   int fail_allocation = 0;    // the n-th allocation fails
+  bool is_cancelled = false;  // the step is stopping
+  bool is_traced = false;
 };
+
+// Rules that did not hold, and why.
+using BrokenRules = std::vector<std::pair<const char*, std::string>>;
 
 struct RunResult {
   Status status;
@@ -35,8 +41,7 @@ struct RunResult {
   bool specialized = true;  // false: specialize refused, and nothing ran
   int allocations = 0;
   int done_calls = 1;  // of an asynchronous kernel
-  // Rules that did not hold, and why.
-  std::vector<std::pair<const char*, std::string>> broken;
+  BrokenRules broken;
 };
 
 // A kernel with the state that create made for one node. Run may be called by several threads.
@@ -54,6 +59,8 @@ class KernelRun {
   const NodeSignature& signature() const { return signature_; }
   // `planned_as`: the outputs whose shapes are planned; null unless the mode is planned.
   RunResult Run(const RunMode& mode, const std::vector<Tensor>* planned_as) const;
+  // Destroys the kernel, and looks for what it has not given back. Nothing runs afterwards.
+  BrokenRules Destroy();
 
  private:
   struct Execution;
@@ -68,7 +75,9 @@ class KernelRun {
   void ShareBuffers(Execution* execution) const;
   Status Specialize(const RunMode& mode, const std::vector<Tensor>& planned_as,
                     Execution* execution) const;
-  void Call(const RunMode& mode, Execution* execution, RunResult* result) const;
+  MS_Frame* MakeFrame(Execution* execution) const;
+  void Call(Execution* execution, RunResult* result) const;
+  void CallAsync(Execution* execution, RunResult* result) const;
   void LookAfter(Execution* execution, RunResult* result) const;
   void LookAtTensors(Execution* execution, RunResult* result) const;
 
@@ -78,6 +87,8 @@ class KernelRun {
   const OpDef* op_ = nullptr;
   NodeSignature signature_;
   void* state_ = nullptr;
+  bool is_alive_ = false;
+  mutable CheckSession session_;
 };
 
 }  // namespace millstream::plugin_check

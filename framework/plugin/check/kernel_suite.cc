@@ -15,10 +15,14 @@ constexpr RunMode kPlain = {"dynamic, one thread", false, false, 1, 0xA5, 0, 0};
 constexpr RunMode kForward = {"dynamic, forwarding, three threads", false, true, 3, 0x5A, 16, 0};
 constexpr RunMode kPlanned = {"planned, three threads", true, false, 3, 0x3C, 0, 0};
 constexpr RunMode kInPlace = {"planned in place", true, true, 3, 0x7E, 0, 0};
+constexpr RunMode kTraced = {"traced", false, false, 1, 0xA5, 0, 0, false, true};
+constexpr RunMode kCancelled = {"cancelled", false, false, 1, 0xA5, 0, 0, true, false};
 
 // Rules that every execution may break.
 constexpr const char* kContract[] = {"KERNEL-OUTPUTS", "KERNEL-BOUNDS", "KERNEL-INPUTS",
                                      "KERNEL-LOCKS",   "KERNEL-ASYNC",  "KERNEL-REFERENCES"};
+// Of so many trials one is also traced and cancelled, which depends little on shapes.
+constexpr size_t kTrialsOfSample = 4;
 constexpr auto kLateUse = std::chrono::milliseconds(5);
 
 // One kernel's trials.
@@ -36,9 +40,10 @@ class KernelCheck {
       return;
     }
     for (const Trial& trial : trials) {
+      is_sample_ = static_cast<size_t>(&trial - trials.data()) % kTrialsOfSample == 0;
       RunTrial(trial);
       // One that never ends is not waited for again and again.
-      if (broken_.count("KERNEL-ASYNC") != 0) break;
+      if (broken_.count("KERNEL-ASYNC") + broken_.count("KERNEL-CANCEL") != 0) break;
     }
     for (const char* rule : kContract) {
       const bool concerned =
@@ -68,16 +73,21 @@ class KernelCheck {
 
   RunResult Execute(const KernelRun& run, const Trial& trial, const char* rule, const RunMode& mode,
                     const std::vector<Tensor>* planned_as) {
-    report_->Begin(rule, absl::StrCat(trial.text, ", ", mode.name));
+    const std::string what = absl::StrCat(trial.text, ", ", mode.name);
+    report_->Begin(rule, what);
     RunResult result = run.Run(mode, planned_as);
     if (result.broken.empty()) return result;
-    for (const auto& [broken_rule, text] : result.broken) {
-      broken_.insert(broken_rule);
-      report_->Begin(broken_rule, absl::StrCat(trial.text, ", ", mode.name));
+    FailAll(result.broken, what);
+    report_->Begin(rule, what);
+    return result;
+  }
+
+  void FailAll(const BrokenRules& broken, const std::string& what) {
+    for (const auto& [rule, text] : broken) {
+      broken_.insert(rule);
+      report_->Begin(rule, what);
       report_->Fail(text);
     }
-    report_->Begin(rule, absl::StrCat(trial.text, ", ", mode.name));
-    return result;
   }
 
   void CompareWithReference(const Trial& trial, const RunResult& first) {
@@ -108,9 +118,9 @@ class KernelCheck {
     report_->Expect(difference.empty(), difference);
   }
 
-  // Another way to run it gives what the first gave.
+  // Another way to run it gives what the first gave; the same bits when `exact`.
   void Again(const KernelRun& run, const Trial& trial, const char* rule, const RunMode& mode,
-             const RunResult& first) {
+             const RunResult& first, bool exact) {
     const RunResult again =
         Execute(run, trial, rule, mode, mode.planned ? &first.outputs : nullptr);
     if (!again.specialized && absl::IsUnimplemented(again.status)) {
@@ -118,7 +128,16 @@ class KernelCheck {
       return;
     }
     if (!report_->Expect(again.status.ok(), again.status.ToString())) return;
-    const std::string difference = DifferenceOf(again, first, trial.kernel_case.is_random);
+    const std::string difference = DifferenceOf(again, first, exact);
+    report_->Expect(difference.empty(), difference);
+  }
+
+  // In a step that is stopping it may stop, or do its work as ever.
+  void Cancel(const KernelRun& run, const Trial& trial, const RunResult& first) {
+    const RunResult stopped = Execute(run, trial, "KERNEL-CANCEL", kCancelled, nullptr);
+    if (absl::IsCancelled(stopped.status) || stopped.done_calls == 0) return;
+    if (!report_->Expect(stopped.status.ok(), "it gave ", stopped.status.ToString())) return;
+    const std::string difference = DifferenceOf(stopped, first, true);
     report_->Expect(difference.empty(), difference);
   }
 
@@ -131,7 +150,12 @@ class KernelCheck {
       return;
     }
     if (!report_->Expect(run.ok(), run.status().ToString())) return;
-    const RunResult first = Execute(**run, trial, "KERNEL-RUNS", kPlain, nullptr);
+    RunModes(**run, trial);
+    FailAll((*run)->Destroy(), trial.text);
+  }
+
+  void RunModes(const KernelRun& run, const Trial& trial) {
+    const RunResult first = Execute(run, trial, "KERNEL-RUNS", kPlain, nullptr);
     // Two threads of the kernel's own may still be at it.
     if (!waited_) {
       waited_ = true;
@@ -148,9 +172,14 @@ class KernelCheck {
     CompareWithReference(trial, first);
     // What forgot an output has nothing to be compared with.
     if (broken_.count("KERNEL-OUTPUTS") + broken_.count("KERNEL-ASYNC") != 0) return;
-    Again(**run, trial, "KERNEL-FORWARD", kForward, first);
-    Again(**run, trial, "KERNEL-PLANNED", kPlanned, first);
-    if (!kernel_.in_place.empty()) Again(**run, trial, "KERNEL-IN-PLACE", kInPlace, first);
+    const bool is_random = trial.kernel_case.is_random;
+    Again(run, trial, "KERNEL-FORWARD", kForward, first, is_random);
+    Again(run, trial, "KERNEL-PLANNED", kPlanned, first, is_random);
+    if (!kernel_.in_place.empty()) Again(run, trial, "KERNEL-IN-PLACE", kInPlace, first, is_random);
+    if (is_sample_) {
+      Again(run, trial, "KERNEL-TRACE", kTraced, first, /*exact=*/true);
+      Cancel(run, trial, first);
+    }
     report_->Begin("KERNEL-STATUS", trial.text);
     report_->Expect(LiveStatuses() == statuses_, LiveStatuses() - statuses_,
                     " statuses were neither returned nor freed");
@@ -163,6 +192,7 @@ class KernelCheck {
   std::set<std::string> broken_;
   size_t statuses_ = LiveStatuses();
   bool waited_ = false;
+  bool is_sample_ = false;
 };
 
 int CountKernels(CheckContext* context) {

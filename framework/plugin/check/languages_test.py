@@ -14,7 +14,9 @@ import pytest
 CHECK = "framework/plugin/check/millstream_plugin_check"
 REFERENCE = "device_plugins/cpu/libmillstream_cpu.so"
 TESTING = pathlib.Path("framework/plugin/check/testing")
-CPP = [str(TESTING / "broken_kernels.cc"), str(TESTING / "broken_plugin.cc")]
+CPP = [
+    str(TESTING / f"broken_{part}.cc") for part in ("execution", "kernels", "plugin", "profiler")
+]
 PLAIN_C = [str(TESTING / "plain_c_plugin.c")]
 COMMON = [
     "-I.",

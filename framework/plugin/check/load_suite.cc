@@ -92,40 +92,8 @@ void CheckOtherHost(CheckContext* context) {
 
 constexpr Check kChecks[] = {&CheckLoading, &CheckOtherHost};
 
-// ---- options ------------------------------------------------------------------------------------
-
-void CheckUnknownOption(CheckContext* context) {
-  Reporter& report = *context->report;
-  const StatusOr<PluginFile> file = ReadPluginFile(context->settings->path);
-  if (!file.ok()) return;
-  const StatusOr<const MS_Plugin*> plugin = EnterPlugin(*file, CheckHost());
-  if (!plugin.ok()) return;
-  report.Begin("OPTION-UNKNOWN");
-  if (((*plugin)->flags & MS_PLUGIN_HAS_OPTIONS) == 0) {
-    report.Skip("the plugin says that it takes no options, so it is given none");
-    return;
-  }
-  const Status status = InitPlugin(*plugin, {{"no_plugin_knows_this_option", "1"}});
-  report.Expect(absl::IsInvalidArgument(status), "init gave ", status.ToString());
-}
-
-void CheckSchema(CheckContext* context) {
-  Reporter& report = *context->report;
-  const StatusOr<PluginFile> file = ReadPluginFile(context->settings->path);
-  if (!file.ok()) return;
-  const StatusOr<const MS_Plugin*> plugin = EnterPlugin(*file, CheckHost());
-  if (!plugin.ok() || !CheckMandatoryFunctions(*plugin).ok()) return;
-  report.Begin("OPTION-SCHEMA");
-  report.Skip((*plugin)->get_interface(*plugin, "ms.options/1") == nullptr
-                  ? "the plugin has no ms.options/1"
-                  : "this version of the kit does not know ms.options/1");
-}
-
-constexpr Check kOptionChecks[] = {&CheckUnknownOption, &CheckSchema};
-
 }  // namespace
 
 Suite LoadSuite() { return SuiteOf<kChecks, 2>("load", /*loads_itself=*/true); }
-Suite OptionSuite() { return SuiteOf<kOptionChecks, 2>("options", /*loads_itself=*/true); }
 
 }  // namespace millstream::plugin_check

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "framework/buffer.h"
 #include "framework/plugin/check/check_host.h"
 
 namespace millstream::plugin_check {
@@ -12,6 +14,21 @@ constexpr uint64_t kAlignment = 64;
 constexpr uint64_t kGuardBytes = 64;
 constexpr char kGuardFill = static_cast<char>(0xC3);
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+
+char* AddressOf(const MS_MemRef& ref) { return static_cast<char*>(ref.base) + ref.offset; }
+
+// All buffers of device memory that this host makes.
+class PlacedBuffer : public Buffer {
+ public:
+  explicit PlacedBuffer(std::unique_ptr<PlacedTensor> placed)
+      : Buffer(AddressOf(placed->View(0).mem), placed->bytes(), /*writable=*/false,
+               MemorySpace::kDevice),
+        placed_(std::move(placed)) {}
+  const PlacedTensor& placed() const { return *placed_; }
+
+ private:
+  const std::unique_ptr<PlacedTensor> placed_;
+};
 
 }  // namespace
 
@@ -155,6 +172,24 @@ StatusOr<Tensor> PlacedTensor::Read() const {
 StatusOr<bool> PlacedTensor::GuardsIntact() const {
   if (block_ == nullptr) return true;
   return block_->GuardsIntact();
+}
+
+Tensor TensorOver(std::unique_ptr<PlacedTensor> placed) {
+  const DataType dtype = placed->dtype();
+  const Shape shape = placed->shape();
+  return Tensor(dtype, shape, BufferRef::Adopt(new PlacedBuffer(std::move(placed))));
+}
+
+const PlacedTensor* PlacedUnder(const Tensor& tensor) {
+  if (!tensor.is_on_device()) return nullptr;
+  return &static_cast<const PlacedBuffer*>(tensor.buffer().get())->placed();
+}
+
+StatusOr<Tensor> ReadTensor(const Tensor& tensor) {
+  const PlacedTensor* const placed = PlacedUnder(tensor);
+  if (placed == nullptr) return tensor;
+  MS_ASSIGN_OR_RETURN(const Tensor whole, placed->Read());
+  return Tensor(tensor.dtype(), tensor.shape(), whole.buffer(), tensor.offset());
 }
 
 }  // namespace millstream::plugin_check

@@ -68,6 +68,7 @@ class PlacedTensor {
   DataType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   uint64_t bytes() const;
+  bool on_host() const { return on_host_; }
   // Refers to this object's dims.
   MS_TensorView View(uint64_t flags) const;
   StatusOr<Tensor> Read() const;
@@ -83,6 +84,13 @@ class PlacedTensor {
   std::shared_ptr<Block> block_;
   Tensor strings_;
 };
+
+// Tensors of the host's over memory of a device, which goes with the last of them.
+Tensor TensorOver(std::unique_ptr<PlacedTensor> placed);
+// What a tensor made so lies in, also one with a part of it; null for tensors in host memory.
+const PlacedTensor* PlacedUnder(const Tensor& tensor);
+// The tensor, copied when it is in a device's memory.
+StatusOr<Tensor> ReadTensor(const Tensor& tensor);
 
 }  // namespace millstream::plugin_check
 

@@ -63,6 +63,7 @@ Suite StreamSuite();
 Suite KernelSuite();
 Suite FaultSuite();
 Suite ThreadSuite();
+Suite TraceSuite();
 Suite SoakSuite();
 
 }  // namespace millstream::plugin_check

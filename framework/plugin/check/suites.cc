@@ -10,7 +10,7 @@ const CheckedPlugin* CheckContext::Comparison() const {
 absl::Span<const Suite> Suites() {
   static const Suite suites[] = {LoadSuite(),   OptionSuite(), RegistrySuite(), DeviceSuite(),
                                  MemorySuite(), CopySuite(),   StreamSuite(),   KernelSuite(),
-                                 FaultSuite(),  ThreadSuite(), SoakSuite()};
+                                 FaultSuite(),  ThreadSuite(), TraceSuite(),    SoakSuite()};
   return suites;
 }
 

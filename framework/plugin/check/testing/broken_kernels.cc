@@ -1,4 +1,4 @@
-// The kernels of the broken plugin: one op for each thing that a kernel does with its host.
+// The kernels of the broken plugin: one op for each thing that a kernel does with memory.
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "framework/plugin/check/testing/broken_plugin.h"
+#include "framework/plugin/plugin_resource.hpp"
 
 namespace broken {
 namespace {
@@ -91,6 +92,9 @@ struct Abs {
 // Changes a variable.
 struct AssignAdd {
   ms::Status Compute(ms::Frame& frame) const {
+    std::string_view container, name, type;
+    MS_TRY(ms::ReadHandle(frame.input(0), &container, &name, &type));
+    if (name.empty() || type != "Variable") return ms::Internal("the handle is of a ", type);
     const uint32_t input = 0;
     const uint32_t mode = MS_LOCK_WRITE;
     MS_LockSet* locks = nullptr;
@@ -123,50 +127,6 @@ struct OwnRandom {
   }
 };
 
-// ---- An asynchronous kernel, for which the C++ layer has no class -------------------------------
-
-MS_Status* CreateNothing(void*, const MS_KernelInfo*, void** state) {
-  *state = nullptr;
-  return nullptr;
-}
-void DestroyNothing(void*) {}
-
-void Relu(void*, MS_Frame* frame, MS_Done* done) {
-  std::thread([frame, done] {
-    MS_Status* const status = ms::Guarded([frame]() -> ms::Status {
-      ms::Frame wrapped(frame);
-      const ms::View x = wrapped.input(0);
-      ms::View y;
-      MS_TRY(wrapped.Output(0, x.shape(), &y));
-      for (int64_t i = 0; i < x.size(); ++i) {
-        y.data<float>()[i] = std::max(x.data<float>()[i], 0.0f);
-      }
-      return ms::Status();
-    });
-    if (Has("never_done")) return;
-    ms::host_tables.ctx->done(done, status);
-    if (Has("done_twice")) ms::host_tables.ctx->done(done, nullptr);
-  }).detach();
-}
-
-ms::Status RegisterAsync(MS_Registrar* registrar) {
-  const MS_DType type = MS_FLOAT32;
-  const MS_TypeConstraint constraint = {
-      {sizeof(MS_TypeConstraint), 0, nullptr}, ms::ToAbi("T"), &type, 1};
-  const MS_TypeConstraint* const constraints[] = {&constraint};
-  MS_KernelDef def{};
-  def.head.size = sizeof(def);
-  def.op = ms::ToAbi("Relu");
-  def.device_type = ms::ToAbi("BROKEN");
-  def.flags = MS_KERNEL_ASYNC;
-  def.constraints = constraints;
-  def.n_constraints = 1;
-  def.create = &CreateNothing;
-  def.compute_async = &Relu;
-  def.destroy = &DestroyNothing;
-  return ms::Status::FromAbi(ms::host_tables.registry->kernel_register(registrar, &def));
-}
-
 template <typename Kernel>
 ms::Status Register(MS_Registrar* registrar, const char* op, ms::KernelOptions options) {
   return ms::KernelEntry::Of<Kernel>(op, options.Device("BROKEN")).RegisterWith(registrar);
@@ -181,7 +141,7 @@ ms::Status RegisterKernels(MS_Registrar* registrar) {
   MS_TRY(Register<Abs>(registrar, "Abs", floats));
   MS_TRY(Register<AssignAdd>(registrar, "AssignAddVariableOp",
                              ms::KernelOptions().Type<float>("dtype")));
-  MS_TRY(RegisterAsync(registrar));
+  MS_TRY(RegisterExecutions(registrar));
   if (Has("own_random")) {
     MS_TRY(Register<OwnRandom>(
         registrar, "RandomUniform",

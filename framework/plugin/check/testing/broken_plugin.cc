@@ -82,7 +82,10 @@ MS_Status* CopyAsync(MS_Stream* stream, const MS_MemRef* to, const MS_MemRef* fr
     Pending().push_back({*to, source, bytes});
     return nullptr;
   }
-  return Functions::Copy(stream, to, &source, bytes);
+  const uint64_t begin = ms::host_tables.core->now_ns();
+  MS_Status* const status = Functions::Copy(stream, to, &source, bytes);
+  NoteCopy(begin);
+  return status;
 }
 
 MS_Status* StreamSync(MS_Stream* stream) noexcept {
@@ -143,7 +146,8 @@ const MS_Table* DeviceTable() {
 
 struct Description {
   static ms::HostDeviceText Text() {
-    return {"BROKEN", "A device with a fault", "Tests", "none", MS_DEVICE_HOST_IS_DEVICE};
+    return {"BROKEN", "A device with a fault", "Tests", "none",
+            HasOwnMemory() ? 0 : MS_DEVICE_HOST_IS_DEVICE};
   }
 };
 using Devices = ms::HostDevices<Description>;
@@ -194,9 +198,13 @@ const MS_Table* DevicesTable() {
 struct Plugin : ms::PluginDefaults {
   static ms::Status Init(const ms::PluginOptions& options) {
     if (Has("init_fails")) return ms::Internal("init fails on purpose");
-    return Has("any_option") ? ms::Status() : PluginDefaults::Init(options);
+    if (Has("refuses_default") && options.size() > 1)
+      return ms::InvalidArgument("too many options");
+    return ms::Status();  // The host has checked them; without a schema, nobody has.
   }
   static const MS_Table* GetInterface(std::string_view id) {
+    if (id == MS_OPTIONS_API) return SchemaTable();
+    if (id == MS_PROFILER_API) return ProfilerTable();
     if (id == MS_DEVICES_API) return DevicesTable();
     if (id == MS_DEVICE_API) return DeviceTable();
     return nullptr;

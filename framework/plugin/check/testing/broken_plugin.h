@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_TESTING_BROKEN_PLUGIN_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_TESTING_BROKEN_PLUGIN_H_
 
+#include <cstdint>
 #include <string_view>
 
 #include "framework/plugin/plugin.hpp"
@@ -11,7 +12,19 @@ namespace broken {
 // Whether this is the fault that the plugin has.
 bool Has(std::string_view fault);
 
+// Whether the device claims memory of its own. Kernels can touch it all the same.
+inline bool HasOwnMemory() { return Has("own_memory") || Has("output_in_host"); }
+
+// Whether it describes its options.
+bool HasSchema();
+const MS_Table* SchemaTable();
+const MS_Table* ProfilerTable();
+// A copy that began then has ended.
+void NoteCopy(uint64_t begin_ns);
+
 ms::Status RegisterKernels(MS_Registrar* registrar);
+// Those that use more of their host.
+ms::Status RegisterExecutions(MS_Registrar* registrar);
 
 }  // namespace broken
 
