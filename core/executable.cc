@@ -258,6 +258,7 @@ StatusOr<std::unique_ptr<Plan>> Executable::CompilePart(const Partition& part,
   request.optimize = context_.options.optimize;
   request.disabled_passes = context_.options.disabled_passes;
   request.features = context_.features;
+  request.checks = context_.checks;
   request.folded = &folded_;
   request.run = run;
   request.deterministic = context_.options.deterministic;
@@ -309,6 +310,7 @@ Status Executable::CompilePrograms() {
     request.memory = (*context_.devices)[part.device]->memory();
     request.resources = context_.resources;
     request.deterministic = context_.options.deterministic;
+    request.checks = context_.checks;
     request.move_fetches = context_.features.moved_fetches;
     MS_ASSIGN_OR_RETURN(program, DynamicProgram::Compile(request));
   }
@@ -362,6 +364,12 @@ Status Executable::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetche
   if (fetches.size() != signature_.fetches.size()) {
     return errors::InvalidArgument("the step gives ", signature_.fetches.size(),
                                    " fetches, there is room for ", fetches.size());
+  }
+  if (context_.checks != nullptr) {
+    for (size_t i = 0; i < feeds.size(); ++i) {
+      const auto& [feed, facts] = given_[i];
+      MS_RETURN_IF_ERROR(NumericChecks::CheckFeed(feed, feeds[i]));
+    }
   }
   if (feeds_as_given_) return RunFed(feeds, fetches, options);
   std::vector<Tensor> inside;

@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "core/device.h"
 #include "core/node_value.h"
+#include "core/numeric_checks.h"
 #include "core/partition.h"
 #include "core/passes/plan_features.h"
 #include "core/placer_costs.h"
@@ -32,7 +33,8 @@ struct ExecutableContext {
   const DeviceList* devices = nullptr;
   ResourceManager* resources = nullptr;
   SessionOptions options;
-  PlanFeatures features;  // by options.disabled_passes
+  PlanFeatures features;            // by options.disabled_passes
+  NumericChecks* checks = nullptr;  // null: nobody asked
   int intra_op_threads = 1;
   int inter_op_threads = 1;
   SessionCosts* costs = nullptr;  // null: costs do not count

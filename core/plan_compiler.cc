@@ -227,7 +227,10 @@ Status PlanCompiler::AddKernel(const StepOp& op) {
   if (kernel->registration().compute == nullptr) {
     plan_->calls.push_back(Call{&PlanRun::StartAsync, kernel, kAfterWait, 0});
   } else {
-    plan_->calls.push_back(Call{kernel->registration().compute, kernel->state(), 0, 0});
+    const bool checked = request_.checks != nullptr && plan_->memory == nullptr;
+    plan_->calls.push_back(
+        checked ? Call{&NumericChecks::Compute, request_.checks->StateFor(kernel), 0, 0}
+                : Call{kernel->registration().compute, kernel->state(), 0, 0});
   }
   return plan_->memory == nullptr ? absl::OkStatus() : BringFetchesHome(op);
 }

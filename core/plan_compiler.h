@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/kernel_instance.h"
+#include "core/numeric_checks.h"
 #include "core/passes/plan_features.h"
 #include "core/plan.h"
 #include "core/plan_facts.h"
@@ -37,6 +38,7 @@ struct PlanRequest {
   FoldedValues* folded = nullptr;   // of all plans of the part; null: of this one alone
   const RunOptions* run = nullptr;  // of the step that waits for the plan; null: none does
   bool deterministic = false;
+  NumericChecks* checks = nullptr;  // what looks at what kernels give; null: nobody does
 };
 
 // Errors name the node: shapes that do not fit, no kernel, a handle that contradicts its variable.

@@ -76,12 +76,18 @@ class LiveSessions {
 class DirectSession : public Session {
  public:
   DirectSession(Graph* graph, const SessionOptions& options, DeviceList devices)
-      : devices_(std::move(devices)), gate_([this] { Release(); }) {
+      : devices_(std::move(devices)),
+        checks_(options.check_numerics_folder),
+        gate_([this] { Release(); }) {
     context_.graph = graph;
     context_.devices = &devices_;
     context_.resources = &resources_;
     context_.options = options;
-    context_.features = PlanFeaturesWithout(options.disabled_passes);
+    if (options.check_numerics) {
+      context_.checks = &checks_;
+      NumericChecks::DisableFusion(&context_.options.disabled_passes);
+    }
+    context_.features = PlanFeaturesWithout(context_.options.disabled_passes);
     context_.intra_op_threads =
         options.intra_op_threads > 0 ? options.intra_op_threads : AvailableThreads();
     context_.inter_op_threads = std::max(options.inter_op_threads, 1);
@@ -212,6 +218,7 @@ class DirectSession : public Session {
   // Members are destroyed from the bottom up: plans before kernels, kernels before variables.
   ResourceManager resources_;
   DeviceList devices_;
+  NumericChecks checks_;
   ExecutableContext context_;
   std::unique_ptr<SessionCosts> costs_;  // null: steps are placed without
   absl::Mutex mutex_;

@@ -31,7 +31,12 @@ struct SessionOptions {
   std::map<std::string, int> device_count;  // logical devices by type, "CPU"; absent: what there is
   bool optimize = true;                     // false: the graph runs as written, node by node
   std::vector<std::string> disabled_passes;  // those of OptimizationNames that are off
+  // Results are the same bits for any number of threads, and for any of logical CPUs.
   bool deterministic = false;
+  // Steps fail at the first node that makes NaN or an infinity of inputs without; see
+  // core/numeric_checks.h.
+  bool check_numerics = false;
+  std::string check_numerics_folder;  // where inputs are saved; empty: nowhere
   bool allow_soft_placement = false;
   bool log_device_placement = false;
   // Above 0: what requests leave open is placed by costs (core/placer_costs.h), and again every so

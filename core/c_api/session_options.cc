@@ -72,6 +72,9 @@ StatusOr<SessionOptions> MakeSessionOptions(absl::string_view config) {
   options.optimize = Optimizes(fields.graph_options());
   MS_ASSIGN_OR_RETURN(options.disabled_passes,
                       DisabledPasses(fields.graph_options().rewrite_options()));
+  options.deterministic = fields.experimental().deterministic();
+  options.check_numerics = fields.experimental().check_numerics();
+  options.check_numerics_folder = fields.experimental().check_numerics_folder();
   options.allow_soft_placement = fields.allow_soft_placement();
   options.log_device_placement = fields.log_device_placement();
   options.placement_period = std::max(fields.placement_period(), 0);

@@ -246,6 +246,8 @@ TEST(SessionOptionsTest, EmptyConfigIsTheDefaults) {
   EXPECT_FALSE(options.allow_soft_placement);
   EXPECT_FALSE(options.log_device_placement);
   EXPECT_EQ(options.operation_timeout_ms, 0);
+  EXPECT_FALSE(options.deterministic);
+  EXPECT_FALSE(options.check_numerics);
 }
 
 TEST(SessionOptionsTest, FieldsAreRead) {
@@ -255,12 +257,18 @@ TEST(SessionOptionsTest, FieldsAreRead) {
   config.set_allow_soft_placement(true);
   config.set_log_device_placement(true);
   config.set_operation_timeout_in_ms(1500);
+  config.mutable_experimental()->set_deterministic(true);
+  config.mutable_experimental()->set_check_numerics(true);
+  config.mutable_experimental()->set_check_numerics_folder("failures");
   const SessionOptions options = OptionsOf(config);
   EXPECT_EQ(options.intra_op_threads, 3);
   EXPECT_EQ(options.inter_op_threads, 2);
   EXPECT_TRUE(options.allow_soft_placement);
   EXPECT_TRUE(options.log_device_placement);
   EXPECT_EQ(options.operation_timeout_ms, 1500);
+  EXPECT_TRUE(options.deterministic);
+  EXPECT_TRUE(options.check_numerics);
+  EXPECT_EQ(options.check_numerics_folder, "failures");
 }
 
 TEST(SessionOptionsTest, EitherSwitchTurnsOptimizationOff) {

@@ -106,6 +106,7 @@ const Tensor* DynamicRun::TakeableInput(const MS_Ctx& ctx, uint32_t input) const
   const Execution& execution = ExecutionOf(ctx);
   const ValueSource source = program_.inputs[execution.program->first_input + input];
   if (source.place != ValuePlace::kSlot || !execution.moved.empty()) return nullptr;
+  if (program_.keeps_inputs) return nullptr;
   const Slot& slot = execution.iteration->slots[source.index];
   const bool is_sole = execution.is_beside
                            ? input < 64 && ((execution.sole_reader >> input) & 1) != 0

@@ -22,6 +22,7 @@
 #include "core/dynamic/value.h"
 #include "core/graph.h"
 #include "core/kernel_instance.h"
+#include "core/numeric_checks.h"
 #include "core/prune.h"
 #include "core/resource.h"
 #include "core/resource_manager.h"
@@ -140,7 +141,8 @@ struct DynamicRequest {
   DeviceMemory* memory = nullptr;  // of the device that will run it; null: it uses the host's
   ResourceManager* resources = nullptr;
   bool deterministic = false;
-  bool move_fetches = true;  // false: what is fetched is a copy
+  bool move_fetches = true;         // false: what is fetched is a copy
+  NumericChecks* checks = nullptr;  // what looks at what kernels give; null: nobody does
 };
 
 class DynamicProgram {
@@ -172,6 +174,7 @@ class DynamicProgram {
   DeviceMemory* memory = nullptr;  // of the device; null: it works in the host's
   const ResourceManager* resources_of_session = nullptr;
   bool deterministic = false;
+  bool keeps_inputs = false;  // no kernel takes an input's memory over
   // Some node waits for what other threads do: the step needs a scheduler.
   bool may_wait = false;
 

@@ -163,6 +163,10 @@ Status ProgramCompiler::ChooseAction(const Node& node, NodeProgram* program) {
   program->state = program->kernel->state();
   program->compute = registration.compute;
   program->compute_async = registration.compute_async;
+  if (request_.checks != nullptr && request_.memory == nullptr && registration.compute != nullptr) {
+    program->state = request_.checks->StateFor(program->kernel);
+    program->compute = &NumericChecks::Compute;
+  }
   program->action = NodeAction::kKernel;
   if (registration.compute == nullptr) {
     program->action = NodeAction::kAsync;
@@ -427,6 +431,7 @@ void ProgramCompiler::FindReadyNodes() {
 StatusOr<std::unique_ptr<DynamicProgram>> ProgramCompiler::Run() {
   const PrunedGraph& graph = *request_.graph;
   program_->deterministic = request_.deterministic;
+  program_->keeps_inputs = request_.checks != nullptr;
   program_->memory = request_.memory;
   program_->resources_of_session = request_.resources;
   program_->may_wait = request_.memory != nullptr;  // for the device, in the end

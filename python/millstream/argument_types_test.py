@@ -297,6 +297,7 @@ _TAKE_ANYTHING = {
     tf.logging.TaskLevelStatusMessage, tf.IndexedSlicesValue, tf.Operation, tf.Tensor, tf.OpError,
     tf.VariableAggregation, tf.VariableSynchronization, tf.errors.make, tf.initializers.Initializer,
     tf.train.Optimizer, tf.group, tf.summary.FileWriterCache, tf.load_op_library,
+    tf.debugging.enable_check_numerics, tf.debugging.replay,
 }  # fmt: skip
 # Arguments that may be any object, or whose truth alone counts.
 _ANY: dict[str, set[Any]] = {

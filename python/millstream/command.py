@@ -3,7 +3,8 @@
 ``millstream plugins`` lists the plugins that were found: which of them are used, and why the others
 are not. ``millstream plugin-check FILE`` says whether a plugin keeps the rules of the plugin ABI.
 ``millstream doctor`` says what is missing on a machine. Each of these prints the same for programs
-with ``--json``. ``millstream plugin-template FOLDER`` makes a plugin to begin with.
+with ``--json``. ``millstream plugin-template FOLDER`` makes a plugin to begin with. ``millstream
+replay FILE`` runs a node again that made a NaN.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ def main(arguments: list[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status: 0; 1 when the search path itself is wrong, a rule failed or there is a
-        problem; 2 when a plugin could not be checked.
+        The exit status: 0; 1 when the search path itself is wrong, a rule failed, there is a
+        problem or a file cannot be read; 2 when a plugin could not be checked.
     """
     parser = argparse.ArgumentParser(prog="millstream", description="Tools of Millstream.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -66,6 +67,13 @@ def main(arguments: list[str] | None = None) -> int:
         description="Says what is missing on this machine, and why a plugin is not used.",
     )
     diagnosis.add_argument("--json", action="store_true", help="for programs: a JSON object")
+    again = commands.add_parser(
+        "replay",
+        help="run a node again that made a NaN",
+        description="Runs a node again that made a NaN, on inputs that a session saved.",
+    )
+    again.add_argument("file", metavar="FILE", help="what the error names")
+    again.add_argument("--npz", metavar="OUT", help="write inputs and outputs as NumPy arrays")
     options = parser.parse_args(arguments)
     if options.command == "plugin-check":
         return plugin_check.run(options, _columns())
@@ -75,7 +83,23 @@ def main(arguments: list[str] | None = None) -> int:
         from millstream import doctor
 
         return doctor.main(["--json"] if options.json else [])
+    if options.command == "replay":
+        return _replay(options.file, options.npz)
     return _list_plugins(as_json=options.json)
+
+
+def _replay(path: str, npz: str | None) -> int:
+    from millstream import numeric_checks
+
+    try:
+        failure = numeric_checks.replay(path)
+        if npz is not None:
+            numeric_checks.save_arrays(failure, npz)
+    except (OSError, ValueError, errors.OpError) as error:
+        print(f"millstream: {error}", file=sys.stderr)
+        return 1
+    print(numeric_checks.summary(failure))
+    return 0
 
 
 def _columns() -> int:

@@ -1,4 +1,4 @@
-"""Checks under their second names, ``tf.debugging``."""
+"""Checks under their second names, ``tf.debugging``, and sessions that stop at the first NaN."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ from millstream.check_ops import (
 )
 from millstream.check_ops import verify_tensor_all_finite as assert_all_finite
 from millstream.missing_names import module_getattr as _module_getattr
+from millstream.numeric_checks import (
+    disable_check_numerics,
+    enable_check_numerics,
+    replay,
+)
 from millstream.type_checks import (
     assert_integer,
     assert_proper_iterable,
@@ -54,7 +59,10 @@ __all__ = [
     "assert_scalar",
     "assert_type",
     "check_numerics",
+    "disable_check_numerics",
+    "enable_check_numerics",
     "is_numeric_tensor",
+    "replay",
 ]
 
 if not TYPE_CHECKING:

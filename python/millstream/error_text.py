@@ -11,7 +11,6 @@ The runtime writes the same (``core/error_details.h``), except for the text of t
 
 from __future__ import annotations
 
-import difflib
 import linecache
 import re
 from collections.abc import Iterable, Sequence
@@ -116,5 +115,7 @@ def described(value: Any) -> str:
 
 def nearest(name: str, names: Iterable[str], suffix: str = "") -> str:
     """A question that offers the name most like `name` and `suffix`, or "" where none is."""
+    import difflib  # which takes long to load
+
     near = difflib.get_close_matches(name, list(names), 1)
     return f" Did you mean {near[0] + suffix!r}?" if near else ""

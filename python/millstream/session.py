@@ -7,7 +7,15 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from millstream import _runtime, default_graph, error_text, errors, plugins, protos
+from millstream import (
+    _runtime,
+    default_graph,
+    error_text,
+    errors,
+    numeric_checks,
+    plugins,
+    protos,
+)
 from millstream.device_spec import DeviceAttributes
 from millstream.feeds import Preparer, check_dict, fed_tensor, flat_feeds, flat_key, flat_value
 from millstream.fetches import Fetches, key_of
@@ -69,13 +77,16 @@ class BaseSession:
         An argument is of another type.
     """
 
+    _may_check = True  # whether `enable_check_numerics` counts for it
+
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         if graph is None:
             graph = default_graph.get_default_graph()
         if not isinstance(graph, Graph):
             raise TypeError(f"graph: expected a tf.Graph, got {graph!r}")
         _check_target(target)
-        data = b"" if config is None else _config_bytes(config)
+        given = numeric_checks.session_config(config) if self._may_check else config
+        data = b"" if given is None else _config_bytes(given)
         self._graph = graph
         self._config = config
         self._closed = False

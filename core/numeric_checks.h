@@ -1,0 +1,68 @@
+// The first-NaN mode of a session: a step fails at the first node that makes NaN or an infinity of
+// inputs without, and what it was given is saved, to run the node again.
+//
+// Kernels are called through a function that looks at what they gave; steps of other sessions have
+// no word of it. A plan of this mode has no fused operations (each node of the program is looked
+// at) and nothing is written over inputs (they are there when they are asked for).
+#ifndef MILLSTREAM_CORE_NUMERIC_CHECKS_H_
+#define MILLSTREAM_CORE_NUMERIC_CHECKS_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "core/graph.h"
+#include "core/kernel_instance.h"
+#include "framework/plugin/plugin.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+
+namespace millstream {
+
+// Thread-safe. Outlives the plans that call Compute.
+class NumericChecks {
+ public:
+  // `folder`: where inputs are saved; empty: they are not.
+  explicit NumericChecks(std::string folder) : folder_(std::move(folder)) {}
+
+  // What an executor calls in the place of the kernel's function. INVALID_ARGUMENT when the kernel
+  // went well and a number that it gave, or that a variable of its inputs then holds, is not finite
+  // while all that it was given are. What lies in a device's memory is not looked at.
+  static MS_Status* Compute(void* state, MS_Frame* frame);
+  // The state for it. REQUIRES: `kernel` has a function that returns when it is done.
+  void* StateFor(const KernelInstance* kernel) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Adds to `passes` those that make one operation of several, or write over inputs.
+  static void DisableFusion(std::vector<std::string>* passes);
+
+  // INVALID_ARGUMENT when `value`, which the caller feeds for `feed`, holds NaN. Infinities may be
+  // meant.
+  static Status CheckFeed(const Output& feed, const Tensor& value);
+
+ private:
+  struct CheckedKernel {
+    NumericChecks* checks;
+    const KernelInstance* kernel;
+  };
+
+  Status CheckResults(const KernelInstance& kernel, const MS_Frame& frame);
+  Status Describe(const KernelInstance& kernel, const MS_Frame& frame, const std::string& what);
+  // The file's path.
+  StatusOr<std::string> Save(const Node& node, absl::Span<const MS_TensorView> inputs);
+
+  const std::string folder_;
+  std::atomic<int> num_saved_{0};
+  absl::Mutex mutex_;
+  absl::flat_hash_map<const KernelInstance*, std::unique_ptr<CheckedKernel>> kernels_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_NUMERIC_CHECKS_H_

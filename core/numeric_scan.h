@@ -1,0 +1,34 @@
+// Looking for NaN and infinities in tensors: one pass over memory, as fast as it is read.
+#ifndef MILLSTREAM_CORE_NUMERIC_SCAN_H_
+#define MILLSTREAM_CORE_NUMERIC_SCAN_H_
+
+#include <cstdint>
+#include <string>
+
+#include "framework/plugin/plugin.h"
+
+namespace millstream {
+
+// Whether the view is of floating-point or complex numbers that the host can read.
+bool CanScan(const MS_TensorView& view);
+// Whether one of them is NaN or an infinity. False for what cannot be scanned.
+bool HoldsNonFinite(const MS_TensorView& view);
+
+// What a tensor holds. Complex numbers count as two.
+struct NumericRange {
+  int64_t count = 0;
+  int64_t nans = 0;
+  int64_t infinities = 0;
+  double min = 0;  // of the finite ones; 0 when there are none
+  double max = 0;
+
+  // "-1.5 to 2, 3 NaN, 1 infinity of 128"; "no numbers" for an empty tensor.
+  std::string ToString() const;
+};
+
+// REQUIRES: CanScan(view).
+NumericRange RangeOf(const MS_TensorView& view);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_NUMERIC_SCAN_H_
