@@ -15,6 +15,11 @@ def _op_defs() -> dict[str, Any]:
     return {op.name: op for op in listed.op}
 
 
+def all_ops() -> list[Any]:
+    """The ``OpDef`` of every op that is registered."""
+    return list(_op_defs().values())
+
+
 def op_def(name: str) -> Any:
     """The ``OpDef`` of an op; KeyError when none of that name is registered."""
     return _op_defs()[name]
