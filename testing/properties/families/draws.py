@@ -1,0 +1,87 @@
+"""Random ops: their shapes, and what every draw of their distributions fulfils."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from testing.properties import number_types
+from testing.properties.case import Case, attr_text
+from testing.properties.families.shapes import drawn_sizes, indices, integers, scalar
+from testing.properties.number_types import Array
+from testing.properties.reference import (
+    Drawn,
+    Outcome,
+    checked_size,
+    pick_type,
+    refer,
+    refuse_unless,
+    type_attr,
+)
+from testing.properties.source import Source
+
+# Numbers of a sample that is large enough to see its mean.
+_MANY = 100
+
+
+def _make_draw(source: Source, op: Any) -> Case:
+    type_name = "Tout" if op.name == "RandomUniformInt" else "dtype"
+    dtype = pick_type(source, op, type_name)
+    sizes = drawn_sizes(source) if source.chance(0.7) else [source.integer(1, 20), 16]
+    shape = indices(source, sizes)
+    case = Case(op.name, [shape], {type_name: type_attr(dtype), "T": type_attr(shape.dtype)})
+    seeds = (source.integer(1, 2**31), source.integer(0, 2**62))
+    case.attrs |= {"seed": attr_text(seeds[0]), "seed2": attr_text(seeds[1])}
+    case.values["dtype"] = dtype
+    if op.name == "RandomUniformInt":
+        low = source.integer(-100, 100)
+        high = low + source.integer(1, 50)
+        limits = np.iinfo(dtype)
+        if source.chance(0.3):
+            low, high = source.pick(((0, 0), (3, 2), (limits.min, limits.max), (0, limits.max)))
+        case.inputs += [scalar(low, dtype), scalar(high, dtype)]
+    return case
+
+
+def _drawn(case: Case, check: Callable[[Array], str]) -> Outcome:
+    return [Drawn(checked_size(integers(case, 0), "shape"), check)]
+
+
+def _all(condition: Any, text: str) -> str:
+    return "" if np.all(condition) else text
+
+
+def _uniform(case: Case) -> Outcome:
+    def check(values: Array) -> str:
+        if values.size >= _MANY and not 0.3 < np.mean(values.astype(float)) < 0.7:
+            return f"has the mean {np.mean(values.astype(float))}"
+        return _all((values >= 0) & (values < 1), "is not in [0, 1)")
+
+    return _drawn(case, check)
+
+
+def _normal(case: Case) -> Outcome:
+    limit = 2 if case.op == "TruncatedNormal" else 12
+    slack = 1 + number_types.epsilon(case.values["dtype"])
+
+    def check(values: Array) -> str:
+        wide = values.astype(float)
+        if wide.size >= _MANY and not abs(np.mean(wide)) < 0.5:
+            return f"has the mean {np.mean(wide)}"
+        return _all(np.abs(wide) <= limit * slack, f"is not within {limit}")
+
+    return _drawn(case, check)
+
+
+def _whole(case: Case) -> Outcome:
+    low, high = integers(case, 1)[0], integers(case, 2)[0]
+    shape = checked_size(integers(case, 0), "shape")
+    refuse_unless(low < high or 0 in shape, "maxval")
+    return [Drawn(shape, lambda values: _all((values >= low) & (values < high), "is outside"))]
+
+
+refer("RandomUniform", _make_draw, _uniform)
+refer(["RandomStandardNormal", "TruncatedNormal"], _make_draw, _normal)
+refer("RandomUniformInt", _make_draw, _whole)

@@ -1,0 +1,163 @@
+"""Constants, ops that pass tensors on, checks of tensors, and casts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from testing.properties import number_types
+from testing.properties.case import Case, Input, attr_text
+from testing.properties.number_types import Array
+from testing.properties.reference import (
+    Outcome,
+    pick_type,
+    refer,
+    refuse_unless,
+    type_attr,
+)
+from testing.properties.source import Source
+
+# ---- Constants and what passes tensors on ----
+
+
+def _make_const(source: Source, op: Any) -> Case:
+    dtype = source.pick(number_types.VALUES)
+    value = source.values(dtype, source.small_shape())
+    attrs = {"dtype": type_attr(dtype), "value": attr_text(("tensor", (dtype, value)))}
+    return Case(op.name, [], attrs, {"value": value})
+
+
+refer("Const", _make_const, lambda case: [case.values["value"]])
+
+
+def _make_passed(source: Source, op: Any) -> Case:
+    if op.name == "IdentityN":
+        dtypes = [source.pick(number_types.VALUES) for _ in range(source.integer(1, 4))]
+        attrs = {"T": attr_text([("type", dtype) for dtype in dtypes])}
+    else:
+        name = "dtype" if op.name == "PlaceholderWithDefault" else "T"
+        dtypes = [pick_type(source, op, name)]
+        attrs = {name: type_attr(dtypes[0])}
+    inputs = [Input(dtype, source.values(dtype, source.shape())) for dtype in dtypes]
+    case = Case(op.name, inputs, attrs)
+    if op.name == "PlaceholderWithDefault":
+        assert inputs[0].value is not None
+        shape: Any = tuple(-1 if source.chance(0.3) else size for size in inputs[0].value.shape)
+        if source.chance(0.3):
+            shape = source.pick((None, source.small_shape()))
+        case.attrs["shape"] = attr_text(("shape", shape))
+        case.values["shape"] = shape
+    return case
+
+
+def _passed(case: Case) -> Outcome:
+    if "shape" in case.values and case.values["shape"] is not None:
+        want, got = case.values["shape"], case.array(0).shape
+        fits = len(want) == len(got) and all(a in (-1, b) for a, b in zip(want, got, strict=True))
+        refuse_unless(fits, "shape")
+    return [case.array(i) for i in range(len(case.inputs))]
+
+
+refer(["Identity", "IdentityN", "StopGradient", "PreventGradient"], _make_passed, _passed)
+refer("PlaceholderWithDefault", _make_passed, _passed)
+
+
+def _make_loop_cond(source: Source, op: Any) -> Case:
+    shape = () if source.chance(0.8) else source.small_shape()
+    return Case(op.name, [Input("bool", source.values("bool", shape))])
+
+
+def _loop_cond(case: Case) -> Outcome:
+    refuse_unless(case.array(0).ndim == 0, "input")
+    return [case.array(0)]
+
+
+refer("LoopCond", _make_loop_cond, _loop_cond)
+refer(["NoOp", "ControlTrigger"], lambda source, op: Case(op.name), lambda case: [])
+
+
+# ---- Checks ----
+
+
+def _make_check(source: Source, op: Any) -> Case:
+    dtype = pick_type(source, op, "T")
+    x = Input(dtype, source.values(dtype, source.shape()))
+    attrs = {"T": type_attr(dtype), "message": attr_text("words")}
+    return Case(op.name, [x], attrs)
+
+
+def _check(case: Case) -> Outcome:
+    x = number_types.as_numbers(case.array(0), case.inputs[0].dtype)
+    refuse_unless(np.isfinite(x).all(), "tensor")
+    return [case.array(0)]
+
+
+refer("CheckNumerics", _make_check, _check)
+
+
+def _make_assert(source: Source, op: Any) -> Case:
+    condition = Input("bool", source.values("bool", () if source.chance(0.95) else (2,)))
+    dtypes = [source.pick(number_types.VALUES) for _ in range(source.integer(1, 3))]
+    data = [Input(dtype, source.values(dtype, source.shape())) for dtype in dtypes]
+    attrs = {"T": attr_text([("type", dtype) for dtype in dtypes])}
+    attrs["summarize"] = attr_text(source.pick((3, 0, -1, 1000, 2**62)))
+    return Case(op.name, [condition, *data], attrs)
+
+
+def _assert(case: Case) -> Outcome:
+    refuse_unless(case.array(0).ndim == 0 and case.array(0).item(), "condition")
+    return []
+
+
+refer("Assert", _make_assert, _assert)
+
+
+# ---- Cast ----
+
+
+def _make_cast(source: Source, op: Any) -> Case:
+    kinds = (*number_types.REALS, *number_types.INTEGERS, *number_types.COMPLEX, "bool")
+    from_type, to_type = source.pick(kinds), source.pick(kinds)
+    x = Input(from_type, source.values(from_type, source.shape()))
+    attrs = {"SrcT": type_attr(from_type), "DstT": type_attr(to_type)}
+    return Case(op.name, [x], attrs, {"to": to_type})
+
+
+def _cast(case: Case) -> Outcome:
+    x, to_type = number_types.as_numbers(case.array(0), case.inputs[0].dtype), case.values["to"]
+    if to_type == case.inputs[0].dtype:
+        return [case.array(0)]
+    if to_type == "bool":
+        return [x.real != 0 if np.iscomplexobj(x) else x != 0]
+    if np.iscomplexobj(x) and to_type not in number_types.COMPLEX:
+        x = x.real
+    if to_type in number_types.INTEGERS:
+        return [_to_integers(x, to_type)]
+    if to_type == "bfloat16":
+        # Of wider numbers that are rounded twice, by way of float32.
+        return [number_types.from_numbers(x.astype(np.float32), to_type)]
+    if to_type == "float16":
+        return [x.astype(np.float32).astype(np.float16)]
+    return [x.astype(to_type)]
+
+
+def _to_integers(x: Array, to_type: str) -> Array:
+    """Cut towards zero; what does not fit wraps, as docs of the op's kernel say."""
+    kind = np.dtype(to_type)
+    result = np.empty(x.shape, kind)
+    bits = 8 * kind.itemsize
+    middle = 31 if bits < 32 or to_type == "int32" else 63
+    for place in np.ndindex(x.shape):
+        number: Any = x[place]
+        if x.dtype.kind == "f":
+            fits = -(2.0**middle) <= number < 2.0**middle
+            large = to_type == "uint64" and 2.0**63 <= number < 2.0**64
+            number = int(number) if fits or large else -(2**middle)
+        wrapped = int(number) & ((1 << bits) - 1)
+        signed = kind.kind == "i" and wrapped >> (bits - 1)
+        result[place] = wrapped - (1 << bits) if signed else wrapped
+    return result
+
+
+refer("Cast", _make_cast, _cast)

@@ -1,0 +1,325 @@
+"""Ops that choose, deal out and put together elements or rows by number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from testing.properties import number_types
+from testing.properties.case import Case, Input, attr_text
+from testing.properties.families.arrays import zero_of
+from testing.properties.families.shapes import (
+    INDEX_TYPES,
+    any_tensor,
+    integers,
+    normalized,
+    scalar,
+)
+from testing.properties.number_types import Array
+from testing.properties.reference import (
+    Near,
+    Outcome,
+    checked_size,
+    pick_type,
+    refer,
+    refuse_unless,
+    type_attr,
+)
+from testing.properties.source import Source
+
+
+def row_indices(source: Source, shape: Any, rows: int, dtype: str = "") -> Input:
+    """Indices of rows; at times one that is not there."""
+    dtype = dtype or source.pick(INDEX_TYPES)
+    values = source.index_values(dtype, shape, 0, max(rows - 1, 0))
+    if values.size and source.chance(0.12):
+        limits = np.iinfo(dtype)
+        values.reshape(-1)[source.integer(0, values.size - 1)] = source.pick(
+            (-1, rows, limits.max, limits.min)
+        )
+    return Input(dtype, values)
+
+
+# ---- GatherV2 ----
+
+
+def _make_gather(source: Source, op: Any) -> Case:
+    dtype = pick_type(source, op, "Tparams")
+    batch = list(source.small_shape(0, 2, 3)) if source.chance(0.3) else []
+    shape = [*batch, *source.small_shape(0 if source.chance(0.03) else 1, 4, 4)]
+    rank = len(shape)
+    axis = source.integer(min(len(batch), rank - 1), rank - 1) if rank else 0
+    if source.chance(0.4):
+        axis -= rank
+    if source.chance(0.06):
+        axis = source.axis(rank, 0)
+    rows = shape[axis] if -rank <= axis < rank else 1
+    indices = row_indices(source, [*batch, *source.small_shape(0, 2, 4)], rows)
+    assert indices.value is not None
+    batch_dims = len(batch)
+    if batch and source.chance(0.3):
+        batch_dims -= indices.value.ndim
+    if source.chance(0.05):
+        batch_dims = source.pick((-1, 1, 7, -9, 2**32, -(2**63), 2**63 - 1))
+    index = scalar(axis, source.pick(INDEX_TYPES))
+    inputs = [Input(dtype, source.values(dtype, shape)), indices, index]
+    attrs = {"Tparams": type_attr(dtype), "Tindices": type_attr(indices.dtype)}
+    attrs |= {"Taxis": type_attr(index.dtype), "batch_dims": attr_text(batch_dims)}
+    return Case(op.name, inputs, attrs, {"batch_dims": batch_dims})
+
+
+def gathered(params: Array, indices: Array, axis: int, batch_dims: int) -> Array:
+    """Slices along an axis; the first dimensions of both are gone through together."""
+    legal = (indices >= 0) & (indices < params.shape[axis])
+    refuse_unless(legal.all(), "indices")
+    shape = (*params.shape[:axis], *indices.shape[batch_dims:], *params.shape[axis + 1 :])
+    result = np.empty(shape, params.dtype)
+    if result.size:
+        for batch in np.ndindex(*params.shape[:batch_dims]):
+            result[batch] = np.take(params[batch], indices[batch], axis - batch_dims)
+    return result
+
+
+def _gather(case: Case) -> Outcome:
+    params, indices, batch_dims = case.array(0), case.array(1), case.values["batch_dims"]
+    refuse_unless(params.ndim >= 1, "params")
+    axis = normalized(integers(case, 2)[0], params.ndim, "axis")
+    refuse_unless(-indices.ndim <= batch_dims <= indices.ndim, "batch_dims")
+    batch_dims += indices.ndim if batch_dims < 0 else 0
+    refuse_unless(batch_dims <= axis, "batch_dims")
+    refuse_unless(params.shape[:batch_dims] == indices.shape[:batch_dims], "indices")
+    return [gathered(params, indices, axis, batch_dims)]
+
+
+refer("GatherV2", _make_gather, _gather)
+
+
+# ---- OneHot ----
+
+
+def _make_one_hot(source: Source, op: Any) -> Case:
+    dtype, index_type = pick_type(source, op, "T"), pick_type(source, op, "TI")
+    shape = source.shape(0, 5, 4)
+    depth = source.integer(0, 5)
+    if source.chance(0.1):
+        depth = source.pick((-1, -(2**31), 2**31 - 1 if 0 in shape else 3))
+    low = 0 if index_type == "uint8" else -2
+    indices = Input(index_type, source.index_values(index_type, shape, low, 6))
+    if max(shape, default=0) >= 2**31:
+        indices.value = np.zeros(shape, index_type)
+    axis = -1
+    if source.chance(0.5):
+        axis = source.integer(-1, len(shape))
+    if source.chance(0.06):
+        axis = source.pick((-2, len(shape) + 1, 2**40, 2**63 - 1, -(2**63)))
+    scalars = [
+        Input(dtype, source.values(dtype, (1,) if source.chance(0.02) else ())) for _ in range(2)
+    ]
+    attrs = {"T": type_attr(dtype), "TI": type_attr(index_type), "axis": attr_text(axis)}
+    inputs = [indices, scalar(depth, "int32"), *scalars]
+    return Case(op.name, inputs, attrs, {"axis": axis})
+
+
+def _one_hot(case: Case) -> Outcome:
+    indices, depth, axis = case.array(0), integers(case, 1)[0], case.values["axis"]
+    refuse_unless(depth >= 0, "depth")
+    refuse_unless(-1 <= axis <= indices.ndim, "axis")
+    refuse_unless(case.array(2).ndim == 0, "on_value")
+    refuse_unless(case.array(3).ndim == 0, "off_value")
+    axis = indices.ndim if axis == -1 else axis
+    shape = checked_size([*indices.shape[:axis], depth, *indices.shape[axis:]], "depth")
+    result = np.empty(shape, case.array(2).dtype)
+    if result.size:
+        result[...] = case.array(3)
+        places = np.arange(depth).reshape([depth if i == axis else 1 for i in range(len(shape))])
+        result[np.expand_dims(indices, axis) == places] = case.array(2)
+    return [result]
+
+
+refer("OneHot", _make_one_hot, _one_hot)
+
+
+# ---- Select and Unique ----
+
+
+def _make_select(source: Source, op: Any) -> Case:
+    dtype = pick_type(source, op, "T")
+    shape = source.shape()
+    condition = source.pick((shape, shape, (), shape[:1]))
+    if source.chance(0.08):
+        condition = source.small_shape()
+    other = shape if source.chance(0.95) else source.small_shape()
+    inputs = [Input("bool", source.values("bool", condition))]
+    inputs += [Input(dtype, source.values(dtype, one)) for one in (shape, other)]
+    if source.chance(0.1):
+        inputs[2] = Input(dtype, None, "", 1)
+    return Case(op.name, inputs, {"T": type_attr(dtype)})
+
+
+def _select(case: Case) -> Outcome:
+    condition, then, otherwise = (case.array(i) for i in range(3))
+    refuse_unless(then.shape == otherwise.shape, "e")
+    if condition.ndim == 1 and then.ndim > 1:
+        refuse_unless(condition.shape == then.shape[:1], "condition")
+        condition = condition.reshape([-1] + [1] * (then.ndim - 1))
+        return [np.where(np.broadcast_to(condition, then.shape), then, otherwise)]
+    refuse_unless(condition.ndim == 0 or condition.shape == then.shape, "condition")
+    return [np.where(condition, then, otherwise)]
+
+
+refer("Select", _make_select, _select)
+
+
+def _make_unique(source: Source, op: Any) -> Case:
+    shape = (source.integer(0, 20),) if source.chance(0.95) else source.pick(((), (2, 2)))
+    dtype = pick_type(source, op, "T")
+    x = Input(dtype, source.values(dtype, shape, source.pick(("small", "edges"))))
+    out = source.pick(INDEX_TYPES)
+    return Case(op.name, [x], {"T": type_attr(dtype), "out_idx": type_attr(out)}, {"out": out})
+
+
+def _unique(case: Case) -> Outcome:
+    x, dtype = case.array(0), case.inputs[0].dtype
+    refuse_unless(x.ndim == 1, "x")
+    numbers = number_types.as_numbers(x, dtype)
+    found: dict[Any, int] = {}
+    firsts, places = [], []
+    for i in range(x.size):
+        key = numbers[i] if dtype == "string" else numbers[i].item()
+        if key != key:  # a NaN, which equals nothing
+            key = ("NaN", i)
+        if key not in found:
+            found[key] = len(found)
+            firsts.append(i)
+        places.append(found[key])
+    return [x[np.array(firsts, np.int64)], np.array(places, case.values["out"])]
+
+
+refer("Unique", _make_unique, _unique)
+
+
+# ---- DynamicPartition and DynamicStitch ----
+
+
+def _make_partition(source: Source, op: Any) -> Case:
+    shape = source.small_shape(0, 4, 4)
+    leading = shape[: source.integer(0, len(shape))]
+    count = source.integer(1, 4)
+    tensor = any_tensor(source, op, shape)
+    if source.chance(0.05):
+        leading = source.small_shape(1, 3, 3)
+    partitions = row_indices(source, leading, count, "int32")
+    attrs = {"T": type_attr(tensor.dtype), "num_partitions": attr_text(count)}
+    return Case(op.name, [tensor, partitions], attrs, {"count": count})
+
+
+def _partition(case: Case) -> Outcome:
+    data, partitions, count = case.array(0), case.array(1), case.values["count"]
+    refuse_unless(data.shape[: partitions.ndim] == partitions.shape, "data")
+    refuse_unless(((partitions >= 0) & (partitions < count)).all(), "partitions")
+    return [data[partitions == i] for i in range(count)]
+
+
+refer("DynamicPartition", _make_partition, _partition)
+
+
+def _make_stitch(source: Source, op: Any) -> Case:
+    dtype = pick_type(source, op, "T")
+    row = source.small_shape(0, 3, 3)
+    count = source.integer(1, 3)
+    indices, data = [], []
+    for _ in range(count):
+        shape = source.small_shape(0, 2, 3)
+        values = source.index_values("int32", shape, 0, 12)
+        if values.size and source.chance(0.06):
+            values.reshape(-1)[0] = source.pick((-1, -(2**31)))
+        indices.append(Input("int32", values))
+        rest = row if source.chance(0.97) else source.small_shape(0, 2, 3)
+        data.append(Input(dtype, source.values(dtype, [*shape, *rest])))
+    return Case(op.name, indices + data, {"T": type_attr(dtype), "N": attr_text(count)})
+
+
+def _stitch(case: Case) -> Outcome:
+    count = len(case.inputs) // 2
+    rows = []
+    for i in range(count):
+        indices, data = case.array(i), case.array(count + i)
+        refuse_unless(data.shape[: indices.ndim] == indices.shape, "data")
+        refuse_unless((indices >= 0).all(), "indices")
+        rows.append(data.shape[indices.ndim :])
+    refuse_unless(all(row == rows[0] for row in rows), "data")
+    total = max(int(case.array(i).max(initial=-1)) + 1 for i in range(count))
+    merged = np.empty((total, *rows[0]), case.array(count).dtype)
+    merged[...] = zero_of(merged)
+    for i in range(count):
+        flat = case.array(i).reshape(-1)
+        data = case.array(count + i).reshape([flat.size, *rows[0]])
+        for place, index in enumerate(flat):
+            merged[index] = data[place]
+    return [merged]
+
+
+refer("DynamicStitch", _make_stitch, _stitch)
+
+
+# ---- UnsortedSegmentSum ----
+
+
+def _make_segment_sum(source: Source, op: Any) -> Case:
+    shape = source.small_shape(0, 4, 4)
+    tensor = any_tensor(source, op, shape)
+    leading = shape[: source.integer(0, len(shape))]
+    if source.chance(0.05):
+        leading = source.small_shape(1, 2, 3)
+    segments = source.integer(0, 5)
+    if source.chance(0.08):
+        segments = source.pick((-1, 2**31 - 1 if 0 in shape else -5))
+    index_type, count_type = source.pick(INDEX_TYPES), source.pick(INDEX_TYPES)
+    ids = source.index_values(index_type, leading, -2, max(segments - 1, -2) if segments < 9 else 4)
+    if ids.size and source.chance(0.08):
+        ids.reshape(-1)[0] = source.pick((segments, np.iinfo(index_type).max))
+    attrs = {"T": type_attr(tensor.dtype), "Tindices": type_attr(index_type)}
+    attrs["Tnumsegments"] = type_attr(count_type)
+    return Case(op.name, [tensor, Input(index_type, ids), scalar(segments, count_type)], attrs)
+
+
+def _segment_sum(case: Case) -> Outcome:
+    data, ids = case.array(0), case.array(1)
+    dtype, segments = case.inputs[0].dtype, integers(case, 2)[0]
+    refuse_unless(segments >= 0, "num_segments")
+    refuse_unless(data.shape[: ids.ndim] == ids.shape, "segment_ids")
+    row = data.shape[ids.ndim :]
+    shape = checked_size([segments, *row], "num_segments")
+    refuse_unless((ids < segments).all(), "segment_ids")
+    numbers = number_types.as_numbers(data, dtype)
+    inexact = number_types.is_inexact(dtype)
+    wide = np.complex128 if dtype in number_types.COMPLEX else np.float64
+    sums = np.zeros(shape, wide if inexact else numbers.dtype)
+    scale = np.zeros(shape)
+    for place in np.ndindex(ids.shape):
+        if ids[place] >= 0 and sums.size:
+            sums[ids[place]] += numbers[place]
+            if inexact:
+                scale[ids[place]] += np.abs(numbers[place].astype(wide))
+    if not inexact:
+        return [sums]
+    return [summed(sums, scale, ids.size, dtype)]
+
+
+def summed(sums: Array, scale: Array, count: int, dtype: str) -> Near:
+    """A sum in whatever order: each addition rounds once, and may overflow on its way.
+
+    scale: the sum of the absolute values.
+    """
+    with np.errstate(all="ignore"):
+        finite = np.where(np.isfinite(scale), scale, 0)
+        bound = (finite + number_types.smallest_normal(dtype)) * number_types.epsilon(dtype)
+        odd = scale >= number_types.largest(dtype) / 2
+        odd &= np.isfinite(scale) | ~np.isnan(sums)
+        if np.iscomplexobj(sums):
+            odd |= ~np.isfinite(sums) | ~np.isfinite(scale)
+    return Near(sums, bound * max(count, 1), odd)
+
+
+refer("UnsortedSegmentSum", _make_segment_sum, _segment_sum)

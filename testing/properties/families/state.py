@@ -1,0 +1,320 @@
+"""Variables, by handles and by references, and the optimizers' steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from testing.properties import number_types
+from testing.properties.case import Case, Input, attr_text
+from testing.properties.families.rows import gathered, row_indices, summed
+from testing.properties.number_types import Array
+from testing.properties.reference import (
+    Near,
+    Outcome,
+    longer,
+    numbers,
+    pick_type,
+    refer,
+    refuse_unless,
+    type_attr,
+)
+from testing.properties.source import Source
+
+
+def _is_reference(op: Any) -> bool:
+    return bool(op.input_arg[0].is_ref)
+
+
+def _type_name(op: Any) -> str:
+    return "T" if any(attr.name == "T" for attr in op.attr) else "dtype"
+
+
+def _variable(source: Source, op: Any, dtype: str, shape: Any, unassigned: float = 0.06) -> Input:
+    kind = "reference" if _is_reference(op) else "resource"
+    value = None if source.chance(unassigned) else source.values(dtype, shape, "plain")
+    return Input(dtype, value, kind)
+
+
+def _stored_of(case: Case, i: int) -> Array:
+    """The variable of input i, which must have been assigned."""
+    value = case.inputs[i].value
+    refuse_unless(value is not None, "variable")
+    assert value is not None
+    return value
+
+
+# ---- Whole variables ----
+
+
+def _make_whole(source: Source, op: Any) -> Case:
+    dtype = pick_type(source, op, _type_name(op))
+    shape = source.small_shape()
+    variable = _variable(source, op, dtype, shape)
+    shape = (2,) if variable.value is None else shape
+    case = Case(op.name, [variable], {_type_name(op): type_attr(dtype)})
+    if len(op.input_arg) > 1:
+        other = shape if source.chance(0.9) else source.small_shape()
+        case.inputs.append(Input(dtype, source.values(dtype, other)))
+    if op.name == "Assign":
+        case.attrs["validate_shape"] = attr_text(True)
+    return case
+
+
+def _assign(case: Case) -> Outcome:
+    variable, value = case.inputs[0].value, case.array(1)
+    refuse_unless(value.shape == ((2,) if variable is None else variable.shape), "value")
+    if case.op == "Assign":
+        return [value] if variable is None else [value, value]
+    return [] if variable is None else [value]
+
+
+def _grown(case: Case) -> Outcome:
+    _stored_of(case, 0)
+    x, y = numbers(case, 0), numbers(case, 1)
+    refuse_unless(x.shape == y.shape, "value")
+    grows = "Add" in case.op
+    dtype = case.inputs[0].dtype
+    if not number_types.is_inexact(dtype):
+        result: Any = x + y if grows else x - y
+    else:
+        wide = longer(x) + longer(y) if grows else longer(x) - longer(y)
+        scale = np.abs(longer(x)) + np.abs(longer(y))
+        result = summed(wide, scale, 1, dtype)
+    return [result, result] if case.inputs[0].source == "reference" else [result]
+
+
+def _read(case: Case) -> Outcome:
+    value = _stored_of(case, 0)
+    return [value, value]
+
+
+def _is_initialized(case: Case) -> Outcome:
+    value = case.inputs[0].value
+    found = np.asarray(value is not None)
+    return [found] if value is None else [found, value]
+
+
+def _make_asked(source: Source, op: Any) -> Case:
+    dtype = source.pick(number_types.VALUES)
+    variable = _variable(source, op, dtype, source.small_shape(), 0.3)
+    attrs = {"dtype": type_attr(dtype)} if _is_reference(op) else {}
+    return Case(op.name, [variable], attrs)
+
+
+refer(["Assign", "AssignVariableOp"], _make_whole, _assign)
+refer(["AssignAdd", "AssignSub", "AssignAddVariableOp", "AssignSubVariableOp"], _make_whole, _grown)
+refer("ReadVariableOp", _make_whole, _read)
+refer("RefIdentity", _make_whole, _read)
+refer(["IsVariableInitialized", "VarIsInitializedOp"], _make_asked, _is_initialized)
+
+
+# ---- Rows of variables ----
+
+
+def _make_resource_gather(source: Source, op: Any) -> Case:
+    dtype = pick_type(source, op, "dtype")
+    batch = list(source.small_shape(0, 2, 3)) if source.chance(0.3) else []
+    shape = [*batch, *source.small_shape(1, 4, 4)]
+    indices = row_indices(source, [*batch, *source.small_shape(0, 2, 4)], shape[len(batch)])
+    batch_dims = len(batch)
+    if source.chance(0.05):
+        batch_dims = source.pick((1, 7, 2**32, 2**63 - 1))
+    attrs = {"dtype": type_attr(dtype), "Tindices": type_attr(indices.dtype)}
+    attrs["batch_dims"] = attr_text(batch_dims)
+    variable = _variable(source, op, dtype, shape, 0)
+    return Case(op.name, [variable, indices], attrs, {"batch_dims": batch_dims})
+
+
+def _resource_gather(case: Case) -> Outcome:
+    value, indices, batch_dims = _stored_of(case, 0), case.array(1), case.values["batch_dims"]
+    refuse_unless(batch_dims < value.ndim and batch_dims <= indices.ndim, "batch_dims")
+    refuse_unless(value.shape[:batch_dims] == indices.shape[:batch_dims], "indices")
+    return [gathered(value, indices, batch_dims, batch_dims), value]
+
+
+refer("ResourceGather", _make_resource_gather, _resource_gather)
+
+
+def _make_scatter(source: Source, op: Any) -> Case:
+    dtype = pick_type(source, op, _type_name(op))
+    shape = source.small_shape(1, 4, 4)
+    leading = source.small_shape(0, 2, 4)
+    indices = row_indices(source, leading, shape[0])
+    updates = [*leading, *shape[1:]]
+    if source.chance(0.1):
+        updates = source.pick(([], list(source.small_shape(0, 2))))
+    variable = _variable(source, op, dtype, shape, 0)
+    attrs = {_type_name(op): type_attr(dtype), "Tindices": type_attr(indices.dtype)}
+    inputs = [variable, indices, Input(dtype, source.values(dtype, updates, "plain"))]
+    return Case(op.name, inputs, attrs)
+
+
+def _scatter(case: Case) -> Outcome:
+    _stored_of(case, 0)
+    value, indices, updates = numbers(case, 0), case.array(1), numbers(case, 2)
+    fits = updates.ndim == 0 or updates.shape == (*indices.shape, *value.shape[1:])
+    refuse_unless(fits, "updates")
+    refuse_unless(((indices >= 0) & (indices < len(value))).all(), "indices")
+    rows = np.broadcast_to(updates, (*indices.shape, *value.shape[1:]))
+    dtype = case.inputs[0].dtype
+    inexact = number_types.is_inexact(dtype)
+    sums = longer(value) if inexact else value.copy()
+    scale = np.abs(sums).astype(np.float64) if inexact else np.zeros(value.shape)
+    for place in np.ndindex(indices.shape):
+        sums[indices[place]] += rows[place]
+        if inexact:
+            scale[indices[place]] += np.abs(rows[place])
+    result = summed(sums, scale, indices.size + 1, dtype) if inexact else sums
+    return [result, result] if case.inputs[0].source == "reference" else [result]
+
+
+refer(["ResourceScatterAdd", "ScatterAdd"], _make_scatter, _scatter)
+
+
+# ---- Optimizers ----
+
+_SLOTS = {"GradientDescent": 1, "Momentum": 2, "Adagrad": 2, "Adam": 3}
+_FLAGS = {"Momentum": "use_nesterov", "Adam": "use_nesterov", "Adagrad": "update_slots"}
+
+
+def _optimizer(op: str) -> str:
+    return op.rsplit("Apply", 1)[1]
+
+
+def _make_step(source: Source, op: Any) -> Case:
+    name = _optimizer(op.name)
+    dtype = source.pick(number_types.REALS)
+    sparse = "Sparse" in op.name
+    shape = source.small_shape(1 if sparse else 0, 4, 4)
+    indices = row_indices(source, [source.integer(0, 5)], shape[0]) if sparse else None
+    gradient = list(shape)
+    case = Case(op.name, [], {"T": type_attr(dtype)})
+    if indices is not None:
+        assert indices.value is not None
+        gradient = [indices.value.size, *shape[1:]]
+        case.attrs["Tindices"] = type_attr(indices.dtype)
+    if name in _FLAGS:
+        case.values["flag"] = source.chance(0.5)
+        case.attrs[_FLAGS[name]] = attr_text(case.values["flag"])
+    if source.chance(0.06):
+        gradient = list(source.small_shape())
+    for argument in op.input_arg:
+        case.inputs.append(_step_input(source, op, argument.name, dtype, shape, gradient, indices))
+    return case
+
+
+def _step_input(
+    source: Source, op: Any, name: str, dtype: str, shape: Any, gradient: Any, indices: Any
+) -> Input:
+    if name in ("var", "accum", "m", "v"):
+        if source.chance(0.03):
+            shape = source.small_shape(1)
+        variable = _variable(source, op, dtype, shape, 0)
+        if name in ("accum", "v") and dtype in number_types.REALS and variable.value is not None:
+            positive = np.abs(number_types.as_numbers(variable.value, dtype)) + np.float32(0.5)
+            variable.value = number_types.from_numbers(positive, dtype)
+        return variable
+    if name == "indices":
+        return Input(indices.dtype, indices.value)
+    if name in ("grad", "delta"):
+        return Input(dtype, source.values(dtype, gradient, "plain"))
+    rate = np.full(() if source.chance(0.98) else (1,), 0.25, np.float32)
+    number = rate.astype(np.float32 if dtype == "bfloat16" else dtype)
+    return Input(dtype, number_types.from_numbers(number, dtype))
+
+
+def _step(case: Case) -> Outcome:
+    """The steps in longer numbers; the bounds are for numbers of common size alone."""
+    name = _optimizer(case.op)
+    count = _SLOTS[name]
+    dtype = case.inputs[0].dtype
+    sparse = "Sparse" in case.op
+    stored = [_stored_of(case, i) for i in range(count)]
+    refuse_unless(all(value.shape == stored[0].shape for value in stored), "var")
+    wide = [_wide(number_types.as_numbers(value, dtype)) for value in stored]
+    gradient_at = {"GradientDescent": 2, "Momentum": 3, "Adagrad": 3, "Adam": 9}[name]
+    for i in range(count, len(case.inputs)):
+        if i != gradient_at and not (sparse and i == 4):
+            refuse_unless(case.array(i).ndim == 0, "scalar")
+    gradient = _wide(numbers(case, gradient_at))
+    steps = _STEPS[name]
+    if not sparse:
+        refuse_unless(gradient.shape == wide[0].shape, "grad")
+        steps(case, wide, gradient, ...)
+    else:
+        indices = case.array(4)
+        refuse_unless(indices.ndim == 1, "indices")
+        refuse_unless(gradient.shape == (indices.size, *wide[0].shape[1:]), "grad")
+        refuse_unless(((indices >= 0) & (indices < len(wide[0]))).all(), "indices")
+        for k, row in enumerate(indices):
+            steps(case, wide, gradient[k], int(row))
+    results: list[Any] = [_bounded(value, case, dtype) for value in wide]
+    return [results[0], *results] if case.inputs[0].source == "reference" else results
+
+
+def _wide(x: Array) -> Array:
+    return x.astype(np.clongdouble if np.iscomplexobj(x) else np.longdouble)
+
+
+def _bounded(value: Array, case: Case, dtype: str) -> Near:
+    floats = [numbers(case, i) for i, item in enumerate(case.inputs) if item.dtype == dtype]
+    largest = max(float(np.max(np.abs(_wide(x)), initial=1)) for x in floats)
+    steps = 1 + (case.array(4).size if "Sparse" in case.op else 0)
+    bound = number_types.epsilon(dtype) * 40 * steps * largest**2
+    return Near(value, bound)
+
+
+def _rate(case: Case, i: int) -> Any:
+    return _wide(numbers(case, i)).reshape(())[()]
+
+
+def _descent(case: Case, variables: list[Array], gradient: Array, at: Any) -> None:
+    variables[0][at] -= _rate(case, 1) * gradient
+
+
+def _momentum(case: Case, variables: list[Array], gradient: Array, at: Any) -> None:
+    sparse = "Sparse" in case.op
+    rate, momentum = _rate(case, 2), _rate(case, 5 if sparse else 4)
+    var, accum = variables
+    accum[at] = accum[at] * momentum + gradient
+    nesterov = case.values["flag"]
+    var[at] -= rate * ((gradient + momentum * accum[at]) if nesterov else accum[at])
+
+
+def _adagrad(case: Case, variables: list[Array], gradient: Array, at: Any) -> None:
+    var, accum = variables
+    if case.values["flag"]:
+        accum[at] += gradient * gradient
+    var[at] -= _rate(case, 2) * gradient / np.sqrt(accum[at])
+
+
+def _adam(case: Case, variables: list[Array], gradient: Array, at: Any) -> None:
+    var, m, v = variables
+    power1, power2, rate, beta1, beta2, epsilon = (_rate(case, i) for i in range(3, 9))
+    m[at] += (1 - beta1) * (gradient - m[at])
+    v[at] += (1 - beta2) * (gradient * gradient - v[at])
+    corrected = rate * np.sqrt(1 - power2) / (1 - power1)
+    direction = beta1 * m[at] + (1 - beta1) * gradient if case.values["flag"] else m[at]
+    var[at] -= corrected * direction / (np.sqrt(v[at]) + epsilon)
+
+
+_STEPS: dict[str, Callable[[Case, list[Array], Array, Any], None]] = {
+    "GradientDescent": _descent,
+    "Momentum": _momentum,
+    "Adagrad": _adagrad,
+    "Adam": _adam,
+}
+
+refer(
+    [
+        f"{prefix}Apply{name}"
+        for name in _SLOTS
+        for prefix in ("", "Resource", "Sparse", "ResourceSparse")
+        if "Sparse" not in prefix or name in ("Momentum", "Adagrad")
+    ],
+    _make_step,
+    _step,
+)

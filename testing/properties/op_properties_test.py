@@ -1,0 +1,51 @@
+"""Every registered op keeps its promises on random cases, legal and not.
+
+A case runs with known shapes, with unknown ones, as constants, and in the dynamic executor. None
+may crash, hang or take memory without bound; an error has a class for faults of a case, and names
+the node and the argument; all forms give the same bits, in the shape that was known before; and
+where the case is legal, those of a NumPy reference (`families/`).
+"""
+
+from __future__ import annotations
+
+import os
+
+from testing.properties import exceptions, watch
+from testing.properties.child import ARBITRARY, REFERRED, registered_ops
+from testing.properties.families import REFERENCES
+
+SEED = 20
+CASES = 24
+
+# Which part of the ops this target is for, as "0/3".
+_PART, _PARTS = map(int, os.environ.get("OP_PROPERTIES_PART", "0/1").split("/"))
+
+
+def test_every_op_has_a_reference_or_a_reason() -> None:
+    ops = set(registered_ops())
+    excused = set(exceptions.NO_REFERENCE)
+    assert not sorted(ops - set(REFERENCES) - excused), (
+        "no reference: add one in testing/properties/families, or a reason in exceptions.py"
+    )
+    assert not sorted(excused & set(REFERENCES)), "a reference, and a reason to have none"
+    assert not sorted((excused | set(REFERENCES)) - ops), "no such op"
+
+
+def test_the_other_exceptions_are_of_ops_that_there_are() -> None:
+    lists = (
+        exceptions.DATA_DECIDES_SHAPE,
+        exceptions.NAMES_NO_ARGUMENT,
+        exceptions.OWN_BITS,
+    )
+    assert not sorted({op for names in lists for op in names} - set(registered_ops()))
+
+
+def test_every_op_keeps_its_promises() -> None:
+    ops = sorted(registered_ops())[_PART::_PARTS]
+    report = watch.run_cases(ops, SEED, CASES)
+    shown = "\n\n".join(report.failures[:20])
+    assert not report.failures, f"{len(report.failures)} cases failed:\n{shown}"
+    for op in ops:
+        assert sum(report.counts[op, ARBITRARY, word] for word in ("ran", "exhausted")) == CASES
+        if op in REFERENCES:
+            assert report.counts[op, REFERRED, "compared"] > CASES / 4, op
