@@ -265,7 +265,7 @@ Status PlanCompiler::BringFetchesHome(const StepOp& op) {
 Status PlanCompiler::AddTransfer(const StepOp& op, bool is_send) {
   Instruction instruction;
   instruction.node = op.node;
-  MS_ASSIGN_OR_RETURN(instruction.edge, op.node->Attr<int64_t>(kEdgeAttr));
+  MS_ASSIGN_OR_RETURN(instruction.edge, TransferEdge(*op.node));
   instruction.is_peer = op.node->Attr<bool>(kPeerAttr).value_or(false);
   instruction.transfer = is_send ? TransferKind::kSend : TransferKind::kReceive;
   if (is_send) {

@@ -9,6 +9,20 @@
 #include "core/structural/structural.h"
 
 namespace millstream {
+namespace {
+
+// What PlaceholderWithDefault passes on has the shape that its attribute promises.
+Status CheckDefaultValue(const Node& node, const PartialShape& shape) {
+  if (node.op().name != "PlaceholderWithDefault") return absl::OkStatus();
+  MS_ASSIGN_OR_RETURN(const PartialShape allowed, node.Attr<PartialShape>("shape"));
+  if (allowed.IsCompatibleWith(shape)) return absl::OkStatus();
+  return AnnotateWithNode(
+      errors::InvalidArgument("'input' must have the shape ", allowed.ToString(),
+                              ", as attribute 'shape' says, got ", shape.ToString()),
+      node);
+}
+
+}  // namespace
 
 std::optional<Tensor> KnownValue(const Output& output, const OutputFacts& facts) {
   if (!facts.value.has_value() || !facts.shape.IsFullyKnown() || facts.shape.rank() > 1) {
@@ -42,7 +56,7 @@ Status PlanFacts::InferNode(const Node* node, const Received* received) {
   if (RoleOf(node->op().name) == StructuralRole::kIdentity) {
     std::vector<OutputFacts>& outputs = outputs_[node];
     for (const Output& source : node->inputs()) outputs.push_back(of(source));
-    return absl::OkStatus();
+    return CheckDefaultValue(*node, outputs[0].shape);
   }
   std::vector<InputFacts> inputs(node->num_inputs());
   for (int i = 0; i < node->num_inputs(); ++i) {

@@ -144,14 +144,17 @@ Status ProgramCompiler::ChooseAction(const Node& node, NodeProgram* program) {
     case StructuralRole::kMustFeed:
     case StructuralRole::kControlFlow:
     case StructuralRole::kNothing: program->action = NodeAction::kNothing; return absl::OkStatus();
-    case StructuralRole::kIdentity: program->action = NodeAction::kPassOn; return absl::OkStatus();
+    case StructuralRole::kIdentity:
+      if (node.op().name == "PlaceholderWithDefault") break;  // it looks at the shape
+      program->action = NodeAction::kPassOn;
+      return absl::OkStatus();
     case StructuralRole::kSend:
     case StructuralRole::kReceive: {
       const bool sends = RoleOf(node.op().name) == StructuralRole::kSend;
       program->action = sends ? NodeAction::kSend : NodeAction::kReceive;
       program->runs_when_dead = true;
       program_->may_wait = true;
-      MS_ASSIGN_OR_RETURN(program->transfer_edge, node.Attr<int64_t>(kEdgeAttr));
+      MS_ASSIGN_OR_RETURN(program->transfer_edge, TransferEdge(node));
       program->is_peer = node.Attr<bool>(kPeerAttr).value_or(false);
       return absl::OkStatus();
     }

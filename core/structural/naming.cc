@@ -13,6 +13,17 @@ Status PassThrough(StructuralFrame* frame) {
   return absl::OkStatus();
 }
 
+// The plan looks at shapes itself (PlanFacts); here they show as the node runs.
+Status DefaultValue(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(PartialShape allowed, frame->node().Attr<PartialShape>("shape"));
+  const Shape shape = frame->input_shape(0);
+  if (!allowed.IsCompatibleWith(PartialShape(shape))) {
+    return errors::InvalidArgument("'input' must have the shape ", allowed.ToString(),
+                                   ", as attribute 'shape' says, got ", shape.ToString());
+  }
+  return frame->PassOn(0, 0, shape);
+}
+
 Status NoOp(StructuralFrame*) { return absl::OkStatus(); }
 
 StatusOr<Shape> ReshapedShape(const Shape& input, const std::vector<int64_t>& sizes) {
@@ -32,18 +43,19 @@ StatusOr<Shape> ReshapedShape(const Shape& input, const std::vector<int64_t>& si
     }
     shape.AddDim(sizes[i]);
   }
-  MS_RETURN_IF_ERROR(ValidateShape(shape));
+  const Status valid = ValidateShape(shape);
+  if (!valid.ok()) return WithContext(valid, "'shape'");
   const int64_t known = shape.num_elements();  // an unknown size counts as 1
   const int64_t count = input.num_elements();
   if (unknown >= 0) {
     if (known == 0 || count % known != 0) {
-      return errors::InvalidArgument("cannot reshape ", input.ToString(), " (", count,
+      return errors::InvalidArgument("'shape': cannot reshape ", input.ToString(), " (", count,
                                      " elements): the other sizes give ", known);
     }
     shape.set_dim(unknown, count / known);
   }
   if (shape.num_elements() != count) {
-    return errors::InvalidArgument("cannot reshape ", input.ToString(), " (", count,
+    return errors::InvalidArgument("'shape': cannot reshape ", input.ToString(), " (", count,
                                    " elements) to ", shape.ToString(), " (", shape.num_elements(),
                                    ")");
   }
@@ -62,10 +74,11 @@ Status ExpandDims(StructuralFrame* frame) {
     return errors::InvalidArgument("'dim' must be one number, got ", axes.size());
   }
   const Shape input = frame->input_shape(0);
-  MS_ASSIGN_OR_RETURN(int axis, NormalizeAxis(axes[0], input.rank() + 1));
+  const StatusOr<int> axis = NormalizeAxis(axes[0], input.rank() + 1);
+  if (!axis.ok()) return WithContext(axis.status(), "'dim'");
   Shape shape;
   for (int i = 0; i <= input.rank(); ++i) {
-    if (i == axis) shape.AddDim(1);
+    if (i == *axis) shape.AddDim(1);
     if (i < input.rank()) shape.AddDim(input.dim(i));
   }
   return frame->PassOn(0, 0, shape);
@@ -77,12 +90,13 @@ Status Squeeze(StructuralFrame* frame) {
   const Shape input = frame->input_shape(0);
   std::vector<bool> drop(input.rank(), false);
   for (int64_t axis : axes) {
-    MS_ASSIGN_OR_RETURN(int normalized, NormalizeAxis(axis, input.rank()));
-    if (input.dim(normalized) != 1) {
+    const StatusOr<int> normalized = NormalizeAxis(axis, input.rank());
+    if (!normalized.ok()) return WithContext(normalized.status(), "'squeeze_dims'");
+    if (input.dim(*normalized) != 1) {
       return errors::InvalidArgument("'squeeze_dims' names dimension ", axis, " of ",
                                      input.ToString(), ", which is not 1");
     }
-    drop[normalized] = true;
+    drop[*normalized] = true;
   }
   Shape shape;
   for (int i = 0; i < input.rank(); ++i) {
@@ -95,7 +109,7 @@ Status Squeeze(StructuralFrame* frame) {
 MILLSTREAM_STRUCTURAL("NoOp", StructuralRole::kNothing, NoOp);
 MILLSTREAM_STRUCTURAL("Const", StructuralRole::kConstant, nullptr);
 MILLSTREAM_STRUCTURAL("Placeholder", StructuralRole::kMustFeed, nullptr);
-MILLSTREAM_STRUCTURAL("PlaceholderWithDefault", StructuralRole::kIdentity, PassThrough);
+MILLSTREAM_STRUCTURAL("PlaceholderWithDefault", StructuralRole::kIdentity, DefaultValue);
 MILLSTREAM_STRUCTURAL("Identity", StructuralRole::kIdentity, PassThrough);
 MILLSTREAM_STRUCTURAL("IdentityN", StructuralRole::kIdentity, PassThrough);
 MILLSTREAM_STRUCTURAL("StopGradient", StructuralRole::kIdentity, PassThrough);

@@ -16,7 +16,8 @@ Status SetIntegers(StructuralFrame* frame, uint32_t output, const Shape& shape,
       continue;
     }
     if (values[i] > INT32_MAX) {
-      return errors::InvalidArgument("the size ", values[i], " does not fit int32; set out_type");
+      return errors::InvalidArgument("the size ", values[i],
+                                     " of 'input' does not fit int32; set out_type");
     }
     tensor.data<int32_t>()[i] = static_cast<int32_t>(values[i]);
   }
@@ -93,6 +94,10 @@ Status ConcatOffset(StructuralFrame* frame) {
         return errors::InvalidArgument("'shape' ", i, " does not fit the first along dimension ",
                                        k);
       }
+    }
+    if (begin > INT32_MAX) {
+      return errors::InvalidArgument("'shape' ", i, " begins at ", begin, " along dimension ", axis,
+                                     ", which does not fit int32");
     }
     std::vector<int64_t> offsets(first.size(), 0);
     offsets[axis] = begin;

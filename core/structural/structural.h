@@ -35,6 +35,10 @@ inline constexpr char kEdgeAttr[] = "_edge";
 // Of the same: the tensor goes from one device's memory to the other's without the host's.
 inline constexpr char kPeerAttr[] = "_peer";
 
+// The number under kEdgeAttr of a kSend or kReceive node. INVALID_ARGUMENT for one that came with a
+// graph, and so belongs to no edge of a step.
+StatusOr<int64_t> TransferEdge(const Node& node);
+
 // A structural kernel's view of one execution.
 class StructuralFrame {
  public:

@@ -63,10 +63,10 @@ TEST_F(StructuralTest, ReshapeRefusesSizesThatDoNotFit) {
     feeds_.clear();
     return GetError(Op("Reshape", {Unknown(Zeros({6})), FedAs(Values<int32_t>(sizes))}));
   };
-  ExpectError(error({4, -1}), kInvalid, {"Reshape", "[6] (6 elements)"});
+  ExpectError(error({4, -1}), kInvalid, {"Reshape", "'shape'", "[6] (6 elements)"});
   ExpectError(error({-1, -1}), kInvalid, {"more than one -1"});
   ExpectError(error({2, -3}), kInvalid, {"-3"});
-  ExpectError(error({5}), kInvalid, {"[6]", "[5]"});
+  ExpectError(error({5}), kInvalid, {"'shape'", "[6]", "[5]"});
   ExpectError(error({0, -1}), kInvalid, {"[6]"});
   // The product of these sizes is 0 modulo 2^64.
   ExpectError(error({1 << 30, 1 << 30, 16}), kInvalid, {"Reshape", "1073741824"});
@@ -86,11 +86,12 @@ TEST_F(StructuralTest, ExpandDimsAndSqueezeMoveOnes) {
   };
   EXPECT_EQ(Get(squeezed(-2)).shape(), Shape({2, 3}));
   ExpectError(GetError(squeezed(0)), kInvalid, {"squeeze_dims", "[2,1,3]"});
+  ExpectError(GetError(squeezed(3)), kInvalid, {"squeeze_dims", "axis 3"});
 }
 
 TEST_F(StructuralTest, ExpandDimsRefusesAnAxisOutside) {
   const Output y = Op("ExpandDims", {Unknown(Zeros({2})), FedAs(Tensor::Scalar<int32_t>(2))});
-  ExpectError(GetError(y), kInvalid, {"ExpandDims", "2"});
+  ExpectError(GetError(y), kInvalid, {"ExpandDims", "'dim'", "2"});
 }
 
 TEST_F(StructuralTest, ShapesOfTensorsThatTheStepMakes) {
@@ -164,6 +165,44 @@ TEST_F(StructuralTest, ConcatOffsetRefusesPartsThatDoNotFit) {
   };
   ExpectError(error(1, {3, 3}), kInvalid, {"ConcatOffset", "dimension 0"});
   ExpectError(error(2, {2, 3}), kInvalid, {"concat_dim", "2"});
+}
+
+TEST_F(StructuralTest, ConcatOffsetRefusesOffsetsBeyondInt32) {
+  const Node* node =
+      build.Variadic("ConcatOffset", {{FedAs(Tensor::Scalar<int32_t>(0))},
+                                      {FedAs(Values<int32_t>({INT32_MAX})),
+                                       FedAs(Values<int32_t>({1})), FedAs(Values<int32_t>({1}))}});
+  ExpectError(GetError(node->output(2)), kInvalid, {"'shape' 2 begins at 2147483648"});
+}
+
+TEST_F(StructuralTest, ADefaultValueHasTheShapeThatItsPlaceholderPromises) {
+  const auto pass = [&](const Output& value, bool dynamic) {
+    Output input = value;
+    if (dynamic) {
+      input = build.Op("Switch", {value, FedAs(Tensor::Scalar<bool>(true))}).node->output(1);
+    }
+    return Op("PlaceholderWithDefault", {input}, {{"shape", PartialShape({2, -1})}});
+  };
+  for (const bool dynamic : {false, true}) {
+    const Output good = Placeholder(graph.UniqueName("good", false), DataType::kFloat);
+    feeds_.push_back({good, Zeros({2, 3})});
+    EXPECT_EQ(Get(pass(good, dynamic)).shape(), Shape({2, 3})) << dynamic;
+    const Output bad = Placeholder(graph.UniqueName("bad", false), DataType::kFloat);
+    feeds_.push_back({bad, Zeros({3, 2})});
+    ExpectError(GetError(pass(bad, dynamic)), kInvalid,
+                {"PlaceholderWithDefault", "'input'", "[2,?]", "[3,2]"});
+  }
+}
+
+TEST_F(StructuralTest, ATransferThatCameWithAGraphIsRefusedByName) {
+  AttrMap attrs;
+  SetAttr(&attrs, "tensor_type", DataType::kFloat);
+  for (const char* name : {"tensor_name", "send_device", "recv_device"}) {
+    SetAttr(&attrs, name, std::string("x"));
+  }
+  SetAttr(&attrs, "send_device_incarnation", int64_t{1});
+  const Output received = Op("_Recv", {}, attrs);
+  ExpectError(GetError(received), kInvalid, {received.node->name(), "op _Recv", "parts of a step"});
 }
 
 TEST_F(StructuralTest, IdentityNPassesTensorsOfSeveralTypes) {

@@ -1,11 +1,13 @@
 // Ops that ask for a tensor's shape, change it without moving elements, or make a tensor from
 // sizes.
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "framework/half.h"
 #include "framework/op_registry.h"
 #include "framework/ops/index_values.h"
 #include "framework/ops/op_errors.h"
@@ -219,10 +221,13 @@ StatusOr<int64_t> IntegerRangeSize(int64_t start, int64_t limit, int64_t delta) 
   return static_cast<int64_t>(size);
 }
 
-StatusOr<int64_t> RealRangeSize(double start, double limit, double delta) {
-  const double size = std::ceil(std::abs((limit - start) / delta));
+// The division is done in Real, as in the kernel: this decides how many there are when the last one
+// ends on the limit but for rounding.
+template <typename Real>
+StatusOr<int64_t> RealRangeSize(Real start, Real limit, Real delta) {
+  const Real size = std::ceil(std::abs((limit - start) / delta));
   // Also false for NaN.
-  if (!(size < 9.2e18)) {
+  if (!(size < static_cast<Real>(INT64_MAX))) {
     return errors::InvalidArgument("'delta' of Range: a range from ", start, " to ", limit, " by ",
                                    delta, " has too many elements");
   }
@@ -239,11 +244,12 @@ Status CheckRangeDirection(T start, T limit, T delta) {
   return absl::OkStatus();
 }
 
-template <typename T>
-StatusOr<int64_t> RealRangeSizeOf(const ShapeContext& context) {
-  const T start = context.constant(0)->data<T>()[0];
-  const T limit = context.constant(1)->data<T>()[0];
-  const T delta = context.constant(2)->data<T>()[0];
+// The inputs hold a Stored each, which `number` makes a number of.
+template <typename Stored, typename Number>
+StatusOr<int64_t> RealRangeSizeOf(const ShapeContext& context, const Number& number) {
+  const auto start = number(context.constant(0)->data<Stored>()[0]);
+  const auto limit = number(context.constant(1)->data<Stored>()[0]);
+  const auto delta = number(context.constant(2)->data<Stored>()[0]);
   MS_RETURN_IF_ERROR(CheckRangeDirection(start, limit, delta));
   return RealRangeSize(start, limit, delta);
 }
@@ -251,12 +257,14 @@ StatusOr<int64_t> RealRangeSizeOf(const ShapeContext& context) {
 // kUnknownDim when not all inputs are known.
 StatusOr<int64_t> RangeSize(const ShapeContext& context) {
   const DataType dtype = context.input_type(0);
-  if (dtype == DataType::kFloat || dtype == DataType::kDouble) {
+  if (dtype != DataType::kInt32 && dtype != DataType::kInt64) {
     for (int i = 0; i < 3; ++i) {
       if (context.constant(i) == nullptr) return kUnknownDim;
     }
-    return dtype == DataType::kFloat ? RealRangeSizeOf<float>(context)
-                                     : RealRangeSizeOf<double>(context);
+    if (dtype == DataType::kBFloat16) return RealRangeSizeOf<uint16_t>(context, BFloat16ToFloat);
+    const auto itself = [](auto value) { return value; };
+    return dtype == DataType::kFloat ? RealRangeSizeOf<float>(context, itself)
+                                     : RealRangeSizeOf<double>(context, itself);
   }
   int64_t bounds[3];
   for (int i = 0; i < 3; ++i) {

@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/half.h"
 #include "framework/ops/shape_tester.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -155,6 +156,25 @@ TEST(RangeTest, CountsRealNumbers) {
   op.Attr("Tidx", DataType::kDouble);
   op.Constant(Tensor::Scalar<double>(0)).Constant(Tensor::Scalar<double>(1));
   EXPECT_EQ(op.Constant(Tensor::Scalar<double>(0.3)).Shapes(), "[4]");
+}
+
+// 0.3 / 0.1 is 3 in float and a little more in double.
+TEST(RangeTest, CountsInTheTypeThatTheKernelCountsIn) {
+  ShapeTester op("Range");
+  op.Attr("Tidx", DataType::kFloat);
+  op.Constant(Tensor::Scalar<float>(0)).Constant(Tensor::Scalar<float>(0.3f));
+  EXPECT_EQ(op.Constant(Tensor::Scalar<float>(0.1f)).Shapes(), "[3]");
+}
+
+TEST(RangeTest, CountsBFloat16) {
+  const auto scalar = [](float value) {
+    Tensor tensor = *Tensor::Create(DataType::kBFloat16, Shape());
+    *static_cast<uint16_t*>(tensor.raw()) = FloatToBFloat16(value);
+    return tensor;
+  };
+  ShapeTester op("Range");
+  op.Attr("Tidx", DataType::kBFloat16).Constant(scalar(1)).Constant(scalar(2));
+  EXPECT_EQ(op.Constant(scalar(0.25f)).Shapes(), "[4]");
 }
 
 TEST(RangeTest, RefusesSteppingAway) {

@@ -1,6 +1,7 @@
 #include "framework/ops/gather_shape.h"
 
 #include <cstdint>
+#include <limits>
 
 #include "framework/ops/op_errors.h"
 
@@ -10,7 +11,8 @@ StatusOr<std::optional<int>> GatherBatchDims(const ShapeContext& context) {
   MS_ASSIGN_OR_RETURN(int64_t batch_dims, context.Attr<int64_t>("batch_dims"));
   const PartialShape& indices = context.input(1);
   if (!indices.known_rank()) {
-    return batch_dims < 0 ? std::optional<int>() : static_cast<int>(batch_dims);
+    const bool is_dimension = batch_dims >= 0 && batch_dims <= std::numeric_limits<int>::max();
+    return is_dimension ? static_cast<int>(batch_dims) : std::optional<int>();
   }
   if (batch_dims < -indices.rank() || batch_dims > indices.rank()) {
     return InvalidAttr(context, "batch_dims", "got ", batch_dims, ", but indices have shape ",

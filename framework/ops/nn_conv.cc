@@ -21,11 +21,11 @@ Status Conv2DShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
-// Input i, the gradient of a convolution's output, must have the output's shape. Returns what both
-// know of it.
-StatusOr<PartialShape> MergeOutputGradient(const ShapeContext& context, int i,
+// Input i, the gradient of a convolution's output, must have the output's shape, which follows from
+// the sizes that another input gives. Returns what both know of it.
+StatusOr<PartialShape> MergeOutputGradient(const ShapeContext& context, int i, int sizes,
                                            const StatusOr<PartialShape>& output) {
-  if (!output.ok()) return WithContext(output.status(), context.op().name);
+  if (!output.ok()) return InputError(context, sizes, output.status());
   MS_ASSIGN_OR_RETURN(PartialShape gradient, context.WithRank(i, kImageRank));
   StatusOr<PartialShape> merged = output->MergeWith(gradient);
   if (merged.ok()) return merged;
@@ -44,7 +44,7 @@ Status Conv2DBackpropInputShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(PartialShape input, ImageShapeFromSizes(*context, 0));
   MS_ASSIGN_OR_RETURN(PartialShape filter, context->WithRank(1, kImageRank));
   MS_ASSIGN_OR_RETURN(PartialShape gradient,
-                      MergeOutputGradient(*context, 2, ConvolutionShape(window, input, filter)));
+                      MergeOutputGradient(*context, 2, 0, ConvolutionShape(window, input, filter)));
   const ImageLayout& layout = window.layout;
   if (input.dim(layout.batch) == kUnknownDim) {
     input.set_dim(layout.batch, gradient.dim(layout.batch));
@@ -59,7 +59,7 @@ Status Conv2DBackpropFilterShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(PartialShape input, context->WithRank(0, kImageRank));
   MS_ASSIGN_OR_RETURN(PartialShape filter, ImageShapeFromSizes(*context, 1));
   MS_ASSIGN_OR_RETURN(PartialShape gradient,
-                      MergeOutputGradient(*context, 2, ConvolutionShape(window, input, filter)));
+                      MergeOutputGradient(*context, 2, 1, ConvolutionShape(window, input, filter)));
   const ImageLayout& layout = window.layout;
   if (filter.dim(2) == kUnknownDim) filter.set_dim(2, input.dim(layout.channels));
   if (filter.dim(3) == kUnknownDim) filter.set_dim(3, gradient.dim(layout.channels));

@@ -215,6 +215,7 @@ TEST(Conv2DBackpropInputTest, HasTheShapeOfTheInput) {
   EXPECT_THAT(op("(1 5 6 2)", "[1,4,3,3]"), HasSubstr("expected the shape of the output"));
   EXPECT_THAT(op("(1 5 6)", "[1,3,3,3]"), HasSubstr("expected 4 sizes"));
   EXPECT_THAT(op("(1 5 6 1)", "[1,3,3,3]"), HasSubstr("has 1 channels"));
+  EXPECT_THAT(op("(1 5 6 1)", "[1,3,3,3]"), HasSubstr("'input_sizes' of Conv2DBackpropInput"));
 }
 
 TEST(Conv2DBackpropFilterTest, HasTheShapeOfTheFilter) {

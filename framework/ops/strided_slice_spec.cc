@@ -47,7 +47,11 @@ Status CheckEntries(const PartialValue& begin, const PartialValue& end, const Pa
   int ellipses = 0;
   for (size_t i = 0; i < begin.size(); ++i) {
     if (HasBit(masks.ellipsis, i)) ++ellipses;
-    if (strides[i] == 0) return errors::InvalidArgument("strides[", i, "] must not be zero");
+    // The other entries of an ellipsis or a new axis mean nothing.
+    const bool is_range = !HasBit(masks.ellipsis, i) && !HasBit(masks.new_axis, i);
+    if (is_range && strides[i] == 0) {
+      return errors::InvalidArgument("strides[", i, "] must not be zero");
+    }
   }
   if (ellipses > 1) {
     return errors::InvalidArgument("ellipsis_mask: one ellipsis is allowed, got ", ellipses);
@@ -67,7 +71,7 @@ StatusOr<Layout> LayOut(int rank, const PartialValue& begin, const PartialValue&
     }
   }
   if (taken > rank) {
-    return errors::InvalidArgument("input: cannot slice ", taken,
+    return errors::InvalidArgument("begin: cannot slice ", taken,
                                    " dimensions of a tensor of rank ", rank);
   }
   Layout layout;

@@ -106,6 +106,15 @@ TEST(StridedSliceSpecTest, AMaskedUnknownBoundDoesNotMatter) {
   EXPECT_EQ(spec->result, PartialShape({3}));
 }
 
+TEST(StridedSliceSpecTest, TheStrideOfAnEllipsisOrANewAxisMeansNothing) {
+  StridedSliceMasks masks;
+  masks.ellipsis = 1;
+  masks.new_axis = 2;
+  const auto spec = ResolveStridedSlice({5}, {0, 0}, {0, 0}, {0, 0}, masks);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->result, PartialShape({5, 1}));
+}
+
 TEST(StridedSliceSpecTest, UnknownRankStaysUnknown) {
   const auto spec = ResolveStridedSlice(PartialShape(), {0}, {1}, {1}, {});
   ASSERT_TRUE(spec.ok()) << spec.status();
@@ -123,7 +132,8 @@ TEST(StridedSliceSpecTest, RefusesWhatMakesNoSense) {
   StridedSliceMasks ellipses;
   ellipses.ellipsis = 3;
   EXPECT_THAT(message({5}, {0}, {4}, {0}, {}), HasSubstr("strides[0] must not be zero"));
-  EXPECT_THAT(message({5}, {0, 0}, {1, 1}, {1, 1}, {}), HasSubstr("cannot slice 2 dimensions"));
+  EXPECT_THAT(message({5}, {0, 0}, {1, 1}, {1, 1}, {}),
+              HasSubstr("begin: cannot slice 2 dimensions"));
   EXPECT_THAT(message({5, 2}, {0, 0}, {1, 1}, {1, 1}, ellipses), HasSubstr("ellipsis_mask"));
   EXPECT_THAT(message({5}, {5}, {6}, {1}, shrink), HasSubstr("slice index 5 of dimension 0"));
   EXPECT_THAT(message({5}, {-6}, {-5}, {1}, shrink), HasSubstr("slice index -6"));

@@ -116,7 +116,9 @@ StatusOr<int64_t> WindowedSize(int64_t input, const Window& window, Padding padd
     return errors::InvalidArgument("a window of ", length, " does not fit into ", padded,
                                    " elements");
   }
-  return (padded - length + window.stride) / window.stride;
+  // Not by adding the stride first: that may overflow.
+  const int64_t room = padded - length;
+  return room < 0 ? (room + window.stride) / window.stride : room / window.stride + 1;
 }
 
 StatusOr<ImageWindow> ConvolutionWindow(const ShapeContext& context) {

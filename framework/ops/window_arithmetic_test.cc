@@ -1,5 +1,8 @@
 #include "framework/ops/window_arithmetic.h"
 
+#include <cstdint>
+#include <limits>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -60,6 +63,13 @@ TEST(WindowedSizeTest, AWindowThatIsTooLongByAStrideAtMostFitsZeroTimes) {
   EXPECT_EQ(*WindowedSize(0, {1, 1}, Padding::kValid), 0);
   EXPECT_EQ(*WindowedSize(1, {4, 3}, Padding::kValid), 0);
   EXPECT_FALSE(WindowedSize(1, {5, 3}, Padding::kValid).ok());
+}
+
+TEST(WindowedSizeTest, AStrideMayBeAsLargeAsAnIntegerCan) {
+  constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(*WindowedSize(5, {3, kLargest}, Padding::kValid), 1);
+  EXPECT_EQ(*WindowedSize(2, {3, kLargest}, Padding::kValid), 0);
+  EXPECT_EQ(*WindowedSize(5, {3, kLargest}, Padding::kSame), 1);
 }
 
 TEST(WindowedSizeTest, RefusesWindowsThatAreEmptyOrTooLong) {

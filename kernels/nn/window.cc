@@ -104,7 +104,7 @@ ms::Status FitWindow(const WindowAttributes& window, uint32_t i, int64_t input, 
   const int64_t room = input + fit->before + fit->after - extent + stride;
   if (room < 0) {
     return ms::InvalidArgument("Computed output size would be negative: the window's ",
-                               kPlaneNames[i], " is ", extent, " (stride ", stride,
+                               kPlaneNames[i], " is ", extent, " (strides ", stride,
                                "), the padded input's is ", input + fit->before + fit->after);
   }
   fit->output = room / stride;

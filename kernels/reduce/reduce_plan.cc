@@ -95,7 +95,13 @@ ms::Status ReadAxes(const ms::View& axes, uint32_t input_rank, uint32_t* reduced
                                  " dimension(s)): input reduction_indices must lie in [", -rank,
                                  ", ", rank, ")");
     }
-    *reduced |= uint32_t{1} << static_cast<uint32_t>(axis < 0 ? axis + rank : axis);
+    const int64_t dimension = axis < 0 ? axis + rank : axis;
+    const uint32_t bit = uint32_t{1} << static_cast<uint32_t>(dimension);
+    if ((*reduced & bit) != 0) {
+      return ms::InvalidArgument("Invalid reduction arguments: Axes contains duplicate dimension: ",
+                                 dimension, " stands twice in input reduction_indices");
+    }
+    *reduced |= bit;
   }
   return ms::Status();
 }

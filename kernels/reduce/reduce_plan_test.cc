@@ -89,5 +89,15 @@ TEST(ReadAxesTest, RefusesAxesThatTheInputDoesNotHave) {
   }
 }
 
+TEST(ReadAxesTest, RefusesTheSameAxisTwice) {
+  const std::vector<int32_t> axes = {1, -2};
+  const int64_t size = 2;
+  uint32_t reduced = 0;
+  const ms::Status status = ReadAxes(AxesView(axes, size), 3, &reduced);
+  EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
+  EXPECT_NE(status.message().find("duplicate dimension: 1"), std::string::npos);
+  EXPECT_NE(status.message().find("reduction_indices"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace millstream::kernels

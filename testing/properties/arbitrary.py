@@ -33,7 +33,13 @@ class _Maker:
             self._add_attr(attr)
         for argument in self._op.input_arg:
             self._add_inputs(argument)
+        for item in self._case.inputs:
+            if item.value is not None and not item.source:
+                item.huge = tuple(self._huge(size) for size in item.value.shape)
         return self._case
+
+    def _huge(self, size: int) -> int:
+        return self._source.pick((-1, 0, 1, *HUGE)) if self._source.chance(0.4) else size
 
     def _note_what_attributes_are_for(self) -> None:
         for argument in [*self._op.input_arg, *self._op.output_arg]:

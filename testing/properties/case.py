@@ -18,6 +18,8 @@ UNKNOWN = "unknown shapes"
 CONSTANT = "constants"
 DYNAMIC = "dynamic executor"
 FORMS = (KNOWN, UNKNOWN, CONSTANT, DYNAMIC)
+# With shapes that no tensor has: built, and not run.
+HUGE = "huge shapes"
 
 
 @dataclass
@@ -32,12 +34,15 @@ class Input:
         "" for a tensor, "resource" or "reference" for a variable.
     same_as
         Position of the input whose tensor this one is too, or -1.
+    huge
+        The shape of its placeholder where that is not to be run; -1 for an unknown size.
     """
 
     dtype: str
     value: Array | None
     source: str = ""
     same_as: int = -1
+    huge: tuple[int, ...] | None = None
 
     def describe(self) -> str:
         """The input as failures show it."""
@@ -96,8 +101,8 @@ def attr_text(value: Any) -> str:
     return f"tensor {{ {_tensor(*content)} }}"
 
 
-def graph_text(case: Case, form: str) -> str:
-    """GraphDef text of a case, its inputs in one of the forms."""
+def graph_text(case: Case, form: str, device: str = "") -> str:
+    """GraphDef text of a case, its inputs in one of the forms and its node on the device."""
     nodes: list[str] = []
     if form == DYNAMIC:
         nodes.append(_placeholder(PREDICATE, "bool", ()))
@@ -109,7 +114,7 @@ def graph_text(case: Case, form: str) -> str:
         names.append(_add_input(nodes, f"x{i}", item, form))
     inputs = " ".join(f'input: "{name}"' for name in names)
     attrs = " ".join(_attr(name, text) for name, text in case.attrs.items())
-    nodes.append(f'name: "{NODE}" op: "{case.op}" {inputs} {attrs}')
+    nodes.append(f'name: "{NODE}" op: "{case.op}" device: "{device}" {inputs} {attrs}')
     return "\n".join(f"node {{ {node} }}" for node in nodes) + "\nversions { producer: 134 }"
 
 
@@ -138,7 +143,8 @@ def _add_input(nodes: list[str], name: str, item: Input, form: str) -> str:
         tensor = attr_text(("tensor", (item.dtype, item.value)))
         nodes.append(_node(name, "Const", _type("dtype", item.dtype), _attr("value", tensor)))
         return name
-    nodes.append(_placeholder(name, item.dtype, None if form == UNKNOWN else item.value.shape))
+    shape = {UNKNOWN: None, HUGE: item.huge or item.value.shape}.get(form, item.value.shape)
+    nodes.append(_placeholder(name, item.dtype, shape))
     if form != DYNAMIC:
         return name
     switch = f"{name}_switch"

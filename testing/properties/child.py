@@ -26,6 +26,7 @@ from testing.properties.exceptions import (
     DATA_DECIDES_SHAPE,
     NAMES_NO_ARGUMENT,
     OWN_BITS,
+    UNCHECKED_SHAPE,
 )
 from testing.properties.families import REFERENCES
 from testing.properties.reference import RefusedError
@@ -95,11 +96,13 @@ def check(op: Any, kind: str, seed: int, index: int) -> list[str]:
         for form, result in results.items()
         for text in _judge_form(op, case, form, result)
     ]
+    if kind == ARBITRARY:
+        wrong += [f"with {cases.HUGE}: {text}" for text in _judge_huge(op, case)]
     known = results[cases.KNOWN]
     if any(result.code == judge.RESOURCE_EXHAUSTED for result in results.values()):
         _compared[-1] = "exhausted"
     elif not judge.lacks_kernel(known):
-        if op.name not in OWN_BITS:
+        if op.name not in OWN_BITS and op.name not in UNCHECKED_SHAPE:
             for form, result in results.items():
                 wrong += [f"with {form}: {text}" for text in judge.judge_same(known, result)]
         if kind == REFERRED:
@@ -118,8 +121,20 @@ def _judge_form(op: Any, case: Case, form: str, result: execution.Result) -> lis
     if result.failed:
         names = [] if op.name in NAMES_NO_ARGUMENT else _names(op)
         return [f"the error {text}" for text in judge.judge_error(case, names, result)]
+    if op.name in UNCHECKED_SHAPE and form != cases.KNOWN:
+        return []
     exact = form == cases.CONSTANT and op.name not in DATA_DECIDES_SHAPE
     return judge.judge_shapes(result, exact)
+
+
+def _judge_huge(op: Any, case: Case) -> list[str]:
+    """Built with shapes that no tensor has, it is refused like any case, or no size wraps."""
+    result = execution.run(case, cases.HUGE)
+    if result.failed:
+        return _judge_form(op, case, cases.HUGE, result)
+    wrapped = [shape for shape in result.shapes if shape and min(size or 0 for size in shape) < 0]
+    shown = ", ".join(str(item.huge) for item in case.inputs)
+    return [f"shapes {wrapped} from {shown}"] if wrapped else []
 
 
 def _names(op: Any) -> list[str]:

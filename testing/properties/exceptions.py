@@ -25,6 +25,15 @@ NAMES_NO_ARGUMENT = {
     "RefExit": "the error is about the loop",
     "RefSwitch": "the error is about the fetch of an output that was not taken",
     "Switch": "the error is about the fetch of an output that was not taken",
+    "_HostRecv": "the error is about the node itself",
+    "_HostSend": "the error is about the node itself",
+    "_Recv": "the error is about the node itself",
+    "_Send": "the error is about the node itself",
+}
+
+# With inputs of unknown shapes it gives a shape that its shape function refuses.
+UNCHECKED_SHAPE = {
+    "LoopCond": "passes on what the Switches that read it check",
 }
 
 _LOOPS = "gives nothing on its own: control flow is tested in core/dynamic and python/millstream"

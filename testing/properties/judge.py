@@ -135,7 +135,8 @@ def _not_equal(got: Array, want: Array, dtype: str) -> str:
         return f"is {numbers.dtype}, the reference {want.dtype}"
     same: Array = np.asarray(_bits(numbers) == _bits(want))
     if numbers.dtype.kind in "fc":
-        same |= _parts(np.isnan(_real_parts(numbers)) & np.isnan(_real_parts(want)), numbers)
+        no_numbers = np.isnan(_real_parts(numbers)) & np.isnan(_real_parts(want))
+        same = np.asarray(same | _parts(no_numbers, numbers))
     return _shown(numbers, want, ~same)
 
 
@@ -147,7 +148,7 @@ def _real_parts(array: Array) -> Array:
 def _parts(of_parts: Array, array: Array) -> Array:
     """Folds what is said of the parts of complex numbers to what is said of the numbers."""
     if np.iscomplexobj(array):
-        of_parts = of_parts.reshape(-1, 2).all(1)
+        of_parts = np.asarray(of_parts.reshape(-1, 2).all(1))
     return of_parts.reshape(array.shape)
 
 

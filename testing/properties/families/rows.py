@@ -71,11 +71,12 @@ def _make_gather(source: Source, op: Any) -> Case:
 
 def gathered(params: Array, indices: Array, axis: int, batch_dims: int) -> Array:
     """Slices along an axis; the first dimensions of both are gone through together."""
-    legal = (indices >= 0) & (indices < params.shape[axis])
-    refuse_unless(legal.all(), "indices")
     shape = (*params.shape[:axis], *indices.shape[batch_dims:], *params.shape[axis + 1 :])
     result = np.empty(shape, params.dtype)
     if result.size:
+        # Indices into nothing are no harm where nothing is picked.
+        legal = (indices >= 0) & (indices < params.shape[axis])
+        refuse_unless(legal.all(), "indices")
         for batch in np.ndindex(*params.shape[:batch_dims]):
             result[batch] = np.take(params[batch], indices[batch], axis - batch_dims)
     return result

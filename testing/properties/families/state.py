@@ -157,13 +157,15 @@ def _scatter(case: Case) -> Outcome:
     value, indices, updates = numbers(case, 0), case.array(1), numbers(case, 2)
     fits = updates.ndim == 0 or updates.shape == (*indices.shape, *value.shape[1:])
     refuse_unless(fits, "updates")
-    refuse_unless(((indices >= 0) & (indices < len(value))).all(), "indices")
+    # Rows of nothing are no harm, wherever they would go.
+    picks = 0 not in value.shape[1:]
+    refuse_unless(not picks or ((indices >= 0) & (indices < len(value))).all(), "indices")
     rows = np.broadcast_to(updates, (*indices.shape, *value.shape[1:]))
     dtype = case.inputs[0].dtype
     inexact = number_types.is_inexact(dtype)
     sums = longer(value) if inexact else value.copy()
     scale = np.abs(sums).astype(np.float64) if inexact else np.zeros(value.shape)
-    for place in np.ndindex(indices.shape):
+    for place in np.ndindex(indices.shape if picks else (0,)):
         sums[indices[place]] += rows[place]
         if inexact:
             scale[indices[place]] += np.abs(rows[place])
