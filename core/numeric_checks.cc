@@ -27,11 +27,62 @@ namespace {
 constexpr int64_t kMostBytesSaved = int64_t{1} << 30;
 constexpr size_t kMostRangesNamed = 8;
 
-// By name, as SessionOptions::disabled_passes takes them. What is folded would not be looked at,
-// and what is packed is an operation of the plan's own.
-constexpr const char* kFusing[] = {"batch_updates",    "compile_elementwise",  "fold_constants",
+// By name, as SessionOptions::disabled_passes takes them. fuse_relu_grad stays: it gives all
+// results.
+constexpr const char* kHiding[] = {"batch_updates",    "compile_elementwise",  "fold_constants",
                                    "fuse_elementwise", "fuse_product_updates", "fuse_products",
-                                   "fuse_relu_grad",   "pack_weights",         "in_place"};
+                                   "pack_weights"};
+
+// Ops that make no number of numbers, or one within their range.
+constexpr absl::string_view kHarmless[] = {"Abs",
+                                           "ConcatV2",
+                                           "DynamicPartition",
+                                           "DynamicStitch",
+                                           "ExpandDims",
+                                           "Fill",
+                                           "Floor",
+                                           "GatherV2",
+                                           "Identity",
+                                           "IdentityN",
+                                           "MaxPool",
+                                           "Maximum",
+                                           "Minimum",
+                                           "Neg",
+                                           "OneHot",
+                                           "OnesLike",
+                                           "Pack",
+                                           "Pad",
+                                           "RandomUniform",
+                                           "Relu",
+                                           "ReluGrad",
+                                           "Reshape",
+                                           "ResourceGather",
+                                           "Select",
+                                           "Sigmoid",
+                                           "Sign",
+                                           "Slice",
+                                           "Split",
+                                           "SplitV",
+                                           "Squeeze",
+                                           "StridedSlice",
+                                           "StridedSliceGrad",
+                                           "Tanh",
+                                           "Tile",
+                                           "Transpose",
+                                           "Unique",
+                                           "Unpack",
+                                           "ZerosLike"};
+
+// A window that no other overlaps gets one gradient; where they overlap, a sum.
+bool AddsGradients(const Node& node) {
+  const auto sizes = node.Attr<std::vector<int64_t>>("ksize");
+  const auto strides = node.Attr<std::vector<int64_t>>("strides");
+  if (!sizes.ok() || !strides.ok()) return true;
+  for (size_t i = 0; i < sizes->size() && i < strides->size(); ++i) {
+    if ((*sizes)[i] > (*strides)[i]) return true;
+  }
+  return false;
+}
 
 Variable* VariableOf(const MS_TensorView& view) {
   if ((view.flags & MS_VIEW_RESOURCE) == 0) return nullptr;
@@ -166,8 +217,14 @@ StatusOr<std::string> NumericChecks::Save(const Node& node,
   return path;
 }
 
+bool NumericChecks::Concern(const Node& node) {
+  const std::string& op = node.op().name;
+  if (op == "MaxPoolGrad") return AddsGradients(node);
+  return !absl::c_linear_search(kHarmless, op);
+}
+
 void NumericChecks::DisableFusion(std::vector<std::string>* passes) {
-  for (const char* name : kFusing) passes->push_back(name);
+  for (const char* name : kHiding) passes->push_back(name);
 }
 
 Status NumericChecks::CheckFeed(const Output& feed, const Tensor& value) {

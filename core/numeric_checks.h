@@ -2,8 +2,8 @@
 // inputs without, and what it was given is saved, to run the node again.
 //
 // Kernels are called through a function that looks at what they gave; steps of other sessions have
-// no word of it. A plan of this mode has no fused operations (each node of the program is looked
-// at) and nothing is written over inputs (they are there when they are asked for).
+// no word of it. A plan of this mode has no operation that hides a result of the program's nodes,
+// and what is looked at writes nothing over its inputs, which are there when they are asked for.
 #ifndef MILLSTREAM_CORE_NUMERIC_CHECKS_H_
 #define MILLSTREAM_CORE_NUMERIC_CHECKS_H_
 
@@ -38,7 +38,10 @@ class NumericChecks {
   // The state for it. REQUIRES: `kernel` has a function that returns when it is done.
   void* StateFor(const KernelInstance* kernel) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Adds to `passes` those that make one operation of several, or write over inputs.
+  // False for nodes that give finite numbers whenever they get them: they move, choose, count.
+  static bool Concern(const Node& node);
+  // Adds to `passes` those that make one operation of several, of which only the last result would
+  // be seen, or that compute before the step.
   static void DisableFusion(std::vector<std::string>* passes);
 
   // INVALID_ARGUMENT when `value`, which the caller feeds for `feed`, holds NaN. Infinities may be

@@ -95,6 +95,7 @@ struct Instruction {
   std::vector<ValueRef> outputs;
   std::vector<uint64_t> outputs_used;
   bool prepares_constants = false;  // see StepOp
+  bool keeps_inputs = false;        // its outputs take over no input's memory
   int first_input_view = 0;         // into StepState::views
   int first_output_view = 0;
   void* shape_state = nullptr;

@@ -223,14 +223,17 @@ Status PlanCompiler::AddKernel(const StepOp& op) {
     instruction.outputs.push_back(RefTo(index));
     values_.try_emplace(output, RefTo(index));
   }
+  const KernelRegistration& registration = kernel->registration();
+  instruction.keeps_inputs = request_.checks != nullptr && plan_->memory == nullptr &&
+                             registration.compute != nullptr && NumericChecks::Concern(*node);
+  const bool checked = instruction.keeps_inputs;
   plan_->instructions.push_back(std::move(instruction));
-  if (kernel->registration().compute == nullptr) {
+  if (registration.compute == nullptr) {
     plan_->calls.push_back(Call{&PlanRun::StartAsync, kernel, kAfterWait, 0});
+  } else if (checked) {
+    plan_->calls.push_back(Call{&NumericChecks::Compute, request_.checks->StateFor(kernel), 0, 0});
   } else {
-    const bool checked = request_.checks != nullptr && plan_->memory == nullptr;
-    plan_->calls.push_back(
-        checked ? Call{&NumericChecks::Compute, request_.checks->StateFor(kernel), 0, 0}
-                : Call{kernel->registration().compute, kernel->state(), 0, 0});
+    plan_->calls.push_back(Call{registration.compute, kernel->state(), 0, 0});
   }
   return plan_->memory == nullptr ? absl::OkStatus() : BringFetchesHome(op);
 }

@@ -166,7 +166,8 @@ Status ProgramCompiler::ChooseAction(const Node& node, NodeProgram* program) {
   program->state = program->kernel->state();
   program->compute = registration.compute;
   program->compute_async = registration.compute_async;
-  if (request_.checks != nullptr && request_.memory == nullptr && registration.compute != nullptr) {
+  if (request_.checks != nullptr && request_.memory == nullptr && registration.compute != nullptr &&
+      NumericChecks::Concern(node)) {
     program->state = request_.checks->StateFor(program->kernel);
     program->compute = &NumericChecks::Compute;
   }

@@ -197,3 +197,24 @@ def test_a_folder_that_is_none_and_a_file_that_is_none_are_errors(tmp_path: Path
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert "more than one node" in done.stderr
+
+
+def test_the_mode_changes_no_bit_of_a_training() -> None:
+    random = np.random.RandomState(1)
+    first, second = random.randn(20, 30), random.randn(30, 5)
+    values, classes = random.randn(40, 20), random.randint(0, 5, 40)
+
+    def trained(config: tf.ConfigProto | None) -> list[bytes]:
+        with tf.Graph().as_default(), tf.Session(config=config) as session:
+            x = tf.placeholder(tf.float32, [None, 20])
+            bias = tf.Variable(tf.zeros([30]))
+            hidden = tf.nn.relu(tf.matmul(x, tf.Variable(first, dtype=tf.float32)) + bias)
+            logits = tf.matmul(hidden, tf.Variable(second, dtype=tf.float32))
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=classes, logits=logits)
+            train = tf.train.AdamOptimizer(0.01).minimize(tf.reduce_mean(losses))
+            session.run(tf.global_variables_initializer())
+            for _ in range(3):
+                session.run(train, {x: values})
+            return [value.tobytes() for value in session.run(tf.global_variables())]
+
+    assert trained(checking()) == trained(None)
