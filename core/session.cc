@@ -4,15 +4,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/base/call_once.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "core/adaptive_step.h"
 #include "core/device.h"
 #include "core/fork_guard.h"
 #include "core/host_ctx.h"
+#include "core/live_sessions.h"
 #include "core/resource_manager.h"
 #include "core/session_gate.h"
 #include "core/structural/structural.h"
@@ -51,29 +52,7 @@ class DirectCallable : public Callable {
   const std::shared_ptr<AdaptiveStep> step_;
 };
 
-// The sessions of the process, for Session::ResetAll. Thread-safe.
-class LiveSessions {
- public:
-  static LiveSessions* Global() {
-    static auto* const sessions = new LiveSessions();
-    return sessions;
-  }
-  void Add(DirectSession* session) ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    sessions_.insert(session);
-  }
-  void Remove(DirectSession* session) ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
-    sessions_.erase(session);
-  }
-  void Reset(absl::Span<const std::string> containers) ABSL_LOCKS_EXCLUDED(mutex_);
-
- private:
-  absl::Mutex mutex_;
-  absl::flat_hash_set<DirectSession*> sessions_ ABSL_GUARDED_BY(mutex_);
-};
-
-class DirectSession : public Session {
+class DirectSession : public Session, public LiveSession {
  public:
   DirectSession(Graph* graph, const SessionOptions& options, DeviceList devices)
       : devices_(std::move(devices)),
@@ -153,11 +132,17 @@ class DirectSession : public Session {
     return absl::OkStatus();
   }
 
-  void ResetAndShut(absl::Span<const std::string> containers) {
+  // ---- LiveSession ----
+  void Shut() override {
+    closing_.Cancel();
+    gate_.Shut();
+  }
+  void ResetAndShut(absl::Span<const std::string> containers) override {
     closing_.Cancel();
     resources_.Reset(containers);
     gate_.Shut();
   }
+  bool IsOver() override { return gate_.IsInside() || gate_.HasReleased(); }
 
  protected:
   SessionGate* gate() override { return &gate_; }
@@ -227,12 +212,6 @@ class DirectSession : public Session {
   SessionGate gate_;
 };
 
-// The lock keeps sessions from going away meanwhile; nothing is waited for under it.
-void LiveSessions::Reset(absl::Span<const std::string> containers) {
-  absl::MutexLock lock(&mutex_);
-  for (DirectSession* session : sessions_) session->ResetAndShut(containers);
-}
-
 Status DirectCallable::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                            const RunOptions& options) {
   return session_->RunStep(step_.get(), feeds, fetches, options);
@@ -259,6 +238,8 @@ StatusOr<std::unique_ptr<Session>> Session::Create(Graph* graph, const SessionOp
   MS_RETURN_IF_ERROR(RegisterRuntimeInterfaces());
   MS_RETURN_IF_ERROR(RegisterStructuralKernels());
   MS_RETURN_IF_ERROR(PluginLoader::Global()->LoadInstalled());
+  static absl::once_flag armed;
+  absl::call_once(armed, &LiveSessions::EndBeforeLibraries);
   MS_ASSIGN_OR_RETURN(DeviceList devices, CreateDevices(options.device_count));
   return std::make_unique<DirectSession>(graph, options, std::move(devices));
 }

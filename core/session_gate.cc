@@ -79,6 +79,11 @@ void SessionGate::Shut() {
   if (IsEmpty()) ReleaseOnce();
 }
 
+bool SessionGate::HasReleased() {
+  absl::MutexLock lock(&mutex_);
+  return release_ == nullptr;
+}
+
 void SessionGate::Free(std::function<void()> destroy) {
   if (ForkGuard::Forked()) return;
   Close();

@@ -66,6 +66,8 @@ class SessionGate {
   // Closes, then calls `destroy`, which may delete the gate: from inside a step after the last one
   // has left, in a forked child never. The last call that its owner may make.
   void Free(std::function<void()> destroy) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether it was closed, the last step has left and `release` has run.
+  bool HasReleased() ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether this thread works for a step of the session.
   bool IsInside() const;
 

@@ -210,6 +210,12 @@ millstream_status* millstream_session_close(millstream_session* session);
 millstream_status* millstream_reset(const char* const* containers, int32_t n);
 /* Closes. No call may follow; those that run on other threads are cancelled and waited for. */
 void millstream_session_free(millstream_session* session);
+/* Has exit() cancel the steps that still run on other threads and close all sessions, before it
+ * takes down what is loaded and set up by now: libraries that kernels call must not go while a step
+ * uses them. The first session does this, too; a front end calls it again as late as it can, since
+ * steps set up more. A step that does not end for long ends the process at once, with the exit
+ * code that was given. */
+void millstream_end_sessions_at_exit(void);
 /* What one run may be told. All fields may be zero. */
 typedef struct millstream_run_options {
   const millstream_cancellation* cancellation;

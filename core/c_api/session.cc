@@ -14,6 +14,7 @@
 #include "core/c_api/json.h"
 #include "core/c_api/session_options.h"
 #include "core/fork_guard.h"
+#include "core/live_sessions.h"
 #include "core/run_metadata.h"
 #include "framework/message.h"
 #include "framework/status.h"
@@ -22,6 +23,7 @@
 
 using millstream::Callable;
 using millstream::ForkGuard;
+using millstream::LiveSessions;
 using millstream::RunOptions;
 using millstream::Session;
 using millstream::SessionOptions;
@@ -166,6 +168,8 @@ void millstream_session_free(millstream_session* session) {
   Session::Free(std::move(session->session));
   delete session;
 }
+
+void millstream_end_sessions_at_exit(void) { LiveSessions::EndBeforeLibraries(); }
 
 millstream_status* millstream_session_run(millstream_session* session,
                                           const millstream_output* feeds,

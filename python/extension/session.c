@@ -448,6 +448,8 @@ static PyType_Spec session_spec = {
 
 int session_init(PyObject* module) {
   g_main_thread = pthread_self();
+  /* Daemon threads may be within a step while the interpreter is gone already. */
+  if (Py_AtExit(millstream_end_sessions_at_exit) != 0) return -1;
   g_session_type = (PyTypeObject*)PyType_FromSpec(&session_spec);
   g_callable_type = (PyTypeObject*)PyType_FromSpec(&callable_spec);
   if (g_session_type == NULL || g_callable_type == NULL) return -1;
