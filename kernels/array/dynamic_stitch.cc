@@ -8,6 +8,7 @@
 #include "kernels/array/indices.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/array/strings.h"
+#include "kernels/common/parallel.h"
 
 namespace millstream::kernels {
 namespace {
@@ -79,17 +80,17 @@ class DynamicStitch {
       for (int64_t k = 0; k < indices.size(); ++k, from += row_bytes) winners[values[k]] = from;
     }
     char* const target = output.data<char>();
-    frame.ParallelFor(static_cast<uint64_t>(rows), 4 + row_bytes / 8,
-                      [=](uint64_t begin, uint64_t end) {
-                        for (uint64_t row = begin; row < end; ++row) {
-                          char* to = target + row * row_bytes;
-                          if (winners[row] == nullptr) {
-                            std::memset(to, 0, row_bytes);
-                          } else {
-                            std::memcpy(to, winners[row], row_bytes);
+    MS_TRY(StoppableFor(frame, static_cast<uint64_t>(rows), 4 + row_bytes / 8,
+                        [=](uint64_t begin, uint64_t end) {
+                          for (uint64_t row = begin; row < end; ++row) {
+                            char* to = target + row * row_bytes;
+                            if (winners[row] == nullptr) {
+                              std::memset(to, 0, row_bytes);
+                            } else {
+                              std::memcpy(to, winners[row], row_bytes);
+                            }
                           }
-                        }
-                      });
+                        }));
     return ms::Status();
   }
 

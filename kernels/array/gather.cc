@@ -5,6 +5,7 @@
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/indices.h"
 #include "kernels/array/strings.h"
+#include "kernels/common/parallel.h"
 #include "kernels/training/variables.h"
 
 namespace millstream::kernels {
@@ -75,8 +76,8 @@ struct AnyRow {
 };
 
 template <typename Index, typename Row>
-void CopyRows(ms::Frame& frame, const GatherGeometry& geometry, Row row, const char* params,
-              const Index* indices, char* output) {
+ms::Status CopyRows(ms::Frame& frame, const GatherGeometry& geometry, Row row, const char* params,
+                    const Index* indices, char* output) {
   const uint64_t cost_ns = 2 + row.bytes() / 8;
   const uint64_t total = geometry.groups * geometry.count;
   const auto copy = [&](uint64_t begin, uint64_t end) {
@@ -93,11 +94,9 @@ void CopyRows(ms::Frame& frame, const GatherGeometry& geometry, Row row, const c
       ++group;
     }
   };
-  if (total * cost_ns < 20000) {
-    copy(0, total);
-  } else {
-    frame.ParallelFor(total, cost_ns, copy);
-  }
+  if (total * cost_ns >= 20000) return StoppableFor(frame, total, cost_ns, copy);
+  copy(0, total);
+  return ms::Status();
 }
 
 template <typename Index>
@@ -130,14 +129,13 @@ ms::Status GatherRows(ms::Frame& frame, const GatherGeometry& geometry, const ms
   char* target = output.data<char>();
   const uint64_t row_bytes = geometry.row * ms::ElementSize(params.dtype());
   switch (row_bytes) {
-    case 1: CopyRows(frame, geometry, FixedRow<1>(), source, picked, target); break;
-    case 2: CopyRows(frame, geometry, FixedRow<2>(), source, picked, target); break;
-    case 4: CopyRows(frame, geometry, FixedRow<4>(), source, picked, target); break;
-    case 8: CopyRows(frame, geometry, FixedRow<8>(), source, picked, target); break;
-    case 16: CopyRows(frame, geometry, FixedRow<16>(), source, picked, target); break;
-    default: CopyRows(frame, geometry, AnyRow{row_bytes}, source, picked, target);
+    case 1: return CopyRows(frame, geometry, FixedRow<1>(), source, picked, target);
+    case 2: return CopyRows(frame, geometry, FixedRow<2>(), source, picked, target);
+    case 4: return CopyRows(frame, geometry, FixedRow<4>(), source, picked, target);
+    case 8: return CopyRows(frame, geometry, FixedRow<8>(), source, picked, target);
+    case 16: return CopyRows(frame, geometry, FixedRow<16>(), source, picked, target);
+    default: return CopyRows(frame, geometry, AnyRow{row_bytes}, source, picked, target);
   }
-  return ms::Status();
 }
 
 ms::Status Gather(ms::Frame& frame, const ms::View& params, const ms::View& indices, int64_t axis,

@@ -6,6 +6,7 @@
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/indices.h"
 #include "kernels/array/strings.h"
+#include "kernels/common/parallel.h"
 
 namespace millstream::kernels {
 namespace {
@@ -28,33 +29,33 @@ struct [[gnu::packed, gnu::may_alias]] Cell16 {
 };
 
 template <typename Index, typename T>
-void Fill(ms::Frame& frame, const OneHotGeometry& geometry, const Index* indices, T on, T off,
-          T* output) {
+ms::Status Fill(ms::Frame& frame, const OneHotGeometry& geometry, const Index* indices, T on, T off,
+                T* output) {
   const int64_t depth = geometry.depth;
   const int64_t inner = geometry.inner;
   if (inner == 1) {
-    frame.ParallelFor(geometry.outer, 2 + static_cast<uint64_t>(depth) * sizeof(T) / 8,
-                      [=](uint64_t begin, uint64_t end) {
-                        for (uint64_t i = begin; i < end; ++i) {
-                          T* row = output + i * static_cast<uint64_t>(depth);
-                          std::fill_n(row, depth, off);
-                          const int64_t index = static_cast<int64_t>(indices[i]);
-                          if (index >= 0 && index < depth) row[index] = on;
-                        }
-                      });
-    return;
+    return StoppableFor(frame, geometry.outer, 2 + static_cast<uint64_t>(depth) * sizeof(T) / 8,
+                        [=](uint64_t begin, uint64_t end) {
+                          for (uint64_t i = begin; i < end; ++i) {
+                            T* row = output + i * static_cast<uint64_t>(depth);
+                            std::fill_n(row, depth, off);
+                            const int64_t index = static_cast<int64_t>(indices[i]);
+                            if (index >= 0 && index < depth) row[index] = on;
+                          }
+                        });
   }
   const uint64_t rows = geometry.outer * static_cast<uint64_t>(depth);
-  frame.ParallelFor(rows, 2 + static_cast<uint64_t>(inner), [=](uint64_t begin, uint64_t end) {
-    for (uint64_t row = begin; row < end; ++row) {
-      const Index* picked = indices + static_cast<int64_t>(row) / depth * inner;
-      const int64_t index = static_cast<int64_t>(row) % depth;
-      T* target = output + static_cast<int64_t>(row) * inner;
-      for (int64_t i = 0; i < inner; ++i) {
-        target[i] = static_cast<int64_t>(picked[i]) == index ? on : off;
-      }
-    }
-  });
+  return StoppableFor(frame, rows, 2 + static_cast<uint64_t>(inner),
+                      [=](uint64_t begin, uint64_t end) {
+                        for (uint64_t row = begin; row < end; ++row) {
+                          const Index* picked = indices + static_cast<int64_t>(row) / depth * inner;
+                          const int64_t index = static_cast<int64_t>(row) % depth;
+                          T* target = output + static_cast<int64_t>(row) * inner;
+                          for (int64_t i = 0; i < inner; ++i) {
+                            target[i] = static_cast<int64_t>(picked[i]) == index ? on : off;
+                          }
+                        }
+                      });
 }
 
 template <typename Index>
@@ -77,9 +78,8 @@ ms::Status FillBySize(ms::Frame& frame, const OneHotGeometry& geometry, const ms
   const Index* indices = frame.input(0).data<Index>();
   const auto run = [&](auto cell) {
     using T = decltype(cell);
-    Fill(frame, geometry, indices, *frame.input(2).data<T>(), *frame.input(3).data<T>(),
-         output.data<T>());
-    return ms::Status();
+    return Fill(frame, geometry, indices, *frame.input(2).data<T>(), *frame.input(3).data<T>(),
+                output.data<T>());
   };
   switch (ms::ElementSize(output.dtype())) {
     case 1: return run(Cell<uint8_t>());

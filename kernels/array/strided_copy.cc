@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "kernels/array/strings.h"
+#include "kernels/common/parallel.h"
 
 namespace millstream::kernels {
 namespace {
@@ -36,12 +37,10 @@ constexpr int64_t kTile = std::max<int64_t>(8, 64 / sizeof(T));
 constexpr uint64_t kParallelNanoseconds = 20000;
 
 template <typename Fn>
-void MaybeParallel(ms::Frame& frame, uint64_t units, uint64_t cost_ns, Fn&& fn) {
-  if (units * cost_ns < kParallelNanoseconds) {
-    fn(uint64_t{0}, units);
-  } else {
-    frame.ParallelFor(units, cost_ns, fn);
-  }
+ms::Status MaybeParallel(ms::Frame& frame, uint64_t units, uint64_t cost_ns, Fn&& fn) {
+  if (units * cost_ns >= kParallelNanoseconds) return StoppableFor(frame, units, cost_ns, fn);
+  fn(uint64_t{0}, units);
+  return ms::Status();
 }
 
 // The dimensions outside the innermost loops, with the position of one unit among them.
@@ -91,9 +90,9 @@ class Odometer {
 // Calls loop(source, target, count) for every unit: `count` is the length of the block of
 // dimension `split`; dimension `inner` (may equal split) is left to the loop.
 template <typename T, typename Loop>
-void ForEachBlock(ms::Frame& frame, const StridedCopy::Dim* dims, uint32_t rank, uint32_t split,
-                  uint32_t inner, int64_t block, uint64_t cost_ns_per_element, const T* source,
-                  T* target, const Loop& loop) {
+ms::Status ForEachBlock(ms::Frame& frame, const StridedCopy::Dim* dims, uint32_t rank,
+                        uint32_t split, uint32_t inner, int64_t block, uint64_t cost_ns_per_element,
+                        const T* source, T* target, const Loop& loop) {
   Odometer start;
   for (uint32_t i = 0; i < rank; ++i) {
     if (i != split && i != inner) start.AddDim(dims[i]);
@@ -107,7 +106,7 @@ void ForEachBlock(ms::Frame& frame, const StridedCopy::Dim* dims, uint32_t rank,
       static_cast<uint64_t>(split == inner ? block : block * dims[inner].extent);
   const uint64_t cost_ns =
       4 + std::max(elements * sizeof(T) / kBytesPerNanosecond, elements * cost_ns_per_element / 2);
-  MaybeParallel(frame, start.units(), cost_ns, [&](uint64_t begin, uint64_t end) {
+  return MaybeParallel(frame, start.units(), cost_ns, [&](uint64_t begin, uint64_t end) {
     Odometer at = start;
     at.Seek(begin);
     for (uint64_t unit = begin; unit < end; ++unit) {
@@ -119,30 +118,31 @@ void ForEachBlock(ms::Frame& frame, const StridedCopy::Dim* dims, uint32_t rank,
 }
 
 template <typename T>
-void CopyRows(ms::Frame& frame, const StridedCopy::Dim* dims, uint32_t rank, const T* source,
-              T* target) {
+ms::Status CopyRows(ms::Frame& frame, const StridedCopy::Dim* dims, uint32_t rank, const T* source,
+                    T* target) {
   const int64_t block = kRowBlockBytes / static_cast<int64_t>(sizeof(T));
-  ForEachBlock(frame, dims, rank, rank - 1, rank - 1, block, 0, source, target,
-               [](const T* from, T* to, int64_t count) {
-                 std::memcpy(static_cast<void*>(to), from, static_cast<size_t>(count) * sizeof(T));
-               });
+  return ForEachBlock(frame, dims, rank, rank - 1, rank - 1, block, 0, source, target,
+                      [](const T* from, T* to, int64_t count) {
+                        std::memcpy(static_cast<void*>(to), from,
+                                    static_cast<size_t>(count) * sizeof(T));
+                      });
 }
 
 template <typename T>
-void CopyElements(ms::Frame& frame, const StridedCopy::Dim* dims, uint32_t rank, const T* source,
-                  T* target) {
+ms::Status CopyElements(ms::Frame& frame, const StridedCopy::Dim* dims, uint32_t rank,
+                        const T* source, T* target) {
   const int64_t source_stride = dims[rank - 1].source_stride;
   const int64_t target_stride = dims[rank - 1].target_stride;
   if (source_stride == 0 && target_stride == 1) {
-    ForEachBlock(frame, dims, rank, rank - 1, rank - 1, kElementBlock, 0, source, target,
-                 [](const T* from, T* to, int64_t count) { std::fill_n(to, count, T(*from)); });
-    return;
+    return ForEachBlock(
+        frame, dims, rank, rank - 1, rank - 1, kElementBlock, 0, source, target,
+        [](const T* from, T* to, int64_t count) { std::fill_n(to, count, T(*from)); });
   }
-  ForEachBlock(frame, dims, rank, rank - 1, rank - 1, kElementBlock, 1, source, target,
-               [=](const T* from, T* to, int64_t count) {
-                 for (int64_t i = 0; i < count; ++i)
-                   to[i * target_stride] = from[i * source_stride];
-               });
+  return ForEachBlock(frame, dims, rank, rank - 1, rank - 1, kElementBlock, 1, source, target,
+                      [=](const T* from, T* to, int64_t count) {
+                        for (int64_t i = 0; i < count; ++i)
+                          to[i * target_stride] = from[i * source_stride];
+                      });
 }
 
 // Transposes one full tile. It passes through a small array of its own, because the rows of a
@@ -177,23 +177,23 @@ void TransposeBlock(const T* __restrict source, T* __restrict target, int64_t ro
 }
 
 template <typename T>
-void CopyPanels(ms::Frame& frame, const StridedCopy::Dim* dims, uint32_t rank, uint32_t row_dim,
-                const T* source, T* target) {
+ms::Status CopyPanels(ms::Frame& frame, const StridedCopy::Dim* dims, uint32_t rank,
+                      uint32_t row_dim, const T* source, T* target) {
   const StridedCopy::Dim& column = dims[rank - 1];
   const int64_t columns = column.extent;
   const int64_t source_stride = column.source_stride;
   const int64_t target_stride = dims[row_dim].target_stride;
-  ForEachBlock(frame, dims, rank, row_dim, rank - 1, kTile<T>, 1, source, target,
-               [=](const T* from, T* to, int64_t rows) {
-                 TransposeBlock(from, to, rows, columns, source_stride, target_stride);
-               });
+  return ForEachBlock(frame, dims, rank, row_dim, rank - 1, kTile<T>, 1, source, target,
+                      [=](const T* from, T* to, int64_t rows) {
+                        TransposeBlock(from, to, rows, columns, source_stride, target_stride);
+                      });
 }
 
 // Long target rows are cut into panels of columns, each of which is done for all rows before the
 // next: every column is another source row, and so another page of memory.
 template <typename T>
-void CopyTiles(ms::Frame& frame, const StridedCopy::Dim* dims, uint32_t rank, uint32_t row_dim,
-               const T* source, T* target) {
+ms::Status CopyTiles(ms::Frame& frame, const StridedCopy::Dim* dims, uint32_t rank,
+                     uint32_t row_dim, const T* source, T* target) {
   constexpr int64_t kPanel = 256;
   std::array<StridedCopy::Dim, StridedCopy::kMaxDims + 1> cut;
   std::copy_n(dims, rank, cut.begin());
@@ -202,17 +202,18 @@ void CopyTiles(ms::Frame& frame, const StridedCopy::Dim* dims, uint32_t rank, ui
   if (panels > 0) {
     cut[rank - 1] = {panels, kPanel * column.source_stride, kPanel};
     cut[rank] = {kPanel, column.source_stride, 1};
-    CopyPanels(frame, cut.data(), rank + 1, row_dim, source, target);
+    MS_TRY(CopyPanels(frame, cut.data(), rank + 1, row_dim, source, target));
   }
   const int64_t done = panels * kPanel;
-  if (done == column.extent) return;
+  if (done == column.extent) return ms::Status();
   cut[rank - 1] = {column.extent - done, column.source_stride, 1};
-  CopyPanels(frame, cut.data(), rank, row_dim, source + done * column.source_stride, target + done);
+  return CopyPanels(frame, cut.data(), rank, row_dim, source + done * column.source_stride,
+                    target + done);
 }
 
 template <typename T>
-void RunTyped(ms::Frame& frame, const StridedCopy::Dim* dims, uint32_t rank, const void* source,
-              void* target) {
+ms::Status RunTyped(ms::Frame& frame, const StridedCopy::Dim* dims, uint32_t rank,
+                    const void* source, void* target) {
   const T* from = static_cast<const T*>(source);
   T* to = static_cast<T*>(target);
   const StridedCopy::Dim& last = dims[rank - 1];
@@ -224,7 +225,7 @@ void RunTyped(ms::Frame& frame, const StridedCopy::Dim* dims, uint32_t rank, con
       if (dims[i].source_stride == 1) return CopyTiles(frame, dims, rank, i, from, to);
     }
   }
-  CopyElements(frame, dims, rank, from, to);
+  return CopyElements(frame, dims, rank, from, to);
 }
 
 // Rows of 2 to 16 bytes are copied as one wider element: a call of memcpy would cost more than it
@@ -269,14 +270,13 @@ ms::Status StridedCopy::Run(ms::Frame& frame, const ms::View& source, int64_t so
   if (empty_) return ms::Status();
   if (source.dtype() == MS_STRING) return CopyStrings(source, source_start, target, target_start);
   const uint64_t element_size = ms::ElementSize(source.dtype());
-  CopyBytes(frame, element_size,
-            source.data<char>() + static_cast<uint64_t>(source_start) * element_size,
-            target.data<char>() + static_cast<uint64_t>(target_start) * element_size);
-  return ms::Status();
+  return CopyBytes(frame, element_size,
+                   source.data<char>() + static_cast<uint64_t>(source_start) * element_size,
+                   target.data<char>() + static_cast<uint64_t>(target_start) * element_size);
 }
 
-void StridedCopy::CopyBytes(ms::Frame& frame, uint64_t element_size, const char* source,
-                            char* target) const {
+ms::Status StridedCopy::CopyBytes(ms::Frame& frame, uint64_t element_size, const char* source,
+                                  char* target) const {
   std::array<Dim, kMaxDims> dims;
   std::copy_n(dims_.begin(), rank_, dims.begin());
   uint32_t rank = rank_;
@@ -312,11 +312,10 @@ ms::Status SetToZero(ms::Frame& frame, const ms::View& target) {
   const uint64_t bytes = static_cast<uint64_t>(target.size()) * ms::ElementSize(target.dtype());
   const uint64_t blocks = (bytes + kRowBlockBytes - 1) / kRowBlockBytes;
   const uint64_t cost_ns = std::min<uint64_t>(bytes, kRowBlockBytes) / kBytesPerNanosecond;
-  MaybeParallel(frame, blocks, cost_ns, [=](uint64_t begin, uint64_t end) {
+  return MaybeParallel(frame, blocks, cost_ns, [=](uint64_t begin, uint64_t end) {
     const uint64_t first = begin * kRowBlockBytes;
     std::memset(to + first, 0, std::min<uint64_t>(bytes, end * kRowBlockBytes) - first);
   });
-  return ms::Status();
 }
 
 }  // namespace millstream::kernels

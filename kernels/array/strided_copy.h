@@ -34,7 +34,8 @@ class StridedCopy {
   };
 
  private:
-  void CopyBytes(ms::Frame& frame, uint64_t element_size, const char* source, char* target) const;
+  ms::Status CopyBytes(ms::Frame& frame, uint64_t element_size, const char* source,
+                       char* target) const;
   ms::Status CopyStrings(const ms::View& source, int64_t source_start, const ms::View& target,
                          int64_t target_start) const;
 

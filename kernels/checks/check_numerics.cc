@@ -22,7 +22,7 @@ class CheckNumerics {
     const T* const elements = tensor.data<T>();
     std::atomic<bool> has_nan{false};
     std::atomic<bool> has_infinity{false};
-    ParallelElements(frame, tensor.size(), 300, [&](int64_t begin, int64_t end) {
+    MS_TRY(ParallelElements(frame, tensor.size(), 300, [&](int64_t begin, int64_t end) {
       bool nan = false;
       bool infinity = false;
       for (int64_t i = begin; i < end; ++i) {
@@ -31,7 +31,7 @@ class CheckNumerics {
       }
       if (nan) has_nan.store(true, std::memory_order_relaxed);
       if (infinity) has_infinity.store(true, std::memory_order_relaxed);
-    });
+    }));
     if (has_nan || has_infinity) {
       const char* const what = !has_nan       ? "an infinity"
                                : has_infinity ? "NaN and an infinity"

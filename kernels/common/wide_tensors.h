@@ -25,9 +25,9 @@ ms::Status WideInput(ms::Frame& frame, uint32_t i, ComputeTypeOf<T>** elements) 
     ms::View copy;
     MS_TRY(frame.Temp(size * sizeof(float), &copy));
     float* wide = copy.data<float>();
-    ParallelElements(frame, size, kConversionPicoseconds, [&](int64_t begin, int64_t end) {
+    MS_TRY(ParallelElements(frame, size, kConversionPicoseconds, [&](int64_t begin, int64_t end) {
       WidenElements(narrow + begin, end - begin, wide + begin);
-    });
+    }));
     *elements = wide;
   } else {
     *elements = narrow;
@@ -56,12 +56,14 @@ class WideOutput {
   ComputeTypeOf<T>* data() const { return wide_; }
 
   // Rounds what was written into the output; does nothing before Init.
-  void Finish(ms::Frame& frame) const {
+  ms::Status Finish(ms::Frame& frame) const {
     if constexpr (kIsNarrowFloat<T>) {
-      ParallelElements(frame, size_, kConversionPicoseconds, [&](int64_t begin, int64_t end) {
-        NarrowElements(wide_ + begin, end - begin, output_ + begin);
-      });
+      MS_TRY(
+          ParallelElements(frame, size_, kConversionPicoseconds, [&](int64_t begin, int64_t end) {
+            NarrowElements(wide_ + begin, end - begin, output_ + begin);
+          }));
     }
+    return ms::Status();
   }
 
  private:

@@ -45,13 +45,13 @@ class AddNKernel {
       return ms::Status();
     }
     const int64_t picoseconds = format_ == nullptr ? 100 : kTilePicoseconds / 2;
-    ParallelElements(frame, first.size(), picoseconds * n, [&](int64_t begin, int64_t end) {
+    MS_TRY(ParallelElements(frame, first.size(), picoseconds * n, [&](int64_t begin, int64_t end) {
       if (format_ == nullptr) {
         AddRange(frame, out.raw(), begin, end);
       } else {
         AddNarrowRange(frame, out.raw(), begin, end);
       }
-    });
+    }));
     return ms::Status();
   }
 

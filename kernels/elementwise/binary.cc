@@ -65,15 +65,16 @@ bool NarrowRows(const BinaryFunctions& functions, BroadcastPlan::Inner inner, co
   if (plan.rank == 1) {
     const int64_t x_stride = plan.x_strides[0];
     const int64_t y_stride = plan.y_strides[0];
-    ParallelElements(frame, plan.columns(), functions.picoseconds, [&](int64_t begin, int64_t end) {
-      run(RowBlock{begin * x_stride, begin * y_stride, begin, 1, 0, 0}, end - begin);
-    });
+    MS_TRY(ParallelElements(
+        frame, plan.columns(), functions.picoseconds, [&](int64_t begin, int64_t end) {
+          run(RowBlock{begin * x_stride, begin * y_stride, begin, 1, 0, 0}, end - begin);
+        }));
   } else {
     const int64_t columns = plan.columns();
-    ParallelRows(
+    MS_TRY(ParallelRows(
         frame, plan.rows(), columns, functions.picoseconds, [&](int64_t begin, int64_t end) {
           ForEachRowBlock(plan, begin, end, [&](const RowBlock& block) { run(block, columns); });
-        });
+        }));
   }
   if (refused.load(std::memory_order_relaxed)) return ms::InvalidArgument(functions.refusal);
   return ms::Status();

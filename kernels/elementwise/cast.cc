@@ -182,13 +182,13 @@ class Cast {
     void* const out_data = out.raw();
     const bool direct = from_.read == nullptr && to_.write == nullptr;
     const int64_t picoseconds = direct ? 500 : kTilePicoseconds;
-    ParallelElements(frame, x.size() * parts_, picoseconds, [&](int64_t begin, int64_t end) {
+    MS_TRY(ParallelElements(frame, x.size() * parts_, picoseconds, [&](int64_t begin, int64_t end) {
       if (direct) {
         loop_(x_data, out_data, begin, end);
       } else {
         CastTiles(x_data, out_data, begin, end);
       }
-    });
+    }));
     return ms::Status();
   }
 

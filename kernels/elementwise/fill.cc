@@ -41,8 +41,8 @@ ms::Status FillView(ms::Frame& frame, const void* value, const ms::View& out) {
     return ms::Unimplemented("no kernel for elements of ", element_size, " bytes");
   }
   void* const data = out.raw();
-  ParallelElements(frame, out.size(), static_cast<int64_t>(40 * element_size),
-                   [&](int64_t begin, int64_t end) { loop(value, data, begin, end); });
+  MS_TRY(ParallelElements(frame, out.size(), static_cast<int64_t>(40 * element_size),
+                          [&](int64_t begin, int64_t end) { loop(value, data, begin, end); }));
   return ms::Status();
 }
 

@@ -72,7 +72,7 @@ class Select {
     MS_TRY(frame.ForwardOrOutput(1, 0, t.shape(), &out));
     if (t.size() == 0) return ms::Status();
     if (together == 1) {
-      SelectByElement(frame, condition, t, e, out);
+      MS_TRY(SelectByElement(frame, condition, t, e, out));
     } else {
       const uint64_t row_bytes = static_cast<uint64_t>(together) * element_size_;
       CopyRows(condition.data<uint8_t>(), condition.size(), row_bytes, t, e, out);
@@ -81,10 +81,10 @@ class Select {
   }
 
  private:
-  void SelectByElement(ms::Frame& frame, const ms::View& condition, const ms::View& t,
-                       const ms::View& e, const ms::View& out) const {
+  ms::Status SelectByElement(ms::Frame& frame, const ms::View& condition, const ms::View& t,
+                             const ms::View& e, const ms::View& out) const {
     const int64_t picoseconds = static_cast<int64_t>(100 * element_size_);
-    ParallelElements(frame, t.size(), picoseconds, [&](int64_t begin, int64_t end) {
+    return ParallelElements(frame, t.size(), picoseconds, [&](int64_t begin, int64_t end) {
       loop_(condition.data<uint8_t>(), t.raw(), e.raw(), out.raw(), begin, end);
     });
   }

@@ -12,13 +12,13 @@ ms::Status ElementwiseKernel::Compute(ms::Frame& frame) const {
   MS_TRY(frame.ForwardOrOutput(0, 0, x.shape(), &out));
   const void* const x_data = x.raw();
   void* const out_data = out.raw();
-  ParallelElements(frame, x.size(), picoseconds_, [&](int64_t begin, int64_t end) {
+  MS_TRY(ParallelElements(frame, x.size(), picoseconds_, [&](int64_t begin, int64_t end) {
     if (format_ == nullptr) {
       loop_(x_data, out_data, begin, end);
     } else {
       RunNarrow(x_data, out_data, begin, end);
     }
-  });
+  }));
   return ms::Status();
 }
 

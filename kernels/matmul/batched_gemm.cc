@@ -3,6 +3,7 @@
 #include <mutex>
 #include <utility>
 
+#include "kernels/common/parallel.h"
 #include "kernels/matmul/library_threads.h"
 
 namespace millstream::kernels {
@@ -34,7 +35,8 @@ ms::Status BatchedGemm::Run(ms::Frame& frame, const float* a, const float* b, fl
   const int threads = LibraryThreadCount(frame);
   for (int64_t product = 0; product < shape_.count; ++product) {
     const MatrixPair pair = shape_.MatricesOf(product);
-    MS_TRY(gemm_->Run(a + pair.a * shape_.a_matrix(), b + pair.b * shape_.b_matrix(),
+    if (product > 0) MS_TRY(frame.CheckCancelled());
+    MS_TRY(gemm_->Run(frame, a + pair.a * shape_.a_matrix(), b + pair.b * shape_.b_matrix(),
                       c + product * shape_.output_matrix(), scratch, threads));
   }
   return ms::Status();
@@ -47,18 +49,18 @@ ms::Status BatchedGemm::RunAcross(ms::Frame& frame, const float* a, const float*
       static_cast<uint64_t>(shape_.gemm.m * shape_.gemm.n * shape_.gemm.k) / 32 + 500;
   std::mutex mutex;
   ms::Status first_error;
-  frame.ParallelFor(shape_.count, cost_ns, [&](uint64_t begin, uint64_t end) {
+  MS_TRY(StoppableFor(frame, shape_.count, cost_ns, [&](uint64_t begin, uint64_t end) {
     for (int64_t product = begin; product < static_cast<int64_t>(end); ++product) {
       const MatrixPair pair = shape_.MatricesOf(product);
       ms::Status status =
-          RunPlainGemm(shape_.gemm, a + pair.a * shape_.a_matrix(), b + pair.b * shape_.b_matrix(),
-                       c + product * shape_.output_matrix(), 1);
+          RunPlainGemm(frame, shape_.gemm, a + pair.a * shape_.a_matrix(),
+                       b + pair.b * shape_.b_matrix(), c + product * shape_.output_matrix(), 1);
       if (status.ok()) continue;
       const std::lock_guard<std::mutex> lock(mutex);
       if (first_error.ok()) first_error = std::move(status);
       return;
     }
-  });
+  }));
   return first_error;
 }
 

@@ -39,13 +39,13 @@ class BiasEpilogue {
     if (output.size() == 0) return ms::Status();
     const float* const addend = bias.data<float>();
     float* const values = output.data<float>();
-    ParallelRows(
+    MS_TRY(ParallelRows(
         frame, output.size() / columns, columns, kPicoseconds, [&](int64_t begin, int64_t end) {
           for (int64_t row = begin; row < end; ++row) {
             float* const elements = values + row * columns;
             relu_ ? AddAndClamp(addend, columns, elements) : Add(addend, columns, elements);
           }
-        });
+        }));
     return ms::Status();
   }
 

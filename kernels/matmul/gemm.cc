@@ -41,6 +41,66 @@ Method Choose(const GemmShape& shape) {
   return shape.transpose_b && !shape.transpose_a ? Method::kPrimitive : Method::kPlainCall;
 }
 
+// Multiplications of a product that is not cut: some tens of milliseconds of a core. While the
+// library computes nobody can stop it.
+constexpr int64_t kMostProducts = int64_t{1} << 32;
+
+int64_t AtLeastOne(int64_t count, int64_t most) { return std::clamp<int64_t>(count, 1, most); }
+
+// One call of the library on a piece of the operands: C += or = A * B.
+ms::Status CallLibrary(const GemmShape& whole, const GemmShape& piece, const float* a,
+                       const float* b, float* c, bool add) {
+  const dnnl_status_t status =
+      dnnl_sgemm(whole.transpose_a ? 'T' : 'N', whole.transpose_b ? 'T' : 'N', piece.m, piece.n,
+                 piece.k, 1.0f, a, whole.transpose_a ? whole.m : whole.k, b,
+                 whole.transpose_b ? whole.k : whole.n, add ? 1.0f : 0.0f, c, whole.n);
+  if (status == dnnl_success) return ms::Status();
+  return ms::Internal("dnnl_sgemm failed with status ", static_cast<int>(status), " on [", piece.m,
+                      ",", piece.k, "] x [", piece.k, ",", piece.n, "]");
+}
+
+// A product that takes long. Sums are cut, which costs nothing, and the result where its parts are
+// large enough for what the library rearranges first to be little. The cuts depend on the shape
+// alone.
+ms::Status CallLibraryInPieces(ms::Frame& frame, const GemmShape& shape, const float* a,
+                               const float* b, float* c) {
+  constexpr int64_t kMostColumns = 2048;
+  constexpr int64_t kShortSum = 1024;
+  const int64_t columns = std::min(shape.n, kMostColumns);
+  const int64_t rows =
+      AtLeastOne(kMostProducts / (columns * std::min(shape.k, kShortSum)), shape.m);
+  const int64_t terms = AtLeastOne(kMostProducts / (columns * rows), shape.k);
+  for (int64_t row = 0; row < shape.m; row += rows) {
+    for (int64_t column = 0; column < shape.n; column += columns) {
+      for (int64_t term = 0; term < shape.k; term += terms) {
+        GemmShape piece = shape;
+        piece.m = std::min(rows, shape.m - row);
+        piece.n = std::min(columns, shape.n - column);
+        piece.k = std::min(terms, shape.k - term);
+        MS_TRY(frame.CheckCancelled());
+        MS_TRY(CallLibrary(
+            shape, piece, a + (shape.transpose_a ? term * shape.m + row : row * shape.k + term),
+            b + (shape.transpose_b ? column * shape.k + term : term * shape.n + column),
+            c + row * shape.n + column, term > 0));
+      }
+    }
+  }
+  return ms::Status();
+}
+
+// How a primitive's product that takes long is cut: into few columns, whose part of the right
+// operand is soon rearranged. Sums stay whole.
+void CutForPrimitives(const GemmShape& shape, int64_t* rows, int64_t* columns) {
+  constexpr int64_t kMostRows = 4096;
+  constexpr int64_t kFewColumns = 64;
+  *rows = shape.m;
+  *columns = shape.n;
+  if (shape.m * shape.n * shape.k <= kMostProducts || !shape.transpose_b) return;
+  *rows = AtLeastOne(kMostProducts / (shape.k * std::min(kFewColumns, shape.n)),
+                     std::min(kMostRows, shape.m));
+  *columns = AtLeastOne(kMostProducts / (shape.k * *rows), shape.n);
+}
+
 dnnl::memory::desc MatrixDesc(int64_t rows, int64_t columns, bool transposed) {
   using Tag = dnnl::memory::format_tag;
   return dnnl::memory::desc({rows, columns}, kFloat, transposed ? Tag::ba : Tag::ab);
@@ -50,23 +110,24 @@ dnnl::memory::desc RightDesc(const GemmShape& shape) {
   return MatrixDesc(shape.k, shape.n, shape.transpose_b);
 }
 
+// The result's rows are `stride` elements apart.
 dnnl::matmul::primitive_desc MakePrimitiveDesc(const GemmShape& shape,
-                                               const dnnl::memory::desc& right) {
+                                               const dnnl::memory::desc& right, int64_t stride) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return dnnl::matmul::primitive_desc(
       dnnl::matmul::desc(MatrixDesc(shape.m, shape.k, shape.transpose_a), right,
-                         MatrixDesc(shape.m, shape.n, false)),
+                         dnnl::memory::desc({shape.m, shape.n}, kFloat, {stride, 1})),
       attributes, LibraryEngine());
 }
 
 }  // namespace
 
 struct Gemm::Primitive {
-  Primitive(const GemmShape& gemm_shape, int thread_count)
-      : shape(gemm_shape), threads(thread_count) {
+  Primitive(const GemmShape& gemm_shape, int64_t result_stride, int thread_count)
+      : shape(gemm_shape), stride(result_stride), threads(thread_count) {
     LibraryThreads team(threads);
-    description = MakePrimitiveDesc(shape, RightDesc(shape));
+    description = MakePrimitiveDesc(shape, RightDesc(shape), stride);
     primitive = LibraryPrimitive(description);
   }
 
@@ -81,7 +142,7 @@ struct Gemm::Primitive {
   void KeepWeights(const float* b, const Primitive* other) {
     LibraryThreads team(threads);
     const dnnl::memory::desc any({shape.k, shape.n}, kFloat, dnnl::memory::format_tag::any);
-    const dnnl::matmul::primitive_desc arranged = MakePrimitiveDesc(shape, any);
+    const dnnl::matmul::primitive_desc arranged = MakePrimitiveDesc(shape, any, stride);
     const dnnl::memory::desc plain = RightDesc(shape);
     if (arranged.weights_desc() == plain) return;
     if (other != nullptr && other->kept_right &&
@@ -111,16 +172,24 @@ struct Gemm::Primitive {
   }
 
   const GemmShape shape;
+  const int64_t stride;
   const int threads;
   dnnl::matmul::primitive_desc description;
   LibraryPrimitive primitive;
   dnnl::memory kept_right;  // empty when B may change, or the library likes it as it is
 };
 
-Gemm::Gemm(const GemmShape& shape, int threads) : shape_(shape) {
+Gemm::Gemm(const GemmShape& shape, int threads) : shape_(shape), rows_(shape.m), columns_(shape.n) {
   if (Choose(shape) != Method::kPrimitive) return;
-  primitives_ = WideAndSingle<Primitive>(
-      threads, [&](int count) { return std::make_unique<Primitive>(shape, count); });
+  CutForPrimitives(shape, &rows_, &columns_);
+  for (int i = 0; i < 4; ++i) {
+    GemmShape piece = shape;
+    piece.m = i / 2 == 0 ? rows_ : shape.m % std::max<int64_t>(rows_, 1);
+    piece.n = i % 2 == 0 ? columns_ : shape.n % std::max<int64_t>(columns_, 1);
+    if (i > 0 && (piece.m == 0 || piece.n == 0)) continue;
+    primitives_[i] = WideAndSingle<Primitive>(
+        threads, [&](int count) { return std::make_unique<Primitive>(piece, shape.n, count); });
+  }
 }
 
 Gemm::~Gemm() = default;
@@ -128,19 +197,40 @@ Gemm::~Gemm() = default;
 void Gemm::KeepRight(const float* b) {
   // Columns are filled up to whole blocks, which a few of them are not worth.
   constexpr int64_t kFewColumns = 16;
-  if (shape_.n >= kFewColumns) primitives_.KeepWeights(b);
+  const bool is_cut = rows_ < shape_.m || columns_ < shape_.n;
+  if (shape_.n >= kFewColumns && !is_cut) primitives_[0].KeepWeights(b);
 }
 
-uint64_t Gemm::scratch_bytes() const { return primitives_.scratch_bytes(); }
+uint64_t Gemm::scratch_bytes() const {
+  uint64_t most = 0;
+  for (const auto& primitives : primitives_) most = std::max(most, primitives.scratch_bytes());
+  return most;
+}
 
-ms::Status Gemm::Run(const float* a, const float* b, float* c, void* scratch, int threads) const {
-  if (!primitives_) return RunPlainGemm(shape_, a, b, c, threads);
-  primitives_.For(threads).Run(a, b, c, scratch);
+ms::Status Gemm::Run(ms::Frame& frame, const float* a, const float* b, float* c, void* scratch,
+                     int threads) const {
+  if (!primitives_[0]) return RunPlainGemm(frame, shape_, a, b, c, threads);
+  if (rows_ < shape_.m || columns_ < shape_.n) return RunPieces(frame, a, b, c, scratch, threads);
+  primitives_[0].For(threads).Run(a, b, c, scratch);
   return ms::Status();
 }
 
-ms::Status RunPlainGemm(const GemmShape& shape, const float* a, const float* b, float* c,
-                        int threads) {
+ms::Status Gemm::RunPieces(ms::Frame& frame, const float* a, const float* b, float* c,
+                           void* scratch, int threads) const {
+  for (int64_t row = 0; row < shape_.m; row += rows_) {
+    const int last_rows = shape_.m - row < rows_ ? 2 : 0;
+    for (int64_t column = 0; column < shape_.n; column += columns_) {
+      MS_TRY(frame.CheckCancelled());
+      const int last_columns = shape_.n - column < columns_ ? 1 : 0;
+      primitives_[last_rows + last_columns].For(threads).Run(
+          a + row * shape_.k, b + column * shape_.k, c + row * shape_.n + column, scratch);
+    }
+  }
+  return ms::Status();
+}
+
+ms::Status RunPlainGemm(ms::Frame& frame, const GemmShape& shape, const float* a, const float* b,
+                        float* c, int threads) {
   if (shape.m == 0 || shape.n == 0) return ms::Status();
   if (shape.k == 0) {
     std::fill(c, c + shape.m * shape.n, 0.0f);
@@ -159,15 +249,9 @@ ms::Status RunPlainGemm(const GemmShape& shape, const float* a, const float* b, 
     return ms::Status();
   }
   LibraryThreads team(method == Method::kOneThread ? 1 : threads);
-  const dnnl_status_t status =
-      dnnl_sgemm(shape.transpose_a ? 'T' : 'N', shape.transpose_b ? 'T' : 'N', shape.m, shape.n,
-                 shape.k, 1.0f, a, shape.transpose_a ? shape.m : shape.k, b,
-                 shape.transpose_b ? shape.k : shape.n, 0.0f, c, shape.n);
-  if (status != dnnl_success) {
-    return ms::Internal("dnnl_sgemm failed with status ", static_cast<int>(status), " on [",
-                        shape.m, ",", shape.k, "] x [", shape.k, ",", shape.n, "]");
-  }
-  return ms::Status();
+  const bool takes_long = shape.m * shape.n * shape.k > kMostProducts;
+  if (takes_long) return CallLibraryInPieces(frame, shape, a, b, c);
+  return CallLibrary(shape, shape, a, b, c, false);
 }
 
 ms::Status RunGemm(ms::Frame& frame, const GemmShape& shape, const float* a, const float* b,
@@ -176,7 +260,7 @@ ms::Status RunGemm(ms::Frame& frame, const GemmShape& shape, const float* a, con
   const Gemm gemm(shape, threads);
   ms::View scratch;
   if (gemm.scratch_bytes() > 0) MS_TRY(frame.Temp(gemm.scratch_bytes(), &scratch));
-  return gemm.Run(a, b, c, gemm.scratch_bytes() > 0 ? scratch.raw() : nullptr, threads);
+  return gemm.Run(frame, a, b, c, gemm.scratch_bytes() > 0 ? scratch.raw() : nullptr, threads);
 }
 
 }  // namespace millstream::kernels

@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_KERNELS_MATMUL_GEMM_H_
 #define MILLSTREAM_KERNELS_MATMUL_GEMM_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -38,19 +39,29 @@ class Gemm {
   void KeepRight(const float* b);
 
   uint64_t scratch_bytes() const;
-  // `scratch` has scratch_bytes() and is 64-byte aligned; null when that is 0.
-  ms::Status Run(const float* a, const float* b, float* c, void* scratch, int threads) const;
+  // `scratch` has scratch_bytes() and is 64-byte aligned; null when that is 0. A product that takes
+  // long asks the host now and then whether the step goes on.
+  ms::Status Run(ms::Frame& frame, const float* a, const float* b, float* c, void* scratch,
+                 int threads) const;
 
  private:
   struct Primitive;
 
+  ms::Status RunPieces(ms::Frame& frame, const float* a, const float* b, float* c, void* scratch,
+                       int threads) const;
+
   GemmShape shape_;
-  WideAndSingle<Primitive> primitives_;  // none where the plain call will do
+  // None where the plain call will do. A product that takes long is cut into pieces of rows_ rows
+  // and columns_ columns of the result, for which the first is; the others are for the last rows,
+  // the last columns and both, where these pieces are smaller.
+  int64_t rows_;
+  int64_t columns_;
+  std::array<WideAndSingle<Primitive>, 4> primitives_;
 };
 
 // A float32 product that is not prepared; in one thread no slower than a Gemm.
-ms::Status RunPlainGemm(const GemmShape& shape, const float* a, const float* b, float* c,
-                        int threads);
+ms::Status RunPlainGemm(ms::Frame& frame, const GemmShape& shape, const float* a, const float* b,
+                        float* c, int threads);
 
 // As Gemm, prepared and run at once, with scratch taken from the frame.
 ms::Status RunGemm(ms::Frame& frame, const GemmShape& shape, const float* a, const float* b,

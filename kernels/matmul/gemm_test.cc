@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/testing/fake_host.h"
 #include "kernels/testing/fractions.h"
 
 namespace millstream::kernels {
@@ -23,7 +24,12 @@ std::vector<float> Product(const Gemm& gemm, const GemmShape& shape, const std::
                            const std::vector<float>& b, int threads) {
   std::vector<AlignedBytes> scratch(gemm.scratch_bytes() / sizeof(AlignedBytes) + 1);
   std::vector<float> c(static_cast<size_t>(shape.m * shape.n));
-  EXPECT_TRUE(gemm.Run(a.data(), b.data(), c.data(), scratch.data(), threads).ok());
+  testing::BindFakeHost();
+  MS_Ctx ctx;
+  MS_Frame raw{};
+  raw.ctx = &ctx;
+  ms::Frame frame(&raw);
+  EXPECT_TRUE(gemm.Run(frame, a.data(), b.data(), c.data(), scratch.data(), threads).ok());
   return c;
 }
 
@@ -77,6 +83,57 @@ TEST(GemmTest, PlainCallsAndFewColumnsKeepNothing) {
     Gemm keeping(shape, 2);
     keeping.KeepRight(b.data());
     EXPECT_EQ(Product(keeping, shape, a, other, 1), Product(Gemm(shape, 2), shape, a, other, 1));
+  }
+}
+
+// Products that take tens of milliseconds and more are cut up; in whole rows, that is.
+std::vector<GemmShape> LongShapes() {
+  std::vector<GemmShape> shapes;
+  for (const bool transpose_a : {false, true}) {
+    for (const bool transpose_b : {false, true}) {
+      shapes.push_back({4100, 2060, 600, transpose_a, transpose_b});
+      shapes.push_back({130, 70, 600000, transpose_a, transpose_b});
+    }
+  }
+  return shapes;
+}
+
+TEST(GemmTest, LongProductsAreNear) {
+  for (const GemmShape& shape : LongShapes()) {
+    SCOPED_TRACE(std::to_string(shape.m) + std::to_string(shape.transpose_a) +
+                 std::to_string(shape.transpose_b));
+    const std::vector<float> a = Fractions(shape.m * shape.k, 1);
+    const std::vector<float> b = Fractions(shape.k * shape.n, 2);
+    const std::vector<float> c = Product(Gemm(shape, 2), shape, a, b, 2);
+    for (const int64_t row : {int64_t{0}, int64_t{67}, shape.m - 1}) {
+      for (const int64_t column : {int64_t{0}, int64_t{65}, shape.n - 1}) {
+        double sum = 0;
+        for (int64_t k = 0; k < shape.k; ++k) {
+          sum += double{a[shape.transpose_a ? k * shape.m + row : row * shape.k + k]} *
+                 double{b[shape.transpose_b ? column * shape.k + k : k * shape.n + column]};
+        }
+        const double bound = 1e-6 * static_cast<double>(shape.k);
+        EXPECT_NEAR(c[row * shape.n + column], sum, bound) << row << "," << column;
+      }
+    }
+  }
+}
+
+TEST(GemmTest, ALongProductEndsWhenTheStepIsCancelled) {
+  testing::BindFakeHost();
+  for (const GemmShape& shape : LongShapes()) {
+    MS_Ctx ctx;
+    ctx.checks_before_cancel = 1;
+    MS_Frame raw{};
+    raw.ctx = &ctx;
+    ms::Frame frame(&raw);
+    const std::vector<float> a(static_cast<size_t>(shape.m * shape.k));
+    const std::vector<float> b(static_cast<size_t>(shape.k * shape.n));
+    std::vector<float> c(static_cast<size_t>(shape.m * shape.n));
+    const Gemm gemm(shape, 2);
+    std::vector<AlignedBytes> scratch(gemm.scratch_bytes() / sizeof(AlignedBytes) + 1);
+    EXPECT_EQ(gemm.Run(frame, a.data(), b.data(), c.data(), scratch.data(), 2).code(),
+              MS_CANCELLED);
   }
 }
 

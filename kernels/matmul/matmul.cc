@@ -8,6 +8,7 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/narrow_float.h"
+#include "kernels/common/parallel.h"
 #include "kernels/common/wide_tensors.h"
 #include "kernels/matmul/batched_gemm.h"
 #include "kernels/matmul/bias_epilogue.h"
@@ -60,14 +61,15 @@ class BlockedProduct {
     T* c = output.data<T>();
     const BlockedGemm<T> gemm(shape.gemm);
     const int64_t tiles = gemm.tiles();
-    frame.ParallelFor(shape.count * tiles, gemm.tile_cost_ns(), [&](uint64_t begin, uint64_t end) {
-      for (int64_t tile = begin; tile < static_cast<int64_t>(end); ++tile) {
-        const int64_t product = tile / tiles;
-        const MatrixPair pair = shape.MatricesOf(product);
-        gemm.RunTile(tile % tiles, a + pair.a * shape.a_matrix(), b + pair.b * shape.b_matrix(),
-                     c + product * shape.output_matrix());
-      }
-    });
+    MS_TRY(StoppableFor(
+        frame, shape.count * tiles, gemm.tile_cost_ns(), [&](uint64_t begin, uint64_t end) {
+          for (int64_t tile = begin; tile < static_cast<int64_t>(end); ++tile) {
+            const int64_t product = tile / tiles;
+            const MatrixPair pair = shape.MatricesOf(product);
+            gemm.RunTile(tile % tiles, a + pair.a * shape.a_matrix(), b + pair.b * shape.b_matrix(),
+                         c + product * shape.output_matrix());
+          }
+        }));
     return ms::Status();
   }
 
@@ -120,8 +122,7 @@ class LibraryProduct {
     WideOutput<T> product;
     MS_TRY(product.Init(frame, output));
     MS_TRY(plan.gemm.Run(frame, a, b, product.data(), scratch));
-    product.Finish(frame);
-    return ms::Status();
+    return product.Finish(frame);
   }
 
   GemmShape transposes_;

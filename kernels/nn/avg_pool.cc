@@ -4,6 +4,7 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/narrow_float.h"
+#include "kernels/common/parallel.h"
 #include "kernels/common/wide_tensors.h"
 #include "kernels/nn/pool_lanes.h"
 #include "kernels/nn/pool_shape.h"
@@ -33,19 +34,19 @@ class AvgPool {
     MS_TRY(means.Init(frame, result));
     Number* const output = means.data();
     const int64_t rows = shape.batch * shape.output[0];
-    frame.ParallelFor(rows, RowCost(shape, shape.output[1]), [&](uint64_t begin, uint64_t end) {
-      WithLanesFor<Number>(shape.channels, [&](auto lanes) {
-        for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
-          for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
-            PoolWindow<decltype(lanes)>(shape, row / shape.output[0], row % shape.output[0], ow,
-                                        input,
-                                        output + (row * shape.output[1] + ow) * shape.channels);
-          }
-        }
-      });
-    });
-    means.Finish(frame);
-    return ms::Status();
+    MS_TRY(StoppableFor(
+        frame, rows, RowCost(shape, shape.output[1]), [&](uint64_t begin, uint64_t end) {
+          WithLanesFor<Number>(shape.channels, [&](auto lanes) {
+            for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
+              for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
+                PoolWindow<decltype(lanes)>(shape, row / shape.output[0], row % shape.output[0], ow,
+                                            input,
+                                            output + (row * shape.output[1] + ow) * shape.channels);
+              }
+            }
+          });
+        }));
+    return means.Finish(frame);
   }
 
  private:
@@ -98,16 +99,16 @@ class AvgPoolGrad {
     MS_TRY(sums.Init(frame, result));
     Number* const dx = sums.data();
     const int64_t rows = shape.batch * shape.input[0];
-    frame.ParallelFor(rows, RowCost(shape, shape.input[1]), [&](uint64_t begin, uint64_t end) {
-      for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
-        for (int64_t w = 0; w < shape.input[1]; ++w) {
-          GatherPixel(shape, row / shape.input[0], row % shape.input[0], w, gradient,
-                      dx + (row * shape.input[1] + w) * shape.channels);
-        }
-      }
-    });
-    sums.Finish(frame);
-    return ms::Status();
+    MS_TRY(StoppableFor(
+        frame, rows, RowCost(shape, shape.input[1]), [&](uint64_t begin, uint64_t end) {
+          for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
+            for (int64_t w = 0; w < shape.input[1]; ++w) {
+              GatherPixel(shape, row / shape.input[0], row % shape.input[0], w, gradient,
+                          dx + (row * shape.input[1] + w) * shape.channels);
+            }
+          }
+        }));
+    return sums.Finish(frame);
   }
 
  private:

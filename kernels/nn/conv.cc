@@ -144,8 +144,7 @@ class LibraryConv {
     Operands<float> operands{};
     MS_TRY((FindOperands<Op, T>(frame, result.data(), &operands)));
     MS_TRY(plan.Run(frame, operands.input, operands.filter, operands.output, scratch));
-    result.Finish(frame);
-    return ms::Status();
+    return result.Finish(frame);
   }
 
   ConvAttributes attributes_;
@@ -190,13 +189,12 @@ class ReferenceConv {
     const auto [input, filter, output] = operands;
     const ReferenceConvolution<T> convolution(shape);
     if constexpr (Op::kDirection == ConvDirection::kForward) {
-      convolution.Forward(frame, input, filter, output);
+      return convolution.Forward(frame, input, filter, output);
     } else if constexpr (Op::kDirection == ConvDirection::kBackwardInput) {
-      convolution.BackwardInput(frame, filter, output, input);
+      return convolution.BackwardInput(frame, filter, output, input);
     } else {
-      convolution.BackwardFilter(frame, input, output, filter);
+      return convolution.BackwardFilter(frame, input, output, filter);
     }
-    return ms::Status();
   }
 
  private:

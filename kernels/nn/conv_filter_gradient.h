@@ -13,8 +13,9 @@
 namespace millstream::kernels {
 
 // The library cuts this sum by its number of threads. So each call of it gets one thread and a
-// piece of the batch that depends on the problem alone; the pieces run side by side, and their
-// gradients are added in their order. Immutable; Run may be called from several threads at once.
+// piece of the batch that depends on the problem alone; the pieces run side by side, at most
+// kMostTogether of them, and their gradients are added in their order. Immutable; Run may be called
+// from several threads at once.
 class ConvFilterGradient {
  public:
   // `shape` must have products.
@@ -22,15 +23,22 @@ class ConvFilterGradient {
 
   uint64_t scratch_bytes() const;
   // `scratch` has scratch_bytes() and is 64-byte aligned. Throws what the library throws.
-  void Run(ms::Frame& frame, const float* input, const float* output_gradient,
-           float* filter_gradient, void* scratch) const;
+  // Gives the error of a step that is to end early.
+  ms::Status Run(ms::Frame& frame, const float* input, const float* output_gradient,
+                 float* filter_gradient, void* scratch) const;
 
  private:
+  static constexpr int64_t kMostTogether = 8;
+
   void RunPiece(int64_t piece, const float* input, const float* output_gradient,
                 float* filter_gradient, char* scratch) const;
-  void AddPieces(ms::Frame& frame, const char* scratch, float* filter_gradient) const;
-  uint64_t filter_bytes() const;   // of one piece's gradient, aligned
-  uint64_t library_bytes() const;  // of one piece's scratch, aligned
+  void RunTogether(ms::Frame& frame, int64_t first, int64_t count, const float* input,
+                   const float* output_gradient, float* filter_gradient, char* scratch) const;
+  void AddPieces(ms::Frame& frame, int64_t count, const char* scratch,
+                 float* filter_gradient) const;
+  int64_t partial_gradients() const;  // that scratch has room for
+  uint64_t filter_bytes() const;      // of one piece's gradient, aligned
+  uint64_t library_bytes() const;     // of one piece's scratch, aligned
 
   ConvShape shape_;
   int64_t images_;  // of a piece; the last may have fewer

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "kernels/common/parallel.h"
-#include "kernels/matmul/library_threads.h"
 
 namespace millstream::kernels {
 namespace {
@@ -39,10 +38,7 @@ std::unique_ptr<ConvInputGradient> ConvInputGradient::Make(const ConvShape& shap
 ConvInputGradient::ConvInputGradient(const ConvShape& shape, const ConvShape& turned, int threads)
     : taps_(shape.filter[0] * shape.filter[1]),
       tap_size_(shape.FilterShape().num_elements() / taps_),
-      library_(threads, [&](int count) {
-        return std::make_unique<LibraryConvolution>(turned, ConvDirection::kForward, count,
-                                                    FilterChannels::kExchanged);
-      }) {}
+      library_(turned, ConvDirection::kForward, threads, FilterChannels::kExchanged) {}
 
 uint64_t ConvInputGradient::library_bytes() const { return AlignUp(library_.scratch_bytes()); }
 
@@ -64,17 +60,17 @@ void ConvInputGradient::KeepFilter(const float* filter) {
   library_.KeepWeights(kept_.data());
 }
 
-void ConvInputGradient::Run(ms::Frame& frame, const float* output_gradient, const float* filter,
-                            float* input_gradient, void* scratch) const {
+ms::Status ConvInputGradient::Run(ms::Frame& frame, const float* output_gradient,
+                                  const float* filter, float* input_gradient, void* scratch) const {
   const float* turned = kept_.data();
   if (kept_.empty()) {
     auto* const copy = reinterpret_cast<float*>(static_cast<char*>(scratch) + library_bytes());
     constexpr int64_t kPicosecondsPerElement = 200;
-    ParallelRows(frame, taps_, tap_size_, kPicosecondsPerElement,
-                 [&](int64_t begin, int64_t end) { TurnTaps(begin, end, filter, copy); });
+    MS_TRY(ParallelRows(frame, taps_, tap_size_, kPicosecondsPerElement,
+                        [&](int64_t begin, int64_t end) { TurnTaps(begin, end, filter, copy); }));
     turned = copy;
   }
-  library_.For(LibraryThreadCount(frame)).Run(output_gradient, turned, input_gradient, scratch);
+  return library_.Run(frame, output_gradient, turned, input_gradient, scratch);
 }
 
 }  // namespace millstream::kernels

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "framework/plugin/plugin.hpp"
-#include "kernels/matmul/wide_and_single.h"
-#include "kernels/nn/conv_library.h"
+#include "kernels/nn/conv_batches.h"
 #include "kernels/nn/conv_shape.h"
 
 namespace millstream::kernels {
@@ -28,8 +27,8 @@ class ConvInputGradient {
   // The filter has this value in every Run.
   void KeepFilter(const float* filter);
   // `scratch` has scratch_bytes() and is 64-byte aligned. Throws what the library throws.
-  void Run(ms::Frame& frame, const float* output_gradient, const float* filter,
-           float* input_gradient, void* scratch) const;
+  ms::Status Run(ms::Frame& frame, const float* output_gradient, const float* filter,
+                 float* input_gradient, void* scratch) const;
 
  private:
   ConvInputGradient(const ConvShape& shape, const ConvShape& turned, int threads);
@@ -39,7 +38,7 @@ class ConvInputGradient {
   int64_t taps_;             // positions of the window
   int64_t tap_size_;         // elements of the filter at each
   std::vector<float> kept_;  // the turned filter; empty when it may change
-  WideAndSingle<LibraryConvolution> library_;
+  ConvBatches library_;
 };
 
 }  // namespace millstream::kernels

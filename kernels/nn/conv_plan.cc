@@ -21,9 +21,7 @@ ConvPlan::ConvPlan(const ConvShape& shape, ConvDirection direction, int threads)
     input_gradient_ = ConvInputGradient::Make(shape_, threads_);
     if (input_gradient_ != nullptr) return;
   }
-  library_ = WideAndSingle<LibraryConvolution>(threads_, [&](int count) {
-    return std::make_unique<LibraryConvolution>(shape_, direction_, count);
-  });
+  library_ = ConvBatches(shape_, direction_, threads_);
 }
 
 uint64_t ConvPlan::scratch_bytes() const {
@@ -41,33 +39,31 @@ void ConvPlan::KeepFilter(const float* filter) {
 
 ms::Status ConvPlan::Run(ms::Frame& frame, float* input, float* filter, float* output,
                          void* scratch) const {
-  const int threads = LibraryThreadCount(frame);
-  if (product_ != nullptr) return RunProduct(input, filter, output, scratch, threads);
+  if (product_ != nullptr) return RunProduct(frame, input, filter, output, scratch);
   if (filter_gradient_ != nullptr) {
-    filter_gradient_->Run(frame, input, output, filter, scratch);
-    return ms::Status();
+    return filter_gradient_->Run(frame, input, output, filter, scratch);
   }
   if (input_gradient_ != nullptr) {
-    input_gradient_->Run(frame, output, filter, input, scratch);
-    return ms::Status();
+    return input_gradient_->Run(frame, output, filter, input, scratch);
   }
   if (!library_) {
     FillZero(input, filter, output);
     return ms::Status();
   }
-  library_.For(threads).Run(input, filter, output, scratch);
-  return ms::Status();
+  return library_.Run(frame, input, filter, output, scratch);
 }
 
-ms::Status ConvPlan::RunProduct(float* input, float* filter, float* output, void* scratch,
-                                int threads) const {
+ms::Status ConvPlan::RunProduct(ms::Frame& frame, float* input, float* filter, float* output,
+                                void* scratch) const {
+  const int threads = LibraryThreadCount(frame);
   switch (direction_) {
-    case ConvDirection::kForward: return product_->Run(input, filter, output, scratch, threads);
+    case ConvDirection::kForward:
+      return product_->Run(frame, input, filter, output, scratch, threads);
     case ConvDirection::kBackwardInput:
-      return product_->Run(output, filter, input, scratch, threads);
+      return product_->Run(frame, output, filter, input, scratch, threads);
     case ConvDirection::kBackwardFilter: break;
   }
-  return product_->Run(input, output, filter, scratch, threads);
+  return product_->Run(frame, input, output, filter, scratch, threads);
 }
 
 void ConvPlan::FillZero(float* input, float* filter, float* output) const {

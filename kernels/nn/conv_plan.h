@@ -11,10 +11,9 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/matmul/gemm.h"
-#include "kernels/matmul/wide_and_single.h"
+#include "kernels/nn/conv_batches.h"
 #include "kernels/nn/conv_filter_gradient.h"
 #include "kernels/nn/conv_input_gradient.h"
-#include "kernels/nn/conv_library.h"
 #include "kernels/nn/conv_shape.h"
 
 namespace millstream::kernels {
@@ -36,8 +35,8 @@ class ConvPlan : public ms::ShapeState {
   ms::Status Run(ms::Frame& frame, float* input, float* filter, float* output, void* scratch) const;
 
  private:
-  ms::Status RunProduct(float* input, float* filter, float* output, void* scratch,
-                        int threads) const;
+  ms::Status RunProduct(ms::Frame& frame, float* input, float* filter, float* output,
+                        void* scratch) const;
   void FillZero(float* input, float* filter, float* output) const;
 
   ConvShape shape_;
@@ -47,7 +46,7 @@ class ConvPlan : public ms::ShapeState {
   std::unique_ptr<Gemm> product_;
   std::unique_ptr<const ConvFilterGradient> filter_gradient_;
   std::unique_ptr<ConvInputGradient> input_gradient_;
-  WideAndSingle<LibraryConvolution> library_;
+  ConvBatches library_;
 };
 
 // The plans of one node whose shapes are not known in advance: the last few are kept. Thread-safe.

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/common/parallel.h"
 #include "kernels/nn/conv_shape.h"
 
 namespace millstream::kernels {
@@ -22,18 +23,19 @@ class ReferenceConvolution {
         input_(shape.channels_first, shape.input, shape.in_channels),
         output_(shape.channels_first, shape.output, shape.out_channels) {}
 
-  void Forward(ms::Frame& frame, const T* input, const T* filter, T* output) const {
-    ForEachRow(frame, shape_.output[0], RowCost(shape_.output[1]), [&](int64_t n, int64_t oh) {
-      for (int64_t ow = 0; ow < shape_.output[1]; ++ow) {
-        for (int64_t first = 0; first < shape_.out_channels; first += ChunkSize(first)) {
-          OutputChunk(n, oh, ow, first, input, filter, output);
-        }
-      }
-    });
+  ms::Status Forward(ms::Frame& frame, const T* input, const T* filter, T* output) const {
+    return ForEachRow(
+        frame, shape_.output[0], RowCost(shape_.output[1]), [&](int64_t n, int64_t oh) {
+          for (int64_t ow = 0; ow < shape_.output[1]; ++ow) {
+            for (int64_t first = 0; first < shape_.out_channels; first += ChunkSize(first)) {
+              OutputChunk(n, oh, ow, first, input, filter, output);
+            }
+          }
+        });
   }
 
-  void BackwardInput(ms::Frame& frame, const T* filter, const T* gradient, T* input) const {
-    ForEachRow(frame, shape_.input[0], RowCost(shape_.input[1]), [&](int64_t n, int64_t ih) {
+  ms::Status BackwardInput(ms::Frame& frame, const T* filter, const T* gradient, T* input) const {
+    return ForEachRow(frame, shape_.input[0], RowCost(shape_.input[1]), [&](int64_t n, int64_t ih) {
       for (int64_t iw = 0; iw < shape_.input[1]; ++iw) {
         for (int64_t channel = 0; channel < shape_.in_channels; ++channel) {
           input[input_.At(n, ih, iw, channel)] =
@@ -43,11 +45,11 @@ class ReferenceConvolution {
     });
   }
 
-  void BackwardFilter(ms::Frame& frame, const T* input, const T* gradient, T* filter) const {
+  ms::Status BackwardFilter(ms::Frame& frame, const T* input, const T* gradient, T* filter) const {
     const int64_t width = shape_.filter[1] * group_in_;
     const int64_t cost =
         shape_.batch * shape_.output[0] * shape_.output[1] * shape_.out_channels + 1;
-    frame.ParallelFor(shape_.filter[0] * width, cost, [&](uint64_t begin, uint64_t end) {
+    return StoppableFor(frame, shape_.filter[0] * width, cost, [&](uint64_t begin, uint64_t end) {
       for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
         for (int64_t first = 0; first < shape_.out_channels; first += ChunkSize(first)) {
           FilterChunk(row / width, row % width / group_in_, row % group_in_, first, input, gradient,
@@ -89,8 +91,8 @@ class ReferenceConvolution {
            1;
   }
   template <typename Fn>
-  void ForEachRow(ms::Frame& frame, int64_t rows, uint64_t cost, Fn&& fn) const {
-    frame.ParallelFor(shape_.batch * rows, cost, [&](uint64_t begin, uint64_t end) {
+  ms::Status ForEachRow(ms::Frame& frame, int64_t rows, uint64_t cost, Fn&& fn) const {
+    return StoppableFor(frame, shape_.batch * rows, cost, [&](uint64_t begin, uint64_t end) {
       for (uint64_t i = begin; i < end; ++i) fn(i / rows, i % rows);
     });
   }

@@ -446,6 +446,66 @@ TEST(ConvInputGradientTest, HasTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
+// Of such images the library gets two at a time; five leave one for the last call.
+constexpr int64_t kLongBatch = 5;
+constexpr int64_t kLongSide = 80;
+constexpr int64_t kLongChannels = 128;
+constexpr int64_t kLongPixels = kLongSide * kLongSide;
+
+KernelTester LongConvolution(const std::string& op) {
+  KernelTester t(op);
+  t.Attr("T", MS_FLOAT32).Attr("padding", std::string("SAME"));
+  t.Attr("data_format", std::string("NHWC")).Outputs({MS_FLOAT32});
+  t.Attr("strides", std::vector<int64_t>{1, 1, 1, 1});
+  t.Attr("dilations", std::vector<int64_t>{1, 1, 1, 1});
+  return t;
+}
+
+// A filter of which only the middle is not zero: at each pixel twice the identity.
+std::vector<float> TwiceTheIdentity() {
+  std::vector<float> filter(9 * kLongChannels * kLongChannels);
+  for (int64_t c = 0; c < kLongChannels; ++c) {
+    filter[(4 * kLongChannels + c) * kLongChannels + c] = 2;
+  }
+  return filter;
+}
+
+TEST(LongConvolutionTest, IsTheSameForEveryImageInBothDirections) {
+  const std::vector<float> x = Fractions(kLongBatch * kLongPixels * kLongChannels);
+  std::vector<float> expected = x;
+  for (float& value : expected) value *= 2;
+  const std::vector<int64_t> dims = {kLongBatch, kLongSide, kLongSide, kLongChannels};
+  KernelTester forward = LongConvolution("Conv2D");
+  forward.Input<float>(dims, x);
+  forward.Input<float>({3, 3, kLongChannels, kLongChannels}, TwiceTheIdentity());
+  ASSERT_TRUE(IsOk(forward.Run()));
+  EXPECT_EQ(forward.Output<float>(0), expected);
+  KernelTester backward = LongConvolution("Conv2DBackpropInput");
+  backward.ConstInput<int32_t>({4}, {kLongBatch, kLongSide, kLongSide, kLongChannels});
+  backward.Input<float>({3, 3, kLongChannels, kLongChannels}, TwiceTheIdentity());
+  backward.Input<float>(dims, x);
+  ASSERT_TRUE(IsOk(backward.Run()));
+  EXPECT_EQ(backward.Output<float>(0), expected);
+}
+
+// More pieces than run side by side.
+TEST(LongConvolutionTest, TheFiltersGradientIsTheSumOverAllImages) {
+  constexpr int64_t kBatch = 19;
+  constexpr int64_t kOut = 144;
+  const std::vector<float> x = Fractions(kBatch * kLongPixels * kLongChannels);
+  const std::vector<float> dy = Fractions(kBatch * kLongPixels * kOut);
+  KernelTester t = LongConvolution("Conv2DBackpropFilter");
+  t.Input<float>({kBatch, kLongSide, kLongSide, kLongChannels}, x);
+  t.ConstInput<int32_t>({4}, {3, 3, kLongChannels, kOut});
+  t.Input<float>({kBatch, kLongSide, kLongSide, kOut}, dy).Threads(2);
+  ASSERT_TRUE(IsOk(t.Run()));
+  double middle = 0;
+  for (int64_t i = 0; i < kBatch * kLongPixels; ++i) {
+    middle += double{x[i * kLongChannels]} * dy[i * kOut];
+  }
+  EXPECT_NEAR(t.Output<float>(0)[4 * kLongChannels * kOut], middle, 1e-1);
+}
+
 // The gradient ops on zeros; `sizes` is the value of input_sizes or filter_sizes.
 ms::Status RunGradient(bool of_input, const std::vector<int32_t>& sizes,
                        const std::vector<int64_t>& gradient) {

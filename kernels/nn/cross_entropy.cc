@@ -134,16 +134,15 @@ class CrossEntropy {
     if (!backprop_view.is_null()) MS_TRY(backprop_output.Init(frame, backprop_view));
     Compute* const loss = loss_output.data();
     Compute* const backprop = backprop_output.data();
-    ParallelRows(frame, rows, classes, kSoftmaxPicoseconds, [&](int64_t begin, int64_t end) {
+    MS_TRY(ParallelRows(frame, rows, classes, kSoftmaxPicoseconds, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         CrossEntropyRow(x.data + row * x.row_step, labels.data + row * labels.row_step, classes,
                         loss == nullptr ? nullptr : loss + row,
                         backprop == nullptr ? nullptr : backprop + row * classes);
       }
-    });
-    loss_output.Finish(frame);
-    backprop_output.Finish(frame);
-    return ms::Status();
+    }));
+    MS_TRY(loss_output.Finish(frame));
+    return backprop_output.Finish(frame);
   }
 };
 

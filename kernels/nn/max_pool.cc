@@ -6,6 +6,7 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/narrow_float.h"
+#include "kernels/common/parallel.h"
 #include "kernels/common/wide_tensors.h"
 #include "kernels/nn/pool_lanes.h"
 #include "kernels/nn/pool_shape.h"
@@ -42,10 +43,10 @@ V LargestOf(const T* x, const WindowPixels& window) {
 template <typename Number>
 class MaxPoolLoops {
  public:
-  static void PoolRows(ms::Frame& frame, const PoolShape& shape, const Number* input,
-                       Number* output) {
+  static ms::Status PoolRows(ms::Frame& frame, const PoolShape& shape, const Number* input,
+                             Number* output) {
     const int64_t rows = shape.batch * shape.output[0];
-    frame.ParallelFor(rows, RowCost(shape), [&](uint64_t begin, uint64_t end) {
+    return StoppableFor(frame, rows, RowCost(shape), [&](uint64_t begin, uint64_t end) {
       WithLanesFor<Number>(shape.channels, [&](auto lanes) {
         for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
           for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
@@ -59,10 +60,10 @@ class MaxPoolLoops {
   }
 
   // One row in all (windows along the channels come as that): cut by windows.
-  static void PoolColumns(ms::Frame& frame, const PoolShape& shape, const Number* input,
-                          Number* output) {
+  static ms::Status PoolColumns(ms::Frame& frame, const PoolShape& shape, const Number* input,
+                                Number* output) {
     const int64_t windows = shape.batch * shape.output[1];
-    frame.ParallelFor(windows, shape.ksize[1], [&](uint64_t begin, uint64_t end) {
+    return StoppableFor(frame, windows, shape.ksize[1], [&](uint64_t begin, uint64_t end) {
       for (int64_t i = begin; i < static_cast<int64_t>(end); ++i) {
         PoolWindow<Number>(shape, i / shape.output[1], 0, i % shape.output[1], input, output + i);
       }
@@ -104,12 +105,11 @@ class MaxPool {
     WideOutput<T> largest;
     MS_TRY(largest.Init(frame, output));
     if (shape.output[0] == 1 && shape.channels == 1 && shape.ksize[0] == 1) {
-      Loops::PoolColumns(frame, shape, input, largest.data());
+      MS_TRY(Loops::PoolColumns(frame, shape, input, largest.data()));
     } else {
-      Loops::PoolRows(frame, shape, input, largest.data());
+      MS_TRY(Loops::PoolRows(frame, shape, input, largest.data()));
     }
-    largest.Finish(frame);
-    return ms::Status();
+    return largest.Finish(frame);
   }
 
  private:
@@ -124,10 +124,10 @@ template <typename Number>
 class MaxPoolGradLoops {
  public:
   // No two windows touch, and together they cover everything: each writes all of its elements.
-  static void ScatterTiles(ms::Frame& frame, const PoolShape& shape, const Number* input,
-                           const Number* gradient, Number* result) {
+  static ms::Status ScatterTiles(ms::Frame& frame, const PoolShape& shape, const Number* input,
+                                 const Number* gradient, Number* result) {
     const int64_t rows = shape.batch * shape.output[0];
-    frame.ParallelFor(rows, 2 * RowCost(shape), [&](uint64_t begin, uint64_t end) {
+    return StoppableFor(frame, rows, 2 * RowCost(shape), [&](uint64_t begin, uint64_t end) {
       WithLanesFor<Number>(shape.channels, [&](auto lanes) {
         for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
           ScatterRow<decltype(lanes), /*kAssign=*/true>(
@@ -138,11 +138,11 @@ class MaxPoolGradLoops {
   }
 
   // Windows may share elements, so one thread has all of an image.
-  static void ScatterImages(ms::Frame& frame, const PoolShape& shape, const Number* input,
-                            const Number* gradient, Number* result) {
+  static ms::Status ScatterImages(ms::Frame& frame, const PoolShape& shape, const Number* input,
+                                  const Number* gradient, Number* result) {
     const int64_t image_size = shape.input[0] * shape.input[1] * shape.channels;
     const uint64_t cost = 2 * RowCost(shape) * shape.output[0] + image_size / 8;
-    frame.ParallelFor(shape.batch, cost, [&](uint64_t begin, uint64_t end) {
+    return StoppableFor(frame, shape.batch, cost, [&](uint64_t begin, uint64_t end) {
       WithLanesFor<Number>(shape.channels, [&](auto lanes) {
         for (int64_t n = begin; n < static_cast<int64_t>(end); ++n) {
           ScatterImage<decltype(lanes)>(shape, n, input, gradient, result);
@@ -240,12 +240,11 @@ class MaxPoolGrad {
     WideOutput<T> dx;
     MS_TRY(dx.Init(frame, result));
     if (shape.IsTiling()) {
-      Loops::ScatterTiles(frame, shape, x, dy, dx.data());
+      MS_TRY(Loops::ScatterTiles(frame, shape, x, dy, dx.data()));
     } else {
-      Loops::ScatterImages(frame, shape, x, dy, dx.data());
+      MS_TRY(Loops::ScatterImages(frame, shape, x, dy, dx.data()));
     }
-    dx.Finish(frame);
-    return ms::Status();
+    return dx.Finish(frame);
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/narrow_float.h"
+#include "kernels/common/parallel.h"
 #include "kernels/nn/pool_shape.h"
 
 namespace millstream::kernels {
@@ -35,14 +36,14 @@ class MaxPoolGradGrad {
     const uint64_t cost =
         static_cast<uint64_t>(shape.output[1] * shape.channels * shape.ksize[0] * shape.ksize[1]) +
         1;
-    frame.ParallelFor(rows, cost, [&](uint64_t begin, uint64_t end) {
+    MS_TRY(StoppableFor(frame, rows, cost, [&](uint64_t begin, uint64_t end) {
       for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
         for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
           GatherWindow(shape, row / shape.output[0], row % shape.output[0], ow, x, g,
                        out + (row * shape.output[1] + ow) * shape.channels);
         }
       }
-    });
+    }));
     return ms::Status();
   }
 

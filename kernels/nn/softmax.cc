@@ -43,14 +43,13 @@ class RowKernel {
     WideOutput<T> output;
     MS_TRY(output.Init(frame, result));
     ComputeTypeOf<T>* const out = output.data();
-    ParallelRows(frame, logits.size() / classes, classes, kSoftmaxPicoseconds,
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t row = begin; row < end; ++row) {
-                     kRow(x + row * classes, classes, out + row * classes);
-                   }
-                 });
-    output.Finish(frame);
-    return ms::Status();
+    MS_TRY(ParallelRows(frame, logits.size() / classes, classes, kSoftmaxPicoseconds,
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t row = begin; row < end; ++row) {
+                            kRow(x + row * classes, classes, out + row * classes);
+                          }
+                        }));
+    return output.Finish(frame);
   }
 };
 

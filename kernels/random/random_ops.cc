@@ -9,6 +9,7 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/indices.h"
+#include "kernels/common/parallel.h"
 #include "kernels/random/distributions.h"
 #include "kernels/random/philox.h"
 
@@ -50,8 +51,8 @@ ms::Status FillFromBlocks(ms::Frame& frame, const Sampler& sampler, const ms::Vi
   constexpr int64_t kBlocksPerChunk = 256;
   constexpr int64_t kOutputsPerChunk = kBlocksPerChunk * Sampler::kOutputsPerBlock;
   const uint64_t chunks = static_cast<uint64_t>((size + kOutputsPerChunk - 1) / kOutputsPerChunk);
-  frame.ParallelFor(
-      chunks, kOutputsPerChunk * Sampler::kCostPerOutput, [&](uint64_t begin, uint64_t end) {
+  MS_TRY(StoppableFor(
+      frame, chunks, kOutputsPerChunk * Sampler::kCostPerOutput, [&](uint64_t begin, uint64_t end) {
         alignas(64) uint32_t words[4 * kBlocksPerChunk];
         for (uint64_t chunk = begin; chunk < end; ++chunk) {
           const int64_t first = static_cast<int64_t>(chunk) * kOutputsPerChunk;
@@ -61,7 +62,7 @@ ms::Status FillFromBlocks(ms::Frame& frame, const Sampler& sampler, const ms::Vi
           PhiloxFill(start.Advanced(chunk * kBlocksPerChunk), static_cast<uint64_t>(blocks), words);
           sampler(words, count, values + first);
         }
-      });
+      }));
   return ms::Status();
 }
 
@@ -136,13 +137,13 @@ class TruncatedNormal {
     constexpr int64_t kGroup = 4 / kWordsPerUniform<T>;
     constexpr uint64_t kBlocksPerGroup = kGroup * kReservedBlocksPerOutput / 4;
     const uint64_t groups = static_cast<uint64_t>((size + kGroup - 1) / kGroup);
-    frame.ParallelFor(groups, 80, [=](uint64_t begin, uint64_t end) {
+    MS_TRY(StoppableFor(frame, groups, 80, [=](uint64_t begin, uint64_t end) {
       for (uint64_t group = begin; group < end; ++group) {
         const int64_t first = static_cast<int64_t>(group) * kGroup;
         TruncatedNormals(start.Advanced(group * kBlocksPerGroup), std::min(kGroup, size - first),
                          values + first);
       }
-    });
+    }));
     return ms::Status();
   }
 };

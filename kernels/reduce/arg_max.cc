@@ -124,8 +124,9 @@ class ArgKernel {
     ms::View out;
     MS_TRY(frame.Output(0, plan.output, &out));
     if (out.size() == 0) return ms::Status();
-    ParallelRows(frame, plan.outer, plan.axis * plan.inner, 1000,
-                 [&](int64_t begin, int64_t end) { loop_(plan, in.raw(), out.raw(), begin, end); });
+    MS_TRY(ParallelRows(
+        frame, plan.outer, plan.axis * plan.inner, 1000,
+        [&](int64_t begin, int64_t end) { loop_(plan, in.raw(), out.raw(), begin, end); }));
     return ms::Status();
   }
 

@@ -29,10 +29,10 @@ ms::Status RunReduction(ms::Frame& frame, const ReduceFunctions& functions, cons
                       &temporary));
     partial = temporary.raw();
   }
-  ParallelRows(frame, plan.tasks(), plan.elements_per_task(), functions.picoseconds,
-               [&](int64_t begin, int64_t end) {
-                 functions.run_tasks(plan, in.raw(), out.raw(), partial, begin, end);
-               });
+  MS_TRY(ParallelRows(frame, plan.tasks(), plan.elements_per_task(), functions.picoseconds,
+                      [&](int64_t begin, int64_t end) {
+                        functions.run_tasks(plan, in.raw(), out.raw(), partial, begin, end);
+                      }));
   if (plan.groups > 1) functions.combine_groups(plan, partial, out.raw());
   return ms::Status();
 }

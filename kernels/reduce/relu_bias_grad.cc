@@ -103,18 +103,19 @@ class ReluBiasGrad {
     const Products source = {gradients.data<float>(), frame.input(1).data<float>(),
                              products.data<float>()};
     if (!plan.inner_reduced) {
-      ParallelRows(frame, plan.tasks(), plan.elements_per_task(), kPicoseconds,
-                   [&](int64_t begin, int64_t end) {
-                     Loops::RunTilesOf(source, plan, source.products, sums.data<float>(), partial,
-                                       begin, end);
-                   });
+      MS_TRY(ParallelRows(frame, plan.tasks(), plan.elements_per_task(), kPicoseconds,
+                          [&](int64_t begin, int64_t end) {
+                            Loops::RunTilesOf(source, plan, source.products, sums.data<float>(),
+                                              partial, begin, end);
+                          }));
     } else {
-      ParallelElements(frame, gradients.size(), kProductPicoseconds,
-                       [&](int64_t begin, int64_t end) { source.Make(begin, end - begin); });
-      ParallelRows(frame, plan.tasks(), plan.elements_per_task(), kSumPicoseconds,
-                   [&](int64_t begin, int64_t end) {
-                     Loops::RunTasks(plan, source.products, sums.raw(), partial, begin, end);
-                   });
+      MS_TRY(
+          ParallelElements(frame, gradients.size(), kProductPicoseconds,
+                           [&](int64_t begin, int64_t end) { source.Make(begin, end - begin); }));
+      MS_TRY(ParallelRows(frame, plan.tasks(), plan.elements_per_task(), kSumPicoseconds,
+                          [&](int64_t begin, int64_t end) {
+                            Loops::RunTasks(plan, source.products, sums.raw(), partial, begin, end);
+                          }));
     }
     if (plan.groups > 1) Loops::CombineGroups(plan, partial, sums.raw());
     return ms::Status();

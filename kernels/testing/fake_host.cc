@@ -280,7 +280,11 @@ MS_Status* AllocateTemp(MS_Frame* frame, MS_DType dtype, MS_Dims dims, uint32_t,
   return nullptr;
 }
 
-MS_Status* CancelCheck(MS_Frame*) { return nullptr; }
+MS_Status* CancelCheck(MS_Frame* frame) {
+  int& left = frame->ctx->checks_before_cancel;
+  if (left < 0) return nullptr;
+  return left-- > 0 ? nullptr : Fail(MS_CANCELLED, "the step was cancelled");
+}
 void Done(MS_Done*, MS_Status* status) { StatusFree(status); }
 
 MS_Status* RngReserve(MS_Frame* frame, uint64_t blocks, uint64_t* key, uint64_t counter[2]) {

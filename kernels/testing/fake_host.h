@@ -110,6 +110,9 @@ struct MS_Ctx {
   uint64_t philox_key = 0;
   std::array<uint64_t, 2> philox_counter{};
   int held_lock_sets = 0;
+  // How often cancel_check may still be asked before the step is cancelled; negative: as often as
+  // anybody likes. One thread asks.
+  int checks_before_cancel = -1;
 };
 
 #endif  // MILLSTREAM_KERNELS_TESTING_FAKE_HOST_H_
