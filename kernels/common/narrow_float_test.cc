@@ -66,7 +66,7 @@ TYPED_TEST(NarrowFloatTest, RoundsToTheNearestAndTiesToEven) {
                             : static_cast<double>(ByDefinition<TypeParam>(next));
     const float middle = static_cast<float>((low + high) / 2);
     const uint16_t even = (bits & 1) == 0 ? bits : next;
-    for (uint16_t sign : {0x0000, 0x8000}) {
+    for (const uint16_t sign : {uint16_t{0}, uint16_t{0x8000}}) {
       const auto narrow = [&](float x) { return TypeParam(sign != 0 ? -x : x).bits; };
       ASSERT_EQ(narrow(middle), sign | even) << bits;
       ASSERT_EQ(narrow(std::nextafter(middle, 0.0f)), sign | bits) << bits;

@@ -46,7 +46,7 @@ struct MaximumOp {
   static constexpr int64_t kPicoseconds = 300;
   template <typename T>
   static T Apply(T x, T y) {
-    return (x < y) | (y != y) ? y : x;
+    return ((x < y) | (y != y)) ? y : x;
   }
 };
 
@@ -54,7 +54,7 @@ struct MinimumOp {
   static constexpr int64_t kPicoseconds = 300;
   template <typename T>
   static T Apply(T x, T y) {
-    return (y < x) | (y != y) ? y : x;
+    return ((y < x) | (y != y)) ? y : x;
   }
 };
 

@@ -72,10 +72,10 @@ Buffer::Buffer(uint64_t bytes, uint8_t fill, uint64_t offset)
 }
 
 bool Buffer::GuardsIntact() const {
-  const char guard = static_cast<char>(kGuardFill);
+  constexpr char guard = static_cast<char>(kGuardFill);
   const char* begin = reinterpret_cast<const char*>(storage_.get());
   const char* end = begin + storage_bytes_;
-  const auto is_guard = [guard](char byte) { return byte == guard; };
+  const auto is_guard = [](char byte) { return byte == guard; };
   return std::all_of(begin, data(), is_guard) && std::all_of(data() + bytes_, end, is_guard);
 }
 
