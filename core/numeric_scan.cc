@@ -1,5 +1,6 @@
 #include "core/numeric_scan.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -10,38 +11,53 @@ namespace millstream {
 namespace {
 
 // Of constant length, so that compilers make vectors of it; 8 kB or less, so that a bad value near
-// the front of a large tensor is found soon.
-constexpr int64_t kBlock = 1024;
+// the front of a large tensor is found soon. Its quarters are read side by side: one maximum after
+// the other would wait for itself.
+constexpr int64_t kQuarter = 256;
+constexpr int64_t kBlock = 4 * kQuarter;
 
-// A floating-point number is not finite when all bits of its exponent are set.
-template <typename Word, Word kExponent>
+// A floating-point number is not finite when all bits of its exponent are set: without its sign it
+// is then no smaller than the infinity, as an integer.
+template <typename Word>
+inline __attribute__((always_inline)) Word WithoutSign(Word word) {
+  return static_cast<Word>(word << 1);
+}
+
+template <typename Word>
+inline __attribute__((always_inline)) Word LargestOfBlock(const Word* words) {
+  Word largest[4] = {0, 0, 0, 0};
+  for (int64_t k = 0; k < kQuarter; ++k) {
+    largest[0] = std::max(largest[0], WithoutSign(words[k]));
+    largest[1] = std::max(largest[1], WithoutSign(words[kQuarter + k]));
+    largest[2] = std::max(largest[2], WithoutSign(words[2 * kQuarter + k]));
+    largest[3] = std::max(largest[3], WithoutSign(words[3 * kQuarter + k]));
+  }
+  return std::max(std::max(largest[0], largest[1]), std::max(largest[2], largest[3]));
+}
+
+template <typename Word, Word kInfinity>
 inline __attribute__((always_inline)) bool AnyNonFinite(const Word* words, int64_t count) {
+  constexpr Word kLimit = static_cast<Word>(kInfinity << 1);
   int64_t i = 0;
   for (; i + kBlock <= count; i += kBlock) {
-    Word found = 0;
-    for (int64_t k = 0; k < kBlock; ++k) {
-      found |= static_cast<Word>((words[i + k] & kExponent) == kExponent ? ~Word{0} : Word{0});
-    }
-    if (found != 0) return true;
+    if (LargestOfBlock(words + i) >= kLimit) return true;
   }
-  Word found = 0;
-  for (; i < count; ++i) {
-    found |= static_cast<Word>((words[i] & kExponent) == kExponent);
-  }
-  return found != 0;
+  Word largest = 0;
+  for (; i < count; ++i) largest = std::max(largest, WithoutSign(words[i]));
+  return largest >= kLimit;
 }
 
-template <typename Word, Word kExponent>
+template <typename Word, Word kInfinity>
 __attribute__((target("avx2"))) bool AnyNonFiniteAvx2(const Word* words, int64_t count) {
-  return AnyNonFinite<Word, kExponent>(words, count);
+  return AnyNonFinite<Word, kInfinity>(words, count);
 }
 
-template <typename Word, Word kExponent>
+template <typename Word, Word kInfinity>
 bool Scan(const void* data, int64_t count) {
   static const bool has_avx2 = __builtin_cpu_supports("avx2");
   const Word* const words = static_cast<const Word*>(data);
-  return has_avx2 ? AnyNonFiniteAvx2<Word, kExponent>(words, count)
-                  : AnyNonFinite<Word, kExponent>(words, count);
+  return has_avx2 ? AnyNonFiniteAvx2<Word, kInfinity>(words, count)
+                  : AnyNonFinite<Word, kInfinity>(words, count);
 }
 
 const void* DataOf(const MS_TensorView& view) {
