@@ -126,7 +126,8 @@ MS_Status* CancelCheck(MS_Frame* frame) {
   // The front end may run a step of its own meanwhile, which must not wait for variables held here.
   const Status interrupted = step->CheckInterruption(/*may_ask=*/!ctx.locks.held);
   if (interrupted.ok()) return nullptr;
-  step->Fail(interrupted);
+  const bool took_too_long = absl::IsDeadlineExceeded(interrupted);
+  step->Fail(took_too_long ? AnnotateWithNode(interrupted, *ctx.node) : interrupted);
   return ToAbiStatus(errors::Cancelled("the step is stopping"));
 }
 

@@ -149,6 +149,15 @@ Status PlanRun::PassOutputsOn(int position) {
   return absl::OkStatus();
 }
 
+// The error of a step that took too long says how far it came.
+Status PlanRun::CheckInterruption() {
+  Status interrupted = step_->CheckInterruption();
+  if (!absl::IsDeadlineExceeded(interrupted) || position_ == 0) return interrupted;
+  const Node& last = *plan_.instructions[position_ - 1].node;
+  return Status(interrupted.code(), absl::StrCat(interrupted.message(), "; last ran ",
+                                                 last.Describe(), ", on ", device_name_));
+}
+
 Status PlanRun::AfterCall(int position, uint32_t after) {
   if ((after & kAfterLocks) && ReleaseLeftLocks(&state_->contexts[position])) {
     return Annotate(position, LeftLockedError());
@@ -289,7 +298,7 @@ Status PlanRun::RunCallsAs() {
       continue;
     }
     // As the step starts the clock has just been read.
-    if (position_ > 0 || step_->IsStopping()) MS_RETURN_IF_ERROR(step_->CheckInterruption());
+    if (position_ > 0 || step_->IsStopping()) MS_RETURN_IF_ERROR(CheckInterruption());
     const int end = std::min(position_ + kCallsBetweenChecks, count);
     for (int i = position_; i < end; ++i) {
       frames[i].step_id = step_id;
@@ -347,10 +356,9 @@ bool PlanRun::Advance() {
   return device_ == nullptr || device_->Drain();
 }
 
-std::string PlanRun::WaitsFor() const {
-  if (device_ != nullptr && device_->IsWaiting()) return device_->WaitsFor();
-  const Node& node = *plan_.instructions[position_].node;
-  return absl::StrCat("'", node.name(), "' (", node.op().name, ") on ", device_name_);
+std::vector<std::string> PlanRun::WaitsFor() const {
+  if (device_ != nullptr && device_->IsWaiting()) return {device_->WaitsFor()};
+  return {DescribeWait(*plan_.instructions[position_].node, device_name_)};
 }
 
 Status PlanRun::TakeFetch(const FetchPlan& fetch, Tensor* out) {

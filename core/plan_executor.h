@@ -34,7 +34,7 @@ class PlanRun final : public StepPart {
   Status Begin(StepContext* step, absl::Span<const Tensor> feeds) override;  // RESOURCE_EXHAUSTED
   bool Advance() override;
   Status Fetch(absl::Span<Tensor> fetches) override;
-  std::string WaitsFor() const override;
+  std::vector<std::string> WaitsFor() const override;
 
   // What Call::compute is for an asynchronous kernel; `state` is the KernelInstance.
   static MS_Status* StartAsync(void* kernel_instance, MS_Frame* frame);
@@ -64,6 +64,7 @@ class PlanRun final : public StepPart {
   static MS_Status* AwaitHost(void* instruction, MS_Frame* frame);
   StatusOr<Tensor> Borrowed(const ValueRef& value) const;
   Status Annotate(int position, const Status& status) const;
+  Status CheckInterruption();
   Status TakeFetch(const FetchPlan& fetch, Tensor* out);
 
   Plan& plan_;

@@ -3,7 +3,17 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+
 namespace millstream {
+
+std::string DescribeWait(const Node& node, absl::string_view device_name) {
+  const std::string waiting = absl::StrCat(node.Describe(), ", on ", device_name);
+  const auto tensor = node.Attr<std::string>("tensor_name");
+  const auto sender = node.Attr<std::string>("send_device");
+  if (!tensor.ok() || !sender.ok()) return absl::StrCat(waiting, ", has not ended");
+  return absl::StrCat(waiting, ", waits for ", *tensor, " from ", *sender);
+}
 
 Status Rendezvous::Send(RendezvousKey key, Parcel parcel) {
   Receiver* receiver = nullptr;

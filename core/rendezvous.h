@@ -7,8 +7,10 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "core/device_memory/device_stream.h"
+#include "core/graph.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
 
@@ -35,6 +37,10 @@ struct Parcel {
   // Of a tensor on a device: when it has its value. Null: it has it.
   EventRef ready;
 };
+
+// "node 'a/_Recv_3' (op _Recv), made at train.py:12, on THIS DEVICE, waits for a:0 from OTHER"; of
+// a node that receives nothing: "..., has not ended".
+std::string DescribeWait(const Node& node, absl::string_view device_name);
 
 // For one step. Thread-safe. Each key is sent once and received once, in either order.
 class Rendezvous {

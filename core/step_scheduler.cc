@@ -1,5 +1,8 @@
 #include "core/step_scheduler.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "core/rendezvous.h"
@@ -11,7 +14,27 @@ namespace {
 // How often a driver with nothing to do looks whether the step is to end early.
 constexpr absl::Duration kLookInterval = absl::Milliseconds(20);
 
+// A message should fit a screen.
+constexpr size_t kMostWaits = 10;
+
+std::string InLines(const std::vector<std::string>& waits) {
+  std::string text;
+  for (size_t i = 0; i < std::min(waits.size(), kMostWaits); ++i) {
+    absl::StrAppend(&text, "\n  ", waits[i]);
+  }
+  if (waits.size() > kMostWaits) {
+    absl::StrAppend(&text, "\n  and ", waits.size() - kMostWaits, " more");
+  }
+  return text;
+}
+
 }  // namespace
+
+Status StuckStepError(const std::vector<std::string>& waits) {
+  return errors::Internal(
+      "the step cannot go on: nothing runs, and what is left waits for what nobody gives:",
+      InLines(waits));
+}
 
 void StepScheduler::Enqueue(StepPart* part) {
   part->state_ = StepPart::State::kQueued;
@@ -119,22 +142,22 @@ bool StepScheduler::IsStuck() const {
          finished_ < static_cast<int>(parts_.size());
 }
 
-// Says what the parts wait for that nothing but time keeps.
-Status StepScheduler::WithWaits(const Status& error) const {
-  std::string text(error.message());
+// Of all parts that wait. Nobody advances them.
+std::vector<std::string> StepScheduler::Waits() const {
+  std::vector<std::string> waits;
   for (const StepPart* part : parts_) {
-    if (part->state_ == StepPart::State::kWaiting) absl::StrAppend(&text, "; ", part->WaitsFor());
+    if (part->state_ != StepPart::State::kWaiting) continue;
+    for (std::string& wait : part->WaitsFor()) waits.push_back(std::move(wait));
   }
-  return Status(error.code(), text);
+  return waits;
 }
 
-Status StepScheduler::StuckError() const {
-  std::string text = "the step cannot go on: every part waits for something that nobody gives";
-  for (const StepPart* part : parts_) {
-    if (part->state_ != StepPart::State::kFinished) absl::StrAppend(&text, "; ", part->WaitsFor());
-  }
-  return errors::Internal(text);
+// Says what the parts wait for that nothing but time keeps.
+Status StepScheduler::WithWaits(const Status& error) const {
+  return Status(error.code(), absl::StrCat(error.message(), InLines(Waits())));
 }
+
+Status StepScheduler::StuckError() const { return StuckStepError(Waits()); }
 
 Status StepScheduler::Drive(const std::vector<StepPart*>& parts) {
   absl::MutexLock lock(&mutex_);

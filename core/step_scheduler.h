@@ -37,15 +37,19 @@ class StepPart {
   virtual bool Advance() = 0;
   // Fills `fetches`, in the part's order. REQUIRES: the part has finished without error.
   virtual Status Fetch(absl::Span<Tensor> fetches) = 0;
-  // What the part waits for, for the message about a step that cannot go on:
-  // "Recv of a:0 from /job:.../device:CPU:1".
-  virtual std::string WaitsFor() const = 0;
+  // What waits in the part and for what, for the message about a step that cannot go on: "node 'a'
+  // (op Add), made at train.py:12, on /job:.../device:CPU:1 waits for b:0". A few are enough.
+  virtual std::vector<std::string> WaitsFor() const = 0;
 
  private:
   friend class StepScheduler;
   enum class State : uint8_t { kWaiting, kQueued, kRunning, kRunningAndWoken, kFinished };
   State state_ = State::kWaiting;  // guarded by the scheduler's lock
 };
+
+// INTERNAL, in a dozen lines at most: the step cannot go on, and what is left waits as `waits`
+// says.
+Status StuckStepError(const std::vector<std::string>& waits);
 
 // Made for one step. Thread-safe but for Drive.
 class StepScheduler {
@@ -57,7 +61,7 @@ class StepScheduler {
 
   // Advances the parts until all have finished; gives the step's first error. The caller's thread
   // is the one that drives. A step in which nothing runs, nothing is outstanding and some part
-  // waits fails with what each waits for.
+  // waits fails with StuckStepError.
   Status Drive(const std::vector<StepPart*>& parts) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Something that `part` waits for has come. Any thread; cheap when the part is awake already.
@@ -94,6 +98,7 @@ class StepScheduler {
   void AdvanceOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsStuck() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Status WithWaits(const Status& error) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<std::string> Waits() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Status StuckError() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndEarly(const Status& error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

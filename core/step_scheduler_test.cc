@@ -1,10 +1,13 @@
 #include "core/step_scheduler.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
 #include <limits>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "core/worker_pool.h"
 #include "gmock/gmock.h"
@@ -20,8 +23,11 @@ struct Part final : public StepPart {
   Status Begin(StepContext*, absl::Span<const Tensor>) override { return absl::OkStatus(); }
   Status Fetch(absl::Span<Tensor>) override { return absl::OkStatus(); }
   bool Advance() override { return advance(); }
-  std::string WaitsFor() const override { return "the moon"; }
+  std::vector<std::string> WaitsFor() const override {
+    return std::vector<std::string>(lines, "the moon");
+  }
   std::function<bool()> advance;
+  size_t lines = 1;
 };
 
 class StepSchedulerTest : public ::testing::Test {
@@ -88,7 +94,20 @@ TEST_F(StepSchedulerTest, AStepInWhichEverybodyWaitsFailsWithWhatTheyWaitFor) {
   Part part([&] { return step.IsStopping(); });
   const Status status = scheduler.Drive({&part});
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("the moon"));
+  EXPECT_EQ(status.message(),
+            "the step cannot go on: nothing runs, and what is left waits for what nobody gives:\n"
+            "  the moon");
+}
+
+TEST_F(StepSchedulerTest, WhatManyWaitForTakesADozenLines) {
+  StepContext step(options);
+  StepScheduler scheduler(&step, 1);
+  Part few([&] { return step.IsStopping(); });
+  Part many([&] { return step.IsStopping(); });
+  many.lines = 500;
+  const std::string message(scheduler.Drive({&few, &many}).message());
+  EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 11);
+  EXPECT_THAT(message, HasSubstr("and 491 more"));
 }
 
 TEST_F(StepSchedulerTest, WorkOutsideKeepsAStepAlive) {

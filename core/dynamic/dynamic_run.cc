@@ -4,16 +4,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 
 namespace millstream {
 namespace {
 
 // Nodes between two looks at the inbox, at cancellation and at the clock.
 constexpr int kNodesBetweenLooks = 64;
-
-// A message about what is awaited names as many.
-constexpr size_t kMaxNamesOfWaiting = 4;
 
 StatusOr<bool> PredicateOf(const MS_TensorView& pred) {
   if (pred.rank != 0 || pred.dtype != MS_BOOL) {
@@ -109,9 +105,9 @@ void DynamicRun::TakeInbox() {
 bool DynamicRun::Advance() {
   while (true) {
     TakeInbox();
-    Status interrupted = step->CheckInterruption();
+    const Status interrupted = step->CheckInterruption();
     if (!interrupted.ok()) {
-      step->Fail(interrupted);
+      step->Fail(WithLast(interrupted));
       state_->ready.Clear();
       if (beside_ > 0) return false;
       if (device_ != nullptr) device_->LetGo();  // it is not waited for
@@ -120,11 +116,18 @@ bool DynamicRun::Advance() {
     if (state_->ready.empty()) {
       if (finished_) return device_ == nullptr || device_->Drain();
       if (beside_ > 0) return false;
-      step->Fail(errors::Internal("the step cannot go on: nothing runs, but not all was computed"));
+      step->Fail(StuckStepError(WaitsFor()));
       continue;
     }
     RunReadyNodes();
   }
+}
+
+// The error of a step that took too long says how far it came.
+Status DynamicRun::WithLast(const Status& interrupted) const {
+  if (!absl::IsDeadlineExceeded(interrupted) || last_ == nullptr) return interrupted;
+  return Status(interrupted.code(), absl::StrCat(interrupted.message(), "; last ran ",
+                                                 last_->node->Describe(), ", on ", device_name_));
 }
 
 void DynamicRun::RunReadyNodes() {
@@ -132,6 +135,7 @@ void DynamicRun::RunReadyNodes() {
   for (int i = 0; i < kNodesBetweenLooks && !ready.empty(); ++i) {
     const ReadyNode next = ready.Pop();
     const NodeProgram& node = program_.nodes[next.node];
+    last_ = &node;
     if (next.is_dead && !node.runs_when_dead) {
       RunDead(node, next.iteration);
       Finish(next.iteration);
@@ -284,23 +288,6 @@ Status DynamicRun::Fetch(absl::Span<Tensor> fetches) {
   state_->Recycle(frame);
   is_clean_ = true;
   return absl::OkStatus();
-}
-
-std::string DynamicRun::WaitsFor() const {
-  if (device_ != nullptr && device_->IsWaiting()) return device_->WaitsFor();
-  std::vector<std::string> names;
-  size_t more = 0;
-  for (const std::unique_ptr<Execution>& execution : state_->executions) {
-    if (!execution->is_active) continue;
-    if (names.size() == kMaxNamesOfWaiting) {
-      ++more;
-      continue;
-    }
-    const Node& node = *execution->node;
-    names.push_back(absl::StrCat("'", node.name(), "' (", node.op().name, ")"));
-  }
-  return absl::StrCat(absl::StrJoin(names, ", "),
-                      more == 0 ? "" : absl::StrCat(" and ", more, " more"), " on ", device_name_);
 }
 
 }  // namespace millstream

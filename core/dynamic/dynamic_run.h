@@ -39,7 +39,7 @@ class DynamicRun final : public StepPart, public KernelHost {
   bool Advance() override;
   // INVALID_ARGUMENT names a fetch that is dead.
   Status Fetch(absl::Span<Tensor> fetches) override;
-  std::string WaitsFor() const override;
+  std::vector<std::string> WaitsFor() const override;
 
   // ---- KernelHost ----
   bool OutputIsInHost(const MS_Ctx& ctx, uint32_t output) const override;
@@ -64,7 +64,13 @@ class DynamicRun final : public StepPart, public KernelHost {
   Status Switch(const NodeProgram& node, Iteration* iteration);
   Status Merge(const NodeProgram& node, Iteration* iteration);
   void TakeInbox();
+  Status WithLast(const Status& interrupted) const;
   Status TakeFetch(size_t index, Tensor* out);
+
+  // ---- waits.cc: what a run that cannot go on waits for ----
+  void AddWaits(const RunningFrame& frame, std::vector<std::string>* waits) const;
+  std::string DescribeMissing(const NodeProgram& node, const Iteration& iteration) const;
+  bool IsMissing(const ValueSource& source, const Iteration& iteration) const;
 
   // ---- trace.cc ----
   void Trace(const NodeProgram& node, const Iteration& iteration, int64_t start);
@@ -119,6 +125,7 @@ class DynamicRun final : public StepPart, public KernelHost {
   TracedPart* trace_ = nullptr;  // null: nobody asked
   Iteration* root_ = nullptr;
   std::unique_ptr<DevicePart> device_;  // null: the program works in the host's memory
+  const NodeProgram* last_ = nullptr;   // that ran
   bool finished_ = false;               // all that could run has run
   bool is_clean_ = false;               // the state is as another step wants it
   int beside_ = 0;                      // executions that have not come back

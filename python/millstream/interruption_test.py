@@ -1,0 +1,291 @@
+"""Steps that end early: Ctrl-C, time limits, and what is usable afterwards."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import millstream as tf
+
+# Much longer than a step may take: who waits so long hangs.
+_FOREVER_SECONDS = 120
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[tf.Graph]:
+    """A graph of its own for each test."""
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+# ---- One kernel that takes long ----
+
+
+def _filled(*shape: int, dtype: Any = np.float32) -> tuple[tf.Tensor, dict[tf.Tensor, np.ndarray]]:
+    x = tf.placeholder(dtype, shape)
+    return x, {x: np.ones(shape, dtype)}
+
+
+def _product(transposed: bool) -> Any:
+    x, feed = _filled(3000, 3000)
+    return tf.matmul(x, x, transpose_b=transposed), feed
+
+
+def _product_of_doubles() -> Any:
+    x, feed = _filled(1500, 1500, dtype=np.float64)
+    return tf.matmul(x, x), feed
+
+
+def _products() -> Any:
+    x, feed = _filled(100, 512, 512)
+    return tf.matmul(x, x), feed
+
+
+def _elementwise() -> Any:
+    x, feed = _filled(40_000_000, dtype=np.float64)
+    return tf.exp(x), feed
+
+
+def _fused_elementwise() -> Any:
+    x, feed = _filled(40_000_000)
+    y = x
+    for _ in range(5):
+        y = tf.tanh(tf.exp(y))
+    return y, feed
+
+
+def _broadcast() -> Any:
+    x, feed = _filled(5000, 1)
+    y, other = _filled(1, 5000)
+    return tf.pow(x, y), {**feed, **other}
+
+
+def _reduction() -> Any:
+    x, feed = _filled(60_000_000, dtype=np.complex64)
+    return tf.reduce_prod(x), feed
+
+
+def _arg_max() -> Any:
+    x, feed = _filled(200_000, 500)
+    return tf.argmax(x, 1), feed
+
+
+def _softmax() -> Any:
+    x, feed = _filled(40_000, 1000)
+    return tf.nn.softmax(x), feed
+
+
+def _convolution() -> Any:
+    x, feed = _filled(24, 80, 80, 128)
+    w, filters = _filled(3, 3, 128, 128)
+    return tf.nn.conv2d(x, w, [1, 1, 1, 1], "SAME"), {**feed, **filters}
+
+
+def _random() -> Any:
+    return tf.random_normal([60_000_000]), {}
+
+
+def _truncated() -> Any:
+    return tf.truncated_normal([60_000_000]), {}
+
+
+_LONG: dict[str, Callable[[], Any]] = {
+    "product": lambda: _product(False),
+    "product with a transposed operand": lambda: _product(True),
+    "product of doubles": _product_of_doubles,
+    "batch of products": _products,
+    "elementwise": _elementwise,
+    "fused": _fused_elementwise,
+    "broadcast": _broadcast,
+    "reduction": _reduction,
+    "arg max": _arg_max,
+    "softmax": _softmax,
+    "convolution": _convolution,
+    "random": _random,
+    "truncated": _truncated,
+}
+
+
+@pytest.mark.parametrize("name", _LONG)
+def test_a_long_kernel_ends_at_the_time_limit_and_is_named(name: str) -> None:
+    y, feed = _LONG[name]()
+    # Had the kernel not asked before its end, the step would have ended well.
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.DeadlineExceededError) as caught:
+            session.run(y.op, feed, options=tf.RunOptions(timeout_in_ms=5))
+        assert "the step took longer than 5 ms" in caught.value.message
+        assert "node '" in caught.value.message
+        assert session.run(tf.constant(1.0)) == 1.0
+
+
+def test_a_step_of_short_kernels_names_the_last_that_ran() -> None:
+    x, feed = _filled(256, 256)
+    y = x
+    for i in range(2000):
+        y = tf.matmul(y, x, name=f"product_{i}")
+    with tf.Session() as session, pytest.raises(tf.errors.DeadlineExceededError) as caught:
+        session.run(y.op, feed, options=tf.RunOptions(timeout_in_ms=20))
+    assert "last ran node 'product_" in caught.value.message
+
+
+def test_the_configuration_limits_every_step() -> None:
+    y, feed = _product_of_doubles()
+    config = tf.ConfigProto(operation_timeout_in_ms=5)
+    with tf.Session(config=config) as session, pytest.raises(tf.errors.DeadlineExceededError):
+        session.run(y.op, feed)
+
+
+# ---- Ctrl-C ----
+
+
+def _interrupt(session: tf.Session, y: tf.Tensor, feed: Any, delay: float) -> None:
+    """Expect KeyboardInterrupt of steps that run until a signal comes."""
+    timer = threading.Timer(delay, os.kill, [os.getpid(), signal.SIGINT])
+    timer.start()
+    end = time.monotonic() + _FOREVER_SECONDS
+    with pytest.raises(KeyboardInterrupt):
+        while time.monotonic() < end:
+            session.run(y.op, feed)
+    timer.join()
+
+
+@pytest.mark.parametrize("name", ["product", "elementwise", "convolution"])
+def test_control_c_ends_a_long_kernel_and_leaves_the_session_usable(name: str) -> None:
+    y, feed = _LONG[name]()
+    w = tf.Variable(3.0)
+    with tf.Session() as session:
+        session.run(w.initializer)
+        for _ in range(2):
+            _interrupt(session, y, feed, 0.1)
+            assert session.run(w) == 3.0
+
+
+def test_control_c_ends_a_step_of_several_devices() -> None:
+    with tf.device("/cpu:0"):
+        x = tf.random_uniform([512, 512])
+    y = x
+    for i in range(400):
+        with tf.device(f"/cpu:{i % 2}"):
+            y = tf.matmul(y, x) * 1e-9
+    for threads in (1, 2):
+        config = tf.ConfigProto(device_count={"CPU": 2}, inter_op_parallelism_threads=threads)
+        with tf.Session(config=config) as session:
+            _interrupt(session, y, {}, 0.1)
+            assert session.run(tf.constant(1.0)) == 1.0
+
+
+_PROGRAM = """
+import os, sys, time
+import numpy as np
+import millstream as tf
+x = tf.placeholder(tf.float32, [2500, 2500])
+y = tf.matmul(x, x)
+value = np.ones([2500, 2500], np.float32)
+session = tf.Session()
+session.run(y.op, {x: value})
+print("ready", flush=True)
+interrupts = 0
+for attempt in range(2):
+    try:
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            session.run(y.op, {x: value})
+    except KeyboardInterrupt:
+        interrupts += 1
+        print("interrupt", interrupts, flush=True)
+print(session.run(tf.constant(7)) + len(input()), flush=True)
+"""
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+def _read_until(terminal: int, text: bytes) -> bytes:
+    seen = b""
+    while text not in seen:
+        assert select.select([terminal], [], [], _FOREVER_SECONDS)[0], seen
+        seen += os.read(terminal, 1000)
+    return seen
+
+
+def test_control_c_twice_at_a_terminal_leaves_it_usable() -> None:
+    terminal, end_of_child = pty.openpty()
+    before = termios.tcgetattr(terminal)
+    child = subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM],
+        stdin=end_of_child,
+        stdout=end_of_child,
+        stderr=end_of_child,
+        env=_environment(),
+        # A session of its own, of which this is the terminal, so that ^C gets there.
+        start_new_session=True,
+        preexec_fn=lambda: __import__("fcntl").ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(end_of_child)
+    try:
+        _read_until(terminal, b"ready")
+        for number in (b"interrupt 1", b"interrupt 2"):
+            time.sleep(0.1)
+            os.write(terminal, b"\x03")
+            _read_until(terminal, number)
+        assert termios.tcgetattr(terminal) == before
+        os.write(terminal, b"abc\n")
+        output = _read_until(terminal, b"10")
+        assert b"abc" in output, "the terminal shows what is typed"
+        assert child.wait(_FOREVER_SECONDS) == 0
+    finally:
+        child.kill()
+        child.wait()
+        os.close(terminal)
+
+
+_TWO_AT_ONCE = """
+import os, signal, sys, threading, time
+import millstream as tf
+x = tf.random_uniform([1500, 1500])
+y = tf.matmul(x, x)
+session = tf.Session()
+session.run(y.op)
+def interrupt():
+    for _ in range(2):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(float(sys.argv[1]))
+caught = 0
+try:
+    try:
+        threading.Timer(0.1, interrupt).start()
+        while True:
+            session.run(y.op)
+    except KeyboardInterrupt:
+        caught += 1
+        time.sleep(0.5)
+except KeyboardInterrupt:
+    caught += 1
+assert caught >= 1
+assert session.run(tf.constant(7)) == 7
+"""
+
+
+@pytest.mark.parametrize("pause", [0, 0.001, 0.03])
+def test_two_signals_at_once_are_no_crash(pause: float) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _TWO_AT_ONCE, str(pause)],
+        env=_environment(),
+        capture_output=True,
+        text=True,
+        timeout=_FOREVER_SECONDS,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
