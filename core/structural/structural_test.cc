@@ -195,13 +195,12 @@ TEST_F(StructuralTest, ADefaultValueHasTheShapeThatItsPlaceholderPromises) {
 }
 
 TEST_F(StructuralTest, ATransferThatCameWithAGraphIsRefusedByName) {
-  AttrMap attrs;
-  SetAttr(&attrs, "tensor_type", DataType::kFloat);
-  for (const char* name : {"tensor_name", "send_device", "recv_device"}) {
-    SetAttr(&attrs, name, std::string("x"));
-  }
-  SetAttr(&attrs, "send_device_incarnation", int64_t{1});
-  const Output received = Op("_Recv", {}, attrs);
+  const Output received = Op("_Recv", {},
+                             {{"tensor_type", DataType::kFloat},
+                              {"tensor_name", std::string("x")},
+                              {"send_device", std::string("a")},
+                              {"send_device_incarnation", int64_t{1}},
+                              {"recv_device", std::string("b")}});
   ExpectError(GetError(received), kInvalid, {received.node->name(), "op _Recv", "parts of a step"});
 }
 

@@ -110,7 +110,7 @@ Status MergeSummary(StructuralFrame* frame) {
     for (int64_t k = 0; k < input.num_elements(); ++k) {
       proto::Summary summary;
       if (!summary.ParseFromString(input.data<std::string>()[k])) {
-        return errors::InvalidArgument("'inputs' ", i, " holds no Summary message");
+        return errors::InvalidArgument("'inputs': input ", i, " holds no Summary message");
       }
       for (proto::Summary::Value& value : *summary.mutable_value()) {
         if (!seen.insert(value.tag()).second) {

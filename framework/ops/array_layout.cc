@@ -23,6 +23,7 @@ StatusOr<int> RankOfBoth(const ShapeContext& context, int entry_rank) {
     return InvalidInput(context, 1, "expected ", rank, " entries, one a dimension of ",
                         context.input(0).ToString(), ", got ", count);
   }
+  MS_RETURN_IF_ERROR(CheckEntryCount(context, 1, count));
   return static_cast<int>(count);
 }
 

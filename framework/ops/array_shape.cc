@@ -99,6 +99,12 @@ Status ReshapeShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+// Unknown sizes prove nothing: an output that is taken for known is never computed, nor are they
+// checked.
+void ReshapeValue(ShapeContext* context) {
+  if (KnownIndexElements(*context, 1).has_value()) ForwardIndexValue(context);
+}
+
 // ---- ExpandDims and Squeeze ----
 
 Status ExpandDimsShape(ShapeContext* context) {
@@ -306,7 +312,7 @@ MILLSTREAM_OP("Reshape")
     .Attr("T: type")
     .Attr(TypeAttr("Tshape", kIndexTypes, " = int32"))
     .Shape(ReshapeShape)
-    .Value(ForwardIndexValue)
+    .Value(ReshapeValue)
     .Doc(R"(Gives a tensor another shape with the same elements in the same order.
 
 shape is a vector of sizes. One of them may be -1: it becomes what makes the element count

@@ -95,6 +95,7 @@ Status ConcatOffsetShape(ShapeContext* context) {
     shape = *std::move(merged);
   }
   const int64_t rank = shape.dim(0);
+  MS_RETURN_IF_ERROR(CheckEntryCount(*context, 1, rank));
   MS_ASSIGN_OR_RETURN(std::optional<int> axis,
                       AxisInput(*context, 0, rank == kUnknownDim ? -1 : static_cast<int>(rank)));
   MS_RETURN_IF_ERROR(CheckConcatOffsetShapes(*context, axis));

@@ -52,6 +52,16 @@ TEST(ReshapeTest, AScalarsValueBecomesAVectors) {
   EXPECT_EQ(op.Values(), "(5)");
 }
 
+// Else a size that does not fit would never be looked at.
+TEST(ReshapeTest, AnEmptyValueIsKnownOnlyWithTheSizes) {
+  const auto value = [](absl::string_view sizes) {
+    ShapeTester op("Reshape");
+    return op.Attr("T", DataType::kInt32).Input("[0]").Value(sizes).Values();
+  };
+  EXPECT_EQ(value("(0)"), "()");
+  EXPECT_EQ(value("(?)"), "-");
+}
+
 TEST(ExpandDimsTest, InsertsTheDimension) {
   EXPECT_EQ(ShapeTester("ExpandDims").Input("[2,?]").Value("1").Shapes(), "[2,1,?]");
   EXPECT_EQ(ShapeTester("ExpandDims").Input("[2,?]").Value("-1").Shapes(), "[2,?,1]");

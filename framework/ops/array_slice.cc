@@ -26,6 +26,7 @@ StatusOr<int> SliceRank(const ShapeContext& context) {
       return InvalidInput(context, i, "expected ", rank, " entries, one a dimension of input ",
                           context.input(0).ToString(), ", got ", count);
     }
+    MS_RETURN_IF_ERROR(CheckEntryCount(context, i, count));
     rank = count;
   }
   return static_cast<int>(rank);
@@ -102,6 +103,7 @@ StatusOr<std::optional<Entries>> ReadEntries(const ShapeContext& context, int fi
     count = *merged;
   }
   if (count == kUnknownDim) return std::optional<Entries>();
+  MS_RETURN_IF_ERROR(CheckEntryCount(context, first, count));
   const auto read = [&](int i) { return IndexElements(context, i).value_or(PartialValue(count)); };
   return std::optional<Entries>(Entries{read(first), read(first + 1), read(first + 2)});
 }

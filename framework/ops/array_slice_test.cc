@@ -26,6 +26,20 @@ TEST(SliceTest, KnowsTheRankWithoutValues) {
   EXPECT_EQ(ShapeTester("Slice").Input("?").Input("[?]").Input("[?]").Shapes(), "?");
 }
 
+TEST(SliceTest, NoTensorHasAsManyDimensionsAsAnIntegerCount) {
+  for (const char* count : {"[2147483648]", "[4294967297]"}) {
+    EXPECT_THAT(ShapeTester("Slice").Input("?").Input(count).Input(count).Shapes(),
+                HasSubstr("'begin' of Slice: no tensor has as many dimensions"));
+    EXPECT_THAT(
+        ShapeTester("StridedSlice").Input("?").Input(count).Input(count).Input(count).Shapes(),
+        HasSubstr("'begin' of StridedSlice: no tensor has"));
+    EXPECT_THAT(ShapeTester("Tile").Input("?").Input(count).Shapes(),
+                HasSubstr("'multiples' of Tile: no tensor has"));
+    EXPECT_THAT(ShapeTester("ConcatOffset").Input("[]").Input(count).Input(count).Shapes(),
+                HasSubstr("'shape[0]' of ConcatOffset: no tensor has"));
+  }
+}
+
 TEST(SliceTest, TakesValues) {
   ShapeTester op("Slice");
   op.Attr("T", DataType::kInt32).Value("(1 ? 3 4)").Value("(1)").Value("(2)");

@@ -43,6 +43,11 @@ std::optional<std::vector<int64_t>> KnownIndexElements(const ShapeContext& conte
   return elements;
 }
 
+Status CheckEntryCount(const ShapeContext& context, int i, int64_t count) {
+  if (count <= kMaxFollowedElements) return absl::OkStatus();
+  return InvalidInput(context, i, "no tensor has as many dimensions as there are entries, ", count);
+}
+
 StatusOr<std::optional<int64_t>> IndexScalar(const ShapeContext& context, int i) {
   MS_ASSIGN_OR_RETURN(PartialShape shape, context.WithRank(i, 0));
   const std::optional<PartialValue> value = IndexElements(context, i);

@@ -23,6 +23,10 @@ std::optional<PartialValue> IndexElements(const ShapeContext& context, int i);
 // The same for a value that must be complete.
 std::optional<std::vector<int64_t>> KnownIndexElements(const ShapeContext& context, int i);
 
+// INVALID_ARGUMENT when input i, which has an entry for each of `count` dimensions, is for more of
+// them than any tensor has.
+Status CheckEntryCount(const ShapeContext& context, int i, int64_t count);
+
 // The value of a scalar input when known. INVALID_ARGUMENT when it is no scalar.
 StatusOr<std::optional<int64_t>> IndexScalar(const ShapeContext& context, int i);
 

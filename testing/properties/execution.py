@@ -43,7 +43,7 @@ class Result:
 
 
 # Where the case's node runs, if there is a kernel for it there.
-_DEVICE = os.environ.get("OP_PROPERTIES_DEVICE", "")
+DEVICE = os.environ.get("OP_PROPERTIESDEVICE", "")
 
 
 def run(case: Case, form: str) -> Result:
@@ -51,7 +51,7 @@ def run(case: Case, form: str) -> Result:
     result = Result()
     graph = tf.Graph()
     try:
-        _import(graph, cases.graph_text(case, form, _DEVICE))
+        _import(graph, cases.graph_text(case, form, DEVICE))
     except _runtime.StatusError as error:
         result.code, result.message = error.args[0], error.args[1]
         result.when = "build"

@@ -151,7 +151,7 @@ def _slice(case: Case) -> Outcome:
         refuse_unless(0 <= first <= whole, "begin")
         refuse_unless(size >= -1 and (size == -1 or first + size <= whole), "size")
         taken.append(slice(first, whole if size == -1 else first + size))
-    return [x[tuple(taken)]]
+    return [np.asarray(x[tuple(taken)], x.dtype)]
 
 
 refer("Slice", _make_slice, _slice)
@@ -233,7 +233,7 @@ def _range_of(begin: int, end: int, stride: int, masked: list[int], size: int) -
 
 def _strided_slice(case: Case) -> Outcome:
     x = case.array(0)
-    return [np.asarray(x[_key(case, x.shape, 1)])]
+    return [np.asarray(x[_key(case, x.shape, 1)], x.dtype)]
 
 
 refer("StridedSlice", _make_strided_slice, _strided_slice)
