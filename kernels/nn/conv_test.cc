@@ -452,13 +452,11 @@ constexpr int64_t kLongSide = 80;
 constexpr int64_t kLongChannels = 128;
 constexpr int64_t kLongPixels = kLongSide * kLongSide;
 
-KernelTester LongConvolution(const std::string& op) {
-  KernelTester t(op);
-  t.Attr("T", MS_FLOAT32).Attr("padding", std::string("SAME"));
-  t.Attr("data_format", std::string("NHWC")).Outputs({MS_FLOAT32});
-  t.Attr("strides", std::vector<int64_t>{1, 1, 1, 1});
-  t.Attr("dilations", std::vector<int64_t>{1, 1, 1, 1});
-  return t;
+void SetAttrs(KernelTester* t) {
+  t->Attr("T", MS_FLOAT32).Attr("padding", std::string("SAME"));
+  t->Attr("data_format", std::string("NHWC")).Outputs({MS_FLOAT32});
+  t->Attr("strides", std::vector<int64_t>{1, 1, 1, 1});
+  t->Attr("dilations", std::vector<int64_t>{1, 1, 1, 1});
 }
 
 // A filter of which only the middle is not zero: at each pixel twice the identity.
@@ -475,12 +473,14 @@ TEST(LongConvolutionTest, IsTheSameForEveryImageInBothDirections) {
   std::vector<float> expected = x;
   for (float& value : expected) value *= 2;
   const std::vector<int64_t> dims = {kLongBatch, kLongSide, kLongSide, kLongChannels};
-  KernelTester forward = LongConvolution("Conv2D");
+  KernelTester forward("Conv2D");
+  SetAttrs(&forward);
   forward.Input<float>(dims, x);
   forward.Input<float>({3, 3, kLongChannels, kLongChannels}, TwiceTheIdentity());
   ASSERT_TRUE(IsOk(forward.Run()));
   EXPECT_EQ(forward.Output<float>(0), expected);
-  KernelTester backward = LongConvolution("Conv2DBackpropInput");
+  KernelTester backward("Conv2DBackpropInput");
+  SetAttrs(&backward);
   backward.ConstInput<int32_t>({4}, {kLongBatch, kLongSide, kLongSide, kLongChannels});
   backward.Input<float>({3, 3, kLongChannels, kLongChannels}, TwiceTheIdentity());
   backward.Input<float>(dims, x);
@@ -494,7 +494,8 @@ TEST(LongConvolutionTest, TheFiltersGradientIsTheSumOverAllImages) {
   constexpr int64_t kOut = 144;
   const std::vector<float> x = Fractions(kBatch * kLongPixels * kLongChannels);
   const std::vector<float> dy = Fractions(kBatch * kLongPixels * kOut);
-  KernelTester t = LongConvolution("Conv2DBackpropFilter");
+  KernelTester t("Conv2DBackpropFilter");
+  SetAttrs(&t);
   t.Input<float>({kBatch, kLongSide, kLongSide, kLongChannels}, x);
   t.ConstInput<int32_t>({4}, {3, 3, kLongChannels, kOut});
   t.Input<float>({kBatch, kLongSide, kLongSide, kOut}, dy).Threads(2);
