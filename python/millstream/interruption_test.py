@@ -118,15 +118,29 @@ _LONG: dict[str, Callable[[], Any]] = {
 }
 
 
+def _timeout(session: tf.Session, target: tf.Operation, feed: Any, limit: int) -> str:
+    """Return the message of a step that its time limit ends in or behind a node.
+
+    On a busy machine the time may be over before the first node has begun, and then is tried again.
+    """
+    message = ""
+    for _ in range(20):
+        with pytest.raises(tf.errors.DeadlineExceededError) as caught:
+            session.run(target, feed, options=tf.RunOptions(timeout_in_ms=limit))
+        message = caught.value.message
+        if "node '" in message:
+            break
+    return message
+
+
 @pytest.mark.parametrize("name", _LONG)
 def test_a_long_kernel_ends_at_the_time_limit_and_is_named(name: str) -> None:
     y, feed = _LONG[name]()
     # Had the kernel not asked before its end, the step would have ended well.
     with tf.Session() as session:
-        with pytest.raises(tf.errors.DeadlineExceededError) as caught:
-            session.run(y.op, feed, options=tf.RunOptions(timeout_in_ms=5))
-        assert "the step took longer than 5 ms" in caught.value.message
-        assert "node '" in caught.value.message
+        message = _timeout(session, y.op, feed, 5)
+        assert "the step took longer than 5 ms" in message
+        assert "node '" in message
         assert session.run(tf.constant(1.0)) == 1.0
 
 
@@ -135,9 +149,8 @@ def test_a_step_of_short_kernels_names_the_last_that_ran() -> None:
     y = x
     for i in range(2000):
         y = tf.matmul(y, x, name=f"product_{i}")
-    with tf.Session() as session, pytest.raises(tf.errors.DeadlineExceededError) as caught:
-        session.run(y.op, feed, options=tf.RunOptions(timeout_in_ms=20))
-    assert "last ran node 'product_" in caught.value.message
+    with tf.Session() as session:
+        assert "last ran node 'product_" in _timeout(session, y.op, feed, 20)
 
 
 def test_the_configuration_limits_every_step() -> None:
@@ -152,12 +165,16 @@ def test_the_configuration_limits_every_step() -> None:
 
 def _interrupt(session: tf.Session, y: tf.Tensor, feed: Any, delay: float) -> None:
     """Expect KeyboardInterrupt of steps that run until a signal comes."""
-    timer = threading.Timer(delay, os.kill, [os.getpid(), signal.SIGINT])
-    timer.start()
-    end = time.monotonic() + _FOREVER_SECONDS
-    with pytest.raises(KeyboardInterrupt):
+
+    def run_forever() -> None:
+        end = time.monotonic() + _FOREVER_SECONDS
         while time.monotonic() < end:
             session.run(y.op, feed)
+
+    timer = threading.Timer(delay, os.kill, [os.getpid(), signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        run_forever()
     timer.join()
 
 
