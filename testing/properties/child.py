@@ -34,8 +34,8 @@ from testing.properties.source import Source
 
 ARBITRARY, REFERRED = "arbitrary", "referred"
 
-# What a case may take beyond what the process has when it starts. The simulated device maps pages of
-# zeros on top, which take none.
+# What a case may take beyond what the process has when it starts. The simulated device maps pages
+# of zeros on top, which take none.
 _MEMORY = (3 if execution.DEVICE else 1) << 30
 
 

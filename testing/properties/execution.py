@@ -43,7 +43,7 @@ class Result:
 
 
 # Where the case's node runs, if there is a kernel for it there.
-DEVICE = os.environ.get("OP_PROPERTIESDEVICE", "")
+DEVICE = os.environ.get("OP_PROPERTIES_DEVICE", "")
 
 
 def run(case: Case, form: str) -> Result:
