@@ -103,7 +103,8 @@ class Node {
   // The node of the program's graph that this one is a copy of (Graph::AddCopy); else itself.
   const Node* origin() const { return origin_ == nullptr ? this : origin_; }
 
-  // "node 'dense/MatMul' (op MatMul), made at train.py:12": the start of every message about it.
+  // "node 'dense/MatMul' (op MatMul), made at train.py:12": a line of every message about it, see
+  // core/error_details.h.
   std::string Describe() const;
 
  private:
