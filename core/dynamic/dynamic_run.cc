@@ -256,6 +256,9 @@ Status DynamicRun::TakeFetch(size_t index, Tensor* out) {
   }
   Slot& slot = root_->slots[fetch.source.index];
   if (slot.uses == 0) {
+    // What has run has nothing left to wait for, dead or not.
+    const std::vector<std::string> waits = WaitsFor();
+    if (!waits.empty()) return StuckStepError(waits);
     return AnnotateWithNode(
         errors::InvalidArgument("Retval[", index, "] does not have value: ", fetch.output.name(),
                                 " is on a branch that was not taken"),

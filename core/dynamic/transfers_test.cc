@@ -90,28 +90,5 @@ TEST_F(TransfersTest, WhatWaitsForWhatCannotComeIsNamed) {
   EXPECT_LT(stuck.message().find("Neg"), stuck.message().find("Square")) << "the cause first";
 }
 
-TEST_F(TransfersTest, WhatWaitsInALoopIsNamedWithItsIteration) {
-  using Outputs = std::vector<Output>;
-  Output added;
-  const Loop loop = While(
-      {Constant(0.0f)},
-      [&](const Outputs& v) {
-        return Op("Less", {v[0], Enter(Constant(5.0f), "loop", true)});
-      },
-      [&](const Outputs& v) {
-        added = Op("Add", {v[0], ConstantAfter(1, v[0].node)});
-        return Outputs{added};
-      });
-  StepSignature signature;
-  signature.fetches = {loop.exits[0]};
-  const std::unique_ptr<DynamicProgram> program = *Compile(signature);
-  for (const NodeProgram& node : program->nodes) {
-    if (node.node == added.node) ++program->frames[node.frame].pending[node.local].waits;
-  }
-  ExpectError(RunProgram(program.get(), 1, {}).status(), absl::StatusCode::kInternal,
-              {absl::StrCat("'", added.node->name(), "' (op Add)"), "in iteration 0 of its loop",
-               absl::StrCat("waits for ", loop.exits[0].name())});
-}
-
 }  // namespace
 }  // namespace millstream
