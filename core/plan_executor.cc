@@ -150,12 +150,12 @@ Status PlanRun::PassOutputsOn(int position) {
 }
 
 // The error of a step that took too long says how far it came.
-Status PlanRun::CheckInterruption() {
+Status PlanRun::CheckInterruption(int last) {
   Status interrupted = step_->CheckInterruption();
-  if (!absl::IsDeadlineExceeded(interrupted) || position_ == 0) return interrupted;
-  const Node& last = *plan_.instructions[position_ - 1].node;
-  return Status(interrupted.code(), absl::StrCat(interrupted.message(), "; last ran ",
-                                                 last.Describe(), ", on ", device_name_));
+  if (!absl::IsDeadlineExceeded(interrupted) || last < 0) return interrupted;
+  return Status(interrupted.code(),
+                absl::StrCat(interrupted.message(), "; last ran ",
+                             plan_.instructions[last].node->Describe(), ", on ", device_name_));
 }
 
 Status PlanRun::AfterCall(int position, uint32_t after) {
@@ -169,7 +169,7 @@ Status PlanRun::AfterCall(int position, uint32_t after) {
   if (after & kAfterRelease) {
     for (int slot : plan_.instructions[position].release) state_->slots[slot] = Tensor();
   }
-  return (after & kAfterCheck) ? step_->CheckInterruption() : absl::OkStatus();
+  return (after & kAfterCheck) ? CheckInterruption(position) : absl::OkStatus();
 }
 
 // Whether the instruction at `position_` waits for the device, and for nobody else.
@@ -298,7 +298,9 @@ Status PlanRun::RunCallsAs() {
       continue;
     }
     // As the step starts the clock has just been read.
-    if (position_ > 0 || step_->IsStopping()) MS_RETURN_IF_ERROR(CheckInterruption());
+    if (position_ > 0 || step_->IsStopping()) {
+      MS_RETURN_IF_ERROR(CheckInterruption(position_ - 1));
+    }
     const int end = std::min(position_ + kCallsBetweenChecks, count);
     for (int i = position_; i < end; ++i) {
       frames[i].step_id = step_id;

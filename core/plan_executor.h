@@ -64,7 +64,7 @@ class PlanRun final : public StepPart {
   static MS_Status* AwaitHost(void* instruction, MS_Frame* frame);
   StatusOr<Tensor> Borrowed(const ValueRef& value) const;
   Status Annotate(int position, const Status& status) const;
-  Status CheckInterruption();
+  Status CheckInterruption(int last);  // `last`: the instruction that ran, or -1
   Status TakeFetch(const FetchPlan& fetch, Tensor* out);
 
   Plan& plan_;
