@@ -75,6 +75,7 @@ void DevicePart::StartWork() {
 }
 
 void DevicePart::EndWork(const Node& node) {
+  last_ = &node;
   EndSpan(memory_.compute(), span_).IgnoreError();
   if (step_.options().timeout_ms <= 0) return;
   StatusOr<EventRef> done = memory_.MarkCompute();
@@ -114,8 +115,16 @@ std::string DevicePart::WaitsFor() const {
 Status DevicePart::AwaitCopies() {
   signal_ = DeviceSignal::Create(step_.scheduler, &part_);
   const Status asked = memory_.to_host()->CallAfter([signal = signal_] { signal->Fire(); });
-  if (!asked.ok()) signal_->Abandon();
-  return asked;
+  if (asked.ok()) return asked;
+  signal_->Abandon();
+  return WithLast(asked);
+}
+
+// A device that is lost says so at any time, of no node.
+Status DevicePart::WithLast(const Status& error) const {
+  if (last_ == nullptr || memory_.LostError().ok()) return error;
+  return Status(error.code(), absl::StrCat(error.message(), "; the last that the step gave it was ",
+                                           last_->Describe()));
 }
 
 bool DevicePart::Drain() {
@@ -125,7 +134,7 @@ bool DevicePart::Drain() {
     const Status asked = memory_.CallWhenDone([signal = signal_] { signal->Fire(); });
     if (!asked.ok()) {
       LetGo();
-      step_.Fail(asked);
+      step_.Fail(WithLast(asked));
       return true;
     }
   }
@@ -133,7 +142,7 @@ bool DevicePart::Drain() {
   is_drained_ = true;
   FillTrace();
   const Status error = memory_.ErrorSince(num_errors_);
-  if (!error.ok()) step_.Fail(error);
+  if (!error.ok()) step_.Fail(WithLast(error));
   return true;
 }
 

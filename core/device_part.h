@@ -72,6 +72,7 @@ class DevicePart {
     SpanRef span;
   };
   void FillTrace();
+  Status WithLast(const Status& error) const;
 
   DeviceMemory& memory_;
   StepContext& step_;
@@ -82,7 +83,8 @@ class DevicePart {
   TracedPart* trace_ = nullptr;
   SpanRef span_;  // of what was started, or copied, last
   std::vector<Traced> traced_;
-  int64_t num_errors_ = 0;  // of the device, before the step
+  int64_t num_errors_ = 0;      // of the device, before the step
+  const Node* last_ = nullptr;  // whose work was enqueued last
   bool is_draining_ = false;
   bool is_drained_ = false;
 };
