@@ -23,6 +23,14 @@ using ShapeFunction = Status (*)(ShapeContext* context);
 // shape function, sets what it can (ShapeContext::SetOutputValue) and is silent about the rest.
 using ValueFunction = void (*)(ShapeContext* context);
 
+// What ops may touch that lies outside of the graph and its session.
+inline constexpr absl::string_view kTouchesCode = "code";        // runs code that a node names
+inline constexpr absl::string_view kTouchesFiles = "files";      // reads or writes files
+inline constexpr absl::string_view kTouchesNetwork = "network";  // talks to other machines
+inline constexpr absl::string_view kTouchesOutput = "output";    // writes to the program's streams
+// What the runtime cannot know: the op is a plugin's. No definition says this.
+inline constexpr absl::string_view kTouchesPlugins = "plugins";
+
 // One argument. Exactly one of these describes its type:
 //   type != kInvalid       that type, `number_attr` times if set
 //   !type_attr.empty()     the type attribute's value, `number_attr` times if set
@@ -56,6 +64,7 @@ struct OpDef {
   bool is_commutative = false;
   bool is_aggregate = false;
   bool allows_uninitialized_input = false;
+  std::vector<std::string> touches;        // see kTouchesCode and the following
   ShapeFunction shape_function = nullptr;  // null: outputs of unknown shape
   ValueFunction value_function = nullptr;
   // Versions of graphs (GraphDef.versions.producer): those from `deprecated_version` on cannot have

@@ -79,12 +79,17 @@ Status OpRegistry::RegisterAll(std::vector<OpDef> defs,
   return absl::OkStatus();
 }
 
+const OpDef* OpRegistry::FindOrNull(absl::string_view name) const {
+  absl::ReaderMutexLock lock(&mutex_);
+  const auto found = ops_.find(name);
+  return found == ops_.end() ? nullptr : found->second.get();
+}
+
 StatusOr<const OpDef*> OpRegistry::Find(absl::string_view name) const {
+  if (const OpDef* op = FindOrNull(name)) return op;
   std::vector<std::string> names;
   {
     absl::ReaderMutexLock lock(&mutex_);
-    const auto found = ops_.find(name);
-    if (found != ops_.end()) return found->second.get();
     names.reserve(ops_.size());
     for (const auto& entry : ops_) names.push_back(entry.first);
   }

@@ -38,6 +38,8 @@ class OpSpec {
   OpSpec& Commutative();
   OpSpec& Aggregate();
   OpSpec& AllowsUninitializedInput();
+  // Says that the op touches something outside (kTouchesFiles): who loads a graph may forbid it.
+  OpSpec& Touches(absl::string_view outside);
   OpSpec& Shape(ShapeFunction function);
   OpSpec& Value(ValueFunction function);
   OpSpec& Doc(absl::string_view doc);
@@ -67,6 +69,8 @@ class OpRegistry {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // NOT_FOUND, with close names, for an unknown op.
   StatusOr<const OpDef*> Find(absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same; null for an unknown op, without the search for close names.
+  const OpDef* FindOrNull(absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
   // All definitions by name.
   std::vector<const OpDef*> List() const ABSL_LOCKS_EXCLUDED(mutex_);
 

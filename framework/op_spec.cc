@@ -162,6 +162,13 @@ Status CheckDefinition(const OpDef& op) {
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice != names.end()) return errors::InvalidArgument("attribute '", *twice, "' stands twice");
+  constexpr absl::string_view kOutside[] = {kTouchesCode, kTouchesFiles, kTouchesNetwork,
+                                            kTouchesOutput};
+  for (const std::string& touched : op.touches) {
+    if (std::find(std::begin(kOutside), std::end(kOutside), touched) == std::end(kOutside)) {
+      return errors::InvalidArgument("it touches '", touched, "', which is nothing known");
+    }
+  }
   OpDef only_defaults;
   only_defaults.name = op.name;
   for (const AttrDef& attr : op.attrs) {
@@ -206,6 +213,11 @@ OpSpec& OpSpec::Aggregate() {
 
 OpSpec& OpSpec::AllowsUninitializedInput() {
   def_.allows_uninitialized_input = true;
+  return *this;
+}
+
+OpSpec& OpSpec::Touches(absl::string_view outside) {
+  def_.touches.emplace_back(outside);
   return *this;
 }
 

@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "framework/op_registry.h"
 #include "framework/ops/signature_text.h"
 #include "gtest/gtest.h"
@@ -42,6 +45,47 @@ TEST(OpRegistryContentsTest, EveryAttributeOfAnArgumentExists) {
             EXPECT_NE(op->FindAttr(attr), nullptr) << op->name << " " << attr;
           }
         }
+      }
+    }
+  }
+}
+
+// What the table of the security page says of `outside`: the ops, in code font.
+std::vector<std::string> DocumentedOps(absl::string_view outside) {
+  std::ifstream file("docs/security.md");
+  EXPECT_TRUE(file.is_open());
+  const std::string start = absl::StrCat("| `", outside, "` |");
+  for (std::string line; std::getline(file, line);) {
+    if (!absl::StartsWith(line, start)) continue;
+    const std::vector<std::string> cells = absl::StrSplit(line, '|');
+    const std::string ops(absl::StripAsciiWhitespace(cells.at(3)));
+    if (ops == "none") return {};
+    std::vector<std::string> names;
+    for (absl::string_view name : absl::StrSplit(ops, ", ")) {
+      names.emplace_back(absl::StripPrefix(absl::StripSuffix(name, "`"), "`"));
+    }
+    return names;
+  }
+  ADD_FAILURE() << "no line about " << outside;
+  return {};
+}
+
+TEST(OpRegistryContentsTest, TheSecurityPageNamesTheOpsThatTouchTheOutside) {
+  for (absl::string_view outside : {kTouchesCode, kTouchesFiles, kTouchesNetwork, kTouchesOutput}) {
+    std::vector<std::string> ops;
+    for (const OpDef* op : OpRegistry::Global()->List()) {
+      if (std::count(op->touches.begin(), op->touches.end(), outside) > 0) ops.push_back(op->name);
+    }
+    EXPECT_EQ(DocumentedOps(outside), ops) << "docs/security.md, the line about " << outside;
+  }
+}
+
+TEST(OpRegistryContentsTest, OpsThatSeemToTouchTheOutsideSaySo) {
+  for (const OpDef* op : OpRegistry::Global()->List()) {
+    for (const char* part : {"File", "Save", "Restore", "Print", "Reader", "PyFunc", "Rpc",
+                             "Socket", "Library", "Dataset", "Checkpoint"}) {
+      if (absl::StrContains(op->name, part)) {
+        EXPECT_FALSE(op->touches.empty()) << op->name << ": what does it touch?";
       }
     }
   }

@@ -1,0 +1,32 @@
+// Which ops a program refuses to have in its graphs or steps (docs/security.md).
+#ifndef MILLSTREAM_FRAMEWORK_FORBIDDEN_OPS_H_
+#define MILLSTREAM_FRAMEWORK_FORBIDDEN_OPS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "framework/op_def.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// A copyable value. One that is made by default forbids nothing.
+class ForbiddenOps {
+ public:
+  ForbiddenOps() = default;
+  // Each entry is what ops touch ("files", see kTouchesFiles) or the name of an op, which need not
+  // exist. INVALID_ARGUMENT for what can be neither, so that a slip forbids nothing in silence.
+  static StatusOr<ForbiddenOps> Create(const std::vector<std::string>& entries);
+
+  bool empty() const { return entries_.empty(); }
+  // PERMISSION_DENIED names the entry and the option.
+  Status Check(const OpDef& op) const;
+
+ private:
+  absl::flat_hash_set<std::string> entries_;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_FRAMEWORK_FORBIDDEN_OPS_H_
