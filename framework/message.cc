@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "framework/message_size.h"
 #include "framework/status.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/descriptor.pb.h"
@@ -37,6 +38,7 @@ namespace millstream {
 namespace {
 
 using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptor;
 using google::protobuf::Message;
 using google::protobuf::TextFormat;
@@ -139,6 +141,112 @@ class ValuePrinter : public TextFormat::FastFieldValuePrinter {
   }
 };
 
+// Sets every field of a map's entry to the value that it has.
+void SetAsGiven(Message* entry) {
+  const google::protobuf::Reflection* const reflection = entry->GetReflection();
+  for (int i = 0; i < entry->GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor* const field = entry->GetDescriptor()->field(i);
+    switch (field->cpp_type()) {
+      case FieldDescriptor::CPPTYPE_STRING:
+        reflection->SetString(entry, field, reflection->GetString(*entry, field));
+        break;
+      case FieldDescriptor::CPPTYPE_INT32:
+        reflection->SetInt32(entry, field, reflection->GetInt32(*entry, field));
+        break;
+      case FieldDescriptor::CPPTYPE_INT64:
+        reflection->SetInt64(entry, field, reflection->GetInt64(*entry, field));
+        break;
+      case FieldDescriptor::CPPTYPE_UINT32:
+        reflection->SetUInt32(entry, field, reflection->GetUInt32(*entry, field));
+        break;
+      case FieldDescriptor::CPPTYPE_UINT64:
+        reflection->SetUInt64(entry, field, reflection->GetUInt64(*entry, field));
+        break;
+      case FieldDescriptor::CPPTYPE_FLOAT:
+        reflection->SetFloat(entry, field, reflection->GetFloat(*entry, field));
+        break;
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+        reflection->SetDouble(entry, field, reflection->GetDouble(*entry, field));
+        break;
+      case FieldDescriptor::CPPTYPE_BOOL:
+        reflection->SetBool(entry, field, reflection->GetBool(*entry, field));
+        break;
+      case FieldDescriptor::CPPTYPE_ENUM:
+        reflection->SetEnumValue(entry, field, reflection->GetEnumValue(*entry, field));
+        break;
+      case FieldDescriptor::CPPTYPE_MESSAGE: reflection->MutableMessage(entry, field); break;
+    }
+  }
+}
+
+// Says of the entries of maps that they have a key and a value, when they came without one of them:
+// protobuf writes both, but an entry's length counts only those that it came with.
+void CompleteMapEntries(Message* message) {
+  const google::protobuf::Reflection* const reflection = message->GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection->ListFields(*message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (!field->is_repeated()) {
+      CompleteMapEntries(reflection->MutableMessage(message, field));
+      continue;
+    }
+    for (int i = 0; i < reflection->FieldSize(*message, field); ++i) {
+      Message* const item = reflection->MutableRepeatedMessage(message, field, i);
+      if (field->is_map()) SetAsGiven(item);
+      CompleteMapEntries(item);
+    }
+  }
+}
+
+// As Unicode defines it: no surrogates, no longer forms than needed, nothing beyond U+10FFFF.
+bool IsUtf8(absl::string_view text) {
+  constexpr uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
+  for (size_t i = 0; i < text.size();) {
+    const auto first = static_cast<uint8_t>(text[i++]);
+    if (first < 0x80) continue;
+    const int more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
+    if (first < 0xC2 || first > 0xF4 || i + more > text.size()) return false;
+    uint32_t code = first & (0x3F >> more);
+    for (int k = 0; k < more; ++k) {
+      const auto next = static_cast<uint8_t>(text[i++]);
+      if ((next & 0xC0) != 0x80) return false;
+      code = code << 6 | (next & 0x3F);
+    }
+    if (code < kLeast[more] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return false;
+  }
+  return true;
+}
+
+// Strings of a text may be anything, by escapes; but bytes that hold them would not be read again.
+absl::Status CheckStrings(const Message& message) {
+  const google::protobuf::Reflection* const reflection = message.GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection->ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    if (!is_message && field->type() != FieldDescriptor::TYPE_STRING) continue;
+    const int count = field->is_repeated() ? reflection->FieldSize(message, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      if (is_message) {
+        MS_RETURN_IF_ERROR(CheckStrings(field->is_repeated()
+                                            ? reflection->GetRepeatedMessage(message, field, i)
+                                            : reflection->GetMessage(message, field)));
+        continue;
+      }
+      std::string scratch;
+      const std::string& text =
+          field->is_repeated() ? reflection->GetRepeatedStringReference(message, field, i, &scratch)
+                               : reflection->GetStringReference(message, field, &scratch);
+      if (!IsUtf8(text)) {
+        return errors::InvalidArgument("field '", field->name(), "' of a ",
+                                       message.GetDescriptor()->name(), " must be UTF-8");
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 MessagePtr NewMessage(const Descriptor* descriptor) {
   const Message* prototype =
       google::protobuf::MessageFactory::generated_factory()->GetPrototype(descriptor);
@@ -173,6 +281,8 @@ absl::StatusOr<MessagePtr> ParseBinary(absl::string_view name, absl::string_view
     return errors::InvalidArgument("expected the bytes of a ", descriptor->name(), ", at most ",
                                    INT_MAX, ", got ", bytes.size());
   }
+  bool has_incomplete_entries = false;
+  MS_RETURN_IF_ERROR(CheckBinarySize(descriptor, bytes, &has_incomplete_entries));
   MessagePtr message = NewMessage(descriptor);
   google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t*>(bytes.data()),
                                                static_cast<int>(bytes.size()));
@@ -184,6 +294,7 @@ absl::StatusOr<MessagePtr> ParseBinary(absl::string_view name, absl::string_view
                                    bytes.size(),
                                    " bytes that are cut off or encode something else");
   }
+  if (has_incomplete_entries) CompleteMapEntries(message.get());
   return message;
 }
 
@@ -193,6 +304,7 @@ absl::StatusOr<MessagePtr> ParseText(absl::string_view name, absl::string_view t
     return errors::InvalidArgument("expected the text of a ", descriptor->name(), ", at most ",
                                    INT_MAX, " bytes, got ", text.size());
   }
+  MS_RETURN_IF_ERROR(CheckTextSize(descriptor, text));
   MessagePtr message = NewMessage(descriptor);
   FirstError error;
   TextFormat::Parser parser;
@@ -203,6 +315,8 @@ absl::StatusOr<MessagePtr> ParseText(absl::string_view name, absl::string_view t
     return errors::InvalidArgument("expected the text of a ", descriptor->name(),
                                    ", got an error at ", error.ToString());
   }
+  MS_RETURN_IF_ERROR(CheckStrings(*message));
+  CompleteMapEntries(message.get());
   return message;
 }
 
@@ -214,6 +328,7 @@ absl::StatusOr<std::string> ToBinary(const Message& message) {
   }
   std::string bytes;
   bytes.reserve(size);
+  const google::protobuf::LogSilencer silencer;  // of keys that a map has twice
   {
     google::protobuf::io::StringOutputStream output(&bytes);
     google::protobuf::io::CodedOutputStream coded(&output);
@@ -224,6 +339,7 @@ absl::StatusOr<std::string> ToBinary(const Message& message) {
 }
 
 std::string PrintText(const Message& message) {
+  const google::protobuf::LogSilencer silencer;  // as in ToBinary
   TextFormat::Printer printer;
   printer.SetHideUnknownFields(true);
   printer.SetDefaultFieldValuePrinter(new ValuePrinter);  // the printer owns it

@@ -275,5 +275,45 @@ TEST(MessageTest, EveryProtoFileIsLinkedAndListed) {
   EXPECT_GT(files, 40);
 }
 
+// Protobuf counts what was given, and writes what is there: such an entry broke its encoding.
+TEST(MessageTest, MapEntriesOfATextMayLackKeyOrValue) {
+  for (const char* text : {"attr { value { i: 5 } }", "attr { key: \"k\" }", "attr { }",
+                           "attr { value { func { attr { value { } } attr { key: \"x\" } } } }"}) {
+    const absl::StatusOr<MessagePtr> message = ParseText("NodeDef", text);
+    ASSERT_TRUE(message.ok()) << message.status();
+    const absl::StatusOr<std::string> bytes = ToBinary(**message);
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    const absl::StatusOr<MessagePtr> again = ParseBinary("NodeDef", *bytes);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(PrintText(**again), PrintText(**message)) << text;
+  }
+  const absl::StatusOr<MessagePtr> config = ParseText("ConfigProto", "device_count { value: -1 }");
+  ASSERT_TRUE(config.ok());
+  EXPECT_TRUE(ParseBinary("ConfigProto", *ToBinary(**config)).ok());
+}
+
+TEST(MessageTest, StringsOfATextMustBeUtf8) {
+  for (const char* text : {"op: \"\\377\"", "op: \"\\300\\200\"", "op: \"\\355\\240\\200\"",
+                           "op: \"\\364\\220\\200\\200\"", "input: \"a\" input: \"\\342\\202\"",
+                           "attr { key: \"\\200\" }"}) {
+    const absl::StatusOr<MessagePtr> message = ParseText("NodeDef", text);
+    EXPECT_EQ(message.status().code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_THAT(std::string(message.status().message()), HasSubstr("must be UTF-8"));
+  }
+  EXPECT_TRUE(ParseText("NodeDef", "op: \"\\342\\202\\254\\360\\237\\230\\200\"").ok());
+  EXPECT_TRUE(ParseText("AttrValue", "s: \"\\377\"").ok());  // bytes
+}
+
+TEST(MessageTest, MapEntriesOfBytesMayLackKeyOrValue) {
+  for (const char* entry : {"\x2a\x02\x12\x00", "\x2a\x03\x0a\x01k"}) {  // attr of NodeDef
+    const std::string bytes(entry, static_cast<size_t>(entry[1]) + 2);
+    const absl::StatusOr<MessagePtr> message = ParseBinary("NodeDef", bytes);
+    ASSERT_TRUE(message.ok()) << message.status();
+    const absl::StatusOr<std::string> written = ToBinary(**message);
+    ASSERT_TRUE(written.ok()) << written.status();
+    EXPECT_TRUE(ParseBinary("NodeDef", *written).ok());
+  }
+}
+
 }  // namespace
 }  // namespace millstream

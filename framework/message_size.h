@@ -1,0 +1,22 @@
+// What a message will take in memory, judged before it is read: some take hundreds of times their
+// encoding, so that a small file could ask for gigabytes.
+#ifndef MILLSTREAM_FRAMEWORK_MESSAGE_SIZE_H_
+#define MILLSTREAM_FRAMEWORK_MESSAGE_SIZE_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/descriptor.h"
+
+namespace millstream {
+
+// RESOURCE_EXHAUSTED for bytes or a text of a message that would take many times their size and
+// more than a few megabytes, as nothing written in earnest does. What is no encoding at all is OK
+// here, and for the parser to refuse.
+// `*has_incomplete_entries`: some entry of a map lacks its key or its value.
+absl::Status CheckBinarySize(const google::protobuf::Descriptor* message, absl::string_view bytes,
+                             bool* has_incomplete_entries);
+absl::Status CheckTextSize(const google::protobuf::Descriptor* message, absl::string_view text);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_FRAMEWORK_MESSAGE_SIZE_H_
