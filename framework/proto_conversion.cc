@@ -1,5 +1,7 @@
 #include "framework/proto_conversion.h"
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
@@ -253,8 +255,11 @@ StatusOr<AttrMap> AttrsFromProto(const AttrProtoMap& messages) {
   for (const auto& [name, message] : messages) {
     StatusOr<AttrValue> value = AttrValueFromProto(message);
     if (!value.ok()) return WithContext(value.status(), absl::StrCat("attribute '", name, "'"));
-    SetAttr(&attrs, name, *std::move(value));
+    attrs.emplace_back(name, *std::move(value));
   }
+  // At once: a hostile node may have a hundred thousand.
+  std::sort(attrs.begin(), attrs.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
   return attrs;
 }
 

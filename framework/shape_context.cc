@@ -9,6 +9,8 @@ namespace {
 
 // Vectors longer than this are data, not shapes: their elements are not tracked.
 constexpr int64_t kMaxTrackedElements = int64_t{1} << 16;
+// Of tensors; as many as the public runtime allows.
+constexpr int kMaxRank = 254;
 
 template <typename T>
 PartialValue ElementsOf(const Tensor& tensor) {
@@ -146,6 +148,13 @@ StatusOr<int64_t> ShapeContext::MergeDim(int64_t a, int64_t b) const {
 StatusOr<std::vector<OutputFacts>> InferShapes(ShapeContext* context) {
   const OpDef& op = context->op();
   if (op.shape_function != nullptr) MS_RETURN_IF_ERROR(op.shape_function(context));
+  for (int i = 0; i < context->num_outputs(); ++i) {
+    const PartialShape& shape = context->output(i);
+    if (shape.known_rank() && shape.rank() > kMaxRank) {
+      return errors::InvalidArgument("output ", i, " of ", op.name, " would have ", shape.rank(),
+                                     " dimensions, a tensor has at most ", kMaxRank);
+    }
+  }
   if (op.value_function != nullptr) op.value_function(context);
   return context->TakeOutputs();
 }
