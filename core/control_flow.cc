@@ -103,8 +103,9 @@ void Graph::IndexConsumers() {
   }
 }
 
-// Infers again what depends on `origin`, until nothing changes. On an error all is as before.
-Status Graph::RelaxFrom(const Node* origin) {
+// Infers the nodes `stale` again and what depends on them, until nothing changes. On an error all
+// is as before.
+Status Graph::RelaxFrom(std::set<int> stale) {
   std::vector<std::pair<int, std::vector<OutputFacts>>> before;
   const auto relax = [&](int id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> StatusOr<bool> {
     Node& node = *nodes_[id];
@@ -118,7 +119,6 @@ Status Graph::RelaxFrom(const Node* origin) {
   };
   // Most edges point to later nodes, so that one pass in order of creation does most; back edges
   // need another one.
-  std::set<int> stale = {origin->id()};
   std::set<int> stale_again;
   while (!stale.empty()) {
     const int id = *stale.begin();
@@ -141,19 +141,33 @@ Status Graph::RelaxFrom(const Node* origin) {
 }
 
 Status Graph::SetBackEdge(const Node* merge, int input, const Node* next) {
-  Status valid = CheckBackEdge(*merge, input, *next);
-  if (!valid.ok()) return AnnotateWithNode(valid, *merge);
-  absl::MutexLock lock(&mutex_);
-  if (has_run_[merge->id()]) {
-    return AnnotateWithNode(errors::FailedPrecondition("the node has run and can no longer change"),
-                            *merge);
+  return SetBackEdges({BackEdge{merge, input, next}});
+}
+
+Status Graph::SetBackEdges(absl::Span<const BackEdge> edges) {
+  for (const BackEdge& edge : edges) {
+    const Status valid = CheckBackEdge(*edge.merge, edge.input, *edge.next);
+    if (!valid.ok()) return AnnotateWithNode(valid, *edge.merge);
   }
-  Output& place = nodes_[merge->id()]->inputs_[input];
-  const Output previous = std::exchange(place, next->output(0));
+  absl::MutexLock lock(&mutex_);
+  for (const BackEdge& edge : edges) {
+    if (!has_run_[edge.merge->id()]) continue;
+    return AnnotateWithNode(errors::FailedPrecondition("the node has run and can no longer change"),
+                            *edge.merge);
+  }
   IndexConsumers();
-  consumers_[next->id()].push_back(merge->id());
-  Status relaxed = RelaxFrom(merge);
-  if (!relaxed.ok()) place = previous;
+  std::vector<Output> previous;
+  std::set<int> merges;
+  for (const BackEdge& edge : edges) {
+    Output& place = nodes_[edge.merge->id()]->inputs_[edge.input];
+    previous.push_back(std::exchange(place, edge.next->output(0)));
+    consumers_[edge.next->id()].push_back(edge.merge->id());
+    merges.insert(edge.merge->id());
+  }
+  Status relaxed = RelaxFrom(std::move(merges));
+  for (size_t i = 0; i < edges.size() && !relaxed.ok(); ++i) {
+    nodes_[edges[i].merge->id()]->inputs_[edges[i].input] = previous[i];
+  }
   return relaxed;
 }
 
@@ -172,7 +186,7 @@ Status Graph::ForgetVariableShape(const Node* handle) {
   const AttrMap before = attrs;
   SetAttr(&attrs, "shape", PartialShape());
   IndexConsumers();
-  Status relaxed = RelaxFrom(handle);
+  Status relaxed = RelaxFrom({handle->id()});
   if (!relaxed.ok()) attrs = before;
   return relaxed;
 }

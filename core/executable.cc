@@ -15,6 +15,7 @@
 #include "core/plan_compiler.h"
 #include "core/step_profiling.h"
 #include "core/step_work.h"
+#include "framework/op_registry.h"
 #include "framework/plugin/kernel_registry.h"
 
 namespace millstream {
@@ -65,11 +66,27 @@ StatusOr<std::unique_ptr<Executable>> Executable::Create(const ExecutableContext
   std::vector<Output> reads;
   MS_RETURN_IF_ERROR(executable->ReadFeeds(&reads));
   MS_ASSIGN_OR_RETURN(executable->pruned_, Prune(*context->graph, executable->signature_, reads));
+  MS_RETURN_IF_ERROR(executable->CheckOps());
   MS_RETURN_IF_ERROR(CheckFedVariables(executable->pruned_, signature.feeds));
   MS_RETURN_IF_ERROR(executable->Place(hints));
   MS_RETURN_IF_ERROR(executable->CompilePrograms());
   context->graph->MarkAsRun(executable->pruned_.nodes);
   return executable;
+}
+
+// Those that the program forbids itself; an imported node by what it was, too.
+Status Executable::CheckOps() const {
+  const ForbiddenOps& forbidden = context_.options.forbidden_ops;
+  if (forbidden.empty()) return absl::OkStatus();
+  for (const Node* node : pruned_.nodes) {
+    Status status = forbidden.Check(node->op());
+    const OpDef* const was = node->imported() == nullptr
+                                 ? nullptr
+                                 : OpRegistry::Global()->FindOrNull(node->imported()->op);
+    if (status.ok() && was != nullptr) status = forbidden.Check(*was);
+    if (!status.ok()) return AnnotateWithNode(status, *node);
+  }
+  return absl::OkStatus();
 }
 
 // A handle is an address inside the session, which does not leave it.

@@ -79,6 +79,7 @@ class Executable {
 
   Executable(const ExecutableContext* context, const StepSignature& signature)
       : context_(*context), signature_(signature) {}
+  Status CheckOps() const;
   Status CheckFetches() const;
   Status ReadFeeds(std::vector<Output>* reads);
   StatusOr<Placement> PlaceNodes(bool explain, const PlacementCosts* costs) const;

@@ -170,10 +170,18 @@ class Graph {
   static const Tensor* ConstantValue(Output output);
   // Narrows the static shape; INVALID_ARGUMENT when it contradicts what is known.
   Status RefineShape(Output output, const PartialShape& shape) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Closes a loop: input `input` of `merge`, a Merge, becomes output 0 of `next`, a NextIteration.
+  // An edge that closes a loop: input `input` of `merge`, a Merge, becomes output 0 of `next`, a
+  // NextIteration.
+  struct BackEdge {
+    const Node* merge = nullptr;
+    int input = 0;
+    const Node* next = nullptr;
+  };
+  // Closes loops, all or none, in about the time that one takes.
   // Static shapes that no longer hold, of the Merge and of what depends on it, lose what is no
   // longer known. INVALID_ARGUMENT for other nodes and types; FAILED_PRECONDITION when the Merge
   // has run. Must not overlap with the first run of a step that needs the Merge.
+  Status SetBackEdges(absl::Span<const BackEdge> edges) ABSL_LOCKS_EXCLUDED(mutex_);
   Status SetBackEdge(const Node* merge, int input, const Node* next) ABSL_LOCKS_EXCLUDED(mutex_);
   // From now on the variable of `handle`, a VarHandleOp, may hold values of any shape; what was
   // inferred from the shape that it declares is forgotten. INVALID_ARGUMENT for other nodes;
@@ -201,7 +209,7 @@ class Graph {
   StatusOr<std::vector<OutputFacts>> RelaxedFacts(const Node& node) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void IndexConsumers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Status RelaxFrom(const Node* origin) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Status RelaxFrom(std::set<int> stale) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const std::string* InternSource(std::string source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable absl::Mutex mutex_;

@@ -78,14 +78,31 @@ Output OutputOf(const std::vector<const Node*>& added, const PlannedInput& input
   return input.node < 0 ? input.existing : Output{added[input.node], input.index};
 }
 
-// Inputs that close loops are left out.
-StatusOr<const Node*> AddPlanned(Graph* graph, const ImportPlan& plan,
-                                 const std::vector<const Node*>& added, PlannedNode* planned) {
-  NodeSpec& spec = planned->spec;
-  for (const PlannedInput& input : planned->inputs) {
-    const bool is_later = IsBackEdge(plan, input, *planned);
-    spec.inputs.push_back(is_later ? Output() : OutputOf(added, input));
+// An input that closes a loop, by the numbers of the plan.
+struct LoopInput {
+  size_t merge = 0;
+  size_t input = 0;
+  int next = -1;
+};
+
+// Takes them out of the plan: they are given when all nodes are there.
+std::vector<LoopInput> TakeLoopInputs(ImportPlan* plan) {
+  std::vector<LoopInput> taken;
+  for (size_t i = 0; i < plan->nodes.size(); ++i) {
+    PlannedNode& node = plan->nodes[i];
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+      if (!IsBackEdge(*plan, node.inputs[k], node)) continue;
+      taken.push_back({i, k, node.inputs[k].node});
+      node.inputs[k] = PlannedInput();
+    }
   }
+  return taken;
+}
+
+StatusOr<const Node*> AddPlanned(Graph* graph, const std::vector<const Node*>& added,
+                                 PlannedNode* planned) {
+  NodeSpec& spec = planned->spec;
+  for (const PlannedInput& input : planned->inputs) spec.inputs.push_back(OutputOf(added, input));
   for (const PlannedInput& control : planned->control_inputs) {
     spec.control_inputs.push_back(OutputOf(added, control).node);
   }
@@ -97,15 +114,13 @@ StatusOr<const Node*> AddPlanned(Graph* graph, const ImportPlan& plan,
   return node;
 }
 
-Status CloseLoops(Graph* graph, const ImportPlan& plan, const std::vector<const Node*>& added) {
-  for (size_t i = 0; i < plan.nodes.size(); ++i) {
-    const std::vector<PlannedInput>& inputs = plan.nodes[i].inputs;
-    for (size_t k = 0; k < inputs.size(); ++k) {
-      if (!IsBackEdge(plan, inputs[k], plan.nodes[i])) continue;
-      MS_RETURN_IF_ERROR(graph->SetBackEdge(added[i], static_cast<int>(k), added[inputs[k].node]));
-    }
+Status CloseLoops(Graph* graph, const std::vector<LoopInput>& inputs,
+                  const std::vector<const Node*>& added) {
+  std::vector<Graph::BackEdge> edges;
+  for (const LoopInput& input : inputs) {
+    edges.push_back({added[input.merge], static_cast<int>(input.input), added[input.next]});
   }
-  return absl::OkStatus();
+  return graph->SetBackEdges(edges);
 }
 
 // ---- Export ----
@@ -162,22 +177,26 @@ std::string ExportedName(const Output& output) {
 
 StatusOr<ImportResult> ImportGraphDef(Graph* graph, absl::string_view bytes,
                                       const ImportOptions& options) {
-  MS_ASSIGN_OR_RETURN(const MessagePtr message, ParseBinary("GraphDef", bytes));
-  const auto& def = static_cast<const proto::GraphDef&>(*message);
+  MS_ASSIGN_OR_RETURN(MessagePtr message, ParseBinary("GraphDef", bytes));
+  auto* const def = static_cast<proto::GraphDef*>(message.get());
+  const int num_nodes = def->node_size();
   MS_ASSIGN_OR_RETURN(ImportPlan plan, PlanImport(*graph, def, options));
-  MS_ASSIGN_OR_RETURN(std::string library, MergedLibrary(*graph, def));
+  MS_ASSIGN_OR_RETURN(std::string library, MergedLibrary(*graph, *def));
   const int producer = MergedProducer(*graph, plan);
+  message.reset();
 
   ImportResult result;
   result.nodes.resize(plan.nodes.size());
+  const std::vector<LoopInput> loops = TakeLoopInputs(&plan);
   for (int i : plan.order) {
-    MS_ASSIGN_OR_RETURN(result.nodes[i], AddPlanned(graph, plan, result.nodes, &plan.nodes[i]));
+    MS_ASSIGN_OR_RETURN(result.nodes[i], AddPlanned(graph, result.nodes, &plan.nodes[i]));
+    plan.nodes.Drop(i);
   }
-  MS_RETURN_IF_ERROR(CloseLoops(graph, plan, result.nodes));
+  MS_RETURN_IF_ERROR(CloseLoops(graph, loops, result.nodes));
   for (const PlannedInput& tensor : plan.return_tensors) {
     result.return_tensors.push_back(OutputOf(result.nodes, tensor));
   }
-  result.nodes.resize(def.node_size());  // without those that replace references
+  result.nodes.resize(num_nodes);  // without those that replace references
   graph->set_library(std::move(library));
   graph->set_producer_version(producer);
   return result;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/graph.h"
+#include "framework/forbidden_ops.h"
 #include "framework/status.h"
 
 namespace millstream {
@@ -19,6 +20,10 @@ struct ImportOptions {
   std::vector<std::string> control_dependencies;
   std::vector<std::string> return_tensors;  // names in the GraphDef
   std::string source;                       // the user's line that imports: of every new node
+  ForbiddenOps forbidden_ops;               // a GraphDef that has one of them is refused
+  // Bytes that constants and outputs may take beyond the GraphDef's size; 0: what that size makes
+  // plausible; negative: any number.
+  int64_t max_expansion = 0;
 };
 
 struct ImportResult {
@@ -29,7 +34,8 @@ struct ImportResult {
 // Adds the nodes of serialized GraphDef `bytes`; those on references to variables as
 // core/import_refs.h says. All or nothing: names, ops, attributes, inputs,
 // cycles, types and shapes are checked before the first node is added. INVALID_ARGUMENT;
-// ALREADY_EXISTS for a name that the graph has; NOT_FOUND names every unknown op.
+// ALREADY_EXISTS for a name that the graph has; NOT_FOUND names the unknown ops, PERMISSION_DENIED
+// a forbidden one; RESOURCE_EXHAUSTED when what it encodes is far larger than the encoding.
 StatusOr<ImportResult> ImportGraphDef(Graph* graph, absl::string_view bytes,
                                       const ImportOptions& options = ImportOptions());
 // The graph as a serialized GraphDef, deterministic. Nodes that were imported are written as they

@@ -567,5 +567,45 @@ TEST(WrittenByTfTest, SavedModel) {
   ExpectKnownPartRoundTrips(model.meta_graphs(0).graph_def());
 }
 
+TEST(GraphDefTest, ForbiddenOpsAreRefusedAndNothingIsAdded) {
+  Graph graph;
+  ImportOptions options;
+  options.forbidden_ops = ForbiddenOps::Create({"files", "Neg"}).value();
+  const Status status =
+      ImportText(&graph, absl::StrCat(kX, NodeText("y", "Neg", {"x"})), options).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("node 'y' (op Neg): the op is forbidden by ConfigProto.forbidden_ops"));
+  EXPECT_EQ(graph.num_nodes(), 0);
+  EXPECT_TRUE(ImportText(&graph, kX, options).ok());
+}
+
+TEST(GraphDefTest, ForbiddenOpsOfFunctionsAreRefused) {
+  Graph graph;
+  ImportOptions options;
+  options.forbidden_ops = ForbiddenOps::Create({"Neg"}).value();
+  const std::string library =
+      "library { function { signature { name: \"f\" } node_def { name: \"n\" op: \"Neg\" } } }";
+  const Status status = ImportText(&graph, library, options).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("function 'f', node 'n' (op Neg)"));
+}
+
+TEST(GraphDefTest, WhatConstantsTakeIsLimitedUnlessAllowed) {
+  const std::string text =
+      "node { name: \"c\" op: \"Const\" attr { key: \"dtype\" value { type: DT_INT8 } } "
+      "attr { key: \"value\" value { tensor { dtype: DT_INT8 int_val: 1 "
+      "tensor_shape { dim { size: 20000000 } } } } } }";
+  Graph graph;
+  EXPECT_TRUE(absl::IsResourceExhausted(ImportText(&graph, text).status()));
+  EXPECT_EQ(graph.num_nodes(), 0);
+  ImportOptions options;
+  options.max_expansion = 20000000;
+  EXPECT_TRUE(ImportText(&graph, text, options).ok());
+  options.max_expansion = -1;
+  Graph another;
+  EXPECT_TRUE(ImportText(&another, text, options).ok());
+}
+
 }  // namespace
 }  // namespace millstream

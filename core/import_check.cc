@@ -10,7 +10,8 @@ namespace {
 
 class Checker {
  public:
-  Checker(const Graph& graph, ImportPlan* plan) : graph_(graph), plan_(*plan) {}
+  Checker(const Graph& graph, ImportPlan* plan, ImportBudget* budget)
+      : graph_(graph), plan_(*plan), budget_(*budget) {}
 
   // REQUIRES: the node's inputs were checked, but for back edges.
   Status Check(PlannedNode* node) const {
@@ -89,7 +90,7 @@ class Checker {
     ShapeContext context(node->op, &node->spec.attrs, std::move(inputs),
                          node->signature.output_types);
     MS_ASSIGN_OR_RETURN(node->facts, InferShapes(&context));
-    return absl::OkStatus();
+    return budget_.TakeFacts(node->facts);
   }
 
   static Status MergeDeclaredShapes(PlannedNode* node) {
@@ -108,17 +109,19 @@ class Checker {
 
   const Graph& graph_;
   const ImportPlan& plan_;
+  ImportBudget& budget_;
 };
 
 }  // namespace
 
-Status CheckTypesAndShapes(const Graph& graph, ImportPlan* plan) {
-  const Checker checker(graph, plan);
+Status CheckTypesAndShapes(const Graph& graph, ImportPlan* plan, ImportBudget* budget) {
+  const Checker checker(graph, plan, budget);
   for (int i : plan->order) {
     const Status status = checker.Check(&plan->nodes[i]);
     if (!status.ok()) return AnnotateWithSpec(status, plan->nodes[i].spec);
   }
-  for (const PlannedNode& node : plan->nodes) {
+  for (size_t i = 0; i < plan->nodes.size(); ++i) {
+    const PlannedNode& node = plan->nodes[i];
     const Status status = checker.CheckBackEdges(node);
     if (!status.ok()) return AnnotateWithSpec(status, node.spec);
   }

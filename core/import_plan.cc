@@ -1,7 +1,9 @@
 #include "core/import_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -49,6 +51,9 @@ Status CheckVersions(const proto::GraphDef& def) {
   return absl::OkStatus();
 }
 
+// A longer list of ops is told in part.
+constexpr size_t kMaxUnknownOps = 50;
+
 // One error about all ops that are not registered.
 Status CheckOps(const proto::GraphDef& def) {
   struct Uses {
@@ -57,13 +62,19 @@ Status CheckOps(const proto::GraphDef& def) {
   };
   std::map<std::string, Uses> unknown;
   for (const proto::NodeDef& node : def.node()) {
-    if (OpRegistry::Global()->Find(node.op()).ok()) continue;
+    if (OpRegistry::Global()->FindOrNull(node.op()) != nullptr) continue;
     Uses& uses = unknown[node.op()];
     if (uses.count++ == 0) uses.first = node.name();
   }
   if (unknown.empty()) return absl::OkStatus();
-  return errors::NotFound("the GraphDef uses ", unknown.size(),
-                          unknown.size() == 1 ? " unknown op: " : " unknown ops: ",
+  const size_t count = unknown.size();
+  if (count > kMaxUnknownOps) {
+    unknown.erase(std::next(unknown.begin(), kMaxUnknownOps), unknown.end());
+  }
+  return errors::NotFound("the GraphDef uses ", count,
+                          count == 1               ? " unknown op: "
+                          : count > kMaxUnknownOps ? " unknown ops, such as: "
+                                                   : " unknown ops: ",
                           absl::StrJoin(unknown, ", ", [](std::string* out, const auto& entry) {
                             absl::StrAppend(
                                 out, entry.first, " (", entry.second.count,
@@ -74,24 +85,25 @@ Status CheckOps(const proto::GraphDef& def) {
 
 class Planner {
  public:
-  Planner(const Graph& graph, const proto::GraphDef& def, const ImportOptions& options)
-      : graph_(graph), def_(def), options_(options) {}
+  Planner(const Graph& graph, proto::GraphDef* def, const ImportOptions& options)
+      : graph_(graph),
+        def_(*def),
+        options_(options),
+        budget_(def->ByteSizeLong(), options.max_expansion) {}
 
   StatusOr<ImportPlan> Plan() {
     plan_.producer = def_.has_versions() ? def_.versions().producer() : def_.version();
-    plan_.nodes.resize(def_.node_size());
     MS_RETURN_IF_ERROR(CheckVersions(def_));
-    MS_RETURN_IF_ERROR(IndexNames());
+    MS_RETURN_IF_ERROR(CheckNames());
     MS_RETURN_IF_ERROR(CheckOps(def_));
+    MS_RETURN_IF_ERROR(CheckFunctions());
+    MS_RETURN_IF_ERROR(IndexNames());
     MS_RETURN_IF_ERROR(IndexInputMap());
     MS_RETURN_IF_ERROR(FindControlDependencies());
-    for (int i = 0; i < def_.node_size(); ++i) {
-      const Status status = PlanNode(def_.node(i), &plan_.nodes[i]);
-      if (!status.ok()) return AnnotateWithSpec(status, plan_.nodes[i].spec);
-    }
+    MS_RETURN_IF_ERROR(PlanNodes());
     MS_RETURN_IF_ERROR(CheckInputMapNames());
     MS_RETURN_IF_ERROR(OrderNodes(&plan_));
-    MS_RETURN_IF_ERROR(CheckTypesAndShapes(graph_, &plan_));
+    MS_RETURN_IF_ERROR(CheckTypesAndShapes(graph_, &plan_, &budget_));
     MS_RETURN_IF_ERROR(ReplaceReferences());
     MS_RETURN_IF_ERROR(PlanReturnTensors());
     return std::move(plan_);
@@ -110,24 +122,66 @@ class Planner {
     return absl::StrCat(options_.prefix, "/", name);
   }
 
+  // Of each node either the message or the plan is there: both are large.
+  Status PlanNodes() {
+    std::vector<proto::NodeDef*> taken(def_.node_size());
+    def_.mutable_node()->ExtractSubrange(0, def_.node_size(), taken.data());
+    std::vector<std::unique_ptr<proto::NodeDef>> defs(taken.begin(), taken.end());
+    for (std::unique_ptr<proto::NodeDef>& def : defs) {
+      PlannedNode* const node = plan_.nodes.Add(PlannedNode());
+      node->spec = SpecOf(*def);
+      const Status status = PlanNode(*def, node);
+      if (!status.ok()) return AnnotateWithSpec(status, node->spec);
+      def.reset();
+    }
+    return absl::OkStatus();
+  }
+
+  NodeSpec SpecOf(const proto::NodeDef& node) const {
+    NodeSpec spec;
+    spec.name = WithPrefix(node.name());
+    spec.op = node.op();
+    spec.device = node.device();
+    spec.source = options_.source;
+    return spec;
+  }
+
+  // Before anything is made for a node.
+  Status CheckNames() const {
+    for (int i = 0; i < def_.node_size(); ++i) {
+      const std::string name = WithPrefix(def_.node(i).name());
+      if (IsNodeName(name)) continue;
+      return errors::InvalidArgument("node ", i, " of the GraphDef: '", name,
+                                     "' is no name of a node");
+    }
+    return absl::OkStatus();
+  }
+
+  // That no function has a forbidden op. The functions themselves run nothing yet.
+  Status CheckFunctions() const {
+    for (const proto::FunctionDef& function : def_.library().function()) {
+      for (const proto::NodeDef& node : function.node_def()) {
+        const OpDef* const op = OpRegistry::Global()->FindOrNull(node.op());
+        if (op == nullptr) continue;
+        MS_RETURN_IF_ERROR(
+            WithContext(options_.forbidden_ops.Check(*op),
+                        absl::StrCat("function '", function.signature().name(), "', node '",
+                                     node.name(), "' (op ", op->name, ")")));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   Status IndexNames() {
     for (int i = 0; i < def_.node_size(); ++i) {
       const proto::NodeDef& node = def_.node(i);
-      NodeSpec& spec = plan_.nodes[i].spec;
-      spec.name = WithPrefix(node.name());
-      spec.op = node.op();
-      spec.device = node.device();
-      spec.source = options_.source;
-      if (!IsNodeName(spec.name)) {
-        return errors::InvalidArgument("node ", i, " of the GraphDef: '", spec.name,
-                                       "' is no name of a node");
-      }
       if (!by_name_.emplace(node.name(), i).second) {
         return AnnotateWithSpec(errors::InvalidArgument("the GraphDef has two nodes of this name"),
-                                spec);
+                                SpecOf(node));
       }
-      if (graph_.FindNode(spec.name).ok()) {
-        return AnnotateWithSpec(errors::AlreadyExists("the graph has a node of this name"), spec);
+      if (graph_.FindNode(WithPrefix(node.name())).ok()) {
+        return AnnotateWithSpec(errors::AlreadyExists("the graph has a node of this name"),
+                                SpecOf(node));
       }
     }
     return absl::OkStatus();
@@ -176,17 +230,21 @@ class Planner {
 
   Status PlanNode(const proto::NodeDef& def, PlannedNode* node) {
     MS_ASSIGN_OR_RETURN(node->op, OpRegistry::Global()->Find(def.op()));
+    MS_RETURN_IF_ERROR(options_.forbidden_ops.Check(*node->op));
+    MS_RETURN_IF_ERROR(budget_.TakeConstants(def));
     MS_ASSIGN_OR_RETURN(node->spec.attrs, AttrsFromProto(def.attr()));
     MS_RETURN_IF_ERROR(TakeDeclaredShapes(node));
     PrefixColocation(&node->spec.attrs);
     MS_RETURN_IF_ERROR(PlanAttrs(node));
+    MS_RETURN_IF_ERROR(budget_.TakeOutputs(*node->op, node->spec.attrs));
     return PlanInputs(def, node);
   }
 
   Status ReplaceReferences() {
     const size_t before = plan_.nodes.size();
     MS_RETURN_IF_ERROR(RewriteReferences(graph_, &plan_));
-    return plan_.nodes.size() == before ? absl::OkStatus() : CheckTypesAndShapes(graph_, &plan_);
+    if (plan_.nodes.size() == before) return absl::OkStatus();
+    return CheckTypesAndShapes(graph_, &plan_, &budget_);
   }
 
   static Status TakeDeclaredShapes(PlannedNode* node) {
@@ -276,8 +334,9 @@ class Planner {
   }
 
   const Graph& graph_;
-  const proto::GraphDef& def_;
+  proto::GraphDef& def_;
   const ImportOptions& options_;
+  ImportBudget budget_;
   ImportPlan plan_;
   absl::flat_hash_map<std::string, int> by_name_;  // without prefix
   absl::flat_hash_map<Key, Replacement> input_map_;
@@ -304,7 +363,7 @@ StatusOr<TensorName> ParseTensorName(absl::string_view text) {
   return errors::InvalidArgument("'", text, "' is no tensor name: expected NODE:INDEX");
 }
 
-StatusOr<ImportPlan> PlanImport(const Graph& graph, const proto::GraphDef& def,
+StatusOr<ImportPlan> PlanImport(const Graph& graph, proto::GraphDef* def,
                                 const ImportOptions& options) {
   return Planner(graph, def, options).Plan();
 }

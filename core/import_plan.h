@@ -2,12 +2,15 @@
 #ifndef MILLSTREAM_CORE_IMPORT_PLAN_H_
 #define MILLSTREAM_CORE_IMPORT_PLAN_H_
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "core/graph.h"
 #include "core/graph_def.h"
+#include "core/import_budget.h"
 #include "framework/op_def.h"
 #include "framework/shape_context.h"
 #include "framework/status.h"
@@ -43,9 +46,26 @@ struct PlannedNode {
   std::vector<OutputFacts> facts;
 };
 
+// The nodes of a plan by number. They can be freed one by one, since an import takes much memory.
+class PlannedNodes {
+ public:
+  size_t size() const { return nodes_.size(); }
+  // REQUIRES: the node was not dropped.
+  PlannedNode& operator[](size_t i) { return *nodes_[i]; }
+  const PlannedNode& operator[](size_t i) const { return *nodes_[i]; }
+  PlannedNode* Add(PlannedNode node) {
+    nodes_.push_back(std::make_unique<PlannedNode>(std::move(node)));
+    return nodes_.back().get();
+  }
+  void Drop(size_t i) { nodes_[i].reset(); }
+
+ private:
+  std::vector<std::unique_ptr<PlannedNode>> nodes_;
+};
+
 struct ImportPlan {
   // In the order of the GraphDef; behind them those that replace references.
-  std::vector<PlannedNode> nodes;
+  PlannedNodes nodes;
   // An order in which every node comes after its inputs, but for back edges; that of the GraphDef
   // if it is one.
   std::vector<int> order;
@@ -55,8 +75,8 @@ struct ImportPlan {
   bool has_unknown_attrs = false;
 };
 
-// The plan for `def`, checked as ImportGraphDef says.
-StatusOr<ImportPlan> PlanImport(const Graph& graph, const proto::GraphDef& def,
+// The plan for `def`, checked as ImportGraphDef says. `def` has no nodes afterwards.
+StatusOr<ImportPlan> PlanImport(const Graph& graph, proto::GraphDef* def,
                                 const ImportOptions& options);
 
 // The steps of PlanImport that stand alone.
@@ -65,8 +85,9 @@ StatusOr<ImportPlan> PlanImport(const Graph& graph, const proto::GraphDef& def,
 bool IsBackEdge(const ImportPlan& plan, const PlannedInput& input, const PlannedNode& node);
 // Fills in the order. INVALID_ARGUMENT names the nodes of a cycle that is no loop.
 Status OrderNodes(ImportPlan* plan);
-// Infers signatures and static shapes in the plan's order. INVALID_ARGUMENT names the node.
-Status CheckTypesAndShapes(const Graph& graph, ImportPlan* plan);
+// Infers signatures and static shapes in the plan's order. INVALID_ARGUMENT names the node, and so
+// does RESOURCE_EXHAUSTED where what is known of them takes more than the budget.
+Status CheckTypesAndShapes(const Graph& graph, ImportPlan* plan, ImportBudget* budget);
 
 }  // namespace millstream
 

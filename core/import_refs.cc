@@ -75,7 +75,7 @@ class Rewriter {
         references_(plan->nodes.size()),
         control_of_(plan->nodes.size(), -1),
         relaxed_(plan->nodes.size(), false) {
-    for (const PlannedNode& node : plan->nodes) names_.insert(node.spec.name);
+    for (size_t i = 0; i < plan->nodes.size(); ++i) names_.insert(plan->nodes[i].spec.name);
   }
 
   Status Run();
@@ -108,6 +108,7 @@ class Rewriter {
   StatusOr<Reference> ReferenceOf(const PlannedInput& input) const;
   StatusOr<PlannedInput> AddRead(int reader, const PlannedInput& source,
                                  const std::vector<PlannedInput>& controls);
+  StatusOr<std::vector<PlannedInput>> AsFew(int owner, std::vector<PlannedInput> controls);
   StatusOr<int> AddHidden(int owner, absl::string_view suffix, absl::string_view op, AttrMap attrs,
                           Inputs inputs);
   Status Become(int i, absl::string_view op, AttrMap attrs, Inputs inputs);
@@ -187,18 +188,19 @@ PartialShape Rewriter::ShapeOf(const PlannedInput& input) const {
 // Without validate_shape an assignment may give a variable another shape than it declares; then
 // nothing is known of it.
 void Rewriter::FindChangingShapes() {
-  for (const PlannedNode& assign : plan_.nodes) {
+  for (size_t i = 0; i < plan_.nodes.size(); ++i) {
+    const PlannedNode& assign = plan_.nodes[i];
     if (assign.op->name != "Assign") continue;
     if (GetAttr<bool>(assign.spec.attrs, "validate_shape").value_or(true)) continue;
     const PartialShape variable = ShapeOf(assign.inputs[0]);
     const PartialShape value = ShapeOf(assign.inputs[1]);
     if (variable.IsFullyKnown() && value.IsFullyKnown() && variable == value) continue;
     std::vector<PlannedInput> sources = {assign.inputs[0]};
-    absl::flat_hash_set<int> seen;
     while (!sources.empty()) {
       const PlannedInput source = sources.back();
       sources.pop_back();
-      if (source.node < 0 || !seen.insert(source.node).second) continue;
+      // Before one that is relaxed already, all are.
+      if (source.node < 0 || relaxed_[source.node]) continue;
       relaxed_[source.node] = true;
       for (const PlannedInput& input : plan_.nodes[source.node].inputs) {
         if (IsReference(input)) sources.push_back(input);
@@ -229,9 +231,20 @@ StatusOr<int> Rewriter::AddHidden(int owner, absl::string_view suffix, absl::str
   hidden.control_inputs = std::move(inputs.controls);
   hidden.control_inputs.insert(hidden.control_inputs.end(), inputs.after.begin(),
                                inputs.after.end());
-  plan_.nodes.push_back(std::move(hidden));
+  plan_.nodes.Add(std::move(hidden));
   order_.push_back(static_cast<int>(plan_.nodes.size()) - 1);
   return order_.back();
+}
+
+// Nodes to wait for in place of `controls`, so few that every read may have them all.
+StatusOr<std::vector<PlannedInput>> Rewriter::AsFew(int owner, std::vector<PlannedInput> controls) {
+  constexpr size_t kFew = 8;
+  if (controls.size() <= kFew) return controls;
+  Inputs inputs;
+  inputs.controls = std::move(controls);
+  MS_ASSIGN_OR_RETURN(const int barrier,
+                      AddHidden(owner, "after", "NoOp", AttrMap(), std::move(inputs)));
+  return std::vector<PlannedInput>{PlannedInput{barrier, TensorName::kControl, Output()}};
 }
 
 // A read of its own for `reader`, which runs when the reader may.
@@ -291,6 +304,7 @@ StatusOr<Rewriter::Inputs> Rewriter::TakeInputs(int i) {
     }
     inputs.controls.push_back(control);
   }
+  std::vector<PlannedInput> before_reads = inputs.controls;
   const std::vector<PlannedInput> given = node(i).inputs;
   const std::vector<bool> takes_reference = node(i).signature.input_is_ref;
   for (size_t k = 0; k < given.size(); ++k) {
@@ -305,7 +319,8 @@ StatusOr<Rewriter::Inputs> Rewriter::TakeInputs(int i) {
       inputs.references.push_back(NameOf(tensor));
       tensor = reference->handle;
     } else if (IsReference(tensor)) {
-      MS_ASSIGN_OR_RETURN(tensor, AddRead(i, tensor, inputs.controls));
+      MS_ASSIGN_OR_RETURN(before_reads, AsFew(i, std::move(before_reads)));
+      MS_ASSIGN_OR_RETURN(tensor, AddRead(i, tensor, before_reads));
     }
     inputs.tensors.push_back(tensor);
   }
@@ -354,7 +369,8 @@ Status Rewriter::RewriteControlFlow(int i, Inputs inputs) {
     if (node(i).signature.input_is_ref[k] && given[k].node < 0) {
       value = PlannedInput{-1, given[k].existing.index, given[k].existing};
     } else if (node(i).signature.input_is_ref[k]) {
-      MS_ASSIGN_OR_RETURN(value, AddRead(i, given[k], inputs.controls));
+      MS_ASSIGN_OR_RETURN(values.controls, AsFew(i, std::move(values.controls)));
+      MS_ASSIGN_OR_RETURN(value, AddRead(i, given[k], values.controls));
     }
     values.tensors.push_back(value);
   }
@@ -399,6 +415,7 @@ Status Rewriter::Rewrite(int i) {
       MS_ASSIGN_OR_RETURN(Reference reference, ReferenceOf(node(i).inputs[0]));
       reference.after = std::move(inputs.after);
       reference.after.insert(reference.after.end(), inputs.controls.begin(), inputs.controls.end());
+      MS_ASSIGN_OR_RETURN(reference.after, AsFew(i, std::move(reference.after)));
       references_[i] = reference;
       MS_RETURN_IF_ERROR(BecomeRead(i, reference, reference.after, std::move(inputs.references)));
       break;
@@ -421,8 +438,8 @@ Status Rewriter::Run() {
 }  // namespace
 
 Status RewriteReferences(const Graph& graph, ImportPlan* plan) {
-  for (const PlannedNode& node : plan->nodes) {
-    if (KindOf(*node.op) != Kind::kNone) return Rewriter(graph, plan).Run();
+  for (size_t i = 0; i < plan->nodes.size(); ++i) {
+    if (KindOf(*plan->nodes[i].op) != Kind::kNone) return Rewriter(graph, plan).Run();
   }
   return absl::OkStatus();
 }

@@ -16,6 +16,7 @@
 #include "core/cancel_listeners.h"
 #include "core/graph.h"
 #include "core/step_trace.h"
+#include "framework/forbidden_ops.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
 
@@ -44,6 +45,7 @@ struct SessionOptions {
   int placement_period = 0;
   int64_t build_cost_model = 1;      // how many of these are measured, the last ones; at least one
   int64_t operation_timeout_ms = 0;  // 0: none
+  ForbiddenOps forbidden_ops;        // a step that has one of them is not built
 };
 
 // Stops a running step from another thread. Thread-safe.

@@ -7,6 +7,7 @@
 
 #include "core/c_api/c_api.h"
 #include "core/c_api/handles.h"
+#include "core/c_api/session_options.h"
 #include "core/gradients/gradients.h"
 #include "core/graph_def.h"
 #include "framework/status.h"
@@ -30,6 +31,7 @@ using millstream::c_api::FindOutputs;
 using millstream::c_api::Give;
 using millstream::c_api::GiveBytes;
 using millstream::c_api::MakeOutput;
+using millstream::c_api::SetImportOptions;
 
 namespace errors = millstream::errors;
 
@@ -130,6 +132,7 @@ millstream_status* millstream_graph_export(const millstream_graph* graph, int32_
 }
 
 millstream_status* millstream_graph_import(millstream_graph* graph, const void* bytes, size_t size,
+                                           const void* config, size_t config_size,
                                            const char* prefix, const char* source,
                                            const char* const* map_names,
                                            const millstream_output* map_outputs, int32_t n_map,
@@ -138,6 +141,9 @@ millstream_status* millstream_graph_import(millstream_graph* graph, const void* 
   ImportOptions options;
   options.prefix = prefix;
   options.source = source;
+  Status configured =
+      SetImportOptions(absl::string_view(static_cast<const char*>(config), config_size), &options);
+  if (!configured.ok()) return Give(configured);
   Status mapped = CompleteOptions(graph, map_names, map_outputs, n_map, &options);
   if (!mapped.ok()) return Give(mapped);
   options.return_tensors.assign(return_names, return_names + n_return);

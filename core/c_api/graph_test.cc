@@ -202,21 +202,21 @@ TEST_F(GraphTest, ExportAndImport) {
   const GraphHandle copy(millstream_graph_new());
   const char* returned = "y:0";
   millstream_output y;
-  ExpectOk(millstream_graph_import(copy.get(), def.data(), def.size(), "", "load.py:2", nullptr,
-                                   nullptr, 0, &returned, 1, &y));
+  ExpectOk(millstream_graph_import(copy.get(), def.data(), def.size(), nullptr, 0, "", "load.py:2",
+                                   nullptr, nullptr, 0, &returned, 1, &y));
   EXPECT_STREQ(millstream_node_source(copy.get(), y.node), "load.py:2");
   EXPECT_STREQ(millstream_node_name(copy.get(), y.node), "y");
   EXPECT_EQ(millstream_graph_producer(copy.get()), millstream_graph_producer(graph()));
 
   const char* replaced = "x";
   const millstream_output by = {0, 0};
-  ExpectOk(millstream_graph_import(copy.get(), def.data(), def.size(), "again", "", &replaced, &by,
-                                   1, &returned, 1, &y));
+  ExpectOk(millstream_graph_import(copy.get(), def.data(), def.size(), nullptr, 0, "again", "",
+                                   &replaced, &by, 1, &returned, 1, &y));
   EXPECT_STREQ(millstream_node_name(copy.get(), y.node), "again/y");
   EXPECT_EQ(millstream_node_input(copy.get(), y.node, 0).node, 0);
 
-  const Error error = millstream_graph_import(copy.get(), def.data(), def.size() - 1, "cut", "",
-                                              nullptr, nullptr, 0, nullptr, 0, nullptr);
+  const Error error = millstream_graph_import(copy.get(), def.data(), def.size() - 1, nullptr, 0,
+                                              "cut", "", nullptr, nullptr, 0, nullptr, 0, nullptr);
   EXPECT_EQ(error.code, kInvalidArgument);
   EXPECT_THAT(error.message, HasSubstr(std::to_string(def.size() - 1) + " bytes"));
 }

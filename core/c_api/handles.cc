@@ -1,16 +1,39 @@
 #include "core/c_api/handles.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 
 namespace millstream::c_api {
 
+namespace {
+
+bool IsInsideCharacter(absl::string_view text, size_t at) {
+  return at < text.size() && (static_cast<uint8_t>(text[at]) & 0xC0) == 0x80;
+}
+
+// What a user can read of a message: names and values that it repeats may be megabytes long.
+std::string Readable(absl::string_view message) {
+  constexpr size_t kStart = 6000;
+  constexpr size_t kEnd = 2000;
+  if (message.size() <= kStart + kEnd) return std::string(message);
+  size_t start = kStart;
+  size_t end = message.size() - kEnd;
+  while (start > 0 && IsInsideCharacter(message, start)) --start;
+  while (IsInsideCharacter(message, end)) ++end;
+  return absl::StrCat(message.substr(0, start), "... (", end - start, " bytes more) ...",
+                      message.substr(end));
+}
+
+}  // namespace
+
 millstream_status* Give(const Status& status) {
   if (status.ok()) return nullptr;
-  return new millstream_status{static_cast<int32_t>(status.code()), std::string(status.message()),
+  return new millstream_status{static_cast<int32_t>(status.code()), Readable(status.message()),
                                StatusNode(status)};
 }
 

@@ -55,7 +55,19 @@ StatusOr<std::vector<std::string>> DisabledPasses(const proto::RewriterConfig& c
   return disabled;
 }
 
+StatusOr<ForbiddenOps> ForbiddenOpsOf(const proto::ConfigProto& config) {
+  return ForbiddenOps::Create({config.forbidden_ops().begin(), config.forbidden_ops().end()});
+}
+
 }  // namespace
+
+Status SetImportOptions(absl::string_view config, ImportOptions* options) {
+  MS_ASSIGN_OR_RETURN(const MessagePtr message, ParseBinary("ConfigProto", config));
+  const auto& fields = static_cast<const proto::ConfigProto&>(*message);
+  MS_ASSIGN_OR_RETURN(options->forbidden_ops, ForbiddenOpsOf(fields));
+  options->max_expansion = fields.max_import_expansion();
+  return absl::OkStatus();
+}
 
 StatusOr<SessionOptions> MakeSessionOptions(absl::string_view config) {
   MS_ASSIGN_OR_RETURN(const MessagePtr message, ParseBinary("ConfigProto", config));
@@ -79,6 +91,7 @@ StatusOr<SessionOptions> MakeSessionOptions(absl::string_view config) {
   options.log_device_placement = fields.log_device_placement();
   options.placement_period = std::max(fields.placement_period(), 0);
   options.build_cost_model = std::max<int64_t>(fields.graph_options().build_cost_model(), 0);
+  MS_ASSIGN_OR_RETURN(options.forbidden_ops, ForbiddenOpsOf(fields));
   options.operation_timeout_ms = std::max<int64_t>(fields.operation_timeout_in_ms(), 0);
   return options;
 }

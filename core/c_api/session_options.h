@@ -3,6 +3,7 @@
 #define MILLSTREAM_CORE_C_API_SESSION_OPTIONS_H_
 
 #include "absl/strings/string_view.h"
+#include "core/graph_def.h"
 #include "core/session.h"
 #include "framework/status.h"
 
@@ -12,6 +13,9 @@ namespace millstream::c_api {
 // INVALID_ARGUMENT for bytes that are no ConfigProto, and for a negative number of intra-op
 // threads.
 StatusOr<SessionOptions> MakeSessionOptions(absl::string_view config);
+
+// What the same bytes say of imports. INVALID_ARGUMENT likewise.
+Status SetImportOptions(absl::string_view config, ImportOptions* options);
 
 }  // namespace millstream::c_api
 

@@ -332,5 +332,40 @@ TEST(SessionOptionsTest, NegativeThreads) {
               HasSubstr("intra_op_parallelism_threads must be 0 or more, got -1"));
 }
 
+// ConfigProto bytes that forbid one entry.
+std::string Forbidding(const std::string& entry) {
+  proto::ConfigProto config;
+  config.add_forbidden_ops(entry);
+  return config.SerializeAsString();
+}
+
+TEST_F(SessionTest, StepsWithForbiddenOpsAreNotBuilt) {
+  const millstream_output x = Placeholder("x");
+  const millstream_output y = Add("Neg", "y", {{x}});
+  const millstream_output z = Add("Exp", "z", {{y}});
+  const std::string config = Forbidding("Neg");
+  millstream_session* made = nullptr;
+  ExpectOk(millstream_session_new(graph(), config.data(), config.size(), &made));
+  const SessionHandle session(made);
+  TensorHandle result;
+  const Error error = Run(session.get(), x, Floats({1}).get(), z, &result);
+  EXPECT_EQ(error.code, kPermissionDenied);
+  EXPECT_EQ(error.node, "y");
+  EXPECT_THAT(error.message, HasSubstr("node 'y' (op Neg), made at model.py:7: the op is forbidden "
+                                       "by ConfigProto.forbidden_ops (\"Neg\")"));
+  // What the step does not need may be there.
+  ExpectOk(Run(session.get(), y, Floats({0}).get(), z, &result));
+  EXPECT_THAT(FloatsOf(result.get()), ElementsAre(1));
+}
+
+TEST_F(SessionTest, AnEntryThatForbidsNothingIsAnError) {
+  const std::string config = Forbidding("disks");
+  millstream_session* made = nullptr;
+  const Error error = millstream_session_new(graph(), config.data(), config.size(), &made);
+  EXPECT_EQ(error.code, kInvalidArgument);
+  EXPECT_THAT(error.message, HasSubstr("got \"disks\""));
+  EXPECT_EQ(made, nullptr);
+}
+
 }  // namespace
 }  // namespace millstream::c_api

@@ -37,6 +37,8 @@ constexpr int32_t kCancelled = 1;
 constexpr int32_t kInvalidArgument = 3;
 constexpr int32_t kNotFound = 5;
 constexpr int32_t kAlreadyExists = 6;
+constexpr int32_t kPermissionDenied = 7;
+constexpr int32_t kResourceExhausted = 8;
 constexpr int32_t kFailedPrecondition = 9;
 
 // What an error says; frees it.

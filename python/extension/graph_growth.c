@@ -27,11 +27,11 @@ static PyObject* tuple_of_outputs(const millstream_output* outputs, int32_t n) {
 }
 
 PyObject* graph_import(PyObject* self, PyObject* args) {
-  const char *data = NULL, *prefix = NULL, *source = NULL;
-  Py_ssize_t size = 0;
+  const char *data = NULL, *config = NULL, *prefix = NULL, *source = NULL;
+  Py_ssize_t size = 0, config_size = 0;
   PyObject *map_names = NULL, *map_outputs = NULL, *return_names = NULL;
-  if (!PyArg_ParseTuple(args, "y#ssOOO", &data, &size, &prefix, &source, &map_names, &map_outputs,
-                        &return_names)) {
+  if (!PyArg_ParseTuple(args, "y#y#ssOOO", &data, &size, &config, &config_size, &prefix, &source,
+                        &map_names, &map_outputs, &return_names)) {
     return NULL;
   }
   int32_t n_map = 0, n_mapped = 0, n_return = 0;
@@ -49,8 +49,9 @@ PyObject* graph_import(PyObject* self, PyObject* args) {
   }
   millstream_status* status;
   Py_BEGIN_ALLOW_THREADS;
-  status = millstream_graph_import(((graph_object*)self)->handle, data, (size_t)size, prefix,
-                                   source, maps, mapped, n_map, returns, n_return, returned);
+  status = millstream_graph_import(((graph_object*)self)->handle, data, (size_t)size, config,
+                                   (size_t)config_size, prefix, source, maps, mapped, n_map,
+                                   returns, n_return, returned);
   Py_END_ALLOW_THREADS;
   if (status != NULL) {
     raise_status(status, NULL);

@@ -44,6 +44,7 @@ class Graph:
     def import_(
         self,
         data: bytes,
+        config: bytes,
         prefix: str,
         source: str,
         map_names: tuple[str, ...],

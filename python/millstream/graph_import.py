@@ -10,6 +10,7 @@ from millstream import error_text, source_location
 from millstream.convert import convert_to_tensor
 from millstream.default_graph import get_default_graph
 from millstream.protos.message import Message
+from millstream.session_config import config_bytes
 
 if TYPE_CHECKING:
     from millstream.graph import Graph
@@ -20,10 +21,12 @@ def import_graph_def(
     input_map: dict[str, Any] | None,
     return_elements: Sequence[str] | None,
     name: str | None,
+    config: Any,
 ) -> list[Any] | None:
     """See `millstream.scopes.import_graph_def`, which is the public one."""
     graph = get_default_graph()
     data = _bytes_of(graph_def)
+    limits = config_bytes(config)
     prefix = _prefix(graph, name)
     mapped = {key: convert_to_tensor(value) for key, value in (input_map or {}).items()}
     elements = list(return_elements or [])
@@ -35,6 +38,7 @@ def import_graph_def(
     returned = graph.grow(
         lambda: graph.handle.import_(
             data,
+            limits,
             prefix,
             source,
             tuple(mapped),

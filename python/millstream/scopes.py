@@ -275,6 +275,7 @@ def import_graph_def(
     name: str | None = None,
     op_dict: Any = None,
     producer_op_list: Any = None,
+    config: Any = None,
 ) -> list[Any] | None:
     """Add the nodes of a ``GraphDef`` to the default graph.
 
@@ -290,6 +291,9 @@ def import_graph_def(
         Scope of the new names, by default "import"; "" for none.
     op_dict, producer_op_list
         Not used.
+    config
+        A ``tf.ConfigProto``: the graph may not have its `forbidden_ops`, and its constants may
+        take as much memory as `max_import_expansion` says.
 
     Returns
     -------
@@ -301,7 +305,11 @@ def import_graph_def(
     ValueError
         The graph is malformed, or a name is not in it.
     NotFoundError
-        Operations of the graph are unknown; the message lists all of them.
+        Operations of the graph are unknown; the message lists them.
+    PermissionDeniedError
+        An operation of the graph is forbidden by `config`.
+    ResourceExhaustedError
+        The constants of the graph take far more memory than the graph is long.
 
     Examples
     --------
@@ -314,4 +322,4 @@ def import_graph_def(
     """
     from millstream import graph_import
 
-    return graph_import.import_graph_def(graph_def, input_map, return_elements, name)
+    return graph_import.import_graph_def(graph_def, input_map, return_elements, name, config)

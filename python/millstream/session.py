@@ -20,6 +20,7 @@ from millstream.device_spec import DeviceAttributes
 from millstream.feeds import Preparer, check_dict, fed_tensor, flat_feeds, flat_key, flat_value
 from millstream.fetches import Fetches, key_of
 from millstream.graph import Graph
+from millstream.session_config import config_bytes
 
 __all__ = [
     "InteractiveSession",
@@ -86,7 +87,7 @@ class BaseSession:
             raise TypeError(f"graph: expected a tf.Graph, got {graph!r}")
         _check_target(target)
         given = numeric_checks.session_config(config) if self._may_check else config
-        data = b"" if given is None else _config_bytes(given)
+        data = config_bytes(given)
         self._graph = graph
         self._config = config
         self._closed = False
@@ -337,12 +338,6 @@ def _check_target(target: Any) -> None:
         raise errors.NotFoundError(None, None, f"target: no engine is called {target!r}")
 
 
-def _config_bytes(config: Any) -> bytes:
-    if not isinstance(config, protos.message_class("ConfigProto")):
-        raise TypeError(f"config: expected a tf.ConfigProto, got {config!r}")
-    return config.SerializeToString()
-
-
 def _error_factory(graph: Graph) -> Any:
     def make(code: int, message: str, node: str) -> Exception:
         return errors.make(graph, code, message, node)
@@ -445,8 +440,7 @@ class Session(BaseSession):
             isinstance(name, str) for name in containers or ()
         ):
             raise TypeError(f"containers: expected a list of strings, got {containers!r}")
-        if config is not None:
-            _config_bytes(config)
+        config_bytes(config)
         try:
             _runtime.reset(tuple(containers or ()))
         except _runtime.StatusError as error:

@@ -1,0 +1,68 @@
+"""What a program may forbid graphs to do (docs/security.md)."""
+
+from __future__ import annotations
+
+import pytest
+
+import millstream as tf
+
+
+def _graph_def() -> tf.GraphDef:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [], name="x")
+        tf.add(tf.negative(x, name="minus"), 1.0, name="y")
+    return graph.as_graph_def()
+
+
+def test_import_of_a_forbidden_op_is_refused_and_adds_nothing() -> None:
+    config = tf.ConfigProto(forbidden_ops=["files", "Neg"])
+    with tf.Graph().as_default() as graph:
+        with pytest.raises(tf.errors.PermissionDeniedError) as caught:
+            tf.import_graph_def(_graph_def(), name="", config=config)
+        assert "node 'minus' (op Neg)" in str(caught.value)
+        assert 'forbidden by ConfigProto.forbidden_ops ("Neg")' in str(caught.value)
+        assert graph.get_operations() == []
+        tf.import_graph_def(_graph_def(), name="", config=tf.ConfigProto(forbidden_ops=["files"]))
+        assert len(graph.get_operations()) > 0
+
+
+def test_a_step_with_a_forbidden_op_is_refused() -> None:
+    with tf.Graph().as_default():
+        (y,) = tf.import_graph_def(_graph_def(), return_elements=["y:0"], name="")
+        with tf.Session(config=tf.ConfigProto(forbidden_ops=["Neg"])) as session:
+            with pytest.raises(tf.errors.PermissionDeniedError) as caught:
+                session.run(y, {"x:0": 1.0})
+            assert caught.value.op.name == "minus"
+            assert session.run(y, {"minus:0": 3.0}) == 4.0
+            with pytest.raises(tf.errors.PermissionDeniedError):
+                session.make_callable(y, ["x:0"])
+
+
+def test_an_entry_that_forbids_nothing_is_refused() -> None:
+    config = tf.ConfigProto(forbidden_ops=["file"])
+    with tf.Graph().as_default():
+        with pytest.raises(tf.errors.InvalidArgumentError, match='got "file"'):
+            tf.Session(config=config)
+        with pytest.raises(ValueError, match='got "file"'):
+            tf.import_graph_def(_graph_def(), config=config)
+
+
+def test_a_config_must_be_one() -> None:
+    with (
+        tf.Graph().as_default(),
+        pytest.raises(TypeError, match=r"config: expected a tf\.ConfigProto"),
+    ):
+        tf.import_graph_def(_graph_def(), config={"forbidden_ops": ["files"]})
+
+
+def test_constants_far_larger_than_their_graph_need_permission() -> None:
+    text = """node { name: "c" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+        attr { key: "value" value { tensor { dtype: DT_FLOAT float_val: 1
+        tensor_shape { dim { size: 4096 } dim { size: 4096 } } } } } }"""
+    graph_def = tf.GraphDef.from_text(text)
+    with tf.Graph().as_default() as graph:
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="max_import_expansion"):
+            tf.import_graph_def(graph_def, name="")
+        assert graph.get_operations() == []
+        tf.import_graph_def(graph_def, name="", config=tf.ConfigProto(max_import_expansion=-1))
+        assert graph.get_tensor_by_name("c:0").shape == [4096, 4096]
