@@ -178,10 +178,10 @@ millstream_status* millstream_output_constant(const millstream_graph* graph,
 /* GraphDef bytes. */
 millstream_status* millstream_graph_export(const millstream_graph* graph, int32_t with_shapes,
                                            millstream_bytes* out);
-/* `config`: ConfigProto bytes, whose forbidden_ops and max_import_expansion are heeded; may be NULL.
- * `prefix` may be "", and so may `source`, the user's line that imports. `map_names`/`map_outputs`:
- * n_map inputs by name that are replaced. `return_names`: n_return tensors whose place in the graph
- * is written to `out_returns`. */
+/* `config`: ConfigProto bytes, whose forbidden_ops and max_import_expansion are heeded; may be
+ * NULL. `prefix` may be "", and so may `source`, the user's line that imports.
+ * `map_names`/`map_outputs`: n_map inputs by name that are replaced. `return_names`: n_return
+ * tensors whose place in the graph is written to `out_returns`. */
 millstream_status* millstream_graph_import(millstream_graph* graph, const void* bytes, size_t size,
                                            const void* config, size_t config_size,
                                            const char* prefix, const char* source,

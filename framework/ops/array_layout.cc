@@ -86,7 +86,8 @@ Status TransposeShape(ShapeContext* context) {
   for (int i = 0; i < rank; ++i) {
     // There is but one permutation of a single dimension.
     const std::optional<int64_t> from = rank == 1 ? 0 : permutation[i];
-    if (from.has_value() && input.known_rank()) output.set_dim(i, input.dim(static_cast<int>(*from)));
+    if (from.has_value() && input.known_rank())
+      output.set_dim(i, input.dim(static_cast<int>(*from)));
   }
   context->SetOutput(0, std::move(output));
   return absl::OkStatus();

@@ -144,7 +144,7 @@ def replay(path: str | os.PathLike[str]) -> NumericFailure:
         data = file.read()
     graph = Graph()
     with graph.as_default():
-        graph_import.import_graph_def(data, None, None, "")
+        graph_import.import_graph_def(data, None, None, "", None)
     inputs: dict[str, Operation] = {}
     node: Operation | None = None
     for operation in graph.get_operations():

@@ -28,7 +28,9 @@ def test_import_of_a_forbidden_op_is_refused_and_adds_nothing() -> None:
 
 def test_a_step_with_a_forbidden_op_is_refused() -> None:
     with tf.Graph().as_default():
-        (y,) = tf.import_graph_def(_graph_def(), return_elements=["y:0"], name="")
+        elements = tf.import_graph_def(_graph_def(), return_elements=["y:0"], name="")
+        assert elements is not None
+        (y,) = elements
         with tf.Session(config=tf.ConfigProto(forbidden_ops=["Neg"])) as session:
             with pytest.raises(tf.errors.PermissionDeniedError) as caught:
                 session.run(y, {"x:0": 1.0})

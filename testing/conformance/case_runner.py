@@ -121,7 +121,7 @@ class _Run:
         # Not by tf.import_graph_def: what it raises is a ValueError, which has no class.
         data = _runtime.message_parse_text("GraphDef", text)
         try:
-            self._graph.handle.import_(data, "", "", (), [], ())
+            self._graph.handle.import_(data, b"", "", "", (), [], ())
         except _runtime.StatusError as error:
             code, message, node = error.args
             raise _RefusedError(_Error(_KINDS[code], message, node, "build")) from None

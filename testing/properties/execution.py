@@ -78,7 +78,7 @@ def run(case: Case, form: str) -> Result:
 def _import(graph: Any, text: str) -> None:
     # Not by tf.import_graph_def: what it raises has no class.
     data = _runtime.message_parse_text("GraphDef", text)
-    graph.handle.import_(data, "", "", (), [], ())
+    graph.handle.import_(data, b"", "", "", (), [], ())
     graph.operation_of(graph.handle.num_nodes() - 1)  # the front end takes note
 
 
