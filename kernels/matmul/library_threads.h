@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/matmul/signal_stack.h"
 
 namespace millstream::kernels {
 
@@ -20,6 +21,7 @@ class LibraryThreads {
  public:
   explicit LibraryThreads(int count) : previous_(omp_get_max_threads()) {
     omp_set_num_threads(count);
+    UseSignalStack(count);
   }
   LibraryThreads(const LibraryThreads&) = delete;
   LibraryThreads& operator=(const LibraryThreads&) = delete;

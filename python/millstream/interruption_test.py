@@ -306,3 +306,28 @@ def test_two_signals_at_once_are_no_crash(pause: float) -> None:
         timeout=_FOREVER_SECONDS,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_signals_in_the_middle_of_products_do_no_harm() -> None:
+    # The library's code for AVX-512 has its stack pointer in the heap meanwhile: handlers need a
+    # stack of their own (kernels/matmul/signal_stack.h). Without it the process ends here.
+    x, feed = _filled(100, 200, 200)
+    y = tf.matmul(x, x)
+    count = 0
+
+    def handler(*_: object) -> None:
+        nonlocal count
+        count += 1
+
+    with tf.Session() as session:
+        expected = session.run(y, feed)
+        previous = signal.signal(signal.SIGALRM, handler)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+            end = time.monotonic() + 1
+            while time.monotonic() < end:
+                np.testing.assert_array_equal(session.run(y, feed), expected)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, previous)
+    assert count > 0
