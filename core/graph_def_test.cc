@@ -575,7 +575,8 @@ TEST(GraphDefTest, ForbiddenOpsAreRefusedAndNothingIsAdded) {
       ImportText(&graph, absl::StrCat(kX, NodeText("y", "Neg", {"x"})), options).status();
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("node 'y' (op Neg): the op is forbidden by ConfigProto.forbidden_ops"));
+              HasSubstr("the op is forbidden by ConfigProto.forbidden_ops (\"Neg\")\n"
+                        "  node 'y' (op Neg)"));
   EXPECT_EQ(graph.num_nodes(), 0);
   EXPECT_TRUE(ImportText(&graph, kX, options).ok());
 }
