@@ -147,7 +147,7 @@ TEST_F(SessionTest, LongStepsAskWhetherToStop) {
   millstream_run_options options = {};
   options.should_stop = StopAtSecondQuestion;
   options.should_stop_argument = &questions;
-  const TensorHandle feed = Floats(std::vector<float>(1 << 20, 1.0F));
+  const TensorHandle feed = Floats(std::vector<float>(1 << 23, 1.0F));
   TensorHandle result;
   EXPECT_EQ(Run(session.get(), x, feed.get(), sum, &result, &options).code, kCancelled);
   EXPECT_EQ(questions, 2);

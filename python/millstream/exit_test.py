@@ -47,7 +47,7 @@ def keep_running(session, y):
     while True:
         try:
             session.run(y)
-        except (RuntimeError, tf.errors.CancelledError):
+        except (RuntimeError, tf.errors.OpError):  # it was closed before the step, or within
             return
         running.set()
 for _ in range({threads}):
