@@ -83,18 +83,18 @@ struct Option {
 };
 
 void FillSchema(const MS_Plugin*, const MS_OptionDesc* const** out, uint64_t* n) noexcept {
+  static std::deque<Option> options;
   static const std::vector<const MS_OptionDesc*> descriptions = [] {
-    auto* const options = new std::deque<Option>;
-    options->emplace_back(kDevices, "How many ordinals there are.", kDefaultDevices, 0,
-                          kMostDevices, 0);
-    options->emplace_back(kFailInit, "1: the plugin cannot be initialized.", 0, 0, 1, 0);
+    options.emplace_back(kDevices, "How many ordinals there are.", kDefaultDevices, 0, kMostDevices,
+                         0);
+    options.emplace_back(kFailInit, "1: the plugin cannot be initialized.", 0, 0, 1, 0);
     const Switches defaults;
     for (const SwitchInfo& info : kSwitches) {
-      options->emplace_back(info.name, info.doc, defaults.*info.value, info.least, info.most,
-                            MS_OPTION_PER_DEVICE);
+      options.emplace_back(info.name, info.doc, defaults.*info.value, info.least, info.most,
+                           MS_OPTION_PER_DEVICE);
     }
     std::vector<const MS_OptionDesc*> pointers;
-    for (const Option& option : *options) pointers.push_back(&option.description);
+    for (const Option& option : options) pointers.push_back(&option.description);
     return pointers;
   }();
   *out = descriptions.data();

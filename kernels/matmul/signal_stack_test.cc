@@ -89,7 +89,9 @@ TEST(SignalStackTest, AThreadThatHasOneKeepsIt) {
 
 TEST(SignalStackTest, AThreadThatHasNoneGetsOne) {
   std::thread([] {
-    ASSERT_NE(Present().ss_flags & SS_DISABLE, 0);
+    if ((Present().ss_flags & SS_DISABLE) == 0) {
+      GTEST_SKIP() << "every thread has a signal stack already, of the sanitizer";
+    }
     UseSignalStack(1);
     EXPECT_EQ(Present().ss_flags & SS_DISABLE, 0);
     EXPECT_GE(Present().ss_size, size_t{1} << 15);

@@ -194,7 +194,7 @@ TEST_F(HostileGraph, FunctionsNestedAsDeepAsMessages) {
 }
 
 TEST_F(HostileGraph, FunctionsNestedTooDeep) {
-  *Attr(Add("a", "NoOp"), "_f") = NestedFunctions(10000);
+  *Attr(Add("a", "NoOp"), "_f") = NestedFunctions(1000);
   Expect(kInvalidArgument);
 }
 
