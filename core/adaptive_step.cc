@@ -63,9 +63,4 @@ void AdaptiveStep::PlaceAgain(const std::vector<Shape>& feed_shapes) {
   mutex_.Unlock();
 }
 
-void AdaptiveStep::DropKeptStates() {
-  absl::MutexLock lock(&mutex_);
-  for (const auto& executable : executables_) executable->DropKeptStates();
-}
-
 }  // namespace millstream

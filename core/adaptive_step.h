@@ -34,7 +34,6 @@ class AdaptiveStep {
   // Of the executable that is there now; see Executable.
   int64_t num_instructions() const { return current_.load()->num_instructions(); }
   std::string placement_text() const { return current_.load()->placement_text(); }
-  void DropKeptStates() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   // More moves than this say that measurements contradict each other.
@@ -53,7 +52,7 @@ class AdaptiveStep {
   std::atomic<int64_t> steps_{0};
   absl::Mutex mutex_;
   // The first, and all that took its place: steps may run them, and what these have left on a
-  // device may need them, until the session closes.
+  // device may need them, until the session lets go of the step.
   std::vector<std::unique_ptr<Executable>> executables_ ABSL_GUARDED_BY(mutex_);
 };
 

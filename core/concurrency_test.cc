@@ -111,8 +111,10 @@ class Worker {
         ExtendGraph();
       } else if (action < 90) {
         RunUntilCancelled();
-      } else if (action < 97) {
+      } else if (action < 96) {
         CancelAnother();
+      } else if (action < 97) {
+        ASSERT_EQ(session_.Trim(), absl::OkStatus());
       } else {
         UseAnotherSession();
       }

@@ -300,7 +300,7 @@ StatusOr<std::unique_ptr<StepPlan>> Executable::Compile(const std::vector<Shape>
     MS_ASSIGN_OR_RETURN(
         step->parts.back(),
         CompilePart(partitions_.parts[p], shapes, whole.has_value() ? &*whole : nullptr, run));
-    step->parts.back()->SetBudget(&budget_);
+    if (context_.budget != nullptr) step->parts.back()->SetBudget(context_.budget);
   }
   for (size_t p = 0; p < step->parts.size(); ++p) {
     step->num_instructions +=
@@ -335,6 +335,15 @@ Status Executable::CompilePrograms() {
     MS_ASSIGN_OR_RETURN(dynamic_, Compile(nullptr, nullptr));
   }
   return absl::OkStatus();
+}
+
+void Executable::DropKeptStates() {
+  absl::MutexLock lock(&mutex_);
+  for (const std::unique_ptr<StepPlan>& step : owned_) {
+    for (const std::unique_ptr<Plan>& part : step->parts) {
+      if (part != nullptr) part->DropKeptStates();
+    }
+  }
 }
 
 StepPlan* Executable::FindCompiled(absl::Span<const Tensor> feeds) const {

@@ -32,6 +32,7 @@ struct ExecutableContext {
   Graph* graph = nullptr;
   const DeviceList* devices = nullptr;
   ResourceManager* resources = nullptr;
+  StateBudget* budget = nullptr;  // null: plans keep their states
   SessionOptions options;
   PlanFeatures features;            // by options.disabled_passes
   NumericChecks* checks = nullptr;  // null: nobody asked
@@ -58,7 +59,7 @@ class Executable {
   Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches, const RunOptions& options);
   int64_t num_instructions() const { return num_instructions_.load(std::memory_order_relaxed); }
   // Frees what plans keep for further steps; these make it again.
-  void DropKeptStates() { budget_.DropKeptStates(); }
+  void DropKeptStates() ABSL_LOCKS_EXCLUDED(mutex_);
   // Which tensors cross between devices, by edge number.
   const std::vector<Transfer>& transfers() const { return partitions_.transfers; }
   // Whether the dynamic executor runs a part of the step, and not a plan.
@@ -117,7 +118,6 @@ class Executable {
   std::atomic<int64_t> num_instructions_{0};
   // Of all parts. Used while the executable is made, and under mutex_.
   mutable FoldedValues folded_;
-  mutable StateBudget budget_;  // of all plans; before them, since they use it to the end
   // Entries are set once, in order, and read without lock.
   std::atomic<StepPlan*> plans_[kMaxPlans] = {};
   absl::Mutex mutex_;

@@ -45,7 +45,7 @@ int64_t Plan::StateBytes() const {
 void Plan::SetBudget(StateBudget* budget) {
   budget_ = budget;
   state_bytes_ = StateBytes();
-  budget->Add(this, state_bytes_);
+  budget->Add(this);
 }
 
 void Plan::DropKeptStates() {

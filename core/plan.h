@@ -168,7 +168,8 @@ class Plan {
   // Before the first step. A plan without budget keeps its states whatever they take.
   void SetBudget(StateBudget* budget);
   void DropKeptStates();
-  void NoteDeleted() const;  // a state of this plan
+  void NoteDeleted() const;                             // a state of this plan
+  int64_t state_bytes() const { return state_bytes_; }  // of each state, once it has a budget
   uint64_t last_used() const { return last_used_.load(std::memory_order_relaxed); }
 
  private:
@@ -177,7 +178,7 @@ class Plan {
   static constexpr int kKeptStates = 4;
   std::atomic<StepState*> kept_[kKeptStates] = {};
   StateBudget* budget_ = nullptr;
-  int64_t state_bytes_ = 0;             // of each state, by the budget's count
+  int64_t state_bytes_ = 0;
   std::atomic<uint64_t> last_used_{0};  // the budget's time
 };
 

@@ -6,7 +6,6 @@
 
 #include "absl/base/call_once.h"
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "core/adaptive_step.h"
@@ -16,25 +15,18 @@
 #include "core/live_sessions.h"
 #include "core/resource_manager.h"
 #include "core/session_gate.h"
+#include "core/state_budget.h"
+#include "core/step_cache.h"
 #include "core/structural/structural.h"
 #include "core/thread_team.h"
+#include "framework/allocator.h"
 #include "framework/plugin/loader.h"
 
 namespace millstream {
 namespace {
 
-struct SignatureKey {
-  std::vector<Output> feeds;
-  std::vector<Output> fetches;
-  std::vector<const Node*> targets;
-  friend bool operator==(const SignatureKey& a, const SignatureKey& b) {
-    return a.feeds == b.feeds && a.fetches == b.fetches && a.targets == b.targets;
-  }
-  template <typename H>
-  friend H AbslHashValue(H h, const SignatureKey& key) {
-    return H::combine(std::move(h), key.feeds, key.fetches, key.targets);
-  }
-};
+// Above what a front end keeps at hand of its own, so that it finds again what it lets go of.
+constexpr size_t kMostSteps = 1024;
 
 class DirectSession;
 
@@ -57,10 +49,12 @@ class DirectSession : public Session, public LiveSession {
   DirectSession(Graph* graph, const SessionOptions& options, DeviceList devices)
       : devices_(std::move(devices)),
         checks_(options.check_numerics_folder),
+        steps_(kMostSteps),
         gate_([this] { Release(); }) {
     context_.graph = graph;
     context_.devices = &devices_;
     context_.resources = &resources_;
+    context_.budget = &budget_;
     context_.options = options;
     if (options.check_numerics) {
       context_.checks = &checks_;
@@ -71,7 +65,8 @@ class DirectSession : public Session, public LiveSession {
         options.intra_op_threads > 0 ? options.intra_op_threads : AvailableThreads();
     context_.inter_op_threads = std::max(options.inter_op_threads, 1);
     for (const auto& device : devices_) {
-      if (device->memory() != nullptr) device->memory()->SetReclaimer([this] { DropKept(); });
+      if (device->memory() == nullptr) continue;
+      device->memory()->SetReclaimer([this] { budget_.DropKeptStates(); });
     }
     if (options.placement_period > 0 && devices_.size() > 1) {
       costs_ = std::make_unique<SessionCosts>(devices_);
@@ -125,6 +120,18 @@ class DirectSession : public Session, public LiveSession {
     return absl::OkStatus();
   }
 
+  Status Trim() override {
+    const SessionGate::Pass pass(&gate_);
+    MS_RETURN_IF_ERROR(pass.status());
+    budget_.DropKeptStates();
+    Delete(steps_.TakeUnheld());
+    for (const auto& device : devices_) {
+      if (device->memory() != nullptr) device->memory()->Trim();
+    }
+    TrimHostMemory();
+    return absl::OkStatus();
+  }
+
   Status ResetContainers(absl::Span<const std::string> containers) override {
     const SessionGate::Pass pass(&gate_);
     MS_RETURN_IF_ERROR(pass.status());
@@ -153,23 +160,31 @@ class DirectSession : public Session, public LiveSession {
     for (const auto& device : devices_) {
       if (device->memory() != nullptr) device->memory()->Close();
     }
+    budget_.DropKeptStates();  // callables hold on to their plans
+    steps_.TakeAll();
     {
       absl::MutexLock lock(&mutex_);
-      // Callables hold on to theirs.
-      for (const auto& [key, step] : steps_) step->DropKeptStates();
-      steps_.clear();
+      left_.clear();
     }
     resources_.Reset({});
+    TrimHostMemory();
   }
 
-  // What plans keep for further steps.
-  void DropKept() ABSL_LOCKS_EXCLUDED(mutex_) {
-    std::vector<std::shared_ptr<AdaptiveStep>> steps;
+  // Unless something on a device may still need one of them, left there by a step that ended early:
+  // then they go the next time.
+  void Delete(StepCache<AdaptiveStep>::Steps steps) ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);
-      for (const auto& [key, step] : steps_) steps.push_back(step);
+      steps.insert(steps.end(), left_.begin(), left_.end());
+      left_.clear();
     }
-    for (const auto& step : steps) step->DropKeptStates();
+    bool all_idle = true;
+    for (const auto& device : devices_) {
+      if (device->memory() != nullptr) all_idle &= device->memory()->ForgetAbandoned();
+    }
+    if (all_idle) return;
+    absl::MutexLock lock(&mutex_);
+    left_.insert(left_.end(), steps.begin(), steps.end());
   }
 
   RunOptions WithDefaults(RunOptions options) const {
@@ -184,20 +199,16 @@ class DirectSession : public Session, public LiveSession {
     return step->Run(feeds, fetches, WithDefaults(options));
   }
 
-  StatusOr<std::shared_ptr<AdaptiveStep>> FindStep(const StepSignature& signature)
-      ABSL_LOCKS_EXCLUDED(mutex_) {
-    SignatureKey key{signature.feeds, signature.fetches, signature.targets};
-    {
-      absl::MutexLock lock(&mutex_);
-      auto found = steps_.find(key);
-      if (found != steps_.end()) return found->second;
-    }
-    // Without the lock, which steps of other signatures want. Of several threads that compile the
+  StatusOr<std::shared_ptr<AdaptiveStep>> FindStep(const StepSignature& signature) {
+    if (std::shared_ptr<AdaptiveStep> found = steps_.Find(signature)) return found;
+    // Without a lock, since steps of other signatures want it. Of several threads that compile the
     // same one, the first to be done has its way.
-    MS_ASSIGN_OR_RETURN(std::shared_ptr<AdaptiveStep> step,
+    MS_ASSIGN_OR_RETURN(std::shared_ptr<AdaptiveStep> made,
                         AdaptiveStep::Create(&context_, signature));
-    absl::MutexLock lock(&mutex_);
-    return steps_.try_emplace(std::move(key), std::move(step)).first->second;
+    StepCache<AdaptiveStep>::Steps dropped;
+    made = steps_.Add(signature, std::move(made), &dropped);
+    if (!dropped.empty()) Delete(std::move(dropped));
+    return made;
   }
 
   // Members are destroyed from the bottom up: plans before kernels, kernels before variables.
@@ -206,8 +217,10 @@ class DirectSession : public Session, public LiveSession {
   NumericChecks checks_;
   ExecutableContext context_;
   std::unique_ptr<SessionCosts> costs_;  // null: steps are placed without
+  StateBudget budget_;
+  StepCache<AdaptiveStep> steps_;
   absl::Mutex mutex_;
-  absl::flat_hash_map<SignatureKey, std::shared_ptr<AdaptiveStep>> steps_ ABSL_GUARDED_BY(mutex_);
+  StepCache<AdaptiveStep>::Steps left_ ABSL_GUARDED_BY(mutex_);  // see Delete
   Cancellation closing_;  // stops the steps that run as the session closes
   SessionGate gate_;
 };

@@ -10,10 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/device_memory/arena.h"
-
 #include "absl/types/span.h"
 #include "core/cancel_listeners.h"
+#include "core/device_memory/arena.h"
 #include "core/graph.h"
 #include "core/step_trace.h"
 #include "framework/forbidden_ops.h"
@@ -80,6 +79,14 @@ struct StepSignature {
   std::vector<Output> feeds;
   std::vector<Output> fetches;
   std::vector<const Node*> targets;
+
+  friend bool operator==(const StepSignature& a, const StepSignature& b) {
+    return a.feeds == b.feeds && a.fetches == b.fetches && a.targets == b.targets;
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const StepSignature& signature) {
+    return H::combine(std::move(h), signature.feeds, signature.fetches, signature.targets);
+  }
 };
 
 // A step's signature, compiled. Thread-safe: many threads may run one callable at once. Must not
@@ -113,16 +120,22 @@ class Session {
   static StatusOr<std::unique_ptr<Session>> Create(Graph* graph, const SessionOptions& options);
   virtual ~Session() = default;
 
-  // One step. The compiled form is cached by signature.
+  // One step. The compiled form is kept by signature: of the last 1,024, and of those that callables
+  // hold.
   virtual Status Run(const StepSignature& signature, absl::Span<const Tensor> feeds,
                      absl::Span<Tensor> fetches, const RunOptions& options) = 0;
   virtual StatusOr<std::unique_ptr<Callable>> MakeCallable(const StepSignature& signature) = 0;
   virtual std::vector<DeviceInfo> ListDevices() const = 0;
-  // Cancels the running steps and waits until they have ended, then frees the state; later runs
-  // give FAILED_PRECONDITION. From inside one of the steps (a signal handler) it returns at once,
+  // Cancels the running steps and waits until they have ended, then frees the state and gives the
+  // process's unused memory back to the system; later runs give FAILED_PRECONDITION. From inside one of the steps (a signal handler) it returns at once,
   // and the last step frees the state as it ends. In a child that was forked from the session's
   // process it does nothing.
   virtual Status Close() = 0;
+  // Gives back to the system what is only kept so that further steps are fast: memory of steps,
+  // compiled steps that no callable holds, of every device what is unused, and the unused memory of
+  // the whole process. Variables stay, and running steps are not disturbed; the next step of a
+  // signature is compiled again. FAILED_PRECONDITION when the session is closed.
+  virtual Status Trim() = 0;
   // Drops the resources of these containers, all when there are none named; the session stays.
   // Steps that run finish with what they hold; a variable has no value afterwards.
   virtual Status ResetContainers(absl::Span<const std::string> containers) = 0;

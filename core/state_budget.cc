@@ -1,6 +1,7 @@
 #include "core/state_budget.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "core/plan.h"
 
@@ -12,16 +13,23 @@ constexpr int64_t kBytesBesides = int64_t{64} << 20;
 
 }  // namespace
 
-void StateBudget::Add(Plan* plan, int64_t bytes) {
+void StateBudget::SetLimit() {
+  const int64_t largest = sizes_.empty() ? 0 : *sizes_.rbegin();
+  limit_.store(kStatesOfTheLargest * largest + kBytesBesides, std::memory_order_relaxed);
+}
+
+void StateBudget::Add(Plan* plan) {
   absl::MutexLock lock(&mutex_);
-  plans_.push_back(plan);
-  const int64_t limit = kStatesOfTheLargest * bytes + kBytesBesides;
-  limit_.store(std::max(limit, limit_.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+  plans_.insert(plan);
+  sizes_.insert(plan->state_bytes());
+  SetLimit();
 }
 
 void StateBudget::Remove(Plan* plan) {
   absl::MutexLock lock(&mutex_);
-  plans_.erase(std::find(plans_.begin(), plans_.end(), plan));
+  plans_.erase(plan);
+  sizes_.erase(sizes_.find(plan->state_bytes()));
+  SetLimit();
 }
 
 void StateBudget::Reserve(int64_t bytes) {
@@ -29,9 +37,9 @@ void StateBudget::Reserve(int64_t bytes) {
   bytes_.fetch_add(bytes, std::memory_order_relaxed);
   if (!IsExceeded()) return;
   absl::MutexLock lock(&mutex_);
-  std::vector<Plan*> by_use = plans_;
-  std::stable_sort(by_use.begin(), by_use.end(),
-                   [](Plan* a, Plan* b) { return a->last_used() < b->last_used(); });
+  std::vector<Plan*> by_use(plans_.begin(), plans_.end());
+  std::sort(by_use.begin(), by_use.end(),
+            [](Plan* a, Plan* b) { return a->last_used() < b->last_used(); });
   for (Plan* plan : by_use) {
     if (!IsExceeded()) return;
     plan->DropKeptStates();

@@ -1,12 +1,13 @@
-// How much memory an executable keeps between steps.
+// How much memory a session keeps between steps.
 #ifndef MILLSTREAM_CORE_STATE_BUDGET_H_
 #define MILLSTREAM_CORE_STATE_BUDGET_H_
 
 #include <atomic>
 #include <cstdint>
-#include <vector>
+#include <set>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
 
 namespace millstream {
@@ -14,7 +15,7 @@ namespace millstream {
 class Plan;
 
 // Plans keep the states of their steps for the next one (Plan::ReturnState). The plans of one
-// executable share a budget: four states of the largest plan, and 64 MiB. Before a state is made
+// session share a budget: four states of the largest plan, and 64 MiB. Before a state is made
 // that goes beyond it, plans give up what they keep, the least recently used first. A step that
 // finds its state kept takes no lock. Thread-safe; must outlive its plans.
 class StateBudget {
@@ -23,8 +24,8 @@ class StateBudget {
   StateBudget(const StateBudget&) = delete;
   StateBudget& operator=(const StateBudget&) = delete;
 
-  // A state of the plan has `bytes`.
-  void Add(Plan* plan, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Counts the plan's states from now on (Plan::state_bytes).
+  void Add(Plan* plan) ABSL_LOCKS_EXCLUDED(mutex_);
   void Remove(Plan* plan) ABSL_LOCKS_EXCLUDED(mutex_);
   // Before a state is made.
   void Reserve(int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -43,11 +44,14 @@ class StateBudget {
   void DropKeptStates() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  void SetLimit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   std::atomic<int64_t> bytes_{0};
   std::atomic<int64_t> limit_{0};
   std::atomic<uint64_t> time_{0};
   absl::Mutex mutex_;
-  std::vector<Plan*> plans_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_set<Plan*> plans_ ABSL_GUARDED_BY(mutex_);
+  std::multiset<int64_t> sizes_ ABSL_GUARDED_BY(mutex_);  // of a state of each
 };
 
 }  // namespace millstream

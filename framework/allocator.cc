@@ -6,6 +6,7 @@
 // 4. No lock is taken while another is held.
 #include "framework/allocator.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -241,7 +242,11 @@ AllocatorStats AllocationCounter::Snapshot() const {
 
 Allocator* HostAllocator() { return TheHostAllocator(); }
 
-size_t TrimHostMemory() { return TheHostAllocator()->Trim(); }
+size_t TrimHostMemory() {
+  const size_t released = TheHostAllocator()->Trim();
+  malloc_trim(0);
+  return released;
+}
 
 size_t KeptHostMemory() { return TheHostAllocator()->kept_bytes(); }
 

@@ -51,7 +51,8 @@ class AllocationCounter {
 // process, are kept for the next request of about their size: the buffers of a step come back
 // without touching fresh pages. Blocks from 2 MiB on use huge pages where the system grants them.
 Allocator* HostAllocator();
-// Gives the kept blocks back to the system; returns how many bytes they were.
+// Gives the kept blocks back to the system, and what else the process has freed and not returned;
+// returns how many bytes the blocks were. Takes some milliseconds when there is much.
 size_t TrimHostMemory();
 // Bytes that are kept now.
 size_t KeptHostMemory();

@@ -99,6 +99,41 @@ TEST_F(LifetimesTest, ACallableRunsAgainAndAgainAndEndsWithItsSession) {
   session = nullptr;
 }
 
+TEST_F(LifetimesTest, ATrimmedSessionHasVariablesOnly) {
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(kElements));
+  const Output w =
+      On("SIM:0", [&] { return Variable("w", DataType::kFloat, PartialShape::Vector(kElements)); });
+  const Output y = OpOn("SIM:0", "Add", {On("SIM:0", [&] { return Read(w); }), x});
+  ASSERT_EQ(Execute({Assign(w, x)}, {{x, Equal(4)}}), absl::OkStatus());
+  EXPECT_THAT(Elements<float>(Value(y, {{x, Equal(1)}})), Each(5));
+  const auto reserved = [this] {
+    size_t bytes = 0;
+    for (const DeviceInfo& device : session->ListDevices()) bytes += device.memory.reserved;
+    return bytes;
+  };
+  const size_t before = reserved();
+  ASSERT_EQ(session->Trim(), absl::OkStatus());
+  EXPECT_LT(reserved(), before);
+  EXPECT_GE(reserved(), kElements * sizeof(float));
+  EXPECT_THAT(Elements<float>(Value(y, {{x, Equal(1)}})), Each(5));
+}
+
+// What a step left there may need its plan, which the session would otherwise delete.
+TEST_F(LifetimesTest, AStepThatWasLeftAtWorkOutlivesATrim) {
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(kElements));
+  const Output y = OpOn("SIM:0", "Neg", {x});
+  RunOptions options;
+  options.timeout_ms = 20;
+  Set(0, "hang_work", 1);
+  ExpectError(Run({y}, {{x, Equal(2)}}, {}, options).status(), absl::StatusCode::kDeadlineExceeded,
+              {});
+  ASSERT_EQ(session->Trim(), absl::OkStatus());
+  ASSERT_EQ(session->Trim(), absl::OkStatus());
+  Set(0, "hang_work", 0);
+  EXPECT_THAT(Elements<float>(Value(y, {{x, Equal(2)}})), Each(-2));
+  ASSERT_EQ(session->Trim(), absl::OkStatus());
+}
+
 TEST_F(LifetimesTest, AStepThatIsStoppedLeavesTheDeviceAtWork) {
   const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(kElements));
   const Output y = OpOn("SIM:0", "Neg", {x});
