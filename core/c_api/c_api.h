@@ -207,6 +207,10 @@ millstream_status* millstream_session_new(millstream_graph* graph, const void* c
 /* Cancels the running steps and frees variables and plans once these have ended, for which it
  * waits; called from inside one of them (by should_stop) it returns at once. */
 millstream_status* millstream_session_close(millstream_session* session);
+/* Gives back to the system what is only kept so that further steps are fast: memory of steps,
+ * compiled steps that no callable holds, unused memory of devices and of the process. Variables
+ * stay. */
+millstream_status* millstream_session_trim(millstream_session* session);
 /* Clears these resource containers in every session of the process (all containers when n is 0),
  * and closes the sessions without waiting for running steps. */
 millstream_status* millstream_reset(const char* const* containers, int32_t n);

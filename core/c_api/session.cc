@@ -159,6 +159,10 @@ millstream_status* millstream_session_close(millstream_session* session) {
   return Give(session->session->Close());
 }
 
+millstream_status* millstream_session_trim(millstream_session* session) {
+  return Give(session->session->Trim());
+}
+
 millstream_status* millstream_reset(const char* const* containers, int32_t n) {
   return Give(Session::ResetAll(std::vector<std::string>(containers, containers + n)));
 }

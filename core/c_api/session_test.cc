@@ -161,6 +161,18 @@ TEST_F(SessionTest, ClosedSessionsRefuse) {
   EXPECT_EQ(Run(session.get(), {}, nullptr, c, &result).code, kFailedPrecondition);
 }
 
+TEST_F(SessionTest, ATrimmedSessionGoesOn) {
+  const millstream_output c = Const("c", {1});
+  const SessionHandle session = NewSession();
+  for (int i = 0; i < 2; ++i) {
+    TensorHandle result;
+    EXPECT_EQ(Run(session.get(), {}, nullptr, c, &result).code, 0);
+    ExpectOk(millstream_session_trim(session.get()));
+  }
+  ExpectOk(millstream_session_close(session.get()));
+  EXPECT_EQ(Error(millstream_session_trim(session.get())).code, kFailedPrecondition);
+}
+
 TEST_F(SessionTest, AForkedChildIsToldSoWhateverWasLocked) {
   const millstream_output x = Placeholder("x");
   const millstream_output y = Add("Neg", "y", {{x}});

@@ -325,6 +325,18 @@ static PyObject* session_close(PyObject* object, PyObject* unused) {
   return NULL;
 }
 
+static PyObject* session_trim(PyObject* object, PyObject* unused) {
+  (void)unused;
+  session_object* self = (session_object*)object;
+  millstream_status* status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = millstream_session_trim(self->handle);
+  Py_END_ALLOW_THREADS;
+  if (status == NULL) Py_RETURN_NONE;
+  raise_status(status, self->on_error);
+  return NULL;
+}
+
 static PyObject* session_memory(PyObject* object, PyObject* unused) {
   (void)unused;
   session_object* self = (session_object*)object;
@@ -426,6 +438,7 @@ static PyObject* session_make_callable(PyObject* object, PyObject* args) {
 
 static PyMethodDef session_methods[] = {
     {"close", session_close, METH_NOARGS, "Ends the session and frees what it holds."},
+    {"trim", session_trim, METH_NOARGS, "Gives back what is kept for further steps."},
     {"list_devices", session_list_devices, METH_NOARGS, "Device names, one a line."},
     {"memory", session_memory, METH_NOARGS, "What devices' memory holds, as JSON."},
     {"make_callable", session_make_callable, METH_VARARGS,

@@ -1,7 +1,7 @@
 """Resident memory stays where it is, whatever a program does for how long.
 
-Each case runs in a process of its own, which reports its resident memory in MiB after a tenth and
-at the end.
+Each case runs in a process of its own, which reports its resident memory in MiB after a tenth, or
+so many steps as fill what is bounded, and at the end. So do those of memory that is given back.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def resident():
     gc.collect()
     return int(open("/proc/self/statm").read().split()[1]) * 4096 / 2**20
 
-def repeat(count, body):
+def repeat(count, body, first=None):
     for i in range(count):
         body(i)
-        if i == count // 10:
+        if i == (first or count // 10):
             start = resident()
     print(start, resident())
 
@@ -65,6 +65,14 @@ def body(i):
         tf.import_graph_def(exported, name="")
 repeat(1_000, body)
 """,
+    # Of these a session keeps about a third.
+    "3,000 kinds of step": """
+x = tf.placeholder(tf.float32, [4])
+fetches = [x * float(i) for i in range(3_000)]
+session = tf.Session()
+fed = np.ones(4, np.float32)
+repeat(3_000, lambda i: session.run(fetches[i], {x: fed}), first=1_100)
+""",
     "1,000,000 steps of a small graph": """
 x = tf.placeholder(tf.float32, [4])
 session = tf.Session()
@@ -75,9 +83,59 @@ repeat(1_000_000, lambda i: step(fed))
 }
 
 
+# A session with a variable of 16 MiB, whose steps want more than 100 MiB besides and leave some of
+# that in the heap.
+_LARGE_STEPS = """
+x = tf.placeholder(tf.float32, [None, 1024])
+w = tf.Variable(tf.ones([1024, 4096]))
+hidden = tf.nn.relu(tf.matmul(x, w))
+fetches = [tf.reduce_sum(tf.exp(-hidden) * float(i)) for i in range(20)]
+warm = tf.Session()
+warm.run(tf.constant(1.0))
+start = resident()
+session = tf.Session()
+session.run(tf.global_variables_initializer())
+def steps():
+    return [session.run(fetch, {x: np.ones([3000, 1024], np.float32)}) for fetch in fetches]
+before = steps()
+full = resident()
+"""
+
+_GIVEN_BACK = {
+    "trim": """
+session.trim()
+print(start + 16, resident(), full)
+assert steps() == before
+""",
+    "close": """
+session.close()
+print(start, resident(), full)
+""",
+    "the end of the session": """
+del session
+print(start, resident(), full)
+""",
+}
+_MOST_LEFT = 12.0  # MiB
+
+
 @pytest.mark.parametrize("case", _CASES)
 def test_memory_is_flat(case: str) -> None:
-    program = _PRELUDE + _CASES[case]
+    start, end = _run(_CASES[case])
+    print(f"{case}: {start:.1f} MiB after a tenth, {end:.1f} MiB at the end")
+    assert end - start < _MOST_GROWTH
+
+
+@pytest.mark.parametrize("case", _GIVEN_BACK)
+def test_memory_goes_back_to_the_system(case: str) -> None:
+    expected, end, full = _run(_LARGE_STEPS + _GIVEN_BACK[case])
+    print(f"{case}: {full:.1f} MiB before, {end:.1f} MiB afterwards, of which {expected:.1f} stay")
+    assert full - expected > 4 * _MOST_LEFT, "there was nothing to give back"
+    assert end - expected < _MOST_LEFT
+
+
+def _run(case: str) -> list[float]:
+    program = _PRELUDE + case
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
         [sys.executable, "-c", program],
@@ -87,6 +145,4 @@ def test_memory_is_flat(case: str) -> None:
         text=True,
         timeout=280,
     )
-    start, end = map(float, done.stdout.split())
-    print(f"{case}: {start:.1f} MiB after a tenth, {end:.1f} MiB at the end")
-    assert end - start < _MOST_GROWTH
+    return [float(number) for number in done.stdout.split()]
