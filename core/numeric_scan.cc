@@ -1,6 +1,7 @@
 #include "core/numeric_scan.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 
@@ -10,11 +11,17 @@
 namespace millstream {
 namespace {
 
-// Of constant length, so that compilers make vectors of it; 8 kB or less, so that a bad value near
-// the front of a large tensor is found soon. Its quarters are read side by side: one maximum after
-// the other would wait for itself.
-constexpr int64_t kQuarter = 256;
-constexpr int64_t kBlock = 4 * kQuarter;
+// A bad value near the front of a large tensor is found after this many words.
+constexpr int64_t kBlock = 4096;
+// Vectors that are read one after the other, as memory is read fastest, but not compared so: one
+// maximum after the other would wait for itself.
+constexpr int64_t kVectors = 4;
+constexpr int64_t kVectorBytes = 32;
+
+// Of less, another thread would wake up when there is nothing left to do.
+constexpr int64_t kBytesToShare = 1 << 20;
+// What a core reads of a cache that others share.
+constexpr int64_t kBytesPerNanosecond = 10;
 
 // A floating-point number is not finite when all bits of its exponent are set: without its sign it
 // is then no smaller than the infinity, as an integer.
@@ -25,14 +32,22 @@ inline __attribute__((always_inline)) Word WithoutSign(Word word) {
 
 template <typename Word>
 inline __attribute__((always_inline)) Word LargestOfBlock(const Word* words) {
-  Word largest[4] = {0, 0, 0, 0};
-  for (int64_t k = 0; k < kQuarter; ++k) {
-    largest[0] = std::max(largest[0], WithoutSign(words[k]));
-    largest[1] = std::max(largest[1], WithoutSign(words[kQuarter + k]));
-    largest[2] = std::max(largest[2], WithoutSign(words[2 * kQuarter + k]));
-    largest[3] = std::max(largest[3], WithoutSign(words[3 * kQuarter + k]));
+  typedef Word Vector __attribute__((vector_size(kVectorBytes)));
+  constexpr int64_t kLanes = kVectorBytes / static_cast<int64_t>(sizeof(Word));
+  Vector largest[kVectors] = {};
+  for (int64_t i = 0; i < kBlock; i += kVectors * kLanes) {
+    for (int64_t k = 0; k < kVectors; ++k) {
+      Vector vector;
+      std::memcpy(&vector, words + i + k * kLanes, sizeof(vector));
+      vector += vector;  // without sign
+      largest[k] = largest[k] > vector ? largest[k] : vector;
+    }
   }
-  return std::max(std::max(largest[0], largest[1]), std::max(largest[2], largest[3]));
+  Word result = 0;
+  for (const Vector& vector : largest) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) result = std::max(result, vector[lane]);
+  }
+  return result;
 }
 
 template <typename Word, Word kInfinity>
@@ -53,12 +68,53 @@ __attribute__((target("avx2"))) bool AnyNonFiniteAvx2(const Word* words, int64_t
 }
 
 template <typename Word, Word kInfinity>
-bool Scan(const void* data, int64_t count) {
+bool Scan(const void* data, int64_t begin, int64_t end) {
   static const bool has_avx2 = __builtin_cpu_supports("avx2");
-  const Word* const words = static_cast<const Word*>(data);
-  return has_avx2 ? AnyNonFiniteAvx2<Word, kInfinity>(words, count)
-                  : AnyNonFinite<Word, kInfinity>(words, count);
+  const Word* const words = static_cast<const Word*>(data) + begin;
+  return has_avx2 ? AnyNonFiniteAvx2<Word, kInfinity>(words, end - begin)
+                  : AnyNonFinite<Word, kInfinity>(words, end - begin);
 }
+
+// Looks at the words [begin, end).
+using ScanFunction = bool (*)(const void* data, int64_t begin, int64_t end);
+
+ScanFunction ScanOf(MS_DType dtype) {
+  switch (dtype) {
+    case MS_FLOAT16: return &Scan<uint16_t, 0x7c00>;
+    case MS_BFLOAT16: return &Scan<uint16_t, 0x7f80>;
+    case MS_FLOAT64:
+    case MS_COMPLEX128: return &Scan<uint64_t, 0x7ff0000000000000>;
+    default: return &Scan<uint32_t, 0x7f800000>;
+  }
+}
+
+int64_t WordBytes(MS_DType dtype) {
+  switch (dtype) {
+    case MS_FLOAT16:
+    case MS_BFLOAT16: return 2;
+    case MS_FLOAT64:
+    case MS_COMPLEX128: return 8;
+    default: return 4;
+  }
+}
+
+// A scan in parts, which are counted in blocks.
+struct SharedScan {
+  ScanFunction scan;
+  const void* data;
+  int64_t count;
+  std::atomic<bool> found{false};
+
+  static void Part(void* user, uint64_t begin, uint64_t end) {
+    auto* const shared = static_cast<SharedScan*>(user);
+    if (shared->found.load(std::memory_order_relaxed)) return;
+    const int64_t first = static_cast<int64_t>(begin) * kBlock;
+    const int64_t last = std::min(static_cast<int64_t>(end) * kBlock, shared->count);
+    if (shared->scan(shared->data, first, last)) {
+      shared->found.store(true, std::memory_order_relaxed);
+    }
+  }
+};
 
 const void* DataOf(const MS_TensorView& view) {
   return static_cast<const char*>(view.mem.base) + view.mem.offset;
@@ -88,30 +144,37 @@ double NumberAt(const MS_TensorView& view, int64_t i) {
 
 }  // namespace
 
-bool CanScan(const MS_TensorView& view) {
-  switch (view.dtype) {
+bool HasNonFinite(MS_DType dtype) {
+  switch (dtype) {
     case MS_FLOAT16:
     case MS_BFLOAT16:
     case MS_FLOAT32:
     case MS_FLOAT64:
     case MS_COMPLEX64:
-    case MS_COMPLEX128: break;
+    case MS_COMPLEX128: return true;
     default: return false;
   }
-  return view.mem.base != nullptr && view.rank != MS_UNKNOWN_RANK &&
-         view.mem.space == MS_SPACE_HOST;
+}
+
+bool CanScan(const MS_TensorView& view) {
+  return HasNonFinite(view.dtype) && view.mem.base != nullptr && view.rank != MS_UNKNOWN_RANK &&
+         (view.mem.space == MS_SPACE_HOST || view.mem.space == MS_SPACE_HOST_PINNED);
 }
 
 bool HoldsNonFinite(const MS_TensorView& view) {
+  return CanScan(view) && ScanOf(view.dtype)(DataOf(view), 0, CountOf(view));
+}
+
+bool HoldsNonFinite(const MS_TensorView& view, MS_Frame* frame, const MS_ThreadsApi& threads) {
   if (!CanScan(view)) return false;
-  const int64_t count = CountOf(view);
-  switch (view.dtype) {
-    case MS_FLOAT16: return Scan<uint16_t, 0x7c00>(DataOf(view), count);
-    case MS_BFLOAT16: return Scan<uint16_t, 0x7f80>(DataOf(view), count);
-    case MS_FLOAT64:
-    case MS_COMPLEX128: return Scan<uint64_t, 0x7ff0000000000000>(DataOf(view), count);
-    default: return Scan<uint32_t, 0x7f800000>(DataOf(view), count);
-  }
+  const int64_t word = WordBytes(view.dtype);
+  SharedScan shared{ScanOf(view.dtype), DataOf(view), CountOf(view)};
+  if (shared.count * word < kBytesToShare) return shared.scan(shared.data, 0, shared.count);
+  const int64_t blocks = (shared.count + kBlock - 1) / kBlock;
+  threads.parallel_for(frame, static_cast<uint64_t>(blocks),
+                       static_cast<uint64_t>(kBlock * word / kBytesPerNanosecond),
+                       &SharedScan::Part, &shared);
+  return shared.found.load(std::memory_order_relaxed);
 }
 
 NumericRange RangeOf(const MS_TensorView& view) {

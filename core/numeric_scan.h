@@ -9,10 +9,14 @@
 
 namespace millstream {
 
-// Whether the view is of floating-point or complex numbers that the host can read.
+// Whether there are NaN and infinities among the values of the type.
+bool HasNonFinite(MS_DType dtype);
+// Whether the view is of such a type and the host can read it.
 bool CanScan(const MS_TensorView& view);
 // Whether one of them is NaN or an infinity. False for what cannot be scanned.
 bool HoldsNonFinite(const MS_TensorView& view);
+// The same in parts, by `threads`, as the execution of `frame` may; of small ones in one part.
+bool HoldsNonFinite(const MS_TensorView& view, MS_Frame* frame, const MS_ThreadsApi& threads);
 
 // What a tensor holds. Complex numbers count as two.
 struct NumericRange {

@@ -1,6 +1,7 @@
 // Every floating-point type, with what is not finite at every place of a block and behind it.
 #include "core/numeric_scan.h"
 
+#include <algorithm>
 #include <complex>
 #include <cstring>
 #include <limits>
@@ -13,7 +14,8 @@
 namespace millstream {
 namespace {
 
-constexpr int64_t kSize = 2 * 1024 + 37;
+constexpr int64_t kBlock = 4096;
+constexpr int64_t kSize = 2 * kBlock + 37;
 
 // A view of `count` numbers, all of which are `bits`.
 template <typename Word>
@@ -36,7 +38,7 @@ template <typename Word>
 void ExpectFound(DataType dtype, Word largest, Word infinity, Word nan) {
   Numbers<Word> numbers(dtype, kSize, largest);
   EXPECT_FALSE(HoldsNonFinite(numbers.view())) << DataTypeName(dtype);
-  for (const int64_t place : {int64_t{0}, int64_t{1}, int64_t{1023}, int64_t{1024}, kSize - 1}) {
+  for (const int64_t place : {int64_t{0}, int64_t{1}, kBlock - 1, kBlock, kSize - 1}) {
     for (const Word bad : {infinity, nan}) {
       numbers.Set(place, bad);
       EXPECT_TRUE(HoldsNonFinite(numbers.view())) << DataTypeName(dtype) << " at " << place;
@@ -58,6 +60,69 @@ TEST(NumericScanTest, EveryTypeAndPlace) {
   ExpectFound<uint32_t>(DataType::kFloat, 0x7f7fffff, 0xff800000, 0x7f800001);
   ExpectFound<uint64_t>(DataType::kDouble, 0x7fefffffffffffff, 0xfff0000000000000,
                         0x7ff0000000000001);
+}
+
+// Threads that take a scan in parts of this many blocks, the last part first.
+struct SplitScan {
+  static constexpr uint64_t kPart = 7;
+  static inline int parts = 0;
+
+  static void Run(MS_Frame*, uint64_t total, uint64_t,
+                  void (*fn)(void* user, uint64_t begin, uint64_t end), void* user) {
+    for (uint64_t end = total; end > 0; end -= std::min(end, kPart)) {
+      fn(user, end - std::min(end, kPart), end);
+      ++parts;
+    }
+  }
+  static MS_ThreadsApi Api() {
+    MS_ThreadsApi api = {};
+    api.parallel_for = &Run;
+    return api;
+  }
+};
+
+TEST(NumericScanTest, ThePartsOfALargeTensorCoverIt) {
+  constexpr int64_t kLarge = (1 << 20) + 37;
+  const MS_ThreadsApi threads = SplitScan::Api();
+  Numbers<uint16_t> halves(DataType::kHalf, kLarge, 0x7bff);
+  Numbers<uint32_t> floats(DataType::kFloat, kLarge, 0xff7fffff);
+  Numbers<uint64_t> doubles(DataType::kDouble, kLarge, 0);
+  SplitScan::parts = 0;
+  EXPECT_FALSE(HoldsNonFinite(halves.view(), nullptr, threads));
+  EXPECT_FALSE(HoldsNonFinite(floats.view(), nullptr, threads));
+  EXPECT_FALSE(HoldsNonFinite(doubles.view(), nullptr, threads));
+  const int64_t blocks = (kLarge + kBlock - 1) / kBlock;
+  EXPECT_EQ(SplitScan::parts, 3 * ((blocks + 6) / 7));
+  for (const int64_t place : {int64_t{0}, 7 * kBlock - 1, 7 * kBlock, kLarge - 1}) {
+    halves.Set(place, 0x7c00);
+    floats.Set(place, 0x7f800000);
+    doubles.Set(place, 0x7ff8000000000000);
+    EXPECT_TRUE(HoldsNonFinite(halves.view(), nullptr, threads)) << place;
+    EXPECT_TRUE(HoldsNonFinite(floats.view(), nullptr, threads)) << place;
+    EXPECT_TRUE(HoldsNonFinite(doubles.view(), nullptr, threads)) << place;
+    halves.Set(place, 0);
+    floats.Set(place, 0);
+    doubles.Set(place, 0);
+  }
+}
+
+TEST(NumericScanTest, ASmallTensorIsNotDivided) {
+  const MS_ThreadsApi threads = SplitScan::Api();
+  Numbers<uint32_t> numbers(DataType::kFloat, 1 << 17, 1);
+  SplitScan::parts = 0;
+  EXPECT_FALSE(HoldsNonFinite(numbers.view(), nullptr, threads));
+  numbers.Set(1 << 16, 0x7f800000);
+  EXPECT_TRUE(HoldsNonFinite(numbers.view(), nullptr, threads));
+  EXPECT_EQ(SplitScan::parts, 0);
+}
+
+TEST(NumericScanTest, MemoryThatADeviceCopiesToIsTheHosts) {
+  Numbers<uint32_t> numbers(DataType::kFloat, 3, 0x7f800000);
+  MS_TensorView view = numbers.view();
+  view.mem.space = MS_SPACE_HOST_PINNED;
+  EXPECT_TRUE(HoldsNonFinite(view));
+  view.mem.space = MS_SPACE_DEVICE;
+  EXPECT_FALSE(HoldsNonFinite(view));
 }
 
 TEST(NumericScanTest, BothPartsOfAComplexNumberCount) {
