@@ -56,6 +56,7 @@ bool Variable::IsInitialized() {
 
 Status Variable::Assign(const Tensor& value) {
   GateHolder holder(&gate_);
+  is_finite_ = false;
   const bool fits = value_.has_value() && value_.shape() == value.shape() &&
                     value_.is_on_device() == value.is_on_device() && value_.buffer()->IsUnique() &&
                     value_.buffer()->writable();
@@ -69,6 +70,7 @@ bool Variable::TakeValue() {
   Tensor value;
   GateHolder holder(&gate_);
   std::swap(value, value_);
+  is_finite_ = false;
   return value.has_value();
 }
 
@@ -81,10 +83,22 @@ void Variable::Drop() { TakeValue(); }
 
 Status Variable::PrepareWrite() {
   if (!value_.has_value()) return Uninitialized();
+  is_finite_ = false;
   if (!value_.buffer()->IsUnique() || !value_.buffer()->writable()) {
     MS_ASSIGN_OR_RETURN(value_, CopyOf(value_));
   }
   return absl::OkStatus();
+}
+
+// Nobody has written over memory that the caller keeps.
+void Variable::NoteFinite(const Tensor& value) {
+  GateHolder holder(&gate_);
+  is_finite_ |= value_.has_value() && value_.raw() == value.raw();
+}
+
+bool Variable::IsKnownFinite(const void* address, size_t bytes) {
+  GateHolder holder(&gate_);
+  return is_finite_ && value_.raw() == address && bytes <= value_.bytes();
 }
 
 }  // namespace millstream

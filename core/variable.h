@@ -73,7 +73,17 @@ class Variable : public Resource {
   // Puts the value into memory that nobody else holds. REQUIRES: gate held.
   Status PrepareWrite();
   // REQUIRES: gate held; `value` is the variable's alone.
-  void Replace(Tensor value) { value_ = std::move(value); }
+  void Replace(Tensor value) {
+    is_finite_ = false;
+    value_ = std::move(value);
+  }
+
+  // ---- For who looks for NaN and infinities ----
+  // `value`, which Read gave and the caller still has, holds none: until it is written the variable
+  // knows.
+  void NoteFinite(const Tensor& value);
+  // Whether that is known of the value, and these bytes are its. REQUIRES: the caller keeps them.
+  bool IsKnownFinite(const void* address, size_t bytes);
 
  private:
   Status Uninitialized() const;
@@ -85,7 +95,9 @@ class Variable : public Resource {
   const DataType dtype_;
   const PartialShape shape_;
   Gate gate_;
-  Tensor value_;  // guarded by gate_
+  // Guarded by gate_:
+  Tensor value_;
+  bool is_finite_ = false;  // what was found out about value_; false: it may be
 };
 
 }  // namespace millstream

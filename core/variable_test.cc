@@ -89,6 +89,41 @@ TEST_F(VariableTest, AWriterCopiesOnlyWhenSomebodyReads) {
   EXPECT_TRUE(TensorsEqual(reader, Filled(1)));
 }
 
+TEST_F(VariableTest, WhatIsKnownOfAValueGoesWithIt) {
+  const auto is_known = [this] {
+    const Tensor value = variable_.Read().value();
+    return variable_.IsKnownFinite(value.raw(), value.bytes());
+  };
+  const auto note = [this] { variable_.NoteFinite(variable_.Read().value()); };
+  ASSERT_EQ(variable_.Assign(Filled(1)), absl::OkStatus());
+  EXPECT_FALSE(is_known());
+  note();
+  EXPECT_TRUE(is_known());
+  EXPECT_FALSE(variable_.IsKnownFinite(variable_.Read().value().raw(), 100));
+  EXPECT_FALSE(variable_.IsKnownFinite(&variable_, 1));
+  variable_.gate().Enter();
+  ASSERT_EQ(variable_.PrepareWrite(), absl::OkStatus());
+  variable_.gate().Leave();
+  EXPECT_FALSE(is_known());
+  note();
+  ASSERT_EQ(variable_.Assign(Filled(2)), absl::OkStatus());
+  EXPECT_FALSE(is_known());
+  note();
+  variable_.gate().Enter();
+  variable_.Replace(Filled(3));
+  variable_.gate().Leave();
+  EXPECT_FALSE(is_known());
+}
+
+TEST_F(VariableTest, WhatIsFoundOfAnEarlierValueSaysNothingOfThisOne) {
+  ASSERT_EQ(variable_.Assign(Filled(1)), absl::OkStatus());
+  const Tensor before = variable_.Read().value();
+  ASSERT_EQ(variable_.Assign(Filled(2)), absl::OkStatus());
+  variable_.NoteFinite(before);
+  const Tensor value = variable_.Read().value();
+  EXPECT_FALSE(variable_.IsKnownFinite(value.raw(), value.bytes()));
+}
+
 TEST_F(VariableTest, WritingNeedsAValue) {
   variable_.gate().Enter();
   EXPECT_EQ(variable_.PrepareWrite().code(), absl::StatusCode::kFailedPrecondition);
