@@ -11,11 +11,15 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/device_memory/device_memory.h"
 #include "core/error_details.h"
 #include "core/graph_builder.h"
 #include "core/graph_def.h"
 #include "core/host_ctx.h"
+#include "core/kernel_host.h"
 #include "core/numeric_scan.h"
+#include "core/step_context.h"
+#include "core/thread_team.h"
 #include "core/variable.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
@@ -124,52 +128,200 @@ Status Write(const std::string& path, absl::string_view bytes) {
   return errors::FailedPrecondition(path, ": ", std::strerror(errno));
 }
 
-// What the input holds, of a variable its value.
-StatusOr<Tensor> ValueOf(const MS_TensorView& input) {
-  Variable* const variable = VariableOf(input);
-  return variable == nullptr ? CopyOfView(input) : variable->Read();
+StatusOr<Tensor> ReadOnHost(const Tensor& tensor, const MS_Frame& frame) {
+  StepContext* const step = frame.ctx->host->step;
+  return MemoryOf(tensor)->ReadOnHost(tensor, [step] { return step->CheckInterruption(); });
+}
+
+// What a view shows, where the host can read it.
+struct HostView {
+  MS_TensorView view;
+  Tensor copy;  // of what lies on a device; the view's dims are the original's
+};
+
+StatusOr<HostView> OnHost(const MS_TensorView& view, const MS_Frame& frame) {
+  HostView result{view, Tensor()};
+  DeviceMemory* const memory = frame.ctx->host->memory;
+  const bool is_there = view.mem.base != nullptr && view.rank != MS_UNKNOWN_RANK;
+  if (memory == nullptr || view.mem.space != MS_SPACE_DEVICE || !is_there) return result;
+  MS_ASSIGN_OR_RETURN(const Shape shape, ShapeFromAbi(MS_Dims{view.dims, view.rank, 0}));
+  const Tensor borrowed =
+      memory->Borrow(FromAbiDataType(view.dtype), shape,
+                     static_cast<char*>(view.mem.base) + view.mem.offset, view.mem.bytes);
+  MS_ASSIGN_OR_RETURN(result.copy, ReadOnHost(borrowed, frame));
+  result.view.mem = MakeView(result.copy, nullptr).mem;
+  result.view.flags |= MS_VIEW_HOST;
+  return result;
+}
+
+// Copies what the variable holds to `spare`, where that fits; nothing when it holds nothing.
+StatusOr<Tensor> CopyOfValue(Variable* variable, const Tensor& spare) {
+  const StatusOr<Tensor> value = variable->Read();
+  if (!value.ok()) return Tensor();
+  const bool fits = spare.has_value() && !value->is_on_device() &&
+                    spare.dtype() == value->dtype() && spare.shape() == value->shape();
+  if (!fits) return CopyOf(*value);
+  MS_RETURN_IF_ERROR(CopyElements(*value, spare));
+  return spare;
+}
+
+bool IsUsed(const MS_Frame& frame, uint32_t output) {
+  return ((frame.outputs_used[output / 64] >> (output % 64)) & 1) != 0;
+}
+
+// Whether the view is of the value of a variable among the inputs of which nothing is to be found.
+bool IsKnownFinite(const MS_TensorView& view, const MS_Frame& frame) {
+  for (uint32_t i = 0; i < frame.n_in; ++i) {
+    Variable* const variable = VariableOf(frame.inputs[i]);
+    if (variable == nullptr) continue;
+    const char* const address = static_cast<const char*>(view.mem.base) + view.mem.offset;
+    if (variable->IsKnownFinite(address, view.mem.bytes)) return true;
+  }
+  return false;
+}
+
+// A node that gives a variable's value as it is has looked at the variable.
+void NoteRead(const MS_Frame& frame) {
+  for (uint32_t i = 0; i < frame.n_in; ++i) {
+    Variable* const variable = VariableOf(frame.inputs[i]);
+    if (variable == nullptr) continue;
+    const StatusOr<Tensor> value = variable->Read();
+    if (!value.ok() || !value->has_value()) continue;
+    for (uint32_t k = 0; k < frame.n_out; ++k) {
+      const MS_MemRef& given = frame.outputs[k].mem;
+      if (static_cast<const char*>(given.base) + given.offset != value->raw()) continue;
+      if (IsUsed(frame, k) && value->bytes() <= given.bytes) variable->NoteFinite(*value);
+    }
+  }
 }
 
 }  // namespace
 
+struct NumericChecks::CheckedKernel {
+  CheckedKernel(NumericChecks* checks, const KernelInstance* kernel)
+      : checks(checks), kernel(kernel) {}
+  // Of the variables among the inputs of a kernel that gives nothing, and so may write them.
+  StatusOr<std::vector<Tensor>> KeepVariables(const MS_Frame& frame) ABSL_LOCKS_EXCLUDED(mutex);
+  void Return(std::vector<Tensor> kept) ABSL_LOCKS_EXCLUDED(mutex);
+
+  NumericChecks* const checks;
+  const KernelInstance* const kernel;
+  absl::Mutex mutex;
+  std::vector<std::vector<Tensor>> unused ABSL_GUARDED_BY(mutex);  // memory for further steps
+};
+
+StatusOr<std::vector<Tensor>> NumericChecks::CheckedKernel::KeepVariables(const MS_Frame& frame) {
+  std::vector<Tensor> kept;
+  if (checks->folder_.empty() || frame.n_out > 0) return kept;
+  {
+    absl::MutexLock lock(&mutex);
+    if (!unused.empty()) {
+      kept = std::move(unused.back());
+      unused.pop_back();
+    }
+  }
+  kept.resize(frame.n_in);
+  for (uint32_t i = 0; i < frame.n_in; ++i) {
+    Variable* const variable = VariableOf(frame.inputs[i]);
+    if (variable == nullptr) continue;
+    MS_ASSIGN_OR_RETURN(kept[i], CopyOfValue(variable, kept[i]));
+  }
+  return kept;
+}
+
+// A device has less memory, and gives it again.
+void NumericChecks::CheckedKernel::Return(std::vector<Tensor> kept) {
+  if (kept.empty()) return;
+  for (Tensor& tensor : kept) {
+    if (tensor.is_on_device()) tensor = Tensor();
+  }
+  absl::MutexLock lock(&mutex);
+  unused.push_back(std::move(kept));
+}
+
+NumericChecks::NumericChecks(std::string folder) : folder_(std::move(folder)) {}
+
+NumericChecks::~NumericChecks() = default;
+
 MS_Status* NumericChecks::Compute(void* state, MS_Frame* frame) {
-  const auto& [checks, kernel] = *static_cast<const CheckedKernel*>(state);
-  MS_Status* const failed = kernel->registration().compute(kernel->state(), frame);
-  return failed != nullptr ? failed : ToAbiStatus(checks->CheckResults(*kernel, *frame));
+  CheckedKernel& checked = *static_cast<CheckedKernel*>(state);
+  StatusOr<std::vector<Tensor>> before = checked.KeepVariables(*frame);
+  if (!before.ok()) return ToAbiStatus(before.status());
+  const KernelInstance& kernel = *checked.kernel;
+  MS_Status* const failed = kernel.registration().compute(kernel.state(), frame);
+  if (failed != nullptr) return failed;
+  const Status status = checked.checks->CheckResults(kernel, frame, *before);
+  checked.Return(*std::move(before));
+  return ToAbiStatus(status);
 }
 
 void* NumericChecks::StateFor(const KernelInstance* kernel) {
   absl::MutexLock lock(&mutex_);
   std::unique_ptr<CheckedKernel>& checked = kernels_[kernel];
-  if (checked == nullptr) checked = std::make_unique<CheckedKernel>(CheckedKernel{this, kernel});
+  if (checked == nullptr) checked = std::make_unique<CheckedKernel>(this, kernel);
   return checked.get();
 }
 
-Status NumericChecks::CheckResults(const KernelInstance& kernel, const MS_Frame& frame) {
-  for (uint32_t k = 0; k < frame.n_out; ++k) {
-    if (!HoldsNonFinite(frame.outputs[k])) continue;
-    return Describe(kernel, frame,
-                    absl::StrCat("in output ", k, ": ", RangeOf(frame.outputs[k]).ToString()));
+Status NumericChecks::CheckResults(const KernelInstance& kernel, MS_Frame* frame,
+                                   absl::Span<const Tensor> before) {
+  if (frame->ctx->locks.held) return absl::OkStatus();  // whose variables nobody could read
+  return frame->n_out > 0 ? CheckOutputs(kernel, frame) : CheckVariables(kernel, frame, before);
+}
+
+Status NumericChecks::CheckOutputs(const KernelInstance& kernel, MS_Frame* frame) {
+  for (uint32_t k = 0; k < frame->n_out; ++k) {
+    const MS_TensorView& given = frame->outputs[k];
+    if (!IsUsed(*frame, k) || !HasNonFinite(given.dtype) || IsKnownFinite(given, *frame)) continue;
+    MS_ASSIGN_OR_RETURN(const HostView output, OnHost(given, *frame));
+    if (!HoldsNonFinite(output.view, frame, *ThreadsApi())) continue;
+    return Describe(kernel, *frame,
+                    absl::StrCat("in output ", k, ": ", RangeOf(output.view).ToString()));
   }
-  if (frame.n_out > 0) return absl::OkStatus();
-  for (uint32_t i = 0; i < frame.n_in; ++i) {
-    Variable* const variable = VariableOf(frame.inputs[i]);
+  NoteRead(*frame);
+  return absl::OkStatus();
+}
+
+Status NumericChecks::CheckVariables(const KernelInstance& kernel, MS_Frame* frame,
+                                     absl::Span<const Tensor> before) {
+  for (uint32_t i = 0; i < frame->n_in; ++i) {
+    Variable* const variable = VariableOf(frame->inputs[i]);
     if (variable == nullptr) continue;
     const StatusOr<Tensor> value = variable->Read();
-    if (!value.ok() || value->is_on_device()) continue;
-    const MS_TensorView view = MakeView(*value, nullptr);
-    if (!HoldsNonFinite(view)) continue;
+    if (!value.ok() || variable->IsKnownFinite(value->raw(), value->bytes())) continue;
+    Tensor on_host = *value;
+    if (value->is_on_device()) {
+      MS_ASSIGN_OR_RETURN(on_host, ReadOnHost(*value, *frame));
+    }
+    const MS_TensorView view = MakeView(on_host, nullptr);
+    if (!HoldsNonFinite(view, frame, *ThreadsApi())) {
+      variable->NoteFinite(*value);
+      continue;
+    }
     return Describe(
-        kernel, frame,
-        absl::StrCat("in the variable ", variable->name(), ": ", RangeOf(view).ToString()));
+        kernel, *frame,
+        absl::StrCat("in the variable ", variable->name(), ": ", RangeOf(view).ToString()), before);
   }
   return absl::OkStatus();
 }
 
+// Variables as they were before are shown and saved as inputs. Whether the node is at fault does
+// not depend on whether that is known.
 Status NumericChecks::Describe(const KernelInstance& kernel, const MS_Frame& frame,
-                               const std::string& what) {
-  const absl::Span<const MS_TensorView> inputs(frame.inputs, frame.n_in);
-  if (absl::c_any_of(inputs, HoldsNonFinite)) return absl::OkStatus();
+                               const std::string& what, absl::Span<const Tensor> before) {
+  std::vector<Tensor> kept(frame.n_in);  // what the views are of
+  std::vector<MS_TensorView> inputs;
+  for (uint32_t i = 0; i < frame.n_in; ++i) {
+    MS_ASSIGN_OR_RETURN(HostView input, OnHost(frame.inputs[i], frame));
+    if (HoldsNonFinite(input.view)) return absl::OkStatus();
+    kept[i] = std::move(input.copy);
+    inputs.push_back(input.view);
+    if (before.empty() || !before[i].has_value()) continue;
+    kept[i] = before[i];
+    if (before[i].is_on_device()) {
+      MS_ASSIGN_OR_RETURN(kept[i], ReadOnHost(before[i], frame));
+    }
+    inputs[i] = MakeView(kept[i], nullptr);
+  }
   const Node& node = kernel.node();
   Status status =
       errors::InvalidArgument("the first numbers of the step that are not finite, ", what);
@@ -182,17 +334,17 @@ Status NumericChecks::Describe(const KernelInstance& kernel, const MS_Frame& fra
       path.ok() ? absl::StrCat("millstream replay ", *path) : std::string(path.status().message()));
 }
 
-// A GraphDef of constants and, where it takes no variable, the node.
+// A GraphDef of constants and, where it takes no variable, the node. A variable of which is not
+// known what it was before is left out.
 StatusOr<std::string> NumericChecks::Save(const Node& node,
                                           absl::Span<const MS_TensorView> inputs) {
   Graph graph;
   GraphBuilder build(&graph, "inputs");
   NodeSpec spec;
-  bool can_run = true;
   int64_t bytes = 0;
   for (uint32_t i = 0; i < inputs.size(); ++i) {
-    MS_ASSIGN_OR_RETURN(const Tensor value, ValueOf(inputs[i]));
-    can_run &= VariableOf(inputs[i]) == nullptr;
+    if ((inputs[i].flags & MS_VIEW_RESOURCE) != 0) continue;
+    MS_ASSIGN_OR_RETURN(const Tensor value, CopyOfView(inputs[i]));
     bytes += static_cast<int64_t>(value.bytes());
     if (bytes > kMostBytesSaved) return errors::ResourceExhausted("the inputs are too large");
     AttrMap attrs;
@@ -202,6 +354,8 @@ StatusOr<std::string> NumericChecks::Save(const Node& node,
     if (constant == nullptr) return build.status();
     spec.inputs.push_back(constant->output(0));
   }
+  const bool can_run = absl::c_none_of(
+      node.inputs(), [](const Output& input) { return input.dtype() == DataType::kResource; });
   if (can_run) {
     spec.name = graph.UniqueName(node.name());
     spec.op = node.op().name;

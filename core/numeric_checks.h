@@ -29,14 +29,22 @@ namespace millstream {
 class NumericChecks {
  public:
   // `folder`: where inputs are saved; empty: they are not.
-  explicit NumericChecks(std::string folder) : folder_(std::move(folder)) {}
+  explicit NumericChecks(std::string folder);
+  ~NumericChecks();
 
   // What an executor calls in the place of the kernel's function. INVALID_ARGUMENT when the kernel
   // went well and a number that it gave, or that a variable of its inputs then holds, is not finite
-  // while all that it was given are. What lies in a device's memory is not looked at.
+  // while all that it was given are. What lies in a device's memory is copied to the host's, and
+  // waited for; the error is the step's when it is to stop meanwhile.
   static MS_Status* Compute(void* state, MS_Frame* frame);
   // The state for it. REQUIRES: `kernel` has a function that returns when it is done.
   void* StateFor(const KernelInstance* kernel) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // What Compute does behind the kernel; for one that ends by itself, once it went well. A kernel
+  // that still holds variables is not looked at. `before`: what variables among the inputs held
+  // before, by input, where it is known.
+  Status CheckResults(const KernelInstance& kernel, MS_Frame* frame,
+                      absl::Span<const Tensor> before = {});
 
   // False for nodes that give finite numbers whenever they get them: they move, choose, count.
   static bool Concern(const Node& node);
@@ -49,13 +57,13 @@ class NumericChecks {
   static Status CheckFeed(const Output& feed, const Tensor& value);
 
  private:
-  struct CheckedKernel {
-    NumericChecks* checks;
-    const KernelInstance* kernel;
-  };
+  struct CheckedKernel;
 
-  Status CheckResults(const KernelInstance& kernel, const MS_Frame& frame);
-  Status Describe(const KernelInstance& kernel, const MS_Frame& frame, const std::string& what);
+  Status CheckOutputs(const KernelInstance& kernel, MS_Frame* frame);
+  Status CheckVariables(const KernelInstance& kernel, MS_Frame* frame,
+                        absl::Span<const Tensor> before);
+  Status Describe(const KernelInstance& kernel, const MS_Frame& frame, const std::string& what,
+                  absl::Span<const Tensor> before = {});
   // The file's path.
   StatusOr<std::string> Save(const Node& node, absl::Span<const MS_TensorView> inputs);
 

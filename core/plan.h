@@ -33,6 +33,7 @@
 
 namespace millstream {
 
+class NumericChecks;
 struct StepState;
 
 // Where a root value's bytes are.
@@ -95,7 +96,8 @@ struct Instruction {
   std::vector<ValueRef> outputs;
   std::vector<uint64_t> outputs_used;
   bool prepares_constants = false;  // see StepOp
-  bool keeps_inputs = false;        // its outputs take over no input's memory
+  // What looks at its results; its outputs then take over no input's memory. Null: nobody does.
+  NumericChecks* checks = nullptr;
   int first_input_view = 0;         // into StepState::views
   int first_output_view = 0;
   void* shape_state = nullptr;

@@ -224,13 +224,12 @@ Status PlanCompiler::AddKernel(const StepOp& op) {
     values_.try_emplace(output, RefTo(index));
   }
   const KernelRegistration& registration = kernel->registration();
-  instruction.keeps_inputs = request_.checks != nullptr && plan_->memory == nullptr &&
-                             registration.compute != nullptr && NumericChecks::Concern(*node);
-  const bool checked = instruction.keeps_inputs;
+  if (NumericChecks::Concern(*node)) instruction.checks = request_.checks;
+  const bool is_checked = instruction.checks != nullptr;
   plan_->instructions.push_back(std::move(instruction));
   if (registration.compute == nullptr) {
     plan_->calls.push_back(Call{&PlanRun::StartAsync, kernel, kAfterWait, 0});
-  } else if (checked) {
+  } else if (is_checked) {
     plan_->calls.push_back(Call{&NumericChecks::Compute, request_.checks->StateFor(kernel), 0, 0});
   } else {
     plan_->calls.push_back(Call{registration.compute, kernel->state(), 0, 0});

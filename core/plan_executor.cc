@@ -10,6 +10,7 @@
 #include "core/error_details.h"
 #include "core/host_ctx.h"
 #include "core/memory_report.h"
+#include "core/numeric_checks.h"
 #include "core/plan_wait.h"
 #include "core/thread_team.h"
 #include "framework/plugin/host_status.h"
@@ -196,10 +197,16 @@ Status PlanRun::FinishWait() {
   const bool left_locked = ReleaseLeftLocks(&state_->contexts[position_]);
   if (!wait.status.ok()) return Annotate(position_, wait.status);
   if (left_locked) return Annotate(position_, LeftLockedError());
+  const Instruction& instruction = plan_.instructions[position_];
+  if (instruction.checks != nullptr) {
+    const Status checked =
+        instruction.checks->CheckResults(*instruction.kernel, &state_->frames[position_]);
+    if (!checked.ok()) return Annotate(position_, checked);
+  }
   if (wait.parcel.tensor.has_value()) {
     Tensor tensor = std::move(wait.parcel.tensor);
     if (device_ != nullptr) {
-      const Root& root = plan_.roots[plan_.instructions[position_].outputs[0].root];
+      const Root& root = plan_.roots[instruction.outputs[0].root];
       StatusOr<Tensor> unpacked =
           device_->Unpack(Parcel{std::move(tensor), false, wait.parcel.ready}, root.in_host);
       if (!unpacked.ok()) return Annotate(position_, unpacked.status());

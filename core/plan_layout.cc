@@ -122,7 +122,7 @@ void PlanLayout::ShareInPlace() {
   if (!plan_.in_place) return;
   for (size_t i = 0; i < plan_.instructions.size(); ++i) {
     const Instruction& instruction = plan_.instructions[i];
-    if (instruction.kernel == nullptr || instruction.keeps_inputs) continue;
+    if (instruction.kernel == nullptr || instruction.checks != nullptr) continue;
     std::vector<int> taken;
     for (const MS_InPlacePair& pair : instruction.kernel->registration().in_place) {
       if (pair.output >= instruction.outputs.size() || pair.input >= instruction.inputs.size()) {

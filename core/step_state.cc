@@ -197,7 +197,7 @@ void StepState::SetOutput(MS_Frame* frame, uint32_t output, Tensor tensor) {
 }
 
 const Tensor* StepState::TakeableInput(const MS_Ctx& ctx, uint32_t input) const {
-  if (!plan->in_place || plan->instructions[ctx.index].keeps_inputs) return nullptr;
+  if (!plan->in_place || plan->instructions[ctx.index].checks != nullptr) return nullptr;
   const std::vector<ValueRef>& inputs = plan->instructions[ctx.index].inputs;
   const int root_index = inputs[input].root;
   const Root& root = plan->roots[root_index];

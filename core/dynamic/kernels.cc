@@ -267,6 +267,9 @@ Status DynamicRun::EndBeside(Execution* execution) {
   if (execution->program->action == NodeAction::kReceive) {
     return EndReceive(*execution->program, execution->iteration, std::move(execution->received));
   }
+  if (NumericChecks* const checks = execution->program->checks) {
+    MS_RETURN_IF_ERROR(checks->CheckResults(*execution->kernel, &execution->frame));
+  }
   return EndKernel(execution);
 }
 

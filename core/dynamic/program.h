@@ -99,6 +99,7 @@ struct NodeProgram {
   void (*compute_async)(void* state, MS_Frame* frame, MS_Done* done) = nullptr;
   void* state = nullptr;
   KernelInstance* kernel = nullptr;
+  NumericChecks* checks = nullptr;  // of kAsync: what looks at its results; null: nobody does
   const Node* node = nullptr;
   int64_t transfer_edge = -1;  // of kSend and kReceive
   bool is_peer = false;        // likewise: see kPeerAttr

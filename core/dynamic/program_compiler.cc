@@ -166,10 +166,12 @@ Status ProgramCompiler::ChooseAction(const Node& node, NodeProgram* program) {
   program->state = program->kernel->state();
   program->compute = registration.compute;
   program->compute_async = registration.compute_async;
-  if (request_.checks != nullptr && request_.memory == nullptr && registration.compute != nullptr &&
-      NumericChecks::Concern(node)) {
+  const bool is_checked = request_.checks != nullptr && NumericChecks::Concern(node);
+  if (is_checked && registration.compute != nullptr) {
     program->state = request_.checks->StateFor(program->kernel);
     program->compute = &NumericChecks::Compute;
+  } else if (is_checked) {
+    program->checks = request_.checks;
   }
   program->action = NodeAction::kKernel;
   if (registration.compute == nullptr) {

@@ -101,7 +101,7 @@ class NumericFailure(NamedTuple):
     node_def
         The node; None where it changes a variable and can therefore not be run again.
     inputs
-        What it was given, by argument; of a variable, its value after the node had run.
+        What it was given, by argument; of a variable, its value before the node ran.
     outputs
         What it gives now.
     """
@@ -172,7 +172,7 @@ def summary(failure: NumericFailure) -> str:
         From `replay`.
     """
     if failure.node_def is None:
-        lines = ["the node changes a variable and cannot be run again; its inputs:"]
+        lines = ["the node changes a variable and cannot be run again; what it was given:"]
     else:
         lines = [f"node {failure.node_def.name!r} (op {failure.node_def.op})"]
     for name, value in failure.inputs.items():

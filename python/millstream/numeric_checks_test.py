@@ -113,14 +113,22 @@ def test_an_update_that_spoils_a_variable_is_named(optimizer: str, tmp_path: Pat
     with tf.Session(config=checking(tmp_path)) as session:
         session.run(tf.global_variables_initializer())
         session.run(train, {rate: 0.5})
+        before = session.run(w)
         error = failing(session, train, {rate: 3e38})
         assert "in the variable w: " in error.message
         assert error.op.type.startswith("ResourceApply")
         (path,) = tmp_path.iterdir()
         failure = tf.debugging.replay(path)
         assert failure.node_def is None
-        assert not np.isfinite(failure.inputs["var"]).all()
+        assert failure.inputs["var"].tobytes() == before.tobytes()
+        assert f"ranges: var {before[1]:g} to {before[0]:g}; " in error.message
         assert "cannot be run again" in numeric_checks.summary(failure)
+        # What the step before this one left in the memory for it has been written over.
+        session.run(w.assign([3e38, 7.0]))
+        before = session.run(w)
+        failing(session, train, {rate: 3e38})
+        (second,) = set(tmp_path.iterdir()) - {path}
+        assert tf.debugging.replay(second).inputs["var"].tobytes() == before.tobytes()
 
 
 def test_a_node_in_a_branch_is_checked() -> None:
