@@ -13,9 +13,6 @@ namespace {
 
 // A bad value near the front of a large tensor is found after this many words.
 constexpr int64_t kBlock = 4096;
-// Vectors that are read one after the other, as memory is read fastest, but not compared so: one
-// maximum after the other would wait for itself.
-constexpr int64_t kVectors = 4;
 constexpr int64_t kVectorBytes = 32;
 
 // Of less, another thread would wake up when there is nothing left to do.
@@ -30,23 +27,36 @@ inline __attribute__((always_inline)) Word WithoutSign(Word word) {
   return static_cast<Word>(word << 1);
 }
 
+// The larger one of each lane, of `largest` and the words at `words` without sign.
+template <typename Vector, typename Word>
+inline __attribute__((always_inline)) void TakeLarger(const Word* words, Vector* largest) {
+  Vector vector;
+  std::memcpy(&vector, words, sizeof(vector));
+  vector += vector;
+  *largest = *largest > vector ? *largest : vector;
+}
+
+// Vectors are read one after the other, which is how memory is read fastest, but not compared so:
+// one maximum after the other would wait for itself. Written out, so that they are in registers.
 template <typename Word>
 inline __attribute__((always_inline)) Word LargestOfBlock(const Word* words) {
   typedef Word Vector __attribute__((vector_size(kVectorBytes)));
   constexpr int64_t kLanes = kVectorBytes / static_cast<int64_t>(sizeof(Word));
-  Vector largest[kVectors] = {};
-  for (int64_t i = 0; i < kBlock; i += kVectors * kLanes) {
-    for (int64_t k = 0; k < kVectors; ++k) {
-      Vector vector;
-      std::memcpy(&vector, words + i + k * kLanes, sizeof(vector));
-      vector += vector;  // without sign
-      largest[k] = largest[k] > vector ? largest[k] : vector;
-    }
+  Vector first = {};
+  Vector second = {};
+  Vector third = {};
+  Vector fourth = {};
+  for (int64_t i = 0; i < kBlock; i += 4 * kLanes) {
+    TakeLarger(words + i, &first);
+    TakeLarger(words + i + kLanes, &second);
+    TakeLarger(words + i + 2 * kLanes, &third);
+    TakeLarger(words + i + 3 * kLanes, &fourth);
   }
+  first = first > second ? first : second;
+  third = third > fourth ? third : fourth;
+  first = first > third ? first : third;
   Word result = 0;
-  for (const Vector& vector : largest) {
-    for (int64_t lane = 0; lane < kLanes; ++lane) result = std::max(result, vector[lane]);
-  }
+  for (int64_t lane = 0; lane < kLanes; ++lane) result = std::max<Word>(result, first[lane]);
   return result;
 }
 
