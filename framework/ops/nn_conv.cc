@@ -49,7 +49,7 @@ Status Conv2DBackpropInputShape(ShapeContext* context) {
   if (input.dim(layout.batch) == kUnknownDim) {
     input.set_dim(layout.batch, gradient.dim(layout.batch));
   }
-  if (input.dim(layout.channels) == kUnknownDim) input.set_dim(layout.channels, filter.dim(2));
+  // The channels do not follow from the filter's: there may be any number of groups.
   context->SetOutput(0, std::move(input));
   return absl::OkStatus();
 }
@@ -60,9 +60,7 @@ Status Conv2DBackpropFilterShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(PartialShape filter, ImageShapeFromSizes(*context, 1));
   MS_ASSIGN_OR_RETURN(PartialShape gradient,
                       MergeOutputGradient(*context, 2, 1, ConvolutionShape(window, input, filter)));
-  const ImageLayout& layout = window.layout;
-  if (filter.dim(2) == kUnknownDim) filter.set_dim(2, input.dim(layout.channels));
-  if (filter.dim(3) == kUnknownDim) filter.set_dim(3, gradient.dim(layout.channels));
+  if (filter.dim(3) == kUnknownDim) filter.set_dim(3, gradient.dim(window.layout.channels));
   context->SetOutput(0, std::move(filter));
   return absl::OkStatus();
 }
@@ -90,8 +88,10 @@ input is a batch of images in the order of data_format; filter is [height, width
 channels, output channels]. strides and dilations have one value a dimension of input, 1 for
 batch and channels. SAME pads with zeros so that the output is ceil(input / stride) high and
 wide, VALID does not pad, and EXPLICIT pads by explicit_paddings: before and after, for each
-dimension. INVALID_ARGUMENT when the channels differ or the filter is larger than the padded
-image.)");
+dimension. With more channels in input than in filter, they form groups of as many as filter has:
+each group has its share of the output channels, and only that is summed over it.
+INVALID_ARGUMENT when the channels, or the output channels, cannot be divided so, or when the
+filter is larger than the padded image.)");
 
 MILLSTREAM_OP("_FusedConv2D")
     .Input("input: T")

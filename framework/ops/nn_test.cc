@@ -171,6 +171,23 @@ TEST(Conv2DTest, ChannelsMayComeFirst) {
             "[1,4,6,4]");
 }
 
+TEST(Conv2DTest, ChannelsMayFormGroups) {
+  EXPECT_EQ(Conv2D("[1,5,6,6]", "[3,3,2,9]", "SAME", {1, 1, 1, 1}).Shapes(), "[1,5,6,9]");
+  EXPECT_EQ(Conv2D("[1,5,6,6]", "[3,3,2,?]", "SAME", {1, 1, 1, 1}).Shapes(), "[1,5,6,?]");
+  EXPECT_EQ(Conv2D("[1,5,6,6]", "[3,3,2,0]", "SAME", {1, 1, 1, 1}).Shapes(), "[1,5,6,0]");
+  EXPECT_THAT(Conv2D("[1,5,6,6]", "[3,3,4,8]", "SAME", {1, 1, 1, 1}).Shapes(),
+              HasSubstr("input [1,5,6,6] has 6 channels, but filter [3,3,4,8] expects 4"));
+  EXPECT_THAT(Conv2D("[1,5,6,6]", "[3,3,2,8]", "SAME", {1, 1, 1, 1}).Shapes(),
+              HasSubstr("has 3 groups of channels for filter [3,3,2,8], whose 8 output channels"));
+}
+
+TEST(Conv2DTest, RefusesImagesAndFiltersWithoutChannels) {
+  EXPECT_THAT(Conv2D("[1,5,6,0]", "[3,3,?,8]", "SAME", {1, 1, 1, 1}).Shapes(),
+              HasSubstr("must have channels"));
+  EXPECT_THAT(Conv2D("[1,5,6,?]", "[3,3,0,8]", "SAME", {1, 1, 1, 1}).Shapes(),
+              HasSubstr("must have channels"));
+}
+
 TEST(Conv2DTest, RefusesFiltersThatDoNotFit) {
   EXPECT_THAT(Conv2D("[1,5,6,2]", "[3,3,3,3]", "SAME", {1, 1, 1, 1}).Shapes(),
               HasSubstr("'filter' of Conv2D: input [1,5,6,2] has 2 channels"));
@@ -210,7 +227,8 @@ TEST(Conv2DBackpropInputTest, HasTheShapeOfTheInput) {
         .Shapes();
   };
   EXPECT_EQ(op("(1 5 6 2)", "[1,3,3,3]"), "[1,5,6,2]");
-  EXPECT_EQ(op("(? ? ? ?)", "[8,3,3,3]"), "[8,?,?,2]");
+  EXPECT_EQ(op("(? ? ? ?)", "[8,3,3,3]"), "[8,?,?,?]");
+  EXPECT_EQ(op("(1 5 6 6)", "[1,3,3,3]"), "[1,5,6,6]");
   EXPECT_THAT(op("(1 5 6 2)", "[1,3,3,4]"), HasSubstr("'out_backprop' of Conv2DBackpropInput"));
   EXPECT_THAT(op("(1 5 6 2)", "[1,4,3,3]"), HasSubstr("expected the shape of the output"));
   EXPECT_THAT(op("(1 5 6)", "[1,3,3,3]"), HasSubstr("expected 4 sizes"));
@@ -227,7 +245,9 @@ TEST(Conv2DBackpropFilterTest, HasTheShapeOfTheFilter) {
         .Shapes();
   };
   EXPECT_EQ(op("(3 3 2 7)", "[8,3,4,7]"), "[3,3,2,7]");
-  EXPECT_EQ(op("(? ? ? ?)", "[8,3,4,7]"), "[?,?,2,7]");
+  EXPECT_EQ(op("(? ? ? ?)", "[8,3,4,7]"), "[?,?,?,7]");
+  EXPECT_EQ(op("(3 3 1 6)", "[8,3,4,6]"), "[3,3,1,6]");
+  EXPECT_THAT(op("(3 3 1 7)", "[8,3,4,7]"), HasSubstr("'filter_sizes' of Conv2DBackpropFilter"));
   EXPECT_THAT(op("(3 3 4 7)", "[8,3,4,7]"), HasSubstr("expects 4"));
   EXPECT_THAT(op("(3 3 2 7)", "[8,3,3,7]"), HasSubstr("'out_backprop'"));
 }

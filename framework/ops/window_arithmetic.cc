@@ -85,6 +85,26 @@ Status SetWindowedSizes(const ImageWindow& window, PartialShape* shape) {
   return absl::OkStatus();
 }
 
+// The input's channels come in groups, as many in each as the filter takes; each group has its
+// share of the filter's output channels.
+Status CheckGroups(const PartialShape& input, int64_t channels, const PartialShape& filter) {
+  const int64_t depth = filter.dim(2);
+  if (channels == 0 || depth == 0) {
+    return errors::InvalidArgument("input ", input.ToString(), " and filter ", filter.ToString(),
+                                   " must have channels");
+  }
+  if (channels == kUnknownDim || depth == kUnknownDim) return absl::OkStatus();
+  if (channels % depth != 0) {
+    return errors::InvalidArgument("input ", input.ToString(), " has ", channels,
+                                   " channels, but filter ", filter.ToString(), " expects ", depth);
+  }
+  const int64_t groups = channels / depth;
+  if (filter.dim(3) == kUnknownDim || filter.dim(3) % groups == 0) return absl::OkStatus();
+  return errors::InvalidArgument("input ", input.ToString(), " has ", groups,
+                                 " groups of channels for filter ", filter.ToString(), ", whose ",
+                                 filter.dim(3), " output channels cannot be divided among them");
+}
+
 }  // namespace
 
 StatusOr<ImageLayout> ParseImageLayout(absl::string_view data_format) {
@@ -171,12 +191,7 @@ StatusOr<ImageWindow> PoolingWindow(const ShapeContext& context) {
 
 StatusOr<PartialShape> ConvolutionShape(const ImageWindow& window, const PartialShape& input,
                                         const PartialShape& filter) {
-  const int64_t channels = input.dim(window.layout.channels);
-  if (channels != kUnknownDim && filter.dim(2) != kUnknownDim && channels != filter.dim(2)) {
-    return errors::InvalidArgument("input ", input.ToString(), " has ", channels,
-                                   " channels, but filter ", filter.ToString(), " expects ",
-                                   filter.dim(2));
-  }
+  MS_RETURN_IF_ERROR(CheckGroups(input, input.dim(window.layout.channels), filter));
   ImageWindow sized = window;
   sized.height.size = filter.dim(0);
   sized.width.size = filter.dim(1);

@@ -67,7 +67,8 @@ StatusOr<ImageWindow> ConvolutionWindow(const ShapeContext& context);
 StatusOr<ImageWindow> PoolingWindow(const ShapeContext& context);
 
 // The shape of a convolution's output. `input` and `filter` have rank 4. INVALID_ARGUMENT when the
-// channels differ or the window does not fit.
+// input's channels are no multiple of the filter's, when the filter's output channels are none of
+// the number of groups that this makes, or when the window does not fit.
 StatusOr<PartialShape> ConvolutionShape(const ImageWindow& window, const PartialShape& input,
                                         const PartialShape& filter);
 // The shape of a pooling's output. `input` has rank 4. INVALID_ARGUMENT when the window does not

@@ -64,6 +64,25 @@ def test_images_are_convolved_as_by_conv2d(steps: list[int], distances: list[int
     assert np.array_equal(found.eval(), expected.eval())
 
 
+@pytest.mark.parametrize("fused", [False, True])
+def test_groups_of_channels_are_convolved_apart(fused: bool) -> None:
+    def convolve(x: Any, filters: Any, bias: Any) -> Any:
+        result = tf.nn.conv2d(x, filters, [1, 2], "SAME")
+        return tf.nn.relu(tf.nn.bias_add(result, bias)) if fused else result
+
+    images = tf.placeholder(tf.float32, [2, 9, 8, 6])
+    filters, bias = tf.constant(sequences([3, 2, 2, 12])), tf.range(12.0)
+    whole = convolve(images, filters, bias)
+    assert whole.shape.as_list() == [2, 9, 4, 12]
+    parts = [tf.split(images, 3, 3), tf.split(filters, 3, 3), tf.split(bias, 3)]
+    apart = tf.concat([convolve(*part) for part in zip(*parts, strict=True)], 3)
+    found = [whole, *tf.gradients(whole, [images, filters])]
+    expected = [apart, *tf.gradients(apart, [images, filters])]
+    fed = {images: sequences([2, 9, 8, 6])}
+    for ours, others in zip(*tf.get_default_session().run([found, expected], fed), strict=True):
+        np.testing.assert_allclose(ours, others, rtol=1e-4, atol=1e-4)
+
+
 def test_gradient_of_a_convolved_sequence() -> None:
     x = tf.constant([[[1.0], [2.0], [3.0]]])
     filters = tf.constant([[[2.0]], [[5.0]]])

@@ -138,15 +138,17 @@ def _conv_places(case: Case, image: tuple[int, ...], filters: tuple[int, ...]) -
     refuse_unless(len(filters) == 4, "filter")
     windows = _conv_windows(case, filters)
     # With filters of no channels the reference implementation divides by zero; it says so.
-    refuse_unless(image[3] == filters[2] > 0, "filter")
+    refuse_unless(image[3] > 0 and filters[2] > 0 and image[3] % filters[2] == 0, "filter")
+    refuse_unless(filters[3] % (image[3] // filters[2]) == 0, "filter")
     return [w.places(image[i + 1], "filter") for i, w in enumerate(windows)]
 
 
 def _make_conv(source: Source, op: Any) -> Case:
     dtype = pick_type(source, op, "T")
     case = Case(op.name, [], {"T": type_attr(dtype)})
-    channels, results = source.size(4), source.size(4)
-    image = _image(source, channels)
+    groups = source.integer(2, 3) if source.chance(0.25) else 1
+    channels, results = source.size(4), groups * source.size(4)
+    image = _image(source, groups * channels)
     filters = [*_pair(source, 0 if source.chance(0.05) else 1, 4), channels, results]
     _convolution_attrs(source, case)
     first = case.values["first"]
@@ -177,12 +179,37 @@ def _moderate(source: Source, dtype: str, shape: list[int]) -> Array:
     return source.values(dtype, shape, style)
 
 
+def _groups(array: Array, groups: int, depth: int) -> list[tuple[Any, Any]]:
+    """Each group's channels and results, of arrays whose last dimension has all results."""
+    share = array.shape[3] // groups
+    return [
+        (slice(g * depth, (g + 1) * depth), slice(g * share, (g + 1) * share))
+        for g in range(groups)
+    ]
+
+
+def _over_all_channels(filters: Array, channels: int) -> Array:
+    """Filters of groups as those of one, with zeros where a channel is of another group."""
+    depth = filters.shape[2]
+    whole = np.zeros([*filters.shape[:2], channels, filters.shape[3]], filters.dtype)
+    for own, results in _groups(filters, channels // depth, depth):
+        whole[:, :, own, results] = filters[:, :, :, results]
+    return whole
+
+
+def _of_groups(whole: Array, depth: int) -> Array:
+    """What _over_all_channels was given."""
+    groups = _groups(whole, whole.shape[2] // depth, depth)
+    return np.concatenate([whole[:, :, own, results] for own, results in groups], axis=3)
+
+
 def _conv(case: Case) -> Outcome:
     first, dtype = case.values["first"], case.inputs[-1].dtype
     if case.op == "Conv2D":
         image = _unlaid(longer(numbers(case, 0)), first)
         filters = longer(numbers(case, 1))
         rows, columns = _conv_places(case, image.shape, filters.shape)
+        filters = _over_all_channels(filters, image.shape[3])
         shape = (image.shape[0], len(rows), len(columns), filters.shape[3])
         value, scale = np.zeros(shape), np.zeros(shape)
         for (i, j), (k, y), (m, x) in _taps(rows, columns):
@@ -196,7 +223,7 @@ def _conv(case: Case) -> Outcome:
     wanted = (image_shape[0], len(rows), len(columns), filter_shape[3])
     refuse_unless(gradient.shape == wanted, "out_backprop")
     if case.op == "Conv2DBackpropInput":
-        filters = longer(numbers(case, 1))
+        filters = _over_all_channels(longer(numbers(case, 1)), image_shape[3])
         value, scale = np.zeros(image_shape), np.zeros(image_shape)
         for (i, j), (k, y), (m, x) in _taps(rows, columns):
             value[:, y, x] += gradient[:, i, j] @ filters[k, m].T
@@ -204,10 +231,13 @@ def _conv(case: Case) -> Outcome:
         count = filters.size + 4
         return [summed(_laid(value, first), _laid(scale, first), count, dtype)]
     image = _unlaid(longer(numbers(case, 0)), first)
-    value, scale = np.zeros(filter_shape), np.zeros(filter_shape)
+    whole = (*filter_shape[:2], image_shape[3], filter_shape[3])
+    value, scale = np.zeros(whole), np.zeros(whole)
     for (i, j), (k, y), (m, x) in _taps(rows, columns):
         value[k, m] += image[:, y, x].T @ gradient[:, i, j]
         scale[k, m] += np.abs(image[:, y, x]).T @ np.abs(gradient[:, i, j])
+    depth = filter_shape[2]
+    value, scale = _of_groups(value, depth), _of_groups(scale, depth)
     return [summed(value, scale, gradient.size + 4, dtype)]
 
 
