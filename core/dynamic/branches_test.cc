@@ -104,7 +104,7 @@ TEST_F(BranchesTest, SwitchWantsAScalar) {
   std::vector<Feed> feeds = Feeds(true);
   feeds.push_back({pred, Tensor::Of<bool>({2}, {true, false})});
   ExpectError(Dynamic({branch->output(1)}, feeds).status(), absl::StatusCode::kInvalidArgument,
-              {"'pred' of Switch must be a scalar", "bool[2]"});
+              {"'pred' of Switch must be a scalar bool, got bool[2]"});
 }
 
 TEST_F(BranchesTest, HandlesPassThroughBranches) {

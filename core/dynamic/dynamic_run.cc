@@ -11,11 +11,12 @@ namespace {
 // Nodes between two looks at the inbox, at cancellation and at the clock.
 constexpr int kNodesBetweenLooks = 64;
 
-StatusOr<bool> PredicateOf(const MS_TensorView& pred) {
-  if (pred.rank != 0 || pred.dtype != MS_BOOL) {
-    return errors::InvalidArgument("'pred' of Switch must be a scalar bool, got rank ", pred.rank);
-  }
-  return *(static_cast<const bool*>(pred.mem.base) + pred.mem.offset);
+// `argument` is where it is.
+Status CheckPredicate(const char* argument, const MS_TensorView& pred) {
+  if (pred.rank == 0 && pred.dtype == MS_BOOL) return absl::OkStatus();
+  return errors::InvalidArgument(argument, " must be a scalar bool, got ",
+                                 DataTypeName(FromAbiDataType(pred.dtype)),
+                                 Shape(absl::MakeConstSpan(pred.dims, pred.rank)).ToString());
 }
 
 }  // namespace
@@ -192,6 +193,11 @@ StatusOr<bool> DynamicRun::RunNode(const NodeProgram& node, const ReadyNode& rea
       DropInputs(node, iteration);
       ActivateNode(node, iteration, false);
       break;
+    case NodeAction::kLoopCond:
+      status = CheckPredicate("'input' of LoopCond",
+                              ValueAt(program_.inputs[node.first_input], *iteration).view);
+      if (status.ok()) PassOn(node, iteration);
+      break;
     case NodeAction::kSwitch: status = Switch(node, iteration); break;
     case NodeAction::kMerge: status = Merge(node, iteration); break;
     case NodeAction::kEnter: Enter(node, iteration, false); break;
@@ -217,12 +223,13 @@ void DynamicRun::PassOn(const NodeProgram& node, Iteration* iteration) {
 Status DynamicRun::Switch(const NodeProgram& node, Iteration* iteration) {
   const ValueSource pred = program_.inputs[node.first_input + 1];
   const Value& decides = ValueAt(pred, *iteration);
+  MS_RETURN_IF_ERROR(CheckPredicate("'pred' of Switch", decides.view));
   bool taken = false;
   if (decides.tensor.is_on_device()) {
-    MS_ASSIGN_OR_RETURN(Tensor copied, InHost(decides.tensor));
-    MS_ASSIGN_OR_RETURN(taken, PredicateOf(Value(std::move(copied)).view));
+    MS_ASSIGN_OR_RETURN(const Tensor copied, InHost(decides.tensor));
+    taken = *copied.data<bool>();
   } else {
-    MS_ASSIGN_OR_RETURN(taken, PredicateOf(decides.view));
+    taken = *(static_cast<const bool*>(decides.view.mem.base) + decides.view.mem.offset);
   }
   DropInput(node, iteration, 1);
   const OutputProgram& live = program_.outputs[node.first_output + (taken ? 1 : 0)];

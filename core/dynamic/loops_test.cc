@@ -47,6 +47,17 @@ TEST_F(LoopsTest, CountsToN) {
   }
 }
 
+TEST_F(LoopsTest, TheConditionIsAScalar) {
+  const Output goes_on = Placeholder("goes_on", DataType::kBool);
+  const Loop loop = While(
+      {Constant(1.0f)}, [&](const Outputs&) { return Enter(goes_on, "loop", true); },
+      [&](const Outputs& v) { return Outputs{Twice(v[0])}; });
+  EXPECT_EQ(Scalar(loop.exits[0], {{goes_on, Tensor::Scalar<bool>(false)}}), 1);
+  const Tensor vector = Tensor::Of<bool>({1}, {false});
+  ExpectError(Dynamic(loop.exits, {{goes_on, vector}}).status(), absl::StatusCode::kInvalidArgument,
+              {"'input' of LoopCond must be a scalar bool, got bool[1]", loop.pred.node->name()});
+}
+
 TEST_F(LoopsTest, VariablesGoThroughTheBodyTogether) {
   const Loop loop = Count({Constant(1.0f), Constant(1.0f)}, Constant(10.0f), [&](const Outputs& v) {
     return Outputs{v[1], Op("Add", {v[0], v[1]})};

@@ -68,6 +68,7 @@ enum class NodeAction : uint8_t {
   kBlocking,  // calls the kernel on a thread that it may block
   kPassOn,    // output i is input i
   kNothing,   // only its edges matter
+  kLoopCond,  // as kPassOn, of a scalar
   kSwitch,
   kMerge,
   kEnter,

@@ -28,7 +28,7 @@ NodeAction ActionOf(ControlFlowKind kind) {
     case ControlFlowKind::kEnter: return NodeAction::kEnter;
     case ControlFlowKind::kExit: return NodeAction::kExit;
     case ControlFlowKind::kNextIteration: return NodeAction::kNextIteration;
-    case ControlFlowKind::kLoopCond: return NodeAction::kPassOn;
+    case ControlFlowKind::kLoopCond: return NodeAction::kLoopCond;
     case ControlFlowKind::kControlTrigger:
     case ControlFlowKind::kNone: break;
   }
