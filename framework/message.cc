@@ -199,25 +199,6 @@ void CompleteMapEntries(Message* message) {
   }
 }
 
-// As Unicode defines it: no surrogates, no longer forms than needed, nothing beyond U+10FFFF.
-bool IsUtf8(absl::string_view text) {
-  constexpr uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
-  for (size_t i = 0; i < text.size();) {
-    const auto first = static_cast<uint8_t>(text[i++]);
-    if (first < 0x80) continue;
-    const int more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
-    if (first < 0xC2 || first > 0xF4 || i + more > text.size()) return false;
-    uint32_t code = first & (0x3F >> more);
-    for (int k = 0; k < more; ++k) {
-      const auto next = static_cast<uint8_t>(text[i++]);
-      if ((next & 0xC0) != 0x80) return false;
-      code = code << 6 | (next & 0x3F);
-    }
-    if (code < kLeast[more] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return false;
-  }
-  return true;
-}
-
 // Strings of a text may be anything, by escapes; but bytes that hold them would not be read again.
 absl::Status CheckStrings(const Message& message) {
   const google::protobuf::Reflection* const reflection = message.GetReflection();
@@ -254,6 +235,24 @@ MessagePtr NewMessage(const Descriptor* descriptor) {
 }
 
 }  // namespace
+
+bool IsUtf8(absl::string_view text) {
+  constexpr uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
+  for (size_t i = 0; i < text.size();) {
+    const auto first = static_cast<uint8_t>(text[i++]);
+    if (first < 0x80) continue;
+    const int more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
+    if (first < 0xC2 || first > 0xF4 || i + more > text.size()) return false;
+    uint32_t code = first & (0x3F >> more);
+    for (int k = 0; k < more; ++k) {
+      const auto next = static_cast<uint8_t>(text[i++]);
+      if ((next & 0xC0) != 0x80) return false;
+      code = code << 6 | (next & 0x3F);
+    }
+    if (code < kLeast[more] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return false;
+  }
+  return true;
+}
 
 absl::StatusOr<const Descriptor*> FindMessage(absl::string_view name) {
   std::string full_name(name);

@@ -32,6 +32,10 @@ absl::StatusOr<const google::protobuf::Descriptor*> FindMessage(absl::string_vie
 // An empty message. NOT_FOUND: no such message.
 absl::StatusOr<MessagePtr> NewMessage(absl::string_view name);
 
+// Whether `text` is UTF-8, as all strings of messages are: no surrogates, no longer forms than
+// needed, nothing beyond U+10FFFF.
+bool IsUtf8(absl::string_view text);
+
 // The message that `bytes` encode. Fields that the message does not have are kept and written
 // again. INVALID_ARGUMENT: the bytes are cut off, are no encoding, hold a string that is not UTF-8,
 // or exceed 2 GiB. NOT_FOUND: no such message.

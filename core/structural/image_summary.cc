@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/structural/png.h"
 #include "core/structural/structural.h"
+#include "core/structural/summary_text.h"
 #include "framework/half.h"
 #include "millstream/framework/protos/summary.pb.h"
 
@@ -100,10 +101,7 @@ StatusOr<std::vector<uint8_t>> ImageBytes(const ImageBatch& batch, int64_t numbe
   }
 }
 
-Status CheckImages(const Tensor& tag, const ImageBatch& batch) {
-  if (tag.shape().rank() != 0) {
-    return errors::InvalidArgument("'tag' must be a scalar, got ", tag.shape().ToString());
-  }
+Status CheckImages(const ImageBatch& batch) {
   const Shape& shape = batch.tensor->shape();
   if (shape.rank() != 4) {
     return errors::InvalidArgument("'tensor' must be [batch, height, width, channels], got ",
@@ -130,16 +128,16 @@ StatusOr<std::vector<uint8_t>> BadColor(const Node& node) {
 }
 
 Status ImageSummary(StructuralFrame* frame) {
-  const Tensor tag = frame->BorrowInput(0);
+  MS_ASSIGN_OR_RETURN(const std::string tag, ScalarText(frame->BorrowInput(0), "tag"));
   const Tensor tensor = frame->BorrowInput(1);
   MS_ASSIGN_OR_RETURN(const int64_t max_images,
                       GetAttr<int64_t>(frame->node().attrs(), "max_images"));
   ImageBatch batch = {&tensor, {}};
   MS_ASSIGN_OR_RETURN(batch.bad_color, BadColor(frame->node()));
-  MS_RETURN_IF_ERROR(CheckImages(tag, batch));
+  MS_RETURN_IF_ERROR(CheckImages(batch));
 
   proto::Summary summary;
-  const std::string base = absl::StrCat(*tag.data<std::string>(), "/image");
+  const std::string base = absl::StrCat(tag, "/image");
   for (int64_t i = 0; i < std::min(max_images, tensor.shape().dim(0)); ++i) {
     MS_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ImageBytes(batch, i));
     MS_ASSIGN_OR_RETURN(std::string file,
@@ -152,7 +150,7 @@ Status ImageSummary(StructuralFrame* frame) {
     image->set_colorspace(static_cast<int32_t>(batch.channels()));
     image->set_encoded_image_string(std::move(file));
   }
-  return frame->SetOutput(0, Tensor::Scalar<std::string>(summary.SerializeAsString()));
+  return SetSummary(frame, summary);
 }
 
 MILLSTREAM_STRUCTURAL("ImageSummary", StructuralRole::kKernel, ImageSummary);

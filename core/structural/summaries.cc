@@ -5,7 +5,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "core/structural/histogram.h"
 #include "core/structural/structural.h"
+#include "core/structural/summary_text.h"
 #include "framework/half.h"
+#include "framework/message.h"
 #include "framework/proto_conversion.h"
 #include "millstream/framework/protos/summary.pb.h"
 
@@ -33,10 +35,6 @@ StatusOr<double> RealElement(const Tensor& tensor, int64_t i) {
   }
 }
 
-Status SetText(StructuralFrame* frame, std::string text) {
-  return frame->SetOutput(0, Tensor::Scalar<std::string>(std::move(text)));
-}
-
 // One value a tag; both arguments have the same shape.
 Status ScalarSummary(StructuralFrame* frame) {
   const Tensor tags = frame->BorrowInput(0);
@@ -49,24 +47,15 @@ Status ScalarSummary(StructuralFrame* frame) {
   for (int64_t i = 0; i < tags.num_elements(); ++i) {
     MS_ASSIGN_OR_RETURN(double value, RealElement(values, i));
     proto::Summary::Value* entry = summary.add_value();
-    entry->set_tag(tags.data<std::string>()[i]);
+    MS_ASSIGN_OR_RETURN(*entry->mutable_tag(), TextElement(tags, i, "tags"));
     entry->set_simple_value(static_cast<float>(value));
   }
-  return SetText(frame, summary.SerializeAsString());
-}
-
-// The only element of a string input; `name` is the argument's.
-StatusOr<std::string> ScalarText(const StructuralFrame& frame, uint32_t i, const char* name) {
-  const Tensor text = frame.BorrowInput(i);
-  if (text.shape().rank() != 0) {
-    return errors::InvalidArgument("'", name, "' must be a scalar, got ", text.shape().ToString());
-  }
-  return *text.data<std::string>();
+  return SetSummary(frame, summary);
 }
 
 // The distribution of all elements.
 Status HistogramSummary(StructuralFrame* frame) {
-  MS_ASSIGN_OR_RETURN(const std::string tag, ScalarText(*frame, 0, "tag"));
+  MS_ASSIGN_OR_RETURN(const std::string tag, ScalarText(frame->BorrowInput(0), "tag"));
   const Tensor values = frame->BorrowInput(1);
   Histogram histogram;
   for (int64_t i = 0; i < values.num_elements(); ++i) {
@@ -83,22 +72,22 @@ Status HistogramSummary(StructuralFrame* frame) {
   proto::Summary::Value* entry = summary.add_value();
   entry->set_tag(tag);
   histogram.ToProto(entry->mutable_histo());
-  return SetText(frame, summary.SerializeAsString());
+  return SetSummary(frame, summary);
 }
 
 // The tensor itself, for the viewer that the metadata names.
 Status TensorSummary(StructuralFrame* frame) {
   proto::Summary summary;
   proto::Summary::Value* entry = summary.add_value();
-  MS_ASSIGN_OR_RETURN(*entry->mutable_tag(), ScalarText(*frame, 0, "tag"));
-  MS_ASSIGN_OR_RETURN(const std::string metadata,
-                      ScalarText(*frame, 2, "serialized_summary_metadata"));
-  if (!entry->mutable_metadata()->ParseFromString(metadata)) {
-    return errors::InvalidArgument(
-        "'serialized_summary_metadata' holds no SummaryMetadata message");
-  }
+  MS_ASSIGN_OR_RETURN(*entry->mutable_tag(), ScalarText(frame->BorrowInput(0), "tag"));
+  const Tensor metadata = frame->BorrowInput(2);
+  MS_ASSIGN_OR_RETURN(const absl::string_view bytes,
+                      ScalarBytes(metadata, "serialized_summary_metadata"));
+  const StatusOr<MessagePtr> parsed = ParseBinary("SummaryMetadata", bytes);
+  if (!parsed.ok()) return WithContext(parsed.status(), "'serialized_summary_metadata'");
+  *entry->mutable_metadata() = static_cast<const proto::SummaryMetadata&>(**parsed);
   MS_RETURN_IF_ERROR(TensorToProto(frame->BorrowInput(1), entry->mutable_tensor()));
-  return SetText(frame, summary.SerializeAsString());
+  return SetSummary(frame, summary);
 }
 
 // All values of all inputs; a tag may occur once.
@@ -108,11 +97,12 @@ Status MergeSummary(StructuralFrame* frame) {
   for (uint32_t i = 0; i < frame->num_inputs(); ++i) {
     const Tensor input = frame->BorrowInput(i);
     for (int64_t k = 0; k < input.num_elements(); ++k) {
-      proto::Summary summary;
-      if (!summary.ParseFromString(input.data<std::string>()[k])) {
-        return errors::InvalidArgument("'inputs': input ", i, " holds no Summary message");
+      const StatusOr<MessagePtr> summary = ParseBinary("Summary", input.data<std::string>()[k]);
+      if (!summary.ok()) {
+        return WithContext(summary.status(), absl::StrCat("'inputs': input ", i));
       }
-      for (proto::Summary::Value& value : *summary.mutable_value()) {
+      auto& values = *static_cast<proto::Summary&>(**summary).mutable_value();
+      for (proto::Summary::Value& value : values) {
         if (!seen.insert(value.tag()).second) {
           return errors::InvalidArgument("Duplicate tag ", value.tag(), " found in input ", i);
         }
@@ -120,7 +110,7 @@ Status MergeSummary(StructuralFrame* frame) {
       }
     }
   }
-  return SetText(frame, merged.SerializeAsString());
+  return SetSummary(frame, merged);
 }
 
 MILLSTREAM_STRUCTURAL("ScalarSummary", StructuralRole::kKernel, ScalarSummary);

@@ -86,7 +86,7 @@ TEST_F(SummaryTest, MergingRefusesATagTwiceAndWhatIsNoSummary) {
               {"MergeSummary", "Duplicate tag a"});
   const Output text = Constant(Tensor::Scalar<std::string>("\xff not a message"));
   ExpectError(GetError(build.Variadic("MergeSummary", {{a, text}})->output(0)), kInvalid,
-              {"input 1", "no Summary"});
+              {"input 1", "expected the bytes of a Summary"});
 }
 
 TEST_F(SummaryTest, AHistogramCountsAllElementsOfEveryType) {
@@ -143,6 +143,27 @@ TEST_F(SummaryTest, ATensorIsKeptWithItsMetadata) {
   EXPECT_EQ(message.value(0).tensor().tensor_shape().dim(0).size(), 2);
   const Output bad = Op("TensorSummaryV2", {Tag("t"), FedAs(Values<int32_t>({1})), Tag("\xff")});
   ExpectError(GetError(bad), kInvalid, {"serialized_summary_metadata"});
+}
+
+// Bytes of a message whose text is no UTF-8 are read by nobody.
+TEST_F(SummaryTest, TextsAreUtf8) {
+  const Output bad = Tag("a\xff");
+  const Output values = FedAs(Values<float>({1}));
+  const Output one = FedAs(Tensor::Scalar<float>(1));
+  const Output images = FedAs(Tensor::FromValues<uint8_t>({1, 1, 1, 1}, {0}));
+  const Output tags = Constant(Values<std::string>({"a", "\xc3\xa4", "\xed\xa0\x80"}));
+  const auto refused = [&](const char* op, std::vector<Output> inputs, const char* text) {
+    ExpectError(GetError(Op(op, std::move(inputs))), kInvalid, {op, text});
+  };
+  refused("ScalarSummary", {bad, one}, "'tags' must be UTF-8, but element 0 is not");
+  refused("ScalarSummary", {tags, FedAs(Values<float>({1, 2, 3}))},
+          "'tags' must be UTF-8, but element 2 is not");
+  refused("HistogramSummary", {bad, values}, "'tag' must be UTF-8");
+  refused("ImageSummary", {bad, images}, "'tag' must be UTF-8");
+  refused("TensorSummaryV2", {bad, values, Tag("")}, "'tag' must be UTF-8");
+  // The field display_name, of one byte.
+  refused("TensorSummaryV2", {Tag("t"), values, Tag("\x12\x01\xff")},
+          "'serialized_summary_metadata': expected the bytes of a SummaryMetadata");
 }
 
 class ImageSummaryTest : public SummaryTest {
