@@ -203,6 +203,20 @@ _CONFIGS = {
     "times": "operation_timeout_in_ms: -9223372036854775808",
 }
 
+_RUN_OPTIONS = {
+    "empty": "",
+    "trace": "trace_level: FULL_TRACE output_partition_graphs: true",
+    "trace_unknown": "trace_level: HARDWARE_TRACE",
+    "limit": "timeout_in_ms: 1000",
+    "limit_negative": "timeout_in_ms: -9223372036854775808",
+    "limit_endless": "timeout_in_ms: 9223372036854775807",
+    "threads": "inter_op_thread_pool: -1 experimental { use_run_handler_pool: true "
+    "run_handler_pool_options { priority: 9223372036854775807 } }",
+    "debugger": 'debug_options { debug_tensor_watch_opts { node_name: "y" output_slot: -1 '
+    'debug_ops: "DebugIdentity" debug_urls: "file:///" } global_step: -1 }',
+    "allocations": "report_tensor_allocations_upon_oom: true",
+}
+
 
 def _binary(message: str, text: str) -> bytes:
     return _runtime.message_parse_text(message, text)
@@ -340,10 +354,13 @@ def main() -> None:
         graph = f'node {{ name: "c" op: "Const" {value} }}'
         _write(folder, "graph_text", f"constant_{name}", graph.encode())
     for i, (name, text) in enumerate(_VALUES.items()):
+        _write(folder, "attr_value", name, _binary("AttrValue", text))
         for op, attr in _OP_ATTRS[i % 3 :: 3]:
             _write(folder, "op_attr", f"{op}_{attr}_{name}", f"{op}\n{attr}\n{text}".encode())
     for name, text in _CONFIGS.items():
         _write(folder, "session_config", name, _binary("ConfigProto", text))
+    for name, text in _RUN_OPTIONS.items():
+        _write(folder, "run_options", name, _binary("RunOptions", text))
     for name, data in _messages().items():
         text = _runtime.message_print_text(name, data)
         _write(folder, "message", name, f"{name}\n".encode() + data)

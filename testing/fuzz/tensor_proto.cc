@@ -5,24 +5,16 @@
 #include "framework/message.h"
 #include "framework/proto_conversion.h"
 #include "testing/fuzz/target.h"
+#include "testing/fuzz/tensor_elements.h"
 
 namespace {
 
 using millstream::MessagePtr;
 using millstream::StatusOr;
 using millstream::Tensor;
+using millstream::fuzz::ElementsOf;
+using millstream::fuzz::kMaxElements;
 using millstream::proto::TensorProto;
-
-// What the program that asks for a tensor pays for by itself.
-constexpr int64_t kMaxElements = int64_t{1} << 20;
-
-bool IsSmall(const TensorProto& message) {
-  int64_t count = 1;
-  for (const auto& dim : message.tensor_shape().dim()) {
-    if (__builtin_mul_overflow(count, dim.size(), &count)) return true;  // it is refused
-  }
-  return count <= kMaxElements;
-}
 
 void ReadAndWrite(const TensorProto& message) {
   const StatusOr<Tensor> tensor = millstream::TensorFromProto(message);
@@ -43,6 +35,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       millstream::ParseBinary("TensorProto", {reinterpret_cast<const char*>(data), size});
   if (!message.ok()) return 0;
   const auto& tensor = static_cast<const TensorProto&>(**message);
-  if (IsSmall(tensor)) ReadAndWrite(tensor);
+  if (ElementsOf(tensor) <= kMaxElements) ReadAndWrite(tensor);
   return 0;
 }
