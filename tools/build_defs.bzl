@@ -46,8 +46,14 @@ _PLUGIN_CXX_COPTS = ["-fvisibility-inlines-hidden"]
 KERNEL_LOOP_COPTS = [
     "-O2",
     "-ftree-vectorize",
-    "-fvect-cost-model=dynamic",
-]
+] + select({
+    "//tools:clang": [],  # has no choice of cost models
+    "//conditions:default": ["-fvect-cost-model=dynamic"],
+})
+
+# For what no step runs, where size counts more than speed: graphs are read, checked and rewritten in
+# it, messages parsed, plugins loaded. A third less code than by -O2.
+SMALL_COPTS = ["-Os"]
 
 _NO_SANITIZER = ["nosan"]
 
