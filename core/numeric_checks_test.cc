@@ -85,6 +85,17 @@ TEST_P(OnEachExecutor, AVariableThatWasFiniteIsLookedAtAgainOnceItWasWritten) {
   }
 }
 
+// A kernel may leave what is in its memory as it is.
+TEST_P(OnEachExecutor, AnOutputThatNobodyUsesIsNotLookedAt) {
+  const Output unused = AddBody(&build, BodyKind::kPlain, {},
+                                [](MS_Frame* frame) { return GiveScalar(frame, kInfinity); });
+  build.set_control_inputs({unused.node});
+  const Output after = Op("Exp", {Constant(1.0f)});
+  build.set_control_inputs({});
+  EXPECT_EQ(StepOf(after, GetParam()), absl::OkStatus());
+  EXPECT_FALSE(StepOf(unused, GetParam()).ok());
+}
+
 TEST_F(NumericChecksTest, EveryReadOfAVariableGetsWhatWasFound) {
   const Output w = Weights();
   // Both reads share the memory of the one value.
