@@ -98,7 +98,7 @@ struct Instruction {
   bool prepares_constants = false;  // see StepOp
   // What looks at its results; its outputs then take over no input's memory. Null: nobody does.
   NumericChecks* checks = nullptr;
-  int first_input_view = 0;         // into StepState::views
+  int first_input_view = 0;  // into StepState::views
   int first_output_view = 0;
   void* shape_state = nullptr;
   int64_t scratch_bytes = 0;
