@@ -18,6 +18,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "framework/allocation_faults_for_tests.h"
 
 namespace millstream {
 namespace {
@@ -88,7 +89,7 @@ class CachingHostAllocator : public Allocator {
 
   void* Allocate(size_t bytes) override {
     // Beyond the machine's memory the system might grant the pages and kill the process later.
-    if (bytes > limit_) return nullptr;
+    if (bytes > limit_ || AllocationFaults::FailsNext()) return nullptr;
     const SizeClass size_class = ClassOf(bytes);
     void* block = TakeKept(size_class);
     if (block == nullptr) block = NewBlock(size_class.block);

@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "framework/allocation_faults_for_tests.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
@@ -48,6 +49,26 @@ TEST(HostAllocatorTest, AFreedBlockServesTheNextRequestOfItsSize) {
   void* second = allocator->Allocate(99990);
   EXPECT_EQ(first == second, kKeepsBlocks);
   allocator->Deallocate(second, 99990);
+}
+
+TEST(HostAllocatorTest, FaultsRefuseThoseThatTheyCount) {
+  Allocator* allocator = HostAllocator();
+  std::vector<bool> given;
+  const auto ask = [&] {
+    void* block = allocator->Allocate(100);
+    given.push_back(block != nullptr);
+    allocator->Deallocate(block, 100);
+  };
+  {
+    const AllocationFaults faults(2, 2);
+    ask();
+    EXPECT_EQ(faults.hits(), 0);
+    for (int i = 0; i < 3; ++i) ask();
+    EXPECT_EQ(faults.hits(), 2);
+  }
+  const AllocationFaults none(1000, 1);
+  ask();
+  EXPECT_EQ(given, std::vector<bool>({true, false, false, true, true}));
 }
 
 TEST(HostAllocatorTest, TrimGivesEverythingKeptBack) {

@@ -4,6 +4,8 @@
 #include <cassert>
 #include <iterator>
 
+#include "framework/allocation_faults_for_tests.h"
+
 namespace millstream {
 namespace {
 
@@ -164,6 +166,9 @@ StatusOr<Arena::Allocation> Arena::Allocate(size_t bytes, uint32_t stream) {
   Allocation taken;
   if (bytes == 0) return taken;
   if (bytes > limit_) return Exhausted(bytes, errors::ResourceExhausted("that is over the limit"));
+  if (AllocationFaults::FailsNext()) {
+    return Exhausted(bytes, errors::ResourceExhausted("a test wants none"));
+  }
   const size_t rounded = RoundUp(bytes);
   if (TakeReady(rounded, stream, &taken)) return taken;
   source_.UpdateProgress();
