@@ -1,5 +1,6 @@
 #include "core/graph_builder.h"
 
+#include <algorithm>
 #include <complex>
 #include <cstring>
 
@@ -11,8 +12,18 @@ namespace millstream {
 namespace {
 
 template <typename T>
-Tensor ScalarTensor(double value) {
-  return Tensor::Scalar<T>(static_cast<T>(value));
+StatusOr<Tensor> VectorTensor(const std::vector<T>& values) {
+  MS_ASSIGN_OR_RETURN(
+      Tensor tensor, Tensor::Create(DataTypeOf<T>(), Shape({static_cast<int64_t>(values.size())})));
+  std::copy(values.begin(), values.end(), tensor.data<T>());
+  return tensor;
+}
+
+template <typename T>
+StatusOr<Tensor> ScalarTensor(double value) {
+  MS_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(DataTypeOf<T>(), Shape()));
+  *tensor.data<T>() = static_cast<T>(value);
+  return tensor;
 }
 
 // A scalar of a 16-bit type from its bits.
@@ -39,8 +50,7 @@ StatusOr<Tensor> MakeScalar(DataType dtype, double value) {
     case DataType::kUInt32: return ScalarTensor<uint32_t>(value);
     case DataType::kUInt64: return ScalarTensor<uint64_t>(value);
     case DataType::kBool: return ScalarTensor<bool>(value);
-    case DataType::kComplex64:
-      return Tensor::Scalar(std::complex<float>(static_cast<float>(value)));
+    case DataType::kComplex64: return ScalarTensor<std::complex<float>>(value);
     case DataType::kComplex128: return ScalarTensor<std::complex<double>>(value);
     default: return errors::InvalidArgument("no scalar constant of type ", DataTypeName(dtype));
   }
@@ -118,13 +128,21 @@ Output GraphBuilder::Const(const Tensor& value) {
   return Op("Const", {}, {{"value", value}, {"dtype", value.dtype()}});
 }
 
+Output GraphBuilder::ConstOrError(const StatusOr<Tensor>& value) {
+  UpdateStatus(value.status());
+  return value.ok() ? Const(*value) : Output();
+}
+
+Output GraphBuilder::Int32Vector(const std::vector<int32_t>& values) {
+  return ConstOrError(VectorTensor(values));
+}
+
+Output GraphBuilder::Int64Vector(const std::vector<int64_t>& values) {
+  return ConstOrError(VectorTensor(values));
+}
+
 Output GraphBuilder::ScalarOf(DataType dtype, double value) {
-  StatusOr<Tensor> scalar = MakeScalar(dtype, value);
-  if (!scalar.ok()) {
-    UpdateStatus(scalar.status());
-    return Output();
-  }
-  return Const(*scalar);
+  return ConstOrError(MakeScalar(dtype, value));
 }
 
 PartialShape GraphBuilder::ShapeOf(Output output) const {

@@ -36,10 +36,9 @@ class GraphBuilder {
                      const std::vector<const char*>& names);
 
   Output Const(const Tensor& value);
-  Output Int32(int32_t value) { return Const(Tensor::Scalar<int32_t>(value)); }
-  Output Int32Vector(const std::vector<int32_t>& values) {
-    return Const(Tensor::Vector<int32_t>(values));
-  }
+  Output Int32(int32_t value) { return ScalarOf(DataType::kInt32, value); }
+  Output Int32Vector(const std::vector<int32_t>& values);
+  Output Int64Vector(const std::vector<int64_t>& values);
   // A scalar of `dtype` (any numeric type).
   Output ScalarOf(DataType dtype, double value);
 
@@ -60,6 +59,8 @@ class GraphBuilder {
   void UpdateStatus(const Status& status);
 
  private:
+  Output ConstOrError(const StatusOr<Tensor>& value);
+
   Graph* const graph_;
   std::string scope_;
   std::vector<const Node*> controls_;

@@ -392,9 +392,7 @@ Status PlanRun::TakeFetch(const FetchPlan& fetch, Tensor* out) {
     case RootKind::kEscaping:
     case RootKind::kSlot: break;
     case RootKind::kHandle:
-      return AnnotateWithNode(
-          errors::InvalidArgument("a resource handle cannot be fetched; fetch its value"),
-          *root.source.node);
+      return errors::InvalidArgument("a resource handle cannot be fetched; fetch its value");
   }
   Tensor& slot = state_->slots[root.index];
   // An escaping root's buffer is also kept for reuse once the caller drops it; nobody reads it.
@@ -411,7 +409,11 @@ Status PlanRun::TakeFetch(const FetchPlan& fetch, Tensor* out) {
 
 Status PlanRun::Fetch(absl::Span<Tensor> fetches) {
   for (size_t i = 0; i < plan_.fetches.size(); ++i) {
-    MS_RETURN_IF_ERROR(TakeFetch(plan_.fetches[i], &fetches[i]));
+    const FetchPlan& fetch = plan_.fetches[i];
+    Status taken = TakeFetch(fetch, &fetches[i]);
+    if (!taken.ok()) {
+      return AnnotateWithNode(taken, *plan_.roots[fetch.value.root].source.node);
+    }
   }
   failed_ = false;
   return absl::OkStatus();

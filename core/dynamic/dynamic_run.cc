@@ -255,11 +255,20 @@ Status DynamicRun::Merge(const NodeProgram& node, Iteration* iteration) {
   return absl::OkStatus();
 }
 
+Status DynamicRun::FetchCopy(const FetchProgram& fetch, const Tensor& tensor, Tensor* out) {
+  StatusOr<Tensor> copied = CopyForCaller(tensor);
+  if (absl::IsResourceExhausted(copied.status())) {
+    return AnnotateWithNode(copied.status(), *fetch.output.node);
+  }
+  MS_RETURN_IF_ERROR(copied.status());
+  *out = *std::move(copied);
+  return absl::OkStatus();
+}
+
 Status DynamicRun::TakeFetch(size_t index, Tensor* out) {
   const FetchProgram& fetch = program_.fetches[index];
   if (fetch.source.place != ValuePlace::kSlot) {
-    MS_ASSIGN_OR_RETURN(*out, CopyForCaller(ValueAt(fetch.source, *root_).tensor));
-    return absl::OkStatus();
+    return FetchCopy(fetch, ValueAt(fetch.source, *root_).tensor, out);
   }
   Slot& slot = root_->slots[fetch.source.index];
   if (slot.uses == 0) {
@@ -283,8 +292,7 @@ Status DynamicRun::TakeFetch(size_t index, Tensor* out) {
     *out = std::exchange(tensor, Tensor());
     return absl::OkStatus();
   }
-  MS_ASSIGN_OR_RETURN(*out, CopyForCaller(tensor));
-  return absl::OkStatus();
+  return FetchCopy(fetch, tensor, out);
 }
 
 Status DynamicRun::Fetch(absl::Span<Tensor> fetches) {

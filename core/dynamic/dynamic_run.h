@@ -65,6 +65,7 @@ class DynamicRun final : public StepPart, public KernelHost {
   Status Merge(const NodeProgram& node, Iteration* iteration);
   void TakeInbox();
   Status WithLast(const Status& interrupted) const;
+  Status FetchCopy(const FetchProgram& fetch, const Tensor& tensor, Tensor* out);
   Status TakeFetch(size_t index, Tensor* out);
 
   // ---- waits.cc: what a run that cannot go on waits for ----

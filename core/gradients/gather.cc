@@ -27,7 +27,7 @@ void SetRowGradient(GradientContext* context) {
 }
 
 Output AsScalar(GraphBuilder* builder, Output tensor) {
-  return builder->Op("Reshape", {tensor, builder->Const(Tensor::Vector<int32_t>({}))});
+  return builder->Op("Reshape", {tensor, builder->Int32Vector({})});
 }
 
 // What both ways below work with. All but `has_batch` are int32 tensors.

@@ -99,7 +99,7 @@ StatusOr<Output> BackwardWalk::FirstGradient(int i, const Output& y, const Outpu
   const Output one = builder_.ScalarOf(y.dtype(), 1);
   if (shape.rank() == 0) return one;
   std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
-  return builder_.Op("Fill", {builder_.Const(Tensor::Vector<int64_t>(dims)), one});
+  return builder_.Op("Fill", {builder_.Int64Vector(dims), one});
 }
 
 Status BackwardWalk::Start(const std::vector<Output>& ys, const std::vector<Output>& grad_ys) {

@@ -32,8 +32,10 @@ StatusOr<bool> SimplifyOnce(StepOps* ops, int i) {
 Status Simplify(StepOps* ops, int i) {
   constexpr int kMost = 8;
   for (int k = 0; k < kMost && !ops->IsGone(i) && !ops->op(i).must_run; ++k) {
-    MS_ASSIGN_OR_RETURN(const bool applied, SimplifyOnce(ops, i));
-    if (!applied) break;
+    const Node* const node = ops->op(i).node;
+    const StatusOr<bool> applied = SimplifyOnce(ops, i);
+    if (!applied.ok()) return AnnotateWithNode(applied.status(), *node);
+    if (!*applied) break;
   }
   return absl::OkStatus();
 }

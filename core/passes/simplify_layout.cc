@@ -91,8 +91,12 @@ std::optional<Permutation> PermutationOf(const StepOps& ops, const StepOp& op) {
 }
 
 StatusOr<Output> Int32Constant(StepOps* ops, absl::Span<const int64_t> values) {
-  return ops->NewConstant(
-      Tensor::Vector<int32_t>(std::vector<int32_t>(values.begin(), values.end())));
+  MS_ASSIGN_OR_RETURN(
+      Tensor constant,
+      Tensor::Create(DataType::kInt32, Shape({static_cast<int64_t>(values.size())})));
+  absl::c_transform(values, constant.data<int32_t>(),
+                    [](int64_t value) { return static_cast<int32_t>(value); });
+  return ops->NewConstant(std::move(constant));
 }
 
 StatusOr<bool> TransposeOfNothing(StepOps* ops, int i) {

@@ -75,7 +75,10 @@ std::optional<Tensor> InversePowerOfTwo(const Tensor& scalar) {
     return std::nullopt;
   const T inverse = T(1) / value;
   if (!std::isnormal(inverse)) return std::nullopt;
-  return Tensor::Scalar<T>(inverse);
+  StatusOr<Tensor> tensor = Tensor::Create(scalar.dtype(), Shape());
+  if (!tensor.ok()) return std::nullopt;  // the quotient stays as it is
+  *tensor->data<T>() = inverse;
+  return *std::move(tensor);
 }
 
 StatusOr<bool> OverPowerOfTwo(StepOps* ops, int i) {

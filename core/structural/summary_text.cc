@@ -24,7 +24,9 @@ StatusOr<absl::string_view> ScalarBytes(const Tensor& tensor, absl::string_view 
 
 Status SetSummary(StructuralFrame* frame, const proto::Summary& summary) {
   MS_ASSIGN_OR_RETURN(std::string bytes, ToBinary(summary));
-  return frame->SetOutput(0, Tensor::Scalar<std::string>(std::move(bytes)));
+  MS_ASSIGN_OR_RETURN(const Tensor text, frame->AllocateOutput(0, Shape()));
+  *text.data<std::string>() = std::move(bytes);
+  return absl::OkStatus();
 }
 
 }  // namespace millstream
