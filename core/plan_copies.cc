@@ -56,7 +56,9 @@ StatusOr<int> PlanCopies::CopyInto(bool in_host, int from) {
   if (original.kind == RootKind::kConstant) {
     copy.kind = RootKind::kConstant;
     copy.constant = original.constant;
-    MS_ASSIGN_OR_RETURN(copy.device_constant, plan_.memory->CopyToDevice(original.constant));
+    StatusOr<Tensor> copied = plan_.memory->CopyToDevice(original.constant);
+    if (!copied.ok()) return AnnotateWithNode(copied.status(), *source.node);
+    copy.device_constant = *std::move(copied);
     return index;
   }
   // The copy reads it while the kernels go on, so it does not lie in the slab.
