@@ -339,9 +339,9 @@ Status PlanRun::RunCallsAs() {
 MS_Status* PlanRun::StartAsync(void* kernel_instance, MS_Frame* frame) {
   auto* const kernel = static_cast<KernelInstance*>(kernel_instance);
   PlanRun* const run = static_cast<StepState*>(frame->ctx->host)->run;
-  run->waits_.push_back(std::make_unique<Wait>(run));
+  run->waits_.push_back(std::make_unique<Wait>(run, frame->ctx->node));
   frame->ctx->is_beside = true;  // another part of the step may use the team
-  run->step_->scheduler->StartOutside();
+  run->step_->scheduler->StartOutside({frame->ctx->node, run, run->device_name_});
   kernel->registration().compute_async(kernel->state(), frame, run->waits_.back().get());
   return nullptr;
 }
@@ -368,6 +368,12 @@ bool PlanRun::Advance() {
 std::vector<std::string> PlanRun::WaitsFor() const {
   if (device_ != nullptr && device_->IsWaiting()) return {device_->WaitsFor()};
   return {DescribeWait(*plan_.instructions[position_].node, device_name_)};
+}
+
+std::string PlanRun::RunsNow() const {
+  const int position = position_;
+  if (position >= static_cast<int>(plan_.instructions.size())) return "";
+  return absl::StrCat(plan_.instructions[position].node->Describe(), ", on ", device_name_);
 }
 
 Status PlanRun::TakeFetch(const FetchPlan& fetch, Tensor* out) {

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "core/device_part.h"
 #include "core/plan.h"
+#include "core/relaxed.h"
 #include "core/rendezvous.h"
 #include "core/step_context.h"
 #include "core/step_scheduler.h"
@@ -35,6 +36,7 @@ class PlanRun final : public StepPart {
   bool Advance() override;
   Status Fetch(absl::Span<Tensor> fetches) override;
   std::vector<std::string> WaitsFor() const override;
+  std::string RunsNow() const override;
 
   // What Call::compute is for an asynchronous kernel; `state` is the KernelInstance.
   static MS_Status* StartAsync(void* kernel_instance, MS_Frame* frame);
@@ -71,7 +73,7 @@ class PlanRun final : public StepPart {
   const absl::string_view device_name_;
   std::unique_ptr<StepState> state_;
   StepContext* step_ = nullptr;
-  int position_ = 0;             // the next instruction, or the one that waits
+  Relaxed<int> position_ = 0;    // the next instruction, or the one that waits
   TracedPart* trace_ = nullptr;  // null: nobody asked
   int64_t wait_start_ = 0;       // of the instruction that waits, when traced
   bool waiting_ = false;         // for what the last of `waits_` is to bring

@@ -16,7 +16,10 @@ namespace millstream {
 // One instruction that waits, in one step.
 class PlanRun::Wait final : public MS_Done, public Rendezvous::Receiver {
  public:
-  explicit Wait(PlanRun* run) : run_(*run) { complete = &Wait::Complete; }
+  // `kernel`: the node whose kernel it is that ends by itself; null: it receives.
+  explicit Wait(PlanRun* run, const Node* kernel = nullptr) : run_(*run), kernel_(kernel) {
+    complete = &Wait::Complete;
+  }
 
   void Receive(Status result, Parcel received) override {
     Keep(std::move(result), std::move(received));
@@ -40,9 +43,10 @@ class PlanRun::Wait final : public MS_Done, public Rendezvous::Receiver {
   static void Complete(MS_Done* done, Status result) {
     Wait* const wait = static_cast<Wait*>(done);
     wait->Keep(std::move(result), Parcel());
-    wait->run_.step_->scheduler->FinishOutside(&wait->run_);
+    wait->run_.step_->scheduler->FinishOutside(&wait->run_, wait->kernel_);
   }
   PlanRun& run_;
+  const Node* const kernel_;
 };
 
 }  // namespace millstream

@@ -6,10 +6,16 @@
 #include <thread>
 #include <utility>
 
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "core/session.h"
+#include "core/step_scheduler.h"
+#include "core/testing/kernel_bodies.h"
 #include "core/testing/session_fixture.h"
+#include "framework/plugin/loader.h"
 #include "framework/plugin/testing/async_kernel_ops.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
@@ -122,6 +128,85 @@ TEST_F(SessionCloseTest, LeavesTheStepsOfOtherSessionsAlone) {
   EXPECT_EQ(other->Run({{}, {y}, {}}, {}, absl::MakeSpan(&result, 1), RunOptions()),
             absl::OkStatus());
 }
+
+// A kernel that keeps its `done` for as long as it likes, whatever becomes of the session.
+class HeldDoneTest : public SessionTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  void SetUp() override {
+    StartSession();
+    const Output held = AddBody(&build, BodyKind::kAsync, {}, [this](MS_Frame* frame) {
+      began_.Notify();
+      may_end_.WaitForNotification();
+      return GiveScalar(frame, 1);
+    });
+    fetch_ = Op("Neg", {held});
+    if (!GetParam()) return;
+    const Node* branch = build.NodeOf("Switch", {fetch_, build.Const(Tensor::Scalar<bool>(true))});
+    fetch_ = Output{branch, 1};
+  }
+  // Ends the session by `end` while the kernel runs, and lets that go on when `patience` is over.
+  template <typename End>
+  Status StepThatIsEnded(End end) {
+    Session* const running = session.get();
+    Status step;
+    std::thread runner([&] {
+      Tensor result;
+      step = running->Run({{}, {fetch_}, {}}, {}, absl::MakeSpan(&result, 1), RunOptions());
+    });
+    began_.WaitForNotification();
+    std::atomic<bool> ended{false};
+    std::thread ender([&] {
+      end();
+      ended = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_FALSE(ended) << "what the kernel writes to would be gone";
+    may_end_.Notify();
+    ender.join();
+    runner.join();
+    return step;
+  }
+
+  absl::Notification began_;
+  absl::Notification may_end_;
+  Output fetch_;
+};
+
+TEST_P(HeldDoneTest, ClosingWaitsForIt) {
+  const Status step = StepThatIsEnded([this] { EXPECT_EQ(session->Close(), absl::OkStatus()); });
+  ExpectError(step, absl::StatusCode::kCancelled, {"closed while the step ran"});
+}
+
+TEST_P(HeldDoneTest, DeletingWaitsForIt) {
+  const Status step = StepThatIsEnded([this] { Session::Free(std::move(session)); });
+  ExpectError(step, absl::StatusCode::kCancelled, {"closed while the step ran"});
+}
+
+TEST_P(HeldDoneTest, PluginsStayAsLongAsItIsHeld) {
+  const Status step = StepThatIsEnded([this] {
+    std::thread closer([this] { EXPECT_EQ(session->Close(), absl::OkStatus()); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(PluginLoader::Global()->Shutdown().code(), absl::StatusCode::kFailedPrecondition);
+    closer.join();
+  });
+  EXPECT_EQ(step.code(), absl::StatusCode::kCancelled);
+}
+
+TEST_P(HeldDoneTest, WhoIsWaitedForIsNamed) {
+  StepScheduler::TEST_SetPatience(absl::Milliseconds(40));
+  ::testing::internal::CaptureStderr();
+  StepThatIsEnded([this] { EXPECT_EQ(session->Close(), absl::OkStatus()); }).IgnoreError();
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  StepScheduler::TEST_SetPatience(absl::Seconds(10));
+  EXPECT_THAT(text, ::testing::HasSubstr("a step that is to end (the session was closed while the "
+                                         "step ran) still waits for kernels:\n  node '"));
+  EXPECT_THAT(text, ::testing::HasSubstr(", has not ended"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Executors, HeldDoneTest, ::testing::Bool(),
+                         [](const ::testing::TestParamInfo<bool>& info) {
+                           return std::string(info.param ? "Dynamic" : "Plan");
+                         });
 
 }  // namespace
 }  // namespace millstream

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/step_scheduler.h"
 
 namespace millstream {
 namespace {
@@ -61,7 +62,10 @@ Status StepContext::CheckInterruption(bool may_ask) {
       return errors::Cancelled("the step was interrupted");
     }
   }
-  if (deadline_ms_ != 0 && now > deadline_ms_) return OutOfTime();
+  if (deadline_ms_ != 0 && now > deadline_ms_) {
+    if (scheduler != nullptr) scheduler->NoteWork();
+    return OutOfTime();
+  }
   return absl::OkStatus();
 }
 

@@ -4,15 +4,20 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/error_details.h"
 #include "core/rendezvous.h"
 #include "core/worker_pool.h"
+#include "framework/plugin/host_interfaces.h"
 
 namespace millstream {
 namespace {
 
 // How often a driver with nothing to do looks whether the step is to end early.
 constexpr absl::Duration kLookInterval = absl::Milliseconds(20);
+
+absl::Duration patience = absl::Seconds(10);
 
 // A message should fit a screen.
 constexpr size_t kMostWaits = 10;
@@ -67,14 +72,22 @@ void StepScheduler::Wake(StepPart* part) {
   WakeLocked(part);
 }
 
-void StepScheduler::StartOutside() {
+void StepScheduler::StartOutside(const OutsideWork& work) {
   absl::MutexLock lock(&mutex_);
   ++outside_;
+  if (work.node != nullptr) outside_work_.push_back(work);
 }
 
-void StepScheduler::FinishOutside(StepPart* part) {
+void StepScheduler::FinishOutside(StepPart* part, const Node* node) {
   absl::MutexLock lock(&mutex_);
   --outside_;
+  if (node != nullptr) {
+    const auto work =
+        std::find_if(outside_work_.begin(), outside_work_.end(),
+                     [&](const OutsideWork& w) { return w.node == node && w.part == part; });
+    *work = outside_work_.back();
+    outside_work_.pop_back();
+  }
   WakeLocked(part);
   changed_.SignalAll();
 }
@@ -90,9 +103,9 @@ bool StepScheduler::RunElsewhere(void (*work)(void* argument), void* argument) {
 
 // Does one thing that waits to be done, if there is one; the lock is open meanwhile. Parts go
 // first: they may find more to do for others.
-bool StepScheduler::RunOne() {
+bool StepScheduler::RunOne(bool is_driver) {
   if (!ready_.empty()) {
-    AdvanceOne();
+    AdvanceOne(is_driver);
     return true;
   }
   if (tasks_.empty()) return false;
@@ -107,15 +120,17 @@ bool StepScheduler::RunOne() {
 }
 
 // Advances the first ready part; the lock is open meanwhile.
-void StepScheduler::AdvanceOne() {
+void StepScheduler::AdvanceOne(bool is_driver) {
   StepPart* const part = ready_.front();
   ready_.pop_front();
   part->state_ = StepPart::State::kRunning;
   ++running_;
+  if (is_driver) driven_ = part;
   mutex_.Unlock();
   const bool finished = part->Advance();
   mutex_.Lock();
   --running_;
+  if (is_driver) driven_ = nullptr;
   if (finished) {
     part->state_ = StepPart::State::kFinished;
     ++finished_;
@@ -131,7 +146,7 @@ void StepScheduler::AdvanceOne() {
 void StepScheduler::Help(void* scheduler) {
   auto* const self = static_cast<StepScheduler*>(scheduler);
   absl::MutexLock lock(&self->mutex_);
-  while (self->RunOne()) {
+  while (self->RunOne(false)) {
   }
   --self->helpers_;
   self->changed_.SignalAll();
@@ -152,9 +167,27 @@ std::vector<std::string> StepScheduler::Waits() const {
   return waits;
 }
 
-// Says what the parts wait for that nothing but time keeps.
-Status StepScheduler::WithWaits(const Status& error) const {
-  return Status(error.code(), absl::StrCat(error.message(), InLines(Waits())));
+// Of the parts that other threads advance, what these are at and what runs beside; then what the
+// others wait for. The driver's own part says itself where it stands.
+void StepScheduler::NoteWork() {
+  absl::MutexLock lock(&mutex_);
+  if (!late_work_.empty()) return;
+  for (const StepPart* part : parts_) {
+    const bool is_running = part->state_ == StepPart::State::kRunning ||
+                            part->state_ == StepPart::State::kRunningAndWoken;
+    if (!is_running) continue;
+    const std::string node = part == driven_ ? "" : part->RunsNow();
+    if (!node.empty()) late_work_.push_back(absl::StrCat(node, ", is running"));
+    for (const OutsideWork& work : outside_work_) {
+      if (work.part == part) late_work_.push_back(DescribeWait(*work.node, work.device_name));
+    }
+  }
+  for (std::string& wait : Waits()) late_work_.push_back(std::move(wait));
+}
+
+Status StepScheduler::WithWork(const Status& error) const {
+  if (!absl::IsDeadlineExceeded(error) || late_work_.empty()) return error;
+  return WithErrorText(error, absl::StrCat(error.message(), InLines(late_work_)));
 }
 
 Status StepScheduler::StuckError() const { return StuckStepError(Waits()); }
@@ -165,14 +198,14 @@ Status StepScheduler::Drive(const std::vector<StepPart*>& parts) {
   for (StepPart* part : parts_) Enqueue(part);
   const int count = static_cast<int>(parts_.size());
   while (finished_ < count) {
-    if (RunOne()) continue;
+    if (RunOne(true)) continue;
     const bool was_stuck = IsStuck();
     mutex_.Unlock();  // the front end is asked without it
     Status interrupted = step_.CheckInterruption();
     mutex_.Lock();
     if (interrupted.ok() && was_stuck && IsStuck()) interrupted = StuckError();
-    if (absl::IsDeadlineExceeded(interrupted) && !ending_) interrupted = WithWaits(interrupted);
     if (!interrupted.ok() && !ending_) EndEarly(interrupted);
+    if (ending_) WarnIfLate();
     if (ready_.empty() && tasks_.empty() && finished_ < count) {
       changed_.WaitWithTimeout(&mutex_, kLookInterval);
     }
@@ -182,12 +215,24 @@ Status StepScheduler::Drive(const std::vector<StepPart*>& parts) {
   // The others find nothing to do and leave; and what runs outside has brought its result, but may
   // not have left FinishOutside yet.
   while (helpers_ > 0 || outside_ > 0) changed_.Wait(&mutex_);
-  return step_.status();
+  return WithWork(step_.status());
 }
+
+// Once; what does not end may be an answer that never comes.
+void StepScheduler::WarnIfLate() {
+  if (absl::Now() < warn_at_) return;
+  warn_at_ = absl::InfiniteFuture();
+  const Status cause = step_.status();
+  HostLog(MS_LOG_WARNING, absl::StrCat("a step that is to end (", cause.message(),
+                                       ") still waits for kernels:", InLines(Waits())));
+}
+
+void StepScheduler::TEST_SetPatience(absl::Duration time) { patience = time; }
 
 // Lets every part see that the step is stopping, those that wait for a tensor too.
 void StepScheduler::EndEarly(const Status& error) {
   ending_ = true;
+  warn_at_ = absl::Now() + patience;
   step_.Fail(error);
   mutex_.Unlock();
   if (step_.rendezvous != nullptr) step_.rendezvous->Abort(step_.status());

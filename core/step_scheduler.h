@@ -16,13 +16,17 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "core/step_context.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
 
 namespace millstream {
+
+class Node;
 
 // One partition's share of a step.
 class StepPart {
@@ -40,11 +44,21 @@ class StepPart {
   // What waits in the part and for what, for the message about a step that cannot go on: "node 'a'
   // (op Add), made at train.py:12, on /job:.../device:CPU:1 waits for b:0". A few are enough.
   virtual std::vector<std::string> WaitsFor() const = 0;
+  // What the thread that advances the part is at: "node 'a' (op Add), made at train.py:12, on
+  // DEVICE"; empty: nothing. Any thread, while the step lasts.
+  virtual std::string RunsNow() const = 0;
 
  private:
   friend class StepScheduler;
   enum class State : uint8_t { kWaiting, kQueued, kRunning, kRunningAndWoken, kFinished };
   State state_ = State::kWaiting;  // guarded by the scheduler's lock
+};
+
+// Which kernel a part has started that ends by itself.
+struct OutsideWork {
+  const Node* node = nullptr;  // null: the part says it itself
+  const StepPart* part = nullptr;
+  absl::string_view device_name;
 };
 
 // INTERNAL, in a dozen lines at most: the step cannot go on, and what is left waits as `waits`
@@ -71,8 +85,17 @@ class StepScheduler {
   // thread), so that a step is not taken for stuck while there is some. A tensor that another part
   // sends is not such work. Finish before Wake would let the step end too soon: FinishOutside wakes
   // the part itself, as the last thing that is done with it.
-  void StartOutside() ABSL_LOCKS_EXCLUDED(mutex_);
-  void FinishOutside(StepPart* part) ABSL_LOCKS_EXCLUDED(mutex_);
+  // `work` is what the step is said to be at if its time is over before.
+  void StartOutside(const OutsideWork& work = OutsideWork()) ABSL_LOCKS_EXCLUDED(mutex_);
+  void FinishOutside(StepPart* part, const Node* node = nullptr) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The step's time is over: keeps what other threads and devices are at for the text of Drive's
+  // error. By the thread that drives, from wherever in a part it is.
+  void NoteWork() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // How long a step that is to end waits for kernels that do not heed it before a warning names
+  // them; it goes on waiting.
+  static void TEST_SetPatience(absl::Duration patience);
 
   // Runs work(argument) on a thread of the worker pool, or on the driver's once that has nothing
   // else to do. It must end by itself. False when the step has the caller's thread alone: run it
@@ -92,15 +115,16 @@ class StepScheduler {
   };
   static void Help(void* scheduler);
   void CallHelper() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool RunOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool RunOne(bool is_driver) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Enqueue(StepPart* part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WakeLocked(StepPart* part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void AdvanceOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AdvanceOne(bool is_driver) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsStuck() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Status WithWaits(const Status& error) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Status WithWork(const Status& error) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<std::string> Waits() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Status StuckError() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndEarly(const Status& error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WarnIfLate() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   StepContext& step_;
   const int threads_;
@@ -112,9 +136,13 @@ class StepScheduler {
   int finished_ ABSL_GUARDED_BY(mutex_) = 0;
   int running_ ABSL_GUARDED_BY(mutex_) = 0;  // parts that a thread advances
   int running_tasks_ ABSL_GUARDED_BY(mutex_) = 0;
-  int outside_ ABSL_GUARDED_BY(mutex_) = 0;  // see StartOutside
+  int outside_ ABSL_GUARDED_BY(mutex_) = 0;                        // see StartOutside
+  std::vector<OutsideWork> outside_work_ ABSL_GUARDED_BY(mutex_);  // of those, what has a node
+  const StepPart* driven_ ABSL_GUARDED_BY(mutex_) = nullptr;    // what the driver itself advances
+  std::vector<std::string> late_work_ ABSL_GUARDED_BY(mutex_);  // of NoteWork
   int helpers_ ABSL_GUARDED_BY(mutex_) = 0;  // pool threads that use this object, or may
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Time warn_at_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
 };
 
 }  // namespace millstream

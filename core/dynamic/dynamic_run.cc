@@ -127,8 +127,7 @@ bool DynamicRun::Advance() {
 // The error of a step that took too long says how far it came.
 Status DynamicRun::WithLast(const Status& interrupted) const {
   if (!absl::IsDeadlineExceeded(interrupted) || last_ == nullptr) return interrupted;
-  return Status(interrupted.code(), absl::StrCat(interrupted.message(), "; last ran ",
-                                                 last_->node->Describe(), ", on ", device_name_));
+  return Status(interrupted.code(), absl::StrCat(interrupted.message(), "; last ran ", RunsNow()));
 }
 
 void DynamicRun::RunReadyNodes() {

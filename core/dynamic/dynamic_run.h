@@ -20,6 +20,7 @@
 #include "core/dynamic/state.h"
 #include "core/kernel_host.h"
 #include "core/memory_report.h"
+#include "core/relaxed.h"
 #include "core/step_context.h"
 #include "core/step_scheduler.h"
 #include "framework/status.h"
@@ -40,6 +41,7 @@ class DynamicRun final : public StepPart, public KernelHost {
   // INVALID_ARGUMENT names a fetch that is dead.
   Status Fetch(absl::Span<Tensor> fetches) override;
   std::vector<std::string> WaitsFor() const override;
+  std::string RunsNow() const override;
 
   // ---- KernelHost ----
   bool OutputIsInHost(const MS_Ctx& ctx, uint32_t output) const override;
@@ -126,7 +128,7 @@ class DynamicRun final : public StepPart, public KernelHost {
   TracedPart* trace_ = nullptr;  // null: nobody asked
   Iteration* root_ = nullptr;
   std::unique_ptr<DevicePart> device_;  // null: the program works in the host's memory
-  const NodeProgram* last_ = nullptr;   // that ran
+  Relaxed<const NodeProgram*> last_ = nullptr;  // that ran, or runs
   bool finished_ = false;               // all that could run has run
   bool is_clean_ = false;               // the state is as another step wants it
   int beside_ = 0;                      // executions that have not come back

@@ -60,9 +60,10 @@ void Complete(MS_Done* done, Status status) {
   auto* const execution = static_cast<Execution*>(done);
   DynamicRun* const run = execution->run;
   StepScheduler* const scheduler = run->step->scheduler;
+  const Node* const node = execution->node;  // Post hands the execution over
   execution->status = std::move(status);
   run->Post(execution);
-  scheduler->FinishOutside(run);
+  scheduler->FinishOutside(run, node);
 }
 
 }  // namespace
@@ -243,7 +244,7 @@ Status DynamicRun::StartBeside(const NodeProgram& node, Iteration* iteration) {
     }
   }
   ++beside_;
-  step->scheduler->StartOutside();
+  step->scheduler->StartOutside({node.node, this, device_name_});
   if (node.action == NodeAction::kAsync) {
     const RunningScope running(&DescribeExecution, execution);
     node.compute_async(node.state, &execution->frame, execution);

@@ -41,6 +41,11 @@ std::vector<std::string> DynamicRun::WaitsFor() const {
   return waits;
 }
 
+std::string DynamicRun::RunsNow() const {
+  const NodeProgram* const last = last_;
+  return last == nullptr ? "" : absl::StrCat(last->node->Describe(), ", on ", device_name_);
+}
+
 bool DynamicRun::IsMissing(const ValueSource& source, const Iteration& iteration) const {
   switch (source.place) {
     case ValuePlace::kSlot: return iteration.slots[source.index].uses == 0;
