@@ -290,6 +290,22 @@ TEST_F(CutLoopsTest, WhatRunsInTheFirstIterationAloneCrosses) {
   EXPECT_EQ(FloatValue(left), 2);
 }
 
+// One device lost a variable of the loop, the others wait for it.
+TEST_F(CutLoopsTest, AVariableThatGetsLostEndsTheStepOnAllDevices) {
+  const Output once = Enter(Constant(3.0f), "loop");
+  Output sum;
+  const Loop loop = Count(0, {Constant(1.0f)}, limit_, [&](const Outputs& v) {
+    sum = OnCpu(1, [&] { return Op("Add", {v[0], once}); });
+    return Outputs{sum};
+  });
+  for (const int threads : {1, 3}) {
+    StartWithCpus(2, threads);
+    EXPECT_EQ(FloatValue(loop.exits[1], {Fed(limit_, 0)}), 1);
+    ExpectError(Error(loop.exits[1], {Fed(limit_, 5)}), absl::StatusCode::kInternal,
+                {"the step cannot go on", "in iteration 1 of frame 'loop'"});
+  }
+}
+
 TEST_F(CutLoopsTest, AnErrorInTheBodyEndsTheStepOnAllDevices) {
   const Loop loop = Count(0, {Constant(3.0f)}, Constant(1000.0f), [&](const Outputs& v) {
     return Outputs{OnCpu(1, [&] {

@@ -115,7 +115,9 @@ bool DynamicRun::Advance() {
       return true;
     }
     if (state_->ready.empty()) {
-      if (finished_) return device_ == nullptr || device_->Drain();
+      // Outside of loops every node runs, dead or not.
+      const bool is_done = finished_ && root_->HasRunAll();
+      if (is_done) return device_ == nullptr || device_->Drain();
       if (beside_ > 0) return false;
       step->Fail(StuckStepError(WaitsFor()));
       continue;
@@ -271,9 +273,6 @@ Status DynamicRun::TakeFetch(size_t index, Tensor* out) {
   }
   Slot& slot = root_->slots[fetch.source.index];
   if (slot.uses == 0) {
-    // What has run has nothing left to wait for, dead or not.
-    const std::vector<std::string> waits = WaitsFor();
-    if (!waits.empty()) return StuckStepError(waits);
     return AnnotateWithNode(
         errors::InvalidArgument("Retval[", index, "] does not have value: ", fetch.output.name(),
                                 " is on a branch that was not taken"),

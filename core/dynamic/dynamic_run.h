@@ -72,8 +72,13 @@ class DynamicRun final : public StepPart, public KernelHost {
 
   // ---- waits.cc: what a run that cannot go on waits for ----
   void AddWaits(const RunningFrame& frame, std::vector<std::string>* waits) const;
+  std::string DescribeWaiting(const NodeProgram& node, const Iteration& iteration) const;
   std::string DescribeMissing(const NodeProgram& node, const Iteration& iteration) const;
-  bool IsMissing(const ValueSource& source, const Iteration& iteration) const;
+  bool IsMissing(const Output& input, const ValueSource& source, const Iteration& iteration) const;
+  const NodeProgram* MissingControl(const NodeProgram& node, const Iteration& iteration) const;
+  bool FailIfStuck(const Iteration& iteration);
+  bool FailIfCutOff(const RunningFrame& frame);
+  bool EndStuck(const std::vector<std::string>& waits);
 
   // ---- trace.cc ----
   void Trace(const NodeProgram& node, const Iteration& iteration, int64_t start);
@@ -127,12 +132,12 @@ class DynamicRun final : public StepPart, public KernelHost {
   std::unique_ptr<DynamicState> state_;
   TracedPart* trace_ = nullptr;  // null: nobody asked
   Iteration* root_ = nullptr;
-  std::unique_ptr<DevicePart> device_;  // null: the program works in the host's memory
+  std::unique_ptr<DevicePart> device_;          // null: the program works in the host's memory
   Relaxed<const NodeProgram*> last_ = nullptr;  // that ran, or runs
-  bool finished_ = false;               // all that could run has run
-  bool is_clean_ = false;               // the state is as another step wants it
-  int beside_ = 0;                      // executions that have not come back
-  int workers_ = 0;                     // of those, the ones that were handed to a worker
+  bool finished_ = false;                       // all that could run has run
+  bool is_clean_ = false;                       // the state is as another step wants it
+  int beside_ = 0;                              // executions that have not come back
+  int workers_ = 0;                             // of those, the ones that were handed to a worker
   int most_workers_ = 0;
   int kernels_since_timing_ = 0;
   std::atomic<Execution*> inbox_{nullptr};  // the last that came first

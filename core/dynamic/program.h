@@ -82,6 +82,7 @@ struct NodeProgram {
   NodeAction action = NodeAction::kNothing;
   bool runs_when_dead = false;  // its outputs are live, or dead, by what it does itself
   bool may_run_beside = false;  // of kKernel: on another thread, if it turns out to take long
+  bool is_invariant = false;    // it is the same in every iteration of its loop
   uint32_t frame = 0;           // where its inputs are
   uint32_t output_frame = 0;
   uint32_t local = 0;  // its place in Iteration::pending
@@ -114,6 +115,13 @@ struct Pending {
   uint32_t waits = 0;    // edges that are still to come; of a Merge: control edges alone
   uint32_t dead = 0;     // dead ones that came
   int32_t live = kNone;  // of a Merge: the first live input
+
+  // Of a Merge: whether any of its data inputs came.
+  bool HasInput() const { return live != kNone || dead > 0; }
+  // Whether the node is ready, or ran.
+  bool HasBegun(NodeAction action) const {
+    return waits == (action == NodeAction::kMerge ? kTooLate : 0);
+  }
 };
 
 struct FrameProgram {

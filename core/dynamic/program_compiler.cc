@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "core/control_flow.h"
@@ -56,6 +57,7 @@ class ProgramCompiler {
   Status WantInput(const MemorySpaces& spaces, const Node& node, int k);
   StatusOr<ValueSource> OnDevice(uint32_t constant);
   Status ConnectGlobal(const Node& node, int k, const NodeProgram& program, bool* arrives_later);
+  bool IsInvariant(const NodeProgram& program) const;
   void FlattenEdges();
   void MarkUsedOutputs();
   void FindReadyNodes();
@@ -338,7 +340,24 @@ Status ProgramCompiler::ConnectInputs(size_t index) {
     ++FrameOf(program).pending[program.local].waits;
     control_edges_[found->second].push_back(edge);
   }
+  program.is_invariant = IsInvariant(program);
   return absl::OkStatus();
+}
+
+// Whether what the node gives is the same in every iteration of the loop that it gives it to.
+bool ProgramCompiler::IsInvariant(const NodeProgram& program) const {
+  if (program.action == NodeAction::kEnter) return program.invariant != kNoIndex;
+  if (program.output_frame != program.frame || program.action == NodeAction::kNextIteration) {
+    return false;
+  }
+  const auto varies = [this](const Node* node) {
+    auto found = index_of_.find(node);
+    return found != index_of_.end() && !program_->nodes[found->second].is_invariant;
+  };
+  const std::vector<Output>& inputs = program.node->inputs();
+  const size_t i = pruned_index_[&program - program_->nodes.data()];
+  return absl::c_none_of(inputs, [&](const Output& input) { return varies(input.node); }) &&
+         absl::c_none_of(request_.graph->controls[i], varies);
 }
 
 // Fetches keep what they take until the step ends.

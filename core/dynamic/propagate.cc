@@ -61,6 +61,7 @@ void DynamicRun::Fill(const OutputProgram& output, Iteration* iteration, Value v
 
 void DynamicRun::MakeReady(uint32_t node, Iteration* iteration, bool is_dead) {
   ++iteration->outstanding;
+  ++iteration->begun;
   state_->ready.Push({iteration, node, is_dead});
 }
 
@@ -136,10 +137,10 @@ void DynamicRun::Enter(const NodeProgram& node, Iteration* iteration, bool is_de
 
 Status DynamicRun::Exit(const NodeProgram& node, Iteration* iteration) {
   RunningFrame* const frame = iteration->frame;
-  if (frame->exited[node.exit]) {
+  if (frame->exits[node.exit] == RunningFrame::kLeft) {
     return errors::InvalidArgument("the Exit is live in two iterations of its loop");
   }
-  frame->exited[node.exit] = true;
+  frame->exits[node.exit] = RunningFrame::kLeft;
   Fill(program_.outputs[node.first_output], frame->parent, TakeInput(node, iteration, 0));
   ActivateNode(node, frame->parent, false);
   return absl::OkStatus();
@@ -189,6 +190,7 @@ void DynamicRun::RetireIterations(RunningFrame* frame) {
         finished_ = true;  // the fetches are still in the iteration
         return;
       }
+      if (!frame->oldest->HasRunAll() && FailIfStuck(*frame->oldest)) return;
       Iteration* const done = std::exchange(frame->oldest, frame->oldest->next);
       if (frame->oldest == nullptr) frame->newest = nullptr;
       --frame->in_flight;
@@ -202,6 +204,7 @@ void DynamicRun::RetireIterations(RunningFrame* frame) {
     }
     if (frame->oldest != nullptr) return;
     Iteration* const parent = frame->parent;
+    if (FailIfCutOff(*frame)) return;
     LeaveFrame(frame);
     if (--parent->outstanding > 0) return;
     frame = parent->frame;
@@ -212,7 +215,8 @@ void DynamicRun::RetireIterations(RunningFrame* frame) {
 void DynamicRun::LeaveFrame(RunningFrame* frame) {
   const std::vector<uint32_t>& exits = frame->program->exits;
   for (size_t i = 0; i < exits.size(); ++i) {
-    if (!frame->exited[i]) ActivateNode(program_.nodes[exits[i]], frame->parent, true);
+    if (frame->exits[i] == RunningFrame::kLeft) continue;
+    ActivateNode(program_.nodes[exits[i]], frame->parent, true);
   }
   frame->parent->children[frame->program->child] = nullptr;
   state_->Recycle(frame);

@@ -46,7 +46,7 @@ RunningFrame* DynamicState::NewFrame(uint32_t index, Iteration* parent) {
     frame->invariants = std::make_unique<Value[]>(compiled.invariants.size());
     frame->invariant_states =
         std::make_unique<RunningFrame::InvariantState[]>(compiled.invariants.size());
-    frame->exited = std::make_unique<bool[]>(compiled.exits.size());
+    frame->exits = std::make_unique<RunningFrame::ExitState[]>(compiled.exits.size());
   } else {
     frame = pool.free_frames.back();
     pool.free_frames.pop_back();
@@ -59,7 +59,7 @@ RunningFrame* DynamicState::NewFrame(uint32_t index, Iteration* parent) {
   frame->next_number = 0;
   frame->awaited_enters = compiled.num_enters;
   std::fill_n(frame->invariant_states.get(), compiled.invariants.size(), RunningFrame::kAwaited);
-  std::fill_n(frame->exited.get(), compiled.exits.size(), false);
+  std::fill_n(frame->exits.get(), compiled.exits.size(), RunningFrame::kOpen);
   return frame;
 }
 
@@ -67,6 +67,7 @@ void DynamicState::Recycle(RunningFrame* frame) {
   const size_t index = frame->program - program.frames.data();
   for (size_t i = 0; i < frame->program->invariants.size(); ++i) frame->invariants[i] = Value();
   frame->deferred.clear();
+  frame->cut_off.clear();
   pools[index].free_frames.push_back(frame);
 }
 
@@ -90,6 +91,7 @@ Iteration* DynamicState::NewIteration(RunningFrame* frame) {
   iteration->number = frame->next_number++;
   iteration->key = frame->parent == nullptr ? 0 : Combine(frame->key, iteration->number + 1);
   iteration->outstanding = 0;
+  iteration->begun = 0;
   if (frame->newest == nullptr) {
     frame->oldest = iteration;
   } else {

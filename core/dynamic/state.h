@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,10 +35,13 @@ struct Iteration {
   int64_t number = 0;
   uint64_t key = 0;          // RendezvousKey::iteration
   uint32_t outstanding = 0;  // nodes that are ready or run, and child frames
+  uint32_t begun = 0;        // nodes that became ready
   uint32_t filled_slots = 0;
   std::unique_ptr<Pending[]> pending;
   std::unique_ptr<Slot[]> slots;
   std::unique_ptr<RunningFrame*[]> children;  // null: not entered yet, or done
+
+  bool HasRunAll() const;
 };
 
 // What a NextIteration gave for an iteration that cannot start yet.
@@ -49,6 +53,8 @@ struct Deferred {
 // A loop that runs. The root frame, the step itself, has one iteration.
 struct RunningFrame {
   enum InvariantState : uint8_t { kAwaited, kLive, kDead };
+  // kCutOff: in some iteration it waited for what could not come.
+  enum ExitState : uint8_t { kOpen, kLeft, kCutOff };
 
   const FrameProgram* program = nullptr;
   Iteration* parent = nullptr;  // where it was entered; null for the root
@@ -60,9 +66,12 @@ struct RunningFrame {
   uint32_t awaited_enters = 0;
   std::unique_ptr<Value[]> invariants;
   std::unique_ptr<InvariantState[]> invariant_states;
-  std::unique_ptr<bool[]> exited;
+  std::unique_ptr<ExitState[]> exits;
   std::vector<Deferred> deferred;
+  std::vector<std::string> cut_off;  // what waited as an Exit was first found to be cut off
 };
+
+inline bool Iteration::HasRunAll() const { return begun == frame->program->pending.size(); }
 
 // One execution of one kernel.
 struct Execution final : MS_Ctx, MS_Done, Rendezvous::Receiver {

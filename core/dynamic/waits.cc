@@ -1,10 +1,14 @@
 // What a run that cannot go on waits for.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "core/dynamic/dynamic_run.h"
+#include "core/dynamic/standstill.h"
 #include "core/rendezvous.h"
 
 namespace millstream {
@@ -12,10 +16,6 @@ namespace {
 
 // More than a message has lines.
 constexpr size_t kEnoughWaits = 100;
-
-bool HasBegun(const NodeProgram& node, const Pending& pending) {
-  return pending.waits == (node.action == NodeAction::kMerge ? Pending::kTooLate : 0);
-}
 
 }  // namespace
 
@@ -46,24 +46,59 @@ std::string DynamicRun::RunsNow() const {
   return last == nullptr ? "" : absl::StrCat(last->node->Describe(), ", on ", device_name_);
 }
 
-bool DynamicRun::IsMissing(const ValueSource& source, const Iteration& iteration) const {
+bool DynamicRun::IsMissing(const Output& input, const ValueSource& source,
+                           const Iteration& iteration) const {
   switch (source.place) {
-    case ValuePlace::kSlot: return iteration.slots[source.index].uses == 0;
+    case ValuePlace::kSlot: break;
     case ValuePlace::kInvariant:
       return iteration.frame->invariant_states[source.index] == RunningFrame::kAwaited;
     case ValuePlace::kConstant:
-    case ValuePlace::kFeed: break;
+    case ValuePlace::kFeed: return false;
   }
-  return false;
+  if (iteration.slots[source.index].uses > 0) return false;
+  // What is dead came too, and left nothing.
+  const auto maker = absl::c_find_if(
+      program_.nodes, [&](const NodeProgram& node) { return node.node == input.node; });
+  const bool is_here = &program_.frames[maker->frame] == iteration.frame->program &&
+                       maker->action != NodeAction::kNextIteration;
+  return !is_here || !iteration.pending[maker->local].HasBegun(maker->action);
+}
+
+// A node of the same iteration that the node waits for without taking anything from it; null: none.
+const NodeProgram* DynamicRun::MissingControl(const NodeProgram& node,
+                                              const Iteration& iteration) const {
+  const auto number = static_cast<size_t>(&node - program_.nodes.data());
+  for (const NodeProgram& other : program_.nodes) {
+    if (&program_.frames[other.frame] != iteration.frame->program) continue;
+    if (iteration.pending[other.local].HasBegun(other.action)) continue;
+    const auto edges =
+        absl::MakeSpan(program_.edges).subspan(other.first_control_edge, other.num_control_edges);
+    if (absl::c_any_of(edges, [&](const WaitEdge& edge) { return edge.node == number; })) {
+      return &other;
+    }
+  }
+  return nullptr;
 }
 
 std::string DynamicRun::DescribeMissing(const NodeProgram& node, const Iteration& iteration) const {
   std::string text = absl::StrCat(node.node->Describe(), ", on ", device_name_, ", waits for ");
   for (uint32_t i = 0; i < node.num_inputs; ++i) {
-    if (!IsMissing(program_.inputs[node.first_input + i], iteration)) continue;
-    return absl::StrCat(text, node.node->input(static_cast<int>(i)).name());
+    const Output& input = node.node->input(static_cast<int>(i));
+    if (!IsMissing(input, program_.inputs[node.first_input + i], iteration)) continue;
+    return absl::StrCat(text, input.name());
   }
-  return absl::StrCat(text, "a control input");
+  const NodeProgram* const control = MissingControl(node, iteration);
+  if (control == nullptr) return absl::StrCat(text, "a control input");
+  return absl::StrCat(text, "'", control->node->name(), "' to have run");
+}
+
+std::string DynamicRun::DescribeWaiting(const NodeProgram& node, const Iteration& iteration) const {
+  std::string wait = DescribeMissing(node, iteration);
+  if (iteration.frame->parent != nullptr) {
+    absl::StrAppend(&wait, ", in iteration ", iteration.number, " of frame '",
+                    iteration.frame->program->name, "'");
+  }
+  return wait;
 }
 
 // The nodes of one running frame that have not run.
@@ -72,12 +107,44 @@ void DynamicRun::AddWaits(const RunningFrame& frame, std::vector<std::string>* w
   for (const Iteration* at = frame.oldest; at != nullptr; at = at->next) {
     for (const NodeProgram& node : program_.nodes) {
       if (waits->size() == kEnoughWaits) return;
-      if (node.frame != number || HasBegun(node, at->pending[node.local])) continue;
-      std::string wait = DescribeMissing(node, *at);
-      if (number > 0) absl::StrAppend(&wait, ", in iteration ", at->number, " of its loop");
-      waits->push_back(std::move(wait));
+      if (node.frame != number || at->pending[node.local].HasBegun(node.action)) continue;
+      waits->push_back(DescribeWaiting(node, *at));
     }
   }
+}
+
+// Nothing happens in the iteration any more, but some nodes have not run. Fails the step when it
+// cannot go on without them; else keeps in mind what the loop may not be left through.
+bool DynamicRun::FailIfStuck(const Iteration& iteration) {
+  const Standstill found = FindStandstill(program_, iteration);
+  if (!found.is_stuck && found.exits.empty()) return false;
+  RunningFrame* const frame = iteration.frame;
+  std::vector<std::string> waits;
+  if (found.is_stuck || frame->cut_off.empty()) {
+    for (const uint32_t node : found.waiting) {
+      waits.push_back(DescribeWaiting(program_.nodes[node], iteration));
+    }
+  }
+  if (found.is_stuck) return EndStuck(waits);
+  if (frame->cut_off.empty()) frame->cut_off = std::move(waits);
+  for (const uint32_t exit : found.exits) {
+    if (frame->exits[exit] == RunningFrame::kOpen) frame->exits[exit] = RunningFrame::kCutOff;
+  }
+  return false;
+}
+
+// No iteration of the frame is left. An Exit that waited in vain is not dead: its value was lost.
+bool DynamicRun::FailIfCutOff(const RunningFrame& frame) {
+  const auto* const begin = frame.exits.get();
+  const auto* const end = begin + frame.program->exits.size();
+  if (frame.cut_off.empty() || std::find(begin, end, RunningFrame::kCutOff) == end) return false;
+  return EndStuck(frame.cut_off);
+}
+
+bool DynamicRun::EndStuck(const std::vector<std::string>& waits) {
+  step->Fail(StuckStepError(waits));
+  state_->ready.Clear();
+  return true;
 }
 
 }  // namespace millstream

@@ -1,0 +1,119 @@
+#include "core/dynamic/standstill.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/types/span.h"
+#include "core/control_flow.h"
+
+namespace millstream {
+namespace {
+
+// Why a node has not run; what it waits for may have several of them.
+enum Reason : uint8_t {
+  kHasRun = 0,
+  kIsDead = 1,    // it depends on a variable that is dead
+  kIsCutOff = 2,  // on what comes in other iterations
+  kIsLost = 4,    // on nothing of the kind
+};
+
+class Finder {
+ public:
+  Finder(const DynamicProgram& program, const Iteration& iteration)
+      : program_(program),
+        iteration_(iteration),
+        frame_(static_cast<uint32_t>(iteration.frame->program - program.frames.data())),
+        marks_(program.nodes.size()),
+        inner_(program.frames.size(), kHasRun) {}
+
+  // But for back edges, which go to another iteration, every edge points forward.
+  Standstill Run() {
+    for (uint32_t i = 0; i < program_.nodes.size(); ++i) {
+      const NodeProgram& node = program_.nodes[i];
+      if (node.frame == frame_) {
+        const Reason reason = ReasonOf(i);
+        Note(i, reason);
+        if (node.action == NodeAction::kEnter) inner_[node.output_frame] |= reason;
+        if (node.output_frame == frame_ && node.action != NodeAction::kNextIteration) {
+          PassOn(i, reason);
+        }
+      } else if (node.output_frame == frame_) {
+        PassOn(i, node.action == NodeAction::kEnter ? OfEnter(node) : inner_[node.frame]);
+      }
+    }
+    return std::move(found_);
+  }
+
+ private:
+  struct Mark {
+    uint8_t missing = kHasRun;  // reasons, of what it waits for and did not get
+    bool got_some = false;      // that does not come in every iteration anyway
+    bool waits = false;         // it got some, or waits for a node that waits
+  };
+
+  Reason ReasonOf(uint32_t i) const {
+    const NodeProgram& node = program_.nodes[i];
+    const Pending& pending = iteration_.pending[node.local];
+    if (pending.HasBegun(node.action)) return kHasRun;
+    if (node.action == NodeAction::kMerge && ClosesLoop(*node.node) && !pending.HasInput()) {
+      if (iteration_.number > 0) return kIsDead;
+      if (node.live_inputs_needed == 0) return kIsCutOff;
+    }
+    const uint8_t missing = marks_[i].missing;
+    if ((missing & kIsLost) != 0) return kIsLost;
+    if ((missing & kIsDead) != 0) return kIsDead;
+    return (missing & kIsCutOff) != 0 ? kIsCutOff : kIsLost;
+  }
+
+  static bool ClosesLoop(const Node& merge) {
+    return absl::c_any_of(merge.inputs(),
+                          [&](const Output& input) { return IsBackEdge(input, merge); });
+  }
+
+  uint8_t OfEnter(const NodeProgram& enter) const {
+    return enter.invariant == kNoIndex && iteration_.number > 0 ? kIsCutOff : kHasRun;
+  }
+
+  void Note(uint32_t i, Reason reason) {
+    const NodeProgram& node = program_.nodes[i];
+    Mark& mark = marks_[i];
+    const bool decides = KindOf(*node.node) == ControlFlowKind::kLoopCond;
+    mark.waits = reason == kIsLost || (reason == kIsCutOff && (mark.got_some || mark.waits));
+    if (reason == kIsCutOff && decides) mark.waits = true;
+    if (!mark.waits) return;
+    found_.waiting.push_back(i);
+    if (node.action == NodeAction::kExit) found_.exits.push_back(node.exit);
+    found_.is_stuck |= reason == kIsLost || decides || node.action == NodeAction::kNextIteration;
+  }
+
+  void PassOn(uint32_t i, uint8_t reason) {
+    const NodeProgram& node = program_.nodes[i];
+    for (uint32_t k = 0; k < node.num_outputs; ++k) {
+      const OutputProgram& output = program_.outputs[node.first_output + k];
+      Tell(i, reason, output.first_edge, output.num_edges);
+    }
+    Tell(i, reason, node.first_control_edge, node.num_control_edges);
+  }
+
+  void Tell(uint32_t from, uint8_t reason, uint32_t first_edge, uint32_t count) {
+    for (const WaitEdge& edge : absl::MakeSpan(program_.edges).subspan(first_edge, count)) {
+      Mark& mark = marks_[edge.node];
+      mark.missing |= reason;
+      mark.waits |= reason != kHasRun && marks_[from].waits;
+      mark.got_some |= reason == kHasRun && !program_.nodes[from].is_invariant;
+    }
+  }
+
+  const DynamicProgram& program_;
+  const Iteration& iteration_;
+  const uint32_t frame_;
+  std::vector<Mark> marks_;     // by node
+  std::vector<uint8_t> inner_;  // by frame: why it was not entered
+  Standstill found_;
+};
+
+}  // namespace
+
+Standstill FindStandstill(const DynamicProgram& program, const Iteration& iteration) {
+  return Finder(program, iteration).Run();
+}
+
+}  // namespace millstream
