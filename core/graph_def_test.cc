@@ -396,6 +396,25 @@ TEST(ImportErrorTest, CyclesAreNamed) {
   EXPECT_ERROR(ImportError(NoOpText("self", {"^self"})), kInvalid, "self -> self");
 }
 
+// Not through a NextIteration: nothing could ever come to the Merge.
+TEST(ImportErrorTest, AMergeThatWaitsForItselfIsACycle) {
+  const std::string text =
+      absl::StrCat(kX, NodeText("body", "Neg", {"merge"}),
+                   absl::StrReplaceAll(NodeText("merge", "Merge", {"x", "body"}),
+                                       {{"attr {", "attr { key: \"N\" value { i: 2 } } attr {"}}));
+  EXPECT_ERROR(ImportError(text), kInvalid, "a cycle of 2 nodes: body -> merge -> body");
+}
+
+TEST(ImportErrorTest, CyclesOverDevicesAreNamed) {
+  const auto on = [](const std::string& device, const std::string& node) {
+    return absl::StrReplaceAll(node, {{"name:", absl::StrCat("device: \"", device, "\" name:")}});
+  };
+  const std::string text =
+      absl::StrCat(on("/cpu:0", NoOpText("a", {"^c"})), on("/cpu:1", NoOpText("b", {"^a"})),
+                   on("/cpu:0", NoOpText("c", {"^b"})));
+  EXPECT_ERROR(ImportError(text), kInvalid, "a cycle of 3 nodes: a -> b -> c -> a");
+}
+
 // A loop over x: Enter, Merge, a body, NextIteration, Exit.
 std::string LoopText(const std::string& body_op) {
   return absl::StrCat(

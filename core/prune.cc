@@ -3,16 +3,21 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
 #include "core/control_flow.h"
 #include "core/structural/structural.h"
 
 namespace millstream {
 namespace {
+
+// A longer cycle is told in part.
+constexpr size_t kMostNamesOfCycle = 12;
 
 // A Merge without its back edge refers to itself; see Graph::AddNode.
 bool IsOpenLoop(const Node& node) {
@@ -73,6 +78,18 @@ class Pruner {
   StatusOr<PrunedGraph> Sort();
 
  private:
+  // The nodes that it waits for, by edges that order nodes.
+  std::vector<const Node*> Awaited(const Node* node) const {
+    std::vector<const Node*> awaited;
+    for (const Output& input : node->inputs()) {
+      if (!fed_.contains(input) && !IsBackEdge(input, *node)) awaited.push_back(input.node);
+    }
+    const std::vector<const Node*>& controls = controls_.at(node);
+    awaited.insert(awaited.end(), controls.begin(), controls.end());
+    return awaited;
+  }
+  Status CycleError(const absl::flat_hash_map<const Node*, int>& pending) const;
+
   // Waiting for it, or running it, is done as soon as the step begins.
   bool IsFedPlaceholder(const Node* node) const {
     return RoleOf(node->op().name) == StructuralRole::kMustFeed && fed_.contains(node->output(0));
@@ -98,13 +115,8 @@ StatusOr<PrunedGraph> Pruner::Sort() {
   absl::flat_hash_map<const Node*, std::vector<const Node*>> successors;
   for (const auto& [node, controls] : controls_) {
     int& count = pending[node];
-    for (const Output& input : node->inputs()) {
-      if (fed_.contains(input) || IsBackEdge(input, *node)) continue;
-      successors[input.node].push_back(node);
-      ++count;
-    }
-    for (const Node* control : controls) {
-      successors[control].push_back(node);
+    for (const Node* awaited : Awaited(node)) {
+      successors[awaited].push_back(node);
       ++count;
     }
   }
@@ -133,13 +145,36 @@ StatusOr<PrunedGraph> Pruner::Sort() {
                               *node);
     }
   }
-  for (const auto& [node, count] : pending) {
-    if (count > 0) {
-      return AnnotateWithNode(errors::InvalidArgument("the node is on a cycle, or behind one"),
-                              *node);
-    }
+  return CycleError(pending);
+}
+
+// Names a cycle among the nodes that wait for others, in the direction of the edges. Each of them
+// waits for another one, so walking back from any must come round; the oldest begins, so that the
+// text is the same in every run.
+Status Pruner::CycleError(const absl::flat_hash_map<const Node*, int>& pending) const {
+  const auto is_older = [](const Node* a, const Node* b) { return a->id() < b->id(); };
+  const auto waits = [&](const Node* node) { return pending.at(node) > 0; };
+  const Node* node = nullptr;
+  for (const auto& [other, count] : pending) {
+    if (count > 0 && (node == nullptr || is_older(other, node))) node = other;
   }
-  return errors::Internal("a node is missing in the order");
+  std::vector<const Node*> path;
+  while (!absl::c_linear_search(path, node)) {
+    path.push_back(node);
+    const std::vector<const Node*> awaited = Awaited(node);
+    node = *absl::c_find_if(awaited, waits);
+  }
+  std::vector<const Node*> cycle(std::find(path.begin(), path.end(), node), path.end());
+  std::reverse(cycle.begin(), cycle.end());
+  std::rotate(cycle.begin(), absl::c_min_element(cycle, is_older), cycle.end());
+  std::string text;
+  for (size_t i = 0; i < std::min(cycle.size(), kMostNamesOfCycle); ++i) {
+    absl::StrAppend(&text, cycle[i]->name(), " -> ");
+  }
+  if (cycle.size() > kMostNamesOfCycle) absl::StrAppend(&text, "... -> ");
+  return AnnotateWithNode(
+      errors::InvalidArgument("a cycle of ", cycle.size(), " nodes: ", text, cycle.front()->name()),
+      *cycle.front());
 }
 
 }  // namespace

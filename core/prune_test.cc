@@ -93,7 +93,12 @@ TEST_F(PruneTest, ACycleIsNamed) {
   const Node* second = Group({first});
   ASSERT_EQ(graph.AddControlInput(first, second), absl::OkStatus());
   ExpectError(Prune(graph, {{}, {}, {second}}).status(), absl::StatusCode::kInvalidArgument,
-              {"cycle", "NoOp"});
+              {absl::StrCat("a cycle of 2 nodes: ", first->name(), " -> ", second->name(), " -> ",
+                            first->name()),
+               absl::StrCat("node '", first->name(), "' (op NoOp)")});
+  const Node* behind = Group({second});
+  const Status status = Prune(graph, {{}, {}, {behind}}).status();
+  EXPECT_EQ(StatusNode(status), first->name()) << "not one that waits for the cycle";
 }
 
 TEST_F(PruneTest, ALoopIsNoCycle) {
