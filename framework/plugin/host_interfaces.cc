@@ -34,6 +34,11 @@ struct Breadcrumb {
 };
 thread_local Breadcrumb breadcrumb = {};
 
+// The thread's own, once it has set one. In a library that was opened while the process runs, the
+// first use of a thread_local allocates, which a crash inside of malloc would wait for without end;
+// this pointer is part of the thread from its start.
+__thread const Breadcrumb* set_breadcrumb __attribute__((tls_model("initial-exec"))) = nullptr;
+
 // ---- ms.core/1 ----------------------------------------------------------------------------------
 
 MS_Code StatusCode(const MS_Status* status) {
@@ -185,8 +190,12 @@ void SetHostBreadcrumb(absl::string_view text) {
   breadcrumb.size = 0;
   if (size > 0) std::memcpy(breadcrumb.text, text.data(), size);
   breadcrumb.size = static_cast<uint8_t>(size);
+  set_breadcrumb = &breadcrumb;
 }
 
-absl::string_view HostBreadcrumb() { return absl::string_view(breadcrumb.text, breadcrumb.size); }
+absl::string_view HostBreadcrumb() {
+  const Breadcrumb* const set = set_breadcrumb;
+  return set == nullptr ? absl::string_view() : absl::string_view(set->text, set->size);
+}
 
 }  // namespace millstream

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -140,6 +141,43 @@ left["self"] = left
 def test_things_may_go_in_any_order() -> None:
     done = _run(_ORDERS)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# ---- Crashes ----
+
+# The heap is broken where malloc finds it, with its locks held: what handles the signal may not
+# allocate. The thread is older than the library, so that the thread's data of that are not there
+# yet.
+_BROKEN_HEAP = """
+import ctypes, threading
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+libc.malloc.argtypes = [ctypes.c_size_t]
+libc.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+ready = threading.Event()
+def crash():
+    libc.malloc(1)
+    ready.wait()
+    libc.memset(libc.malloc(3000), 255, 3064)
+    for size in range(9000, 200000, 1000):
+        libc.malloc(size)
+thread = threading.Thread(target=crash)
+thread.start()
+import millstream as tf
+with tf.Session() as session:
+    session.run(tf.constant(1.0))
+ready.set()
+thread.join()
+"""
+
+
+@pytest.mark.parametrize("preload", ["", "libc_malloc_debug.so.0"])
+def test_a_crash_within_malloc_ends_the_process(
+    preload: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LD_PRELOAD", preload)
+    monkeypatch.setenv("MALLOC_CHECK_", "3" if preload else "")
+    assert _run(_BROKEN_HEAP).returncode in (-signal.SIGABRT, -signal.SIGSEGV)
 
 
 # ---- Forks ----
