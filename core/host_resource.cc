@@ -57,6 +57,7 @@ MS_Status* VarsLock(MS_Frame* frame, const uint32_t* inputs, const uint32_t*, ui
     entered.erase(std::unique(entered.begin(), entered.end()), entered.end());
   }
   for (Variable* variable : locks->entered) variable->gate().Enter();
+  locks->memory = frame->ctx->host->memory;
   locks->held = true;
   *out = locks;
   return nullptr;
@@ -75,6 +76,8 @@ MS_Status* VarView(MS_LockSet* locks, uint32_t k, MS_TensorView* out) {
     return ToAbiStatus(
         errors::FailedPrecondition("Attempting to use uninitialized value ", variable.name()));
   }
+  Status here = variable.CheckIsIn(locks->memory, variable.value());
+  if (!here.ok()) return ToAbiStatus(here);
   *out = MakeView(variable.value(), nullptr);
   return nullptr;
 }
@@ -82,7 +85,8 @@ MS_Status* VarView(MS_LockSet* locks, uint32_t k, MS_TensorView* out) {
 MS_Status* VarPrepareWrite(MS_LockSet* locks, uint32_t k, MS_TensorView* out) {
   if (!Holds(*locks, k)) return HoldsNot(k);
   Variable* const variable = locks->variables[k];
-  Status prepared = variable->PrepareWrite();
+  Status prepared = variable->CheckIsIn(locks->memory, variable->value());
+  if (prepared.ok()) prepared = variable->PrepareWrite();
   if (!prepared.ok()) return ToAbiStatus(prepared);
   *out = MakeView(variable->value(), nullptr);
   return nullptr;

@@ -31,6 +31,8 @@ struct MS_LockSet {
   Variables variables;
   // The same without repetition in the order in which the gates are entered.
   Variables entered;
+  // That the kernel works in; null: the host's.
+  const millstream::DeviceMemory* memory = nullptr;
   bool held = false;
 };
 

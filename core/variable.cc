@@ -23,6 +23,11 @@ class GateHolder {
   Gate* const gate_;
 };
 
+// Null: the host's memory.
+const DeviceMemory* PlaceOf(const Tensor& value) {
+  return value.is_on_device() ? MemoryOf(value) : nullptr;
+}
+
 }  // namespace
 
 // The three-state futex lock of U. Drepper, "Futexes Are Tricky" (2011), section 6.
@@ -54,11 +59,22 @@ bool Variable::IsInitialized() {
   return value_.has_value();
 }
 
+Status Variable::CheckIsIn(const DeviceMemory* memory, const Tensor& value) const {
+  const DeviceMemory* const present = PlaceOf(value);
+  // Of what is in the host's memory a kernel is told so, by the view's space.
+  if (present == nullptr || present == memory) return absl::OkStatus();
+  return errors::FailedPrecondition(
+      "the value of variable '", name_, "' is on ", present->name(),
+      ", where it was assigned, and not on ",
+      memory == nullptr ? std::string("the host") : memory->name(),
+      "; give the variable a device, so that all that use it run there");
+}
+
 Status Variable::Assign(const Tensor& value) {
   GateHolder holder(&gate_);
   is_finite_ = false;
   const bool fits = value_.has_value() && value_.shape() == value.shape() &&
-                    value_.is_on_device() == value.is_on_device() && value_.buffer()->IsUnique() &&
+                    PlaceOf(value_) == PlaceOf(value) && value_.buffer()->IsUnique() &&
                     value_.buffer()->writable();
   if (fits) return CopyElements(value, value_);
   MS_ASSIGN_OR_RETURN(value_, CopyOf(value));

@@ -14,6 +14,8 @@
 
 namespace millstream {
 
+class DeviceMemory;
+
 // A lock of one word: one compare-and-swap each way while nobody else wants it; waiters sleep in
 // the kernel. It guards one variable, for as long as it takes to copy a reference (a read) or to
 // change the value in place (a write).
@@ -58,7 +60,11 @@ class Variable : public Resource {
   // The value of the moment; FAILED_PRECONDITION when none was assigned yet.
   StatusOr<Tensor> Read();
   bool IsInitialized();
-  // Copies `value` in, into the present buffer when that fits and nobody else holds it.
+  // FAILED_PRECONDITION when `value`, which is the variable's, is in the memory of another device
+  // than the one that wants it. `memory`: that one's; null: it works in the host's.
+  Status CheckIsIn(const DeviceMemory* memory, const Tensor& value) const;
+  // Copies `value` in, into the present buffer when that fits and nobody else holds it: from then
+  // on the variable is where the value is.
   Status Assign(const Tensor& value);
   // Drops the value, as before the first assignment; NOT_FOUND when there is none.
   Status Destroy();

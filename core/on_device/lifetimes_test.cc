@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,30 @@ TEST_F(LifetimesTest, AVariableIsFetchedAsItWas) {
     ASSERT_EQ(Execute({add}), absl::OkStatus());
   }
   for (int i = 0; i < 10; ++i) EXPECT_THAT(Elements<float>(seen[i]), Each(i));
+}
+
+// The handle asks for no device, so that every step puts it where it likes.
+TEST_F(LifetimesTest, AVariableIsUsedOnlyWhereItsValueIs) {
+  const Output w = Variable("w", DataType::kFloat, PartialShape::Vector(kElements));
+  const auto assign_on = [&](const char* device, float value) {
+    return On(device, [&] { return Assign(w, Constant(Equal(value))); });
+  };
+  const auto grow_on = [&](const char* device) {
+    return On(device, [&] { return build.NodeOf("AssignAddVariableOp", {w, Constant(Equal(1))}); });
+  };
+  const Output on_host = On("CPU:0", [&] { return Read(w); });
+  const Output on_peer = On("SIM:1", [&] { return Read(w); });
+  ASSERT_EQ(Execute({assign_on("SIM:0", 1)}), absl::OkStatus());
+  const std::vector<std::string> texts = {"the value of variable 'w' is on", "SIM:0"};
+  ExpectError(Execute({grow_on("SIM:1")}), absl::StatusCode::kFailedPrecondition, texts);
+  ExpectError(Execute({grow_on("CPU:0")}), absl::StatusCode::kFailedPrecondition, texts);
+  ExpectError(Error(OpOn("SIM:1", "Neg", {on_peer})), absl::StatusCode::kFailedPrecondition, texts);
+  ExpectError(Error(OpOn("CPU:0", "Neg", {on_host})), absl::StatusCode::kFailedPrecondition, texts);
+  EXPECT_EQ(Execute({grow_on("SIM:0")}), absl::OkStatus());
+  // Assigned elsewhere, it is there.
+  ASSERT_EQ(Execute({assign_on("SIM:1", 5)}), absl::OkStatus());
+  EXPECT_EQ(Execute({grow_on("SIM:1")}), absl::OkStatus());
+  EXPECT_THAT(Elements<float>(Value(OpOn("SIM:1", "Neg", {on_peer}))), Each(-6));
 }
 
 TEST_F(LifetimesTest, FeedsMayBeChangedAfterTheStep) {

@@ -62,6 +62,8 @@ class StructuralFrame {
   }
   // Where resources live that go with the step.
   StepContainer* step_container() const { return frame_->ctx->host->step->container(); }
+  // That the node works in; null: the host's.
+  const DeviceMemory* memory() const { return frame_->ctx->host->memory; }
   // The variable behind a handle.
   StatusOr<Variable*> variable(uint32_t i) const;
   // Gives an output: copied into planned memory where the plan has some, else the tensor itself.

@@ -22,6 +22,7 @@ Status ReadVariable(StructuralFrame* frame) {
                                    DataTypeName(value.dtype()), ", expected ",
                                    DataTypeName(frame->node().output_type(0)));
   }
+  MS_RETURN_IF_ERROR(variable->CheckIsIn(frame->memory(), value));
   return frame->SetOutput(0, value);
 }
 
