@@ -118,7 +118,7 @@ TEST_F(FaultsTest, ASessionWhoseDeviceHangsCanBeClosed) {
 TEST_F(FaultsTest, ALostDeviceFailsTheStepAndAllLaterOnesAtOnce) {
   ExpectWorks();
   Set(0, "lose_work", 2);
-  ExpectError(Error(z, feeds), kUnavailable, {"SIM:0", "lost", "plugin: millstream_sim", "'z'"});
+  ExpectError(Error(z, feeds), kUnavailable, {"SIM:0", "lost", "plugin", "millstream_sim", "'z'"});
   ExpectError(Error(z, feeds), kUnavailable, {"SIM:0", "lost"});
   ExpectOthersGoOn();
 }
