@@ -109,7 +109,7 @@ TEST_F(StandstillTest, AMergeOfBackEdgesAlone) {
   const Output next = Op("NextIteration", {decision->output(1)});
   const Output left = Op("Exit", {decision->output(0)});
   for (int i = 0; i < 2; ++i) ASSERT_EQ(graph.SetBackEdge(merge, i, next.node), absl::OkStatus());
-  ExpectStuck(Dynamic({left}).status(), decision->output(0), merge->output(0).name(), 0);
+  ExpectStuck(Dynamic({left}).status(), merge->output(0), next.name(), 0);
 }
 
 // A program that lost an edge, as none does that was compiled.

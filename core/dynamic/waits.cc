@@ -17,6 +17,12 @@ namespace {
 // More than a message has lines.
 constexpr size_t kEnoughWaits = 100;
 
+std::string InLoop(const Iteration& iteration) {
+  if (iteration.frame->parent == nullptr) return "";
+  return absl::StrCat(", in iteration ", iteration.number, " of frame '",
+                      iteration.frame->program->name, "'");
+}
+
 }  // namespace
 
 // What runs beside the run, which is where the rest would come from; else what has not run, inner
@@ -26,7 +32,9 @@ std::vector<std::string> DynamicRun::WaitsFor() const {
   if (device_ != nullptr && device_->IsWaiting()) return {device_->WaitsFor()};
   std::vector<std::string> waits;
   for (const std::unique_ptr<Execution>& execution : state_->executions) {
-    if (execution->is_active) waits.push_back(DescribeWait(*execution->node, device_name_));
+    if (!execution->is_active) continue;
+    waits.push_back(
+        absl::StrCat(DescribeWait(*execution->node, device_name_), InLoop(*execution->iteration)));
   }
   if (!waits.empty() || root_ == nullptr) return waits;
   std::vector<const RunningFrame*> frames = {root_->frame};
@@ -93,12 +101,7 @@ std::string DynamicRun::DescribeMissing(const NodeProgram& node, const Iteration
 }
 
 std::string DynamicRun::DescribeWaiting(const NodeProgram& node, const Iteration& iteration) const {
-  std::string wait = DescribeMissing(node, iteration);
-  if (iteration.frame->parent != nullptr) {
-    absl::StrAppend(&wait, ", in iteration ", iteration.number, " of frame '",
-                    iteration.frame->program->name, "'");
-  }
-  return wait;
+  return absl::StrCat(DescribeMissing(node, iteration), InLoop(iteration));
 }
 
 // The nodes of one running frame that have not run.
