@@ -154,12 +154,29 @@ Status Arena::TakeNew(size_t bytes, uint32_t stream, Allocation* taken) {
   return absl::OkStatus();
 }
 
+// One thread at a time: while a region is on its way, its bytes are nobody's, and another thread
+// would find neither room nor a block.
+Status Arena::Grow(size_t bytes, uint32_t stream, Allocation* taken) {
+  {
+    absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(
+        +[](bool* is_growing) { return !*is_growing; }, &is_growing_));
+    is_growing_ = true;
+  }
+  // Of what another thread has got meanwhile there may be enough.
+  const Status grown =
+      TakeReady(bytes, stream, taken) ? absl::OkStatus() : TakeNew(bytes, stream, taken);
+  absl::MutexLock lock(&mutex_);
+  is_growing_ = false;
+  return grown;
+}
+
 // After regions that are free as a whole have made room for one that is large enough. `cause` is
 // why there is no new one without that.
 Status Arena::TakeTrimmed(size_t bytes, uint32_t stream, const Status& cause, Allocation* taken) {
   const bool has_room = Trim() > 0;
   if (TakeAny(bytes, stream, taken)) return absl::OkStatus();  // of pieces that were joined
-  return has_room ? TakeNew(bytes, stream, taken) : cause;
+  return has_room ? Grow(bytes, stream, taken) : cause;
 }
 
 StatusOr<Arena::Allocation> Arena::Allocate(size_t bytes, uint32_t stream) {
@@ -177,7 +194,7 @@ StatusOr<Arena::Allocation> Arena::Allocate(size_t bytes, uint32_t stream) {
     ForgetPassedPoints();
   }
   if (TakeReady(rounded, stream, &taken)) return taken;
-  Status grown = TakeNew(rounded, stream, &taken);
+  Status grown = Grow(rounded, stream, &taken);
   if (grown.ok() || TakeAny(rounded, stream, &taken)) return taken;
   if (!absl::IsResourceExhausted(grown)) return grown;
   grown = TakeTrimmed(rounded, stream, grown, &taken);

@@ -107,6 +107,7 @@ class Arena {
   bool TakeReady(size_t bytes, uint32_t stream, Allocation* taken) ABSL_LOCKS_EXCLUDED(mutex_);
   bool TakeAny(size_t bytes, uint32_t stream, Allocation* taken) ABSL_LOCKS_EXCLUDED(mutex_);
   Status TakeNew(size_t bytes, uint32_t stream, Allocation* taken) ABSL_LOCKS_EXCLUDED(mutex_);
+  Status Grow(size_t bytes, uint32_t stream, Allocation* taken) ABSL_LOCKS_EXCLUDED(mutex_);
   Status TakeTrimmed(size_t bytes, uint32_t stream, const Status& cause, Allocation* taken)
       ABSL_LOCKS_EXCLUDED(mutex_);
   size_t ReserveRegion(size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -125,6 +126,7 @@ class Arena {
   Blocks blocks_ ABSL_GUARDED_BY(mutex_);
   Free free_ ABSL_GUARDED_BY(mutex_);  // those of blocks_ that are free
   ArenaStats stats_ ABSL_GUARDED_BY(mutex_);
+  bool is_growing_ ABSL_GUARDED_BY(mutex_) = false;  // a thread is in TakeNew
 };
 
 }  // namespace millstream

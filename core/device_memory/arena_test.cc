@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -29,6 +31,7 @@ class FakeSource final : public ArenaSource {
   ~FakeSource() override { EXPECT_EQ(given_, 0u); }
 
   StatusOr<char*> AllocateRegion(size_t bytes) override {
+    if (on_allocate) on_allocate();
     absl::MutexLock lock(&mutex_);
     if (given_ + bytes > capacity_) return errors::ResourceExhausted("the device is full");
     given_ += bytes;
@@ -44,6 +47,7 @@ class FakeSource final : public ArenaSource {
   }
   bool AwaitIdle() override { return on_await != nullptr && on_await(); }
 
+  std::function<void()> on_allocate;
   std::function<void()> on_update;
   std::function<bool()> on_await;
   size_t given() const {
@@ -378,6 +382,18 @@ TEST_F(ArenaTest, ThreadsMayShareIt) {
   EXPECT_EQ(arena_.stats().in_use, 0u);
   arena_.Trim();
   EXPECT_EQ(arena_.stats().reserved, 0u);
+}
+
+// Of regions that are on their way there may be enough for all.
+TEST_F(ArenaTest, ThreadsThatWantTheFirstBlocksTogetherAllGetOne) {
+  constexpr int kThreads = 8;
+  source_.on_allocate = [] { absl::SleepFor(absl::Milliseconds(20)); };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([this] { arena_.Release(Take(kUnit).address, {}); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(arena_.stats().reserved, kFirstRegion) << "of which all have taken theirs";
 }
 
 }  // namespace
