@@ -63,11 +63,10 @@ Status Variable::CheckIsIn(const DeviceMemory* memory, const Tensor& value) cons
   const DeviceMemory* const present = PlaceOf(value);
   // Of what is in the host's memory a kernel is told so, by the view's space.
   if (present == nullptr || present == memory) return absl::OkStatus();
-  return errors::FailedPrecondition(
-      "the value of variable '", name_, "' is on ", present->name(),
-      ", where it was assigned, and not on ",
-      memory == nullptr ? std::string("the host") : memory->name(),
-      "; give the variable a device, so that all that use it run there");
+  return errors::InvalidArgument("the value of variable '", name_, "' is on ", present->name(),
+                                 ", where it was assigned, and not on ",
+                                 memory == nullptr ? std::string("the host") : memory->name(),
+                                 "; give the variable a device, so that all that use it run there");
 }
 
 Status Variable::Assign(const Tensor& value) {

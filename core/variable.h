@@ -60,7 +60,7 @@ class Variable : public Resource {
   // The value of the moment; FAILED_PRECONDITION when none was assigned yet.
   StatusOr<Tensor> Read();
   bool IsInitialized();
-  // FAILED_PRECONDITION when `value`, which is the variable's, is in the memory of another device
+  // INVALID_ARGUMENT when `value`, which is the variable's, is in the memory of another device
   // than the one that wants it. `memory`: that one's; null: it works in the host's.
   Status CheckIsIn(const DeviceMemory* memory, const Tensor& value) const;
   // Copies `value` in, into the present buffer when that fits and nobody else holds it: from then

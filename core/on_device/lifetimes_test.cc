@@ -84,10 +84,10 @@ TEST_F(LifetimesTest, AVariableIsUsedOnlyWhereItsValueIs) {
   const Output on_peer = On("SIM:1", [&] { return Read(w); });
   ASSERT_EQ(Execute({assign_on("SIM:0", 1)}), absl::OkStatus());
   const std::vector<std::string> texts = {"the value of variable 'w' is on", "SIM:0"};
-  ExpectError(Execute({grow_on("SIM:1")}), absl::StatusCode::kFailedPrecondition, texts);
-  ExpectError(Execute({grow_on("CPU:0")}), absl::StatusCode::kFailedPrecondition, texts);
-  ExpectError(Error(OpOn("SIM:1", "Neg", {on_peer})), absl::StatusCode::kFailedPrecondition, texts);
-  ExpectError(Error(OpOn("CPU:0", "Neg", {on_host})), absl::StatusCode::kFailedPrecondition, texts);
+  ExpectError(Execute({grow_on("SIM:1")}), absl::StatusCode::kInvalidArgument, texts);
+  ExpectError(Execute({grow_on("CPU:0")}), absl::StatusCode::kInvalidArgument, texts);
+  ExpectError(Error(OpOn("SIM:1", "Neg", {on_peer})), absl::StatusCode::kInvalidArgument, texts);
+  ExpectError(Error(OpOn("CPU:0", "Neg", {on_host})), absl::StatusCode::kInvalidArgument, texts);
   EXPECT_EQ(Execute({grow_on("SIM:0")}), absl::OkStatus());
   // Assigned elsewhere, it is there.
   ASSERT_EQ(Execute({assign_on("SIM:1", 5)}), absl::OkStatus());
