@@ -120,16 +120,16 @@ class Session {
   static StatusOr<std::unique_ptr<Session>> Create(Graph* graph, const SessionOptions& options);
   virtual ~Session() = default;
 
-  // One step. The compiled form is kept by signature: of the last 1,024, and of those that callables
-  // hold.
+  // One step. The compiled form is kept by signature: of the last 1,024, and of those that
+  // callables hold.
   virtual Status Run(const StepSignature& signature, absl::Span<const Tensor> feeds,
                      absl::Span<Tensor> fetches, const RunOptions& options) = 0;
   virtual StatusOr<std::unique_ptr<Callable>> MakeCallable(const StepSignature& signature) = 0;
   virtual std::vector<DeviceInfo> ListDevices() const = 0;
   // Cancels the running steps and waits until they have ended, then frees the state and gives the
-  // process's unused memory back to the system; later runs give FAILED_PRECONDITION. From inside one of the steps (a signal handler) it returns at once,
-  // and the last step frees the state as it ends. In a child that was forked from the session's
-  // process it does nothing.
+  // process's unused memory back to the system; later runs give FAILED_PRECONDITION. From inside
+  // one of the steps (a signal handler) it returns at once, and the last step frees the state as it
+  // ends. In a child that was forked from the session's process it does nothing.
   virtual Status Close() = 0;
   // Gives back to the system what is only kept so that further steps are fast: memory of steps,
   // compiled steps that no callable holds, of every device what is unused, and the unused memory of
