@@ -11,12 +11,12 @@ namespace millstream {
 template <typename T>
 class Relaxed {
  public:
-  Relaxed(T value) : value_(value) {}
+  Relaxed(T value) : value_(value) {}  // NOLINT: it stands for a T
   Relaxed& operator=(T value) {
     value_.store(value, std::memory_order_relaxed);
     return *this;
   }
-  operator T() const { return value_.load(std::memory_order_relaxed); }
+  operator T() const { return value_.load(std::memory_order_relaxed); }  // NOLINT: likewise
   Relaxed& operator++() { return *this = *this + 1; }
 
  private:

@@ -152,8 +152,8 @@ TEST_F(SummaryTest, TextsAreUtf8) {
   const Output one = FedAs(Tensor::Scalar<float>(1));
   const Output images = FedAs(Tensor::FromValues<uint8_t>({1, 1, 1, 1}, {0}));
   const Output tags = Constant(Values<std::string>({"a", "\xc3\xa4", "\xed\xa0\x80"}));
-  const auto refused = [&](const char* op, std::vector<Output> inputs, const char* text) {
-    ExpectError(GetError(Op(op, std::move(inputs))), kInvalid, {op, text});
+  const auto refused = [&](const char* op, const std::vector<Output>& inputs, const char* text) {
+    ExpectError(GetError(Op(op, inputs)), kInvalid, {op, text});
   };
   refused("ScalarSummary", {bad, one}, "'tags' must be UTF-8, but element 0 is not");
   refused("ScalarSummary", {tags, FedAs(Values<float>({1, 2, 3}))},

@@ -79,8 +79,8 @@ def test_groups_of_channels_are_convolved_apart(fused: bool) -> None:
     found = [whole, *tf.gradients(whole, [images, filters])]
     expected = [apart, *tf.gradients(apart, [images, filters])]
     fed = {images: sequences([2, 9, 8, 6])}
-    for ours, others in zip(*tf.get_default_session().run([found, expected], fed), strict=True):
-        np.testing.assert_allclose(ours, others, rtol=1e-4, atol=1e-4)
+    for ours, others in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours.eval(fed), others.eval(fed), rtol=1e-4, atol=1e-4)
 
 
 def test_gradient_of_a_convolved_sequence() -> None:
