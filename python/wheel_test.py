@@ -181,22 +181,24 @@ def test_licenses_of_the_libraries_come_along(installed: pathlib.Path) -> None:
 
 
 IMPORT = """
-import numpy, time
-start = time.process_time()
+import sys, numpy
+before = set(sys.modules)
 import millstream
-spent = time.process_time() - start
+loaded = set(sys.modules) - before
+foreign = {name.split(".")[0] for name in loaded} - set(sys.stdlib_module_names)
 maps = open("/proc/self/maps").read()
-print(spent, "libmillstream_cpu" in maps, "libdnnl" in maps, "libOpenCL" in maps)
+libraries = [name for name in ("libmillstream_cpu", "libdnnl", "libOpenCL") if name in maps]
+slow = {"asyncio", "ctypes", "email", "http", "multiprocessing", "unittest", "xml"}
+ours = [name for name in loaded if name.startswith("millstream")]
+print(sorted(foreign), libraries, sorted(slow & loaded), len(ours))
 """
 
 
-def test_import_is_quick_silent_and_opens_no_plugin(installed: pathlib.Path) -> None:
-    best = 1e9
-    for _ in range(3):
-        spent, *opened = run(installed, IMPORT).split()
-        assert opened == ["False", "False", "False"]
-        best = min(best, float(spent))
-    assert best < 0.15  # seconds of this process over NumPy's own
+# What takes time is what is loaded; how long it takes is told in docs/performance.md.
+def test_import_is_silent_and_loads_little(installed: pathlib.Path) -> None:
+    told, ours = run(installed, IMPORT).rsplit(maxsplit=1)
+    assert told == "['millstream', 'numpy'] [] []"
+    assert int(ours) < 120
 
 
 TRAIN = """
