@@ -328,6 +328,10 @@ Status DeviceMemory::LostError() const {
 
 // Whether nothing is enqueued. An error, of which the plugin tells once, is kept for all who ask.
 bool DeviceMemory::LookForErrors() {
+  {
+    absl::MutexLock lock(&mutex_);
+    ++num_looking_;
+  }
   bool all_idle = true;
   for (DeviceStream* stream :
        {to_device_.get(), from_peer_.get(), compute_.get(), to_host_.get()}) {
@@ -341,6 +345,8 @@ bool DeviceMemory::LookForErrors() {
     }
     all_idle = all_idle && idle;
   }
+  absl::MutexLock lock(&mutex_);
+  --num_looking_;
   return all_idle;
 }
 
@@ -354,6 +360,9 @@ Status DeviceMemory::ErrorSince(int64_t num_errors) {
   MS_RETURN_IF_ERROR(LostError());
   LookForErrors();
   absl::MutexLock lock(&mutex_);
+  // Another thread may have been told of an error and not have noted it yet.
+  mutex_.Await(absl::Condition(
+      +[](int* num_looking) { return *num_looking == 0; }, &num_looking_));
   return num_errors_ > num_errors ? last_error_ : absl::OkStatus();
 }
 
