@@ -5,6 +5,9 @@
 #include <dlfcn.h>
 #include <sanitizer/tsan_interface.h>
 
+#include <mutex>
+
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
@@ -58,6 +61,16 @@ using millstream::Behind;
 
 namespace absl {
 ABSL_NAMESPACE_BEGIN
+
+// Counts there who still holds an error. Who deletes it comes after all that let go of it; a lock
+// says so, since between the count and the deletion nothing can be said.
+void Status::UnrefNonInlined(uintptr_t rep) {
+  static auto* const unref =
+      Behind<void(uintptr_t)>(MS_MANGLED("_ZN", "6Status15UnrefNonInlinedEm"));
+  static std::recursive_mutex mutex;
+  const std::lock_guard<std::recursive_mutex> lock(mutex);
+  unref(rep);
+}
 
 // Its constructor is in the header, and tells.
 Mutex::~Mutex() {
