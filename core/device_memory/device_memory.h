@@ -145,7 +145,7 @@ class DeviceMemory {
   bool closed_ = false;
   mutable absl::Mutex mutex_;
   std::vector<Tensor> kept_ ABSL_GUARDED_BY(mutex_);  // see KeepUnless
-  int num_looking_ ABSL_GUARDED_BY(mutex_) = 0;  // threads in LookForErrors
+  int num_looking_ ABSL_GUARDED_BY(mutex_) = 0;       // threads in LookForErrors
   int64_t num_errors_ ABSL_GUARDED_BY(mutex_) = 0;
   Status last_error_ ABSL_GUARDED_BY(mutex_);
 };
