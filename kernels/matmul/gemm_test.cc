@@ -57,6 +57,20 @@ TEST(GemmTest, AKeptRightOperandGivesTheSameBits) {
   }
 }
 
+// A team inside of another has one thread, whatever the product was laid out for.
+TEST(GemmTest, InsideOfATeamAProductIsWhole) {
+  for (const GemmShape& shape : PreparedShapes()) {
+    SCOPED_TRACE(std::to_string(shape.m) + " rows");
+    const std::vector<float> a = Fractions(shape.m * shape.k, 1);
+    const std::vector<float> b = Fractions(shape.k * shape.n, 2);
+    const Gemm gemm(shape, 2);
+    std::vector<std::vector<float>> inside(2);
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < 2; ++i) inside[i] = Product(gemm, shape, a, b, 2);
+    for (const std::vector<float>& c : inside) EXPECT_EQ(c, Product(gemm, shape, a, b, 1));
+  }
+}
+
 TEST(GemmTest, WhatIsKeptIsNotReadAgain) {
   if (!__builtin_cpu_supports("avx512f")) GTEST_SKIP() << "the library takes B as it is here";
   for (const GemmShape& shape : PreparedShapes()) {

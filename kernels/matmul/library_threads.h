@@ -4,6 +4,8 @@
 
 #include <omp.h>
 
+#include <algorithm>
+
 #include "framework/plugin/plugin.hpp"
 #include "kernels/matmul/signal_stack.h"
 
@@ -15,20 +17,37 @@ inline int LibraryThreadCount(const ms::Frame& frame) {
   return frame.deterministic() ? 1 : static_cast<int>(frame.num_threads());
 }
 
-// While it lives, OpenMP teams that the calling thread starts have `count` threads. oneDNN looks at
-// that number when a primitive is made and again when it runs; both must see the same.
+// How many threads a team gets that the calling thread starts and that asks for `wanted`. OpenMP
+// gives fewer without a word where the environment says so (OMP_THREAD_LIMIT), and one inside of
+// another team. oneDNN does not look: what threads that are not there were to compute is missing in
+// the result.
+inline int TeamThreads(int wanted) {
+  if (omp_in_parallel() != 0) return 1;
+  return std::max(1, std::min(wanted, omp_get_thread_limit()));
+}
+
+// While it lives, OpenMP teams that the calling thread starts have TeamThreads(count) threads,
+// whatever the load of the machine (OMP_DYNAMIC). oneDNN looks at that number when a primitive is
+// made and again when it runs; both must see the same.
 class LibraryThreads {
  public:
-  explicit LibraryThreads(int count) : previous_(omp_get_max_threads()) {
-    omp_set_num_threads(count);
-    UseSignalStack(count);
+  explicit LibraryThreads(int count)
+      : previous_(omp_get_max_threads()), was_dynamic_(omp_get_dynamic()) {
+    const int threads = TeamThreads(count);
+    omp_set_num_threads(threads);
+    omp_set_dynamic(0);
+    UseSignalStack(threads);
   }
   LibraryThreads(const LibraryThreads&) = delete;
   LibraryThreads& operator=(const LibraryThreads&) = delete;
-  ~LibraryThreads() { omp_set_num_threads(previous_); }
+  ~LibraryThreads() {
+    omp_set_num_threads(previous_);
+    omp_set_dynamic(was_dynamic_);
+  }
 
  private:
-  int previous_;
+  const int previous_;
+  const int was_dynamic_;
 };
 
 }  // namespace millstream::kernels

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "kernels/matmul/library_threads.h"
+
 namespace millstream::kernels {
 
 // oneDNN lays work out for a number of threads. Of the steps that run at a time one has all, and
@@ -19,10 +21,10 @@ class WideAndSingle {
  public:
   // Nothing; only scratch_bytes, KeepWeights and the conversion to bool may be called.
   WideAndSingle() = default;
-  // make(n) gives a std::unique_ptr<T> for n threads. What is for one is prepared when it is
-  // needed.
+  // make(n) gives a std::unique_ptr<T> for n threads: as many as a team of that many gets. What is
+  // for one is prepared when it is needed.
   template <typename Make>
-  WideAndSingle(int threads, const Make& make) : threads_(std::max(1, threads)) {
+  WideAndSingle(int threads, const Make& make) : threads_(TeamThreads(threads)) {
     wide_ = make(threads_);
     wide_->Prepare();
     if (threads_ > 1) single_ = make(1);
@@ -32,7 +34,7 @@ class WideAndSingle {
 
   // For an execution of so many threads, which may be fewer than usual.
   const T& For(int threads) const {
-    return threads == threads_ || single_ == nullptr ? *wide_ : *single_;
+    return TeamThreads(threads) == threads_ || single_ == nullptr ? *wide_ : *single_;
   }
 
   uint64_t scratch_bytes() const {
