@@ -166,6 +166,7 @@ Status Executable::Place(const PlacementHints& hints) {
   settings_.inter_op_threads = context_.inter_op_threads;
   settings_.deterministic = context_.options.deterministic;
   settings_.needs_permit = context_.features.parallelism_permit;
+  settings_.late_kernel_warning_ms = context_.options.late_kernel_warning_ms;
   return absl::OkStatus();
 }
 

@@ -10,7 +10,6 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "core/session.h"
-#include "core/step_scheduler.h"
 #include "core/testing/kernel_bodies.h"
 #include "core/testing/session_fixture.h"
 #include "framework/plugin/loader.h"
@@ -133,7 +132,9 @@ TEST_F(SessionCloseTest, LeavesTheStepsOfOtherSessionsAlone) {
 class HeldDoneTest : public SessionTest, public ::testing::WithParamInterface<bool> {
  protected:
   void SetUp() override {
-    StartSession();
+    SessionOptions options;
+    options.late_kernel_warning_ms = 40;
+    StartSession(options);
     const Output held = AddBody(&build, BodyKind::kAsync, {}, [this](MS_Frame* frame) {
       began_.Notify();
       may_end_.WaitForNotification();
@@ -193,11 +194,9 @@ TEST_P(HeldDoneTest, PluginsStayAsLongAsItIsHeld) {
 }
 
 TEST_P(HeldDoneTest, WhoIsWaitedForIsNamed) {
-  StepScheduler::TEST_SetPatience(absl::Milliseconds(40));
   ::testing::internal::CaptureStderr();
   StepThatIsEnded([this] { EXPECT_EQ(session->Close(), absl::OkStatus()); }).IgnoreError();
   const std::string text = ::testing::internal::GetCapturedStderr();
-  StepScheduler::TEST_SetPatience(absl::Seconds(10));
   EXPECT_THAT(text, ::testing::HasSubstr("a step that is to end (the session was closed while the "
                                          "step ran) still waits for kernels:\n  node '"));
   EXPECT_THAT(text, ::testing::HasSubstr(", has not ended"));

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/time/time.h"
 #include "core/dynamic/dynamic_run.h"
 #include "core/plan_executor.h"
 #include "core/rendezvous.h"
@@ -47,7 +48,8 @@ Status ExecuteParts(const StepPlan& plan, const StepSettings& settings,
                     const RunOptions& options) {
   StepContext step(options, settings.resources);
   Rendezvous rendezvous;
-  StepScheduler scheduler(&step, settings.inter_op_threads);
+  StepScheduler scheduler(&step, settings.inter_op_threads,
+                          absl::Milliseconds(settings.late_kernel_warning_ms));
   step.max_threads = settings.intra_op_threads;
   step.deterministic = settings.deterministic;
   step.needs_permit = settings.needs_permit;

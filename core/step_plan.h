@@ -34,7 +34,8 @@ struct StepSettings {
   int intra_op_threads = 1;  // inside one kernel
   int inter_op_threads = 1;  // parts that may run at the same time, the caller's thread included
   bool deterministic = false;
-  bool needs_permit = true;  // to use more than one thread in a kernel
+  bool needs_permit = true;                // to use more than one thread in a kernel
+  int64_t late_kernel_warning_ms = 10000;  // see SessionOptions
 };
 
 // One step. Thread-safe; after an error `fetches` are unspecified, and the plan stays usable.

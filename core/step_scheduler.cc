@@ -17,8 +17,6 @@ namespace {
 // How often a driver with nothing to do looks whether the step is to end early.
 constexpr absl::Duration kLookInterval = absl::Milliseconds(20);
 
-absl::Duration patience = absl::Seconds(10);
-
 // A message should fit a screen.
 constexpr size_t kMostWaits = 10;
 
@@ -227,12 +225,10 @@ void StepScheduler::WarnIfLate() {
                                        ") still waits for kernels:", InLines(Waits())));
 }
 
-void StepScheduler::TEST_SetPatience(absl::Duration time) { patience = time; }
-
 // Lets every part see that the step is stopping, those that wait for a tensor too.
 void StepScheduler::EndEarly(const Status& error) {
   ending_ = true;
-  warn_at_ = absl::Now() + patience;
+  warn_at_ = absl::Now() + patience_;
   step_.Fail(error);
   mutex_.Unlock();
   if (step_.rendezvous != nullptr) step_.rendezvous->Abort(step_.status());

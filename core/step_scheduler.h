@@ -68,8 +68,10 @@ Status StuckStepError(const std::vector<std::string>& waits);
 // Made for one step. Thread-safe but for Drive.
 class StepScheduler {
  public:
-  // `threads` that may work at the same time, the caller's among them.
-  StepScheduler(StepContext* step, int threads) : step_(*step), threads_(threads) {}
+  // `threads` that may work at the same time, the caller's among them. A step that is to end waits
+  // for `patience` before a warning names the kernels that do not heed it; it goes on waiting.
+  StepScheduler(StepContext* step, int threads, absl::Duration patience = absl::Seconds(10))
+      : step_(*step), threads_(threads), patience_(patience) {}
   StepScheduler(const StepScheduler&) = delete;
   StepScheduler& operator=(const StepScheduler&) = delete;
 
@@ -92,10 +94,6 @@ class StepScheduler {
   // The step's time is over: keeps what other threads and devices are at for the text of Drive's
   // error. By the thread that drives, from wherever in a part it is.
   void NoteWork() ABSL_LOCKS_EXCLUDED(mutex_);
-
-  // How long a step that is to end waits for kernels that do not heed it before a warning names
-  // them; it goes on waiting.
-  static void TEST_SetPatience(absl::Duration patience);
 
   // Runs work(argument) on a thread of the worker pool, or on the driver's once that has nothing
   // else to do. It must end by itself. False when the step has the caller's thread alone: run it
@@ -128,6 +126,7 @@ class StepScheduler {
 
   StepContext& step_;
   const int threads_;
+  const absl::Duration patience_;
   mutable absl::Mutex mutex_;
   absl::CondVar changed_;
   std::vector<StepPart*> parts_ ABSL_GUARDED_BY(mutex_);

@@ -15,30 +15,36 @@ namespace {
 
 struct Case {
   const char* name;
+  bool on_device = false;  // every node that can be is on a simulated one
   bool with_control_flow = false;
   int64_t failures = 1;  // in a row
+  bool optimize = true;
+  int threads = 0;  // for parts of the step
 };
 
-// Every node that can be is on a simulated device; a failure of the CPU's memory may be anywhere.
-class DeviceAllocationFaultsTest : public SessionTest, public ::testing::WithParamInterface<Case> {
+class AllocationFaultsTest : public SessionTest, public ::testing::WithParamInterface<Case> {
  protected:
-  DeviceAllocationFaultsTest()
-      : step_(OnDevice(), GetParam().with_control_flow),
+  AllocationFaultsTest()
+      : step_(Builder(), GetParam().with_control_flow),
         sweep_(
             &step_, [this] { return Open(); }, GetParam().failures) {}
 
-  GraphBuilder* OnDevice() {
-    build.set_device("/device:SIM:0");
+  GraphBuilder* Builder() {
+    if (GetParam().on_device) build.set_device("/device:SIM:0");
     return &build;
   }
 
   std::unique_ptr<Session> Open() {
     EXPECT_EQ(build.status(), absl::OkStatus());
-    LoadSims();
     SessionOptions options;
     options.intra_op_threads = 1;
-    options.allow_soft_placement = true;
-    options.operation_timeout_ms = 60000;  // a step that hangs fails
+    options.inter_op_threads = GetParam().threads;
+    options.optimize = GetParam().optimize;
+    if (GetParam().on_device) {
+      LoadSims();
+      options.allow_soft_placement = true;
+      options.operation_timeout_ms = 60000;  // a step that hangs fails
+    }
     StartSession(options);
     return std::move(session);
   }
@@ -50,28 +56,30 @@ class DeviceAllocationFaultsTest : public SessionTest, public ::testing::WithPar
 // Less would be no test.
 constexpr int kFewest = 5;
 
-TEST_P(DeviceAllocationFaultsTest, InitializationFailsAlone) {
+TEST_P(AllocationFaultsTest, InitializationFailsAlone) {
   EXPECT_GT(sweep_.Initialization(), kFewest);
 }
 
-TEST_P(DeviceAllocationFaultsTest, AFirstStepFailsAlone) {
-  EXPECT_GT(sweep_.FirstSteps(), kFewest);
-}
+TEST_P(AllocationFaultsTest, AFirstStepFailsAlone) { EXPECT_GT(sweep_.FirstSteps(), kFewest); }
 
-TEST_P(DeviceAllocationFaultsTest, ALaterStepFailsAlone) {
-  EXPECT_GT(sweep_.LaterSteps(), kFewest);
-}
+TEST_P(AllocationFaultsTest, ALaterStepFailsAlone) { EXPECT_GT(sweep_.LaterSteps(), kFewest); }
 
-TEST_P(DeviceAllocationFaultsTest, ReadsAndAssignmentsFailAlone) {
+TEST_P(AllocationFaultsTest, ReadsAndAssignmentsFailAlone) {
   EXPECT_GT(sweep_.ReadsAndAssignments(), kFewest);
 }
 
 constexpr int64_t kAll = AllocationFaults::kAllOthers;
 
-INSTANTIATE_TEST_SUITE_P(Steps, DeviceAllocationFaultsTest,
-                         ::testing::Values(Case{"Plan"}, Case{"PlanWithoutMore", false, kAll},
-                                           Case{"Loop", true}, Case{"LoopWithoutMore", true, kAll}),
-                         [](const auto& instance) { return std::string(instance.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Steps, AllocationFaultsTest,
+    ::testing::Values(Case{"Plan"}, Case{"PlanWithoutMore", false, false, kAll},
+                      Case{"PlanAsWritten", false, false, 1, false}, Case{"Loop", false, true},
+                      Case{"LoopWithoutMore", false, true, kAll},
+                      Case{"LoopOnThreads", false, true, 1, true, 3}, Case{"DevicePlan", true},
+                      Case{"DevicePlanWithoutMore", true, false, kAll},
+                      Case{"DeviceLoop", true, true},
+                      Case{"DeviceLoopWithoutMore", true, true, kAll}),
+    [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace
 }  // namespace millstream
