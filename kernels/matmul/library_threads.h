@@ -18,11 +18,11 @@ inline int LibraryThreadCount(const ms::Frame& frame) {
 }
 
 // How many threads a team gets that the calling thread starts and that asks for `wanted`. OpenMP
-// gives fewer without a word where the environment says so (OMP_THREAD_LIMIT), and one inside of
-// another team. oneDNN does not look: what threads that are not there were to compute is missing in
-// the result.
+// gives fewer without a word where the environment says so (OMP_THREAD_LIMIT,
+// OMP_MAX_ACTIVE_LEVELS), and one inside of another team. oneDNN does not look: what threads that
+// are not there were to compute is missing in the result.
 inline int TeamThreads(int wanted) {
-  if (omp_in_parallel() != 0) return 1;
+  if (omp_in_parallel() != 0 || omp_get_max_active_levels() == 0) return 1;
   return std::max(1, std::min(wanted, omp_get_thread_limit()));
 }
 

@@ -55,6 +55,17 @@ TEST(LibraryThreadsTest, InsideOfAnotherTeamThereIsOne) {
   EXPECT_EQ(sizes, sizes.size() == 1 ? std::vector<int>({1}) : std::vector<int>({1, 1}));
 }
 
+TEST(LibraryThreadsTest, WithoutLevelsThereIsOne) {
+  const int levels = omp_get_max_active_levels();
+  omp_set_max_active_levels(0);
+  {
+    const LibraryThreads team(kWanted);
+    EXPECT_EQ(TeamThreads(kWanted), 1);
+    EXPECT_EQ(SizeOfTeam(), 1);
+  }
+  omp_set_max_active_levels(levels);
+}
+
 TEST(LibraryThreadsTest, WhatTheThreadHadComesBack) {
   const int before = omp_get_max_threads();
   { const LibraryThreads team(kWanted); }

@@ -55,15 +55,14 @@ void UseOwn() { static thread_local SignalStack stack; }
 }  // namespace
 
 void UseSignalStack(int team) {
-  // OpenMP ends threads that a smaller team leaves over, and starts others for a larger one.
-  static thread_local int last_team = 1;
   UseOwn();
-  if (team <= 1 || team == last_team) return;
+  if (team <= 1) return;
+    // Every time: OpenMP ends threads that a smaller team, of the library's or of anybody's, leaves
+    // over, and starts others for a larger one, and does not say so.
 #ifdef _OPENMP
 #pragma omp parallel num_threads(team)
   UseOwn();
 #endif
-  last_team = team;
 }
 
 }  // namespace millstream::kernels

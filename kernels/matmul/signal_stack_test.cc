@@ -87,6 +87,27 @@ TEST(SignalStackTest, AThreadThatHasOneKeepsIt) {
   }).join();
 }
 
+TEST(SignalStackTest, SoDoThreadsThatCameAfterASmallerTeam) {
+  std::thread([] {
+    const LibraryThreads team(4);
+    int smaller = 0;
+#pragma omp parallel num_threads(2) reduction(+ : smaller)
+    smaller = 1;
+    EXPECT_LE(smaller, 2);
+    const LibraryThreads again(4);
+    int size = 0;
+    int have_one = 0;
+#pragma omp parallel reduction(+ : size, have_one)
+    {
+      stack_t present;
+      size = 1;
+      have_one = sigaltstack(nullptr, &present) == 0 && (present.ss_flags & SS_DISABLE) == 0;
+    }
+    EXPECT_EQ(size, TeamThreads(4));
+    EXPECT_EQ(have_one, size);
+  }).join();
+}
+
 TEST(SignalStackTest, AThreadThatHasNoneGetsOne) {
   std::thread([] {
     if ((Present().ss_flags & SS_DISABLE) == 0) {
