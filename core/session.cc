@@ -76,7 +76,7 @@ class DirectSession : public Session, public LiveSession {
   }
   ~DirectSession() override {
     LiveSessions::Global()->Remove(this);
-    closing_.Cancel();
+    CancelSteps();
     gate_.Close();
   }
 
@@ -115,7 +115,7 @@ class DirectSession : public Session, public LiveSession {
   }
 
   Status Close() override {
-    closing_.Cancel();
+    CancelSteps();
     gate_.Close();
     return absl::OkStatus();
   }
@@ -141,11 +141,11 @@ class DirectSession : public Session, public LiveSession {
 
   // ---- LiveSession ----
   void Shut() override {
-    closing_.Cancel();
+    CancelSteps();
     gate_.Shut();
   }
   void ResetAndShut(absl::Span<const std::string> containers) override {
-    closing_.Cancel();
+    CancelSteps();
     resources_.Reset(containers);
     gate_.Shut();
   }
@@ -155,6 +155,11 @@ class DirectSession : public Session, public LiveSession {
   SessionGate* gate() override { return &gate_; }
 
  private:
+  // Steps that a forked child has copies of run in the parent; so do kernels that want to be told.
+  void CancelSteps() {
+    if (!ForkGuard::Forked()) closing_.Cancel();
+  }
+
   // When no step runs any more.
   void Release() ABSL_LOCKS_EXCLUDED(mutex_) {
     for (const auto& device : devices_) {

@@ -3,10 +3,11 @@
 // 1. Every block has the full size of its class, so that any request of the class can reuse it.
 // 2. A kept block's first word links to the next one of its class; nothing else of it is touched.
 // 3. kept_bytes_ is the sum over all kept blocks and at most kMaxKeptBytes.
-// 4. No lock is taken while another is held.
+// 4. No lock is taken while another is held; none at all in a child of a fork.
 #include "framework/allocator.h"
 
 #include <malloc.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -83,7 +84,10 @@ size_t MemoryOfMachine() {
 
 class CachingHostAllocator : public Allocator {
  public:
-  CachingHostAllocator() : limit_(MemoryOfMachine()) {}
+  CachingHostAllocator() : limit_(MemoryOfMachine()) {
+    pthread_atfork(
+        nullptr, nullptr, +[] { is_forked_.store(true, std::memory_order_relaxed); });
+  }
 
   const char* name() const override { return "host"; }
 
@@ -91,7 +95,7 @@ class CachingHostAllocator : public Allocator {
     // Beyond the machine's memory the system might grant the pages and kill the process later.
     if (bytes > limit_ || AllocationFaults::FailsNext()) return nullptr;
     const SizeClass size_class = ClassOf(bytes);
-    void* block = TakeKept(size_class);
+    void* block = IsForked() ? nullptr : TakeKept(size_class);
     if (block == nullptr) block = NewBlock(size_class.block);
     if (block == nullptr) {
       Trim();  // what is kept in other classes may be what is missing
@@ -105,7 +109,7 @@ class CachingHostAllocator : public Allocator {
     if (pointer == nullptr) return;
     counter_.Remove(bytes);
     const SizeClass size_class = ClassOf(bytes);
-    if (!kKeepBlocks || size_class.block > kMaxKeptBytes) {
+    if (!kKeepBlocks || IsForked() || size_class.block > kMaxKeptBytes) {
       std::free(pointer);
       return;
     }
@@ -122,6 +126,7 @@ class CachingHostAllocator : public Allocator {
   // Gives all kept blocks back; returns their bytes.
   size_t Trim() {
     size_t released = 0;
+    if (IsForked()) return released;
     for (int i = 0; i < kNumClasses; ++i) {
       while (const size_t bytes = ReleaseOne(i)) released += bytes;
     }
@@ -131,6 +136,9 @@ class CachingHostAllocator : public Allocator {
   size_t kept_bytes() const { return kept_bytes_.load(std::memory_order_relaxed); }
 
  private:
+  // In a child of a fork the locks of the lists may be taken, by threads that are not there.
+  static bool IsForked() { return is_forked_.load(std::memory_order_relaxed); }
+
   struct FreeBlock {
     FreeBlock* next;
   };
@@ -201,6 +209,7 @@ class CachingHostAllocator : public Allocator {
     return bytes;
   }
 
+  static inline std::atomic<bool> is_forked_{false};
   const size_t limit_;
   AllocationCounter counter_;
   std::array<FreeList, kNumClasses> lists_;

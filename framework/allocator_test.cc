@@ -1,5 +1,9 @@
 #include "framework/allocator.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -49,6 +53,35 @@ TEST(HostAllocatorTest, AFreedBlockServesTheNextRequestOfItsSize) {
   void* second = allocator->Allocate(99990);
   EXPECT_EQ(first == second, kKeepsBlocks);
   allocator->Deallocate(second, 99990);
+}
+
+// Threads that hold a lock of the allocator's at that moment are not there to give it back.
+TEST(HostAllocatorTest, AForkedChildMayAllocateWhateverOtherThreadsDid) {
+  constexpr size_t kBytes = 1000;
+  constexpr int kForks = 300;
+  std::atomic<bool> ends{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      while (!ends) HostAllocator()->Deallocate(HostAllocator()->Allocate(kBytes), kBytes);
+    });
+  }
+  for (int i = 0; i < kForks && !HasFailure(); ++i) {
+    void* const from_parent = HostAllocator()->Allocate(kBytes);
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);  // ends a child that hangs
+      HostAllocator()->Deallocate(from_parent, kBytes);
+      _exit(HostAllocator()->Allocate(kBytes) == nullptr ? 1 : 0);
+    }
+    ASSERT_GT(child, 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << "after " << i << " forks";
+    HostAllocator()->Deallocate(from_parent, kBytes);
+  }
+  ends = true;
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(HostAllocatorTest, FaultsRefuseThoseThatTheyCount) {

@@ -194,6 +194,7 @@ millstream_status* millstream_session_run(millstream_session* session,
 
 millstream_status* millstream_session_list_devices(millstream_session* session,
                                                    millstream_bytes* out) {
+  if (ForkGuard::Forked()) return Give(ForkGuard::Check());
   const auto append_name = [](std::string* text, const millstream::DeviceInfo& device) {
     text->append(device.name);
   };
@@ -202,6 +203,7 @@ millstream_status* millstream_session_list_devices(millstream_session* session,
 }
 
 millstream_status* millstream_session_memory(millstream_session* session, millstream_bytes* out) {
+  if (ForkGuard::Forked()) return Give(ForkGuard::Check());
   std::string json = "{";
   for (const millstream::DeviceInfo& device : session->session->ListDevices()) {
     if (!device.has_memory) continue;
