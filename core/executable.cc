@@ -356,6 +356,28 @@ StepPlan* Executable::FindCompiled(absl::Span<const Tensor> feeds) const {
   return nullptr;
 }
 
+// Null: there is none. `entry` is where one for the shapes of these feeds would go, kMaxPlans when
+// there is room for one for any shapes alone.
+StepPlan* Executable::FindMade(absl::Span<const Tensor> feeds, int* entry) const {
+  if (StepPlan* plan = FindCompiled(feeds)) return plan;
+  *entry = 0;
+  while (*entry < kMaxPlans && plans_[*entry].load(std::memory_order_relaxed) != nullptr) ++*entry;
+  return *entry == kMaxPlans ? any_shape_ : nullptr;
+}
+
+StepPlan* Executable::Keep(std::unique_ptr<StepPlan> made, int entry) {
+  StepPlan* const plan = made.get();
+  owned_.push_back(std::move(made));
+  if (entry == kMaxPlans) {
+    any_shape_ = plan;
+  } else {
+    plans_[entry].store(plan, std::memory_order_release);
+  }
+  return plan;
+}
+
+// No lock is held over the compilation: that asks the front end whether the step is to stop, which
+// may run any code there, a step of this executable as well. Who was slower takes what is there.
 StatusOr<StepPlan*> Executable::FindPlan(absl::Span<const Tensor> feeds,
                                          const RunOptions& options) {
   if (dynamic_ != nullptr) {
@@ -364,25 +386,21 @@ StatusOr<StepPlan*> Executable::FindPlan(absl::Span<const Tensor> feeds,
   }
   if (StepPlan* plan = FindCompiled(feeds)) return plan;
   MS_RETURN_IF_ERROR(CheckFeedShapes(feeds));
-  absl::MutexLock lock(&mutex_);
-  if (StepPlan* plan = FindCompiled(feeds)) return plan;
-  int entry = 0;
-  while (entry < kMaxPlans && plans_[entry].load(std::memory_order_relaxed) != nullptr) ++entry;
-  if (entry == kMaxPlans) {
-    if (any_shape_ == nullptr) {
-      MS_ASSIGN_OR_RETURN(std::unique_ptr<StepPlan> plan, Compile(nullptr, &options));
-      any_shape_ = plan.get();
-      owned_.push_back(std::move(plan));
-    }
-    return any_shape_;
-  }
   std::vector<Shape> shapes;
   for (const Tensor& feed : feeds) shapes.push_back(feed.shape());
-  MS_ASSIGN_OR_RETURN(std::unique_ptr<StepPlan> plan, Compile(&shapes, &options));
-  StepPlan* const result = plan.get();
-  owned_.push_back(std::move(plan));
-  plans_[entry].store(result, std::memory_order_release);
-  return result;
+  std::unique_ptr<StepPlan> made;
+  bool is_for_any_shape = false;
+  while (true) {
+    int entry = 0;
+    {
+      absl::MutexLock lock(&mutex_);
+      if (StepPlan* plan = FindMade(feeds, &entry)) return plan;
+      const bool fits = is_for_any_shape == (entry == kMaxPlans);  // others may have taken the room
+      if (made != nullptr && fits) return Keep(std::move(made), entry);
+    }
+    is_for_any_shape = entry == kMaxPlans;
+    MS_ASSIGN_OR_RETURN(made, Compile(is_for_any_shape ? nullptr : &shapes, &options));
+  }
 }
 
 Status Executable::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,

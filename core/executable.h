@@ -95,6 +95,9 @@ class Executable {
   StatusOr<StepPlan*> FindPlan(absl::Span<const Tensor> feeds, const RunOptions& options)
       ABSL_LOCKS_EXCLUDED(mutex_);
   StepPlan* FindCompiled(absl::Span<const Tensor> feeds) const;
+  StepPlan* FindMade(absl::Span<const Tensor> feeds, int* entry) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  StepPlan* Keep(std::unique_ptr<StepPlan> made, int entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   StatusOr<std::unique_ptr<StepPlan>> Compile(const std::vector<Shape>* shapes,
                                               const RunOptions* run) const;
   Status CompilePrograms();
@@ -116,7 +119,7 @@ class Executable {
   PartitionedGraph partitions_;
   StepSettings settings_;
   std::atomic<int64_t> num_instructions_{0};
-  // Of all parts. Used while the executable is made, and under mutex_.
+  // Of all parts.
   mutable FoldedValues folded_;
   // Entries are set once, in order, and read without lock.
   std::atomic<StepPlan*> plans_[kMaxPlans] = {};

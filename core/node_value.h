@@ -3,9 +3,12 @@
 #define MILLSTREAM_CORE_NODE_VALUE_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
 #include "core/graph.h"
 #include "core/plan_compiler.h"
 #include "framework/status.h"
@@ -20,22 +23,25 @@ namespace millstream {
 StatusOr<std::vector<Tensor>> ValueOfNode(const Node& node, const std::vector<Tensor>& inputs,
                                           int64_t max_bytes, const PlanRequest& plan);
 
-// Values that hold for every plan of an executable, so that all share their memory. Used by one
-// compilation at a time.
+// Values that hold for every plan of an executable, so that all share their memory. Thread-safe.
 class FoldedValues {
  public:
-  // Null when there is none.
-  const Tensor* Find(const Output& output) const {
-    auto found = values_.find(output);
-    return found == values_.end() ? nullptr : &found->second;
+  // Nothing when there is none.
+  std::optional<Tensor> Find(const Output& output) const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    const auto found = values_.find(output);
+    if (found == values_.end()) return std::nullopt;
+    return found->second;
   }
   // The value that is there already, or this one.
-  const Tensor& Share(const Output& output, const Tensor& value) {
+  Tensor Share(const Output& output, const Tensor& value) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
     return values_.try_emplace(output, value).first->second;
   }
 
  private:
-  absl::flat_hash_map<Output, Tensor> values_;
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_map<Output, Tensor> values_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace millstream

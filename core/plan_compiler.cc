@@ -360,8 +360,8 @@ StatusOr<std::vector<Tensor>> PlanCompiler::Evaluate(const StepOp& op,
   });
   if (lasts) lasting_.insert(op.outputs.begin(), op.outputs.end());
   if (lasts && request_.folded != nullptr && op.outputs.size() == 1) {
-    const Tensor* const known = request_.folded->Find(op.outputs[0]);
-    if (known != nullptr) return std::vector<Tensor>{*known};
+    const std::optional<Tensor> known = request_.folded->Find(op.outputs[0]);
+    if (known.has_value()) return std::vector<Tensor>{*known};
   }
   return ValueOfNode(*op.node, inputs, max_bytes, request_);
 }

@@ -475,5 +475,37 @@ TEST_F(LongKernelTest, TheFrontEndIsNotAskedWhileAVariableIsHeld) {
   EXPECT_THAT(Elements<float>(asked.value), ElementsAre(7));
 }
 
+// What a handler of a signal does, for example.
+TEST_F(SessionThreadsTest, TheFrontEndMayRunTheStepThatIsBeingCompiled) {
+  constexpr int64_t kSize = 512;
+  constexpr int kProducts = 100;
+  const Output one = Constant(
+      Tensor::FromValues<float>({kSize, kSize}, std::vector<float>(kSize * kSize, 1.0f / kSize)));
+  Output product = one;
+  for (int i = 0; i < kProducts; ++i) product = Op("MatMul", {product, one});
+  struct Asked {
+    Session* session;
+    Output fetch;
+    Tensor value;
+  } asked{nullptr, Op("Sum", {product, Constant(Values<int32_t>({0, 1}))}), {}};
+  StartSession();
+  asked.session = session.get();
+  RunOptions options;
+  options.should_stop_argument = &asked;
+  options.should_stop = [](void* argument) {
+    auto* const self = static_cast<Asked*>(argument);
+    if (self->value.dtype() == DataType::kFloat) return false;  // once
+    EXPECT_EQ(self->session->Run({{}, {self->fetch}, {}}, {}, absl::MakeSpan(&self->value, 1),
+                                 RunOptions()),
+              absl::OkStatus());
+    return false;
+  };
+  const StatusOr<std::vector<Tensor>> results = Run({asked.fetch}, {}, {}, options);
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_NEAR(*(*results)[0].data<float>(), kSize, 1);
+  ASSERT_EQ(asked.value.dtype(), DataType::kFloat) << "the front end was not asked";
+  EXPECT_EQ(*asked.value.data<float>(), *(*results)[0].data<float>());
+}
+
 }  // namespace
 }  // namespace millstream
