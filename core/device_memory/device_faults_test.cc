@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "absl/synchronization/notification.h"
 #include "core/device_memory/device_memory.h"
@@ -171,6 +172,29 @@ TEST_P(HangTest, AbandonedWorkIsForgottenOnceItHasEnded) {
   while (!memory->ForgetAbandoned()) {
   }
   EXPECT_THAT(memory.Read(copy), Words(10, 3));
+  memory->Close();
+}
+
+TEST_P(HangTest, WorkThatIsAbandonedWhileOtherIsForgottenIsNotForgotten) {
+  SimMemory memory;
+  const Tensor copy = memory.CopyToDevice(HostWords(10, 2));
+  std::atomic<bool> ends{false};
+  std::thread forgetful([&] {
+    while (!ends) memory->ForgetAbandoned();
+  });
+  for (int i = 0; i < 300 && !HasFailure(); ++i) {
+    memory.Set(GetParam(), 1);
+    memory->NoteAbandoned();
+    EXPECT_TRUE(memory.Fill(copy, 3).ok());
+    memory.CopyToDevice(HostWords(10, 2));
+    memory->NoteAbandoned();
+    EXPECT_FALSE(memory->ForgetAbandoned()) << "round " << i;
+    memory.Set(GetParam(), 0);
+    while (!memory->ForgetAbandoned()) {
+    }
+  }
+  ends = true;
+  forgetful.join();
   memory->Close();
 }
 

@@ -367,9 +367,13 @@ Status DeviceMemory::ErrorSince(int64_t num_errors) {
 }
 
 bool DeviceMemory::ForgetAbandoned() {
-  if (!abandoned_.load()) return true;
+  // Further ones may come meanwhile, with work that the look did not see.
+  const uint64_t abandoned = abandoned_.load();
+  uint64_t forgotten = forgotten_.load();
+  if (forgotten >= abandoned) return true;
   if (!LookForErrors()) return false;
-  abandoned_.store(false);
+  while (forgotten < abandoned && !forgotten_.compare_exchange_weak(forgotten, abandoned)) {
+  }
   return true;
 }
 
@@ -378,7 +382,7 @@ void DeviceMemory::Close() {
   DeviceStream* const streams[] = {to_device_.get(), from_peer_.get(), compute_.get(),
                                    to_host_.get()};
   for (DeviceStream* stream : streams) {
-    if (!abandoned_.load()) stream->Sync().IgnoreError();
+    if (!HasAbandoned()) stream->Sync().IgnoreError();
   }
   UpdateProgress();
   for (DeviceStream* stream : streams) stream->Destroy();

@@ -85,12 +85,13 @@ class DeviceMemory {
   Status LostError() const;
   // A step ended without waiting for what it had enqueued. Until it is done, and its errors are
   // forgotten, no other step begins.
-  void NoteAbandoned() { abandoned_.store(true); }
+  void NoteAbandoned() { abandoned_.fetch_add(1); }
   // Called when memory is out, before it is an error: to give up what is only kept for later. Set
   // before the first step; may be called by any thread that allocates.
   void SetReclaimer(std::function<void()> reclaim) { reclaim_ = std::move(reclaim); }
-  // True when nothing is left of abandoned steps.
+  // True when nothing is left of steps that were abandoned before the call.
   bool ForgetAbandoned();
+  bool HasAbandoned() const { return forgotten_.load() < abandoned_.load(); }
   // Waits until all is done, but for a device with abandoned work, whose streams are ended instead.
   // Nothing can be enqueued afterwards. Idempotent.
   void Close();
@@ -141,7 +142,8 @@ class DeviceMemory {
   std::unique_ptr<DeviceStream> to_host_;
   std::unique_ptr<DeviceStream> from_peer_;
   std::function<void()> reclaim_;
-  std::atomic<bool> abandoned_{false};
+  std::atomic<uint64_t> abandoned_{0};  // steps, ever
+  std::atomic<uint64_t> forgotten_{0};  // of them, the first ones: nothing is left of those
   bool closed_ = false;
   mutable absl::Mutex mutex_;
   std::vector<Tensor> kept_ ABSL_GUARDED_BY(mutex_);  // see KeepUnless
