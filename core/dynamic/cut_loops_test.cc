@@ -290,7 +290,8 @@ TEST_F(CutLoopsTest, WhatRunsInTheFirstIterationAloneCrosses) {
   EXPECT_EQ(FloatValue(left), 2);
 }
 
-// One device lost a variable of the loop after the first iteration, the other waits for it.
+// One device lost a variable of the loop after the first iteration, the other waits for it: the
+// cause is named.
 TEST_F(CutLoopsTest, AVariableThatGetsLostEndsTheStepOnAllDevices) {
   const Output once = Enter(Constant(3.0f), "loop");
   Output sum;
@@ -301,9 +302,10 @@ TEST_F(CutLoopsTest, AVariableThatGetsLostEndsTheStepOnAllDevices) {
   for (const int threads : {1, 3}) {
     StartWithCpus(2, threads);
     EXPECT_EQ(FloatValue(loop.exits[1], {Fed(limit_, 0)}), 1);
-    ExpectError(Error(loop.exits[1], {Fed(limit_, 5)}), absl::StatusCode::kInternal,
-                {"the step cannot go on",
-                 " from /job:localhost/replica:0/task:0/device:CPU:0, in iteration 2 of frame"});
+    ExpectError(
+        Error(loop.exits[1], {Fed(limit_, 5)}), absl::StatusCode::kInternal,
+        {"the step cannot go on", absl::StrCat("node '", sum.node->name(), "' (op Add), on"),
+         absl::StrCat("CPU:1, waits for ", once.name(), ", in iteration 1 of frame")});
   }
 }
 

@@ -136,6 +136,8 @@ struct FrameProgram {
   uint32_t num_enters = 0;           // that it waits for
   std::vector<uint32_t> invariants;  // Enters with is_constant, by NodeProgram::invariant
   std::vector<uint32_t> exits;       // by NodeProgram::exit
+  // Those whose inputs or outputs are in it, in the program's order.
+  std::vector<uint32_t> nodes;
 };
 
 struct FetchProgram {

@@ -239,7 +239,12 @@ Status ProgramCompiler::AddNode(size_t i) {
   MS_RETURN_IF_ERROR(ChooseAction(node, &program));
   program.local = static_cast<uint32_t>(FrameOf(program).pending.size());
   FrameOf(program).pending.emplace_back();
-  index_of_[&node] = static_cast<uint32_t>(program_->nodes.size());
+  const auto index = static_cast<uint32_t>(program_->nodes.size());
+  index_of_[&node] = index;
+  FrameOf(program).nodes.push_back(index);
+  if (program.output_frame != program.frame) {
+    program_->frames[program.output_frame].nodes.push_back(index);
+  }
   MS_RETURN_IF_ERROR(PlaceOutputs(i, &program));
   program_->nodes.push_back(program);
   pruned_index_.push_back(i);

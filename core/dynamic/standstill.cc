@@ -21,22 +21,23 @@ class Finder {
       : program_(program),
         iteration_(iteration),
         frame_(static_cast<uint32_t>(iteration.frame->program - program.frames.data())),
-        marks_(program.nodes.size()),
+        marks_(iteration.frame->program->pending.size()),
         inner_(program.frames.size(), kHasRun) {}
 
   // But for back edges, which go to another iteration, every edge points forward.
   Standstill Run() {
-    for (uint32_t i = 0; i < program_.nodes.size(); ++i) {
+    for (const uint32_t i : iteration_.frame->program->nodes) {
       const NodeProgram& node = program_.nodes[i];
       if (node.frame == frame_) {
-        const Reason reason = ReasonOf(i);
+        const Reason reason = ReasonOf(node);
         Note(i, reason);
         if (node.action == NodeAction::kEnter) inner_[node.output_frame] |= reason;
         if (node.output_frame == frame_ && node.action != NodeAction::kNextIteration) {
-          PassOn(i, reason);
+          PassOn(node, reason, marks_[node.local].waits);
         }
-      } else if (node.output_frame == frame_) {
-        PassOn(i, node.action == NodeAction::kEnter ? OfEnter(node) : inner_[node.frame]);
+      } else {
+        const bool is_enter = node.action == NodeAction::kEnter;
+        PassOn(node, is_enter ? OfEnter(node) : inner_[node.frame], false);
       }
     }
     return std::move(found_);
@@ -49,15 +50,14 @@ class Finder {
     bool waits = false;         // it got some, or waits for a node that waits
   };
 
-  Reason ReasonOf(uint32_t i) const {
-    const NodeProgram& node = program_.nodes[i];
+  Reason ReasonOf(const NodeProgram& node) const {
     const Pending& pending = iteration_.pending[node.local];
     if (pending.HasBegun(node.action)) return kHasRun;
     if (node.action == NodeAction::kMerge && ClosesLoop(*node.node) && !pending.HasInput()) {
       if (iteration_.number > 0) return kIsDead;
       if (node.live_inputs_needed == 0) return kIsCutOff;
     }
-    const uint8_t missing = marks_[i].missing;
+    const uint8_t missing = marks_[node.local].missing;
     if ((missing & kIsLost) != 0) return kIsLost;
     if ((missing & kIsDead) != 0) return kIsDead;
     return (missing & kIsCutOff) != 0 ? kIsCutOff : kIsLost;
@@ -74,38 +74,39 @@ class Finder {
 
   void Note(uint32_t i, Reason reason) {
     const NodeProgram& node = program_.nodes[i];
-    Mark& mark = marks_[i];
-    const bool decides = KindOf(*node.node) == ControlFlowKind::kLoopCond;
+    Mark& mark = marks_[node.local];
+    const bool decides = node.action == NodeAction::kLoopCond;
     mark.waits = reason == kIsLost || (reason == kIsCutOff && (mark.got_some || mark.waits));
     if (reason == kIsCutOff && decides) mark.waits = true;
     if (!mark.waits) return;
     found_.waiting.push_back(i);
     if (node.action == NodeAction::kExit) found_.exits.push_back(node.exit);
-    found_.is_stuck |= reason == kIsLost || decides || node.action == NodeAction::kNextIteration;
+    found_.is_stuck |= reason == kIsLost || decides || node.node->op().is_stateful ||
+                       node.action == NodeAction::kNextIteration;
   }
 
-  void PassOn(uint32_t i, uint8_t reason) {
-    const NodeProgram& node = program_.nodes[i];
+  void PassOn(const NodeProgram& node, uint8_t reason, bool waits) {
     for (uint32_t k = 0; k < node.num_outputs; ++k) {
       const OutputProgram& output = program_.outputs[node.first_output + k];
-      Tell(i, reason, output.first_edge, output.num_edges);
+      Tell(node, reason, waits, output.first_edge, output.num_edges);
     }
-    Tell(i, reason, node.first_control_edge, node.num_control_edges);
+    Tell(node, reason, waits, node.first_control_edge, node.num_control_edges);
   }
 
-  void Tell(uint32_t from, uint8_t reason, uint32_t first_edge, uint32_t count) {
+  void Tell(const NodeProgram& from, uint8_t reason, bool waits, uint32_t first_edge,
+            uint32_t count) {
     for (const WaitEdge& edge : absl::MakeSpan(program_.edges).subspan(first_edge, count)) {
-      Mark& mark = marks_[edge.node];
+      Mark& mark = marks_[edge.local];
       mark.missing |= reason;
-      mark.waits |= reason != kHasRun && marks_[from].waits;
-      mark.got_some |= reason == kHasRun && !program_.nodes[from].is_invariant;
+      mark.waits |= reason != kHasRun && waits;
+      mark.got_some |= reason == kHasRun && !from.is_invariant;
     }
   }
 
   const DynamicProgram& program_;
   const Iteration& iteration_;
   const uint32_t frame_;
-  std::vector<Mark> marks_;     // by node
+  std::vector<Mark> marks_;     // by NodeProgram::local
   std::vector<uint8_t> inner_;  // by frame: why it was not entered
   Standstill found_;
 };

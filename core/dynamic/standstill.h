@@ -20,7 +20,7 @@ namespace millstream {
 
 struct Standstill {
   // The step must not go on: a node lacks what nothing keeps back, the loop's condition is not
-  // known, or a variable has got lost.
+  // known, a variable of the loop has got lost, or a node that changes state was left out.
   bool is_stuck = false;
   std::vector<uint32_t> waiting;  // nodes of the program, in its order: the cause first
   // NodeProgram::exit of those among them that may still be left through in another iteration.

@@ -74,6 +74,20 @@ TEST_F(StandstillTest, AVariableThatGetsLost) {
   ExpectStuck(Dynamic({loop.exits[0]}, {}, {sum.node}).status(), sum, once_.name(), 1);
 }
 
+TEST_F(StandstillTest, AnUpdateThatIsLeftOut) {
+  const Output handle = Variable("v", DataType::kFloat, PartialShape::Scalar());
+  const Output entered = Enter(handle, "loop", true);
+  Output sum;
+  const Node* update = nullptr;
+  const Loop loop = Count({Constant(1.0f)}, 4, [&](const Outputs& v) {
+    sum = Op("Add", {v[0], once_});
+    update = build.NodeOf("AssignAddVariableOp", {entered, sum});
+    return Outputs{Op("Neg", {v[0]})};
+  });
+  ASSERT_TRUE(Dynamic({}, {}, {Assign(handle, Constant(0.0f))}).ok());
+  ExpectStuck(Dynamic({loop.exits[0]}, {}, {update}).status(), sum, once_.name(), 1);
+}
+
 TEST_F(StandstillTest, AControlInputThatComesOnce) {
   build.set_control_inputs({once_.node});
   const Node* first = build.NodeOf("NoOp", {});

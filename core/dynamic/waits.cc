@@ -125,6 +125,7 @@ bool DynamicRun::FailIfStuck(const Iteration& iteration) {
   std::vector<std::string> waits;
   if (found.is_stuck || frame->cut_off.empty()) {
     for (const uint32_t node : found.waiting) {
+      if (waits.size() == kEnoughWaits) break;
       waits.push_back(DescribeWaiting(program_.nodes[node], iteration));
     }
   }
