@@ -165,8 +165,9 @@ Status Graph::SetBackEdges(absl::Span<const BackEdge> edges) {
     merges.insert(edge.merge->id());
   }
   Status relaxed = RelaxFrom(std::move(merges));
-  for (size_t i = 0; i < edges.size() && !relaxed.ok(); ++i) {
-    nodes_[edges[i].merge->id()]->inputs_[edges[i].input] = previous[i];
+  // From the last one: an input that is given twice was changed twice.
+  for (size_t i = edges.size(); i > 0 && !relaxed.ok(); --i) {
+    nodes_[edges[i - 1].merge->id()]->inputs_[edges[i - 1].input] = previous[i - 1];
   }
   return relaxed;
 }

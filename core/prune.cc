@@ -159,12 +159,13 @@ Status Pruner::CycleError(const absl::flat_hash_map<const Node*, int>& pending) 
     if (count > 0 && (node == nullptr || is_older(other, node))) node = other;
   }
   std::vector<const Node*> path;
-  while (!absl::c_linear_search(path, node)) {
+  absl::flat_hash_map<const Node*, size_t> position;
+  while (position.try_emplace(node, path.size()).second) {
     path.push_back(node);
     const std::vector<const Node*> awaited = Awaited(node);
     node = *absl::c_find_if(awaited, waits);
   }
-  std::vector<const Node*> cycle(std::find(path.begin(), path.end(), node), path.end());
+  std::vector<const Node*> cycle(path.begin() + position[node], path.end());
   std::reverse(cycle.begin(), cycle.end());
   std::rotate(cycle.begin(), absl::c_min_element(cycle, is_older), cycle.end());
   std::string text;

@@ -141,8 +141,9 @@ millstream_status* millstream_graph_import(millstream_graph* graph, const void* 
   ImportOptions options;
   options.prefix = prefix;
   options.source = source;
-  Status configured =
-      SetImportOptions(absl::string_view(static_cast<const char*>(config), config_size), &options);
+  const absl::string_view given =
+      config == nullptr ? "" : absl::string_view(static_cast<const char*>(config), config_size);
+  Status configured = SetImportOptions(given, &options);
   if (!configured.ok()) return Give(configured);
   Status mapped = CompleteOptions(graph, map_names, map_outputs, n_map, &options);
   if (!mapped.ok()) return Give(mapped);

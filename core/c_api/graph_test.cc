@@ -210,7 +210,7 @@ TEST_F(GraphTest, ExportAndImport) {
 
   const char* replaced = "x";
   const millstream_output by = {0, 0};
-  ExpectOk(millstream_graph_import(copy.get(), def.data(), def.size(), nullptr, 0, "again", "",
+  ExpectOk(millstream_graph_import(copy.get(), def.data(), def.size(), nullptr, 99, "again", "",
                                    &replaced, &by, 1, &returned, 1, &y));
   EXPECT_STREQ(millstream_node_name(copy.get(), y.node), "again/y");
   EXPECT_EQ(millstream_node_input(copy.get(), y.node, 0).node, 0);
