@@ -174,6 +174,11 @@ class SizeCounter {
       total_ += kStringBytes + static_cast<int64_t>(content.size());
       return true;
     }
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE && !field->is_repeated()) {
+      // A number alone cannot come packed: it is kept as a field that is not known.
+      total_ += kUnknownFieldBytes + kStringBytes + static_cast<int64_t>(content.size());
+      return true;
+    }
     if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
       total_ += 2 * ElementBytes(*field) * NumPacked(*field, content);
       return true;

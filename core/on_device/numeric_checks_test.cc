@@ -87,11 +87,11 @@ TEST_F(NumericChecksTest, WhatComesInWithTheInputsIsNoFaultOfTheNode) {
 TEST_F(NumericChecksTest, AStepThatIsToStopDoesNotWaitForTheDevice) {
   const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(1));
   const Output y = OpOn("SIM:2", "Exp", {x});
-  Set(2, "delay_us", 1'000'000);
+  Set(2, "hang_work", 1);
   RunOptions options;
   options.timeout_ms = 50;
   const Status status = Run({y}, {{x, Values<float>({1})}}, {}, options).status();
-  Set(2, "delay_us", 0);
+  Set(2, "hang_work", 0);
   ExpectError(status, absl::StatusCode::kDeadlineExceeded, {});
 }
 

@@ -68,6 +68,11 @@ TEST(HostileMessagesTest, UnknownFieldsAndGroups) {
   ExpectBinary(kTooLarge, "NodeDef", std::string(kMebibyte, '\x7b'));
 }
 
+// Which is kept as a field that is not known.
+TEST(HostileMessagesTest, ANumberThatComesAsBytes) {
+  ExpectBinary(kTooLarge, "AttrValue", Repeated(std::string("\x1a\x00", 2), kMebibyte));
+}
+
 TEST(HostileMessagesTest, NumbersInAList) {
   ExpectBinary(kOk, "AttrValue", Field(1, Field(3, std::string(kMebibyte - 100, '\x01'))));
 }
