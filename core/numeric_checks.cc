@@ -119,9 +119,13 @@ std::string FileNameOf(absl::string_view node) {
   return name;
 }
 
-Status Write(const std::string& path, absl::string_view bytes) {
-  std::FILE* const file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return errors::FailedPrecondition(path, ": ", std::strerror(errno));
+// ALREADY_EXISTS, and the file is as it was, when there is one.
+Status WriteNew(const std::string& path, absl::string_view bytes) {
+  std::FILE* const file = std::fopen(path.c_str(), "wbx");
+  if (file == nullptr) {
+    if (errno == EEXIST) return errors::AlreadyExists(path, ": ", std::strerror(errno));
+    return errors::FailedPrecondition(path, ": ", std::strerror(errno));
+  }
   const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
   const bool closed = std::fclose(file) == 0;
   if (written && closed) return absl::OkStatus();
@@ -365,10 +369,14 @@ StatusOr<std::string> NumericChecks::Save(const Node& node,
     MS_RETURN_IF_ERROR(graph.AddNode(std::move(spec)).status());
   }
   MS_ASSIGN_OR_RETURN(const std::string data, ExportGraphDef(graph));
-  const std::string path = absl::StrCat(folder_, "/", FileNameOf(node.name()), "-", getpid(), "-",
-                                        num_saved_.fetch_add(1), ".pb");
-  MS_RETURN_IF_ERROR(Write(path, data));
-  return path;
+  const std::string stem = absl::StrCat(folder_, "/", FileNameOf(node.name()), "-", getpid(), "-");
+  // Other sessions count for themselves, and an earlier process may have had this one's number.
+  while (true) {
+    std::string path = absl::StrCat(stem, num_saved_.fetch_add(1), ".pb");
+    const Status written = WriteNew(path, data);
+    if (written.ok()) return path;
+    if (!absl::IsAlreadyExists(written)) return written;
+  }
 }
 
 bool NumericChecks::Concern(const Node& node) {

@@ -143,8 +143,10 @@ def replay(path: str | os.PathLike[str]) -> NumericFailure:
     with open(name, "rb") as file:
         data = file.read()
     graph = Graph()
+    # Inputs of one repeated value take a few bytes in the file, and all of theirs in memory.
+    any_size = protos.message_class("ConfigProto")(max_import_expansion=-1)
     with graph.as_default():
-        graph_import.import_graph_def(data, None, None, "", None)
+        graph_import.import_graph_def(data, None, None, "", any_size)
     inputs: dict[str, Operation] = {}
     node: Operation | None = None
     for operation in graph.get_operations():

@@ -181,6 +181,27 @@ def test_what_was_saved_runs_again(tmp_path: Path) -> None:
         assert arrays["input_x"].shape == (2, 3)
 
 
+def test_large_inputs_of_one_value_run_again(tmp_path: Path) -> None:
+    x = tf.placeholder(tf.float32, name="x")
+    with tf.Session(config=checking(tmp_path)) as session:
+        failing(session, tf.log(x), {x: np.zeros(5_000_000, np.float32)})
+    (path,) = tmp_path.iterdir()
+    assert path.stat().st_size < 1000
+    assert np.isneginf(tf.debugging.replay(path).outputs[0]).all()
+
+
+def test_each_failure_has_a_file_of_its_own(tmp_path: Path) -> None:
+    x = tf.placeholder(tf.float32, name="x")
+    y = tf.log(x, name="y")
+    messages = []
+    for count in range(3):
+        with tf.Session(config=checking(tmp_path)) as session:
+            messages.append(failing(session, y, {x: [0.0] * (count + 1)}).message)
+    for count, message in enumerate(messages):
+        path = message.partition("  replay: millstream replay ")[2].splitlines()[0]
+        assert tf.debugging.replay(path).inputs["x"].shape == (count + 1,)
+
+
 def test_a_folder_that_is_none_and_a_file_that_is_none_are_errors(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is no folder"):
         tf.debugging.enable_check_numerics(folder=tmp_path / "missing")
