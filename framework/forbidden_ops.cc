@@ -28,8 +28,10 @@ const Outside* FindOutside(absl::string_view name) {
   return found == std::end(kOutside) ? nullptr : found;
 }
 
-// Of the runtime ("_Send") or of users, in any namespace ("Acme>Cube").
+// Of the runtime ("_Send") or of users, in any namespace ("Acme>Cube"). Who writes "Files" means
+// "files".
 bool MayBeOp(absl::string_view name) {
+  if (FindOutside(absl::AsciiStrToLower(name)) != nullptr) return false;
   if (name.empty() || !(absl::ascii_isupper(name[0]) || name[0] == '_')) return false;
   return std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return absl::ascii_isalnum(c) || c == '_' || c == '>';

@@ -49,6 +49,15 @@ def test_an_entry_that_forbids_nothing_is_refused() -> None:
             tf.import_graph_def(_graph_def(), config=config)
 
 
+@pytest.mark.parametrize("word", ["Files", "NETWORK", "Plugins"])
+def test_a_word_in_capital_letters_is_refused(word: str) -> None:
+    with (
+        tf.Graph().as_default(),
+        pytest.raises(tf.errors.InvalidArgumentError, match=f'got "{word}"'),
+    ):
+        tf.Session(config=tf.ConfigProto(forbidden_ops=[word]))
+
+
 def test_a_config_must_be_one() -> None:
     with (
         tf.Graph().as_default(),
