@@ -620,11 +620,24 @@ TEST(GraphDefTest, WhatConstantsTakeIsLimitedUnlessAllowed) {
   EXPECT_TRUE(absl::IsResourceExhausted(ImportText(&graph, text).status()));
   EXPECT_EQ(graph.num_nodes(), 0);
   ImportOptions options;
+  options.max_expansion = 19000000;
+  EXPECT_TRUE(absl::IsResourceExhausted(ImportText(&graph, text, options).status()));
   options.max_expansion = 20000000;
   EXPECT_TRUE(ImportText(&graph, text, options).ok());
   options.max_expansion = -1;
   Graph another;
   EXPECT_TRUE(ImportText(&another, text, options).ok());
+}
+
+TEST(GraphDefTest, WhatConstantsTakeInTheGraphDefItselfIsNoExpansion) {
+  const std::string text = absl::StrCat(
+      "node { name: \"c\" op: \"Const\" attr { key: \"dtype\" value { type: DT_INT8 } } "
+      "attr { key: \"value\" value { tensor { dtype: DT_INT8 tensor_content: \"",
+      std::string(1000, 'x'), "\" tensor_shape { dim { size: 1000 } } } } } }");
+  Graph graph;
+  ImportOptions options;
+  options.max_expansion = 1;
+  EXPECT_TRUE(ImportText(&graph, text, options).ok());
 }
 
 }  // namespace

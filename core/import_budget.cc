@@ -16,15 +16,16 @@ constexpr int64_t kBytesPerEncodedByte = 16;
 constexpr int64_t kFreeOutputs = 64;
 constexpr int64_t kBytesOfOutput = 512;
 
-int64_t LimitFor(size_t encoded_bytes, int64_t limit) {
-  if (limit < 0) return kUnlimited;
-  if (limit > 0) return limit;
-  return kFreeBytes + kBytesPerEncodedByte * static_cast<int64_t>(encoded_bytes);
-}
-
 int64_t Sum(int64_t a, int64_t b) {
   int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? kUnlimited : sum;
+}
+
+// What is encoded plainly takes about as much as its encoding, and is no expansion.
+int64_t LimitFor(size_t encoded_bytes, int64_t max_expansion) {
+  if (max_expansion < 0) return kUnlimited;
+  if (max_expansion > 0) return Sum(static_cast<int64_t>(encoded_bytes), max_expansion);
+  return kFreeBytes + kBytesPerEncodedByte * static_cast<int64_t>(encoded_bytes);
 }
 
 // What a tensor takes once it is read; 0 for one that is refused then.
@@ -59,8 +60,8 @@ int64_t BytesOf(const AttrProtoMap& attrs) {
 
 }  // namespace
 
-ImportBudget::ImportBudget(size_t encoded_bytes, int64_t limit)
-    : limit_(LimitFor(encoded_bytes, limit)) {}
+ImportBudget::ImportBudget(size_t encoded_bytes, int64_t max_expansion)
+    : limit_(LimitFor(encoded_bytes, max_expansion)) {}
 
 Status ImportBudget::Take(int64_t bytes) {
   taken_ = Sum(taken_, bytes);

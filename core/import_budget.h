@@ -16,8 +16,8 @@ namespace millstream {
 // by the number, what is known of them. For one import; one thread.
 class ImportBudget {
  public:
-  // `encoded_bytes`: of the GraphDef; `limit`: see ImportOptions::max_expansion.
-  ImportBudget(size_t encoded_bytes, int64_t limit);
+  // `encoded_bytes`: of the GraphDef; `max_expansion`: see ImportOptions.
+  ImportBudget(size_t encoded_bytes, int64_t max_expansion);
 
   // The constants of a node, before they are read. RESOURCE_EXHAUSTED.
   Status TakeConstants(const proto::NodeDef& node);
