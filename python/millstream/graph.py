@@ -256,15 +256,23 @@ class Graph(GraphElements, CollectionStore):
         ValueError
             The name is not valid.
         """
-        if not name:
-            return self.enter_scope("")
-        if name.endswith("/"):
-            return self.enter_scope(name)
+        return self.enter_scope(self.scope_name(name))
+
+    def scope_name(self, name: str | None, mark_as_used: bool = True) -> str:
+        """What `name_scope` enters: "" or a name that ends with "/"; for the package.
+
+        Raises
+        ------
+        ValueError
+            The name is not valid.
+        """
+        if not name or name.endswith("/"):
+            return name or ""
         outer = self.state.scope
         pattern = _SCOPE_NAME if outer else _OP_NAME
         if not isinstance(name, str) or not pattern.match(name):
             raise ValueError(f"name: {name!r} is not a valid scope name")
-        return self.enter_scope(self.handle.unique_name(outer + name, True) + "/")
+        return self.handle.unique_name(outer + name, mark_as_used) + "/"
 
     def get_name_scope(self) -> str:
         """The current scope, without the "/" at its end."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from millstream import error_text, source_location
+from millstream import error_text, protos, source_location
 from millstream.convert import convert_to_tensor
 from millstream.default_graph import get_default_graph
 from millstream.protos.message import Message
@@ -27,16 +27,21 @@ def import_graph_def(
     graph = get_default_graph()
     data = _bytes_of(graph_def)
     limits = config_bytes(config)
-    prefix = _prefix(graph, name)
-    mapped = {key: convert_to_tensor(value) for key, value in (input_map or {}).items()}
     elements = list(return_elements or [])
     for element in elements:
         if not isinstance(element, str):
             raise TypeError(f"return_elements: expected names, got {element!r}")
     tensors = tuple(element for element in elements if ":" in element)
+    operations = [element for element in elements if ":" not in element]
     source = source_location.current()
-    returned = graph.grow(
-        lambda: graph.handle.import_(
+
+    def add() -> tuple[str, tuple[int, ...]]:
+        # Nothing has the name until there are nodes to have it.
+        prefix = _prefix(graph, name, mark_as_used=False)
+        scope = prefix + "/" if prefix else ""
+        _check_operations(graph, graph_def, data, scope, operations)
+        mapped = {key: convert_to_tensor(value) for key, value in (input_map or {}).items()}
+        returned = graph.handle.import_(
             data,
             limits,
             prefix,
@@ -45,20 +50,32 @@ def import_graph_def(
             [tensor.packed for tensor in mapped.values()],
             tensors,
         )
-    )
+        _prefix(graph, name, mark_as_used=True)
+        return scope, returned
+
+    scope, returned = graph.grow(add)
     if return_elements is None:
         return None
-    by_name: dict[str, Any] = {
+    found: dict[str, Any] = {
         tensor: graph.tensor_of(packed) for tensor, packed in zip(tensors, returned, strict=True)
     }
-    scope = prefix + "/" if prefix else ""
-    for element in elements:
-        if element not in by_name:
-            operation = graph.find_operation(scope + element)
-            if operation is None:
-                raise ValueError(f"return_elements: the graph has no operation {element!r}")
-            by_name[element] = operation
-    return [by_name[element] for element in elements]
+    found |= {name: graph.get_operation_by_name(scope + name) for name in operations}
+    return [found[element] for element in elements]
+
+
+def _check_operations(
+    graph: Graph, graph_def: Any, data: bytes, scope: str, operations: list[str]
+) -> None:
+    """That these will be there; the runtime looks for tensors itself."""
+    if not operations:
+        return
+    message = graph_def
+    if not isinstance(message, Message):
+        message = protos.message_class("GraphDef").FromString(data)
+    names = {node.name for node in message.node}
+    for operation in operations:
+        if operation not in names and graph.find_operation(scope + operation) is None:
+            raise ValueError(f"return_elements: the graph has no operation {operation!r}")
 
 
 def _bytes_of(graph_def: Any) -> bytes:
@@ -75,9 +92,8 @@ def _bytes_of(graph_def: Any) -> bytes:
     raise TypeError(cause)
 
 
-def _prefix(graph: Graph, name: str | None) -> str:
+def _prefix(graph: Graph, name: str | None, mark_as_used: bool) -> str:
     """The scope of the new names, without a "/" at its end."""
     if name == "":
         return graph.get_name_scope()
-    with graph.name_scope(name or "import") as scope:
-        return scope[:-1]
+    return graph.scope_name(name or "import", mark_as_used)[:-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -116,6 +117,30 @@ def test_import_replaces_mapped_inputs(graph: tf.Graph) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         (y,) = tf.import_graph_def(message, {"x:0": tf.constant(4.0)}, ["y:0"]) or []
         assert session.run(y) == 4.0
+
+
+def test_an_import_that_is_refused_adds_nothing_and_takes_no_name(graph: tf.Graph) -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    tf.identity(x, name="y")
+    message = graph.as_graph_def()
+    data = message.SerializeToString()
+    mapped: dict[str, Any] = {"x:0": 4.0}
+    wrong: list[Any] = [1]
+    with tf.Graph().as_default() as other:
+        for refused in (message, data):
+            with pytest.raises(ValueError, match="the graph has no operation 'missing'"):
+                tf.import_graph_def(refused, mapped, ["y", "missing"])
+        with pytest.raises(TypeError, match="return_elements: expected names, got 1"):
+            tf.import_graph_def(message, mapped, wrong)
+        with pytest.raises(ValueError, match="is no tensor"):
+            tf.import_graph_def(message, return_elements=["y:7"])
+        with pytest.raises(ValueError, match="bytes"):
+            tf.import_graph_def(data[:-1])
+        assert other.get_operations() == []
+        found = tf.import_graph_def(data, mapped, ["y:0", "y", "x"]) or []
+        assert [element.name for element in found] == ["import/y:0", "import/y", "import/x"]
+        tf.import_graph_def(data)
+        assert other.find_operation("import_1/y") is not None
 
 
 def test_collections_are_filtered_by_scope(graph: tf.Graph) -> None:

@@ -58,6 +58,85 @@ def test_a_word_in_capital_letters_is_refused(word: str) -> None:
         tf.Session(config=tf.ConfigProto(forbidden_ops=[word]))
 
 
+def _field(number: int, data: bytes) -> bytes:
+    assert len(data) < 1 << 14
+    return bytes([number << 3 | 2, len(data) & 127 | 128, len(data) >> 7]) + data
+
+
+def _nested_functions(depth: int) -> bytes:
+    """A GraphDef of a node with an attribute that names a function with such an attribute, ..."""
+    value = b""
+    for _ in range(depth):
+        value = _field(10, _field(1, b"f") + _field(2, _field(1, b"a") + _field(2, value)))
+    attr = _field(1, b"_a") + _field(2, value)
+    return _field(1, _field(1, b"x") + _field(2, b"NoOp") + _field(5, attr))
+
+
+def _node(op: str, *attrs: str) -> bytes:
+    texts = "".join(f"attr {{ {attr} }} " for attr in attrs)
+    message = tf.GraphDef.from_text(f'node {{ name: "x" op: "{op}" {texts} }}')
+    data: bytes = message.SerializeToString()
+    return data
+
+
+_FLOAT = 'key: "dtype" value { type: DT_FLOAT }'
+
+
+def _constant(size: int) -> bytes:
+    shape = f"tensor_shape {{ dim {{ size: {size} }} }}"
+    tensor = f'key: "value" value {{ tensor {{ dtype: DT_FLOAT float_val: 1 {shape} }} }}'
+    return _node("Const", _FLOAT, tensor)
+
+
+# As docs/security.md says.
+@pytest.mark.parametrize(
+    ("graph_def", "expected", "message"),
+    [
+        (b"\x0a\xff", ValueError, "cut off"),
+        (_node("Placeholder"), ValueError, "missing attribute"),
+        (_node("ThereIsNone"), tf.errors.NotFoundError, "unknown op: ThereIsNone"),
+        (_node("NoOp"), tf.errors.PermissionDeniedError, "forbidden"),
+        (_nested_functions(120), ValueError, "bytes"),
+        (b"\x0a\x00" * 500_000, tf.errors.ResourceExhaustedError, "nearly empty parts"),
+        (_constant(1 << 30), ValueError, "at most 2147483648 bytes"),
+        (
+            _node(
+                "Split",
+                'key: "T" value { type: DT_FLOAT }',
+                'key: "num_split" value { i: 1048577 }',
+            ),
+            ValueError,
+            r"in \[0, 1048576\]",
+        ),
+        (
+            _node(
+                "Placeholder",
+                _FLOAT,
+                f'key: "shape" value {{ shape {{ {"dim { size: 1 } " * 255} }} }}',
+            ),
+            ValueError,
+            "at most 254 dimensions",
+        ),
+    ],
+)
+def test_the_error_of_a_graph_that_cannot_be_taken(
+    graph_def: bytes, expected: type[Exception], message: str
+) -> None:
+    config = tf.ConfigProto(forbidden_ops=["NoOp"], max_import_expansion=-1)
+    with tf.Graph().as_default() as graph:
+        with pytest.raises(expected, match=message) as caught:
+            tf.import_graph_def(graph_def, config=config)
+        assert caught.type is expected
+        assert graph.get_operations() == []
+
+
+def test_the_error_of_a_parser_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match="no GraphDef"):
+        tf.GraphDef.FromString(b"\x0a\xff")
+    with pytest.raises(ValueError, match="the text of a GraphDef"):
+        tf.GraphDef.from_text("node {")
+
+
 def test_a_config_must_be_one() -> None:
     with (
         tf.Graph().as_default(),
