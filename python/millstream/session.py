@@ -147,7 +147,8 @@ class BaseSession:
         RuntimeError
             The session is closed.
         OpError
-            The step failed; the error names the operation.
+            The step failed, and the error names the operation; or `Session.reset` has closed the
+            session (FailedPreconditionError).
 
         Examples
         --------
@@ -259,7 +260,8 @@ class BaseSession:
         Returns
         -------
         Callable
-            Takes the values of `feed_list` by position, and gives what `run` gives.
+            Takes the values of `feed_list` by position, and gives what `run` gives. Once the
+            session is closed it raises FailedPreconditionError.
 
         Raises
         ------
@@ -312,7 +314,7 @@ class BaseSession:
         Raises
         ------
         RuntimeError
-            The session is closed.
+            The session is closed; FailedPreconditionError where `Session.reset` closed it.
 
         Examples
         --------

@@ -122,11 +122,20 @@ def test_reset_closes_the_sessions_of_the_process() -> None:
     v = tf.Variable(1.0)
     one, two = tf.Session(), tf.Session()
     one.run(v.initializer)
+    initializers = [session.make_callable(v.initializer) for session in (one, two)]
     tf.Session.reset("", ["there is none"])
-    for session in (one, two):
+    for session, initialize in zip((one, two), initializers, strict=True):
         with pytest.raises(tf.errors.FailedPreconditionError, match="closed"):
             session.run(v.initializer)
+        with pytest.raises(tf.errors.FailedPreconditionError, match="closed"):
+            session.trim()
         session.close()
+        with pytest.raises(RuntimeError, match="closed"):
+            session.run(v.initializer)
+        with pytest.raises(RuntimeError, match="closed"):
+            session.trim()
+        with pytest.raises(tf.errors.FailedPreconditionError, match="closed"):
+            initialize()
     with tf.Session() as fresh:
         assert not fresh.run(tf.is_variable_initialized(v))
 
