@@ -1,6 +1,7 @@
 #include "core/plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "core/step_state.h"
@@ -54,6 +55,11 @@ void Plan::DropKeptStates() {
   }
 }
 
+bool Plan::KeepsStates() const {
+  return std::any_of(std::begin(kept_), std::end(kept_),
+                     [](const std::atomic<StepState*>& kept) { return kept.load() != nullptr; });
+}
+
 void Plan::NoteDeleted() const {
   if (budget_ != nullptr) budget_->Free(state_bytes_);
 }
@@ -72,11 +78,13 @@ StatusOr<std::unique_ptr<StepState>> Plan::TakeState() {
 }
 
 void Plan::ReturnState(std::unique_ptr<StepState> state) {
-  if (budget_ != nullptr && budget_->IsExceeded()) return;
+  if (budget_ != nullptr && !budget_->MayKeep(state_bytes_)) return;
   StepState* raw = state.release();
   for (std::atomic<StepState*>& kept : kept_) {
     StepState* empty = nullptr;
-    if (kept.compare_exchange_strong(empty, raw, std::memory_order_release)) return;
+    if (!kept.compare_exchange_strong(empty, raw)) continue;
+    if (budget_ != nullptr) budget_->NoteKept();
+    return;
   }
   delete raw;
 }

@@ -136,6 +136,8 @@ struct FetchPlan {
 
 class Plan {
  public:
+  static constexpr int kKeptStates = 4;  // at most
+
   Plan() = default;
   ~Plan();  // frees shape states and step states; REQUIRES: no step runs
   Plan(const Plan&) = delete;
@@ -170,6 +172,7 @@ class Plan {
   // Before the first step. A plan without budget keeps its states whatever they take.
   void SetBudget(StateBudget* budget);
   void DropKeptStates();
+  bool KeepsStates() const;                             // some state, at this moment
   void NoteDeleted() const;                             // a state of this plan
   int64_t state_bytes() const { return state_bytes_; }  // of each state, once it has a budget
   uint64_t last_used() const { return last_used_.load(std::memory_order_relaxed); }
@@ -177,7 +180,6 @@ class Plan {
  private:
   int64_t StateBytes() const;
 
-  static constexpr int kKeptStates = 4;
   std::atomic<StepState*> kept_[kKeptStates] = {};
   StateBudget* budget_ = nullptr;
   int64_t state_bytes_ = 0;
