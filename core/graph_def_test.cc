@@ -617,11 +617,16 @@ TEST(GraphDefTest, WhatConstantsTakeIsLimitedUnlessAllowed) {
       "attr { key: \"value\" value { tensor { dtype: DT_INT8 int_val: 1 "
       "tensor_shape { dim { size: 20000000 } } } } } }";
   Graph graph;
-  EXPECT_TRUE(absl::IsResourceExhausted(ImportText(&graph, text).status()));
+  const Status by_size = ImportText(&graph, text).status();
+  EXPECT_ERROR(by_size, absl::StatusCode::kResourceExhausted,
+               "and those of a GraphDef of its size may take 16778");
+  EXPECT_ERROR(by_size, absl::StatusCode::kResourceExhausted,
+               "; ConfigProto.max_import_expansion allows more");
   EXPECT_EQ(graph.num_nodes(), 0);
   ImportOptions options;
   options.max_expansion = 19000000;
-  EXPECT_TRUE(absl::IsResourceExhausted(ImportText(&graph, text, options).status()));
+  EXPECT_ERROR(ImportText(&graph, text, options).status(), absl::StatusCode::kResourceExhausted,
+               ", its size and the value of ConfigProto.max_import_expansion");
   options.max_expansion = 20000000;
   EXPECT_TRUE(ImportText(&graph, text, options).ok());
   options.max_expansion = -1;

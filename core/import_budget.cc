@@ -12,8 +12,8 @@ constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 // element, an empty string, is a sixteenth of the element.
 constexpr int64_t kFreeBytes = int64_t{16} << 20;
 constexpr int64_t kBytesPerEncodedByte = 16;
-// Ops have so many outputs without a thought; beyond them each counts with what is kept of it.
-constexpr int64_t kFreeOutputs = 64;
+// Usual nodes have so many outputs; of those that have more each counts with what is kept of it.
+constexpr int64_t kFreeOutputs = 4;
 constexpr int64_t kBytesOfOutput = 512;
 
 int64_t Sum(int64_t a, int64_t b) {
@@ -58,18 +58,30 @@ int64_t BytesOf(const AttrProtoMap& attrs) {
   return bytes;
 }
 
+// The tensors of an argument, where an attribute says how many they are.
+int64_t CountOf(const ArgDef& argument, const AttrMap& attrs) {
+  if (!argument.number_attr.empty()) {
+    return GetAttr<int64_t>(attrs, argument.number_attr).value_or(0);
+  }
+  if (argument.type_list_attr.empty()) return 0;
+  const StatusOr<DataTypeList> types = GetAttr<DataTypeList>(attrs, argument.type_list_attr);
+  return types.ok() ? static_cast<int64_t>(types->size()) : 0;
+}
+
 }  // namespace
 
 ImportBudget::ImportBudget(size_t encoded_bytes, int64_t max_expansion)
-    : limit_(LimitFor(encoded_bytes, max_expansion)) {}
+    : limit_(LimitFor(encoded_bytes, max_expansion)), is_given_(max_expansion > 0) {}
 
 Status ImportBudget::Take(int64_t bytes) {
   taken_ = Sum(taken_, bytes);
   if (taken_ <= limit_) return absl::OkStatus();
   return errors::ResourceExhausted(
       "the constants, the outputs and what is known of them, of the nodes up to this one, take ",
-      taken_, " bytes, and those of a GraphDef of its size may take ", limit_,
-      "; ConfigProto.max_import_expansion allows more");
+      taken_, " bytes, and ", is_given_ ? "may" : "those of a GraphDef of its size may", " take ",
+      limit_,
+      is_given_ ? ", its size and the value of ConfigProto.max_import_expansion"
+                : "; ConfigProto.max_import_expansion allows more");
 }
 
 Status ImportBudget::TakeConstants(const proto::NodeDef& node) {
@@ -79,8 +91,7 @@ Status ImportBudget::TakeConstants(const proto::NodeDef& node) {
 Status ImportBudget::TakeOutputs(const OpDef& op, const AttrMap& attrs) {
   int64_t outputs = 0;
   for (const ArgDef& output : op.outputs) {
-    if (output.number_attr.empty()) continue;
-    outputs = Sum(outputs, GetAttr<int64_t>(attrs, output.number_attr).value_or(0));
+    outputs = Sum(outputs, CountOf(output, attrs));
   }
   if (outputs <= kFreeOutputs) return absl::OkStatus();
   return outputs > limit_ / kBytesOfOutput ? Take(kUnlimited) : Take(outputs * kBytesOfOutput);

@@ -30,6 +30,7 @@ class ImportBudget {
   Status Take(int64_t bytes);
 
   const int64_t limit_;
+  const bool is_given_;  // by the caller; else it goes by the GraphDef's size
   int64_t taken_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "core/import_plan.h"
 
@@ -73,15 +74,18 @@ class Checker {
   }
 
   Status InferFacts(PlannedNode* node) const {
-    std::vector<OutputFacts> of_graph(node->inputs.size());
+    // Room for those that there are: pointers into it stay, and inputs may be very many.
+    std::vector<OutputFacts> of_graph;
+    of_graph.reserve(
+        absl::c_count_if(node->inputs, [](const PlannedInput& input) { return input.node < 0; }));
     std::vector<InputFacts> inputs(node->inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
       const PlannedInput& input = node->inputs[i];
       inputs[i].dtype = node->signature.input_types[i];
       if (IsBackEdge(plan_, input, *node)) continue;  // nothing is known of it
-      if (input.node < 0) of_graph[i] = graph_.Facts(input.existing);
+      if (input.node < 0) of_graph.push_back(graph_.Facts(input.existing));
       const OutputFacts& facts =
-          input.node < 0 ? of_graph[i] : plan_.nodes[input.node].facts[input.index];
+          input.node < 0 ? of_graph.back() : plan_.nodes[input.node].facts[input.index];
       inputs[i].shape = facts.shape;
       inputs[i].constant = Constant(input);
       inputs[i].partial_value = facts.value.has_value() ? &*facts.value : nullptr;

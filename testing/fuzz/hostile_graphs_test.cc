@@ -92,6 +92,40 @@ TEST_F(HostileGraph, ManySplits) {
   Expect(kResourceExhausted);
 }
 
+TEST_F(HostileGraph, ManySmallSplits) {
+  for (const int outputs : {2, 3, 4, 5, 16, 64}) {
+    SCOPED_TRACE(outputs);
+    def_.Clear();
+    AddConst("d", proto::DT_INT32, {})->add_int_val(0);
+    AddPlaceholder("x");
+    Fill([&](int i) {
+      const std::string name = absl::StrCat("s", absl::Hex(i));
+      Attr(AddFloat(name, "Split", {"d", "x"}), "num_split")->set_i(outputs);
+    });
+    Expect(outputs < 5 ? kOk : kResourceExhausted, outputs < 5 ? "" : "what is known of them");
+  }
+}
+
+TEST_F(HostileGraph, OutputsOfAsManyTypesAsFit) {
+  AddPlaceholder("x");
+  proto::NodeDef* const node = Add("n", "IdentityN");
+  auto* const types = Attr(node, "T")->mutable_list();
+  for (size_t i = 0; i < kMebibyte / 4 - 100; ++i) {
+    node->add_input("x");
+    types->add_type(proto::DT_FLOAT);
+  }
+  Expect(kResourceExhausted, "node 'n'");
+}
+
+TEST_F(HostileGraph, AsManyInputsAsFit) {
+  AddPlaceholder("x");
+  proto::NodeDef* const node = AddFloat("n", "AddN", {});
+  constexpr int kInputs = kMebibyte / 3 - 100;
+  Attr(node, "N")->set_i(kInputs);
+  for (int i = 0; i < kInputs; ++i) node->add_input("x");
+  Expect(kOk);
+}
+
 TEST_F(HostileGraph, MoreInputsThanThereAre) {
   Attr(AddFloat("a", "AddN", {}), "N")->set_i(int64_t{1} << 20);
   Expect(kInvalidArgument, "expected 1048576 inputs, got 0");
