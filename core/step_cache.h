@@ -3,6 +3,7 @@
 #define MILLSTREAM_CORE_STEP_CACHE_H_
 
 #include <cstddef>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <utility>
@@ -16,8 +17,9 @@
 namespace millstream {
 
 // Keeps at most so many steps, and those besides that somebody holds: a callable, or a thread that
-// runs one. Of the others the least recently found goes first. `Step` is a compiled step. What is
-// taken out is the caller's to delete, without a lock. Thread-safe.
+// runs one. Of the others the least recently found goes first; behind many that are held it goes
+// some additions later, since each looks at few of them. `Step` is a compiled step. What is taken
+// out is the caller's to delete, without a lock. Thread-safe.
 template <typename Step>
 class StepCache {
  public:
@@ -45,7 +47,7 @@ class StepCache {
     if (!is_new) return found->second->step;
     by_use_.push_front({signature, step});
     found->second = by_use_.begin();
-    TakeBeyond(most_, dropped);
+    TakeBeyondMost(dropped);
     return step;
   }
 
@@ -53,7 +55,11 @@ class StepCache {
   Steps TakeUnheld() ABSL_LOCKS_EXCLUDED(mutex_) {
     Steps taken;
     absl::MutexLock lock(&mutex_);
-    TakeBeyond(0, &taken);
+    for (auto entry = by_use_.begin(); entry != by_use_.end();) {
+      const auto next = std::next(entry);
+      if (!IsHeld(*entry)) Take(entry, &taken);
+      entry = next;
+    }
     return taken;
   }
 
@@ -78,23 +84,38 @@ class StepCache {
     std::shared_ptr<Step> step;
   };
 
-  // While there are more than `most`. A step that only the cache holds cannot become held without
-  // the lock.
-  void TakeBeyond(size_t most, Steps* taken) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    auto entry = by_use_.end();
-    while (by_use_.size() > most && entry != by_use_.begin()) {
-      --entry;
-      if (entry->step.use_count() > 1) continue;
-      taken->push_back(std::move(entry->step));
-      by_signature_.erase(entry->signature);
-      entry = by_use_.erase(entry);
+  using Entries = std::list<Entry>;
+
+  // How many that are held one addition meets, while all that find a step wait for it.
+  static constexpr int kMostPassed = 8;
+
+  // A step that only the cache holds cannot become held without the lock.
+  static bool IsHeld(const Entry& entry) { return entry.step.use_count() > 1; }
+
+  void Take(typename Entries::iterator entry, Steps* taken) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    taken->push_back(std::move(entry->step));
+    by_signature_.erase(entry->signature);
+    by_use_.erase(entry);
+  }
+
+  // What is held goes to the front, so that the next addition meets others.
+  void TakeBeyondMost(Steps* taken) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    int passed = 0;
+    while (by_use_.size() > most_ && passed < kMostPassed) {
+      const auto last = std::prev(by_use_.end());
+      if (IsHeld(*last)) {
+        by_use_.splice(by_use_.begin(), by_use_, last);
+        ++passed;
+      } else {
+        Take(last, taken);
+      }
     }
   }
 
   const size_t most_;
   mutable absl::Mutex mutex_;
-  std::list<Entry> by_use_ ABSL_GUARDED_BY(mutex_);  // the last found first
-  absl::flat_hash_map<StepSignature, typename std::list<Entry>::iterator> by_signature_
+  Entries by_use_ ABSL_GUARDED_BY(mutex_);  // the last found first
+  absl::flat_hash_map<StepSignature, typename Entries::iterator> by_signature_
       ABSL_GUARDED_BY(mutex_);
 };
 

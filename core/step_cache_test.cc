@@ -67,6 +67,25 @@ TEST_F(StepCacheTest, WhatIsHeldStaysBeyondTheBound) {
   EXPECT_NE(cache_.Find(Number(10)), nullptr) << "the one that is added is held by who adds it";
 }
 
+// Each addition under the lock that every step wants looks at few of those that stay.
+TEST_F(StepCacheTest, BehindManyThatAreHeldStepsGoSomeAdditionsLater) {
+  constexpr int kHeld = 100;
+  std::vector<std::shared_ptr<int>> held;
+  for (int number = 0; number < kHeld; ++number) held.push_back(Add(number));
+  const int first = kHeld;
+  Add(first);
+  Add(first + 1);
+  EXPECT_TRUE(dropped_.empty()) << "all that are held were looked at";
+  for (int number = first + 2; number < first + 5 * kHeld; ++number) {
+    Add(number);
+    EXPECT_LE(cache_.size(), size_t{kHeld + kHeld / 4});
+  }
+  EXPECT_EQ(cache_.Find(Number(first)), nullptr);
+  for (int number = 0; number < kHeld; ++number) {
+    EXPECT_EQ(cache_.Find(Number(number)), held[number]);
+  }
+}
+
 TEST_F(StepCacheTest, UnheldStepsAreTakenOut) {
   const std::shared_ptr<int> held = Add(1);
   Add(2);
