@@ -207,6 +207,10 @@ struct NumericChecks::CheckedKernel {
   // Of the variables among the inputs of a kernel that gives nothing, and so may write them.
   StatusOr<std::vector<Tensor>> KeepVariables(const MS_Frame& frame) ABSL_LOCKS_EXCLUDED(mutex);
   void Return(std::vector<Tensor> kept) ABSL_LOCKS_EXCLUDED(mutex);
+  void DropUnused() ABSL_LOCKS_EXCLUDED(mutex) {
+    absl::MutexLock lock(&mutex);
+    unused.clear();
+  }
 
   NumericChecks* const checks;
   const KernelInstance* const kernel;
@@ -264,6 +268,21 @@ void* NumericChecks::StateFor(const KernelInstance* kernel) {
   std::unique_ptr<CheckedKernel>& checked = kernels_[kernel];
   if (checked == nullptr) checked = std::make_unique<CheckedKernel>(this, kernel);
   return checked.get();
+}
+
+void NumericChecks::Forget(const KernelInstance* kernel) {
+  absl::MutexLock lock(&mutex_);
+  kernels_.erase(kernel);
+}
+
+void NumericChecks::DropKept() {
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [kernel, checked] : kernels_) checked->DropUnused();
+}
+
+size_t NumericChecks::num_kernels() const {
+  absl::MutexLock lock(&mutex_);
+  return kernels_.size();
 }
 
 Status NumericChecks::CheckResults(const KernelInstance& kernel, MS_Frame* frame,

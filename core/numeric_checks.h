@@ -39,6 +39,12 @@ class NumericChecks {
   static MS_Status* Compute(void* state, MS_Frame* frame);
   // The state for it. REQUIRES: `kernel` has a function that returns when it is done.
   void* StateFor(const KernelInstance* kernel) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The kernel goes; nobody calls Compute for it any more. Nothing when it has no state.
+  void Forget(const KernelInstance* kernel) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Frees what is kept for further steps: memory for copies of variables.
+  void DropKept() ABSL_LOCKS_EXCLUDED(mutex_);
+  // That have a state.
+  size_t num_kernels() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // What Compute does behind the kernel; for one that ends by itself, once it went well. A kernel
   // that still holds variables is not looked at. `before`: what variables among the inputs held
@@ -69,7 +75,7 @@ class NumericChecks {
 
   const std::string folder_;
   std::atomic<int> num_saved_{0};
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   absl::flat_hash_map<const KernelInstance*, std::unique_ptr<CheckedKernel>> kernels_
       ABSL_GUARDED_BY(mutex_);
 };

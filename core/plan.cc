@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 
+#include "core/numeric_checks.h"
 #include "core/step_state.h"
 
 namespace millstream {
@@ -30,6 +31,8 @@ Plan::~Plan() {
     instruction.kernel->registration().unspecialize(instruction.kernel->state(),
                                                     instruction.shape_state);
   }
+  if (checks == nullptr) return;
+  for (const auto& kernel : own_kernels) checks->Forget(kernel.get());
 }
 
 // What a state has from the start, and the buffers of what escapes, which it keeps.

@@ -164,6 +164,7 @@ class Plan {
   bool in_place = true;                  // outputs may take over the memory of inputs
   bool needs_permit = true;              // see StepContext
   ResourceManager* resources = nullptr;  // of the session
+  NumericChecks* checks = nullptr;       // what looks at what kernels give; null: nobody does
 
   // A step's state: one that an earlier step left, else a new one. RESOURCE_EXHAUSTED names the
   // plan's largest tensors.

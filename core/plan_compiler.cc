@@ -446,6 +446,7 @@ StatusOr<std::unique_ptr<Plan>> PlanCompiler::Run() {
   plan_->memory = request_.memory;
   plan_->max_threads = request_.threads;
   plan_->resources = request_.resources;
+  plan_->checks = request_.checks;
   plan_->deterministic = request_.deterministic;
   plan_->in_place = request_.features.in_place;
   plan_->needs_permit = request_.features.parallelism_permit;

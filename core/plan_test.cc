@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/kernel_instance.h"
+#include "core/numeric_checks.h"
 #include "core/passes/pass.h"
 #include "core/plan_compiler.h"
 #include "core/prune.h"
@@ -19,6 +20,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 class PlanTest : public SessionTest {
  protected:
@@ -37,6 +39,7 @@ class PlanTest : public SessionTest {
     request.resources = &resources_;
     request.features = features_;
     request.disabled_passes = disabled_passes_;
+    request.checks = checks_;
     StatusOr<std::unique_ptr<Plan>> plan = CompilePlan(request);
     EXPECT_TRUE(plan.ok()) << plan.status();
     return plan.ok() ? *std::move(plan) : std::make_unique<Plan>();
@@ -71,6 +74,7 @@ class PlanTest : public SessionTest {
 
   PlanFeatures features_;
   std::vector<std::string> disabled_passes_;
+  NumericChecks* checks_ = nullptr;
   ResourceManager resources_;
   KernelCache kernels_{"CPU", "/job:localhost/replica:0/task:0/device:CPU:0"};
 };
@@ -355,6 +359,23 @@ TEST_F(PlanTest, WithoutInPlaceOutputsHaveMemoryOfTheirOwn) {
   ASSERT_EQ(plan->instructions.size(), 3u);
   EXPECT_EQ(OutputRoot(*plan, 0).kind, RootKind::kPlanned);
   EXPECT_NE(OutputRoot(*plan, 0).offset, OutputRoot(*plan, 1).offset);
+}
+
+// Plans come and go while the session stays.
+TEST_F(PlanTest, ChecksForgetTheKernelsOfAPlanThatIsGone) {
+  NumericChecks checks("");
+  checks_ = &checks;
+  NumericChecks::DisableFusion(&disabled_passes_);
+  const Output gradients = Placeholder("gradients", DataType::kFloat);
+  const Output features = Placeholder("features", DataType::kFloat);
+  const Output gradient = Op("ReluGrad", {gradients, features});
+  const StepSignature step{
+      {gradients, features}, {Op("Exp", {gradient}), Op("BiasAddGrad", {gradient})}, {}};
+  std::unique_ptr<Plan> plan = Compile(step, {{70, 130}, {70, 130}});
+  ASSERT_THAT(plan->own_kernels, SizeIs(1));
+  EXPECT_EQ(checks.num_kernels(), 2u);
+  plan.reset();
+  EXPECT_EQ(checks.num_kernels(), 1u) << "of Exp, which is the session's";
 }
 
 TEST_F(PlanTest, WithoutFoldShapesTheStepComputesThem) {

@@ -124,6 +124,7 @@ class DirectSession : public Session, public LiveSession {
     const SessionGate::Pass pass(&gate_);
     MS_RETURN_IF_ERROR(pass.status());
     budget_.DropKeptStates();
+    checks_.DropKept();
     Delete(steps_.TakeUnheld());
     for (const auto& device : devices_) {
       if (device->memory() != nullptr) device->memory()->Trim();
@@ -166,6 +167,7 @@ class DirectSession : public Session, public LiveSession {
       if (device->memory() != nullptr) device->memory()->Close();
     }
     budget_.DropKeptStates();  // callables hold on to their plans
+    checks_.DropKept();
     steps_.TakeAll();
     {
       absl::MutexLock lock(&mutex_);

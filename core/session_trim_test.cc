@@ -64,6 +64,24 @@ TEST_F(SessionTrimTest, ACallableWorksAfterwards) {
   }
 }
 
+// Sessions that save what nodes were given copy variables before they change, and keep the memory.
+TEST_F(SessionTrimTest, CopiesOfVariablesGo) {
+  SessionOptions options;
+  options.check_numerics = true;
+  options.check_numerics_folder = ::testing::TempDir();
+  const Tensor twos = Filled(2);
+  StartSession(options);
+  const int64_t before = InUse();
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(Execute({assign}, {{x, twos}}), absl::OkStatus());
+  EXPECT_GE(InUse() - before, 2 * kBytes) << "the variable, and the copy";
+  ASSERT_EQ(session->Trim(), absl::OkStatus());
+  EXPECT_LT(InUse() - before, kBytes + kBytes / 16) << "the variable";
+  ASSERT_EQ(Execute({assign}, {{x, twos}}), absl::OkStatus());
+  EXPECT_GE(InUse() - before, 2 * kBytes);
+  ASSERT_EQ(session->Close(), absl::OkStatus());
+  EXPECT_LT(InUse() - before, kBytes / 16);
+}
+
 TEST_F(SessionTrimTest, ClosingGivesTheProcesssUnusedMemoryBack) {
   StartSession();
   ASSERT_EQ(Execute({assign}, {{x, Filled(2)}}), absl::OkStatus());
