@@ -1,11 +1,11 @@
-"""Names of devices.
+"""Names of devices, and what sessions say of them.
 
-A full one is ``/job:worker/replica:0/task:3/device:GPU:1``; any part may be left out.
+A full name is ``/job:worker/replica:0/task:3/device:GPU:1``; any part may be left out.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = [
     "DeviceSpec",
@@ -236,3 +236,32 @@ class DeviceAttributes:
 
     def __repr__(self) -> str:
         return f"DeviceAttributes({self.name!r})"
+
+
+class DeviceMemory(NamedTuple):
+    """What a session has of a device's memory; sizes are bytes.
+
+    Attributes
+    ----------
+    in_use, peak_in_use
+        Of tensors, now and at most.
+    reserved, peak_reserved
+        Taken from the device, which tensors are cut from.
+    limit
+        That can be taken.
+    largest_free
+        The largest piece that is reserved and free.
+    allocations
+        How many there were.
+    fragmentation
+        What part of the free memory the largest piece does not have, from 0 to 1.
+    """
+
+    in_use: int
+    peak_in_use: int
+    reserved: int
+    peak_reserved: int
+    limit: int
+    largest_free: int
+    allocations: int
+    fragmentation: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from millstream import (
     _runtime,
@@ -16,7 +16,7 @@ from millstream import (
     plugins,
     protos,
 )
-from millstream.device_spec import DeviceAttributes
+from millstream.device_spec import DeviceAttributes, DeviceMemory
 from millstream.feeds import Preparer, check_dict, fed_tensor, flat_feeds, flat_key, flat_value
 from millstream.fetches import Fetches, key_of
 from millstream.graph import Graph
@@ -29,35 +29,6 @@ __all__ = [
 
 # How many different steps a session keeps looked up.
 _MAX_STEPS = 512
-
-
-class DeviceMemory(NamedTuple):
-    """What a session has of a device's memory; sizes are bytes.
-
-    Attributes
-    ----------
-    in_use, peak_in_use
-        Of tensors, now and at most.
-    reserved, peak_reserved
-        Taken from the device, which tensors are cut from.
-    limit
-        That can be taken.
-    largest_free
-        The largest piece that is reserved and free.
-    allocations
-        How many there were.
-    fragmentation
-        What part of the free memory the largest piece does not have, from 0 to 1.
-    """
-
-    in_use: int
-    peak_in_use: int
-    reserved: int
-    peak_reserved: int
-    limit: int
-    largest_free: int
-    allocations: int
-    fragmentation: float
 
 
 class BaseSession:
@@ -175,9 +146,7 @@ class BaseSession:
                 return self.run(fetches, flat, options, run_metadata)
             step = self._make_step(fetches, tuple(feed_dict))
             if key is not None:
-                if len(self._steps) >= _MAX_STEPS:
-                    self._steps.pop(next(iter(self._steps)))
-                self._steps[key] = step
+                self._keep_step(key, step)
         if options is None and run_metadata is None:
             return step(*feed_dict.values())
         if run_metadata is not None:
@@ -220,6 +189,16 @@ class BaseSession:
         y: (Neg): /job:localhost/replica:0/task:0/device:CPU:0 because there is no other device
         """
         return self._make_step(fetches, flat_key(tuple(feed_dict or ()))).placement()
+
+    def _keep_step(self, key: Any, step: _runtime.Callable) -> None:
+        # Other threads change the dictionary meanwhile, and so may whatever runs in this one: a
+        # signal handler, the hash of a user's key. A lock would have these wait for themselves; so
+        # only a copy is iterated, and what is to go may be gone.
+        excess = len(self._steps) - _MAX_STEPS + 1
+        if excess > 0:
+            for oldest in list(self._steps.copy())[:excess]:
+                self._steps.pop(oldest, None)
+        self._steps[key] = step
 
     def _make_step(self, fetches: Any, feeds: Any) -> _runtime.Callable:
         if self._closed:

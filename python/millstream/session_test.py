@@ -6,7 +6,7 @@ import collections
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -186,6 +186,32 @@ def test_threads_share_a_session() -> None:
         for thread in threads:
             thread.join()
     assert results == [64.0] * 800
+
+
+class _Key:
+    """A key of a dictionary of fetches; looking it up runs something once."""
+
+    def __init__(self) -> None:
+        self.run: list[Callable[[], Any]] = []
+
+    def __hash__(self) -> int:
+        while self.run:
+            self.run.pop()()
+        return 1
+
+
+def test_steps_of_many_kinds_come_and_go_at_the_same_time() -> None:
+    x = tf.placeholder(tf.float32, [])
+    key, kinds = _Key(), [x * float(i) for i in range(601)]
+    with tf.Session() as session:
+        for meanwhile in (lambda: session.run(kinds[600], {x: 1.0}), session.trim):
+            session.run({key: x}, {x: 1.0})
+            # As the oldest step goes, another one comes, or all of them go.
+            key.run = [meanwhile]
+            for kind in kinds[:600]:
+                session.run(kind, {x: 1.0})
+            assert not key.run, "no step had to go"
+        assert session.run(kinds[5], {x: 2.0}) == 10.0
 
 
 def repeat(step: Any, value: Any, times: int) -> None:
