@@ -56,14 +56,21 @@ static PyObject* plugin_load(PyObject* module, PyObject* args) {
 static PyObject* plugin_add_path(PyObject* module, PyObject* path_object) {
   (void)module;
   const char* path = text_of(path_object);
-  return path == NULL ? NULL : finish(millstream_plugin_add_path(path));
+  if (path == NULL) return NULL;
+  millstream_status* status;
+  Py_BEGIN_ALLOW_THREADS; /* for another thread may be loading plugins, which is waited for */
+  status = millstream_plugin_add_path(path);
+  Py_END_ALLOW_THREADS;
+  return finish(status);
 }
 
 static PyObject* plugin_add_error(PyObject* module, PyObject* args) {
   (void)module;
   const char *package, *text;
   if (!PyArg_ParseTuple(args, "ss", &package, &text)) return NULL;
+  Py_BEGIN_ALLOW_THREADS; /* as above */
   millstream_plugin_add_error(package, text);
+  Py_END_ALLOW_THREADS;
   Py_RETURN_NONE;
 }
 

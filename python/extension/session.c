@@ -1,7 +1,6 @@
 /* The types Session and Callable. A callable is one kind of step with everything looked up: its
  * call borrows the arrays that it is given, runs without the GIL, and wraps what comes back. */
 #include <pthread.h>
-#include <time.h>
 
 #include "python/extension/runtime.h"
 
@@ -31,24 +30,31 @@ typedef struct callable_object {
 
 /* ---- Running ---- */
 
-static pthread_t g_main_thread; /* the thread that imported the module: it alone gets signals */
+/* Python's main thread, in which alone handlers of signals run. The others do not look for signals:
+ * a thread that asks for the GIL while the interpreter ends is ended there, in the midst of its
+ * step. */
+static unsigned long g_main_thread;
 
-/* When a running step last looked for Ctrl-C. */
-typedef struct signal_watch {
-  struct timespec last;
-} signal_watch;
+/* In a forked child, the thread that forked is the main one. */
+static void note_fork(void) { g_main_thread = PyThread_get_thread_ident(); }
 
-enum { kSignalPeriodMs = 20 };
+/* It need not be this thread, which imports the module. */
+static int find_main_thread(void) {
+  PyObject* threading = PyImport_ImportModule("threading");
+  PyObject* thread = threading == NULL ? NULL : PyObject_CallMethod(threading, "main_thread", NULL);
+  PyObject* ident = thread == NULL ? NULL : PyObject_GetAttrString(thread, "ident");
+  if (ident != NULL) g_main_thread = PyLong_AsUnsignedLong(ident);
+  Py_XDECREF(ident);
+  Py_XDECREF(thread);
+  Py_XDECREF(threading);
+  if (PyErr_Occurred() == NULL && pthread_atfork(NULL, NULL, note_fork) != 0) PyErr_NoMemory();
+  return PyErr_Occurred() == NULL ? 0 : -1;
+}
 
-/* Nonzero once a signal handler has raised. Called on the running thread, without the GIL. */
-static int32_t signal_raised(void* argument) {
-  signal_watch* watch = argument;
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  int64_t elapsed_ms =
-      (now.tv_sec - watch->last.tv_sec) * 1000 + (now.tv_nsec - watch->last.tv_nsec) / 1000000;
-  if (elapsed_ms < kSignalPeriodMs) return 0;
-  watch->last = now;
+/* Nonzero once a signal handler has raised. Called now and then on the running thread, without the
+ * GIL. */
+static int32_t signal_raised(void* unused) {
+  (void)unused;
   PyGILState_STATE state = PyGILState_Ensure();
   int raised = PyErr_CheckSignals() != 0;
   PyGILState_Release(state);
@@ -133,12 +139,7 @@ static PyObject* collect(callable_object* self, millstream_tensor** tensors) {
 /* Runs a step on the loans; `tensors` has room for its fetches. */
 static PyObject* run_step(callable_object* self, millstream_tensor** fed,
                           millstream_run_options options, millstream_tensor** tensors) {
-  signal_watch watch;
-  if (pthread_equal(pthread_self(), g_main_thread)) {
-    clock_gettime(CLOCK_MONOTONIC, &watch.last);
-    options.should_stop = signal_raised;
-    options.should_stop_argument = &watch;
-  }
+  if (PyThread_get_thread_ident() == g_main_thread) options.should_stop = signal_raised;
   millstream_status* status;
   Py_BEGIN_ALLOW_THREADS;
   status = millstream_callable_run(self->handle, fed, &options, tensors);
@@ -291,8 +292,12 @@ static PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject* kwarg
   Py_INCREF(on_error);
   self->graph = graph;
   self->on_error = on_error;
-  millstream_status* status =
+  millstream_status* status;
+  /* The first session of the process loads plugins, which may take long. */
+  Py_BEGIN_ALLOW_THREADS;
+  status =
       millstream_session_new(((graph_object*)graph)->handle, config, (size_t)size, &self->handle);
+  Py_END_ALLOW_THREADS;
   if (status == NULL) return (PyObject*)self;
   raise_status(status, on_error);
   Py_DECREF(self);
@@ -460,7 +465,7 @@ static PyType_Spec session_spec = {
 };
 
 int session_init(PyObject* module) {
-  g_main_thread = pthread_self();
+  if (find_main_thread() != 0) return -1;
   /* Daemon threads may be within a step while the interpreter is gone already. */
   if (Py_AtExit(millstream_end_sessions_at_exit) != 0) return -1;
   g_session_type = (PyTypeObject*)PyType_FromSpec(&session_spec);

@@ -296,6 +296,78 @@ assert session.run(tf.constant(7)) == 7
 """
 
 
+# A loop that does not end: what does not hear the signal is there until it is killed.
+_OTHER_MAIN_THREADS = """
+import os, signal, sys, threading
+FLOAT = 'attr { key: "T" value { type: DT_FLOAT } }'
+ENTER = 'attr { key: "frame_name" value { s: "loop" } }' + FLOAT
+NODES = [
+    ("enter", "Enter", ["zero"], ENTER),
+    ("limit", "Enter", ["one"], ENTER + 'attr { key: "is_constant" value { b: true } }'),
+    ("merge", "Merge", ["enter", "next"], FLOAT + 'attr { key: "N" value { i: 2 } }'),
+    ("less", "Less", ["merge", "limit"], FLOAT),
+    ("cond", "LoopCond", ["less"], ""),
+    ("switch", "Switch", ["merge", "cond"], FLOAT),
+    ("twice", "Add", ["switch:1", "switch:1"], FLOAT),
+    ("next", "NextIteration", ["twice"], FLOAT),
+    ("exit", "Exit", ["switch"], FLOAT),
+]
+def endless():
+    from millstream import _runtime
+    text = "".join(
+        f'node {{ name: "{name}" op: "{op}" {attrs} '
+        + " ".join(f'input: "{one}"' for one in inputs) + "}"
+        for name, op, inputs, attrs in NODES
+    )
+    definition = tf.GraphDef.FromString(_runtime.message_parse_text("GraphDef", text))
+    given = {name: tf.placeholder(tf.float32, []) for name in ("zero", "one")}
+    (exit,) = tf.import_graph_def(definition, given, ["exit:0"], name="")
+    return exit, list(given.values())
+def interrupted():
+    session = tf.Session()
+    exit, feeds = endless()
+    step = session.make_callable(exit, feeds)
+    assert step(3.0, 4.0) == 6.0
+    threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()
+    try:
+        step(0.0, 1.0)
+    except KeyboardInterrupt:
+        print("interrupted", step(1.0, 4.0), flush=True)
+def forked():
+    if os.fork() > 0:
+        return os.wait()
+    try:
+        interrupted()
+    finally:
+        os._exit(0)
+def import_it():
+    global tf
+    import millstream as tf
+def in_another_thread(body):
+    thread = threading.Thread(target=body)
+    thread.start()
+    thread.join()
+if sys.argv[1] == "imported":
+    in_another_thread(import_it)
+    interrupted()
+else:
+    import_it()
+    in_another_thread(forked)
+"""
+
+
+@pytest.mark.parametrize("how", ["imported", "forked"])
+def test_control_c_is_heard_whichever_thread_imported_the_package_or_forked(how: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _OTHER_MAIN_THREADS, how],
+        env=_environment(),
+        capture_output=True,
+        text=True,
+        timeout=_FOREVER_SECONDS,
+    )
+    assert done.stdout == "interrupted 4.0\n", done.stderr
+
+
 @pytest.mark.parametrize("pause", [0, 0.001, 0.03])
 def test_two_signals_at_once_are_no_crash(pause: float) -> None:
     done = subprocess.run(
