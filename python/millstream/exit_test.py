@@ -48,7 +48,8 @@ def keep_running(session, y):
     while True:
         try:
             session.run(y)
-        except (RuntimeError, tf.errors.OpError):  # it was closed before the step, or within
+        # It was closed before the step, or within; or the process ends, and refuses further steps.
+        except (RuntimeError, tf.errors.CancelledError, tf.errors.FailedPreconditionError):
             return
         running.set()
 for _ in range({threads}):
