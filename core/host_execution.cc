@@ -83,7 +83,7 @@ MS_Status* CancelRegister(MS_Frame* frame, void (*fn)(void* user), void* user,
                           uint64_t* out_token) {
   *out_token = 0;
   if (fn == nullptr) return ToAbiStatus(errors::InvalidArgument("cancel_register: fn is NULL"));
-  *out_token = frame->ctx->host->step->AddListener(fn, user);
+  *out_token = frame->ctx->host->step->AddListener(fn, user, frame->ctx->node);
   return nullptr;
 }
 

@@ -217,9 +217,47 @@ TEST_P(PluginKernelsTest, AreToldOfTheTimeLimitWhileTheyWait) {
   for (const char* op : {"TestCall", "TestCallBeside"}) {
     node_ = CallNode(op);
     was_told = false;
-    EXPECT_EQ(RunCall(op, options).code(), absl::StatusCode::kDeadlineExceeded);
+    ExpectError(RunCall(op, options), absl::StatusCode::kDeadlineExceeded,
+                {"the step took longer than 50 ms\n  node '" + node_.node->name() + "'"});
     EXPECT_TRUE(was_told) << op;
   }
+}
+
+// Another one asked to be told first, and has ended.
+TEST_P(PluginKernelsTest, TheTimeLimitNamesTheOneThatWaitsNow) {
+  std::atomic<int> calls{0};
+  call = [&](ms::Frame& frame) -> ms::Status {
+    absl::Notification told;
+    ms::CancelCallback callback;
+    MS_TRY(callback.Register(frame, [&] { told.Notify(); }));
+    if (++calls == 1) return ms::Status();
+    told.WaitForNotificationWithTimeout(kPatience);
+    return frame.CheckCancelled();
+  };
+  const Output first = CallNode();
+  node_ = build.Variadic("TestCall", {{first}, {first}})->output(0);
+  RunOptions options;
+  options.timeout_ms = 50;
+  ExpectError(RunCall("TestCall", options), absl::StatusCode::kDeadlineExceeded,
+              {"the step took longer than 50 ms\n  node '" + node_.node->name() + "'"});
+}
+
+// Told of nothing, since it ended in time, and another does not ask.
+TEST_P(PluginKernelsTest, TheTimeLimitNamesTheOneThatRunsNow) {
+  std::atomic<int> calls{0};
+  call = [&](ms::Frame& frame) -> ms::Status {
+    if (++calls == 1) {
+      ms::CancelCallback callback;
+      return callback.Register(frame, [] {});
+    }
+    while (true) MS_TRY(frame.CheckCancelled());
+  };
+  const Output first = CallNode();
+  node_ = build.Variadic("TestCall", {{first}, {first}})->output(0);
+  RunOptions options;
+  options.timeout_ms = 50;
+  ExpectError(RunCall("TestCall", options), absl::StatusCode::kDeadlineExceeded,
+              {"the step took longer than 50 ms\n  node '" + node_.node->name() + "'"});
 }
 
 TEST_P(PluginKernelsTest, AListenerThatWasTakenBackIsNotCalled) {

@@ -51,9 +51,12 @@ Status StepContext::CheckInterruption(bool may_ask) {
   if (options_.closing != nullptr && options_.closing->IsCancelled()) {
     return errors::Cancelled("the session was closed while the step ran");
   }
-  if (first_error_.load(std::memory_order_relaxed) != nullptr) return status();
+  if (first_error_.load(std::memory_order_relaxed) != nullptr) {
+    NoteWorkOf(status());
+    return status();
+  }
   if (options_.should_stop == nullptr && deadline_ms_ == 0) return absl::OkStatus();
-  if (std::this_thread::get_id() != driver_) return absl::OkStatus();
+  if (!IsDriver()) return absl::OkStatus();
   const int64_t now = NowMillis(clock_);
   const bool is_due = now - last_asked_ms_ >= kMillisBetweenQuestions;
   if (options_.should_stop != nullptr && is_due && may_ask) {
@@ -69,6 +72,12 @@ Status StepContext::CheckInterruption(bool may_ask) {
   return absl::OkStatus();
 }
 
+// The thread that watches the time for listeners must not ask the scheduler, which goes before it.
+void StepContext::NoteWorkOf(const Status& error) {
+  const bool took_too_long = deadline_ms_ != 0 && absl::IsDeadlineExceeded(error);
+  if (took_too_long && scheduler != nullptr && IsDriver()) scheduler->NoteWork();
+}
+
 Status StepContext::OutOfTime() const {
   return absl::DeadlineExceededError(
       absl::StrCat("the step took longer than ", options_.timeout_ms, " ms"));
@@ -81,9 +90,9 @@ StepListeners* StepContext::Listeners() {
   return listeners_.compare_exchange_strong(present, made.get()) ? made.release() : present;
 }
 
-uint64_t StepContext::AddListener(void (*fn)(void* user), void* user) {
+uint64_t StepContext::AddListener(void (*fn)(void* user), void* user, const Node* node) {
   StepListeners* const listeners = Listeners();
-  const uint64_t token = listeners->Add(fn, user);
+  const uint64_t token = listeners->Add(fn, user, node);
   // Fail looks for listeners after it has set the error; here it is the other way round, so that
   // one of the two sees the other.
   if (first_error_.load() != nullptr) listeners->Fire();
@@ -92,8 +101,9 @@ uint64_t StepContext::AddListener(void (*fn)(void* user), void* user) {
   if (deadline_ms_ != 0) {
     const absl::Time end =
         absl::Now() + absl::Milliseconds(std::max<int64_t>(deadline_ms_ - NowMillis(clock_), 0));
-    const auto stop = [](void* step) {
-      static_cast<StepContext*>(step)->Fail(static_cast<StepContext*>(step)->OutOfTime());
+    const auto stop = [](void* context, const Node& late) {
+      auto* const step = static_cast<StepContext*>(context);
+      step->Fail(AnnotateWithNode(step->OutOfTime(), late));
     };
     listeners->WatchTime(end, stop, this);
   }

@@ -56,8 +56,8 @@ class StepContext {
 
   // ---- Thread-safe ----
   // Calls fn(user), once, from any thread, when the step is cancelled, fails or runs out of time;
-  // at once when it is stopping already. Gives a token.
-  uint64_t AddListener(void (*fn)(void* user), void* user);
+  // at once when it is stopping already. Gives a token. `node`: whose kernel asks for it.
+  uint64_t AddListener(void (*fn)(void* user), void* user, const Node* node);
   // Waits for a call that is under way.
   void RemoveListener(uint64_t token);
   // The container of resources that live as long as the step.
@@ -79,6 +79,8 @@ class StepContext {
   Status status() const;
 
  private:
+  bool IsDriver() const { return std::this_thread::get_id() == driver_; }
+  void NoteWorkOf(const Status& error);
   Status OutOfTime() const;
   StepListeners* Listeners();
 

@@ -19,26 +19,31 @@ StepListeners::~StepListeners() {
   for (const Entry& entry : entries_) Forget(entry.listener.get());
 }
 
-void StepListeners::WatchTime(absl::Time deadline, void (*out_of_time)(void* step), void* step) {
+// Who is not told ends by what the step's other threads see; they know better where it was.
+void StepListeners::WatchTime(absl::Time deadline, OutOfTime out_of_time, void* step) {
   absl::MutexLock lock(&mutex_);
   if (watch_.joinable()) return;
   watch_ = std::thread([this, deadline, out_of_time, step] {
+    const Node* node = nullptr;
     {
       absl::MutexLock waiting(&mutex_);
       if (mutex_.AwaitWithDeadline(absl::Condition(&is_over_), deadline)) return;
+      mutex_.Await(absl::Condition(this, &StepListeners::HasEntriesOrIsOver));
+      if (is_over_) return;
+      node = entries_.back().node;
     }
-    out_of_time(step);
+    out_of_time(step, *node);
   });
 }
 
-uint64_t StepListeners::Add(void (*fn)(void* user), void* user) {
+uint64_t StepListeners::Add(void (*fn)(void* user), void* user, const Node* node) {
   auto owned = std::make_unique<CancelListener>(fn, user);
   CancelListener* const listener = owned.get();
   uint64_t token = 0;
   {
     absl::MutexLock lock(&mutex_);
     token = ++last_token_;
-    entries_.push_back({token, std::move(owned)});
+    entries_.push_back({token, node, std::move(owned)});
   }
   failed_.Add(listener);
   for (const Cancellation* source : {cancellation_, closing_}) {

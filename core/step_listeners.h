@@ -15,10 +15,13 @@
 namespace millstream {
 
 class Cancellation;
+class Node;
 
 // Owns the listeners. Thread-safe.
 class StepListeners {
  public:
+  using OutOfTime = void (*)(void* step, const Node& node);
+
   // Both may be null, and must outlive this object.
   StepListeners(const Cancellation* cancellation, const Cancellation* closing)
       : cancellation_(cancellation), closing_(closing) {}
@@ -27,22 +30,27 @@ class StepListeners {
   StepListeners& operator=(const StepListeners&) = delete;
 
   // Calls fn(user), once, when the step fails or either cancellation happens. Gives a token.
-  uint64_t Add(void (*fn)(void* user), void* user) ABSL_LOCKS_EXCLUDED(mutex_);
+  // `node`: whose kernel it is, there as long as the step.
+  uint64_t Add(void (*fn)(void* user), void* user, const Node* node) ABSL_LOCKS_EXCLUDED(mutex_);
   // Waits for a call that is under way. An unknown token does nothing.
   void Remove(uint64_t token) ABSL_LOCKS_EXCLUDED(mutex_);
   // The step failed.
   void Fire() { failed_.Fire(); }
-  // Has a thread of its own call out_of_time(step) at `deadline`, unless this object goes before.
-  // Of several calls the first counts.
-  void WatchTime(absl::Time deadline, void (*out_of_time)(void* step), void* step)
+  // Has a thread of its own call out_of_time(step, node) when a kernel, that of `node`, wants to be
+  // told and `deadline` is over, unless this object goes before. Of several calls the first counts.
+  void WatchTime(absl::Time deadline, OutOfTime out_of_time, void* step)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Entry {
     uint64_t token;
+    const Node* node;
     std::unique_ptr<CancelListener> listener;
   };
   void Forget(CancelListener* listener);
+  bool HasEntriesOrIsOver() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return is_over_ || !entries_.empty();
+  }
 
   const Cancellation* const cancellation_;
   const Cancellation* const closing_;
