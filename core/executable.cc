@@ -167,6 +167,7 @@ Status Executable::Place(const PlacementHints& hints) {
   settings_.deterministic = context_.options.deterministic;
   settings_.needs_permit = context_.features.parallelism_permit;
   settings_.late_kernel_warning_ms = context_.options.late_kernel_warning_ms;
+  settings_.running = context_.running;
   return absl::OkStatus();
 }
 
@@ -280,7 +281,10 @@ StatusOr<std::unique_ptr<Plan>> Executable::CompilePart(const Partition& part,
   request.folded = &folded_;
   request.run = run;
   request.deterministic = context_.options.deterministic;
-  return CompilePlan(request);
+  MS_ASSIGN_OR_RETURN(std::unique_ptr<Plan> plan, CompilePlan(request));
+  plan->running = context_.running;
+  plan->device_name = device.name();
+  return plan;
 }
 
 // `run`: of the step that waits for it, or null.

@@ -32,7 +32,8 @@ struct ExecutableContext {
   Graph* graph = nullptr;
   const DeviceList* devices = nullptr;
   ResourceManager* resources = nullptr;
-  StateBudget* budget = nullptr;  // null: plans keep their states
+  StateBudget* budget = nullptr;    // null: plans keep their states
+  RunningSteps* running = nullptr;  // null: nobody asks what steps are at
   SessionOptions options;
   PlanFeatures features;            // by options.disabled_passes
   NumericChecks* checks = nullptr;  // null: nobody asked

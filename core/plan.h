@@ -34,6 +34,7 @@
 namespace millstream {
 
 class NumericChecks;
+class RunningSteps;
 struct StepState;
 
 // Where a root value's bytes are.
@@ -164,6 +165,8 @@ class Plan {
   bool in_place = true;                  // outputs may take over the memory of inputs
   bool needs_permit = true;              // see StepContext
   ResourceManager* resources = nullptr;  // of the session
+  RunningSteps* running = nullptr;       // likewise; null: nobody asks what steps are at
+  std::string device_name;               // for those who ask
   NumericChecks* checks = nullptr;       // what looks at what kernels give; null: nobody does
 
   // A step's state: one that an earlier step left, else a new one. RESOURCE_EXHAUSTED names the

@@ -76,6 +76,7 @@ PlanRun::~PlanRun() {
   state_->feeds = absl::Span<const Tensor>();
   state_->step = nullptr;
   state_->run = nullptr;
+  state_->runs_alone = false;
   // A step that failed half way leaves views of tensors that are gone: its state is not used again.
   if (!failed_) plan_.ReturnState(std::move(state_));
 }
@@ -87,6 +88,8 @@ Status PlanRun::Begin(StepContext* step, absl::Span<const Tensor> feeds) {
     MS_RETURN_IF_ERROR(device_->Begin());
   }
   MS_ASSIGN_OR_RETURN(state_, plan_.TakeState());
+  state_->position = 0;
+  state_->runs_alone = step->scheduler == nullptr;
   failed_ = true;  // until it went well
   if (StepTrace* trace = step->trace()) trace_ = trace->AddPart(std::string(device_name_));
   if (device_ != nullptr && trace_ != nullptr) device_->StartTrace(trace_);
@@ -173,9 +176,9 @@ Status PlanRun::AfterCall(int position, uint32_t after) {
   return (after & kAfterCheck) ? CheckInterruption(position) : absl::OkStatus();
 }
 
-// Whether the instruction at `position_` waits for the device, and for nobody else.
+// Whether the instruction at `position` waits for the device, and for nobody else.
 bool PlanRun::AwaitsDevice() const {
-  return plan_.instructions[position_].transfer == TransferKind::kAwaitHost;
+  return plan_.instructions[state_->position].transfer == TransferKind::kAwaitHost;
 }
 
 // An instruction that waits has started; true when what it waits for is there.
@@ -184,24 +187,25 @@ bool PlanRun::HasArrived() const {
   return waits_.back()->arrived.load(std::memory_order_acquire);
 }
 
-// Takes what came for the instruction at `position_`.
+// Takes what came for the instruction at `position`.
 Status PlanRun::FinishWait() {
   waiting_ = false;
+  Relaxed<int>& position = state_->position;
   if (AwaitsDevice()) {
-    if (trace_ != nullptr) Trace(position_, wait_start_);
-    MS_RETURN_IF_ERROR(AfterCall(position_, plan_.calls[position_].after & ~kAfterWait));
-    ++position_;
+    if (trace_ != nullptr) Trace(position, wait_start_);
+    MS_RETURN_IF_ERROR(AfterCall(position, plan_.calls[position].after & ~kAfterWait));
+    ++position;
     return absl::OkStatus();
   }
   Wait& wait = *waits_.back();
-  const bool left_locked = ReleaseLeftLocks(&state_->contexts[position_]);
-  if (!wait.status.ok()) return Annotate(position_, wait.status);
-  if (left_locked) return Annotate(position_, LeftLockedError());
-  const Instruction& instruction = plan_.instructions[position_];
+  const bool left_locked = ReleaseLeftLocks(&state_->contexts[position]);
+  if (!wait.status.ok()) return Annotate(position, wait.status);
+  if (left_locked) return Annotate(position, LeftLockedError());
+  const Instruction& instruction = plan_.instructions[position];
   if (instruction.checks != nullptr) {
     const Status checked =
-        instruction.checks->CheckResults(*instruction.kernel, &state_->frames[position_]);
-    if (!checked.ok()) return Annotate(position_, checked);
+        instruction.checks->CheckResults(*instruction.kernel, &state_->frames[position]);
+    if (!checked.ok()) return Annotate(position, checked);
   }
   if (wait.parcel.tensor.has_value()) {
     Tensor tensor = std::move(wait.parcel.tensor);
@@ -209,23 +213,24 @@ Status PlanRun::FinishWait() {
       const Root& root = plan_.roots[instruction.outputs[0].root];
       StatusOr<Tensor> unpacked =
           device_->Unpack(Parcel{std::move(tensor), false, wait.parcel.ready}, root.in_host);
-      if (!unpacked.ok()) return Annotate(position_, unpacked.status());
+      if (!unpacked.ok()) return Annotate(position, unpacked.status());
       tensor = *std::move(unpacked);
     }
-    state_->SetOutput(&state_->frames[position_], 0, std::move(tensor));
+    state_->SetOutput(&state_->frames[position], 0, std::move(tensor));
   }
-  if (trace_ != nullptr) Trace(position_, wait_start_);
-  MS_RETURN_IF_ERROR(AfterCall(position_, plan_.calls[position_].after & ~kAfterWait));
+  if (trace_ != nullptr) Trace(position, wait_start_);
+  MS_RETURN_IF_ERROR(AfterCall(position, plan_.calls[position].after & ~kAfterWait));
   state_->temps.clear();
-  ++position_;
+  ++position;
   return absl::OkStatus();
 }
 
-// In a signal handler: what stands at `position_`.
+// In a signal handler: what stands at `position`.
 void PlanRun::DescribeRunning(const void* run, CrashLine* line) {
   const PlanRun& crashed = *static_cast<const PlanRun*>(run);
-  if (crashed.position_ >= static_cast<int>(crashed.plan_.instructions.size())) return;
-  const Instruction& instruction = crashed.plan_.instructions[crashed.position_];
+  const int position = crashed.state_->position;
+  if (position >= static_cast<int>(crashed.plan_.instructions.size())) return;
+  const Instruction& instruction = crashed.plan_.instructions[position];
   millstream::DescribeRunning(*instruction.node, instruction.kernel, line);
 }
 
@@ -297,22 +302,23 @@ Status PlanRun::RunCallsAs() {
   const int count = static_cast<int>(plan_.calls.size());
   const Call* const calls = plan_.calls.data();
   MS_Frame* const frames = state_->frames.data();
+  Relaxed<int>& position = state_->position;
   const uint64_t step_id = step_->step_id();
-  while (position_ < count) {
+  while (position < count) {
     if (waiting_) {
       if (!HasArrived()) return absl::OkStatus();
       MS_RETURN_IF_ERROR(FinishWait());
       continue;
     }
     // As the step starts the clock has just been read.
-    if (position_ > 0 || step_->IsStopping()) {
-      MS_RETURN_IF_ERROR(CheckInterruption(position_ - 1));
+    if (position > 0 || step_->IsStopping()) {
+      MS_RETURN_IF_ERROR(CheckInterruption(position - 1));
     }
-    const int end = std::min(position_ + kCallsBetweenChecks, count);
-    for (int i = position_; i < end; ++i) {
+    const int end = std::min(position + kCallsBetweenChecks, count);
+    for (int i = position; i < end; ++i) {
       frames[i].step_id = step_id;
       const int64_t start = kTraced ? StepTrace::Now() : 0;
-      position_ = i;
+      position = i;
       const bool enqueues = kOnDevice && plan_.instructions[i].transfer == TransferKind::kNone;
       if (kOnDevice && enqueues) device_->StartWork();
       if (kTraced) frames[i].flags |= MS_FRAME_TRACING;
@@ -331,7 +337,7 @@ Status PlanRun::RunCallsAs() {
       if (calls[i].after != 0) MS_RETURN_IF_ERROR(AfterCall(i, calls[i].after));
       if (!state_->temps.empty()) state_->temps.clear();
     }
-    if (!waiting_) position_ = end;
+    if (!waiting_) position = end;
   }
   return absl::OkStatus();
 }
@@ -367,11 +373,11 @@ bool PlanRun::Advance() {
 
 std::vector<std::string> PlanRun::WaitsFor() const {
   if (device_ != nullptr && device_->IsWaiting()) return {device_->WaitsFor()};
-  return {DescribeWait(*plan_.instructions[position_].node, device_name_)};
+  return {DescribeWait(*plan_.instructions[state_->position].node, device_name_)};
 }
 
 std::string PlanRun::RunsNow() const {
-  const int position = position_;
+  const int position = state_->position;
   if (position >= static_cast<int>(plan_.instructions.size())) return "";
   return absl::StrCat(plan_.instructions[position].node->Describe(), ", on ", device_name_);
 }

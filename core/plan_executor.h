@@ -11,7 +11,6 @@
 #include "absl/types/span.h"
 #include "core/device_part.h"
 #include "core/plan.h"
-#include "core/relaxed.h"
 #include "core/rendezvous.h"
 #include "core/step_context.h"
 #include "core/step_scheduler.h"
@@ -73,7 +72,6 @@ class PlanRun final : public StepPart {
   const absl::string_view device_name_;
   std::unique_ptr<StepState> state_;
   StepContext* step_ = nullptr;
-  Relaxed<int> position_ = 0;    // the next instruction, or the one that waits
   TracedPart* trace_ = nullptr;  // null: nobody asked
   int64_t wait_start_ = 0;       // of the instruction that waits, when traced
   bool waiting_ = false;         // for what the last of `waits_` is to bring

@@ -8,18 +8,21 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "core/adaptive_step.h"
 #include "core/device.h"
 #include "core/fork_guard.h"
 #include "core/host_ctx.h"
 #include "core/live_sessions.h"
 #include "core/resource_manager.h"
+#include "core/running_steps.h"
 #include "core/session_gate.h"
 #include "core/state_budget.h"
 #include "core/step_cache.h"
 #include "core/structural/structural.h"
 #include "core/thread_team.h"
 #include "framework/allocator.h"
+#include "framework/plugin/host_interfaces.h"
 #include "framework/plugin/loader.h"
 
 namespace millstream {
@@ -55,6 +58,7 @@ class DirectSession : public Session, public LiveSession {
     context_.devices = &devices_;
     context_.resources = &resources_;
     context_.budget = &budget_;
+    context_.running = &running_;
     context_.options = options;
     if (options.check_numerics) {
       context_.checks = &checks_;
@@ -76,8 +80,7 @@ class DirectSession : public Session, public LiveSession {
   }
   ~DirectSession() override {
     LiveSessions::Global()->Remove(this);
-    CancelSteps();
-    gate_.Close();
+    EndSteps();
   }
 
   Status Run(const StepSignature& signature, absl::Span<const Tensor> feeds,
@@ -115,8 +118,7 @@ class DirectSession : public Session, public LiveSession {
   }
 
   Status Close() override {
-    CancelSteps();
-    gate_.Close();
+    EndSteps();
     return absl::OkStatus();
   }
 
@@ -159,6 +161,17 @@ class DirectSession : public Session, public LiveSession {
   // Steps that a forked child has copies of run in the parent; so do kernels that want to be told.
   void CancelSteps() {
     if (!ForkGuard::Forked()) closing_.Cancel();
+  }
+
+  // Those that block in a kernel cannot say so themselves.
+  void EndSteps() {
+    CancelSteps();
+    gate_.Close(absl::Milliseconds(context_.options.late_kernel_warning_ms), [this] {
+      for (const std::string& warning :
+           running_.LateWarnings("the session was closed while the step ran")) {
+        HostLog(MS_LOG_WARNING, warning);
+      }
+    });
   }
 
   // When no step runs any more.
@@ -225,6 +238,7 @@ class DirectSession : public Session, public LiveSession {
   ExecutableContext context_;
   std::unique_ptr<SessionCosts> costs_;  // null: steps are placed without
   StateBudget budget_;
+  RunningSteps running_;
   StepCache<AdaptiveStep> steps_;
   absl::Mutex mutex_;
   StepCache<AdaptiveStep>::Steps left_ ABSL_GUARDED_BY(mutex_);  // see Delete

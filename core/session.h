@@ -44,8 +44,9 @@ struct SessionOptions {
   int placement_period = 0;
   int64_t build_cost_model = 1;      // how many of these are measured, the last ones; at least one
   int64_t operation_timeout_ms = 0;  // 0: none
-  // How long a step that is to end waits for kernels that do not heed it before a warning in the
-  // log names them; it goes on waiting.
+  // How long a step that is to end, or Close, waits for kernels that do not heed it before a
+  // warning in the log names them; it goes on waiting. A step warns only while its own thread is in
+  // none.
   int64_t late_kernel_warning_ms = 10000;
   ForbiddenOps forbidden_ops;  // a step that has one of them is not built
 };

@@ -63,12 +63,18 @@ void SessionGate::ReleaseOnce() {
   if (release != nullptr) release();
 }
 
-void SessionGate::Close() {
+void SessionGate::Close(absl::Duration patience, const std::function<void()>& say_so) {
   if (ForkGuard::Forked()) return;
   absl::MutexLock lock(&mutex_);
   word_.fetch_or(kClosed, std::memory_order_acq_rel);
   if (IsInside()) return;
-  mutex_.Await(absl::Condition(this, &SessionGate::IsEmpty));
+  const absl::Condition is_empty(this, &SessionGate::IsEmpty);
+  if (!mutex_.AwaitWithTimeout(is_empty, patience)) {
+    mutex_.Unlock();  // steps leave meanwhile
+    say_so();
+    mutex_.Lock();
+    mutex_.Await(is_empty);
+  }
   ReleaseOnce();
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "framework/status.h"
 
 namespace millstream {
@@ -60,7 +61,10 @@ class SessionGate {
   // Refuses further steps and waits until those that run have left and `release` has run. Called
   // from inside a step it waits for nothing: the last step that leaves releases. In a forked child
   // it does nothing, since nobody there ends the parent's steps.
-  void Close() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Close() ABSL_LOCKS_EXCLUDED(mutex_) { Close(absl::InfiniteDuration(), nullptr); }
+  // The same; once it has waited for `patience` it calls `say_so`, and waits on.
+  void Close(absl::Duration patience, const std::function<void()>& say_so)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Refuses further steps and waits for none: the last that runs releases, or this call.
   void Shut() ABSL_LOCKS_EXCLUDED(mutex_);
   // Closes, then calls `destroy`, which may delete the gate: from inside a step after the last one

@@ -119,6 +119,29 @@ TEST(SessionGateTest, ClosingWaitsForTheStepsOfOthers) {
   runner.join();
 }
 
+TEST(SessionGateTest, ClosingThatTakesLongSaysSoOnceAndLetsStepsLeave) {
+  SessionGate gate([] {});
+  std::atomic<bool> entered{false};
+  std::atomic<bool> may_leave{false};
+  std::thread runner([&] {
+    const SessionGate::Pass pass(&gate);
+    entered = true;
+    while (!may_leave) std::this_thread::yield();
+  });
+  while (!entered) std::this_thread::yield();
+  int said = 0;
+  gate.Close(absl::Milliseconds(1), [&] {
+    ++said;
+    EXPECT_FALSE(gate.HasReleased());
+    may_leave = true;
+    runner.join();
+  });
+  EXPECT_TRUE(gate.HasReleased());
+  EXPECT_EQ(said, 1);
+  gate.Close(absl::ZeroDuration(), [&] { ++said; });
+  EXPECT_EQ(said, 1) << "there was nobody to wait for";
+}
+
 // What a C caller does who frees a session on one thread as the last step ends on another: nobody
 // may touch the gate after it is gone, which the sanitizers see.
 TEST(SessionGateTest, MayBeFreedAtTheMomentTheLastStepLeaves) {

@@ -6,6 +6,7 @@
 #include "core/dynamic/dynamic_run.h"
 #include "core/plan_executor.h"
 #include "core/rendezvous.h"
+#include "core/running_steps.h"
 #include "core/step_context.h"
 #include "core/step_scheduler.h"
 #include "core/thread_team.h"
@@ -69,7 +70,9 @@ Status ExecuteParts(const StepPlan& plan, const StepSettings& settings,
   // Parts that run at the same time would fight over one team of threads.
   step.holds_permit = settings.needs_permit && settings.intra_op_threads > 1 &&
                       settings.inter_op_threads == 1 && ParallelPermit::TryAcquire();
+  if (settings.running != nullptr) settings.running->Add(&scheduler);
   Status status = scheduler.Drive(parts);
+  if (settings.running != nullptr) settings.running->Remove(&scheduler);
   if (step.holds_permit) ParallelPermit::Release();
   MS_RETURN_IF_ERROR(status);
   for (RunningPart& part : running) MS_RETURN_IF_ERROR(FetchFrom(&part, fetches));

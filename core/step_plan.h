@@ -16,6 +16,8 @@
 
 namespace millstream {
 
+class RunningSteps;
+
 struct StepPlan {
   std::vector<Shape> feed_shapes;
   // By partition, as in the PartitionedGraph. Each has one of the two, the other is null.
@@ -36,6 +38,7 @@ struct StepSettings {
   bool deterministic = false;
   bool needs_permit = true;                // to use more than one thread in a kernel
   int64_t late_kernel_warning_ms = 10000;  // see SessionOptions
+  RunningSteps* running = nullptr;         // of the session; null: nobody asks what steps are at
 };
 
 // One step. Thread-safe; after an error `fetches` are unspecified, and the plan stays usable.

@@ -39,6 +39,13 @@ Status StuckStepError(const std::vector<std::string>& waits) {
       InLines(waits));
 }
 
+std::string LateStepWarning(absl::string_view cause, const std::vector<std::string>& work) {
+  const std::string step = absl::StrCat("a step that is to end (", cause, ") ");
+  // It is being compiled, say, or copies what was fetched.
+  if (work.empty()) return absl::StrCat(step, "has not, and no kernel runs");
+  return absl::StrCat(step, "still waits for kernels:", InLines(work));
+}
+
 void StepScheduler::Enqueue(StepPart* part) {
   part->state_ = StepPart::State::kQueued;
   ready_.push_back(part);
@@ -165,22 +172,28 @@ std::vector<std::string> StepScheduler::Waits() const {
   return waits;
 }
 
-// Of the parts that other threads advance, what these are at and what runs beside; then what the
-// others wait for. The driver's own part says itself where it stands.
-void StepScheduler::NoteWork() {
-  absl::MutexLock lock(&mutex_);
-  if (!late_work_.empty()) return;
+// Of the parts that threads advance, or will, what these are at (but for `silent`) and what runs
+// beside; then what the others wait for.
+std::vector<std::string> StepScheduler::WorkBut(const StepPart* silent) const {
+  std::vector<std::string> all;
   for (const StepPart* part : parts_) {
     const bool is_running = part->state_ == StepPart::State::kRunning ||
                             part->state_ == StepPart::State::kRunningAndWoken;
-    if (!is_running) continue;
-    const std::string node = part == driven_ ? "" : part->RunsNow();
-    if (!node.empty()) late_work_.push_back(absl::StrCat(node, ", is running"));
+    if (!is_running && part->state_ != StepPart::State::kQueued) continue;
+    const std::string node = part == silent || !is_running ? "" : part->RunsNow();
+    if (!node.empty()) all.push_back(absl::StrCat(node, ", is running"));
     for (const OutsideWork& work : outside_work_) {
-      if (work.part == part) late_work_.push_back(DescribeWait(*work.node, work.device_name));
+      if (work.part == part) all.push_back(DescribeWait(*work.node, work.device_name));
     }
   }
-  for (std::string& wait : Waits()) late_work_.push_back(std::move(wait));
+  for (std::string& wait : Waits()) all.push_back(std::move(wait));
+  return all;
+}
+
+// The driver's own part says itself where it stands.
+void StepScheduler::NoteWork() {
+  absl::MutexLock lock(&mutex_);
+  if (!std::exchange(has_noted_work_, true)) late_work_ = WorkBut(driven_);
 }
 
 Status StepScheduler::WithWork(const Status& error) const {
@@ -203,7 +216,7 @@ Status StepScheduler::Drive(const std::vector<StepPart*>& parts) {
     mutex_.Lock();
     if (interrupted.ok() && was_stuck && IsStuck()) interrupted = StuckError();
     if (!interrupted.ok() && !ending_) EndEarly(interrupted);
-    if (ending_) WarnIfLate();
+    if (ending_ && ready_.empty() && tasks_.empty()) WarnIfLate();
     if (ready_.empty() && tasks_.empty() && finished_ < count) {
       changed_.WaitWithTimeout(&mutex_, kLookInterval);
     }
@@ -216,13 +229,30 @@ Status StepScheduler::Drive(const std::vector<StepPart*>& parts) {
   return WithWork(step_.status());
 }
 
+std::string StepScheduler::TakeWarning() {
+  absl::MutexLock lock(&mutex_);
+  return TakeWarningLocked();
+}
+
 // Once; what does not end may be an answer that never comes.
+std::string StepScheduler::TakeWarningLocked() {
+  if (has_warned_) return "";
+  const std::vector<std::string> work = WorkBut(nullptr);
+  has_warned_ = !work.empty();
+  Status cause = step_.status();
+  // A driver that is in a kernel has not looked.
+  if (cause.ok()) cause = step_.CheckInterruption(/*may_ask=*/false);
+  return LateStepWarning(cause.message(), work);
+}
+
 void StepScheduler::WarnIfLate() {
   if (absl::Now() < warn_at_) return;
   warn_at_ = absl::InfiniteFuture();
-  const Status cause = step_.status();
-  HostLog(MS_LOG_WARNING, absl::StrCat("a step that is to end (", cause.message(),
-                                       ") still waits for kernels:", InLines(Waits())));
+  const std::string warning = TakeWarningLocked();
+  if (warning.empty()) return;
+  mutex_.Unlock();  // a log that nobody reads must not stop those who end kernels
+  HostLog(MS_LOG_WARNING, warning);
+  mutex_.Lock();
 }
 
 // Lets every part see that the step is stopping, those that wait for a tensor too.

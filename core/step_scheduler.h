@@ -65,6 +65,9 @@ struct OutsideWork {
 // says.
 Status StuckStepError(const std::vector<std::string>& waits);
 
+// Of a step that is to end because of `cause` and waits for `work`, in a dozen lines at most.
+std::string LateStepWarning(absl::string_view cause, const std::vector<std::string>& work);
+
 // Made for one step. Thread-safe but for Drive.
 class StepScheduler {
  public:
@@ -95,6 +98,10 @@ class StepScheduler {
   // error. By the thread that drives, from wherever in a part it is.
   void NoteWork() ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // The step is to end and has not: what it waits for. Empty when that was said before. Any thread,
+  // while Drive runs.
+  std::string TakeWarning() ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Runs work(argument) on a thread of the worker pool, or on the driver's once that has nothing
   // else to do. It must end by itself. False when the step has the caller's thread alone: run it
   // yourself.
@@ -120,8 +127,11 @@ class StepScheduler {
   bool IsStuck() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Status WithWork(const Status& error) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<std::string> Waits() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<std::string> WorkBut(const StepPart* silent) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Status StuckError() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndEarly(const Status& error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::string TakeWarningLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WarnIfLate() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   StepContext& step_;
@@ -141,6 +151,8 @@ class StepScheduler {
   std::vector<std::string> late_work_ ABSL_GUARDED_BY(mutex_);  // of NoteWork
   int helpers_ ABSL_GUARDED_BY(mutex_) = 0;  // pool threads that use this object, or may
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  bool has_noted_work_ ABSL_GUARDED_BY(mutex_) = false;
+  bool has_warned_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time warn_at_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
 };
 

@@ -9,6 +9,9 @@
 #include <thread>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "core/testing/stderr_text.h"
 #include "core/worker_pool.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -24,11 +27,13 @@ struct Part final : public StepPart {
   Status Fetch(absl::Span<Tensor>) override { return absl::OkStatus(); }
   bool Advance() override { return advance(); }
   std::vector<std::string> WaitsFor() const override {
+    asked = true;
     return std::vector<std::string>(lines, "the moon");
   }
   std::string RunsNow() const override { return "node 'b'"; }
   std::function<bool()> advance;
   size_t lines = 1;
+  mutable std::atomic<bool> asked{false};
 };
 
 class StepSchedulerTest : public ::testing::Test {
@@ -159,6 +164,60 @@ TEST_F(StepSchedulerTest, CancellationReachesPartsThatWait) {
     scheduler.FinishOutside(&part);
   });
   EXPECT_EQ(scheduler.Drive({&part}).code(), absl::StatusCode::kCancelled);
+  outside.join();
+}
+
+// Whichever of the two is on the driver's thread ends the step; the other does not heed that.
+TEST_F(StepSchedulerTest, ALateKernelOnAnotherThreadIsNamed) {
+  StepContext step(options);
+  StepScheduler scheduler(&step, 2, absl::ZeroDuration());
+  const std::thread::id driver = std::this_thread::get_id();
+  std::atomic<bool> began{false};
+  absl::Notification may_end;
+  const auto body = [&] {
+    if (std::this_thread::get_id() == driver) {
+      while (!began) std::this_thread::yield();
+      step.Fail(errors::Internal("first"));
+    } else {
+      began = true;
+      may_end.WaitForNotification();
+    }
+    return true;
+  };
+  Part first(body);
+  Part second(body);
+  StderrText log;
+  std::thread reader([&] {
+    EXPECT_TRUE(
+        log.Await("a step that is to end (first) still waits for kernels:\n"
+                  "  node 'b', is running\n"));
+    may_end.Notify();
+  });
+  EXPECT_EQ(scheduler.Drive({&first, &second}).message(), "first");
+  reader.join();
+  EXPECT_EQ(scheduler.TakeWarning(), "") << "it was said before";
+}
+
+TEST_F(StepSchedulerTest, AWarningThatNobodyReadsStopsNoKernelFromEnding) {
+  StepContext step(options);
+  StepScheduler scheduler(&step, 1, absl::ZeroDuration());
+  std::atomic<bool> arrived{false};
+  Part part([&] { return arrived.load(); });
+  scheduler.StartOutside();
+  step.Fail(errors::Internal("first"));
+  StderrText log;
+  log.Fill();
+  std::thread driver([&] { EXPECT_FALSE(scheduler.Drive({&part}).ok()); });
+  while (!part.asked) std::this_thread::yield();
+  absl::Notification ended;
+  std::thread outside([&] {
+    arrived = true;
+    scheduler.FinishOutside(&part);
+    ended.Notify();
+  });
+  EXPECT_TRUE(ended.WaitForNotificationWithTimeout(absl::Seconds(20)));
+  EXPECT_TRUE(log.Await("still waits for kernels:\n  the moon\n"));
+  driver.join();
   outside.join();
 }
 

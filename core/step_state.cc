@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/running_steps.h"
 #include "framework/plugin/host_tensor.h"
 
 namespace millstream {
@@ -122,11 +123,20 @@ StatusOr<std::unique_ptr<StepState>> StepState::Create(const Plan* plan) {
     frame.flags = plan->deterministic ? MS_FRAME_DETERMINISTIC : 0;
     if (plan->memory != nullptr) plan->memory->FillFrame(&frame);
   }
+  if (plan->running != nullptr) plan->running->Add(state.get());
   return state;
 }
 
 StepState::~StepState() {
-  if (plan != nullptr) plan->NoteDeleted();
+  if (plan == nullptr) return;
+  if (plan->running != nullptr) plan->running->Remove(this);
+  plan->NoteDeleted();
+}
+
+std::string StepState::RunsAlone() const {
+  const int at = position;
+  if (!runs_alone || at >= static_cast<int>(plan->instructions.size())) return "";
+  return absl::StrCat(plan->instructions[at].node->Describe(), ", on ", plan->device_name);
 }
 
 std::vector<LiveTensor> StepState::LiveTensors(int position) const {

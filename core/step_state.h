@@ -5,12 +5,14 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "core/kernel_host.h"
 #include "core/memory_report.h"
 #include "core/plan.h"
+#include "core/relaxed.h"
 #include "framework/buffer.h"
 #include "framework/plugin/plugin.h"
 #include "framework/tensor.h"
@@ -51,9 +53,14 @@ struct StepState final : public KernelHost {
   // ---- The step in progress ----
   absl::Span<const Tensor> feeds;
   PlanRun* run = nullptr;
+  Relaxed<int> position = 0;         // the next instruction, or the one that waits
+  Relaxed<bool> runs_alone = false;  // in a step of this plan alone, without a scheduler
 
   // What is in the memory that the plan uses, while instruction `position` runs.
   std::vector<LiveTensor> LiveTensors(int position) const;
+  // What stands at `position` of a step of this plan alone; empty: there is no such step, or it has
+  // run all. Any thread.
+  std::string RunsAlone() const;
   // Memory for an escaping root that nobody else holds. RESOURCE_EXHAUSTED.
   StatusOr<BufferRef> EscapingBuffer(const Root& root);
   // Points every view of `root` at `data`, and where dims follow, at `shape`.
