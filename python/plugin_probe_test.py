@@ -18,14 +18,14 @@ from millstream import _runtime
 
 def find_probe():
     while True:
-        for name in glob.glob("/proc/[0-9]*/stat"):
+        for process in glob.glob("/proc/[0-9]*"):
             try:
-                with open(name) as file:
-                    process, _, parent = file.read().rpartition(")")
-            except OSError:
-                continue
-            if int(parent.split()[1]) == os.getpid():
-                return int(process.split()[0])
+                with open(process + "/cmdline", "rb") as command, open(process + "/stat") as stat:
+                    parent = stat.read().rpartition(")")[2].split()[1]
+                    if b"libhangs.so" in command.read() and int(parent) == os.getpid():
+                        return int(process.rpartition("/")[2])
+            except OSError:  # it has ended
+                pass
         time.sleep(0.01)
 
 def add_path():
