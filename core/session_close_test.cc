@@ -20,7 +20,6 @@
 #include "core/testing/stderr_text.h"
 #include "framework/plugin/loader.h"
 #include "framework/plugin/testing/async_kernel_ops.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace millstream {

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/match.h"
