@@ -12,10 +12,10 @@ from millstream.protos.fields import Field
 class _Repeated(MutableSequence[Any]):
     """What lists of scalars and of messages have in common."""
 
-    __slots__ = ("_items", "_touch")
+    __slots__ = ("_items", "_owner")
 
-    def __init__(self, touch: Callable[[], None]) -> None:
-        self._touch = touch
+    def __init__(self, owner: Any) -> None:
+        self._owner = owner
         self._items: list[Any] = []
 
     def __getitem__(self, index: Any) -> Any:
@@ -23,7 +23,7 @@ class _Repeated(MutableSequence[Any]):
 
     def __delitem__(self, index: Any) -> None:
         del self._items[index]
-        self._touch()
+        self._owner._touch()
 
     def __len__(self) -> int:
         return len(self._items)
@@ -55,8 +55,8 @@ class RepeatedScalar(_Repeated):
 
     __slots__ = ("_field",)
 
-    def __init__(self, field: Field, touch: Callable[[], None]) -> None:
-        super().__init__(touch)
+    def __init__(self, field: Field, owner: Any) -> None:
+        super().__init__(owner)
         self._field = field
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -64,21 +64,24 @@ class RepeatedScalar(_Repeated):
             self._items[index] = [self._field.checked(item) for item in value]
         else:
             self._items[index] = self._field.checked(value)
-        self._touch()
+        self._owner._touch()
 
     def insert(self, index: int, value: Any) -> None:
         """Put `value` before the item at `index`."""
         self._items.insert(index, self._field.checked(value))
-        self._touch()
+        self._owner._touch()
 
     def extend(self, values: Iterable[Any]) -> None:
         """Append each of `values`."""
         self._items.extend([self._field.checked(value) for value in values])
-        self._touch()
+        self._owner._touch()
 
-    def append_read(self, values: list[Any]) -> None:
-        """Append values that were read from the wire."""
-        self._items.extend(values)
+    def append_read(self, value: Any) -> None:
+        """Append what was read from the wire: a value, or a list of them."""
+        if type(value) is list:
+            self._items.extend(value)
+        else:
+            self._items.append(value)
 
 
 class RepeatedMessage(_Repeated):
@@ -86,15 +89,15 @@ class RepeatedMessage(_Repeated):
 
     __slots__ = ("_make",)
 
-    def __init__(self, make: Callable[..., Any], touch: Callable[[], None]) -> None:
-        super().__init__(touch)
+    def __init__(self, make: Callable[..., Any], owner: Any) -> None:
+        super().__init__(owner)
         self._make = make
 
     def add(self, **values: Any) -> Any:
         """Append a message with the given fields, and return it."""
         message = self._make(**values)
         self._items.append(message)
-        self._touch()
+        self._owner._touch()
         return message
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -107,21 +110,21 @@ class RepeatedMessage(_Repeated):
         copied = self._make()
         copied.CopyFrom(value)
         self._items.insert(index, copied)
-        self._touch()
+        self._owner._touch()
 
 
 class MapField(MutableMapping[Any, Any]):
     """A map from scalars to scalars or messages; a message is made when its key is looked up."""
 
-    __slots__ = ("_items", "_key", "_make", "_touch", "_value")
+    __slots__ = ("_items", "_make", "_owner", "key_field", "value_field")
 
     def __init__(
-        self, key: Field, value: Field, make: Callable[[], Any] | None, touch: Callable[[], None]
+        self, key: Field, value: Field, make: Callable[[], Any] | None, owner: Any
     ) -> None:
-        self._key = key
-        self._value = value
+        self.key_field = key
+        self.value_field = value
         self._make = make
-        self._touch = touch
+        self._owner = owner
         self._items: dict[Any, Any] = {}
 
     @property
@@ -130,10 +133,10 @@ class MapField(MutableMapping[Any, Any]):
         return self._make is not None
 
     def __getitem__(self, key: Any) -> Any:
-        key = self._key.checked(key)
+        key = self.key_field.checked(key)
         if key not in self._items:
-            self._items[key] = self._value.default if self._make is None else self._make()
-            self._touch()
+            self._items[key] = self.make_item()
+            self._owner._touch()
         return self._items[key]
 
     def get(self, key: Any, default: Any = None) -> Any:
@@ -148,12 +151,16 @@ class MapField(MutableMapping[Any, Any]):
         return key in self._items
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        key = self._key.checked(key)
+        key = self.key_field.checked(key)
         if self._make is None:
-            self._items[key] = self._value.checked(value)
+            self._items[key] = self.value_field.checked(value)
         else:
             raise ValueError("messages of a map are changed in place, not assigned")
-        self._touch()
+        self._owner._touch()
+
+    def make_item(self) -> Any:
+        """What a key has that nothing was said of: an empty message or the scalar's default."""
+        return self.value_field.default if self._make is None else self._make()
 
     def put(self, key: Any, value: Any) -> None:
         """Set a value that was read from the wire."""
@@ -161,7 +168,7 @@ class MapField(MutableMapping[Any, Any]):
 
     def __delitem__(self, key: Any) -> None:
         del self._items[key]
-        self._touch()
+        self._owner._touch()
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._items)
@@ -177,7 +184,7 @@ class MapField(MutableMapping[Any, Any]):
             else:
                 self._items[key] = self._make()
                 self._items[key].CopyFrom(value)
-                self._touch()
+                self._owner._touch()
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, MapField):

@@ -28,6 +28,13 @@ DEFAULTS: dict[str, Any] = {
     "float": 0.0,
 }
 
+# Bytes of memory that values take in Python, at most: a number and where a list points to it, a
+# text with nothing in it, each encoded byte of a text, and of a list of numbers.
+_NUMBER = 40
+_TEXT = 72
+_TEXT_BYTE = 1
+_PACKED_BYTE = 24
+
 
 class Field:
     """One field of a message.
@@ -46,23 +53,40 @@ class Field:
         Name of the oneof that it is in, or None.
     presence
         Whether a scalar that is set to its default counts as set.
+    index
+        Its place among the fields of its message.
+    kinds
+        The wire types that its payload may have; with others it counts as unknown.
+    rivals
+        The other fields of its oneof.
+    inner
+        The class of its messages, once it was asked for, or None.
     """
 
     __slots__ = (
         "enum",
         "enum_name",
+        "index",
+        "inner",
         "is_map",
         "is_repeated",
+        "kinds",
         "message",
         "name",
         "number",
         "oneof",
         "packed",
         "presence",
+        "rivals",
         "type",
     )
 
-    def __init__(self, description: dict[str, Any], enums: dict[str, dict[str, int]]) -> None:
+    def __init__(
+        self, description: dict[str, Any], enums: dict[str, dict[str, int]], index: int
+    ) -> None:
+        self.index = index
+        self.rivals: tuple[Field, ...] = ()
+        self.inner: Any = None
         self.name: str = description["name"]
         self.number: int = description["number"]
         self.type: str = description["type"]
@@ -74,6 +98,7 @@ class Field:
         self.presence = bool(description.get("presence"))
         self.enum_name: str | None = description.get("enum") or None
         self.enum = None if self.enum_name is None else enums[self.enum_name]
+        self.kinds = self._wire_types()
 
     @property
     def default(self) -> Any:
@@ -137,20 +162,26 @@ class Field:
         kind, write, _ = wire.SCALARS[self.type]
         return self.tag(kind) + write(value)
 
-    def accepts(self, kind: int) -> bool:
-        """Whether a payload of the wire type can be the field's; others count as unknown."""
+    def _wire_types(self) -> tuple[int, ...]:
         if self.type in ("message", "string", "bytes"):
-            return kind == wire.LENGTH_DELIMITED
-        packed = self.is_repeated and kind == wire.LENGTH_DELIMITED
-        return packed or kind == wire.SCALARS[self.type][0]
+            return (wire.LENGTH_DELIMITED,)
+        kind = wire.SCALARS[self.type][0]
+        return (kind, wire.LENGTH_DELIMITED) if self.is_repeated else (kind,)
 
-    def decode_scalar(self, kind: int, payload: Any) -> list[Any]:
-        """The scalar values of a payload: several where it is packed."""
-        if self.type == "string":
-            return [payload.decode()]
-        if self.type == "bytes":
-            return [payload]
+    def decode_scalar(
+        self, kind: int, data: bytes, value: int, end: int, budget: wire.Budget
+    ) -> Any:
+        """A scalar that `wire.fields` found, a list of them where it is packed."""
+        if kind == wire.VARINT:
+            budget.take(_NUMBER)
+            return wire.SCALARS[self.type][2](value)
+        size = end - value
+        if self.type in ("string", "bytes"):
+            budget.take(_TEXT + _TEXT_BYTE * size)
+            return data[value:end].decode() if self.type == "string" else data[value:end]
         wanted, _, read = wire.SCALARS[self.type]
         if kind == wire.LENGTH_DELIMITED:
-            return wire.decode_packed(wanted, read, payload)
-        return [read(payload)]
+            budget.take(_PACKED_BYTE * size)
+            return wire.decode_packed(wanted, read, data[value:end])
+        budget.take(_NUMBER)
+        return read(data[value:end])

@@ -11,9 +11,20 @@ from millstream.protos.containers import MapField, RepeatedMessage, RepeatedScal
 from millstream.protos.descriptors import Descriptor, FieldDescriptor
 from millstream.protos.fields import Field
 
+# Bytes of memory that these take at most: a message without its fields, each field that its class
+# has, a list with something in it, a map, each of its entries, the first of the unknown fields.
+_MESSAGE = 160
+_FIELD = 8
+_CONTAINER = 168
+_MAP_CONTAINER = 272
+_ENTRY = 72
+_UNKNOWN = 112
+
+_set = object.__setattr__  # past the checks of a message
+
 
 class DecodeError(ValueError):
-    """Bytes or text that are no message of the type."""
+    """Bytes or text that are no message of the type, nest too deep or take too much memory."""
 
 
 class Message:
@@ -28,7 +39,9 @@ class Message:
         Fields by name; None leaves one unset. Messages are copied, dictionaries fill them.
     """
 
-    __slots__ = ("_is_set", "_parent", "_unknown", "_values")
+    # The values by the fields' indices, None where nothing was set or asked for; fields that were
+    # read and have no name; the field of a message that this one is in.
+    __slots__ = ("_field_within", "_is_set", "_parent", "_unknown", "_values")
 
     _by_name: ClassVar[dict[str, Field]]
     _by_number: ClassVar[dict[int, Field]]
@@ -36,10 +49,10 @@ class Message:
     DESCRIPTOR: ClassVar[Descriptor]
 
     def __init__(self, **values: Any) -> None:
-        object.__setattr__(self, "_values", {})
-        object.__setattr__(self, "_unknown", [])
-        object.__setattr__(self, "_parent", None)
-        object.__setattr__(self, "_is_set", False)
+        _set(self, "_values", [None] * len(self._by_number))
+        _set(self, "_unknown", b"")
+        _set(self, "_parent", None)
+        _set(self, "_is_set", False)
         for name, value in values.items():
             if value is not None:
                 self._assign(self._field(name), value)
@@ -107,31 +120,28 @@ class Message:
         field = type(self)._by_name.get(name)
         if field is None:
             raise AttributeError(f"{self._message_name} has no field {name!r}")
-        values = self._values
-        found = values.get(name)
-        if found is not None:
-            return found
-        if not (field.is_map or field.is_repeated or field.message is not None):
-            return field.default
-        made = self._make_container(field)
-        values[name] = made
-        return made
+        return self._get(field)
 
-    def _make_container(self, field: Field) -> Any:
-        from millstream.protos.registry import message_class
+    def _get(self, field: Field) -> Any:
+        found = self._values[field.index]
+        if found is None:
+            if not (field.is_map or field.is_repeated or field.message is not None):
+                return field.default
+            found = self._values[field.index] = self._make(field)
+        return found
 
+    def _make(self, field: Field) -> Any:
+        """An empty list, map or message for a field."""
+        inner: Any = None if field.message is None else _class_of(field)
         if field.is_map:
-            entry = message_class(field.message or "")
-            value = entry._by_name["value"]
-            make = None if value.message is None else message_class(value.message)
-            return MapField(entry._by_name["key"], value, make, self._touch)
-        if field.is_repeated and field.message is None:
-            return RepeatedScalar(field, self._touch)
-        inner = message_class(field.message or "")
+            value = inner._by_name["value"]
+            make = None if value.message is None else _class_of(value)
+            return MapField(inner._by_name["key"], value, make, self)
         if field.is_repeated:
-            return RepeatedMessage(inner, self._touch)
+            return RepeatedScalar(field, self) if inner is None else RepeatedMessage(inner, self)
         made = inner()
-        object.__setattr__(made, "_parent", (self, field))
+        _set(made, "_parent", self)
+        _set(made, "_field_within", field)
         return made
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -141,35 +151,34 @@ class Message:
         if field.is_map or field.is_repeated or field.message is not None:
             raise AttributeError(f"the field {name!r} is changed in place, not assigned")
         self._leave_oneof(field)
-        self._values[name] = field.checked(value)
+        self._values[field.index] = field.checked(value)
         self._touch()
 
     def _touch(self) -> None:
         """Counts as set from now on, and so do the messages that it is in."""
         if self._is_set:
             return
-        object.__setattr__(self, "_is_set", True)
-        if self._parent is not None:
-            parent, field = self._parent
+        _set(self, "_is_set", True)
+        parent = self._parent
+        if parent is not None:
+            field = self._field_within
             parent._leave_oneof(field)
-            parent._values[field.name] = self
+            parent._values[field.index] = self
             parent._touch()
 
     def _leave_oneof(self, chosen: Field) -> None:
-        if chosen.oneof is None:
-            return
-        for name in list(self._values):
-            field = self._by_name[name]
-            if field.oneof == chosen.oneof and field is not chosen:
-                self._forget(name)
+        for field in chosen.rivals:
+            if self._values[field.index] is not None:
+                self._forget(field)
 
-    def _forget(self, name: str) -> None:
-        dropped = self._values.pop(name, None)
+    def _forget(self, field: Field) -> None:
+        dropped = self._values[field.index]
+        self._values[field.index] = None
         if isinstance(dropped, Message):
-            object.__setattr__(dropped, "_parent", None)
+            _set(dropped, "_parent", None)
 
     def _has(self, field: Field) -> bool:
-        value = self._values.get(field.name)
+        value = self._values[field.index]
         if value is None:
             return False
         if field.is_map or field.is_repeated:
@@ -180,11 +189,10 @@ class Message:
 
     def _set_fields(self) -> list[tuple[Field, Any]]:
         """The fields that are set, with their values, by number."""
-        values = self._values
         return [
-            (field, values[field.name])
-            for field in self._by_number.values()
-            if field.name in values and self._has(field)
+            (field, value)
+            for field, value in zip(self._by_number.values(), self._values, strict=True)
+            if value is not None and self._has(field)
         ]
 
     # ---- Protobuf's methods ----
@@ -226,14 +234,14 @@ class Message:
         """Unset a field, or the field of a oneof that is set."""
         chosen = field_name if field_name in self._by_name else self.WhichOneof(field_name)
         if chosen is not None:
-            self._forget(chosen)
+            self._forget(self._by_name[chosen])
         self._touch()
 
     def Clear(self) -> None:  # noqa: N802
         """Unset every field."""
-        for name in list(self._values):
-            self._forget(name)
-        self._unknown.clear()
+        for field in self._by_number.values():
+            self._forget(field)
+        _set(self, "_unknown", b"")
         self._touch()
 
     def SetInParent(self) -> None:  # noqa: N802
@@ -250,7 +258,7 @@ class Message:
 
     def DiscardUnknownFields(self) -> None:  # noqa: N802
         """Forget the fields that were read and have no name, here and in all messages inside."""
-        self._unknown.clear()
+        _set(self, "_unknown", b"")
         for field, value in self._set_fields():
             if field.message is None:
                 continue
@@ -275,7 +283,8 @@ class Message:
                 target.MergeFrom(value)
             else:
                 setattr(self, field.name, value)
-        self._unknown.extend(other._unknown)
+        if other._unknown:
+            self._keep_unknown(bytes(other._unknown))
         self._touch()
 
     def CopyFrom(self, other: Message) -> None:  # noqa: N802
@@ -292,7 +301,7 @@ class Message:
         parts: list[bytes] = []
         for field, value in self._set_fields():
             _encode(field, value, deterministic, parts)
-        parts.extend(self._unknown)
+        parts.append(self._unknown)
         return b"".join(parts)
 
     SerializePartialToString = SerializeToString
@@ -307,35 +316,65 @@ class Message:
             raise TypeError(f"serialized: expected bytes, got {serialized!r}")
         data = bytes(serialized)
         try:
-            for number, kind, payload, whole in wire.fields(data):
-                field = self._by_number.get(number)
-                if field is None or not field.accepts(kind):
-                    self._unknown.append(whole)
-                else:
-                    self._decode(field, kind, payload)
-        except (wire.TruncatedError, UnicodeDecodeError, RecursionError) as error:
+            self._read(data, 0, len(data), 0, wire.Budget(len(data)))
+        except (wire.TruncatedError, wire.LimitError, UnicodeDecodeError, RecursionError) as error:
             raise DecodeError(f"{len(data)} bytes are no {self._message_name}: {error}") from None
-        self._touch()
         return len(data)
 
-    def _decode(self, field: Field, kind: int, payload: Any) -> None:
-        if field.is_map:
-            target = getattr(self, field.name)
-            from millstream.protos.registry import message_class
+    def _read(self, data: bytes, position: int, end: int, depth: int, budget: wire.Budget) -> None:
+        """Takes every field of the message between two positions, which is in `depth` others."""
+        wire.check_depth(depth)
+        budget.take(_MESSAGE + _FIELD * len(self._values))
+        self._touch()
+        by_number = self._by_number
+        for number, kind, value, start, stop in wire.fields(data, position, end, depth):
+            field = by_number.get(number)
+            if field is None or kind not in field.kinds:
+                budget.take((0 if self._unknown else _UNKNOWN) + 2 * (stop - start))
+                self._keep_unknown(data[start:stop])
+            elif field.is_map:
+                self._read_entry(field, data, value, stop, depth + 1, budget)
+            elif field.message is not None:
+                target = self._container(field, budget)
+                target = target.add() if field.is_repeated else target
+                target._read(data, value, stop, depth + 1, budget)
+            elif field.is_repeated:
+                target = self._container(field, budget)
+                target.append_read(field.decode_scalar(kind, data, value, stop, budget))
+            else:
+                self._leave_oneof(field)
+                self._values[field.index] = field.decode_scalar(kind, data, value, stop, budget)
 
-            entry = message_class(field.message or "").FromString(payload)
-            target.put(entry.key, entry.value)
-        elif field.message is not None:
-            target = getattr(self, field.name)
-            if field.is_repeated:
-                target = target.add()
-            target.SetInParent()
-            target.MergeFromString(payload)
-        elif field.is_repeated:
-            getattr(self, field.name).append_read(field.decode_scalar(kind, payload))
-        else:
-            self._leave_oneof(field)
-            self._values[field.name] = field.decode_scalar(kind, payload)[-1]
+    def _read_entry(
+        self, field: Field, data: bytes, position: int, end: int, depth: int, budget: wire.Budget
+    ) -> None:
+        """Takes one entry of a map; where it says nothing, key and value are the defaults."""
+        wire.check_depth(depth)
+        budget.take(_ENTRY)
+        target = self._container(field, budget)
+        key, item = target.key_field.default, None
+        for number, kind, value, _, stop in wire.fields(data, position, end, depth):
+            if number == 1 and kind in target.key_field.kinds:
+                key = target.key_field.decode_scalar(kind, data, value, stop, budget)
+            elif number == 2 and kind in target.value_field.kinds:
+                if target.holds_messages:
+                    item = target.make_item() if item is None else item
+                    item._read(data, value, stop, depth + 1, budget)
+                else:
+                    item = target.value_field.decode_scalar(kind, data, value, stop, budget)
+        target.put(key, target.make_item() if item is None else item)
+
+    def _container(self, field: Field, budget: wire.Budget) -> Any:
+        """The list, map or message of a field, for something to be read into it."""
+        if self._values[field.index] is None and (field.is_map or field.is_repeated):
+            budget.take(_MAP_CONTAINER if field.is_map else _CONTAINER)
+        return self._get(field)
+
+    def _keep_unknown(self, data: bytes) -> None:
+        """Keeps fields that have no name, as they came."""
+        if not self._unknown:
+            _set(self, "_unknown", bytearray())
+        self._unknown.extend(data)
 
     def ParseFromString(self, serialized: bytes) -> int:  # noqa: N802
         """Become the message in bytes; DecodeError when it is none of this type."""
@@ -376,7 +415,9 @@ class Message:
     __repr__ = __str__
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self.FromString(self.SerializeToString())
+        copied = type(self)()
+        copied.MergeFrom(self)
+        return copied
 
     def __reduce__(self) -> Any:
         return _restore, (self._message_name, self.SerializeToString())
@@ -388,6 +429,15 @@ def _restore(name: str, data: bytes) -> Any:
     return message_class(name).FromString(data)
 
 
+def _class_of(field: Field) -> Any:
+    """The class of a field's messages."""
+    if field.inner is None:
+        from millstream.protos.registry import message_class
+
+        field.inner = message_class(field.message or "")
+    return field.inner
+
+
 def _is_negative_zero(value: Any) -> bool:
     return isinstance(value, float) and value == 0.0 and str(value) == "-0.0"
 
@@ -396,9 +446,9 @@ def _encode(field: Field, value: Any, deterministic: bool, parts: list[bytes]) -
     if field.is_map:
         keys = sorted(value) if deterministic else list(value)
         for key in keys:
-            entry = value._key.encode_scalar(key)
+            entry = value.key_field.encode_scalar(key)
             inner: list[bytes] = [entry]
-            _encode_one(value._value, value.get(key), deterministic, inner)
+            _encode_one(value.value_field, value.get(key), deterministic, inner)
             payload = b"".join(inner)
             parts.append(field.tag(wire.LENGTH_DELIMITED) + wire.encode_delimited(payload))
     elif not field.is_repeated:

@@ -86,6 +86,23 @@ def test_numbers_of_every_kind_survive_the_wire() -> None:
     assert again.dtype == 3
 
 
+def test_entries_of_maps_may_lack_what_is_default() -> None:
+    node = tf.NodeDef.FromString(
+        b"\x2a\x00" + b"\x2a\x05\x0a\x01k\x12\x00" + b"\x2a\x04\x12\x02\x18\x07"
+    )
+    assert dict(node.attr) == {"": tf.AttrValue(i=7), "k": tf.AttrValue()}
+    config = tf.ConfigProto.FromString(b"\x0a\x05\x0a\x03CPU" + b"\x0a\x06\x10\x02\x10\x03\x58\x01")
+    assert config.device_count == {"CPU": 0, "": 3}
+
+
+def test_a_message_that_comes_in_parts_is_merged() -> None:
+    parts = [tf.AttrValue(func={"name": "f"}), tf.AttrValue(func={"attr": {"k": {"i": 1}}})]
+    value = tf.AttrValue.FromString(b"".join(part.SerializeToString() for part in parts))
+    assert value == tf.AttrValue(func={"name": "f", "attr": {"k": {"i": 1}}})
+    other = tf.AttrValue.FromString(value.SerializeToString() + b"\x18\x07")
+    assert other == tf.AttrValue(i=7)
+
+
 def test_text_is_read_and_written() -> None:
     graph = tf.GraphDef.from_text("node { name: 'a' op: 'NoOp' attr { key: 'k' value { i: 7 } } }")
     assert graph.node[0].attr["k"].i == 7
@@ -236,13 +253,23 @@ def test_bytes_and_texts_are_not_mixed_up() -> None:
 
 
 def test_damaged_bytes_are_decode_errors() -> None:
-    for data in (b"\x10", b"\x00", b"\x0b", b"\x0f", b"\x0a\x05ab"):
+    # The last but two: a field that ends behind the node that it is in.
+    for data in (
+        b"\x10",
+        b"\x00",
+        b"\x0b",
+        b"\x0f",
+        b"\x0a\x05ab",
+        b"\x0a\x02\x0a\x01a",
+        b"\x0a\x01\xf8\x3f\x01",
+        b"\xf3\x3f\x0f\xf4\x3f",
+    ):
         with pytest.raises(DecodeError, match="GraphDef"):
             tf.GraphDef.FromString(data)
     deep = b""
     for _ in range(5000):  # a list of values within a list of values
         deep = b"\x0a" + wire.encode_delimited(b"\x9a\x03" + wire.encode_delimited(deep))
-    with pytest.raises(DecodeError, match="recursion"):
+    with pytest.raises(DecodeError, match="nest more than 100"):
         protos.message_class("ListValue").FromString(deep)
 
 
@@ -259,6 +286,9 @@ def test_groups_and_fields_of_another_wire_type_are_kept_as_unknown() -> None:
     node = tf.NodeDef.FromString(data)
     assert node.name == "a"
     assert node.SerializeToString() == data
+    copied = copy.deepcopy(node)
+    copied.MergeFrom(copied)
+    assert copied.SerializeToString() == b"\x0a\x01a" + 2 * data[3:]
     node.DiscardUnknownFields()
     assert node.SerializeToString() == b"\x0a\x01a"
 

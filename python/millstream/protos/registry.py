@@ -65,7 +65,12 @@ def message_class(name: str) -> Any:
     """
     descriptions = _descriptions()
     enums = descriptions["enums"]
-    fields = [Field(description, enums) for description in descriptions["messages"][name]]
+    described = descriptions["messages"][name]
+    fields = [Field(description, enums, index) for index, description in enumerate(described)]
+    for field in fields:
+        if field.oneof is not None:
+            rivals = (rival for rival in fields if rival.oneof == field.oneof)
+            field.rivals = tuple(rival for rival in rivals if rival is not field)
     members: dict[str, Any] = {
         "__slots__": (),
         "__module__": "millstream.protos",

@@ -14,9 +14,50 @@ VARINT, FIXED64, LENGTH_DELIMITED, START_GROUP, END_GROUP, FIXED32 = range(6)
 
 _MASK64 = (1 << 64) - 1
 
+# Messages and groups nest at most this deep, as in the runtime (framework/message.h).
+MAX_DEPTH = 100
+# What may be allocated for each byte that is read, and bytes that it counts as at least. Messages
+# written in earnest need at most about 50: graphs with the shapes of all outputs.
+_MEMORY_PER_BYTE = 60
+_SMALL_MESSAGE = 1 << 20
+
 
 class TruncatedError(ValueError):
     """The bytes end within a field, or are no message."""
+
+
+class LimitError(ValueError):
+    """The bytes are a message that nests too deep or takes too much memory."""
+
+
+class Budget:
+    """The memory that reading may still take, counted before it is allocated.
+
+    Parameters
+    ----------
+    size
+        How many bytes are read.
+    """
+
+    __slots__ = ("_left",)
+
+    def __init__(self, size: int) -> None:
+        self._left = _MEMORY_PER_BYTE * max(size, _SMALL_MESSAGE)
+
+    def take(self, size: int) -> None:
+        """Use `size` bytes; LimitError when there are fewer."""
+        self._left -= size
+        if self._left < 0:
+            raise LimitError(
+                "they would take far more memory than they are long: they consist of nearly empty "
+                "parts"
+            )
+
+
+def check_depth(depth: int) -> None:
+    """LimitError for a message or group within `depth` others where that is too deep."""
+    if depth > MAX_DEPTH:
+        raise LimitError(f"they nest more than {MAX_DEPTH} messages deep")
 
 
 def encode_varint(value: int) -> bytes:
@@ -31,11 +72,11 @@ def encode_varint(value: int) -> bytes:
     return bytes(out)
 
 
-def decode_varint(data: bytes, position: int) -> tuple[int, int]:
-    """The number at `position`, and the position behind it."""
+def decode_varint(data: bytes, position: int, end: int) -> tuple[int, int]:
+    """The number at `position`, and the position behind it, which is at most `end`."""
     value = shift = 0
     while True:
-        if position >= len(data) or shift > 63:
+        if position >= end or shift > 63:
             raise TruncatedError(f"a number breaks off at byte {position} of {len(data)}")
         byte = data[position]
         position += 1
@@ -45,62 +86,72 @@ def decode_varint(data: bytes, position: int) -> tuple[int, int]:
         shift += 7
 
 
-def fields(data: bytes) -> Iterator[tuple[int, int, Any, bytes]]:
-    """The fields of a message: number, wire type, payload, and the bytes of the whole field.
+def fields(
+    data: bytes, position: int, end: int, depth: int
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """The fields of the message between two positions, within `depth` others.
 
-    The payload is an integer for varints, bytes for everything else.
+    Of each its number, wire type, value, and the positions where it begins and ends. The value of a
+    varint is its number; of everything else it is the position where the payload begins.
     """
-    position, end = 0, len(data)
     while position < end:
         start = position
-        tag, position = decode_varint(data, position)
+        tag = data[position]
+        position += 1
+        if tag >= 0x80:
+            tag, position = decode_varint(data, start, end)
         number, kind = tag >> 3, tag & 7
-        payload: Any
         if number == 0:
             raise TruncatedError(f"byte {start} starts no field")
-        if kind == VARINT:
-            payload, position = decode_varint(data, position)
-        elif kind in (FIXED64, FIXED32, LENGTH_DELIMITED):
-            if kind == LENGTH_DELIMITED:
-                size, position = decode_varint(data, position)
+        if kind in (VARINT, LENGTH_DELIMITED):
+            if position < end and data[position] < 0x80:
+                value = data[position]
+                position += 1
             else:
-                size = 8 if kind == FIXED64 else 4
-            if position + size > end:
-                raise TruncatedError(
-                    f"field {number} needs {size} bytes at byte {position}, {end - position} are "
-                    "left"
-                )
-            payload = data[position : position + size]
-            position += size
+                value, position = decode_varint(data, position, end)
+            if kind == LENGTH_DELIMITED:
+                size, value = value, position
+                position += size
+        elif kind in (FIXED64, FIXED32):
+            value = position
+            position += 8 if kind == FIXED64 else 4
         elif kind == START_GROUP:
-            position = _end_of_group(data, position, number)
-            payload = data[start:position]
+            value, position = position, _end_of_group(data, position, end, number, depth)
         else:
             raise TruncatedError(f"byte {start} starts a field of the unknown wire type {kind}")
-        yield number, kind, payload, data[start:position]
+        if position > end:
+            raise TruncatedError(
+                f"field {number} needs {position - value} bytes at byte {value}, {end - value} are "
+                "left"
+            )
+        yield number, kind, value, start, position
 
 
-def _end_of_group(data: bytes, position: int, number: int) -> int:
+def _end_of_group(data: bytes, position: int, end: int, number: int, depth: int) -> int:
     """The position behind a group that was opened before `position`.
 
     No message of ours has groups; unknown ones are kept as they came.
     """
     open_groups = [number]
     while open_groups:
-        tag, position = decode_varint(data, position)
+        check_depth(depth + len(open_groups))
+        start = position
+        tag, position = decode_varint(data, position, end)
         kind = tag & 7
         if kind == START_GROUP:
             open_groups.append(tag >> 3)
         elif kind == END_GROUP:
             if open_groups.pop() != tag >> 3:
-                raise TruncatedError(f"byte {position - 1} ends a group that was not open")
+                raise TruncatedError(f"byte {start} ends a group that was not open")
         elif kind == VARINT:
-            _, position = decode_varint(data, position)
+            _, position = decode_varint(data, position, end)
         elif kind == LENGTH_DELIMITED:
-            size, position = decode_varint(data, position)
+            size, position = decode_varint(data, position, end)
             position += size
-        else:
+        elif kind in (FIXED64, FIXED32):
             position += 8 if kind == FIXED64 else 4
+        else:
+            raise TruncatedError(f"byte {start} starts a field of the unknown wire type {kind}")
     return position
 
 
@@ -166,9 +217,9 @@ def encode_delimited(payload: bytes) -> bytes:
 def decode_packed(kind: int, read: Callable[[Any], Any], payload: bytes) -> list[Any]:
     """The numbers of a packed field."""
     if kind == VARINT:
-        values, position = [], 0
-        while position < len(payload):
-            number, position = decode_varint(payload, position)
+        values, position, end = [], 0, len(payload)
+        while position < end:
+            number, position = decode_varint(payload, position, end)
             values.append(read(number))
         return values
     size = 8 if kind == FIXED64 else 4
