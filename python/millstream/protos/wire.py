@@ -16,10 +16,11 @@ _MASK64 = (1 << 64) - 1
 
 # Messages and groups nest at most this deep, as in the runtime (framework/message.h).
 MAX_DEPTH = 100
-# What may be allocated for each byte that is read, and bytes that it counts as at least. Messages
-# written in earnest need at most about 50: graphs with the shapes of all outputs.
-_MEMORY_PER_BYTE = 60
+# What may be allocated for a message of up to so many bytes, and for each byte of a longer one.
+# Graphs with the shapes of all outputs need about 50 a byte, features of single numbers 80.
 _SMALL_MESSAGE = 1 << 20
+_MEMORY_OF_SMALL = 60 << 20
+_MEMORY_PER_BYTE = 128
 
 
 class TruncatedError(ValueError):
@@ -42,7 +43,7 @@ class Budget:
     __slots__ = ("_left",)
 
     def __init__(self, size: int) -> None:
-        self._left = _MEMORY_PER_BYTE * max(size, _SMALL_MESSAGE)
+        self._left = _MEMORY_PER_BYTE * size if size > _SMALL_MESSAGE else _MEMORY_OF_SMALL
 
     def take(self, size: int) -> None:
         """Use `size` bytes; LimitError when there are fewer."""
