@@ -139,12 +139,12 @@ std::string StepState::RunsAlone() const {
   return absl::StrCat(plan->instructions[at].node->Describe(), ", on ", plan->device_name);
 }
 
-std::vector<LiveTensor> StepState::LiveTensors(int position) const {
+std::vector<LiveTensor> StepState::LiveTensors(int instruction) const {
   const bool on_device = memory != nullptr;
   std::vector<LiveTensor> live;
   for (const Root& root : plan->roots) {
     if (root.in_host == on_device) continue;
-    if (root.kind == RootKind::kPlanned && root.first <= position && position <= root.last) {
+    if (root.kind == RootKind::kPlanned && root.first <= instruction && instruction <= root.last) {
       live.push_back(LiveTensor::Of(root.source, root.dtype, root.shape, root.bytes()));
     }
     const bool in_slot = root.kind == RootKind::kSlot || root.kind == RootKind::kEscaping;

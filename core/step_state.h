@@ -56,8 +56,8 @@ struct StepState final : public KernelHost {
   Relaxed<int> position = 0;         // the next instruction, or the one that waits
   Relaxed<bool> runs_alone = false;  // in a step of this plan alone, without a scheduler
 
-  // What is in the memory that the plan uses, while instruction `position` runs.
-  std::vector<LiveTensor> LiveTensors(int position) const;
+  // What is in the memory that the plan uses, while that instruction runs.
+  std::vector<LiveTensor> LiveTensors(int instruction) const;
   // What stands at `position` of a step of this plan alone; empty: there is no such step, or it has
   // run all. Any thread.
   std::string RunsAlone() const;
