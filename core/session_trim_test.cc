@@ -85,7 +85,9 @@ TEST_F(SessionTrimTest, CopiesOfVariablesGo) {
 TEST_F(SessionTrimTest, ClosingGivesTheProcesssUnusedMemoryBack) {
   StartSession();
   ASSERT_EQ(Execute({assign}, {{x, Filled(2)}}), absl::OkStatus());
+#if !defined(__SANITIZE_ADDRESS__)  // under which the allocator keeps nothing
   EXPECT_GT(KeptHostMemory(), 0u);
+#endif
   ASSERT_EQ(session->Close(), absl::OkStatus());
   EXPECT_EQ(KeptHostMemory(), 0u);
 }
