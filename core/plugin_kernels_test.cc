@@ -127,6 +127,15 @@ class PluginKernelsTest : public SessionTest, public ::testing::WithParamInterfa
     if (!node_) node_ = CallNode(op);
     return Run({node_}, feeds_, {}, options).status();
   }
+  // Of two calls, one after the other.
+  void ExpectTimeLimitNamesSecondCall() {
+    const Output first = CallNode();
+    node_ = build.Variadic("TestCall", {{first}, {first}})->output(0);
+    RunOptions options;
+    options.timeout_ms = 50;
+    ExpectError(RunCall("TestCall", options), absl::StatusCode::kDeadlineExceeded,
+                {"the step took longer than 50 ms\n  node '" + node_.node->name() + "'"});
+  }
 
   Output node_;
   std::vector<Feed> feeds_;
@@ -234,12 +243,7 @@ TEST_P(PluginKernelsTest, TheTimeLimitNamesTheOneThatWaitsNow) {
     told.WaitForNotificationWithTimeout(kPatience);
     return frame.CheckCancelled();
   };
-  const Output first = CallNode();
-  node_ = build.Variadic("TestCall", {{first}, {first}})->output(0);
-  RunOptions options;
-  options.timeout_ms = 50;
-  ExpectError(RunCall("TestCall", options), absl::StatusCode::kDeadlineExceeded,
-              {"the step took longer than 50 ms\n  node '" + node_.node->name() + "'"});
+  ExpectTimeLimitNamesSecondCall();
 }
 
 // Told of nothing, since it ended in time, and another does not ask.
@@ -252,12 +256,7 @@ TEST_P(PluginKernelsTest, TheTimeLimitNamesTheOneThatRunsNow) {
     }
     while (true) MS_TRY(frame.CheckCancelled());
   };
-  const Output first = CallNode();
-  node_ = build.Variadic("TestCall", {{first}, {first}})->output(0);
-  RunOptions options;
-  options.timeout_ms = 50;
-  ExpectError(RunCall("TestCall", options), absl::StatusCode::kDeadlineExceeded,
-              {"the step took longer than 50 ms\n  node '" + node_.node->name() + "'"});
+  ExpectTimeLimitNamesSecondCall();
 }
 
 TEST_P(PluginKernelsTest, AListenerThatWasTakenBackIsNotCalled) {
