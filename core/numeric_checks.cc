@@ -5,10 +5,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/device_memory/device_memory.h"
@@ -20,6 +23,7 @@
 #include "core/numeric_scan.h"
 #include "core/step_context.h"
 #include "core/thread_team.h"
+#include "core/update_rule.h"
 #include "core/variable.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
@@ -30,6 +34,7 @@ namespace {
 // A message of the format that files have is smaller than two gigabytes.
 constexpr int64_t kMostBytesSaved = int64_t{1} << 30;
 constexpr size_t kMostRangesNamed = 8;
+constexpr absl::string_view kOwnPlugins = "millstream_cpu";
 
 // By name, as SessionOptions::disabled_passes takes them. fuse_relu_grad stays: it gives all
 // results.
@@ -39,6 +44,7 @@ constexpr const char* kHiding[] = {"batch_updates",    "compile_elementwise",  "
 
 // Ops that make no number of numbers, or one within their range.
 constexpr absl::string_view kHarmless[] = {"Abs",
+                                           "AssignVariableOp",
                                            "ConcatV2",
                                            "DynamicPartition",
                                            "DynamicStitch",
@@ -169,6 +175,12 @@ StatusOr<Tensor> CopyOfValue(Variable* variable, const Tensor& spare) {
   return spare;
 }
 
+// Of our own kernels, which compute what the rule says; what another plugin's do nobody knows.
+std::optional<UpdateRule> RuleOf(const KernelInstance& kernel) {
+  if (!absl::StartsWith(kernel.registration().plugin, kOwnPlugins)) return std::nullopt;
+  return UpdateRule::Of(kernel.node());
+}
+
 bool IsUsed(const MS_Frame& frame, uint32_t output) {
   return ((frame.outputs_used[output / 64] >> (output % 64)) & 1) != 0;
 }
@@ -201,9 +213,33 @@ void NoteRead(const MS_Frame& frame) {
 
 }  // namespace
 
+// An update that cannot but give finite numbers, and what the variables will be.
+struct NumericChecks::BoundedUpdate {
+  struct Change {
+    Variable* variable;
+    uint64_t num_writes;  // before
+    NumericBounds after;
+  };
+  absl::InlinedVector<Change, 3> changes;  // empty: it is no such update
+
+  // Behind it. False when others have written a variable meanwhile: what the update made of the
+  // rest is not known then either.
+  bool Note() const {
+    const auto is_alone = [](const Change& change) {
+      return change.variable->BoundsOfValue().num_writes == change.num_writes + 1;
+    };
+    return !changes.empty() && absl::c_all_of(changes, is_alone) &&
+           absl::c_all_of(changes, [](const Change& change) {
+             return change.variable->NoteBoundsAfter(change.num_writes, change.after);
+           });
+  }
+};
+
 struct NumericChecks::CheckedKernel {
   CheckedKernel(NumericChecks* checks, const KernelInstance* kernel)
-      : checks(checks), kernel(kernel) {}
+      : checks(checks), kernel(kernel), rule(RuleOf(*kernel)) {}
+  // Looks at the inputs that are no variables.
+  BoundedUpdate FindUpdate(MS_Frame* frame) const;
   // Of the variables among the inputs of a kernel that gives nothing, and so may write them.
   StatusOr<std::vector<Tensor>> KeepVariables(const MS_Frame& frame) ABSL_LOCKS_EXCLUDED(mutex);
   void Return(std::vector<Tensor> kept) ABSL_LOCKS_EXCLUDED(mutex);
@@ -214,9 +250,33 @@ struct NumericChecks::CheckedKernel {
 
   NumericChecks* const checks;
   const KernelInstance* const kernel;
+  const std::optional<UpdateRule> rule;
   absl::Mutex mutex;
   std::vector<std::vector<Tensor>> unused ABSL_GUARDED_BY(mutex);  // memory for further steps
 };
+
+NumericChecks::BoundedUpdate NumericChecks::CheckedKernel::FindUpdate(MS_Frame* frame) const {
+  BoundedUpdate update;
+  if (!rule) return update;
+  NumericBoundsList before;
+  for (uint32_t i = 0; i < frame->n_in; ++i) {
+    const MS_TensorView& view = frame->inputs[i];
+    std::optional<NumericBounds> bounds;
+    if (Variable* const variable = VariableOf(view)) {
+      const Variable::KnownBounds known = variable->BoundsOfValue();
+      bounds = known.bounds;
+      update.changes.push_back({variable, known.num_writes, {}});
+    } else if (CanScan(view)) {
+      bounds = BoundsOf(view, frame, ThreadsApi());
+    }
+    if (!bounds) return {};
+    before.push_back(*bounds);
+  }
+  const NumericBoundsList after = rule->After(before);
+  if (after.size() != update.changes.size()) return {};
+  for (size_t i = 0; i < after.size(); ++i) update.changes[i].after = after[i];
+  return update;
+}
 
 StatusOr<std::vector<Tensor>> NumericChecks::CheckedKernel::KeepVariables(const MS_Frame& frame) {
   std::vector<Tensor> kept;
@@ -253,11 +313,18 @@ NumericChecks::~NumericChecks() = default;
 
 MS_Status* NumericChecks::Compute(void* state, MS_Frame* frame) {
   CheckedKernel& checked = *static_cast<CheckedKernel*>(state);
-  StatusOr<std::vector<Tensor>> before = checked.KeepVariables(*frame);
+  const BoundedUpdate update = checked.FindUpdate(frame);
+  StatusOr<std::vector<Tensor>> before = std::vector<Tensor>();
+  if (update.changes.empty()) {
+    before = checked.KeepVariables(*frame);
+  } else {
+    checked.DropUnused();
+  }
   if (!before.ok()) return ToAbiStatus(before.status());
   const KernelInstance& kernel = *checked.kernel;
   MS_Status* const failed = kernel.registration().compute(kernel.state(), frame);
   if (failed != nullptr) return failed;
+  if (!frame->ctx->locks.held && update.Note()) return nullptr;
   const Status status = checked.checks->CheckResults(kernel, frame, *before);
   checked.Return(*std::move(before));
   return ToAbiStatus(status);
@@ -292,15 +359,17 @@ Status NumericChecks::CheckResults(const KernelInstance& kernel, MS_Frame* frame
 }
 
 Status NumericChecks::CheckOutputs(const KernelInstance& kernel, MS_Frame* frame) {
+  bool looked = false;
   for (uint32_t k = 0; k < frame->n_out; ++k) {
     const MS_TensorView& given = frame->outputs[k];
     if (!IsUsed(*frame, k) || !HasNonFinite(given.dtype) || IsKnownFinite(given, *frame)) continue;
     MS_ASSIGN_OR_RETURN(const HostView output, OnHost(given, *frame));
-    if (!HoldsNonFinite(output.view, frame, *ThreadsApi())) continue;
+    looked = true;
+    if (!HoldsNonFinite(output.view, frame, ThreadsApi())) continue;
     return Describe(kernel, *frame,
                     absl::StrCat("in output ", k, ": ", RangeOf(output.view).ToString()));
   }
-  NoteRead(*frame);
+  if (looked) NoteRead(*frame);
   return absl::OkStatus();
 }
 
@@ -316,8 +385,10 @@ Status NumericChecks::CheckVariables(const KernelInstance& kernel, MS_Frame* fra
       MS_ASSIGN_OR_RETURN(on_host, ReadOnHost(*value, *frame));
     }
     const MS_TensorView view = MakeView(on_host, nullptr);
-    if (!HoldsNonFinite(view, frame, *ThreadsApi())) {
-      variable->NoteFinite(*value);
+    std::optional<NumericBounds> bounds;
+    if (CanScan(view)) bounds = BoundsOf(view, frame, ThreadsApi());
+    if (bounds || !CanScan(view)) {
+      variable->NoteFinite(*value, bounds);
       continue;
     }
     return Describe(

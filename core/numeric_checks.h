@@ -63,6 +63,7 @@ class NumericChecks {
   static Status CheckFeed(const Output& feed, const Tensor& value);
 
  private:
+  struct BoundedUpdate;
   struct CheckedKernel;
 
   Status CheckOutputs(const KernelInstance& kernel, MS_Frame* frame);

@@ -2,11 +2,16 @@
 #include "core/numeric_checks.h"
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/host_ctx.h"
 #include "core/testing/kernel_bodies.h"
 #include "core/testing/session_fixture.h"
+#include "core/variable.h"
+#include "framework/plugin/host_status.h"
+#include "framework/plugin/kernel_registry.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -107,6 +112,130 @@ TEST_F(NumericChecksTest, EveryReadOfAVariableGetsWhatWasFound) {
   ExpectError(Execute({grow}), absl::StatusCode::kInvalidArgument,
               {"in the variable w: 2 to 2, 1 infinity of 2"});
   ExpectError(Run({sum}).status(), absl::StatusCode::kInvalidArgument, {"(op ReadVariableOp)"});
+}
+
+// What is known of the bounds of a variable, as of a step.
+class BoundsTest : public NumericChecksTest {
+ protected:
+  void SetUp() override {
+    NumericChecksTest::SetUp();
+    w_ = Weights();
+    look_ = AddBody(&build, BodyKind::kPlain, {w_}, [this](MS_Frame* frame) {
+      auto* const resource = static_cast<Resource*>(frame->inputs[0].mem.base);
+      bounds_ = ResourceAs<millstream::Variable>(resource)->BoundsOfValue().bounds;
+      return GiveScalar(frame, 0);
+    });
+  }
+  // Adds `number` to each element.
+  const Node* Addition(float number, const char* kernel = "") {
+    return build.NodeOf("AssignAddVariableOp", {w_, Constant(Values<float>({number, number}))},
+                        {{"_kernel", kernel}});
+  }
+  std::optional<NumericBounds> Bounds() {
+    EXPECT_EQ(Execute({look_.node}), absl::OkStatus());
+    return bounds_;
+  }
+
+  Output w_;
+
+ private:
+  Output look_;
+  std::optional<NumericBounds> bounds_;
+};
+
+TEST_F(BoundsTest, AreSeenOnceAndThenFollowed) {
+  const Node* const add = Addition(1);
+  EXPECT_FALSE(Bounds().has_value());
+  EXPECT_EQ(Execute({add}), absl::OkStatus());
+  EXPECT_EQ(Bounds()->low, 2);  // which the values are
+  EXPECT_EQ(Bounds()->high, 3);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(Execute({add}), absl::OkStatus());
+  EXPECT_NEAR(Bounds()->low, -13, 1e-3);  // nobody has looked
+  EXPECT_NEAR(Bounds()->high, 13, 1e-3);
+  EXPECT_THAT(Elements<float>(Value(Read(w_))), ElementsAre(12, 13));
+  EXPECT_EQ(Execute({Assign(w_, Constant(Values<float>({5, 7})))}), absl::OkStatus());
+  EXPECT_FALSE(Bounds().has_value());
+}
+
+TEST_F(BoundsTest, DoNotHideTheUpdateThatLeavesThem) {
+  const Node* const add = Addition(1);
+  const Node* const grow = Addition(3e38f);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Execute({add}), absl::OkStatus());
+  EXPECT_EQ(Execute({grow}), absl::OkStatus());
+  EXPECT_EQ(Bounds()->low, 3e38f);  // too large to be followed: looked at
+  ExpectError(Execute({grow}), absl::StatusCode::kInvalidArgument,
+              {"in the variable w: 2 infinities of 2", "(op AssignAddVariableOp)"});
+  EXPECT_FALSE(Bounds().has_value());
+}
+
+TEST_F(BoundsTest, AnUpdateByWhatIsNotFiniteIsNotFollowed) {
+  const Node* const add = Addition(1);
+  const Node* const spoil = Addition(kInfinity);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Execute({add}), absl::OkStatus());
+  EXPECT_EQ(Execute({spoil}), absl::OkStatus());  // an infinity that was meant
+  EXPECT_FALSE(Bounds().has_value());
+  ExpectError(Run({Read(w_)}).status(), absl::StatusCode::kInvalidArgument, {"2 infinities of 2"});
+}
+
+// Writes an infinity to the variable that is input 0, and as often as `user` says to input 1.
+MS_Status* Spoil(void* user, MS_Frame* frame) {
+  const int num_more = *static_cast<const int*>(user);
+  const uint32_t inputs[] = {0, 1};
+  const uint32_t modes[] = {MS_LOCK_WRITE, MS_LOCK_WRITE};
+  MS_LockSet* locks = nullptr;
+  MS_TensorView value = {};
+  MS_Status* failed = ResourceApi()->vars_lock(frame, inputs, modes, num_more == 0 ? 1 : 2, &locks);
+  for (int i = 0; failed == nullptr && i < num_more; ++i) {
+    failed = ResourceApi()->var_prepare_write(locks, 1, &value);
+  }
+  if (failed == nullptr) failed = ResourceApi()->var_prepare_write(locks, 0, &value);
+  if (failed != nullptr) return failed;
+  static_cast<float*>(value.mem.base)[0] = kInfinity;
+  ResourceApi()->vars_unlock(locks);
+  return nullptr;
+}
+
+void RegisterSpoiling(const char* op, const char* plugin, int num_more) {
+  KernelRegistration kernel;
+  kernel.op = op;
+  kernel.device_type = kAnyDevice;
+  kernel.label = "spoiling";
+  kernel.plugin = plugin;
+  kernel.user = new int(num_more);  // lives as long as the registration
+  kernel.create = [](void* user, const MS_KernelInfo*, void** state) -> MS_Status* {
+    *state = user;
+    return nullptr;
+  };
+  kernel.compute = &Spoil;
+  ASSERT_EQ(KernelRegistry::Global()->Commit({kernel}), absl::OkStatus());
+}
+
+// One that bears the name of an op need not compute it.
+TEST_F(BoundsTest, AnotherPluginsKernelIsAlwaysLookedAt) {
+  RegisterSpoiling("AssignAddVariableOp", "acme", 0);
+  const Node* const add = Addition(1);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Execute({add}), absl::OkStatus());
+  ASSERT_TRUE(Bounds().has_value());
+  ExpectError(Execute({Addition(1, "spoiling")}), absl::StatusCode::kInvalidArgument,
+              {"in the variable w: 4 to 4, 1 infinity of 2"});
+}
+
+// Who else wrote a slot may have made of the variable what the bounds do not say: here a kernel
+// that writes the slot twice, as if somebody had come between.
+TEST_F(BoundsTest, AnUpdateBesideAnotherOneIsLookedAtInAllItsVariables) {
+  RegisterSpoiling("ResourceApplyAdagrad", "millstream_cpu", 2);
+  const Output accum = Variable("accum", DataType::kFloat, {2});
+  EXPECT_EQ(Execute({Assign(accum, Constant(Values<float>({1, 1})))}), absl::OkStatus());
+  const Output gradient = Constant(Values<float>({1, 1}));
+  const auto update = [&](const char* kernel) {
+    return build.NodeOf("ResourceApplyAdagrad", {w_, accum, Constant(0.5f), gradient},
+                        {{"_kernel", kernel}});
+  };
+  const Node* const step = update("");
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Execute({step}), absl::OkStatus());
+  ASSERT_TRUE(Bounds().has_value());
+  ExpectError(Execute({update("spoiling")}), absl::StatusCode::kInvalidArgument,
+              {"in the variable w: ", "1 infinity of 2"});
 }
 
 // Of large tensors every thread looks at a part.

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "framework/half.h"
 
 namespace millstream {
@@ -18,111 +20,164 @@ constexpr int64_t kVectorBytes = 32;
 // Of less, another thread would wake up when there is nothing left to do.
 constexpr int64_t kBytesToShare = 1 << 20;
 // What a core reads of a cache that others share.
-constexpr int64_t kBytesPerNanosecond = 10;
+constexpr uint64_t kBytesPerNanosecond = 10;
 
-// A floating-point number is not finite when all bits of its exponent are set: without its sign it
-// is then no smaller than the infinity, as an integer.
+// Whether a scan is for the largest number alone, which takes two thirds of the time, or for all of
+// Extremes.
+enum class Wanted { kMost, kAll };
+
+// What is found of words: as integers without the sign, so shifted by one bit, and all their bits
+// in one word.
+struct Extremes {
+  uint64_t most = 0;
+  uint64_t least = ~uint64_t{0};
+  uint64_t bits = 0;
+
+  void Take(const Extremes& other) {
+    most = std::max(most, other.most);
+    least = std::min(least, other.least);
+    bits |= other.bits;
+  }
+};
+
+// The same of each lane of vectors.
 template <typename Word>
-inline __attribute__((always_inline)) Word WithoutSign(Word word) {
-  return static_cast<Word>(word << 1);
+struct LaneExtremes {
+  typedef Word Vector __attribute__((vector_size(kVectorBytes)));
+  Vector most = {};
+  Vector least = ~Vector{};
+  Vector bits = {};
+};
+
+template <Wanted kWanted, typename Word>
+inline __attribute__((always_inline)) void TakeVector(const Word* words,
+                                                      LaneExtremes<Word>* extremes) {
+  typename LaneExtremes<Word>::Vector vector;
+  std::memcpy(&vector, words, sizeof(vector));
+  if constexpr (kWanted == Wanted::kAll) extremes->bits |= vector;
+  vector += vector;
+  extremes->most = extremes->most > vector ? extremes->most : vector;
+  if constexpr (kWanted == Wanted::kMost) return;
+  extremes->least = extremes->least < vector ? extremes->least : vector;
 }
 
-// The larger one of each lane, of `largest` and the words at `words` without sign.
-template <typename Vector, typename Word>
-inline __attribute__((always_inline)) void TakeLarger(const Word* words, Vector* largest) {
-  Vector vector;
-  std::memcpy(&vector, words, sizeof(vector));
-  vector += vector;
-  *largest = *largest > vector ? *largest : vector;
+template <typename Word>
+inline __attribute__((always_inline)) void TakeLanes(const LaneExtremes<Word>& other,
+                                                     LaneExtremes<Word>* extremes) {
+  extremes->most = extremes->most > other.most ? extremes->most : other.most;
+  extremes->least = extremes->least < other.least ? extremes->least : other.least;
+  extremes->bits |= other.bits;
+}
+
+template <typename Word>
+inline __attribute__((always_inline)) void TakeWord(Word word, Extremes* extremes) {
+  const Word shifted = static_cast<Word>(word << 1);
+  extremes->Take({shifted, shifted, word});
 }
 
 // Vectors are read one after the other, which is how memory is read fastest, but not compared so:
 // one maximum after the other would wait for itself. Written out, so that they are in registers.
-template <typename Word>
-inline __attribute__((always_inline)) Word LargestOfBlock(const Word* words) {
-  typedef Word Vector __attribute__((vector_size(kVectorBytes)));
+// Returns how many words there were in whole rows of vectors.
+template <Wanted kWanted, typename Word>
+inline __attribute__((always_inline)) int64_t TakeRows(const Word* words, int64_t count,
+                                                       Extremes* extremes) {
   constexpr int64_t kLanes = kVectorBytes / static_cast<int64_t>(sizeof(Word));
-  Vector first = {};
-  Vector second = {};
-  Vector third = {};
-  Vector fourth = {};
-  for (int64_t i = 0; i < kBlock; i += 4 * kLanes) {
-    TakeLarger(words + i, &first);
-    TakeLarger(words + i + kLanes, &second);
-    TakeLarger(words + i + 2 * kLanes, &third);
-    TakeLarger(words + i + 3 * kLanes, &fourth);
-  }
-  first = first > second ? first : second;
-  third = third > fourth ? third : fourth;
-  first = first > third ? first : third;
-  Word result = 0;
-  for (int64_t lane = 0; lane < kLanes; ++lane) result = std::max<Word>(result, first[lane]);
-  return result;
-}
-
-template <typename Word, Word kInfinity>
-inline __attribute__((always_inline)) bool AnyNonFinite(const Word* words, int64_t count) {
-  constexpr Word kLimit = static_cast<Word>(kInfinity << 1);
+  LaneExtremes<Word> first;
+  LaneExtremes<Word> second;
+  LaneExtremes<Word> third;
+  LaneExtremes<Word> fourth;
   int64_t i = 0;
-  for (; i + kBlock <= count; i += kBlock) {
-    if (LargestOfBlock(words + i) >= kLimit) return true;
+  for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
+    TakeVector<kWanted>(words + i, &first);
+    TakeVector<kWanted>(words + i + kLanes, &second);
+    TakeVector<kWanted>(words + i + 2 * kLanes, &third);
+    TakeVector<kWanted>(words + i + 3 * kLanes, &fourth);
   }
-  Word largest = 0;
-  for (; i < count; ++i) largest = std::max(largest, WithoutSign(words[i]));
-  return largest >= kLimit;
+  if (i == 0) return 0;
+  TakeLanes(second, &first);
+  TakeLanes(fourth, &third);
+  TakeLanes(third, &first);
+  for (int64_t lane = 0; lane < kLanes; ++lane) {
+    extremes->Take({first.most[lane], first.least[lane], first.bits[lane]});
+  }
+  return i;
 }
 
-template <typename Word, Word kInfinity>
-__attribute__((target("avx2"))) bool AnyNonFiniteAvx2(const Word* words, int64_t count) {
-  return AnyNonFinite<Word, kInfinity>(words, count);
+// A floating-point number is not finite when all bits of its exponent are set: without its sign it
+// is then no smaller than the infinity, as an integer. Behind a block with one nobody looks.
+template <Wanted kWanted, typename Word, Word kInfinity>
+inline __attribute__((always_inline)) Extremes ExtremesOf(const Word* words, int64_t count) {
+  Extremes extremes;
+  int64_t i = 0;
+  int64_t taken = kBlock;
+  while (taken == kBlock) {
+    taken = TakeRows<kWanted>(words + i, std::min(count - i, kBlock), &extremes);
+    i += taken;
+    if (extremes.most >= static_cast<Word>(kInfinity << 1)) return extremes;
+  }
+  for (; i < count; ++i) TakeWord(words[i], &extremes);
+  return extremes;
 }
 
-template <typename Word, Word kInfinity>
-bool Scan(const void* data, int64_t begin, int64_t end) {
+template <Wanted kWanted, typename Word, Word kInfinity>
+__attribute__((target("avx2"))) Extremes ExtremesOfAvx2(const Word* words, int64_t count) {
+  return ExtremesOf<kWanted, Word, kInfinity>(words, count);
+}
+
+// Of the words [begin, end).
+template <Wanted kWanted, typename Word, Word kInfinity>
+Extremes Scan(const void* data, int64_t begin, int64_t end) {
   static const bool has_avx2 = __builtin_cpu_supports("avx2");
   const Word* const words = static_cast<const Word*>(data) + begin;
-  return has_avx2 ? AnyNonFiniteAvx2<Word, kInfinity>(words, end - begin)
-                  : AnyNonFinite<Word, kInfinity>(words, end - begin);
+  return has_avx2 ? ExtremesOfAvx2<kWanted, Word, kInfinity>(words, end - begin)
+                  : ExtremesOf<kWanted, Word, kInfinity>(words, end - begin);
 }
 
-// Looks at the words [begin, end).
-using ScanFunction = bool (*)(const void* data, int64_t begin, int64_t end);
+// How a type is looked at.
+struct ScanType {
+  using Function = Extremes (*)(const void* data, int64_t begin, int64_t end);
+  Function most;
+  Function all;
+  uint64_t infinity;
+  int64_t word_bytes;
 
-ScanFunction ScanOf(MS_DType dtype) {
-  switch (dtype) {
-    case MS_FLOAT16: return &Scan<uint16_t, 0x7c00>;
-    case MS_BFLOAT16: return &Scan<uint16_t, 0x7f80>;
-    case MS_FLOAT64:
-    case MS_COMPLEX128: return &Scan<uint64_t, 0x7ff0000000000000>;
-    default: return &Scan<uint32_t, 0x7f800000>;
-  }
-}
+  // Whether a number of which `extremes` are is not finite.
+  bool HasNonFinite(const Extremes& extremes) const { return extremes.most >= infinity << 1; }
+};
 
-int64_t WordBytes(MS_DType dtype) {
+template <typename Word, Word kInfinity>
+constexpr ScanType kScanType = {&Scan<Wanted::kMost, Word, kInfinity>,
+                                &Scan<Wanted::kAll, Word, kInfinity>, kInfinity, sizeof(Word)};
+
+const ScanType& ScanTypeOf(MS_DType dtype) {
   switch (dtype) {
-    case MS_FLOAT16:
-    case MS_BFLOAT16: return 2;
+    case MS_FLOAT16: return kScanType<uint16_t, 0x7c00>;
+    case MS_BFLOAT16: return kScanType<uint16_t, 0x7f80>;
     case MS_FLOAT64:
-    case MS_COMPLEX128: return 8;
-    default: return 4;
+    case MS_COMPLEX128: return kScanType<uint64_t, 0x7ff0000000000000>;
+    default: return kScanType<uint32_t, 0x7f800000>;
   }
 }
 
 // A scan in parts, which are counted in blocks.
 struct SharedScan {
-  ScanFunction scan;
+  const ScanType& type;
+  ScanType::Function scan;
   const void* data;
   int64_t count;
   std::atomic<bool> found{false};
+  absl::Mutex mutex;
+  Extremes extremes ABSL_GUARDED_BY(mutex);
 
   static void Part(void* user, uint64_t begin, uint64_t end) {
     auto* const shared = static_cast<SharedScan*>(user);
     if (shared->found.load(std::memory_order_relaxed)) return;
     const int64_t first = static_cast<int64_t>(begin) * kBlock;
     const int64_t last = std::min(static_cast<int64_t>(end) * kBlock, shared->count);
-    if (shared->scan(shared->data, first, last)) {
-      shared->found.store(true, std::memory_order_relaxed);
-    }
+    const Extremes extremes = shared->scan(shared->data, first, last);
+    if (shared->type.HasNonFinite(extremes)) shared->found.store(true, std::memory_order_relaxed);
+    absl::MutexLock lock(&shared->mutex);
+    shared->extremes.Take(extremes);
   }
 };
 
@@ -141,15 +196,47 @@ int64_t CountOf(const MS_TensorView& view) {
   return count;
 }
 
-double NumberAt(const MS_TensorView& view, int64_t i) {
-  const void* const data = DataOf(view);
-  switch (view.dtype) {
+double NumberAt(MS_DType dtype, const void* data, int64_t i) {
+  switch (dtype) {
     case MS_FLOAT16: return HalfToFloat(static_cast<const uint16_t*>(data)[i]);
     case MS_BFLOAT16: return BFloat16ToFloat(static_cast<const uint16_t*>(data)[i]);
     case MS_FLOAT64:
     case MS_COMPLEX128: return static_cast<const double*>(data)[i];
     default: return static_cast<double>(static_cast<const float*>(data)[i]);
   }
+}
+
+// The number that has the low bits of `word`.
+double NumberOf(MS_DType dtype, uint64_t word) {
+  alignas(uint64_t) char bytes[sizeof(word)];
+  const int64_t word_bytes = ScanTypeOf(dtype).word_bytes;
+  if (word_bytes == 8) {
+    std::memcpy(bytes, &word, sizeof(word));
+  } else if (word_bytes == 4) {
+    const auto bits = static_cast<uint32_t>(word);
+    std::memcpy(bytes, &bits, sizeof(bits));
+  } else {
+    const auto bits = static_cast<uint16_t>(word);
+    std::memcpy(bytes, &bits, sizeof(bits));
+  }
+  return NumberAt(dtype, bytes, 0);
+}
+
+Extremes ExtremesOf(Wanted wanted, const MS_TensorView& view, MS_Frame* frame,
+                    const MS_ThreadsApi* threads) {
+  const ScanType& type = ScanTypeOf(view.dtype);
+  const ScanType::Function scan = wanted == Wanted::kAll ? type.all : type.most;
+  const int64_t count = CountOf(view);
+  if (threads == nullptr || count * type.word_bytes < kBytesToShare) {
+    return scan(DataOf(view), 0, count);
+  }
+  SharedScan shared{type, scan, DataOf(view), count, {}, {}, {}};
+  const int64_t blocks = (count + kBlock - 1) / kBlock;
+  const auto block_bytes = static_cast<uint64_t>(kBlock * type.word_bytes);
+  threads->parallel_for(frame, static_cast<uint64_t>(blocks), block_bytes / kBytesPerNanosecond,
+                        &SharedScan::Part, &shared);
+  absl::MutexLock lock(&shared.mutex);
+  return shared.extremes;
 }
 
 }  // namespace
@@ -171,28 +258,29 @@ bool CanScan(const MS_TensorView& view) {
          (view.mem.space == MS_SPACE_HOST || view.mem.space == MS_SPACE_HOST_PINNED);
 }
 
-bool HoldsNonFinite(const MS_TensorView& view) {
-  return CanScan(view) && ScanOf(view.dtype)(DataOf(view), 0, CountOf(view));
+bool HoldsNonFinite(const MS_TensorView& view, MS_Frame* frame, const MS_ThreadsApi* threads) {
+  if (!CanScan(view)) return false;
+  return ScanTypeOf(view.dtype).HasNonFinite(ExtremesOf(Wanted::kMost, view, frame, threads));
 }
 
-bool HoldsNonFinite(const MS_TensorView& view, MS_Frame* frame, const MS_ThreadsApi& threads) {
-  if (!CanScan(view)) return false;
-  const int64_t word = WordBytes(view.dtype);
-  SharedScan shared{ScanOf(view.dtype), DataOf(view), CountOf(view)};
-  if (shared.count * word < kBytesToShare) return shared.scan(shared.data, 0, shared.count);
-  const int64_t blocks = (shared.count + kBlock - 1) / kBlock;
-  threads.parallel_for(frame, static_cast<uint64_t>(blocks),
-                       static_cast<uint64_t>(kBlock * word / kBytesPerNanosecond),
-                       &SharedScan::Part, &shared);
-  return shared.found.load(std::memory_order_relaxed);
+std::optional<NumericBounds> BoundsOf(const MS_TensorView& view, MS_Frame* frame,
+                                      const MS_ThreadsApi* threads) {
+  const ScanType& type = ScanTypeOf(view.dtype);
+  const Extremes extremes = ExtremesOf(Wanted::kAll, view, frame, threads);
+  if (type.HasNonFinite(extremes)) return std::nullopt;
+  if (CountOf(view) == 0) return NumericBounds{};
+  const double most = NumberOf(view.dtype, extremes.most >> 1);
+  const bool may_be_negative = (extremes.bits >> (8 * type.word_bytes - 1)) != 0;
+  return NumericBounds{may_be_negative ? -most : NumberOf(view.dtype, extremes.least >> 1), most};
 }
 
 NumericRange RangeOf(const MS_TensorView& view) {
   NumericRange range;
   range.count = CountOf(view);
+  const void* const data = DataOf(view);
   bool any = false;
   for (int64_t i = 0; i < range.count; ++i) {
-    const double number = NumberAt(view, i);
+    const double number = NumberAt(view.dtype, data, i);
     if (std::isnan(number)) {
       ++range.nans;
     } else if (std::isinf(number)) {

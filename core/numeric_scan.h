@@ -3,8 +3,10 @@
 #define MILLSTREAM_CORE_NUMERIC_SCAN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "core/numeric_bounds.h"
 #include "framework/plugin/plugin.h"
 
 namespace millstream {
@@ -13,10 +15,14 @@ namespace millstream {
 bool HasNonFinite(MS_DType dtype);
 // Whether the view is of such a type and the host can read it.
 bool CanScan(const MS_TensorView& view);
-// Whether one of them is NaN or an infinity. False for what cannot be scanned.
-bool HoldsNonFinite(const MS_TensorView& view);
-// The same in parts, by `threads`, as the execution of `frame` may; of small ones in one part.
-bool HoldsNonFinite(const MS_TensorView& view, MS_Frame* frame, const MS_ThreadsApi& threads);
+// Whether one of them is NaN or an infinity. False for what cannot be scanned. With `threads` in
+// parts, as the execution of `frame` may, but for small ones.
+bool HoldsNonFinite(const MS_TensorView& view, MS_Frame* frame = nullptr,
+                    const MS_ThreadsApi* threads = nullptr);
+// Where the numbers lie, in as many parts: from the least to the most when none is negative, else
+// as far below zero as above. Nothing when one is not finite. REQUIRES: CanScan(view).
+std::optional<NumericBounds> BoundsOf(const MS_TensorView& view, MS_Frame* frame = nullptr,
+                                      const MS_ThreadsApi* threads = nullptr);
 
 // What a tensor holds. Complex numbers count as two.
 struct NumericRange {

@@ -5,6 +5,7 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "framework/plugin/host_tensor.h"
@@ -88,31 +89,72 @@ TEST(NumericScanTest, ThePartsOfALargeTensorCoverIt) {
   Numbers<uint32_t> floats(DataType::kFloat, kLarge, 0xff7fffff);
   Numbers<uint64_t> doubles(DataType::kDouble, kLarge, 0);
   SplitScan::parts = 0;
-  EXPECT_FALSE(HoldsNonFinite(halves.view(), nullptr, threads));
-  EXPECT_FALSE(HoldsNonFinite(floats.view(), nullptr, threads));
-  EXPECT_FALSE(HoldsNonFinite(doubles.view(), nullptr, threads));
+  EXPECT_FALSE(HoldsNonFinite(halves.view(), nullptr, &threads));
+  EXPECT_FALSE(HoldsNonFinite(floats.view(), nullptr, &threads));
+  EXPECT_FALSE(HoldsNonFinite(doubles.view(), nullptr, &threads));
   const int64_t blocks = (kLarge + kBlock - 1) / kBlock;
   EXPECT_EQ(SplitScan::parts, 3 * ((blocks + 6) / 7));
   for (const int64_t place : {int64_t{0}, 7 * kBlock - 1, 7 * kBlock, kLarge - 1}) {
     halves.Set(place, 0x7c00);
     floats.Set(place, 0x7f800000);
     doubles.Set(place, 0x7ff8000000000000);
-    EXPECT_TRUE(HoldsNonFinite(halves.view(), nullptr, threads)) << place;
-    EXPECT_TRUE(HoldsNonFinite(floats.view(), nullptr, threads)) << place;
-    EXPECT_TRUE(HoldsNonFinite(doubles.view(), nullptr, threads)) << place;
+    EXPECT_TRUE(HoldsNonFinite(halves.view(), nullptr, &threads)) << place;
+    EXPECT_TRUE(HoldsNonFinite(floats.view(), nullptr, &threads)) << place;
+    EXPECT_TRUE(HoldsNonFinite(doubles.view(), nullptr, &threads)) << place;
     halves.Set(place, 0);
     floats.Set(place, 0);
     doubles.Set(place, 0);
   }
 }
 
+void ExpectBounds(const Tensor& value, double low, double high) {
+  const MS_ThreadsApi threads = SplitScan::Api();
+  for (const MS_ThreadsApi* const each : {static_cast<const MS_ThreadsApi*>(nullptr), &threads}) {
+    const std::optional<NumericBounds> bounds = BoundsOf(MakeView(value, nullptr), nullptr, each);
+    ASSERT_TRUE(bounds.has_value()) << value.DebugString();
+    EXPECT_EQ(bounds->low, low) << value.DebugString();
+    EXPECT_EQ(bounds->high, high) << value.DebugString();
+  }
+}
+
+TEST(NumericScanTest, BoundsAreThoseOfAllNumbers) {
+  for (const int64_t size : {int64_t{3}, kSize, int64_t{1} << 19}) {
+    Tensor value = Tensor::Create(DataType::kFloat, Shape({size})).value();
+    const auto fill = [&](float number) { std::fill_n(value.data<float>(), size, number); };
+    for (const int64_t place : {int64_t{0}, size / 2, size - 1}) {
+      fill(2);
+      value.data<float>()[place] = 0.25f;
+      ExpectBounds(value, 0.25, 2);
+      value.data<float>()[place] = 3e38f;
+      ExpectBounds(value, 2, 3e38f);
+      value.data<float>()[place] = -1;  // as far below as above
+      ExpectBounds(value, -2, 2);
+      value.data<float>()[place] = -5;
+      ExpectBounds(value, -5, 5);
+      value.data<float>()[place] = std::numeric_limits<float>::infinity();
+      EXPECT_FALSE(BoundsOf(MakeView(value, nullptr)).has_value());
+    }
+  }
+}
+
+TEST(NumericScanTest, BoundsOfEveryType) {
+  ExpectBounds(Tensor::Vector<double>({1e300, 1e-300}), 1e-300, 1e300);
+  ExpectBounds(Tensor::Create(DataType::kFloat, Shape({0})).value(), 0, 0);
+  ExpectBounds(Tensor::Vector<std::complex<float>>({{3, 4}, {5, 2}}), 2, 5);
+  const Numbers<uint16_t> halves(DataType::kHalf, 3, 0x3e00);
+  EXPECT_EQ(BoundsOf(halves.view())->low, 1.5);
+  const Numbers<uint16_t> bfloats(DataType::kBFloat16, 3, 0xbfc0);
+  EXPECT_EQ(BoundsOf(bfloats.view())->low, -1.5);
+  EXPECT_EQ(BoundsOf(bfloats.view())->high, 1.5);
+}
+
 TEST(NumericScanTest, ASmallTensorIsNotDivided) {
   const MS_ThreadsApi threads = SplitScan::Api();
   Numbers<uint32_t> numbers(DataType::kFloat, 1 << 17, 1);
   SplitScan::parts = 0;
-  EXPECT_FALSE(HoldsNonFinite(numbers.view(), nullptr, threads));
+  EXPECT_FALSE(HoldsNonFinite(numbers.view(), nullptr, &threads));
   numbers.Set(1 << 16, 0x7f800000);
-  EXPECT_TRUE(HoldsNonFinite(numbers.view(), nullptr, threads));
+  EXPECT_TRUE(HoldsNonFinite(numbers.view(), nullptr, &threads));
   EXPECT_EQ(SplitScan::parts, 0);
 }
 

@@ -71,7 +71,7 @@ Status Variable::CheckIsIn(const DeviceMemory* memory, const Tensor& value) cons
 
 Status Variable::Assign(const Tensor& value) {
   GateHolder holder(&gate_);
-  is_finite_ = false;
+  NoteWrite();
   const bool fits = value_.has_value() && value_.shape() == value.shape() &&
                     PlaceOf(value_) == PlaceOf(value) && value_.buffer()->IsUnique() &&
                     value_.buffer()->writable();
@@ -85,7 +85,7 @@ bool Variable::TakeValue() {
   Tensor value;
   GateHolder holder(&gate_);
   std::swap(value, value_);
-  is_finite_ = false;
+  NoteWrite();
   return value.has_value();
 }
 
@@ -98,7 +98,7 @@ void Variable::Drop() { TakeValue(); }
 
 Status Variable::PrepareWrite() {
   if (!value_.has_value()) return Uninitialized();
-  is_finite_ = false;
+  NoteWrite();
   if (!value_.buffer()->IsUnique() || !value_.buffer()->writable()) {
     MS_ASSIGN_OR_RETURN(value_, CopyOf(value_));
   }
@@ -106,14 +106,29 @@ Status Variable::PrepareWrite() {
 }
 
 // Nobody has written over memory that the caller keeps.
-void Variable::NoteFinite(const Tensor& value) {
+void Variable::NoteFinite(const Tensor& value, const std::optional<NumericBounds>& bounds) {
   GateHolder holder(&gate_);
-  is_finite_ |= value_.has_value() && value_.raw() == value.raw();
+  if (!value_.has_value() || value_.raw() != value.raw()) return;
+  is_finite_ = true;
+  if (bounds) bounds_ = bounds;
 }
 
 bool Variable::IsKnownFinite(const void* address, size_t bytes) {
   GateHolder holder(&gate_);
   return is_finite_ && value_.raw() == address && bytes <= value_.bytes();
+}
+
+Variable::KnownBounds Variable::BoundsOfValue() {
+  GateHolder holder(&gate_);
+  return {bounds_, num_writes_};
+}
+
+bool Variable::NoteBoundsAfter(uint64_t num_writes, const NumericBounds& bounds) {
+  GateHolder holder(&gate_);
+  if (!value_.has_value() || num_writes_ != num_writes + 1) return false;
+  is_finite_ = true;
+  bounds_ = bounds;
+  return true;
 }
 
 }  // namespace millstream

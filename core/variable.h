@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "core/numeric_bounds.h"
 #include "core/resource.h"
 #include "framework/dtype.h"
 #include "framework/shape.h"
@@ -80,21 +82,36 @@ class Variable : public Resource {
   Status PrepareWrite();
   // REQUIRES: gate held; `value` is the variable's alone.
   void Replace(Tensor value) {
-    is_finite_ = false;
+    NoteWrite();
     value_ = std::move(value);
   }
 
   // ---- For who looks for NaN and infinities ----
   // `value`, which Read gave and the caller still has, holds none: until it is written the variable
-  // knows.
-  void NoteFinite(const Tensor& value);
+  // knows. So it does of the bounds, where they are given.
+  void NoteFinite(const Tensor& value, const std::optional<NumericBounds>& bounds = std::nullopt);
   // Whether that is known of the value, and these bytes are its. REQUIRES: the caller keeps them.
   bool IsKnownFinite(const void* address, size_t bytes);
+  // What is known of the value's bounds, and how often the variable has been written.
+  struct KnownBounds {
+    std::optional<NumericBounds> bounds;
+    uint64_t num_writes = 0;
+  };
+  KnownBounds BoundsOfValue();
+  // The bounds after one more write than `num_writes`. False, and nothing is noted, when there were
+  // others: nobody knows then what it was that the write changed.
+  bool NoteBoundsAfter(uint64_t num_writes, const NumericBounds& bounds);
 
  private:
   Status Uninitialized() const;
   // Gives up the value; false when there is none.
   bool TakeValue();
+  // The value is another from now on. REQUIRES: gate held.
+  void NoteWrite() {
+    ++num_writes_;
+    is_finite_ = false;
+    bounds_.reset();
+  }
 
   const std::string container_;
   const std::string name_;
@@ -103,7 +120,9 @@ class Variable : public Resource {
   Gate gate_;
   // Guarded by gate_:
   Tensor value_;
+  uint64_t num_writes_ = 0;
   bool is_finite_ = false;  // what was found out about value_; false: it may be
+  std::optional<NumericBounds> bounds_;
 };
 
 }  // namespace millstream

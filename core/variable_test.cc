@@ -124,6 +124,45 @@ TEST_F(VariableTest, WhatIsFoundOfAnEarlierValueSaysNothingOfThisOne) {
   EXPECT_FALSE(variable_.IsKnownFinite(value.raw(), value.bytes()));
 }
 
+TEST_F(VariableTest, BoundsAreOfTheValueOfTheMoment) {
+  const auto high = [this] {
+    const std::optional<NumericBounds> bounds = variable_.BoundsOfValue().bounds;
+    return bounds ? bounds->high : -1;
+  };
+  const auto write = [this] {
+    variable_.gate().Enter();
+    ASSERT_EQ(variable_.PrepareWrite(), absl::OkStatus());
+    variable_.gate().Leave();
+  };
+  ASSERT_EQ(variable_.Assign(Filled(1)), absl::OkStatus());
+  EXPECT_EQ(high(), -1);
+  variable_.NoteFinite(variable_.Read().value(), NumericBounds{1, 2});
+  EXPECT_EQ(high(), 2);
+  variable_.NoteFinite(variable_.Read().value());  // who knows no bounds takes none away
+  EXPECT_EQ(high(), 2);
+  const uint64_t before = variable_.BoundsOfValue().num_writes;
+  EXPECT_FALSE(variable_.NoteBoundsAfter(before, {1, 3}));  // nobody has written yet
+  write();
+  EXPECT_EQ(high(), -1);
+  EXPECT_TRUE(variable_.NoteBoundsAfter(before, {1, 3}));
+  EXPECT_EQ(high(), 3);
+  const Tensor value = variable_.Read().value();
+  EXPECT_TRUE(variable_.IsKnownFinite(value.raw(), value.bytes()));
+}
+
+TEST_F(VariableTest, WhatAWriteMadeIsNotKnownWhenAnotherCameBetween) {
+  ASSERT_EQ(variable_.Assign(Filled(1)), absl::OkStatus());
+  const uint64_t before = variable_.BoundsOfValue().num_writes;
+  ASSERT_EQ(variable_.Assign(Filled(2)), absl::OkStatus());
+  variable_.gate().Enter();
+  variable_.Replace(Filled(3));
+  variable_.gate().Leave();
+  EXPECT_FALSE(variable_.NoteBoundsAfter(before, {1, 3}));
+  EXPECT_FALSE(variable_.BoundsOfValue().bounds.has_value());
+  ASSERT_EQ(variable_.Destroy(), absl::OkStatus());
+  EXPECT_FALSE(variable_.NoteBoundsAfter(variable_.BoundsOfValue().num_writes - 1, {1, 3}));
+}
+
 TEST_F(VariableTest, WritingNeedsAValue) {
   variable_.gate().Enter();
   EXPECT_EQ(variable_.PrepareWrite().code(), absl::StatusCode::kFailedPrecondition);

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +131,31 @@ def test_an_update_that_spoils_a_variable_is_named(optimizer: str, tmp_path: Pat
         failing(session, train, {rate: 3e38})
         (second,) = set(tmp_path.iterdir()) - {path}
         assert tf.debugging.replay(second).inputs["var"].tobytes() == before.tobytes()
+
+
+@pytest.mark.parametrize("optimizer", ["descent", "momentum", "adagrad", "adam"])
+def test_what_is_saved_of_an_update_was_there_before_it(optimizer: str, tmp_path: Path) -> None:
+    """After steps of which the bounds said that they need not be looked at."""
+    w = tf.Variable([[4.0, -1.0], [2.0, 0.5]], name="w")
+    rate = tf.placeholder(tf.float32, [], name="rate")
+    make: dict[str, Callable[[Any], tf.train.Optimizer]] = {
+        "descent": tf.train.GradientDescentOptimizer,
+        "momentum": functools.partial(tf.train.MomentumOptimizer, momentum=0.5),
+        "adagrad": tf.train.AdagradOptimizer,
+        "adam": tf.train.AdamOptimizer,
+    }
+    train = make[optimizer](rate).minimize(-tf.reduce_sum(w * [[1.0, 2.0], [3.0, 1.0]]))
+    with tf.Session(config=checking(tmp_path)) as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(5):
+            session.run(train, {rate: 0.25})
+        for _ in range(5):  # a float may hold what comes of the first
+            if not any(tmp_path.iterdir()):
+                before = session.run(w)
+                with contextlib.suppress(tf.errors.InvalidArgumentError):
+                    session.run(train, {rate: 3e38})
+        (path,) = tmp_path.iterdir()
+        assert tf.debugging.replay(path).inputs["var"].tobytes() == before.tobytes()
 
 
 def test_a_node_in_a_branch_is_checked() -> None:
