@@ -8,6 +8,9 @@ of a step with and without, and their ratio block by block: its median, smallest
 optimization meets the workloads that it is for, with ``--all`` all of them. What is in programs and
 not in the runtime is compared with programs that do without it. The last table has what the first
 step of a new batch size costs beyond one whose shape is known: the plan, and memory to run it in.
+
+With ``--checks`` it is instead what the mode costs that stops at the first NaN, with a folder for
+what it would save.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ import pathlib
 import re
 import statistics
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -50,6 +54,9 @@ MATRIX = tuple(
     for name in programs.WORKLOADS
     if name not in networks.WORKLOADS or name.startswith(("mlp", "lenet"))
 )
+
+# What meets the mode that stops at the first NaN.
+CHECKED = ("mlp_b32", "mlp_b128", "lenet_b128", "adam_small", "adam")
 
 WITH, WITHOUT = "with", "without"
 HEADING = ["optimization", "workload", WITH, WITHOUT, "with / without"]
@@ -141,11 +148,18 @@ class Ablation:
     def without_optimization(self, optimization: str, workload: str) -> Row:
         """Measure a workload with an optimization and without."""
         program = self._program(workload)
-        return self._row(optimization, workload, program.begin([optimization]))
+        return self._row(optimization, workload, program.begin(), program.begin([optimization]))
+
+    def checked(self, workload: str, folder: str) -> Row:
+        """Measure a workload in the mode that stops at the first NaN, and without."""
+        program = self._program(workload)
+        return self._row("check_numerics", workload, program.begin(checks=folder), program.begin())
 
     def rewritten(self, rewrite: programs.Rewrite) -> Row:
         """Measure a workload as it is and as it is written without something."""
-        return self._row(rewrite.without, rewrite.workload, rewrite.build(self._run).begin())
+        as_it_is = self._program(rewrite.workload).begin()
+        rewritten = rewrite.build(self._run).begin()
+        return self._row(rewrite.without, rewrite.workload, as_it_is, rewritten)
 
     def new_shapes(self, workload: str) -> list[programs.NewShape]:
         """Measure batches of new sizes."""
@@ -156,14 +170,14 @@ class Ablation:
             self._programs[workload] = programs.WORKLOADS[workload](self._run)
         return self._programs[workload]
 
-    def _row(self, title: str, workload: str, without: Side) -> Row:
-        program = self._program(workload)
+    def _row(self, title: str, workload: str, with_it: Side, without: Side) -> Row:
+        parts = self._program(workload).parts
         measured = comparison.Measurements()
-        with program.begin() as ours, without as other:
+        with with_it as ours, without as other:
             blocks = alternate((ours, other), self._blocks, self._run.seconds)
-        for block, (with_it, without_it) in enumerate(blocks):
-            measured.add(block, WITH, {workload: with_it / program.parts})
-            measured.add(block, WITHOUT, {workload: without_it / program.parts})
+        for block, (time_with, time_without) in enumerate(blocks):
+            measured.add(block, WITH, {workload: time_with / parts})
+            measured.add(block, WITHOUT, {workload: time_without / parts})
         return Row(title, workload, measured)
 
 
@@ -189,6 +203,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         "--workload", choices=programs.WORKLOADS, nargs="+", default=[], metavar="WORKLOAD"
     )
     parser.add_argument("--all", action="store_true", help="every optimization on every workload")
+    parser.add_argument(
+        "--checks", action="store_true", help="the mode that stops at the first NaN"
+    )
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--blocks", type=int, default=21)
     parser.add_argument("--seconds", type=float, default=0.1, help="of a block, on either side")
@@ -200,17 +217,29 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     return parsed
 
 
+def measurements(
+    ablation: Ablation, parsed: argparse.Namespace, known: Sequence[str], folder: str
+) -> Iterator[Row]:
+    """Measure the rows that the command line asks for, one after the other."""
+    if parsed.checks:
+        for workload in parsed.workload or CHECKED:
+            yield ablation.checked(workload, folder)
+        return
+    for pair in pairs(known, parsed.optimization, parsed.workload, parsed.all):
+        yield ablation.without_optimization(*pair)
+    for rewrite in () if parsed.optimization else programs.REWRITES:
+        if rewrite.workload in (parsed.workload or programs.WORKLOADS):
+            yield ablation.rewritten(rewrite)
+
+
 def measure_all(ablation: Ablation, parsed: argparse.Namespace, known: Sequence[str]) -> list[Row]:
     """Return the rows that the command line asks for."""
     rows = []
-    with contextlib.suppress(KeyboardInterrupt):  # what is there is printed
-        for pair in pairs(known, parsed.optimization, parsed.workload, parsed.all):
-            rows.append(ablation.without_optimization(*pair))
-            print("  ".join(rows[-1].cells()), file=sys.stderr, flush=True)
-        for rewrite in () if parsed.optimization else programs.REWRITES:
-            if rewrite.workload in (parsed.workload or programs.WORKLOADS):
-                rows.append(ablation.rewritten(rewrite))
-                print("  ".join(rows[-1].cells()), file=sys.stderr, flush=True)
+    # What is there is printed.
+    with contextlib.suppress(KeyboardInterrupt), tempfile.TemporaryDirectory() as folder:
+        for row in measurements(ablation, parsed, known, folder):
+            rows.append(row)
+            print("  ".join(row.cells()), file=sys.stderr, flush=True)
     return rows
 
 
@@ -230,7 +259,8 @@ def main(arguments: Sequence[str]) -> int:
     networks_shown = [
         name
         for name in programs.NEW_SHAPES
-        if not parsed.optimization and name in (parsed.workload or programs.NEW_SHAPES)
+        if not (parsed.optimization or parsed.checks)
+        and name in (parsed.workload or programs.NEW_SHAPES)
     ]
     shapes = {name: ablation.new_shapes(name) for name in networks_shown}
     tables = [

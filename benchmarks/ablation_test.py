@@ -68,7 +68,8 @@ def test_all_that_is_shown_is_there() -> None:
     known = ablation.names()
     assert "fuse_products" in known
     assert set(ablation.SHOWN_BY) <= set(known)
-    for workloads in (*ablation.SHOWN_BY.values(), ablation.DEFAULT, ablation.MATRIX):
+    shown = (*ablation.SHOWN_BY.values(), ablation.DEFAULT, ablation.MATRIX, ablation.CHECKED)
+    for workloads in shown:
         assert set(workloads) <= set(programs.WORKLOADS)
     assert set(programs.NEW_SHAPES) <= set(networks.WORKLOADS)
 
@@ -96,6 +97,27 @@ def test_the_command_prints_and_writes_what_it_found(
     numbers = json.loads(file.read_text())
     assert [row["workload"] for row in numbers["rows"]] == ["tiny_step", "mlp_b1"]
     assert numbers["new_shapes"] == {}
+
+
+def test_a_session_with_a_folder_for_checks_stops_at_the_first_nan(tmp_path: pathlib.Path) -> None:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [])
+        infinity = tf.log(x).op
+        with graph_mode.session(tf, RUN) as active:
+            active.run(infinity, {x: 0.0})
+        with (
+            graph_mode.session(tf, RUN, checks=str(tmp_path)) as active,
+            pytest.raises(tf.errors.InvalidArgumentError, match="not finite"),
+        ):
+            active.run(infinity, {x: 0.0})
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_what_checks_cost_is_a_table_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--checks", "--workload", "mlp_b1", "--blocks", "2", "--seconds", "0.001"]
+    assert ablation.main(arguments) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[1:]] == [["check_numerics", "mlp_b1"]]
 
 
 @pytest.mark.parametrize("name", ["mlp_b1", "adam_small", "add_chain", "tiny_step", "threads"])

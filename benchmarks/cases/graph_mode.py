@@ -34,10 +34,17 @@ def front_end(module: str) -> Any:
     return tf
 
 
-def session(tf: Any, run: timing.Run, optimize: bool = True, disabled: Sequence[str] = ()) -> Any:
+def session(
+    tf: Any,
+    run: timing.Run,
+    optimize: bool = True,
+    disabled: Sequence[str] = (),
+    checks: str = "",
+) -> Any:
     """Return a session; one that does not optimize runs the graph as it is written.
 
-    It does without the optimizations that are disabled; Millstream alone has names for them.
+    It does without the optimizations that are disabled, and stops at the first NaN where there is a
+    folder for ``checks``: both Millstream alone can.
     """
     config = tf.ConfigProto(
         intra_op_parallelism_threads=run.threads, inter_op_parallelism_threads=run.threads
@@ -47,6 +54,9 @@ def session(tf: Any, run: timing.Run, optimize: bool = True, disabled: Sequence[
         config.graph_options.rewrite_options.disable_meta_optimizer = True
     if disabled:
         config.graph_options.rewrite_options.disabled_passes.extend(disabled)
+    if checks:
+        config.experimental.check_numerics = True
+        config.experimental.check_numerics_folder = checks
     return tf.Session(config=config)
 
 

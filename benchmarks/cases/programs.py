@@ -36,12 +36,15 @@ class Program:
     parts: int = 1
 
     @contextlib.contextmanager
-    def begin(self, disabled: Sequence[str] = ()) -> Iterator[Step]:
-        """Give a step in a session of its own, without the optimizations that are disabled."""
+    def begin(self, disabled: Sequence[str] = (), checks: str = "") -> Iterator[Step]:
+        """Give a step in a session of its own, without the optimizations that are disabled.
+
+        With a folder for ``checks`` the session stops at the first NaN, and would save it there.
+        """
         tf = graph_mode.front_end(self.run.module)
         with (
             self.graph.as_default(),
-            graph_mode.session(tf, self.run, disabled=disabled) as active,
+            graph_mode.session(tf, self.run, disabled=disabled, checks=checks) as active,
         ):
             active.run(self.initialize)
             yield self.make_step(active)
