@@ -11,7 +11,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/device_memory/device_memory.h"
@@ -34,7 +33,8 @@ namespace {
 // A message of the format that files have is smaller than two gigabytes.
 constexpr int64_t kMostBytesSaved = int64_t{1} << 30;
 constexpr size_t kMostRangesNamed = 8;
-constexpr absl::string_view kOwnPlugins = "millstream_cpu";
+// Whose kernels compute what rules of updates say; what other plugins' do nobody knows.
+constexpr absl::string_view kOwnPlugins[] = {"millstream_cpu", "millstream_cpu_avx512"};
 
 // By name, as SessionOptions::disabled_passes takes them. fuse_relu_grad stays: it gives all
 // results.
@@ -175,9 +175,8 @@ StatusOr<Tensor> CopyOfValue(Variable* variable, const Tensor& spare) {
   return spare;
 }
 
-// Of our own kernels, which compute what the rule says; what another plugin's do nobody knows.
 std::optional<UpdateRule> RuleOf(const KernelInstance& kernel) {
-  if (!absl::StartsWith(kernel.registration().plugin, kOwnPlugins)) return std::nullopt;
+  if (!absl::c_linear_search(kOwnPlugins, kernel.registration().plugin)) return std::nullopt;
   return UpdateRule::Of(kernel.node());
 }
 

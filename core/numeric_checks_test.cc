@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/host_ctx.h"
@@ -212,12 +213,61 @@ void RegisterSpoiling(const char* op, const char* plugin, int num_more) {
 
 // One that bears the name of an op need not compute it.
 TEST_F(BoundsTest, AnotherPluginsKernelIsAlwaysLookedAt) {
-  RegisterSpoiling("AssignAddVariableOp", "acme", 0);
+  RegisterSpoiling("AssignAddVariableOp", "millstream_cpu_of_acme", 0);
   const Node* const add = Addition(1);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(Execute({add}), absl::OkStatus());
   ASSERT_TRUE(Bounds().has_value());
   ExpectError(Execute({Addition(1, "spoiling")}), absl::StatusCode::kInvalidArgument,
               {"in the variable w: 4 to 4, 1 infinity of 2"});
+}
+
+// The bounds hold of what several steps made at once, or nobody claims to know any.
+TEST_F(BoundsTest, HoldOfWhatStepsDoBesideEachOther) {
+  const Node* const up = Addition(1);
+  const Node* const down = Addition(-3);
+  EXPECT_EQ(Execute({up}), absl::OkStatus());
+  EXPECT_EQ(Execute({down}), absl::OkStatus());
+  constexpr int kSteps = 500;
+  const auto steps = [&](const Node* node) {
+    for (int i = 0; i < kSteps; ++i) EXPECT_EQ(Execute({node}), absl::OkStatus());
+  };
+  std::thread first(steps, up);
+  std::thread second(steps, down);
+  first.join();
+  second.join();
+  const float sum = -1 - 2 * kSteps;
+  EXPECT_THAT(Elements<float>(Value(Read(w_))), ElementsAre(sum, sum + 1));
+  const std::optional<NumericBounds> bounds = Bounds();
+  if (bounds) {
+    EXPECT_LE(bounds->low, sum);
+    EXPECT_GE(bounds->high, sum + 1);
+  }
+  EXPECT_EQ(Execute({up}), absl::OkStatus());
+  EXPECT_TRUE(Bounds().has_value());
+}
+
+TEST_F(BoundsTest, AreFollowedThroughTheStepsOfOptimizers) {
+  const Output gradient = Constant(Values<float>({1, 1}));
+  const auto slot = [&](const char* name) {
+    const Output handle = Variable(name, DataType::kFloat, {2});
+    EXPECT_EQ(Execute({Assign(handle, Constant(Values<float>({1, 1})))}), absl::OkStatus());
+    return handle;
+  };
+  const auto number = [&](float value) { return Constant(value); };
+  const Output rate = number(0.01f);
+  const Node* const steps[] = {
+      build.NodeOf("ResourceApplyGradientDescent", {w_, rate, gradient}),
+      build.NodeOf("ResourceApplyMomentum", {w_, slot("a"), rate, gradient, number(0.5f)}),
+      build.NodeOf("ResourceApplyAdagrad", {w_, slot("b"), rate, gradient}),
+      build.NodeOf("ResourceApplyAdam", {w_, slot("c"), slot("d"), number(0.5f), number(0.5f), rate,
+                                         number(0.9f), number(0.999f), number(1e-3f), gradient})};
+  for (const Node* const step : steps) {
+    EXPECT_EQ(Execute({Assign(w_, Constant(Values<float>({1, 2})))}), absl::OkStatus());
+    EXPECT_EQ(Execute({step}), absl::OkStatus());
+    EXPECT_GT(Bounds()->low, 0) << step->op().name;  // which was seen
+    EXPECT_EQ(Execute({step}), absl::OkStatus());
+    EXPECT_LT(Bounds()->low, 0) << step->op().name;  // nobody has looked
+  }
 }
 
 // Who else wrote a slot may have made of the variable what the bounds do not say: here a kernel

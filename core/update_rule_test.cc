@@ -1,7 +1,11 @@
 #include "core/update_rule.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,17 +35,20 @@ std::string NameOf(const ::testing::TestParamInfo<Update>& info) {
 
 class UpdateRuleTest : public SessionTest {
  protected:
-  // Of `dtype`, on variables of one element.
-  const Node* NodeOf(const Update& update, DataType dtype) {
+  static size_t GradientOf(const Update& update) {
+    return static_cast<size_t>(update.num_variables + update.num_scalars_before);
+  }
+  // Of `dtype`, on variables of `size` elements.
+  const Node* NodeOf(const Update& update, DataType dtype, int64_t size = 1) {
     std::vector<Output> inputs;
     for (int i = 0; i < update.num_variables; ++i) {
-      inputs.push_back(Variable(absl::StrCat("v", num_variables_++), dtype, {1}));
+      inputs.push_back(Variable(absl::StrCat("v", num_variables_++), dtype, {size}));
     }
     const auto add_scalars = [&](int count) {
       for (int i = 0; i < count; ++i) inputs.push_back(Fed(dtype, {}));
     };
     add_scalars(update.num_scalars_before);
-    inputs.push_back(Fed(dtype, {1}));
+    inputs.push_back(Fed(dtype, {size}));
     add_scalars(update.num_scalars_behind);
     if (update.attr == nullptr) return build.NodeOf(update.op, inputs);
     return build.NodeOf(update.op, inputs, {{update.attr, update.value}});
@@ -55,7 +62,11 @@ class UpdateRuleTest : public SessionTest {
   int num_placeholders_ = 0;
 };
 
-class OfEachOp : public UpdateRuleTest, public ::testing::WithParamInterface<Update> {};
+class OfEachOp : public UpdateRuleTest, public ::testing::WithParamInterface<Update> {
+ protected:
+  template <typename T>
+  void ExpectBoundsHold();
+};
 
 INSTANTIATE_TEST_SUITE_P(
     Op, OfEachOp,
@@ -95,66 +106,86 @@ class Numbers {
   uint32_t state_;
 };
 
-// What the rule says holds of what the kernel does, whatever it is given.
-TEST_P(OfEachOp, TheBoundsHoldOfWhatTheKernelMakes) {
+// Tensors of which the first number says how large the others are.
+template <typename T>
+Tensor TensorAround(T number, int64_t size, Numbers* numbers) {
+  std::vector<T> values = {number};
+  while (static_cast<int64_t>(values.size()) < size) {
+    values.push_back(number * static_cast<T>(numbers->Below(1001)) / 1000);
+  }
+  return Values<T>(values);
+}
+
+template <typename T>
+NumericBounds BoundsOfElements(const Tensor& tensor) {
+  const std::vector<T> values = Elements<T>(tensor);
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return {static_cast<double>(*low), static_cast<double>(*high)};
+}
+
+// Runs `node` on variables and other inputs of many sizes, and looks whether what it makes of the
+// variables is within the bounds.
+template <typename T>
+void OfEachOp::ExpectBoundsHold() {
+  constexpr int64_t kSize = 37;
   const Update& update = GetParam();
-  const Node* const node = NodeOf(update, DataType::kFloat);
+  const Node* const node = NodeOf(update, DataTypeOf<T>(), kSize);
   const std::optional<UpdateRule> rule = UpdateRule::Of(*node);
   ASSERT_TRUE(rule.has_value());
   const size_t num_variables = static_cast<size_t>(update.num_variables);
-  std::vector<Output> values;
   std::vector<const Node*> assignments;
-  std::vector<Output> given;
+  std::vector<Output> fed;
   std::vector<Output> reads;
-  for (size_t i = 0; i < num_variables; ++i) {
-    values.push_back(Fed(DataType::kFloat, {1}));
-    assignments.push_back(Assign(node->inputs()[i], values.back()));
-    reads.push_back(Read(node->inputs()[i]));
+  for (size_t i = 0; i < node->inputs().size(); ++i) {
+    const Output& input = node->inputs()[i];
+    fed.push_back(i < num_variables ? Fed(DataTypeOf<T>(), {kSize}) : input);
+    if (i >= num_variables) continue;
+    assignments.push_back(Assign(input, fed.back()));
+    reads.push_back(Read(input));
   }
   int num_bounded = 0;
   Numbers numbers(7);
   for (int round = 0; round < 4000; ++round) {
     std::vector<NumericBounds> before;
-    std::vector<Feed> start;
     std::vector<Feed> feeds;
-    for (size_t i = 0; i < node->inputs().size(); ++i) {
-      const float number = numbers.Next();
-      before.push_back({number, number});
-      if (i < num_variables) {
-        start.push_back({values[i], Values<float>({number})});
-      } else {
-        const Output& input = node->inputs()[i];
-        const bool is_scalar = i != num_variables + static_cast<size_t>(update.num_scalars_before);
-        feeds.push_back({input, is_scalar ? Tensor::Scalar(number) : Values<float>({number})});
-      }
+    for (size_t i = 0; i < fed.size(); ++i) {
+      const T number = static_cast<T>(numbers.Next());
+      const bool is_scalar = i >= num_variables && i != GradientOf(update);
+      const Tensor value =
+          is_scalar ? Tensor::Scalar(number) : TensorAround<T>(number, kSize, &numbers);
+      before.push_back(BoundsOfElements<T>(value));
+      feeds.push_back({fed[i], value});
     }
     const NumericBoundsList after = rule->After(before);
     if (after.empty()) continue;
     ++num_bounded;
     ASSERT_EQ(after.size(), num_variables);
-    ASSERT_EQ(Run({}, start, assignments).status(), absl::OkStatus());
-    ASSERT_EQ(Run({}, feeds, {node}).status(), absl::OkStatus());
+    const auto behind_variables = feeds.begin() + static_cast<std::ptrdiff_t>(num_variables);
+    ASSERT_EQ(Execute(assignments, {feeds.begin(), behind_variables}), absl::OkStatus());
+    ASSERT_EQ(Execute({node}, {behind_variables, feeds.end()}), absl::OkStatus());
     const std::vector<Tensor> results = Run(reads).value();
     for (size_t i = 0; i < num_variables; ++i) {
-      const float result = Elements<float>(results[i])[0];
-      ASSERT_GE(result, static_cast<float>(after[i].low)) << "variable " << i << ", " << round;
-      ASSERT_LE(result, static_cast<float>(after[i].high)) << "variable " << i << ", " << round;
+      const NumericBounds result = BoundsOfElements<T>(results[i]);
+      ASSERT_GE(result.low, static_cast<T>(after[i].low)) << "variable " << i << ", " << round;
+      ASSERT_LE(result.high, static_cast<T>(after[i].high)) << "variable " << i << ", " << round;
     }
   }
   EXPECT_GE(num_bounded, 40);
 }
+
+TEST_P(OfEachOp, TheBoundsHoldOfWhatTheKernelMakesOfFloats) { ExpectBoundsHold<float>(); }
+
+TEST_P(OfEachOp, TheBoundsHoldOfWhatTheKernelMakesOfDoubles) { ExpectBoundsHold<double>(); }
 
 TEST_P(OfEachOp, NothingIsKnownOfWhatMayNotBeFinite) {
   const Node* const node = NodeOf(GetParam(), DataType::kFloat);
   const UpdateRule rule = UpdateRule::Of(*node).value();
   const std::vector<NumericBounds> regular(node->inputs().size(), {0.5, 0.5});
   EXPECT_EQ(rule.After(regular).size(), static_cast<size_t>(GetParam().num_variables));
-  const size_t gradient =
-      static_cast<size_t>(GetParam().num_variables + GetParam().num_scalars_before);
   for (const double bad : {1e38, kNaN}) {
-    for (const size_t input : {size_t{0}, gradient}) {
+    for (size_t input = 0; input < regular.size(); ++input) {
       std::vector<NumericBounds> inputs = regular;
-      inputs[input] = {-bad, bad};
+      inputs[input] = {bad, bad};
       EXPECT_TRUE(rule.After(inputs).empty()) << "input " << input << ": " << bad;
     }
   }
