@@ -143,6 +143,19 @@ TEST_F(GraphTest, NodesKeepTheUsersLine) {
   EXPECT_EQ(node->Describe(), "node 'n' (op NoOp), made at model.py:7");
 }
 
+// A node has a pointer to it.
+TEST_F(GraphTest, NodesOfOneLineShareItsText) {
+  const auto node_of = [this](const std::string& name, const std::string& source) {
+    NodeSpec spec = Spec(name, "NoOp");
+    spec.source = source;
+    return graph.AddNode(std::move(spec)).value();
+  };
+  const std::string line = "examples/model.py:7 in build";
+  const Node* const first = node_of("first", line);
+  EXPECT_EQ(&node_of("second", line)->source(), &first->source());
+  EXPECT_NE(&node_of("third", "examples/model.py:8 in build")->source(), &first->source());
+}
+
 TEST_F(GraphTest, TheFirstNodeNamedInAnErrorStays) {
   const Output x = Placeholder("x", DataType::kFloat);
   const Output y = Placeholder("y", DataType::kFloat);
