@@ -8,7 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "core/node_state.h"
-#include "core/structural/structural.h"
+#include "core/structural_role.h"
 
 namespace millstream {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/prune.h"
-#include "core/session.h"
+#include "core/step_signature.h"
 #include "core/step_work.h"
 
 namespace millstream {

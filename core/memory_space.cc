@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "core/structural/structural.h"
+#include "core/structural_role.h"
 #include "framework/op_def.h"
 #include "framework/plugin/kernel_registry.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/structural/structural.h"
+#include "core/structural_role.h"
 #include "framework/dtype.h"
 
 namespace millstream {

@@ -10,7 +10,7 @@
 #include "core/deadness.h"
 #include "core/memory_space.h"
 #include "core/partition_loops.h"
-#include "core/structural/structural.h"
+#include "core/structural_role.h"
 
 namespace millstream {
 namespace {

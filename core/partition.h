@@ -11,7 +11,7 @@
 #include "core/graph.h"
 #include "core/placer.h"
 #include "core/prune.h"
-#include "core/session.h"
+#include "core/step_signature.h"
 #include "framework/status.h"
 
 namespace millstream {

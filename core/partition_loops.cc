@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/control_flow.h"
-#include "core/structural/structural.h"
 
 namespace millstream {
 namespace {

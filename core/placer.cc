@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "core/structural/structural.h"
+#include "core/structural_role.h"
 #include "framework/plugin/kernel_registry.h"
 #include "framework/plugin/loader.h"
 

@@ -9,7 +9,7 @@
 #include "core/node_state.h"
 #include "core/placement_simulation.h"
 #include "core/step_work.h"
-#include "core/structural/structural.h"
+#include "core/structural_role.h"
 
 namespace millstream {
 namespace {

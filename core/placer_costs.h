@@ -11,7 +11,7 @@
 #include "core/cost_model.h"
 #include "core/device.h"
 #include "core/prune.h"
-#include "core/session.h"
+#include "core/step_signature.h"
 #include "framework/shape.h"
 
 namespace millstream {

@@ -15,7 +15,7 @@
 #include "core/plan_layout.h"
 #include "core/resource_handle.h"
 #include "core/step_context.h"
-#include "core/structural/structural.h"
+#include "core/structural_role.h"
 
 namespace millstream {
 namespace {

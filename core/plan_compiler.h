@@ -13,7 +13,8 @@
 #include "core/plan_facts.h"
 #include "core/prune.h"
 #include "core/resource_manager.h"
-#include "core/session.h"
+#include "core/run_options.h"
+#include "core/step_signature.h"
 #include "framework/status.h"
 
 namespace millstream {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/error_details.h"
-#include "core/structural/structural.h"
+#include "core/structural_role.h"
 
 namespace millstream {
 namespace {

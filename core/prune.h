@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/graph.h"
-#include "core/session.h"
+#include "core/step_signature.h"
 #include "framework/status.h"
 
 namespace millstream {

@@ -9,6 +9,7 @@
 #include "core/resource_manager.h"
 #include "core/session.h"
 #include "core/structural/structural.h"
+#include "core/structural_role.h"
 #include "core/testing/kernel_bodies.h"
 #include "core/testing/session_fixture.h"
 #include "framework/op_registry.h"

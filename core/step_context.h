@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "core/resource_manager.h"
-#include "core/session.h"
+#include "core/run_options.h"
 #include "core/step_listeners.h"
 #include "framework/status.h"
 

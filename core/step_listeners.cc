@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/session.h"
+#include "core/run_options.h"
 
 namespace millstream {
 

@@ -8,7 +8,7 @@
 #include "core/graph.h"
 #include "core/node_work.h"
 #include "core/prune.h"
-#include "core/session.h"
+#include "core/step_signature.h"
 #include "framework/shape.h"
 
 namespace millstream {

@@ -11,6 +11,7 @@
 #include "core/prune.h"
 #include "core/step_scheduler.h"
 #include "core/structural/structural.h"
+#include "core/structural_role.h"
 #include "framework/op_registry.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"

@@ -26,7 +26,7 @@
 #include "core/prune.h"
 #include "core/resource.h"
 #include "core/resource_manager.h"
-#include "core/session.h"
+#include "core/step_signature.h"
 #include "framework/plugin/plugin.h"
 #include "framework/status.h"
 

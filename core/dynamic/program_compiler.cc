@@ -10,7 +10,7 @@
 #include "core/dynamic/program.h"
 #include "core/memory_space.h"
 #include "core/resource_handle.h"
-#include "core/structural/structural.h"
+#include "core/structural_role.h"
 
 namespace millstream {
 namespace {

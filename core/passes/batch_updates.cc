@@ -22,7 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/passes/pass.h"
 #include "core/resource_handle.h"
-#include "core/structural/structural.h"
+#include "core/structural_role.h"
 #include "framework/op_registry.h"
 
 namespace millstream {

@@ -12,7 +12,7 @@
 
 #include "absl/algorithm/container.h"
 #include "core/passes/pass.h"
-#include "core/structural/structural.h"
+#include "core/structural_role.h"
 
 namespace millstream {
 namespace {

@@ -14,7 +14,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "core/passes/pass.h"
-#include "core/structural/structural.h"
+#include "core/structural_role.h"
 
 namespace millstream {
 namespace {

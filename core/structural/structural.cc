@@ -14,11 +14,10 @@ namespace millstream {
 namespace {
 
 struct Entry {
-  StructuralRole role;
   StructuralFunction function;
 };
 
-// Filled before main; only read afterwards.
+// Those with a function. Filled before main; only read afterwards.
 std::map<std::string, Entry, std::less<>>& Entries() {
   static auto* const entries = new std::map<std::string, Entry, std::less<>>();
   return *entries;
@@ -39,7 +38,6 @@ MS_Status* Compute(void* state, MS_Frame* frame) {
 Status CommitKernels() {
   std::vector<KernelRegistration> kernels;
   for (auto& [op, entry] : Entries()) {
-    if (entry.function == nullptr) continue;
     KernelRegistration kernel;
     kernel.op = op;
     kernel.device_type = kAnyDevice;
@@ -109,11 +107,6 @@ Status StructuralFrame::PassOn(uint32_t input, uint32_t output, const Shape& sha
   return SetOutput(output, value.Reshaped(shape));
 }
 
-StructuralRole RoleOf(absl::string_view op) {
-  auto found = Entries().find(op);
-  return found == Entries().end() ? StructuralRole::kKernel : found->second.role;
-}
-
 Status RegisterStructuralKernels() {
   static absl::once_flag once;
   static Status* const result = new Status();
@@ -123,7 +116,8 @@ Status RegisterStructuralKernels() {
 
 StructuralRegistration::StructuralRegistration(const char* op, StructuralRole role,
                                                StructuralFunction function) {
-  Entries()[op] = Entry{role, function};
+  SetStructuralRole(op, role);
+  if (function != nullptr) Entries()[op] = Entry{function};
 }
 
 }  // namespace millstream

@@ -12,13 +12,4 @@ MILLSTREAM_STRUCTURAL("_HostRecv", StructuralRole::kReceive, nullptr);
 
 }  // namespace
 
-StatusOr<int64_t> TransferEdge(const Node& node) {
-  StatusOr<int64_t> edge = node.Attr<int64_t>(kEdgeAttr);
-  if (edge.ok()) return edge;
-  return AnnotateWithNode(
-      errors::InvalidArgument("it stands for a tensor that goes between the parts of a step, which "
-                              "make such nodes themselves; in a graph it cannot run"),
-      node);
-}
-
 }  // namespace millstream

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "core/host_ctx.h"
 #include "core/structural/structural.h"
+#include "core/structural_role.h"
 #include "framework/op_registry.h"
 #include "framework/plugin/loader.h"
 #include "framework/shape_context.h"
