@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/gradients/gradients.h"
-#include "core/host_ctx.h"
+#include "core/host/host_ctx.h"
 #include "framework/plugin/loader.h"
 
 namespace millstream {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/graph_builder.h"
-#include "core/session.h"
+#include "core/graph/graph.h"
+#include "core/graph/graph_builder.h"
+#include "core/session/session.h"
 
 namespace millstream {
 

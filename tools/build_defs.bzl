@@ -55,6 +55,10 @@ KERNEL_LOOP_COPTS = [
 # it, messages parsed, plugins loaded. A third less code than by -O2.
 SMALL_COPTS = ["-Os"]
 
+# For what stands in every step's way. Nobody replaces our functions at run time, so calls within a
+# file may be inlined though the code may end up in a shared object.
+ONE_DEFINITION_COPTS = ["-fno-semantic-interposition"]
+
 _NO_SANITIZER = ["nosan"]
 
 # Kernels share oneDNN's team of threads, which is OpenMP's. tsan cannot see into that runtime: under

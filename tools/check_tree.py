@@ -3,6 +3,7 @@
 Run by ``tools/lint``; alone, it prints what it finds.
 """
 
+import ast
 import pathlib
 import re
 import subprocess
@@ -20,6 +21,12 @@ DATA = ("testdata/conformance/",)
 ONE_HEADER = "plugin.h"
 MAX_LINES_OF_ONE_HEADER = 1200
 FROZEN = "framework/plugin/frozen/v"
+
+# Which room of core/ may include which.
+ROOMS = "core/rooms.bzl"
+ROOM_TABLE = "_MAY_INCLUDE"
+MAX_ROOM_README_LINES = 10
+TEST_SUFFIXES = ("_test.cc", "_fixture.cc", "_fixture.h", "/random_program.cc", "/random_program.h")
 
 FORBIDDEN = [
     (
@@ -114,11 +121,57 @@ def wrong_include_guards(names: list[str]) -> list[str]:
     return problems
 
 
+def room_table() -> dict[str, list[str]]:
+    """The rooms of core/ and what each may include, as core/rooms.bzl gives it to Bazel."""
+    source = ast.parse((ROOT / ROOMS).read_text())
+    for statement in source.body:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == ROOM_TABLE:
+            table: dict[str, list[str]] = ast.literal_eval(statement.value)
+            return table
+    raise ValueError(f"{ROOMS}: no {ROOM_TABLE}")
+
+
+def includes_across_rooms(names: list[str]) -> list[str]:
+    """Files of core/ that include a room which theirs may not; Bazel sees direct dependencies only.
+
+    Tests may include any room.
+    """
+    table = room_table()
+    problems = []
+    for name in names:
+        room = pathlib.PurePath(name).parent.name
+        if not re.fullmatch(r"core/\w+/\w+\.(?:cc|h)", name) or room not in table:
+            continue
+        if name.endswith(TEST_SUFFIXES):
+            continue
+        for included in re.findall(r'#include "core/(\w+)/', text_of(name)):
+            if included != room and included not in table[room]:
+                problems.append(f"{name}: room '{room}' may not include room '{included}'")
+    return problems
+
+
+def wrong_room_readmes(names: list[str]) -> list[str]:
+    """Rooms whose README is missing, is too long, or says otherwise than core/rooms.bzl."""
+    problems = []
+    for room, included in room_table().items():
+        name = f"core/{room}/README.md"
+        said = ", ".join(f"`{other}`" for other in included) or "no other room"
+        lines = text_of(name).splitlines() if name in names else []
+        if not lines or lines[-1] != f"May include: {said}." or len(lines) > MAX_ROOM_README_LINES:
+            problems.append(
+                f"{name}: expected at most {MAX_ROOM_README_LINES} lines, the last one "
+                f"'May include: {said}.'"
+            )
+    return problems
+
+
 RULES: dict[str, Callable[[list[str]], list[str]]] = {
     "file sizes": oversized_files,
     "file lengths": long_files,
     "forbidden text": forbidden_text,
     "include guards": wrong_include_guards,
+    "rooms of core": includes_across_rooms,
+    "READMEs of rooms": wrong_room_readmes,
 }
 
 

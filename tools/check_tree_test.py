@@ -72,3 +72,31 @@ def test_an_include_guard_follows_the_path(root: pathlib.Path) -> None:
     assert check_tree.wrong_include_guards(names) == [
         f"core/graph.h: expected the include guard {guard}"
     ]
+
+
+@pytest.fixture
+def rooms(root: pathlib.Path) -> pathlib.Path:
+    write(root, "core/rooms.bzl", '_MAY_INCLUDE = {\n    "graph": [],\n    "plan": ["graph"],\n}\n')
+    return root
+
+
+def test_a_room_includes_what_its_table_says_and_tests_include_any(rooms: pathlib.Path) -> None:
+    allowed = write(rooms, "core/plan/plan.cc", '#include "core/graph/graph.h"\n')
+    assert check_tree.includes_across_rooms(allowed) == []
+    test = write(rooms, "core/graph/graph_test.cc", '#include "core/plan/plan.h"\n')
+    assert check_tree.includes_across_rooms(test) == []
+    upward = write(rooms, "core/graph/graph.cc", '#include "core/plan/plan.h"\n')
+    assert check_tree.includes_across_rooms(upward) == [
+        "core/graph/graph.cc: room 'graph' may not include room 'plan'"
+    ]
+
+
+def test_the_readme_of_a_room_is_short_and_says_what_the_table_says(rooms: pathlib.Path) -> None:
+    names = write(rooms, "core/graph/README.md", "# Graph\n\nMay include: no other room.\n")
+    names += write(rooms, "core/plan/README.md", "# Plans\n\nMay include: `graph`.\n")
+    assert check_tree.wrong_room_readmes(names) == []
+    (missing,) = check_tree.wrong_room_readmes(names[:1])
+    assert missing.startswith("core/plan/README.md: expected at most 10 lines")
+    write(rooms, "core/plan/README.md", "# Plans\n\nMay include: no other room.\n")
+    (wrong,) = check_tree.wrong_room_readmes(names)
+    assert wrong.startswith("core/plan/README.md")

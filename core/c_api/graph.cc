@@ -1,5 +1,5 @@
 // Graphs as a whole: adding nodes, names, import, export, gradients.
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 #include <string>
 #include <utility>
@@ -9,7 +9,7 @@
 #include "core/c_api/handles.h"
 #include "core/c_api/session_options.h"
 #include "core/gradients/gradients.h"
-#include "core/graph_def.h"
+#include "core/import/graph_def.h"
 #include "framework/status.h"
 
 using millstream::AddGradients;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/c_api/c_api.h"
-#include "core/graph.h"
-#include "core/session.h"
+#include "core/graph/graph.h"
+#include "core/session/session.h"
 #include "framework/attr_value.h"
 #include "framework/shape.h"
 #include "framework/status.h"

@@ -9,7 +9,7 @@
 #include "core/c_api/c_api.h"
 #include "core/c_api/handles.h"
 #include "core/c_api/json.h"
-#include "core/host_ctx.h"
+#include "core/host/host_ctx.h"
 #include "framework/op_json.h"
 #include "framework/op_registry.h"
 #include "framework/plugin/cpu_bits.h"

@@ -1,5 +1,5 @@
 // Sessions, callables and cancellation.
-#include "core/session.h"
+#include "core/session/session.h"
 
 #include <algorithm>
 #include <memory>
@@ -13,9 +13,9 @@
 #include "core/c_api/handles.h"
 #include "core/c_api/json.h"
 #include "core/c_api/session_options.h"
-#include "core/fork_guard.h"
-#include "core/live_sessions.h"
-#include "core/run_metadata.h"
+#include "core/graph/fork_guard.h"
+#include "core/session/live_sessions.h"
+#include "core/step/run_metadata.h"
 #include "framework/message.h"
 #include "framework/status.h"
 #include "framework/tensor.h"

@@ -3,8 +3,8 @@
 #define MILLSTREAM_CORE_C_API_SESSION_OPTIONS_H_
 
 #include "absl/strings/string_view.h"
-#include "core/graph_def.h"
-#include "core/session.h"
+#include "core/import/graph_def.h"
+#include "core/session/session.h"
 #include "framework/status.h"
 
 namespace millstream::c_api {

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "core/dynamic/dynamic_run.h"
-#include "core/host_ctx.h"
-#include "core/prune.h"
-#include "core/step_scheduler.h"
+#include "core/graph/prune.h"
+#include "core/graph/structural_role.h"
+#include "core/host/host_ctx.h"
+#include "core/step/step_scheduler.h"
 #include "core/structural/structural.h"
-#include "core/structural_role.h"
 #include "framework/op_registry.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"

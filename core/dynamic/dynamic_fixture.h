@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
+#include "core/device/kernel_instance.h"
 #include "core/dynamic/program.h"
-#include "core/kernel_instance.h"
-#include "core/rendezvous.h"
-#include "core/resource_manager.h"
-#include "core/session.h"
+#include "core/partition/rendezvous.h"
+#include "core/resources/resource_manager.h"
+#include "core/session/session.h"
 #include "core/testing/session_fixture.h"
 
 namespace millstream {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/dynamic/dynamic_fixture.h"
-#include "core/executable.h"
+#include "core/session/executable.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

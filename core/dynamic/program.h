@@ -18,15 +18,15 @@
 #include <string>
 #include <vector>
 
-#include "core/device_memory/device_memory.h"
+#include "core/device/device_memory.h"
+#include "core/device/kernel_instance.h"
 #include "core/dynamic/value.h"
-#include "core/graph.h"
-#include "core/kernel_instance.h"
-#include "core/numeric_checks.h"
-#include "core/prune.h"
-#include "core/resource.h"
-#include "core/resource_manager.h"
-#include "core/step_signature.h"
+#include "core/graph/graph.h"
+#include "core/graph/prune.h"
+#include "core/graph/step_signature.h"
+#include "core/numerics/numeric_checks.h"
+#include "core/resources/resource.h"
+#include "core/resources/resource_manager.h"
 #include "framework/plugin/plugin.h"
 #include "framework/status.h"
 

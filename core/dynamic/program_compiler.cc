@@ -5,12 +5,12 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "core/control_flow.h"
-#include "core/dynamic/frames.h"
+#include "core/device/memory_space.h"
 #include "core/dynamic/program.h"
-#include "core/memory_space.h"
-#include "core/resource_handle.h"
-#include "core/structural_role.h"
+#include "core/graph/control_flow.h"
+#include "core/graph/frames.h"
+#include "core/graph/structural_role.h"
+#include "core/resources/resource_handle.h"
 
 namespace millstream {
 namespace {

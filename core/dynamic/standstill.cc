@@ -2,7 +2,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
-#include "core/control_flow.h"
+#include "core/graph/control_flow.h"
 
 namespace millstream {
 namespace {

@@ -14,9 +14,9 @@
 
 #include "core/dynamic/program.h"
 #include "core/dynamic/value.h"
-#include "core/kernel_host.h"
-#include "core/rendezvous.h"
-#include "core/step_context.h"
+#include "core/host/kernel_host.h"
+#include "core/partition/rendezvous.h"
+#include "core/step/step_context.h"
 
 namespace millstream {
 

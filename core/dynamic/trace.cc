@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "core/dynamic/dynamic_run.h"
-#include "core/step_trace.h"
+#include "core/step/step_trace.h"
 
 namespace millstream {
 

@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "core/dynamic/dynamic_run.h"
 #include "core/dynamic/standstill.h"
-#include "core/rendezvous.h"
+#include "core/partition/rendezvous.h"
 
 namespace millstream {
 namespace {

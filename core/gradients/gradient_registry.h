@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/graph_builder.h"
+#include "core/graph/graph.h"
+#include "core/graph/graph_builder.h"
 #include "framework/status.h"
 
 namespace millstream {

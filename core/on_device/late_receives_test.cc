@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/executable.h"
 #include "core/on_device/device_session_fixture.h"
+#include "core/session/executable.h"
 #include "gtest/gtest.h"
 
 namespace millstream {

@@ -1,5 +1,5 @@
 // Sessions that look for NaN and infinities find them in the memory of devices, too.
-#include "core/numeric_checks.h"
+#include "core/numerics/numeric_checks.h"
 
 #include <limits>
 #include <string>

@@ -20,9 +20,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "core/graph/structural_role.h"
 #include "core/passes/pass.h"
-#include "core/resource_handle.h"
-#include "core/structural_role.h"
+#include "core/resources/resource_handle.h"
 #include "framework/op_registry.h"
 
 namespace millstream {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/graph/plan_facts.h"
+#include "core/graph/prune.h"
 #include "core/passes/pass_fixture.h"
-#include "core/plan_facts.h"
-#include "core/prune.h"
 #include "gtest/gtest.h"
 
 namespace millstream {

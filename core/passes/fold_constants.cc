@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "core/graph/structural_role.h"
 #include "core/passes/pass.h"
-#include "core/structural_role.h"
 
 namespace millstream {
 namespace {

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/structural_role.h"
 #include "core/passes/pass_fixture.h"
 #include "core/structural/structural.h"
-#include "core/structural_role.h"
 #include "framework/op_registry.h"
 #include "framework/shape_context.h"
 #include "gmock/gmock.h"

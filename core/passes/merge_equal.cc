@@ -13,8 +13,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
+#include "core/graph/structural_role.h"
 #include "core/passes/pass.h"
-#include "core/structural_role.h"
 
 namespace millstream {
 namespace {

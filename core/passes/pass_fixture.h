@@ -13,7 +13,7 @@
 
 #include "absl/types/span.h"
 #include "core/passes/pass.h"
-#include "core/session.h"
+#include "core/session/session.h"
 #include "core/testing/session_fixture.h"
 #include "gtest/gtest.h"
 

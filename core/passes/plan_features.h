@@ -36,7 +36,7 @@ struct PlanFeatures {
   // all.
   bool parallelism_permit = true;
   // In a step on several devices, nodes run as late as their readers allow where that takes less
-  // memory (core/late_order.h); off: in the program's order.
+  // memory (core/partition/late_order.h); off: in the program's order.
   bool late_receives = true;
 };
 

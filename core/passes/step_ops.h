@@ -16,10 +16,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/node_hash_map.h"
 #include "absl/types/span.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
+#include "core/graph/plan_facts.h"
+#include "core/graph/prune.h"
 #include "core/passes/value_readers.h"
-#include "core/plan_facts.h"
-#include "core/prune.h"
 #include "framework/status.h"
 
 namespace millstream {

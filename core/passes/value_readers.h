@@ -6,7 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 namespace millstream {
 

@@ -1,6 +1,6 @@
 #include "core/passes/value_readers.h"
 
-#include "core/graph_builder.h"
+#include "core/graph/graph_builder.h"
 #include "framework/tensor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

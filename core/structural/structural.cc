@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/base/call_once.h"
-#include "core/host_ctx.h"
+#include "core/host/host_ctx.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/kernel_registry.h"
 

@@ -9,8 +9,8 @@
 
 #include <cstdint>
 
-#include "core/kernel_host.h"
-#include "core/structural_role.h"
+#include "core/graph/structural_role.h"
+#include "core/host/kernel_host.h"
 #include "framework/plugin/plugin.h"
 #include "framework/status.h"
 #include "framework/tensor.h"

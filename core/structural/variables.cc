@@ -1,7 +1,7 @@
 // Reading, assigning and destroying variables; arithmetic on them is the backends'.
 #include <string>
 
-#include "core/resource_handle.h"
+#include "core/resources/resource_handle.h"
 #include "core/structural/structural.h"
 
 namespace millstream {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/session.h"
+#include "core/session/session.h"
 #include "core/testing/training_step.h"
 
 namespace millstream {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/synchronization/mutex.h"
-#include "core/host_ctx.h"
+#include "core/host/host_ctx.h"
 #include "framework/op_registry.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/kernel_registry.h"

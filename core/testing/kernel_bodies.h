@@ -7,8 +7,8 @@
 #include <functional>
 #include <vector>
 
-#include "core/graph_builder.h"
-#include "core/kernel_host.h"
+#include "core/graph/graph_builder.h"
+#include "core/host/kernel_host.h"
 #include "framework/status.h"
 
 namespace millstream {

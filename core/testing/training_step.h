@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/graph_builder.h"
-#include "core/session.h"
+#include "core/graph/graph_builder.h"
+#include "core/session/session.h"
 
 namespace millstream {
 

@@ -9,9 +9,9 @@
 //       .Doc("Goes one step of Adagrad.\n\n...");
 //
 // defines ResourceApplyAdagrad, whose variables are handles; ApplyAdagrad, which takes references
-// and gives the first one back, for imported graphs (core/import_refs.h); and, as the gradient is
-// dense, _MultiResourceApplyAdagrad, which the runtime makes of several of the first kind
-// (core/passes/batch_updates.cc): in the place of each variable and of the gradient it has N.
+// and gives the first one back, for imported graphs (core/import/import_refs.h); and, as the
+// gradient is dense, _MultiResourceApplyAdagrad, which the runtime makes of several of the first
+// kind (core/passes/batch_updates.cc): in the place of each variable and of the gradient it has N.
 #ifndef MILLSTREAM_FRAMEWORK_OPS_OPTIMIZER_OP_H_
 #define MILLSTREAM_FRAMEWORK_OPS_OPTIMIZER_OP_H_
 

@@ -1,6 +1,6 @@
 """How errors are written: the cause, and below it a line each for what helps to find it.
 
-The runtime writes the same (``core/error_details.h``), except for the text of the user's line::
+The runtime writes the same (``core/graph/error_details.h``), except for the text of the user's line::
 
     expected 64 rows to go with argument 'a' [8,64], got [32,10]
       node 'product' (op MatMul), made at train.py:12 in build

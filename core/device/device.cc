@@ -1,0 +1,114 @@
+#include "core/device/device.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "framework/plugin/host_status.h"
+
+namespace millstream {
+namespace {
+
+constexpr char kHostType[] = "CPU";
+// More of one type are a mistake, and would take the memory of a large graph each.
+constexpr int kMostOfAType = 1024;
+constexpr char kLocalTask[] = "/job:localhost/replica:0/task:0";
+
+// Logical devices of `type`, of which the hardware has `found`. Only the host's own processors may
+// be split into more than there are: they share one memory.
+int NumberOf(const std::string& type, int found, const std::map<std::string, int>& counts) {
+  auto wanted = counts.find(type);
+  if (wanted == counts.end()) return found;
+  return type == kHostType ? std::max(wanted->second, 1) : std::min(wanted->second, found);
+}
+
+Status CheckCounts(const std::map<std::string, int>& counts) {
+  for (const auto& [type, count] : counts) {
+    if (count >= 0 && count <= kMostOfAType) continue;
+    return errors::InvalidArgument("device_count of ", type, " must be in [0, ", kMostOfAType,
+                                   "], got ", count);
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<std::unique_ptr<Device>> OpenLogical(const PluginDevice& device, std::string name) {
+  MS_ASSIGN_OR_RETURN(const OpenDevice open, PluginLoader::CreateDevice(device));
+  StatusOr<std::unique_ptr<DeviceMemory>> memory =
+      DeviceMemory::Create(open, name, *device.description);
+  if (!memory.ok()) {
+    PluginLoader::DestroyDevice(open);
+    return memory.status();
+  }
+  return std::make_unique<Device>(std::move(name), open, *std::move(memory));
+}
+
+}  // namespace
+
+Device::Device(std::string name, OpenDevice open, std::unique_ptr<DeviceMemory> memory)
+    : name_(std::move(name)),
+      parsed_name_(*DeviceName::Parse(name_)),
+      owner_{open},
+      memory_(std::move(memory)),
+      kernels_(*parsed_name_.type, name_) {
+  uint64_t free_bytes = 0;
+  uint64_t total_bytes = 0;
+  if (open.functions == nullptr) return;
+  if (MS_Status* failed = open.functions->mem_info(open.device, &free_bytes, &total_bytes)) {
+    TakeAbiStatus(failed).IgnoreError();
+    return;
+  }
+  memory_limit_ = static_cast<int64_t>(total_bytes);
+}
+
+Device::Owner::~Owner() {
+  if (open.plugin != nullptr) PluginLoader::DestroyDevice(open);
+}
+
+Device::~Device() {
+  if (memory_ != nullptr) memory_->Close();
+}
+
+StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts) {
+  MS_RETURN_IF_ERROR(CheckCounts(counts));
+  PluginLoader* const loader = PluginLoader::Global();
+  std::map<std::string, std::vector<PluginDevice>> found;
+  std::vector<std::string> types;
+  for (const PluginDevice& device : loader->Devices()) {
+    const std::string type = absl::AsciiStrToUpper(device.type());
+    std::vector<PluginDevice>& same = found[type];
+    if (same.empty()) types.push_back(type);
+    same.push_back(device);
+  }
+  if (found.find(kHostType) == found.end()) {
+    return errors::NotFound("no device of type ", kHostType, " was found. ",
+                            loader->FailureReasons());
+  }
+  DeviceList devices;
+  for (const std::string& type : types) {
+    const std::vector<PluginDevice>& same = found[type];
+    const int count = NumberOf(type, static_cast<int>(same.size()), counts);
+    for (int i = 0; i < count; ++i) {
+      const PluginDevice& device = same[i % same.size()];
+      StatusOr<std::unique_ptr<Device>> opened =
+          OpenLogical(device, absl::StrCat(kLocalTask, "/device:", type, ":", i));
+      if (opened.ok()) {
+        devices.push_back(*std::move(opened));
+        continue;
+      }
+      // Whoever does not want it goes on; who does is told.
+      if (type == kHostType) return opened.status();
+      loader->RecordDeviceError(device, opened.status());
+    }
+  }
+  return devices;
+}
+
+std::string DeviceNames(const DeviceList& devices) {
+  return absl::StrJoin(devices, ", ", [](std::string* out, const std::unique_ptr<Device>& device) {
+    absl::StrAppend(out, device->name());
+  });
+}
+
+}  // namespace millstream

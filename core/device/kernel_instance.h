@@ -1,0 +1,91 @@
+// The kernel of one node in one session: its state, which all steps share.
+#ifndef MILLSTREAM_CORE_DEVICE_KERNEL_INSTANCE_H_
+#define MILLSTREAM_CORE_DEVICE_KERNEL_INSTANCE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "core/graph/graph.h"
+#include "framework/plugin/kernel_registry.h"
+#include "framework/plugin/plugin.h"
+#include "framework/plugin/running_code.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// A node's Philox stream: 64-bit key, and a counter of which the upper half is the second seed and
+// the lower half moves on with every reservation. Thread-safe.
+class RandomStream {
+ public:
+  // From the node's attributes seed and seed2; both zero: another stream every time.
+  explicit RandomStream(const Node& node);
+  void Reserve(uint64_t blocks, uint64_t* key, uint64_t counter[2]) {
+    *key = key_;
+    counter[0] = used_.fetch_add(blocks, std::memory_order_relaxed);
+    counter[1] = upper_counter_;
+  }
+
+ private:
+  uint64_t key_;
+  uint64_t upper_counter_;
+  std::atomic<uint64_t> used_{0};
+};
+
+// Constant after creation but for the random stream. Thread-safe.
+class KernelInstance {
+ public:
+  // Finds the kernel for `node` on `device_type` and creates its state. The error names the node.
+  static StatusOr<std::unique_ptr<KernelInstance>> Create(const Node* node,
+                                                          absl::string_view device_type,
+                                                          absl::string_view device_name);
+  ~KernelInstance();
+  KernelInstance(const KernelInstance&) = delete;
+  KernelInstance& operator=(const KernelInstance&) = delete;
+
+  const Node& node() const { return *node_; }
+  const KernelRegistration& registration() const { return *registration_; }
+  void* state() const { return state_; }
+  RandomStream* random() { return &random_; }
+
+ private:
+  KernelInstance(const Node* node, const KernelRegistration* registration);
+
+  const Node* const node_;
+  const KernelRegistration* const registration_;
+  void* state_ = nullptr;
+  RandomStream random_;
+};
+
+// "plugin acme, kernel Conv2D, node layer/conv", for RunningCode. `kernel` is null for what the
+// runtime does itself.
+void DescribeRunning(const Node& node, const KernelInstance* kernel, CrashLine* line);
+
+// The kernels of a session by node. Thread-safe; instances live as long as the cache.
+class KernelCache {
+ public:
+  KernelCache(std::string device_type, std::string device_name)
+      : device_type_(std::move(device_type)), device_name_(std::move(device_name)) {}
+  StatusOr<KernelInstance*> GetOrCreate(const Node* node) ABSL_LOCKS_EXCLUDED(mutex_);
+  // A kernel that the caller alone has: of a node that is no part of the program.
+  StatusOr<std::unique_ptr<KernelInstance>> Create(const Node* node) const {
+    return KernelInstance::Create(node, device_type_, device_name_);
+  }
+  const std::string& device_type() const { return device_type_; }
+  const std::string& device_name() const { return device_name_; }
+
+ private:
+  const std::string device_type_;
+  const std::string device_name_;
+  absl::Mutex mutex_;
+  // By the node of the program's graph, so that copies of it share one state.
+  absl::flat_hash_map<const Node*, std::unique_ptr<KernelInstance>> instances_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_DEVICE_KERNEL_INSTANCE_H_

@@ -1,0 +1,31 @@
+// Which tensors of a node are in host memory, on a device that has memory of its own.
+#ifndef MILLSTREAM_CORE_DEVICE_MEMORY_SPACE_H_
+#define MILLSTREAM_CORE_DEVICE_MEMORY_SPACE_H_
+
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace millstream {
+
+// By input and by output.
+struct MemorySpaces {
+  std::vector<bool> input_in_host;
+  std::vector<bool> output_in_host;
+  // What is not in host memory is wanted in the device's, and not just wherever it is.
+  bool reads_on_device = false;
+  // Output i is input i, wherever that is; with one output, input 0.
+  bool passes_on = false;
+};
+
+// What the kernel for `node` on a device of `device_type` wants and gives. On a CPU all is in host
+// memory, and so are strings and resource handles anywhere. Else a plugin's kernel has its host
+// arguments there (MS_KernelDef.host_args) and the rest in the device's memory, as the values of
+// variables are. Of core's own kernels, those that pass tensors on or read their shapes alone take
+// them where they are; what they compute, and compute with, is in host memory.
+MemorySpaces MemorySpacesOf(const Node& node, const std::string& device_type);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_DEVICE_MEMORY_SPACE_H_

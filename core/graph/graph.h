@@ -1,0 +1,235 @@
+// The graph: operations (nodes) and the tensors and control edges between them.
+//
+// A graph only grows. Nodes do not change once they are added, but for what building may still
+// refine: the static shape of an output may be narrowed; until the node has run, a control input
+// may be added, the requested device set, and a loop closed by giving its Merge a back edge. One
+// lock guards building; executables work on what they copied out under it.
+//
+// The only cycles are those of loops: each goes through an edge from a NextIteration to a Merge.
+#ifndef MILLSTREAM_CORE_GRAPH_GRAPH_H_
+#define MILLSTREAM_CORE_GRAPH_GRAPH_H_
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "core/graph/fork_guard.h"
+#include "core/graph/imported_node.h"
+#include "framework/attr_value.h"
+#include "framework/op_def.h"
+#include "framework/shape_context.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+class Graph;
+class Node;
+
+// One output of a node: a tensor of the graph. `node` null: no tensor.
+struct Output {
+  const Node* node = nullptr;
+  int index = 0;
+  explicit operator bool() const { return node != nullptr; }
+  std::string name() const;  // "MatMul:0"
+  DataType dtype() const;
+  friend bool operator==(const Output& a, const Output& b) {
+    return a.node == b.node && a.index == b.index;
+  }
+  friend bool operator!=(const Output& a, const Output& b) { return !(a == b); }
+  template <typename H>
+  friend H AbslHashValue(H h, const Output& output) {
+    return H::combine(std::move(h), output.node, output.index);
+  }
+};
+
+// What AddNode needs to know.
+struct NodeSpec {
+  std::string name;  // must be free; see Graph::UniqueName
+  std::string op;
+  // Variadic arguments expanded. An input of a Merge may be missing (no node) when all attributes
+  // are given: SetBackEdge gives it later, and the node cannot run before.
+  std::vector<Output> inputs;
+  // How many tensors each argument got, so that number and type attributes can be inferred. Empty:
+  // the attributes are complete.
+  std::vector<int> input_counts;
+  std::vector<const Node*> control_inputs;
+  AttrMap attrs;
+  std::string device;  // full, partial or empty
+  std::string source;  // the user's line that makes the node: "train.py:12 in build"
+  // Attributes that the op does not define are kept (importing newer graphs) and not refused.
+  bool allow_unknown_attrs = false;
+  // Version of the GraphDef that it is imported from; none: that of the graph counts.
+  std::optional<int> producer_version;
+  // What the node was in a GraphDef, where it runs as another; else null.
+  std::shared_ptr<const ImportedNode> imported;
+};
+
+// An operation. Owned by its graph; lives as long. Constant but for what the graph's lock guards.
+class Node {
+ public:
+  int id() const { return id_; }  // dense, in order of creation
+  const std::string& name() const { return name_; }
+  const OpDef& op() const { return *op_; }
+  const AttrMap& attrs() const { return attrs_; }
+  template <typename T>
+  StatusOr<T> Attr(absl::string_view name) const {
+    return GetAttr<T>(attrs_, name);
+  }
+  // The user's line that made the node; may be empty.
+  const std::string& source() const { return *source_; }
+  // What it was in a GraphDef, or works for, where it runs as another; else null.
+  const ImportedNode* imported() const { return imported_.get(); }
+
+  int num_inputs() const { return static_cast<int>(inputs_.size()); }
+  const Output& input(int i) const { return inputs_[i]; }
+  const std::vector<Output>& inputs() const { return inputs_; }  // see Graph::SetBackEdge
+  const NodeSignature& signature() const { return signature_; }
+  int num_outputs() const { return static_cast<int>(signature_.output_types.size()); }
+  DataType output_type(int i) const { return signature_.output_types[i]; }
+  Output output(int i) const { return Output{this, i}; }
+
+  // ---- Guarded by the graph's lock while the graph is being built ----
+  const std::vector<const Node*>& control_inputs() const { return control_inputs_; }
+  const std::string& device() const { return device_; }
+  const OutputFacts& facts(int i) const { return facts_[i]; }
+
+  // The node of the program's graph that this one is a copy of (Graph::AddCopy); else itself.
+  const Node* origin() const { return origin_ == nullptr ? this : origin_; }
+
+  // "node 'dense/MatMul' (op MatMul), made at train.py:12": a line of every message about it, see
+  // core/graph/error_details.h.
+  std::string Describe() const;
+
+ private:
+  friend class Graph;
+  int id_ = -1;
+  std::string name_;
+  const OpDef* op_ = nullptr;
+  AttrMap attrs_;
+  std::vector<Output> inputs_;
+  NodeSignature signature_;
+  std::vector<const Node*> control_inputs_;
+  std::string device_;
+  std::vector<OutputFacts> facts_;
+  const std::string* source_ = nullptr;
+  std::shared_ptr<const ImportedNode> imported_;
+  const Node* origin_ = nullptr;
+};
+
+// The handle of the variable whose value `output` is, when it was imported as a reference
+// (core/import/import_refs.h); else `output`.
+Output HandleOfImported(const Output& output);
+// Adds node name, op, device and source to an error, as text and as payload (StatusNode).
+Status AnnotateWithNode(const Status& status, const Node& node);
+// The same for a node that could not be added.
+Status AnnotateWithSpec(const Status& status, const NodeSpec& spec);
+// The name of the node that an error is about; empty when it is about none.
+std::string StatusNode(const Status& status);
+
+// Thread-safe.
+class Graph {
+ public:
+  Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  ~Graph();
+
+  // Adds a node after checking the op, its attributes, input types and shapes. INVALID_ARGUMENT,
+  // NOT_FOUND (op) or ALREADY_EXISTS (name) name the node, its op and the argument.
+  StatusOr<const Node*> AddNode(NodeSpec spec) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Adds a copy of a node of another graph, which must outlive this one: its name, op, attributes
+  // and what is known of its outputs, with inputs of this graph; a Merge's may be missing, as in
+  // AddNode. Nothing is checked or inferred again. For the runtime's own graphs. REQUIRES: the name
+  // is free.
+  const Node* AddCopy(const Node& original, std::vector<Output> inputs,
+                      std::vector<const Node*> control_inputs) ABSL_LOCKS_EXCLUDED(mutex_);
+  // NOT_FOUND names what there is.
+  StatusOr<const Node*> FindNode(absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // "node:0" or "node" (its output 0). NOT_FOUND, INVALID_ARGUMENT.
+  StatusOr<Output> FindOutput(absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
+  int num_nodes() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // REQUIRES: 0 <= id < num_nodes().
+  const Node* node(int id) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // All nodes so far, in order of creation.
+  std::vector<const Node*> nodes() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // A name like `name` that no node has: itself, or with _1, _2, ... appended. Case is ignored in
+  // comparing, as for files. `reserve`: the next call gives another.
+  std::string UniqueName(absl::string_view name, bool reserve = true) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // What is known of the output's shape, value and handle.
+  OutputFacts Facts(Output output) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The value of an output that is the same in every step (a Const), or null.
+  static const Tensor* ConstantValue(Output output);
+  // Narrows the static shape; INVALID_ARGUMENT when it contradicts what is known.
+  Status RefineShape(Output output, const PartialShape& shape) ABSL_LOCKS_EXCLUDED(mutex_);
+  // An edge that closes a loop: input `input` of `merge`, a Merge, becomes output 0 of `next`, a
+  // NextIteration.
+  struct BackEdge {
+    const Node* merge = nullptr;
+    int input = 0;
+    const Node* next = nullptr;
+  };
+  // Closes loops, all or none, in about the time that one takes.
+  // Static shapes that no longer hold, of the Merge and of what depends on it, lose what is no
+  // longer known. INVALID_ARGUMENT for other nodes and types; FAILED_PRECONDITION when the Merge
+  // has run. Must not overlap with the first run of a step that needs the Merge.
+  Status SetBackEdges(absl::Span<const BackEdge> edges) ABSL_LOCKS_EXCLUDED(mutex_);
+  Status SetBackEdge(const Node* merge, int input, const Node* next) ABSL_LOCKS_EXCLUDED(mutex_);
+  // From now on the variable of `handle`, a VarHandleOp, may hold values of any shape; what was
+  // inferred from the shape that it declares is forgotten. INVALID_ARGUMENT for other nodes;
+  // FAILED_PRECONDITION when the handle has run.
+  Status ForgetVariableShape(const Node* handle) ABSL_LOCKS_EXCLUDED(mutex_);
+  // FAILED_PRECONDITION when the node has run.
+  Status AddControlInput(const Node* node, const Node* control) ABSL_LOCKS_EXCLUDED(mutex_);
+  // A copy of the node's control inputs of the moment.
+  std::vector<const Node*> ControlInputs(const Node* node) const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::string Device(const Node* node) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // FAILED_PRECONDITION when the node has run.
+  Status SetDevice(const Node* node, std::string device) ABSL_LOCKS_EXCLUDED(mutex_);
+  void MarkAsRun(absl::Span<const Node* const> nodes) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The function library as it was imported: FunctionDefLibrary bytes.
+  std::string library() const ABSL_LOCKS_EXCLUDED(mutex_);
+  void set_library(std::string bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Seed of the graph's random ops, and what a GraphDef declares.
+  int producer_version() const ABSL_LOCKS_EXCLUDED(mutex_);
+  void set_producer_version(int version) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  StatusOr<std::vector<OutputFacts>> InferFacts(const Node& node) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  StatusOr<std::vector<OutputFacts>> RelaxedFacts(const Node& node) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void IndexConsumers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Status RelaxFrom(std::set<int> stale) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  const std::string* InternSource(std::string source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  mutable absl::Mutex mutex_;
+  const FreeInForks free_in_forks_{&mutex_};  // a forked child goes on building
+  std::deque<std::unique_ptr<Node>> nodes_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, const Node*> by_name_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, int> names_in_use_ ABSL_GUARDED_BY(mutex_);  // lower case
+  std::set<std::string> sources_ ABSL_GUARDED_BY(mutex_);
+  std::vector<bool> has_run_ ABSL_GUARDED_BY(mutex_);
+  // Of each node by id, who reads it, some of them no longer; complete after IndexConsumers.
+  std::vector<std::vector<int>> consumers_ ABSL_GUARDED_BY(mutex_);
+  // What RefineShape was told, by output.
+  absl::flat_hash_map<Output, PartialShape> refined_ ABSL_GUARDED_BY(mutex_);
+  std::string library_ ABSL_GUARDED_BY(mutex_);
+  int producer_version_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Version that graphs of this runtime declare (the newest public GraphDef version it knows).
+inline constexpr int kGraphDefProducer = 134;
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_GRAPH_GRAPH_H_

@@ -1,0 +1,74 @@
+// Adds nodes to a graph with little ceremony; what gradient functions and passes write with.
+#ifndef MILLSTREAM_CORE_GRAPH_GRAPH_BUILDER_H_
+#define MILLSTREAM_CORE_GRAPH_GRAPH_BUILDER_H_
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace millstream {
+
+// Names new nodes below a scope ("gradients/MatMul_grad") and keeps the first error: after it,
+// every call returns an Output without node and does nothing, so that callers check once at the
+// end. Not thread-safe.
+class GraphBuilder {
+ public:
+  using Attrs = std::initializer_list<std::pair<const char*, AttrValue>>;
+
+  GraphBuilder(Graph* graph, std::string scope) : graph_(graph), scope_(std::move(scope)) {}
+
+  // Output 0 of a new node, whose name is the op's below the scope.
+  Output Op(absl::string_view op, const std::vector<Output>& inputs, Attrs attrs = {});
+  // The new node, for ops of several outputs.
+  const Node* NodeOf(absl::string_view op, const std::vector<Output>& inputs, Attrs attrs = {});
+  // With variadic arguments: each inner list is one argument.
+  const Node* Variadic(absl::string_view op, const std::vector<std::vector<Output>>& arguments,
+                       Attrs attrs = {});
+  // The same, named `name` below the scope.
+  const Node* Named(absl::string_view name, absl::string_view op,
+                    const std::vector<std::vector<Output>>& arguments, AttrMap attrs);
+
+  // Output 0 of a node with those attributes of `attrs` that are named and the op has.
+  Output OpWithAttrs(absl::string_view op, const std::vector<Output>& inputs, const AttrMap& attrs,
+                     const std::vector<const char*>& names);
+
+  Output Const(const Tensor& value);
+  Output Int32(int32_t value) { return ScalarOf(DataType::kInt32, value); }
+  Output Int32Vector(const std::vector<int32_t>& values);
+  Output Int64Vector(const std::vector<int64_t>& values);
+  // A scalar of `dtype` (any numeric type).
+  Output ScalarOf(DataType dtype, double value);
+
+  // New nodes get these control inputs, device and source.
+  void set_control_inputs(std::vector<const Node*> controls) { controls_ = std::move(controls); }
+  void set_device(std::string device) { device_ = std::move(device); }
+  void set_source(std::string source) { source_ = std::move(source); }
+  void set_scope(std::string scope) { scope_ = std::move(scope); }
+  const std::string& scope() const { return scope_; }
+
+  // What is known of a tensor's static shape.
+  PartialShape ShapeOf(Output output) const;
+
+  Graph* graph() const { return graph_; }
+  const Status& status() const { return status_; }
+  bool ok() const { return status_.ok(); }
+  // Keeps `status` if it is the first error.
+  void UpdateStatus(const Status& status);
+
+ private:
+  Output ConstOrError(const StatusOr<Tensor>& value);
+
+  Graph* const graph_;
+  std::string scope_;
+  std::vector<const Node*> controls_;
+  std::string device_;
+  std::string source_;
+  Status status_;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_GRAPH_GRAPH_BUILDER_H_

@@ -1,0 +1,122 @@
+#include "core/graph/plan_facts.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/graph/error_details.h"
+#include "core/graph/structural_role.h"
+
+namespace millstream {
+namespace {
+
+// What PlaceholderWithDefault passes on has the shape that its attribute promises.
+Status CheckDefaultValue(const Node& node, const PartialShape& shape) {
+  if (node.op().name != "PlaceholderWithDefault") return absl::OkStatus();
+  MS_ASSIGN_OR_RETURN(const PartialShape allowed, node.Attr<PartialShape>("shape"));
+  if (allowed.IsCompatibleWith(shape)) return absl::OkStatus();
+  return AnnotateWithNode(
+      errors::InvalidArgument("'input' must have the shape ", allowed.ToString(),
+                              ", as attribute 'shape' says, got ", shape.ToString()),
+      node);
+}
+
+}  // namespace
+
+std::optional<Tensor> KnownValue(const Output& output, const OutputFacts& facts) {
+  if (!facts.value.has_value() || !facts.shape.IsFullyKnown() || facts.shape.rank() > 1) {
+    return std::nullopt;
+  }
+  const int64_t count = facts.shape.num_elements();
+  if (count != static_cast<int64_t>(facts.value->size())) return std::nullopt;
+  const DataType dtype = output.dtype();
+  if (dtype != DataType::kInt32 && dtype != DataType::kInt64) return std::nullopt;
+  StatusOr<Tensor> tensor = Tensor::Create(dtype, facts.shape.ToShape());
+  if (!tensor.ok()) return std::nullopt;
+  for (int64_t i = 0; i < count; ++i) {
+    const std::optional<int64_t>& element = (*facts.value)[i];
+    if (!element.has_value()) return std::nullopt;
+    if (dtype == DataType::kInt64) {
+      tensor->data<int64_t>()[i] = *element;
+    } else {
+      tensor->data<int32_t>()[i] = static_cast<int32_t>(*element);
+    }
+  }
+  return *std::move(tensor);
+}
+
+Status PlanFacts::InferNode(const Node* node, const Received* received) {
+  auto known = received == nullptr ? Received::const_iterator() : received->find(node);
+  if (received != nullptr && known != received->end()) {
+    outputs_[node] = {known->second};
+    return absl::OkStatus();
+  }
+  // What passes a tensor on knows all that is known of it; the op's own attributes may know less.
+  if (RoleOf(node->op().name) == StructuralRole::kIdentity) {
+    std::vector<OutputFacts>& outputs = outputs_[node];
+    for (const Output& source : node->inputs()) outputs.push_back(of(source));
+    return CheckDefaultValue(*node, outputs[0].shape);
+  }
+  std::vector<InputFacts> inputs(node->num_inputs());
+  for (int i = 0; i < node->num_inputs(); ++i) {
+    const Output& source = node->input(i);
+    const OutputFacts& facts = of(source);
+    inputs[i].shape = facts.shape;
+    inputs[i].dtype = source.dtype();
+    inputs[i].constant = constant(source);
+    inputs[i].partial_value = facts.value.has_value() ? &*facts.value : nullptr;
+    inputs[i].handle = facts.handle.has_value() ? &*facts.handle : nullptr;
+  }
+  ShapeContext context(&node->op(), &node->attrs(), std::move(inputs),
+                       node->signature().output_types);
+  StatusOr<std::vector<OutputFacts>> inferred = InferShapes(&context);
+  if (!inferred.ok()) {
+    std::vector<std::string> described;
+    for (const Output& source : node->inputs()) {
+      described.push_back(absl::StrCat(DataTypeName(source.dtype()), of(source).shape.ToString(),
+                                       " ", source.name()));
+    }
+    const Status with_inputs = WithErrorDetail(inferred.status(), "inputs", JoinInputs(described));
+    return AnnotateWithNode(with_inputs, *node);
+  }
+  outputs_[node] = *std::move(inferred);
+  return absl::OkStatus();
+}
+
+void PlanFacts::KeepConstants(const Node* node) {
+  for (int i = 0; i < node->num_outputs(); ++i) {
+    const Output output = node->output(i);
+    auto fed = fed_.find(output);
+    if (fed != fed_.end()) {
+      outputs_[node][i] = fed->second;
+      continue;
+    }
+    if (const Tensor* value = Graph::ConstantValue(output)) {
+      constants_[output] = value;
+    } else if (!node->op().is_stateful) {
+      std::optional<Tensor> known = KnownValue(output, outputs_[node][i]);
+      if (!known.has_value()) continue;
+      computed_.push_back(*std::move(known));
+      constants_[output] = &computed_.back();
+    }
+  }
+}
+
+StatusOr<PlanFacts> PlanFacts::Infer(const PrunedGraph& graph, const StepSignature& signature,
+                                     const std::vector<Shape>* feed_shapes,
+                                     const Received* received) {
+  PlanFacts facts;
+  for (size_t i = 0; i < signature.feeds.size(); ++i) {
+    OutputFacts fed;
+    if (feed_shapes != nullptr) fed.shape = (*feed_shapes)[i];
+    facts.fed_[signature.feeds[i]] = std::move(fed);
+  }
+  for (const Node* node : graph.nodes) {
+    MS_RETURN_IF_ERROR(facts.InferNode(node, received));
+    facts.KeepConstants(node);
+  }
+  return facts;
+}
+
+}  // namespace millstream

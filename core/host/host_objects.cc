@@ -1,0 +1,124 @@
+#include "core/host/host_objects.h"
+
+#include <utility>
+
+#include "core/host/kernel_host.h"
+#include "core/resources/resource_manager.h"
+#include "framework/plugin/host_status.h"
+#include "framework/plugin/resource_types.h"
+
+namespace millstream::host_objects {
+namespace {
+
+// An object of a plugin. Constant but for who owns it.
+class PluginObject : public Resource {
+ public:
+  PluginObject(const ResourceType* type, void* object)
+      : Resource(type->name), type_(*type), object_(object) {}
+  void* object() const { return object_; }
+  // Leaves the object to whoever made it.
+  void Disown() { is_owned_ = false; }
+  // Whoever holds a reference may use the object to the end: it goes with the last one.
+  void Drop() override {}
+
+ private:
+  ~PluginObject() override {
+    if (is_owned_) type_.destroy(object_);
+  }
+  const ResourceType& type_;
+  void* const object_;
+  bool is_owned_ = true;
+};
+
+// A reference as the plugin holds it.
+MS_Resource* ToAbi(ResourceRef<Resource> resource) {
+  return reinterpret_cast<MS_Resource*>(resource.release());
+}
+
+// Where the object is, or may be. Its type is a registered one, so what is found is a PluginObject.
+struct Place {
+  ResourceManager* manager;
+  const ResourceType* type;
+};
+StatusOr<Place> FindPlace(const MS_Frame& frame, MS_Str type) {
+  Place place;
+  MS_ASSIGN_OR_RETURN(place.type, ResourceTypes::Global()->Find(FromAbi(type)));
+  place.manager = frame.ctx->host->step->container()->manager();
+  if (place.manager != nullptr) return place;
+  return errors::FailedPrecondition("the step has no session to keep an object of type ",
+                                    place.type->name);
+}
+
+void Give(ResourceRef<Resource> resource, void** out_object, MS_Resource** out) {
+  *out_object = static_cast<PluginObject*>(resource.get())->object();
+  *out = ToAbi(std::move(resource));
+}
+
+Status CreateObject(const MS_Frame& frame, MS_Str container, MS_Str name, MS_Str type, void* object,
+                    MS_Resource** out) {
+  MS_ASSIGN_OR_RETURN(const Place place, FindPlace(frame, type));
+  ResourceRef<PluginObject> made = MakeResource<PluginObject>(place.type, object);
+  const Status created = place.manager->Create(FromAbi(container), FromAbi(name), made);
+  if (!created.ok()) {
+    made->Disown();
+    return created;
+  }
+  *out = ToAbi(std::move(made));
+  return absl::OkStatus();
+}
+
+StatusOr<ResourceRef<Resource>> FindOrMake(const MS_Frame& frame, MS_Str container, MS_Str name,
+                                           MS_Str type,
+                                           MS_Status* (*make)(void* user, void** out_object),
+                                           void* user) {
+  MS_ASSIGN_OR_RETURN(const Place place, FindPlace(frame, type));
+  StatusOr<ResourceRef<Resource>> found =
+      place.manager->LookupAny(FromAbi(container), place.type->name, FromAbi(name));
+  if (found.ok() || make == nullptr) return found;
+  void* object = nullptr;
+  MS_RETURN_IF_ERROR(TakeAbiStatus(make(user, &object)));
+  return place.manager->KeepFirst(FromAbi(container), FromAbi(name),
+                                  MakeResource<PluginObject>(place.type, object));
+}
+
+}  // namespace
+
+MS_Status* HandleRead(const MS_TensorView* handle, MS_Str* container, MS_Str* name, MS_Str* type) {
+  const bool is_handle = handle->dtype == MS_RESOURCE && handle->mem.base != nullptr;
+  Variable* const variable =
+      is_handle ? ResourceAs<Variable>(static_cast<Resource*>(handle->mem.base)) : nullptr;
+  if (variable == nullptr) {
+    return ToAbiStatus(errors::InvalidArgument("the tensor is the handle of no variable"));
+  }
+  *container = millstream::ToAbi(variable->container());
+  *name = millstream::ToAbi(variable->name());
+  *type = millstream::ToAbi(variable->type());
+  return nullptr;
+}
+
+MS_Status* Create(MS_Frame* frame, MS_Str container, MS_Str name, MS_Str type, void* object,
+                  MS_Resource** out) {
+  *out = nullptr;
+  return ToAbiStatus(CreateObject(*frame, container, name, type, object, out));
+}
+
+MS_Status* Lookup(MS_Frame* frame, MS_Str container, MS_Str name, MS_Str type, void** out_object,
+                  MS_Resource** out) {
+  return LookupOrCreate(frame, container, name, type, nullptr, nullptr, out_object, out);
+}
+
+MS_Status* LookupOrCreate(MS_Frame* frame, MS_Str container, MS_Str name, MS_Str type,
+                          MS_Status* (*make)(void* user, void** out_object), void* user,
+                          void** out_object, MS_Resource** out) {
+  *out = nullptr;
+  StatusOr<ResourceRef<Resource>> found = FindOrMake(*frame, container, name, type, make, user);
+  if (!found.ok()) return ToAbiStatus(found.status());
+  Give(*std::move(found), out_object, out);
+  return nullptr;
+}
+
+void Release(MS_Resource* resource) {
+  if (resource != nullptr) reinterpret_cast<Resource*>(resource)->Unref();
+}
+
+}  // namespace millstream::host_objects

@@ -1,0 +1,92 @@
+#include "core/host/thread_team.h"
+
+#include <pthread.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+// Counts how often each index is visited.
+struct Visits {
+  explicit Visits(uint64_t total) : counts(total) {}
+  static void Visit(void* user, uint64_t begin, uint64_t end) {
+    for (uint64_t i = begin; i < end; ++i) ++static_cast<Visits*>(user)->counts[i];
+  }
+  bool AllOnce() const {
+    for (const int count : counts) {
+      if (count != 1) return false;
+    }
+    return true;
+  }
+  std::vector<int> counts;
+};
+
+TEST(ThreadTeamTest, VisitsEveryIndexOnce) {
+  ThreadTeam* const team = ThreadTeam::Global();
+  for (const int threads : {1, 2, 3, 5}) {
+    for (const uint64_t total : {1, 7, 1000}) {
+      for (const uint64_t piece : {1, 3, 2000}) {
+        Visits visits(total);
+        team->Run(threads, total, piece, &Visits::Visit, &visits);
+        EXPECT_TRUE(visits.AllOnce()) << threads << " threads, " << total << " by " << piece;
+      }
+    }
+  }
+}
+
+TEST(ThreadTeamTest, RunsManyLoopsOneAfterAnother) {
+  ThreadTeam* const team = ThreadTeam::Global();
+  for (int loop = 0; loop < 20000; ++loop) {
+    Visits visits(8);
+    team->Run(2 + loop % 2, 8, 1, &Visits::Visit, &visits);
+    ASSERT_TRUE(visits.AllOnce()) << "loop " << loop;
+  }
+}
+
+TEST(ThreadTeamTest, WakesWorkersThatSleep) {
+  ThreadTeam* const team = ThreadTeam::Global();
+  for (int loop = 0; loop < 20; ++loop) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    Visits visits(64);
+    team->Run(3, 64, 1, &Visits::Visit, &visits);
+    ASSERT_TRUE(visits.AllOnce()) << "loop " << loop;
+  }
+}
+
+TEST(ThreadTeamTest, MakesDoWithTheThreadsThatThereAre) {
+  pthread_attr_t usual;
+  ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
+  pthread_attr_t endless = usual;
+  // Stacks for which no address space is large enough: no thread can be had.
+  ASSERT_EQ(pthread_attr_setstacksize(&endless, size_t{1} << 47), 0);
+  auto* const team = new ThreadTeam();  // threads of it may live as long as the process
+  ASSERT_EQ(pthread_setattr_default_np(&endless), 0);
+  Visits alone(100);
+  team->Run(4, 100, 1, &Visits::Visit, &alone);
+  ASSERT_EQ(pthread_setattr_default_np(&usual), 0);
+  EXPECT_TRUE(alone.AllOnce());
+  Visits together(100);
+  team->Run(4, 100, 1, &Visits::Visit, &together);
+  EXPECT_TRUE(together.AllOnce());
+}
+
+TEST(ParallelPermitTest, OneHoldsIt) {
+  ASSERT_TRUE(ParallelPermit::TryAcquire());
+  EXPECT_FALSE(ParallelPermit::TryAcquire());
+  ParallelPermit::Release();
+  EXPECT_TRUE(ParallelPermit::TryAcquire());
+  ParallelPermit::Release();
+}
+
+TEST(AvailableThreadsTest, IsAtLeastOneAndNoMoreThanTheMachineHas) {
+  EXPECT_GE(AvailableThreads(), 1);
+  EXPECT_LE(AvailableThreads(), static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+}  // namespace millstream

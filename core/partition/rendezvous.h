@@ -1,0 +1,79 @@
+// Where the parts of a step hand tensors to each other.
+#ifndef MILLSTREAM_CORE_PARTITION_RENDEZVOUS_H_
+#define MILLSTREAM_CORE_PARTITION_RENDEZVOUS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "core/device/device_stream.h"
+#include "core/graph/graph.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+
+namespace millstream {
+
+// One tensor on its way: which edge between two devices (numbered within the executable), and in
+// which iteration of which frames (0 outside of loops).
+struct RendezvousKey {
+  int64_t edge = 0;
+  uint64_t iteration = 0;
+  friend bool operator==(const RendezvousKey& a, const RendezvousKey& b) {
+    return a.edge == b.edge && a.iteration == b.iteration;
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const RendezvousKey& key) {
+    return H::combine(std::move(h), key.edge, key.iteration);
+  }
+};
+
+// What is sent.
+struct Parcel {
+  Tensor tensor;
+  bool dead = false;  // the sender's branch was not taken; `tensor` is empty
+  // Of a tensor on a device: when it has its value. Null: it has it.
+  EventRef ready;
+};
+
+// "node 'a/_Recv_3' (op _Recv), made at train.py:12, on THIS DEVICE, waits for a:0 from OTHER"; of
+// a node that receives nothing: "..., has not ended".
+std::string DescribeWait(const Node& node, absl::string_view device_name);
+
+// For one step. Thread-safe. Each key is sent once and received once, in either order.
+class Rendezvous {
+ public:
+  // Gets a tensor that was awaited.
+  class Receiver {
+   public:
+    // Called once, by the sender's thread or by Abort's, with no lock held; must not block.
+    virtual void Receive(Status status, Parcel parcel) = 0;
+
+   protected:
+    ~Receiver() = default;
+  };
+
+  // ALREADY_EXISTS when the key was sent before. After Abort: does nothing.
+  Status Send(RendezvousKey key, Parcel parcel) ABSL_LOCKS_EXCLUDED(mutex_);
+  // True when the tensor is there already (then *parcel is set and `receiver` is not called); false
+  // when `receiver` will be called. INTERNAL when the key is awaited already.
+  StatusOr<bool> Receive(RendezvousKey key, Receiver* receiver, Parcel* parcel)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Every receiver that waits, or comes later, gets `error`. REQUIRES: !error.ok().
+  void Abort(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Item {
+    Receiver* receiver = nullptr;  // null: the tensor is here
+    Parcel parcel;
+  };
+  absl::Mutex mutex_;
+  absl::flat_hash_map<RendezvousKey, Item> items_ ABSL_GUARDED_BY(mutex_);
+  Status aborted_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_PARTITION_RENDEZVOUS_H_

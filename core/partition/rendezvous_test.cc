@@ -1,0 +1,78 @@
+#include "core/partition/rendezvous.h"
+
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+struct Keeper final : public Rendezvous::Receiver {
+  void Receive(Status given, Parcel received) override {
+    ++calls;
+    status = given;
+    parcel = received;
+  }
+  int calls = 0;
+  Status status;
+  Parcel parcel;
+};
+
+Parcel Number(float number) { return Parcel{Tensor::Scalar<float>(number), false, nullptr}; }
+
+TEST(RendezvousTest, ATensorThatWasSentIsThere) {
+  Rendezvous rendezvous;
+  ASSERT_TRUE(rendezvous.Send({1, 0}, Number(4)).ok());
+  Keeper keeper;
+  Parcel parcel;
+  parcel.dead = true;
+  EXPECT_TRUE(*rendezvous.Receive({1, 0}, &keeper, &parcel));
+  EXPECT_EQ(*parcel.tensor.data<float>(), 4);
+  EXPECT_FALSE(parcel.dead);
+  EXPECT_EQ(keeper.calls, 0);
+}
+
+TEST(RendezvousTest, AReceiverThatWaitsIsCalled) {
+  Rendezvous rendezvous;
+  Keeper keeper;
+  Parcel parcel;
+  EXPECT_FALSE(*rendezvous.Receive({1, 0}, &keeper, &parcel));
+  EXPECT_EQ(keeper.calls, 0);
+  ASSERT_TRUE(rendezvous.Send({1, 0}, Parcel{Tensor(), true, nullptr}).ok());
+  EXPECT_EQ(keeper.calls, 1);
+  EXPECT_TRUE(keeper.status.ok());
+  EXPECT_TRUE(keeper.parcel.dead);
+}
+
+TEST(RendezvousTest, IterationsAndEdgesAreKeptApart) {
+  Rendezvous rendezvous;
+  ASSERT_TRUE(rendezvous.Send({1, 7}, Number(17)).ok());
+  ASSERT_TRUE(rendezvous.Send({2, 7}, Number(27)).ok());
+  Keeper keeper;
+  Parcel parcel;
+  EXPECT_FALSE(*rendezvous.Receive({1, 8}, &keeper, &parcel));
+  EXPECT_TRUE(*rendezvous.Receive({2, 7}, &keeper, &parcel));
+  EXPECT_EQ(*parcel.tensor.data<float>(), 27);
+}
+
+TEST(RendezvousTest, SendingTwiceIsAnError) {
+  Rendezvous rendezvous;
+  ASSERT_TRUE(rendezvous.Send({1, 0}, Parcel()).ok());
+  EXPECT_EQ(rendezvous.Send({1, 0}, Parcel()).code(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST(RendezvousTest, AbortReachesThoseWhoWaitAndThoseWhoCome) {
+  Rendezvous rendezvous;
+  Keeper waits;
+  Keeper comes;
+  Parcel parcel;
+  EXPECT_FALSE(*rendezvous.Receive({1, 0}, &waits, &parcel));
+  rendezvous.Abort(errors::Cancelled("stop"));
+  EXPECT_EQ(waits.calls, 1);
+  EXPECT_EQ(waits.status.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(rendezvous.Receive({2, 0}, &comes, &parcel).status().code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_EQ(comes.calls, 0);
+  EXPECT_TRUE(rendezvous.Send({1, 0}, Parcel()).ok());
+}
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,182 @@
+// What nodes and copies cost: estimated, then measured.
+#include "core/placement/cost_model.h"
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/graph/graph_builder.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+constexpr int kHost = 0;
+constexpr int kFirst = 1;
+constexpr int kSecond = 2;
+
+class CostModelTest : public ::testing::Test {
+ protected:
+  CostModelTest() : build(&graph, "") {}
+
+  const Node* Added(const std::string& op, const std::vector<Output>& inputs) {
+    return build.NodeOf(op, inputs);
+  }
+  Output Matrix(int64_t rows, int64_t columns) {
+    return build.Op("Placeholder", {},
+                    {{"dtype", AttrValue(DataType::kFloat)},
+                     {"shape", AttrValue(PartialShape({rows, columns}))}});
+  }
+  static NodeWork WorkOf(const Node* node) {
+    std::vector<PartialShape> inputs;
+    for (const Output& input : node->inputs()) inputs.push_back(input.node->facts(0).shape);
+    std::vector<PartialShape> outputs;
+    for (int k = 0; k < node->num_outputs(); ++k) outputs.push_back(node->facts(k).shape);
+    return EstimateWork(*node, inputs, outputs);
+  }
+  double TimeOf(const Node* node, int device) { return model.NodeTime(node, WorkOf(node), device); }
+  void Measure(const Node* node, int device, double nanoseconds) {
+    model.AddNodeTime(node, WorkOf(node), device, nanoseconds);
+  }
+
+  Graph graph;
+  GraphBuilder build;
+  CostModel model{{{"CPU", false, false}, {"SIM", true, true}, {"SIM", true, true}}};
+};
+
+TEST_F(CostModelTest, AProductCostsAsManyOperationsAsItHas) {
+  const Node* const product = Added("MatMul", {Matrix(8, 16), Matrix(16, 4)});
+  EXPECT_EQ(WorkOf(product).operations, 2 * 8 * 16 * 4);
+}
+
+TEST_F(CostModelTest, MoreToDoIsEstimatedToTakeLonger) {
+  const Node* const small = Added("MatMul", {Matrix(64, 64), Matrix(64, 64)});
+  const Node* const large = Added("MatMul", {Matrix(256, 256), Matrix(256, 256)});
+  const Node* const few = Added("Neg", {Matrix(10, 10)});
+  const Node* const many = Added("Neg", {Matrix(1000, 1000)});
+  for (const int device : {kHost, kFirst}) {
+    EXPECT_LT(TimeOf(small, device), TimeOf(large, device));
+    EXPECT_LT(TimeOf(few, device), TimeOf(many, device));
+    EXPECT_GT(TimeOf(few, device), 0);
+  }
+}
+
+TEST_F(CostModelTest, WhatOnlyNamesMemoryCostsNothing) {
+  EXPECT_TRUE(WorkOf(Added("Identity", {Matrix(10, 10)})).is_nothing());
+  EXPECT_EQ(TimeOf(Added("Identity", {Matrix(10, 10)}), kFirst), 0);
+}
+
+TEST_F(CostModelTest, DevicesOfOneTypeAreTakenForEquallyFast) {
+  const Node* const node = Added("Neg", {Matrix(100, 100)});
+  EXPECT_EQ(TimeOf(node, kFirst), TimeOf(node, kSecond));
+  EXPECT_LT(TimeOf(node, kFirst), TimeOf(node, kHost));
+}
+
+TEST_F(CostModelTest, WhatWasMeasuredGoesBeforeTheEstimate) {
+  const Node* const node = Added("Neg", {Matrix(100, 100)});
+  EXPECT_FALSE(model.IsMeasured(node, kFirst));
+  Measure(node, kFirst, 7e6);
+  EXPECT_TRUE(model.IsMeasured(node, kFirst));
+  EXPECT_EQ(TimeOf(node, kFirst), 7e6);
+}
+
+TEST_F(CostModelTest, OneStepThatWasHeldUpDoesNotCount) {
+  const Node* const node = Added("Neg", {Matrix(100, 100)});
+  for (const double time : {5e6, 5e6, 900e6, 6e6, 5e6}) Measure(node, kFirst, time);
+  EXPECT_EQ(TimeOf(node, kFirst), 5e6);
+}
+
+TEST_F(CostModelTest, OldTimesAreForgotten) {
+  const Node* const node = Added("Neg", {Matrix(100, 100)});
+  for (int i = 0; i < 5; ++i) Measure(node, kFirst, 1e6);
+  for (int i = 0; i < 5; ++i) Measure(node, kFirst, 3e6);
+  EXPECT_EQ(TimeOf(node, kFirst), 3e6);
+}
+
+TEST_F(CostModelTest, ADeviceThatIsSlowOnOneNodeIsTakenForSlowOnAnother) {
+  const Node* const both = Added("Neg", {Matrix(100, 100)});
+  const Node* const one = Added("Neg", {Matrix(50, 50)});
+  const Node* const other_op = Added("Square", {Matrix(50, 50)});
+  Measure(both, kFirst, 1e6);
+  Measure(both, kSecond, 4e6);
+  Measure(one, kFirst, 3e6);
+  EXPECT_DOUBLE_EQ(TimeOf(one, kSecond), 12e6);
+  Measure(other_op, kFirst, 5e6);
+  EXPECT_DOUBLE_EQ(TimeOf(other_op, kSecond), 20e6);
+}
+
+TEST_F(CostModelTest, ANodeThatWasNeverMeasuredTakesWhatTheDeviceTakesForOthers) {
+  const Node* const measured = Added("Neg", {Matrix(100, 100)});
+  const Node* const alike = Added("Neg", {Matrix(100, 100)});
+  const Node* const other_op = Added("Abs", {Matrix(100, 100)});
+  Measure(measured, kFirst, 3e6);
+  Measure(measured, kSecond, 9e6);
+  for (const Node* node : {alike, other_op}) {
+    EXPECT_DOUBLE_EQ(TimeOf(node, kFirst), 3e6);
+    EXPECT_DOUBLE_EQ(TimeOf(node, kSecond), 9e6);
+  }
+}
+
+TEST_F(CostModelTest, ADeviceThatWasNeverMeasuredIsLikeOthersOfItsType) {
+  const Node* const node = Added("Neg", {Matrix(100, 100)});
+  Measure(node, kFirst, 8e6);
+  EXPECT_DOUBLE_EQ(TimeOf(node, kSecond), 8e6);
+  EXPECT_GT(TimeOf(node, kHost), 8e6);
+}
+
+TEST_F(CostModelTest, ACopyTakesLongerTheLargerItIs) {
+  EXPECT_LT(model.Link(kHost, kFirst).Of(10), model.Link(kHost, kFirst).Of(1e6));
+  EXPECT_LT(model.Link(kHost, kFirst).Of(1e6), model.Link(kFirst, kSecond).Of(1e6));
+  EXPECT_EQ(model.Link(kFirst, kFirst).Of(1e6), 0);
+}
+
+TEST_F(CostModelTest, LatencyAndBandwidthAreFittedToCopies) {
+  for (int i = 0; i < 3; ++i) {
+    for (const int64_t bytes : {1000, 10000, 100000}) {
+      model.AddTransferTime(kHost, kFirst, bytes, 500 + 0.25 * static_cast<double>(bytes));
+    }
+  }
+  const LinkCost link = model.Link(kHost, kFirst);
+  EXPECT_NEAR(link.latency, 500, 1e-6);
+  EXPECT_NEAR(link.per_byte, 0.25, 1e-9);
+  EXPECT_NEAR(model.Link(kHost, kSecond).per_byte, 0.25, 1e-9) << "like others of its type";
+}
+
+TEST_F(CostModelTest, BetweenTwoDevicesACopyGoesByWayOfTheHost) {
+  for (const int64_t bytes : {1000, 100000}) {
+    model.AddTransferTime(kFirst, kHost, bytes, 500 + 0.25 * static_cast<double>(bytes));
+    model.AddTransferTime(kHost, kSecond, bytes, 300 + 0.5 * static_cast<double>(bytes));
+  }
+  EXPECT_NEAR(model.Link(kFirst, kSecond).latency, 800, 1e-6);
+  EXPECT_NEAR(model.Link(kFirst, kSecond).per_byte, 0.75, 1e-9);
+  model.AddTransferTime(kFirst, kSecond, 1000, 7e6);
+  EXPECT_NEAR(model.Link(kFirst, kSecond).Of(1000), 7e6, 1) << "it was measured itself";
+}
+
+TEST_F(CostModelTest, CopiesOfOneSizeTellNoBandwidth) {
+  const double per_byte = model.Link(kHost, kFirst).per_byte;
+  model.AddTransferTime(kHost, kFirst, 1000, 1e6);
+  model.AddTransferTime(kHost, kFirst, 1001, 3e6);
+  EXPECT_EQ(model.Link(kHost, kFirst).per_byte, per_byte);
+  EXPECT_NEAR(model.Link(kHost, kFirst).Of(1000.5), 2e6, 1);
+}
+
+TEST_F(CostModelTest, ManyThreadsMeasureAndAskAtOnce) {
+  const Node* const node = Added("Neg", {Matrix(100, 100)});
+  const NodeWork work = WorkOf(node);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 500; ++i) {
+        model.AddNodeTime(node, work, t % 3, 2e6);
+        model.AddTransferTime(kHost, kFirst, 1000 * (i % 50), 1e6);
+        EXPECT_EQ(model.NodeTime(node, work, t % 3), 2e6);
+        EXPECT_GE(model.Link(kHost, kSecond).latency, 0);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace millstream

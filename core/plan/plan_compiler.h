@@ -1,0 +1,51 @@
+// Compiles a pruned graph to a plan.
+#ifndef MILLSTREAM_CORE_PLAN_PLAN_COMPILER_H_
+#define MILLSTREAM_CORE_PLAN_PLAN_COMPILER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/device/kernel_instance.h"
+#include "core/graph/plan_facts.h"
+#include "core/graph/prune.h"
+#include "core/graph/step_signature.h"
+#include "core/numerics/numeric_checks.h"
+#include "core/passes/plan_features.h"
+#include "core/plan/plan.h"
+#include "core/resources/resource_manager.h"
+#include "core/step/run_options.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+class FoldedValues;
+
+struct PlanRequest {
+  const PrunedGraph* graph = nullptr;
+  const StepSignature* signature = nullptr;
+  // Null: the plan serves feeds of any shape, and its kernels find shapes as they run.
+  const std::vector<Shape>* feed_shapes = nullptr;
+  const PlanFacts::Received* received = nullptr;  // null: nothing is received
+  KernelCache* kernels = nullptr;
+  // What computes constants; null: `kernels`.
+  KernelCache* host_kernels = nullptr;
+  DeviceMemory* memory = nullptr;  // of the device that will run it; null: it uses the host's
+  ResourceManager* resources = nullptr;
+  int threads = 1;
+  bool optimize = true;  // false: every node becomes an instruction
+  std::vector<std::string> disabled_passes;
+  PlanFeatures features;
+  FoldedValues* folded = nullptr;   // of all plans of the part; null: of this one alone
+  const RunOptions* run = nullptr;  // of the step that waits for the plan; null: none does
+  bool deterministic = false;
+  NumericChecks* checks = nullptr;  // what looks at what kernels give; null: nobody does
+};
+
+// Errors name the node: shapes that do not fit, no kernel, a handle that contradicts its variable.
+// CANCELLED and DEADLINE_EXCEEDED: the step that waits was to stop while a constant was computed.
+StatusOr<std::unique_ptr<Plan>> CompilePlan(const PlanRequest& request);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_PLAN_PLAN_COMPILER_H_

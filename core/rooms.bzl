@@ -1,0 +1,67 @@
+"""The rooms of core/ and which other rooms each may include.
+
+A room lists only rooms that stand above it in the table, so the rooms have no circle. Each room's BUILD
+takes its visibility from here; Bazel enforces it. A test that needs a room below its own takes it from
+//core/testing.
+"""
+
+# Room: the rooms that it may include.
+_MAY_INCLUDE = {
+    "graph": [],
+    "import": ["graph"],
+    "gradients": ["graph"],
+    "device": ["graph"],
+    "resources": ["graph", "device"],
+    "placement": ["graph", "device"],
+    "partition": ["graph", "device", "placement"],
+    "step": ["graph", "device", "resources", "partition"],
+    "host": ["graph", "device", "resources", "step"],
+    "numerics": ["graph", "import", "device", "resources", "step", "host"],
+    "structural": ["graph", "device", "resources", "step", "host"],
+    "passes": ["graph", "resources"],
+    "plan": ["graph", "device", "resources", "partition", "step", "host", "numerics", "passes"],
+    "dynamic": ["graph", "device", "resources", "partition", "step", "host", "numerics", "structural"],
+    "session": [
+        "graph",
+        "import",
+        "device",
+        "resources",
+        "placement",
+        "partition",
+        "step",
+        "host",
+        "numerics",
+        "structural",
+        "passes",
+        "plan",
+        "dynamic",
+    ],
+    "c_api": ["graph", "import", "gradients", "step", "host", "passes", "session"],
+}
+
+# What is outside of the rooms and uses one directly. Front ends have c_api alone.
+_OUTSIDE = {
+    "graph": ["//benchmarks"],
+    "gradients": ["//benchmarks"],
+    "plan": ["//benchmarks"],
+    "session": ["//benchmarks"],
+    "c_api": [
+        "//python",
+        "//testing",
+    ],
+}
+
+def room_visibility(room):
+    """The default_visibility of the room's package."""
+    above = []
+    for name, included in _MAY_INCLUDE.items():
+        for other in included:
+            if other not in above:
+                fail("core/rooms.bzl: '%s' may include only rooms that stand above it, not '%s'" % (name, other))
+        above.append(name)
+    if room not in above:
+        fail("core/rooms.bzl: no room '%s'" % room)
+    users = [name for name, included in _MAY_INCLUDE.items() if room in included]
+    return (["//core/%s:__pkg__" % user for user in users] +
+            ["//core/testing:__pkg__"] +
+            ["%s:__subpackages__" % user for user in _OUTSIDE.get(room, [])])

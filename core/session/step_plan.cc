@@ -1,0 +1,94 @@
+#include "core/session/step_plan.h"
+
+#include <utility>
+
+#include "absl/time/time.h"
+#include "core/dynamic/dynamic_run.h"
+#include "core/host/thread_team.h"
+#include "core/partition/rendezvous.h"
+#include "core/plan/plan_executor.h"
+#include "core/plan/running_steps.h"
+#include "core/step/step_context.h"
+#include "core/step/step_scheduler.h"
+
+namespace millstream {
+namespace {
+
+// One partition's share of a step.
+struct RunningPart {
+  const Partition* partition = nullptr;
+  std::vector<Tensor> feeds;
+  std::unique_ptr<StepPart> run;
+};
+
+std::unique_ptr<StepPart> MakeRun(const StepPlan& plan, size_t part,
+                                  absl::string_view device_name) {
+  Plan* const compiled = plan.parts[part].get();
+  if (compiled != nullptr) return std::make_unique<PlanRun>(compiled, device_name);
+  return std::make_unique<DynamicRun>(plan.programs[part], device_name);
+}
+
+std::vector<Tensor> Select(absl::Span<const Tensor> tensors, const std::vector<int>& indices) {
+  std::vector<Tensor> selected;
+  for (int index : indices) selected.push_back(tensors[index]);
+  return selected;
+}
+
+Status FetchFrom(RunningPart* part, absl::Span<Tensor> fetches) {
+  std::vector<Tensor> fetched(part->partition->fetches.size());
+  MS_RETURN_IF_ERROR(part->run->Fetch(absl::MakeSpan(fetched)));
+  for (size_t i = 0; i < fetched.size(); ++i) {
+    fetches[part->partition->fetches[i]] = std::move(fetched[i]);
+  }
+  return absl::OkStatus();
+}
+
+// A step of several parts, or of one that may wait.
+Status ExecuteParts(const StepPlan& plan, const StepSettings& settings,
+                    absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                    const RunOptions& options) {
+  StepContext step(options, settings.resources);
+  Rendezvous rendezvous;
+  StepScheduler scheduler(&step, settings.inter_op_threads,
+                          absl::Milliseconds(settings.late_kernel_warning_ms));
+  step.max_threads = settings.intra_op_threads;
+  step.deterministic = settings.deterministic;
+  step.needs_permit = settings.needs_permit;
+  step.rendezvous = &rendezvous;
+  step.scheduler = &scheduler;
+  std::vector<RunningPart> running(settings.partitions->parts.size());
+  std::vector<StepPart*> parts;
+  for (size_t p = 0; p < running.size(); ++p) {
+    const Partition& partition = settings.partitions->parts[p];
+    RunningPart& part = running[p];
+    part.partition = &partition;
+    part.feeds = Select(feeds, partition.feeds);
+    part.run = MakeRun(plan, p, (*settings.devices)[partition.device]->name());
+    MS_RETURN_IF_ERROR(part.run->Begin(&step, part.feeds));
+    parts.push_back(part.run.get());
+  }
+  // Parts that run at the same time would fight over one team of threads.
+  step.holds_permit = settings.needs_permit && settings.intra_op_threads > 1 &&
+                      settings.inter_op_threads == 1 && ParallelPermit::TryAcquire();
+  if (settings.running != nullptr) settings.running->Add(&scheduler);
+  Status status = scheduler.Drive(parts);
+  if (settings.running != nullptr) settings.running->Remove(&scheduler);
+  if (step.holds_permit) ParallelPermit::Release();
+  MS_RETURN_IF_ERROR(status);
+  for (RunningPart& part : running) MS_RETURN_IF_ERROR(FetchFrom(&part, fetches));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Status ExecuteStep(const StepPlan& plan, const StepSettings& settings,
+                   absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                   const RunOptions& options) {
+  if (plan.direct != nullptr) {
+    const int device = settings.partitions->parts[0].device;
+    return ExecutePlan(plan.direct, (*settings.devices)[device]->name(), feeds, fetches, options);
+  }
+  return ExecuteParts(plan, settings, feeds, fetches, options);
+}
+
+}  // namespace millstream

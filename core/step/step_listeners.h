@@ -1,0 +1,67 @@
+// What kernels of one step asked to be told of its end.
+#ifndef MILLSTREAM_CORE_STEP_STEP_LISTENERS_H_
+#define MILLSTREAM_CORE_STEP_STEP_LISTENERS_H_
+
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "core/step/cancel_listeners.h"
+
+namespace millstream {
+
+class Cancellation;
+class Node;
+
+// Owns the listeners. Thread-safe.
+class StepListeners {
+ public:
+  using OutOfTime = void (*)(void* step, const Node& node);
+
+  // Both may be null, and must outlive this object.
+  StepListeners(const Cancellation* cancellation, const Cancellation* closing)
+      : cancellation_(cancellation), closing_(closing) {}
+  ~StepListeners();
+  StepListeners(const StepListeners&) = delete;
+  StepListeners& operator=(const StepListeners&) = delete;
+
+  // Calls fn(user), once, when the step fails or either cancellation happens. Gives a token.
+  // `node`: whose kernel it is, there as long as the step.
+  uint64_t Add(void (*fn)(void* user), void* user, const Node* node) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Waits for a call that is under way. An unknown token does nothing.
+  void Remove(uint64_t token) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The step failed.
+  void Fire() { failed_.Fire(); }
+  // Has a thread of its own call out_of_time(step, node) when a kernel, that of `node`, wants to be
+  // told and `deadline` is over, unless this object goes before. Of several calls the first counts.
+  void WatchTime(absl::Time deadline, OutOfTime out_of_time, void* step)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Entry {
+    uint64_t token;
+    const Node* node;
+    std::unique_ptr<CancelListener> listener;
+  };
+  void Forget(CancelListener* listener);
+  bool HasEntriesOrIsOver() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return is_over_ || !entries_.empty();
+  }
+
+  const Cancellation* const cancellation_;
+  const Cancellation* const closing_;
+  CancelListeners failed_;
+  absl::Mutex mutex_;
+  std::vector<Entry> entries_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_token_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool is_over_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread watch_;  // set under the lock; its end is the destructor's
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_STEP_STEP_LISTENERS_H_

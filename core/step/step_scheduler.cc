@@ -1,0 +1,269 @@
+#include "core/step/step_scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "core/graph/error_details.h"
+#include "core/partition/rendezvous.h"
+#include "core/step/worker_pool.h"
+#include "framework/plugin/host_interfaces.h"
+
+namespace millstream {
+namespace {
+
+// How often a driver with nothing to do looks whether the step is to end early.
+constexpr absl::Duration kLookInterval = absl::Milliseconds(20);
+
+// A message should fit a screen.
+constexpr size_t kMostWaits = 10;
+
+std::string InLines(const std::vector<std::string>& waits) {
+  std::string text;
+  for (size_t i = 0; i < std::min(waits.size(), kMostWaits); ++i) {
+    absl::StrAppend(&text, "\n  ", waits[i]);
+  }
+  if (waits.size() > kMostWaits) {
+    absl::StrAppend(&text, "\n  and ", waits.size() - kMostWaits, " more");
+  }
+  return text;
+}
+
+}  // namespace
+
+Status StuckStepError(const std::vector<std::string>& waits) {
+  return errors::Internal(
+      "the step cannot go on: nothing runs, and what is left waits for what nobody gives:",
+      InLines(waits));
+}
+
+std::string LateStepWarning(absl::string_view cause, const std::vector<std::string>& work) {
+  const std::string step = absl::StrCat("a step that is to end (", cause, ") ");
+  // It is being compiled, say, or copies what was fetched.
+  if (work.empty()) return absl::StrCat(step, "has not, and no kernel runs");
+  return absl::StrCat(step, "still waits for kernels:", InLines(work));
+}
+
+void StepScheduler::Enqueue(StepPart* part) {
+  part->state_ = StepPart::State::kQueued;
+  ready_.push_back(part);
+  changed_.Signal();
+  CallHelper();
+}
+
+// Whoever is here already takes one part or task; for a second one the pool is asked.
+void StepScheduler::CallHelper() {
+  const int hands = 1 + helpers_;
+  const int work = static_cast<int>(ready_.size() + tasks_.size()) + running_ + running_tasks_;
+  if (work <= hands || hands >= threads_) return;
+  ++helpers_;
+  if (!WorkerPool::Global()->Run(&StepScheduler::Help, this, threads_ - 1)) --helpers_;
+}
+
+void StepScheduler::WakeLocked(StepPart* part) {
+  switch (part->state_) {
+    case StepPart::State::kWaiting: Enqueue(part); break;
+    case StepPart::State::kRunning: part->state_ = StepPart::State::kRunningAndWoken; break;
+    case StepPart::State::kQueued:
+    case StepPart::State::kRunningAndWoken:
+    case StepPart::State::kFinished: break;
+  }
+}
+
+void StepScheduler::Wake(StepPart* part) {
+  absl::MutexLock lock(&mutex_);
+  WakeLocked(part);
+}
+
+void StepScheduler::StartOutside(const OutsideWork& work) {
+  absl::MutexLock lock(&mutex_);
+  ++outside_;
+  if (work.node != nullptr) outside_work_.push_back(work);
+}
+
+void StepScheduler::FinishOutside(StepPart* part, const Node* node) {
+  absl::MutexLock lock(&mutex_);
+  --outside_;
+  if (node != nullptr) {
+    const auto work =
+        std::find_if(outside_work_.begin(), outside_work_.end(),
+                     [&](const OutsideWork& w) { return w.node == node && w.part == part; });
+    *work = outside_work_.back();
+    outside_work_.pop_back();
+  }
+  WakeLocked(part);
+  changed_.SignalAll();
+}
+
+bool StepScheduler::RunElsewhere(void (*work)(void* argument), void* argument) {
+  if (threads_ == 1) return false;
+  absl::MutexLock lock(&mutex_);
+  tasks_.push_back(Task{work, argument});
+  changed_.Signal();
+  CallHelper();
+  return true;
+}
+
+// Does one thing that waits to be done, if there is one; the lock is open meanwhile. Parts go
+// first: they may find more to do for others.
+bool StepScheduler::RunOne(bool is_driver) {
+  if (!ready_.empty()) {
+    AdvanceOne(is_driver);
+    return true;
+  }
+  if (tasks_.empty()) return false;
+  const Task task = tasks_.front();
+  tasks_.pop_front();
+  ++running_tasks_;
+  mutex_.Unlock();
+  task.work(task.argument);
+  mutex_.Lock();
+  --running_tasks_;
+  return true;
+}
+
+// Advances the first ready part; the lock is open meanwhile.
+void StepScheduler::AdvanceOne(bool is_driver) {
+  StepPart* const part = ready_.front();
+  ready_.pop_front();
+  part->state_ = StepPart::State::kRunning;
+  ++running_;
+  if (is_driver) driven_ = part;
+  mutex_.Unlock();
+  const bool finished = part->Advance();
+  mutex_.Lock();
+  --running_;
+  if (is_driver) driven_ = nullptr;
+  if (finished) {
+    part->state_ = StepPart::State::kFinished;
+    ++finished_;
+  } else if (part->state_ == StepPart::State::kRunningAndWoken) {
+    Enqueue(part);
+  } else {
+    part->state_ = StepPart::State::kWaiting;
+  }
+  changed_.SignalAll();
+}
+
+// A pool thread that helps while there is something to do, then leaves.
+void StepScheduler::Help(void* scheduler) {
+  auto* const self = static_cast<StepScheduler*>(scheduler);
+  absl::MutexLock lock(&self->mutex_);
+  while (self->RunOne(false)) {
+  }
+  --self->helpers_;
+  self->changed_.SignalAll();
+}
+
+bool StepScheduler::IsStuck() const {
+  return ready_.empty() && running_ == 0 && outside_ == 0 &&
+         finished_ < static_cast<int>(parts_.size());
+}
+
+// Of all parts that wait. Nobody advances them.
+std::vector<std::string> StepScheduler::Waits() const {
+  std::vector<std::string> waits;
+  for (const StepPart* part : parts_) {
+    if (part->state_ != StepPart::State::kWaiting) continue;
+    for (std::string& wait : part->WaitsFor()) waits.push_back(std::move(wait));
+  }
+  return waits;
+}
+
+// Of the parts that threads advance, or will, what these are at (but for `silent`) and what runs
+// beside; then what the others wait for.
+std::vector<std::string> StepScheduler::WorkBut(const StepPart* silent) const {
+  std::vector<std::string> all;
+  for (const StepPart* part : parts_) {
+    const bool is_running = part->state_ == StepPart::State::kRunning ||
+                            part->state_ == StepPart::State::kRunningAndWoken;
+    if (!is_running && part->state_ != StepPart::State::kQueued) continue;
+    const std::string node = part == silent || !is_running ? "" : part->RunsNow();
+    if (!node.empty()) all.push_back(absl::StrCat(node, ", is running"));
+    for (const OutsideWork& work : outside_work_) {
+      if (work.part == part) all.push_back(DescribeWait(*work.node, work.device_name));
+    }
+  }
+  for (std::string& wait : Waits()) all.push_back(std::move(wait));
+  return all;
+}
+
+// The driver's own part says itself where it stands.
+void StepScheduler::NoteWork() {
+  absl::MutexLock lock(&mutex_);
+  if (!std::exchange(has_noted_work_, true)) late_work_ = WorkBut(driven_);
+}
+
+Status StepScheduler::WithWork(const Status& error) const {
+  if (!absl::IsDeadlineExceeded(error) || late_work_.empty()) return error;
+  return WithErrorText(error, absl::StrCat(error.message(), InLines(late_work_)));
+}
+
+Status StepScheduler::StuckError() const { return StuckStepError(Waits()); }
+
+Status StepScheduler::Drive(const std::vector<StepPart*>& parts) {
+  absl::MutexLock lock(&mutex_);
+  parts_ = parts;
+  for (StepPart* part : parts_) Enqueue(part);
+  const int count = static_cast<int>(parts_.size());
+  while (finished_ < count) {
+    if (RunOne(true)) continue;
+    const bool was_stuck = IsStuck();
+    mutex_.Unlock();  // the front end is asked without it
+    Status interrupted = step_.CheckInterruption();
+    mutex_.Lock();
+    if (interrupted.ok() && was_stuck && IsStuck()) interrupted = StuckError();
+    if (!interrupted.ok() && !ending_) EndEarly(interrupted);
+    if (ending_ && ready_.empty() && tasks_.empty()) WarnIfLate();
+    if (ready_.empty() && tasks_.empty() && finished_ < count) {
+      changed_.WaitWithTimeout(&mutex_, kLookInterval);
+    }
+  }
+  // Helpers that did not come are not waited for: the pool may be busy with another session's step.
+  helpers_ -= WorkerPool::Global()->Withdraw(this);
+  // The others find nothing to do and leave; and what runs outside has brought its result, but may
+  // not have left FinishOutside yet.
+  while (helpers_ > 0 || outside_ > 0) changed_.Wait(&mutex_);
+  return WithWork(step_.status());
+}
+
+std::string StepScheduler::TakeWarning() {
+  absl::MutexLock lock(&mutex_);
+  return TakeWarningLocked();
+}
+
+// Once; what does not end may be an answer that never comes.
+std::string StepScheduler::TakeWarningLocked() {
+  if (has_warned_) return "";
+  const std::vector<std::string> work = WorkBut(nullptr);
+  has_warned_ = !work.empty();
+  Status cause = step_.status();
+  // A driver that is in a kernel has not looked.
+  if (cause.ok()) cause = step_.CheckInterruption(/*may_ask=*/false);
+  return LateStepWarning(cause.message(), work);
+}
+
+void StepScheduler::WarnIfLate() {
+  if (absl::Now() < warn_at_) return;
+  warn_at_ = absl::InfiniteFuture();
+  const std::string warning = TakeWarningLocked();
+  if (warning.empty()) return;
+  mutex_.Unlock();  // a log that nobody reads must not stop those who end kernels
+  HostLog(MS_LOG_WARNING, warning);
+  mutex_.Lock();
+}
+
+// Lets every part see that the step is stopping, those that wait for a tensor too.
+void StepScheduler::EndEarly(const Status& error) {
+  ending_ = true;
+  warn_at_ = absl::Now() + patience_;
+  step_.Fail(error);
+  mutex_.Unlock();
+  if (step_.rendezvous != nullptr) step_.rendezvous->Abort(step_.status());
+  mutex_.Lock();
+  for (StepPart* part : parts_) WakeLocked(part);
+}
+
+}  // namespace millstream
