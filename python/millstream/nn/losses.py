@@ -45,7 +45,7 @@ def softmax_cross_entropy_with_logits_v2(
         Probabilities of each class, summing to 1 along the dimension, of any type of numbers;
         gradients flow to them.
     logits
-        Of the same shape.
+        Of as many rows, counted over all dimensions but that of the classes.
     axis
         The dimension of the classes, by default the last.
     name
@@ -56,7 +56,7 @@ def softmax_cross_entropy_with_logits_v2(
     Returns
     -------
     Tensor
-        The shape without that dimension.
+        The shape of `logits` without that dimension.
 
     Examples
     --------
@@ -78,19 +78,26 @@ def softmax_cross_entropy_with_logits_v2(
             scores = gen_ops.transpose(scores, order)
             targets = gen_ops.transpose(targets, order)
         if rank == 2:
-            return gen_ops.softmax_cross_entropy_with_logits(scores, targets, scope).loss
+            op = gen_ops.softmax_cross_entropy_with_logits
+            loss = op(scores, _as_matrix(targets), scope).loss
+            loss.set_shape(scores.shape[:1])
+            return loss
         return _of_any_rank(scores, targets, scope)
+
+
+def _as_matrix(tensor: Tensor) -> Tensor:
+    """A tensor with one row for each vector along its last dimension."""
+    if tensor.shape.ndims == 2:
+        return tensor
+    classes = gen_ops.shape(tensor)[-1:]
+    return gen_ops.reshape(tensor, gen_ops.concat_v2([np.array([-1], np.int32), classes], 0))
 
 
 def _of_any_rank(scores: Tensor, targets: Tensor, scope: str) -> Tensor:
     """The loss where there are several batch dimensions, or their number is not known."""
-    dims = gen_ops.shape(scores)
-    classes = dims[-1:]
-    rows = gen_ops.concat_v2([np.array([-1], np.int32), classes], 0)
-    loss = gen_ops.softmax_cross_entropy_with_logits(
-        gen_ops.reshape(scores, rows), gen_ops.reshape(targets, rows)
-    ).loss
-    result = gen_ops.reshape(loss, dims[:-1], scope)
+    rows = _as_matrix(scores)
+    loss = gen_ops.softmax_cross_entropy_with_logits(rows, _as_matrix(targets)).loss
+    result = gen_ops.reshape(loss, gen_ops.shape(scores)[:-1], scope)
     if scores.shape.ndims is not None:
         result.set_shape(scores.shape[:-1])
     return result
@@ -112,7 +119,7 @@ def softmax_cross_entropy_with_logits(
     labels
         Probabilities of each class, summing to 1 along the dimension, of any type of numbers.
     logits
-        Of the same shape.
+        Of as many rows, counted over all dimensions but that of the classes.
     dim
         Old name of `axis`.
     name
@@ -123,7 +130,7 @@ def softmax_cross_entropy_with_logits(
     Returns
     -------
     Tensor
-        The shape without that dimension.
+        The shape of `logits` without that dimension.
 
     Examples
     --------

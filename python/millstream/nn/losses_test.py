@@ -1,0 +1,69 @@
+"""Losses of classifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import millstream as tf
+
+
+@pytest.fixture(autouse=True)
+def session() -> Iterator[tf.Session]:
+    """A graph and a session of its own for each test."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        yield session
+
+
+def expected(labels: Any, logits: Any) -> Any:
+    """The cross entropy of each row."""
+    scores = np.asarray(logits, np.float64).reshape(-1, np.shape(logits)[-1])
+    shares = np.asarray(labels, np.float64).reshape(scores.shape)
+    logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    return -(shares * logs).sum(axis=1).reshape(np.shape(logits)[:-1])
+
+
+@pytest.mark.parametrize(
+    ("labels_shape", "logits_shape"),
+    [
+        ([2, 2, 3], [4, 3]),
+        ([4, 1, 3], [4, 3]),
+        ([4, 3], [2, 2, 3]),
+        ([1, 3], [3]),
+    ],
+)
+@pytest.mark.parametrize("of_known_rank", [True, False])
+@pytest.mark.parametrize(
+    "loss",
+    [
+        tf.nn.softmax_cross_entropy_with_logits,
+        tf.nn.softmax_cross_entropy_with_logits_v2,
+    ],
+)
+def test_labels_and_logits_are_matrices_each_by_itself(
+    loss: Any, of_known_rank: bool, labels_shape: list[int], logits_shape: list[int]
+) -> None:
+    random = np.random.RandomState(1)
+    labels = random.uniform(size=labels_shape).astype(np.float32)
+    logits = random.standard_normal(logits_shape).astype(np.float32)
+    fed = tf.placeholder(tf.float32, labels_shape if of_known_rank else None)
+    found = loss(labels=fed, logits=logits)
+    assert found.shape.as_list() == logits_shape[:-1]
+    np.testing.assert_allclose(found.eval({fed: labels}), expected(labels, logits), rtol=1e-5)
+
+
+def test_a_list_of_labels_has_a_dimension_more() -> None:
+    y = tf.placeholder(tf.float32, [None, 3])
+    logits = tf.placeholder(tf.float32, [None, 3])
+    found = tf.nn.softmax_cross_entropy_with_logits_v2(labels=tf.stop_gradient([y]), logits=logits)
+    assert found.shape.as_list() == [None]
+    values = found.eval({y: np.eye(3)[:2], logits: np.ones((2, 3))})
+    np.testing.assert_allclose(values, np.log([3.0, 3.0]), rtol=1e-6)
+
+
+def test_labels_of_another_number_of_rows_are_refused() -> None:
+    with pytest.raises(ValueError, match="labels"):
+        tf.nn.softmax_cross_entropy_with_logits_v2(labels=np.ones([5, 3]), logits=tf.ones([4, 3]))
