@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import millstream.gen_ops as gen_ops
@@ -89,7 +89,8 @@ class Optimizer:
         global_step
             A variable that is increased by one.
         var_list
-            The variables, by default all trainable ones.
+            The variables, in anything that can be iterated over, nested, or as the values of a
+            dictionary; by default all trainable ones.
         gate_gradients, aggregation_method, colocate_gradients_with_ops
             Hints, not used.
         name
@@ -147,7 +148,8 @@ class Optimizer:
         loss
             The tensor to minimize.
         var_list
-            The variables, by default all trainable ones.
+            The variables, in anything that can be iterated over, nested, or as the values of a
+            dictionary; by default all trainable ones.
         gate_gradients, aggregation_method, colocate_gradients_with_ops
             Hints, not used.
         grad_loss
@@ -371,12 +373,15 @@ def sum_repeated_rows(grad: IndexedSlices) -> IndexedSlices:
     return IndexedSlices(values, indices, grad.dense_shape)
 
 
-def _flat(items: Any) -> Any:
-    for item in items if isinstance(items, (list, tuple)) else [items]:
-        if isinstance(item, (list, tuple)):
+def _flat(items: Any) -> Iterator[Any]:
+    """The items of nested collections one after the other; a dictionary's by their sorted keys."""
+    if isinstance(items, Mapping):
+        items = [items[key] for key in sorted(items)]
+    if isinstance(items, (TensorLike, str, bytes)) or not isinstance(items, Iterable):
+        yield items
+    else:
+        for item in items:
             yield from _flat(item)
-        else:
-            yield item
 
 
 def _gradient(gradient: Any) -> Any:

@@ -244,3 +244,26 @@ def test_global_step_must_be_a_variable() -> None:
     for wrong in (3, tf.constant(0)):
         with pytest.raises(TypeError, match="global_step: expected a variable"):
             optimizer.minimize(w * 2.0, global_step=wrong)
+
+
+def test_variables_to_train_come_in_any_collection() -> None:
+    a, b = tf.Variable(2.0, name="a"), tf.Variable(3.0, name="b")
+    named = {"second": b, "first": a}
+    optimizer = tf.train.GradientDescentOptimizer(0.1)
+    for given, wanted in [
+        (named, [a, b]),
+        (named.values(), [b, a]),
+        ({a}, [a]),
+        ((v for v in [b, a]), [b, a]),
+        ([(a,), {"b": b}], [a, b]),
+        (a, [a]),
+    ]:
+        pairs = optimizer.compute_gradients(a * b, var_list=given)
+        assert [variable for _, variable in pairs] == wanted
+    train = optimizer.minimize(a * b, var_list=named)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+        assert session.run([a, b]) == pytest.approx([1.7, 2.8])
+    with pytest.raises(TypeError, match="var_list: expected variables, got 'second'"):
+        optimizer.compute_gradients(a * b, var_list=named.keys())
