@@ -81,6 +81,12 @@ INITIALIZER = Kind("an initializer or a value", lambda value: callable(value) or
 TEXT = _of_types("a text", str)
 PATH = Kind("a path", lambda value: isinstance(value, (str, bytes, os.PathLike)))
 LIST = _of_types("a list", list, tuple)
+ITEMS = Kind(
+    "a list or what can be iterated over",
+    lambda value: (
+        isinstance(value, Iterable) and not isinstance(value, (TensorLike, str, bytes, np.ndarray))
+    ),
+)
 NAMES = _of_types("a name or a list of names", str, list, tuple, set, frozenset)
 MAPPING = _of_types("a dictionary", dict)
 FUNCTION = Kind("a function", callable)

@@ -297,7 +297,8 @@ class Graph(GraphElements, CollectionStore):
         Parameters
         ----------
         control_inputs
-            Operations, tensors and variables; None leaves all such blocks.
+            Operations, tensors and variables; None leaves all such blocks. A variable stands for
+            the operation that owns it, which reads nothing.
 
         Raises
         ------
@@ -317,9 +318,9 @@ class Graph(GraphElements, CollectionStore):
             self.state.controls = before
 
     def _control_node(self, item: Any) -> int:
-        if isinstance(item, TensorLike) and not isinstance(item, Tensor):
-            item = getattr(item, "graph_element", None) or item.as_tensor()
-        element = self.as_graph_element(item)
+        given: Any = item
+        owned = isinstance(item, TensorLike) and not isinstance(item, Tensor)
+        element = self.as_graph_element(given.op if owned else given)
         operation = element.op if isinstance(element, Tensor) else element
         node: int = operation.node
         return node

@@ -193,3 +193,23 @@ def test_create_op_gives_each_argument_its_tensors() -> None:
             graph.create_op("Neg", [x, y], name="one_too_many")
         with pytest.raises(ValueError, match="none_at_all"):
             graph.create_op("Neg", [], name="none_at_all")
+
+
+def test_control_inputs_may_be_variables_and_come_in_any_collection() -> None:
+    v = tf.Variable(1, name="v")
+    first = tf.constant(1, name="first")
+    slices = tf.IndexedSlices(tf.constant([1.0], name="rows"), tf.constant([0]))
+    for given, wanted in [
+        ([v], ["v"]),
+        ({"first": first}.values(), ["first"]),
+        ([slices], ["rows"]),
+        ([tf.get_default_graph().get_tensor_by_name("v:0")], ["v"]),
+    ]:
+        with tf.control_dependencies(given):
+            x = tf.constant(2)
+        assert [operation.name for operation in x.op.control_inputs] == wanted
+    with tf.control_dependencies([v]), tf.Session() as session:
+        assert session.run(tf.constant(2)) == 2  # v is not read
+    for wrong in (first, "first"):
+        with pytest.raises(TypeError, match="control_inputs: expected a list"):
+            tf.control_dependencies(wrong)

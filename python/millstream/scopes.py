@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 from millstream.apply_op import graph_of
-from millstream.arguments import LIST, MAPPING, NAME, NAMES, TEXT, or_none, takes
+from millstream.arguments import ITEMS, LIST, MAPPING, NAME, NAMES, TEXT, or_none, takes
 from millstream.default_graph import get_default_graph
 
 __all__ = [
@@ -96,7 +96,7 @@ def op_scope(
     return name_scope(name, default_name, values)
 
 
-@takes(control_inputs=or_none(LIST))
+@takes(control_inputs=or_none(ITEMS))
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
     """A block of the default graph whose operations run after the given ones.
 
