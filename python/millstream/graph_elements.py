@@ -25,6 +25,8 @@ class GraphElements:
         self._operations: list[Operation] = []
         self._variables: dict[int, Any] = {}  # by the handle, packed
         self._variable_tensors: dict[int, VariableTensor] = {}  # likewise
+        self._initialized_values: set[int] = set()  # packed
+        self._written: dict[int, Any] = {}  # by the tensor that an assignment gave, packed
         self._lock = threading.RLock()
 
     def _make_operation(self, described: tuple[int, ...], name: str, op_type: str) -> Operation:
@@ -71,6 +73,22 @@ class GraphElements:
     def variable_of(self, tensor: Tensor) -> Any:
         """The variable behind a handle, or None."""
         return self._variables.get(tensor.packed)
+
+    def note_initialized_value(self, tensor: Tensor) -> None:
+        """Remember that a tensor is the value of an initialized variable; for the package."""
+        self._initialized_values.add(tensor.packed)
+
+    def is_initialized_value(self, tensor: Tensor) -> bool:
+        """Whether `Variable.initialized_value` gave the tensor; for the package."""
+        return tensor.packed in self._initialized_values
+
+    def note_written(self, tensor: Tensor, variable: Any) -> None:
+        """Remember the variable whose value an assignment gave; for the package."""
+        self._written[tensor.packed] = variable
+
+    def variable_written(self, tensor: Tensor) -> Any:
+        """The variable whose value the tensor is after an assignment, or None."""
+        return self._written.get(tensor.packed)
 
     def read_of(self, tensor: Tensor) -> Tensor | None:
         """The read that stands for the variable behind a handle in fetches, or None.

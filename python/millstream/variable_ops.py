@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import millstream.gen_ops as gen_ops
 from millstream import control_ops, values
-from millstream.arguments import LIST, TENSOR, TEXT, takes
+from millstream.arguments import ITEMS, TENSOR, TEXT, takes
 from millstream.convert import holds_tensor
 from millstream.default_graph import get_default_graph
 from millstream.graph_keys import GraphKeys
@@ -47,6 +47,18 @@ def _checked(value: Any, name: str) -> Variable:
     return found
 
 
+def _target(ref: Any) -> tuple[Variable, list[Tensor]]:
+    """The variable to change, and what runs before the change.
+
+    The value that an assignment gave stands for its variable, after that assignment.
+    """
+    if isinstance(ref, Tensor):
+        variable = ref.graph.variable_written(ref)
+        if variable is not None:
+            return variable, [ref]
+    return _checked(ref, "ref"), []
+
+
 @takes(value=TENSOR)
 def assign(
     ref: Any,
@@ -60,7 +72,7 @@ def assign(
     Parameters
     ----------
     ref
-        The variable.
+        The variable, or what an assignment to it returned, which then runs before.
     value
         The new value, of its shape and dtype.
     validate_shape
@@ -91,11 +103,12 @@ def assign(
     >>> tf.assign(v, [3, 4]).eval().tolist()
     [3, 4]
     """
-    variable = _checked(ref, "ref")
+    variable, before = _target(ref)
     unchecked = validate_shape is not None and not validate_shape
     if unchecked and _may_have_another_shape(value, variable):
         variable.graph.forget_variable_shape(variable.handle)
-    found: Tensor = variable.assign(value, name=name)
+    with variable.graph.control_dependencies(before):
+        found: Tensor = variable.assign(value, name=name)
     return found
 
 
@@ -115,14 +128,16 @@ def _update(
 ) -> Callable[..., Tensor]:
     @takes(value=TENSOR)
     def update(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Tensor:
-        return method(_checked(ref, "ref"), value, name=name)
+        variable, before = _target(ref)
+        with variable.graph.control_dependencies(before):
+            return method(variable, value, name=name)
 
     update.__doc__ = f"""{what} the value of a variable.
 
     Parameters
     ----------
     ref
-        The variable.
+        The variable, or what an assignment to it returned, which then runs before.
     value
         A value of its shape and dtype.
     use_locking
@@ -197,8 +212,8 @@ moving_average_variables = _collection(
 )
 
 
-@takes(var_list=LIST)
-def variables_initializer(var_list: Sequence[Any] | None, name: str = "init") -> Operation:
+@takes(var_list=ITEMS)
+def variables_initializer(var_list: Iterable[Any] | None, name: str = "init") -> Operation:
     """An operation that initializes variables.
 
     Parameters
@@ -220,14 +235,8 @@ def variables_initializer(var_list: Sequence[Any] | None, name: str = "init") ->
     >>> int(v.eval())
     3
     """
-    chosen = [_checked(variable, "var_list") for variable in _listed(var_list)]
+    chosen = [_checked(variable, "var_list") for variable in var_list or ()]
     return control_ops.group(*[variable.initializer for variable in chosen], name=name)
-
-
-def _listed(var_list: Any) -> Sequence[Any]:
-    if not isinstance(var_list, (list, tuple, type(None))):
-        raise TypeError(f"var_list: expected a list of variables, got {var_list!r}")
-    return var_list or ()
 
 
 def global_variables_initializer() -> Operation:
@@ -294,8 +303,8 @@ def is_variable_initialized(variable: Any) -> Tensor:
     return gen_ops.var_is_initialized_op(_checked(variable, "variable").handle)
 
 
-@takes(var_list=LIST)
-def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Operation:
+@takes(var_list=ITEMS)
+def assert_variables_initialized(var_list: Iterable[Any] | None = None) -> Operation:
     """An operation that fails with FailedPreconditionError when a variable has no value.
 
     Parameters
@@ -314,7 +323,7 @@ def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Opera
     >>> v.initializer.run()
     >>> tf.assert_variables_initialized([v]).run()
     """
-    chosen = global_variables() if var_list is None else _listed(var_list)
+    chosen = global_variables() if var_list is None else var_list
     return control_ops.group(*[_checked(variable, "var_list").value() for variable in chosen])
 
 

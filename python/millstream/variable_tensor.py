@@ -41,7 +41,9 @@ class VariableTensor(Tensor):
     @property
     def shape(self) -> TensorShape:
         """Static shape of the variable."""
-        return shape_of(self.handle)
+        variable = self.graph.variable_of(self.handle)
+        found: TensorShape = shape_of(self.handle) if variable is None else variable.shape
+        return found
 
     def as_tensor(self) -> Tensor:
         """The value at this place of the graph: a read that obeys the current blocks."""

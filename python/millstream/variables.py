@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import millstream.gen_ops as gen_ops
-from millstream import dtypes, tensor_shape, variable_tensor
-from millstream.arguments import DTYPE, FUNCTION, INITIALIZER, LIST, SHAPE, takes
+from millstream import dtypes, initial_values, tensor_shape, variable_protos, variable_tensor
+from millstream.arguments import DTYPE, FUNCTION, INITIALIZER, LIST, SHAPE, TEXT, takes
 from millstream.convert import convert_to_tensor
 from millstream.default_graph import get_default_graph, session_or_default
 from millstream.graph_keys import GraphKeys
@@ -48,7 +48,8 @@ class Variable(Operators, TensorLike):
     name
         Its name, made unique.
     variable_def, import_scope
-        Not there yet.
+        A ``VariableDef`` of `to_proto`, and the scope that its names are below of: the variable is
+        in the graph already, and all other arguments count for nothing.
     dtype
         Type of the elements, by default that of the value.
     expected_shape
@@ -76,7 +77,12 @@ class Variable(Operators, TensorLike):
     is_tensor: ClassVar[bool] = False
 
     @takes(
-        initial_value=INITIALIZER, collections=LIST, dtype=DTYPE, constraint=FUNCTION, shape=SHAPE
+        initial_value=INITIALIZER,
+        collections=LIST,
+        dtype=DTYPE,
+        import_scope=TEXT,
+        constraint=FUNCTION,
+        shape=SHAPE,
     )
     def __init__(
         self,
@@ -96,10 +102,13 @@ class Variable(Operators, TensorLike):
         aggregation: Any = None,
         shape: Any = None,
     ) -> None:
+        self._graph = get_default_graph()
+        self._static_shape = TensorShape(None)  # what set_shape() was told
         if variable_def is not None:
-            raise NotImplementedError(
-                "variable_def: making variables from messages is not there yet"
-            )
+            if initial_value is not None:
+                raise ValueError("variable_def and initial_value: give one of them")
+            self._find_nodes(variable_def, import_scope)
+            return
         if initial_value is None:
             raise ValueError("initial_value: a variable needs a first value")
         if constraint is not None and not callable(constraint):
@@ -108,7 +117,6 @@ class Variable(Operators, TensorLike):
         self._constraint = constraint
         self._synchronization = _kind(VariableSynchronization, synchronization, "synchronization")
         self._aggregation = _kind(VariableAggregation, aggregation, "aggregation")
-        self._graph = get_default_graph()
         wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
         with self._graph.control_dependencies(None):
             scope = self._graph.op_name(name or "Variable") + "/"
@@ -132,11 +140,30 @@ class Variable(Operators, TensorLike):
             name=scope,
         )
         graph.note_variable(self.handle, self)
+        with graph.enter_scope(scope):
+            self._first: Tensor = initial_values.without_uninitialized_reads(
+                graph, value, scope[:-1]
+            )
         with graph.enter_scope(scope), graph.device(self.handle.device or None):
             self._initializer: Operation = gen_ops.assign_variable_op(
-                self.handle, value, name="Assign"
+                self.handle, self._first, name="Assign"
             )
             self._snapshot: Tensor = self._read("read")
+
+    def _find_nodes(self, variable_def: Any, import_scope: str | None) -> None:
+        found = variable_protos.FoundVariable(self._graph, variable_def, import_scope)
+        self.handle = found.handle
+        self._initializer = found.initializer
+        self._snapshot = found.snapshot
+        self._first = found.initializer.inputs[1]
+        self._initial_value = self._first if found.initial_value is None else found.initial_value
+        self._dtype = self._snapshot.dtype.base_dtype
+        self._trainable = found.trainable
+        self._constraint = None
+        self._synchronization = found.synchronization
+        self._aggregation = found.aggregation
+        if self._graph.variable_of(self.handle) is None:
+            self._graph.note_variable(self.handle, self)
 
     def _join(self, collections: Any) -> None:
         names = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
@@ -173,11 +200,27 @@ class Variable(Operators, TensorLike):
     @property
     def shape(self) -> TensorShape:
         """Its static shape."""
-        return variable_tensor.shape_of(self.handle)
+        return variable_tensor.shape_of(self.handle).merge_with(self._static_shape)
 
     def get_shape(self) -> TensorShape:
         """Its static shape: the property `shape`."""
         return self.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Add what is known of its shape, which later reads have.
+
+        Parameters
+        ----------
+        shape
+            The shape.
+
+        Raises
+        ------
+        ValueError
+            It contradicts what is known already.
+        """
+        self._static_shape = self.shape.merge_with(tensor_shape.as_shape(shape))
+        self._snapshot.set_shape(self._static_shape)
 
     @property
     def device(self) -> str:
@@ -217,7 +260,10 @@ class Variable(Operators, TensorLike):
     # ---- Reading ----
 
     def _read(self, name: str | None = None) -> Tensor:
-        return variable_tensor.read(self.handle, self._dtype, name)
+        value = variable_tensor.read(self.handle, self._dtype, name)
+        if self._static_shape.ndims is not None:
+            value.set_shape(self._static_shape)
+        return value
 
     def as_tensor(self) -> Tensor:
         """Its value at this place of the graph: a read that obeys the current blocks."""
@@ -245,8 +291,9 @@ class Variable(Operators, TensorLike):
             has_value = gen_ops.identity(gen_ops.switch(known, known).output_true, "switch_t")
             with graph.control_dependencies([has_value]):
                 current = self._read("read")
-            first = gen_ops.switch(self._initial_value, known).output_false
+            first = gen_ops.switch(self._first, known).output_false
             merged: Tensor = gen_ops.merge([first, current]).output
+        graph.note_initialized_value(merged)
         return merged
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
@@ -278,9 +325,14 @@ class Variable(Operators, TensorLike):
             if not read_value:
                 return function(self.handle, tensor, name=scope)
             with graph.enter_scope(scope):
-                written = function(self.handle, tensor)
-                with graph.control_dependencies([written]):
-                    return self._read()
+                return self._after(function(self.handle, tensor))
+
+    def _after(self, written: Operation) -> Tensor:
+        """The value after a write, which may be assigned to like the variable."""
+        with self._graph.control_dependencies([written]):
+            value = self._read()
+        self._graph.note_written(value, self)
+        return value
 
     def assign(
         self,
@@ -336,6 +388,12 @@ class Variable(Operators, TensorLike):
         """Subtract `delta` from its value; parameters and result are those of `assign`."""
         return self._write(gen_ops.assign_sub_variable_op, delta, name, "AssignSub", read_value)
 
+    def scatter_sub(self, sparse_delta: Any, use_locking: bool = False, name: Any = None) -> Any:
+        """Subtract from some of its rows; parameters and result are those of `scatter_add`."""
+        if not isinstance(sparse_delta, IndexedSlices):
+            raise TypeError(f"sparse_delta: expected tf.IndexedSlices, got {sparse_delta!r}")
+        return self.scatter_add(-sparse_delta, use_locking, name)
+
     def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: Any = None) -> Any:
         """Add to some of its rows.
 
@@ -358,8 +416,8 @@ class Variable(Operators, TensorLike):
         written = gen_ops.resource_scatter_add(
             self.handle, sparse_delta.indices, sparse_delta.values, name
         )
-        with self._graph.as_default(), self._graph.control_dependencies([written]):
-            return self._read()
+        with self._graph.as_default():
+            return self._after(written)
 
     def load(self, value: Any, session: BaseSession | None = None) -> None:
         """Set its value now, in a session or the default one.
@@ -373,6 +431,43 @@ class Variable(Operators, TensorLike):
         """
         found = session_or_default(session, self._graph, "Variable.load()")
         found.run(self._initializer, {self._initializer.inputs[1]: value})
+
+    # ---- As data ----
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """Its names in the graph as ``VariableDef``.
+
+        Parameters
+        ----------
+        export_scope
+            A scope to leave out of the names.
+
+        Returns
+        -------
+        VariableDef
+            The message, or None when the variable is not in the scope.
+        """
+        return variable_protos.to_proto(self, export_scope)
+
+    @staticmethod
+    def from_proto(variable_def: Any, import_scope: str | None = None) -> Variable:
+        """The variable of the default graph that a message of `to_proto` names.
+
+        Parameters
+        ----------
+        variable_def
+            The message.
+        import_scope
+            A scope that the graph has been imported into, which its names are below of.
+
+        Raises
+        ------
+        KeyError
+            The graph has nothing of that name.
+        ValueError
+            What it names is no variable.
+        """
+        return Variable(variable_def=variable_def, import_scope=import_scope)
 
     def experimental_ref(self) -> Variable:
         """A key for dictionaries: the variable itself, which compares by identity."""

@@ -253,3 +253,119 @@ def test_what_is_fed_must_fit_the_variable() -> None:
             session.run(w, {w: [1.0, 2.0, 3.0]})
         with pytest.raises(ValueError, match="the value for 'w:0' is no float32"):
             session.run(w, {w: ["a", "b"]})
+
+
+def test_what_an_assignment_gives_can_be_assigned_to() -> None:
+    v = tf.Variable(1.0)
+    twice = tf.assign_add(v.assign_add(1.0), 1.0)
+    replaced = tf.assign(tf.assign_sub(twice, 5.0), 7.0)
+    rows = tf.Variable([1.0, 2.0])
+    changed = tf.assign_add(
+        rows.scatter_add(tf.IndexedSlices(tf.constant([10.0]), tf.constant([1]))), [1.0, 1.0]
+    )
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(twice) == 3.0
+        assert session.run(v) == 3.0
+        assert session.run(replaced) == 7.0
+        assert session.run(changed).tolist() == [2.0, 13.0]
+    for not_written in (v.value(), tf.constant(1.0)):
+        with pytest.raises(TypeError, match="ref: expected a variable"):
+            tf.assign_add(not_written, 1.0)
+
+
+def test_scatter_sub_subtracts_from_rows() -> None:
+    v = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+    rows = tf.IndexedSlices(tf.constant([[1.0, 1.0], [0.5, 0.5]]), tf.constant([1, 1]))
+    changed = v.scatter_sub(rows)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.run(changed).tolist() == [[1.0, 2.0], [1.5, 2.5]]
+    with pytest.raises(TypeError, match=r"expected tf\.IndexedSlices"):
+        v.scatter_sub(tf.constant([1.0]))
+
+
+def test_set_shape_holds_for_later_reads(graph: tf.Graph) -> None:
+    v = tf.Variable(tf.placeholder(tf.float32), validate_shape=False, name="v")
+    assert v.shape.ndims is None
+    v.set_shape([2, None])
+    v.set_shape([None, 3])
+    for read in (v, v.value(), v * 2.0, v.graph_element, graph.get_tensor_by_name("v:0")):
+        assert read.shape.as_list() == [2, 3]
+    with pytest.raises(ValueError, match="incompatible"):
+        v.set_shape([3, 3])
+
+
+def test_messages_name_variables_of_a_graph(graph: tf.Graph) -> None:
+    v = tf.Variable([1.0, 2.0], name="v", trainable=False)
+    with tf.name_scope("inner"):
+        w = tf.Variable(3.0, name="w")
+    message = v.to_proto()
+    assert (message.variable_name, message.initializer_name) == ("v:0", "v/Assign")
+    assert (message.snapshot_name, message.trainable) == ("v/read:0", False)
+    assert message.is_resource
+    assert w.to_proto("inner").variable_name == "w:0"
+    assert v.to_proto("inner") is None
+    data = graph.as_graph_def()
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.import_graph_def(data, name="copy")
+        found = tf.Variable.from_proto(message, import_scope="copy")
+        assert (found.name, found.dtype, found.trainable) == ("copy/v:0", tf.float32, False)
+        assert found.initial_value.name == "copy/v/initial_value:0"
+        session.run(found.initializer)
+        assert session.run(found.assign_add([1.0, 1.0])).tolist() == [2.0, 3.0]
+        assert session.run(found).tolist() == [2.0, 3.0]
+        with pytest.raises(KeyError, match="'v'"):
+            tf.Variable.from_proto(message)
+    message.variable_name = "v/read:0"
+    with pytest.raises(ValueError, match="expected the name of a VarHandleOp"):
+        tf.Variable.from_proto(message)
+
+
+def test_one_initializer_initializes_a_chain_of_variables() -> None:
+    u = tf.Variable(tf.random_normal([3]), name="u")
+    v = tf.Variable(u * 2.0, name="v")
+    w = tf.Variable(tf.concat([v, u], 0) + 1.0, name="w")
+    row = tf.Variable(tf.gather(w, [3]), name="row")
+    copied = tf.Variable(w, name="copied")
+    initializer = tf.global_variables_initializer()
+    for _ in range(5):
+        with tf.Session() as session:
+            session.run(initializer)
+            found = session.run([u, v, w, row, copied])
+            np.testing.assert_allclose(found[1], found[0] * 2.0)
+            np.testing.assert_allclose(found[2], np.concatenate([found[1], found[0]]) + 1.0)
+            np.testing.assert_allclose(found[3], found[2][3:4])
+            np.testing.assert_allclose(found[4], found[2])
+    assert v.initial_value.name == "mul:0"
+
+
+def test_initial_values_read_variables_that_have_a_value() -> None:
+    v = tf.Variable(1.0)
+    w = tf.Variable(v + 1.0)
+    with tf.Session() as session:
+        session.run(w.initializer)
+        assert session.run(w) == 2.0
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            session.run(v)
+        v.load(5.0, session)
+        session.run(w.initializer)
+        assert session.run(w) == 6.0
+
+
+def test_initial_values_of_many_operations() -> None:
+    value = tf.Variable(0.0).value()
+    for _ in range(1500):
+        value = value + 1.0
+    v = tf.Variable(value)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.run(v) == 1500.0
+
+
+def test_an_initial_value_that_changes_a_variable_does_so() -> None:
+    v = tf.Variable(1.0)
+    w = tf.Variable(v.assign(5.0))
+    with tf.Session() as session:
+        session.run(w.initializer)
+        assert session.run([v, w]) == [5.0, 5.0]
