@@ -13,6 +13,8 @@ from typing import Any
 
 from millstream import protos
 from millstream.arguments import INTEGER, NUMBER, PATH, TEXT, takes
+from millstream.meta_graph import meta_graph_bytes
+from millstream.summary import summary_bytes
 from millstream.summary.event_file import EventFile
 from millstream.summary.records import read_records
 
@@ -39,6 +41,29 @@ def _message(name: str, argument: str, value: Any) -> Any:
     raise TypeError(f"{argument}: expected a message {name} or its bytes, got {value!r}")
 
 
+def _graph_def_bytes(graph: Any, graph_def: Any) -> bytes:
+    """The ``GraphDef`` of a graph, or the one that is given as either argument, in bytes.
+
+    Raises
+    ------
+    TypeError
+        It is neither a graph nor a ``GraphDef``.
+    ValueError
+        None is given, or both are.
+    """
+    if graph is not None and graph_def is not None:
+        raise ValueError("graph: give a graph or a graph_def, not both")
+    name = "graph_def" if graph is None else "graph"
+    if graph is not None:
+        graph_def = graph.as_graph_def(add_shapes=True) if hasattr(graph, "handle") else graph
+    if graph_def is None:
+        raise ValueError("graph: expected a graph or a GraphDef")
+    if not hasattr(graph_def, "SerializeToString"):
+        raise TypeError(f"{name}: expected a graph or a GraphDef, got {graph_def!r}")
+    data: bytes = graph_def.SerializeToString()
+    return data
+
+
 class FileWriter:
     """Writes summaries and graphs to an event file in a folder.
 
@@ -50,7 +75,7 @@ class FileWriter:
     logdir
         The folder, made if it is not there.
     graph
-        A graph to write first.
+        A graph to write first: an event with its ``GraphDef``, then one with a ``MetaGraphDef``.
     max_queue
         How many events may wait for the thread; adding one more waits for it.
     flush_secs
@@ -98,10 +123,13 @@ class FileWriter:
         self._flush_secs = flush_secs
         self._lock = threading.Lock()
         self._file: EventFile | None = self._new_file()
-        self._described: set[str] = set()  # tags whose metadata is in the file
+        self._described: set[bytes] = set()  # tags whose metadata is in the file
         self._run_tags: set[str] = set()
         if graph is not None or graph_def is not None:
-            self.add_graph(graph, graph_def=graph_def)
+            data = _graph_def_bytes(graph, graph_def)
+            owner = graph if hasattr(graph, "handle") else None
+            self._add(None, graph_def=data)
+            self._add(None, meta_graph_def=meta_graph_bytes(data, owner))
 
     def _new_file(self) -> EventFile:
         os.makedirs(self._logdir, exist_ok=True)
@@ -123,12 +151,14 @@ class FileWriter:
 
         After `close` nothing is written, and a warning says so.
         """
-        data = _message("Event", "event", event).SerializeToString()
+        self._append(_message("Event", "event", event).SerializeToString())
+
+    def _append(self, data: bytes) -> None:
         file = self._file
         if file is None:
             warnings.warn(
                 f"the FileWriter of {self._logdir} is closed: nothing is written before reopen()",
-                stacklevel=2,
+                stacklevel=3,
             )
         else:
             file.add(data)
@@ -150,23 +180,28 @@ class FileWriter:
         global_step
             Number of the step.
         """
-        message = _message("Summary", "summary", summary)
-        self._add(global_step, summary=self._without_known_metadata(message))
+        data = summary
+        if not isinstance(summary, bytes):
+            data = _message("Summary", "summary", summary).SerializeToString()
+        described = summary_bytes.tags_with_metadata(data)
+        if described:
+            data = self._without_known_metadata(data, described)
+        step = None if global_step is None else int(global_step)
+        self._append(summary_bytes.event_of_summary(data, time.time(), step))
 
-    def _without_known_metadata(self, summary: Any) -> Any:
-        """The summary; a copy of it when there is metadata to leave out."""
+    def _without_known_metadata(self, summary: bytes, described: set[bytes]) -> bytes:
+        """The summary; without the metadata that the file has already."""
         with self._lock:
-            described = {value.tag for value in summary.value if value.HasField("metadata")}
             known = described & self._described
             self._described |= described
         if not known:
             return summary
-        shortened = protos.message_class("Summary")()
-        shortened.CopyFrom(summary)
+        shortened = protos.message_class("Summary").FromString(summary)
         for value in shortened.value:
-            if value.tag in known:
+            if value.tag.encode() in known:
                 value.ClearField("metadata")
-        return shortened
+        data: bytes = shortened.SerializeToString()
+        return data
 
     def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
         """Append a graph.
@@ -180,16 +215,7 @@ class FileWriter:
         graph_def
             A ``GraphDef``, instead of `graph`.
         """
-        if graph is not None and graph_def is not None:
-            raise ValueError("graph: give a graph or a graph_def, not both")
-        name = "graph_def" if graph is None else "graph"
-        if graph is not None:
-            graph_def = graph.as_graph_def(add_shapes=True) if hasattr(graph, "handle") else graph
-        if graph_def is None:
-            raise ValueError("graph: expected a graph or a GraphDef")
-        if not hasattr(graph_def, "SerializeToString"):
-            raise TypeError(f"{name}: expected a graph or a GraphDef, got {graph_def!r}")
-        self._add(global_step, graph_def=graph_def.SerializeToString())
+        self._add(global_step, graph_def=_graph_def_bytes(graph, graph_def))
 
     def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
         """Append a ``MetaGraphDef``."""

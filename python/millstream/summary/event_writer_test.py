@@ -51,6 +51,34 @@ def test_graph_is_written_first(tmp_path: Path) -> None:
     assert [node.name for node in written.node] == ["one"]
 
 
+def test_graph_and_its_collections_follow_the_version(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        variable = tf.Variable(1.0, name="v")
+        for value in (tf.constant(1, name="one"), 3, "text", 0.5, object()):
+            tf.add_to_collection(type(value).__name__, value)
+        tf.summary.FileWriter(str(tmp_path), graph).close()
+    events = events_of(tmp_path)
+    kinds = [event.WhichOneof("what") for event in events]
+    assert kinds == ["file_version", "graph_def", "meta_graph_def"]
+    meta_graph = tf.MetaGraphDef.FromString(events[2].meta_graph_def)
+    assert meta_graph.graph_def == tf.GraphDef.FromString(events[1].graph_def)
+    held = meta_graph.collection_def
+    assert list(held["Tensor"].node_list.value) == ["one:0"]
+    assert list(held["int"].int64_list.value) == [3]
+    assert list(held["str"].bytes_list.value) == [b"text"]
+    assert list(held["float"].float_list.value) == [0.5]
+    assert list(held["variables"].bytes_list.value) == [variable.to_proto().SerializeToString()]
+    assert "object" not in held
+
+
+def test_graph_def_is_written_as_a_graph_is(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.constant(1.0, name="one")
+    tf.summary.FileWriter(str(tmp_path), graph_def=graph.as_graph_def()).close()
+    written = tf.MetaGraphDef.FromString(events_of(tmp_path)[2].meta_graph_def)
+    assert [node.name for node in written.graph_def.node] == ["one"]
+
+
 def test_graph_of_another_type_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"graph: expected a graph or a GraphDef, got 3"):
         tf.summary.FileWriter(str(tmp_path), 3)
@@ -119,6 +147,25 @@ def test_metadata_of_a_tag_is_written_once(tmp_path: Path) -> None:
     assert summary.value[0].HasField("metadata")
     written = [event.summary.value[0] for event in events_of(tmp_path)[1:]]
     assert [value.HasField("metadata") for value in written] == [True, False]
+
+
+def test_bytes_of_a_summary_are_written_as_they_are(tmp_path: Path) -> None:
+    data = loss(0.5).SerializeToString() + b"\x9a\x01\x03xyz"  # and a field that nobody knows
+    with tf.summary.FileWriter(tmp_path) as writer:
+        for step in (None, 0, 1, 300, -1):
+            writer.add_summary(data, step)
+    events = events_of(tmp_path)[1:]
+    assert [event.step for event in events] == [0, 0, 1, 300, -1]
+    assert [event.summary.SerializeToString() for event in events] == [data] * 5
+    assert all(event.wall_time > 1.5e9 for event in events)
+
+
+def test_bytes_that_are_no_summary_are_refused(tmp_path: Path) -> None:
+    with tf.summary.FileWriter(tmp_path) as writer:
+        for bad in (b"\x0a", b"\x0a\x05abc", b"\x0a\x02\x0a\x09", b"\x00"):
+            with pytest.raises(ValueError, match=rf"{len(bad)} bytes are no Summary"):
+                writer.add_summary(bad, 1)
+    assert len(events_of(tmp_path)) == 1
 
 
 def test_flush_hands_over_what_many_threads_added(tmp_path: Path) -> None:
