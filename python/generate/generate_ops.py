@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Sequence
 
-from millstream.op_source import (
+from millstream._impl.base.op_source import (
     Op,
     call,
     default_of,
@@ -102,8 +102,8 @@ def main() -> int:
         return 1
     module = [
         _HEADER,
-        "from millstream.apply_op import apply as _apply",
-        "from millstream.op_info import OpTable as _OpTable",
+        "from millstream._impl.graph.apply_op import apply as _apply",
+        "from millstream._impl.graph.op_info import OpTable as _OpTable",
         "",
         "_ops = _OpTable(",
         "    {",
@@ -115,8 +115,8 @@ def main() -> int:
         _HEADER,
         "from typing import Any",
         "",
-        "from millstream.op_info import OpTable",
-        "from millstream.operation import Operation, Tensor",
+        "from millstream._impl.graph.op_info import OpTable",
+        "from millstream._impl.graph.operation import Operation, Tensor",
         "",
         "_ops: OpTable",
         "",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from generate import generate_ops
-from millstream import op_source
+from millstream._impl.base import op_source
 
 OP = {
     "name": "MatMul",

@@ -21,6 +21,7 @@ import typing as _typing
 from millstream import app as app
 from millstream import compat as compat
 from millstream import debugging as debugging
+from millstream import dtypes as dtypes
 from millstream import errors as errors
 from millstream import flags as flags
 from millstream import initializers as initializers
@@ -28,53 +29,54 @@ from millstream import logging as logging
 from millstream import math as math
 from millstream import nn as nn
 from millstream import plugins as plugins
+from millstream import protos as protos
 from millstream import random as random
 from millstream import summary as summary
 from millstream import timeline as timeline
 from millstream import train as train
 from millstream import version as version
-from millstream.array_creation import *
-from millstream.array_join import *
-from millstream.array_ops import *
-from millstream.binary_ops import *
-from millstream.check_ops import *
-from millstream.clipping import *
-from millstream.control_ops import *
-from millstream.convert import *
-from millstream.default_graph import *
-from millstream.device_spec import *
-from millstream.dtypes import *
-from millstream.errors import *
-from millstream.gradient_ops import *
-from millstream.graph import *
-from millstream.graph_keys import *
-from millstream.indexed_slices import *
-from millstream.initializers import *
-from millstream.logging import *
-from millstream.math_ops import *
-from millstream.matmul_ops import *
-from millstream.missing_names import module_dir as _module_dir
-from millstream.missing_names import module_getattr as _module_getattr
-from millstream.modes import *
-from millstream.op_library import *
-from millstream.operation import *
-from millstream.random_ops import *
-from millstream.random_seed import *
-from millstream.reductions import *
-from millstream.scopes import *
-from millstream.session import *
-from millstream.static_shapes import *
-from millstream.summary.first_names import histogram_summary as histogram_summary
-from millstream.summary.first_names import image_summary as image_summary
-from millstream.summary.first_names import scalar_summary as scalar_summary
-from millstream.tensor_protos import *
-from millstream.tensor_shape import *
-from millstream.tensordot_ops import *
-from millstream.type_checks import *
-from millstream.variable_kinds import *
-from millstream.variable_ops import *
-from millstream.variable_scope import *
-from millstream.variables import *
+from millstream._impl.base.device_spec import *
+from millstream._impl.base.errors import *
+from millstream._impl.base.graph_keys import *
+from millstream._impl.base.missing_names import module_dir as _module_dir
+from millstream._impl.base.missing_names import module_getattr as _module_getattr
+from millstream._impl.graph.convert import *
+from millstream._impl.graph.default_graph import *
+from millstream._impl.graph.graph import *
+from millstream._impl.graph.modes import *
+from millstream._impl.graph.operation import *
+from millstream._impl.graph.random_seed import *
+from millstream._impl.graph.scopes import *
+from millstream._impl.graph.tensor_protos import *
+from millstream._impl.ops.array_creation import *
+from millstream._impl.ops.array_join import *
+from millstream._impl.ops.array_ops import *
+from millstream._impl.ops.binary_ops import *
+from millstream._impl.ops.check_ops import *
+from millstream._impl.ops.clipping import *
+from millstream._impl.ops.control_ops import *
+from millstream._impl.ops.gradient_ops import *
+from millstream._impl.ops.indexed_slices import *
+from millstream._impl.ops.math_ops import *
+from millstream._impl.ops.matmul_ops import *
+from millstream._impl.ops.random_ops import *
+from millstream._impl.ops.reductions import *
+from millstream._impl.ops.static_shapes import *
+from millstream._impl.ops.tensordot_ops import *
+from millstream._impl.ops.type_checks import *
+from millstream._impl.program.logging import *
+from millstream._impl.session.op_library import *
+from millstream._impl.session.session import *
+from millstream._impl.summary.first_names import histogram_summary as histogram_summary
+from millstream._impl.summary.first_names import image_summary as image_summary
+from millstream._impl.summary.first_names import scalar_summary as scalar_summary
+from millstream._impl.values.dtypes import *
+from millstream._impl.values.tensor_shape import *
+from millstream._impl.variables.initializers import *
+from millstream._impl.variables.variable_kinds import *
+from millstream._impl.variables.variable_ops import *
+from millstream._impl.variables.variable_scope import *
+from millstream._impl.variables.variables import *
 
 VERSION = version.VERSION
 __version__ = VERSION

@@ -2,7 +2,7 @@
 
 import sys
 
-from millstream.command import main
+from millstream._impl.tools.command import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millstream.check_ops import (
+from millstream._impl.base.missing_names import module_getattr as _module_getattr
+from millstream._impl.ops.check_ops import (
     Assert,
     assert_equal,
     assert_greater,
@@ -21,20 +22,19 @@ from millstream.check_ops import (
     assert_rank_at_least,
     check_numerics,
 )
-from millstream.check_ops import verify_tensor_all_finite as assert_all_finite
-from millstream.missing_names import module_getattr as _module_getattr
-from millstream.numeric_checks import (
-    disable_check_numerics,
-    enable_check_numerics,
-    replay,
-)
-from millstream.type_checks import (
+from millstream._impl.ops.check_ops import verify_tensor_all_finite as assert_all_finite
+from millstream._impl.ops.type_checks import (
     assert_integer,
     assert_proper_iterable,
     assert_same_float_dtype,
     assert_scalar,
     assert_type,
     is_numeric_tensor,
+)
+from millstream._impl.session.numeric_checks import (
+    disable_check_numerics,
+    enable_check_numerics,
+    replay,
 )
 
 __all__ = [

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millstream.binary_ops import (
+from millstream._impl.base.missing_names import module_getattr as _module_getattr
+from millstream._impl.nn.activations import l2_normalize, log_softmax, softmax, zero_fraction
+from millstream._impl.ops.binary_ops import (
     divide,
     equal,
     floordiv,
@@ -12,7 +14,7 @@ from millstream.binary_ops import (
     pow,  # noqa: A004
     truediv,
 )
-from millstream.math_ops import (
+from millstream._impl.ops.math_ops import (
     abs,  # noqa: A004
     accumulate_n,
     add,
@@ -45,9 +47,7 @@ from millstream.math_ops import (
     subtract,
     tanh,
 )
-from millstream.missing_names import module_getattr as _module_getattr
-from millstream.nn.activations import l2_normalize, log_softmax, softmax, zero_fraction
-from millstream.reductions import (
+from millstream._impl.ops.reductions import (
     argmax,
     argmin,
     count_nonzero,

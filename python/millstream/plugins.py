@@ -1,259 +1,31 @@
-"""Plugins: the shared objects that bring kernels and devices.
+"""Plugins: the shared objects that bring kernels and devices."""
 
-They are looked for when the first session is made: where ``MILLSTREAM_PLUGIN_PATH`` says, in what
-the entry points of the group ``millstream.plugins`` name, and beside the library itself. An entry
-point is a function without arguments that returns the path of a file or folder, or a list of such.
-``MILLSTREAM_PLUGINS=a,b`` leaves out all plugins but those (``none``: all). The command
-``millstream plugins`` prints what `list_plugins` gives.
+import typing as _typing
 
-A plugin that brings ops of its own is loaded by `load_plugin` before graphs with them are built.
-"""
+from millstream._impl.base.missing_names import module_getattr as _module_getattr
+from millstream._impl.session.plugins import (
+    PluginDevice,
+    PluginInfo,
+    find_packages,
+    get_include,
+    list_plugins,
+    load_installed,
+    load_plugin,
+    reason_of,
+    shutdown,
+)
 
-from __future__ import annotations
+__all__ = [
+    "PluginDevice",
+    "PluginInfo",
+    "find_packages",
+    "get_include",
+    "list_plugins",
+    "load_installed",
+    "load_plugin",
+    "reason_of",
+    "shutdown",
+]
 
-import dataclasses
-import functools
-import json
-import os
-from types import ModuleType
-from typing import Any
-
-from millstream import _runtime, errors, op_defs, op_functions
-
-_GROUP = "millstream.plugins"
-
-
-@dataclasses.dataclass(frozen=True)
-class PluginDevice:
-    """A device that a plugin found.
-
-    Parameters
-    ----------
-    type
-        Such as ``"CPU"``; the type in device names.
-    name, vendor, arch
-        What the plugin says of it.
-    ordinal
-        Its number among the plugin's devices.
-    memory
-        In bytes.
-    """
-
-    type: str
-    name: str
-    vendor: str
-    arch: str
-    ordinal: int
-    memory: int
-
-
-@dataclasses.dataclass(frozen=True)
-class PluginInfo:
-    """What became of one file, or of an entry of the search path that gave none.
-
-    Parameters
-    ----------
-    path
-        The file.
-    origin
-        Who named it: ``"explicit"``, ``"user path"``, ``"package"`` or ``"installed"``.
-    name, family
-        Of its note; of one family one file is loaded. Empty when it could not be read.
-    vendor, version
-        What it says of itself, once it was opened.
-    state
-        ``"READY"``; ``"READY_NO_DEVICE"``, its kernels can be used; ``"SHADOWED"``, another file of
-        its family was chosen or this machine cannot run it; ``"DISABLED"`` by the user;
-        ``"REJECTED"`` before it was opened; ``"FAILED"`` afterwards; ``"FOUND"``.
-    stage
-        How far it came, ``"done"`` for all the way.
-    code, text
-        Why it is not ready: one of the numbers of `millstream.errors`, and a sentence.
-    kernels
-        How many it registered.
-    ops
-        Names of the ops that it registered.
-    devices
-        What it found, if it is ready.
-    built_abi, needed_abi
-        Versions of the plugin interface: what it was compiled with, and the least that it needs.
-    rank
-        Of the files of one family that can run, the one of the highest rank is loaded.
-    cpu
-        The instruction sets that it needs beyond those of any x86-64 processor.
-    """
-
-    path: str
-    origin: str
-    name: str
-    family: str
-    vendor: str
-    version: str
-    state: str
-    stage: str
-    code: int
-    text: str
-    kernels: int
-    devices: tuple[PluginDevice, ...]
-    built_abi: str = ""
-    needed_abi: str = ""
-    rank: int = 0
-    cpu: tuple[str, ...] = ()
-    ops: tuple[str, ...] = ()
-
-
-def load_plugin(path: str | os.PathLike[str], options: dict[str, str] | None = None) -> ModuleType:
-    """Load one plugin now, before those that are looked for.
-
-    Loading it again gives its functions again.
-
-    Parameters
-    ----------
-    path
-        The shared object.
-    options
-        Names and values for the plugin.
-
-    Returns
-    -------
-    module
-        A function for each op that the plugin brings, named as those of the package are:
-        ``AcmeCube`` is ``acme_cube``.
-
-    Raises
-    ------
-    TypeError
-        An argument is of another type.
-    millstream.errors.OpError
-        The plugin cannot be loaded; the message has the path and the reason, and nothing of it is
-        registered.
-    """
-    file = os.fspath(path) if isinstance(path, os.PathLike) else path
-    if not isinstance(file, str):
-        raise TypeError(f"path: expected a string or path, got {path!r}")
-    pairs = list((options or {}).items())
-    for name, value in pairs:
-        if not isinstance(name, str) or not isinstance(value, str):
-            raise TypeError(f"options: expected strings, got {name!r}: {value!r}")
-    ops = json.loads(_call(_runtime.plugin_load, file, pairs))
-    op_defs.forget()
-    return op_functions.module_of(os.path.basename(file), ops)
-
-
-def get_include() -> str:
-    """The folder to give a compiler for plugins.
-
-    Returns
-    -------
-    str
-        The folder in which ``millstream/plugin.h`` lies, with the headers for C++ beside it.
-
-    Examples
-    --------
-    >>> from millstream import plugins
-    >>> os.path.exists(os.path.join(plugins.get_include(), "millstream", "plugin.h"))
-    True
-    """
-    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
-
-
-def list_plugins() -> list[PluginInfo]:
-    """Everything that was looked at so far, and what became of it.
-
-    Loaded plugins are asked for their devices. Before the first session only what `load_plugin`
-    loaded is there; `load_installed` does what the first session does.
-
-    Returns
-    -------
-    list of PluginInfo
-        In the order in which the files were found.
-
-    Examples
-    --------
-    >>> from millstream import plugins
-    >>> plugins.load_installed()
-    >>> {device.type for plugin in plugins.list_plugins() for device in plugin.devices}
-    {'CPU'}
-    """
-    return [_plugin_info(record) for record in json.loads(_runtime.plugin_list())]
-
-
-def reason_of(plugin: PluginInfo) -> str:
-    """Why a plugin is not ready, without its path.
-
-    Parameters
-    ----------
-    plugin
-        What became of it.
-
-    Returns
-    -------
-    str
-        Its text; empty when it is ready.
-    """
-    reason = plugin.text.replace(f"plugin {plugin.path} ", "")
-    return reason.replace(f"plugin {plugin.path}: ", "").replace(f"{plugin.path}: ", "")
-
-
-def load_installed() -> None:
-    """Look for plugins and load them, as the first session does.
-
-    Raises
-    ------
-    millstream.errors.OpError
-        An entry of ``MILLSTREAM_PLUGIN_PATH`` cannot be read, or, where
-        ``MILLSTREAM_PLUGIN_STRICT=1``, a plugin failed.
-    """
-    find_packages()
-    _call(_runtime.plugin_load_installed)
-
-
-def shutdown() -> None:
-    """End all plugins: no session can be made after it.
-
-    There is no need to call it before the process ends.
-
-    Raises
-    ------
-    millstream.errors.FailedPreconditionError
-        There is a session; one that is closed but still referred to counts.
-    """
-    _call(_runtime.plugin_shutdown)
-
-
-@functools.cache
-def find_packages() -> None:
-    """Ask the installed packages, once, where their plugins are. Errors are listed as records."""
-    # Slow to import, and not needed before the first session.
-    import importlib.metadata
-
-    for entry_point in importlib.metadata.entry_points(group=_GROUP):
-        package = f"entry point {entry_point.name} = {entry_point.value}"
-        try:
-            for path in _paths_of(entry_point.load()()):
-                _runtime.plugin_add_path(path)
-        # It is code of strangers: whatever it raises, our user's program goes on.
-        except Exception as error:
-            _runtime.plugin_add_error(package, f"{type(error).__name__}: {error}")
-
-
-def _paths_of(result: Any) -> list[str]:
-    paths = [result] if isinstance(result, (str, os.PathLike)) else list(result)
-    for path in paths:
-        if not isinstance(path, (str, os.PathLike)):
-            raise TypeError(f"expected paths, got {path!r}")
-    return [os.fspath(path) for path in paths]
-
-
-def _plugin_info(record: dict[str, Any]) -> PluginInfo:
-    devices = tuple(PluginDevice(**device) for device in record.pop("devices"))
-    cpu = tuple(record.pop("cpu", ()))
-    return PluginInfo(devices=devices, cpu=cpu, ops=tuple(record.pop("ops")), **record)
-
-
-def _call(function: Any, *arguments: Any) -> Any:
-    try:
-        return function(*arguments)
-    except _runtime.StatusError as error:
-        code, message = error.args[:2]
-        raise errors.exception_type_from_error_code(code)(None, None, message, code) from None
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _module_getattr(__name__)

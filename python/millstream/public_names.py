@@ -33,7 +33,7 @@ def public_callables() -> Iterator[tuple[str, Any]]:
     for module in PUBLIC:
         for name, value in sorted(vars(module).items()):
             own = str(getattr(value, "__module__", "")).startswith("millstream")
-            own = own and value.__module__ != "millstream.arguments"
+            own = own and value.__module__ != "millstream._impl.graph.arguments"
             is_kind = inspect.isfunction(value) or inspect.isclass(value)
             if name.startswith("_") or not own or not is_kind or id(value) in seen:
                 continue

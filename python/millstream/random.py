@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millstream.missing_names import module_getattr as _module_getattr
-from millstream.random_ops import random_normal as normal
-from millstream.random_ops import random_uniform as uniform
-from millstream.random_ops import truncated_normal
-from millstream.random_seed import get_seed, set_random_seed
+from millstream._impl.base.missing_names import module_getattr as _module_getattr
+from millstream._impl.graph.random_seed import get_seed, set_random_seed
+from millstream._impl.ops.random_ops import random_normal as normal
+from millstream._impl.ops.random_ops import random_uniform as uniform
+from millstream._impl.ops.random_ops import truncated_normal
 
 __all__ = ["get_seed", "normal", "set_random_seed", "truncated_normal", "uniform"]
 

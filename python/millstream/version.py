@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millstream._runtime import version as _version
-from millstream.missing_names import module_getattr as _module_getattr
-from millstream.modes import (
+from millstream._impl.base.missing_names import module_getattr as _module_getattr
+from millstream._impl.base.version import VERSION
+from millstream._impl.graph.modes import (
     GRAPH_DEF_VERSION,
     GRAPH_DEF_VERSION_MIN_CONSUMER,
     GRAPH_DEF_VERSION_MIN_PRODUCER,
@@ -18,8 +18,6 @@ __all__ = [
     "GRAPH_DEF_VERSION_MIN_PRODUCER",
     "VERSION",
 ]
-
-VERSION = _version()
 
 if not TYPE_CHECKING:
     __getattr__ = _module_getattr(__name__)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import millstream as tf
-from millstream import gen_ops
+from millstream._impl.ops import gen_ops
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

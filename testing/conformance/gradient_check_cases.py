@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import millstream as tf
-from millstream import gen_ops
+from millstream._impl.ops import gen_ops
 from testing.conformance.gradient_check import Array, Check
 
 # Shapes of two arguments that broadcast: equal, by missing and by unit axes, on either side.

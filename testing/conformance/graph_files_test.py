@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import millstream as tf
-from millstream import _runtime, protos
+from millstream import _runtime
+from millstream._impl import protos
 
 _FOLDER = Path("testdata/conformance/files/written_by_tf")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from millstream import plugins
+from millstream._impl.session import plugins
 from testing.conformance import op_report
 from testing.conformance.op_cases import groups, read_group
 

@@ -7,7 +7,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from millstream import _runtime, protos
+from millstream import _runtime
+from millstream._impl import protos
 from testing.conformance.case_runner import Outcome, run_case
 from testing.conformance.op_cases import OpCase, read_group
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import millstream as tf
-from millstream import op_defs
+from millstream._impl.graph import op_defs
+from millstream._impl.ops import gen_ops
 
 Build = Callable[["Values"], Any]
 
@@ -61,12 +62,12 @@ _SIZE = 300_000
 
 
 def _unary(name: str) -> Build:
-    return lambda values: getattr(tf.gen_ops, name)(values.positive(_SIZE))
+    return lambda values: getattr(gen_ops, name)(values.positive(_SIZE))
 
 
 def _binary(name: str) -> Build:
     def build(values: Values) -> Any:
-        function = getattr(tf.gen_ops, name)
+        function = getattr(gen_ops, name)
         matrix = values.positive(600, 500)
         return [
             function(matrix, values.positive(600, 500)),
@@ -79,7 +80,7 @@ def _binary(name: str) -> Build:
 
 def _reduction(name: str) -> Build:
     def build(values: Values) -> Any:
-        function = getattr(tf.gen_ops, name)
+        function = getattr(gen_ops, name)
         cube = values.of(37, 90, 101)
         axes: list[Any] = [[0, 1, 2], 0, 1, 2, [0, 2], [0, 1], [1, 2]]
         if name.startswith("arg"):
@@ -94,15 +95,15 @@ def _products(values: Values) -> Any:
     found = []
     for rows, inner, columns in shapes:
         a, b = values.of(rows, inner), values.of(inner, columns)
-        found.append(tf.gen_ops.mat_mul(a, b))
-        found.append(tf.gen_ops.mat_mul(values.of(inner, rows), b, transpose_a=True))
-        found.append(tf.gen_ops.mat_mul(a, values.of(columns, inner), transpose_b=True))
+        found.append(gen_ops.mat_mul(a, b))
+        found.append(gen_ops.mat_mul(values.of(inner, rows), b, transpose_a=True))
+        found.append(gen_ops.mat_mul(a, values.of(columns, inner), transpose_b=True))
     return found
 
 
 def _batched_products(name: str) -> Build:
     def build(values: Values) -> Any:
-        function = getattr(tf.gen_ops, name)
+        function = getattr(gen_ops, name)
         return [
             function(values.of(16, 60, 70), values.of(16, 70, 50)),
             function(values.of(2, 8, 4000), values.of(2, 8, 4000), adj_y=True),
@@ -165,7 +166,7 @@ def _pools(values: Values) -> Any:
 def _second_pool_gradient(values: Values) -> Any:
     image = values.of(16, 28, 28, 24)
     pooled = tf.nn.max_pool(image, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
-    return tf.gen_ops.max_pool_grad_grad(
+    return gen_ops.max_pool_grad_grad(
         image, pooled, values.of(16, 28, 28, 24), [1, 2, 2, 1], [1, 2, 2, 1], "SAME"
     )
 
@@ -197,8 +198,8 @@ def _bias(values: Values) -> Any:
     found = []
     for shape in ((30_000, 10), (100, 3000), (16, 28, 28, 24)):
         found += [
-            tf.gen_ops.bias_add(values.of(*shape), values.of(shape[-1])),
-            tf.gen_ops.bias_add_grad(values.of(*shape)),
+            gen_ops.bias_add(values.of(*shape), values.of(shape[-1])),
+            gen_ops.bias_add_grad(values.of(*shape)),
         ]
     return found
 
@@ -219,9 +220,9 @@ def _rows(values: Values) -> Any:
     return [
         gathered,
         tf.convert_to_tensor(tf.gradients(gathered, table, data)[0]),
-        tf.gen_ops.unsorted_segment_sum(data, rows, 50),
-        tf.gen_ops.dynamic_partition(data, values.rows(20_000, 3), 3),
-        tf.gen_ops.dynamic_stitch([values.rows(20_000, 20_000)], [data]),
+        gen_ops.unsorted_segment_sum(data, rows, 50),
+        gen_ops.dynamic_partition(data, values.rows(20_000, 3), 3),
+        gen_ops.dynamic_stitch([values.rows(20_000, 20_000)], [data]),
     ]
 
 
@@ -274,9 +275,9 @@ def _chain(values: Values) -> Any:
 
 def _sums(values: Values) -> Any:
     return [
-        tf.gen_ops.add_n([values.of(_SIZE) for _ in range(5)]),
-        tf.gen_ops.l2_loss(values.of(_SIZE)),
-        tf.gen_ops.l2_loss(values.of(600, 500)),
+        gen_ops.add_n([values.of(_SIZE) for _ in range(5)]),
+        gen_ops.l2_loss(values.of(_SIZE)),
+        gen_ops.l2_loss(values.of(600, 500)),
     ]
 
 
@@ -325,11 +326,11 @@ _REDUCTIONS = ["ArgMax", "ArgMin", "Max", "Mean", "Min", "Prod", "Sum"]
 
 
 def _pair(name: str) -> Build:
-    return lambda values: getattr(tf.gen_ops, name)(values.positive(_SIZE), values.positive(_SIZE))
+    return lambda values: getattr(gen_ops, name)(values.positive(_SIZE), values.positive(_SIZE))
 
 
 def _checked(values: Values) -> Any:
-    return tf.gen_ops.check_numerics(values.of(_SIZE), "numbers")
+    return gen_ops.check_numerics(values.of(_SIZE), "numbers")
 
 
 def groups() -> Iterator[Group]:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import millstream as tf
-from millstream import _runtime, protos
+from millstream import _runtime
+from millstream._impl import protos
 
 _WRITTEN_BY_TF = Path("testdata/conformance/files/written_by_tf")
 _CASES = Path("testdata/conformance/ops/cases")

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import millstream as tf
-from millstream import _runtime, protos
-from millstream.protos.message import DecodeError
+from millstream import _runtime
+from millstream._impl import protos
+from millstream._impl.protos.message import DecodeError
 
 _FILES = sorted(Path("testing/fuzz/corpus/message").iterdir())
 

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 import millstream as tf
-from millstream import _runtime, protos
+from millstream import _runtime
+from millstream._impl import protos
 from testing.properties import case as cases
 from testing.properties import execution, judge
 from testing.properties.arbitrary import arbitrary_case

@@ -38,7 +38,7 @@ UNCHECKED_SHAPE = {
 
 _LOOPS = "gives nothing on its own: control flow is tested in core/dynamic and python/millstream"
 _MADE_HERE = "made by a pass, whose test compares every bit with the nodes that it replaces"
-_MESSAGE = "gives a message: python/millstream/summary compares what is in it"
+_MESSAGE = "gives a message: python/millstream/_impl/summary compares what is in it"
 
 # Run with arbitrary cases, but compared with nothing.
 NO_REFERENCE = {

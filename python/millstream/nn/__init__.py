@@ -2,9 +2,8 @@
 
 import typing as _typing
 
-from millstream.math_ops import sigmoid, tanh
-from millstream.missing_names import module_getattr as _module_getattr
-from millstream.nn.activations import (
+from millstream._impl.base.missing_names import module_getattr as _module_getattr
+from millstream._impl.nn.activations import (
     bias_add,
     dropout,
     l2_loss,
@@ -17,15 +16,15 @@ from millstream.nn.activations import (
     xw_plus_b,
     zero_fraction,
 )
-from millstream.nn.lookup import embedding_lookup
-from millstream.nn.losses import (
+from millstream._impl.nn.lookup import embedding_lookup
+from millstream._impl.nn.losses import (
     sigmoid_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits_v2,
     sparse_softmax_cross_entropy_with_logits,
 )
-from millstream.nn.statistics import batch_normalization, moments
-from millstream.nn.windows import (
+from millstream._impl.nn.statistics import batch_normalization, moments
+from millstream._impl.nn.windows import (
     avg_pool,
     avg_pool2d,
     conv2d,
@@ -33,6 +32,7 @@ from millstream.nn.windows import (
     max_pool,
     max_pool2d,
 )
+from millstream._impl.ops.math_ops import sigmoid, tanh
 
 __all__ = [
     "avg_pool",

@@ -2,31 +2,31 @@
 
 import typing as _typing
 
-from millstream.graph_io import write_graph
-from millstream.missing_names import module_dir as _module_dir
-from millstream.missing_names import module_getattr as _module_getattr
-from millstream.summary.event_writer import FileWriter as SummaryWriter
-from millstream.summary.event_writer import FileWriterCache as SummaryWriterCache
-from millstream.summary.event_writer import summary_iterator
-from millstream.train.adagrad import AdagradOptimizer
-from millstream.train.adam import AdamOptimizer
-from millstream.train.global_step import (
+from millstream._impl.base.missing_names import module_dir as _module_dir
+from millstream._impl.base.missing_names import module_getattr as _module_getattr
+from millstream._impl.graph.graph_io import write_graph
+from millstream._impl.summary.event_writer import FileWriter as SummaryWriter
+from millstream._impl.summary.event_writer import FileWriterCache as SummaryWriterCache
+from millstream._impl.summary.event_writer import summary_iterator
+from millstream._impl.train.adagrad import AdagradOptimizer
+from millstream._impl.train.adam import AdamOptimizer
+from millstream._impl.train.global_step import (
     assert_global_step,
     create_global_step,
     get_global_step,
     get_or_create_global_step,
     global_step,
 )
-from millstream.train.gradient_descent import GradientDescentOptimizer
-from millstream.train.learning_rates import (
+from millstream._impl.train.gradient_descent import GradientDescentOptimizer
+from millstream._impl.train.learning_rates import (
     exponential_decay,
     inverse_time_decay,
     natural_exp_decay,
     piecewise_constant,
     piecewise_constant_decay,
 )
-from millstream.train.momentum import MomentumOptimizer
-from millstream.train.optimizer import Optimizer
+from millstream._impl.train.momentum import MomentumOptimizer
+from millstream._impl.train.optimizer import Optimizer
 
 __all__ = [
     "AdagradOptimizer",

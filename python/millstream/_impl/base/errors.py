@@ -1,0 +1,274 @@
+"""Typed errors of running and building graphs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from millstream._impl.base import error_text
+from millstream._impl.graph.arguments import CLASS, INTEGER, takes
+
+if TYPE_CHECKING:
+    from millstream._impl.graph.graph import Graph
+
+__all__ = [
+    "OpError",
+]
+
+OK = 0
+CANCELLED = 1
+UNKNOWN = 2
+INVALID_ARGUMENT = 3
+DEADLINE_EXCEEDED = 4
+NOT_FOUND = 5
+ALREADY_EXISTS = 6
+PERMISSION_DENIED = 7
+RESOURCE_EXHAUSTED = 8
+FAILED_PRECONDITION = 9
+ABORTED = 10
+OUT_OF_RANGE = 11
+UNIMPLEMENTED = 12
+INTERNAL = 13
+UNAVAILABLE = 14
+DATA_LOSS = 15
+UNAUTHENTICATED = 16
+
+
+class OpError(Exception):
+    """An error of a step, with the operation that it is about.
+
+    Parameters
+    ----------
+    node_def
+        ``NodeDef`` of the operation, or None.
+    op
+        The operation, or None.
+    message
+        What was expected, what came, and where.
+    error_code
+        Number of the error's kind, one of the constants of this module.
+
+    Examples
+    --------
+    >>> x = tf.placeholder(tf.float32, name="x")
+    >>> try:
+    ...     (x + 1.0).eval()
+    ... except tf.errors.OpError as error:
+    ...     print(type(error).__name__, error.op.name)
+    InvalidArgumentError x
+    """
+
+    def __init__(self, node_def: Any, op: Any, message: str, error_code: int) -> None:
+        super().__init__(message)
+        self._node_def = node_def
+        self._op = op
+        self._message = message
+        self._error_code = error_code
+
+    @property
+    def message(self) -> str:
+        """What was expected, what came, and where."""
+        return self._message
+
+    @property
+    def op(self) -> Any:
+        """The operation that failed, or None."""
+        return self._op
+
+    @property
+    def error_code(self) -> int:
+        """Number of the error's kind."""
+        return self._error_code
+
+    @property
+    def node_def(self) -> Any:
+        """``NodeDef`` of the operation that failed, or None."""
+        if self._node_def is None and self._op is not None:
+            return self._op.node_def
+        return self._node_def
+
+    def __str__(self) -> str:
+        return self._message
+
+
+class _CodedError(OpError):
+    _code = UNKNOWN
+
+    def __init__(self, node_def: Any, op: Any, message: str, error_code: int | None = None) -> None:
+        super().__init__(node_def, op, message, self._code if error_code is None else error_code)
+
+    def __reduce__(self) -> Any:
+        return type(self), (None, None, self.message, self.error_code)
+
+
+class CancelledError(_CodedError):
+    """The step was cancelled."""
+
+    _code = CANCELLED
+
+
+class UnknownError(_CodedError):
+    """An error of no known kind."""
+
+    _code = UNKNOWN
+
+
+class InvalidArgumentError(_CodedError):
+    """An argument is not what the operation takes."""
+
+    _code = INVALID_ARGUMENT
+
+
+class DeadlineExceededError(_CodedError):
+    """The time that the step was given is over."""
+
+    _code = DEADLINE_EXCEEDED
+
+
+class NotFoundError(_CodedError):
+    """What was named does not exist."""
+
+    _code = NOT_FOUND
+
+
+class AlreadyExistsError(_CodedError):
+    """What was to be made exists."""
+
+    _code = ALREADY_EXISTS
+
+
+class PermissionDeniedError(_CodedError):
+    """The caller may not do this."""
+
+    _code = PERMISSION_DENIED
+
+
+class ResourceExhaustedError(_CodedError):
+    """Memory or another resource ran out."""
+
+    _code = RESOURCE_EXHAUSTED
+
+
+class FailedPreconditionError(_CodedError):
+    """The system is not in the state that the operation needs, such as a variable without value."""
+
+    _code = FAILED_PRECONDITION
+
+
+class AbortedError(_CodedError):
+    """The operation was given up, for example because of a conflict."""
+
+    _code = ABORTED
+
+
+class OutOfRangeError(_CodedError):
+    """A position is beyond the end, as of a queue that is closed and empty."""
+
+    _code = OUT_OF_RANGE
+
+
+class UnimplementedError(_CodedError):
+    """The operation is not implemented for this case."""
+
+    _code = UNIMPLEMENTED
+
+
+class InternalError(_CodedError):
+    """The runtime broke one of its own rules."""
+
+    _code = INTERNAL
+
+
+class UnavailableError(_CodedError):
+    """A service cannot be reached at present."""
+
+    _code = UNAVAILABLE
+
+
+class DataLossError(_CodedError):
+    """Data is damaged or lost."""
+
+    _code = DATA_LOSS
+
+
+class UnauthenticatedError(_CodedError):
+    """The caller gave no valid credentials."""
+
+    _code = UNAUTHENTICATED
+
+
+_CLASSES: dict[int, type[_CodedError]] = {
+    found._code: found for found in _CodedError.__subclasses__()
+}
+
+# What tracebacks and pickles call them by.
+for _class in (OpError, *_CLASSES.values()):
+    _class.__module__ = "millstream.errors"
+
+
+@takes(error_code=INTEGER)
+def exception_type_from_error_code(error_code: int) -> type[OpError]:
+    """The class of an error's kind; KeyError for a number that is none.
+
+    Parameters
+    ----------
+    error_code
+        The number.
+
+    Examples
+    --------
+    >>> tf.errors.exception_type_from_error_code(tf.errors.NOT_FOUND).__name__
+    'NotFoundError'
+    """
+    return _CLASSES[error_code]
+
+
+@takes(cls=CLASS)
+def error_code_from_exception_type(cls: type[OpError]) -> int:
+    """The number of an error class; KeyError for a class that has none.
+
+    Parameters
+    ----------
+    cls
+        The class.
+
+    Examples
+    --------
+    >>> tf.errors.error_code_from_exception_type(tf.errors.NotFoundError)
+    5
+    """
+    return {found: code for code, found in _CLASSES.items()}[cls]  # type: ignore[index]
+
+
+# What to do about causes that the runtime words like this.
+_HINTS = {
+    "You must feed a value for placeholder": "run(fetches, {placeholder: value}) feeds it",
+    "Attempting to use uninitialized value": (
+        "run tf.global_variables_initializer() first, in the same session"
+    ),
+}
+
+
+def _with_hint(message: str) -> str:
+    for cause, hint in _HINTS.items():
+        if cause in message:
+            return error_text.with_hint(message, hint)
+    return message
+
+
+def make(graph: Graph | None, code: int, message: str, node: str) -> OpError:
+    """The error of a status.
+
+    Parameters
+    ----------
+    graph
+        Where to look the node up; None when there is no graph.
+    code, message, node
+        What the status says; `node` is "" when it is about none.
+
+    Examples
+    --------
+    >>> tf.errors.make(None, tf.errors.NOT_FOUND, "no such file", "").message
+    'no such file'
+    """
+    op = graph.find_operation(node) if graph is not None and node else None
+    return _CLASSES.get(code, UnknownError)(None, op, _with_hint(error_text.with_source(message)))

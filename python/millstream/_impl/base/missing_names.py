@@ -1,0 +1,74 @@
+"""What asking a module for a name that it has not says.
+
+The nearest name there is, or, for a name of the 1.15 API, that it is not there yet.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Callable, Collection
+from typing import Any
+
+from millstream import _runtime
+
+
+class MissingNameError(AttributeError):
+    """A module has no attribute of that name.
+
+    What it says is found only when it is asked for: ``hasattr`` and imports raise it as well.
+
+    Parameters
+    ----------
+    module_name
+        Full name of the module.
+    missing
+        The name.
+    """
+
+    def __init__(self, module_name: str, missing: str) -> None:
+        super().__init__(name=missing)
+        self._module_name = module_name
+        self._missing = missing
+
+    def __str__(self) -> str:
+        from millstream._impl.base import api_names
+
+        path = self._module_name.partition(".")[2]
+        if self._missing in api_names.names_of(path):
+            return (
+                f"{self._module_name}.{self._missing} is a name of the 1.15 API that Millstream "
+                f"{_runtime.version()} does not have yet"
+            )
+        said = f"module {self._module_name!r} has no attribute {self._missing!r}"
+        names = [name for name in dir(sys.modules[self._module_name]) if name[:1] != "_"]
+        near = difflib.get_close_matches(self._missing, names, 1)
+        return f"{said}; the nearest name is {near[0]!r}" if near else said
+
+
+def module_getattr(module_name: str, messages: Collection[str] = ()) -> Callable[[str], Any]:
+    """The function ``__getattr__`` of a module.
+
+    Parameters
+    ----------
+    module_name
+        Its full name.
+    messages
+        Names of the message classes that are attributes of it, made when first used.
+    """
+
+    def __getattr__(name: str) -> Any:  # noqa: N807
+        if name not in messages:
+            raise MissingNameError(module_name, name)
+        from millstream._impl import protos
+
+        found = protos.message_class(name)
+        setattr(sys.modules[module_name], name, found)
+        return found
+
+    return __getattr__
+
+
+def module_dir(module_name: str, messages: Collection[str]) -> Callable[[], list[str]]:
+    """The function ``__dir__`` of a module with message classes."""
+    return lambda: sorted({*vars(sys.modules[module_name]), *messages})

@@ -1,0 +1,56 @@
+"""What asking for a name that is not there says."""
+
+import inspect
+
+import pytest
+
+import millstream as tf
+from millstream._impl.base import api_names
+
+
+def message_of(module: object, name: str) -> str:
+    with pytest.raises(AttributeError) as caught:
+        getattr(module, name)
+    return str(caught.value)
+
+
+def test_a_misspelt_name_is_told_the_nearest() -> None:
+    assert message_of(tf, "reduce_summ").endswith("the nearest name is 'reduce_sum'")
+    assert message_of(tf, "GraphDeff").endswith("the nearest name is 'GraphDef'")
+    assert message_of(tf.nn, "softmaxx").endswith("the nearest name is 'softmax'")
+    assert message_of(tf.train, "AdamOptimiser").endswith("the nearest name is 'AdamOptimizer'")
+    assert message_of(tf.errors, "NotFoundErr").endswith("the nearest name is 'NotFoundError'")
+
+
+def test_a_name_of_the_old_api_is_not_there_yet() -> None:
+    for module, name in ((tf, "keras"), (tf.train, "Supervisor"), (tf.nn, "ctc_loss")):
+        said = message_of(module, name)
+        assert said.startswith(f"{module.__name__}.{name} is a name of the 1.15 API")
+        assert tf.__version__ in said
+
+
+def test_a_name_like_no_other_gets_no_hint() -> None:
+    assert message_of(tf, "qqqqqq") == "module 'millstream' has no attribute 'qqqqqq'"
+    assert not hasattr(tf, "__no_such_thing__")
+
+
+def test_no_module_of_the_package_stands_for_a_function_of_the_api() -> None:
+    for path in ("", "nn", "train", "summary", "math", "random", "errors", "initializers"):
+        module = getattr(tf, path) if path else tf
+        for name in api_names.names_of(path):
+            found = vars(module).get(name)
+            inner = f"{path}.{name}" if path else name
+            is_module_of_the_api = name == "flags" or api_names.names_of(inner)
+            assert not inspect.ismodule(found) or is_module_of_the_api, inner
+
+
+def test_the_list_holds_whole_modules() -> None:
+    assert {"constant", "Session", "zeros_like"} <= api_names.names_of("")
+    assert {"run", "flags"} == api_names.names_of("app")
+    assert "relu" in api_names.names_of("nn")
+    assert api_names.names_of("no.such.module") == frozenset()
+
+
+def test_messages_are_among_the_names() -> None:
+    assert "ConfigProto" in dir(tf)
+    assert "Example" in dir(tf.train)

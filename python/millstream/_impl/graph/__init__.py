@@ -1,0 +1,1 @@
+"""Graphs, and how operations join them."""

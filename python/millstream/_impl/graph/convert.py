@@ -1,0 +1,247 @@
+"""Constants, and the conversion of Python values to tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from millstream._impl.graph.arguments import DTYPE, SHAPE, takes
+from millstream._impl.graph.default_graph import get_default_graph
+from millstream._impl.graph.tensor_like import TensorLike
+from millstream._impl.values import dtypes, tensor_shape, values
+
+if TYPE_CHECKING:
+    from millstream._impl.graph.graph import Graph
+    from millstream._impl.graph.operation import Tensor
+    from millstream._impl.values.dtypes import DType
+
+__all__ = [
+    "constant",
+    "convert_to_tensor",
+    "is_tensor",
+]
+
+
+@takes(dtype=DTYPE, shape=SHAPE)
+def constant(
+    value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    name: str = "Const",
+    verify_shape: bool = False,
+) -> Tensor:
+    """A tensor with a fixed value.
+
+    Parameters
+    ----------
+    value
+        A number, text, nested list of them, or NumPy value.
+    dtype
+        Dtype; by default that of the value.
+    shape
+        Shape; the value's last element is repeated to fill it. By default the value's own. A shape
+        without elements takes none of any value.
+    name
+        Name of the operation.
+    verify_shape
+        Refuse to repeat elements.
+
+    Returns
+    -------
+    Tensor
+        Its operation is a ``Const`` of the default graph.
+
+    Raises
+    ------
+    TypeError
+        `value` cannot have the dtype, or its shape is not the one to verify.
+    ValueError
+        `value` has more elements than `shape`, or no shape of its own.
+
+    Examples
+    --------
+    >>> import millstream as tf
+    >>> tf.constant(0.5, shape=[2, 3]).shape.as_list()
+    [2, 3]
+    """
+    wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    array = values.to_array(value, wanted)
+    if shape is not None:
+        array = _filled(array, shape, verify_shape)
+    return constant_of_array(get_default_graph(), array, wanted, name or "Const")
+
+
+def _filled(array: values.Array, shape: Any, verify_shape: bool) -> values.Array:
+    dims = tensor_shape.as_shape(shape).as_list()
+    if list(array.shape) == dims:
+        return array
+    if verify_shape:
+        raise TypeError(f"value: expected the shape {dims}, got {list(array.shape)}")
+    if None in dims:
+        raise ValueError(f"shape: expected known dimensions, got {dims}")
+    sizes = [size or 0 for size in dims]
+    total = int(np.prod(sizes, dtype=np.int64))
+    if not total:
+        return np.empty(sizes, array.dtype)
+    if array.size > total:
+        raise ValueError(f"value: {array.size} elements do not fit the shape {dims}")
+    if array.size == 0:
+        raise ValueError(f"value: no elements to fill the shape {dims}")
+    filled = np.empty(total, array.dtype)
+    filled[: array.size] = array.reshape(-1)
+    if array.size < total:
+        filled[array.size :] = array.reshape(-1)[-1]
+    return filled.reshape(sizes)
+
+
+def constant_of_array(
+    graph: Graph, array: values.Array, dtype: DType | None, name: str, controlled: bool = True
+) -> Tensor:
+    """A ``Const`` of the array, whose dtype is that of the array unless given."""
+    if dtype is None:
+        dtype = dtypes.string if array.dtype.kind == "O" else dtypes.as_dtype(array.dtype)
+    wire = values.wire_value(array, dtype)
+    attrs = [("value", "v", wire), ("dtype", "t", wire[0])]
+    return graph.add("Const", graph.op_name(name), (), (), attrs, controlled).outputs[0]
+
+
+@takes(dtype=DTYPE, preferred_dtype=DTYPE, dtype_hint=DTYPE)
+def convert_to_tensor(
+    value: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    preferred_dtype: Any = None,
+    dtype_hint: Any = None,
+) -> Tensor:
+    """The tensor that `value` is or becomes.
+
+    Parameters
+    ----------
+    value
+        A tensor, a variable (it is read), a Python or NumPy value, or a nested list in which
+        tensors occur (it is stacked).
+    dtype
+        Dtype that the tensor must have, or None.
+    name
+        Name of the operation, if one is made, and of the value in errors.
+    preferred_dtype, dtype_hint
+        Dtype to try first when `dtype` is None.
+
+    Raises
+    ------
+    TypeError
+        A Python value cannot have the dtype.
+    ValueError
+        A tensor has another dtype, or the value is None.
+
+    Examples
+    --------
+    >>> import millstream as tf
+    >>> tf.convert_to_tensor([1, 2], preferred_dtype=tf.float32).dtype.name
+    'float32'
+    """
+    wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+    hint = dtype_hint if preferred_dtype is None else preferred_dtype
+    preferred = None if hint is None else dtypes.as_dtype(hint)
+    return tensor_of_argument(value, name or "value", wanted, name, preferred)
+
+
+def tensor_of_argument(
+    value: Any,
+    argument: str,
+    wanted: DType | None = None,
+    name: str | None = None,
+    preferred: DType | None = None,
+) -> Tensor:
+    """`convert_to_tensor` of the argument that errors call `argument`; for the package."""
+    if isinstance(value, TensorLike):
+        if wanted is not None and value.dtype.base_dtype != wanted:
+            raise ValueError(
+                f"Tensor conversion requested dtype {wanted.name} for a tensor with dtype "
+                f"{value.dtype.name}: {value!r}"
+            )
+        return value.as_tensor()
+    if isinstance(value, (list, tuple)) and holds_tensor(value):
+        from millstream._impl.ops import array_join
+
+        return array_join.pack_list(value, wanted, name or "packed")
+    array, found = _array_of(value, wanted, preferred, argument)
+    return constant_of_array(get_default_graph(), array, found, name or "Const")
+
+
+def convert_argument(
+    graph: Graph, value: Any, wanted: DType | None, name: str, preferred: DType | None = None
+) -> Tensor:
+    """The tensor in `graph` of an op's argument that is none yet.
+
+    The constant that is made for it waits for no control input: the node that takes it does.
+    """
+    if isinstance(value, (list, tuple)) and holds_tensor(value):
+        from millstream._impl.ops import array_join
+
+        with graph.as_default():
+            return array_join.pack_list(value, wanted, name)
+    array, found = _array_of(value, wanted, preferred)
+    return constant_of_array(graph, array, found, name, controlled=False)
+
+
+def _array_of(
+    value: Any, wanted: DType | None, preferred: DType | None, argument: str = "value"
+) -> tuple[values.Array, DType | None]:
+    if wanted is None and preferred is not None:
+        try:
+            return values.to_array(value, preferred), preferred
+        except (TypeError, ValueError):
+            pass
+    return values.to_array(value, wanted, argument), wanted
+
+
+def holds_tensor(value: Any) -> bool:
+    """Whether a tensor occurs in a nested list."""
+    if isinstance(value, (list, tuple)):
+        return any(holds_tensor(item) for item in value)
+    return isinstance(value, TensorLike)
+
+
+def constant_value(tensor: Any, partial: bool = False) -> Any:
+    """The value of a tensor that is the same in every step, or None when it is not known.
+
+    It is known of constants, and of integers that follow from static shapes and constants.
+
+    Parameters
+    ----------
+    tensor
+        A tensor, or a Python value.
+    partial
+        Not used: a value is known as a whole or not at all.
+
+    Examples
+    --------
+    >>> tf.get_static_value(tf.constant([1, 2])).tolist()
+    [1, 2]
+    >>> tf.get_static_value(tf.shape(tf.ones([2, 3]))).tolist()
+    [2, 3]
+    >>> tf.get_static_value(tf.placeholder(tf.int32)) is None
+    True
+    """
+    if not isinstance(tensor, TensorLike):
+        return np.asarray(tensor)
+    found = tensor.as_tensor()
+    return found.graph.handle.constant(found.packed)
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether a value is a tensor, or stands for one as variables do.
+
+    Parameters
+    ----------
+    x
+        Any value.
+
+    Examples
+    --------
+    >>> tf.is_tensor(tf.constant(1)), tf.is_tensor(1)
+    (True, False)
+    """
+    return isinstance(x, TensorLike)

@@ -1,0 +1,459 @@
+"""Graphs: what is built once and run many times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from millstream import _runtime
+from millstream._impl import protos
+from millstream._impl.base import device_spec, error_text, errors, source_location
+from millstream._impl.graph import build_state, default_graph, op_defs
+from millstream._impl.graph.collection_store import CollectionStore
+from millstream._impl.graph.graph_elements import GraphElements
+from millstream._impl.graph.operation import Operation, Tensor
+from millstream._impl.graph.tensor_like import TensorLike
+
+__all__ = [
+    "Graph",
+]
+
+_OP_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*\Z")
+_SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\-/]*\Z")
+_INVALID_ARGUMENT = errors.INVALID_ARGUMENT
+
+# Names that were found legal, so that they are not matched again.
+_LEGAL_NAMES: set[str] = set()
+
+
+class Graph(GraphElements, CollectionStore):
+    """Operations and the tensors between them.
+
+    New operations join the default graph (``with graph.as_default():``). A graph only grows; after
+    `finalize` it does not.
+
+    Attributes
+    ----------
+    handle
+        The runtime's graph; private to the package.
+    seed
+        Seed of the random operations, see `set_random_seed`.
+
+    Examples
+    --------
+    >>> import millstream as tf
+    >>> graph = tf.Graph()
+    >>> with graph.as_default():
+    ...     total = tf.constant(1.0) + 2.0
+    >>> [operation.type for operation in graph.get_operations()]
+    ['Const', 'Const', 'AddV2']
+    """
+
+    def __init__(self) -> None:
+        GraphElements.__init__(self)
+        CollectionStore.__init__(self)
+        self.handle = _runtime.Graph()
+        self.seed: int | None = None
+        self.state = build_state.BuildState()
+        self._finalized = False
+        self._unfeedable: set[Any] = set()
+        self._unfetchable: set[Any] = set()
+
+    # ---- Growing ----
+
+    def add(
+        self,
+        op_type: str,
+        name: str,
+        inputs: Sequence[Tensor],
+        counts: Sequence[int],
+        attrs: Sequence[tuple[str, str, Any]],
+        controlled: bool = True,
+    ) -> Operation:
+        """Add a node; for the package.
+
+        Parameters
+        ----------
+        op_type
+            Name of the op.
+        name
+            Full name, from `op_name`.
+        inputs
+            The arguments' tensors, one after the other.
+        counts
+            How many each argument got.
+        attrs
+            (name, kind, value) as the extension takes them.
+        controlled
+            Whether it waits for the current blocks' control inputs.
+
+        Raises
+        ------
+        ValueError
+            The op refuses the inputs or attributes.
+        RuntimeError
+            The graph is finalized.
+        """
+        if self._finalized:
+            raise self._finalized_error(f"to add {name!r} (op {op_type})")
+        state = self.state
+        packed = [tensor.packed for tensor in inputs]
+        controls = state.control_inputs(packed) if controlled and state.controls else ()
+        if state.colocation:
+            attrs = [*attrs, ("_class", "S", _colocation_class(state.colocation))]
+        with self._lock:
+            try:
+                described = self.handle.add_node(
+                    op_type,
+                    name,
+                    packed,
+                    counts,
+                    controls,
+                    attrs,
+                    state.device or "",
+                    source_location.current(),
+                )
+            except _runtime.StatusError as error:
+                raise self._build_error(error) from None
+            if described[0] != len(self._operations):
+                self._sync(described[0])
+            operation = self._make_operation(described, name, op_type)
+            self._operations.append(operation)
+        if controlled and state.controls:
+            state.note_made(operation.node)
+        if state.device is None:
+            self.handle.set_device(operation.node, state.device_for(operation))
+        return operation
+
+    def _make_operation(self, described: tuple[int, ...], name: str, op_type: str) -> Operation:
+        return Operation(self, described, name, op_type)
+
+    def _build_error(self, error: _runtime.StatusError) -> Exception:
+        """A refused argument is a ValueError, as of any Python function."""
+        code, message, node = error.args
+        if code in (errors.INVALID_ARGUMENT, errors.ALREADY_EXISTS, errors.OUT_OF_RANGE):
+            return ValueError(error_text.with_source(message))
+        return errors.make(self, code, message, node)
+
+    def _finalized_error(self, what: str) -> RuntimeError:
+        hint = f"it was tried {what}; do so before finalize(), and before the training loop"
+        return RuntimeError(
+            error_text.with_hint("Graph is finalized and cannot be modified.", hint)
+        )
+
+    def grow(self, function: Callable[[], Any]) -> Any:
+        """Call something that adds nodes or changes them; for the package.
+
+        Raises
+        ------
+        ValueError, OpError
+            What the runtime refuses.
+        RuntimeError
+            The graph is finalized.
+        """
+        if self._finalized:
+            raise self._finalized_error("to change it")
+        with self._lock:
+            try:
+                return function()
+            except _runtime.StatusError as error:
+                raise self._build_error(error) from None
+            finally:
+                self._sync()
+
+    def op_name(self, name: str) -> str:
+        """The full name of a node to be: unique, in the current scope; for the package.
+
+        A name that ends with "/" is a scope that was made for the node, and is taken as it is.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"name: expected a name, got {name!r}")
+        if name.endswith("/"):
+            return name[:-1]
+        scope = self.state.scope
+        if name not in _LEGAL_NAMES:
+            if not _OP_NAME.match(scope + name):
+                raise ValueError(f"name: {scope + name!r} is not a valid name of an operation")
+            if not scope:
+                _LEGAL_NAMES.add(name)
+        return self.handle.unique_name(scope + name, True)
+
+    def create_op(
+        self,
+        op_type: str,
+        inputs: Sequence[Tensor],
+        dtypes: Any = None,
+        input_types: Any = None,
+        name: str | None = None,
+        attrs: Any = None,
+        op_def: Any = None,
+        compute_shapes: bool = True,
+        compute_device: bool = True,
+    ) -> Operation:
+        """Add a node of any op.
+
+        Parameters
+        ----------
+        op_type
+            Name of the op.
+        inputs
+            The arguments' tensors, one after the other.
+        name
+            Name of the node, by default the op's.
+        attrs
+            ``AttrValue`` messages by name.
+        dtypes, input_types, op_def, compute_shapes, compute_device
+            Not used: the op registry knows.
+        """
+        wire = [(key, "p", value.SerializeToString()) for key, value in (attrs or {}).items()]
+        counts = op_defs.input_counts(op_type, attrs or {}, len(inputs))
+        return self.add(op_type, self.op_name(name or op_type), inputs, counts, wire)
+
+    def finalize(self) -> None:
+        """Refuse every further operation."""
+        self._finalized = True
+
+    @property
+    def finalized(self) -> bool:
+        """Whether the graph refuses further operations."""
+        return self._finalized
+
+    @property
+    def building_function(self) -> bool:
+        """Whether the graph is the body of a function: it is none."""
+        return False
+
+    # ---- Scopes ----
+
+    def as_default(self) -> AbstractContextManager[Graph]:
+        """Make it the default graph within a ``with`` block."""
+        return default_graph.graph_as_default(self)
+
+    def enter_scope(self, scope: str) -> build_state.EnteredScope:
+        """Within the block, names start with `scope`, which is "" or ends with "/"."""
+        return build_state.EnteredScope(self.state, scope)
+
+    def name_scope(self, name: str | None) -> build_state.EnteredScope:
+        """Within the block, names start with the scope `name`, made unique.
+
+        Parameters
+        ----------
+        name
+            Name of the scope; one that ends with "/" is entered as it is; None or "" leaves all
+            scopes.
+
+        Raises
+        ------
+        ValueError
+            The name is not valid.
+        """
+        return self.enter_scope(self.scope_name(name))
+
+    def scope_name(self, name: str | None, mark_as_used: bool = True) -> str:
+        """What `name_scope` enters: "" or a name that ends with "/"; for the package.
+
+        Raises
+        ------
+        ValueError
+            The name is not valid.
+        """
+        if not name or name.endswith("/"):
+            return name or ""
+        outer = self.state.scope
+        pattern = _SCOPE_NAME if outer else _OP_NAME
+        if not isinstance(name, str) or not pattern.match(name):
+            raise ValueError(f"name: {name!r} is not a valid scope name")
+        return self.handle.unique_name(outer + name, mark_as_used) + "/"
+
+    def get_name_scope(self) -> str:
+        """The current scope, without the "/" at its end."""
+        return self.state.scope[:-1]
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """A name like `name` that nothing in the current scope has.
+
+        Parameters
+        ----------
+        name
+            The name wanted.
+        mark_as_used
+            Whether nothing else gets it from now on.
+        """
+        return self.handle.unique_name(self.state.scope + name, mark_as_used)
+
+    @contextmanager
+    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+        """Within the block, new operations run after the given ones.
+
+        Parameters
+        ----------
+        control_inputs
+            Operations, tensors and variables; None leaves all such blocks. A variable stands for
+            the operation that owns it, which reads nothing.
+
+        Raises
+        ------
+        TypeError
+            Something else is given.
+        """
+        before = self.state.controls
+        if control_inputs is None:
+            self.state.controls = []
+        else:
+            nodes = [self._control_node(item) for item in control_inputs]
+            scope = build_state.ControlScope(list(dict.fromkeys(nodes)))
+            self.state.controls = [*before, scope]
+        try:
+            yield
+        finally:
+            self.state.controls = before
+
+    def _control_node(self, item: Any) -> int:
+        given: Any = item
+        owned = isinstance(item, TensorLike) and not isinstance(item, Tensor)
+        element = self.as_graph_element(given.op if owned else given)
+        operation = element.op if isinstance(element, Tensor) else element
+        node: int = operation.node
+        return node
+
+    @contextmanager
+    def device(self, device_name_or_function: Any) -> Iterator[None]:
+        """Within the block, new operations ask for a device.
+
+        Parameters
+        ----------
+        device_name_or_function
+            A name, full or partial, that is merged with the outer blocks' names; a function from an
+            operation to a name; or None, which leaves all such blocks.
+
+        Raises
+        ------
+        ValueError
+            The name is none of a device.
+        """
+        entry = device_name_or_function
+        if entry is not None and not callable(entry):
+            entry = device_spec.normalize(entry)
+        before = self.state.devices
+        self.state.set_devices([*before, entry])
+        try:
+            yield
+        finally:
+            self.state.set_devices(before)
+
+    @contextmanager
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """Within the block, new operations stand on the device of `op`.
+
+        Parameters
+        ----------
+        op
+            An operation, tensor or variable; None with `ignore_existing` leaves all such blocks.
+        ignore_existing
+            Leave the outer blocks of this kind.
+
+        Raises
+        ------
+        TypeError
+            `op` is none of these.
+        ValueError
+            It is None, and `ignore_existing` is not set.
+        """
+        if op is None and not ignore_existing:
+            raise ValueError("op: None leaves the outer blocks, which takes ignore_existing=True")
+        if op is not None and not isinstance(op, (Operation, TensorLike)):
+            raise TypeError(f"op: expected an operation or a tensor, got {op!r}")
+        element: Any = op
+        state = self.state
+        before, devices_before = state.colocation, state.devices
+        state.colocation = [] if ignore_existing else before
+        if op is not None:
+            operation = element if isinstance(element, Operation) else element.op
+            state.colocation = [*state.colocation, operation]
+            state.set_devices([None, operation.device] if operation.device else [None])
+        try:
+            yield
+        finally:
+            state.colocation = before
+            state.set_devices(devices_before)
+
+    @contextmanager
+    def container(self, container_name: str) -> Iterator[str]:
+        """Within the block, variables and other resources live in the container of that name."""
+        before = self.state.container
+        self.state.container = container_name
+        try:
+            yield container_name
+        finally:
+            self.state.container = before
+
+    def switch_to_thread_local(self) -> None:
+        """Do nothing: scopes belong to threads already."""
+
+    # ---- What a session may do ----
+
+    def prevent_feeding(self, tensor: Any) -> None:
+        """Refuse values for the tensor in sessions."""
+        self._unfeedable.add(tensor)
+
+    def is_feedable(self, tensor: Any) -> bool:
+        """Whether sessions accept values for the tensor."""
+        return tensor not in self._unfeedable
+
+    def prevent_fetching(self, op: Any) -> None:
+        """Refuse to fetch the operation or tensor in sessions."""
+        self._unfetchable.add(op)
+
+    def is_fetchable(self, tensor_or_op: Any) -> bool:
+        """Whether sessions fetch the operation or tensor."""
+        if isinstance(tensor_or_op, Tensor) and tensor_or_op.op in self._unfetchable:
+            return False
+        return tensor_or_op not in self._unfetchable
+
+    def forget_variable_shape(self, handle: Tensor) -> None:
+        """Let the variable behind a handle hold values of any shape; for the package.
+
+        Raises
+        ------
+        FailedPreconditionError
+            A step has used it with the shape that it declares.
+        """
+        self.grow(lambda: self.handle.forget_handle_shape(handle.packed))
+        for operation in self.get_operations():
+            for tensor in operation.outputs:
+                tensor.forget_shape()
+
+    # ---- As data ----
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+        """The graph as ``GraphDef``.
+
+        Parameters
+        ----------
+        from_version
+            Leave out the operations up to this value of `version`.
+        add_shapes
+            Note each output's static shape in ``_output_shapes``.
+        """
+        found = protos.message_class("GraphDef").FromString(self.handle.export(add_shapes))
+        if from_version:
+            del found.node[:from_version]
+        return found
+
+    @property
+    def graph_def_versions(self) -> Any:
+        """The versions that the graph declares, as ``VersionDef``."""
+        return protos.message_class("VersionDef")(producer=self.handle.producer())
+
+    def __repr__(self) -> str:
+        finished = ", finalized" if self._finalized else ""
+        return f"<tf.Graph with {len(self._operations)} operations{finished}>"
+
+
+def _colocation_class(operations: list[Operation]) -> list[bytes]:
+    groups: list[bytes] = []
+    for operation in operations:
+        groups.extend(group for group in operation.colocation_groups() if group not in groups)
+    return groups

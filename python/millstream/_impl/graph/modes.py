@@ -1,0 +1,150 @@
+"""Switches of programs that run under several versions of the API.
+
+Millstream has graphs and resource variables only: what asks for those does nothing, what asks for
+anything else is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from millstream._impl.graph.default_graph import get_default_graph
+
+__all__ = [
+    "GRAPH_DEF_VERSION",
+    "GRAPH_DEF_VERSION_MIN_CONSUMER",
+    "GRAPH_DEF_VERSION_MIN_PRODUCER",
+    "control_flow_v2_enabled",
+    "disable_control_flow_v2",
+    "disable_eager_execution",
+    "disable_resource_variables",
+    "disable_tensor_equality",
+    "disable_v2_behavior",
+    "disable_v2_tensorshape",
+    "enable_resource_variables",
+    "executing_eagerly",
+    "init_scope",
+    "resource_variables_enabled",
+]
+
+# What graphs declare that programs of 1.15 wrote, and what may be declared.
+GRAPH_DEF_VERSION = 134
+GRAPH_DEF_VERSION_MIN_CONSUMER = 0
+GRAPH_DEF_VERSION_MIN_PRODUCER = 0
+
+
+def executing_eagerly() -> bool:
+    """Whether operations run when they are called: never.
+
+    Examples
+    --------
+    >>> tf.executing_eagerly()
+    False
+    """
+    return False
+
+
+def disable_eager_execution() -> None:
+    """Do nothing: operations run in sessions.
+
+    Examples
+    --------
+    >>> tf.disable_eager_execution()
+    """
+
+
+def disable_v2_behavior() -> None:
+    """Do nothing: graphs are all there is.
+
+    Examples
+    --------
+    >>> tf.disable_v2_behavior()
+    """
+
+
+def disable_v2_tensorshape() -> None:
+    """Do nothing: the dimensions of a shape are `Dimension` objects.
+
+    Examples
+    --------
+    >>> tf.disable_v2_tensorshape()
+    >>> tf.TensorShape([2])[0]
+    Dimension(2)
+    """
+
+
+def disable_control_flow_v2() -> None:
+    """Do nothing: control flow is made of nodes.
+
+    Examples
+    --------
+    >>> tf.disable_control_flow_v2()
+    """
+
+
+def control_flow_v2_enabled() -> bool:
+    """Whether control flow is made of functions: no.
+
+    Examples
+    --------
+    >>> tf.control_flow_v2_enabled()
+    False
+    """
+    return False
+
+
+def disable_tensor_equality() -> None:
+    """Do nothing: ``==`` of tensors is whether they are one object.
+
+    Examples
+    --------
+    >>> tf.disable_tensor_equality()
+    >>> tf.constant(1) == tf.constant(1)
+    False
+    """
+
+
+def enable_resource_variables() -> None:
+    """Do nothing: every variable is a resource.
+
+    Examples
+    --------
+    >>> tf.enable_resource_variables()
+    """
+
+
+def disable_resource_variables() -> None:
+    """Do nothing: every variable stays a resource.
+
+    Examples
+    --------
+    >>> tf.disable_resource_variables()
+    >>> tf.resource_variables_enabled()
+    True
+    """
+
+
+def resource_variables_enabled() -> bool:
+    """Whether variables are resources: all are.
+
+    Examples
+    --------
+    >>> tf.resource_variables_enabled()
+    True
+    """
+    return True
+
+
+@contextmanager
+def init_scope() -> Iterator[None]:
+    """Within the block, new operations wait for no control input.
+
+    Examples
+    --------
+    >>> with tf.control_dependencies([tf.no_op()]), tf.init_scope():
+    ...     tf.constant(1).op.control_inputs
+    []
+    """
+    with get_default_graph().control_dependencies(None):
+        yield

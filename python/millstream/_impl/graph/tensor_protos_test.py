@@ -1,0 +1,79 @@
+"""Values as messages, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import millstream as tf
+from millstream._impl import protos
+from millstream._impl.values import dtypes
+
+TensorProto = protos.message_class("TensorProto")
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        *(tf.float16, tf.float32, tf.float64, tf.int8, tf.int16, tf.int32, tf.int64),
+        *(tf.uint8, tf.uint16, tf.uint32, tf.uint64, tf.bool, tf.complex64, tf.complex128),
+    ],
+    ids=lambda dtype: dtype.name,
+)
+def test_arrays_survive(dtype: tf.DType) -> None:
+    array = np.array([[0, 1, 1], [1, 0, 1]], dtype.as_numpy_dtype)
+    proto = tf.make_tensor_proto(array)
+    assert proto.dtype == dtype.as_datatype_enum
+    again = tf.make_ndarray(TensorProto.FromString(proto.SerializeToString()))
+    assert again.dtype == array.dtype
+    assert again.tolist() == array.tolist()
+
+
+def test_bfloat16_and_strings_survive() -> None:
+    halves = tf.make_ndarray(tf.make_tensor_proto([1.5, -2.0], tf.bfloat16))
+    assert dtypes.bfloat16_values(halves).tolist() == [1.5, -2.0]
+    assert tf.make_ndarray(tf.make_tensor_proto([["a"], ["b"]])).tolist() == [[b"a"], [b"b"]]
+
+
+@pytest.mark.parametrize(
+    ("fields", "values"),
+    [
+        ({"dtype": "DT_FLOAT", "float_val": [0.5]}, [0.5, 0.5, 0.5]),
+        ({"dtype": "DT_INT32", "int_val": [1, 2]}, [1, 2, 2]),
+        ({"dtype": "DT_INT8", "int_val": [-1, 2, 3]}, [-1, 2, 3]),
+        ({"dtype": "DT_HALF", "half_val": [0x3C00]}, [1.0, 1.0, 1.0]),
+        ({"dtype": "DT_COMPLEX64", "scomplex_val": [1.0, 2.0]}, [1 + 2j] * 3),
+        ({"dtype": "DT_BOOL"}, [False, False, False]),
+        ({"dtype": "DT_STRING", "string_val": [b"x"]}, [b"x", b"x", b"x"]),
+    ],
+)
+def test_elements_left_out_are_like_the_last(fields: dict[str, Any], values: list[Any]) -> None:
+    proto = TensorProto(tensor_shape={"dim": [{"size": 3}]}, **fields)
+    assert tf.make_ndarray(proto).tolist() == values
+
+
+def test_constants_hold_what_make_ndarray_reads() -> None:
+    with tf.Graph().as_default():
+        held = tf.constant([[1, 2], [3, 4]], tf.int64).op.get_attr("value")
+    assert tf.make_ndarray(held).tolist() == [[1, 2], [3, 4]]
+
+
+def test_shapes_reshape_or_are_filled() -> None:
+    assert tf.make_ndarray(tf.make_tensor_proto([1, 2, 3, 4], shape=[2, 2])).shape == (2, 2)
+    filled = tf.make_tensor_proto(7, shape=[2], allow_broadcast=True)
+    assert tf.make_ndarray(filled).tolist() == [7, 7]
+    with pytest.raises(ValueError, match="3 elements do not fit"):
+        tf.make_tensor_proto([1, 2, 3], shape=[2])
+    with pytest.raises(TypeError, match="expected the shape"):
+        tf.make_tensor_proto([1, 2], shape=[2, 1], verify_shape=True)
+
+
+def test_broken_messages_are_refused() -> None:
+    with pytest.raises(TypeError, match="type number 0"):
+        tf.make_ndarray(TensorProto())
+    with pytest.raises(ValueError, match="3 bytes do not fit int32"):
+        tf.make_ndarray(TensorProto(dtype="DT_INT32", tensor_content=b"abc"))
+    with pytest.raises(ValueError, match="more than its shape has"):
+        tf.make_ndarray(TensorProto(dtype="DT_INT32", int_val=[1, 2]))

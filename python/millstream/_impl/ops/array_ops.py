@@ -1,0 +1,480 @@
+"""Shapes of tensors, and parts of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl.graph import scopes
+from millstream._impl.graph.arguments import (
+    DTYPE,
+    INTEGER,
+    INTEGERS,
+    SHAPE,
+    TENSOR,
+    TENSORS,
+    TEXT,
+    one_of,
+    takes,
+)
+from millstream._impl.graph.convert import constant_value, convert_to_tensor
+from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.tensor_like import TensorLike
+from millstream._impl.values import dtypes
+
+__all__ = [
+    "dynamic_partition",
+    "dynamic_stitch",
+    "expand_dims",
+    "gather",
+    "get_static_value",
+    "identity",
+    "identity_n",
+    "invert_permutation",
+    "newaxis",
+    "pad",
+    "rank",
+    "reshape",
+    "shape",
+    "shape_n",
+    "size",
+    "slice",
+    "squeeze",
+    "stop_gradient",
+    "strided_slice",
+    "tile",
+    "transpose",
+    "unique",
+    "where",
+]
+
+newaxis = None
+
+identity = gen_ops.identity
+identity_n = gen_ops.identity_n
+stop_gradient = gen_ops.stop_gradient
+get_static_value = constant_value
+invert_permutation = gen_ops.invert_permutation
+dynamic_partition = gen_ops.dynamic_partition
+dynamic_stitch = gen_ops.dynamic_stitch
+unique = gen_ops.unique
+
+
+@takes(input=TENSOR, out_type=DTYPE)
+def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:  # noqa: A002
+    """The dimensions of a tensor, as a tensor.
+
+    Parameters
+    ----------
+    input
+        The tensor.
+    name
+        Name of the result.
+    out_type
+        int32 or int64.
+
+    Returns
+    -------
+    Tensor
+        Shape [rank].
+
+    Examples
+    --------
+    >>> tf.shape([[1, 2, 3]]).eval()
+    array([1, 3], dtype=int32)
+    """
+    return gen_ops.shape(input, out_type, name)
+
+
+@takes(input=TENSORS, out_type=DTYPE)
+def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> list[Tensor]:  # noqa: A002
+    """The dimensions of each of several tensors.
+
+    Parameters
+    ----------
+    input
+        The tensors.
+    out_type
+        int32 or int64.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> [t.eval().tolist() for t in tf.shape_n([[1, 2], [3, 4, 5]])]
+    [[2], [3]]
+    """
+    return gen_ops.shape_n(input, out_type, name)
+
+
+@takes(input=TENSOR, out_type=DTYPE)
+def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:  # noqa: A002
+    """The number of elements of a tensor, as a scalar tensor.
+
+    Parameters
+    ----------
+    input
+        The tensor.
+    name
+        Name of the result.
+    out_type
+        int32 or int64.
+
+    Examples
+    --------
+    >>> int(tf.size([[1, 2, 3]]).eval())
+    3
+    """
+    return gen_ops.size(input, out_type, name)
+
+
+@takes(input=TENSOR)
+def rank(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
+    """The number of dimensions of a tensor, as a scalar tensor of int32.
+
+    Parameters
+    ----------
+    input
+        The tensor.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> int(tf.rank([[1, 2]]).eval())
+    2
+    """
+    return gen_ops.rank(input, name)
+
+
+@takes(tensor=TENSOR, shape=SHAPE)
+def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
+    """The elements of a tensor in another shape.
+
+    Parameters
+    ----------
+    tensor
+        The tensor.
+    shape
+        The dimensions; one may be -1, and is computed from the others.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.reshape([1, 2, 3, 4], [2, -1]).eval().tolist()
+    [[1, 2], [3, 4]]
+    """
+    return gen_ops.reshape(tensor, shape, name)
+
+
+@takes(input=TENSOR, axis=TENSOR, dim=TENSOR)
+def expand_dims(
+    input: Any,  # noqa: A002
+    axis: Any = None,
+    name: str | None = None,
+    dim: Any = None,
+) -> Tensor:
+    """A tensor with a dimension of size 1 inserted.
+
+    Parameters
+    ----------
+    input
+        The tensor.
+    axis
+        Where to insert it; negative counts from the end.
+    name
+        Name of the result.
+    dim
+        Old name of `axis`.
+
+    Examples
+    --------
+    >>> tf.expand_dims([1, 2], 0).eval()
+    array([[1, 2]], dtype=int32)
+    """
+    axis = one_of(axis, dim, "axis", "dim")
+    if axis is None:
+        raise ValueError("axis: expected where to insert a dimension")
+    return gen_ops.expand_dims(input, axis, name)
+
+
+@takes(input=TENSOR, axis=INTEGERS, squeeze_dims=INTEGERS)
+def squeeze(
+    input: Any,  # noqa: A002
+    axis: Any = None,
+    name: str | None = None,
+    squeeze_dims: Any = None,
+) -> Tensor:
+    """A tensor without dimensions of size 1.
+
+    Parameters
+    ----------
+    input
+        The tensor.
+    axis
+        Which dimensions to drop, by default all of size 1.
+    name
+        Name of the result.
+    squeeze_dims
+        Old name of `axis`.
+
+    Examples
+    --------
+    >>> tf.squeeze([[[1], [2]]]).eval()
+    array([1, 2], dtype=int32)
+    """
+    axis = one_of(axis, squeeze_dims, "axis", "squeeze_dims")
+    dims = [] if axis is None else list(np.atleast_1d(axis).tolist())
+    return gen_ops.squeeze(input, dims, name)
+
+
+@takes(a=TENSOR, perm=INTEGERS)
+def transpose(
+    a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False
+) -> Tensor:
+    """A tensor with its dimensions in another order.
+
+    Parameters
+    ----------
+    a
+        The tensor.
+    perm
+        Which dimension of `a` each dimension of the result is; by default the reverse order.
+    name
+        Name of the result.
+    conjugate
+        Take the complex conjugate as well; that of real numbers is the same.
+
+    Examples
+    --------
+    >>> tf.transpose([[1, 2], [3, 4]]).eval().tolist()
+    [[1, 3], [2, 4]]
+    >>> tf.transpose([[1, 2j]], conjugate=True).eval().tolist()
+    [[(1-0j)], [-2j]]
+    """
+    with scopes.name_scope(name, "transpose", [a]) as scope:
+        value = convert_to_tensor(a, name="a")
+        if conjugate and value.dtype.is_complex:
+            value = gen_ops.conj(value)
+        if perm is None:
+            known = value.shape.ndims
+            if known is not None:
+                perm = np.arange(known, dtype=np.int32)[::-1]
+            else:
+                count = gen_ops.rank(value)
+                perm = (count - 1) - gen_ops.range(0, count, 1)
+        return gen_ops.transpose(value, perm, scope)
+
+
+@takes(input_=TENSOR, begin=TENSORS, size=TENSORS)
+def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:  # noqa: A001
+    """A box of a tensor.
+
+    Parameters
+    ----------
+    input_
+        The tensor.
+    begin
+        Its first index in each dimension.
+    size
+        Its size in each dimension; -1 takes all that is left.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.slice([10, 20, 30, 40], [1], [2]).eval()
+    array([20, 30], dtype=int32)
+    """
+    return gen_ops.slice(input_, begin, size, name)
+
+
+@takes(
+    input_=TENSOR,
+    begin=TENSORS,
+    end=TENSORS,
+    strides=TENSORS,
+    begin_mask=INTEGER,
+    end_mask=INTEGER,
+    ellipsis_mask=INTEGER,
+    new_axis_mask=INTEGER,
+    shrink_axis_mask=INTEGER,
+)
+def strided_slice(
+    input_: Any,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    var: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Every so many elements of a box of a tensor, as ``tensor[...]`` takes them.
+
+    Parameters
+    ----------
+    input_
+        The tensor.
+    begin, end, strides
+        Bounds and step of each position.
+    begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
+        A bit for each position: no lower bound, no upper bound, as many dimensions as are left, a
+        new dimension, one index only.
+    var
+        Not used.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.strided_slice([10, 20, 30, 40], [0], [4], [2]).eval()
+    array([10, 30], dtype=int32)
+    """
+    if strides is None:
+        strides = gen_ops.ones_like(begin)
+    return gen_ops.strided_slice(
+        input_,
+        begin,
+        end,
+        strides,
+        begin_mask,
+        end_mask,
+        ellipsis_mask,
+        new_axis_mask,
+        shrink_axis_mask,
+        name,
+    )
+
+
+@takes(input=TENSOR, multiples=TENSORS)
+def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:  # noqa: A002
+    """A tensor repeated along each dimension.
+
+    Parameters
+    ----------
+    input
+        The tensor.
+    multiples
+        How often, for each dimension.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.tile([1, 2], [2]).eval()
+    array([1, 2, 1, 2], dtype=int32)
+    """
+    return gen_ops.tile(input, multiples, name)
+
+
+@takes(tensor=TENSOR, paddings=TENSORS, mode=TEXT, constant_values=TENSOR)
+def pad(
+    tensor: Any,
+    paddings: Any,
+    mode: str = "CONSTANT",
+    name: str | None = None,
+    constant_values: Any = 0,
+) -> Tensor:
+    """A tensor with a margin.
+
+    Parameters
+    ----------
+    tensor
+        The tensor.
+    paddings
+        Shape [rank, 2]: how much before and behind, for each dimension.
+    mode
+        "CONSTANT".
+    name
+        Name of the result.
+    constant_values
+        Value of the margin: 0.
+
+    Examples
+    --------
+    >>> tf.pad([1, 2], [[1, 2]]).eval()
+    array([0, 1, 2, 0, 0], dtype=int32)
+    """
+    if mode.upper() != "CONSTANT":
+        if mode.upper() in ("REFLECT", "SYMMETRIC"):
+            raise NotImplementedError(f"mode: {mode} is not there yet")
+        raise ValueError(f"mode: expected CONSTANT, REFLECT or SYMMETRIC, got {mode!r}")
+    if isinstance(constant_values, TensorLike) or constant_values != 0:
+        raise NotImplementedError("constant_values: only 0 is there yet")
+    return gen_ops.pad(tensor, paddings, name)
+
+
+@takes(params=TENSOR, indices=TENSOR, axis=TENSOR, batch_dims=INTEGER)
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    name: str | None = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+) -> Tensor:
+    """The parts of a tensor at given indices of a dimension.
+
+    Parameters
+    ----------
+    params
+        The tensor, or a variable.
+    indices
+        The indices, of any shape; it takes the place of the dimension.
+    validate_indices
+        Not used: indices are always checked.
+    name
+        Name of the result.
+    axis
+        The dimension, by default `batch_dims`.
+    batch_dims
+        How many leading dimensions `params` and `indices` share.
+
+    Examples
+    --------
+    >>> tf.gather([10, 20, 30], [2, 0]).eval()
+    array([30, 10], dtype=int32)
+    """
+    if axis is None:
+        axis = batch_dims
+    rows = getattr(params, "sparse_read", None)
+    if rows is not None and isinstance(axis, int) and axis == 0 and batch_dims == 0:
+        return rows(indices, name=name)
+    return gen_ops.gather_v2(params, indices, axis, batch_dims, name)
+
+
+@takes(condition=TENSOR, x=TENSOR, y=TENSOR)
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """Elements of `x` where a condition holds, of `y` elsewhere.
+
+    Parameters
+    ----------
+    condition
+        Truth values: of the shape of `x`, or a vector that chooses rows.
+    x, y
+        Tensors of one type and shape.
+    name
+        Name of the result.
+
+    Raises
+    ------
+    ValueError
+        Only one of `x` and `y` is given.
+
+    Examples
+    --------
+    >>> tf.where([True, False], [1, 2], [3, 4]).eval()
+    array([1, 4], dtype=int32)
+    """
+    if x is None and y is None:
+        raise NotImplementedError("where() without x and y is not there yet")
+    if x is None or y is None:
+        raise ValueError("x and y must both be given or both be left out")
+    return gen_ops.select(condition, x, y, name)

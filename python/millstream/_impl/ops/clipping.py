@@ -1,0 +1,119 @@
+"""Keeping gradients small."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl.graph import scopes
+from millstream._impl.graph.arguments import INTEGERS, NUMBER, TENSOR, TENSORS, takes
+from millstream._impl.graph.convert import convert_to_tensor
+from millstream._impl.graph.operation import Tensor
+from millstream._impl.ops import reductions
+from millstream._impl.ops.indexed_slices import IndexedSlices
+
+__all__ = [
+    "clip_by_global_norm",
+    "clip_by_norm",
+    "global_norm",
+]
+
+
+def _map_values(function: Any, t: Any) -> Any:
+    if isinstance(t, IndexedSlices):
+        return IndexedSlices(function(t.values), t.indices, t.dense_shape)
+    return function(convert_to_tensor(t))
+
+
+@takes(t=TENSOR, clip_norm=NUMBER, axes=INTEGERS)
+def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
+    """A tensor scaled down so that its Euclidean norm is at most `clip_norm`.
+
+    Parameters
+    ----------
+    t
+        A tensor or slices.
+    clip_norm
+        The greatest norm.
+    axes
+        Along which dimensions the norm is taken, by default all.
+    name
+        Name of the scope.
+
+    Examples
+    --------
+    >>> tf.clip_by_norm([3.0, 4.0], 1.0).eval().round(3).tolist()
+    [0.6000000238418579, 0.800000011920929]
+    """
+    with scopes.name_scope(name, "clip_by_norm", [t]):
+
+        def clip(values: Tensor) -> Tensor:
+            length = gen_ops.sqrt(reductions.reduce_sum(values * values, axes, keepdims=True))
+            return values * clip_norm / gen_ops.maximum(length, clip_norm)
+
+        return _map_values(clip, t)
+
+
+@takes(t_list=TENSORS)
+def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
+    """The Euclidean norm of several tensors taken as one vector.
+
+    Parameters
+    ----------
+    t_list
+        Tensors, slices, or None, which count for nothing.
+    name
+        Name of the scope.
+
+    Examples
+    --------
+    >>> float(tf.global_norm([[3.0], [4.0]]).eval())
+    5.0
+    """
+    tensors = [t for t in t_list if t is not None]
+    if not tensors:
+        raise ValueError("t_list: expected at least one tensor")
+    with scopes.name_scope(name, "global_norm", tensors):
+        values = [
+            t.values if isinstance(t, IndexedSlices) else convert_to_tensor(t) for t in tensors
+        ]
+        halves = gen_ops.pack([gen_ops.l2_loss(value) for value in values])
+        return gen_ops.sqrt(reductions.reduce_sum(halves) * 2.0, name="global_norm")
+
+
+@takes(t_list=TENSORS, clip_norm=NUMBER, use_norm=NUMBER)
+def clip_by_global_norm(
+    t_list: Sequence[Any], clip_norm: Any, use_norm: Any = None, name: str | None = None
+) -> tuple[list[Any], Tensor]:
+    """Several tensors scaled down together so that their global norm is at most `clip_norm`.
+
+    Pascanu, Mikolov, Bengio: On the difficulty of training recurrent neural networks (2012).
+
+    Parameters
+    ----------
+    t_list
+        Tensors, slices, or None.
+    clip_norm
+        The greatest norm.
+    use_norm
+        The norm, if it is known already.
+    name
+        Name of the scope.
+
+    Returns
+    -------
+    tuple
+        The scaled tensors, and the norm before.
+
+    Examples
+    --------
+    >>> clipped, norm = tf.clip_by_global_norm([[3.0], [4.0]], 1.0)
+    >>> float(norm.eval()), [round(float(t.eval()[0]), 3) for t in clipped]
+    (5.0, [0.6, 0.8])
+    """
+    length = global_norm(t_list, name) if use_norm is None else convert_to_tensor(use_norm)
+    with scopes.name_scope(name, "clip_by_global_norm", [t for t in t_list if t is not None]):
+        scale = clip_norm * gen_ops.minimum(1.0 / length, 1.0 / clip_norm)
+        clipped = [None if t is None else _map_values(lambda v: v * scale, t) for t in t_list]
+    return clipped, length

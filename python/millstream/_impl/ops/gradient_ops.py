@@ -1,0 +1,197 @@
+"""Gradients of tensors by tensors and variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from millstream._impl.base import source_location
+from millstream._impl.graph.arguments import TENSOR, TEXT, takes
+from millstream._impl.graph.convert import convert_to_tensor
+from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.variable_tensor import handle_of
+from millstream._impl.ops import array_creation
+from millstream._impl.ops.indexed_slices import IndexedSlices
+
+if TYPE_CHECKING:
+    from millstream._impl.graph.graph import Graph
+
+__all__ = [
+    "AggregationMethod",
+    "UnconnectedGradients",
+    "gradients",
+]
+
+
+class AggregationMethod:
+    """How the parts of a gradient are added up; the runtime decides by itself.
+
+    Examples
+    --------
+    >>> tf.AggregationMethod.DEFAULT == tf.AggregationMethod.ADD_N
+    True
+    """
+
+    ADD_N = 0
+    DEFAULT = 0
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+class UnconnectedGradients:
+    """What a gradient is where nothing depends on the variable.
+
+    Examples
+    --------
+    >>> x, other = tf.constant(1.0), tf.constant(2.0)
+    >>> found = tf.gradients(x, other, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+    >>> float(found[0].eval())
+    0.0
+    """
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+def _listed(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _differentiable(value: Any) -> Tensor:
+    """The tensor that a gradient is taken by: of a variable, its handle."""
+    handle = handle_of(value)
+    return convert_to_tensor(value) if handle is None else handle
+
+
+@takes(ys=TENSOR, xs=TENSOR, grad_ys=TENSOR, stop_gradients=TENSOR, unconnected_gradients=TEXT)
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str | None = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: str = UnconnectedGradients.NONE,
+) -> list[Any]:
+    """Derivatives of the sum of `ys` by each of `xs`.
+
+    Parameters
+    ----------
+    ys
+        A tensor or several; those that are no floating-point or complex numbers count for nothing.
+    xs
+        A tensor or variable, or several.
+    grad_ys
+        What each of `ys` is weighted with, of its shape; None for ones.
+    name
+        Scope of the new operations.
+    colocate_gradients_with_ops, gate_gradients, aggregation_method
+        Hints, not used.
+    stop_gradients
+        Tensors that count as constants.
+    unconnected_gradients
+        "none" or "zero": what to return where no `ys` depends on `xs`.
+
+    Returns
+    -------
+    list
+        One for each of `xs`: a tensor of its shape, `IndexedSlices` where only some rows of a
+        variable were used, or None.
+
+    Raises
+    ------
+    ValueError
+        `grad_ys` has another length or shapes than `ys`, or arguments are of several graphs.
+    TypeError
+        One of `grad_ys` has another dtype than its y.
+    NotFoundError
+        An operation on the way has no gradient.
+
+    Examples
+    --------
+    >>> import millstream as tf
+    >>> with tf.Graph().as_default(), tf.Session() as sess:
+    ...     x = tf.constant(3.0)
+    ...     print(float(sess.run(tf.gradients(x * x, x)[0])))
+    6.0
+    """
+    if unconnected_gradients not in ("none", "zero"):
+        raise ValueError(
+            f"unconnected_gradients: expected 'none' or 'zero', got {unconnected_gradients!r}"
+        )
+    y_list, x_list = _listed(ys), _listed(xs)
+    weights = [None] * len(y_list) if grad_ys is None else _listed(grad_ys)
+    if len(weights) != len(y_list):
+        raise ValueError(f"grad_ys: expected {len(y_list)} of them, got {len(weights)}")
+    if not y_list or not x_list:
+        raise ValueError("ys and xs: expected at least one tensor each")
+    targets = [convert_to_tensor(y, name="y") for y in y_list]
+    graph = targets[0].graph
+    sources = [_differentiable(x) for x in x_list]
+    stops = [_differentiable(t) for t in _listed(stop_gradients)]
+    _check(graph, targets, sources, stops)
+    with graph.as_default(), graph.name_scope(name or "gradients") as scope:
+        pairs = [
+            (y.packed, None if dy is None else _weight(y, dy).packed)
+            for y, dy in zip(targets, weights, strict=True)
+            if y.dtype.is_floating or y.dtype.is_complex
+        ]
+        results = _add_gradients(graph, pairs, sources, stops, scope[:-1])
+        if unconnected_gradients == UnconnectedGradients.ZERO:
+            for index, x in enumerate(x_list):
+                if results[index] is None:
+                    results[index] = array_creation.zeros_like(x)
+    return results
+
+
+def _add_gradients(
+    graph: Graph,
+    pairs: list[tuple[int, int | None]],
+    sources: list[Tensor],
+    stops: list[Tensor],
+    scope: str,
+) -> list[Any]:
+    if not pairs:
+        return [None] * len(sources)
+    found = graph.grow(
+        lambda: graph.handle.gradients(
+            [y for y, _ in pairs],
+            [tensor.packed for tensor in sources],
+            [dy for _, dy in pairs],
+            [tensor.packed for tensor in stops],
+            scope,
+            source_location.current(),
+        )
+    )
+    return [_result(graph, gradient) for gradient in found]
+
+
+def _check(graph: Graph, targets: list[Tensor], sources: list[Tensor], stops: list[Tensor]) -> None:
+    for tensor in (*targets, *sources, *stops):
+        if tensor.graph is not graph:
+            raise ValueError(f"{tensor!r} must be from the same graph as {targets[0]!r}")
+
+
+def _weight(y: Tensor, weight: Any) -> Tensor:
+    tensor = convert_to_tensor(weight, name="grad_ys")
+    if tensor.dtype.base_dtype != y.dtype.base_dtype:
+        raise TypeError(f"grad_ys: expected {y.dtype.name} for {y.name!r}, got {tensor.dtype.name}")
+    if not tensor.shape.is_compatible_with(y.shape):
+        raise ValueError(f"grad_ys: expected the shape {y.shape} of {y.name!r}, got {tensor.shape}")
+    return tensor
+
+
+def _result(graph: Graph, gradient: Any) -> Any:
+    if gradient is None:
+        return None
+    if isinstance(gradient, tuple):
+        values, indices, shape = gradient
+        return IndexedSlices(
+            graph.tensor_of(values),
+            graph.tensor_of(indices),
+            None if shape is None else graph.tensor_of(shape),
+        )
+    return graph.tensor_of(gradient)

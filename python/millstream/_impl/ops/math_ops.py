@@ -1,0 +1,442 @@
+"""Arithmetic on tensors, element by element."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl.graph import scopes
+from millstream._impl.graph.arguments import DTYPE, INTEGERS, NORM, SHAPE, TENSOR, TENSORS, takes
+from millstream._impl.graph.convert import convert_to_tensor
+from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.tensor_like import TensorLike
+from millstream._impl.ops import binary_ops, operators
+from millstream._impl.ops.indexed_slices import IndexedSlices
+from millstream._impl.values import dtypes
+
+__all__ = [
+    "abs",
+    "accumulate_n",
+    "add",
+    "add_n",
+    "cast",
+    "clip_by_value",
+    "exp",
+    "floor",
+    "floormod",
+    "greater",
+    "greater_equal",
+    "inv",
+    "less",
+    "less_equal",
+    "log",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "mod",
+    "mul",
+    "multiply",
+    "neg",
+    "negative",
+    "norm",
+    "range",
+    "realdiv",
+    "reciprocal",
+    "rsqrt",
+    "saturate_cast",
+    "scalar_mul",
+    "sigmoid",
+    "sign",
+    "sqrt",
+    "square",
+    "squared_difference",
+    "sub",
+    "subtract",
+    "tanh",
+    "to_bfloat16",
+    "to_double",
+    "to_float",
+    "to_int32",
+    "to_int64",
+]
+
+add = gen_ops.add
+subtract = gen_ops.sub
+multiply = gen_ops.mul
+realdiv = gen_ops.real_div
+floormod = gen_ops.floor_mod
+mod = gen_ops.floor_mod
+maximum = gen_ops.maximum
+minimum = gen_ops.minimum
+squared_difference = gen_ops.squared_difference
+floor = gen_ops.floor
+negative = gen_ops.neg
+sign = gen_ops.sign
+square = gen_ops.square
+sqrt = gen_ops.sqrt
+rsqrt = gen_ops.rsqrt
+reciprocal = gen_ops.reciprocal
+exp = gen_ops.exp
+log = gen_ops.log
+tanh = gen_ops.tanh
+sigmoid = gen_ops.sigmoid
+less = gen_ops.less
+less_equal = gen_ops.less_equal
+greater = gen_ops.greater
+greater_equal = gen_ops.greater_equal
+logical_and = gen_ops.logical_and
+logical_or = gen_ops.logical_or
+logical_not = gen_ops.logical_not
+logical_xor = operators.logical_xor
+
+# The papers' and first releases' names.
+sub = subtract
+mul = multiply
+neg = negative
+inv = gen_ops.inv
+
+
+@takes(x=TENSOR)
+def abs(x: Any, name: str | None = None) -> Tensor:  # noqa: A001  (the public name)
+    """Absolute value.
+
+    Parameters
+    ----------
+    x
+        A tensor of real numbers.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.abs([-1.5, 2.0]).eval()
+    array([1.5, 2. ], dtype=float32)
+    """
+    return gen_ops.abs(x, name)
+
+
+@takes(x=TENSOR, dtype=DTYPE)
+def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+    """A tensor's elements as another type.
+
+    Parameters
+    ----------
+    x
+        A tensor, or slices, whose values are cast.
+    dtype
+        The type; floating-point numbers lose their fraction when it is an integer.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.cast([1.9, -1.9], tf.int32).eval()
+    array([ 1, -1], dtype=int32)
+    """
+    wanted = dtypes.as_dtype(dtype).base_dtype
+    if isinstance(x, TensorLike) and x.is_tensor and x.dtype.base_dtype == wanted:
+        return x
+    with scopes.name_scope(name, "Cast", [x]) as scope:
+        if isinstance(x, IndexedSlices):
+            values = gen_ops.cast(x.values, wanted, name=scope)
+            return IndexedSlices(values, x.indices, x.dense_shape)
+        value = convert_to_tensor(x, name="x")
+        if value.dtype.base_dtype == wanted:
+            return value
+        return gen_ops.cast(value, wanted, name=scope)
+
+
+@takes(value=TENSOR, dtype=DTYPE)
+def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """A tensor's elements as another type, those out of its range at its limits.
+
+    Parameters
+    ----------
+    value
+        The tensor.
+    dtype
+        The type.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.saturate_cast([300, -5], tf.uint8).eval()
+    array([255,   0], dtype=uint8)
+    """
+    wanted = dtypes.as_dtype(dtype).base_dtype
+    with scopes.name_scope(name, "saturate_cast", [value]) as scope:
+        tensor = convert_to_tensor(value, name="value")
+        own = tensor.dtype.base_dtype
+        if own.min < wanted.min:
+            tensor = gen_ops.maximum(tensor, convert_to_tensor(wanted.min, own))
+        if own.max > wanted.max:
+            tensor = gen_ops.minimum(tensor, convert_to_tensor(wanted.max, own))
+        return cast(tensor, wanted, scope)
+
+
+def _caster(default_name: str, dtype: dtypes.DType) -> Any:
+    @takes(x=TENSOR)
+    def to_dtype(x: Any, name: str | None = default_name) -> Any:
+        return cast(x, dtype, name)
+
+    public_name = f"to_{default_name[2:].lower()}"
+    to_dtype.__doc__ = f"""The elements of `x` as {dtype.name}, see `cast`.
+
+    Parameters
+    ----------
+    x
+        A tensor or slices.
+    name
+        Name of the result.
+
+    Raises
+    ------
+    TypeError
+        There is no such conversion.
+
+    Examples
+    --------
+    >>> tf.{public_name}(2.75).dtype.name
+    '{dtype.name}'
+    """
+    to_dtype.__name__ = to_dtype.__qualname__ = public_name
+    return to_dtype
+
+
+to_float = _caster("ToFloat", dtypes.float32)
+to_double = _caster("ToDouble", dtypes.float64)
+to_int32 = _caster("ToInt32", dtypes.int32)
+to_int64 = _caster("ToInt64", dtypes.int64)
+to_bfloat16 = _caster("ToBFloat16", dtypes.bfloat16)
+
+
+@takes(inputs=TENSORS)
+def add_n(inputs: Any, name: str | None = None) -> Tensor:
+    """The sum of tensors of one shape.
+
+    Parameters
+    ----------
+    inputs
+        The tensors; slices are made whole.
+    name
+        Name of the result.
+
+    Raises
+    ------
+    ValueError
+        There are none.
+
+    Examples
+    --------
+    >>> tf.add_n([[1, 2], [3, 4], [5, 6]]).eval()
+    array([ 9, 12], dtype=int32)
+    """
+    if isinstance(inputs, TensorLike):
+        inputs = [inputs]
+    if not isinstance(inputs, (list, tuple)) or not inputs:
+        raise ValueError("inputs: expected a list of at least one tensor")
+    tensors = [convert_to_tensor(item) for item in inputs]
+    if len(tensors) == 1:
+        return gen_ops.identity(tensors[0], name) if name else tensors[0]
+    return gen_ops.add_n(tensors, name)
+
+
+@takes(inputs=TENSORS, shape=SHAPE, tensor_dtype=DTYPE)
+def accumulate_n(
+    inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
+) -> Tensor:
+    """The sum of tensors of one shape.
+
+    Parameters
+    ----------
+    inputs
+        The tensors.
+    shape, tensor_dtype
+        What they are expected to be.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.accumulate_n([[1, 2], [3, 4]]).eval()
+    array([4, 6], dtype=int32)
+    """
+    total = add_n(list(inputs), name)
+    total.shape.assert_is_compatible_with(shape)
+    return total
+
+
+@takes(scalar=TENSOR, x=TENSOR)
+def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+    """A scalar times a tensor, or times the values of slices.
+
+    Parameters
+    ----------
+    scalar
+        A tensor of rank 0, or a number.
+    x
+        A tensor or slices.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.scalar_mul(2.0, tf.constant([1.0, 2.0])).eval()
+    array([2., 4.], dtype=float32)
+    """
+    factor = convert_to_tensor(scalar, x.dtype.base_dtype, "scalar")
+    if factor.shape.ndims not in (None, 0):
+        raise ValueError(f"scalar: expected rank 0, got the shape {factor.shape}")
+    if isinstance(x, IndexedSlices):
+        return IndexedSlices(gen_ops.mul(factor, x.values, name), x.indices, x.dense_shape)
+    return gen_ops.mul(factor, x, name)
+
+
+@takes(start=TENSOR, limit=TENSOR, delta=TENSOR, dtype=DTYPE)
+def range(  # noqa: A001  (the public name)
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = "range"
+) -> Tensor:
+    """Numbers from a start to a limit, which is left out.
+
+    Parameters
+    ----------
+    start
+        The first number; with no `limit`, the limit of a range from 0.
+    limit
+        Where to stop.
+    delta
+        The distance of neighbours.
+    dtype
+        Type of the elements, by default that of the widest argument.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.range(2, 10, 3).eval()
+    array([2, 5, 8], dtype=int32)
+    """
+    if limit is None:
+        start, limit = 0, start
+    with scopes.name_scope(name, "range", [start, limit, delta]) as scope:
+        if dtype is None:
+            given = [
+                convert_to_tensor(value).dtype
+                for value in (start, limit, delta)
+                if isinstance(value, TensorLike)
+            ]
+            given += [
+                _dtype_of_number(value, part)
+                for value, part in ((start, "start"), (limit, "limit"), (delta, "delta"))
+                if not isinstance(value, TensorLike)
+            ]
+            order = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]
+            wanted = max_dtype(given, order)
+        else:
+            wanted = dtypes.as_dtype(dtype)
+        bounds = [
+            cast(value, wanted)
+            if isinstance(value, TensorLike)
+            else convert_to_tensor(value, wanted, part)
+            for value, part in ((start, "start"), (limit, "limit"), (delta, "delta"))
+        ]
+        return gen_ops.range(bounds[0], bounds[1], bounds[2], scope)
+
+
+def _dtype_of_number(value: Any, name: str) -> dtypes.DType:
+    from millstream._impl.values import values
+
+    array = values.to_array(value, name=name)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name}: expected a number, got {value!r}")
+    return dtypes.as_dtype(array.dtype)
+
+
+def max_dtype(given: Sequence[dtypes.DType], order: Sequence[dtypes.DType]) -> dtypes.DType:
+    """The dtype of `given` that is last in `order`; those not in it come first."""
+    return builtins.max(given, key=lambda dtype: order.index(dtype) if dtype in order else -1)
+
+
+@takes(t=TENSOR, clip_value_min=TENSOR, clip_value_max=TENSOR)
+def clip_by_value(
+    t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None
+) -> Tensor:
+    """A tensor's elements, those beyond two limits at the limit.
+
+    Parameters
+    ----------
+    t
+        The tensor.
+    clip_value_min, clip_value_max
+        The limits: scalars, or tensors of its shape.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.clip_by_value([-5, 1, 5], 0, 3).eval()
+    array([0, 1, 3], dtype=int32)
+    """
+    with scopes.name_scope(name, "clip_by_value", [t]) as scope:
+        value = convert_to_tensor(t, name="t")
+        lower = gen_ops.minimum(value, clip_value_max)
+        value.shape.merge_with(lower.shape)
+        result = gen_ops.maximum(lower, clip_value_min, scope)
+        value.shape.merge_with(result.shape)
+        return result
+
+
+@takes(tensor=TENSOR, ord=NORM, axis=INTEGERS)
+def norm(
+    tensor: Any,
+    ord: Any = "euclidean",  # noqa: A002
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The length of vectors: Euclidean, or the sum or the maximum of absolute values.
+
+    Parameters
+    ----------
+    tensor
+        The tensor.
+    ord
+        "euclidean" or 2, 1, infinity, or any positive number p for the p-norm.
+    axis
+        Along which dimensions; by default all.
+    keepdims
+        Keep them with size 1.
+    name
+        Name of the result.
+    keep_dims
+        Old name of `keepdims`.
+
+    Examples
+    --------
+    >>> float(tf.norm([3.0, 4.0]).eval())
+    5.0
+    """
+    from millstream._impl.ops import reductions
+
+    keep = bool(keepdims if keep_dims is None else keep_dims)
+    with scopes.name_scope(name, "norm", [tensor]):
+        value = convert_to_tensor(tensor)
+        if ord in ("euclidean", "fro", 2):
+            total = reductions.reduce_sum(value * value, axis, keepdims=keep)
+            return gen_ops.sqrt(total)
+        size = gen_ops.abs(value)
+        if ord == 1:
+            return reductions.reduce_sum(size, axis, keepdims=keep)
+        if ord == float("inf"):
+            return reductions.reduce_max(size, axis, keepdims=keep)
+        if isinstance(ord, str) or ord <= 0:
+            raise ValueError(f"ord: expected 'euclidean' or a positive number, got {ord!r}")
+        total = reductions.reduce_sum(binary_ops.pow(size, ord), axis, keepdims=keep)
+        return binary_ops.pow(total, 1.0 / ord)

@@ -1,0 +1,149 @@
+"""Tensors of random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl.graph import scopes
+from millstream._impl.graph.arguments import DTYPE, INTEGER, SHAPE, TENSOR, takes
+from millstream._impl.graph.convert import convert_to_tensor, tensor_of_argument
+from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.random_seed import get_seed
+from millstream._impl.values import dtypes
+from millstream._impl.values.tensor_shape import TensorShape
+
+__all__ = [
+    "random_normal",
+    "random_uniform",
+    "truncated_normal",
+]
+
+
+def _shape_tensor(shape: Any) -> Tensor:
+    if isinstance(shape, TensorShape):
+        shape = shape.as_list()
+    return convert_to_tensor(shape, name="shape", preferred_dtype=dtypes.int32)
+
+
+@takes(shape=SHAPE, minval=TENSOR, maxval=TENSOR, dtype=DTYPE, seed=INTEGER)
+def random_uniform(
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers that are equally likely anywhere in [minval, maxval).
+
+    Parameters
+    ----------
+    shape
+        Shape of the result.
+    minval, maxval
+        The limits; `maxval` is 1 by default for floating-point numbers, and needed for integers.
+    dtype
+        Type of the elements.
+    seed
+        Seed of the operation, see `set_random_seed`.
+    name
+        Name of the result.
+
+    Returns
+    -------
+    Tensor
+        Of `shape` and `dtype`; other numbers in each step.
+
+    Raises
+    ------
+    TypeError
+        `dtype` is no type of real numbers.
+    ValueError
+        `maxval` is missing, or the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> tf.random_uniform([2, 3], -1.0, 1.0, seed=1).shape.as_list()
+    [2, 3]
+    """
+    wanted = dtypes.as_dtype(dtype)
+    if maxval is None:
+        if wanted.is_integer:
+            raise ValueError(f"maxval: needed for {wanted.name}")
+        maxval = 1
+    with scopes.name_scope(name, "random_uniform", [shape, minval, maxval]) as scope:
+        dims = _shape_tensor(shape)
+        low = tensor_of_argument(minval, "minval", wanted, "min")
+        high = tensor_of_argument(maxval, "maxval", wanted, "max")
+        seed1, seed2 = get_seed(seed)
+        if wanted.is_integer:
+            return gen_ops.random_uniform_int(dims, low, high, seed1, seed2, scope)
+        unit = gen_ops.random_uniform(dims, wanted, seed1, seed2)
+        return gen_ops.add(unit * (high - low), low, scope)
+
+
+def _normal(op: Any, public_name: str, summary: str) -> Callable[..., Tensor]:
+    @takes(shape=SHAPE, mean=TENSOR, stddev=TENSOR, dtype=DTYPE, seed=INTEGER)
+    def normal(
+        shape: Any,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        dtype: Any = dtypes.float32,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Tensor:
+        wanted = dtypes.as_dtype(dtype)
+        with scopes.name_scope(name, public_name, [shape, mean, stddev]) as scope:
+            dims = _shape_tensor(shape)
+            center = convert_to_tensor(mean, wanted, "mean")
+            width = convert_to_tensor(stddev, wanted, "stddev")
+            seed1, seed2 = get_seed(seed)
+            standard = op(dims, wanted, seed1, seed2)
+            return gen_ops.add(standard * width, center, scope)
+
+    normal.__doc__ = f"""{summary}
+
+    Parameters
+    ----------
+    shape
+        Shape of the result.
+    mean, stddev
+        Mean and standard deviation of the distribution, of shapes that broadcast with `shape`.
+    dtype
+        Type of the elements.
+    seed
+        Seed of the operation, see `set_random_seed`.
+    name
+        Name of the result.
+
+    Returns
+    -------
+    Tensor
+        Of `shape` and `dtype`; other numbers in each step.
+
+    Raises
+    ------
+    TypeError
+        `dtype` is not floating-point.
+    ValueError
+        The shapes do not broadcast.
+
+    Examples
+    --------
+    >>> tf.{public_name}([2, 3], mean=5.0, seed=1).shape.as_list()
+    [2, 3]
+    """
+    normal.__name__ = normal.__qualname__ = public_name
+    return normal
+
+
+random_normal = _normal(
+    gen_ops.random_standard_normal, "random_normal", "Normally distributed numbers."
+)
+truncated_normal = _normal(
+    gen_ops.truncated_normal,
+    "truncated_normal",
+    "Normally distributed numbers, drawn again when beyond two deviations from the mean.",
+)

@@ -1,0 +1,285 @@
+"""Sums, means, maxima and their like along dimensions of a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl.graph import scopes
+from millstream._impl.graph.arguments import DTYPE, INTEGERS, NUMBER, TENSOR, one_of, takes
+from millstream._impl.graph.convert import constant, convert_to_tensor
+from millstream._impl.graph.operation import Tensor
+from millstream._impl.values import dtypes
+
+__all__ = [
+    "arg_max",
+    "arg_min",
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "reduce_all",
+    "reduce_any",
+    "reduce_logsumexp",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+]
+
+
+def _axes(tensor: Tensor, axis: Any) -> Any:
+    """The dimensions to reduce: those given, else all."""
+    if axis is not None:
+        return axis
+    known = tensor.shape.ndims
+    if known is not None:
+        return constant(np.arange(known, dtype=np.int32))
+    return gen_ops.range(0, gen_ops.rank(tensor), 1)
+
+
+def _reduction(
+    op: Callable[..., Tensor], public_name: str, what: str, example: str, outcome: str
+) -> Callable[..., Tensor]:
+    @takes(input_tensor=TENSOR, axis=INTEGERS, reduction_indices=INTEGERS)
+    def reduce(
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: bool | None = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: bool | None = None,
+    ) -> Tensor:
+        axis = one_of(axis, reduction_indices, "axis", "reduction_indices")
+        keep = one_of(keepdims, keep_dims, "keepdims", "keep_dims")
+        tensor = convert_to_tensor(input_tensor)
+        result = op(tensor, _axes(tensor, axis), bool(keep), name)
+        if axis is None and not keep and result.shape.ndims is None:
+            result.set_shape([])
+        return result
+
+    reduce.__doc__ = f"""{what} along dimensions.
+
+    Parameters
+    ----------
+    input_tensor
+        The tensor.
+    axis
+        The dimensions, one or a list; negative counts from the end; by default all.
+    keepdims
+        Keep them with size 1.
+    name
+        Name of the result.
+    reduction_indices, keep_dims
+        Old names of `axis` and `keepdims`.
+
+    Returns
+    -------
+    Tensor
+        Of the tensor's dtype, without the dimensions.
+
+    Raises
+    ------
+    TypeError
+        The op does not take the dtype.
+    ValueError
+        There is no such dimension.
+
+    Examples
+    --------
+    >>> tf.{public_name}({example}, axis=1).eval().tolist()
+    {outcome}
+    """
+    reduce.__name__ = reduce.__qualname__ = public_name
+    return reduce
+
+
+_NUMBERS = "[[1.0, 2.0], [3.0, 4.0]]"
+_TRUTHS = "[[True, False], [True, True]]"
+
+reduce_sum = _reduction(gen_ops.sum, "reduce_sum", "Sum", _NUMBERS, "[3.0, 7.0]")
+reduce_mean = _reduction(gen_ops.mean, "reduce_mean", "Mean", _NUMBERS, "[1.5, 3.5]")
+reduce_prod = _reduction(gen_ops.prod, "reduce_prod", "Product", _NUMBERS, "[2.0, 12.0]")
+reduce_max = _reduction(gen_ops.max, "reduce_max", "Maximum", _NUMBERS, "[2.0, 4.0]")
+reduce_min = _reduction(gen_ops.min, "reduce_min", "Minimum", _NUMBERS, "[1.0, 3.0]")
+reduce_all = _reduction(
+    gen_ops.all, "reduce_all", "Whether all elements are true", _TRUTHS, "[False, True]"
+)
+reduce_any = _reduction(
+    gen_ops.any, "reduce_any", "Whether any element is true", _TRUTHS, "[True, True]"
+)
+
+
+@takes(input_tensor=TENSOR, axis=INTEGERS, reduction_indices=INTEGERS)
+def reduce_logsumexp(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """``log(sum(exp(x)))`` along dimensions, without overflow.
+
+    Parameters
+    ----------
+    input_tensor
+        The tensor.
+    axis
+        The dimensions, by default all.
+    keepdims
+        Keep them with size 1.
+    name
+        Name of the result.
+    reduction_indices, keep_dims
+        Old names of `axis` and `keepdims`.
+
+    Examples
+    --------
+    >>> float(tf.reduce_logsumexp([1000.0, 1000.0]).eval().round(3))
+    1000.6929931640625
+    """
+    axis = one_of(axis, reduction_indices, "axis", "reduction_indices")
+    keep = bool(one_of(keepdims, keep_dims, "keepdims", "keep_dims"))
+    with scopes.name_scope(name, "ReduceLogSumExp", [input_tensor]):
+        tensor = convert_to_tensor(input_tensor)
+        greatest = reduce_max(tensor, axis, keepdims=True)
+        # An infinite maximum shifts nothing: infinity minus itself is no number.
+        finite = gen_ops.equal(greatest - greatest, convert_to_tensor(0, tensor.dtype))
+        shift = gen_ops.select(finite, greatest, gen_ops.zeros_like(greatest))
+        greatest = gen_ops.stop_gradient(shift)
+        total = reduce_sum(gen_ops.exp(tensor - greatest), axis, keepdims=keep)
+        if not keep:
+            greatest = gen_ops.reshape(greatest, gen_ops.shape(total))
+        return gen_ops.log(total) + greatest
+
+
+@takes(input_tensor=TENSOR, axis=INTEGERS, dtype=DTYPE, reduction_indices=INTEGERS, input=TENSOR)
+def count_nonzero(
+    input_tensor: Any = None,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    dtype: Any = dtypes.int64,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+    input: Any = None,  # noqa: A002
+) -> Tensor:
+    """How many elements differ from zero, along dimensions.
+
+    Parameters
+    ----------
+    input_tensor
+        The tensor.
+    axis
+        The dimensions, by default all.
+    keepdims
+        Keep them with size 1.
+    dtype
+        Type of the result.
+    name
+        Name of the result.
+    reduction_indices, keep_dims, input
+        Other names of `axis`, `keepdims` and `input_tensor`.
+
+    Examples
+    --------
+    >>> tf.count_nonzero([[0, 1], [2, 3]], axis=1).eval()
+    array([1, 2])
+    """
+    axis = one_of(axis, reduction_indices, "axis", "reduction_indices")
+    keepdims = one_of(keepdims, keep_dims, "keepdims", "keep_dims")
+    input_tensor = one_of(input_tensor, input, "input_tensor", "input")
+    if input_tensor is None:
+        raise ValueError("input_tensor: expected a tensor")
+    with scopes.name_scope(name, "count_nonzero", [input_tensor]):
+        tensor = convert_to_tensor(input_tensor)
+        differs = gen_ops.not_equal(tensor, convert_to_tensor(0, tensor.dtype))
+        return reduce_sum(gen_ops.cast(differs, dtypes.as_dtype(dtype)), axis, keepdims=keepdims)
+
+
+def _extremum(
+    op: Callable[..., Tensor], public_name: str, which: str, outcome: str
+) -> Callable[..., Tensor]:
+    @takes(input=TENSOR, axis=NUMBER, dimension=NUMBER, output_type=DTYPE)
+    def extremum(
+        input: Any,  # noqa: A002
+        axis: Any = None,
+        name: str | None = None,
+        dimension: Any = None,
+        output_type: Any = dtypes.int64,
+    ) -> Tensor:
+        axis = one_of(axis, dimension, "axis", "dimension")
+        return op(input, 0 if axis is None else axis, output_type, name)
+
+    extremum.__doc__ = f"""The index of the {which} element along a dimension; the first of equals.
+
+    Parameters
+    ----------
+    input
+        The tensor.
+    axis
+        The dimension, by default the first.
+    name
+        Name of the result.
+    dimension
+        Old name of `axis`.
+    output_type
+        int32 or int64.
+
+    Returns
+    -------
+    Tensor
+        Of `output_type`, without the dimension.
+
+    Raises
+    ------
+    TypeError
+        The elements have no order, or `output_type` is no integer type.
+    ValueError
+        There is no such dimension.
+
+    Examples
+    --------
+    >>> tf.{public_name}([[1, 5, 2], [7, 0, 3]], axis=1).eval()
+    {outcome}
+    """
+    extremum.__name__ = extremum.__qualname__ = public_name
+    return extremum
+
+
+argmax = _extremum(gen_ops.arg_max, "argmax", "greatest", "array([1, 0])")
+argmin = _extremum(gen_ops.arg_min, "argmin", "least", "array([0, 1])")
+
+
+def _old_extremum(op: Callable[..., Tensor], public_name: str, new: str) -> Callable[..., Tensor]:
+    @takes(input=TENSOR, dimension=NUMBER, output_type=DTYPE)
+    def extremum(
+        input: Any,  # noqa: A002
+        dimension: Any,
+        output_type: Any = dtypes.int64,
+        name: str | None = None,
+    ) -> Tensor:
+        return op(input, dimension, output_type, name)
+
+    extremum.__doc__ = f"""An old name of `{new}`, with its parameters in another order.
+
+    Parameters
+    ----------
+    input, dimension, output_type, name
+        As for `{new}`.
+
+    Examples
+    --------
+    >>> tf.{public_name}([4, 4], 0).eval().tolist()
+    0
+    """
+    extremum.__name__ = extremum.__qualname__ = public_name
+    return extremum
+
+
+arg_max = _old_extremum(gen_ops.arg_max, "arg_max", "argmax")
+arg_min = _old_extremum(gen_ops.arg_min, "arg_min", "argmin")

@@ -1,0 +1,1 @@
+"""What programs use around graphs: options, messages, versions."""

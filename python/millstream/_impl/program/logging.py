@@ -1,0 +1,184 @@
+"""Messages of programs, through Python's own logging."""
+
+from __future__ import annotations
+
+import itertools
+import logging as _logging
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from millstream._impl.base import source_location
+from millstream._impl.graph.arguments import INTEGER, takes
+
+__all__ = ["get_logger"]
+
+DEBUG = _logging.DEBUG
+INFO = _logging.INFO
+WARN = _logging.WARNING
+ERROR = _logging.ERROR
+FATAL = _logging.CRITICAL
+
+_logger = _logging.getLogger("millstream")
+
+debug = _logger.debug
+info = _logger.info
+warn = _logger.warning
+warning = _logger.warning
+error = _logger.error
+fatal = _logger.critical
+
+# How often each place of the program has called log_every_n or log_first_n.
+_counts: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
+
+
+def get_logger() -> _logging.Logger:
+    """The logger that the functions of this module speak to.
+
+    Examples
+    --------
+    >>> tf.get_logger().name
+    'millstream'
+    """
+    return _logger
+
+
+@takes(level=INTEGER)
+def log(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
+    """Say something at a level.
+
+    Parameters
+    ----------
+    level
+        One of the levels of this module.
+    msg, args, kwargs
+        As for Python's ``Logger.log``.
+
+    Examples
+    --------
+    >>> tf.logging.log(tf.logging.DEBUG, "step %d", 3)
+    """
+    _logger.log(level, msg, *args, **kwargs)
+
+
+vlog = log
+
+
+@takes(level=INTEGER)
+def log_if(level: int, msg: str, condition: Any, *args: Any) -> None:
+    """Say something at a level if a condition holds.
+
+    Parameters
+    ----------
+    level, msg, args
+        As for `log`.
+    condition
+        The condition.
+
+    Examples
+    --------
+    >>> tf.logging.log_if(tf.logging.DEBUG, "large: %f", False, 3.0)
+    """
+    if condition:
+        log(level, msg, *args)
+
+
+def _calls_before() -> int:
+    """How often the user's line that this is called from was reached before."""
+    return next(_counts[source_location.current()])
+
+
+@takes(level=INTEGER, n=INTEGER)
+def log_every_n(level: int, msg: str, n: int, *args: Any) -> None:
+    """Say something the first time and every `n` times that this line is reached.
+
+    Parameters
+    ----------
+    level, msg, args
+        As for `log`.
+    n
+        How many times.
+
+    Examples
+    --------
+    >>> for step in range(100):
+    ...     tf.logging.log_every_n(tf.logging.DEBUG, "step %d", 10, step)
+    """
+    log_if(level, msg, _calls_before() % n == 0, *args)
+
+
+@takes(level=INTEGER, n=INTEGER)
+def log_first_n(level: int, msg: str, n: int, *args: Any) -> None:
+    """Say something the first `n` times that this line is reached.
+
+    Parameters
+    ----------
+    level, msg, args
+        As for `log`.
+    n
+        How many times.
+
+    Examples
+    --------
+    >>> for step in range(100):
+    ...     tf.logging.log_first_n(tf.logging.DEBUG, "step %d", 2, step)
+    """
+    log_if(level, msg, _calls_before() < n, *args)
+
+
+def TaskLevelStatusMessage(msg: str) -> None:  # noqa: N802
+    """Say something at the level ERROR.
+
+    Parameters
+    ----------
+    msg
+        What to say.
+
+    Examples
+    --------
+    >>> tf.logging.set_verbosity(tf.logging.FATAL)
+    >>> tf.logging.TaskLevelStatusMessage("out of disk")
+    """
+    _logger.error(msg)
+
+
+def flush() -> None:
+    """Write out what was said.
+
+    Examples
+    --------
+    >>> tf.logging.flush()
+    """
+    for handler in _logger.handlers:
+        handler.flush()
+
+
+@takes(v=INTEGER)
+def set_verbosity(v: int) -> None:
+    """Hide what is below a level.
+
+    Parameters
+    ----------
+    v
+        One of the levels of this module.
+
+    Examples
+    --------
+    >>> tf.logging.set_verbosity(tf.logging.ERROR)
+    >>> tf.logging.warning("not shown")
+    """
+    if not _logging.getLogger().handlers and not _logger.handlers:
+        _logger.addHandler(_logging.StreamHandler())
+    _logger.setLevel(v)
+
+
+def get_verbosity() -> int:
+    """The level below which messages are hidden.
+
+    Examples
+    --------
+    >>> tf.logging.set_verbosity(tf.logging.INFO)
+    >>> tf.logging.get_verbosity() == tf.logging.INFO
+    True
+    """
+    return _logger.getEffectiveLevel()

@@ -1,0 +1,1 @@
+"""Sessions, and the plugins that they run on."""

@@ -1,0 +1,127 @@
+"""``millstream plugin-check FILE``: whether a plugin keeps the rules of the plugin ABI.
+
+The work is done by the program ``millstream_plugin_check`` beside this module, which loads the
+plugin in processes of their own; here its report is asked for and printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import textwrap
+from typing import Any
+
+from millstream._impl.base import package
+
+_PROGRAM = "millstream_plugin_check"
+_WRONG_COMMAND_LINE = 64
+_INDENT = "  "
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What may stand behind ``plugin-check``."""
+    parser.add_argument("file", metavar="FILE", help="the plugin, a shared object")
+    parser.add_argument("--json", action="store_true", help="for programs: a JSON object")
+    parser.add_argument(
+        "--suite",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only these rules: load, options, registry, devices, memory, copies, streams, "
+        "kernels, faults, threads, trace, soak; may be given several times",
+    )
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option for the plugin; may be given several times",
+    )
+    parser.add_argument(
+        "--patience",
+        type=int,
+        default=30,
+        metavar="SECONDS",
+        help="how long a plugin may be silent before it counts as hung (30)",
+    )
+
+
+def run(options: argparse.Namespace, columns: int) -> int:
+    """Check a plugin and print what became of each rule.
+
+    Parameters
+    ----------
+    options
+        The parsed arguments.
+    columns
+        How wide the table may be.
+
+    Returns
+    -------
+    int
+        0 when no rule failed, 1 when one did, 2 when nothing could be checked.
+    """
+    program = package.FOLDER / _PROGRAM
+    command = [str(program), "--json", "--patience", str(options.patience)]
+    for name in ("suite", "option"):
+        for value in getattr(options, name):
+            command += [f"--{name}", value]
+    try:
+        done = subprocess.run([*command, options.file], stdout=subprocess.PIPE, check=False)
+    except OSError as error:
+        print(f"millstream: {program} cannot be run: {error.strerror}", file=sys.stderr)
+        return 2
+    if done.returncode not in (0, 1):
+        if done.returncode != _WRONG_COMMAND_LINE:
+            print(f"millstream: {program} ended with {done.returncode}", file=sys.stderr)
+        return 2
+    if options.json:
+        print(done.stdout.decode(), end="")
+    else:
+        print(report_table(json.loads(done.stdout), columns))
+    return done.returncode
+
+
+def report_table(report: dict[str, Any], columns: int) -> str:
+    """A text for terminals.
+
+    Parameters
+    ----------
+    report
+        What the program says as JSON.
+    columns
+        How wide the text may be.
+
+    Returns
+    -------
+    str
+        The rules by suite: each with its result, and with its sentence and details where it does
+        not hold or was not checked.
+    """
+    rules = report["rules"]
+    width = max((len(rule["id"]) for rule in rules), default=0)
+    lines: list[str] = []
+    suite = None
+    for rule in rules:
+        if rule["suite"] != suite:
+            suite = rule["suite"]
+            lines += ["", suite] if lines else [suite]
+        lines += _rule_lines(rule, width, columns)
+    counts = ", ".join(f"{report[word]} {word}" for word in ("passed", "failed", "skipped"))
+    return "\n".join([*lines, "", f"{report['plugin']}: {counts}"])
+
+
+def _rule_lines(rule: dict[str, Any], width: int, columns: int) -> list[str]:
+    head = f"{_INDENT}{rule['id']:{width}}  {rule['result']}  "
+    passed = rule["result"] == "PASS"
+    text = rule["sentence"] if passed else f"{rule['sentence']}: {rule['detail']}"
+    return textwrap.wrap(
+        text,
+        width=max(columns, len(head) + 20),
+        initial_indent=head,
+        subsequent_indent=" " * len(head),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,1 @@
+"""Optimizers, learning rates and the step counter."""

@@ -1,0 +1,140 @@
+"""The counter of training steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from millstream._impl.base.graph_keys import GraphKeys
+from millstream._impl.graph.arguments import GRAPH, SESSION, TENSOR, takes
+from millstream._impl.graph.default_graph import get_default_graph
+from millstream._impl.graph.tensor_like import TensorLike
+from millstream._impl.ops.array_creation import zeros
+from millstream._impl.values import dtypes
+from millstream._impl.variables.variable_scope import names_scope
+from millstream._impl.variables.variables import Variable
+
+if TYPE_CHECKING:
+    from millstream._impl.graph.graph import Graph
+    from millstream._impl.session.session import BaseSession
+
+
+@takes(graph=GRAPH)
+def get_global_step(graph: Graph | None = None) -> Any:
+    """The counter of a graph, or None.
+
+    Parameters
+    ----------
+    graph
+        The graph, by default the default one.
+
+    Raises
+    ------
+    TypeError
+        What stands there is no integer scalar.
+
+    Examples
+    --------
+    >>> tf.train.get_global_step() is None
+    True
+    >>> tf.train.create_global_step() is tf.train.get_global_step()
+    True
+    """
+    found = (graph or get_default_graph()).get_collection(GraphKeys.GLOBAL_STEP)
+    if not found:
+        return None
+    if len(found) > 1:
+        raise ValueError("the graph has several global steps")
+    assert_global_step(found[0])
+    return found[0]
+
+
+@takes(graph=GRAPH)
+def create_global_step(graph: Graph | None = None) -> Variable:
+    """Make the counter of a graph, an int64 variable.
+
+    Parameters
+    ----------
+    graph
+        The graph, by default the default one.
+
+    Raises
+    ------
+    ValueError
+        There is one.
+
+    Examples
+    --------
+    >>> tf.train.create_global_step()
+    <tf.Variable 'global_step:0' shape=() dtype=int64>
+    """
+    graph = graph or get_default_graph()
+    if get_global_step(graph) is not None:
+        raise ValueError('"global_step" already exists.')
+    with graph.as_default(), graph.enter_scope(names_scope()):
+        return Variable(
+            lambda: zeros([], dtypes.int64),
+            trainable=False,
+            name="global_step",
+            collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
+        )
+
+
+@takes(graph=GRAPH)
+def get_or_create_global_step(graph: Graph | None = None) -> Any:
+    """The counter of a graph, made if there is none.
+
+    Parameters
+    ----------
+    graph
+        The graph, by default the default one.
+
+    Examples
+    --------
+    >>> tf.train.get_or_create_global_step() is tf.train.get_or_create_global_step()
+    True
+    """
+    found = get_global_step(graph)
+    return create_global_step(graph) if found is None else found
+
+
+@takes(sess=SESSION, global_step_tensor=TENSOR)
+def global_step(sess: BaseSession, global_step_tensor: Any) -> int:
+    """The number that a counter has in a session.
+
+    Parameters
+    ----------
+    sess
+        The session.
+    global_step_tensor
+        The counter.
+
+    Examples
+    --------
+    >>> counter = tf.train.create_global_step()
+    >>> counter.initializer.run()
+    >>> tf.train.global_step(tf.get_default_session(), counter)
+    0
+    """
+    return int(sess.run(global_step_tensor))
+
+
+def assert_global_step(global_step_tensor: Any) -> None:
+    """Raise TypeError unless a tensor or variable is an integer scalar.
+
+    Parameters
+    ----------
+    global_step_tensor
+        The tensor or variable.
+
+    Examples
+    --------
+    >>> tf.train.assert_global_step(tf.Variable(0, trainable=False))
+    """
+    if not isinstance(global_step_tensor, TensorLike):
+        raise TypeError(f"global_step_tensor: expected a variable, got {global_step_tensor!r}")
+    if not global_step_tensor.dtype.base_dtype.is_integer:
+        raise TypeError(
+            f"global_step_tensor: expected integers, got {global_step_tensor.dtype.name}"
+        )
+    if global_step_tensor.shape.ndims not in (0, None):
+        raise TypeError(f"global_step_tensor: expected a scalar, got {global_step_tensor!r}")

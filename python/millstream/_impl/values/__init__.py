@@ -1,0 +1,1 @@
+"""Data types, shapes and arrays."""

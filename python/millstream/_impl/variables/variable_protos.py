@@ -1,0 +1,78 @@
+"""Variables as ``VariableDef`` messages, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from millstream._impl import protos
+from millstream._impl.variables.variable_kinds import VariableAggregation, VariableSynchronization
+
+if TYPE_CHECKING:
+    from millstream._impl.graph.graph import Graph
+    from millstream._impl.variables.variables import Variable
+
+
+def to_proto(variable: Variable, export_scope: str | None) -> Any:
+    """A variable as ``VariableDef``, with names below the scope; None when it is not there."""
+    scope = f"{export_scope}/" if export_scope else ""
+    if not variable.name.startswith(scope):
+        return None
+
+    def inside(name: str) -> str:
+        return name.removeprefix(scope)
+
+    return protos.message_class("VariableDef")(
+        variable_name=inside(variable.name),
+        initial_value_name=inside(variable.initial_value.name),
+        initializer_name=inside(variable.initializer.name),
+        snapshot_name=inside(variable.graph_element.name),
+        is_resource=True,
+        trainable=variable.trainable,
+        synchronization=variable.synchronization.value,
+        aggregation=variable.aggregation.value,
+    )
+
+
+class FoundVariable:
+    """What a ``VariableDef`` names, found in a graph.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    definition
+        The message, or an equal one of another package.
+    import_scope
+        The scope that all of its names are below of.
+
+    Raises
+    ------
+    TypeError
+        It is no ``VariableDef``.
+    ValueError
+        What it names is no variable of ours.
+    KeyError
+        The graph has nothing of that name.
+    """
+
+    def __init__(self, graph: Graph, definition: Any, import_scope: str | None) -> None:
+        kind = protos.message_class("VariableDef")
+        if not isinstance(definition, kind):
+            if not hasattr(definition, "SerializeToString"):
+                raise TypeError(f"variable_def: expected a VariableDef, got {definition!r}")
+            definition = kind.FromString(definition.SerializeToString())
+        scope = f"{import_scope}/" if import_scope else ""
+        owner = graph.get_operation_by_name((scope + definition.variable_name).partition(":")[0])
+        if owner.type != "VarHandleOp":
+            raise ValueError(
+                f"variable_def: expected the name of a VarHandleOp, got {owner.name!r}, "
+                f"a {owner.type}"
+            )
+        self.handle = owner.outputs[0]
+        self.initializer = graph.get_operation_by_name(scope + definition.initializer_name)
+        self.snapshot = graph.get_tensor_by_name(scope + definition.snapshot_name)
+        first = definition.initial_value_name
+        self.initial_value = graph.get_tensor_by_name(scope + first) if first else None
+        self.trainable: bool = definition.trainable
+        self.synchronization = VariableSynchronization(definition.synchronization)
+        self.aggregation = VariableAggregation(definition.aggregation)
