@@ -13,6 +13,9 @@ import pytest
 _FOLDER = Path("testdata/conformance/programs")
 _SUFFIX = ".golden.json"
 _LEVEL = 1
+# Guards against hanging, of run.py and of a program: one takes seconds.
+_HANG_GUARD_SECONDS = 900
+_OPTIONS = ("--module", "millstream", "--timeout", "600")
 
 
 def _programs() -> list[str]:
@@ -29,11 +32,11 @@ def test_program_prints_the_golden_figures(program: str) -> None:
     # The program runs in a folder of its own, so relative entries of the path would be lost.
     path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
     done = subprocess.run(
-        [sys.executable, str(_FOLDER / "run.py"), "--module", "millstream", program],
+        [sys.executable, str(_FOLDER / "run.py"), *_OPTIONS, program],
         env=dict(os.environ, PYTHONPATH=path),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=_HANG_GUARD_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -12,8 +12,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-# A case takes milliseconds; this is for a machine that does much else.
+# Guards against hanging. A case takes milliseconds; the child starts in a second on a busy machine.
 SECONDS_A_CASE = 30.0
+_SECONDS_TO_START = 120.0
 
 # A child that dies again and again would otherwise run for long.
 _MOST_DEATHS = 20
@@ -77,7 +78,8 @@ def _run_child(
         if line is None:
             child.kill()
             child.wait()
-            return begun, at, f"nothing for {seconds} seconds"
+            limit = seconds if begun else _SECONDS_TO_START
+            return begun, at, f"nothing for {limit} seconds (a guard against hanging)"
         word, *rest = json.loads(line)
         if word == "at":
             begun, at = begun + 1, rest
@@ -92,11 +94,12 @@ def _run_child(
 
 
 def _lines(descriptor: int, seconds: float) -> Any:
-    """Lines as they come; None when none has come for that long."""
+    """Lines as they come; None when none has come for that long, after the child's start."""
     pending = b""
     last = time.monotonic()
+    limit = _SECONDS_TO_START
     while True:
-        wait = last + seconds - time.monotonic()
+        wait = last + limit - time.monotonic()
         ready, _, _ = select.select([descriptor], [], [], max(wait, 0))
         if not ready:
             yield None
@@ -104,6 +107,6 @@ def _lines(descriptor: int, seconds: float) -> Any:
         block = os.read(descriptor, 1 << 16)
         if not block:
             return
-        last = time.monotonic()
+        last, limit = time.monotonic(), seconds
         *complete, pending = (pending + block).split(b"\n")
         yield from complete

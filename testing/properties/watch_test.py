@@ -16,7 +16,9 @@ def test_a_crash_names_its_case_and_the_next_case_runs() -> None:
 
 def test_a_hang_names_its_case_and_the_next_case_runs() -> None:
     report = watch.run_cases(["Hangs", "Good"], 3, 1, seconds=3, module=_MODULE)
-    assert report.failures == ["nothing for 3 seconds at Hangs bad 0, seed 3"]
+    assert report.failures == [
+        "nothing for 3 seconds (a guard against hanging) at Hangs bad 0, seed 3"
+    ]
     assert report.counts["Good", "bad", "ran"] == 1
 
 

@@ -81,13 +81,17 @@ _ENDINGS = {
 }
 
 
+# A guard against hanging: no process here takes a hundredth of it.
+_HANG_GUARD_SECONDS = 300
+
+
 def _run(program: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=_HANG_GUARD_SECONDS,
     )
 
 

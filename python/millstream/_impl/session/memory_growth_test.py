@@ -135,6 +135,10 @@ def test_memory_goes_back_to_the_system(case: str) -> None:
     assert end - expected < _MOST_LEFT
 
 
+# A guard against hanging.
+_HANG_GUARD_SECONDS = 800
+
+
 def _run(case: str) -> list[float]:
     program = _PRELUDE + case
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -144,6 +148,6 @@ def _run(case: str) -> list[float]:
         check=True,
         stdout=subprocess.PIPE,
         text=True,
-        timeout=280,
+        timeout=_HANG_GUARD_SECONDS,
     )
     return [float(number) for number in done.stdout.split()]
