@@ -191,7 +191,8 @@ def _array_of(
 ) -> tuple[values.Array, DType | None]:
     if wanted is None and preferred is not None:
         try:
-            return values.to_array(value, preferred), preferred
+            if values.fits(value, preferred):
+                return values.to_array(value, preferred), preferred
         except (TypeError, ValueError):
             pass
     return values.to_array(value, wanted, argument), wanted

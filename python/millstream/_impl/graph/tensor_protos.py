@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from millstream._impl import protos
-from millstream._impl.graph.arguments import DTYPE, SHAPE, TENSOR, takes
+from millstream._impl.graph.arguments import DTYPE, SHAPE, TENSOR, or_none, takes
+from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.values import dtypes, tensor_shape, values
 from millstream._impl.values.dtypes import DType
 
@@ -27,7 +29,14 @@ _FIELDS = {
 }  # fmt: skip
 
 
-@takes(values=TENSOR, dtype=DTYPE, shape=SHAPE)
+# Types whose elements, where there are several, stand in ``tensor_content``.
+_AS_CONTENT = {
+    "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64", "qint8",
+    "qint16", "qint32", "quint8", "quint16",
+}  # fmt: skip
+
+
+@takes(values=or_none(TENSOR), dtype=DTYPE, shape=SHAPE)
 def make_tensor_proto(
     values: Any,
     dtype: Any = None,
@@ -44,18 +53,19 @@ def make_tensor_proto(
     dtype
         Type of the elements, by default that of the value.
     shape
-        Shape of the tensor, by default that of the value, which is reshaped.
+        Shape of the tensor, by default that of the value. The message holds the elements that the
+        value has; the last of them counts for those that are missing.
     verify_shape
         Refuse a value of another shape.
     allow_broadcast
-        Let a value of one element fill the shape.
+        Refuse a value of several elements, unless they are as many as the shape has.
 
     Raises
     ------
     TypeError
         The value cannot have the dtype, or not the shape that is to be verified.
     ValueError
-        The value has another number of elements than the shape.
+        The value has more elements than the shape, or is None.
 
     Examples
     --------
@@ -67,26 +77,52 @@ def make_tensor_proto(
 
 
 def _make(value: Any, dtype: Any, shape: Any, verify_shape: bool, allow_broadcast: bool) -> Any:
+    if isinstance(value, TensorLike):
+        raise TypeError(f"values: expected a Python or NumPy value, got {value!r}")
     wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
     array = values.to_array(value, wanted, "values")
+    dims = list(array.shape)
     if shape is not None:
         dims = [int(size) for size in tensor_shape.as_shape(shape)]
-        total = int(np.prod(dims, dtype=np.int64))
-        if verify_shape and list(array.shape) != dims:
-            raise TypeError(f"values: expected the shape {dims}, got {list(array.shape)}")
-        if array.size == 1 and total != 1 and allow_broadcast:
-            array = np.broadcast_to(array.reshape(()), dims)
-        elif array.size != total:
-            raise ValueError(f"values: {array.size} elements do not fit the shape {dims}")
-        array = array.reshape(dims)
+        _check_shape(array, dims, verify_shape, allow_broadcast)
     found = wanted or (dtypes.string if array.dtype.kind == "O" else dtypes.as_dtype(array.dtype))
     proto = protos.message_class("TensorProto")(dtype=found.as_datatype_enum)
-    proto.tensor_shape.CopyFrom(tensor_shape.TensorShape(array.shape).as_proto())
-    if found == dtypes.string:
-        proto.string_val.extend(array.flat)
-    else:
+    proto.tensor_shape.CopyFrom(tensor_shape.TensorShape(dims).as_proto())
+    whole = array.size == math.prod(dims)
+    if whole and array.size > 1 and found.name in _AS_CONTENT:
         proto.tensor_content = array.tobytes()
+    else:
+        getattr(proto, _FIELDS[found.name]).extend(_numbers(array, found))
     return proto
+
+
+def _check_shape(
+    array: values.Array, dims: list[int], verify_shape: bool, allow_broadcast: bool
+) -> None:
+    total = math.prod(dims)
+    if allow_broadcast:
+        unfit = array.shape not in ((), (1,)) and array.size != total
+    else:
+        unfit = verify_shape and list(array.shape) != dims
+    if unfit:
+        raise TypeError(f"values: expected the shape {dims}, got {list(array.shape)}")
+    if array.size > total:
+        raise ValueError(
+            f"values: Too many elements provided: {array.size} elements do not fit the shape {dims}"
+        )
+
+
+def _numbers(array: values.Array, dtype: DType) -> Any:
+    """The elements as their field holds them."""
+    if dtype == dtypes.string:
+        return array.ravel()
+    if dtype in (dtypes.float16, dtypes.bfloat16):
+        array = array.ravel().view(np.uint16)
+    elif dtype.is_complex:
+        array = array.ravel().view(np.float32 if dtype == dtypes.complex64 else np.float64)
+    elif array.dtype.fields:
+        array = array.ravel().view(next(iter(array.dtype.fields.values()))[0])
+    return array.ravel().tolist()
 
 
 def make_ndarray(tensor: Any) -> Any:

@@ -77,3 +77,53 @@ def test_broken_messages_are_refused() -> None:
         tf.make_ndarray(TensorProto(dtype="DT_INT32", tensor_content=b"abc"))
     with pytest.raises(ValueError, match="more than its shape has"):
         tf.make_ndarray(TensorProto(dtype="DT_INT32", int_val=[1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "field", "held"),
+    [
+        (10.0, None, "float_val", [10.0]),
+        ([10.0], None, "float_val", [10.0]),
+        (1.5, tf.float64, "double_val", [1.5]),
+        (-1, tf.int8, "int_val", [-1]),
+        (1 << 40, None, "int64_val", [1 << 40]),
+        (np.uint32(7), None, "uint32_val", [7]),
+        (np.uint64(7), None, "uint64_val", [7]),
+        ([1.5, 2.0], tf.float16, "half_val", [0x3E00, 0x4000]),
+        ([1.5, 2.0], tf.bfloat16, "half_val", [0x3FC0, 0x4000]),
+        ([True, False], None, "bool_val", [True, False]),
+        ([[1j, 2.0]], None, "dcomplex_val", [0.0, 1.0, 2.0, 0.0]),
+        ([1j, 2.0], tf.complex64, "scomplex_val", [0.0, 1.0, 2.0, 0.0]),
+        ("a", None, "string_val", [b"a"]),
+        ([(21,)], tf.qint32, "int_val", [21]),
+    ],
+)
+def test_single_elements_and_some_types_stand_in_fields(
+    value: Any, dtype: Any, field: str, held: list[Any]
+) -> None:
+    proto = tf.make_tensor_proto(value, dtype)
+    assert list(getattr(proto, field)) == held
+    assert proto.tensor_content == b""
+
+
+def test_several_elements_stand_in_the_content() -> None:
+    assert tf.make_tensor_proto([1, 1]).tensor_content == np.array([1, 1], np.int32).tobytes()
+    proto = tf.make_tensor_proto([(21,), (22,), (23,)], tf.quint8)
+    assert proto.tensor_content == bytes([21, 22, 23])
+    assert [dim.size for dim in proto.tensor_shape.dim] == [3]
+
+
+def test_fewer_elements_than_the_shape_has_stay_few() -> None:
+    for value, wanted in [([10.0], [10.0] * 6), ([1.0, 2.0], [1.0, *[2.0] * 5]), ([], [0.0] * 6)]:
+        proto = tf.make_tensor_proto(value, tf.float32, shape=[3, 2])
+        assert list(proto.float_val) == value
+        assert tf.make_ndarray(proto).ravel().tolist() == wanted
+    with pytest.raises(TypeError, match="expected the shape"):
+        tf.make_tensor_proto([1.0, 2.0], shape=[3, 2], allow_broadcast=True)
+
+
+def test_what_is_no_value_is_refused() -> None:
+    with pytest.raises(ValueError, match="None is no value"):
+        tf.make_tensor_proto(None)
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="Python or NumPy value"):
+        tf.make_tensor_proto(tf.constant(1))

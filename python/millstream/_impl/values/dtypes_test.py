@@ -41,14 +41,43 @@ def test_values_of_another_kind_are_refused(value: object, dtype: tf.DType | Non
 
 
 def test_ragged_lists_and_none_are_value_errors() -> None:
-    for value in ([[1], [2, 3]], None, [1.0, None]):
+    for value in ([[1], [2, 3]], None):
         with pytest.raises(ValueError):  # noqa: PT011  (the messages differ)
             values.to_array(value)
 
 
-def test_numbers_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match="does not fit"):
-        values.to_array(300, tf.uint8)
+def test_none_is_no_element() -> None:
+    for value in ([1.0, None], [[None, "a"]]):
+        with pytest.raises(TypeError, match="value: None is no element of a tensor"):
+            values.to_array(value)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "wrapped"),
+    [
+        (tf.uint8, [255, 44]),
+        (tf.int8, [-1, 44]),
+        (tf.uint16, [2**16 - 1, 300]),
+        (tf.uint32, [2**32 - 1, 300]),
+        (tf.uint64, [2**64 - 1, 300]),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_integers_that_do_not_fit_wrap_around(dtype: tf.DType, wrapped: list[int]) -> None:
+    for value in ([-1, 300], np.array([-1, 300])):
+        assert values.to_array(value, dtype).tolist() == wrapped
+
+
+def test_integers_take_a_preferred_dtype_that_they_fit() -> None:
+    with tf.Graph().as_default():
+        assert tf.convert_to_tensor(7, preferred_dtype=tf.int8).dtype is tf.int8
+        assert tf.convert_to_tensor([1, 300], preferred_dtype=tf.int8).dtype is tf.int32
+
+
+def test_elements_of_quantized_types_may_be_tuples_of_one() -> None:
+    assert values.to_array([(21,), (22,)], tf.qint32).shape == (2,)
+    assert values.to_array((21,), tf.qint32).shape == ()
+    assert values.to_array([21, 22], tf.qint32).shape == (2,)
 
 
 def test_bfloat16_rounds_to_nearest_even() -> None:

@@ -25,8 +25,9 @@ def to_array(value: Any, dtype: DType | None = None, name: str = "value") -> Arr
     """The array of a Python value, a nested list of them, or a NumPy value.
 
     Python numbers become int32 (int64 when they do not fit), float32, bool or complex128, texts
-    become strings. What has a NumPy dtype keeps it. A given `dtype` is taken by Python values that
-    lose nothing in it, and by every NumPy value.
+    become strings. What has a NumPy dtype keeps it. A given `dtype` is taken by Python values of
+    the same kind of numbers or a narrower one, and by every NumPy value; integers that do not fit
+    wrap around. The elements of a quantized dtype may be tuples of one number.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def to_array(value: Any, dtype: DType | None = None, name: str = "value") -> Arr
     Raises
     ------
     TypeError
-        The value has no dtype of ours, or not the wanted one.
+        The value has no dtype of ours, or not the wanted one; None is among its elements.
     ValueError
         The value is None, or a list whose items differ in shape.
     """
@@ -131,7 +132,7 @@ def _natural_array(value: Any, name: str) -> Array:
     if array.dtype.kind == "O":
         leaves = list(_leaves(value))
         if any(leaf is None for leaf in leaves):
-            raise ValueError(f"{name}: None is no value of a tensor")
+            raise TypeError(f"{name}: None is no element of a tensor, got {_shorten(value)}")
         if any(isinstance(leaf, Dimension) for leaf in leaves):
             return np.array(_without_dimensions(value, name))
     return array
@@ -147,7 +148,25 @@ def _without_dimensions(value: Any, name: str) -> Any:
     return value
 
 
+def fits(value: Any, dtype: DType) -> bool:
+    """Whether integers become integers of the dtype without wrapping around; else True."""
+    if isinstance(value, (np.ndarray, np.generic)) or not dtype.is_integer:
+        return True
+    array = _natural_array(value, "value")
+    return array.dtype.kind not in "iu" or array.size == 0 or _is_within(array, dtype)
+
+
+def _without_tuples_of_one(value: Any) -> Any:
+    if isinstance(value, tuple) and len(value) == 1 and not isinstance(value[0], (list, tuple)):
+        return value[0]
+    if isinstance(value, (list, tuple)):
+        return [_without_tuples_of_one(item) for item in value]
+    return value
+
+
 def _of_python(value: Any, dtype: DType | None, name: str) -> Array:
+    if dtype is not None and dtype.is_quantized:
+        value = _without_tuples_of_one(value)
     array = _natural_array(value, name)
     kind: str = array.dtype.kind
     if kind in "SUO":
@@ -170,8 +189,6 @@ def _of_python(value: Any, dtype: DType | None, name: str) -> Array:
         raise TypeError(
             f"{name}: expected {dtype.name}, got {_shorten(value)} of type {array.dtype.name}"
         )
-    if dtype.is_integer and array.size and not _is_within(array, dtype):
-        raise ValueError(f"{name}: {_shorten(value)} does not fit {dtype.name}")
     return cast_array(array, dtype, name)
 
 
