@@ -12,6 +12,8 @@ from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import DTYPE, INTEGERS, NUMBER, TENSOR, one_of, takes
 from millstream._impl.graph.convert import constant, convert_to_tensor
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.tensor_like import TensorLike
+from millstream._impl.ops import array_creation
 from millstream._impl.values import dtypes
 
 __all__ = [
@@ -42,7 +44,12 @@ def _axes(tensor: Tensor, axis: Any) -> Any:
 
 
 def _reduction(
-    op: Callable[..., Tensor], public_name: str, what: str, example: str, outcome: str
+    op: Callable[..., Tensor],
+    public_name: str,
+    what: str,
+    example: str,
+    outcome: str,
+    dtype: dtypes.DType | None = None,
 ) -> Callable[..., Tensor]:
     @takes(input_tensor=TENSOR, axis=INTEGERS, reduction_indices=INTEGERS)
     def reduce(
@@ -55,7 +62,8 @@ def _reduction(
     ) -> Tensor:
         axis = one_of(axis, reduction_indices, "axis", "reduction_indices")
         keep = one_of(keepdims, keep_dims, "keepdims", "keep_dims")
-        tensor = convert_to_tensor(input_tensor)
+        of_any_type = dtype is None or isinstance(input_tensor, TensorLike)
+        tensor = convert_to_tensor(input_tensor, None if of_any_type else dtype)
         result = op(tensor, _axes(tensor, axis), bool(keep), name)
         if axis is None and not keep and result.shape.ndims is None:
             result.set_shape([])
@@ -106,10 +114,20 @@ reduce_prod = _reduction(gen_ops.prod, "reduce_prod", "Product", _NUMBERS, "[2.0
 reduce_max = _reduction(gen_ops.max, "reduce_max", "Maximum", _NUMBERS, "[2.0, 4.0]")
 reduce_min = _reduction(gen_ops.min, "reduce_min", "Minimum", _NUMBERS, "[1.0, 3.0]")
 reduce_all = _reduction(
-    gen_ops.all, "reduce_all", "Whether all elements are true", _TRUTHS, "[False, True]"
+    gen_ops.all,
+    "reduce_all",
+    "Whether all elements are true",
+    _TRUTHS,
+    "[False, True]",
+    dtypes.bool,
 )
 reduce_any = _reduction(
-    gen_ops.any, "reduce_any", "Whether any element is true", _TRUTHS, "[True, True]"
+    gen_ops.any,
+    "reduce_any",
+    "Whether any element is true",
+    _TRUTHS,
+    "[True, True]",
+    dtypes.bool,
 )
 
 
@@ -168,7 +186,7 @@ def count_nonzero(
     keep_dims: bool | None = None,
     input: Any = None,  # noqa: A002
 ) -> Tensor:
-    """How many elements differ from zero, along dimensions.
+    """How many elements differ from zero (False, the empty string), along dimensions.
 
     Parameters
     ----------
@@ -197,7 +215,7 @@ def count_nonzero(
         raise ValueError("input_tensor: expected a tensor")
     with scopes.name_scope(name, "count_nonzero", [input_tensor]):
         tensor = convert_to_tensor(input_tensor)
-        differs = gen_ops.not_equal(tensor, convert_to_tensor(0, tensor.dtype))
+        differs = gen_ops.not_equal(tensor, array_creation.zeros([], tensor.dtype))
         return reduce_sum(gen_ops.cast(differs, dtypes.as_dtype(dtype)), axis, keepdims=keepdims)
 
 

@@ -46,3 +46,29 @@ def test_gradient_of_logsumexp_is_softmax() -> None:
     share = 1.0 / (1.0 + np.exp(1.0))
     np.testing.assert_allclose(gradient.eval()[0], [share, 0.0, 1.0 - share], rtol=1e-6)
     assert gradient.eval()[1, 1:].tolist() == [0.0, 0.0]
+
+
+def test_nonzero_elements_of_any_type_are_counted() -> None:
+    for value, expected in [
+        (np.array([False, True, True]), 2),
+        (["", "a"], 1),
+        ([0.0, -2.0, np.nan], 2),
+        ([0, 1j], 1),
+    ]:
+        assert tf.count_nonzero(value).eval() == expected
+    assert tf.count_nonzero([[True], [False]], axis=0).eval().tolist() == [1]
+
+
+def test_truth_of_values_that_are_no_tensors() -> None:
+    for value, axis, expected in [
+        ([], 0, [True, False]),
+        ([], None, [True, False]),
+        ([[]], 1, [[True], [False]]),
+        (np.array([]), 0, [True, False]),
+        (np.array([1.0, 0.0]), 0, [False, True]),
+    ]:
+        found = [tf.reduce_all(value, axis), tf.reduce_any(value, axis)]
+        assert [tensor.eval().tolist() for tensor in found] == expected
+    for wrong in ([1, 0], tf.constant([1, 0])):
+        with pytest.raises(TypeError, match="expected bool"):
+            tf.reduce_all(wrong)
