@@ -269,12 +269,28 @@ def one_hot(
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     """
     with scopes.name_scope(name, "one_hot", [indices]) as scope:
-        found = dtype_of_tensor_in([on_value, off_value])
-        wanted = found if dtype is None else dtypes.as_dtype(dtype)
-        if wanted is None and on_value is None and off_value is None:
-            wanted = dtypes.float32
-        if found is not None and wanted != found:
-            raise TypeError(f"dtype: expected that of the values, {found.name}, got {wanted}")
-        on = convert_to_tensor(1 if on_value is None else on_value, wanted, "on_value")
-        off = convert_to_tensor(0 if off_value is None else off_value, on.dtype, "off_value")
+        wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+        on, off = _on_and_off(on_value, off_value, wanted)
         return gen_ops.one_hot(indices, depth, on, off, -1 if axis is None else axis, scope)
+
+
+def _on_and_off(on_value: Any, off_value: Any, dtype: DType | None) -> tuple[Tensor, Tensor]:
+    """The two values of `one_hot` in one type: that which is wanted, else that of the values."""
+    given = {"on_value": on_value, "off_value": off_value}
+    found = {
+        name: convert_to_tensor(value, name=name, preferred_dtype=dtype)
+        for name, value in given.items()
+        if value is not None
+    }
+    for name, tensor in found.items():
+        if dtype is None:
+            dtype = tensor.dtype
+        elif tensor.dtype != dtype:
+            expected = "the wanted one" if len(found) == 1 else "that of both values"
+            raise TypeError(
+                f"{name}: expected the dtype {dtype.name}, {expected}, got {tensor.dtype.name}"
+            )
+    for name, default in (("on_value", 1), ("off_value", 0)):
+        if name not in found:
+            found[name] = convert_to_tensor(default, dtype or dtypes.float32, name)
+    return found["on_value"], found["off_value"]

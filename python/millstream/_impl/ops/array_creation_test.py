@@ -53,3 +53,35 @@ def test_variables_without_elements_are_trained() -> None:
     for step in steps:
         step.run()
     assert w.eval().shape == (0, 3)
+
+
+def test_one_hot_has_the_type_of_its_values() -> None:
+    def dtype(**arguments: Any) -> Any:
+        return tf.one_hot([0, 1], 3, **arguments).dtype
+
+    assert dtype() is tf.float32
+    assert dtype(off_value=0.0) is tf.float32
+    assert dtype(on_value=2) is tf.int32
+    assert dtype(off_value=np.float64(1)) is tf.float64
+    assert dtype(on_value=2, dtype=tf.float32) is tf.float32
+    assert tf.one_hot([1], 3, off_value=0.5).eval().tolist() == [[0.5, 1.0, 0.5]]
+
+
+@pytest.mark.parametrize(
+    ("on_value", "off_value"),
+    [
+        (np.float64(1), np.float32(0)),
+        (lambda: tf.constant(1.0, tf.float64), lambda: tf.constant(0.0)),
+        (lambda: tf.constant(1.0), 0),
+        (2, 0.5),
+    ],
+)
+def test_one_hot_refuses_values_of_two_types(on_value: Any, off_value: Any) -> None:
+    on_value, off_value = (v() if callable(v) else v for v in (on_value, off_value))
+    with pytest.raises(TypeError, match="off_value: expected the dtype"):
+        tf.one_hot([0, 1], 3, on_value, off_value)
+
+
+def test_one_hot_refuses_values_of_another_type_than_asked_for() -> None:
+    with pytest.raises(TypeError, match="on_value: expected the dtype int32, the wanted one"):
+        tf.one_hot([0, 1], 3, on_value=2.0, dtype=tf.int32)

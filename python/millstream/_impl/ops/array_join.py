@@ -50,14 +50,15 @@ def dtype_of_tensor_in(value: Any) -> DType | None:
     return None
 
 
-@takes(values=TENSORS, axis=TENSOR)
+@takes(values=TENSOR, axis=TENSOR)
 def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     """Tensors one after the other along a dimension.
 
     Parameters
     ----------
     values
-        The tensors, of one type and of shapes that differ in that dimension only.
+        The tensors, of one type and of shapes that differ in that dimension only. One that is not
+        in a list is returned as it is.
     axis
         The dimension; negative counts from the end.
     name

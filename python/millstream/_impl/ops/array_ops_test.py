@@ -49,3 +49,21 @@ def test_static_values_follow_from_static_shapes() -> None:
         assert found.dtype == tensor.dtype.as_numpy_dtype
     for tensor in (tf.shape(rows), tf.size(rows), tf.rank(tf.placeholder(tf.float32)), x):
         assert tf.get_static_value(tensor) is None
+
+
+def test_concat_of_one_value_gives_it() -> None:
+    for value, expected in [(1, 1), ("a", b"a"), (np.ones([1, 2]), [[1.0, 1.0]])]:
+        assert np.asarray(tf.concat(axis=0, values=value).eval()).tolist() == expected
+
+
+def test_slices_keep_the_shape_that_they_are_given() -> None:
+    rows = tf.IndexedSlices(tf.constant([[3.0], [4.0]]), tf.constant([0, 2]), dense_shape=(3, 1))
+    assert rows.dense_shape == (3, 1)
+    assert (-rows).dense_shape == (3, 1)
+    (clipped,), norm = tf.clip_by_global_norm([rows], 1.0)
+    assert clipped.dense_shape == (3, 1)
+    assert float(norm.eval()) == 5.0
+    assert rows.shape.as_list() == [3, 1]
+    assert tf.convert_to_tensor(rows).eval().tolist() == [[3.0], [0.0], [4.0]]
+    with pytest.raises(TypeError, match="dense_shape"):
+        tf.Session().run(rows)

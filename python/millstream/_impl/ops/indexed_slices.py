@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import millstream._impl.ops.gen_ops as gen_ops
-from millstream._impl.graph.arguments import TENSOR_ITSELF, takes
+from millstream._impl.graph.arguments import SHAPE, TENSOR_ITSELF, takes
 from millstream._impl.graph.tensor_like import TensorLike
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class IndexedSlices(TensorLike):
     indices
         Which rows they are, shape [n]; a row that occurs twice counts as the sum of both.
     dense_shape
-        Shape of the whole tensor, or None.
+        Shape of the whole tensor: a tensor, or a list or tuple, which is kept as it is; or None.
 
     Examples
     --------
@@ -59,8 +59,8 @@ class IndexedSlices(TensorLike):
     [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
     """
 
-    @takes(values=TENSOR_ITSELF, indices=TENSOR_ITSELF, dense_shape=TENSOR_ITSELF)
-    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
+    @takes(values=TENSOR_ITSELF, indices=TENSOR_ITSELF, dense_shape=SHAPE)
+    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Any = None) -> None:
         self._values = values
         self._indices = indices
         self._dense_shape = dense_shape
@@ -76,7 +76,7 @@ class IndexedSlices(TensorLike):
         return self._indices
 
     @property
-    def dense_shape(self) -> Tensor | None:
+    def dense_shape(self) -> Any:
         """Shape of the whole tensor, or None."""
         return self._dense_shape
 

@@ -98,6 +98,8 @@ class Fetches:
         from millstream._impl.ops.indexed_slices import IndexedSlicesValue
 
         shape = fetch.dense_shape
+        if shape is not None and not hasattr(shape, "op"):
+            raise TypeError(f"fetches: the dense_shape of {fetch!r} is no tensor")
         return (
             IndexedSlicesValue,
             self._position(fetch.values),
