@@ -9,6 +9,7 @@ from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import TENSOR, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.values import dtypes
 
 __all__ = ["matmul"]
 
@@ -31,7 +32,7 @@ def matmul(
     ----------
     a, b
         Tensors of one type and at least rank 2: the last two dimensions are those of matrices, the
-        others count them, and broadcast.
+        others count them, and broadcast. Of float32 and bfloat16 the product is float32.
     transpose_a, transpose_b
         Take each matrix transposed.
     adjoint_a, adjoint_b
@@ -67,6 +68,8 @@ def matmul(
     with scopes.name_scope(name, "MatMul", [a, b]) as scope:
         left = convert_to_tensor(a, name="a")
         right = convert_to_tensor(b, name="b")
+        if {left.dtype, right.dtype} == {dtypes.float32, dtypes.bfloat16}:
+            left, right = (gen_ops.cast(each, dtypes.float32) for each in (left, right))
         is_complex = left.dtype.is_complex
         in_batches = _may_be_batch(left) or _may_be_batch(right)
         if not in_batches and not (is_complex and (adjoint_a or adjoint_b)):

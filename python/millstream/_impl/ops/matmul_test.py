@@ -69,3 +69,21 @@ def test_what_does_not_fit_is_refused() -> None:
             tf.matmul(tf.ones([2]), tf.ones([2, 2]))
         with pytest.raises(ValueError, match="broadcast"):
             tf.matmul(tf.ones([2, 2, 2]), tf.ones([3, 2, 2]))
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+def test_float32_times_bfloat16_is_float32(transpose: bool) -> None:
+    a, b = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32), np.array([[5.0, 0.1], [7.0, 8.0]])
+    with tf.Graph().as_default(), tf.Session() as session:
+        rounded = tf.cast(tf.constant(b, tf.float32), tf.bfloat16)
+        for left, right in [(tf.constant(a), rounded), (rounded, tf.constant(a))]:
+            product = tf.matmul(left, right, transpose_a=transpose, b_is_sparse=True)
+            assert product.dtype is tf.float32
+            x, y = session.run([tf.cast(left, tf.float32), tf.cast(right, tf.float32)])
+            np.testing.assert_allclose(
+                session.run(product), (x.T if transpose else x) @ y, rtol=1e-6
+            )
+        (gradient,) = tf.gradients(tf.matmul(rounded, tf.constant(a)), rounded)
+        assert gradient.dtype is tf.bfloat16
+        with pytest.raises(TypeError, match="one type"):
+            tf.matmul(tf.constant(a), tf.constant(b))
