@@ -19,7 +19,9 @@ from millstream._impl.graph.arguments import (
     takes,
 )
 from millstream._impl.graph.default_graph import get_default_graph
-from millstream._impl.values import dtypes
+from millstream._impl.graph.tensor_like import TensorLike
+from millstream._impl.values import dtypes, values
+from millstream._impl.values.dtypes import DType
 from millstream._impl.variables.variable_store import AUTO_REUSE, store_of
 
 __all__ = [
@@ -236,7 +238,7 @@ def get_variable(
     shape
         Its shape; None where the initializer has one.
     dtype
-        Its dtype, by default the scope's, else float32.
+        Its dtype, by default the scope's, else float32; that of the first value where one is given.
     initializer
         An initializer, or its first value; by default the scope's, else Glorot's uniform one.
     regularizer
@@ -253,7 +255,8 @@ def get_variable(
     Raises
     ------
     ValueError
-        It exists and may not be shared, or does not and must be, or its shape is not known.
+        It exists and may not be shared, or does not and must be, or its shape is not known; or
+        `initializer` is a value of another dtype.
 
     Examples
     --------
@@ -277,20 +280,40 @@ def get_variable(
     def getter(name: str, **arguments: Any) -> Any:
         return store_of(get_default_graph()).get(name, **arguments)
 
+    if dtype is not None and initializer is not None:
+        _check_dtype(name, initializer, dtypes.as_dtype(dtype).base_dtype)
     chosen_getter = scope.custom_getter if custom_getter is None else custom_getter
     found = _through(chosen_getter, getter)
-    return found(
-        name=names_scope() + name,
-        shape=shape,
-        dtype=scope.dtype if dtype is None else dtype,
-        initializer=scope.initializer if initializer is None else initializer,
-        reuse=scope.reuse,
-        regularizer=chosen_regularizer,
-        trainable=trainable,
-        collections=collections,
-        validate_shape=validate_shape,
-        constraint=scope.constraint if constraint is None else constraint,
-    )
+    # What a getter adds is not named by the scope in which the variable is got.
+    with get_default_graph().name_scope(None):
+        return found(
+            name=names_scope() + name,
+            shape=shape,
+            dtype=scope.dtype if dtype is None else dtype,
+            initializer=scope.initializer if initializer is None else initializer,
+            reuse=scope.reuse,
+            regularizer=chosen_regularizer,
+            trainable=trainable,
+            collections=collections,
+            validate_shape=validate_shape,
+            constraint=scope.constraint if constraint is None else constraint,
+        )
+
+
+def _check_dtype(name: str, initializer: Any, dtype: DType) -> None:
+    """ValueError when the first value has another dtype than the one asked for."""
+    if isinstance(initializer, TensorLike):
+        own = initializer.dtype.base_dtype
+    elif callable(initializer):
+        return
+    else:
+        array = values.to_array(initializer, name="initializer")
+        own = dtypes.string if array.dtype.kind == "O" else dtypes.as_dtype(array.dtype)
+    if own != dtype:
+        raise ValueError(
+            f"Initializer type {own.name} and explicit dtype {dtype.name} don't match, in the "
+            f"variable {name!r}"
+        )
 
 
 def _through(custom_getter: Any, getter: Any) -> Any:

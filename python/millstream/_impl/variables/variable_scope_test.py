@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import millstream as tf
@@ -113,3 +114,25 @@ def test_new_variables_need_a_name_and_a_shape() -> None:
         tf.get_variable("v", [1], initializer=1.0)
     with pytest.raises(ValueError, match=r"shape: .*-2"):
         tf.get_variable("v", [-2])
+
+
+def test_first_values_have_the_dtype_that_is_asked_for() -> None:
+    for value in (tf.constant([1, 2]), [1, 2], np.array([1, 2], np.int32)):
+        with pytest.raises(ValueError, match=r"Initializer type int32 and explicit dtype float32"):
+            tf.get_variable("v", initializer=value, dtype=tf.float32)
+    assert tf.get_variable("v", initializer=[1, 2]).dtype is tf.int32
+    assert tf.get_variable("w", initializer=1.5, dtype=tf.float32).dtype is tf.float32
+    with tf.variable_scope("scope", dtype=tf.float64):  # a default, which asks for nothing
+        assert tf.get_variable("x", initializer=1.5).dtype is tf.float32
+
+
+def test_getters_add_operations_outside_of_the_scope_of_names() -> None:
+    def pair(getter: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+        first = getter(name + "/0", *args, **kwargs)
+        return first + getter(name + "/1", *args, **kwargs)
+
+    with tf.variable_scope("scope", custom_getter=pair):
+        total = tf.get_variable("v", [2])
+        assert tf.constant(1).name == "scope/Const:0"
+    assert total.name == "add:0"
+    assert [v.name for v in tf.global_variables()] == ["scope/v/0:0", "scope/v/1:0"]
