@@ -13,6 +13,7 @@ from millstream._impl.graph.convert import constant as constant_of
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import array_creation, random_ops
 from millstream._impl.values import dtypes, tensor_shape
+from millstream._impl.values.dtypes import DType
 
 __all__ = [
     "constant_initializer",
@@ -88,6 +89,14 @@ class _Filled(Initializer):
         """A tensor of the number."""
         filled: Tensor = self._fill(shape, dtype or self.dtype)
         return filled
+
+
+def _floating(dtype: Any) -> DType:
+    """The dtype of random numbers; ValueError when it is not one of floating-point numbers."""
+    found = dtypes.as_dtype(dtype)
+    if not found.is_floating:
+        raise ValueError(f"dtype: Expected floating point type, got {found.name}")
+    return found
 
 
 class Zeros(_Filled):
@@ -223,7 +232,7 @@ class RandomNormal(Initializer):
         self.mean = mean
         self.stddev = stddev
         self.seed = seed
-        self.dtype = dtypes.as_dtype(dtype)
+        self.dtype = _floating(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """A tensor of random numbers."""
@@ -300,7 +309,7 @@ class VarianceScaling(Initializer):
         self.mode = mode
         self.distribution = distribution.lower()
         self.seed = seed
-        self.dtype = dtypes.as_dtype(dtype)
+        self.dtype = _floating(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """A tensor of random numbers."""
@@ -335,7 +344,8 @@ class _Glorot(VarianceScaling):
 
     @takes(seed=INTEGER, dtype=DTYPE)
     def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
-        super().__init__(1.0, "fan_avg", self._distribution, seed, dtype)
+        super().__init__(1.0, "fan_avg", self._distribution, seed)
+        self.dtype = dtypes.as_dtype(dtype)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make an equal initializer."""
@@ -422,7 +432,7 @@ class Identity(Initializer):
     @takes(gain=NUMBER, dtype=DTYPE)
     def __init__(self, gain: float = 1.0, dtype: Any = dtypes.float32) -> None:
         self.gain = gain
-        self.dtype = dtypes.as_dtype(dtype)
+        self.dtype = _floating(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """A tensor of the shape, which must have rank 2."""
@@ -460,7 +470,7 @@ class UniformUnitScaling(Initializer):
     ) -> None:
         self.factor = factor
         self.seed = seed
-        self.dtype = dtypes.as_dtype(dtype)
+        self.dtype = _floating(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """A tensor of random numbers."""
