@@ -305,13 +305,18 @@ def is_variable_initialized(variable: Any) -> Tensor:
 
 
 @takes(var_list=ITEMS)
-def assert_variables_initialized(var_list: Iterable[Any] | None = None) -> Operation:
+def assert_variables_initialized(var_list: Iterable[Any] | None = None) -> Operation | None:
     """An operation that fails with FailedPreconditionError when a variable has no value.
 
     Parameters
     ----------
     var_list
         The variables, by default all of the default graph.
+
+    Returns
+    -------
+    Operation
+        The operation, or None when there are no variables.
 
     Raises
     ------
@@ -325,7 +330,8 @@ def assert_variables_initialized(var_list: Iterable[Any] | None = None) -> Opera
     >>> tf.assert_variables_initialized([v]).run()
     """
     chosen = global_variables() if var_list is None else var_list
-    return control_ops.group(*[_checked(variable, "var_list").value() for variable in chosen])
+    reads = [_checked(variable, "var_list").value() for variable in chosen]
+    return control_ops.group(*reads) if reads else None
 
 
 # The papers' and first releases' names.

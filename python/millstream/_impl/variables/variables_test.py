@@ -369,3 +369,10 @@ def test_an_initial_value_that_changes_a_variable_does_so() -> None:
     with tf.Session() as session:
         session.run(w.initializer)
         assert session.run([v, w]) == [5.0, 5.0]
+
+
+def test_no_variables_need_no_check() -> None:
+    assert tf.assert_variables_initialized() is None
+    assert tf.assert_variables_initialized([]) is None
+    tf.Variable(1.0)
+    assert tf.assert_variables_initialized() is not None
