@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl.base import errors
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import (
     INTEGER,
@@ -86,7 +87,8 @@ def _along_last(
     if rank is None:
         raise ValueError("axis: the rank of logits must be known")
     if not -rank <= axis < rank:
-        raise ValueError(f"axis: expected one in [{-rank}, {rank}), got {axis}")
+        message = f"axis: Dimension ({axis}) must be in the range [{-rank}, {rank})"
+        raise errors.InvalidArgumentError(None, None, f"{message}, of logits {value!r}")
     order = list(range(rank))
     order[axis % rank], order[-1] = order[-1], order[axis % rank]
     with scopes.name_scope(name, default_name, [value]) as scope:
@@ -244,7 +246,7 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
         return reductions.reduce_mean(gen_ops.cast(zeros, dtypes.float32))
 
 
-@takes(x=TENSOR, keep_prob=NUMBER, noise_shape=SHAPE, seed=INTEGER, rate=NUMBER)
+@takes(x=TENSOR, noise_shape=SHAPE, seed=INTEGER)
 def dropout(
     x: Any,
     keep_prob: Any = None,
@@ -272,6 +274,12 @@ def dropout(
     rate
         The probability that an element is dropped, instead of `keep_prob`.
 
+    Raises
+    ------
+    ValueError
+        `x` has no floating-point numbers, or the probability is no number in its range and no
+        scalar tensor.
+
     Examples
     --------
     >>> kept = tf.nn.dropout(tf.ones([100]), keep_prob=0.5, seed=1).eval()
@@ -279,11 +287,13 @@ def dropout(
     [0.0, 2.0]
     """
     if keep_prob is not None:
+        _check_probability("keep_prob", keep_prob)
         if not isinstance(keep_prob, TensorLike) and not 0 < keep_prob <= 1:
             raise ValueError(f"keep_prob: expected a number in (0, 1], got {keep_prob}")
         rate = one_of(rate, 1 - keep_prob, "rate", "1 - keep_prob")
     if rate is None:
         raise ValueError("rate: expected the probability to drop an element")
+    _check_probability("rate", rate)
     if not isinstance(rate, TensorLike) and not 0 <= rate < 1:
         raise ValueError(f"rate: expected a number in [0, 1), got {rate}")
     with scopes.name_scope(name, "dropout", [x]):
@@ -299,6 +309,17 @@ def dropout(
         result = scaled * gen_ops.cast(drawn >= chance, value.dtype)
         result.set_shape(value.shape)
         return result
+
+
+def _check_probability(name: str, value: Any) -> None:
+    """ValueError for what is neither a floating point number nor a scalar tensor."""
+    if isinstance(value, TensorLike):
+        if value.shape.ndims not in (None, 0):
+            raise ValueError(f"{name}: expected a tensor of rank 0, got {value!r}")
+        return
+    number = isinstance(value, (int, float, np.integer, np.floating))
+    if not number and not (isinstance(value, np.ndarray) and value.ndim == 0):
+        raise ValueError(f"{name}: must be a floating point number or Tensor (got {value!r})")
 
 
 def _noise_dims(value: Tensor, noise_shape: Any) -> Any:

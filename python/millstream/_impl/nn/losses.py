@@ -75,6 +75,8 @@ def softmax_cross_entropy_with_logits_v2(
         if axis is not None and axis != -1 and (rank is None or axis != rank - 1):
             if rank is None:
                 raise ValueError("axis: the rank of logits must be known")
+            if not -rank <= axis < rank:
+                raise ValueError(f"axis: expected one in [{-rank}, {rank}), got {axis}")
             order = [i for i in range(rank) if i != axis % rank] + [axis % rank]
             scores = gen_ops.transpose(scores, order)
             targets = gen_ops.transpose(targets, order)

@@ -67,3 +67,9 @@ def test_a_list_of_labels_has_a_dimension_more() -> None:
 def test_labels_of_another_number_of_rows_are_refused() -> None:
     with pytest.raises(ValueError, match="labels"):
         tf.nn.softmax_cross_entropy_with_logits_v2(labels=np.ones([5, 3]), logits=tf.ones([4, 3]))
+
+
+def test_a_dimension_that_is_not_there_is_refused() -> None:
+    for axis in (2, -3, 100):
+        with pytest.raises(ValueError, match=rf"axis: expected one in \[-2, 2\), got {axis}"):
+            tf.nn.softmax_cross_entropy_with_logits_v2(tf.ones([1, 2]), tf.ones([1, 2]), axis)
