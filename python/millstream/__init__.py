@@ -38,8 +38,6 @@ from millstream import version as version
 from millstream._impl.base.device_spec import *
 from millstream._impl.base.errors import *
 from millstream._impl.base.graph_keys import *
-from millstream._impl.base.missing_names import module_dir as _module_dir
-from millstream._impl.base.missing_names import module_getattr as _module_getattr
 from millstream._impl.graph.convert import *
 from millstream._impl.graph.default_graph import *
 from millstream._impl.graph.graph import *
@@ -48,6 +46,8 @@ from millstream._impl.graph.operation import *
 from millstream._impl.graph.random_seed import *
 from millstream._impl.graph.scopes import *
 from millstream._impl.graph.tensor_protos import *
+from millstream._impl.names.missing_names import module_dir as _module_dir
+from millstream._impl.names.missing_names import module_getattr as _module_getattr
 from millstream._impl.ops.array_creation import *
 from millstream._impl.ops.array_join import *
 from millstream._impl.ops.array_ops import *
@@ -65,6 +65,7 @@ from millstream._impl.ops.static_shapes import *
 from millstream._impl.ops.tensordot_ops import *
 from millstream._impl.ops.type_checks import *
 from millstream._impl.program.logging import *
+from millstream._impl.session.default_session import *
 from millstream._impl.session.op_library import *
 from millstream._impl.session.session import *
 from millstream._impl.summary.first_names import histogram_summary as histogram_summary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millstream._impl.base.missing_names import module_getattr as _module_getattr
+from millstream._impl.names.missing_names import module_getattr as _module_getattr
 from millstream._impl.ops.check_ops import (
     Assert,
     assert_equal,
@@ -31,11 +31,8 @@ from millstream._impl.ops.type_checks import (
     assert_type,
     is_numeric_tensor,
 )
-from millstream._impl.session.numeric_checks import (
-    disable_check_numerics,
-    enable_check_numerics,
-    replay,
-)
+from millstream._impl.session.numeric_checks import disable_check_numerics, enable_check_numerics
+from millstream._impl.session.numeric_replay import replay
 
 __all__ = [
     "Assert",

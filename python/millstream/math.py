@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millstream._impl.base.missing_names import module_getattr as _module_getattr
+from millstream._impl.names.missing_names import module_getattr as _module_getattr
 from millstream._impl.nn.activations import l2_normalize, log_softmax, softmax, zero_fraction
 from millstream._impl.ops.binary_ops import (
     divide,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millstream._impl.base.missing_names import module_getattr as _module_getattr
 from millstream._impl.base.version import VERSION
 from millstream._impl.graph.modes import (
     GRAPH_DEF_VERSION,
     GRAPH_DEF_VERSION_MIN_CONSUMER,
     GRAPH_DEF_VERSION_MIN_PRODUCER,
 )
+from millstream._impl.names.missing_names import module_getattr as _module_getattr
 
 __all__ = [
     "GRAPH_DEF_VERSION",

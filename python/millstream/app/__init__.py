@@ -3,7 +3,7 @@
 import typing as _typing
 
 from millstream import flags
-from millstream._impl.base.missing_names import module_getattr as _module_getattr
+from millstream._impl.names.missing_names import module_getattr as _module_getattr
 from millstream._impl.program.app import run
 
 __all__ = [

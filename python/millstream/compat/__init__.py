@@ -3,7 +3,7 @@
 import sys as _sys
 import typing as _typing
 
-from millstream._impl.base.missing_names import module_getattr as _module_getattr
+from millstream._impl.names.missing_names import module_getattr as _module_getattr
 from millstream._impl.program.compat import (
     as_bytes,
     as_str,

@@ -37,11 +37,13 @@ from millstream._impl.base.errors import (
     UnavailableError,
     UnimplementedError,
     UnknownError,
-    error_code_from_exception_type,
-    exception_type_from_error_code,
     make,
 )
-from millstream._impl.base.missing_names import module_getattr as _module_getattr
+from millstream._impl.graph.error_codes import (
+    error_code_from_exception_type,
+    exception_type_from_error_code,
+)
+from millstream._impl.names.missing_names import module_getattr as _module_getattr
 
 __all__ = [
     "ABORTED",

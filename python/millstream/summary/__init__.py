@@ -2,8 +2,8 @@
 
 import typing as _typing
 
-from millstream._impl.base.missing_names import module_dir as _module_dir
-from millstream._impl.base.missing_names import module_getattr as _module_getattr
+from millstream._impl.names.missing_names import module_dir as _module_dir
+from millstream._impl.names.missing_names import module_getattr as _module_getattr
 from millstream._impl.summary.event_writer import FileWriter, FileWriterCache
 from millstream._impl.summary.summary_ops import (
     histogram,

@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from millstream._impl.base.missing_names import module_getattr as _module_getattr
+from millstream._impl.names.missing_names import module_getattr as _module_getattr
 from millstream._impl.tools.timeline import (
     Timeline,
 )

@@ -2,9 +2,9 @@
 
 import typing as _typing
 
-from millstream._impl.base.missing_names import module_dir as _module_dir
-from millstream._impl.base.missing_names import module_getattr as _module_getattr
 from millstream._impl.graph.graph_io import write_graph
+from millstream._impl.names.missing_names import module_dir as _module_dir
+from millstream._impl.names.missing_names import module_getattr as _module_getattr
 from millstream._impl.summary.event_writer import FileWriter as SummaryWriter
 from millstream._impl.summary.event_writer import FileWriterCache as SummaryWriterCache
 from millstream._impl.summary.event_writer import summary_iterator

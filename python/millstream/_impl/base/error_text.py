@@ -15,17 +15,22 @@ from __future__ import annotations
 import linecache
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
-
-from millstream._impl.graph.tensor_like import TensorLike
-
-if TYPE_CHECKING:
-    from millstream._impl.graph.operation import Operation
+from typing import Protocol
 
 # The line that names the node; its file and line stand before the name of the function.
 _NODE_LINE = re.compile(r"^  node '.*, made at (.*):(\d+) in .*$", re.MULTILINE)
 _MOST_INPUTS_NAMED = 8
-_LONGEST_VALUE = 60
+
+
+class Node(Protocol):
+    """What a text says of a node; an `Operation` has it."""
+
+    name: str
+    type: str
+
+    @property
+    def source(self) -> str:
+        """The user's line that made it."""
 
 
 def with_source(message: str) -> str:
@@ -45,7 +50,7 @@ def source_text(filename: str, line: int) -> str:
     return linecache.getline(filename, line).strip()
 
 
-def about(cause: str, operation: Operation, hint: str = "") -> str:
+def about(cause: str, operation: Node, hint: str = "") -> str:
     """The text of an error about an operation.
 
     Parameters
@@ -104,19 +109,9 @@ def joined(inputs: Sequence[str]) -> str:
     return f"{named} and {rest} more" if rest > 0 else named
 
 
-def described(value: Any) -> str:
-    """An input in a word or two: ``"float32[2,3] x:0"``, or the Python value."""
-    if isinstance(value, TensorLike):
-        dims = value.shape.dims
-        shape = "<unknown>" if dims is None else f"[{','.join(str(dim) for dim in dims)}]"
-        return f"{value.dtype.base_dtype.name}{shape} {getattr(value, 'name', '')}".rstrip()
-    text = repr(value)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
-
-
 def nearest(name: str, names: Iterable[str], suffix: str = "") -> str:
     """A question that offers the name most like `name` and `suffix`, or "" where none is."""
-    import difflib  # which takes long to load
+    import difflib  # lazy: takes long to load
 
     near = difflib.get_close_matches(name, list(names), 1)
     return f" Did you mean {near[0] + suffix!r}?" if near else ""

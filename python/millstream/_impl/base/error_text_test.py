@@ -43,13 +43,6 @@ def test_of_many_inputs_the_first_are_named() -> None:
     assert error_text.joined(many).endswith("x7:0 and 2 more")
 
 
-def test_an_input_is_described_by_dtype_shape_and_name() -> None:
-    assert error_text.described(tf.placeholder(tf.float32, name="x")) == "float32<unknown> x:0"
-    assert error_text.described(tf.placeholder(tf.int32, [None, 2], name="y")) == "int32[?,2] y:0"
-    assert error_text.described([1, 2]) == "[1, 2]"
-    assert len(error_text.described(list(range(1000)))) < 70
-
-
 def test_the_nearest_name_is_offered() -> None:
     assert error_text.nearest("weigths", ["bias", "weights"]) == " Did you mean 'weights'?"
     assert error_text.nearest("weigths", ["bias"]) == ""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from millstream._impl.base import error_text
-from millstream._impl.graph.arguments import CLASS, INTEGER, takes
-
-if TYPE_CHECKING:
-    from millstream._impl.graph.graph import Graph
 
 __all__ = [
     "OpError",
@@ -196,47 +192,13 @@ class UnauthenticatedError(_CodedError):
     _code = UNAUTHENTICATED
 
 
-_CLASSES: dict[int, type[_CodedError]] = {
+CLASSES: dict[int, type[_CodedError]] = {
     found._code: found for found in _CodedError.__subclasses__()
 }
 
 # What tracebacks and pickles call them by.
-for _class in (OpError, *_CLASSES.values()):
+for _class in (OpError, *CLASSES.values()):
     _class.__module__ = "millstream.errors"
-
-
-@takes(error_code=INTEGER)
-def exception_type_from_error_code(error_code: int) -> type[OpError]:
-    """The class of an error's kind; KeyError for a number that is none.
-
-    Parameters
-    ----------
-    error_code
-        The number.
-
-    Examples
-    --------
-    >>> tf.errors.exception_type_from_error_code(tf.errors.NOT_FOUND).__name__
-    'NotFoundError'
-    """
-    return _CLASSES[error_code]
-
-
-@takes(cls=CLASS)
-def error_code_from_exception_type(cls: type[OpError]) -> int:
-    """The number of an error class; KeyError for a class that has none.
-
-    Parameters
-    ----------
-    cls
-        The class.
-
-    Examples
-    --------
-    >>> tf.errors.error_code_from_exception_type(tf.errors.NotFoundError)
-    5
-    """
-    return {found: code for code, found in _CLASSES.items()}[cls]  # type: ignore[index]
 
 
 # What to do about causes that the runtime words like this.
@@ -255,7 +217,12 @@ def _with_hint(message: str) -> str:
     return message
 
 
-def make(graph: Graph | None, code: int, message: str, node: str) -> OpError:
+class _Graph(Protocol):
+    def find_operation(self, name: str) -> Any:
+        """The operation of that name, or None."""
+
+
+def make(graph: _Graph | None, code: int, message: str, node: str) -> OpError:
     """The error of a status.
 
     Parameters
@@ -271,4 +238,4 @@ def make(graph: Graph | None, code: int, message: str, node: str) -> OpError:
     'no such file'
     """
     op = graph.find_operation(node) if graph is not None and node else None
-    return _CLASSES.get(code, UnknownError)(None, op, _with_hint(error_text.with_source(message)))
+    return CLASSES.get(code, UnknownError)(None, op, _with_hint(error_text.with_source(message)))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from millstream._impl.base import error_text, source_location
-from millstream._impl.graph.convert import convert_argument
-from millstream._impl.graph.default_graph import get_default_graph
-from millstream._impl.graph.tensor_like import TensorLike
+from millstream._impl.graph.convert import convert_argument, graph_of
+from millstream._impl.graph.tensor_like import TensorLike, described
 from millstream._impl.values import dtypes, tensor_shape, values
 
 if TYPE_CHECKING:
@@ -62,31 +60,6 @@ def apply(info: OpInfo, arguments: tuple[Any, ...], attributes: tuple[Any, ...],
     attrs = _attrs(info, attributes)
     operation = graph.add(info.name, full_name, inputs, counts, attrs)
     return result_of(info, operation, attributes, counts)
-
-
-def graph_of(arguments: Sequence[Any]) -> Graph:
-    """The graph of the first tensor among the arguments, else the default one.
-
-    Raises
-    ------
-    ValueError
-        Tensors of two graphs are among them.
-    """
-    graph: Graph | None = None
-    first: Any = None
-    for argument in arguments:
-        items = argument if isinstance(argument, (list, tuple)) else (argument,)
-        for item in items:
-            if isinstance(item, TensorLike):
-                if graph is None:
-                    graph, first = item.graph, item
-                elif item.graph is not graph:
-                    raise ValueError(
-                        f"{item!r} must be from the same graph as {first!r}.\n  hint: make both in "
-                        "one `with graph.as_default()` block; a value gets from one graph to "
-                        "another by session.run and a feed"
-                    )
-    return get_default_graph() if graph is None else graph
 
 
 def _explicit_types(info: OpInfo, attributes: tuple[Any, ...]) -> dict[str, DType]:
@@ -204,7 +177,7 @@ class _WrongTypeError(TypeError):
 def _described(
     error: _WrongTypeError, info: OpInfo, full_name: str, arguments: tuple[Any, ...]
 ) -> TypeError:
-    inputs = [error_text.described(argument) for argument in arguments]
+    inputs = [described(argument) for argument in arguments]
     source = source_location.current()
     return TypeError(
         error_text.of_node(str(error), full_name, info.name, source, inputs, error.hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -163,9 +164,7 @@ def tensor_of_argument(
             )
         return value.as_tensor()
     if isinstance(value, (list, tuple)) and holds_tensor(value):
-        from millstream._impl.ops import array_join
-
-        return array_join.pack_list(value, wanted, name or "packed")
+        return pack_list(value, wanted, name or "packed")
     array, found = _array_of(value, wanted, preferred, argument)
     return constant_of_array(get_default_graph(), array, found, name or "Const")
 
@@ -178,12 +177,37 @@ def convert_argument(
     The constant that is made for it waits for no control input: the node that takes it does.
     """
     if isinstance(value, (list, tuple)) and holds_tensor(value):
-        from millstream._impl.ops import array_join
-
         with graph.as_default():
-            return array_join.pack_list(value, wanted, name)
+            return pack_list(value, wanted, name)
     array, found = _array_of(value, wanted, preferred)
     return constant_of_array(graph, array, found, name, controlled=False)
+
+
+def pack_list(value: Any, dtype: DType | None, name: str) -> Tensor:
+    """A nested list in which tensors occur, stacked; for the package."""
+    if dtype is None:
+        dtype = dtype_of_tensor_in(value)
+    graph = graph_of(value)
+    with get_default_graph().name_scope(name) as scope:
+        items = [
+            pack_list(item, dtype, str(index))
+            if isinstance(item, (list, tuple)) and holds_tensor(item)
+            else convert_to_tensor(item, dtype, str(index))
+            for index, item in enumerate(value)
+        ]
+        name = graph.op_name(scope or "Pack")
+        return graph.add("Pack", name, items, [len(items)], [("axis", "i", 0)]).outputs[0]
+
+
+def dtype_of_tensor_in(value: Any) -> DType | None:
+    if isinstance(value, TensorLike):
+        return value.dtype.base_dtype
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            found = dtype_of_tensor_in(item)
+            if found is not None:
+                return found
+    return None
 
 
 def _array_of(
@@ -196,6 +220,31 @@ def _array_of(
         except (TypeError, ValueError):
             pass
     return values.to_array(value, wanted, argument), wanted
+
+
+def graph_of(arguments: Sequence[Any]) -> Graph:
+    """The graph of the first tensor among the arguments, else the default one.
+
+    Raises
+    ------
+    ValueError
+        Tensors of two graphs are among them.
+    """
+    graph: Graph | None = None
+    first: Any = None
+    for argument in arguments:
+        items = argument if isinstance(argument, (list, tuple)) else (argument,)
+        for item in items:
+            if isinstance(item, TensorLike):
+                if graph is None:
+                    graph, first = item.graph, item
+                elif item.graph is not graph:
+                    raise ValueError(
+                        f"{item!r} must be from the same graph as {first!r}.\n  hint: make both in "
+                        "one `with graph.as_default()` block; a value gets from one graph to "
+                        "another by session.run and a feed"
+                    )
+    return get_default_graph() if graph is None else graph
 
 
 def holds_tensor(value: Any) -> bool:

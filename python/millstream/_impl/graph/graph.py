@@ -10,7 +10,7 @@ from typing import Any
 from millstream import _runtime
 from millstream._impl import protos
 from millstream._impl.base import device_spec, error_text, errors, source_location
-from millstream._impl.graph import build_state, default_graph, op_defs
+from millstream._impl.graph import build_state, op_defs, stacks
 from millstream._impl.graph.collection_store import CollectionStore
 from millstream._impl.graph.graph_elements import GraphElements
 from millstream._impl.graph.operation import Operation, Tensor
@@ -229,7 +229,7 @@ class Graph(GraphElements, CollectionStore):
 
     def as_default(self) -> AbstractContextManager[Graph]:
         """Make it the default graph within a ``with`` block."""
-        return default_graph.graph_as_default(self)
+        return stacks.graph_as_default(self)
 
     def enter_scope(self, scope: str) -> build_state.EnteredScope:
         """Within the block, names start with `scope`, which is "" or ends with "/"."""

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+from millstream._impl import protos
 from millstream._impl.base import error_text, errors
-from millstream._impl.graph.default_graph import session_or_default
+from millstream._impl.graph import op_defs
+from millstream._impl.graph.operator_methods import OPERATOR_NAMES, Operators
+from millstream._impl.graph.stacks import StepRunner, session_or_default
 from millstream._impl.graph.tensor_like import TensorLike
-from millstream._impl.ops.operators import OPERATOR_NAMES, Operators
 from millstream._impl.values import attr_values, dtypes, tensor_shape
 from millstream._impl.values.tensor_shape import TensorShape
 from millstream._runtime import StatusError
 
 if TYPE_CHECKING:
     from millstream._impl.graph.graph import Graph
-    from millstream._impl.session.session import BaseSession
     from millstream._impl.values.dtypes import DType
 
 __all__ = [
@@ -85,16 +86,12 @@ class Operation:
     @property
     def node_def(self) -> Any:
         """The node as ``NodeDef``."""
-        from millstream._impl import protos
-
         data = self.graph.handle.node_def(self.node)
         return protos.message_class("NodeDef").FromString(data)
 
     @property
     def op_def(self) -> Any:
         """The definition of its op as ``OpDef``."""
-        from millstream._impl.graph import op_defs
-
         return op_defs.op_def(self.type)
 
     @property
@@ -127,7 +124,7 @@ class Operation:
         groups = [group for group in found if group.startswith(b"loc:@")]
         return groups or [b"loc:@" + self.name.encode()]
 
-    def run(self, feed_dict: Any = None, session: BaseSession | None = None) -> None:
+    def run(self, feed_dict: Any = None, session: StepRunner | None = None) -> None:
         """Run it in a session.
 
         Parameters
@@ -240,7 +237,7 @@ class Tensor(Operators, TensorLike):
         """The operations that take it."""
         return self.graph.consumers_of(self)
 
-    def eval(self, feed_dict: Any = None, session: BaseSession | None = None) -> Any:
+    def eval(self, feed_dict: Any = None, session: StepRunner | None = None) -> Any:
         """Its value in one step.
 
         Parameters

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
-from millstream._impl.graph.apply_op import graph_of
+from millstream._impl.graph import graph_import
 from millstream._impl.graph.arguments import ITEMS, LIST, MAPPING, NAME, NAMES, TEXT, or_none, takes
+from millstream._impl.graph.convert import graph_of
 from millstream._impl.graph.default_graph import get_default_graph
 
 __all__ = [
@@ -320,6 +321,4 @@ def import_graph_def(
     >>> found.name, int(found.eval())
     ('import/total:0', 42)
     """
-    from millstream._impl.graph import graph_import
-
     return graph_import.import_graph_def(graph_def, input_map, return_elements, name, config)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from millstream._impl.graph.graph import Graph
     from millstream._impl.graph.operation import Tensor
     from millstream._impl.values.dtypes import DType
     from millstream._impl.values.tensor_shape import TensorShape
+
+_LONGEST_VALUE = 60  # of what stands for a Python value in errors
 
 
 class TensorLike:
@@ -36,3 +38,13 @@ class TensorLike:
     def as_tensor(self) -> Tensor:
         """The tensor; making it may add nodes to the graph."""
         raise NotImplementedError
+
+
+def described(value: Any) -> str:
+    """An input in a word or two: ``"float32[2,3] x:0"``, or the Python value."""
+    if isinstance(value, TensorLike):
+        dims = value.shape.dims
+        shape = "<unknown>" if dims is None else f"[{','.join(str(dim) for dim in dims)}]"
+        return f"{value.dtype.base_dtype.name}{shape} {getattr(value, 'name', '')}".rstrip()
+    text = repr(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."

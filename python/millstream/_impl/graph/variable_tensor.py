@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from millstream._impl.graph.operation import Tensor
-from millstream._impl.ops import gen_ops
 from millstream._impl.values import dtypes, tensor_shape
 
 if TYPE_CHECKING:
@@ -60,7 +59,9 @@ def shape_of(handle: Tensor) -> TensorShape:
 def read(handle: Tensor, dtype: DType, name: str | None = None) -> Tensor:
     """The value of the variable, read where it is, whatever the current device."""
     with handle.graph.device(handle.device or None):
-        return gen_ops.read_variable_op(handle, dtype, name)
+        full_name = handle.graph.op_name(name or "ReadVariableOp")
+        attrs = [("dtype", "t", dtype.as_datatype_enum)]
+        return handle.graph.add("ReadVariableOp", full_name, [handle], [1], attrs).outputs[0]
 
 
 def handle_of(value: Any) -> Tensor | None:

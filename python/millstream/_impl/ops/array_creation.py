@@ -9,10 +9,14 @@ import numpy as np
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import DTYPE, INTEGER, SHAPE, TENSOR, takes
-from millstream._impl.graph.convert import constant, convert_to_tensor, holds_tensor
+from millstream._impl.graph.convert import (
+    constant,
+    convert_to_tensor,
+    dtype_of_tensor_in,
+    holds_tensor,
+)
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
-from millstream._impl.ops.array_join import dtype_of_tensor_in
 from millstream._impl.values import dtypes, tensor_shape
 from millstream._impl.values.dtypes import DType
 

@@ -9,11 +9,10 @@ import numpy as np
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import INTEGER, INTEGERS, TENSOR, TENSORS, takes
-from millstream._impl.graph.convert import convert_to_tensor, holds_tensor
+from millstream._impl.graph.convert import convert_to_tensor, dtype_of_tensor_in, holds_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.values import dtypes
-from millstream._impl.values.dtypes import DType
 
 __all__ = [
     "concat",
@@ -23,31 +22,6 @@ __all__ = [
     "unpack",
     "unstack",
 ]
-
-
-def pack_list(value: Any, dtype: DType | None, name: str) -> Tensor:
-    """A nested list in which tensors occur, stacked; for the package."""
-    if dtype is None:
-        dtype = dtype_of_tensor_in(value)
-    with scopes.name_scope(name) as scope:
-        items = [
-            pack_list(item, dtype, str(index))
-            if isinstance(item, (list, tuple)) and holds_tensor(item)
-            else convert_to_tensor(item, dtype, str(index))
-            for index, item in enumerate(value)
-        ]
-        return gen_ops.pack(items, name=scope)
-
-
-def dtype_of_tensor_in(value: Any) -> DType | None:
-    if isinstance(value, TensorLike):
-        return value.dtype.base_dtype
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            found = dtype_of_tensor_in(item)
-            if found is not None:
-                return found
-    return None
 
 
 @takes(values=TENSOR, axis=TENSOR)

@@ -8,8 +8,8 @@ from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.graph import scopes
-from millstream._impl.graph.apply_op import graph_of
 from millstream._impl.graph.arguments import LIST, takes
+from millstream._impl.graph.convert import graph_of
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.operation import Operation
 from millstream._impl.graph.tensor_like import TensorLike

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.graph.arguments import SHAPE, TENSOR_ITSELF, takes
+from millstream._impl.graph.convert import constant_value, convert_to_tensor
 from millstream._impl.graph.tensor_like import TensorLike
+from millstream._impl.values.dtypes import as_dtype
+from millstream._impl.values.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
     from millstream._impl.graph.graph import Graph
@@ -108,9 +111,6 @@ class IndexedSlices(TensorLike):
     @property
     def shape(self) -> Any:
         """Static shape of the whole tensor, as far as known."""
-        from millstream._impl.graph.convert import constant_value
-        from millstream._impl.values.tensor_shape import TensorShape
-
         known = None if self._dense_shape is None else constant_value(self._dense_shape)
         return TensorShape(None if known is None else known.tolist())
 
@@ -171,9 +171,6 @@ def convert_to_tensor_or_indexed_slices(
     >>> tf.convert_to_tensor_or_indexed_slices(rows) is rows
     True
     """
-    from millstream._impl.graph.convert import convert_to_tensor
-    from millstream._impl.values.dtypes import as_dtype
-
     if not isinstance(value, IndexedSlices):
         return convert_to_tensor(value, dtype, name)
     if dtype is not None and value.dtype.base_dtype != as_dtype(dtype).base_dtype:

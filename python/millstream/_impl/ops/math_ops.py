@@ -12,9 +12,9 @@ from millstream._impl.graph.arguments import DTYPE, INTEGERS, NORM, SHAPE, TENSO
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
-from millstream._impl.ops import binary_ops, operators
+from millstream._impl.ops import binary_ops, operators, reductions
 from millstream._impl.ops.indexed_slices import IndexedSlices
-from millstream._impl.values import dtypes
+from millstream._impl.values import dtypes, values
 
 __all__ = [
     "abs",
@@ -350,8 +350,6 @@ def range(  # noqa: A001  (the public name)
 
 
 def _dtype_of_number(value: Any, name: str) -> dtypes.DType:
-    from millstream._impl.values import values
-
     array = values.to_array(value, name=name)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name}: expected a number, got {value!r}")
@@ -423,8 +421,6 @@ def norm(
     >>> float(tf.norm([3.0, 4.0]).eval())
     5.0
     """
-    from millstream._impl.ops import reductions
-
     keep = bool(keepdims if keep_dims is None else keep_dims)
     with scopes.name_scope(name, "norm", [tensor]):
         value = convert_to_tensor(tensor)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.graph.arguments import TENSOR, takes
 from millstream._impl.graph.convert import convert_argument
+from millstream._impl.graph.operator_methods import install
 from millstream._impl.graph.tensor_like import TensorLike
-from millstream._impl.ops import slicing
+from millstream._impl.ops import matmul_ops, slicing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,10 +59,8 @@ def _operand(graph: Graph, value: Any, wanted: DType, operator: str, argument: s
         raise type(error)(f"{operator}: argument {argument!r}: {cause}") from None
 
 
-class Operators:
-    """Mixin with the operators; the other base is `TensorLike`."""
-
-    __slots__ = ()
+class _Methods:
+    """The methods that tensors and variables get."""
 
     def __add__(self, other: Any) -> Any:
         return binary(_add, "add", self, other)
@@ -161,8 +160,6 @@ def _add(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 def _matmul(x: Any, y: Any, name: str | None = None) -> Any:
-    from millstream._impl.ops import matmul_ops
-
     return matmul_ops.matmul(x, y, name=name)
 
 
@@ -205,9 +202,4 @@ def true_divide(x: Any, y: Any, name: str | None = None) -> Any:
     return gen_ops.real_div(x, y, scope)
 
 
-# The names of the methods behind Python's operators, which `Tensor` lists as what may be replaced.
-OPERATOR_NAMES = frozenset(name for name in vars(Operators) if name[:2] == "__") - {
-    "__doc__",
-    "__module__",
-    "__slots__",
-}
+install(_Methods)

@@ -5,6 +5,7 @@ library's protobuf takes part: `message_class` gives any of them by name. The fu
 and write their text are those of `millstream.protos.text_format`.
 """
 
-from millstream._impl.protos.registry import EnumType, enum_values, message_class, message_names
+from millstream._impl.protos.pool import enum_values, message_class, message_names
+from millstream._impl.protos.registry import EnumType
 
 __all__ = ["EnumType", "enum_values", "message_class", "message_names"]

@@ -6,10 +6,17 @@ each type, field and oneof, made when first asked for.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 from millstream._impl.protos.fields import DEFAULTS, Field
+from millstream._impl.protos.pool import (
+    enum_values,
+    message_class,
+    message_names,
+    nested_enums,
+    nested_messages,
+)
 
 PACKAGE = "millstream"
 
@@ -59,6 +66,12 @@ class EnumDescriptor:
 
     def __repr__(self) -> str:
         return f"<EnumDescriptor {self.full_name}>"
+
+
+@cache
+def enum_descriptor(name: str) -> EnumDescriptor:
+    """The descriptor of an enum type; KeyError when there is none of that name."""
+    return EnumDescriptor(name, enum_values(name))
 
 
 class OneofDescriptor:
@@ -134,8 +147,6 @@ class FieldDescriptor:
     @property
     def message_type(self) -> Descriptor | None:
         """The type of a message field, or None; of a map, that of its entries."""
-        from millstream._impl.protos.registry import message_class
-
         if self._field.message is None:
             return None
         found: Descriptor = message_class(self._field.message).DESCRIPTOR
@@ -144,8 +155,6 @@ class FieldDescriptor:
     @property
     def enum_type(self) -> EnumDescriptor | None:
         """The type of an enum field, or None."""
-        from millstream._impl.protos.registry import enum_descriptor
-
         return None if self._field.enum_name is None else enum_descriptor(self._field.enum_name)
 
     def __repr__(self) -> str:
@@ -202,8 +211,6 @@ class Descriptor:
     @property
     def nested_types(self) -> list[Descriptor]:
         """The message types that are nested in it."""
-        from millstream._impl.protos.registry import message_class, nested_messages
-
         return [message_class(name).DESCRIPTOR for name in nested_messages(self._name)]
 
     @property
@@ -214,8 +221,6 @@ class Descriptor:
     @property
     def enum_types(self) -> list[EnumDescriptor]:
         """The enum types that are nested in it."""
-        from millstream._impl.protos.registry import enum_descriptor, nested_enums
-
         return [enum_descriptor(name) for name in nested_enums(self._name)]
 
     @property
@@ -226,8 +231,6 @@ class Descriptor:
     @property
     def containing_type(self) -> Descriptor | None:
         """The message type that it is nested in, or None."""
-        from millstream._impl.protos.registry import message_class, message_names
-
         outer = self._name.rpartition(".")[0]
         if outer not in message_names():
             return None

@@ -11,6 +11,7 @@ from millstream._impl.protos import wire
 from millstream._impl.protos.containers import MapField, RepeatedMessage, RepeatedScalar
 from millstream._impl.protos.descriptors import Descriptor, FieldDescriptor
 from millstream._impl.protos.fields import Field
+from millstream._impl.protos.pool import message_class
 
 # Bytes of memory that these take at most: a message without its fields, each field that its class
 # has, a list with something in it, a map, each of its entries, the first of the unknown fields.
@@ -425,16 +426,12 @@ class Message:
 
 
 def _restore(name: str, data: bytes) -> Any:
-    from millstream._impl.protos.registry import message_class
-
     return message_class(name).FromString(data)
 
 
 def _class_of(field: Field) -> Any:
     """The class of a field's messages."""
     if field.inner is None:
-        from millstream._impl.protos.registry import message_class
-
         field.inner = message_class(field.message or "")
     return field.inner
 

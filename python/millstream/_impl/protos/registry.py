@@ -2,70 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from functools import cache
 from typing import Any
 
-from millstream import _runtime
-from millstream._impl.protos.descriptors import EnumDescriptor, LazyDescriptor
+from millstream._impl.protos.descriptors import EnumDescriptor, LazyDescriptor, enum_descriptor
 from millstream._impl.protos.fields import Field
 from millstream._impl.protos.message import Message
+from millstream._impl.protos.pool import (
+    descriptions,
+    enum_values,
+    message_class,
+    nested_enums,
+    nested_messages,
+    set_maker,
+)
 
 
-@cache
-def _descriptions() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(_runtime.message_descriptions())
-    return found
-
-
-def message_names() -> list[str]:
-    """Names of all message types; nested ones as ``"Outer.Inner"``."""
-    return sorted(_descriptions()["messages"])
-
-
-def enum_values(name: str) -> dict[str, int]:
-    """The values of an enum type by name; KeyError when there is none of that name."""
-    found: dict[str, int] = _descriptions()["enums"][name]
-    return found
-
-
-@cache
-def enum_descriptor(name: str) -> EnumDescriptor:
-    """The descriptor of an enum type; KeyError when there is none of that name."""
-    return EnumDescriptor(name, enum_values(name))
-
-
-def nested_messages(name: str) -> list[str]:
-    """Names of the message types directly within a message type."""
-    return _within(name, _descriptions()["messages"])
-
-
-def nested_enums(name: str) -> list[str]:
-    """Names of the enum types directly within a message type."""
-    return _within(name, _descriptions()["enums"])
-
-
-def _within(outer: str, names: dict[str, Any]) -> list[str]:
-    return [name for name in names if name.rpartition(".")[0] == outer]
-
-
-@cache
-def message_class(name: str) -> Any:
-    """The class of a message type.
-
-    Parameters
-    ----------
-    name
-        Name of the type, as ``"GraphDef"`` or ``"Summary.Value"``.
-
-    Raises
-    ------
-    KeyError
-        There is no such type.
-    """
-    descriptions = _descriptions()
-    enums = descriptions["enums"]
-    described = descriptions["messages"][name]
+def _make_class(name: str) -> Any:
+    described_types = descriptions()
+    enums = described_types["enums"]
+    described = described_types["messages"][name]
     fields = [Field(description, enums, index) for index, description in enumerate(described)]
     for field in fields:
         if field.oneof is not None:
@@ -155,3 +110,6 @@ class EnumType:
 
     def __repr__(self) -> str:
         return f"<EnumType {self._name}>"
+
+
+set_maker(_make_class)

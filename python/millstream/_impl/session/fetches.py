@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from millstream._impl.base import error_text
 from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.graph.tensor_like import TensorLike
+from millstream._impl.ops.indexed_slices import IndexedSlicesValue
 
 if TYPE_CHECKING:
     from millstream._impl.graph.graph import Graph
@@ -95,8 +96,6 @@ class Fetches:
         return self._positions.setdefault(tensor, len(self._positions))
 
     def _slices(self, fetch: Any) -> Any:
-        from millstream._impl.ops.indexed_slices import IndexedSlicesValue
-
         shape = fetch.dense_shape
         if shape is not None and not hasattr(shape, "op"):
             raise TypeError(f"fetches: the dense_shape of {fetch!r} is no tensor")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import millstream as tf
-from millstream._impl.session import numeric_checks
+from millstream._impl.session import numeric_replay
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +124,7 @@ def test_an_update_that_spoils_a_variable_is_named(optimizer: str, tmp_path: Pat
         assert failure.node_def is None
         assert failure.inputs["var"].tobytes() == before.tobytes()
         assert f"ranges: var {before[1]:g} to {before[0]:g}; " in error.message
-        assert "cannot be run again" in numeric_checks.summary(failure)
+        assert "cannot be run again" in numeric_replay.summary(failure)
         # What the step before this one left in the memory for it has been written over.
         session.run(w.assign([3e38, 7.0]))
         before = session.run(w)

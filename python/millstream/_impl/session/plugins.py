@@ -227,7 +227,7 @@ def shutdown() -> None:
 def find_packages() -> None:
     """Ask the installed packages, once, where their plugins are. Errors are listed as records."""
     # Slow to import, and not needed before the first session.
-    import importlib.metadata
+    import importlib.metadata  # lazy: takes long to load
 
     for entry_point in importlib.metadata.entry_points(group=_GROUP):
         package = f"entry point {entry_point.name} = {entry_point.value}"
@@ -258,4 +258,4 @@ def _call(function: Any, *arguments: Any) -> Any:
         return function(*arguments)
     except _runtime.StatusError as error:
         code, message = error.args[:2]
-        raise errors.exception_type_from_error_code(code)(None, None, message, code) from None
+        raise errors.CLASSES[code](None, None, message, code) from None

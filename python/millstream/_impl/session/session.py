@@ -11,7 +11,7 @@ from millstream import _runtime
 from millstream._impl import protos
 from millstream._impl.base import error_text, errors
 from millstream._impl.base.device_spec import DeviceAttributes, DeviceMemory
-from millstream._impl.graph import default_graph
+from millstream._impl.graph import default_graph, stacks
 from millstream._impl.graph.graph import Graph
 from millstream._impl.session import numeric_checks, plugins
 from millstream._impl.session.feeds import (
@@ -376,11 +376,11 @@ class _DefaultSession:
         self._session = session
 
     def __enter__(self) -> BaseSession:
-        default_graph.push_session(self._session)
+        stacks.push_session(self._session)
         return self._session
 
     def __exit__(self, *error: object) -> None:
-        default_graph.remove_session(self._session)
+        stacks.remove_session(self._session)
 
 
 class Session(BaseSession):
@@ -407,13 +407,13 @@ class Session(BaseSession):
     """
 
     def __enter__(self) -> Session:
-        default_graph.push_graph(self._graph)
-        default_graph.push_session(self)
+        stacks.push_graph(self._graph)
+        stacks.push_session(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        default_graph.remove_session(self)
-        default_graph.remove_graph(self._graph)
+        stacks.remove_session(self)
+        stacks.remove_graph(self._graph)
         self.close()
 
     @staticmethod
@@ -488,15 +488,15 @@ class InteractiveSession(BaseSession):
                 stacklevel=2,
             )
         self._explicit_graph = graph
-        default_graph.push_session(self)
+        stacks.push_session(self)
         if graph is not None:
-            default_graph.push_graph(graph)
+            stacks.push_graph(graph)
 
     def close(self) -> None:
         """Free what the session holds, and be the default one no more."""
         if not self._closed:
             InteractiveSession._open -= 1
-            default_graph.remove_session(self)
+            stacks.remove_session(self)
             if self._explicit_graph is not None:
-                default_graph.remove_graph(self._explicit_graph)
+                stacks.remove_graph(self._explicit_graph)
         super().close()

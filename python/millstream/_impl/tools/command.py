@@ -18,9 +18,9 @@ import textwrap
 from collections import Counter
 
 from millstream._impl.base import errors
-from millstream._impl.session import plugins
+from millstream._impl.session import numeric_replay, plugins
 from millstream._impl.session.plugins import PluginInfo
-from millstream._impl.tools import plugin_check, plugin_template
+from millstream._impl.tools import doctor, plugin_check, plugin_template
 
 # Wider lines are hard to read, however wide the terminal is.
 _MOST_COLUMNS = 100
@@ -82,8 +82,6 @@ def main(arguments: list[str] | None = None) -> int:
     if options.command == "plugin-template":
         return plugin_template.copy_to(options.folder)
     if options.command == "doctor":
-        from millstream._impl.tools import doctor
-
         return doctor.main(["--json"] if options.json else [])
     if options.command == "replay":
         return _replay(options.file, options.npz)
@@ -91,16 +89,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _replay(path: str, npz: str | None) -> int:
-    from millstream._impl.session import numeric_checks
-
     try:
-        failure = numeric_checks.replay(path)
+        failure = numeric_replay.replay(path)
         if npz is not None:
-            numeric_checks.save_arrays(failure, npz)
+            numeric_replay.save_arrays(failure, npz)
     except (OSError, ValueError, errors.OpError) as error:
         print(f"millstream: {error}", file=sys.stderr)
         return 1
-    print(numeric_checks.summary(failure))
+    print(numeric_replay.summary(failure))
     return 0
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from millstream._impl import protos
+
 __all__ = [
     "Dimension",
     "TensorShape",
@@ -193,8 +195,6 @@ class TensorShape:
 
     def as_proto(self) -> Any:
         """The shape as a ``TensorShapeProto``."""
-        from millstream._impl import protos
-
         proto = protos.message_class("TensorShapeProto")()
         if self._dims is None:
             proto.unknown_rank = True

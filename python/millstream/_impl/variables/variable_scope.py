@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from typing import Any
 
 from millstream._impl.base.graph_keys import GraphKeys
-from millstream._impl.graph.apply_op import graph_of
 from millstream._impl.graph.arguments import (
     DTYPE,
     FUNCTION,
@@ -18,6 +17,7 @@ from millstream._impl.graph.arguments import (
     TEXT,
     takes,
 )
+from millstream._impl.graph.convert import graph_of
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.values import dtypes, values

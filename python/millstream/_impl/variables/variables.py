@@ -9,10 +9,11 @@ from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.graph import variable_tensor
 from millstream._impl.graph.arguments import DTYPE, FUNCTION, INITIALIZER, LIST, SHAPE, TEXT, takes
 from millstream._impl.graph.convert import convert_to_tensor
-from millstream._impl.graph.default_graph import get_default_graph, session_or_default
+from millstream._impl.graph.default_graph import get_default_graph
+from millstream._impl.graph.operator_methods import Operators
+from millstream._impl.graph.stacks import StepRunner, session_or_default
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops.indexed_slices import IndexedSlices
-from millstream._impl.ops.operators import Operators
 from millstream._impl.values import dtypes, tensor_shape
 from millstream._impl.values.tensor_shape import TensorShape
 from millstream._impl.variables import initial_values, variable_protos
@@ -21,7 +22,6 @@ from millstream._impl.variables.variable_kinds import VariableAggregation, Varia
 if TYPE_CHECKING:
     from millstream._impl.graph.graph import Graph
     from millstream._impl.graph.operation import Operation, Tensor
-    from millstream._impl.session.session import BaseSession
     from millstream._impl.values.dtypes import DType
 
 __all__ = [
@@ -310,7 +310,7 @@ class Variable(Operators, TensorLike):
         """
         return gen_ops.resource_gather(self.handle, indices, self._dtype, name=name)
 
-    def eval(self, session: BaseSession | None = None) -> Any:
+    def eval(self, session: StepRunner | None = None) -> Any:
         """Its value now, in a session or the default one."""
         return session_or_default(session, self._graph, "Variable.eval()").run(self)
 
@@ -421,7 +421,7 @@ class Variable(Operators, TensorLike):
         with self._graph.as_default():
             return self._after(written)
 
-    def load(self, value: Any, session: BaseSession | None = None) -> None:
+    def load(self, value: Any, session: StepRunner | None = None) -> None:
         """Set its value now, in a session or the default one.
 
         Parameters

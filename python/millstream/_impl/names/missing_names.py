@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from millstream import _runtime
+from millstream._impl import protos
 
 
 class MissingNameError(AttributeError):
@@ -32,7 +33,7 @@ class MissingNameError(AttributeError):
         self._missing = missing
 
     def __str__(self) -> str:
-        from millstream._impl.base import api_names
+        from millstream._impl.names import api_names  # lazy: only an error needs 2,500 names
 
         path = self._module_name.partition(".")[2]
         if self._missing in api_names.names_of(path):
@@ -60,8 +61,6 @@ def module_getattr(module_name: str, messages: Collection[str] = ()) -> Callable
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name not in messages:
             raise MissingNameError(module_name, name)
-        from millstream._impl import protos
-
         found = protos.message_class(name)
         setattr(sys.modules[module_name], name, found)
         return found

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 import millstream as tf
-from millstream._impl.base import api_names
+from millstream._impl.names import api_names
 
 
 def message_of(module: object, name: str) -> str:

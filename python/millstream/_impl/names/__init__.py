@@ -1,0 +1,1 @@
+"""What the public modules do about names that they lack, or make when first asked for."""
