@@ -10,6 +10,8 @@
 namespace millstream {
 namespace {
 
+constexpr char kGradientOpAttr[] = "_gradient_op_type";
+
 bool HasGradientType(DataType dtype) {
   return IsFloating(dtype) || IsComplex(dtype) || dtype == DataType::kResource;
 }
@@ -38,6 +40,7 @@ class BackwardWalk {
     return xs_.contains(output) || (between_.contains(output.node) && !stops_.contains(output));
   }
   Status VisitNode(const Node* node);
+  Status ShapeLikeInput(const Node* node, int input, const Output& dx);
   StatusOr<Output> FirstGradient(int i, const Output& y, const Output& given);
   Gradient Total(const Output& output);
   Gradient SumSlices(const std::vector<Gradient>& parts);
@@ -78,14 +81,11 @@ void BackwardWalk::FindNodes(const std::vector<Output>& ys) {
 StatusOr<Output> BackwardWalk::FirstGradient(int i, const Output& y, const Output& given) {
   const PartialShape shape = builder_.ShapeOf(y);
   if (given) {
-    if (given.dtype() != y.dtype() || !builder_.ShapeOf(given).IsCompatibleWith(shape)) {
-      return AnnotateWithNode(
-          errors::InvalidArgument("grad_ys ", i, " is ", DataTypeName(given.dtype()),
-                                  builder_.ShapeOf(given).ToString(), ", expected ",
-                                  DataTypeName(y.dtype()), shape.ToString()),
-          *y.node);
-    }
-    return given;
+    if (given.dtype() == y.dtype()) return given;
+    return AnnotateWithNode(
+        errors::InvalidArgument("grad_ys ", i, " is ", DataTypeName(given.dtype()), ", expected ",
+                                DataTypeName(y.dtype())),
+        *y.node);
   }
   if (!IsFloating(y.dtype()) && !IsComplex(y.dtype())) {
     return AnnotateWithNode(
@@ -150,6 +150,26 @@ Gradient BackwardWalk::Total(const Output& output) {
   return total;
 }
 
+// A gradient has the shape of what it is the gradient of, whether or not shape inference sees it.
+Status BackwardWalk::ShapeLikeInput(const Node* node, int input, const Output& dx) {
+  if (node->input(input).dtype() == DataType::kResource) return absl::OkStatus();
+  const PartialShape own = builder_.ShapeOf(dx);
+  const PartialShape wanted = builder_.ShapeOf(node->input(input));
+  const StatusOr<PartialShape> merged = own.MergeWith(wanted);
+  if (!merged.ok()) {
+    return errors::InvalidArgument(
+        "Incompatible shapes between op input and calculated input gradient: input ", input, " of ",
+        node->Describe(), " has the shape ", wanted.ToString(), ", its gradient ", own.ToString());
+  }
+  return *merged == own ? absl::OkStatus() : graph_->RefineShape(dx, wanted);
+}
+
+// The op whose gradient function the node has: its own, unless an attribute names another.
+std::string GradientOp(const Node& node) {
+  const StatusOr<std::string> other = node.Attr<std::string>(kGradientOpAttr);
+  return other.ok() ? *other : node.op().name;
+}
+
 Status BackwardWalk::VisitNode(const Node* node) {
   std::vector<Gradient> dy;
   bool any = false;
@@ -162,7 +182,7 @@ Status BackwardWalk::VisitNode(const Node* node) {
     any = any || !dy.back().is_none();
   }
   if (!any) return builder_.status();
-  StatusOr<GradientFunction> function = FindGradient(node->op().name);
+  StatusOr<GradientFunction> function = FindGradient(GradientOp(*node));
   if (!function.ok()) return AnnotateWithNode(function.status(), *node);
   if (*function == nullptr) return absl::OkStatus();
   GradientContext context(node, std::move(dy), &builder_);
@@ -175,6 +195,7 @@ Status BackwardWalk::VisitNode(const Node* node) {
     const Output& input = node->input(i);
     const Gradient& dx = context.dx()[i];
     if (dx.is_none() || !LeadsToX(input) || !HasGradientType(input.dtype())) continue;
+    if (!dx.is_slices()) MS_RETURN_IF_ERROR(ShapeLikeInput(node, i, dx.values));
     parts_[input].push_back(dx);
   }
   return absl::OkStatus();

@@ -18,9 +18,12 @@ struct GradientOptions {
 
 // For each x the gradient of sum(dy_i * y_i) with respect to it; a `grad_ys` entry without node is
 // ones. White paper, section 4.1: walks back from `ys`, summing over all paths (AddN). A result
-// without values: no path, or only through ops that are not differentiable. INVALID_ARGUMENT for
-// a y that is neither floating point nor complex; NOT_FOUND names an op on the path without
-// gradient function.
+// without values: no path, or only through ops that are not differentiable. The shape of a
+// `grad_ys` entry is not checked: what matters is that the gradients that follow from it fit.
+// INVALID_ARGUMENT for a y that is neither floating point nor complex, an entry of `grad_ys` of
+// another type than its y, and a gradient whose shape contradicts its input's; NOT_FOUND names an
+// op on the path without gradient function. A node with the attribute "_gradient_op_type" has the
+// gradient function of the op that the attribute names.
 StatusOr<std::vector<Gradient>> AddGradients(Graph* graph, const std::vector<Output>& ys,
                                              const std::vector<Output>& xs,
                                              const std::vector<Output>& grad_ys,

@@ -241,16 +241,41 @@ TEST_F(GradientsTest, GradYsMustFitTheirYs) {
   const Output y = builder_.Op("Exp", {x});
   EXPECT_TRUE(Add({y}, {x}, {Floats("fits")}).ok());
   EXPECT_TRUE(Add({y}, {x}, {Output()}).ok()) << "no weight is a weight of ones";
-  const Output wrong_shape = Placeholder("wrong_shape", DataType::kFloat, Shape({2, 4}));
-  Status status = Add({y}, {x}, {wrong_shape}).status();
-  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("[2,4]"));
-  EXPECT_THAT(status.message(), HasSubstr("'Exp'"));
   const Output wrong_type = Placeholder("wrong_type", DataType::kDouble, Shape({2, 3}));
   EXPECT_TRUE(absl::IsInvalidArgument(Add({y}, {x}, {wrong_type}).status()));
-  status = Add({y}, {x}, {Output(), Output()}).status();
+  const Status status = Add({y}, {x}, {Output(), Output()}).status();
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(status.message(), HasSubstr("one grad_ys for each of 1 ys, got 2"));
+}
+
+TEST_F(GradientsTest, GradYsOfAnotherShapeCountWhereTheGradientsFit) {
+  const Output x = Floats("x");
+  const Output flat = builder_.Op("Reshape", {x, builder_.Int32Vector({6})});
+  EXPECT_TRUE(Add({flat}, {x}, {Floats("as_many_elements")}).ok());
+  const Output wrong = Placeholder("wrong", DataType::kFloat, Shape({2, 4}));
+  const Status status = Add({builder_.Op("Identity", {x})}, {x}, {wrong}).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("Incompatible shapes between op input"));
+  EXPECT_THAT(status.message(), HasSubstr("'Identity'"));
+  EXPECT_THAT(status.message(), HasSubstr("[2,4]"));
+}
+
+TEST_F(GradientsTest, GradientsHaveTheShapesOfTheirInputs) {
+  const Output x = Floats("x");
+  const Output axis = Placeholder("axis", DataType::kInt32, PartialShape::Scalar());
+  const Output y = builder_.Op("GatherV2", {x, builder_.Int32Vector({1, 0}), axis});
+  EXPECT_EQ(builder_.ShapeOf(Made({y}, {x})[0].values), PartialShape(Shape({2, 3})));
+}
+
+TEST_F(GradientsTest, AnAttributeNamesAnotherGradientFunction) {
+  const Output x = Floats("x");
+  const int first = graph_.num_nodes();
+  const Output y = builder_.Op("Floor", {x}, {{"_gradient_op_type", std::string("Exp")}});
+  EXPECT_EQ(Made({builder_.Op("Floor", {x})}, {x})[0].values, Output());
+  EXPECT_NE(Made({y}, {x})[0].values, Output());
+  EXPECT_EQ(CountSince(first, "Mul"), 1);
+  const Output unknown = builder_.Op("Floor", {x}, {{"_gradient_op_type", std::string("Other")}});
+  EXPECT_TRUE(absl::IsNotFound(Add({unknown}, {x}).status()));
 }
 
 TEST_F(GradientsTest, FirstGradientOfUnknownShapeIsMadeOfTheValue) {

@@ -234,7 +234,8 @@ Status MaximumGradient(GradientContext* context) {
 Status MinimumGradient(GradientContext* context) { return SelectingGradient(context, "LessEqual"); }
 
 // d(a^b) = b a^(b-1) da + log(a) a^b db; the second is 0 where a^b is not differentiable in b:
-// where a <= 0 or, for complex numbers, a = 0.
+// where a <= 0 or, for complex numbers, a = 0. dy comes first in each
+// product: where it is 0, power * log alone may overflow, and 0 * inf is NaN.
 Status PowGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output dy = context->dy(0);
@@ -242,13 +243,13 @@ Status PowGradient(GradientContext* context) {
   const Output b = Conjugate(context, context->input(1));
   const Output power = Conjugate(context, context->output(0));
   const Output less_one = builder->Op("Sub", {b, builder->ScalarOf(b.dtype(), 1)});
-  const Output da = Mul(context, dy, Mul(context, b, builder->Op("Pow", {a, less_one})));
+  const Output da = Mul(context, Mul(context, dy, b), builder->Op("Pow", {a, less_one}));
   const Output has_log = builder->Op(IsComplex(a.dtype()) ? "NotEqual" : "Greater",
                                      {a, builder->ScalarOf(a.dtype(), 0)});
   const Output safe = builder->Op("Select", {has_log, a, builder->Op("OnesLike", {a})});
   const Output log =
       builder->Op("Select", {has_log, builder->Op("Log", {safe}), builder->Op("ZerosLike", {a})});
-  const Output db = Mul(context, dy, Mul(context, power, log));
+  const Output db = Mul(context, Mul(context, dy, power), log);
   SetBroadcastDx(context, da, db);
   return absl::OkStatus();
 }

@@ -46,6 +46,7 @@ class BuildState(threading.local):
         self.device: str | None = ""  # the merged strings; None when there is a function
         self.colocation: list[Operation] = []
         self.container = ""
+        self.gradient_ops: dict[str, str] = {}  # whose gradients ops get, by their names
         self.variable_scope: Any = None  # the current VariableScope, once there is one
         # Attributes for every node, such as the operations that a function's body belongs to.
         self.attributes: list[tuple[str, str, Any]] = []

@@ -103,6 +103,8 @@ class Graph(GraphElements, CollectionStore):
         controls = state.control_inputs(packed) if controlled and state.controls else ()
         if state.colocation:
             attrs = [*attrs, ("_class", "S", _colocation_class(state.colocation))]
+        if op_type in state.gradient_ops:
+            attrs = [*attrs, ("_gradient_op_type", "s", state.gradient_ops[op_type].encode())]
         with self._lock:
             try:
                 described = self.handle.add_node(
@@ -378,6 +380,42 @@ class Graph(GraphElements, CollectionStore):
         finally:
             state.colocation = before
             state.set_devices(devices_before)
+
+    @contextmanager
+    def gradient_override_map(self, op_type_map: Any) -> Iterator[None]:
+        """Within the block, new operations of some ops have the gradients of other ops.
+
+        Parameters
+        ----------
+        op_type_map
+            Names of ops whose gradient is taken, by the names of the ops that get it.
+
+        Raises
+        ------
+        TypeError
+            It is no dictionary from names to names.
+
+        Examples
+        --------
+        >>> x = tf.constant(1.5)
+        >>> with tf.get_default_graph().gradient_override_map({"Floor": "Identity"}):
+        ...     y = tf.floor(x)
+        >>> float(tf.gradients(y, x)[0].eval())
+        1.0
+        """
+        if not isinstance(op_type_map, dict) or not all(
+            isinstance(name, str) for pair in op_type_map.items() for name in pair
+        ):
+            raise TypeError(
+                "op_type_map: expected a dictionary from names of ops to names of ops, got "
+                f"{op_type_map!r}"
+            )
+        before = self.state.gradient_ops
+        self.state.gradient_ops = {**before, **op_type_map}
+        try:
+            yield
+        finally:
+            self.state.gradient_ops = before
 
     @contextmanager
     def container(self, container_name: str) -> Iterator[str]:

@@ -213,3 +213,26 @@ def test_control_inputs_may_be_variables_and_come_in_any_collection() -> None:
     for wrong in (first, "first"):
         with pytest.raises(TypeError, match="control_inputs: expected a list"):
             tf.control_dependencies(wrong)
+
+
+def test_gradients_of_ops_are_those_of_others_within_a_block(graph: tf.Graph) -> None:
+    x = tf.constant([1.5, 2.5])
+    with graph.gradient_override_map({"Floor": "Identity"}):
+        as_identity = tf.floor(x)
+        with graph.gradient_override_map({"Floor": "Neg"}):
+            as_neg = tf.floor(x)
+        again = tf.floor(x)
+    assert as_neg.op.get_attr("_gradient_op_type") == b"Neg"
+    assert tf.gradients(tf.floor(x), x) == [None]
+    with tf.Session() as session:
+        for y, wanted in [(as_identity, 1.0), (as_neg, -1.0), (again, 1.0)]:
+            assert session.run(tf.gradients(y, x)[0]).tolist() == [wanted, wanted]
+
+
+def test_gradient_override_map_takes_names_by_names(graph: tf.Graph) -> None:
+    for wrong in (3, {3: "Identity"}, {"Floor": 3}):
+        with (
+            pytest.raises(TypeError, match="op_type_map: expected a dictionary"),
+            graph.gradient_override_map(wrong),
+        ):
+            pass

@@ -85,7 +85,8 @@ def gradients(
     xs
         A tensor or variable, or several.
     grad_ys
-        What each of `ys` is weighted with, of its shape; None for ones.
+        What each of `ys` is weighted with, of its shape, or of another one that the gradient
+        functions on the way take for it; None for ones.
     name
         Scope of the new operations.
     colocate_gradients_with_ops, gate_gradients, aggregation_method
@@ -104,7 +105,8 @@ def gradients(
     Raises
     ------
     ValueError
-        `grad_ys` has another length or shapes than `ys`, or arguments are of several graphs.
+        `grad_ys` has another length than `ys`, a gradient another shape than its tensor, or
+        arguments are of several graphs.
     TypeError
         One of `grad_ys` has another dtype than its y.
     NotFoundError
@@ -135,7 +137,7 @@ def gradients(
     _check(graph, targets, sources, stops)
     with graph.as_default(), graph.name_scope(name or "gradients") as scope:
         pairs = [
-            (y.packed, None if dy is None else _weight(y, dy).packed)
+            (y, None if dy is None else _weight(y, dy))
             for y, dy in zip(targets, weights, strict=True)
             if y.dtype.is_floating or y.dtype.is_complex
         ]
@@ -149,7 +151,7 @@ def gradients(
 
 def _add_gradients(
     graph: Graph,
-    pairs: list[tuple[int, int | None]],
+    pairs: list[tuple[Tensor, Tensor | None]],
     sources: list[Tensor],
     stops: list[Tensor],
     scope: str,
@@ -158,14 +160,17 @@ def _add_gradients(
         return [None] * len(sources)
     found = graph.grow(
         lambda: graph.handle.gradients(
-            [y for y, _ in pairs],
+            [y.packed for y, _ in pairs],
             [tensor.packed for tensor in sources],
-            [dy for _, dy in pairs],
+            [None if dy is None else dy.packed for _, dy in pairs],
             [tensor.packed for tensor in stops],
             scope,
             source_location.current(),
         )
     )
+    for _, dy in pairs:
+        if dy is not None:
+            dy.forget_shape()  # it may be the gradient of a tensor of a known shape
     return [_result(graph, gradient) for gradient in found]
 
 
@@ -179,8 +184,6 @@ def _weight(y: Tensor, weight: Any) -> Tensor:
     tensor = convert_to_tensor(weight, name="grad_ys")
     if tensor.dtype.base_dtype != y.dtype.base_dtype:
         raise TypeError(f"grad_ys: expected {y.dtype.name} for {y.name!r}, got {tensor.dtype.name}")
-    if not tensor.shape.is_compatible_with(y.shape):
-        raise ValueError(f"grad_ys: expected the shape {y.shape} of {y.name!r}, got {tensor.shape}")
     return tensor
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import pytest
 
 import millstream as tf
@@ -31,3 +33,55 @@ def test_relu6_has_no_gradient_at_its_ends(dtype: tf.DType) -> None:
     y = tf.nn.relu6(x)
     assert y.eval().tolist() == [0.0, 0.0, 3.0, 6.0, 6.0]
     assert tf.gradients(y, x)[0].eval().tolist() == [0.0, 0.0, 1.0, 0.0, 0.0]
+
+
+def test_a_power_near_the_limit_has_no_gradient_where_nothing_asks_for_it() -> None:
+    x = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], tf.float16)
+    y = tf.constant(6.0, tf.float16)
+    weights = tf.constant([1.0, 1.0, 0.0, 0.0, 0.0, 0.0], tf.float16)  # 6**6 log(6) overflows
+    by_exponent = tf.gradients(tf.pow(x, y * tf.ones_like(x)), y, weights)[0]
+    assert by_exponent.eval() == pytest.approx(64.0 * np.log(2.0), rel=2e-3)
+    by_base = tf.gradients(tf.pow(x, y), x, weights)[0]
+    assert by_base.eval().tolist() == [6.0, 192.0, 0.0, 0.0, 0.0, 0.0]
+
+
+def test_weights_may_have_another_shape_that_fits() -> None:
+    x = tf.constant([1.0, 2.0])
+    weight = tf.constant([2.0])
+    assert tf.gradients(tf.reduce_max(x), x, weight)[0].eval().tolist() == [0.0, 2.0]
+    cube = tf.ones([2, 3, 4])
+    numbers = np.arange(24.0, dtype=np.float32).reshape([2, 3, 4])
+    (found,) = tf.gradients(tf.reshape(cube, [1, 8, 3]), cube, tf.constant(numbers))
+    assert found.eval().tolist() == numbers.tolist()
+    with pytest.raises(ValueError, match="Incompatible shapes between op input"):
+        tf.gradients(tf.identity(x), x, tf.constant([1.0, 2.0, 3.0]))
+    with pytest.raises(TypeError, match="grad_ys: expected float32"):
+        tf.gradients(tf.identity(x), x, tf.constant([1.0, 2.0], tf.float64))
+
+
+def test_a_weight_of_unknown_shape_gets_that_of_the_gradient() -> None:
+    x = tf.placeholder(tf.float32, [2, None])
+    weight = tf.placeholder(tf.float32)
+    assert weight.shape.ndims is None
+    (found,) = tf.gradients(tf.identity(x), x, weight)
+    assert found is weight
+    assert weight.shape.as_list() == [2, None]
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("dtype", [tf.int32, tf.int64])
+@pytest.mark.parametrize("indices", [1, [1, 0, 1], [[1, 0], [0, 0]]])
+def test_gradient_of_a_gather_along_a_computed_axis(
+    indices: Any, dtype: tf.DType, axis: int
+) -> None:
+    values = np.random.RandomState(3).standard_normal([2, 3, 4])
+    x = tf.placeholder(tf.float64, [2, 3, 4])
+    fed = tf.placeholder(dtype, [])
+    computed = tf.square(tf.gather(x, indices, axis=fed))
+    constant = tf.square(tf.gather(x, indices, axis=axis))
+    found, expected = tf.gradients(computed, x)[0], tf.gradients(constant, x)[0]
+    assert found.shape.as_list() == [2, 3, 4]
+    feeds = {x: values, fed: axis}
+    np.testing.assert_allclose(
+        found.eval(feeds), tf.convert_to_tensor(expected).eval(feeds), rtol=1e-12
+    )
