@@ -188,12 +188,13 @@ Status PackShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+// A vector is packed of scalars, also where the rank of some of them is not known.
 void PackValue(ShapeContext* context) {
+  if (context->output(0).rank() != 1) return;
   PartialValue packed;
   for (int i = 0; i < context->num_inputs(); ++i) {
     const std::optional<PartialValue> value = IndexElements(*context, i);
-    if (context->output(0).rank() != 1 || !value.has_value()) return;
-    packed.push_back((*value)[0]);
+    packed.push_back(value.has_value() ? (*value)[0] : std::nullopt);
   }
   SetIndexValue(context, 0, std::move(packed));
 }

@@ -94,6 +94,13 @@ TEST(PackTest, ScalarsMakeAVectorOfValues) {
             "(4 ?)");
 }
 
+TEST(PackTest, AnInputOfUnknownRankIsAnUnknownElement) {
+  EXPECT_EQ(
+      ShapeTester("Pack").Attr("T", DataType::kInt32).Input("?").Value("37").Value("?").Values(),
+      "(? 37 ?)");
+  EXPECT_EQ(ShapeTester("Pack").Attr("T", DataType::kInt32).Input("?").Input("?").Values(), "-");
+}
+
 TEST(PackTest, RefusesDifferentShapes) {
   EXPECT_THAT(ShapeTester("Pack").Input("[2]").Input("[3]").Shapes(),
               HasSubstr("'values[1]' of Pack"));

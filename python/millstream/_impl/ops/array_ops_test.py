@@ -67,3 +67,17 @@ def test_slices_keep_the_shape_that_they_are_given() -> None:
     assert tf.convert_to_tensor(rows).eval().tolist() == [[3.0], [0.0], [4.0]]
     with pytest.raises(TypeError, match="dense_shape"):
         tf.Session().run(rows)
+
+
+def test_shapes_that_are_partly_known_give_static_sizes() -> None:
+    unknown = tf.placeholder(tf.int32)
+    x = tf.placeholder(tf.float32)
+    for tensor, expected in (
+        (tf.reshape(x, [unknown, 37]), [None, 37]),
+        (tf.tile([[1]], [unknown, 7]), [None, 7]),
+        (tf.zeros([unknown, 3]), [None, 3]),
+        (tf.fill([3, unknown], 1), [3, None]),
+        (tf.reshape(x, tf.concat([[unknown], [3]], 0)), [None, 3]),
+        (tf.random_normal([unknown, 5]), [None, 5]),
+    ):
+        assert tensor.shape.as_list() == expected
