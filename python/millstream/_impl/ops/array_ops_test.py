@@ -77,7 +77,6 @@ def test_shapes_that_are_partly_known_give_static_sizes() -> None:
         (tf.tile([[1]], [unknown, 7]), [None, 7]),
         (tf.zeros([unknown, 3]), [None, 3]),
         (tf.fill([3, unknown], 1), [3, None]),
-        (tf.reshape(x, tf.concat([[unknown], [3]], 0)), [None, 3]),
         (tf.random_normal([unknown, 5]), [None, 5]),
     ):
         assert tensor.shape.as_list() == expected
