@@ -295,7 +295,7 @@ _TAKE_ANYTHING = {
     tf.add_to_collection, tf.get_collection_ref, tf.get_static_value, tf.is_tensor,
     tf.is_numeric_tensor, tf.no_regularizer, tf.compat.as_str_any, tf.compat.path_to_str,
     tf.logging.TaskLevelStatusMessage, tf.IndexedSlicesValue, tf.Operation, tf.Tensor, tf.OpError,
-    tf.VariableAggregation, tf.VariableSynchronization, tf.errors.make, tf.initializers.Initializer,
+    tf.VariableAggregation, tf.VariableSynchronization, tf.initializers.Initializer,
     tf.train.Optimizer, tf.group, tf.summary.FileWriterCache, tf.load_op_library,
     tf.debugging.enable_check_numerics, tf.debugging.replay,
 }  # fmt: skip

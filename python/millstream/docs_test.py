@@ -18,7 +18,8 @@ import pytest
 import millstream as tf
 from millstream.public_names import public_callables
 
-MODULES = [
+# Classes without methods show the public module that they belong to.
+MODULES = ["millstream"] + [
     info.name
     for info in pkgutil.walk_packages(tf.__path__, "millstream.")
     if not info.name.endswith(("_test", "._runtime"))
@@ -29,11 +30,27 @@ _MADE_BY_THE_PACKAGE = (tf.OpError, tf.Operation, tf.Tensor, Enum)
 
 
 class Finder(doctest.DocTestFinder):
-    """Finds the examples of functions behind decorators of other modules, too."""
+    """Finds the examples of functions and classes in the modules that define them.
+
+    What is public shows its public module instead, and what is decorated its decorator's.
+    """
 
     def _from_module(self, module: ModuleType, object: Any) -> bool:  # noqa: A002
-        found = inspect.unwrap(object) if inspect.isfunction(object) else object
-        return bool(super()._from_module(module, found))  # type: ignore[misc]
+        if inspect.isfunction(object) or inspect.isclass(object):
+            return _defining_module(object) == module.__name__
+        return bool(super()._from_module(module, object))  # type: ignore[misc]
+
+
+def _defining_module(value: Any) -> str:
+    """Where the source of a function or of a class's methods stands."""
+    members = vars(value).values() if inspect.isclass(value) else [value]
+    for member in members:
+        function = inspect.unwrap(getattr(member, "__func__", getattr(member, "fget", member)))
+        if inspect.isfunction(function):
+            module: str = function.__globals__["__name__"]
+            if module.startswith("millstream."):
+                return module
+    return str(value.__module__)
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -52,6 +69,12 @@ def test_examples_behind_decorators_are_found() -> None:
         for found in Finder().find(importlib.import_module("millstream._impl.ops.array_ops"))
     }
     assert "millstream._impl.ops.array_ops.reshape" in names
+
+
+def test_examples_of_classes_and_their_methods_are_found() -> None:
+    module = importlib.import_module("millstream._impl.session.session")
+    with_examples = {found.name for found in Finder().find(module) if found.examples}
+    assert {f"{module.__name__}.Session", f"{module.__name__}.BaseSession.run"} <= with_examples
 
 
 @pytest.mark.parametrize(("name", "value"), public_callables(), ids=lambda value: str(value)[:60])

@@ -4,38 +4,28 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import millstream as tf
 
-# Where users look for names; nested modules are listed by themselves.
-PUBLIC = [
-    tf,
-    tf.app,
-    tf.compat,
-    tf.debugging,
-    tf.errors,
-    tf.flags,
-    tf.initializers,
-    tf.logging,
-    tf.math,
-    tf.nn,
-    tf.random,
-    tf.summary,
-    tf.train,
-    tf.version,
-]
+# Modules that are no part of the API: tools use them.
+_OF_TOOLS = (tf.plugins, tf.protos, tf.timeline)
+
+
+def public_modules() -> list[ModuleType]:
+    """The package and the public modules in it."""
+    inner = (getattr(tf, name) for name in tf.__all__)
+    return [tf, *(one for one in inner if inspect.ismodule(one) and one not in _OF_TOOLS)]
 
 
 def public_callables() -> Iterator[tuple[str, Any]]:
     """Functions and classes of the public modules, each under its first name."""
     seen = set()
-    for module in PUBLIC:
+    for module in public_modules():
         for name, value in sorted(vars(module).items()):
-            own = str(getattr(value, "__module__", "")).startswith("millstream")
-            own = own and value.__module__ != "millstream._impl.graph.arguments"
             is_kind = inspect.isfunction(value) or inspect.isclass(value)
-            if name.startswith("_") or not own or not is_kind or id(value) in seen:
+            if name.startswith("_") or not is_kind or id(value) in seen:
                 continue
             if not hasattr(value, "DESCRIPTOR"):  # message classes say what their fields are
                 seen.add(id(value))

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = [
-    "DeviceSpec",
-]
+from millstream._impl.base.public import public
 
 _ORDER = ("job", "replica", "task", "device_type", "device_index")
 _NUMBERS = ("replica", "task", "device_index")
 
 
+@public("DeviceSpec")
 class DeviceSpec:
     """A device name in parts.
 

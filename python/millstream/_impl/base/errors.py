@@ -5,30 +5,28 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from millstream._impl.base import error_text
+from millstream._impl.base.public import public
 
-__all__ = [
-    "OpError",
-]
-
-OK = 0
-CANCELLED = 1
-UNKNOWN = 2
-INVALID_ARGUMENT = 3
-DEADLINE_EXCEEDED = 4
-NOT_FOUND = 5
-ALREADY_EXISTS = 6
-PERMISSION_DENIED = 7
-RESOURCE_EXHAUSTED = 8
-FAILED_PRECONDITION = 9
-ABORTED = 10
-OUT_OF_RANGE = 11
-UNIMPLEMENTED = 12
-INTERNAL = 13
-UNAVAILABLE = 14
-DATA_LOSS = 15
-UNAUTHENTICATED = 16
+OK = public("errors.OK")(0)
+CANCELLED = public("errors.CANCELLED")(1)
+UNKNOWN = public("errors.UNKNOWN")(2)
+INVALID_ARGUMENT = public("errors.INVALID_ARGUMENT")(3)
+DEADLINE_EXCEEDED = public("errors.DEADLINE_EXCEEDED")(4)
+NOT_FOUND = public("errors.NOT_FOUND")(5)
+ALREADY_EXISTS = public("errors.ALREADY_EXISTS")(6)
+PERMISSION_DENIED = public("errors.PERMISSION_DENIED")(7)
+RESOURCE_EXHAUSTED = public("errors.RESOURCE_EXHAUSTED")(8)
+FAILED_PRECONDITION = public("errors.FAILED_PRECONDITION")(9)
+ABORTED = public("errors.ABORTED")(10)
+OUT_OF_RANGE = public("errors.OUT_OF_RANGE")(11)
+UNIMPLEMENTED = public("errors.UNIMPLEMENTED")(12)
+INTERNAL = public("errors.INTERNAL")(13)
+UNAVAILABLE = public("errors.UNAVAILABLE")(14)
+DATA_LOSS = public("errors.DATA_LOSS")(15)
+UNAUTHENTICATED = public("errors.UNAUTHENTICATED")(16)
 
 
+@public("errors.OpError", "OpError")
 class OpError(Exception):
     """An error of a step, with the operation that it is about.
 
@@ -96,96 +94,112 @@ class _CodedError(OpError):
         return type(self), (None, None, self.message, self.error_code)
 
 
+@public("errors.CancelledError")
 class CancelledError(_CodedError):
     """The step was cancelled."""
 
     _code = CANCELLED
 
 
+@public("errors.UnknownError")
 class UnknownError(_CodedError):
     """An error of no known kind."""
 
     _code = UNKNOWN
 
 
+@public("errors.InvalidArgumentError")
 class InvalidArgumentError(_CodedError):
     """An argument is not what the operation takes."""
 
     _code = INVALID_ARGUMENT
 
 
+@public("errors.DeadlineExceededError")
 class DeadlineExceededError(_CodedError):
     """The time that the step was given is over."""
 
     _code = DEADLINE_EXCEEDED
 
 
+@public("errors.NotFoundError")
 class NotFoundError(_CodedError):
     """What was named does not exist."""
 
     _code = NOT_FOUND
 
 
+@public("errors.AlreadyExistsError")
 class AlreadyExistsError(_CodedError):
     """What was to be made exists."""
 
     _code = ALREADY_EXISTS
 
 
+@public("errors.PermissionDeniedError")
 class PermissionDeniedError(_CodedError):
     """The caller may not do this."""
 
     _code = PERMISSION_DENIED
 
 
+@public("errors.ResourceExhaustedError")
 class ResourceExhaustedError(_CodedError):
     """Memory or another resource ran out."""
 
     _code = RESOURCE_EXHAUSTED
 
 
+@public("errors.FailedPreconditionError")
 class FailedPreconditionError(_CodedError):
     """The system is not in the state that the operation needs, such as a variable without value."""
 
     _code = FAILED_PRECONDITION
 
 
+@public("errors.AbortedError")
 class AbortedError(_CodedError):
     """The operation was given up, for example because of a conflict."""
 
     _code = ABORTED
 
 
+@public("errors.OutOfRangeError")
 class OutOfRangeError(_CodedError):
     """A position is beyond the end, as of a queue that is closed and empty."""
 
     _code = OUT_OF_RANGE
 
 
+@public("errors.UnimplementedError")
 class UnimplementedError(_CodedError):
     """The operation is not implemented for this case."""
 
     _code = UNIMPLEMENTED
 
 
+@public("errors.InternalError")
 class InternalError(_CodedError):
     """The runtime broke one of its own rules."""
 
     _code = INTERNAL
 
 
+@public("errors.UnavailableError")
 class UnavailableError(_CodedError):
     """A service cannot be reached at present."""
 
     _code = UNAVAILABLE
 
 
+@public("errors.DataLossError")
 class DataLossError(_CodedError):
     """Data is damaged or lost."""
 
     _code = DATA_LOSS
 
 
+@public("errors.UnauthenticatedError")
 class UnauthenticatedError(_CodedError):
     """The caller gave no valid credentials."""
 
@@ -195,10 +209,6 @@ class UnauthenticatedError(_CodedError):
 CLASSES: dict[int, type[_CodedError]] = {
     found._code: found for found in _CodedError.__subclasses__()
 }
-
-# What tracebacks and pickles call them by.
-for _class in (OpError, *CLASSES.values()):
-    _class.__module__ = "millstream.errors"
 
 
 # What to do about causes that the runtime words like this.
@@ -234,7 +244,7 @@ def make(graph: _Graph | None, code: int, message: str, node: str) -> OpError:
 
     Examples
     --------
-    >>> tf.errors.make(None, tf.errors.NOT_FOUND, "no such file", "").message
+    >>> make(None, NOT_FOUND, "no such file", "").message
     'no such file'
     """
     op = graph.find_operation(node) if graph is not None and node else None

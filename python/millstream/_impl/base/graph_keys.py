@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "GraphKeys",
-]
+from millstream._impl.base.public import public
 
 
+@public("GraphKeys")
 class GraphKeys:
     """Names of collections of a graph.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import DTYPE, SHAPE, takes
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.tensor_like import TensorLike
@@ -17,13 +18,8 @@ if TYPE_CHECKING:
     from millstream._impl.graph.operation import Tensor
     from millstream._impl.values.dtypes import DType
 
-__all__ = [
-    "constant",
-    "convert_to_tensor",
-    "is_tensor",
-]
 
-
+@public("constant")
 @takes(dtype=DTYPE, shape=SHAPE)
 def constant(
     value: Any,
@@ -107,6 +103,7 @@ def constant_of_array(
     return graph.add("Const", graph.op_name(name), (), (), attrs, controlled).outputs[0]
 
 
+@public("convert_to_tensor")
 @takes(dtype=DTYPE, preferred_dtype=DTYPE, dtype_hint=DTYPE)
 def convert_to_tensor(
     value: Any,
@@ -281,6 +278,7 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
     return found.graph.handle.constant(found.packed)
 
 
+@public("is_tensor")
 def is_tensor(x: Any) -> bool:
     """Whether a value is a tensor, or stands for one as variables do.
 

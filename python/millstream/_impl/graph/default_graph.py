@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from millstream._impl.base.public import public
 from millstream._impl.graph.graph import Graph
 from millstream._impl.graph.stacks import STACKS
-
-__all__ = [
-    "get_default_graph",
-    "reset_default_graph",
-]
 
 _global: list[Graph] = []  # the graph below all stacks, once there is one
 
 
+@public("get_default_graph")
 def get_default_graph() -> Graph:
     """The graph that new operations join: that of the innermost ``with graph.as_default()``.
 
@@ -28,6 +25,7 @@ def get_default_graph() -> Graph:
     return _global[0]
 
 
+@public("reset_default_graph")
 def reset_default_graph() -> None:
     """Put a new graph at the bottom of the stack.
 

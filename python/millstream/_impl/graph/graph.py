@@ -10,15 +10,12 @@ from typing import Any
 from millstream import _runtime
 from millstream._impl import protos
 from millstream._impl.base import device_spec, error_text, errors, source_location
+from millstream._impl.base.public import public
 from millstream._impl.graph import build_state, op_defs, stacks
 from millstream._impl.graph.collection_store import CollectionStore
 from millstream._impl.graph.graph_elements import GraphElements
 from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.graph.tensor_like import TensorLike
-
-__all__ = [
-    "Graph",
-]
 
 _OP_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*\Z")
 _SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\-/]*\Z")
@@ -28,6 +25,7 @@ _INVALID_ARGUMENT = errors.INVALID_ARGUMENT
 _LEGAL_NAMES: set[str] = set()
 
 
+@public("Graph")
 class Graph(GraphElements, CollectionStore):
     """Operations and the tensors between them.
 

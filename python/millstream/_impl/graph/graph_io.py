@@ -6,10 +6,12 @@ import os
 from typing import Any
 
 from millstream._impl import protos
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import TEXT, takes
 from millstream._impl.graph.graph import Graph
 
 
+@public("train.write_graph")
 @takes(logdir=TEXT, name=TEXT)
 def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:
     """Write a graph to a file.

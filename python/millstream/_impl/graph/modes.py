@@ -9,31 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from millstream._impl.base.public import public
 from millstream._impl.graph.default_graph import get_default_graph
 
-__all__ = [
-    "GRAPH_DEF_VERSION",
-    "GRAPH_DEF_VERSION_MIN_CONSUMER",
-    "GRAPH_DEF_VERSION_MIN_PRODUCER",
-    "control_flow_v2_enabled",
-    "disable_control_flow_v2",
-    "disable_eager_execution",
-    "disable_resource_variables",
-    "disable_tensor_equality",
-    "disable_v2_behavior",
-    "disable_v2_tensorshape",
-    "enable_resource_variables",
-    "executing_eagerly",
-    "init_scope",
-    "resource_variables_enabled",
-]
-
 # What graphs declare that programs of 1.15 wrote, and what may be declared.
-GRAPH_DEF_VERSION = 134
-GRAPH_DEF_VERSION_MIN_CONSUMER = 0
-GRAPH_DEF_VERSION_MIN_PRODUCER = 0
+GRAPH_DEF_VERSION = public("GRAPH_DEF_VERSION", "version.GRAPH_DEF_VERSION")(134)
+GRAPH_DEF_VERSION_MIN_CONSUMER = public(
+    "GRAPH_DEF_VERSION_MIN_CONSUMER", "version.GRAPH_DEF_VERSION_MIN_CONSUMER"
+)(0)
+GRAPH_DEF_VERSION_MIN_PRODUCER = public(
+    "GRAPH_DEF_VERSION_MIN_PRODUCER", "version.GRAPH_DEF_VERSION_MIN_PRODUCER"
+)(0)
 
 
+@public("executing_eagerly")
 def executing_eagerly() -> bool:
     """Whether operations run when they are called: never.
 
@@ -45,6 +34,7 @@ def executing_eagerly() -> bool:
     return False
 
 
+@public("disable_eager_execution")
 def disable_eager_execution() -> None:
     """Do nothing: operations run in sessions.
 
@@ -54,6 +44,7 @@ def disable_eager_execution() -> None:
     """
 
 
+@public("disable_v2_behavior")
 def disable_v2_behavior() -> None:
     """Do nothing: graphs are all there is.
 
@@ -63,6 +54,7 @@ def disable_v2_behavior() -> None:
     """
 
 
+@public("disable_v2_tensorshape")
 def disable_v2_tensorshape() -> None:
     """Do nothing: the dimensions of a shape are `Dimension` objects.
 
@@ -74,6 +66,7 @@ def disable_v2_tensorshape() -> None:
     """
 
 
+@public("disable_control_flow_v2")
 def disable_control_flow_v2() -> None:
     """Do nothing: control flow is made of nodes.
 
@@ -83,6 +76,7 @@ def disable_control_flow_v2() -> None:
     """
 
 
+@public("control_flow_v2_enabled")
 def control_flow_v2_enabled() -> bool:
     """Whether control flow is made of functions: no.
 
@@ -94,6 +88,7 @@ def control_flow_v2_enabled() -> bool:
     return False
 
 
+@public("disable_tensor_equality")
 def disable_tensor_equality() -> None:
     """Do nothing: ``==`` of tensors is whether they are one object.
 
@@ -105,6 +100,7 @@ def disable_tensor_equality() -> None:
     """
 
 
+@public("enable_resource_variables")
 def enable_resource_variables() -> None:
     """Do nothing: every variable is a resource.
 
@@ -114,6 +110,7 @@ def enable_resource_variables() -> None:
     """
 
 
+@public("disable_resource_variables")
 def disable_resource_variables() -> None:
     """Do nothing: every variable stays a resource.
 
@@ -125,6 +122,7 @@ def disable_resource_variables() -> None:
     """
 
 
+@public("resource_variables_enabled")
 def resource_variables_enabled() -> bool:
     """Whether variables are resources: all are.
 
@@ -136,6 +134,7 @@ def resource_variables_enabled() -> bool:
     return True
 
 
+@public("init_scope")
 @contextmanager
 def init_scope() -> Iterator[None]:
     """Within the block, new operations wait for no control input.

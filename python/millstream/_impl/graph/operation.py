@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from millstream._impl import protos
 from millstream._impl.base import error_text, errors
+from millstream._impl.base.public import public
 from millstream._impl.graph import op_defs
 from millstream._impl.graph.operator_methods import OPERATOR_NAMES, Operators
 from millstream._impl.graph.stacks import StepRunner, session_or_default
@@ -19,12 +20,8 @@ if TYPE_CHECKING:
     from millstream._impl.graph.graph import Graph
     from millstream._impl.values.dtypes import DType
 
-__all__ = [
-    "Operation",
-    "Tensor",
-]
 
-
+@public("Operation")
 class Operation:
     """A node of a graph. Made by the functions that add operations, not by hand.
 
@@ -150,6 +147,7 @@ class Operation:
         return str(self.node_def)
 
 
+@public("Tensor")
 class Tensor(Operators, TensorLike):
     """One output of an operation: a value that each step computes anew.
 

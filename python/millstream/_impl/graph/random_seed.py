@@ -6,18 +6,15 @@ from. With neither, the generator is seeded from the system.
 
 from __future__ import annotations
 
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import INTEGER, or_none, takes
 from millstream._impl.graph.default_graph import get_default_graph
-
-__all__ = [
-    "get_seed",
-    "set_random_seed",
-]
 
 _DEFAULT_GRAPH_SEED = 87654321
 _LIMIT = 2**31 - 1
 
 
+@public("set_random_seed", "random.set_random_seed")
 @takes(seed=or_none(INTEGER))
 def set_random_seed(seed: int | None) -> None:
     """Set the seed of the default graph.
@@ -44,6 +41,7 @@ def set_random_seed(seed: int | None) -> None:
     get_default_graph().seed = seed
 
 
+@public("get_seed", "random.get_seed")
 @takes(op_seed=or_none(INTEGER))
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     """The pair of seeds for an operation, or (None, None) for one that nothing seeds.

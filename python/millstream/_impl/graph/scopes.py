@@ -6,26 +6,14 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
+from millstream._impl.base.public import public
 from millstream._impl.graph import graph_import
 from millstream._impl.graph.arguments import ITEMS, LIST, MAPPING, NAME, NAMES, TEXT, or_none, takes
 from millstream._impl.graph.convert import graph_of
 from millstream._impl.graph.default_graph import get_default_graph
 
-__all__ = [
-    "add_to_collection",
-    "add_to_collections",
-    "colocate_with",
-    "container",
-    "control_dependencies",
-    "device",
-    "get_collection",
-    "get_collection_ref",
-    "import_graph_def",
-    "name_scope",
-    "op_scope",
-]
 
-
+@public("name_scope")
 class name_scope:  # noqa: N801  (the public name)
     """A block in which the names of new operations start with a scope.
 
@@ -77,6 +65,7 @@ class name_scope:  # noqa: N801  (the public name)
         self._stack.close()
 
 
+@public("op_scope")
 @takes(values=or_none(LIST), default_name=NAME)
 def op_scope(
     values: Any, name: str | None, default_name: str | None = None
@@ -97,6 +86,7 @@ def op_scope(
     return name_scope(name, default_name, values)
 
 
+@public("control_dependencies")
 @takes(control_inputs=or_none(ITEMS))
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
     """A block of the default graph whose operations run after the given ones.
@@ -121,6 +111,7 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
     return get_default_graph().control_dependencies(control_inputs)
 
 
+@public("device")
 def device(device_name_or_function: Any) -> AbstractContextManager[None]:
     """A block of the default graph whose operations ask for a device.
 
@@ -144,6 +135,7 @@ def device(device_name_or_function: Any) -> AbstractContextManager[None]:
     return get_default_graph().device(device_name_or_function)
 
 
+@public("colocate_with")
 def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
     """A block of the default graph whose operations stand on the device of another one.
 
@@ -169,6 +161,7 @@ def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextMana
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
+@public("container")
 @takes(container_name=TEXT)
 def container(container_name: str) -> AbstractContextManager[str]:
     """A block of the default graph whose variables and other resources live in a container.
@@ -192,6 +185,7 @@ def container(container_name: str) -> AbstractContextManager[str]:
     return get_default_graph().container(container_name)
 
 
+@public("get_collection")
 @takes(scope=TEXT)
 def get_collection(key: Any, scope: str | None = None) -> list[Any]:
     """A copy of a collection of the default graph.
@@ -212,6 +206,7 @@ def get_collection(key: Any, scope: str | None = None) -> list[Any]:
     return get_default_graph().get_collection(key, scope)
 
 
+@public("get_collection_ref")
 def get_collection_ref(key: Any) -> list[Any]:
     """A collection of the default graph itself: what is appended to it stays.
 
@@ -229,6 +224,7 @@ def get_collection_ref(key: Any) -> list[Any]:
     return get_default_graph().get_collection_ref(key)
 
 
+@public("add_to_collection")
 def add_to_collection(name: Any, value: Any) -> None:
     """Append to a collection of the default graph.
 
@@ -248,6 +244,7 @@ def add_to_collection(name: Any, value: Any) -> None:
     get_default_graph().add_to_collection(name, value)
 
 
+@public("add_to_collections")
 @takes(names=NAMES)
 def add_to_collections(names: Any, value: Any) -> None:
     """Append to several collections of the default graph.
@@ -268,6 +265,7 @@ def add_to_collections(names: Any, value: Any) -> None:
     get_default_graph().add_to_collections(names, value)
 
 
+@public("import_graph_def")
 @takes(input_map=MAPPING, return_elements=LIST)
 def import_graph_def(
     graph_def: Any,

@@ -8,15 +8,11 @@ from typing import Any
 import numpy as np
 
 from millstream._impl import protos
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import DTYPE, SHAPE, TENSOR, or_none, takes
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.values import dtypes, tensor_shape, values
 from millstream._impl.values.dtypes import DType
-
-__all__ = [
-    "make_ndarray",
-    "make_tensor_proto",
-]
 
 # The field that holds elements one by one, for each type. Types of 16 bits stand there by bits.
 _FIELDS = {
@@ -36,6 +32,7 @@ _AS_CONTENT = {
 }  # fmt: skip
 
 
+@public("make_tensor_proto")
 @takes(values=or_none(TENSOR), dtype=DTYPE, shape=SHAPE)
 def make_tensor_proto(
     values: Any,
@@ -125,6 +122,7 @@ def _numbers(array: values.Array, dtype: DType) -> Any:
     return array.ravel().tolist()
 
 
+@public("make_ndarray")
 def make_ndarray(tensor: Any) -> Any:
     """The array that a ``TensorProto`` holds.
 

@@ -347,15 +347,18 @@ xla: experimental
 """
 
 
+def all_names() -> dict[str, list[str]]:
+    """The names by module, as ``"nn"``; "" is the outermost."""
+    found: dict[str, list[str]] = {}
+    names: list[str] = []
+    for line in _NAMES.splitlines():
+        if line and not line.startswith(" "):
+            module, _, line = line.partition(":")
+            names = found.setdefault("" if module == "." else module, [])
+        names += line.split()
+    return found
+
+
 def names_of(module: str) -> frozenset[str]:
     """The names in a module, as ``"nn"``; "" is the outermost. Empty for an unknown module."""
-    wanted = (module or ".") + ":"
-    found: list[str] = []
-    inside = False
-    for line in _NAMES.splitlines():
-        if not line.startswith(" "):
-            inside = line.startswith(wanted)
-            line = line.partition(":")[2]
-        if inside:
-            found += line.split()
-    return frozenset(found)
+    return frozenset(all_names().get(module, ()))

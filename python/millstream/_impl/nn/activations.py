@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import millstream._impl.ops.gen_ops as gen_ops
 import numpy as np
 
-import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base import errors
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import (
     INTEGER,
@@ -26,10 +27,11 @@ from millstream._impl.nn.data_formats import image_format
 from millstream._impl.ops import array_ops, matmul_ops, random_ops, reductions
 from millstream._impl.values import dtypes
 
-relu = gen_ops.relu
-l2_loss = gen_ops.l2_loss
+relu = public("nn.relu")(gen_ops.relu)
+l2_loss = public("nn.l2_loss")(gen_ops.l2_loss)
 
 
+@public("nn.relu6")
 @takes(features=TENSOR)
 def relu6(features: Any, name: str | None = None) -> Tensor:
     """``min(max(features, 0), 6)``.
@@ -52,6 +54,7 @@ def relu6(features: Any, name: str | None = None) -> Tensor:
         return gen_ops.minimum(convert_to_tensor(6, positive.dtype), positive, scope)
 
 
+@public("nn.leaky_relu")
 @takes(features=TENSOR, alpha=NUMBER)
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
     """``max(alpha * features, features)``.
@@ -96,6 +99,7 @@ def _along_last(
         return gen_ops.transpose(moved, order, scope)
 
 
+@public("math.softmax", "nn.softmax")
 @takes(logits=TENSOR, axis=INTEGER, dim=INTEGER)
 def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """Probabilities in proportion to ``exp(logits)`` along a dimension.
@@ -119,6 +123,7 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = N
     return _along_last(gen_ops.softmax, logits, axis, dim, name, "Softmax")
 
 
+@public("math.log_softmax", "nn.log_softmax")
 @takes(logits=TENSOR, axis=INTEGER, dim=INTEGER)
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """Logarithms of `softmax`.
@@ -142,6 +147,7 @@ def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any
     return _along_last(gen_ops.log_softmax, logits, axis, dim, name, "LogSoftmax")
 
 
+@public("nn.bias_add")
 @takes(value=TENSOR, bias=TENSOR, data_format=TEXT)
 def bias_add(
     value: Any, bias: Any, data_format: str | None = None, name: str | None = None
@@ -169,6 +175,7 @@ def bias_add(
         return gen_ops.bias_add(value, bias, order, scope)
 
 
+@public("nn.xw_plus_b")
 @takes(x=TENSOR, weights=TENSOR, biases=TENSOR)
 def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
     """``matmul(x, weights) + biases``.
@@ -193,6 +200,7 @@ def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Ten
         return bias_add(matmul_ops.matmul(x, weights), biases, name=scope)
 
 
+@public("math.l2_normalize", "nn.l2_normalize")
 @takes(x=TENSOR, axis=INTEGERS, epsilon=NUMBER, dim=INTEGERS)
 def l2_normalize(
     x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
@@ -224,6 +232,7 @@ def l2_normalize(
         return gen_ops.mul(value, gen_ops.rsqrt(gen_ops.maximum(total, epsilon)), scope)
 
 
+@public("math.zero_fraction", "nn.zero_fraction")
 @takes(value=TENSOR)
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
     """The share of elements that are zero, as a scalar of float32.
@@ -246,6 +255,7 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
         return reductions.reduce_mean(gen_ops.cast(zeros, dtypes.float32))
 
 
+@public("nn.dropout")
 @takes(x=TENSOR, noise_shape=SHAPE, seed=INTEGER)
 def dropout(
     x: Any,

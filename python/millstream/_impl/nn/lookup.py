@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import TENSOR, TENSORS, takes
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import array_ops
 
 
+@public("nn.embedding_lookup")
 @takes(params=TENSORS, ids=TENSOR)
 def embedding_lookup(
     params: Any,

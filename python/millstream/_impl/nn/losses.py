@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import millstream._impl.ops.gen_ops as gen_ops
 import numpy as np
 
-import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import INTEGER, TENSOR, by_keyword_only, one_of, takes
 from millstream._impl.graph.convert import convert_to_tensor
@@ -30,6 +31,7 @@ def _labels_like(labels: Any, scores: Tensor) -> Tensor:
     return gen_ops.cast(targets, scores.dtype)
 
 
+@public("nn.softmax_cross_entropy_with_logits_v2")
 @takes(labels=TENSOR, logits=TENSOR, axis=INTEGER, dim=INTEGER)
 def softmax_cross_entropy_with_logits_v2(
     labels: Any,
@@ -106,6 +108,7 @@ def _of_any_rank(scores: Tensor, targets: Tensor, scope: str) -> Tensor:
     return result
 
 
+@public("nn.softmax_cross_entropy_with_logits")
 @takes(labels=TENSOR, logits=TENSOR, dim=INTEGER, axis=INTEGER)
 def softmax_cross_entropy_with_logits(
     _sentinel: Any = None,
@@ -149,6 +152,7 @@ def softmax_cross_entropy_with_logits(
         return softmax_cross_entropy_with_logits_v2(fixed, logits, chosen, scope)
 
 
+@public("nn.sparse_softmax_cross_entropy_with_logits")
 @takes(labels=TENSOR, logits=TENSOR)
 def sparse_softmax_cross_entropy_with_logits(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
@@ -209,6 +213,7 @@ def sparse_softmax_cross_entropy_with_logits(
         return result
 
 
+@public("nn.sigmoid_cross_entropy_with_logits")
 @takes(labels=TENSOR, logits=TENSOR)
 def sigmoid_cross_entropy_with_logits(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None

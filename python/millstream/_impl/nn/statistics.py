@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import INTEGERS, NUMBER, TENSOR, one_of, or_none, takes
 from millstream._impl.graph.convert import convert_to_tensor
@@ -12,6 +14,7 @@ from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import reductions
 
 
+@public("nn.moments")
 @takes(x=TENSOR, axes=INTEGERS)
 def moments(
     x: Any,
@@ -61,6 +64,7 @@ def moments(
         return mean, variance
 
 
+@public("nn.batch_normalization")
 @takes(
     x=TENSOR,
     mean=TENSOR,

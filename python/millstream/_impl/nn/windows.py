@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import millstream._impl.ops.gen_ops as gen_ops
 import numpy as np
 
-import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import INTEGERS, PADDING, TENSOR, TEXT, one_of, or_none, takes
 from millstream._impl.graph.convert import convert_to_tensor
@@ -33,6 +34,7 @@ def _padding(padding: Any) -> tuple[str, list[int] | tuple[int, ...]]:
     return "EXPLICIT", flat
 
 
+@public("nn.conv2d")
 @takes(
     input=TENSOR,
     filter=TENSOR,
@@ -104,6 +106,7 @@ def conv2d(
     )
 
 
+@public("nn.convolution")
 @takes(
     input=TENSOR,
     filter=or_none(TENSOR),
@@ -275,20 +278,25 @@ def _pooling(
     return pool
 
 
-max_pool = _pooling(
-    gen_ops.max_pool,
-    "max_pool",
-    "The maximum of each window of images.",
-    "array([[ 5.,  7.],\n           [13., 15.]], dtype=float32)",
+max_pool = public("nn.max_pool")(
+    _pooling(
+        gen_ops.max_pool,
+        "max_pool",
+        "The maximum of each window of images.",
+        "array([[ 5.,  7.],\n           [13., 15.]], dtype=float32)",
+    )
 )
-avg_pool = _pooling(
-    gen_ops.avg_pool,
-    "avg_pool",
-    "The mean of each window of images; margins do not count.",
-    "array([[ 2.5,  4.5],\n           [10.5, 12.5]], dtype=float32)",
+avg_pool = public("nn.avg_pool")(
+    _pooling(
+        gen_ops.avg_pool,
+        "avg_pool",
+        "The mean of each window of images; margins do not count.",
+        "array([[ 2.5,  4.5],\n           [10.5, 12.5]], dtype=float32)",
+    )
 )
 
 
+@public("nn.max_pool2d")
 @takes(input=TENSOR, ksize=INTEGERS, strides=INTEGERS, padding=TEXT, data_format=TEXT)
 def max_pool2d(
     input: Any,  # noqa: A002
@@ -313,4 +321,4 @@ def max_pool2d(
     return max_pool(input, ksize, strides, padding, data_format, name)
 
 
-avg_pool2d = avg_pool
+avg_pool2d = public("nn.avg_pool2d")(avg_pool)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import millstream._impl.ops.gen_ops as gen_ops
 import numpy as np
 
-import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import DTYPE, INTEGER, SHAPE, TENSOR, takes
 from millstream._impl.graph.convert import (
@@ -19,17 +20,6 @@ from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.values import dtypes, tensor_shape
 from millstream._impl.values.dtypes import DType
-
-__all__ = [
-    "fill",
-    "one_hot",
-    "ones",
-    "ones_like",
-    "placeholder",
-    "placeholder_with_default",
-    "zeros",
-    "zeros_like",
-]
 
 
 def _dims_tensor(shape: Any) -> Tensor:
@@ -45,6 +35,7 @@ def _dims_tensor(shape: Any) -> Tensor:
     return convert_to_tensor(shape, dtypes.int32, "shape")
 
 
+@public("zeros")
 @takes(shape=SHAPE, dtype=DTYPE)
 def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
     """A tensor of zeros (empty strings, False).
@@ -69,6 +60,7 @@ def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> T
     return _filled(shape, zero, wanted, name, "zeros")
 
 
+@public("ones")
 @takes(shape=SHAPE, dtype=DTYPE)
 def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
     """A tensor of ones (True).
@@ -111,6 +103,7 @@ def _known_dims(shape: Any) -> list[int] | None:
     return [size or 0 for size in dims.as_list()]
 
 
+@public("zeros_like")
 @takes(tensor=TENSOR, dtype=DTYPE)
 def zeros_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
@@ -140,6 +133,7 @@ def zeros_like(
         return gen_ops.zeros_like(value, scope)
 
 
+@public("ones_like")
 @takes(tensor=TENSOR, dtype=DTYPE)
 def ones_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
@@ -170,6 +164,7 @@ def ones_like(
         return ones(gen_ops.shape(value), wanted, scope)
 
 
+@public("fill")
 @takes(dims=SHAPE, value=TENSOR)
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     """A tensor whose elements are all one value.
@@ -191,6 +186,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     return gen_ops.fill(dims, value, name)
 
 
+@public("placeholder")
 @takes(dtype=DTYPE, shape=SHAPE)
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
     """A tensor whose value each step is fed.
@@ -218,6 +214,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     return gen_ops.placeholder(dtypes.as_dtype(dtype), tensor_shape.as_shape(shape), name=name)
 
 
+@public("placeholder_with_default")
 @takes(input=TENSOR, shape=SHAPE)
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:  # noqa: A002
     """A tensor that has a value unless a step is fed another.
@@ -240,6 +237,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
     return gen_ops.placeholder_with_default(input, tensor_shape.as_shape(shape), name=name)
 
 
+@public("one_hot")
 @takes(indices=TENSOR, depth=TENSOR, on_value=TENSOR, off_value=TENSOR, axis=INTEGER, dtype=DTYPE)
 def one_hot(
     indices: Any,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import millstream._impl.ops.gen_ops as gen_ops
 import numpy as np
 
-import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import INTEGER, INTEGERS, TENSOR, TENSORS, takes
 from millstream._impl.graph.convert import convert_to_tensor, dtype_of_tensor_in, holds_tensor
@@ -14,16 +15,8 @@ from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.values import dtypes
 
-__all__ = [
-    "concat",
-    "pack",
-    "split",
-    "stack",
-    "unpack",
-    "unstack",
-]
 
-
+@public("concat")
 @takes(values=TENSOR, axis=TENSOR)
 def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     """Tensors one after the other along a dimension.
@@ -52,6 +45,7 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     return gen_ops.concat_v2(list(values), axis, name or "concat")
 
 
+@public("stack")
 @takes(values=TENSORS, axis=INTEGER)
 def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
     """Tensors of one shape, stacked along a new dimension.
@@ -85,6 +79,7 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
     return gen_ops.pack(items, axis, name or "stack")
 
 
+@public("unstack")
 @takes(value=TENSOR, num=INTEGER, axis=INTEGER)
 def unstack(
     value: Any, num: int | None = None, axis: int = 0, name: str | None = "unstack"
@@ -125,6 +120,7 @@ def unstack(
     return gen_ops.unpack(tensor, num, axis, name or "unstack")
 
 
+@public("split")
 @takes(value=TENSOR, num_or_size_splits=INTEGERS, axis=TENSOR, num=INTEGER)
 def split(
     value: Any,
@@ -165,5 +161,5 @@ def split(
 
 
 # The first releases' names.
-pack = stack
-unpack = unstack
+pack = public("pack")(stack)
+unpack = public("unpack")(unstack)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import millstream._impl.ops.gen_ops as gen_ops
 import numpy as np
 
-import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import (
     DTYPE,
@@ -24,44 +25,19 @@ from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.values import dtypes
 
-__all__ = [
-    "dynamic_partition",
-    "dynamic_stitch",
-    "expand_dims",
-    "gather",
-    "get_static_value",
-    "identity",
-    "identity_n",
-    "invert_permutation",
-    "newaxis",
-    "pad",
-    "rank",
-    "reshape",
-    "shape",
-    "shape_n",
-    "size",
-    "slice",
-    "squeeze",
-    "stop_gradient",
-    "strided_slice",
-    "tile",
-    "transpose",
-    "unique",
-    "where",
-]
+newaxis = public("newaxis")(None)
 
-newaxis = None
-
-identity = gen_ops.identity
-identity_n = gen_ops.identity_n
-stop_gradient = gen_ops.stop_gradient
-get_static_value = constant_value
-invert_permutation = gen_ops.invert_permutation
-dynamic_partition = gen_ops.dynamic_partition
-dynamic_stitch = gen_ops.dynamic_stitch
-unique = gen_ops.unique
+identity = public("identity")(gen_ops.identity)
+identity_n = public("identity_n")(gen_ops.identity_n)
+stop_gradient = public("stop_gradient")(gen_ops.stop_gradient)
+get_static_value = public("get_static_value")(constant_value)
+invert_permutation = public("invert_permutation")(gen_ops.invert_permutation)
+dynamic_partition = public("dynamic_partition")(gen_ops.dynamic_partition)
+dynamic_stitch = public("dynamic_stitch")(gen_ops.dynamic_stitch)
+unique = public("unique")(gen_ops.unique)
 
 
+@public("shape")
 @takes(input=TENSOR, out_type=DTYPE)
 def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:  # noqa: A002
     """The dimensions of a tensor, as a tensor.
@@ -88,6 +64,7 @@ def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> 
     return gen_ops.shape(input, out_type, name)
 
 
+@public("shape_n")
 @takes(input=TENSORS, out_type=DTYPE)
 def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> list[Tensor]:  # noqa: A002
     """The dimensions of each of several tensors.
@@ -109,6 +86,7 @@ def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -
     return gen_ops.shape_n(input, out_type, name)
 
 
+@public("size")
 @takes(input=TENSOR, out_type=DTYPE)
 def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:  # noqa: A002
     """The number of elements of a tensor, as a scalar tensor.
@@ -130,6 +108,7 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
     return gen_ops.size(input, out_type, name)
 
 
+@public("rank")
 @takes(input=TENSOR)
 def rank(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
     """The number of dimensions of a tensor, as a scalar tensor of int32.
@@ -149,6 +128,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
     return gen_ops.rank(input, name)
 
 
+@public("reshape")
 @takes(tensor=TENSOR, shape=SHAPE)
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     """The elements of a tensor in another shape.
@@ -170,6 +150,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     return gen_ops.reshape(tensor, shape, name)
 
 
+@public("expand_dims")
 @takes(input=TENSOR, axis=TENSOR, dim=TENSOR)
 def expand_dims(
     input: Any,  # noqa: A002
@@ -201,6 +182,7 @@ def expand_dims(
     return gen_ops.expand_dims(input, axis, name)
 
 
+@public("squeeze")
 @takes(input=TENSOR, axis=INTEGERS, squeeze_dims=INTEGERS)
 def squeeze(
     input: Any,  # noqa: A002
@@ -231,6 +213,7 @@ def squeeze(
     return gen_ops.squeeze(input, dims, name)
 
 
+@public("transpose")
 @takes(a=TENSOR, perm=INTEGERS)
 def transpose(
     a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False
@@ -269,6 +252,7 @@ def transpose(
         return gen_ops.transpose(value, perm, scope)
 
 
+@public("slice")
 @takes(input_=TENSOR, begin=TENSORS, size=TENSORS)
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:  # noqa: A001
     """A box of a tensor.
@@ -292,6 +276,7 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
     return gen_ops.slice(input_, begin, size, name)
 
 
+@public("strided_slice")
 @takes(
     input_=TENSOR,
     begin=TENSORS,
@@ -353,6 +338,7 @@ def strided_slice(
     )
 
 
+@public("tile")
 @takes(input=TENSOR, multiples=TENSORS)
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:  # noqa: A002
     """A tensor repeated along each dimension.
@@ -374,6 +360,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:  # noqa
     return gen_ops.tile(input, multiples, name)
 
 
+@public("pad")
 @takes(tensor=TENSOR, paddings=TENSORS, mode=TEXT, constant_values=TENSOR)
 def pad(
     tensor: Any,
@@ -411,6 +398,7 @@ def pad(
     return gen_ops.pad(tensor, paddings, name)
 
 
+@public("gather")
 @takes(params=TENSOR, indices=TENSOR, axis=TENSOR, batch_dims=INTEGER)
 def gather(
     params: Any,
@@ -450,6 +438,7 @@ def gather(
     return gen_ops.gather_v2(params, indices, axis, batch_dims, name)
 
 
+@public("where")
 @takes(condition=TENSOR, x=TENSOR, y=TENSOR)
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """Elements of `x` where a condition holds, of `y` elsewhere.

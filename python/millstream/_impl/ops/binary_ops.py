@@ -6,23 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import TENSOR, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops import operators
-
-__all__ = [
-    "div",
-    "divide",
-    "equal",
-    "floor_div",
-    "floordiv",
-    "not_equal",
-    "pow",
-    "truediv",
-]
 
 _Binary = Callable[[Any, Any, str | None], Tensor]
 
@@ -96,43 +87,55 @@ def _division(function: Any, default_name: str) -> _Binary:
     return divide
 
 
-equal = _public(
-    lambda x, y, name: gen_ops.equal(x, y, name=name),
-    "equal",
-    "Where two tensors are equal.",
-    "array([False, False])",
+equal = public("equal", "math.equal")(
+    _public(
+        lambda x, y, name: gen_ops.equal(x, y, name=name),
+        "equal",
+        "Where two tensors are equal.",
+        "array([False, False])",
+    )
 )
-not_equal = _public(
-    lambda x, y, name: gen_ops.not_equal(x, y, name=name),
-    "not_equal",
-    "Where two tensors differ.",
-    "array([ True,  True])",
+not_equal = public("not_equal", "math.not_equal")(
+    _public(
+        lambda x, y, name: gen_ops.not_equal(x, y, name=name),
+        "not_equal",
+        "Where two tensors differ.",
+        "array([ True,  True])",
+    )
 )
-pow = _public(  # noqa: A001  (the public name)
-    _pow, "pow", "``x`` to the power of ``y``.", "array([49, 49], dtype=int32)"
+pow = public("pow", "math.pow")(  # noqa: A001  (the public name)
+    _public(_pow, "pow", "``x`` to the power of ``y``.", "array([49, 49], dtype=int32)")
 )
-truediv = _public(
-    _division(operators.true_divide, "truediv"),
-    "truediv",
-    "``x / y``; integers are divided as floating-point numbers.",
-    "array([ 3.5, -3.5])",
+truediv = public("truediv", "math.truediv")(
+    _public(
+        _division(operators.true_divide, "truediv"),
+        "truediv",
+        "``x / y``; integers are divided as floating-point numbers.",
+        "array([ 3.5, -3.5])",
+    )
 )
-divide = _public(
-    _division(operators.true_divide, "truediv"),
-    "divide",
-    "``x / y`` as Python divides.",
-    "array([ 3.5, -3.5])",
+divide = public("divide", "math.divide")(
+    _public(
+        _division(operators.true_divide, "truediv"),
+        "divide",
+        "``x / y`` as Python divides.",
+        "array([ 3.5, -3.5])",
+    )
 )
-div = _public(
-    _division(_floor_divide, "div"),
-    "div",
-    "``x / y``; integers are divided with the remainder dropped downwards.",
-    "array([ 3, -4], dtype=int32)",
+div = public("div")(
+    _public(
+        _division(_floor_divide, "div"),
+        "div",
+        "``x / y``; integers are divided with the remainder dropped downwards.",
+        "array([ 3, -4], dtype=int32)",
+    )
 )
-floordiv = _public(
-    _division(gen_ops.floor_div, "floordiv"),
-    "floordiv",
-    "``x / y`` rounded downwards.",
-    "array([ 3, -4], dtype=int32)",
+floordiv = public("floordiv", "math.floordiv")(
+    _public(
+        _division(gen_ops.floor_div, "floordiv"),
+        "floordiv",
+        "``x / y`` rounded downwards.",
+        "array([ 3, -4], dtype=int32)",
+    )
 )
-floor_div = floordiv
+floor_div = public("floor_div")(floordiv)

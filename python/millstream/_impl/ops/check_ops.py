@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import millstream._impl.ops.gen_ops as gen_ops
 import numpy as np
 
-import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base import errors
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import INTEGER, LIST, NUMBER, TENSOR, TEXT, takes
 from millstream._impl.graph.convert import constant_value, convert_to_tensor
@@ -16,28 +17,10 @@ from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.ops import reductions
 from millstream._impl.ops.control_ops import no_op, with_dependencies
 
-__all__ = [
-    "Assert",
-    "assert_equal",
-    "assert_greater",
-    "assert_greater_equal",
-    "assert_less",
-    "assert_less_equal",
-    "assert_near",
-    "assert_negative",
-    "assert_non_negative",
-    "assert_non_positive",
-    "assert_none_equal",
-    "assert_positive",
-    "assert_rank",
-    "assert_rank_at_least",
-    "check_numerics",
-    "verify_tensor_all_finite",
-]
-
 _SUMMARIZE = 3  # elements of each tensor that an error shows by default
 
 
+@public("Assert", "debugging.Assert")
 @takes(condition=TENSOR, data=LIST, summarize=INTEGER)
 def Assert(  # noqa: N802  (the public name)
     condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None
@@ -81,6 +64,7 @@ def Assert(  # noqa: N802  (the public name)
         return gen_ops.assert_(condition, tensors, count, "Assert")  # noqa: PT009  (an op)
 
 
+@public("check_numerics", "debugging.check_numerics")
 @takes(tensor=TENSOR, message=TEXT)
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
     """The tensor, provided that its elements are finite; its gradient is checked as well.
@@ -112,6 +96,7 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
     return gen_ops.check_numerics(tensor, message, name)
 
 
+@public("verify_tensor_all_finite", "debugging.assert_all_finite")
 @takes(t=TENSOR, msg=TEXT, x=TENSOR, message=TEXT)
 def verify_tensor_all_finite(
     t: Any = None,
@@ -278,20 +263,39 @@ def _sign_assertion(
     return assertion
 
 
-assert_equal = _pair_assertion(gen_ops.equal, np.equal, "assert_equal", "==", 7)
-assert_none_equal = _pair_assertion(gen_ops.not_equal, np.not_equal, "assert_none_equal", "!=", 6)
-assert_less = _pair_assertion(gen_ops.less, np.less, "assert_less", "<", 6)
-assert_less_equal = _pair_assertion(gen_ops.less_equal, np.less_equal, "assert_less_equal", "<=", 7)
-assert_greater = _pair_assertion(gen_ops.greater, np.greater, "assert_greater", ">", 8)
-assert_greater_equal = _pair_assertion(
-    gen_ops.greater_equal, np.greater_equal, "assert_greater_equal", ">=", 7
+assert_equal = public("assert_equal", "debugging.assert_equal")(
+    _pair_assertion(gen_ops.equal, np.equal, "assert_equal", "==", 7)
 )
-assert_positive = _sign_assertion(assert_greater, "assert_positive", ">", 1)
-assert_non_negative = _sign_assertion(assert_greater_equal, "assert_non_negative", ">=", 0)
-assert_negative = _sign_assertion(assert_less, "assert_negative", "<", -1)
-assert_non_positive = _sign_assertion(assert_less_equal, "assert_non_positive", "<=", 0)
+assert_none_equal = public("assert_none_equal", "debugging.assert_none_equal")(
+    _pair_assertion(gen_ops.not_equal, np.not_equal, "assert_none_equal", "!=", 6)
+)
+assert_less = public("assert_less", "debugging.assert_less")(
+    _pair_assertion(gen_ops.less, np.less, "assert_less", "<", 6)
+)
+assert_less_equal = public("assert_less_equal", "debugging.assert_less_equal")(
+    _pair_assertion(gen_ops.less_equal, np.less_equal, "assert_less_equal", "<=", 7)
+)
+assert_greater = public("assert_greater", "debugging.assert_greater")(
+    _pair_assertion(gen_ops.greater, np.greater, "assert_greater", ">", 8)
+)
+assert_greater_equal = public("assert_greater_equal", "debugging.assert_greater_equal")(
+    _pair_assertion(gen_ops.greater_equal, np.greater_equal, "assert_greater_equal", ">=", 7)
+)
+assert_positive = public("assert_positive", "debugging.assert_positive")(
+    _sign_assertion(assert_greater, "assert_positive", ">", 1)
+)
+assert_non_negative = public("assert_non_negative", "debugging.assert_non_negative")(
+    _sign_assertion(assert_greater_equal, "assert_non_negative", ">=", 0)
+)
+assert_negative = public("assert_negative", "debugging.assert_negative")(
+    _sign_assertion(assert_less, "assert_negative", "<", -1)
+)
+assert_non_positive = public("assert_non_positive", "debugging.assert_non_positive")(
+    _sign_assertion(assert_less_equal, "assert_non_positive", "<=", 0)
+)
 
 
+@public("assert_near", "debugging.assert_near")
 @takes(x=TENSOR, y=TENSOR, rtol=NUMBER, atol=NUMBER, data=LIST, summarize=INTEGER, message=TEXT)
 def assert_near(
     x: Any,
@@ -413,12 +417,14 @@ def _rank_assertion(
     return assertion
 
 
-assert_rank = _rank_assertion(
-    assert_equal, "assert_rank", "the rank", lambda known, wanted: known == wanted
+assert_rank = public("assert_rank", "debugging.assert_rank")(
+    _rank_assertion(assert_equal, "assert_rank", "the rank", lambda known, wanted: known == wanted)
 )
-assert_rank_at_least = _rank_assertion(
-    assert_greater_equal,
-    "assert_rank_at_least",
-    "at least the rank",
-    lambda known, wanted: known >= wanted,
+assert_rank_at_least = public("assert_rank_at_least", "debugging.assert_rank_at_least")(
+    _rank_assertion(
+        assert_greater_equal,
+        "assert_rank_at_least",
+        "at least the rank",
+        lambda known, wanted: known >= wanted,
+    )
 )

@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import INTEGERS, NUMBER, TENSOR, TENSORS, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import reductions
 from millstream._impl.ops.indexed_slices import IndexedSlices
-
-__all__ = [
-    "clip_by_global_norm",
-    "clip_by_norm",
-    "global_norm",
-]
 
 
 def _map_values(function: Any, t: Any) -> Any:
@@ -26,6 +22,7 @@ def _map_values(function: Any, t: Any) -> Any:
     return function(convert_to_tensor(t))
 
 
+@public("clip_by_norm")
 @takes(t=TENSOR, clip_norm=NUMBER, axes=INTEGERS)
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
     """A tensor scaled down so that its Euclidean norm is at most `clip_norm`.
@@ -55,6 +52,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         return _map_values(clip, t)
 
 
+@public("global_norm")
 @takes(t_list=TENSORS)
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
     """The Euclidean norm of several tensors taken as one vector.
@@ -82,6 +80,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
         return gen_ops.sqrt(reductions.reduce_sum(halves) * 2.0, name="global_norm")
 
 
+@public("clip_by_global_norm")
 @takes(t_list=TENSORS, clip_norm=NUMBER, use_norm=NUMBER)
 def clip_by_global_norm(
     t_list: Sequence[Any], clip_norm: Any, use_norm: Any = None, name: str | None = None

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import LIST, takes
 from millstream._impl.graph.convert import graph_of
@@ -15,13 +17,8 @@ from millstream._impl.graph.operation import Operation
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops.indexed_slices import IndexedSlices
 
-__all__ = [
-    "group",
-    "no_op",
-    "tuple",
-]
 
-
+@public("no_op")
 @takes()
 def no_op(name: str | None = None) -> Operation:
     """An operation that does nothing.
@@ -39,6 +36,7 @@ def no_op(name: str | None = None) -> Operation:
     return gen_ops.no_op(name)
 
 
+@public("group")
 def group(*inputs: Any, **kwargs: Any) -> Operation:
     """An operation that has run when all the given ones have.
 
@@ -83,6 +81,7 @@ def _flat(items: Any) -> Any:
             yield item
 
 
+@public("tuple")
 @takes(tensors=LIST, control_inputs=LIST)
 def tuple(  # noqa: A001  (the public name)
     tensors: Sequence[Any], name: str | None = None, control_inputs: Any = None

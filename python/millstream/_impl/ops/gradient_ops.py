@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from millstream._impl.base import source_location
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import TENSOR, TEXT, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
@@ -15,13 +16,8 @@ from millstream._impl.ops.indexed_slices import IndexedSlices
 if TYPE_CHECKING:
     from millstream._impl.graph.graph import Graph
 
-__all__ = [
-    "AggregationMethod",
-    "UnconnectedGradients",
-    "gradients",
-]
 
-
+@public("AggregationMethod")
 class AggregationMethod:
     """How the parts of a gradient are added up; the runtime decides by itself.
 
@@ -37,6 +33,7 @@ class AggregationMethod:
     EXPERIMENTAL_ACCUMULATE_N = 2
 
 
+@public("UnconnectedGradients")
 class UnconnectedGradients:
     """What a gradient is where nothing depends on the variable.
 
@@ -64,6 +61,7 @@ def _differentiable(value: Any) -> Tensor:
     return convert_to_tensor(value) if handle is None else handle
 
 
+@public("gradients")
 @takes(ys=TENSOR, xs=TENSOR, grad_ys=TENSOR, stop_gradients=TENSOR, unconnected_gradients=TEXT)
 def gradients(
     ys: Any,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import millstream._impl.ops.gen_ops as gen_ops
+
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import SHAPE, TENSOR_ITSELF, takes
 from millstream._impl.graph.convert import constant_value, convert_to_tensor
 from millstream._impl.graph.tensor_like import TensorLike
@@ -16,13 +18,8 @@ if TYPE_CHECKING:
     from millstream._impl.graph.operation import Operation, Tensor
     from millstream._impl.values.dtypes import DType
 
-__all__ = [
-    "IndexedSlices",
-    "IndexedSlicesValue",
-    "convert_to_tensor_or_indexed_slices",
-]
 
-
+@public("IndexedSlicesValue")
 class IndexedSlicesValue(NamedTuple):
     """The value of `IndexedSlices` in a step.
 
@@ -43,6 +40,7 @@ class IndexedSlicesValue(NamedTuple):
     dense_shape: Any
 
 
+@public("IndexedSlices")
 class IndexedSlices(TensorLike):
     """Rows of a tensor; the gradient of a gather is one.
 
@@ -144,6 +142,7 @@ class IndexedSlices(TensorLike):
         return f"<tf.IndexedSlices values={self._values!r} indices={self._indices!r}{dense}>"
 
 
+@public("convert_to_tensor_or_indexed_slices")
 def convert_to_tensor_or_indexed_slices(
     value: Any, dtype: Any = None, name: str | None = None
 ) -> Any:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import DTYPE, INTEGERS, NORM, SHAPE, TENSOR, TENSORS, takes
 from millstream._impl.graph.convert import convert_to_tensor
@@ -16,91 +18,45 @@ from millstream._impl.ops import binary_ops, operators, reductions
 from millstream._impl.ops.indexed_slices import IndexedSlices
 from millstream._impl.values import dtypes, values
 
-__all__ = [
-    "abs",
-    "accumulate_n",
-    "add",
-    "add_n",
-    "cast",
-    "clip_by_value",
-    "exp",
-    "floor",
-    "floormod",
-    "greater",
-    "greater_equal",
-    "inv",
-    "less",
-    "less_equal",
-    "log",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "maximum",
-    "minimum",
-    "mod",
-    "mul",
-    "multiply",
-    "neg",
-    "negative",
-    "norm",
-    "range",
-    "realdiv",
-    "reciprocal",
-    "rsqrt",
-    "saturate_cast",
-    "scalar_mul",
-    "sigmoid",
-    "sign",
-    "sqrt",
-    "square",
-    "squared_difference",
-    "sub",
-    "subtract",
-    "tanh",
-    "to_bfloat16",
-    "to_double",
-    "to_float",
-    "to_int32",
-    "to_int64",
-]
-
-add = gen_ops.add
-subtract = gen_ops.sub
-multiply = gen_ops.mul
-realdiv = gen_ops.real_div
-floormod = gen_ops.floor_mod
-mod = gen_ops.floor_mod
-maximum = gen_ops.maximum
-minimum = gen_ops.minimum
-squared_difference = gen_ops.squared_difference
-floor = gen_ops.floor
-negative = gen_ops.neg
-sign = gen_ops.sign
-square = gen_ops.square
-sqrt = gen_ops.sqrt
-rsqrt = gen_ops.rsqrt
-reciprocal = gen_ops.reciprocal
-exp = gen_ops.exp
-log = gen_ops.log
-tanh = gen_ops.tanh
-sigmoid = gen_ops.sigmoid
-less = gen_ops.less
-less_equal = gen_ops.less_equal
-greater = gen_ops.greater
-greater_equal = gen_ops.greater_equal
-logical_and = gen_ops.logical_and
-logical_or = gen_ops.logical_or
-logical_not = gen_ops.logical_not
-logical_xor = operators.logical_xor
+add = public("add", "math.add")(gen_ops.add)
+subtract = public("subtract", "math.subtract")(gen_ops.sub)
+multiply = public("multiply", "math.multiply")(gen_ops.mul)
+realdiv = public("realdiv")(gen_ops.real_div)
+floormod = public("floormod", "math.floormod")(gen_ops.floor_mod)
+mod = public("mod", "math.mod")(gen_ops.floor_mod)
+maximum = public("maximum", "math.maximum")(gen_ops.maximum)
+minimum = public("minimum", "math.minimum")(gen_ops.minimum)
+squared_difference = public("squared_difference", "math.squared_difference")(
+    gen_ops.squared_difference
+)
+floor = public("floor", "math.floor")(gen_ops.floor)
+negative = public("negative", "math.negative")(gen_ops.neg)
+sign = public("sign", "math.sign")(gen_ops.sign)
+square = public("square", "math.square")(gen_ops.square)
+sqrt = public("sqrt", "math.sqrt")(gen_ops.sqrt)
+rsqrt = public("rsqrt", "math.rsqrt")(gen_ops.rsqrt)
+reciprocal = public("reciprocal", "math.reciprocal")(gen_ops.reciprocal)
+exp = public("exp", "math.exp")(gen_ops.exp)
+log = public("log", "math.log")(gen_ops.log)
+tanh = public("tanh", "math.tanh", "nn.tanh")(gen_ops.tanh)
+sigmoid = public("sigmoid", "math.sigmoid", "nn.sigmoid")(gen_ops.sigmoid)
+less = public("less", "math.less")(gen_ops.less)
+less_equal = public("less_equal", "math.less_equal")(gen_ops.less_equal)
+greater = public("greater", "math.greater")(gen_ops.greater)
+greater_equal = public("greater_equal", "math.greater_equal")(gen_ops.greater_equal)
+logical_and = public("logical_and", "math.logical_and")(gen_ops.logical_and)
+logical_or = public("logical_or", "math.logical_or")(gen_ops.logical_or)
+logical_not = public("logical_not", "math.logical_not")(gen_ops.logical_not)
+logical_xor = public("logical_xor", "math.logical_xor")(operators.logical_xor)
 
 # The papers' and first releases' names.
-sub = subtract
-mul = multiply
-neg = negative
-inv = gen_ops.inv
+sub = public("sub")(subtract)
+mul = public("mul")(multiply)
+neg = public("neg")(negative)
+inv = public("inv")(gen_ops.inv)
 
 
+@public("abs", "math.abs")
 @takes(x=TENSOR)
 def abs(x: Any, name: str | None = None) -> Tensor:  # noqa: A001  (the public name)
     """Absolute value.
@@ -120,6 +76,7 @@ def abs(x: Any, name: str | None = None) -> Tensor:  # noqa: A001  (the public n
     return gen_ops.abs(x, name)
 
 
+@public("cast")
 @takes(x=TENSOR, dtype=DTYPE)
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     """A tensor's elements as another type.
@@ -151,6 +108,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
         return gen_ops.cast(value, wanted, name=scope)
 
 
+@public("saturate_cast")
 @takes(value=TENSOR, dtype=DTYPE)
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     """A tensor's elements as another type, those out of its range at its limits.
@@ -209,13 +167,14 @@ def _caster(default_name: str, dtype: dtypes.DType) -> Any:
     return to_dtype
 
 
-to_float = _caster("ToFloat", dtypes.float32)
-to_double = _caster("ToDouble", dtypes.float64)
-to_int32 = _caster("ToInt32", dtypes.int32)
-to_int64 = _caster("ToInt64", dtypes.int64)
-to_bfloat16 = _caster("ToBFloat16", dtypes.bfloat16)
+to_float = public("to_float")(_caster("ToFloat", dtypes.float32))
+to_double = public("to_double")(_caster("ToDouble", dtypes.float64))
+to_int32 = public("to_int32")(_caster("ToInt32", dtypes.int32))
+to_int64 = public("to_int64")(_caster("ToInt64", dtypes.int64))
+to_bfloat16 = public("to_bfloat16")(_caster("ToBFloat16", dtypes.bfloat16))
 
 
+@public("add_n", "math.add_n")
 @takes(inputs=TENSORS)
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """The sum of tensors of one shape.
@@ -247,6 +206,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     return gen_ops.add_n(tensors, name)
 
 
+@public("accumulate_n", "math.accumulate_n")
 @takes(inputs=TENSORS, shape=SHAPE, tensor_dtype=DTYPE)
 def accumulate_n(
     inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
@@ -272,6 +232,7 @@ def accumulate_n(
     return total
 
 
+@public("scalar_mul", "math.scalar_mul")
 @takes(scalar=TENSOR, x=TENSOR)
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     """A scalar times a tensor, or times the values of slices.
@@ -298,6 +259,7 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     return gen_ops.mul(factor, x, name)
 
 
+@public("range")
 @takes(start=TENSOR, limit=TENSOR, delta=TENSOR, dtype=DTYPE)
 def range(  # noqa: A001  (the public name)
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = "range"
@@ -361,6 +323,7 @@ def max_dtype(given: Sequence[dtypes.DType], order: Sequence[dtypes.DType]) -> d
     return builtins.max(given, key=lambda dtype: order.index(dtype) if dtype in order else -1)
 
 
+@public("clip_by_value")
 @takes(t=TENSOR, clip_value_min=TENSOR, clip_value_max=TENSOR)
 def clip_by_value(
     t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None
@@ -390,6 +353,7 @@ def clip_by_value(
         return result
 
 
+@public("norm")
 @takes(tensor=TENSOR, ord=NORM, axis=INTEGERS)
 def norm(
     tensor: Any,

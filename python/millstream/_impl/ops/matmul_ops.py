@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import TENSOR, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.values import dtypes
 
-__all__ = ["matmul"]
 
-
+@public("matmul")
 @takes(a=TENSOR, b=TENSOR)
 def matmul(
     a: Any,

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import DTYPE, INTEGER, SHAPE, TENSOR, takes
 from millstream._impl.graph.convert import convert_to_tensor, tensor_of_argument
@@ -14,12 +16,6 @@ from millstream._impl.graph.random_seed import get_seed
 from millstream._impl.values import dtypes
 from millstream._impl.values.tensor_shape import TensorShape
 
-__all__ = [
-    "random_normal",
-    "random_uniform",
-    "truncated_normal",
-]
-
 
 def _shape_tensor(shape: Any) -> Tensor:
     if isinstance(shape, TensorShape):
@@ -27,6 +23,7 @@ def _shape_tensor(shape: Any) -> Tensor:
     return convert_to_tensor(shape, name="shape", preferred_dtype=dtypes.int32)
 
 
+@public("random_uniform", "random.uniform")
 @takes(shape=SHAPE, minval=TENSOR, maxval=TENSOR, dtype=DTYPE, seed=INTEGER)
 def random_uniform(
     shape: Any,
@@ -139,11 +136,13 @@ def _normal(op: Any, public_name: str, summary: str) -> Callable[..., Tensor]:
     return normal
 
 
-random_normal = _normal(
-    gen_ops.random_standard_normal, "random_normal", "Normally distributed numbers."
+random_normal = public("random_normal", "random.normal")(
+    _normal(gen_ops.random_standard_normal, "random_normal", "Normally distributed numbers.")
 )
-truncated_normal = _normal(
-    gen_ops.truncated_normal,
-    "truncated_normal",
-    "Normally distributed numbers, drawn again when beyond two deviations from the mean.",
+truncated_normal = public("truncated_normal", "random.truncated_normal")(
+    _normal(
+        gen_ops.truncated_normal,
+        "truncated_normal",
+        "Normally distributed numbers, drawn again when beyond two deviations from the mean.",
+    )
 )

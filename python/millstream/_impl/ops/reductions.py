@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import millstream._impl.ops.gen_ops as gen_ops
 import numpy as np
 
-import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import DTYPE, INTEGERS, NUMBER, TENSOR, one_of, takes
 from millstream._impl.graph.convert import constant, convert_to_tensor
@@ -15,22 +16,6 @@ from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops import array_creation
 from millstream._impl.values import dtypes
-
-__all__ = [
-    "arg_max",
-    "arg_min",
-    "argmax",
-    "argmin",
-    "count_nonzero",
-    "reduce_all",
-    "reduce_any",
-    "reduce_logsumexp",
-    "reduce_max",
-    "reduce_mean",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_sum",
-]
 
 
 def _axes(tensor: Tensor, axis: Any) -> Any:
@@ -108,29 +93,44 @@ def _reduction(
 _NUMBERS = "[[1.0, 2.0], [3.0, 4.0]]"
 _TRUTHS = "[[True, False], [True, True]]"
 
-reduce_sum = _reduction(gen_ops.sum, "reduce_sum", "Sum", _NUMBERS, "[3.0, 7.0]")
-reduce_mean = _reduction(gen_ops.mean, "reduce_mean", "Mean", _NUMBERS, "[1.5, 3.5]")
-reduce_prod = _reduction(gen_ops.prod, "reduce_prod", "Product", _NUMBERS, "[2.0, 12.0]")
-reduce_max = _reduction(gen_ops.max, "reduce_max", "Maximum", _NUMBERS, "[2.0, 4.0]")
-reduce_min = _reduction(gen_ops.min, "reduce_min", "Minimum", _NUMBERS, "[1.0, 3.0]")
-reduce_all = _reduction(
-    gen_ops.all,
-    "reduce_all",
-    "Whether all elements are true",
-    _TRUTHS,
-    "[False, True]",
-    dtypes.bool,
+reduce_sum = public("reduce_sum", "math.reduce_sum")(
+    _reduction(gen_ops.sum, "reduce_sum", "Sum", _NUMBERS, "[3.0, 7.0]")
 )
-reduce_any = _reduction(
-    gen_ops.any,
-    "reduce_any",
-    "Whether any element is true",
-    _TRUTHS,
-    "[True, True]",
-    dtypes.bool,
+reduce_mean = public("reduce_mean", "math.reduce_mean")(
+    _reduction(gen_ops.mean, "reduce_mean", "Mean", _NUMBERS, "[1.5, 3.5]")
+)
+reduce_prod = public("reduce_prod", "math.reduce_prod")(
+    _reduction(gen_ops.prod, "reduce_prod", "Product", _NUMBERS, "[2.0, 12.0]")
+)
+reduce_max = public("reduce_max", "math.reduce_max")(
+    _reduction(gen_ops.max, "reduce_max", "Maximum", _NUMBERS, "[2.0, 4.0]")
+)
+reduce_min = public("reduce_min", "math.reduce_min")(
+    _reduction(gen_ops.min, "reduce_min", "Minimum", _NUMBERS, "[1.0, 3.0]")
+)
+reduce_all = public("reduce_all", "math.reduce_all")(
+    _reduction(
+        gen_ops.all,
+        "reduce_all",
+        "Whether all elements are true",
+        _TRUTHS,
+        "[False, True]",
+        dtypes.bool,
+    )
+)
+reduce_any = public("reduce_any", "math.reduce_any")(
+    _reduction(
+        gen_ops.any,
+        "reduce_any",
+        "Whether any element is true",
+        _TRUTHS,
+        "[True, True]",
+        dtypes.bool,
+    )
 )
 
 
+@public("reduce_logsumexp", "math.reduce_logsumexp")
 @takes(input_tensor=TENSOR, axis=INTEGERS, reduction_indices=INTEGERS)
 def reduce_logsumexp(
     input_tensor: Any,
@@ -175,6 +175,7 @@ def reduce_logsumexp(
         return gen_ops.log(total) + greatest
 
 
+@public("count_nonzero", "math.count_nonzero")
 @takes(input_tensor=TENSOR, axis=INTEGERS, dtype=DTYPE, reduction_indices=INTEGERS, input=TENSOR)
 def count_nonzero(
     input_tensor: Any = None,
@@ -269,8 +270,12 @@ def _extremum(
     return extremum
 
 
-argmax = _extremum(gen_ops.arg_max, "argmax", "greatest", "array([1, 0])")
-argmin = _extremum(gen_ops.arg_min, "argmin", "least", "array([0, 1])")
+argmax = public("argmax", "math.argmax")(
+    _extremum(gen_ops.arg_max, "argmax", "greatest", "array([1, 0])")
+)
+argmin = public("argmin", "math.argmin")(
+    _extremum(gen_ops.arg_min, "argmin", "least", "array([0, 1])")
+)
 
 
 def _old_extremum(op: Callable[..., Tensor], public_name: str, new: str) -> Callable[..., Tensor]:
@@ -299,5 +304,5 @@ def _old_extremum(op: Callable[..., Tensor], public_name: str, new: str) -> Call
     return extremum
 
 
-arg_max = _old_extremum(gen_ops.arg_max, "arg_max", "argmax")
-arg_min = _old_extremum(gen_ops.arg_min, "arg_min", "argmin")
+arg_max = public("arg_max")(_old_extremum(gen_ops.arg_max, "arg_max", "argmax"))
+arg_min = public("arg_min")(_old_extremum(gen_ops.arg_min, "arg_min", "argmin"))

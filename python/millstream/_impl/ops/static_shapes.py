@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import INTEGER, SHAPE, or_none, takes
 from millstream._impl.values.tensor_shape import Dimension, TensorShape, as_shape
 
-__all__ = [
-    "broadcast_static_shape",
-    "dimension_at_index",
-    "dimension_value",
-]
 
-
+@public("dimension_value", "compat.dimension_value")
 @takes(dimension=or_none(INTEGER))
 def dimension_value(dimension: Any) -> int | None:
     """The size of a dimension, whether it is a `Dimension` or a number.
@@ -31,6 +27,7 @@ def dimension_value(dimension: Any) -> int | None:
     return Dimension(dimension).value
 
 
+@public("dimension_at_index", "compat.dimension_at_index")
 @takes(shape=SHAPE, index=INTEGER)
 def dimension_at_index(shape: Any, index: int) -> Dimension:
     """A dimension of a shape, unknown where the rank is.
@@ -56,6 +53,7 @@ def dimension_at_index(shape: Any, index: int) -> Dimension:
     return found
 
 
+@public("broadcast_static_shape")
 @takes(shape_x=SHAPE, shape_y=SHAPE)
 def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
     """The shape that two shapes broadcast to, as far as known.

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import millstream._impl.ops.gen_ops as gen_ops
 import numpy as np
 
-import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import INTEGERS, TENSOR, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import array_join
 
-__all__ = ["tensordot"]
 
-
+@public("tensordot")
 @takes(a=TENSOR, b=TENSOR, axes=INTEGERS)
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """The sum of products over pairs of dimensions of two tensors.

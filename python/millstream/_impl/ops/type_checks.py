@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import DTYPE, LIST, TENSOR, TEXT, takes
 from millstream._impl.graph.convert import convert_to_tensor
@@ -15,16 +16,8 @@ from millstream._impl.ops.indexed_slices import IndexedSlices
 from millstream._impl.values import dtypes
 from millstream._impl.values.dtypes import DType
 
-__all__ = [
-    "assert_integer",
-    "assert_proper_iterable",
-    "assert_same_float_dtype",
-    "assert_scalar",
-    "assert_type",
-    "is_numeric_tensor",
-]
 
-
+@public("assert_type", "debugging.assert_type")
 @takes(tensor=TENSOR, tf_type=DTYPE, message=TEXT)
 def assert_type(
     tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
@@ -68,6 +61,7 @@ def assert_type(
         return no_op("statically_determined_correct_type")
 
 
+@public("assert_integer", "debugging.assert_integer")
 @takes(x=TENSOR, message=TEXT)
 def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Operation:
     """Raise TypeError unless a tensor has integer elements.
@@ -109,6 +103,7 @@ def _prefix(message: str | None) -> str:
     return f"{message}  " if message else ""
 
 
+@public("assert_scalar", "debugging.assert_scalar")
 @takes(tensor=TENSOR, message=TEXT)
 def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Any:
     """Raise ValueError unless a tensor is known to have rank 0.
@@ -147,6 +142,7 @@ def assert_scalar(tensor: Any, name: str | None = None, message: str | None = No
         return found
 
 
+@public("assert_proper_iterable", "debugging.assert_proper_iterable")
 def assert_proper_iterable(values: Any) -> None:
     """Raise TypeError unless a value is an iterable that is meant to be iterated over.
 
@@ -170,6 +166,7 @@ def assert_proper_iterable(values: Any) -> None:
         raise TypeError(f"values: expected a list of tensors, got {values!r}")
 
 
+@public("is_numeric_tensor", "debugging.is_numeric_tensor")
 def is_numeric_tensor(tensor: Any) -> bool:
     """Whether a value is a tensor of numbers.
 
@@ -189,6 +186,7 @@ def is_numeric_tensor(tensor: Any) -> bool:
     return dtype.is_floating or dtype.is_integer or dtype.is_complex or dtype.is_quantized
 
 
+@public("assert_same_float_dtype", "debugging.assert_same_float_dtype")
 @takes(tensors=LIST, dtype=DTYPE)
 def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: Any = None) -> DType:
     """The floating-point dtype that several tensors share.

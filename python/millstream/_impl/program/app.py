@@ -6,12 +6,12 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import FUNCTION, LIST, takes
 from millstream._impl.program import flags
 
-__all__ = ["run"]
 
-
+@public("app.run")
 @takes(main=FUNCTION, argv=LIST)
 def run(main: Callable[[Sequence[str]], Any] | None = None, argv: Any = None) -> NoReturn:
     """Read the options, call a function with what is left of the command line, and exit.

@@ -13,20 +13,19 @@ from typing import Any
 
 import numpy as np
 
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import INTEGER, TEXT, takes
 from millstream._impl.ops.static_shapes import dimension_at_index as dimension_at_index
 from millstream._impl.ops.static_shapes import dimension_value as dimension_value
 
-__all__: list[str] = []  # the package takes none of these names
-
-
 # Types that count as texts, and as numbers of each kind.
-bytes_or_text_types = (bytes, str)
-integral_types = (numbers.Integral, np.integer)
-real_types = (numbers.Real, np.integer, np.floating)
-complex_types = (numbers.Complex, np.number)
+bytes_or_text_types = public("compat.bytes_or_text_types")((bytes, str))
+integral_types = public("compat.integral_types")((numbers.Integral, np.integer))
+real_types = public("compat.real_types")((numbers.Real, np.integer, np.floating))
+complex_types = public("compat.complex_types")((numbers.Complex, np.number))
 
 
+@public("compat.as_bytes")
 @takes(encoding=TEXT)
 def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
     """The bytes of a text or of bytes; TypeError for anything else.
@@ -50,6 +49,7 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
     raise TypeError(f"bytes_or_text: expected text or bytes, got {bytes_or_text!r}")
 
 
+@public("compat.as_text")
 @takes(encoding=TEXT)
 def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
     """The text of bytes or of a text; TypeError for anything else.
@@ -73,9 +73,10 @@ def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
     raise TypeError(f"bytes_or_text: expected text or bytes, got {bytes_or_text!r}")
 
 
-as_str = as_text
+as_str = public("compat.as_str")(as_text)
 
 
+@public("compat.as_str_any")
 def as_str_any(value: Any) -> str:
     """The text of anything.
 
@@ -92,6 +93,7 @@ def as_str_any(value: Any) -> str:
     return as_text(value) if isinstance(value, (bytes, bytearray)) else str(value)
 
 
+@public("compat.path_to_str")
 def path_to_str(path: Any) -> Any:
     """The text of a path object; anything else as it is.
 
@@ -109,6 +111,7 @@ def path_to_str(path: Any) -> Any:
     return as_str_any(path.__fspath__()) if hasattr(path, "__fspath__") else path
 
 
+@public("compat.forward_compatible")
 @takes(year=INTEGER, month=INTEGER, day=INTEGER)
 def forward_compatible(year: int, month: int, day: int) -> bool:
     """Whether programs may write what readers understand since a day: always.
@@ -127,6 +130,7 @@ def forward_compatible(year: int, month: int, day: int) -> bool:
     return True
 
 
+@public("compat.forward_compatibility_horizon")
 @takes(year=INTEGER, month=INTEGER, day=INTEGER)
 @contextmanager
 def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:

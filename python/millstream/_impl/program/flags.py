@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from millstream._impl.base.public import public
+
 
 class _Flags:
     """The values of the declared options."""
@@ -43,7 +45,7 @@ class _Flags:
         self.__dict__["_values"][name] = value
 
 
-FLAGS = _Flags()
+FLAGS = public("flags.FLAGS")(_Flags())
 
 
 def _truth(text: str) -> bool:
@@ -62,6 +64,7 @@ def _declare(name: Any, help: Any, **arguments: Any) -> None:  # noqa: A002
     FLAGS.declare(name, help=help, **arguments)
 
 
+@public("flags.DEFINE_string")
 def DEFINE_string(name: str, default: str | None, help: str = "") -> None:  # noqa: A002, N802
     """Declare an option with a text.
 
@@ -90,6 +93,7 @@ def DEFINE_string(name: str, default: str | None, help: str = "") -> None:  # no
     _declare(name, help, default=_checked(default, str))
 
 
+@public("flags.DEFINE_integer")
 def DEFINE_integer(name: str, default: int | None, help: str = "") -> None:  # noqa: A002, N802
     """Declare an option with an integer.
 
@@ -109,6 +113,7 @@ def DEFINE_integer(name: str, default: int | None, help: str = "") -> None:  # n
     _declare(name, help, default=_checked(default, int), type=int)
 
 
+@public("flags.DEFINE_float")
 def DEFINE_float(name: str, default: float | None, help: str = "") -> None:  # noqa: A002, N802
     """Declare an option with a number.
 
@@ -128,6 +133,7 @@ def DEFINE_float(name: str, default: float | None, help: str = "") -> None:  # n
     _declare(name, help, default=_checked(default, (int, float)), type=float)
 
 
+@public("flags.DEFINE_boolean")
 def DEFINE_boolean(name: str, default: bool | None, help: str = "") -> None:  # noqa: A002, N802
     """Declare an option that is true or false; alone it is true.
 
@@ -154,4 +160,4 @@ def _checked(default: Any, kind: Any) -> Any:
     return default
 
 
-DEFINE_bool = DEFINE_boolean
+DEFINE_bool = public("flags.DEFINE_bool")(DEFINE_boolean)

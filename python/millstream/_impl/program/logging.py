@@ -9,29 +9,29 @@ from collections.abc import Iterator
 from typing import Any
 
 from millstream._impl.base import source_location
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import INTEGER, takes
 
-__all__ = ["get_logger"]
-
-DEBUG = _logging.DEBUG
-INFO = _logging.INFO
-WARN = _logging.WARNING
-ERROR = _logging.ERROR
-FATAL = _logging.CRITICAL
+DEBUG = public("logging.DEBUG")(_logging.DEBUG)
+INFO = public("logging.INFO")(_logging.INFO)
+WARN = public("logging.WARN")(_logging.WARNING)
+ERROR = public("logging.ERROR")(_logging.ERROR)
+FATAL = public("logging.FATAL")(_logging.CRITICAL)
 
 _logger = _logging.getLogger("millstream")
 
-debug = _logger.debug
-info = _logger.info
-warn = _logger.warning
-warning = _logger.warning
-error = _logger.error
-fatal = _logger.critical
+debug = public("logging.debug")(_logger.debug)
+info = public("logging.info")(_logger.info)
+warn = public("logging.warn")(_logger.warning)
+warning = public("logging.warning")(_logger.warning)
+error = public("logging.error")(_logger.error)
+fatal = public("logging.fatal")(_logger.critical)
 
 # How often each place of the program has called log_every_n or log_first_n.
 _counts: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
 
 
+@public("get_logger", "logging.get_logger")
 def get_logger() -> _logging.Logger:
     """The logger that the functions of this module speak to.
 
@@ -43,6 +43,7 @@ def get_logger() -> _logging.Logger:
     return _logger
 
 
+@public("logging.log")
 @takes(level=INTEGER)
 def log(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
     """Say something at a level.
@@ -61,9 +62,10 @@ def log(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
     _logger.log(level, msg, *args, **kwargs)
 
 
-vlog = log
+vlog = public("logging.vlog")(log)
 
 
+@public("logging.log_if")
 @takes(level=INTEGER)
 def log_if(level: int, msg: str, condition: Any, *args: Any) -> None:
     """Say something at a level if a condition holds.
@@ -88,6 +90,7 @@ def _calls_before() -> int:
     return next(_counts[source_location.current()])
 
 
+@public("logging.log_every_n")
 @takes(level=INTEGER, n=INTEGER)
 def log_every_n(level: int, msg: str, n: int, *args: Any) -> None:
     """Say something the first time and every `n` times that this line is reached.
@@ -107,6 +110,7 @@ def log_every_n(level: int, msg: str, n: int, *args: Any) -> None:
     log_if(level, msg, _calls_before() % n == 0, *args)
 
 
+@public("logging.log_first_n")
 @takes(level=INTEGER, n=INTEGER)
 def log_first_n(level: int, msg: str, n: int, *args: Any) -> None:
     """Say something the first `n` times that this line is reached.
@@ -126,6 +130,7 @@ def log_first_n(level: int, msg: str, n: int, *args: Any) -> None:
     log_if(level, msg, _calls_before() < n, *args)
 
 
+@public("logging.TaskLevelStatusMessage")
 def TaskLevelStatusMessage(msg: str) -> None:  # noqa: N802
     """Say something at the level ERROR.
 
@@ -142,6 +147,7 @@ def TaskLevelStatusMessage(msg: str) -> None:  # noqa: N802
     _logger.error(msg)
 
 
+@public("logging.flush")
 def flush() -> None:
     """Write out what was said.
 
@@ -153,6 +159,7 @@ def flush() -> None:
         handler.flush()
 
 
+@public("logging.set_verbosity")
 @takes(v=INTEGER)
 def set_verbosity(v: int) -> None:
     """Hide what is below a level.
@@ -172,6 +179,7 @@ def set_verbosity(v: int) -> None:
     _logger.setLevel(v)
 
 
+@public("logging.get_verbosity")
 def get_verbosity() -> int:
     """The level below which messages are hidden.
 

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from millstream import _runtime
+from millstream._impl.base.public import public
 
 _makers: list[Callable[[str], Any]] = []
 
@@ -26,11 +27,13 @@ def descriptions() -> dict[str, Any]:
     return found
 
 
+@public("protos.message_names")
 def message_names() -> list[str]:
     """Names of all message types; nested ones as ``"Outer.Inner"``."""
     return sorted(descriptions()["messages"])
 
 
+@public("protos.enum_values")
 def enum_values(name: str) -> dict[str, int]:
     """The values of an enum type by name; KeyError when there is none of that name."""
     found: dict[str, int] = descriptions()["enums"][name]
@@ -51,6 +54,7 @@ def _within(outer: str, names: dict[str, Any]) -> list[str]:
     return [name for name in names if name.rpartition(".")[0] == outer]
 
 
+@public("protos.message_class")
 @cache
 def message_class(name: str) -> Any:
     """The class of a message type.

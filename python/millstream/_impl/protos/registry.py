@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millstream._impl.base.public import public
 from millstream._impl.protos.descriptors import EnumDescriptor, LazyDescriptor, enum_descriptor
 from millstream._impl.protos.fields import Field
 from millstream._impl.protos.message import Message
@@ -55,6 +56,7 @@ class _NestedMessage:
         return message_class(self._name)
 
 
+@public("protos.EnumType")
 class EnumType:
     """The values of an enum, by ``Name`` and ``Value`` as protobuf's enum types have them.
 

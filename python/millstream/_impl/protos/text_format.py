@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from millstream._impl.base.public import public
 from millstream._impl.protos.message import DecodeError, Message
-
-__all__ = ["Merge", "MessageToString", "Parse", "ParseError"]
 
 ParseError = DecodeError
 
@@ -16,6 +15,7 @@ def _check(message: Any) -> None:
         raise TypeError(f"message: expected a message, got {message!r}")
 
 
+@public("protos.text_format.MessageToString")
 def MessageToString(message: Any) -> str:  # noqa: N802  (protobuf's name)
     """The text of a message.
 
@@ -40,6 +40,7 @@ def MessageToString(message: Any) -> str:  # noqa: N802  (protobuf's name)
     return str(message)
 
 
+@public("protos.text_format.Merge")
 def Merge(text: str | bytes, message: Any) -> Any:  # noqa: N802  (protobuf's name)
     """Add to a message what a text says.
 
@@ -79,6 +80,7 @@ def Merge(text: str | bytes, message: Any) -> Any:  # noqa: N802  (protobuf's na
     return message
 
 
+@public("protos.text_format.Parse")
 def Parse(text: str | bytes, message: Any) -> Any:  # noqa: N802  (protobuf's name)
     """Fill a message with what a text says; parameters, result and errors are those of `Merge`.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from millstream._impl.base.public import public
 from millstream._impl.graph.stacks import STACKS
 from millstream._impl.session.session import BaseSession
 
-__all__ = ["get_default_session"]
 
-
+@public("get_default_session")
 def get_default_session() -> BaseSession | None:
     """The session of the innermost ``with session:`` of this thread, or None.
 

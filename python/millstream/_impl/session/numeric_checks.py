@@ -6,17 +6,14 @@ import os
 from typing import Any
 
 from millstream._impl import protos
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import PATH, takes
-
-__all__ = [
-    "disable_check_numerics",
-    "enable_check_numerics",
-]
 
 # What sessions get whose config says nothing of it; None: they do not check.
 _folder: str | None = None
 
 
+@public("debugging.enable_check_numerics")
 @takes(folder=PATH)
 def enable_check_numerics(
     stack_height_limit: int = 30, path_length_limit: int = 50, folder: str | os.PathLike[str] = ""
@@ -58,6 +55,7 @@ def enable_check_numerics(
     _folder = path
 
 
+@public("debugging.disable_check_numerics")
 def disable_check_numerics() -> None:
     """Let the sessions made from now on run without these checks, as they do at first.
 

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from millstream._impl import protos
+from millstream._impl.base.public import public
 from millstream._impl.graph import graph_import
 from millstream._impl.graph.arguments import PATH, takes
 from millstream._impl.graph.graph import Graph
 from millstream._impl.graph.operation import Operation
 from millstream._impl.session.session import Session
-
-__all__ = ["NumericFailure", "replay"]
 
 
 class NumericFailure(NamedTuple):
@@ -39,6 +38,7 @@ class _Unchecked(Session):
     _may_check = False
 
 
+@public("debugging.replay")
 @takes(path=PATH)
 def replay(path: str | os.PathLike[str]) -> NumericFailure:
     """Run a node again that made a NaN, on the inputs that were saved.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from types import ModuleType
 
+from millstream._impl.base.public import public
 from millstream._impl.session import plugins
 
-__all__ = ["load_op_library"]
 
-
+@public("load_op_library")
 def load_op_library(library_filename: str | os.PathLike[str]) -> ModuleType:
     """Load a plugin that brings ops of its own, with their kernels and gradients.
 

@@ -20,11 +20,13 @@ from typing import Any
 
 from millstream import _runtime
 from millstream._impl.base import errors, package
+from millstream._impl.base.public import public
 from millstream._impl.graph import op_defs, op_functions
 
 _GROUP = "millstream.plugins"
 
 
+@public("plugins.PluginDevice")
 @dataclasses.dataclass(frozen=True)
 class PluginDevice:
     """A device that a plugin found.
@@ -49,6 +51,7 @@ class PluginDevice:
     memory: int
 
 
+@public("plugins.PluginInfo")
 @dataclasses.dataclass(frozen=True)
 class PluginInfo:
     """What became of one file, or of an entry of the search path that gave none.
@@ -104,6 +107,7 @@ class PluginInfo:
     ops: tuple[str, ...] = ()
 
 
+@public("plugins.load_plugin")
 def load_plugin(path: str | os.PathLike[str], options: dict[str, str] | None = None) -> ModuleType:
     """Load one plugin now, before those that are looked for.
 
@@ -142,6 +146,7 @@ def load_plugin(path: str | os.PathLike[str], options: dict[str, str] | None = N
     return op_functions.module_of(os.path.basename(file), ops)
 
 
+@public("plugins.get_include")
 def get_include() -> str:
     """The folder to give a compiler for plugins.
 
@@ -159,6 +164,7 @@ def get_include() -> str:
     return os.path.join(package.FOLDER, "include")
 
 
+@public("plugins.list_plugins")
 def list_plugins() -> list[PluginInfo]:
     """Everything that was looked at so far, and what became of it.
 
@@ -197,6 +203,7 @@ def reason_of(plugin: PluginInfo) -> str:
     return reason.replace(f"plugin {plugin.path}: ", "").replace(f"{plugin.path}: ", "")
 
 
+@public("plugins.load_installed")
 def load_installed() -> None:
     """Look for plugins and load them, as the first session does.
 
@@ -210,6 +217,7 @@ def load_installed() -> None:
     _call(_runtime.plugin_load_installed)
 
 
+@public("plugins.shutdown")
 def shutdown() -> None:
     """End all plugins: no session can be made after it.
 

@@ -11,6 +11,7 @@ from millstream import _runtime
 from millstream._impl import protos
 from millstream._impl.base import error_text, errors
 from millstream._impl.base.device_spec import DeviceAttributes, DeviceMemory
+from millstream._impl.base.public import public
 from millstream._impl.graph import default_graph, stacks
 from millstream._impl.graph.graph import Graph
 from millstream._impl.session import numeric_checks, plugins
@@ -24,11 +25,6 @@ from millstream._impl.session.feeds import (
 )
 from millstream._impl.session.fetches import Fetches, key_of
 from millstream._impl.values.session_config import config_bytes
-
-__all__ = [
-    "InteractiveSession",
-    "Session",
-]
 
 # How many different steps a session keeps looked up.
 _MAX_STEPS = 512
@@ -383,6 +379,7 @@ class _DefaultSession:
         stacks.remove_session(self._session)
 
 
+@public("Session")
 class Session(BaseSession):
     """Runs a graph.
 
@@ -459,6 +456,7 @@ class Session(BaseSession):
             raise errors.make(None, code, message, "") from None
 
 
+@public("InteractiveSession")
 class InteractiveSession(BaseSession):
     """A session that is the default one, with its graph, from its making until `close`.
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from millstream._impl import protos
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import INTEGER, NUMBER, PATH, TEXT, takes
 from millstream._impl.graph.meta_graph import meta_graph_bytes
 from millstream._impl.summary import summary_bytes
@@ -64,6 +65,7 @@ def _graph_def_bytes(graph: Any, graph_def: Any) -> bytes:
     return data
 
 
+@public("summary.FileWriter", "train.SummaryWriter")
 class FileWriter:
     """Writes summaries and graphs to an event file in a folder.
 
@@ -268,6 +270,7 @@ class FileWriter:
         self.close()
 
 
+@public("summary.FileWriterCache", "train.SummaryWriterCache")
 class FileWriterCache:
     """One `FileWriter` a folder for the whole process.
 
@@ -302,6 +305,7 @@ class FileWriterCache:
             writer.close()
 
 
+@public("train.summary_iterator")
 @takes(path=PATH)
 def summary_iterator(path: str | os.PathLike[str]) -> Iterator[Any]:
     """The ``Event`` messages of an event file.

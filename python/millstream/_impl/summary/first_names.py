@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import INTEGER, LIST, TENSOR, takes
 from millstream._impl.graph.convert import convert_to_tensor
@@ -12,6 +14,7 @@ from millstream._impl.graph.operation import Tensor
 from millstream._impl.summary.summary_ops import collect
 
 
+@public("scalar_summary")
 @takes(tags=TENSOR, values=TENSOR, collections=LIST)
 def scalar_summary(
     tags: Any, values: Any, collections: Any = None, name: str | None = None
@@ -48,6 +51,7 @@ def scalar_summary(
     return summary
 
 
+@public("histogram_summary")
 @takes(tag=TENSOR, values=TENSOR, collections=LIST)
 def histogram_summary(
     tag: Any, values: Any, collections: Any = None, name: str | None = None
@@ -84,6 +88,7 @@ def histogram_summary(
     return summary
 
 
+@public("image_summary")
 @takes(tag=TENSOR, tensor=TENSOR, max_images=INTEGER, collections=LIST)
 def image_summary(
     tag: Any,

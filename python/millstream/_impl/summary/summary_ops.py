@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+
 from millstream._impl import protos
 from millstream._impl.base.graph_keys import GraphKeys
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import INTEGER, LIST, NAME, TENSOR, TEXT, takes
 from millstream._impl.graph.convert import constant, convert_to_tensor
@@ -48,6 +50,7 @@ def collect(summary: Tensor, collections: Any) -> None:
     )
 
 
+@public("summary.scalar")
 @takes(name=TEXT, tensor=TENSOR, collections=LIST, family=TEXT)
 def scalar(name: str, tensor: Any, collections: Any = None, family: str | None = None) -> Tensor:
     """A summary of one number.
@@ -83,6 +86,7 @@ def scalar(name: str, tensor: Any, collections: Any = None, family: str | None =
     return summary
 
 
+@public("summary.histogram")
 @takes(name=NAME, values=TENSOR, collections=LIST, family=TEXT)
 def histogram(
     name: str | None, values: Any, collections: Any = None, family: str | None = None
@@ -120,6 +124,7 @@ def histogram(
     return summary
 
 
+@public("summary.image")
 @takes(name=TEXT, tensor=TENSOR, max_outputs=INTEGER, collections=LIST, family=TEXT)
 def image(
     name: str,
@@ -167,6 +172,7 @@ def image(
     return summary
 
 
+@public("summary.tensor_summary")
 @takes(
     name=TEXT,
     tensor=TENSOR,
@@ -236,6 +242,7 @@ def tensor_summary(
     return summary
 
 
+@public("summary.text")
 @takes(name=TEXT, tensor=TENSOR, collections=LIST)
 def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
     """A summary of text.
@@ -273,6 +280,7 @@ def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
     return tensor_summary(name, words, collections=collections, summary_metadata=metadata)
 
 
+@public("merge_summary", "summary.merge")
 @takes(inputs=LIST, collections=LIST)
 def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tensor:
     """A summary with the values of several.
@@ -299,6 +307,7 @@ def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tens
     return summary
 
 
+@public("merge_all_summaries", "summary.merge_all")
 @takes(key=TEXT, scope=TEXT)
 def merge_all(
     key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None

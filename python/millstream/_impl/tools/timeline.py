@@ -9,11 +9,11 @@ import json
 from typing import Any
 
 from millstream._impl import protos
+from millstream._impl.base.public import public
 from millstream._impl.values.dtypes import as_dtype
 
-__all__ = ["Timeline"]
 
-
+@public("timeline.Timeline")
 class Timeline:
     """Turns the ``StepStats`` of one or more steps into a timeline.
 

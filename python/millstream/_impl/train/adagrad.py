@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import NUMBER, RATE, takes
 from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.ops import math_ops
@@ -14,6 +16,7 @@ from millstream._impl.train.optimizer import Optimizer, hyperparameter, sum_repe
 from millstream._impl.variables.variables import Variable
 
 
+@public("train.AdagradOptimizer")
 class AdagradOptimizer(Optimizer):
     """``accumulator += gradient**2; variable -= learning_rate * gradient / sqrt(accumulator)``.
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import RATE, takes
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.operation import Operation, Tensor
@@ -14,6 +16,7 @@ from millstream._impl.train.optimizer import Optimizer, hyperparameter
 from millstream._impl.variables.variables import Variable
 
 
+@public("train.AdamOptimizer")
 class AdamOptimizer(Optimizer):
     """Adam: steps by running means of the gradient and of its square.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from millstream._impl.base.graph_keys import GraphKeys
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import GRAPH, SESSION, TENSOR, takes
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.tensor_like import TensorLike
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from millstream._impl.session.session import BaseSession
 
 
+@public("train.get_global_step")
 @takes(graph=GRAPH)
 def get_global_step(graph: Graph | None = None) -> Any:
     """The counter of a graph, or None.
@@ -48,6 +50,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
     return found[0]
 
 
+@public("train.create_global_step")
 @takes(graph=GRAPH)
 def create_global_step(graph: Graph | None = None) -> Variable:
     """Make the counter of a graph, an int64 variable.
@@ -79,6 +82,7 @@ def create_global_step(graph: Graph | None = None) -> Variable:
         )
 
 
+@public("train.get_or_create_global_step")
 @takes(graph=GRAPH)
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
     """The counter of a graph, made if there is none.
@@ -97,6 +101,7 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
     return create_global_step(graph) if found is None else found
 
 
+@public("train.global_step")
 @takes(sess=SESSION, global_step_tensor=TENSOR)
 def global_step(sess: BaseSession, global_step_tensor: Any) -> int:
     """The number that a counter has in a session.
@@ -118,6 +123,7 @@ def global_step(sess: BaseSession, global_step_tensor: Any) -> int:
     return int(sess.run(global_step_tensor))
 
 
+@public("train.assert_global_step")
 def assert_global_step(global_step_tensor: Any) -> None:
     """Raise TypeError unless a tensor or variable is an integer scalar.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import RATE, takes
 from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.ops import math_ops
@@ -13,6 +15,7 @@ from millstream._impl.train.optimizer import Optimizer, hyperparameter
 from millstream._impl.variables.variables import Variable
 
 
+@public("train.GradientDescentOptimizer")
 class GradientDescentOptimizer(Optimizer):
     """``variable -= learning_rate * gradient``.
 

@@ -7,6 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import LIST, NUMBER, TENSOR, takes
 from millstream._impl.graph.convert import constant_value, convert_to_tensor
@@ -86,29 +88,36 @@ def _inverse(first: Tensor, rate: Tensor, periods: Tensor, name: str) -> Tensor:
     return gen_ops.real_div(first, 1 + rate * periods, name)
 
 
-exponential_decay = _decay(
-    _exponential,
-    "exponential_decay",
-    "ExponentialDecay",
-    "learning_rate * decay_rate**n",
-    "[1.0, 1.0, 0.5, 0.25]",
+exponential_decay = public("train.exponential_decay")(
+    _decay(
+        _exponential,
+        "exponential_decay",
+        "ExponentialDecay",
+        "learning_rate * decay_rate**n",
+        "[1.0, 1.0, 0.5, 0.25]",
+    )
 )
-natural_exp_decay = _decay(
-    _natural,
-    "natural_exp_decay",
-    "ExponentialDecay",
-    "learning_rate * exp(-decay_rate * n)",
-    "[1.0, 1.0, 0.607, 0.368]",
+natural_exp_decay = public("train.natural_exp_decay")(
+    _decay(
+        _natural,
+        "natural_exp_decay",
+        "ExponentialDecay",
+        "learning_rate * exp(-decay_rate * n)",
+        "[1.0, 1.0, 0.607, 0.368]",
+    )
 )
-inverse_time_decay = _decay(
-    _inverse,
-    "inverse_time_decay",
-    "InverseTimeDecay",
-    "learning_rate / (1 + decay_rate * n)",
-    "[1.0, 1.0, 0.667, 0.5]",
+inverse_time_decay = public("train.inverse_time_decay")(
+    _decay(
+        _inverse,
+        "inverse_time_decay",
+        "InverseTimeDecay",
+        "learning_rate / (1 + decay_rate * n)",
+        "[1.0, 1.0, 0.667, 0.5]",
+    )
 )
 
 
+@public("train.piecewise_constant")
 @takes(x=TENSOR, boundaries=LIST, values=LIST)
 def piecewise_constant(
     x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
@@ -180,4 +189,4 @@ def _boundary(limit: Any, dtype: dtypes.DType) -> Tensor:
     raise ValueError(f"boundaries: expected the dtype of x, {dtype.name}, got {found.name}")
 
 
-piecewise_constant_decay = piecewise_constant
+piecewise_constant_decay = public("train.piecewise_constant_decay")(piecewise_constant)

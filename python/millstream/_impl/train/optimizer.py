@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+
 from millstream._impl.base import error_text
 from millstream._impl.base.graph_keys import GraphKeys
+from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.default_graph import get_default_graph
@@ -21,6 +23,7 @@ from millstream._impl.variables.variable_scope import names_scope
 from millstream._impl.variables.variables import Variable
 
 
+@public("train.Optimizer")
 class Optimizer:
     """Changes variables so that a loss gets less.
 

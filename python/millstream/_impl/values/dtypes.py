@@ -7,40 +7,12 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "QUANTIZED_DTYPES",
-    "DType",
-    "as_dtype",
-    "bfloat16",
-    "bool",
-    "complex64",
-    "complex128",
-    "double",
-    "float16",
-    "float32",
-    "float64",
-    "half",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "qint8",
-    "qint16",
-    "qint32",
-    "quint8",
-    "quint16",
-    "resource",
-    "string",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "variant",
-]
+from millstream._impl.base.public import public
 
 _REF_OFFSET = 100
 
 
+@public("DType", "dtypes.DType")
 class DType:
     """The type of a tensor's elements.
 
@@ -241,33 +213,35 @@ _NAMES: dict[int, tuple[str, Any]] = {
 _NAMES.update({n + _REF_OFFSET: (name + "_ref", kind) for n, (name, kind) in _NAMES.items()})
 _BY_NUMBER = {number: DType(number) for number in _NAMES}
 
-float32 = _BY_NUMBER[1]
-float64 = _BY_NUMBER[2]
-double = float64
-int32 = _BY_NUMBER[3]
-uint8 = _BY_NUMBER[4]
-int16 = _BY_NUMBER[5]
-int8 = _BY_NUMBER[6]
-string = _BY_NUMBER[7]
-complex64 = _BY_NUMBER[8]
-int64 = _BY_NUMBER[9]
-bool = _BY_NUMBER[10]  # noqa: A001  (the public name)
-qint8 = _BY_NUMBER[11]
-quint8 = _BY_NUMBER[12]
-qint32 = _BY_NUMBER[13]
-bfloat16 = _BY_NUMBER[14]
-qint16 = _BY_NUMBER[15]
-quint16 = _BY_NUMBER[16]
-uint16 = _BY_NUMBER[17]
-complex128 = _BY_NUMBER[18]
-float16 = _BY_NUMBER[19]
-half = float16
-resource = _BY_NUMBER[20]
-variant = _BY_NUMBER[21]
-uint32 = _BY_NUMBER[22]
-uint64 = _BY_NUMBER[23]
+float32 = public("float32", "dtypes.float32")(_BY_NUMBER[1])
+float64 = public("float64", "dtypes.float64")(_BY_NUMBER[2])
+double = public("double", "dtypes.double")(float64)
+int32 = public("int32", "dtypes.int32")(_BY_NUMBER[3])
+uint8 = public("uint8", "dtypes.uint8")(_BY_NUMBER[4])
+int16 = public("int16", "dtypes.int16")(_BY_NUMBER[5])
+int8 = public("int8", "dtypes.int8")(_BY_NUMBER[6])
+string = public("string", "dtypes.string")(_BY_NUMBER[7])
+complex64 = public("complex64", "dtypes.complex64")(_BY_NUMBER[8])
+int64 = public("int64", "dtypes.int64")(_BY_NUMBER[9])
+bool = public("bool", "dtypes.bool")(_BY_NUMBER[10])  # noqa: A001  (the public name)
+qint8 = public("qint8", "dtypes.qint8")(_BY_NUMBER[11])
+quint8 = public("quint8", "dtypes.quint8")(_BY_NUMBER[12])
+qint32 = public("qint32", "dtypes.qint32")(_BY_NUMBER[13])
+bfloat16 = public("bfloat16", "dtypes.bfloat16")(_BY_NUMBER[14])
+qint16 = public("qint16", "dtypes.qint16")(_BY_NUMBER[15])
+quint16 = public("quint16", "dtypes.quint16")(_BY_NUMBER[16])
+uint16 = public("uint16", "dtypes.uint16")(_BY_NUMBER[17])
+complex128 = public("complex128", "dtypes.complex128")(_BY_NUMBER[18])
+float16 = public("float16", "dtypes.float16")(_BY_NUMBER[19])
+half = public("half", "dtypes.half")(float16)
+resource = public("resource", "dtypes.resource")(_BY_NUMBER[20])
+variant = public("variant", "dtypes.variant")(_BY_NUMBER[21])
+uint32 = public("uint32", "dtypes.uint32")(_BY_NUMBER[22])
+uint64 = public("uint64", "dtypes.uint64")(_BY_NUMBER[23])
 
-QUANTIZED_DTYPES = frozenset([qint8, quint8, qint32, qint16, quint16])
+QUANTIZED_DTYPES = public("QUANTIZED_DTYPES", "dtypes.QUANTIZED_DTYPES")(
+    frozenset([qint8, quint8, qint32, qint16, quint16])
+)
 
 
 def _is_type(kind: Any) -> builtins.bool:
@@ -294,6 +268,7 @@ def of_number(number: int) -> DType:
     return _BY_NUMBER[number]
 
 
+@public("as_dtype", "dtypes.as_dtype")
 def as_dtype(type_value: Any) -> DType:
     """The data type that `type_value` names.
 

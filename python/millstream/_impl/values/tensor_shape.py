@@ -6,13 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from millstream._impl import protos
-
-__all__ = [
-    "Dimension",
-    "TensorShape",
-]
+from millstream._impl.base.public import public
 
 
+@public("Dimension")
 class Dimension:
     """The size of one dimension, or unknown.
 
@@ -149,6 +146,7 @@ def _size_of(value: Any, name: str) -> int | None:
     return size
 
 
+@public("TensorShape")
 class TensorShape:
     """A static shape: unknown, or a list of dimensions each of which may be unknown.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import DTYPE, INTEGER, NUMBER, TENSOR, TEXT, takes
 from millstream._impl.graph.convert import constant as constant_of
 from millstream._impl.graph.operation import Tensor
@@ -15,20 +16,8 @@ from millstream._impl.ops import array_creation, random_ops
 from millstream._impl.values import dtypes, tensor_shape
 from millstream._impl.values.dtypes import DType
 
-__all__ = [
-    "constant_initializer",
-    "glorot_normal_initializer",
-    "glorot_uniform_initializer",
-    "ones_initializer",
-    "random_normal_initializer",
-    "random_uniform_initializer",
-    "truncated_normal_initializer",
-    "uniform_unit_scaling_initializer",
-    "variance_scaling_initializer",
-    "zeros_initializer",
-]
 
-
+@public("initializers.Initializer")
 class Initializer:
     """Makes the first value of a variable.
 
@@ -99,6 +88,7 @@ def _floating(dtype: Any) -> DType:
     return found
 
 
+@public("initializers.Zeros")
 class Zeros(_Filled):
     """All elements are 0.
 
@@ -116,6 +106,7 @@ class Zeros(_Filled):
     _fill = staticmethod(array_creation.zeros)
 
 
+@public("initializers.Ones")
 class Ones(_Filled):
     """All elements are 1.
 
@@ -133,6 +124,7 @@ class Ones(_Filled):
     _fill = staticmethod(array_creation.ones)
 
 
+@public("initializers.Constant")
 class Constant(Initializer):
     """A given value.
 
@@ -164,6 +156,7 @@ class Constant(Initializer):
         return constant_of(self.value, dtype or self.dtype, shape, verify_shape=self.verify_shape)
 
 
+@public("initializers.RandomUniform")
 class RandomUniform(Initializer):
     """Numbers that are equally likely anywhere in [minval, maxval).
 
@@ -201,6 +194,7 @@ class RandomUniform(Initializer):
         return random_ops.random_uniform(shape, self.minval, self.maxval, kind, self.seed)
 
 
+@public("initializers.RandomNormal")
 class RandomNormal(Initializer):
     """Normally distributed numbers.
 
@@ -239,6 +233,7 @@ class RandomNormal(Initializer):
         return self._draw(shape, self.mean, self.stddev, dtype or self.dtype, self.seed)
 
 
+@public("initializers.TruncatedNormal")
 class TruncatedNormal(RandomNormal):
     """Normally distributed numbers within two deviations of the mean.
 
@@ -260,6 +255,7 @@ class TruncatedNormal(RandomNormal):
     _draw = staticmethod(random_ops.truncated_normal)
 
 
+@public("initializers.VarianceScaling")
 class VarianceScaling(Initializer):
     """Random numbers whose variance follows from the shape: ``scale / n``.
 
@@ -352,6 +348,7 @@ class _Glorot(VarianceScaling):
         return {"seed": self.seed, "dtype": dtypes.as_dtype(self.dtype).name}
 
 
+@public("initializers.GlorotUniform")
 class GlorotUniform(_Glorot):
     """`VarianceScaling` with the mean of both numbers, uniform.
 
@@ -371,6 +368,7 @@ class GlorotUniform(_Glorot):
     _distribution = "uniform"
 
 
+@public("initializers.GlorotNormal")
 class GlorotNormal(_Glorot):
     """`VarianceScaling` with the mean of both numbers, truncated normal.
 
@@ -390,28 +388,41 @@ class GlorotNormal(_Glorot):
     _distribution = "truncated_normal"
 
 
-zeros_initializer = Zeros
-ones_initializer = Ones
-constant_initializer = Constant
-random_uniform_initializer = RandomUniform
-random_normal_initializer = RandomNormal
-truncated_normal_initializer = TruncatedNormal
-variance_scaling_initializer = VarianceScaling
-glorot_uniform_initializer = GlorotUniform
-glorot_normal_initializer = GlorotNormal
+zeros_initializer = public("zeros_initializer", "initializers.zeros_initializer")(Zeros)
+ones_initializer = public("ones_initializer", "initializers.ones_initializer")(Ones)
+constant_initializer = public("constant_initializer", "initializers.constant_initializer")(Constant)
+random_uniform_initializer = public(
+    "random_uniform_initializer", "initializers.random_uniform_initializer"
+)(RandomUniform)
+random_normal_initializer = public(
+    "random_normal_initializer", "initializers.random_normal_initializer"
+)(RandomNormal)
+truncated_normal_initializer = public(
+    "truncated_normal_initializer", "initializers.truncated_normal_initializer"
+)(TruncatedNormal)
+variance_scaling_initializer = public(
+    "variance_scaling_initializer", "initializers.variance_scaling_initializer"
+)(VarianceScaling)
+glorot_uniform_initializer = public(
+    "glorot_uniform_initializer", "initializers.glorot_uniform_initializer"
+)(GlorotUniform)
+glorot_normal_initializer = public(
+    "glorot_normal_initializer", "initializers.glorot_normal_initializer"
+)(GlorotNormal)
 
 # The names of `tf.initializers`.
-zeros = Zeros
-constant = Constant
-ones = Ones
-random_uniform = RandomUniform
-random_normal = RandomNormal
-truncated_normal = TruncatedNormal
-variance_scaling = VarianceScaling
-glorot_uniform = GlorotUniform
-glorot_normal = GlorotNormal
+zeros = public("initializers.zeros")(Zeros)
+constant = public("initializers.constant")(Constant)
+ones = public("initializers.ones")(Ones)
+random_uniform = public("initializers.random_uniform")(RandomUniform)
+random_normal = public("initializers.random_normal")(RandomNormal)
+truncated_normal = public("initializers.truncated_normal")(TruncatedNormal)
+variance_scaling = public("initializers.variance_scaling")(VarianceScaling)
+glorot_uniform = public("initializers.glorot_uniform")(GlorotUniform)
+glorot_normal = public("initializers.glorot_normal")(GlorotNormal)
 
 
+@public("initializers.Identity")
 class Identity(Initializer):
     """A matrix with a number on the diagonal and 0 elsewhere.
 
@@ -443,6 +454,7 @@ class Identity(Initializer):
         return constant_of(self.gain * np.eye(dims[0] or 0, dims[1] or 0), kind)
 
 
+@public("initializers.UniformUnitScaling")
 class UniformUnitScaling(Initializer):
     """Uniform numbers that keep the scale of a linear layer's inputs.
 
@@ -479,9 +491,11 @@ class UniformUnitScaling(Initializer):
         return random_ops.random_uniform(shape, -limit, limit, dtype or self.dtype, self.seed)
 
 
-uniform_unit_scaling_initializer = UniformUnitScaling
-identity = Identity
-uniform_unit_scaling = UniformUnitScaling
+uniform_unit_scaling_initializer = public(
+    "uniform_unit_scaling_initializer", "initializers.uniform_unit_scaling_initializer"
+)(UniformUnitScaling)
+identity = public("initializers.identity")(Identity)
+uniform_unit_scaling = public("initializers.uniform_unit_scaling")(UniformUnitScaling)
 
 
 def _scaled(
@@ -511,7 +525,15 @@ _LECUN = "by the inputs alone, {} (LeCun et al. 1998)"
 _HE = "for rectifiers, {} (He et al. 2015)"
 _NORMAL = "truncated normal"
 
-lecun_normal = _scaled("lecun_normal", 1.0, "truncated_normal", _LECUN.format(_NORMAL))
-lecun_uniform = _scaled("lecun_uniform", 1.0, "uniform", _LECUN.format("uniform"))
-he_normal = _scaled("he_normal", 2.0, "truncated_normal", _HE.format(_NORMAL))
-he_uniform = _scaled("he_uniform", 2.0, "uniform", _HE.format("uniform"))
+lecun_normal = public("initializers.lecun_normal")(
+    _scaled("lecun_normal", 1.0, "truncated_normal", _LECUN.format(_NORMAL))
+)
+lecun_uniform = public("initializers.lecun_uniform")(
+    _scaled("lecun_uniform", 1.0, "uniform", _LECUN.format("uniform"))
+)
+he_normal = public("initializers.he_normal")(
+    _scaled("he_normal", 2.0, "truncated_normal", _HE.format(_NORMAL))
+)
+he_uniform = public("initializers.he_uniform")(
+    _scaled("he_uniform", 2.0, "uniform", _HE.format("uniform"))
+)

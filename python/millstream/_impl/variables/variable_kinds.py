@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from enum import Enum
 
-__all__ = [
-    "VariableAggregation",
-    "VariableSynchronization",
-]
+from millstream._impl.base.public import public
 
 
+@public("VariableSynchronization")
 class VariableSynchronization(Enum):
     """When copies of a variable are made equal.
 
@@ -25,6 +23,7 @@ class VariableSynchronization(Enum):
     ON_READ = 3
 
 
+@public("VariableAggregation")
 class VariableAggregation(Enum):
     """What becomes of several updates of copies of a variable.
 

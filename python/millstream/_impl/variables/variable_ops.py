@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+
 from millstream._impl.base.graph_keys import GraphKeys
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import ITEMS, TENSOR, TEXT, takes
 from millstream._impl.graph.convert import holds_tensor
 from millstream._impl.graph.default_graph import get_default_graph
@@ -17,28 +19,6 @@ from millstream._impl.ops import control_ops
 from millstream._impl.values import values
 from millstream._impl.values.tensor_shape import as_shape
 from millstream._impl.variables.variables import Variable
-
-__all__ = [
-    "all_variables",
-    "assert_variables_initialized",
-    "assign",
-    "assign_add",
-    "assign_sub",
-    "global_variables",
-    "global_variables_initializer",
-    "initialize_all_tables",
-    "initialize_all_variables",
-    "initialize_local_variables",
-    "initialize_variables",
-    "is_variable_initialized",
-    "local_variables",
-    "local_variables_initializer",
-    "model_variables",
-    "moving_average_variables",
-    "tables_initializer",
-    "trainable_variables",
-    "variables_initializer",
-]
 
 
 def _checked(value: Any, name: str) -> Variable:
@@ -60,6 +40,7 @@ def _target(ref: Any) -> tuple[Variable, list[Tensor]]:
     return _checked(ref, "ref"), []
 
 
+@public("assign")
 @takes(value=TENSOR)
 def assign(
     ref: Any,
@@ -169,8 +150,10 @@ def _update(
     return update
 
 
-assign_add = _update(Variable.assign_add, "assign_add", "Add to", "[11, 12]")
-assign_sub = _update(Variable.assign_sub, "assign_sub", "Subtract from", "[-9, -8]")
+assign_add = public("assign_add")(_update(Variable.assign_add, "assign_add", "Add to", "[11, 12]"))
+assign_sub = public("assign_sub")(
+    _update(Variable.assign_sub, "assign_sub", "Subtract from", "[-9, -8]")
+)
 
 
 def _collection(key: str, public_name: str, which: str) -> Callable[..., list[Any]]:
@@ -200,19 +183,30 @@ def _collection(key: str, public_name: str, which: str) -> Callable[..., list[An
     return variables
 
 
-global_variables = _collection(GraphKeys.GLOBAL_VARIABLES, "global_variables", "")
-local_variables = _collection(
-    GraphKeys.LOCAL_VARIABLES, "local_variables", " that belong to one process, such as counters"
+global_variables = public("global_variables")(
+    _collection(GraphKeys.GLOBAL_VARIABLES, "global_variables", "")
 )
-trainable_variables = _collection(
-    GraphKeys.TRAINABLE_VARIABLES, "trainable_variables", " that optimizers change"
+local_variables = public("local_variables")(
+    _collection(
+        GraphKeys.LOCAL_VARIABLES,
+        "local_variables",
+        " that belong to one process, such as counters",
+    )
 )
-model_variables = _collection(GraphKeys.MODEL_VARIABLES, "model_variables", " that inference needs")
-moving_average_variables = _collection(
-    GraphKeys.MOVING_AVERAGE_VARIABLES, "moving_average_variables", " that have moving averages"
+trainable_variables = public("trainable_variables")(
+    _collection(GraphKeys.TRAINABLE_VARIABLES, "trainable_variables", " that optimizers change")
+)
+model_variables = public("model_variables")(
+    _collection(GraphKeys.MODEL_VARIABLES, "model_variables", " that inference needs")
+)
+moving_average_variables = public("moving_average_variables")(
+    _collection(
+        GraphKeys.MOVING_AVERAGE_VARIABLES, "moving_average_variables", " that have moving averages"
+    )
 )
 
 
+@public("variables_initializer")
 @takes(var_list=ITEMS)
 def variables_initializer(var_list: Iterable[Any] | None, name: str = "init") -> Operation:
     """An operation that initializes variables.
@@ -240,6 +234,7 @@ def variables_initializer(var_list: Iterable[Any] | None, name: str = "init") ->
     return control_ops.group(*[variable.initializer for variable in chosen], name=name)
 
 
+@public("global_variables_initializer")
 def global_variables_initializer() -> Operation:
     """An operation that initializes the variables of the default graph.
 
@@ -253,6 +248,7 @@ def global_variables_initializer() -> Operation:
     return variables_initializer(global_variables())
 
 
+@public("local_variables_initializer")
 def local_variables_initializer() -> Operation:
     """An operation that initializes the local variables of the default graph.
 
@@ -266,6 +262,7 @@ def local_variables_initializer() -> Operation:
     return variables_initializer(local_variables())
 
 
+@public("tables_initializer")
 @takes()
 def tables_initializer(name: str = "init_all_tables") -> Operation:
     """An operation that initializes the tables of the default graph.
@@ -283,6 +280,7 @@ def tables_initializer(name: str = "init_all_tables") -> Operation:
     return control_ops.group(*tables, name=name)
 
 
+@public("is_variable_initialized")
 def is_variable_initialized(variable: Any) -> Tensor:
     """Whether a variable has a value, as a scalar tensor of bool.
 
@@ -304,6 +302,7 @@ def is_variable_initialized(variable: Any) -> Tensor:
     return gen_ops.var_is_initialized_op(_checked(variable, "variable").handle)
 
 
+@public("assert_variables_initialized")
 @takes(var_list=ITEMS)
 def assert_variables_initialized(var_list: Iterable[Any] | None = None) -> Operation | None:
     """An operation that fails with FailedPreconditionError when a variable has no value.
@@ -335,8 +334,8 @@ def assert_variables_initialized(var_list: Iterable[Any] | None = None) -> Opera
 
 
 # The papers' and first releases' names.
-all_variables = global_variables
-initialize_all_tables = tables_initializer
-initialize_all_variables = global_variables_initializer
-initialize_local_variables = local_variables_initializer
-initialize_variables = variables_initializer
+all_variables = public("all_variables")(global_variables)
+initialize_all_tables = public("initialize_all_tables")(tables_initializer)
+initialize_all_variables = public("initialize_all_variables")(global_variables_initializer)
+initialize_local_variables = public("initialize_local_variables")(local_variables_initializer)
+initialize_variables = public("initialize_variables")(variables_initializer)

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from millstream._impl.base.graph_keys import GraphKeys
+from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import (
     DTYPE,
     FUNCTION,
@@ -24,18 +25,8 @@ from millstream._impl.values import dtypes, values
 from millstream._impl.values.dtypes import DType
 from millstream._impl.variables.variable_store import AUTO_REUSE, store_of
 
-__all__ = [
-    "AUTO_REUSE",
-    "VariableScope",
-    "get_local_variable",
-    "get_variable",
-    "get_variable_scope",
-    "no_regularizer",
-    "variable_op_scope",
-    "variable_scope",
-]
 
-
+@public("no_regularizer")
 def no_regularizer(_: Any) -> None:
     """Regularize nothing, whatever the scope says.
 
@@ -52,6 +43,7 @@ def no_regularizer(_: Any) -> None:
     """
 
 
+@public("VariableScope")
 class VariableScope:
     """What `get_variable` takes from the place where it is called.
 
@@ -181,6 +173,7 @@ def _check_reuse(reuse: Any) -> None:
         raise ValueError(f"reuse: expected True, False, None or AUTO_REUSE, got {reuse!r}")
 
 
+@public("get_variable_scope")
 def get_variable_scope() -> VariableScope:
     """The current scope of the default graph.
 
@@ -203,6 +196,7 @@ def names_scope() -> str:
     return name + "/" if name else ""
 
 
+@public("get_variable")
 @takes(
     shape=SHAPE,
     dtype=DTYPE,
@@ -322,6 +316,7 @@ def _through(custom_getter: Any, getter: Any) -> Any:
     return lambda **arguments: custom_getter(getter, **arguments)
 
 
+@public("get_local_variable")
 @takes(shape=SHAPE, dtype=DTYPE, initializer=INITIALIZER, regularizer=FUNCTION, collections=LIST)
 def get_local_variable(
     name: str,
@@ -352,6 +347,7 @@ def get_local_variable(
     return get_variable(name, shape, dtype, initializer, regularizer, False, joined, **arguments)
 
 
+@public("variable_scope")
 class variable_scope:  # noqa: N801  (the public name)
     """A block whose variables share the start of their names, and defaults.
 
@@ -490,6 +486,7 @@ class variable_scope:  # noqa: N801  (the public name)
         self._stack.close()
 
 
+@public("variable_op_scope")
 def variable_op_scope(
     values: Any, name_or_scope: Any, default_name: str | None = None, **arguments: Any
 ) -> variable_scope:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from millstream._impl.base.graph_keys import GraphKeys
+from millstream._impl.base.public import public
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.values import dtypes
 from millstream._impl.values.dtypes import DType
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 # No text: programs that go through the collections by name do not meet it.
 _COLLECTION = ("__variable_store",)
 
-AUTO_REUSE = "AUTO_REUSE"
+AUTO_REUSE = public("AUTO_REUSE")("AUTO_REUSE")
 
 
 class VariableStore:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import millstream._impl.ops.gen_ops as gen_ops
+
 from millstream._impl.base.graph_keys import GraphKeys
+from millstream._impl.base.public import public
 from millstream._impl.graph import variable_tensor
 from millstream._impl.graph.arguments import DTYPE, FUNCTION, INITIALIZER, LIST, SHAPE, TEXT, takes
 from millstream._impl.graph.convert import convert_to_tensor
@@ -24,11 +26,8 @@ if TYPE_CHECKING:
     from millstream._impl.graph.operation import Operation, Tensor
     from millstream._impl.values.dtypes import DType
 
-__all__ = [
-    "Variable",
-]
 
-
+@public("Variable")
 class Variable(Operators, TensorLike):
     """A tensor that keeps its value from step to step, and that operations can change.
 

@@ -1,7 +1,5 @@
 """What asking for a name that is not there says."""
 
-import inspect
-
 import pytest
 
 import millstream as tf
@@ -32,16 +30,6 @@ def test_a_name_of_the_old_api_is_not_there_yet() -> None:
 def test_a_name_like_no_other_gets_no_hint() -> None:
     assert message_of(tf, "qqqqqq") == "module 'millstream' has no attribute 'qqqqqq'"
     assert not hasattr(tf, "__no_such_thing__")
-
-
-def test_no_module_of_the_package_stands_for_a_function_of_the_api() -> None:
-    for path in ("", "nn", "train", "summary", "math", "random", "errors", "initializers"):
-        module = getattr(tf, path) if path else tf
-        for name in api_names.names_of(path):
-            found = vars(module).get(name)
-            inner = f"{path}.{name}" if path else name
-            is_module_of_the_api = name == "flags" or api_names.names_of(inner)
-            assert not inspect.ismodule(found) or is_module_of_the_api, inner
 
 
 def test_the_list_holds_whole_modules() -> None:

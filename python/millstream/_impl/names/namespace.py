@@ -1,11 +1,13 @@
-"""What asking a module for a name that it has not says.
+"""What public modules do when they are asked for a name that they do not hold.
 
-The nearest name there is, or, for a name of the 1.15 API, that it is not there yet.
+Message classes and inner modules are made then. For any other name there is an error, which says
+the nearest name there is, or, for a name of the 1.15 API, that it is not there yet.
 """
 
 from __future__ import annotations
 
 import difflib
+import importlib
 import sys
 from collections.abc import Callable, Collection
 from typing import Any
@@ -47,8 +49,10 @@ class MissingNameError(AttributeError):
         return f"{said}; the nearest name is {near[0]!r}" if near else said
 
 
-def module_getattr(module_name: str, messages: Collection[str] = ()) -> Callable[[str], Any]:
-    """The function ``__getattr__`` of a module.
+def namespace(
+    module_name: str, messages: Collection[str] = (), modules: Collection[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The functions ``__getattr__`` and ``__dir__`` of a public module.
 
     Parameters
     ----------
@@ -56,18 +60,20 @@ def module_getattr(module_name: str, messages: Collection[str] = ()) -> Callable
         Its full name.
     messages
         Names of the message classes that are attributes of it, made when first used.
+    modules
+        Names of the public modules in it, imported when first used.
     """
 
     def __getattr__(name: str) -> Any:  # noqa: N807
+        if name in modules:
+            return importlib.import_module(f"{module_name}.{name}")
         if name not in messages:
             raise MissingNameError(module_name, name)
         found = protos.message_class(name)
         setattr(sys.modules[module_name], name, found)
         return found
 
-    return __getattr__
+    def __dir__() -> list[str]:  # noqa: N807
+        return sorted({*vars(sys.modules[module_name]), *messages, *modules})
 
-
-def module_dir(module_name: str, messages: Collection[str]) -> Callable[[], list[str]]:
-    """The function ``__dir__`` of a module with message classes."""
-    return lambda: sorted({*vars(sys.modules[module_name]), *messages})
+    return __getattr__, __dir__

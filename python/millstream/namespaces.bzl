@@ -1,0 +1,62 @@
+"""The public modules of the package, whose names the build collects (//python/generate:generate_names)."""
+
+# Names below the package, "" being the package itself, and what each is for.
+NAMESPACES = {
+    "": """Millstream: build a dataflow graph once, run parts of it many times.
+
+The names are those of graph-mode programs::
+
+    import millstream as tf
+
+    x = tf.placeholder(tf.float32, [None, 2])
+    total = tf.reduce_sum(x, axis=1)
+    with tf.Session() as sess:
+        print(sess.run(total, {x: [[1.0, 2.0]]}))
+
+The examples of the functions assume that line of import and a default session, such as an
+``tf.InteractiveSession()``: each can be typed in a shell.
+""",
+    "app": "Running a program with options.",
+    "compat": "Names that programs use to run under several versions of Python and of the API.",
+    "debugging": "Checks under their second names, and sessions that stop at the first NaN.",
+    "dtypes": "Data types: what an element of a tensor is, and its counterpart in NumPy.",
+    "errors": "Typed errors of running and building graphs.",
+    "flags": "Options of the command line, declared by modules and read as attributes of `FLAGS`.",
+    "initializers": "What variables start from: objects that make a tensor of a given shape.",
+    "logging": "Messages of programs, through Python's own logging.",
+    "math": "Arithmetic under its second names.",
+    "nn": "Operations of neural networks.",
+    "plugins": "Plugins: the shared objects that bring kernels and devices.",
+    "protos": "Message classes: ``GraphDef``, ``ConfigProto``, ``Summary``, ...",
+    "protos.text_format": "Messages as text, by the functions that protobuf's ``text_format`` has.",
+    "random": "Random numbers under their second names.",
+    "summary": "Summaries of a run, and event files that TensorBoard shows.",
+    "timeline": "A step's trace as a timeline that Chrome's ``chrome://tracing`` and Perfetto show.",
+    "train": "Training: optimizers, learning rates and the step counter.",
+    "version": "Versions: of Millstream, and of the graphs that it reads and writes.",
+}
+
+# Public modules that are other names of public modules.
+ALIASES = {
+    "app.flags": "flags",
+    "compat.v1": "",
+}
+
+def namespace_file(name, ending):
+    """The file of a public module below the package's folder.
+
+    Args:
+      name: the module's name below the package.
+      ending: ".py" or ".pyi".
+    """
+    if not name:
+        return "__init__" + ending
+    folder = name.replace(".", "/")
+    for other in NAMESPACES:
+        if other.startswith(name + "."):
+            return folder + "/__init__" + ending
+    return folder + ending
+
+def namespace_files(ending):
+    """The files of all public modules."""
+    return [namespace_file(name, ending) for name in NAMESPACES]

@@ -1,0 +1,96 @@
+"""The public modules hold public names and nothing else."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pickle
+import pkgutil
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import millstream as tf
+from millstream._impl.names import api_names
+
+# What is run as ``python -m`` is no module of names.
+_PROGRAMS = {"doctor"}
+
+
+def public_modules() -> list[ModuleType]:
+    """The package and all modules in it but for the implementation, the tests and programs."""
+    names = [
+        info.name
+        for info in pkgutil.walk_packages(tf.__path__, "millstream.")
+        if "._" not in info.name
+        and not info.name.endswith("_test")
+        and info.name not in ("millstream.doctor", "millstream.public_names")
+    ]
+    return [tf, *map(importlib.import_module, names)]
+
+
+@pytest.mark.parametrize("module", public_modules(), ids=lambda module: module.__name__)
+def test_every_attribute_is_a_declared_name(module: ModuleType) -> None:
+    declared = set(module.__all__)
+    found = {name for name in vars(module) if not name.startswith("_")}
+    assert found - declared <= (_PROGRAMS | {"public_names"} if module is tf else set())
+    for name in declared:
+        value = getattr(module, name)
+        if inspect.ismodule(value):
+            assert value.__name__.startswith("millstream")
+            assert "._" not in value.__name__
+    assert declared <= set(dir(module))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("session", "graph", "arguments", "fetches", "operation", "gen_ops", "math_ops"),
+        *("math.TYPE_CHECKING", "math.annotations", "errors.CLASS", "errors.Any", "errors.make"),
+        *("nn.activations", "train.optimizer", "summary.crc32c", "flags.sys", "logging.takes"),
+    ],
+)
+def test_modules_of_the_implementation_are_no_attributes(name: str) -> None:
+    path, _, last = name.rpartition(".")
+    with pytest.raises(AttributeError):
+        getattr(getattr(tf, path) if path else tf, last)
+
+
+def test_modules_stand_for_modules_of_the_api_only() -> None:
+    api = api_names.all_names()
+    for module in public_modules():
+        path = module.__name__.partition(".")[2]
+        for name in set(module.__all__) & set(api.get(path, ())):
+            inner = f"{path}.{name}" if path else name
+            if inspect.ismodule(getattr(module, name)):
+                assert inner in api or name == "flags"
+
+
+@pytest.mark.parametrize(
+    ("value", "module"),
+    [
+        (tf.Session, "millstream"),
+        (tf.matmul, "millstream"),
+        (tf.nn.relu6, "millstream.nn"),
+        (tf.errors.OpError, "millstream.errors"),
+        (tf.errors.NotFoundError, "millstream.errors"),
+        (tf.train.AdamOptimizer, "millstream.train"),
+    ],
+)
+def test_functions_and_classes_show_their_public_module(value: Any, module: str) -> None:
+    assert value.__module__ == module
+    assert pickle.loads(pickle.dumps(value)) is value
+
+
+def test_a_second_name_of_a_module_can_be_imported() -> None:
+    assert importlib.import_module("millstream.compat.v1") is tf
+    assert importlib.import_module("millstream.app.flags") is tf.flags
+    assert tf.compat.v1 is tf
+
+
+def test_stubs_stand_beside_the_modules() -> None:
+    for module in public_modules():
+        assert module.__file__ is not None
+        assert Path(module.__file__).with_suffix(".pyi").is_file()
