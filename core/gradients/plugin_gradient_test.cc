@@ -120,7 +120,7 @@ TEST_F(PluginGradientTest, SeesTheNodeAndWhatHasCome) {
 TEST_F(PluginGradientTest, AddsNodesBelowItsScopeWithAttributes) {
   const auto gradients = Add([](ms::GradientContext& context) -> ms::Status {
     const MS_Ref joined =
-        context.Ops("ConcatV2", {context.input(0), context.input(1), context.Scalar<int32_t>(0)},
+        context.Ops("ConcatV2", {context.input(0), context.input(1), context.Scalar<int32_t>(1)},
                     {2, 1}, {}, {}, 1)[0];
     const MS_Ref sum =
         context.Op("Sum", {joined, context.Scalar<int32_t>(1)}, {{"keep_dims", "true"}});
