@@ -43,6 +43,19 @@ void Gate::WakeOne() {
           0);
 }
 
+Variable::Variable(std::string container, std::string name, DataType dtype, PartialShape shape)
+    : Resource(kType),
+      container_(std::move(container)),
+      name_(std::move(name)),
+      dtype_(dtype),
+      shape_(std::move(shape)),
+      value_(FirstValue()) {}
+
+Tensor Variable::FirstValue() const {
+  if (!shape_.IsFullyKnown() || shape_.num_elements() != 0) return Tensor();
+  return Tensor::Create(dtype_, shape_.ToShape()).value_or(Tensor());
+}
+
 Status Variable::Uninitialized() const {
   return errors::FailedPrecondition("Attempting to use uninitialized value ", name_,
                                     ": run its initializer first");
@@ -82,7 +95,7 @@ Status Variable::Assign(const Tensor& value) {
 
 // The memory is given back outside of the gate.
 bool Variable::TakeValue() {
-  Tensor value;
+  Tensor value = FirstValue();
   GateHolder holder(&gate_);
   std::swap(value, value_);
   NoteWrite();

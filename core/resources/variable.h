@@ -47,12 +47,8 @@ class Variable : public Resource {
  public:
   static constexpr char kType[] = "Variable";
 
-  Variable(std::string container, std::string name, DataType dtype, PartialShape shape)
-      : Resource(kType),
-        container_(std::move(container)),
-        name_(std::move(name)),
-        dtype_(dtype),
-        shape_(std::move(shape)) {}
+  // A variable whose shape has no elements has a value from the beginning: there is but one.
+  Variable(std::string container, std::string name, DataType dtype, PartialShape shape);
   const std::string& container() const { return container_; }
   const std::string& name() const { return name_; }
   DataType dtype() const { return dtype_; }
@@ -68,7 +64,7 @@ class Variable : public Resource {
   // Copies `value` in, into the present buffer when that fits and nobody else holds it: from then
   // on the variable is where the value is.
   Status Assign(const Tensor& value);
-  // Drops the value, as before the first assignment; NOT_FOUND when there is none.
+  // Drops the value: the variable is as before the first assignment; NOT_FOUND when there is none.
   Status Destroy();
   // The same, whether there is a value or not.
   void Drop() override;
@@ -104,6 +100,8 @@ class Variable : public Resource {
 
  private:
   Status Uninitialized() const;
+  // The value before the first assignment: the one without elements, or none.
+  Tensor FirstValue() const;
   // Gives up the value; false when there is none.
   bool TakeValue();
   // The value is another from now on. REQUIRES: gate held.

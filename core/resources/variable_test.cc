@@ -31,6 +31,16 @@ TEST_F(VariableTest, HasNoValueAtFirst) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("uninitialized value w"));
 }
 
+TEST_F(VariableTest, WithoutElementsItAlwaysHasItsValue) {
+  Variable empty("", "empty", DataType::kFloat, PartialShape(Shape({0, 2})));
+  EXPECT_TRUE(empty.IsInitialized());
+  EXPECT_EQ(empty.Read()->shape(), Shape({0, 2}));
+  EXPECT_TRUE(empty.Destroy().ok());
+  EXPECT_TRUE(empty.IsInitialized());
+  Variable unknown("", "unknown", DataType::kFloat, PartialShape::UnknownOfRank(2));
+  EXPECT_FALSE(unknown.IsInitialized());
+}
+
 TEST_F(VariableTest, AReaderKeepsTheValueThatItRead) {
   ASSERT_EQ(variable_.Assign(Filled(1)), absl::OkStatus());
   const Tensor before = variable_.Read().value();

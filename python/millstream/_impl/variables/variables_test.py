@@ -376,3 +376,16 @@ def test_no_variables_need_no_check() -> None:
     assert tf.assert_variables_initialized([]) is None
     tf.Variable(1.0)
     assert tf.assert_variables_initialized() is not None
+
+
+def test_variables_without_elements_need_no_initializer() -> None:
+    v = tf.get_variable("v", [0, 2])
+    w = tf.Variable(tf.zeros([3, 0]))
+    with tf.Session() as session:
+        assert session.run(v).shape == (0, 2)
+        assert session.run(v + 1.0).shape == (0, 2)
+        assert session.run(w.assign_add(tf.zeros([3, 0]))).shape == (3, 0)
+        assert session.run(tf.is_variable_initialized(v))
+        session.run(tf.assert_variables_initialized())
+        session.run(tf.global_variables_initializer())
+        assert session.run([v, w])[1].shape == (3, 0)
