@@ -37,7 +37,8 @@ StatusOr<PartialShape> PartialShapeFromProto(const proto::TensorShapeProto& mess
 // INVALID_ARGUMENT also when something is unknown.
 StatusOr<Shape> ShapeFromProto(const proto::TensorShapeProto& message);
 
-// The shortest form: one value when all are equal, else tensor_content, or a list for strings.
+// One value when all are equal, else tensor_content, or a list for strings, truths and complex
+// numbers, as readers of such messages expect.
 // UNIMPLEMENTED for resource and variant.
 Status TensorToProto(const Tensor& tensor, proto::TensorProto* message);
 // Reads tensor_content and the *_val lists, repeating the last value of a short list.

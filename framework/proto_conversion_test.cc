@@ -1,6 +1,7 @@
 #include "framework/proto_conversion.h"
 
 #include <cmath>
+#include <complex>
 #include <random>
 
 #include "framework/op_registry.h"
@@ -104,6 +105,23 @@ TEST(TensorProtoTest, EqualElementsAreWrittenOnce) {
   EXPECT_EQ(message.float_val_size(), 1);
   EXPECT_TRUE(message.tensor_content().empty());
   ExpectRoundTrip(tensor);
+}
+
+TEST(TensorProtoTest, TruthsAndComplexNumbersAreWrittenOneByOne) {
+  proto::TensorProto message;
+  const Tensor truths = Tensor::Of<bool>(Shape({2}), {true, false});
+  ASSERT_TRUE(TensorToProto(truths, &message).ok());
+  EXPECT_EQ(message.bool_val_size(), 2);
+  EXPECT_TRUE(message.tensor_content().empty());
+  ExpectRoundTrip(truths);
+  const Tensor numbers = Tensor::Vector<std::complex<float>>({{0, 1}, {2, 0}});
+  ASSERT_TRUE(TensorToProto(numbers, &message).ok());
+  EXPECT_EQ(message.scomplex_val_size(), 4);
+  ExpectRoundTrip(numbers);
+  const Tensor wide = Tensor::Vector<std::complex<double>>({{0, 1}, {2, 0}});
+  ASSERT_TRUE(TensorToProto(wide, &message).ok());
+  EXPECT_EQ(message.dcomplex_val_size(), 4);
+  ExpectRoundTrip(wide);
 }
 
 TEST(TensorProtoTest, AShortListRepeatsItsLastValueAndAnEmptyOneIsZeros) {

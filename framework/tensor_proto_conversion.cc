@@ -190,33 +190,33 @@ void AddStrings(const Tensor& tensor, TensorProto* message) {
   for (size_t i = 0; i < count; ++i) message->add_string_val(strings[i]);
 }
 
-// Element 0 of a plain tensor.
-void AddFirstValue(const Tensor& tensor, TensorProto* message) {
+// Element `i` of a plain tensor.
+void AddValue(const Tensor& tensor, int64_t i, TensorProto* message) {
   switch (tensor.dtype()) {
-    case DataType::kFloat: return message->add_float_val(*tensor.data<float>());
-    case DataType::kDouble: return message->add_double_val(*tensor.data<double>());
+    case DataType::kFloat: return message->add_float_val(tensor.data<float>()[i]);
+    case DataType::kDouble: return message->add_double_val(tensor.data<double>()[i]);
     case DataType::kInt8:
-    case DataType::kQInt8: return message->add_int_val(*tensor.data<int8_t>());
+    case DataType::kQInt8: return message->add_int_val(tensor.data<int8_t>()[i]);
     case DataType::kUInt8:
-    case DataType::kQUInt8: return message->add_int_val(*tensor.data<uint8_t>());
+    case DataType::kQUInt8: return message->add_int_val(tensor.data<uint8_t>()[i]);
     case DataType::kInt16:
-    case DataType::kQInt16: return message->add_int_val(*tensor.data<int16_t>());
+    case DataType::kQInt16: return message->add_int_val(tensor.data<int16_t>()[i]);
     case DataType::kUInt16:
-    case DataType::kQUInt16: return message->add_int_val(*tensor.data<uint16_t>());
+    case DataType::kQUInt16: return message->add_int_val(tensor.data<uint16_t>()[i]);
     case DataType::kHalf:
-    case DataType::kBFloat16: return message->add_half_val(*tensor.data<uint16_t>());
+    case DataType::kBFloat16: return message->add_half_val(tensor.data<uint16_t>()[i]);
     case DataType::kInt32:
-    case DataType::kQInt32: return message->add_int_val(*tensor.data<int32_t>());
-    case DataType::kInt64: return message->add_int64_val(*tensor.data<int64_t>());
-    case DataType::kUInt32: return message->add_uint32_val(*tensor.data<uint32_t>());
-    case DataType::kUInt64: return message->add_uint64_val(*tensor.data<uint64_t>());
-    case DataType::kBool: return message->add_bool_val(*tensor.data<bool>());
+    case DataType::kQInt32: return message->add_int_val(tensor.data<int32_t>()[i]);
+    case DataType::kInt64: return message->add_int64_val(tensor.data<int64_t>()[i]);
+    case DataType::kUInt32: return message->add_uint32_val(tensor.data<uint32_t>()[i]);
+    case DataType::kUInt64: return message->add_uint64_val(tensor.data<uint64_t>()[i]);
+    case DataType::kBool: return message->add_bool_val(tensor.data<bool>()[i]);
     case DataType::kComplex64:
-      message->add_scomplex_val(tensor.data<std::complex<float>>()->real());
-      return message->add_scomplex_val(tensor.data<std::complex<float>>()->imag());
+      message->add_scomplex_val(tensor.data<std::complex<float>>()[i].real());
+      return message->add_scomplex_val(tensor.data<std::complex<float>>()[i].imag());
     case DataType::kComplex128:
-      message->add_dcomplex_val(tensor.data<std::complex<double>>()->real());
-      return message->add_dcomplex_val(tensor.data<std::complex<double>>()->imag());
+      message->add_dcomplex_val(tensor.data<std::complex<double>>()[i].real());
+      return message->add_dcomplex_val(tensor.data<std::complex<double>>()[i].imag());
     default: return;
   }
 }
@@ -236,7 +236,9 @@ Status TensorToProto(const Tensor& tensor, TensorProto* message) {
   if (is_string) {
     AddStrings(tensor, message);
   } else if (AllEqual(tensor)) {
-    AddFirstValue(tensor, message);
+    AddValue(tensor, 0, message);
+  } else if (tensor.dtype() == DataType::kBool || IsComplex(tensor.dtype())) {
+    for (int64_t i = 0; i < tensor.num_elements(); ++i) AddValue(tensor, i, message);
   } else {
     message->set_tensor_content(tensor.raw(), tensor.bytes());
   }

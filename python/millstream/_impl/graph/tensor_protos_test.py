@@ -127,3 +127,13 @@ def test_what_is_no_value_is_refused() -> None:
         tf.make_tensor_proto(None)
     with tf.Graph().as_default(), pytest.raises(TypeError, match="Python or NumPy value"):
         tf.make_tensor_proto(tf.constant(1))
+
+
+def test_constants_hold_truths_and_complex_numbers_one_by_one() -> None:
+    with tf.Graph().as_default():
+        truths = tf.constant([[True, False]]).op.get_attr("value")
+        numbers = tf.constant([1j, 2.0], tf.complex64).op.get_attr("value")
+    assert list(truths.bool_val) == [True, False]
+    assert list(numbers.scomplex_val) == [0.0, 1.0, 2.0, 0.0]
+    assert tf.make_ndarray(truths).tolist() == [[True, False]]
+    assert tf.make_ndarray(numbers).tolist() == [1j, 2.0]
