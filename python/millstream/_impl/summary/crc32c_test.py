@@ -25,7 +25,7 @@ def test_checksum_is_castagnolis() -> None:
     assert crc32c(bytes(range(32))) == 0x46DD794E
 
 
-@pytest.mark.parametrize("size", [0, 1, 4095, 4096, 4097, 4352, 20001])
+@pytest.mark.parametrize("size", [*range(18), 4095, 4096, 20001])
 def test_long_and_short_data_follow_the_definition(size: int) -> None:
     data = np.random.default_rng(size).bytes(size)
     assert crc32c(data) == bit_by_bit(data)
