@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "framework/allocation_faults_for_tests.h"
+#include "framework/testing/hang_guard.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
@@ -70,13 +71,14 @@ TEST(HostAllocatorTest, AForkedChildMayAllocateWhateverOtherThreadsDid) {
     void* const from_parent = HostAllocator()->Allocate(kBytes);
     const pid_t child = fork();
     if (child == 0) {
-      alarm(20);  // ends a child that hangs
+      alarm(kHangGuardMillis / 1000);
       HostAllocator()->Deallocate(from_parent, kBytes);
       _exit(HostAllocator()->Allocate(kBytes) == nullptr ? 1 : 0);
     }
     ASSERT_GT(child, 0);
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(!WIFSIGNALED(status) || WTERMSIG(status) != SIGALRM || HangGuardFailure());
     EXPECT_EQ(status, 0) << "after " << i << " forks";
     HostAllocator()->Deallocate(from_parent, kBytes);
   }

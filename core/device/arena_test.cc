@@ -1,6 +1,7 @@
 #include "core/device/arena.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -9,8 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
+#include "framework/testing/hang_guard.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -387,10 +387,14 @@ TEST_F(ArenaTest, ThreadsMayShareIt) {
 // Of regions that are on their way there may be enough for all.
 TEST_F(ArenaTest, ThreadsThatWantTheFirstBlocksTogetherAllGetOne) {
   constexpr int kThreads = 8;
-  source_.on_allocate = [] { absl::SleepFor(absl::Milliseconds(20)); };
+  std::atomic<int> begun{0};
+  source_.on_allocate = [&] { EXPECT_TRUE(Eventually([&] { return begun == kThreads; })); };
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([this] { arena_.Release(Take(kUnit).address, {}); });
+    threads.emplace_back([&] {
+      ++begun;
+      arena_.Release(Take(kUnit).address, {});
+    });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(arena_.stats().reserved, kFirstRegion) << "of which all have taken theirs";

@@ -261,11 +261,12 @@ class CallAfterTest : public DeviceStreamTest, public ::testing::WithParamInterf
 
 TEST_P(CallAfterTest, TheCallComesAfterTheWork) {
   char byte = 0;
-  absl::Notification called;
+  absl::Notification called, called_for_other;
   Hang();
   Set(&stream(), &byte, 1);
   ASSERT_TRUE(stream().CallAfter([&] { called.Notify(); }).ok());
-  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  ASSERT_TRUE(stream(1).CallAfter([&] { called_for_other.Notify(); }).ok());
+  called_for_other.WaitForNotification();  // by then whoever calls has looked at both
   EXPECT_FALSE(called.HasBeenNotified());
   Resume();
   called.WaitForNotification();

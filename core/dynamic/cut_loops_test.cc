@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/dynamic/dynamic_fixture.h"
+#include "framework/testing/hang_guard.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -21,8 +22,7 @@ class CutLoopsTest : public DynamicTest {
     session_options.device_count["CPU"] = cpus;
     session_options.inter_op_threads = inter_op_threads;
     session_options.intra_op_threads = 1;
-    // A step that hangs fails.
-    session_options.operation_timeout_ms = 30000;
+    session_options.operation_timeout_ms = kHangGuardMillis;
     StartSession(session_options);
   }
   template <typename Body>
@@ -149,7 +149,7 @@ TEST_F(CutLoopsTest, TheNumberOfIterationsInFlightIsBoundedOnEveryDevice) {
       },
       loop_options);
   StartWithCpus(2);
-  HighWater::Reset();
+  HighWater::Await(4);
   ASSERT_TRUE(Run({loop.exits[0]}, {}, {slow}).ok());
   EXPECT_EQ(HighWater::Most(), 4);
 }
@@ -331,40 +331,38 @@ class EndlessCutLoopTest : public CutLoopsTest {
     loop_ = Count(0, {Constant(0.0f)}, Constant(1e30f),
                   [&](const Outputs& v) { return Outputs{AddOne(1, v[0])}; });
     StartWithCpus(2, 2);
+    options_.should_stop_argument = &runs_;
+    options_.should_stop = [](void* asked) {
+      *static_cast<std::atomic<bool>*>(asked) = true;
+      return false;
+    };
   }
   Loop loop_;
+  RunOptions options_;
+  std::atomic<bool> runs_{false};
 };
 
 TEST_F(EndlessCutLoopTest, IsCancelled) {
   Cancellation cancellation;
-  RunOptions run_options;
-  run_options.cancellation = &cancellation;
+  options_.cancellation = &cancellation;
   Status status;
-  std::thread step([&] { status = Run({loop_.exits[1]}, {}, {}, run_options).status(); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  std::thread step([&] { status = Run({loop_.exits[1]}, {}, {}, options_).status(); });
+  EXPECT_TRUE(Eventually([&] { return runs_.load(); }));
   cancellation.Cancel();
   step.join();
   ExpectError(status, absl::StatusCode::kCancelled, {"cancelled"});
 }
 
 TEST_F(EndlessCutLoopTest, RunsIntoItsTimeLimit) {
-  RunOptions run_options;
-  run_options.timeout_ms = 50;
-  ExpectError(Run({loop_.exits[1]}, {}, {}, run_options).status(),
-              absl::StatusCode::kDeadlineExceeded, {"took longer than 50 ms"});
+  options_.timeout_ms = 50;
+  ExpectError(Run({loop_.exits[1]}, {}, {}, options_).status(), absl::StatusCode::kDeadlineExceeded,
+              {"took longer than 50 ms"});
 }
 
 TEST_F(EndlessCutLoopTest, EndsAsItsSessionIsClosed) {
-  std::atomic<bool> runs{false};
-  RunOptions run_options;
-  run_options.should_stop = [](void* asked) {
-    *static_cast<std::atomic<bool>*>(asked) = true;
-    return false;
-  };
-  run_options.should_stop_argument = &runs;
   Status status;
-  std::thread step([&] { status = Run({loop_.exits[1]}, {}, {}, run_options).status(); });
-  while (!runs) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::thread step([&] { status = Run({loop_.exits[1]}, {}, {}, options_).status(); });
+  EXPECT_TRUE(Eventually([&] { return runs_.load(); }));
   EXPECT_EQ(session->Close(), absl::OkStatus());
   step.join();
   ExpectError(status, absl::StatusCode::kCancelled, {"closed while the step ran"});

@@ -17,6 +17,7 @@
 #include "framework/plugin/host_tensor.h"
 #include "framework/plugin/kernel_registry.h"
 #include "framework/shape_context.h"
+#include "framework/testing/hang_guard.h"
 
 namespace millstream {
 namespace {
@@ -25,6 +26,7 @@ constexpr char kDevice[] = "/job:localhost/replica:0/task:0/device:CPU:0";
 
 std::atomic<int> on_their_way{0};
 std::atomic<int> most_on_their_way{0};
+std::atomic<int> awaited_on_their_way{0};
 
 // Gives input 0 back as output 0.
 Status CopyThrough(MS_Frame* frame) {
@@ -62,7 +64,10 @@ void ComputeHighWater(void*, MS_Frame* frame, MS_Done* done) {
   while (most < now && !most_on_their_way.compare_exchange_weak(most, now)) {
   }
   std::thread([frame, done] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (!Eventually([] { return most_on_their_way >= awaited_on_their_way; })) {
+      awaited_on_their_way = 0;  // the test fails by what it counts
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // one too many may come meanwhile
     const Status status = CopyThrough(frame);
     --on_their_way;
     CtxApi()->done(done, status.ok() ? nullptr : ToAbiStatus(status));
@@ -112,7 +117,10 @@ MILLSTREAM_STRUCTURAL("TestReceive", StructuralRole::kReceive, nullptr);
 
 }  // namespace
 
-void HighWater::Reset() { most_on_their_way = 0; }
+void HighWater::Await(int count) {
+  most_on_their_way = 0;
+  awaited_on_their_way = count;
+}
 int HighWater::Most() { return most_on_their_way; }
 
 DynamicTest::DynamicTest() : kernels("CPU", kDevice) {

@@ -20,10 +20,12 @@ namespace millstream {
 
 // The test kernels give their float input back: TestAsync from a thread of its own, TestBlocking on
 // a thread that it may block (both refuse negative numbers), TestHighWater from a thread of its own
-// after a while, keeping count of how many of its executions are on their way.
+// once as many of its executions as awaited were on their way at a time.
 class HighWater {
  public:
-  static void Reset();
+  // Counts anew, and lets executions end once so many are on their way.
+  static void Await(int count);
+  // The most that were on their way at a time.
   static int Most();
 };
 

@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
 #include "core/dynamic/dynamic_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -92,7 +93,7 @@ TEST_F(LoopsTest, TheNumberOfIterationsInFlightIsBounded) {
         return Outputs{v[0]};
       },
       options);
-  HighWater::Reset();
+  HighWater::Await(4);
   ASSERT_TRUE(Dynamic({loop.exits[0]}, {}, slow_).ok());
   EXPECT_EQ(HighWater::Most(), 4);
 }
@@ -202,13 +203,21 @@ TEST_F(LoopsTest, ALoopWithoutEndIsCancelled) {
       [&](const Outputs& v) { return Outputs{Op("Neg", {v[0]})}; });
   Cancellation cancellation;
   options.cancellation = &cancellation;
+  absl::Notification runs;
+  options.should_stop_argument = &runs;
+  options.should_stop = [](void* argument) {
+    auto* const event = static_cast<absl::Notification*>(argument);
+    if (!event->HasBeenNotified()) event->Notify();
+    return false;
+  };
   std::thread canceller([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    runs.WaitForNotification();
     cancellation.Cancel();
   });
   EXPECT_EQ(Dynamic({loop.exits[0]}).status().code(), absl::StatusCode::kCancelled);
   canceller.join();
   options.cancellation = nullptr;
+  options.should_stop = nullptr;
   options.timeout_ms = 20;
   EXPECT_EQ(Dynamic({loop.exits[0]}).status().code(), absl::StatusCode::kDeadlineExceeded);
 }

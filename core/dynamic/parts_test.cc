@@ -4,6 +4,7 @@
 
 #include "core/dynamic/dynamic_fixture.h"
 #include "core/session/executable.h"
+#include "framework/testing/hang_guard.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -35,7 +36,7 @@ class PartsTest : public DynamicTest {
     StatusOr<std::unique_ptr<Executable>> created = Executable::Create(&context_, signature);
     EXPECT_TRUE(created.ok()) << created.status();
     executable = *std::move(created);
-    options.timeout_ms = 20000;
+    options.timeout_ms = kHangGuardMillis;
     Tensor result;
     EXPECT_EQ(executable->Run(values, absl::MakeSpan(&result, 1), options), absl::OkStatus());
     return result;

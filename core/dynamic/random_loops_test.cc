@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/dynamic/random_program.h"
+#include "framework/testing/hang_guard.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
@@ -17,8 +18,8 @@ class RandomLoopsTest : public RandomProgramTest, public ::testing::WithParamInt
     session_options.device_count["CPU"] = cpus;
     session_options.inter_op_threads = threads;
     session_options.intra_op_threads = 1;
-    session_options.allow_soft_placement = true;   // all on one CPU
-    session_options.operation_timeout_ms = 30000;  // a step that hangs fails
+    session_options.allow_soft_placement = true;  // all on one CPU
+    session_options.operation_timeout_ms = kHangGuardMillis;
     StartSession(session_options);
     const auto results = Run(fetches, {{x, Tensor::Scalar<float>(value)}});
     EXPECT_TRUE(results.ok()) << results.status();

@@ -8,6 +8,7 @@
 #include "core/testing/allocation_sweep.h"
 #include "core/testing/training_step.h"
 #include "framework/allocation_faults_for_tests.h"
+#include "framework/testing/hang_guard.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
@@ -43,7 +44,7 @@ class AllocationFaultsTest : public SessionTest, public ::testing::WithParamInte
     if (GetParam().on_device) {
       LoadSims();
       options.allow_soft_placement = true;
-      options.operation_timeout_ms = 60000;  // a step that hangs fails
+      options.operation_timeout_ms = kHangGuardMillis;
     }
     StartSession(options);
     return std::move(session);

@@ -6,6 +6,7 @@
 #include "device_plugins/sim/control.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/loader.h"
+#include "framework/testing/hang_guard.h"
 
 namespace millstream {
 namespace {
@@ -56,6 +57,16 @@ void SetOnSims(int ordinal, const std::string& name, uint64_t value) {
   const Status set =
       TakeAbiStatus(Control().set_all(static_cast<uint32_t>(ordinal), ToAbi(name), ToAbi(text)));
   EXPECT_EQ(set, absl::OkStatus()) << name;
+}
+
+void AwaitHangOnSims(int ordinal) {
+  EXPECT_TRUE(Eventually([ordinal] {
+    uint64_t hung = 0;
+    const Status counted =
+        TakeAbiStatus(Control().count_hung(static_cast<uint32_t>(ordinal), &hung));
+    EXPECT_EQ(counted, absl::OkStatus());
+    return hung != 0;
+  }));
 }
 
 }  // namespace millstream

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/testing/session_fixture.h"
+#include "framework/held_time_limits_for_tests.h"
 
 namespace millstream {
 
@@ -18,6 +20,8 @@ inline constexpr int kNumSims = 3;
 void LoadSims();
 // Throws a switch (docs/sim.md) on the devices of that ordinal that exist, of all sessions.
 void SetOnSims(int ordinal, const std::string& name, uint64_t value);
+// Returns once work of one of those devices hangs.
+void AwaitHangOnSims(int ordinal);
 
 class DeviceSessionTest : public SessionTest {
  protected:
@@ -44,6 +48,18 @@ class DeviceSessionTest : public SessionTest {
 
   static void Set(int ordinal, const std::string& name, uint64_t value) {
     SetOnSims(ordinal, name, value);
+  }
+  // Runs a step whose time is over once work of that device hangs.
+  template <typename RunStep>
+  static auto RunUntilItHangs(int ordinal, RunStep run) {
+    HeldTimeLimits held;
+    std::thread waiter([&held, ordinal] {
+      AwaitHangOnSims(ordinal);
+      held.Release();
+    });
+    auto result = run();
+    waiter.join();
+    return result;
   }
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/on_device/device_session_fixture.h"
+#include "framework/testing/hang_guard.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
@@ -41,7 +42,7 @@ class RandomGraph : public SessionTest {
     options.inter_op_threads = threads;
     options.intra_op_threads = 1;
     options.allow_soft_placement = true;
-    options.operation_timeout_ms = 60000;  // a step that hangs fails
+    options.operation_timeout_ms = kHangGuardMillis;
     StartSession(options);
   }
   // What several steps give, one after the other.

@@ -5,6 +5,7 @@
 
 #include "core/dynamic/random_program.h"
 #include "core/on_device/device_session_fixture.h"
+#include "framework/testing/hang_guard.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
@@ -25,7 +26,7 @@ class Program : public RandomProgramTest {
     session_options.inter_op_threads = threads;
     session_options.intra_op_threads = 1;
     session_options.allow_soft_placement = true;
-    session_options.operation_timeout_ms = 60000;  // a step that hangs fails
+    session_options.operation_timeout_ms = kHangGuardMillis;
     StartSession(session_options);
   }
   std::vector<Tensor> RunWith(float value) {

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -20,13 +19,14 @@
 #include "core/testing/stderr_text.h"
 #include "framework/plugin/loader.h"
 #include "framework/plugin/testing/async_kernel_ops.h"
+#include "framework/testing/hang_guard.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
 namespace {
 
-// Much longer than a test may take: what waits so long was not cancelled.
-constexpr int64_t kForeverMillis = 600000;
+// A guard against hanging: what waits so long was not cancelled.
+constexpr int64_t kForeverMillis = 5 * kHangGuardMillis;
 
 class SessionCloseTest : public SessionTest {
  protected:
@@ -60,10 +60,7 @@ class SessionCloseTest : public SessionTest {
       Tensor result;
       step = running->Run({{}, {fetch}, {}}, {}, absl::MakeSpan(&result, 1), options);
     });
-    // A step that holds its only thread is asked nothing.
-    for (int i = 0; i < 20 && !began; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
+    EXPECT_TRUE(Eventually([&] { return began.load(); }));
     close();
     runner.join();
     return step;

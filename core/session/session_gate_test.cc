@@ -1,7 +1,6 @@
 #include "core/session/session_gate.h"
 
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "core/graph/fork_guard.h"
 #include "core/testing/fork.h"
+#include "framework/testing/hang_guard.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -110,7 +110,8 @@ TEST(SessionGateTest, ClosingWaitsForTheStepsOfOthers) {
   std::thread runner([&] {
     const SessionGate::Pass pass(&gate);
     entered = true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_TRUE(Eventually([&] { return !SessionGate::Pass(&gate).status().ok(); }));
+    EXPECT_FALSE(released) << "it is closed, and waits";
     left = true;
   });
   while (!entered) std::this_thread::yield();

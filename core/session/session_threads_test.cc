@@ -12,8 +12,10 @@
 #include "core/structural/structural.h"
 #include "core/testing/kernel_bodies.h"
 #include "core/testing/session_fixture.h"
+#include "framework/held_time_limits_for_tests.h"
 #include "framework/op_registry.h"
 #include "framework/shape_context.h"
+#include "framework/testing/hang_guard.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -22,6 +24,9 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
+
+// After so long in which a step stood still, it asks the front end, and its time limit is over.
+constexpr auto kUntilDue = std::chrono::milliseconds(80);
 
 constexpr int kThreads = 4;
 constexpr int kStepsPerThread = 300;
@@ -244,7 +249,9 @@ TEST_F(SessionThreadsTest, ClosingCancelsTheStepThatRunsAndWaitsForIt) {
     EXPECT_EQ(session->Close(), absl::OkStatus());
     closed = true;
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_TRUE(Eventually([&] {
+    return session->MakeCallable({}).status().code() == absl::StatusCode::kFailedPrecondition;
+  })) << "further steps are refused at once";
   EXPECT_FALSE(closed);
   PausePoint::Open();
   runner.join();
@@ -266,7 +273,7 @@ TEST_F(SessionThreadsTest, ClosingFromInsideAStepCancelsIt) {
   Status step;
   std::thread runner([&] { step = Run({}, {}, {last}, options).status(); });
   PausePoint::AwaitStep();
-  std::this_thread::sleep_for(std::chrono::milliseconds(80));
+  std::this_thread::sleep_for(kUntilDue);
   PausePoint::Open();
   runner.join();
   ExpectError(step, absl::StatusCode::kCancelled, {"the session was closed"});
@@ -286,7 +293,7 @@ TEST_F(SessionThreadsTest, FreeingFromInsideAStepCancelsIt) {
   Status step;
   std::thread runner([&] { step = kept->Run({{}, {}, {last}}, {}, {}, options); });
   PausePoint::AwaitStep();
-  std::this_thread::sleep_for(std::chrono::milliseconds(80));
+  std::this_thread::sleep_for(kUntilDue);
   PausePoint::Open();
   runner.join();
   ExpectError(step, absl::StatusCode::kCancelled, {"the session was closed"});
@@ -335,30 +342,34 @@ TEST_F(SessionThreadsTest, AStepThatTakesTooLongIsStopped) {
   RunOptions options;
   options.timeout_ms = 20;
   Status step;
+  HeldTimeLimits held;
   std::thread runner([&] { step = Run({}, {}, {last}, options).status(); });
   PausePoint::AwaitStep();
-  std::this_thread::sleep_for(std::chrono::milliseconds(80));
+  std::this_thread::sleep_for(kUntilDue);
+  held.Release();
   PausePoint::Open();
   runner.join();
   ExpectError(step, absl::StatusCode::kDeadlineExceeded, {"20 ms"});
   EXPECT_LT(Count(), 201);
-  options.timeout_ms = 60000;
+  options.timeout_ms = kHangGuardMillis;
   EXPECT_EQ(Run({}, {}, {last}, options).status(), absl::OkStatus());
 }
 
 TEST_F(SessionThreadsTest, TheSessionsTimeoutHoldsForEveryStep) {
   SessionOptions session_options;
-  session_options.operation_timeout_ms = 200;
+  session_options.operation_timeout_ms = 20;
+  HeldTimeLimits held;
   StartSession(session_options);
   const Node* last = PauseThenCount();
   PausePoint::Close();
   Status step;
   std::thread runner([&] { step = Execute({last}); });
   PausePoint::AwaitStep();
-  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  std::this_thread::sleep_for(kUntilDue);
+  held.Release();
   PausePoint::Open();
   runner.join();
-  ExpectError(step, absl::StatusCode::kDeadlineExceeded, {"200 ms"});
+  ExpectError(step, absl::StatusCode::kDeadlineExceeded, {"20 ms"});
 }
 
 TEST_F(SessionThreadsTest, TheFrontEndMayStopAStep) {
@@ -371,7 +382,7 @@ TEST_F(SessionThreadsTest, TheFrontEndMayStopAStep) {
   Status step;
   std::thread runner([&] { step = Run({}, {}, {last}, options).status(); });
   PausePoint::AwaitStep();
-  std::this_thread::sleep_for(std::chrono::milliseconds(80));
+  std::this_thread::sleep_for(kUntilDue);
   PausePoint::Open();
   runner.join();
   ExpectError(step, absl::StatusCode::kCancelled, {"interrupted"});
@@ -405,14 +416,15 @@ TEST_F(SessionThreadsTest, StepsGoOnWhileAnotherSignatureIsCompiled) {
   EXPECT_GT(steps, 10) << "steps while another thread compiled";
 }
 
-// A kernel that takes as long as it may, asking all the time whether to go on.
+// A kernel that takes as long as it may, asking all the time whether to go on. The step's time is
+// not over before it runs.
 class LongKernelTest : public SessionThreadsTest {
  protected:
   LongKernelTest() {
     endless_ = AddBody(&build, BodyKind::kPlain, {}, [this](MS_Frame* frame) {
-      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      held_.Release();
       Status go_on;
-      while (go_on.ok() && std::chrono::steady_clock::now() < end) go_on = CheckCancelled(frame);
+      EXPECT_TRUE(Eventually([&] { return !(go_on = CheckCancelled(frame)).ok(); }));
       seen_ = go_on.code();
       return go_on.ok() ? GiveScalar(frame, 1) : go_on;
     });
@@ -424,6 +436,7 @@ class LongKernelTest : public SessionThreadsTest {
   Output endless_;
   Output after_;
   absl::StatusCode seen_ = absl::StatusCode::kOk;
+  HeldTimeLimits held_;
 };
 
 TEST_F(LongKernelTest, EndsAtTheTimeLimit) {

@@ -10,6 +10,7 @@
 #include "core/host/thread_team.h"
 #include "core/testing/kernel_bodies.h"
 #include "core/testing/session_fixture.h"
+#include "framework/testing/hang_guard.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
@@ -55,8 +56,8 @@ class BlockingKernelsTest : public StepThreadsTest, public ::testing::WithParamI
  protected:
   Output Waiter(const std::string& device) {
     return Body(BodyKind::kBlocking, device, [this](MS_Frame* frame) -> Status {
-      const bool came = awaited_.WaitForNotificationWithTimeout(absl::Seconds(10));
-      return came ? GiveScalar(frame, 1) : absl::AbortedError("what it waits for never ran");
+      const bool came = awaited_.WaitForNotificationWithTimeout(kHangGuard);
+      return came ? GiveScalar(frame, 1) : absl::AbortedError(HangGuardFailure().message());
     });
   }
   Output Awaited(BodyKind kind, const std::string& device) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/step/run_options.h"
+#include "framework/held_time_limits_for_tests.h"
 
 namespace millstream {
 
@@ -28,6 +29,9 @@ void StepListeners::WatchTime(absl::Time deadline, OutOfTime out_of_time, void* 
     {
       absl::MutexLock waiting(&mutex_);
       if (mutex_.AwaitWithDeadline(absl::Condition(&is_over_), deadline)) return;
+      while (HeldTimeLimits::AreHeld()) {
+        if (mutex_.AwaitWithTimeout(absl::Condition(&is_over_), absl::Milliseconds(1))) return;
+      }
       mutex_.Await(absl::Condition(this, &StepListeners::HasEntriesOrIsOver));
       if (is_over_) return;
       node = entries_.back().node;

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "core/step/worker_pool.h"
 #include "core/testing/stderr_text.h"
+#include "framework/testing/hang_guard.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -120,10 +121,14 @@ TEST_F(StepSchedulerTest, WorkOutsideKeepsAStepAlive) {
   StepContext step(options);
   StepScheduler scheduler(&step, 1);
   std::atomic<bool> arrived{false};
-  Part part([&] { return arrived.load(); });
+  std::atomic<bool> looked{false};
+  Part part([&] {
+    looked = true;
+    return arrived.load();
+  });
   scheduler.StartOutside();
   std::thread outside([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_TRUE(Eventually([&] { return looked.load(); }));
     arrived = true;
     scheduler.FinishOutside(&part);
   });
@@ -150,7 +155,9 @@ TEST_F(StepSchedulerTest, CancellationReachesPartsThatWait) {
   options.cancellation = &cancellation;
   StepContext step(options);
   StepScheduler scheduler(&step, 1);
+  std::atomic<bool> looked{false};
   Part part([&] {
+    looked = true;
     const Status interrupted = step.CheckInterruption();
     if (!interrupted.ok()) step.Fail(interrupted);
     return !interrupted.ok();
@@ -158,7 +165,7 @@ TEST_F(StepSchedulerTest, CancellationReachesPartsThatWait) {
   // Work that would never end by itself; a step waits for what runs outside.
   scheduler.StartOutside();
   std::thread outside([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_TRUE(Eventually([&] { return looked.load(); }));
     cancellation.Cancel();
     while (!step.IsStopping()) std::this_thread::yield();
     scheduler.FinishOutside(&part);
@@ -215,7 +222,7 @@ TEST_F(StepSchedulerTest, AWarningThatNobodyReadsStopsNoKernelFromEnding) {
     scheduler.FinishOutside(&part);
     ended.Notify();
   });
-  EXPECT_TRUE(ended.WaitForNotificationWithTimeout(absl::Seconds(20)));
+  EXPECT_TRUE(Eventually(ended));
   EXPECT_TRUE(log.Await("still waits for kernels:\n  the moon\n"));
   driver.join();
   outside.join();

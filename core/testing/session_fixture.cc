@@ -14,6 +14,7 @@
 #include "framework/op_registry.h"
 #include "framework/plugin/loader.h"
 #include "framework/shape_context.h"
+#include "framework/testing/hang_guard.h"
 #include "gmock/gmock.h"
 
 namespace millstream {
@@ -78,10 +79,11 @@ void PausePoint::Close() {
 void PausePoint::AwaitStep() {
   Pause* const pause = ThePause();
   absl::MutexLock lock(&pause->mutex);
-  pause->mutex.AwaitWithTimeout(
+  const bool came = pause->mutex.AwaitWithTimeout(
       absl::Condition(
           +[](Pause* p) ABSL_EXCLUSIVE_LOCKS_REQUIRED(p->mutex) { return p->waiting > 0; }, pause),
-      absl::Seconds(5));
+      kHangGuard);
+  EXPECT_TRUE(came || HangGuardFailure());
 }
 
 void PausePoint::Open() {
@@ -159,6 +161,10 @@ const Node* SessionTest::Group(const std::vector<const Node*>& nodes) {
 }
 
 void SessionTest::StartSession(const SessionOptions& options) {
+  hang_guard_.reset();
+  if (options.operation_timeout_ms == kHangGuardMillis) {
+    hang_guard_.emplace(__FILE__, __LINE__, "the steps' time limit is a guard against hanging");
+  }
   const Status loaded = LoadCpuPlugin();
   StatusOr<std::unique_ptr<Session>> created = Session::Create(&graph, options);
   if (loaded.ok() && created.ok()) {

@@ -4,12 +4,14 @@
 #define MILLSTREAM_CORE_TESTING_SESSION_FIXTURE_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/graph/graph.h"
 #include "core/graph/graph_builder.h"
 #include "core/session/session.h"
+#include "framework/testing/hang_guard.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
@@ -38,7 +40,7 @@ class PausePoint {
  public:
   // Steps stop from now on.
   static void Close();
-  // Returns when a step stands there, or after some seconds in which none came.
+  // Returns when a step stands there. The test fails when none comes.
   static void AwaitStep();
   static void Open();
 };
@@ -69,6 +71,7 @@ class SessionTest : public ::testing::Test {
 
   // ---- Running ----
   // Called by the first run when the test did not. Ends the process when there is no device.
+  // A time limit of kHangGuardMillis guards against steps that hang: failures say so.
   void StartSession(const SessionOptions& options = SessionOptions());
   StatusOr<std::vector<Tensor>> Run(const std::vector<Output>& fetches,
                                     const std::vector<Feed>& feeds = {},
@@ -89,6 +92,7 @@ class SessionTest : public ::testing::Test {
 
  private:
   Output Checked(const Output& output) const;
+  std::optional<::testing::ScopedTrace> hang_guard_;
 };
 
 // Expects a code and that every one of the texts occurs in the message.

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "framework/testing/hang_guard.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
@@ -38,16 +39,16 @@ class StderrText {
   StderrText(const StderrText&) = delete;
   StderrText& operator=(const StderrText&) = delete;
 
-  // Reads until `text` has come. False when it does not come for very long.
-  bool Await(absl::string_view text) {
-    const absl::Time end = absl::Now() + absl::Minutes(1);
+  // Reads until `text` has come. False, with a message, when it does not.
+  ::testing::AssertionResult Await(absl::string_view text) {
+    const absl::Time end = absl::Now() + kHangGuard;
     while (!absl::StrContains(text_, text)) {
       pollfd readable = {pipe_[0], POLLIN, 0};
       const int64_t left = absl::ToInt64Milliseconds(end - absl::Now());
-      if (left <= 0) return false;
+      if (left <= 0) return HangGuardFailure();
       if (poll(&readable, 1, static_cast<int>(left)) == 1) Read(&text_);
     }
-    return true;
+    return ::testing::AssertionSuccess();
   }
   // All that was read.
   const std::string& text() const { return text_; }

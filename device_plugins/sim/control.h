@@ -17,6 +17,9 @@ typedef struct SIM_ControlApi {
   MS_Status* (*set)(MS_Device* device, MS_Str name, MS_Str value);
   /* The same for all devices of an ordinal that exist; none of them may be destroyed meanwhile. */
   MS_Status* (*set_all)(uint32_t ordinal, MS_Str name, MS_Str value);
+  /* How many streams of those devices hang at this moment, so that a test can wait until one does.
+   */
+  MS_Status* (*count_hung)(uint32_t ordinal, uint64_t* out);
 } SIM_ControlApi;
 
 #endif /* MILLSTREAM_DEVICE_PLUGINS_SIM_CONTROL_H_ */

@@ -178,6 +178,12 @@ ms::Status Device::Set(std::string_view name, std::string_view value) {
   return ms::Status();
 }
 
+uint64_t Device::CountHung() const {
+  const std::lock_guard<std::mutex> lock(StateMutex());
+  return static_cast<uint64_t>(std::count_if(streams_.begin(), streams_.end(),
+                                             [](const auto& stream) { return stream->hung(); }));
+}
+
 bool Device::has_peers() const {
   const std::lock_guard<std::mutex> lock(StateMutex());
   return switches_.peer != 0;

@@ -57,6 +57,8 @@ class Device {
   // Sets a switch of a device that exists. FAILED_PRECONDITION for one that only counts when it is
   // created. Work that hangs goes on when its switch is cleared.
   ms::Status Set(std::string_view name, std::string_view value);
+  // How many of its streams hang at this moment.
+  uint64_t CountHung() const;
   // Whether it copies from and to other devices.
   bool has_peers() const;
 

@@ -187,7 +187,8 @@ TEST(SimFaultTest, WaitsOfALostDeviceEnd) {
   std::thread on_event([&] { ExpectUnavailable("", device->event_sync(device.event())); });
   std::thread on_stream([&] { ExpectUnavailable("", device->stream_sync(device.stream(1))); });
   std::thread on_device([&] { ExpectUnavailable("", device->device_sync(device.get())); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  device.AwaitHang();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // most of the three wait by then
   EXPECT_TRUE(device.Set("lost", 1).ok());
   on_event.join();
   on_stream.join();
@@ -210,7 +211,7 @@ TEST(SimFaultTest, WorkHangsUntilItsSwitchIsCleared) {
   EXPECT_TRUE(device.Fill(block, 'a').ok());
   EXPECT_TRUE(device.Fill(block, 'b').ok());
   ExpectOk(device->event_record(device.event(), device.stream()));
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  device.AwaitHang();
   EXPECT_FALSE(IsDone(device, device.event()));
   EXPECT_EQ(device.Read(block), "aa") << "another stream goes on";
   ExpectWorks(other);
@@ -226,7 +227,7 @@ TEST(SimFaultTest, ACopyHangsAsWell) {
   EXPECT_TRUE(device.Set("hang_copy", 1).ok());
   ExpectOk(device->copy_async(device.stream(), &block, &block, 1));
   ExpectOk(device->event_record(device.event(), device.stream()));
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  device.AwaitHang();
   EXPECT_FALSE(IsDone(device, device.event()));
   EXPECT_TRUE(device.Set("hang_copy", 0).ok());
   ExpectOk(device->event_sync(device.event()));

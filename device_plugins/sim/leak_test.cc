@@ -1,5 +1,4 @@
 // Simulated devices leave nothing behind.
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -7,6 +6,7 @@
 #include <thread>
 
 #include "device_plugins/sim/sim_fixture.h"
+#include "framework/testing/hang_guard.h"
 
 namespace millstream {
 namespace {
@@ -36,10 +36,7 @@ int64_t NumMappings() {
 
 // Waits for threads to leave the table of the system, which they do a moment after they are joined.
 void ExpectNoMoreThreadsThan(int64_t count) {
-  for (int i = 0; i < 1000 && CountThreads() > count; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  EXPECT_LE(CountThreads(), count);
+  EXPECT_TRUE(Eventually([count] { return CountThreads() <= count; }));
 }
 
 void UseDevice(const std::map<std::string, uint64_t>& switches) {

@@ -6,6 +6,7 @@
 #include "framework/op_registry.h"
 #include "framework/plugin/kernel_registry.h"
 #include "framework/plugin/testing/stub_interfaces.h"
+#include "framework/testing/hang_guard.h"
 
 namespace millstream {
 namespace {
@@ -39,7 +40,8 @@ PluginOptions SimOptions(const std::map<std::string, uint64_t>& switches) {
   return options;
 }
 
-SimDevice::SimDevice(const std::map<std::string, uint64_t>& switches, uint32_t ordinal) {
+SimDevice::SimDevice(const std::map<std::string, uint64_t>& switches, uint32_t ordinal)
+    : ordinal_(ordinal) {
   const PluginDevice device = Loader()->DevicesOf("SIM").at(ordinal);
   StatusOr<OpenDevice> open = PluginLoader::CreateDevice(device, SimOptions(switches));
   EXPECT_TRUE(open.ok()) << open.status();
@@ -134,6 +136,14 @@ Status SimDevice::Fill(const MS_MemRef& ref, uint32_t pattern, size_t stream_num
 Status SimDevice::Set(const std::string& name, uint64_t value) {
   const std::string text = absl::StrCat(value);
   return TakeAbiStatus(Control()->set(open_.device, ToAbi(name), ToAbi(text)));
+}
+
+void SimDevice::AwaitHang() const {
+  EXPECT_TRUE(Eventually([this] {
+    uint64_t hung = 0;
+    ExpectOk(Control()->count_hung(ordinal_, &hung));
+    return hung != 0;
+  }));
 }
 
 MS_MemRef HostRef(void* base, uint64_t bytes) {

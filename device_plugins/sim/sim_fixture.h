@@ -61,8 +61,11 @@ class SimDevice {
   Status Error() const { return TakeAbiStatus(open_.functions->device_error(open_.device)); }
   // Throws a switch.
   Status Set(const std::string& name, uint64_t value);
+  // Returns once work of a device of that ordinal hangs.
+  void AwaitHang() const;
 
  private:
+  const uint32_t ordinal_;
   OpenDevice open_;
   std::vector<MS_Stream*> streams_;
   std::vector<MS_Event*> events_;

@@ -22,6 +22,14 @@ MS_Status* SetSwitchOf(MS_Device* device, MS_Str name, MS_Str value) noexcept {
   return ms::Guarded([&] { return Unwrap(device)->Set(ms::ToView(name), ms::ToView(value)); });
 }
 
+MS_Status* CountHung(uint32_t ordinal, uint64_t* out) noexcept {
+  return ms::Guarded([&]() -> ms::Status {
+    *out = 0;
+    for (const Device* device : Device::AllOf(ordinal)) *out += device->CountHung();
+    return ms::Status();
+  });
+}
+
 struct SimPlugin : ms::PluginDefaults {
   static constexpr char kVendor[] = "Millstream";
   static constexpr char kVersion[] = "0.1.0";
@@ -36,7 +44,10 @@ struct SimPlugin : ms::PluginDefaults {
   }
   static const MS_Table* GetInterface(std::string_view id) {
     static const SIM_ControlApi control = {
-        {sizeof(SIM_ControlApi), 1, MS_ABI_MINOR, SIM_CONTROL_API}, &SetSwitchOf, &SetSwitchOfAll};
+        {sizeof(SIM_ControlApi), 1, MS_ABI_MINOR, SIM_CONTROL_API},
+        &SetSwitchOf,
+        &SetSwitchOfAll,
+        &CountHung};
     if (id == MS_OPTIONS_API) return &OptionsTable()->head;
     if (id == MS_DEVICES_API) return &DevicesTable()->head;
     if (id == MS_DEVICE_API) return &DeviceTable()->head;

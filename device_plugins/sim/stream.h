@@ -68,6 +68,8 @@ class Stream {
 
   // Somebody has changed what this stream may be waiting for. REQUIRES: StateMutex() is held.
   void WakeUp();
+  // Its work hangs. REQUIRES: StateMutex() is held.
+  bool hung() const { return hung_; }
 
  private:
   using Lock = std::unique_lock<std::mutex>;
