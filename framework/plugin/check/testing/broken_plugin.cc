@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -60,8 +61,14 @@ struct Copy {
   MS_MemRef from;
   uint64_t bytes;
 };
-std::vector<Copy>& Pending() {
-  static std::vector<Copy> pending;
+// Late copies, of all streams in the order in which they came. They are made under the lock, so
+// that who synchronizes finds those of its stream made, whoever makes them.
+struct Pending {
+  std::mutex mutex;
+  std::vector<Copy> copies;
+};
+Pending& LateCopies() {
+  static Pending pending;
   return pending;
 }
 struct Call {
@@ -79,7 +86,8 @@ MS_Status* CopyAsync(MS_Stream* stream, const MS_MemRef* to, const MS_MemRef* fr
   MS_MemRef source = *from;
   if (Has("no_offset")) source.offset = 0;
   if (Has("late_copy")) {
-    Pending().push_back({*to, source, bytes});
+    const std::lock_guard<std::mutex> lock(LateCopies().mutex);
+    LateCopies().copies.push_back({*to, source, bytes});
     return nullptr;
   }
   const uint64_t begin = ms::host_tables.core->now_ns();
@@ -89,8 +97,12 @@ MS_Status* CopyAsync(MS_Stream* stream, const MS_MemRef* to, const MS_MemRef* fr
 }
 
 MS_Status* StreamSync(MS_Stream* stream) noexcept {
-  for (const Copy& copy : Pending()) Functions::Copy(stream, &copy.to, &copy.from, copy.bytes);
-  Pending().clear();
+  {
+    const std::lock_guard<std::mutex> lock(LateCopies().mutex);
+    std::vector<Copy>& copies = LateCopies().copies;
+    for (const Copy& copy : copies) Functions::Copy(stream, &copy.to, &copy.from, copy.bytes);
+    copies.clear();
+  }
   for (size_t i = Calls().size(); i > 0; --i) Calls()[i - 1].fn(Calls()[i - 1].user);
   Calls().clear();
   return nullptr;
