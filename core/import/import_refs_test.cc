@@ -1,5 +1,4 @@
 // Graphs with references to variables: how they run, and that they are written back as they came.
-#include <ctime>
 #include <string>
 #include <vector>
 
@@ -406,30 +405,6 @@ TEST(ReferenceOpsTest, EveryOneHasATwinOnHandles) {
     EXPECT_TRUE(has_twin) << op->name;
   }
   EXPECT_GE(count, 9);
-}
-
-// Processor time for a node that reads `count` variables.
-double SecondsForReads(int count) {
-  std::vector<std::string> names;
-  std::string text;
-  for (int i = 0; i < count; ++i) {
-    names.push_back(absl::StrCat("v", i));
-    absl::StrAppend(&text, VariableText(names.back()));
-  }
-  absl::StrAppend(&text,
-                  NodeText("sum", "AddN", names,
-                           absl::StrCat(kT, R"( attr { key: "N" value { i: )", count, " } }")));
-  Graph graph;
-  const std::clock_t start = std::clock();
-  EXPECT_EQ(ImportText(text, ImportOptions(), &graph), absl::OkStatus());
-  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-}
-
-// Each of the reads gets a name of its own, and none of them is looked for from the start: for four
-// times as many, that would take sixteen times as long.
-TEST_F(ImportReferencesTest, ManyReadsForOneNodeTakeTimeAsTheyAreMany) {
-  const double few = SecondsForReads(5000);
-  EXPECT_LT(SecondsForReads(20000), 9 * few);
 }
 
 }  // namespace

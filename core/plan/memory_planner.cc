@@ -39,8 +39,11 @@ class GapSearch {
   }
   // Where the gap starts; where all ends when there is none.
   int64_t result() const { return best_ >= 0 ? best_ : end_; }
+  void CountLooks(size_t count) { looks_ += static_cast<int64_t>(count); }
+  int64_t looks() const { return looks_; }
 
  private:
+  int64_t looks_ = 0;
   const int64_t bytes_;
   int64_t best_ = -1;
   int64_t best_size_ = kLargestSlab;
@@ -74,9 +77,11 @@ class Group {
   }
 
   void Search(int first, int last, int64_t bytes, GapSearch* search) const {
+    search->CountLooks(1);
     if (first > last_of_all_ || last < first_of_all_) return;
     const bool all_meet = first <= last_common_ && last >= first_common_;
     if (all_meet && largest_gap_ < bytes) return search->Add(offset(), end_);
+    search->CountLooks(blocks_.size());
     for (const Block& block : blocks_) {
       if (first <= block.last && block.first <= last) search->Add(block.offset, block.end);
     }
@@ -113,9 +118,10 @@ class Group {
 // All that has its place, sorted by offset.
 class PlacedBlocks {
  public:
-  int64_t FindGap(const MemoryRequest& request, int64_t bytes) const {
+  int64_t FindGap(const MemoryRequest& request, int64_t bytes, int64_t* looks) const {
     GapSearch search(bytes);
     for (const Group& group : groups_) group.Search(request.first, request.last, bytes, &search);
+    if (looks != nullptr) *looks += search.looks();
     return search.result();
   }
 
@@ -138,7 +144,7 @@ class PlacedBlocks {
 
 }  // namespace
 
-int64_t PlanMemory(std::vector<MemoryRequest>* requests) {
+int64_t PlanMemory(std::vector<MemoryRequest>* requests, int64_t* looks) {
   std::vector<int> order(requests->size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -149,7 +155,7 @@ int64_t PlanMemory(std::vector<MemoryRequest>* requests) {
     MemoryRequest& request = (*requests)[index];
     if (request.bytes > kLargestSlab - slab) return -1;
     const int64_t bytes = std::max(RoundUp(request.bytes), RoundUp(1));
-    request.offset = placed.FindGap(request, bytes);
+    request.offset = placed.FindGap(request, bytes, looks);
     slab = std::max(slab, request.offset + bytes);
     placed.Insert(
         {request.offset, request.offset + RoundUp(request.bytes), request.first, request.last});

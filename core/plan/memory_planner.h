@@ -18,8 +18,9 @@ struct MemoryRequest {
 // Gives every request an offset (a multiple of kTensorAlignment) such that requests whose lifetimes
 // meet do not overlap, and returns the size of the slab; -1 when it would exceed 2^62 bytes.
 // Greedy: largest first, into the tightest gap between those already placed that live at the same
-// time.
-int64_t PlanMemory(std::vector<MemoryRequest>* requests);
+// time. Adds to `*looks`, if there is one, how many blocks and groups of blocks were looked at, for
+// tests of the cost.
+int64_t PlanMemory(std::vector<MemoryRequest>* requests, int64_t* looks = nullptr);
 
 }  // namespace millstream
 

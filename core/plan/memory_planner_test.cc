@@ -1,7 +1,6 @@
 #include "core/plan/memory_planner.h"
 
 #include <algorithm>
-#include <chrono>
 #include <random>
 
 #include "framework/allocator.h"
@@ -160,13 +159,14 @@ TEST(MemoryPlannerTest, PacksAsIfEveryPairWereLookedAt) {
   }
 }
 
-TEST(MemoryPlannerTest, ManyThatLiveTogetherTakeLittleTime) {
-  constexpr int kCount = 64000;  // a look at every pair takes ten seconds and more
+TEST(MemoryPlannerTest, ManyThatLiveTogetherAreNotAllLookedAt) {
+  constexpr int64_t kCount = 16000;
   Requests requests;
   for (int i = 0; i < kCount; ++i) requests.push_back({64, i, kCount});
-  const auto start = std::chrono::steady_clock::now();
-  EXPECT_EQ(PlanMemory(&requests), int64_t{64} * kCount);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));
+  int64_t looks = 0;
+  EXPECT_EQ(PlanMemory(&requests, &looks), 64 * kCount);
+  const int64_t pairs = kCount * (kCount - 1) / 2;
+  EXPECT_LT(looks, pairs / 20);
 }
 
 }  // namespace
