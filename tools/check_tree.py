@@ -40,6 +40,28 @@ FORBIDDEN = [
         "the host of a package registry",
     ),
 ]
+# Tests that sleep or read a clock, by the file's own name, with the reason. A test waits for an
+# event (framework/testing/hang_guard.h), and counts instead of timing; benchmarks time.
+TIMED_TESTS = {
+    "device_stream_test.cc": "polls a device for an event",
+    "dynamic_fixture.cc": "gives one execution too many the time to begin",
+    "event_writer_test.py": "polls a file for an event, with a guard against hanging",
+    "exit_test.py": "lets threads get into their steps; any moment will do",
+    "fault_test.cc": "lets threads get into their waits; any moment will do",
+    "interruption_test.py": "sends signals at moments of which any will do; guards against hanging",
+    "plugin_probe_test.py": "polls the table of processes for an event",
+    "session_test.py": "sends a signal at a moment of which any will do; a guard against hanging",
+    "session_threads_test.cc": "lets the time of a step pass while the step stands still",
+    "state_test.py": "closes sessions at moments of which any will do, again and again",
+    "step_scheduler_test.cc": "polls a flag",
+    "thread_team_test.cc": "lets workers fall asleep; nothing is asserted of it",
+}
+TIMES = re.compile(
+    r"\b(?:(?:steady|system|high_resolution)_clock\b|clock_gettime\(|clock\(\)|absl::Now\(|"
+    r"(?:perf_counter|monotonic|process_time)(?:_ns)?\(|time\.time(?:_ns)?\(|"
+    r"sleep_for\(|sleep_until\(|SleepFor\(|u?sleep\()"
+)
+
 # The lines above, in which the words stand for themselves.
 SELF = "tools/check_tree.py"
 
@@ -121,6 +143,24 @@ def wrong_include_guards(names: list[str]) -> list[str]:
     return problems
 
 
+def timed_tests(names: list[str]) -> list[str]:
+    """Tests that sleep or read a clock without a reason, and reasons that nothing needs."""
+    problems = []
+    for name in names:
+        path = pathlib.PurePath(name)
+        if is_data(name) or not re.search(r"_(?:test|fixture)$", path.stem):
+            continue
+        if path.suffix not in CODE_SUFFIXES or name.startswith("tools/"):
+            continue
+        lines = enumerate(text_of(name).splitlines(), start=1)
+        found = [number for number, line in lines if TIMES.search(line)]
+        if found and path.name not in TIMED_TESTS:
+            problems.append(f"{name}:{found[0]}: tests wait for events and count: they do not time")
+        if not found and path.name in TIMED_TESTS:
+            problems.append(f"{name}: does not time: take it out of TIMED_TESTS in {SELF}")
+    return problems
+
+
 def room_table() -> dict[str, list[str]]:
     """The rooms of core/ and what each may include, as core/rooms.bzl gives it to Bazel."""
     source = ast.parse((ROOT / ROOMS).read_text())
@@ -170,6 +210,7 @@ RULES: dict[str, Callable[[list[str]], list[str]]] = {
     "file lengths": long_files,
     "forbidden text": forbidden_text,
     "include guards": wrong_include_guards,
+    "tests that time": timed_tests,
     "rooms of core": includes_across_rooms,
     "READMEs of rooms": wrong_room_readmes,
 }

@@ -52,6 +52,33 @@ def test_a_path_of_one_machine_is_refused_but_not_a_relative_one(root: pathlib.P
     assert check_tree.forbidden_text(write(root, "a.py", f'x = "docs{HOME}"\n')) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("core/a_test.cc", "  EXPECT_LT(absl::Now() - start, absl::Seconds(1));"),
+        ("core/a_fixture.h", "  const auto start = std::chrono::steady_clock::now();"),
+        ("core/a_test.cc", "  std::this_thread::sleep_for(kPause);"),
+        ("python/a_test.py", "    started = time.perf_counter()"),
+        ("python/a_test.py", "    time.sleep(0.1)"),
+    ],
+)
+def test_a_test_that_times_is_refused_and_names_its_line(
+    root: pathlib.Path, name: str, line: str
+) -> None:
+    (problem,) = check_tree.timed_tests(write(root, name, f"\n{line}\n"))
+    assert problem.startswith(f"{name}:2: ")
+    program = name.replace("_test", "").replace("_fixture", "")
+    assert check_tree.timed_tests(write(root, program, line)) == []
+
+
+def test_a_test_may_time_for_a_reason_as_long_as_it_does(
+    root: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_tree, "TIMED_TESTS", {"a_test.py": "polls"})
+    assert check_tree.timed_tests(write(root, "python/a_test.py", "time.sleep(0.1)\n")) == []
+    assert check_tree.timed_tests(write(root, "python/a_test.py", "pass\n")) != []
+
+
 def test_golden_data_is_spared(root: pathlib.Path) -> None:
     names = write(root, "testdata/conformance/a.py", f'x = "{HOME}"  # {MARK}\n')
     assert check_tree.forbidden_text(names) == []
