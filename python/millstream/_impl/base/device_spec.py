@@ -24,7 +24,7 @@ class DeviceSpec:
     replica, task
         Numbers, or None.
     device_type
-        Such as ``"CPU"``, or None; letters are made large.
+        Such as ``"CPU"``, or None; cpu and gpu are written in capitals.
     device_index
         Number among the devices of its type, or None.
 
@@ -71,7 +71,8 @@ class DeviceSpec:
         elif value is not None:
             if not isinstance(value, str):
                 raise TypeError(f"{name}: expected a name, got {value!r}")
-            value = value.upper() if name == "device_type" else value
+            if name == "device_type" and value.lower() in ("cpu", "gpu"):
+                value = value.upper()
         super().__setattr__(name, value)
 
     @classmethod

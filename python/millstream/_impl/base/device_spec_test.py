@@ -42,6 +42,12 @@ def test_parts_are_checked_when_they_are_set() -> None:
         spec.merge_from("/cpu:0")  # type: ignore[arg-type]
 
 
+def test_types_other_than_cpu_and_gpu_keep_their_letters() -> None:
+    spec = tf.DeviceSpec.from_string("/device:MyFunnyDevice:2")
+    assert spec.to_string() == "/device:MyFunnyDevice:2"
+    assert tf.DeviceSpec.from_string("/gpu:2").to_string() == "/device:GPU:2"
+
+
 def test_merging_takes_the_parts_that_the_other_has() -> None:
     outer = tf.DeviceSpec(job="w", device_type="CPU", device_index=3)
     merged = outer.make_merged_spec(tf.DeviceSpec(task=2, device_type="GPU"))

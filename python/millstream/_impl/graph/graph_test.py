@@ -61,6 +61,20 @@ def test_control_dependencies_reach_what_is_made_inside(graph: tf.Graph) -> None
     assert free.op.control_inputs == []
 
 
+def test_group_stands_where_its_inputs_stand() -> None:
+    with tf.device("/task:0"):
+        a, b = tf.no_op(), tf.constant(1.0)
+    with tf.device("/task:1"):
+        c = tf.constant(2.0)
+    one = tf.group(a, b, name="one")
+    assert (one.name, one.device) == ("one", "/task:0")
+    assert one.control_inputs == [a, b.op]
+    root = tf.group(c, a, name="root")
+    assert (root.name, root.device) == ("root", "")
+    parts = [(part.name, part.device, part.control_inputs) for part in root.control_inputs]
+    assert parts == [("root/NoOp", "/task:0", [a]), ("root/NoOp_1", "/task:1", [c.op])]
+
+
 def test_group_waits_for_all() -> None:
     a, b = tf.no_op(), tf.constant(1.0)
     both = tf.group(a, [b], name="both")

@@ -225,8 +225,20 @@ def _condition(holds: Any, static: Any, left: Tensor, right: Tensor) -> Tensor:
     """Whether a relation holds of all elements; a constant where both tensors are."""
     known = constant_value(left), constant_value(right)
     if known[0] is not None and known[1] is not None:
+        _check_broadcast(left, right)
         return convert_to_tensor(bool(np.all(static(*known))))
     return reductions.reduce_all(holds(left, right))
+
+
+def _check_broadcast(left: Tensor, right: Tensor) -> None:
+    """Raise ValueError when two static shapes do not broadcast."""
+    pairs = zip(reversed(left.shape.as_list()), reversed(right.shape.as_list()), strict=False)
+    for one, other in pairs:
+        if 1 not in (one, other) and one != other:
+            raise ValueError(
+                f"Dimensions must be equal, but are {one} and {other}: expected shapes that "
+                f"broadcast, got {left.shape} of {left.name!r} and {right.shape} of {right.name!r}"
+            )
 
 
 def _sign_assertion(
@@ -354,6 +366,12 @@ def assert_near(
         return _fail_or_assert(close, shown if data is None else data, summarize, message)
 
 
+def _check_scalar_rank(rank: Tensor) -> None:
+    """Raise ValueError when the rank that is asked for is known to be no scalar."""
+    if rank.shape.ndims not in (None, 0):
+        raise ValueError(f"Rank must be a scalar, got the shape {rank.shape} of {rank!r}")
+
+
 def _rank_assertion(
     pair: Callable[..., Operation], public_name: str, which: str, static: Callable[[int, int], bool]
 ) -> Callable[..., Operation]:
@@ -371,13 +389,16 @@ def _rank_assertion(
             wanted = convert_to_tensor(rank, "int32", "rank")
             number, known = constant_value(wanted), value.shape.ndims
             if number is None or known is None:
-                shown = [f"x is expected to have {which} ", wanted, "x:", value]
+                _check_scalar_rank(wanted)
+                shown = [f"{value.name} must have {which} ", wanted, "x:", value]
                 shown = shown if data is None else data
                 return pair(gen_ops.rank(value), wanted, shown, summarize, message)
+            _check_scalar_rank(wanted)
             if not static(known, int(number)):
                 start = f"{message}  " if message else ""
                 raise ValueError(
-                    f"{start}x: expected {which} {number}, got the shape {value.shape} of {value!r}"
+                    f"{start}Tensor {value.name} must have {which} {number}, got rank {known}, "
+                    f"shape {value.shape}"
                 )
             return no_op("static_checks_determined_all_ok")
 
@@ -418,13 +439,13 @@ def _rank_assertion(
 
 
 assert_rank = public("assert_rank", "debugging.assert_rank")(
-    _rank_assertion(assert_equal, "assert_rank", "the rank", lambda known, wanted: known == wanted)
+    _rank_assertion(assert_equal, "assert_rank", "rank", lambda known, wanted: known == wanted)
 )
 assert_rank_at_least = public("assert_rank_at_least", "debugging.assert_rank_at_least")(
     _rank_assertion(
         assert_greater_equal,
         "assert_rank_at_least",
-        "at least the rank",
+        "rank at least",
         lambda known, wanted: known >= wanted,
     )
 )

@@ -98,12 +98,12 @@ def test_ranks_are_checked_where_they_are_known_and_else_in_steps(session: tf.Se
     known, unknown = tf.zeros([2, 2]), tf.placeholder(tf.float32)
     assert tf.assert_rank(known, 2).type == "NoOp"
     assert tf.assert_rank_at_least(known, 1).type == "NoOp"
-    with pytest.raises(ValueError, match=r"expected the rank 1, got the shape \(2, 2\)"):
+    with pytest.raises(ValueError, match=r"must have rank 1, got rank 2, shape \(2, 2\)"):
         tf.assert_rank(known, 1)
-    with pytest.raises(ValueError, match="expected at least the rank 3"):
+    with pytest.raises(ValueError, match="must have rank at least 3"):
         tf.assert_rank_at_least(known, 3)
     session.run(tf.assert_rank(unknown, 1), {unknown: [1.0]})
-    with pytest.raises(tf.errors.InvalidArgumentError, match="expected to have"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must have rank"):
         session.run(tf.assert_rank(unknown, 1), {unknown: [[1.0]]})
 
 

@@ -13,6 +13,7 @@ from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import LIST, takes
 from millstream._impl.graph.convert import graph_of
 from millstream._impl.graph.default_graph import get_default_graph
+from millstream._impl.graph.graph import Graph
 from millstream._impl.graph.operation import Operation
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops.indexed_slices import IndexedSlices
@@ -67,8 +68,28 @@ def group(*inputs: Any, **kwargs: Any) -> Operation:
         if not isinstance(item, (Operation, TensorLike)):
             raise TypeError(f"inputs: expected operations and tensors, got {item!r}")
     graph = items[0].graph if items else get_default_graph()
-    with graph.as_default(), graph.control_dependencies(items):
-        return gen_ops.no_op(name or "group_deps")
+    by_device = _operations_by_device(graph, items)
+    with graph.as_default(), scopes.name_scope(name, "group_deps") as scope:
+        label = scope.rstrip("/") + "/"
+        if len(by_device) <= 1:
+            return _no_op_after(graph, next(iter(by_device), ""), items, label)
+        parts = [_no_op_after(graph, *part, None) for part in by_device.items()]
+        with graph.control_dependencies(parts):
+            return gen_ops.no_op(label)
+
+
+def _operations_by_device(graph: Graph, items: Sequence[Any]) -> dict[str, list[Any]]:
+    """The items by the devices that are asked for, in the order of the devices' names."""
+    found: dict[str, list[Any]] = {}
+    for item in items:
+        found.setdefault((item if isinstance(item, Operation) else item.op).device, []).append(item)
+    return dict(sorted(found.items()))
+
+
+def _no_op_after(graph: Graph, device: str, items: Sequence[Any], name: str | None) -> Operation:
+    """An operation on a device that waits for others."""
+    with graph.device(device), graph.control_dependencies(items):
+        return gen_ops.no_op(name)
 
 
 def _flat(items: Any) -> Any:

@@ -56,7 +56,7 @@ def _parse(key: Any) -> _Spec:
             spec.add(0, 0, 1, "new_axis")
         elif item is Ellipsis:
             if spec.masks["ellipsis"]:
-                raise ValueError("item: more than one ellipsis")
+                raise ValueError("item: Multiple ellipses in one slice, expected at most one")
             spec.add(0, 0, 1, "ellipsis")
         elif isinstance(item, slice):
             masks = [

@@ -94,7 +94,8 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
         found = convert_to_tensor(x, name="x")
         if not found.dtype.is_integer:
             raise TypeError(
-                f"{_prefix(message)}x: expected integers, got {found.dtype.name} of {found!r}"
+                f"{_prefix(message)}Expected an integer type for x, got {found.dtype.name} of "
+                f"{found!r}"
             )
         return no_op("statically_determined_was_integer")
 
@@ -163,7 +164,10 @@ def assert_proper_iterable(values: Any) -> None:
     single = (TensorLike, str, bytes, dict)
     is_array = hasattr(values, "__array__")
     if isinstance(values, single) or is_array or not isinstance(values, Iterable):
-        raise TypeError(f"values: expected a list of tensors, got {values!r}")
+        kind = "iterable" if not isinstance(values, Iterable) else "a proper iterable"
+        raise TypeError(
+            f"values: expected argument to be {kind}, as a list of tensors, got {values!r}"
+        )
 
 
 @public("is_numeric_tensor", "debugging.is_numeric_tensor")

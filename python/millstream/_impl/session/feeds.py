@@ -32,7 +32,7 @@ def fed_tensor(graph: Graph, key: Any) -> Tensor:
         element = graph.as_graph_element(key, allow_operation=False)
     except (KeyError, ValueError, TypeError) as error:
         raise TypeError(
-            f"feed_dict: the key {key!r} cannot be interpreted as a tensor: {error.args[0]}"
+            f"Cannot interpret feed_dict key as a tensor: {key!r}: {error.args[0]}"
         ) from None
     if not graph.is_feedable(element):
         raise ValueError(
@@ -142,13 +142,19 @@ class Preparer:
             )
         tensor = self._tensors[index]
         if isinstance(value, (TensorLike, Operation)):
-            cause = f"feed_dict: the value for {tensor.name!r} is {value!r}"
+            cause = (
+                "The value of a feed cannot be a tf.Tensor object: "
+                f"feed_dict: the value for {tensor.name!r} is {value!r}"
+            )
             hint = "a value is a Python number, text, list or NumPy array; run it first to feed it"
             raise TypeError(error_text.about(cause, tensor.op, hint))
         try:
             array = values.fed_array(value, tensor.dtype)
         except (TypeError, ValueError) as error:
-            cause = f"feed_dict: the value for {tensor.name!r} is no {tensor.dtype.name}: {error}"
+            cause = (
+                f"feed_dict: the value for {tensor.name!r} is not compatible with Tensor type "
+                f"{tensor.dtype.name}: {error}"
+            )
             raise type(error)(error_text.about(cause, tensor.op)) from None
         if not tensor.shape.is_compatible_with(array.shape):
             cause = (

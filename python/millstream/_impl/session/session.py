@@ -61,6 +61,7 @@ class BaseSession:
         self._graph = graph
         self._config = config
         self._closed = False
+        self._entered = False
         self._steps: dict[Any, _runtime.Callable] = {}
         plugins.find_packages()
         self._handle = _runtime.Session(graph.handle, data, _error_factory(graph))
@@ -342,7 +343,11 @@ def _check_target(target: Any) -> None:
             cause = error_text.with_hint(cause, "Session(graph=...) takes the graph by its name")
         raise TypeError(cause)
     if target:
-        raise errors.NotFoundError(None, None, f"target: no engine is called {target!r}")
+        cause = (
+            f"No session factory registered for the given session options: target: {target!r}, "
+            "expected '', the engine of this process"
+        )
+        raise errors.NotFoundError(None, None, cause)
 
 
 def _error_factory(graph: Graph) -> Any:
@@ -404,11 +409,17 @@ class Session(BaseSession):
     """
 
     def __enter__(self) -> Session:
+        if self._entered:
+            hint = "`with session.as_default():` can be nested"
+            cause = "Session context managers are not re-entrant: this session is entered already"
+            raise RuntimeError(error_text.with_hint(cause, hint))
+        self._entered = True
         stacks.push_graph(self._graph)
         stacks.push_session(self)
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._entered = False
         stacks.remove_session(self)
         stacks.remove_graph(self._graph)
         self.close()

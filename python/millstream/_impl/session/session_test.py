@@ -242,6 +242,16 @@ def test_control_c_stops_a_running_step() -> None:
         assert session.run(tf.constant(1.0)) == 1.0
 
 
+def test_a_session_is_not_entered_twice() -> None:
+    session = tf.Session()
+    with session:
+        with pytest.raises(RuntimeError, match="Session context managers are not re-entrant"):
+            session.__enter__()
+        with session.as_default(), session.as_default():
+            assert tf.get_default_session() is session
+        assert tf.get_default_session() is session
+
+
 def test_default_session_runs_eval() -> None:
     c = tf.constant(3.0)
     with pytest.raises(ValueError, match="session"):

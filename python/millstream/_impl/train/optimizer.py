@@ -170,7 +170,7 @@ class Optimizer:
         if not chosen:
             raise ValueError(
                 error_text.with_hint(
-                    "var_list: no variables to optimize",
+                    "No variables to optimize, as var_list says",
                     "the loss's graph has no tf.Variable or tf.get_variable that is trainable",
                 )
             )

@@ -188,7 +188,7 @@ class TensorShape:
     def as_list(self) -> list[int | None]:
         """The sizes, None where one is unknown; ValueError when the rank is unknown."""
         if self._dims is None:
-            raise ValueError("as_list() needs a shape of known rank")
+            raise ValueError("as_list() is not defined on an unknown TensorShape")
         return [dimension.value for dimension in self._dims]
 
     def as_proto(self) -> Any:

@@ -50,7 +50,11 @@ def to_array(value: Any, dtype: DType | None = None, name: str = "value") -> Arr
     if isinstance(value, (np.ndarray, np.generic)):
         return _of_numpy(value, dtype, name)
     if isinstance(value, TensorShape):
-        value = [Dimension(size) for size in value.as_list()]
+        if not value.is_fully_defined():
+            raise ValueError(
+                f"{name}: expected a fully defined shape, got a partially known TensorShape {value}"
+            )
+        value = value.as_list()
         dtype = dtype or dtypes.int32
     return _of_python(value, dtype, name)
 
@@ -143,7 +147,7 @@ def _without_dimensions(value: Any, name: str) -> Any:
         return [_without_dimensions(item, name) for item in value]
     if isinstance(value, Dimension):
         if value.value is None:
-            raise ValueError(f"{name}: an unknown dimension has no value")
+            raise ValueError(f"{name}: an unknown Dimension has no value")
         return value.value
     return value
 

@@ -383,7 +383,6 @@ class variable_scope:  # noqa: N801  (the public name)
         values=LIST,
         initializer=INITIALIZER,
         regularizer=FUNCTION,
-        custom_getter=FUNCTION,
         dtype=DTYPE,
         constraint=FUNCTION,
     )
@@ -407,6 +406,8 @@ class variable_scope:  # noqa: N801  (the public name)
             raise TypeError("name_or_scope: needed when default_name is None")
         if name_or_scope is not None and not isinstance(name_or_scope, (str, VariableScope)):
             raise TypeError(f"name_or_scope: expected a name or a scope, got {name_or_scope!r}")
+        if custom_getter is not None and not callable(custom_getter):
+            raise ValueError(f"custom_getter: expected a callable, got {custom_getter!r}")
         _check_reuse(reuse)
         if name_or_scope is None and reuse is True:
             raise ValueError("reuse: a default_name is a new scope, which has nothing to reuse")

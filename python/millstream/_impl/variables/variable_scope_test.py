@@ -136,3 +136,8 @@ def test_getters_add_operations_outside_of_the_scope_of_names() -> None:
         assert tf.constant(1).name == "scope/Const:0"
     assert total.name == "add:0"
     assert [v.name for v in tf.global_variables()] == ["scope/v/0:0", "scope/v/1:0"]
+
+
+def test_a_getter_that_cannot_be_called_is_refused() -> None:
+    with pytest.raises(ValueError, match="custom_getter: expected a callable, got 3"):
+        tf.variable_scope("s", custom_getter=3)

@@ -1,0 +1,126 @@
+"""The first lines of errors contain the phrases that programs match."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import millstream as tf
+
+
+def _feed_number_too_large() -> None:
+    c = tf.constant(1)
+    tf.Session().run(c, {c: 2**63 - 1})
+
+
+def _assert_rank_in_step(rank: Any, message: str | None = None) -> None:
+    x = tf.placeholder(tf.float32, name="my_tensor")
+    tf.Session().run(tf.assert_rank(x, rank, message=message), {x: 0.0})
+
+
+def _assert_rank_at_least_in_step() -> None:
+    x = tf.placeholder(tf.float32, name="my_tensor")
+    tf.Session().run(tf.assert_rank_at_least(x, 2), {x: [1.0, 2.0]})
+
+
+def _scalar() -> Any:
+    return tf.constant(1.0, name="my_tensor")
+
+
+_CASES: list[tuple[str, type[Exception], Callable[[], Any]]] = [
+    (
+        r"Cannot interpret feed_dict",
+        TypeError,
+        lambda: tf.Session().run(tf.constant(1), {"a": 1}),
+    ),
+    (
+        r"cannot be a tf.Tensor object",
+        TypeError,
+        lambda: tf.Session().run(_scalar(), {_scalar(): tf.constant(2.0)}),
+    ),
+    (r"is not compatible with Tensor type", TypeError, _feed_number_too_large),
+    (
+        r"No session factory registered for the given session options",
+        tf.errors.NotFoundError,
+        lambda: tf.Session("INVALID_TARGET"),
+    ),
+    (
+        r"not defined on an unknown TensorShape",
+        ValueError,
+        lambda: tf.TensorShape(None).as_list(),
+    ),
+    (r"Multiple ellipses", ValueError, lambda: tf.zeros([2, 2])[..., ...]),
+    (
+        r"unknown Dimension",
+        ValueError,
+        lambda: tf.convert_to_tensor(tf.Dimension(None)),
+    ),
+    (
+        r"partially known",
+        ValueError,
+        lambda: tf.convert_to_tensor(tf.TensorShape(None)),
+    ),
+    (
+        r"partially known",
+        ValueError,
+        lambda: tf.convert_to_tensor(tf.TensorShape([None, 3])),
+    ),
+    (
+        r"Dimensions must be equal, but are 3 and 2",
+        ValueError,
+        lambda: tf.assert_equal([1, 2, 3], [1, 2]),
+    ),
+    (
+        r"Dimensions must be equal, but are 2 and 3",
+        ValueError,
+        lambda: tf.assert_less([1, 2], [1, 2, 3]),
+    ),
+    (
+        r"Expected.*integer",
+        TypeError,
+        lambda: tf.assert_integer(tf.constant([1.0, 2.0], name="floats")),
+    ),
+    (r"to be iterable", TypeError, lambda: tf.assert_proper_iterable(1234)),
+    (r"proper", TypeError, lambda: tf.assert_proper_iterable(np.array([1, 2, 3]))),
+    (r"my_tensor.*rank", tf.errors.InvalidArgumentError, _assert_rank_at_least_in_step),
+    (
+        r"my_tensor.*rank at least 1",
+        ValueError,
+        lambda: tf.assert_rank_at_least(_scalar(), 1),
+    ),
+    (
+        r"Rank must be a scalar",
+        ValueError,
+        lambda: tf.assert_rank(tf.constant([1.0, 2.0]), [1, 2]),
+    ),
+    (r"Rank must be a scalar", ValueError, lambda: _assert_rank_in_step([1, 2])),
+    (
+        r"fail.*my_tensor.*rank",
+        tf.errors.InvalidArgumentError,
+        lambda: _assert_rank_in_step(1, "fail"),
+    ),
+    (
+        r"fail.*my_tensor.*must have rank 1",
+        ValueError,
+        lambda: tf.assert_rank(_scalar(), 1, message="fail"),
+    ),
+    (
+        r"No variables",
+        ValueError,
+        lambda: tf.train.GradientDescentOptimizer(1.0).minimize(_scalar()),
+    ),
+]
+
+
+@pytest.mark.parametrize(("phrase", "kind", "program"), _CASES)
+def test_first_lines_contain_the_phrase(
+    phrase: str, kind: type[Exception], program: Callable[[], Any]
+) -> None:
+    with tf.Graph().as_default(), pytest.raises(kind) as caught:
+        program()
+    assert type(caught.value) is kind
+    message = getattr(caught.value, "message", None) or str(caught.value)
+    first_line = message.splitlines()[0]
+    assert re.search(phrase, first_line), first_line
