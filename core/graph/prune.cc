@@ -68,7 +68,7 @@ class Pruner {
       const PartialShape shape = graph_.Facts(node->output(0)).shape;
       return AnnotateWithNode(
           errors::InvalidArgument("You must feed a value for placeholder tensor '", node->name(),
-                                  "' with dtype ", DataTypeName(node->output_type(0)),
+                                  "' with dtype ", DataTypeSpecName(node->output_type(0)),
                                   " and shape ", shape.ToString()),
           *node);
     }

@@ -91,7 +91,7 @@ Status SplitShape(ShapeContext* context) {
   } else if (piece.dim(*axis) != kUnknownDim) {
     if (piece.dim(*axis) % count != 0) {
       return InvalidInput(*context, 1, "cannot split dimension ", *axis, " of ", piece.ToString(),
-                          " into ", count, " equal pieces");
+                          " into ", count, " equal pieces: their number should evenly divide it");
     }
     piece.set_dim(*axis, piece.dim(*axis) / count);
   }

@@ -145,7 +145,7 @@ Status PadShape(ShapeContext* context) {
     const int64_t before = (*paddings)[2 * i];
     const int64_t after = (*paddings)[2 * i + 1];
     if (before < 0 || after < 0) {
-      return InvalidInput(*context, 1, "paddings must not be negative, got ", before, " and ",
+      return InvalidInput(*context, 1, "paddings must be non-negative, got ", before, " and ",
                           after, " for dimension ", i);
     }
     if (!input.known_rank() || input.dim(i) == kUnknownDim) continue;

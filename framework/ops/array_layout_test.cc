@@ -66,7 +66,7 @@ TEST(PadTest, AddsPaddings) {
 TEST(PadTest, RefusesBadPaddings) {
   EXPECT_THAT(
       ShapeTester("Pad").Input("[2]").Constant(Tensor::Of<int32_t>({1, 2}, {-1, 0})).Shapes(),
-      HasSubstr("'paddings' of Pad: paddings must not be negative"));
+      HasSubstr("'paddings' of Pad: paddings must be non-negative"));
   EXPECT_THAT(ShapeTester("Pad").Input("[2]").Input("[2,2]").Shapes(),
               HasSubstr("expected 1 entries"));
   EXPECT_THAT(ShapeTester("Pad").Input("[2]").Input("[1,3]").Shapes(), HasSubstr("expected pairs"));

@@ -69,7 +69,8 @@ Status InferMissingSize(const ShapeContext& context, int64_t elements, int64_t k
   }
   if (elements % known != 0) {
     return InvalidInput(context, 1, "cannot reshape ", elements, " elements into ",
-                        target->shape.ToString(), ": they are no multiple of ", known);
+                        target->shape.ToString(), ": their number must be evenly divisible by ",
+                        known);
   }
   for (int i = 0; i < target->shape.rank(); ++i) {
     if (target->shape.dim(i) == kUnknownDim) target->shape.set_dim(i, elements / known);

@@ -19,9 +19,9 @@ Status MatMulShape(ShapeContext* context) {
   const int64_t a_inner = a.dim(transpose_a ? 0 : 1);
   const int64_t b_inner = b.dim(transpose_b ? 1 : 0);
   if (!context->MergeDim(a_inner, b_inner).ok()) {
-    return InvalidInput(*context, 1, "expected ", a_inner, " ", transpose_b ? "columns" : "rows",
-                        " to go with argument 'a' ", a.ToString(), transpose_a ? " transposed" : "",
-                        ", got ", b.ToString());
+    return InvalidInput(*context, 1, UnequalDims(a_inner, b_inner), "expected ", a_inner, " ",
+                        transpose_b ? "columns" : "rows", " to go with argument 'a' ", a.ToString(),
+                        transpose_a ? " transposed" : "", ", got ", b.ToString());
   }
   context->SetOutput(0,
                      PartialShape::Matrix(a.dim(transpose_a ? 1 : 0), b.dim(transpose_b ? 0 : 1)));
@@ -55,9 +55,9 @@ Status SetBatchOfProducts(ShapeContext* context, PartialShape batch) {
   const int64_t x_inner = DimFromEnd(x, adjoint_x ? 2 : 1);
   const int64_t y_inner = DimFromEnd(y, adjoint_y ? 1 : 2);
   if (!context->MergeDim(x_inner, y_inner).ok()) {
-    return InvalidInput(*context, 1, "expected matrices of ", x_inner, " ",
-                        adjoint_y ? "columns" : "rows", " to go with argument 'x' ", x.ToString(),
-                        adjoint_x ? " adjoint" : "", ", got ", y.ToString());
+    return InvalidInput(*context, 1, UnequalDims(x_inner, y_inner), "expected matrices of ",
+                        x_inner, " ", adjoint_y ? "columns" : "rows", " to go with argument 'x' ",
+                        x.ToString(), adjoint_x ? " adjoint" : "", ", got ", y.ToString());
   }
   if (batch.known_rank()) {
     batch.AddDim(DimFromEnd(x, adjoint_x ? 1 : 2));

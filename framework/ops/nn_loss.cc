@@ -26,8 +26,9 @@ Status SoftmaxCrossEntropyShape(ShapeContext* context) {
 
 Status SparseSoftmaxCrossEntropyShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(PartialShape features, context->WithRank(0, 2));
-  MS_ASSIGN_OR_RETURN(PartialShape labels, context->WithRank(1, 1));
-  const StatusOr<int64_t> batch = context->MergeDim(features.dim(0), labels.dim(0));
+  StatusOr<PartialShape> labels = context->WithRank(1, 1);
+  if (!labels.ok()) return WithContext(labels.status(), "labels must be 1-D");
+  const StatusOr<int64_t> batch = context->MergeDim(features.dim(0), labels->dim(0));
   if (!batch.ok()) return InputError(*context, 1, batch.status());
   context->SetOutput(0, PartialShape::Vector(*batch));
   context->SetOutput(1, PartialShape::Matrix(*batch, features.dim(1)));

@@ -25,7 +25,9 @@ TEST(MatMulTest, RowsByColumns) {
 }
 
 TEST(MatMulTest, RefusesMatricesThatDoNotFit) {
-  EXPECT_THAT(MatMul("[2,3]", "[2,3]").Shapes(), HasSubstr("'b' of MatMul: expected 3 rows"));
+  EXPECT_THAT(
+      MatMul("[2,3]", "[2,3]").Shapes(),
+      HasSubstr("'b' of MatMul: Dimensions must be equal, but are 3 and 2: expected 3 rows"));
   EXPECT_THAT(MatMul("[2,3]", "[3,2]").Attr("transpose_b", true).Shapes(),
               HasSubstr("expected 3 columns"));
   EXPECT_THAT(MatMul("[2,2,2]", "[2,2]").Shapes(), HasSubstr("rank 2"));
@@ -140,6 +142,7 @@ TEST(SparseSoftmaxCrossEntropyTest, LabelsAreOneARow) {
   };
   EXPECT_EQ(op("[?,4]", "[3]"), "[3] [3,4]");
   EXPECT_EQ(op("?", "?"), "[?] [?,?]");
+  EXPECT_THAT(op("[3,4]", "[]"), HasSubstr("labels must be 1-D"));
   EXPECT_THAT(op("[3,4]", "[2]"), HasSubstr("'labels' of SparseSoftmaxCrossEntropyWithLogits"));
   EXPECT_THAT(op("[3,4]", "[3,1]"), HasSubstr("rank 1"));
 }

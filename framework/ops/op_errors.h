@@ -20,6 +20,12 @@ Status InvalidInput(const ShapeContext& context, int i, const Parts&... parts) {
   return errors::InvalidArgument(ArgumentName(context, i), ": ", parts...);
 }
 
+// "Dimensions must be equal, but are 37 and 36: ": programs match it, so it begins the cause of two
+// dimensions that differ.
+inline std::string UnequalDims(int64_t first, int64_t second) {
+  return absl::StrCat("Dimensions must be equal, but are ", first, " and ", second, ": ");
+}
+
 // `status` with the name of argument i put before it.
 inline Status InputError(const ShapeContext& context, int i, const Status& status) {
   return WithContext(status, ArgumentName(context, i));

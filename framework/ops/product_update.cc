@@ -16,8 +16,8 @@ Status ProductUpdateShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(PartialShape a, context->WithRank(2, 2));
   MS_ASSIGN_OR_RETURN(PartialShape b, context->WithRank(3, 2));
   if (!context->MergeDim(a.dim(0), b.dim(0)).ok()) {
-    return InvalidInput(*context, 3, "expected ", a.dim(0), " rows to go with argument 'a' ",
-                        a.ToString(), ", got ", b.ToString());
+    return InvalidInput(*context, 3, UnequalDims(a.dim(0), b.dim(0)), "expected ", a.dim(0),
+                        " rows to go with argument 'a' ", a.ToString(), ", got ", b.ToString());
   }
   const PartialShape product = PartialShape::Matrix(a.dim(1), b.dim(1));
   if (product.IsCompatibleWith(variable)) return absl::OkStatus();

@@ -69,10 +69,6 @@ Status ArgReductionShape(ShapeContext* context) {
     context->SetOutput(0, PartialShape::UnknownOfRank(input.rank() - 1));
     return absl::OkStatus();
   }
-  if (input.dim(*axis) == 0) {
-    return InvalidInput(*context, 0, "dimension ", *axis, " of ", input.ToString(),
-                        " is empty, so no element of it is the one sought");
-  }
   PartialShape output = PartialShape::Scalar();
   for (int i = 0; i < input.rank(); ++i) {
     if (i != *axis) output.AddDim(input.dim(i));

@@ -71,7 +71,7 @@ StatusOr<Layout> LayOut(int rank, const PartialValue& begin, const PartialValue&
     }
   }
   if (taken > rank) {
-    return errors::InvalidArgument("begin: cannot slice ", taken,
+    return errors::InvalidArgument("begin: index out of range: cannot slice ", taken,
                                    " dimensions of a tensor of rank ", rank);
   }
   Layout layout;

@@ -133,7 +133,7 @@ TEST(StridedSliceSpecTest, RefusesWhatMakesNoSense) {
   ellipses.ellipsis = 3;
   EXPECT_THAT(message({5}, {0}, {4}, {0}, {}), HasSubstr("strides[0] must not be zero"));
   EXPECT_THAT(message({5}, {0, 0}, {1, 1}, {1, 1}, {}),
-              HasSubstr("begin: cannot slice 2 dimensions"));
+              HasSubstr("begin: index out of range: cannot slice 2 dimensions"));
   EXPECT_THAT(message({5, 2}, {0, 0}, {1, 1}, {1, 1}, ellipses), HasSubstr("ellipsis_mask"));
   EXPECT_THAT(message({5}, {5}, {6}, {1}, shrink), HasSubstr("slice index 5 of dimension 0"));
   EXPECT_THAT(message({5}, {-6}, {-5}, {1}, shrink), HasSubstr("slice index -6"));

@@ -39,8 +39,7 @@ class DynamicPartition {
     const int32_t* numbers = partitions.data<int32_t>();
     for (int64_t i = 0; i < partitions.size(); ++i) {
       if (numbers[i] < 0 || numbers[i] >= most) {
-        return ms::InvalidArgument("partitions[", i, "] (in flat order) = ", numbers[i],
-                                   " is outside [0, ", most, "), as num_partitions says");
+        return NotInRange("partitions", partitions, i, most);
       }
       ++(*counts)[static_cast<size_t>(numbers[i])];
     }

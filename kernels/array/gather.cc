@@ -54,7 +54,9 @@ ms::Status MakeGeometry(const ms::View& params, const ms::Shape& indices, int64_
 }
 
 template <typename Index>
-ms::Status CheckIndices(const Index* indices, int64_t n, uint64_t size) {
+ms::Status CheckIndices(const ms::View& view, uint64_t size) {
+  const Index* indices = view.data<Index>();
+  const int64_t n = view.size();
   bool all_in_range = true;
   for (int64_t i = 0; i < n; ++i) {
     all_in_range &= static_cast<uint64_t>(static_cast<int64_t>(indices[i])) < size;
@@ -62,8 +64,7 @@ ms::Status CheckIndices(const Index* indices, int64_t n, uint64_t size) {
   if (all_in_range) return ms::Status();
   int64_t i = 0;
   while (static_cast<uint64_t>(static_cast<int64_t>(indices[i])) < size) ++i;
-  return ms::InvalidArgument("indices[", i, "] (in flat order) = ", indices[i], " is outside [0, ",
-                             size, ")");
+  return NotInRange("indices", view, i, static_cast<int64_t>(size));
 }
 
 template <uint64_t kBytes>
@@ -123,7 +124,7 @@ ms::Status GatherRows(ms::Frame& frame, const GatherGeometry& geometry, const ms
   MS_TRY(frame.Output(0, geometry.output, &output));
   // Indices into nothing are no harm where nothing is picked.
   if (output.size() == 0) return ms::Status();
-  MS_TRY(CheckIndices(picked, indices.size(), geometry.size));
+  MS_TRY(CheckIndices<Index>(indices, geometry.size));
   if (params.dtype() == MS_STRING) return CopyStringRows(geometry, params, picked, output);
   const char* source = params.data<char>();
   char* target = output.data<char>();

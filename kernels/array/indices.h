@@ -3,6 +3,7 @@
 #define MILLSTREAM_KERNELS_ARRAY_INDICES_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,22 @@ inline std::vector<MS_DType> IndexTypes() { return {MS_INT32, MS_INT64}; }
 // Element `i` of an int32 or int64 view.
 inline int64_t IndexAt(const ms::View& view, int64_t i) {
   return view.dtype() == MS_INT32 ? view.data<int32_t>()[i] : view.data<int64_t>()[i];
+}
+
+// Element `i` (in flat order) of the argument `name` of shape `shape`: "indices[0,2]", or "indices"
+// for a scalar.
+inline std::string ElementName(std::string_view name, const ms::Shape& shape, int64_t i) {
+  std::string coordinate;
+  for (uint32_t d = shape.rank(); d-- > 0; i /= shape[d]) {
+    coordinate = std::to_string(i % shape[d]) + (coordinate.empty() ? "" : ",") + coordinate;
+  }
+  return std::string(name) + (coordinate.empty() ? "" : "[" + coordinate + "]");
+}
+
+// "indices[0,2] = 7 is not in [0, 3)": element `i` of `view`, an int32 or int64 tensor.
+inline ms::Status NotInRange(std::string_view name, const ms::View& view, int64_t i, int64_t end) {
+  return ms::InvalidArgument(ElementName(name, view.shape(), i), " = ", IndexAt(view, i),
+                             " is not in [0, ", end, ")");
 }
 
 // The value of argument `name`, which must be a scalar.

@@ -17,7 +17,7 @@ ms::Status CheckIds(const ms::View& ids, int64_t num_segments) {
   const int64_t n = ids.size();
   for (int64_t i = 0; i < n; ++i) {
     if (values[i] < num_segments) continue;
-    return ms::InvalidArgument("segment_ids[", i, "] (in flat order) = ", values[i],
+    return ms::InvalidArgument(ElementName("segment_ids", ids.shape(), i), " = ", values[i],
                                " is not smaller than num_segments = ", num_segments);
   }
   return ms::Status();

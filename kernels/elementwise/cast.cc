@@ -6,12 +6,17 @@
 // Anything but zero is true. Of a complex number only the real part counts, unless the result is
 // complex, too.
 //
+// With Truncate, a floating-point number loses the bits of its fraction that the result's type has
+// no place for, so that it is cut towards zero instead of rounded to the nearest.
+// Below the smallest normal number of the result's type what is left is rounded.
+//
 // Loops exist between the types that the machine computes in. The others are read as and written
 // from one of those, a tile at a time: the 16-bit floating-point numbers and complex64 from
 // float32, complex128 from float64.
 #include <algorithm>
 #include <array>
 #include <complex>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -109,14 +114,30 @@ void WriteNarrow(const void* tile, int64_t n, void* to, int64_t begin) {
   NarrowElements(static_cast<const float*>(tile), n, static_cast<Narrow*>(to) + begin);
 }
 
-// Cuts the low bits off instead of rounding; a NaN stays one.
-void WriteTruncated(const void* tile, int64_t n, void* to, int64_t begin) {
-  const float* x = static_cast<const float*>(tile);
-  BFloat16* out = static_cast<BFloat16*>(to) + begin;
+// Clears the `bits` lowest bits of the numbers of a tile. A NaN stays as it is.
+template <typename Real, typename Bits>
+void CutTile(void* tile, int64_t n, int bits) {
+  Real* x = static_cast<Real*>(tile);
+  const Bits kept = ~Bits{0} << bits;
   for (int64_t i = 0; i < n; ++i) {
-    const uint32_t bits = narrow_float::BitsOfFloat(x[i]);
-    const uint32_t quiet = x[i] == x[i] ? 0 : 0x40;
-    out[i] = BFloat16::FromBits(static_cast<uint16_t>((bits >> 16) | quiet));
+    Bits cut;
+    std::memcpy(&cut, &x[i], sizeof(cut));
+    if (x[i] == x[i]) cut &= kept;
+    std::memcpy(&x[i], &cut, sizeof(cut));
+  }
+}
+
+// The bits that a type of floating-point numbers stores of a fraction; 64 for other types, which
+// are never cut to.
+int FractionBits(MS_DType dtype) {
+  switch (dtype) {
+    case MS_BFLOAT16: return 7;
+    case MS_FLOAT16: return 10;
+    case MS_FLOAT32:
+    case MS_COMPLEX64: return 23;
+    case MS_FLOAT64:
+    case MS_COMPLEX128: return 52;
+    default: return 64;
   }
 }
 
@@ -159,7 +180,6 @@ class Cast {
     same_ = from == to;
     from_ = FormOf(from);
     to_ = FormOf(to);
-    if (truncate && from == MS_FLOAT32 && to == MS_BFLOAT16) to_.write = &WriteTruncated;
     if (IsComplex(from) && IsComplex(to)) {
       // As twice as many real numbers.
       from_.read = nullptr;
@@ -169,6 +189,10 @@ class Cast {
     if (same_ && ms::ElementSize(from) == 2) from_ = to_ = Form{from, MS_UINT16};  // their bits
     from_bytes_ = static_cast<int64_t>(ms::ElementSize(from_.computed));
     to_bytes_ = static_cast<int64_t>(ms::ElementSize(to_.computed));
+    const bool is_real = from_.computed == MS_FLOAT32 || from_.computed == MS_FLOAT64;
+    if (truncate && is_real) {
+      cut_bits_ = std::max(0, FractionBits(from_.computed) - FractionBits(to));
+    }
     loop_ = kLoops[IndexOf(from_.computed)][IndexOf(to_.computed)];
     return ms::Status();
   }
@@ -180,7 +204,7 @@ class Cast {
     if (same_ && out.raw() == x.raw()) return ms::Status();
     const void* const x_data = x.raw();
     void* const out_data = out.raw();
-    const bool direct = from_.read == nullptr && to_.write == nullptr;
+    const bool direct = from_.read == nullptr && to_.write == nullptr && cut_bits_ == 0;
     const int64_t picoseconds = direct ? 500 : kTilePicoseconds;
     MS_TRY(ParallelElements(frame, x.size() * parts_, picoseconds, [&](int64_t begin, int64_t end) {
       if (direct) {
@@ -203,6 +227,15 @@ class Cast {
         from_.read(x, at, n, read);
         source = read;
       }
+      if (cut_bits_ > 0) {
+        if (source != read) std::memcpy(read, source, static_cast<size_t>(n * from_bytes_));
+        source = read;
+        if (from_.computed == MS_FLOAT32) {
+          CutTile<float, uint32_t>(read, n, cut_bits_);
+        } else {
+          CutTile<double, uint64_t>(read, n, cut_bits_);
+        }
+      }
       if (to_.write == nullptr) {
         loop_(source, static_cast<char*>(out) + at * to_bytes_, 0, n);
       } else {
@@ -218,6 +251,7 @@ class Cast {
   int64_t from_bytes_ = 0;    // of an element of from_.computed
   int64_t to_bytes_ = 0;      // of one of to_.computed
   int64_t parts_ = 1;         // numbers of an element that the loop takes
+  int cut_bits_ = 0;          // of from_.computed that Truncate clears before the conversion
   bool same_ = false;
 };
 

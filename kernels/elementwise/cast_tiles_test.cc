@@ -100,9 +100,33 @@ TEST(NarrowCastTest, TruncateCutsFloatToBFloat16) {
                                    BFloat16::FromBits(0x7f80)}));
   const float nan = narrow_float::FloatOfBits(0x7f800001);
   EXPECT_TRUE(std::isnan(static_cast<float>((Cast<float, BFloat16>({nan}, true))[0])));
-  // The rounding of other pairs is not changed.
-  EXPECT_EQ((Cast<float, Float16>({1.0f + 0x1.8p-11f}, true)),
-            (std::vector<Float16>{Float16(1.0f + 0x1p-10f)}));
+}
+
+TEST(NarrowCastTest, TruncateCutsFloatToFloat16) {
+  const std::vector<float> x = {1.0f + 0x1.8p-11f, -(1.0f + 0x1.8p-11f), 65535.0f, 65536.0f};
+  EXPECT_EQ((Cast<float, Float16>(x, true)),
+            (std::vector<Float16>{Float16(1.0f), Float16(-1.0f), Float16(65504.0f),
+                                  Float16::FromBits(0x7c00)}));
+  EXPECT_EQ((Cast<float, Float16>(x, false))[0], Float16(1.0f + 0x1p-10f));
+}
+
+TEST(NarrowCastTest, TruncateCutsDoubles) {
+  const double x = 1.0 + 0x1.8p-24;
+  EXPECT_EQ((Cast<double, float>({x, -x}, true)), (std::vector<float>{1.0f, -1.0f}));
+  EXPECT_EQ((Cast<double, float>({x, -x}, false)),
+            (std::vector<float>{1.0f + 0x1p-23f, -1.0f - 0x1p-23f}));
+  EXPECT_EQ((Cast<double, Float16>({1.0 + 0x1.8p-11}, true)),
+            (std::vector<Float16>{Float16(1.0f)}));
+  EXPECT_EQ((Cast<double, BFloat16>({1.0 + 0x1.8p-8}, true)),
+            (std::vector<BFloat16>{BFloat16(1.0f)}));
+  EXPECT_EQ((Cast<Complex128, Complex64>({{x, -x}}, true)), (std::vector<Complex64>{{1, -1}}));
+}
+
+TEST(NarrowCastTest, TruncateChangesNothingWhereAllBitsFit) {
+  EXPECT_EQ((Cast<float, double>({0.1f}, true)), (std::vector<double>{0.1f}));
+  EXPECT_EQ((Cast<Float16, float>({Float16(0.1f)}, true)),
+            (std::vector<float>{static_cast<float>(Float16(0.1f))}));
+  EXPECT_EQ((Cast<double, int32_t>({-2.75}, true)), (std::vector<int32_t>{-2}));
 }
 
 TEST(ComplexCastTest, TheRealPartCounts) {

@@ -17,8 +17,7 @@ ms::Status CheckRowIndices(const ms::View& indices, int64_t rows) {
   const int64_t n = indices.size();
   for (int64_t i = 0; i < n; ++i) {
     if (values[i] >= 0 && values[i] < rows) continue;
-    return ms::InvalidArgument("indices[", i, "] (in flat order) = ", values[i], " is outside [0, ",
-                               rows, ")");
+    return NotInRange("indices", indices, i, rows);
   }
   return ms::Status();
 }

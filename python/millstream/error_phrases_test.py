@@ -25,6 +25,26 @@ def _assert_rank_at_least_in_step() -> None:
     tf.Session().run(tf.assert_rank_at_least(x, 2), {x: [1.0, 2.0]})
 
 
+def _run_unfed() -> None:
+    p = tf.placeholder(tf.float32, [10, 10], name="p")
+    tf.Session().run(tf.identity(p))
+
+
+def _run_partition(partitions: Any, count: int) -> None:
+    fed = tf.placeholder(tf.int32)
+    parts = tf.dynamic_partition(tf.zeros_like(fed), fed, count)
+    tf.Session().run(parts, {fed: partitions})
+
+
+def _run_gather(indices: Any) -> None:
+    fed = tf.placeholder(tf.int32)
+    tf.Session().run(tf.gather(tf.zeros([3]), fed), {fed: indices})
+
+
+def _run_arg_min_of_nothing() -> None:
+    tf.Session().run(tf.argmin(tf.zeros([0]), 0))
+
+
 def _scalar() -> Any:
     return tf.constant(1.0, name="my_tensor")
 
@@ -111,6 +131,49 @@ _CASES: list[tuple[str, type[Exception], Callable[[], Any]]] = [
         ValueError,
         lambda: tf.train.GradientDescentOptimizer(1.0).minimize(_scalar()),
     ),
+    (
+        r"must feed a value for placeholder tensor 'p' with dtype float and shape \[10,10\]",
+        tf.errors.InvalidArgumentError,
+        _run_unfed,
+    ),
+    (
+        r"Dimensions must be equal, but are 37 and 36",
+        ValueError,
+        lambda: tf.matmul(tf.zeros([32, 37]), tf.zeros([36, 2])),
+    ),
+    (
+        r"partitions\[2\] = 99 is not in \[0, 4\)",
+        tf.errors.InvalidArgumentError,
+        lambda: _run_partition([0, 1, 99], 4),
+    ),
+    (
+        r"partitions\[0,0\] = 17 is not in \[0, 7\)",
+        tf.errors.InvalidArgumentError,
+        lambda: _run_partition([[17]], 7),
+    ),
+    (
+        r"partitions = 17 is not in \[0, 7\)",
+        tf.errors.InvalidArgumentError,
+        lambda: _run_partition(17, 7),
+    ),
+    (
+        r"indices\[0,0\] = 7 is not in \[0, 3\)",
+        tf.errors.InvalidArgumentError,
+        lambda: _run_gather([[7]]),
+    ),
+    (
+        r"must be non-negative",
+        ValueError,
+        lambda: tf.pad(tf.zeros([2]), [[-1, 0]]),
+    ),
+    (
+        r"must be evenly divisible by 17",
+        ValueError,
+        lambda: tf.reshape(tf.zeros([20677]), [17, -1]),
+    ),
+    (r"out of range", ValueError, lambda: tf.zeros([2])[0, 0]),
+    (r"should evenly divide", ValueError, lambda: tf.split(tf.zeros([4]), 3)),
+    (r"is empty", tf.errors.InvalidArgumentError, _run_arg_min_of_nothing),
 ]
 
 
