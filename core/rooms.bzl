@@ -18,7 +18,7 @@ _MAY_INCLUDE = {
     "host": ["graph", "device", "resources", "step"],
     "numerics": ["graph", "import", "device", "resources", "step", "host"],
     "structural": ["graph", "device", "resources", "step", "host"],
-    "passes": ["graph", "resources"],
+    "passes": ["graph", "resources", "step"],
     "plan": ["graph", "device", "resources", "partition", "step", "host", "numerics", "passes"],
     "dynamic": ["graph", "device", "resources", "partition", "step", "host", "numerics", "structural"],
     "session": [

@@ -9,7 +9,7 @@
 
 #include "core/c_api/c_api.h"
 #include "core/c_api/testing.h"
-#include "core/passes/plan_features.h"
+#include "core/step/plan_features.h"
 #include "core/testing/fork.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -181,13 +181,14 @@ StatusOr<std::unique_ptr<DynamicProgram>> DynamicTest::Compile(const StepSignatu
   request.graph = &pruned;
   request.signature = &signature;
   request.kernels = &kernels;
-  request.resources = &resources;
+  settings.resources = &resources;
+  request.settings = &settings;
   return DynamicProgram::Compile(request);
 }
 
 StatusOr<std::vector<Tensor>> DynamicTest::RunProgram(DynamicProgram* program, size_t num_fetches,
                                                       const std::vector<Tensor>& feeds) {
-  StepContext step(options);
+  StepContext step(options, settings);
   StepScheduler scheduler(&step, threads);
   step.scheduler = &scheduler;
   step.rendezvous = rendezvous;

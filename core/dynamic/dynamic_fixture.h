@@ -72,6 +72,7 @@ class DynamicTest : public SessionTest {
 
   int threads = 1;
   RunOptions options;
+  SessionSettings settings;
   Rendezvous* rendezvous = nullptr;
   KernelCache kernels;
   ResourceManager resources;

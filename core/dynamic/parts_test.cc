@@ -19,7 +19,7 @@ class PartsTest : public DynamicTest {
   PartsTest() : pred(Placeholder("pred", DataType::kBool, PartialShape::Scalar())) {
     context_.graph = &graph;
     context_.devices = &devices_;
-    context_.resources = &resources;
+    context_.settings.resources = &resources;
   }
 
   // Runs a step on as many CPUs as the program names, and keeps its executable.
@@ -44,7 +44,8 @@ class PartsTest : public DynamicTest {
   float FloatOf(const Tensor& tensor) { return tensor.has_value() ? *tensor.data<float>() : -1; }
   std::vector<bool> DynamicParts(int parts) const {
     std::vector<bool> dynamic;
-    for (int part = 0; part < parts; ++part) dynamic.push_back(executable->IsDynamic(part));
+    for (int part = 0; part < parts; ++part)
+      dynamic.push_back(executable->builder().IsDynamic(part));
     return dynamic;
   }
   Output OnCpu(int cpu, const std::function<Output()>& body) {

@@ -27,6 +27,7 @@
 #include "core/numerics/numeric_checks.h"
 #include "core/resources/resource.h"
 #include "core/resources/resource_manager.h"
+#include "core/step/session_settings.h"
 #include "framework/plugin/plugin.h"
 #include "framework/status.h"
 
@@ -151,10 +152,7 @@ struct DynamicRequest {
   const StepSignature* signature = nullptr;
   KernelCache* kernels = nullptr;
   DeviceMemory* memory = nullptr;  // of the device that will run it; null: it uses the host's
-  ResourceManager* resources = nullptr;
-  bool deterministic = false;
-  bool move_fetches = true;         // false: what is fetched is a copy
-  NumericChecks* checks = nullptr;  // what looks at what kernels give; null: nobody does
+  const SessionSettings* settings = nullptr;
 };
 
 class DynamicProgram {

@@ -121,7 +121,8 @@ void ProgramCompiler::AddConstant(const Output& output, Value value) {
 }
 
 Status ProgramCompiler::AddHandle(const Node& node) {
-  MS_ASSIGN_OR_RETURN(ResourceRef<Resource> resource, FindResource(node, request_.resources));
+  MS_ASSIGN_OR_RETURN(ResourceRef<Resource> resource,
+                      FindResource(node, request_.settings->resources));
   Value handle;
   handle.view.dtype = MS_RESOURCE;
   handle.view.rank = 0;
@@ -168,12 +169,12 @@ Status ProgramCompiler::ChooseAction(const Node& node, NodeProgram* program) {
   program->state = program->kernel->state();
   program->compute = registration.compute;
   program->compute_async = registration.compute_async;
-  const bool is_checked = request_.checks != nullptr && NumericChecks::Concern(node);
+  const bool is_checked = request_.settings->checks != nullptr && NumericChecks::Concern(node);
   if (is_checked && registration.compute != nullptr) {
-    program->state = request_.checks->StateFor(program->kernel);
+    program->state = request_.settings->checks->StateFor(program->kernel);
     program->compute = &NumericChecks::Compute;
   } else if (is_checked) {
-    program->checks = request_.checks;
+    program->checks = request_.settings->checks;
   }
   program->action = NodeAction::kKernel;
   if (registration.compute == nullptr) {
@@ -376,7 +377,7 @@ Status ProgramCompiler::AddFetches() {
     fetch.output = output;
     fetch.source = values_.at(output);
     const bool is_last = seen.insert(output).second;
-    fetch.may_move = is_last && request_.move_fetches;
+    fetch.may_move = is_last && request_.settings->features.moved_fetches;
     auto found = index_of_.find(output.node);
     if (found == index_of_.end() || fed_.contains(output)) continue;
     const NodeProgram& program = program_->nodes[found->second];
@@ -437,7 +438,7 @@ bool ProgramCompiler::DependsOnOrder() const {
 // Kernels that take long may make room for others where the results stay the same.
 void ProgramCompiler::AllowBeside() {
   program_->costs = std::make_unique<std::atomic<uint32_t>[]>(program_->nodes.size());
-  if (request_.deterministic || DependsOnOrder()) return;
+  if (request_.settings->options.deterministic || DependsOnOrder()) return;
   for (NodeProgram& node : program_->nodes) {
     // A device's kernels only enqueue.
     node.may_run_beside = node.action == NodeAction::kKernel && !node.node->op().is_stateful &&
@@ -460,10 +461,10 @@ void ProgramCompiler::FindReadyNodes() {
 
 StatusOr<std::unique_ptr<DynamicProgram>> ProgramCompiler::Run() {
   const PrunedGraph& graph = *request_.graph;
-  program_->deterministic = request_.deterministic;
-  program_->keeps_inputs = request_.checks != nullptr;
+  program_->deterministic = request_.settings->options.deterministic;
+  program_->keeps_inputs = request_.settings->checks != nullptr;
   program_->memory = request_.memory;
-  program_->resources_of_session = request_.resources;
+  program_->resources_of_session = request_.settings->resources;
   program_->may_wait = request_.memory != nullptr;  // for the device, in the end
   AddFeeds();
   MS_ASSIGN_OR_RETURN(tree_, FindFrames(graph, fed_));

@@ -30,8 +30,8 @@ class LateReceivesTest : public DeviceSessionTest {
     ExecutableContext context;
     context.graph = &graph;
     context.devices = &*devices;
-    context.resources = &resources;
-    context.features.late_receives = late;
+    context.settings.resources = &resources;
+    context.settings.features.late_receives = late;
     Result result;
     {
       const StatusOr<std::unique_ptr<Executable>> step = Executable::Create(&context, signature);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "core/passes/plan_features.h"
+#include "core/step/plan_features.h"
 
 namespace millstream {
 namespace {

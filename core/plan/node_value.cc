@@ -60,7 +60,7 @@ StatusOr<std::vector<Tensor>> ValueOfNode(const Node& node, const std::vector<Te
   request.feed_shapes = &no_feeds;
   request.received = nullptr;
   request.folded = nullptr;
-  request.optimize = false;
+  request.as_written = true;
   if (plan.host_kernels != nullptr) request.kernels = plan.host_kernels;
   request.memory = nullptr;
   MS_ASSIGN_OR_RETURN(const std::unique_ptr<Plan> compiled, CompilePlan(request));

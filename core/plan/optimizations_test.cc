@@ -10,7 +10,7 @@
 #include "core/host/host_ctx.h"
 #include "core/host/thread_team.h"
 #include "core/passes/pass.h"
-#include "core/passes/plan_features.h"
+#include "core/step/plan_features.h"
 #include "core/testing/kernel_bodies.h"
 #include "core/testing/session_fixture.h"
 #include "gmock/gmock.h"

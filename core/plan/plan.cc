@@ -31,8 +31,8 @@ Plan::~Plan() {
     instruction.kernel->registration().unspecialize(instruction.kernel->state(),
                                                     instruction.shape_state);
   }
-  if (checks == nullptr) return;
-  for (const auto& kernel : own_kernels) checks->Forget(kernel.get());
+  if (settings == nullptr || settings->checks == nullptr) return;
+  for (const auto& kernel : own_kernels) settings->checks->Forget(kernel.get());
 }
 
 // What a state has from the start, and the buffers of what escapes, which it keeps.

@@ -6,12 +6,10 @@
 //     resource handle, a place in the slab, or a *slot* (a Tensor of the step). Nodes that only
 //     rename memory (Identity, Reshape) make no instruction: their outputs are views of their
 //     input's root.
-//  3. The slab is laid out when the plan is built; roots that share bytes never live together,
-//  except
-//     an output that takes over its input in place.
-//  4. A plan never changes once it is built. What a step writes stands in its StepState: frames
-//  that
-//     are built once per StepState, and reused by later steps.
+//  3. The slab is laid out when the plan is built. Roots that share bytes never live at the same
+//     time, except for an output that takes over its input in place.
+//  4. A plan never changes once it is built. What a step writes is in its StepState: its frames are
+//     built once per StepState, and reused by later steps.
 #ifndef MILLSTREAM_CORE_PLAN_PLAN_H_
 #define MILLSTREAM_CORE_PLAN_PLAN_H_
 
@@ -27,6 +25,7 @@
 #include "core/plan/state_budget.h"
 #include "core/resources/resource.h"
 #include "core/resources/resource_manager.h"
+#include "core/step/session_settings.h"
 #include "framework/plugin/plugin.h"
 #include "framework/shape.h"
 #include "framework/tensor.h"
@@ -160,14 +159,8 @@ class Plan {
   bool may_wait = false;  // some call has kAfterWait: the plan needs a StepScheduler
   // Of the device that runs it; null: everything is in host memory.
   DeviceMemory* memory = nullptr;
-  int max_threads = 1;
-  bool deterministic = false;
-  bool in_place = true;                  // outputs may take over the memory of inputs
-  bool needs_permit = true;              // see StepContext
-  ResourceManager* resources = nullptr;  // of the session
-  RunningSteps* running = nullptr;       // likewise; null: nobody asks what steps are at
-  std::string device_name;               // for those who ask
-  NumericChecks* checks = nullptr;       // what looks at what kernels give; null: nobody does
+  const SessionSettings* settings = nullptr;  // of the session; set by the compiler
+  std::string device_name;                    // for reports of what a step is at
 
   // A step's state: one that an earlier step left, else a new one. RESOURCE_EXHAUSTED names the
   // plan's largest tensors.

@@ -8,6 +8,7 @@
 #include "core/device/memory_space.h"
 #include "core/graph/plan_facts.h"
 #include "core/graph/structural_role.h"
+#include "core/numerics/numeric_checks.h"
 #include "core/passes/pass.h"
 #include "core/passes/step_ops.h"
 #include "core/plan/node_value.h"
@@ -30,7 +31,9 @@ class PlanCompiler {
  public:
   explicit PlanCompiler(const PlanRequest& request)
       : request_(request),
-        waiting_step_(request.run == nullptr ? no_step_ : *request.run),
+        settings_(*request.settings),
+        optimizes_(settings_.options.optimize && !request.as_written),
+        waiting_step_(request.run == nullptr ? no_step_ : *request.run, settings_),
         plan_(std::make_unique<Plan>()),
         copies_(plan_.get()) {}
   StatusOr<std::unique_ptr<Plan>> Run();
@@ -65,6 +68,8 @@ class PlanCompiler {
   ValueRef RefTo(int root) const { return millstream::RefTo(*plan_, root); }
 
   const PlanRequest& request_;
+  const SessionSettings& settings_;
+  const bool optimizes_;
   const RunOptions no_step_;
   StepContext waiting_step_;  // tells whether to go on
   std::unique_ptr<Plan> plan_;
@@ -82,7 +87,7 @@ class PlanCompiler {
 // A node whose outputs the plan knows already.
 bool PlanCompiler::IsFolded(const Node* node) const {
   if (RoleOf(node->op().name) == StructuralRole::kConstant) return true;
-  if (!request_.optimize || !request_.features.fold_shapes) return false;
+  if (!optimizes_ || !settings_.features.fold_shapes) return false;
   if (node->op().is_stateful || node->num_outputs() == 0) return false;
   for (int i = 0; i < node->num_outputs(); ++i) {
     const Output output = node->output(i);
@@ -139,7 +144,7 @@ void PlanCompiler::AddConstant(const Output& output, const Tensor& value) {
 }
 
 Status PlanCompiler::AddHandle(const Node* node) {
-  MS_ASSIGN_OR_RETURN(ResourceRef<Resource> resource, FindResource(*node, request_.resources));
+  MS_ASSIGN_OR_RETURN(ResourceRef<Resource> resource, FindResource(*node, settings_.resources));
   const int index = NewRoot(node->output(0), RootKind::kHandle);
   Root& root = plan_->roots[index];
   root.resource = std::move(resource);
@@ -152,7 +157,7 @@ Status PlanCompiler::AddHandle(const Node* node) {
 // inferred without knowing the sizes asked for, on the assumption that they fit: the kernel looks.
 // Handles have names alone: there is nothing that a kernel could copy. Passes make only what fits.
 bool PlanCompiler::AddRenamed(const StepOp& op, bool identity) {
-  if (!request_.features.views && !absl::c_any_of(op.outputs, IsHandle)) return false;
+  if (!settings_.features.views && !absl::c_any_of(op.outputs, IsHandle)) return false;
   if (!identity && op.inputs.size() > 1 && facts_.constant(op.inputs[1]) == nullptr &&
       !ops_->IsNew(op.node)) {
     return false;
@@ -189,7 +194,7 @@ StatusOr<KernelInstance*> PlanCompiler::KernelOf(const Node* node) {
 Status PlanCompiler::AddKernel(const StepOp& op) {
   const Node* const node = op.node;
   MS_ASSIGN_OR_RETURN(KernelInstance * kernel, KernelOf(node));
-  const bool shares_variable = request_.features.variables && node->op().name == "ReadVariableOp";
+  const bool shares_variable = settings_.features.variables && node->op().name == "ReadVariableOp";
   Instruction instruction;
   instruction.node = node;
   instruction.kernel = kernel;
@@ -217,20 +222,20 @@ Status PlanCompiler::AddKernel(const StepOp& op) {
       if (!valid.ok()) return AnnotateWithNode(valid, *node);
     }
     root.first = static_cast<int>(plan_->instructions.size());
-    const bool is_planned = request_.features.slab && root.shape_known && !shares_variable &&
+    const bool is_planned = settings_.features.slab && root.shape_known && !shares_variable &&
                             IsPlainData(root.dtype) && root.in_host == (plan_->memory == nullptr);
     if (!is_planned) root.kind = RootKind::kSlot;
     instruction.outputs.push_back(RefTo(index));
     values_.try_emplace(output, RefTo(index));
   }
   const KernelRegistration& registration = kernel->registration();
-  if (NumericChecks::Concern(*node)) instruction.checks = request_.checks;
+  if (NumericChecks::Concern(*node)) instruction.checks = settings_.checks;
   const bool is_checked = instruction.checks != nullptr;
   plan_->instructions.push_back(std::move(instruction));
   if (registration.compute == nullptr) {
     plan_->calls.push_back(Call{&PlanRun::StartAsync, kernel, kAfterWait, 0});
   } else if (is_checked) {
-    plan_->calls.push_back(Call{&NumericChecks::Compute, request_.checks->StateFor(kernel), 0, 0});
+    plan_->calls.push_back(Call{&NumericChecks::Compute, settings_.checks->StateFor(kernel), 0, 0});
   } else {
     plan_->calls.push_back(Call{registration.compute, kernel->state(), 0, 0});
   }
@@ -319,12 +324,12 @@ Status PlanCompiler::AddOp(const StepOp& op) {
   const StructuralRole role = RoleOf(op.type());
   switch (role) {
     case StructuralRole::kNothing:
-      if (!request_.optimize) AddIdleInstruction(node);
+      if (!optimizes_) AddIdleInstruction(node);
       return absl::OkStatus();
     case StructuralRole::kIdentity:
     case StructuralRole::kReshape:
       if (!AddRenamed(op, role == StructuralRole::kIdentity)) return AddKernel(op);
-      if (!request_.optimize) AddIdleInstruction(node);
+      if (!optimizes_) AddIdleInstruction(node);
       return absl::OkStatus();
     case StructuralRole::kHandle: return AddHandle(node);
     case StructuralRole::kSend: return AddTransfer(op, true);
@@ -392,7 +397,7 @@ StatusOr<StepOps> PlanCompiler::Optimize() {
     op.must_run = targets_.contains(node) || awaited_.contains(node);
     ops.Append(std::move(op));
   }
-  if (request_.optimize) MS_RETURN_IF_ERROR(RunPasses(request_.disabled_passes, &ops));
+  if (optimizes_) MS_RETURN_IF_ERROR(RunPasses(settings_.options.disabled_passes, &ops));
   return ops;
 }
 
@@ -404,12 +409,12 @@ Status PlanCompiler::AddFetches() {
       MS_ASSIGN_OR_RETURN(fetch_plan.value.root, copies_.CopyInto(true, fetch_plan.value.root));
     }
     Root& root = plan_->roots[fetch_plan.value.root];
-    if (root.kind == RootKind::kPlanned && request_.features.moved_fetches) {
+    if (root.kind == RootKind::kPlanned && settings_.features.moved_fetches) {
       root.kind = RootKind::kEscaping;
     }
     plan_->fetches.push_back(std::move(fetch_plan));
   }
-  if (!request_.features.moved_fetches) return absl::OkStatus();
+  if (!settings_.features.moved_fetches) return absl::OkStatus();
   absl::flat_hash_set<int> moved;
   for (size_t i = plan_->fetches.size(); i-- > 0;) {
     plan_->fetches[i].move = moved.insert(plan_->fetches[i].value.root).second;
@@ -424,7 +429,7 @@ void PlanCompiler::MarkUsedOutputs() {
     for (const ValueRef& input : instruction.inputs) used[input.root] = true;
   }
   for (const FetchPlan& fetch : plan_->fetches) used[fetch.value.root] = true;
-  const bool all_used = !request_.features.unused_outputs;
+  const bool all_used = !settings_.features.unused_outputs;
   for (Instruction& instruction : plan_->instructions) {
     instruction.outputs_used.assign(instruction.outputs.size() / 64 + 1, 0);
     for (size_t k = 0; k < instruction.outputs.size(); ++k) {
@@ -444,12 +449,7 @@ StatusOr<std::unique_ptr<Plan>> PlanCompiler::Run() {
                                                request_.received));
   if (request_.feed_shapes != nullptr) plan_->feed_shapes = *request_.feed_shapes;
   plan_->memory = request_.memory;
-  plan_->max_threads = request_.threads;
-  plan_->resources = request_.resources;
-  plan_->checks = request_.checks;
-  plan_->deterministic = request_.deterministic;
-  plan_->in_place = request_.features.in_place;
-  plan_->needs_permit = request_.features.parallelism_permit;
+  plan_->settings = &settings_;
   AddFeeds();
   FindNeededNodes();
   MS_ASSIGN_OR_RETURN(StepOps ops, Optimize());

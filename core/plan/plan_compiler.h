@@ -10,11 +10,9 @@
 #include "core/graph/plan_facts.h"
 #include "core/graph/prune.h"
 #include "core/graph/step_signature.h"
-#include "core/numerics/numeric_checks.h"
-#include "core/passes/plan_features.h"
 #include "core/plan/plan.h"
-#include "core/resources/resource_manager.h"
 #include "core/step/run_options.h"
+#include "core/step/session_settings.h"
 #include "framework/status.h"
 
 namespace millstream {
@@ -31,15 +29,10 @@ struct PlanRequest {
   // What computes constants; null: `kernels`.
   KernelCache* host_kernels = nullptr;
   DeviceMemory* memory = nullptr;  // of the device that will run it; null: it uses the host's
-  ResourceManager* resources = nullptr;
-  int threads = 1;
-  bool optimize = true;  // false: every node becomes an instruction
-  std::vector<std::string> disabled_passes;
-  PlanFeatures features;
+  const SessionSettings* settings = nullptr;
+  bool as_written = false;  // every node becomes an instruction, whatever the session's options say
   FoldedValues* folded = nullptr;   // of all plans of the part; null: of this one alone
   const RunOptions* run = nullptr;  // of the step that waits for the plan; null: none does
-  bool deterministic = false;
-  NumericChecks* checks = nullptr;  // what looks at what kernels give; null: nobody does
 };
 
 // Errors name the node: shapes that do not fit, no kernel, a handle that contradicts its variable.

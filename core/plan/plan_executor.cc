@@ -435,17 +435,14 @@ Status PlanRun::Fetch(absl::Span<Tensor> fetches) {
 __attribute__((flatten)) Status ExecutePlan(Plan* plan, absl::string_view device_name,
                                             absl::Span<const Tensor> feeds,
                                             absl::Span<Tensor> fetches, const RunOptions& options) {
-  StepContext step(options, plan->resources);
-  step.max_threads = plan->max_threads;
-  step.deterministic = plan->deterministic;
-  step.needs_permit = plan->needs_permit;
+  StepContext step(options, *plan->settings);
   // A step that only orders others, and these have nothing to run either.
   if (plan->calls.empty() && plan->fetches.empty() && step.trace() == nullptr) {
     return step.IsStopping() ? step.CheckInterruption() : absl::OkStatus();
   }
   PlanRun run(plan, device_name);
   MS_RETURN_IF_ERROR(run.Begin(&step, feeds));
-  step.holds_permit = plan->max_threads > 1 && plan->needs_permit && ParallelPermit::TryAcquire();
+  step.holds_permit = step.max_threads > 1 && step.needs_permit && ParallelPermit::TryAcquire();
   Status status = run.RunCalls();
   if (step.holds_permit) ParallelPermit::Release();
   if (status.ok()) return run.Fetch(fetches);

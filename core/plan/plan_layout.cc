@@ -104,7 +104,7 @@ Status PlanLayout::Specialize(Instruction* instruction) {
   specialization.outputs = outputs.data();
   specialization.n_in = static_cast<uint32_t>(inputs.size());
   specialization.n_out = static_cast<uint32_t>(outputs.size());
-  specialization.num_threads = static_cast<uint32_t>(plan_.max_threads);
+  specialization.num_threads = static_cast<uint32_t>(plan_.settings->intra_op_threads);
   Status status =
       TakeAbiStatus(registration.specialize(instruction->kernel->state(), &specialization));
   if (!status.ok()) return AnnotateWithNode(status, *instruction->node);
@@ -119,7 +119,7 @@ Status PlanLayout::Specialize(Instruction* instruction) {
 void PlanLayout::ShareInPlace() {
   storage_.resize(plan_.roots.size());
   for (size_t r = 0; r < storage_.size(); ++r) storage_[r] = static_cast<int>(r);
-  if (!plan_.in_place) return;
+  if (!plan_.settings->features.in_place) return;
   for (size_t i = 0; i < plan_.instructions.size(); ++i) {
     const Instruction& instruction = plan_.instructions[i];
     if (instruction.kernel == nullptr || instruction.checks != nullptr) continue;

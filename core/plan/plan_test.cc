@@ -24,7 +24,10 @@ using ::testing::SizeIs;
 
 class PlanTest : public SessionTest {
  protected:
-  void SetUp() override { StartSession(); }
+  void SetUp() override {
+    StartSession();
+    settings_.resources = &resources_;
+  }
 
   // The plan for feeds of these shapes.
   std::unique_ptr<Plan> Compile(const StepSignature& signature,
@@ -36,10 +39,7 @@ class PlanTest : public SessionTest {
     request.signature = &signature;
     request.feed_shapes = &feed_shapes;
     request.kernels = &kernels_;
-    request.resources = &resources_;
-    request.features = features_;
-    request.disabled_passes = disabled_passes_;
-    request.checks = checks_;
+    request.settings = &settings_;
     StatusOr<std::unique_ptr<Plan>> plan = CompilePlan(request);
     EXPECT_TRUE(plan.ok()) << plan.status();
     return plan.ok() ? *std::move(plan) : std::make_unique<Plan>();
@@ -68,14 +68,12 @@ class PlanTest : public SessionTest {
   // What Compile does without.
   // Nor with passes, some of which save what plans would.
   void Without(const std::string& name) {
-    features_ = PlanFeaturesWithout({name});
-    disabled_passes_ = PassNames();
+    settings_.features = PlanFeaturesWithout({name});
+    settings_.options.disabled_passes = PassNames();
   }
 
-  PlanFeatures features_;
-  std::vector<std::string> disabled_passes_;
-  NumericChecks* checks_ = nullptr;
   ResourceManager resources_;
+  SessionSettings settings_;
   KernelCache kernels_{"CPU", "/job:localhost/replica:0/task:0/device:CPU:0"};
 };
 
@@ -364,8 +362,8 @@ TEST_F(PlanTest, WithoutInPlaceOutputsHaveMemoryOfTheirOwn) {
 // Plans come and go while the session stays.
 TEST_F(PlanTest, ChecksForgetTheKernelsOfAPlanThatIsGone) {
   NumericChecks checks("");
-  checks_ = &checks;
-  NumericChecks::DisableFusion(&disabled_passes_);
+  settings_.checks = &checks;
+  NumericChecks::DisableFusion(&settings_.options.disabled_passes);
   const Output gradients = Placeholder("gradients", DataType::kFloat);
   const Output features = Placeholder("features", DataType::kFloat);
   const Output gradient = Op("ReluGrad", {gradients, features});

@@ -8,6 +8,7 @@
 
 #include "core/plan/plan.h"
 #include "core/plan/step_state.h"
+#include "core/step/session_settings.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
@@ -19,6 +20,7 @@ class StateBudgetTest : public ::testing::Test {
  protected:
   Plan* AddPlan(int64_t slab_bytes) {
     plans_.push_back(std::make_unique<Plan>());
+    plans_.back()->settings = &settings_;
     plans_.back()->slab_bytes = slab_bytes;
     plans_.back()->SetBudget(&budget_);
     return plans_.back().get();
@@ -29,6 +31,7 @@ class StateBudgetTest : public ::testing::Test {
   StateBudget budget_;
 
  private:
+  const SessionSettings settings_;
   std::vector<std::unique_ptr<Plan>> plans_;
 };
 

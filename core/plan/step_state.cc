@@ -57,7 +57,9 @@ Status OutOfMemory(const Plan& plan, const Status& cause) {
     wanted.push_back(LiveTensor::Of(root.source, root.dtype, root.shape, root.bytes()));
     if (largest == nullptr || root.bytes() > largest->bytes()) largest = &root;
   }
-  if (plan.resources != nullptr) AddVariables(*plan.resources, plan.memory, &wanted);
+  if (plan.settings->resources != nullptr) {
+    AddVariables(*plan.settings->resources, plan.memory, &wanted);
+  }
   std::string text =
       absl::StrCat("out of memory: the step needs ", plan.slab_bytes, " bytes for its tensors");
   if (!cause.ok()) absl::StrAppend(&text, ": ", cause.message());
@@ -120,16 +122,16 @@ StatusOr<std::unique_ptr<StepState>> StepState::Create(const Plan* plan) {
     frame.scratch = instruction.scratch_offset < 0 ? nullptr : slab + instruction.scratch_offset;
     frame.n_in = static_cast<uint32_t>(instruction.inputs.size());
     frame.n_out = static_cast<uint32_t>(instruction.outputs.size());
-    frame.flags = plan->deterministic ? MS_FRAME_DETERMINISTIC : 0;
+    frame.flags = plan->settings->options.deterministic ? MS_FRAME_DETERMINISTIC : 0;
     if (plan->memory != nullptr) plan->memory->FillFrame(&frame);
   }
-  if (plan->running != nullptr) plan->running->Add(state.get());
+  if (RunningSteps* const running = plan->settings->running) running->Add(state.get());
   return state;
 }
 
 StepState::~StepState() {
   if (plan == nullptr) return;
-  if (plan->running != nullptr) plan->running->Remove(this);
+  if (RunningSteps* const running = plan->settings->running) running->Remove(this);
   plan->NoteDeleted();
 }
 
@@ -154,7 +156,9 @@ std::vector<LiveTensor> StepState::LiveTensors(int instruction) const {
     live.push_back(LiveTensor::Of(root.source, root.dtype, tensor.shape(),
                                   static_cast<int64_t>(tensor.bytes())));
   }
-  if (plan->resources != nullptr) AddVariables(*plan->resources, memory, &live);
+  if (plan->settings->resources != nullptr) {
+    AddVariables(*plan->settings->resources, memory, &live);
+  }
   return live;
 }
 
@@ -207,7 +211,8 @@ void StepState::SetOutput(MS_Frame* frame, uint32_t output, Tensor tensor) {
 }
 
 const Tensor* StepState::TakeableInput(const MS_Ctx& ctx, uint32_t input) const {
-  if (!plan->in_place || plan->instructions[ctx.index].checks != nullptr) return nullptr;
+  if (!plan->settings->features.in_place || plan->instructions[ctx.index].checks != nullptr)
+    return nullptr;
   const std::vector<ValueRef>& inputs = plan->instructions[ctx.index].inputs;
   const int root_index = inputs[input].root;
   const Root& root = plan->roots[root_index];

@@ -10,7 +10,6 @@ StatusOr<std::unique_ptr<AdaptiveStep>> AdaptiveStep::Create(const ExecutableCon
   std::unique_ptr<AdaptiveStep> step(new AdaptiveStep(context, signature));
   MS_ASSIGN_OR_RETURN(std::unique_ptr<Executable> first, Executable::Create(context, signature));
   step->current_.store(first.get());
-  step->has_settled_.store(context->costs == nullptr);
   absl::MutexLock lock(&step->mutex_);
   step->executables_.push_back(std::move(first));
   return step;
@@ -25,8 +24,9 @@ Status AdaptiveStep::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetc
 Status AdaptiveStep::RunMeasured(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                                  const RunOptions& options) {
   Executable* const executable = current_.load(std::memory_order_acquire);
-  const int64_t period = context_.options.placement_period;
-  const int64_t measured = std::clamp<int64_t>(context_.options.build_cost_model, 1, period);
+  const int64_t period = context_.settings.options.placement_period;
+  const int64_t measured =
+      std::clamp<int64_t>(context_.settings.options.build_cost_model, 1, period);
   const int64_t in_period = steps_.fetch_add(1) % period;
   if (in_period < period - measured) return executable->Run(feeds, fetches, options);
   StepReport own;
@@ -39,7 +39,7 @@ Status AdaptiveStep::RunMeasured(absl::Span<const Tensor> feeds, absl::Span<Tens
   MS_RETURN_IF_ERROR(status);
   std::vector<Shape> shapes;
   for (const Tensor& feed : feeds) shapes.push_back(feed.shape());
-  executable->Measure(traced.report->trace, shapes);
+  executable->builder().Measure(traced.report->trace, shapes);
   if (in_period == period - 1) PlaceAgain(shapes);
   return absl::OkStatus();
 }
@@ -50,10 +50,10 @@ void AdaptiveStep::PlaceAgain(const std::vector<Shape>& feed_shapes) {
   const Executable& present = *executables_.back();
   PlacementHints hints;
   hints.feed_shapes = &feed_shapes;
-  hints.present = &present.placed();
+  hints.present = &present.builder().placed();
   StatusOr<std::unique_ptr<Executable>> next = Executable::Create(&context_, signature_, hints);
   // What cannot be made is no better than what there is.
-  const bool moves = next.ok() && (*next)->placed() != present.placed();
+  const bool moves = next.ok() && (*next)->builder().placed() != present.builder().placed();
   if (moves) {
     executables_.back()->DropKeptStates();
     current_.store(next->get(), std::memory_order_release);

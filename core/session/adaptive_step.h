@@ -19,21 +19,22 @@
 
 namespace millstream {
 
-// Without SessionCosts there is one executable. With them the last steps of every period of
+// A step of a session that places by costs. The last steps of every period of
 // SessionOptions::placement_period are traced; what they took becomes the session's, and the step
 // is placed again. When it would stay where it is, or was moved often enough, it has settled: it is
 // not traced any more. Steps that run meanwhile keep the executable that they began with.
 // Thread-safe.
-class AdaptiveStep {
+class AdaptiveStep : public CompiledStep {
  public:
-  // As Executable::Create. `context` must outlive it.
+  // As Executable::Create. `context` must outlive it. REQUIRES: context->costs != nullptr.
   static StatusOr<std::unique_ptr<AdaptiveStep>> Create(const ExecutableContext* context,
                                                         const StepSignature& signature);
 
-  Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches, const RunOptions& options);
-  // Of the executable that is there now; see Executable.
-  int64_t num_instructions() const { return current_.load()->num_instructions(); }
-  std::string placement_text() const { return current_.load()->placement_text(); }
+  Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+             const RunOptions& options) override;
+  // Of the executable that is there now.
+  int64_t num_instructions() const override { return current_.load()->num_instructions(); }
+  std::string placement_text() const override { return current_.load()->placement_text(); }
 
  private:
   // More moves than this say that measurements contradict each other.
@@ -48,7 +49,7 @@ class AdaptiveStep {
   const ExecutableContext& context_;
   const StepSignature signature_;
   std::atomic<Executable*> current_{nullptr};
-  std::atomic<bool> has_settled_{true};
+  std::atomic<bool> has_settled_{false};
   std::atomic<int64_t> steps_{0};
   absl::Mutex mutex_;
   // The first, and all that took its place: steps may run them, and what these have left on a

@@ -17,6 +17,8 @@
 #include "core/plan/state_budget.h"
 #include "core/resources/resource_manager.h"
 #include "core/session/adaptive_step.h"
+#include "core/session/compiled_step.h"
+#include "core/session/executable.h"
 #include "core/session/live_sessions.h"
 #include "core/session/session_gate.h"
 #include "core/session/step_cache.h"
@@ -35,7 +37,7 @@ class DirectSession;
 
 class DirectCallable : public Callable {
  public:
-  DirectCallable(DirectSession* session, std::shared_ptr<AdaptiveStep> step)
+  DirectCallable(DirectSession* session, std::shared_ptr<CompiledStep> step)
       : session_(session), step_(std::move(step)) {}
   Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
              const RunOptions& options) override;
@@ -44,7 +46,7 @@ class DirectCallable : public Callable {
 
  private:
   DirectSession* const session_;
-  const std::shared_ptr<AdaptiveStep> step_;
+  const std::shared_ptr<CompiledStep> step_;
 };
 
 class DirectSession : public Session, public LiveSession {
@@ -56,18 +58,7 @@ class DirectSession : public Session, public LiveSession {
         gate_([this] { Release(); }) {
     context_.graph = graph;
     context_.devices = &devices_;
-    context_.resources = &resources_;
-    context_.budget = &budget_;
-    context_.running = &running_;
-    context_.options = options;
-    if (options.check_numerics) {
-      context_.checks = &checks_;
-      NumericChecks::DisableFusion(&context_.options.disabled_passes);
-    }
-    context_.features = PlanFeaturesWithout(context_.options.disabled_passes);
-    context_.intra_op_threads =
-        options.intra_op_threads > 0 ? options.intra_op_threads : AvailableThreads();
-    context_.inter_op_threads = std::max(options.inter_op_threads, 1);
+    SetSettings(options);
     for (const auto& device : devices_) {
       if (device->memory() == nullptr) continue;
       device->memory()->SetReclaimer([this] { budget_.DropKeptStates(); });
@@ -93,11 +84,11 @@ class DirectSession : public Session, public LiveSession {
   StatusOr<std::unique_ptr<Callable>> MakeCallable(const StepSignature& signature) override {
     const SessionGate::Pass pass(&gate_);
     MS_RETURN_IF_ERROR(pass.status());
-    MS_ASSIGN_OR_RETURN(std::shared_ptr<AdaptiveStep> step, FindStep(signature));
+    MS_ASSIGN_OR_RETURN(std::shared_ptr<CompiledStep> step, FindStep(signature));
     return std::make_unique<DirectCallable>(this, std::move(step));
   }
 
-  Status RunStep(AdaptiveStep* step, absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+  Status RunStep(CompiledStep* step, absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                  const RunOptions& options) {
     const SessionGate::Pass pass(&gate_);
     MS_RETURN_IF_ERROR(pass.status());
@@ -158,6 +149,23 @@ class DirectSession : public Session, public LiveSession {
   SessionGate* gate() override { return &gate_; }
 
  private:
+  // Called once, by the constructor.
+  void SetSettings(const SessionOptions& options) {
+    SessionSettings& settings = context_.settings;
+    settings.options = options;
+    settings.resources = &resources_;
+    settings.budget = &budget_;
+    settings.running = &running_;
+    if (options.check_numerics) {
+      settings.checks = &checks_;
+      NumericChecks::DisableFusion(&settings.options.disabled_passes);
+    }
+    settings.features = PlanFeaturesWithout(settings.options.disabled_passes);
+    settings.intra_op_threads =
+        options.intra_op_threads > 0 ? options.intra_op_threads : AvailableThreads();
+    settings.inter_op_threads = std::max(options.inter_op_threads, 1);
+  }
+
   // Steps that a forked child has copies of run in the parent; so do kernels that want to be told.
   void CancelSteps() {
     if (!ForkGuard::Forked()) closing_.Cancel();
@@ -166,7 +174,7 @@ class DirectSession : public Session, public LiveSession {
   // Those that block in a kernel cannot say so themselves.
   void EndSteps() {
     CancelSteps();
-    gate_.Close(absl::Milliseconds(context_.options.late_kernel_warning_ms), [this] {
+    gate_.Close(absl::Milliseconds(context_.settings.options.late_kernel_warning_ms), [this] {
       for (const std::string& warning :
            running_.LateWarnings("the session was closed while the step ran")) {
         HostLog(MS_LOG_WARNING, warning);
@@ -192,7 +200,7 @@ class DirectSession : public Session, public LiveSession {
 
   // Unless something on a device may still need one of them, left there by a step that ended early:
   // then they go the next time.
-  void Delete(StepCache<AdaptiveStep>::Steps steps) ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Delete(StepCache<CompiledStep>::Steps steps) ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);
       steps.insert(steps.end(), left_.begin(), left_.end());
@@ -209,23 +217,28 @@ class DirectSession : public Session, public LiveSession {
 
   RunOptions WithDefaults(RunOptions options) const {
     options.closing = &closing_;
-    if (options.timeout_ms == 0) options.timeout_ms = context_.options.operation_timeout_ms;
+    if (options.timeout_ms == 0)
+      options.timeout_ms = context_.settings.options.operation_timeout_ms;
     return options;
   }
 
   Status RunEntered(const StepSignature& signature, absl::Span<const Tensor> feeds,
                     absl::Span<Tensor> fetches, const RunOptions& options) {
-    MS_ASSIGN_OR_RETURN(std::shared_ptr<AdaptiveStep> step, FindStep(signature));
+    MS_ASSIGN_OR_RETURN(std::shared_ptr<CompiledStep> step, FindStep(signature));
     return step->Run(feeds, fetches, WithDefaults(options));
   }
 
-  StatusOr<std::shared_ptr<AdaptiveStep>> FindStep(const StepSignature& signature) {
-    if (std::shared_ptr<AdaptiveStep> found = steps_.Find(signature)) return found;
+  StatusOr<std::shared_ptr<CompiledStep>> Compile(const StepSignature& signature) {
+    if (costs_ != nullptr) return AdaptiveStep::Create(&context_, signature);
+    return Executable::Create(&context_, signature);
+  }
+
+  StatusOr<std::shared_ptr<CompiledStep>> FindStep(const StepSignature& signature) {
+    if (std::shared_ptr<CompiledStep> found = steps_.Find(signature)) return found;
     // Without a lock, since steps of other signatures want it. Of several threads that compile the
     // same one, the first to be done has its way.
-    MS_ASSIGN_OR_RETURN(std::shared_ptr<AdaptiveStep> made,
-                        AdaptiveStep::Create(&context_, signature));
-    StepCache<AdaptiveStep>::Steps dropped;
+    MS_ASSIGN_OR_RETURN(std::shared_ptr<CompiledStep> made, Compile(signature));
+    StepCache<CompiledStep>::Steps dropped;
     made = steps_.Add(signature, std::move(made), &dropped);
     if (!dropped.empty()) Delete(std::move(dropped));
     return made;
@@ -239,9 +252,9 @@ class DirectSession : public Session, public LiveSession {
   std::unique_ptr<SessionCosts> costs_;  // null: steps are placed without
   StateBudget budget_;
   RunningSteps running_;
-  StepCache<AdaptiveStep> steps_;
+  StepCache<CompiledStep> steps_;
   absl::Mutex mutex_;
-  StepCache<AdaptiveStep>::Steps left_ ABSL_GUARDED_BY(mutex_);  // see Delete
+  StepCache<CompiledStep>::Steps left_ ABSL_GUARDED_BY(mutex_);  // see Delete
   Cancellation closing_;  // stops the steps that run as the session closes
   SessionGate gate_;
 };

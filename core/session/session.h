@@ -11,8 +11,8 @@
 #include "core/device/arena.h"
 #include "core/graph/graph.h"
 #include "core/graph/step_signature.h"
-#include "core/session/session_options.h"
 #include "core/step/run_options.h"
+#include "core/step/session_options.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
 

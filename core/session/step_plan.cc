@@ -44,32 +44,29 @@ Status FetchFrom(RunningPart* part, absl::Span<Tensor> fetches) {
 }
 
 // A step of several parts, or of one that may wait.
-Status ExecuteParts(const StepPlan& plan, const StepSettings& settings,
-                    absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
-                    const RunOptions& options) {
-  StepContext step(options, settings.resources);
+Status ExecuteParts(const StepPlan& plan, const StepSite& site, absl::Span<const Tensor> feeds,
+                    absl::Span<Tensor> fetches, const RunOptions& options) {
+  const SessionSettings& settings = site.settings;
+  StepContext step(options, settings);
   Rendezvous rendezvous;
   StepScheduler scheduler(&step, settings.inter_op_threads,
-                          absl::Milliseconds(settings.late_kernel_warning_ms));
-  step.max_threads = settings.intra_op_threads;
-  step.deterministic = settings.deterministic;
-  step.needs_permit = settings.needs_permit;
+                          absl::Milliseconds(settings.options.late_kernel_warning_ms));
   step.rendezvous = &rendezvous;
   step.scheduler = &scheduler;
-  std::vector<RunningPart> running(settings.partitions->parts.size());
+  std::vector<RunningPart> running(site.partitions.parts.size());
   std::vector<StepPart*> parts;
   for (size_t p = 0; p < running.size(); ++p) {
-    const Partition& partition = settings.partitions->parts[p];
+    const Partition& partition = site.partitions.parts[p];
     RunningPart& part = running[p];
     part.partition = &partition;
     part.feeds = Select(feeds, partition.feeds);
-    part.run = MakeRun(plan, p, (*settings.devices)[partition.device]->name());
+    part.run = MakeRun(plan, p, site.devices[partition.device]->name());
     MS_RETURN_IF_ERROR(part.run->Begin(&step, part.feeds));
     parts.push_back(part.run.get());
   }
   // Parts that run at the same time would fight over one team of threads.
-  step.holds_permit = settings.needs_permit && settings.intra_op_threads > 1 &&
-                      settings.inter_op_threads == 1 && ParallelPermit::TryAcquire();
+  step.holds_permit = step.needs_permit && step.max_threads > 1 && settings.inter_op_threads == 1 &&
+                      ParallelPermit::TryAcquire();
   if (settings.running != nullptr) settings.running->Add(&scheduler);
   Status status = scheduler.Drive(parts);
   if (settings.running != nullptr) settings.running->Remove(&scheduler);
@@ -81,14 +78,13 @@ Status ExecuteParts(const StepPlan& plan, const StepSettings& settings,
 
 }  // namespace
 
-Status ExecuteStep(const StepPlan& plan, const StepSettings& settings,
-                   absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
-                   const RunOptions& options) {
+Status ExecuteStep(const StepPlan& plan, const StepSite& site, absl::Span<const Tensor> feeds,
+                   absl::Span<Tensor> fetches, const RunOptions& options) {
   if (plan.direct != nullptr) {
-    const int device = settings.partitions->parts[0].device;
-    return ExecutePlan(plan.direct, (*settings.devices)[device]->name(), feeds, fetches, options);
+    const int device = site.partitions.parts[0].device;
+    return ExecutePlan(plan.direct, site.devices[device]->name(), feeds, fetches, options);
   }
-  return ExecuteParts(plan, settings, feeds, fetches, options);
+  return ExecuteParts(plan, site, feeds, fetches, options);
 }
 
 }  // namespace millstream

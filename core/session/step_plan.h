@@ -10,13 +10,12 @@
 #include "core/dynamic/program.h"
 #include "core/partition/partition.h"
 #include "core/plan/plan.h"
-#include "core/session/session.h"
+#include "core/step/run_options.h"
+#include "core/step/session_settings.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
 
 namespace millstream {
-
-class RunningSteps;
 
 struct StepPlan {
   std::vector<Shape> feed_shapes;
@@ -28,23 +27,16 @@ struct StepPlan {
   int64_t num_instructions = 0;  // of all parts
 };
 
-// How a step is run besides its plan.
-struct StepSettings {
-  const DeviceList* devices = nullptr;
-  const PartitionedGraph* partitions = nullptr;
-  ResourceManager* resources = nullptr;
-  int intra_op_threads = 1;  // inside one kernel
-  int inter_op_threads = 1;  // parts that may run at the same time, the caller's thread included
-  bool deterministic = false;
-  bool needs_permit = true;                // to use more than one thread in a kernel
-  int64_t late_kernel_warning_ms = 10000;  // see SessionOptions
-  RunningSteps* running = nullptr;         // of the session; null: nobody asks what steps are at
+// Where and how the parts of a step run, whatever its plan. All must outlive the step.
+struct StepSite {
+  const DeviceList& devices;
+  const PartitionedGraph& partitions;
+  const SessionSettings& settings;
 };
 
 // One step. Thread-safe; after an error `fetches` are unspecified, and the plan stays usable.
-Status ExecuteStep(const StepPlan& plan, const StepSettings& settings,
-                   absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
-                   const RunOptions& options);
+Status ExecuteStep(const StepPlan& plan, const StepSite& site, absl::Span<const Tensor> feeds,
+                   absl::Span<Tensor> fetches, const RunOptions& options);
 
 }  // namespace millstream
 

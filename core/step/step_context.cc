@@ -31,10 +31,13 @@ int64_t NowMillis(clockid_t clock) {
 
 }  // namespace
 
-StepContext::StepContext(const RunOptions& options, ResourceManager* resources)
-    : options_(options),
+StepContext::StepContext(const RunOptions& options, const SessionSettings& settings)
+    : max_threads(settings.intra_op_threads),
+      needs_permit(settings.features.parallelism_permit),
+      deterministic(settings.options.deterministic),
+      options_(options),
       step_id_(next_step_id.fetch_add(1, std::memory_order_relaxed)),
-      container_(resources, step_id_),
+      container_(settings.resources, step_id_),
       driver_(std::this_thread::get_id()),
       clock_(options.timeout_ms > 0 ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE) {
   if (options.timeout_ms > 0 || options.should_stop != nullptr) {

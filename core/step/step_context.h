@@ -11,6 +11,7 @@
 
 #include "core/resources/resource_manager.h"
 #include "core/step/run_options.h"
+#include "core/step/session_settings.h"
 #include "core/step/step_listeners.h"
 #include "framework/status.h"
 
@@ -30,8 +31,8 @@ class StepScheduler;
 // Made on the stack of the thread that drives the step; lives until the step has ended.
 class StepContext {
  public:
-  // `options` and `resources` must outlive the step.
-  explicit StepContext(const RunOptions& options, ResourceManager* resources = nullptr);
+  // A step of a session. `options` and `settings` must outlive it.
+  StepContext(const RunOptions& options, const SessionSettings& settings);
   ~StepContext() {
     delete listeners_.load(std::memory_order_relaxed);  // before what its thread may set
     delete first_error_.load(std::memory_order_relaxed);
@@ -42,10 +43,10 @@ class StepContext {
   // ---- Constant while parts run ----
   const RunOptions& options() const { return options_; }
   uint64_t step_id() const { return step_id_; }
-  int max_threads = 1;        // that a kernel may use while the step holds the permit
+  const int max_threads;      // that a kernel may use while the step holds the permit
   bool holds_permit = false;  // for parallelism inside kernels
-  bool needs_permit = true;   // false: kernels use max_threads without, whoever else does
-  bool deterministic = false;
+  const bool needs_permit;    // false: kernels use max_threads without, whoever else does
+  const bool deterministic;
   Rendezvous* rendezvous = nullptr;    // null: the step has one part and sends nothing
   StepScheduler* scheduler = nullptr;  // null: the step runs on the caller's thread alone
   // Null: nobody asked.

@@ -40,10 +40,11 @@ struct Part final : public StepPart {
 class StepSchedulerTest : public ::testing::Test {
  protected:
   RunOptions options;
+  const SessionSettings settings;
 };
 
 TEST_F(StepSchedulerTest, PartsThatWakeEachOtherFinish) {
-  StepContext step(options);
+  StepContext step(options, settings);
   StepScheduler scheduler(&step, 1);
   int turns = 0;
   Part* other = nullptr;
@@ -63,7 +64,7 @@ TEST_F(StepSchedulerTest, PartsThatWakeEachOtherFinish) {
 }
 
 TEST_F(StepSchedulerTest, OnePartIsNeverAdvancedByTwoThreads) {
-  StepContext step(options);
+  StepContext step(options, settings);
   StepScheduler scheduler(&step, 4);
   std::atomic<int> inside{0};
   std::atomic<bool> overlapped{false};
@@ -82,7 +83,7 @@ TEST_F(StepSchedulerTest, OnePartIsNeverAdvancedByTwoThreads) {
 }
 
 TEST_F(StepSchedulerTest, SeveralThreadsAdvanceSeveralParts) {
-  StepContext step(options);
+  StepContext step(options, settings);
   StepScheduler scheduler(&step, 2);
   std::atomic<int> here{0};
   const auto meet = [&] {
@@ -96,7 +97,7 @@ TEST_F(StepSchedulerTest, SeveralThreadsAdvanceSeveralParts) {
 }
 
 TEST_F(StepSchedulerTest, AStepInWhichEverybodyWaitsFailsWithWhatTheyWaitFor) {
-  StepContext step(options);
+  StepContext step(options, settings);
   StepScheduler scheduler(&step, 1);
   Part part([&] { return step.IsStopping(); });
   const Status status = scheduler.Drive({&part});
@@ -107,7 +108,7 @@ TEST_F(StepSchedulerTest, AStepInWhichEverybodyWaitsFailsWithWhatTheyWaitFor) {
 }
 
 TEST_F(StepSchedulerTest, WhatManyWaitForTakesADozenLines) {
-  StepContext step(options);
+  StepContext step(options, settings);
   StepScheduler scheduler(&step, 1);
   Part few([&] { return step.IsStopping(); });
   Part many([&] { return step.IsStopping(); });
@@ -118,7 +119,7 @@ TEST_F(StepSchedulerTest, WhatManyWaitForTakesADozenLines) {
 }
 
 TEST_F(StepSchedulerTest, WorkOutsideKeepsAStepAlive) {
-  StepContext step(options);
+  StepContext step(options, settings);
   StepScheduler scheduler(&step, 1);
   std::atomic<bool> arrived{false};
   std::atomic<bool> looked{false};
@@ -137,7 +138,7 @@ TEST_F(StepSchedulerTest, WorkOutsideKeepsAStepAlive) {
 }
 
 TEST_F(StepSchedulerTest, TheFirstErrorEndsAllParts) {
-  StepContext step(options);
+  StepContext step(options, settings);
   StepScheduler scheduler(&step, 1);
   Part fails([&] {
     step.Fail(errors::InvalidArgument("first"));
@@ -153,7 +154,7 @@ TEST_F(StepSchedulerTest, TheFirstErrorEndsAllParts) {
 TEST_F(StepSchedulerTest, CancellationReachesPartsThatWait) {
   Cancellation cancellation;
   options.cancellation = &cancellation;
-  StepContext step(options);
+  StepContext step(options, settings);
   StepScheduler scheduler(&step, 1);
   std::atomic<bool> looked{false};
   Part part([&] {
@@ -176,7 +177,7 @@ TEST_F(StepSchedulerTest, CancellationReachesPartsThatWait) {
 
 // Whichever of the two is on the driver's thread ends the step; the other does not heed that.
 TEST_F(StepSchedulerTest, ALateKernelOnAnotherThreadIsNamed) {
-  StepContext step(options);
+  StepContext step(options, settings);
   StepScheduler scheduler(&step, 2, absl::ZeroDuration());
   const std::thread::id driver = std::this_thread::get_id();
   std::atomic<bool> began{false};
@@ -206,7 +207,7 @@ TEST_F(StepSchedulerTest, ALateKernelOnAnotherThreadIsNamed) {
 }
 
 TEST_F(StepSchedulerTest, AWarningThatNobodyReadsStopsNoKernelFromEnding) {
-  StepContext step(options);
+  StepContext step(options, settings);
   StepScheduler scheduler(&step, 1, absl::ZeroDuration());
   std::atomic<bool> arrived{false};
   Part part([&] { return arrived.load(); });
@@ -230,7 +231,7 @@ TEST_F(StepSchedulerTest, AWarningThatNobodyReadsStopsNoKernelFromEnding) {
 
 TEST_F(StepSchedulerTest, TheLongestTimeLimitIsNotOverAtOnce) {
   options.timeout_ms = std::numeric_limits<int64_t>::max();
-  StepContext step(options);
+  StepContext step(options, settings);
   EXPECT_TRUE(step.CheckInterruption().ok());
 }
 
@@ -266,7 +267,7 @@ constexpr int kPoolThreads = 6;
 
 TEST_F(StepSchedulerTest, AStepDoesNotWaitForHelpersThatAreBusyElsewhere) {
   const BusyPool busy(kPoolThreads);
-  StepContext step(options);
+  StepContext step(options, settings);
   StepScheduler scheduler(&step, 2);
   Part first([] { return true; });
   Part second([] { return true; });
@@ -275,7 +276,7 @@ TEST_F(StepSchedulerTest, AStepDoesNotWaitForHelpersThatAreBusyElsewhere) {
 
 TEST_F(StepSchedulerTest, TheDriverDoesWhatNoHelperTook) {
   const BusyPool busy(kPoolThreads);
-  StepContext step(options);
+  StepContext step(options, settings);
   StepScheduler scheduler(&step, 2);
   struct HandedOff {
     StepScheduler* scheduler;
@@ -301,7 +302,7 @@ TEST_F(StepSchedulerTest, TheDriverDoesWhatNoHelperTook) {
 }
 
 TEST_F(StepSchedulerTest, HelpersTakeWhatIsHandedOff) {
-  StepContext step(options);
+  StepContext step(options, settings);
   StepScheduler scheduler(&step, 2);
   std::atomic<bool> done{false};
   Part part([&] {

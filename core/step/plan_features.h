@@ -1,7 +1,7 @@
 // What plans do for speed besides passes. On unless SessionOptions::disabled_passes names it, so
 // that what each gains stays measurable; results are the same bits either way.
-#ifndef MILLSTREAM_CORE_PASSES_PLAN_FEATURES_H_
-#define MILLSTREAM_CORE_PASSES_PLAN_FEATURES_H_
+#ifndef MILLSTREAM_CORE_STEP_PLAN_FEATURES_H_
+#define MILLSTREAM_CORE_STEP_PLAN_FEATURES_H_
 
 #include <string>
 #include <vector>
@@ -47,4 +47,4 @@ std::vector<std::string> PlanFeatureNames();
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_CORE_PASSES_PLAN_FEATURES_H_
+#endif  // MILLSTREAM_CORE_STEP_PLAN_FEATURES_H_

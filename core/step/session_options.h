@@ -1,6 +1,6 @@
 // What a session is told when it is made.
-#ifndef MILLSTREAM_CORE_SESSION_SESSION_OPTIONS_H_
-#define MILLSTREAM_CORE_SESSION_SESSION_OPTIONS_H_
+#ifndef MILLSTREAM_CORE_STEP_SESSION_OPTIONS_H_
+#define MILLSTREAM_CORE_STEP_SESSION_OPTIONS_H_
 
 #include <cstdint>
 #include <map>
@@ -41,4 +41,4 @@ struct SessionOptions {
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_CORE_SESSION_SESSION_OPTIONS_H_
+#endif  // MILLSTREAM_CORE_STEP_SESSION_OPTIONS_H_

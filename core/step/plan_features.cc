@@ -1,4 +1,4 @@
-#include "core/passes/plan_features.h"
+#include "core/step/plan_features.h"
 
 #include "absl/algorithm/container.h"
 

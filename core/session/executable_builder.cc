@@ -1,0 +1,289 @@
+#include "core/session/executable_builder.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "core/import/graph_def.h"
+#include "core/partition/late_order.h"
+#include "core/placement/placer.h"
+#include "core/placement/step_work.h"
+#include "core/plan/plan_compiler.h"
+#include "core/session/fed_variables.h"
+#include "core/session/measured_step.h"
+#include "framework/op_registry.h"
+#include "framework/plugin/kernel_registry.h"
+
+namespace millstream {
+namespace {
+
+// Those that compute constants; null when there is no CPU.
+KernelCache* HostKernels(const DeviceList& devices) {
+  for (const std::unique_ptr<Device>& device : devices) {
+    if (device->type() == "CPU") return device->kernels();
+  }
+  return nullptr;
+}
+
+bool MayBlock(const Node& node, const std::string& device_type) {
+  const auto blocks = [](const KernelRegistration* kernel) {
+    return (kernel->flags & MS_KERNEL_BLOCKING) != 0;
+  };
+  const std::vector<const KernelRegistration*> all =
+      KernelRegistry::Global()->KernelsOf(node.op().name);
+  // Few ops have such a kernel, and finding the node's own takes longer.
+  if (std::none_of(all.begin(), all.end(), blocks)) return false;
+  const auto chosen = KernelRegistry::Global()->Find(node.op().name, device_type, node.attrs());
+  return chosen.ok() && blocks(*chosen);
+}
+
+// Whether which nodes run, or when, shows only as the part runs: with control flow; and with a
+// kernel that blocks its thread, for which another node of the step may have to run first.
+bool NeedsDynamicExecutor(const Partition& part, const Device& device) {
+  if (part.pruned.has_control_flow) return true;
+  return std::any_of(part.pruned.nodes.begin(), part.pruned.nodes.end(),
+                     [&](const Node* node) { return MayBlock(*node, device.type()); });
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<ExecutableBuilder>> ExecutableBuilder::Create(
+    const ExecutableContext* context, const StepSignature& signature, const PlacementHints& hints) {
+  std::unique_ptr<ExecutableBuilder> builder(new ExecutableBuilder(context, signature));
+  MS_RETURN_IF_ERROR(builder->CheckFetches());
+  std::vector<Output> reads;
+  MS_RETURN_IF_ERROR(builder->ReadFeeds(&reads));
+  MS_ASSIGN_OR_RETURN(builder->pruned_, Prune(*context->graph, builder->signature_, reads));
+  MS_RETURN_IF_ERROR(builder->CheckOps());
+  MS_RETURN_IF_ERROR(CheckFedVariables(builder->pruned_, signature.feeds));
+  MS_RETURN_IF_ERROR(builder->Place(hints));
+  MS_RETURN_IF_ERROR(builder->CompilePrograms());
+  return builder;
+}
+
+// Those that the program forbids itself; an imported node by what it was, too.
+Status ExecutableBuilder::CheckOps() const {
+  const ForbiddenOps& forbidden = context_.settings.options.forbidden_ops;
+  if (forbidden.empty()) return absl::OkStatus();
+  for (const Node* node : pruned_.nodes) {
+    Status status = forbidden.Check(node->op());
+    const OpDef* const was = node->imported() == nullptr
+                                 ? nullptr
+                                 : OpRegistry::Global()->FindOrNull(node->imported()->op);
+    if (status.ok() && was != nullptr) status = forbidden.Check(*was);
+    if (!status.ok()) return AnnotateWithNode(status, *node);
+  }
+  return absl::OkStatus();
+}
+
+// A handle is an address inside the session, which does not leave it.
+Status ExecutableBuilder::CheckFetches() const {
+  for (const Output& fetch : signature_.fetches) {
+    if (fetch.dtype() == DataType::kResource) {
+      return AnnotateWithNode(errors::InvalidArgument(fetch.name(),
+                                                      " is a resource handle, which cannot be "
+                                                      "fetched; fetch its value"),
+                              *fetch.node);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// From the feeds that are given to those inside the step; `reads`: see ExpandedFeeds. What a read
+// that is fetched waits for runs as well.
+Status ExecutableBuilder::ReadFeeds(std::vector<Output>* reads) {
+  for (const Output& feed : signature_.feeds) {
+    MS_ASSIGN_OR_RETURN(HandleInfo facts, FedFacts(*context_.graph, feed));
+    given_.push_back({feed, std::move(facts)});
+  }
+  ExpandedFeeds expanded = ExpandFeeds(*context_.graph, signature_.feeds);
+  feeds_as_given_ =
+      expanded.outputs == signature_.feeds && context_.settings.features.borrowed_feeds;
+  signature_.feeds = std::move(expanded.outputs);
+  feed_sources_ = std::move(expanded.sources);
+  *reads = std::move(expanded.reads);
+  for (const Output& fetch : signature_.fetches) {
+    if (!absl::c_linear_search(*reads, fetch)) continue;
+    for (const Node* control : context_.graph->ControlInputs(fetch.node)) {
+      signature_.targets.push_back(control);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Of what is fed inside of the step.
+std::vector<Shape> ExecutableBuilder::ShapesInside(const std::vector<Shape>& given) const {
+  std::vector<Shape> shapes;
+  for (const int source : feed_sources_) shapes.push_back(given[source]);
+  return shapes;
+}
+
+StatusOr<Placement> ExecutableBuilder::PlaceNodes(bool explain, const PlacementCosts* costs) const {
+  PlacementOptions options;
+  options.explain = explain;
+  options.costs = costs;
+  options.allow_soft_placement = context_.settings.options.allow_soft_placement;
+  FrameTree frames;
+  if (pruned_.has_control_flow) {
+    const absl::flat_hash_set<Output> fed(signature_.feeds.begin(), signature_.feeds.end());
+    MS_ASSIGN_OR_RETURN(frames, FindFrames(pruned_, fed));
+    options.frames = &frames;
+  }
+  return millstream::Place(*context_.graph, pruned_, *context_.devices, options);
+}
+
+Status ExecutableBuilder::Place(const PlacementHints& hints) {
+  std::vector<Shape> shapes;
+  PlacementCosts costs;
+  costs.session = context_.costs;
+  costs.graph = context_.graph;
+  costs.signature = &signature_;
+  costs.present = hints.present;
+  if (hints.feed_shapes != nullptr) {
+    shapes = ShapesInside(*hints.feed_shapes);
+    costs.feed_shapes = &shapes;
+  }
+  const bool by_costs = context_.costs != nullptr;
+  MS_ASSIGN_OR_RETURN(placement_, PlaceNodes(by_costs, by_costs ? &costs : nullptr));
+  if (context_.settings.options.log_device_placement) std::fputs(placement_text().c_str(), stderr);
+  MS_ASSIGN_OR_RETURN(partitions_, CutIntoParts());
+  return absl::OkStatus();
+}
+
+StatusOr<PartitionedGraph> ExecutableBuilder::CutIntoParts() const {
+  const std::vector<int>& devices = placement_.devices;
+  const bool is_alone =
+      devices.empty() || absl::c_all_of(devices, [&](int d) { return d == devices[0]; });
+  std::vector<int> order;
+  if (!is_alone && !pruned_.has_control_flow && context_.settings.features.late_receives) {
+    const StepWork work = StepWork::Of(*context_.graph, pruned_, signature_, nullptr);
+    order = LateOrder(pruned_, devices, signature_, work);
+  }
+  if (order.empty()) return PartitionGraph(pruned_, placement_, *context_.devices, signature_);
+  PrunedGraph late;
+  Placement placement;
+  for (const int i : order) {
+    late.nodes.push_back(pruned_.nodes[i]);
+    late.controls.push_back(pruned_.controls[i]);
+    placement.devices.push_back(devices[i]);
+  }
+  return PartitionGraph(late, placement, *context_.devices, signature_);
+}
+
+std::string ExecutableBuilder::placement_text() const {
+  StatusOr<Placement> again;
+  if (context_.costs == nullptr) {
+    again = PlaceNodes(true, nullptr);
+    if (!again.ok()) return absl::StrCat(again.status().message(), "\n");
+  }
+  const Placement& placement = context_.costs == nullptr ? *again : placement_;
+  std::string text;
+  for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
+    absl::StrAppend(
+        &text, ExplainPlacement(pruned_, *context_.devices, placement, static_cast<int>(i)), "\n");
+  }
+  return text;
+}
+
+void ExecutableBuilder::Measure(const StepTrace& trace,
+                                const std::vector<Shape>& feed_shapes) const {
+  if (trace.parts().size() < partitions_.parts.size()) return;
+  const std::vector<Shape> shapes = ShapesInside(feed_shapes);
+  const StepWork work = StepWork::Of(*context_.graph, pruned_, signature_, &shapes);
+  MeasureStep(trace, pruned_, work, partitions_, &context_.costs->model);
+}
+
+// What each device runs, as the graph was cut, one GraphDef a device.
+Status ExecutableBuilder::ReportGraphs(StepReport* report) const {
+  for (const Partition& part : partitions_.parts) {
+    const Graph& graph = part.graph == nullptr ? *context_.graph : *part.graph;
+    MS_ASSIGN_OR_RETURN(std::string bytes, ExportNodes(graph, part.pruned.nodes,
+                                                       (*context_.devices)[part.device]->name()));
+    report->partition_graphs.push_back(std::move(bytes));
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<std::unique_ptr<Plan>> ExecutableBuilder::CompilePart(const Partition& part,
+                                                               const std::vector<Shape>* shapes,
+                                                               const PlanFacts* whole,
+                                                               const RunOptions* run) const {
+  PlanFacts::Received received;
+  for (const auto& [node, source] : part.received) {
+    received[node] = whole == nullptr ? node->facts(0) : whole->of(source);
+  }
+  std::vector<Shape> part_shapes;
+  if (shapes != nullptr) {
+    for (int feed : part.feeds) part_shapes.push_back((*shapes)[feed]);
+  }
+  PlanRequest request;
+  request.graph = &part.pruned;
+  request.signature = &part.signature;
+  request.feed_shapes = shapes == nullptr ? nullptr : &part_shapes;
+  request.received = &received;
+  const Device& device = *(*context_.devices)[part.device];
+  request.kernels = (*context_.devices)[part.device]->kernels();
+  request.memory = device.memory();
+  if (request.memory != nullptr) request.host_kernels = HostKernels(*context_.devices);
+  request.settings = &context_.settings;
+  request.folded = &folded_;
+  request.run = run;
+  MS_ASSIGN_OR_RETURN(std::unique_ptr<Plan> plan, CompilePlan(request));
+  plan->device_name = device.name();
+  return plan;
+}
+
+// `run`: of the step that waits for it, or null.
+StatusOr<std::unique_ptr<StepPlan>> ExecutableBuilder::Compile(const std::vector<Shape>* shapes,
+                                                               const RunOptions* run) const {
+  auto step = std::make_unique<StepPlan>();
+  if (shapes != nullptr) step->feed_shapes = *shapes;
+  // What crosses keeps the shape that is known where it comes from. But shapes of feeds are not
+  // followed through branches that may not be taken and loops: they need not fit there.
+  std::optional<PlanFacts> whole;
+  if (partitions_.parts.size() > 1 && !pruned_.has_control_flow) {
+    MS_ASSIGN_OR_RETURN(whole, PlanFacts::Infer(pruned_, signature_, shapes));
+  }
+  for (size_t p = 0; p < partitions_.parts.size(); ++p) {
+    step->programs.push_back(programs_[p].get());
+    step->parts.emplace_back();
+    if (programs_[p] != nullptr) continue;
+    MS_ASSIGN_OR_RETURN(
+        step->parts.back(),
+        CompilePart(partitions_.parts[p], shapes, whole.has_value() ? &*whole : nullptr, run));
+    if (context_.settings.budget != nullptr) {
+      step->parts.back()->SetBudget(context_.settings.budget);
+    }
+  }
+  for (size_t p = 0; p < step->parts.size(); ++p) {
+    step->num_instructions +=
+        static_cast<int64_t>(step->parts[p] != nullptr ? step->parts[p]->instructions.size()
+                                                       : step->programs[p]->nodes.size());
+  }
+  if (step->parts.size() == 1 && step->parts[0] != nullptr && !step->parts[0]->may_wait) {
+    step->direct = step->parts[0].get();
+  }
+  return step;
+}
+
+Status ExecutableBuilder::CompilePrograms() {
+  for (const Partition& part : partitions_.parts) {
+    std::unique_ptr<DynamicProgram>& program = programs_.emplace_back();
+    const bool is_dynamic = NeedsDynamicExecutor(part, *(*context_.devices)[part.device]);
+    is_all_dynamic_ &= is_dynamic;
+    if (!is_dynamic) continue;
+    DynamicRequest request;
+    request.graph = &part.pruned;
+    request.signature = &part.signature;
+    request.kernels = (*context_.devices)[part.device]->kernels();
+    request.memory = (*context_.devices)[part.device]->memory();
+    request.settings = &context_.settings;
+    MS_ASSIGN_OR_RETURN(program, DynamicProgram::Compile(request));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace millstream
