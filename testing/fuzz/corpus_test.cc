@@ -65,9 +65,9 @@ bool RunOne(const std::string& name, const std::string& bytes) {
   const Cost cost = CostOf([&bytes] {
     LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   });
-  if (cost.bytes <= kMaxBytes && cost.seconds <= kMaxSeconds) return true;
-  std::fprintf(stderr, "%s, of %zu bytes, took %.3f s and %lld bytes of memory\n", name.c_str(),
-               bytes.size(), cost.seconds, static_cast<long long>(cost.bytes));
+  const std::string excess = Excess(cost);
+  if (excess.empty()) return true;
+  std::fprintf(stderr, "%s, of %zu bytes: %s\n", name.c_str(), bytes.size(), excess.c_str());
   return false;
 }
 

@@ -33,8 +33,9 @@ void ExpectWithin(absl::StatusCode code, const Parse& parse) {
   absl::Status status;
   const Cost cost = CostOf([&] { status = parse().status(); });
   EXPECT_EQ(status.code(), code) << status;
-  EXPECT_LE(cost.bytes, kMaxBytes);
-  EXPECT_LE(cost.seconds, kMaxSeconds);
+  EXPECT_EQ(Excess(cost), "");
+  ::testing::Test::RecordProperty("allocations", absl::StrCat(cost.allocations));
+  ::testing::Test::RecordProperty("milliseconds", absl::StrCat(cost.seconds * 1000));
 }
 
 void ExpectBinary(absl::StatusCode code, const char* name, const std::string& bytes) {

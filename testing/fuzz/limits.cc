@@ -10,6 +10,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "absl/strings/str_cat.h"
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__)
 #define MS_COUNTS_ALLOCATIONS 0
 #else
@@ -21,6 +23,7 @@ namespace {
 
 std::atomic<int64_t> g_bytes{0};
 std::atomic<int64_t> g_peak{0};
+std::atomic<int64_t> g_allocations{0};
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double kSlowdown = 10;
@@ -37,6 +40,7 @@ double ProcessSeconds() {
 #if MS_COUNTS_ALLOCATIONS
 void* Counted(void* pointer) {
   if (pointer == nullptr) return nullptr;
+  g_allocations.fetch_add(1, std::memory_order_relaxed);
   const auto size = static_cast<int64_t>(malloc_usable_size(pointer));
   const int64_t now = g_bytes.fetch_add(size, std::memory_order_relaxed) + size;
   int64_t peak = g_peak.load(std::memory_order_relaxed);
@@ -56,9 +60,27 @@ void Uncount(void* pointer) {
 Cost CostOf(absl::FunctionRef<void()> call) {
   const int64_t before = g_bytes.load();
   g_peak.store(before);
+  const int64_t allocations = g_allocations.load();
   const double start = ProcessSeconds();
   call();
-  return {g_peak.load() - before, (ProcessSeconds() - start) / kSlowdown};
+  const double seconds = (ProcessSeconds() - start) / kSlowdown;
+  return {g_peak.load() - before, g_allocations.load() - allocations, seconds};
+}
+
+std::string Excess(const Cost& cost) {
+  std::string text;
+  if (cost.bytes > kMaxBytes) {
+    absl::StrAppend(&text, cost.bytes, " bytes of memory, of ", kMaxBytes, " at the most; ");
+  }
+  if (cost.allocations > kMaxAllocations) {
+    absl::StrAppend(&text, cost.allocations, " allocations, of ", kMaxAllocations,
+                    " at the most; ");
+  }
+  if (cost.seconds > kGuardSeconds) {
+    absl::StrAppend(&text, cost.seconds, " s of processor time: the guard against hanging is ",
+                    kGuardSeconds, " s; ");
+  }
+  return text;
 }
 
 }  // namespace millstream::fuzz
