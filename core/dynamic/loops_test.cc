@@ -1,5 +1,4 @@
 // Enter, Exit, NextIteration: frames and iterations.
-#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>

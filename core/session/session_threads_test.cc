@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
 #include "core/graph/structural_role.h"
 #include "core/host/host_ctx.h"
 #include "core/resources/resource_manager.h"
@@ -14,6 +15,7 @@
 #include "core/testing/session_fixture.h"
 #include "framework/held_time_limits_for_tests.h"
 #include "framework/op_registry.h"
+#include "framework/plugin/kernel_registry.h"
 #include "framework/shape_context.h"
 #include "framework/testing/hang_guard.h"
 #include "gmock/gmock.h"
@@ -58,6 +60,28 @@ MILLSTREAM_OP("TestKeep").Stateful().Shape(NoOutputs).Doc("Makes a resource of t
 MILLSTREAM_OP("TestKept").Output("count: int32").Stateful().Shape(ScalarShape).Doc("Counts them.");
 MILLSTREAM_STRUCTURAL("TestKeep", StructuralRole::kKernel, Keep);
 MILLSTREAM_STRUCTURAL("TestKept", StructuralRole::kKernel, CountKept);
+
+// A kernel whose making, within the compilation of a step, takes as long as the test wants.
+struct HeldWhileMade {
+  static inline absl::Notification begun;
+  static inline absl::Notification may_end;
+
+  static MS_Status* Create(void*, const MS_KernelInfo*, void**) {
+    begun.Notify();
+    EXPECT_TRUE(Eventually(may_end)) << "steps of another thread wait for the compilation";
+    return nullptr;
+  }
+  static void Register() {
+    KernelRegistration kernel;
+    kernel.op = "TestHeldWhileMade";
+    kernel.device_type = kAnyDevice;
+    kernel.plugin = "test";
+    kernel.create = &Create;
+    kernel.compute = [](void*, MS_Frame*) -> MS_Status* { return nullptr; };
+    EXPECT_EQ(KernelRegistry::Global()->Commit({kernel}), absl::OkStatus());
+  }
+};
+MILLSTREAM_OP("TestHeldWhileMade").Output("y: float").Stateful().Shape(ScalarShape).Doc("Is held.");
 
 class SessionThreadsTest : public SessionTest {
  protected:
@@ -393,27 +417,16 @@ TEST_F(SessionThreadsTest, TheFrontEndMayStopAStep) {
 TEST_F(SessionThreadsTest, StepsGoOnWhileAnotherSignatureIsCompiled) {
   const Output x = Placeholder("x", DataType::kFloat, PartialShape::Scalar());
   const Output small = Op("Neg", {x});
-  Output large = x;
-  for (int i = 0; i < 20000; ++i) large = Op("Neg", {large});
+  const Output held = Op("TestHeldWhileMade", {});
   Value(small, {{x, Tensor::Scalar<float>(1)}});
-  std::atomic<bool> compiling{false};
-  std::atomic<bool> compiled{false};
-  std::thread compiler([&] {
-    StepSignature signature;
-    signature.feeds = {x};
-    signature.fetches = {large};
-    compiling = true;
-    EXPECT_TRUE(session->MakeCallable(signature).ok());
-    compiled = true;
-  });
-  while (!compiling) std::this_thread::yield();
-  int steps = 0;
-  while (!compiled) {
-    Value(small, {{x, Tensor::Scalar<float>(1)}});
-    ++steps;
+  HeldWhileMade::Register();
+  std::thread compiler([&] { EXPECT_TRUE(Run({held}).ok()); });
+  EXPECT_TRUE(Eventually(HeldWhileMade::begun));
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(*Value(small, {{x, Tensor::Scalar<float>(2)}}).data<float>(), -2);
   }
+  HeldWhileMade::may_end.Notify();
   compiler.join();
-  EXPECT_GT(steps, 10) << "steps while another thread compiled";
 }
 
 // A kernel that takes as long as it may, asking all the time whether to go on. The step's time is
