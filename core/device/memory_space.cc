@@ -56,6 +56,13 @@ const KernelRegistration* PluginKernel(const Node& node, const std::string& devi
   return kernel.ok() && (*kernel)->device_type != kAnyDevice ? *kernel : nullptr;
 }
 
+// Whether core's kernel of the node has all its tensors in host memory.
+bool HasAllInHost(const Node& node, const std::string& device_type) {
+  if (RoleOf(node.op().name) != StructuralRole::kKernel) return false;
+  const auto kernel = KernelRegistry::Global()->Find(node.op().name, device_type, node.attrs());
+  return kernel.ok() && (*kernel)->has_all_in_host;
+}
+
 // Marks the tensors of the arguments that `kernel` has in host memory.
 void MarkHostArguments(const KernelRegistration& kernel, const std::vector<ArgDef>& arguments,
                        const std::vector<int>& starts, std::vector<bool>* in_host) {
@@ -78,6 +85,11 @@ MemorySpaces MemorySpacesOf(const Node& node, const std::string& device_type) {
     spaces.output_in_host.push_back(is_cpu || IsAlwaysInHost(node.output_type(k)));
   }
   if (is_cpu) return spaces;
+  if (HasAllInHost(node, device_type)) {
+    std::fill(spaces.input_in_host.begin(), spaces.input_in_host.end(), true);
+    std::fill(spaces.output_in_host.begin(), spaces.output_in_host.end(), true);
+    return spaces;
+  }
   const KernelRegistration* const kernel = PluginKernel(node, device_type);
   spaces.reads_on_device = kernel != nullptr || IsOfVariable(node);
   if (spaces.reads_on_device && kernel == nullptr) return spaces;

@@ -110,6 +110,8 @@ bool DynamicRun::Advance() {
     if (!interrupted.ok()) {
       step->Fail(WithLast(interrupted));
       state_->ready.Clear();
+      CancelBeside();
+      TakeInbox();
       if (beside_ > 0) return false;
       if (device_ != nullptr) device_->LetGo();  // it is not waited for
       return true;

@@ -92,6 +92,7 @@ class DynamicRun final : public StepPart, public KernelHost {
   Status RunKernel(const NodeProgram& node, Iteration* iteration);
   Status EndKernel(Execution* execution);
   Status StartBeside(const NodeProgram& node, Iteration* iteration);
+  void CancelBeside();
   Status Send(const NodeProgram& node, Iteration* iteration, bool is_dead);
   // True when the tensor was there, and the node is done.
   StatusOr<bool> Receive(const NodeProgram& node, Iteration* iteration);
@@ -136,6 +137,7 @@ class DynamicRun final : public StepPart, public KernelHost {
   Relaxed<const NodeProgram*> last_ = nullptr;  // that ran, or runs
   bool finished_ = false;                       // all that could run has run
   bool is_clean_ = false;                       // the state is as another step wants it
+  bool has_cancelled_ = false;                  // CancelBeside was called
   int beside_ = 0;                              // executions that have not come back
   int workers_ = 0;                             // of those, the ones that were handed to a worker
   int most_workers_ = 0;

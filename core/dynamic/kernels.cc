@@ -244,7 +244,10 @@ Status DynamicRun::StartBeside(const NodeProgram& node, Iteration* iteration) {
     }
   }
   ++beside_;
-  step->scheduler->StartOutside({node.node, this, device_name_});
+  if (auto* const describe = node.kernel->registration().waits_for) {
+    execution->waits_for = describe(node.state, &execution->frame);
+  }
+  step->scheduler->StartOutside({node.node, this, device_name_, execution->waits_for});
   if (node.action == NodeAction::kAsync) {
     const RunningScope running(&DescribeExecution, execution);
     node.compute_async(node.state, &execution->frame, execution);
@@ -258,6 +261,17 @@ Status DynamicRun::StartBeside(const NodeProgram& node, Iteration* iteration) {
   ++workers_;
   if (!step->scheduler->RunElsewhere(&RunHandedOff, execution)) RunHandedOff(execution);
   return absl::OkStatus();
+}
+
+// The step stops: asynchronous kernels that can be told are told, each once.
+void DynamicRun::CancelBeside() {
+  if (std::exchange(has_cancelled_, true)) return;
+  for (const std::unique_ptr<Execution>& execution : state_->executions) {
+    if (!execution->is_active || execution->program->action != NodeAction::kAsync) continue;
+    const NodeProgram& node = *execution->program;
+    auto* const cancel = node.kernel->registration().cancel;
+    if (cancel != nullptr) cancel(node.state, &execution->frame, execution.get());
+  }
 }
 
 // The execution has come back. In a step that stops, what it gave is not passed on.

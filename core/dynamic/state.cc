@@ -137,6 +137,7 @@ void DynamicState::Recycle(Execution* execution) {
   execution->moved.clear();
   execution->received = Parcel();
   execution->status = Status();
+  execution->waits_for.clear();
   free_executions.push_back(execution);
 }
 

@@ -84,7 +84,8 @@ struct Execution final : MS_Ctx, MS_Done, Rendezvous::Receiver {
   std::vector<Tensor> temps;
   std::vector<Value> moved;  // inputs that were copied to where the kernel wants them
   bool is_active = false;
-  int64_t start = 0;  // when traced
+  int64_t start = 0;      // when traced
+  std::string waits_for;  // OutsideWork::waits_for, of an asynchronous kernel
   // Bit i: this execution is the last to read input i (of the first 64). Set for executions on
   // other threads, who must not look at Slot::uses.
   uint64_t sole_reader = 0;

@@ -33,8 +33,8 @@ std::vector<std::string> DynamicRun::WaitsFor() const {
   std::vector<std::string> waits;
   for (const std::unique_ptr<Execution>& execution : state_->executions) {
     if (!execution->is_active) continue;
-    waits.push_back(
-        absl::StrCat(DescribeWait(*execution->node, device_name_), InLoop(*execution->iteration)));
+    waits.push_back(absl::StrCat(DescribeWait(*execution->node, device_name_, execution->waits_for),
+                                 InLoop(*execution->iteration)));
   }
   if (!waits.empty() || root_ == nullptr) return waits;
   std::vector<const RunningFrame*> frames = {root_->frame};

@@ -7,8 +7,10 @@
 
 namespace millstream {
 
-std::string DescribeWait(const Node& node, absl::string_view device_name) {
+std::string DescribeWait(const Node& node, absl::string_view device_name,
+                         absl::string_view waits_for) {
   const std::string waiting = absl::StrCat(node.Describe(), ", on ", device_name);
+  if (!waits_for.empty()) return absl::StrCat(waiting, ", waits for ", waits_for);
   const auto tensor = node.Attr<std::string>("tensor_name");
   const auto sender = node.Attr<std::string>("send_device");
   if (!tensor.ok() || !sender.ok()) return absl::StrCat(waiting, ", has not ended");

@@ -39,8 +39,10 @@ struct Parcel {
 };
 
 // "node 'a/_Recv_3' (op _Recv), made at train.py:12, on THIS DEVICE, waits for a:0 from OTHER"; of
-// a node that receives nothing: "..., has not ended".
-std::string DescribeWait(const Node& node, absl::string_view device_name);
+// a node that receives nothing: "..., waits for " and `waits_for`, or "..., has not ended" when
+// that is empty.
+std::string DescribeWait(const Node& node, absl::string_view device_name,
+                         absl::string_view waits_for = "");
 
 // For one step. Thread-safe. Each key is sent once and received once, in either order.
 class Rendezvous {

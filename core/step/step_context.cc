@@ -54,6 +54,7 @@ Status StepContext::CheckInterruption(bool may_ask) {
     return errors::Cancelled("the step was cancelled");
   }
   if (options_.closing != nullptr && options_.closing->IsCancelled()) {
+    if (scheduler != nullptr && IsDriver()) scheduler->NoteWork();
     return errors::Cancelled("the session was closed while the step ran");
   }
   if (first_error_.load(std::memory_order_relaxed) != nullptr) {

@@ -90,7 +90,7 @@ void StepScheduler::FinishOutside(StepPart* part, const Node* node) {
     const auto work =
         std::find_if(outside_work_.begin(), outside_work_.end(),
                      [&](const OutsideWork& w) { return w.node == node && w.part == part; });
-    *work = outside_work_.back();
+    *work = std::move(outside_work_.back());
     outside_work_.pop_back();
   }
   WakeLocked(part);
@@ -183,7 +183,8 @@ std::vector<std::string> StepScheduler::WorkBut(const StepPart* silent) const {
     const std::string node = part == silent || !is_running ? "" : part->RunsNow();
     if (!node.empty()) all.push_back(absl::StrCat(node, ", is running"));
     for (const OutsideWork& work : outside_work_) {
-      if (work.part == part) all.push_back(DescribeWait(*work.node, work.device_name));
+      if (work.part == part)
+        all.push_back(DescribeWait(*work.node, work.device_name, work.waits_for));
     }
   }
   for (std::string& wait : Waits()) all.push_back(std::move(wait));
@@ -197,7 +198,8 @@ void StepScheduler::NoteWork() {
 }
 
 Status StepScheduler::WithWork(const Status& error) const {
-  if (!absl::IsDeadlineExceeded(error) || late_work_.empty()) return error;
+  const bool ends_early = absl::IsDeadlineExceeded(error) || absl::IsCancelled(error);
+  if (!ends_early || late_work_.empty()) return error;
   return WithErrorText(error, absl::StrCat(error.message(), InLines(late_work_)));
 }
 

@@ -59,6 +59,7 @@ struct OutsideWork {
   const Node* node = nullptr;  // null: the part says it itself
   const StepPart* part = nullptr;
   absl::string_view device_name;
+  std::string waits_for;  // "an element of queue 'q'"; empty: not known
 };
 
 // INTERNAL, in a dozen lines at most: the step cannot go on, and what is left waits as `waits`
@@ -94,8 +95,8 @@ class StepScheduler {
   void StartOutside(const OutsideWork& work = OutsideWork()) ABSL_LOCKS_EXCLUDED(mutex_);
   void FinishOutside(StepPart* part, const Node* node = nullptr) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The step's time is over: keeps what other threads and devices are at for the text of Drive's
-  // error. By the thread that drives, from wherever in a part it is.
+  // The step's time is over, or the session's: keeps what other threads and devices are at for the
+  // text of Drive's error. By the thread that drives, from wherever in a part it is.
   void NoteWork() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The step is to end and has not: what it waits for. Empty when that was said before. Any thread,

@@ -35,8 +35,14 @@ MS_Status* Compute(void* state, MS_Frame* frame) {
   return status.ok() ? nullptr : ToAbiStatus(status);
 }
 
+// Those that were given whole. Filled before main, taken by RegisterStructuralKernels.
+std::vector<KernelRegistration>& Whole() {
+  static auto* const whole = new std::vector<KernelRegistration>();
+  return *whole;
+}
+
 Status CommitKernels() {
-  std::vector<KernelRegistration> kernels;
+  std::vector<KernelRegistration> kernels = std::move(Whole());
   for (auto& [op, entry] : Entries()) {
     KernelRegistration kernel;
     kernel.op = op;
@@ -62,11 +68,13 @@ Tensor StructuralFrame::BorrowInput(uint32_t i) const {
   return Tensor(dtype, input_shape(i), BorrowBuffer(data, view.mem.bytes, false, nullptr));
 }
 
-StatusOr<Variable*> StructuralFrame::variable(uint32_t i) const {
+Resource* StructuralFrame::handle(uint32_t i) const {
   const MS_TensorView& view = frame_->inputs[i];
-  Variable* const variable = view.dtype == MS_RESOURCE
-                                 ? ResourceAs<Variable>(static_cast<Resource*>(view.mem.base))
-                                 : nullptr;
+  return view.dtype == MS_RESOURCE ? static_cast<Resource*>(view.mem.base) : nullptr;
+}
+
+StatusOr<Variable*> StructuralFrame::variable(uint32_t i) const {
+  Variable* const variable = ResourceAs<Variable>(handle(i));
   if (variable == nullptr)
     return errors::InvalidArgument("input ", i, " is no handle of a variable");
   return variable;
@@ -118,6 +126,11 @@ StructuralRegistration::StructuralRegistration(const char* op, StructuralRole ro
                                                StructuralFunction function) {
   SetStructuralRole(op, role);
   if (function != nullptr) Entries()[op] = Entry{function};
+}
+
+void AddStructuralKernel(KernelRegistration kernel) {
+  SetStructuralRole(kernel.op, StructuralRole::kKernel);
+  Whole().push_back(std::move(kernel));
 }
 
 }  // namespace millstream

@@ -42,6 +42,8 @@ class StructuralFrame {
   StepContainer* step_container() const { return frame_->ctx->host->step->container(); }
   // That the node works in; null: the host's.
   const DeviceMemory* memory() const { return frame_->ctx->host->memory; }
+  // The resource behind a handle; null where the input is no handle.
+  Resource* handle(uint32_t i) const;
   // The variable behind a handle.
   StatusOr<Variable*> variable(uint32_t i) const;
   // Gives an output: copied into planned memory where the plan has some, else the tensor itself.
@@ -57,10 +59,15 @@ class StructuralFrame {
   MS_Frame* frame_;
 };
 
+struct KernelRegistration;
+
 using StructuralFunction = Status (*)(StructuralFrame* frame);
 
 // Adds the structural kernels to the kernel registry; sessions call it first. Idempotent.
 Status RegisterStructuralKernels();
+
+// Adds a kernel of core. REQUIRES: before main().
+void AddStructuralKernel(KernelRegistration kernel);
 
 // Registers at start-up. `function` null: the role never runs.
 class StructuralRegistration {

@@ -31,7 +31,8 @@ struct KernelRegistration {
   std::string label;
   std::string plugin;  // who registered it; "core" for structural ops
   int32_t priority = 0;
-  uint32_t flags = 0;  // MS_KERNEL_*
+  uint32_t flags = 0;            // MS_KERNEL_*
+  bool has_all_in_host = false;  // of core's: all inputs and outputs are in host memory
   std::vector<Constraint> constraints;
   std::vector<std::string> host_args;
   std::vector<MS_InPlacePair> in_place;
@@ -42,6 +43,11 @@ struct KernelRegistration {
   void (*destroy)(void*) = nullptr;
   MS_Status* (*specialize)(void*, MS_Specialization*) = nullptr;
   void (*unspecialize)(void*, void*) = nullptr;
+  // Of core's asynchronous kernels; null where plugins have them.
+  // The step stops: the execution that `done` ends is to end soon, unless it has ended already.
+  void (*cancel)(void* state, MS_Frame* frame, MS_Done* done) = nullptr;
+  // What the execution that is about to start may wait for, for messages.
+  std::string (*waits_for)(void* state, MS_Frame* frame) = nullptr;
 };
 
 // Thread-safe. Registrations are never removed, so pointers stay valid.

@@ -1,0 +1,114 @@
+// Host kernels: structural ops whose kernel is an object. There is one a node and session, made
+// from the node's attributes; it may keep state between steps. All its tensors are in host memory.
+//
+//   class Count final : public SyncHostKernel {
+//    public:
+//     Status Compute(StructuralFrame* frame) override { ... }
+//   };
+//   MILLSTREAM_HOST_KERNEL("Count", Count);
+//
+// A kernel that waits for what happens outside of its step is an AsyncHostKernel: it holds no
+// thread while it waits.
+#ifndef MILLSTREAM_CORE_STRUCTURAL_HOST_KERNEL_H_
+#define MILLSTREAM_CORE_STRUCTURAL_HOST_KERNEL_H_
+
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "absl/strings/string_view.h"
+#include "core/step/step_context.h"
+#include "core/structural/structural.h"
+#include "framework/attr_value.h"
+#include "framework/plugin/kernel_info.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// The node that a kernel is made for. Valid while Init runs.
+class HostKernelInfo {
+ public:
+  explicit HostKernelInfo(const MS_KernelInfo* info) : info_(info) {}
+  absl::string_view op() const { return info_->op->name; }
+  absl::string_view node_name() const { return info_->node_name; }
+  template <typename T>
+  StatusOr<T> Attr(absl::string_view name) const {
+    return GetAttr<T>(*info_->attrs, name);
+  }
+
+ private:
+  const MS_KernelInfo* const info_;
+};
+
+// What the two kinds of host kernels share. Steps call one object from several threads at once.
+class HostKernel {
+ public:
+  HostKernel() = default;
+  virtual ~HostKernel() = default;
+  HostKernel(const HostKernel&) = delete;
+  HostKernel& operator=(const HostKernel&) = delete;
+  // Reads the attributes, once, before the first execution. An error ends the step that needs the
+  // kernel, and names the node.
+  virtual Status Init(const HostKernelInfo&) { return absl::OkStatus(); }
+};
+
+// A kernel that has done its work when Compute returns.
+class SyncHostKernel : public HostKernel {
+ public:
+  virtual Status Compute(StructuralFrame* frame) = 0;
+};
+
+// One execution of an AsyncHostKernel, by which it is ended and cancelled. Freely copied.
+class HostExecution {
+ public:
+  explicit HostExecution(MS_Done* done) : done_(done) {}
+  // Ends the execution; once, from any thread. Outputs are set before. Neither the execution nor
+  // its frame may be used afterwards. REQUIRES: the caller holds no lock that WaitsFor or Cancel
+  // takes.
+  void End(const Status& status) const;
+  // Tells this execution from all others that have not ended.
+  const void* id() const { return done_; }
+  friend bool operator==(HostExecution a, HostExecution b) { return a.done_ == b.done_; }
+
+ private:
+  MS_Done* done_;
+};
+
+// A kernel that may end after ComputeAsync has returned. Such a node runs on the dynamic executor:
+// what the step has besides goes on.
+class AsyncHostKernel : public HostKernel {
+ public:
+  // Begins an execution and does not block; `execution.End` is called once, here or later. `frame`
+  // may be copied; it is valid until then.
+  virtual void ComputeAsync(StructuralFrame frame, HostExecution execution) = 0;
+  // The step stops: the execution, which ComputeAsync has begun, ends as soon as it can, with an
+  // error. Nothing happens for one that has ended or is just ending. Called once an execution at
+  // most, by a thread that runs the step.
+  virtual void Cancel(const StructuralFrame& frame, HostExecution execution) = 0;
+  // What an execution with this frame waits for ("an element of queue 'q'"), for the message about
+  // a step that does not end. Called before ComputeAsync.
+  virtual std::string WaitsFor(const StructuralFrame& frame) const = 0;
+};
+
+// Registers at start-up.
+class HostKernelRegistration {
+ public:
+  using Make = std::unique_ptr<HostKernel> (*)();
+  HostKernelRegistration(const char* op, bool is_async, Make make);
+  template <typename Kernel>
+  static HostKernelRegistration Of(const char* op) {
+    constexpr bool kIsAsync = std::is_base_of_v<AsyncHostKernel, Kernel>;
+    static_assert(kIsAsync != std::is_base_of_v<SyncHostKernel, Kernel>,
+                  "derive from SyncHostKernel or AsyncHostKernel");
+    return HostKernelRegistration(
+        op, kIsAsync, []() -> std::unique_ptr<HostKernel> { return std::make_unique<Kernel>(); });
+  }
+};
+
+}  // namespace millstream
+
+#define MILLSTREAM_HOST_KERNEL(op, Kernel)                                \
+  static const ::millstream::HostKernelRegistration MS_STRUCTURAL_CONCAT( \
+      host_kernel_, __COUNTER__) = ::millstream::HostKernelRegistration::Of<Kernel>(op)
+
+#endif  // MILLSTREAM_CORE_STRUCTURAL_HOST_KERNEL_H_
