@@ -395,10 +395,11 @@ def groups() -> Iterator[Group]:
 WITHOUT_ARITHMETIC = frozenset(
     """
     ApplyAdagrad ApplyAdam ApplyGradientDescent ApplyMomentum Assert Assign AssignAdd AssignSub
-    AssignVariableOp Cast ConcatV2 Conj Const Enter Exit ExpandDims Fill HistogramSummary Identity
-    IdentityN ImageSummary IsVariableInitialized Merge NextIteration OneHot Pack Pad Placeholder
-    PlaceholderWithDefault PreventGradient Range Rank ReadVariableOp RefEnter RefExit RefIdentity
-    RefMerge RefSwitch Reshape ScalarSummary ScatterAdd Select Shape ShapeN Size Slice
+    AssignVariableOp Cast ConcatV2 Conj Const Enter Exit ExpandDims FIFOQueueV2 Fill
+    HistogramSummary Identity IdentityN ImageSummary IsVariableInitialized Merge NextIteration
+    OneHot Pack Pad Placeholder PlaceholderWithDefault PreventGradient QueueDequeueManyV2
+    QueueDequeueV2 QueueEnqueueManyV2 QueueEnqueueV2 Range Rank ReadVariableOp RefEnter RefExit
+    RefIdentity RefMerge RefSwitch Reshape ScalarSummary ScatterAdd Select Shape ShapeN Size Slice
     SparseApplyAdagrad SparseApplyMomentum Split SplitV Squeeze StopGradient StridedSlice
     StridedSliceGrad Switch TensorSummaryV2 Tile Transpose Unique Unpack Variable VariableV2
     VarHandleOp _HostRecv _HostSend _Recv _Send

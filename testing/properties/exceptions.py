@@ -38,6 +38,7 @@ UNCHECKED_SHAPE = {
 
 _LOOPS = "gives nothing on its own: control flow is tested in core/dynamic and python/millstream"
 _MADE_HERE = "made by a pass, whose test compares every bit with the nodes that it replaces"
+_QUEUE = "works between steps: core/structural/queues_test.cc compares what comes out of a queue"
 _MESSAGE = "gives a message: python/millstream/_impl/summary compares what is in it"
 
 # Run with arbitrary cases, but compared with nothing.
@@ -45,12 +46,20 @@ NO_REFERENCE = {
     "DestroyResourceOp": "leaves nothing to compare: state_test.py reads after it",
     "Enter": _LOOPS,
     "Exit": _LOOPS,
+    "FIFOQueueV2": _QUEUE,
     "HistogramSummary": _MESSAGE,
     "ImageSummary": _MESSAGE,
     "Merge": _LOOPS,
     "MergeSummary": _MESSAGE,
     "NextIteration": _LOOPS,
     "Placeholder": "feeds every other case",
+    "QueueCloseV2": _QUEUE,
+    "QueueDequeueManyV2": _QUEUE,
+    "QueueDequeueV2": _QUEUE,
+    "QueueEnqueueManyV2": _QUEUE,
+    "QueueEnqueueV2": _QUEUE,
+    "QueueIsClosedV2": _QUEUE,
+    "QueueSizeV2": _QUEUE,
     "RefEnter": _LOOPS,
     "RefExit": _LOOPS,
     "RefMerge": _LOOPS,

@@ -1,0 +1,121 @@
+// Queues: tensors that go from step to step, first in, first out.
+#ifndef MILLSTREAM_CORE_RESOURCES_FIFO_QUEUE_H_
+#define MILLSTREAM_CORE_RESOURCES_FIFO_QUEUE_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "core/resources/resource.h"
+#include "framework/attr_value.h"
+#include "framework/dtype.h"
+#include "framework/shape.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+
+namespace millstream {
+
+// What all elements of a queue have in common.
+struct QueueSpec {
+  static constexpr int64_t kUnbounded = -1;
+  int64_t capacity = kUnbounded;  // negative: as many elements as come
+  DataTypeList dtypes;            // of an element's components
+  std::vector<Shape> shapes;      // likewise; empty: any
+};
+
+// A bounded queue of elements, each a tuple of tensors. What cannot be done at once waits in the
+// queue, and holds no thread: callers give a function that is called when it is done. Enqueues are
+// done in the order in which they came, and so are dequeues. Thread-safe; no function is called
+// under the lock.
+class FifoQueue final : public Resource {
+ public:
+  static constexpr char kType[] = "FIFOQueue";
+  using Element = std::vector<Tensor>;  // one tensor a component
+  // Called once, by any thread. A dequeue that went well gets its elements.
+  using Callback = std::function<void(const Status& status, std::vector<Element> elements)>;
+  // By which the caller names what it began; nothing else that waits in a queue may have the same.
+  using Ticket = const void*;
+
+  // `name` is for programs; `label` is what error messages call the queue.
+  FifoQueue(std::string name, std::string label, QueueSpec spec)
+      : Resource(kType), name_(std::move(name)), label_(std::move(label)), spec_(std::move(spec)) {}
+  const std::string& name() const { return name_; }
+  const QueueSpec& spec() const { return spec_; }
+
+  // INVALID_ARGUMENT unless an element, or with `many` a batch of elements, may have these
+  // components.
+  Status CheckComponents(const std::vector<Tensor>& components, bool many) const;
+  // INVALID_ARGUMENT unless elements have components of these types.
+  Status CheckTypes(const DataTypeList& dtypes) const;
+
+  // Adds the elements one by one as there is room. CANCELLED when the queue is closed before all
+  // are in.
+  void Enqueue(Ticket ticket, std::vector<Element> elements, Callback done)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Takes `count` elements. OUT_OF_RANGE when the queue is closed and has fewer, which then stay.
+  void Dequeue(Ticket ticket, int64_t count, Callback done) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Closes the queue once the enqueues that wait are done; with `cancel_enqueues` these end with
+  // CANCELLED instead. CANCELLED when it is closed already.
+  void Close(Ticket ticket, bool cancel_enqueues, Callback done) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends what waits under `ticket` with CANCELLED; nothing happens when nothing does. What a
+  // dequeue has taken goes back; what an enqueue has added stays.
+  void Cancel(Ticket ticket) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  int64_t size() const ABSL_LOCKS_EXCLUDED(mutex_);
+  bool is_closed() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Ends all that waits with CANCELLED, and is as new.
+  void Drop() override ABSL_LOCKS_EXCLUDED(mutex_);
+  bool KeepsItsName() const override { return true; }
+
+ private:
+  // An enqueue, or a close, which takes its turn among them.
+  struct Giver {
+    Ticket ticket = nullptr;
+    bool closes = false;
+    std::deque<Element> elements;  // that are still to be added
+    Callback done;
+  };
+  struct Taker {
+    Ticket ticket = nullptr;
+    size_t count = 0;
+    std::vector<Element> taken;
+    Callback done;
+  };
+  // What is over, and whom to tell once the lock is open.
+  struct Ended {
+    Callback done;
+    Status status;
+    std::vector<Element> elements;
+  };
+  using AllEnded = std::vector<Ended>;
+
+  void Advance(AllEnded* ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool Give(Giver* giver, AllEnded* ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool Take(Taker* taker, AllEnded* ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void PutBack(Taker* taker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndGivers(const Status& status, AllEnded* ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return spec_.capacity < 0 || elements_.size() < static_cast<size_t>(spec_.capacity);
+  }
+  static void Tell(AllEnded ended);
+
+  const std::string name_;
+  const std::string label_;
+  const QueueSpec spec_;
+  mutable absl::Mutex mutex_;
+  std::deque<Element> elements_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Giver> givers_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Taker> takers_ ABSL_GUARDED_BY(mutex_);
+  bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t num_moves_ ABSL_GUARDED_BY(mutex_) = 0;  // of elements, in and out
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_RESOURCES_FIFO_QUEUE_H_
