@@ -128,6 +128,7 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.dimension_at_index: lambda: {"shape": [3], "index": 0},
         tf.dimension_value: lambda: {"dimension": 3},
         tf.expand_dims: lambda: {"input": X, "axis": 0},
+        tf.FIFOQueue: lambda: {"capacity": 2, "dtypes": tf.int32},
         tf.fill: lambda: {"dims": [2], "value": 1.0},
         tf.gather: lambda: {"params": X, "indices": [0]},
         tf.get_collection: lambda: {"key": "a"},
@@ -297,7 +298,7 @@ _TAKE_ANYTHING = {
     tf.logging.TaskLevelStatusMessage, tf.IndexedSlicesValue, tf.Operation, tf.Tensor, tf.OpError,
     tf.VariableAggregation, tf.VariableSynchronization, tf.initializers.Initializer,
     tf.train.Optimizer, tf.group, tf.summary.FileWriterCache, tf.load_op_library,
-    tf.debugging.enable_check_numerics, tf.debugging.replay,
+    tf.debugging.enable_check_numerics, tf.debugging.replay, tf.QueueBase,
 }  # fmt: skip
 # Arguments that may be any object, or whose truth alone counts.
 _ANY: dict[str, set[Any]] = {
