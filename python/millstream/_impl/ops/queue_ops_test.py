@@ -26,7 +26,7 @@ def test_elements_come_out_in_order() -> None:
     assert int(queue.size().eval()) == 0
 
 
-def test_elements_of_several_components_are_lists() -> None:
+def test_elements_of_several_components_are_lists(session: tf.Session) -> None:
     queue = tf.FIFOQueue(10, [tf.int32, tf.string], shapes=[[2], []])
     queue.enqueue(([1, 2], "a")).run()
     queue.enqueue_many(([[3, 4], [5, 6]], ["b", "c"])).run()
@@ -36,15 +36,15 @@ def test_elements_of_several_components_are_lists() -> None:
     assert (numbers.eval().tolist()) == [1, 2]
     many = queue.dequeue_many(2)
     assert [one.shape.as_list() for one in many] == [[2, 2], [2]]
-    rows, texts = tf.get_default_session().run(many)
+    rows, texts = session.run(many)
     assert rows.tolist() == [[3, 4], [5, 6]]
     assert texts.tolist() == [b"b", b"c"]
 
 
-def test_elements_of_a_queue_with_names_are_dictionaries() -> None:
+def test_elements_of_a_queue_with_names_are_dictionaries(session: tf.Session) -> None:
     queue = tf.FIFOQueue(10, [tf.int32, tf.float32], names=["i", "f"], shapes=[(), ()])
     queue.enqueue({"i": 1, "f": 2.5}).run()
-    taken = tf.get_default_session().run(queue.dequeue())
+    taken = session.run(queue.dequeue())
     assert taken == {"i": 1, "f": 2.5}
     assert queue.names == ["i", "f"]
     with pytest.raises(ValueError, match="expected a dictionary"):
@@ -136,12 +136,11 @@ def test_a_producer_and_a_consumer_run_side_by_side(session: tf.Session) -> None
 
     producer = threading.Thread(target=produce)
     producer.start()
-    found = []
-    with pytest.raises(tf.errors.OutOfRangeError):
-        while True:
-            found.append(int(session.run(taken)))
+    found = [int(session.run(taken)) for _ in range(count)]
     producer.join()
     assert found == list(range(count))
+    with pytest.raises(tf.errors.OutOfRangeError):
+        session.run(taken)
 
 
 def test_a_time_limit_ends_a_step_that_waits(session: tf.Session) -> None:
