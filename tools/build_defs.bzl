@@ -174,16 +174,26 @@ def ms_cc_test(name, srcs, deps = [], copts = [], size = "small", **kwargs):
         **kwargs
     )
 
-def ms_kernel_test(name, srcs, deps, copts = [], **kwargs):
+# Instruction sets narrower than the widest that kernels have code for, by what the names of tests
+# that are limited to them end with: the library's own name for the limit.
+_NARROW_SETS = {
+    "_avx2": "AVX2",
+    "_baseline": "SSE41",
+}
+
+def ms_kernel_test(name, srcs, deps, copts = [], on_sim = True, narrow_sets = False, **kwargs):
     """A GoogleTest of kernels by //kernels/testing:kernel_tester.
 
-    The test <name>_on_sim runs all of it on a simulated device as well.
+    The test <name>_on_sim runs all of it on a simulated device as well; <name>_avx2 and
+    <name>_baseline run it as on processors that have no more than that.
 
     Args:
       name: the test.
       srcs: sources.
       deps: kernel libraries, the kernel tester.
       copts: more compiler flags.
+      on_sim: whether there is <name>_on_sim.
+      narrow_sets: whether there are <name>_avx2 and <name>_baseline: for kernels that call oneDNN.
       **kwargs: for ms_cc_test.
     """
     cases = name + "_cases"
@@ -195,16 +205,25 @@ def ms_kernel_test(name, srcs, deps, copts = [], **kwargs):
         deps = deps + ["//third_party:gtest_main"],
         alwayslink = True,
     )
-    for suffix, devices in {
-        "": [],
-        "_on_sim": ["//device_plugins/sim:kernel_test_device"],
-    }.items():
+    devices = {"": []}
+    if on_sim:
+        devices["_on_sim"] = ["//device_plugins/sim:kernel_test_device"]
+    for suffix, device in devices.items():
         # Statically: hidden symbols of the kernels' registry must be one with the tester's.
         ms_cc_test(
             name = name + suffix,
             srcs = [],
             linkstatic = True,
-            deps = [":" + cases] + devices,
+            deps = [":" + cases] + device,
+            **kwargs
+        )
+    for suffix, limit in (_NARROW_SETS if narrow_sets else {}).items():
+        ms_cc_test(
+            name = name + suffix,
+            srcs = [],
+            linkstatic = True,
+            env = {"ONEDNN_MAX_CPU_ISA": limit},
+            deps = [":" + cases],
             **kwargs
         )
 

@@ -1,6 +1,7 @@
 #include "kernels/matmul/gemm.h"
 
 #include <algorithm>
+#include <cstring>
 #include <dnnl.hpp>
 
 #include "kernels/matmul/library_engine.h"
@@ -121,6 +122,17 @@ dnnl::matmul::primitive_desc MakePrimitiveDesc(const GemmShape& shape,
       attributes, LibraryEngine());
 }
 
+// Whether a product whose right operand lies in blocks, as `arranged` likes it, has the bits of
+// `plain`, which gets it as a matrix: the library's batch-reduced products arrange a matrix in the
+// same blocks first. Its other products take no blocks, and sum a matrix in another order than its
+// transposed.
+bool ComputesAlike(const dnnl::matmul::primitive_desc& plain,
+                   const dnnl::matmul::primitive_desc& arranged) {
+  const dnnl_memory_desc_t weights = arranged.weights_desc().data;
+  return weights.format_kind == dnnl_blocked && weights.format_desc.blocking.inner_nblks > 0 &&
+         std::strcmp(plain.impl_info_str(), arranged.impl_info_str()) == 0;
+}
+
 }  // namespace
 
 struct Gemm::Primitive {
@@ -143,14 +155,13 @@ struct Gemm::Primitive {
     LibraryThreads team(threads);
     const dnnl::memory::desc any({shape.k, shape.n}, kFloat, dnnl::memory::format_tag::any);
     const dnnl::matmul::primitive_desc arranged = MakePrimitiveDesc(shape, any, stride);
-    const dnnl::memory::desc plain = RightDesc(shape);
-    if (arranged.weights_desc() == plain) return;
+    if (!ComputesAlike(description, arranged)) return;
     if (other != nullptr && other->kept_right &&
         other->kept_right.get_desc() == arranged.weights_desc()) {
       kept_right = other->kept_right;
     } else {
       kept_right = dnnl::memory(arranged.weights_desc(), LibraryEngine());
-      dnnl::memory from = LibraryMemory(plain, b);
+      dnnl::memory from = LibraryMemory(RightDesc(shape), b);
       dnnl::stream stream(LibraryEngine());
       dnnl::reorder(from, kept_right).execute(stream, from, kept_right);
       stream.wait();
