@@ -158,7 +158,7 @@ def test_queues_of_one_shared_name_are_one() -> None:
 
 def test_a_queue_survives_export_and_import(session: tf.Session) -> None:
     queue = tf.FIFOQueue(5, [tf.float32], shapes=[[2]], name="q")
-    queue.enqueue([1.0, 2.0], name="put")
+    queue.enqueue([[1.0, 2.0]], name="put")
     queue.dequeue(name="take")
     definition = session.graph.as_graph_def()
     with tf.Graph().as_default() as graph, tf.Session() as running:
