@@ -31,7 +31,7 @@ class StateBudgetTest : public ::testing::Test {
   StateBudget budget_;
 
  private:
-  const SessionSettings settings_;
+  const SessionSettings settings_{};
   std::vector<std::unique_ptr<Plan>> plans_;
 };
 

@@ -40,7 +40,7 @@ struct Part final : public StepPart {
 class StepSchedulerTest : public ::testing::Test {
  protected:
   RunOptions options;
-  const SessionSettings settings;
+  const SessionSettings settings{};
 };
 
 TEST_F(StepSchedulerTest, PartsThatWakeEachOtherFinish) {

@@ -28,6 +28,7 @@ using ::testing::ElementsAre;
 class CountKernel final : public SyncHostKernel {
  public:
   Status Init(const HostKernelInfo& info) override {
+    absl::MutexLock lock(&mutex_);
     MS_ASSIGN_OR_RETURN(next_, info.Attr<int64_t>("start"));
     if (next_ < 0) return errors::InvalidArgument("attribute 'start' must not be negative");
     return absl::OkStatus();
