@@ -11,17 +11,18 @@
 namespace millstream {
 namespace {
 
-constexpr char kHostType[] = "CPU";
+// The one place that names it: elsewhere DeviceTraits are asked.
+constexpr char kDefaultType[] = "CPU";
 // More of one type are a mistake, and would take the memory of a large graph each.
 constexpr int kMostOfAType = 1024;
 constexpr char kLocalTask[] = "/job:localhost/replica:0/task:0";
 
-// Logical devices of `type`, of which the hardware has `found`. Only the host's own processors may
-// be split into more than there are: they share one memory.
+// Logical devices of `type`, of which the hardware has `found`. Only the default type may be split
+// into more than there are: its devices share the host's memory.
 int NumberOf(const std::string& type, int found, const std::map<std::string, int>& counts) {
   auto wanted = counts.find(type);
   if (wanted == counts.end()) return found;
-  return type == kHostType ? std::max(wanted->second, 1) : std::min(wanted->second, found);
+  return type == kDefaultType ? std::max(wanted->second, 1) : std::min(wanted->second, found);
 }
 
 Status CheckCounts(const std::map<std::string, int>& counts) {
@@ -44,6 +45,14 @@ StatusOr<std::unique_ptr<Device>> OpenLogical(const PluginDevice& device, std::s
   return std::make_unique<Device>(std::move(name), open, *std::move(memory));
 }
 
+DeviceTraits TraitsOf(const std::string& type, const DeviceMemory* memory) {
+  DeviceTraits traits;
+  traits.host_memory = memory == nullptr;
+  traits.runs_on_callers_thread = memory == nullptr;
+  traits.is_default = type == kDefaultType;
+  return traits;
+}
+
 }  // namespace
 
 Device::Device(std::string name, OpenDevice open, std::unique_ptr<DeviceMemory> memory)
@@ -51,16 +60,23 @@ Device::Device(std::string name, OpenDevice open, std::unique_ptr<DeviceMemory> 
       parsed_name_(*DeviceName::Parse(name_)),
       owner_{open},
       memory_(std::move(memory)),
+      traits_(TraitsOf(*parsed_name_.type, memory_.get())),
       kernels_(*parsed_name_.type, name_) {
   uint64_t free_bytes = 0;
   uint64_t total_bytes = 0;
-  if (open.functions == nullptr) return;
   if (MS_Status* failed = open.functions->mem_info(open.device, &free_bytes, &total_bytes)) {
     TakeAbiStatus(failed).IgnoreError();
     return;
   }
   memory_limit_ = static_cast<int64_t>(total_bytes);
 }
+
+Device::Device(std::string name, DeviceTraits traits)
+    : name_(std::move(name)),
+      parsed_name_(*DeviceName::Parse(name_)),
+      owner_{OpenDevice()},
+      traits_(traits),
+      kernels_(*parsed_name_.type, name_) {}
 
 Device::Owner::~Owner() {
   if (open.plugin != nullptr) PluginLoader::DestroyDevice(open);
@@ -81,8 +97,8 @@ StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts) {
     if (same.empty()) types.push_back(type);
     same.push_back(device);
   }
-  if (found.find(kHostType) == found.end()) {
-    return errors::NotFound("no device of type ", kHostType, " was found. ",
+  if (found.find(kDefaultType) == found.end()) {
+    return errors::NotFound("no device of type ", kDefaultType, " was found. ",
                             loader->FailureReasons());
   }
   DeviceList devices;
@@ -98,7 +114,7 @@ StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts) {
         continue;
       }
       // Whoever does not want it goes on; who does is told.
-      if (type == kHostType) return opened.status();
+      if (type == kDefaultType) return opened.status();
       loader->RecordDeviceError(device, opened.status());
     }
   }

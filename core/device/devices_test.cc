@@ -298,6 +298,18 @@ TEST_F(DevicesTest, ColocationWithAMisspeltNodeIsRefused) {
   }
 }
 
+TEST_F(DevicesTest, EveryCpuIsADefaultDeviceThatWorksInHostMemory) {
+  ASSERT_TRUE(LoadCpuPlugin().ok());
+  const StatusOr<DeviceList> devices = CreateDevices({{"CPU", 2}});
+  ASSERT_TRUE(devices.ok()) << devices.status();
+  ASSERT_THAT(*devices, SizeIs(2));
+  for (const std::unique_ptr<Device>& device : *devices) {
+    EXPECT_TRUE(device->traits().is_default) << device->name();
+    EXPECT_TRUE(device->traits().host_memory) << device->name();
+    EXPECT_TRUE(device->traits().runs_on_callers_thread) << device->name();
+  }
+}
+
 TEST_F(DevicesTest, MoreDevicesThanAnyoneWantsAreRefused) {
   const StatusOr<DeviceList> devices = CreateDevices({{"CPU", 1025}});
   ExpectError(devices.status(), absl::StatusCode::kInvalidArgument,

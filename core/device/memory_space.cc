@@ -75,16 +75,21 @@ void MarkHostArguments(const KernelRegistration& kernel, const std::vector<ArgDe
 
 }  // namespace
 
+MemorySpaces HostMemorySpaces(const Node& node) {
+  MemorySpaces spaces;
+  spaces.input_in_host.assign(node.num_inputs(), true);
+  spaces.output_in_host.assign(node.num_outputs(), true);
+  return spaces;
+}
+
 MemorySpaces MemorySpacesOf(const Node& node, const std::string& device_type) {
   MemorySpaces spaces;
-  const bool is_cpu = device_type == "CPU";
   for (int k = 0; k < node.num_inputs(); ++k) {
-    spaces.input_in_host.push_back(is_cpu || IsAlwaysInHost(node.input(k).dtype()));
+    spaces.input_in_host.push_back(IsAlwaysInHost(node.input(k).dtype()));
   }
   for (int k = 0; k < node.num_outputs(); ++k) {
-    spaces.output_in_host.push_back(is_cpu || IsAlwaysInHost(node.output_type(k)));
+    spaces.output_in_host.push_back(IsAlwaysInHost(node.output_type(k)));
   }
-  if (is_cpu) return spaces;
   if (HasAllInHost(node, device_type)) {
     std::fill(spaces.input_in_host.begin(), spaces.input_in_host.end(), true);
     std::fill(spaces.output_in_host.begin(), spaces.output_in_host.end(), true);

@@ -19,8 +19,11 @@ struct MemorySpaces {
   bool passes_on = false;
 };
 
-// What the kernel for `node` on a device of `device_type` wants and gives. On a CPU all is in host
-// memory, and so are strings and resource handles anywhere. Else a plugin's kernel has its host
+// On a device that works in host memory (DeviceTraits::host_memory) everything is there.
+MemorySpaces HostMemorySpaces(const Node& node);
+
+// What the kernel for `node` wants and gives on a device of `device_type`, which has memory of its
+// own. Strings and resource handles are in host memory. A plugin's kernel has its host
 // arguments there (MS_KernelDef.host_args) and the rest in the device's memory, as the values of
 // variables are. Of core's own kernels, those that pass tensors on or read their shapes alone take
 // them where they are; what they compute, and compute with, is in host memory.

@@ -31,7 +31,9 @@ struct Crossing {
   }
 };
 
-bool IsHostProcessor(const Device& device) { return device.type() == "CPU"; }
+MemorySpaces SpacesOn(const Device& device, const Node& node) {
+  return device.traits().host_memory ? HostMemorySpaces(node) : MemorySpacesOf(node, device.type());
+}
 
 class Partitioner {
  public:
@@ -128,9 +130,8 @@ void Partitioner::NoteCrossing(const Output& source, int to, bool to_host) {
   transfer.tensor = source.index == kControlIndex ? "^" + source.node->name() : source.name();
   transfer.from = from;
   transfer.to = to;
-  transfer.from_host =
-      source.index == kControlIndex ||
-      MemorySpacesOf(*source.node, devices_[from]->type()).output_in_host[source.index];
+  transfer.from_host = source.index == kControlIndex ||
+                       SpacesOn(*devices_[from], *source.node).output_in_host[source.index];
   transfer.to_host = to_host;
   result_.transfers.push_back(std::move(transfer));
 }
@@ -140,7 +141,7 @@ void Partitioner::FindCrossings() {
     if (IsCopied(pruned_.nodes[i])) continue;
     const Node& node = *pruned_.nodes[i];
     for (const int device : DevicesOf(static_cast<int>(i))) {
-      const MemorySpaces spaces = MemorySpacesOf(node, devices_[device]->type());
+      const MemorySpaces spaces = SpacesOn(*devices_[device], node);
       for (int k = 0; k < node.num_inputs(); ++k) {
         if (fed_.contains(node.input(k))) continue;
         NoteCrossing(node.input(k), device, spaces.input_in_host[k]);
@@ -205,7 +206,7 @@ StatusOr<const Node*> Partitioner::AddTransferNode(const char* op, const Crossin
   Graph* const graph = PartOf(device).graph.get();
   spec.name = graph->UniqueName(absl::StrCat(crossing.source.node->name(), "/", op, "_", edge));
   const bool in_host = device == transfer.to ? transfer.to_host : transfer.from_host;
-  spec.op = in_host && !IsHostProcessor(*devices_[device]) ? absl::StrCat("_Host", op + 1) : op;
+  spec.op = in_host && !devices_[device]->traits().host_memory ? absl::StrCat("_Host", op + 1) : op;
   SetAttr(&spec.attrs, spec.inputs.empty() ? "tensor_type" : "T", AttrValue(dtype));
   SetAttr(&spec.attrs, "tensor_name", AttrValue(transfer.tensor));
   SetAttr(&spec.attrs, "send_device", AttrValue(devices_[transfer.from]->name()));
@@ -330,7 +331,7 @@ Status Partitioner::AddNode(int i) {
 
 Status Partitioner::AddCopy(int i, int device) {
   const Node* const node = pruned_.nodes[i];
-  const MemorySpaces spaces = MemorySpacesOf(*node, devices_[device]->type());
+  const MemorySpaces spaces = SpacesOn(*devices_[device], *node);
   std::vector<Output> inputs;
   for (int k = 0; k < node->num_inputs(); ++k) {
     const Output& input = node->input(k);

@@ -65,12 +65,12 @@ class PartitionMemoryTest : public DynamicTest {
     return OnCpu("Neg", {Placeholder(name, dtype, PartialShape::Vector(1))});
   }
 
-  void Cut(const std::vector<Output>& fetches) {
+  void Cut(const std::vector<Output>& fetches, DeviceTraits accelerator = DeviceTraits()) {
     ASSERT_EQ(build.status(), absl::OkStatus());
     StatusOr<DeviceList> devices = CreateDevices({{"CPU", 1}});
     ASSERT_TRUE(devices.ok()) << devices.status();
     devices->push_back(
-        std::make_unique<Device>("/job:localhost/replica:0/task:0/device:ACC:0", OpenDevice{}));
+        std::make_unique<Device>("/job:localhost/replica:0/task:0/device:ACC:0", accelerator));
     StepSignature signature;
     signature.fetches = fetches;
     for (const Node* node : graph.nodes()) {
@@ -151,7 +151,19 @@ TEST_F(PartitionMemoryTest, ArgumentsOfSeveralTensorsAreCountedThrough) {
   const MemorySpaces spaces = MemorySpacesOf(*joined, kAccelerator);
   EXPECT_THAT(spaces.input_in_host, ElementsAre(false, false, false, true));
   EXPECT_THAT(spaces.output_in_host, ElementsAre(false));
-  EXPECT_THAT(MemorySpacesOf(*joined, "CPU").input_in_host, ElementsAre(true, true, true, true));
+  EXPECT_THAT(HostMemorySpaces(*joined).input_in_host, ElementsAre(true, true, true, true));
+}
+
+TEST_F(PartitionMemoryTest, NothingIsCopiedForADeviceThatWorksInHostMemory) {
+  const Output data = Given("data", DataType::kFloat);
+  const Output there = OnAccelerator("Neg", {data});
+  const Output back = OnCpu("Neg", {there});
+  DeviceTraits traits;
+  traits.host_memory = true;
+  Cut({back}, traits);
+  EXPECT_THAT(Transfers(),
+              UnorderedElementsAre(data.name() + " host>host", there.name() + " host>host"));
+  EXPECT_THAT(TransferOps(1), UnorderedElementsAre("_Recv", "_Send"));
 }
 
 TEST_F(PartitionMemoryTest, ControlEdgesAndStringsStayInHostMemory) {

@@ -366,9 +366,9 @@ Status Placer::Choose() {
       preference = "which cannot be met; soft placement moved it";
     }
     if (candidates.empty()) return NoDevice(i, group);
-    // Accelerators come before the host's processors; among equals the first.
+    // Accelerators come before the default device; among equals the first.
     std::stable_partition(candidates.begin(), candidates.end(),
-                          [this](int d) { return devices_[d]->type() != "CPU"; });
+                          [this](int d) { return !devices_[d]->traits().is_default; });
     int device = PreferredDevice(i, candidates);
     if (device >= 0 && candidates.size() > 1) {
       preference = absl::StrCat("its input '", node(i).input(0).name(), "' is there");

@@ -23,13 +23,14 @@ constexpr int kControlOutput = -1;
 std::vector<CostModel::DeviceTraits> TraitsOf(const DeviceList& devices) {
   std::vector<CostModel::DeviceTraits> traits;
   for (const auto& device : devices) {
-    traits.push_back({device->type(), device->memory() != nullptr, device->type() != "CPU"});
+    const DeviceTraits& asked = device->traits();
+    traits.push_back({device->type(), !asked.host_memory, !asked.is_default});
   }
   return traits;
 }
 
 int HostOf(const DeviceList& devices) {
-  const auto host = absl::c_find_if(devices, [](const auto& d) { return d->type() == "CPU"; });
+  const auto host = absl::c_find_if(devices, [](const auto& d) { return d->traits().is_default; });
   return host == devices.end() ? 0 : static_cast<int>(host - devices.begin());
 }
 

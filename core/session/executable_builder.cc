@@ -20,10 +20,11 @@
 namespace millstream {
 namespace {
 
-// Those that compute constants; null when there is no CPU.
+// Those that compute constants, as a plan is made; null when no device can.
 KernelCache* HostKernels(const DeviceList& devices) {
   for (const std::unique_ptr<Device>& device : devices) {
-    if (device->type() == "CPU") return device->kernels();
+    const DeviceTraits& traits = device->traits();
+    if (traits.host_memory && traits.runs_on_callers_thread) return device->kernels();
   }
   return nullptr;
 }
