@@ -2,9 +2,6 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -20,6 +17,7 @@
 #include "core/host/kernel_host.h"
 #include "core/host/thread_team.h"
 #include "core/import/graph_def.h"
+#include "core/io/write_file.h"
 #include "core/numerics/numeric_scan.h"
 #include "core/numerics/update_rule.h"
 #include "core/resources/variable.h"
@@ -123,19 +121,6 @@ std::string FileNameOf(absl::string_view node) {
     if (!absl::ascii_isalnum(c) && c != '_' && c != '-') c = '_';
   }
   return name;
-}
-
-// ALREADY_EXISTS, and the file is as it was, when there is one.
-Status WriteNew(const std::string& path, absl::string_view bytes) {
-  std::FILE* const file = std::fopen(path.c_str(), "wbx");
-  if (file == nullptr) {
-    if (errno == EEXIST) return errors::AlreadyExists(path, ": ", std::strerror(errno));
-    return errors::FailedPrecondition(path, ": ", std::strerror(errno));
-  }
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  const bool closed = std::fclose(file) == 0;
-  if (written && closed) return absl::OkStatus();
-  return errors::FailedPrecondition(path, ": ", std::strerror(errno));
 }
 
 StatusOr<Tensor> ReadOnHost(const Tensor& tensor, const MS_Frame& frame) {
@@ -306,7 +291,8 @@ void NumericChecks::CheckedKernel::Return(std::vector<Tensor> kept) {
   unused.push_back(std::move(kept));
 }
 
-NumericChecks::NumericChecks(std::string folder) : folder_(std::move(folder)) {}
+NumericChecks::NumericChecks(std::string folder, FileSystem* files)
+    : folder_(std::move(folder)), files_(files) {}
 
 NumericChecks::~NumericChecks() = default;
 
@@ -462,7 +448,8 @@ StatusOr<std::string> NumericChecks::Save(const Node& node,
   // Other sessions count for themselves, and an earlier process may have had this one's number.
   while (true) {
     std::string path = absl::StrCat(stem, num_saved_.fetch_add(1), ".pb");
-    const Status written = WriteNew(path, data);
+    if (files_->Describe(path).ok()) continue;
+    const Status written = WriteFileAtomically(files_, path, data, FileSystem::Existing::kRefuse);
     if (written.ok()) return path;
     if (!absl::IsAlreadyExists(written)) return written;
   }

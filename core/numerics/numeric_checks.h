@@ -19,6 +19,7 @@
 #include "absl/types/span.h"
 #include "core/device/kernel_instance.h"
 #include "core/graph/graph.h"
+#include "core/io/file_system.h"
 #include "framework/plugin/plugin.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
@@ -28,8 +29,9 @@ namespace millstream {
 // Thread-safe. Outlives the plans that call Compute.
 class NumericChecks {
  public:
-  // `folder`: where inputs are saved; empty: they are not.
-  explicit NumericChecks(std::string folder);
+  // `folder`: where inputs are saved; empty: they are not. `files`: has that folder, and outlives
+  // the checks; may be null when `folder` is empty.
+  NumericChecks(std::string folder, FileSystem* files);
   ~NumericChecks();
 
   // What an executor calls in the place of the kernel's function. INVALID_ARGUMENT when the kernel
@@ -71,10 +73,11 @@ class NumericChecks {
                         absl::Span<const Tensor> before);
   Status Describe(const KernelInstance& kernel, const MS_Frame& frame, const std::string& what,
                   absl::Span<const Tensor> before = {});
-  // The file's path.
+  // Writes a file that has no other's name, whole or not at all, and returns its path.
   StatusOr<std::string> Save(const Node& node, absl::Span<const MS_TensorView> inputs);
 
   const std::string folder_;
+  FileSystem* const files_;
   std::atomic<int> num_saved_{0};
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<const KernelInstance*, std::unique_ptr<CheckedKernel>> kernels_

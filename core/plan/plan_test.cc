@@ -361,7 +361,7 @@ TEST_F(PlanTest, WithoutInPlaceOutputsHaveMemoryOfTheirOwn) {
 
 // Plans come and go while the session stays.
 TEST_F(PlanTest, ChecksForgetTheKernelsOfAPlanThatIsGone) {
-  NumericChecks checks("");
+  NumericChecks checks("", nullptr);
   settings_.checks = &checks;
   NumericChecks::DisableFusion(&settings_.options.disabled_passes);
   const Output gradients = Placeholder("gradients", DataType::kFloat);

@@ -13,6 +13,7 @@
 #include "core/graph/fork_guard.h"
 #include "core/host/host_ctx.h"
 #include "core/host/thread_team.h"
+#include "core/io/file_system.h"
 #include "core/plan/running_steps.h"
 #include "core/plan/state_budget.h"
 #include "core/resources/resource_manager.h"
@@ -53,7 +54,8 @@ class DirectSession : public Session, public LiveSession {
  public:
   DirectSession(Graph* graph, const SessionOptions& options, DeviceList devices)
       : devices_(std::move(devices)),
-        checks_(options.check_numerics_folder),
+        checks_(options.check_numerics_folder,
+                options.files != nullptr ? options.files : LocalFileSystem()),
         steps_(kMostSteps),
         gate_([this] { Release(); }) {
     context_.graph = graph;

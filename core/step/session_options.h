@@ -11,6 +11,8 @@
 
 namespace millstream {
 
+class FileSystem;
+
 struct SessionOptions {
   int intra_op_threads = 0;  // inside one kernel; 0: what affinity and cgroups allow
   // Parts of one step that may run at the same time; 0: one, on the caller's thread, which leaves
@@ -25,6 +27,7 @@ struct SessionOptions {
   // core/numerics/numeric_checks.h.
   bool check_numerics = false;
   std::string check_numerics_folder;  // where inputs are saved; empty: nowhere
+  FileSystem* files = nullptr;        // of what the session writes; null: this machine's; borrowed
   bool allow_soft_placement = false;
   bool log_device_placement = false;
   // Above 0: what requests leave open is placed by costs (core/placement/placer_costs.h), and again
