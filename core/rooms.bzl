@@ -38,7 +38,7 @@ _MAY_INCLUDE = {
         "plan",
         "dynamic",
     ],
-    "c_api": ["graph", "import", "gradients", "step", "host", "passes", "session"],
+    "c_api": ["io", "graph", "import", "gradients", "step", "host", "passes", "session"],
 }
 
 # What is outside of the rooms and uses one directly. Front ends have c_api alone.

@@ -25,6 +25,7 @@ typedef struct millstream_graph millstream_graph;
 typedef struct millstream_session millstream_session;
 typedef struct millstream_callable millstream_callable;
 typedef struct millstream_cancellation millstream_cancellation;
+typedef struct millstream_file millstream_file;
 
 /* Bytes that the library allocated; free with millstream_bytes_free. Terminated by a zero that
  * `size` does not count. */
@@ -55,6 +56,8 @@ int32_t millstream_status_code(const millstream_status* status);
 const char* millstream_status_message(const millstream_status* status);
 /* Name of the node that the error is about; "" when none. */
 const char* millstream_status_node(const millstream_status* status);
+/* The system's error number (errno), when the system refused a call on a file; else 0. */
+int32_t millstream_status_errno(const millstream_status* status);
 void millstream_status_free(millstream_status* status);
 
 /* ---- Tensors. dtype numbers are the DataType proto's. ---- */
@@ -314,6 +317,29 @@ millstream_status* millstream_plugin_list(millstream_bytes* out);
 /* Ends all plugins: no session may be made after it. FAILED_PRECONDITION while one is open. A
  * process may just as well end without it. */
 millstream_status* millstream_plugin_shutdown(void);
+
+/* ---- Files of this machine. Paths are bytes, as the system takes them. An error of the system
+ * reads "PATH: TEXT", and millstream_status_errno gives its number. Codes, where a function says
+ * nothing else: 5 NOT_FOUND, the file or its folder is not there; 6 ALREADY_EXISTS; 7
+ * PERMISSION_DENIED; 8 RESOURCE_EXHAUSTED, no space, memory or handles; 9 FAILED_PRECONDITION, the
+ * path is a folder, or a part of it is none; 2 UNKNOWN, the device fails. A file is for one thread
+ * at a time. ---- */
+/* Makes the folder and those above it that are not there. ALREADY_EXISTS when a file has the name
+ * of the folder. */
+millstream_status* millstream_make_folders(const char* folder);
+/* Makes a new file and opens it for appending. ALREADY_EXISTS when the name is taken; the file of
+ * that name stays as it is. */
+millstream_status* millstream_file_create(const char* path, millstream_file** out);
+/* Appends `size` bytes; `data` may be NULL when there are none. After an error the file may hold
+ * the beginning of them. FAILED_PRECONDITION after millstream_file_close. */
+millstream_status* millstream_file_append(millstream_file* file, const void* data, size_t size);
+/* Returns when all that was appended survives a crash of the machine. The name of a new file may
+ * still be lost. FAILED_PRECONDITION after millstream_file_close. */
+millstream_status* millstream_file_sync(millstream_file* file);
+/* Closes the file, after an error as well. Does not sync. A second call does nothing. */
+millstream_status* millstream_file_close(millstream_file* file);
+/* Closes the file if millstream_file_close did not, and ignores the error. No call may follow. */
+void millstream_file_free(millstream_file* file);
 
 #ifdef __cplusplus
 }

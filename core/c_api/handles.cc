@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "core/io/errno_status.h"
 
 namespace millstream::c_api {
 
@@ -34,7 +35,7 @@ std::string Readable(absl::string_view message) {
 millstream_status* Give(const Status& status) {
   if (status.ok()) return nullptr;
   return new millstream_status{static_cast<int32_t>(status.code()), Readable(status.message()),
-                               StatusNode(status)};
+                               StatusNode(status), ErrnoOf(status)};
 }
 
 millstream_bytes GiveBytes(absl::string_view bytes) {

@@ -19,6 +19,7 @@ struct millstream_status {
   int32_t code = 0;
   std::string message;
   std::string node;
+  int32_t system_error = 0;  // errno; 0: none
 };
 
 struct millstream_tensor {

@@ -24,4 +24,8 @@ const char* millstream_status_node(const millstream_status* status) {
   return status == nullptr ? "" : status->node.c_str();
 }
 
+int32_t millstream_status_errno(const millstream_status* status) {
+  return status == nullptr ? 0 : status->system_error;
+}
+
 void millstream_status_free(millstream_status* status) { delete status; }

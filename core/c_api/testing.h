@@ -26,6 +26,7 @@ using AttrsHandle = Handle<millstream_attrs, millstream_attrs_free>;
 using GraphHandle = Handle<millstream_graph, millstream_graph_free>;
 using SessionHandle = Handle<millstream_session, millstream_session_free>;
 using CallableHandle = Handle<millstream_callable, millstream_callable_free>;
+using FileHandle = Handle<millstream_file, millstream_file_free>;
 using CancellationHandle = Handle<millstream_cancellation, millstream_cancellation_free>;
 
 constexpr int32_t kFloat = 1;
@@ -46,12 +47,14 @@ struct Error {
   Error(millstream_status* status)  // NOLINT: conversion is the point
       : code(millstream_status_code(status)),
         message(millstream_status_message(status)),
-        node(millstream_status_node(status)) {
+        node(millstream_status_node(status)),
+        system_error(millstream_status_errno(status)) {
     millstream_status_free(status);
   }
   int32_t code;
   std::string message;
   std::string node;
+  int32_t system_error;
 };
 
 inline void ExpectOk(const Error& error) { EXPECT_EQ(error.code, 0) << error.message; }

@@ -111,6 +111,9 @@ int plugins_init(PyObject* module);
 /* ---- crc32c.c ---- */
 int crc32c_init(PyObject* module);
 
+/* ---- files.c ---- */
+int files_init(PyObject* module);
+
 /* Casts a METH_FASTCALL function for a method table. */
 #define FASTCALL(function) ((PyCFunction)(void (*)(void))(function))
 /* TypeError unless n arguments were given. */

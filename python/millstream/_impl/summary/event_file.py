@@ -10,6 +10,7 @@ import threading
 import time
 import weakref
 
+from millstream import _runtime
 from millstream._impl.summary.records import framed
 
 _LARGE = 1 << 18  # bytes that are written without waiting for the next flush
@@ -38,7 +39,7 @@ class EventFile:
     """
 
     def __init__(self, path: str, max_queue: int, flush_secs: float) -> None:
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        self._file = _runtime.File(path)
         self._path = path
         self._flush_secs = flush_secs
         self._process = os.getpid()
@@ -75,7 +76,10 @@ class EventFile:
             self._closed = True
             self._queue.put(None)
             self._thread.join()
-            os.close(self._descriptor)
+            try:
+                self._file.close()
+            except OSError as error:
+                self._error = self._error or error
         if self._error is not None:
             raise self._error
 
@@ -121,13 +125,10 @@ class EventFile:
         if self._error is not None:
             return
         try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(self._descriptor, view) :]
+            self._file.append(data)
             if sync:
-                os.fsync(self._descriptor)
+                self._file.sync()
         except OSError as error:
-            error.filename = self._path
             self._error = error
 
 

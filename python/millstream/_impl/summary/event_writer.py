@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from millstream import _runtime
 from millstream._impl import protos
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import INTEGER, NUMBER, PATH, TEXT, takes
@@ -134,7 +135,7 @@ class FileWriter:
             self._add(None, meta_graph_def=meta_graph_bytes(data, owner))
 
     def _new_file(self) -> EventFile:
-        os.makedirs(self._logdir, exist_ok=True)
+        _runtime.make_folders(self._logdir)
         now = time.time()
         name = f"events.out.tfevents.{int(now):010d}.{socket.gethostname()}"
         path = os.path.join(self._logdir, f"{name}.{os.getpid()}.{next(_numbers)}{self._suffix}")

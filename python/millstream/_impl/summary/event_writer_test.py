@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -259,22 +260,49 @@ def test_writer_in_a_forked_child_says_whose_it_is(tmp_path: Path) -> None:
     assert [event.step for event in events_of(tmp_path)] == [0, 1, 2, 3, 4, 5]
 
 
-def test_error_of_the_disk_reaches_the_program() -> None:
-    from millstream._impl.summary.event_file import EventFile
+FILL = """
+    import resource, sys
+    import millstream as tf
+    writer = tf.summary.FileWriter(sys.argv[1])
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+    value = tf.Summary.Value(tag="text", tensor={"string_val": [b"x" * 2000]})
+    summary = tf.Summary(value=[value])
+    writer.add_summary(summary, 1)
+    for call in (writer.flush, lambda: writer.add_summary(summary, 2), writer.flush, writer.close):
+        try:
+            call()
+        except OSError as error:
+            print(error.errno, error.strerror, error.filename, sep="|")
+"""
 
-    file = EventFile.__new__(EventFile)
-    reader, writer = os.pipe()
-    os.close(reader)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "open", lambda *_: writer)
-        file.__init__("broken", max_queue=1, flush_secs=60)  # type: ignore[misc]
-    file.add(b"lost")
-    with pytest.raises(BrokenPipeError, match="broken"):
-        file.flush()
-    with pytest.raises(BrokenPipeError, match="broken"):
-        file.add(b"lost as well")
-    with pytest.raises(BrokenPipeError, match="broken"):
-        file.close()
+
+def test_error_of_the_disk_reaches_the_program(tmp_path: Path) -> None:
+    done = run_program(FILL, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    (path,) = tmp_path.iterdir()
+    assert done.stdout.splitlines() == [f"{errno.EFBIG}|{os.strerror(errno.EFBIG)}|{path}"] * 4
+    events = tf.train.summary_iterator(path)
+    assert next(events).file_version == "brain.Event:2"
+    with pytest.raises(tf.errors.DataLossError):
+        next(events)
+
+
+def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(FileExistsError) as taken:
+        tf.summary.FileWriter(file)
+    assert taken.value.filename == str(file)
+    with pytest.raises(NotADirectoryError) as below:
+        tf.summary.FileWriter(file / "below")
+    assert below.value.filename == str(file / "below")
+
+
+def test_file_name_that_the_system_refuses_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="File name too long") as refused:
+        tf.summary.FileWriter(tmp_path, filename_suffix="x" * 300)
+    assert refused.value.errno == errno.ENAMETOOLONG
+    assert str(refused.value.filename).startswith(str(tmp_path))
 
 
 def test_cache_has_one_writer_a_folder(tmp_path: Path) -> None:
