@@ -1,4 +1,4 @@
-"""The wheel that the build made, for the tests of it."""
+"""The wheels that the build made, for the tests of them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,15 @@ def wheel_path() -> pathlib.Path:
     return path.absolute()
 
 
-def unpack(folder: pathlib.Path) -> pathlib.Path:
-    """Unpack the wheel into a folder that can stand on Python's path; the folder."""
-    with zipfile.ZipFile(wheel_path()) as archive:
+def plugin_check_wheel_path() -> pathlib.Path:
+    """The wheel of the program that checks plugins."""
+    (path,) = pathlib.Path("python").glob("millstream_plugin_check-*.whl")
+    return path.absolute()
+
+
+def unpack(folder: pathlib.Path, wheel: pathlib.Path | None = None) -> pathlib.Path:
+    """Unpack a wheel, by default the package's, into a folder that can stand on Python's path."""
+    with zipfile.ZipFile(wheel or wheel_path()) as archive:
         archive.extractall(folder)
     return folder
 

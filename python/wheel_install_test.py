@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from wheel_contents import wheel_path
+from wheel_contents import plugin_check_wheel_path, wheel_path
 
 REQUIREMENTS = pathlib.Path("tools/requirements").absolute()
 
@@ -47,7 +47,16 @@ def environment(
     ]
     run(*pip, "install", "--quiet", "--no-deps", "--require-hashes", "-r", pins, cwd=folder)
     # Without an index: all that the wheel asks for is there.
-    run(*pip, "install", "--quiet", "--no-index", wheel_path(), cwd=folder)
+    run(
+        *pip,
+        "install",
+        "--quiet",
+        "--no-index",
+        "--find-links",
+        plugin_check_wheel_path().parent,
+        f"{wheel_path()}[plugin-check]",
+        cwd=folder,
+    )
     run(*pip, "check", cwd=folder)
     return programs
 

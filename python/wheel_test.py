@@ -15,11 +15,11 @@ import zipfile
 
 import pytest
 
-from wheel_contents import elf_files, unpack, wheel_path
+from wheel_contents import elf_files, plugin_check_wheel_path, unpack, wheel_path
 from wheels import elf, vendor
 
 # What is installed besides oneDNN, which is Debian's and has 39.7 MB.
-MAX_BYTES_BESIDES_ONEDNN = 21_000_000
+MAX_BYTES_BESIDES_ONEDNN = 20_000_000
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,6 @@ def test_wheel_holds_the_package_and_nothing_else(installed: pathlib.Path) -> No
         "millstream/include/millstream/plugin_entry.hpp",
         "millstream/nn.py",
         "millstream/nn.pyi",
-        "millstream/millstream_plugin_check",
         "millstream/millstream_plugin_probe",
         "millstream/plugins/libmillstream_cpu.so",
         "millstream/plugins/libmillstream_cpu_avx512.so",
@@ -81,7 +80,7 @@ def test_wheel_holds_the_package_and_nothing_else(installed: pathlib.Path) -> No
     assert {name.split("/")[0] for name in names} == {"millstream", "millstream-0.1.0.dist-info"}
     kinds = re.compile(
         r"millstream/(?:.*\.pyi?|py\.typed|plugins/.*\.so|_runtime\.abi3\.so|libs/.*\.so(?:\.\d+)*)"
-        r"|millstream/millstream_plugin_(?:check|probe)|millstream/include/millstream/\w+\.h(?:pp)?"
+        r"|millstream/millstream_plugin_probe|millstream/include/millstream/\w+\.h(?:pp)?"
         r"|millstream/templates/plugin/.*"
         r"|millstream-[\d.]+\.dist-info/.*"
     )
@@ -106,7 +105,6 @@ def test_archive_depends_on_its_contents_alone() -> None:
         entries = archive.infolist()
     assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
     modes = {entry.filename: entry.external_attr >> 16 & 0o777 for entry in entries}
-    assert modes["millstream/millstream_plugin_check"] == 0o755
     assert modes["millstream/millstream_plugin_probe"] == 0o755
     assert modes["millstream/__init__.py"] == 0o644
     names = [entry.filename for entry in entries[:-1]]
@@ -150,7 +148,6 @@ def test_libraries_are_found_in_the_wheel(installed: pathlib.Path) -> None:
     assert used == libraries
     package = installed / "millstream"
     assert elf.run_path(package / "_runtime.abi3.so") == ["$ORIGIN/libs"]
-    assert elf.run_path(package / "millstream_plugin_check") == ["$ORIGIN/libs"]
     for plugin in (package / "plugins").iterdir():
         assert elf.run_path(plugin) == ["$ORIGIN/../libs"]
 
@@ -162,11 +159,13 @@ def test_package_exports_its_entry_points_alone(installed: pathlib.Path) -> None
         assert elf.exported(plugin) == ["ms_plugin_entry"]
 
 
-def test_metadata_asks_for_numpy_alone(installed: pathlib.Path) -> None:
+def test_metadata_asks_for_numpy_and_offers_the_kit(installed: pathlib.Path) -> None:
     metadata = email.message_from_string(read_distribution(installed, "METADATA"))
     assert metadata["Name"] == "millstream"
     assert metadata["Requires-Python"] == ">=3.11"
-    assert metadata.get_all("Requires-Dist") == ["numpy>=1.24"]
+    check = f'millstream-plugin-check=={metadata["Version"]}; extra == "plugin-check"'
+    assert metadata.get_all("Requires-Dist") == ["numpy>=1.24", check]
+    assert metadata.get_all("Provides-Extra") == ["plugin-check"]
     assert str(metadata.get_payload()).lstrip().startswith("# Millstream")
     tag = email.message_from_string(read_distribution(installed, "WHEEL"))["Tag"]
     assert tag == "cp311-abi3-manylinux_2_34_x86_64"
@@ -227,12 +226,25 @@ for line in open("/proc/self/maps"):
 """
 
 
-def test_its_own_plugin_passes_the_kit(installed: pathlib.Path) -> None:
+def test_its_own_plugin_passes_the_kit(
+    installed: pathlib.Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    site = tmp_path_factory.mktemp("both")
+    for wheel in (wheel_path(), plugin_check_wheel_path()):
+        unpack(site, wheel)
     # As pip does; zipfile leaves the mode behind.
-    (installed / "millstream/millstream_plugin_check").chmod(0o755)
-    arguments = [str(installed / "millstream/plugins/libmillstream_cpu.so"), "--suite", "devices"]
+    (site / "millstream_plugin_check/millstream_plugin_check").chmod(0o755)
+    arguments = [str(site / "millstream/plugins/libmillstream_cpu.so"), "--suite", "devices"]
     program = f"from millstream.__main__ import main; main(['plugin-check', *{arguments!r}])"
-    assert " 0 failed, " in run(installed, program).splitlines()[-1]
+    assert " 0 failed, " in run(site, program).splitlines()[-1]
+
+
+def test_without_the_kit_the_command_says_what_to_install(installed: pathlib.Path) -> None:
+    program = (
+        "import sys\nfrom millstream.__main__ import main\n"
+        "sys.stderr = sys.stdout\nprint(main(['plugin-check', 'any.so']))"
+    )
+    assert "pip install millstream[plugin-check]" in run(installed, program)
 
 
 def test_unpacked_wheel_trains_with_its_own_libraries(installed: pathlib.Path) -> None:

@@ -30,6 +30,8 @@ class Metadata:
         Versions of Python.
     requires
         Other distributions.
+    extras
+        By the name of an extra, the distribution that it asks for.
     scripts
         Commands, each as ``"module:function"``.
     """
@@ -41,6 +43,7 @@ class Metadata:
     description: str
     requires_python: str
     requires: list[str]
+    extras: dict[str, str]
     scripts: dict[str, str]
 
     @property
@@ -57,6 +60,14 @@ class Metadata:
             f"Summary: {self.summary}",
             f"Requires-Python: {self.requires_python}",
             *[f"Requires-Dist: {requirement}" for requirement in self.requires],
+            *[
+                line
+                for extra, requirement in sorted(self.extras.items())
+                for line in (
+                    f"Provides-Extra: {extra}",
+                    f'Requires-Dist: {requirement}; extra == "{extra}"',
+                )
+            ],
             "Description-Content-Type: text/markdown",
             "",
             self.description,
@@ -68,13 +79,10 @@ class Metadata:
             f"Tag: {self.tag}",
             "",
         ]
-        scripts = [f"{name} = {target}" for name, target in sorted(self.scripts.items())]
-        texts = {
-            "METADATA": lines,
-            "WHEEL": wheel,
-            "entry_points.txt": ["[console_scripts]", *scripts, ""],
-            "top_level.txt": [self.name, ""],
-        }
+        texts = {"METADATA": lines, "WHEEL": wheel, "top_level.txt": [self.name, ""]}
+        if self.scripts:
+            scripts = [f"{name} = {target}" for name, target in sorted(self.scripts.items())]
+            texts["entry_points.txt"] = ["[console_scripts]", *scripts, ""]
         return {f"{self.folder}/{name}": "\n".join(text).encode() for name, text in texts.items()}
 
 

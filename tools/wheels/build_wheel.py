@@ -1,4 +1,4 @@
-"""Makes the wheel of the package from the files that the build made of it."""
+"""Makes a wheel of a package from the files that the build made of it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,24 @@ import tempfile
 
 from wheels import archive, elf, vendor
 
-SUMMARY = "A dataflow engine for machine learning that runs graph-mode programs"
-
 
 def parse_arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=pathlib.Path, required=True, help="the file to write")
     parser.add_argument("--readme", type=pathlib.Path, required=True, help="the description")
+    parser.add_argument("--summary", required=True, help="the description in a line")
+    parser.add_argument("--requires", action="append", default=[], help="another distribution")
+    parser.add_argument(
+        "--extra",
+        action="append",
+        default=[],
+        metavar="NAME=DISTRIBUTION",
+        help="another distribution that NAME in brackets asks for",
+    )
+    parser.add_argument(
+        "--script", action="append", default=[], metavar="NAME=MODULE:FUNCTION", help="a command"
+    )
     parser.add_argument("files", nargs="+", type=pathlib.Path, help="files of the package")
     return parser.parse_args()
 
@@ -48,11 +58,12 @@ def main() -> None:
         name=name,
         version=version,
         tag="-".join(tag),
-        summary=SUMMARY,
+        summary=arguments.summary,
         description=arguments.readme.read_text(),
         requires_python=">=3.11",
-        requires=["numpy>=1.24"],
-        scripts={"millstream": "millstream.__main__:main"},
+        requires=arguments.requires,
+        extras=dict(extra.split("=", 1) for extra in arguments.extra),
+        scripts=dict(script.split("=", 1) for script in arguments.script),
     )
     with tempfile.TemporaryDirectory() as temporary:
         root = pathlib.Path(temporary)

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -21,8 +20,6 @@ namespace millstream::plugin_check {
 namespace {
 
 constexpr int kUsage = 64;
-// The CPU plugin that runs on every machine, where the package has it.
-constexpr char kReference[] = "plugins/libmillstream_cpu.so";
 
 struct Arguments {
   CheckSettings settings;
@@ -31,13 +28,6 @@ struct Arguments {
   int patience_s = 30;
   std::string error;
 };
-
-std::string FindReference() {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path file = self.parent_path() / kReference;
-  return std::filesystem::exists(file, error) ? file.string() : "";
-}
 
 bool IsSuite(const std::string& name) {
   return std::any_of(Suites().begin(), Suites().end(),
@@ -69,7 +59,6 @@ bool ReadOption(const std::string& name, const std::string& value, Arguments* ar
 
 Arguments ReadArguments(int argc, char** argv) {
   Arguments arguments;
-  arguments.settings.reference = FindReference();
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--json") {

@@ -24,6 +24,7 @@ from millstream._impl.base import errors, package
 from millstream._impl.base.version import VERSION
 from millstream._impl.session import plugins
 from millstream._impl.session.plugins import PluginInfo
+from millstream._impl.tools import plugin_check
 
 _MOST_COLUMNS = 100
 _SWITCHES = (
@@ -322,14 +323,17 @@ def _missing_devices(found: list[PluginInfo], environment: Mapping[str, str]) ->
 
 
 def _missing_programs() -> list[Problem]:
+    programs = {
+        package.FOLDER / "millstream_plugin_probe": (
+            "plugins of others are loaded without being tried first"
+        )
+    }
+    if (check := plugin_check.installed_program()) is not None:
+        programs[check] = "millstream plugin-check does not work"
     problems = []
-    for name, use in (
-        ("millstream_plugin_probe", "plugins of others are loaded without being tried first"),
-        ("millstream_plugin_check", "millstream plugin-check does not work"),
-    ):
-        program = package.FOLDER / name
+    for program, use in programs.items():
         if not os.access(program, os.X_OK):
-            hint = "install millstream again, by a tool that keeps the mode of files"
+            hint = "install it again, by a tool that keeps the mode of files"
             problems.append(Problem(f"{program} cannot be run: {use}", hint))
     return problems
 

@@ -1,23 +1,33 @@
 """``millstream plugin-check FILE``: whether a plugin keeps the rules of the plugin ABI.
 
-The work is done by the program ``millstream_plugin_check`` beside this module, which loads the
-plugin in processes of their own; here its report is asked for and printed.
+The program of the distribution ``millstream_plugin_check`` does the work. It loads the plugin in
+processes of its own; here its report is asked for and printed.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 from typing import Any
 
 from millstream._impl.base import package
 
-_PROGRAM = "millstream_plugin_check"
+_DISTRIBUTION = "millstream_plugin_check"
 _WRONG_COMMAND_LINE = 64
 _INDENT = "  "
+
+
+def installed_program() -> Path | None:
+    """The program that checks plugins; None where its distribution is not installed."""
+    found = importlib.util.find_spec(_DISTRIBUTION)
+    if found is None or found.origin is None:
+        return None
+    return Path(found.origin).parent / _DISTRIBUTION
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,8 +73,16 @@ def run(options: argparse.Namespace, columns: int) -> int:
     int
         0 when no rule failed, 1 when one did, 2 when nothing could be checked.
     """
-    program = package.FOLDER / _PROGRAM
+    program = installed_program()
+    if program is None:
+        print(
+            "millstream: the program that checks plugins is not installed; "
+            "pip install millstream[plugin-check]",
+            file=sys.stderr,
+        )
+        return 2
     command = [str(program), "--json", "--patience", str(options.patience)]
+    command += ["--reference", str(package.FOLDER / "plugins" / "libmillstream_cpu.so")]
     for name in ("suite", "option"):
         for value in getattr(options, name):
             command += [f"--{name}", value]
