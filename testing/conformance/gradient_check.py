@@ -4,45 +4,18 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import millstream as tf
 from millstream._impl.ops import gen_ops
+from testing.ops.support.gradient import Check
+from testing.ops.support.number_types import Array
 
-Array = np.ndarray[Any, np.dtype[Any]]
-
-# With steps of h, differences are off by about h^2 and by (rounding / h): both near 1e-10.
-_STEP = 2.0**-17
+# As far as differences are off, see `Check.step`.
 _RTOL = 1e-7
 _ATOL = 1e-8
-
-
-@dataclass(frozen=True)
-class Check:
-    """A use of an op whose gradients are to be checked.
-
-    Attributes
-    ----------
-    op
-        Name of the op.
-    build
-        Makes its outputs of tensors: one tensor or several.
-    inputs
-        The values at which to differentiate by each argument of `build`.
-    step
-        Half the distance of the two points of a difference, for inputs near 1.
-    of_variable
-        The first input is the value of a variable, and `build` gets its handle.
-    """
-
-    op: str
-    build: Callable[..., Any]
-    inputs: tuple[Array, ...]
-    step: float = _STEP
-    of_variable: bool = False
 
 
 class Known(enum.Enum):
@@ -133,11 +106,13 @@ def numeric_gradient(
     return result
 
 
-def assert_gradients_are_right(check: Check, known: Known) -> None:
+def assert_gradients_are_right(op: str, check: Check, known: Known) -> None:
     """Compare the gradients by every input with central differences.
 
     Parameters
     ----------
+    op
+        The op that the check is for.
     check
         What to check.
     known
@@ -151,6 +126,6 @@ def assert_gradients_are_right(check: Check, known: Known) -> None:
     differentiated = _Differentiated(check, known)
     for which, got in enumerate(differentiated.gradients()):
         want = numeric_gradient(differentiated.weighted_sum, check.inputs, which, check.step)
-        np.testing.assert_allclose(
-            got, want, rtol=_RTOL, atol=_ATOL, err_msg=f"{check.op}: gradient by input {which}"
-        )
+        message = f"{op}: gradient by input {which}"
+        assert np.isfinite(want).all(), f"{message}: the differences are {want}"
+        np.testing.assert_allclose(got, want, rtol=_RTOL, atol=_ATOL, err_msg=message)

@@ -11,11 +11,11 @@ import pytest
 
 import millstream as tf
 from examples import fashion_mnist
-from testing.determinism import float_kernels
+from testing.ops.support.determinism import LargeCase, Values
+from testing.ops.support.registry import large_cases, missing_large_cases
 
-_GROUPS = list(float_kernels.groups())
-_CASES = [(group, dtype) for group in _GROUPS for dtype in group.dtypes]
-_NAMES = [f"{group.ops[0]}-{dtype.name}" for group, dtype in _CASES]
+_CASES = [(ops, case, dtype) for ops, case in large_cases() for dtype in case.dtypes]
+_NAMES = [f"{ops[0]}-{dtype.name}" for ops, _, dtype in _CASES]
 
 
 def config_of(threads: int, cpus: int = 1, deterministic: bool = True) -> tf.ConfigProto:
@@ -74,26 +74,22 @@ def flat(built: Any) -> list[Any]:
     return [built]
 
 
-@pytest.mark.parametrize(("group", "dtype"), _CASES, ids=_NAMES)
+@pytest.mark.parametrize(("ops", "case", "dtype"), _CASES, ids=_NAMES)
 def test_a_kernel_gives_the_same_bits_for_one_two_and_four_threads(
-    group: float_kernels.Group, dtype: tf.DType
+    ops: tuple[str, ...], case: LargeCase, dtype: tf.DType
 ) -> None:
     with tf.Graph().as_default():
-        values = float_kernels.Values(dtype)
-        fetches = flat(group.build(values))
+        values = Values(dtype)
+        fetches = flat(case.build(values))
         one = bits(fetches, values.feeds, config_of(1))
         for threads in (2, 4):
             several = bits(fetches, values.feeds, config_of(threads))
             for tensor, got, expected in zip(fetches, several, one, strict=True):
-                assert got == expected, f"{tensor!r}, {threads} threads"
+                assert got == expected, f"{tensor!r} of {ops}, {threads} threads"
 
 
 def test_no_op_of_floating_point_numbers_is_left_out() -> None:
-    compared = {op for group in _GROUPS for op in group.ops}
-    assert not compared & float_kernels.WITHOUT_ARITHMETIC
-    known = compared | float_kernels.WITHOUT_ARITHMETIC
-    for definition in float_kernels.floating_ops():
-        assert definition in known, f"{definition} is neither compared nor known to compute nothing"
+    assert not missing_large_cases()
 
 
 def test_the_page_names_every_op_that_needs_the_option() -> None:

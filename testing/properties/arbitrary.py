@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from testing.properties import number_types
-from testing.properties.case import Case, Input, attr_text
-from testing.properties.source import HUGE, Source
+from testing.ops.support import number_types
+from testing.ops.support.case import Case, Input, attr_text
+from testing.ops.support.source import HUGE, Source
 
 _EDGE_INTS = (-(2**63), -(2**31), -2, -1, 0, 1, 2, 3, 31, 64, 2**31 - 1, 2**31, 2**40, 2**63 - 1)
 _SMALL = 3

@@ -12,8 +12,8 @@ import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+from testing.ops.support.definitions import registered_ops
 from testing.properties import watch
-from testing.properties.child import registered_ops
 
 
 def main() -> int:

@@ -17,23 +17,21 @@ from typing import Any
 import numpy as np
 
 import millstream as tf
-from millstream import _runtime
-from millstream._impl import protos
-from testing.properties import case as cases
+from testing.ops.support import case as cases
+from testing.ops.support.case import Case
+from testing.ops.support.definitions import registered_ops
+from testing.ops.support.reference import RefusedError
+from testing.ops.support.registry import Property, exceptions_to, references
+from testing.ops.support.source import Source
 from testing.properties import execution, judge
 from testing.properties.arbitrary import arbitrary_case
-from testing.properties.case import Case
-from testing.properties.exceptions import (
-    DATA_DECIDES_SHAPE,
-    NAMES_NO_ARGUMENT,
-    OWN_BITS,
-    UNCHECKED_SHAPE,
-)
-from testing.properties.families import REFERENCES
-from testing.properties.reference import RefusedError
-from testing.properties.source import Source
 
 ARBITRARY, REFERRED = "arbitrary", "referred"
+
+_DATA_DECIDES_SHAPE = exceptions_to(Property.STATIC_SHAPE)
+_OWN_BITS = exceptions_to(Property.SAME_BITS)
+_NAMES_NO_ARGUMENT = exceptions_to(Property.NAMED_ARGUMENT)
+_UNCHECKED_SHAPE = exceptions_to(Property.CHECKED_SHAPE)
 
 # What a case may take beyond what the process has when it starts. The simulated device maps pages
 # of zeros on top, which take none.
@@ -71,16 +69,10 @@ def _cases(plan: dict[str, Any]) -> list[tuple[str, str, int]]:
         for op in plan["ops"]
         for kind in (REFERRED, ARBITRARY)
         for index in range(plan["cases"])
-        if kind == ARBITRARY or op in REFERENCES
+        if kind == ARBITRARY or op in references()
     ]
     skip = plan.get("skip", 0)
     return listed[skip:]
-
-
-def registered_ops() -> dict[str, Any]:
-    """Definitions of the ops that a graph may hold, by name."""
-    listed = protos.message_class("OpList").FromString(_runtime.op_list())
-    return {op.name: op for op in listed.op}
 
 
 _compared: list[str] = []
@@ -90,7 +82,8 @@ def check(op: Any, kind: str, seed: int, index: int) -> list[str]:
     """Run one case in all of its forms; returns what is wrong."""
     source = Source(op.name, seed, index)
     referred = kind == REFERRED
-    case = REFERENCES[op.name].make(source, op) if referred else arbitrary_case(op, source)
+    make = references()[op.name][0] if referred else None
+    case = make(source, op) if make else arbitrary_case(op, source)
     _compared.append("ran" if kind == ARBITRARY else "not compared")
     results = {form: execution.run(case, form) for form in _forms(case)}
     wrong = [
@@ -104,7 +97,7 @@ def check(op: Any, kind: str, seed: int, index: int) -> list[str]:
     if any(result.code == judge.RESOURCE_EXHAUSTED for result in results.values()):
         _compared[-1] = "exhausted"
     elif not judge.lacks_kernel(known):
-        if op.name not in OWN_BITS and op.name not in UNCHECKED_SHAPE:
+        if op.name not in _OWN_BITS and op.name not in _UNCHECKED_SHAPE:
             for form, result in results.items():
                 wrong += [f"with {form}: {text}" for text in judge.judge_same(known, result)]
         if kind == REFERRED:
@@ -121,11 +114,11 @@ def _forms(case: Case) -> list[str]:
 
 def _judge_form(op: Any, case: Case, form: str, result: execution.Result) -> list[str]:
     if result.failed:
-        names = [] if op.name in NAMES_NO_ARGUMENT else _names(op)
+        names = [] if op.name in _NAMES_NO_ARGUMENT else _names(op)
         return [f"the error {text}" for text in judge.judge_error(case, names, result)]
-    if op.name in UNCHECKED_SHAPE and form != cases.KNOWN:
+    if op.name in _UNCHECKED_SHAPE and form != cases.KNOWN:
         return []
-    exact = form == cases.CONSTANT and op.name not in DATA_DECIDES_SHAPE
+    exact = form == cases.CONSTANT and op.name not in _DATA_DECIDES_SHAPE
     return judge.judge_shapes(result, exact)
 
 
@@ -146,7 +139,7 @@ def _names(op: Any) -> list[str]:
 def _compare(case: Case, result: execution.Result) -> list[str]:
     try:
         with np.errstate(all="ignore"):
-            want = REFERENCES[case.op].compute(case)
+            want = references()[case.op][1](case)
     except RefusedError as refused:
         _compared[-1] = "refused"
         if not result.failed:

@@ -10,10 +10,10 @@ import numpy as np
 
 import millstream as tf
 from millstream import _runtime
-from testing.properties import case as cases
-from testing.properties import number_types
-from testing.properties.case import Case
-from testing.properties.number_types import Array
+from testing.ops.support import case as cases
+from testing.ops.support import number_types
+from testing.ops.support.case import Case
+from testing.ops.support.number_types import Array
 
 
 @dataclass

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from testing.properties import case as cases
-from testing.properties import number_types
-from testing.properties.case import Case
+from testing.ops.support import case as cases
+from testing.ops.support import number_types
+from testing.ops.support.case import Case
+from testing.ops.support.number_types import Array
+from testing.ops.support.reference import Drawn, Near
 from testing.properties.execution import Result
-from testing.properties.number_types import Array
-from testing.properties.reference import Drawn, Near
 
 INVALID_ARGUMENT, NOT_FOUND, RESOURCE_EXHAUSTED = 3, 5, 8
 FAILED_PRECONDITION, OUT_OF_RANGE, UNIMPLEMENTED = 9, 11, 12

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from testing.properties import judge, number_types
-from testing.properties.case import Case
+from testing.ops.support import number_types
+from testing.ops.support.case import Case
+from testing.ops.support.reference import Near, RefusedError, checked_size
+from testing.properties import judge
 from testing.properties.execution import Result
-from testing.properties.reference import Near, RefusedError, checked_size
 
 
 def _result(value: Any, dtype: str = "float32", shape: Any = None) -> Result:

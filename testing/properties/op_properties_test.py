@@ -3,16 +3,17 @@
 A case runs with known shapes, with unknown ones, as constants, and in the dynamic executor. None
 may crash, hang or take memory without bound; an error has a class for faults of a case, and names
 the node and the argument; all forms give the same bits, in the shape that was known before; and
-where the case is legal, those of a NumPy reference (`families/`).
+where the case is legal, those of a NumPy reference (`testing/ops`).
 """
 
 from __future__ import annotations
 
 import os
 
-from testing.properties import exceptions, watch
-from testing.properties.child import ARBITRARY, REFERRED, registered_ops
-from testing.properties.families import REFERENCES
+from testing.ops.support.definitions import registered_ops
+from testing.ops.support.registry import missing_references, references
+from testing.properties import watch
+from testing.properties.child import ARBITRARY, REFERRED
 
 SEED = 20
 CASES = int(os.environ.get("OP_PROPERTIES_CASES", "24"))
@@ -22,23 +23,7 @@ _PART, _PARTS = map(int, os.environ.get("OP_PROPERTIES_PART", "0/1").split("/"))
 
 
 def test_every_op_has_a_reference_or_a_reason() -> None:
-    ops = set(registered_ops())
-    excused = set(exceptions.NO_REFERENCE)
-    assert not sorted(ops - set(REFERENCES) - excused), (
-        "no reference: add one in testing/properties/families, or a reason in exceptions.py"
-    )
-    assert not sorted(excused & set(REFERENCES)), "a reference, and a reason to have none"
-    assert not sorted((excused | set(REFERENCES)) - ops), "no such op"
-
-
-def test_the_other_exceptions_are_of_ops_that_there_are() -> None:
-    lists = (
-        exceptions.DATA_DECIDES_SHAPE,
-        exceptions.NAMES_NO_ARGUMENT,
-        exceptions.OWN_BITS,
-        exceptions.UNCHECKED_SHAPE,
-    )
-    assert not sorted({op for names in lists for op in names} - set(registered_ops()))
+    assert not missing_references()
 
 
 def test_every_op_keeps_its_promises() -> None:
@@ -48,5 +33,5 @@ def test_every_op_keeps_its_promises() -> None:
     assert not report.failures, f"{len(report.failures)} cases failed:\n{shown}"
     for op in ops:
         assert sum(report.counts[op, ARBITRARY, word] for word in ("ran", "exhausted")) == CASES
-        if op in REFERENCES:
+        if op in references():
             assert report.counts[op, REFERRED, "compared"] > 0, op

@@ -1,4 +1,4 @@
-"""Ops that move elements: they are compared bit for bit."""
+"""Ops that move elements of whole tensors: they are compared bit for bit."""
 
 from __future__ import annotations
 
@@ -6,32 +6,31 @@ from typing import Any
 
 import numpy as np
 
-from testing.properties.case import Case, Input, attr_text
-from testing.properties.families.shapes import (
+from millstream._impl.ops import gen_ops
+from testing.ops.support.case import Case, Input, attr_text
+from testing.ops.support.gradient import Check, spread
+from testing.ops.support.inputs import (
     INDEX_TYPES,
     any_tensor,
     indices,
     integers,
     normalized,
     scalar,
+    zero_of,
 )
-from testing.properties.number_types import Array
-from testing.properties.reference import (
+from testing.ops.support.reference import (
     Outcome,
-    RefusedError,
     checked_size,
     pick_type,
-    refer,
     refuse_unless,
     type_attr,
 )
-from testing.properties.source import HUGE, Source
+from testing.ops.support.registry import define_tests
+from testing.ops.support.source import HUGE, Source
 
-
-def zero_of(array: Array) -> Any:
-    """What the holes of a copy are filled with."""
-    return b"" if array.dtype == object else array.dtype.type(0)
-
+_X = spread("x", 2, 3, 4)
+_A = spread("a", 2, 3)
+_WIDE = spread("wide", 2, 6)
 
 # ---- Tile, Transpose, Pad ----
 
@@ -61,7 +60,15 @@ def _tile(case: Case) -> Outcome:
     return [np.tile(x, multiples) if x.ndim else x]
 
 
-refer("Tile", _make_tile, _tile)
+define_tests(
+    "Tile",
+    cases=_make_tile,
+    reference=_tile,
+    gradient=[
+        Check(lambda a: gen_ops.tile(a, [2, 1, 3]), (_X,)),
+        Check(lambda a: gen_ops.tile(a, np.array([], np.int32)), (spread("scalar"),)),
+    ],
+)
 
 
 def _make_transpose(source: Source, op: Any) -> Case:
@@ -86,7 +93,12 @@ def _transpose(case: Case) -> Outcome:
     return [x.transpose(permutation)]
 
 
-refer("Transpose", _make_transpose, _transpose)
+define_tests(
+    "Transpose",
+    cases=_make_transpose,
+    reference=_transpose,
+    gradient=[Check(lambda a: gen_ops.transpose(a, [2, 0, 1]), (_X,))],
+)
 
 
 def _make_pad(source: Source, op: Any) -> Case:
@@ -116,158 +128,12 @@ def _pad(case: Case) -> Outcome:
     return [padded]
 
 
-refer("Pad", _make_pad, _pad)
-
-
-# ---- Slices ----
-
-
-def _make_slice(source: Source, op: Any) -> Case:
-    tensor = any_tensor(source, op)
-    assert tensor.value is not None
-    begin = [source.integer(0, size) for size in tensor.value.shape]
-    sizes = [
-        source.pick((-1, source.integer(0, min(whole - first, 2**40))))
-        for first, whole in zip(begin, tensor.value.shape, strict=True)
-    ]
-    if begin and source.chance(0.25):
-        edges = (-1, -2, -(2**63), *HUGE)
-        source.pick((begin, sizes))[source.integer(0, len(begin) - 1)] = source.pick(edges)
-    if source.chance(0.05):
-        begin.append(0)
-    dtype = source.pick(INDEX_TYPES)
-    if any(abs(value) >= 2**31 for value in begin + sizes):
-        dtype = "int64"
-    inputs = [tensor, indices(source, begin, dtype), indices(source, sizes, dtype)]
-    return Case(op.name, inputs, {"T": type_attr(tensor.dtype), "Index": type_attr(dtype)})
-
-
-def _slice(case: Case) -> Outcome:
-    x, begin, sizes = case.array(0), integers(case, 1), integers(case, 2)
-    refuse_unless(len(begin) == x.ndim, "begin")
-    refuse_unless(len(sizes) == x.ndim, "size")
-    taken = []
-    for first, size, whole in zip(begin, sizes, x.shape, strict=True):
-        refuse_unless(0 <= first <= whole, "begin")
-        refuse_unless(size >= -1 and (size == -1 or first + size <= whole), "size")
-        taken.append(slice(first, whole if size == -1 else first + size))
-    return [np.asarray(x[tuple(taken)], x.dtype)]
-
-
-refer("Slice", _make_slice, _slice)
-
-_MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
-
-
-def _strided_entries(source: Source, rank: int, case: Case) -> list[list[int]]:
-    """Bounds and strides, and the masks in the case."""
-    count = source.integer(0, min(rank + 1, 5)) if source.chance(0.9) else source.integer(0, 9)
-    begin = [source.integer(-6, 6) for _ in range(count)]
-    end = [source.integer(-7, 7) for _ in range(count)]
-    strides = [source.pick((1, 1, 1, 2, 3, -1, -2)) for _ in range(count)]
-    if count and source.chance(0.2):
-        edges = (0, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63))
-        place = source.integer(0, count - 1)
-        source.pick((begin, end, strides))[place] = source.pick(edges)
-    for name in _MASKS:
-        mask = 0
-        for i in range(count):
-            rare = name in ("ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
-            mask |= source.chance(0.12 if rare else 0.3) << i
-        if source.chance(0.03):
-            mask = source.pick((-1, 2**31, 2**63 - 1))
-        case.values[name] = mask
-        case.attrs[name] = attr_text(mask)
-    return [begin, end, strides]
-
-
-def _index_type(source: Source, lists: list[list[int]]) -> str:
-    large = any(not -(2**31) <= value < 2**31 for values in lists for value in values)
-    return "int64" if large else source.pick(INDEX_TYPES)
-
-
-def _make_strided_slice(source: Source, op: Any) -> Case:
-    tensor = any_tensor(source, op)
-    assert tensor.value is not None
-    case = Case(op.name)
-    lists = _strided_entries(source, tensor.value.ndim, case)
-    dtype = _index_type(source, lists)
-    case.inputs = [tensor, *(indices(source, values, dtype) for values in lists)]
-    case.attrs |= {"T": type_attr(tensor.dtype), "Index": type_attr(dtype)}
-    return case
-
-
-def _key(case: Case, shape: tuple[int, ...], first: int) -> tuple[Any, ...]:
-    """The slice as NumPy's index."""
-    begin, end, strides = (integers(case, i) for i in range(first, first + 3))
-    masks = [case.values[name] for name in _MASKS]
-    key: list[Any] = []
-    has_ellipsis = False
-    taken = [i for i in range(len(begin)) if not masks[2] >> i & 1 and not masks[3] >> i & 1]
-    refuse_unless(len(taken) <= len(shape), "input")
-    dimension = 0
-    for i, stride in enumerate(strides):
-        if masks[2] >> i & 1:
-            refuse_unless(not has_ellipsis, "ellipsis_mask")
-            has_ellipsis = True
-            key.append(Ellipsis)
-            dimension = len(shape) - len([j for j in taken if j > i])
-        elif masks[3] >> i & 1:
-            key.append(None)
-        else:
-            key.append(
-                _range_of(begin[i], end[i], stride, [m >> i & 1 for m in masks], shape[dimension])
-            )
-            dimension += 1
-    return tuple(key)
-
-
-def _range_of(begin: int, end: int, stride: int, masked: list[int], size: int) -> Any:
-    refuse_unless(stride != 0, "strides")
-    if masked[4]:
-        refuse_unless(stride > 0, "strides")
-        refuse_unless(-size <= begin < size, "begin")
-        return begin
-    return slice(None if masked[0] else begin, None if masked[1] else end, stride)
-
-
-def _strided_slice(case: Case) -> Outcome:
-    x = case.array(0)
-    return [np.asarray(x[_key(case, x.shape, 1)], x.dtype)]
-
-
-refer("StridedSlice", _make_strided_slice, _strided_slice)
-
-
-def _make_strided_slice_grad(source: Source, op: Any) -> Case:
-    shape = source.small_shape()
-    case = Case(op.name)
-    lists = _strided_entries(source, len(shape), case)
-    dtype = _index_type(source, lists)
-    case.inputs = [indices(source, values, dtype) for values in [list(shape), *lists]]
-    try:
-        sliced = np.zeros(shape)[_key(case, shape, 1)].shape
-    except RefusedError:
-        sliced = ()
-    if source.chance(0.1):
-        sliced = source.small_shape()
-    dy = any_tensor(source, op, sliced)
-    case.inputs.append(dy)
-    case.attrs |= {"T": type_attr(dy.dtype), "Index": type_attr(dtype)}
-    return case
-
-
-def _strided_slice_grad(case: Case) -> Outcome:
-    shape, dy = checked_size(integers(case, 0), "shape"), case.array(4)
-    key = _key(case, shape, 1)
-    whole = np.empty(shape, dy.dtype)
-    whole[...] = zero_of(dy)
-    refuse_unless(np.asarray(whole[key]).shape == dy.shape, "dy")
-    whole[key] = dy
-    return [whole]
-
-
-refer("StridedSliceGrad", _make_strided_slice_grad, _strided_slice_grad)
+define_tests(
+    "Pad",
+    cases=_make_pad,
+    reference=_pad,
+    gradient=[Check(lambda a: gen_ops.pad(a, [[1, 0], [0, 2], [3, 1]]), (_X,))],
+)
 
 
 # ---- Concatenation and its inverses ----
@@ -303,7 +169,18 @@ def _concat(case: Case) -> Outcome:
     return [np.concatenate(parts, axis)]
 
 
-refer("ConcatV2", _make_concat, _concat)
+_PARTS = (_A, spread("b", 2, 1), spread("c", 2, 2))
+define_tests(
+    "ConcatV2",
+    cases=_make_concat,
+    reference=_concat,
+    gradient=[
+        Check(lambda *xs: gen_ops.concat_v2(xs, 1), _PARTS),
+        Check(lambda *xs: gen_ops.concat_v2(xs, -1), _PARTS),
+        Check(lambda *xs: gen_ops.concat_v2(xs, np.int64(0)), (_A, _A + 1)),
+        Check(lambda x: gen_ops.concat_v2([x, x], 0), (_A,)),
+    ],
+)
 
 
 def _make_split(source: Source, op: Any) -> Case:
@@ -324,7 +201,16 @@ def _split(case: Case) -> Outcome:
     return list(np.split(x, count, axis))
 
 
-refer("Split", _make_split, _split)
+define_tests(
+    "Split",
+    cases=_make_split,
+    reference=_split,
+    gradient=[
+        Check(lambda x: gen_ops.split(1, x, num_split=3), (_WIDE,)),
+        Check(lambda x: gen_ops.split(1, x, num_split=3)[2], (_WIDE,)),
+        Check(lambda x: gen_ops.split(0, x, num_split=1), (_WIDE,)),
+    ],
+)
 
 
 def _make_split_v(source: Source, op: Any) -> Case:
@@ -357,7 +243,15 @@ def _split_v(case: Case) -> Outcome:
     return list(np.split(x, np.cumsum(sizes)[:-1], axis))
 
 
-refer("SplitV", _make_split_v, _split_v)
+define_tests(
+    "SplitV",
+    cases=_make_split_v,
+    reference=_split_v,
+    gradient=[
+        Check(lambda x: gen_ops.split_v(x, [1, 3, 2], 1, num_split=3), (_WIDE,)),
+        Check(lambda x: gen_ops.split_v(x, [4, -1], -1, num_split=2)[1], (_WIDE,)),
+    ],
+)
 
 
 def _make_pack(source: Source, op: Any) -> Case:
@@ -378,7 +272,15 @@ def _pack(case: Case) -> Outcome:
     return [np.stack(parts, axis)]
 
 
-refer("Pack", _make_pack, _pack)
+define_tests(
+    "Pack",
+    cases=_make_pack,
+    reference=_pack,
+    gradient=[
+        Check(lambda *xs: gen_ops.pack(xs), (_A, _A + 1)),
+        Check(lambda *xs: gen_ops.pack(xs, axis=-1), (_A, _A + 1, _A + 2)),
+    ],
+)
 
 
 def _make_unpack(source: Source, op: Any) -> Case:
@@ -400,4 +302,13 @@ def _unpack(case: Case) -> Outcome:
     return [pieces[i : i + 1].reshape(pieces.shape[1:]) for i in range(len(pieces))]
 
 
-refer("Unpack", _make_unpack, _unpack)
+define_tests(
+    "Unpack",
+    cases=_make_unpack,
+    reference=_unpack,
+    gradient=[
+        Check(lambda x: gen_ops.unpack(x, num=2), (_A,)),
+        Check(lambda x: gen_ops.unpack(x, num=3, axis=1), (_A,)),
+        Check(lambda x: gen_ops.unpack(x, num=3, axis=-1)[1], (_A,)),
+    ],
+)

@@ -1,4 +1,4 @@
-"""The types of tensors, as the property test writes, draws and computes with them.
+"""The types of tensors, as tests write, draw and compute with them.
 
 Types that NumPy lacks are held by their bits. References compute bfloat16 in float32.
 """

@@ -6,17 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from testing.properties import number_types
-from testing.properties.case import Case, Input, attr_text
-from testing.properties.number_types import Array
-from testing.properties.reference import (
+import millstream as tf
+from millstream._impl.ops import gen_ops
+from testing.ops.support import number_types
+from testing.ops.support.case import Case, Input, attr_text
+from testing.ops.support.determinism import SIZE, LargeCase
+from testing.ops.support.gradient import Check, of_one_tensor, spread
+from testing.ops.support.number_types import Array
+from testing.ops.support.reference import (
     Outcome,
     pick_type,
-    refer,
     refuse_unless,
     type_attr,
 )
-from testing.properties.source import Source
+from testing.ops.support.registry import NotTested, Property, define_tests
+from testing.ops.support.source import Source
 
 # ---- Constants and what passes tensors on ----
 
@@ -28,7 +32,7 @@ def _make_const(source: Source, op: Any) -> Case:
     return Case(op.name, [], attrs, {"value": value})
 
 
-refer("Const", _make_const, lambda case: [case.values["value"]])
+define_tests("Const", cases=_make_const, reference=lambda case: [case.values["value"]])
 
 
 def _make_passed(source: Source, op: Any) -> Case:
@@ -59,8 +63,26 @@ def _passed(case: Case) -> Outcome:
     return [case.array(i) for i in range(len(case.inputs))]
 
 
-refer(["Identity", "IdentityN", "StopGradient", "PreventGradient"], _make_passed, _passed)
-refer("PlaceholderWithDefault", _make_passed, _passed)
+_X, _UNIT = spread("x", 2, 3, 4), spread("unit", 2, 1, 3, 1)
+
+define_tests("Identity", cases=_make_passed, reference=_passed, gradient=of_one_tensor())
+define_tests(
+    "IdentityN",
+    cases=_make_passed,
+    reference=_passed,
+    gradient=[Check(lambda a, b: gen_ops.identity_n([a, b]), (_X, _UNIT))],
+)
+define_tests(["StopGradient", "PreventGradient"], cases=_make_passed, reference=_passed)
+define_tests(
+    "PlaceholderWithDefault",
+    cases=_make_passed,
+    reference=_passed,
+    gradient=[Check(lambda a: gen_ops.placeholder_with_default(a, shape=[2, 3, 4]), (_X,))],
+    exceptions={
+        Property.STATIC_SHAPE: "a step may feed anything of the shape that the attribute allows"
+    },
+)
+define_tests("Placeholder", reference=NotTested("feeds every other case"))
 
 
 def _make_loop_cond(source: Source, op: Any) -> Case:
@@ -73,8 +95,19 @@ def _loop_cond(case: Case) -> Outcome:
     return [case.array(0)]
 
 
-refer("LoopCond", _make_loop_cond, _loop_cond)
-refer(["NoOp", "ControlTrigger"], lambda source, op: Case(op.name), lambda case: [])
+define_tests(
+    "LoopCond",
+    cases=_make_loop_cond,
+    reference=_loop_cond,
+    exceptions={
+        Property.CHECKED_SHAPE: "passes on what the Switches that read it check",
+    },
+)
+define_tests(
+    ["NoOp", "ControlTrigger"],
+    cases=lambda source, op: Case(op.name),
+    reference=lambda case: [],
+)
 
 
 # ---- Checks ----
@@ -93,7 +126,13 @@ def _check(case: Case) -> Outcome:
     return [case.array(0)]
 
 
-refer("CheckNumerics", _make_check, _check)
+define_tests(
+    "CheckNumerics",
+    cases=_make_check,
+    reference=_check,
+    gradient=[Check(lambda x: gen_ops.check_numerics(x, "x"), (spread("CheckNumerics", 3, 4),))],
+    determinism=LargeCase(lambda values: gen_ops.check_numerics(values.of(SIZE), "numbers")),
+)
 
 
 def _make_assert(source: Source, op: Any) -> Case:
@@ -110,7 +149,12 @@ def _assert(case: Case) -> Outcome:
     return []
 
 
-refer("Assert", _make_assert, _assert)
+define_tests(
+    "Assert",
+    cases=_make_assert,
+    reference=_assert,
+    exceptions={Property.NAMED_ARGUMENT: "the error shows the data, in words that programs know"},
+)
 
 
 # ---- Cast ----
@@ -160,4 +204,14 @@ def _to_integers(x: Array, to_type: str) -> Array:
     return result
 
 
-refer("Cast", _make_cast, _cast)
+# Quarters and steps of a power of two: float32 holds them exactly.
+_QUARTERS = np.array([0.25, -1.5, 3.0])
+define_tests(
+    "Cast",
+    cases=_make_cast,
+    reference=_cast,
+    gradient=[
+        Check(lambda a: gen_ops.cast(a, tf.float32), (_QUARTERS,), step=2.0**-10),
+        Check(lambda a: gen_ops.cast(a, tf.float64), (_QUARTERS,)),
+    ],
+)

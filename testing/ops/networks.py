@@ -6,21 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from testing.properties import number_types
-from testing.properties.case import Case, Input, attr_text
-from testing.properties.families.rows import row_indices, summed
-from testing.properties.number_types import Array
-from testing.properties.reference import (
+import millstream as tf
+from millstream._impl.ops import gen_ops
+from testing.ops.support import number_types
+from testing.ops.support.case import Case, Input, attr_text
+from testing.ops.support.determinism import LargeCase, Values
+from testing.ops.support.gradient import Check, positive, spread
+from testing.ops.support.inputs import row_indices
+from testing.ops.support.number_types import Array
+from testing.ops.support.reference import (
     Near,
     Outcome,
     longer,
     numbers,
     pick_type,
-    refer,
     refuse_unless,
+    summed,
     type_attr,
 )
-from testing.properties.source import Source
+from testing.ops.support.registry import define_tests
+from testing.ops.support.source import Source
 
 # ---- Softmax and losses ----
 
@@ -57,7 +62,19 @@ def _softmax(case: Case) -> Outcome:
     return [Near(value, bound, _odd_rows(wide, dtype))]
 
 
-refer(["Softmax", "LogSoftmax"], _make_softmax, _softmax)
+def _large_softmax(values: Values) -> Any:
+    found = []
+    for logits in (values.of(20, 15_000), values.of(30_000, 10)):
+        found += [tf.nn.softmax(logits), tf.nn.log_softmax(logits)]
+    return found
+
+
+define_tests(
+    ["Softmax", "LogSoftmax"],
+    cases=_make_softmax,
+    reference=_softmax,
+    determinism=LargeCase(_large_softmax),
+)
 
 
 def _make_cross_entropy(source: Source, op: Any) -> Case:
@@ -92,7 +109,51 @@ def _cross_entropy(case: Case) -> Outcome:
     return [Near(loss, scale * slack), Near(backprop, slack * (1 + np.abs(y)))]
 
 
-refer("SoftmaxCrossEntropyWithLogits", _make_cross_entropy, _cross_entropy)
+_LOGITS = spread("logits", 3, 4)
+
+
+def _cross_entropy_checks(op: str) -> list[Check]:
+    """Checks of the loss by each argument, and of both outputs by the logits.
+
+    The second output is the gradient of the first by the logits, and that one's gradient the second
+    derivative. The labels' gradient leaves the second output out, as the reference's.
+    """
+    labels = positive("labels", 3, 4)
+    labels /= labels.sum(1, keepdims=True)
+    loss = gen_ops.softmax_cross_entropy_with_logits
+    return [
+        Check(lambda x: loss(x, tf.constant(labels))[0], (_LOGITS,)),
+        Check(lambda y: loss(tf.constant(_LOGITS), y)[0], (labels,)),
+        Check(lambda x: loss(x, tf.constant(labels[:1]))[0], (_LOGITS,)),
+        Check(lambda y: loss(tf.constant(_LOGITS), y)[0], (labels[:1],)),
+        Check(lambda x: list(loss(x, tf.constant(labels))), (_LOGITS,)),
+    ]
+
+
+def _large_cross_entropy(values: Values) -> Any:
+    found = []
+    for rows, classes in ((20, 15_000), (30_000, 10)):
+        logits = values.of(rows, classes)
+        labels = tf.nn.softmax(values.of(rows, classes))
+        for loss in (
+            tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits),
+            tf.nn.sparse_softmax_cross_entropy_with_logits(
+                labels=values.rows(rows, classes), logits=logits
+            ),
+        ):
+            found += [loss, tf.gradients(loss, logits)[0]]
+    return found
+
+
+_LARGE_CROSS_ENTROPY = LargeCase(_large_cross_entropy)
+
+define_tests(
+    "SoftmaxCrossEntropyWithLogits",
+    cases=_make_cross_entropy,
+    reference=_cross_entropy,
+    gradient=_cross_entropy_checks,
+    determinism=_LARGE_CROSS_ENTROPY,
+)
 
 
 def _make_sparse_cross_entropy(source: Source, op: Any) -> Case:
@@ -121,7 +182,19 @@ def _sparse_cross_entropy(case: Case) -> Outcome:
     return [Near(loss, slack * (1 + np.abs(loss))), Near(backprop, slack)]
 
 
-refer("SparseSoftmaxCrossEntropyWithLogits", _make_sparse_cross_entropy, _sparse_cross_entropy)
+_CLASSES = np.array([1, 3, 0], np.int64)
+define_tests(
+    "SparseSoftmaxCrossEntropyWithLogits",
+    cases=_make_sparse_cross_entropy,
+    reference=_sparse_cross_entropy,
+    gradient=[
+        Check(
+            lambda x: list(gen_ops.sparse_softmax_cross_entropy_with_logits(x, _CLASSES)),
+            (_LOGITS,),
+        )
+    ],
+    determinism=_LARGE_CROSS_ENTROPY,
+)
 
 
 # ---- Biases ----
@@ -172,5 +245,23 @@ def _bias_add_grad(case: Case) -> Outcome:
     return [summed(sums, scale, max(gradient.size, 1), dtype)]
 
 
-refer("BiasAdd", _make_bias, _bias_add)
-refer("BiasAddGrad", _make_bias, _bias_add_grad)
+def _large_bias(values: Values) -> Any:
+    found = []
+    for shape in ((30_000, 10), (100, 3000), (16, 28, 28, 24)):
+        found += [
+            gen_ops.bias_add(values.of(*shape), values.of(shape[-1])),
+            gen_ops.bias_add_grad(values.of(*shape)),
+        ]
+    return found
+
+
+_LARGE_BIAS = LargeCase(_large_bias)
+
+define_tests(
+    "BiasAdd",
+    cases=_make_bias,
+    reference=_bias_add,
+    gradient=[Check(gen_ops.bias_add, (spread("x", 2, 3, 4), spread("bias", 4)))],
+    determinism=_LARGE_BIAS,
+)
+define_tests("BiasAddGrad", cases=_make_bias, reference=_bias_add_grad, determinism=_LARGE_BIAS)

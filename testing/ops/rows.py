@@ -6,39 +6,53 @@ from typing import Any
 
 import numpy as np
 
-from testing.properties import number_types
-from testing.properties.case import Case, Input, attr_text
-from testing.properties.families.arrays import zero_of
-from testing.properties.families.shapes import (
+import millstream as tf
+from millstream._impl.ops import gen_ops
+from testing.ops.support import number_types
+from testing.ops.support.case import Case, Input, attr_text
+from testing.ops.support.determinism import LargeCase, Values
+from testing.ops.support.gradient import Check, spread
+from testing.ops.support.inputs import (
     INDEX_TYPES,
     any_tensor,
     integers,
     normalized,
+    row_indices,
     scalar,
+    zero_of,
 )
-from testing.properties.number_types import Array
-from testing.properties.reference import (
-    Near,
+from testing.ops.support.number_types import Array
+from testing.ops.support.reference import (
     Outcome,
     checked_size,
     pick_type,
-    refer,
     refuse_unless,
+    summed,
     type_attr,
 )
-from testing.properties.source import Source
+from testing.ops.support.registry import Property, define_tests
+from testing.ops.support.source import Source
+
+_X = spread("x", 4, 3)
+_CUBE = spread("cube", 2, 3, 4)
+_ROWS = np.array([[2, 0], [2, 3]], np.int32)
+_PAIRS = np.array([[1, 0, 1], [2, 2, 0]], np.int32)
 
 
-def row_indices(source: Source, shape: Any, rows: int, dtype: str = "") -> Input:
-    """Indices of rows; at times one that is not there."""
-    dtype = dtype or source.pick(INDEX_TYPES)
-    values = source.index_values(dtype, shape, 0, max(rows - 1, 0))
-    if values.size and source.chance(0.12):
-        limits = np.iinfo(dtype)
-        values.reshape(-1)[source.integer(0, values.size - 1)] = source.pick(
-            (-1, rows, limits.max, limits.min)
-        )
-    return Input(dtype, values)
+def _large_rows(values: Values) -> Any:
+    data, rows = values.of(20_000, 16), values.rows(20_000, 50)
+    table = values.of(50, 16)
+    gathered = tf.gather(table, rows)
+    return [
+        gathered,
+        tf.convert_to_tensor(tf.gradients(gathered, table, data)[0]),
+        gen_ops.unsorted_segment_sum(data, rows, 50),
+        gen_ops.dynamic_partition(data, values.rows(20_000, 3), 3),
+        gen_ops.dynamic_stitch([values.rows(20_000, 20_000)], [data]),
+    ]
+
+
+LARGE_ROWS = LargeCase(_large_rows)
 
 
 # ---- GatherV2 ----
@@ -93,7 +107,39 @@ def _gather(case: Case) -> Outcome:
     return [gathered(params, indices, axis, batch_dims)]
 
 
-refer("GatherV2", _make_gather, _gather)
+def _computed(axis: int) -> Any:
+    """An axis that is known when the graph runs."""
+    return tf.placeholder_with_default(np.array(axis, np.int64), None)
+
+
+def _gather_checks(op: str) -> list[Check]:
+    columns = np.array([2, 0, 2, 1], np.int64)
+    gather = gen_ops.gather_v2
+    return [
+        Check(lambda a: gather(a, _ROWS, 0), (_X,)),
+        Check(lambda a: gather(a, np.int32(3), 0), (_X,)),
+        Check(lambda a: gather(a, columns, 1), (_X,)),
+        Check(lambda a: gather(a, _ROWS[:, :1], -1), (_CUBE,)),
+        Check(lambda a: gather(a, np.int32(1), 1), (_CUBE,)),
+        Check(lambda a: gather(a, _PAIRS, 1, batch_dims=1), (_CUBE,)),
+        Check(lambda a: gather(a, _PAIRS, 2, batch_dims=1), (_CUBE,)),
+        Check(lambda a: gather(a, _PAIRS, 2, batch_dims=2), (_CUBE,)),
+        Check(lambda a: gather(a, _PAIRS, -1, batch_dims=-1), (_CUBE,)),
+        Check(lambda a: gather(a, columns[:2], 1, batch_dims=1), (_CUBE,)),
+        Check(lambda a: gather(a, columns, _computed(1)), (_X,)),
+        Check(lambda a: gather(a, _ROWS, _computed(-2)), (_X,)),
+        Check(lambda a: gather(a, _PAIRS, _computed(2), batch_dims=1), (_CUBE,)),
+        Check(lambda a: gather(a, _PAIRS, _computed(-1), batch_dims=-1), (_CUBE,)),
+    ]
+
+
+define_tests(
+    "GatherV2",
+    cases=_make_gather,
+    reference=_gather,
+    gradient=_gather_checks,
+    determinism=LARGE_ROWS,
+)
 
 
 # ---- OneHot ----
@@ -138,7 +184,7 @@ def _one_hot(case: Case) -> Outcome:
     return [result]
 
 
-refer("OneHot", _make_one_hot, _one_hot)
+define_tests("OneHot", cases=_make_one_hot, reference=_one_hot)
 
 
 # ---- Select and Unique ----
@@ -169,7 +215,18 @@ def _select(case: Case) -> Outcome:
     return [np.where(condition, then, otherwise)]
 
 
-refer("Select", _make_select, _select)
+def _select_checks(op: str) -> list[Check]:
+    x, y = spread("x", 3, 2), spread("y", 3, 2)
+    rows = np.array([True, False, True])
+    cells = np.array([[True, False], [False, False], [True, True]])
+    return [
+        Check(lambda a, b: gen_ops.select(tf.constant(cells), a, b), (x, y)),
+        Check(lambda a, b: gen_ops.select(tf.constant(rows), a, b), (x, y)),
+        Check(lambda a, b: gen_ops.select(tf.constant(True), a, b), (x, y)),
+    ]
+
+
+define_tests("Select", cases=_make_select, reference=_select, gradient=_select_checks)
 
 
 def _make_unique(source: Source, op: Any) -> Case:
@@ -197,7 +254,12 @@ def _unique(case: Case) -> Outcome:
     return [x[np.array(firsts, np.int64)], np.array(places, case.values["out"])]
 
 
-refer("Unique", _make_unique, _unique)
+define_tests(
+    "Unique",
+    cases=_make_unique,
+    reference=_unique,
+    exceptions={Property.STATIC_SHAPE: "elements are counted in the step"},
+)
 
 
 # ---- DynamicPartition and DynamicStitch ----
@@ -222,7 +284,19 @@ def _partition(case: Case) -> Outcome:
     return [data[partitions == i] for i in range(count)]
 
 
-refer("DynamicPartition", _make_partition, _partition)
+_PARTS = np.array([2, 0, 2, 1], np.int32)
+define_tests(
+    "DynamicPartition",
+    cases=_make_partition,
+    reference=_partition,
+    gradient=[
+        Check(lambda a: gen_ops.dynamic_partition(a, _PARTS, 4), (_X,)),
+        Check(lambda a: gen_ops.dynamic_partition(a, _PARTS, 3)[2], (_X,)),
+        Check(lambda a: gen_ops.dynamic_partition(a, _PAIRS, 3), (_CUBE,)),
+    ],
+    determinism=LARGE_ROWS,
+    exceptions={Property.STATIC_SHAPE: "rows are counted in the step"},
+)
 
 
 def _make_stitch(source: Source, op: Any) -> Case:
@@ -261,7 +335,19 @@ def _stitch(case: Case) -> Outcome:
     return [merged]
 
 
-refer("DynamicStitch", _make_stitch, _stitch)
+_PLACES = [np.array([4, 0, 6, 1], np.int32), np.array(3, np.int32)]
+define_tests(
+    "DynamicStitch",
+    cases=_make_stitch,
+    reference=_stitch,
+    gradient=[Check(lambda a, b: gen_ops.dynamic_stitch(_PLACES, [a, b]), (_X, spread("row", 3)))],
+    determinism=LARGE_ROWS,
+    exceptions={
+        Property.STATIC_SHAPE: (
+            "graph programs see an unknown number of rows where nothing is stitched"
+        )
+    },
+)
 
 
 # ---- UnsortedSegmentSum ----
@@ -308,19 +394,14 @@ def _segment_sum(case: Case) -> Outcome:
     return [summed(sums, scale, ids.size, dtype)]
 
 
-def summed(sums: Array, scale: Array, count: int, dtype: str) -> Near:
-    """A sum in whatever order: each addition rounds once, and may overflow on its way.
-
-    scale: the sum of the absolute values.
-    """
-    with np.errstate(all="ignore"):
-        finite = np.where(np.isfinite(scale), scale, 0)
-        bound = (finite + number_types.smallest_normal(dtype)) * number_types.epsilon(dtype)
-        odd = scale >= number_types.largest(dtype) / 2
-        odd &= np.isfinite(scale) | ~np.isnan(sums)
-        if np.iscomplexobj(sums):
-            odd |= ~np.isfinite(sums) | ~np.isfinite(scale)
-    return Near(sums, bound * max(count, 1), odd)
-
-
-refer("UnsortedSegmentSum", _make_segment_sum, _segment_sum)
+_SEGMENTS = np.array([1, -1, 0, 1], np.int32)
+define_tests(
+    "UnsortedSegmentSum",
+    cases=_make_segment_sum,
+    reference=_segment_sum,
+    gradient=[
+        Check(lambda a: gen_ops.unsorted_segment_sum(a, _SEGMENTS, 3), (_X,)),
+        Check(lambda a: gen_ops.unsorted_segment_sum(a, _PAIRS, 3), (_CUBE,)),
+    ],
+    determinism=LARGE_ROWS,
+)

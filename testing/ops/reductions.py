@@ -1,28 +1,32 @@
-"""Reductions, sums of many tensors, and products of matrices."""
+"""Reductions, and sums of many tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from testing.properties import number_types
-from testing.properties.case import Case, Input, attr_text
-from testing.properties.families.rows import summed
-from testing.properties.families.shapes import INDEX_TYPES, integers, normalized, scalar
-from testing.properties.number_types import Array
-from testing.properties.reference import (
+from millstream._impl.ops import gen_ops
+from testing.ops.support import number_types
+from testing.ops.support.case import Case, Input, attr_text
+from testing.ops.support.definitions import function_of
+from testing.ops.support.determinism import SIZE, LargeCase, Values
+from testing.ops.support.gradient import Check, ChecksOfOp, spread, with_arguments
+from testing.ops.support.inputs import INDEX_TYPES, integers, normalized, scalar
+from testing.ops.support.number_types import Array
+from testing.ops.support.reference import (
     Near,
     Outcome,
-    longer,
+    Reference,
     numbers,
     pick_type,
-    refer,
     refuse_unless,
+    summed,
     type_attr,
 )
-from testing.properties.source import Source
+from testing.ops.support.registry import define_tests
+from testing.ops.support.source import Source
 
 
 def _make_reduction(source: Source, op: Any) -> Case:
@@ -138,13 +142,62 @@ def _truth(function: Callable[..., Any]) -> Callable[[Case], Outcome]:
     ]
 
 
-refer("Sum", _make_reduction, _sum)
-refer("Mean", _make_reduction, _mean)
-refer("Prod", _make_reduction, _prod)
-refer("Max", _make_reduction, _extremum(np.max, True))
-refer("Min", _make_reduction, _extremum(np.min, False))
-refer("All", _make_reduction, _truth(np.all))
-refer("Any", _make_reduction, _truth(np.any))
+def _reduction_checks(op: str) -> list[Check]:
+    x = spread(op, 2, 3, 2)
+    checks = []
+    axes: list[Sequence[int]] = [[0], [1], [-1], [0, 2], [2, 0], [0, 1, 2], []]
+    for chosen in axes:
+        for keep_dims in (False, True):
+            reduced = np.array(chosen, np.int32)
+            build = with_arguments(function_of(op), reduced, keep_dims=keep_dims)
+            checks.append(Check(build, (x,)))
+    return checks
+
+
+def _product_checks(op: str) -> list[Check]:
+    """Those of any reduction, and one with zeros, by which no product can be divided."""
+    zeros = spread("zeros", 3, 4)
+    zeros[0, 1] = zeros[1, 0] = zeros[1, 2] = 0.0
+    build = with_arguments(gen_ops.prod, np.array([1], np.int32))
+    return [*_reduction_checks(op), Check(build, (zeros,))]
+
+
+def _large_reduction(op: str) -> LargeCase:
+    axes: list[Any] = [[0, 1, 2], 0, 1, 2, [0, 2], [0, 1], [1, 2]]
+    return _reduced_along(function_of(op), axes)
+
+
+def _large_arg(op: str) -> LargeCase:
+    return _reduced_along(function_of(op), [0, 1, 2])
+
+
+def _reduced_along(function: Callable[..., Any], axes: list[Any]) -> LargeCase:
+    def build(values: Values) -> Any:
+        cube = values.of(37, 90, 101)
+        return [function(values.of(SIZE), 0), *(function(cube, axis) for axis in axes)]
+
+    return LargeCase(build)
+
+
+def _define_reduction(
+    op: str, reference: Reference, gradient: ChecksOfOp = _reduction_checks
+) -> None:
+    define_tests(
+        op,
+        cases=_make_reduction,
+        reference=reference,
+        gradient=gradient,
+        determinism=_large_reduction,
+    )
+
+
+_define_reduction("Sum", _sum)
+_define_reduction("Mean", _mean)
+_define_reduction("Prod", _prod, _product_checks)
+_define_reduction("Max", _extremum(np.max, True))
+_define_reduction("Min", _extremum(np.min, False))
+define_tests("All", cases=_make_reduction, reference=_truth(np.all))
+define_tests("Any", cases=_make_reduction, reference=_truth(np.any))
 
 
 def _make_arg(source: Source, op: Any) -> Case:
@@ -177,7 +230,7 @@ def _arg(case: Case) -> Outcome:
     return [found]
 
 
-refer(["ArgMax", "ArgMin"], _make_arg, _arg)
+define_tests(["ArgMax", "ArgMin"], cases=_make_arg, reference=_arg, determinism=_large_arg)
 
 
 # ---- AddN, L2Loss ----
@@ -208,7 +261,23 @@ def _add_n(case: Case) -> Outcome:
     return [summed(np.asarray(sums), np.asarray(scale), len(parts), dtype)]
 
 
-refer("AddN", _make_add_n, _add_n)
+def _large_sums(values: Values) -> Any:
+    return [
+        gen_ops.add_n([values.of(SIZE) for _ in range(5)]),
+        gen_ops.l2_loss(values.of(SIZE)),
+        gen_ops.l2_loss(values.of(600, 500)),
+    ]
+
+
+_LARGE_SUMS = LargeCase(_large_sums)
+
+define_tests(
+    "AddN",
+    cases=_make_add_n,
+    reference=_add_n,
+    gradient=[Check(lambda *xs: gen_ops.add_n(xs), tuple(spread(name, 3, 2) for name in "xyz"))],
+    determinism=_LARGE_SUMS,
+)
 
 
 def _make_l2(source: Source, op: Any) -> Case:
@@ -225,75 +294,4 @@ def _l2(case: Case) -> Outcome:
     return [Near(total / 2, near.bound, near.any_where)]
 
 
-refer("L2Loss", _make_l2, _l2)
-
-
-# ---- Products of matrices ----
-
-
-def _make_product(source: Source, op: Any) -> Case:
-    dtype = pick_type(source, op, "T")
-    rows, inner, columns = (source.size(7) for _ in range(3))
-    batched = op.name.startswith("Batch")
-    flags = ("adj_x", "adj_y") if batched else ("transpose_a", "transpose_b")
-    turned = [source.chance(0.5) for _ in flags]
-    shapes = [[rows, inner], [inner, columns]]
-    shapes = [shape[::-1] if turn else shape for shape, turn in zip(shapes, turned, strict=True)]
-    if source.chance(0.1):
-        shapes[source.integer(0, 1)] = list(source.small_shape(0, 3))
-    if batched:
-        batch = source.small_shape(0, 4, 3)
-        pair = source.broadcast_pair() if source.chance(0.1) else (batch, batch)
-        if op.name == "BatchMatMulV2" and source.chance(0.5):
-            ones = tuple(1 if source.chance(0.4) else size for size in batch)
-            pair = (batch, ones[source.integer(0, len(ones)) :])
-        shapes = [[*one, *shape] for one, shape in zip(pair, shapes, strict=True)]
-    style = source.pick(("small", "plain", "plain", "edges"))
-    inputs = [Input(dtype, source.values(dtype, shape, style)) for shape in shapes]
-    if source.chance(0.1):
-        inputs[1] = Input(dtype, None, "", 0)
-    attrs = {"T": type_attr(dtype)} | dict(zip(flags, map(attr_text, turned), strict=True))
-    return Case(op.name, inputs, attrs, {"turned": turned})
-
-
-def _product(case: Case) -> Outcome:
-    a, b = numbers(case, 0), numbers(case, 1)
-    batched = case.op.startswith("Batch")
-    if batched:
-        refuse_unless(a.ndim >= 2, "x")
-        refuse_unless(b.ndim >= 2, "y")
-        if case.op == "BatchMatMul":
-            refuse_unless(a.shape[:-2] == b.shape[:-2], "y")
-    else:
-        refuse_unless(a.ndim == 2, "a")
-        refuse_unless(b.ndim == 2, "b")
-    a, b = (
-        (np.conj(x) if batched else x).swapaxes(-1, -2) if turn else x
-        for x, turn in zip((a, b), case.values["turned"], strict=True)
-    )
-    refuse_unless(a.shape[-1] == b.shape[-2], "b")
-    try:
-        np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    except ValueError:
-        refuse_unless(False, "y")
-    dtype = case.inputs[0].dtype
-    if not number_types.is_inexact(dtype):
-        return [np.matmul(a, b)]
-    return [multiplied(longer(a), longer(b), dtype)]
-
-
-def multiplied(a: Array, b: Array, dtype: str) -> Near:
-    """The product with the bound that any order of additions keeps.
-
-    Where numbers are infinite, and where a product overflows on its way, all is open but for NaN.
-    """
-    value = np.matmul(a, b)
-    scale = np.matmul(np.abs(a), np.abs(b))
-    near = summed(value, scale, 2 * a.shape[-1] + 2, dtype)
-    odd = near.any_where
-    if not np.isfinite(a).all() or not np.isfinite(b).all():
-        odd = np.isinf(scale) | np.isnan(scale) | (odd if odd is not None else False)
-    return Near(near.value, near.bound, odd)
-
-
-refer(["MatMul", "BatchMatMul", "BatchMatMulV2"], _make_product, _product)
+define_tests("L2Loss", cases=_make_l2, reference=_l2, determinism=_LARGE_SUMS)

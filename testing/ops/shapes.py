@@ -2,58 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from testing.properties import number_types
-from testing.properties.case import Case, Input, attr_text
-from testing.properties.number_types import Array
-from testing.properties.reference import (
+from millstream._impl.ops import gen_ops
+from testing.ops.support import number_types
+from testing.ops.support.case import Case, Input, attr_text
+from testing.ops.support.gradient import Check, spread
+from testing.ops.support.inputs import (
+    INDEX_TYPES,
+    any_tensor,
+    drawn_sizes,
+    indices,
+    integers,
+    normalized,
+    scalar,
+)
+from testing.ops.support.number_types import Array
+from testing.ops.support.reference import (
     Near,
     Outcome,
     RefusedError,
     checked_size,
     longer,
     pick_type,
-    refer,
     refuse_unless,
     type_attr,
 )
-from testing.properties.source import HUGE, Source
+from testing.ops.support.registry import NotTested, define_tests
+from testing.ops.support.source import HUGE, Source
 
-INDEX_TYPES = ("int32", "int64")
-
-
-def any_tensor(source: Source, op: Any, shape: tuple[int, ...] | None = None) -> Input:
-    """A tensor of any type that attribute T may be."""
-    dtype = pick_type(source, op, "T")
-    return Input(dtype, source.values(dtype, source.shape() if shape is None else shape))
-
-
-def indices(source: Source, values: list[int], dtype: str = "") -> Input:
-    """A vector of indices; those that do not fit into int32 only as int64."""
-    dtype = dtype or source.pick(INDEX_TYPES)
-    if any(not -(2**31) <= value < 2**31 for value in values):
-        dtype = "int64"
-    return Input(dtype, np.array(values, dtype).reshape(len(values)))
-
-
-def scalar(value: int, dtype: str) -> Input:
-    """A scalar index."""
-    limits = np.iinfo(dtype)
-    return Input(dtype, np.array(min(max(value, limits.min), limits.max), dtype))
-
-
-def integers(case: Case, i: int) -> list[int]:
-    """The elements of an input of integers."""
-    return [int(value) for value in case.array(i).reshape(-1)]
-
-
-def normalized(axis: int, rank: int, argument: str) -> int:
-    """The axis counted from the front; refuses one that is not there."""
-    refuse_unless(-rank <= axis < rank, argument)
-    return axis % rank
+_X = spread("x", 2, 3, 4)
 
 
 # ---- Reshape, ExpandDims, Squeeze ----
@@ -95,7 +76,15 @@ def _reshape(case: Case) -> Outcome:
     return [x.reshape(sizes)]
 
 
-refer("Reshape", _make_reshape, _reshape)
+define_tests(
+    "Reshape",
+    cases=_make_reshape,
+    reference=_reshape,
+    gradient=[
+        Check(lambda a: gen_ops.reshape(a, [4, 6]), (_X,)),
+        Check(lambda a: gen_ops.reshape(a, [-1]), (_X,)),
+    ],
+)
 
 
 def _make_expand_dims(source: Source, op: Any) -> Case:
@@ -115,7 +104,15 @@ def _expand_dims(case: Case) -> Outcome:
     return [np.expand_dims(x, axis)]
 
 
-refer("ExpandDims", _make_expand_dims, _expand_dims)
+define_tests(
+    "ExpandDims",
+    cases=_make_expand_dims,
+    reference=_expand_dims,
+    gradient=[
+        Check(lambda a: gen_ops.expand_dims(a, 1), (_X,)),
+        Check(lambda a: gen_ops.expand_dims(a, -1), (_X,)),
+    ],
+)
 
 
 def _make_squeeze(source: Source, op: Any) -> Case:
@@ -142,7 +139,16 @@ def _squeeze(case: Case) -> Outcome:
     return [x.reshape([size for i, size in enumerate(x.shape) if i not in dropped])]
 
 
-refer("Squeeze", _make_squeeze, _squeeze)
+_UNIT = spread("unit", 2, 1, 3, 1)
+define_tests(
+    "Squeeze",
+    cases=_make_squeeze,
+    reference=_squeeze,
+    gradient=[
+        Check(gen_ops.squeeze, (_UNIT,)),
+        Check(lambda a: gen_ops.squeeze(a, [1]), (_UNIT,)),
+    ],
+)
 
 
 # ---- Shape, ShapeN, Rank, Size ----
@@ -172,30 +178,23 @@ def _sizes(case: Case, values: Any) -> Array:
     return np.array(values, case.values["out"])
 
 
-refer("Shape", _make_asked, lambda case: [_sizes(case, case.array(0).shape)])
-refer("Rank", _make_asked, lambda case: [_sizes(case, case.array(0).ndim)])
-refer("Size", _make_asked, lambda case: [_sizes(case, case.array(0).size)])
-refer(
+def _define_asked(op: str, answer: Callable[[Array], Any]) -> None:
+    define_tests(
+        op, cases=_make_asked, reference=lambda case: [_sizes(case, answer(case.array(0)))]
+    )
+
+
+_define_asked("Shape", lambda x: x.shape)
+_define_asked("Rank", lambda x: x.ndim)
+_define_asked("Size", lambda x: x.size)
+define_tests(
     "ShapeN",
-    _make_shape_n,
-    lambda case: [_sizes(case, case.array(i).shape) for i in range(len(case.inputs))],
+    cases=_make_shape_n,
+    reference=lambda case: [_sizes(case, case.array(i).shape) for i in range(len(case.inputs))],
 )
 
 
 # ---- Fill and Range ----
-
-
-def drawn_sizes(source: Source) -> list[int]:
-    """Sizes of a small tensor; at times ones that overflow, negative ones, or empty huge ones."""
-    sizes = list(source.small_shape())
-    if source.chance(0.3):
-        sizes.insert(source.integer(0, len(sizes)), source.pick((-1, 0, *HUGE)))
-        sizes.insert(source.integer(0, len(sizes)), source.pick((-(2**31), 0, 0, *HUGE)))
-    # What neither overflows nor is empty, but takes all memory, says nothing.
-    product = 1
-    for size in sizes:
-        product *= size
-    return sizes if product < 10**6 or product >= 2**63 else [0, *sizes]
 
 
 def _make_fill(source: Source, op: Any) -> Case:
@@ -215,7 +214,16 @@ def _fill(case: Case) -> Outcome:
     return [filled]
 
 
-refer("Fill", _make_fill, _fill)
+_VALUE = spread("value")
+define_tests(
+    "Fill",
+    cases=_make_fill,
+    reference=_fill,
+    gradient=[
+        Check(lambda a: gen_ops.fill([2, 3], a), (_VALUE,)),
+        Check(lambda a: gen_ops.fill(np.array([], np.int32), a), (_VALUE,)),
+    ],
+)
 
 
 def _make_range(source: Source, op: Any) -> Case:
@@ -267,7 +275,12 @@ def _real_range(bounds: list[Array], dtype: str) -> Near:
     return Near(wanted, bound)
 
 
-refer("Range", _make_range, _range)
+define_tests(
+    "Range",
+    cases=_make_range,
+    reference=_range,
+    determinism=NotTested("one thread makes all elements"),
+)
 
 
 # ---- Shapes as values ----
@@ -294,7 +307,7 @@ def _gradient_args(case: Case) -> Outcome:
     return [np.array([i for i in range(rank) if s[i] == 1], dtype) for s in (x, y)]
 
 
-refer("BroadcastGradientArgs", _make_gradient_args, _gradient_args)
+define_tests("BroadcastGradientArgs", cases=_make_gradient_args, reference=_gradient_args)
 
 
 def _make_concat_offset(source: Source, op: Any) -> Case:
@@ -331,7 +344,7 @@ def _concat_offset(case: Case) -> Outcome:
     return list(offsets)
 
 
-refer("ConcatOffset", _make_concat_offset, _concat_offset)
+define_tests("ConcatOffset", cases=_make_concat_offset, reference=_concat_offset)
 
 
 def _make_permutation(source: Source, op: Any) -> Case:
@@ -348,4 +361,4 @@ def _inverted(case: Case) -> Outcome:
     return [np.argsort(x).astype(x.dtype)]
 
 
-refer("InvertPermutation", _make_permutation, _inverted)
+define_tests("InvertPermutation", cases=_make_permutation, reference=_inverted)

@@ -7,20 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from testing.properties import number_types
-from testing.properties.case import Case, attr_text
-from testing.properties.families.shapes import drawn_sizes, indices, integers, scalar
-from testing.properties.number_types import Array
-from testing.properties.reference import (
+import millstream as tf
+from testing.ops.support import number_types
+from testing.ops.support.case import Case, attr_text
+from testing.ops.support.determinism import SIZE, LargeCase, Values
+from testing.ops.support.inputs import drawn_sizes, indices, integers, scalar
+from testing.ops.support.number_types import Array
+from testing.ops.support.reference import (
     Drawn,
     Outcome,
     checked_size,
     pick_type,
-    refer,
     refuse_unless,
     type_attr,
 )
-from testing.properties.source import Source
+from testing.ops.support.registry import define_tests
+from testing.ops.support.source import Source
 
 # Numbers of a sample that is large enough to see its mean.
 _MANY = 100
@@ -82,6 +84,20 @@ def _whole(case: Case) -> Outcome:
     return [Drawn(shape, lambda values: _all((values >= low) & (values < high), "is outside"))]
 
 
-refer("RandomUniform", _make_draw, _uniform)
-refer(["RandomStandardNormal", "TruncatedNormal"], _make_draw, _normal)
-refer("RandomUniformInt", _make_draw, _whole)
+def _random_numbers(values: Values) -> Any:
+    return [
+        make([SIZE], dtype=values.dtype, seed=5)
+        for make in (tf.random_normal, tf.random_uniform, tf.truncated_normal)
+    ]
+
+
+_LARGE = LargeCase(_random_numbers)
+
+define_tests("RandomUniform", cases=_make_draw, reference=_uniform, determinism=_LARGE)
+define_tests(
+    ["RandomStandardNormal", "TruncatedNormal"],
+    cases=_make_draw,
+    reference=_normal,
+    determinism=_LARGE,
+)
+define_tests("RandomUniformInt", cases=_make_draw, reference=_whole)

@@ -1,4 +1,4 @@
-"""The table of references: what an op gives, computed with NumPy, and cases to compare it on.
+"""What references are made of: what an op gives for a case, computed with NumPy.
 
 A reference takes a case and returns its outputs, then the variables of the case in the order of its
 inputs. It raises `RefusedError` for a case that is not legal.
@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from testing.properties import number_types
-from testing.properties.case import Case, attr_text
-from testing.properties.number_types import Array
-from testing.properties.source import Source
+from testing.ops.support import number_types
+from testing.ops.support.case import Case, attr_text
+from testing.ops.support.number_types import Array
+from testing.ops.support.source import Source
 
 
 class RefusedError(Exception):
@@ -50,29 +50,9 @@ class Drawn:
 
 
 Outcome = list[Any]
-Make = Callable[[Source, Any], Case]
-Compute = Callable[[Case], Outcome]
-
-
-@dataclass(frozen=True)
-class Reference:
-    """How cases of an op are made and what they give.
-
-    `make` is given the op's OpDef message, so that one function serves a family.
-    """
-
-    make: Make
-    compute: Compute
-
-
-REFERENCES: dict[str, Reference] = {}
-
-
-def refer(ops: str | Sequence[str], make: Make, compute: Compute) -> None:
-    """Enter the references of ops."""
-    for op in [ops] if isinstance(ops, str) else ops:
-        assert op not in REFERENCES, op
-        REFERENCES[op] = Reference(make, compute)
+# Makes a random case of an op, whose OpDef message it is given: one function serves a family.
+MakeCase = Callable[[Source, Any], Case]
+Reference = Callable[[Case], Outcome]
 
 
 def pick_type(source: Source, op: Any, attr: str) -> str:
@@ -124,3 +104,28 @@ def checked_size(sizes: Sequence[int], argument: str) -> tuple[int, ...]:
         product *= int(size)
         refuse_unless(0 <= int(size) < 2**63 and product < 2**63, argument)
     return tuple(int(size) for size in sizes)
+
+
+def summed(sums: Array, scale: Array, count: int, dtype: str) -> Near:
+    """A sum in whatever order: each addition rounds once, and may overflow on its way.
+
+    scale: the sum of the absolute values.
+    """
+    with np.errstate(all="ignore"):
+        finite = np.where(np.isfinite(scale), scale, 0)
+        bound = (finite + number_types.smallest_normal(dtype)) * number_types.epsilon(dtype)
+        odd = scale >= number_types.largest(dtype) / 2
+        odd &= np.isfinite(scale) | ~np.isnan(sums)
+        if np.iscomplexobj(sums):
+            odd |= ~np.isfinite(sums) | ~np.isfinite(scale)
+    return Near(sums, bound * max(count, 1), odd)
+
+
+def is_extreme(x: Array, dtype: str) -> Array:
+    """Where a complex number is not finite, or its square overflows or underflows."""
+    largest = np.maximum(np.abs(x.real), np.abs(x.imag))
+    smallest = np.minimum(np.abs(x.real), np.abs(x.imag))
+    limit = np.sqrt(number_types.largest(dtype)) / 4
+    tiny = np.sqrt(number_types.smallest_normal(dtype)) * 4
+    odd = (largest > 40) | ((smallest < tiny) & (smallest > 0))
+    return np.asarray(~np.isfinite(x) | (largest > limit) | (largest < tiny) | odd)

@@ -7,21 +7,67 @@ from typing import Any
 
 import numpy as np
 
-from testing.properties import number_types
-from testing.properties.case import Case, Input, attr_text
-from testing.properties.families.rows import gathered, row_indices, summed
-from testing.properties.number_types import Array
-from testing.properties.reference import (
+import millstream as tf
+from millstream._impl.ops import gen_ops
+from testing.ops.rows import LARGE_ROWS, gathered
+from testing.ops.support import number_types
+from testing.ops.support.case import Case, Input, attr_text
+from testing.ops.support.determinism import FLOAT32_AND_64, LargeCase, Values, sizes_of
+from testing.ops.support.gradient import Check, spread
+from testing.ops.support.inputs import row_indices
+from testing.ops.support.number_types import Array
+from testing.ops.support.reference import (
     Near,
     Outcome,
+    Reference,
     longer,
     numbers,
     pick_type,
-    refer,
     refuse_unless,
+    summed,
     type_attr,
 )
-from testing.properties.source import Source
+from testing.ops.support.registry import NotTested, define_tests
+from testing.ops.support.source import Source
+
+_AS_ON_HANDLES = NotTested("runs as the op on handles that does the same")
+_COPIES = NotTested("copies its value or asks for it, and computes nothing")
+
+
+def _large_updates(values: Values) -> Any:
+    """Steps of each optimizer, dense and of rows, and the variables that they leave."""
+    found = []
+    for make in (
+        lambda: tf.train.GradientDescentOptimizer(0.1),
+        lambda: tf.train.AdamOptimizer(0.1),
+        lambda: tf.train.AdagradOptimizer(0.1),
+        lambda: tf.train.MomentumOptimizer(0.1, 0.9),
+    ):
+        for rows in (False, True):
+            pieces = [values.variable(400, 300), values.variable(70, 30)]
+            pairs = []
+            for piece in pieces:
+                gradient: Any = values.of(*sizes_of(piece))
+                if rows:
+                    count, width = 3000, sizes_of(piece)[1]
+                    gradient = tf.IndexedSlices(
+                        values.of(count, width), values.rows(count, 60), tf.shape(piece)
+                    )
+                pairs.append((gradient, piece))
+            with tf.control_dependencies([make().apply_gradients(pairs)]):
+                found += [piece.read_value() for piece in pieces]
+    added, scattered = values.variable(400, 300), values.variable(60, 30)
+    changes = [
+        added.assign_add(values.of(400, 300)),
+        added.assign_sub(values.of(400, 300)),
+        scattered.scatter_add(
+            tf.IndexedSlices(values.of(3000, 30), values.rows(3000, 60), tf.shape(scattered))
+        ),
+    ]
+    return found + changes
+
+
+LARGE_UPDATES = LargeCase(_large_updates, FLOAT32_AND_64)
 
 
 def _is_reference(op: Any) -> bool:
@@ -104,11 +150,49 @@ def _make_asked(source: Source, op: Any) -> Case:
     return Case(op.name, [variable], attrs)
 
 
-refer(["Assign", "AssignVariableOp"], _make_whole, _assign)
-refer(["AssignAdd", "AssignSub", "AssignAddVariableOp", "AssignSubVariableOp"], _make_whole, _grown)
-refer("ReadVariableOp", _make_whole, _read)
-refer("RefIdentity", _make_whole, _read)
-refer(["IsVariableInitialized", "VarIsInitializedOp"], _make_asked, _is_initialized)
+def _define_whole(on_references: str, on_handles: str, reference: Reference) -> None:
+    """The tests of an update that there is on references and on handles."""
+    define_tests(on_references, cases=_make_whole, reference=reference, determinism=_AS_ON_HANDLES)
+    define_tests(on_handles, cases=_make_whole, reference=reference, determinism=LARGE_UPDATES)
+
+
+define_tests(
+    ["Assign", "AssignVariableOp"], cases=_make_whole, reference=_assign, determinism=_COPIES
+)
+_define_whole("AssignAdd", "AssignAddVariableOp", _grown)
+_define_whole("AssignSub", "AssignSubVariableOp", _grown)
+define_tests(
+    "ReadVariableOp",
+    cases=_make_whole,
+    reference=_read,
+    gradient=[
+        Check(
+            lambda handle: gen_ops.read_variable_op(handle, dtype=tf.float64),
+            (spread("x", 4, 3),),
+            of_variable=True,
+        )
+    ],
+    determinism=_COPIES,
+)
+define_tests("RefIdentity", cases=_make_whole, reference=_read, determinism=_COPIES)
+define_tests(
+    "IsVariableInitialized", cases=_make_asked, reference=_is_initialized, determinism=_COPIES
+)
+define_tests("VarIsInitializedOp", cases=_make_asked, reference=_is_initialized)
+define_tests(
+    ["VarHandleOp", "VariableV2"],
+    reference=NotTested("makes the variables of other cases"),
+    determinism=_COPIES,
+)
+define_tests(
+    "Variable",
+    reference=NotTested("has no value of its own: VariableV2 makes the variables of other cases"),
+    determinism=_COPIES,
+)
+define_tests(
+    "DestroyResourceOp",
+    reference=NotTested("leaves nothing to compare: state_test.py reads after it"),
+)
 
 
 # ---- Rows of variables ----
@@ -135,7 +219,20 @@ def _resource_gather(case: Case) -> Outcome:
     return [gathered(value, indices, batch_dims, batch_dims), value]
 
 
-refer("ResourceGather", _make_resource_gather, _resource_gather)
+_ROWS = np.array([[2, 0], [2, 3]], np.int32)
+define_tests(
+    "ResourceGather",
+    cases=_make_resource_gather,
+    reference=_resource_gather,
+    gradient=[
+        Check(
+            lambda handle: gen_ops.resource_gather(handle, _ROWS, dtype=tf.float64),
+            (spread("x", 4, 3),),
+            of_variable=True,
+        )
+    ],
+    determinism=LARGE_ROWS,
+)
 
 
 def _make_scatter(source: Source, op: Any) -> Case:
@@ -173,7 +270,10 @@ def _scatter(case: Case) -> Outcome:
     return [result, result] if case.inputs[0].source == "reference" else [result]
 
 
-refer(["ResourceScatterAdd", "ScatterAdd"], _make_scatter, _scatter)
+define_tests(
+    "ResourceScatterAdd", cases=_make_scatter, reference=_scatter, determinism=LARGE_UPDATES
+)
+define_tests("ScatterAdd", cases=_make_scatter, reference=_scatter, determinism=_AS_ON_HANDLES)
 
 
 # ---- Optimizers ----
@@ -310,13 +410,16 @@ _STEPS: dict[str, Callable[[Case, list[Array], Array, Any], None]] = {
     "Adam": _adam,
 }
 
-refer(
-    [
-        f"{prefix}Apply{name}"
-        for name in _SLOTS
-        for prefix in ("", "Resource", "Sparse", "ResourceSparse")
-        if "Sparse" not in prefix or name in ("Momentum", "Adagrad")
-    ],
-    _make_step,
-    _step,
-)
+for _prefix, _large in (("", _AS_ON_HANDLES), ("Resource", LARGE_UPDATES)):
+    define_tests(
+        [f"{_prefix}Apply{name}" for name in _SLOTS],
+        cases=_make_step,
+        reference=_step,
+        determinism=_large,
+    )
+    define_tests(
+        [f"{_prefix}SparseApply{name}" for name in ("Momentum", "Adagrad")],
+        cases=_make_step,
+        reference=_step,
+        determinism=_large,
+    )

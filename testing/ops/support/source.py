@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from testing.properties import number_types
-from testing.properties.number_types import Array
+from testing.ops.support import number_types
+from testing.ops.support.number_types import Array
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from testing.properties.number_types import PROTO_NAMES, Array
+from testing.ops.support.number_types import PROTO_NAMES, Array
 
 NODE = "n"
 PREDICATE = "take"

@@ -1,0 +1,226 @@
+"""Functions of one tensor, element by element, and the ops that their gradients are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import millstream as tf
+from millstream._impl.ops import gen_ops
+from testing.ops.support import number_types
+from testing.ops.support.case import Case, Input
+from testing.ops.support.determinism import large_pair, large_tensor
+from testing.ops.support.gradient import (
+    Check,
+    of_one_tensor,
+    of_value_and_gradient,
+    positive,
+    spread,
+)
+from testing.ops.support.number_types import Array
+from testing.ops.support.reference import (
+    Near,
+    Outcome,
+    Reference,
+    is_extreme,
+    longer,
+    numbers,
+    pick_type,
+    refuse_unless,
+    type_attr,
+    ulps,
+)
+from testing.ops.support.registry import define_tests
+from testing.ops.support.source import Source
+
+# ---- One tensor ----
+
+
+def one_tensor(source: Source, op: Any) -> Case:
+    """A tensor of any shape and type."""
+    dtype = pick_type(source, op, "T")
+    value = source.values(dtype, source.shape())
+    return Case(op.name, [Input(dtype, value)], {"T": type_attr(dtype)})
+
+
+def _floor(x: Array) -> Array:
+    return np.floor(x)
+
+
+def _relu(x: Array) -> Array:
+    return np.where(x <= 0, x.dtype.type(0), x)
+
+
+def _sign(x: Array) -> Array:
+    if np.iscomplexobj(x):
+        return np.where(x == 0, 0, x / np.abs(x)).astype(x.dtype)
+    return (
+        np.where(np.isnan(x), x, np.sign(x)).astype(x.dtype) if x.dtype.kind == "f" else np.sign(x)
+    )
+
+
+def exact_unary(function: Callable[[Array], Array]) -> Callable[[Case], Outcome]:
+    """For functions whose results need no rounding, or wrap."""
+
+    def compute(case: Case) -> Outcome:
+        x = numbers(case, 0)
+        value = function(x)
+        return [value.astype(x.dtype, copy=False)]
+
+    return compute
+
+
+def rounded_unary(function: Callable[[Array], Array], count: float) -> Callable[[Case], Outcome]:
+    """For functions that are computed to so many units in the last place.
+
+    What complex functions give for infinities and near overflow is no two libraries' agreement.
+    """
+
+    def compute(case: Case) -> Outcome:
+        x, dtype = numbers(case, 0), case.inputs[0].dtype
+        if x.dtype.kind in "iub":
+            return [function(x).astype(x.dtype, copy=False)]
+        near = ulps(function(longer(x)), dtype, count)
+        if dtype not in number_types.COMPLEX:
+            return [near]
+        return [Near(near.value, near.bound, is_extreme(x, dtype))]
+
+    return compute
+
+
+def _sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+def _like(case: Case, number: int) -> Array:
+    x = case.array(0)
+    if case.inputs[0].dtype == "string":
+        return np.full(x.shape, b"", object)
+    return np.full(x.shape, number, number_types.as_numbers(x, case.inputs[0].dtype).dtype)
+
+
+def _real_part_of_conjugate_product(x: Any) -> Any:
+    """Real part of conj(a * x) * b for constants a and b, which depends on the conjugation."""
+    scaled = gen_ops.mul(gen_ops.cast(x, tf.complex128), np.complex128(0.5 + 2j))
+    product = gen_ops.mul(gen_ops.conj(scaled), np.complex128(1.5 - 1j))
+    return gen_ops.cast(product, tf.float64)
+
+
+define_tests("Abs", cases=one_tensor, reference=exact_unary(np.abs))
+define_tests("Neg", cases=one_tensor, reference=exact_unary(np.negative))
+define_tests("Floor", cases=one_tensor, reference=exact_unary(_floor))
+define_tests("Relu", cases=one_tensor, reference=exact_unary(_relu))
+define_tests(
+    "Conj",
+    cases=one_tensor,
+    reference=exact_unary(np.conj),
+    gradient=[Check(_real_part_of_conjugate_product, (spread("x", 3, 2),))],
+)
+define_tests(
+    "ZerosLike",
+    cases=one_tensor,
+    reference=lambda case: [_like(case, 0)],
+    determinism=large_tensor,
+)
+define_tests("OnesLike", cases=one_tensor, reference=lambda case: [_like(case, 1)])
+define_tests("Sign", cases=one_tensor, reference=rounded_unary(_sign, 2))
+define_tests("Square", cases=one_tensor, reference=rounded_unary(np.square, 2))
+define_tests(
+    "Sqrt",
+    cases=one_tensor,
+    reference=rounded_unary(np.sqrt, 2),
+    gradient=of_one_tensor(positive),
+)
+define_tests(
+    "Rsqrt",
+    cases=one_tensor,
+    reference=rounded_unary(lambda x: 1 / np.sqrt(x), 3),
+    gradient=of_one_tensor(positive),
+)
+define_tests(["Reciprocal", "Inv"], cases=one_tensor, reference=rounded_unary(lambda x: 1 / x, 2))
+# The approximations of kernels/common/vector_math.h.
+define_tests("Exp", cases=one_tensor, reference=rounded_unary(np.exp, 4))
+define_tests(
+    "Log", cases=one_tensor, reference=rounded_unary(np.log, 4), gradient=of_one_tensor(positive)
+)
+define_tests("Tanh", cases=one_tensor, reference=rounded_unary(np.tanh, 4))
+define_tests("Sigmoid", cases=one_tensor, reference=rounded_unary(_sigmoid, 4))
+
+
+def _bools(source: Source, op: Any) -> Case:
+    return Case(op.name, [Input("bool", source.values("bool", source.shape()))])
+
+
+define_tests("LogicalNot", cases=_bools, reference=lambda case: [~case.array(0)])
+
+
+# ---- Gradients, of two tensors of one shape ----
+
+
+def _same_shapes(source: Source, op: Any) -> Case:
+    dtype = pick_type(source, op, "T")
+    shape = source.small_shape()
+    other = shape if source.chance(0.85) else source.small_shape()
+    inputs = [Input(dtype, source.values(dtype, shape)), Input(dtype, source.values(dtype, other))]
+    return Case(op.name, inputs, {"T": type_attr(dtype)})
+
+
+def _gradient(function: Callable[[Array, Array], Array], count: float) -> Callable[[Case], Outcome]:
+    """A gradient from y and dy.
+
+    Where the steps of it overflow or are no numbers, they need not come in the reference's order.
+    """
+
+    def compute(case: Case) -> Outcome:
+        x, y = numbers(case, 0), numbers(case, 1)
+        refuse_unless(x.shape == y.shape, "dy")
+        dtype = case.inputs[0].dtype
+        if x.dtype.kind in "iu":
+            return [function(x, y).astype(x.dtype)]
+        value = np.asarray(function(longer(x), longer(y)))
+        near = ulps(value, dtype, count)
+        large, tiny = number_types.largest(dtype) ** 0.2, number_types.smallest_normal(dtype) ** 0.2
+        odd = np.zeros(x.shape, bool)
+        for part in (x.real, x.imag, y.real, y.imag):
+            size = np.abs(part)
+            odd |= ~(size < large) | ((size < tiny) & (size > 0))
+        bound = near.bound
+        if dtype in number_types.COMPLEX or case.op in ("TanhGrad", "SigmoidGrad"):
+            # 1 - y or 1 - y * y cancels, and so do the parts of a product.
+            scale = (1 + np.abs(longer(x))) ** 3 * (1 + np.abs(longer(y))) ** 3
+            bound = bound + np.where(odd, 0, scale.real) * number_types.epsilon(dtype)
+        return [Near(value, bound, odd)]
+
+    return compute
+
+
+def _unless_zero(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
+    return lambda y, dy: np.where(dy == 0, 0, function(np.conj(y), dy))
+
+
+def _relu_grad(case: Case) -> Outcome:
+    gradients, features = numbers(case, 0), numbers(case, 1)
+    refuse_unless(gradients.shape == features.shape, "features")
+    return [(gradients * (features > 0).astype(gradients.dtype)).astype(gradients.dtype)]
+
+
+def _define_gradient(op: str, reference: Reference) -> None:
+    """The tests of an op of a value, or a result, and the gradient by the result."""
+    define_tests(
+        op,
+        cases=_same_shapes,
+        reference=reference,
+        gradient=of_value_and_gradient,
+        determinism=large_pair,
+    )
+
+
+_define_gradient("ReluGrad", _relu_grad)
+_define_gradient("SqrtGrad", _gradient(_unless_zero(lambda y, dy: dy * 0.5 / y), 3))
+_define_gradient("RsqrtGrad", _gradient(_unless_zero(lambda y, dy: -0.5 * dy * y * y * y), 6))
+for _name in ("ReciprocalGrad", "InvGrad"):
+    _define_gradient(_name, _gradient(_unless_zero(lambda y, dy: -dy * y * y), 4))
+_define_gradient("TanhGrad", _gradient(lambda y, dy: dy * (1 - y * y), 3))
+_define_gradient("SigmoidGrad", _gradient(lambda y, dy: dy * y * (1 - y), 4))
