@@ -92,7 +92,7 @@ TEST(OpRegistryContentsTest, OpsThatSeemToTouchTheOutsideSaySo) {
 }
 
 // A change of a signature breaks graphs that were saved, so it must be meant: the new text comes
-// from `bazel run //framework/ops:list_signatures`.
+// from the command below.
 TEST(OpRegistryContentsTest, SignaturesAreThoseOfTheGoldenFile) {
   std::ifstream file(kGolden);
   ASSERT_TRUE(file.is_open()) << kGolden;
@@ -100,10 +100,12 @@ TEST(OpRegistryContentsTest, SignaturesAreThoseOfTheGoldenFile) {
   golden << file.rdbuf();
   const std::vector<std::string> expected = absl::StrSplit(golden.str(), '\n');
   const std::vector<std::string> actual = absl::StrSplit(AllSignaturesText(), '\n');
+  constexpr char kUpdate[] = "./bazelw run //framework/ops:list_signatures -- --update";
   for (size_t i = 0; i < std::min(expected.size(), actual.size()); ++i) {
-    ASSERT_EQ(actual[i], expected[i]) << kGolden << ":" << i + 1;
+    ASSERT_EQ(actual[i], expected[i])
+        << kGolden << ":" << i + 1 << "; where this is meant: " << kUpdate;
   }
-  EXPECT_EQ(actual.size(), expected.size());
+  EXPECT_EQ(actual.size(), expected.size()) << kUpdate;
 }
 
 }  // namespace
