@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from millstream._impl.graph.operation import Tensor
@@ -56,9 +58,21 @@ def shape_of(handle: Tensor) -> TensorShape:
     return tensor_shape.of_wire(dims)
 
 
+@contextmanager
+def on_device_of(handle: Tensor) -> Iterator[None]:
+    """Within the block, new operations ask for the handle's device, whatever is around it."""
+    state = handle.graph.state
+    before = state.devices
+    state.set_devices([None, handle.device] if handle.device else [None])
+    try:
+        yield
+    finally:
+        state.set_devices(before)
+
+
 def read(handle: Tensor, dtype: DType, name: str | None = None) -> Tensor:
     """The value of the variable, read where it is, whatever the current device."""
-    with handle.graph.device(handle.device or None):
+    with on_device_of(handle):
         full_name = handle.graph.op_name(name or "ReadVariableOp")
         attrs = [("dtype", "t", dtype.as_datatype_enum)]
         return handle.graph.add("ReadVariableOp", full_name, [handle], [1], attrs).outputs[0]

@@ -15,6 +15,7 @@ from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.graph.tensor_like import TensorLike
+from millstream._impl.graph.variable_tensor import on_device_of
 from millstream._impl.ops import array_creation, array_ops, control_ops, gradient_ops
 from millstream._impl.ops.gradient_paths import where_gradients_end
 from millstream._impl.ops.indexed_slices import IndexedSlices
@@ -243,11 +244,12 @@ class Optimizer:
         done = self._finish(updates, "update")
         with done.graph.control_dependencies([done]):
             one = convert_to_tensor(1, global_step.dtype.base_dtype, "value")
-            return gen_ops.assign_add_variable_op(global_step.handle, one, name=scope)
+            with done.graph.colocate_with(global_step.handle):
+                return gen_ops.assign_add_variable_op(global_step.handle, one, name=scope)
 
     def _update(self, gradient: Any, variable: Variable) -> Operation:
         graph = variable.graph
-        with graph.name_scope("update_" + variable.op.name), graph.device(variable.device or None):
+        with graph.name_scope("update_" + variable.op.name), on_device_of(variable.handle):
             if isinstance(gradient, IndexedSlices):
                 update = self._apply_sparse(gradient, variable)
             else:
@@ -290,7 +292,7 @@ class Optimizer:
         slots = self._slots.setdefault(slot_name, {})
         if variable not in slots:
             graph = variable.graph
-            with graph.enter_scope(names_scope()), graph.device(variable.device or None):
+            with graph.enter_scope(names_scope()), on_device_of(variable.handle):
                 slots[variable] = Variable(
                     make, trainable=False, name=f"{variable.op.name}/{op_name}"
                 )

@@ -145,10 +145,11 @@ class Variable(Operators, TensorLike):
             self._first: Tensor = initial_values.without_uninitialized_reads(
                 graph, value, scope[:-1]
             )
-        with graph.enter_scope(scope), graph.device(self.handle.device or None):
-            self._initializer: Operation = gen_ops.assign_variable_op(
-                self.handle, self._first, name="Assign"
-            )
+        with graph.enter_scope(scope):
+            with graph.colocate_with(self.handle):
+                self._initializer: Operation = gen_ops.assign_variable_op(
+                    self.handle, self._first, name="Assign"
+                )
             self._snapshot: Tensor = self._read("read")
 
     def _find_nodes(self, variable_def: Any, import_scope: str | None) -> None:
@@ -323,10 +324,11 @@ class Variable(Operators, TensorLike):
             scope = graph.op_name(name or default_name) + "/"
             with graph.enter_scope(scope):
                 tensor = convert_to_tensor(value, self._dtype, "value")
-            if not read_value:
-                return function(self.handle, tensor, name=scope)
-            with graph.enter_scope(scope):
-                return self._after(function(self.handle, tensor))
+            with graph.colocate_with(self.handle):
+                if not read_value:
+                    return function(self.handle, tensor, name=scope)
+                with graph.enter_scope(scope):
+                    return self._after(function(self.handle, tensor))
 
     def _after(self, written: Operation) -> Tensor:
         """The value after a write, which may be assigned to like the variable."""
@@ -414,10 +416,11 @@ class Variable(Operators, TensorLike):
         """
         if not isinstance(sparse_delta, IndexedSlices):
             raise TypeError(f"sparse_delta: expected tf.IndexedSlices, got {sparse_delta!r}")
-        written = gen_ops.resource_scatter_add(
-            self.handle, sparse_delta.indices, sparse_delta.values, name
-        )
-        with self._graph.as_default():
+        graph = self._graph
+        with graph.as_default(), graph.colocate_with(self.handle):
+            written = gen_ops.resource_scatter_add(
+                self.handle, sparse_delta.indices, sparse_delta.values, name
+            )
             return self._after(written)
 
     def load(self, value: Any, session: StepRunner | None = None) -> None:

@@ -391,3 +391,40 @@ def test_variables_without_elements_need_no_initializer() -> None:
         session.run(tf.assert_variables_initialized())
         session.run(tf.global_variables_initializer())
         assert session.run([v, w])[1].shape == (3, 0)
+
+
+def test_assignments_stand_beside_their_variable() -> None:
+    with tf.device("/job:ps"):
+        v = tf.Variable([1.0, 2.0], name="v")
+    free = tf.Variable([1.0, 2.0], name="free")
+    one = tf.constant([1.0, 1.0])
+    with tf.device("/job:worker/task:7"):
+        rows = tf.IndexedSlices(one, tf.constant([0, 1]))
+        for written in (
+            v.assign(one),
+            v.assign_add(one),
+            tf.assign_sub(v, one),
+            v.scatter_add(rows),
+            v.assign_add(one, read_value=False),
+        ):
+            operation = written if isinstance(written, tf.Operation) else written.op
+            for each in (operation, *operation.control_inputs):
+                assert each.device == "/job:ps", each
+                assert each.colocation_groups() == [b"loc:@v"], each
+        assert free.assign_add(one).device == ""
+        assert v.value().device == "/job:ps"
+        assert tf.identity(v).device == "/job:worker/task:7"
+    assert v.initializer.colocation_groups() == [b"loc:@v"]
+
+
+def test_optimizers_stand_beside_what_they_update() -> None:
+    with tf.device("/job:ps"):
+        v = tf.Variable([1.0, 2.0], name="v")
+    optimizer = tf.train.MomentumOptimizer(0.1, 0.9)
+    with tf.device("/job:worker/task:7"):
+        train = optimizer.minimize(v * v)
+    (update,) = train.control_inputs
+    assert update.device == "/job:ps"
+    slot = optimizer.get_slot(v, "momentum")
+    assert slot is not None
+    assert slot.device == "/job:ps"
