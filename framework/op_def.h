@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "framework/attr_value.h"
 #include "framework/dtype.h"
 #include "framework/status.h"
@@ -22,6 +23,12 @@ using ShapeFunction = Status (*)(ShapeContext* context);
 // Finds values of small integer outputs from partially known values of inputs; called after the
 // shape function, sets what it can (ShapeContext::SetOutputValue) and is silent about the rest.
 using ValueFunction = void (*)(ShapeContext* context);
+// True when a statement about an op holds for a node with these attributes.
+using AttrCondition = bool (*)(const AttrMap& attrs);
+// Estimates the floating-point operations of one execution from the shapes of inputs and outputs,
+// which may be known in part (framework/ops/op_cost.h has estimates that several ops share).
+using CostFunction = double (*)(absl::Span<const PartialShape> inputs,
+                                absl::Span<const PartialShape> outputs);
 
 // What ops may touch that lies outside of the graph and its session.
 inline constexpr absl::string_view kTouchesCode = "code";        // runs code that a node names
@@ -60,10 +67,14 @@ struct OpDef {
   std::vector<ArgDef> outputs;
   std::vector<AttrDef> attrs;
   std::string doc;           // first line: a summary
+  std::string example;       // lines of a Python shell for the docstring; may be empty
   bool is_stateful = false;  // never folded, merged or duplicated
   bool is_commutative = false;
   bool is_aggregate = false;
   bool allows_uninitialized_input = false;
+  bool is_elementwise = false;             // see OpSpec::Elementwise
+  AttrCondition keeps_finite = nullptr;    // null: never; see OpSpec::KeepsFinite
+  CostFunction cost_function = nullptr;    // null: an execution costs what its memory does
   std::vector<std::string> touches;        // see kTouchesCode and the following
   ShapeFunction shape_function = nullptr;  // null: outputs of unknown shape
   ValueFunction value_function = nullptr;

@@ -86,6 +86,7 @@ std::string OpJson(const OpDef& op) {
   std::vector<std::string> attrs;
   for (const AttrDef& attr : op.attrs) attrs.push_back(Attribute(attr));
   return absl::StrCat("{\"name\": ", Quote(op.name), ", \"doc\": ", Quote(op.doc),
+                      ", \"example\": ", Quote(op.example),
                       ", \"stateful\": ", op.is_stateful ? "true" : "false",
                       ", \"inputs\": ", Arguments(op.inputs),
                       ", \"outputs\": ", Arguments(op.outputs), ", \"attrs\": ", List(attrs), "}");

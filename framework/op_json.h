@@ -8,10 +8,10 @@
 
 namespace millstream {
 
-// {"name", "doc", "stateful", "inputs", "outputs", "attrs"}. Arguments are {"name", "type" (number,
-// 0 when an attribute says it), "type_attr", "number_attr", "list_attr"}, attributes {"name",
-// "type", "default" (as Python source, null when there is none), "default_type" (number or null),
-// "allowed_types", "allowed_strings"}.
+// {"name", "doc", "example", "stateful", "inputs", "outputs", "attrs"}. Arguments are {"name",
+// "type" (number, 0 when an attribute says it), "type_attr", "number_attr", "list_attr"},
+// attributes {"name", "type", "default" (as Python source, null when there is none), "default_type"
+// (number or null), "allowed_types", "allowed_strings"}.
 std::string OpJson(const OpDef& op);
 
 }  // namespace millstream

@@ -40,9 +40,22 @@ class OpSpec {
   OpSpec& AllowsUninitializedInput();
   // Says that the op touches something outside (kTouchesFiles): who loads a graph may forbid it.
   OpSpec& Touches(absl::string_view outside);
+  // Says that the op computes each element of its one output from the elements at the same place of
+  // its one or two inputs, after broadcasting, and that _FusedElementwise may run it as a step.
+  // Kernels of that op have a recipe for it (kernels/elementwise/step_recipes.cc).
+  OpSpec& Elementwise();
+  // Says that outputs are finite whenever all inputs are, for the nodes whose attributes meet
+  // `condition`: numeric checks then need not look at them.
+  OpSpec& KeepsFinite(AttrCondition condition = [](const AttrMap&) { return true; });
+  // The floating-point operations of one execution. Placement by costs takes an op without for one
+  // that costs what reading its inputs and writing its outputs does.
+  OpSpec& Cost(CostFunction function);
   OpSpec& Shape(ShapeFunction function);
   OpSpec& Value(ValueFunction function);
   OpSpec& Doc(absl::string_view doc);
+  // An example for the Python docstring: lines of a Python shell, in which `tf` is the package and
+  // a session is the default one. A test runs it.
+  OpSpec& Example(absl::string_view lines);
   // Adds, in this place, what several ops have in common.
   OpSpec& With(void (*part)(OpSpec* spec));
   // The definition; INVALID_ARGUMENT with the first text that could not be read.

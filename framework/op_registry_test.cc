@@ -97,6 +97,33 @@ TEST(OpSpecTest, CarriesFlagsAndDoc) {
   EXPECT_EQ(op.doc, "D.");
 }
 
+TEST(OpSpecTest, CarriesWhatTheRuntimeMayAssume) {
+  const OpDef plain = OpSpec("Op").Build().value();
+  EXPECT_FALSE(plain.is_elementwise);
+  EXPECT_EQ(plain.keeps_finite, nullptr);
+  EXPECT_EQ(plain.cost_function, nullptr);
+  EXPECT_EQ(plain.example, "");
+  const auto cost = [](absl::Span<const PartialShape> inputs, absl::Span<const PartialShape>) {
+    return static_cast<double>(inputs.size());
+  };
+  const OpDef op =
+      OpSpec("Op").Elementwise().KeepsFinite().Cost(cost).Example("\n>>> 1 + 1\n2").Build().value();
+  EXPECT_TRUE(op.is_elementwise);
+  EXPECT_TRUE(op.keeps_finite({}));
+  EXPECT_EQ(op.cost_function({PartialShape(), PartialShape()}, {}), 2);
+  EXPECT_EQ(op.example, ">>> 1 + 1\n2");
+}
+
+TEST(OpSpecTest, FiniteResultsMayDependOnAttributes) {
+  const OpDef op =
+      OpSpec("Op")
+          .KeepsFinite([](const AttrMap& attrs) { return FindAttr(attrs, "safe") != nullptr; })
+          .Build()
+          .value();
+  EXPECT_FALSE(op.keeps_finite({}));
+  EXPECT_TRUE(op.keeps_finite({{"safe", AttrValue(true)}}));
+}
+
 void Broadcasting(OpSpec* spec) { spec->Input("x: T").Input("y: T").Attr("T: type"); }
 
 TEST(OpSpecTest, PartsStandWhereTheyAreAdded) {

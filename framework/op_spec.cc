@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "framework/op_registry.h"
 #include "framework/text_scanner.h"
 
@@ -221,6 +222,21 @@ OpSpec& OpSpec::Touches(absl::string_view outside) {
   return *this;
 }
 
+OpSpec& OpSpec::Elementwise() {
+  def_.is_elementwise = true;
+  return *this;
+}
+
+OpSpec& OpSpec::KeepsFinite(AttrCondition condition) {
+  def_.keeps_finite = condition;
+  return *this;
+}
+
+OpSpec& OpSpec::Cost(CostFunction function) {
+  def_.cost_function = function;
+  return *this;
+}
+
 OpSpec& OpSpec::Shape(ShapeFunction function) {
   def_.shape_function = function;
   return *this;
@@ -233,6 +249,11 @@ OpSpec& OpSpec::Value(ValueFunction function) {
 
 OpSpec& OpSpec::Doc(absl::string_view doc) {
   def_.doc = std::string(doc);
+  return *this;
+}
+
+OpSpec& OpSpec::Example(absl::string_view lines) {
+  def_.example = std::string(absl::StripPrefix(lines, "\n"));
   return *this;
 }
 

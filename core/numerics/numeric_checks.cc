@@ -31,7 +31,8 @@ namespace {
 // A message of the format that files have is smaller than two gigabytes.
 constexpr int64_t kMostBytesSaved = int64_t{1} << 30;
 constexpr size_t kMostRangesNamed = 8;
-// Whose kernels compute what rules of updates say; what other plugins' do nobody knows.
+// Rules of updates hold for kernels of these plugins. A kernel of another plugin may compute an
+// update in another way.
 constexpr absl::string_view kOwnPlugins[] = {"millstream_cpu", "millstream_cpu_avx512"};
 
 // By name, as SessionOptions::disabled_passes takes them. fuse_relu_grad stays: it gives all
@@ -39,58 +40,6 @@ constexpr absl::string_view kOwnPlugins[] = {"millstream_cpu", "millstream_cpu_a
 constexpr const char* kHiding[] = {"batch_updates",    "compile_elementwise",  "fold_constants",
                                    "fuse_elementwise", "fuse_product_updates", "fuse_products",
                                    "pack_weights"};
-
-// Ops that make no number of numbers, or one within their range.
-constexpr absl::string_view kHarmless[] = {"Abs",
-                                           "AssignVariableOp",
-                                           "ConcatV2",
-                                           "DynamicPartition",
-                                           "DynamicStitch",
-                                           "ExpandDims",
-                                           "Fill",
-                                           "Floor",
-                                           "GatherV2",
-                                           "Identity",
-                                           "IdentityN",
-                                           "MaxPool",
-                                           "Maximum",
-                                           "Minimum",
-                                           "Neg",
-                                           "OneHot",
-                                           "OnesLike",
-                                           "Pack",
-                                           "Pad",
-                                           "RandomUniform",
-                                           "Relu",
-                                           "ReluGrad",
-                                           "Reshape",
-                                           "ResourceGather",
-                                           "Select",
-                                           "Sigmoid",
-                                           "Sign",
-                                           "Slice",
-                                           "Split",
-                                           "SplitV",
-                                           "Squeeze",
-                                           "StridedSlice",
-                                           "StridedSliceGrad",
-                                           "Tanh",
-                                           "Tile",
-                                           "Transpose",
-                                           "Unique",
-                                           "Unpack",
-                                           "ZerosLike"};
-
-// A window that no other overlaps gets one gradient; where they overlap, a sum.
-bool AddsGradients(const Node& node) {
-  const auto sizes = node.Attr<std::vector<int64_t>>("ksize");
-  const auto strides = node.Attr<std::vector<int64_t>>("strides");
-  if (!sizes.ok() || !strides.ok()) return true;
-  for (size_t i = 0; i < sizes->size() && i < strides->size(); ++i) {
-    if ((*sizes)[i] > (*strides)[i]) return true;
-  }
-  return false;
-}
 
 Variable* VariableOf(const MS_TensorView& view) {
   if ((view.flags & MS_VIEW_RESOURCE) == 0) return nullptr;
@@ -456,9 +405,8 @@ StatusOr<std::string> NumericChecks::Save(const Node& node,
 }
 
 bool NumericChecks::Concern(const Node& node) {
-  const std::string& op = node.op().name;
-  if (op == "MaxPoolGrad") return AddsGradients(node);
-  return !absl::c_linear_search(kHarmless, op);
+  const AttrCondition keeps_finite = node.op().keeps_finite;
+  return keeps_finite == nullptr || !keeps_finite(node.attrs());
 }
 
 void NumericChecks::DisableFusion(std::vector<std::string>* passes) {

@@ -26,17 +26,6 @@ struct Cluster {
   Shape shape;                 // of all that they give
 };
 
-// The operations that the fused one knows: what its definition allows as steps.
-const std::vector<std::string>& Steps() {
-  static const auto* const steps = [] {
-    const StatusOr<const OpDef*> op = OpRegistry::Global()->Find(kFused);
-    const AttrDef* const attr = op.ok() ? (*op)->FindAttr("steps") : nullptr;
-    return new std::vector<std::string>(attr == nullptr ? std::vector<std::string>()
-                                                        : attr->allowed_strings);
-  }();
-  return *steps;
-}
-
 // Whether a tensor of `shape` can be read along with tensors of `whole`: as large, a single number,
 // or a row of it that repeats.
 bool GoesAlong(const Shape& shape, const Shape& whole) {
@@ -69,7 +58,7 @@ class ElementwiseFusion {
 
 bool ElementwiseFusion::IsCandidate(const StepOp& op, Shape* shape) const {
   if (op.outputs.size() != 1 || op.outputs[0].dtype() != DataType::kFloat ||
-      !absl::c_linear_search(Steps(), op.type()) || ops_.IsNew(op.node)) {
+      !op.node->op().is_elementwise || ops_.IsNew(op.node)) {
     return false;
   }
   const PartialShape* const whole = ops_.KnownShape(op.outputs[0]);

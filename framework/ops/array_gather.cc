@@ -135,6 +135,7 @@ MILLSTREAM_OP("GatherV2")
     .Attr("Tparams: type")
     .Attr(TypeAttr("Tindices", kIndexTypes))
     .Attr(TypeAttr("Taxis", kIndexTypes))
+    .KeepsFinite()
     .Shape(GatherShape)
     .Value(GatherValue)
     .Doc(R"(Takes slices of params along one axis, in the order of indices.
@@ -153,6 +154,7 @@ MILLSTREAM_OP("OneHot")
     .Attr("axis: int = -1")
     .Attr("T: type")
     .Attr("TI: {uint8, int32, int64} = int64")
+    .KeepsFinite()
     .Shape(OneHotShape)
     .Doc(R"(Turns indices into vectors that mark them.
 
@@ -181,6 +183,7 @@ MILLSTREAM_OP("Select")
     .Input("e: T")
     .Output("output: T")
     .Attr("T: type")
+    .KeepsFinite()
     .Shape(SelectShape)
     .Doc(R"(Takes from t where condition is true, and from e elsewhere.
 

@@ -169,6 +169,7 @@ MILLSTREAM_OP("Tile")
     .Output("output: T")
     .Attr("T: type")
     .Attr(TypeAttr("Tmultiples", kIndexTypes, " = int32"))
+    .KeepsFinite()
     .Shape(TileShape)
     .Doc(R"(Repeats a tensor along its dimensions.
 
@@ -180,6 +181,7 @@ MILLSTREAM_OP("Transpose")
     .Output("y: T")
     .Attr("T: type")
     .Attr(TypeAttr("Tperm", kIndexTypes, " = int32"))
+    .KeepsFinite()
     .Shape(TransposeShape)
     .Doc(R"(Permutes the dimensions of a tensor.
 
@@ -193,7 +195,10 @@ MILLSTREAM_OP("InvertPermutation")
     .Value(InvertPermutationValue)
     .Doc(R"(Inverts a permutation: y[x[i]] is i.
 
-x is a vector that holds each of 0 to its length exclusive once; INVALID_ARGUMENT otherwise.)");
+x is a vector that holds each of 0 to its length exclusive once; INVALID_ARGUMENT otherwise.)")
+    .Example(R"(
+>>> tf.invert_permutation([2, 0, 1]).eval()
+array([1, 2, 0], dtype=int32))");
 
 MILLSTREAM_OP("Pad")
     .Input("input: T")
@@ -201,6 +206,7 @@ MILLSTREAM_OP("Pad")
     .Output("output: T")
     .Attr("T: type")
     .Attr(TypeAttr("Tpaddings", kIndexTypes, " = int32"))
+    .KeepsFinite()
     .Shape(PadShape)
     .Doc(R"(Puts zeros around a tensor.
 

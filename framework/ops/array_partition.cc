@@ -118,12 +118,17 @@ MILLSTREAM_OP("DynamicPartition")
     .Output("outputs: num_partitions * T")
     .Attr("num_partitions: int >= 1")
     .Attr("T: type")
+    .KeepsFinite()
     .Shape(PartitionShape)
     .Doc(R"(Deals the rows of a tensor out to num_partitions outputs.
 
 The shape of partitions is that of the leading dimensions of data; what is left is a row.
 Output i holds the rows whose partition is i, in their order. INVALID_ARGUMENT for a partition
-outside 0 to num_partitions exclusive.)");
+outside 0 to num_partitions exclusive.)")
+    .Example(R"(
+>>> parts = tf.dynamic_partition([1, 2, 3, 4], [0, 1, 0, 1], 2)
+>>> [part.eval().tolist() for part in parts]
+[[1, 3], [2, 4]])");
 
 MILLSTREAM_OP("DynamicStitch")
     .Input("indices: N * int32")
@@ -131,6 +136,7 @@ MILLSTREAM_OP("DynamicStitch")
     .Output("merged: T")
     .Attr("N: int >= 1")
     .Attr("T: type")
+    .KeepsFinite()
     .Shape(StitchShape)
     .Value(StitchValue)
     .Doc(R"(Puts rows of several tensors at given places of one.
@@ -138,7 +144,10 @@ MILLSTREAM_OP("DynamicStitch")
 The shape of indices[i] is that of the leading dimensions of data[i]; what is left is a row, of
 one shape in all of data. Row indices[i][k] of the output is row k of data[i]; where an index
 comes more than once, the last one counts. The output has as many rows as the largest index
-says; rows that no index names are zero. INVALID_ARGUMENT for a negative index.)");
+says; rows that no index names are zero. INVALID_ARGUMENT for a negative index.)")
+    .Example(R"(
+>>> tf.dynamic_stitch([[0, 2], [1]], [[1, 3], [2]]).eval()
+array([1, 2, 3], dtype=int32))");
 
 }  // namespace
 }  // namespace millstream

@@ -312,6 +312,7 @@ MILLSTREAM_OP("Reshape")
     .Output("output: T")
     .Attr("T: type")
     .Attr(TypeAttr("Tshape", kIndexTypes, " = int32"))
+    .KeepsFinite()
     .Shape(ReshapeShape)
     .Value(ReshapeValue)
     .Doc(R"(Gives a tensor another shape with the same elements in the same order.
@@ -326,6 +327,7 @@ MILLSTREAM_OP("ExpandDims")
     .Output("output: T")
     .Attr("T: type")
     .Attr(TypeAttr("Tdim", kIndexTypes, " = int32"))
+    .KeepsFinite()
     .Shape(ExpandDimsShape)
     .Value(ForwardIndexValue)
     .Doc(R"(Inserts a dimension of size 1.
@@ -338,6 +340,7 @@ MILLSTREAM_OP("Squeeze")
     .Output("output: T")
     .Attr("T: type")
     .Attr("squeeze_dims: list(int) >= 0 = []")
+    .KeepsFinite()
     .Shape(SqueezeShape)
     .Value(ForwardIndexValue)
     .Doc(R"(Drops dimensions of size 1.
@@ -386,6 +389,7 @@ MILLSTREAM_OP("ZerosLike")
     .Input("x: T")
     .Output("y: T")
     .Attr("T: type")
+    .KeepsFinite()
     .Shape(UnchangedShape)
     .Doc(R"(Gives zeros in the shape of x.)");
 
@@ -395,6 +399,7 @@ MILLSTREAM_OP("OnesLike")
     .Attr(
         "T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, int64, complex64, "
         "complex128, bool}")
+    .KeepsFinite()
     .Shape(UnchangedShape)
     .Doc(R"(Gives ones in the shape of x.)");
 
@@ -404,6 +409,7 @@ MILLSTREAM_OP("Fill")
     .Output("output: T")
     .Attr("T: type")
     .Attr(TypeAttr("index_type", kIndexTypes, " = int32"))
+    .KeepsFinite()
     .Shape(FillShape)
     .Value(FillValue)
     .Doc(R"(Makes a tensor of shape dims in which every element is value.

@@ -162,6 +162,7 @@ MILLSTREAM_OP("Slice")
     .Output("output: T")
     .Attr("T: type")
     .Attr(TypeAttr("Index", kIndexTypes))
+    .KeepsFinite()
     .Shape(SliceShape)
     .Value(SliceValue)
     .Doc(R"(Takes a block of a tensor.
@@ -188,6 +189,7 @@ MILLSTREAM_OP("StridedSlice")
     .Input("strides: Index")
     .Output("output: T")
     .With(StridedSliceAttrs)
+    .KeepsFinite()
     .Shape(StridedSliceShape)
     .Value(StridedSliceValue)
     .Doc(R"(Takes elements at regular distances, as Python's x[begin:end:stride, ...] does.
@@ -207,6 +209,7 @@ MILLSTREAM_OP("StridedSliceGrad")
     .Input("dy: T")
     .Output("output: T")
     .With(StridedSliceAttrs)
+    .KeepsFinite()
     .Shape(StridedSliceGradShape)
     .Doc(R"(Puts dy where StridedSlice would take from, and zeros elsewhere.
 

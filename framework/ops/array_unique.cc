@@ -19,11 +19,16 @@ MILLSTREAM_OP("Unique")
     .Output("idx: out_idx")
     .Attr("T: type")
     .Attr(TypeAttr("out_idx", kIndexTypes, " = int32"))
+    .KeepsFinite()
     .Shape(UniqueShape)
     .Doc(R"(Finds the different elements of a vector.
 
 y holds each element of x once, in the order in which they first come; y[idx[i]] = x[i]. Zeros
-of either sign are equal, and a NaN equals nothing.)");
+of either sign are equal, and a NaN equals nothing.)")
+    .Example(R"(
+>>> y, idx = tf.unique([7, 3, 7])
+>>> y.eval(), idx.eval()
+(array([7, 3], dtype=int32), array([0, 1, 0], dtype=int32)))");
 
 }  // namespace
 }  // namespace millstream

@@ -61,7 +61,10 @@ MILLSTREAM_OP("Less")
     .Output("z: bool")
     .Attr(TypeAttr("T", kRealTypes))
     .Shape(BroadcastBinaryShape)
-    .Doc(R"(Tells where x < y, with broadcasting. False where one is NaN.)");
+    .Doc(R"(Tells where x < y, with broadcasting. False where one is NaN.)")
+    .Example(R"(
+>>> tf.less([1, 2, 3], 2).eval()
+array([ True, False, False]))");
 
 MILLSTREAM_OP("LessEqual")
     .Input("x: T")
@@ -69,7 +72,10 @@ MILLSTREAM_OP("LessEqual")
     .Output("z: bool")
     .Attr(TypeAttr("T", kRealTypes))
     .Shape(BroadcastBinaryShape)
-    .Doc(R"(Tells where x <= y, with broadcasting. False where one is NaN.)");
+    .Doc(R"(Tells where x <= y, with broadcasting. False where one is NaN.)")
+    .Example(R"(
+>>> tf.less_equal([1, 2, 3], 2).eval()
+array([ True,  True, False]))");
 
 MILLSTREAM_OP("Greater")
     .Input("x: T")
@@ -77,7 +83,10 @@ MILLSTREAM_OP("Greater")
     .Output("z: bool")
     .Attr(TypeAttr("T", kRealTypes))
     .Shape(BroadcastBinaryShape)
-    .Doc(R"(Tells where x > y, with broadcasting. False where one is NaN.)");
+    .Doc(R"(Tells where x > y, with broadcasting. False where one is NaN.)")
+    .Example(R"(
+>>> tf.greater([1, 2, 3], 2).eval()
+array([False, False,  True]))");
 
 MILLSTREAM_OP("GreaterEqual")
     .Input("x: T")
@@ -85,7 +94,10 @@ MILLSTREAM_OP("GreaterEqual")
     .Output("z: bool")
     .Attr(TypeAttr("T", kRealTypes))
     .Shape(BroadcastBinaryShape)
-    .Doc(R"(Tells where x >= y, with broadcasting. False where one is NaN.)");
+    .Doc(R"(Tells where x >= y, with broadcasting. False where one is NaN.)")
+    .Example(R"(
+>>> tf.greater_equal([1, 2, 3], 2).eval()
+array([False,  True,  True]))");
 
 MILLSTREAM_OP("LogicalAnd")
     .Input("x: bool")
@@ -93,7 +105,10 @@ MILLSTREAM_OP("LogicalAnd")
     .Output("z: bool")
     .Commutative()
     .Shape(BroadcastBinaryShape)
-    .Doc(R"(Tells where both x and y are true, with broadcasting.)");
+    .Doc(R"(Tells where both x and y are true, with broadcasting.)")
+    .Example(R"(
+>>> tf.logical_and([True, True], [True, False]).eval()
+array([ True, False]))");
 
 MILLSTREAM_OP("LogicalOr")
     .Input("x: bool")
@@ -101,13 +116,19 @@ MILLSTREAM_OP("LogicalOr")
     .Output("z: bool")
     .Commutative()
     .Shape(BroadcastBinaryShape)
-    .Doc(R"(Tells where x or y or both are true, with broadcasting.)");
+    .Doc(R"(Tells where x or y or both are true, with broadcasting.)")
+    .Example(R"(
+>>> tf.logical_or([False, True], [False, False]).eval()
+array([False,  True]))");
 
 MILLSTREAM_OP("LogicalNot")
     .Input("x: bool")
     .Output("y: bool")
     .Shape(UnchangedShape)
-    .Doc(R"(Tells where x is false.)");
+    .Doc(R"(Tells where x is false.)")
+    .Example(R"(
+>>> tf.logical_not([True, False]).eval()
+array([False,  True]))");
 
 }  // namespace
 }  // namespace millstream

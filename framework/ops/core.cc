@@ -99,17 +99,26 @@ MILLSTREAM_OP("Identity")
     .Input("input: T")
     .Output("output: T")
     .Attr("T: type")
+    .KeepsFinite()
     .Shape(IdentityShape)
     .Value(IdentityValue)
-    .Doc(R"(Gives its input back, under another name.)");
+    .Doc(R"(Gives its input back, under another name.)")
+    .Example(R"(
+>>> x = tf.constant([1, 2])
+>>> tf.identity(x, name="again").eval()
+array([1, 2], dtype=int32))");
 
 MILLSTREAM_OP("IdentityN")
     .Input("input: T")
     .Output("output: T")
     .Attr("T: list(type) >= 1")
+    .KeepsFinite()
     .Shape(IdentityShape)
     .Value(IdentityValue)
-    .Doc(R"(Gives all its inputs back, after the last of them is there.)");
+    .Doc(R"(Gives all its inputs back, after the last of them is there.)")
+    .Example(R"(
+>>> [t.eval().tolist() for t in tf.identity_n([[1, 2], ["a"]])]
+[[1, 2], [b'a']])");
 
 MILLSTREAM_OP("StopGradient")
     .Input("input: T")
@@ -119,7 +128,11 @@ MILLSTREAM_OP("StopGradient")
     .Value(IdentityValue)
     .Doc(R"(Gives its input back and hides where it came from when gradients are taken.
 
-To the gradient the output is a constant.)");
+To the gradient the output is a constant.)")
+    .Example(R"(
+>>> x = tf.constant(2.0)
+>>> float(tf.gradients(x * tf.stop_gradient(x), x)[0].eval())
+2.0)");
 
 MILLSTREAM_OP("PreventGradient")
     .Input("input: T")

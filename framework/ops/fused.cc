@@ -24,7 +24,11 @@ Status CheckOperands(const ShapeContext& context, const std::string& op, size_t 
   const int64_t values = context.num_inputs() + static_cast<int64_t>(step);
   MS_RETURN_IF_ERROR(CheckValueNumber(context, "operands", 2 * step, operands[2 * step], values));
   const int64_t second = operands[2 * step + 1];
-  MS_ASSIGN_OR_RETURN(const OpDef* definition, OpRegistry::Global()->Find(op));
+  const OpDef* const definition = OpRegistry::Global()->FindOrNull(op);
+  if (definition == nullptr || !definition->is_elementwise) {
+    return InvalidAttr(context, "steps", "element ", step, " is '", op,
+                       "', expected an op that is defined as elementwise");
+  }
   if (definition->inputs.size() == 2) {
     return CheckValueNumber(context, "operands", 2 * step + 1, second, values);
   }
@@ -73,12 +77,7 @@ MILLSTREAM_OP("_FusedElementwise")
     .Attr("N: int >= 1")
     .Attr("M: int >= 1")
     .Attr("T: {float}")
-    .Attr(
-        "steps: list({'Abs', 'Exp', 'Floor', 'Inv', 'Log', 'Neg', 'Reciprocal', 'Relu', 'Rsqrt', "
-        "'Sigmoid', 'Sign', 'Sqrt', 'Square', 'Tanh', 'Add', 'AddV2', 'Div', 'FloorDiv', "
-        "'FloorMod', 'InvGrad', 'Maximum', 'Minimum', 'Mul', 'Pow', 'RealDiv', 'ReciprocalGrad', "
-        "'ReluGrad', 'RsqrtGrad', 'SigmoidGrad', 'SqrtGrad', 'SquaredDifference', 'Sub', "
-        "'TanhGrad'}) >= 1")
+    .Attr("steps: list(string) >= 1")
     .Attr("operands: list(int)")
     .Attr("results: list(int)")
     .Attr("compile: bool = false")

@@ -51,9 +51,13 @@ MILLSTREAM_OP("Add")
     .Attr(
         "T: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, "
         "complex128, string}")
+    .Elementwise()
     .Shape(BroadcastBinaryShape)
     .Value(BinaryIndexValue<AddIndices>)
-    .Doc(R"(Adds two tensors element by element, with broadcasting; joins strings.)");
+    .Doc(R"(Adds two tensors element by element, with broadcasting; joins strings.)")
+    .Example(R"(
+>>> tf.add([1.0, 2.0], 0.5).eval()
+array([1.5, 2.5], dtype=float32))");
 
 MILLSTREAM_OP("AddV2")
     .Input("x: T")
@@ -64,6 +68,7 @@ MILLSTREAM_OP("AddV2")
         "complex128}")
     .Commutative()
     .Aggregate()
+    .Elementwise()
     .Shape(BroadcastBinaryShape)
     .Value(BinaryIndexValue<AddIndices>)
     .Doc(R"(Adds two tensors element by element, with broadcasting.
@@ -76,9 +81,13 @@ MILLSTREAM_OP("Sub")
     .Input("y: T")
     .Output("z: T")
     .Attr(TypeAttr("T", kArithmeticTypes))
+    .Elementwise()
     .Shape(BroadcastBinaryShape)
     .Value(BinaryIndexValue<SubtractIndices>)
-    .Doc(R"(Subtracts y from x element by element, with broadcasting.)");
+    .Doc(R"(Subtracts y from x element by element, with broadcasting.)")
+    .Example(R"(
+>>> tf.subtract([3, 4], 1).eval()
+array([2, 3], dtype=int32))");
 
 MILLSTREAM_OP("Mul")
     .Input("x: T")
@@ -86,15 +95,20 @@ MILLSTREAM_OP("Mul")
     .Output("z: T")
     .Attr(TypeAttr("T", kArithmeticTypes))
     .Commutative()
+    .Elementwise()
     .Shape(BroadcastBinaryShape)
     .Value(BinaryIndexValue<MultiplyIndices>)
-    .Doc(R"(Multiplies two tensors element by element, with broadcasting.)");
+    .Doc(R"(Multiplies two tensors element by element, with broadcasting.)")
+    .Example(R"(
+>>> tf.multiply([1.0, 2.0], [3.0, 4.0]).eval()
+array([3., 8.], dtype=float32))");
 
 MILLSTREAM_OP("Div")
     .Input("x: T")
     .Input("y: T")
     .Output("z: T")
     .Attr(TypeAttr("T", kArithmeticTypes))
+    .Elementwise()
     .Shape(BroadcastBinaryShape)
     .Doc(R"(Divides x by y element by element, with broadcasting; integers as C does.
 
@@ -105,16 +119,21 @@ MILLSTREAM_OP("RealDiv")
     .Input("y: T")
     .Output("z: T")
     .Attr(TypeAttr("T", kArithmeticTypes))
+    .Elementwise()
     .Shape(BroadcastBinaryShape)
     .Doc(R"(Divides x by y element by element, with broadcasting.
 
-Meant for real and complex numbers, with infinities and NaNs as IEEE 754 has them.)");
+Meant for real and complex numbers, with infinities and NaNs as IEEE 754 has them.)")
+    .Example(R"(
+>>> tf.realdiv([1.0, 3.0], 2.0).eval()
+array([0.5, 1.5], dtype=float32))");
 
 MILLSTREAM_OP("FloorDiv")
     .Input("x: T")
     .Input("y: T")
     .Output("z: T")
     .Attr(TypeAttr("T", kArithmeticTypes))
+    .Elementwise()
     .Shape(BroadcastBinaryShape)
     .Value(BinaryIndexValue<FloorDivideIndices>)
     .Doc(R"(Divides x by y and rounds down, element by element, with broadcasting.
@@ -126,34 +145,49 @@ MILLSTREAM_OP("FloorMod")
     .Input("y: T")
     .Output("z: T")
     .Attr("T: {int32, int64, bfloat16, half, float, double}")
+    .Elementwise()
     .Shape(BroadcastBinaryShape)
     .Doc(R"(Gives what is left of x after dividing by y and rounding down, with broadcasting.
 
-As Python's %: the result has the sign of y. An integer y of zero is INVALID_ARGUMENT.)");
+As Python's %: the result has the sign of y. An integer y of zero is INVALID_ARGUMENT.)")
+    .Example(R"(
+>>> tf.floormod([5, -5], 3).eval()
+array([2, 1], dtype=int32))");
 
 MILLSTREAM_OP("Maximum")
     .Input("x: T")
     .Input("y: T")
     .Output("z: T")
     .Attr(TypeAttr("T", kExtremumTypes))
+    .Elementwise()
+    .KeepsFinite()
     .Shape(BroadcastBinaryShape)
     .Value(BinaryIndexValue<MaximumIndex>)
-    .Doc(R"(Gives the larger of x and y element by element, with broadcasting.)");
+    .Doc(R"(Gives the larger of x and y element by element, with broadcasting.)")
+    .Example(R"(
+>>> tf.maximum([1, 5], 3).eval()
+array([3, 5], dtype=int32))");
 
 MILLSTREAM_OP("Minimum")
     .Input("x: T")
     .Input("y: T")
     .Output("z: T")
     .Attr(TypeAttr("T", kExtremumTypes))
+    .Elementwise()
+    .KeepsFinite()
     .Shape(BroadcastBinaryShape)
     .Value(BinaryIndexValue<MinimumIndex>)
-    .Doc(R"(Gives the smaller of x and y element by element, with broadcasting.)");
+    .Doc(R"(Gives the smaller of x and y element by element, with broadcasting.)")
+    .Example(R"(
+>>> tf.minimum([1, 5], 3).eval()
+array([1, 3], dtype=int32))");
 
 MILLSTREAM_OP("Pow")
     .Input("x: T")
     .Input("y: T")
     .Output("z: T")
     .Attr("T: {bfloat16, float, half, double, int32, int64, complex64, complex128}")
+    .Elementwise()
     .Shape(BroadcastBinaryShape)
     .Doc(R"(Raises x to the power y element by element, with broadcasting.
 
@@ -165,10 +199,14 @@ MILLSTREAM_OP("SquaredDifference")
     .Output("z: T")
     .Attr("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}")
     .Commutative()
+    .Elementwise()
     .Shape(BroadcastBinaryShape)
     .Doc(R"(Gives (x - y) * (x - y) element by element, with broadcasting.
 
-For complex numbers the first factor is conjugated.)");
+For complex numbers the first factor is conjugated.)")
+    .Example(R"(
+>>> tf.squared_difference([1.0, 5.0], 3.0).eval()
+array([4., 4.], dtype=float32))");
 
 MILLSTREAM_OP("AddN")
     .Input("inputs: N * T")

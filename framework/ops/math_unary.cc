@@ -11,6 +11,8 @@ MILLSTREAM_OP("Abs")
     .Input("x: T")
     .Output("y: T")
     .Attr("T: {bfloat16, half, float, double, int32, int64}")
+    .Elementwise()
+    .KeepsFinite()
     .Shape(UnchangedShape)
     .Doc(R"(Gives the absolute value of each element.)");
 
@@ -18,87 +20,140 @@ MILLSTREAM_OP("Neg")
     .Input("x: T")
     .Output("y: T")
     .Attr(TypeAttr("T", kSignedTypes))
+    .Elementwise()
+    .KeepsFinite()
     .Shape(UnchangedShape)
-    .Doc(R"(Gives the negative of each element.)");
+    .Doc(R"(Gives the negative of each element.)")
+    .Example(R"(
+>>> tf.negative([1, -2]).eval()
+array([-1,  2], dtype=int32))");
 
 MILLSTREAM_OP("Sign")
     .Input("x: T")
     .Output("y: T")
     .Attr(TypeAttr("T", kSignedTypes))
+    .Elementwise()
+    .KeepsFinite()
     .Shape(UnchangedShape)
     .Doc(R"(Gives -1, 0 or 1 as each element is negative, zero or positive.
 
-For complex numbers: x / |x|, and 0 for zero. NaN stays NaN.)");
+For complex numbers: x / |x|, and 0 for zero. NaN stays NaN.)")
+    .Example(R"(
+>>> tf.sign([-3.0, 0.0, 2.0]).eval()
+array([-1.,  0.,  1.], dtype=float32))");
 
 MILLSTREAM_OP("Square")
     .Input("x: T")
     .Output("y: T")
     .Attr(TypeAttr("T", kSignedTypes))
+    .Elementwise()
     .Shape(UnchangedShape)
-    .Doc(R"(Multiplies each element with itself.)");
+    .Doc(R"(Multiplies each element with itself.)")
+    .Example(R"(
+>>> tf.square([2, -3]).eval()
+array([4, 9], dtype=int32))");
 
 MILLSTREAM_OP("Sqrt")
     .Input("x: T")
     .Output("y: T")
     .Attr(TypeAttr("T", kFloatAndComplexTypes))
+    .Elementwise()
     .Shape(UnchangedShape)
-    .Doc(R"(Gives the square root of each element; NaN for negative ones.)");
+    .Doc(R"(Gives the square root of each element; NaN for negative ones.)")
+    .Example(R"(
+>>> tf.sqrt([4.0, 9.0]).eval()
+array([2., 3.], dtype=float32))");
 
 MILLSTREAM_OP("Rsqrt")
     .Input("x: T")
     .Output("y: T")
     .Attr(TypeAttr("T", kFloatAndComplexTypes))
+    .Elementwise()
     .Shape(UnchangedShape)
-    .Doc(R"(Gives 1 over the square root of each element.)");
+    .Doc(R"(Gives 1 over the square root of each element.)")
+    .Example(R"(
+>>> tf.rsqrt([4.0, 16.0]).eval()
+array([0.5 , 0.25], dtype=float32))");
 
 MILLSTREAM_OP("Reciprocal")
     .Input("x: T")
     .Output("y: T")
     .Attr(TypeAttr("T", kSignedTypes))
+    .Elementwise()
     .Shape(UnchangedShape)
-    .Doc(R"(Gives 1 over each element.)");
+    .Doc(R"(Gives 1 over each element.)")
+    .Example(R"(
+>>> tf.reciprocal([2.0, 4.0]).eval()
+array([0.5 , 0.25], dtype=float32))");
 
 MILLSTREAM_OP("Inv")
     .Input("x: T")
     .Output("y: T")
     .Attr(TypeAttr("T", kSignedTypes))
+    .Elementwise()
     .Shape(UnchangedShape)
-    .Doc(R"(Gives 1 over each element; the older name of Reciprocal.)");
+    .Doc(R"(Gives 1 over each element; the older name of Reciprocal.)")
+    .Example(R"(
+>>> tf.inv([2.0, 4.0]).eval()
+array([0.5 , 0.25], dtype=float32))");
 
 MILLSTREAM_OP("Exp")
     .Input("x: T")
     .Output("y: T")
     .Attr(TypeAttr("T", kFloatAndComplexTypes))
+    .Elementwise()
     .Shape(UnchangedShape)
-    .Doc(R"(Gives e to the power of each element.)");
+    .Doc(R"(Gives e to the power of each element.)")
+    .Example(R"(
+>>> tf.exp([0.0, 1.0]).eval().round(3).tolist()
+[1.0, 2.7179999351501465])");
 
 MILLSTREAM_OP("Log")
     .Input("x: T")
     .Output("y: T")
     .Attr(TypeAttr("T", kFloatAndComplexTypes))
+    .Elementwise()
     .Shape(UnchangedShape)
-    .Doc(R"(Gives the natural logarithm of each element; -inf for zero, NaN below.)");
+    .Doc(R"(Gives the natural logarithm of each element; -inf for zero, NaN below.)")
+    .Example(R"(
+>>> tf.log([1.0, 10.0]).eval().round(2).tolist()
+[0.0, 2.299999952316284])");
 
 MILLSTREAM_OP("Tanh")
     .Input("x: T")
     .Output("y: T")
     .Attr(TypeAttr("T", kFloatAndComplexTypes))
+    .Elementwise()
+    .KeepsFinite()
     .Shape(UnchangedShape)
-    .Doc(R"(Gives the hyperbolic tangent of each element.)");
+    .Doc(R"(Gives the hyperbolic tangent of each element.)")
+    .Example(R"(
+>>> tf.tanh([0.0]).eval()
+array([0.], dtype=float32))");
 
 MILLSTREAM_OP("Sigmoid")
     .Input("x: T")
     .Output("y: T")
     .Attr(TypeAttr("T", kFloatAndComplexTypes))
+    .Elementwise()
+    .KeepsFinite()
     .Shape(UnchangedShape)
-    .Doc(R"(Gives 1 / (1 + exp(-x)) for each element.)");
+    .Doc(R"(Gives 1 / (1 + exp(-x)) for each element.)")
+    .Example(R"(
+>>> tf.sigmoid([0.0]).eval()
+array([0.5], dtype=float32))");
 
 MILLSTREAM_OP("Floor")
     .Input("x: T")
     .Output("y: T")
     .Attr(TypeAttr("T", kRealFloatTypes))
+    .Elementwise()
+    .KeepsFinite()
     .Shape(UnchangedShape)
-    .Doc(R"(Rounds each element down to a whole number.)");
+    .Doc(R"(Rounds each element down to a whole number.)")
+    .Example(R"(
+>>> tf.floor([1.5, -1.5]).eval()
+array([ 1., -2.], dtype=float32))");
 
 MILLSTREAM_OP("Conj")
     .Input("input: T")
@@ -112,6 +167,7 @@ MILLSTREAM_OP("SqrtGrad")
     .Input("dy: T")
     .Output("z: T")
     .Attr(TypeAttr("T", kFloatAndComplexTypes))
+    .Elementwise()
     .Shape(MergeAllInputsShape)
     .Doc(R"(Gives the gradient of Sqrt from its output: dy * 0.5 / y, with y conjugated if complex.
 
@@ -123,6 +179,7 @@ MILLSTREAM_OP("RsqrtGrad")
     .Input("dy: T")
     .Output("z: T")
     .Attr(TypeAttr("T", kFloatAndComplexTypes))
+    .Elementwise()
     .Shape(MergeAllInputsShape)
     .Doc(
         R"(Gives the gradient of Rsqrt from its output: dy * -0.5 * y^3, with y conjugated if complex.
@@ -135,6 +192,7 @@ MILLSTREAM_OP("ReciprocalGrad")
     .Input("dy: T")
     .Output("z: T")
     .Attr(TypeAttr("T", kFloatAndComplexTypes))
+    .Elementwise()
     .Shape(MergeAllInputsShape)
     .Doc(
         R"(Gives the gradient of Reciprocal from its output: -dy * y * y, with y conjugated if complex.
@@ -147,6 +205,7 @@ MILLSTREAM_OP("InvGrad")
     .Input("dy: T")
     .Output("z: T")
     .Attr(TypeAttr("T", kFloatAndComplexTypes))
+    .Elementwise()
     .Shape(MergeAllInputsShape)
     .Doc(R"(Gives the gradient of Inv from its output: -dy * y * y, with y conjugated if complex.
 
@@ -158,6 +217,7 @@ MILLSTREAM_OP("TanhGrad")
     .Input("dy: T")
     .Output("z: T")
     .Attr(TypeAttr("T", kFloatAndComplexTypes))
+    .Elementwise()
     .Shape(MergeAllInputsShape)
     .Doc(R"(Gives the gradient of Tanh from its output: dy * (1 - y * y).
 
@@ -169,6 +229,7 @@ MILLSTREAM_OP("SigmoidGrad")
     .Input("dy: T")
     .Output("z: T")
     .Attr(TypeAttr("T", kFloatAndComplexTypes))
+    .Elementwise()
     .Shape(MergeAllInputsShape)
     .Doc(R"(Gives the gradient of Sigmoid from its output: dy * y * (1 - y).
 

@@ -4,6 +4,7 @@
 
 #include "framework/op_registry.h"
 #include "framework/ops/fused_product.h"
+#include "framework/ops/op_cost.h"
 #include "framework/ops/op_errors.h"
 #include "framework/ops/type_sets.h"
 #include "framework/shape_context.h"
@@ -104,6 +105,7 @@ MILLSTREAM_OP("MatMul")
     .Attr("transpose_a: bool = false")
     .Attr("transpose_b: bool = false")
     .Attr(TypeAttr("T", kProductTypes))
+    .Cost(ProductOperations)
     .Shape(MatMulShape)
     .Doc(R"(Multiplies two matrices.
 
@@ -132,6 +134,7 @@ MILLSTREAM_OP("BatchMatMul")
     .Attr(TypeAttr("T", kProductTypes))
     .Attr("adj_x: bool = false")
     .Attr("adj_y: bool = false")
+    .Cost(ProductOperations)
     .Shape(BatchMatMulShape)
     .Doc(R"(Multiplies matrices in pairs.
 
@@ -147,6 +150,7 @@ MILLSTREAM_OP("BatchMatMulV2")
     .Attr(TypeAttr("T", kProductTypes))
     .Attr("adj_x: bool = false")
     .Attr("adj_y: bool = false")
+    .Cost(ProductOperations)
     .Shape(BatchMatMulV2Shape)
     .Doc(R"(Multiplies matrices in pairs, with broadcasting.
 

@@ -73,14 +73,21 @@ MILLSTREAM_OP("Relu")
     .Attr(
         "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, "
         "uint64, qint8}")
+    .Elementwise()
+    .KeepsFinite()
     .Shape(UnchangedShape)
-    .Doc(R"(Gives each element, or 0 for negative ones.)");
+    .Doc(R"(Gives each element, or 0 for negative ones.)")
+    .Example(R"(
+>>> tf.nn.relu([-1.0, 2.0]).eval()
+array([0., 2.], dtype=float32))");
 
 MILLSTREAM_OP("ReluGrad")
     .Input("gradients: T")
     .Input("features: T")
     .Output("backprops: T")
     .Attr(TypeAttr("T", kRealTypes))
+    .Elementwise()
+    .KeepsFinite()
     .Shape(MergeAllInputsShape)
     .Doc(R"(Gives the gradient of Relu: gradients where features is above 0, and 0 elsewhere.
 
@@ -142,7 +149,10 @@ MILLSTREAM_OP("L2Loss")
     .Output("output: T")
     .Attr(TypeAttr("T", kNnTypes))
     .Shape(ScalarShape)
-    .Doc(R"(Gives half the sum of the squares of all elements.)");
+    .Doc(R"(Gives half the sum of the squares of all elements.)")
+    .Example(R"(
+>>> float(tf.nn.l2_loss([3.0, 4.0]).eval())
+12.5)");
 
 }  // namespace
 }  // namespace millstream

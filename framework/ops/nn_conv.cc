@@ -3,6 +3,7 @@
 
 #include "framework/op_registry.h"
 #include "framework/ops/fused_product.h"
+#include "framework/ops/op_cost.h"
 #include "framework/ops/op_errors.h"
 #include "framework/ops/type_sets.h"
 #include "framework/ops/window_arithmetic.h"
@@ -65,6 +66,22 @@ Status Conv2DBackpropFilterShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+double ForwardOperations(absl::Span<const PartialShape> inputs,
+                         absl::Span<const PartialShape> outputs) {
+  return ConvolutionOperations(outputs[0], inputs[1]);
+}
+
+// Of the gradient for the input; input 2 is the gradient with respect to the convolution's output.
+double InputGradientOperations(absl::Span<const PartialShape> inputs,
+                               absl::Span<const PartialShape>) {
+  return ConvolutionOperations(inputs[2], inputs[1]);
+}
+
+double FilterGradientOperations(absl::Span<const PartialShape> inputs,
+                                absl::Span<const PartialShape> outputs) {
+  return ConvolutionOperations(inputs[2], outputs[0]);
+}
+
 void ConvolutionAttrs(OpSpec* spec) {
   (*spec)
       .Attr(TypeAttr("T", kNnTypes))
@@ -81,6 +98,7 @@ MILLSTREAM_OP("Conv2D")
     .Input("filter: T")
     .Output("output: T")
     .With(ConvolutionAttrs)
+    .Cost(ForwardOperations)
     .Shape(Conv2DShape)
     .Doc(R"(Slides a filter over images and sums the products.
 
@@ -112,6 +130,7 @@ MILLSTREAM_OP("Conv2DBackpropInput")
     .Input("out_backprop: T")
     .Output("output: T")
     .With(ConvolutionAttrs)
+    .Cost(InputGradientOperations)
     .Shape(Conv2DBackpropInputShape)
     .Doc(R"(Gives the gradient of Conv2D for its input; also the transposed convolution.
 
@@ -124,6 +143,7 @@ MILLSTREAM_OP("Conv2DBackpropFilter")
     .Input("out_backprop: T")
     .Output("output: T")
     .With(ConvolutionAttrs)
+    .Cost(FilterGradientOperations)
     .Shape(Conv2DBackpropFilterShape)
     .Doc(R"(Gives the gradient of Conv2D for its filter.
 

@@ -1,5 +1,6 @@
 // Pooling: the largest element, or the average, of each window of an image.
 #include <utility>
+#include <vector>
 
 #include "framework/op_registry.h"
 #include "framework/ops/op_errors.h"
@@ -39,6 +40,21 @@ Status CheckPooledInput(const ShapeContext& context, int i, const ImageWindow& w
 Status MaxPoolShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(ImageWindow window, PoolingWindow(*context));
   return SetPooledShape(context, window);
+}
+
+// Whether no two windows overlap. An element of the input then gets the gradient of one window, and
+// otherwise a sum of several, which may overflow.
+bool WindowsStandApart(const AttrMap& attrs) {
+  const AttrValue* const sizes = FindAttr(attrs, "ksize");
+  const AttrValue* const strides = FindAttr(attrs, "strides");
+  if (sizes == nullptr || strides == nullptr) return false;
+  const auto* const window = sizes->get<std::vector<int64_t>>();
+  const auto* const step = strides->get<std::vector<int64_t>>();
+  if (window == nullptr || step == nullptr || window->size() > step->size()) return false;
+  for (size_t i = 0; i < window->size(); ++i) {
+    if ((*window)[i] > (*step)[i]) return false;
+  }
+  return true;
 }
 
 Status MaxPoolGradShape(ShapeContext* context) {
@@ -95,6 +111,7 @@ MILLSTREAM_OP("MaxPool")
     .Attr("strides: list(int) >= 4")
     .Attr("padding: {\"SAME\", \"VALID\"}")
     .Attr("data_format: {\"NHWC\", \"NCHW\", \"NCHW_VECT_C\"} = \"NHWC\"")
+    .KeepsFinite()
     .Shape(MaxPoolShape)
     .Doc(R"(Gives the largest element of each window of an image.
 
@@ -110,6 +127,7 @@ MILLSTREAM_OP("MaxPoolGrad")
     .Output("output: T")
     .With(PoolingAttrs)
     .Attr(TypeAttr("T", kRealTypes, " = float"))
+    .KeepsFinite(WindowsStandApart)
     .Shape(MaxPoolGradShape)
     .Doc(R"(Gives the gradient of MaxPool: each window's goes to its largest element.
 

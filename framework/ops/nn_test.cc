@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/op_registry.h"
 #include "framework/ops/shape_tester.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -305,6 +306,21 @@ TEST(MaxPoolGradTest, HasTheShapeOfTheImage) {
   EXPECT_EQ(op("[1,3,3,3]", "?"), "[1,6,6,3]");
   EXPECT_THAT(op("[1,3,3,3]", "[1,3,4,3]"), HasSubstr("'grad' of MaxPoolGrad"));
   EXPECT_THAT(op("[1,3,4,3]", "[1,3,3,3]"), HasSubstr("'orig_output' of MaxPoolGrad"));
+}
+
+// An element that several windows share gets a sum, which may overflow.
+TEST(MaxPoolGradTest, KeepsFiniteWhereWindowsStandApart) {
+  const OpDef& op = **OpRegistry::Global()->Find("MaxPoolGrad");
+  const auto keeps = [&](const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides) {
+    AttrMap attrs;
+    SetAttr(&attrs, "ksize", sizes);
+    SetAttr(&attrs, "strides", strides);
+    return op.keeps_finite(attrs);
+  };
+  EXPECT_TRUE(keeps({1, 2, 2, 1}, {1, 2, 2, 1}));
+  EXPECT_TRUE(keeps({1, 2, 2, 1}, {1, 3, 2, 1}));
+  EXPECT_FALSE(keeps({1, 3, 2, 1}, {1, 2, 2, 1}));
+  EXPECT_FALSE(op.keeps_finite({}));
 }
 
 TEST(MaxPoolGradGradTest, HasTheShapeOfThePooledImage) {

@@ -45,6 +45,7 @@ void StandardDistribution(OpSpec* spec) {
 
 MILLSTREAM_OP("RandomUniform")
     .With(StandardDistribution)
+    .KeepsFinite()
     .Doc(R"(Draws numbers from the uniform distribution over [0, 1).
 
 shape is a vector of sizes. The same seeds give the same numbers in every session; with both

@@ -46,6 +46,9 @@ std::string FlagsText(const OpDef& op) {
   if (op.is_commutative) absl::StrAppend(&text, " commutative");
   if (op.is_aggregate) absl::StrAppend(&text, " aggregate");
   if (op.allows_uninitialized_input) absl::StrAppend(&text, " allows_uninitialized_input");
+  if (op.is_elementwise) absl::StrAppend(&text, " elementwise");
+  if (op.keeps_finite != nullptr) absl::StrAppend(&text, " keeps_finite");
+  if (op.cost_function != nullptr) absl::StrAppend(&text, " cost");
   if (!op.touches.empty()) {
     absl::StrAppend(&text, " touches {", absl::StrJoin(op.touches, ", "), "}");
   }

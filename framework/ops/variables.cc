@@ -105,6 +105,7 @@ MILLSTREAM_OP("AssignVariableOp")
     .Input("value: dtype")
     .Attr("dtype: type")
     .Stateful()
+    .KeepsFinite()
     .Shape(AssignVariableShape)
     .Doc(R"(Gives a variable a new value.
 
@@ -146,6 +147,7 @@ MILLSTREAM_OP("ResourceGather")
     .Attr("dtype: type")
     .Attr(TypeAttr("Tindices", kIndexTypes))
     .Stateful()
+    .KeepsFinite()
     .Shape(ResourceGatherShape)
     .Doc(R"(Takes rows of a variable in the order of indices, without reading it whole.
 

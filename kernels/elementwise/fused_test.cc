@@ -124,25 +124,15 @@ void ExpectSameAsUnfused(Program program) {
 // The ops that the definition allows for steps, with their arities, as the signatures say.
 std::map<std::string, int> AllowedSteps() {
   std::ifstream file(kSignatures);
-  std::map<std::string, int> arity;
-  std::string steps;
+  std::map<std::string, int> allowed;
   for (std::string line; std::getline(file, line);) {
+    // "Name(x: T, y: T) -> (z: T) [...] elementwise": what follows the attributes are properties.
     const std::string inputs = line.substr(0, line.find(')'));
     const size_t name_end = inputs.find('(');
     if (name_end == std::string::npos) continue;
+    if (line.find(" elementwise", line.rfind(']')) == std::string::npos) continue;
     const auto colons = std::count(inputs.begin(), inputs.end(), ':');
-    arity[inputs.substr(0, name_end)] = static_cast<int>(colons);
-    const std::string before = "steps: list(string) in {";
-    const size_t at = line.find(before);
-    if (line.rfind("_FusedElementwise(", 0) == 0 && at != std::string::npos) {
-      steps = line.substr(at + before.size(), line.find('}', at) - at - before.size());
-    }
-  }
-  std::map<std::string, int> allowed;
-  std::istringstream names(steps);
-  for (std::string name; std::getline(names, name, ',');) {
-    name.erase(0, name.find_first_not_of(' '));
-    allowed[name] = arity[name];
+    allowed[inputs.substr(0, name_end)] = static_cast<int>(colons);
   }
   return allowed;
 }

@@ -1,14 +1,12 @@
 """Writes gen_ops.py and gen_ops.pyi, the functions that apply each op, from list_ops' JSON.
 
-usage: generate_ops.py OPS.json OP_EXAMPLES.txt GEN_OPS.py GEN_OPS.pyi
+usage: generate_ops.py OPS.json GEN_OPS.py GEN_OPS.pyi
 """
 
 from __future__ import annotations
 
 import json
-import re
 import sys
-from collections.abc import Sequence
 
 from millstream._impl.base.op_source import (
     Op,
@@ -35,22 +33,9 @@ _STUB_TYPES = {
 }
 
 
-def read_examples(text: str) -> dict[str, list[str]]:
-    """Lines of a Python shell for each op that op_examples.txt has."""
-    found: dict[str, list[str]] = {}
-    lines: list[str] = []
-    for line in text.splitlines():
-        header = re.fullmatch(r"\[(\w+)\]", line)
-        if header:
-            lines = found.setdefault(header[1], [])
-        elif line.strip() and not line.startswith("#"):
-            lines.append(line)
-    return found
-
-
-def docstring(op: Op, example: Sequence[str] = ()) -> list[str]:
+def docstring(op: Op) -> list[str]:
     """The lines of a function's docstring, in its source."""
-    lines = [line.replace("\\", "\\\\") for line in doc_lines(op, example)]
+    lines = [line.replace("\\", "\\\\") for line in doc_lines(op)]
     return ['    """' + lines[0], *(f"    {line}" if line else "" for line in lines[1:]), '    """']
 
 
@@ -66,10 +51,10 @@ def signature(op: Op) -> list[tuple[str, str, str]]:
     return found
 
 
-def function(op: Op, example: Sequence[str] = ()) -> list[str]:
+def function(op: Op) -> list[str]:
     """Lines of the function that applies an op."""
     head, body = call(op, f'_ops["{op["name"]}"]')
-    return ["", "", head, *docstring(op, example), f"    {body}"]
+    return ["", "", head, *docstring(op), f"    {body}"]
 
 
 def stub(op: Op) -> list[str]:
@@ -91,15 +76,9 @@ def stub(op: Op) -> list[str]:
 
 def main() -> int:
     """Write both files."""
-    source, examples_path, module_path, stub_path = sys.argv[1:]
+    source, module_path, stub_path = sys.argv[1:]
     with open(source, encoding="utf-8") as file:
         ops = json.load(file)
-    with open(examples_path, encoding="utf-8") as file:
-        examples = read_examples(file.read())
-    unknown = examples.keys() - {op["name"] for op in ops}
-    if unknown:
-        print(f"{examples_path}: no such ops: {', '.join(sorted(unknown))}", file=sys.stderr)
-        return 1
     module = [
         _HEADER,
         "from millstream._impl.graph.apply_op import apply as _apply",
@@ -122,7 +101,7 @@ def main() -> int:
         "",
     ]
     for op in ops:
-        module += function(op, examples.get(op["name"], ()))
+        module += function(op)
         stubs += stub(op)
     for path, lines in ((module_path, module), (stub_path, stubs)):
         with open(path, "w", encoding="utf-8") as file:

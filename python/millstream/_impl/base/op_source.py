@@ -10,7 +10,6 @@ import json
 import keyword
 import re
 import textwrap
-from collections.abc import Sequence
 from typing import Any
 
 # Names of the proto's DataType numbers, for docstrings.
@@ -93,8 +92,8 @@ def _raised_errors(op: Op) -> list[str]:
     return ["", "Raises", "------", *lines] if lines else []
 
 
-def doc_lines(op: Op, example: Sequence[str] = ()) -> list[str]:
-    """Lines of a docstring: the op's documentation, its signature and the example."""
+def doc_lines(op: Op) -> list[str]:
+    """Lines of a docstring: the op's documentation, its signature and its example."""
     text = op["doc"].strip() or op["name"]
     summary, _, rest = text.partition("\n")
     if len(summary) > 90:
@@ -118,8 +117,8 @@ def doc_lines(op: Op, example: Sequence[str] = ()) -> list[str]:
     for output in op["outputs"]:
         lines += [output["name"], *_wrapped(argument_doc(output, op))]
     lines += _raised_errors(op)
-    if example:
-        lines += ["", "Examples", "--------", *example]
+    if op["example"]:
+        lines += ["", "Examples", "--------", *op["example"].splitlines()]
     return lines
 
 
