@@ -48,14 +48,22 @@ class PlanRun final : public StepPart {
 
   template <bool kTraced, bool kOnDevice>
   Status RunCallsAs();
-  static void DescribeRunning(const void* run, CrashLine* line);
-  void Trace(int position, int64_t start);
-  std::vector<std::string> TracedInputs(const Instruction& instruction) const;
+  Status RunOtherCalls();  // traced, or on a device
   Status PassOutputsOn(int position);
   Status AfterCall(int position, uint32_t after);
+  Status TakeFetch(const FetchPlan& fetch, Tensor* out);
+  // ---- plan_waits.cc ----
   bool AwaitsDevice() const;
   bool HasArrived() const;
   Status FinishWait();
+  // ---- plan_trace.cc ----
+  void Trace(int position, int64_t start);
+  std::vector<std::string> TracedInputs(const Instruction& instruction) const;
+  // ---- plan_errors.cc ----
+  Status Annotate(int position, const Status& status) const;
+  Status OutOfMemory(const Root& root, const Status& reason) const;
+  Status CheckInterruption(int last);  // `last`: the instruction that ran, or -1
+  static void DescribeRunning(const void* run, CrashLine* line);
   // ---- plan_transfers.cc ----
   static PlanRun* Of(MS_Frame* frame);
   static MS_Status* Receive(void* instruction, MS_Frame* frame);
@@ -64,9 +72,6 @@ class PlanRun final : public StepPart {
   static MS_Status* ToHost(void* instruction, MS_Frame* frame);
   static MS_Status* AwaitHost(void* instruction, MS_Frame* frame);
   StatusOr<Tensor> Borrowed(const ValueRef& value) const;
-  Status Annotate(int position, const Status& status) const;
-  Status CheckInterruption(int last);  // `last`: the instruction that ran, or -1
-  Status TakeFetch(const FetchPlan& fetch, Tensor* out);
 
   Plan& plan_;
   const absl::string_view device_name_;

@@ -1,0 +1,54 @@
+// PlanRun: what errors say about the instruction that failed, and what a crash says.
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/graph/error_details.h"
+#include "core/plan/plan_executor.h"
+#include "core/resources/memory_report.h"
+#include "framework/plugin/running_code.h"
+
+namespace millstream {
+
+// Adds what a reader needs to find the node: name, op, device, what it was given, the user's line.
+Status PlanRun::Annotate(int position, const Status& status) const {
+  const Instruction& instruction = plan_.instructions[position];
+  std::vector<std::string> inputs;
+  for (const ValueRef& value : instruction.inputs) {
+    inputs.push_back(absl::StrCat(DataTypeName(plan_.roots[value.root].dtype),
+                                  value.shape_known ? value.shape.ToString() : ""));
+  }
+  Status described = status;
+  if (!inputs.empty()) described = WithErrorDetail(described, "inputs", JoinInputs(inputs));
+  const Status placed = WithErrorPlace(described, device_name_, plan_.memory);
+  const Status named = AnnotateWithNode(placed, *instruction.node);
+  if (!absl::IsResourceExhausted(named)) return named;
+  return WithLargest(named, state_->LiveTensors(position));
+}
+
+Status PlanRun::OutOfMemory(const Root& root, const Status& reason) const {
+  const Status full = errors::ResourceExhausted("out of memory: no ", root.bytes(), " bytes for ",
+                                                root.source.name(), " ", DataTypeName(root.dtype),
+                                                root.shape.ToString(), ": ", reason.message());
+  return WithLargest(AnnotateWithNode(full, *root.source.node), state_->LiveTensors(0));
+}
+
+// The error of a step that took too long says how far it came.
+Status PlanRun::CheckInterruption(int last) {
+  Status interrupted = step_->CheckInterruption();
+  if (!absl::IsDeadlineExceeded(interrupted) || last < 0) return interrupted;
+  return Status(interrupted.code(),
+                absl::StrCat(interrupted.message(), "; last ran ",
+                             plan_.instructions[last].node->Describe(), ", on ", device_name_));
+}
+
+// In a signal handler: what stands at `position`.
+void PlanRun::DescribeRunning(const void* run, CrashLine* line) {
+  const PlanRun& crashed = *static_cast<const PlanRun*>(run);
+  const int position = crashed.state_->position;
+  if (position >= static_cast<int>(crashed.plan_.instructions.size())) return;
+  const Instruction& instruction = crashed.plan_.instructions[position];
+  millstream::DescribeRunning(*instruction.node, instruction.kernel, line);
+}
+
+}  // namespace millstream
