@@ -126,7 +126,7 @@ class VariableScope:
         self.custom_getter = custom_getter
 
     def set_caching_device(self, caching_device: Any) -> None:
-        """Set a hint, which is not used."""
+        """Set the default device on which variables' values are kept within a step."""
         self.caching_device = caching_device
 
     def set_partitioner(self, partitioner: Any) -> None:
@@ -239,11 +239,13 @@ def get_variable(
         A function from the variable to a loss, by default the scope's.
     trainable, collections, validate_shape, constraint
         As for `Variable`.
+    caching_device
+        As for `Variable`; by default the scope's.
     custom_getter
         A function that gets the variable through the getter it is given, by default the scope's.
     partitioner
         Not there yet.
-    caching_device, use_resource, synchronization, aggregation
+    use_resource, synchronization, aggregation
         Not used.
 
     Raises
@@ -289,6 +291,7 @@ def get_variable(
             regularizer=chosen_regularizer,
             trainable=trainable,
             collections=collections,
+            caching_device=scope.caching_device if caching_device is None else caching_device,
             validate_shape=validate_shape,
             constraint=scope.constraint if constraint is None else constraint,
         )

@@ -141,3 +141,13 @@ def test_getters_add_operations_outside_of_the_scope_of_names() -> None:
 def test_a_getter_that_cannot_be_called_is_refused() -> None:
     with pytest.raises(ValueError, match="custom_getter: expected a callable, got 3"):
         tf.variable_scope("s", custom_getter=3)
+
+
+def test_scopes_hand_a_caching_device_down() -> None:
+    with tf.variable_scope("s", caching_device="/job:ps"):
+        v = tf.get_variable("v", [2])
+        w = tf.get_variable("w", [2], caching_device="/job:worker")
+    assert v.value().device == "/job:ps"
+    assert v.device == ""
+    assert w.value().device == "/job:worker"
+    assert tf.get_variable("free", [2]).value().op.type == "ReadVariableOp"

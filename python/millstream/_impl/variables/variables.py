@@ -45,7 +45,9 @@ class Variable(Operators, TensorLike):
     validate_shape
         Whether its shape must be known, every dimension of it, and stays.
     caching_device
-        Not used.
+        A device, or a function from an operation to one, on which the value is kept for the rest of
+        a step: one copy of it, ``w/cached``, stands for the variable where it is read. The copy has
+        the value of the step's beginning or a later one; `read_value` does not take it.
     name
         Its name, made unique.
     variable_def, import_scope
@@ -105,6 +107,7 @@ class Variable(Operators, TensorLike):
     ) -> None:
         self._graph = get_default_graph()
         self._static_shape = TensorShape(None)  # what set_shape() was told
+        self._cached: Tensor | None = None  # the copy on the caching device
         if variable_def is not None:
             if initial_value is not None:
                 raise ValueError("variable_def and initial_value: give one of them")
@@ -124,6 +127,9 @@ class Variable(Operators, TensorLike):
             with self._graph.enter_scope(scope):
                 self._initial_value = _first_value(initial_value, wanted)
             self._make_nodes(scope, shape, validate_shape)
+            if caching_device is not None:
+                with self._graph.enter_scope(scope), self._graph.device(caching_device):
+                    self._cached = gen_ops.identity(self._snapshot, name="cached")
         self._join(collections)
 
     def _make_nodes(self, scope: str, shape: Any, validate_shape: bool) -> None:
@@ -268,8 +274,10 @@ class Variable(Operators, TensorLike):
         return value
 
     def as_tensor(self) -> Tensor:
-        """Its value at this place of the graph: a read that obeys the current blocks."""
-        return self._read()
+        """Its value at this place of the graph: a read that obeys the current blocks, or the
+        copy on its caching device.
+        """
+        return self._read() if self._cached is None else self._cached
 
     @property
     def graph_element(self) -> Tensor:
@@ -277,8 +285,8 @@ class Variable(Operators, TensorLike):
         return self._snapshot
 
     def value(self) -> Tensor:
-        """Its value, read at this place of the graph."""
-        return self._read()
+        """Its value, read at this place of the graph, or the copy on its caching device."""
+        return self.as_tensor()
 
     def read_value(self) -> Tensor:
         """Its value, read at this place of the graph."""

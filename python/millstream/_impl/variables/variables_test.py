@@ -428,3 +428,28 @@ def test_optimizers_stand_beside_what_they_update() -> None:
     slot = optimizer.get_slot(v, "momentum")
     assert slot is not None
     assert slot.device == "/job:ps"
+
+
+def test_a_caching_device_keeps_one_copy_of_the_value() -> None:
+    with tf.device("/job:worker"):
+        v = tf.Variable([1.0, 2.0], name="v", caching_device="/task:3")
+    assert v.device == "/job:worker"
+    assert v.value().device == "/job:worker/task:3"
+    assert v.value() is v.value()
+    doubled = v * 2.0
+    assert doubled.op.inputs[0] is v.value()
+    assert v.read_value().device == "/job:worker"
+    assert v.assign_add([1.0, 1.0]).device == "/job:worker"
+    named = tf.Variable(1.0, caching_device=lambda op: "/job:" + op.type.lower())
+    assert named.value().device == "/job:identity"
+
+
+def test_a_variable_with_a_caching_device_is_trained_and_read() -> None:
+    v = tf.Variable([1.0, 2.0], caching_device="/cpu:0")
+    train = tf.train.GradientDescentOptimizer(0.5).minimize(v * v)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.run(v.value()).tolist() == [1.0, 2.0]
+        session.run(train)
+        assert session.run([v, v.value()])[1].tolist() == [0.0, 0.0]
+        assert session.run(v.assign([3.0, 4.0])).tolist() == [3.0, 4.0]
