@@ -472,8 +472,17 @@ class Graph(GraphElements, CollectionStore):
             Leave out the operations up to this value of `version`.
         add_shapes
             Note each output's static shape in ``_output_shapes``.
+
+        Raises
+        ------
+        ValueError
+            The message would be larger than 2 GB.
         """
-        found = protos.message_class("GraphDef").FromString(self.handle.export(add_shapes))
+        try:
+            data = self.handle.export(add_shapes)
+        except _runtime.StatusError as error:
+            raise self._build_error(error) from None
+        found = protos.message_class("GraphDef").FromString(data)
         if from_version:
             del found.node[:from_version]
         return found
