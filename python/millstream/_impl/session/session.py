@@ -14,7 +14,7 @@ from millstream._impl.base.device_spec import DeviceAttributes, DeviceMemory
 from millstream._impl.base.public import public
 from millstream._impl.graph import default_graph, stacks
 from millstream._impl.graph.graph import Graph
-from millstream._impl.session import numeric_checks, plugins
+from millstream._impl.session import cost_graph, numeric_checks, plugins
 from millstream._impl.session.feeds import (
     Preparer,
     check_dict,
@@ -63,6 +63,7 @@ class BaseSession:
         self._closed = False
         self._entered = False
         self._steps: dict[Any, _runtime.Callable] = {}
+        self._costs = cost_graph.cost_models(config)
         plugins.find_packages()
         self._handle = _runtime.Session(graph.handle, data, _error_factory(graph))
 
@@ -73,8 +74,12 @@ class BaseSession:
 
     @property
     def graph_def(self) -> Any:
-        """The graph as ``GraphDef``."""
-        return self._graph.as_graph_def()
+        """The graph as ``GraphDef``.
+
+        With ``GraphOptions.infer_shapes``, each output's static shape is in ``_output_shapes``.
+        """
+        shapes = self._config is not None and self._config.graph_options.infer_shapes
+        return self._graph.as_graph_def(add_shapes=shapes)
 
     @property
     def sess_str(self) -> str:
@@ -103,7 +108,9 @@ class BaseSession:
         run_metadata
             A ``RunMetadata`` to fill: ``step_stats``, times and memory of every node, with
             ``trace_level=RunOptions.FULL_TRACE``; ``partition_graphs``, what each device ran, with
-            ``output_partition_graphs=True``.
+            ``output_partition_graphs=True``; both the times and ``cost_graph``, what each node of
+            ``partition_graphs`` costs, in the steps that ``GraphOptions.build_cost_model`` and
+            ``build_cost_model_after`` name.
 
         Returns
         -------
@@ -147,13 +154,20 @@ class BaseSession:
             step = self._make_step(fetches, tuple(feed_dict))
             if key is not None:
                 self._keep_step(key, step)
+        is_measured = self._costs is not None and self._costs.is_due(key)
         if options is None and run_metadata is None:
             return step(*feed_dict.values())
         if run_metadata is not None:
             _check_message("run_metadata", run_metadata, "RunMetadata")
-        result, metadata = step.run(_bytes_of(options), *feed_dict.values())
+        is_measured = is_measured and run_metadata is not None
+        given = _bytes_of(options)
+        if is_measured:
+            given = cost_graph.measuring(options).SerializeToString()
+        result, metadata = step.run(given, *feed_dict.values())
         if run_metadata is not None:
             run_metadata.ParseFromString(metadata)
+        if is_measured:
+            cost_graph.add_cost_graph(run_metadata, options)
         return result
 
     def explain_placement(self, fetches: Any, feed_dict: Any = None) -> str:

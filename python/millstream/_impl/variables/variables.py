@@ -274,9 +274,7 @@ class Variable(Operators, TensorLike):
         return value
 
     def as_tensor(self) -> Tensor:
-        """Its value at this place of the graph: a read that obeys the current blocks, or the
-        copy on its caching device.
-        """
+        """Its value at this place of the graph, or the copy on its caching device."""
         return self._read() if self._cached is None else self._cached
 
     @property
