@@ -10,7 +10,7 @@ import numpy as np
 from millstream._impl.ops import gen_ops
 from testing.ops.support import number_types
 from testing.ops.support.case import Case, Input, attr_text
-from testing.ops.support.definitions import function_of
+from testing.ops.support.definitions import float_dtypes_of, function_of
 from testing.ops.support.determinism import SIZE, LargeCase, Values
 from testing.ops.support.gradient import Check, ChecksOfOp, spread, with_arguments
 from testing.ops.support.inputs import INDEX_TYPES, integers, normalized, scalar
@@ -164,19 +164,20 @@ def _product_checks(op: str) -> list[Check]:
 
 def _large_reduction(op: str) -> LargeCase:
     axes: list[Any] = [[0, 1, 2], 0, 1, 2, [0, 2], [0, 1], [1, 2]]
-    return _reduced_along(function_of(op), axes)
+    return _reduced_along(op, axes)
 
 
 def _large_arg(op: str) -> LargeCase:
-    return _reduced_along(function_of(op), [0, 1, 2])
+    return _reduced_along(op, [0, 1, 2])
 
 
-def _reduced_along(function: Callable[..., Any], axes: list[Any]) -> LargeCase:
+def _reduced_along(op: str, axes: list[Any]) -> LargeCase:
     def build(values: Values) -> Any:
+        function = function_of(op)
         cube = values.of(37, 90, 101)
         return [function(values.of(SIZE), 0), *(function(cube, axis) for axis in axes)]
 
-    return LargeCase(build)
+    return LargeCase(build, float_dtypes_of(op))
 
 
 def _define_reduction(

@@ -54,6 +54,14 @@ def takes_floats(op: Any) -> bool:
     return fixed or any(True for _ in _float_types(op))
 
 
+def float_dtypes_of(op: str) -> tuple[tf.DType, ...]:
+    """Those of float32, float64 and float16 that the first tensor of an op may be of."""
+    attr = next(attr for attr in _float_types(registered_ops()[op]))
+    allowed = attr.allowed_values.list.type
+    dtypes = (tf.float32, tf.float64, tf.float16)
+    return tuple(dtype for dtype in dtypes if not allowed or dtype.as_datatype_enum in allowed)
+
+
 def moves_elements(op: Any) -> bool:
     """Whether an op can compute no floating-point number.
 

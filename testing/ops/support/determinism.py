@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import millstream as tf
-from testing.ops.support.definitions import function_of
+from testing.ops.support.definitions import float_dtypes_of, function_of
 
 SIZE = 300_000
 
@@ -77,17 +77,26 @@ class LargeCase:
     dtypes: tuple[tf.DType, ...] = (tf.float32, tf.float64, tf.float16)
 
 
+# Makes the case of an op of its name.
 LargeCaseOfOp = Callable[[str], LargeCase]
 
 
 def large_tensor(op: str) -> LargeCase:
     """The case of an op of one tensor of any shape."""
-    return LargeCase(lambda values: function_of(op)(values.positive(SIZE)))
+
+    def build(values: Values) -> Any:
+        return function_of(op)(values.positive(SIZE))
+
+    return LargeCase(build, float_dtypes_of(op))
 
 
 def large_pair(op: str) -> LargeCase:
     """The case of an op of two tensors of one shape."""
-    return LargeCase(lambda values: function_of(op)(values.positive(SIZE), values.positive(SIZE)))
+
+    def build(values: Values) -> Any:
+        return function_of(op)(values.positive(SIZE), values.positive(SIZE))
+
+    return LargeCase(build, float_dtypes_of(op))
 
 
 def large_broadcast(op: str) -> LargeCase:
@@ -102,7 +111,7 @@ def large_broadcast(op: str) -> LargeCase:
             function(values.positive(600, 1), matrix),
         ]
 
-    return LargeCase(build)
+    return LargeCase(build, float_dtypes_of(op))
 
 
 def sizes_of(tensor: Any) -> list[int]:

@@ -56,7 +56,7 @@ class OpTests:
     cases: MakeCase | None
     reference: Reference | NotTested
     gradient: Checks | NotTested | None
-    determinism: LargeCase | NotTested | None
+    determinism: LargeCase | LargeCaseOfOp | NotTested | None
     exceptions: Mapping[Property, str] = field(default_factory=dict)
 
 
@@ -103,8 +103,7 @@ def define_tests(
         assert isinstance(reference, NotTested) == (cases is None), (
             f"{file}: {op} needs cases exactly when it has a reference"
         )
-        large = determinism(op) if callable(determinism) else determinism
-        _tests[op] = OpTests(op, file, cases, reference, gradient, large, exceptions or {})
+        _tests[op] = OpTests(op, file, cases, reference, gradient, determinism, exceptions or {})
 
 
 @cache
@@ -131,9 +130,14 @@ def exceptions_to(of: Property) -> frozenset[str]:
     return frozenset(op for op, tests in all_tests().items() if of in tests.exceptions)
 
 
+def _tests_of_ops() -> list[OpTests]:
+    """What files say of the ops that there are."""
+    return [tests for op, tests in all_tests().items() if op in registered_ops()]
+
+
 def gradient_checks() -> list[tuple[str, Check]]:
     """Every gradient check, with its op."""
-    return [(op, check) for op, tests in all_tests().items() for check in _checks_of(tests)]
+    return [(tests.op, check) for tests in _tests_of_ops() for check in _checks_of(tests)]
 
 
 def _checks_of(tests: OpTests) -> Sequence[Check]:
@@ -141,24 +145,22 @@ def _checks_of(tests: OpTests) -> Sequence[Check]:
         return []
     gradient = tests.gradient
     if gradient is None:
-        is_derived = tests.op in differentiable_ops() and _is_unary(tests.op)
+        is_derived = tests.op in differentiable_ops() and is_unary(registered_ops()[tests.op])
         gradient = of_one_tensor() if is_derived else []
     return gradient(tests.op) if callable(gradient) else gradient
-
-
-def _is_unary(op: str) -> bool:
-    return op in registered_ops() and is_unary(registered_ops()[op])
 
 
 def large_cases() -> list[tuple[tuple[str, ...], LargeCase]]:
     """Every graph for the check of determinism, with the ops that it is for."""
     ops: dict[LargeCase, list[str]] = {}
-    for op, tests in all_tests().items():
+    for tests in _tests_of_ops():
         case = tests.determinism
-        if case is None and _is_unary(op):
-            case = large_tensor(op)
+        if case is None and is_unary(registered_ops()[tests.op]):
+            case = large_tensor
+        if callable(case):
+            case = case(tests.op)
         if isinstance(case, LargeCase):
-            ops.setdefault(case, []).append(op)
+            ops.setdefault(case, []).append(tests.op)
     return [(tuple(names), case) for case, names in ops.items()]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import millstream as tf
 from millstream import _runtime
 from millstream._impl import protos
 from testing.ops.elementwise_unary import exact_unary, one_tensor
@@ -35,7 +36,8 @@ def _made_up_op(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     registered = {**definitions.registered_ops(), "Cube": definition}
     differentiable = {*definitions.differentiable_ops(), "Cube"}
-    monkeypatch.setattr(registry, "registered_ops", lambda: registered)
+    for module in (definitions, registry):
+        monkeypatch.setattr(module, "registered_ops", lambda: registered)
     monkeypatch.setattr(registry, "differentiable_ops", lambda: differentiable)
     square = definitions.function_of("Square")
     monkeypatch.setattr("millstream._impl.ops.gen_ops.cube", square, raising=False)
@@ -84,7 +86,8 @@ def test_a_unary_op_needs_cases_and_a_reference_alone() -> None:
     assert not registry.missing_gradient_checks()
     assert not registry.missing_large_cases()
     assert [check.inputs[0].shape for op, check in registry.gradient_checks() if op == "Cube"]
-    assert [case.dtypes for ops, case in registry.large_cases() if ops == ("Cube",)]
+    dtypes = [case.dtypes for ops, case in registry.large_cases() if ops == ("Cube",)]
+    assert dtypes == [(tf.float32, tf.float64)]
     assert registry.all_tests()["Cube"].file == "testing/ops/registry_test.py"
 
 
