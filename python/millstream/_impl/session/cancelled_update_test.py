@@ -11,7 +11,7 @@ import pytest
 import millstream as tf
 from millstream._impl.ops import gen_ops
 
-_ROWS, _COLUMNS = 4096, 2048  # 32 MB: an update takes some milliseconds
+_ROWS, _COLUMNS = 4096, 2048  # 32 MB: two threads share an update
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def _variable(name: str) -> tf.Variable:
-    return tf.Variable(tf.ones([_ROWS, _COLUMNS]), name=name)
+    return tf.Variable(lambda: tf.ones([_ROWS, _COLUMNS]), name=name)
 
 
 _Made = tuple[list[tf.Variable], Any]
@@ -93,23 +93,29 @@ def _check_updates_are_whole(ranges: dict[str, tuple[float, float]]) -> None:
 def test_an_update_in_a_step_that_is_ended_is_whole_or_has_not_begun(name: str) -> None:
     gradient = tf.placeholder(tf.float32, [_ROWS, _COLUMNS])
     rows = tf.placeholder(tf.int32, [_ROWS])
-    variables, update = _UPDATES[name](gradient, rows)
-    feed = {gradient: np.ones([_ROWS, _COLUMNS], np.float32)}
+    work = tf.placeholder(tf.float32, [None])
+    with tf.control_dependencies([tf.reduce_sum(tf.tanh(work))]):
+        variables, update = _UPDATES[name](gradient, rows)
+    feed: dict[Any, Any] = {gradient: np.ones([_ROWS, _COLUMNS], np.float32)}
     if name.startswith(("Scatter", "Sparse")):
         feed[rows] = np.arange(_ROWS, dtype=np.int32)
     ranges = {v.op.name: (tf.reduce_min(v), tf.reduce_max(v)) for v in variables}
-    # Two threads take long enough on any machine, and share the work nevertheless.
     config = tf.ConfigProto(intra_op_parallelism_threads=2)
-    ended = 0
+    options = tf.RunOptions(timeout_in_ms=4)
+    # A step that comes to its end has twice as much to do before the update next time, one that is
+    # ended half as much: so the time limit is over near the update, on a machine of any speed.
+    length, ended, attempts = 1 << 12, 0, 0
     with tf.Session(config=config) as session:
         session.run(tf.global_variables_initializer())
-        for attempt in range(24):
-            options = tf.RunOptions(timeout_in_ms=1 + attempt % 8)
+        while ended == 0 or attempts < 24:
+            attempts += 1
+            feed[work] = np.zeros(length, np.float32)
             try:
                 session.run(update, feed, options=options)
+                length *= 2
             except tf.errors.DeadlineExceededError:
+                length = max(1, length // 2)
                 ended += 1
             _check_updates_are_whole(session.run(ranges))
         session.run(update, feed)
         _check_updates_are_whole(session.run(ranges))
-    assert ended > 0
