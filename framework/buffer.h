@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "absl/strings/string_view.h"
 #include "framework/allocator.h"
 #include "framework/dtype.h"
 
@@ -27,7 +28,11 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  void* data() const { return data_; }
+  // Writes what is still to be written, see NewRepeatedBuffer.
+  void* data() const {
+    if (!is_filled_.load(std::memory_order_acquire)) Fill();
+    return data_;
+  }
   size_t size() const { return size_; }  // bytes
   void Ref() const { references_.fetch_add(1, std::memory_order_relaxed); }
   void Unref() const {
@@ -38,14 +43,27 @@ class Buffer {
   // False for memory of somebody else (a fed array), which is never written.
   bool writable() const { return writable_; }
   MemorySpace space() const { return space_; }
+  // The bytes of the element that all elements equal, as long as nobody has asked for data(); empty
+  // for other buffers. They live as long as the buffer.
+  absl::string_view repeated_element() const {
+    return is_filled_.load(std::memory_order_acquire) ? absl::string_view() : Element();
+  }
 
  protected:
   Buffer(void* data, size_t size, bool writable, MemorySpace space = MemorySpace::kHost)
       : data_(data), size_(size), writable_(writable), space_(space) {}
   virtual ~Buffer() = default;
+  // The memory as it is.
+  void* memory() const { return data_; }
+  // Of a buffer that is filled when data() is first asked for.
+  virtual void Fill() const {}
+  virtual absl::string_view Element() const { return absl::string_view(); }
+  bool is_filled() const { return is_filled_.load(std::memory_order_acquire); }
+  void set_filled(bool filled) const { is_filled_.store(filled, std::memory_order_release); }
 
  private:
   mutable std::atomic<int32_t> references_{1};
+  mutable std::atomic<bool> is_filled_{true};
   void* const data_;
   const size_t size_;
   const bool writable_;
@@ -84,6 +102,12 @@ class BufferRef {
 // `count` elements of `dtype` from `allocator` (strings are constructed empty); null when there is
 // no memory. The memory of plain data is not cleared.
 BufferRef NewBuffer(Allocator* allocator, DataType dtype, int64_t count);
+// `count` elements of plain data, each with the bytes of `element`; null when there is no memory.
+// The memory is taken at once and written when data() is first asked for: until then it costs no
+// pages.
+// REQUIRES: IsPlainData(dtype), and `element` has its size.
+BufferRef NewRepeatedBuffer(Allocator* allocator, DataType dtype, int64_t count,
+                            absl::string_view element);
 // Memory of somebody else; `release` runs when the last reference goes.
 BufferRef BorrowBuffer(void* data, size_t size, bool writable, std::function<void()> release);
 

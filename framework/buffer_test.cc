@@ -1,7 +1,11 @@
 #include "framework/buffer.h"
 
+#include <algorithm>
+#include <atomic>
 #include <limits>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "framework/opaque_cell.h"
 #include "gtest/gtest.h"
@@ -83,6 +87,41 @@ TEST(BufferTest, BorrowedMemoryIsReleasedOnce) {
   EXPECT_EQ(released, 0);
   copy = BufferRef();
   EXPECT_EQ(released, 1);
+}
+
+TEST(BufferTest, ARepeatedElementIsWrittenWhenTheBytesAreAskedFor) {
+  const float value = 1.5F;
+  const absl::string_view element(reinterpret_cast<const char*>(&value), sizeof(value));
+  const BufferRef buffer = NewRepeatedBuffer(HostAllocator(), DataType::kFloat, 300001, element);
+  ASSERT_TRUE(buffer);
+  EXPECT_EQ(buffer->size(), 1200004u);
+  EXPECT_EQ(buffer->repeated_element(), element);
+  const auto* const values = static_cast<const float*>(buffer->data());
+  EXPECT_TRUE(std::all_of(values, values + 300001, [](float each) { return each == 1.5F; }));
+  EXPECT_EQ(buffer->repeated_element(), "");  // whoever has the address may have written since
+}
+
+TEST(BufferTest, ARepeatedElementIsWrittenOnceForAllThreads) {
+  const BufferRef buffer = NewRepeatedBuffer(HostAllocator(), DataType::kUInt8, 1 << 20, "x");
+  std::vector<std::thread> threads;
+  std::atomic<int> whole = 0;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      const auto* const bytes = static_cast<const char*>(buffer->data());
+      if (std::count(bytes, bytes + (1 << 20), 'x') == 1 << 20) ++whole;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(whole, 4);
+}
+
+TEST(BufferTest, ARepeatedBufferThatNobodyReadsGivesItsMemoryBack) {
+  const int64_t before = HostAllocator()->stats().bytes_in_use;
+  BufferRef buffer = NewRepeatedBuffer(HostAllocator(), DataType::kUInt8, 1 << 20, "x");
+  EXPECT_EQ(HostAllocator()->stats().bytes_in_use, before + (1 << 20));
+  buffer = BufferRef();
+  EXPECT_EQ(HostAllocator()->stats().bytes_in_use, before);
+  EXPECT_FALSE(NewRepeatedBuffer(HostAllocator(), DataType::kUInt8, -1, "x"));
 }
 
 }  // namespace

@@ -107,6 +107,30 @@ TEST(TensorProtoTest, EqualElementsAreWrittenOnce) {
   ExpectRoundTrip(tensor);
 }
 
+// A message of one value is read, copied and written again without its elements.
+TEST(TensorProtoTest, AnElementThatALargeTensorRepeatsStandsForItself) {
+  for (const char* value : {"dtype: DT_BOOL bool_val: true", "dtype: DT_HALF half_val: 15360",
+                            "dtype: DT_COMPLEX64 scomplex_val: [1, 2]", "dtype: DT_INT64"}) {
+    const std::string text = absl::StrCat(ShapeText({1 << 10, 1 << 10}), value);
+    const StatusOr<Tensor> tensor = Read(text);
+    ASSERT_TRUE(tensor.ok()) << tensor.status();
+    EXPECT_EQ(tensor->buffer()->repeated_element().size(), DataTypeSize(tensor->dtype())) << text;
+    proto::TensorProto written;
+    ASSERT_TRUE(TensorToProto(*tensor, &written).ok()) << text;
+    EXPECT_LT(written.ByteSizeLong(), 40u) << text;
+    EXPECT_NE(tensor->buffer()->repeated_element(), "") << text << ": the elements were written";
+    ExpectRoundTrip(*tensor);
+    EXPECT_TRUE(TensorToProto(*tensor, &written).ok());  // now from the elements
+    EXPECT_LT(written.ByteSizeLong(), 40u) << text;
+  }
+}
+
+TEST(TensorProtoTest, AValueThatALargeTensorCannotHoldIsRefused) {
+  const StatusOr<Tensor> tensor = Read(ShapeText({1 << 20}) + "dtype: DT_INT8 int_val: 300");
+  EXPECT_EQ(tensor.status().message(),
+            "tensor int8[1048576] cannot hold the value 300 of element 0");
+}
+
 TEST(TensorProtoTest, TruthsAndComplexNumbersAreWrittenOneByOne) {
   proto::TensorProto message;
   const Tensor truths = Tensor::Of<bool>(Shape({2}), {true, false});

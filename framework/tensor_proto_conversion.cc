@@ -103,6 +103,32 @@ struct HasTooManyValues {
   }
 };
 
+struct CountValues {
+  template <typename Cell, typename List>
+  int64_t operator()(const Cell&, const List& list) const {
+    return list.size() / (kIsComplex<Cell> ? 2 : 1);
+  }
+};
+
+// From this size on, a tensor of one value is not written before somebody reads it.
+constexpr size_t kLeastRepeatedBytes = size_t{1} << 16;
+
+// A large tensor that the message gives one value for, or one without value.
+StatusOr<Tensor> Repeated(const TensorProto& message, DataType dtype, const Shape& shape,
+                          Allocator* allocator) {
+  const size_t bytes = shape.num_elements() * DataTypeSize(dtype);
+  if (bytes < kLeastRepeatedBytes || !IsPlainData(dtype) || !message.tensor_content().empty() ||
+      VisitValues(message, dtype, CountValues()) > 1) {
+    return Tensor();
+  }
+  MS_ASSIGN_OR_RETURN(Tensor element, Tensor::Create(dtype, Shape()));
+  MS_RETURN_IF_ERROR(VisitValues(message, dtype, CopyValues{&element}));
+  BufferRef buffer = NewRepeatedBuffer(
+      allocator, dtype, shape.num_elements(),
+      absl::string_view(static_cast<const char*>(element.raw()), element.bytes()));
+  return buffer ? Tensor(dtype, shape, std::move(buffer)) : Tensor();
+}
+
 // ---- Reading tensor_content ----
 
 // Strings: all lengths as varints (seven bits a byte, low ones first, the top bit: more follows),
@@ -175,8 +201,27 @@ Status CheckSize(const TensorProto& message, DataType dtype, const Shape& shape)
 
 // ---- Writing ----
 
+// Whether the elements are those of a repeated buffer which nobody has asked for.
+bool HasRepeatedElement(const Tensor& tensor) {
+  return tensor.buffer() &&
+         tensor.buffer()->repeated_element().size() == DataTypeSize(tensor.dtype());
+}
+
+// The first element as a scalar; does not write the others. REQUIRES: there is one.
+StatusOr<Tensor> FirstElement(const Tensor& tensor) {
+  const absl::string_view element =
+      tensor.buffer() ? tensor.buffer()->repeated_element() : absl::string_view();
+  if (element.size() != DataTypeSize(tensor.dtype())) {
+    return Tensor(tensor.dtype(), Shape(), tensor.buffer(), tensor.offset());
+  }
+  MS_ASSIGN_OR_RETURN(Tensor first, Tensor::Create(tensor.dtype(), Shape()));
+  element.copy(first.data<char>(), element.size());
+  return first;
+}
+
 // True when all elements are the same bytes, so that one stands for all.
 bool AllEqual(const Tensor& tensor) {
+  if (HasRepeatedElement(tensor)) return true;
   const char* bytes = static_cast<const char*>(tensor.raw());
   const size_t element = DataTypeSize(tensor.dtype());
   return tensor.bytes() <= element ||
@@ -236,7 +281,8 @@ Status TensorToProto(const Tensor& tensor, TensorProto* message) {
   if (is_string) {
     AddStrings(tensor, message);
   } else if (AllEqual(tensor)) {
-    AddValue(tensor, 0, message);
+    MS_ASSIGN_OR_RETURN(const Tensor first, FirstElement(tensor));
+    AddValue(first, 0, message);
   } else if (tensor.dtype() == DataType::kBool || IsComplex(tensor.dtype())) {
     for (int64_t i = 0; i < tensor.num_elements(); ++i) AddValue(tensor, i, message);
   } else {
@@ -256,6 +302,8 @@ StatusOr<Tensor> TensorFromProto(const TensorProto& message, Allocator* allocato
   }
   MS_ASSIGN_OR_RETURN(const Shape shape, ShapeFromProto(message.tensor_shape()));
   MS_RETURN_IF_ERROR(CheckSize(message, dtype, shape));
+  StatusOr<Tensor> repeated = Repeated(message, dtype, shape, allocator);
+  if (repeated.ok() && repeated->has_value()) return repeated;
   MS_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, shape, allocator));
   if (message.tensor_content().empty()) {
     MS_RETURN_IF_ERROR(VisitValues(message, dtype, CopyValues{&tensor}));

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from millstream._impl import protos
 from millstream._impl.base.public import public
+from millstream._impl.graph import tensor_protos
 from millstream._impl.graph.arguments import DTYPE, SHAPE, takes
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.tensor_like import TensorLike
@@ -17,6 +20,11 @@ if TYPE_CHECKING:
     from millstream._impl.graph.graph import Graph
     from millstream._impl.graph.operation import Tensor
     from millstream._impl.values.dtypes import DType
+
+# Between these sizes, in bytes, the runtime is given a constant of one value as that value and a
+# shape. A message may stand for the second size at most.
+_LEAST_REPEATED = 1 << 16
+_MOST_REPEATED = 1 << 31
 
 
 @public("constant")
@@ -65,12 +73,33 @@ def constant(
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     array = values.to_array(value, wanted)
     if shape is not None:
-        array = _filled(array, shape, verify_shape)
+        dims = tensor_shape.as_shape(shape).as_list()
+        if not verify_shape and _is_repeated(array, dims):
+            return _repeated_constant(array, dims, wanted, name or "Const")
+        array = _filled(array, dims, verify_shape)
     return constant_of_array(get_default_graph(), array, wanted, name or "Const")
 
 
-def _filled(array: values.Array, shape: Any, verify_shape: bool) -> values.Array:
-    dims = tensor_shape.as_shape(shape).as_list()
+def _is_repeated(array: values.Array, dims: list[int | None]) -> bool:
+    """Whether the constant is one value, so large that its elements are not written yet."""
+    if array.size != 1 or array.dtype.kind == "O" or None in dims:
+        return False
+    total = math.prod(size or 0 for size in dims) * array.itemsize
+    return _LEAST_REPEATED <= total <= _MOST_REPEATED
+
+
+def _repeated_constant(
+    array: values.Array, dims: list[int | None], dtype: DType | None, name: str
+) -> Tensor:
+    found = dtype or dtypes.as_dtype(array.dtype)
+    proto = tensor_protos.make_tensor_proto(array, found, dims)
+    value = protos.message_class("AttrValue")(tensor=proto).SerializeToString()
+    graph = get_default_graph()
+    attrs = [("value", "p", value), ("dtype", "t", found.as_datatype_enum)]
+    return graph.add("Const", graph.op_name(name), (), (), attrs).outputs[0]
+
+
+def _filled(array: values.Array, dims: list[int | None], verify_shape: bool) -> values.Array:
     if list(array.shape) == dims:
         return array
     if verify_shape:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -85,3 +86,28 @@ def test_one_hot_refuses_values_of_two_types(on_value: Any, off_value: Any) -> N
 def test_one_hot_refuses_values_of_another_type_than_asked_for() -> None:
     with pytest.raises(TypeError, match="on_value: expected the dtype int32, the wanted one"):
         tf.one_hot([0, 1], 3, on_value=2.0, dtype=tf.int32)
+
+
+@pytest.mark.parametrize(("value", "dtype"), [(False, tf.bool), (1.5, tf.float32), (3, tf.int64)])
+def test_a_large_constant_of_one_value_is_kept_as_that_value(value: Any, dtype: tf.DType) -> None:
+    tracemalloc.start()
+    try:
+        big = tf.constant(value, dtype, [256, 1024, 1024], name="big")
+        proto = tf.get_default_graph().as_graph_def().node[0].attr["value"].tensor
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 1 << 20  # NumPy reports its arrays
+    assert proto.ByteSize() < 50
+    assert big.shape.as_list() == [256, 1024, 1024]
+
+
+@pytest.mark.parametrize("dtype", [tf.bool, tf.float16, tf.bfloat16, tf.uint8, tf.complex128])
+def test_a_constant_of_one_value_has_it_everywhere(dtype: tf.DType) -> None:
+    value = dtype.is_bool or 2
+    big = tf.constant(value, dtype, [3, 40000])
+    assert bool(tf.reduce_all(tf.equal(tf.cast(big, tf.float32), float(value))).eval())
+    assert tf.get_static_value(big).tobytes() == big.eval().tobytes()
+    with tf.Graph().as_default() as other:
+        tf.import_graph_def(big.graph.as_graph_def(), name="")
+    assert tf.Session(graph=other).run(big.name).tobytes() == big.eval().tobytes()
