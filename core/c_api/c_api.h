@@ -195,13 +195,15 @@ millstream_status* millstream_graph_import(millstream_graph* graph, const void* 
 int32_t millstream_graph_producer(const millstream_graph* graph);
 void millstream_graph_set_producer(millstream_graph* graph, int32_t version);
 /* Gradients of sum(dy_i * y_i) by each x. `grad_ys` may be NULL, or hold entries of node -1 (ones).
- * Nodes are named below `scope`. `out`: n_xs gradients. */
+ * Nodes are named below `scope`. `colocate`: 0, or else each stands beside the node that it is the
+ * gradient of. `out`: n_xs gradients. */
 millstream_status* millstream_graph_gradients(millstream_graph* graph, const millstream_output* ys,
                                               int32_t n_ys, const millstream_output* xs,
                                               int32_t n_xs, const millstream_output* grad_ys,
                                               const millstream_output* stop_gradients,
-                                              int32_t n_stop_gradients, const char* scope,
-                                              const char* source, millstream_gradient* out);
+                                              int32_t n_stop_gradients, int32_t colocate,
+                                              const char* scope, const char* source,
+                                              millstream_gradient* out);
 
 /* ---- Sessions ---- */
 /* `config`: ConfigProto bytes, may be NULL. The graph must outlive the session. */

@@ -167,8 +167,9 @@ millstream_status* millstream_graph_gradients(millstream_graph* graph, const mil
                                               int32_t n_ys, const millstream_output* xs,
                                               int32_t n_xs, const millstream_output* grad_ys,
                                               const millstream_output* stop_gradients,
-                                              int32_t n_stop_gradients, const char* scope,
-                                              const char* source, millstream_gradient* out) {
+                                              int32_t n_stop_gradients, int32_t colocate,
+                                              const char* scope, const char* source,
+                                              millstream_gradient* out) {
   auto y_outputs = FindOutputs(graph, ys, n_ys);
   if (!y_outputs.ok()) return Give(y_outputs.status());
   auto x_outputs = FindOutputs(graph, xs, n_xs);
@@ -180,6 +181,7 @@ millstream_status* millstream_graph_gradients(millstream_graph* graph, const mil
   GradientOptions options;
   options.scope = scope;
   options.source = source;
+  options.colocate_with_forward = colocate != 0;
   options.stop_gradients = *std::move(stop_outputs);
   StatusOr<std::vector<Gradient>> gradients =
       AddGradients(&graph->graph, *y_outputs, *x_outputs, *grad_outputs, options);

@@ -233,7 +233,7 @@ TEST_F(GraphTest, GradientsAreAddedBelowTheScope) {
   const millstream_output xs[] = {x, other};
   const millstream_output none = {-1, 0};
   millstream_gradient gradients[2];
-  ExpectOk(millstream_graph_gradients(graph(), &y, 1, xs, 2, &none, nullptr, 0, "gradients",
+  ExpectOk(millstream_graph_gradients(graph(), &y, 1, xs, 2, &none, nullptr, 0, 0, "gradients",
                                       "model.py:9", gradients));
   ASSERT_GE(gradients[0].values.node, 0);
   EXPECT_EQ(gradients[0].indices.node, -1);
@@ -243,8 +243,8 @@ TEST_F(GraphTest, GradientsAreAddedBelowTheScope) {
   EXPECT_EQ(gradients[1].values.node, -1);
 
   const millstream_output missing = {77, 0};
-  EXPECT_EQ(Error(millstream_graph_gradients(graph(), &missing, 1, xs, 2, nullptr, nullptr, 0, "g",
-                                             "", gradients))
+  EXPECT_EQ(Error(millstream_graph_gradients(graph(), &missing, 1, xs, 2, nullptr, nullptr, 0, 0,
+                                             "g", "", gradients))
                 .code,
             kInvalidArgument);
 }

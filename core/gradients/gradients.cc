@@ -11,9 +11,17 @@ namespace millstream {
 namespace {
 
 constexpr char kGradientOpAttr[] = "_gradient_op_type";
+constexpr char kColocationAttr[] = "_class";
 
 bool HasGradientType(DataType dtype) {
   return IsFloating(dtype) || IsComplex(dtype) || dtype == DataType::kResource;
+}
+
+// What a node is colocated with: what it asks for, else itself.
+std::vector<std::string> ColocationGroups(const Node& node) {
+  const auto groups = node.Attr<std::vector<std::string>>(kColocationAttr);
+  if (groups.ok() && !groups->empty()) return *groups;
+  return {absl::StrCat("loc:@", node.name())};
 }
 
 // One walk from ys back to xs. Nodes are numbered in an order in which inputs come before their
@@ -40,6 +48,7 @@ class BackwardWalk {
     return xs_.contains(output) || (between_.contains(output.node) && !stops_.contains(output));
   }
   Status VisitNode(const Node* node);
+  void StandBeside(const Node* node);
   Status ShapeLikeInput(const Node* node, int input, const Output& dx);
   StatusOr<Output> FirstGradient(int i, const Output& y, const Output& given);
   Gradient Total(const Output& output);
@@ -106,6 +115,7 @@ Status BackwardWalk::Start(const std::vector<Output>& ys, const std::vector<Outp
   FindNodes(ys);
   for (size_t i = 0; i < ys.size(); ++i) {
     const Output given = i < grad_ys.size() ? grad_ys[i] : Output();
+    StandBeside(ys[i].node);
     MS_ASSIGN_OR_RETURN(Output first, FirstGradient(static_cast<int>(i), ys[i], given));
     parts_[ys[i]].push_back(Gradient{first, {}, {}});
   }
@@ -170,13 +180,20 @@ std::string GradientOp(const Node& node) {
   return other.ok() ? *other : node.op().name;
 }
 
+// The nodes that are made from now on belong to `node`.
+void BackwardWalk::StandBeside(const Node* node) {
+  if (!options_.colocate_with_forward) return;
+  builder_.set_device(graph_->Device(node));
+  builder_.set_colocation(ColocationGroups(*node));
+}
+
 Status BackwardWalk::VisitNode(const Node* node) {
   std::vector<Gradient> dy;
   bool any = false;
   builder_.set_scope(options_.scope.empty()
                          ? absl::StrCat(node->name(), "_grad")
                          : absl::StrCat(options_.scope, "/", node->name(), "_grad"));
-  if (options_.colocate_with_forward) builder_.set_device(graph_->Device(node));
+  StandBeside(node);
   for (int i = 0; i < node->num_outputs(); ++i) {
     dy.push_back(stops_.contains(node->output(i)) ? Gradient() : Total(node->output(i)));
     any = any || !dy.back().is_none();
@@ -211,7 +228,10 @@ Status BackwardWalk::Walk() {
 StatusOr<std::vector<Gradient>> BackwardWalk::Results(const std::vector<Output>& xs) {
   builder_.set_scope(options_.scope);
   std::vector<Gradient> results;
-  for (const Output& x : xs) results.push_back(Total(x));
+  for (const Output& x : xs) {
+    StandBeside(x.node);
+    results.push_back(Total(x));
+  }
   MS_RETURN_IF_ERROR(builder_.status());
   return results;
 }

@@ -12,8 +12,10 @@ namespace millstream {
 struct GradientOptions {
   std::string scope = "gradients";     // nodes are named below it
   std::vector<Output> stop_gradients;  // taken as constants
-  bool colocate_with_forward = false;  // gradient nodes ask for their op's device
-  std::string source;                  // the user's line
+  // Gradient nodes ask for the device of their op and join its colocation groups. A sum of
+  // gradients goes to the op whose output it is the gradient of.
+  bool colocate_with_forward = false;
+  std::string source;  // the user's line
 };
 
 // For each x the gradient of sum(dy_i * y_i) with respect to it; a `grad_ys` entry without node is

@@ -13,7 +13,9 @@ namespace millstream {
 namespace {
 
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
 class GradientsTest : public ::testing::Test {
@@ -276,6 +278,37 @@ TEST_F(GradientsTest, AnAttributeNamesAnotherGradientFunction) {
   EXPECT_EQ(CountSince(first, "Mul"), 1);
   const Output unknown = builder_.Op("Floor", {x}, {{"_gradient_op_type", std::string("Other")}});
   EXPECT_TRUE(absl::IsNotFound(Add({unknown}, {x}).status()));
+}
+
+TEST_F(GradientsTest, GradientsStandBesideTheirOpsWhereThatIsAskedFor) {
+  const Output x = Floats("x");
+  const Output a = builder_.Op("Exp", {x});
+  const Output b = builder_.Op("Neg", {x});
+  const Output y = builder_.Op("Mul", {a, b});
+  const auto groups = [](const Output& output) {
+    return output.node->Attr<std::vector<std::string>>("_class").value_or(
+        std::vector<std::string>());
+  };
+  EXPECT_THAT(groups(Made({y}, {x})[0].values), IsEmpty());
+  options_.colocate_with_forward = true;
+  const Gradient sum = Made({y}, {x})[0];
+  ASSERT_EQ(sum.values.node->op().name, "AddN");
+  EXPECT_THAT(groups(sum.values), ElementsAre("loc:@x"));
+  EXPECT_THAT(groups(sum.values.node->input(0)), ElementsAre("loc:@Neg"));
+  EXPECT_THAT(groups(sum.values.node->input(1)), ElementsAre("loc:@Exp"));
+  const Gradient first = Made({y}, {y})[0];
+  EXPECT_THAT(groups(first.values), ElementsAre("loc:@Mul"));
+}
+
+// A node that is colocated with another one passes that on, and not its own name.
+TEST_F(GradientsTest, GradientsJoinTheGroupsThatTheirOpIsIn) {
+  const Output x = Floats("x");
+  builder_.set_colocation({"loc:@x"});
+  const Output y = builder_.Op("Exp", {x});
+  options_.colocate_with_forward = true;
+  const Gradient gradient = Made({y}, {x})[0];
+  const auto groups = gradient.values.node->Attr<std::vector<std::string>>("_class");
+  EXPECT_THAT(groups.value_or(std::vector<std::string>()), ElementsAre("loc:@x"));
 }
 
 TEST_F(GradientsTest, FirstGradientOfUnknownShapeIsMadeOfTheValue) {

@@ -114,6 +114,7 @@ const Node* GraphBuilder::Named(absl::string_view name, absl::string_view op,
   }
   spec.control_inputs = controls_;
   spec.attrs = std::move(attrs);
+  if (!colocation_.empty()) SetAttr(&spec.attrs, "_class", colocation_);
   spec.device = device_;
   spec.source = source_;
   StatusOr<const Node*> node = graph_->AddNode(std::move(spec));

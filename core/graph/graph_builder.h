@@ -42,9 +42,10 @@ class GraphBuilder {
   // A scalar of `dtype` (any numeric type).
   Output ScalarOf(DataType dtype, double value);
 
-  // New nodes get these control inputs, device and source.
+  // New nodes get these control inputs, device, colocation groups ("loc:@NODE") and source.
   void set_control_inputs(std::vector<const Node*> controls) { controls_ = std::move(controls); }
   void set_device(std::string device) { device_ = std::move(device); }
+  void set_colocation(std::vector<std::string> groups) { colocation_ = std::move(groups); }
   void set_source(std::string source) { source_ = std::move(source); }
   void set_scope(std::string scope) { scope_ = std::move(scope); }
   const std::string& scope() const { return scope_; }
@@ -65,6 +66,7 @@ class GraphBuilder {
   std::string scope_;
   std::vector<const Node*> controls_;
   std::string device_;
+  std::vector<std::string> colocation_;
   std::string source_;
   Status status_;
 };

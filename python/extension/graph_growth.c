@@ -108,8 +108,9 @@ static PyObject* describe_gradient(const millstream_gradient* gradient) {
 PyObject* graph_gradients(PyObject* self, PyObject* args) {
   PyObject *ys_object, *xs_object, *grad_ys_object, *stops_object;
   const char *scope = NULL, *source = NULL;
-  if (!PyArg_ParseTuple(args, "OOOOss", &ys_object, &xs_object, &grad_ys_object, &stops_object,
-                        &scope, &source)) {
+  int colocate = 0;
+  if (!PyArg_ParseTuple(args, "OOOOpss", &ys_object, &xs_object, &grad_ys_object, &stops_object,
+                        &colocate, &scope, &source)) {
     return NULL;
   }
   millstream_output *ys = NULL, *xs = NULL, *grad_ys = NULL, *stops = NULL;
@@ -129,7 +130,7 @@ PyObject* graph_gradients(PyObject* self, PyObject* args) {
   millstream_status* status;
   Py_BEGIN_ALLOW_THREADS;
   status = millstream_graph_gradients(((graph_object*)self)->handle, ys, n_ys, xs, n_xs, grad_ys,
-                                      stops, n_stops, scope, source, gradients);
+                                      stops, n_stops, colocate, scope, source, gradients);
   Py_END_ALLOW_THREADS;
   if (status != NULL) {
     raise_status(status, NULL);

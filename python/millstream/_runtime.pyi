@@ -58,6 +58,7 @@ class Graph:
         xs: Sequence[int],
         grad_ys: Sequence[int | None] | None,
         stop_gradients: Sequence[int],
+        colocate: bool,
         scope: str,
         source: str,
         /,

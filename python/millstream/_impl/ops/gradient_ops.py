@@ -87,7 +87,10 @@ def gradients(
         functions on the way take for it; None for ones.
     name
         Scope of the new operations.
-    colocate_gradients_with_ops, gate_gradients, aggregation_method
+    colocate_gradients_with_ops
+        Whether each new operation is colocated with the operation whose gradient it computes, and a
+        sum of gradients with the operation that made the tensor.
+    gate_gradients, aggregation_method
         Hints, not used.
     stop_gradients
         Tensors that count as constants.
@@ -139,7 +142,9 @@ def gradients(
             for y, dy in zip(targets, weights, strict=True)
             if y.dtype.is_floating or y.dtype.is_complex
         ]
-        results = _add_gradients(graph, pairs, sources, stops, scope[:-1])
+        results = _add_gradients(
+            graph, pairs, sources, stops, bool(colocate_gradients_with_ops), scope[:-1]
+        )
         if unconnected_gradients == UnconnectedGradients.ZERO:
             for index, x in enumerate(x_list):
                 if results[index] is None:
@@ -152,6 +157,7 @@ def _add_gradients(
     pairs: list[tuple[Tensor, Tensor | None]],
     sources: list[Tensor],
     stops: list[Tensor],
+    colocate: bool,
     scope: str,
 ) -> list[Any]:
     if not pairs:
@@ -162,6 +168,7 @@ def _add_gradients(
             [tensor.packed for tensor in sources],
             [None if dy is None else dy.packed for _, dy in pairs],
             [tensor.packed for tensor in stops],
+            colocate,
             scope,
             source_location.current(),
         )

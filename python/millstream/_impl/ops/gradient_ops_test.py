@@ -85,3 +85,20 @@ def test_gradient_of_a_gather_along_a_computed_axis(
     np.testing.assert_allclose(
         found.eval(feeds), tf.convert_to_tensor(expected).eval(feeds), rtol=1e-12
     )
+
+
+def test_gradients_are_colocated_with_the_operations_that_they_are_of() -> None:
+    with tf.device("/cpu:0"):
+        x = tf.constant([[1.0, 2.0]], name="x")
+        w = tf.constant([[3.0], [4.0]], name="w")
+    product = tf.matmul(x, w, name="product")
+    loss = product * product + tf.matmul(x, w, name="again")
+    own = tf.gradients(loss, w)[0]
+    assert own.op.colocation_groups() == [b"loc:@" + own.op.name.encode()]
+    total = tf.gradients(loss, w, colocate_gradients_with_ops=True)[0]
+    assert total.op.type == "AddN"
+    assert total.op.colocation_groups() == [b"loc:@w"]
+    assert total.device == "/device:CPU:0"
+    groups = {tensor.op.colocation_groups()[0] for tensor in total.op.inputs}
+    assert groups == {b"loc:@product", b"loc:@again"}
+    assert total.eval().tolist() == own.eval().tolist() == [[23.0], [46.0]]
