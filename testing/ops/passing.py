@@ -164,8 +164,13 @@ def _make_cast(source: Source, op: Any) -> Case:
     kinds = (*number_types.REALS, *number_types.INTEGERS, *number_types.COMPLEX, "bool")
     from_type, to_type = source.pick(kinds), source.pick(kinds)
     x = Input(from_type, source.values(from_type, source.shape()))
-    attrs = {"SrcT": type_attr(from_type), "DstT": type_attr(to_type)}
-    return Case(op.name, [x], attrs, {"to": to_type})
+    truncate = source.pick((False, True))
+    attrs = {
+        "SrcT": type_attr(from_type),
+        "DstT": type_attr(to_type),
+        "Truncate": attr_text(truncate),
+    }
+    return Case(op.name, [x], attrs, {"to": to_type, "truncate": truncate})
 
 
 def _cast(case: Case) -> Outcome:
@@ -176,6 +181,8 @@ def _cast(case: Case) -> Outcome:
         return [x.real != 0 if np.iscomplexobj(x) else x != 0]
     if np.iscomplexobj(x) and to_type not in number_types.COMPLEX:
         x = x.real
+    if case.values["truncate"] and number_types.is_inexact(to_type):
+        x = _cut(x, to_type)
     if to_type in number_types.INTEGERS:
         return [_to_integers(x, to_type)]
     if to_type == "bfloat16":
@@ -184,6 +191,27 @@ def _cast(case: Case) -> Outcome:
     if to_type == "float16":
         return [x.astype(np.float32).astype(np.float16)]
     return [x.astype(to_type)]
+
+
+def _cut(x: Array, to_type: str) -> Array:
+    """Without the bits of the significand that the other type has no place for.
+
+    Those of a number below the smallest normal one of its own type are where that has them.
+    """
+    if np.iscomplexobj(x):
+        result = np.empty_like(x)
+        result.real, result.imag = _cut(x.real, to_type), _cut(x.imag, to_type)
+        return result
+    if x.dtype.kind != "f":
+        return x
+    own = np.float64 if x.dtype == np.float64 else np.float32
+    info, wanted = np.finfo(own), 1 - round(np.log2(number_types.epsilon(to_type)))
+    if info.nmant + 1 <= wanted:
+        return x
+    wide = x.astype(own).astype(np.float64)
+    exponent = np.maximum(np.frexp(wide)[1], info.minexp + 1)
+    cut = np.ldexp(np.trunc(np.ldexp(wide, wanted - exponent)), exponent - wanted)
+    return np.where(np.isfinite(wide), cut, wide).astype(own)
 
 
 def _to_integers(x: Array, to_type: str) -> Array:
