@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/dynamic/dynamic_fixture.h"
+#include "core/partition/local_rendezvous.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -17,7 +18,7 @@ class TransfersTest : public DynamicTest {
     return build.NodeOf("TestSend", {x}, {{"_edge", edge}});
   }
 
-  Rendezvous own_;
+  LocalRendezvous own_;
 };
 
 TEST_F(TransfersTest, AValueCrosses) {

@@ -4,11 +4,9 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "core/device/device_stream.h"
 #include "core/graph/graph.h"
 #include "framework/status.h"
@@ -16,8 +14,8 @@
 
 namespace millstream {
 
-// One tensor on its way: which edge between two devices (numbered within the executable), and in
-// which iteration of which frames (0 outside of loops).
+// One tensor on its way: which edge between two devices (numbered within the partitioned graph),
+// and in which iteration of which frames (0 outside of loops).
 struct RendezvousKey {
   int64_t edge = 0;
   uint64_t iteration = 0;
@@ -57,23 +55,15 @@ class Rendezvous {
     ~Receiver() = default;
   };
 
+  virtual ~Rendezvous() = default;
   // ALREADY_EXISTS when the key was sent before. After Abort: does nothing.
-  Status Send(RendezvousKey key, Parcel parcel) ABSL_LOCKS_EXCLUDED(mutex_);
+  virtual Status Send(const RendezvousKey& key, Parcel parcel) = 0;
   // True when the tensor is there already (then *parcel is set and `receiver` is not called); false
-  // when `receiver` will be called. INTERNAL when the key is awaited already.
-  StatusOr<bool> Receive(RendezvousKey key, Receiver* receiver, Parcel* parcel)
-      ABSL_LOCKS_EXCLUDED(mutex_);
-  // Every receiver that waits, or comes later, gets `error`. REQUIRES: !error.ok().
-  void Abort(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
-
- private:
-  struct Item {
-    Receiver* receiver = nullptr;  // null: the tensor is here
-    Parcel parcel;
-  };
-  absl::Mutex mutex_;
-  absl::flat_hash_map<RendezvousKey, Item> items_ ABSL_GUARDED_BY(mutex_);
-  Status aborted_ ABSL_GUARDED_BY(mutex_);
+  // when `receiver` will be called, or was meanwhile. INTERNAL when the key is awaited already.
+  virtual StatusOr<bool> Receive(const RendezvousKey& key, Receiver* receiver, Parcel* parcel) = 0;
+  // Every receiver that waits, or comes later, gets `error`. Of several calls the first counts.
+  // REQUIRES: !error.ok().
+  virtual void Abort(const Status& error) = 0;
 };
 
 }  // namespace millstream

@@ -5,7 +5,7 @@
 #include "absl/time/time.h"
 #include "core/dynamic/dynamic_run.h"
 #include "core/host/thread_team.h"
-#include "core/partition/rendezvous.h"
+#include "core/partition/local_rendezvous.h"
 #include "core/plan/plan_executor.h"
 #include "core/plan/running_steps.h"
 #include "core/step/step_context.h"
@@ -48,7 +48,7 @@ Status ExecuteParts(const StepPlan& plan, const StepSite& site, absl::Span<const
                     absl::Span<Tensor> fetches, const RunOptions& options) {
   const SessionSettings& settings = site.settings;
   StepContext step(options, settings);
-  Rendezvous rendezvous;
+  LocalRendezvous rendezvous;
   StepScheduler scheduler(&step, settings.inter_op_threads,
                           absl::Milliseconds(settings.options.late_kernel_warning_ms));
   step.rendezvous = &rendezvous;

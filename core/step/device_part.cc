@@ -38,7 +38,7 @@ Status DevicePart::Begin() {
   return absl::OkStatus();
 }
 
-Status DevicePart::Send(RendezvousKey key, bool is_peer, Tensor tensor) {
+Status DevicePart::Send(const RendezvousKey& key, bool is_peer, Tensor tensor) {
   if (is_peer) {
     MS_ASSIGN_OR_RETURN(EventRef ready, memory_.MarkCompute());
     return step_.rendezvous->Send(key, Parcel{std::move(tensor), false, std::move(ready)});

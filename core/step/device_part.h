@@ -38,7 +38,7 @@ class DevicePart {
 
   // Sends a tensor of the device: to a peer at once, with the event from which on it may be read;
   // to others when it has been copied to the host.
-  Status Send(RendezvousKey key, bool is_peer, Tensor tensor);
+  Status Send(const RendezvousKey& key, bool is_peer, Tensor tensor);
   // ---- Around a call that enqueues `node`'s work on the compute stream ----
   void StartWork();
   void EndWork(const Node& node);

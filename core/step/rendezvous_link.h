@@ -27,7 +27,7 @@ class RendezvousLink {
     scheduler_->StartOutside();
   }
   // After Cut: does nothing.
-  void Send(RendezvousKey key, Parcel parcel) ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Send(const RendezvousKey& key, Parcel parcel) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     if (rendezvous_ == nullptr) return;
     const Status sent = rendezvous_->Send(key, std::move(parcel));

@@ -1,4 +1,4 @@
-#include "core/partition/rendezvous.h"
+#include "core/partition/local_rendezvous.h"
 
 #include "gtest/gtest.h"
 
@@ -18,8 +18,8 @@ struct Keeper final : public Rendezvous::Receiver {
 
 Parcel Number(float number) { return Parcel{Tensor::Scalar<float>(number), false, nullptr}; }
 
-TEST(RendezvousTest, ATensorThatWasSentIsThere) {
-  Rendezvous rendezvous;
+TEST(LocalRendezvousTest, ATensorThatWasSentIsThere) {
+  LocalRendezvous rendezvous;
   ASSERT_TRUE(rendezvous.Send({1, 0}, Number(4)).ok());
   Keeper keeper;
   Parcel parcel;
@@ -30,8 +30,8 @@ TEST(RendezvousTest, ATensorThatWasSentIsThere) {
   EXPECT_EQ(keeper.calls, 0);
 }
 
-TEST(RendezvousTest, AReceiverThatWaitsIsCalled) {
-  Rendezvous rendezvous;
+TEST(LocalRendezvousTest, AReceiverThatWaitsIsCalled) {
+  LocalRendezvous rendezvous;
   Keeper keeper;
   Parcel parcel;
   EXPECT_FALSE(*rendezvous.Receive({1, 0}, &keeper, &parcel));
@@ -42,8 +42,8 @@ TEST(RendezvousTest, AReceiverThatWaitsIsCalled) {
   EXPECT_TRUE(keeper.parcel.dead);
 }
 
-TEST(RendezvousTest, IterationsAndEdgesAreKeptApart) {
-  Rendezvous rendezvous;
+TEST(LocalRendezvousTest, IterationsAndEdgesAreKeptApart) {
+  LocalRendezvous rendezvous;
   ASSERT_TRUE(rendezvous.Send({1, 7}, Number(17)).ok());
   ASSERT_TRUE(rendezvous.Send({2, 7}, Number(27)).ok());
   Keeper keeper;
@@ -53,14 +53,14 @@ TEST(RendezvousTest, IterationsAndEdgesAreKeptApart) {
   EXPECT_EQ(*parcel.tensor.data<float>(), 27);
 }
 
-TEST(RendezvousTest, SendingTwiceIsAnError) {
-  Rendezvous rendezvous;
+TEST(LocalRendezvousTest, SendingTwiceIsAnError) {
+  LocalRendezvous rendezvous;
   ASSERT_TRUE(rendezvous.Send({1, 0}, Parcel()).ok());
   EXPECT_EQ(rendezvous.Send({1, 0}, Parcel()).code(), absl::StatusCode::kAlreadyExists);
 }
 
-TEST(RendezvousTest, AbortReachesThoseWhoWaitAndThoseWhoCome) {
-  Rendezvous rendezvous;
+TEST(LocalRendezvousTest, AbortReachesThoseWhoWaitAndThoseWhoCome) {
+  LocalRendezvous rendezvous;
   Keeper waits;
   Keeper comes;
   Parcel parcel;
