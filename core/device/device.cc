@@ -1,11 +1,11 @@
 #include "core/device/device.h"
 
 #include <algorithm>
+#include <random>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "framework/plugin/host_status.h"
 
 namespace millstream {
@@ -15,7 +15,6 @@ namespace {
 constexpr char kDefaultType[] = "CPU";
 // More of one type are a mistake, and would take the memory of a large graph each.
 constexpr int kMostOfAType = 1024;
-constexpr char kLocalTask[] = "/job:localhost/replica:0/task:0";
 
 // Logical devices of `type`, of which the hardware has `found`. Only the default type may be split
 // into more than there are: its devices share the host's memory.
@@ -45,48 +44,45 @@ StatusOr<std::unique_ptr<Device>> OpenLogical(const PluginDevice& device, std::s
   return std::make_unique<Device>(std::move(name), open, *std::move(memory));
 }
 
-DeviceTraits TraitsOf(const std::string& type, const DeviceMemory* memory) {
-  DeviceTraits traits;
-  traits.host_memory = memory == nullptr;
-  traits.runs_on_callers_thread = memory == nullptr;
-  traits.is_default = type == kDefaultType;
-  return traits;
+// A random one: the process that had the name before may have been another.
+int64_t NewIncarnation() {
+  std::random_device random;
+  const uint64_t number = (static_cast<uint64_t>(random()) << 32) | random();
+  return static_cast<int64_t>(number >> 1) | 1;
+}
+
+DeviceDescription DescriptionOf(std::string name, const OpenDevice& open, bool host_memory) {
+  DeviceDescription description(std::move(name), DeviceTraits());
+  description.traits.host_memory = host_memory;
+  description.traits.runs_on_callers_thread = host_memory;
+  description.traits.is_default = description.type() == kDefaultType;
+  description.incarnation = NewIncarnation();
+  uint64_t free_bytes = 0;
+  uint64_t total_bytes = 0;
+  if (MS_Status* failed = open.functions->mem_info(open.device, &free_bytes, &total_bytes)) {
+    TakeAbiStatus(failed).IgnoreError();
+  } else {
+    description.memory_limit = static_cast<int64_t>(total_bytes);
+  }
+  return description;
 }
 
 }  // namespace
 
 Device::Device(std::string name, OpenDevice open, std::unique_ptr<DeviceMemory> memory)
-    : name_(std::move(name)),
-      parsed_name_(*DeviceName::Parse(name_)),
-      owner_{open},
+    : owner_{open},
       memory_(std::move(memory)),
-      traits_(TraitsOf(*parsed_name_.type, memory_.get())),
-      kernels_(*parsed_name_.type, name_) {
-  uint64_t free_bytes = 0;
-  uint64_t total_bytes = 0;
-  if (MS_Status* failed = open.functions->mem_info(open.device, &free_bytes, &total_bytes)) {
-    TakeAbiStatus(failed).IgnoreError();
-    return;
-  }
-  memory_limit_ = static_cast<int64_t>(total_bytes);
-}
+      description_(DescriptionOf(std::move(name), open, memory_ == nullptr)),
+      kernels_(type(), this->name()) {}
 
-Device::Device(std::string name, DeviceTraits traits)
-    : name_(std::move(name)),
-      parsed_name_(*DeviceName::Parse(name_)),
-      owner_{OpenDevice()},
-      traits_(traits),
-      kernels_(*parsed_name_.type, name_) {}
-
-Device::Owner::~Owner() {
-  if (open.plugin != nullptr) PluginLoader::DestroyDevice(open);
-}
+Device::Owner::~Owner() { PluginLoader::DestroyDevice(open); }
 
 Device::~Device() {
   if (memory_ != nullptr) memory_->Close();
 }
 
-StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts) {
+StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts,
+                                   absl::string_view task) {
   MS_RETURN_IF_ERROR(CheckCounts(counts));
   PluginLoader* const loader = PluginLoader::Global();
   std::map<std::string, std::vector<PluginDevice>> found;
@@ -108,7 +104,7 @@ StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts) {
     for (int i = 0; i < count; ++i) {
       const PluginDevice& device = same[i % same.size()];
       StatusOr<std::unique_ptr<Device>> opened =
-          OpenLogical(device, absl::StrCat(kLocalTask, "/device:", type, ":", i));
+          OpenLogical(device, absl::StrCat(task, "/device:", type, ":", i));
       if (opened.ok()) {
         devices.push_back(*std::move(opened));
         continue;
@@ -121,10 +117,27 @@ StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts) {
   return devices;
 }
 
-std::string DeviceNames(const DeviceList& devices) {
-  return absl::StrJoin(devices, ", ", [](std::string* out, const std::unique_ptr<Device>& device) {
-    absl::StrAppend(out, device->name());
-  });
+DeviceSet Describe(const DeviceList& devices) {
+  DeviceSet set;
+  for (const std::unique_ptr<Device>& device : devices) set.Add(device->description());
+  for (int to = 0; to < set.size(); ++to) {
+    if (devices[to]->memory() == nullptr) continue;
+    for (int from = 0; from < set.size(); ++from) {
+      const DeviceMemory* const memory = devices[from]->memory();
+      if (memory == nullptr || from == to) continue;
+      if (devices[to]->memory()->CanCopyFrom(*memory)) set.AddPeers(from, to);
+    }
+  }
+  return set;
+}
+
+std::vector<Device*> FindOwn(const DeviceSet& all, const DeviceList& own) {
+  std::vector<Device*> found(all.size());
+  for (const std::unique_ptr<Device>& device : own) {
+    const int i = all.Find(device->name());
+    if (i >= 0) found[i] = device.get();
+  }
+  return found;
 }
 
 }  // namespace millstream

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "core/device/device_memory.h"
-#include "core/device/device_name.h"
-#include "core/device/device_traits.h"
+#include "core/device/device_set.h"
 #include "core/device/kernel_instance.h"
 #include "framework/plugin/loader.h"
 #include "framework/status.h"
@@ -22,19 +22,18 @@ class Device {
  public:
   // `memory` null: it works in the host's.
   Device(std::string name, OpenDevice open, std::unique_ptr<DeviceMemory> memory);
-  // A device of kernels alone, which no plugin opened: for tests of placement and partition.
-  Device(std::string name, DeviceTraits traits);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
+  // What placement and partition see of it.
+  const DeviceDescription& description() const { return description_; }
   // "/job:localhost/replica:0/task:0/device:CPU:0"
-  const std::string& name() const { return name_; }
-  const DeviceName& parsed_name() const { return parsed_name_; }
-  const std::string& type() const { return *parsed_name_.type; }
-  const DeviceTraits& traits() const { return traits_; }
+  const std::string& name() const { return description_.name; }
+  const std::string& type() const { return description_.type(); }
+  const DeviceTraits& traits() const { return description_.traits; }
   // Bytes that it may use, as the plugin told; 0: not known.
-  int64_t memory_limit() const { return memory_limit_; }
+  int64_t memory_limit() const { return description_.memory_limit; }
   // The kernels of nodes that run here.
   KernelCache* kernels() { return &kernels_; }
   // Its own memory and its streams; null: it works in the host's memory, and at once.
@@ -47,14 +46,14 @@ class Device {
     const OpenDevice open;
   };
 
-  const std::string name_;
-  const DeviceName parsed_name_;
   const Owner owner_;
-  int64_t memory_limit_ = 0;
   const std::unique_ptr<DeviceMemory> memory_;
-  const DeviceTraits traits_;
+  const DeviceDescription description_;
   KernelCache kernels_;  // goes first: kernels may have memory there
 };
+
+// The task whose devices a session has that belongs to no cluster.
+inline constexpr char kLocalTask[] = "/job:localhost/replica:0/task:0";
 
 // In a fixed order: by type as plugins registered them, then by index. Never empty.
 using DeviceList = std::vector<std::unique_ptr<Device>>;
@@ -63,10 +62,16 @@ using DeviceList = std::vector<std::unique_ptr<Device>>;
 // raise, how many there are of a type (ConfigProto.device_count). NOT_FOUND, with the reasons of
 // plugins that failed, when no device is of the default type. A device of another type that cannot
 // be created is left out, and the reason is recorded with the loader. The others keep their names.
-StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts);
+// `task` begins the names. REQUIRES: it names a job, a replica and a task.
+StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts,
+                                   absl::string_view task = kLocalTask);
 
-// Their names, one after the other, for messages.
-std::string DeviceNames(const DeviceList& devices);
+// The descriptions of devices of this task, in the order of the list, and which of them are peers.
+DeviceSet Describe(const DeviceList& devices);
+
+// For each device of `all` the one of `own` that has its name; null where there is none, as for
+// devices of other tasks. The pointers borrow from `own`.
+std::vector<Device*> FindOwn(const DeviceSet& all, const DeviceList& own);
 
 }  // namespace millstream
 

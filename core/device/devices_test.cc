@@ -52,9 +52,10 @@ class DevicesTest : public SessionTest {
     signature.fetches = fetches;
     StatusOr<PrunedGraph> pruned = Prune(graph, signature);
     EXPECT_TRUE(pruned.ok()) << pruned.status();
-    StatusOr<Placement> placement = Place(graph, *pruned, *devices, PlacementOptions());
+    const DeviceSet described = Describe(*devices);
+    StatusOr<Placement> placement = Place(graph, *pruned, described, PlacementOptions());
     EXPECT_TRUE(placement.ok()) << placement.status();
-    StatusOr<PartitionedGraph> parts = PartitionGraph(*pruned, *placement, *devices, signature);
+    StatusOr<PartitionedGraph> parts = PartitionGraph(*pruned, *placement, described, signature);
     EXPECT_TRUE(parts.ok()) << parts.status();
     std::vector<std::string> crossings;
     for (const Transfer& transfer : parts->transfers) {

@@ -18,14 +18,15 @@ class PartsTest : public DynamicTest {
  protected:
   PartsTest() : pred(Placeholder("pred", DataType::kBool, PartialShape::Scalar())) {
     context_.graph = &graph;
-    context_.devices = &devices_;
     context_.settings.resources = &resources;
   }
 
   // Runs a step on as many CPUs as the program names, and keeps its executable.
   Tensor Step(const Output& fetch, const std::vector<Feed>& feeds, int cpus = 2) {
     EXPECT_TRUE(build.ok()) << build.status();
+    executable.reset();
     devices_ = *CreateDevices({{"CPU", cpus}});
+    context_.SetDevices(devices_);
     StepSignature signature;
     std::vector<Tensor> values;
     for (const Feed& feed : feeds) {

@@ -29,7 +29,7 @@ class LateReceivesTest : public DeviceSessionTest {
     ResourceManager resources;
     ExecutableContext context;
     context.graph = &graph;
-    context.devices = &*devices;
+    context.SetDevices(*devices);
     context.settings.resources = &resources;
     context.settings.features.late_receives = late;
     Result result;

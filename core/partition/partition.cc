@@ -31,13 +31,13 @@ struct Crossing {
   }
 };
 
-MemorySpaces SpacesOn(const Device& device, const Node& node) {
-  return device.traits().host_memory ? HostMemorySpaces(node) : MemorySpacesOf(node, device.type());
+MemorySpaces SpacesOn(const DeviceDescription& device, const Node& node) {
+  return device.traits.host_memory ? HostMemorySpaces(node) : MemorySpacesOf(node, device.type());
 }
 
 class Partitioner {
  public:
-  Partitioner(const PrunedGraph& pruned, const Placement& placement, const DeviceList& devices,
+  Partitioner(const PrunedGraph& pruned, const Placement& placement, const DeviceSet& devices,
               const StepSignature& signature)
       : pruned_(pruned), placement_(placement), devices_(devices), signature_(signature) {}
   StatusOr<PartitionedGraph> Run();
@@ -78,7 +78,7 @@ class Partitioner {
 
   const PrunedGraph& pruned_;
   const Placement& placement_;
-  const DeviceList& devices_;
+  const DeviceSet& devices_;
   const StepSignature& signature_;
   LoopLayout loops_;
   PartitionedGraph result_;
@@ -104,10 +104,7 @@ void Partitioner::Append(int device, const Node* node) {
 
 // Whether the tensor can go from the one device's memory to the other's directly.
 bool Partitioner::ArePeers(const Transfer& transfer) const {
-  if (transfer.from_host || transfer.to_host) return false;
-  const DeviceMemory* const from = devices_[transfer.from]->memory();
-  const DeviceMemory* const to = devices_[transfer.to]->memory();
-  return from != nullptr && to != nullptr && to->CanCopyFrom(*from);
+  return !transfer.from_host && !transfer.to_host && devices_.ArePeers(transfer.from, transfer.to);
 }
 
 // The names of nodes that are added have a "/_" in them, and give way to the user's.
@@ -131,7 +128,7 @@ void Partitioner::NoteCrossing(const Output& source, int to, bool to_host) {
   transfer.from = from;
   transfer.to = to;
   transfer.from_host = source.index == kControlIndex ||
-                       SpacesOn(*devices_[from], *source.node).output_in_host[source.index];
+                       SpacesOn(devices_[from], *source.node).output_in_host[source.index];
   transfer.to_host = to_host;
   result_.transfers.push_back(std::move(transfer));
 }
@@ -141,7 +138,7 @@ void Partitioner::FindCrossings() {
     if (IsCopied(pruned_.nodes[i])) continue;
     const Node& node = *pruned_.nodes[i];
     for (const int device : DevicesOf(static_cast<int>(i))) {
-      const MemorySpaces spaces = SpacesOn(*devices_[device], node);
+      const MemorySpaces spaces = SpacesOn(devices_[device], node);
       for (int k = 0; k < node.num_inputs(); ++k) {
         if (fed_.contains(node.input(k))) continue;
         NoteCrossing(node.input(k), device, spaces.input_in_host[k]);
@@ -206,12 +203,12 @@ StatusOr<const Node*> Partitioner::AddTransferNode(const char* op, const Crossin
   Graph* const graph = PartOf(device).graph.get();
   spec.name = graph->UniqueName(absl::StrCat(crossing.source.node->name(), "/", op, "_", edge));
   const bool in_host = device == transfer.to ? transfer.to_host : transfer.from_host;
-  spec.op = in_host && !devices_[device]->traits().host_memory ? absl::StrCat("_Host", op + 1) : op;
+  spec.op = in_host && !devices_[device].traits.host_memory ? absl::StrCat("_Host", op + 1) : op;
   SetAttr(&spec.attrs, spec.inputs.empty() ? "tensor_type" : "T", AttrValue(dtype));
   SetAttr(&spec.attrs, "tensor_name", AttrValue(transfer.tensor));
-  SetAttr(&spec.attrs, "send_device", AttrValue(devices_[transfer.from]->name()));
-  SetAttr(&spec.attrs, "recv_device", AttrValue(devices_[transfer.to]->name()));
-  SetAttr(&spec.attrs, "send_device_incarnation", AttrValue(int64_t{0}));
+  SetAttr(&spec.attrs, "send_device", AttrValue(devices_[transfer.from].name));
+  SetAttr(&spec.attrs, "recv_device", AttrValue(devices_[transfer.to].name));
+  SetAttr(&spec.attrs, "send_device_incarnation", AttrValue(devices_[transfer.from].incarnation));
   SetAttr(&spec.attrs, kEdgeAttr, AttrValue(edge));
   SetAttr(&spec.attrs, kPeerAttr, AttrValue(ArePeers(transfer)));
   spec.allow_unknown_attrs = true;
@@ -232,8 +229,8 @@ StatusOr<std::vector<const Node*>> Partitioner::StartOf(const Crossing& crossing
   if (const Node* start = loop.StartOf(loops_.iterations[i])) return std::vector{start};
   return AnnotateWithNode(
       errors::InvalidArgument(
-          "what the node gives is read on ", devices_[crossing.to]->name(), ", but the node, on ",
-          devices_[DeviceOf(&source)]->name(), ", does not run in the first iteration of ",
+          "what the node gives is read on ", devices_[crossing.to].name, ", but the node, on ",
+          devices_[DeviceOf(&source)].name, ", does not run in the first iteration of ",
           loops_.frames.Describe(frame), "; what a NextIteration brings crosses behind a Merge"),
       source);
 }
@@ -331,7 +328,7 @@ Status Partitioner::AddNode(int i) {
 
 Status Partitioner::AddCopy(int i, int device) {
   const Node* const node = pruned_.nodes[i];
-  const MemorySpaces spaces = SpacesOn(*devices_[device], *node);
+  const MemorySpaces spaces = SpacesOn(devices_[device], *node);
   std::vector<Output> inputs;
   for (int k = 0; k < node->num_inputs(); ++k) {
     const Output& input = node->input(k);
@@ -485,7 +482,7 @@ StatusOr<PartitionedGraph> Partitioner::Run() {
 }  // namespace
 
 StatusOr<PartitionedGraph> PartitionGraph(const PrunedGraph& pruned, const Placement& placement,
-                                          const DeviceList& devices,
+                                          const DeviceSet& devices,
                                           const StepSignature& signature) {
   return Partitioner(pruned, placement, devices, signature).Run();
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/device/device.h"
+#include "core/device/device_set.h"
 #include "core/graph/graph.h"
 #include "core/graph/prune.h"
 #include "core/graph/step_signature.h"
@@ -18,7 +18,7 @@ namespace millstream {
 
 // What one device does of a step.
 struct Partition {
-  int device = 0;  // index into the DeviceList
+  int device = 0;  // number in the DeviceSet
   // Copies of the program's nodes, with the Sends and Receives; null when there is one partition,
   // which then uses the program's own nodes.
   std::unique_ptr<Graph> graph;
@@ -52,8 +52,7 @@ struct PartitionedGraph {
 // that reads them: parts that are run in order, one instruction at a time, never wait for each
 // other in a circle.
 StatusOr<PartitionedGraph> PartitionGraph(const PrunedGraph& pruned, const Placement& placement,
-                                          const DeviceList& devices,
-                                          const StepSignature& signature);
+                                          const DeviceSet& devices, const StepSignature& signature);
 
 }  // namespace millstream
 

@@ -26,7 +26,7 @@ bool StandsWhereItIsRead(const Node& node) {
 // Fills one layout, in the order of the methods of Run.
 class LoopPlanner {
  public:
-  LoopPlanner(const PrunedGraph& graph, const std::vector<int>& placed, const DeviceList& devices,
+  LoopPlanner(const PrunedGraph& graph, const std::vector<int>& placed, const DeviceSet& devices,
               const StepSignature& signature)
       : graph_(graph),
         placed_(placed),
@@ -176,14 +176,14 @@ class LoopPlanner {
   // "frame 'while' (cut over CPU:0, CPU:1)", with the devices' full names.
   std::string Describe(const CutLoop& loop) const {
     std::vector<std::string> names;
-    for (const int device : loop.devices) names.push_back(devices_[device]->name());
+    for (const int device : loop.devices) names.push_back(devices_[device].name);
     return absl::StrCat(layout_.frames.Describe(loop.frame), " (cut over ",
                         absl::StrJoin(names, ", "), ")");
   }
 
   const PrunedGraph& graph_;
   const std::vector<int>& placed_;
-  const DeviceList& devices_;
+  const DeviceSet& devices_;
   const absl::flat_hash_set<Output> fed_;
   absl::flat_hash_map<const Node*, size_t> index_;
   std::vector<Iterations> entered_;  // of each frame, by those of its parent
@@ -205,7 +205,7 @@ StatusOr<const Node*> AddControlNode(Graph* graph, const std::string& base, cons
 }  // namespace
 
 StatusOr<LoopLayout> LayOutLoops(const PrunedGraph& graph, const std::vector<int>& placed,
-                                 const DeviceList& devices, const StepSignature& signature) {
+                                 const DeviceSet& devices, const StepSignature& signature) {
   return LoopPlanner(graph, placed, devices, signature).Run();
 }
 

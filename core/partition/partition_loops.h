@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "core/device/device.h"
+#include "core/device/device_set.h"
 #include "core/graph/frames.h"
 #include "core/graph/graph.h"
 #include "core/graph/prune.h"
@@ -60,7 +60,7 @@ struct LoopLayout {
 // well formed (FindFrames), and for a cut loop without LoopCond, with several of them, or with one
 // that does not run in every iteration.
 StatusOr<LoopLayout> LayOutLoops(const PrunedGraph& graph, const std::vector<int>& placed,
-                                 const DeviceList& devices, const StepSignature& signature);
+                                 const DeviceSet& devices, const StepSignature& signature);
 
 // One device's control loop.
 struct ControlLoop {

@@ -23,12 +23,17 @@ using Outputs = std::vector<Output>;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
+const DeviceTraits kCpu{/*host_memory=*/true, /*runs_on_callers_thread=*/true, /*is_default=*/true};
+
 class PartitionLoopsTest : public DynamicTest {
  protected:
   // Every node is where it asks to be, or on CPU 0.
   StatusOr<PartitionedGraph> Cut(const Outputs& fetches, int cpus, const Outputs& feeds = {}) {
     MS_RETURN_IF_ERROR(build.status());
-    MS_ASSIGN_OR_RETURN(const DeviceList devices, CreateDevices({{"CPU", cpus}}));
+    DeviceSet devices;
+    for (int i = 0; i < cpus; ++i) {
+      devices.Add({absl::StrCat("/job:localhost/replica:0/task:0/device:CPU:", i), kCpu});
+    }
     const StepSignature signature{feeds, fetches, {}};
     MS_ASSIGN_OR_RETURN(const PrunedGraph pruned, Prune(graph, signature));
     MS_ASSIGN_OR_RETURN(const Placement placement,

@@ -67,10 +67,10 @@ class PartitionMemoryTest : public DynamicTest {
 
   void Cut(const std::vector<Output>& fetches, DeviceTraits accelerator = DeviceTraits()) {
     ASSERT_EQ(build.status(), absl::OkStatus());
-    StatusOr<DeviceList> devices = CreateDevices({{"CPU", 1}});
-    ASSERT_TRUE(devices.ok()) << devices.status();
-    devices->push_back(
-        std::make_unique<Device>("/job:localhost/replica:0/task:0/device:ACC:0", accelerator));
+    DeviceSet devices;
+    devices.Add({"/job:localhost/replica:0/task:0/device:CPU:0",
+                 {/*host_memory=*/true, /*runs_on_callers_thread=*/true, /*is_default=*/true}});
+    devices.Add({"/job:localhost/replica:0/task:0/device:ACC:0", accelerator});
     StepSignature signature;
     signature.fetches = fetches;
     for (const Node* node : graph.nodes()) {
@@ -78,9 +78,9 @@ class PartitionMemoryTest : public DynamicTest {
     }
     const StatusOr<PrunedGraph> pruned = Prune(graph, signature);
     ASSERT_TRUE(pruned.ok()) << pruned.status();
-    const StatusOr<Placement> placement = Place(graph, *pruned, *devices, PlacementOptions());
+    const StatusOr<Placement> placement = Place(graph, *pruned, devices, PlacementOptions());
     ASSERT_TRUE(placement.ok()) << placement.status();
-    StatusOr<PartitionedGraph> cut = PartitionGraph(*pruned, *placement, *devices, signature);
+    StatusOr<PartitionedGraph> cut = PartitionGraph(*pruned, *placement, devices, signature);
     ASSERT_TRUE(cut.ok()) << cut.status();
     cut_ = *std::move(cut);
   }

@@ -64,7 +64,7 @@ std::vector<absl::string_view> ColocatedWith(const Node& node) {
 // Places one pruned graph, in the order of the methods of Run.
 class Placer {
  public:
-  Placer(const Graph& graph, const PrunedGraph& pruned, const DeviceList& devices,
+  Placer(const Graph& graph, const PrunedGraph& pruned, const DeviceSet& devices,
          const PlacementOptions& options)
       : graph_(graph), pruned_(pruned), devices_(devices), options_(options) {}
   StatusOr<Placement> Run();
@@ -97,7 +97,7 @@ class Placer {
 
   const Graph& graph_;
   const PrunedGraph& pruned_;
-  const DeviceList& devices_;
+  const DeviceSet& devices_;
   const PlacementOptions& options_;
   absl::flat_hash_map<const Node*, int> index_;
   std::vector<int> parent_;
@@ -127,9 +127,9 @@ Status Placer::ReadRequests() {
     if (!request.ok()) return AnnotateWithNode(request.status(), node(i));
     requests_.push_back(*std::move(request));
   }
-  for (const auto& device : devices_) {
-    if (std::find(types_.begin(), types_.end(), device->type()) == types_.end()) {
-      types_.push_back(device->type());
+  for (const DeviceDescription& device : devices_) {
+    if (std::find(types_.begin(), types_.end(), device.type()) == types_.end()) {
+      types_.push_back(device.type());
     }
   }
   return absl::OkStatus();
@@ -279,11 +279,11 @@ void Placer::FindKernels() {
 
 std::vector<int> Placer::Candidates(const DeviceName& wanted, const Group& group) const {
   std::vector<int> candidates;
-  for (size_t d = 0; d < devices_.size(); ++d) {
-    const Device& device = *devices_[d];
+  for (int d = 0; d < devices_.size(); ++d) {
+    const DeviceDescription& device = devices_[d];
     const bool supported = std::find(group.unsupported.begin(), group.unsupported.end(),
                                      device.type()) == group.unsupported.end();
-    if (supported && wanted.Fits(device.parsed_name())) candidates.push_back(static_cast<int>(d));
+    if (supported && wanted.Fits(device.parsed_name)) candidates.push_back(d);
   }
   return candidates;
 }
@@ -298,10 +298,10 @@ Status Placer::NoDevice(int i, const Group& group) const {
                     group.wanted_by == i ? "" : " by '",
                     group.wanted_by == i ? "" : node(group.wanted_by).name() + "'", "; ");
   }
-  absl::StrAppend(&text, "available devices are [", DeviceNames(devices_), "]");
+  absl::StrAppend(&text, "available devices are [", devices_.Names(), "]");
   // A device that there is not may be one whose plugin failed.
-  const auto fits = [&group](const std::unique_ptr<Device>& device) {
-    return group.wanted.Fits(device->parsed_name());
+  const auto fits = [&group](const DeviceDescription& device) {
+    return group.wanted.Fits(device.parsed_name);
   };
   if (std::none_of(devices_.begin(), devices_.end(), fits)) {
     const std::string reasons = PluginLoader::Global()->FailureReasons();
@@ -368,7 +368,7 @@ Status Placer::Choose() {
     if (candidates.empty()) return NoDevice(i, group);
     // Accelerators come before the default device; among equals the first.
     std::stable_partition(candidates.begin(), candidates.end(),
-                          [this](int d) { return !devices_[d]->traits().is_default; });
+                          [this](int d) { return !devices_[d].traits.is_default; });
     int device = PreferredDevice(i, candidates);
     if (device >= 0 && candidates.size() > 1) {
       preference = absl::StrCat("its input '", node(i).input(0).name(), "' is there");
@@ -415,7 +415,7 @@ StatusOr<Placement> Placer::PlaceOnTheOnlyDevice() {
     Group alone;
     alone.wanted = requests_[i];
     if (!request_texts_[i].empty()) alone.wanted_by = i;
-    const bool fits = requests_[i].Fits(devices_[0]->parsed_name());
+    const bool fits = requests_[i].Fits(devices_[0].parsed_name);
     if (!fits && !options_.allow_soft_placement) return NoDevice(i, alone);
     placement_.devices.push_back(0);
     if (!options_.explain) continue;
@@ -443,17 +443,16 @@ StatusOr<Placement> Placer::Run() {
 
 }  // namespace
 
-StatusOr<Placement> Place(const Graph& graph, const PrunedGraph& pruned, const DeviceList& devices,
+StatusOr<Placement> Place(const Graph& graph, const PrunedGraph& pruned, const DeviceSet& devices,
                           const PlacementOptions& options) {
   return Placer(graph, pruned, devices, options).Run();
 }
 
-std::string ExplainPlacement(const PrunedGraph& pruned, const DeviceList& devices,
+std::string ExplainPlacement(const PrunedGraph& pruned, const DeviceSet& devices,
                              const Placement& placement, int i) {
   const Node& node = *pruned.nodes[i];
-  return absl::StrCat(node.name(), ": (", node.op().name,
-                      "): ", devices[placement.devices[i]]->name(), " because ",
-                      placement.reasons[i]);
+  return absl::StrCat(node.name(), ": (", node.op().name, "): ", devices[placement.devices[i]].name,
+                      " because ", placement.reasons[i]);
 }
 
 }  // namespace millstream

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "core/device/device.h"
+#include "core/device/device_set.h"
 #include "core/graph/frames.h"
 #include "core/graph/graph.h"
 #include "core/graph/prune.h"
@@ -35,17 +35,18 @@ struct PlacementOptions {
 
 // Where every node of a pruned graph runs, and why.
 struct Placement {
-  std::vector<int> devices;          // index into the DeviceList, one a node
+  std::vector<int> devices;          // number in the DeviceSet, one a node
   std::vector<std::string> reasons;  // "it asks for '/cpu:1'", one a node; empty if not wanted
 };
 
+// Kernels are those of this process, for devices of other tasks as well.
 // INVALID_ARGUMENT names the node and says what it asked for, which kernels and devices there are
 // and why each does not do; or names two nodes that must be together and cannot.
-StatusOr<Placement> Place(const Graph& graph, const PrunedGraph& pruned, const DeviceList& devices,
+StatusOr<Placement> Place(const Graph& graph, const PrunedGraph& pruned, const DeviceSet& devices,
                           const PlacementOptions& options);
 
 // "why is this node here": one line for node `i` of a placement with reasons.
-std::string ExplainPlacement(const PrunedGraph& pruned, const DeviceList& devices,
+std::string ExplainPlacement(const PrunedGraph& pruned, const DeviceSet& devices,
                              const Placement& placement, int i);
 
 }  // namespace millstream

@@ -20,17 +20,16 @@ constexpr double kGain = 0.95;
 constexpr size_t kMostOptionsNamed = 3;
 constexpr int kControlOutput = -1;
 
-std::vector<CostModel::DeviceTraits> TraitsOf(const DeviceList& devices) {
+std::vector<CostModel::DeviceTraits> TraitsOf(const DeviceSet& devices) {
   std::vector<CostModel::DeviceTraits> traits;
-  for (const auto& device : devices) {
-    const DeviceTraits& asked = device->traits();
-    traits.push_back({device->type(), !asked.host_memory, !asked.is_default});
+  for (const DeviceDescription& device : devices) {
+    traits.push_back({device.type(), !device.traits.host_memory, !device.traits.is_default});
   }
   return traits;
 }
 
-int HostOf(const DeviceList& devices) {
-  const auto host = absl::c_find_if(devices, [](const auto& d) { return d->traits().is_default; });
+int HostOf(const DeviceSet& devices) {
+  const auto host = absl::c_find_if(devices, [](const auto& d) { return d.traits.is_default; });
   return host == devices.end() ? 0 : static_cast<int>(host - devices.begin());
 }
 
@@ -44,7 +43,7 @@ bool IsCopied(const PrunedGraph& pruned, size_t i) {
 // and one on the host that reads what is fetched.
 class ProblemMaker {
  public:
-  ProblemMaker(const PrunedGraph& pruned, const DeviceList& devices, const PlacementGroups& groups,
+  ProblemMaker(const PrunedGraph& pruned, const DeviceSet& devices, const PlacementGroups& groups,
                const PlacementCosts& costs)
       : pruned_(pruned),
         model_(costs.session->model),
@@ -157,11 +156,11 @@ void MoveConstants(const PrunedGraph& pruned, const PlacementGroups& groups,
   }
 }
 
-std::string ShortName(const Device& device) {
-  return absl::StrCat(device.type(), ":", device.parsed_name().index.value_or(0));
+std::string ShortName(const DeviceDescription& device) {
+  return absl::StrCat(device.type(), ":", device.parsed_name.index.value_or(0));
 }
 
-std::string Describe(std::vector<DeviceOption> options, int chosen, const DeviceList& devices) {
+std::string Describe(std::vector<DeviceOption> options, int chosen, const DeviceSet& devices) {
   std::string here;
   std::string elsewhere;
   absl::c_stable_sort(options, [](const auto& a, const auto& b) { return a.end < b.end; });
@@ -171,7 +170,7 @@ std::string Describe(std::vector<DeviceOption> options, int chosen, const Device
     if (option.device == chosen) {
       here = absl::StrCat("it would end at ", time, " here");
     } else if (named++ < kMostOptionsNamed) {
-      absl::StrAppend(&elsewhere, ", at ", time, " on ", ShortName(*devices[option.device]));
+      absl::StrAppend(&elsewhere, ", at ", time, " on ", ShortName(devices[option.device]));
     }
   }
   return here + elsewhere;
@@ -179,9 +178,9 @@ std::string Describe(std::vector<DeviceOption> options, int chosen, const Device
 
 }  // namespace
 
-SessionCosts::SessionCosts(const DeviceList& devices) : model(TraitsOf(devices)) {}
+SessionCosts::SessionCosts(const DeviceSet& devices) : model(TraitsOf(devices)) {}
 
-CostedPlacement PlaceByCosts(const PrunedGraph& pruned, const DeviceList& devices,
+CostedPlacement PlaceByCosts(const PrunedGraph& pruned, const DeviceSet& devices,
                              PlacementGroups groups, const PlacementCosts& costs) {
   absl::MutexLock lock(&costs.session->mutex);
   absl::flat_hash_map<const Node*, int>& homes = costs.session->homes;

@@ -8,7 +8,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
-#include "core/device/device.h"
+#include "core/device/device_set.h"
 #include "core/graph/prune.h"
 #include "core/graph/step_signature.h"
 #include "core/placement/cost_model.h"
@@ -18,7 +18,7 @@ namespace millstream {
 
 // What the executables of a session share that is placed by costs. Thread-safe.
 struct SessionCosts {
-  explicit SessionCosts(const DeviceList& devices);
+  explicit SessionCosts(const DeviceSet& devices);
   CostModel model;
   // Guards the choice as a whole: two steps must not choose different places for the same state.
   absl::Mutex mutex;
@@ -56,7 +56,7 @@ struct CostedPlacement {
 // the first of its candidates, or where it was first put: the step that meets it first is the one
 // that initializes it, whose costs say nothing of the steps that use it. Other groups with state
 // are placed by costs once.
-CostedPlacement PlaceByCosts(const PrunedGraph& pruned, const DeviceList& devices,
+CostedPlacement PlaceByCosts(const PrunedGraph& pruned, const DeviceSet& devices,
                              PlacementGroups groups, const PlacementCosts& costs);
 
 }  // namespace millstream

@@ -158,7 +158,7 @@ Status Executable::RunFed(absl::Span<const Tensor> feeds, absl::Span<Tensor> fet
     MS_RETURN_IF_ERROR(builder_->ReportGraphs(options.report));
   }
   const ExecutableContext& context = builder_->context();
-  const StepSite site{*context.devices, builder_->partitions(), context.settings};
+  const StepSite site{context.devices, context.own_devices, builder_->partitions(), context.settings};
   if (options.report == nullptr || !options.report->want_trace) {
     return ExecuteStep(*plan, site, feeds, fetches, options);
   }

@@ -21,8 +21,9 @@ namespace millstream {
 namespace {
 
 // Those that compute constants, as a plan is made; null when no device can.
-KernelCache* HostKernels(const DeviceList& devices) {
-  for (const std::unique_ptr<Device>& device : devices) {
+KernelCache* HostKernels(const std::vector<Device*>& devices) {
+  for (Device* const device : devices) {
+    if (device == nullptr) continue;
     const DeviceTraits& traits = device->traits();
     if (traits.host_memory && traits.runs_on_callers_thread) return device->kernels();
   }
@@ -50,6 +51,11 @@ bool NeedsDynamicExecutor(const Partition& part, const Device& device) {
 }
 
 }  // namespace
+
+void ExecutableContext::SetDevices(const DeviceList& own, DeviceSet all) {
+  devices = std::move(all);
+  own_devices = FindOwn(devices, own);
+}
 
 StatusOr<std::unique_ptr<ExecutableBuilder>> ExecutableBuilder::Create(
     const ExecutableContext* context, const StepSignature& signature, const PlacementHints& hints) {
@@ -133,7 +139,7 @@ StatusOr<Placement> ExecutableBuilder::PlaceNodes(bool explain, const PlacementC
     MS_ASSIGN_OR_RETURN(frames, FindFrames(pruned_, fed));
     options.frames = &frames;
   }
-  return millstream::Place(*context_.graph, pruned_, *context_.devices, options);
+  return millstream::Place(*context_.graph, pruned_, context_.devices, options);
 }
 
 Status ExecutableBuilder::Place(const PlacementHints& hints) {
@@ -163,7 +169,7 @@ StatusOr<PartitionedGraph> ExecutableBuilder::CutIntoParts() const {
     const StepWork work = StepWork::Of(*context_.graph, pruned_, signature_, nullptr);
     order = LateOrder(pruned_, devices, signature_, work);
   }
-  if (order.empty()) return PartitionGraph(pruned_, placement_, *context_.devices, signature_);
+  if (order.empty()) return PartitionGraph(pruned_, placement_, context_.devices, signature_);
   PrunedGraph late;
   Placement placement;
   for (const int i : order) {
@@ -171,7 +177,7 @@ StatusOr<PartitionedGraph> ExecutableBuilder::CutIntoParts() const {
     late.controls.push_back(pruned_.controls[i]);
     placement.devices.push_back(devices[i]);
   }
-  return PartitionGraph(late, placement, *context_.devices, signature_);
+  return PartitionGraph(late, placement, context_.devices, signature_);
 }
 
 std::string ExecutableBuilder::placement_text() const {
@@ -184,7 +190,7 @@ std::string ExecutableBuilder::placement_text() const {
   std::string text;
   for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
     absl::StrAppend(
-        &text, ExplainPlacement(pruned_, *context_.devices, placement, static_cast<int>(i)), "\n");
+        &text, ExplainPlacement(pruned_, context_.devices, placement, static_cast<int>(i)), "\n");
   }
   return text;
 }
@@ -200,9 +206,10 @@ void ExecutableBuilder::Measure(const StepTrace& trace,
 // What each device runs, as the graph was cut, one GraphDef a device.
 Status ExecutableBuilder::ReportGraphs(StepReport* report) const {
   for (const Partition& part : partitions_.parts) {
+    if (context_.own_devices[part.device] == nullptr) continue;
     const Graph& graph = part.graph == nullptr ? *context_.graph : *part.graph;
-    MS_ASSIGN_OR_RETURN(std::string bytes, ExportNodes(graph, part.pruned.nodes,
-                                                       (*context_.devices)[part.device]->name()));
+    MS_ASSIGN_OR_RETURN(std::string bytes,
+                        ExportNodes(graph, part.pruned.nodes, context_.devices[part.device].name));
     report->partition_graphs.push_back(std::move(bytes));
   }
   return absl::OkStatus();
@@ -225,10 +232,10 @@ StatusOr<std::unique_ptr<Plan>> ExecutableBuilder::CompilePart(const Partition& 
   request.signature = &part.signature;
   request.feed_shapes = shapes == nullptr ? nullptr : &part_shapes;
   request.received = &received;
-  const Device& device = *(*context_.devices)[part.device];
-  request.kernels = (*context_.devices)[part.device]->kernels();
+  Device& device = *context_.own_devices[part.device];
+  request.kernels = device.kernels();
   request.memory = device.memory();
-  if (request.memory != nullptr) request.host_kernels = HostKernels(*context_.devices);
+  if (request.memory != nullptr) request.host_kernels = HostKernels(context_.own_devices);
   request.settings = &context_.settings;
   request.folded = &folded_;
   request.run = run;
@@ -251,7 +258,7 @@ StatusOr<std::unique_ptr<StepPlan>> ExecutableBuilder::Compile(const std::vector
   for (size_t p = 0; p < partitions_.parts.size(); ++p) {
     step->programs.push_back(programs_[p].get());
     step->parts.emplace_back();
-    if (programs_[p] != nullptr) continue;
+    if (programs_[p] != nullptr || !IsOwn(static_cast<int>(p))) continue;
     MS_ASSIGN_OR_RETURN(
         step->parts.back(),
         CompilePart(partitions_.parts[p], shapes, whole.has_value() ? &*whole : nullptr, run));
@@ -260,6 +267,7 @@ StatusOr<std::unique_ptr<StepPlan>> ExecutableBuilder::Compile(const std::vector
     }
   }
   for (size_t p = 0; p < step->parts.size(); ++p) {
+    if (!step->HasPart(p)) continue;
     step->num_instructions +=
         static_cast<int64_t>(step->parts[p] != nullptr ? step->parts[p]->instructions.size()
                                                        : step->programs[p]->nodes.size());
@@ -273,14 +281,16 @@ StatusOr<std::unique_ptr<StepPlan>> ExecutableBuilder::Compile(const std::vector
 Status ExecutableBuilder::CompilePrograms() {
   for (const Partition& part : partitions_.parts) {
     std::unique_ptr<DynamicProgram>& program = programs_.emplace_back();
-    const bool is_dynamic = NeedsDynamicExecutor(part, *(*context_.devices)[part.device]);
+    Device* const device = context_.own_devices[part.device];
+    if (device == nullptr) continue;
+    const bool is_dynamic = NeedsDynamicExecutor(part, *device);
     is_all_dynamic_ &= is_dynamic;
     if (!is_dynamic) continue;
     DynamicRequest request;
     request.graph = &part.pruned;
     request.signature = &part.signature;
-    request.kernels = (*context_.devices)[part.device]->kernels();
-    request.memory = (*context_.devices)[part.device]->memory();
+    request.kernels = device->kernels();
+    request.memory = device->memory();
     request.settings = &context_.settings;
     MS_ASSIGN_OR_RETURN(program, DynamicProgram::Compile(request));
   }

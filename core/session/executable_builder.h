@@ -22,8 +22,15 @@ namespace millstream {
 
 // What the executables of a session share. Constant once the session is made.
 struct ExecutableContext {
+  // `own`: the devices of this task, which must outlive the context. `all`: those of every task
+  // that steps may use, `own` among them.
+  void SetDevices(const DeviceList& own, DeviceSet all);
+  // There is no other task.
+  void SetDevices(const DeviceList& own) { SetDevices(own, Describe(own)); }
+
   Graph* graph = nullptr;
-  const DeviceList* devices = nullptr;
+  DeviceSet devices;
+  std::vector<Device*> own_devices;  // by number in `devices`; null: another task's
   SessionSettings settings;
   SessionCosts* costs = nullptr;  // null: placement does not look at costs
 };
@@ -34,8 +41,10 @@ struct PlacementHints {
   const std::vector<int>* present = nullptr;        // see PlacementCosts
 };
 
-// One step signature, cut into parts for the devices. Constant after Create, but for the cache of
-// folded constants. Thread-safe.
+// One step signature, cut into parts for the devices. The whole step is placed and cut; what is
+// compiled are the parts on the task's own devices. Tasks that do so for equal graphs, signatures
+// and sets of devices get equal edges between their parts. Constant after Create, but for the cache
+// of folded constants. Thread-safe.
 class ExecutableBuilder {
  public:
   struct GivenFeed {
@@ -43,15 +52,15 @@ class ExecutableBuilder {
     HandleInfo facts;  // what the graph says of its value
   };
 
-  // Prunes, places and partitions, and compiles the parts that the dynamic executor runs. `context`
-  // must outlive the builder. Errors name the node.
+  // Prunes, places and partitions, and compiles the own parts that the dynamic executor runs.
+  // `context` must outlive the builder. Errors name the node.
   static StatusOr<std::unique_ptr<ExecutableBuilder>> Create(const ExecutableContext* context,
                                                              const StepSignature& signature,
                                                              const PlacementHints& hints);
 
-  // Compiles the other parts for these shapes of the feeds inside the step; null: for any shapes.
-  // `run`: of the step that waits for the plan, null if none does; CANCELLED and DEADLINE_EXCEEDED
-  // when that is to stop. The plan must not outlive the builder.
+  // Compiles the other own parts for these shapes of the feeds inside the step; null: for any
+  // shapes. `run`: of the step that waits for the plan, null if none does; CANCELLED and
+  // DEADLINE_EXCEEDED when that is to stop. The plan must not outlive the builder.
   StatusOr<std::unique_ptr<StepPlan>> Compile(const std::vector<Shape>* shapes,
                                               const RunOptions* run) const;
 
@@ -69,9 +78,13 @@ class ExecutableBuilder {
   const PartitionedGraph& partitions() const { return partitions_; }
   // Device of nodes()[i].
   const std::vector<int>& placed() const { return placement_.devices; }
+  // A device of this task runs the part; else another task does.
+  bool IsOwn(int part) const {
+    return context_.own_devices[partitions_.parts[part].device] != nullptr;
+  }
   // The dynamic executor runs this part.
   bool IsDynamic(int part) const { return programs_[part] != nullptr; }
-  // It runs every part, so that one plan serves feeds of any shape.
+  // It runs every own part, so that one plan serves feeds of any shape.
   bool is_all_dynamic() const { return is_all_dynamic_; }
 
   // See CompiledStep. Places the step again, unless it was placed by costs: the reasons are not
@@ -80,7 +93,7 @@ class ExecutableBuilder {
   // Adds what a traced step took to the session's costs; the trace ends with the parts of the step.
   // `feed_shapes`: of what it was fed. REQUIRES: context().costs != nullptr.
   void Measure(const StepTrace& trace, const std::vector<Shape>& feed_shapes) const;
-  // Adds what each device runs, as the graph was cut, one GraphDef a device.
+  // Adds what each own device runs, as the graph was cut, one GraphDef a device.
   Status ReportGraphs(StepReport* report) const;
 
  private:
@@ -106,7 +119,8 @@ class ExecutableBuilder {
   PrunedGraph pruned_;
   Placement placement_;  // of pruned_; with reasons if it is by costs
   PartitionedGraph partitions_;
-  // By part; null for parts that have plans. They serve feeds of any shape.
+  // By part; null for parts that have plans, and for those of other tasks. They serve feeds of any
+  // shape.
   std::vector<std::unique_ptr<DynamicProgram>> programs_;
   bool is_all_dynamic_ = true;
   mutable FoldedValues folded_;  // of all parts; thread-safe

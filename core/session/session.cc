@@ -59,14 +59,14 @@ class DirectSession : public Session, public LiveSession {
         steps_(kMostSteps),
         gate_([this] { Release(); }) {
     context_.graph = graph;
-    context_.devices = &devices_;
+    context_.SetDevices(devices_);
     SetSettings(options);
     for (const auto& device : devices_) {
       if (device->memory() == nullptr) continue;
       device->memory()->SetReclaimer([this] { budget_.DropKeptStates(); });
     }
     if (options.placement_period > 0 && devices_.size() > 1) {
-      costs_ = std::make_unique<SessionCosts>(devices_);
+      costs_ = std::make_unique<SessionCosts>(context_.devices);
       context_.costs = costs_.get();
     }
     LiveSessions::Global()->Add(this);

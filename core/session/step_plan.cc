@@ -53,14 +53,20 @@ Status ExecuteParts(const StepPlan& plan, const StepSite& site, absl::Span<const
                           absl::Milliseconds(settings.options.late_kernel_warning_ms));
   step.rendezvous = &rendezvous;
   step.scheduler = &scheduler;
-  std::vector<RunningPart> running(site.partitions.parts.size());
+  std::vector<RunningPart> running;
+  running.reserve(plan.parts.size());
   std::vector<StepPart*> parts;
-  for (size_t p = 0; p < running.size(); ++p) {
+  for (size_t p = 0; p < plan.parts.size(); ++p) {
     const Partition& partition = site.partitions.parts[p];
-    RunningPart& part = running[p];
+    if (!plan.HasPart(p)) {
+      return errors::FailedPrecondition("the step has a part on ",
+                                        site.devices[partition.device].name,
+                                        ", a device of another task");
+    }
+    RunningPart& part = running.emplace_back();
     part.partition = &partition;
     part.feeds = Select(feeds, partition.feeds);
-    part.run = MakeRun(plan, p, site.devices[partition.device]->name());
+    part.run = MakeRun(plan, p, site.devices[partition.device].name);
     MS_RETURN_IF_ERROR(part.run->Begin(&step, part.feeds));
     parts.push_back(part.run.get());
   }
@@ -82,7 +88,7 @@ Status ExecuteStep(const StepPlan& plan, const StepSite& site, absl::Span<const 
                    absl::Span<Tensor> fetches, const RunOptions& options) {
   if (plan.direct != nullptr) {
     const int device = site.partitions.parts[0].device;
-    return ExecutePlan(plan.direct, site.devices[device]->name(), feeds, fetches, options);
+    return ExecutePlan(plan.direct, site.devices[device].name, feeds, fetches, options);
   }
   return ExecuteParts(plan, site, feeds, fetches, options);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "core/device/device.h"
 #include "core/dynamic/program.h"
 #include "core/partition/partition.h"
 #include "core/plan/plan.h"
@@ -19,22 +20,28 @@ namespace millstream {
 
 struct StepPlan {
   std::vector<Shape> feed_shapes;
-  // By partition, as in the PartitionedGraph. Each has one of the two, the other is null.
+  // By partition, as in the PartitionedGraph. Each part of this task has one of the two, the other
+  // is null. Parts of other tasks have neither.
   std::vector<std::unique_ptr<Plan>> parts;
   std::vector<DynamicProgram*> programs;  // for feeds of any shape; the executable's own
   // The only part, when nothing in it waits: it runs on the caller's thread at once. Else null.
   Plan* direct = nullptr;
   int64_t num_instructions = 0;  // of all parts
+
+  // A device of this task runs it.
+  bool HasPart(size_t part) const { return parts[part] != nullptr || programs[part] != nullptr; }
 };
 
 // Where and how the parts of a step run, whatever its plan. All must outlive the step.
 struct StepSite {
-  const DeviceList& devices;
+  const DeviceSet& devices;
+  const std::vector<Device*>& own_devices;  // see ExecutableContext
   const PartitionedGraph& partitions;
   const SessionSettings& settings;
 };
 
-// One step. Thread-safe; after an error `fetches` are unspecified, and the plan stays usable.
+// One step. FAILED_PRECONDITION when other tasks have parts of it. Thread-safe; after an error `fetches` are
+// unspecified, and the plan stays usable.
 Status ExecuteStep(const StepPlan& plan, const StepSite& site, absl::Span<const Tensor> feeds,
                    absl::Span<Tensor> fetches, const RunOptions& options);
 

@@ -1,0 +1,62 @@
+// What is known of devices apart from the devices themselves. Placement and partition need no more,
+// so that they also work for devices of other tasks.
+#ifndef MILLSTREAM_CORE_DEVICE_DEVICE_SET_H_
+#define MILLSTREAM_CORE_DEVICE_DEVICE_SET_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+#include "core/device/device_name.h"
+#include "core/device/device_traits.h"
+
+namespace millstream {
+
+struct DeviceDescription {
+  // REQUIRES: `full_name` has all parts, as "/job:worker/replica:0/task:1/device:CPU:0" has.
+  DeviceDescription(std::string full_name, DeviceTraits device_traits);
+
+  const std::string& type() const { return *parsed_name.type; }
+
+  std::string name;
+  DeviceName parsed_name;
+  DeviceTraits traits;
+  int64_t memory_limit = 0;  // bytes that the device may use; 0: not known
+  // A positive number, another one each time the device is made: it tells a device from one of the
+  // same name in a task that was started again. 0: not known.
+  int64_t incarnation = 0;
+};
+
+// Devices by number. Devices of several tasks may be in one set.
+class DeviceSet {
+ public:
+  int size() const { return static_cast<int>(devices_.size()); }
+  const DeviceDescription& operator[](int i) const { return devices_[i]; }
+  std::vector<DeviceDescription>::const_iterator begin() const { return devices_.begin(); }
+  std::vector<DeviceDescription>::const_iterator end() const { return devices_.end(); }
+  // The number of the device that has the name; -1: there is none.
+  int Find(absl::string_view name) const;
+  // Whether a tensor can go from the memory of device `from` to that of device `to` without passing
+  // through the host's.
+  bool ArePeers(int from, int to) const { return peers_.contains({from, to}); }
+  // The names, for messages: "A, B".
+  std::string Names() const;
+
+  // REQUIRES: no device in the set has the name.
+  void Add(DeviceDescription device);
+  // REQUIRES: both devices are in the set.
+  void AddPeers(int from, int to) { peers_.insert({from, to}); }
+  // Adds the devices of another set behind those of this one. REQUIRES: no name is in both.
+  void Append(const DeviceSet& other);
+
+ private:
+  std::vector<DeviceDescription> devices_;
+  absl::flat_hash_set<std::pair<int, int>> peers_;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_DEVICE_DEVICE_SET_H_
