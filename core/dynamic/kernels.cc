@@ -289,7 +289,7 @@ Status DynamicRun::EndBeside(Execution* execution) {
 }
 
 Status DynamicRun::Send(const NodeProgram& node, Iteration* iteration, bool is_dead) {
-  const RendezvousKey key{node.transfer_edge, iteration->key};
+  const RendezvousKey key{node.transfer_edge, iteration->key, node.node};
   Tensor tensor;
   if (is_dead) {
     DropInputs(node, iteration);
@@ -311,7 +311,7 @@ Status DynamicRun::Send(const NodeProgram& node, Iteration* iteration, bool is_d
 }
 
 StatusOr<bool> DynamicRun::Receive(const NodeProgram& node, Iteration* iteration) {
-  const RendezvousKey key{node.transfer_edge, iteration->key};
+  const RendezvousKey key{node.transfer_edge, iteration->key, node.node};
   Execution* const execution = state_->NewExecution();
   SetUp(execution);
   execution->start = trace_ == nullptr ? 0 : StepTrace::Now();

@@ -19,6 +19,9 @@ namespace millstream {
 struct RendezvousKey {
   int64_t edge = 0;
   uint64_t iteration = 0;
+  // The Send or the Receive, whose attributes name the edge to other tasks (RendezvousName). Keys
+  // are compared without it. Null: the tensor stays within the task.
+  const Node* transfer = nullptr;
   friend bool operator==(const RendezvousKey& a, const RendezvousKey& b) {
     return a.edge == b.edge && a.iteration == b.iteration;
   }

@@ -17,7 +17,7 @@ namespace millstream {
 template <typename Key>
 class RendezvousTable {
  public:
-  Status Send(const Key& key, Parcel parcel) ABSL_LOCKS_EXCLUDED(mutex_) {
+  Status Send(const Key& key, Parcel&& parcel) ABSL_LOCKS_EXCLUDED(mutex_) {
     Rendezvous::Receiver* receiver = nullptr;
     {
       absl::MutexLock lock(&mutex_);

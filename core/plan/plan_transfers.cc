@@ -16,7 +16,9 @@ namespace {
 
 MS_Status* Result(const Status& status) { return status.ok() ? nullptr : ToAbiStatus(status); }
 
-RendezvousKey KeyOf(const Instruction& instruction) { return RendezvousKey{instruction.edge, 0}; }
+RendezvousKey KeyOf(const Instruction& instruction) {
+  return RendezvousKey{instruction.edge, 0, instruction.node};
+}
 
 const Instruction& InstructionOf(void* state) { return *static_cast<const Instruction*>(state); }
 

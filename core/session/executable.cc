@@ -4,6 +4,7 @@
 
 #include "core/host/step_profiling.h"
 #include "core/numerics/numeric_checks.h"
+#include "core/partition/rendezvous.h"
 #include "framework/plugin/loader.h"
 
 namespace millstream {
@@ -126,6 +127,13 @@ StatusOr<StepPlan*> Executable::FindPlan(absl::Span<const Tensor> feeds,
 
 Status Executable::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                        const RunOptions& options) {
+  const Status status = RunChecked(feeds, fetches, options);
+  if (!status.ok() && options.other_tasks != nullptr) options.other_tasks->Abort(status);
+  return status;
+}
+
+Status Executable::RunChecked(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                              const RunOptions& options) {
   MS_RETURN_IF_ERROR(CheckFeeds(feeds));
   const size_t num_fetches = builder_->signature().fetches.size();
   if (fetches.size() != num_fetches) {
@@ -158,7 +166,8 @@ Status Executable::RunFed(absl::Span<const Tensor> feeds, absl::Span<Tensor> fet
     MS_RETURN_IF_ERROR(builder_->ReportGraphs(options.report));
   }
   const ExecutableContext& context = builder_->context();
-  const StepSite site{context.devices, context.own_devices, builder_->partitions(), context.settings};
+  const StepSite site{context.devices, context.own_devices, builder_->partitions(),
+                      context.settings};
   if (options.report == nullptr || !options.report->want_trace) {
     return ExecuteStep(*plan, site, feeds, fetches, options);
   }

@@ -25,7 +25,9 @@ class Executable : public CompiledStep {
       const ExecutableContext* context, const StepSignature& signature,
       const PlacementHints& hints = PlacementHints());
 
-  // After the first step with the same feed shapes it takes no lock and looks no name up.
+  // After the first step with the same feed shapes it takes no lock and looks no name up. Where
+  // other tasks run parts of the step, it runs the task's own parts and sets the fetches that they
+  // give.
   Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
              const RunOptions& options) override;
   int64_t num_instructions() const override {
@@ -43,6 +45,8 @@ class Executable : public CompiledStep {
   static constexpr int kMaxPlans = 32;
 
   explicit Executable(std::unique_ptr<ExecutableBuilder> builder) : builder_(std::move(builder)) {}
+  Status RunChecked(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                    const RunOptions& options);
   Status RunFed(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                 const RunOptions& options);
   Status CheckFeeds(absl::Span<const Tensor> feeds) const;

@@ -1,5 +1,6 @@
 #include "core/session/step_plan.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/time/time.h"
@@ -10,6 +11,7 @@
 #include "core/plan/running_steps.h"
 #include "core/step/step_context.h"
 #include "core/step/step_scheduler.h"
+#include "core/step/task_rendezvous.h"
 
 namespace millstream {
 namespace {
@@ -43,33 +45,56 @@ Status FetchFrom(RunningPart* part, absl::Span<Tensor> fetches) {
   return absl::OkStatus();
 }
 
+// By the number of the edge: whether it leads to another task, or comes from one.
+std::vector<bool> SharedEdges(const StepSite& site) {
+  std::vector<bool> shared;
+  for (const Transfer& transfer : site.partitions.transfers) {
+    shared.push_back(site.own_devices[transfer.from] == nullptr ||
+                     site.own_devices[transfer.to] == nullptr);
+  }
+  return shared;
+}
+
+// Begins the parts that this task runs.
+Status BeginParts(const StepPlan& plan, const StepSite& site, absl::Span<const Tensor> feeds,
+                  StepContext* step, std::vector<RunningPart>* running) {
+  running->reserve(plan.parts.size());  // parts borrow their feeds
+  for (size_t p = 0; p < plan.parts.size(); ++p) {
+    const Partition& partition = site.partitions.parts[p];
+    const std::string& device = site.devices[partition.device].name;
+    if (!plan.HasPart(p)) {
+      if (step->options().other_tasks != nullptr) continue;
+      return errors::FailedPrecondition("the step has a part on ", device,
+                                        ", a device of another task, and no way to exchange "
+                                        "tensors with it");
+    }
+    RunningPart& part = running->emplace_back();
+    part.partition = &partition;
+    part.feeds = Select(feeds, partition.feeds);
+    part.run = MakeRun(plan, p, device);
+    MS_RETURN_IF_ERROR(part.run->Begin(step, part.feeds));
+  }
+  return absl::OkStatus();
+}
+
 // A step of several parts, or of one that may wait.
 Status ExecuteParts(const StepPlan& plan, const StepSite& site, absl::Span<const Tensor> feeds,
                     absl::Span<Tensor> fetches, const RunOptions& options) {
   const SessionSettings& settings = site.settings;
   StepContext step(options, settings);
-  LocalRendezvous rendezvous;
   StepScheduler scheduler(&step, settings.inter_op_threads,
                           absl::Milliseconds(settings.options.late_kernel_warning_ms));
-  step.rendezvous = &rendezvous;
+  LocalRendezvous local;
+  std::optional<TaskRendezvous> shared;
+  step.rendezvous = &local;
+  if (options.other_tasks != nullptr) {
+    step.rendezvous = &shared.emplace(options.other_tasks, SharedEdges(site), &scheduler);
+  }
   step.scheduler = &scheduler;
   std::vector<RunningPart> running;
-  running.reserve(plan.parts.size());
+  MS_RETURN_IF_ERROR(BeginParts(plan, site, feeds, &step, &running));
   std::vector<StepPart*> parts;
-  for (size_t p = 0; p < plan.parts.size(); ++p) {
-    const Partition& partition = site.partitions.parts[p];
-    if (!plan.HasPart(p)) {
-      return errors::FailedPrecondition("the step has a part on ",
-                                        site.devices[partition.device].name,
-                                        ", a device of another task");
-    }
-    RunningPart& part = running.emplace_back();
-    part.partition = &partition;
-    part.feeds = Select(feeds, partition.feeds);
-    part.run = MakeRun(plan, p, site.devices[partition.device].name);
-    MS_RETURN_IF_ERROR(part.run->Begin(&step, part.feeds));
-    parts.push_back(part.run.get());
-  }
+  for (const RunningPart& part : running) parts.push_back(part.run.get());
   // Parts that run at the same time would fight over one team of threads.
   step.holds_permit = step.needs_permit && step.max_threads > 1 && settings.inter_op_threads == 1 &&
                       ParallelPermit::TryAcquire();

@@ -40,7 +40,8 @@ struct StepSite {
   const SessionSettings& settings;
 };
 
-// One step. FAILED_PRECONDITION when other tasks have parts of it. Thread-safe; after an error `fetches` are
+// One step, or this task's share of it: fetches that other tasks have stay as they are. Tensors of
+// other tasks come and go through options.other_tasks. Thread-safe; after an error `fetches` are
 // unspecified, and the plan stays usable.
 Status ExecuteStep(const StepPlan& plan, const StepSite& site, absl::Span<const Tensor> feeds,
                    absl::Span<Tensor> fetches, const RunOptions& options);

@@ -10,6 +10,8 @@
 
 namespace millstream {
 
+class Rendezvous;
+
 // Stops a running step from another thread. Thread-safe.
 class Cancellation {
  public:
@@ -35,6 +37,10 @@ struct RunOptions {
   // Called now and then on the running thread; true stops the step (Ctrl-C of a front end).
   bool (*should_stop)(void* argument) = nullptr;
   void* should_stop_argument = nullptr;
+  // Where the tensors of this step meet that go to other tasks, or come from them. It outlives the
+  // run, and is aborted when the run fails. Null: a step with parts in other tasks fails with
+  // FAILED_PRECONDITION.
+  Rendezvous* other_tasks = nullptr;
 };
 
 }  // namespace millstream

@@ -93,7 +93,7 @@ void StepScheduler::FinishOutside(StepPart* part, const Node* node) {
     *work = std::move(outside_work_.back());
     outside_work_.pop_back();
   }
-  WakeLocked(part);
+  if (part != nullptr) WakeLocked(part);
   changed_.SignalAll();
 }
 
@@ -223,6 +223,8 @@ Status StepScheduler::Drive(const std::vector<StepPart*>& parts) {
       changed_.WaitWithTimeout(&mutex_, kLookInterval);
     }
   }
+  // The last part may have failed, and nobody looked since: what is outstanding is to end.
+  if (!ending_ && !step_.status().ok()) EndEarly(step_.status());
   // Helpers that did not come are not waited for: the pool may be busy with another session's step.
   helpers_ -= WorkerPool::Global()->Withdraw(this);
   // The others find nothing to do and leave; and what runs outside has brought its result, but may

@@ -90,7 +90,7 @@ class StepScheduler {
   // Counts asynchronous work that ends without help from this step's parts (a kernel on another
   // thread), so that a step is not taken for stuck while there is some. A tensor that another part
   // sends is not such work. Finish before Wake would let the step end too soon: FinishOutside wakes
-  // the part itself, as the last thing that is done with it.
+  // the part itself, as the last thing that is done with it. Null: the part is awake already.
   // `work` is what the step is said to be at if its time is over before.
   void StartOutside(const OutsideWork& work = OutsideWork()) ABSL_LOCKS_EXCLUDED(mutex_);
   void FinishOutside(StepPart* part, const Node* node = nullptr) ABSL_LOCKS_EXCLUDED(mutex_);
