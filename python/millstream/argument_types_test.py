@@ -307,12 +307,13 @@ _ANY: dict[str, set[Any]] = {
     "condition": {tf.logging.log_if},
     "msg": {tf.logging.log, tf.logging.log_every_n, tf.logging.log_first_n, tf.logging.log_if},
 }
-# Settings of variables that change nothing yet.
+# Settings of variables that change nothing yet, or are read as those of `tf.device`.
 _SETTINGS = {"caching_device", "partitioner", "use_resource"}
 _TRUTHS = {
-    "adjoint_a", "adjoint_b", "allow_broadcast", "auxiliary_name_scope", "ignore_existing",
-    "keep_dims", "keepdims", "trainable", "transpose_a", "transpose_b", "use_nesterov",
-    "validate_shape", "verify_shape", "use_locking", "as_text", "conjugate", "staircase",
+    "adjoint_a", "adjoint_b", "allow_broadcast", "auxiliary_name_scope",
+    "colocate_gradients_with_ops", "ignore_existing", "keep_dims", "keepdims", "trainable",
+    "transpose_a", "transpose_b", "use_nesterov", "validate_shape", "verify_shape", "use_locking",
+    "as_text", "conjugate", "staircase",
 }  # fmt: skip
 
 

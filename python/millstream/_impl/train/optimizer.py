@@ -90,7 +90,9 @@ class Optimizer:
         var_list
             The variables, in anything that can be iterated over, nested, or as the values of a
             dictionary; by default all trainable ones.
-        gate_gradients, aggregation_method, colocate_gradients_with_ops
+        colocate_gradients_with_ops
+            Whether new operations stand beside those whose gradients they are, as in `gradients`.
+        gate_gradients, aggregation_method
             Hints, not used.
         name
             Name of the operation, by default the optimizer's.
@@ -149,7 +151,9 @@ class Optimizer:
         var_list
             The variables, in anything that can be iterated over, nested, or as the values of a
             dictionary; by default all trainable ones.
-        gate_gradients, aggregation_method, colocate_gradients_with_ops
+        colocate_gradients_with_ops
+            Whether new operations stand beside those whose gradients they are, as in `gradients`.
+        gate_gradients, aggregation_method
             Hints, not used.
         grad_loss
             What `loss` is weighted with.
