@@ -8,7 +8,8 @@ A peer is a name and the Python interpreter that has it: ``tensorflow`` (in grap
 for each case, so that a machine whose speed drifts drifts for all. In each block the best setting
 of a contender counts (threads; for convolutions in PyTorch also the memory layout). Printed are the
 medians over the blocks, our ratio to the best peer with the smallest and largest of any block, and
-the goal. ``--check`` compares numbers instead of times.
+the goal. ``--check`` compares numbers instead of times. ``--isa avx2`` measures a wide machine as a
+narrow one: it limits our plugin, and each peer by the limits that it has (ONNX Runtime has none).
 """
 
 from __future__ import annotations
@@ -59,6 +60,31 @@ LARGEST_DIFFERENCE = 1e-4
 CASE_TIMEOUT_SECONDS = 1800
 
 
+def isa_limits(isa: str) -> dict[str, str]:
+    """Return the environment that keeps all contenders to an instruction set; XLA has flags."""
+    if isa == "avx2":
+        library, aten = "AVX2", "avx2"
+    else:
+        library, aten = "SSE41", "default"
+    return {
+        "MILLSTREAM_PLUGIN_OPTIONS": f"millstream_cpu:isa={isa}",
+        "ONEDNN_MAX_CPU_ISA": library,
+        "DNNL_MAX_CPU_ISA": library,
+        "ATEN_CPU_CAPABILITY": aten,
+        "MKL_ENABLE_INSTRUCTIONS": "AVX2" if isa == "avx2" else "SSE4_2",
+    }
+
+
+def xla_flags(isa: str | None, threads: int) -> str:
+    """Return XLA's flags for an instruction set, or any, and a number of threads."""
+    flags = []
+    if threads == 1:
+        flags.append("--xla_cpu_multi_thread_eigen=false")
+    if isa is not None:
+        flags.append("--xla_cpu_max_isa=" + ("AVX2" if isa == "avx2" else "SSE4_2"))
+    return " ".join(flags)
+
+
 @dataclasses.dataclass(frozen=True)
 class Contender:
     """A system and the interpreter that has it."""
@@ -88,11 +114,14 @@ class ProcessRunner:
         What one repeat of a case takes at least.
     check
         Whether numbers are wanted instead of times.
+    isa
+        The widest instruction set that contenders use, or None.
     """
 
-    def __init__(self, seconds: float, check: bool) -> None:
+    def __init__(self, seconds: float, check: bool, isa: str | None = None) -> None:
         self._seconds = seconds
         self._check = check
+        self._isa = isa
 
     def __call__(
         self, contender: Contender, case: str, setting: Setting
@@ -130,8 +159,7 @@ class ProcessRunner:
         module = "tensorflow.compat.v1" if contender.name == "tensorflow" else contender.name
         return [f"benchmarks.cases.{program}", "--module", module]
 
-    @staticmethod
-    def _environment(contender: Contender, setting: Setting) -> dict[str, str]:
+    def _environment(self, contender: Contender, setting: Setting) -> dict[str, str]:
         path = [str(ROOT)]
         if contender.name == goals.OURS:
             path.append(str(ROOT / "python"))
@@ -142,8 +170,11 @@ class ProcessRunner:
             JAX_PLATFORMS="cpu",
             TF_CPP_MIN_LOG_LEVEL="3",
         )
-        if setting.threads == 1:
-            environment["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+        flags = xla_flags(self._isa, setting.threads)
+        if flags:
+            environment["XLA_FLAGS"] = flags
+        if self._isa is not None:
+            environment.update(isa_limits(self._isa))
         return environment
 
 
@@ -242,6 +273,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--threads", type=counts, default=[1, 2])
     parser.add_argument("--seconds", type=float, default=0.4, help="of one repeat of a case")
     parser.add_argument("--markdown", type=pathlib.Path, help="write the table into this file too")
+    parser.add_argument(
+        "--isa", choices=["baseline", "avx2"], help="the widest instruction set used"
+    )
     parser.add_argument("--check", action="store_true", help="compare numbers, not times")
     parsed = parser.parse_args(arguments)
     if parsed.blocks < 1:
@@ -257,7 +291,7 @@ def main(arguments: Sequence[str]) -> int:
     os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
     parsed = parse(arguments)
     contenders = [Contender(goals.OURS, sys.executable), *parsed.peer]
-    runner = ProcessRunner(parsed.seconds, parsed.check)
+    runner = ProcessRunner(parsed.seconds, parsed.check, parsed.isa)
     fine = True
     if parsed.check:
         rows, fine = check(contenders, parsed.case, max(parsed.threads), runner)

@@ -80,7 +80,7 @@ def test_command_lists_the_plugins_of_the_wheel(
     environment: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     plugins = json.loads(run(environment / "millstream", "plugins", "--json", cwd=tmp_path))
-    assert {"millstream_cpu", "millstream_cpu_avx512"} <= {plugin["name"] for plugin in plugins}
+    assert "millstream_cpu" in {plugin["name"] for plugin in plugins}
     for plugin in plugins:
         assert plugin["path"].startswith(str(environment.parent))
 

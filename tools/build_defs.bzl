@@ -1,15 +1,13 @@
 """Millstream's build rules: thin macros that add our flags, and kinds of target that Bazel lacks.
 
     ms_cc_library(name, srcs, hdrs, deps, copts, ...)      like cc_library
-    ms_kernel_library(name, srcs, hdrs, deps, copts, ...)  a library for plugins: hidden, kept whole,
-                                                           once for every CPU variant
+    ms_kernel_library(name, srcs, hdrs, deps, copts, ...)  a library for plugins: hidden, kept whole
     ms_cc_test(name, srcs, deps, copts, size, ...)         GoogleTest with its main()
     ms_kernel_test(name, srcs, deps, copts, ...)           the same for kernels, on sim as well
     ms_cc_benchmark(name, srcs, deps, copts, ...)          Google Benchmark with its main()
     ms_cc_binary(name, srcs, deps, copts, ...)
     ms_proto_library(name, srcs, deps)                     C++ messages, "millstream/<path>.pb.h"
     ms_plugin(name, srcs, deps, copts, linkopts, ...)      lib<name>.so exporting ms_plugin_entry
-    ms_cpu_plugins(name, srcs, deps, ...)                  the same, once for every CPU variant
     ms_python_extension(name, srcs, deps, copts, ...)      <name>.abi3.so exporting PyInit_<name>
     ms_py_library(name, srcs, deps, data, imports, ...)
     ms_py_binary(name, srcs, deps, data, ...)
@@ -72,34 +70,13 @@ _KERNEL_THREADS_LINKOPTS = select({
     "//conditions:default": ["-lgomp"],
 })
 
-# What kernels are compiled for, by the ending of the target's name: any x86-64, and processors with
-# the sets of AVX-512 that a plugin's note can name (MS_CPU_*), and nothing that merely comes with
-# them on the processors of today, as -march=x86-64-v4 would have it. Without fused multiply-add, in
-# which the compiler would otherwise round once where baseline code rounds twice: variants of a
-# kernel that does the same operations in the same order give the same bits.
-_CPU_VARIANTS = {
-    "": [],
-    "_avx512": [
-        "-mavx2",
-        "-mfma",
-        "-mavx512f",
-        "-mavx512bw",
-        "-mavx512vl",
-        "-mavx512dq",
-        "-ffp-contract=off",
-    ],
-}
-
-def _variant_deps(deps, variant):
-    """`deps` with kernel libraries replaced by their variants; kernels depend on no others of ours."""
-    return [
-        _relative(dep, variant) if dep.startswith(":") or dep.startswith("//kernels/") else dep
-        for dep in deps
-    ]
-
-def _variant_tags(variant, tags):
-    # The sanitizers see what they can see in the variant that runs everywhere.
-    return tags + (_NO_SANITIZER if variant else [])
+# Loops are compiled for several instruction sets (kernels/simd/instruction_set.h), some of which have
+# fused multiply-add, and give the same bits in all: the compiler must not round once where the
+# baseline rounds twice. -Wpsabi: functions that pass wide vectors are inlined where there are any.
+_KERNEL_COPTS = [
+    "-ffp-contract=off",
+    "-Wno-psabi",
+]
 
 def ms_cc_library(name, srcs = [], hdrs = [], deps = [], copts = [], **kwargs):
     """A C++ (or C) library with our warnings.
@@ -123,45 +100,34 @@ def _is_c(srcs):
 def _plugin_copts(srcs):
     return _PLUGIN_COPTS + ([] if _is_c(srcs) else _PLUGIN_CXX_COPTS)
 
-def ms_kernel_library(name, srcs = [], hdrs = [], deps = [], copts = [], linkopts = [], cpu_variants = True, **kwargs):
+def ms_kernel_library(name, srcs = [], hdrs = [], deps = [], copts = [], linkopts = [], **kwargs):
     """A library for plugins: hidden symbols; kept whole, because kernels register themselves.
 
-    The target <name>_avx512 is the same for processors with AVX-512, made of the _avx512 variants of its deps.
+    It is compiled for any x86-64; its loops are compiled for wider instruction sets as well where they
+    say so by RunLoop (kernels/simd/instruction_set.h).
 
     Args:
-      name: the library for any x86-64.
+      name: the library.
       srcs: sources.
       hdrs: headers.
-      deps: kernel libraries, by ":name" or "//kernels/..."; the plugin headers, third-party libraries.
+      deps: kernel libraries, the plugin headers, third-party libraries.
       copts: more compiler flags.
       linkopts: more linker flags.
-      cpu_variants: False where wider vectors gain nothing: the variants are then one and the same. No header of such
-        a library, nor of its deps, may have inline code that depends on the width of vectors, or a plugin would
-        hold two versions of one function.
       **kwargs: for cc_library.
     """
     kwargs.setdefault("alwayslink", True)
 
     # Symbols that hide cannot be found across the shared libraries that tests are otherwise made of.
     kwargs.setdefault("linkstatic", True)
-    for variant, variant_copts in _CPU_VARIANTS.items():
-        if variant and not cpu_variants:
-            native.alias(
-                name = name + variant,
-                actual = name,
-                visibility = kwargs.get("visibility"),
-            )
-            continue
-        native.cc_library(
-            name = name + variant,
-            srcs = srcs,
-            hdrs = hdrs,
-            deps = _variant_deps(deps, variant),
-            copts = _plugin_copts(srcs) + variant_copts + copts + _KERNEL_THREADS_COPTS,
-            linkopts = linkopts + _KERNEL_THREADS_LINKOPTS,
-            tags = _variant_tags(variant, kwargs.get("tags", [])),
-            **{key: value for key, value in kwargs.items() if key != "tags"}
-        )
+    native.cc_library(
+        name = name,
+        srcs = srcs,
+        hdrs = hdrs,
+        deps = deps,
+        copts = _plugin_copts(srcs) + _KERNEL_COPTS + copts + _KERNEL_THREADS_COPTS,
+        linkopts = linkopts + _KERNEL_THREADS_LINKOPTS,
+        **kwargs
+    )
 
 def ms_cc_test(name, srcs, deps = [], copts = [], size = "small", **kwargs):
     """A GoogleTest; its main() is added."""
@@ -175,10 +141,17 @@ def ms_cc_test(name, srcs, deps = [], copts = [], size = "small", **kwargs):
     )
 
 # Instruction sets narrower than the widest that kernels have code for, by what the names of tests
-# that are limited to them end with: the library's own name for the limit.
+# that are limited to them end with: what limits our loops
+# (kernels/testing:instruction_set_limit) and oneDNN.
 _NARROW_SETS = {
-    "_avx2": "AVX2",
-    "_baseline": "SSE41",
+    "_avx2": {
+        "MILLSTREAM_TEST_ISA": "avx2",
+        "ONEDNN_MAX_CPU_ISA": "AVX2",
+    },
+    "_baseline": {
+        "MILLSTREAM_TEST_ISA": "baseline",
+        "ONEDNN_MAX_CPU_ISA": "SSE41",
+    },
 }
 
 def ms_kernel_test(name, srcs, deps, copts = [], on_sim = True, narrow_sets = False, **kwargs):
@@ -193,7 +166,8 @@ def ms_kernel_test(name, srcs, deps, copts = [], on_sim = True, narrow_sets = Fa
       deps: kernel libraries, the kernel tester.
       copts: more compiler flags.
       on_sim: whether there is <name>_on_sim.
-      narrow_sets: whether there are <name>_avx2 and <name>_baseline: for kernels that call oneDNN.
+      narrow_sets: whether there are <name>_avx2 and <name>_baseline: for kernels that call oneDNN or
+        have loops for every instruction set.
       **kwargs: for ms_cc_test.
     """
     cases = name + "_cases"
@@ -222,8 +196,8 @@ def ms_kernel_test(name, srcs, deps, copts = [], on_sim = True, narrow_sets = Fa
             name = name + suffix,
             srcs = [],
             linkstatic = True,
-            env = {"ONEDNN_MAX_CPU_ISA": limit},
-            deps = [":" + cases],
+            env = limit,
+            deps = [":" + cases, "//kernels/testing:instruction_set_limit"],
             **kwargs
         )
 
@@ -353,26 +327,6 @@ def ms_plugin(name, srcs = [], deps = [], copts = [], linkopts = [], **kwargs):
         "--no-undefined=ms_",
         "--no-undefined=millstream",
     ])
-
-def ms_cpu_plugins(name, srcs, deps, copts = [], **kwargs):
-    """A plugin of kernels for every CPU variant: lib<name>.so, lib<name>_avx512.so.
-
-    Args:
-      name: the plugin for any x86-64.
-      srcs: sources; their note says by __AVX512F__ which variant it is.
-      deps: as for ms_plugin; kernel libraries in the variant.
-      copts: more compiler flags.
-      **kwargs: for ms_plugin.
-    """
-    for variant, variant_copts in _CPU_VARIANTS.items():
-        ms_plugin(
-            name = name + variant,
-            srcs = srcs,
-            deps = _variant_deps(deps, variant),
-            copts = variant_copts + copts,
-            tags = _variant_tags(variant, []),
-            **kwargs
-        )
 
 def ms_python_extension(name, srcs, deps = [], copts = [], linkopts = [], imports = [], **kwargs):
     """A Python module in C++ (limited API of 3.11): <name>.abi3.so, closed but for PyInit_<name>.

@@ -31,9 +31,9 @@ namespace {
 // A message of the format that files have is smaller than two gigabytes.
 constexpr int64_t kMostBytesSaved = int64_t{1} << 30;
 constexpr size_t kMostRangesNamed = 8;
-// Rules of updates hold for kernels of these plugins. A kernel of another plugin may compute an
+// Rules of updates hold for kernels of this plugin. A kernel of another plugin may compute an
 // update in another way.
-constexpr absl::string_view kOwnPlugins[] = {"millstream_cpu", "millstream_cpu_avx512"};
+constexpr absl::string_view kCpuPlugin = "millstream_cpu";
 
 // By name, as SessionOptions::disabled_passes takes them. fuse_relu_grad stays: it gives all
 // results.
@@ -110,7 +110,7 @@ StatusOr<Tensor> CopyOfValue(Variable* variable, const Tensor& spare) {
 }
 
 std::optional<UpdateRule> RuleOf(const KernelInstance& kernel) {
-  if (!absl::c_linear_search(kOwnPlugins, kernel.registration().plugin)) return std::nullopt;
+  if (kernel.registration().plugin != kCpuPlugin) return std::nullopt;
   return UpdateRule::Of(kernel.node());
 }
 

@@ -1,6 +1,8 @@
 // The CPU backend: every kernel of //kernels, for the device type "CPU", which is the host itself.
 #include "framework/plugin/host_device.hpp"
 #include "framework/plugin/plugin_entry.hpp"
+#include "kernels/matmul/library_limit.h"
+#include "kernels/simd/instruction_set.h"
 
 namespace millstream {
 namespace {
@@ -16,6 +18,28 @@ struct CpuDevices {
 struct CpuPlugin : ms::PluginDefaults {
   static constexpr char kVendor[] = "Millstream";
   static constexpr char kVersion[] = "0.1.0";
+
+  static const ms::OptionSchema& Options() {
+    static const ms::OptionSchema schema{ms::Option("isa", MS_OPTION_STR)
+                                             .Doc("The widest instruction set that kernels and "
+                                                  "oneDNN use, where the processor has it.")
+                                             .Default("avx512")
+                                             .Choices({"baseline", "avx2", "avx512"})};
+    return schema;
+  }
+  // Without the option, oneDNN goes by its own environment variable.
+  static ms::Status Init(const ms::PluginOptions& options) {
+    for (const auto& [name, value] : options) {
+      const auto set = kernels::InstructionSetNamed(value);
+      if (name != "isa" || !set) {
+        return ms::InvalidArgument("unknown option \"", name, "=", value,
+                                   "\": expected isa=baseline, isa=avx2 or isa=avx512");
+      }
+      kernels::LimitInstructionSet(*set);
+      if (*set != kernels::InstructionSet::kAvx512) MS_TRY(kernels::LimitLibrary(*set));
+    }
+    return ms::Status();
+  }
   static const MS_Table* GetInterface(std::string_view id) {
     return ms::HostDevices<CpuDevices>::GetInterface(id);
   }
@@ -24,14 +48,5 @@ struct CpuPlugin : ms::PluginDefaults {
 }  // namespace
 }  // namespace millstream
 
-// The family "cpu" has one file for every CPU variant, all made of the same sources
-// (ms_cpu_plugins): the widest that the machine can run has the highest rank.
-#if defined(__AVX512F__)
-MS_PLUGIN_NOTE("millstream_cpu_avx512", "cpu", /*rank=*/512,
-               MS_CPU_AVX2 | MS_CPU_FMA | MS_CPU_AVX512F | MS_CPU_AVX512BW | MS_CPU_AVX512VL |
-                   MS_CPU_AVX512DQ,
-               MS_PLUGIN_DEVICES);
-#else
 MS_PLUGIN_NOTE("millstream_cpu", "cpu", /*rank=*/0, /*cpu_bits=*/0, MS_PLUGIN_DEVICES);
-#endif
 MS_PLUGIN_DEFINE(millstream::CpuPlugin);

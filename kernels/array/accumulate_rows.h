@@ -7,6 +7,7 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/wrapping.h"
+#include "kernels/simd/instruction_set.h"
 
 namespace millstream::kernels {
 
@@ -25,6 +26,16 @@ void ForColumns(ms::Frame& frame, int64_t rows, int64_t width, int64_t streams, 
   });
 }
 
+// Adds `width` elements, or one value to each of them.
+template <typename T, typename Update>
+void AddToRow(const Update* update, int64_t width, T* row) {
+  for (int64_t c = 0; c < width; ++c) row[c] = WrappingSum<T>(row[c], update[c]);
+}
+template <typename T>
+void AddToAll(T update, int64_t width, T* row) {
+  for (int64_t c = 0; c < width; ++c) row[c] = WrappingSum(row[c], update);
+}
+
 // table[ids[k]] += updates[k] for k = 0 to n - 1, in this order for every element of the table, so
 // that the sums have the same bits for any number of threads. Rows have `width` elements; negative
 // ids are passed over. With `is_scalar`, every element of every row is the one value *updates.
@@ -36,14 +47,12 @@ void AccumulateRows(ms::Frame& frame, const Index* ids, int64_t n, const Update*
   ForColumns<T>(frame, n, width, 2, [=](int64_t first, int64_t last) {
     for (int64_t k = 0; k < n; ++k) {
       if (ids[k] < 0) continue;
-      T* row = table + static_cast<int64_t>(ids[k]) * width;
+      T* const row = table + static_cast<int64_t>(ids[k]) * width + first;
       if (is_scalar) {
-        const T update = *updates;
-        for (int64_t c = first; c < last; ++c) row[c] = WrappingSum(row[c], update);
-        continue;
+        AddToAll<T>(*updates, last - first, row);
+      } else {
+        RunLoopOn<T, &AddToRow<T, Update>>(updates + k * width + first, last - first, row);
       }
-      const Update* update = updates + k * width;
-      for (int64_t c = first; c < last; ++c) row[c] = WrappingSum<T>(row[c], update[c]);
     }
   });
 }

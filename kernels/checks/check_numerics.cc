@@ -7,6 +7,7 @@
 
 #include "kernels/common/narrow_float.h"
 #include "kernels/common/parallel.h"
+#include "kernels/simd/instruction_set.h"
 
 namespace millstream::kernels {
 namespace {
@@ -23,14 +24,9 @@ class CheckNumerics {
     std::atomic<bool> has_nan{false};
     std::atomic<bool> has_infinity{false};
     MS_TRY(ParallelElements(frame, tensor.size(), 300, [&](int64_t begin, int64_t end) {
-      bool nan = false;
-      bool infinity = false;
-      for (int64_t i = begin; i < end; ++i) {
-        nan |= std::isnan(Wide(elements[i]));
-        infinity |= std::isinf(Wide(elements[i]));
-      }
-      if (nan) has_nan.store(true, std::memory_order_relaxed);
-      if (infinity) has_infinity.store(true, std::memory_order_relaxed);
+      const Found found = RunLoop<&CheckNumerics::Search>(elements, begin, end);
+      if (found.nan) has_nan.store(true, std::memory_order_relaxed);
+      if (found.infinity) has_infinity.store(true, std::memory_order_relaxed);
     }));
     if (has_nan || has_infinity) {
       const char* const what = !has_nan       ? "an infinity"
@@ -47,6 +43,19 @@ class CheckNumerics {
   }
 
  private:
+  struct Found {
+    bool nan = false;
+    bool infinity = false;
+  };
+  static Found Search(const T* elements, int64_t begin, int64_t end) {
+    Found found;
+    for (int64_t i = begin; i < end; ++i) {
+      found.nan |= std::isnan(Wide(elements[i]));
+      found.infinity |= std::isinf(Wide(elements[i]));
+    }
+    return found;
+  }
+
   static double Wide(double value) { return value; }
   static float Wide(float value) { return value; }
   static float Wide(Float16 value) { return value; }

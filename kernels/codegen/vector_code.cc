@@ -12,6 +12,7 @@
 #include <xbyak/xbyak.h>
 
 #include "kernels/codegen/vector_registers.h"
+#include "kernels/simd/instruction_set.h"
 
 namespace millstream::kernels {
 namespace {
@@ -261,11 +262,13 @@ void FunctionWriter::Store(const Xbyak::Xmm& value, uint32_t place, bool masked)
 
 }  // namespace
 
-VectorSet WidestVectorSet() {
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
-    return VectorSet::kAvx512;
+VectorSet ChosenVectorSet() {
+  switch (ChosenInstructionSet()) {
+    case InstructionSet::kAvx512: return VectorSet::kAvx512;
+    case InstructionSet::kAvx2: return VectorSet::kAvx2;
+    case InstructionSet::kBaseline: break;
   }
-  return __builtin_cpu_supports("avx2") ? VectorSet::kAvx2 : VectorSet::kNone;
+  return VectorSet::kNone;
 }
 
 int AvailableRegisters(VectorSet set) {

@@ -21,8 +21,8 @@ enum class VectorSet {
   kAvx512,  // F and DQ: vectors of 16 floats, 32 registers
 };
 
-// The widest that this processor and its system have.
-VectorSet WidestVectorSet();
+// The one of ChosenInstructionSet (kernels/simd/instruction_set.h).
+VectorSet ChosenVectorSet();
 
 // How many registers a program can have there.
 int AvailableRegisters(VectorSet set);

@@ -23,10 +23,10 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 class VectorCodeTest : public ::testing::TestWithParam<VectorSet> {
  protected:
   void SetUp() override {
-    if (GetParam() == VectorSet::kAvx512 && WidestVectorSet() != VectorSet::kAvx512) {
+    if (GetParam() == VectorSet::kAvx512 && ChosenVectorSet() != VectorSet::kAvx512) {
       GTEST_SKIP() << "the processor has no AVX-512 (F, DQ)";
     }
-    if (WidestVectorSet() == VectorSet::kNone) GTEST_SKIP() << "the processor has no AVX2";
+    if (ChosenVectorSet() == VectorSet::kNone) GTEST_SKIP() << "the processor has no AVX2";
   }
 
   // Runs the program over columns, all of one length; the first element after each is watched.

@@ -24,6 +24,7 @@
 #include "kernels/common/wrapping.h"
 #include "kernels/elementwise/broadcast.h"
 #include "kernels/elementwise/float_loops.h"
+#include "kernels/simd/instruction_set.h"
 
 namespace millstream::kernels {
 
@@ -115,6 +116,12 @@ void BinaryElements(const T* x, const T* y, R* out, int64_t elements) {
   }
 }
 
+// The same, as a FloatLoop.
+template <typename Op, bool kXRuns, bool kYRuns>
+void BinaryFloats(const float* x, const float* y, float* out, int64_t elements) {
+  RunLoop<&BinaryElements<Op, float, float, kXRuns, kYRuns>>(x, y, out, elements);
+}
+
 template <typename Op, typename T, bool kXRuns, bool kYRuns>
 bool BinaryRows(const void* x_base, const void* y_base, void* out_base, const RowBlock& block,
                 int64_t columns) {
@@ -143,13 +150,20 @@ bool BinaryRows(const void* x_base, const void* y_base, void* out_base, const Ro
   return refused;
 }
 
+// As BinaryRows, in the chosen instruction set where the type gains by that.
+template <typename Op, typename T, bool kXRuns, bool kYRuns>
+bool RunBinaryRows(const void* x, const void* y, void* out, const RowBlock& block,
+                   int64_t columns) {
+  return RunLoopOn<T, &BinaryRows<Op, T, kXRuns, kYRuns>>(x, y, out, block, columns);
+}
+
 template <typename Op, typename T>
 constexpr BinaryFunctions MakeBinaryFunctions() {
   using Computed = ComputeTypeOf<T>;
   using Result = decltype(Op::template Apply<Computed>(Computed(), Computed()));
-  return {&BinaryRows<Op, Computed, true, true>,
-          &BinaryRows<Op, Computed, true, false>,
-          &BinaryRows<Op, Computed, false, true>,
+  return {&RunBinaryRows<Op, Computed, true, true>,
+          &RunBinaryRows<Op, Computed, true, false>,
+          &RunBinaryRows<Op, Computed, false, true>,
           Op::kPicoseconds + (kIsNarrowFloat<T> ? kTilePicoseconds : 0),
           RefusalOf<Op>(),
           NarrowFormatOf<T>(),
@@ -175,9 +189,8 @@ inline ms::KernelOptions BinaryOptions(std::vector<MS_DType> dtypes) {
 template <typename Kernel, typename Op, typename T>
 void RegisterBinary(const char* op, std::vector<MS_DType> dtypes) {
   if constexpr (std::is_same_v<T, float> && !CanRefuse<Op>::value) {
-    AddFloatLoops(op, {2, &BinaryElements<Op, float, float, true, true>,
-                       &BinaryElements<Op, float, float, true, false>,
-                       &BinaryElements<Op, float, float, false, true>, Op::kPicoseconds});
+    AddFloatLoops(op, {2, &BinaryFloats<Op, true, true>, &BinaryFloats<Op, true, false>,
+                       &BinaryFloats<Op, false, true>, Op::kPicoseconds});
   }
   ms::Register<Kernel>(op, BinaryOptions(std::move(dtypes)));
 }

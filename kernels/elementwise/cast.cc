@@ -62,6 +62,14 @@ void CastElements(const void* x_base, void* out_base, int64_t begin, int64_t end
   for (int64_t i = begin; i < end; ++i) out[i] = Convert<From, To>(x[i]);
 }
 
+// As CastElements, in the chosen instruction set from and to floating-point numbers: integers of
+// different sizes have no arithmetic.
+template <typename From, typename To>
+void RunCast(const void* x, void* out, int64_t begin, int64_t end) {
+  using Wider = std::conditional_t<kHasWideLoops<From>, From, To>;
+  RunLoopOn<Wider, &CastElements<From, To>>(x, out, begin, end);
+}
+
 // ---- Loops between the types that the machine computes in ----
 
 constexpr int kTypes = 11;
@@ -72,11 +80,10 @@ constexpr std::array<MS_DType, kTypes> kDTypes = {MS_BOOL,   MS_INT8,    MS_INT1
 // The loops from one type to all, in the order of kDTypes.
 template <typename From>
 constexpr std::array<UnaryLoop, kTypes> LoopsFrom() {
-  return {
-      &CastElements<From, bool>,     &CastElements<From, int8_t>,   &CastElements<From, int16_t>,
-      &CastElements<From, int32_t>,  &CastElements<From, int64_t>,  &CastElements<From, uint8_t>,
-      &CastElements<From, uint16_t>, &CastElements<From, uint32_t>, &CastElements<From, uint64_t>,
-      &CastElements<From, float>,    &CastElements<From, double>};
+  return {&RunCast<From, bool>,     &RunCast<From, int8_t>,   &RunCast<From, int16_t>,
+          &RunCast<From, int32_t>,  &RunCast<From, int64_t>,  &RunCast<From, uint8_t>,
+          &RunCast<From, uint16_t>, &RunCast<From, uint32_t>, &RunCast<From, uint64_t>,
+          &RunCast<From, float>,    &RunCast<From, double>};
 }
 constexpr std::array<std::array<UnaryLoop, kTypes>, kTypes> kLoops = {
     LoopsFrom<bool>(),     LoopsFrom<int8_t>(),  LoopsFrom<int16_t>(),  LoopsFrom<int32_t>(),

@@ -34,8 +34,8 @@ constexpr const char* kOps[] = {"Abs",         "Floor",
 
 std::vector<VectorSet> Sets() {
   std::vector<VectorSet> sets;
-  if (WidestVectorSet() != VectorSet::kNone) sets.push_back(VectorSet::kAvx2);
-  if (WidestVectorSet() == VectorSet::kAvx512) sets.push_back(VectorSet::kAvx512);
+  if (ChosenVectorSet() != VectorSet::kNone) sets.push_back(VectorSet::kAvx2);
+  if (ChosenVectorSet() == VectorSet::kAvx512) sets.push_back(VectorSet::kAvx512);
   return sets;
 }
 

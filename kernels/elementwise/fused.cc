@@ -202,7 +202,7 @@ class FusedElementwise {
     }
     auto plan = std::make_unique<FusedPlan>();
     MS_TRY(
-        PlanFused(program_, inputs, specialization.num_threads(), WidestVectorSet(), plan.get()));
+        PlanFused(program_, inputs, specialization.num_threads(), ChosenVectorSet(), plan.get()));
     if (plan->size > 0) {
       specialization.SetScratchBytes(static_cast<uint64_t>(ScratchLayout(*plan).bytes));
     }

@@ -6,6 +6,7 @@
 
 #include "kernels/array/strings.h"
 #include "kernels/common/parallel.h"
+#include "kernels/simd/instruction_set.h"
 
 namespace millstream::kernels {
 namespace {
@@ -25,6 +26,12 @@ void SelectElements(const uint8_t* condition, const void* t_base, const void* e_
     const Word mask = static_cast<Word>(-static_cast<Word>(condition[i] != 0));
     out[i] = static_cast<Word>((t[i] & mask) | (e[i] & static_cast<Word>(~mask)));
   }
+}
+
+template <typename Word>
+void SelectWide(const uint8_t* condition, const void* t, const void* e, void* out, int64_t begin,
+                int64_t end) {
+  RunLoop<&SelectElements<Word>>(condition, t, e, out, begin, end);
 }
 
 // How many neighbouring elements of t and e each element of the condition chooses for.
@@ -54,8 +61,8 @@ class Select {
     switch (element_size_) {
       case 1: loop_ = &SelectElements<uint8_t>; return ms::Status();
       case 2: loop_ = &SelectElements<uint16_t>; return ms::Status();
-      case 4: loop_ = &SelectElements<uint32_t>; return ms::Status();
-      case 8: loop_ = &SelectElements<uint64_t>; return ms::Status();
+      case 4: loop_ = &SelectWide<uint32_t>; return ms::Status();
+      case 8: loop_ = &SelectWide<uint64_t>; return ms::Status();
       case 16: loop_ = &SelectElements<unsigned __int128>; return ms::Status();
       default:
         return ms::Unimplemented("Select: no kernel for elements of ", element_size_, " bytes");

@@ -12,6 +12,7 @@
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/narrow_tiles.h"
 #include "kernels/elementwise/float_loops.h"
+#include "kernels/simd/instruction_set.h"
 
 namespace millstream::kernels {
 
@@ -45,16 +46,23 @@ void UnaryElements(const void* x_base, void* out_base, int64_t begin, int64_t en
   for (int64_t i = begin; i < end; ++i) out[i] = Op::template Apply<T>(x[i]);
 }
 
+// As UnaryElements, in the chosen instruction set where the type gains by that.
+template <typename Op, typename T>
+void RunUnaryElements(const void* x, void* out, int64_t begin, int64_t end) {
+  RunLoopOn<T, &UnaryElements<Op, T>>(x, out, begin, end);
+}
+
+// The same, as a FloatLoop.
 template <typename Op>
 void UnaryFloats(const float* x, const float* /*y*/, float* out, int64_t elements) {
-  UnaryElements<Op, float>(x, out, 0, elements);
+  RunUnaryElements<Op, float>(x, out, 0, elements);
 }
 
 template <typename Op, typename T>
 class UnaryKernel : public ElementwiseKernel {
  public:
   UnaryKernel()
-      : ElementwiseKernel(&UnaryElements<Op, ComputeTypeOf<T>>,
+      : ElementwiseKernel(&RunUnaryElements<Op, ComputeTypeOf<T>>,
                           Op::kPicoseconds + (kIsNarrowFloat<T> ? kTilePicoseconds : 0),
                           NarrowFormatOf<T>()) {}
 };

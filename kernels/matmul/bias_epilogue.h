@@ -10,6 +10,7 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/parallel.h"
+#include "kernels/simd/instruction_set.h"
 
 namespace millstream::kernels {
 
@@ -39,13 +40,14 @@ class BiasEpilogue {
     if (output.size() == 0) return ms::Status();
     const float* const addend = bias.data<float>();
     float* const values = output.data<float>();
-    MS_TRY(ParallelRows(
-        frame, output.size() / columns, columns, kPicoseconds, [&](int64_t begin, int64_t end) {
-          for (int64_t row = begin; row < end; ++row) {
-            float* const elements = values + row * columns;
-            relu_ ? AddAndClamp(addend, columns, elements) : Add(addend, columns, elements);
-          }
-        }));
+    MS_TRY(ParallelRows(frame, output.size() / columns, columns, kPicoseconds,
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t row = begin; row < end; ++row) {
+                            float* const elements = values + row * columns;
+                            relu_ ? RunLoop<&AddAndClamp>(addend, columns, elements)
+                                  : RunLoop<&Add>(addend, columns, elements);
+                          }
+                        }));
     return ms::Status();
   }
 

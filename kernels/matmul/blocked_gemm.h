@@ -62,6 +62,31 @@ class BlockedGemm {
 
   // Computes one tile of C.
   void RunTile(int64_t tile, const T* a, const T* b, T* c) const {
+    RunVectorLoop<Tile>(*this, tile, a, b, c);
+  }
+
+ private:
+  using Number = typename PartsOf<T>::Number;
+  static constexpr int64_t kParts = PartsOf<T>::kCount;
+
+  // The register tile, and the blocks whose packed forms share the caches (at most 112 KiB).
+  static constexpr int64_t kTileRows = 4;
+  static constexpr int64_t kTileVectors = 2;
+  template <int kBytes>
+  static constexpr int64_t kTileColumns = kTileVectors* kLanes<Number, kBytes>;
+  static constexpr int64_t kRows = 48;
+  static constexpr int64_t kColumns = 64;
+  static constexpr int64_t kDepth = 128;
+
+  template <int kBytes>
+  struct Tile {
+    static void Run(const BlockedGemm& gemm, int64_t tile, const T* a, const T* b, T* c) {
+      gemm.ComputeTile<kBytes>(tile, a, b, c);
+    }
+  };
+
+  template <int kBytes>
+  void ComputeTile(int64_t tile, const T* a, const T* b, T* c) const {
     alignas(64) Number packed_a[kRows * kDepth];
     alignas(64) Number packed_b[kColumns * kDepth];
     const int64_t row = tile / tile_columns_ * kRows;
@@ -75,29 +100,16 @@ class BlockedGemm {
     for (int64_t k = 0; k < depth_; k += kDepth) {
       const int64_t depth = std::min(kDepth, depth_ - k);
       PackA(reinterpret_cast<const Number*>(a), row, rows, k, depth, packed_a);
-      PackB(reinterpret_cast<const Number*>(b), column, columns, k, depth, packed_b);
-      for (int64_t j = 0; j < columns; j += kTileColumns) {
+      PackB<kBytes>(reinterpret_cast<const Number*>(b), column, columns, k, depth, packed_b);
+      for (int64_t j = 0; j < columns; j += kTileColumns<kBytes>) {
         for (int64_t i = 0; i < rows; i += kTileRows) {
-          Multiply(packed_a + i * depth, packed_b + j * depth, depth, k == 0,
-                   std::min(kTileRows, rows - i), std::min(kTileColumns, columns - j),
-                   to + i * columns_ + j);
+          Multiply<kBytes>(packed_a + i * depth, packed_b + j * depth, depth, k == 0,
+                           std::min(kTileRows, rows - i),
+                           std::min(kTileColumns<kBytes>, columns - j), to + i * columns_ + j);
         }
       }
     }
   }
-
- private:
-  using Number = typename PartsOf<T>::Number;
-  using Lane = Vector<Number>;
-  static constexpr int64_t kParts = PartsOf<T>::kCount;
-
-  // The register tile, and the blocks whose packed forms share the caches (at most 112 KiB).
-  static constexpr int64_t kTileRows = 4;
-  static constexpr int64_t kTileVectors = 2;
-  static constexpr int64_t kTileColumns = kTileVectors * kLanes<Number>;
-  static constexpr int64_t kRows = 48;
-  static constexpr int64_t kColumns = 64;
-  static constexpr int64_t kDepth = 128;
 
   // Strips of kTileRows rows, each stored by depth; missing rows are zero. Row i at depth k stands
   // at source[i * step + k * depth_step], or in parts.
@@ -113,12 +125,13 @@ class BlockedGemm {
     });
   }
   // Strips of kTileColumns columns, likewise.
+  template <int kBytes>
   void PackB(const Number* b, int64_t column, int64_t columns, int64_t k0, int64_t depth,
              Number* packed) const {
     const int64_t column_step = (shape_.transpose_b ? shape_.k : 1) * kParts;
     const int64_t depth_step = shape_.transpose_b ? kParts : shape_.n * kParts;
     const Number sign = shape_.conjugate_b ? Number(0) - Number(1) : Number(1);
-    Pack(columns, kTileColumns, depth, packed, [=](int64_t j, int64_t k) {
+    Pack(columns, kTileColumns<kBytes>, depth, packed, [=](int64_t j, int64_t k) {
       const Number* source =
           b + (column + j) / kParts * column_step + (k0 + k) / kParts * depth_step;
       if constexpr (kParts == 1) return *source;
@@ -139,21 +152,24 @@ class BlockedGemm {
     }
   }
 
+  template <int kBytes>
   void Multiply(const Number* a, const Number* b, int64_t depth, bool first, int64_t rows,
                 int64_t columns, Number* c) const {
+    using Lane = Vector<Number, kBytes>;
+    constexpr int64_t kStep = kLanes<Number, kBytes>;
     Lane sum[kTileRows][kTileVectors] = {};
     for (int64_t k = 0; k < depth; ++k) {
       Lane right[kTileVectors];
-      for (int v = 0; v < kTileVectors; ++v) right[v] = Load(b + v * kLanes<Number>);
+      for (int v = 0; v < kTileVectors; ++v) right[v] = Load<kBytes>(b + v * kStep);
       for (int i = 0; i < kTileRows; ++i) {
         for (int v = 0; v < kTileVectors; ++v) sum[i][v] += a[i] * right[v];
       }
       a += kTileRows;
-      b += kTileColumns;
+      b += kTileColumns<kBytes>;
     }
     for (int64_t i = 0; i < rows; ++i) {
-      alignas(64) Number line[kTileColumns];
-      for (int v = 0; v < kTileVectors; ++v) Store(sum[i][v], line + v * kLanes<Number>);
+      alignas(64) Number line[kTileColumns<kBytes>];
+      for (int v = 0; v < kTileVectors; ++v) Store(sum[i][v], line + v * kStep);
       Number* to = c + i * columns_;
       for (int64_t j = 0; j < columns; ++j) to[j] = first ? line[j] : to[j] + line[j];
     }

@@ -7,14 +7,16 @@
 namespace millstream::kernels {
 namespace {
 
-using Lane = Vector<float>;
 constexpr int kVectors = 2;
-constexpr int64_t kStrip = kVectors * kLanes<float>;
+template <int kBytes>
+constexpr int64_t kStrip = kVectors* kLanes<float, kBytes>;
 
 // `kRows` rows of a strip of columns: their sums stay in the processor's registers, which takes
 // loops that are unrolled before the compiler looks at the array.
-template <int kRows>
+template <int kBytes, int kRows>
 void MultiplyStrip(const ProductOperands& operands, float* tile) {
+  using Lane = Vector<float, kBytes>;
+  constexpr int64_t kStep = kLanes<float, kBytes>;
   const float* a = operands.a;
   const float* b = operands.b;
   Lane sums[kRows][kVectors];
@@ -24,11 +26,11 @@ void MultiplyStrip(const ProductOperands& operands, float* tile) {
     for (int j = 0; j < kVectors; ++j) sums[i][j] = Lane{};
   }
   for (int64_t k = 0; k < operands.depth; ++k, a += operands.a_step, b += operands.b_step) {
-    const Lane first = Load(b);
-    const Lane second = Load(b + kLanes<float>);
+    const Lane first = Load<kBytes>(b);
+    const Lane second = Load<kBytes>(b + kStep);
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) {
-      const Lane factor = Broadcast(a[i]);
+      const Lane factor = Broadcast<kBytes>(a[i]);
       sums[i][0] += factor * first;
       sums[i][1] += factor * second;
     }
@@ -37,7 +39,7 @@ void MultiplyStrip(const ProductOperands& operands, float* tile) {
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
     for (int j = 0; j < kVectors; ++j) {
-      Store(sums[i][j], tile + i * kProductTileColumns + j * kLanes<float>);
+      Store(sums[i][j], tile + i * kProductTileColumns + j * kStep);
     }
   }
 }
@@ -57,35 +59,43 @@ void MultiplyColumns(const ProductOperands& operands, int64_t columns, float* ti
 }
 
 // The last strip goes back over the one before it where the columns do not fill it.
-template <int kRows>
+template <int kBytes, int kRows>
 int64_t MultiplyRows(const ProductOperands& operands, int64_t columns, float* tile) {
-  if (columns < kStrip) {
+  constexpr int64_t kStep = kStrip<kBytes>;
+  if (columns < kStep) {
     MultiplyColumns<kRows>(operands, columns, tile);
     return kRows;
   }
   ProductOperands strip = operands;
-  for (int64_t next = 0; next < columns; next += kStrip) {
-    const int64_t column = std::min(next, columns - kStrip);
+  for (int64_t next = 0; next < columns; next += kStep) {
+    const int64_t column = std::min(next, columns - kStep);
     strip.b = operands.b + column;
-    MultiplyStrip<kRows>(strip, tile + column);
+    MultiplyStrip<kBytes, kRows>(strip, tile + column);
   }
   return kRows;
 }
+
+template <int kBytes>
+struct Tile {
+  static void Run(const ProductOperands& operands, int64_t rows, int64_t columns, float* tile) {
+    // Sixteen registers hold four rows, thirty-two hold eight.
+    constexpr int kMostRows = kBytes == 64 ? 8 : 4;
+    ProductOperands rest = operands;
+    int64_t row = 0;
+    while (row < rows) {
+      rest.a = operands.a + row;
+      float* const to = tile + row * kProductTileColumns;
+      row += rows - row >= kMostRows ? MultiplyRows<kBytes, kMostRows>(rest, columns, to)
+                                     : MultiplyRows<kBytes, 1>(rest, columns, to);
+    }
+  }
+};
 
 }  // namespace
 
 void ComputeProductTile(const ProductOperands& operands, int64_t rows, int64_t columns,
                         float* tile) {
-  // Sixteen registers hold four rows, thirty-two hold eight.
-  constexpr int kMostRows = kVectorBytes == 64 ? 8 : 4;
-  ProductOperands rest = operands;
-  int64_t row = 0;
-  while (row < rows) {
-    rest.a = operands.a + row;
-    float* const to = tile + row * kProductTileColumns;
-    row += rows - row >= kMostRows ? MultiplyRows<kMostRows>(rest, columns, to)
-                                   : MultiplyRows<1>(rest, columns, to);
-  }
+  RunVectorLoop<Tile>(operands, rows, columns, tile);
 }
 
 }  // namespace millstream::kernels

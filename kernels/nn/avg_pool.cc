@@ -34,23 +34,31 @@ class AvgPool {
     MS_TRY(means.Init(frame, result));
     Number* const output = means.data();
     const int64_t rows = shape.batch * shape.output[0];
-    MS_TRY(StoppableFor(
-        frame, rows, RowCost(shape, shape.output[1]), [&](uint64_t begin, uint64_t end) {
-          WithLanesFor<Number>(shape.channels, [&](auto lanes) {
-            for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
-              for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
-                PoolWindow<decltype(lanes)>(shape, row / shape.output[0], row % shape.output[0], ow,
-                                            input,
-                                            output + (row * shape.output[1] + ow) * shape.channels);
-              }
-            }
-          });
-        }));
+    MS_TRY(StoppableFor(frame, rows, RowCost(shape, shape.output[1]),
+                        [&](uint64_t begin, uint64_t end) {
+                          RunVectorLoopOn<Number, Rows>(shape, input, output, begin, end);
+                        }));
     return means.Finish(frame);
   }
 
  private:
   using Number = ComputeTypeOf<T>;
+
+  template <int kBytes>
+  struct Rows {
+    static void Run(const PoolShape& shape, const Number* input, Number* output, int64_t begin,
+                    int64_t end) {
+      WithLanesFor<kBytes, Number>(shape.channels, [&](auto lanes) {
+        for (int64_t row = begin; row < end; ++row) {
+          for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
+            PoolWindow<decltype(lanes)>(shape, row / shape.output[0], row % shape.output[0], ow,
+                                        input,
+                                        output + (row * shape.output[1] + ow) * shape.channels);
+          }
+        }
+      });
+    }
+  };
 
   template <typename V>
   static void PoolWindow(const PoolShape& shape, int64_t n, int64_t oh, int64_t ow,
@@ -101,18 +109,23 @@ class AvgPoolGrad {
     const int64_t rows = shape.batch * shape.input[0];
     MS_TRY(StoppableFor(
         frame, rows, RowCost(shape, shape.input[1]), [&](uint64_t begin, uint64_t end) {
-          for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
-            for (int64_t w = 0; w < shape.input[1]; ++w) {
-              GatherPixel(shape, row / shape.input[0], row % shape.input[0], w, gradient,
-                          dx + (row * shape.input[1] + w) * shape.channels);
-            }
-          }
+          RunLoopOn<Number, &AvgPoolGrad::GatherRows>(shape, gradient, dx, begin, end);
         }));
     return sums.Finish(frame);
   }
 
  private:
   using Number = ComputeTypeOf<T>;
+
+  static void GatherRows(const PoolShape& shape, const Number* gradient, Number* dx, int64_t begin,
+                         int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      for (int64_t w = 0; w < shape.input[1]; ++w) {
+        GatherPixel(shape, row / shape.input[0], row % shape.input[0], w, gradient,
+                    dx + (row * shape.input[1] + w) * shape.channels);
+      }
+    }
+  }
 
   // A pixel adds up its part of every window that saw it, so that no two threads share an element.
   static void GatherPixel(const PoolShape& shape, int64_t n, int64_t h, int64_t w,

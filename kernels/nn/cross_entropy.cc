@@ -18,42 +18,51 @@ struct LabelSums {
   double labels = 0;  // labels_j
   double logits = 0;  // labels_j * (x_j - shift)
 };
-template <typename T>
+template <int kBytes, typename T>
 LabelSums SumLabels(const T* x, T shift, const T* labels, int64_t classes) {
+  // 64 bytes of partial sums in every set, as in RowExpSum.
+  using Lanes = Vector<T, kBytes>;
+  constexpr int kVectors = 64 / kBytes;
+  const auto vector_of = [](int64_t j) { return j / kLanes<T, kBytes> % kVectors; };
   LabelSums total;
   for (int64_t begin = 0; begin < classes; begin += kSumBlock) {
-    Vector<T> label_sum = {};
-    Vector<T> logit_sum = {};
-    ForEachVector<T>(
+    Lanes label_sum[kVectors] = {};
+    Lanes logit_sum[kVectors] = {};
+    ForEachVector<T, kBytes>(
         begin, std::min(classes, begin + kSumBlock),
         [&](int64_t j) {
-          const Vector<T> label = Load(labels + j);
-          label_sum += label;
-          logit_sum += label * (Load(x + j) - shift);
+          const Lanes label = Load<kBytes>(labels + j);
+          label_sum[vector_of(j)] += label;
+          logit_sum[vector_of(j)] += label * (Load<kBytes>(x + j) - shift);
         },
         [&](int64_t j, int count) {
-          const Vector<T> label = LoadSome(labels + j, count, T(0));
-          label_sum += label;
-          logit_sum += label * (LoadSome(x + j, count, shift) - shift);
+          const Lanes label = LoadSome<kBytes>(labels + j, count, T(0));
+          label_sum[vector_of(j)] += label;
+          logit_sum[vector_of(j)] += label * (LoadSome<kBytes>(x + j, count, shift) - shift);
         });
-    total.labels += static_cast<double>(SumOfLanes<T>(label_sum));
-    total.logits += static_cast<double>(SumOfLanes<T>(logit_sum));
+    total.labels += static_cast<double>(SumOfLanes<T, kBytes>(label_sum));
+    total.logits += static_cast<double>(SumOfLanes<T, kBytes>(logit_sum));
   }
   return total;
 }
 
 // `loss` and `backprop` may be null; `backprop` may be x.
 template <typename T>
-void CrossEntropyRow(const T* x, const T* labels, int64_t classes, T* loss, T* backprop) {
-  const T largest = RowMax(x, classes);
-  LabelSums sums;
-  if (loss != nullptr) sums = SumLabels(x, largest, labels, classes);
-  const double exp_sum = RowExpSum(x, largest, classes, backprop);
-  if (loss != nullptr) *loss = static_cast<T>(sums.labels * std::log(exp_sum) - sums.logits);
-  if (backprop == nullptr) return;
-  const T scale = static_cast<T>(1 / exp_sum);
-  for (int64_t j = 0; j < classes; ++j) backprop[j] = backprop[j] * scale - labels[j];
-}
+struct CrossEntropyRow {
+  template <int kBytes>
+  struct Loop {
+    static void Run(const T* x, const T* labels, int64_t classes, T* loss, T* backprop) {
+      const T largest = RowMax<kBytes>(x, classes);
+      LabelSums sums;
+      if (loss != nullptr) sums = SumLabels<kBytes>(x, largest, labels, classes);
+      const double exp_sum = RowExpSum<kBytes>(x, largest, classes, backprop);
+      if (loss != nullptr) *loss = static_cast<T>(sums.labels * std::log(exp_sum) - sums.logits);
+      if (backprop == nullptr) return;
+      const T scale = static_cast<T>(1 / exp_sum);
+      for (int64_t j = 0; j < classes; ++j) backprop[j] = backprop[j] * scale - labels[j];
+    }
+  };
+};
 
 // One argument, broadcast to [rows, classes].
 template <typename Compute>
@@ -136,9 +145,10 @@ class CrossEntropy {
     Compute* const backprop = backprop_output.data();
     MS_TRY(ParallelRows(frame, rows, classes, kSoftmaxPicoseconds, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
-        CrossEntropyRow(x.data + row * x.row_step, labels.data + row * labels.row_step, classes,
-                        loss == nullptr ? nullptr : loss + row,
-                        backprop == nullptr ? nullptr : backprop + row * classes);
+        RunVectorLoop<CrossEntropyRow<Compute>::template Loop>(
+            x.data + row * x.row_step, labels.data + row * labels.row_step, classes,
+            loss == nullptr ? nullptr : loss + row,
+            backprop == nullptr ? nullptr : backprop + row * classes);
       }
     }));
     MS_TRY(loss_output.Finish(frame));

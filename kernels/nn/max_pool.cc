@@ -47,15 +47,7 @@ class MaxPoolLoops {
                              Number* output) {
     const int64_t rows = shape.batch * shape.output[0];
     return StoppableFor(frame, rows, RowCost(shape), [&](uint64_t begin, uint64_t end) {
-      WithLanesFor<Number>(shape.channels, [&](auto lanes) {
-        for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
-          for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
-            PoolWindow<decltype(lanes)>(shape, row / shape.output[0], row % shape.output[0], ow,
-                                        input,
-                                        output + (row * shape.output[1] + ow) * shape.channels);
-          }
-        }
-      });
+      RunVectorLoopOn<Number, Rows>(shape, input, output, begin, end);
     });
   }
 
@@ -71,6 +63,22 @@ class MaxPoolLoops {
   }
 
  private:
+  template <int kBytes>
+  struct Rows {
+    static void Run(const PoolShape& shape, const Number* input, Number* output, int64_t begin,
+                    int64_t end) {
+      WithLanesFor<kBytes, Number>(shape.channels, [&](auto lanes) {
+        for (int64_t row = begin; row < end; ++row) {
+          for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
+            PoolWindow<decltype(lanes)>(shape, row / shape.output[0], row % shape.output[0], ow,
+                                        input,
+                                        output + (row * shape.output[1] + ow) * shape.channels);
+          }
+        }
+      });
+    }
+  };
+
   template <typename V>
   static void PoolWindow(const PoolShape& shape, int64_t n, int64_t oh, int64_t ow,
                          const Number* input, Number* output) {
@@ -128,12 +136,7 @@ class MaxPoolGradLoops {
                                  const Number* gradient, Number* result) {
     const int64_t rows = shape.batch * shape.output[0];
     return StoppableFor(frame, rows, 2 * RowCost(shape), [&](uint64_t begin, uint64_t end) {
-      WithLanesFor<Number>(shape.channels, [&](auto lanes) {
-        for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
-          ScatterRow<decltype(lanes), /*kAssign=*/true>(
-              shape, row / shape.output[0], row % shape.output[0], input, gradient, result);
-        }
-      });
+      RunVectorLoopOn<Number, Tiles>(shape, input, gradient, result, begin, end);
     });
   }
 
@@ -143,15 +146,36 @@ class MaxPoolGradLoops {
     const int64_t image_size = shape.input[0] * shape.input[1] * shape.channels;
     const uint64_t cost = 2 * RowCost(shape) * shape.output[0] + image_size / 8;
     return StoppableFor(frame, shape.batch, cost, [&](uint64_t begin, uint64_t end) {
-      WithLanesFor<Number>(shape.channels, [&](auto lanes) {
-        for (int64_t n = begin; n < static_cast<int64_t>(end); ++n) {
-          ScatterImage<decltype(lanes)>(shape, n, input, gradient, result);
-        }
-      });
+      RunVectorLoopOn<Number, Images>(shape, input, gradient, result, begin, end);
     });
   }
 
  private:
+  template <int kBytes>
+  struct Tiles {
+    static void Run(const PoolShape& shape, const Number* input, const Number* gradient,
+                    Number* result, int64_t begin, int64_t end) {
+      WithLanesFor<kBytes, Number>(shape.channels, [&](auto lanes) {
+        for (int64_t row = begin; row < end; ++row) {
+          ScatterRow<decltype(lanes), /*kAssign=*/true>(
+              shape, row / shape.output[0], row % shape.output[0], input, gradient, result);
+        }
+      });
+    }
+  };
+
+  template <int kBytes>
+  struct Images {
+    static void Run(const PoolShape& shape, const Number* input, const Number* gradient,
+                    Number* result, int64_t begin, int64_t end) {
+      WithLanesFor<kBytes, Number>(shape.channels, [&](auto lanes) {
+        for (int64_t n = begin; n < end; ++n) {
+          ScatterImage<decltype(lanes)>(shape, n, input, gradient, result);
+        }
+      });
+    }
+  };
+
   // Sums of integers wrap.
   template <typename V>
   static V Add(V a, V b) {

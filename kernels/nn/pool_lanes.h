@@ -38,13 +38,13 @@ struct ShortVectorOf {
   typedef T type __attribute__((vector_size(16)));
 };
 
-// Calls fn(V()) with the widest V that `channels` fill.
-template <typename T, typename Fn>
+// Calls fn(V()) with the widest V, of at most kBytes, that `channels` fill.
+template <int kBytes, typename T, typename Fn>
 inline void WithLanesFor(int64_t channels, Fn&& fn) {
   using Short = typename ShortVectorOf<T>::type;
-  if (channels >= kLanes<T>) {
-    fn(Vector<T>());
-  } else if (kVectorBytes > sizeof(Short) && channels >= kLanesOf<Short, T>) {
+  if (channels >= kLanes<T, kBytes>) {
+    fn(Vector<T, kBytes>());
+  } else if (kBytes > sizeof(Short) && channels >= kLanesOf<Short, T>) {
     fn(Short());
   } else {
     fn(T());

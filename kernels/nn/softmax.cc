@@ -13,20 +13,31 @@ namespace {
 
 // `out` may be `x`.
 template <typename T>
-void SoftmaxRow(const T* x, int64_t classes, T* out) {
-  const double sum = RowExpSum(x, RowMax(x, classes), classes, out);
-  const T scale = static_cast<T>(1 / sum);
-  for (int64_t j = 0; j < classes; ++j) out[j] *= scale;
-}
+struct SoftmaxRow {
+  template <int kBytes>
+  struct Loop {
+    static void Run(const T* x, int64_t classes, T* out) {
+      const double sum = RowExpSum<kBytes>(x, RowMax<kBytes>(x, classes), classes, out);
+      const T scale = static_cast<T>(1 / sum);
+      for (int64_t j = 0; j < classes; ++j) out[j] *= scale;
+    }
+  };
+};
 
 template <typename T>
-void LogSoftmaxRow(const T* x, int64_t classes, T* out) {
-  const T largest = RowMax(x, classes);
-  const T log_sum = static_cast<T>(std::log(RowExpSum<T>(x, largest, classes, nullptr)));
-  for (int64_t j = 0; j < classes; ++j) out[j] = (x[j] - largest) - log_sum;
-}
+struct LogSoftmaxRow {
+  template <int kBytes>
+  struct Loop {
+    static void Run(const T* x, int64_t classes, T* out) {
+      const T largest = RowMax<kBytes>(x, classes);
+      const double sum = RowExpSum<kBytes, T>(x, largest, classes, nullptr);
+      const T log_sum = static_cast<T>(std::log(sum));
+      for (int64_t j = 0; j < classes; ++j) out[j] = (x[j] - largest) - log_sum;
+    }
+  };
+};
 
-template <typename T, void (*kRow)(const ComputeTypeOf<T>*, int64_t, ComputeTypeOf<T>*)>
+template <typename T, typename Row>
 class RowKernel {
  public:
   ms::Status Compute(ms::Frame& frame) const {
@@ -46,7 +57,8 @@ class RowKernel {
     MS_TRY(ParallelRows(frame, logits.size() / classes, classes, kSoftmaxPicoseconds,
                         [&](int64_t begin, int64_t end) {
                           for (int64_t row = begin; row < end; ++row) {
-                            kRow(x + row * classes, classes, out + row * classes);
+                            RunVectorLoop<Row::template Loop>(x + row * classes, classes,
+                                                              out + row * classes);
                           }
                         }));
     return output.Finish(frame);

@@ -60,19 +60,21 @@ constexpr double kSmallest = 0;
 template <>
 constexpr double kSmallest<Float16> = 0x1p-24;
 
+// The first lane of a vector of 16 bytes.
+float ExpInLane(float x) { return ExpOf<float, 16>(Broadcast<16>(x))[0]; }
+
 TEST(ExpTest, IsExactToTwoUnitsInTheLastPlace) {
   for (float x = -87.3f; x < 88.0f; x += 0.00731f) {
-    const Vector<float> e = Exp(Broadcast(x));
-    EXPECT_NEAR(e[0] / std::exp(static_cast<double>(x)), 1.0, 2.4e-7) << x;
+    EXPECT_NEAR(ExpInLane(x) / std::exp(static_cast<double>(x)), 1.0, 2.4e-7) << x;
   }
 }
 
 TEST(ExpTest, LimitsAndNan) {
-  EXPECT_EQ(Exp(Broadcast(0.0f))[0], 1.0f);
-  EXPECT_EQ(Exp(Broadcast(-88.0f))[0], 0.0f);
-  EXPECT_EQ(Exp(Broadcast(-1e30f))[0], 0.0f);
-  EXPECT_EQ(Exp(Broadcast(-kInf))[0], 0.0f);
-  EXPECT_TRUE(std::isnan(Exp(Broadcast(kNan))[0]));
+  EXPECT_EQ(ExpInLane(0.0f), 1.0f);
+  EXPECT_EQ(ExpInLane(-88.0f), 0.0f);
+  EXPECT_EQ(ExpInLane(-1e30f), 0.0f);
+  EXPECT_EQ(ExpInLane(-kInf), 0.0f);
+  EXPECT_TRUE(std::isnan(ExpInLane(kNan)));
 }
 
 template <typename T>

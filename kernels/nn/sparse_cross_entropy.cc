@@ -13,16 +13,21 @@ namespace {
 
 // `loss` and `backprop` may be null; `backprop` may be x.
 template <typename T>
-void SparseCrossEntropyRow(const T* x, int64_t label, int64_t classes, T* loss, T* backprop) {
-  const T largest = RowMax(x, classes);
-  const T shifted = x[label] - largest;
-  const double exp_sum = RowExpSum(x, largest, classes, backprop);
-  if (loss != nullptr) *loss = static_cast<T>(std::log(exp_sum) - shifted);
-  if (backprop == nullptr) return;
-  const T scale = static_cast<T>(1 / exp_sum);
-  for (int64_t j = 0; j < classes; ++j) backprop[j] *= scale;
-  backprop[label] -= T(1);
-}
+struct SparseCrossEntropyRow {
+  template <int kBytes>
+  struct Loop {
+    static void Run(const T* x, int64_t label, int64_t classes, T* loss, T* backprop) {
+      const T largest = RowMax<kBytes>(x, classes);
+      const T shifted = x[label] - largest;
+      const double exp_sum = RowExpSum<kBytes>(x, largest, classes, backprop);
+      if (loss != nullptr) *loss = static_cast<T>(std::log(exp_sum) - shifted);
+      if (backprop == nullptr) return;
+      const T scale = static_cast<T>(1 / exp_sum);
+      for (int64_t j = 0; j < classes; ++j) backprop[j] *= scale;
+      backprop[label] -= T(1);
+    }
+  };
+};
 
 ms::Status CheckShapes(const ms::View& features, const ms::View& labels) {
   if (features.rank() != 2) {
@@ -84,9 +89,10 @@ class SparseCrossEntropy {
     Compute* const backprop = backprop_output.data();
     MS_TRY(ParallelRows(frame, rows, classes, kSoftmaxPicoseconds, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
-        SparseCrossEntropyRow(x + row * classes, static_cast<int64_t>(labels[row]), classes,
-                              loss == nullptr ? nullptr : loss + row,
-                              backprop == nullptr ? nullptr : backprop + row * classes);
+        RunVectorLoop<SparseCrossEntropyRow<Compute>::template Loop>(
+            x + row * classes, static_cast<int64_t>(labels[row]), classes,
+            loss == nullptr ? nullptr : loss + row,
+            backprop == nullptr ? nullptr : backprop + row * classes);
       }
     }));
     MS_TRY(loss_output.Finish(frame));

@@ -2,7 +2,9 @@
 
 #include <cstring>
 
-#if defined(__SSE2__)
+#include "kernels/simd/vector.h"
+
+#if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
@@ -19,62 +21,68 @@ constexpr int kRounds = 10;
 uint32_t Low(uint64_t value) { return static_cast<uint32_t>(value); }
 uint32_t High(uint64_t value) { return static_cast<uint32_t>(value >> 32); }
 
-// As many 64-bit lanes as a register has. Lane i holds one 32-bit word of block i in its low half;
-// the high half is of no meaning between rounds.
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
-typedef uint64_t Vector __attribute__((vector_size(kVectorBytes)));
-constexpr int kLanes = kVectorBytes / sizeof(uint64_t);
+// 64-bit lanes. Lane i holds one 32-bit word of block i in its low half; the high half is of no
+// meaning between rounds.
+template <int kBytes>
+using Words = Vector<uint64_t, kBytes>;
+template <int kBytes>
+constexpr int kBlocks = kLanes<uint64_t, kBytes>;
 
 // The 64-bit products of the lanes' low halves. Spelled out, because GCC multiplies 64-bit lanes in
-// full even where their high halves are known to be zero.
-Vector MultiplyLow(Vector a, Vector b) {
-#if defined(__AVX512F__)
-  return reinterpret_cast<Vector>(
-      _mm512_mul_epu32(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
-#elif defined(__AVX2__)
-  return reinterpret_cast<Vector>(
-      _mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
-#elif defined(__SSE2__)
-  return reinterpret_cast<Vector>(
-      _mm_mul_epu32(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
-#else
-  const Vector low_half = Vector{} + 0xFFFFFFFFu;
-  return (a & low_half) * (b & low_half);
-#endif
+// full even where their high halves are known to be zero. Vectors come by reference: how they are
+// passed by value depends on a function's target.
+#if defined(__x86_64__)
+inline void MultiplyLow(const Words<16>& a, const Words<16>& b, Words<16>* product) {
+  *product = (Words<16>)_mm_mul_epu32((__m128i)a, (__m128i)b);
 }
+__attribute__((target("avx2,fma"))) inline void MultiplyLow(const Words<32>& a, const Words<32>& b,
+                                                            Words<32>* product) {
+  *product = (Words<32>)_mm256_mul_epu32((__m256i)a, (__m256i)b);
+}
+__attribute__((target("avx2,fma,avx512f"))) inline void MultiplyLow(const Words<64>& a,
+                                                                    const Words<64>& b,
+                                                                    Words<64>* product) {
+  *product = (Words<64>)_mm512_mul_epu32((__m512i)a, (__m512i)b);
+}
+#else
+template <typename V>
+void MultiplyLow(const V& a, const V& b, V* product) {
+  const V low_half = V{} + 0xFFFFFFFFu;
+  *product = (a & low_half) * (b & low_half);
+}
+#endif
 
-// The counters or results of kLanes blocks, word by word.
+// The counters or results of kBlocks blocks, word by word.
+template <int kBytes>
 struct Lanes {
-  Vector word[4];
+  Words<kBytes> word[4];
 };
 
 // The counters from `position` on. REQUIRES: counter[0] does not overflow on the way.
-Lanes Counters(const PhiloxPosition& position) {
-  Vector low = Vector{} + position.counter[0];
-  for (int i = 0; i < kLanes; ++i) low[i] += i;
-  return {
-      {low, low >> 32, Vector{} + Low(position.counter[1]), Vector{} + High(position.counter[1])}};
+template <int kBytes>
+Lanes<kBytes> Counters(const PhiloxPosition& position) {
+  using V = Words<kBytes>;
+  V low = V{} + position.counter[0];
+  for (int i = 0; i < kBlocks<kBytes>; ++i) low[i] += i;
+  return {{low, low >> 32, V{} + Low(position.counter[1]), V{} + High(position.counter[1])}};
 }
 
 // Several registers of each word are worked on at once, so that multiplications overlap.
 constexpr int kGroups = 2;
-constexpr uint64_t kBlocksAtOnce = kGroups * kLanes;
 
-void Scramble(uint64_t key, Lanes (&groups)[kGroups]) {
-  const Vector multiplier0 = Vector{} + kMultiplier0;
-  const Vector multiplier1 = Vector{} + kMultiplier1;
+template <int kBytes>
+void Scramble(uint64_t key, Lanes<kBytes> (&groups)[kGroups]) {
+  using V = Words<kBytes>;
+  const V multiplier0 = V{} + kMultiplier0;
+  const V multiplier1 = V{} + kMultiplier1;
   uint32_t key0 = Low(key);
   uint32_t key1 = High(key);
   for (int round = 0; round < kRounds; ++round) {
-    for (Lanes& lanes : groups) {
-      const Vector product0 = MultiplyLow(multiplier0, lanes.word[0]);
-      const Vector product1 = MultiplyLow(multiplier1, lanes.word[2]);
+    for (Lanes<kBytes>& lanes : groups) {
+      V product0;
+      V product1;
+      MultiplyLow(multiplier0, lanes.word[0], &product0);
+      MultiplyLow(multiplier1, lanes.word[2], &product1);
       lanes.word[0] = (product1 >> 32) ^ lanes.word[1] ^ key0;
       lanes.word[1] = product1;
       lanes.word[2] = (product0 >> 32) ^ lanes.word[3] ^ key1;
@@ -85,15 +93,37 @@ void Scramble(uint64_t key, Lanes (&groups)[kGroups]) {
   }
 }
 
-void Store(const Lanes& lanes, uint32_t* output) {
-  const Vector low_half = Vector{} + 0xFFFFFFFFu;
-  const Vector front = (lanes.word[0] & low_half) | (lanes.word[1] << 32);
-  const Vector back = (lanes.word[2] & low_half) | (lanes.word[3] << 32);
-  for (int i = 0; i < kLanes; ++i) {
+template <int kBytes>
+void StoreBlocks(const Lanes<kBytes>& lanes, uint32_t* output) {
+  using V = Words<kBytes>;
+  const V low_half = V{} + 0xFFFFFFFFu;
+  const V front = (lanes.word[0] & low_half) | (lanes.word[1] << 32);
+  const V back = (lanes.word[2] & low_half) | (lanes.word[3] << 32);
+  for (int i = 0; i < kBlocks<kBytes>; ++i) {
     const uint64_t block[2] = {front[i], back[i]};
     std::memcpy(output + 4 * i, block, sizeof(block));
   }
 }
+
+// Writes as many of the blocks as fill vectors; returns how many.
+template <int kBytes>
+struct FillGroups {
+  static uint64_t Run(const PhiloxPosition& position, uint64_t count, uint32_t* output) {
+    constexpr uint64_t kAtOnce = kGroups * kBlocks<kBytes>;
+    uint64_t done = 0;
+    for (; done + kAtOnce <= count; done += kAtOnce) {
+      Lanes<kBytes> groups[kGroups];
+      for (int i = 0; i < kGroups; ++i) {
+        groups[i] = Counters<kBytes>(position.Advanced(done + i * kBlocks<kBytes>));
+      }
+      Scramble(position.key, groups);
+      for (int i = 0; i < kGroups; ++i) {
+        StoreBlocks(groups[i], output + 4 * (done + i * kBlocks<kBytes>));
+      }
+    }
+    return done;
+  }
+};
 
 }  // namespace
 
@@ -114,14 +144,8 @@ PhiloxBlock PhiloxAt(const PhiloxPosition& position) {
 }
 
 void PhiloxFill(const PhiloxPosition& position, uint64_t count, uint32_t* output) {
-  uint64_t done = 0;
   const bool overflows = position.counter[0] + count < count;
-  for (; !overflows && done + kBlocksAtOnce <= count; done += kBlocksAtOnce) {
-    Lanes groups[kGroups];
-    for (int i = 0; i < kGroups; ++i) groups[i] = Counters(position.Advanced(done + i * kLanes));
-    Scramble(position.key, groups);
-    for (int i = 0; i < kGroups; ++i) Store(groups[i], output + 4 * (done + i * kLanes));
-  }
+  uint64_t done = overflows ? 0 : RunVectorLoop<FillGroups>(position, count, output);
   for (; done < count; ++done) {
     const PhiloxBlock block = PhiloxAt(position.Advanced(done));
     for (int word = 0; word < 4; ++word) output[4 * done + word] = block[word];

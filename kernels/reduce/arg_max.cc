@@ -6,6 +6,7 @@
 
 #include "kernels/common/narrow_float.h"
 #include "kernels/common/parallel.h"
+#include "kernels/simd/instruction_set.h"
 
 namespace millstream::kernels {
 namespace {
@@ -88,7 +89,7 @@ void ArgElements(const ArgPlan& plan, const void* in, void* out_base, int64_t be
     if (plan.inner == 1) {
       *out = static_cast<Index>(PositionInRow<Order>(x, plan.axis));
     } else {
-      PositionsInColumns<Order>(plan, x, out);
+      RunLoopOn<T, &PositionsInColumns<Order, T, Index>>(plan, x, out);
     }
     x += plan.axis * plan.inner;
     out += plan.inner;

@@ -61,9 +61,8 @@ ms::KernelOptions ReduceOptions(std::vector<MS_DType> dtypes);
 // ---- Templates
 // -----------------------------------------------------------------------------------
 
-// The long loops: inlined at every use, they would double what is compiled.
-#define MS_REDUCE_ONE_COPY __attribute__((noinline))
-
+// What is called by RunVectorLoopOn is there for every set: the long loops, and rows of short runs.
+// All that decides which of them run is there once.
 template <typename Reducer>
 class ReduceLoops {
  public:
@@ -74,7 +73,8 @@ class ReduceLoops {
   static void RunTasks(const ReducePlan& plan, const void* in, void* out, void* partial,
                        int64_t begin, int64_t end) {
     if (plan.inner_reduced && plan.items == 1 && plan.kept_rank <= 1) {
-      return RunEvenOutputs(plan, static_cast<const In*>(in), static_cast<Out*>(out), begin, end);
+      return RunVectorLoopOn<Acc, EvenOutputs>(plan, static_cast<const In*>(in),
+                                               static_cast<Out*>(out), begin, end);
     }
     for (int64_t task = begin; task < end; ++task) {
       if (plan.inner_reduced) {
@@ -88,9 +88,9 @@ class ReduceLoops {
   }
 
   // As RunTasks, in the same order to the bit, of elements that need not be there yet:
-  // source.Make(x, n, made) writes those that `n` addresses from `x` on stand for to `made`. It is
-  // called once for each, for neighbours one after the other. REQUIRES: the plan keeps the
-  // innermost dimension.
+  // source.Make<kVectorBytes>(x, n, made) writes those that `n` addresses from `x` on stand for to
+  // `made`. It is called once for each, for neighbours one after the other. REQUIRES: the plan
+  // keeps the innermost dimension.
   template <typename Source>
   static void RunTilesOf(const Source& source, const ReducePlan& plan, const In* in, Out* out,
                          Acc* partial, int64_t begin, int64_t end) {
@@ -114,7 +114,8 @@ class ReduceLoops {
 
  private:
   // The lanes that a long run is summed in do not depend on the machine's vectors.
-  static constexpr int kVectors = 64 / kVectorBytes;
+  template <int kBytes>
+  static constexpr int kVectors = 64 / kBytes;
   static constexpr int64_t kShortRun = 16;
   static constexpr int64_t kLeafItems = 4;
   static constexpr int64_t kLeafRows = 32;
@@ -122,13 +123,14 @@ class ReduceLoops {
   static constexpr int64_t kNarrow = 64;
 
   // Neighbouring elements as a vector of Acc.
+  template <int kBytes>
   static auto LoadLanes(const In* x) {
     if constexpr (std::is_same_v<In, Acc>) {
-      return Reducer::Prepare(Load(x));
+      return Reducer::Prepare(Load<kBytes>(x));
     } else {
-      Acc lanes[kLanes<Acc>];
-      for (int i = 0; i < kLanes<Acc>; ++i) lanes[i] = static_cast<Acc>(x[i]);
-      return Reducer::Prepare(Load(lanes));
+      Acc lanes[kLanes<Acc, kBytes>];
+      for (int i = 0; i < kLanes<Acc, kBytes>; ++i) lanes[i] = static_cast<Acc>(x[i]);
+      return Reducer::Prepare(Load<kBytes>(lanes));
     }
   }
 
@@ -139,22 +141,24 @@ class ReduceLoops {
   // ---- Innermost dimension reduced ----
 
   // Each output is made of one run, and the runs follow each other.
-  static void RunEvenOutputs(const ReducePlan& plan, const In* in, Out* out, int64_t begin,
-                             int64_t end) {
-    const In* x = in + begin * plan.inner;
-    for (int64_t i = begin; i < end; ++i, x += plan.inner) {
-      Acc result;
-      if (plan.inner < kShortRun) {
-        result = Reducer::Load(x[0]);
-        for (int64_t j = 1; j < plan.inner; ++j) {
-          result = Reducer::Combine(result, Reducer::Load(x[j]));
+  template <int kBytes>
+  struct EvenOutputs {
+    static void Run(const ReducePlan& plan, const In* in, Out* out, int64_t begin, int64_t end) {
+      const In* x = in + begin * plan.inner;
+      for (int64_t i = begin; i < end; ++i, x += plan.inner) {
+        Acc result;
+        if (plan.inner < kShortRun) {
+          result = Reducer::Load(x[0]);
+          for (int64_t j = 1; j < plan.inner; ++j) {
+            result = Reducer::Combine(result, Reducer::Load(x[j]));
+          }
+        } else {
+          result = LongRun<kBytes>::Run(x, plan.inner);
         }
-      } else {
-        result = Run(x, plan.inner);
+        out[i] = Reducer::Finish(result, plan.count);
       }
-      out[i] = Reducer::Finish(result, plan.count);
     }
-  }
+  };
 
   static void RunOutput(const ReducePlan& plan, const In* in, Out* out, Acc* partial,
                         int64_t task) {
@@ -162,7 +166,7 @@ class ReduceLoops {
     const int64_t group = task % plan.groups;
     const In* start = in + plan.KeptOffset(index);
     const Acc result =
-        plan.items == 1 ? Run(start, plan.inner)
+        plan.items == 1 ? RunVectorLoopOn<Acc, LongRun>(start, plan.inner)
                         : Items(plan, start, GroupBegin(plan, group), GroupBegin(plan, group + 1));
     if (plan.groups == 1) {
       out[index] = Reducer::Finish(result, plan.count);
@@ -182,32 +186,36 @@ class ReduceLoops {
     for (int64_t item = begin; item < end; ++item) {
       const int64_t run = item % plan.runs_per_row * ReducePlan::kRunLength;
       const In* x = start + plan.ReducedOffset(item / plan.runs_per_row) + run;
-      result = Reducer::Combine(result, Run(x, std::min(ReducePlan::kRunLength, plan.inner - run)));
+      result = Reducer::Combine(result, RunVectorLoopOn<Acc, LongRun>(
+                                            x, std::min(ReducePlan::kRunLength, plan.inner - run)));
     }
     return result;
   }
 
   // n neighbouring elements. Integers in any order: they wrap, so the compiler may choose it.
   // Complex numbers one after the other.
-  MS_REDUCE_ONE_COPY static Acc Run(const In* x, int64_t n) {
-    if constexpr (std::is_floating_point_v<Acc>) return RunInLanes(x, n);
-    Acc result = Reducer::Identity();
-    for (int64_t i = 0; i < n; ++i) result = Reducer::Combine(result, Reducer::Load(x[i]));
-    return result;
-  }
+  template <int kBytes>
+  struct LongRun {
+    static Acc Run(const In* x, int64_t n) {
+      if constexpr (std::is_floating_point_v<Acc>) return RunInLanes<kBytes>(x, n);
+      Acc result = Reducer::Identity();
+      for (int64_t i = 0; i < n; ++i) result = Reducer::Combine(result, Reducer::Load(x[i]));
+      return result;
+    }
+  };
 
+  template <int kBytes>
   static Acc RunInLanes(const In* x, int64_t n) {
-    constexpr int64_t kAllLanes = kVectors * kLanes<Acc>;
+    constexpr int kEach = kLanes<Acc, kBytes>;
+    constexpr int64_t kAllLanes = kVectors<kBytes> * kEach;
     Acc result = Reducer::Identity();
     int64_t i = 0;
     if (n >= kAllLanes) {
-      Vector<Acc> lanes[kVectors];
-      for (int v = 0; v < kVectors; ++v) {
-        lanes[v] = LoadLanes(x + v * kLanes<Acc>);
-      }
+      Vector<Acc, kBytes> lanes[kVectors<kBytes>];
+      for (int v = 0; v < kVectors<kBytes>; ++v) lanes[v] = LoadLanes<kBytes>(x + v * kEach);
       for (i = kAllLanes; i + kAllLanes <= n; i += kAllLanes) {
-        for (int v = 0; v < kVectors; ++v) {
-          lanes[v] = Reducer::Combine(lanes[v], LoadLanes(x + i + v * kLanes<Acc>));
+        for (int v = 0; v < kVectors<kBytes>; ++v) {
+          lanes[v] = Reducer::Combine(lanes[v], LoadLanes<kBytes>(x + i + v * kEach));
         }
       }
       Acc values[kAllLanes];
@@ -296,49 +304,69 @@ class ReduceLoops {
   }
 
   // Adds rows that are `stride` apart to the result, four at a time.
-  MS_REDUCE_ONE_COPY static void EvenRows(Stored, const In* x, int64_t rows, int64_t stride,
-                                          int64_t width, Acc* result) {
-    for (; rows >= 4; rows -= 4, x += 4 * stride) FourRows(x, stride, width, result);
-    for (; rows > 0; --rows, x += stride) OneRow(x, width, result);
-  }
+  template <int kBytes>
+  struct StoredRows {
+    static void Run(const In* x, int64_t rows, int64_t stride, int64_t width, Acc* result) {
+      for (; rows >= 4; rows -= 4, x += 4 * stride) FourRows<kBytes>(x, stride, width, result);
+      for (; rows > 0; --rows, x += stride) OneRow<kBytes>(x, width, result);
+    }
+  };
 
   // As many elements as there are in four rows are made in the order in which they lie in memory,
   // which it likes, and are in the first-level cache then.
   template <typename Source>
-  MS_REDUCE_ONE_COPY static void EvenRows(const Source& source, const In* x, int64_t rows,
-                                          int64_t stride, int64_t width, Acc* result) {
-    In made[4 * ReducePlan::kTile];
-    for (; rows > 0; rows -= 4, x += 4 * stride) {
-      const int64_t count = std::min<int64_t>(4, rows);
-      for (int64_t row = 0; row < count; ++row) {
-        source.Make(x + row * stride, width, made + row * width);
+  struct MadeRows {
+    template <int kBytes>
+    struct Loop {
+      static void Run(const Source& source, const In* x, int64_t rows, int64_t stride,
+                      int64_t width, Acc* result) {
+        In made[4 * ReducePlan::kTile];
+        for (; rows > 0; rows -= 4, x += 4 * stride) {
+          const int64_t count = std::min<int64_t>(4, rows);
+          for (int64_t row = 0; row < count; ++row) {
+            source.template Make<kBytes>(x + row * stride, width, made + row * width);
+          }
+          StoredRows<kBytes>::Run(made, count, width, width, result);
+        }
       }
-      EvenRows(Stored(), made, count, width, width, result);
-    }
+    };
+  };
+
+  static void EvenRows(Stored, const In* x, int64_t rows, int64_t stride, int64_t width,
+                       Acc* result) {
+    RunVectorLoopOn<Acc, StoredRows>(x, rows, stride, width, result);
+  }
+  template <typename Source>
+  static void EvenRows(const Source& source, const In* x, int64_t rows, int64_t stride,
+                       int64_t width, Acc* result) {
+    RunVectorLoopOn<Acc, MadeRows<Source>::template Loop>(source, x, rows, stride, width, result);
   }
 
   // With floating-point numbers by explicit vectors: left to the compiler, their comparisons become
   // branches.
+  template <int kBytes>
   static void OneRow(const In* x, int64_t width, Acc* result) {
     int64_t i = 0;
     if constexpr (std::is_floating_point_v<Acc>) {
-      for (; i + kLanes<Acc> <= width; i += kLanes<Acc>) {
-        const Vector<Acc> before = Load(result + i);
-        Store(Reducer::Combine(before, LoadLanes(x + i)), result + i);
+      for (; i + kLanes<Acc, kBytes> <= width; i += kLanes<Acc, kBytes>) {
+        const Vector<Acc, kBytes> before = Load<kBytes>(result + i);
+        Store(Reducer::Combine(before, LoadLanes<kBytes>(x + i)), result + i);
       }
     }
 #pragma GCC ivdep
     for (; i < width; ++i) result[i] = Reducer::Combine(result[i], Reducer::Load(x[i]));
   }
 
+  template <int kBytes>
   static void FourRows(const In* x, int64_t stride, int64_t width, Acc* result) {
     int64_t i = 0;
     if constexpr (std::is_floating_point_v<Acc>) {
-      for (; i + kLanes<Acc> <= width; i += kLanes<Acc>) {
-        const Vector<Acc> first = Reducer::Combine(LoadLanes(x + i), LoadLanes(x + stride + i));
-        const Vector<Acc> second =
-            Reducer::Combine(LoadLanes(x + 2 * stride + i), LoadLanes(x + 3 * stride + i));
-        const Vector<Acc> before = Load(result + i);
+      for (; i + kLanes<Acc, kBytes> <= width; i += kLanes<Acc, kBytes>) {
+        const Vector<Acc, kBytes> first =
+            Reducer::Combine(LoadLanes<kBytes>(x + i), LoadLanes<kBytes>(x + stride + i));
+        const Vector<Acc, kBytes> second = Reducer::Combine(LoadLanes<kBytes>(x + 2 * stride + i),
+                                                            LoadLanes<kBytes>(x + 3 * stride + i));
+        const Vector<Acc, kBytes> before = Load<kBytes>(result + i);
         Store(Reducer::Combine(before, Reducer::Combine(first, second)), result + i);
       }
     }
@@ -353,17 +381,22 @@ class ReduceLoops {
 
   // ---- Both ----
 
-  MS_REDUCE_ONE_COPY static void CombineInto(Acc* result, const Acc* other, int64_t n) {
+  template <int kBytes>
+  struct Combined {
+    static void Run(Acc* result, const Acc* other, int64_t n) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) result[i] = Reducer::Combine(result[i], other[i]);
+      for (int64_t i = 0; i < n; ++i) result[i] = Reducer::Combine(result[i], other[i]);
+    }
+  };
+
+  static void CombineInto(Acc* result, const Acc* other, int64_t n) {
+    RunVectorLoopOn<Acc, Combined>(result, other, n);
   }
 
   static void FinishInto(const ReducePlan& plan, const Acc* result, Out* out, int64_t n) {
     for (int64_t i = 0; i < n; ++i) out[i] = Reducer::Finish(result[i], plan.count);
   }
 };
-
-#undef MS_REDUCE_ONE_COPY
 
 template <typename Reducer>
 inline constexpr ReduceFunctions kReduceFunctions = {

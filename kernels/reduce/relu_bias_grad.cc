@@ -19,24 +19,28 @@ constexpr int64_t kPicoseconds = kProductPicoseconds + kSumPicoseconds;
 // not positive, so that NaN and infinity stay seen.
 struct Products {
   // Makes those in [product, product + n), and a copy of them: a source for Loops::RunTilesOf.
+  template <int kBytes>
   void Make(const float* product, int64_t n, float* copy) const {
+    using Lanes = Vector<float, kBytes>;
+    constexpr int64_t kStep = kLanes<float, kBytes>;
     const float* const dy = gradients + (product - products);
     const float* const x = features + (product - products);
     float* const dx = products + (product - products);
     int64_t i = 0;
-    for (; i + kLanes<float> <= n; i += kLanes<float>) {
-      const Vector<float> zero = {};
-      const Vector<float> lanes = Load(dy + i) * (Load(x + i) > zero ? Broadcast(1.0f) : zero);
+    for (; i + kStep <= n; i += kStep) {
+      const Lanes zero = {};
+      const Lanes is_positive = Load<kBytes>(x + i) > zero ? Broadcast<kBytes>(1.0f) : zero;
+      const Lanes lanes = Load<kBytes>(dy + i) * is_positive;
       Store(lanes, dx + i);
       Store(lanes, copy + i);
     }
     for (; i < n; ++i) copy[i] = dx[i] = dy[i] * (x[i] > 0 ? 1.0f : 0.0f);
   }
-  // Makes `n` from number `first` on.
-  void Make(int64_t first, int64_t n) const {
+  // Makes those in [begin, end).
+  static void MakeRange(const Products& source, int64_t begin, int64_t end) {
 #pragma GCC ivdep
-    for (int64_t i = first; i < first + n; ++i) {
-      products[i] = gradients[i] * (features[i] > 0 ? 1.0f : 0.0f);
+    for (int64_t i = begin; i < end; ++i) {
+      source.products[i] = source.gradients[i] * (source.features[i] > 0 ? 1.0f : 0.0f);
     }
   }
 
@@ -109,9 +113,9 @@ class ReluBiasGrad {
                                               partial, begin, end);
                           }));
     } else {
-      MS_TRY(
-          ParallelElements(frame, gradients.size(), kProductPicoseconds,
-                           [&](int64_t begin, int64_t end) { source.Make(begin, end - begin); }));
+      MS_TRY(ParallelElements(
+          frame, gradients.size(), kProductPicoseconds,
+          [&](int64_t begin, int64_t end) { RunLoop<&Products::MakeRange>(source, begin, end); }));
       MS_TRY(ParallelRows(frame, plan.tasks(), plan.elements_per_task(), kSumPicoseconds,
                           [&](int64_t begin, int64_t end) {
                             Loops::RunTasks(plan, source.products, sums.raw(), partial, begin, end);

@@ -1,48 +1,42 @@
-// Short vectors of the width that the target has, for kernels whose speed hangs on them.
+// Short vectors for kernels whose speed hangs on them.
 //
-// They are the compiler's own vector types: +, *, comparison and ?: work element by element. The
-// width follows the flags that the file is compiled with, so that one source gives every CPU
-// variant of a plugin.
+// They are the compiler's own vector types: +, *, comparison and ?: work element by element. Their
+// width is a parameter of the loops that use them, each of which runs in the instruction set whose
+// vectors are that wide (RunVectorLoop, instruction_set.h).
 #ifndef MILLSTREAM_KERNELS_SIMD_VECTOR_H_
 #define MILLSTREAM_KERNELS_SIMD_VECTOR_H_
 
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/simd/instruction_set.h"
+
 namespace millstream::kernels {
 
-#if defined(__AVX512F__)
-inline constexpr int kVectorBytes = 64;
-#elif defined(__AVX__)
-inline constexpr int kVectorBytes = 32;
-#else
-inline constexpr int kVectorBytes = 16;
-#endif
-
-template <typename T>
+template <typename T, int kBytes>
 struct VectorOf {
-  typedef T type __attribute__((vector_size(kVectorBytes)));
+  typedef T type __attribute__((vector_size(kBytes)));
 };
-template <typename T>
-using Vector = typename VectorOf<T>::type;
+template <typename T, int kBytes>
+using Vector = typename VectorOf<T, kBytes>::type;
 
-template <typename T>
-inline constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+template <typename T, int kBytes>
+inline constexpr int kLanes = kBytes / static_cast<int>(sizeof(T));
 
 // `address` needs the alignment of T alone.
-template <typename T>
-inline Vector<T> Load(const T* address) {
-  Vector<T> vector;
+template <int kBytes, typename T>
+inline Vector<T, kBytes> Load(const T* address) {
+  Vector<T, kBytes> vector;
   std::memcpy(&vector, address, sizeof(vector));
   return vector;
 }
-template <typename T>
-inline void Store(Vector<T> vector, T* address) {
+template <typename V, typename T>
+inline void Store(V vector, T* address) {
   std::memcpy(address, &vector, sizeof(vector));
 }
-template <typename T>
-inline Vector<T> Broadcast(T value) {
-  return value - Vector<T>{};
+template <int kBytes, typename T>
+inline Vector<T, kBytes> Broadcast(T value) {
+  return value - Vector<T, kBytes>{};
 }
 
 }  // namespace millstream::kernels

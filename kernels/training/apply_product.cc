@@ -5,6 +5,7 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/matmul/product_tile.h"
+#include "kernels/simd/instruction_set.h"
 #include "kernels/training/variables.h"
 
 namespace millstream::kernels {
@@ -60,11 +61,16 @@ class MatMulApplyGradientDescent {
       const int64_t columns = std::min(kProductTileColumns, width - column);
       ComputeProductTile(operands, rows, columns, tile);
       operands.b += columns;
-      for (int64_t i = 0; i < rows; ++i) {
-        float* const __restrict to = var + (first + i) * width + column;
-        const float* const __restrict gradient = tile + i * kProductTileColumns;
-        for (int64_t j = 0; j < columns; ++j) to[j] = to[j] - alpha * gradient[j];
-      }
+      RunLoop<&StepTile>(tile, rows, columns, alpha, width, var + first * width + column);
+    }
+  }
+
+  static void StepTile(const float* tile, int64_t rows, int64_t columns, float alpha, int64_t width,
+                       float* var) {
+    for (int64_t i = 0; i < rows; ++i) {
+      float* const __restrict to = var + i * width;
+      const float* const __restrict gradient = tile + i * kProductTileColumns;
+      for (int64_t j = 0; j < columns; ++j) to[j] = to[j] - alpha * gradient[j];
     }
   }
 };

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/simd/instruction_set.h"
 #include "kernels/training/variables.h"
 
 namespace millstream::kernels {
@@ -133,6 +134,12 @@ class ApplySteps {
     return ms::Status(status.code(), ms::StrCat(name, ": ", status.message()));
   }
 
+  static void RunStep(const Step& step, const Rates& rates,
+                      const std::array<T*, kVariables>& variables, const T* gradient,
+                      int64_t count) {
+    step.Run(rates, variables, gradient, count);
+  }
+
   // The part of the blocks [begin, end), which begin in the member, that is its own; returns where
   // the next one's begin.
   int64_t RunBlocks(const Rates& rates, const Member& member, int64_t begin, int64_t end) const {
@@ -140,7 +147,7 @@ class ApplySteps {
     const int64_t to = std::min(member.size, (end - member.first_block) * kBlock);
     std::array<T*, kVariables> variables = member.variables;
     for (T*& variable : variables) variable += from;
-    step_.Run(rates, variables, member.gradient + from, to - from);
+    RunLoop<&ApplySteps::RunStep>(step_, rates, variables, member.gradient + from, to - from);
     return std::min(end, member.first_block + BlocksOf(member.size));
   }
 

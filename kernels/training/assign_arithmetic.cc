@@ -5,6 +5,7 @@
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/narrow_float.h"
 #include "kernels/common/wrapping.h"
+#include "kernels/simd/instruction_set.h"
 #include "kernels/training/variables.h"
 
 namespace millstream::kernels {
@@ -36,8 +37,9 @@ class AssignArithmetic {
     MS_TRY(CheckSameShape("resource", variable, "value", value));
     T* const target = variable.data<T>();
     const T* const source = value.data<T>();
-    UpdateElements<T>(frame, variable.size(), 3,
-                      [=](int64_t begin, int64_t end) { Update(target, source, begin, end); });
+    UpdateElements<T>(frame, variable.size(), 3, [=](int64_t begin, int64_t end) {
+      RunLoopOn<T, &AssignArithmetic::Update>(target, source, begin, end);
+    });
     return ms::Status();
   }
 

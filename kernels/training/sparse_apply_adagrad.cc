@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/simd/instruction_set.h"
 #include "kernels/training/adagrad_step.h"
 #include "kernels/training/row_updates.h"
 #include "kernels/training/variables.h"
@@ -31,15 +32,21 @@ class ResourceSparseApplyAdagrad {
     const bool update_slots = update_slots_;
     return UpdateIndexedRows<T>(
         frame, variable, indices, 6, [=](int64_t place, int64_t row, int64_t count) {
-          if (update_slots) {
-            step.Run(var + place, sum + place, gradient + row, count);
-          } else {
-            step.RunOnVariableAlone(var + place, sum + place, gradient + row, count);
-          }
+          RunLoop<&ResourceSparseApplyAdagrad::Step>(step, update_slots, var + place, sum + place,
+                                                     gradient + row, count);
         });
   }
 
  private:
+  static void Step(const AdagradStep<T>& step, bool update_slots, T* var, T* sum, const T* gradient,
+                   int64_t count) {
+    if (update_slots) {
+      step.Run(var, sum, gradient, count);
+    } else {
+      step.RunOnVariableAlone(var, sum, gradient, count);
+    }
+  }
+
   bool update_slots_ = true;
 };
 

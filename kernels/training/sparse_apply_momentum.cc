@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/simd/instruction_set.h"
 #include "kernels/training/momentum_step.h"
 #include "kernels/training/row_updates.h"
 #include "kernels/training/variables.h"
@@ -32,15 +33,21 @@ class ResourceSparseApplyMomentum {
     const bool nesterov = use_nesterov_;
     return UpdateIndexedRows<T>(
         frame, variable, indices, 5, [=](int64_t place, int64_t row, int64_t count) {
-          if (nesterov) {
-            step.template Run<true>(var + place, sum + place, gradient + row, count);
-          } else {
-            step.template Run<false>(var + place, sum + place, gradient + row, count);
-          }
+          RunLoop<&ResourceSparseApplyMomentum::Step>(step, nesterov, var + place, sum + place,
+                                                      gradient + row, count);
         });
   }
 
  private:
+  static void Step(const MomentumStep<T>& step, bool nesterov, T* var, T* sum, const T* gradient,
+                   int64_t count) {
+    if (nesterov) {
+      step.template Run<true>(var, sum, gradient, count);
+    } else {
+      step.template Run<false>(var, sum, gradient, count);
+    }
+  }
+
   bool use_nesterov_ = false;
 };
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from millstream._impl.session import plugins
 from testing.conformance import op_report
 from testing.conformance.op_cases import groups, read_group
 
@@ -22,17 +21,6 @@ _GROUPS = groups(op_report.CASES)
 @functools.cache
 def _report(group: str) -> op_report.GroupReport:
     return op_report.run_group(group, op_report.registered_ops())
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _plugin() -> None:
-    """Skip all where the machine cannot run the plugin that the target names."""
-    plugins.load_installed()
-    wanted = os.environ.get("MILLSTREAM_PLUGINS")
-    for plugin in plugins.list_plugins():
-        if plugin.name == wanted and plugin.state == "SHADOWED":
-            pytest.skip(plugin.text)
-        assert plugin.name != wanted or plugin.state == "READY", plugin.text
 
 
 def test_there_are_golden_cases() -> None:

@@ -1,0 +1,85 @@
+#include "kernels/simd/instruction_set.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/simd/vector.h"
+
+namespace millstream::kernels {
+namespace {
+
+constexpr InstructionSet kSets[] = {InstructionSet::kBaseline, InstructionSet::kAvx2,
+                                    InstructionSet::kAvx512};
+
+class InstructionSetTest : public ::testing::Test {
+ protected:
+  ~InstructionSetTest() override { LimitInstructionSet(InstructionSet::kAvx512); }
+};
+
+// A product and a sum, which fused multiply-add would round once.
+void MultiplyAdd(const float* x, const float* y, float* sum, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) sum[i] += x[i] * y[i];
+}
+
+template <int kBytes>
+struct Width {
+  static int Run() { return kBytes; }
+};
+
+int64_t Twice(int64_t x) { return 2 * x; }
+
+TEST_F(InstructionSetTest, NamesAreThoseOfThePluginsOption) {
+  EXPECT_EQ(InstructionSetNamed("baseline"), InstructionSet::kBaseline);
+  EXPECT_EQ(InstructionSetNamed("avx2"), InstructionSet::kAvx2);
+  EXPECT_EQ(InstructionSetNamed("avx512"), InstructionSet::kAvx512);
+  EXPECT_EQ(InstructionSetNamed("AVX2"), std::nullopt);
+}
+
+TEST_F(InstructionSetTest, TheWidestIsChosenWithinTheLimit) {
+  EXPECT_EQ(ChosenInstructionSet(), WidestInstructionSet());
+  for (const InstructionSet most : kSets) {
+    LimitInstructionSet(most);
+    EXPECT_EQ(ChosenInstructionSet(), std::min(most, WidestInstructionSet()));
+  }
+}
+
+TEST_F(InstructionSetTest, VectorLoopsHaveTheWidthOfTheSet) {
+  for (const InstructionSet most : kSets) {
+    LimitInstructionSet(most);
+    const int widths[] = {16, 32, 64};
+    EXPECT_EQ(RunVectorLoop<Width>(), widths[static_cast<int>(ChosenInstructionSet())]);
+    EXPECT_EQ((RunVectorLoopOn<float, Width>()), RunVectorLoop<Width>());
+    EXPECT_EQ((RunVectorLoopOn<int, Width>()), 16) << "integers have no wide loops";
+  }
+}
+
+TEST_F(InstructionSetTest, LoopsGiveTheirResult) {
+  for (const InstructionSet most : kSets) {
+    LimitInstructionSet(most);
+    EXPECT_EQ(RunLoop<&Twice>(int64_t{21}), 42);
+    EXPECT_EQ((RunLoopOn<int, &Twice>(int64_t{21})), 42);
+  }
+}
+
+TEST_F(InstructionSetTest, TheSameOperationsGiveTheSameBits) {
+  constexpr int64_t kCount = 1003;
+  std::vector<float> x(kCount);
+  std::vector<float> y(kCount);
+  std::vector<std::vector<float>> sums;
+  for (int64_t i = 0; i < kCount; ++i) {
+    x[i] = 1.0f + static_cast<float>(i) / 4099.0f;
+    y[i] = 3.0f - static_cast<float>(i) / 4093.0f;
+  }
+  for (const InstructionSet most : kSets) {
+    LimitInstructionSet(most);
+    sums.emplace_back(kCount, 0.1f);
+    RunLoop<&MultiplyAdd>(x.data(), y.data(), sums.back().data(), kCount);
+  }
+  EXPECT_EQ(sums[1], sums[0]);
+  EXPECT_EQ(sums[2], sums[0]);
+}
+
+}  // namespace
+}  // namespace millstream::kernels
