@@ -540,6 +540,7 @@ proto::GraphDef KnownPart(const proto::GraphDef& def) {
       known[node.name()] = grown = true;
     }
   }
+  *part.mutable_library() = def.library();
   return part;
 }
 

@@ -77,7 +77,9 @@ Status ImportBudget::Take(int64_t bytes) {
   taken_ = Sum(taken_, bytes);
   if (taken_ <= limit_) return absl::OkStatus();
   return errors::ResourceExhausted(
-      "the constants, the outputs and what is known of them, of the nodes up to this one, take ",
+      "the constants, the outputs and what is known of them, of the nodes up to this one and of "
+      "the "
+      "functions that they call, take ",
       taken_, " bytes, and ", is_given_ ? "may" : "those of a GraphDef of its size may", " take ",
       limit_,
       is_given_ ? ", its size and the value of ConfigProto.max_import_expansion"
@@ -86,6 +88,12 @@ Status ImportBudget::Take(int64_t bytes) {
 
 Status ImportBudget::TakeConstants(const proto::NodeDef& node) {
   return Take(BytesOf(node.attr()));
+}
+
+Status ImportBudget::TakeNode(const proto::NodeDef& node) {
+  // What a small node takes in the plan and then in the graph, beside its name and attributes.
+  constexpr int64_t kBytesOfNode = 1024;
+  return Take(Sum(kBytesOfNode, static_cast<int64_t>(node.ByteSizeLong())));
 }
 
 Status ImportBudget::TakeOutputs(const OpDef& op, const AttrMap& attrs) {

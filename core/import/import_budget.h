@@ -21,6 +21,8 @@ class ImportBudget {
 
   // The constants of a node, before they are read. RESOURCE_EXHAUSTED.
   Status TakeConstants(const proto::NodeDef& node);
+  // A node of a function's body, for one call of it. RESOURCE_EXHAUSTED.
+  Status TakeNode(const proto::NodeDef& node);
   // The outputs of a node, before there are any. RESOURCE_EXHAUSTED.
   Status TakeOutputs(const OpDef& op, const AttrMap& attrs);
   // What is known of a node's outputs, where that is more than a usual shape. RESOURCE_EXHAUSTED.

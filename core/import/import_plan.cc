@@ -13,6 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "core/import/function_library.h"
+#include "core/import/import_functions.h"
 #include "core/import/import_refs.h"
 #include "framework/op_registry.h"
 #include "framework/proto_conversion.h"
@@ -55,7 +57,7 @@ Status CheckVersions(const proto::GraphDef& def) {
 constexpr size_t kMaxUnknownOps = 50;
 
 // One error about all ops that are not registered.
-Status CheckOps(const proto::GraphDef& def) {
+Status CheckOps(const proto::GraphDef& def, const FunctionLibrary& library) {
   struct Uses {
     int count = 0;
     std::string first;
@@ -63,6 +65,7 @@ Status CheckOps(const proto::GraphDef& def) {
   std::map<std::string, Uses> unknown;
   for (const proto::NodeDef& node : def.node()) {
     if (OpRegistry::Global()->FindOrNull(node.op()) != nullptr) continue;
+    if (library.FindOrNull(node.op()) != nullptr) continue;
     Uses& uses = unknown[node.op()];
     if (uses.count++ == 0) uses.first = node.name();
   }
@@ -83,10 +86,36 @@ Status CheckOps(const proto::GraphDef& def) {
                           }));
 }
 
+Status TakeDeclaredShapes(PlannedNode* node) {
+  AttrMap& attrs = node->spec.attrs;
+  if (FindAttr(attrs, kOutputShapesAttr) == nullptr) return absl::OkStatus();
+  MS_ASSIGN_OR_RETURN(node->declared_shapes,
+                      GetAttr<std::vector<PartialShape>>(attrs, kOutputShapesAttr));
+  attrs.erase(std::find_if(attrs.begin(), attrs.end(),
+                           [](const auto& attr) { return attr.first == kOutputShapesAttr; }));
+  return absl::OkStatus();
+}
+
+// Later versions add attributes. From a producer that this reader knows, one that the op does not
+// define is a mistake.
+Status PlanAttrs(ImportPlan* plan, PlannedNode* node) {
+  NodeSpec& spec = node->spec;
+  spec.allow_unknown_attrs = plan->producer > kGraphDefProducer;
+  spec.producer_version = plan->producer;
+  MS_RETURN_IF_ERROR(CompleteAttrs(*node->op, &spec.attrs, spec.allow_unknown_attrs));
+  for (const auto& [name, value] : spec.attrs) {
+    if (absl::StartsWith(name, "_") || node->op->FindAttr(name) != nullptr) continue;
+    plan->has_unknown_attrs = true;
+  }
+  return absl::OkStatus();
+}
+
 class Planner {
  public:
-  Planner(const Graph& graph, proto::GraphDef* def, const ImportOptions& options)
+  Planner(const Graph& graph, FunctionLibrary library, proto::GraphDef* def,
+          const ImportOptions& options)
       : graph_(graph),
+        library_(std::move(library)),
         def_(*def),
         options_(options),
         budget_(def->ByteSizeLong(), options.max_expansion) {}
@@ -95,13 +124,14 @@ class Planner {
     plan_.producer = def_.has_versions() ? def_.versions().producer() : def_.version();
     MS_RETURN_IF_ERROR(CheckVersions(def_));
     MS_RETURN_IF_ERROR(CheckNames());
-    MS_RETURN_IF_ERROR(CheckOps(def_));
+    MS_RETURN_IF_ERROR(CheckOps(def_, library_));
     MS_RETURN_IF_ERROR(CheckFunctions());
     MS_RETURN_IF_ERROR(IndexNames());
     MS_RETURN_IF_ERROR(IndexInputMap());
     MS_RETURN_IF_ERROR(FindControlDependencies());
     MS_RETURN_IF_ERROR(PlanNodes());
     MS_RETURN_IF_ERROR(CheckInputMapNames());
+    MS_RETURN_IF_ERROR(ExpandCalls(graph_, library_, &plan_, &budget_));
     MS_RETURN_IF_ERROR(OrderNodes(&plan_));
     MS_RETURN_IF_ERROR(CheckTypesAndShapes(graph_, &plan_, &budget_));
     MS_RETURN_IF_ERROR(ReplaceReferences());
@@ -157,7 +187,7 @@ class Planner {
     return absl::OkStatus();
   }
 
-  // That no function has a forbidden op. The functions themselves run nothing yet.
+  // That no function has a forbidden op, whether it is called or not.
   Status CheckFunctions() const {
     for (const proto::FunctionDef& function : def_.library().function()) {
       for (const proto::NodeDef& node : function.node_def()) {
@@ -229,14 +259,9 @@ class Planner {
   }
 
   Status PlanNode(const proto::NodeDef& def, PlannedNode* node) {
-    MS_ASSIGN_OR_RETURN(node->op, OpRegistry::Global()->Find(def.op()));
+    MS_RETURN_IF_ERROR(PlanOp(def, library_, &plan_, &budget_, node));
     MS_RETURN_IF_ERROR(options_.forbidden_ops.Check(*node->op));
-    MS_RETURN_IF_ERROR(budget_.TakeConstants(def));
-    MS_ASSIGN_OR_RETURN(node->spec.attrs, AttrsFromProto(def.attr()));
-    MS_RETURN_IF_ERROR(TakeDeclaredShapes(node));
     PrefixColocation(&node->spec.attrs);
-    MS_RETURN_IF_ERROR(PlanAttrs(node));
-    MS_RETURN_IF_ERROR(budget_.TakeOutputs(*node->op, node->spec.attrs));
     return PlanInputs(def, node);
   }
 
@@ -245,16 +270,6 @@ class Planner {
     MS_RETURN_IF_ERROR(RewriteReferences(graph_, &plan_));
     if (plan_.nodes.size() == before) return absl::OkStatus();
     return CheckTypesAndShapes(graph_, &plan_, &budget_);
-  }
-
-  static Status TakeDeclaredShapes(PlannedNode* node) {
-    AttrMap& attrs = node->spec.attrs;
-    if (FindAttr(attrs, kOutputShapesAttr) == nullptr) return absl::OkStatus();
-    MS_ASSIGN_OR_RETURN(node->declared_shapes,
-                        GetAttr<std::vector<PartialShape>>(attrs, kOutputShapesAttr));
-    attrs.erase(std::find_if(attrs.begin(), attrs.end(),
-                             [](const auto& attr) { return attr.first == kOutputShapesAttr; }));
-    return absl::OkStatus();
   }
 
   // Colocation names nodes, so it follows when they are renamed.
@@ -270,20 +285,6 @@ class Planner {
       entry = absl::StrCat(kColocationPrefix, WithPrefix(name));
     }
     SetAttr(attrs, kColocationAttr, std::move(renamed));
-  }
-
-  // Later versions add attributes. From a producer that this reader knows, one that the op does not
-  // define is a mistake.
-  Status PlanAttrs(PlannedNode* node) {
-    NodeSpec& spec = node->spec;
-    spec.allow_unknown_attrs = plan_.producer > kGraphDefProducer;
-    spec.producer_version = plan_.producer;
-    MS_RETURN_IF_ERROR(CompleteAttrs(*node->op, &spec.attrs, spec.allow_unknown_attrs));
-    for (const auto& [name, value] : spec.attrs) {
-      if (absl::StartsWith(name, "_") || node->op->FindAttr(name) != nullptr) continue;
-      plan_.has_unknown_attrs = true;
-    }
-    return absl::OkStatus();
   }
 
   Status PlanInputs(const proto::NodeDef& def, PlannedNode* node) {
@@ -334,6 +335,7 @@ class Planner {
   }
 
   const Graph& graph_;
+  const FunctionLibrary library_;
   proto::GraphDef& def_;
   const ImportOptions& options_;
   ImportBudget budget_;
@@ -365,7 +367,30 @@ StatusOr<TensorName> ParseTensorName(absl::string_view text) {
 
 StatusOr<ImportPlan> PlanImport(const Graph& graph, proto::GraphDef* def,
                                 const ImportOptions& options) {
-  return Planner(graph, def, options).Plan();
+  MS_ASSIGN_OR_RETURN(FunctionLibrary library,
+                      FunctionLibrary::Create(graph.library(), def->library()));
+  return Planner(graph, std::move(library), def, options).Plan();
+}
+
+Status PlanOp(const proto::NodeDef& def, const FunctionLibrary& library, ImportPlan* plan,
+              ImportBudget* budget, PlannedNode* node) {
+  MS_RETURN_IF_ERROR(budget->TakeConstants(def));
+  node->op = OpRegistry::Global()->FindOrNull(def.op());
+  if (node->op == nullptr && library.FindOrNull(def.op()) != nullptr) {
+    MS_RETURN_IF_ERROR(PlanCallByName(def, library, node));
+  } else {
+    MS_ASSIGN_OR_RETURN(node->op, OpRegistry::Global()->Find(def.op()));
+    MS_ASSIGN_OR_RETURN(node->spec.attrs, AttrsFromProto(def.attr()));
+  }
+  MS_RETURN_IF_ERROR(TakeDeclaredShapes(node));
+  MS_RETURN_IF_ERROR(PlanAttrs(plan, node));
+  return budget->TakeOutputs(*node->op, node->spec.attrs);
+}
+
+std::string PlannedName(const ImportPlan& plan, const PlannedInput& input) {
+  if (input.node < 0) return ExportedName(input.existing);
+  const std::string& name = plan.nodes[input.node].spec.name;
+  return input.index <= 0 ? name : absl::StrCat(name, ":", input.index);
 }
 
 }  // namespace millstream

@@ -75,12 +75,21 @@ struct ImportPlan {
   bool has_unknown_attrs = false;
 };
 
+class FunctionLibrary;
+
 // The plan for `def`, checked as ImportGraphDef says. `def` has no nodes afterwards.
 StatusOr<ImportPlan> PlanImport(const Graph& graph, proto::GraphDef* def,
                                 const ImportOptions& options);
 
 // The steps of PlanImport that stand alone.
 
+// The op and the attributes of `node`, from those of `def`, without its inputs. A name of a
+// function in the place of the op makes a call of it. NOT_FOUND for an unknown op; INVALID_ARGUMENT
+// for attributes that the op cannot have; RESOURCE_EXHAUSTED beyond the budget.
+Status PlanOp(const proto::NodeDef& def, const FunctionLibrary& library, ImportPlan* plan,
+              ImportBudget* budget, PlannedNode* node);
+// What the GraphDef calls a tensor: "v", "v:1".
+std::string PlannedName(const ImportPlan& plan, const PlannedInput& input);
 // Whether a data input of `node` closes a loop: its source is added after the node.
 bool IsBackEdge(const ImportPlan& plan, const PlannedInput& input, const PlannedNode& node);
 // Fills in the order. INVALID_ARGUMENT names the nodes of a cycle that is no loop.

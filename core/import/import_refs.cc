@@ -117,7 +117,7 @@ class Rewriter {
 
   void FindChangingShapes();
   PartialShape ShapeOf(const PlannedInput& input) const;
-  std::string NameOf(const PlannedInput& input) const;
+  std::string NameOf(const PlannedInput& input) const { return PlannedName(plan_, input); }
   std::string FreeName(const std::string& name);
 
   const Graph& graph_;
@@ -161,12 +161,6 @@ StatusOr<Rewriter::Reference> Rewriter::ReferenceOf(const PlannedInput& input) c
   }
   reference.device = graph_.Device(handle.node);
   return reference;
-}
-
-std::string Rewriter::NameOf(const PlannedInput& input) const {
-  if (input.node < 0) return ExportedName(input.existing);
-  const std::string& name = plan_.nodes[input.node].spec.name;
-  return input.index <= 0 ? name : absl::StrCat(name, ":", input.index);
 }
 
 std::string Rewriter::FreeName(const std::string& name) {
