@@ -23,6 +23,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _TYPE_ATTR = re.compile(r"(?<!\w)type:\s*DT_(\w+)")
 _OP = re.compile(r'(?<![\w"])op:\s*"([^"]+)"')
+_FUNCTION = re.compile(r'signature \{ name: "([^"]+)"')
 
 
 @dataclass(frozen=True)
@@ -136,9 +137,10 @@ class OpCase:
 
     @cached_property
     def ops(self) -> frozenset[str]:
-        """The ops of all nodes that it adds."""
+        """The ops of all nodes that it adds. A function may stand in the place of an op."""
         texts = [self.node or self.graph or "", *self.setup.nodes]
         found = {op for text in texts for op in _OP.findall(text)}
+        found -= {function for text in texts for function in _FUNCTION.findall(text)}
         for variable in self.setup.variables:
             found |= {"VariableV2", "Assign"} if variable.ref else {"VarHandleOp"}
             if not variable.ref and variable.value is not None:
