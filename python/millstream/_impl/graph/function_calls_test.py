@@ -46,7 +46,8 @@ def tensors() -> list[tf.Tensor]:
     definition = text_format.Parse(GRAPH, tf.GraphDef())
     names = ["a:0", "call:0", "again:0"]
     with tf.Graph().as_default():
-        found: list[tf.Tensor] = tf.import_graph_def(definition, return_elements=names, name="in")
+        found = tf.import_graph_def(definition, return_elements=names, name="in")
+    assert found is not None
     return found
 
 
