@@ -114,17 +114,14 @@ inline float Tanh(float x) {
   return size < 0.625f ? small : large;
 }
 
-// Without an instruction for it (SSE4.1), the library's function would be called for each element.
+// SSE2 has no instruction for it, and a call of the library's function for each element would be
+// slower. Adding and subtracting 2^23 rounds a smaller number to an integer.
 inline float Floor(float x) {
-#if defined(__SSE4_1__)
-  return std::floor(x);
-#else
-  // From 2^23 on, all numbers are integers (or infinities or NaN).
-  const bool has_fraction = std::fabs(x) < 8388608.0f;
-  const float truncated = static_cast<float>(static_cast<int32_t>(has_fraction ? x : 0.0f));
-  const float floored = truncated > x ? truncated - 1.0f : truncated;
-  return has_fraction ? std::copysign(floored, x) : x;  // the floor of -0 is -0
-#endif
+  constexpr float kAllIntegers = 8388608.0f;  // 2^23: from here on, numbers have no fraction
+  const float size = std::fabs(x);
+  const float rounded = std::copysign((size + kAllIntegers) - kAllIntegers, x);
+  const float floored = rounded > x ? rounded - 1.0f : rounded;
+  return size < kAllIntegers ? floored : x;
 }
 
 inline double Floor(double x) { return std::floor(x); }

@@ -88,7 +88,8 @@ TEST(VectorMathTest, SigmoidKeepsItsRelativeErrorFarOut) {
 }
 
 TEST(VectorMathTest, FloorIsTheLibrarys) {
-  for (float x : {0.0f, 0.5f, 1.0f, 1.5f, 8388607.5f, 8388608.0f, 1e30f, kInfinity}) {
+  for (float x : {0.0f, 1e-45f, 0.3f, 0.5f, 0.99999994f, 1.0f, 1.5f, 2.5f, 3.7f, 4194303.8f,
+                  8388606.5f, 8388607.5f, 8388608.0f, 8388609.0f, 1e30f, kInfinity}) {
     for (float signed_x : {x, -x}) {
       EXPECT_EQ(Floor(signed_x), std::floor(signed_x)) << signed_x;
       EXPECT_EQ(std::signbit(Floor(signed_x)), std::signbit(std::floor(signed_x))) << signed_x;

@@ -245,7 +245,7 @@ class ReduceLoops {
     const int64_t column = tile * ReducePlan::kTile;
     const int64_t width = std::min(ReducePlan::kTile, plan.inner - column);
     const int64_t output = index * plan.inner + column;
-    Acc result[ReducePlan::kTile];
+    alignas(64) Acc result[ReducePlan::kTile];
     Rows(source, plan, in + plan.KeptOffset(index) + column, GroupBegin(plan, group),
          GroupBegin(plan, group + 1), width, result);
     if (plan.groups == 1) {
@@ -264,7 +264,7 @@ class ReduceLoops {
     if (end - begin > leaf) {
       const int64_t middle = begin + (end - begin) / 2;
       Rows(source, plan, start, begin, middle, width, result);
-      Acc other[ReducePlan::kTile];
+      alignas(64) Acc other[ReducePlan::kTile];
       Rows(source, plan, start, middle, end, width, other);
       CombineInto(result, other, width);
       return;
@@ -295,7 +295,7 @@ class ReduceLoops {
     const int64_t together = kNarrow / width;
     const int64_t wide = together * width;
     const int64_t rest = rows % together * width;
-    Acc side_by_side[kNarrow];
+    alignas(64) Acc side_by_side[kNarrow];
     std::fill_n(side_by_side, wide, Reducer::Identity());
     EvenRows(source, x, rows / together, wide, wide, side_by_side);
     EvenRows(source, x + rows / together * wide, 1, 0, rest, side_by_side);
@@ -320,7 +320,7 @@ class ReduceLoops {
     struct Loop {
       static void Run(const Source& source, const In* x, int64_t rows, int64_t stride,
                       int64_t width, Acc* result) {
-        In made[4 * ReducePlan::kTile];
+        alignas(64) In made[4 * ReducePlan::kTile];
         for (; rows > 0; rows -= 4, x += 4 * stride) {
           const int64_t count = std::min<int64_t>(4, rows);
           for (int64_t row = 0; row < count; ++row) {
