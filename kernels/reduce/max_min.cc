@@ -22,6 +22,7 @@ V Choose(Condition condition, V a, V b) {
 template <typename T>
 struct MaxReducer : SameTypes<T> {
   using Acc = ComputeTypeOf<T>;
+  static constexpr bool kComparesVectors = true;
   static Acc Identity() {
     if constexpr (std::is_floating_point_v<Acc>) return -std::numeric_limits<Acc>::infinity();
     return std::numeric_limits<Acc>::lowest();
@@ -35,6 +36,7 @@ struct MaxReducer : SameTypes<T> {
 template <typename T>
 struct MinReducer : SameTypes<T> {
   using Acc = ComputeTypeOf<T>;
+  static constexpr bool kComparesVectors = true;
   static Acc Identity() {
     if constexpr (std::is_floating_point_v<Acc>) return std::numeric_limits<Acc>::infinity();
     return std::numeric_limits<Acc>::max();

@@ -61,7 +61,28 @@ ms::KernelOptions ReduceOptions(std::vector<MS_DType> dtypes);
 // ---- Templates
 // -----------------------------------------------------------------------------------
 
-// What is called by RunVectorLoopOn is there for every set: the long loops, and rows of short runs.
+// Whether a reducer compares vectors. GCC 12 takes the masks of AVX-512 apart, element by element,
+// so that such loops are faster with AVX2.
+template <typename Reducer, typename = void>
+inline constexpr bool kComparesVectors = false;
+template <typename Reducer>
+inline constexpr bool kComparesVectors<Reducer, std::enable_if_t<Reducer::kComparesVectors>> = true;
+
+// RunVectorLoopOn for the loops of a reducer.
+template <typename Reducer, template <int> class Loop, typename... Args>
+inline auto RunReduceLoop(Args&&... args) {
+  using Acc = typename Reducer::Acc;
+#if defined(__x86_64__)
+  if constexpr (kHasWideLoops<Acc> && kComparesVectors<Reducer>) {
+    using Loops = LoopInSets<&Loop<16>::Run, &Loop<32>::Run, &Loop<64>::Run>;
+    return ChosenInstructionSet() == InstructionSet::kBaseline ? Loops::InBaseline(args...)
+                                                               : Loops::InAvx2(args...);
+  }
+#endif
+  return RunVectorLoopOn<Acc, Loop>(args...);
+}
+
+// What is called by RunReduceLoop is there for every set: the long loops, and rows of short runs.
 // All that decides which of them run is there once.
 template <typename Reducer>
 class ReduceLoops {
@@ -73,8 +94,8 @@ class ReduceLoops {
   static void RunTasks(const ReducePlan& plan, const void* in, void* out, void* partial,
                        int64_t begin, int64_t end) {
     if (plan.inner_reduced && plan.items == 1 && plan.kept_rank <= 1) {
-      return RunVectorLoopOn<Acc, EvenOutputs>(plan, static_cast<const In*>(in),
-                                               static_cast<Out*>(out), begin, end);
+      return RunReduceLoop<Reducer, EvenOutputs>(plan, static_cast<const In*>(in),
+                                                 static_cast<Out*>(out), begin, end);
     }
     for (int64_t task = begin; task < end; ++task) {
       if (plan.inner_reduced) {
@@ -166,7 +187,7 @@ class ReduceLoops {
     const int64_t group = task % plan.groups;
     const In* start = in + plan.KeptOffset(index);
     const Acc result =
-        plan.items == 1 ? RunVectorLoopOn<Acc, LongRun>(start, plan.inner)
+        plan.items == 1 ? RunReduceLoop<Reducer, LongRun>(start, plan.inner)
                         : Items(plan, start, GroupBegin(plan, group), GroupBegin(plan, group + 1));
     if (plan.groups == 1) {
       out[index] = Reducer::Finish(result, plan.count);
@@ -186,7 +207,7 @@ class ReduceLoops {
     for (int64_t item = begin; item < end; ++item) {
       const int64_t run = item % plan.runs_per_row * ReducePlan::kRunLength;
       const In* x = start + plan.ReducedOffset(item / plan.runs_per_row) + run;
-      result = Reducer::Combine(result, RunVectorLoopOn<Acc, LongRun>(
+      result = Reducer::Combine(result, RunReduceLoop<Reducer, LongRun>(
                                             x, std::min(ReducePlan::kRunLength, plan.inner - run)));
     }
     return result;
@@ -334,12 +355,12 @@ class ReduceLoops {
 
   static void EvenRows(Stored, const In* x, int64_t rows, int64_t stride, int64_t width,
                        Acc* result) {
-    RunVectorLoopOn<Acc, StoredRows>(x, rows, stride, width, result);
+    RunReduceLoop<Reducer, StoredRows>(x, rows, stride, width, result);
   }
   template <typename Source>
   static void EvenRows(const Source& source, const In* x, int64_t rows, int64_t stride,
                        int64_t width, Acc* result) {
-    RunVectorLoopOn<Acc, MadeRows<Source>::template Loop>(source, x, rows, stride, width, result);
+    RunReduceLoop<Reducer, MadeRows<Source>::template Loop>(source, x, rows, stride, width, result);
   }
 
   // With floating-point numbers by explicit vectors: left to the compiler, their comparisons become
@@ -390,7 +411,7 @@ class ReduceLoops {
   };
 
   static void CombineInto(Acc* result, const Acc* other, int64_t n) {
-    RunVectorLoopOn<Acc, Combined>(result, other, n);
+    RunReduceLoop<Reducer, Combined>(result, other, n);
   }
 
   static void FinishInto(const ReducePlan& plan, const Acc* result, Out* out, int64_t n) {

@@ -46,8 +46,10 @@ class Adam {
 
   void Run(const Rates& rates, const std::array<T*, 3>& variables, const T* gradient,
            int64_t count) const {
-    const auto update = use_nesterov_ ? Update<true> : Update<false>;
-    update(variables[0], variables[1], variables[2], gradient, rates, count);
+    const auto [var, m, v] = variables;
+    // Not through a pointer: what is called that way is not compiled for every instruction set.
+    use_nesterov_ ? Update<true>(var, m, v, gradient, rates, count)
+                  : Update<false>(var, m, v, gradient, rates, count);
   }
 
  private:
