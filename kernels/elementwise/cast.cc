@@ -62,12 +62,14 @@ void CastElements(const void* x_base, void* out_base, int64_t begin, int64_t end
   for (int64_t i = begin; i < end; ++i) out[i] = Convert<From, To>(x[i]);
 }
 
-// As CastElements, in the chosen instruction set from and to floating-point numbers: integers of
-// different sizes have no arithmetic.
+// As CastElements, in the chosen instruction set: in the wider one of both types from and to
+// floating-point numbers, in the narrower one among integers.
 template <typename From, typename To>
 void RunCast(const void* x, void* out, int64_t begin, int64_t end) {
-  using Wider = std::conditional_t<kHasWideLoops<From>, From, To>;
-  RunLoopOn<Wider, &CastElements<From, To>>(x, out, begin, end);
+  constexpr bool kRounds = std::is_floating_point_v<From> || std::is_floating_point_v<To>;
+  constexpr InstructionSet kMost = kRounds ? std::max(kWidestLoops<From>, kWidestLoops<To>)
+                                           : std::min(kWidestLoops<From>, kWidestLoops<To>);
+  RunLoopUpTo<kMost, &CastElements<From, To>>(x, out, begin, end);
 }
 
 // ---- Loops between the types that the machine computes in ----

@@ -20,6 +20,8 @@ uint64_t RowCost(const PoolShape& shape, int64_t width) {
 template <typename T>
 class AvgPool {
  public:
+  using Number = ComputeTypeOf<T>;
+
   ms::Status Init(const ms::KernelInfo& info) { return attributes_.Init(info); }
 
   ms::Status Compute(ms::Frame& frame) const {
@@ -41,25 +43,8 @@ class AvgPool {
     return means.Finish(frame);
   }
 
- private:
-  using Number = ComputeTypeOf<T>;
-
   template <int kBytes>
-  struct Rows {
-    static void Run(const PoolShape& shape, const Number* input, Number* output, int64_t begin,
-                    int64_t end) {
-      WithLanesFor<kBytes, Number>(shape.channels, [&](auto lanes) {
-        for (int64_t row = begin; row < end; ++row) {
-          for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
-            PoolWindow<decltype(lanes)>(shape, row / shape.output[0], row % shape.output[0], ow,
-                                        input,
-                                        output + (row * shape.output[1] + ow) * shape.channels);
-          }
-        }
-      });
-    }
-  };
-
+  using Rows = PooledRows<AvgPool, kBytes>;
   template <typename V>
   static void PoolWindow(const PoolShape& shape, int64_t n, int64_t oh, int64_t ow,
                          const Number* input, Number* output) {
@@ -79,6 +64,7 @@ class AvgPool {
     });
   }
 
+ private:
   PoolAttributes attributes_;
 };
 

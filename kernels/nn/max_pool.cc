@@ -40,14 +40,15 @@ V LargestOf(const T* x, const WindowPixels& window) {
 }
 
 // One instance serves all types that are computed as `Number`.
-template <typename Number>
+template <typename N>
 class MaxPoolLoops {
  public:
+  using Number = N;
   static ms::Status PoolRows(ms::Frame& frame, const PoolShape& shape, const Number* input,
                              Number* output) {
     const int64_t rows = shape.batch * shape.output[0];
     return StoppableFor(frame, rows, RowCost(shape), [&](uint64_t begin, uint64_t end) {
-      RunVectorLoopOn<Number, Rows>(shape, input, output, begin, end);
+      RunVectorLoopUpTo<kWidestOnFloats<Number>, Rows>(shape, input, output, begin, end);
     });
   }
 
@@ -62,23 +63,8 @@ class MaxPoolLoops {
     });
   }
 
- private:
   template <int kBytes>
-  struct Rows {
-    static void Run(const PoolShape& shape, const Number* input, Number* output, int64_t begin,
-                    int64_t end) {
-      WithLanesFor<kBytes, Number>(shape.channels, [&](auto lanes) {
-        for (int64_t row = begin; row < end; ++row) {
-          for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
-            PoolWindow<decltype(lanes)>(shape, row / shape.output[0], row % shape.output[0], ow,
-                                        input,
-                                        output + (row * shape.output[1] + ow) * shape.channels);
-          }
-        }
-      });
-    }
-  };
-
+  using Rows = PooledRows<MaxPoolLoops, kBytes>;
   template <typename V>
   static void PoolWindow(const PoolShape& shape, int64_t n, int64_t oh, int64_t ow,
                          const Number* input, Number* output) {
@@ -136,7 +122,7 @@ class MaxPoolGradLoops {
                                  const Number* gradient, Number* result) {
     const int64_t rows = shape.batch * shape.output[0];
     return StoppableFor(frame, rows, 2 * RowCost(shape), [&](uint64_t begin, uint64_t end) {
-      RunVectorLoopOn<Number, Tiles>(shape, input, gradient, result, begin, end);
+      RunVectorLoopUpTo<kWidestOnFloats<Number>, Tiles>(shape, input, gradient, result, begin, end);
     });
   }
 
@@ -146,7 +132,8 @@ class MaxPoolGradLoops {
     const int64_t image_size = shape.input[0] * shape.input[1] * shape.channels;
     const uint64_t cost = 2 * RowCost(shape) * shape.output[0] + image_size / 8;
     return StoppableFor(frame, shape.batch, cost, [&](uint64_t begin, uint64_t end) {
-      RunVectorLoopOn<Number, Images>(shape, input, gradient, result, begin, end);
+      RunVectorLoopUpTo<kWidestOnFloats<Number>, Images>(shape, input, gradient, result, begin,
+                                                         end);
     });
   }
 

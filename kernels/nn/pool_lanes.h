@@ -75,6 +75,25 @@ struct WindowPixels {
   int64_t column_step;
 };
 
+// The rows [begin, end) of all images of a pooling: Pool::PoolWindow<V>(shape, image, row, column,
+// input, output) for each window.
+template <typename Pool, int kBytes>
+struct PooledRows {
+  using Number = typename Pool::Number;
+  static void Run(const PoolShape& shape, const Number* input, Number* output, int64_t begin,
+                  int64_t end) {
+    WithLanesFor<kBytes, Number>(shape.channels, [&](auto lanes) {
+      for (int64_t row = begin; row < end; ++row) {
+        for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
+          Pool::template PoolWindow<decltype(lanes)>(
+              shape, row / shape.output[0], row % shape.output[0], ow, input,
+              output + (row * shape.output[1] + ow) * shape.channels);
+        }
+      }
+    });
+  }
+};
+
 // A size that is known when this is compiled, or 0.
 template <int64_t kSide>
 using Side = std::integral_constant<int64_t, kSide>;

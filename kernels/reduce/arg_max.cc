@@ -89,7 +89,7 @@ void ArgElements(const ArgPlan& plan, const void* in, void* out_base, int64_t be
     if (plan.inner == 1) {
       *out = static_cast<Index>(PositionInRow<Order>(x, plan.axis));
     } else {
-      RunLoopOn<T, &PositionsInColumns<Order, T, Index>>(plan, x, out);
+      RunLoopUpTo<kWidestOnFloats<T>, &PositionsInColumns<Order, T, Index>>(plan, x, out);
     }
     x += plan.axis * plan.inner;
     out += plan.inner;

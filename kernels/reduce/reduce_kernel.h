@@ -61,25 +61,18 @@ ms::KernelOptions ReduceOptions(std::vector<MS_DType> dtypes);
 // ---- Templates
 // -----------------------------------------------------------------------------------
 
-// Whether a reducer compares vectors. GCC 12 takes the masks of AVX-512 apart, element by element,
-// so that such loops are faster with AVX2.
+// The widest set for the loops of a reducer. GCC 12 takes the masks of AVX-512 apart, element by
+// element, so that one that compares vectors is faster with AVX2.
 template <typename Reducer, typename = void>
-inline constexpr bool kComparesVectors = false;
+inline constexpr InstructionSet kWidestReduction = kWidestLoops<typename Reducer::Acc>;
 template <typename Reducer>
-inline constexpr bool kComparesVectors<Reducer, std::enable_if_t<Reducer::kComparesVectors>> = true;
+inline constexpr InstructionSet
+    kWidestReduction<Reducer, std::enable_if_t<Reducer::kComparesVectors>> =
+        std::min(kWidestLoops<typename Reducer::Acc>, InstructionSet::kAvx2);
 
-// RunVectorLoopOn for the loops of a reducer.
 template <typename Reducer, template <int> class Loop, typename... Args>
 inline auto RunReduceLoop(Args&&... args) {
-  using Acc = typename Reducer::Acc;
-#if defined(__x86_64__)
-  if constexpr (kHasWideLoops<Acc> && kComparesVectors<Reducer>) {
-    using Loops = LoopInSets<&Loop<16>::Run, &Loop<32>::Run, &Loop<64>::Run>;
-    return ChosenInstructionSet() == InstructionSet::kBaseline ? Loops::InBaseline(args...)
-                                                               : Loops::InAvx2(args...);
-  }
-#endif
-  return RunVectorLoopOn<Acc, Loop>(args...);
+  return RunVectorLoopUpTo<kWidestReduction<Reducer>, Loop>(args...);
 }
 
 // What is called by RunReduceLoop is there for every set: the long loops, and rows of short runs.

@@ -17,6 +17,7 @@
 #ifndef MILLSTREAM_KERNELS_SIMD_INSTRUCTION_SET_H_
 #define MILLSTREAM_KERNELS_SIMD_INSTRUCTION_SET_H_
 
+#include <complex>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -48,10 +49,20 @@ extern InstructionSet chosen_instruction_set;
 // What loops run in: the widest there is, within the limit.
 inline InstructionSet ChosenInstructionSet() { return internal::chosen_instruction_set; }
 
-// Types whose elementwise loops are compiled for every set. Arithmetic on the others is rare, or
-// bound by memory.
+// The widest set that elementwise loops on a type are compiled for. A copy takes room in the
+// plugin, integers gain little beyond AVX2, and arithmetic on those of other sizes is rare.
 template <typename T>
-inline constexpr bool kHasWideLoops = std::is_floating_point_v<T>;
+inline constexpr InstructionSet kWidestLoops = std::is_floating_point_v<T> ? InstructionSet::kAvx512
+                                               : std::is_integral_v<T> && sizeof(T) == 4
+                                                   ? InstructionSet::kAvx2
+                                                   : InstructionSet::kBaseline;
+template <>
+inline constexpr InstructionSet kWidestLoops<std::complex<float>> = InstructionSet::kAvx2;
+
+// The same for ops that are rare on anything but floating-point numbers, as pooling is.
+template <typename T>
+inline constexpr InstructionSet kWidestOnFloats =
+    std::is_floating_point_v<T> ? kWidestLoops<T> : InstructionSet::kBaseline;
 
 // ---- Templates
 // -----------------------------------------------------------------------------------
@@ -73,51 +84,55 @@ struct LoopInSets<kBaseline, kAvx2, kAvx512> {
 #if defined(__x86_64__)
   MS_IN_AVX2 static R InAvx2(Args... args) { return kAvx2(args...); }
   MS_IN_AVX512 static R InAvx512(Args... args) { return kAvx512(args...); }
-  static R Run(Args... args) {
-    switch (ChosenInstructionSet()) {
-      case InstructionSet::kAvx512: return InAvx512(args...);
-      case InstructionSet::kAvx2: return InAvx2(args...);
-      case InstructionSet::kBaseline: break;
+#endif
+
+  // In the widest set up to `kMost`. There are no copies for wider ones.
+  template <InstructionSet kMost>
+  static R RunUpTo(Args... args) {
+#if defined(__x86_64__)
+    const InstructionSet chosen = ChosenInstructionSet();
+    if constexpr (kMost >= InstructionSet::kAvx512) {
+      if (chosen >= InstructionSet::kAvx512) return InAvx512(args...);
     }
+    if constexpr (kMost >= InstructionSet::kAvx2) {
+      if (chosen >= InstructionSet::kAvx2) return InAvx2(args...);
+    }
+#endif
     return InBaseline(args...);
   }
-#else
-  static R Run(Args... args) { return InBaseline(args...); }
-#endif
 };
 
 #undef MS_IN_AVX2
 #undef MS_IN_AVX512
 
+template <InstructionSet kMost, auto kLoop, typename... Args>
+inline auto RunLoopUpTo(Args&&... args) {
+  return LoopInSets<kLoop, kLoop, kLoop>::template RunUpTo<kMost>(args...);
+}
 template <auto kLoop, typename... Args>
 inline auto RunLoop(Args&&... args) {
-  return LoopInSets<kLoop, kLoop, kLoop>::Run(args...);
+  return RunLoopUpTo<InstructionSet::kAvx512, kLoop>(args...);
 }
 
-// As RunLoop, of a class template Loop<kVectorBytes> with a static function Run.
+// The same of a class template Loop<kVectorBytes> with a static function Run.
+template <InstructionSet kMost, template <int> class Loop, typename... Args>
+inline auto RunVectorLoopUpTo(Args&&... args) {
+  using Loops = LoopInSets<&Loop<16>::Run, &Loop<32>::Run, &Loop<64>::Run>;
+  return Loops::template RunUpTo<kMost>(args...);
+}
 template <template <int> class Loop, typename... Args>
 inline auto RunVectorLoop(Args&&... args) {
-  return LoopInSets<&Loop<16>::Run, &Loop<32>::Run, &Loop<64>::Run>::Run(args...);
+  return RunVectorLoopUpTo<InstructionSet::kAvx512, Loop>(args...);
 }
 
-// The same where T has wide loops; elsewhere the loop is there for the baseline alone.
+// The same up to the widest set for loops on T.
 template <typename T, auto kLoop, typename... Args>
 inline auto RunLoopOn(Args&&... args) {
-  using Loops = LoopInSets<kLoop, kLoop, kLoop>;
-  if constexpr (kHasWideLoops<T>) {
-    return Loops::Run(args...);
-  } else {
-    return Loops::InBaseline(args...);
-  }
+  return RunLoopUpTo<kWidestLoops<T>, kLoop>(args...);
 }
 template <typename T, template <int> class Loop, typename... Args>
 inline auto RunVectorLoopOn(Args&&... args) {
-  using Loops = LoopInSets<&Loop<16>::Run, &Loop<32>::Run, &Loop<64>::Run>;
-  if constexpr (kHasWideLoops<T>) {
-    return Loops::Run(args...);
-  } else {
-    return Loops::InBaseline(args...);
-  }
+  return RunVectorLoopUpTo<kWidestLoops<T>, Loop>(args...);
 }
 
 }  // namespace millstream::kernels
