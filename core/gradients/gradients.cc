@@ -6,12 +6,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "core/graph/colocation.h"
 
 namespace millstream {
 namespace {
 
 constexpr char kGradientOpAttr[] = "_gradient_op_type";
-constexpr char kColocationAttr[] = "_class";
 
 bool HasGradientType(DataType dtype) {
   return IsFloating(dtype) || IsComplex(dtype) || dtype == DataType::kResource;
@@ -21,7 +21,7 @@ bool HasGradientType(DataType dtype) {
 std::vector<std::string> ColocationGroups(const Node& node) {
   const auto groups = node.Attr<std::vector<std::string>>(kColocationAttr);
   if (groups.ok() && !groups->empty()) return *groups;
-  return {absl::StrCat("loc:@", node.name())};
+  return {ColocationGroup(node.name())};
 }
 
 // One walk from ys back to xs. Nodes are numbered in an order in which inputs come before their

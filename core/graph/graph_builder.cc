@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "core/graph/colocation.h"
 #include "framework/half.h"
 #include "framework/op_registry.h"
 
@@ -114,7 +115,7 @@ const Node* GraphBuilder::Named(absl::string_view name, absl::string_view op,
   }
   spec.control_inputs = controls_;
   spec.attrs = std::move(attrs);
-  if (!colocation_.empty()) SetAttr(&spec.attrs, "_class", colocation_);
+  if (!colocation_.empty()) SetAttr(&spec.attrs, kColocationAttr, colocation_);
   spec.device = device_;
   spec.source = source_;
   StatusOr<const Node*> node = graph_->AddNode(std::move(spec));

@@ -96,6 +96,11 @@ Status ImportBudget::TakeNode(const proto::NodeDef& node) {
   return Take(Sum(kBytesOfNode, static_cast<int64_t>(node.ByteSizeLong())));
 }
 
+Status ImportBudget::TakeInputs(size_t count) {
+  constexpr int64_t kBytesOfInput = 64;  // in the plan, in the graph, and in its reader's list
+  return Take(static_cast<int64_t>(count) * kBytesOfInput);
+}
+
 Status ImportBudget::TakeOutputs(const OpDef& op, const AttrMap& attrs) {
   int64_t outputs = 0;
   for (const ArgDef& output : op.outputs) {

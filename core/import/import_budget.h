@@ -23,6 +23,8 @@ class ImportBudget {
   Status TakeConstants(const proto::NodeDef& node);
   // A node of a function's body, for one call of it. RESOURCE_EXHAUSTED.
   Status TakeNode(const proto::NodeDef& node);
+  // Inputs of such a node: one word of its text may stand for many. RESOURCE_EXHAUSTED.
+  Status TakeInputs(size_t count);
   // The outputs of a node, before there are any. RESOURCE_EXHAUSTED.
   Status TakeOutputs(const OpDef& op, const AttrMap& attrs);
   // What is known of a node's outputs, where that is more than a usual shape. RESOURCE_EXHAUSTED.

@@ -1,6 +1,7 @@
 #include "core/import/import_functions.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "core/graph/colocation.h"
 #include "core/graph/imported_node.h"
 #include "framework/op_registry.h"
 
@@ -22,8 +24,6 @@ namespace {
 constexpr char kCall[] = "PartitionedCall";
 constexpr char kStatefulCall[] = "StatefulPartitionedCall";
 constexpr char kFunctionAttr[] = "f";
-constexpr char kColocationAttr[] = "_class";
-constexpr char kColocationPrefix[] = "loc:@";
 
 using Tensors = std::vector<PlannedInput>;
 
@@ -73,6 +73,8 @@ class Scope {
     }
   }
   bool HasNode(absl::string_view name) const { return nodes_.contains(name); }
+  // REQUIRES: HasNode(name).
+  int NumberOf(absl::string_view name) const { return nodes_.find(name)->second.number; }
 
   // "argument", "argument:1", "node:output" (all its tensors) or "node:output:1".
   StatusOr<Tensors> FindTensors(absl::string_view text) const {
@@ -288,18 +290,12 @@ Status Expander::ConnectBody(int call, const BoundFunction& function, int first,
     const proto::NodeDef& def = function.definition->node_def(k);
     MS_RETURN_IF_ERROR(WithContext(ConnectNode(call, def, first + k, first, scope),
                                    absl::StrCat("node '", def.name(), "'")));
-    const AttrValue* const colocation = FindAttr(node(first + k).spec.attrs, kColocationAttr);
-    const auto* const entries =
-        colocation == nullptr ? nullptr : colocation->get<std::vector<std::string>>();
-    if (entries == nullptr) continue;
-    std::vector<std::string> renamed = *entries;
-    for (std::string& entry : renamed) {
-      absl::string_view name = entry;
-      if (!absl::ConsumePrefix(&name, kColocationPrefix) || !scope.HasNode(name)) continue;
-      MS_ASSIGN_OR_RETURN(const Tensors other, scope.FindControls(name));
-      entry = absl::StrCat(kColocationPrefix, node(other[0].node).spec.name);
-    }
-    SetAttr(&node(first + k).spec.attrs, kColocationAttr, std::move(renamed));
+    RenameColocated(
+        [&](absl::string_view name) -> std::optional<std::string> {
+          if (!scope.HasNode(name)) return std::nullopt;
+          return node(scope.NumberOf(name)).spec.name;
+        },
+        &node(first + k).spec.attrs);
   }
   return absl::OkStatus();
 }
@@ -318,6 +314,7 @@ Status Expander::ConnectNode(int call, const proto::NodeDef& def, int number, in
     if (!is_control && !node(number).control_inputs.empty()) {
       return errors::InvalidArgument("input '", text, "' stands after a control input");
     }
+    MS_RETURN_IF_ERROR(budget_.TakeInputs(found.size()));
     for (const PlannedInput& input : found) {
       if (input.node >= first) waits = false;
       inputs.push_back(input);
@@ -325,6 +322,7 @@ Status Expander::ConnectNode(int call, const proto::NodeDef& def, int number, in
   }
   if (!waits) return absl::OkStatus();
   const Tensors& before = node(call).control_inputs;
+  MS_RETURN_IF_ERROR(budget_.TakeInputs(before.size()));
   node(number).control_inputs.insert(node(number).control_inputs.end(), before.begin(),
                                      before.end());
   return absl::OkStatus();

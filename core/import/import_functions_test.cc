@@ -394,5 +394,27 @@ TEST_F(ImportFunctionsTest, CallsThatGrowWithoutBoundAreRefused) {
   EXPECT_THAT(ErrorOf(CallOf("f30", library)), HasSubstr("RESOURCE_EXHAUSTED"));
 }
 
+// A word of the body stands for all tensors of an argument: 500 words for a million inputs.
+TEST_F(ImportFunctionsTest, InputsThatListsMultiplyAreRefused) {
+  constexpr int kTensors = 2000;
+  const std::vector<std::string> words(500, "xs");
+  const std::string function = absl::StrCat(
+      R"(function { signature { name: "f" input_arg { name: "xs" number_attr: "N" type: DT_FLOAT }
+           attr { name: "N" type: "int" } } )",
+      BodyNode("all", "AddN", words, R"(attr { key: "N" value { i: 1000000 } }
+                                         attr { key: "T" value { type: DT_FLOAT } })"),
+      "}");
+  std::string types;
+  for (int i = 0; i < kTensors; ++i) absl::StrAppend(&types, "type: DT_FLOAT ");
+  const std::string attrs = absl::StrCat(R"(attr { key: "Tin" value { list { )", types,
+                                         R"( } } } attr { key: "Tout" value { list {} } }
+         attr { key: "f" value { func { name: "f" attr { key: "N" value { i: 2000 } } } } })");
+  EXPECT_THAT(ErrorOf(absl::StrCat(ConstText("a", {1}),
+                                   NodeText("call", "PartitionedCall",
+                                            std::vector<std::string>(kTensors, "a"), attrs),
+                                   LibraryText(function))),
+              AllOf(HasSubstr("RESOURCE_EXHAUSTED"), HasSubstr("node 'all'")));
+}
+
 }  // namespace
 }  // namespace millstream

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -13,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "core/graph/colocation.h"
 #include "core/import/function_library.h"
 #include "core/import/import_functions.h"
 #include "core/import/import_refs.h"
@@ -23,8 +25,6 @@ namespace millstream {
 namespace {
 
 // Attributes that the runtime itself reads.
-constexpr char kColocationAttr[] = "_class";
-constexpr char kColocationPrefix[] = "loc:@";
 constexpr char kOutputShapesAttr[] = "_output_shapes";
 
 // Letters, digits and "_./\->"; the first is a letter, a digit, "." or "_".
@@ -274,17 +274,13 @@ class Planner {
 
   // Colocation names nodes, so it follows when they are renamed.
   void PrefixColocation(AttrMap* attrs) const {
-    const AttrValue* value = FindAttr(*attrs, kColocationAttr);
-    if (options_.prefix.empty() || value == nullptr) return;
-    const auto* entries = value->get<std::vector<std::string>>();
-    if (entries == nullptr) return;
-    std::vector<std::string> renamed = *entries;
-    for (std::string& entry : renamed) {
-      absl::string_view name = entry;
-      if (!absl::ConsumePrefix(&name, kColocationPrefix) || !by_name_.contains(name)) continue;
-      entry = absl::StrCat(kColocationPrefix, WithPrefix(name));
-    }
-    SetAttr(attrs, kColocationAttr, std::move(renamed));
+    if (options_.prefix.empty()) return;
+    RenameColocated(
+        [this](absl::string_view node) -> std::optional<std::string> {
+          if (!by_name_.contains(node)) return std::nullopt;
+          return WithPrefix(node);
+        },
+        attrs);
   }
 
   Status PlanInputs(const proto::NodeDef& def, PlannedNode* node) {

@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
+#include "core/graph/colocation.h"
 #include "core/graph/structural_role.h"
 #include "core/passes/pass.h"
 
@@ -22,7 +23,9 @@ namespace {
 constexpr size_t kComparedBytes = 1024;
 
 // Remarks about a node that no kernel reads.
-bool IsRemark(const std::string& attr) { return attr == "_class" || attr == "_output_shapes"; }
+bool IsRemark(const std::string& attr) {
+  return attr == kColocationAttr || attr == "_output_shapes";
+}
 
 bool HaveEqualAttrs(const Node& a, const Node& b) {
   auto x = a.attrs().begin();

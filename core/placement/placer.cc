@@ -10,16 +10,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
+#include "core/graph/colocation.h"
 #include "core/graph/structural_role.h"
 #include "framework/plugin/kernel_registry.h"
 #include "framework/plugin/loader.h"
 
 namespace millstream {
 namespace {
-
-constexpr char kColocationAttr[] = "_class";
-constexpr char kColocationPrefix[] = "loc:@";
 
 // What is known of one group of nodes that go to the same device.
 struct Group {
@@ -47,18 +44,6 @@ void AddMissing(const std::vector<std::string>& types, Group* group) {
     const auto found = std::find(group->unsupported.begin(), group->unsupported.end(), type);
     if (found == group->unsupported.end()) group->unsupported.push_back(type);
   }
-}
-
-// What the node is to be colocated with: the X of each "loc:@X" in its attribute.
-std::vector<absl::string_view> ColocatedWith(const Node& node) {
-  std::vector<absl::string_view> found;
-  const AttrValue* classes = FindAttr(node.attrs(), kColocationAttr);
-  const auto* names = classes == nullptr ? nullptr : classes->get<std::vector<std::string>>();
-  if (names == nullptr) return found;
-  for (absl::string_view name : *names) {
-    if (absl::ConsumePrefix(&name, kColocationPrefix)) found.push_back(name);
-  }
-  return found;
 }
 
 // Places one pruned graph, in the order of the methods of Run.
@@ -210,7 +195,7 @@ void Placer::JoinLoops() {
 // A name that no node of the graph has is a misspelt one.
 Status Placer::CheckColocation() const {
   for (const Node* node : pruned_.nodes) {
-    for (const absl::string_view name : ColocatedWith(*node)) {
+    for (const absl::string_view name : ColocatedWith(node->attrs())) {
       if (graph_.FindNode(name).ok()) continue;
       return AnnotateWithNode(errors::InvalidArgument("the node asks to be colocated with '", name,
                                                       "', but the graph has no node of that name"),
@@ -228,7 +213,7 @@ void Placer::JoinColocated() {
     if (node(i).imported() != nullptr) by_name.try_emplace(node(i).imported()->name, i);
   }
   for (int i = 0; i < size(); ++i) {
-    for (const absl::string_view name : ColocatedWith(node(i))) {
+    for (const absl::string_view name : ColocatedWith(node(i).attrs())) {
       auto other = by_name.find(name);
       // A node that this step does not run constrains nothing.
       if (other != by_name.end()) Join(other->second, i);
