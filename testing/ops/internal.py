@@ -6,6 +6,7 @@ from typing import Any
 
 import millstream as tf
 from testing.ops.state import LARGE_UPDATES
+from testing.ops.support.definitions import registered_ops
 from testing.ops.support.determinism import FLOAT32, SIZE, LargeCase, Values
 from testing.ops.support.registry import NotTested, Property, define_tests
 
@@ -62,13 +63,9 @@ for _op, _build in {
 }.items():
     define_tests(_op, reference=_MADE_HERE, determinism=LargeCase(_build, FLOAT32))
 
+# What batch_updates makes of an optimizer's steps.
 define_tests(
-    [
-        "_MultiResourceApplyAdagrad",
-        "_MultiResourceApplyAdam",
-        "_MultiResourceApplyGradientDescent",
-        "_MultiResourceApplyMomentum",
-    ],
+    sorted(op for op in registered_ops() if op.startswith("_MultiResource")),
     reference=_MADE_HERE,
     determinism=LARGE_UPDATES,
 )

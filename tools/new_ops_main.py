@@ -1,0 +1,239 @@
+"""Adds a made-up op of each of five families to a copy of the tree, and tests them there.
+
+An op stands in its category's definition file, its family's kernel file, its gradient file and its
+family's file of tests. Whatever else knows of ops is derived from these, found, or written by
+``--update``. The check adds lines to these four files alone. A test that fails then names another
+file that would have had to change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import count_tests
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# What is added to each file: by family, the op of it.
+UNARY = {
+    "framework/ops/math_unary.cc": """
+MILLSTREAM_OP("MadeUpCube")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr("T: {float, double}")
+    .Shape(UnchangedShape)
+    .Doc(R"(Gives the cube of each element.)");
+""",
+    "kernels/elementwise/simple_functions.cc": """
+struct MadeUpCubeOp {
+  static constexpr int64_t kPicoseconds = 250;
+  template <typename T>
+  static T Apply(T x) {
+    return x * x * x;
+  }
+};
+const ms::Registered made_up_cube = RegisterUnaryEach<MadeUpCubeOp, float, double>("MadeUpCube");
+""",
+    "core/gradients/math.cc": """
+Status MadeUpCubeGradient(GradientContext* context) {
+  const Output square = context->builder()->Op("Square", {context->input(0)});
+  context->SetDx(0, Mul(context, context->dy(0), Scaled(context, square, 3)));
+  return absl::OkStatus();
+}
+MILLSTREAM_GRADIENT("MadeUpCube", MadeUpCubeGradient);
+""",
+    "testing/ops/elementwise_unary.py": """
+define_tests(
+    "MadeUpCube", cases=one_tensor, reference=rounded_unary(lambda x: x * x * x, 4)
+)
+""",
+}
+COMPARISON = {
+    "framework/ops/compare.cc": """
+MILLSTREAM_OP("MadeUpBelow")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: bool")
+    .Attr(TypeAttr("T", kRealTypes))
+    .Shape(BroadcastBinaryShape)
+    .Doc(R"(Tells where x < y, with broadcasting.)");
+""",
+    "kernels/elementwise/compare.cc": """
+const ms::Registered made_up_below = RegisterOrder<LessOp, false>("MadeUpBelow");
+""",
+    "testing/ops/elementwise_binary.py": """
+_define_binary("MadeUpBelow", _comparison(np.less))
+""",
+}
+REDUCTION = {
+    "framework/ops/reduce.cc": """
+MILLSTREAM_OP("MadeUpLeast").With(NumberReduction).Doc(R"(Finds the smallest elements.)");
+""",
+    "kernels/reduce/max_min.cc": """
+const ms::Registered made_up_least =
+    RegisterEach<MinReducer, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t,
+                 uint8_t, uint16_t, uint32_t, uint64_t>("MadeUpLeast");
+""",
+    "core/gradients/reduce.cc": """
+MILLSTREAM_GRADIENT("MadeUpLeast", ExtremeGradient);
+""",
+    "testing/ops/reductions.py": """
+_define_reduction("MadeUpLeast", _extremum(np.min, False))
+""",
+}
+SEGMENT = {
+    "framework/ops/array_gather.cc": """
+MILLSTREAM_OP("MadeUpSegmentSum")
+    .Input("data: T")
+    .Input("segment_ids: Tindices")
+    .Input("num_segments: Tnumsegments")
+    .Output("output: T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .Attr(TypeAttr("Tnumsegments", kIndexTypes, " = int32"))
+    .Shape(UnsortedSegmentSumShape)
+    .Doc(R"(Sums the parts of data that have the same id.)");
+""",
+    "kernels/array/segment_sum.cc": """
+const ms::Registered made_up_segment_sum = ms::RegisterForTypes<
+    UnsortedSegmentSum, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t,
+    uint8_t, uint16_t, uint32_t, uint64_t, std::complex<float>, std::complex<double>>(
+    "MadeUpSegmentSum", "T",
+    ms::KernelOptions()
+        .Types("Tindices", IndexTypes())
+        .Types("Tnumsegments", IndexTypes())
+        .HostArg("num_segments"));
+""",
+    "core/gradients/array.cc": """
+MILLSTREAM_GRADIENT("MadeUpSegmentSum", UnsortedSegmentSumGradient);
+""",
+    "testing/ops/rows.py": """
+define_tests(
+    "MadeUpSegmentSum",
+    cases=_make_segment_sum,
+    reference=_segment_sum,
+    gradient=[Check(lambda a: gen_ops.made_up_segment_sum(a, _SEGMENTS, 3), (_X,))],
+    determinism=LARGE_ROWS,
+)
+""",
+}
+OPTIMIZER = {
+    "framework/ops/training.cc": """
+MILLSTREAM_OPTIMIZER_OP("ApplyMadeUpAscent", "var")
+    .Input("alpha: T")
+    .Gradient("delta", "T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(StepShape<1, 2>)
+    .Doc(R"(Goes one step of gradient ascent: var += alpha * delta.)");
+""",
+    "kernels/training/apply_gradient_descent.cc": """
+template <typename T>
+class MadeUpAscent : public GradientDescent<T> {
+ public:
+  using typename GradientDescent<T>::Rates;
+  void Run(Rates alpha, const std::array<T*, 1>& variables, const T* __restrict gradient,
+           int64_t count) const {
+    GradientDescent<T>::Run(-alpha, variables, gradient, count);
+  }
+};
+const ms::Registered made_up_ascent = RegisterApply<MadeUpAscent>(
+    "ResourceApplyMadeUpAscent", "_MultiResourceApplyMadeUpAscent");
+""",
+    "testing/ops/state.py": """
+define_tests(
+    ["ApplyMadeUpAscent", "ResourceApplyMadeUpAscent"],
+    reference=NotTested("is made up"),
+    determinism=NotTested("is made up"),
+)
+""",
+}
+FAMILIES = (UNARY, COMPARISON, REDUCTION, SEGMENT, OPTIMIZER)
+
+UPDATES = (
+    ("//framework/ops:list_signatures", "--update"),
+    ("//testing/conformance:list_not_implemented", "--update"),
+)
+
+# The tests that look at every op, or at lists of ops.
+TESTS = (
+    "//framework/ops/...",
+    "//kernels/elementwise:fused_test",
+    "//python/generate/...",
+    "//python/millstream:docs_test",
+    "//testing/conformance:gradient_check_test",
+    "//testing/conformance:op_conformance_test",
+    "//testing/determinism/...",
+    "//testing/fuzz/...",
+    "//testing/ops/...",
+    "//testing/properties/...",
+)
+
+_CXX_END = "\n}  // namespace\n"
+
+
+def copy_tree(to: pathlib.Path) -> None:
+    """Copy the files that git tracks, as they are now."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True
+    ).stdout
+    for name in filter(None, listed.decode().split("\0")):
+        source, target = ROOT / name, to / name
+        if not source.exists() and not source.is_symlink():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target, follow_symlinks=False)
+
+
+def add(path: pathlib.Path, text: str) -> None:
+    """Add lines to a family's file: at the end of its unnamed namespace, or of a module."""
+    before = path.read_text()
+    if path.suffix == ".cc":
+        body, end, rest = before.rpartition(_CXX_END)
+        if not end:
+            raise ValueError(f"{path} has no unnamed namespace")
+        path.write_text(body + text + end + rest)
+    else:
+        path.write_text(before + "\n" + text)
+
+
+def run(copy: pathlib.Path, *arguments: str) -> int:
+    """Run Bazel in the copy; its exit status."""
+    return subprocess.run(["./bazelw", *arguments], cwd=copy, check=False).returncode
+
+
+def main() -> int:
+    """Make the copy, add the ops and run the tests."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keep", type=pathlib.Path, help="a folder for the copy, which stays")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        copy = arguments.keep or pathlib.Path(temporary)
+        copy_tree(copy)
+        for family in FAMILIES:
+            for name, text in family.items():
+                add(copy / name, text)
+        for target, *rest in UPDATES:
+            if run(copy, "run", target, "--", *rest) != 0:
+                print(f"{target} could not be run", file=sys.stderr)
+                print("0 passed, 1 failed")
+                return 1
+        events = copy / "events.json"
+        failed = run(copy, "test", "--keep_going", f"--build_event_json_file={events}", *TESTS)
+        # What Bazel built for a copy that goes would stay in its cache.
+        run(copy, *(("shutdown",) if arguments.keep else ("clean", "--expunge")))
+        count = count_tests.count_events(
+            [json.loads(line) for line in events.read_text().splitlines()]
+        )
+    print(f"{count.passed} passed, {count.failed} failed, {count.skipped} skipped")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
