@@ -92,7 +92,7 @@ Status Stream::Copy(const MS_MemRef& to, const MS_MemRef& from, uint64_t bytes) 
   });
 }
 
-// Called in any case, also when the device is lost.
+// The function is always called, also after the device is lost.
 Status Stream::CallHost(void (*function)(void*), void* user) {
   queue_->Push([=] { function(user); });
   return Status();
@@ -131,7 +131,7 @@ Status Event::Sync() {
   return Status();
 }
 
-// The stream's thread waits, not the caller.
+// The thread of the stream waits. The caller does not.
 Status Stream::Wait(Event& event) {
   queue_->Push([place = event.place()] { place.Wait(); });
   return Status();

@@ -1,5 +1,5 @@
-// An ACME device: memory of its own, which ends, and streams that do their work later, in order.
-// What each function must do is said at MS_DeviceApi in millstream/plugin.h.
+// An ACME device: limited memory of its own, and streams that run work asynchronously, in order.
+// MS_DeviceApi in millstream/plugin.h has the contract of each function.
 #ifndef MILLSTREAM_DEVICE_PLUGINS_TEMPLATE_DEVICE_H_
 #define MILLSTREAM_DEVICE_PLUGINS_TEMPLATE_DEVICE_H_
 
@@ -17,13 +17,13 @@
 namespace acme {
 
 inline constexpr char kDeviceType[] = "ACME";
-// Every block starts at a multiple of this.
+// The alignment of every block, in bytes.
 inline constexpr uint64_t kAlignment = 64;
 
 class Device;
 class Event;
 
-// Any thread may call it, and the other two.
+// Thread-safe, as Event and Device are.
 class Stream {
  public:
   explicit Stream(Device* device);
@@ -31,7 +31,7 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Copies and kernels. What fails in the stream's thread loses the device.
+  // Enqueues a copy or a kernel. If work fails on the stream's thread, the device is lost.
   ms::Status Enqueue(std::function<void()> work);
   Place End() const { return {queue_, queue_->End()}; }
 
@@ -47,7 +47,7 @@ class Stream {
   const std::shared_ptr<Queue> queue_ = std::make_shared<Queue>();
 };
 
-// One that was never recorded is done.
+// An event that was never recorded is done.
 class Event {
  public:
   ms::Status Record(Stream& stream);
@@ -77,7 +77,7 @@ class Device {
   ms::Status CreateEvent(uint32_t flags, std::unique_ptr<Event>* out);
   ms::Status Sync();
 
-  // OK, or for ever why the device is lost.
+  // Returns OK, or from the loss of the device on always the reason.
   ms::Status Error() const;
   void Lose(const std::string& why);
 
@@ -91,9 +91,9 @@ class Device {
   std::string lost_;
 };
 
-// Enqueues a kernel's work. It may keep addresses of the frame's tensors, whose memory stays until
-// the stream has come this far; of shapes and host arguments, which end with Compute, it has
-// copies.
+// Enqueues the work of a kernel. The work may use addresses of the frame's tensors: their memory is
+// valid until the stream has completed the work. It must copy shapes and host arguments, which are
+// valid until Compute returns.
 inline ms::Status Launch(const ms::Frame& frame, std::function<void()> work) {
   return reinterpret_cast<Stream*>(frame.raw()->stream)->Enqueue(std::move(work));
 }

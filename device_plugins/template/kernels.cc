@@ -1,5 +1,5 @@
-// Kernels of Millstream's own ops, for float32. Each reads its attributes in Init, says in Compute
-// which outputs there are, and enqueues the work.
+// Kernels of Millstream's own ops, for float32. Each reads its attributes in Init. In Compute it
+// requests the outputs and enqueues the work.
 #include <cstdint>
 #include <string>
 
@@ -12,7 +12,7 @@ namespace {
 using ms::Status;
 
 // [docs: kernel]
-// The product of two matrices, each of which may be given transposed.
+// The product of two matrices. Attributes say whether an operand is transposed.
 class MatMul {
  public:
   Status Init(const ms::KernelInfo& node) {
@@ -33,7 +33,7 @@ class MatMul {
     ms::View product;
     MS_TRY(frame.Output(0, {rows, columns}, &product));
 
-    // How far apart neighbours along the rows and the inner dimension are.
+    // The distances in elements of neighbours along the rows, the inner dimension and the columns.
     const int64_t a_row = transpose_a_ ? 1 : inner;
     const int64_t a_inner = transpose_a_ ? rows : 1;
     const int64_t b_inner = transpose_b_ ? 1 : columns;
@@ -60,7 +60,7 @@ const ms::Registered mat_mul =
     ms::Register<MatMul>("MatMul", ms::KernelOptions().Device(kDeviceType).Type<float>("T"));
 // [docs: end]
 
-// Adds a value for each channel: the last dimension, or the second one.
+// Adds one value to each channel. The channels are the last dimension or the second one.
 class BiasAdd {
  public:
   Status Init(const ms::KernelInfo& node) {
@@ -97,8 +97,8 @@ const ms::Registered bias_add = ms::Register<BiasAdd>(
     "BiasAdd", ms::KernelOptions().Device(kDeviceType).Type<float>("T").InPlace(0, 0));
 
 // [docs: variables]
-// variable -= alpha * delta. The locks say that the order of the stream is the order of changes:
-// they are held until the work is enqueued, not until it is done.
+// variable -= alpha * delta. The kernel holds the locks until the work is enqueued, not until it is
+// complete: the stream runs the changes in the order in which they are enqueued.
 class GradientDescent {
  public:
   Status Compute(ms::Frame& frame) const {

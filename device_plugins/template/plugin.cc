@@ -1,4 +1,4 @@
-// Who the plugin is, its options, and which devices there are.
+// The plugin's note and options, and the list of its devices.
 #include <charconv>
 #include <cstdint>
 #include <memory>
@@ -59,7 +59,7 @@ struct Plugin : ms::PluginDefaults {
                                              .Range("1", "4096")};
     return schema;
   }
-  // The host has checked them against the schema.
+  // The host has checked the options against the schema.
   static ms::Status Init(const ms::PluginOptions& options) {
     for (const auto& [name, text] : options) {
       uint64_t value = 0;

@@ -1,5 +1,5 @@
-// What stands in for the hardware: a queue, and a thread that does one piece of work after the
-// other. With a real device it is the driver's stream, and this file goes.
+// Takes the place of the hardware: a queue, and a thread that runs the work in order. With a real
+// device, the driver's stream does this, and this file is removed.
 #ifndef MILLSTREAM_DEVICE_PLUGINS_TEMPLATE_QUEUE_H_
 #define MILLSTREAM_DEVICE_PLUGINS_TEMPLATE_QUEUE_H_
 
@@ -14,11 +14,11 @@
 
 namespace acme {
 
-// Any thread may call it.
+// Thread-safe.
 class Queue {
  public:
   Queue() : thread_([this] { Loop(); }) {}
-  // Finishes what was enqueued. REQUIRES: nothing is enqueued any more.
+  // Runs the remaining work first. REQUIRES: no other thread calls a member.
   void Close() {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -34,7 +34,7 @@ class Queue {
     ++pushed_;
     changed_.notify_all();
   }
-  // A place in the queue: behind everything that was pushed so far.
+  // Returns the position after all work that was pushed so far.
   uint64_t End() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return pushed_;
@@ -74,7 +74,7 @@ class Queue {
   std::thread thread_;
 };
 
-// A place in the work of one queue, which may be closed by now.
+// A position in the work of one queue. It may outlive the queue.
 struct Place {
   std::shared_ptr<const Queue> queue;  // null: there is nothing to wait for
   uint64_t place = 0;

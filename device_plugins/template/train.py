@@ -1,4 +1,4 @@
-"""A small net learns a curve: on ACME devices where they have kernels, and on the CPU alone.
+"""Train a small network to fit a curve: with ACME devices where they have kernels, and on the CPU.
 
 python3 train.py [build/libacme.so]    by default the plugin of the package acme-plugin
 """
@@ -17,7 +17,7 @@ STEPS = 500
 
 
 def train(device: str | None, swish: Callable[[tf.Tensor], tf.Tensor]) -> tuple[np.ndarray, str]:
-    """Train; the loss of each step, and where each node ran."""
+    """Train; return the loss of each step, and the device of each node as text."""
     random = np.random.default_rng(1)
     x = np.linspace(-1, 1, 64, dtype=np.float32).reshape(-1, 1)
     with tf.Graph().as_default(), tf.device(device):
@@ -36,7 +36,7 @@ def train(device: str | None, swish: Callable[[tf.Tensor], tf.Tensor]) -> tuple[
 
 
 def load() -> ModuleType:
-    """The plugin's ops, by its path or from its package."""
+    """Load the plugin by its path or from its package; return the module of its ops."""
     if len(sys.argv) > 1:
         return tf.plugins.load_plugin(sys.argv[1])
     import acme_plugin
@@ -45,7 +45,7 @@ def load() -> ModuleType:
 
 
 def main() -> None:
-    """Train twice and compare."""
+    """Train on ACME and on the CPU, and print both."""
     acme = load()
     losses, placement = train(None, acme.acme_swish)
     expected, _ = train("/cpu:0", lambda x: x * tf.sigmoid(x))

@@ -6,5 +6,5 @@ import os
 
 
 def path() -> str:
-    """Where the plugin is: what the entry point in pyproject.toml asks. Imports nothing heavy."""
+    """Return the path of the plugin, for the entry point in pyproject.toml."""
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "libacme.so")
