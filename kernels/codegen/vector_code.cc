@@ -7,14 +7,19 @@
 #include <cstring>
 #include <iterator>
 
-#define XBYAK_NO_EXCEPTION
-#define XBYAK_NO_OP_NAMES
-#include <xbyak/xbyak.h>
-
 #include "kernels/codegen/vector_registers.h"
 #include "kernels/simd/instruction_set.h"
 
+// Xbyak declares no 64-bit registers where the compiler makes code for another architecture.
+#if defined(__x86_64__)
+#define XBYAK_NO_EXCEPTION
+#define XBYAK_NO_OP_NAMES
+#include <xbyak/xbyak.h>
+#endif
+
 namespace millstream::kernels {
+
+#if defined(__x86_64__)
 namespace {
 
 using Code = VectorProgram::Code;
@@ -261,6 +266,7 @@ void FunctionWriter::Store(const Xbyak::Xmm& value, uint32_t place, bool masked)
 }
 
 }  // namespace
+#endif
 
 VectorSet ChosenVectorSet() {
   switch (ChosenInstructionSet()) {
@@ -281,6 +287,7 @@ int AvailableRegisters(VectorSet set) {
 
 std::unique_ptr<VectorCode> VectorCode::Make(const std::vector<VectorProgram>& programs,
                                              VectorSet set) {
+#if defined(__x86_64__)
   if (set == VectorSet::kNone) return nullptr;
   std::vector<RegisterAssignment> assignments;
   size_t bytes = 0;
@@ -301,6 +308,9 @@ std::unique_ptr<VectorCode> VectorCode::Make(const std::vector<VectorProgram>& p
   }
   if (!writer.ok() || mprotect(memory, bytes, PROT_READ | PROT_EXEC) != 0) return nullptr;
   return code;
+#else
+  return nullptr;
+#endif
 }
 
 VectorCode::~VectorCode() { munmap(memory_, bytes_); }
