@@ -46,26 +46,8 @@ int64_t BroadcastDim(int64_t a, int64_t b) {
 
 }  // namespace
 
-ShapeContext::ShapeContext(const OpDef* op, const AttrMap* attrs, std::vector<InputFacts> inputs,
-                           DataTypeList output_types)
-    : op_(op),
-      attrs_(attrs),
-      inputs_(std::move(inputs)),
-      output_types_(std::move(output_types)),
-      outputs_(output_types_.size()) {}
-
-std::string ShapeContext::InputName(int i) const {
-  const StatusOr<NodeSignature> signature = ExpandSignature(*op_, *attrs_);
-  if (!signature.ok() || i >= static_cast<int>(signature->input_types.size())) {
-    return absl::StrCat("input ", i);
-  }
-  const std::vector<int>& starts = signature->input_starts;
-  const auto after = std::upper_bound(starts.begin(), starts.end() - 1, i);
-  const int argument = static_cast<int>(after - starts.begin()) - 1;
-  const ArgDef& arg = op_->inputs[argument];
-  if (arg.number_attr.empty() && arg.type_list_attr.empty()) return arg.name;
-  return absl::StrCat(arg.name, "[", i - starts[argument], "]");
-}
+ShapeContext::ShapeContext(const OpCall& call, std::vector<InputFacts> inputs)
+    : call_(call), inputs_(std::move(inputs)), outputs_(call.signature->output_types.size()) {}
 
 std::optional<PartialValue> ShapeContext::InputValue(int i) const {
   const InputFacts& facts = inputs_[i];
@@ -89,7 +71,7 @@ StatusOr<PartialShape> ShapeContext::InputAsShape(int i) const {
   PartialShape shape = PartialShape::Scalar();
   for (const std::optional<int64_t>& size : *value) {
     if (size && *size < kUnknownDim) {
-      return errors::InvalidArgument("argument '", InputName(i), "' of ", op_->name,
+      return errors::InvalidArgument("argument '", InputName(i), "' of ", op().name,
                                      " must hold sizes, or -1 for unknown ones, got ", *size);
     }
     shape.AddDim(size.value_or(kUnknownDim));
@@ -100,7 +82,7 @@ StatusOr<PartialShape> ShapeContext::InputAsShape(int i) const {
 StatusOr<std::optional<int64_t>> ShapeContext::InputAsScalar(int i) const {
   const PartialShape& shape = input(i);
   if (shape.known_rank() && shape.num_elements() != kUnknownDim && shape.num_elements() != 1) {
-    return errors::InvalidArgument("argument '", InputName(i), "' of ", op_->name,
+    return errors::InvalidArgument("argument '", InputName(i), "' of ", op().name,
                                    " must be a scalar, got shape ", shape.ToString());
   }
   const std::optional<PartialValue> value = InputValue(i);
@@ -113,7 +95,7 @@ StatusOr<PartialShape> ShapeContext::WithRank(int i, int rank) const {
   if (!shape.known_rank()) return PartialShape::UnknownOfRank(rank);
   if (shape.rank() == rank) return shape;
   return errors::InvalidArgument("Shape must be rank ", rank, " but is rank ", shape.rank(),
-                                 " for argument '", InputName(i), "' of ", op_->name,
+                                 " for argument '", InputName(i), "' of ", op().name,
                                  ", which has shape ", shape.ToString());
 }
 
@@ -121,7 +103,7 @@ StatusOr<PartialShape> ShapeContext::WithRankAtLeast(int i, int rank) const {
   const PartialShape& shape = input(i);
   if (!shape.known_rank() || shape.rank() >= rank) return shape;
   return errors::InvalidArgument("Shape must be at least rank ", rank, " but is rank ",
-                                 shape.rank(), " for argument '", InputName(i), "' of ", op_->name,
+                                 shape.rank(), " for argument '", InputName(i), "' of ", op().name,
                                  ", which has shape ", shape.ToString());
 }
 
@@ -129,20 +111,20 @@ StatusOr<PartialShape> ShapeContext::WithRankAtMost(int i, int rank) const {
   const PartialShape& shape = input(i);
   if (!shape.known_rank() || shape.rank() <= rank) return shape;
   return errors::InvalidArgument("Shape must be at most rank ", rank, " but is rank ", shape.rank(),
-                                 " for argument '", InputName(i), "' of ", op_->name,
+                                 " for argument '", InputName(i), "' of ", op().name,
                                  ", which has shape ", shape.ToString());
 }
 
 StatusOr<PartialShape> ShapeContext::Merge(const PartialShape& a, const PartialShape& b) const {
   StatusOr<PartialShape> merged = a.MergeWith(b);
-  return merged.ok() ? merged : WithContext(merged.status(), op_->name);
+  return merged.ok() ? merged : WithContext(merged.status(), op().name);
 }
 
 StatusOr<int64_t> ShapeContext::MergeDim(int64_t a, int64_t b) const {
   if (a == kUnknownDim || a == b) return b;
   if (b == kUnknownDim) return a;
   return errors::InvalidArgument("Dimensions must be equal, but are ", a, " and ", b, " for ",
-                                 op_->name);
+                                 op().name);
 }
 
 StatusOr<std::vector<OutputFacts>> InferShapes(ShapeContext* context) {

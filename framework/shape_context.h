@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "framework/attr_value.h"
+#include "framework/op_call.h"
 #include "framework/op_def.h"
 #include "framework/shape.h"
 #include "framework/status.h"
@@ -39,20 +40,21 @@ struct OutputFacts {
   std::optional<HandleInfo> handle;
 };
 
-// One inference of one node. Inputs and outputs are counted in tensors (variadic ones expanded).
+// One inference for one call. Inputs and outputs are counted in tensors (variadic ones expanded).
 class ShapeContext {
  public:
-  ShapeContext(const OpDef* op, const AttrMap* attrs, std::vector<InputFacts> inputs,
-               DataTypeList output_types);
+  // What `call` is a view of must outlive the context.
+  ShapeContext(const OpCall& call, std::vector<InputFacts> inputs);
 
-  const OpDef& op() const { return *op_; }
+  const OpCall& call() const { return call_; }
+  const OpDef& op() const { return *call_.op; }
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   int num_outputs() const { return static_cast<int>(outputs_.size()); }
   const PartialShape& input(int i) const { return inputs_[i].shape; }
   DataType input_type(int i) const { return inputs_[i].dtype; }
-  DataType output_type(int i) const { return output_types_[i]; }
+  DataType output_type(int i) const { return call_.output_type(i); }
   // The argument's name, for messages.
-  std::string InputName(int i) const;
+  std::string InputName(int i) const { return call_.InputName(i); }
   // The value when it is known in full, else null.
   const Tensor* constant(int i) const { return inputs_[i].constant; }
   // The elements of a rank-0 or rank-1 integer input as far as known; nullopt when nothing is known
@@ -65,10 +67,10 @@ class ShapeContext {
   StatusOr<std::optional<int64_t>> InputAsScalar(int i) const;
   const HandleInfo* handle(int i) const { return inputs_[i].handle; }
 
-  const AttrMap& attrs() const { return *attrs_; }
+  const AttrMap& attrs() const { return *call_.attrs; }
   template <typename T>
   StatusOr<T> Attr(absl::string_view name) const {
-    return GetAttr<T>(*attrs_, name);
+    return call_.Attr<T>(name);
   }
 
   void SetOutput(int i, PartialShape shape) { outputs_[i].shape = std::move(shape); }
@@ -88,10 +90,8 @@ class ShapeContext {
   StatusOr<int64_t> MergeDim(int64_t a, int64_t b) const;
 
  private:
-  const OpDef* op_;
-  const AttrMap* attrs_;
+  const OpCall call_;
   std::vector<InputFacts> inputs_;
-  DataTypeList output_types_;
   std::vector<OutputFacts> outputs_;
 };
 

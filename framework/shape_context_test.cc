@@ -14,7 +14,7 @@ using Code = absl::StatusCode;
 class ShapeContextTest : public testing::Test {
  protected:
   ShapeContext Context(std::vector<InputFacts> inputs) {
-    return ShapeContext(&op_, &attrs_, std::move(inputs), {DataType::kFloat});
+    return ShapeContext({&op_, &attrs_, &signature_, ""}, std::move(inputs));
   }
   static InputFacts Of(PartialShape shape, DataType dtype = DataType::kInt32) {
     InputFacts facts;
@@ -41,6 +41,7 @@ class ShapeContextTest : public testing::Test {
                         .Build()
                         .value();
   const AttrMap attrs_ = {{"N", 2}};
+  const NodeSignature signature_ = ExpandSignature(op_, attrs_).value();
 };
 
 TEST_F(ShapeContextTest, NamesInputsByArgumentAndPlace) {
@@ -134,7 +135,7 @@ TEST_F(ShapeContextTest, RunsTheValueFunctionAfterTheShapeFunction) {
   op.value_function = [](ShapeContext* context) {
     context->SetOutputValue(0, PartialValue{context->output(0).dim(0)});
   };
-  ShapeContext context(&op, &attrs_, {Of({5})}, {DataType::kInt32});
+  ShapeContext context({&op, &attrs_, &signature_, ""}, {Of({5})});
   EXPECT_EQ((*InferShapes(&context))[0].value, PartialValue{5});
 }
 

@@ -1,5 +1,7 @@
 #include "core/device/kernel_instance.h"
 
+#include <algorithm>
+#include <limits>
 #include <random>
 
 #include "framework/plugin/host_status.h"
@@ -8,60 +10,78 @@
 namespace millstream {
 namespace {
 
-// A node that asks for no seed draws another stream in every session.
+// A call that asks for no seed draws another stream in every session.
 uint64_t FreshSeed() {
   std::random_device device;
   return (static_cast<uint64_t>(device()) << 32) | device();
 }
 
-uint64_t SeedAttr(const Node& node, absl::string_view name) {
-  const AttrValue* value = FindAttr(node.attrs(), name);
+uint64_t SeedAttr(const AttrMap& attrs, absl::string_view name) {
+  const AttrValue* value = FindAttr(attrs, name);
   const int64_t* seed = value == nullptr ? nullptr : value->get<int64_t>();
   return seed == nullptr ? 0 : static_cast<uint64_t>(*seed);
 }
 
 }  // namespace
 
-RandomStream::RandomStream(const Node& node)
-    : key_(SeedAttr(node, "seed")), upper_counter_(SeedAttr(node, "seed2")) {
-  const bool draws = FindAttr(node.attrs(), "seed") != nullptr;
+RandomStream::RandomStream(const AttrMap& attrs)
+    : key_(SeedAttr(attrs, "seed")), upper_counter_(SeedAttr(attrs, "seed2")) {
+  const bool draws = FindAttr(attrs, "seed") != nullptr;
   if (draws && key_ == 0 && upper_counter_ == 0) {
     key_ = FreshSeed();
     upper_counter_ = FreshSeed();
   }
 }
 
-KernelInstance::KernelInstance(const Node* node, const KernelRegistration* registration)
-    : node_(node), registration_(registration), random_(*node) {}
+KernelInstance::KernelInstance(const OpCall& call, const KernelRegistration* registration)
+    : call_(call), registration_(registration), random_(*call.attrs) {}
 
 KernelInstance::~KernelInstance() {
   if (state_ != nullptr && registration_->destroy != nullptr) registration_->destroy(state_);
 }
 
-StatusOr<std::unique_ptr<KernelInstance>> KernelInstance::Create(const Node* node,
+StatusOr<std::unique_ptr<KernelInstance>> KernelInstance::Create(const OpCall& call,
                                                                  absl::string_view device_type,
                                                                  absl::string_view device_name) {
-  StatusOr<const KernelRegistration*> registration =
-      KernelRegistry::Global()->Find(node->op().name, device_type, node->attrs());
-  if (!registration.ok()) return AnnotateWithNode(registration.status(), *node);
-  std::unique_ptr<KernelInstance> instance(new KernelInstance(node, *registration));
-  if ((*registration)->create != nullptr) {
-    const MS_KernelInfo info(&node->op(), node->name(), device_name, &node->attrs(),
-                             &node->signature(), (*registration)->plugin);
-    Status created =
-        TakeAbiStatus((*registration)->create((*registration)->user, &info, &instance->state_));
-    if (!created.ok()) return AnnotateWithNode(created, *node);
+  MS_ASSIGN_OR_RETURN(const KernelRegistration* const registration,
+                      KernelRegistry::Global()->Find(call.op->name, device_type, *call.attrs));
+  std::unique_ptr<KernelInstance> instance(new KernelInstance(call, registration));
+  if (registration->create != nullptr) {
+    const MS_KernelInfo info(call, device_name, registration->plugin);
+    MS_RETURN_IF_ERROR(
+        TakeAbiStatus(registration->create(registration->user, &info, &instance->state_)));
   }
   return instance;
 }
 
-void DescribeRunning(const Node& node, const KernelInstance* kernel, CrashLine* line) {
+StatusOr<KernelInstance::ShapeState> KernelInstance::Specialize(
+    absl::Span<const MS_Dims> inputs, absl::Span<const MS_TensorView> constants,
+    absl::Span<const MS_Dims> outputs, int num_threads) const {
+  MS_Specialization specialization = {};
+  specialization.head.size = sizeof(specialization);
+  specialization.inputs = inputs.data();
+  specialization.constants = constants.data();
+  specialization.outputs = outputs.data();
+  specialization.n_in = static_cast<uint32_t>(inputs.size());
+  specialization.n_out = static_cast<uint32_t>(outputs.size());
+  specialization.num_threads = static_cast<uint32_t>(num_threads);
+  MS_RETURN_IF_ERROR(TakeAbiStatus(registration_->specialize(state_, &specialization)));
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+  return ShapeState{specialization.shape_state,
+                    static_cast<int64_t>(std::min<uint64_t>(specialization.scratch_bytes, kMost))};
+}
+
+void KernelInstance::Unspecialize(void* shape_state) const {
+  if (shape_state != nullptr) registration_->unspecialize(state_, shape_state);
+}
+
+void DescribeRunning(const OpCall& call, const KernelInstance* kernel, CrashLine* line) {
   line->Append("plugin ");
   line->Append(kernel == nullptr ? "core" : kernel->registration().plugin);
   line->Append(", kernel ");
-  line->Append(node.op().name);
+  line->Append(call.op->name);
   line->Append(", node ");
-  line->Append(node.name());
+  line->Append(call.name);
 }
 
 StatusOr<KernelInstance*> KernelCache::GetOrCreate(const Node* node) {
@@ -69,9 +89,16 @@ StatusOr<KernelInstance*> KernelCache::GetOrCreate(const Node* node) {
   const Node* const origin = node->origin();
   std::unique_ptr<KernelInstance>& instance = instances_[origin];
   if (instance == nullptr) {
-    MS_ASSIGN_OR_RETURN(instance, KernelInstance::Create(origin, device_type_, device_name_));
+    MS_ASSIGN_OR_RETURN(instance, Create(origin));
   }
   return instance.get();
+}
+
+StatusOr<std::unique_ptr<KernelInstance>> KernelCache::Create(const Node* node) const {
+  StatusOr<std::unique_ptr<KernelInstance>> kernel =
+      KernelInstance::Create(node->call(), device_type_, device_name_);
+  if (!kernel.ok()) return AnnotateWithNode(kernel.status(), *node);
+  return kernel;
 }
 
 }  // namespace millstream

@@ -1,15 +1,20 @@
-// The kernel of one node in one session: its state, which all steps share.
+// The kernel of one node in one session: its state, which all steps share. A call without a node
+// has one of its own.
 #ifndef MILLSTREAM_CORE_DEVICE_KERNEL_INSTANCE_H_
 #define MILLSTREAM_CORE_DEVICE_KERNEL_INSTANCE_H_
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
 #include "core/graph/graph.h"
+#include "framework/op_call.h"
 #include "framework/plugin/kernel_registry.h"
 #include "framework/plugin/plugin.h"
 #include "framework/plugin/running_code.h"
@@ -17,12 +22,12 @@
 
 namespace millstream {
 
-// A node's Philox stream: 64-bit key, and a counter of which the upper half is the second seed and
-// the lower half moves on with every reservation. Thread-safe.
+// A kernel's Philox stream: 64-bit key, and a counter of which the upper half is the second seed
+// and the lower half moves on with every reservation. Thread-safe.
 class RandomStream {
  public:
-  // From the node's attributes seed and seed2; both zero: another stream every time.
-  explicit RandomStream(const Node& node);
+  // From the attributes seed and seed2; both zero: another stream every time.
+  explicit RandomStream(const AttrMap& attrs);
   void Reserve(uint64_t blocks, uint64_t* key, uint64_t counter[2]) {
     *key = key_;
     counter[0] = used_.fetch_add(blocks, std::memory_order_relaxed);
@@ -38,23 +43,37 @@ class RandomStream {
 // Constant after creation but for the random stream. Thread-safe.
 class KernelInstance {
  public:
-  // Finds the kernel for `node` on `device_type` and creates its state. The error names the node.
-  static StatusOr<std::unique_ptr<KernelInstance>> Create(const Node* node,
+  // Finds the kernel for `call` on `device_type` and creates its state. Errors do not say whose
+  // call it is. What the call is a view of must outlive the kernel.
+  static StatusOr<std::unique_ptr<KernelInstance>> Create(const OpCall& call,
                                                           absl::string_view device_type,
                                                           absl::string_view device_name);
   ~KernelInstance();
   KernelInstance(const KernelInstance&) = delete;
   KernelInstance& operator=(const KernelInstance&) = delete;
 
-  const Node& node() const { return *node_; }
+  const OpCall& call() const { return call_; }
   const KernelRegistration& registration() const { return *registration_; }
   void* state() const { return state_; }
   RandomStream* random() { return &random_; }
 
- private:
-  KernelInstance(const Node* node, const KernelRegistration* registration);
+  // Prepares the kernel for these shapes, see MS_Specialization: gives what frames have as
+  // shape_state, and the scratch memory of an execution. The kernel's errors.
+  // REQUIRES: registration().specialize is there; `constants` has a view for each input.
+  struct ShapeState {
+    void* state = nullptr;
+    int64_t scratch_bytes = 0;
+  };
+  StatusOr<ShapeState> Specialize(absl::Span<const MS_Dims> inputs,
+                                  absl::Span<const MS_TensorView> constants,
+                                  absl::Span<const MS_Dims> outputs, int num_threads) const;
+  // Null is allowed.
+  void Unspecialize(void* shape_state) const;
 
-  const Node* const node_;
+ private:
+  KernelInstance(const OpCall& call, const KernelRegistration* registration);
+
+  const OpCall call_;
   const KernelRegistration* const registration_;
   void* state_ = nullptr;
   RandomStream random_;
@@ -62,18 +81,17 @@ class KernelInstance {
 
 // "plugin acme, kernel Conv2D, node layer/conv", for RunningCode. `kernel` is null for what the
 // runtime does itself.
-void DescribeRunning(const Node& node, const KernelInstance* kernel, CrashLine* line);
+void DescribeRunning(const OpCall& call, const KernelInstance* kernel, CrashLine* line);
 
 // The kernels of a session by node. Thread-safe; instances live as long as the cache.
 class KernelCache {
  public:
   KernelCache(std::string device_type, std::string device_name)
       : device_type_(std::move(device_type)), device_name_(std::move(device_name)) {}
+  // The error names the node.
   StatusOr<KernelInstance*> GetOrCreate(const Node* node) ABSL_LOCKS_EXCLUDED(mutex_);
   // A kernel that the caller alone has: of a node that is no part of the program.
-  StatusOr<std::unique_ptr<KernelInstance>> Create(const Node* node) const {
-    return KernelInstance::Create(node, device_type_, device_name_);
-  }
+  StatusOr<std::unique_ptr<KernelInstance>> Create(const Node* node) const;
   const std::string& device_type() const { return device_type_; }
   const std::string& device_name() const { return device_name_; }
 

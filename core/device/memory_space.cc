@@ -18,48 +18,48 @@ bool IsOfShapes(DataType dtype) {
   return dtype == DataType::kInt32 || dtype == DataType::kInt64 || dtype == DataType::kBool;
 }
 
-// Nodes that give on what they get, of any dtype; an input that says what they do comes second.
-bool PassesOn(const Node& node) {
-  switch (RoleOf(node.op().name)) {
+// Calls that give on what they get, of any dtype; an input that says what they do comes second.
+bool PassesOn(const OpCall& call) {
+  switch (RoleOf(call.op->name)) {
     case StructuralRole::kIdentity:
     case StructuralRole::kReshape: return true;
-    case StructuralRole::kControlFlow: return node.op().name != "LoopCond";
+    case StructuralRole::kControlFlow: return call.op->name != "LoopCond";
     default: return false;
   }
 }
 
-bool IsOfVariable(const Node& node) {
-  return node.op().name == "ReadVariableOp" || node.op().name == "AssignVariableOp";
+bool IsOfVariable(const OpCall& call) {
+  return call.op->name == "ReadVariableOp" || call.op->name == "AssignVariableOp";
 }
 
 // Core's kernels that look at a tensor's elements make text of them, or shapes.
-void MarkWhatCoreComputes(const Node& node, MemorySpaces* spaces) {
-  const bool makes_text = node.num_outputs() == 1 && node.output_type(0) == DataType::kString;
-  const bool passes_on = PassesOn(node);
-  const bool has_index = node.op().name == "Merge" || node.op().name == "RefMerge";
-  for (int k = 0; k < node.num_inputs(); ++k) {
-    const bool passes_all = has_index || RoleOf(node.op().name) == StructuralRole::kIdentity;
+void MarkWhatCoreComputes(const OpCall& call, MemorySpaces* spaces) {
+  const bool makes_text = call.num_outputs() == 1 && call.output_type(0) == DataType::kString;
+  const bool passes_on = PassesOn(call);
+  const bool has_index = call.op->name == "Merge" || call.op->name == "RefMerge";
+  for (int k = 0; k < call.num_inputs(); ++k) {
+    const bool passes_all = has_index || RoleOf(call.op->name) == StructuralRole::kIdentity;
     const bool is_passed = passes_on && (k == 0 || passes_all);
-    const bool is_host = makes_text || (!is_passed && IsOfShapes(node.input(k).dtype()));
+    const bool is_host = makes_text || (!is_passed && IsOfShapes(call.input_type(k)));
     if (is_host) spaces->input_in_host[k] = true;
   }
-  for (int k = 0; k < node.num_outputs(); ++k) {
+  for (int k = 0; k < call.num_outputs(); ++k) {
     const bool is_passed = passes_on && !(has_index && k == 1);
-    if (!is_passed && IsOfShapes(node.output_type(k))) spaces->output_in_host[k] = true;
+    if (!is_passed && IsOfShapes(call.output_type(k))) spaces->output_in_host[k] = true;
   }
 }
 
-// The plugin's kernel that runs the node; null when it is core that does.
-const KernelRegistration* PluginKernel(const Node& node, const std::string& device_type) {
-  if (RoleOf(node.op().name) != StructuralRole::kKernel) return nullptr;
-  const auto kernel = KernelRegistry::Global()->Find(node.op().name, device_type, node.attrs());
+// The plugin's kernel that runs the call; null when it is core that does.
+const KernelRegistration* PluginKernel(const OpCall& call, const std::string& device_type) {
+  if (RoleOf(call.op->name) != StructuralRole::kKernel) return nullptr;
+  const auto kernel = KernelRegistry::Global()->Find(call.op->name, device_type, *call.attrs);
   return kernel.ok() && (*kernel)->device_type != kAnyDevice ? *kernel : nullptr;
 }
 
-// Whether core's kernel of the node has all its tensors in host memory.
-bool HasAllInHost(const Node& node, const std::string& device_type) {
-  if (RoleOf(node.op().name) != StructuralRole::kKernel) return false;
-  const auto kernel = KernelRegistry::Global()->Find(node.op().name, device_type, node.attrs());
+// Whether core's kernel of the call has all its tensors in host memory.
+bool HasAllInHost(const OpCall& call, const std::string& device_type) {
+  if (RoleOf(call.op->name) != StructuralRole::kKernel) return false;
+  const auto kernel = KernelRegistry::Global()->Find(call.op->name, device_type, *call.attrs);
   return kernel.ok() && (*kernel)->has_all_in_host;
 }
 
@@ -75,39 +75,38 @@ void MarkHostArguments(const KernelRegistration& kernel, const std::vector<ArgDe
 
 }  // namespace
 
-MemorySpaces HostMemorySpaces(const Node& node) {
+MemorySpaces HostMemorySpaces(const OpCall& call) {
   MemorySpaces spaces;
-  spaces.input_in_host.assign(node.num_inputs(), true);
-  spaces.output_in_host.assign(node.num_outputs(), true);
+  spaces.input_in_host.assign(call.num_inputs(), true);
+  spaces.output_in_host.assign(call.num_outputs(), true);
   return spaces;
 }
 
-MemorySpaces MemorySpacesOf(const Node& node, const std::string& device_type) {
+MemorySpaces MemorySpacesOf(const OpCall& call, const std::string& device_type) {
   MemorySpaces spaces;
-  for (int k = 0; k < node.num_inputs(); ++k) {
-    spaces.input_in_host.push_back(IsAlwaysInHost(node.input(k).dtype()));
+  for (int k = 0; k < call.num_inputs(); ++k) {
+    spaces.input_in_host.push_back(IsAlwaysInHost(call.input_type(k)));
   }
-  for (int k = 0; k < node.num_outputs(); ++k) {
-    spaces.output_in_host.push_back(IsAlwaysInHost(node.output_type(k)));
+  for (int k = 0; k < call.num_outputs(); ++k) {
+    spaces.output_in_host.push_back(IsAlwaysInHost(call.output_type(k)));
   }
-  if (HasAllInHost(node, device_type)) {
+  if (HasAllInHost(call, device_type)) {
     std::fill(spaces.input_in_host.begin(), spaces.input_in_host.end(), true);
     std::fill(spaces.output_in_host.begin(), spaces.output_in_host.end(), true);
     return spaces;
   }
-  const KernelRegistration* const kernel = PluginKernel(node, device_type);
-  spaces.reads_on_device = kernel != nullptr || IsOfVariable(node);
+  const KernelRegistration* const kernel = PluginKernel(call, device_type);
+  spaces.reads_on_device = kernel != nullptr || IsOfVariable(call);
   if (spaces.reads_on_device && kernel == nullptr) return spaces;
   if (kernel == nullptr) {
-    MarkWhatCoreComputes(node, &spaces);
-    spaces.passes_on = PassesOn(node);
+    MarkWhatCoreComputes(call, &spaces);
+    spaces.passes_on = PassesOn(call);
     return spaces;
   }
   if (kernel->host_args.empty()) return spaces;
-  const StatusOr<NodeSignature> signature = ExpandSignature(node.op(), node.attrs());
-  if (!signature.ok()) return spaces;  // no such node was added to a graph
-  MarkHostArguments(*kernel, node.op().inputs, signature->input_starts, &spaces.input_in_host);
-  MarkHostArguments(*kernel, node.op().outputs, signature->output_starts, &spaces.output_in_host);
+  const NodeSignature& signature = *call.signature;
+  MarkHostArguments(*kernel, call.op->inputs, signature.input_starts, &spaces.input_in_host);
+  MarkHostArguments(*kernel, call.op->outputs, signature.output_starts, &spaces.output_in_host);
   return spaces;
 }
 

@@ -1,11 +1,11 @@
-// Which tensors of a node are in host memory, on a device that has memory of its own.
+// Which tensors of a call are in host memory, on a device that has memory of its own.
 #ifndef MILLSTREAM_CORE_DEVICE_MEMORY_SPACE_H_
 #define MILLSTREAM_CORE_DEVICE_MEMORY_SPACE_H_
 
 #include <string>
 #include <vector>
 
-#include "core/graph/graph.h"
+#include "framework/op_call.h"
 
 namespace millstream {
 
@@ -20,14 +20,14 @@ struct MemorySpaces {
 };
 
 // On a device that works in host memory (DeviceTraits::host_memory) everything is there.
-MemorySpaces HostMemorySpaces(const Node& node);
+MemorySpaces HostMemorySpaces(const OpCall& call);
 
-// What the kernel for `node` wants and gives on a device of `device_type`, which has memory of its
+// What the kernel for `call` wants and gives on a device of `device_type`, which has memory of its
 // own. Strings and resource handles are in host memory. A plugin's kernel has its host
 // arguments there (MS_KernelDef.host_args) and the rest in the device's memory, as the values of
 // variables are. Of core's own kernels, those that pass tensors on or read their shapes alone take
 // them where they are; what they compute, and compute with, is in host memory.
-MemorySpaces MemorySpacesOf(const Node& node, const std::string& device_type);
+MemorySpaces MemorySpacesOf(const OpCall& call, const std::string& device_type);
 
 }  // namespace millstream
 

@@ -20,9 +20,6 @@ namespace {
 constexpr uint32_t kExpensiveNanoseconds = 30000;
 constexpr int kKernelsBetweenTimings = 31;
 
-// Temporary memory that one kernel may ask for, in pieces.
-constexpr size_t kMaxTemps = 64;
-
 Execution* ExecutionOf(MS_Frame* frame) { return static_cast<Execution*>(frame->ctx); }
 const Execution& ExecutionOf(const MS_Ctx& ctx) { return static_cast<const Execution&>(ctx); }
 
@@ -34,7 +31,7 @@ std::string DescribeInput(const Value& value) {
 // In a signal handler.
 void DescribeExecution(const void* execution, CrashLine* line) {
   const auto& running = *static_cast<const Execution*>(execution);
-  DescribeRunning(*running.node, running.kernel, line);
+  DescribeRunning(running.node->call(), running.kernel, line);
 }
 
 // On whatever thread took it.

@@ -327,7 +327,7 @@ Status ProgramCompiler::ConnectInputs(size_t index) {
   program.num_inputs = static_cast<uint32_t>(node.num_inputs());
   MemorySpaces spaces;
   if (program_->memory != nullptr) {
-    spaces = MemorySpacesOf(node, request_.kernels->device_type());
+    spaces = MemorySpacesOf(node.call(), request_.kernels->device_type());
     for (int k = 0; k < node.num_outputs(); ++k) {
       program_->output_in_host[program.first_output + k] = spaces.output_in_host[k];
     }

@@ -6,7 +6,7 @@ namespace millstream {
 namespace {
 
 Status PassOn(GradientContext* context) {
-  for (int i = 0; i < context->node().num_outputs(); ++i) {
+  for (int i = 0; i < context->num_outputs(); ++i) {
     if (context->has_dy(i)) context->SetDx(i, context->raw_dy(i));
   }
   return absl::OkStatus();
@@ -26,8 +26,9 @@ Status TransposeGradient(GradientContext* context) {
 }
 
 std::vector<Output> InputsBetween(const GradientContext& context, int begin, int end) {
-  return std::vector<Output>(context.node().inputs().begin() + begin,
-                             context.node().inputs().begin() + end);
+  std::vector<Output> inputs;
+  for (int i = begin; i < end; ++i) inputs.push_back(context.input(i));
+  return inputs;
 }
 
 // The axis is the last input; each part gets its slice.
@@ -57,7 +58,7 @@ Status ConcatGradient(GradientContext* context) {
 
 std::vector<Output> AllDy(GradientContext* context) {
   std::vector<Output> all;
-  for (int i = 0; i < context->node().num_outputs(); ++i) all.push_back(context->dy(i));
+  for (int i = 0; i < context->num_outputs(); ++i) all.push_back(context->dy(i));
   return all;
 }
 
@@ -124,7 +125,7 @@ Status StridedSliceGradient(GradientContext* context) {
   context->SetDx(0, builder->OpWithAttrs("StridedSliceGrad",
                                          {shape, context->input(1), context->input(2),
                                           context->input(3), context->dy(0)},
-                                         context->node().attrs(), MaskAttrs()));
+                                         context->attrs(), MaskAttrs()));
   return absl::OkStatus();
 }
 
@@ -132,7 +133,7 @@ Status StridedSliceGradGradient(GradientContext* context) {
   context->SetDx(4, context->builder()->OpWithAttrs(
                         "StridedSlice",
                         {context->dy(0), context->input(1), context->input(2), context->input(3)},
-                        context->node().attrs(), MaskAttrs()));
+                        context->attrs(), MaskAttrs()));
   return absl::OkStatus();
 }
 

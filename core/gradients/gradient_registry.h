@@ -11,10 +11,12 @@
 #define MILLSTREAM_CORE_GRADIENTS_GRADIENT_REGISTRY_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/graph/graph.h"
 #include "core/graph/graph_builder.h"
+#include "framework/op_call.h"
 #include "framework/status.h"
 
 namespace millstream {
@@ -29,19 +31,30 @@ struct Gradient {
   bool is_slices() const { return static_cast<bool>(indices); }
 };
 
-// One node's backward step. Not thread-safe.
+// One call's backward step, added to the builder's graph. The call need be no node of that graph:
+// its inputs and outputs are any tensors of it that have their values. Not thread-safe.
 class GradientContext {
  public:
-  GradientContext(const Node* node, std::vector<Gradient> dy, GraphBuilder* builder)
-      : node_(node), dy_(std::move(dy)), dx_(node->num_inputs()), builder_(builder) {}
+  // REQUIRES: `inputs` and `outputs` are as many, and of the types, as the call's, and `dy` has a
+  // gradient for each output.
+  GradientContext(const OpCall& call, std::vector<Output> inputs, std::vector<Output> outputs,
+                  std::vector<Gradient> dy, GraphBuilder* builder)
+      : call_(call),
+        inputs_(std::move(inputs)),
+        outputs_(std::move(outputs)),
+        dy_(std::move(dy)),
+        dx_(inputs_.size()),
+        builder_(builder) {}
 
-  const Node& node() const { return *node_; }
-  int num_inputs() const { return node_->num_inputs(); }
-  Output input(int i) const { return node_->input(i); }
-  Output output(int i) const { return node_->output(i); }
+  const OpCall& call() const { return call_; }
+  int num_inputs() const { return static_cast<int>(inputs_.size()); }
+  int num_outputs() const { return static_cast<int>(outputs_.size()); }
+  Output input(int i) const { return inputs_[i]; }
+  Output output(int i) const { return outputs_[i]; }
+  const AttrMap& attrs() const { return *call_.attrs; }
   template <typename T>
   StatusOr<T> Attr(absl::string_view name) const {
-    return node_->Attr<T>(name);
+    return call_.Attr<T>(name);
   }
   GraphBuilder* builder() const { return builder_; }
 
@@ -57,7 +70,9 @@ class GradientContext {
   const std::vector<Gradient>& dx() const { return dx_; }
 
  private:
-  const Node* node_;
+  const OpCall call_;
+  const std::vector<Output> inputs_;
+  const std::vector<Output> outputs_;
   std::vector<Gradient> dy_;
   std::vector<Gradient> dx_;
   GraphBuilder* builder_;

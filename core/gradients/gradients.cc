@@ -202,7 +202,10 @@ Status BackwardWalk::VisitNode(const Node* node) {
   StatusOr<GradientFunction> function = FindGradient(GradientOp(*node));
   if (!function.ok()) return AnnotateWithNode(function.status(), *node);
   if (*function == nullptr) return absl::OkStatus();
-  GradientContext context(node, std::move(dy), &builder_);
+  std::vector<Output> outputs;
+  for (int i = 0; i < node->num_outputs(); ++i) outputs.push_back(node->output(i));
+  GradientContext context(node->call(), node->inputs(), std::move(outputs), std::move(dy),
+                          &builder_);
   Status status = (*function)(&context);
   if (status.ok()) status = builder_.status();
   if (!status.ok()) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/op_registry.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -347,6 +348,38 @@ TEST(GradientRegistryTest, DifferentiableOpsAreThoseWithAFunction) {
   EXPECT_TRUE(std::is_sorted(ops.begin(), ops.end()));
   EXPECT_TRUE(std::binary_search(ops.begin(), ops.end(), "MatMul"));
   EXPECT_FALSE(std::binary_search(ops.begin(), ops.end(), "Floor"));
+}
+
+// An eager program has tensors for what a call took and gave, and no node that took them.
+TEST_F(GradientsTest, AGradientFunctionNeedsTheCallAndNoNodeOfIt) {
+  const Output a = Placeholder("a", DataType::kFloat, Shape({3, 2}));
+  const Output b = Placeholder("b", DataType::kFloat, Shape({3, 5}));
+  const Output y = Placeholder("y", DataType::kFloat, Shape({2, 5}));
+  const Output dy = Placeholder("dy", DataType::kFloat, Shape({2, 5}));
+  const OwnedOpCall product =
+      MakeOpCall(**OpRegistry::Global()->Find("MatMul"), {{"transpose_a", true}},
+                 {DataType::kFloat, DataType::kFloat}, {1, 1})
+          .value();
+  const int first = graph_.num_nodes();
+  GradientContext context(product.call(), {a, b}, {y}, {Gradient{dy, {}, {}}}, &builder_);
+  ASSERT_EQ((*FindGradient("MatMul"))(&context), absl::OkStatus());
+  EXPECT_THAT(OpsSince(first), ElementsAre("MatMul", "MatMul"));
+  const Node& da = *context.dx()[0].values.node;
+  EXPECT_THAT(da.inputs(), ElementsAre(b, dy));
+  EXPECT_TRUE(*da.Attr<bool>("transpose_b"));
+  EXPECT_EQ(builder_.ShapeOf(da.output(0)), PartialShape({3, 2}));
+  EXPECT_EQ(builder_.ShapeOf(context.dx()[1].values), PartialShape({3, 5}));
+}
+
+TEST_F(GradientsTest, TheGradientOfACallTakesItsOutputAsGiven) {
+  const Output x = Floats("x");
+  const Output y = Floats("y");
+  const Output dy = Floats("dy");
+  const OwnedOpCall tanh =
+      MakeOpCall(**OpRegistry::Global()->Find("Tanh"), {}, {DataType::kFloat}, {1}).value();
+  GradientContext context(tanh.call(), {x}, {y}, {Gradient{dy, {}, {}}}, &builder_);
+  ASSERT_EQ((*FindGradient("Tanh"))(&context), absl::OkStatus());
+  EXPECT_THAT(context.dx()[0].values.node->inputs(), ElementsAre(y, dy));
 }
 
 }  // namespace

@@ -35,9 +35,8 @@ void SetBroadcastDx(GradientContext* context, Output dx0, Output dx1) {
 
 // The gradient is checked like the value.
 Status CheckNumericsGradient(GradientContext* context) {
-  const Node& node = context->node();
-  context->SetDx(0, context->builder()->OpWithAttrs("CheckNumerics", {context->dy(0)}, node.attrs(),
-                                                    {"message"}));
+  context->SetDx(0, context->builder()->OpWithAttrs("CheckNumerics", {context->dy(0)},
+                                                    context->attrs(), {"message"}));
   return absl::OkStatus();
 }
 

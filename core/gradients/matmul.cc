@@ -67,7 +67,7 @@ StatusOr<BatchGradients> GradientsOfBatch(GradientContext* context) {
   const Output y = context->input(1);
   const Output dz = context->dy(0);
   const auto product = [&](Output a, bool adjoint_a, Output b, bool adjoint_b) {
-    return context->builder()->Op(context->node().op().name, {a, b},
+    return context->builder()->Op(context->call().op->name, {a, b},
                                   {{"adj_x", adjoint_a}, {"adj_y", adjoint_b}});
   };
   return BatchGradients{

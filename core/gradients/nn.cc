@@ -8,7 +8,7 @@ namespace {
 // An op with the attributes of the forward node that are named.
 Output OpWithAttrsOf(GradientContext* context, const char* op, const std::vector<Output>& inputs,
                      const std::vector<const char*>& names) {
-  return context->builder()->OpWithAttrs(op, inputs, context->node().attrs(), names);
+  return context->builder()->OpWithAttrs(op, inputs, context->attrs(), names);
 }
 
 // A vector's element for every row of a matrix: [n] becomes [n, 1].

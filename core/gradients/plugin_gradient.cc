@@ -15,12 +15,10 @@
 #include "framework/plugin/op_registration.h"
 #include "framework/plugin/registrar.h"
 
-// One node's backward step. A reference is the number of a tensor of `tensors`, counted from 1.
+// One call's backward step. A reference is the number of a tensor of `tensors`, counted from 1.
 struct MS_GradCtx {
   explicit MS_GradCtx(millstream::GradientContext* gradient_context)
-      : context(gradient_context),
-        info(&context->node().op(), context->node().name(), "", &context->node().attrs(),
-             &context->node().signature()) {}
+      : context(gradient_context), info(context->call(), "") {}
   MS_Ref Keep(const millstream::Output& tensor) {
     if (!tensor) return 0;
     tensors.push_back(tensor);
@@ -48,7 +46,7 @@ constexpr uint32_t kNodeDefSize =
     offsetof(MS_NodeDef, n_copied_attrs) + sizeof(MS_NodeDef::n_copied_attrs);
 
 uint32_t NumOutputs(const MS_GradCtx& ctx) {
-  return static_cast<uint32_t>(ctx.context->node().num_outputs());
+  return static_cast<uint32_t>(ctx.context->num_outputs());
 }
 
 const MS_KernelInfo* Info(MS_GradCtx* ctx) { return &ctx->info; }
@@ -112,7 +110,7 @@ StatusOr<AttrMap> ReadAttrs(const MS_GradCtx& ctx, const MS_NodeDef& node, const
   AttrMap attrs;
   for (uint64_t i = 0; i < node.n_copied_attrs; ++i) {
     const absl::string_view name = FromAbi(node.copied_attrs[i]);
-    const AttrValue* const value = FindAttr(ctx.context->node().attrs(), name);
+    const AttrValue* const value = FindAttr(ctx.context->attrs(), name);
     if (value == nullptr) return errors::NotFound("there is no attribute \"", name, "\" to copy");
     SetAttr(&attrs, name, *value);
   }
@@ -229,12 +227,12 @@ const MS_GradApi* GradApi() {
 [[maybe_unused]] const bool is_known = RegisterHostInterface(&GradApi()->head).ok();
 
 Status AddPluginGradient(GradientContext* context) {
-  const OpDef& op = context->node().op();
+  const OpDef& op = *context->call().op;
   const PluginOpFunctions& functions = *op.plugin_functions;
   MS_GradCtx ctx(context);
   // A crash of this thread is the plugin's.
   SetHostBreadcrumb(absl::StrCat("plugin ", op.plugin, ", gradient function of op ", op.name,
-                                 ", node ", context->node().name()));
+                                 ", node ", context->call().name));
   MS_Status* const failed = functions.gradient(functions.gradient_user, &ctx);
   SetHostBreadcrumb("");
   return TakeAbiStatus(failed);

@@ -183,7 +183,7 @@ Status Graph::ForgetVariableShape(const Node* handle) {
         errors::FailedPrecondition("a step has used the variable with the shape that it declares"),
         *handle);
   }
-  AttrMap& attrs = nodes_[handle->id()]->attrs_;
+  AttrMap& attrs = nodes_[handle->id()]->call_.attrs;
   const AttrMap before = attrs;
   SetAttr(&attrs, "shape", PartialShape());
   IndexConsumers();

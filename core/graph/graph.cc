@@ -18,45 +18,11 @@ namespace {
 
 constexpr char kNodePayload[] = "millstream/node";
 
-// Counts of tensors for each argument, from complete attributes.
-StatusOr<NodeSignature> SignatureOf(const OpDef& op, const NodeSpec& spec, AttrMap* attrs) {
-  if (!spec.input_counts.empty() || (op.inputs.empty() && spec.inputs.empty())) {
-    if (spec.input_counts.size() != op.inputs.size()) {
-      return errors::InvalidArgument("expected ", op.inputs.size(), " arguments, got ",
-                                     spec.input_counts.size());
-    }
-    DataTypeList types;
-    types.reserve(spec.inputs.size());
-    for (const Output& input : spec.inputs) types.push_back(input.dtype());
-    MS_RETURN_IF_ERROR(InferAttrs(op, types, spec.input_counts, attrs));
-  }
-  MS_RETURN_IF_ERROR(CompleteAttrs(op, attrs, spec.allow_unknown_attrs));
-  return ExpandSignature(op, *attrs);
-}
-
-// Which argument tensor `i` belongs to.
-absl::string_view ArgumentName(const OpDef& op, const NodeSignature& signature, int i) {
-  for (size_t k = 0; k < op.inputs.size(); ++k) {
-    if (i < signature.input_starts[k + 1]) return op.inputs[k].name;
-  }
-  return "?";
-}
-
-Status CheckInputTypes(const OpDef& op, const NodeSignature& signature,
-                       const std::vector<Output>& inputs) {
-  if (inputs.size() != signature.input_types.size()) {
-    return errors::InvalidArgument("expected ", signature.input_types.size(), " inputs, got ",
-                                   inputs.size());
-  }
-  for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
-    if (!inputs[i]) continue;  // a back edge to come
-    if (inputs[i].dtype() != signature.input_types[i]) {
-      return errors::InvalidArgument("input '", ArgumentName(op, signature, i), "' expected ",
-                                     DataTypeName(signature.input_types[i]), ", got ",
-                                     DataTypeName(inputs[i].dtype()), " (", inputs[i].name(), ")");
-    }
-  }
-  return absl::OkStatus();
+DataTypeList TypesOf(const std::vector<Output>& outputs) {
+  DataTypeList types;
+  types.reserve(outputs.size());
+  for (const Output& output : outputs) types.push_back(output.dtype());
+  return types;
 }
 
 // A Merge's back edge that was not given yet; see Graph::AddNode.
@@ -123,7 +89,7 @@ DataType Output::dtype() const {
 }
 
 std::string Node::Describe() const {
-  return DescribeNode(name_, op_->name, imported_.get(), *source_);
+  return DescribeNode(name(), op().name, imported_.get(), *source_);
 }
 
 Output HandleOfImported(const Output& output) {
@@ -166,7 +132,7 @@ StatusOr<std::vector<OutputFacts>> Graph::InferFacts(const Node& node) const {
   std::vector<InputFacts> inputs(node.num_inputs());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Output& source = node.inputs_[i];
-    inputs[i].dtype = node.signature_.input_types[i];
+    inputs[i].dtype = node.signature().input_types[i];
     if (IsMissing(node, source)) continue;
     const OutputFacts& facts = source.node->facts_[source.index];
     inputs[i].shape = facts.shape;
@@ -174,7 +140,7 @@ StatusOr<std::vector<OutputFacts>> Graph::InferFacts(const Node& node) const {
     inputs[i].partial_value = facts.value.has_value() ? &*facts.value : nullptr;
     inputs[i].handle = facts.handle.has_value() ? &*facts.handle : nullptr;
   }
-  ShapeContext context(node.op_, &node.attrs_, std::move(inputs), node.signature_.output_types);
+  ShapeContext context(node.call(), std::move(inputs));
   return InferShapes(&context);
 }
 
@@ -194,16 +160,18 @@ StatusOr<const Node*> Graph::AddNode(NodeSpec spec) {
   const Status references = CheckNoReferences(**op);
   if (!references.ok()) return fail(references);
   auto node = std::make_unique<Node>();
-  node->op_ = *op;
-  node->attrs_ = std::move(spec.attrs);
-  StatusOr<NodeSignature> signature = SignatureOf(**op, spec, &node->attrs_);
-  if (!signature.ok()) return fail(signature.status());
-  node->signature_ = *std::move(signature);
-  Status types = CheckInputTypes(**op, node->signature_, spec.inputs);
-  if (!types.ok()) {
-    return fail(WithInputs(types, spec.inputs, [this](auto& input) { return Facts(input).shape; }));
+  const DataTypeList types = TypesOf(spec.inputs);
+  StatusOr<OwnedOpCall> call =
+      MakeOpCall(**op, std::move(spec.attrs), types, spec.input_counts, spec.allow_unknown_attrs);
+  if (!call.ok()) return fail(call.status());
+  node->call_ = *std::move(call);
+  const Status fits = CheckInputTypes(node->call(), types, [&](int i) {
+    return absl::StrCat(DataTypeName(types[i]), " (", spec.inputs[i].name(), ")");
+  });
+  if (!fits.ok()) {
+    return fail(WithInputs(fits, spec.inputs, [this](auto& input) { return Facts(input).shape; }));
   }
-  node->name_ = std::move(spec.name);
+  node->call_.name = std::move(spec.name);
   node->inputs_ = std::move(spec.inputs);
   node->control_inputs_ = std::move(spec.control_inputs);
   node->device_ = std::move(spec.device);
@@ -213,8 +181,8 @@ StatusOr<const Node*> Graph::AddNode(NodeSpec spec) {
   const Status deprecated =
       CheckNotDeprecated(**op, spec.producer_version.value_or(producer_version_));
   if (!deprecated.ok()) return fail(deprecated);
-  if (node->name_.empty()) return fail(errors::InvalidArgument("a node needs a name"));
-  if (by_name_.contains(node->name_)) {
+  if (node->name().empty()) return fail(errors::InvalidArgument("a node needs a name"));
+  if (by_name_.contains(node->name())) {
     return fail(errors::AlreadyExists("the graph has a node of this name"));
   }
   StatusOr<std::vector<OutputFacts>> inferred = InferFacts(*node);
@@ -231,8 +199,8 @@ StatusOr<const Node*> Graph::AddNode(NodeSpec spec) {
   node->id_ = static_cast<int>(nodes_.size());
   node->source_ = InternSource(std::move(spec.source));
   const Node* added = node.get();
-  by_name_.emplace(added->name_, added);
-  names_in_use_.try_emplace(absl::AsciiStrToLower(added->name_), 1);
+  by_name_.emplace(added->name(), added);
+  names_in_use_.try_emplace(absl::AsciiStrToLower(added->name()), 1);
   nodes_.push_back(std::move(node));
   has_run_.push_back(false);
   return added;
@@ -241,10 +209,7 @@ StatusOr<const Node*> Graph::AddNode(NodeSpec spec) {
 const Node* Graph::AddCopy(const Node& original, std::vector<Output> inputs,
                            std::vector<const Node*> control_inputs) {
   auto node = std::make_unique<Node>();
-  node->name_ = original.name_;
-  node->op_ = original.op_;
-  node->attrs_ = original.attrs_;
-  node->signature_ = original.signature_;
+  node->call_ = original.call_;
   node->facts_ = original.facts_;
   node->source_ = original.source_;
   node->imported_ = original.imported_;
@@ -257,7 +222,7 @@ const Node* Graph::AddCopy(const Node& original, std::vector<Output> inputs,
   absl::MutexLock lock(&mutex_);
   node->id_ = static_cast<int>(nodes_.size());
   const Node* added = node.get();
-  by_name_.emplace(added->name_, added);
+  by_name_.emplace(added->name(), added);
   nodes_.push_back(std::move(node));
   has_run_.push_back(false);
   return added;

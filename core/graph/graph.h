@@ -23,6 +23,7 @@
 #include "core/graph/fork_guard.h"
 #include "core/graph/imported_node.h"
 #include "framework/attr_value.h"
+#include "framework/op_call.h"
 #include "framework/op_def.h"
 #include "framework/shape_context.h"
 #include "framework/status.h"
@@ -75,13 +76,15 @@ struct NodeSpec {
 class Node {
  public:
   int id() const { return id_; }  // dense, in order of creation
-  const std::string& name() const { return name_; }
-  const OpDef& op() const { return *op_; }
-  const AttrMap& attrs() const { return attrs_; }
+  const std::string& name() const { return call_.name; }
+  const OpDef& op() const { return *call_.op; }
+  const AttrMap& attrs() const { return call_.attrs; }
   template <typename T>
   StatusOr<T> Attr(absl::string_view name) const {
-    return GetAttr<T>(attrs_, name);
+    return GetAttr<T>(call_.attrs, name);
   }
+  // The node without its place in the graph; valid as long as the node.
+  OpCall call() const { return call_.call(); }
   // The user's line that made the node; may be empty.
   const std::string& source() const { return *source_; }
   // What it was in a GraphDef, or works for, where it runs as another; else null.
@@ -90,9 +93,9 @@ class Node {
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   const Output& input(int i) const { return inputs_[i]; }
   const std::vector<Output>& inputs() const { return inputs_; }  // see Graph::SetBackEdge
-  const NodeSignature& signature() const { return signature_; }
-  int num_outputs() const { return static_cast<int>(signature_.output_types.size()); }
-  DataType output_type(int i) const { return signature_.output_types[i]; }
+  const NodeSignature& signature() const { return call_.signature; }
+  int num_outputs() const { return static_cast<int>(call_.signature.output_types.size()); }
+  DataType output_type(int i) const { return call_.signature.output_types[i]; }
   Output output(int i) const { return Output{this, i}; }
 
   // ---- Guarded by the graph's lock while the graph is being built ----
@@ -110,11 +113,8 @@ class Node {
  private:
   friend class Graph;
   int id_ = -1;
-  std::string name_;
-  const OpDef* op_ = nullptr;
-  AttrMap attrs_;
+  OwnedOpCall call_;
   std::vector<Output> inputs_;
-  NodeSignature signature_;
   std::vector<const Node*> control_inputs_;
   std::string device_;
   std::vector<OutputFacts> facts_;

@@ -68,8 +68,7 @@ Status PlanFacts::InferNode(const Node* node, const Received* received) {
     inputs[i].partial_value = facts.value.has_value() ? &*facts.value : nullptr;
     inputs[i].handle = facts.handle.has_value() ? &*facts.handle : nullptr;
   }
-  ShapeContext context(&node->op(), &node->attrs(), std::move(inputs),
-                       node->signature().output_types);
+  ShapeContext context(node->call(), std::move(inputs));
   StatusOr<std::vector<OutputFacts>> inferred = InferShapes(&context);
   if (!inferred.ok()) {
     std::vector<std::string> described;

@@ -37,7 +37,7 @@ Status CheckOutputShape(const MS_Frame* frame, uint32_t index, const Shape& shap
 }
 
 StatusOr<Tensor> NewOutput(const MS_Ctx& ctx, uint32_t index, const Shape& shape) {
-  const DataType dtype = ctx.node->output_type(index);
+  const DataType dtype = ctx.call().output_type(static_cast<int>(index));
   DeviceMemory* const memory = ctx.host->memory;
   if (memory == nullptr || ctx.host->OutputIsInHost(ctx, index)) {
     return Tensor::Create(dtype, shape);
@@ -67,7 +67,7 @@ MS_Status* ForwardOrAllocate(MS_Frame* frame, const uint32_t* candidates, uint32
   StatusOr<Shape> shape = ShapeFromAbi(dims);
   if (!shape.ok()) return ToAbiStatus(shape.status());
   const MS_Ctx& ctx = *frame->ctx;
-  const DataType dtype = ctx.node->output_type(index);
+  const DataType dtype = ctx.call().output_type(static_cast<int>(index));
   for (uint32_t k = 0; k < n; ++k) {
     if (candidates[k] >= frame->n_in) continue;
     const Tensor* input = ctx.host->TakeableInput(ctx, candidates[k]);
@@ -83,7 +83,7 @@ MS_Status* ForwardOrAllocate(MS_Frame* frame, const uint32_t* candidates, uint32
 MS_Status* SetOutput(MS_Frame* frame, uint32_t index, MS_Tensor* tensor) {
   Status status = CheckOutputIndex(frame, index);
   if (!status.ok()) return ToAbiStatus(status);
-  const DataType dtype = frame->ctx->node->output_type(index);
+  const DataType dtype = frame->ctx->call().output_type(static_cast<int>(index));
   if (tensor == nullptr) {
     return ToAbiStatus(errors::InvalidArgument("output ", index, " must be a tensor of type ",
                                                DataTypeName(dtype), ", the kernel gave NULL"));
@@ -126,8 +126,8 @@ MS_Status* CancelCheck(MS_Frame* frame) {
   // The front end may run a step of its own meanwhile, which must not wait for variables held here.
   const Status interrupted = step->CheckInterruption(/*may_ask=*/!ctx.locks.held);
   if (interrupted.ok()) return nullptr;
-  const bool took_too_long = absl::IsDeadlineExceeded(interrupted);
-  step->Fail(took_too_long ? AnnotateWithNode(interrupted, *ctx.node) : interrupted);
+  const bool names_node = absl::IsDeadlineExceeded(interrupted) && ctx.node != nullptr;
+  step->Fail(names_node ? AnnotateWithNode(interrupted, *ctx.node) : interrupted);
   return ToAbiStatus(errors::Cancelled("the step is stopping"));
 }
 

@@ -21,9 +21,9 @@ MS_Status* FindList(const MS_Frame& frame, const std::vector<ArgDef>& arguments,
   const auto is_named = [name](const ArgDef& argument) { return argument.name == name; };
   const auto found = absl::c_find_if(arguments, is_named);
   if (found == arguments.end()) {
-    return ToAbiStatus(errors::NotFound("node ", frame.ctx->node->name(), ": op ",
-                                        frame.ctx->node->op().name, " has no argument \"", name,
-                                        "\""));
+    const OpCall& call = frame.ctx->call();
+    return ToAbiStatus(errors::NotFound("node ", call.name, ": op ", call.op->name,
+                                        " has no argument \"", name, "\""));
   }
   const size_t position = static_cast<size_t>(found - arguments.begin());
   *begin = static_cast<uint32_t>(starts[position]);
@@ -44,21 +44,20 @@ StepTrace* TraceOf(const MS_Frame& frame) { return frame.ctx->host->step->trace(
 }  // namespace
 
 MS_Status* InputList(const MS_Frame* frame, MS_Str name, uint32_t* begin, uint32_t* end) {
-  const Node& node = *frame->ctx->node;
-  return FindList(*frame, node.op().inputs, node.signature().input_starts, FromAbi(name), begin,
-                  end);
+  const OpCall& call = frame->ctx->call();
+  return FindList(*frame, call.op->inputs, call.signature->input_starts, FromAbi(name), begin, end);
 }
 
 MS_Status* OutputList(const MS_Frame* frame, MS_Str name, uint32_t* begin, uint32_t* end) {
-  const Node& node = *frame->ctx->node;
-  return FindList(*frame, node.op().outputs, node.signature().output_starts, FromAbi(name), begin,
+  const OpCall& call = frame->ctx->call();
+  return FindList(*frame, call.op->outputs, call.signature->output_starts, FromAbi(name), begin,
                   end);
 }
 
 MS_DType ExpectedOutputDType(const MS_Frame* frame, uint32_t index) {
-  const Node& node = *frame->ctx->node;
-  const bool is_there = index < static_cast<uint32_t>(node.num_outputs());
-  return is_there ? ToAbiDataType(node.output_type(static_cast<int>(index))) : 0;
+  const OpCall& call = frame->ctx->call();
+  const bool is_there = index < static_cast<uint32_t>(call.num_outputs());
+  return is_there ? ToAbiDataType(call.output_type(static_cast<int>(index))) : 0;
 }
 
 uint64_t StepId(const MS_Frame* frame) { return frame->ctx->host->step->step_id(); }
@@ -107,7 +106,7 @@ void TraceEnd(MS_Frame* frame) {
   StepTrace* const trace = TraceOf(*frame);
   if (trace == nullptr || open_ranges.empty() || open_ranges.back().frame != frame) return;
   TracedRange range;
-  range.node = frame->ctx->node->name();
+  range.node = std::string(frame->ctx->call().name);
   range.name = std::move(open_ranges.back().name);
   range.start = open_ranges.back().start;
   range.end = StepTrace::Now();

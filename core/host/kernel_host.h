@@ -4,6 +4,7 @@
 #ifndef MILLSTREAM_CORE_HOST_KERNEL_HOST_H_
 #define MILLSTREAM_CORE_HOST_KERNEL_HOST_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/container/inlined_vector.h"
@@ -12,6 +13,7 @@
 #include "core/graph/graph.h"
 #include "core/resources/variable.h"
 #include "core/step/step_context.h"
+#include "framework/op_call.h"
 #include "framework/plugin/plugin.h"
 #include "framework/shape.h"
 #include "framework/status.h"
@@ -39,15 +41,21 @@ struct MS_LockSet {
 // The host's side of one kernel execution. Used by one thread at a time.
 struct MS_Ctx {
   millstream::KernelHost* host = nullptr;
-  const millstream::Node* node = nullptr;
+  const millstream::Node* node = nullptr;  // for messages; null: a call without a node
   millstream::KernelInstance* kernel = nullptr;
   uint32_t index = 0;  // the executor's own number for the execution
   // It runs while the part that started it goes on, so the step's permit is not for it.
   bool is_beside = false;
   MS_LockSet locks;
+
+  // REQUIRES: it is a kernel that runs, and not the executor itself.
+  const millstream::OpCall& call() const { return kernel->call(); }
 };
 
 namespace millstream {
+
+// Temporary memory that one kernel may ask for, in pieces.
+inline constexpr size_t kMaxTemps = 64;
 
 // An executor as its kernels see it. One object a part of a step; its methods are called by the
 // thread that runs the kernel of `ctx`.

@@ -91,8 +91,8 @@ class Checker {
       inputs[i].partial_value = facts.value.has_value() ? &*facts.value : nullptr;
       inputs[i].handle = facts.handle.has_value() ? &*facts.handle : nullptr;
     }
-    ShapeContext context(node->op, &node->spec.attrs, std::move(inputs),
-                         node->signature.output_types);
+    ShapeContext context({node->op, &node->spec.attrs, &node->signature, node->spec.name},
+                         std::move(inputs));
     MS_ASSIGN_OR_RETURN(node->facts, InferShapes(&context));
     return budget_.TakeFacts(node->facts);
   }

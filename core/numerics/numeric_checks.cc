@@ -111,7 +111,7 @@ StatusOr<Tensor> CopyOfValue(Variable* variable, const Tensor& spare) {
 
 std::optional<UpdateRule> RuleOf(const KernelInstance& kernel) {
   if (kernel.registration().plugin != kCpuPlugin) return std::nullopt;
-  return UpdateRule::Of(kernel.node());
+  return UpdateRule::Of(kernel.call());
 }
 
 bool IsUsed(const MS_Frame& frame, uint32_t output) {
@@ -300,8 +300,7 @@ Status NumericChecks::CheckOutputs(const KernelInstance& kernel, MS_Frame* frame
     MS_ASSIGN_OR_RETURN(const HostView output, OnHost(given, *frame));
     looked = true;
     if (!HoldsNonFinite(output.view, frame, ThreadsApi())) continue;
-    return Describe(kernel, *frame,
-                    absl::StrCat("in output ", k, ": ", RangeOf(output.view).ToString()));
+    return Describe(*frame, absl::StrCat("in output ", k, ": ", RangeOf(output.view).ToString()));
   }
   if (looked) NoteRead(*frame);
   return absl::OkStatus();
@@ -326,16 +325,16 @@ Status NumericChecks::CheckVariables(const KernelInstance& kernel, MS_Frame* fra
       continue;
     }
     return Describe(
-        kernel, *frame,
-        absl::StrCat("in the variable ", variable->name(), ": ", RangeOf(view).ToString()), before);
+        *frame, absl::StrCat("in the variable ", variable->name(), ": ", RangeOf(view).ToString()),
+        before);
   }
   return absl::OkStatus();
 }
 
 // Variables as they were before are shown and saved as inputs. Whether the node is at fault does
 // not depend on whether that is known.
-Status NumericChecks::Describe(const KernelInstance& kernel, const MS_Frame& frame,
-                               const std::string& what, absl::Span<const Tensor> before) {
+Status NumericChecks::Describe(const MS_Frame& frame, const std::string& what,
+                               absl::Span<const Tensor> before) {
   std::vector<Tensor> kept(frame.n_in);  // what the views are of
   std::vector<MS_TensorView> inputs;
   for (uint32_t i = 0; i < frame.n_in; ++i) {
@@ -350,7 +349,7 @@ Status NumericChecks::Describe(const KernelInstance& kernel, const MS_Frame& fra
     }
     inputs[i] = MakeView(kept[i], nullptr);
   }
-  const Node& node = kernel.node();
+  const Node& node = *frame.ctx->node;
   Status status =
       errors::InvalidArgument("the first numbers of the step that are not finite, ", what);
   const std::string ranges = RangesOf(node, inputs);

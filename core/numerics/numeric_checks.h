@@ -71,7 +71,7 @@ class NumericChecks {
   Status CheckOutputs(const KernelInstance& kernel, MS_Frame* frame);
   Status CheckVariables(const KernelInstance& kernel, MS_Frame* frame,
                         absl::Span<const Tensor> before);
-  Status Describe(const KernelInstance& kernel, const MS_Frame& frame, const std::string& what,
+  Status Describe(const MS_Frame& frame, const std::string& what,
                   absl::Span<const Tensor> before = {});
   // Writes a file that has no other's name, whole or not at all, and returns its path.
   StatusOr<std::string> Save(const Node& node, absl::Span<const MS_TensorView> inputs);

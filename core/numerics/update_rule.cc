@@ -94,8 +94,8 @@ NumericBoundsList AfterAdam(absl::Span<const NumericBounds> inputs, bool) {
                   {rate, numerator});
 }
 
-bool IsSet(const Node& node, absl::string_view attribute) {
-  const StatusOr<bool> value = node.Attr<bool>(attribute);
+bool IsSet(const OpCall& call, absl::string_view attribute) {
+  const StatusOr<bool> value = call.Attr<bool>(attribute);
   return value.ok() && *value;
 }
 
@@ -105,20 +105,20 @@ NumericBoundsList UpdateRule::After(absl::Span<const NumericBounds> inputs) cons
   return AllFollowed(inputs) ? function_(inputs, use_nesterov_) : NumericBoundsList();
 }
 
-std::optional<UpdateRule> UpdateRule::Of(const Node& node) {
-  const std::string& op = node.op().name;
+std::optional<UpdateRule> UpdateRule::Of(const OpCall& call) {
+  const std::string& op = call.op->name;
   const bool is_assignment = op == "AssignAddVariableOp" || op == "AssignSubVariableOp";
-  const StatusOr<DataType> dtype = node.Attr<DataType>(is_assignment ? "dtype" : "T");
+  const StatusOr<DataType> dtype = call.Attr<DataType>(is_assignment ? "dtype" : "T");
   if (!dtype.ok() || (*dtype != DataType::kFloat && *dtype != DataType::kDouble)) return {};
   if (is_assignment) return UpdateRule(&AfterAssignment, false);
   if (op == "ResourceApplyGradientDescent") return UpdateRule(&AfterDescent, false);
   if (op == "ResourceApplyMomentum") {
-    return UpdateRule(&AfterMomentum, IsSet(node, "use_nesterov"));
+    return UpdateRule(&AfterMomentum, IsSet(call, "use_nesterov"));
   }
-  if (op == "ResourceApplyAdagrad" && IsSet(node, "update_slots")) {
+  if (op == "ResourceApplyAdagrad" && IsSet(call, "update_slots")) {
     return UpdateRule(&AfterAdagrad, false);
   }
-  if (op == "ResourceApplyAdam") return UpdateRule(&AfterAdam, IsSet(node, "use_nesterov"));
+  if (op == "ResourceApplyAdam") return UpdateRule(&AfterAdam, IsSet(call, "use_nesterov"));
   return {};
 }
 

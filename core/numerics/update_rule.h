@@ -8,8 +8,8 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
-#include "core/graph/graph.h"
 #include "core/resources/numeric_bounds.h"
+#include "framework/op_call.h"
 
 namespace millstream {
 
@@ -20,7 +20,7 @@ class UpdateRule {
  public:
   // Nothing for ops and element types of which it is not known, and for nodes that leave a variable
   // among their inputs as it is.
-  static std::optional<UpdateRule> Of(const Node& node);
+  static std::optional<UpdateRule> Of(const OpCall& call);
 
   // The bounds after the node has run, of its inputs before: of the variables, which are the first
   // of them. Empty when a number that it computes on the way may not be finite.

@@ -130,7 +130,7 @@ void OfEachOp::ExpectBoundsHold() {
   constexpr int64_t kSize = 37;
   const Update& update = GetParam();
   const Node* const node = NodeOf(update, DataTypeOf<T>(), kSize);
-  const std::optional<UpdateRule> rule = UpdateRule::Of(*node);
+  const std::optional<UpdateRule> rule = UpdateRule::Of(node->call());
   ASSERT_TRUE(rule.has_value());
   const size_t num_variables = static_cast<size_t>(update.num_variables);
   std::vector<const Node*> assignments;
@@ -179,7 +179,7 @@ TEST_P(OfEachOp, TheBoundsHoldOfWhatTheKernelMakesOfDoubles) { ExpectBoundsHold<
 
 TEST_P(OfEachOp, NothingIsKnownOfWhatMayNotBeFinite) {
   const Node* const node = NodeOf(GetParam(), DataType::kFloat);
-  const UpdateRule rule = UpdateRule::Of(*node).value();
+  const UpdateRule rule = UpdateRule::Of(node->call()).value();
   const std::vector<NumericBounds> regular(node->inputs().size(), {0.5, 0.5});
   EXPECT_EQ(rule.After(regular).size(), static_cast<size_t>(GetParam().num_variables));
   for (const double bad : {1e38, kNaN}) {
@@ -192,21 +192,23 @@ TEST_P(OfEachOp, NothingIsKnownOfWhatMayNotBeFinite) {
 }
 
 TEST_P(OfEachOp, NoRuleIsOfTypesOfWhichRoundingIsNotCounted) {
-  EXPECT_TRUE(UpdateRule::Of(*NodeOf(GetParam(), DataType::kDouble)).has_value());
-  EXPECT_FALSE(UpdateRule::Of(*NodeOf(GetParam(), DataType::kHalf)).has_value());
-  EXPECT_FALSE(UpdateRule::Of(*NodeOf(GetParam(), DataType::kBFloat16)).has_value());
+  EXPECT_TRUE(UpdateRule::Of(NodeOf(GetParam(), DataType::kDouble)->call()).has_value());
+  EXPECT_FALSE(UpdateRule::Of(NodeOf(GetParam(), DataType::kHalf)->call()).has_value());
+  EXPECT_FALSE(UpdateRule::Of(NodeOf(GetParam(), DataType::kBFloat16)->call()).has_value());
 }
 
 TEST_F(UpdateRuleTest, DivisionByWhatMayBeZeroIsNotKnown) {
   const UpdateRule adagrad =
-      UpdateRule::Of(*NodeOf({"ResourceApplyAdagrad", 2, 1, 0, nullptr, false}, DataType::kFloat))
+      UpdateRule::Of(
+          NodeOf({"ResourceApplyAdagrad", 2, 1, 0, nullptr, false}, DataType::kFloat)->call())
           .value();
   const NumericBounds one = {1, 1};
   EXPECT_EQ(adagrad.After({one, {0.1, 1}, one, one}).size(), 2u);
   EXPECT_TRUE(adagrad.After({one, {0, 1}, one, one}).empty());
   EXPECT_TRUE(adagrad.After({one, {-1, 1}, one, one}).empty());
   const UpdateRule adam =
-      UpdateRule::Of(*NodeOf({"ResourceApplyAdam", 3, 6, 0, nullptr, false}, DataType::kFloat))
+      UpdateRule::Of(
+          NodeOf({"ResourceApplyAdam", 3, 6, 0, nullptr, false}, DataType::kFloat)->call())
           .value();
   const auto after = [&](size_t input, NumericBounds bounds) {
     const NumericBounds power = {0.5, 0.5};
@@ -226,11 +228,11 @@ TEST_F(UpdateRuleTest, DivisionByWhatMayBeZeroIsNotKnown) {
 
 TEST_F(UpdateRuleTest, AnAccumulatorThatStaysAsItIsHasNoRule) {
   const Update update = {"ResourceApplyAdagrad", 2, 1, 0, "update_slots", false};
-  EXPECT_FALSE(UpdateRule::Of(*NodeOf(update, DataType::kFloat)).has_value());
+  EXPECT_FALSE(UpdateRule::Of(NodeOf(update, DataType::kFloat)->call()).has_value());
 }
 
 TEST_F(UpdateRuleTest, OtherOpsHaveNone) {
-  EXPECT_FALSE(UpdateRule::Of(*Op("Exp", {Constant(1.0f)}).node).has_value());
+  EXPECT_FALSE(UpdateRule::Of(Op("Exp", {Constant(1.0f)}).node->call()).has_value());
 }
 
 }  // namespace

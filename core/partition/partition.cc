@@ -32,7 +32,8 @@ struct Crossing {
 };
 
 MemorySpaces SpacesOn(const DeviceDescription& device, const Node& node) {
-  return device.traits.host_memory ? HostMemorySpaces(node) : MemorySpacesOf(node, device.type());
+  return device.traits.host_memory ? HostMemorySpaces(node.call())
+                                   : MemorySpacesOf(node.call(), device.type());
 }
 
 class Partitioner {

@@ -28,8 +28,7 @@ Plan::~Plan() {
   if (budget_ != nullptr) budget_->Remove(this);
   for (const Instruction& instruction : instructions) {
     if (instruction.shape_state == nullptr) continue;
-    instruction.kernel->registration().unspecialize(instruction.kernel->state(),
-                                                    instruction.shape_state);
+    instruction.kernel->Unspecialize(instruction.shape_state);
   }
   if (settings == nullptr || settings->checks == nullptr) return;
   for (const auto& kernel : own_kernels) settings->checks->Forget(kernel.get());

@@ -202,7 +202,7 @@ Status PlanCompiler::AddKernel(const StepOp& op) {
   if (ops_->IsNew(node)) instruction.reads = op.inputs;
   const MemorySpaces spaces = plan_->memory == nullptr
                                   ? MemorySpaces()
-                                  : MemorySpacesOf(*node, request_.kernels->device_type());
+                                  : MemorySpacesOf(node->call(), request_.kernels->device_type());
   MS_ASSIGN_OR_RETURN(instruction.inputs, InputsOf(op, spaces));
   for (size_t k = 0; k < op.outputs.size(); ++k) {
     const Output& output = op.outputs[k];

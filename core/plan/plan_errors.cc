@@ -48,7 +48,7 @@ void PlanRun::DescribeRunning(const void* run, CrashLine* line) {
   const int position = crashed.state_->position;
   if (position >= static_cast<int>(crashed.plan_.instructions.size())) return;
   const Instruction& instruction = crashed.plan_.instructions[position];
-  millstream::DescribeRunning(*instruction.node, instruction.kernel, line);
+  millstream::DescribeRunning(instruction.node->call(), instruction.kernel, line);
 }
 
 }  // namespace millstream

@@ -6,18 +6,14 @@
 #include <vector>
 
 #include "core/plan/memory_planner.h"
-#include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
+#include "framework/plugin/kernel_info.h"
 
 namespace millstream {
 namespace {
 
 // A call that touches more than this may take long enough for a user to press Ctrl-C.
 constexpr int64_t kLongCallBytes = 1 << 18;
-
-MS_Dims DimsOf(const Shape& shape) {
-  return MS_Dims{shape.dims().data(), static_cast<uint32_t>(shape.rank()), 0};
-}
 
 bool ShapesKnown(const std::vector<ValueRef>& values) {
   return std::all_of(values.begin(), values.end(),
@@ -92,26 +88,16 @@ Status PlanLayout::Specialize(Instruction* instruction) {
   std::vector<MS_TensorView> constants;
   for (const ValueRef& input : instruction->inputs) {
     const Root& root = plan_.roots[input.root];
-    inputs.push_back(DimsOf(input.shape));
+    inputs.push_back(DimsToAbi(input.shape));
     constants.push_back(IsShown(*instruction, root) ? MakeView(root.constant, nullptr)
                                                     : NullView());
   }
-  for (const ValueRef& output : instruction->outputs) outputs.push_back(DimsOf(output.shape));
-  MS_Specialization specialization = {};
-  specialization.head.size = sizeof(specialization);
-  specialization.inputs = inputs.data();
-  specialization.constants = constants.data();
-  specialization.outputs = outputs.data();
-  specialization.n_in = static_cast<uint32_t>(inputs.size());
-  specialization.n_out = static_cast<uint32_t>(outputs.size());
-  specialization.num_threads = static_cast<uint32_t>(plan_.settings->intra_op_threads);
-  Status status =
-      TakeAbiStatus(registration.specialize(instruction->kernel->state(), &specialization));
-  if (!status.ok()) return AnnotateWithNode(status, *instruction->node);
-  instruction->shape_state = specialization.shape_state;
-  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
-  instruction->scratch_bytes =
-      static_cast<int64_t>(std::min<uint64_t>(specialization.scratch_bytes, kMost));
+  for (const ValueRef& output : instruction->outputs) outputs.push_back(DimsToAbi(output.shape));
+  const StatusOr<KernelInstance::ShapeState> prepared =
+      instruction->kernel->Specialize(inputs, constants, outputs, plan_.settings->intra_op_threads);
+  if (!prepared.ok()) return AnnotateWithNode(prepared.status(), *instruction->node);
+  instruction->shape_state = prepared->state;
+  instruction->scratch_bytes = prepared->scratch_bytes;
   return absl::OkStatus();
 }
 

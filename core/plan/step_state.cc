@@ -10,9 +10,6 @@
 namespace millstream {
 namespace {
 
-// Temporary memory that one kernel may ask for, in pieces.
-constexpr int kMaxTemps = 64;
-
 MS_TensorView TemplateView(const Plan& plan, const ValueRef& value, char* slab) {
   const Root& root = plan.roots[value.root];
   MS_TensorView view = NullView();

@@ -107,9 +107,10 @@ uint64_t StepContext::AddListener(void (*fn)(void* user), void* user, const Node
   if (deadline_ms_ != 0) {
     const absl::Time end =
         absl::Now() + absl::Milliseconds(std::max<int64_t>(deadline_ms_ - NowMillis(clock_), 0));
-    const auto stop = [](void* context, const Node& late) {
+    const auto stop = [](void* context, const Node* late) {
       auto* const step = static_cast<StepContext*>(context);
-      step->Fail(AnnotateWithNode(step->OutOfTime(), late));
+      const Status out_of_time = step->OutOfTime();
+      step->Fail(late == nullptr ? out_of_time : AnnotateWithNode(out_of_time, *late));
     };
     listeners->WatchTime(end, stop, this);
   }

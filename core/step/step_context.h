@@ -57,7 +57,8 @@ class StepContext {
 
   // ---- Thread-safe ----
   // Calls fn(user), once, from any thread, when the step is cancelled, fails or runs out of time;
-  // at once when it is stopping already. Gives a token. `node`: whose kernel asks for it.
+  // at once when it is stopping already. Gives a token. `node`: whose kernel asks for it, for
+  // messages; null: no node's.
   uint64_t AddListener(void (*fn)(void* user), void* user, const Node* node);
   // Waits for a call that is under way.
   void RemoveListener(uint64_t token);

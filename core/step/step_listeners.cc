@@ -36,7 +36,7 @@ void StepListeners::WatchTime(absl::Time deadline, OutOfTime out_of_time, void* 
       if (is_over_) return;
       node = entries_.back().node;
     }
-    out_of_time(step, *node);
+    out_of_time(step, node);
   });
 }
 

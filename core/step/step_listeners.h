@@ -20,7 +20,7 @@ class Node;
 // Owns the listeners. Thread-safe.
 class StepListeners {
  public:
-  using OutOfTime = void (*)(void* step, const Node& node);
+  using OutOfTime = void (*)(void* step, const Node* node);
 
   // Both may be null, and must outlive this object.
   StepListeners(const Cancellation* cancellation, const Cancellation* closing)
@@ -30,7 +30,7 @@ class StepListeners {
   StepListeners& operator=(const StepListeners&) = delete;
 
   // Calls fn(user), once, when the step fails or either cancellation happens. Gives a token.
-  // `node`: whose kernel it is, there as long as the step.
+  // `node`: whose kernel it is, there as long as the step; null: no node's.
   uint64_t Add(void (*fn)(void* user), void* user, const Node* node) ABSL_LOCKS_EXCLUDED(mutex_);
   // Waits for a call that is under way. An unknown token does nothing.
   void Remove(uint64_t token) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -25,15 +25,15 @@
 
 namespace millstream {
 
-// The node that a kernel is made for. Valid while Init runs.
+// The call that a kernel is made for. Valid while Init runs.
 class HostKernelInfo {
  public:
   explicit HostKernelInfo(const MS_KernelInfo* info) : info_(info) {}
-  absl::string_view op() const { return info_->op->name; }
-  absl::string_view node_name() const { return info_->node_name; }
+  absl::string_view op() const { return info_->call.op->name; }
+  absl::string_view node_name() const { return info_->call.name; }
   template <typename T>
   StatusOr<T> Attr(absl::string_view name) const {
-    return GetAttr<T>(*info_->attrs, name);
+    return info_->call.Attr<T>(name);
   }
 
  private:

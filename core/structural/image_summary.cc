@@ -118,8 +118,8 @@ Status CheckImages(const ImageBatch& batch) {
   return absl::OkStatus();
 }
 
-StatusOr<std::vector<uint8_t>> BadColor(const Node& node) {
-  MS_ASSIGN_OR_RETURN(const Tensor color, GetAttr<Tensor>(node.attrs(), "bad_color"));
+StatusOr<std::vector<uint8_t>> BadColor(const OpCall& call) {
+  MS_ASSIGN_OR_RETURN(const Tensor color, call.Attr<Tensor>("bad_color"));
   if (color.dtype() != DataType::kUInt8 || color.shape().rank() != 1) {
     return errors::InvalidArgument("attribute 'bad_color' must be a vector of uint8, got ",
                                    DataTypeName(color.dtype()), color.shape().ToString());
@@ -130,10 +130,9 @@ StatusOr<std::vector<uint8_t>> BadColor(const Node& node) {
 Status ImageSummary(StructuralFrame* frame) {
   MS_ASSIGN_OR_RETURN(const std::string tag, ScalarText(frame->BorrowInput(0), "tag"));
   const Tensor tensor = frame->BorrowInput(1);
-  MS_ASSIGN_OR_RETURN(const int64_t max_images,
-                      GetAttr<int64_t>(frame->node().attrs(), "max_images"));
+  MS_ASSIGN_OR_RETURN(const int64_t max_images, frame->call().Attr<int64_t>("max_images"));
   ImageBatch batch = {&tensor, {}};
-  MS_ASSIGN_OR_RETURN(batch.bad_color, BadColor(frame->node()));
+  MS_ASSIGN_OR_RETURN(batch.bad_color, BadColor(frame->call()));
   MS_RETURN_IF_ERROR(CheckImages(batch));
 
   proto::Summary summary;

@@ -15,7 +15,7 @@ Status PassThrough(StructuralFrame* frame) {
 
 // The plan looks at shapes itself (PlanFacts); here they show as the node runs.
 Status DefaultValue(StructuralFrame* frame) {
-  MS_ASSIGN_OR_RETURN(PartialShape allowed, frame->node().Attr<PartialShape>("shape"));
+  MS_ASSIGN_OR_RETURN(PartialShape allowed, frame->call().Attr<PartialShape>("shape"));
   const Shape shape = frame->input_shape(0);
   if (!allowed.IsCompatibleWith(PartialShape(shape))) {
     return errors::InvalidArgument("'input' must have the shape ", allowed.ToString(),
@@ -86,7 +86,7 @@ Status ExpandDims(StructuralFrame* frame) {
 
 Status Squeeze(StructuralFrame* frame) {
   MS_ASSIGN_OR_RETURN(std::vector<int64_t> axes,
-                      frame->node().Attr<std::vector<int64_t>>("squeeze_dims"));
+                      frame->call().Attr<std::vector<int64_t>>("squeeze_dims"));
   const Shape input = frame->input_shape(0);
   std::vector<bool> drop(input.rank(), false);
   for (int64_t axis : axes) {

@@ -203,7 +203,7 @@ class DequeueKernel final : public QueueKernel {
 
  private:
   Status Begin(FifoQueue* queue, StructuralFrame frame, HostExecution execution) override {
-    MS_RETURN_IF_ERROR(queue->CheckTypes(frame.node().signature().output_types));
+    MS_RETURN_IF_ERROR(queue->CheckTypes(frame.call().signature->output_types));
     queue->Dequeue(execution.id(), 1,
                    [frame, execution](const Status& status, std::vector<Element> elements) {
                      execution.End(status.ok() ? SetOutputs(frame, elements[0]) : status);
@@ -225,7 +225,7 @@ class DequeueManyKernel final : public QueueKernel {
 
  private:
   Status Begin(FifoQueue* queue, StructuralFrame frame, HostExecution execution) override {
-    MS_RETURN_IF_ERROR(queue->CheckTypes(frame.node().signature().output_types));
+    MS_RETURN_IF_ERROR(queue->CheckTypes(frame.call().signature->output_types));
     if (queue->spec().shapes.size() != queue->spec().dtypes.size()) {
       return errors::InvalidArgument(
           "FIFOQueue's DequeueMany and DequeueUpTo require the components to have specified "

@@ -84,7 +84,8 @@ StatusOr<Tensor> StructuralFrame::AllocateOutput(uint32_t i, const Shape& shape)
   const MS_Ctx& ctx = *frame_->ctx;
   MS_RETURN_IF_ERROR(CheckOutputShape(i, shape));
   if (ctx.host->HasPlannedOutput(ctx, i)) return ctx.host->PlannedOutput(ctx, i);
-  MS_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(ctx.node->output_type(i), shape));
+  MS_ASSIGN_OR_RETURN(Tensor tensor,
+                      Tensor::Create(ctx.call().output_type(static_cast<int>(i)), shape));
   ctx.host->SetOutput(frame_, i, tensor);
   return tensor;
 }

@@ -21,7 +21,7 @@ namespace millstream {
 class StructuralFrame {
  public:
   explicit StructuralFrame(MS_Frame* frame) : frame_(frame) {}
-  const Node& node() const { return *frame_->ctx->node; }
+  const OpCall& call() const { return frame_->ctx->call(); }
   uint32_t num_inputs() const { return frame_->n_in; }
   uint32_t num_outputs() const { return frame_->n_out; }
   const MS_TensorView& input(uint32_t i) const { return frame_->inputs[i]; }

@@ -61,10 +61,10 @@ Status HistogramSummary(StructuralFrame* frame) {
   for (int64_t i = 0; i < values.num_elements(); ++i) {
     MS_ASSIGN_OR_RETURN(const double value, RealElement(values, i));
     if (std::isnan(value)) {
-      return errors::InvalidArgument("Nan in summary histogram for: ", frame->node().name());
+      return errors::InvalidArgument("Nan in summary histogram for: ", frame->call().name);
     }
     if (std::isinf(value)) {
-      return errors::InvalidArgument("Infinity in summary histogram for: ", frame->node().name());
+      return errors::InvalidArgument("Infinity in summary histogram for: ", frame->call().name);
     }
     histogram.Add(value);
   }

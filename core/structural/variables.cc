@@ -17,10 +17,10 @@ StatusOr<ResourceRef<Resource>> FindVariable(const Node& node, ResourceManager* 
 Status ReadVariable(StructuralFrame* frame) {
   MS_ASSIGN_OR_RETURN(Variable * variable, frame->variable(0));
   MS_ASSIGN_OR_RETURN(Tensor value, variable->Read());
-  if (value.dtype() != frame->node().output_type(0)) {
+  if (value.dtype() != frame->call().output_type(0)) {
     return errors::InvalidArgument("variable '", variable->name(), "' holds ",
                                    DataTypeName(value.dtype()), ", expected ",
-                                   DataTypeName(frame->node().output_type(0)));
+                                   DataTypeName(frame->call().output_type(0)));
   }
   MS_RETURN_IF_ERROR(variable->CheckIsIn(frame->memory(), value));
   return frame->SetOutput(0, value);
@@ -52,7 +52,7 @@ Status VariableIsInitialized(StructuralFrame* frame) {
 // The memory goes back now; the handle stays good for another assignment.
 Status DestroyVariable(StructuralFrame* frame) {
   MS_ASSIGN_OR_RETURN(Variable * variable, frame->variable(0));
-  MS_ASSIGN_OR_RETURN(const bool ignore_missing, frame->node().Attr<bool>("ignore_lookup_error"));
+  MS_ASSIGN_OR_RETURN(const bool ignore_missing, frame->call().Attr<bool>("ignore_lookup_error"));
   Status status = variable->Destroy();
   return ignore_missing && absl::IsNotFound(status) ? absl::OkStatus() : status;
 }

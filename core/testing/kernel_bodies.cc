@@ -26,7 +26,7 @@ Bodies* TheBodies() {
 }
 
 MS_Status* RunBody(void*, MS_Frame* frame) {
-  const StatusOr<int64_t> number = frame->ctx->node->Attr<int64_t>("body");
+  const StatusOr<int64_t> number = frame->ctx->call().Attr<int64_t>("body");
   if (!number.ok()) return ToAbiStatus(number.status());
   const KernelBody* body = nullptr;
   {

@@ -120,7 +120,7 @@ StatusOr<std::vector<OutputFacts>> ShapeTester::Infer() {
     if (input.constant.has_value()) facts[i].constant = &*input.constant;
     if (input.handle.has_value()) facts[i].handle = &*input.handle;
   }
-  ShapeContext context(op, &attrs_, std::move(facts), signature.output_types);
+  ShapeContext context({op, &attrs_, &signature, ""}, std::move(facts));
   return InferShapes(&context);
 }
 

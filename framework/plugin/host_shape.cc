@@ -22,11 +22,10 @@ struct MS_Shape {
 
 // One inference.
 struct MS_ShapeCtx {
-  explicit MS_ShapeCtx(millstream::ShapeContext* shape_context,
-                       millstream::NodeSignature node_signature)
+  // Shape functions know no node's name.
+  explicit MS_ShapeCtx(millstream::ShapeContext* shape_context)
       : context(shape_context),
-        signature(std::move(node_signature)),
-        info(&context->op(), "", "", &context->attrs(), &signature) {
+        info({context->call().op, context->call().attrs, context->call().signature, ""}, "") {
     for (int i = 0; i < context->num_inputs(); ++i) inputs.push_back({context->input(i), i});
   }
   const MS_Shape* Keep(millstream::PartialShape shape) {
@@ -35,7 +34,6 @@ struct MS_ShapeCtx {
   }
 
   millstream::ShapeContext* const context;
-  const millstream::NodeSignature signature;
   const MS_KernelInfo info;
   std::deque<MS_Shape> inputs;
   std::deque<MS_Shape> made;
@@ -217,8 +215,7 @@ const MS_Table* ShapeInterface() { return &kShapeApi.head; }
 
 Status InferPluginShape(ShapeContext* context) {
   const OpDef& op = context->op();
-  MS_ASSIGN_OR_RETURN(NodeSignature signature, ExpandSignature(op, context->attrs()));
-  MS_ShapeCtx ctx(context, std::move(signature));
+  MS_ShapeCtx ctx(context);
   const PluginOpFunctions& functions = *op.plugin_functions;
   // A crash of this thread is the plugin's.
   SetHostBreadcrumb(absl::StrCat("plugin ", op.plugin, ", shape function of op ", op.name));

@@ -46,6 +46,7 @@ class HostShapeTest : public ::testing::Test {
     op_ = registrar.new_ops.at(0);
     SetAttr(&attrs_, "T", DataType::kFloat);
     SetAttr(&attrs_, "axis", 1);
+    signature_ = ExpandSignature(op_, attrs_).value();
   }
 
   Status Infer(const PartialShape& x, std::function<ms::Status(ms::ShapeContext&)> function) {
@@ -59,7 +60,7 @@ class HostShapeTest : public ::testing::Test {
     if (partial_.has_value()) inputs[1].partial_value = &*partial_;
     inputs[2].dtype = DataType::kResource;
     inputs[2].handle = handle_.has_value() ? &*handle_ : nullptr;
-    ShapeContext context(&op_, &attrs_, inputs, {DataType::kFloat, DataType::kResource});
+    ShapeContext context({&op_, &attrs_, &signature_, ""}, inputs);
     StatusOr<std::vector<OutputFacts>> outputs = InferShapes(&context);
     MS_RETURN_IF_ERROR(outputs.status());
     outputs_ = *std::move(outputs);
@@ -87,6 +88,7 @@ class HostShapeTest : public ::testing::Test {
   OpRegistry ops_;
   OpDef op_;
   AttrMap attrs_;
+  NodeSignature signature_;
   Tensor constant_;
   std::optional<PartialValue> partial_;
   std::optional<HandleInfo> handle_;

@@ -37,8 +37,8 @@ MS_AttrKind KindOfType(absl::string_view type) {
 
 // "node layer/conv (Conv2D)"
 std::string Describe(const MS_KernelInfo& info) {
-  if (info.node_name.empty()) return absl::StrCat("op ", info.op->name);
-  return absl::StrCat("node ", info.node_name, " (", info.op->name, ")");
+  if (info.call.name.empty()) return absl::StrCat("op ", info.call.op->name);
+  return absl::StrCat("node ", info.call.name, " (", info.call.op->name, ")");
 }
 
 MS_Status* Missing(const MS_KernelInfo& info, absl::string_view name) {
@@ -49,7 +49,7 @@ MS_Status* Missing(const MS_KernelInfo& info, absl::string_view name) {
 template <typename T>
 MS_Status* Get(const MS_KernelInfo* info, MS_Str name, absl::string_view expected, bool* empty_list,
                const T** out) {
-  const AttrValue* value = FindAttr(*info->attrs, FromAbi(name));
+  const AttrValue* value = FindAttr(*info->call.attrs, FromAbi(name));
   if (value == nullptr) return Missing(*info, FromAbi(name));
   *empty_list = value->is_empty_list();
   *out = std::get_if<T>(&value->value());
@@ -98,29 +98,29 @@ MS_Status* GetConvertedList(const MS_KernelInfo* info, MS_Str name, absl::string
   return nullptr;
 }
 
-MS_Str OpType(const MS_KernelInfo* info) { return ToAbi(info->op->name); }
-MS_Str NodeName(const MS_KernelInfo* info) { return ToAbi(info->node_name); }
+MS_Str OpType(const MS_KernelInfo* info) { return ToAbi(info->call.op->name); }
+MS_Str NodeName(const MS_KernelInfo* info) { return ToAbi(info->call.name); }
 MS_Str DeviceName(const MS_KernelInfo* info) { return ToAbi(info->device_name); }
 uint32_t NumInputs(const MS_KernelInfo* info) {
-  return static_cast<uint32_t>(info->signature->input_types.size());
+  return static_cast<uint32_t>(info->call.signature->input_types.size());
 }
 uint32_t NumOutputs(const MS_KernelInfo* info) {
-  return static_cast<uint32_t>(info->signature->output_types.size());
+  return static_cast<uint32_t>(info->call.signature->output_types.size());
 }
 // 0, which is no dtype, beyond the end.
 MS_DType InputDType(const MS_KernelInfo* info, uint32_t index) {
-  return index < NumInputs(info) ? ToAbiDataType(info->signature->input_types[index]) : 0;
+  return index < NumInputs(info) ? ToAbiDataType(info->call.signature->input_types[index]) : 0;
 }
 MS_DType OutputDType(const MS_KernelInfo* info, uint32_t index) {
-  return index < NumOutputs(info) ? ToAbiDataType(info->signature->output_types[index]) : 0;
+  return index < NumOutputs(info) ? ToAbiDataType(info->call.signature->output_types[index]) : 0;
 }
 
 MS_AttrKind AttrKind(const MS_KernelInfo* info, MS_Str name) {
-  const AttrValue* value = FindAttr(*info->attrs, FromAbi(name));
+  const AttrValue* value = FindAttr(*info->call.attrs, FromAbi(name));
   if (value == nullptr || !value->has_value()) return MS_ATTR_NONE;
   if (value->is_empty_list()) {
     // Only the definition knows what it would hold.
-    const AttrDef* definition = info->op->FindAttr(FromAbi(name));
+    const AttrDef* definition = info->call.op->FindAttr(FromAbi(name));
     return definition == nullptr ? MS_ATTR_LIST : KindOfType(definition->type);
   }
   return KindOfType(value->TypeName());
@@ -187,8 +187,9 @@ MS_Status* AttrDTypeList(const MS_KernelInfo* info, MS_Str name, const MS_DType*
                                     n);
 }
 MS_Status* AttrShapeList(const MS_KernelInfo* info, MS_Str name, const MS_Dims** out, uint64_t* n) {
-  return GetConvertedList<PartialShape>(info, name, "list(shape)", &info->shapes, &DimsToAbi, out,
-                                        n);
+  return GetConvertedList<PartialShape>(
+      info, name, "list(shape)", &info->shapes,
+      [](const PartialShape& shape) { return DimsToAbi(shape); }, out, n);
 }
 
 MS_Status* AttrFunc(const MS_KernelInfo* info, MS_Str name, MS_Str* out) {
@@ -224,12 +225,12 @@ MS_Status* AttrFuncList(const MS_KernelInfo* info, MS_Str name, const MS_Str** o
       [](const FunctionRef& function) { return ToAbi(function.name); }, out, n);
 }
 
-uint64_t AttrCount(const MS_KernelInfo* info) { return info->attrs->size(); }
+uint64_t AttrCount(const MS_KernelInfo* info) { return info->call.attrs->size(); }
 MS_Str AttrName(const MS_KernelInfo* info, uint64_t i) {
-  return i < info->attrs->size() ? ToAbi((*info->attrs)[i].first) : MS_Str{nullptr, 0};
+  return i < info->call.attrs->size() ? ToAbi((*info->call.attrs)[i].first) : MS_Str{nullptr, 0};
 }
 uint64_t Digest(const MS_KernelInfo* info) {
-  return NodeDigest(info->op->name, *info->attrs, *info->signature);
+  return NodeDigest(info->call.op->name, *info->call.attrs, *info->call.signature);
 }
 MS_Status* OptionGet(const MS_KernelInfo* info, MS_Str name, MS_Str* out) {
   const std::string* const value = FindOptionValue(info->plugin, FromAbi(name));
@@ -251,17 +252,17 @@ MS_Status* FindRange(const MS_KernelInfo& info, const std::vector<ArgDef>& argum
     *end = static_cast<uint32_t>(starts[i + 1]);
     return nullptr;
   }
-  return ToAbiStatus(errors::NotFound("node ", info.node_name, ": op ", info.op->name,
+  return ToAbiStatus(errors::NotFound("node ", info.call.name, ": op ", info.call.op->name,
                                       " has no argument \"", name, "\""));
 }
 
 MS_Status* InputRange(const MS_KernelInfo* info, MS_Str name, uint32_t* begin, uint32_t* end) {
-  return FindRange(*info, info->op->inputs, info->signature->input_starts, FromAbi(name), begin,
-                   end);
+  return FindRange(*info, info->call.op->inputs, info->call.signature->input_starts, FromAbi(name),
+                   begin, end);
 }
 MS_Status* OutputRange(const MS_KernelInfo* info, MS_Str name, uint32_t* begin, uint32_t* end) {
-  return FindRange(*info, info->op->outputs, info->signature->output_starts, FromAbi(name), begin,
-                   end);
+  return FindRange(*info, info->call.op->outputs, info->call.signature->output_starts,
+                   FromAbi(name), begin, end);
 }
 
 constexpr MS_KernelApi kKernelApi = {
@@ -301,6 +302,10 @@ constexpr MS_KernelApi kKernelApi = {
 }  // namespace
 
 const MS_Table* KernelInterface() { return &kKernelApi.head; }
+
+MS_Dims DimsToAbi(const Shape& shape) {
+  return MS_Dims{shape.dims().data(), static_cast<uint32_t>(shape.rank()), 0};
+}
 
 MS_Dims DimsToAbi(const PartialShape& shape) {
   if (!shape.known_rank()) return MS_Dims{nullptr, MS_UNKNOWN_RANK, 0};

@@ -1,5 +1,5 @@
-// A node as its kernel sees it during create, or a plugin's shape or gradient function, and the
-// table "ms.kernel/1".
+// A call of an op as its kernel sees it during create, or a plugin's shape or gradient function,
+// and the table "ms.kernel/1".
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_KERNEL_INFO_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_KERNEL_INFO_H_
 
@@ -9,31 +9,21 @@
 
 #include "absl/strings/string_view.h"
 #include "framework/attr_value.h"
-#include "framework/op_def.h"
+#include "framework/op_call.h"
 #include "framework/plugin/plugin.h"
 
 // Borrows everything it is made of; lives for one call of create, or of another function of a
 // plugin, and belongs to its thread.
 struct MS_KernelInfo {
-  MS_KernelInfo(const millstream::OpDef* op_def, absl::string_view node, absl::string_view device,
-                const millstream::AttrMap* node_attrs,
-                const millstream::NodeSignature* node_signature,
+  MS_KernelInfo(const millstream::OpCall& op_call, absl::string_view device,
                 absl::string_view kernel_plugin = "")
-      : op(op_def),
-        node_name(node),
-        device_name(device),
-        attrs(node_attrs),
-        signature(node_signature),
-        plugin(kernel_plugin) {}
+      : call(op_call), device_name(device), plugin(kernel_plugin) {}
   MS_KernelInfo(const MS_KernelInfo&) = delete;
   MS_KernelInfo& operator=(const MS_KernelInfo&) = delete;
 
-  const millstream::OpDef* const op;
-  const absl::string_view node_name;  // empty during shape inference
-  const absl::string_view device_name;
-  const millstream::AttrMap* const attrs;
-  const millstream::NodeSignature* const signature;
-  const absl::string_view plugin;  // whose kernel it is; empty for functions of an op
+  const millstream::OpCall call;
+  const absl::string_view device_name;  // empty for functions of an op
+  const absl::string_view plugin;       // whose kernel it is; empty for functions of an op
 
   // Lists in the form that the getters give them out, kept until create returned.
   mutable std::deque<std::vector<MS_Str>> texts;
@@ -48,6 +38,7 @@ namespace millstream {
 const MS_Table* KernelInterface();
 
 // The dims of a shape, borrowed.
+MS_Dims DimsToAbi(const Shape& shape);
 MS_Dims DimsToAbi(const PartialShape& shape);
 
 }  // namespace millstream

@@ -63,7 +63,8 @@ class KernelInfoTest : public ::testing::Test {
   OpDef op_;
   AttrMap attrs_;
   NodeSignature signature_;
-  MS_KernelInfo info_{&op_, "scope/node", "/device:CPU:0", &attrs_, &signature_};
+  const OpCall call_{&op_, &attrs_, &signature_, "scope/node"};
+  MS_KernelInfo info_{call_, "/device:CPU:0"};
   const MS_KernelApi* api_ = reinterpret_cast<const MS_KernelApi*>(KernelInterface());
 };
 
@@ -193,13 +194,13 @@ TEST_F(KernelInfoTest, AllAttributesAreCounted) {
 
 TEST_F(KernelInfoTest, TheDigestIsOfWhatTheNodeDoes) {
   const uint64_t digest = api_->node_digest(&info_);
-  const MS_KernelInfo renamed(&op_, "other", "/device:CPU:1", &attrs_, &signature_);
+  const MS_KernelInfo renamed({&op_, &attrs_, &signature_, "other"}, "/device:CPU:1");
   EXPECT_EQ(api_->node_digest(&renamed), digest);
   std::vector<uint64_t> digests = {digest};
   const auto differs = [&](const char* name, AttrValue value) {
     AttrMap changed = attrs_;
     SetAttr(&changed, name, std::move(value));
-    const MS_KernelInfo info(&op_, "scope/node", "/device:CPU:0", &changed, &signature_);
+    const MS_KernelInfo info({&op_, &changed, &signature_, "scope/node"}, "/device:CPU:0");
     EXPECT_THAT(digests, ::testing::Not(::testing::Contains(api_->node_digest(&info)))) << name;
     digests.push_back(api_->node_digest(&info));
   };
@@ -225,7 +226,7 @@ TEST_F(KernelInfoTest, TheDigestIsOfWhatTheNodeDoes) {
 
 TEST_F(KernelInfoTest, OptionsAreThoseOfThePluginWhoseKernelItIs) {
   SetOptionValues("acme", {{"level", "3"}});
-  const MS_KernelInfo info(&op_, "n", "d", &attrs_, &signature_, "acme");
+  const MS_KernelInfo info(call_, "d", "acme");
   MS_Str value = {};
   ASSERT_EQ(api_->option_get(&info, ToAbi("level"), &value), nullptr);
   SetOptionValues("acme", {{"level", "4"}});

@@ -94,10 +94,9 @@ TEST_F(OpRegistrationTest, AKernelTieDropsTheOpsToo) {
 
 TEST_F(OpRegistrationTest, AnExceptionOfAShapeFunctionIsItsError) {
   ASSERT_TRUE(loader_->Load(FixturePath("ops")).ok());
-  AttrMap attrs;
-  ShapeContext context(FindOp("AcmeThrows"), &attrs,
-                       {{PartialShape({2, 3}), DataType::kFloat, nullptr, nullptr, nullptr}},
-                       {DataType::kFloat});
+  const OwnedOpCall throws = MakeOpCall(*FindOp("AcmeThrows"), {}, {DataType::kFloat}, {1}).value();
+  ShapeContext context(throws.call(),
+                       {{PartialShape({2, 3}), DataType::kFloat, nullptr, nullptr, nullptr}});
   const Status status = InferShapes(&context).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_EQ(status.message(), "thrown by the shape function");

@@ -61,7 +61,7 @@ StatusOr<std::unique_ptr<KernelRun>> KernelRun::Create(const KernelRegistration&
   MS_ASSIGN_OR_RETURN(run->signature_, ExpandSignature(*run->op_, kernel_case.attrs));
   const std::string node = absl::StrCat("checked/", kernel.op);
   const std::string device_name = absl::StrCat("/device:", kernel.device_type, ":0");
-  const MS_KernelInfo info(run->op_, node, device_name, &kernel_case.attrs, &run->signature_,
+  const MS_KernelInfo info({run->op_, &kernel_case.attrs, &run->signature_, node}, device_name,
                            kernel.plugin);
   SetHostBreadcrumb(absl::StrCat("kernel ", kernel.op, " of plugin ", kernel.plugin));
   MS_RETURN_IF_ERROR(Take(kernel.create(kernel.user, &info, &run->state_)));

@@ -90,7 +90,7 @@ class AsyncKernelsTest : public ::testing::Test {
     SetAttr(&attrs, "error", error);
     const OpDef* const definition = OpRegistry::Global()->Find(op).value();
     const NodeSignature signature = ExpandSignature(*definition, attrs).value();
-    const MS_KernelInfo info(definition, "node", "/device:CPU:0", &attrs, &signature);
+    const MS_KernelInfo info({definition, &attrs, &signature, "node"}, "/device:CPU:0");
     kernel_ = KernelRegistry::Global()->Find(op, "CPU", attrs).value();
     const Status created = TakeAbiStatus(kernel_->create(kernel_->user, &info, &state_));
     ASSERT_TRUE(created.ok()) << created;
