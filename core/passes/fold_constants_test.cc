@@ -1,12 +1,15 @@
 // fold_constants changes what a plan executes, and no bit of what it gives.
 #include <atomic>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/graph/structural_role.h"
 #include "core/passes/pass_fixture.h"
 #include "core/structural/structural.h"
 #include "framework/op_registry.h"
+#include "framework/plugin/host_status.h"
+#include "framework/plugin/kernel_registry.h"
 #include "framework/shape_context.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -18,18 +21,30 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 
 std::atomic<int> counted_runs{0};
+std::atomic<int> runs_of_nodes{0};
 
-Status CountRun(StructuralFrame* frame) {
+MS_Status* CountRun(void*, MS_Frame* frame) {
   ++counted_runs;
-  return frame->SetOutput(0, frame->BorrowInput(0));
+  if (frame->ctx->node != nullptr) ++runs_of_nodes;
+  StructuralFrame wrapped(frame);
+  return ToAbiStatus(wrapped.SetOutput(0, wrapped.BorrowInput(0)));
 }
+
+const bool counting_kernel = [] {
+  KernelRegistration kernel;
+  kernel.op = "TestCounted";
+  kernel.device_type = kAnyDevice;
+  kernel.plugin = "core";
+  kernel.compute = &CountRun;
+  AddStructuralKernel(std::move(kernel));
+  return true;
+}();
 
 MILLSTREAM_OP("TestCounted")
     .Input("x: float")
     .Output("y: float")
     .Shape(UnchangedShape)
     .Doc("Gives x, and counts how often it did.");
-MILLSTREAM_STRUCTURAL("TestCounted", StructuralRole::kKernel, CountRun);
 
 class FoldConstantsTest : public PassTest {
  protected:
@@ -134,6 +149,19 @@ TEST_F(FoldConstantsTest, AStepMayBeStoppedWhileItsConstantsAreComputed) {
   EXPECT_THAT(Elements<float>(values[0]), ElementsAre(3));
   EXPECT_EQ(counted_runs - before, 1);
   EXPECT_EQ(callable->num_instructions(), 0);
+}
+
+TEST_F(FoldConstantsTest, IsACallWithoutANode) {
+  const Output counted = Op("TestCounted", {Op("TestCounted", {Constant(3.0f)})});
+  const int runs = counted_runs;
+  const int of_nodes = runs_of_nodes;
+  EXPECT_THAT(Elements<float>(RunWith(SessionOptions(), {counted}).values[0]), ElementsAre(3));
+  EXPECT_EQ(counted_runs - runs, 2);
+  EXPECT_EQ(runs_of_nodes - of_nodes, 0);
+  SessionOptions as_written;
+  as_written.optimize = false;
+  RunWith(as_written, {counted});
+  EXPECT_EQ(runs_of_nodes - of_nodes, 2);
 }
 
 TEST_F(FoldConstantsTest, LargeTensorsAreMadeInTheStep) {

@@ -8,13 +8,15 @@
 #include "core/device/memory_space.h"
 #include "core/graph/plan_facts.h"
 #include "core/graph/structural_role.h"
+#include "core/host/run_op_call.h"
 #include "core/numerics/numeric_checks.h"
 #include "core/passes/pass.h"
 #include "core/passes/step_ops.h"
-#include "core/plan/node_value.h"
+#include "core/plan/folded_values.h"
 #include "core/plan/plan_copies.h"
 #include "core/plan/plan_executor.h"
 #include "core/plan/plan_layout.h"
+#include "core/plan/running_steps.h"
 #include "core/resources/resource_handle.h"
 #include "core/step/step_context.h"
 
@@ -32,8 +34,9 @@ class PlanCompiler {
   explicit PlanCompiler(const PlanRequest& request)
       : request_(request),
         settings_(*request.settings),
-        optimizes_(settings_.options.optimize && !request.as_written),
-        waiting_step_(request.run == nullptr ? no_step_ : *request.run, settings_),
+        optimizes_(settings_.options.optimize),
+        folding_(Untraced(request.run)),
+        waiting_step_(folding_, settings_),
         plan_(std::make_unique<Plan>()),
         copies_(plan_.get()) {}
   StatusOr<std::unique_ptr<Plan>> Run();
@@ -62,6 +65,12 @@ class PlanCompiler {
   void MarkUsedOutputs();
 
   bool IsFolded(const Node* node) const;
+  // What may stop the step that waits for the plan may stop the constants too.
+  static RunOptions Untraced(const RunOptions* run) {
+    RunOptions options = run == nullptr ? RunOptions() : *run;
+    options.report = nullptr;
+    return options;
+  }
   int NewRoot(const Output& source, RootKind kind) {
     return millstream::NewRoot(source, kind, plan_.get());
   }
@@ -70,7 +79,7 @@ class PlanCompiler {
   const PlanRequest& request_;
   const SessionSettings& settings_;
   const bool optimizes_;
-  const RunOptions no_step_;
+  const RunOptions folding_;
   StepContext waiting_step_;  // tells whether to go on
   std::unique_ptr<Plan> plan_;
   PlanCopies copies_;
@@ -368,7 +377,15 @@ StatusOr<std::vector<Tensor>> PlanCompiler::Evaluate(const StepOp& op,
     const std::optional<Tensor> known = request_.folded->Find(op.outputs[0]);
     if (known.has_value()) return std::vector<Tensor>{*known};
   }
-  return ValueOfNode(*op.node, inputs, max_bytes, request_);
+  const KernelCache& kernels =
+      request_.host_kernels == nullptr ? *request_.kernels : *request_.host_kernels;
+  if (settings_.running != nullptr) settings_.running->AddConstant(op.node);
+  StatusOr<std::vector<Tensor>> values =
+      RunOpCall(op.node->call(), inputs,
+                {kernels.device_type(), kernels.device_name(), settings_, folding_, max_bytes});
+  if (settings_.running != nullptr) settings_.running->RemoveConstant(op.node);
+  if (!absl::IsDeadlineExceeded(values.status())) return values;
+  return AnnotateWithNode(values.status(), *op.node);
 }
 
 void PlanCompiler::AddNewConstants(const StepOps& ops) {

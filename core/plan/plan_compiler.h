@@ -26,11 +26,10 @@ struct PlanRequest {
   const std::vector<Shape>* feed_shapes = nullptr;
   const PlanFacts::Received* received = nullptr;  // null: nothing is received
   KernelCache* kernels = nullptr;
-  // What computes constants; null: `kernels`.
+  // Of the device that computes constants; null: that of `kernels`.
   KernelCache* host_kernels = nullptr;
   DeviceMemory* memory = nullptr;  // of the device that will run it; null: it uses the host's
   const SessionSettings* settings = nullptr;
-  bool as_written = false;  // every node becomes an instruction, whatever the session's options say
   FoldedValues* folded = nullptr;   // of all plans of the part; null: of this one alone
   const RunOptions* run = nullptr;  // of the step that waits for the plan; null: none does
 };

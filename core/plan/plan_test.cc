@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/device/kernel_instance.h"
 #include "core/graph/prune.h"
 #include "core/numerics/numeric_checks.h"
 #include "core/passes/pass.h"
 #include "core/plan/plan_compiler.h"
+#include "core/plan/running_steps.h"
 #include "core/resources/resource_manager.h"
 #include "core/testing/session_fixture.h"
 #include "gmock/gmock.h"
@@ -18,8 +20,11 @@
 namespace millstream {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class PlanTest : public SessionTest {
@@ -429,6 +434,16 @@ TEST_F(PlanTest, WithoutMovedFetchesTheyAreCopiedOutOfTheSlab) {
   const std::unique_ptr<Plan> copied = Compile(step, {{8}});
   EXPECT_EQ(OutputRoot(*copied, 0).kind, RootKind::kPlanned);
   EXPECT_FALSE(copied->fetches[0].move);
+}
+
+TEST_F(PlanTest, AWarningAboutLateStepsNamesTheConstantThatIsComputed) {
+  const Output sum = Op("Add", {Constant(1.0f), Constant(2.0f)});
+  RunningSteps running;
+  running.AddConstant(sum.node);
+  EXPECT_THAT(running.LateWarnings("closing"),
+              ElementsAre(HasSubstr(absl::StrCat(sum.node->Describe(), ", is running"))));
+  running.RemoveConstant(sum.node);
+  EXPECT_THAT(running.LateWarnings("closing"), Not(Contains(HasSubstr("is running"))));
 }
 
 }  // namespace

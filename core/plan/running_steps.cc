@@ -1,5 +1,6 @@
 #include "core/plan/running_steps.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,6 +29,16 @@ void RunningSteps::Remove(StepScheduler* scheduler) {
   schedulers_.erase(scheduler);
 }
 
+void RunningSteps::AddConstant(const Node* node) {
+  absl::MutexLock lock(&mutex_);
+  constants_.push_back(node);
+}
+
+void RunningSteps::RemoveConstant(const Node* node) {
+  absl::MutexLock lock(&mutex_);
+  constants_.erase(std::find(constants_.begin(), constants_.end(), node));
+}
+
 std::vector<std::string> RunningSteps::LateWarnings(const std::string& cause) {
   std::vector<std::string> warnings;
   absl::MutexLock lock(&mutex_);
@@ -35,6 +46,9 @@ std::vector<std::string> RunningSteps::LateWarnings(const std::string& cause) {
     const std::string node = state->RunsAlone();
     if (node.empty()) continue;
     warnings.push_back(LateStepWarning(cause, {absl::StrCat(node, ", is running")}));
+  }
+  for (const Node* node : constants_) {
+    warnings.push_back(LateStepWarning(cause, {absl::StrCat(node->Describe(), ", is running")}));
   }
   for (StepScheduler* scheduler : schedulers_) {
     std::string warning = scheduler->TakeWarning();

@@ -12,7 +12,7 @@
 #include "core/graph/step_signature.h"
 #include "core/partition/partition.h"
 #include "core/placement/placer_costs.h"
-#include "core/plan/node_value.h"
+#include "core/plan/folded_values.h"
 #include "core/session/step_plan.h"
 #include "core/step/session_settings.h"
 #include "framework/shape_context.h"

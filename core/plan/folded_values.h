@@ -1,27 +1,16 @@
-// What a node gives for inputs that are known before any step runs.
-#ifndef MILLSTREAM_CORE_PLAN_NODE_VALUE_H_
-#define MILLSTREAM_CORE_PLAN_NODE_VALUE_H_
+// Constants that plans compute, kept for further plans.
+#ifndef MILLSTREAM_CORE_PLAN_FOLDED_VALUES_H_
+#define MILLSTREAM_CORE_PLAN_FOLDED_VALUES_H_
 
-#include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
 #include "core/graph/graph.h"
-#include "core/plan/plan_compiler.h"
-#include "framework/status.h"
 #include "framework/tensor.h"
 
 namespace millstream {
-
-// Runs the node's kernel as a step of `plan` would, in a plan of its own that is not optimized; a
-// node that only renames gives the memory of its input. Errors: the kernel's own, OUT_OF_RANGE when
-// the outputs take more than `max_bytes`, UNIMPLEMENTED when the node would wait, CANCELLED and
-// DEADLINE_EXCEEDED when the step that waits for `plan` is to stop.
-StatusOr<std::vector<Tensor>> ValueOfNode(const Node& node, const std::vector<Tensor>& inputs,
-                                          int64_t max_bytes, const PlanRequest& plan);
 
 // Values that hold for every plan of an executable, so that all share their memory. Thread-safe.
 class FoldedValues {
@@ -46,4 +35,4 @@ class FoldedValues {
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_CORE_PLAN_NODE_VALUE_H_
+#endif  // MILLSTREAM_CORE_PLAN_FOLDED_VALUES_H_
