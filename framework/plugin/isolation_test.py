@@ -24,6 +24,7 @@ PLUGIN_HEADERS = {
     "framework/plugin/plugin_execution.hpp",
     "framework/plugin/plugin_ops.hpp",
     "framework/plugin/plugin_resource.hpp",
+    "framework/plugin/plugin_status.hpp",
     "framework/plugin/plugin_tensor.hpp",
 }
 BACKEND_FOLDERS = ("device_plugins/", "kernels/")

@@ -19,10 +19,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <initializer_list>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -30,110 +28,10 @@
 #include <vector>
 
 #include "framework/plugin/plugin.h"
+#include "framework/plugin/plugin_status.hpp"
 
 namespace ms {
 inline namespace v0_1 {
-
-// ---- Host tables -------------------------------------------------------------------------------
-
-// The host's function tables, filled by BindHost (plugin_bind.hpp) before anything else runs.
-struct HostTables {
-  const MS_HostBase* base = nullptr;
-  const MS_CoreApi* core = nullptr;
-  const MS_RegistryApi* registry = nullptr;
-  const MS_KernelApi* kernel = nullptr;
-  const MS_CtxApi* ctx = nullptr;
-  const MS_TensorApi* tensor = nullptr;
-  const MS_ResourceApi* resource = nullptr;
-  const MS_ThreadsApi* threads = nullptr;
-  const MS_ShapeApi* shape = nullptr;
-  const MS_GradApi* grad = nullptr;
-  const MS_TraceApi* trace = nullptr;
-};
-
-inline HostTables host_tables;
-
-inline std::string_view ToView(MS_Str text) {
-  return std::string_view(text.data, static_cast<size_t>(text.size));
-}
-inline MS_Str ToAbi(std::string_view text) { return MS_Str{text.data(), text.size()}; }
-
-// ---- Status ------------------------------------------------------------------------------------
-
-// Success, or a code (MS_INVALID_ARGUMENT, ...) with a message. Success costs a null pointer.
-class [[nodiscard]] Status {
- public:
-  Status() = default;
-  Status(MS_Code code, std::string message)
-      : rep_(std::make_unique<Rep>(Rep{code, std::move(message)})) {}
-
-  // Takes over what a host function returned.
-  static Status FromAbi(MS_Status* status) {
-    if (status == nullptr) return Status();
-    Status result(host_tables.core->status_code(status),
-                  std::string(ToView(host_tables.core->status_message(status))));
-    host_tables.core->status_free(status);
-    return result;
-  }
-  MS_Status* ToAbi() const {
-    return ok() ? nullptr : host_tables.base->status_make(rep_->code, ms::ToAbi(rep_->message));
-  }
-
-  bool ok() const { return rep_ == nullptr; }
-  MS_Code code() const { return ok() ? MS_OK : rep_->code; }
-  std::string_view message() const { return ok() ? std::string_view() : rep_->message; }
-
- private:
-  struct Rep {
-    MS_Code code;
-    std::string message;
-  };
-  std::unique_ptr<Rep> rep_;
-};
-
-template <typename... Parts>
-std::string StrCat(const Parts&... parts) {
-  std::ostringstream out;
-  (out << ... << parts);
-  return out.str();
-}
-template <typename... Parts>
-Status InvalidArgument(const Parts&... parts) {
-  return Status(MS_INVALID_ARGUMENT, StrCat(parts...));
-}
-template <typename... Parts>
-Status Unimplemented(const Parts&... parts) {
-  return Status(MS_UNIMPLEMENTED, StrCat(parts...));
-}
-template <typename... Parts>
-Status Internal(const Parts&... parts) {
-  return Status(MS_INTERNAL, StrCat(parts...));
-}
-template <typename... Parts>
-Status OutOfRange(const Parts&... parts) {
-  return Status(MS_OUT_OF_RANGE, StrCat(parts...));
-}
-
-#define MS_TRY(expression)                         \
-  do {                                             \
-    ::ms::Status ms_try_status = (expression);     \
-    if (!ms_try_status.ok()) return ms_try_status; \
-  } while (false)
-
-// Runs `body` (which returns Status) and turns whatever it throws into a status.
-template <typename Body>
-MS_Status* Guarded(Body&& body) noexcept {
-  try {
-    Status status = body();
-    return status.ok() ? nullptr : status.ToAbi();
-  } catch (const std::exception& error) {
-    return host_tables.base->status_make(MS_INTERNAL, ToAbi(std::string_view(error.what())));
-  } catch (...) {
-    return host_tables.base->status_make(
-        MS_INTERNAL,
-        ToAbi(std::string_view("an exception of unknown type left a plugin function")));
-  }
-}
 
 // ---- Types -------------------------------------------------------------------------------------
 
@@ -200,7 +98,7 @@ class Shape {
     return rank_ == other.rank_ && SameDims(begin(), other.begin(), rank_);
   }
   bool operator!=(const Shape& other) const { return !(*this == other); }
-  std::string ToString() const {
+  MS_SHARED_COLD std::string ToString() const {
     std::string text = "[";
     for (uint32_t i = 0; i < rank_; ++i) text += (i ? "," : "") + std::to_string(dims_[i]);
     return text + "]";
@@ -279,7 +177,7 @@ class KernelInfo {
     *out = value != 0;
     return Status();
   }
-  Status Attr(std::string_view name, std::string* out) const {
+  MS_SHARED Status Attr(std::string_view name, std::string* out) const {
     MS_Str value{};
     MS_TRY(Status::FromAbi(host_tables.kernel->attr_str(info_, ToAbi(name), &value)));
     *out = std::string(ToView(value));
@@ -288,21 +186,21 @@ class KernelInfo {
   Status DTypeAttr(std::string_view name, MS_DType* out) const {
     return Status::FromAbi(host_tables.kernel->attr_dtype(info_, ToAbi(name), out));
   }
-  Status Attr(std::string_view name, std::vector<int64_t>* out) const {
+  MS_SHARED Status Attr(std::string_view name, std::vector<int64_t>* out) const {
     const int64_t* values = nullptr;
     uint64_t n = 0;
     MS_TRY(Status::FromAbi(host_tables.kernel->attr_i64_list(info_, ToAbi(name), &values, &n)));
     out->assign(values, values + n);
     return Status();
   }
-  Status Attr(std::string_view name, std::vector<float>* out) const {
+  MS_SHARED Status Attr(std::string_view name, std::vector<float>* out) const {
     const float* values = nullptr;
     uint64_t n = 0;
     MS_TRY(Status::FromAbi(host_tables.kernel->attr_f32_list(info_, ToAbi(name), &values, &n)));
     out->assign(values, values + n);
     return Status();
   }
-  Status Attr(std::string_view name, std::vector<std::string>* out) const {
+  MS_SHARED Status Attr(std::string_view name, std::vector<std::string>* out) const {
     const MS_Str* values = nullptr;
     uint64_t n = 0;
     MS_TRY(Status::FromAbi(host_tables.kernel->attr_str_list(info_, ToAbi(name), &values, &n)));
@@ -310,7 +208,7 @@ class KernelInfo {
     for (uint64_t i = 0; i < n; ++i) out->emplace_back(ToView(values[i]));
     return Status();
   }
-  Status Attr(std::string_view name, std::vector<bool>* out) const {
+  MS_SHARED Status Attr(std::string_view name, std::vector<bool>* out) const {
     const uint8_t* values = nullptr;
     uint64_t n = 0;
     MS_TRY(Status::FromAbi(host_tables.kernel->attr_bool_list(info_, ToAbi(name), &values, &n)));
@@ -414,15 +312,14 @@ class Frame {
     return memory.base == nullptr ? nullptr : static_cast<char*>(memory.base) + memory.offset;
   }
   // Memory for output i: the planned one when the plan found this shape, else allocated.
-  Status Output(uint32_t i, const Shape& shape, View* out) {
+  MS_SHARED Status Output(uint32_t i, const Shape& shape, View* out) {
     const MS_TensorView& planned = frame_->outputs[i];
     if (planned.mem.base != nullptr) {
       if (planned.rank == shape.rank() && SameDims(shape.begin(), planned.dims, shape.rank())) {
         *out = View(planned);
         return Status();
       }
-      return Internal("output ", i, " was planned as ", View(planned).shape().ToString(),
-                      " but the kernel found ", shape.ToString());
+      return NotAsPlanned(i, shape);
     }
     MS_TensorView view{};
     MS_TRY(Status::FromAbi(host_tables.ctx->allocate_output(frame_, i, shape.abi(), &view)));
@@ -430,7 +327,7 @@ class Frame {
     return Status();
   }
   // As Output, but takes over the buffer of input `candidate` where that is allowed.
-  Status ForwardOrOutput(uint32_t candidate, uint32_t i, const Shape& shape, View* out) {
+  MS_SHARED Status ForwardOrOutput(uint32_t candidate, uint32_t i, const Shape& shape, View* out) {
     if (frame_->outputs[i].mem.base != nullptr) return Output(i, shape, out);
     MS_TensorView view{};
     int32_t which = -1;
@@ -440,7 +337,7 @@ class Frame {
     return Status();
   }
   // Memory of `bytes` until Compute returns, 64-byte aligned. Prefer SetScratchBytes.
-  Status Temp(uint64_t bytes, View* out) {
+  MS_SHARED Status Temp(uint64_t bytes, View* out) {
     MS_TensorView view{};
     const int64_t dim = static_cast<int64_t>(bytes);
     MS_TRY(Status::FromAbi(host_tables.ctx->allocate_temp(frame_, MS_UINT8, MS_Dims{&dim, 1, 0},
@@ -464,29 +361,15 @@ class Frame {
   // same one; two teams would fight over the cores. Any other uses the host's.
   template <typename Fn>
   void ParallelFor(uint64_t total, uint64_t cost_ns_per_unit, Fn&& fn) {
-#ifdef _OPENMP
-    constexpr uint64_t kPieceNanoseconds = 20000;
-    constexpr uint64_t kMostPieces = 64;
-    const uint64_t cost = std::max<uint64_t>(cost_ns_per_unit, 1);
-    const uint64_t piece = std::max<uint64_t>(std::max<uint64_t>(kPieceNanoseconds / cost, 1),
-                                              (total + kMostPieces - 1) / kMostPieces);
-    const uint32_t threads = total > piece ? num_threads() : 1;
-    if (threads <= 1) {
-      if (total > 0) fn(uint64_t{0}, total);
-      return;
-    }
-    const int64_t pieces = static_cast<int64_t>((total + piece - 1) / piece);
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-    for (int64_t k = 0; k < pieces; ++k) {
-      const uint64_t begin = static_cast<uint64_t>(k) * piece;
-      fn(begin, std::min(begin + piece, total));
-    }
-#else
     using Plain = std::remove_reference_t<Fn>;
-    host_tables.threads->parallel_for(
-        frame_, total, cost_ns_per_unit,
-        [](void* user, uint64_t begin, uint64_t end) { (*static_cast<Plain*>(user))(begin, end); },
-        const_cast<void*>(static_cast<const void*>(&fn)));
+    const RangeFunction run = [](void* user, uint64_t begin, uint64_t end) {
+      (*static_cast<Plain*>(user))(begin, end);
+    };
+    void* const user = const_cast<void*>(static_cast<const void*>(&fn));
+#ifdef _OPENMP
+    RunOnTeam(total, cost_ns_per_unit, run, user);
+#else
+    host_tables.threads->parallel_for(frame_, total, cost_ns_per_unit, run, user);
 #endif
   }
 
@@ -519,6 +402,36 @@ class Frame {
   MS_Frame* raw() const { return frame_; }
 
  private:
+  using RangeFunction = void (*)(void* user, uint64_t begin, uint64_t end);
+
+#ifdef _OPENMP
+  // ParallelFor on OpenMP's team.
+  MS_SHARED void RunOnTeam(uint64_t total, uint64_t cost_ns_per_unit, RangeFunction run,
+                           void* user) {
+    constexpr uint64_t kPieceNanoseconds = 20000;
+    constexpr uint64_t kMostPieces = 64;
+    const uint64_t cost = std::max<uint64_t>(cost_ns_per_unit, 1);
+    const uint64_t piece = std::max<uint64_t>(std::max<uint64_t>(kPieceNanoseconds / cost, 1),
+                                              (total + kMostPieces - 1) / kMostPieces);
+    const uint32_t threads = total > piece ? num_threads() : 1;
+    if (threads <= 1) {
+      if (total > 0) run(user, uint64_t{0}, total);
+      return;
+    }
+    const int64_t pieces = static_cast<int64_t>((total + piece - 1) / piece);
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+    for (int64_t k = 0; k < pieces; ++k) {
+      const uint64_t begin = static_cast<uint64_t>(k) * piece;
+      run(user, begin, std::min(begin + piece, total));
+    }
+  }
+#endif
+
+  MS_SHARED_COLD Status NotAsPlanned(uint32_t i, const Shape& shape) const {
+    return Internal("output ", i, " was planned as ", View(frame_->outputs[i]).shape().ToString(),
+                    " but the kernel found ", shape.ToString());
+  }
+
   MS_Frame* frame_;
 };
 
@@ -527,20 +440,27 @@ class Frame {
 // What a registration says besides op and class.
 class KernelOptions {
  public:
+  KernelOptions() = default;
+  MS_SHARED KernelOptions(const KernelOptions&) = default;
+  MS_SHARED KernelOptions(KernelOptions&&) = default;
+  MS_SHARED KernelOptions& operator=(const KernelOptions&) = default;
+  MS_SHARED KernelOptions& operator=(KernelOptions&&) = default;
+  MS_SHARED ~KernelOptions() = default;
+
   template <typename T>
   KernelOptions& Type(const char* attr) {
     return Types(attr, {DTypeOf<T>()});
   }
-  KernelOptions& Types(const char* attr, std::vector<MS_DType> dtypes) {
+  MS_SHARED KernelOptions& Types(const char* attr, std::vector<MS_DType> dtypes) {
     constraints_.push_back({attr, std::move(dtypes)});
     return *this;
   }
   // The named argument lives in host memory on every device.
-  KernelOptions& HostArg(const char* name) {
+  MS_SHARED KernelOptions& HostArg(const char* name) {
     host_args_.push_back(name);
     return *this;
   }
-  KernelOptions& InPlace(uint32_t output, uint32_t input) {
+  MS_SHARED KernelOptions& InPlace(uint32_t output, uint32_t input) {
     in_place_.push_back({output, input});
     return *this;
   }
@@ -588,12 +508,26 @@ struct HasSpecialize<
     K, std::void_t<decltype(std::declval<const K&>().Specialize(std::declval<Specialization&>()))>>
     : std::true_type {};
 
+// A class that serves many kernels has a constructor from one of its own
+//   struct Row { ... };
+// which each registration gives it, and which lives for ever.
+template <typename K, typename = void>
+struct HasRow : std::false_type {};
+template <typename K>
+struct HasRow<K, std::void_t<typename K::Row>> : std::true_type {};
+
 // The C functions of a kernel class.
 template <typename K>
 struct KernelFunctions {
-  static MS_Status* Create(void*, const MS_KernelInfo* info, void** out_state) noexcept {
+  static MS_Status* Create([[maybe_unused]] void* user, const MS_KernelInfo* info,
+                           void** out_state) noexcept {
     return Guarded([&]() -> Status {
-      auto kernel = std::make_unique<K>();
+      std::unique_ptr<K> kernel;
+      if constexpr (HasRow<K>::value) {
+        kernel = std::make_unique<K>(*static_cast<const typename K::Row*>(user));
+      } else {
+        kernel = std::make_unique<K>();
+      }
       if constexpr (HasInit<K>::value) MS_TRY(kernel->Init(KernelInfo(info)));
       *out_state = kernel.release();
       return Status();
@@ -615,28 +549,30 @@ struct KernelFunctions {
     }
     return nullptr;
   }
-  static void Unspecialize(void*, void* shape_state) noexcept {
-    delete static_cast<ShapeState*>(shape_state);
-  }
 };
+
+// The same for any class.
+struct KernelClass {
+  MS_Status* (*create)(void*, const MS_KernelInfo*, void**);
+  MS_Status* (*compute)(void*, MS_Frame*);
+  void (*destroy)(void*);
+  MS_Status* (*specialize)(void*, MS_Specialization*);  // or null
+};
+template <typename K>
+inline constexpr KernelClass kKernelClass = {
+    &KernelFunctions<K>::Create, &KernelFunctions<K>::Compute, &KernelFunctions<K>::Destroy,
+    HasSpecialize<K>::value ? &KernelFunctions<K>::Specialize : nullptr};
 
 // One registered kernel, kept until register_all hands it to the host.
 class KernelEntry {
  public:
   template <typename K>
   static KernelEntry Of(const char* op, KernelOptions options) {
-    KernelEntry entry;
-    entry.op_ = op;
-    entry.options_ = std::move(options);
-    entry.create_ = &KernelFunctions<K>::Create;
-    entry.compute_ = &KernelFunctions<K>::Compute;
-    entry.destroy_ = &KernelFunctions<K>::Destroy;
-    if constexpr (HasSpecialize<K>::value) {
-      entry.specialize_ = &KernelFunctions<K>::Specialize;
-      entry.unspecialize_ = &KernelFunctions<K>::Unspecialize;
-    }
-    return entry;
+    return KernelEntry(op, kKernelClass<K>, nullptr, std::move(options));
   }
+  // `row` is what K::Row of a class with rows is at; else null.
+  KernelEntry(const char* op, const KernelClass& functions, const void* row, KernelOptions options)
+      : op_(op), class_(&functions), row_(row), options_(std::move(options)) {}
 
   Status RegisterWith(MS_Registrar* registrar) const {
     std::vector<MS_TypeConstraint> constraints;
@@ -664,23 +600,24 @@ class KernelEntry {
     def.n_host_args = host_args.size();
     def.in_place = options_.in_place_.data();
     def.n_in_place = options_.in_place_.size();
-    def.create = create_;
-    def.compute = compute_;
-    def.destroy = destroy_;
-    def.specialize = specialize_;
-    def.unspecialize = unspecialize_;
+    def.user = const_cast<void*>(row_);
+    def.create = class_->create;
+    def.compute = class_->compute;
+    def.destroy = class_->destroy;
+    def.specialize = class_->specialize;
+    if (def.specialize != nullptr) def.unspecialize = &Unspecialize;
     return Status::FromAbi(host_tables.registry->kernel_register(registrar, &def));
   }
 
  private:
-  KernelEntry() = default;
-  const char* op_ = nullptr;
+  static void Unspecialize(void*, void* shape_state) noexcept {
+    delete static_cast<ShapeState*>(shape_state);
+  }
+
+  const char* op_;
+  const KernelClass* class_;
+  const void* row_;
   KernelOptions options_;
-  MS_Status* (*create_)(void*, const MS_KernelInfo*, void**) = nullptr;
-  MS_Status* (*compute_)(void*, MS_Frame*) = nullptr;
-  void (*destroy_)(void*) = nullptr;
-  MS_Status* (*specialize_)(void*, MS_Specialization*) = nullptr;
-  void (*unspecialize_)(void*, void*) = nullptr;
 };
 
 inline std::vector<KernelEntry>& KernelEntries() {
@@ -691,17 +628,40 @@ inline std::vector<KernelEntry>& KernelEntries() {
 // What a registration gives back, so that it can stand at namespace scope.
 struct Registered {};
 
+MS_SHARED inline Registered RegisterClass(const char* op, const KernelClass& functions,
+                                          const void* row, KernelOptions options) {
+  KernelEntries().emplace_back(op, functions, row, std::move(options));
+  return Registered();
+}
 template <typename K>
 Registered Register(const char* op, KernelOptions options = KernelOptions()) {
-  KernelEntries().push_back(KernelEntry::Of<K>(op, std::move(options)));
-  return Registered();
+  return RegisterClass(op, kKernelClass<K>, nullptr, std::move(options));
+}
+// Of a class with rows.
+template <typename K>
+Registered RegisterRow(const char* op, const typename K::Row& row,
+                       KernelOptions options = KernelOptions()) {
+  return RegisterClass(op, kKernelClass<K>, &row, std::move(options));
+}
+
+// A class for one type.
+struct ClassOfType {
+  MS_DType dtype;
+  const KernelClass* functions;
+};
+MS_SHARED inline void RegisterClasses(const char* op, const char* attr,
+                                      std::initializer_list<ClassOfType> classes,
+                                      const KernelOptions& options) {
+  for (const ClassOfType& one : classes) {
+    RegisterClass(op, *one.functions, nullptr, KernelOptions(options).Types(attr, {one.dtype}));
+  }
 }
 
 // Registers Kernel<T> for every T, constraining the type attribute `attr` to T.
 template <template <typename> class Kernel, typename... Ts>
 Registered RegisterForTypes(const char* op, const char* attr,
                             const KernelOptions& options = KernelOptions()) {
-  (Register<Kernel<Ts>>(op, KernelOptions(options).Type<Ts>(attr)), ...);
+  RegisterClasses(op, attr, {ClassOfType{DTypeOf<Ts>(), &kKernelClass<Kernel<Ts>>}...}, options);
   return Registered();
 }
 

@@ -11,5 +11,6 @@ PLUGIN_HEADERS = [
     "plugin_execution.hpp",
     "plugin_ops.hpp",
     "plugin_resource.hpp",
+    "plugin_status.hpp",
     "plugin_tensor.hpp",
 ]
