@@ -3,6 +3,7 @@
 
 #include "kernels/common/complex_math.h"
 #include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/shared_tables.h"
 
 namespace millstream::kernels {
 namespace {
@@ -58,22 +59,24 @@ struct MinimumOp {
   }
 };
 
-// Registers the operation for real and complex numbers and, by loops on unsigned types, integers.
+// All numbers; integers by loops on unsigned types.
+template <typename Op>
+inline constexpr BinaryTable kWrappingTable =
+    kBinaryTable<Op, float, double, std::complex<float>, std::complex<double>, uint8_t, uint16_t,
+                 uint32_t, uint64_t>;
+template <typename Op>
+inline constexpr BroadcastingKernel::Row kWrappingRow = {kWrappingTable<Op>, false};
+
 template <typename Op>
 ms::Registered RegisterWrapping(const char* op) {
-  RegisterBinaryEach<Op, float, double, Float16, BFloat16, std::complex<float>,
-                     std::complex<double>>(op);
-  RegisterBinary<BinaryKernel<Op, uint8_t>, Op, uint8_t>(op, {MS_INT8, MS_UINT8});
-  RegisterBinary<BinaryKernel<Op, uint16_t>, Op, uint16_t>(op, {MS_INT16, MS_UINT16});
-  RegisterBinary<BinaryKernel<Op, uint32_t>, Op, uint32_t>(op, {MS_INT32, MS_UINT32});
-  RegisterBinary<BinaryKernel<Op, uint64_t>, Op, uint64_t>(op, {MS_INT64, MS_UINT64});
-  return ms::Registered();
+  AddBinaryFloatLoops<Op, float>(op);
+  return ms::RegisterRow<BroadcastingKernel>(op, kWrappingRow<Op>, BinaryOptions(kAllNumberTypes));
 }
 
 template <typename Op>
 ms::Registered RegisterOrdered(const char* op) {
-  return RegisterBinaryEach<Op, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t,
-                            uint8_t, uint16_t, uint32_t, uint64_t>(op);
+  return RegisterBinary<Op, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+                        uint32_t, uint64_t>(op, kOrderedTypes);
 }
 
 const ms::Registered add = RegisterWrapping<AddOp>("Add");
@@ -86,4 +89,8 @@ const ms::Registered maximum = RegisterOrdered<MaximumOp>("Maximum");
 const ms::Registered minimum = RegisterOrdered<MinimumOp>("Minimum");
 
 }  // namespace
+
+const BinaryTable kSumTable = kWrappingTable<AddOp>;
+const BinaryTable kDifferenceTable = kWrappingTable<SubOp>;
+
 }  // namespace millstream::kernels

@@ -1,27 +1,18 @@
 // BiasAdd: adds a vector along the channel dimension, which is the last one (NHWC) or the second
 // one (NCHW). Integers wrap.
-#include <complex>
 #include <memory>
 #include <string>
 
-#include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/shared_tables.h"
 
 namespace millstream::kernels {
 namespace {
-
-struct BiasSum {
-  static constexpr int64_t kPicoseconds = 300;
-  template <typename T>
-  static T Apply(T x, T y) {
-    return WrappingSum(x, y);
-  }
-};
 
 struct BiasState : ms::ShapeState {
   BroadcastPlan plan;
 };
 
-class BiasAddKernel {
+class BiasAdd {
  public:
   ms::Status Init(const ms::KernelInfo& info) {
     std::string format;
@@ -31,7 +22,7 @@ class BiasAddKernel {
                                  format);
     }
     channels_first_ = format == "NCHW";
-    return ms::Status();
+    return call_.Init(kSumTable, info.input_dtype(0), info.output_dtype(0));
   }
 
   ms::Status Specialize(ms::Specialization& specialization) const {
@@ -51,11 +42,8 @@ class BiasAddKernel {
     ms::View out;
     MS_TRY(frame.ForwardOrOutput(0, 0, plan.output, &out));
     if (out.size() == 0) return ms::Status();
-    return RunBinary(frame, functions_, plan, value.raw(), bias.raw(), out.raw());
+    return RunBinary(frame, call_, plan, value.raw(), bias.raw(), out.raw());
   }
-
- protected:
-  explicit BiasAddKernel(const BinaryFunctions& functions) : functions_(functions) {}
 
  private:
   ms::Status Plan(const ms::Shape& value, const ms::Shape& bias, BroadcastPlan* plan) const {
@@ -76,32 +64,12 @@ class BiasAddKernel {
     return PlanBroadcast(value, aligned, plan);
   }
 
-  const BinaryFunctions& functions_;
+  BinaryCall call_;
   bool channels_first_ = false;
 };
 
-template <typename T>
-class BiasAdd : public BiasAddKernel {
- public:
-  BiasAdd() : BiasAddKernel(kBinaryFunctions<BiasSum, T>) {}
-};
-
-template <typename T>
-ms::Registered RegisterBiasAdd(std::vector<MS_DType> dtypes) {
-  return ms::Register<BiasAdd<T>>("BiasAdd",
-                                  ms::KernelOptions().Types("T", std::move(dtypes)).InPlace(0, 0));
-}
-
-const ms::Registered float32 = RegisterBiasAdd<float>({MS_FLOAT32});
-const ms::Registered float64 = RegisterBiasAdd<double>({MS_FLOAT64});
-const ms::Registered float16 = RegisterBiasAdd<Float16>({MS_FLOAT16});
-const ms::Registered bfloat16 = RegisterBiasAdd<BFloat16>({MS_BFLOAT16});
-const ms::Registered complex64 = RegisterBiasAdd<std::complex<float>>({MS_COMPLEX64});
-const ms::Registered complex128 = RegisterBiasAdd<std::complex<double>>({MS_COMPLEX128});
-const ms::Registered bits8 = RegisterBiasAdd<uint8_t>({MS_INT8, MS_UINT8});
-const ms::Registered bits16 = RegisterBiasAdd<uint16_t>({MS_INT16, MS_UINT16});
-const ms::Registered bits32 = RegisterBiasAdd<uint32_t>({MS_INT32, MS_UINT32});
-const ms::Registered bits64 = RegisterBiasAdd<uint64_t>({MS_INT64, MS_UINT64});
+const ms::Registered bias_add = ms::Register<BiasAdd>(
+    "BiasAdd", ms::KernelOptions().Types("T", TypesIn(kAllNumberTypes)).InPlace(0, 0));
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -22,11 +22,11 @@ BinaryLoop LoopFor(const BinaryFunctions& functions, BroadcastPlan::Inner inner)
   return nullptr;
 }
 
-// As the loops, for operands in functions.format.
-bool NarrowRows(const BinaryFunctions& functions, BroadcastPlan::Inner inner, const void* x,
-                const void* y, void* out, const RowBlock& block, int64_t columns) {
-  const BinaryLoop loop = LoopFor(functions, inner);
-  const NarrowFormat& format = *functions.format;
+// As the loops, for operands in call.format.
+bool NarrowRows(const BinaryCall& call, BroadcastPlan::Inner inner, const void* x, const void* y,
+                void* out, const RowBlock& block, int64_t columns) {
+  const BinaryLoop loop = LoopFor(*call.functions, inner);
+  const NarrowFormat& format = *call.format;
   const bool x_runs = inner != BroadcastPlan::Inner::kOnlyY;
   const bool y_runs = inner != BroadcastPlan::Inner::kOnlyX;
   float x_tile[kTileElements];
@@ -41,62 +41,83 @@ bool NarrowRows(const BinaryFunctions& functions, BroadcastPlan::Inner inner, co
       const int64_t n = std::min(kTileElements, columns - begin);
       format.widen(x, x_begin + (x_runs ? begin : 0), x_runs ? n : 1, x_tile);
       format.widen(y, y_begin + (y_runs ? begin : 0), y_runs ? n : 1, y_tile);
-      const int64_t out_offset = functions.narrow_results ? 0 : out_begin + begin;
-      refused |= loop(x_tile, y_tile, functions.narrow_results ? out_tile : out,
+      const int64_t out_offset = call.same_dtype ? 0 : out_begin + begin;
+      refused |= loop(x_tile, y_tile, call.same_dtype ? out_tile : out,
                       RowBlock{0, 0, out_offset, 1, 0, 0}, n);
-      if (functions.narrow_results) format.narrow(out_tile, n, out, out_begin + begin);
+      if (call.same_dtype) format.narrow(out_tile, n, out, out_begin + begin);
     }
   }
   return refused;
 }
 
 // What RunBinary does beyond one thread's worth of work.
-[[gnu::noinline]] ms::Status RunRows(ms::Frame& frame, const BinaryFunctions& functions,
+[[gnu::noinline]] ms::Status RunRows(ms::Frame& frame, const BinaryCall& call,
                                      const BroadcastPlan& plan, const void* x, const void* y,
                                      void* out) {
-  const BinaryLoop loop = LoopFor(functions, plan.inner);
+  const BinaryLoop loop = LoopFor(*call.functions, plan.inner);
   std::atomic<bool> refused{false};
   const auto run = [&](const RowBlock& block, int64_t columns) {
-    const bool some_refused = functions.format == nullptr
+    const bool some_refused = call.format == nullptr
                                   ? loop(x, y, out, block, columns)
-                                  : NarrowRows(functions, plan.inner, x, y, out, block, columns);
+                                  : NarrowRows(call, plan.inner, x, y, out, block, columns);
     if (some_refused) refused.store(true, std::memory_order_relaxed);
   };
   if (plan.rank == 1) {
     const int64_t x_stride = plan.x_strides[0];
     const int64_t y_stride = plan.y_strides[0];
-    MS_TRY(ParallelElements(
-        frame, plan.columns(), functions.picoseconds, [&](int64_t begin, int64_t end) {
+    MS_TRY(
+        ParallelElements(frame, plan.columns(), call.picoseconds, [&](int64_t begin, int64_t end) {
           run(RowBlock{begin * x_stride, begin * y_stride, begin, 1, 0, 0}, end - begin);
         }));
   } else {
     const int64_t columns = plan.columns();
     MS_TRY(ParallelRows(
-        frame, plan.rows(), columns, functions.picoseconds, [&](int64_t begin, int64_t end) {
+        frame, plan.rows(), columns, call.picoseconds, [&](int64_t begin, int64_t end) {
           ForEachRowBlock(plan, begin, end, [&](const RowBlock& block) { run(block, columns); });
         }));
   }
-  if (refused.load(std::memory_order_relaxed)) return ms::InvalidArgument(functions.refusal);
+  if (refused.load(std::memory_order_relaxed)) return ms::InvalidArgument(call.functions->refusal);
   return ms::Status();
 }
 
 }  // namespace
 
-ms::Status RunBinary(ms::Frame& frame, const BinaryFunctions& functions, const BroadcastPlan& plan,
+ms::Status BinaryCall::Init(const BinaryTable& table, MS_DType operands, MS_DType results) {
+  functions = table.Find(operands);
+  if (functions == nullptr) return NoLoopFor(operands);
+  format = NarrowFormatOf(operands);
+  picoseconds = functions->picoseconds + (format == nullptr ? 0 : kTilePicoseconds);
+  same_dtype = operands == results;
+  return ms::Status();
+}
+
+bool RunBinaryElements(const BinaryCall& call, const void* x, const void* y, void* out,
+                       int64_t begin, int64_t end) {
+  const RowBlock block{begin, begin, begin, 1, 0, 0};
+  if (call.format == nullptr) return call.functions->both(x, y, out, block, end - begin);
+  return NarrowRows(call, BroadcastPlan::Inner::kBoth, x, y, out, block, end - begin);
+}
+
+ms::Status RunBinary(ms::Frame& frame, const BinaryCall& call, const BroadcastPlan& plan,
                      const void* x, const void* y, void* out) {
-  const bool one_thread_does = plan.rank == 1 && plan.dims[0] > 0 && functions.format == nullptr &&
-                               IsSerialWork(plan.dims[0], functions.picoseconds);
-  if (!one_thread_does) return RunRows(frame, functions, plan, x, y, out);
-  const BinaryLoop loop = LoopFor(functions, plan.inner);
+  const bool one_thread_does = plan.rank == 1 && plan.dims[0] > 0 && call.format == nullptr &&
+                               IsSerialWork(plan.dims[0], call.picoseconds);
+  if (!one_thread_does) return RunRows(frame, call, plan, x, y, out);
+  const BinaryLoop loop = LoopFor(*call.functions, plan.inner);
   if (loop(x, y, out, RowBlock{0, 0, 0, 1, 0, 0}, plan.dims[0])) {
-    return ms::InvalidArgument(functions.refusal);
+    return ms::InvalidArgument(call.functions->refusal);
   }
   return ms::Status();
 }
 
+ms::KernelOptions BinaryOptions(uint32_t sets) {
+  ms::KernelOptions options;
+  options.Types("T", TypesIn(sets)).InPlace(0, 0).InPlace(0, 1);
+  return options;
+}
+
 ms::Status BroadcastingKernel::Init(const ms::KernelInfo& info) {
-  same_dtype_ = info.input_dtype(0) == info.output_dtype(0);
-  return ms::Status();
+  return call_.Init(row_.table, info.input_dtype(0), info.output_dtype(0));
 }
 
 ms::Status BroadcastingKernel::Specialize(ms::Specialization& specialization) const {
@@ -111,8 +132,7 @@ ms::Status BroadcastingKernel::Compute(ms::Frame& frame) const {
   if (state == nullptr) return PlanAndRun(frame);
   void* const out = frame.planned_output(0);
   if (out == nullptr) return Run(frame, state->plan);
-  return RunBinary(frame, functions_, state->plan, frame.input(x_).raw(), frame.input(y_).raw(),
-                   out);
+  return RunBinary(frame, call_, state->plan, frame.input(x_).raw(), frame.input(y_).raw(), out);
 }
 
 [[gnu::noinline]] ms::Status BroadcastingKernel::PlanAndRun(ms::Frame& frame) const {
@@ -123,21 +143,20 @@ ms::Status BroadcastingKernel::Compute(ms::Frame& frame) const {
 
 ms::Status BroadcastingKernel::Run(ms::Frame& frame, const BroadcastPlan& plan) const {
   ms::View out;
-  if (same_dtype_ && plan.x_fills) {
+  if (call_.same_dtype && plan.x_fills) {
     MS_TRY(frame.ForwardOrOutput(x_, 0, plan.output, &out));
-  } else if (same_dtype_ && plan.y_fills) {
+  } else if (call_.same_dtype && plan.y_fills) {
     MS_TRY(frame.ForwardOrOutput(y_, 0, plan.output, &out));
   } else {
     MS_TRY(frame.Output(0, plan.output, &out));
   }
   if (plan.size == 0) return ms::Status();
-  return RunBinary(frame, functions_, plan, frame.input(x_).raw(), frame.input(y_).raw(),
-                   out.raw());
+  return RunBinary(frame, call_, plan, frame.input(x_).raw(), frame.input(y_).raw(), out.raw());
 }
 
 ms::Status SameShapeKernel::Init(const ms::KernelInfo& info) {
   op_ = info.op();
-  return ms::Status();
+  return call_.Init(row_.table, info.input_dtype(0), info.output_dtype(0));
 }
 
 ms::Status SameShapeKernel::Compute(ms::Frame& frame) const {
@@ -145,7 +164,7 @@ ms::Status SameShapeKernel::Compute(ms::Frame& frame) const {
   const ms::View y = frame.input(1);
   const ms::Shape shape = x.shape();
   if (shape != y.shape()) {
-    return ms::InvalidArgument(op_, ": inputs ", x_name_, " and ", y_name_,
+    return ms::InvalidArgument(op_, ": inputs ", row_.x_name, " and ", row_.y_name,
                                " must have the same shape, got ", shape.ToString(), " and ",
                                y.shape().ToString());
   }
@@ -155,7 +174,7 @@ ms::Status SameShapeKernel::Compute(ms::Frame& frame) const {
   BroadcastPlan plan;
   plan.dims[0] = x.size();
   plan.x_strides[0] = plan.y_strides[0] = 1;
-  return RunBinary(frame, functions_, plan, x.raw(), y.raw(), out.raw());
+  return RunBinary(frame, call_, plan, x.raw(), y.raw(), out.raw());
 }
 
 }  // namespace millstream::kernels

@@ -8,9 +8,11 @@
 //   static constexpr const char* kRefusal;      the message of the INVALID_ARGUMENT error
 // (Apply must then still be harmless for them.)
 //
-// Loops are compiled once an operation and type; everything else here is shared by all of them.
-// Integer types whose results have the same bits (int32 and uint32 of an addition) share a loop.
-// The 16-bit floating-point types run float's loops, a tile at a time.
+// Loops are compiled once an operation and type that is computed in (kernels/common/type_table.h);
+// everything else here is shared by all of them. An op is a row of a table:
+//
+//   const ms::Registered add =
+//       RegisterBinary<AddOp, float, double, uint32_t, uint64_t>("Add", kOrderedTypes);
 #ifndef MILLSTREAM_KERNELS_ELEMENTWISE_BINARY_H_
 #define MILLSTREAM_KERNELS_ELEMENTWISE_BINARY_H_
 
@@ -20,7 +22,7 @@
 #include <vector>
 
 #include "framework/plugin/plugin.hpp"
-#include "kernels/common/narrow_tiles.h"
+#include "kernels/common/type_table.h"
 #include "kernels/common/wrapping.h"
 #include "kernels/elementwise/broadcast.h"
 #include "kernels/elementwise/float_loops.h"
@@ -34,58 +36,76 @@ using BinaryLoop = bool (*)(const void* x, const void* y, void* out, const RowBl
 
 // One operation on one type: a loop for each way that the operands may run along a row.
 struct BinaryFunctions {
+  MS_DType dtype;
+  uint32_t picoseconds;
   BinaryLoop both;
   BinaryLoop only_x;
   BinaryLoop only_y;
-  int64_t picoseconds;
   const char* refusal;
+};
+using BinaryTable = TypeTable<BinaryFunctions>;
+
+// The operation on operands of one dtype.
+struct BinaryCall {
+  // Results are of the dtype of the operands, or what the loops write.
+  ms::Status Init(const BinaryTable& table, MS_DType operands, MS_DType results);
+
+  const BinaryFunctions* functions = nullptr;
+  int64_t picoseconds = 0;
   // How operands become the floats that the loops take; null where they are what the loops take.
   const NarrowFormat* format = nullptr;
-  // With a format: whether the results are of it, too, or what the loops write.
-  bool narrow_results = false;
+  bool same_dtype = false;  // results are of the dtype of the operands
 };
 
 // Runs the operation over a non-empty output.
-ms::Status RunBinary(ms::Frame& frame, const BinaryFunctions& functions, const BroadcastPlan& plan,
+ms::Status RunBinary(ms::Frame& frame, const BinaryCall& call, const BroadcastPlan& plan,
                      const void* x, const void* y, void* out);
+
+// Elements [begin, end) of operands of one shape, in the caller's thread. True when one was
+// refused.
+bool RunBinaryElements(const BinaryCall& call, const void* x, const void* y, void* out,
+                       int64_t begin, int64_t end);
 
 // z = op(x, y) with broadcasting.
 class BroadcastingKernel {
  public:
+  struct Row {
+    BinaryTable table;
+    bool swap;  // computes op(y, x)
+  };
+
+  explicit BroadcastingKernel(const Row& row)
+      : row_(row), x_(row.swap ? 1 : 0), y_(row.swap ? 0 : 1) {}
   ms::Status Init(const ms::KernelInfo& info);
   ms::Status Specialize(ms::Specialization& specialization) const;
   ms::Status Compute(ms::Frame& frame) const;
-
- protected:
-  // `swap`: computes op(y, x).
-  explicit BroadcastingKernel(const BinaryFunctions& functions, bool swap)
-      : functions_(functions), x_(swap ? 1 : 0), y_(swap ? 0 : 1) {}
 
  private:
   ms::Status PlanAndRun(ms::Frame& frame) const;
   ms::Status Run(ms::Frame& frame, const BroadcastPlan& plan) const;
 
-  const BinaryFunctions& functions_;
+  const Row& row_;
   const uint32_t x_;  // which input is x
   const uint32_t y_;
-  bool same_dtype_ = false;  // the output is of the inputs' dtype
+  BinaryCall call_;
 };
 
 // z = op(x, y) for operands of one shape.
 class SameShapeKernel {
  public:
+  struct Row {
+    BinaryTable table;
+    const char* x_name;  // of the op's arguments, for messages
+    const char* y_name;
+  };
+
+  explicit SameShapeKernel(const Row& row) : row_(row) {}
   ms::Status Init(const ms::KernelInfo& info);
   ms::Status Compute(ms::Frame& frame) const;
 
- protected:
-  // The names of the op's arguments, for messages.
-  SameShapeKernel(const BinaryFunctions& functions, const char* x_name, const char* y_name)
-      : functions_(functions), x_name_(x_name), y_name_(y_name) {}
-
  private:
-  const BinaryFunctions& functions_;
-  const char* const x_name_;
-  const char* const y_name_;
+  const Row& row_;
+  BinaryCall call_;
   std::string op_;
 };
 
@@ -114,12 +134,6 @@ void BinaryElements(const T* x, const T* y, R* out, int64_t elements) {
   for (int64_t i = 0; i < elements; ++i) {
     out[i] = Op::template Apply<T>(kXRuns ? x[i] : x_fixed, kYRuns ? y[i] : y_fixed);
   }
-}
-
-// The same, as a FloatLoop.
-template <typename Op, bool kXRuns, bool kYRuns>
-void BinaryFloats(const float* x, const float* y, float* out, int64_t elements) {
-  RunLoop<&BinaryElements<Op, float, float, kXRuns, kYRuns>>(x, y, out, elements);
 }
 
 template <typename Op, typename T, bool kXRuns, bool kYRuns>
@@ -157,49 +171,51 @@ bool RunBinaryRows(const void* x, const void* y, void* out, const RowBlock& bloc
   return RunLoopOn<T, &BinaryRows<Op, T, kXRuns, kYRuns>>(x, y, out, block, columns);
 }
 
+// The same, as a FloatLoop.
+template <typename Op, bool kXRuns, bool kYRuns>
+void BinaryFloats(const float* x, const float* y, float* out, int64_t elements) {
+  RunBinaryRows<Op, float, kXRuns, kYRuns>(x, y, out, RowBlock{0, 0, 0, 1, 0, 0}, elements);
+}
+
 template <typename Op, typename T>
 constexpr BinaryFunctions MakeBinaryFunctions() {
   using Computed = ComputeTypeOf<T>;
-  using Result = decltype(Op::template Apply<Computed>(Computed(), Computed()));
-  return {&RunBinaryRows<Op, Computed, true, true>,
+  return {ms::DTypeOf<T>(),
+          Op::kPicoseconds,
+          &RunBinaryRows<Op, Computed, true, true>,
           &RunBinaryRows<Op, Computed, true, false>,
           &RunBinaryRows<Op, Computed, false, true>,
-          Op::kPicoseconds + (kIsNarrowFloat<T> ? kTilePicoseconds : 0),
-          RefusalOf<Op>(),
-          NarrowFormatOf<T>(),
-          std::is_same_v<Result, Computed>};
+          RefusalOf<Op>()};
 }
 
-template <typename Op, typename T>
-inline constexpr BinaryFunctions kBinaryFunctions = MakeBinaryFunctions<Op, T>();
+// The table of an operation that has loops for these types.
+template <typename Op, typename... Ts>
+inline constexpr BinaryFunctions kBinaryFunctions[] = {MakeBinaryFunctions<Op, Ts>()...};
+template <typename Op, typename... Ts>
+inline constexpr BinaryTable kBinaryTable = {kBinaryFunctions<Op, Ts...>, sizeof...(Ts)};
 
-template <typename Op, typename T, bool kSwap = false>
-class BinaryKernel : public BroadcastingKernel {
- public:
-  BinaryKernel() : BroadcastingKernel(kBinaryFunctions<Op, T>, kSwap) {}
-};
+template <bool kSwap, typename Op, typename... Ts>
+inline constexpr BroadcastingKernel::Row kBroadcastingRow = {kBinaryTable<Op, Ts...>, kSwap};
 
-// The options of a kernel z = op(x, y) whose type attribute T is one of `dtypes`.
-inline ms::KernelOptions BinaryOptions(std::vector<MS_DType> dtypes) {
-  return ms::KernelOptions().Types("T", std::move(dtypes)).InPlace(0, 0).InPlace(0, 1);
-}
+// The options of a kernel z = op(x, y) whose type attribute T is one of those in `sets`.
+ms::KernelOptions BinaryOptions(uint32_t sets);
 
-// Registers Kernel, whose z = op(x, y) is of the type T of x and y, for nodes whose type attribute
-// T is one of `dtypes`.
-template <typename Kernel, typename Op, typename T>
-void RegisterBinary(const char* op, std::vector<MS_DType> dtypes) {
-  if constexpr (std::is_same_v<T, float> && !CanRefuse<Op>::value) {
+// What a fused loop needs of an operation that has float among its types.
+template <typename Op, typename... Ts>
+void AddBinaryFloatLoops(const char* op) {
+  if constexpr ((std::is_same_v<Ts, float> || ...) && !CanRefuse<Op>::value) {
     AddFloatLoops(op, {2, &BinaryFloats<Op, true, true>, &BinaryFloats<Op, true, false>,
                        &BinaryFloats<Op, false, true>, Op::kPicoseconds});
   }
-  ms::Register<Kernel>(op, BinaryOptions(std::move(dtypes)));
 }
 
-// Registers the operation, with broadcasting, for each of the types.
+// Registers z = op(x, y) with broadcasting, for T in `sets`. Ts are the types that there are loops
+// for.
 template <typename Op, typename... Ts>
-ms::Registered RegisterBinaryEach(const char* op) {
-  (RegisterBinary<BinaryKernel<Op, Ts>, Op, Ts>(op, {ms::DTypeOf<Ts>()}), ...);
-  return ms::Registered();
+ms::Registered RegisterBinary(const char* op, uint32_t sets) {
+  AddBinaryFloatLoops<Op, Ts...>(op);
+  return ms::RegisterRow<BroadcastingKernel>(op, kBroadcastingRow<false, Op, Ts...>,
+                                             BinaryOptions(sets));
 }
 
 }  // namespace millstream::kernels

@@ -61,8 +61,15 @@ struct OrOp {
 
 // Equality of what does not broadcast: an error, or, with attribute incompatible_shape_error unset,
 // one truth value.
-class EqualityBase : public BroadcastingKernel {
+class EqualityKernel : public BroadcastingKernel {
  public:
+  struct Row {
+    BroadcastingKernel::Row broadcasting;
+    bool when_incompatible;
+  };
+
+  explicit EqualityKernel(const Row& row)
+      : BroadcastingKernel(row.broadcasting), when_incompatible_(row.when_incompatible) {}
   ms::Status Init(const ms::KernelInfo& info) {
     MS_TRY(info.Attr("incompatible_shape_error", &strict_));
     return BroadcastingKernel::Init(info);
@@ -81,10 +88,6 @@ class EqualityBase : public BroadcastingKernel {
     return ms::Status();
   }
 
- protected:
-  EqualityBase(const BinaryFunctions& functions, bool when_incompatible)
-      : BroadcastingKernel(functions, false), when_incompatible_(when_incompatible) {}
-
  private:
   // Whether the comparison goes element by element, or fails.
   bool Broadcasts(const ms::Shape& x, const ms::Shape& y) const {
@@ -95,48 +98,41 @@ class EqualityBase : public BroadcastingKernel {
   bool strict_ = true;
 };
 
-template <typename Op, typename T>
-class EqualityKernel : public EqualityBase {
- public:
-  EqualityKernel() : EqualityBase(kBinaryFunctions<Op, T>, Op::kWhenIncompatible) {}
-};
-
 // A comparison has no in-place pair: its output is narrower than its operands.
 ms::KernelOptions CompareOptions(std::vector<MS_DType> dtypes) {
-  return ms::KernelOptions().Types("T", std::move(dtypes));
-}
-
-template <typename Op, typename T>
-void RegisterEquality(const char* op, std::vector<MS_DType> dtypes) {
-  ms::Register<EqualityKernel<Op, T>>(op, CompareOptions(std::move(dtypes)));
+  ms::KernelOptions options;
+  options.Types("T", std::move(dtypes));
+  return options;
 }
 
 // Equality of integers is equality of their bits.
 template <typename Op>
-ms::Registered RegisterEquality(const char* op) {
-  RegisterEquality<Op, float>(op, {MS_FLOAT32});
-  RegisterEquality<Op, double>(op, {MS_FLOAT64});
-  RegisterEquality<Op, Float16>(op, {MS_FLOAT16});
-  RegisterEquality<Op, BFloat16>(op, {MS_BFLOAT16});
-  RegisterEquality<Op, std::complex<float>>(op, {MS_COMPLEX64});
-  RegisterEquality<Op, std::complex<double>>(op, {MS_COMPLEX128});
-  RegisterEquality<Op, uint8_t>(op, {MS_INT8, MS_UINT8, MS_BOOL, MS_QINT8, MS_QUINT8});
-  RegisterEquality<Op, uint16_t>(op, {MS_INT16, MS_UINT16});
-  RegisterEquality<Op, uint32_t>(op, {MS_INT32, MS_UINT32, MS_QINT32});
-  RegisterEquality<Op, uint64_t>(op, {MS_INT64, MS_UINT64});
-  return ms::Registered();
-}
+inline constexpr EqualityKernel::Row kEqualityRow = {
+    kBroadcastingRow<false, Op, float, double, std::complex<float>, std::complex<double>, uint8_t,
+                     uint16_t, uint32_t, uint64_t>,
+    Op::kWhenIncompatible};
 
-template <typename Op, bool kSwap, typename... Ts>
-void RegisterEach(const char* op) {
-  (ms::Register<BinaryKernel<Op, Ts, kSwap>>(op, CompareOptions({ms::DTypeOf<Ts>()})), ...);
+template <typename Op>
+ms::Registered RegisterEquality(const char* op) {
+  std::vector<MS_DType> dtypes = TypesIn(kAllNumberTypes);
+  dtypes.insert(dtypes.end(), {MS_BOOL, MS_QINT8, MS_QUINT8, MS_QINT32});
+  return ms::RegisterRow<EqualityKernel>(op, kEqualityRow<Op>, CompareOptions(std::move(dtypes)));
 }
 
 template <typename Op, bool kSwap>
 ms::Registered RegisterOrder(const char* op) {
-  RegisterEach<Op, kSwap, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t,
-               uint8_t, uint16_t, uint32_t, uint64_t>(op);
-  return ms::Registered();
+  return ms::RegisterRow<BroadcastingKernel>(
+      op,
+      kBroadcastingRow<kSwap, Op, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t,
+                       uint16_t, uint32_t, uint64_t>,
+      CompareOptions(TypesIn(kOrderedTypes)));
+}
+
+// On bool, which has no type attribute.
+template <typename Op>
+ms::Registered RegisterLogical(const char* op) {
+  return ms::RegisterRow<BroadcastingKernel>(op, kBroadcastingRow<false, Op, uint8_t>,
+                                             ms::KernelOptions().InPlace(0, 0).InPlace(0, 1));
 }
 
 const ms::Registered equal = RegisterEquality<EqualOp>("Equal");
@@ -146,10 +142,8 @@ const ms::Registered less_equal = RegisterOrder<LessEqualOp, false>("LessEqual")
 // x > y is y < x.
 const ms::Registered greater = RegisterOrder<LessOp, true>("Greater");
 const ms::Registered greater_equal = RegisterOrder<LessEqualOp, true>("GreaterEqual");
-const ms::Registered logical_and = ms::Register<BinaryKernel<AndOp, uint8_t>>(
-    "LogicalAnd", ms::KernelOptions().InPlace(0, 0).InPlace(0, 1));
-const ms::Registered logical_or = ms::Register<BinaryKernel<OrOp, uint8_t>>(
-    "LogicalOr", ms::KernelOptions().InPlace(0, 0).InPlace(0, 1));
+const ms::Registered logical_and = RegisterLogical<AndOp>("LogicalAnd");
+const ms::Registered logical_or = RegisterLogical<OrOp>("LogicalOr");
 
 }  // namespace
 }  // namespace millstream::kernels

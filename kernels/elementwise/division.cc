@@ -4,6 +4,7 @@
 // integer divided by -1 wraps to itself instead of trapping.
 #include <cmath>
 #include <complex>
+#include <iterator>
 #include <limits>
 
 #include "kernels/common/complex_math.h"
@@ -146,30 +147,45 @@ struct IntegerPowOp {
 
 template <typename Op>
 ms::Registered RegisterIntegers(const char* op) {
-  return RegisterBinaryEach<Op, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
-                            uint64_t>(op);
+  return RegisterBinary<Op, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
+                        uint64_t>(op, kIntegerTypes);
 }
 
 template <typename Op>
 ms::Registered RegisterNumbers(const char* op) {
-  return RegisterBinaryEach<Op, float, double, Float16, BFloat16, std::complex<float>,
-                            std::complex<double>>(op);
+  return RegisterBinary<Op, float, double, std::complex<float>, std::complex<double>>(
+      op, kFloatTypes | kComplexTypes);
+}
+
+// Each 16-bit type rounds in a way of its own.
+ms::Registered RegisterFloorDiv() {
+  static constexpr BinaryFunctions kFunctions[] = {
+      MakeBinaryFunctions<RealFloorDivOp, float>(), MakeBinaryFunctions<RealFloorDivOp, double>(),
+      MakeBinaryFunctions<NarrowFloorDivOp<Float16>, Float16>(),
+      MakeBinaryFunctions<NarrowFloorDivOp<BFloat16>, BFloat16>()};
+  static constexpr BroadcastingKernel::Row kRow = {{kFunctions, std::size(kFunctions)}, false};
+  AddBinaryFloatLoops<RealFloorDivOp, float>("FloorDiv");
+  return ms::RegisterRow<BroadcastingKernel>("FloorDiv", kRow, BinaryOptions(kFloatTypes));
 }
 
 const ms::Registered real_div = RegisterNumbers<RealDivOp>("RealDiv");
 const ms::Registered div = RegisterNumbers<RealDivOp>("Div");
 const ms::Registered div_integers = RegisterIntegers<IntegerDivOp>("Div");
-const ms::Registered floor_div = RegisterBinaryEach<RealFloorDivOp, float, double>("FloorDiv");
-const ms::Registered floor_div_float16 =
-    RegisterBinaryEach<NarrowFloorDivOp<Float16>, Float16>("FloorDiv");
-const ms::Registered floor_div_bfloat16 =
-    RegisterBinaryEach<NarrowFloorDivOp<BFloat16>, BFloat16>("FloorDiv");
+const ms::Registered floor_div = RegisterFloorDiv();
 const ms::Registered floor_div_integers = RegisterIntegers<IntegerFloorDivOp>("FloorDiv");
 const ms::Registered floor_mod =
-    RegisterBinaryEach<RealFloorModOp, float, double, Float16, BFloat16>("FloorMod");
+    RegisterBinary<RealFloorModOp, float, double>("FloorMod", kFloatTypes);
 const ms::Registered floor_mod_integers = RegisterIntegers<IntegerFloorModOp>("FloorMod");
 const ms::Registered pow_numbers = RegisterNumbers<PowOp>("Pow");
-const ms::Registered pow_integers = RegisterBinaryEach<IntegerPowOp, int32_t, int64_t>("Pow");
+
+template <typename T>
+ms::Registered RegisterIntegerPow() {
+  return ms::RegisterRow<BroadcastingKernel>(
+      "Pow", kBroadcastingRow<false, IntegerPowOp, T>,
+      ms::KernelOptions().Type<T>("T").InPlace(0, 0).InPlace(0, 1));
+}
+const ms::Registered pow_int32 = RegisterIntegerPow<int32_t>();
+const ms::Registered pow_int64 = RegisterIntegerPow<int64_t>();
 
 }  // namespace
 }  // namespace millstream::kernels

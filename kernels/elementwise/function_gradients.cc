@@ -5,7 +5,6 @@
 // RsqrtGrad, ReciprocalGrad and InvGrad conjugate y themselves; TanhGrad and SigmoidGrad are given
 // it conjugate.
 #include <complex>
-#include <vector>
 
 #include "kernels/common/complex_math.h"
 #include "kernels/elementwise/binary.h"
@@ -71,27 +70,25 @@ struct SigmoidGradOp : OfResult {
   }
 };
 
-template <typename Op, typename T>
-class GradientKernel : public SameShapeKernel {
- public:
-  GradientKernel() : SameShapeKernel(kBinaryFunctions<Op, T>, Op::kNames[0], Op::kNames[1]) {}
-};
+template <typename Op, typename... Ts>
+inline constexpr SameShapeKernel::Row kGradientRow = {kBinaryTable<Op, Ts...>, Op::kNames[0],
+                                                      Op::kNames[1]};
 
 template <typename Op, typename... Ts>
-ms::Registered RegisterGradient(const char* op) {
-  (RegisterBinary<GradientKernel<Op, Ts>, Op, Ts>(op, {ms::DTypeOf<Ts>()}), ...);
-  return ms::Registered();
+ms::Registered RegisterGradient(const char* op, uint32_t sets) {
+  AddBinaryFloatLoops<Op, Ts...>(op);
+  return ms::RegisterRow<SameShapeKernel>(op, kGradientRow<Op, Ts...>, BinaryOptions(sets));
 }
 
 template <typename Op>
 ms::Registered RegisterNumbers(const char* op) {
-  return RegisterGradient<Op, float, double, Float16, BFloat16, std::complex<float>,
-                          std::complex<double>>(op);
+  return RegisterGradient<Op, float, double, std::complex<float>, std::complex<double>>(
+      op, kFloatTypes | kComplexTypes);
 }
 
 const ms::Registered relu_grad =
-    RegisterGradient<ReluGradOp, float, double, Float16, BFloat16, int8_t, int16_t, int32_t,
-                     int64_t, uint8_t, uint16_t, uint32_t, uint64_t>("ReluGrad");
+    RegisterGradient<ReluGradOp, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t,
+                     uint16_t, uint32_t, uint64_t>("ReluGrad", kOrderedTypes);
 const ms::Registered sqrt_grad = RegisterNumbers<SqrtGradOp>("SqrtGrad");
 const ms::Registered rsqrt_grad = RegisterNumbers<RsqrtGradOp>("RsqrtGrad");
 const ms::Registered reciprocal_grad = RegisterNumbers<ReciprocalGradOp>("ReciprocalGrad");

@@ -67,8 +67,8 @@ struct SigmoidOp {
 
 template <typename Op>
 ms::Registered RegisterNumbers(const char* op) {
-  return RegisterUnaryEach<Op, float, double, Float16, BFloat16, std::complex<float>,
-                           std::complex<double>>(op);
+  return RegisterUnary<Op, float, double, std::complex<float>, std::complex<double>>(
+      op, kFloatTypes | kComplexTypes);
 }
 
 const ms::Registered sqrt_kernels = RegisterNumbers<SqrtOp>("Sqrt");

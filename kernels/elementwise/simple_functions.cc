@@ -87,35 +87,30 @@ struct ConjOp {
   }
 };
 
-// Registers the operation for real and complex numbers and, by loops on unsigned types, integers.
+// All numbers; integers by loops on unsigned types.
 template <typename Op>
 ms::Registered RegisterWrapping(const char* op) {
-  RegisterUnaryEach<Op, float, double, Float16, BFloat16, std::complex<float>,
-                    std::complex<double>>(op);
-  RegisterUnary<Op, uint8_t>(op, {MS_INT8, MS_UINT8});
-  RegisterUnary<Op, uint16_t>(op, {MS_INT16, MS_UINT16});
-  RegisterUnary<Op, uint32_t>(op, {MS_INT32, MS_UINT32});
-  RegisterUnary<Op, uint64_t>(op, {MS_INT64, MS_UINT64});
-  return ms::Registered();
+  return RegisterUnary<Op, float, double, std::complex<float>, std::complex<double>, uint8_t,
+                       uint16_t, uint32_t, uint64_t>(op, kAllNumberTypes);
 }
 
 const ms::Registered abs_kernels =
-    RegisterUnaryEach<AbsOp, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t>(
-        "Abs");
+    RegisterUnary<AbsOp, float, double, int8_t, int16_t, int32_t, int64_t>(
+        "Abs", kFloatTypes | kSignedTypes);
 const ms::Registered neg = RegisterWrapping<NegOp>("Neg");
 const ms::Registered sign =
-    RegisterUnaryEach<SignOp, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t,
-                      std::complex<float>, std::complex<double>>("Sign");
+    RegisterUnary<SignOp, float, double, int8_t, int16_t, int32_t, int64_t, std::complex<float>,
+                  std::complex<double>>("Sign", kFloatTypes | kSignedTypes | kComplexTypes);
 const ms::Registered square = RegisterWrapping<SquareOp>("Square");
-const ms::Registered floor_kernels =
-    RegisterUnaryEach<FloorOp, float, double, Float16, BFloat16>("Floor");
+const ms::Registered floor_kernels = RegisterUnary<FloorOp, float, double>("Floor", kFloatTypes);
 const ms::Registered relu =
-    RegisterUnaryEach<ReluOp, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t,
-                      uint8_t, uint16_t, uint32_t, uint64_t>("Relu");
+    RegisterUnary<ReluOp, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+                  uint32_t, uint64_t>("Relu", kOrderedTypes);
 const ms::Registered conj =
-    RegisterUnaryEach<ConjOp, std::complex<float>, std::complex<double>>("Conj");
-const ms::Registered logical_not =
-    ms::Register<UnaryKernel<NotOp, uint8_t>>("LogicalNot", ms::KernelOptions().InPlace(0, 0));
+    RegisterUnary<ConjOp, std::complex<float>, std::complex<double>>("Conj", kComplexTypes);
+// On bool, which has no type attribute.
+const ms::Registered logical_not = ms::RegisterRow<ElementwiseKernel>(
+    "LogicalNot", kUnaryRow<NotOp, uint8_t>, ms::KernelOptions().InPlace(0, 0));
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -6,6 +6,16 @@
 
 namespace millstream::kernels {
 
+ms::Status ElementwiseKernel::Init(const ms::KernelInfo& info) {
+  const MS_DType dtype = info.input_dtype(0);
+  const UnaryFunctions* functions = row_.Find(dtype);
+  if (functions == nullptr) return NoLoopFor(dtype);
+  format_ = NarrowFormatOf(dtype);
+  loop_ = functions->loop;
+  picoseconds_ = functions->picoseconds + (format_ == nullptr ? 0 : kTilePicoseconds);
+  return ms::Status();
+}
+
 ms::Status ElementwiseKernel::Compute(ms::Frame& frame) const {
   const ms::View x = frame.input(0);
   ms::View out;

@@ -1,7 +1,10 @@
 // Kernels of one operand that work element by element. An operation is a class with
 //   template <typename T> static R Apply(T x);
 //   static constexpr int64_t kPicoseconds;   what one element costs
-// The 16-bit floating-point types run float's loops, a tile at a time.
+// An op is a row of a table, whose loops are for the types that are computed in
+// (kernels/common/type_table.h):
+//
+//   const ms::Registered floor = RegisterUnary<FloorOp, float, double>("Floor", kFloatTypes);
 #ifndef MILLSTREAM_KERNELS_ELEMENTWISE_UNARY_H_
 #define MILLSTREAM_KERNELS_ELEMENTWISE_UNARY_H_
 
@@ -10,7 +13,7 @@
 #include <vector>
 
 #include "framework/plugin/plugin.hpp"
-#include "kernels/common/narrow_tiles.h"
+#include "kernels/common/type_table.h"
 #include "kernels/elementwise/float_loops.h"
 #include "kernels/simd/instruction_set.h"
 
@@ -19,23 +22,30 @@ namespace millstream::kernels {
 // Computes elements [begin, end). The output may be the memory of the input.
 using UnaryLoop = void (*)(const void* x, void* out, int64_t begin, int64_t end);
 
+// One operation on one type.
+struct UnaryFunctions {
+  MS_DType dtype;
+  uint32_t picoseconds;
+  UnaryLoop loop;
+};
+
 // y = op(x), of the dtype of x.
 class ElementwiseKernel {
  public:
-  ms::Status Compute(ms::Frame& frame) const;
+  using Row = TypeTable<UnaryFunctions>;
 
- protected:
-  // `format`: how elements become the floats that the loop takes and back; null where they are what
-  // the loop takes.
-  ElementwiseKernel(UnaryLoop loop, int64_t picoseconds, const NarrowFormat* format)
-      : loop_(loop), picoseconds_(picoseconds), format_(format) {}
+  explicit ElementwiseKernel(const Row& row) : row_(row) {}
+  ms::Status Init(const ms::KernelInfo& info);
+  ms::Status Compute(ms::Frame& frame) const;
 
  private:
   void RunNarrow(const void* x, void* out, int64_t begin, int64_t end) const;
 
-  const UnaryLoop loop_;
-  const int64_t picoseconds_;
-  const NarrowFormat* const format_;
+  const Row& row_;
+  UnaryLoop loop_ = nullptr;
+  int64_t picoseconds_ = 0;
+  // How elements become the floats that the loop takes and back; null where they are what it takes.
+  const NarrowFormat* format_ = nullptr;
 };
 
 template <typename Op, typename T>
@@ -58,28 +68,20 @@ void UnaryFloats(const float* x, const float* /*y*/, float* out, int64_t element
   RunUnaryElements<Op, float>(x, out, 0, elements);
 }
 
-template <typename Op, typename T>
-class UnaryKernel : public ElementwiseKernel {
- public:
-  UnaryKernel()
-      : ElementwiseKernel(&RunUnaryElements<Op, ComputeTypeOf<T>>,
-                          Op::kPicoseconds + (kIsNarrowFloat<T> ? kTilePicoseconds : 0),
-                          NarrowFormatOf<T>()) {}
-};
+template <typename Op, typename... Ts>
+inline constexpr UnaryFunctions kUnaryFunctions[] = {
+    {ms::DTypeOf<Ts>(), Op::kPicoseconds, &RunUnaryElements<Op, Ts>}...};
+template <typename Op, typename... Ts>
+inline constexpr ElementwiseKernel::Row kUnaryRow = {kUnaryFunctions<Op, Ts...>, sizeof...(Ts)};
 
-// Registers the operation on T for nodes whose type attribute T is one of `dtypes`.
-template <typename Op, typename T>
-void RegisterUnary(const char* op, std::vector<MS_DType> dtypes) {
-  if constexpr (std::is_same_v<T, float>) {
+// Registers y = op(x) for T in `sets`. Ts are the types that there are loops for.
+template <typename Op, typename... Ts>
+ms::Registered RegisterUnary(const char* op, uint32_t sets) {
+  if constexpr ((std::is_same_v<Ts, float> || ...)) {
     AddFloatLoops(op, {1, &UnaryFloats<Op>, nullptr, nullptr, Op::kPicoseconds});
   }
-  ms::Register<UnaryKernel<Op, T>>(op,
-                                   ms::KernelOptions().Types("T", std::move(dtypes)).InPlace(0, 0));
-}
-template <typename Op, typename... Ts>
-ms::Registered RegisterUnaryEach(const char* op) {
-  (RegisterUnary<Op, Ts>(op, {ms::DTypeOf<Ts>()}), ...);
-  return ms::Registered();
+  return ms::RegisterRow<ElementwiseKernel>(
+      op, kUnaryRow<Op, Ts...>, ms::KernelOptions().Types("T", TypesIn(sets)).InPlace(0, 0));
 }
 
 }  // namespace millstream::kernels
