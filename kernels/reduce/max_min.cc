@@ -1,9 +1,11 @@
 // Max, Min, All, Any. A NaN is the extreme of whatever it is among; the extreme of nothing is the
 // least extreme value of the type.
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <type_traits>
 
-#include "kernels/reduce/reducers.h"
+#include "kernels/reduce/reduce_loops.h"
 
 namespace millstream::kernels {
 namespace {
@@ -20,12 +22,11 @@ V Choose(Condition condition, V a, V b) {
 }
 
 template <typename T>
-struct MaxReducer : SameTypes<T> {
-  using Acc = ComputeTypeOf<T>;
+struct MaxReducer : ReducerOf<T> {
   static constexpr bool kComparesVectors = true;
-  static Acc Identity() {
-    if constexpr (std::is_floating_point_v<Acc>) return -std::numeric_limits<Acc>::infinity();
-    return std::numeric_limits<Acc>::lowest();
+  static T Identity() {
+    if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
+    return std::numeric_limits<T>::lowest();
   }
   template <typename V>
   static V Combine(V a, V b) {
@@ -34,12 +35,11 @@ struct MaxReducer : SameTypes<T> {
 };
 
 template <typename T>
-struct MinReducer : SameTypes<T> {
-  using Acc = ComputeTypeOf<T>;
+struct MinReducer : ReducerOf<T> {
   static constexpr bool kComparesVectors = true;
-  static Acc Identity() {
-    if constexpr (std::is_floating_point_v<Acc>) return std::numeric_limits<Acc>::infinity();
-    return std::numeric_limits<Acc>::max();
+  static T Identity() {
+    if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
+    return std::numeric_limits<T>::max();
   }
   template <typename V>
   static V Combine(V a, V b) {
@@ -48,24 +48,56 @@ struct MinReducer : SameTypes<T> {
 };
 
 // On the bytes of bool, which are 0 or 1.
-struct AllReducer : SameTypes<uint8_t> {
+struct AllReducer : ReducerOf<uint8_t> {
   static uint8_t Identity() { return 1; }
   static uint8_t Combine(uint8_t a, uint8_t b) { return static_cast<uint8_t>(a & b); }
 };
 
-struct AnyReducer : SameTypes<uint8_t> {
+struct AnyReducer : ReducerOf<uint8_t> {
   static uint8_t Identity() { return 0; }
   static uint8_t Combine(uint8_t a, uint8_t b) { return static_cast<uint8_t>(a | b); }
 };
 
-const ms::Registered max_kernels =
-    RegisterEach<MaxReducer, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t,
-                 uint8_t, uint16_t, uint32_t, uint64_t>("Max");
-const ms::Registered min_kernels =
-    RegisterEach<MinReducer, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t,
-                 uint8_t, uint16_t, uint32_t, uint64_t>("Min");
-const ms::Registered all = RegisterReduce<AllReducer>("All", {});
-const ms::Registered any = RegisterReduce<AnyReducer>("Any", {});
+// Results of Acc as integers of T: the extreme of nothing is that of T.
+template <typename T, typename Acc>
+void ClampResults(const void* results, int64_t n, int64_t /*count*/, void* out, int64_t begin) {
+  const Acc* x = static_cast<const Acc*>(results);
+  T* const to = static_cast<T*>(out) + begin;
+  constexpr Acc kLowest = std::numeric_limits<T>::lowest();
+  constexpr Acc kHighest = std::numeric_limits<T>::max();
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(std::clamp(x[i], kLowest, kHighest));
+}
+template <typename T, typename Acc>
+constexpr ReduceFunctions ClampThrough(const ReduceLoops* loops) {
+  return {ms::DTypeOf<T>(), loops, &MakeElements<T, Acc>, &ClampResults<T, Acc>};
+}
+
+template <template <typename> class Reducer>
+inline constexpr ReduceFunctions kFunctions[] = {
+    {MS_FLOAT32, &kReduceLoops<Reducer<float>>},
+    {MS_FLOAT64, &kReduceLoops<Reducer<double>>},
+    {MS_INT32, &kReduceLoops<Reducer<int32_t>>},
+    {MS_INT64, &kReduceLoops<Reducer<int64_t>>},
+    {MS_UINT64, &kReduceLoops<Reducer<uint64_t>>},
+    ReduceThrough<Float16, float>(&kReduceLoops<Reducer<float>>),
+    ReduceThrough<BFloat16, float>(&kReduceLoops<Reducer<float>>),
+    ClampThrough<int8_t, int32_t>(&kReduceLoops<Reducer<int32_t>>),
+    ClampThrough<int16_t, int32_t>(&kReduceLoops<Reducer<int32_t>>),
+    ClampThrough<uint8_t, int32_t>(&kReduceLoops<Reducer<int32_t>>),
+    ClampThrough<uint16_t, int32_t>(&kReduceLoops<Reducer<int32_t>>),
+    ClampThrough<uint32_t, int64_t>(&kReduceLoops<Reducer<int64_t>>)};
+template <template <typename> class Reducer>
+inline constexpr ReduceTable kTable = {kFunctions<Reducer>, std::size(kFunctions<Reducer>)};
+
+template <typename Reducer>
+inline constexpr ReduceFunctions kBoolFunctions[] = {{MS_BOOL, &kReduceLoops<Reducer>}};
+template <typename Reducer>
+inline constexpr ReduceTable kBoolTable = {kBoolFunctions<Reducer>, 1};
+
+const ms::Registered max_kernels = RegisterReduce("Max", kTable<MaxReducer>, kOrderedTypes);
+const ms::Registered min_kernels = RegisterReduce("Min", kTable<MinReducer>, kOrderedTypes);
+const ms::Registered all = RegisterReduce("All", kBoolTable<AllReducer>, 0);
+const ms::Registered any = RegisterReduce("Any", kBoolTable<AnyReducer>, 0);
 
 }  // namespace
 }  // namespace millstream::kernels

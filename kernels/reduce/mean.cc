@@ -1,97 +1,149 @@
 // Mean, Prod, L2Loss. Products of integers wrap; a mean of integers is cut towards zero and its sum
 // is kept in 64 bits.
+#include <array>
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <iterator>
 #include <type_traits>
 
-#include "kernels/reduce/reducers.h"
+#include "kernels/reduce/reduce_loops.h"
 
 namespace millstream::kernels {
 namespace {
 
 template <typename T>
-struct ProdReducer : SameTypes<T> {
-  using Acc = ComputeTypeOf<T>;
-  static Acc Identity() { return Acc(1); }
+struct ProdReducer : ReducerOf<T> {
+  static T Identity() { return T(1); }
   template <typename V>
   static V Combine(V a, V b) {
-    if constexpr (std::is_same_v<V, uint16_t>) return static_cast<V>(uint32_t{a} * uint32_t{b});
-    return static_cast<V>(a * b);
+    return a * b;
   }
 };
 
-template <typename T, bool kInteger = std::is_integral_v<T>>
-struct MeanReducer : SumReducer<T> {
-  using Acc = ComputeTypeOf<T>;
-  static T Finish(Acc sum, int64_t count) {
+// ---- Mean: a sum that is divided at the end ----
+
+template <typename T, typename Acc>
+T MeanOf(Acc sum, int64_t count) {
+  if constexpr (!std::is_integral_v<T>) {
     // A complex sum is divided by a real number.
     using Count = decltype(std::abs(sum));
     return T(sum / static_cast<Count>(count));
+  } else if constexpr (std::is_signed_v<T>) {
+    return count == 0 ? 0 : static_cast<T>(static_cast<int64_t>(sum) / count);
+  } else {
+    return count == 0 ? 0 : static_cast<T>(sum / static_cast<uint64_t>(count));
   }
-};
+}
+template <typename T, typename Acc>
+void FinishMeans(const void* sums, int64_t n, int64_t count, void* out, int64_t begin) {
+  const Acc* x = static_cast<const Acc*>(sums);
+  T* const to = static_cast<T*>(out) + begin;
+  for (int64_t i = 0; i < n; ++i) to[i] = MeanOf<T>(x[i], count);
+}
 
 template <typename T>
-struct MeanReducer<T, true> {
-  using In = T;
-  using Acc = uint64_t;
-  using Out = T;
-  static uint64_t Identity() { return 0; }
+constexpr ReduceFunctions MeanAs(const ReduceLoops* sums) {
+  return {ms::DTypeOf<T>(), sums, nullptr, &FinishMeans<T, T>};
+}
+template <typename T, typename Acc>
+constexpr ReduceFunctions MeanThrough(const ReduceLoops* sums) {
+  return {ms::DTypeOf<T>(), sums, &MakeElements<T, Acc>, &FinishMeans<T, Acc>};
+}
+template <typename T>
+constexpr ReduceFunctions IntegerMean() {
+  return MeanThrough<T, uint64_t>(&kSumLoops.uint64);
+}
+
+constexpr ReduceFunctions kMeans[] = {
+    MeanAs<float>(&kSumLoops.float32),
+    MeanAs<double>(&kSumLoops.float64),
+    MeanAs<std::complex<float>>(&kSumLoops.complex64),
+    MeanAs<std::complex<double>>(&kSumLoops.complex128),
+    MeanThrough<Float16, float>(&kSumLoops.float32),
+    MeanThrough<BFloat16, float>(&kSumLoops.float32),
+    IntegerMean<int8_t>(),
+    IntegerMean<int16_t>(),
+    IntegerMean<int32_t>(),
+    {MS_INT64, &kSumLoops.uint64, nullptr, &FinishMeans<int64_t, uint64_t>},
+    IntegerMean<uint8_t>(),
+    IntegerMean<uint16_t>(),
+    IntegerMean<uint32_t>(),
+    MeanAs<uint64_t>(&kSumLoops.uint64)};
+constexpr ReduceTable kMeanTable = {kMeans, std::size(kMeans)};
+
+// ---- L2Loss: half the sum of squares ----
+
+template <typename T>
+struct SquareReducer : ReducerOf<T> {
+  static T Identity() { return T(0); }
   template <typename V>
   static V Combine(V a, V b) {
     return a + b;
   }
-  static uint64_t Load(T x) { return static_cast<uint64_t>(x); }
-  static T Finish(uint64_t sum, int64_t count) {
-    if (count == 0) return 0;
-    if constexpr (std::is_signed_v<T>) return static_cast<T>(static_cast<int64_t>(sum) / count);
-    return static_cast<T>(sum / static_cast<uint64_t>(count));
-  }
-};
-
-// Half the sum of squares.
-template <typename T>
-struct L2Reducer : SumReducer<T> {
   template <typename V>
   static V Prepare(V x) {
     return x * x;
   }
-  using Acc = ComputeTypeOf<T>;
-  static Acc Load(T x) { return Acc(x) * Acc(x); }
-  static T Finish(Acc sum, int64_t) { return T(sum * Acc(0.5)); }
 };
+// All dimensions are reduced, so that there are no rows.
+template <typename T>
+constexpr ReduceLoops LoopsOfSquares(void (*combine)(const void*, int64_t, void*)) {
+  using Loops = LoopsOfReducer<SquareReducer<T>>;
+  return {&Loops::Runs, nullptr, combine, &Loops::FillIdentity, sizeof(T)};
+}
+// Sums of squares are combined as sums are.
+template <typename T>
+struct SumOfSquares : SquareReducer<T> {
+  template <typename V>
+  static V Prepare(V x) {
+    return x;
+  }
+};
+template <typename T>
+inline constexpr ReduceLoops kSquares =
+    LoopsOfSquares<T>(&LoopsOfReducer<SumOfSquares<T>>::Combine);
 
-class L2LossKernel {
+template <typename T, typename Acc>
+void FinishHalves(const void* sums, int64_t n, int64_t /*count*/, void* out, int64_t begin) {
+  const Acc* x = static_cast<const Acc*>(sums);
+  T* const to = static_cast<T*>(out) + begin;
+  for (int64_t i = 0; i < n; ++i) to[i] = T(x[i] * Acc(0.5));
+}
+
+class L2Loss {
  public:
+  using Row = ReduceTable;
+
+  explicit L2Loss(const Row& row) : row_(row) {}
+  ms::Status Init(const ms::KernelInfo& info) { return FindReduction(row_, info, &functions_); }
   ms::Status Compute(ms::Frame& frame) const {
     const ms::View in = frame.input(0);
     ReducePlan plan;
     PlanReduction(in.shape(), ~uint32_t{0}, false, &plan);
-    return RunReduction(frame, functions_, plan, in, nullptr);
+    return RunReduction(frame, *functions_, plan, in, nullptr);
   }
 
- protected:
-  explicit L2LossKernel(const ReduceFunctions& functions) : functions_(functions) {}
-
  private:
-  const ReduceFunctions& functions_;
+  const Row& row_;
+  const ReduceFunctions* functions_ = nullptr;
 };
 
-template <typename T>
-class L2Loss : public L2LossKernel {
- public:
-  L2Loss() : L2LossKernel(kReduceFunctions<L2Reducer<T>>) {}
-};
+constexpr ReduceFunctions kLosses[] = {
+    {MS_FLOAT32, &kSquares<float>, nullptr, &FinishHalves<float, float>},
+    {MS_FLOAT64, &kSquares<double>, nullptr, &FinishHalves<double, double>},
+    {MS_FLOAT16, &kSquares<float>, &MakeElements<Float16, float>, &FinishHalves<Float16, float>},
+    {MS_BFLOAT16, &kSquares<float>, &MakeElements<BFloat16, float>,
+     &FinishHalves<BFloat16, float>}};
+constexpr ReduceTable kLossTable = {kLosses, std::size(kLosses)};
 
-template <typename T>
-using Mean = MeanReducer<T>;
+constexpr std::array kProducts = WrappingFunctions(kWrappingLoopsOf<ProdReducer>);
+constexpr ReduceTable kProductTable = {kProducts.data(), kProducts.size()};
 
-const ms::Registered prod = RegisterWrappingReduce<ProdReducer>("Prod");
-const ms::Registered mean =
-    RegisterEach<Mean, float, double, Float16, BFloat16, std::complex<float>, std::complex<double>,
-                 int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>("Mean");
-const ms::Registered l2_loss =
-    ms::RegisterForTypes<L2Loss, float, double, Float16, BFloat16>("L2Loss", "T");
+const ms::Registered prod = RegisterReduce("Prod", kProductTable, kAllNumberTypes);
+const ms::Registered mean = RegisterReduce("Mean", kMeanTable, kAllNumberTypes);
+const ms::Registered l2_loss = ms::RegisterRow<L2Loss>(
+    "L2Loss", kLossTable, ms::KernelOptions().Types("T", TypesIn(kFloatTypes)));
 
 }  // namespace
 }  // namespace millstream::kernels

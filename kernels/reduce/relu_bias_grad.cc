@@ -3,38 +3,41 @@
 #include <memory>
 
 #include "kernels/common/parallel.h"
-#include "kernels/reduce/reducers.h"
+#include "kernels/reduce/reduce_loops.h"
 
 namespace millstream::kernels {
 namespace {
 
-using Loops = ReduceLoops<SumReducer<float>>;
-
 constexpr int64_t kProductPicoseconds = 350;  // see ParallelElements
-constexpr int64_t kSumPicoseconds = 300;
-
-constexpr int64_t kPicoseconds = kProductPicoseconds + kSumPicoseconds;
+constexpr int64_t kPicoseconds = kProductPicoseconds + kReducePicoseconds;
 
 // The products of one step. As in ReluGrad, the gradient is multiplied by zero where the feature is
 // not positive, so that NaN and infinity stay seen.
 struct Products {
-  // Makes those in [product, product + n), and a copy of them: a source for Loops::RunTilesOf.
+  // Makes those in [begin, begin + n), and a copy of them.
   template <int kBytes>
-  void Make(const float* product, int64_t n, float* copy) const {
-    using Lanes = Vector<float, kBytes>;
-    constexpr int64_t kStep = kLanes<float, kBytes>;
-    const float* const dy = gradients + (product - products);
-    const float* const x = features + (product - products);
-    float* const dx = products + (product - products);
-    int64_t i = 0;
-    for (; i + kStep <= n; i += kStep) {
-      const Lanes zero = {};
-      const Lanes is_positive = Load<kBytes>(x + i) > zero ? Broadcast<kBytes>(1.0f) : zero;
-      const Lanes lanes = Load<kBytes>(dy + i) * is_positive;
-      Store(lanes, dx + i);
-      Store(lanes, copy + i);
+  struct MakeAndCopy {
+    static void Run(const Products& source, int64_t begin, int64_t n, float* copy) {
+      using Lanes = Vector<float, kBytes>;
+      constexpr int64_t kStep = kLanes<float, kBytes>;
+      const float* const dy = source.gradients + begin;
+      const float* const x = source.features + begin;
+      float* const dx = source.products + begin;
+      int64_t i = 0;
+      for (; i + kStep <= n; i += kStep) {
+        const Lanes zero = {};
+        const Lanes is_positive = Load<kBytes>(x + i) > zero ? Broadcast<kBytes>(1.0f) : zero;
+        const Lanes lanes = Load<kBytes>(dy + i) * is_positive;
+        Store(lanes, dx + i);
+        Store(lanes, copy + i);
+      }
+      for (; i < n; ++i) copy[i] = dx[i] = dy[i] * (x[i] > 0 ? 1.0f : 0.0f);
     }
-    for (; i < n; ++i) copy[i] = dx[i] = dy[i] * (x[i] > 0 ? 1.0f : 0.0f);
+  };
+  // The same, for a Reduction.
+  static void Make(const void* source, int64_t begin, int64_t n, void* made) {
+    RunVectorLoop<MakeAndCopy>(*static_cast<const Products*>(source), begin, n,
+                               static_cast<float*>(made));
   }
   // Makes those in [begin, end).
   static void MakeRange(const Products& source, int64_t begin, int64_t end) {
@@ -48,6 +51,9 @@ struct Products {
   const float* features;
   float* products;  // may be the memory of gradients or features
 };
+
+constexpr ReduceFunctions kSumsOfMade = {MS_FLOAT32, &kSumLoops.float32, &Products::Make, nullptr};
+constexpr ReduceFunctions kSumsOfStored = {MS_FLOAT32, &kSumLoops.float32, nullptr, nullptr};
 
 class ReluBiasGrad {
  public:
@@ -101,27 +107,24 @@ class ReluBiasGrad {
     ms::View sums;
     MS_TRY(frame.Output(1, plan.output, &sums));
     if (gradients.size() == 0) {
-      Loops::FillEmpty(plan, sums.raw());
+      Reduction(plan, kSumsOfStored, nullptr, sums.raw(), partial).FillEmpty();
       return ms::Status();
     }
     const Products source = {gradients.data<float>(), frame.input(1).data<float>(),
                              products.data<float>()};
-    if (!plan.inner_reduced) {
-      MS_TRY(ParallelRows(frame, plan.tasks(), plan.elements_per_task(), kPicoseconds,
-                          [&](int64_t begin, int64_t end) {
-                            Loops::RunTilesOf(source, plan, source.products, sums.data<float>(),
-                                              partial, begin, end);
-                          }));
-    } else {
+    const bool made = !plan.inner_reduced;
+    if (!made) {
       MS_TRY(ParallelElements(
           frame, gradients.size(), kProductPicoseconds,
           [&](int64_t begin, int64_t end) { RunLoop<&Products::MakeRange>(source, begin, end); }));
-      MS_TRY(ParallelRows(frame, plan.tasks(), plan.elements_per_task(), kSumPicoseconds,
-                          [&](int64_t begin, int64_t end) {
-                            Loops::RunTasks(plan, source.products, sums.raw(), partial, begin, end);
-                          }));
     }
-    if (plan.groups > 1) Loops::CombineGroups(plan, partial, sums.raw());
+    const Reduction reduction =
+        made ? Reduction(plan, kSumsOfMade, &source, sums.raw(), partial)
+             : Reduction(plan, kSumsOfStored, source.products, sums.raw(), partial);
+    MS_TRY(ParallelRows(frame, plan.tasks(), plan.elements_per_task(),
+                        made ? kPicoseconds : kReducePicoseconds,
+                        [&](int64_t begin, int64_t end) { reduction.RunTasks(begin, end); }));
+    if (plan.groups > 1) reduction.CombineGroups();
     return ms::Status();
   }
 };

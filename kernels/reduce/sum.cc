@@ -1,9 +1,9 @@
 // Sum, BiasAddGrad. Sums of integers wrap.
-#include <complex>
+#include <array>
 #include <memory>
 #include <string>
 
-#include "kernels/reduce/reducers.h"
+#include "kernels/reduce/reduce_loops.h"
 
 namespace millstream::kernels {
 namespace {
@@ -13,9 +13,14 @@ struct BiasGradState : ms::ShapeState {
 };
 
 // The sum over all dimensions but the channels.
-class BiasAddGradKernel {
+class BiasAddGrad {
  public:
+  using Row = ReduceTable;
+
+  explicit BiasAddGrad(const Row& row) : row_(row) {}
+
   ms::Status Init(const ms::KernelInfo& info) {
+    MS_TRY(FindReduction(row_, info, &functions_));
     std::string format;
     MS_TRY(info.Attr("data_format", &format));
     if (format != "NHWC" && format != "NCHW") {
@@ -30,7 +35,7 @@ class BiasAddGradKernel {
     auto state = std::make_unique<BiasGradState>();
     MS_TRY(Plan(specialization.input(0), &state->plan));
     specialization.SetScratchBytes(
-        static_cast<uint64_t>(state->plan.partial_elements() * functions_.accumulator_bytes));
+        static_cast<uint64_t>(state->plan.partial_elements() * functions_->loops->bytes));
     specialization.SetState(std::move(state));
     return ms::Status();
   }
@@ -39,15 +44,12 @@ class BiasAddGradKernel {
     const ms::View in = frame.input(0);
     const auto* state = frame.shape_state<BiasGradState>();
     if (state != nullptr) {
-      return RunReduction(frame, functions_, state->plan, in, frame.scratch());
+      return RunReduction(frame, *functions_, state->plan, in, frame.scratch());
     }
     ReducePlan plan;
     MS_TRY(Plan(in.shape(), &plan));
-    return RunReduction(frame, functions_, plan, in, nullptr);
+    return RunReduction(frame, *functions_, plan, in, nullptr);
   }
-
- protected:
-  explicit BiasAddGradKernel(const ReduceFunctions& functions) : functions_(functions) {}
 
  private:
   ms::Status Plan(const ms::Shape& in, ReducePlan* plan) const {
@@ -61,33 +63,32 @@ class BiasAddGradKernel {
     return ms::Status();
   }
 
-  const ReduceFunctions& functions_;
+  const Row& row_;
+  const ReduceFunctions* functions_ = nullptr;
   bool channels_first_ = false;
 };
 
 template <typename T>
-class BiasAddGrad : public BiasAddGradKernel {
- public:
-  BiasAddGrad() : BiasAddGradKernel(kReduceFunctions<SumReducer<T>>) {}
+struct SumReducer : ReducerOf<T> {
+  static T Identity() { return T(0); }
+  template <typename V>
+  static V Combine(V a, V b) {
+    return a + b;
+  }
 };
 
-template <typename T>
-ms::Registered RegisterBiasAddGrad(std::vector<MS_DType> dtypes) {
-  return ms::Register<BiasAddGrad<T>>("BiasAddGrad",
-                                      ms::KernelOptions().Types("T", std::move(dtypes)));
-}
+}  // namespace
 
-const ms::Registered sum = RegisterWrappingReduce<SumReducer>("Sum");
-const ms::Registered bias_float32 = RegisterBiasAddGrad<float>({MS_FLOAT32});
-const ms::Registered bias_float64 = RegisterBiasAddGrad<double>({MS_FLOAT64});
-const ms::Registered bias_float16 = RegisterBiasAddGrad<Float16>({MS_FLOAT16});
-const ms::Registered bias_bfloat16 = RegisterBiasAddGrad<BFloat16>({MS_BFLOAT16});
-const ms::Registered bias_complex64 = RegisterBiasAddGrad<std::complex<float>>({MS_COMPLEX64});
-const ms::Registered bias_complex128 = RegisterBiasAddGrad<std::complex<double>>({MS_COMPLEX128});
-const ms::Registered bias_bits8 = RegisterBiasAddGrad<uint8_t>({MS_INT8, MS_UINT8});
-const ms::Registered bias_bits16 = RegisterBiasAddGrad<uint16_t>({MS_INT16, MS_UINT16});
-const ms::Registered bias_bits32 = RegisterBiasAddGrad<uint32_t>({MS_INT32, MS_UINT32});
-const ms::Registered bias_bits64 = RegisterBiasAddGrad<uint64_t>({MS_INT64, MS_UINT64});
+const WrappingLoops kSumLoops = kWrappingLoopsOf<SumReducer>;
+
+namespace {
+
+constexpr std::array kFunctions = WrappingFunctions(kSumLoops);
+constexpr ReduceTable kSums = {kFunctions.data(), kFunctions.size()};
+
+const ms::Registered sum = RegisterReduce("Sum", kSums, kAllNumberTypes);
+const ms::Registered bias_add_grad = ms::RegisterRow<BiasAddGrad>(
+    "BiasAddGrad", kSums, ms::KernelOptions().Types("T", TypesIn(kAllNumberTypes)));
 
 }  // namespace
 }  // namespace millstream::kernels
