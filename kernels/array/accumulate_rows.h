@@ -2,59 +2,69 @@
 #ifndef MILLSTREAM_KERNELS_ARRAY_ACCUMULATE_ROWS_H_
 #define MILLSTREAM_KERNELS_ARRAY_ACCUMULATE_ROWS_H_
 
-#include <algorithm>
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
-#include "kernels/common/wrapping.h"
-#include "kernels/simd/instruction_set.h"
+#include "kernels/common/parallel.h"
+#include "kernels/common/type_table.h"
 
 namespace millstream::kernels {
 
 // Calls fn(first, last) on ranges that cover columns [0, width), where fn goes through `rows` rows
-// of T in `streams` arrays. Threads share columns, not rows: each sees every row, and none waits
-// for one that is named often.
-template <typename T, typename Fn>
-void ForColumns(ms::Frame& frame, int64_t rows, int64_t width, int64_t streams, const Fn& fn) {
-  constexpr int64_t kColumnBlock = 128 / static_cast<int64_t>(sizeof(T));
-  const int64_t blocks = (width + kColumnBlock - 1) / kColumnBlock;
-  const uint64_t cost_ns = static_cast<uint64_t>(rows * streams) * 8;
-  if (blocks <= 1 || static_cast<uint64_t>(blocks) * cost_ns < 20000) return fn(0, width);
-  frame.ParallelFor(static_cast<uint64_t>(blocks), cost_ns, [&](uint64_t begin, uint64_t end) {
-    fn(static_cast<int64_t>(begin) * kColumnBlock,
-       std::min(width, static_cast<int64_t>(end) * kColumnBlock));
-  });
-}
+// of elements of `bytes` in `streams` arrays. Threads share columns, not rows: each sees every row,
+// and none waits for one that is named often.
+template <typename Fn>
+void ForColumns(ms::Frame& frame, int64_t rows, int64_t width, int64_t bytes, int64_t streams,
+                const Fn& fn);
 
-// Adds `width` elements, or one value to each of them.
-template <typename T, typename Update>
-void AddToRow(const Update* update, int64_t width, T* row) {
-  for (int64_t c = 0; c < width; ++c) row[c] = WrappingSum<T>(row[c], update[c]);
-}
-template <typename T>
-void AddToAll(T update, int64_t width, T* row) {
-  for (int64_t c = 0; c < width; ++c) row[c] = WrappingSum(row[c], update);
-}
+// The loop on one type that is computed in: for k = 0 to n - 1, in this order, adds `width`
+// elements from updates + k * update_step on to those from table + ids[k] * table_step on. Negative
+// ids are passed over.
+struct AccumulateLoop {
+  MS_DType dtype;
+  void (*add)(const int64_t* ids, int64_t n, const void* updates, int64_t update_step,
+              int64_t width, void* table, int64_t table_step);
+};
 
-// table[ids[k]] += updates[k] for k = 0 to n - 1, in this order for every element of the table, so
-// that the sums have the same bits for any number of threads. Rows have `width` elements; negative
-// ids are passed over. With `is_scalar`, every element of every row is the one value *updates.
-// The table may be of the wider type that sums of Update are computed in.
-// REQUIRES: ids are smaller than the number of rows.
-template <typename T, typename Update, typename Index>
-void AccumulateRows(ms::Frame& frame, const Index* ids, int64_t n, const Update* updates,
-                    bool is_scalar, int64_t width, T* table) {
-  ForColumns<T>(frame, n, width, 2, [=](int64_t first, int64_t last) {
-    for (int64_t k = 0; k < n; ++k) {
-      if (ids[k] < 0) continue;
-      T* const row = table + static_cast<int64_t>(ids[k]) * width + first;
-      if (is_scalar) {
-        AddToAll<T>(*updates, last - first, row);
-      } else {
-        RunLoopOn<T, &AddToRow<T, Update>>(updates + k * width + first, last - first, row);
-      }
-    }
-  });
+// How elements of a type are added up.
+class RowAccumulator {
+ public:
+  // `wide_table`: tables of the 16-bit floating-point types are of float, so that sums are rounded
+  // by who reads the table, not after each addition.
+  ms::Status Init(MS_DType dtype, bool wide_table);
+
+  // table[ids[k]] += updates[k] for k = 0 to n - 1, in this order for every element of the table,
+  // so that the sums have the same bits for any number of threads. Rows have `width` elements;
+  // negative ids are passed over. With `is_scalar`, every element of every row is the one value
+  // *updates.
+  // REQUIRES: ids are int32 or int64, and smaller than the number of rows.
+  void Run(ms::Frame& frame, const ms::View& ids, const void* updates, bool is_scalar,
+           int64_t width, void* table) const;
+
+ private:
+  struct Rows;
+  void AddColumns(const Rows& rows, int64_t first, int64_t last) const;
+  void AddNarrowRow(const Rows& rows, int64_t id, int64_t k, int64_t first, int64_t last) const;
+
+  const AccumulateLoop* loop_ = nullptr;
+  const NarrowFormat* format_ = nullptr;
+  bool wide_table_ = false;
+  int64_t bytes_ = 0;        // of an update
+  int64_t table_bytes_ = 0;  // of an element of the table
+};
+
+// ---- Templates
+// -----------------------------------------------------------------------------------
+
+namespace internal {
+void ForColumns(ms::Frame& frame, int64_t rows, int64_t width, int64_t bytes, int64_t streams,
+                RangeFunction fn);
+}  // namespace internal
+
+template <typename Fn>
+void ForColumns(ms::Frame& frame, int64_t rows, int64_t width, int64_t bytes, int64_t streams,
+                const Fn& fn) {
+  internal::ForColumns(frame, rows, width, bytes, streams, RangeFunction(fn));
 }
 
 }  // namespace millstream::kernels

@@ -1,45 +1,59 @@
-// ResourceApplyAdagrad.
+// ResourceApplyAdagrad and its sparse form (Duchi, Hazan, Singer, JMLR 2011):
+//   accum += grad^2                    (left alone without update_slots)
+//   var -= lr * grad / sqrt(accum)
 #include <array>
+#include <cmath>
+#include <complex>
 #include <cstdint>
 #include <string_view>
 
-#include "framework/plugin/plugin.hpp"
-#include "kernels/training/adagrad_step.h"
-#include "kernels/training/apply_steps.h"
+#include "kernels/training/optimizer.h"
 
 namespace millstream::kernels {
 namespace {
 
 template <typename T>
-class Adagrad {
- public:
+struct Adagrad {
   static constexpr std::array<std::string_view, 2> kVariables = {"var", "accum"};
   static constexpr std::array<std::string_view, 2> kRest = {"lr", "grad"};
-  static constexpr size_t kGradient = 1;
-  static constexpr uint64_t kStreams = 6;
-  using Rates = AdagradStep<T>;
+  static constexpr uint32_t kGradient = 1;
+  static constexpr uint32_t kStreams = 6;
+  static constexpr const char* kFlag = "update_slots";
+  static constexpr std::array<uint32_t, 2> kWritten = {1, 2};
+  using Rates = T;
 
-  ms::Status Init(const ms::KernelInfo& info) { return info.Attr("update_slots", &update_slots_); }
-  size_t num_written() const { return update_slots_ ? 2 : 1; }
+  static Rates RatesOf(const T* rest) { return rest[0]; }
 
-  Rates RatesOf(const std::array<ComputeTypeOf<T>, 2>& rest) const { return {rest[0]}; }
-
-  void Run(const Rates& step, const std::array<T*, 2>& variables, const T* gradient,
-           int64_t count) const {
+  static void Run(bool update_slots, const T& learning, const std::array<T*, 2>& variables,
+                  const T* gradient, int64_t count) {
     const auto [var, accum] = variables;
-    if (update_slots_) {
-      step.Run(var, accum, gradient, count);
-    } else {
-      step.RunOnVariableAlone(var, accum, gradient, count);
-    }
+    // Not through a pointer: what is called that way is not compiled for every instruction set.
+    update_slots ? UpdateBoth(var, accum, gradient, learning, count)
+                 : UpdateVariable(var, accum, gradient, learning, count);
   }
 
  private:
-  bool update_slots_ = true;
+  static void UpdateBoth(T* __restrict var, T* __restrict accum, const T* __restrict gradient,
+                         T learning, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      const T g = gradient[i];
+      const T sum = accum[i] + g * g;
+      accum[i] = sum;
+      var[i] = var[i] - learning * g / std::sqrt(sum);
+    }
+  }
+  static void UpdateVariable(T* __restrict var, const T* __restrict accum,
+                             const T* __restrict gradient, T learning, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      var[i] = var[i] - learning * gradient[i] / std::sqrt(accum[i]);
+    }
+  }
 };
 
-const ms::Registered registered =
-    RegisterApply<Adagrad>("ResourceApplyAdagrad", "_MultiResourceApplyAdagrad");
+const ms::Registered dense =
+    RegisterApply(kOptimizer<Adagrad>, "ResourceApplyAdagrad", "_MultiResourceApplyAdagrad");
+const ms::Registered sparse =
+    RegisterSparseApply(kOptimizer<Adagrad>, "ResourceSparseApplyAdagrad");
 
 }  // namespace
 }  // namespace millstream::kernels

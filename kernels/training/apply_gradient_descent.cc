@@ -3,35 +3,34 @@
 #include <cstdint>
 #include <string_view>
 
-#include "framework/plugin/plugin.hpp"
-#include "kernels/training/apply_steps.h"
+#include "kernels/training/optimizer.h"
 
 namespace millstream::kernels {
 namespace {
 
 template <typename T>
-class GradientDescent {
- public:
+struct GradientDescent {
   static constexpr std::array<std::string_view, 1> kVariables = {"var"};
   static constexpr std::array<std::string_view, 2> kRest = {"alpha", "delta"};
-  static constexpr size_t kGradient = 1;
-  static constexpr uint64_t kStreams = 3;
-  using Rates = ComputeTypeOf<T>;
+  static constexpr uint32_t kGradient = 1;
+  static constexpr uint32_t kStreams = 3;
+  static constexpr const char* kFlag = nullptr;
+  static constexpr std::array<uint32_t, 2> kWritten = {1, 1};
+  using Rates = T;
 
-  ms::Status Init(const ms::KernelInfo&) { return ms::Status(); }
-  size_t num_written() const { return 1; }
+  static Rates RatesOf(const T* rest) { return rest[0]; }
 
-  Rates RatesOf(const std::array<Rates, 2>& rest) const { return rest[0]; }
-
-  void Run(Rates alpha, const std::array<T*, 1>& variables, const T* __restrict gradient,
-           int64_t count) const {
+  static void Run(bool /*flag*/, const T& rate, const std::array<T*, 1>& variables,
+                  const T* __restrict gradient, int64_t count) {
     T* const __restrict var = variables[0];
-    for (int64_t i = 0; i < count; ++i) var[i] = T(Rates(var[i]) - alpha * gradient[i]);
+    const T alpha = rate;
+    for (int64_t i = 0; i < count; ++i) var[i] = var[i] - alpha * gradient[i];
   }
 };
 
-const ms::Registered registered = RegisterApply<GradientDescent>(
-    "ResourceApplyGradientDescent", "_MultiResourceApplyGradientDescent");
+const ms::Registered registered =
+    RegisterApply(kOptimizer<GradientDescent>, "ResourceApplyGradientDescent",
+                  "_MultiResourceApplyGradientDescent");
 
 }  // namespace
 }  // namespace millstream::kernels

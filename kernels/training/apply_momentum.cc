@@ -1,45 +1,62 @@
-// ResourceApplyMomentum.
+// ResourceApplyMomentum and its sparse form (Polyak 1964), and their form after Nesterov (Sutskever
+// et al., ICML 2013):
+//   accum = momentum * accum + grad
+//   var -= lr * accum                                    plain
+//   var -= lr * grad + lr * momentum * accum             use_nesterov
 #include <array>
 #include <cstdint>
 #include <string_view>
 
-#include "framework/plugin/plugin.hpp"
-#include "kernels/training/apply_steps.h"
-#include "kernels/training/momentum_step.h"
+#include "kernels/training/optimizer.h"
 
 namespace millstream::kernels {
 namespace {
 
 template <typename T>
-class Momentum {
- public:
+struct Momentum {
   static constexpr std::array<std::string_view, 2> kVariables = {"var", "accum"};
   static constexpr std::array<std::string_view, 3> kRest = {"lr", "grad", "momentum"};
-  static constexpr size_t kGradient = 1;
-  static constexpr uint64_t kStreams = 5;
-  using Rates = MomentumStep<T>;
+  static constexpr uint32_t kGradient = 1;
+  static constexpr uint32_t kStreams = 5;
+  static constexpr const char* kFlag = "use_nesterov";
+  static constexpr std::array<uint32_t, 2> kWritten = {2, 2};
+  struct Rates {
+    T learning;
+    T momentum;
+  };
 
-  ms::Status Init(const ms::KernelInfo& info) { return info.Attr("use_nesterov", &use_nesterov_); }
-  size_t num_written() const { return 2; }
+  static Rates RatesOf(const T* rest) { return {rest[0], rest[2]}; }
 
-  Rates RatesOf(const std::array<ComputeTypeOf<T>, 3>& rest) const { return {rest[0], rest[2]}; }
-
-  void Run(const Rates& step, const std::array<T*, 2>& variables, const T* gradient,
-           int64_t count) const {
+  static void Run(bool use_nesterov, const Rates& rates, const std::array<T*, 2>& variables,
+                  const T* gradient, int64_t count) {
     const auto [var, accum] = variables;
-    if (use_nesterov_) {
-      step.template Run<true>(var, accum, gradient, count);
-    } else {
-      step.template Run<false>(var, accum, gradient, count);
-    }
+    // Not through a pointer: what is called that way is not compiled for every instruction set.
+    use_nesterov ? Update<true>(var, accum, gradient, rates, count)
+                 : Update<false>(var, accum, gradient, rates, count);
   }
 
  private:
-  bool use_nesterov_ = false;
+  template <bool kNesterov>
+  static void Update(T* __restrict var, T* __restrict accum, const T* __restrict gradient,
+                     Rates rates, int64_t count) {
+    const auto [learning, momentum] = rates;
+    for (int64_t i = 0; i < count; ++i) {
+      const T g = gradient[i];
+      const T sum = accum[i] * momentum + g;
+      accum[i] = sum;
+      if constexpr (kNesterov) {
+        var[i] = var[i] - (g * learning + sum * momentum * learning);
+      } else {
+        var[i] = var[i] - learning * sum;
+      }
+    }
+  }
 };
 
-const ms::Registered registered =
-    RegisterApply<Momentum>("ResourceApplyMomentum", "_MultiResourceApplyMomentum");
+const ms::Registered dense =
+    RegisterApply(kOptimizer<Momentum>, "ResourceApplyMomentum", "_MultiResourceApplyMomentum");
+const ms::Registered sparse =
+    RegisterSparseApply(kOptimizer<Momentum>, "ResourceSparseApplyMomentum");
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -15,8 +15,8 @@ namespace {
 class MatMulApplyGradientDescent {
  public:
   ms::Status Compute(ms::Frame& frame) const {
-    float alpha = 0;
-    MS_TRY(ReadScalar<float>(frame.input(1), "alpha", &alpha));
+    MS_TRY(CheckScalar(frame.input(1), "alpha"));
+    const float alpha = *frame.input(1).data<float>();
     const ms::View a = frame.input(2);
     const ms::View b = frame.input(3);
     if (a.rank() != 2 || b.rank() != 2 || a.dim(0) != b.dim(0)) {

@@ -1,12 +1,9 @@
 // ResourceScatterAdd.
-#include <complex>
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/accumulate_rows.h"
 #include "kernels/array/indices.h"
-#include "kernels/common/narrow_float.h"
-#include "kernels/training/row_updates.h"
 #include "kernels/training/variables.h"
 
 namespace millstream::kernels {
@@ -28,9 +25,12 @@ ms::Status CheckUpdates(const ms::Shape& variable, const ms::Shape& indices,
 
 // Inputs: resource (a variable), indices, updates. Rows of the variable grow by their updates, in
 // the order of indices.
-template <typename T>
 class ResourceScatterAdd {
  public:
+  ms::Status Init(const ms::KernelInfo& info) {
+    return accumulator_.Init(info.input_dtype(2), /*wide_table=*/false);
+  }
+
   ms::Status Compute(ms::Frame& frame) const {
     const ms::View indices = frame.input(1);
     const ms::View updates = frame.input(2);
@@ -42,29 +42,21 @@ class ResourceScatterAdd {
       return ms::InvalidArgument("resource must have rank 1 or more, but is a scalar");
     }
     MS_TRY(CheckUpdates(variable.shape(), indices.shape(), updates.shape()));
-    return indices.dtype() == MS_INT32 ? Add<int32_t>(frame, indices, updates, variable)
-                                       : Add<int64_t>(frame, indices, updates, variable);
+    const int64_t width = DimProduct(variable.shape(), 1, variable.rank());
+    if (width == 0) return ms::Status();
+    MS_TRY(CheckRowIndices(indices, variable.dim(0)));
+    const bool is_scalar = updates.rank() == 0;
+    accumulator_.Run(frame, indices, updates.raw(), is_scalar, width, variable.raw());
+    return ms::Status();
   }
 
  private:
-  template <typename Index>
-  static ms::Status Add(ms::Frame& frame, const ms::View& indices, const ms::View& updates,
-                        const ms::View& variable) {
-    const int64_t width = DimProduct(variable.shape(), 1, variable.rank());
-    if (width == 0) return ms::Status();
-    MS_TRY(CheckRowIndices<Index>(indices, variable.dim(0)));
-    const bool is_scalar = updates.rank() == 0;
-    AccumulateRows(frame, indices.data<Index>(), indices.size(), updates.data<T>(), is_scalar,
-                   width, variable.data<T>());
-    return ms::Status();
-  }
+  RowAccumulator accumulator_;
 };
 
-const ms::Registered registered =
-    ms::RegisterForTypes<ResourceScatterAdd, float, double, Float16, BFloat16, int8_t, int16_t,
-                         int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
-                         std::complex<float>, std::complex<double>>(
-        "ResourceScatterAdd", "dtype", ms::KernelOptions().Types("Tindices", IndexTypes()));
+const ms::Registered registered = ms::Register<ResourceScatterAdd>(
+    "ResourceScatterAdd",
+    ms::KernelOptions().Types("dtype", TypesIn(kAllNumberTypes)).Types("Tindices", IndexTypes()));
 
 }  // namespace
 }  // namespace millstream::kernels
