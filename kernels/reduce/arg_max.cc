@@ -3,10 +3,14 @@
 // else.
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <vector>
 
-#include "kernels/common/narrow_float.h"
 #include "kernels/common/parallel.h"
-#include "kernels/simd/instruction_set.h"
+#include "kernels/reduce/reduce_loops.h"
 
 namespace millstream::kernels {
 namespace {
@@ -32,80 +36,233 @@ struct ArgPlan {
   ms::Shape output;
 };
 
-// Writes outputs of outer indices [begin, end).
-using ArgLoop = void (*)(const ArgPlan& plan, const void* in, void* out, int64_t begin,
-                         int64_t end);
+// The loops of one order on one type that is computed in. Positions count from 0; -1 stands for
+// none yet. An element may win when it is no NaN.
+struct ArgLoops {
+  // Goes on along `rows` rows of n neighbours, which follow each other, with the winners so far.
+  // The neighbours' positions begin at `base`.
+  void (*rows)(const void* x, int64_t n, int64_t rows, int64_t base, void* best,
+               int64_t* positions);
+  // Goes on with the row at position `i` of `width` columns.
+  void (*columns)(const void* row, int64_t width, int32_t i, void* best, int32_t* positions);
+  int64_t bytes;  // of an element
+};
 
-// Whether an element may win against the others: it is no NaN.
+// One op on elements of one type.
+struct ArgFunctions {
+  MS_DType dtype;
+  const ArgLoops* loops;
+  ReduceMake make;  // null: elements are of the type that is computed in
+};
+
 template <typename T>
 bool Counts(T x) {
   return x == x;
 }
 
-// Along neighbouring elements.
 template <typename Order, typename T>
-int64_t PositionInRow(const T* x, int64_t n) {
-  int64_t position = 0;
-  while (position < n && !Counts(x[position])) ++position;
-  if (position == n) return 0;
-  T best = x[position];
-  for (int64_t i = position + 1; i < n; ++i) {
-    if (Order::Beats(x[i], best)) {
+void ScanRows(const void* x_base, int64_t n, int64_t rows, int64_t base, void* best_base,
+              int64_t* positions) {
+  const T* x = static_cast<const T*>(x_base);
+  T* const bests = static_cast<T*>(best_base);
+  for (int64_t row = 0; row < rows; ++row, x += n) {
+    int64_t i = 0;
+    int64_t position = positions[row];
+    T best{};
+    if (position >= 0) {
+      best = bests[row];
+    } else {
+      while (i < n && !Counts(x[i])) ++i;
+      if (i == n) continue;
       best = x[i];
-      position = i;
+      position = base + i++;
     }
-  }
-  return position;
-}
-
-// Along rows of `inner` elements: a tile of columns at a time.
-template <typename Order, typename T, typename Index>
-void PositionsInColumns(const ArgPlan& plan, const T* x, Index* out) {
-  constexpr int64_t kTile = 256;
-  T best[kTile];
-  for (int64_t column = 0; column < plan.inner; column += kTile) {
-    const int64_t width = std::min(kTile, plan.inner - column);
-    const T* row = x + column;
-    Index* positions = out + column;
-    std::copy_n(row, width, best);
-    std::fill_n(positions, width, Index{0});
-    for (int64_t i = 1; i < plan.axis; ++i) {
-      row += plan.inner;
-#pragma GCC ivdep
-      for (int64_t j = 0; j < width; ++j) {
-        const bool wins = Order::Beats(row[j], best[j]) | (!Counts(best[j]) & Counts(row[j]));
-        best[j] = wins ? row[j] : best[j];
-        positions[j] = wins ? static_cast<Index>(i) : positions[j];
+    for (; i < n; ++i) {
+      if (Order::Beats(x[i], best)) {
+        best = x[i];
+        position = base + i;
       }
     }
+    positions[row] = position;
+    bests[row] = best;
   }
 }
 
-template <typename Order, typename T, typename Index>
-void ArgElements(const ArgPlan& plan, const void* in, void* out_base, int64_t begin, int64_t end) {
-  const T* x = static_cast<const T*>(in) + begin * plan.axis * plan.inner;
-  Index* out = static_cast<Index*>(out_base) + begin * plan.inner;
-  for (int64_t i = begin; i < end; ++i) {
-    if (plan.inner == 1) {
-      *out = static_cast<Index>(PositionInRow<Order>(x, plan.axis));
-    } else {
-      RunLoopUpTo<kWidestOnFloats<T>, &PositionsInColumns<Order, T, Index>>(plan, x, out);
-    }
-    x += plan.axis * plan.inner;
-    out += plan.inner;
+template <typename Order, typename T>
+void ScanColumns(const T* __restrict row, int64_t width, int32_t i, T* __restrict best,
+                 int32_t* __restrict positions) {
+  for (int64_t j = 0; j < width; ++j) {
+    const bool wins = Order::Beats(row[j], best[j]) | (!Counts(best[j]) & Counts(row[j]));
+    best[j] = wins ? row[j] : best[j];
+    positions[j] = wins ? i : positions[j];
   }
 }
+template <typename Order, typename T>
+void RunColumns(const void* row, int64_t width, int32_t i, void* best, int32_t* positions) {
+  RunLoopUpTo<kWidestOnFloats<T>, &ScanColumns<Order, T>>(static_cast<const T*>(row), width, i,
+                                                          static_cast<T*>(best), positions);
+}
+
+template <typename Order, typename T>
+inline constexpr ArgLoops kArgLoops = {&ScanRows<Order, T>, &RunColumns<Order, T>, sizeof(T)};
+
+template <typename Order, typename T>
+constexpr ArgFunctions ArgAs() {
+  return {ms::DTypeOf<T>(), &kArgLoops<Order, T>, nullptr};
+}
+template <typename Order, typename T, typename Computed>
+constexpr ArgFunctions ArgThrough() {
+  return {ms::DTypeOf<T>(), &kArgLoops<Order, Computed>, &MakeElements<T, Computed>};
+}
+template <typename Order>
+inline constexpr ArgFunctions kArgFunctions[] = {ArgAs<Order, float>(),
+                                                 ArgAs<Order, double>(),
+                                                 ArgAs<Order, int32_t>(),
+                                                 ArgAs<Order, int64_t>(),
+                                                 ArgAs<Order, uint64_t>(),
+                                                 ArgThrough<Order, Float16, float>(),
+                                                 ArgThrough<Order, BFloat16, float>(),
+                                                 ArgThrough<Order, int8_t, int32_t>(),
+                                                 ArgThrough<Order, int16_t, int32_t>(),
+                                                 ArgThrough<Order, uint8_t, int32_t>(),
+                                                 ArgThrough<Order, uint16_t, int32_t>(),
+                                                 ArgThrough<Order, uint32_t, int64_t>()};
+template <typename Order>
+inline constexpr TypeTable<ArgFunctions> kArgTable = {kArgFunctions<Order>,
+                                                      std::size(kArgFunctions<Order>)};
+
+// Goes through memory, the same way for all types.
+class ArgSearch {
+ public:
+  ArgSearch(const ArgPlan& plan, const ArgFunctions& functions, const void* in, void* out,
+            bool wide_output)
+      : plan_(plan),
+        functions_(functions),
+        loops_(*functions.loops),
+        in_(in),
+        out_(out),
+        wide_output_(wide_output) {}
+
+  // Writes outputs of outer indices [begin, end).
+  void Run(int64_t begin, int64_t end) const {
+    if (plan_.inner == 1) {
+      for (int64_t row = begin; row < end; row += kRows) {
+        RunRows(row, std::min(kRows, end - row));
+      }
+    } else if (plan_.axis <= std::numeric_limits<int32_t>::max()) {
+      for (int64_t i = begin; i < end; ++i) {
+        for (int64_t column = 0; column < plan_.inner; column += kColumns) {
+          RunColumns(i, column, std::min(kColumns, plan_.inner - column));
+        }
+      }
+    } else {
+      for (int64_t i = begin * plan_.inner; i < end * plan_.inner; ++i) RunLongColumn(i);
+    }
+  }
+
+ private:
+  static constexpr int64_t kRows = 64;
+  static constexpr int64_t kColumns = 256;
+  static constexpr int64_t kMade = 1024;  // elements that are made together
+  static constexpr int64_t kMostBytes = 8;
+
+  const void* Address(int64_t at) const {
+    return static_cast<const char*>(in_) + at * loops_.bytes;
+  }
+  void Write(int64_t i, int64_t position) const {
+    if (wide_output_) {
+      static_cast<int64_t*>(out_)[i] = position;
+    } else {
+      static_cast<int32_t*>(out_)[i] = static_cast<int32_t>(position);
+    }
+  }
+
+  // Along neighbouring elements.
+  void RunRows(int64_t begin, int64_t rows) const {
+    alignas(16) char made[kMade * kMostBytes];
+    alignas(16) char best[kRows * kMostBytes];
+    int64_t positions[kRows];
+    std::fill_n(positions, rows, int64_t{-1});
+    const int64_t n = plan_.axis;
+    if (functions_.make == nullptr) {
+      loops_.rows(Address(begin * n), n, rows, 0, best, positions);
+    } else {
+      for (int64_t row = 0; row < rows; ++row) {
+        for (int64_t at = 0; at < n; at += kMade) {
+          const int64_t count = std::min(kMade, n - at);
+          functions_.make(in_, (begin + row) * n + at, count, made);
+          loops_.rows(made, count, 1, at, best + row * loops_.bytes, positions + row);
+        }
+      }
+    }
+    for (int64_t row = 0; row < rows; ++row) {
+      Write(begin + row, std::max(positions[row], int64_t{0}));
+    }
+  }
+
+  // Along rows of `inner` elements: a tile of columns at a time.
+  void RunColumns(int64_t outer, int64_t column, int64_t width) const {
+    alignas(64) char made[kColumns * kMostBytes];
+    alignas(64) char best[kColumns * kMostBytes];
+    int32_t positions[kColumns];
+    std::fill_n(positions, width, 0);
+    for (int64_t i = 0; i < plan_.axis; ++i) {
+      const int64_t at = (outer * plan_.axis + i) * plan_.inner + column;
+      const void* row = Address(at);
+      if (functions_.make != nullptr) {
+        functions_.make(in_, at, width, made);
+        row = made;
+      }
+      if (i == 0) {
+        std::memcpy(best, row, static_cast<size_t>(width * loops_.bytes));
+      } else {
+        loops_.columns(row, width, static_cast<int32_t>(i), best, positions);
+      }
+    }
+    for (int64_t j = 0; j < width; ++j) Write(outer * plan_.inner + column + j, positions[j]);
+  }
+
+  // One column of more rows than RunColumns can count.
+  void RunLongColumn(int64_t output) const {
+    const int64_t first = output / plan_.inner * plan_.axis * plan_.inner + output % plan_.inner;
+    alignas(16) char made[kMostBytes];
+    alignas(16) char best[kMostBytes];
+    int64_t position = -1;
+    for (int64_t i = 0; i < plan_.axis; ++i) {
+      const void* element = Address(first + i * plan_.inner);
+      if (functions_.make != nullptr) {
+        functions_.make(in_, first + i * plan_.inner, 1, made);
+        element = made;
+      }
+      loops_.rows(element, 1, 1, i, best, &position);
+    }
+    Write(output, std::max(position, int64_t{0}));
+  }
+
+  const ArgPlan& plan_;
+  const ArgFunctions& functions_;
+  const ArgLoops& loops_;
+  const void* const in_;
+  void* const out_;
+  const bool wide_output_;
+};
 
 class ArgKernel {
  public:
+  using Row = TypeTable<ArgFunctions>;
+
+  explicit ArgKernel(const Row& row) : row_(row) {}
+
   ms::Status Init(const ms::KernelInfo& info) {
     op_ = info.op();
+    functions_ = row_.Find(info.input_dtype(0));
+    if (functions_ == nullptr) return NoLoopFor(info.input_dtype(0));
     MS_DType output_type = 0;
     MS_TRY(info.DTypeAttr("output_type", &output_type));
     if (output_type != MS_INT32 && output_type != MS_INT64) {
       return ms::Unimplemented(op_, ": attribute output_type must be int32 or int64");
     }
-    loop_ = output_type == MS_INT32 ? loop32_ : loop64_;
+    wide_output_ = output_type == MS_INT64;
     return ms::Status();
   }
 
@@ -125,14 +282,11 @@ class ArgKernel {
     ms::View out;
     MS_TRY(frame.Output(0, plan.output, &out));
     if (out.size() == 0) return ms::Status();
-    MS_TRY(ParallelRows(
-        frame, plan.outer, plan.axis * plan.inner, 1000,
-        [&](int64_t begin, int64_t end) { loop_(plan, in.raw(), out.raw(), begin, end); }));
+    const ArgSearch search(plan, *functions_, in.raw(), out.raw(), wide_output_);
+    MS_TRY(ParallelRows(frame, plan.outer, plan.axis * plan.inner, 1000,
+                        [&](int64_t begin, int64_t end) { search.Run(begin, end); }));
     return ms::Status();
   }
-
- protected:
-  ArgKernel(ArgLoop loop32, ArgLoop loop64) : loop32_(loop32), loop64_(loop64) {}
 
  private:
   ms::Status Plan(const ms::Shape& in, int64_t dimension, ArgPlan* plan) const {
@@ -153,39 +307,18 @@ class ArgKernel {
     return ms::Status();
   }
 
-  const ArgLoop loop32_;
-  const ArgLoop loop64_;
-  ArgLoop loop_ = nullptr;
+  const Row& row_;
+  const ArgFunctions* functions_ = nullptr;
+  bool wide_output_ = false;
   std::string op_;
 };
 
-template <typename Order, typename T>
-class TypedArgKernel : public ArgKernel {
- public:
-  TypedArgKernel() : ArgKernel(&ArgElements<Order, T, int32_t>, &ArgElements<Order, T, int64_t>) {}
-};
-
-template <typename Order, typename T>
-void RegisterOne(const char* op, std::vector<MS_DType> dtypes) {
-  ms::Register<TypedArgKernel<Order, T>>(
-      op, ms::KernelOptions().Types("T", std::move(dtypes)).HostArg("dimension"));
-}
-
 template <typename Order>
 ms::Registered RegisterArg(const char* op) {
-  RegisterOne<Order, float>(op, {MS_FLOAT32});
-  RegisterOne<Order, double>(op, {MS_FLOAT64});
-  RegisterOne<Order, Float16>(op, {MS_FLOAT16});
-  RegisterOne<Order, BFloat16>(op, {MS_BFLOAT16});
-  RegisterOne<Order, int8_t>(op, {MS_INT8});
-  RegisterOne<Order, int16_t>(op, {MS_INT16});
-  RegisterOne<Order, int32_t>(op, {MS_INT32});
-  RegisterOne<Order, int64_t>(op, {MS_INT64});
-  RegisterOne<Order, uint8_t>(op, {MS_UINT8, MS_BOOL});
-  RegisterOne<Order, uint16_t>(op, {MS_UINT16});
-  RegisterOne<Order, uint32_t>(op, {MS_UINT32});
-  RegisterOne<Order, uint64_t>(op, {MS_UINT64});
-  return ms::Registered();
+  std::vector<MS_DType> dtypes = TypesIn(kOrderedTypes);
+  dtypes.push_back(MS_BOOL);
+  return ms::RegisterRow<ArgKernel>(
+      op, kArgTable<Order>, ms::KernelOptions().Types("T", std::move(dtypes)).HostArg("dimension"));
 }
 
 const ms::Registered arg_max = RegisterArg<Larger>("ArgMax");
