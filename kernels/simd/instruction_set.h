@@ -50,10 +50,10 @@ extern InstructionSet chosen_instruction_set;
 inline InstructionSet ChosenInstructionSet() { return internal::chosen_instruction_set; }
 
 // The widest set that elementwise loops on a type are compiled for. A copy takes room in the
-// plugin, integers gain little beyond AVX2, and arithmetic on those of other sizes is rare.
+// plugin, integers gain little beyond AVX2, and arithmetic on small ones is rare.
 template <typename T>
 inline constexpr InstructionSet kWidestLoops = std::is_floating_point_v<T> ? InstructionSet::kAvx512
-                                               : std::is_integral_v<T> && sizeof(T) == 4
+                                               : std::is_integral_v<T> && sizeof(T) >= 4
                                                    ? InstructionSet::kAvx2
                                                    : InstructionSet::kBaseline;
 template <>
