@@ -40,6 +40,7 @@ _BINARY = (
 _REDUCTIONS = (
     "count_nonzero reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_sum"
 )
+_LOSSES = "absolute_difference huber_loss log_loss mean_pairwise_squared_error mean_squared_error"
 _RELATIONS = "equal greater greater_equal less less_equal near none_equal"
 _SIGNS = "negative non_negative non_positive positive"
 _COLLECTIONS = (
@@ -49,6 +50,15 @@ _COLLECTIONS = (
 
 def _variable() -> Any:
     return tf.Variable([1.0, 2.0])
+
+
+def _predictions() -> dict[str, Any]:
+    return {"labels": X, "predictions": X}
+
+
+def _one_loss() -> str:
+    tf.losses.add_loss(tf.constant(1.0, name="loss"))
+    return "loss"
 
 
 def _event_file() -> str:
@@ -238,6 +248,18 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.nn.l2_normalize: lambda: {"x": X},
         tf.nn.leaky_relu: lambda: {"features": X},
         tf.nn.log_softmax: lambda: {"logits": X},
+        **{getattr(tf.losses, name): _predictions for name in _LOSSES.split()},
+        tf.losses.add_loss: lambda: {"loss": tf.constant(1.0)},
+        tf.losses.compute_weighted_loss: lambda: {"losses": X},
+        tf.losses.cosine_distance: lambda: {"labels": X, "predictions": X, "axis": 1},
+        tf.losses.get_losses: dict,
+        tf.losses.get_regularization_loss: dict,
+        tf.losses.get_regularization_losses: dict,
+        tf.losses.get_total_loss: lambda: {"scope": _one_loss()},
+        tf.losses.hinge_loss: lambda: {"labels": X, "logits": X},
+        tf.losses.sigmoid_cross_entropy: lambda: {"multi_class_labels": X, "logits": X},
+        tf.losses.softmax_cross_entropy: lambda: {"onehot_labels": X, "logits": X},
+        tf.losses.sparse_softmax_cross_entropy: lambda: {"labels": [0, 1], "logits": X},
         tf.nn.moments: lambda: {"x": X, "axes": [0]},
         tf.nn.relu: lambda: {"features": X},
         tf.nn.relu6: lambda: {"features": X},
@@ -310,7 +332,8 @@ _ANY: dict[str, set[Any]] = {
 # Settings of variables that change nothing yet, or are read as those of `tf.device`.
 _SETTINGS = {"caching_device", "partitioner", "use_resource"}
 _TRUTHS = {
-    "adjoint_a", "adjoint_b", "allow_broadcast", "auxiliary_name_scope",
+    "add_regularization_losses", "adjoint_a", "adjoint_b", "allow_broadcast",
+    "auxiliary_name_scope",
     "colocate_gradients_with_ops", "ignore_existing", "keep_dims", "keepdims", "trainable",
     "transpose_a", "transpose_b", "use_nesterov", "validate_shape", "verify_shape", "use_locking",
     "as_text", "conjugate", "staircase",
