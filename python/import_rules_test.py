@@ -21,6 +21,7 @@ ROOMS = (
     "ops",
     "variables",
     "nn",
+    "layers",
     "session",
     "summary",
     "train",

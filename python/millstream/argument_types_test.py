@@ -40,6 +40,7 @@ _BINARY = (
 _REDUCTIONS = (
     "count_nonzero reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_sum"
 )
+_POOLS = "AveragePooling1D AveragePooling2D MaxPooling1D MaxPooling2D"
 _LOSSES = "absolute_difference huber_loss log_loss mean_pairwise_squared_error mean_squared_error"
 _RELATIONS = "equal greater greater_equal less less_equal near none_equal"
 _SIGNS = "negative non_negative non_positive positive"
@@ -50,6 +51,14 @@ _COLLECTIONS = (
 
 def _variable() -> Any:
     return tf.Variable([1.0, 2.0])
+
+
+def _pooled() -> dict[str, Any]:
+    return {"inputs": IMAGES, "pool_size": 1, "strides": 1}
+
+
+def _pooled_sequence() -> dict[str, Any]:
+    return {"inputs": IMAGES[0], "pool_size": 1, "strides": 1}
 
 
 def _predictions() -> dict[str, Any]:
@@ -248,6 +257,28 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.nn.l2_normalize: lambda: {"x": X},
         tf.nn.leaky_relu: lambda: {"features": X},
         tf.nn.log_softmax: lambda: {"logits": X},
+        tf.layers.average_pooling1d: _pooled_sequence,
+        tf.layers.average_pooling2d: _pooled,
+        tf.layers.max_pooling1d: _pooled_sequence,
+        tf.layers.max_pooling2d: _pooled,
+        **{
+            getattr(tf.layers, name): lambda: {"pool_size": 1, "strides": 1}
+            for name in _POOLS.split()
+        },
+        tf.layers.BatchNormalization: dict,
+        tf.layers.batch_normalization: lambda: {"inputs": tf.constant(X)},
+        tf.layers.Conv1D: lambda: {"filters": 2, "kernel_size": 1},
+        tf.layers.Conv2D: lambda: {"filters": 2, "kernel_size": 1},
+        tf.layers.conv1d: lambda: {"inputs": IMAGES[0], "filters": 2, "kernel_size": 1},
+        tf.layers.conv2d: lambda: {"inputs": IMAGES, "filters": 2, "kernel_size": 1},
+        tf.layers.Dense: lambda: {"units": 2},
+        tf.layers.dense: lambda: {"inputs": X, "units": 2},
+        tf.layers.Dropout: dict,
+        tf.layers.dropout: lambda: {"inputs": X},
+        tf.layers.Flatten: dict,
+        tf.layers.flatten: lambda: {"inputs": X},
+        tf.layers.InputSpec: dict,
+        tf.layers.Layer: dict,
         **{getattr(tf.losses, name): _predictions for name in _LOSSES.split()},
         tf.losses.add_loss: lambda: {"loss": tf.constant(1.0)},
         tf.losses.compute_weighted_loss: lambda: {"losses": X},
@@ -260,6 +291,7 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.losses.sigmoid_cross_entropy: lambda: {"multi_class_labels": X, "logits": X},
         tf.losses.softmax_cross_entropy: lambda: {"onehot_labels": X, "logits": X},
         tf.losses.sparse_softmax_cross_entropy: lambda: {"labels": [0, 1], "logits": X},
+        tf.nn.fused_batch_norm: lambda: {"x": IMAGES, "scale": [1.0], "offset": [0.0]},
         tf.nn.moments: lambda: {"x": X, "axes": [0]},
         tf.nn.relu: lambda: {"features": X},
         tf.nn.relu6: lambda: {"features": X},
@@ -333,7 +365,7 @@ _ANY: dict[str, set[Any]] = {
 _SETTINGS = {"caching_device", "partitioner", "use_resource"}
 _TRUTHS = {
     "add_regularization_losses", "adjoint_a", "adjoint_b", "allow_broadcast",
-    "auxiliary_name_scope",
+    "auxiliary_name_scope", "center", "fused", "is_training", "scale", "use_bias",
     "colocate_gradients_with_ops", "ignore_existing", "keep_dims", "keepdims", "trainable",
     "transpose_a", "transpose_b", "use_nesterov", "validate_shape", "verify_shape", "use_locking",
     "as_text", "conjugate", "staircase",

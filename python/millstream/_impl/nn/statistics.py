@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
 
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
-from millstream._impl.graph.arguments import INTEGERS, NUMBER, TENSOR, one_of, or_none, takes
+from millstream._impl.graph.arguments import INTEGERS, NUMBER, TENSOR, TEXT, one_of, or_none, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.nn.data_formats import image_format
 from millstream._impl.ops import reductions
 
 
@@ -111,3 +113,98 @@ def batch_normalization(
         shifted = -mean * factor if offset is None else offset - mean * factor
         result: Tensor = x * factor + shifted
         return result
+
+
+@public("nn.fused_batch_norm")
+@takes(
+    x=TENSOR,
+    scale=TENSOR,
+    offset=TENSOR,
+    mean=or_none(TENSOR),
+    variance=or_none(TENSOR),
+    epsilon=NUMBER,
+    data_format=TEXT,
+)
+def fused_batch_norm(
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any = None,
+    variance: Any = None,
+    epsilon: Any = 0.001,
+    data_format: str = "NHWC",
+    is_training: bool = True,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Images shifted and scaled to mean 0 and variance 1 in each channel, then by what is given.
+
+    Ioffe, Szegedy: Batch normalization (2015).
+
+    Parameters
+    ----------
+    x
+        Images of the order of `data_format`.
+    scale, offset
+        A factor and a summand for each channel.
+    mean, variance
+        Those that are used, if `is_training` is False.
+    epsilon
+        Added to the variance.
+    data_format
+        "NHWC" or "NCHW".
+    is_training
+        Whether the statistics are those of `x`.
+    name
+        Name of the scope.
+
+    Returns
+    -------
+    tuple
+        The images; their mean; their variance, unbiased: of n elements, the sum of squares is
+        divided by n - 1. When `is_training` is False, `mean` and `variance` as they were given.
+
+    Raises
+    ------
+    ValueError
+        `mean` and `variance` are given in training, or are missing otherwise.
+
+    Examples
+    --------
+    >>> x = tf.constant([[[[1.0], [3.0]]]])
+    >>> y, mean, variance = tf.nn.fused_batch_norm(x, [1.0], [0.0], epsilon=0.0)
+    >>> y.eval().ravel().tolist(), mean.eval().tolist(), variance.eval().tolist()
+    ([-1.0, 1.0], [2.0], [2.0])
+    """
+    if bool(is_training) == (mean is not None or variance is not None):
+        raise ValueError(
+            "mean and variance: expected none in training, and both otherwise, got "
+            f"is_training={is_training!r}, mean={mean!r}, variance={variance!r}"
+        )
+    channels = {"NHWC": 3, "NCHW": 1}[image_format(data_format)]
+    with scopes.name_scope(name, "FusedBatchNorm", [x]):
+        images = convert_to_tensor(x, name="x")
+        around = [size for size in range(4) if size != channels]
+        unbiased = variance
+        if is_training:
+            mean, variance = moments(images, around)
+            unbiased = variance * correction(images, channels)
+        mean, variance = convert_to_tensor(mean), convert_to_tensor(variance)
+        shape = [-1, 1, 1] if channels == 1 else [-1]
+        means, variances, offsets, scales = (
+            gen_ops.reshape(convert_to_tensor(value, images.dtype), shape)
+            for value in (mean, variance, offset, scale)
+        )
+        result = batch_normalization(images, means, variances, offsets, scales, epsilon)
+        return result, mean, convert_to_tensor(unbiased)
+
+
+def correction(values: Tensor, axis: int) -> Any:
+    """N / (n - 1) for the n elements that a feature along `axis` has; 1 for a single one."""
+    sizes = values.shape.as_list()
+    known = [size for i, size in enumerate(sizes) if i != axis and size is not None]
+    if len(known) == len(sizes) - 1:
+        count = math.prod(known)
+        return count / max(count - 1, 1)
+    of_feature = gen_ops.size(values) // gen_ops.shape(values)[axis]
+    count = gen_ops.cast(of_feature, values.dtype)
+    return count / gen_ops.maximum(count - 1.0, 1.0)

@@ -29,6 +29,7 @@ class VariableStore:
         self._graph = graph
         self._variables: dict[str, Variable] = {}
         self._opened: dict[str, int] = {}
+        self._layers: dict[str, int] = {}
 
     # ---- Scopes ----
 
@@ -49,6 +50,11 @@ class VariableStore:
             number += 1
             candidate = f"{name}_{number}"
         return candidate
+
+    def unique_layer(self, name: str) -> str:
+        """A name like `name` for a layer without one: numbered from 1."""
+        self._layers[name] = self._layers.get(name, 0) + 1
+        return f"{name}_{self._layers[name]}"
 
     # ---- Variables ----
 

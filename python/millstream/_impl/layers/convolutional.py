@@ -1,0 +1,337 @@
+"""Layers that convolve sequences and images with filters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millstream._impl.base.public import public
+from millstream._impl.graph.arguments import FUNCTION, INITIALIZER, INTEGER, TENSOR, or_none, takes
+from millstream._impl.graph.operation import Tensor
+from millstream._impl.layers.core import check_data_format
+from millstream._impl.layers.layer import InputSpec, Layer, activated, size_of, window_sizes
+from millstream._impl.nn import activations, windows
+from millstream._impl.ops import array_ops
+from millstream._impl.values.tensor_shape import TensorShape, as_shape
+from millstream._impl.variables import initializers
+
+_FUNCTION = or_none(FUNCTION)
+_INITIALIZER = or_none(INITIALIZER)
+# Initializers of no state, which all layers share.
+_ZEROS = initializers.Zeros()
+_KINDS = {
+    "filters": INTEGER,
+    "activation": _FUNCTION,
+    "kernel_initializer": _INITIALIZER,
+    "bias_initializer": _INITIALIZER,
+    "kernel_regularizer": _FUNCTION,
+    "bias_regularizer": _FUNCTION,
+    "activity_regularizer": _FUNCTION,
+    "kernel_constraint": _FUNCTION,
+    "bias_constraint": _FUNCTION,
+}
+
+
+def check_padding(padding: Any) -> str:
+    """The padding in capitals; ValueError for what is none."""
+    if not isinstance(padding, str) or padding.lower() not in ("same", "valid"):
+        raise ValueError(f"padding: expected 'same' or 'valid', got {padding!r}")
+    return padding.upper()
+
+
+def window_count(size: int | None, window: int, stride: int, padding: str, rate: int = 1) -> Any:
+    """How many windows there are along a dimension."""
+    if size is None:
+        return None
+    if padding == "SAME":
+        return -(-size // stride)
+    return max(0, -(-(size - (window - 1) * rate) // stride))
+
+
+class _Convolution(Layer):
+    """A convolution over `dimensions` dimensions."""
+
+    dimensions = 0
+
+    @takes(**_KINDS)
+    def __init__(
+        self,
+        filters: Any,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        dilation_rate: Any = 1,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = _ZEROS,
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        trainable: bool = True,
+        name: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs
+        )
+        count = self.dimensions
+        self.filters = int(filters)
+        self.kernel_size = window_sizes(kernel_size, count, "kernel_size")
+        self.strides = window_sizes(strides, count, "strides")
+        self.padding = check_padding(padding)
+        self.data_format = check_data_format(data_format)
+        self.dilation_rate = window_sizes(dilation_rate, count, "dilation_rate")
+        self.activation = activation
+        self.use_bias = use_bias
+        self.kernel_initializer = kernel_initializer
+        self.bias_initializer = bias_initializer
+        self.kernel_regularizer = kernel_regularizer
+        self.bias_regularizer = bias_regularizer
+        self.kernel_constraint = kernel_constraint
+        self.bias_constraint = bias_constraint
+        self.kernel: Any = None
+        self.bias: Any = None
+        self.input_spec = InputSpec(ndim=count + 2)
+
+    def _channel_axis(self) -> int:
+        return 1 if self.data_format == "channels_first" else -1
+
+    def build(self, input_shape: Any) -> None:
+        """Make the variables."""
+        axis = self._channel_axis()
+        channels = size_of(input_shape, axis, type(self).__name__)
+        self.input_spec = InputSpec(ndim=self.dimensions + 2, axes={axis: channels})
+        self.kernel = self.add_weight(
+            "kernel",
+            [*self.kernel_size, channels, self.filters],
+            initializer=self.kernel_initializer,
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
+        if self.use_bias:
+            self.bias = self.add_weight(
+                "bias",
+                [self.filters],
+                initializer=self.bias_initializer,
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
+        super().build(input_shape)
+
+    def _convolve(self, inputs: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def call(self, inputs: Any) -> Any:
+        """The output."""
+        outputs = self._convolve(inputs)
+        if self.bias is not None:
+            outputs = self._add_bias(outputs)
+        return activated(self.activation, outputs)
+
+    def _add_bias(self, outputs: Tensor) -> Tensor:
+        first = self.data_format == "channels_first"
+        if not first:
+            return activations.bias_add(outputs, self.bias)
+        if self.dimensions == 2:
+            return activations.bias_add(outputs, self.bias, data_format="NCHW")
+        shape = [1, self.filters, *[1] * self.dimensions]
+        sum_: Tensor = outputs + array_ops.reshape(self.bias, shape)
+        return sum_
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of the output."""
+        dims = as_shape(input_shape).as_list()
+        first = self.data_format == "channels_first"
+        spatial = dims[2:] if first else dims[1:-1]
+        sizes = [
+            window_count(size, window, stride, self.padding, rate)
+            for size, window, stride, rate in zip(
+                spatial, self.kernel_size, self.strides, self.dilation_rate, strict=True
+            )
+        ]
+        if first:
+            return TensorShape([dims[0], self.filters, *sizes])
+        return TensorShape([dims[0], *sizes, self.filters])
+
+
+@public("layers.Conv1D")
+class Conv1D(_Convolution):
+    """Sequences convolved with filters.
+
+    Parameters
+    ----------
+    filters
+        How many filters; the channels of the output.
+    kernel_size, strides, dilation_rate
+        An integer, or a list of one.
+    padding
+        "valid" or "same".
+    data_format
+        "channels_last" or "channels_first".
+    activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
+    bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint, trainable, name,
+    kwargs
+        As for `Dense`.
+
+    Examples
+    --------
+    >>> tf.layers.Conv1D(4, 3, padding="same")(tf.ones([2, 8, 3])).shape.as_list()
+    [2, 8, 4]
+    """
+
+    dimensions = 1
+
+    def _convolve(self, inputs: Tensor) -> Tensor:
+        first = self.data_format == "channels_first"
+        return windows.convolution(
+            inputs,
+            self.kernel,
+            self.padding,
+            strides=list(self.strides),
+            dilation_rate=list(self.dilation_rate),
+            data_format="NCW" if first else "NWC",
+        )
+
+
+@public("layers.Conv2D")
+class Conv2D(_Convolution):
+    """Images convolved with filters.
+
+    Parameters
+    ----------
+    filters
+        How many filters; the channels of the output.
+    kernel_size, strides, dilation_rate
+        An integer, or a pair for height and width.
+    padding
+        "valid" or "same".
+    data_format
+        "channels_last" or "channels_first".
+    activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
+    bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint, trainable, name,
+    kwargs
+        As for `Dense`.
+
+    Examples
+    --------
+    >>> layer = tf.layers.Conv2D(4, 3, activation=tf.nn.relu)
+    >>> layer(tf.ones([2, 8, 8, 3])).shape.as_list()
+    [2, 6, 6, 4]
+    >>> layer.kernel.shape.as_list()
+    [3, 3, 3, 4]
+    """
+
+    dimensions = 2
+
+    def _convolve(self, inputs: Tensor) -> Tensor:
+        first = self.data_format == "channels_first"
+        return windows.conv2d(
+            inputs,
+            self.kernel,
+            self.strides,
+            self.padding,
+            data_format="NCHW" if first else "NHWC",
+            dilations=self.dilation_rate,
+        )
+
+
+def _function(layer: type[_Convolution], inputs: Any, arguments: dict[str, Any]) -> Any:
+    reuse, name = arguments.pop("reuse"), arguments.pop("name")
+    return layer(**arguments, name=name, _reuse=reuse, _scope=name)(inputs)
+
+
+@public("layers.conv1d")
+@takes(inputs=TENSOR, **_KINDS)
+def conv1d(
+    inputs: Any,
+    filters: Any,
+    kernel_size: Any,
+    strides: Any = 1,
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    dilation_rate: Any = 1,
+    activation: Any = None,
+    use_bias: bool = True,
+    kernel_initializer: Any = None,
+    bias_initializer: Any = _ZEROS,
+    kernel_regularizer: Any = None,
+    bias_regularizer: Any = None,
+    activity_regularizer: Any = None,
+    kernel_constraint: Any = None,
+    bias_constraint: Any = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: bool | None = None,
+) -> Any:
+    """Sequences convolved with filters, which are variables of its own; see `Conv1D`.
+
+    Parameters
+    ----------
+    inputs
+        Shape [batch, size, channels], or in the order of `data_format`.
+    filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
+    kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
+    activity_regularizer, kernel_constraint, bias_constraint, trainable
+        As for `Conv1D`.
+    name
+        Name of the scope of the variables.
+    reuse
+        Whether these exist already, from an earlier call with that name.
+
+    Examples
+    --------
+    >>> tf.layers.conv1d(tf.ones([2, 8, 3]), 4, 3).shape.as_list()
+    [2, 6, 4]
+    """
+    arguments = dict(locals())
+    return _function(Conv1D, arguments.pop("inputs"), arguments)
+
+
+@public("layers.conv2d")
+@takes(inputs=TENSOR, **_KINDS)
+def conv2d(
+    inputs: Any,
+    filters: Any,
+    kernel_size: Any,
+    strides: Any = (1, 1),
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    dilation_rate: Any = (1, 1),
+    activation: Any = None,
+    use_bias: bool = True,
+    kernel_initializer: Any = None,
+    bias_initializer: Any = _ZEROS,
+    kernel_regularizer: Any = None,
+    bias_regularizer: Any = None,
+    activity_regularizer: Any = None,
+    kernel_constraint: Any = None,
+    bias_constraint: Any = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: bool | None = None,
+) -> Any:
+    """Images convolved with filters, which are variables of its own; see `Conv2D`.
+
+    Parameters
+    ----------
+    inputs
+        Shape [batch, height, width, channels], or in the order of `data_format`.
+    filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
+    kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
+    activity_regularizer, kernel_constraint, bias_constraint, trainable
+        As for `Conv2D`.
+    name
+        Name of the scope of the variables.
+    reuse
+        Whether these exist already, from an earlier call with that name.
+
+    Examples
+    --------
+    >>> tf.layers.conv2d(tf.ones([2, 8, 8, 3]), 4, 3, name="first").op.name
+    'first/BiasAdd'
+    """
+    arguments = dict(locals())
+    return _function(Conv2D, arguments.pop("inputs"), arguments)

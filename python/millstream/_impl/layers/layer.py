@@ -1,0 +1,482 @@
+"""What all layers have: variables under a scope of their own, that are made at the first call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from millstream._impl.base.graph_keys import GraphKeys
+from millstream._impl.base.public import public
+from millstream._impl.graph import scopes
+from millstream._impl.graph.arguments import (
+    DTYPE,
+    FUNCTION,
+    INTEGER,
+    MAPPING,
+    SHAPE,
+    TEXT,
+    or_none,
+    takes,
+)
+from millstream._impl.graph.convert import convert_to_tensor
+from millstream._impl.graph.default_graph import get_default_graph
+from millstream._impl.graph.operation import Tensor
+from millstream._impl.ops import array_ops, math_ops
+from millstream._impl.values import dtypes
+from millstream._impl.values.tensor_shape import TensorShape, as_shape
+from millstream._impl.variables import variable_scope as scope_of_variables
+from millstream._impl.variables.variable_store import store_of
+
+
+@public("layers.InputSpec")
+class InputSpec:
+    """What a layer takes.
+
+    Parameters
+    ----------
+    dtype
+        The data type, or None for any.
+    shape
+        The shape, with None for dimensions of any size, or None for any.
+    ndim, max_ndim, min_ndim
+        The rank, the greatest, the least.
+    axes
+        Sizes of some dimensions, by dimension.
+
+    Examples
+    --------
+    >>> tf.layers.InputSpec(min_ndim=2, axes={-1: 3})
+    InputSpec(min_ndim=2, axes={-1: 3})
+    """
+
+    @takes(dtype=DTYPE, shape=SHAPE, ndim=INTEGER, max_ndim=INTEGER, min_ndim=INTEGER, axes=MAPPING)
+    def __init__(
+        self,
+        dtype: Any = None,
+        shape: Any = None,
+        ndim: int | None = None,
+        max_ndim: int | None = None,
+        min_ndim: int | None = None,
+        axes: Any = None,
+    ) -> None:
+        self.dtype = None if dtype is None else dtypes.as_dtype(dtype).name
+        self.shape = shape
+        self.ndim = ndim if shape is None else len(shape)
+        self.max_ndim = max_ndim
+        self.min_ndim = min_ndim
+        self.axes = {int(key): size for key, size in (axes or {}).items()}
+
+    def __repr__(self) -> str:
+        given = [f"{key}={value}" for key, value in vars(self).items() if value not in (None, {})]
+        return f"InputSpec({', '.join(given)})"
+
+    def check(self, layer: str, value: Tensor) -> None:
+        """Raise ValueError when a layer of this name does not take the tensor."""
+        start = f"Input 0 of layer {layer} is incompatible with the layer: "
+        rank, shape = value.shape.ndims, value.shape
+        if self.dtype is not None and value.dtype.base_dtype.name != self.dtype:
+            raise ValueError(f"{start}expected dtype={self.dtype}, found {value.dtype.name}")
+        if rank is None:
+            if (self.ndim, self.min_ndim, self.max_ndim) == (None, None, None):
+                return
+            raise ValueError(f"{start}its rank is undefined, but the layer requires a defined rank")
+        found = f"found ndim={rank}. Full shape received: {shape.as_list()}"
+        if self.ndim is not None and rank != self.ndim:
+            raise ValueError(f"{start}expected ndim={self.ndim}, {found}")
+        if self.max_ndim is not None and rank > self.max_ndim:
+            raise ValueError(f"{start}expected max_ndim={self.max_ndim}, {found}")
+        if self.min_ndim is not None and rank < self.min_ndim:
+            raise ValueError(f"{start}expected min_ndim={self.min_ndim}, {found}")
+        for axis, size in self.axes.items():
+            if size is not None and shape.as_list()[axis] not in (size, None):
+                raise ValueError(
+                    f"{start}expected axis {axis} of input shape to have value {size} but "
+                    f"received input with shape {shape.as_list()}"
+                )
+        if self.shape is not None and not shape.is_compatible_with(as_shape(self.shape)):
+            raise ValueError(f"{start}expected shape={self.shape}, found shape={shape.as_list()}")
+
+
+def snake_case(name: str) -> str:
+    """The name of a class as that of a scope: MaxPooling2D gives max_pooling2d."""
+    parted = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    found = re.sub(r"([a-z])([A-Z])", r"\1_\2", parted).lower()
+    # Names of scopes do not begin with "_".
+    return "private" + found if found.startswith("_") else found
+
+
+@public("layers.Layer")
+class Layer:
+    """A function with variables, which are made when it is called first and shared afterwards.
+
+    A subclass makes its variables in ``build(input_shape)`` by `add_variable`, and computes in
+    ``call(inputs)``.
+
+    Parameters
+    ----------
+    trainable
+        Whether its variables join the collection of trainable ones.
+    name
+        Name of its scope; by default one like the name of the class, made unique when the layer is
+        called first.
+    dtype
+        The data type of its variables; by default that of what it is called with.
+    kwargs
+        ``activity_regularizer``: a function from the output to a loss.
+
+    Attributes
+    ----------
+    built
+        Whether there are variables already.
+    input_spec
+        An `InputSpec`, or None.
+
+    Examples
+    --------
+    >>> class Scaled(tf.layers.Layer):
+    ...     def build(self, input_shape):
+    ...         self.factor = self.add_variable("factor", [], initializer=tf.ones_initializer())
+    ...     def call(self, inputs):
+    ...         return inputs * self.factor
+    >>> scaled = Scaled(name="scaled")
+    >>> y = scaled(tf.constant([1.0, 2.0]))
+    >>> [v.name for v in scaled.variables]
+    ['scaled/factor:0']
+    """
+
+    @takes(dtype=DTYPE)
+    def __init__(
+        self, trainable: bool = True, name: Any = None, dtype: Any = None, **kwargs: Any
+    ) -> None:
+        scope = kwargs.pop("_scope", None)
+        self._reuse = kwargs.pop("_reuse", None)
+        self._activity_regularizer = kwargs.pop("activity_regularizer", None)
+        if kwargs:
+            raise TypeError(f"a layer has no argument {next(iter(kwargs))!r}")
+        if name is not None and not isinstance(name, (str, scope_of_variables.VariableScope)):
+            raise TypeError(f"name: expected a name or a scope, got {name!r}")
+        self.trainable = trainable
+        self.built = False
+        self.input_spec: InputSpec | None = None
+        self._dtype = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+        self._trainable_weights: list[Any] = []
+        self._non_trainable_weights: list[Any] = []
+        self._losses: list[tuple[Any, Any]] = []  # each with the input that it is of, or None
+        self._updates: list[tuple[Any, Any]] = []
+        self._scope: scope_of_variables.VariableScope | None = None
+        self._graph: Any = None
+        self._set_name(name)
+        if scope:
+            with scope_of_variables.variable_scope(scope) as captured:
+                self._scope = captured
+
+    def _set_name(self, name: Any) -> None:
+        base = snake_case(type(self).__name__)
+        if isinstance(name, scope_of_variables.VariableScope):
+            base = self._name = name.name
+        elif name:
+            base = self._name = name
+        else:
+            self._name = store_of(get_default_graph()).unique_layer(base)
+        self._base_name = base
+
+    # ---- What it has ----
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self._name)
+
+    @property
+    def scope_name(self) -> str:
+        """The name of its scope; ValueError before the first call, which finds it."""
+        if self._scope is None:
+            raise ValueError(
+                f"scope_name: the layer {self._name!r} was not called yet; its scope is chosen then"
+            )
+        return str(self._scope.name)
+
+    @property
+    def dtype(self) -> Any:
+        """The name of the data type of its variables; None before it is known."""
+        return None if self._dtype is None else self._dtype.name
+
+    @property
+    def graph(self) -> Any:
+        """The graph that it was called in first."""
+        return self._graph
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        """The variables that optimizers change."""
+        return list(self._trainable_weights) if self.trainable else []
+
+    @property
+    def non_trainable_weights(self) -> list[Any]:
+        """The other variables."""
+        if self.trainable:
+            return list(self._non_trainable_weights)
+        return self._trainable_weights + self._non_trainable_weights
+
+    @property
+    def weights(self) -> list[Any]:
+        """All variables, the trainable ones first."""
+        return self.trainable_weights + self.non_trainable_weights
+
+    @property
+    def variables(self) -> list[Any]:
+        """As `weights`."""
+        return self.weights
+
+    @property
+    def trainable_variables(self) -> list[Any]:
+        """As `trainable_weights`."""
+        return self.trainable_weights
+
+    @property
+    def non_trainable_variables(self) -> list[Any]:
+        """As `non_trainable_weights`."""
+        return self.non_trainable_weights
+
+    @property
+    def activity_regularizer(self) -> Any:
+        """The function from the output to a loss, or None."""
+        return self._activity_regularizer
+
+    @property
+    def losses(self) -> list[Any]:
+        """The losses that it added."""
+        return [loss for loss, _ in self._losses]
+
+    @property
+    def updates(self) -> list[Any]:
+        """The operations that change its variables, of all calls."""
+        return [update for update, _ in self._updates]
+
+    def get_losses_for(self, inputs: Any) -> list[Any]:
+        """The losses of a call with `inputs`; with None those that depend on no input."""
+        return [loss for loss, of in self._losses if of is inputs]
+
+    def get_updates_for(self, inputs: Any) -> list[Any]:
+        """The updates of a call with `inputs`; with None those that depend on no input."""
+        return [update for update, of in self._updates if of is inputs]
+
+    def count_params(self) -> int:
+        """How many numbers the variables hold; ValueError before they are made."""
+        if not self.built:
+            raise ValueError(f"count_params: the layer {self._name!r} has no variables yet")
+        return int(sum(np.prod(v.shape.as_list(), dtype=np.int64) for v in self.weights))
+
+    # ---- What subclasses use ----
+
+    @takes(name=TEXT, initializer=or_none(FUNCTION))
+    def add_weight(
+        self,
+        name: str,
+        shape: Any,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        trainable: bool | None = None,
+        constraint: Any = None,
+        use_resource: bool | None = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
+        partitioner: Any = None,
+    ) -> Any:
+        """A variable in the scope of the layer, see `get_variable`.
+
+        Parameters
+        ----------
+        name
+            Its name below the scope.
+        shape, initializer, regularizer, constraint, partitioner
+            As for `get_variable`.
+        dtype
+            By default the layer's.
+        trainable
+            Whether it is one of `trainable_weights`.
+        use_resource, synchronization, aggregation
+            Not used.
+        """
+        is_trained = trainable is None or bool(trainable)
+        known = set(get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES))
+        variable = scope_of_variables.get_variable(
+            name,
+            shape,
+            self._dtype if dtype is None else dtype,
+            initializer,
+            regularizer,
+            trainable=is_trained and self.trainable,
+            constraint=constraint,
+            partitioner=partitioner,
+        )
+        for loss in get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES):
+            if loss not in known:
+                self._losses.append((loss, None))
+        (self._trainable_weights if is_trained else self._non_trainable_weights).append(variable)
+        return variable
+
+    def add_variable(self, *args: Any, **kwargs: Any) -> Any:
+        """As `add_weight`."""
+        return self.add_weight(*args, **kwargs)
+
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+        """Add losses, a list or one; they join the collection of those of regularizers.
+
+        Parameters
+        ----------
+        losses
+            Tensors.
+        inputs
+            The input that they are of, if any.
+        """
+        for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
+            self._losses.append((loss, inputs))
+            get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+
+    def add_update(self, updates: Any, inputs: Any = None) -> None:
+        """Add operations, a list or one, that change variables; they join ``UPDATE_OPS``.
+
+        Parameters
+        ----------
+        updates
+            Operations or tensors.
+        inputs
+            The input that they are of, if any.
+        """
+        for update in updates if isinstance(updates, (list, tuple)) else [updates]:
+            self._updates.append((update, inputs))
+            get_default_graph().add_to_collection(GraphKeys.UPDATE_OPS, update)
+
+    def build(self, input_shape: Any) -> None:
+        """Make the variables.
+
+        Parameters
+        ----------
+        input_shape
+            A `TensorShape`, or a list of them.
+        """
+        self.built = True
+
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """The output.
+
+        Parameters
+        ----------
+        inputs
+            A tensor, or a list of them.
+        args, kwargs
+            What the layer was called with besides.
+        """
+        return inputs
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of the output for that of the input."""
+        raise NotImplementedError(f"compute_output_shape: {type(self).__name__} does not say it")
+
+    # ---- Calls ----
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """The output; the first call makes the variables."""
+        self._enter_first(kwargs.pop("scope", None))
+        assert self._scope is not None
+        reuse = True if self.built else self._reuse
+        given = _as_tensors(inputs)
+        with (
+            scope_of_variables.variable_scope(
+                self._scope, reuse=reuse, auxiliary_name_scope=False
+            ) as scope,
+            scopes.name_scope(scope.original_name_scope),
+        ):
+            if not self.built:
+                self._build_for(given)
+            if self.input_spec is not None:
+                self.input_spec.check(self.name, _first(given))
+            outputs = self.call(given, *args, **kwargs)
+            if self._activity_regularizer is not None:
+                self._regularize(outputs, given)
+        return outputs
+
+    def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """As calling it."""
+        return self(inputs, *args, **kwargs)
+
+    def _enter_first(self, scope: Any) -> None:
+        graph = get_default_graph()
+        if self._graph is not None and self._graph is not graph and self.weights:
+            raise ValueError(
+                f"the layer {self._name!r} has its variables in another graph than the default one"
+            )
+        self._graph = graph
+        if self._scope is not None:
+            return
+        if self._reuse:
+            name = self._base_name if scope is None else scope
+            opened = scope_of_variables.variable_scope(name)
+        else:
+            opened = scope_of_variables.variable_scope(scope, default_name=self._base_name)
+        with opened as captured:
+            self._scope = captured
+
+    def _build_for(self, inputs: Any) -> None:
+        if self.input_spec is not None:
+            self.input_spec.check(self.name, _first(inputs))
+        if self._dtype is None:
+            self._dtype = _first(inputs).dtype.base_dtype
+        shapes = [tensor.shape for tensor in inputs] if isinstance(inputs, list) else inputs.shape
+        self.build(shapes)
+        self.built = True
+
+    def _regularize(self, outputs: Any, inputs: Any) -> None:
+        with scopes.name_scope("ActivityRegularizer"):
+            for output in outputs if isinstance(outputs, list) else [outputs]:
+                loss = self._activity_regularizer(output)
+                # A mean over the batch, so that the loss does not grow with it.
+                count = math_ops.cast(array_ops.shape(output)[0], loss.dtype)
+                self.add_loss(loss / count, inputs)
+
+
+def _as_tensors(inputs: Any) -> Any:
+    if isinstance(inputs, (list, tuple)) and any(isinstance(item, Tensor) for item in inputs):
+        return [convert_to_tensor(item) for item in inputs]
+    return convert_to_tensor(inputs, name="inputs")
+
+
+def _first(inputs: Any) -> Tensor:
+    tensor: Tensor = inputs[0] if isinstance(inputs, list) else inputs
+    return tensor
+
+
+def size_of(shape: Any, axis: int, layer: str, what: str = "inputs") -> int:
+    """The size of a dimension that must be known for variables to be made."""
+    size = as_shape(shape).as_list()[axis]
+    if size is None:
+        raise ValueError(
+            f"The size of dimension {axis} of the {what} to `{layer}` should be defined. "
+            "Found `None`."
+        )
+    return int(size)
+
+
+def window_sizes(value: Any, count: int, name: str) -> tuple[int, ...]:
+    """`count` positive integers, of one or of a sequence of so many."""
+    items = [value] * count if isinstance(value, (int, np.integer)) else value
+    if (
+        not isinstance(items, Sequence)
+        or len(items) != count
+        or not all(isinstance(item, (int, np.integer)) and item > 0 for item in items)
+    ):
+        raise ValueError(
+            f"The `{name}` argument must be a tuple of {count} positive integers. "
+            f"Received: {value!r}"
+        )
+    return tuple(int(item) for item in items)
+
+
+def activated(function: Callable[[Any], Any] | None, outputs: Tensor) -> Any:
+    """The outputs through an activation function, or as they are."""
+    return outputs if function is None else function(outputs)
