@@ -22,6 +22,7 @@ ROOMS = (
     "variables",
     "nn",
     "layers",
+    "metrics",
     "session",
     "summary",
     "train",

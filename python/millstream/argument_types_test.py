@@ -40,6 +40,8 @@ _BINARY = (
 _REDUCTIONS = (
     "count_nonzero reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_sum"
 )
+_COUNTS = "false_negatives false_positives precision recall true_negatives true_positives"
+_METRICS = f"{_COUNTS} accuracy auc mean_absolute_error mean_squared_error root_mean_squared_error"
 _POOLS = "AveragePooling1D AveragePooling2D MaxPooling1D MaxPooling2D"
 _LOSSES = "absolute_difference huber_loss log_loss mean_pairwise_squared_error mean_squared_error"
 _RELATIONS = "equal greater greater_equal less less_equal near none_equal"
@@ -63,6 +65,10 @@ def _pooled_sequence() -> dict[str, Any]:
 
 def _predictions() -> dict[str, Any]:
     return {"labels": X, "predictions": X}
+
+
+def _classes() -> dict[str, Any]:
+    return {"labels": [0, 1], "predictions": [1, 1]}
 
 
 def _one_loss() -> str:
@@ -291,6 +297,21 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.losses.sigmoid_cross_entropy: lambda: {"multi_class_labels": X, "logits": X},
         tf.losses.softmax_cross_entropy: lambda: {"onehot_labels": X, "logits": X},
         tf.losses.sparse_softmax_cross_entropy: lambda: {"labels": [0, 1], "logits": X},
+        **{getattr(tf.metrics, name): _classes for name in _METRICS.split()},
+        **{
+            getattr(tf.metrics, f"{name}_at_thresholds"): lambda: _classes() | {"thresholds": [0.5]}
+            for name in _COUNTS.split()
+        },
+        tf.confusion_matrix: _classes,
+        tf.metrics.mean: lambda: {"values": X},
+        tf.metrics.mean_cosine_distance: lambda: {**_predictions(), "dim": 1},
+        tf.metrics.mean_iou: lambda: {**_classes(), "num_classes": 2},
+        tf.metrics.mean_per_class_accuracy: lambda: {**_classes(), "num_classes": 2},
+        tf.metrics.mean_relative_error: lambda: {**_predictions(), "normalizer": X},
+        tf.metrics.mean_tensor: lambda: {"values": X},
+        tf.metrics.percentage_below: lambda: {"values": X, "threshold": 1.0},
+        tf.metrics.sensitivity_at_specificity: lambda: {**_classes(), "specificity": 0.5},
+        tf.metrics.specificity_at_sensitivity: lambda: {**_classes(), "sensitivity": 0.5},
         tf.nn.fused_batch_norm: lambda: {"x": IMAGES, "scale": [1.0], "offset": [0.0]},
         tf.nn.moments: lambda: {"x": X, "axes": [0]},
         tf.nn.relu: lambda: {"features": X},

@@ -1,0 +1,1 @@
+"""Metrics that are counted over many steps, in local variables."""
