@@ -179,10 +179,7 @@ StatusOr<PartialShape> PartialShapeFromProto(const proto::TensorShapeProto& mess
     return errors::InvalidArgument("a shape of unknown rank has no dimensions, got ",
                                    message.dim_size());
   }
-  if (message.dim_size() > kMaxProtoRank) {
-    return errors::InvalidArgument("a shape has at most ", kMaxProtoRank, " dimensions, got ",
-                                   message.dim_size());
-  }
+  MS_RETURN_IF_ERROR(CheckRank(message.dim_size()));
   PartialShape shape = PartialShape::Scalar();
   for (const auto& dim : message.dim()) {
     if (dim.size() < kUnknownDim) {

@@ -25,8 +25,6 @@ namespace millstream {
 // A tensor message may stand for at most this many bytes, the size of the largest message: a short
 // one could ask for any number by repeating its last value.
 inline constexpr int64_t kMaxTensorProtoBytes = int64_t{1} << 31;
-// And for at most so many dimensions.
-inline constexpr int kMaxProtoRank = 254;
 
 proto::DataType DataTypeToProto(DataType dtype, bool is_ref = false);
 // The base type of a ref type. `is_ref` may be null. DT_INVALID gives kInvalid.

@@ -78,9 +78,9 @@ TEST(ShapeProtoTest, RefusesWhatIsNoShape) {
             "got -2");
   EXPECT_EQ(refuse("unknown_rank: true dim { size: 1 }").code(), Code::kInvalidArgument);
   proto::TensorShapeProto long_shape;
-  for (int i = 0; i < 255; ++i) long_shape.add_dim()->set_size(1);
+  for (int i = 0; i <= kMaxRank; ++i) long_shape.add_dim()->set_size(1);
   EXPECT_EQ(PartialShapeFromProto(long_shape).status().message(),
-            "a shape has at most 254 dimensions, got 255");
+            "a tensor has at most 32 dimensions, got 33");
 }
 
 TEST(TensorProtoTest, EveryTypeSurvivesInEveryForm) {

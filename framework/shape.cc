@@ -31,7 +31,13 @@ int64_t Shape::num_elements() const {
 
 std::string Shape::ToString() const { return absl::StrCat("[", absl::StrJoin(dims_, ","), "]"); }
 
+Status CheckRank(int rank) {
+  if (rank <= kMaxRank) return absl::OkStatus();
+  return errors::InvalidArgument("a tensor has at most ", kMaxRank, " dimensions, got ", rank);
+}
+
 Status ValidateShape(const Shape& shape) {
+  MS_RETURN_IF_ERROR(CheckRank(shape.rank()));
   int64_t count = 1;
   for (int i = 0; i < shape.rank(); ++i) {
     const int64_t size = shape.dim(i);

@@ -17,6 +17,12 @@ namespace millstream {
 inline constexpr int kInlineRank = 8;
 using DimVector = absl::InlinedVector<int64_t, kInlineRank>;
 
+// The most dimensions that a tensor has. Kernels keep shapes in arrays of this length
+// (framework/plugin/plugin.h, MS_MAX_RANK).
+inline constexpr int kMaxRank = 32;
+// INVALID_ARGUMENT when a tensor of so many dimensions cannot be.
+Status CheckRank(int rank);
+
 // A dimension, or a count, that is not known.
 inline constexpr int64_t kUnknownDim = -1;
 
@@ -49,8 +55,8 @@ class Shape {
 
 std::ostream& operator<<(std::ostream& out, const Shape& shape);
 
-// INVALID_ARGUMENT when a dimension is negative or the element count, multiplied up from the left,
-// overflows 63 bits.
+// INVALID_ARGUMENT when there are more than kMaxRank dimensions, one is negative, or the element
+// count, multiplied up from the left, overflows 63 bits.
 Status ValidateShape(const Shape& shape);
 
 // A shape of which the rank, or some dimensions, may be unknown. A value type.

@@ -9,8 +9,6 @@ namespace {
 
 // Vectors longer than this are data, not shapes: their elements are not tracked.
 constexpr int64_t kMaxTrackedElements = int64_t{1} << 16;
-// Of tensors; as many as the public runtime allows.
-constexpr int kMaxRank = 254;
 
 template <typename T>
 PartialValue ElementsOf(const Tensor& tensor) {

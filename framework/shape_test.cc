@@ -27,6 +27,14 @@ TEST(ShapeTest, RefusesNegativeSizes) {
   EXPECT_EQ(status.message(), "shape [2,-3] has the negative size -3 in dimension 1");
 }
 
+TEST(ShapeTest, RefusesMoreDimensionsThanKernelsTake) {
+  const std::vector<int64_t> ones(kMaxRank + 1, 1);
+  EXPECT_TRUE(ValidateShape(Shape(absl::MakeConstSpan(ones).subspan(1))).ok());
+  const Status status = ValidateShape(Shape(absl::MakeConstSpan(ones)));
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_EQ(status.message(), "a tensor has at most 32 dimensions, got 33");
+}
+
 TEST(ShapeTest, RefusesCountsThatOverflow) {
   EXPECT_TRUE(ValidateShape(Shape({int64_t{1} << 31, int64_t{1} << 31})).ok());
   EXPECT_EQ(ValidateShape(Shape({int64_t{1} << 31, int64_t{1} << 31, 2})).code(),

@@ -23,7 +23,7 @@
 #include "framework/plugin/plugin.hpp"
 
 namespace ms {
-inline namespace v0_1 {
+inline namespace v1 {
 
 // What a device says of itself; the texts live for ever.
 struct HostDeviceText {
@@ -318,7 +318,7 @@ struct HostDevices {
   }
 };
 
-}  // namespace v0_1
+}  // namespace v1
 }  // namespace ms
 
 #endif  // MILLSTREAM_FRAMEWORK_PLUGIN_HOST_DEVICE_HPP_

@@ -11,8 +11,7 @@
 namespace millstream {
 namespace {
 
-// No op has tensors of more dimensions; a larger rank is an uninitialized MS_Dims.
-constexpr uint32_t kMaxAbiRank = 254;
+static_assert(MS_MAX_RANK == kMaxRank, "plugins have arrays of as many dimensions as tensors have");
 
 void Retain(MS_Tensor* tensor) { tensor->references.fetch_add(1, std::memory_order_relaxed); }
 
@@ -181,8 +180,8 @@ void ReleaseTensorHandle(MS_Tensor* handle) {
 }
 
 StatusOr<Shape> ShapeFromAbi(MS_Dims dims) {
-  if (dims.rank == MS_UNKNOWN_RANK || dims.rank > kMaxAbiRank) {
-    return errors::InvalidArgument("a tensor's rank is at most ", kMaxAbiRank,
+  if (dims.rank == MS_UNKNOWN_RANK || dims.rank > MS_MAX_RANK) {
+    return errors::InvalidArgument("a tensor's rank is at most ", MS_MAX_RANK,
                                    ", a plugin gave rank ", dims.rank);
   }
   if (dims.rank > 0 && dims.d == nullptr) {

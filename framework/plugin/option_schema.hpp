@@ -22,7 +22,7 @@
 #include "framework/plugin/plugin.hpp"
 
 namespace ms {
-inline namespace v0_1 {
+inline namespace v1 {
 
 // One option. Texts must live for ever, as literals do; numbers are texts.
 class Option {
@@ -99,7 +99,7 @@ const MS_Table* OptionsTable() {
   return nullptr;
 }
 
-}  // namespace v0_1
+}  // namespace v1
 }  // namespace ms
 
 #endif  // MILLSTREAM_FRAMEWORK_PLUGIN_OPTION_SCHEMA_HPP_

@@ -78,6 +78,9 @@ typedef struct MS_KV {
   MS_Str value;
 } MS_KV;
 
+/* A tensor has at most MS_MAX_RANK dimensions. The host refuses more before a kernel sees them, so
+ * that arrays of this length hold any shape. */
+#define MS_MAX_RANK 32u
 /* rank MS_UNKNOWN_RANK: nothing is known; a dimension of -1 is unknown. */
 #define MS_UNKNOWN_RANK 0xffffffffu
 typedef struct MS_Dims {
@@ -203,6 +206,19 @@ typedef uint32_t MS_DType;
 #define MS_STRING MS_DTYPE(MS_CODE_STRING, 0)
 #define MS_RESOURCE MS_DTYPE(MS_CODE_RESOURCE, 0)
 #define MS_VARIANT MS_DTYPE(MS_CODE_VARIANT, 0)
+/* Reserved: their numbers are fixed, but this host has no tensors of them. A kernel that is
+ * registered for one of them is refused. The codes are DLPack's; two elements of four bits share a
+ * byte, the first in its low half. */
+#define MS_CODE_FLOAT8_E4M3FN 10u
+#define MS_CODE_FLOAT8_E4M3FNUZ 11u
+#define MS_CODE_FLOAT8_E5M2 12u
+#define MS_CODE_FLOAT8_E5M2FNUZ 13u
+#define MS_FLOAT8_E4M3FN MS_DTYPE(MS_CODE_FLOAT8_E4M3FN, 8)
+#define MS_FLOAT8_E4M3FNUZ MS_DTYPE(MS_CODE_FLOAT8_E4M3FNUZ, 8)
+#define MS_FLOAT8_E5M2 MS_DTYPE(MS_CODE_FLOAT8_E5M2, 8)
+#define MS_FLOAT8_E5M2FNUZ MS_DTYPE(MS_CODE_FLOAT8_E5M2FNUZ, 8)
+#define MS_INT4 MS_DTYPE(MS_CODE_INT, 4)
+#define MS_UINT4 MS_DTYPE(MS_CODE_UINT, 4)
 
 /* Status codes, numbered as absl::StatusCode. */
 typedef int32_t MS_Code;
@@ -1035,8 +1051,26 @@ typedef struct MS_OptionsApi {
   void (*schema)(const MS_Plugin* plugin, const MS_OptionDesc* const** out, uint64_t* n);
 } MS_OptionsApi;
 
-/* Interface ids. Reserved for later: "ms.collective/1", "ms.kv/1", "ms.graph/1", "ms.capture/1",
- * "ms.transport/1". Those that begin with "ms.x." are experiments, of which nothing is promised. */
+/* Interface ids. Those that begin with "ms.x." are experiments, of which nothing is promised. These
+ * are reserved, and no host has them yet:
+ *
+ * "ms.graph/1": a plugin claims a connected part of a placed graph. The host asks it with the
+ *   nodes, their attributes and the shapes as far as they are known; the plugin compiles the part
+ *   and gives one kernel for it.
+ * "ms.capture/1": the work that a plan enqueues on a stream is recorded once and replayed, with
+ *   other pointers where feeds and fetches have moved (MS_FRAME_CAPTURE, MS_KERNEL_CAPTURE_SAFE).
+ * "ms.collective/1": communicators of several devices: all-reduce, all-gather, reduce-scatter,
+ *   broadcast, send and receive on streams.
+ * "ms.kv/1": a key-value store of the cluster, by which plugins of several processes find each
+ *   other: put, get with a time limit.
+ * "ms.transport/1": moves tensors between tasks by other means than the host's own.
+ * "ms.variant/1": values of MS_VARIANT: types of a plugin's own, with functions that copy, encode
+ *   and free them.
+ * "ms.function/1": a kernel calls a function of the graph (MS_ATTR_FUNC).
+ * "ms.resource/1", later minors: resources with kernels in host memory that wait for each other
+ *   (tables, queues, iterators) by plugins.
+ * Strides and other layouts: a view is dense and row-major. A layout would stand in a struct beside
+ *   the view, behind a bit of `required`. */
 #define MS_CORE_API "ms.core/1"
 #define MS_REGISTRY_API "ms.registry/1"
 #define MS_KERNEL_API "ms.kernel/1"

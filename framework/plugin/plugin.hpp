@@ -21,6 +21,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -31,7 +32,7 @@
 #include "framework/plugin/plugin_status.hpp"
 
 namespace ms {
-inline namespace v0_1 {
+inline namespace v1 {
 
 // ---- Types -------------------------------------------------------------------------------------
 
@@ -59,7 +60,7 @@ constexpr MS_DType DTypeOf() {
 // Bytes of one element; 0 for types without a fixed size.
 inline uint64_t ElementSize(MS_DType dtype) { return ((dtype >> 8) & 0xff) / 8; }
 
-inline constexpr uint32_t kMaxRank = 32;
+inline constexpr uint32_t kMaxRank = MS_MAX_RANK;
 
 // What runs along dimensions leaves early, so that no compiler makes vector code of what are a few
 // rounds at most: its preparation alone would cost more than a small kernel.
@@ -75,7 +76,8 @@ inline int64_t NumElements(const int64_t* dims, uint32_t rank) {
   return count;
 }
 
-// A fully known shape, kept in place.
+// A fully known shape, kept in place. More than kMaxRank dimensions throw std::length_error, which
+// the entry points of this layer turn into a status.
 class Shape {
  public:
   Shape() = default;
@@ -83,6 +85,7 @@ class Shape {
     for (int64_t dim : dims) Append(dim);
   }
   Shape(const int64_t* dims, uint32_t rank) : rank_(rank) {
+    if (rank > kMaxRank) ThrowTooLong();
     for (uint32_t i = 0; i < rank; ++i) dims_[i] = dims[i];
   }
 
@@ -91,7 +94,10 @@ class Shape {
   int64_t& operator[](uint32_t i) { return dims_[i]; }
   const int64_t* begin() const { return dims_.data(); }
   const int64_t* end() const { return dims_.data() + rank_; }
-  void Append(int64_t dim) { dims_[rank_++] = dim; }
+  void Append(int64_t dim) {
+    if (rank_ == kMaxRank) ThrowTooLong();
+    dims_[rank_++] = dim;
+  }
   int64_t num_elements() const { return NumElements(dims_.data(), rank_); }
   MS_Dims abi() const { return MS_Dims{dims_.data(), rank_, 0}; }
   bool operator==(const Shape& other) const {
@@ -105,6 +111,10 @@ class Shape {
   }
 
  private:
+  [[noreturn]] __attribute__((noinline, cold)) static void ThrowTooLong() {
+    throw std::length_error("a shape has at most " + std::to_string(kMaxRank) + " dimensions");
+  }
+
   uint32_t rank_ = 0;
   std::array<int64_t, kMaxRank> dims_;
 };
@@ -665,7 +675,7 @@ Registered RegisterForTypes(const char* op, const char* attr,
   return Registered();
 }
 
-}  // namespace v0_1
+}  // namespace v1
 }  // namespace ms
 
 #endif  // MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_HPP_

@@ -8,7 +8,7 @@
 #include "framework/plugin/plugin.hpp"
 
 namespace ms {
-inline namespace v0_1 {
+inline namespace v1 {
 
 // Fetches the host's table `id` into *out. REQUIRES: host_tables.base is bound.
 // `first_release_size` covers the slots that every release of the table has; none may be null.
@@ -73,7 +73,7 @@ inline Status BindHost(const MS_HostBase* host) {
   return Status();
 }
 
-}  // namespace v0_1
+}  // namespace v1
 }  // namespace ms
 
 #endif  // MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_BIND_HPP_

@@ -53,7 +53,7 @@
 #include "framework/plugin/plugin_entry.hpp"
 
 namespace ms {
-inline namespace v0_1 {
+inline namespace v1 {
 
 // What a device says of itself. Texts must live for ever, as literals do.
 class DeviceDescription {
@@ -332,7 +332,7 @@ struct DeviceTables {
   }
 };
 
-}  // namespace v0_1
+}  // namespace v1
 }  // namespace ms
 
 #endif  // MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_DEVICE_HPP_

@@ -19,7 +19,7 @@
 #include "framework/plugin/plugin_ops.hpp"
 
 namespace ms {
-inline namespace v0_1 {
+inline namespace v1 {
 
 // The options that a user gave a plugin.
 using PluginOptions = std::vector<std::pair<std::string_view, std::string_view>>;
@@ -112,7 +112,7 @@ inline MS_Status* EnterPlugin(const MS_HostBase* host, const MS_Plugin* plugin,
   });
 }
 
-}  // namespace v0_1
+}  // namespace v1
 }  // namespace ms
 
 // The entry point of a plugin. `Definition` derives from ms::PluginDefaults. At file scope, once a

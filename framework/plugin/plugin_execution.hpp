@@ -12,7 +12,7 @@
 #include "framework/plugin/plugin.hpp"
 
 namespace ms {
-inline namespace v0_1 {
+inline namespace v1 {
 
 // Calls a function that the host was given together with what it is called with; exceptions end
 // here, since there is nobody to tell.
@@ -89,7 +89,7 @@ inline Status OutputList(const Frame& frame, std::string_view name, uint32_t* be
   return Status::FromAbi(host_tables.ctx->output_list(frame.raw(), ToAbi(name), begin, end));
 }
 
-}  // namespace v0_1
+}  // namespace v1
 }  // namespace ms
 
 #endif  // MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_EXECUTION_HPP_

@@ -76,6 +76,25 @@ TEST_F(PluginLayerTest, OfRunningAKernel) {
   EXPECT_EQ(specialization.shape_state, nullptr);
 }
 
+struct MakesTooLongAShape {
+  ms::Status Compute(ms::Frame& frame) const {
+    const int64_t ones[MS_MAX_RANK + 1] = {};
+    ms::Shape shape(ones, MS_MAX_RANK);
+    if (frame.raw() != nullptr) shape.Append(1);
+    return ms::Status();
+  }
+};
+
+TEST_F(PluginLayerTest, OfAShapeOfTooManyDimensions) {
+  MakesTooLongAShape kernel;
+  MS_Frame frame = {};
+  const Status status = TakeAbiStatus(Functions<MakesTooLongAShape>::Compute(&kernel, &frame));
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(status.message(), "a shape has at most 32 dimensions");
+  const int64_t ones[MS_MAX_RANK + 1] = {};
+  EXPECT_THROW(ms::Shape(ones, MS_MAX_RANK + 1), std::length_error);
+}
+
 TEST_F(PluginLayerTest, ThatAreNoExceptionsHaveASentenceOfOurs) {
   ThrowsANumber kernel;
   MS_Frame frame = {};

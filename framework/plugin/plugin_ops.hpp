@@ -31,7 +31,7 @@
 #include "framework/plugin/plugin.hpp"
 
 namespace ms {
-inline namespace v0_1 {
+inline namespace v1 {
 
 // ---- Shapes ------------------------------------------------------------------------------------
 
@@ -389,7 +389,7 @@ inline Registered RegisterOp(OpDefinition op) {
   return Registered();
 }
 
-}  // namespace v0_1
+}  // namespace v1
 }  // namespace ms
 
 #endif  // MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_OPS_HPP_

@@ -14,7 +14,7 @@
 #include "framework/plugin/plugin_ops.hpp"
 
 namespace ms {
-inline namespace v0_1 {
+inline namespace v1 {
 
 // A reference to an object, which lives as long as there is one.
 template <typename T>
@@ -116,7 +116,7 @@ inline Status ReadHandle(const View& handle, std::string_view* container, std::s
   return Status();
 }
 
-}  // namespace v0_1
+}  // namespace v1
 }  // namespace ms
 
 #endif  // MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_RESOURCE_HPP_

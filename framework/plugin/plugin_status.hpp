@@ -25,7 +25,7 @@
 #endif
 
 namespace ms {
-inline namespace v0_1 {
+inline namespace v1 {
 
 // ---- Host tables -------------------------------------------------------------------------------
 
@@ -174,7 +174,7 @@ MS_Status* Guarded(Body&& body) noexcept {
   }
 }
 
-}  // namespace v0_1
+}  // namespace v1
 }  // namespace ms
 
 #endif  // MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_STATUS_HPP_

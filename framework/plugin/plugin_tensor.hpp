@@ -8,7 +8,7 @@
 #include "framework/plugin/plugin.hpp"
 
 namespace ms {
-inline namespace v0_1 {
+inline namespace v1 {
 
 // Owns one reference to a host tensor, or none. Copies share the tensor.
 class Tensor {
@@ -85,7 +85,7 @@ class Tensor {
   MS_Tensor* tensor_ = nullptr;
 };
 
-}  // namespace v0_1
+}  // namespace v1
 }  // namespace ms
 
 #endif  // MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_TENSOR_HPP_

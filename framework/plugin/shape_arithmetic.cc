@@ -5,9 +5,6 @@
 namespace millstream {
 namespace {
 
-// No op has tensors of more dimensions; a larger rank is an uninitialized MS_Dims.
-constexpr uint32_t kMaxAbiRank = 254;
-
 Status CheckSizes(int64_t a, int64_t b) {
   if (a >= kUnknownDim && b >= kUnknownDim) return absl::OkStatus();
   return errors::InvalidArgument("sizes are -1, for unknown ones, or more, got ", a, " and ", b);
@@ -37,7 +34,7 @@ PartialShape ConcatShapes(const PartialShape& a, const PartialShape& b) {
 
 StatusOr<PartialShape> PartialShapeFromAbi(MS_Dims dims) {
   if (dims.rank == MS_UNKNOWN_RANK) return PartialShape();
-  if (dims.rank > kMaxAbiRank || (dims.rank > 0 && dims.d == nullptr)) {
+  if (dims.rank > MS_MAX_RANK || (dims.rank > 0 && dims.d == nullptr)) {
     return errors::InvalidArgument("a plugin gave a shape of rank ", dims.rank,
                                    dims.d == nullptr ? " without dimensions" : "");
   }

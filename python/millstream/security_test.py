@@ -112,10 +112,10 @@ def _constant(size: int) -> bytes:
             _node(
                 "Placeholder",
                 _FLOAT,
-                f'key: "shape" value {{ shape {{ {"dim { size: 1 } " * 255} }} }}',
+                f'key: "shape" value {{ shape {{ {"dim { size: 1 } " * 33} }} }}',
             ),
             ValueError,
-            "at most 254 dimensions",
+            "at most 32 dimensions",
         ),
     ],
 )
