@@ -1,12 +1,14 @@
-// Which nodes of a loop's iteration wait for what cannot come, once nothing happens in it any more.
+// Finds the nodes of a loop's iteration that wait for inputs which cannot arrive. The executor
+// calls it when an iteration has no more work.
 //
-// Not every node runs in every iteration, and rightly so:
-//   a variable of the loop whose NextIteration was dead is not there in the next iteration, nor is
-//   what depends on it;
-//   what depends only on Enters that are not constant is there in the first iteration alone, what
-//   depends only on a Merge of nothing but back edges in the later ones.
-// A node that got something else besides waits for ever. It is found as the iteration is given
-// back, for without a fetch that misses it nobody else would tell.
+// In a correct loop, not every node runs in every iteration:
+//   If the NextIteration of a loop variable is dead, the variable has no value in the next
+//   iteration. Nodes that depend on it do not run there.
+//   Nodes that depend only on Enters that are not constant run only in the first iteration. Nodes
+//   that depend only on a Merge whose inputs are all back edges run only in the later iterations.
+// If such a node also has an input that did arrive, it waits for ever. The check runs when the
+// iteration is released, because the step would otherwise end without an error unless a fetch is
+// missing.
 #ifndef MILLSTREAM_CORE_DYNAMIC_STANDSTILL_H_
 #define MILLSTREAM_CORE_DYNAMIC_STANDSTILL_H_
 
@@ -19,15 +21,16 @@
 namespace millstream {
 
 struct Standstill {
-  // The step must not go on: a node lacks what nothing keeps back, the loop's condition is not
-  // known, a variable of the loop has got lost, or a node that changes state was left out.
+  // The step must end with an error: an input is missing for no legal reason, the loop's condition
+  // has no value, a loop variable is lost, or a node that changes state did not run.
   bool is_stuck = false;
-  std::vector<uint32_t> waiting;  // nodes of the program, in its order: the cause first
-  // NodeProgram::exit of those among them that may still be left through in another iteration.
+  std::vector<uint32_t> waiting;  // node numbers in program order, so that the cause is first
+  // NodeProgram::exit of each Exit in `waiting` that another iteration may still take.
   std::vector<uint32_t> exits;
 };
 
-// REQUIRES: the iteration is one of a loop, and nothing in it is outstanding.
+// Returns the nodes that wait. REQUIRES: `iteration` belongs to a loop, and none of its nodes is
+// ready or running. The caller guards `iteration`.
 Standstill FindStandstill(const DynamicProgram& program, const Iteration& iteration);
 
 }  // namespace millstream

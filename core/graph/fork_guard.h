@@ -1,4 +1,4 @@
-// What a process that was forked may still do.
+// Detects that the process is a forked child, in which no session may run.
 #ifndef MILLSTREAM_CORE_GRAPH_FORK_GUARD_H_
 #define MILLSTREAM_CORE_GRAPH_FORK_GUARD_H_
 
@@ -9,26 +9,28 @@
 
 namespace millstream {
 
-// A fork copies memory but of all threads only one: worker threads (ours, and those of libraries
-// that kernels call) are gone in the child, and locks that they held stay taken. Graphs may be
-// built in such a child; sessions are refused by a sentence, since a step would wait for ever.
-// Whoever is asked to run asks here before it takes any lock.
+// A fork copies the memory but only the calling thread. In the child, the worker threads (ours, and
+// those of libraries that kernels call) do not exist, and locks that they held stay locked. A step
+// would wait for ever. Therefore the child may build graphs, but sessions return an error.
+// Functions that run steps call Check() before they take any lock. Thread-safe.
 class ForkGuard {
  public:
-  // From now on children of this process count as forked. Called when the first session is made.
+  // Starts the detection: children that are forked after this call are detected. The first session
+  // calls it.
   static void Arm();
-  // True in a child, or a child's child, of an armed process. One relaxed load.
+  // Returns true in a child, or a child's child, that was forked after Arm(). One relaxed load.
   static bool Forked() { return forked_.load(std::memory_order_relaxed); }
-  // FAILED_PRECONDITION in such a child.
+  // Returns FAILED_PRECONDITION if Forked().
   static Status Check();
 
  private:
   static std::atomic<bool> forked_;
 };
 
-// While it lives, `mutex` is free in every child that is forked, and what it guards is whole there:
-// a fork waits until it has the lock itself. Whoever holds the lock may not wait for a fork, nor
-// for another lock of this kind. Thread-safe.
+// While an object of this class lives, a fork locks `mutex` first. The parent unlocks it
+// afterwards, and the child has it unlocked. So the data that it guards is consistent in the child.
+// REQUIRES: a thread that holds `mutex` waits neither for a fork nor for another mutex of this
+// kind. Thread-safe.
 class FreeInForks {
  public:
   explicit FreeInForks(absl::Mutex* mutex);

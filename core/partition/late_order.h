@@ -1,8 +1,8 @@
-// Orders the nodes of a step that runs on several devices so that what crosses waits briefly for
-// its readers, and memory with it.
+// Orders the nodes of a step on several devices so that received tensors occupy memory for a short
+// time.
 // (TensorFlow: "Large-Scale Machine Learning on Heterogeneous Distributed Systems", 2015, §5.2,
-// starts Receives as late as possible. Here a Receive stands right before the first that reads it,
-// so it is the readers that are moved.)
+// starts Receives as late as possible. Here a Receive always stands directly before its first
+// reader, so this function moves the readers.)
 #ifndef MILLSTREAM_CORE_PARTITION_LATE_ORDER_H_
 #define MILLSTREAM_CORE_PARTITION_LATE_ORDER_H_
 
@@ -14,11 +14,13 @@
 
 namespace millstream {
 
-// The numbers of the nodes in the order in which they should run, empty when it is the one that
-// they have. Each node comes right before the first that needs it; nodes with state, and those that
-// nobody in the step reads, stay in the order among each other that they have, so that results are
-// the same bits. Only where memory is gained: no device needs more, and all together a tenth less,
-// by the sizes in `work`. `devices`: by node. REQUIRES: there is no control flow.
+// Returns the node numbers of `pruned` in their new order; empty if the present order stays.
+//
+// In the new order, each node stands directly before the first node that needs it. Stateful nodes
+// and nodes without readers keep their relative order, so that results have the same bits. The
+// present order stays unless the new one saves memory: by the sizes in `work`, no device may need
+// more, and all devices together must need at least a tenth less. `devices` has the device of each
+// node. REQUIRES: `pruned` has no control flow. Thread-safe.
 std::vector<int> LateOrder(const PrunedGraph& pruned, const std::vector<int>& devices,
                            const StepSignature& signature, const StepWork& work);
 

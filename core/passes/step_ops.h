@@ -1,8 +1,8 @@
-// What a plan is going to execute, in order, while passes rewrite it.
+// The ordered list of operations that passes rewrite and that the plan is compiled from.
 //
-// Values are named by the output of the program's graph that has them, before and after: a pass
-// that replaces three nodes by one makes an operation that gives the last node's output. So nothing
-// that is not rewritten has to change.
+// Passes do not rename values: an Output of the program's graph names a value before and after a
+// rewrite. If a pass replaces three nodes by one, the new operation produces the Output of the last
+// node. So operations that a pass does not rewrite keep their inputs and outputs.
 #ifndef MILLSTREAM_CORE_PASSES_STEP_OPS_H_
 #define MILLSTREAM_CORE_PASSES_STEP_OPS_H_
 
@@ -24,32 +24,33 @@
 
 namespace millstream {
 
-// One kernel call to be.
+// One operation: a future kernel call.
 struct StepOp {
-  const Node* node = nullptr;  // whose kernel runs; null: the operation was taken away
+  const Node* node = nullptr;  // the node whose kernel runs; null: the operation was removed
   std::vector<Output> inputs;
-  std::vector<Output> outputs;  // of the program's graph, in the order of the node's own
-  // It is a target, or another waits for it: it runs though nobody may read what it gives.
+  std::vector<Output> outputs;  // values of the program's graph, in the order of node's outputs
+  // The operation is a target or has outgoing control edges. It runs even if its outputs have no
+  // readers.
   bool must_run = false;
-  // Whether its kernel sees floating-point inputs that are constants when the plan is made.
+  // The kernel gets its constant floating-point inputs when the plan is made.
   bool prepares_constants = false;
 
   const std::string& type() const { return node->op().name; }
-  // Whether the program says which of the op's kernels runs: then no other takes its place.
+  // True if the program selects the kernel by name. Passes must not replace such an operation.
   bool names_kernel() const { return FindAttr(node->attrs(), "_kernel") != nullptr; }
 };
 
-// Not thread-safe.
+// The operations of one plan. Not thread-safe.
 class StepOps {
  public:
-  // What an operation gives for values of its inputs. Errors: the kernel's own, OUT_OF_RANGE when
-  // the outputs take more than `max_bytes`, and CANCELLED or DEADLINE_EXCEEDED, which a pass
-  // returns, when the step that waits for the plan is to stop.
+  // Runs the kernel of `op` on `inputs` and returns its outputs. Errors: those of the kernel;
+  // OUT_OF_RANGE if the outputs take more than `max_bytes`; CANCELLED or DEADLINE_EXCEEDED if the
+  // step that waits for the plan must stop, which a pass must return.
   using Evaluator = std::function<StatusOr<std::vector<Tensor>>(
       const StepOp& op, const std::vector<Tensor>& inputs, int64_t max_bytes)>;
 
-  // `program` and `facts` must outlive this. `visible`: values that must exist when the step ends
-  // or that the step is asked to compute: what is fed and fetched, and all that targets give.
+  // `visible` are the values that are fed or fetched, and the outputs of targets. They must exist
+  // when the step ends. REQUIRES: `program` and `facts` outlive this object.
   StepOps(const PrunedGraph* program, const PlanFacts* facts, std::string device_type,
           absl::flat_hash_set<Output> visible, Evaluator evaluator)
       : program_(*program),
@@ -58,67 +59,68 @@ class StepOps {
         visible_(std::move(visible)),
         evaluator_(std::move(evaluator)) {}
 
-  // Operations in an order in which every data and control edge points forward.
+  // Adds an operation at the end. REQUIRES: its data and control inputs were appended before.
   void Append(StepOp op);
   int size() const { return static_cast<int>(ops_.size()); }
   const StepOp& op(int i) const { return ops_[i]; }
   bool IsGone(int i) const { return ops_[i].node == nullptr; }
-  // The program's node that operation i was before any pass.
+  // The program's node of operation i, before any pass ran.
   const Node* origin(int i) const { return origins_[i]; }
 
-  // What the operations came from: all nodes, in the order of the operations, with the control
-  // edges that the order keeps.
+  // The program: all nodes in the order of the operations, with their control edges.
   const PrunedGraph& program() const { return program_; }
 
   bool IsVisible(const Output& value) const { return visible_.contains(value); }
-  // The operation that gives the value, or -1: it is fed, constant, or a view of another.
+  // The operation that produces the value; -1 if the value is fed, constant or a view of another.
   int Producer(const Output& value) const;
-  // The operations that read the value, once for each argument.
+  // The operations that read the value. An operation that reads it twice is listed twice.
   const std::vector<int>& Readers(const Output& value) const { return readers_.Of(value); }
-  // The operation that alone reads the value, through one argument, when the value is not visible;
-  // else -1.
+  // The only reader of the value; -1 if the value is visible or has no or several readers, or if
+  // one operation reads it twice.
   int OnlyReader(const Output& value) const;
-  // Null unless every dimension is known.
+  // The shape of the value; null unless every dimension is known.
   const PartialShape* KnownShape(const Output& value) const;
-  // The value when it is the same in every step, else null.
+  // The value if it is the same in every step, else null.
   const Tensor* constant(const Output& value) const;
 
-  // Whether the step's device has a kernel for such a node.
+  // True if the step's device has a kernel for a node of `op` with these attributes.
   bool HasKernel(absl::string_view op, const AttrMap& attrs) const;
-  // Puts one operation of a new node in the place of operation `place`, and takes the others of
-  // `replaced` away. The node is named after `like` and keeps its source line.
+  // Replaces operation `place` by an operation of a new node, and removes the operations
+  // `replaced`. The node is named after `like` and has its source line. Returns the errors of
+  // Graph::AddNode.
   Status Replace(int place, absl::Span<const int> replaced, absl::string_view op, AttrMap attrs,
                  const Node& like, std::vector<Output> inputs, std::vector<Output> outputs);
 
-  // Whoever reads `from` reads `to`, which has the same value, from now on. False, and nothing
-  // happens, when somebody outside sees `from`. REQUIRES: `to` is there before its readers run.
+  // Makes all readers of `from` read `to` instead. Returns false and does nothing if `from` is
+  // visible. REQUIRES: the two values are equal, and `to` is produced before those readers.
   bool Redirect(const Output& from, const Output& to);
-  // Operation i's only output is bit for bit `value`, which is there before it runs: its readers
-  // read that, and the operation goes. What somebody sees becomes another name of it.
+  // Removes operation i, and makes the readers of its output read `value`. If the output is
+  // visible, the operation becomes an Identity of `value` instead. REQUIRES: operation i has one
+  // output, it equals `value` bit for bit, and `value` is produced before operation i.
   Status Forward(int i, const Output& value);
-  // Takes operation i away when nobody reads or sees what it gives, then likewise those that it
-  // alone read. Operations that are stateful, or must run, stay.
+  // Removes operation i if its outputs have no readers and are not visible. Then does the same for
+  // the producers of its inputs. Operations that are stateful or must run stay.
   void RemoveUnread(int i);
 
   // Runs the kernel of operation i; see Evaluator. UNIMPLEMENTED when a pass made its node.
   StatusOr<std::vector<Tensor>> Evaluate(int i, const std::vector<Tensor>& inputs,
                                          int64_t max_bytes) const;
-  // Takes operation i away: its outputs are these constants from now on. REQUIRES: it need not run.
+  // Removes operation i and makes constants of its outputs. REQUIRES: !op(i).must_run.
   void Fold(int i, std::vector<Tensor> values);
-  // A value that no node of the program has.
+  // Adds a constant. The returned Output belongs to a new node, not to the program.
   StatusOr<Output> NewConstant(Tensor value);
-  // Those of Fold and NewConstant that somebody reads or sees.
+  // The constants of Fold and NewConstant that have readers or are visible.
   std::vector<std::pair<Output, Tensor>> NewConstants() const;
-  // Operation i's kernel sees floating-point inputs that are constants when the plan is made.
+  // The kernel of operation i gets its constant floating-point inputs when the plan is made.
   void PrepareConstants(int i) { ops_[i].prepares_constants = true; }
 
-  // Kernels of the operations that later passes make may make machine code for them.
+  // Allows the kernels of operations that later passes create to generate machine code.
   void AllowMachineCode() { machine_code_allowed_ = true; }
   bool machine_code_allowed() const { return machine_code_allowed_; }
 
-  // Whether a pass made the node.
+  // True if a pass created the node.
   bool IsNew(const Node* node) const { return new_nodes_.contains(node); }
-  // The nodes that passes made; they live as long as this graph.
+  // Returns the graph that owns the nodes which passes created; null if there are none.
   std::unique_ptr<Graph> TakeGraph() { return std::move(graph_); }
 
  private:
@@ -146,11 +148,11 @@ class StepOps {
   std::vector<const Node*> origins_;
   absl::flat_hash_map<Output, int> producers_;
   ValueReaders readers_;
-  absl::node_hash_map<Output, Constant> constants_;  // beside those of the facts
+  absl::node_hash_map<Output, Constant> constants_;  // in addition to those of facts_
   std::vector<Output> constants_in_order_;
-  std::unique_ptr<Graph> graph_;  // of the new nodes alone; null while there is none
+  std::unique_ptr<Graph> graph_;  // only the new nodes; null while there are none
   absl::flat_hash_set<const Node*> new_nodes_;
-  absl::flat_hash_map<int, Output> dummies_;  // inputs of new nodes, by dtype
+  absl::flat_hash_map<int, Output> dummies_;  // stand for the inputs of new nodes, by dtype
 };
 
 }  // namespace millstream

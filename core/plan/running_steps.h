@@ -1,4 +1,5 @@
-// What a session's steps are at, for who waits for them to end and runs none of them.
+// The steps of a session that are running. A thread that closes the session and waits for them uses
+// it to report the steps that do not end.
 #ifndef MILLSTREAM_CORE_PLAN_RUNNING_STEPS_H_
 #define MILLSTREAM_CORE_PLAN_RUNNING_STEPS_H_
 
@@ -15,10 +16,11 @@ class Node;
 struct StepState;
 class StepScheduler;
 
-// A step of several parts is known by its scheduler. One of a single plan must not pay for this: it
-// is known by its state, which is announced when it is made and stays for further steps. A constant
-// that a plan computes is known by its node. All must be taken back before they go. Thread-safe;
-// must outlive the plans.
+// A step of several parts is represented by its scheduler. A step of a single plan is represented
+// by its StepState, which is added when it is created and stays for later steps, so that such a
+// step has no extra cost. A constant that a plan computes is represented by its node. REQUIRES:
+// every state, scheduler and node is removed before it is destroyed. Thread-safe. Must outlive the
+// plans.
 class RunningSteps {
  public:
   RunningSteps() = default;
@@ -32,8 +34,9 @@ class RunningSteps {
   void AddConstant(const Node* node) ABSL_LOCKS_EXCLUDED(mutex_);
   void RemoveConstant(const Node* node) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // All steps are to end, because of `cause`, and some have not: what to say about it, a text each.
-  // Nothing of a step that has been warned of.
+  // Returns the texts of warnings about steps that still run although `cause` asked all steps to
+  // end. A step of several parts is reported by the first call only. If no running node is known,
+  // returns one text without a node.
   std::vector<std::string> LateWarnings(const std::string& cause) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
