@@ -1,16 +1,20 @@
 /* The C API: the only interface for language front ends.
  *
  * Values: arguments and results are opaque handles, numbers and bytes. Protobuf messages are passed
- * as serialized bytes. String arguments are UTF-8, end with a zero, and are copied. Ownership: the
- * caller owns the results of `_new` and `_create` functions and of out parameters, and frees them
- * with the `_free` function of their type, which accepts NULL. The result of any other getter
- * belongs to the object and is valid as long as the object lives. Errors: a function that can fail
- * returns millstream_status*. NULL is success. Otherwise the caller frees the status, and all out
- * parameters are NULL or -1. A getter for a node, output or string cell that does not exist returns
- * "", 0 or -1. No function throws. Threads: any thread may call any function. Graphs, sessions,
- * callables and cancellations are thread-safe. One attribute set, tensor or file must not be used
- * by two threads at a time. REQUIRES: no pointer is NULL unless its function says that it may be.
- * */
+ * as serialized bytes. String arguments are UTF-8, end with a zero, and are copied.
+ *
+ * Ownership: the caller owns the results of `_new` and `_create` functions and of out parameters,
+ * and frees them with the `_free` function of their type, which accepts NULL. The result of any
+ * other getter belongs to the object and is valid as long as the object lives.
+ *
+ * Errors: a function that can fail returns millstream_status*. NULL is success. Otherwise the
+ * caller frees the status, and all out parameters are NULL or -1. A getter for a node, output or
+ * string cell that does not exist returns "", 0 or -1. No function throws.
+ *
+ * Threads: any thread may call any function. Graphs, sessions, callables and cancellations are
+ * thread-safe. One attribute set, tensor or file must not be used by two threads at a time.
+ *
+ * REQUIRES: no pointer is NULL unless the comment of its function allows it. */
 #ifndef MILLSTREAM_CORE_C_API_C_API_H_
 #define MILLSTREAM_CORE_C_API_C_API_H_
 
@@ -202,7 +206,7 @@ millstream_status* millstream_graph_export(const millstream_graph* graph, int32_
  * ConfigProto, of which only forbidden_ops and max_import_expansion are used; it may be NULL.
  * `prefix` and `source` (the user's line) may be "". The inputs `map_names` of the GraphDef (n_map
  * of them) are replaced by `map_outputs`. `out_returns` gets the tensors of the graph that
- * `return_names` (n_return of them) name in the GraphDef. core/import/graph_def.h has the errors. */
+ * `return_names` (n_return of them) name in the GraphDef. Errors: see core/import/graph_def.h. */
 millstream_status* millstream_graph_import(millstream_graph* graph, const void* bytes, size_t size,
                                            const void* config, size_t config_size,
                                            const char* prefix, const char* source,

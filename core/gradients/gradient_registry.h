@@ -1,5 +1,5 @@
-// Gradient functions: how the gradient of an op's inputs follows from that of its outputs. The one
-// way to add one, in core/gradients/<category>.cc:
+// Gradient functions compute the gradients of an op's inputs from those of its outputs. To add one,
+// write in core/gradients/<category>.cc:
 //
 //   Status TanhGradient(GradientContext* context) {
 //     context->SetDx(0, context->builder()->Op("TanhGrad", {context->output(0), context->dy(0)}));
@@ -21,8 +21,8 @@
 
 namespace millstream {
 
-// A gradient: none, dense (`values` alone), or rows of a tensor: values[k] belongs to row
-// indices[k] of a tensor of shape `dense_shape`; equal indices add up.
+// A gradient: none, dense (only `values` is set), or rows: values[k] is added to row indices[k] of
+// a tensor of zeros of shape `dense_shape`.
 struct Gradient {
   Output values;
   Output indices;      // set for rows only
@@ -31,8 +31,9 @@ struct Gradient {
   bool is_slices() const { return static_cast<bool>(indices); }
 };
 
-// One call's backward step, added to the builder's graph. The call need be no node of that graph:
-// its inputs and outputs are any tensors of it that have their values. Not thread-safe.
+// The arguments and results of the gradient function of one call, whose operations join the
+// builder\'s graph. The call need be no node of that graph: its inputs and outputs are any tensors of
+// it that have their values. Not thread-safe.
 class GradientContext {
  public:
   // REQUIRES: `inputs` and `outputs` are as many, and of the types, as the call's, and `dy` has a
@@ -59,12 +60,12 @@ class GradientContext {
   GraphBuilder* builder() const { return builder_; }
 
   bool has_dy(int i) const { return !dy_[i].is_none(); }
-  // The gradient of output i as a dense tensor: rows are added up; zeros when there is none.
+  // The gradient of output i as a dense tensor; zeros if there is none.
   Output dy(int i);
-  // As it came.
+  // The gradient of output i in its original form: none, dense or rows.
   const Gradient& raw_dy(int i) const { return dy_[i]; }
 
-  // The gradient of input i; those that are not set have none.
+  // Sets the gradient of input i. An input that is not set has no gradient.
   void SetDx(int i, Output dense) { dx_[i] = Gradient{dense, {}, {}}; }
   void SetDx(int i, Gradient gradient) { dx_[i] = gradient; }
   const std::vector<Gradient>& dx() const { return dx_; }
@@ -80,17 +81,19 @@ class GradientContext {
 
 using GradientFunction = Status (*)(GradientContext* context);
 
-// Rows added up into a dense tensor (UnsortedSegmentSum); a dense gradient as it is.
+// Adds rows up to a dense tensor (UnsortedSegmentSum). Returns a dense gradient unchanged.
 Output DenseGradient(GraphBuilder* builder, const Gradient& gradient);
 
-// Thread-safe. `function` null: the op is not differentiable, its inputs have no gradient.
+// Registers the gradient function of an op. `function` null: the op is not differentiable.
+// ALREADY_EXISTS if the op has one. Thread-safe.
 Status RegisterGradient(const std::string& op, GradientFunction function);
-// NOT_FOUND when the op has neither. That of a plugin's op came with the op.
+// The gradient function of an op, also of a plugin's op; null if the op is registered as not
+// differentiable. NOT_FOUND if neither is registered. Thread-safe.
 StatusOr<GradientFunction> FindGradient(absl::string_view op);
 // Ops with a registered gradient function (not those marked not differentiable), by name.
 std::vector<std::string> DifferentiableOps();
 
-// Registers at start-up; a second registration aborts: it is a bug of ours.
+// Registers at start-up. Aborts if the op is registered already.
 class GradientRegistration {
  public:
   GradientRegistration(const char* op, GradientFunction function);

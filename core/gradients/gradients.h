@@ -12,20 +12,21 @@ namespace millstream {
 struct GradientOptions {
   std::string scope = "gradients";     // nodes are named below it
   std::vector<Output> stop_gradients;  // taken as constants
-  // Gradient nodes ask for the device of their op and join its colocation groups. A sum of
-  // gradients goes to the op whose output it is the gradient of.
+  // Gradient nodes request the device of their op and join its colocation groups. A sum of the
+  // gradients of an output joins the op of that output.
   bool colocate_with_forward = false;
   std::string source;  // the user's line
 };
 
-// For each x the gradient of sum(dy_i * y_i) with respect to it; a `grad_ys` entry without node is
-// ones. White paper, section 4.1: walks back from `ys`, summing over all paths (AddN). A result
-// without values: no path, or only through ops that are not differentiable. The shape of a
-// `grad_ys` entry is not checked: what matters is that the gradients that follow from it fit.
-// INVALID_ARGUMENT for a y that is neither floating point nor complex, an entry of `grad_ys` of
-// another type than its y, and a gradient whose shape contradicts its input's; NOT_FOUND names an
-// op on the path without gradient function. A node with the attribute "_gradient_op_type" has the
-// gradient function of the op that the attribute names.
+// Returns for each x the gradient of sum(dy_i * y_i) with respect to it. `grad_ys` has the dy_i; an
+// entry without node stands for ones. The function walks back from `ys` and sums over all paths
+// with AddN (white paper, section 4.1). If there is no path, or only paths through ops that are not
+// differentiable, the gradient is none. A node with the attribute "_gradient_op_type" uses the
+// gradient function of the op that the attribute names. The shape of a `grad_ys` entry is not
+// checked, only the shapes of the gradients that follow from it. INVALID_ARGUMENT for a y that is
+// neither floating point nor complex, an entry of `grad_ys` whose type differs from its y, and a
+// gradient whose shape contradicts that of its input. NOT_FOUND names an op on a path that has no
+// gradient function. Thread-safe.
 StatusOr<std::vector<Gradient>> AddGradients(Graph* graph, const std::vector<Output>& ys,
                                              const std::vector<Output>& xs,
                                              const std::vector<Output>& grad_ys,

@@ -1,9 +1,9 @@
 // The graph: operations (nodes) and the tensors and control edges between them.
 //
-// A graph only grows. Nodes do not change once they are added, but for what building may still
-// refine: the static shape of an output may be narrowed; until the node has run, a control input
-// may be added, the requested device set, and a loop closed by giving its Merge a back edge. One
-// lock guards building; executables work on what they copied out under it.
+// A graph only grows. After a node is added, only these parts of it can change: the static shape of
+// an output may be narrowed; until the node has run, a control input may be added, its requested
+// device set, and a back edge of a Merge set. One lock guards building. Executables use copies that
+// they made under the lock.
 //
 // The only cycles are those of loops: each goes through an edge from a NextIteration to a Merge.
 #ifndef MILLSTREAM_CORE_GRAPH_GRAPH_H_
@@ -50,29 +50,32 @@ struct Output {
   }
 };
 
-// What AddNode needs to know.
+// The arguments of Graph::AddNode.
 struct NodeSpec {
   std::string name;  // must be free; see Graph::UniqueName
   std::string op;
-  // Variadic arguments expanded. An input of a Merge may be missing (no node) when all attributes
-  // are given: SetBackEdge gives it later, and the node cannot run before.
+  // The tensors of all arguments; variadic arguments are expanded. An input of a Merge may be
+  // missing (no node) if all attributes are given. SetBackEdge sets it later; the node cannot run
+  // before.
   std::vector<Output> inputs;
-  // How many tensors each argument got, so that number and type attributes can be inferred. Empty:
-  // the attributes are complete.
+  // The number of tensors of each argument, to infer number and type attributes. Empty: the
+  // attributes are complete.
   std::vector<int> input_counts;
   std::vector<const Node*> control_inputs;
   AttrMap attrs;
   std::string device;  // full, partial or empty
   std::string source;  // the user's line that makes the node: "train.py:12 in build"
-  // Attributes that the op does not define are kept (importing newer graphs) and not refused.
+  // True: attributes that the op does not define are kept, for the import of newer graphs. False:
+  // they are an error.
   bool allow_unknown_attrs = false;
-  // Version of the GraphDef that it is imported from; none: that of the graph counts.
+  // The version of the GraphDef that the node is imported from; none: the version of the graph.
   std::optional<int> producer_version;
-  // What the node was in a GraphDef, where it runs as another; else null.
+  // The node of the GraphDef, if an import replaced it by this one; else null.
   std::shared_ptr<const ImportedNode> imported;
 };
 
-// An operation. Owned by its graph; lives as long. Constant but for what the graph's lock guards.
+// An operation. Its graph owns it, and it lives as long as the graph. It is constant except for the
+// members that the graph's lock guards.
 class Node {
  public:
   int id() const { return id_; }  // dense, in order of creation
@@ -87,7 +90,7 @@ class Node {
   OpCall call() const { return call_.call(); }
   // The user's line that made the node; may be empty.
   const std::string& source() const { return *source_; }
-  // What it was in a GraphDef, or works for, where it runs as another; else null.
+  // The node of a GraphDef that this node replaces or is a part of; else null.
   const ImportedNode* imported() const { return imported_.get(); }
 
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
@@ -106,8 +109,8 @@ class Node {
   // The node of the program's graph that this one is a copy of (Graph::AddCopy); else itself.
   const Node* origin() const { return origin_ == nullptr ? this : origin_; }
 
-  // "node 'dense/MatMul' (op MatMul), made at train.py:12": a line of every message about it, see
-  // core/graph/error_details.h.
+  // "node 'dense/MatMul' (op MatMul), made at train.py:12": a line of every message about the node
+  // (core/graph/error_details.h).
   std::string Describe() const;
 
  private:
@@ -123,17 +126,17 @@ class Node {
   const Node* origin_ = nullptr;
 };
 
-// The handle of the variable whose value `output` is, when it was imported as a reference
-// (core/import/import_refs.h); else `output`.
+// If `output` is the value of a variable that was imported as a reference
+// (core/import/import_refs.h), returns the handle of the variable; else returns `output`.
 Output HandleOfImported(const Output& output);
 // Adds node name, op, device and source to an error, as text and as payload (StatusNode).
 Status AnnotateWithNode(const Status& status, const Node& node);
 // The same for a node that could not be added.
 Status AnnotateWithSpec(const Status& status, const NodeSpec& spec);
-// The name of the node that an error is about; empty when it is about none.
+// The name of the node that an error is about; empty if there is none.
 std::string StatusNode(const Status& status);
 
-// Thread-safe.
+// The nodes, with their names, and the function library. Thread-safe.
 class Graph {
  public:
   Graph();
@@ -141,18 +144,19 @@ class Graph {
   Graph& operator=(const Graph&) = delete;
   ~Graph();
 
-  // Adds a node after checking the op, its attributes, input types and shapes. INVALID_ARGUMENT,
-  // NOT_FOUND (op) or ALREADY_EXISTS (name) name the node, its op and the argument.
+  // Checks the op, its attributes, input types and shapes, and adds a node. INVALID_ARGUMENT,
+  // NOT_FOUND (unknown op) and ALREADY_EXISTS (name in use) name the node, its op and the argument.
   StatusOr<const Node*> AddNode(NodeSpec spec) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Adds a copy of a node of another graph, which must outlive this one: its name, op, attributes
-  // and what is known of its outputs, with inputs of this graph; a Merge's may be missing, as in
-  // AddNode. Nothing is checked or inferred again. For the runtime's own graphs. REQUIRES: the name
-  // is free.
+  // Adds a copy of a node of another graph: its name, op, attributes and output facts, with inputs
+  // of this graph. Inputs of a Merge may be missing, as in AddNode. Nothing is checked or inferred.
+  // For graphs that the runtime makes. REQUIRES: the name is free; the other graph outlives this
+  // one.
   const Node* AddCopy(const Node& original, std::vector<Output> inputs,
                       std::vector<const Node*> control_inputs) ABSL_LOCKS_EXCLUDED(mutex_);
-  // NOT_FOUND names what there is.
+  // NOT_FOUND if no node has the name.
   StatusOr<const Node*> FindNode(absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
-  // "node:0" or "node" (its output 0). NOT_FOUND, INVALID_ARGUMENT.
+  // Finds "node:0" or "node" (its output 0). NOT_FOUND if there is no such node or output,
+  // INVALID_ARGUMENT if `name` does not have this form.
   StatusOr<Output> FindOutput(absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
   int num_nodes() const ABSL_LOCKS_EXCLUDED(mutex_);
   // REQUIRES: 0 <= id < num_nodes().
@@ -160,46 +164,47 @@ class Graph {
   // All nodes so far, in order of creation.
   std::vector<const Node*> nodes() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // A name like `name` that no node has: itself, or with _1, _2, ... appended. Case is ignored in
-  // comparing, as for files. `reserve`: the next call gives another.
+  // Returns a name that no node has: `name`, or `name` with _1, _2, ... appended. The comparison
+  // ignores case. If `reserve` is true, later calls return other names.
   std::string UniqueName(absl::string_view name, bool reserve = true) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // What is known of the output's shape, value and handle.
+  // The static facts of the output: its shape, value and handle.
   OutputFacts Facts(Output output) const ABSL_LOCKS_EXCLUDED(mutex_);
-  // The value of an output that is the same in every step (a Const), or null.
+  // The value if the output is that of a Const, else null.
   static const Tensor* ConstantValue(Output output);
-  // Narrows the static shape; INVALID_ARGUMENT when it contradicts what is known.
+  // Merges `shape` into the static shape. INVALID_ARGUMENT if the two contradict each other.
   Status RefineShape(Output output, const PartialShape& shape) ABSL_LOCKS_EXCLUDED(mutex_);
-  // An edge that closes a loop: input `input` of `merge`, a Merge, becomes output 0 of `next`, a
-  // NextIteration.
+  // An edge that closes a loop, from output 0 of `next`, a NextIteration, to input `input` of
+  // `merge`, a Merge.
   struct BackEdge {
     const Node* merge = nullptr;
     int input = 0;
     const Node* next = nullptr;
   };
-  // Closes loops, all or none, in about the time that one takes.
-  // Static shapes that no longer hold, of the Merge and of what depends on it, lose what is no
-  // longer known. INVALID_ARGUMENT for other nodes and types; FAILED_PRECONDITION when the Merge
-  // has run. Must not overlap with the first run of a step that needs the Merge.
+  // Sets all the edges, or none if there is an error, in about the time of one edge. Static shapes
+  // of the Merges, and of nodes that depend on them, are widened where they no longer hold.
+  // INVALID_ARGUMENT for other ops or for types that differ; FAILED_PRECONDITION if the Merge has
+  // run. REQUIRES: no first run of a step that needs the Merge is in progress.
   Status SetBackEdges(absl::Span<const BackEdge> edges) ABSL_LOCKS_EXCLUDED(mutex_);
   Status SetBackEdge(const Node* merge, int input, const Node* next) ABSL_LOCKS_EXCLUDED(mutex_);
-  // From now on the variable of `handle`, a VarHandleOp, may hold values of any shape; what was
-  // inferred from the shape that it declares is forgotten. INVALID_ARGUMENT for other nodes;
-  // FAILED_PRECONDITION when the handle has run.
+  // Makes the shape of the variable of `handle`, a VarHandleOp, unknown, so that it may hold values
+  // of any shape. Static shapes that were inferred from it become unknown too. INVALID_ARGUMENT for
+  // other nodes; FAILED_PRECONDITION if the node has run.
   Status ForgetVariableShape(const Node* handle) ABSL_LOCKS_EXCLUDED(mutex_);
-  // FAILED_PRECONDITION when the node has run.
+  // FAILED_PRECONDITION if the node has run.
   Status AddControlInput(const Node* node, const Node* control) ABSL_LOCKS_EXCLUDED(mutex_);
-  // A copy of the node's control inputs of the moment.
+  // A copy of the node's present control inputs.
   std::vector<const Node*> ControlInputs(const Node* node) const ABSL_LOCKS_EXCLUDED(mutex_);
   std::string Device(const Node* node) const ABSL_LOCKS_EXCLUDED(mutex_);
-  // FAILED_PRECONDITION when the node has run.
+  // Sets the requested device. FAILED_PRECONDITION if the node has run.
   Status SetDevice(const Node* node, std::string device) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Marks nodes as part of a compiled step. They cannot be changed afterwards.
   void MarkAsRun(absl::Span<const Node* const> nodes) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The function library as it was imported: FunctionDefLibrary bytes.
+  // The function library that was imported, as a serialized FunctionDefLibrary.
   std::string library() const ABSL_LOCKS_EXCLUDED(mutex_);
   void set_library(std::string bytes) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Seed of the graph's random ops, and what a GraphDef declares.
+  // The version that GraphDef.versions.producer declares.
   int producer_version() const ABSL_LOCKS_EXCLUDED(mutex_);
   void set_producer_version(int version) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -213,21 +218,21 @@ class Graph {
   const std::string* InternSource(std::string source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable absl::Mutex mutex_;
-  const FreeInForks free_in_forks_{&mutex_};  // a forked child goes on building
+  const FreeInForks free_in_forks_{&mutex_};  // a forked child may continue to build
   std::deque<std::unique_ptr<Node>> nodes_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, const Node*> by_name_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, int> names_in_use_ ABSL_GUARDED_BY(mutex_);  // lower case
   std::set<std::string> sources_ ABSL_GUARDED_BY(mutex_);
   std::vector<bool> has_run_ ABSL_GUARDED_BY(mutex_);
-  // Of each node by id, who reads it, some of them no longer; complete after IndexConsumers.
+  // The readers of each node, by id. Complete after IndexConsumers. May contain former readers.
   std::vector<std::vector<int>> consumers_ ABSL_GUARDED_BY(mutex_);
-  // What RefineShape was told, by output.
+  // The arguments of RefineShape, by output.
   absl::flat_hash_map<Output, PartialShape> refined_ ABSL_GUARDED_BY(mutex_);
   std::string library_ ABSL_GUARDED_BY(mutex_);
   int producer_version_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Version that graphs of this runtime declare (the newest public GraphDef version it knows).
+// The version that graphs of this runtime declare: the newest public GraphDef version it supports.
 inline constexpr int kGraphDefProducer = 134;
 
 }  // namespace millstream

@@ -1,4 +1,4 @@
-// Adds nodes to a graph with little ceremony; what gradient functions and passes write with.
+// A short notation to add nodes to a graph, for gradient functions and passes.
 #ifndef MILLSTREAM_CORE_GRAPH_GRAPH_BUILDER_H_
 #define MILLSTREAM_CORE_GRAPH_GRAPH_BUILDER_H_
 
@@ -24,17 +24,18 @@ class GraphBuilder {
   Output Op(absl::string_view op, const std::vector<Output>& inputs, Attrs attrs = {});
   // The new node, for ops of several outputs.
   const Node* NodeOf(absl::string_view op, const std::vector<Output>& inputs, Attrs attrs = {});
-  // With variadic arguments: each inner list is one argument.
+  // The new node, for ops with variadic arguments. Each inner list is one argument.
   const Node* Variadic(absl::string_view op, const std::vector<std::vector<Output>>& arguments,
                        Attrs attrs = {});
   // The same, named `name` below the scope.
   const Node* Named(absl::string_view name, absl::string_view op,
                     const std::vector<std::vector<Output>>& arguments, AttrMap attrs);
 
-  // Output 0 of a node with those attributes of `attrs` that are named and the op has.
+  // Output 0 of a new node. It gets the attributes of `attrs` that `names` lists and the op has.
   Output OpWithAttrs(absl::string_view op, const std::vector<Output>& inputs, const AttrMap& attrs,
                      const std::vector<const char*>& names);
 
+  // Constants.
   Output Const(const Tensor& value);
   Output Int32(int32_t value) { return ScalarOf(DataType::kInt32, value); }
   Output Int32Vector(const std::vector<int32_t>& values);
@@ -50,7 +51,7 @@ class GraphBuilder {
   void set_scope(std::string scope) { scope_ = std::move(scope); }
   const std::string& scope() const { return scope_; }
 
-  // What is known of a tensor's static shape.
+  // The static shape of a tensor; unknown after an error.
   PartialShape ShapeOf(Output output) const;
 
   Graph* graph() const { return graph_; }

@@ -16,13 +16,13 @@ struct ImportOptions {
   std::string prefix;  // put before every name, with "/"; empty: none
   // Replaces inputs by name ("x:0" or "x", in the GraphDef) with tensors of the graph.
   std::vector<std::pair<std::string, Output>> input_map;
-  // Nodes of the graph that run before all that is imported, by name.
+  // The names of nodes of the graph that run before all imported nodes.
   std::vector<std::string> control_dependencies;
   std::vector<std::string> return_tensors;  // names in the GraphDef
   std::string source;                       // the user's line that imports: of every new node
   ForbiddenOps forbidden_ops;               // a GraphDef that has one of them is refused
-  // Bytes that constants and outputs may take beyond the GraphDef's size; 0: what that size makes
-  // plausible; negative: any number.
+  // The limit in bytes of constants and outputs beyond the GraphDef's size. 0: a limit derived from
+  // that size; negative: no limit.
   int64_t max_expansion = 0;
 };
 
@@ -31,22 +31,23 @@ struct ImportResult {
   std::vector<Output> return_tensors;
 };
 
-// Adds the nodes of serialized GraphDef `bytes`; those on references to variables as
-// core/import/import_refs.h says. All or nothing: names, ops, attributes, inputs,
-// cycles, types and shapes are checked before the first node is added. INVALID_ARGUMENT;
-// ALREADY_EXISTS for a name that the graph has; NOT_FOUND names the unknown ops, PERMISSION_DENIED
-// a forbidden one; RESOURCE_EXHAUSTED when what it encodes is far larger than the encoding.
+// Adds the nodes of the serialized GraphDef `bytes`. Nodes on references to variables are
+// rewritten, see core/import/import_refs.h. Names, ops, attributes, inputs, cycles, types and
+// shapes are checked before the first node is added, so after an error the graph has not changed.
+// INVALID_ARGUMENT for a wrong GraphDef; ALREADY_EXISTS for a name that the graph has; NOT_FOUND
+// names the unknown ops; PERMISSION_DENIED names a forbidden op; RESOURCE_EXHAUSTED if the decoded
+// graph is far larger than `bytes`. Thread-safe, like the functions below.
 StatusOr<ImportResult> ImportGraphDef(Graph* graph, absl::string_view bytes,
                                       const ImportOptions& options = ImportOptions());
-// The graph as a serialized GraphDef, deterministic. Nodes that were imported are written as they
-// came.
+// The graph as a serialized GraphDef. Equal graphs give equal bytes. Nodes that an import rewrote
+// are written in their original form.
 StatusOr<std::string> ExportGraphDef(const Graph& graph, bool with_shapes = false);
-// Some of its nodes as a serialized GraphDef, all on `device`.
+// The given nodes of the graph as a serialized GraphDef. Each node has the device `device`.
 StatusOr<std::string> ExportNodes(const Graph& graph, const std::vector<const Node*>& nodes,
                                   const std::string& device);
-// What a GraphDef calls a tensor of the graph: "v", "v:1".
+// The name of a tensor of the graph in an exported GraphDef: "v", "v:1".
 std::string ExportedName(const Output& output);
-// One node of it as NodeDef bytes.
+// One node of the graph as a serialized NodeDef.
 StatusOr<std::string> ExportNodeDef(const Graph& graph, const Node& node);
 
 }  // namespace millstream

@@ -16,17 +16,17 @@
 
 namespace millstream {
 
-// What one device does of a step.
+// The part of a step that one device runs.
 struct Partition {
   int device = 0;  // number in the DeviceSet
-  // Copies of the program's nodes, with the Sends and Receives; null when there is one partition,
-  // which then uses the program's own nodes.
+  // Copies of the program's nodes, with the Sends and Receives. Null if there is only one
+  // partition: it uses the program's nodes.
   std::unique_ptr<Graph> graph;
   PrunedGraph pruned;
   StepSignature signature;   // in nodes of `pruned`
   std::vector<int> feeds;    // signature.feeds[i] is the step's feed feeds[i]
   std::vector<int> fetches;  // likewise
-  // The tensor of the program that each Receive brings; those of control edges bring none.
+  // The tensor of the program that each Receive receives. Receives of control edges are missing.
   absl::flat_hash_map<const Node*, Output> received;
 };
 
@@ -35,8 +35,8 @@ struct Transfer {
   std::string tensor;  // "a:0", or "^a" for a control edge
   int from = 0;        // device
   int to = 0;
-  bool from_host = true;  // it is in host memory where it comes from,
-  bool to_host = true;    // and where it is wanted; false: in the device's own
+  bool from_host = true;  // the sender has it in host memory; false: in device memory
+  bool to_host = true;    // the receiver needs it in host memory; false: in device memory
 };
 
 struct PartitionedGraph {
@@ -44,13 +44,15 @@ struct PartitionedGraph {
   std::vector<Transfer> transfers;  // by edge number
 };
 
-// One Send and one Receive for each tensor (or control edge) and device that wants it, whoever
-// wants it there; constants are copied instead. A device that wants it in its own memory and in the
-// host's, for different kernels, has one of each; an end in host memory on a device that has its
-// own is a _HostSend or _HostRecv. Within the partitions the order is that of one
-// order of the whole graph, Sends right after what they send and Receives right before the first
-// that reads them: parts that are run in order, one instruction at a time, never wait for each
-// other in a circle.
+// Cuts the graph. Each pair of a crossing tensor (or control edge) and a device with readers gets
+// one Send and one Receive. If a device needs the tensor in its own memory and in host memory, it
+// gets one pair for each. Constants are copied instead. On a device with memory of its own, the end
+// of a transfer in host memory is a _HostSend or _HostRecv.
+//
+// All partitions follow one order of the whole graph. A Send stands directly after the node whose
+// output it sends, a Receive directly before its first reader. So parts that run their instructions
+// in order never wait for each other in a cycle. Errors are those of building the partitions'
+// graphs.
 StatusOr<PartitionedGraph> PartitionGraph(const PrunedGraph& pruned, const Placement& placement,
                                           const DeviceSet& devices, const StepSignature& signature);
 

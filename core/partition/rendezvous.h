@@ -1,4 +1,4 @@
-// Where the parts of a step hand tensors to each other.
+// The exchange of tensors between the parts of a step.
 #ifndef MILLSTREAM_CORE_PARTITION_RENDEZVOUS_H_
 #define MILLSTREAM_CORE_PARTITION_RENDEZVOUS_H_
 
@@ -14,13 +14,13 @@
 
 namespace millstream {
 
-// One tensor on its way: which edge between two devices (numbered within the partitioned graph),
-// and in which iteration of which frames (0 outside of loops).
+// Identifies one transferred tensor: the edge between two devices (its number in the partitioned
+// graph), and the iteration of its frames (0 outside of loops).
 struct RendezvousKey {
   int64_t edge = 0;
   uint64_t iteration = 0;
-  // The Send or the Receive, whose attributes name the edge to other tasks (RendezvousName). Keys
-  // are compared without it. Null: the tensor stays within the task.
+  // The Send or the Receive. Its attributes name the edge to other tasks (RendezvousName).
+  // Comparisons ignore it. Null: the tensor stays within the task.
   const Node* transfer = nullptr;
   friend bool operator==(const RendezvousKey& a, const RendezvousKey& b) {
     return a.edge == b.edge && a.iteration == b.iteration;
@@ -31,27 +31,28 @@ struct RendezvousKey {
   }
 };
 
-// What is sent.
+// A tensor, or the fact that it is dead.
 struct Parcel {
   Tensor tensor;
   bool dead = false;  // the sender's branch was not taken; `tensor` is empty
-  // Of a tensor on a device: when it has its value. Null: it has it.
+  // For a tensor on a device: the event after which it has its value. Null: it has its value now.
   EventRef ready;
 };
 
-// "node 'a/_Recv_3' (op _Recv), made at train.py:12, on THIS DEVICE, waits for a:0 from OTHER"; of
-// a node that receives nothing: "..., waits for " and `waits_for`, or "..., has not ended" when
-// that is empty.
+// For a Receive: "node 'a/_Recv_3' (op _Recv), made at train.py:12, on THIS DEVICE, waits for a:0
+// from OTHER". For another node: "..., waits for " and `waits_for`, or "..., has not ended" if
+// `waits_for` is empty.
 std::string DescribeWait(const Node& node, absl::string_view device_name,
                          absl::string_view waits_for = "");
 
-// For one step. Thread-safe. Each key is sent once and received once, in either order.
+// The rendezvous of one step. Each key is sent once and received once, in either order.
+// Thread-safe.
 class Rendezvous {
  public:
-  // Gets a tensor that was awaited.
+  // The callback for a tensor that was not yet sent.
   class Receiver {
    public:
-    // Called once, by the sender's thread or by Abort's, with no lock held; must not block.
+    // Called once, on the thread that calls Send or Abort, without locks. It must not block.
     virtual void Receive(Status status, Parcel parcel) = 0;
 
    protected:
@@ -59,12 +60,13 @@ class Rendezvous {
   };
 
   virtual ~Rendezvous() = default;
-  // ALREADY_EXISTS when the key was sent before. After Abort: does nothing.
+  // Sends a tensor. ALREADY_EXISTS if the key was sent before. Does nothing after Abort.
   virtual Status Send(const RendezvousKey& key, Parcel parcel) = 0;
-  // True when the tensor is there already (then *parcel is set and `receiver` is not called); false
-  // when `receiver` will be called, or was meanwhile. INTERNAL when the key is awaited already.
+  // Returns true and sets *parcel if the tensor was sent already; `receiver` is not called then.
+  // Otherwise returns false, and `receiver` is called later, perhaps before this call returns.
+  // INTERNAL if another receiver waits for the key.
   virtual StatusOr<bool> Receive(const RendezvousKey& key, Receiver* receiver, Parcel* parcel) = 0;
-  // Every receiver that waits, or comes later, gets `error`. Of several calls the first counts.
+  // Passes `error` to all present and future receivers. Only the first call has an effect.
   // REQUIRES: !error.ok().
   virtual void Abort(const Status& error) = 0;
 };

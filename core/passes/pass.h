@@ -1,12 +1,12 @@
-// Optimization passes: each rewrites what a plan is going to execute, for one set of shapes. The
-// one way to add one, a file in core/passes/:
+// Optimization passes. Each rewrites the list of operations of a plan, for one set of shapes. To
+// add one, write a file in core/passes/:
 //
 //   Status FuseThings(StepOps* ops) { ... }
 //   MILLSTREAM_PASS("fuse_things", 20, FuseThings);
 //
-// Passes run in the order of their numbers. Each can be switched off by name
-// (SessionOptions::disabled_passes), and all together (optimize). What a step gives is the same
-// with and without, up to the rounding that a pass documents.
+// Passes run in the order of their numbers. A session can switch off one by name
+// (SessionOptions::disabled_passes), or all (SessionOptions::optimize). A pass does not change the
+// results of a step, except for the rounding that it documents.
 #ifndef MILLSTREAM_CORE_PASSES_PASS_H_
 #define MILLSTREAM_CORE_PASSES_PASS_H_
 
@@ -20,11 +20,11 @@ namespace millstream {
 
 using PassFunction = Status (*)(StepOps* ops);
 
-// All but the named ones. Thread-safe.
+// Runs all passes except the named ones. Returns the first error of a pass. Thread-safe.
 Status RunPasses(const std::vector<std::string>& disabled, StepOps* ops);
-// In the order in which they run.
+// The names of all passes, in the order in which they run.
 std::vector<std::string> PassNames();
-// All that can be switched off by name: passes, then what plans do besides (plan_features.h).
+// All names that can be switched off: the passes, then the plan features (plan_features.h).
 std::vector<std::string> OptimizationNames();
 
 // Registers at start-up.

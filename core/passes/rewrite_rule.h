@@ -1,4 +1,4 @@
-// The rules of simplify_arithmetic. The one way to add one, in core/passes/simplify_<what>.cc:
+// The rules of simplify_arithmetic. To add one, write in core/passes/simplify_<what>.cc:
 //
 //   StatusOr<bool> TimesOne(StepOps* ops, int i) { ... }
 //   MILLSTREAM_REWRITE("Mul", TimesOne);
@@ -10,12 +10,12 @@
 
 namespace millstream {
 
-// Makes operation i, which need not run for its own sake, simpler or takes it away; false when it
-// changed nothing. What the operation gives keeps every bit, but that a signaling NaN, which no
-// operation makes, may stay one where arithmetic would make it a quiet one.
+// Simplifies or removes operation i. Returns false if it changed nothing. REQUIRES:
+// !ops->op(i).must_run. The outputs keep every bit, with one exception: a signaling NaN may stay
+// signaling, where arithmetic would make it quiet. No operation makes signaling NaNs.
 using RewriteFunction = StatusOr<bool> (*)(StepOps* ops, int i);
 
-// Forward, as the last line of a rule.
+// Calls Forward and returns true, for the last line of a rule.
 inline StatusOr<bool> BecomesName(StepOps* ops, int i, const Output& value) {
   MS_RETURN_IF_ERROR(ops->Forward(i, value));
   return true;

@@ -1,11 +1,11 @@
-// Placement: which device runs which node.
+// Placement chooses a device for every node.
 //
-// A node may run where a kernel is registered for it, on a device that its request ("/cpu:1", full
-// or in part) fits. Nodes that must be together (a resource handle and all that use it; what the
-// program colocated) form one group, found by union-find, and the group goes where all of its
-// members may. What is left open is decided by preference: accelerators before the CPU, the lowest
-// index, and for nodes that only pass a tensor on, where the tensor is; or, when the session asks
-// for it, by costs (core/placement/placer_costs.h).
+// A node may run on a device that has a kernel for it and matches its request ("/cpu:1", full or in
+// part). Nodes that must be on one device (a resource handle and its users; nodes that the program
+// colocated) form a group, found by union-find. A group may run on the devices on which all of its
+// members may run. Of these devices, accelerators come before the CPU, and lower indices first. A
+// node that only passes a tensor on is placed on the device of the tensor. If the session asks for
+// it, costs decide instead (core/placement/placer_costs.h).
 // (TensorFlow: "Large-Scale Machine Learning on Heterogeneous Distributed Systems", 2015, §3.2.1,
 // §4.3.)
 #ifndef MILLSTREAM_CORE_PLACEMENT_PLACER_H_
@@ -24,28 +24,27 @@
 namespace millstream {
 
 struct PlacementOptions {
-  // A request that cannot be met is loosened (any index, then any type) instead of refused.
+  // A request that cannot be met is relaxed to any index, then to any type. False: it is an error.
   bool allow_soft_placement = false;
-  // The loops of the pruned graph, each of which stays on one device if it can; null: there are
-  // none.
+  // The loops of the pruned graph. A loop is placed on one device if possible. Null: no loops.
   const FrameTree* frames = nullptr;
-  const PlacementCosts* costs = nullptr;  // null: costs do not count
-  bool explain = false;                   // Placement::reasons are wanted
+  const PlacementCosts* costs = nullptr;  // null: costs are ignored
+  bool explain = false;                   // fill Placement::reasons
 };
 
-// Where every node of a pruned graph runs, and why.
+// The device of every node of a pruned graph, and the reason.
 struct Placement {
   std::vector<int> devices;          // number in the DeviceSet, one a node
-  std::vector<std::string> reasons;  // "it asks for '/cpu:1'", one a node; empty if not wanted
+  std::vector<std::string> reasons;  // "it asks for '/cpu:1'", one a node; empty unless `explain`
 };
 
-// Kernels are those of this process, for devices of other tasks as well.
-// INVALID_ARGUMENT names the node and says what it asked for, which kernels and devices there are
-// and why each does not do; or names two nodes that must be together and cannot.
+// Places all nodes of `pruned`. The registered kernels of this process count, also for devices of
+// other tasks. INVALID_ARGUMENT names the node, its request, the kernels and devices, and why each
+// device is unsuitable; or it names two nodes that must be on one device but cannot. Thread-safe.
 StatusOr<Placement> Place(const Graph& graph, const PrunedGraph& pruned, const DeviceSet& devices,
                           const PlacementOptions& options);
 
-// "why is this node here": one line for node `i` of a placement with reasons.
+// One line with the device of node `i` and the reason. REQUIRES: the placement has reasons.
 std::string ExplainPlacement(const PrunedGraph& pruned, const DeviceSet& devices,
                              const Placement& placement, int i);
 
