@@ -1,5 +1,5 @@
-// One step signature of a session: its executable, and those that take its place while the session
-// learns what the step costs where.
+// A step signature of a session that places by costs. New executables replace the first one while
+// the session measures the costs of nodes on devices.
 #ifndef MILLSTREAM_CORE_SESSION_ADAPTIVE_STEP_H_
 #define MILLSTREAM_CORE_SESSION_ADAPTIVE_STEP_H_
 
@@ -19,11 +19,10 @@
 
 namespace millstream {
 
-// A step of a session that places by costs. The last steps of every period of
-// SessionOptions::placement_period are traced; what they took becomes the session's, and the step
-// is placed again. When it would stay where it is, or was moved often enough, it has settled: it is
-// not traced any more. Steps that run meanwhile keep the executable that they began with.
-// Thread-safe.
+// The last steps of every SessionOptions::placement_period steps are traced. Their times are added
+// to the session's costs, and the step is placed again. If the placement does not change, or
+// changed kMostMoves times, it is settled and no further steps are traced. A running step keeps the
+// executable with which it began. Thread-safe.
 class AdaptiveStep : public CompiledStep {
  public:
   // As Executable::Create. `context` must outlive it. REQUIRES: context->costs != nullptr.
@@ -32,12 +31,12 @@ class AdaptiveStep : public CompiledStep {
 
   Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
              const RunOptions& options) override;
-  // Of the executable that is there now.
+  // Those of the current executable.
   int64_t num_instructions() const override { return current_.load()->num_instructions(); }
   std::string placement_text() const override { return current_.load()->placement_text(); }
 
  private:
-  // More moves than this say that measurements contradict each other.
+  // After more changes than this, the measurements are taken to contradict each other.
   static constexpr int kMostMoves = 4;
 
   AdaptiveStep(const ExecutableContext* context, const StepSignature& signature)
@@ -52,8 +51,8 @@ class AdaptiveStep : public CompiledStep {
   std::atomic<bool> has_settled_{false};
   std::atomic<int64_t> steps_{0};
   absl::Mutex mutex_;
-  // The first, and all that took its place: steps may run them, and what these have left on a
-  // device may need them, until the session lets go of the step.
+  // The first executable and all its successors. Steps may still run them, and pending work on a
+  // device may need them, so they live as long as this object.
   std::vector<std::unique_ptr<Executable>> executables_ ABSL_GUARDED_BY(mutex_);
 };
 

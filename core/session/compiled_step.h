@@ -1,4 +1,4 @@
-// A step signature of a session, compiled: what callables and Session::Run execute.
+// The interface of a compiled step signature, which callables and Session::Run execute.
 #ifndef MILLSTREAM_CORE_SESSION_COMPILED_STEP_H_
 #define MILLSTREAM_CORE_SESSION_COMPILED_STEP_H_
 
@@ -12,18 +12,18 @@
 
 namespace millstream {
 
-// Thread-safe: many threads may run one step at once.
+// Thread-safe: several threads may run one object at the same time.
 class CompiledStep {
  public:
   virtual ~CompiledStep() = default;
 
-  // One step: feeds and fetches in the order of the signature. A fed tensor is borrowed until Run
-  // returns. After an error `fetches` are unspecified, and the step stays usable.
+  // Runs one step. Feeds and fetches are in the order of the signature. Run borrows the fed tensors
+  // until it returns. After an error `fetches` are unspecified, and the object stays usable.
   virtual Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                      const RunOptions& options) = 0;
   // Instructions of the plan that ran last; 0 before the first run.
   virtual int64_t num_instructions() const = 0;
-  // Where every node of the step runs and why, a line a node.
+  // The device of every node of the step, and the reason, one node a line.
   virtual std::string placement_text() const = 0;
 };
 

@@ -1,4 +1,4 @@
-// One step signature of one session, compiled, with a plan for each set of feed shapes that came.
+// A compiled step signature of a session, with a plan for each set of feed shapes.
 #ifndef MILLSTREAM_CORE_SESSION_EXECUTABLE_H_
 #define MILLSTREAM_CORE_SESSION_EXECUTABLE_H_
 
@@ -20,14 +20,13 @@ namespace millstream {
 // Thread-safe.
 class Executable : public CompiledStep {
  public:
-  // See ExecutableBuilder::Create. The nodes of the step can no longer be changed in the graph.
+  // See ExecutableBuilder::Create. Marks the nodes of the step as run (Graph::MarkAsRun).
   static StatusOr<std::unique_ptr<Executable>> Create(
       const ExecutableContext* context, const StepSignature& signature,
       const PlacementHints& hints = PlacementHints());
 
-  // After the first step with the same feed shapes it takes no lock and looks no name up. Where
-  // other tasks run parts of the step, it runs the task's own parts and sets the fetches that they
-  // give.
+  // After the first step with the same feed shapes, it takes no lock and looks up no name. If other
+  // tasks run parts of the step, it runs only the parts of this task, and sets their fetches.
   Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
              const RunOptions& options) override;
   int64_t num_instructions() const override {
@@ -40,8 +39,8 @@ class Executable : public CompiledStep {
   const ExecutableBuilder& builder() const { return *builder_; }
 
  private:
-  // Plans beyond these are not kept apart: feeds of further shapes share one plan that finds shapes
-  // as it runs.
+  // The most plans for fixed shapes. Feeds of further shapes share one plan that finds shapes as it
+  // runs.
   static constexpr int kMaxPlans = 32;
 
   explicit Executable(std::unique_ptr<ExecutableBuilder> builder) : builder_(std::move(builder)) {}
@@ -65,7 +64,7 @@ class Executable : public CompiledStep {
   absl::Mutex mutex_;
   std::vector<std::unique_ptr<StepPlan>> owned_ ABSL_GUARDED_BY(mutex_);
   StepPlan* any_shape_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  // Of steps whose parts are all dynamic: the one plan for all feeds. Set once.
+  // The plan for all feeds, if all parts of the step are dynamic. Set once.
   std::unique_ptr<StepPlan> dynamic_;
 };
 

@@ -1,4 +1,5 @@
-// From a step signature to what an Executable runs: prunes, places, partitions, and compiles plans.
+// Prunes, places and partitions the graph for a step signature, and compiles the plans of an
+// Executable.
 #ifndef MILLSTREAM_CORE_SESSION_EXECUTABLE_BUILDER_H_
 #define MILLSTREAM_CORE_SESSION_EXECUTABLE_BUILDER_H_
 
@@ -20,80 +21,81 @@
 
 namespace millstream {
 
-// What the executables of a session share. Constant once the session is made.
+// The data that the executables of a session share. Constant after the session is created.
 struct ExecutableContext {
   // `own`: the devices of this task, which must outlive the context. `all`: those of every task
   // that steps may use, `own` among them.
   void SetDevices(const DeviceList& own, DeviceSet all);
-  // There is no other task.
+  // The same for a session without other tasks.
   void SetDevices(const DeviceList& own) { SetDevices(own, Describe(own)); }
 
   Graph* graph = nullptr;
   DeviceSet devices;
   std::vector<Device*> own_devices;  // by number in `devices`; null: another task's
   SessionSettings settings;
-  SessionCosts* costs = nullptr;  // null: placement does not look at costs
+  SessionCosts* costs = nullptr;  // null: placement ignores costs
 };
 
-// What is known of the step when it is placed by costs.
+// Facts about the step for placement by costs.
 struct PlacementHints {
-  const std::vector<Shape>* feed_shapes = nullptr;  // as the caller feeds it
+  const std::vector<Shape>* feed_shapes = nullptr;  // of the caller's feeds
   const std::vector<int>* present = nullptr;        // see PlacementCosts
 };
 
-// One step signature, cut into parts for the devices. The whole step is placed and cut; what is
-// compiled are the parts on the task's own devices. Tasks that do so for equal graphs, signatures
-// and sets of devices get equal edges between their parts. Constant after Create, but for the cache
-// of folded constants. Thread-safe.
+// A step signature, cut into parts for the devices. The whole step is placed and cut, but only the
+// parts on devices of this task are compiled. For equal graphs, signatures and device sets, all
+// tasks get equal edges between their parts. Constant after Create except for the cache of folded
+// constants. Thread-safe.
 class ExecutableBuilder {
  public:
   struct GivenFeed {
     Output output;
-    HandleInfo facts;  // what the graph says of its value
+    HandleInfo facts;  // the static dtype and shape of its value
   };
 
-  // Prunes, places and partitions, and compiles the own parts that the dynamic executor runs.
-  // `context` must outlive the builder. Errors name the node.
+  // Prunes, places and partitions. Compiles the parts of this task that the dynamic executor runs.
+  // Errors name the node. REQUIRES: `context` outlives the builder.
   static StatusOr<std::unique_ptr<ExecutableBuilder>> Create(const ExecutableContext* context,
                                                              const StepSignature& signature,
                                                              const PlacementHints& hints);
 
-  // Compiles the other own parts for these shapes of the feeds inside the step; null: for any
-  // shapes. `run`: of the step that waits for the plan, null if none does; CANCELLED and
-  // DEADLINE_EXCEEDED when that is to stop. The plan must not outlive the builder.
+  // Compiles the other parts of this task. `shapes` are those of the feeds inside the step; null:
+  // the plan serves any shapes. `run` belongs to the step that waits for the plan; null if there is
+  // none. CANCELLED and DEADLINE_EXCEEDED if that step must stop. The plan must not outlive the
+  // builder.
   StatusOr<std::unique_ptr<StepPlan>> Compile(const std::vector<Shape>* shapes,
                                               const RunOptions* run) const;
 
   const ExecutableContext& context() const { return context_; }
-  // The signature inside the step: its feeds are those that nodes read, not those that are given.
+  // The signature inside the step. Its feeds are outputs that nodes read; see given().
   const StepSignature& signature() const { return signature_; }
   // The feeds as the caller names them. Feed i inside the step has the value of the given feed
   // feed_sources()[i].
   const std::vector<GivenFeed>& given() const { return given_; }
   const std::vector<int>& feed_sources() const { return feed_sources_; }
-  // Each feed inside the step is the given one, and kernels may read it where the caller has it.
+  // True if the feeds inside the step are the given ones, and kernels may read them in the caller's
+  // memory.
   bool feeds_as_given() const { return feeds_as_given_; }
-  // Of the step, in an order in which every edge but the back edges of loops points forward.
+  // The nodes of the step in topological order, which ignores the back edges of loops.
   const std::vector<const Node*>& nodes() const { return pruned_.nodes; }
   const PartitionedGraph& partitions() const { return partitions_; }
   // Device of nodes()[i].
   const std::vector<int>& placed() const { return placement_.devices; }
-  // A device of this task runs the part; else another task does.
+  // True if a device of this task runs the part.
   bool IsOwn(int part) const {
     return context_.own_devices[partitions_.parts[part].device] != nullptr;
   }
-  // The dynamic executor runs this part.
+  // True if the dynamic executor runs the part.
   bool IsDynamic(int part) const { return programs_[part] != nullptr; }
-  // It runs every own part, so that one plan serves feeds of any shape.
+  // True if the dynamic executor runs all parts of this task, so that one plan serves any shapes.
   bool is_all_dynamic() const { return is_all_dynamic_; }
 
-  // See CompiledStep. Places the step again, unless it was placed by costs: the reasons are not
-  // kept then.
+  // See CompiledStep. Places the step again to find the reasons, unless it was placed by costs.
   std::string placement_text() const;
-  // Adds what a traced step took to the session's costs; the trace ends with the parts of the step.
-  // `feed_shapes`: of what it was fed. REQUIRES: context().costs != nullptr.
+  // Adds the times of a traced step to the session's costs. `feed_shapes` are those of its feeds.
+  // REQUIRES: context().costs != nullptr, and the trace ends with the parts of the step.
   void Measure(const StepTrace& trace, const std::vector<Shape>& feed_shapes) const;
-  // Adds what each own device runs, as the graph was cut, one GraphDef a device.
+  // Adds the partition of each device of this task to the report, as one GraphDef a device.
   Status ReportGraphs(StepReport* report) const;
 
  private:
@@ -117,10 +119,9 @@ class ExecutableBuilder {
   std::vector<int> feed_sources_;
   bool feeds_as_given_ = true;
   PrunedGraph pruned_;
-  Placement placement_;  // of pruned_; with reasons if it is by costs
+  Placement placement_;  // of pruned_; has reasons if it was made by costs
   PartitionedGraph partitions_;
-  // By part; null for parts that have plans, and for those of other tasks. They serve feeds of any
-  // shape.
+  // By part. Null for parts that have plans, and for parts of other tasks. They serve any shapes.
   std::vector<std::unique_ptr<DynamicProgram>> programs_;
   bool is_all_dynamic_ = true;
   mutable FoldedValues folded_;  // of all parts; thread-safe

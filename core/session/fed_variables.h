@@ -1,8 +1,8 @@
-// Feeds of variables: of their handles, and of outputs that were references to them in an imported
-// graph.
+// Feeds of variables: feeds of their handles, and of outputs that were references to them in an
+// imported graph.
 //
-// A feed of a variable replaces its value for whoever takes it. Each of those has a read of its
-// own, so that it is the reads that are fed, every one of them.
+// A feed of a variable replaces its value for all nodes that read it. Each of these nodes has a
+// read of its own, so the feed becomes a feed of each read.
 #ifndef MILLSTREAM_CORE_SESSION_FED_VARIABLES_H_
 #define MILLSTREAM_CORE_SESSION_FED_VARIABLES_H_
 
@@ -15,24 +15,25 @@
 
 namespace millstream {
 
-// What a value that is fed for `feed` must be: of a handle that a VarHandleOp gives, as its
-// variable. INVALID_ARGUMENT for other handles.
+// Returns the dtype and shape that a value fed for `feed` must have. For the handle of a
+// VarHandleOp these are those of its variable. INVALID_ARGUMENT for other handles.
 StatusOr<HandleInfo> FedFacts(const Graph& graph, const Output& feed);
 
-// What is fed in a step that is given values for some outputs.
+// The feeds inside a step, computed from the feeds of the caller.
 struct ExpandedFeeds {
   std::vector<Output> outputs;
   std::vector<int> sources;  // outputs[i] gets the value of feed sources[i]
-  // Those of the outputs that are fed for a handle. What the read would have waited for, who takes
-  // its value waits for.
+  // Those of `outputs` that are reads of a fed handle. The readers of such an output wait for the
+  // control inputs of the read instead.
   std::vector<Output> reads;
 };
 
-// An output that is fed itself is fed nothing else. Of two feeds of one variable the last counts.
+// Computes them. If an output is fed both directly and by a variable, the direct feed counts. Of
+// two feeds of one variable the last counts.
 ExpandedFeeds ExpandFeeds(const Graph& graph, const std::vector<Output>& feeds);
 
-// INVALID_ARGUMENT names a node of the step that works on one of the fed variables itself, to
-// change it or to pass it on: a value does not tell which variable that is.
+// INVALID_ARGUMENT names a node of the step that uses the handle of a fed variable other than to
+// read it: a fed value does not identify a variable that could be changed.
 Status CheckFedVariables(const PrunedGraph& pruned, const std::vector<Output>& feeds);
 
 }  // namespace millstream

@@ -1,4 +1,4 @@
-// The sessions of the process: what resets all of them, and what ends them before the process does.
+// The open sessions of the process, to reset all of them, and to end them before the process ends.
 #ifndef MILLSTREAM_CORE_SESSION_LIVE_SESSIONS_H_
 #define MILLSTREAM_CORE_SESSION_LIVE_SESSIONS_H_
 
@@ -12,14 +12,14 @@
 
 namespace millstream {
 
-// A session as the others see it. Thread-safe.
+// The interface of an open session. Thread-safe.
 class LiveSession {
  public:
-  // Cancels the steps that run and refuses further ones. Waits for none.
+  // Cancels the running steps and refuses further ones. Does not wait.
   virtual void Shut() = 0;
+  // Removes the resources of the containers (all if none is named), then does as Shut.
   virtual void ResetAndShut(absl::Span<const std::string> containers) = 0;
-  // No step runs any more and what the session held is freed; or it is this thread that is inside
-  // of a step.
+  // True if no step runs and the state is freed, or if this thread is inside a step of the session.
   virtual bool IsOver() = 0;
 
  protected:
@@ -29,19 +29,20 @@ class LiveSession {
 // Thread-safe.
 class LiveSessions {
  public:
-  static LiveSessions* Global();  // lives for ever
+  static LiveSessions* Global();  // never destroyed
 
   void Add(LiveSession* session) ABSL_LOCKS_EXCLUDED(mutex_);
   void Remove(LiveSession* session) ABSL_LOCKS_EXCLUDED(mutex_);
   void Reset(absl::Span<const std::string> containers) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Shuts them and waits until all are over; false when some are not after `patience`.
+  // Shuts all sessions and waits until they are over. Returns false if some are not after
+  // `patience`.
   bool EndAll(absl::Duration patience) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // As the process exits, threads that it does not wait for may still be within steps, while the
-  // libraries that kernels call are taken down one by one. From now on exit() ends all sessions
-  // before it takes down what is loaded and set up by now; to be called again when there is more.
-  // When a step does not end for long, the process ends without taking anything down.
+  // Registers an exit handler that ends all sessions. It runs before the exit handlers and
+  // destructors that exist now, so that the libraries which kernels call still work while steps end
+  // on other threads. Call it again after more libraries were loaded. If a step does not end for a
+  // long time, the handler ends the process without further handlers.
   static void EndBeforeLibraries();
 
  private:

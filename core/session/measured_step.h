@@ -1,4 +1,4 @@
-// From the trace of a step to the costs of its nodes and transfers.
+// Computes the costs of nodes and transfers from the trace of a step.
 #ifndef MILLSTREAM_CORE_SESSION_MEASURED_STEP_H_
 #define MILLSTREAM_CORE_SESSION_MEASURED_STEP_H_
 
@@ -10,9 +10,9 @@
 
 namespace millstream {
 
-// Adds what the nodes of `pruned` took, each on the devices of the parts that have it, and what the
-// copies between devices did. A node that the trace does not have took no time: it only names
-// memory, or another one that was made of several did its work.
+// Adds the times of the nodes of `pruned`, on the devices of the parts that have them, and the
+// times of copies between devices to `model`. A node that is missing in the trace counts as zero:
+// it only renames memory, or a fused operation did its work.
 // REQUIRES: the trace ends with one part for each of `partitions`, in their order.
 void MeasureStep(const StepTrace& trace, const PrunedGraph& pruned, const StepWork& work,
                  const PartitionedGraph& partitions, CostModel* model);

@@ -20,18 +20,19 @@ namespace millstream {
 
 class SessionGate;
 
-// A step's signature, compiled. Thread-safe: many threads may run one callable at once. Must not
-// outlive its session.
+// A compiled step signature. Thread-safe: several threads may run one callable at the same time. It
+// must not outlive its session.
 class Callable {
  public:
   virtual ~Callable() = default;
-  // One step: feeds in the order of the signature, fetches likewise. A fed tensor is borrowed until
-  // Run returns and never written; a fetched one is the caller's alone to write.
+  // Runs one step. Feeds and fetches are in the order of the signature. Run borrows the fed tensors
+  // until it returns, and does not write to them. The caller owns the fetched tensors. Errors are
+  // those of Session::Run.
   virtual Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                      const RunOptions& options) = 0;
   // Instructions that one step executes in the plan that ran last, for tests and benchmarks.
   virtual int64_t num_instructions() const = 0;
-  // Where every node of the step runs and why, a line a node.
+  // The device of every node of the step, and the reason, one node a line.
   virtual std::string placement_text() const = 0;
 };
 
@@ -39,7 +40,7 @@ struct DeviceInfo {
   std::string name;          // "/job:localhost/replica:0/task:0/device:CPU:0"
   std::string type;          // "CPU"
   int64_t memory_limit = 0;  // bytes; 0: not known
-  // Of a device with memory of its own: what of it this session has.
+  // For a device with memory of its own: true, and the memory that this session has of it.
   bool has_memory = false;
   ArenaStats memory;
 };
@@ -47,34 +48,37 @@ struct DeviceInfo {
 // Thread-safe.
 class Session {
  public:
-  // `graph` must outlive the session. Loads the installed plugins.
+  // Loads the installed plugins and creates a session. INVALID_ARGUMENT for wrong options;
+  // FAILED_PRECONDITION in a forked child. REQUIRES: `graph` outlives the session.
   static StatusOr<std::unique_ptr<Session>> Create(Graph* graph, const SessionOptions& options);
   virtual ~Session() = default;
 
-  // One step. The compiled form is kept by signature: of the last 1,024, and of those that
-  // callables hold.
+  // Runs one step. The session keeps the compiled steps of the last 1,024 signatures and those that
+  // callables hold. Errors name the node. INVALID_ARGUMENT for a signature or feeds that do not fit
+  // the graph; CANCELLED; DEADLINE_EXCEEDED after the time limit; FAILED_PRECONDITION if the
+  // session is closed; and the errors of kernels. After an error `fetches` are unspecified.
   virtual Status Run(const StepSignature& signature, absl::Span<const Tensor> feeds,
                      absl::Span<Tensor> fetches, const RunOptions& options) = 0;
   virtual StatusOr<std::unique_ptr<Callable>> MakeCallable(const StepSignature& signature) = 0;
   virtual std::vector<DeviceInfo> ListDevices() const = 0;
-  // Cancels the running steps and waits until they have ended, then frees the state and gives the
-  // process's unused memory back to the system; later runs give FAILED_PRECONDITION. From inside
-  // one of the steps (a signal handler) it returns at once, and the last step frees the state as it
-  // ends. In a child that was forked from the session's process it does nothing.
+  // Cancels the running steps and waits until they have ended. Then frees the state and returns the
+  // process's unused memory to the system. Later runs return FAILED_PRECONDITION. If a step of the
+  // session calls it (in a signal handler), it returns at once, and the last step frees the state
+  // when it ends. In a child that was forked from the session's process it does nothing.
   virtual Status Close() = 0;
-  // Gives back to the system what is only kept so that further steps are fast: memory of steps,
-  // compiled steps that no callable holds, of every device what is unused, and the unused memory of
-  // the whole process. Variables stay, and running steps are not disturbed; the next step of a
-  // signature is compiled again. FAILED_PRECONDITION when the session is closed.
+  // Releases caches: the memory of ended steps, compiled steps that no callable holds, and unused
+  // memory of devices and of the process. Variables stay, and running steps continue. The next step
+  // of a signature is compiled again. FAILED_PRECONDITION if the session is closed.
   virtual Status Trim() = 0;
-  // Drops the resources of these containers, all when there are none named; the session stays.
-  // Steps that run finish with what they hold; a variable has no value afterwards.
+  // Removes the resources of the named containers, or of all containers if none is named. The
+  // session stays open. Running steps continue with the resources that they hold. Variables are
+  // uninitialized afterwards.
   virtual Status ResetContainers(absl::Span<const std::string> containers) = 0;
-  // Drops the resources of these containers in every session of the process, and closes the
-  // sessions. Waits for no step.
+  // Removes the resources of these containers in every session of the process, and closes the
+  // sessions. Does not wait for running steps.
   static Status ResetAll(absl::Span<const std::string> containers);
-  // Closes and deletes. May be called from inside a step, unlike the destructor: the session goes
-  // when the last of its steps has ended.
+  // Closes and deletes the session. Unlike the destructor, it may be called from inside a step:
+  // then the session is deleted when its last step has ended.
   static void Free(std::unique_ptr<Session> session);
 
  protected:

@@ -1,4 +1,4 @@
-// Who is inside a session, so that it is closed and freed when nobody is.
+// Counts the steps inside a session, so that the session is freed after the last one has ended.
 #ifndef MILLSTREAM_CORE_SESSION_SESSION_GATE_H_
 #define MILLSTREAM_CORE_SESSION_SESSION_GATE_H_
 
@@ -13,17 +13,19 @@
 
 namespace millstream {
 
-// Every step passes it; passing costs two atomic operations and no lock. Thread-safe.
+// Every step enters and leaves the gate, which costs two atomic operations and no lock.
+// Thread-safe.
 class SessionGate {
  public:
-  // `release` frees what the session holds. It runs once: when the session was closed and no step
-  // runs, on the thread that closes or on that of the last step.
+  // `release` frees the state of the session. It runs once, after the gate is closed and the last
+  // step has left, on the closing thread or on the thread of the last step.
   explicit SessionGate(std::function<void()> release) : release_(std::move(release)) {}
   SessionGate(const SessionGate&) = delete;
   SessionGate& operator=(const SessionGate&) = delete;
 
-  // Says that this thread works for a step of the session, until the object goes. For the threads
-  // of a pool: what they call may close the session. On the stack only, innermost first.
+  // While an object lives, its thread counts as inside a step of the session. Threads of a pool
+  // need it, because functions that they call may close the session. REQUIRES: objects are on the
+  // stack, so that they are destroyed innermost first.
   class Inside {
    public:
     explicit Inside(const SessionGate* gate);
@@ -38,7 +40,7 @@ class SessionGate {
     const Inside* const outer_;
   };
 
-  // A step's stay, on the stack of the thread that runs it.
+  // Enters the gate, and leaves it when destroyed. On the stack of the thread that runs the step.
   class Pass {
    public:
     explicit Pass(SessionGate* gate) : gate_(gate), status_(gate->Enter()), inside_(gate) {}
@@ -48,8 +50,8 @@ class SessionGate {
     }
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;
-    // FAILED_PRECONDITION when the session is closed, or belongs to the process that this one was
-    // forked from: then there is no step.
+    // FAILED_PRECONDITION if the session is closed or this process is a forked child. Then the step
+    // must not run.
     const Status& status() const { return status_; }
 
    private:
@@ -58,25 +60,27 @@ class SessionGate {
     const Inside inside_;
   };
 
-  // Refuses further steps and waits until those that run have left and `release` has run. Called
-  // from inside a step it waits for nothing: the last step that leaves releases. In a forked child
-  // it does nothing, since nobody there ends the parent's steps.
+  // Refuses further steps. Waits until the running steps have left and `release` has run. If it is
+  // called from inside a step, it does not wait, and the last step runs `release`. In a forked
+  // child it does nothing, because the parent's steps do not run there.
   void Close() ABSL_LOCKS_EXCLUDED(mutex_) { Close(absl::InfiniteDuration(), nullptr); }
-  // The same; once it has waited for `patience` it calls `say_so`, and waits on.
+  // The same. After a wait of `patience` it calls `say_so` and continues to wait.
   void Close(absl::Duration patience, const std::function<void()>& say_so)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Refuses further steps and waits for none: the last that runs releases, or this call.
+  // Refuses further steps and does not wait. The last running step runs `release`; if there is
+  // none, this call does.
   void Shut() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Closes, then calls `destroy`, which may delete the gate: from inside a step after the last one
-  // has left, in a forked child never. The last call that its owner may make.
+  // Closes, then calls `destroy`, which may delete the gate. If it is called from inside a step,
+  // the last step calls `destroy` after it has left. In a forked child `destroy` is never called.
+  // REQUIRES: the owner makes no later call.
   void Free(std::function<void()> destroy) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whether it was closed, the last step has left and `release` has run.
+  // True after `release` has run.
   bool HasReleased() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whether this thread works for a step of the session.
+  // True if this thread is inside a step of the session.
   bool IsInside() const;
 
  private:
-  // word_ is kClosed, or not, plus kStep for each step.
+  // word_ is the sum of kClosed, if the gate is closed, and kStep for each step inside.
   static constexpr int64_t kClosed = 1;
   static constexpr int64_t kStep = 2;
 

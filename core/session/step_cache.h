@@ -16,10 +16,11 @@
 
 namespace millstream {
 
-// Keeps at most so many steps, and those besides that somebody holds: a callable, or a thread that
-// runs one. Of the others the least recently found goes first; behind many that are held it goes
-// some additions later, since each looks at few of them. `Step` is a compiled step. What is taken
-// out is the caller's to delete, without a lock. Thread-safe.
+// A cache of compiled steps (`Step`). It keeps at most `most` steps, and in addition those that
+// others hold: a callable, or a thread that runs the step. Of the steps that nobody holds, the
+// least recently found is removed first. An addition examines only a few held steps, so the removal
+// may happen some additions later. The caller deletes removed steps, outside of the lock.
+// Thread-safe.
 template <typename Step>
 class StepCache {
  public:
@@ -29,7 +30,7 @@ class StepCache {
   StepCache(const StepCache&) = delete;
   StepCache& operator=(const StepCache&) = delete;
 
-  // Null when there is none.
+  // Returns the step of the signature; null if there is none.
   std::shared_ptr<Step> Find(const StepSignature& signature) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     const auto found = by_signature_.find(signature);
@@ -38,8 +39,8 @@ class StepCache {
     return found->second->step;
   }
 
-  // The step of this signature from now on: `step`, or one that is there already. What had to go
-  // for it is added to `dropped`.
+  // Adds `step`, unless there is a step of this signature. Returns the step of the signature. Adds
+  // the steps that were removed to `dropped`.
   std::shared_ptr<Step> Add(const StepSignature& signature, std::shared_ptr<Step> step,
                             Steps* dropped) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
@@ -51,7 +52,7 @@ class StepCache {
     return step;
   }
 
-  // Takes out all that nobody holds.
+  // Removes and returns all steps that nobody else holds.
   Steps TakeUnheld() ABSL_LOCKS_EXCLUDED(mutex_) {
     Steps taken;
     absl::MutexLock lock(&mutex_);
@@ -63,7 +64,7 @@ class StepCache {
     return taken;
   }
 
-  // Takes out all.
+  // Removes and returns all steps.
   Steps TakeAll() ABSL_LOCKS_EXCLUDED(mutex_) {
     Steps taken;
     absl::MutexLock lock(&mutex_);
@@ -86,7 +87,7 @@ class StepCache {
 
   using Entries = std::list<Entry>;
 
-  // How many that are held one addition meets, while all that find a step wait for it.
+  // The most held steps that one addition examines, because others wait for the lock meanwhile.
   static constexpr int kMostPassed = 8;
 
   // A step that only the cache holds cannot become held without the lock.
@@ -98,7 +99,7 @@ class StepCache {
     by_use_.erase(entry);
   }
 
-  // What is held goes to the front, so that the next addition meets others.
+  // Moves held steps to the front, so that the next addition examines others.
   void TakeBeyondMost(Steps* taken) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     int passed = 0;
     while (by_use_.size() > most_ && passed < kMostPassed) {
@@ -114,7 +115,7 @@ class StepCache {
 
   const size_t most_;
   mutable absl::Mutex mutex_;
-  Entries by_use_ ABSL_GUARDED_BY(mutex_);  // the last found first
+  Entries by_use_ ABSL_GUARDED_BY(mutex_);  // most recently found first
   absl::flat_hash_map<StepSignature, typename Entries::iterator> by_signature_
       ABSL_GUARDED_BY(mutex_);
 };

@@ -20,19 +20,20 @@ namespace millstream {
 
 struct StepPlan {
   std::vector<Shape> feed_shapes;
-  // By partition, as in the PartitionedGraph. Each part of this task has one of the two, the other
-  // is null. Parts of other tasks have neither.
+  // By partition, as in the PartitionedGraph. A part of this task has either a plan or a program;
+  // the other one is null. For parts of other tasks both are null.
   std::vector<std::unique_ptr<Plan>> parts;
-  std::vector<DynamicProgram*> programs;  // for feeds of any shape; the executable's own
-  // The only part, when nothing in it waits: it runs on the caller's thread at once. Else null.
+  std::vector<DynamicProgram*> programs;  // for feeds of any shape; the executable owns them
+  // The only part of the step, if it never waits. It runs directly on the caller's thread. Else
+  // null.
   Plan* direct = nullptr;
   int64_t num_instructions = 0;  // of all parts
 
-  // A device of this task runs it.
+  // True if a device of this task runs the part.
   bool HasPart(size_t part) const { return parts[part] != nullptr || programs[part] != nullptr; }
 };
 
-// Where and how the parts of a step run, whatever its plan. All must outlive the step.
+// The data that all plans of a step share. REQUIRES: they outlive the step.
 struct StepSite {
   const DeviceSet& devices;
   const std::vector<Device*>& own_devices;  // see ExecutableContext
@@ -40,9 +41,9 @@ struct StepSite {
   const SessionSettings& settings;
 };
 
-// One step, or this task's share of it: fetches that other tasks have stay as they are. Tensors of
-// other tasks come and go through options.other_tasks. Thread-safe; after an error `fetches` are
-// unspecified, and the plan stays usable.
+// Runs one step, or the parts of this task: fetches of other tasks do not change. Tensors from and
+// to other tasks go through options.other_tasks. After an error `fetches` are unspecified, and the
+// plan stays usable. Thread-safe.
 Status ExecuteStep(const StepPlan& plan, const StepSite& site, absl::Span<const Tensor> feeds,
                    absl::Span<Tensor> fetches, const RunOptions& options);
 
