@@ -1,9 +1,9 @@
 // The dynamic executor: runs a DynamicProgram for one step.
 //
-// Ready-count dataflow with frames, iterations and dead tensors. The run is an actor: one thread at
-// a time advances it, and that thread alone touches frames and iterations. Kernels run on it one
-// after the other; those that end by themselves or may block their thread run beside it, and leave
-// their result in the run's inbox.
+// It uses ready counts, frames, iterations and dead tensors. The run is an actor: one thread at a
+// time advances it, and only that thread accesses frames and iterations. Kernels run on that thread
+// one after the other. Asynchronous and blocking kernels run elsewhere and put their results into
+// the inbox of the run.
 #ifndef MILLSTREAM_CORE_DYNAMIC_DYNAMIC_RUN_H_
 #define MILLSTREAM_CORE_DYNAMIC_DYNAMIC_RUN_H_
 
@@ -30,12 +30,12 @@ namespace millstream {
 
 class DynamicRun final : public StepPart, public KernelHost {
  public:
-  // `device_name` is for messages, and must outlive the run, as must `program`.
+  // `device_name` is for messages. REQUIRES: `program` and `device_name` outlive the run.
   DynamicRun(DynamicProgram* program, absl::string_view device_name);
   ~DynamicRun() override;
 
   // ---- StepPart ----
-  // REQUIRES: the step has a scheduler where program->may_wait.
+  // REQUIRES: the step has a scheduler if program->may_wait.
   Status Begin(StepContext* step_context, absl::Span<const Tensor> feeds) override;
   bool Advance() override;
   // INVALID_ARGUMENT names a fetch that is dead.
@@ -53,11 +53,12 @@ class DynamicRun final : public StepPart, public KernelHost {
   const Tensor* TakeableInput(const MS_Ctx& ctx, uint32_t input) const override;
   StatusOr<MS_TensorView> KeepTemp(const MS_Ctx& ctx, Tensor tensor) override;
 
-  // An execution beside the run has ended. Any thread; the caller then wakes the run.
+  // Puts an execution that ended elsewhere into the inbox. Any thread may call it; the caller must
+  // wake the run afterwards.
   void Post(Execution* execution);
 
  private:
-  // ---- dynamic_run.cc: the loop, and what a node does ----
+  // ---- dynamic_run.cc: the main loop and the node actions ----
   void SetUp(Execution* execution);
   void RunReadyNodes();
   void RunDead(const NodeProgram& node, Iteration* iteration);
@@ -70,7 +71,7 @@ class DynamicRun final : public StepPart, public KernelHost {
   Status FetchCopy(const FetchProgram& fetch, const Tensor& tensor, Tensor* out);
   Status TakeFetch(size_t index, Tensor* out);
 
-  // ---- waits.cc: what a run that cannot go on waits for ----
+  // ---- waits.cc: messages about waiting nodes ----
   void AddWaits(const RunningFrame& frame, std::vector<std::string>* waits) const;
   std::string DescribeWaiting(const NodeProgram& node, const Iteration& iteration) const;
   std::string DescribeMissing(const NodeProgram& node, const Iteration& iteration) const;
@@ -83,7 +84,7 @@ class DynamicRun final : public StepPart, public KernelHost {
   // ---- trace.cc ----
   void Trace(const NodeProgram& node, const Iteration& iteration, int64_t start);
 
-  // ---- kernels.cc: kernels, here and beside ----
+  // ---- kernels.cc: kernels on this thread and elsewhere ----
   Status Prepare(const NodeProgram& node, Iteration* iteration, Execution* execution);
   bool ShouldRunBeside(const NodeProgram& node) const;
   bool IsAlone() const;
@@ -94,13 +95,13 @@ class DynamicRun final : public StepPart, public KernelHost {
   Status StartBeside(const NodeProgram& node, Iteration* iteration);
   void CancelBeside();
   Status Send(const NodeProgram& node, Iteration* iteration, bool is_dead);
-  // True when the tensor was there, and the node is done.
+  // True if the tensor was sent already, so that the node is done.
   StatusOr<bool> Receive(const NodeProgram& node, Iteration* iteration);
   Status EndReceive(const NodeProgram& node, Iteration* iteration, Parcel parcel);
   Status EndBeside(Execution* execution);
   Status Annotate(const NodeProgram& node, const Iteration& iteration, const Status& status) const;
 
-  // ---- spaces.cc: where tensors are, on a device with its own memory ----
+  // ---- spaces.cc: copies between host memory and the memory of a device ----
   Status MoveInputs(Execution* execution);
   StatusOr<Value> MoveTo(bool to_host, const ValueSource& source, const Tensor& tensor);
   StatusOr<Tensor> InHost(const Tensor& tensor);
@@ -131,18 +132,18 @@ class DynamicRun final : public StepPart, public KernelHost {
   DynamicProgram& program_;
   const absl::string_view device_name_;
   std::unique_ptr<DynamicState> state_;
-  TracedPart* trace_ = nullptr;  // null: nobody asked
+  TracedPart* trace_ = nullptr;  // null: the run is not traced
   Iteration* root_ = nullptr;
-  std::unique_ptr<DevicePart> device_;          // null: the program works in the host's memory
-  Relaxed<const NodeProgram*> last_ = nullptr;  // that ran, or runs
-  bool finished_ = false;                       // all that could run has run
-  bool is_clean_ = false;                       // the state is as another step wants it
+  std::unique_ptr<DevicePart> device_;          // null: the program uses host memory only
+  Relaxed<const NodeProgram*> last_ = nullptr;  // the node that runs or ran last
+  bool finished_ = false;                       // no node can run any more
+  bool is_clean_ = false;                       // another step can use the state
   bool has_cancelled_ = false;                  // CancelBeside was called
-  int beside_ = 0;                              // executions that have not come back
-  int workers_ = 0;                             // of those, the ones that were handed to a worker
+  int beside_ = 0;                              // executions elsewhere that have not ended
+  int workers_ = 0;                             // of those, the ones on worker threads
   int most_workers_ = 0;
   int kernels_since_timing_ = 0;
-  std::atomic<Execution*> inbox_{nullptr};  // the last that came first
+  std::atomic<Execution*> inbox_{nullptr};  // a linked list, the newest first
 };
 
 }  // namespace millstream

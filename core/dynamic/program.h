@@ -1,14 +1,12 @@
-// What the dynamic executor runs: the nodes of one partition, compiled once to flat arrays.
+// The compiled form that the dynamic executor runs: the nodes of one partition as flat arrays.
 //
-// Where a value is while a step runs
-//   kSlot       in the iteration in which it is used (an Enter, an Exit and a NextIteration put
-//   what
-//               they pass on there)
-//   kInvariant  in the running frame: what an Enter with is_constant brought, for all iterations
+// The place of a value while a step runs is one of
+//   kSlot       in the iteration that uses it (Enter, Exit and NextIteration write it there)
+//   kInvariant  in the running frame, for all iterations: the value of an Enter with is_constant
 //   kConstant   in the program: the value of a Const, the handle of a variable
-//   kFeed       with the step
+//   kFeed       in the step
 //
-// A program never changes once it is compiled; what a step writes stands in its DynamicState.
+// A program does not change after it is compiled. A step writes only to its DynamicState.
 #ifndef MILLSTREAM_CORE_DYNAMIC_PROGRAM_H_
 #define MILLSTREAM_CORE_DYNAMIC_PROGRAM_H_
 
@@ -39,7 +37,7 @@ inline constexpr uint32_t kNoIndex = 0xffffffffu;
 
 enum class ValuePlace : uint8_t { kSlot, kInvariant, kConstant, kFeed };
 
-// Where a node wants an input.
+// The memory in which a node needs an input.
 enum class WantedSpace : uint8_t { kAnywhere, kHost, kDevice };
 
 struct ValueSource {
@@ -47,29 +45,29 @@ struct ValueSource {
   ValuePlace place = ValuePlace::kSlot;
 };
 
-// Somebody who waits for an output, or for a node to have run.
+// An edge to a node that waits for an output, or for the end of a node.
 struct WaitEdge {
-  static constexpr int32_t kPlain = -1;         // of a node that needs all that it waits for
+  static constexpr int32_t kPlain = -1;         // to a node that needs all its inputs
   static constexpr int32_t kMergeControl = -2;  // a control edge to a Merge
   uint32_t node = 0;
-  uint32_t local = 0;            // that node's place in Iteration::pending
+  uint32_t local = 0;            // index of that node in Iteration::pending
   int32_t merge_input = kPlain;  // from 0: a data input of a Merge
 };
 
 struct OutputProgram {
   uint32_t slot = kNoIndex;  // kNoIndex: the value is not in a slot
-  uint32_t uses = 0;         // how often it is read, fetches included
+  uint32_t uses = 0;         // number of reads, including fetches
   uint32_t first_edge = 0;
   uint32_t num_edges = 0;
 };
 
 enum class NodeAction : uint8_t {
   kKernel,    // calls the kernel
-  kAsync,     // starts the kernel, which ends by itself
+  kAsync,     // starts an asynchronous kernel
   kBlocking,  // calls the kernel on a thread that it may block
   kPassOn,    // output i is input i
-  kNothing,   // only its edges matter
-  kLoopCond,  // as kPassOn, of a scalar
+  kNothing,   // has only control edges
+  kLoopCond,  // like kPassOn, for a scalar
   kSwitch,
   kMerge,
   kEnter,
@@ -81,12 +79,12 @@ enum class NodeAction : uint8_t {
 
 struct NodeProgram {
   NodeAction action = NodeAction::kNothing;
-  bool runs_when_dead = false;  // its outputs are live, or dead, by what it does itself
-  bool may_run_beside = false;  // of kKernel: on another thread, if it turns out to take long
-  bool is_invariant = false;    // it is the same in every iteration of its loop
-  uint32_t frame = 0;           // where its inputs are
+  bool runs_when_dead = false;  // it runs with dead inputs, and decides which outputs are dead
+  bool may_run_beside = false;  // a kKernel that may run on another thread if it takes long
+  bool is_invariant = false;    // its outputs are the same in every iteration of its loop
+  uint32_t frame = 0;           // the frame of its inputs
   uint32_t output_frame = 0;
-  uint32_t local = 0;  // its place in Iteration::pending
+  uint32_t local = 0;  // its index in Iteration::pending
   uint32_t first_input = 0;
   uint32_t num_inputs = 0;
   uint32_t first_output = 0;
@@ -94,32 +92,32 @@ struct NodeProgram {
   uint32_t first_control_edge = 0;
   uint32_t num_control_edges = 0;
   uint32_t first_used_word = 0;     // of MS_Frame::outputs_used
-  uint32_t child = kNoIndex;        // of an Enter: which of the iteration's children its frame is
-  uint32_t invariant = kNoIndex;    // of an Enter with is_constant: which of the frame's invariants
-  uint32_t exit = kNoIndex;         // of an Exit: which of its frame's
-  uint32_t live_inputs_needed = 0;  // of a Merge: it is dead when so many inputs are
+  uint32_t child = kNoIndex;        // of an Enter: index of its frame in Iteration::children
+  uint32_t invariant = kNoIndex;    // of an Enter with is_constant: index in the frame's invariants
+  uint32_t exit = kNoIndex;         // of an Exit: index in the frame's exits
+  uint32_t live_inputs_needed = 0;  // of a Merge: it is dead if this number of inputs is dead
   MS_Status* (*compute)(void* state, MS_Frame* frame) = nullptr;
   void (*compute_async)(void* state, MS_Frame* frame, MS_Done* done) = nullptr;
   void* state = nullptr;
   KernelInstance* kernel = nullptr;
-  NumericChecks* checks = nullptr;  // of kAsync: what looks at its results; null: nobody does
+  NumericChecks* checks = nullptr;  // of kAsync: the checks of its results; null: none
   const Node* node = nullptr;
   int64_t transfer_edge = -1;  // of kSend and kReceive
-  bool is_peer = false;        // likewise: see kPeerAttr
+  bool is_peer = false;        // of kSend and kReceive: see kPeerAttr
 };
 
-// How far a node is from running, in one iteration.
+// The edges that a node still waits for, in one iteration.
 struct Pending {
   static constexpr int32_t kNone = -1;
-  // `waits` of a Merge that is ready, or ran: what comes now comes too late.
+  // `waits` of a Merge that is ready or has run: it ignores later inputs.
   static constexpr uint32_t kTooLate = 0xffffffffu;
-  uint32_t waits = 0;    // edges that are still to come; of a Merge: control edges alone
-  uint32_t dead = 0;     // dead ones that came
+  uint32_t waits = 0;    // edges that have not arrived; of a Merge: only control edges
+  uint32_t dead = 0;     // dead edges that have arrived
   int32_t live = kNone;  // of a Merge: the first live input
 
-  // Of a Merge: whether any of its data inputs came.
+  // Of a Merge: true if a data input has arrived.
   bool HasInput() const { return live != kNone || dead > 0; }
-  // Whether the node is ready, or ran.
+  // True if the node is ready, runs or has run.
   bool HasBegun(NodeAction action) const {
     return waits == (action == NodeAction::kMerge ? kTooLate : 0);
   }
@@ -128,37 +126,37 @@ struct Pending {
 struct FrameProgram {
   std::string name;
   uint32_t parent = 0;
-  uint32_t child = kNoIndex;  // which of the parent iteration's children it is
+  uint32_t child = kNoIndex;  // its index in the parent's Iteration::children
   int parallel_iterations = 1;
   uint64_t name_hash = 0;
-  std::vector<Pending> pending;  // as an iteration starts
+  std::vector<Pending> pending;  // at the start of an iteration
   uint32_t num_slots = 0;
   uint32_t num_children = 0;
-  uint32_t num_enters = 0;           // that it waits for
+  uint32_t num_enters = 0;           // the number of Enters that it waits for
   std::vector<uint32_t> invariants;  // Enters with is_constant, by NodeProgram::invariant
   std::vector<uint32_t> exits;       // by NodeProgram::exit
-  // Those whose inputs or outputs are in it, in the program's order.
+  // The nodes whose inputs or outputs are in the frame, in program order.
   std::vector<uint32_t> nodes;
 };
 
 struct FetchProgram {
   Output output;
   ValueSource source;
-  bool may_move = true;  // the value itself may go to the caller
+  bool may_move = true;  // the tensor may be moved to the caller
 };
 
 struct DynamicRequest {
   const PrunedGraph* graph = nullptr;
   const StepSignature* signature = nullptr;
   KernelCache* kernels = nullptr;
-  DeviceMemory* memory = nullptr;  // of the device that will run it; null: it uses the host's
+  DeviceMemory* memory = nullptr;  // of the device that runs it; null: it uses host memory
   const SessionSettings* settings = nullptr;
 };
 
 class DynamicProgram {
  public:
-  // INVALID_ARGUMENT names the node: frames that are not well formed (FindFrames), no kernel, a
-  // fetch or feed inside a loop.
+  // Compiles a partition. INVALID_ARGUMENT names the node: frames that are not well formed
+  // (FindFrames), no kernel, a fetch or feed inside a loop.
   static StatusOr<std::unique_ptr<DynamicProgram>> Compile(const DynamicRequest& request);
   DynamicProgram() = default;
   ~DynamicProgram();  // REQUIRES: no step runs
@@ -168,32 +166,33 @@ class DynamicProgram {
   std::vector<FrameProgram> frames;  // 0 is the step itself
   std::vector<NodeProgram> nodes;
   std::vector<ValueSource> inputs;
-  // On a device with its own memory; else empty.
+  // Empty unless the device has its own memory.
   std::vector<WantedSpace> wanted;   // by input
   std::vector<bool> output_in_host;  // by output
   std::vector<OutputProgram> outputs;
   std::vector<WaitEdge> edges;
   std::vector<uint64_t> used_words;
   std::vector<Value> constants;
-  std::vector<ResourceRef<Resource>> resources;  // that handles among the constants point to
+  std::vector<ResourceRef<Resource>> resources;  // of the handles among the constants
   std::vector<FetchProgram> fetches;
   std::vector<uint32_t> ready_at_start;
   uint32_t num_feeds = 0;
-  uint32_t most_inputs = 0;  // of one kernel
+  uint32_t most_inputs = 0;  // the most inputs of one kernel
   uint32_t most_outputs = 0;
-  DeviceMemory* memory = nullptr;  // of the device; null: it works in the host's
+  DeviceMemory* memory = nullptr;  // of the device; null: it uses host memory
   const ResourceManager* resources_of_session = nullptr;
   bool deterministic = false;
-  bool keeps_inputs = false;  // no kernel takes an input's memory over
-  // Some node waits for what other threads do: the step needs a scheduler.
+  bool keeps_inputs = false;  // outputs never overwrite inputs
+  // Some node may wait for another thread, so the step needs a scheduler.
   bool may_wait = false;
 
-  // How long each node's kernel took lately, in nanoseconds; 0: not known. By node; thread-safe.
+  // The recent time of each node's kernel in nanoseconds; 0: not known. By node; thread-safe.
   std::unique_ptr<std::atomic<uint32_t>[]> costs;
 
-  // A step's state: one that an earlier step left, else a new one.
+  // Returns a state for a step: a kept one, or a new one. Thread-safe.
   std::unique_ptr<DynamicState> TakeState();
-  // REQUIRES: the step went well, and every iteration was given back.
+  // Keeps the state for a later step. REQUIRES: the step succeeded, and its iterations were
+  // recycled.
   void ReturnState(std::unique_ptr<DynamicState> state);
 
  private:

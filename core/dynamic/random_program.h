@@ -17,9 +17,9 @@ class RandomProgramTest : public DynamicTest {
   // Equal seeds give equal programs.
   explicit RandomProgramTest(int seed);
 
-  // Builds the program; gives what is to be fetched. Its one feed is `x`, a scalar float.
+  // Builds the program; returns the outputs to fetch. Its only feed is `x`, a scalar float.
   Outputs Build();
-  // Every node asks for one of these devices.
+  // Makes every node request one of these devices.
   void PlaceAtRandom(const std::vector<std::string>& devices);
   // Expects the same tensors, bit for bit.
   static void ExpectSameBits(const std::vector<Tensor>& actual,
@@ -28,8 +28,8 @@ class RandomProgramTest : public DynamicTest {
   Output x;
 
  private:
-  // Where statements stand: what they may read, and a node that runs whenever they do (null: the
-  // step itself).
+  // The context of statements: the values that they may read, and a node that runs whenever they
+  // run (null: the step itself).
   struct Place {
     Outputs values;
     const Node* pivot = nullptr;

@@ -1,7 +1,7 @@
-// What one running step of the dynamic executor owns: frames, their iterations, executions.
+// The memory of one running step of the dynamic executor: frames, iterations and executions.
 //
-// Nothing here has a lock: the run that owns it is an actor. The one thing that other threads touch
-// is an Execution that was given to them.
+// Nothing here needs a lock, because the run that owns it is an actor. Other threads access only
+// the Execution that was passed to them.
 #ifndef MILLSTREAM_CORE_DYNAMIC_STATE_H_
 #define MILLSTREAM_CORE_DYNAMIC_STATE_H_
 
@@ -25,39 +25,39 @@ struct RunningFrame;
 
 struct Slot {
   Value value;
-  uint32_t uses = 0;  // reads that are still to come; 0: empty
+  uint32_t uses = 0;  // remaining reads; 0: the slot is empty
 };
 
 // One iteration of one running frame.
 struct Iteration {
   RunningFrame* frame = nullptr;
-  Iteration* next = nullptr;  // the iteration after it, once that has started
+  Iteration* next = nullptr;  // the next iteration, after it has started
   int64_t number = 0;
   uint64_t key = 0;          // RendezvousKey::iteration
-  uint32_t outstanding = 0;  // nodes that are ready or run, and child frames
+  uint32_t outstanding = 0;  // number of ready and running nodes and of child frames
   uint32_t begun = 0;        // nodes that became ready
   uint32_t filled_slots = 0;
   std::unique_ptr<Pending[]> pending;
   std::unique_ptr<Slot[]> slots;
-  std::unique_ptr<RunningFrame*[]> children;  // null: not entered yet, or done
+  std::unique_ptr<RunningFrame*[]> children;  // null: not entered yet, or finished
 
   bool HasRunAll() const;
 };
 
-// What a NextIteration gave for an iteration that cannot start yet.
+// The value of a NextIteration for an iteration that cannot start yet.
 struct Deferred {
   uint32_t node;
   Value value;
 };
 
-// A loop that runs. The root frame, the step itself, has one iteration.
+// A running loop. The root frame is the step itself and has one iteration.
 struct RunningFrame {
   enum InvariantState : uint8_t { kAwaited, kLive, kDead };
-  // kCutOff: in some iteration it waited for what could not come.
+  // kCutOff: in some iteration, the Exit waited for an input that cannot arrive.
   enum ExitState : uint8_t { kOpen, kLeft, kCutOff };
 
   const FrameProgram* program = nullptr;
-  Iteration* parent = nullptr;  // where it was entered; null for the root
+  Iteration* parent = nullptr;  // the iteration that entered it; null for the root
   uint64_t key = 0;
   Iteration* oldest = nullptr;  // the iterations in flight, linked by `next`
   Iteration* newest = nullptr;
@@ -68,7 +68,7 @@ struct RunningFrame {
   std::unique_ptr<InvariantState[]> invariant_states;
   std::unique_ptr<ExitState[]> exits;
   std::vector<Deferred> deferred;
-  std::vector<std::string> cut_off;  // what waited as an Exit was first found to be cut off
+  std::vector<std::string> cut_off;  // the waiting nodes when the first Exit was cut off
 };
 
 inline bool Iteration::HasRunAll() const { return begun == frame->program->pending.size(); }
@@ -82,15 +82,15 @@ struct Execution final : MS_Ctx, MS_Done, Rendezvous::Receiver {
   std::vector<MS_TensorView> input_views;
   std::vector<MS_TensorView> output_views;
   std::vector<Tensor> temps;
-  std::vector<Value> moved;  // inputs that were copied to where the kernel wants them
+  std::vector<Value> moved;  // copies of inputs in the memory that the kernel needs
   bool is_active = false;
   int64_t start = 0;      // when traced
   std::string waits_for;  // OutsideWork::waits_for, of an asynchronous kernel
-  // Bit i: this execution is the last to read input i (of the first 64). Set for executions on
-  // other threads, who must not look at Slot::uses.
+  // Bit i is set if this execution is the last reader of input i (of the first 64). For executions
+  // on other threads, which must not access Slot::uses.
   uint64_t sole_reader = 0;
 
-  // ---- What it brought, once it stands in the inbox ----
+  // ---- The result, when it is in the inbox ----
   Execution* next = nullptr;
   Status status;
   Parcel received;
@@ -104,7 +104,7 @@ struct ReadyNode {
   bool is_dead;
 };
 
-// First in, first out.
+// A first-in, first-out queue. Not thread-safe.
 class ReadyQueue {
  public:
   ReadyQueue() : ring_(kInitialSize) {}
@@ -126,7 +126,7 @@ class ReadyQueue {
   uint64_t tail_ = 0;
 };
 
-// Frames and iterations are recycled; all live as long as the state.
+// Owns frames and iterations and recycles them. All live as long as the state.
 struct DynamicState {
   explicit DynamicState(const DynamicProgram* program);
   DynamicState(const DynamicState&) = delete;
@@ -135,7 +135,7 @@ struct DynamicState {
   // `parent`: the iteration that enters it; null for the root.
   RunningFrame* NewFrame(uint32_t frame, Iteration* parent);
   void Recycle(RunningFrame* frame);
-  // Its nodes wait for all that they wait for; its slots are empty.
+  // The nodes of the new iteration wait for all their edges, and its slots are empty.
   Iteration* NewIteration(RunningFrame* frame);
   void Recycle(Iteration* iteration);
   Execution* NewExecution();
@@ -152,8 +152,8 @@ struct DynamicState {
   std::vector<Pool> pools;  // by frame
   ReadyQueue ready;
   std::vector<Value> feeds;
-  std::vector<Value> device_feeds;  // copies of those that kernels of a device have read
-  Execution inline_execution;       // of kernels that run one after the other
+  std::vector<Value> device_feeds;  // copies in device memory of feeds that kernels have read
+  Execution inline_execution;       // of kernels on the thread of the run
   std::vector<std::unique_ptr<Execution>> executions;
   std::deque<Execution*> free_executions;
 };

@@ -10,8 +10,8 @@
 
 namespace millstream {
 
-// A tensor and how kernels see it; or, without tensor, the handle of a variable. The view's dims
-// point into the tensor: a Value that is moved or copied sees to it.
+// A tensor and its view for kernels; or, without a tensor, the view of a variable's handle. The
+// dims of the view point into the tensor. Copies and moves adjust them.
 struct Value {
   Tensor tensor;
   MS_TensorView view = NullView();

@@ -15,14 +15,14 @@ namespace millstream {
 // Values that hold for every plan of an executable, so that all share their memory. Thread-safe.
 class FoldedValues {
  public:
-  // Nothing when there is none.
+  // The value of the output; none if there is none.
   std::optional<Tensor> Find(const Output& output) const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     const auto found = values_.find(output);
     if (found == values_.end()) return std::nullopt;
     return found->second;
   }
-  // The value that is there already, or this one.
+  // Adds `value`, unless the output has a value. Returns the value of the output.
   Tensor Share(const Output& output, const Tensor& value) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return values_.try_emplace(output, value).first->second;

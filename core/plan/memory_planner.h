@@ -1,4 +1,4 @@
-// Lays values of known size and lifetime out in one slab.
+// Assigns places in one slab to values of known size and lifetime.
 #ifndef MILLSTREAM_CORE_PLAN_MEMORY_PLANNER_H_
 #define MILLSTREAM_CORE_PLAN_MEMORY_PLANNER_H_
 
@@ -7,7 +7,7 @@
 
 namespace millstream {
 
-// A piece of memory wanted from instruction `first` to instruction `last`, both inclusive.
+// A block of memory that is needed from instruction `first` to instruction `last`, both inclusive.
 struct MemoryRequest {
   int64_t bytes = 0;
   int first = 0;
@@ -15,11 +15,11 @@ struct MemoryRequest {
   int64_t offset = -1;  // out
 };
 
-// Gives every request an offset (a multiple of kTensorAlignment) such that requests whose lifetimes
-// meet do not overlap, and returns the size of the slab; -1 when it would exceed 2^62 bytes.
-// Greedy: largest first, into the tightest gap between those already placed that live at the same
-// time. Adds to `*looks`, if there is one, how many blocks and groups of blocks were looked at, for
-// tests of the cost.
+// Sets the offset of every request, a multiple of kTensorAlignment, such that requests with common
+// instructions do not overlap. Returns the size of the slab; -1 if it would exceed 2^62 bytes. The
+// algorithm is greedy: it places the largest request first, in the smallest gap between placed
+// requests that live at the same time. If `looks` is not null, adds the number of examined blocks
+// and groups of blocks, for tests of the cost. Thread-safe.
 int64_t PlanMemory(std::vector<MemoryRequest>* requests, int64_t* looks = nullptr);
 
 }  // namespace millstream

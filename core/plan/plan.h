@@ -1,4 +1,4 @@
-// The plan: a pruned graph for one set of feed shapes, compiled to a flat list of instructions.
+// A plan: a pruned graph, compiled for one set of feed shapes to a flat list of instructions.
 //
 // Invariants
 //  1. Instructions are in an order in which every data and control edge points forward.
@@ -6,10 +6,10 @@
 //     resource handle, a place in the slab, or a *slot* (a Tensor of the step). Nodes that only
 //     rename memory (Identity, Reshape) make no instruction: their outputs are views of their
 //     input's root.
-//  3. The slab is laid out when the plan is built. Roots that share bytes never live at the same
-//     time, except for an output that takes over its input in place.
-//  4. A plan never changes once it is built. What a step writes is in its StepState: its frames are
-//     built once per StepState, and reused by later steps.
+//  3. Places in the slab are assigned when the plan is built. Roots that share bytes never live at
+//     the same time, except for an output that is written in place over its input.
+//  4. A plan does not change after it is built. A step writes only to its StepState. The frames of
+//     a StepState are built once and reused by later steps.
 #ifndef MILLSTREAM_CORE_PLAN_PLAN_H_
 #define MILLSTREAM_CORE_PLAN_PLAN_H_
 
@@ -36,20 +36,20 @@ class NumericChecks;
 class RunningSteps;
 struct StepState;
 
-// Where a root value's bytes are.
+// The place of a root value's bytes.
 enum class RootKind : uint8_t {
   kConstant,  // in `constant`
   kFeed,      // in the caller's tensor `index`
   kHandle,    // a resource handle: the Resource at `resource`
   kPlanned,   // in the slab, at `offset`
-  kEscaping,  // in slot `index`, allocated before the step begins because the caller gets it
-  kSlot,      // in slot `index`, made by the instruction that computes it
+  kEscaping,  // in slot `index`, allocated before the step begins, because it leaves the step
+  kSlot,      // in slot `index`, allocated by the instruction that computes it
 };
 
-// A place in a StepState where a view of some root stands.
+// A view of a root in a StepState.
 struct ViewPlace {
   int view;          // index into StepState::views
-  bool dims_follow;  // the view's dims are the root's, not known in the plan
+  bool dims_follow;  // the plan does not know the view's dims; a step sets them to the root's
 };
 
 struct Root {
@@ -64,31 +64,31 @@ struct Root {
   ResourceRef<Resource> resource;
   int index = -1;
   int64_t offset = -1;
-  int first = -1;  // instruction that computes it; -1: there before the first
+  int first = -1;  // instruction that computes it; -1: it exists before the first
   int last = -1;   // last instruction that reads it
   std::vector<ViewPlace> places;
-  // 0 when the shape is not known; the largest number there is when they are more.
+  // The size of the value; 0 if the shape is not known, the largest int64_t on overflow.
   int64_t bytes() const;
 };
 
-// What an edge of the graph became.
+// The value of an edge of the graph: a root under a shape.
 struct ValueRef {
   int root = -1;
   bool shape_known = false;
   Shape shape;
 };
 
-// Instructions that the executor does itself.
+// The kind of instructions that the executor runs itself, without a kernel.
 enum class TransferKind : uint8_t {
-  kNone,  // it calls the node's kernel
+  kNone,  // the instruction calls the node's kernel
   kSend,
   kReceive,
-  kToDevice,  // its output is its input in the device's memory
-  kToHost,    // likewise in the host's, in time for kAwaitHost or the step's end
-  kAwaitHost  // what was copied to the host before it has its values
+  kToDevice,  // starts a copy of its input to the device
+  kToHost,    // starts a copy of its input to the host; kAwaitHost or the step's end waits for it
+  kAwaitHost  // waits for the copies to the host that were started before
 };
 
-// Cold data of an instruction; the hot part is in Plan::calls.
+// The data of an instruction that the executor's loop does not read. Plan::calls has the rest.
 struct Instruction {
   const Node* node = nullptr;
   KernelInstance* kernel = nullptr;
@@ -96,28 +96,26 @@ struct Instruction {
   std::vector<ValueRef> outputs;
   std::vector<uint64_t> outputs_used;
   bool prepares_constants = false;  // see StepOp
-  // What looks at its results; its outputs then take over no input's memory. Null: nobody does.
+  // The checks of its results; null: none. With checks, outputs never overwrite inputs.
   NumericChecks* checks = nullptr;
   int first_input_view = 0;  // into StepState::views
   int first_output_view = 0;
   void* shape_state = nullptr;
   int64_t scratch_bytes = 0;
   int64_t scratch_offset = -1;
-  std::vector<int> release;  // slots whose tensors are dropped afterwards
+  std::vector<int> release;  // slots whose tensors are released after the instruction
   int64_t edge = -1;         // of a Send or Receive: see RendezvousKey
-  bool is_peer = false;      // likewise: see kPeerAttr
+  bool is_peer = false;      // of a Send or Receive: see kPeerAttr
   TransferKind transfer = TransferKind::kNone;
-  // What it reads, by the program's names, where a pass made the node; else empty: as the node
-  // says.
+  // The values of the program that it reads, if a pass made the node. Empty: the node's inputs.
   std::vector<Output> reads;
 };
 
-// What the executor's loop reads, nothing else.
+// The data of an instruction that the executor's loop reads.
 struct Call {
   MS_Status* (*compute)(void* state, MS_Frame* frame);
   void* state;
-  // Nonzero when the executor has work to do besides: outputs to pass on, slots to release, locks
-  // to check.
+  // The work of the executor after the call, as bits kAfter...; 0: none.
   uint32_t after;
   uint32_t pad;
 };
@@ -125,18 +123,18 @@ inline constexpr uint32_t kAfterOutputs = 1;
 inline constexpr uint32_t kAfterRelease = 2;
 inline constexpr uint32_t kAfterLocks = 4;
 inline constexpr uint32_t kAfterCheck =
-    8;  // it may have taken long: look at cancellation and clock
-inline constexpr uint32_t kAfterWait = 16;  // it ends later than its call: see PlanRun
+    8;  // the call may have taken long: check for cancellation and the time limit
+inline constexpr uint32_t kAfterWait = 16;  // it may end after its call returns: see PlanRun
 
 // How a fetch leaves the step.
 struct FetchPlan {
   ValueRef value;
-  bool move = false;  // the slot's last fetch: the tensor itself may go to the caller
+  bool move = false;  // the last fetch of its slot: the tensor is moved to the caller
 };
 
 class Plan {
  public:
-  static constexpr int kKeptStates = 4;  // at most
+  static constexpr int kKeptStates = 4;  // the most states that are kept for later steps
 
   Plan() = default;
   ~Plan();  // frees shape states and step states; REQUIRES: no step runs
@@ -144,7 +142,8 @@ class Plan {
   Plan& operator=(const Plan&) = delete;
 
   std::vector<Shape> feed_shapes;
-  // Of the operations that passes made: their nodes and kernels. Destroyed after what uses them.
+  // The nodes and kernels of operations that passes made. Destroyed after the members that use
+  // them.
   std::unique_ptr<Graph> own_nodes;
   std::vector<std::unique_ptr<KernelInstance>> own_kernels;
   std::vector<Root> roots;
@@ -152,26 +151,30 @@ class Plan {
   std::vector<Call> calls;
   std::vector<FetchPlan> fetches;
   std::vector<int> feed_roots;      // root of each feed; -1: the feed is not used
-  std::vector<int> escaping_roots;  // allocated as a step begins
+  std::vector<int> escaping_roots;  // allocated when a step begins
   int num_views = 0;
   int num_slots = 0;
   int64_t slab_bytes = 0;
   bool may_wait = false;  // some call has kAfterWait: the plan needs a StepScheduler
-  // Of the device that runs it; null: everything is in host memory.
+  // The memory of the device that runs the plan; null: it uses host memory only.
   DeviceMemory* memory = nullptr;
   const SessionSettings* settings = nullptr;  // of the session; set by the compiler
-  std::string device_name;                    // for reports of what a step is at
+  std::string device_name;                    // for reports of the running instruction
 
-  // A step's state: one that an earlier step left, else a new one. RESOURCE_EXHAUSTED names the
-  // plan's largest tensors.
+  // ---- Thread-safe ----
+  // Returns a state for a step: a kept one, or a new one. RESOURCE_EXHAUSTED names the plan's
+  // largest tensors.
   StatusOr<std::unique_ptr<StepState>> TakeState();
+  // Keeps the state for a later step, or deletes it if the budget is exceeded.
   void ReturnState(std::unique_ptr<StepState> state);
-  // Before the first step. A plan without budget keeps its states whatever they take.
+  // Sets the budget for kept states. Without a budget a plan keeps states of any size. REQUIRES: no
+  // step has run.
   void SetBudget(StateBudget* budget);
+  // Deletes the kept states.
   void DropKeptStates();
-  bool KeepsStates() const;                             // some state, at this moment
-  void NoteDeleted() const;                             // a state of this plan
-  int64_t state_bytes() const { return state_bytes_; }  // of each state, once it has a budget
+  bool KeepsStates() const;                             // true if a state is kept at this moment
+  void NoteDeleted() const;                             // a state of this plan was deleted
+  int64_t state_bytes() const { return state_bytes_; }  // of one state; 0 without a budget
   uint64_t last_used() const { return last_used_.load(std::memory_order_relaxed); }
 
  private:

@@ -28,14 +28,15 @@ struct PlanRequest {
   KernelCache* kernels = nullptr;
   // Of the device that computes constants; null: that of `kernels`.
   KernelCache* host_kernels = nullptr;
-  DeviceMemory* memory = nullptr;  // of the device that will run it; null: it uses the host's
+  DeviceMemory* memory = nullptr;  // of the device that runs the plan; null: it uses host memory
   const SessionSettings* settings = nullptr;
   FoldedValues* folded = nullptr;   // of all plans of the part; null: of this one alone
   const RunOptions* run = nullptr;  // of the step that waits for the plan; null: none does
 };
 
-// Errors name the node: shapes that do not fit, no kernel, a handle that contradicts its variable.
-// CANCELLED and DEADLINE_EXCEEDED: the step that waits was to stop while a constant was computed.
+// Compiles a plan. INVALID_ARGUMENT, UNIMPLEMENTED and other errors name the node: shapes that do
+// not fit, no kernel, a handle that contradicts its variable. CANCELLED and DEADLINE_EXCEEDED if
+// the step that waits for the plan must stop while a constant is computed. Thread-safe.
 StatusOr<std::unique_ptr<Plan>> CompilePlan(const PlanRequest& request);
 
 }  // namespace millstream

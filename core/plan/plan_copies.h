@@ -1,5 +1,4 @@
-// Where a plan's values are, on a device that has its own memory, and the instructions that copy
-// them.
+// Adds the instructions that copy values between host memory and the memory of a device.
 #ifndef MILLSTREAM_CORE_PLAN_PLAN_COPIES_H_
 #define MILLSTREAM_CORE_PLAN_PLAN_COPIES_H_
 
@@ -11,28 +10,30 @@
 
 namespace millstream {
 
-// A new root of the plan: its index.
+// Adds a root to the plan; returns its index.
 int NewRoot(const Output& source, RootKind kind, Plan* plan);
 // The root's value under its own shape.
 ValueRef RefTo(const Plan& plan, int root);
-// Adds an instruction that the executor does itself. The Call's state is set once instructions no
-// longer move.
+// Adds an instruction that the executor runs itself. The state of its Call is set later, after the
+// last instruction was added.
 void AddExecutorCall(Instruction instruction, Plan* plan);
 
-// For one plan while it is compiled; adds to its end.
+// Adds copies at the end of a plan that is being compiled. Not thread-safe.
 class PlanCopies {
  public:
   explicit PlanCopies(Plan* plan) : plan_(*plan) {}
 
-  // The value in host memory, and there when it is read; or in the device's.
+  // Returns the value in host memory or in device memory. Adds a copy, and for host memory a wait,
+  // if the plan does not have it there.
   StatusOr<ValueRef> ValueIn(bool in_host, const ValueRef& value);
-  // The root that has `root`'s value in the other memory, to be there by the end of the step.
+  // Returns the root that has `root`'s value in the given memory. Adds a copy if needed, but no
+  // wait: the value is complete at the end of the step.
   StatusOr<int> CopyInto(bool in_host, int root);
 
  private:
   Plan& plan_;
   absl::flat_hash_map<int, int> copies_;  // by root
-  absl::flat_hash_set<int> in_flight_;    // copied to the host, and not yet waited for
+  absl::flat_hash_set<int> in_flight_;    // copies to the host without a wait so far
 };
 
 }  // namespace millstream

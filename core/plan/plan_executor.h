@@ -1,4 +1,4 @@
-// Runs a plan: the instructions one after the other, on the thread that advances it.
+// Runs a plan: the instructions in order, on the thread that advances the run.
 #ifndef MILLSTREAM_CORE_PLAN_PLAN_EXECUTOR_H_
 #define MILLSTREAM_CORE_PLAN_PLAN_EXECUTOR_H_
 
@@ -20,15 +20,15 @@
 
 namespace millstream {
 
-// One run of one plan. An instruction that waits (a Receive whose tensor is not there, an
-// asynchronous kernel) holds no thread: the run is left at that place and goes on when it is woken.
+// One run of one plan. An instruction that waits (a Receive whose tensor was not sent yet, an
+// asynchronous kernel) holds no thread: the run stops there and continues when it is woken.
 class PlanRun final : public StepPart {
  public:
-  // `device_name` is for messages, and must outlive the run, as must `plan`.
+  // `device_name` is for messages. REQUIRES: `plan` and `device_name` outlive the run.
   PlanRun(Plan* plan, absl::string_view device_name);
   ~PlanRun() override;
 
-  // Goes on to the end, or to an instruction that has to wait (Advance tells which).
+  // Runs instructions until the end, or until one must wait (see Advance).
   Status RunCalls();
 
   Status Begin(StepContext* step, absl::Span<const Tensor> feeds) override;  // RESOURCE_EXHAUSTED
@@ -37,9 +37,9 @@ class PlanRun final : public StepPart {
   std::vector<std::string> WaitsFor() const override;
   std::string RunsNow() const override;
 
-  // What Call::compute is for an asynchronous kernel; `state` is the KernelInstance.
+  // Call::compute of an asynchronous kernel; `state` is the KernelInstance.
   static MS_Status* StartAsync(void* kernel_instance, MS_Frame* frame);
-  // And for an instruction that the executor does itself; `state` is the Instruction.
+  // Call::compute of an instruction that the executor runs itself; `state` is the Instruction.
   using Function = MS_Status* (*)(void* instruction, MS_Frame* frame);
   static Function FunctionOf(TransferKind kind);
 
@@ -77,18 +77,18 @@ class PlanRun final : public StepPart {
   const absl::string_view device_name_;
   std::unique_ptr<StepState> state_;
   StepContext* step_ = nullptr;
-  TracedPart* trace_ = nullptr;  // null: nobody asked
-  int64_t wait_start_ = 0;       // of the instruction that waits, when traced
-  bool waiting_ = false;         // for what the last of `waits_` is to bring
-  bool failed_ = false;          // what the state holds is of no use to another step
+  TracedPart* trace_ = nullptr;  // null: the run is not traced
+  int64_t wait_start_ = 0;       // start time of the waiting instruction, if traced
+  bool waiting_ = false;         // the run waits for the last of `waits_`
+  bool failed_ = false;          // another step must not use the state
   // One for each instruction that waited in this step for another part or an asynchronous kernel.
   std::vector<std::unique_ptr<Wait>> waits_;
-  std::unique_ptr<DevicePart> device_;  // null: the plan works in the host's memory
+  std::unique_ptr<DevicePart> device_;  // null: the plan uses host memory only
 };
 
-// One step of a plan that never waits. `feeds` have the dtypes that the signature wants and the
-// shapes of plan->feed_shapes. Thread-safe. After an error `fetches` are unspecified, and the plan
-// stays usable.
+// Runs one step of a plan that never waits, on the caller's thread. After an error `fetches` are
+// unspecified, and the plan stays usable. REQUIRES: !plan->may_wait; `feeds` have the dtypes of the
+// signature and the shapes plan->feed_shapes. Thread-safe.
 Status ExecutePlan(Plan* plan, absl::string_view device_name, absl::Span<const Tensor> feeds,
                    absl::Span<Tensor> fetches, const RunOptions& options);
 

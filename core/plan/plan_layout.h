@@ -1,4 +1,4 @@
-// The last part of compiling a plan: lifetimes, memory, views.
+// The last stage of compiling a plan: lifetimes, memory and views.
 #ifndef MILLSTREAM_CORE_PLAN_PLAN_LAYOUT_H_
 #define MILLSTREAM_CORE_PLAN_PLAN_LAYOUT_H_
 
@@ -7,10 +7,10 @@
 
 namespace millstream {
 
-// REQUIRES: roots, instructions (inputs, outputs, outputs_used), calls and fetches stand. Finds
-// when each root is last read, specializes kernels, shares buffers in place where kernels allow it,
-// lays the slab out, numbers slots and views, and says after which call the executor has more to
-// do.
+// Finds the last reader of each root, specializes kernels, shares buffers in place where kernels
+// allow it, assigns places in the slab, numbers slots and views, and sets Call::after. Errors name
+// the node. REQUIRES: the roots, instructions (with inputs, outputs and outputs_used), calls and
+// fetches of the plan are complete.
 Status LayOutPlan(Plan* plan);
 
 }  // namespace millstream

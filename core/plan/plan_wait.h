@@ -1,4 +1,4 @@
-// What an instruction waits for that another part of the step, or an asynchronous kernel, brings.
+// The wait of an instruction for another part of the step or for an asynchronous kernel.
 #ifndef MILLSTREAM_CORE_PLAN_PLAN_WAIT_H_
 #define MILLSTREAM_CORE_PLAN_PLAN_WAIT_H_
 
@@ -16,7 +16,7 @@ namespace millstream {
 // One instruction that waits, in one step.
 class PlanRun::Wait final : public MS_Done, public Rendezvous::Receiver {
  public:
-  // `kernel`: the node whose kernel it is that ends by itself; null: it receives.
+  // `kernel`: the node of the asynchronous kernel; null: the instruction is a Receive.
   explicit Wait(PlanRun* run, const Node* kernel = nullptr) : run_(*run), kernel_(kernel) {
     complete = &Wait::Complete;
   }
@@ -25,7 +25,7 @@ class PlanRun::Wait final : public MS_Done, public Rendezvous::Receiver {
     Keep(std::move(result), std::move(received));
     run_.step_->scheduler->Wake(&run_);
   }
-  // Keeps what came. `arrived` is set last: the run reads the rest once it sees it.
+  // Stores the result. `arrived` is set last, because the run reads the other members after it.
   void Keep(Status result, Parcel received) {
     status = std::move(result);
     if (status.ok() && received.dead) {

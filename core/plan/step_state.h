@@ -1,4 +1,4 @@
-// What one running step owns: the slab, the frames and the tensors that are not in the slab.
+// The memory of one running step: the slab, the frames, and the tensors that are not in the slab.
 #ifndef MILLSTREAM_CORE_PLAN_STEP_STATE_H_
 #define MILLSTREAM_CORE_PLAN_STEP_STATE_H_
 
@@ -21,7 +21,7 @@ namespace millstream {
 
 class PlanRun;
 
-// Used by one step at a time. Frames point into `views`; neither moves once Create returned.
+// One step at a time uses it. Frames point into `views`; neither moves after Create returns.
 struct StepState final : public KernelHost {
   static StatusOr<std::unique_ptr<StepState>> Create(const Plan* plan);
   StepState() = default;
@@ -45,25 +45,27 @@ struct StepState final : public KernelHost {
   std::vector<MS_Ctx> contexts;  // one an instruction
   std::vector<MS_TensorView> views;
   std::vector<Tensor> slots;
-  // Of each slot that escapes, reused when the caller dropped them. Two, since a caller often holds
-  // the result of one step until the next has run.
+  // Buffers of the slots that escape. A later step reuses a buffer that the caller has released.
+  // There are two a slot, because callers often hold the result of one step during the next.
   std::vector<std::array<BufferRef, 2>> kept_buffers;
   std::vector<Tensor> temps;  // of the running instruction
 
   // ---- The step in progress ----
   absl::Span<const Tensor> feeds;
   PlanRun* run = nullptr;
-  Relaxed<int> position = 0;         // the next instruction, or the one that waits
-  Relaxed<bool> runs_alone = false;  // in a step of this plan alone, without a scheduler
+  Relaxed<int> position = 0;         // the next instruction, or the waiting one
+  Relaxed<bool> runs_alone = false;  // the step has only this plan and no scheduler
 
-  // What is in the memory that the plan uses, while that instruction runs.
+  // The tensors that are in the plan's memory while `instruction` runs.
   std::vector<LiveTensor> LiveTensors(int instruction) const;
-  // What stands at `position` of a step of this plan alone; empty: there is no such step, or it has
-  // run all. Any thread.
+  // Describes the instruction at `position` if runs_alone; else, and after the last instruction,
+  // returns an empty string. Any thread may call it.
   std::string RunsAlone() const;
-  // Memory for an escaping root that nobody else holds. RESOURCE_EXHAUSTED.
+  // Returns a buffer for an escaping root that nobody else holds. RESOURCE_EXHAUSTED if memory is
+  // short.
   StatusOr<BufferRef> EscapingBuffer(const Root& root);
-  // Points every view of `root` at `data`, and where dims follow, at `shape`.
+  // Sets the address of every view of `root` to `data`. Views whose dims follow get the dims of
+  // `shape_of`.
   void PointViews(const Root& root, void* data, const Tensor* shape_of);
 
  private:
