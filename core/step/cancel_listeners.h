@@ -10,7 +10,7 @@
 
 namespace millstream {
 
-// One function, which several lists may know and which is called once.
+// A function that several lists may contain and that is called once.
 struct CancelListener {
   CancelListener(void (*function)(void* user), void* argument) : fn(function), user(argument) {}
   void Call() {
@@ -21,14 +21,15 @@ struct CancelListener {
   std::atomic<bool> called{false};
 };
 
-// Those who listen to one thing that may happen once. Thread-safe.
+// The listeners of an event that happens at most once. Thread-safe.
 class CancelListeners {
  public:
-  // Adds it, or calls it at once when it has happened. `listener` stays until it is removed.
+  // Adds the listener, or calls it at once if the event has happened. REQUIRES: `listener` lives
+  // until Remove returns.
   void Add(CancelListener* listener) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Waits for a call from Fire that is under way. Nothing happens when it is not there.
+  // Removes the listener, if it is in the list. Waits for a running Fire.
   void Remove(CancelListener* listener) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Calls all of them; the functions must not come back here.
+  // Calls all listeners. REQUIRES: they do not call members of this object.
   void Fire() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

@@ -1,4 +1,4 @@
-// What a part of a step does with a device that has its own memory, whichever executor runs it.
+// The work of a part of a step with a device that has its own memory. Both executors use it.
 #ifndef MILLSTREAM_CORE_STEP_DEVICE_PART_H_
 #define MILLSTREAM_CORE_STEP_DEVICE_PART_H_
 
@@ -19,47 +19,48 @@
 
 namespace millstream {
 
-// Made for one step. Used by the thread that advances the part. Destroyed before the device is
-// done, it lets go of it: what was enqueued touches nothing of the step any more.
+// Lives for one step. The thread that advances the part uses it. If it is destroyed before the
+// device has completed the work, the enqueued work does not access the step any more.
 class DevicePart {
  public:
-  // `memory`, `step` and `part` must outlive it; the step has a scheduler.
+  // REQUIRES: `memory`, `step` and `part` outlive this object, and the step has a scheduler.
   DevicePart(DeviceMemory* memory, StepContext* step, StepPart* part)
       : memory_(*memory), step_(*step), part_(*part) {}
   ~DevicePart();
   DevicePart(const DevicePart&) = delete;
   DevicePart& operator=(const DevicePart&) = delete;
 
-  // What is enqueued from now on is traced into `trace`.
+  // Records the work that is enqueued later in `trace`.
   void StartTrace(TracedPart* trace) { trace_ = trace; }
 
-  // Before anything is enqueued: waits for what steps that failed have left on the device.
+  // Waits for the work that failed steps left on the device. Returns the error of this step if it
+  // must stop meanwhile. REQUIRES: nothing was enqueued.
   Status Begin();
 
-  // Sends a tensor of the device: to a peer at once, with the event from which on it may be read;
-  // to others when it has been copied to the host.
+  // Sends a tensor of the device. A peer gets it at once, with the event after which it may be
+  // read. Others get it after a copy to the host.
   Status Send(const RendezvousKey& key, bool is_peer, Tensor tensor);
   // ---- Around a call that enqueues `node`'s work on the compute stream ----
   void StartWork();
   void EndWork(const Node& node);
-  // The copy that is enqueued next, for the functions of DeviceMemory; null: nobody traces.
+  // The span for the next copy, an argument of functions of DeviceMemory; null without a trace.
   SpanRef NextCopy();
-  // The node that was traced last is what was started, or copied, last.
+  // Assigns the last span to the node that was traced last.
   void KeepSpan();
 
-  // What was received, in host memory as it is, or in the device's.
+  // Returns the received tensor, in host memory or copied to device memory.
   StatusOr<Tensor> Unpack(Parcel parcel, bool in_host);
 
-  // The part is to be woken once the copies to the host that were enqueued before are done.
+  // Wakes the part when all copies to the host that were enqueued before are complete.
   Status AwaitCopies();
-  // True until the last wait has ended.
+  // True while the last wait has not ended.
   bool IsWaiting() const { return signal_ != nullptr && !signal_->has_fired(); }
-  // True when the device has done all that was enqueued; else the part will be woken. An error of
-  // the device fails the step.
+  // Returns true if the device has completed all enqueued work. Otherwise the part is woken later.
+  // An error of the device fails the step.
   bool Drain();
-  // What of the work the device has not done, for the message about a step that takes too long.
+  // Describes the work that the device has not completed, for the message of a time limit.
   std::string WaitsFor() const;
-  // The part ends without that: the device is not waited for. Idempotent.
+  // Ends without waiting for the device. Idempotent.
   void LetGo();
 
  private:
@@ -77,14 +78,14 @@ class DevicePart {
   DeviceMemory& memory_;
   StepContext& step_;
   StepPart& part_;
-  std::shared_ptr<DeviceSignal> signal_;    // the last one that was awaited
+  std::shared_ptr<DeviceSignal> signal_;    // of the last wait
   std::shared_ptr<RendezvousLink> outbox_;  // null: nothing was sent from the device
-  std::vector<Enqueued> work_;  // of a step that has a deadline: what a message may have to name
+  std::vector<Enqueued> work_;  // for messages; empty unless the step has a deadline
   TracedPart* trace_ = nullptr;
-  SpanRef span_;  // of what was started, or copied, last
+  SpanRef span_;  // of the last work or copy
   std::vector<Traced> traced_;
-  int64_t num_errors_ = 0;      // of the device, before the step
-  const Node* last_ = nullptr;  // whose work was enqueued last
+  int64_t num_errors_ = 0;      // errors of the device before the step
+  const Node* last_ = nullptr;  // the node whose work was enqueued last
   bool is_draining_ = false;
   bool is_drained_ = false;
 };

@@ -1,4 +1,4 @@
-// Tells a part of a step that a device has come so far.
+// Tells a part of a step that a device has reached a point in its work.
 #ifndef MILLSTREAM_CORE_STEP_DEVICE_SIGNAL_H_
 #define MILLSTREAM_CORE_STEP_DEVICE_SIGNAL_H_
 
@@ -11,29 +11,28 @@
 
 namespace millstream {
 
-// The device's side may come long after the step has ended, or never: what it holds is this object
-// alone, which the part lets go of when it no longer waits. Thread-safe.
+// The device may reach the point long after the step has ended, or never. Therefore it holds only
+// this object and not the part. The part calls Abandon when it no longer waits. Thread-safe.
 class DeviceSignal {
  public:
-  // Counts as work outside of the step's parts (StepScheduler::StartOutside). The part calls
-  // Abandon before it is destroyed.
+  // The wait counts as work outside of the step (StepScheduler::StartOutside). REQUIRES: the part
+  // calls Abandon before it is destroyed.
   static std::shared_ptr<DeviceSignal> Create(StepScheduler* scheduler, StepPart* part) {
     scheduler->StartOutside();
     return std::shared_ptr<DeviceSignal>(new DeviceSignal(scheduler, part));
   }
 
-  // By the device's side: wakes the part, if it still waits.
+  // Called for the device. Wakes the part if it still waits.
   void Fire() ABSL_LOCKS_EXCLUDED(mutex_) { End(true); }
-  // By the part: it does not wait any more. Idempotent.
+  // Called by the part. Ends the wait. Idempotent.
   void Abandon() ABSL_LOCKS_EXCLUDED(mutex_) { End(false); }
-  // Takes no lock: the scheduler asks with its own, which End takes with this one's.
+  // Takes no lock: the scheduler calls it under its own lock, which End takes under this one.
   bool has_fired() const { return has_fired_.load(std::memory_order_acquire); }
 
  private:
   DeviceSignal(StepScheduler* scheduler, StepPart* part) : scheduler_(scheduler), part_(part) {}
 
-  // The lock is held as the scheduler is told, so that a step cannot end between a look at part_
-  // and its use.
+  // Calls the scheduler under the lock, so that the step cannot end while part_ is used.
   void End(bool fired) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     if (part_ == nullptr) return;
@@ -44,7 +43,7 @@ class DeviceSignal {
 
   absl::Mutex mutex_;
   StepScheduler* const scheduler_;
-  StepPart* part_ ABSL_GUARDED_BY(mutex_);  // null: nobody waits
+  StepPart* part_ ABSL_GUARDED_BY(mutex_);  // null: the wait has ended
   std::atomic<bool> has_fired_{false};
 };
 

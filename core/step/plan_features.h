@@ -1,5 +1,5 @@
-// What plans do for speed besides passes. On unless SessionOptions::disabled_passes names it, so
-// that what each gains stays measurable; results are the same bits either way.
+// Optimizations of plans besides passes. SessionOptions::disabled_passes switches them off by name,
+// to measure what each is worth. They do not change bits of results.
 #ifndef MILLSTREAM_CORE_STEP_PLAN_FEATURES_H_
 #define MILLSTREAM_CORE_STEP_PLAN_FEATURES_H_
 
@@ -10,39 +10,39 @@
 
 namespace millstream {
 
-// By the names of the switches. Steps that the dynamic executor runs have only three of the last
-// four, not late_receives; of the others they have their own.
+// The field names are the names of the switches. The dynamic executor uses only borrowed_feeds,
+// moved_fetches and parallelism_permit.
 struct PlanFeatures {
-  // Tensors of known shape lie in one planned block of memory; off: each is made by the kernel that
-  // computes it, and freed after its last reader.
+  // Tensors of known shape have places in one planned slab. Off: the kernel that computes a tensor
+  // allocates it, and it is freed after its last reader.
   bool slab = true;
-  // A kernel that may writes its output over an input that nobody reads later; off: outputs have
-  // memory of their own.
+  // A kernel that allows it writes its output over an input without later readers. Off: outputs
+  // have memory of their own.
   bool in_place = true;
-  // Integer arithmetic on shapes that are known is done when the plan is made; off: in every step.
+  // Integer arithmetic on known shapes is computed when the plan is made. Off: in every step.
   bool fold_shapes = true;
-  // What only renames a tensor (Identity, Reshape) costs nothing; off: it runs, and copies.
+  // Outputs of nodes that only rename (Identity, Reshape) are views. Off: the nodes run and copy.
   bool views = true;
-  // A read of a variable shares its memory until somebody writes; off: it copies, where the slab
-  // has room for it.
+  // A read of a variable shares its memory until the variable is written. Off: it copies, if the
+  // slab has a place for the value.
   bool variables = true;
-  // Kernels skip outputs that nobody reads; off: they compute all.
+  // Kernels do not compute outputs without readers. Off: they compute all.
   bool unused_outputs = true;
-  // Kernels read what is fed where the caller has it; off: it is copied in.
+  // Kernels read feeds in the caller's memory. Off: feeds are copied.
   bool borrowed_feeds = true;
-  // What is fetched is the caller's as the kernel wrote it; off: it is copied out.
+  // The caller gets fetched tensors as kernels wrote them. Off: they are copied.
   bool moved_fetches = true;
-  // Of the steps that run at a time, one has all threads and the others one each; off: all have
-  // all.
+  // Of the steps that run at the same time, one has all threads and the others one each. Off: all
+  // steps have all threads.
   bool parallelism_permit = true;
-  // In a step on several devices, nodes run as late as their readers allow where that takes less
-  // memory (core/partition/late_order.h); off: in the program's order.
+  // In a step on several devices, nodes run as late as their readers allow, if that takes less
+  // memory (core/partition/late_order.h). Off: they run in the program's order.
   bool late_receives = true;
 };
 
-// All but the named ones; other names are passes.
+// All features except the named ones. Ignores other names, which are passes.
 PlanFeatures PlanFeaturesWithout(absl::Span<const std::string> disabled);
-// In the order of the struct.
+// The names, in the order of the struct.
 std::vector<std::string> PlanFeatureNames();
 
 }  // namespace millstream

@@ -1,4 +1,4 @@
-// What one thread writes and others may look at meanwhile.
+// A variable that one thread writes and other threads may read at the same time.
 #ifndef MILLSTREAM_CORE_STEP_RELAXED_H_
 #define MILLSTREAM_CORE_STEP_RELAXED_H_
 
@@ -6,8 +6,8 @@
 
 namespace millstream {
 
-// Like a plain T to the thread that writes it, and as fast; others see some recent value, and
-// nothing of what was written before it.
+// For the writing thread it is like a plain T, and as fast. Other threads read some recent value.
+// The read does not order other memory accesses.
 template <typename T>
 class Relaxed {
  public:

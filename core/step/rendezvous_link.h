@@ -1,4 +1,4 @@
-// A way into a step's rendezvous for what may come after the step has ended.
+// Access to a step's rendezvous for sends that may happen after the step has ended.
 #ifndef MILLSTREAM_CORE_STEP_RENDEZVOUS_LINK_H_
 #define MILLSTREAM_CORE_STEP_RENDEZVOUS_LINK_H_
 
@@ -12,21 +12,21 @@
 
 namespace millstream {
 
-// Shared by a part of a step and by the copies that it has enqueued on its device. What is on its
-// way counts as work outside of the step's parts (StepScheduler::StartOutside): a step in which all
-// others wait for it is not stuck. Thread-safe.
+// A part of a step shares it with the copies that it enqueued on its device. Expected sends count
+// as work outside of the step's parts (StepScheduler::StartOutside), so a step that waits for them
+// is not stuck. Thread-safe.
 class RendezvousLink {
  public:
   RendezvousLink(Rendezvous* rendezvous, StepScheduler* scheduler, StepPart* part)
       : scheduler_(scheduler), part_(part), rendezvous_(rendezvous) {}
 
-  // By the part: a tensor will come, by Send or Abort.
+  // Called by the part: one call of Send or Abort will follow.
   void Expect() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     ++expected_;
     scheduler_->StartOutside();
   }
-  // After Cut: does nothing.
+  // Sends the tensor. Does nothing after Cut, like Abort.
   void Send(const RendezvousKey& key, Parcel parcel) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     if (rendezvous_ == nullptr) return;
@@ -40,7 +40,7 @@ class RendezvousLink {
     rendezvous_->Abort(error);
     EndOne();
   }
-  // By the part, which waits for nothing of it any more. Idempotent.
+  // Called by the part: ends all expected sends. Idempotent.
   void Cut() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     rendezvous_ = nullptr;
@@ -48,7 +48,7 @@ class RendezvousLink {
   }
 
  private:
-  // The lock is held: the step cannot end meanwhile.
+  // Runs under the lock, so that the step cannot end meanwhile.
   void EndOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     --expected_;
     scheduler_->FinishOutside(part_);
@@ -57,7 +57,7 @@ class RendezvousLink {
   StepScheduler* const scheduler_;
   StepPart* const part_;
   absl::Mutex mutex_;
-  Rendezvous* rendezvous_ ABSL_GUARDED_BY(mutex_);  // null: nobody waits
+  Rendezvous* rendezvous_ ABSL_GUARDED_BY(mutex_);  // null after Cut
   int expected_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

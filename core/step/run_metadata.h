@@ -9,8 +9,9 @@
 
 namespace millstream {
 
-// Serialized RunMetadata: step_stats (times in microseconds and nanoseconds, the start since 1970)
-// when a trace was asked for, partition_graphs likewise. INTERNAL when a graph cannot be read.
+// Returns a serialized RunMetadata. It has step_stats if the report has a trace, and
+// partition_graphs if it has graphs. Start times count from 1970, in microseconds and nanoseconds.
+// INTERNAL if a graph cannot be parsed. Thread-safe.
 StatusOr<std::string> RunMetadataOf(const StepReport& report);
 
 }  // namespace millstream

@@ -1,4 +1,4 @@
-// What one run of a step is told besides its signature.
+// The options of one run of a step.
 #ifndef MILLSTREAM_CORE_STEP_RUN_OPTIONS_H_
 #define MILLSTREAM_CORE_STEP_RUN_OPTIONS_H_
 
@@ -12,7 +12,7 @@ namespace millstream {
 
 class Rendezvous;
 
-// Stops a running step from another thread. Thread-safe.
+// Cancels running steps from another thread. It stays cancelled for ever. Thread-safe.
 class Cancellation {
  public:
   void Cancel() {
@@ -20,7 +20,7 @@ class Cancellation {
     listeners_.Fire();
   }
   bool IsCancelled() const { return cancelled_.load(std::memory_order_acquire); }
-  // Who wants to be told.
+  // The functions that Cancel calls.
   CancelListeners* listeners() const { return &listeners_; }
 
  private:
@@ -28,18 +28,17 @@ class Cancellation {
   mutable CancelListeners listeners_;
 };
 
-// What one Run may be told besides its signature.
+// The options of one Run. Pointers must outlive the run.
 struct RunOptions {
-  StepReport* report = nullptr;  // what is asked of it is filled in, also when the step fails
+  StepReport* report = nullptr;  // gets the requested parts, also if the step fails
   const Cancellation* cancellation = nullptr;
-  const Cancellation* closing = nullptr;  // of the session, which sets it
-  int64_t timeout_ms = 0;                 // 0: the session's
-  // Called now and then on the running thread; true stops the step (Ctrl-C of a front end).
+  const Cancellation* closing = nullptr;  // of the session; the session sets it
+  int64_t timeout_ms = 0;                 // 0: that of the session
+  // Called regularly on the running thread. True cancels the step (Ctrl-C of a front end).
   bool (*should_stop)(void* argument) = nullptr;
   void* should_stop_argument = nullptr;
-  // Where the tensors of this step meet that go to other tasks, or come from them. It outlives the
-  // run, and is aborted when the run fails. Null: a step with parts in other tasks fails with
-  // FAILED_PRECONDITION.
+  // The rendezvous for tensors to and from other tasks. It is aborted if the run fails. Null: a
+  // step with parts in other tasks fails with FAILED_PRECONDITION.
   Rendezvous* other_tasks = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// What a session is told when it is made.
+// The options of a session.
 #ifndef MILLSTREAM_CORE_STEP_SESSION_OPTIONS_H_
 #define MILLSTREAM_CORE_STEP_SESSION_OPTIONS_H_
 
@@ -15,31 +15,30 @@ class FileSystem;
 
 struct SessionOptions {
   int intra_op_threads = 0;  // inside one kernel; 0: what affinity and cgroups allow
-  // Parts of one step that may run at the same time; 0: one, on the caller's thread, which leaves
-  // the cores to the kernels.
+  // The parts of one step that may run at the same time. 0: one part, on the caller's thread, which
+  // leaves the cores to the kernels.
   int inter_op_threads = 0;
-  std::map<std::string, int> device_count;  // logical devices by type, "CPU"; absent: what there is
+  std::map<std::string, int> device_count;  // logical devices by type ("CPU"); missing: all
   bool optimize = true;                     // false: the graph runs as written, node by node
-  std::vector<std::string> disabled_passes;  // those of OptimizationNames that are off
-  // Results are the same bits for any number of threads, and for any of logical CPUs.
+  std::vector<std::string> disabled_passes;  // names of OptimizationNames that are off
+  // Results have the same bits for any number of threads and of logical CPUs.
   bool deterministic = false;
-  // Steps fail at the first node that makes NaN or an infinity of inputs without; see
+  // A step fails at the first node that makes NaN or an infinity from finite inputs; see
   // core/numerics/numeric_checks.h.
   bool check_numerics = false;
-  std::string check_numerics_folder;  // where inputs are saved; empty: nowhere
-  FileSystem* files = nullptr;        // of what the session writes; null: this machine's; borrowed
+  std::string check_numerics_folder;  // the folder for saved inputs; empty: none are saved
+  FileSystem* files = nullptr;        // for files that the session writes; borrowed; null: local
   bool allow_soft_placement = false;
   bool log_device_placement = false;
-  // Above 0: what requests leave open is placed by costs (core/placement/placer_costs.h), and again
-  // every so many steps, as long as that makes them shorter.
+  // Above 0: nodes without a full request are placed by costs (core/placement/placer_costs.h), and
+  // placed again after each period of this number of steps, until the placement is settled.
   int placement_period = 0;
-  int64_t build_cost_model = 1;      // how many of these are measured, the last ones; at least one
+  int64_t build_cost_model = 1;      // measured steps at the end of each period; at least 1
   int64_t operation_timeout_ms = 0;  // 0: none
-  // How long a step that is to end, or Close, waits for kernels that do not heed it before a
-  // warning in the log names them; it goes on waiting. A step warns only while its own thread is in
-  // none.
+  // If a stopped step, or Close, waits longer than this for running kernels, a warning in the log
+  // names them, and the wait continues. A step cannot warn while its own thread runs a kernel.
   int64_t late_kernel_warning_ms = 10000;
-  ForbiddenOps forbidden_ops;  // a step that has one of them is not built
+  ForbiddenOps forbidden_ops;  // a step with one of these ops is an error
 };
 
 }  // namespace millstream

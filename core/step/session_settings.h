@@ -1,4 +1,4 @@
-// What all steps of a session share: its options, and the objects that they stand for.
+// The settings that all steps of a session share: its options, and objects that follow from them.
 #ifndef MILLSTREAM_CORE_STEP_SESSION_SETTINGS_H_
 #define MILLSTREAM_CORE_STEP_SESSION_SETTINGS_H_
 
@@ -12,11 +12,11 @@ class NumericChecks;
 class RunningSteps;
 class StateBudget;
 
-// Constant once the session is made. Compiled steps, plans and dynamic programs hold a pointer to
-// their session's settings and copy none of them. The pointers must outlive them.
+// Constant after the session is created. Compiled steps, plans and dynamic programs point to it and
+// do not copy it. REQUIRES: the objects that the pointers name outlive the steps.
 struct SessionSettings {
   SessionOptions options;
-  PlanFeatures features;                 // by options.disabled_passes
+  PlanFeatures features;                 // from options.disabled_passes
   int intra_op_threads = 1;              // threads that one kernel may use; never 0
   int inter_op_threads = 1;              // parts of one step that may run at the same time; never 0
   ResourceManager* resources = nullptr;  // null: steps have no variables

@@ -1,4 +1,4 @@
-// The step in progress: what all its parts share.
+// The state of a running step that all its parts share.
 #ifndef MILLSTREAM_CORE_STEP_STEP_CONTEXT_H_
 #define MILLSTREAM_CORE_STEP_STEP_CONTEXT_H_
 
@@ -15,8 +15,8 @@
 #include "core/step/step_listeners.h"
 #include "framework/status.h"
 
-// The completion of one asynchronous kernel execution. Whoever starts the kernel owns it and keeps
-// it until the step has ended, so that a second call can still be told from the first.
+// The completion callback of one asynchronous kernel execution. The caller that starts the kernel
+// owns it and keeps it until the step has ended, so that a second call can be detected.
 struct MS_Done {
   // Called once, by any thread, with the kernel's result.
   void (*complete)(MS_Done* done, millstream::Status status) = nullptr;
@@ -28,10 +28,10 @@ namespace millstream {
 class Rendezvous;
 class StepScheduler;
 
-// Made on the stack of the thread that drives the step; lives until the step has ended.
+// Lives on the stack of the thread that drives the step, until the step has ended.
 class StepContext {
  public:
-  // A step of a session. `options` and `settings` must outlive it.
+  // REQUIRES: `options` and `settings` outlive this object.
   StepContext(const RunOptions& options, const SessionSettings& settings);
   ~StepContext() {
     delete listeners_.load(std::memory_order_relaxed);  // before what its thread may set
@@ -43,13 +43,13 @@ class StepContext {
   // ---- Constant while parts run ----
   const RunOptions& options() const { return options_; }
   uint64_t step_id() const { return step_id_; }
-  const int max_threads;      // that a kernel may use while the step holds the permit
-  bool holds_permit = false;  // for parallelism inside kernels
-  const bool needs_permit;    // false: kernels use max_threads without, whoever else does
+  const int max_threads;      // of one kernel while the step holds the permit
+  bool holds_permit = false;  // the permit for parallelism inside kernels
+  const bool needs_permit;    // false: kernels use max_threads without a permit
   const bool deterministic;
   Rendezvous* rendezvous = nullptr;    // null: the step has one part and sends nothing
-  StepScheduler* scheduler = nullptr;  // null: the step runs on the caller's thread alone
-  // Null: nobody asked.
+  StepScheduler* scheduler = nullptr;  // null: the step runs only on the caller's thread
+  // The trace to fill in; null: none was requested.
   StepTrace* trace() const {
     return options_.report != nullptr && options_.report->want_trace ? &options_.report->trace
                                                                      : nullptr;
@@ -60,24 +60,23 @@ class StepContext {
   // at once when it is stopping already. Gives a token. `node`: whose kernel asks for it, for
   // messages; null: no node's.
   uint64_t AddListener(void (*fn)(void* user), void* user, const Node* node);
-  // Waits for a call that is under way.
+  // Removes a listener. Waits for a running call of it.
   void RemoveListener(uint64_t token);
-  // The container of resources that live as long as the step.
+  // The container of resources that are freed at the end of the step.
   StepContainer* container() { return &container_; }
-  // True once the step is to end early: it failed, was cancelled, or took too long. Costs a few
-  // loads.
+  // True after the step failed, was cancelled or exceeded its time limit. Costs a few loads.
   bool IsStopping() const {
     return first_error_.load(std::memory_order_relaxed) != nullptr ||
            (options_.cancellation != nullptr && options_.cancellation->IsCancelled()) ||
            (options_.closing != nullptr && options_.closing->IsCancelled());
   }
-  // OK while the step may go on. On the thread that drives the step it also looks at the clock and
-  // asks the front end; call it now and then, not at every node.
-  // `may_ask` false: the front end is not asked, for its answer may take a step of its own.
+  // Returns OK while the step may continue, else its error. On the thread that drives the step, it
+  // also checks the time limit and calls RunOptions::should_stop, unless `may_ask` is false,
+  // because should_stop may run a step itself. Call it regularly, but not at every node.
   Status CheckInterruption(bool may_ask = true);
-  // Ends the step with `error` unless something failed before. REQUIRES: !error.ok().
+  // Stops the step with `error`, unless it has failed before. REQUIRES: !error.ok().
   void Fail(const Status& error);
-  // The first error; OK while nothing failed.
+  // The first error; OK if there is none.
   Status status() const;
 
  private:
@@ -91,13 +90,13 @@ class StepContext {
   StepContainer container_;
   const std::thread::id driver_;
   const clockid_t clock_;
-  // Of the driving thread, by `clock_`:
+  // For the driving thread only; times are of `clock_`.
   int64_t deadline_ms_ = 0;  // 0: none
   int64_t last_asked_ms_ = 0;
-  // Set once, by the first that fails, and owned. No lock: a step would pay for it that never
-  // fails.
+  // Owned, set once by the first failure. An atomic and not a lock, so that a step without failure
+  // has no cost.
   std::atomic<const Status*> first_error_{nullptr};
-  // Made for the first listener, and owned, for the same reason.
+  // Owned, created for the first listener, for the same reason.
   std::atomic<StepListeners*> listeners_{nullptr};
 };
 

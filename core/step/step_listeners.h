@@ -1,4 +1,4 @@
-// What kernels of one step asked to be told of its end.
+// The listeners that kernels of one step registered for its end.
 #ifndef MILLSTREAM_CORE_STEP_STEP_LISTENERS_H_
 #define MILLSTREAM_CORE_STEP_STEP_LISTENERS_H_
 
@@ -22,7 +22,7 @@ class StepListeners {
  public:
   using OutOfTime = void (*)(void* step, const Node* node);
 
-  // Both may be null, and must outlive this object.
+  // Both may be null. REQUIRES: they outlive this object.
   StepListeners(const Cancellation* cancellation, const Cancellation* closing)
       : cancellation_(cancellation), closing_(closing) {}
   ~StepListeners();
@@ -32,12 +32,12 @@ class StepListeners {
   // Calls fn(user), once, when the step fails or either cancellation happens. Gives a token.
   // `node`: whose kernel it is, there as long as the step; null: no node's.
   uint64_t Add(void (*fn)(void* user), void* user, const Node* node) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Waits for a call that is under way. An unknown token does nothing.
+  // Removes a listener. Waits for a running call of it. Ignores an unknown token.
   void Remove(uint64_t token) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The step failed.
+  // Calls the listeners, because the step failed.
   void Fire() { failed_.Fire(); }
-  // Has a thread of its own call out_of_time(step, node) when a kernel, that of `node`, wants to be
-  // told and `deadline` is over, unless this object goes before. Of several calls the first counts.
+  // Starts a thread that calls out_of_time(step, node) when `deadline` has passed while the kernel
+  // of `node` has a listener. The destructor ends the thread. Only the first call has an effect.
   void WatchTime(absl::Time deadline, OutOfTime out_of_time, void* step)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -59,7 +59,7 @@ class StepListeners {
   std::vector<Entry> entries_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_token_ ABSL_GUARDED_BY(mutex_) = 0;
   bool is_over_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread watch_;  // set under the lock; its end is the destructor's
+  std::thread watch_;  // set under the lock; the destructor joins it
 };
 
 }  // namespace millstream

@@ -1,12 +1,12 @@
-// Runs the parts of a step (one a partition) on the caller's thread and, where the session allows
-// more than one, on threads of the worker pool.
+// Runs the parts of a step (one a partition) on the caller's thread, and if the session allows more
+// than one thread, also on threads of the worker pool.
 //
-// A part is an actor: at any time at most one thread advances it, so what it owns needs no lock.
-// What happens elsewhere (an asynchronous kernel ends, a tensor arrives) is left with the part in
-// its own thread-safe inbox, and the part is woken.
+// A part is an actor: at most one thread at a time advances it, so its data needs no lock. Other
+// events (an asynchronous kernel ends, a tensor arrives) are put into the part's thread-safe inbox,
+// and the part is woken.
 //
-// Threads of the pool help, but a step never needs one of them: what none of them took the driver
-// does itself, so that a step does not wait for those of other sessions.
+// A step does not need threads of the pool: the driver also runs the work that none of them took.
+// So a step does not wait for the steps of other sessions.
 #ifndef MILLSTREAM_CORE_STEP_STEP_SCHEDULER_H_
 #define MILLSTREAM_CORE_STEP_STEP_SCHEDULER_H_
 
@@ -28,24 +28,24 @@ namespace millstream {
 
 class Node;
 
-// One partition's share of a step.
+// The part of a step on one partition.
 class StepPart {
  public:
   virtual ~StepPart() = default;
-  // Takes what the part needs for one step. `feeds` are the part's own, in its order, and are
-  // borrowed until the part is destroyed.
+  // Prepares for one step. `feeds` are those of the part, in its order. They are borrowed until the
+  // part is destroyed. RESOURCE_EXHAUSTED if memory is short.
   virtual Status Begin(StepContext* step, absl::Span<const Tensor> feeds) = 0;
-  // Runs what is ready, until the part has finished (true) or everything left waits for something
-  // (false). Does not block. An error goes to StepContext::Fail; a part of a step that is stopping
-  // starts no kernel any more, and finishes once those that run asynchronously have ended.
+  // Runs all ready work. Returns true if the part has finished, false if the rest waits. Does not
+  // block. Passes errors to StepContext::Fail. If the step is stopping, the part starts no further
+  // kernels, and finishes after its asynchronous kernels have ended.
   virtual bool Advance() = 0;
   // Fills `fetches`, in the part's order. REQUIRES: the part has finished without error.
   virtual Status Fetch(absl::Span<Tensor> fetches) = 0;
-  // What waits in the part and for what, for the message about a step that cannot go on: "node 'a'
-  // (op Add), made at train.py:12, on /job:.../device:CPU:1 waits for b:0". A few are enough.
+  // Describes some waiting nodes, for the message about a stuck step: "node 'a' (op Add), made at
+  // train.py:12, on /job:.../device:CPU:1 waits for b:0".
   virtual std::vector<std::string> WaitsFor() const = 0;
-  // What the thread that advances the part is at: "node 'a' (op Add), made at train.py:12, on
-  // DEVICE"; empty: nothing. Any thread, while the step lasts.
+  // Describes the node that the part runs at the moment: "node 'a' (op Add), made at train.py:12,
+  // on DEVICE"; empty if there is none. Any thread may call it during the step.
   virtual std::string RunsNow() const = 0;
 
  private:
@@ -54,61 +54,62 @@ class StepPart {
   State state_ = State::kWaiting;  // guarded by the scheduler's lock
 };
 
-// Which kernel a part has started that ends by itself.
+// An asynchronous kernel that a part has started.
 struct OutsideWork {
-  const Node* node = nullptr;  // null: the part says it itself
+  const Node* node = nullptr;  // null: StepPart::WaitsFor describes the work
   const StepPart* part = nullptr;
   absl::string_view device_name;
   std::string waits_for;  // "an element of queue 'q'"; empty: not known
 };
 
-// INTERNAL, in a dozen lines at most: the step cannot go on, and what is left waits as `waits`
-// says.
+// The INTERNAL error of a step that cannot continue, with at most a dozen lines of `waits`.
 Status StuckStepError(const std::vector<std::string>& waits);
 
-// Of a step that is to end because of `cause` and waits for `work`, in a dozen lines at most.
+// The warning about a step that must end because of `cause` and waits for `work`, in at most a
+// dozen lines.
 std::string LateStepWarning(absl::string_view cause, const std::vector<std::string>& work);
 
-// Made for one step. Thread-safe but for Drive.
+// Lives for one step. Thread-safe, except for Drive.
 class StepScheduler {
  public:
-  // `threads` that may work at the same time, the caller's among them. A step that is to end waits
-  // for `patience` before a warning names the kernels that do not heed it; it goes on waiting.
+  // `threads` is the number of threads that may work at the same time, including the caller's. If a
+  // stopping step waits longer than `patience` for kernels, a warning names them.
   StepScheduler(StepContext* step, int threads, absl::Duration patience = absl::Seconds(10))
       : step_(*step), threads_(threads), patience_(patience) {}
   StepScheduler(const StepScheduler&) = delete;
   StepScheduler& operator=(const StepScheduler&) = delete;
 
-  // Advances the parts until all have finished; gives the step's first error. The caller's thread
-  // is the one that drives. A step in which nothing runs, nothing is outstanding and some part
-  // waits fails with StuckStepError.
+  // Advances the parts until all have finished, with the caller's thread as the driver. Returns the
+  // step's first error. If a part waits, nothing runs and no outside work is left, the step fails
+  // with StuckStepError.
   Status Drive(const std::vector<StepPart*>& parts) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Something that `part` waits for has come. Any thread; cheap when the part is awake already.
+  // Wakes a part after an event for it. Any thread may call it. Cheap if the part is awake already.
   void Wake(StepPart* part) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Counts asynchronous work that ends without help from this step's parts (a kernel on another
-  // thread), so that a step is not taken for stuck while there is some. A tensor that another part
-  // sends is not such work. Finish before Wake would let the step end too soon: FinishOutside wakes
-  // the part itself, as the last thing that is done with it. Null: the part is awake already.
-  // `work` is what the step is said to be at if its time is over before.
+  // StartOutside and FinishOutside count work that ends without help from this step's parts, such
+  // as a kernel on another thread. While there is some, the step is not stuck. A tensor that
+  // another part sends is not such work. FinishOutside also wakes `part`, as its last action,
+  // because the step could end between separate calls; null: the part is awake already. `work` is
+  // for the message if the step exceeds its time limit.
   void StartOutside(const OutsideWork& work = OutsideWork()) ABSL_LOCKS_EXCLUDED(mutex_);
   void FinishOutside(StepPart* part, const Node* node = nullptr) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The step's time is over, or the session's: keeps what other threads and devices are at for the
-  // text of Drive's error. By the thread that drives, from wherever in a part it is.
+  // Records the work of other threads and devices for the text of Drive's error, when the step
+  // exceeds its time limit or the session is closed. Only the driving thread may call it, also from
+  // inside a part.
   void NoteWork() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The step is to end and has not: what it waits for. Empty when that was said before. Any thread,
-  // while Drive runs.
+  // Returns the warning about a step that must end and has not; empty if it was returned before.
+  // Any thread may call it while Drive runs.
   std::string TakeWarning() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Runs work(argument) on a thread of the worker pool, or on the driver's once that has nothing
-  // else to do. It must end by itself. False when the step has the caller's thread alone: run it
-  // yourself.
+  // Runs work(argument) on a thread of the worker pool, or on the driver's thread when it is idle.
+  // Returns false if the step has only the caller's thread: then the caller must run it. REQUIRES:
+  // the work ends without help from the step.
   bool RunElsewhere(void (*work)(void* argument), void* argument) ABSL_LOCKS_EXCLUDED(mutex_);
   int threads() const { return threads_; }
-  // Of the step that is driven.
+  // The number of parts of the step.
   size_t num_parts() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return parts_.size();
@@ -147,8 +148,8 @@ class StepScheduler {
   int running_ ABSL_GUARDED_BY(mutex_) = 0;  // parts that a thread advances
   int running_tasks_ ABSL_GUARDED_BY(mutex_) = 0;
   int outside_ ABSL_GUARDED_BY(mutex_) = 0;                        // see StartOutside
-  std::vector<OutsideWork> outside_work_ ABSL_GUARDED_BY(mutex_);  // of those, what has a node
-  const StepPart* driven_ ABSL_GUARDED_BY(mutex_) = nullptr;    // what the driver itself advances
+  std::vector<OutsideWork> outside_work_ ABSL_GUARDED_BY(mutex_);  // of those, the ones with a node
+  const StepPart* driven_ ABSL_GUARDED_BY(mutex_) = nullptr;    // the part that the driver advances
   std::vector<std::string> late_work_ ABSL_GUARDED_BY(mutex_);  // of NoteWork
   int helpers_ ABSL_GUARDED_BY(mutex_) = 0;  // pool threads that use this object, or may
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;

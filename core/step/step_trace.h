@@ -1,4 +1,4 @@
-// What a step did, node by node: recorded when the run's options ask for it, free when they do not.
+// The record of a step, node by node. It is made only if the options of the run ask for it.
 #ifndef MILLSTREAM_CORE_STEP_STEP_TRACE_H_
 #define MILLSTREAM_CORE_STEP_STEP_TRACE_H_
 
@@ -27,27 +27,27 @@ struct TracedOutput {
 struct TracedNode {
   std::string name;
   std::string op;
-  std::vector<std::string> fused_ops;  // what a node that stands for several does, in order
+  std::vector<std::string> fused_ops;  // the ops of a fused node, in order
   std::vector<std::string> inputs;     // node names
   int64_t start = 0;
   int64_t end = 0;
-  uint32_t thread = 0;        // of this process, numbered as threads were first traced
-  std::string lane;           // the device's stream that ran it; empty: `thread` did
+  uint32_t thread = 0;        // numbered in the order in which threads were first traced
+  std::string lane;           // the device's stream that ran it; empty: `thread` ran it
   uint32_t stream = 0;        // the number of that stream
   int64_t scratch_bytes = 0;  // memory that the kernel had while it ran
   std::vector<TracedOutput> outputs;
 };
 
-// What one part of the step did. Written by the thread that advances the part.
+// The record of one part of the step. The thread that advances the part writes it.
 struct TracedPart {
   std::string device;
   std::vector<TracedNode> nodes;
 };
 
-// A named part of a node's execution, or what a device did.
+// A named range of a node's execution, or of the work of a device.
 struct TracedRange {
-  std::string node;    // whose execution it is part of; empty for a device's
-  std::string device;  // empty: the one that runs the node
+  std::string node;    // the node; empty for the work of a device
+  std::string device;  // empty: the device that runs the node
   std::string name;
   int64_t start = 0;
   int64_t end = 0;
@@ -55,8 +55,8 @@ struct TracedRange {
   std::vector<std::pair<std::string, std::string>> args;
 };
 
-// One step's record. AddPart is called by the driving thread before parts run; the rest when they
-// have ended. AddRange is thread-safe.
+// The record of one step. The driving thread calls AddPart before the parts run, and the other
+// members after they have ended. AddRange is thread-safe.
 class StepTrace {
  public:
   StepTrace();
@@ -66,7 +66,7 @@ class StepTrace {
   void AddRange(TracedRange range) ABSL_LOCKS_EXCLUDED(ranges_mutex_);
   std::vector<TracedRange> ranges() const ABSL_LOCKS_EXCLUDED(ranges_mutex_);
 
-  // Monotonic.
+  // The present time in nanoseconds of a monotonic clock.
   static int64_t Now();
   // The number of the calling thread.
   static uint32_t ThisThread();
@@ -80,7 +80,7 @@ class StepTrace {
   std::vector<TracedRange> ranges_ ABSL_GUARDED_BY(ranges_mutex_);
 };
 
-// What a run is asked to report besides its fetches, and the report.
+// The requested reports of a run, and their results.
 struct StepReport {
   bool want_trace = false;
   bool want_partition_graphs = false;

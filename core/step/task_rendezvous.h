@@ -1,4 +1,4 @@
-// The rendezvous of one task's share of a step that also runs in other tasks.
+// The rendezvous of one task in a step that also runs in other tasks.
 #ifndef MILLSTREAM_CORE_STEP_TASK_RENDEZVOUS_H_
 #define MILLSTREAM_CORE_STEP_TASK_RENDEZVOUS_H_
 
@@ -15,19 +15,19 @@
 
 namespace millstream {
 
-// Tensors between devices of the task meet here. Others meet in the rendezvous that the tasks
-// share. What is awaited there counts as work outside of the step (StepScheduler::StartOutside): a
-// step that waits for another task is not stuck. Made for one step. Thread-safe.
+// Tensors between devices of the task use a local rendezvous. Other tensors use the rendezvous that
+// the tasks share. Waits there count as work outside of the step (StepScheduler::StartOutside), so
+// a step that waits for another task is not stuck. Lives for one step. Thread-safe.
 class TaskRendezvous final : public Rendezvous {
  public:
-  // `shared` and `scheduler` must outlive it. `is_shared`: by the number of the edge, whether it
-  // leads to another task or comes from one.
+  // `is_shared` is true for the numbers of edges to or from other tasks. REQUIRES: `shared` and
+  // `scheduler` outlive this object.
   TaskRendezvous(Rendezvous* shared, std::vector<bool> is_shared, StepScheduler* scheduler);
 
   Status Send(const RendezvousKey& key, Parcel parcel) override;
   StatusOr<bool> Receive(const RendezvousKey& key, Receiver* receiver, Parcel* parcel) override;
-  // Aborts the shared rendezvous, too: the other tasks need not wait for this one any more. No
-  // receiver is called after it.
+  // Also aborts the shared rendezvous, so that other tasks do not wait for this one. No receiver is
+  // called after this call.
   void Abort(const Status& error) override;
 
  private:

@@ -1,4 +1,4 @@
-// Threads that help the steps of this process, and those that kernels may block.
+// The threads of this process that help steps, and those that kernels may block.
 #ifndef MILLSTREAM_CORE_STEP_WORKER_POOL_H_
 #define MILLSTREAM_CORE_STEP_WORKER_POOL_H_
 
@@ -9,20 +9,20 @@
 
 namespace millstream {
 
-// Thread-safe. Threads start when they are first needed and live as long as the process.
+// Threads start when they are first needed and live as long as the process. Thread-safe.
 class WorkerPool {
  public:
   using Work = void (*)(void* argument);
-  static WorkerPool* Global();  // lives for ever
+  static WorkerPool* Global();  // never destroyed
 
-  // Runs work(argument) on some thread of the pool, at once when fewer than `most` are busy, else
-  // when one is free, which may be long: nobody may need it to happen. False, and nothing happens,
-  // when the system gives no thread at all.
+  // Runs work(argument) on a thread of the pool: at once if fewer than `most` threads are busy,
+  // else when a thread is free. That may take arbitrarily long, so no step may depend on it.
+  // Returns false and does nothing if the system provides no thread.
   bool Run(Work work, void* argument, int most) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Takes back what Run has not begun of this argument; gives how many there were.
+  // Removes the tasks of Run with this argument that have not begun; returns their number.
   int Withdraw(const void* argument) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Runs work(argument) on a thread that it may block for as long as it likes: at once, however
-  // many others there are. False, and nothing happens, when the system gives no thread.
+  // Runs work(argument) at once, on a thread that it may block for any time. Returns false and does
+  // nothing if the system provides no thread.
   bool RunBlocking(Work work, void* argument) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -32,7 +32,7 @@ class WorkerPool {
     bool may_block;
   };
   bool StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether every task that waits, and one more, has a thread that is free to take it.
+  // True if there is an idle thread for every waiting task and one more.
   bool HasIdleThread() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return static_cast<int>(tasks_.size()) < idle_;
   }
