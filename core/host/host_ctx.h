@@ -10,13 +10,14 @@ namespace millstream {
 const MS_CtxApi* CtxApi();
 const MS_ResourceApi* ResourceApi();
 
-// Makes the runtime's interfaces known to the loader; every plugin is loaded after it. Idempotent.
+// Registers the runtime's interfaces with the loader. REQUIRES: no plugin was loaded before.
+// Idempotent.
 Status RegisterRuntimeInterfaces();
 
-// Frees the variables of a kernel that returned without unlocking them; true when there were some.
-// Called for every execution that comes back, whether it went well or not.
+// Unlocks the variables that a kernel left locked when it ended; returns true if there were some.
+// The executor calls it after every execution, with or without an error.
 bool ReleaseLeftLocks(MS_Ctx* ctx);
-// Of such a kernel that says that it went well.
+// The error of a kernel that returned OK and left variables locked.
 Status LeftLockedError();
 
 }  // namespace millstream

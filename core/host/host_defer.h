@@ -1,4 +1,4 @@
-// When memory that work on a stream still uses may be given back.
+// Releases memory that enqueued work may still use.
 #ifndef MILLSTREAM_CORE_HOST_HOST_DEFER_H_
 #define MILLSTREAM_CORE_HOST_HOST_DEFER_H_
 
@@ -7,9 +7,10 @@
 
 namespace millstream {
 
-// Calls fn(user), once, on any thread, when all that the frame's stream was told to do so far is
-// done. Where devices have no streams that is when the execution has ended, well or not.
-// RESOURCE_EXHAUSTED when one execution asks too often: then fn is not called.
+// Calls fn(user) once, on any thread, when the frame's stream has completed the work that was
+// enqueued so far. On a device without streams, calls it when the execution has ended, with or
+// without an error. RESOURCE_EXHAUSTED for too many calls from one execution; fn is not called
+// then.
 Status DeferRelease(MS_Frame* frame, void (*fn)(void* user), void* user);
 
 }  // namespace millstream

@@ -1,4 +1,4 @@
-// More of "ms.ctx/1": what an execution asks about its node and its step.
+// A part of "ms.ctx/1": the functions of an execution about its node and its step.
 #ifndef MILLSTREAM_CORE_HOST_HOST_EXECUTION_H_
 #define MILLSTREAM_CORE_HOST_HOST_EXECUTION_H_
 
@@ -6,7 +6,7 @@
 
 namespace millstream {
 
-// Each is the function of its name in MS_CtxApi.
+// Each implements the slot of this name in MS_CtxApi.
 namespace host_execution {
 
 MS_Status* InputList(const MS_Frame* frame, MS_Str name, uint32_t* begin, uint32_t* end);

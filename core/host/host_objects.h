@@ -1,4 +1,4 @@
-// More of "ms.resource/1": handles, and objects of plugins in the containers of sessions.
+// A part of "ms.resource/1": handles, and objects of plugins in the containers of sessions.
 #ifndef MILLSTREAM_CORE_HOST_HOST_OBJECTS_H_
 #define MILLSTREAM_CORE_HOST_HOST_OBJECTS_H_
 
@@ -6,7 +6,7 @@
 
 namespace millstream {
 
-// Each is the function of its name in MS_ResourceApi.
+// Each implements the slot of this name in MS_ResourceApi.
 namespace host_objects {
 
 MS_Status* HandleRead(const MS_TensorView* handle, MS_Str* container, MS_Str* name, MS_Str* type);

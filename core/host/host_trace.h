@@ -1,4 +1,4 @@
-// "ms.trace/1": events of plugins' profilers, on their way into a step's trace.
+// "ms.trace/1": adds the events of plugins' profilers to the trace of a step.
 #ifndef MILLSTREAM_CORE_HOST_HOST_TRACE_H_
 #define MILLSTREAM_CORE_HOST_HOST_TRACE_H_
 
@@ -8,7 +8,7 @@
 #include "core/step/step_trace.h"
 #include "framework/plugin/plugin.h"
 
-// Where the events of one plugin go. Thread-safe; `trace` must outlive it.
+// Receives the events of one plugin. Thread-safe. REQUIRES: `step_trace` outlives it.
 struct MS_TraceSink {
   MS_TraceSink(std::string plugin_name, millstream::StepTrace* step_trace)
       : plugin(std::move(plugin_name)), trace(step_trace) {}

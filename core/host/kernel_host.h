@@ -1,6 +1,6 @@
-// What stands behind a kernel while it runs: its execution (MS_Ctx), and the executor that runs it
-// (KernelHost). The host interfaces (host_ctx.cc) and the structural kernels reach inputs, outputs
-// and the step through these, whichever executor it is.
+// The interface between a running kernel and its executor: the execution (MS_Ctx) and the executor
+// (KernelHost). The host interfaces (host_ctx.cc) and the structural kernels access inputs, outputs
+// and the step through it. Both executors implement it.
 #ifndef MILLSTREAM_CORE_HOST_KERNEL_HOST_H_
 #define MILLSTREAM_CORE_HOST_KERNEL_HOST_H_
 
@@ -23,17 +23,18 @@ namespace millstream {
 class KernelHost;
 }  // namespace millstream
 
-// Variables that a kernel holds (ms.resource/1); at most one set a kernel execution.
+// The variables that a kernel has locked (ms.resource/1). There is at most one set for an
+// execution.
 struct MS_LockSet {
-  // More than an optimizer's step on one variable has take memory of their own.
+  // The inline size is enough for an optimizer's update of one variable.
   using Variables = absl::InlinedVector<millstream::Variable*, 4>;
 
-  // Both stay when the set is released: the next execution mostly wants the same ones, whose order
-  // is known then.
+  // Both lists stay after the release, because the next execution mostly locks the same variables,
+  // and then their order is known.
   Variables variables;
-  // The same without repetition in the order in which the gates are entered.
+  // The same without duplicates, in the order in which the gates are entered.
   Variables entered;
-  // That the kernel works in; null: the host's.
+  // The memory of the kernel's device; null: host memory.
   const millstream::DeviceMemory* memory = nullptr;
   bool held = false;
 };
@@ -43,8 +44,9 @@ struct MS_Ctx {
   millstream::KernelHost* host = nullptr;
   const millstream::Node* node = nullptr;  // for messages; null: a call without a node
   millstream::KernelInstance* kernel = nullptr;
-  uint32_t index = 0;  // the executor's own number for the execution
-  // It runs while the part that started it goes on, so the step's permit is not for it.
+  uint32_t index = 0;  // for use by the executor
+  // The kernel runs at the same time as the part that started it, so it must not use the step's
+  // permit.
   bool is_beside = false;
   MS_LockSet locks;
 
@@ -63,28 +65,27 @@ class KernelHost {
  public:
   virtual ~KernelHost() = default;
 
-  // The step in progress. Set before the first kernel runs.
+  // The running step. Set before the first kernel runs.
   StepContext* step = nullptr;
-  // Of the device that the kernels run on; null: they work in the host's memory. Constant.
+  // The memory of the device that runs the kernels; null: host memory. Constant.
   DeviceMemory* memory = nullptr;
 
-  // Whether output `output` is wanted in host memory. REQUIRES: memory != nullptr.
+  // True if output `output` must be in host memory. REQUIRES: memory != nullptr.
   virtual bool OutputIsInHost(const MS_Ctx& ctx, uint32_t output) const = 0;
 
-  // True when the output has memory already, of the shape that inference found; the kernel then
-  // writes there and nowhere else.
+  // True if the plan has memory for the output, of the inferred shape. The kernel must write there.
   virtual bool HasPlannedOutput(const MS_Ctx& ctx, uint32_t output) const = 0;
-  // That memory. REQUIRES: HasPlannedOutput.
+  // The planned memory. REQUIRES: HasPlannedOutput.
   virtual Tensor PlannedOutput(const MS_Ctx& ctx, uint32_t output) const = 0;
-  // What inference found of the output's shape; null when it is not known in full.
+  // The inferred shape of the output; null unless it is fully known.
   virtual const Shape* KnownOutputShape(const MS_Ctx& ctx, uint32_t output) const = 0;
-  // Gives an output that has no planned memory. Also writes frame->outputs[output].
+  // Sets an output that has no planned memory, and frame->outputs[output].
   virtual void SetOutput(MS_Frame* frame, uint32_t output, Tensor tensor) = 0;
-  // The input as a tensor that may be kept beyond the kernel: shared where it has a buffer of its
-  // own, else copied.
+  // The input as a tensor that may live longer than the kernel runs. Shares the input's buffer if
+  // it has its own, else copies it.
   virtual StatusOr<Tensor> InputTensor(const MS_Ctx& ctx, uint32_t input) const = 0;
-  // The input's tensor when this execution is the last to read it and nobody else holds its buffer,
-  // so that an output may take the buffer over; else null.
+  // The input's tensor if this execution is its last reader and nobody else holds its buffer, so
+  // that an output may use the buffer; else null.
   virtual const Tensor* TakeableInput(const MS_Ctx& ctx, uint32_t input) const = 0;
   // Keeps `tensor` until the execution ends; the view is valid as long.
   virtual StatusOr<MS_TensorView> KeepTemp(const MS_Ctx& ctx, Tensor tensor) = 0;

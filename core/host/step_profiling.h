@@ -1,4 +1,4 @@
-// Plugins' profilers around a traced step.
+// Runs the profilers of plugins during a traced step.
 #ifndef MILLSTREAM_CORE_HOST_STEP_PROFILING_H_
 #define MILLSTREAM_CORE_HOST_STEP_PROFILING_H_
 
@@ -9,12 +9,12 @@
 
 namespace millstream {
 
-// Starts the profilers of `plugins` when it is made, and has them put what they saw into the trace
-// when it goes. One step at a time: a traced step that overlaps another goes without. A profiler
-// that fails is logged, and the step goes on.
+// The constructor starts the profilers of `plugins`. The destructor stops them, and they add their
+// events to the trace. Only one step at a time has profilers: a traced step that overlaps another
+// one runs without. If a profiler fails, the error is logged and the step continues.
 class StepProfiling {
  public:
-  // `trace` must outlive it.
+  // REQUIRES: `trace` outlives this object.
   StepProfiling(std::vector<const LoadedPlugin*> plugins, StepTrace* trace);
   ~StepProfiling();
   StepProfiling(const StepProfiling&) = delete;
@@ -23,7 +23,7 @@ class StepProfiling {
  private:
   StepTrace* const trace_;
   std::vector<const LoadedPlugin*> started_;
-  bool is_ours_ = false;  // no other step has the profilers
+  bool is_ours_ = false;  // this step has the profilers
 };
 
 }  // namespace millstream

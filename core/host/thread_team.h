@@ -1,4 +1,4 @@
-// Parallelism inside kernels: one team of threads, one permit to use it.
+// Parallelism inside kernels: the process has one team of threads and one permit to use it.
 #ifndef MILLSTREAM_CORE_HOST_THREAD_TEAM_H_
 #define MILLSTREAM_CORE_HOST_THREAD_TEAM_H_
 
@@ -10,11 +10,12 @@
 
 namespace millstream {
 
-// Threads that this process may use: its affinity, bounded by the cgroup's cpu quota; at least 1.
+// The number of threads that this process may use: its affinity, bounded by the CPU quota of its
+// cgroup; at least 1.
 int AvailableThreads();
 
-// The permit for parallelism inside kernels. At most one step in the process holds it; the others
-// run their kernels on one thread, so that teams never fight over cores.
+// The permit for parallelism inside kernels. At most one step of the process holds it. Other steps
+// run their kernels on one thread, so that they do not compete for cores. Thread-safe.
 class ParallelPermit {
  public:
   static bool TryAcquire() { return !taken_.exchange(true, std::memory_order_acquire); }
@@ -24,17 +25,17 @@ class ParallelPermit {
   static std::atomic<bool> taken_;
 };
 
-// Worker threads that share one loop at a time with the permit's holder. Workers are started when
-// they are first needed, and sleep between loops after a short spin. No lock is taken: there is one
-// caller at a time, and sleepers wait in the kernel.
+// Worker threads that run one loop at a time together with the holder of the permit. Workers are
+// started when they are first needed. Between loops they spin for a short time and then sleep.
+// There are no locks: only one thread at a time calls it, and workers sleep on a futex.
 class ThreadTeam {
  public:
   using Function = void (*)(void* user, uint64_t begin, uint64_t end);
-  static ThreadTeam* Global();  // lives for ever
+  static ThreadTeam* Global();  // never destroyed
 
-  // Runs function over [0, total) in pieces of `piece`, on `threads` threads, the caller among
-  // them; returns when all are done. Fewer when the system gives no more threads. REQUIRES: the
-  // caller holds the permit.
+  // Calls `function` for [0, total) in pieces of `piece`, on `threads` threads including the
+  // caller's. Returns when all pieces are done. Uses fewer threads if the system provides no more.
+  // REQUIRES: the caller holds the permit.
   void Run(int threads, uint64_t total, uint64_t piece, Function function, void* user);
 
  private:
@@ -43,21 +44,21 @@ class ThreadTeam {
     void* user;
     uint64_t total;
     uint64_t piece;
-    const RunningCode* code;  // what the caller runs
+    const RunningCode* code;  // of the caller, for crash messages
   };
-  void StartWorkers(int workers);  // as many as can be had
+  void StartWorkers(int workers);  // or fewer, if the system provides no more threads
   void Work(int worker);
   void AwaitLoop(uint64_t seen);
   void TakePieces();
 
-  int workers_ = 0;  // started; the caller's
-  // The loop's number times 2^16, plus how many workers take part in it.
+  int workers_ = 0;  // number of started workers; only the caller accesses it
+  // The loop's number times 2^16, plus the number of workers that take part in it.
   std::atomic<uint64_t> announced_{0};
   std::atomic<uint32_t> wake_{0};  // changes with every loop; sleepers wait on it
   std::atomic<int> sleepers_{0};
-  std::atomic<int> running_{0};  // of those that take part, how many have not finished
+  std::atomic<int> running_{0};  // workers of this loop that have not finished
   std::atomic<uint64_t> next_{0};
-  Loop loop_{};  // written by the caller before announced_ moves
+  Loop loop_{};  // the caller writes it before it changes announced_
 };
 
 // The host's "ms.threads/1".

@@ -1,4 +1,4 @@
-// Queues: tensors that go from step to step, first in, first out.
+// First-in, first-out queues of tensors, which pass tensors from step to step.
 #ifndef MILLSTREAM_CORE_RESOURCES_FIFO_QUEUE_H_
 #define MILLSTREAM_CORE_RESOURCES_FIFO_QUEUE_H_
 
@@ -20,28 +20,28 @@
 
 namespace millstream {
 
-// What all elements of a queue have in common.
+// The properties of a queue.
 struct QueueSpec {
   static constexpr int64_t kUnbounded = -1;
-  int64_t capacity = kUnbounded;  // negative: as many elements as come
+  int64_t capacity = kUnbounded;  // in elements; negative: no limit
   DataTypeList dtypes;            // of an element's components
-  std::vector<Shape> shapes;      // likewise; empty: any
+  std::vector<Shape> shapes;      // of an element's components; empty: any
 };
 
-// A bounded queue of elements, each a tuple of tensors. What cannot be done at once waits in the
-// queue, and holds no thread: callers give a function that is called when it is done. Enqueues are
-// done in the order in which they came, and so are dequeues. Thread-safe; no function is called
-// under the lock.
+// A bounded queue of elements, each a tuple of tensors. An operation that cannot complete at once
+// waits in the queue without a thread; the caller passes a function that is called when it is
+// complete. Enqueues complete in the order in which they were called, and so do dequeues.
+// Thread-safe. No function is called under the lock.
 class FifoQueue final : public Resource {
  public:
   static constexpr char kType[] = "FIFOQueue";
   using Element = std::vector<Tensor>;  // one tensor a component
-  // Called once, by any thread. A dequeue that went well gets its elements.
+  // Called once, by any thread. A successful dequeue gets its elements.
   using Callback = std::function<void(const Status& status, std::vector<Element> elements)>;
-  // By which the caller names what it began; nothing else that waits in a queue may have the same.
+  // Identifies an operation for Cancel. No two waiting operations of a queue may have the same one.
   using Ticket = const void*;
 
-  // `name` is for programs; `label` is what error messages call the queue.
+  // `name` is for programs, `label` for error messages.
   FifoQueue(std::string name, std::string label, QueueSpec spec)
       : Resource(kType), name_(std::move(name)), label_(std::move(label)), spec_(std::move(spec)) {}
   const std::string& name() const { return name_; }
@@ -53,32 +53,32 @@ class FifoQueue final : public Resource {
   // INVALID_ARGUMENT unless elements have components of these types.
   Status CheckTypes(const DataTypeList& dtypes) const;
 
-  // Adds the elements one by one as there is room. CANCELLED when the queue is closed before all
-  // are in.
+  // Adds the elements one by one when there is room. CANCELLED if the queue is closed before all
+  // are added.
   void Enqueue(Ticket ticket, std::vector<Element> elements, Callback done)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Takes `count` elements. OUT_OF_RANGE when the queue is closed and has fewer, which then stay.
+  // Removes `count` elements. OUT_OF_RANGE if the queue is closed and has fewer; these stay.
   void Dequeue(Ticket ticket, int64_t count, Callback done) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Closes the queue once the enqueues that wait are done; with `cancel_enqueues` these end with
-  // CANCELLED instead. CANCELLED when it is closed already.
+  // Closes the queue after the waiting enqueues are complete. With `cancel_enqueues` they end with
+  // CANCELLED instead. CANCELLED if the queue is closed already.
   void Close(Ticket ticket, bool cancel_enqueues, Callback done) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Ends what waits under `ticket` with CANCELLED; nothing happens when nothing does. What a
-  // dequeue has taken goes back; what an enqueue has added stays.
+  // Ends the waiting operation `ticket` with CANCELLED. Does nothing if there is none. Elements
+  // that a dequeue has removed go back to the front. Elements that an enqueue has added stay.
   void Cancel(Ticket ticket) ABSL_LOCKS_EXCLUDED(mutex_);
 
   int64_t size() const ABSL_LOCKS_EXCLUDED(mutex_);
   bool is_closed() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Ends all that waits with CANCELLED, and is as new.
+  // Ends all waiting operations with CANCELLED, removes all elements, and opens the queue again.
   void Drop() override ABSL_LOCKS_EXCLUDED(mutex_);
   bool KeepsItsName() const override { return true; }
 
  private:
-  // An enqueue, or a close, which takes its turn among them.
+  // A waiting enqueue, or a close, which waits for the enqueues before it.
   struct Giver {
     Ticket ticket = nullptr;
     bool closes = false;
-    std::deque<Element> elements;  // that are still to be added
+    std::deque<Element> elements;  // elements that are not added yet
     Callback done;
   };
   struct Taker {
@@ -87,7 +87,7 @@ class FifoQueue final : public Resource {
     std::vector<Element> taken;
     Callback done;
   };
-  // What is over, and whom to tell once the lock is open.
+  // A completed operation, whose function is called after the lock is released.
   struct Ended {
     Callback done;
     Status status;

@@ -1,4 +1,4 @@
-// What memory is full of, for the error of whoever finds it full.
+// The list of the largest tensors for errors about exhausted memory.
 #ifndef MILLSTREAM_CORE_RESOURCES_MEMORY_REPORT_H_
 #define MILLSTREAM_CORE_RESOURCES_MEMORY_REPORT_H_
 
@@ -26,14 +26,16 @@ struct LiveTensor {
   static LiveTensor Of(const Output& source, DataType dtype, const Shape& shape, int64_t bytes);
 };
 
-// Names the device below the cause, and the plugin of one with its own memory; null: of others.
+// Adds a line with the device to the error, and one with the plugin if the device has its own
+// memory (`memory` is not null).
 Status WithErrorPlace(const Status& status, absl::string_view device, const DeviceMemory* memory);
 
-// Adds the values of variables that are in the memory of `device`, or, null, in the host's.
+// Adds the values of variables that are in the memory of `device`; null: in host memory.
 void AddVariables(const ResourceManager& resources, const DeviceMemory* device,
                   std::vector<LiveTensor>* live);
 
-// RESOURCE_EXHAUSTED gets a list of the five largest, a line each; other errors stay as they are.
+// Adds the five largest tensors to a RESOURCE_EXHAUSTED error, one a line. Returns other errors
+// unchanged.
 Status WithLargest(const Status& status, std::vector<LiveTensor> live);
 
 }  // namespace millstream

@@ -1,4 +1,4 @@
-// What is known of numbers without looking at each.
+// Bounds of the elements of a tensor.
 #ifndef MILLSTREAM_CORE_RESOURCES_NUMERIC_BOUNDS_H_
 #define MILLSTREAM_CORE_RESOURCES_NUMERIC_BOUNDS_H_
 
@@ -7,7 +7,7 @@
 
 namespace millstream {
 
-// Of a tensor's numbers, all of which are finite.
+// All elements of the tensor are finite and in [low, high].
 struct NumericBounds {
   double low = 0;
   double high = 0;

@@ -1,4 +1,4 @@
-// What lives in a session's containers: variables, queues, tables.
+// The base of the objects in a session's containers: variables, queues, tables.
 #ifndef MILLSTREAM_CORE_RESOURCES_RESOURCE_H_
 #define MILLSTREAM_CORE_RESOURCES_RESOURCE_H_
 
@@ -10,8 +10,8 @@
 
 namespace millstream {
 
-// Counts its references. A type of resource derives from it and has `static constexpr char
-// kType[]`, by which it is looked up and told from others. Thread-safe.
+// A reference-counted object. A derived class has `static constexpr char kType[]`, which identifies
+// the type in lookups. Thread-safe.
 class Resource {
  public:
   explicit Resource(absl::string_view type) : type_(type) {}
@@ -25,18 +25,18 @@ class Resource {
   }
   bool IsUnique() const { return references_.load(std::memory_order_acquire) == 1; }
 
-  // Its container is dropped: gives back what it holds. Who still has a reference finds it empty,
-  // or closed.
+  // Called when the container is dropped. Releases the contents. Holders of references find the
+  // resource empty or closed afterwards.
   virtual void Drop() = 0;
-  // True when plans keep the resource by address: then its name leads to the same one as long as
-  // somebody holds it, dropped or not.
+  // True if plans keep the resource by address. Then its name leads to the same object as long as
+  // somebody holds a reference, also after Drop.
   virtual bool KeepsItsName() const { return false; }
 
  protected:
   virtual ~Resource() = default;
 
  private:
-  const absl::string_view type_;  // of static storage
+  const absl::string_view type_;  // has static storage
   std::atomic<int32_t> references_{1};
 };
 
@@ -71,7 +71,7 @@ class ResourceRef {
   T* operator->() const { return resource_; }
   T& operator*() const { return *resource_; }
   explicit operator bool() const { return resource_ != nullptr; }
-  // Gives the reference to the caller.
+  // Passes the reference to the caller.
   T* release() { return std::exchange(resource_, nullptr); }
 
  private:

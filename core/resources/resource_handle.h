@@ -1,5 +1,5 @@
-// Handle ops: nodes that name a resource of their session. A kind of resource registers its handle
-// op beside the resource:
+// Handle ops: their nodes name a resource of the session. Each type of resource registers its
+// handle op:
 //
 //   StatusOr<ResourceRef<Resource>> FindVariable(const Node& node, ResourceManager* resources);
 //   MILLSTREAM_RESOURCE_HANDLE("VarHandleOp", FindVariable);
@@ -15,19 +15,19 @@
 
 namespace millstream {
 
-// The container and name that a handle node asks for: its attributes `container` and `shared_name`,
-// or else its own name.
+// The container and name of a handle node's resource: its attributes `container` and `shared_name`.
+// If `shared_name` is empty, the node's name counts.
 struct ResourceName {
   std::string container;
   std::string name;
 };
 StatusOr<ResourceName> ResourceNameOf(const Node& node);
 
-// Finds the resource that a handle node names, or makes it.
+// Finds or creates the resource that a handle node names.
 using HandleFunction = StatusOr<ResourceRef<Resource>> (*)(const Node& node,
                                                            ResourceManager* resources);
 
-// Calls the function of the node's op. An error names the node. Thread-safe.
+// Calls the HandleFunction of the node's op. Errors name the node. Thread-safe.
 StatusOr<ResourceRef<Resource>> FindResource(const Node& node, ResourceManager* resources);
 
 // Registers at start-up.

@@ -22,21 +22,22 @@
 
 namespace millstream {
 
-// Holds resources by container, name and type. The default container is "", which is also known as
-// "localhost". Thread-safe; no resource's own code runs under the lock.
+// Owns resources by container, name and type. The default container is "" or "localhost".
+// Thread-safe. No member of a resource is called under the lock.
 class ResourceManager {
  public:
   ResourceManager() = default;
   ResourceManager(const ResourceManager&) = delete;
   ResourceManager& operator=(const ResourceManager&) = delete;
 
-  // The resource of this name and type; NOT_FOUND.
+  // The resource of this name and type. NOT_FOUND if there is none.
   template <typename T>
   StatusOr<ResourceRef<T>> Lookup(absl::string_view container, absl::string_view name) const {
     MS_ASSIGN_OR_RETURN(ResourceRef<Resource> found, LookupAny(container, T::kType, name));
     return ResourceRef<T>::Adopt(static_cast<T*>(found.release()));
   }
-  // The same, or what make() gives, which takes the name. When two threads make it, one is kept.
+  // The same; if there is none, calls make() and adds the result. If two threads do so, both get
+  // the resource that was added first. Returns errors of make().
   template <typename T>
   StatusOr<ResourceRef<T>> LookupOrCreate(absl::string_view container, absl::string_view name,
                                           absl::FunctionRef<StatusOr<ResourceRef<T>>()> make) {
@@ -50,37 +51,38 @@ class ResourceManager {
   StatusOr<ResourceRef<Resource>> LookupAny(absl::string_view container, absl::string_view type,
                                             absl::string_view name) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Gives `made` the name, or gives the resource of its type that has it already.
+  // Adds `made`, unless there is a resource of this name and type. Returns the resource of the
+  // name.
   ResourceRef<Resource> KeepFirst(absl::string_view container, absl::string_view name,
                                   ResourceRef<Resource> made) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Gives `resource` the name; ALREADY_EXISTS when it is taken.
+  // Adds `resource`. ALREADY_EXISTS if there is a resource of this name and type.
   Status Create(absl::string_view container, absl::string_view name, ResourceRef<Resource> resource)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Takes the name from the resource and drops it; NOT_FOUND.
+  // Removes the resource and calls its Drop. NOT_FOUND if there is none.
   Status Delete(absl::string_view container, absl::string_view name, absl::string_view type)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The variable of this name, made (without value) when it is new. INVALID_ARGUMENT when it exists
-  // with another dtype or a shape that contradicts.
+  // Finds the variable, or creates it without a value. INVALID_ARGUMENT if it exists with another
+  // dtype or with a shape that contradicts `shape`.
   StatusOr<ResourceRef<Variable>> LookupOrCreateVariable(absl::string_view container,
                                                          absl::string_view name, DataType dtype,
                                                          const PartialShape& shape);
 
-  // Drops every resource of the container. Steps that hold one finish with it; a variable has no
-  // value afterwards, whoever asks.
+  // Removes every resource of the container and calls its Drop. Steps that hold a resource continue
+  // with it. Variables are uninitialized afterwards.
   void DropContainer(absl::string_view container) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Drops these containers, or all when there are none. One that does not exist is empty.
+  // Drops the named containers, or all if none is named. Ignores containers that do not exist.
   void Reset(absl::Span<const std::string> containers) ABSL_LOCKS_EXCLUDED(mutex_);
   int num_resources() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // All of them.
+  // All variables.
   std::vector<ResourceRef<Variable>> Variables() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   using Key = std::tuple<std::string, std::string, std::string>;  // container, type, name
   using Map = std::map<Key, ResourceRef<Resource>, std::less<>>;
 
-  // Takes the resources from `first` to `last` out of the map, but for those that keep their names;
-  // gives them all, to be dropped without the lock.
+  // Removes the resources from `first` to `last` from the map, except those that keep their names.
+  // Returns all of them; the caller drops them without the lock.
   std::vector<ResourceRef<Resource>> TakeOut(Map::iterator first, Map::iterator last)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -88,11 +90,11 @@ class ResourceManager {
   Map resources_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The container of one step, "__per_step_<id>": for resources that live no longer than it. A step
-// that needs none pays nothing. Thread-safe.
+// The container of one step, "__per_step_<id>", for resources that are freed at its end. It costs
+// nothing in a step that does not use it. Thread-safe.
 class StepContainer {
  public:
-  // `manager` must outlive the container.
+  // REQUIRES: `manager` outlives the container.
   StepContainer(ResourceManager* manager, uint64_t step_id)
       : manager_(manager), step_id_(step_id) {}
   // Drops the step's resources.
@@ -103,7 +105,7 @@ class StepContainer {
   StepContainer& operator=(const StepContainer&) = delete;
 
   ResourceManager* manager() const { return manager_; }
-  // The name to look resources up and create them by.
+  // The name of the container, for lookups and new resources.
   std::string Name();
 
  private:

@@ -1,4 +1,4 @@
-// Variables: the state that outlives a step.
+// Variables: tensors that outlive a step.
 #ifndef MILLSTREAM_CORE_RESOURCES_VARIABLE_H_
 #define MILLSTREAM_CORE_RESOURCES_VARIABLE_H_
 
@@ -18,9 +18,9 @@ namespace millstream {
 
 class DeviceMemory;
 
-// A lock of one word: one compare-and-swap each way while nobody else wants it; waiters sleep in
-// the kernel. It guards one variable, for as long as it takes to copy a reference (a read) or to
-// change the value in place (a write).
+// A lock of one word. Without contention it takes one atomic operation to enter and one to leave.
+// Waiting threads sleep on a futex. It guards one variable while a read copies a reference, or a
+// write changes the value in place.
 class Gate {
  public:
   void Enter() {
@@ -34,39 +34,40 @@ class Gate {
  private:
   static constexpr uint32_t kFree = 0;
   static constexpr uint32_t kTaken = 1;
-  static constexpr uint32_t kAwaited = 2;  // taken, and somebody sleeps
+  static constexpr uint32_t kAwaited = 2;  // taken, and a thread sleeps
   void Wait();
   void WakeOne();
   std::atomic<uint32_t> word_{kFree};
 };
 
-// A named tensor in a session's resource container. A reader gets a reference to the buffer of the
-// moment; a writer changes the buffer in place when nobody else holds it and replaces it by a
-// changed copy when somebody does, so that no reader sees a torn or later value. Thread-safe.
+// A named tensor in a session's resource container. A reader gets a reference to the present
+// buffer. A writer changes the buffer in place if nobody else holds it; otherwise it replaces the
+// buffer by a changed copy. So no reader sees a partial or later write. Thread-safe.
 class Variable : public Resource {
  public:
   static constexpr char kType[] = "Variable";
 
-  // A variable whose shape has no elements has a value from the beginning: there is but one.
+  // A variable whose shape has no elements is initialized from the beginning, because it has only
+  // one possible value.
   Variable(std::string container, std::string name, DataType dtype, PartialShape shape);
   const std::string& container() const { return container_; }
   const std::string& name() const { return name_; }
   DataType dtype() const { return dtype_; }
-  // What the handle says of the value's shape.
+  // The static shape of the value, as the handle declares it.
   const PartialShape& shape() const { return shape_; }
 
-  // The value of the moment; FAILED_PRECONDITION when none was assigned yet.
+  // The present value. FAILED_PRECONDITION if the variable is uninitialized.
   StatusOr<Tensor> Read();
   bool IsInitialized();
-  // INVALID_ARGUMENT when `value`, which is the variable's, is in the memory of another device
-  // than the one that wants it. `memory`: that one's; null: it works in the host's.
+  // INVALID_ARGUMENT if `value`, the variable's value, is not in `memory`, where a kernel needs it.
+  // `memory` null: host memory.
   Status CheckIsIn(const DeviceMemory* memory, const Tensor& value) const;
-  // Copies `value` in, into the present buffer when that fits and nobody else holds it: from then
-  // on the variable is where the value is.
+  // Copies `value` into the variable: into the present buffer if it fits and nobody else holds it,
+  // else into a new one. Afterwards the variable is in the memory of `value`.
   Status Assign(const Tensor& value);
-  // Drops the value: the variable is as before the first assignment; NOT_FOUND when there is none.
+  // Makes the variable uninitialized. NOT_FOUND if it is so already.
   Status Destroy();
-  // The same, whether there is a value or not.
+  // Makes the variable uninitialized.
   void Drop() override;
   bool KeepsItsName() const override { return true; }
 
@@ -74,37 +75,39 @@ class Variable : public Resource {
   Gate& gate() { return gate_; }
   // REQUIRES: gate held.
   const Tensor& value() const { return value_; }
-  // Puts the value into memory that nobody else holds. REQUIRES: gate held.
+  // Copies the value if somebody else holds its buffer, so that it may be changed in place.
+  // RESOURCE_EXHAUSTED if memory is short. REQUIRES: gate held.
   Status PrepareWrite();
-  // REQUIRES: gate held; `value` is the variable's alone.
+  // Replaces the value. REQUIRES: gate held; nobody else holds the buffer of `value`.
   void Replace(Tensor value) {
     NoteWrite();
     value_ = std::move(value);
   }
 
-  // ---- For who looks for NaN and infinities ----
-  // `value`, which Read gave and the caller still has, holds none: until it is written the variable
-  // knows. So it does of the bounds, where they are given.
+  // ---- For numeric checks ----
+  // Records that all elements of `value` are finite, and its bounds if they are given, until the
+  // next write. REQUIRES: `value` is a result of Read that the caller still holds.
   void NoteFinite(const Tensor& value, const std::optional<NumericBounds>& bounds = std::nullopt);
-  // Whether that is known of the value, and these bytes are its. REQUIRES: the caller keeps them.
+  // True if the value is at these bytes and is recorded to be finite. REQUIRES: the caller holds a
+  // reference to the bytes.
   bool IsKnownFinite(const void* address, size_t bytes);
-  // What is known of the value's bounds, and how often the variable has been written.
+  // The recorded bounds of the value, and the number of writes to the variable.
   struct KnownBounds {
     std::optional<NumericBounds> bounds;
     uint64_t num_writes = 0;
   };
   KnownBounds BoundsOfValue();
-  // The bounds after one more write than `num_writes`. False, and nothing is noted, when there were
-  // others: nobody knows then what it was that the write changed.
+  // Records the bounds after write number `num_writes` + 1. Returns false and records nothing if
+  // there were other writes, because the bounds before the write are not known then.
   bool NoteBoundsAfter(uint64_t num_writes, const NumericBounds& bounds);
 
  private:
   Status Uninitialized() const;
-  // The value before the first assignment: the one without elements, or none.
+  // The value before the first assignment: a tensor without elements, or none.
   Tensor FirstValue() const;
-  // Gives up the value; false when there is none.
+  // Releases the value; returns false if there is none.
   bool TakeValue();
-  // The value is another from now on. REQUIRES: gate held.
+  // Called when the value changes. REQUIRES: gate held.
   void NoteWrite() {
     ++num_writes_;
     is_finite_ = false;
@@ -119,7 +122,7 @@ class Variable : public Resource {
   // Guarded by gate_:
   Tensor value_;
   uint64_t num_writes_ = 0;
-  bool is_finite_ = false;  // what was found out about value_; false: it may be
+  bool is_finite_ = false;  // value_ is known to be finite; false: not known
   std::optional<NumericBounds> bounds_;
 };
 

@@ -1,4 +1,4 @@
-// Counts of values by interval, as Summary messages hold them.
+// The histogram of Summary messages.
 #ifndef MILLSTREAM_CORE_STRUCTURAL_HISTOGRAM_H_
 #define MILLSTREAM_CORE_STRUCTURAL_HISTOGRAM_H_
 
@@ -9,16 +9,16 @@
 
 namespace millstream {
 
-// Counts values in the intervals that viewers of event files expect: their ends are 0 and, on both
-// sides of it, 1e-12 and on by factors of 1.1 as long as below 1e20, then the largest double. A
-// value equal to an end belongs to the interval above it.
+// Counts values in the intervals that viewers of event files expect. The limits of the intervals
+// are 0, and on both sides of it 1e-12 times the powers of 1.1 below 1e20, then the largest double.
+// A value equal to a limit belongs to the interval above it. Not thread-safe.
 class Histogram {
  public:
   Histogram();
 
   // REQUIRES: `value` is finite.
   void Add(double value);
-  // Neighbouring empty intervals are written as one.
+  // Writes neighbouring empty intervals as one.
   void ToProto(proto::HistogramProto* message) const;
 
  private:

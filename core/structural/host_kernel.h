@@ -1,5 +1,6 @@
-// Host kernels: structural ops whose kernel is an object. There is one a node and session, made
-// from the node's attributes; it may keep state between steps. All its tensors are in host memory.
+// Host kernels: structural ops whose kernel is an object. There is one object for each node and
+// session. It reads the node's attributes and may keep state between steps. All its tensors are in
+// host memory.
 //
 //   class Count final : public SyncHostKernel {
 //    public:
@@ -7,8 +8,8 @@
 //   };
 //   MILLSTREAM_HOST_KERNEL("Count", Count);
 //
-// A kernel that waits for what happens outside of its step is an AsyncHostKernel: it holds no
-// thread while it waits.
+// A kernel that waits for an event outside of its step is an AsyncHostKernel. It holds no thread
+// while it waits.
 #ifndef MILLSTREAM_CORE_STRUCTURAL_HOST_KERNEL_H_
 #define MILLSTREAM_CORE_STRUCTURAL_HOST_KERNEL_H_
 
@@ -40,7 +41,8 @@ class HostKernelInfo {
   const MS_KernelInfo* const info_;
 };
 
-// What the two kinds of host kernels share. Steps call one object from several threads at once.
+// The base of both kinds of host kernels. Steps call one object from several threads at the same
+// time.
 class HostKernel {
  public:
   HostKernel() = default;
@@ -48,25 +50,26 @@ class HostKernel {
   HostKernel(const HostKernel&) = delete;
   HostKernel& operator=(const HostKernel&) = delete;
   // Reads the attributes, once, before the first execution. An error ends the step that needs the
-  // kernel, and names the node.
+  // kernel; the runtime adds the node to it.
   virtual Status Init(const HostKernelInfo&) { return absl::OkStatus(); }
 };
 
-// A kernel that has done its work when Compute returns.
+// A kernel whose work is complete when Compute returns.
 class SyncHostKernel : public HostKernel {
  public:
+  // Reads the inputs of `frame` and sets its outputs.
   virtual Status Compute(StructuralFrame* frame) = 0;
 };
 
-// One execution of an AsyncHostKernel, by which it is ended and cancelled. Freely copied.
+// Identifies one execution of an AsyncHostKernel, to end or cancel it. A copyable value.
 class HostExecution {
  public:
   explicit HostExecution(MS_Done* done) : done_(done) {}
-  // Ends the execution; once, from any thread. Outputs are set before. Neither the execution nor
-  // its frame may be used afterwards. REQUIRES: the caller holds no lock that WaitsFor or Cancel
-  // takes.
+  // Ends the execution. Any thread may call it, once, after the outputs are set. Neither the
+  // execution nor its frame may be used afterwards. REQUIRES: the caller holds no lock that
+  // WaitsFor or Cancel takes.
   void End(const Status& status) const;
-  // Tells this execution from all others that have not ended.
+  // Differs from the ids of all other executions that have not ended.
   const void* id() const { return done_; }
   friend bool operator==(HostExecution a, HostExecution b) { return a.done_ == b.done_; }
 
@@ -74,19 +77,19 @@ class HostExecution {
   MS_Done* done_;
 };
 
-// A kernel that may end after ComputeAsync has returned. Such a node runs on the dynamic executor:
-// what the step has besides goes on.
+// A kernel that may end after ComputeAsync has returned. Such a node runs on the dynamic executor,
+// and the other nodes of the step continue.
 class AsyncHostKernel : public HostKernel {
  public:
-  // Begins an execution and does not block; `execution.End` is called once, here or later. `frame`
-  // may be copied; it is valid until then.
+  // Begins an execution and does not block. The kernel must call `execution.End` once, here or
+  // later. `frame` may be copied, and is valid until that call.
   virtual void ComputeAsync(StructuralFrame frame, HostExecution execution) = 0;
-  // The step stops: the execution, which ComputeAsync has begun, ends as soon as it can, with an
-  // error. Nothing happens for one that has ended or is just ending. Called once an execution at
-  // most, by a thread that runs the step.
+  // Called when the step stops: the execution must end as soon as possible, with an error. Does
+  // nothing for an execution that has ended or is ending. A thread that runs the step calls it, at
+  // most once for an execution, after ComputeAsync.
   virtual void Cancel(const StructuralFrame& frame, HostExecution execution) = 0;
-  // What an execution with this frame waits for ("an element of queue 'q'"), for the message about
-  // a step that does not end. Called before ComputeAsync.
+  // Describes what an execution with this frame waits for ("an element of queue 'q'"), for the
+  // message about a step that does not end. Called before ComputeAsync.
   virtual std::string WaitsFor(const StructuralFrame& frame) const = 0;
 };
 

@@ -1,6 +1,6 @@
-// Structural ops: those that move or name tensors, and integer shape arithmetic. Core has them for
-// every device (type "*"), so that no plugin registers them again; none computes on floating-point
-// values. The one way to add one, in core/structural/<category>.cc:
+// Structural ops move or name tensors, or compute integer shapes. Core has their kernels for every
+// device (type "*"), so plugins do not register them. No structural op computes on floating-point
+// values. To add one, write in core/structural/<category>.cc:
 //
 //   Status Reshape(StructuralFrame* frame) { ... }
 //   MILLSTREAM_STRUCTURAL("Reshape", StructuralRole::kReshape, Reshape);
@@ -17,7 +17,7 @@
 
 namespace millstream {
 
-// A structural kernel's view of one execution.
+// The interface of a structural kernel to one execution.
 class StructuralFrame {
  public:
   explicit StructuralFrame(MS_Frame* frame) : frame_(frame) {}
@@ -28,7 +28,7 @@ class StructuralFrame {
   Shape input_shape(uint32_t i) const {
     return Shape(absl::MakeConstSpan(frame_->inputs[i].dims, frame_->inputs[i].rank));
   }
-  // The input as a tensor that may be kept; copied when it stands in the plan's slab.
+  // The input as a tensor that may be kept. Copied if it is in the plan's slab.
   StatusOr<Tensor> InputTensor(uint32_t i) const {
     return frame_->ctx->host->InputTensor(*frame_->ctx, i);
   }
@@ -38,18 +38,18 @@ class StructuralFrame {
   StatusOr<std::vector<int64_t>> Integers(uint32_t i) const {
     return IntegerValues(BorrowInput(i));
   }
-  // Where resources live that go with the step.
+  // The container of resources that are freed at the end of the step.
   StepContainer* step_container() const { return frame_->ctx->host->step->container(); }
-  // That the node works in; null: the host's.
+  // The memory of the node's device; null: host memory.
   const DeviceMemory* memory() const { return frame_->ctx->host->memory; }
-  // The resource behind a handle; null where the input is no handle.
+  // The resource of a handle; null if the input is no handle.
   Resource* handle(uint32_t i) const;
-  // The variable behind a handle.
+  // The variable of a handle. INVALID_ARGUMENT if the input is none.
   StatusOr<Variable*> variable(uint32_t i) const;
-  // Gives an output: copied into planned memory where the plan has some, else the tensor itself.
+  // Sets an output: copies the tensor into planned memory if there is some, else shares it.
   Status SetOutput(uint32_t i, const Tensor& tensor);
-  // Gives input `input` as output `output`, under another shape: shared where both have memory of
-  // their own, else copied once.
+  // Sets output `output` to input `input` under another shape. Shares the memory if neither is in
+  // the slab, else copies it once.
   Status PassOn(uint32_t input, uint32_t output, const Shape& shape);
   // A tensor to fill for output i: planned memory, or new.
   StatusOr<Tensor> AllocateOutput(uint32_t i, const Shape& shape);
@@ -63,13 +63,13 @@ struct KernelRegistration;
 
 using StructuralFunction = Status (*)(StructuralFrame* frame);
 
-// Adds the structural kernels to the kernel registry; sessions call it first. Idempotent.
+// Adds the structural kernels to the kernel registry. Every session calls it first. Idempotent.
 Status RegisterStructuralKernels();
 
-// Adds a kernel of core. REQUIRES: before main().
+// Adds a kernel of core. REQUIRES: main() has not begun.
 void AddStructuralKernel(KernelRegistration kernel);
 
-// Registers at start-up. `function` null: the role never runs.
+// Registers at start-up. `function` null: nodes with this role never run.
 class StructuralRegistration {
  public:
   StructuralRegistration(const char* op, StructuralRole role, StructuralFunction function);

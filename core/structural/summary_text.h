@@ -1,4 +1,4 @@
-// Texts that summary ops take, and the one that they give.
+// The string inputs and the output of summary ops.
 #ifndef MILLSTREAM_CORE_STRUCTURAL_SUMMARY_TEXT_H_
 #define MILLSTREAM_CORE_STRUCTURAL_SUMMARY_TEXT_H_
 
@@ -12,16 +12,17 @@
 
 namespace millstream {
 
-// In all of them `name` is the argument's, for messages.
+// In all functions, `name` is that of the argument, for messages.
 
-// Element i of a string tensor. INVALID_ARGUMENT unless it is UTF-8: no reader would take it.
+// Element i of a string tensor. INVALID_ARGUMENT unless it is UTF-8, because readers would reject
+// it.
 StatusOr<std::string> TextElement(const Tensor& tensor, int64_t i, absl::string_view name);
 // The only element. INVALID_ARGUMENT for any other shape, and unless it is UTF-8.
 StatusOr<std::string> ScalarText(const Tensor& tensor, absl::string_view name);
-// The only element, whatever it holds. It stays the tensor's.
+// The only element, with any bytes. The tensor owns it. INVALID_ARGUMENT for any other shape.
 StatusOr<absl::string_view> ScalarBytes(const Tensor& tensor, absl::string_view name);
 
-// Gives the summary, in bytes, as output 0.
+// Sets output 0 to the serialized summary.
 Status SetSummary(StructuralFrame* frame, const proto::Summary& summary);
 
 }  // namespace millstream
