@@ -1,9 +1,9 @@
-// Memory of one device, cut into blocks for the work of its streams.
+// Divides the memory of one device into blocks for the work of its streams.
 //
-// A device works later than the host asks it to: when the host drops a tensor, kernels that are
-// enqueued may still use it. So a block that is given back says from which points of which streams
-// on it is unused. Work of the same stream may have it at once, because it comes after that point
-// anyway; other streams have to wait for the point, on the device and not on the host.
+// A device runs work asynchronously: when the host releases a tensor, enqueued kernels may still
+// use it. So a released block has a list of points of streams after which it is unused. Work of the
+// same stream may use the block at once, because it runs after that point. Other streams must wait
+// for the point, on the device and not on the host.
 #ifndef MILLSTREAM_CORE_DEVICE_ARENA_H_
 #define MILLSTREAM_CORE_DEVICE_ARENA_H_
 
@@ -21,74 +21,76 @@
 
 namespace millstream {
 
-// What the arena needs of a device. Thread-safe; called with no lock held.
+// The interface of a device for the arena. Thread-safe. The arena calls it without locks.
 class ArenaSource {
  public:
   virtual ~ArenaSource() = default;
-  // A piece that is aligned to Arena::kAlignment; RESOURCE_EXHAUSTED when the device has none.
+  // Allocates memory aligned to Arena::kAlignment. RESOURCE_EXHAUSTED if the device has none.
   virtual StatusOr<char*> AllocateRegion(size_t bytes) = 0;
   virtual void FreeRegion(char* region, size_t bytes) = 0;
-  // Asks the device how far its streams are, and tells the StreamProgress. Does not wait.
+  // Queries the positions of the device's streams and updates the StreamProgress. Does not wait.
   virtual void UpdateProgress() = 0;
-  // Waits until the device has done what it was told; false when it does not come to that.
+  // Waits until the device has completed all enqueued work. Returns false if it cannot.
   virtual bool AwaitIdle() = 0;
 };
 
-// Each field exact, all of one instant. Bytes.
+// A consistent snapshot. Sizes are in bytes.
 struct ArenaStats {
-  size_t in_use = 0;  // of blocks that are out, as they were cut
+  size_t in_use = 0;  // of allocated blocks, rounded sizes
   size_t peak_in_use = 0;
   size_t reserved = 0;  // of regions
   size_t peak_reserved = 0;
   size_t limit = 0;
-  size_t largest_free = 0;  // the largest free block, whoever has to wait for it
-  int64_t allocations = 0;  // since the arena was made
+  size_t largest_free = 0;  // the largest free block, with or without waits
+  int64_t allocations = 0;  // since the arena was created
 
-  // What part of the free memory the largest free block does not have: 0 to 1.
+  // The part of the free memory outside of the largest free block: 0 to 1.
   double fragmentation() const {
     const size_t free = reserved - in_use;
     return free == 0 ? 0 : 1 - static_cast<double>(largest_free) / static_cast<double>(free);
   }
 };
 
-// Best fit over regions that are taken from the device as they are needed. Thread-safe.
+// A best-fit allocator on regions that are allocated from the device when they are needed.
+// Thread-safe.
 class Arena {
  public:
   static constexpr size_t kAlignment = 256;
 
   struct Allocation {
     char* address = nullptr;
-    // What must have passed before the block is touched: points of other streams than the one that
-    // asked, at most one of each. One of kNoStream: the device must become idle first.
+    // The points that must pass before the block is used: points of other streams, at most one of
+    // each. A point of kNoStream: the device must become idle first.
     std::vector<StreamPoint> waits;
   };
 
-  // Takes regions of `first_region` bytes, then as many as there are already, or as many as a block
-  // needs, up to `limit` in all. `source` and `progress` must outlive the arena.
+  // The first region has `first_region` bytes. Each further region has as many bytes as all regions
+  // before it, or as many as the block needs, up to `limit` bytes in all. REQUIRES: `source` and
+  // `progress` outlive the arena.
   Arena(ArenaSource* source, const StreamProgress* progress, size_t limit,
         size_t first_region = size_t{1} << 20);
-  // Frees all regions. REQUIRES: all blocks were released and all streams are done with them.
+  // Frees all regions. REQUIRES: all blocks were released, and no stream uses them.
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // At least `bytes` bytes for work of `stream`. Of what fits, the smallest block for which nobody
-  // has to wait; then new memory; then the smallest block, with waits. When all that is not enough
-  // the host waits for what the device still uses: what fits must not depend on how fast it is.
-  // RESOURCE_EXHAUSTED says how much there is, is used, and is free in one piece; other errors are
-  // the device's. 0 bytes have a null address.
+  // Allocates at least `bytes` bytes for work of `stream`. Tries in this order: the smallest free
+  // block that needs no waits; new memory; the smallest free block with waits; then waits until the
+  // device is idle, so that success does not depend on the device's speed. RESOURCE_EXHAUSTED has
+  // the limit, the bytes in use and the largest free block. Other errors are the device's. The
+  // address of 0 bytes is null.
   StatusOr<Allocation> Allocate(size_t bytes, uint32_t stream) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The block is unused once all `points` have passed, of the streams that used it.
+  // Releases a block. It is unused when all `points` have passed: one for each stream that used it.
   void Release(char* address, const std::vector<StreamPoint>& points) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Gives regions back to the device of which no block is out and all points have passed. Returns
-  // how many bytes they were.
+  // Frees the regions without allocated blocks whose points have all passed. Returns their size.
   size_t Trim() ABSL_LOCKS_EXCLUDED(mutex_);
 
   ArenaStats stats() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // Blocks lie side by side. Two free neighbours of a region become one when they wait for the same
-  // streams; what waits is not joined to what does not, which would then wait as well.
+  // Blocks are adjacent. Two free neighbours of a region are joined if they wait for the same
+  // streams. A block with waits is not joined to one without, because the joined block would have
+  // to wait.
   struct Block {
     size_t bytes = 0;
     bool is_free = true;
@@ -98,7 +100,7 @@ class Arena {
   using Blocks = std::map<char*, Block>;
   using Free = std::set<std::pair<size_t, char*>>;
 
-  // What of the points has not passed, but for those of `stream`.
+  // The points of other streams than `stream` that have not passed.
   std::vector<StreamPoint> Waits(const Block& block, uint32_t stream) const;
   Free::iterator FindReady(size_t bytes, uint32_t stream) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -124,7 +126,7 @@ class Arena {
   const size_t first_region_;
   mutable absl::Mutex mutex_;
   Blocks blocks_ ABSL_GUARDED_BY(mutex_);
-  Free free_ ABSL_GUARDED_BY(mutex_);  // those of blocks_ that are free
+  Free free_ ABSL_GUARDED_BY(mutex_);  // the free ones of blocks_
   ArenaStats stats_ ABSL_GUARDED_BY(mutex_);
   bool is_growing_ ABSL_GUARDED_BY(mutex_) = false;  // a thread is in TakeNew
 };

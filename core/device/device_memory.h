@@ -1,9 +1,9 @@
 // A device's own memory and the streams that work on it.
 //
-// There is one stream for kernels, one for copies to the device, one for those to the host and one
-// for those from other devices, so that copies go on while kernels run. All functions enqueue and
-// return; nobody waits on the host but where it is said. What is enqueued on the compute stream
-// after CopyToDevice, CopyFromPeer or Duplicate finds what they copy.
+// There is one stream for kernels, one for copies to the device, one for copies to the host and one
+// for copies from other devices, so that copies run at the same time as kernels. All functions
+// enqueue and return; they wait on the host only if their comment says so. Work that is enqueued on
+// the compute stream after CopyToDevice, CopyFromPeer or Duplicate runs after the copy.
 #ifndef MILLSTREAM_CORE_DEVICE_DEVICE_MEMORY_H_
 #define MILLSTREAM_CORE_DEVICE_DEVICE_MEMORY_H_
 
@@ -29,12 +29,11 @@
 
 namespace millstream {
 
-// Thread-safe, but for Close. Outlives its tensors.
+// Thread-safe, except for Close. Must outlive its tensors.
 class DeviceMemory {
  public:
-  // Null for a device whose memory is the host's. FAILED_PRECONDITION when core cannot work with
-  // its memory: addresses must be linear.
-  // `name`: of the logical device, for messages.
+  // Creates the memory; null for a device that works in host memory. FAILED_PRECONDITION if its
+  // addresses are not linear. `name` is that of the logical device, for messages.
   static StatusOr<std::unique_ptr<DeviceMemory>> Create(const OpenDevice& device, std::string name,
                                                         const MS_DeviceDesc& description);
   ~DeviceMemory();
@@ -44,59 +43,60 @@ class DeviceMemory {
   // ---- Memory for what is enqueued on the compute stream; RESOURCE_EXHAUSTED ----
   StatusOr<BufferRef> AllocateBuffer(size_t bytes);
   StatusOr<Tensor> Allocate(DataType dtype, const Shape& shape);
-  // A tensor over memory that somebody else keeps.
+  // A tensor on device memory that the caller owns and keeps.
   Tensor Borrow(DataType dtype, const Shape& shape, void* address, size_t bytes);
 
-  // ---- Copies; `span` is when they run ----
-  // `host` may be changed once it returns.
+  // ---- Copies; `span` gets their time ----
+  // The caller may change `host` after the call.
   StatusOr<Tensor> CopyToDevice(const Tensor& host, const SpanRef& span = nullptr);
-  // The result has its value when `done` is called, in a thread of the plugin's; or, `done` null,
-  // when what CallWhenDone is given afterwards is called. `tensor` is kept so long.
+  // The result has its value when `done` is called, on a thread of the plugin; or if `done` is
+  // null, when a function that is passed to CallWhenDone afterwards is called. `tensor` is kept
+  // until then.
   StatusOr<Tensor> CopyToHost(const Tensor& tensor, std::function<void(const Tensor&)> done,
                               const SpanRef& span = nullptr);
-  // The same, and waits; `stopping` is asked now and then, and its error ends the wait.
+  // The same, and waits. Calls `stopping` regularly; its error ends the wait.
   StatusOr<Tensor> ReadOnHost(const Tensor& tensor, const std::function<Status()>& stopping);
-  // Whether CopyFromPeer can read what `other` has.
+  // True if CopyFromPeer can read memory of `other`.
   bool CanCopyFrom(const DeviceMemory& other) const;
-  // `ready`: an event of the other device, from which on the value is there.
+  // `ready` is an event of the other device after which the tensor has its value.
   StatusOr<Tensor> CopyFromPeer(const Tensor& tensor, const EventRef& ready,
                                 const SpanRef& span = nullptr);
-  // On the compute stream, between tensors of this device of as many bytes.
+  // Copies on the compute stream, between tensors of this device of equal size.
   Status Copy(const Tensor& from, const Tensor& to);
   StatusOr<Tensor> Duplicate(const Tensor& tensor);
 
   // ---- Time ----
-  // An event of the compute stream, from which on all has its value that was enqueued there.
+  // An event of the compute stream after the work that was enqueued so far.
   StatusOr<EventRef> MarkCompute() { return compute_->Mark(); }
-  // Whether the event has happened, as far as the device tells.
+  // True if the device reports that the event has happened.
   bool HasHappened(const EventRef& event) const;
-  // "compute", "to device", "to host" or "from peer", by the stream's number.
+  // The name of a stream by its number: "compute", "to device", "to host" or "from peer".
   static const char* LaneOf(uint32_t stream);
-  // Calls `call` once everything is done that was enqueued before, on all streams; see
+  // Calls `call` after all work that was enqueued before, on all streams, is complete. See
   // DeviceStream::CallAfter.
   Status CallWhenDone(std::function<void()> call);
-  // So many errors of enqueued work were found until now.
+  // The number of errors of enqueued work so far.
   int64_t num_errors() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // What went wrong in enqueued work since there were `num_errors`, or with the device. To be asked
-  // when all is done. Whose work it was the device does not tell: of several steps at a time each
-  // has to take it for its own.
+  // The error of enqueued work since the number of errors was `num_errors`, or the loss of the
+  // device. Call it after the work is complete. The device does not report which work failed, so
+  // each of several steps that run at the same time gets the error.
   Status ErrorSince(int64_t num_errors) ABSL_LOCKS_EXCLUDED(mutex_);
-  // UNAVAILABLE when the device is lost. Any thread, the plugin's as well.
+  // UNAVAILABLE if the device is lost. Any thread may call it, also threads of the plugin.
   Status LostError() const;
-  // A step ended without waiting for what it had enqueued. Until it is done, and its errors are
-  // forgotten, no other step begins.
+  // Called when a step ends without waiting for its enqueued work. No other step begins before that
+  // work is complete and its errors are discarded.
   void NoteAbandoned() { abandoned_.fetch_add(1); }
-  // Called when memory is out, before it is an error: to give up what is only kept for later. Set
-  // before the first step; may be called by any thread that allocates.
+  // Sets a function that releases cached memory. A thread that allocates calls it when memory is
+  // exhausted, before it returns an error. REQUIRES: no step has run.
   void SetReclaimer(std::function<void()> reclaim) { reclaim_ = std::move(reclaim); }
-  // True when nothing is left of steps that were abandoned before the call.
+  // Returns true if the work of all steps that were abandoned before the call is complete.
   bool ForgetAbandoned();
   bool HasAbandoned() const { return forgotten_.load() < abandoned_.load(); }
-  // Waits until all is done, but for a device with abandoned work, whose streams are ended instead.
+  // Waits until all work is complete. If there is abandoned work, destroys the streams instead.
   // Nothing can be enqueued afterwards. Idempotent.
   void Close();
 
-  // Sets what a kernel needs of the device.
+  // Sets the fields of the frame that belong to the device.
   void FillFrame(MS_Frame* frame) const;
   DeviceStream* compute() { return compute_.get(); }
   DeviceStream* to_device() { return to_device_.get(); }
@@ -105,7 +105,7 @@ class DeviceMemory {
   const std::string& name() const { return name_; }
   const std::string& plugin() const { return device_.plugin->name; }
   ArenaStats stats() const { return arena_->stats(); }
-  // Gives unused memory back to the device; how many bytes.
+  // Frees unused memory of the device; returns the number of bytes.
   size_t Trim();
 
  private:
@@ -142,8 +142,8 @@ class DeviceMemory {
   std::unique_ptr<DeviceStream> to_host_;
   std::unique_ptr<DeviceStream> from_peer_;
   std::function<void()> reclaim_;
-  std::atomic<uint64_t> abandoned_{0};  // steps, ever
-  std::atomic<uint64_t> forgotten_{0};  // of them, the first ones: nothing is left of those
+  std::atomic<uint64_t> abandoned_{0};  // number of abandoned steps so far
+  std::atomic<uint64_t> forgotten_{0};  // of these, the number of the first ones that are complete
   bool closed_ = false;
   mutable absl::Mutex mutex_;
   std::vector<Tensor> kept_ ABSL_GUARDED_BY(mutex_);  // see KeepUnless
@@ -152,9 +152,9 @@ class DeviceMemory {
   Status last_error_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The memory that a tensor on a device is in.
+// The memory of a tensor on a device.
 DeviceMemory* MemoryOf(const Tensor& tensor);
-// A copy with memory of its own, wherever the tensor is; of one on a device it is enqueued there.
+// A copy in the same memory, host or device. On a device the copy is enqueued.
 StatusOr<Tensor> CopyOf(const Tensor& tensor);
 // Copies the elements between tensors of one shape and dtype that are in the same memory.
 Status CopyElements(const Tensor& from, const Tensor& to);

@@ -10,7 +10,7 @@
 
 namespace millstream {
 
-// A name of which any part may be missing; a missing part fits everything.
+// A device name. Parts may be missing; a missing part matches every device.
 struct DeviceName {
   std::optional<std::string> job;
   std::optional<int> replica;
@@ -18,10 +18,10 @@ struct DeviceName {
   std::optional<std::string> type;  // upper case
   std::optional<int> index;
 
-  // Accepts "/device:CPU:0", "/cpu:0", "/gpu:*" and every mixture; INVALID_ARGUMENT with the part
-  // that cannot be read. "" fits every device.
+  // Accepts "/device:CPU:0", "/cpu:0", "/gpu:*" and every combination. "" matches every device.
+  // INVALID_ARGUMENT with the part that cannot be parsed.
   static StatusOr<DeviceName> Parse(absl::string_view text);
-  // True when every part that `this` has equals that of `device`.
+  // True if every present part equals that of `device`.
   bool Fits(const DeviceName& device) const;
   std::string ToString() const;
 };

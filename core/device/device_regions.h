@@ -1,4 +1,4 @@
-// The pieces of memory that an arena takes from a plugin's device.
+// The regions of memory that an arena allocates from a plugin's device.
 #ifndef MILLSTREAM_CORE_DEVICE_DEVICE_REGIONS_H_
 #define MILLSTREAM_CORE_DEVICE_DEVICE_REGIONS_H_
 

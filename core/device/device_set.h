@@ -1,5 +1,5 @@
-// What is known of devices apart from the devices themselves. Placement and partition need no more,
-// so that they also work for devices of other tasks.
+// Descriptions of devices. Placement and partition use only these, so that they also work for
+// devices of other tasks.
 #ifndef MILLSTREAM_CORE_DEVICE_DEVICE_SET_H_
 #define MILLSTREAM_CORE_DEVICE_DEVICE_SET_H_
 
@@ -25,8 +25,8 @@ struct DeviceDescription {
   DeviceName parsed_name;
   DeviceTraits traits;
   int64_t memory_limit = 0;  // bytes that the device may use; 0: not known
-  // A positive number, another one each time the device is made: it tells a device from one of the
-  // same name in a task that was started again. 0: not known.
+  // A positive number that differs each time the device is created. It distinguishes devices of the
+  // same name before and after a restart of their task. 0: not known.
   int64_t incarnation = 0;
 };
 
@@ -37,10 +37,9 @@ class DeviceSet {
   const DeviceDescription& operator[](int i) const { return devices_[i]; }
   std::vector<DeviceDescription>::const_iterator begin() const { return devices_.begin(); }
   std::vector<DeviceDescription>::const_iterator end() const { return devices_.end(); }
-  // The number of the device that has the name; -1: there is none.
+  // The number of the device with this name; -1 if there is none.
   int Find(absl::string_view name) const;
-  // Whether a tensor can go from the memory of device `from` to that of device `to` without passing
-  // through the host's.
+  // True if a tensor can be copied from device `from` to device `to` without host memory.
   bool ArePeers(int from, int to) const { return peers_.contains({from, to}); }
   // The names, for messages: "A, B".
   std::string Names() const;
@@ -49,7 +48,7 @@ class DeviceSet {
   void Add(DeviceDescription device);
   // REQUIRES: both devices are in the set.
   void AddPeers(int from, int to) { peers_.insert({from, to}); }
-  // Adds the devices of another set behind those of this one. REQUIRES: no name is in both.
+  // Adds the devices of another set after those of this one. REQUIRES: no name is in both.
   void Append(const DeviceSet& other);
 
  private:

@@ -1,4 +1,4 @@
-// One stream of a device, its place in time, and the events that say how far it is.
+// One stream of a device, and the events that report its progress.
 #ifndef MILLSTREAM_CORE_DEVICE_DEVICE_STREAM_H_
 #define MILLSTREAM_CORE_DEVICE_DEVICE_STREAM_H_
 
@@ -18,10 +18,11 @@
 
 namespace millstream {
 
-// A recorded event. Whoever holds it may wait for it; it is recorded again once nobody does.
+// A recorded event. Holders may wait for it. It is recorded again after the last holder released
+// it.
 using EventRef = std::shared_ptr<MS_Event>;
 
-// The events of one device that nobody uses. Thread-safe; outlives the events that it gave.
+// The unused events of one device. Thread-safe. Must outlive the events that Take returned.
 class EventPool {
  public:
   EventPool(const MS_DeviceApi* functions, MS_Device* device)
@@ -41,8 +42,8 @@ class EventPool {
   std::vector<MS_Event*> unused_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Calls functions once events have happened, for devices that have no stream_host_fn: a thread,
-// begun with the first call, asks for the events. Thread-safe.
+// Calls functions after events, for devices without stream_host_fn. A thread, which the first call
+// starts, queries the events. Thread-safe.
 class EventPoller {
  public:
   explicit EventPoller(const MS_DeviceApi* functions) : functions_(*functions) {}
@@ -50,10 +51,10 @@ class EventPoller {
   EventPoller(const EventPoller&) = delete;
   EventPoller& operator=(const EventPoller&) = delete;
 
-  // `event` is of that stream; calls of one stream come in order.
+  // Calls `call` after `event` of `stream`. The calls of one stream are in order.
   void CallAfter(uint32_t stream, EventRef event, std::function<void()> call)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Calls what is left, and waits for that. REQUIRES: the streams have ended.
+  // Makes all remaining calls and waits for them. REQUIRES: the streams were destroyed.
   void End() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -72,10 +73,10 @@ class EventPoller {
   std::thread thread_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Thread-safe, but for Destroy. All functions return at once.
+// Thread-safe, except for Destroy. All functions except Sync return at once.
 class DeviceStream {
  public:
-  // What the streams of a device share; outlives them.
+  // The data that the streams of a device share. The objects must outlive the streams.
   struct Shared {
     const MS_DeviceApi* functions = nullptr;
     MS_Device* device = nullptr;
@@ -83,7 +84,7 @@ class DeviceStream {
     EventPoller* poller = nullptr;
     StreamProgress* progress = nullptr;
   };
-  // `role` is an MS_STREAM_*; `number` its place in StreamProgress.
+  // `role` is an MS_STREAM_*; `number` is the stream's index in StreamProgress.
   static StatusOr<std::unique_ptr<DeviceStream>> Create(const Shared& shared, uint32_t role,
                                                         uint32_t number);
   ~DeviceStream() { Destroy(); }
@@ -93,35 +94,33 @@ class DeviceStream {
   MS_Stream* raw() const { return stream_; }
   uint32_t number() const { return number_; }
 
-  // A point that passes when all has been done that was enqueued before this call, and is known to
-  // have once the stream is marked behind it.
+  // A point after all work that was enqueued before this call. StreamProgress can report it only
+  // after a later mark of the stream.
   StreamPoint Now() {
     const StreamPoint now{number_, marks_.load() + 1};
-    is_asked_.store(true);  // behind the load: a mark that did not count for it leaves it set
+    is_asked_.store(true);  // after the load, so that a mark before the point does not clear it
     return now;
   }
-  // An event that happens when all has been done that was enqueued before this call.
+  // Records an event after all work that was enqueued before this call.
   StatusOr<EventRef> Mark() ABSL_LOCKS_EXCLUDED(mutex_);
-  // An event that happens at `point` of this stream, or later; null when it is known to have
-  // passed.
+  // An event at `point` of this stream, or later; null if the point is known to have passed.
   StatusOr<EventRef> EventAt(const StreamPoint& point) ABSL_LOCKS_EXCLUDED(mutex_);
-  // What is enqueued from now on waits for it. The event may be another device's of the same
-  // plugin.
+  // Makes work that is enqueued later wait for the event, which may belong to another device of the
+  // same plugin.
   Status Wait(const EventRef& event);
-  // Calls `call` once all has been done that was enqueued before; in a thread of the plugin's, so
-  // it is to be short and to enqueue nothing. An error: it is not called.
+  // Calls `call` after the work that was enqueued before, on a thread of the plugin. `call` must be
+  // short and enqueue nothing. It is not called if this function returns an error.
   Status CallAfter(std::function<void()> call);
-  // Marks the stream if a point was given that lies behind all marks.
+  // Marks the stream if Now() returned a point after the last mark.
   void MarkAsked();
-  // Asks the device for the marks, and tells the progress.
+  // Queries the marks and updates the StreamProgress.
   void Poll() ABSL_LOCKS_EXCLUDED(mutex_);
-  // OK when the stream is idle and nothing went wrong in it; *idle false while it works. What went
-  // wrong is told once.
+  // Sets *idle to whether the stream has completed its work. Returns an error of its work, once.
   Status Query(bool* idle);
-  // Waits for all that was enqueued.
+  // Waits for all enqueued work. Returns an error of it, once.
   Status Sync();
-  // Ends the stream, which the plugin does without waiting for what will never end. Nothing may be
-  // enqueued afterwards.
+  // Destroys the stream. The plugin does not wait for work that cannot end. Nothing may be enqueued
+  // afterwards.
   void Destroy();
 
  private:
@@ -134,12 +133,12 @@ class DeviceStream {
   const Shared shared_;
   const uint32_t number_;
   MS_Stream* stream_ = nullptr;
-  // Raised before the event is recorded, so that who reads it after having enqueued something knows
-  // that the next mark lies behind.
+  // Incremented before the event is recorded. So if a thread reads it after it enqueued work, the
+  // next mark is after that work.
   std::atomic<uint64_t> marks_{0};
-  std::atomic<bool> is_asked_{false};  // a point was given since the last mark
-  absl::Mutex mutex_;                  // held as an event is recorded, so that they are in order
-  std::deque<Marked> marked_ ABSL_GUARDED_BY(mutex_);  // those that are not known to have passed
+  std::atomic<bool> is_asked_{false};  // Now() was called since the last mark
+  absl::Mutex mutex_;                  // held while an event is recorded, to keep their order
+  std::deque<Marked> marked_ ABSL_GUARDED_BY(mutex_);  // marks that are not known to have passed
 };
 
 }  // namespace millstream

@@ -40,7 +40,7 @@ class RandomStream {
   std::atomic<uint64_t> used_{0};
 };
 
-// Constant after creation but for the random stream. Thread-safe.
+// Constant after creation, except for the random stream. Thread-safe.
 class KernelInstance {
  public:
   // Finds the kernel for `call` on `device_type` and creates its state. Errors do not say whose
@@ -99,7 +99,7 @@ class KernelCache {
   const std::string device_type_;
   const std::string device_name_;
   absl::Mutex mutex_;
-  // By the node of the program's graph, so that copies of it share one state.
+  // By the node of the program's graph, so that copies of a node share one state.
   absl::flat_hash_map<const Node*, std::unique_ptr<KernelInstance>> instances_
       ABSL_GUARDED_BY(mutex_);
 };

@@ -13,9 +13,9 @@ namespace millstream {
 struct MemorySpaces {
   std::vector<bool> input_in_host;
   std::vector<bool> output_in_host;
-  // What is not in host memory is wanted in the device's, and not just wherever it is.
+  // Inputs that are not in host memory must be in device memory. False: they may be in either.
   bool reads_on_device = false;
-  // Output i is input i, wherever that is; with one output, input 0.
+  // Output i is input i, in the same memory. With one output: input 0.
   bool passes_on = false;
 };
 

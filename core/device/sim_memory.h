@@ -15,13 +15,13 @@
 
 namespace millstream {
 
-// A device's functions, of which a test may change some before they are used.
+// Changes functions of a device before a test uses them.
 using ChangeFunctions = std::function<void(MS_DeviceApi*)>;
 
-// A device that has what every device must have, and nothing else.
+// Removes all optional functions of a device.
 void RemoveOptionalFunctions(MS_DeviceApi* functions);
 
-// One device and its DeviceMemory. What is expected to succeed fails the test when it does not.
+// One simulated device and its DeviceMemory. Functions without a Status fail the test on an error.
 class SimMemory {
  public:
   explicit SimMemory(const std::map<std::string, uint64_t>& switches = {}, uint32_t ordinal = 0,
@@ -32,10 +32,10 @@ class SimMemory {
   DeviceMemory* get() const { return memory_.get(); }
   DeviceMemory* operator->() const { return memory_.get(); }
   SimDevice& device() { return device_; }
-  // Why there is none.
+  // The error, if get() is null.
   const Status& status() const { return status_; }
 
-  // Throws a switch of docs/sim.md.
+  // Sets a switch of docs/sim.md.
   void Set(const std::string& name, uint64_t value);
   // A tensor of words in the device's memory.
   Tensor Allocate(int64_t words);
@@ -45,7 +45,7 @@ class SimMemory {
   Tensor CopyToDevice(const Tensor& host);
   // Copies to the host, and waits.
   std::vector<uint32_t> Read(const Tensor& tensor);
-  // Waits until all is done that was enqueued.
+  // Waits until all enqueued work is complete.
   void AwaitAll();
 
  private:
@@ -55,7 +55,7 @@ class SimMemory {
   Status status_;
 };
 
-// So many words, all the same.
+// Matches `count` words that are all equal to `word`.
 inline auto Words(size_t count, uint32_t word) {
   return ::testing::AllOf(::testing::SizeIs(count), ::testing::Each(word));
 }

@@ -1,4 +1,4 @@
-// Places in the work of a device's streams, and how far the streams are.
+// Positions in the work of a device's streams, and the progress of the streams.
 #ifndef MILLSTREAM_CORE_DEVICE_STREAM_POINT_H_
 #define MILLSTREAM_CORE_DEVICE_STREAM_POINT_H_
 
@@ -8,15 +8,15 @@
 
 namespace millstream {
 
-// Streams of a device have numbers from 1 on, up to this.
+// The streams of a device have the numbers 1 to kMostStreams.
 inline constexpr uint32_t kMostStreams = 31;
-// The number of no stream: for work that somebody does outside of all streams, of which only the
-// device as a whole can tell that it is done.
+// Stands for work outside of the known streams. It is known to be complete only when the whole
+// device is idle.
 inline constexpr uint32_t kNoStream = 0;
 
-// After the first `sequence` pieces of work that were enqueued on a stream. A stream runs its work
-// in order, so a point that has passed takes all before it along. For kNoStream: after the first
-// time that the device was found idle from then on, see StreamProgress.
+// The position after the first `sequence` marks of a stream. A stream runs its work in order, so
+// all earlier points have passed when a point has. A point of kNoStream passes when the device is
+// found idle afterwards, see StreamProgress.
 struct StreamPoint {
   uint32_t stream = kNoStream;
   uint64_t sequence = 0;
@@ -26,13 +26,13 @@ struct StreamPoint {
   }
 };
 
-// The point of each stream that is known to have passed. Thread-safe.
+// The last point of each stream that is known to have passed. Thread-safe.
 class StreamProgress {
  public:
   bool HasPassed(const StreamPoint& point) const {
     return point.sequence <= passed_[point.stream].load(std::memory_order_acquire);
   }
-  // Points of a stream pass in order; of two threads that report, the later point counts.
+  // Records that the point has passed. An earlier point than the recorded one changes nothing.
   void Pass(const StreamPoint& point) {
     std::atomic<uint64_t>& passed = passed_[point.stream];
     uint64_t seen = passed.load(std::memory_order_relaxed);
@@ -42,11 +42,12 @@ class StreamProgress {
     }
   }
 
-  // A point of kNoStream for work that was begun before this call.
+  // A new point of kNoStream, for work that began before this call.
   StreamPoint OutsideWork() {
     return {kNoStream, outside_.fetch_add(1, std::memory_order_acq_rel) + 1};
   }
-  // To be read before the device is asked to become idle, and passed once it has.
+  // The latest point of kNoStream. Read it before waiting for the device to become idle, and pass
+  // it afterwards.
   StreamPoint LatestOutsideWork() const {
     return {kNoStream, outside_.load(std::memory_order_acquire)};
   }

@@ -1,4 +1,4 @@
-// When a piece of work ran on a device's stream, for traces.
+// The time of work on a device's stream, for traces.
 #ifndef MILLSTREAM_CORE_DEVICE_STREAM_SPAN_H_
 #define MILLSTREAM_CORE_DEVICE_STREAM_SPAN_H_
 
@@ -11,18 +11,18 @@
 
 namespace millstream {
 
-// Filled by the device's threads, read when the device is done. 0: it was not reached.
+// The device's threads write it; it is read after the work is complete. A time of 0: not reached.
 struct StreamSpan {
   explicit StreamSpan(int64_t (*clock)()) : now(clock) {}
 
   int64_t (*const now)();
   std::atomic<int64_t> start{0};
   std::atomic<int64_t> end{0};
-  uint32_t stream = 0;  // its number; set as the work is enqueued
+  uint32_t stream = 0;  // its number; set when the work is enqueued
 };
-using SpanRef = std::shared_ptr<StreamSpan>;  // null: nobody asked
+using SpanRef = std::shared_ptr<StreamSpan>;  // null: not traced
 
-// The span begins, or ends, where the stream is when what was enqueued before is done.
+// Record the start and the end of the span when the work that was enqueued before is complete.
 inline Status StartSpan(DeviceStream* stream, const SpanRef& span) {
   if (span == nullptr) return absl::OkStatus();
   span->stream = stream->number();

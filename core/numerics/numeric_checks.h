@@ -1,9 +1,9 @@
-// The first-NaN mode of a session: a step fails at the first node that makes NaN or an infinity of
-// inputs without, and what it was given is saved, to run the node again.
+// The first-NaN mode of a session: a step fails at the first node that makes NaN or an infinity
+// from finite inputs. The inputs of the node are saved, so that it can be run again.
 //
-// Kernels are called through a function that looks at what they gave; steps of other sessions have
-// no word of it. A plan of this mode has no operation that hides a result of the program's nodes,
-// and what is looked at writes nothing over its inputs, which are there when they are asked for.
+// In this mode, executors call kernels through a function that scans their outputs. It costs
+// nothing in other sessions. Plans of this mode have no operations that hide results of the
+// program's nodes, and checked outputs never overwrite inputs, so that the inputs can be saved.
 #ifndef MILLSTREAM_CORE_NUMERICS_NUMERIC_CHECKS_H_
 #define MILLSTREAM_CORE_NUMERICS_NUMERIC_CHECKS_H_
 
@@ -26,42 +26,43 @@
 
 namespace millstream {
 
-// Thread-safe. Outlives the plans that call Compute.
+// Thread-safe. Must outlive the plans that call Compute.
 class NumericChecks {
  public:
-  // `folder`: where inputs are saved; empty: they are not. `files`: has that folder, and outlives
-  // the checks; may be null when `folder` is empty.
+  // `folder` is the folder for saved inputs; empty: none are saved. `files` may be null if `folder`
+  // is empty. REQUIRES: `files` outlives this object.
   NumericChecks(std::string folder, FileSystem* files);
   ~NumericChecks();
 
-  // What an executor calls in the place of the kernel's function. INVALID_ARGUMENT when the kernel
-  // went well and a number that it gave, or that a variable of its inputs then holds, is not finite
-  // while all that it was given are. What lies in a device's memory is copied to the host's, and
-  // waited for; the error is the step's when it is to stop meanwhile.
+  // Executors call it instead of the kernel's function; it calls the kernel. INVALID_ARGUMENT if
+  // the kernel succeeds, all inputs are finite, and an output or the new value of a variable is
+  // not. Tensors in device memory are copied to the host, and this function waits for the copy; it
+  // returns the step's error if the step must stop meanwhile.
   static MS_Status* Compute(void* state, MS_Frame* frame);
-  // The state for it. REQUIRES: `kernel` has a function that returns when it is done.
+  // The `state` of Compute for this kernel. REQUIRES: the kernel is not asynchronous.
   void* StateFor(const KernelInstance* kernel) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The kernel goes; nobody calls Compute for it any more. Nothing when it has no state.
+  // Deletes the state of a kernel, if it has one. REQUIRES: Compute is not called for it any more.
   void Forget(const KernelInstance* kernel) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Frees what is kept for further steps: memory for copies of variables.
+  // Frees cached memory for copies of variables.
   void DropKept() ABSL_LOCKS_EXCLUDED(mutex_);
-  // That have a state.
+  // The number of kernels that have a state.
   size_t num_kernels() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // What Compute does behind the kernel; for one that ends by itself, once it went well. A kernel
-  // that still holds variables is not looked at. `before`: what variables among the inputs held
-  // before, by input, where it is known.
+  // The checks that Compute runs after the kernel. For an asynchronous kernel, the executor calls
+  // it after the kernel succeeded. A kernel that still holds locked variables is not checked.
+  // `before` has the earlier values of variables, by input, if they are known.
   Status CheckResults(const KernelInstance& kernel, MS_Frame* frame,
                       absl::Span<const Tensor> before = {});
 
-  // False for nodes that give finite numbers whenever they get them: they move, choose, count.
+  // False for nodes whose outputs are finite if their inputs are: they move, select or count
+  // elements.
   static bool Concern(const Node& node);
-  // Adds to `passes` those that make one operation of several, of which only the last result would
-  // be seen, or that compute before the step.
+  // Adds to `passes` the names of the passes that hide results: those that fuse several operations,
+  // and those that compute before the step.
   static void DisableFusion(std::vector<std::string>* passes);
 
-  // INVALID_ARGUMENT when `value`, which the caller feeds for `feed`, holds NaN. Infinities may be
-  // meant.
+  // INVALID_ARGUMENT if `value`, the fed value of `feed`, has NaN. Infinities are allowed, because
+  // they may be intended.
   static Status CheckFeed(const Output& feed, const Tensor& value);
 
  private:
@@ -73,7 +74,7 @@ class NumericChecks {
                         absl::Span<const Tensor> before);
   Status Describe(const MS_Frame& frame, const std::string& what,
                   absl::Span<const Tensor> before = {});
-  // Writes a file that has no other's name, whole or not at all, and returns its path.
+  // Writes a file with a new name, completely or not at all. Returns its path.
   StatusOr<std::string> Save(const Node& node, absl::Span<const MS_TensorView> inputs);
 
   const std::string folder_;

@@ -1,4 +1,4 @@
-// Looking for NaN and infinities in tensors: one pass over memory, as fast as it is read.
+// Scans tensors for NaN and infinities, in one pass at the speed of memory.
 #ifndef MILLSTREAM_CORE_NUMERICS_NUMERIC_SCAN_H_
 #define MILLSTREAM_CORE_NUMERICS_NUMERIC_SCAN_H_
 
@@ -11,25 +11,26 @@
 
 namespace millstream {
 
-// Whether there are NaN and infinities among the values of the type.
+// True if the type has NaN and infinities.
 bool HasNonFinite(MS_DType dtype);
-// Whether the view is of such a type and the host can read it.
+// True if HasNonFinite(view.dtype) and the host can read the memory.
 bool CanScan(const MS_TensorView& view);
-// Whether one of them is NaN or an infinity. False for what cannot be scanned. With `threads` in
-// parts, as the execution of `frame` may, but for small ones.
+// True if an element is NaN or an infinity. False if !CanScan(view). With `threads`, large tensors
+// are divided among the threads that the execution of `frame` may use.
 bool HoldsNonFinite(const MS_TensorView& view, MS_Frame* frame = nullptr,
                     const MS_ThreadsApi* threads = nullptr);
-// Where the numbers lie, in as many parts: from the least to the most when none is negative, else
-// as far below zero as above. Nothing when one is not finite. REQUIRES: CanScan(view).
+// Bounds of the elements; none if an element is not finite. If no element is negative, they are the
+// minimum and the maximum; else -m and m for the largest magnitude m. Uses threads like
+// HoldsNonFinite. REQUIRES: CanScan(view).
 std::optional<NumericBounds> BoundsOf(const MS_TensorView& view, MS_Frame* frame = nullptr,
                                       const MS_ThreadsApi* threads = nullptr);
 
-// What a tensor holds. Complex numbers count as two.
+// Statistics of the elements of a tensor. A complex number counts as two.
 struct NumericRange {
   int64_t count = 0;
   int64_t nans = 0;
   int64_t infinities = 0;
-  double min = 0;  // of the finite ones; 0 when there are none
+  double min = 0;  // of the finite elements; 0 if there are none
   double max = 0;
 
   // "-1.5 to 2, 3 NaN, 1 infinity of 128"; "no numbers" for an empty tensor.

@@ -1,6 +1,6 @@
-// How optimizers' steps change variables, as far as bounds of their inputs tell: a step that is
-// known to give finite numbers need not be looked at, and nobody needs what was there before
-// (interval arithmetic, R. E. Moore, "Interval Analysis", 1966).
+// Bounds the results of optimizers' updates by interval arithmetic (R. E. Moore, "Interval
+// Analysis", 1966). If the bounds prove that an update is finite, its result need not be scanned,
+// and the previous values need not be copied.
 #ifndef MILLSTREAM_CORE_NUMERICS_UPDATE_RULE_H_
 #define MILLSTREAM_CORE_NUMERICS_UPDATE_RULE_H_
 
@@ -15,15 +15,15 @@ namespace millstream {
 
 using NumericBoundsList = absl::InlinedVector<NumericBounds, 10>;
 
-// How a node changes the variables among its inputs, as far as bounds tell.
+// The interval rule of a node that updates variables. The rules hold for our own kernels only.
 class UpdateRule {
  public:
   // Nothing for ops and element types of which it is not known, and for nodes that leave a variable
   // among their inputs as it is.
   static std::optional<UpdateRule> Of(const OpCall& call);
 
-  // The bounds after the node has run, of its inputs before: of the variables, which are the first
-  // of them. Empty when a number that it computes on the way may not be finite.
+  // The bounds of the variables, which are the first inputs, after the node has run on inputs with
+  // these bounds. Empty if a result, or an intermediate value, may not be finite.
   NumericBoundsList After(absl::Span<const NumericBounds> inputs) const;
 
  private:
