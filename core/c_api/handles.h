@@ -1,4 +1,4 @@
-// What the opaque handles of c_api.h hold, and the conversions that every file of it needs.
+// The structs behind the opaque handles of c_api.h, and conversions that its files share.
 #ifndef MILLSTREAM_CORE_C_API_HANDLES_H_
 #define MILLSTREAM_CORE_C_API_HANDLES_H_
 
@@ -28,7 +28,8 @@ struct millstream_tensor {
 
 struct millstream_attrs {
   millstream::AttrMap attrs;
-  // The first value that could not be kept. The setters cannot fail, so adding the node does.
+  // The error of the first invalid value. The setters have no status, so adding the node returns
+  // it.
   millstream::Status status;
 };
 
@@ -53,30 +54,30 @@ struct millstream_cancellation {
 
 namespace millstream::c_api {
 
-// NULL for success.
+// Converts a status; NULL for OK. The caller frees it.
 millstream_status* Give(const Status& status);
-// The bytes, for the caller to free.
+// Copies the bytes. The caller frees them.
 millstream_bytes GiveBytes(absl::string_view bytes);
-// Writes the bytes to `out`, or gives the error.
+// Copies the bytes to `out`, or returns the error.
 millstream_status* Give(const StatusOr<std::string>& bytes, millstream_bytes* out);
 
-// `dims` may be null when `rank` is 0. Rank -1: nothing known; a dimension of -1: unknown.
-// INVALID_ARGUMENT for less.
+// Converts a shape. `dims` may be null if `rank` is 0. A rank of -1 and a dimension of -1 are
+// unknown. INVALID_ARGUMENT for smaller numbers.
 StatusOr<PartialShape> MakePartialShape(const int64_t* dims, int32_t rank);
 // Writes the first `capacity` dimensions; returns the rank, -1 when unknown.
 int32_t WriteShape(const PartialShape& shape, int64_t* dims, int32_t capacity);
 
-// The node, or null when there is none of this number.
+// The node of this number; null if there is none.
 const Node* NodeOrNull(const millstream_graph* graph, int32_t node);
 StatusOr<const Node*> FindNode(const millstream_graph* graph, int32_t node);
-// The tensor, or one without node when there is none.
+// The tensor; an Output without node if there is none.
 Output OutputOrNone(const millstream_graph* graph, millstream_output output);
 StatusOr<Output> FindOutput(const millstream_graph* graph, millstream_output output);
 StatusOr<std::vector<Output>> FindOutputs(const millstream_graph* graph,
                                           const millstream_output* outputs, int32_t n);
 StatusOr<std::vector<const Node*>> FindNodes(const millstream_graph* graph, const int32_t* nodes,
                                              int32_t n);
-// Node -1 when there is none.
+// Converts a tensor; node -1 if there is none.
 millstream_output MakeOutput(const Output& output);
 
 }  // namespace millstream::c_api

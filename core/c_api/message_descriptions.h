@@ -6,7 +6,8 @@
 
 namespace millstream::c_api {
 
-// The JSON that millstream_message_descriptions gives. Types are in order of their names, fields in
+// The JSON that millstream_message_descriptions returns. Types are in order of their names, fields
+// in
 // order of their numbers. A map field's message is its entry type ("NodeDef.AttrEntry"), with the
 // fields "key" and "value". "enum" names the type of an enum field, "presence" says whether an
 // unset field differs from one at its default.

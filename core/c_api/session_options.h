@@ -1,4 +1,4 @@
-// Session options out of the public configuration message.
+// Converts the public configuration message to session options.
 #ifndef MILLSTREAM_CORE_C_API_SESSION_OPTIONS_H_
 #define MILLSTREAM_CORE_C_API_SESSION_OPTIONS_H_
 
@@ -9,12 +9,12 @@
 
 namespace millstream::c_api {
 
-// From ConfigProto bytes; none are the defaults. Fields that mean nothing here are ignored.
-// INVALID_ARGUMENT for bytes that are no ConfigProto, and for a negative number of intra-op
-// threads.
+// Converts a serialized ConfigProto; an empty one gives the defaults. Ignores fields that the
+// runtime does not use. INVALID_ARGUMENT for bytes that cannot be parsed, and for a negative number
+// of intra-op threads.
 StatusOr<SessionOptions> MakeSessionOptions(absl::string_view config);
 
-// What the same bytes say of imports. INVALID_ARGUMENT likewise.
+// Sets the import options from the same bytes. INVALID_ARGUMENT if they cannot be parsed.
 Status SetImportOptions(absl::string_view config, ImportOptions* options);
 
 }  // namespace millstream::c_api

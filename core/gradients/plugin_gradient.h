@@ -8,10 +8,11 @@
 
 namespace millstream {
 
-// The gradient function of every op whose plugin gave one: calls it. Thread-safe.
+// The gradient function of all ops whose plugin has one. It calls the plugin's function.
+// Thread-safe.
 Status AddPluginGradient(GradientContext* context);
 
-// Plugins find it by its id in every program that this is linked into.
+// The table "ms.grad/1", which is available to plugins in every program that links this file.
 const MS_GradApi* GradApi();
 
 }  // namespace millstream

@@ -8,18 +8,19 @@
 
 namespace millstream {
 
-// The shape of `tensor` as an int32 vector: a Const where it is known now, else a Shape node.
+// The shape of `tensor` as an int32 vector: a Const if the static shape is fully known, else a
+// Shape node.
 Output ShapeVector(GraphBuilder* builder, Output tensor);
 // `tensor` in the shape of `like`.
 Output ReshapeLike(GraphBuilder* builder, Output tensor, Output like);
-// `gradient`, which has the shape of a broadcast of `input` and `other`, summed over the axes along
-// which `input` was repeated. The last `own_dims` dimensions of the two take no part in the
-// broadcast: those of `gradient` are as `input` has them.
+// Sums `gradient` over the axes along which `input` was broadcast, so that it has the shape of
+// `input`. `gradient` has the shape of a broadcast of `input` and `other`. The last `own_dims`
+// dimensions are not broadcast: `gradient` and `input` have the same ones.
 Output SumToShapeOf(GraphBuilder* builder, Output gradient, Output input, Output other,
                     int own_dims = 0);
 // Elements [begin, begin + 1) of a vector, as a vector.
 Output ElementOf(GraphBuilder* builder, Output vector, int begin);
-// Vectors one after the other.
+// The concatenation of vectors.
 Output ConcatVectors(GraphBuilder* builder, const std::vector<Output>& vectors);
 
 // A vector of int32 ones; `count` is an int32 scalar.

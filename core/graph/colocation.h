@@ -1,4 +1,5 @@
-// Which nodes ask to be on one device. Each names the others in an attribute, as "loc:@NODE".
+// Colocation requests: an attribute of a node names the nodes whose device it shares, as
+// "loc:@NODE".
 #ifndef MILLSTREAM_CORE_GRAPH_COLOCATION_H_
 #define MILLSTREAM_CORE_GRAPH_COLOCATION_H_
 
@@ -17,10 +18,10 @@ inline constexpr char kColocationAttr[] = "_class";
 // The entry of the attribute that names `node`.
 std::string ColocationGroup(absl::string_view node);
 
-// The nodes that the attribute names, in its order. They borrow from `attrs`.
+// The names of nodes in the attribute, in its order. They borrow from `attrs`.
 std::vector<absl::string_view> ColocatedWith(const AttrMap& attrs);
 
-// Gives each node that the attribute names the name that `rename` gives, where it gives one.
+// Replaces each name in the attribute by the result of `rename`, if it returns one.
 void RenameColocated(absl::FunctionRef<std::optional<std::string>(absl::string_view node)> rename,
                      AttrMap* attrs);
 

@@ -1,4 +1,4 @@
-// Which nodes decide what runs, and how often.
+// The ops of control flow.
 #ifndef MILLSTREAM_CORE_GRAPH_CONTROL_FLOW_H_
 #define MILLSTREAM_CORE_GRAPH_CONTROL_FLOW_H_
 
@@ -10,7 +10,7 @@
 namespace millstream {
 
 enum class ControlFlowKind : uint8_t {
-  kNone,  // an op like others
+  kNone,  // not a control flow op
   kSwitch,
   kMerge,
   kEnter,
@@ -23,13 +23,14 @@ enum class ControlFlowKind : uint8_t {
 ControlFlowKind KindOf(const OpDef& op);
 inline ControlFlowKind KindOf(const Node& node) { return KindOf(node.op()); }
 
-// Whether the dynamic executor alone knows what to do. A ControlTrigger among nodes that all run is
-// a NoOp.
+// True if only the dynamic executor can run the node. A ControlTrigger is a NoOp if no node is
+// dead.
 inline bool NeedsDynamicExecutor(ControlFlowKind kind) {
   return kind != ControlFlowKind::kNone && kind != ControlFlowKind::kControlTrigger;
 }
 
-// An edge that closes a loop. Such edges do not order nodes; without them a graph has no cycle.
+// True for an edge that closes a loop. Back edges do not order nodes. Without them, a graph has no
+// cycle.
 inline bool IsBackEdge(const OpDef& from, const OpDef& to) {
   return KindOf(to) == ControlFlowKind::kMerge && KindOf(from) == ControlFlowKind::kNextIteration;
 }

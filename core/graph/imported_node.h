@@ -1,4 +1,4 @@
-// What a node of an imported graph was, where the runtime has other nodes in its place.
+// The original form of an imported node that the import replaced by other nodes.
 #ifndef MILLSTREAM_CORE_GRAPH_IMPORTED_NODE_H_
 #define MILLSTREAM_CORE_GRAPH_IMPORTED_NODE_H_
 
@@ -9,14 +9,14 @@
 
 namespace millstream {
 
-// Nodes that worked on references to variables run as nodes on handles (core/import/import_refs.h).
-// One of them keeps the imported node's name, the others are hidden: errors speak of the imported
-// node, and exports write it as it came.
+// Nodes on references to variables are replaced by nodes on handles (core/import/import_refs.h).
+// One of these has the name of the imported node, the others are hidden. Errors name the imported
+// node, and exports write it in its original form.
 struct ImportedNode {
-  // The imported node that it works for.
+  // The imported node that it replaces or is a part of.
   std::string name;
   std::string op;
-  // Outputs, as "v" or "v:1", that it takes as references: not for their values.
+  // The outputs ("v" or "v:1") that it reads as references and not as values.
   std::vector<std::string> references;
 
   // ---- Of hidden nodes ----
@@ -24,13 +24,13 @@ struct ImportedNode {
   // Output i stands for output first_output + i of this imported node.
   std::string stands_for;
   int first_output = 0;
-  // It reads the variable for another node, which takes that output's value.
+  // True: it reads the variable for one other node.
   bool is_read = false;
 
-  // ---- Of nodes that keep their name: what the GraphDef said ----
+  // ---- Of nodes that keep their name: the original attributes and inputs ----
   AttrMap attrs;
   std::vector<std::string> inputs;  // "v", "v:1", and after them "^v"
-  // How many control inputs the node had when it was added; further ones are the user's.
+  // The number of control inputs when the node was added. The user added further ones.
   size_t num_controls = 0;
 };
 

@@ -1,4 +1,4 @@
-// Which nodes have state, or use that of another.
+// Tests for nodes that have state or use the state of a resource.
 #ifndef MILLSTREAM_CORE_GRAPH_NODE_STATE_H_
 #define MILLSTREAM_CORE_GRAPH_NODE_STATE_H_
 
@@ -13,7 +13,7 @@ inline bool HasResource(const Node& node) {
          absl::c_linear_search(node.signature().output_types, DataType::kResource);
 }
 
-// In what order such nodes run, and on which device, may show in what they give.
+// True if the results may depend on the order in which nodes run, or on the device.
 inline bool HasState(const Node& node) { return node.op().is_stateful || HasResource(node); }
 
 }  // namespace millstream

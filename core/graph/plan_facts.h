@@ -1,4 +1,4 @@
-// What is known of every tensor of a pruned graph once the shapes of the feeds are.
+// The static facts of every tensor of a pruned graph, for given shapes of the feeds.
 #ifndef MILLSTREAM_CORE_GRAPH_PLAN_FACTS_H_
 #define MILLSTREAM_CORE_GRAPH_PLAN_FACTS_H_
 
@@ -13,28 +13,29 @@
 
 namespace millstream {
 
-// The integers that `facts` knows of the output, as a tensor; nothing when one is not known.
+// The value of an integer output as a tensor; none unless `facts` has all elements.
 std::optional<Tensor> KnownValue(const Output& output, const OutputFacts& facts);
 
 class PlanFacts {
  public:
-  // What other parts of the step know of the tensors that this part receives.
+  // The facts of the tensors that this part receives, from other parts of the step.
   using Received = absl::flat_hash_map<const Node*, OutputFacts>;
 
-  // Runs shape inference over the graph. `feed_shapes` null: nothing is known of the feeds.
-  // `received` null: nothing is received.
+  // Runs shape inference over the graph. `feed_shapes` null: the shapes of feeds are unknown.
+  // `received` null: nothing is received. Errors name the node.
   static StatusOr<PlanFacts> Infer(const PrunedGraph& graph, const StepSignature& signature,
                                    const std::vector<Shape>* feed_shapes,
                                    const Received* received = nullptr);
 
-  // Of an output of the graph, or one that is fed, whose node need not be in it.
+  // The facts of an output of the graph, or of a fed output, whose node may be outside of the
+  // graph.
   const OutputFacts& of(const Output& output) const {
     auto fed = fed_.find(output);
     return fed != fed_.end() ? fed->second : outputs_.at(output.node)[output.index];
   }
   bool IsFed(const Output& output) const { return fed_.contains(output); }
-  // The value when it is the same in every step (constants, and integer shape arithmetic on known
-  // shapes), else null. Fed tensors have none.
+  // The value if it is the same in every step (constants, and integer arithmetic on known shapes),
+  // else null. Null for fed tensors.
   const Tensor* constant(const Output& output) const {
     auto found = constants_.find(output);
     return found == constants_.end() ? nullptr : found->second;

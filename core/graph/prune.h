@@ -10,21 +10,20 @@
 
 namespace millstream {
 
-// A copy of what the graph's lock guards, so that building may go on while steps run.
+// A copy of the members that the graph's lock guards, so that the graph may grow while steps run.
 struct PrunedGraph {
-  std::vector<const Node*> nodes;  // every edge points forward, but for the back edges of loops
-  // Control inputs of nodes[i], as nodes; those that the step does not need are not in `nodes`.
+  std::vector<const Node*> nodes;  // every edge points forward, except back edges of loops
+  // The control inputs of nodes[i]. May include nodes that the step does not need.
   std::vector<std::vector<const Node*>> controls;
-  // Some node decides what runs, or how often, or may receive what is dead: the nodes need the
+  // True if a node is a control flow op or may receive a dead tensor. Then the nodes need the
   // dynamic executor.
   bool has_control_flow = false;
 };
 
-// What reaches the fetches and targets, walking back over data and control edges and stopping at
-// fed tensors. INVALID_ARGUMENT names a placeholder that is needed and not fed, a node on a
-// cycle that is no loop, or a loop that was not closed.
-// `transparent`: feeds that do not hide what their nodes wait for; the nodes that take them wait
-// for it.
+// Finds the nodes that the fetches and targets need: walks back over data and control edges, and
+// stops at fed tensors. INVALID_ARGUMENT names a placeholder that is needed and not fed, a node on
+// a cycle that is no loop, or a loop without a back edge. Readers of the feeds `transparent` wait
+// for the control inputs of the fed node instead.
 StatusOr<PrunedGraph> Prune(const Graph& graph, const StepSignature& signature,
                             const std::vector<Output>& transparent = {});
 

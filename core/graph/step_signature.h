@@ -1,4 +1,4 @@
-// What a step is compiled for: its feeds, fetches and targets.
+// The signature of a step: its feeds, fetches and targets.
 #ifndef MILLSTREAM_CORE_GRAPH_STEP_SIGNATURE_H_
 #define MILLSTREAM_CORE_GRAPH_STEP_SIGNATURE_H_
 
@@ -9,7 +9,7 @@
 
 namespace millstream {
 
-// Which tensors a step is given, which it gives back, and which nodes it runs besides.
+// The fed tensors, the fetched tensors, and the nodes that run besides.
 struct StepSignature {
   std::vector<Output> feeds;
   std::vector<Output> fetches;

@@ -1,4 +1,4 @@
-// What the runtime may do with a node instead of running a kernel, by the node's op.
+// The roles of structural ops: how the runtime treats their nodes instead of running a kernel.
 #ifndef MILLSTREAM_CORE_GRAPH_STRUCTURAL_ROLE_H_
 #define MILLSTREAM_CORE_GRAPH_STRUCTURAL_ROLE_H_
 
@@ -10,27 +10,27 @@
 
 namespace millstream {
 
-// What the plan compiler may do with a node instead of running its kernel.
+// How the plan compiler treats a node.
 enum class StructuralRole {
-  kKernel,       // nothing: it runs
+  kKernel,       // its kernel runs
   kNothing,      // it has no outputs and only orders others
   kIdentity,     // output i is input i
   kReshape,      // output 0 is input 0's memory under another shape
   kConstant,     // attribute "value" is its output
-  kMustFeed,     // it can only be fed
+  kMustFeed,     // it must be fed
   kHandle,       // it names a variable
-  kControlFlow,  // it decides what runs; the dynamic executor does it
-  kSend,         // its input goes to another part of the step; the executors do it themselves
-  kReceive,      // its output comes from another part of the step; likewise
+  kControlFlow,  // control flow; needs the dynamic executor
+  kSend,         // the executor sends its input to another part of the step
+  kReceive,      // the executor receives its output from another part of the step
 };
 
-// Number of the edge between two devices that a kSend or kReceive node stands for (RendezvousKey).
+// The number of the edge between two devices of a kSend or kReceive node (RendezvousKey).
 inline constexpr char kEdgeAttr[] = "_edge";
-// Of the same: the tensor goes from one device's memory to the other's without the host's.
+// On these nodes: the tensor is copied from device to device without host memory.
 inline constexpr char kPeerAttr[] = "_peer";
 
-// The number under kEdgeAttr of a kSend or kReceive node. INVALID_ARGUMENT for one that came with a
-// graph, and so belongs to no edge of a step.
+// The value of kEdgeAttr of a kSend or kReceive node. INVALID_ARGUMENT for a node of a user's
+// graph, which has no edge.
 StatusOr<int64_t> TransferEdge(const Node& node);
 
 // The role of an op; kKernel for ops that are not structural. Thread-safe once main() has begun.

@@ -1,4 +1,4 @@
-// The functions that a graph and what is imported into it can call.
+// The functions that a graph, and a GraphDef that is imported into it, can call.
 #ifndef MILLSTREAM_CORE_IMPORT_FUNCTION_LIBRARY_H_
 #define MILLSTREAM_CORE_IMPORT_FUNCTION_LIBRARY_H_
 
@@ -20,23 +20,23 @@ struct BoundFunction {
   const proto::FunctionDef* definition = nullptr;
   OpDef signature;           // arguments, results, attributes
   AttrMap attrs;             // a value for each attribute of the signature
-  AttrProtoMap attr_protos;  // the same, as a body's placeholders take them
-  NodeSignature expanded;    // where each argument's tensors stand, and their types
+  AttrProtoMap attr_protos;  // the same as messages, for the placeholders of the body
+  NodeSignature expanded;    // the positions and types of each argument's tensors
 };
 
 // Thread-compatible.
 class FunctionLibrary {
  public:
-  // `present`: FunctionDefLibrary bytes of the graph; `added`: that of a GraphDef, which must
-  // outlive this and may repeat functions of `present`. INVALID_ARGUMENT for bytes that are no such
-  // message.
+  // `present` is the graph's serialized FunctionDefLibrary. `added` is that of a GraphDef; it may
+  // repeat functions of `present`. INVALID_ARGUMENT if `present` cannot be parsed. REQUIRES:
+  // `added` outlives this object.
   static StatusOr<FunctionLibrary> Create(const std::string& present,
                                           const proto::FunctionDefLibrary& added);
 
-  // Null when there is none.
+  // The function of this name; null if there is none.
   const proto::FunctionDef* FindOrNull(absl::string_view name) const;
-  // The function with attributes. NOT_FOUND for an unknown name; INVALID_ARGUMENT for an attribute
-  // that has no value, or one of another type.
+  // The function with the attributes of a call. NOT_FOUND for an unknown name; INVALID_ARGUMENT for
+  // an attribute without a value or with a value of the wrong type.
   StatusOr<BoundFunction> Bind(const FunctionRef& function) const;
 
  private:

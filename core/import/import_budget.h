@@ -1,4 +1,4 @@
-// What an import may take in memory, so that a small file cannot ask for gigabytes.
+// Limits the memory of an import, so that a small file cannot allocate gigabytes.
 #ifndef MILLSTREAM_CORE_IMPORT_IMPORT_BUDGET_H_
 #define MILLSTREAM_CORE_IMPORT_IMPORT_BUDGET_H_
 
@@ -12,29 +12,30 @@
 
 namespace millstream {
 
-// Counts what nodes encode in few bytes and take many of: constants of one repeated value, outputs
-// by the number, what is known of them. For one import; one thread.
+// Counts the bytes of data that a GraphDef encodes in far fewer bytes: constants of one repeated
+// value, large numbers of inputs and outputs, and facts about outputs. For one import. Not
+// thread-safe. The Take functions return RESOURCE_EXHAUSTED if the limit is exceeded.
 class ImportBudget {
  public:
-  // `encoded_bytes`: of the GraphDef; `max_expansion`: see ImportOptions.
+  // `encoded_bytes` is the size of the GraphDef. `max_expansion`: see ImportOptions.
   ImportBudget(size_t encoded_bytes, int64_t max_expansion);
 
-  // The constants of a node, before they are read. RESOURCE_EXHAUSTED.
+  // Counts the constants of a node. Call it before they are parsed.
   Status TakeConstants(const proto::NodeDef& node);
-  // A node of a function's body, for one call of it. RESOURCE_EXHAUSTED.
+  // Counts a node of a function's body, for one call of the function.
   Status TakeNode(const proto::NodeDef& node);
-  // Inputs of such a node: one word of its text may stand for many. RESOURCE_EXHAUSTED.
+  // Counts `count` inputs of such a node. One name in its definition may stand for many inputs.
   Status TakeInputs(size_t count);
-  // The outputs of a node, before there are any. RESOURCE_EXHAUSTED.
+  // Counts the outputs of a node. Call it before they are created.
   Status TakeOutputs(const OpDef& op, const AttrMap& attrs);
-  // What is known of a node's outputs, where that is more than a usual shape. RESOURCE_EXHAUSTED.
+  // Counts the facts of a node's outputs, if they are larger than a usual shape.
   Status TakeFacts(const std::vector<OutputFacts>& facts);
 
  private:
   Status Take(int64_t bytes);
 
   const int64_t limit_;
-  const bool is_given_;  // by the caller; else it goes by the GraphDef's size
+  const bool is_given_;  // the caller gave the limit; false: it is derived from the GraphDef's size
   int64_t taken_ = 0;
 };
 

@@ -1,9 +1,9 @@
-// Calls of functions, expanded as a graph is imported.
+// Expands calls of functions when a graph is imported.
 //
-// The nodes of a function's body become nodes of the graph, once for each call: they are named
-// "CALL/NODE", the path of the instance, so that the state of a kernel belongs to one instance. The
-// call becomes an IdentityN of the body's results. The body's nodes are hidden, and an export
-// writes the call as it came (ImportedNode). A function may call others, but not itself.
+// Each call adds the nodes of the function's body to the graph. They are named "CALL/NODE", the
+// path of the instance, so that the state of a kernel belongs to one call. The call becomes an
+// IdentityN of the body's results. The nodes of the body are hidden, and an export writes the
+// original call (ImportedNode). A function may call other functions, but not itself.
 #ifndef MILLSTREAM_CORE_IMPORT_IMPORT_FUNCTIONS_H_
 #define MILLSTREAM_CORE_IMPORT_IMPORT_FUNCTIONS_H_
 
@@ -13,17 +13,17 @@
 
 namespace millstream {
 
-// Whether a node of this op calls a function of the library.
+// True if nodes of this op call a function of the library.
 bool IsCall(const OpDef& op);
 
-// Makes `node` a call of the function that `def` has in the place of an op, as graphs of version 1
-// say it. NOT_FOUND, INVALID_ARGUMENT: see FunctionLibrary::Bind.
+// Makes `node` a call of the function whose name `def` has as its op, the form of old graphs.
+// Errors: see FunctionLibrary::Bind.
 Status PlanCallByName(const proto::NodeDef& def, const FunctionLibrary& library, PlannedNode* node);
 
-// Expands the calls of a plan that is not in order yet; adds nodes behind those of the GraphDef.
-// Does nothing to a plan without calls. NOT_FOUND for a function or op that is not there,
-// INVALID_ARGUMENT for a body that cannot be read, UNIMPLEMENTED for a function that calls itself,
-// RESOURCE_EXHAUSTED beyond the budget.
+// Expands the calls of a plan, and adds nodes after those of the GraphDef. NOT_FOUND for an unknown
+// function or op, INVALID_ARGUMENT for a malformed body, UNIMPLEMENTED for a function that calls
+// itself, RESOURCE_EXHAUSTED if the budget is exceeded. REQUIRES: OrderNodes was not called for the
+// plan yet.
 Status ExpandCalls(const Graph& graph, const FunctionLibrary& library, ImportPlan* plan,
                    ImportBudget* budget);
 

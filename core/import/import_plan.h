@@ -1,4 +1,5 @@
-// What an import will add to a graph, found and checked before the first node is added.
+// The plan of an import: the nodes to add to a graph. It is complete and checked before the first
+// node is added.
 #ifndef MILLSTREAM_CORE_IMPORT_IMPORT_PLAN_H_
 #define MILLSTREAM_CORE_IMPORT_IMPORT_PLAN_H_
 
@@ -26,7 +27,7 @@ struct TensorName {
 };
 StatusOr<TensorName> ParseTensorName(absl::string_view text);
 
-// Where an input comes from: a node of the GraphDef, or (`node` -1) a tensor of the graph.
+// The source of an input: a node of the GraphDef, or if `node` is -1, a tensor of the graph.
 struct PlannedInput {
   int node = -1;
   int index = 0;  // kControl for control inputs
@@ -35,18 +36,18 @@ struct PlannedInput {
 
 struct PlannedNode {
   const OpDef* op = nullptr;
-  // Complete but for the inputs that are still to be added.
+  // Complete, except for the inputs.
   NodeSpec spec;
   std::vector<PlannedInput> inputs;
   std::vector<PlannedInput> control_inputs;
   // The output shapes that the GraphDef declares; empty: none.
   std::vector<PartialShape> declared_shapes;
-  // Found by CheckTypesAndShapes.
+  // CheckTypesAndShapes sets these.
   NodeSignature signature;
   std::vector<OutputFacts> facts;
 };
 
-// The nodes of a plan by number. They can be freed one by one, since an import takes much memory.
+// The nodes of a plan by number. Each can be freed separately, because an import takes much memory.
 class PlannedNodes {
  public:
   size_t size() const { return nodes_.size(); }
@@ -64,38 +65,39 @@ class PlannedNodes {
 };
 
 struct ImportPlan {
-  // In the order of the GraphDef; behind them those that replace references.
+  // The nodes of the GraphDef in its order, then those that replace references.
   PlannedNodes nodes;
-  // An order in which every node comes after its inputs, but for back edges; that of the GraphDef
-  // if it is one.
+  // A topological order that ignores back edges. It is the order of the GraphDef if that is
+  // topological.
   std::vector<int> order;
   std::vector<PlannedInput> return_tensors;
   int producer = 0;
-  // Some node has an attribute that its op does not define.
+  // True if a node has an attribute that its op does not define.
   bool has_unknown_attrs = false;
 };
 
 class FunctionLibrary;
 
-// The plan for `def`, checked as ImportGraphDef says. `def` has no nodes afterwards.
+// Makes and checks the plan for `def`. Errors are those of ImportGraphDef. `def` has no nodes
+// afterwards.
 StatusOr<ImportPlan> PlanImport(const Graph& graph, proto::GraphDef* def,
                                 const ImportOptions& options);
 
-// The steps of PlanImport that stand alone.
+// The stages of PlanImport follow.
 
-// The op and the attributes of `node`, from those of `def`, without its inputs. A name of a
-// function in the place of the op makes a call of it. NOT_FOUND for an unknown op; INVALID_ARGUMENT
-// for attributes that the op cannot have; RESOURCE_EXHAUSTED beyond the budget.
+// Sets the op and the attributes of `node` from `def`, without its inputs. If the op is the name of
+// a function, the node becomes a call. NOT_FOUND for an unknown op; INVALID_ARGUMENT for wrong
+// attributes; RESOURCE_EXHAUSTED if the budget is exceeded.
 Status PlanOp(const proto::NodeDef& def, const FunctionLibrary& library, ImportPlan* plan,
               ImportBudget* budget, PlannedNode* node);
-// What the GraphDef calls a tensor: "v", "v:1".
+// The name of a tensor in the GraphDef: "v", "v:1".
 std::string PlannedName(const ImportPlan& plan, const PlannedInput& input);
-// Whether a data input of `node` closes a loop: its source is added after the node.
+// True if a data input of `node` closes a loop, so that its source is added after the node.
 bool IsBackEdge(const ImportPlan& plan, const PlannedInput& input, const PlannedNode& node);
-// Fills in the order. INVALID_ARGUMENT names the nodes of a cycle that is no loop.
+// Sets the order. INVALID_ARGUMENT names the nodes of a cycle that is no loop.
 Status OrderNodes(ImportPlan* plan);
-// Infers signatures and static shapes in the plan's order. INVALID_ARGUMENT names the node, and so
-// does RESOURCE_EXHAUSTED where what is known of them takes more than the budget.
+// Infers signatures and static shapes, in the plan's order. INVALID_ARGUMENT for wrong types or
+// shapes; RESOURCE_EXHAUSTED if the facts exceed the budget. Both name the node.
 Status CheckTypesAndShapes(const Graph& graph, ImportPlan* plan, ImportBudget* budget);
 
 }  // namespace millstream

@@ -1,4 +1,4 @@
-// The one place where the system's error numbers become a Status.
+// Converts the system's error numbers to a Status. No other file does so.
 #ifndef MILLSTREAM_CORE_IO_ERRNO_STATUS_H_
 #define MILLSTREAM_CORE_IO_ERRNO_STATUS_H_
 
@@ -7,11 +7,11 @@
 
 namespace millstream {
 
-// The error "path: No such file or directory", with the code that absl gives the number. The status
-// carries the number. REQUIRES: `number` is not 0.
+// The error "path: No such file or directory", with absl's code for the number. The status contains
+// the number. REQUIRES: `number` is not 0.
 Status ErrnoStatus(int number, absl::string_view path);
 
-// The number that `status`, or one that it was made of by WithContext, carries; 0 when it has none.
+// The number in `status`, also after WithContext; 0 if there is none.
 int ErrnoOf(const Status& status);
 
 }  // namespace millstream

@@ -14,26 +14,26 @@
 
 namespace millstream {
 
-// Thread-safe. Folders, apart from "." and "/", are there once MakeFolders made them; they survive
-// crashes. Paths are compared as they are written: "a/b" and "./a/b" are two files.
+// The folders are ".", "/" and those that MakeFolders created. They survive crashes. Paths are
+// compared as strings: "a/b" and "./a/b" are two files. Thread-safe.
 class FaultyFileSystem : public FileSystem {
  public:
-  // Which names are there after a crash. A system promises the synced ones and may have others.
+  // The names that exist after a crash. A real system guarantees only the synced ones.
   enum class Names {
-    kSynced,   // those of the last SyncFolder of their folder
-    kCurrent,  // all, as if each had been synced at once; contents are lost all the same
+    kSynced,   // the names at the last SyncFolder of their folder
+    kCurrent,  // all names; unsynced contents are lost nevertheless
   };
 
-  // The n-th operation from now on, counted from 1, fails with `error` and does nothing, but that a
-  // failing Append leaves the first half of its data in the file. Every method of the file system
+  // Makes the n-th operation from now on, counted from 1, fail with `error`. It does nothing else,
+  // except that a failing Append writes the first half of its data. Every method of the file system
   // and of its files counts, except destructors. 0: none fails.
   void FailOperation(int n, Status error) ABSL_LOCKS_EXCLUDED(mutex_);
-  // As FailOperation, for the n-th operation and all that follow it, until it is called again.
+  // Like FailOperation, for the n-th operation and all later ones, until the next call of either.
   void FailFrom(int n, Status error) ABSL_LOCKS_EXCLUDED(mutex_);
-  // That were called since FailOperation, FailFrom or the beginning, the failed one included.
+  // The number of operations since the last FailOperation or FailFrom, including the failed one.
   int num_operations() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // The machine stops: contents that were not synced are lost. Files that are open then answer
-  // Append and Sync with UNAVAILABLE.
+  // Simulates a crash of the machine: unsynced contents are lost. Append and Sync of files that are
+  // open then return UNAVAILABLE.
   void Crash(Names names) ABSL_LOCKS_EXCLUDED(mutex_);
   // All files, by path. Does not count as an operation.
   std::map<std::string, std::string> Contents() const ABSL_LOCKS_EXCLUDED(mutex_);

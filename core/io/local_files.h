@@ -1,4 +1,4 @@
-// Parts of the local file system that its tests call by themselves.
+// Parts of the local file system that tests call directly.
 #ifndef MILLSTREAM_CORE_IO_LOCAL_FILES_H_
 #define MILLSTREAM_CORE_IO_LOCAL_FILES_H_
 
@@ -8,8 +8,8 @@
 
 namespace millstream {
 
-// Rename with Existing::kRefuse for file systems that cannot do it by one call: gives the file a
-// second name and takes the first. A crash between the two leaves both names on the whole file.
+// Rename with Existing::kRefuse for file systems without a system call for it: adds the new name,
+// then removes the old one. A crash between the two leaves the complete file with both names.
 Status RenameByLink(const std::string& from, const std::string& to);
 
 }  // namespace millstream

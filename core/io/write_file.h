@@ -1,4 +1,4 @@
-// Files that are written as a whole.
+// Writes whole files atomically.
 #ifndef MILLSTREAM_CORE_IO_WRITE_FILE_H_
 #define MILLSTREAM_CORE_IO_WRITE_FILE_H_
 
@@ -9,16 +9,16 @@
 
 namespace millstream {
 
-// Gives the file `path` exactly `contents`. Whoever looks, and whenever the machine crashes, finds
-// the old file (none, where there was none) or the new one, and never a part. After success the new
-// file survives a crash.
+// Makes `contents` the contents of the file `path`. At any time, and after a crash at any time, the
+// file is the complete old one (or none, if there was none) or the complete new one. After success
+// the new file survives a crash.
 //
-// Writes "PATH.PROCESS-NUMBER.tmp", syncs and renames it, and syncs the folder. After an error that
-// file is removed, where it can be; the file `path` is the old one, or, when only the sync of the
-// folder failed, the new one. A crash may leave the temporary file behind.
+// Writes "PATH.PROCESS-NUMBER.tmp", syncs and renames it, and syncs the folder. After an error it
+// removes the temporary file if possible. Then `path` is the old file, or the new one if only the
+// sync of the folder failed. A crash may leave the temporary file.
 //
-// ALREADY_EXISTS when a file has the name and `existing` is kRefuse. REQUIRES: `existing` is not
-// kKeep; else INVALID_ARGUMENT. Thread-safe, also for one path.
+// ALREADY_EXISTS if the file exists and `existing` is kRefuse. INVALID_ARGUMENT if `existing` is
+// kKeep. Thread-safe, also for one path.
 Status WriteFileAtomically(FileSystem* files, const std::string& path, absl::string_view contents,
                            FileSystem::Existing existing);
 

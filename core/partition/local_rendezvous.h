@@ -1,4 +1,4 @@
-// Where the parts of a step hand tensors to each other within one task.
+// The rendezvous of a step within one task.
 #ifndef MILLSTREAM_CORE_PARTITION_LOCAL_RENDEZVOUS_H_
 #define MILLSTREAM_CORE_PARTITION_LOCAL_RENDEZVOUS_H_
 

@@ -11,17 +11,17 @@
 
 namespace millstream {
 
-// Finds tensors by their key text alone, as tasks in different processes do (RendezvousName). For
-// one step of all tasks, which it outlives. Thread-safe.
+// Finds tensors by the text of their key, as tasks in different processes do (RendezvousName). For
+// one step of all tasks. Must outlive the step. Thread-safe.
 //
-// Besides what Rendezvous says, Send and Receive give INTERNAL for a key without a name and for a
-// tensor that is not in host memory, and ABORTED when the device that sends is not one of those of
-// the tasks as they are now: it is not there, or it was made again since the graph was cut.
+// In addition to the errors of Rendezvous, Send and Receive return INTERNAL for a key without a
+// name and for a tensor that is not in host memory, and ABORTED if the sending device does not
+// exist, or was created again after the graph was cut.
 class LoopbackRendezvous final : public Rendezvous {
  public:
-  // `devices`: of all tasks, as they are now. Must outlive the rendezvous.
+  // `devices` are the present devices of all tasks. REQUIRES: they outlive the rendezvous.
   explicit LoopbackRendezvous(const DeviceSet* devices) : devices_(*devices) {}
-  // Who still waits gets CANCELLED.
+  // Passes CANCELLED to waiting receivers.
   ~LoopbackRendezvous() override;
 
   Status Send(const RendezvousKey& key, Parcel parcel) override;

@@ -1,4 +1,4 @@
-// What a rendezvous key is called between tasks.
+// The name of a rendezvous key between tasks.
 #ifndef MILLSTREAM_CORE_PARTITION_RENDEZVOUS_NAME_H_
 #define MILLSTREAM_CORE_PARTITION_RENDEZVOUS_NAME_H_
 
@@ -11,21 +11,21 @@
 
 namespace millstream {
 
-// The same for the Send and the Receive of one tensor, in whichever task each of them runs. It is
-// unique within one step.
+// The Send and the Receive of one tensor have the same name, in any tasks. It is unique within one
+// step.
 struct RendezvousName {
   std::string source;       // the device that sends, by its full name
   int64_t incarnation = 0;  // of that device; see DeviceDescription
   std::string destination;  // the device that receives
-  std::string tensor;       // "edge_3_a:0": the edge, and what crosses it ("^a": a control edge)
+  std::string tensor;       // "edge_3_a:0": the edge and the tensor ("^a": a control edge)
   uint64_t iteration = 0;   // see RendezvousKey
 
-  // From the attributes of the key's node. INTERNAL when the key has none, or one without names.
+  // From the attributes of the key's node. INTERNAL if the key has no node, or the node no names.
   static StatusOr<RendezvousName> Of(const RendezvousKey& key);
   // The key text: "SOURCE;INCARNATION;DESTINATION;TENSOR;ITERATION", with both numbers as 16
   // hexadecimal digits.
   std::string ToText() const;
-  // The reverse. INVALID_ARGUMENT, with the text, for what ToText does not give.
+  // The reverse of ToText. INVALID_ARGUMENT, with the text, if it is not of that form.
   static StatusOr<RendezvousName> Parse(absl::string_view text);
 };
 

@@ -1,4 +1,4 @@
-// Tensors and those who wait for them, by key: what rendezvous within one process are made of.
+// A table of sent tensors and waiting receivers by key, for rendezvous within one process.
 #ifndef MILLSTREAM_CORE_PARTITION_RENDEZVOUS_TABLE_H_
 #define MILLSTREAM_CORE_PARTITION_RENDEZVOUS_TABLE_H_
 
@@ -70,7 +70,7 @@ class RendezvousTable {
 
  private:
   struct Item {
-    Rendezvous::Receiver* receiver = nullptr;  // null: the tensor is here
+    Rendezvous::Receiver* receiver = nullptr;  // null: `parcel` has the tensor
     Parcel parcel;
   };
   absl::Mutex mutex_;

@@ -1,4 +1,4 @@
-// What passes ask about shapes and values.
+// Queries of passes about shapes and values.
 #ifndef MILLSTREAM_CORE_PASSES_KNOWN_VALUES_H_
 #define MILLSTREAM_CORE_PASSES_KNOWN_VALUES_H_
 
@@ -10,18 +10,19 @@
 
 namespace millstream {
 
-// Whether both shapes are known, and the same.
+// True if both shapes are known and equal.
 bool HaveSameShape(const StepOps& ops, const Output& a, const Output& b);
-// The elements of an integer constant; nothing for another value.
+// The elements of an integer constant; none for any other value.
 std::optional<std::vector<int64_t>> KnownIntegers(const StepOps& ops, const Output& value);
 
-// The number that every element is, when that is the same in every step, as a scalar: of constants
-// of one bit pattern, and of what is filled with one or is a view, a repetition or a part of such.
+// If all elements have one value that is the same in every step, returns it as a scalar. Recognizes
+// constants with equal bits in all elements, Fill of a constant, and views, repetitions and slices
+// of these.
 std::optional<Tensor> UniformValue(const StepOps& ops, const Output& value);
-// Whether a scalar is this number, zeros of both signs being two numbers. Of real types of 32 and
-// 64 bits; false for others.
+// True if a scalar equals `number`; +0 and -0 differ. For real types of 32 and 64 bits; false for
+// others.
 bool IsNumber(const Tensor& scalar, double number);
-// Whether a scalar of those types is no NaN; false for others.
+// True if a scalar of these types is not NaN; false for other types.
 bool IsNoNaN(const Tensor& scalar);
 
 }  // namespace millstream

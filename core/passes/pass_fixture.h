@@ -1,4 +1,4 @@
-// What tests of passes share: the same step with and without a pass.
+// The fixture of the passes' tests: runs the same step with and without a pass.
 #ifndef MILLSTREAM_CORE_PASSES_PASS_FIXTURE_H_
 #define MILLSTREAM_CORE_PASSES_PASS_FIXTURE_H_
 
@@ -28,8 +28,8 @@ inline Tensor Numbers(const Shape& shape) {
   return tensor;
 }
 
-// What arithmetic treats apart: zeros, infinities and the largest and smallest numbers of both
-// signs, and NaNs of several bits.
+// Special values of floating-point arithmetic: zeros, infinities and the largest and smallest
+// numbers of both signs, and NaNs with different bits.
 inline Tensor SpecialNumbers() {
   const uint32_t bits[] = {0x00000000, 0x80000000, 0x7f800000, 0xff800000, 0x7f7fffff,
                            0xff7fffff, 0x00800000, 0x80800000, 0x00000001, 0x80000001,
@@ -55,7 +55,7 @@ class PassTest : public SessionTest {
   Output FedValue(const std::string& name, const Tensor& value) {
     return Feed(Placeholder(name, value.dtype()), value);
   }
-  // Every step is fed this in place of what the node would give.
+  // Feeds `value` for this output in every step.
   Output Feed(const Output& output, const Tensor& value) {
     feeds_.push_back(output);
     values_.push_back(value);
@@ -93,8 +93,8 @@ class PassTest : public SessionTest {
     return ops;
   }
 
-  // How many instructions the passes of the test, and no others, save. What the step gives must be
-  // the same to the bit.
+  // The number of instructions that the passes of the test save, without other passes. Expects the
+  // results of the step to be equal bit for bit.
   int64_t Saved(const std::vector<Output>& fetches, const std::vector<const Node*>& targets = {}) {
     SessionOptions options;
     options.disabled_passes = PassNames();

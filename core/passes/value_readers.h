@@ -1,4 +1,4 @@
-// Which operations read which values, kept up to date while operations come and go.
+// The readers of each value, updated while operations are added and removed.
 #ifndef MILLSTREAM_CORE_PASSES_VALUE_READERS_H_
 #define MILLSTREAM_CORE_PASSES_VALUE_READERS_H_
 
@@ -14,27 +14,26 @@ namespace millstream {
 struct ReadingArgument {
   int op;
   int number;
-  int generation;  // of the operation's inputs; an earlier one is no longer there
+  int generation;  // of the operation's inputs; entries of earlier generations are outdated
 };
 
-// Adding and removing an operation takes time for what it reads, however many others read the same.
-// Not thread-safe.
+// The time to add or remove an operation depends only on the number of its inputs. Not thread-safe.
 class ValueReaders {
  public:
-  // Operation `op`, which reads nothing yet, reads `inputs` from now on.
+  // Adds operation `op` as a reader of `inputs`. REQUIRES: `op` reads nothing yet.
   void Add(int op, absl::Span<const Output> inputs);
-  // REQUIRES: `inputs` is what it reads.
+  // Removes the operation. REQUIRES: it reads `inputs`.
   void Remove(int op, absl::Span<const Output> inputs);
-  // The operations that read the value, once for each argument, in ascending order.
+  // The readers of the value in ascending order. One that reads it twice is listed twice.
   const std::vector<int>& Of(const Output& value) const;
   int Count(const Output& value) const;
-  // Whoever read `from` reads `to`. Gives the arguments that this changed.
+  // Makes all readers of `from` read `to` instead. Returns the changed arguments.
   std::vector<ReadingArgument> Redirect(const Output& from, const Output& to);
 
  private:
   struct Entry {
     int count = 0;
-    std::vector<ReadingArgument> arguments;  // those that are gone too, until somebody asks
+    std::vector<ReadingArgument> arguments;  // includes outdated ones until the next query
     std::vector<int> ops;
     bool ops_are_current = false;
   };

@@ -1,5 +1,5 @@
-// How long nodes take on the devices of a session, and tensors between them: estimated at first,
-// and measured as steps are traced.
+// The times of nodes on the devices of a session, and of copies between devices. They are estimates
+// at first, and measurements after steps were traced.
 #ifndef MILLSTREAM_CORE_PLACEMENT_COST_MODEL_H_
 #define MILLSTREAM_CORE_PLACEMENT_COST_MODEL_H_
 
@@ -18,8 +18,7 @@
 
 namespace millstream {
 
-// The latest of many measurements. Their median is what counts: a step that was held up by
-// something else says nothing of those that follow.
+// The last few measurements. The median counts, so that one slow step has no effect.
 class RecentTimes {
  public:
   void Add(double nanoseconds);
@@ -33,7 +32,7 @@ class RecentTimes {
   int64_t count_ = 0;
 };
 
-// What a copy takes: latency + bytes * per_byte. Nanoseconds.
+// The time of a copy in nanoseconds: latency + bytes * per_byte.
 struct LinkCost {
   double latency = 0;
   double per_byte = 0;
@@ -45,34 +44,36 @@ class CostModel {
  public:
   struct DeviceTraits {
     std::string type;             // "CPU"
-    bool has_memory = false;      // of its own: tensors are copied to it and from it
-    bool is_accelerator = false;  // taken for faster than the host until it was measured
+    bool has_memory = false;      // it has its own memory: tensors are copied to it and from it
+    bool is_accelerator = false;  // assumed to be faster than the host until it is measured
   };
   explicit CostModel(std::vector<DeviceTraits> devices);
 
-  // Nanoseconds. What was measured of the node on the device; else what was measured of it on
-  // another one, times how much longer the device took for nodes of the op that were measured on
-  // both, else for any nodes; else the estimate, times what the device takes longer than estimated
-  // for nodes of the op, else for all. A device on which nothing was measured is as fast as others
-  // of its type, else as the estimate says beside those that were.
+  // The time of the node on the device, in nanoseconds, from the first of these that is known:
+  //  1. the measured time of the node on this device;
+  //  2. its measured time on another device, times the ratio of the two devices for nodes of the op
+  //     that were measured on both, else for all nodes that were measured on both;
+  //  3. the estimate, times the ratio of measured and estimated times on this device for nodes of
+  //     the op, else for all nodes. A device without measurements has the ratio of other devices of
+  //     its type, else an estimated ratio to the measured devices.
   double NodeTime(const Node* node, const NodeWork& work, int device) const
       ABSL_LOCKS_EXCLUDED(mutex_);
   bool IsMeasured(const Node* node, int device) const ABSL_LOCKS_EXCLUDED(mutex_);
-  // Of a copy between two devices, by those of several sizes that were measured; of two that were
-  // not, by way of the host, if that was measured; else as between others of their types, else an
-  // estimate. Nothing on one device.
+  // The cost of a copy between two devices, from the first of these that is known: measured copies
+  // of several sizes between them; measured copies by way of the host; copies between other devices
+  // of their types; an estimate. Zero if `from` is `to`.
   LinkCost Link(int from, int to) const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // One step ran the node for so long, in all, on the device.
+  // Records that the node took `nanoseconds` in all on the device, in one step.
   void AddNodeTime(const Node* node, const NodeWork& work, int device, double nanoseconds)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void AddTransferTime(int from, int to, int64_t bytes, double nanoseconds)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The first device that works in the host's memory; -1: there is none.
+  // The first device that works in host memory; -1 if there is none.
   int host() const;
   int num_devices() const { return static_cast<int>(devices_.size()); }
-  // What a node with this work takes on the host, if nothing is known.
+  // The estimated time in nanoseconds of a node with this work on the host.
   static double Estimate(const NodeWork& work);
 
  private:
@@ -82,16 +83,16 @@ class CostModel {
   };
   // A node that was measured, by device.
   using MeasuredNode = std::vector<Measured>;
-  // What nodes took on one device that were measured on another one, too.
+  // The times of nodes that were measured on both of two devices.
   struct Pair {
     int nodes = 0;
     double here = 0;
     double there = 0;
     bool is_known() const { return nodes > 0 && here > 0 && there > 0; }
   };
-  // Op, device and the other one; no op: of all.
+  // Op, device and other device; an empty op: all ops.
   using PairKey = std::tuple<std::string, int, int>;
-  // How fast a device is: what was measured beside what was estimated.
+  // The speed of a device: measured and estimated times.
   struct Speed {
     double measured = 0;
     double estimated = 0;

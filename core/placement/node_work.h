@@ -1,4 +1,4 @@
-// What a node has to do, estimated from its op and the shapes of what it reads and gives.
+// Estimates the work of a node from its op and the shapes of its inputs and outputs.
 #ifndef MILLSTREAM_CORE_PLACEMENT_NODE_WORK_H_
 #define MILLSTREAM_CORE_PLACEMENT_NODE_WORK_H_
 
@@ -9,20 +9,18 @@
 
 namespace millstream {
 
-// Nothing at all: the node costs nothing wherever it runs.
+// The work of one execution of a node. If both are 0, the node costs nothing on any device.
 struct NodeWork {
-  double operations = 0;  // on numbers; of products and convolutions alone
+  double operations = 0;  // floating-point operations; only of ops with a cost function
   double bytes = 0;       // read and written
   bool is_nothing() const { return operations == 0 && bytes == 0; }
 };
 
-// `inputs` and `outputs` are shapes as far as they are known. Of a size that is not, a guess is
-// made.
+// `inputs` and `outputs` are shapes that may be partly unknown. Unknown sizes are guessed.
 NodeWork EstimateWork(const Node& node, const std::vector<PartialShape>& inputs,
                       const std::vector<PartialShape>& outputs);
 
-// How many bytes a tensor takes; 0 for what has no size of its own (a resource handle), a guess
-// where sizes are unknown.
+// The bytes of a tensor; 0 for resource handles. Unknown sizes are guessed.
 double EstimateBytes(DataType dtype, const PartialShape& shape);
 
 }  // namespace millstream

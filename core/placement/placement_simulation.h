@@ -1,4 +1,4 @@
-// Simulates a step on several devices, to choose where its nodes run.
+// Simulates a step on several devices, to choose the devices of its nodes.
 // (TensorFlow: "Large-Scale Machine Learning on Heterogeneous Distributed Systems", 2015, §3.2.1.)
 #ifndef MILLSTREAM_CORE_PLACEMENT_PLACEMENT_SIMULATION_H_
 #define MILLSTREAM_CORE_PLACEMENT_PLACEMENT_SIMULATION_H_
@@ -9,11 +9,11 @@
 
 namespace millstream {
 
-// A step as the simulation sees it. Times are nanoseconds.
+// The input of the simulation: a step. Times are in nanoseconds.
 struct PlacementProblem {
   struct Input {
-    int node = 0;    // that gives it
-    int output = 0;  // which of its tensors; -1: a control edge
+    int node = 0;    // the node that produces it
+    int output = 0;  // the output of that node; -1: a control edge
     double bytes = 0;
   };
   struct Node {
@@ -21,16 +21,16 @@ struct PlacementProblem {
     std::vector<Input> inputs;
     std::vector<double> times;  // by device
   };
-  std::vector<Node> nodes;  // in an order in which every input stands before who reads it
-  // By group, whose nodes are on one device: those that it may be on, the one that is liked best
-  // first. None is empty.
+  std::vector<Node> nodes;  // in topological order
+  // By group: the devices on which it may be, the preferred one first. The nodes of a group are on
+  // one device. REQUIRES: no list is empty.
   std::vector<std::vector<int>> candidates;
   std::vector<std::vector<LinkCost>> links;  // from a device to another one
 
   int num_devices() const { return static_cast<int>(links.size()); }
 };
 
-// When a group would be done on a device, as it was its turn.
+// The time at which a group would end on a device, when the simulation placed it.
 struct DeviceOption {
   int device = 0;
   double end = 0;
@@ -39,26 +39,27 @@ struct DeviceOption {
 struct SimulatedStep {
   std::vector<int> devices;  // by group
   double end = 0;            // of the step
-  // By group, what it was chosen from; empty where there was no choice.
+  // By group, the devices that were compared; empty if there was no choice.
   std::vector<std::vector<DeviceOption>> options;
 };
 
 enum class SimulationOrder {
-  kReadiness,  // the node whose inputs are there first
-  kProgram,    // the order of PlacementProblem::nodes, which is that in which devices run theirs
+  kReadiness,  // the node whose inputs are ready first
+  kProgram,    // the order of PlacementProblem::nodes, in which devices run their nodes
 };
 
-// Goes through the nodes in the order; each group that is reached for the first time is put where
-// it would be done first, all its nodes counted, and among equals where it is liked best. A tensor
-// goes to another device once, one after the other between two devices.
+// Simulates the nodes in the order. When the simulation reaches a group for the first time, it
+// places it on the device on which all its nodes would end first; of equal devices, on the
+// preferred one. A tensor is copied to another device once. Copies between two devices run one
+// after the other.
 SimulatedStep PlaceGreedily(const PlacementProblem& problem, SimulationOrder order);
 
-// What the step takes with each group on the given device, its nodes run in the program's order.
+// The time of the step with the given device of each group, and nodes in the program's order.
 double SimulateStep(const PlacementProblem& problem, const std::vector<int>& devices);
 
-// The best of greedy placements in either order, with chains of nodes as groups and without, and of
-// `known` ones, which are tried first: a later one must end the step in less than `gain` times the
-// time. What wins keeps its options if it is a greedy one.
+// The best placement of the `known` ones and of greedy placements in both orders, with and without
+// chains of nodes as groups. The known ones are tried first: a later one is better only if the step
+// takes less than `gain` times the time of the best so far. A greedy result has its options.
 SimulatedStep FindPlacement(const PlacementProblem& problem,
                             const std::vector<std::vector<int>>& known, double gain);
 

@@ -1,4 +1,4 @@
-// Placement by costs: which of the devices that requests leave open is the best one.
+// Placement by costs: chooses among the devices that requests allow.
 #ifndef MILLSTREAM_CORE_PLACEMENT_PLACER_COSTS_H_
 #define MILLSTREAM_CORE_PLACEMENT_PLACER_COSTS_H_
 
@@ -16,46 +16,46 @@
 
 namespace millstream {
 
-// What the executables of a session share that is placed by costs. Thread-safe.
+// The costs that the executables of a session share, if it places by costs. Thread-safe.
 struct SessionCosts {
   explicit SessionCosts(const DeviceSet& devices);
   CostModel model;
-  // Guards the choice as a whole: two steps must not choose different places for the same state.
+  // Held during a whole placement, so that two steps do not choose different devices for one state.
   absl::Mutex mutex;
-  // Where nodes with state, as variables and random numbers have, were first put. They stay there:
-  // their state is on that device.
+  // The first device of each node with state (variables, random numbers). The node stays there,
+  // because its state is on that device.
   absl::flat_hash_map<const Node*, int> homes ABSL_GUARDED_BY(mutex);
 };
 
-// What Place is to look at besides the graph.
+// The arguments of Place for placement by costs.
 struct PlacementCosts {
   SessionCosts* session = nullptr;
   const Graph* graph = nullptr;
   const StepSignature* signature = nullptr;
   const std::vector<Shape>* feed_shapes = nullptr;  // of the signature's feeds; null: not known
-  // Where the nodes are now. They stay there unless the step would gain enough. Null: nowhere.
+  // The present devices of the nodes. They stay unless the gain is large enough. Null: not placed
+  // yet.
   const std::vector<int>* present = nullptr;
 };
 
-// The nodes of a pruned graph in groups that stay together.
+// The nodes of a pruned graph in groups. The nodes of a group are on one device.
 struct PlacementGroups {
   std::vector<int> group_of;                 // by node
-  std::vector<std::vector<int>> candidates;  // by group; first the one that it has without costs
+  std::vector<std::vector<int>> candidates;  // by group; first the device without costs
 };
 
 struct CostedPlacement {
   std::vector<int> devices;  // by node
-  // Why the node is there, by node: "it would end at 1.2 ms here, at 3.4 ms on SIM:1". Empty: as
-  // without costs, or because another node of its group is.
+  // The reason, by node: "it would end at 1.2 ms here, at 3.4 ms on SIM:1". Empty: costs had no
+  // influence, or the reason is that of another node of its group.
   std::vector<std::string> reasons;
 };
 
-// Simulates the step (core/placement/placement_simulation.h) with the costs that are known now.
-// What nobody has placed yet goes away from the first of its candidates, and what is placed away
-// from where it is, only when the step becomes a twentieth shorter. A group with a resource gets
-// the first of its candidates, or where it was first put: the step that meets it first is the one
-// that initializes it, whose costs say nothing of the steps that use it. Other groups with state
-// are placed by costs once.
+// Simulates the step (core/placement/placement_simulation.h) with the present costs. A group leaves
+// its present device, or if it has none its first candidate, only if the step becomes a twentieth
+// shorter. A group with a resource keeps the device on which it was first placed, or gets its first
+// candidate: its first step initializes the resource, and the costs of that step say nothing about
+// later steps. Other groups with state are placed by costs once. Thread-safe.
 CostedPlacement PlaceByCosts(const PrunedGraph& pruned, const DeviceSet& devices,
                              PlacementGroups groups, const PlacementCosts& costs);
 

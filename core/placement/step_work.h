@@ -1,4 +1,4 @@
-// What the nodes of a step have to do, and how large the tensors between them are.
+// The work of the nodes of a step, and the sizes of the tensors between them.
 #ifndef MILLSTREAM_CORE_PLACEMENT_STEP_WORK_H_
 #define MILLSTREAM_CORE_PLACEMENT_STEP_WORK_H_
 
@@ -15,15 +15,14 @@ namespace millstream {
 
 class StepWork {
  public:
-  // By the shapes that follow from those of the feeds, `feed_shapes`, as far as they do; null: by
-  // what the graph says. Sizes that stay unknown, and those inside of branches and loops, are
-  // guessed.
+  // Infers shapes from those of the feeds; `feed_shapes` null: uses the static shapes of the graph.
+  // Unknown sizes, and sizes inside branches and loops, are guessed.
   static StepWork Of(const Graph& graph, const PrunedGraph& pruned, const StepSignature& signature,
                      const std::vector<Shape>* feed_shapes);
 
-  // Of pruned.nodes[i].
+  // The work of pruned.nodes[i].
   const NodeWork& of(int i) const { return work_[i]; }
-  // REQUIRES: some node of the step gives the tensor, or it is fed.
+  // The size of a tensor. REQUIRES: a node of the step produces it, or it is fed.
   double bytes(const Output& output) const { return bytes_.at(output); }
 
  private:
