@@ -1,5 +1,4 @@
-// Allocations of tensors' memory that fail on purpose, so that tests see what a step does without.
-// Besides tests, only what allocates includes this.
+// Makes allocations of tensor memory fail, for tests. Only tests and allocators include this file.
 #ifndef MILLSTREAM_FRAMEWORK_ALLOCATION_FAULTS_FOR_TESTS_H_
 #define MILLSTREAM_FRAMEWORK_ALLOCATION_FAULTS_FOR_TESTS_H_
 
@@ -8,13 +7,13 @@
 
 namespace millstream {
 
-// As long as it lives, allocations of the process fail. One at a time.
+// While an object lives, some allocations of the process fail. REQUIRES: only one object at a time.
 class AllocationFaults {
  public:
   static constexpr int64_t kAllOthers = int64_t{1} << 62;
 
-  // The `first`-th allocation from now on, counted from 1, and those after it, `number` in all. Of
-  // host memory, and of devices' arenas, which are counted together.
+  // Makes `number` allocations fail, beginning with the `first`-th from now on, counted from 1.
+  // Allocations of host memory and of devices' arenas are counted together.
   AllocationFaults(int64_t first, int64_t number) {
     first_ = first;
     end_ = first + number;
@@ -25,13 +24,13 @@ class AllocationFaults {
   AllocationFaults(const AllocationFaults&) = delete;
   AllocationFaults& operator=(const AllocationFaults&) = delete;
 
-  // How many have failed.
+  // The number of allocations that have failed.
   int64_t hits() const {
     const int64_t next = seen_ + 1;
     return next <= first_ ? 0 : (next < end_ ? next : end_.load()) - first_;
   }
 
-  // Whether the allocation that asks is to fail: one load as long as there are no faults.
+  // Allocators call it for each allocation: true if it must fail. One load if no object lives.
   static bool FailsNext() { return armed_.load(std::memory_order_relaxed) && CountedFails(); }
 
  private:

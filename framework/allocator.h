@@ -1,4 +1,4 @@
-// Where tensor memory comes from.
+// Allocators of tensor memory.
 #ifndef MILLSTREAM_FRAMEWORK_ALLOCATOR_H_
 #define MILLSTREAM_FRAMEWORK_ALLOCATOR_H_
 
@@ -8,10 +8,11 @@
 
 namespace millstream {
 
-// Every allocation starts on a multiple of this.
+// The alignment of every allocation, in bytes.
 inline constexpr size_t kTensorAlignment = 64;
 
-// Counts since the allocator was made; a snapshot, each field exact, not all of one instant.
+// Counts since the allocator was created. Each field is exact, but they may be of different
+// instants.
 struct AllocatorStats {
   int64_t num_allocations = 0;
   int64_t bytes_in_use = 0;
@@ -25,9 +26,9 @@ class Allocator {
  public:
   virtual ~Allocator() = default;
   virtual const char* name() const = 0;
-  // At least `bytes` bytes, aligned to kTensorAlignment; null when there is no memory.
+  // Allocates at least `bytes` bytes, aligned to kTensorAlignment. Null if memory is exhausted.
   virtual void* Allocate(size_t bytes) = 0;
-  // `bytes` as it was asked for.
+  // Frees `pointer`. REQUIRES: `bytes` is the argument of its Allocate.
   virtual void Deallocate(void* pointer, size_t bytes) = 0;
   virtual AllocatorStats stats() const = 0;
 };
@@ -46,15 +47,15 @@ class AllocationCounter {
   std::atomic<int64_t> largest_{0};
 };
 
-// Host memory for the process; lives for ever. Refuses sizes beyond the machine's memory, so that
-// an absurd request fails the step and not the process. Freed blocks, up to 256 MiB of them in the
-// process, are kept for the next request of about their size: the buffers of a step come back
-// without touching fresh pages. Blocks from 2 MiB on use huge pages where the system grants them.
+// The allocator of host memory; never destroyed. It returns null for sizes beyond the machine's
+// memory, so that such a request fails the step and not the process. Up to 256 MiB of freed blocks
+// are kept for later requests of similar size, so that the buffers of a step need no new pages.
+// Blocks of 2 MiB and more use huge pages if the system allows it. Thread-safe.
 Allocator* HostAllocator();
-// Gives the kept blocks back to the system, and what else the process has freed and not returned;
-// returns how many bytes the blocks were. Takes some milliseconds when there is much.
+// Returns the kept blocks, and other freed memory of the process, to the system. Returns the bytes
+// of the kept blocks. May take some milliseconds. Thread-safe.
 size_t TrimHostMemory();
-// Bytes that are kept now.
+// The bytes of the kept blocks. Thread-safe.
 size_t KeptHostMemory();
 
 }  // namespace millstream

@@ -20,7 +20,7 @@ namespace millstream {
 
 class AttrValue;
 
-// Attributes by name, sorted by name: few, so a vector.
+// Attributes, sorted by name.
 using AttrMap = std::vector<std::pair<std::string, AttrValue>>;
 
 // A reference to a function of the graph's library, with its own attributes.
@@ -29,8 +29,8 @@ struct FunctionRef {
   std::shared_ptr<const AttrMap> attrs;  // may be null
 };
 
-// One attribute value. `float` attributes are float, `int` are int64_t, `string` std::string.
-// A value type; lists of every kind, an empty list without kind included.
+// One attribute value. `float` attributes are float, `int` are int64_t, `string` are std::string.
+// Lists are vectors; an empty list may have no element type. A value type.
 class AttrValue {
  public:
   struct EmptyList {};
@@ -61,8 +61,8 @@ class AttrValue {
   }
 
   const Variant& value() const { return value_; }
-  // The value when it is of type T (an empty list counts as an empty vector of any kind), else
-  // null.
+  // The value if it is of type T, else null. An empty list without type is an empty vector of any
+  // type.
   template <typename T>
   const T* get() const {
     if constexpr (IsVector<T>::value) {
@@ -86,25 +86,26 @@ class AttrValue {
   Variant value_;
 };
 
-// Equal in kind and value (tensors and floats bit for bit). Empty lists are equal whatever their
-// kind, since a GraphDef does not tell it.
+// True if type and value are equal (tensors and floats bit for bit). All empty lists are equal,
+// because a GraphDef does not contain their element type.
 bool operator==(const AttrValue& a, const AttrValue& b);
 inline bool operator!=(const AttrValue& a, const AttrValue& b) { return !(a == b); }
 
-// The attribute, or null.
+// The attribute; null if there is none.
 const AttrValue* FindAttr(const AttrMap& attrs, absl::string_view name);
-// Adds or replaces, keeping the order.
+// Adds or replaces an attribute and keeps the order.
 void SetAttr(AttrMap* attrs, absl::string_view name, AttrValue value);
 
 // The attribute's value of type T (int64_t, float, bool, std::string, DataType, PartialShape,
-// Tensor, FunctionRef, or a vector of them). NOT_FOUND / INVALID_ARGUMENT name the attribute.
+// Tensor, FunctionRef, or a vector of one of them). NOT_FOUND if there is no such attribute,
+// INVALID_ARGUMENT if it has another type. Both name the attribute.
 template <typename T>
 StatusOr<T> GetAttr(const AttrMap& attrs, absl::string_view name);
 
-// Parses a value of the given type ("int", "list(float)", "type", "shape", "tensor", ...) as it
-// stands in op specifications: `3`, `1e-4`, `-inf`, `true`, `"SAME"` with C escapes, `DT_FLOAT` or
-// `float`; for shapes `[2, ?]`, `[2, -1]`, `?` (nothing known), `{ dim { size: 2 } }` or
-// `{ unknown_rank: true }`; for tensors a type, a shape and the elements, `int32[2] [3, 4]`; for
+// Parses a value of the given type ("int", "list(float)", "type", "shape", "tensor", ...) in the
+// form of op specifications: `3`, `1e-4`, `-inf`, `true`, `"SAME"` with C escapes, `DT_FLOAT` or
+// `float`; for shapes `[2, ?]`, `[2, -1]`, `?` (unknown rank), `{ dim { size: 2 } }` or `{
+// unknown_rank: true }`; for tensors a type, a shape and the elements, `int32[2] [3, 4]`; for
 // functions the name; for lists `[a, b]`. INVALID_ARGUMENT with the text.
 StatusOr<AttrValue> ParseAttrValue(absl::string_view type, absl::string_view text);
 

@@ -14,21 +14,22 @@
 
 namespace millstream {
 
-// Where a buffer's bytes are.
+// The memory of a buffer's bytes.
 enum class MemorySpace : uint8_t {
   kHost,    // in the process's own memory
-  kPinned,  // likewise, but it belongs to a device, which copies from and to it; it goes with the
-            // device, so it never leaves a step
+  kPinned,  // host memory that belongs to a device, for copies; it is freed with the device, so it
+            // never leaves a step
   kDevice,  // in a device's memory: `data` is an address that only the device can use
 };
 
-// Intrusively counted. Counting is thread-safe; the bytes are guarded by whoever writes them.
+// Has an intrusive reference count. Counting is thread-safe. Writers must synchronize access to the
+// bytes.
 class Buffer {
  public:
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  // Writes what is still to be written, see NewRepeatedBuffer.
+  // The address of the bytes. The first call writes the elements of a NewRepeatedBuffer.
   void* data() const {
     if (!is_filled_.load(std::memory_order_acquire)) Fill();
     return data_;
@@ -38,13 +39,13 @@ class Buffer {
   void Unref() const {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
-  // True when the caller holds the only reference.
+  // True if the caller holds the only reference.
   bool IsUnique() const { return references_.load(std::memory_order_acquire) == 1; }
-  // False for memory of somebody else (a fed array), which is never written.
+  // False for borrowed memory (a fed array), which must not be written.
   bool writable() const { return writable_; }
   MemorySpace space() const { return space_; }
-  // The bytes of the element that all elements equal, as long as nobody has asked for data(); empty
-  // for other buffers. They live as long as the buffer.
+  // For a NewRepeatedBuffer before the first call of data(): the bytes of its element, which live
+  // as long as the buffer. Otherwise empty.
   absl::string_view repeated_element() const {
     return is_filled_.load(std::memory_order_acquire) ? absl::string_view() : Element();
   }
@@ -53,9 +54,9 @@ class Buffer {
   Buffer(void* data, size_t size, bool writable, MemorySpace space = MemorySpace::kHost)
       : data_(data), size_(size), writable_(writable), space_(space) {}
   virtual ~Buffer() = default;
-  // The memory as it is.
+  // The address, without filling the buffer.
   void* memory() const { return data_; }
-  // Of a buffer that is filled when data() is first asked for.
+  // Fills the buffer when data() is first called, and returns the repeated element.
   virtual void Fill() const {}
   virtual absl::string_view Element() const { return absl::string_view(); }
   bool is_filled() const { return is_filled_.load(std::memory_order_acquire); }
@@ -74,7 +75,7 @@ class Buffer {
 class BufferRef {
  public:
   BufferRef() = default;
-  // Takes over the reference that the creator holds.
+  // Takes over the reference of the creator.
   static BufferRef Adopt(Buffer* buffer) {
     BufferRef ref;
     ref.buffer_ = buffer;
@@ -99,16 +100,15 @@ class BufferRef {
   Buffer* buffer_ = nullptr;
 };
 
-// `count` elements of `dtype` from `allocator` (strings are constructed empty); null when there is
-// no memory. The memory of plain data is not cleared.
+// Allocates `count` elements of `dtype`. Strings are empty, plain data is not initialized. Null if
+// memory is exhausted.
 BufferRef NewBuffer(Allocator* allocator, DataType dtype, int64_t count);
-// `count` elements of plain data, each with the bytes of `element`; null when there is no memory.
-// The memory is taken at once and written when data() is first asked for: until then it costs no
-// pages.
+// Allocates `count` elements of plain data, each with the bytes of `element`. Null if memory is
+// exhausted. The memory is written when data() is first called, and uses no pages before.
 // REQUIRES: IsPlainData(dtype), and `element` has its size.
 BufferRef NewRepeatedBuffer(Allocator* allocator, DataType dtype, int64_t count,
                             absl::string_view element);
-// Memory of somebody else; `release` runs when the last reference goes.
+// A buffer on memory of the caller. `release` runs when the last reference is released.
 BufferRef BorrowBuffer(void* data, size_t size, bool writable, std::function<void()> release);
 
 }  // namespace millstream

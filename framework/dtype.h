@@ -49,11 +49,11 @@ using DataTypeList = std::vector<DataType>;
 // Bytes of one element in memory; 0 for kInvalid. String cells are std::string, resource and
 // variant cells are OpaqueCell (opaque_cell.h).
 size_t DataTypeSize(DataType dtype);
-// "float32", "resource", ...: the name that users see.
+// The name for users: "float32", "resource", ...
 absl::string_view DataTypeName(DataType dtype);
-// The name that attribute specifications use: "float", "half", "int32", ...
+// The name in attribute specifications: "float", "half", "int32", ...
 absl::string_view DataTypeSpecName(DataType dtype);
-// Accepts both kinds of name and "DT_FLOAT"; kInvalid when unknown.
+// Parses both forms of a name and "DT_FLOAT"; kInvalid if it is unknown.
 DataType ParseDataType(absl::string_view name);
 std::ostream& operator<<(std::ostream& out, DataType dtype);  // by DataTypeName
 bool IsValidDataType(int32_t number);
@@ -61,13 +61,14 @@ bool IsFloating(DataType dtype);  // half, bfloat16, float, double
 bool IsInteger(DataType dtype);   // signed and unsigned, not quantized, not bool
 bool IsComplex(DataType dtype);
 bool IsQuantized(DataType dtype);
-// True when elements may be copied as bytes.
+// True if elements may be copied as bytes.
 bool IsPlainData(DataType dtype);
 const DataTypeList& AllDataTypes();
 // "{float, int32}" as in specifications.
 std::string DataTypeListName(const DataTypeList& list);
 
-// The plugin ABI's number (framework/plugin/plugin.h) of a type, and back; kInvalid when unknown.
+// Convert to and from the plugin ABI's number of a type (framework/plugin/plugin.h). An unknown
+// number gives kInvalid.
 uint32_t ToAbiDataType(DataType dtype);
 DataType FromAbiDataType(uint32_t abi);
 

@@ -11,16 +11,17 @@
 
 namespace millstream {
 
-// A copyable value. One that is made by default forbids nothing.
+// A set of forbidden ops. A copyable value; the default forbids nothing.
 class ForbiddenOps {
  public:
   ForbiddenOps() = default;
-  // Each entry is what ops touch ("files", see kTouchesFiles) or the name of an op, which need not
-  // exist. INVALID_ARGUMENT for what can be neither, so that a slip forbids nothing in silence.
+  // Each entry is a category of effects ("files", see kTouchesFiles) or the name of an op, which
+  // need not exist. INVALID_ARGUMENT for an entry that can be neither, so that spelling errors are
+  // found.
   static StatusOr<ForbiddenOps> Create(const std::vector<std::string>& entries);
 
   bool empty() const { return entries_.empty(); }
-  // PERMISSION_DENIED names the entry and the option.
+  // PERMISSION_DENIED, with the entry and the option, if the op is forbidden.
   Status Check(const OpDef& op) const;
 
  private:

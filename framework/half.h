@@ -33,7 +33,7 @@ inline float BFloat16ToFloat(uint16_t bits) {
   return value;
 }
 
-// The nearest binary16, ties to even; infinity for what is too large. NaN stays NaN.
+// The nearest binary16, ties to even; infinity for numbers that are too large. NaN stays NaN.
 inline uint16_t FloatToHalf(float value) {
   const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   const float magnitude = std::fabs(value);

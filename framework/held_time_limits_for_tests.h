@@ -7,8 +7,9 @@
 
 namespace millstream {
 
-// From its making to Release(), or its end, no step of the process is out of time. Then those are
-// whose limit has passed meanwhile. One at a time; any thread may release.
+// Until Release(), or the end of the object, no step of the process exceeds its time limit.
+// Afterwards the steps whose limit has passed meanwhile do. REQUIRES: only one object at a time.
+// Any thread may call Release.
 class HeldTimeLimits {
  public:
   HeldTimeLimits() { held_ = true; }
@@ -18,7 +19,7 @@ class HeldTimeLimits {
 
   void Release() { held_ = false; }
 
-  // Whether limits stand still. To be asked once a limit has passed, not before.
+  // True if limits are held. Call it only after a limit has passed.
   static bool AreHeld() { return held_.load(std::memory_order_acquire); }
 
  private:

@@ -32,26 +32,26 @@ absl::StatusOr<const google::protobuf::Descriptor*> FindMessage(absl::string_vie
 // An empty message. NOT_FOUND: no such message.
 absl::StatusOr<MessagePtr> NewMessage(absl::string_view name);
 
-// Whether `text` is UTF-8, as all strings of messages are: no surrogates, no longer forms than
-// needed, nothing beyond U+10FFFF.
+// True if `text` is UTF-8, which all strings of messages must be: without surrogates, overlong
+// forms and code points above U+10FFFF.
 bool IsUtf8(absl::string_view text);
 
-// The message that `bytes` encode. Fields that the message does not have are kept and written
-// again. INVALID_ARGUMENT: the bytes are cut off, are no encoding, hold a string that is not UTF-8,
-// or exceed 2 GiB. NOT_FOUND: no such message.
+// Parses a binary message. Unknown fields are kept and written again. INVALID_ARGUMENT: the bytes
+// are truncated or malformed, have a string that is not UTF-8, or exceed 2 GiB. NOT_FOUND: no such
+// message.
 absl::StatusOr<MessagePtr> ParseBinary(absl::string_view name, absl::string_view bytes);
 
-// The message that `text`, in protobuf's text format, describes. INVALID_ARGUMENT: the text has an
-// error; the status says at which line and column, both from 1. NOT_FOUND: no such message.
+// Parses a message in protobuf's text format. INVALID_ARGUMENT: the text has an error; the status
+// has its line and column, both counted from 1. NOT_FOUND: no such message.
 absl::StatusOr<MessagePtr> ParseText(absl::string_view name, absl::string_view text);
 
 // The binary encoding. Equal messages give equal bytes in one build: map entries are sorted.
-// INVALID_ARGUMENT: it would exceed 2 GiB, which no reader takes.
+// INVALID_ARGUMENT: it would exceed 2 GiB, the limit of readers.
 absl::StatusOr<std::string> ToBinary(const google::protobuf::Message& message);
 
-// The text form, one field a line, map entries sorted, numbers as Python's text_format prints them:
-// graph files that Python programs wrote come out alike. ParseText reads it back; fields that the
-// message does not have are left out.
+// The text form, with one field a line and sorted map entries. Numbers are printed like in Python's
+// text_format, so that the text equals that of Python programs. ParseText reads it back. Unknown
+// fields are left out.
 std::string PrintText(const google::protobuf::Message& message);
 
 // Full names ("millstream.GraphDef", nested ones too) of all messages of framework/protos, sorted.

@@ -9,10 +9,9 @@
 
 namespace millstream {
 
-// RESOURCE_EXHAUSTED for bytes or a text of a message that would take many times their size and
-// more than a few megabytes, as nothing written in earnest does. What is no encoding at all is OK
-// here, and for the parser to refuse.
-// `*has_incomplete_entries`: some entry of a map lacks its key or its value.
+// RESOURCE_EXHAUSTED if the parsed message would take more than a few megabytes and many times the
+// size of the input, which valid messages do not. Malformed input returns OK; the parser reports
+// it. `*has_incomplete_entries` is set to whether an entry of a map lacks its key or its value.
 absl::Status CheckBinarySize(const google::protobuf::Descriptor* message, absl::string_view bytes,
                              bool* has_incomplete_entries);
 absl::Status CheckTextSize(const google::protobuf::Descriptor* message, absl::string_view text);

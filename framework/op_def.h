@@ -18,24 +18,24 @@ namespace millstream {
 class ShapeContext;
 struct PluginOpFunctions;  // framework/plugin/op_registration.h
 
-// Finds the output shapes from what is known of the inputs; an error names what is wrong.
+// Computes the output shapes from the facts about the inputs. INVALID_ARGUMENT if they do not fit.
 using ShapeFunction = Status (*)(ShapeContext* context);
-// Finds values of small integer outputs from partially known values of inputs; called after the
-// shape function, sets what it can (ShapeContext::SetOutputValue) and is silent about the rest.
+// Computes values of small integer outputs from partially known values of inputs. Called after the
+// shape function. Calls ShapeContext::SetOutputValue for the outputs that it can compute.
 using ValueFunction = void (*)(ShapeContext* context);
-// True when a statement about an op holds for a node with these attributes.
+// True if a property of an op holds for a node with these attributes.
 using AttrCondition = bool (*)(const AttrMap& attrs);
 // Estimates the floating-point operations of one execution from the shapes of inputs and outputs,
 // which may be known in part (framework/ops/op_cost.h has estimates that several ops share).
 using CostFunction = double (*)(absl::Span<const PartialShape> inputs,
                                 absl::Span<const PartialShape> outputs);
 
-// What ops may touch that lies outside of the graph and its session.
+// The effects of ops outside of the graph and its session.
 inline constexpr absl::string_view kTouchesCode = "code";        // runs code that a node names
 inline constexpr absl::string_view kTouchesFiles = "files";      // reads or writes files
 inline constexpr absl::string_view kTouchesNetwork = "network";  // talks to other machines
 inline constexpr absl::string_view kTouchesOutput = "output";    // writes to the program's streams
-// What the runtime cannot know: the op is a plugin's. No definition says this.
+// Stands for the unknown effects of a plugin's op. No definition uses it.
 inline constexpr absl::string_view kTouchesPlugins = "plugins";
 
 // One argument. Exactly one of these describes its type:
@@ -67,34 +67,34 @@ struct OpDef {
   std::vector<ArgDef> outputs;
   std::vector<AttrDef> attrs;
   std::string doc;           // first line: a summary
-  std::string example;       // lines of a Python shell for the docstring; may be empty
+  std::string example;       // lines of a Python shell, for the docstring; may be empty
   bool is_stateful = false;  // never folded, merged or duplicated
   bool is_commutative = false;
   bool is_aggregate = false;
   bool allows_uninitialized_input = false;
   bool is_elementwise = false;             // see OpSpec::Elementwise
   AttrCondition keeps_finite = nullptr;    // null: never; see OpSpec::KeepsFinite
-  CostFunction cost_function = nullptr;    // null: an execution costs what its memory does
+  CostFunction cost_function = nullptr;    // null: the cost is that of accessing its memory
   std::vector<std::string> touches;        // see kTouchesCode and the following
   ShapeFunction shape_function = nullptr;  // null: outputs of unknown shape
   ValueFunction value_function = nullptr;
-  // Versions of graphs (GraphDef.versions.producer): those from `deprecated_version` on cannot have
-  // the op, for the reason that `deprecation` says; 0: all can.
+  // Graphs whose version (GraphDef.versions.producer) is `deprecated_version` or more cannot have
+  // the op; `deprecation` is the reason. 0: all graphs can.
   uint32_t since_version = 0;
   uint32_t deprecated_version = 0;
   std::string deprecation;
-  // Of a plugin's op: the plugin, and the functions that came with it. Else empty and null.
+  // For a plugin's op: the plugin and the op's functions. Else empty and null.
   std::string plugin;
   std::shared_ptr<const PluginOpFunctions> plugin_functions;
 
   const AttrDef* FindAttr(absl::string_view attr) const;
 };
 
-// Where each argument's tensors stand and which types they have, for one set of attributes.
+// The positions and types of each argument's tensors, for one set of attributes.
 struct NodeSignature {
   DataTypeList input_types;
   DataTypeList output_types;
-  // Ref-ness of each tensor, for legacy ops.
+  // Whether each tensor is a reference, for legacy ops.
   std::vector<bool> input_is_ref;
   std::vector<bool> output_is_ref;
   // First position of each argument, and one past the last at the end.
@@ -102,16 +102,16 @@ struct NodeSignature {
   std::vector<int> output_starts;
 };
 
-// True for ops on references to variables, which older graphs have.
+// True for ops on references to variables, which old graphs have.
 bool HasReferences(const OpDef& op);
 // Expands the signature. REQUIRES: every attribute that the arguments use is in `attrs`.
 StatusOr<NodeSignature> ExpandSignature(const OpDef& op, const AttrMap& attrs);
-// Checks kinds and constraints of `attrs` and adds defaults; attributes that start with '_' are
-// free. Attributes that the op does not have are INVALID_ARGUMENT unless they equal nothing known
-// and `allow_unknown` is set.
+// Checks the types and constraints of `attrs` and adds defaults. Attributes that start with '_' are
+// not checked. INVALID_ARGUMENT for wrong or missing attributes, and for attributes that the op
+// does not have unless `allow_unknown` is set.
 Status CompleteAttrs(const OpDef& op, AttrMap* attrs, bool allow_unknown = false);
-// Adds the type and number attributes that the input types determine and that are not yet there.
-// `input_counts[i]`: how many tensors the caller gave for argument i.
+// Adds missing type and number attributes that follow from the input types. `input_counts[i]` is
+// the number of tensors of argument i. INVALID_ARGUMENT if the inputs contradict each other.
 Status InferAttrs(const OpDef& op, const DataTypeList& input_types,
                   const std::vector<int>& input_counts, AttrMap* attrs);
 

@@ -38,17 +38,18 @@ class OpSpec {
   OpSpec& Commutative();
   OpSpec& Aggregate();
   OpSpec& AllowsUninitializedInput();
-  // Says that the op touches something outside (kTouchesFiles): who loads a graph may forbid it.
+  // Declares an effect outside of the graph (kTouchesFiles). Programs that load graphs can forbid
+  // it.
   OpSpec& Touches(absl::string_view outside);
-  // Says that the op computes each element of its one output from the elements at the same place of
-  // its one or two inputs, after broadcasting, and that _FusedElementwise may run it as a step.
-  // Kernels of that op have a recipe for it (kernels/elementwise/step_recipes.cc).
+  // Declares that each element of the only output depends on the elements at the same position of
+  // the one or two inputs, after broadcasting, and that _FusedElementwise may run the op as a step.
+  // Kernels of _FusedElementwise must have a recipe for it (kernels/elementwise/step_recipes.cc).
   OpSpec& Elementwise();
-  // Says that outputs are finite whenever all inputs are, for the nodes whose attributes meet
-  // `condition`: numeric checks then need not look at them.
+  // Declares that outputs are finite if all inputs are, for nodes whose attributes meet
+  // `condition`. Numeric checks do not scan them.
   OpSpec& KeepsFinite(AttrCondition condition = [](const AttrMap&) { return true; });
-  // The floating-point operations of one execution. Placement by costs takes an op without for one
-  // that costs what reading its inputs and writing its outputs does.
+  // Sets the estimate of floating-point operations. Without it, placement by costs counts only the
+  // time to read the inputs and write the outputs.
   OpSpec& Cost(CostFunction function);
   OpSpec& Shape(ShapeFunction function);
   OpSpec& Value(ValueFunction function);
@@ -56,9 +57,9 @@ class OpSpec {
   // An example for the Python docstring: lines of a Python shell, in which `tf` is the package and
   // a session is the default one. A test runs it.
   OpSpec& Example(absl::string_view lines);
-  // Adds, in this place, what several ops have in common.
+  // Calls part(this), for parts that several ops share.
   OpSpec& With(void (*part)(OpSpec* spec));
-  // The definition; INVALID_ARGUMENT with the first text that could not be read.
+  // Returns the definition. INVALID_ARGUMENT with the first text that cannot be parsed.
   StatusOr<OpDef> Build() const;
 
  private:
@@ -74,15 +75,15 @@ class OpRegistry {
  public:
   static OpRegistry* Global();
 
-  // ALREADY_EXISTS when another definition has the name.
+  // ALREADY_EXISTS if another definition has the name.
   Status Register(OpDef def) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Adds all or none: none as well when `last_condition` fails, which is asked when nothing else
-  // can fail any more. ALREADY_EXISTS when another definition has a name.
+  // Adds all definitions or none. Calls `last_condition` after all other checks, and returns its
+  // error. ALREADY_EXISTS if another definition has one of the names.
   Status RegisterAll(std::vector<OpDef> defs, absl::FunctionRef<Status()> last_condition)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // NOT_FOUND, with close names, for an unknown op.
+  // NOT_FOUND, with similar names, for an unknown op.
   StatusOr<const OpDef*> Find(absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same; null for an unknown op, without the search for close names.
+  // The same; null for an unknown op, without the search for similar names.
   const OpDef* FindOrNull(absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
   // All definitions by name.
   std::vector<const OpDef*> List() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -92,7 +93,7 @@ class OpRegistry {
   absl::flat_hash_map<std::string, std::unique_ptr<const OpDef>> ops_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Registers at start-up; a malformed specification aborts with its text: it is a bug of ours.
+// Registers at start-up. Aborts with the text of a malformed specification.
 class OpRegistration {
  public:
   OpRegistration(const OpSpec& spec);  // NOLINT: conversion is the point

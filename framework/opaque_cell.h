@@ -7,12 +7,12 @@
 
 namespace millstream {
 
-// Base of whatever a resource or variant element holds. What kind it is, the reader finds out by
-// dynamic_cast; the framework itself only shares, copies and prints it.
+// The base of the objects in resource and variant elements. Readers find the type by dynamic_cast.
+// The framework only shares, copies and prints the objects.
 class OpaqueObject {
  public:
   virtual ~OpaqueObject() = default;
-  // A few words for messages.
+  // A short description, for messages.
   virtual std::string DebugString() const = 0;
 };
 

@@ -22,8 +22,8 @@
 
 namespace millstream {
 
-// A tensor message may stand for at most this many bytes, the size of the largest message: a short
-// one could ask for any number by repeating its last value.
+// The most bytes of a tensor that is read from a message: the size of the largest message. A short
+// message may repeat its last value, so without a limit it could allocate any number of bytes.
 inline constexpr int64_t kMaxTensorProtoBytes = int64_t{1} << 31;
 
 proto::DataType DataTypeToProto(DataType dtype, bool is_ref = false);
@@ -32,14 +32,15 @@ StatusOr<DataType> DataTypeFromProto(int number, bool* is_ref = nullptr);
 
 void ShapeToProto(const PartialShape& shape, proto::TensorShapeProto* message);
 StatusOr<PartialShape> PartialShapeFromProto(const proto::TensorShapeProto& message);
-// INVALID_ARGUMENT also when something is unknown.
+// INVALID_ARGUMENT also if the rank or a dimension is unknown.
 StatusOr<Shape> ShapeFromProto(const proto::TensorShapeProto& message);
 
-// One value when all are equal, else tensor_content, or a list for strings, truths and complex
-// numbers, as readers of such messages expect.
-// UNIMPLEMENTED for resource and variant.
+// Writes one value if all elements are equal; else tensor_content, or a list for strings, booleans
+// and complex numbers, as readers of such messages expect. UNIMPLEMENTED for resource and variant.
 Status TensorToProto(const Tensor& tensor, proto::TensorProto* message);
-// Reads tensor_content and the *_val lists, repeating the last value of a short list.
+// Reads tensor_content or a *_val list, and repeats the last value of a short list.
+// INVALID_ARGUMENT for a message that does not fit its shape or dtype, RESOURCE_EXHAUSTED if memory
+// is short.
 StatusOr<Tensor> TensorFromProto(const proto::TensorProto& message,
                                  Allocator* allocator = HostAllocator());
 
@@ -51,9 +52,9 @@ using AttrProtoMap = google::protobuf::Map<std::string, proto::AttrValue>;
 Status AttrsToProto(const AttrMap& attrs, AttrProtoMap* messages);
 StatusOr<AttrMap> AttrsFromProto(const AttrProtoMap& messages);
 
-// The doc's first line becomes the summary, the rest the description.
+// The first line of the doc becomes the summary, the rest the description.
 Status OpDefToProto(const OpDef& op, proto::OpDef* message);
-// Without shape and value functions.
+// The result has no shape and value functions.
 StatusOr<OpDef> OpDefFromProto(const proto::OpDef& message);
 
 }  // namespace millstream

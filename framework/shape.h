@@ -13,7 +13,7 @@
 
 namespace millstream {
 
-// Ranks up to this need no heap.
+// The largest rank without a heap allocation.
 inline constexpr int kInlineRank = 8;
 using DimVector = absl::InlinedVector<int64_t, kInlineRank>;
 
@@ -26,7 +26,7 @@ Status CheckRank(int rank);
 // A dimension, or a count, that is not known.
 inline constexpr int64_t kUnknownDim = -1;
 
-// The shape of a tensor: every dimension known and not negative. A value type.
+// The shape of a tensor. Every dimension is known and not negative. A value type.
 class Shape {
  public:
   Shape() = default;  // a scalar
@@ -38,7 +38,7 @@ class Shape {
   void set_dim(int i, int64_t size) { dims_[i] = size; }
   void AddDim(int64_t size) { dims_.push_back(size); }
   absl::Span<const int64_t> dims() const { return dims_; }
-  // Product of the dimensions; 1 for a scalar. REQUIRES: Validate(*this) passed.
+  // The product of the dimensions; 1 for a scalar. REQUIRES: ValidateShape(*this).ok().
   int64_t num_elements() const;
   std::string ToString() const;  // "[2,3]"
 
@@ -62,7 +62,7 @@ Status ValidateShape(const Shape& shape);
 // A shape of which the rank, or some dimensions, may be unknown. A value type.
 class PartialShape {
  public:
-  // Nothing known. So is PartialShape({}): a scalar is Scalar().
+  // Unknown rank, like PartialShape({}). A scalar is Scalar().
   PartialShape() : known_rank_(false) {}
   PartialShape(std::initializer_list<int64_t> dims) : known_rank_(true), dims_(dims) {}
   explicit PartialShape(absl::Span<const int64_t> dims)
@@ -77,9 +77,9 @@ class PartialShape {
   static PartialShape UnknownOfRank(int rank);
 
   bool known_rank() const { return known_rank_; }
-  // -1 when the rank is unknown.
+  // -1 if the rank is unknown.
   int rank() const { return known_rank_ ? static_cast<int>(dims_.size()) : -1; }
-  // kUnknownDim when unknown. Negative i counts from the end. REQUIRES: known_rank().
+  // kUnknownDim if it is unknown. A negative i counts from the end. REQUIRES: known_rank().
   int64_t dim(int i) const { return dims_[i < 0 ? i + rank() : i]; }
   void set_dim(int i, int64_t size) { dims_[i < 0 ? i + rank() : i] = size; }
   // REQUIRES: known_rank().
@@ -88,13 +88,14 @@ class PartialShape {
   bool IsFullyKnown() const;
   // REQUIRES: IsFullyKnown().
   Shape ToShape() const { return Shape(dims()); }
-  // The element count, or kUnknownDim (also when it overflows).
+  // The number of elements; kUnknownDim if it is unknown or overflows.
   int64_t num_elements() const;
-  // True when some fully known shape is described by both.
+  // True if a fully known shape exists that fits both.
   bool IsCompatibleWith(const PartialShape& other) const;
-  // What both know together; INVALID_ARGUMENT when they contradict each other.
+  // The shape with all dimensions that either knows. INVALID_ARGUMENT if they contradict each
+  // other.
   StatusOr<PartialShape> MergeWith(const PartialShape& other) const;
-  // What both say, when either may turn out to hold: dimensions that differ are unknown.
+  // The shape with the dimensions on which both agree; the others are unknown.
   PartialShape CommonWith(const PartialShape& other) const;
   std::string ToString() const;  // "[2,?]", "<unknown>"
 

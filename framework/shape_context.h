@@ -1,4 +1,4 @@
-// What a shape function sees and says.
+// The inputs and results of a shape function.
 #ifndef MILLSTREAM_FRAMEWORK_SHAPE_CONTEXT_H_
 #define MILLSTREAM_FRAMEWORK_SHAPE_CONTEXT_H_
 
@@ -18,22 +18,22 @@ namespace millstream {
 // A small integer tensor of rank 0 or 1 of which some elements may be unknown (nullopt).
 using PartialValue = std::vector<std::optional<int64_t>>;
 
-// What a variable's handle says about its value.
+// The static dtype and shape of the value of a variable, from its handle.
 struct HandleInfo {
   DataType dtype = DataType::kInvalid;
   PartialShape shape;
 };
 
-// What is known of one input before the node runs.
+// The static facts about one input.
 struct InputFacts {
   PartialShape shape;
   DataType dtype = DataType::kInvalid;
-  const Tensor* constant = nullptr;             // its value, when the same in every step
+  const Tensor* constant = nullptr;             // its value if it is the same in every step
   const PartialValue* partial_value = nullptr;  // for small integer tensors
   const HandleInfo* handle = nullptr;           // for variable handles
 };
 
-// What inference found of one output.
+// The inferred facts about one output.
 struct OutputFacts {
   PartialShape shape;
   std::optional<PartialValue> value;
@@ -57,13 +57,14 @@ class ShapeContext {
   std::string InputName(int i) const { return call_.InputName(i); }
   // The value when it is known in full, else null.
   const Tensor* constant(int i) const { return inputs_[i].constant; }
-  // The elements of a rank-0 or rank-1 integer input as far as known; nullopt when nothing is known
-  // (not even how many).
+  // The known elements of an integer input of rank 0 or 1; nullopt if not even their number is
+  // known.
   std::optional<PartialValue> InputValue(int i) const;
-  // The shape that input i (a vector of sizes, -1 for unknown) describes. Unknown as a whole when
-  // not even its length is known. INVALID_ARGUMENT when it is no vector or has sizes below -1.
+  // The shape whose sizes input i has, a vector; -1 stands for unknown. The rank is unknown if the
+  // length of the vector is. INVALID_ARGUMENT if the input is no vector or has sizes below -1.
   StatusOr<PartialShape> InputAsShape(int i) const;
-  // A scalar integer input when known.
+  // The value of a scalar integer input; nullopt if it is not known. INVALID_ARGUMENT for no
+  // scalar.
   StatusOr<std::optional<int64_t>> InputAsScalar(int i) const;
   const HandleInfo* handle(int i) const { return inputs_[i].handle; }
 
@@ -75,18 +76,19 @@ class ShapeContext {
 
   void SetOutput(int i, PartialShape shape) { outputs_[i].shape = std::move(shape); }
   const PartialShape& output(int i) const { return outputs_[i].shape; }
-  // For value functions: what is known of a small integer output.
+  // For value functions: sets the known elements of a small integer output.
   void SetOutputValue(int i, PartialValue value) { outputs_[i].value = std::move(value); }
   void SetOutputHandle(int i, HandleInfo handle) { outputs_[i].handle = std::move(handle); }
   std::vector<OutputFacts> TakeOutputs() { return std::move(outputs_); }
 
   // ---- Checks that most shape functions need; messages name the argument ----
-  // The input's shape with at least the rank known; INVALID_ARGUMENT when it is another.
+  // The input's shape with this rank, if necessary with unknown dimensions. INVALID_ARGUMENT if the
+  // input has another rank.
   StatusOr<PartialShape> WithRank(int i, int rank) const;
   StatusOr<PartialShape> WithRankAtLeast(int i, int rank) const;
   StatusOr<PartialShape> WithRankAtMost(int i, int rank) const;
   StatusOr<PartialShape> Merge(const PartialShape& a, const PartialShape& b) const;
-  // One size from two, either possibly unknown.
+  // The common size of two dimensions that may be unknown. INVALID_ARGUMENT if they differ.
   StatusOr<int64_t> MergeDim(int64_t a, int64_t b) const;
 
  private:
@@ -95,18 +97,19 @@ class ShapeContext {
   std::vector<OutputFacts> outputs_;
 };
 
-// Runs the op's shape and value functions; without a shape function outputs are unknown.
+// Runs the op's shape and value functions. Without a shape function, output shapes are unknown.
 StatusOr<std::vector<OutputFacts>> InferShapes(ShapeContext* context);
 
 // ---- Shape functions that many ops share ----
-Status UnchangedShape(ShapeContext* context);        // output 0 is as input 0
+Status UnchangedShape(ShapeContext* context);        // output 0 has the shape of input 0
 Status ScalarShape(ShapeContext* context);           // every output is a scalar
 Status NoOutputs(ShapeContext* context);             // for ops without outputs
 Status BroadcastBinaryShape(ShapeContext* context);  // inputs 0 and 1 broadcast (NumPy's rule)
 Status MergeAllInputsShape(ShapeContext* context);   // all inputs have one shape, so has output 0
 // The broadcast of two shapes.
 StatusOr<PartialShape> BroadcastShapes(const PartialShape& a, const PartialShape& b);
-// `axis` of a tensor of `rank`, negative counting from the end; INVALID_ARGUMENT outside.
+// Converts `axis`, which counts from the end if negative, to [0, rank). INVALID_ARGUMENT if it is
+// out of range.
 StatusOr<int> NormalizeAxis(int64_t axis, int rank);
 
 }  // namespace millstream

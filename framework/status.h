@@ -1,9 +1,9 @@
-// Status conventions: helpers around absl::Status that the whole runtime uses.
+// Helpers around absl::Status that the whole runtime uses.
 //
-// Codes: INVALID_ARGUMENT, the caller is wrong; NOT_FOUND, a name does not exist;
-// FAILED_PRECONDITION, right call at the wrong time (an uninitialized variable); UNIMPLEMENTED, no
-// kernel, or an unknown constant; RESOURCE_EXHAUSTED, memory; OUT_OF_RANGE, the end of a sequence;
-// CANCELLED / ABORTED / UNAVAILABLE as in gRPC; INTERNAL, we are wrong.
+// Codes: INVALID_ARGUMENT, an error of the caller; NOT_FOUND, a name does not exist;
+// FAILED_PRECONDITION, a valid call at the wrong time (an uninitialized variable); UNIMPLEMENTED,
+// no kernel, or an unknown constant; RESOURCE_EXHAUSTED, memory; OUT_OF_RANGE, the end of a
+// sequence; CANCELLED, ABORTED and UNAVAILABLE as in gRPC; INTERNAL, an error of the runtime.
 #ifndef MILLSTREAM_FRAMEWORK_STATUS_H_
 #define MILLSTREAM_FRAMEWORK_STATUS_H_
 
@@ -59,7 +59,7 @@ Status Cancelled(const Parts&... parts) {
 
 }  // namespace errors
 
-// `status` with "context: " put before its message; payloads are kept.
+// Puts "context: " before the message of `status`. Payloads are kept.
 Status WithContext(const Status& status, absl::string_view context);
 
 }  // namespace millstream

@@ -16,19 +16,19 @@
 
 namespace millstream {
 
-// dtype, shape, and a view into a shared buffer. Copies share the buffer. Thread-compatible.
+// A dtype, a shape, and a view into a shared buffer. Copies share the buffer. Not thread-safe.
 class Tensor {
  public:
   Tensor() = default;  // kInvalid, no memory
-  // In memory from `allocator`, elements unset (strings empty). INVALID_ARGUMENT for a bad shape,
-  // RESOURCE_EXHAUSTED, with the size and shape, when there is no memory.
+  // Allocates a tensor. Elements are not initialized; strings are empty. INVALID_ARGUMENT for a bad
+  // shape; RESOURCE_EXHAUSTED, with the size and shape, if memory is exhausted.
   static StatusOr<Tensor> Create(DataType dtype, const Shape& shape,
                                  Allocator* allocator = HostAllocator());
-  // Views `buffer` from `offset` bytes on. REQUIRES: the buffer holds that much.
+  // A view of `buffer` from byte `offset` on. REQUIRES: the buffer is large enough.
   Tensor(DataType dtype, Shape shape, BufferRef buffer, size_t offset = 0)
       : dtype_(dtype), shape_(std::move(shape)), buffer_(std::move(buffer)), offset_(offset) {}
 
-  // Small tensors for tests and attributes; they crash when there is no memory.
+  // Small tensors for tests and attributes. These functions crash if memory is exhausted.
   template <typename T>
   static Tensor Scalar(T value) {
     return Of<T>({}, {std::move(value)});
@@ -66,15 +66,15 @@ class Tensor {
     return absl::Span<T>(data<T>(), num_elements());
   }
   const BufferRef& buffer() const { return buffer_; }
-  // Of a tensor without memory: the host's.
+  // The memory space; kHost for a tensor without a buffer.
   MemorySpace space() const { return buffer_ ? buffer_->space() : MemorySpace::kHost; }
-  // True when only a device can touch the elements.
+  // True if only a device can access the elements.
   bool is_on_device() const { return space() == MemorySpace::kDevice; }
   size_t offset() const { return offset_; }
 
-  // The same memory under another shape of as many elements.
+  // The same memory under another shape. REQUIRES: the number of elements is equal.
   Tensor Reshaped(Shape shape) const { return Tensor(dtype_, std::move(shape), buffer_, offset_); }
-  // A copy in memory of its own.
+  // A copy with its own memory. RESOURCE_EXHAUSTED if memory is exhausted.
   StatusOr<Tensor> DeepCopy(Allocator* allocator = HostAllocator()) const;
   // dtype, shape and the first elements, for messages: "float32[2,2] 1 2 3 4".
   std::string DebugString(int max_elements = 8) const;
@@ -86,7 +86,7 @@ class Tensor {
   size_t offset_ = 0;
 };
 
-// True when dtype, shape and every element are equal bit for bit.
+// True if dtype and shape are equal, and the elements are equal bit for bit.
 bool TensorsEqual(const Tensor& a, const Tensor& b);
 // The elements of an int32 or int64 tensor; INVALID_ARGUMENT for another dtype.
 StatusOr<std::vector<int64_t>> IntegerValues(const Tensor& tensor);

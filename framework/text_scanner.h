@@ -1,4 +1,4 @@
-// A cursor over the short texts of op specifications.
+// A scanner for the short texts of op specifications.
 #ifndef MILLSTREAM_FRAMEWORK_TEXT_SCANNER_H_
 #define MILLSTREAM_FRAMEWORK_TEXT_SCANNER_H_
 
@@ -9,22 +9,23 @@
 
 namespace millstream {
 
-// Reads one text from left to right; white space separates and is otherwise skipped. The text must
-// outlive the scanner.
+// Reads one text from left to right and skips white space. Not thread-safe. REQUIRES: the text
+// outlives the scanner.
 class TextScanner {
  public:
   explicit TextScanner(absl::string_view text) : text_(text), rest_(text) {}
 
-  // Steps over `token` if it comes next.
+  // Reads `token` if it is next; returns whether it is.
   bool Consume(absl::string_view token);
-  // INVALID_ARGUMENT unless `token` comes next; steps over it.
+  // Reads `token`. INVALID_ARGUMENT if it is not next.
   Status Expect(absl::string_view token);
   bool AtEnd();
-  // INVALID_ARGUMENT when something is left.
+  // INVALID_ARGUMENT unless AtEnd().
   Status ExpectEnd();
   // The next character, 0 at the end.
   char Peek();
-  // A letter or underscore, then letters, digits and underscores. INVALID_ARGUMENT when none comes.
+  // Reads a letter or underscore, then letters, digits and underscores. INVALID_ARGUMENT if there
+  // is none.
   StatusOr<std::string> Identifier();
   // The characters up to the next white space or one of `,]}=`; may be empty.
   absl::string_view Word();
