@@ -1,4 +1,4 @@
-// Which of the instruction sets that a plugin's note may ask for this machine can run.
+// The instruction sets of this machine, as bits of a plugin's note.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_CPU_BITS_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_CPU_BITS_H_
 
@@ -8,7 +8,8 @@
 
 namespace millstream {
 
-// MS_CPU_* bits that the processor has and whose registers the operating system saves.
+// The MS_CPU_* bits of instruction sets that the processor has and whose registers the operating
+// system saves.
 uint64_t EnabledCpuBits();
 
 // {"AVX512F", "AVX512BW"}; a bit without a name is "bit 40".

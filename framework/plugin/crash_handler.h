@@ -1,14 +1,14 @@
-// Says which plugin the process died in.
+// Reports the plugin in which the process crashes.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_CRASH_HANDLER_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_CRASH_HANDLER_H_
 
 namespace millstream {
 
-// From now on a SIGSEGV, SIGBUS, SIGILL, SIGFPE or SIGABRT in a thread that runs code of a plugin
-// (see running_code.h) or has a breadcrumb (host_interfaces.h) writes the line "millstream error:
-// SIGSEGV in plugin acme, kernel Conv2D, node layer/conv: <breadcrumb>", or what is known of it,
-// before what was set for that signal earlier, or the default action, takes its course. Does
-// nothing the second time. Thread-safe.
+// Installs handlers of SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT. If the thread runs code of a
+// plugin (running_code.h) or has a breadcrumb (host_interfaces.h), the handler writes the line
+// "millstream error: SIGSEGV in plugin acme, kernel Conv2D, node layer/conv: <breadcrumb>", or the
+// parts that are known. Then the previous handler, or the default action, follows. A second call
+// does nothing. Thread-safe.
 void InstallCrashHandler();
 
 }  // namespace millstream

@@ -1,5 +1,5 @@
-// Tensors through DLPack 1.x (https://dmlc.github.io/dlpack), the form in which frameworks lend
-// each other memory.
+// Exchanges tensors with other frameworks by DLPack 1.x (https://dmlc.github.io/dlpack), without
+// copies.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_DLPACK_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_DLPACK_H_
 
@@ -8,7 +8,7 @@
 #include "framework/status.h"
 #include "framework/tensor.h"
 
-// The layout that dlpack.h gives these names; they are its, and so outside our namespace.
+// The structs of dlpack.h. They have its names and are outside of our namespace.
 struct DLPackVersion {
   uint32_t major;
   uint32_t minor;
@@ -46,14 +46,15 @@ inline constexpr int32_t kDLPackCpu = 1;
 inline constexpr int32_t kDLPackPinned = 3;  // host memory that a device can read
 inline constexpr uint64_t kDLPackReadOnly = 1;
 
-// Lends the tensor's memory; the struct's deleter, which may be called on any thread, gives it
-// back. Read-only unless the tensor's buffer is `tensor`'s alone. UNIMPLEMENTED for a dtype that
-// DLPack does not have.
+// Exports the tensor's memory. The caller must call the struct's deleter, on any thread, to release
+// it. Read-only unless `tensor` holds the only reference to its buffer. UNIMPLEMENTED for a dtype
+// that DLPack does not have.
 StatusOr<DLManagedTensorVersioned*> ExportDLPack(const Tensor& tensor);
 
-// The same memory as a tensor that is never written; a copy when its elements are not aligned.
-// Takes the struct over unless it fails: UNIMPLEMENTED for another major version, other memory than
-// the host's, a dtype without counterpart; INVALID_ARGUMENT for what is not dense and row-major.
+// Imports the memory as a tensor that is never written; copies it if the elements are not aligned.
+// Takes ownership of the struct unless it fails. UNIMPLEMENTED for another major version, memory
+// other than host memory, or an unsupported dtype; INVALID_ARGUMENT if it is not dense and
+// row-major.
 StatusOr<Tensor> ImportDLPack(DLManagedTensorVersioned* managed);
 
 }  // namespace millstream

@@ -1,4 +1,4 @@
-// The host's side of the handshake: what every plugin's entry point is given.
+// The host's side of the handshake: the tables that plugins get.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_HOST_INTERFACES_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_HOST_INTERFACES_H_
 
@@ -18,27 +18,27 @@ namespace millstream {
 // Millstream's version, as users see it.
 inline constexpr char kHostVersion[] = "0.1.0";
 
-// What entry points are called with; static. Thread-safe.
+// The argument of the entry points; static. Thread-safe.
 const MS_HostBase* HostBase();
 
-// Adds a table that plugins may ask for by its id; it must live for ever. ms.core/1, ms.registry/1,
-// ms.kernel/1, ms.shape/1 and ms.tensor/1 are there from the start; the runtime adds those that
-// need it, before it loads a plugin. The same table may be added again; ALREADY_EXISTS for another
-// one of that id. Thread-safe.
+// Adds a table that plugins may request by its id. ms.core/1, ms.registry/1, ms.kernel/1,
+// ms.shape/1 and ms.tensor/1 exist from the start. The runtime adds its own tables before it loads
+// a plugin. The same table may be added again; ALREADY_EXISTS for another table with the id.
+// Thread-safe. REQUIRES: the table is never destroyed.
 Status RegisterHostInterface(const MS_Table* table);
 
-// The table, or null. Thread-safe.
+// The table; null if there is none. Thread-safe.
 const MS_Table* FindHostInterface(absl::string_view id);
 
-// Messages below this level are dropped; MS_LOG_WARNING at first. Thread-safe.
+// Sets the level below which messages are dropped. The default is MS_LOG_WARNING. Thread-safe.
 void SetHostLogLevel(int32_t level);
 
 // Writes one line to stderr when `level` is high enough. Thread-safe.
 void HostLog(int32_t level, absl::string_view message);
 
-// What the calling thread is doing, as a plugin said by breadcrumb_set, or the host by the second
-// function; cut at 255 bytes. Empty: nothing of a plugin. The first may be called in a signal
-// handler.
+// The activity of the calling thread, which a plugin sets by breadcrumb_set and the host by the
+// second function; cut at 255 bytes. Empty: no plugin code. The first function may be called in a
+// signal handler.
 absl::string_view HostBreadcrumb();
 void SetHostBreadcrumb(absl::string_view text);
 

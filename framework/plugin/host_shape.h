@@ -10,7 +10,7 @@ namespace millstream {
 
 const MS_Table* ShapeInterface();
 
-// The shape function of every op whose plugin gave one: calls it. Thread-safe.
+// The shape function of all ops whose plugin has one. It calls the plugin's function. Thread-safe.
 Status InferPluginShape(ShapeContext* context);
 
 }  // namespace millstream

@@ -1,26 +1,26 @@
-// The host's statuses as plugins see them.
+// The host's statuses for plugins.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_HOST_STATUS_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_HOST_STATUS_H_
 
 #include "framework/plugin/plugin.h"
 #include "framework/status.h"
 
-// Never OK: success is a null pointer.
+// An error. A null pointer stands for success.
 struct MS_Status {
   absl::Status status;
 };
 
 namespace millstream {
 
-// Null for OK; else the caller owns it.
+// Converts a status; null for OK. The caller owns the result.
 MS_Status* ToAbiStatus(const Status& status);
-// A status of a code that a plugin chose; an unknown number becomes UNKNOWN and is named in the
-// message. Null for MS_OK.
+// Creates a status with a code from a plugin; null for MS_OK. An unknown code becomes UNKNOWN, and
+// the message has its number.
 MS_Status* MakeAbiStatus(MS_Code code, absl::string_view message);
-// What a plugin function returned; frees it.
+// Converts and frees the result of a plugin's function.
 Status TakeAbiStatus(MS_Status* status);
 
-// Borrows. Data may be null when the size is 0.
+// Convert strings without a copy. The data may be null if the size is 0.
 inline absl::string_view FromAbi(MS_Str text) {
   return absl::string_view(text.data, static_cast<size_t>(text.size));
 }

@@ -1,4 +1,4 @@
-// The host's tensors as plugins see them, and the table "ms.tensor/1".
+// The host's tensors for plugins, and the table "ms.tensor/1".
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_HOST_TENSOR_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_HOST_TENSOR_H_
 
@@ -10,7 +10,7 @@
 #include "framework/status.h"
 #include "framework/tensor.h"
 
-// A counted tensor. Made with one reference; ReleaseTensorHandle takes one away.
+// A reference-counted tensor. Created with one reference; ReleaseTensorHandle releases one.
 struct MS_Tensor {
   explicit MS_Tensor(millstream::Tensor value) : tensor(std::move(value)) {}
   const millstream::Tensor tensor;
@@ -19,22 +19,22 @@ struct MS_Tensor {
 
 namespace millstream {
 
-// Views `tensor`, whose dims and memory the view borrows: the Tensor object must stay where it is
-// while the view is used. `handle` is what plugins may retain, or null.
+// A view of `tensor`. It borrows the dims and the memory, so the Tensor object must not move while
+// the view is used. `handle` is the handle that plugins may retain; may be null.
 MS_TensorView MakeView(const Tensor& tensor, MS_Tensor* handle);
 
-// A view of nothing: no memory, rank unknown. What a frame's unplanned output starts as.
+// A view without memory and with unknown rank: the initial value of a frame's unplanned output.
 MS_TensorView NullView();
 
-// Null is allowed.
+// Releases a reference; does nothing for null. Thread-safe.
 void ReleaseTensorHandle(MS_Tensor* handle);
 
-// A copy of what a plugin's view, of host memory, shows. INVALID_ARGUMENT for any other memory and
-// for resources.
+// A copy of the tensor of a plugin's view of host memory. INVALID_ARGUMENT for other memory and for
+// resources.
 StatusOr<Tensor> CopyOfView(const MS_TensorView& view);
 
-// The Shape that a plugin gave. INVALID_ARGUMENT for an unknown rank, a bad pointer, a negative or
-// overflowing dimension.
+// Converts a shape of a plugin. INVALID_ARGUMENT for an unknown rank, a bad pointer, or a negative
+// or overflowing dimension.
 StatusOr<Shape> ShapeFromAbi(MS_Dims dims);
 
 const MS_Table* TensorInterface();

@@ -12,8 +12,8 @@
 #include "framework/op_call.h"
 #include "framework/plugin/plugin.h"
 
-// Borrows everything it is made of; lives for one call of create, or of another function of a
-// plugin, and belongs to its thread.
+// Borrows its arguments. Lives for one call of create, or of another function of a plugin, on its
+// thread.
 struct MS_KernelInfo {
   MS_KernelInfo(const millstream::OpCall& op_call, absl::string_view device,
                 absl::string_view kernel_plugin = "")
@@ -25,7 +25,7 @@ struct MS_KernelInfo {
   const absl::string_view device_name;  // empty for functions of an op
   const absl::string_view plugin;       // whose kernel it is; empty for functions of an op
 
-  // Lists in the form that the getters give them out, kept until create returned.
+  // Lists in the form that the getters return, kept until create returns.
   mutable std::deque<std::vector<MS_Str>> texts;
   mutable std::deque<std::vector<MS_DType>> dtypes;
   mutable std::deque<std::vector<MS_Dims>> shapes;

@@ -43,10 +43,10 @@ struct KernelRegistration {
   void (*destroy)(void*) = nullptr;
   MS_Status* (*specialize)(void*, MS_Specialization*) = nullptr;
   void (*unspecialize)(void*, void*) = nullptr;
-  // Of core's asynchronous kernels; null where plugins have them.
-  // The step stops: the execution that `done` ends is to end soon, unless it has ended already.
+  // ---- For core's asynchronous kernels; null for kernels of plugins ----
+  // Called when the step stops: the execution of `done` must end soon, unless it has ended already.
   void (*cancel)(void* state, MS_Frame* frame, MS_Done* done) = nullptr;
-  // What the execution that is about to start may wait for, for messages.
+  // Describes what the execution that is about to start may wait for, for messages.
   std::string (*waits_for)(void* state, MS_Frame* frame) = nullptr;
 };
 
@@ -55,17 +55,17 @@ class KernelRegistry {
  public:
   static KernelRegistry* Global();
 
-  // Adds all or none. ALREADY_EXISTS when one ties with a kernel that is there: same op, device
-  // type, label and priority, and constraints that some set of attributes satisfies both.
-  // None are added either when `last_condition` fails, which is asked when nothing else can fail
-  // any more; null is no condition.
+  // Adds all kernels or none. ALREADY_EXISTS if one conflicts with a registered kernel: same op,
+  // device type, label and priority, and constraints that one set of attributes can satisfy both.
+  // Calls `last_condition`, unless it is null, after all other checks, and returns its error.
   Status Commit(std::vector<KernelRegistration> kernels,
                 const std::function<Status()>& last_condition = nullptr)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The kernel for a node of `op` on `device_type`: label equal to the attribute "_kernel" (empty
-  // when absent), constraints satisfied, highest priority; kernels of type "*" come after those of
-  // the device. INVALID_ARGUMENT lists the kernels there are and why each does not fit.
+  // The kernel for a node of `op` on `device_type`. Its label equals the attribute "_kernel" (empty
+  // if absent) and its constraints are satisfied; of several, the one with the highest priority.
+  // Kernels of type "*" come after those of the device. INVALID_ARGUMENT lists the kernels and why
+  // each does not fit.
   StatusOr<const KernelRegistration*> Find(absl::string_view op, absl::string_view device_type,
                                            const AttrMap& attrs) const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<const KernelRegistration*> KernelsOf(absl::string_view op) const

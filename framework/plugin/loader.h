@@ -1,11 +1,11 @@
 // Finds, checks, opens and registers plugins.
 //
-// The steps: find files (search_path.h), read each without running it, choose one file of each
-// family, try it in a process of its own if it was not installed with us (probe.h), dlopen, call
-// the entry point, check what it gave and the options, init, register_all into a private
-// transaction, commit. Whatever fails leaves the registries of ops and kernels as they were. A
-// plugin that was opened stays mapped for ever; at the end of the process nothing of it runs unless
-// Shutdown is called.
+// The steps are: find files (search_path.h); read each without running it; choose one file of each
+// family; try it in a separate process unless it was installed with Millstream (probe.h); dlopen;
+// call the entry point; check its result and the options; init; register_all into a private
+// transaction; commit. After an error the registries of ops and kernels have not changed. A plugin
+// that was opened stays mapped until the process ends. None of its code runs at the end of the
+// process unless Shutdown is called.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_LOADER_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_LOADER_H_
 
@@ -31,7 +31,7 @@
 namespace millstream {
 
 enum class PluginState {
-  kFound,     // read, and nothing done with it yet
+  kFound,     // the file was read, and nothing else was done yet
   kShadowed,  // another file of its family was chosen, or this machine cannot run it
   kDisabled,  // the user's list of plugins leaves it out
   kRejected,  // none of its code ran in this process
@@ -41,7 +41,7 @@ enum class PluginState {
 };
 absl::string_view PluginStateName(PluginState state);  // "READY"
 
-// How far a plugin came.
+// The stages of loading a plugin.
 enum class LoadStage {
   kFind,
   kPreflight,
@@ -57,34 +57,34 @@ enum class LoadStage {
 };
 absl::string_view LoadStageName(LoadStage stage);  // "preflight"
 
-// What became of one file, or of one entry of the search path that gave none.
+// The result for one file, or for one entry of the search path without a file.
 struct PluginRecord {
   std::string path;
   PluginOrigin origin = PluginOrigin::kExplicit;
-  std::string name;             // of its note; empty when there was none to read
-  std::string family;           // as `name`
+  std::string name;             // from its note; empty without a note
+  std::string family;           // from its note; empty without a note
   std::optional<MS_Note> note;  // versions, instruction sets, rank
-  std::string vendor;           // this and the next are known once the entry point was called
+  std::string vendor;           // vendor and version are set after the entry point was called
   std::string version;
   PluginState state = PluginState::kFound;
-  LoadStage stage = LoadStage::kFind;  // the one that failed; kDone when none did
-  Status status;                       // why; OK when it is ready
+  LoadStage stage = LoadStage::kFind;  // the stage that failed; kDone if none did
+  Status status;                       // the reason; OK if the plugin is ready
   size_t num_kernels = 0;
-  std::vector<std::string> ops;               // that it registered, in that order
-  std::vector<const MS_DeviceDesc*> devices;  // once they were asked for
+  std::vector<std::string> ops;               // in the order of registration
+  std::vector<const MS_DeviceDesc*> devices;  // set after the devices were enumerated
 };
 
-// A plugin that is ready. Lives for ever.
+// A plugin that is ready. Never destroyed.
 struct LoadedPlugin {
   std::string path;
   std::string name;
   std::string vendor;
   std::string version;
   const MS_Plugin* abi = nullptr;
-  const MS_DevicesApi* devices = nullptr;    // null: it has none
-  const MS_ProfilerApi* profiler = nullptr;  // the same
+  const MS_DevicesApi* devices = nullptr;    // null: it has no devices
+  const MS_ProfilerApi* profiler = nullptr;  // null: it has no profiler
   size_t num_kernels = 0;
-  std::vector<std::string> ops;              // that it registered, in that order
+  std::vector<std::string> ops;              // in the order of registration
   mutable std::atomic<int> open_devices{0};  // created and not yet destroyed
 };
 
@@ -108,8 +108,8 @@ struct OpenDevice {
 // Thread-safe; one plugin is loaded at a time.
 class PluginLoader {
  public:
-  // Registers into the global registries; its options are read from the environment when they are
-  // first needed.
+  // The loader of the process. It uses the global registries, and reads its options from the
+  // environment when they are first needed.
   static PluginLoader* Global();
   PluginLoader(KernelRegistry* kernels, OpRegistry* ops);
   PluginLoader(KernelRegistry* kernels, OpRegistry* ops, PluginLoaderOptions options);
@@ -117,52 +117,55 @@ class PluginLoader {
   PluginLoader(const PluginLoader&) = delete;
   PluginLoader& operator=(const PluginLoader&) = delete;
 
-  // Loads one file and passes it `options`, which go before those of PluginLoaderOptions that have
-  // the same name. Loading the same file again, by whatever name, gives
-  // the same plugin, or, when its code failed, the same error. ALREADY_EXISTS when another file of
-  // its family is loaded; INVALID_ARGUMENT for options that the plugin does not take.
+  // Loads one file and passes it `options`, which override options of the same name in
+  // PluginLoaderOptions. Loading the same file again, also by another path, returns the same
+  // plugin, or if its code failed, the same error. ALREADY_EXISTS if another file of its family is
+  // loaded; INVALID_ARGUMENT for options that the plugin does not have.
   StatusOr<const LoadedPlugin*> Load(const std::string& path, const PluginOptions& options = {})
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Adds a file or folder to what LoadInstalled searches, between the user's path and what is
-  // installed with us; for packages that bring a plugin. FAILED_PRECONDITION after LoadInstalled.
+  // Adds a file or folder to the search path of LoadInstalled, between the user's path and the
+  // plugins that are installed with Millstream. For packages that contain a plugin.
+  // FAILED_PRECONDITION after LoadInstalled.
   Status AddPackagePath(std::string path) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Records that `package` could not say where its plugins are.
+  // Records that `package` failed to return the path of its plugin.
   void RecordPackageError(const std::string& package, const Status& error)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Loads what is found on the search path, the first time it is called: of each family the file of
-  // the most important origin and then of the highest rank that this machine can run and that
-  // loads. One file that fails stops no other: Records() tells, and a warning. An error for an
-  // entry of the user's path that cannot be read, and in strict mode for any file that failed.
+  // The first call loads the plugins of the search path; later calls return its result. Of each
+  // family it loads the first file that this machine can run and that loads successfully, in the
+  // order of origin and then of rank. A file that fails is recorded (Records), logged as a warning,
+  // and does not affect other files. Returns an error for an entry of the user's path that cannot
+  // be read, and in strict mode for any file that failed.
   Status LoadInstalled() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same for the given files and folders alone, each time it is called.
+  // The same for the given files and folders only. Every call loads.
   Status LoadFrom(const std::vector<std::string>& entries) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Every file that was looked at, and every entry that could not be read, in that order.
+  // The records of all files and of entries that could not be read, in the order of the search.
   std::vector<PluginRecord> Records() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // One line for each file that is not ready and has no ready alternative, for the error of whoever
-  // misses a device; empty when there is none.
+  // One line for each file that is not ready and whose family has no ready file, for errors about
+  // missing devices; empty if there is none.
   std::string FailureReasons() const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<const LoadedPlugin*> Plugins() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The devices of all loaded plugins. A plugin is asked once, the first time.
+  // The devices of all loaded plugins. The first call enumerates the devices of a plugin.
   std::vector<PluginDevice> Devices() ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<PluginDevice> DevicesOf(absl::string_view type) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Records why a device of a loaded plugin cannot be used, for FailureReasons. The same text
-  // counts once.
+  // Records why a device of a loaded plugin cannot be used, for FailureReasons. Equal texts are
+  // recorded once.
   void RecordDeviceError(const PluginDevice& device, const Status& error)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Creates a logical device; several may be made of one description. `options` are the plugin's
-  // for one device. The plugin's error, or UNIMPLEMENTED naming a function that the device lacks.
+  // Creates a logical device. Several may be created from one description. `options` are those of
+  // the plugin for one device. Returns the plugin's error, or UNIMPLEMENTED with the name of a
+  // mandatory function that the device lacks.
   static StatusOr<OpenDevice> CreateDevice(const PluginDevice& device,
                                            const PluginOptions& options = {});
-  // Gives back what CreateDevice made, once its streams, events and memory are gone.
+  // Destroys a device of CreateDevice. REQUIRES: its streams, events and memory are destroyed.
   static void DestroyDevice(const OpenDevice& device);
 
-  // Calls the plugins' shutdown functions, the last loaded first; nothing can be loaded and no
-  // kernel may run after that. FAILED_PRECONDITION, and nothing done, while devices are open. Does
-  // nothing the second time.
+  // Calls the plugins' shutdown functions, in reverse order of loading. Afterwards nothing can be
+  // loaded and no kernel may run. While devices are open, returns FAILED_PRECONDITION and does
+  // nothing. A second call does nothing.
   Status Shutdown() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

@@ -1,4 +1,4 @@
-// What the loader keeps of one file, shared by its source files.
+// The loader's data about one file, which its source files share.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_LOADER_ATTEMPT_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_LOADER_ATTEMPT_H_
 
@@ -11,13 +11,13 @@
 
 namespace millstream {
 
-// One file that was looked at. Without identity (inode 0) when it could not be read.
+// One file. The inode is 0 if the file could not be read.
 struct PluginLoader::Attempt {
   PluginRecord record;
   uint64_t device = 0;
   uint64_t inode = 0;
-  bool entered = false;                  // its entry point was called, and so it stays mapped
-  std::unique_ptr<LoadedPlugin> plugin;  // when it is ready
+  bool entered = false;                  // the entry point was called, so the file stays mapped
+  std::unique_ptr<LoadedPlugin> plugin;  // null unless it is ready
   bool enumerated = false;
 };
 

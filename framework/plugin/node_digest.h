@@ -1,4 +1,4 @@
-// A number that says what a node does.
+// A hash of the computation of a node.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_NODE_DIGEST_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_NODE_DIGEST_H_
 
@@ -10,8 +10,8 @@
 
 namespace millstream {
 
-// Depends on the op's name, the attributes and the types of inputs and outputs, and on nothing
-// else: the same in every process. Tensors among the attributes count with every bit.
+// Depends only on the op's name, the attributes and the types of inputs and outputs, so it is the
+// same in every process. All bits of tensor attributes count.
 uint64_t NodeDigest(absl::string_view op, const AttrMap& attrs, const NodeSignature& signature);
 
 }  // namespace millstream

@@ -1,4 +1,4 @@
-// Ops that plugins bring: reading their definitions, and the functions that come with them.
+// The ops of plugins: parses their definitions, and keeps their functions.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_OP_REGISTRATION_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_OP_REGISTRATION_H_
 
@@ -12,7 +12,7 @@ namespace millstream {
 using PluginShapeFunction = MS_Status* (*)(void* user, MS_ShapeCtx* ctx);
 using PluginGradientFunction = MS_Status* (*)(void* user, MS_GradCtx* ctx);
 
-// What came with a plugin's op. The plugin stays mapped for ever.
+// The functions of a plugin's op. They stay valid, because the plugin stays mapped.
 struct PluginOpFunctions {
   PluginShapeFunction shape = nullptr;
   void* shape_user = nullptr;
@@ -21,13 +21,13 @@ struct PluginOpFunctions {
   void* gradient_user = nullptr;
 };
 
-// Copies `definition` into the transaction after checking it. INVALID_ARGUMENT for texts that
-// cannot be read, UNIMPLEMENTED for constants that this host does not know, ALREADY_EXISTS, with
-// both signatures, when another op has the name. An equal one that is there stays as it is.
+// Checks `definition` and copies it into the transaction. INVALID_ARGUMENT for texts that cannot be
+// parsed, UNIMPLEMENTED for constants that this host does not know, ALREADY_EXISTS, with both
+// signatures, if a different op has the name. Does nothing if an equal op is registered.
 Status RegisterOp(const MS_OpDef& definition, MS_Registrar* registrar);
 
-// Gives an op of the transaction its gradient. INVALID_ARGUMENT for any other op; ALREADY_EXISTS
-// when another plugin brought the op without gradient, or this one gives two.
+// Sets the gradient of an op of the transaction. INVALID_ARGUMENT for any other op; ALREADY_EXISTS
+// if another plugin registered the op without gradient, or if the op has a gradient already.
 Status RegisterGradient(absl::string_view op, PluginGradientFunction function, void* user,
                         MS_Registrar* registrar);
 

@@ -1,20 +1,20 @@
-// How long OpenMP threads that wait spin before they sleep.
+// Limits how long waiting OpenMP threads spin before they sleep.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_OPENMP_PATIENCE_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_OPENMP_PATIENCE_H_
 
 namespace millstream {
 
-// GNU's OpenMP (libgomp) lets a waiting thread spin 300,000 times, milliseconds, before it gives
-// its core away. When something else wants the cores, a team of two then waits for the scheduler at
-// every turn, and a step of small kernels takes 100 times as long. 1,000 times, some 50
-// microseconds, bridge the way from kernel to kernel as well.
+// In GNU's OpenMP (libgomp), a waiting thread spins 300,000 times, which takes milliseconds, before
+// it releases its core. If other processes use the cores, a team of two threads then waits for the
+// scheduler at each synchronization, and a step of small kernels takes 100 times as long. With
+// 1,000 spins, about 50 microseconds, a thread is still awake when the next kernel starts.
 //
-// The runtime reads the number from the environment when it is loaded, and nowhere else. While an
-// OpenMpPatience lives, it finds one there (GOMP_SPINCOUNT), unless the user set that or
-// OMP_WAIT_POLICY. The environment itself is not changed: a copy with one entry more stands in its
-// place, which other threads may read.
+// libgomp reads the number from the environment, only when it is loaded. While an OpenMpPatience
+// lives, the environment contains it (GOMP_SPINCOUNT), unless the user set it or OMP_WAIT_POLICY.
+// The environment is not modified but replaced by a copy with one more entry, which other threads
+// may read.
 //
-// One at a time: the caller serializes.
+// Not thread-safe. REQUIRES: only one object at a time.
 class OpenMpPatience {
  public:
   OpenMpPatience();

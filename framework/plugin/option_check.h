@@ -1,4 +1,4 @@
-// Options against what a plugin says of them (ms.options/1).
+// Checks options against the schema of a plugin (ms.options/1).
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_OPTION_CHECK_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_OPTION_CHECK_H_
 
@@ -10,20 +10,21 @@
 
 namespace millstream {
 
-// What the plugin says of its options; empty without ms.options/1.
+// The plugin's descriptions of its options; empty without ms.options/1.
 // REQUIRES: CheckMandatoryFunctions passed.
 absl::Span<const MS_OptionDesc* const> OptionSchemaOf(const MS_Plugin* plugin);
 
-// Whether the host understands a description, and its default is a value that it allows.
+// UNIMPLEMENTED if the host does not know the kind of option, INVALID_ARGUMENT if the description
+// is wrong or does not allow its own default.
 Status CheckOptionDescription(const MS_OptionDesc* option);
 
 // REQUIRES: CheckOptionDescription passed.
 bool IsGoodOptionValue(const MS_OptionDesc& option, absl::string_view value);
 
-// Checks `given`, and adds the defaults of what is not given to `*all`, a copy of it. A plugin
-// without schema takes what it is given. INVALID_ARGUMENT names the first option that is unknown or
-// has a bad value, and a description that makes no sense; UNIMPLEMENTED a kind of option that this
-// host does not know. REQUIRES: CheckMandatoryFunctions passed.
+// Checks `given`, and sets `*all` to a copy with the defaults of missing options. Options of a
+// plugin without a schema are not checked. INVALID_ARGUMENT names the first option that is unknown
+// or has a bad value, or a wrong description; UNIMPLEMENTED names a kind of option that this host
+// does not know. REQUIRES: CheckMandatoryFunctions passed.
 Status CheckOptions(const MS_Plugin* plugin, const PluginOptions& given, PluginOptions* all);
 
 }  // namespace millstream

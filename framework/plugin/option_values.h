@@ -1,4 +1,4 @@
-// The options that plugins run with, for their kernels.
+// The options of running plugins, for their kernels.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_OPTION_VALUES_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_OPTION_VALUES_H_
 
@@ -10,12 +10,11 @@
 
 namespace millstream {
 
-// Says what `plugin` is started with. Values that were said before and are not replaced stay.
-// Thread-safe.
+// Sets options of `plugin`. Other options of the plugin keep their values. Thread-safe.
 void SetOptionValues(const std::string& plugin,
                      const std::vector<std::pair<std::string, std::string>>& options);
 
-// The value, which lives for ever, or null. Thread-safe.
+// The value, which is never destroyed; null if there is none. Thread-safe.
 const std::string* FindOptionValue(absl::string_view plugin, absl::string_view name);
 
 }  // namespace millstream

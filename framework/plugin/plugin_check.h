@@ -1,4 +1,4 @@
-// What a plugin must have filled before the host trusts it.
+// Checks the structs and tables of a plugin before the host uses them.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_CHECK_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_CHECK_H_
 
@@ -8,14 +8,14 @@
 
 namespace millstream {
 
-// What the entry point handed over. INVALID_ARGUMENT for a null or misaligned pointer, another
-// magic, a struct shorter than the first release's, or a name that is not the note's;
-// FAILED_PRECONDITION when its ABI does not fit this host's.
+// Checks the result of the entry point. INVALID_ARGUMENT for a null or misaligned pointer, a wrong
+// magic number, a struct shorter than in the first release, or a name that differs from the note;
+// FAILED_PRECONDITION if its ABI version does not fit this host.
 Status CheckPlugin(const MS_Plugin* plugin, const PluginFile& file);
 
-// UNIMPLEMENTED naming the first mandatory function of the plugin, or of a table that it offers,
-// that is null or beyond the table's end, such as "ms.device/1.copy_async". A plugin that says it
-// has devices must offer ms.devices/1. REQUIRES: CheckPlugin passed.
+// UNIMPLEMENTED names the first mandatory function of the plugin, or of one of its tables, that is
+// null or beyond the end of the table, such as "ms.device/1.copy_async". A plugin whose note
+// declares devices must have ms.devices/1. REQUIRES: CheckPlugin passed.
 Status CheckMandatoryFunctions(const MS_Plugin* plugin);
 
 // The same for the functions of one device.

@@ -1,4 +1,4 @@
-// What users set for plugins.
+// The options that users set for plugins.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_OPTIONS_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_OPTIONS_H_
 
@@ -12,17 +12,17 @@
 
 namespace millstream {
 
-// Of one plugin: names and values.
+// The options of one plugin: names and values.
 using PluginOptions = std::vector<std::pair<std::string, std::string>>;
 // By names or families of plugins.
 using NamedPluginOptions = std::map<std::string, PluginOptions>;
 
-// Reads "sim:devices=2;memory_mb=64;acme:level=3": options are separated by semicolons, and
-// "plugin:" says whose an option is, and those after it that do not say. INVALID_ARGUMENT with the
-// first part that is not of this form.
+// Parses "sim:devices=2;memory_mb=64;acme:level=3". Options are separated by semicolons. "plugin:"
+// before an option applies also to the following options without it. INVALID_ARGUMENT with the
+// first part that does not have this form.
 StatusOr<NamedPluginOptions> ParsePluginOptions(absl::string_view text);
 
-// Sets all of `from`; one that `into` has already gets the new value.
+// Adds the options `from` to `into`; they override options of the same name.
 void OverrideOptions(const PluginOptions& from, PluginOptions* into);
 
 }  // namespace millstream

@@ -1,6 +1,7 @@
-// What can be known of a plugin file without running any of its code.
+// Checks a plugin file without running any of its code.
 //
-// The file is read, never mapped: a truncated file gives an error here, and not a signal in dlopen.
+// The file is read and not mapped, so a truncated file gives an error here and not a signal in
+// dlopen.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_PREFLIGHT_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_PREFLIGHT_H_
 
@@ -12,26 +13,26 @@
 
 namespace millstream {
 
-// A file that carries a readable note.
+// A file with a readable note.
 struct PluginFile {
   std::string path;     // with all links resolved
-  uint64_t device = 0;  // with `inode`: which file it is, whatever its name
+  uint64_t device = 0;  // device and inode identify the file, whatever its path is
   uint64_t inode = 0;
   uint64_t bytes = 0;
   int64_t modified_ns = 0;  // since 1970
   MS_Note note = {};
 
   std::string name() const { return note.name; }
-  // Files of one family are alternatives; a plugin without one is a family of its own.
+  // Files of one family are alternatives. Without a family in the note, it is the name.
   std::string family() const { return note.family[0] != '\0' ? note.family : note.name; }
 };
 
-// Reads the note. NOT_FOUND when there is no file of that name; INVALID_ARGUMENT "not a Millstream
-// plugin: ..." for anything that is not an intact shared object of this machine with a note.
+// Reads the note. NOT_FOUND if there is no such file; INVALID_ARGUMENT "not a Millstream plugin:
+// ..." for a file that is not an intact shared object for this machine with a note.
 StatusOr<PluginFile> ReadPluginFile(const std::string& path);
 
-// FAILED_PRECONDITION, with path and numbers, when this host cannot load what the note describes:
-// another ABI major, a newer host needed, a sanitizer that this process does not run under.
+// FAILED_PRECONDITION, with the path and numbers, if this host cannot load the file: it has another
+// ABI major, needs a newer host, or was built with a sanitizer that this process does not use.
 Status CheckCompatible(const PluginFile& file, uint16_t host_major = MS_ABI_MAJOR,
                        uint16_t host_minor = MS_ABI_MINOR);
 

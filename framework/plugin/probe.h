@@ -1,4 +1,4 @@
-// Tries a plugin in a process of its own before it is loaded into this one.
+// Tries a plugin in a separate process before it is loaded into this one.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_PROBE_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_PROBE_H_
 
@@ -11,20 +11,20 @@
 namespace millstream {
 
 struct ProbeOutcome {
-  // OK when the entry point returned, and when the probe itself could not be run: that is no fault
-  // of the plugin. ABORTED when it crashed ("crashed (SIGILL) while loading"), ended its process,
-  // or was killed because it was not done in time.
+  // OK if the entry point returned, or if the probe program could not be run, which is not the
+  // fault of the plugin. ABORTED if the plugin crashed ("crashed (SIGILL) while loading"), ended
+  // its process, or exceeded the time limit.
   Status status;
-  // It would end in the same way again, as far as one can know.
+  // True if another probe would probably have the same result.
   bool is_final = false;
 };
 
-// Runs `program` (plugin_probe.c) on the file and waits for it. Callable from any thread.
+// Runs `program` (plugin_probe.c) on the file and waits for it. Thread-safe.
 ProbeOutcome ProbePlugin(const std::string& program, const PluginFile& file,
                          absl::Duration timeout);
 
-// The status of a probe, from `cache_file` (probe_cache.h) where that has it. An empty name: no
-// cache.
+// The status of a probe. It is read from `cache_file` (probe_cache.h) if that has it. An empty
+// name: no cache.
 Status ProbePluginOnce(const std::string& program, const std::string& cache_file,
                        const PluginFile& file, absl::Duration timeout);
 

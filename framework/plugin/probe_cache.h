@@ -1,10 +1,10 @@
-// How plugin files fared when they were tried, kept in a file of the user's.
+// The results of probes, in a file in the user's cache folder.
 //
-// A text file: a heading, then one line for each file, its fields separated by tabs: host version,
-// enabled instruction sets, inode, modification time (ns), size, path, status code, message. A line
-// that is not so is ignored, and a path that does not fit in a line is not remembered. The file is
-// replaced as a whole, by renaming, so a reader sees an old one or a new one. Nothing here fails:
-// without a file that can be read or written there is no memory, and that is all.
+// It is a text file: a heading, then one line for each plugin file, with fields separated by tabs:
+// host version, enabled instruction sets, inode, modification time (ns), size, path, status code,
+// message. Other lines are ignored. A path that does not fit in a line is not stored. The file is
+// replaced as a whole, by renaming, so a reader sees the old or the new one. There are no errors:
+// if the file cannot be read or written, nothing is stored.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_PROBE_CACHE_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_PROBE_CACHE_H_
 
@@ -19,12 +19,12 @@ namespace millstream {
 
 class ProbeCache {
  public:
-  // An empty path: a cache that remembers nothing.
+  // An empty path: nothing is stored.
   explicit ProbeCache(std::string path) : path_(std::move(path)) {}
 
-  // What was remembered of exactly this file, by this host, on a processor like this one.
+  // The stored result for exactly this file, this host version and these instruction sets.
   std::optional<Status> Find(const PluginFile& file) const;
-  // Creates the file, and the folders above it for their owner alone, where they are missing.
+  // Stores a result. Creates the file, and missing folders that only their owner may access.
   void Remember(const PluginFile& file, const Status& outcome) const;
 
  private:

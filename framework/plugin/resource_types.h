@@ -27,7 +27,7 @@ class ResourceTypes {
 
   // Adds all or none. ALREADY_EXISTS names both plugins.
   Status Commit(std::vector<ResourceType> types) ABSL_LOCKS_EXCLUDED(mutex_);
-  // NOT_FOUND.
+  // NOT_FOUND if there is no such type.
   StatusOr<const ResourceType*> Find(absl::string_view name) const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

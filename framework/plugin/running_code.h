@@ -1,4 +1,4 @@
-// What the calling thread runs of a plugin, for the crash handler.
+// The plugin code that the calling thread runs, for the crash handler.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_RUNNING_CODE_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_RUNNING_CODE_H_
 
@@ -10,7 +10,7 @@
 
 namespace millstream {
 
-// A line that is written in a signal handler: nothing allocates or locks. What is too long is cut.
+// A line of text for signal handlers: its functions neither allocate nor lock. Longer text is cut.
 class CrashLine {
  public:
   void Append(absl::string_view text) {
@@ -25,25 +25,25 @@ class CrashLine {
   size_t size_ = 0;
 };
 
-// Says what is running, as "plugin acme, kernel Conv2D, node layer/conv". Called in a signal
-// handler, so `describe` may only read memory and append.
+// Describes the running code, as "plugin acme, kernel Conv2D, node layer/conv". `describe` is
+// called in a signal handler, so it may only read memory and append.
 struct RunningCode {
   void (*describe)(const void* what, CrashLine* line);
   const void* what;
 };
 
-// Of the calling thread; null: nothing of a plugin. A crash handler reads it, so that it must not
-// need to be made when it is first used: it is part of the thread from its start.
+// The code of the calling thread; null: no plugin code. A crash handler reads it, so it must not be
+// allocated at its first use. The initial-exec model makes it a part of the thread from its start.
 extern __thread const RunningCode* running_code __attribute__((tls_model("initial-exec")));
 
-// From now on to the end of the scope the thread runs this code. A few stores.
+// Marks that the thread runs this code until the end of the scope. Costs a few stores.
 class RunningScope {
  public:
   RunningScope(void (*describe)(const void* what, CrashLine* line), const void* what)
       : code_{describe, what}, outer_(running_code) {
     running_code = &code_;
   }
-  // The same as another thread runs, which waits for this one; may be null.
+  // Marks the code of another thread, which waits for this one. May be null.
   explicit RunningScope(const RunningCode* code) : code_{}, outer_(running_code) {
     running_code = code;
   }
