@@ -1,7 +1,8 @@
-// The host allocator: blocks of size classes, of which freed ones are kept for the next step.
+// The host allocator: allocates blocks of size classes, and keeps freed blocks for later steps.
 //
 // 1. Every block has the full size of its class, so that any request of the class can reuse it.
-// 2. A kept block's first word links to the next one of its class; nothing else of it is touched.
+// 2. A kept block's first word links to the next one of its class. Its other bytes are not
+// accessed.
 // 3. kept_bytes_ is the sum over all kept blocks and at most kMaxKeptBytes.
 // 4. No lock is taken while another is held; none at all in a child of a fork.
 #include "framework/allocator.h"

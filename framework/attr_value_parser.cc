@@ -1,4 +1,4 @@
-// ParseAttrValue: attribute values as op specifications write them.
+// ParseAttrValue: parses attribute values in the form of op specifications.
 #include <limits>
 
 #include "absl/strings/ascii.h"

@@ -1,4 +1,4 @@
-// Which ops have gradients.
+// The list of ops with a gradient function.
 #include "absl/strings/str_join.h"
 #include "core/c_api/c_api.h"
 #include "core/c_api/handles.h"

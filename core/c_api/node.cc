@@ -1,4 +1,4 @@
-// What there is to know of nodes and their outputs, and what may still change of them.
+// Getters of nodes and their outputs, and the changes that are allowed after a node is added.
 #include <algorithm>
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-// How the dynamic executor calls kernels, and what they see of it.
+// The calls of kernels by the dynamic executor, and its KernelHost functions.
 #include <algorithm>
 #include <utility>
 

@@ -1,5 +1,5 @@
-// Values and deadness: from a node that ran to those that wait for it, into and out of frames.
-// Nothing here calls itself: frames may be nested as deep as the graph says.
+// Propagates values and deadness from a node that ran to the nodes that wait for it, also into and
+// out of frames. There is no recursion, because graphs may nest frames to any depth.
 #include <utility>
 
 #include "core/dynamic/dynamic_run.h"

@@ -1,5 +1,5 @@
-// How the dynamic executor brings tensors to where kernels want them, on a device that has its own
-// memory: it is seen as a node runs, since what control flow passes on may be in either.
+// Copies tensors to the memory that kernels need, on a device that has its own memory. The executor
+// decides it when a node runs, because tensors that control flow passes on may be in either memory.
 #include <utility>
 
 #include "core/dynamic/dynamic_run.h"

@@ -1,4 +1,4 @@
-// What a traced step says of the nodes that the dynamic executor ran.
+// The trace of the nodes that the dynamic executor ran.
 #include <utility>
 
 #include "core/dynamic/dynamic_run.h"

@@ -1,4 +1,4 @@
-// What a run that cannot go on waits for.
+// The messages about a run that cannot continue: its waiting nodes and their missing inputs.
 #include <algorithm>
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// The gradient of GatherV2: rows of dy go back to where they were gathered.
+// The gradient of GatherV2: rows of dy are added at the positions from which they were gathered.
 #include <cstdint>
 #include <vector>
 

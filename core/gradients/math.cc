@@ -1,7 +1,7 @@
 // Gradients of elementwise functions.
 //
-// A gradient g of a complex x is such that dx changes the loss by Re(conj(g) dx): where a real
-// gradient is multiplied by a derivative, a complex one is multiplied by the conjugate of it.
+// The gradient g of a complex x is defined so that dx changes the loss by Re(conj(g) dx). Therefore
+// a complex gradient is multiplied by the conjugate of the derivative.
 #include "core/gradients/gradient_registry.h"
 #include "core/gradients/shape_helpers.h"
 

@@ -1,7 +1,7 @@
 // Gradients of products of matrices.
 //
-// Of Y = A B they are dA = dY B^H and dB = A^H dY, where ^H is the adjoint: the transpose,
-// conjugated if complex. (A gradient g of a complex x is such that dx changes the loss by
+// For Y = A B they are dA = dY B^H and dB = A^H dY, where ^H is the adjoint: the transpose,
+// conjugated if complex. (The gradient g of a complex x is defined so that dx changes the loss by
 // Re(conj(g) dx).)
 #include "core/gradients/gradient_registry.h"
 #include "core/gradients/shape_helpers.h"

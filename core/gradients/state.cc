@@ -1,4 +1,4 @@
-// Gradients of ops that read variables: they belong to the variable's handle.
+// Gradients of ops that read variables. They are gradients of the variable's handle.
 #include "core/gradients/gradient_registry.h"
 #include "core/gradients/shape_helpers.h"
 

@@ -1,5 +1,5 @@
-// Loops in graphs: which ops make them, and how one is closed. With it, how a graph learns that it
-// knows less of its shapes than it did.
+// Loops in graphs: their ops, and back edges. A back edge may invalidate static shapes, which this
+// file infers again.
 #include "core/graph/control_flow.h"
 
 #include <set>

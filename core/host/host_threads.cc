@@ -1,4 +1,4 @@
-// "ms.threads/1": parallel loops for kernels that bring no team of their own.
+// "ms.threads/1": parallel loops for kernels without a thread team of their own.
 #include <algorithm>
 #include <memory>
 

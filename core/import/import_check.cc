@@ -1,4 +1,4 @@
-// Types and static shapes of an import, found without touching the graph.
+// Infers types and static shapes of an import without changing the graph.
 #include <utility>
 #include <vector>
 

@@ -1,13 +1,13 @@
-// batch_updates: the steps that an optimizer goes on many variables, with the same settings, become
-// one operation, which takes their locks, looks at their shapes and starts the threads once.
+// batch_updates: replaces an optimizer's updates of many variables with the same settings by one
+// operation, which locks the variables, checks the shapes and starts the threads once.
 //
-// An update moves down to the last one of its group. That is a different order of what the program
-// leaves unordered, and nothing else, because a group ends
-//   - before an operation with effects of its own, another update among them, that waits for one of
-//     its updates, over whatever edges;
-//   - before an operation that takes the handle of one of its variables, or a handle that may be;
-//   - before a tensor that leaves for another part of the step, or comes from one.
-// Operations without effects may wait for an update: nobody can tell that they ran before it.
+// An update moves down to the position of the last one of its group. This only changes the order of
+// operations that the program does not order, because a group ends
+//   - before an operation with effects (also another update) that waits for one of its updates,
+//     directly or over other operations;
+//   - before an operation that reads the handle of one of its variables, or may read it;
+//   - before a tensor that is sent to or received from another part of the step.
+// Operations without effects may move before an update that they wait for: no result depends on it.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -28,14 +28,14 @@
 namespace millstream {
 namespace {
 
-// Gradients of waiting updates that are kept, instead of freed, while other operations make
-// tensors: more than this is worth more than a call, as memory and in the caches.
+// The most bytes of gradients of waiting updates that are kept while other operations allocate
+// tensors. Beyond it, the memory and the cache misses cost more than a call.
 constexpr int64_t kMostBytesKept = 1 << 20;
-// Such tensors are at least this large.
+// Smaller tensors of other operations are ignored.
 constexpr int64_t kSmallBytes = 4096;
 
-// Of the variable that the value is the handle of. Containers are left out, so that variables of
-// one name count as one.
+// The name of the variable if the value is a handle. The container is ignored, so that variables of
+// the same name count as one.
 std::optional<std::string> VariableOf(const Output& value) {
   if (RoleOf(value.node->op().name) != StructuralRole::kHandle) return std::nullopt;
   const StatusOr<ResourceName> name = ResourceNameOf(*value.node);
@@ -44,7 +44,7 @@ std::optional<std::string> VariableOf(const Output& value) {
 
 bool IsHandle(const Output& value) { return value.dtype() == DataType::kResource; }
 
-// The attributes that the node's op knows.
+// The attributes that the node's op defines.
 AttrMap OwnAttrs(const Node& node) {
   AttrMap attrs;
   for (const auto& [name, value] : node.attrs()) {
@@ -54,8 +54,8 @@ AttrMap OwnAttrs(const Node& node) {
 }
 
 struct Group {
-  const OpDef* many = nullptr;  // what the updates become
-  AttrMap attrs;                // theirs
+  const OpDef* many = nullptr;  // the op that replaces the updates
+  AttrMap attrs;                // the attributes of the updates
   std::vector<int> members;     // ascending
 };
 

@@ -1,6 +1,6 @@
-// compile_elementwise: the kernels of operations that fuse_elementwise makes may have machine code
-// made for them, which keeps in registers what one step passes to the next. Which bits a result has
-// does not depend on it, but for which of two NaNs passes on.
+// compile_elementwise: allows machine code for the kernels of operations that fuse_elementwise
+// makes. It keeps intermediate values in registers. Results have the same bits, except that an
+// operation on two NaNs may return the other one.
 #include "core/passes/pass.h"
 
 namespace millstream {

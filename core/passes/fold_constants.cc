@@ -1,9 +1,10 @@
-// fold_constants: an operation that reads constants alone runs once, as the plan is compiled, and
-// what it gives is a constant of the plan. So do OnesLike and ZerosLike of a known shape. The
-// kernel itself runs, so no bit changes; one that fails is left to fail in the step.
+// fold_constants: runs operations whose inputs are all constants when the plan is compiled. Their
+// outputs become constants of the plan. It also folds OnesLike and ZerosLike of a known shape. It
+// runs the operation's kernel, so no bit changes. If the kernel fails, the operation stays and
+// fails in the step.
 //
-// A value of more than a megabyte is kept only when it takes no more memory than what it is made
-// of: a large Fill or Tile stays an operation.
+// A value of more than a megabyte is kept only if it is no larger than the inputs of the operation.
+// So a large Fill or Tile stays an operation.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -32,7 +33,8 @@ bool MayBeFolded(const StepOp& op) {
   return absl::c_all_of(op.outputs, IsPlain) && absl::c_all_of(op.inputs, IsPlain);
 }
 
-// What stands for the input: its value, or any of its shape where only that counts.
+// The value of the input; for OnesLike and ZerosLike, any tensor of its shape. None if it is not
+// known.
 std::optional<Tensor> InputOf(const StepOps& ops, const StepOp& op, const Output& input) {
   if (const Tensor* value = ops.constant(input)) return *value;
   if (op.type() != "OnesLike" && op.type() != "ZerosLike") return std::nullopt;

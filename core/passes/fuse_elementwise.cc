@@ -1,6 +1,6 @@
-// fuse_elementwise: operations that work element by element on tensors of one shape and read each
-// other become one, which goes over memory once, a piece that fits the first-level cache at a time.
-// Each element gets the same operations in the same order as before, so no bit changes.
+// fuse_elementwise: makes one operation of elementwise operations on one shape that read each
+// other. It reads and writes memory once, in tiles that fit the first-level cache. Each element is
+// computed by the same operations in the same order as before, so no bit changes.
 #include <algorithm>
 #include <iterator>
 #include <memory>

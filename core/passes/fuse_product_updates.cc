@@ -1,6 +1,6 @@
-// fuse_product_updates: where a step of gradient descent takes a product of few summands, the
-// gradient of a dense layer on a small batch, the two become one operation. The gradient is as
-// large as the variable and cheap to compute, so that writing and reading it is most of the work.
+// fuse_product_updates: makes one operation of a matrix product with few summands and the gradient
+// descent update that reads it: the gradient of a dense layer on a small batch. The gradient is as
+// large as the variable and cheap to compute, so most of the time is to write and read it.
 #include <utility>
 
 #include "core/passes/pass.h"
@@ -8,8 +8,8 @@
 namespace millstream {
 namespace {
 
-// With more summands the product is bound by arithmetic, which the library's own does faster; and
-// narrow ones do not fill the kernel's vectors.
+// With more summands, the product is limited by arithmetic, and the library's product is faster.
+// With fewer columns, the product does not fill the kernel's vectors.
 constexpr int64_t kMostSummands = 32;
 constexpr int64_t kFewestColumns = 64;
 

@@ -1,5 +1,5 @@
-// fuse_products: a convolution or matrix product, the bias that is added to it, and a Relu of that
-// become one operation, so that the product is read and written again once and not twice.
+// fuse_products: makes one operation of a convolution or matrix product, its bias and its Relu, so
+// that the product is read and written again once and not twice.
 #include <optional>
 #include <utility>
 

@@ -1,6 +1,6 @@
-// fuse_relu_grad: the gradient of a Relu and the sum of it over all but the channels, which is the
-// gradient of a bias, become one operation, so that the sum does not read it from memory again.
-// Whoever else reads the gradient does so as before, and no bit changes.
+// fuse_relu_grad: makes one operation of the gradient of a Relu and its sum over all dimensions but
+// the channels, which is the gradient of a bias. So the sum does not read the gradient from memory
+// again. Other readers of the gradient do not change, and no bit changes.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kFused[] = "_ReluGradBiasAddGrad";
 
-// Whether `axes` are all dimensions of a tensor of `rank` but the last, in any order.
+// True if `axes` are all dimensions but the last of a tensor of `rank`, in any order.
 bool AreAllButTheLast(const Tensor& axes, int rank) {
   uint32_t found = 0;
   for (int64_t i = 0; i < axes.num_elements(); ++i) {
@@ -25,8 +25,8 @@ bool AreAllButTheLast(const Tensor& axes, int rank) {
   return found == (uint32_t{1} << (rank - 1)) - 1;
 }
 
-// Whether `op` gives the vector of sums over all dimensions of `gradient` but the last: as the
-// gradient of BiasAdd, or of an Add that broadcasts.
+// True if `op` sums `gradient` over all dimensions but the last, as the gradient of BiasAdd or of a
+// broadcast Add.
 bool IsBiasGradient(const StepOps& ops, const StepOp& op, const Output& gradient, int rank) {
   if (op.inputs[0] != gradient || op.names_kernel()) return false;
   if (op.type() == "BiasAddGrad") {
@@ -45,7 +45,7 @@ Status FuseReluGrad(StepOps* ops) {
     const StepOp relu = ops->op(i);
     const Output gradient = relu.outputs[0];
     const PartialShape* const shape = ops->KnownShape(gradient);
-    // A visible value may be one that is fed, and then its readers do not read what is made here.
+    // A visible value may be fed. Then its readers read the feed.
     if (gradient.dtype() != DataType::kFloat || shape == nullptr || shape->rank() < 2 ||
         ops->IsVisible(gradient) || relu.names_kernel()) {
       continue;

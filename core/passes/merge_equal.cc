@@ -1,10 +1,9 @@
-// merge_equal: of operations with equal attributes that read the same, the first alone runs, and
-// all read what it gives. Constants of up to a kilobyte are the same when their bits are.
+// merge_equal: of operations with equal ops, attributes and inputs, only the first runs, and all
+// readers read its outputs. Constants of up to a kilobyte are equal if their bits are.
 //
-// The order of arguments counts, of Add and Mul too: which of two NaNs a sum passes on depends on
-// it. A value that is read again much later stays in memory until then; that is always cheaper in
-// time than to compute it again, and recomputation, where memory is short, is a decision of its
-// own.
+// The order of arguments counts, also for Add and Mul, because it decides which of two NaNs is
+// returned. A value stays in memory until its last reader, however late. This is always faster than
+// to compute it again. Recomputation to save memory would be a separate pass.
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,7 +21,7 @@ namespace {
 
 constexpr size_t kComparedBytes = 1024;
 
-// Remarks about a node that no kernel reads.
+// True for attributes that no kernel reads.
 bool IsRemark(const std::string& attr) {
   return attr == kColocationAttr || attr == "_output_shapes";
 }

@@ -1,6 +1,6 @@
-// pack_weights: kernels see the weights that are constants when a plan is made, and may keep a copy
-// that is arranged as they need it in every step: a product's or a convolution's right operand. The
-// copy is the plan's and goes with it. Variables are never shown: a step may change them.
+// pack_weights: passes constant weights to kernels when a plan is made. A kernel may keep a copy in
+// the layout that it needs in every step: the right operand of a product or a convolution. The plan
+// owns the copy. Variables are not passed, because steps may change them.
 #include "core/passes/pass.h"
 
 namespace millstream {
@@ -13,7 +13,7 @@ Status PackWeights(StepOps* ops) {
   return absl::OkStatus();
 }
 
-// After all that make new operations.
+// Runs after all passes that make new operations.
 MILLSTREAM_PASS("pack_weights", 90, PackWeights);
 
 }  // namespace

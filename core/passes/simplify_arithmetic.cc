@@ -1,5 +1,5 @@
-// simplify_arithmetic: operations that give what is there already go, and some others become
-// cheaper; the rules stand in simplify_numbers.cc and simplify_layout.cc.
+// simplify_arithmetic: removes operations whose result exists already, and makes others cheaper.
+// The rules are in simplify_numbers.cc and simplify_layout.cc.
 #include <string>
 #include <vector>
 

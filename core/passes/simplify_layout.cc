@@ -1,8 +1,7 @@
 // Rules of simplify_arithmetic for operations that move elements and compute nothing.
 //
-// A shape that was inferred from a static shape alone, without the sizes that the step asks for,
-// proves nothing: the kernel checks them, and stays. So the arguments that say what to do must be
-// constants.
+// A rule must not remove a check of the kernel. The inferred shape of an output does not prove that
+// the size arguments are right, so these arguments must be constants.
 #include <initializer_list>
 #include <numeric>
 #include <utility>

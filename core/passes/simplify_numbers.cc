@@ -1,7 +1,7 @@
-// Rules of simplify_arithmetic that compute less.
+// Rules of simplify_arithmetic that reduce arithmetic.
 //
-// The 16-bit and complex types are left out of those about numbers: their kernels convert, or
-// multiply parts with each other, so that even x * 1 may change the bits of a NaN.
+// Rules about numbers exclude 16-bit and complex types. Their kernels convert elements, or multiply
+// real and imaginary parts with each other, so even x * 1 may change the bits of a NaN.
 #include <cmath>
 #include <initializer_list>
 #include <limits>

@@ -1,4 +1,4 @@
-// PlanRun: what errors say about the instruction that failed, and what a crash says.
+// PlanRun: the details of errors and crashes about the failed instruction.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// PlanRun: what a traced run records.
+// PlanRun: the trace of a run.
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,5 +1,5 @@
-// What a plan's run does itself: tensors that go to other parts of the step and come from them, and
-// between a device's memory and the host's.
+// PlanRun: the instructions without a kernel, which send and receive tensors of other parts of the
+// step, and copy tensors between host memory and device memory.
 #include <memory>
 #include <utility>
 

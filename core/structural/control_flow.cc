@@ -1,5 +1,5 @@
-// Ops that decide what runs. The dynamic executor does them itself: they are about nodes and
-// iterations, which no kernel sees.
+// Control flow ops. The dynamic executor runs them itself, because they concern nodes and
+// iterations, which kernels do not see.
 #include "core/structural/structural.h"
 
 namespace millstream {

@@ -1,4 +1,4 @@
-// Ops that only name tensors or memory.
+// Ops that only rename tensors or memory.
 #include "core/structural/structural.h"
 #include "framework/shape_context.h"
 

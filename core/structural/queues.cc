@@ -1,4 +1,4 @@
-// Queues: what steps give each other. A kernel of them that has to wait does so in the queue.
+// Queues, which pass tensors between steps. A kernel that must wait does so in the FifoQueue.
 #include <algorithm>
 #include <atomic>
 #include <limits>

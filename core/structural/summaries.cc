@@ -1,4 +1,4 @@
-// Summaries: what event files carry. Those of images are in image_summary.cc.
+// Summary ops, whose outputs are stored in event files. Image summaries are in image_summary.cc.
 #include <cmath>
 #include <string>
 

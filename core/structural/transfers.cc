@@ -1,5 +1,5 @@
-// Send and Receive between the parts of a step. The executors do them themselves: they know the
-// step's rendezvous and, in loops, the iteration.
+// Send and Receive between the parts of a step. The executors run them themselves, because they
+// know the step's rendezvous and the iteration of loops.
 #include "core/structural/structural.h"
 
 namespace millstream {

@@ -1,4 +1,4 @@
-// Reading, assigning and destroying variables; arithmetic on them is the backends'.
+// Ops that read, assign and destroy variables. Plugins have the kernels of arithmetic updates.
 #include <string>
 
 #include "core/resources/resource_handle.h"

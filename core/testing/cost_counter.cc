@@ -1,5 +1,5 @@
-// The functions to be counted are defined here once more: the program's own definitions come before
-// those of the shared libraries, for the libraries' calls too.
+// Redefines the functions that are counted. The dynamic linker prefers the program's definitions to
+// those of shared libraries, also for calls from the libraries.
 #include "core/testing/cost_counter.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// Ops that deal rows out by number, and put rows together by number.
+// Ops that distribute rows to partitions by number, and merge rows by number.
 #include <algorithm>
 #include <optional>
 #include <utility>

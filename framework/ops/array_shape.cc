@@ -1,4 +1,4 @@
-// Ops that ask for a tensor's shape, change it without moving elements, or make a tensor from
+// Ops that return a tensor's shape, change it without moving elements, or create a tensor from
 // sizes.
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Ops that take a block, or every so many elements, of a tensor.
+// Ops that extract a block, or elements at regular strides, from a tensor.
 #include <optional>
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// Ops that fail the step whose values are not as they should be.
+// Ops that fail the step if values do not satisfy a condition.
 #include "framework/op_registry.h"
 #include "framework/ops/op_errors.h"
 #include "framework/ops/type_sets.h"

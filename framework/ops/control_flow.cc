@@ -1,7 +1,7 @@
-// Ops that decide which parts of a step run, and how often: the executor's own.
+// Control flow ops, which the executor runs itself.
 //
-// Every tensor of a step is live or dead. A node with a dead input, or behind a control edge that
-// is dead, does not run, and all that it gives is dead; Merge is the exception.
+// Every tensor of a step is live or dead. A node with a dead data or control input does not run,
+// and its outputs are dead. Merge is the exception.
 #include <utility>
 
 #include "framework/op_registry.h"

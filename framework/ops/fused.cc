@@ -1,4 +1,4 @@
-// _FusedElementwise: several elementwise ops as one. The runtime makes such nodes; programs do not.
+// _FusedElementwise: several elementwise ops as one. Only the runtime makes such nodes.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Losses that compute their gradients along the way.
+// Losses that also output their gradients.
 #include <utility>
 
 #include "framework/op_registry.h"

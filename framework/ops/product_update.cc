@@ -1,5 +1,5 @@
-// _MatMulApplyGradientDescent: a step of gradient descent whose gradient is a product. The runtime
-// makes such nodes; programs do not.
+// _MatMulApplyGradientDescent: a gradient descent update whose gradient is a matrix product. Only
+// the runtime makes such nodes.
 #include "framework/op_registry.h"
 #include "framework/ops/op_errors.h"
 #include "framework/ops/type_sets.h"

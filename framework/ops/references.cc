@@ -1,6 +1,6 @@
-// Ops on references to variables, as graphs before resource variables have them. They are read,
-// checked and written, but never run: the import puts ops on handles in their place
-// (core/import/import_refs.h). Those of optimizers are in training.cc.
+// Ops on references to variables, which old graphs have. They are imported, checked and exported,
+// but never run: the import replaces them by ops on handles (core/import/import_refs.h). Those of
+// optimizers are in training.cc.
 #include <utility>
 
 #include "framework/op_registry.h"

@@ -1,5 +1,5 @@
-// Send and Receive: how a tensor crosses between the devices of a partitioned graph. The runtime
-// adds them; programs do not. Names and attributes are those that stored partitions carry.
+// Send and Receive, which transfer tensors between the devices of a partitioned graph. Only the
+// runtime adds them. Their names and attributes are those of stored partitions.
 #include "framework/op_registry.h"
 #include "framework/shape_context.h"
 

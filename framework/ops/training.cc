@@ -1,4 +1,4 @@
-// Steps of the optimizers, which change variables in place.
+// The updates of optimizers, which change variables in place.
 #include "framework/ops/optimizer_op.h"
 #include "framework/ops/type_sets.h"
 #include "framework/ops/variable_updates.h"

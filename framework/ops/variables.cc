@@ -1,4 +1,4 @@
-// Variables: handles to them, reading and writing them whole or by rows.
+// Variables: ops for handles, and ops that read and write whole variables or rows.
 #include <optional>
 #include <utility>
 

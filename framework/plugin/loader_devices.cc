@@ -1,4 +1,4 @@
-// The loader's devices: what plugins found, logical devices, and the end of both.
+// The loader's devices: enumeration, logical devices, and shutdown.
 #include <iterator>
 
 #include "absl/algorithm/container.h"

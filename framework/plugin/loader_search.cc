@@ -1,4 +1,4 @@
-// The loader's search path: which files there are, and which of them are loaded.
+// The loader's search path: finds the files and chooses those that are loaded.
 #include <utility>
 
 #include "absl/algorithm/container.h"

@@ -1,4 +1,4 @@
-// Copies and fills: every byte, and no byte more.
+// Copies and fills: they must write all their bytes and no other bytes.
 #include <cstring>
 #include <string>
 

@@ -1,4 +1,4 @@
-// What devices there are, and that they come and go.
+// The list of devices; devices are created and destroyed.
 #include <set>
 #include <string>
 

@@ -1,4 +1,5 @@
-// Kernels whose host has no memory, and kernels that several threads use at once; an item a kernel.
+// Kernels when memory is exhausted, and kernels that several threads call at the same time. There
+// is one item for each kernel.
 #include <algorithm>
 #include <atomic>
 #include <string>

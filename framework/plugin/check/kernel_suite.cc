@@ -1,4 +1,5 @@
-// Every kernel against the CPU plugin's, in all the ways that a host may run it; an item a kernel.
+// Compares every kernel with that of the CPU plugin, in all ways in which a host may run it. There
+// is one item for each kernel.
 #include <chrono>
 #include <set>
 #include <string>

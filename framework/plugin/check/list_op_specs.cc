@@ -1,5 +1,5 @@
-// Writes op_spec_lines.cc: every standard op in the words of OpSpec. It is what the checking
-// program knows of ops, without their shape functions.
+// Writes op_spec_lines.cc: every standard op as calls of OpSpec, without shape functions. The
+// checking program has its op definitions from there.
 #include <algorithm>
 #include <iostream>
 #include <string>

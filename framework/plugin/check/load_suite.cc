@@ -1,4 +1,4 @@
-// From the file to a plugin that is ready, stage by stage.
+// The stages of loading a plugin, from the file to a ready plugin.
 #include "absl/strings/match.h"
 #include "framework/plugin/check/check_host.h"
 #include "framework/plugin/check/dynamic_symbols.h"

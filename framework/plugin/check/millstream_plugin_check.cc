@@ -1,4 +1,4 @@
-// Checks one plugin against the rules of the plugin ABI, and prints what became of each:
+// Checks one plugin against the rules of the plugin ABI, and prints the result of each rule:
 //
 //   millstream_plugin_check [--json] [--suite NAME]... [--option NAME=VALUE]... [--reference FILE]
 //                           [--patience SECONDS] [--rounds N] FILE

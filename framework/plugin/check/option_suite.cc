@@ -1,4 +1,4 @@
-// What a plugin says of its options, and what it does with those that nobody knows.
+// A plugin's descriptions of its options, and its treatment of unknown options.
 #include <set>
 #include <string>
 

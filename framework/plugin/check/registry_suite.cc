@@ -1,4 +1,4 @@
-// What the plugin registers, against the op registry.
+// Checks the plugin's registrations against the op registry.
 #include <algorithm>
 #include <string>
 

@@ -1,4 +1,4 @@
-// What comes and goes many times leaves nothing.
+// Objects that are created and destroyed many times leak nothing.
 #include <dirent.h>
 #include <unistd.h>
 

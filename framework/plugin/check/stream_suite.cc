@@ -1,4 +1,4 @@
-// Streams and events: order, waits, and what is promised when one returns.
+// Streams and events: order, waits, and the guarantees when a wait returns.
 #include <atomic>
 #include <chrono>
 #include <string>

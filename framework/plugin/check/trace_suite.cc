@@ -1,4 +1,4 @@
-// Profilers: what they say of copies that are made between start and stop.
+// Profilers: their events of copies between start and stop.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
-// A plugin whose kernels are slow, asynchronous or fail late, for tests of executors. The ops are
-// defined in async_kernel_ops.cc, which says what each does.
+// A plugin whose kernels are slow, asynchronous or fail late, for tests of executors.
+// async_kernel_ops.cc defines and describes the ops.
 #include <chrono>
 #include <cstdint>
 #include <cstring>

@@ -1,5 +1,5 @@
-// One of two plugins of the same source (twin_symbols.h). Its init leaves its number in everything
-// that it defines, and its shutdown logs what it finds there.
+// One of two plugins of the same source (twin_symbols.h). Its init stores its number in all its
+// variables, and its shutdown logs their values.
 #include <string>
 
 #include "framework/plugin/plugin_entry.hpp"

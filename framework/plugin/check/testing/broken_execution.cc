@@ -1,5 +1,4 @@
-// Kernels of the broken plugin that ask their host for all that there is besides memory, or are
-// done later.
+// Kernels of the broken plugin that use all host functions except memory, or end later.
 #include <algorithm>
 #include <atomic>
 #include <cmath>

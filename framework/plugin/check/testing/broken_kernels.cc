@@ -1,4 +1,4 @@
-// The kernels of the broken plugin: one op for each thing that a kernel does with memory.
+// The kernels of the broken plugin: one op for each kind of memory access.
 #include <atomic>
 #include <chrono>
 #include <cmath>

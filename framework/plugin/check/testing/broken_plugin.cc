@@ -1,5 +1,6 @@
-// A plugin with one fault, for the test of the program that looks for faults. The environment says
-// which: MILLSTREAM_TEST_FAULT; without it the plugin is good. Its device BROKEN is the host.
+// A plugin with one fault, for the test of the checking program. The environment variable
+// MILLSTREAM_TEST_FAULT names the fault; without it the plugin has none. Its device BROKEN is the
+// host.
 #include "framework/plugin/check/testing/broken_plugin.h"
 
 #include <fcntl.h>
