@@ -46,7 +46,7 @@ class OwnedBuffer : public Buffer {
   const int64_t count_;
 };
 
-// Copies of one element, which are written when somebody asks for them.
+// Copies of one element, which are written when data() is first called.
 class RepeatedBuffer : public OwnedBuffer {
  public:
   RepeatedBuffer(Allocator* allocator, DataType dtype, int64_t count, void* data, size_t size,

@@ -16,19 +16,19 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
-// Every message may take the first, and for each byte the second. What is written in earnest needs
-// at most about 20: nodes that have nothing but a short name.
+// The limit is kFreeBytes plus kBytesPerEncodedByte for each byte of the message. Valid messages
+// need at most about 20 bytes for each: nodes with only a short name.
 constexpr int64_t kFreeBytes = int64_t{16} << 20;
 constexpr int64_t kBytesPerEncodedByte = 24;
-// Shorter texts are within that whatever they say.
+// Texts up to this size cannot exceed kFreeBytes.
 constexpr size_t kSmallText = size_t{32} << 10;
 
-// Of the heap and of the array that points there, which grows by doubling.
+// The overhead of the heap, and of the array of pointers, which grows by doubling.
 constexpr int64_t kObjectOverhead = 32;
 constexpr int64_t kStringBytes = sizeof(std::string) + kObjectOverhead;
 constexpr int64_t kUnknownFieldBytes = 32;
 constexpr int64_t kMapNodeBytes = 64;
-// In text the messages themselves are not told apart.
+// In the text form, all messages count as this size.
 constexpr int64_t kTextMessageBytes = 400;
 
 enum WireType : uint32_t {

@@ -10,7 +10,7 @@
 namespace millstream {
 namespace {
 
-// More tensors than any node has in earnest; a broken graph may ask for 2^60.
+// A limit that no valid node reaches. A malformed graph may request 2^60 tensors.
 constexpr int64_t kMaxTensorsOfArgument = int64_t{1} << 20;
 
 // ---- Signatures ----

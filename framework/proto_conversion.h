@@ -1,8 +1,8 @@
 // Between our types and the wire formats of framework/protos (namespace millstream::proto).
 //
-// Protos come from files and other programs, so every reader here takes whatever stands in them:
-// what cannot be meant is INVALID_ARGUMENT with what was expected and what came, before any memory
-// is taken for it. UNIMPLEMENTED: what the format can say and Millstream cannot.
+// Protos come from files and other programs, so the functions that read them accept any contents:
+// malformed ones are INVALID_ARGUMENT, with the expected and the found value, before any memory
+// is allocated for them. UNIMPLEMENTED: values of the format that Millstream does not support.
 #ifndef MILLSTREAM_FRAMEWORK_PROTO_CONVERSION_H_
 #define MILLSTREAM_FRAMEWORK_PROTO_CONVERSION_H_
 

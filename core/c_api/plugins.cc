@@ -135,7 +135,7 @@ millstream_status* millstream_plugin_load_installed(void) {
 
 millstream_status* millstream_plugin_list(millstream_bytes* out) {
   PluginLoader* const loader = PluginLoader::Global();
-  // For the records: whoever lists plugins wants to see their devices.
+  // Enumerates devices, so that the records contain them.
   loader->Devices();
   std::string json = "[";
   absl::string_view separator = "";

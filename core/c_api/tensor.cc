@@ -76,7 +76,7 @@ StatusOr<Tensor> Borrow(DataType dtype, const Shape& shape, const void* data, si
   auto on_release = [release, argument] {
     if (release != nullptr) release(argument);
   };
-  // Not writable, so nobody writes through the pointer.
+  // The buffer is not writable, so the runtime never writes through the pointer.
   BufferRef buffer =
       BorrowBuffer(const_cast<void*>(data), size, /*writable=*/false, std::move(on_release));
   return Tensor(dtype, shape, std::move(buffer));

@@ -9,8 +9,8 @@
 namespace millstream {
 namespace {
 
-// Free blocks that are looked at before new memory is taken: without a bound, many that somebody
-// still uses would make every allocation slow.
+// The most free blocks that are examined before new memory is allocated. Without a limit, many
+// blocks that must still be waited for would make every allocation slow.
 constexpr int kMostCandidates = 32;
 
 size_t RoundUp(size_t bytes) {
@@ -154,8 +154,8 @@ Status Arena::TakeNew(size_t bytes, uint32_t stream, Allocation* taken) {
   return absl::OkStatus();
 }
 
-// One thread at a time: while a region is on its way, its bytes are nobody's, and another thread
-// would find neither room nor a block.
+// One thread at a time: while a region is allocated, its bytes are reserved but not yet free, so
+// another thread would find neither unreserved memory nor a free block.
 Status Arena::Grow(size_t bytes, uint32_t stream, Allocation* taken) {
   {
     absl::MutexLock lock(&mutex_);
@@ -213,7 +213,7 @@ void Arena::Release(char* address, const std::vector<StreamPoint>& points) {
   AddFree(block);
 }
 
-// Of two pieces that nobody waits for, or that wait for the same streams.
+// True if neither block has points, or both wait for the same streams.
 bool Arena::MayJoin(const Block& left, const Block& right) const {
   if (!left.is_free || !right.is_free || right.begins_region) return false;
   return std::equal(

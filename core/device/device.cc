@@ -109,7 +109,7 @@ StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts,
         devices.push_back(*std::move(opened));
         continue;
       }
-      // Whoever does not want it goes on; who does is told.
+      // The session works without this device. Requests for it get the recorded reason.
       if (type == kDefaultType) return opened.status();
       loader->RecordDeviceError(device, opened.status());
     }

@@ -13,14 +13,15 @@
 namespace millstream {
 namespace {
 
-// Numbers in StreamProgress. Pinned memory is the host's: it comes back when nobody uses it.
+// Numbers in StreamProgress. kHostStream stands for the host, which releases pinned memory after
+// use.
 constexpr uint32_t kComputeStream = 1;
 constexpr uint32_t kToDeviceStream = 2;
 constexpr uint32_t kToHostStream = 3;
 constexpr uint32_t kFromPeerStream = 4;
 constexpr uint32_t kHostStream = 5;
 
-// Of pinned memory, which the system has less of.
+// The limit of pinned memory, which is scarcer than other memory.
 constexpr size_t kMostPinnedBytes = size_t{1} << 30;
 
 constexpr absl::Duration kPollInterval = absl::Microseconds(20);
@@ -71,7 +72,7 @@ class DeviceMemory::BorrowedBuffer final : public DeviceBuffer {
       : DeviceBuffer(memory, address, size, /*writable=*/false) {}
 };
 
-// Whoever enqueues a copy from or to it keeps it until that is over.
+// The caller that enqueues a copy from or to it keeps a reference until the copy is complete.
 class DeviceMemory::PinnedBuffer final : public Buffer {
  public:
   PinnedBuffer(DeviceMemory* memory, void* address, size_t size)
@@ -171,8 +172,8 @@ Status DeviceMemory::HandOver(DeviceStream* stream) {
   return compute_->Wait(done);
 }
 
-// A copy of these was enqueued, and nobody will tell when it is done: they stay until the streams
-// have ended.
+// Called after a copy of the tensors `copied` was enqueued. If `followed` is an error, the end of
+// the copy will not be reported, so the tensors are kept until the streams are destroyed.
 Status DeviceMemory::KeepUnless(const Status& followed, std::vector<Tensor> copied) {
   if (followed.ok()) return followed;
   absl::MutexLock lock(&mutex_);

@@ -60,7 +60,7 @@ void EventPoller::CallAfter(uint32_t stream, EventRef event, std::function<void(
   if (!thread_.joinable()) thread_ = std::thread([this] { Loop(); });
 }
 
-// An event that cannot be asked for, because the device is lost, counts as one that has happened.
+// If the event cannot be queried because the device is lost, it counts as happened.
 bool EventPoller::HasHappened(const EventRef& event) const {
   uint8_t done = 0;
   const Status asked = TakeAbiStatus(functions_.event_query(event.get(), &done));
@@ -128,7 +128,7 @@ StatusOr<EventRef> DeviceStream::Mark() {
     marked_.push_back(Marked{sequence, event});
     are_many = marked_.size() % kMarksBetweenPolls == 0;
   }
-  if (are_many) Poll();  // nobody else may ask for long: a step of many iterations
+  if (are_many) Poll();  // in a step of many iterations, no other caller may poll for a long time
   return event;
 }
 
@@ -168,7 +168,7 @@ void DeviceStream::MarkAsked() {
   if (stream_ != nullptr && is_asked_.load()) Mark().IgnoreError();
 }
 
-// An event that cannot be asked for leaves its mark where it is: the memory behind it stays unused.
+// If an event cannot be queried, its mark stays, and memory that waits for it stays unused.
 void DeviceStream::Poll() {
   std::vector<Marked> passed;  // given back without the lock
   absl::MutexLock lock(&mutex_);

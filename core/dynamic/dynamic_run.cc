@@ -24,12 +24,12 @@ Status CheckPredicate(const char* argument, const MS_TensorView& pred) {
 DynamicRun::DynamicRun(DynamicProgram* program, absl::string_view device_name)
     : program_(*program), device_name_(device_name) {}
 
-// A step that failed half way leaves values and frames behind: its state is not used again.
+// After an error, the state still has values and frames, so it is not used again.
 DynamicRun::~DynamicRun() {
   if (state_ != nullptr && is_clean_) program_.ReturnState(std::move(state_));
 }
 
-// What no execution changes.
+// Sets the fields that no execution changes.
 void DynamicRun::SetUp(Execution* execution) {
   execution->host = this;
   execution->run = this;
@@ -60,7 +60,8 @@ Status DynamicRun::Begin(StepContext* step_context, absl::Span<const Tensor> fee
   if (device_ != nullptr && trace_ != nullptr) device_->StartTrace(trace_);
   SetUp(&state_->inline_execution);
   if (step->scheduler != nullptr) most_workers_ = step->scheduler->threads() - 1;
-  // The caller's memory is marked as what is never written and never kept, wherever it comes to.
+  // Marks the caller's memory, so that it is never written and never kept, wherever it is passed
+  // on.
   for (size_t i = 0; i < feeds.size(); ++i) {
     state_->feeds[i] =
         Value(Tensor(feeds[i].dtype(), feeds[i].shape(),
@@ -128,7 +129,7 @@ bool DynamicRun::Advance() {
   }
 }
 
-// The error of a step that took too long says how far it came.
+// Adds the last node to the error of a step that exceeded its time limit.
 Status DynamicRun::WithLast(const Status& interrupted) const {
   if (!absl::IsDeadlineExceeded(interrupted) || last_ == nullptr) return interrupted;
   return Status(interrupted.code(), absl::StrCat(interrupted.message(), "; last ran ", RunsNow()));
@@ -156,8 +157,8 @@ void DynamicRun::RunReadyNodes() {
   }
 }
 
-// What a dead node gives is dead, but for what ends a loop: a dead NextIteration makes no
-// iteration, and whether an Exit is dead shows when no iteration is left.
+// The outputs of a dead node are dead. Exceptions: a dead NextIteration starts no iteration, and
+// whether an Exit is dead is known only when no iteration is left.
 void DynamicRun::RunDead(const NodeProgram& node, Iteration* iteration) {
   if (node.action == NodeAction::kEnter) {
     Enter(node, iteration, true);
@@ -168,7 +169,7 @@ void DynamicRun::RunDead(const NodeProgram& node, Iteration* iteration) {
   ActivateNode(node, iteration, true);
 }
 
-// True when the node is done; false when it ends later, beside the run.
+// Returns true if the node is done, false if it ends later on another thread.
 StatusOr<bool> DynamicRun::RunNode(const NodeProgram& node, const ReadyNode& ready) {
   Iteration* const iteration = ready.iteration;
   Status status;

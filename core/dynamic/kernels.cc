@@ -16,7 +16,7 @@
 namespace millstream {
 namespace {
 
-// A kernel that takes longer is worth the way to another thread.
+// A kernel that takes longer than this may run on another thread.
 constexpr uint32_t kExpensiveNanoseconds = 30000;
 constexpr int kKernelsBetweenTimings = 31;
 
@@ -34,7 +34,7 @@ void DescribeExecution(const void* execution, CrashLine* line) {
   DescribeRunning(running.node->call(), running.kernel, line);
 }
 
-// On whatever thread took it.
+// Runs on any thread.
 void RunHandedOff(void* argument) {
   auto* const execution = static_cast<Execution*>(argument);
   const NodeProgram& node = *execution->program;
@@ -79,7 +79,7 @@ void Execution::Receive(Status result, Parcel parcel) {
 void DynamicRun::SetOutput(MS_Frame* frame, uint32_t output, Tensor tensor) {
   const Execution& execution = *ExecutionOf(frame);
   const OutputProgram& compiled = program_.outputs[execution.program->first_output + output];
-  // Whoever runs the node is the only one to touch its slots until it has ended.
+  // Only the thread that runs the node accesses its slots until it has ended.
   Value& value = execution.iteration->slots[compiled.slot].value;
   value = Value(std::move(tensor));
   frame->outputs[output] = value.view;
@@ -95,7 +95,7 @@ StatusOr<Tensor> DynamicRun::InputTensor(const MS_Ctx& ctx, uint32_t input) cons
   if (!tensor.has_value()) {
     return errors::Internal("input ", input, " is a resource handle, which has no value");
   }
-  // What the caller fed is borrowed, wherever it has come to in the graph.
+  // Fed tensors are borrowed, also after other nodes passed them on.
   if (tensor.buffer() && !tensor.buffer()->writable()) return CopyOf(tensor);
   return tensor;
 }
@@ -146,13 +146,14 @@ Status DynamicRun::Prepare(const NodeProgram& node, Iteration* iteration, Execut
   return program_.memory == nullptr ? absl::OkStatus() : MoveInputs(execution);
 }
 
-// Whether the kernel should make room: it takes long, others are ready, and a thread is free.
+// True if the kernel should run on another thread: it takes long, other nodes are ready, and a
+// thread is free.
 bool DynamicRun::ShouldRunBeside(const NodeProgram& node) const {
   return node.may_run_beside && workers_ < most_workers_ && !state_->ready.empty() &&
          CostOf(node).load(std::memory_order_relaxed) > kExpensiveNanoseconds;
 }
 
-// Whether a kernel may block the thread that advances the run: when nothing else can happen in the
+// True if a kernel may block the thread that advances the run, because nothing else can run in the
 // step before the kernel ends.
 bool DynamicRun::IsAlone() const {
   return beside_ == 0 && state_->ready.empty() && step->scheduler->num_parts() == 1;
@@ -162,7 +163,7 @@ std::atomic<uint32_t>& DynamicRun::CostOf(const NodeProgram& node) const {
   return program_.costs[&node - program_.nodes.data()];
 }
 
-// Where kernels may run beside, some executions are timed.
+// Measures some executions of kernels that may run on another thread.
 Status DynamicRun::RunTimedKernel(const NodeProgram& node, Iteration* iteration) {
   std::atomic<uint32_t>& cost = CostOf(node);
   const bool is_known = cost.load(std::memory_order_relaxed) != 0;
@@ -193,7 +194,7 @@ Status DynamicRun::RunKernel(const NodeProgram& node, Iteration* iteration) {
   return TakeAbiStatus(failed);
 }
 
-// The kernel went well: passes on what it gave.
+// Passes the outputs on after the kernel succeeded.
 Status DynamicRun::EndKernel(Execution* execution) {
   const NodeProgram& node = *execution->program;
   Iteration* const iteration = execution->iteration;
@@ -251,7 +252,7 @@ Status DynamicRun::StartBeside(const NodeProgram& node, Iteration* iteration) {
     return absl::OkStatus();
   }
   if (node.action == NodeAction::kBlocking) {
-    // Where the system gives no thread there is only this one to block.
+    // If the system provides no thread, the kernel blocks this one.
     if (!WorkerPool::Global()->RunBlocking(&RunHandedOff, execution)) RunHandedOff(execution);
     return absl::OkStatus();
   }
@@ -260,7 +261,8 @@ Status DynamicRun::StartBeside(const NodeProgram& node, Iteration* iteration) {
   return absl::OkStatus();
 }
 
-// The step stops: asynchronous kernels that can be told are told, each once.
+// Calls `cancel` of the running asynchronous kernels that have it, once each, because the step
+// stops.
 void DynamicRun::CancelBeside() {
   if (std::exchange(has_cancelled_, true)) return;
   for (const std::unique_ptr<Execution>& execution : state_->executions) {
@@ -271,7 +273,7 @@ void DynamicRun::CancelBeside() {
   }
 }
 
-// The execution has come back. In a step that stops, what it gave is not passed on.
+// Ends an execution that ran elsewhere. If the step stops, its outputs are not passed on.
 Status DynamicRun::EndBeside(Execution* execution) {
   const bool left_locked = ReleaseLeftLocks(execution);
   if (!execution->status.ok() || step->IsStopping()) return execution->status;
@@ -343,7 +345,7 @@ Status DynamicRun::EndReceive(const NodeProgram& node, Iteration* iteration, Par
   return absl::OkStatus();
 }
 
-// Adds what a reader needs to find the node: name, op, device, loop, inputs, the user's line.
+// Adds the details of the node to an error: name, op, device, loop, inputs, the user's line.
 Status DynamicRun::Annotate(const NodeProgram& node, const Iteration& iteration,
                             const Status& status) const {
   std::vector<std::string> inputs;

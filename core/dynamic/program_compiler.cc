@@ -15,7 +15,8 @@
 namespace millstream {
 namespace {
 
-// FNV-1a: the same in every process, since the two ends of a transfer may compute it apart.
+// FNV-1a, which is the same in every process, because the two ends of a transfer compute it
+// separately.
 uint64_t HashOf(absl::string_view text) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -102,7 +103,7 @@ void ProgramCompiler::AddFrames() {
   }
 }
 
-// Constants and handles that wait for nothing are there before the step begins.
+// True for constants and handles without control inputs, which exist before the step begins.
 bool ProgramCompiler::IsThereAtStart(size_t i) const {
   const Node& node = *request_.graph->nodes[i];
   const StructuralRole role = RoleOf(node.op().name);
@@ -189,7 +190,7 @@ Status ProgramCompiler::ChooseAction(const Node& node, NodeProgram* program) {
   return absl::OkStatus();
 }
 
-// Where what the node gives will be.
+// The places of the node's outputs.
 Status ProgramCompiler::PlaceOutputs(size_t i, NodeProgram* program) {
   const Node& node = *program->node;
   FrameProgram& frame = program_->frames[program->output_frame];
@@ -253,7 +254,7 @@ Status ProgramCompiler::AddNode(size_t i) {
   return absl::OkStatus();
 }
 
-// An input that is there before the step begins. In a loop it does not say when to run.
+// Connects an input that exists before the step begins. In a loop it does not make the node run.
 Status ProgramCompiler::ConnectGlobal(const Node& node, int k, const NodeProgram& program,
                                       bool* arrives_later) {
   *arrives_later = false;
@@ -295,7 +296,7 @@ Status ProgramCompiler::ConnectInput(const Node& node, int k, NodeProgram* progr
   return absl::OkStatus();
 }
 
-// The constant in the device's memory, where it stays as long as the program.
+// The constant in device memory, where it stays as long as the program lives.
 StatusOr<ValueSource> ProgramCompiler::OnDevice(uint32_t constant) {
   auto [entry, is_new] = device_constants_.try_emplace(constant, program_->constants.size());
   if (is_new) {
@@ -307,7 +308,7 @@ StatusOr<ValueSource> ProgramCompiler::OnDevice(uint32_t constant) {
   return ValueSource{entry->second, ValuePlace::kConstant};
 }
 
-// Of the input that was connected last.
+// Sets the memory space of the input that was connected last.
 Status ProgramCompiler::WantInput(const MemorySpaces& spaces, const Node& node, int k) {
   WantedSpace wanted = spaces.reads_on_device ? WantedSpace::kDevice : WantedSpace::kAnywhere;
   if (spaces.input_in_host[k]) wanted = WantedSpace::kHost;
@@ -350,7 +351,7 @@ Status ProgramCompiler::ConnectInputs(size_t index) {
   return absl::OkStatus();
 }
 
-// Whether what the node gives is the same in every iteration of the loop that it gives it to.
+// True if the node's outputs are the same in every iteration of their frame.
 bool ProgramCompiler::IsInvariant(const NodeProgram& program) const {
   if (program.action == NodeAction::kEnter) return program.invariant != kNoIndex;
   if (program.output_frame != program.frame || program.action == NodeAction::kNextIteration) {
@@ -366,7 +367,7 @@ bool ProgramCompiler::IsInvariant(const NodeProgram& program) const {
          absl::c_none_of(request_.graph->controls[i], varies);
 }
 
-// Fetches keep what they take until the step ends.
+// A fetch keeps its tensor until the step ends.
 Status ProgramCompiler::AddFetches() {
   absl::flat_hash_set<Output> seen;
   const std::vector<Output>& fetches = request_.signature->fetches;
@@ -426,8 +427,8 @@ void ProgramCompiler::MarkUsedOutputs() {
   }
 }
 
-// Whether iterations that overtake each other would change what is computed: a random stream goes
-// on from one execution to the next.
+// True if the order of executions in different iterations changes the results: a random stream
+// continues from one execution to the next.
 bool ProgramCompiler::DependsOnOrder() const {
   return std::any_of(program_->nodes.begin(), program_->nodes.end(), [](const NodeProgram& node) {
     return node.frame != 0 && node.node->op().is_stateful &&
@@ -435,7 +436,7 @@ bool ProgramCompiler::DependsOnOrder() const {
   });
 }
 
-// Kernels that take long may make room for others where the results stay the same.
+// Allows long kernels to run on other threads if that does not change the results.
 void ProgramCompiler::AllowBeside() {
   program_->costs = std::make_unique<std::atomic<uint32_t>[]>(program_->nodes.size());
   if (request_.settings->options.deterministic || DependsOnOrder()) return;

@@ -34,12 +34,12 @@ Value DynamicRun::TakeInput(const NodeProgram& node, Iteration* iteration, uint3
     return value;
   }
   Value value = ValueAt(source, *iteration);
-  // It will be read where other values come in other steps.
+  // It is read at a place that has other values in other iterations.
   value.view.flags &= ~static_cast<uint64_t>(MS_VIEW_CONST);
   return value;
 }
 
-// Nothing when the input is dead, or is there for other readers in any case.
+// Does nothing if the input is dead, or if other readers always need it.
 void DynamicRun::DropInput(const NodeProgram& node, Iteration* iteration, uint32_t input) {
   const ValueSource source = program_.inputs[node.first_input + input];
   if (source.place != ValuePlace::kSlot) return;
@@ -101,7 +101,7 @@ void DynamicRun::ActivateAll(uint32_t first_edge, uint32_t count, Iteration* ite
   for (uint32_t i = 0; i < count; ++i) Activate(edges[i], iteration, is_dead);
 }
 
-// Everybody who waits for any output of the node, or for itself.
+// Activates all nodes that wait for an output of the node, or for its end.
 void DynamicRun::ActivateNode(const NodeProgram& node, Iteration* iteration, bool is_dead) {
   for (uint32_t k = 0; k < node.num_outputs; ++k) {
     const OutputProgram& output = program_.outputs[node.first_output + k];
@@ -180,8 +180,8 @@ void DynamicRun::Finish(Iteration* iteration) {
   if (--iteration->outstanding == 0) RetireIterations(iteration->frame);
 }
 
-// Gives back the iterations in which nothing can happen any more, the oldest first; then the frame
-// if it has no other; then perhaps those of its parent.
+// Recycles the iterations in which nothing can run any more, the oldest first; then the frame if it
+// has no iteration left; then perhaps iterations of its parent.
 void DynamicRun::RetireIterations(RunningFrame* frame) {
   while (true) {
     while (frame->oldest != nullptr && frame->oldest->outstanding == 0 &&
@@ -211,7 +211,7 @@ void DynamicRun::RetireIterations(RunningFrame* frame) {
   }
 }
 
-// What did not leave the loop in any iteration is dead outside.
+// Exits that were live in no iteration are dead outside of the loop.
 void DynamicRun::LeaveFrame(RunningFrame* frame) {
   const std::vector<uint32_t>& exits = frame->program->exits;
   for (size_t i = 0; i < exits.size(); ++i) {

@@ -11,7 +11,7 @@ bool DynamicRun::OutputIsInHost(const MS_Ctx& ctx, uint32_t output) const {
   return program_.output_in_host[execution.program->first_output + output];
 }
 
-// The thread waits: a value that decides what runs next has to be known.
+// The thread waits for the copy, because the value decides which nodes run next.
 StatusOr<Tensor> DynamicRun::InHost(const Tensor& tensor) {
   return program_.memory->ReadOnHost(tensor, [this] { return step->CheckInterruption(); });
 }
@@ -47,14 +47,14 @@ Status DynamicRun::MoveInputs(Execution* execution) {
   return absl::OkStatus();
 }
 
-// In memory that does not go with a device.
+// Copies the tensor to memory that does not belong to a device.
 StatusOr<Tensor> DynamicRun::CopyForCaller(const Tensor& tensor) {
   if (!tensor.is_on_device()) return tensor.DeepCopy();
   MS_ASSIGN_OR_RETURN(const Tensor copied, InHost(tensor));
   return copied.DeepCopy();
 }
 
-// What slots hold in the memory that kernels work in.
+// Adds the tensors of slots that are in the memory of the kernels.
 std::vector<LiveTensor> DynamicRun::LiveTensors() const {
   std::vector<LiveTensor> live;
   for (const DynamicState::Pool& pool : state_->pools) {

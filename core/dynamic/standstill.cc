@@ -7,12 +7,12 @@
 namespace millstream {
 namespace {
 
-// Why a node has not run; what it waits for may have several of them.
+// Why a node has not run. The nodes that it waits for may have several reasons.
 enum Reason : uint8_t {
   kHasRun = 0,
-  kIsDead = 1,    // it depends on a variable that is dead
-  kIsCutOff = 2,  // on what comes in other iterations
-  kIsLost = 4,    // on nothing of the kind
+  kIsDead = 1,    // it depends on a dead loop variable
+  kIsCutOff = 2,  // it depends on values of other iterations
+  kIsLost = 4,    // it depends on neither
 };
 
 class Finder {
@@ -24,7 +24,7 @@ class Finder {
         marks_(iteration.frame->program->pending.size()),
         inner_(program.frames.size(), kHasRun) {}
 
-  // But for back edges, which go to another iteration, every edge points forward.
+  // Every edge points forward, except back edges, which go to another iteration.
   Standstill Run() {
     for (const uint32_t i : iteration_.frame->program->nodes) {
       const NodeProgram& node = program_.nodes[i];
@@ -45,9 +45,9 @@ class Finder {
 
  private:
   struct Mark {
-    uint8_t missing = kHasRun;  // reasons, of what it waits for and did not get
-    bool got_some = false;      // that does not come in every iteration anyway
-    bool waits = false;         // it got some, or waits for a node that waits
+    uint8_t missing = kHasRun;  // the reasons of its missing inputs
+    bool got_some = false;      // it got an input that does not arrive in every iteration
+    bool waits = false;         // it got such an input, or waits for a node that waits
   };
 
   Reason ReasonOf(const NodeProgram& node) const {

@@ -6,8 +6,8 @@
 
 namespace millstream {
 
-// Records the execution of a node that started at `start` and has just ended. What left its
-// iteration, or was not read by anybody, is not told.
+// Records the execution of a node that started at `start` and has just ended. Outputs that left the
+// iteration, or that have no readers, are not recorded.
 void DynamicRun::Trace(const NodeProgram& node, const Iteration& iteration, int64_t start) {
   TracedNode traced;
   traced.name = node.node->name();

@@ -14,7 +14,7 @@
 namespace millstream {
 namespace {
 
-// More than a message has lines.
+// The limit of collected waits; messages show fewer lines.
 constexpr size_t kEnoughWaits = 100;
 
 std::string InLoop(const Iteration& iteration) {
@@ -25,9 +25,9 @@ std::string InLoop(const Iteration& iteration) {
 
 }  // namespace
 
-// What runs beside the run, which is where the rest would come from; else what has not run, inner
-// loops first and nodes in an order in which but for loops every edge points forward: what keeps
-// the others waiting is among the first.
+// Lists the executions on other threads, for which the other nodes wait. If there are none, lists
+// the nodes that have not run, inner loops first and in topological order, so that the cause is
+// among the first.
 std::vector<std::string> DynamicRun::WaitsFor() const {
   if (device_ != nullptr && device_->IsWaiting()) return {device_->WaitsFor()};
   std::vector<std::string> waits;
@@ -64,7 +64,7 @@ bool DynamicRun::IsMissing(const Output& input, const ValueSource& source,
     case ValuePlace::kFeed: return false;
   }
   if (iteration.slots[source.index].uses > 0) return false;
-  // What is dead came too, and left nothing.
+  // A dead input has arrived too, but its slot is empty.
   const auto maker = absl::c_find_if(
       program_.nodes, [&](const NodeProgram& node) { return node.node == input.node; });
   const bool is_here = &program_.frames[maker->frame] == iteration.frame->program &&
@@ -116,8 +116,8 @@ void DynamicRun::AddWaits(const RunningFrame& frame, std::vector<std::string>* w
   }
 }
 
-// Nothing happens in the iteration any more, but some nodes have not run. Fails the step when it
-// cannot go on without them; else keeps in mind what the loop may not be left through.
+// Called when no node of the iteration can run any more, but some have not run. Fails the step if
+// it cannot continue without them; else records the Exits that are cut off.
 bool DynamicRun::FailIfStuck(const Iteration& iteration) {
   const Standstill found = FindStandstill(program_, iteration);
   if (!found.is_stuck && found.exits.empty()) return false;
@@ -137,7 +137,8 @@ bool DynamicRun::FailIfStuck(const Iteration& iteration) {
   return false;
 }
 
-// No iteration of the frame is left. An Exit that waited in vain is not dead: its value was lost.
+// Called when no iteration of the frame is left. Fails the step if an Exit was cut off: it is not
+// dead, but its value was lost.
 bool DynamicRun::FailIfCutOff(const RunningFrame& frame) {
   const auto* const begin = frame.exits.get();
   const auto* const end = begin + frame.program->exits.size();

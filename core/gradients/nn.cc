@@ -69,8 +69,8 @@ Status LogSoftmaxGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
-// The op's second output is softmax - labels, the derivative of the loss by the logits. Its own
-// derivative, when somebody asks for it, is that of the softmax.
+// The op's second output is softmax - labels, the derivative of the loss by the logits. The
+// derivative of that output is the derivative of the softmax.
 Output LogitsGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output first = builder->Op("Mul", {AsColumn(context, context->dy(0)), context->output(1)});

@@ -96,8 +96,9 @@ class Conditions {
 
 using Condition = Conditions::Condition;
 
-// Starts from "live in no case" and goes over the graph until nothing more is found out. Whatever
-// is found holds, since each pass concludes from what holds alone: more passes only find more.
+// Starts with the condition "false" for every node and visits the graph until no condition changes.
+// All conditions are valid at any time, because each visit uses only valid conditions. More visits
+// only find more live nodes.
 class DeadnessFinder {
  public:
   DeadnessFinder(const PrunedGraph& graph, const FrameTree& frames,

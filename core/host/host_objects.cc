@@ -10,15 +10,16 @@
 namespace millstream::host_objects {
 namespace {
 
-// An object of a plugin. Constant but for who owns it.
+// An object of a plugin. Constant except for its ownership.
 class PluginObject : public Resource {
  public:
   PluginObject(const ResourceType* type, void* object)
       : Resource(type->name), type_(*type), object_(object) {}
   void* object() const { return object_; }
-  // Leaves the object to whoever made it.
+  // Gives the ownership of the object back to the plugin.
   void Disown() { is_owned_ = false; }
-  // Whoever holds a reference may use the object to the end: it goes with the last one.
+  // Does nothing: holders of references may use the object. It is destroyed with the last
+  // reference.
   void Drop() override {}
 
  private:

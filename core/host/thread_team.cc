@@ -87,9 +87,9 @@ void ThreadTeam::TakePieces() {
   }
 }
 
-// Returns when another loop than `seen` is announced. Whoever announces looks for sleepers after
-// the word has changed, and a sleeper counts itself before it looks at the word: one sees the
-// other.
+// Returns when another loop than `seen` is announced. The announcing thread changes the word before
+// it reads the number of sleepers. A sleeper increments the number before it reads the word. So at
+// least one of the two sees the other.
 void ThreadTeam::AwaitLoop(uint64_t seen) {
   for (int spin = 0; spin < kSpins; ++spin) {
     if (announced_.load(std::memory_order_acquire) != seen) return;

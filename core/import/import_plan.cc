@@ -299,7 +299,7 @@ class Planner {
       }
       node->inputs.push_back(*input);
     }
-    // Whoever has inputs from the GraphDef waits through them.
+    // Nodes with inputs from the GraphDef wait for the control dependencies through these inputs.
     if (!is_root) return absl::OkStatus();
     for (const PlannedInput& control : control_dependencies_) {
       AddControlInput(control, &controls, node);

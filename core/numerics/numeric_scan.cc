@@ -103,8 +103,9 @@ inline __attribute__((always_inline)) int64_t TakeRows(const Word* words, int64_
   return i;
 }
 
-// A floating-point number is not finite when all bits of its exponent are set: without its sign it
-// is then no smaller than the infinity, as an integer. Behind a block with one nobody looks.
+// A floating-point number is not finite if all bits of its exponent are set. Then its bits without
+// the sign, as an integer, are at least those of infinity. The scan ends after the first block with
+// one.
 template <Wanted kWanted, typename Word, Word kInfinity>
 inline __attribute__((always_inline)) Extremes ExtremesOf(const Word* words, int64_t count) {
   Extremes extremes;

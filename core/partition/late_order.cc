@@ -97,7 +97,7 @@ class LateOrderer {
   }
 
   void AddWithNeeded(int last, std::vector<bool>* is_done, std::vector<int>* order) const {
-    std::vector<std::pair<int, size_t>> stack = {{last, 0}};  // a node, and whom it asks for next
+    std::vector<std::pair<int, size_t>> stack = {{last, 0}};  // a node, and its next needed node
     while (!stack.empty()) {
       auto& [i, next] = stack.back();
       if ((*is_done)[i] || next == needed_[i].size()) {
@@ -111,7 +111,7 @@ class LateOrderer {
     }
   }
 
-  // Whose memory the tensor is in.
+  // The tensor in whose memory the output is.
   Output RootOf(Output output) const {
     while (!fed_.contains(output) && index_.contains(output.node)) {
       const StructuralRole role = RoleOf(output.node->op().name);
@@ -126,7 +126,7 @@ class LateOrderer {
     return output;
   }
 
-  // Constants, feeds and the values of variables are there anyway.
+  // False for constants, feeds and values of variables, which exist before the step.
   bool TakesMemory(const Output& root) const {
     if (fed_.contains(root) || !index_.contains(root.node)) return false;
     return RoleOf(root.node->op().name) == StructuralRole::kKernel &&
@@ -139,7 +139,7 @@ class LateOrderer {
       for (const Output& input : pruned_.nodes[i]->inputs()) {
         const Output root = RootOf(input);
         last[{root, devices_[i]}] = i;
-        // What leaves is sent as soon as it is made.
+        // A tensor for another device is sent directly after it is computed.
         if (index_.contains(root.node)) {
           const int maker = index_.at(root.node);
           last.try_emplace({root, devices_[maker]}, maker);

@@ -156,8 +156,7 @@ void Partitioner::FindCrossings() {
   }
 }
 
-// A part needs the dynamic executor for its own control flow, and where it may receive what is
-// dead.
+// A part needs the dynamic executor if it has control flow or may receive a dead tensor.
 void Partitioner::FindControlFlow() {
   for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
     const bool in_loop = loops_.frames.input_frame[i] != StaticFrame::kRoot;
@@ -220,7 +219,7 @@ StatusOr<const Node*> Partitioner::AddTransferNode(const char* op, const Crossin
   return node;
 }
 
-// What a Receive in a loop waits for, so that it runs once in each iteration that sends.
+// The control inputs of a Receive in a loop, which make it run once in each iteration that sends.
 StatusOr<std::vector<const Node*>> Partitioner::StartOf(const Crossing& crossing) const {
   const Node& source = *crossing.source.node;
   const int i = index_.at(&source);
@@ -272,7 +271,7 @@ StatusOr<Output> Partitioner::InputOn(const Output& source, int device, bool in_
   return receive->output(0);
 }
 
-// A constant is there from the start: nothing waits for it. Null then.
+// Null for a constant, which exists from the start, so nothing waits for it.
 StatusOr<const Node*> Partitioner::ControlOn(const Node* source, int device) {
   if (!index_.contains(source) || IsCopied(source)) return nullptr;
   auto copy = copies_.find({source, device});
@@ -280,7 +279,7 @@ StatusOr<const Node*> Partitioner::ControlOn(const Node* source, int device) {
   return Receive(Crossing{Output{source, kControlIndex}, device});
 }
 
-// An empty tensor that is there after `controls`.
+// An empty tensor that is computed after `controls`.
 StatusOr<const Node*> Partitioner::AddNothing(const std::string& name, int device,
                                               std::vector<const Node*> controls) {
   NodeSpec spec;
@@ -322,7 +321,7 @@ Status Partitioner::AddSends(const Node* node) {
 
 Status Partitioner::AddNode(int i) {
   const Node* const node = pruned_.nodes[i];
-  if (IsCopied(node)) return absl::OkStatus();  // where somebody reads it
+  if (IsCopied(node)) return absl::OkStatus();  // copied to the parts that read it
   for (const int device : DevicesOf(i)) MS_RETURN_IF_ERROR(AddCopy(i, device));
   return AddSends(node);
 }

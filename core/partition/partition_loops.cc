@@ -69,14 +69,14 @@ class LoopPlanner {
       const std::vector<int>& source = where[index_.at(node.input(0).node)];
       if (!source.empty()) where[i] = source;
     }
-    // Readers come later in the order, but for the Merge behind a back edge.
+    // Readers come later in the order, except for the Merge of a back edge.
     for (size_t i = 0; i < size(); ++i) {
       ForEachSource(i, [&](size_t source) {
         if (source > i) AddDevices(where[i], &where[source]);
       });
     }
     for (size_t i = size(); i-- > 0;) {
-      if (where[i].empty()) where[i] = {placed_[i]};  // nobody reads it
+      if (where[i].empty()) where[i] = {placed_[i]};  // it has no readers
       ForEachSource(i, [&](size_t source) {
         if (source > i || !StandsWhereItIsRead(*graph_.nodes[source])) return;
         AddDevices(where[i], &where[source]);
@@ -139,7 +139,7 @@ class LoopPlanner {
       AddDevices(layout_.devices[i], &devices[frame]);
       if (KindOf(*graph_.nodes[i]) == ControlFlowKind::kLoopCond) conditions[frame].push_back(i);
     }
-    // Who runs nodes of an inner loop must run the iterations of the outer one.
+    // A device that runs nodes of an inner loop must run the iterations of the outer loop.
     for (size_t f = frames.size(); f-- > 1;) AddDevices(devices[f], &devices[frames[f].parent]);
     for (size_t f = 1; f < frames.size(); ++f) {
       if (devices[f].size() < 2) continue;

@@ -235,7 +235,8 @@ Status UpdateBatching::Visit(const Node* node, const std::vector<const Node*>& c
   return absl::OkStatus();
 }
 
-// Reads that give the members what the last one reads elsewhere too, and nobody else.
+// Adds to `replaced` the reads whose only reader is a member, and whose value the last member reads
+// from another operation.
 void UpdateBatching::AddNeedlessReads(const Group& group, std::vector<int>* replaced) const {
   const StepOp& last = ops_.op(group.members.back());
   absl::flat_hash_set<Output> seen(last.inputs.begin(), last.inputs.end());

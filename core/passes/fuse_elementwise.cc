@@ -19,15 +19,15 @@ namespace {
 
 constexpr char kFused[] = "_FusedElementwise";
 
-// Operations that become one. They run where the last of them stands.
+// Operations that become one, at the position of the last one.
 struct Cluster {
   std::vector<int> members;    // ascending
-  std::multiset<int> outside;  // readers of what members give that are no members
-  Shape shape;                 // of all that they give
+  std::multiset<int> outside;  // readers of the members' outputs that are not members
+  Shape shape;                 // of all outputs
 };
 
-// Whether a tensor of `shape` can be read along with tensors of `whole`: as large, a single number,
-// or a row of it that repeats.
+// True if a tensor of `shape` can be an operand of a fused operation on `whole`: it has the same
+// shape, is a scalar, or is a row that is repeated.
 bool GoesAlong(const Shape& shape, const Shape& whole) {
   if (shape.num_elements() == 1 || shape == whole) return true;
   int first = 0;
@@ -71,7 +71,8 @@ bool ElementwiseFusion::IsCandidate(const StepOp& op, Shape* shape) const {
   });
 }
 
-// What the clusters give is read by operation i, by their members, or later.
+// True if the outputs of the clusters are read only by operation i, by members, or after operation
+// i.
 bool ElementwiseFusion::MayMerge(const std::set<Cluster*>& clusters, int i) const {
   for (const Cluster* cluster : clusters) {
     for (int reader : cluster->outside) {
@@ -84,7 +85,8 @@ bool ElementwiseFusion::MayMerge(const std::set<Cluster*>& clusters, int i) cons
   return true;
 }
 
-// Puts operation i into the clusters of what it reads, which thereby become one, or into a new one.
+// Joins the clusters that produce the inputs of operation i and adds it, or makes a new cluster for
+// it.
 void ElementwiseFusion::Join(int i, Shape shape) {
   std::set<Cluster*> joined;
   for (const Output& input : ops_.op(i).inputs) {

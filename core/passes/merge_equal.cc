@@ -80,7 +80,7 @@ Output EqualMerger::NameOf(const Output& value) {
   return constants_.try_emplace(std::move(key), value).first->second;
 }
 
-// What it gives follows from what it reads, and is what others read of it.
+// True if the outputs depend only on the inputs, and all effects of the operation are its outputs.
 bool EqualMerger::IsCandidate(int i) const {
   const StepOp& op = ops_.op(i);
   if (op.outputs.empty() || op.node->op().is_stateful) return false;

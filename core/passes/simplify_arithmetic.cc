@@ -27,8 +27,8 @@ StatusOr<bool> SimplifyOnce(StepOps* ops, int i) {
   return false;
 }
 
-// Every rule makes its operation go, or a cheaper kind of it, so this ends; the bound is for rules
-// that contradict each other.
+// Every rule removes its operation or replaces it by a cheaper one, so the loop ends. The limit is
+// for rules that contradict each other.
 Status Simplify(StepOps* ops, int i) {
   constexpr int kMost = 8;
   for (int k = 0; k < kMost && !ops->IsGone(i) && !ops->op(i).must_run; ++k) {
@@ -40,7 +40,7 @@ Status Simplify(StepOps* ops, int i) {
   return absl::OkStatus();
 }
 
-// In order, so that what an operation reads is simple already.
+// Visits operations in order, so that the inputs of an operation are simplified before it.
 Status SimplifyArithmetic(StepOps* ops) {
   for (int i = 0; i < ops->size(); ++i) MS_RETURN_IF_ERROR(Simplify(ops, i));
   return absl::OkStatus();

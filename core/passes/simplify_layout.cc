@@ -15,7 +15,8 @@ namespace {
 
 using Permutation = std::vector<int64_t>;
 
-// Whether all inputs after the first are constants, and the shape stays what it is.
+// True if all inputs after the first are constants, and the output has the shape of the first
+// input.
 bool KeepsShape(const StepOps& ops, const StepOp& op) {
   for (size_t i = 1; i < op.inputs.size(); ++i) {
     if (ops.constant(op.inputs[i]) == nullptr) return false;
@@ -23,13 +24,13 @@ bool KeepsShape(const StepOps& ops, const StepOp& op) {
   return HaveSameShape(ops, op.inputs[0], op.outputs[0]);
 }
 
-// What gives its input, element by element, whenever it keeps the shape
+// Operations whose output equals the input if the shapes are equal
 StatusOr<bool> KeepsAll(StepOps* ops, int i) {
   const StepOp& op = ops->op(i);
   return KeepsShape(*ops, op) ? BecomesName(ops, i, op.inputs[0]) : false;
 }
 
-// With all strides 1, as many elements are all elements.
+// If all strides are 1 and the shape is kept, the slice has all elements.
 StatusOr<bool> StridedSliceOfAll(StepOps* ops, int i) {
   const std::optional<std::vector<int64_t>> strides = KnownIntegers(*ops, ops->op(i).inputs[3]);
   const auto is_one = [](int64_t stride) { return stride == 1; };
@@ -69,7 +70,7 @@ bool IsIdentity(const Permutation& permutation) {
   return true;
 }
 
-// Where the axes of more than one element stay in order, so do the elements.
+// The elements keep their order if the axes with more than one element do.
 bool KeepsOrder(const Permutation& permutation, const PartialShape& shape) {
   int64_t last = -1;
   for (int64_t axis : permutation) {
@@ -80,7 +81,7 @@ bool KeepsOrder(const Permutation& permutation, const PartialShape& shape) {
   return true;
 }
 
-// Of the Transpose, when it is known and one: the kernel says what is wrong with another.
+// The permutation of the Transpose if it is known and valid. The kernel reports an invalid one.
 std::optional<Permutation> PermutationOf(const StepOps& ops, const StepOp& op) {
   std::optional<Permutation> permutation = KnownIntegers(ops, op.inputs[1]);
   if (!permutation.has_value()) return std::nullopt;
@@ -119,7 +120,7 @@ StatusOr<bool> TransposeOfNothing(StepOps* ops, int i) {
   return true;
 }
 
-// Two in a row are one, or none.
+// Replaces two successive Transposes by one or none.
 StatusOr<bool> TransposeOfTranspose(StepOps* ops, int i) {
   const StepOp& op = ops->op(i);
   const int producer = ops->Producer(op.inputs[0]);

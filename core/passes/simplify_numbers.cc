@@ -14,7 +14,8 @@
 namespace millstream {
 namespace {
 
-// Whether operand k is this number everywhere, and leaves the shape of the other as it is.
+// True if all elements of operand k are this number, and it does not broaden the shape of the
+// other.
 bool IsNeutral(const StepOps& ops, const StepOp& op, int k, double number) {
   const Output& other = op.inputs[1 - k];
   const PartialShape* const shape = ops.KnownShape(op.inputs[k]);
@@ -65,8 +66,8 @@ StatusOr<bool> MinusZero(StepOps* ops, int i) {
   return BecomesName(ops, i, op.inputs[0]);
 }
 
-// 1 / x where x is a power of two whose inverse is a number like any other: then x's quotients and
-// the inverse's products are the same real numbers, rounded alike.
+// 1 / x if x is a power of two whose inverse is a normal number. Then quotients by x and products
+// with the inverse are the same real numbers, and are rounded equally.
 template <typename T>
 std::optional<Tensor> InversePowerOfTwo(const Tensor& scalar) {
   const T value = *scalar.data<T>();
@@ -96,9 +97,9 @@ StatusOr<bool> OverPowerOfTwo(StepOps* ops, int i) {
   return true;
 }
 
-// An operand that is one number everywhere, and does not widen the other, may as well be a scalar:
-// it is read once, and goes along with whatever is fused. Of two NaNs an operation gives the one or
-// the other by the loop that runs, so the number may not be one.
+// Replaces an operand whose elements are all equal, and that does not broaden the shape, by a
+// scalar. A scalar is read once, and fits every fused operation. The number must not be NaN: which
+// of two NaNs an operation returns depends on the loop that runs.
 StatusOr<bool> WithScalar(StepOps* ops, int i) {
   const StepOp& op = ops->op(i);
   for (int k : {0, 1}) {
@@ -121,7 +122,7 @@ StatusOr<bool> WithScalar(StepOps* ops, int i) {
   return false;
 }
 
-// f(f(x)) where that is x
+// f(f(x)) for f with f(f(x)) = x
 StatusOr<bool> Undo(StepOps* ops, int i) {
   const StepOp& op = ops->op(i);
   const int producer = ops->Producer(op.inputs[0]);
@@ -134,7 +135,7 @@ StatusOr<bool> SumOfOne(StepOps* ops, int i) {
   return op.inputs.size() == 1 ? BecomesName(ops, i, op.inputs[0]) : false;
 }
 
-// A condition that is the same everywhere and in every step
+// A condition whose elements are all equal, and the same in every step
 StatusOr<bool> SelectAll(StepOps* ops, int i) {
   const StepOp& op = ops->op(i);
   const std::optional<Tensor> condition = UniformValue(*ops, op.inputs[0]);

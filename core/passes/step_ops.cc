@@ -63,7 +63,8 @@ StatusOr<const Node*> StepOps::AddNode(NodeSpec spec) {
   return node;
 }
 
-// The node's inputs stand for those of the operation: a kernel looks at their types alone.
+// The new node's inputs are dummies of the right types. Kernels read only the types of a node's
+// inputs.
 StatusOr<Output> StepOps::Dummy(DataType dtype) {
   Output& dummy = dummies_[static_cast<int>(dtype)];
   if (!dummy) {
@@ -88,7 +89,7 @@ StatusOr<const Node*> StepOps::NewNode(absl::string_view op, AttrMap attrs, cons
   spec.op = std::string(op);
   spec.attrs = std::move(attrs);
   spec.source = like.source();
-  // Nodes of newer graphs have attributes that nobody here knows, and copies of them too.
+  // Nodes of newer graphs, and copies of them, may have attributes that the op does not define.
   spec.allow_unknown_attrs = true;
   return AddNode(std::move(spec));
 }
@@ -158,7 +159,7 @@ void StepOps::RemoveUnread(int i) {
 
 // ---- Constants ----
 
-// The session keeps kernels of the program's nodes alone.
+// The session keeps only kernels of the program's nodes.
 StatusOr<std::vector<Tensor>> StepOps::Evaluate(int i, const std::vector<Tensor>& inputs,
                                                 int64_t max_bytes) const {
   if (IsNew(ops_[i].node)) return errors::Unimplemented("a pass made the node");

@@ -35,7 +35,7 @@ NodeWork EstimateWork(const Node& node, const std::vector<PartialShape>& inputs,
   NodeWork work;
   if (IsFree(node)) return work;
   work.operations = Operations(node, inputs, outputs);
-  work.bytes = 1;  // it runs, whatever it does
+  work.bytes = 1;  // not zero, because the node runs
   for (size_t k = 0; k < inputs.size(); ++k) {
     work.bytes += EstimateBytes(node.input(static_cast<int>(k)).dtype(), inputs[k]);
   }

@@ -107,8 +107,8 @@ class Simulation {
   SimulatedStep step_;
 };
 
-// Groups in which whatever only one node reads, and nothing else, is where it is read, if both may
-// be on the same devices: of copies between them nobody would gain. By group, the new one.
+// Joins a group with the group of its only reader, if both have the same candidate devices, because
+// a copy between them has no benefit. Returns the new group of each group.
 std::vector<int> JoinChains(const PlacementProblem& problem) {
   std::vector<int> readers(problem.nodes.size());
   for (const PlacementProblem::Node& node : problem.nodes) {

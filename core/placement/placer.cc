@@ -21,7 +21,7 @@ namespace {
 // What is known of one group of nodes that go to the same device.
 struct Group {
   DeviceName wanted;
-  int wanted_by = -1;                    // the member whose request counts; -1: nobody asks
+  int wanted_by = -1;                    // the member whose request counts; -1: no request
   std::vector<std::string> unsupported;  // types that lack a kernel for some member
 };
 
@@ -284,7 +284,7 @@ Status Placer::NoDevice(int i, const Group& group) const {
                     group.wanted_by == i ? "" : node(group.wanted_by).name() + "'", "; ");
   }
   absl::StrAppend(&text, "available devices are [", devices_.Names(), "]");
-  // A device that there is not may be one whose plugin failed.
+  // A missing device may belong to a plugin that failed to load.
   const auto fits = [&group](const DeviceDescription& device) {
     return group.wanted.Fits(device.parsed_name);
   };

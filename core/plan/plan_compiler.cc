@@ -105,8 +105,8 @@ bool PlanCompiler::IsFolded(const Node* node) const {
   return true;
 }
 
-// Shape arithmetic that is known leaves nodes without readers; they and what only they read go. The
-// control edges of known nodes, and of all that they would have read, still hold.
+// Removes nodes that have no readers because the values of shape arithmetic are known, and nodes
+// that only they read. The control edges of removed nodes are kept.
 void PlanCompiler::FindNeededNodes() {
   absl::flat_hash_set<const Node*> order_only;
   for (const Output& fetch : request_.signature->fetches) {
@@ -223,7 +223,7 @@ Status PlanCompiler::AddKernel(const StepOp& op) {
       root.in_host = spaces.passes_on ? plan_->roots[instruction.inputs[k].root].in_host
                                       : spaces.output_in_host[k];
     }
-    // What the kernel would make of a fed output is nobody's; its shape is not the feed's.
+    // Nothing reads the kernel's value of a fed output, and its shape may differ from the feed's.
     root.shape_known = !fed && shape.IsFullyKnown();
     if (root.shape_known) {
       root.shape = shape.ToShape();
@@ -253,7 +253,7 @@ Status PlanCompiler::AddKernel(const StepOp& op) {
 
 // ---- On a device that has its own memory ----
 
-// What the kernel reads, where it wants it.
+// The inputs of the kernel, in the memory that it needs.
 StatusOr<std::vector<ValueRef>> PlanCompiler::InputsOf(const StepOp& op,
                                                        const MemorySpaces& spaces) {
   std::vector<ValueRef> inputs;
@@ -266,7 +266,8 @@ StatusOr<std::vector<ValueRef>> PlanCompiler::InputsOf(const StepOp& op,
   return inputs;
 }
 
-// Copies what the step gives to the host as soon as it is enqueued, while the device goes on.
+// Copies fetched values to the host directly after the work that computes them is enqueued, while
+// the device continues.
 Status PlanCompiler::BringFetchesHome(const StepOp& op) {
   for (const Output& output : op.outputs) {
     if (!absl::c_linear_search(request_.signature->fetches, output)) continue;
@@ -277,7 +278,7 @@ Status PlanCompiler::BringFetchesHome(const StepOp& op) {
   return absl::OkStatus();
 }
 
-// A tensor that leaves for another part of the step, or comes from one.
+// A tensor that is sent to or received from another part of the step.
 Status PlanCompiler::AddTransfer(const StepOp& op, bool is_send) {
   Instruction instruction;
   instruction.node = op.node;
@@ -352,7 +353,7 @@ Status PlanCompiler::AddOp(const StepOp& op) {
   return AddKernel(op);
 }
 
-// What the step gives, and what it is asked to compute in full.
+// The fetched values, and the outputs of targets.
 absl::flat_hash_set<Output> PlanCompiler::VisibleValues() const {
   const std::vector<Output>& fetches = request_.signature->fetches;
   absl::flat_hash_set<Output> visible(fetches.begin(), fetches.end());
@@ -363,7 +364,7 @@ absl::flat_hash_set<Output> PlanCompiler::VisibleValues() const {
   return visible;
 }
 
-// What an operation gives for these inputs, which are all that it reads.
+// Computes the outputs of an operation for these inputs.
 StatusOr<std::vector<Tensor>> PlanCompiler::Evaluate(const StepOp& op,
                                                      const std::vector<Tensor>& inputs,
                                                      int64_t max_bytes) {
@@ -395,7 +396,7 @@ void PlanCompiler::AddNewConstants(const StepOps& ops) {
   }
 }
 
-// The operations that are left when what is known is folded, after the passes.
+// The operations that remain after known values are folded and the passes have run.
 StatusOr<StepOps> PlanCompiler::Optimize() {
   StepOps ops(request_.graph, &facts_, request_.kernels->device_type(), VisibleValues(),
               [this](const StepOp& op, const std::vector<Tensor>& inputs, int64_t max_bytes) {

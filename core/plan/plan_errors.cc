@@ -10,7 +10,7 @@
 
 namespace millstream {
 
-// Adds what a reader needs to find the node: name, op, device, what it was given, the user's line.
+// Adds the details of the node to an error: name, op, device, inputs, the user's line.
 Status PlanRun::Annotate(int position, const Status& status) const {
   const Instruction& instruction = plan_.instructions[position];
   std::vector<std::string> inputs;
@@ -33,7 +33,7 @@ Status PlanRun::OutOfMemory(const Root& root, const Status& reason) const {
   return WithLargest(AnnotateWithNode(full, *root.source.node), state_->LiveTensors(0));
 }
 
-// The error of a step that took too long says how far it came.
+// Adds the last instruction to the error of a step that exceeded its time limit.
 Status PlanRun::CheckInterruption(int last) {
   Status interrupted = step_->CheckInterruption();
   if (!absl::IsDeadlineExceeded(interrupted) || last < 0) return interrupted;
@@ -42,7 +42,7 @@ Status PlanRun::CheckInterruption(int last) {
                              plan_.instructions[last].node->Describe(), ", on ", device_name_));
 }
 
-// In a signal handler: what stands at `position`.
+// Describes the instruction at `position`. Called in a signal handler.
 void PlanRun::DescribeRunning(const void* run, CrashLine* line) {
   const PlanRun& crashed = *static_cast<const PlanRun*>(run);
   const int position = crashed.state_->position;

@@ -37,7 +37,7 @@ PlanRun::~PlanRun() {
   state_->step = nullptr;
   state_->run = nullptr;
   state_->runs_alone = false;
-  // A step that failed half way leaves views of tensors that are gone: its state is not used again.
+  // After an error, views may point to released tensors, so the state is not used again.
   if (!failed_) plan_.ReturnState(std::move(state_));
 }
 
@@ -188,7 +188,8 @@ Status PlanRun::TakeFetch(const FetchPlan& fetch, Tensor* out) {
       return errors::InvalidArgument("a resource handle cannot be fetched; fetch its value");
   }
   Tensor& slot = state_->slots[root.index];
-  // An escaping root's buffer is also kept for reuse once the caller drops it; nobody reads it.
+  // The state also keeps an escaping root's buffer, to reuse it after the caller releases it. It
+  // does not read the buffer.
   const bool own = root.kind == RootKind::kEscaping || slot.buffer()->IsUnique();
   const bool is_plain =
       slot.space() == MemorySpace::kHost;  // else it is the device's, and goes with it
@@ -228,7 +229,7 @@ __attribute__((flatten)) Status ExecutePlan(Plan* plan, absl::string_view device
   Status status = run.RunCalls();
   if (step.holds_permit) ParallelPermit::Release();
   if (status.ok()) return run.Fetch(fetches);
-  step.Fail(status);  // unless a kernel found first that the step is to stop
+  step.Fail(status);  // does nothing if a kernel has stopped the step before
   return step.status();
 }
 

@@ -20,8 +20,8 @@ bool ShapesKnown(const std::vector<ValueRef>& values) {
                      [](const ValueRef& value) { return value.shape_known; });
 }
 
-// True when the input that `pair` takes over stands among the instruction's other inputs too, at a
-// place that the kernel does not read element by element as it writes.
+// True if the input of `pair` is also another input of the instruction, one that the kernel does
+// not read element by element while it writes.
 bool ReadElsewhere(const Instruction& instruction, const MS_InPlacePair& pair) {
   const std::vector<MS_InPlacePair>& pairs = instruction.kernel->registration().in_place;
   const ValueRef& taken = instruction.inputs[pair.input];
@@ -35,8 +35,8 @@ bool ReadElsewhere(const Instruction& instruction, const MS_InPlacePair& pair) {
   return false;
 }
 
-// Integers say what is to be done, axes for instance. Floating-point numbers are weights, of which
-// a kernel may keep a copy that it has prepared.
+// Integer inputs are parameters such as axes. Floating-point inputs are weights, of which a kernel
+// may keep a prepared copy.
 bool IsShown(const Instruction& instruction, const Root& root) {
   const bool is_weight = IsFloating(root.dtype) || IsComplex(root.dtype);
   return root.kind == RootKind::kConstant && (instruction.prepares_constants || !is_weight);
@@ -101,7 +101,7 @@ Status PlanLayout::Specialize(Instruction* instruction) {
   return absl::OkStatus();
 }
 
-// An output takes over a planned input that nobody reads later, where the kernel says it may.
+// Assigns the memory of an input without later readers to an output, if the kernel allows it.
 void PlanLayout::ShareInPlace() {
   storage_.resize(plan_.roots.size());
   for (size_t r = 0; r < storage_.size(); ++r) storage_[r] = static_cast<int>(r);
@@ -154,7 +154,7 @@ Status PlanLayout::PlanSlab() {
     requests.push_back(MemoryRequest{bytes, static_cast<int>(i), static_cast<int>(i), -1});
   }
   plan_.slab_bytes = PlanMemory(&requests);
-  // Empty tensors have an address, too: it says that they are planned.
+  // Empty tensors have an address too, which marks them as planned.
   if (plan_.slab_bytes == 0 && !requests.empty()) plan_.slab_bytes = 1;
   if (plan_.slab_bytes < 0) {
     return errors::ResourceExhausted("out of memory: the step's tensors exceed 2^62 bytes");

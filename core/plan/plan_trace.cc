@@ -10,7 +10,7 @@
 namespace millstream {
 namespace {
 
-// What a node does that a pass made of several.
+// The ops of a node that a pass made of several nodes.
 std::vector<std::string> FusedOps(const Node& node) {
   for (const char* attr : {"steps", "fused_ops"}) {
     StatusOr<std::vector<std::string>> ops = node.Attr<std::vector<std::string>>(attr);
@@ -37,7 +37,7 @@ std::string TracedOp(const Instruction& instruction) {
   return instruction.transfer == TransferKind::kToHost ? "_CopyToHost" : "_CopyToDevice";
 }
 
-// The Send that brings what this Receive gets.
+// The Send of this Receive.
 std::string SenderOf(const std::string& receive) {
   const size_t suffix = receive.rfind("/_");
   if (suffix == std::string::npos) return receive;

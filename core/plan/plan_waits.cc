@@ -13,18 +13,19 @@
 
 namespace millstream {
 
-// Whether the instruction at `position` waits for the device, and for nobody else.
+// True if the instruction at `position` waits only for the device.
 bool PlanRun::AwaitsDevice() const {
   return plan_.instructions[state_->position].transfer == TransferKind::kAwaitHost;
 }
 
-// An instruction that waits has started; true when what it waits for is there.
+// True if the result that the waiting instruction needs has arrived. REQUIRES: the instruction
+// started.
 bool PlanRun::HasArrived() const {
   if (AwaitsDevice()) return !device_->IsWaiting();
   return waits_.back()->arrived.load(std::memory_order_acquire);
 }
 
-// Takes what came for the instruction at `position`.
+// Takes the result for the instruction at `position`.
 Status PlanRun::FinishWait() {
   waiting_ = false;
   Relaxed<int>& position = state_->position;
@@ -82,7 +83,7 @@ bool PlanRun::Advance() {
   Status status = RunCalls();
   if (!status.ok()) {
     step_->Fail(status);
-    // A kernel that is still out there writes to this run's memory.
+    // An asynchronous kernel that has not ended writes to this run's memory.
     if (waiting_ && !HasArrived()) return false;
     if (device_ != nullptr) device_->LetGo();
     return true;

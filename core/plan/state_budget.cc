@@ -63,12 +63,12 @@ void StateBudget::Reserve(int64_t bytes) {
   if (IsExceeded()) DropLeastRecentlyUsed();
 }
 
-// As many as it takes, and an eighth at least, so that not every state that is made looks at all
-// plans.
+// Releases states until the budget holds, and at least an eighth of them, so that not every new
+// state visits all plans.
 void StateBudget::DropLeastRecentlyUsed() {
   // Before the first look: who keeps a state meanwhile, and is not seen, takes it back.
   none_kept_.store(true);
-  // Steps that begin meanwhile change when plans were last used: each is asked once.
+  // Steps that begin meanwhile change the time of last use, so it is read once for each plan.
   std::vector<std::pair<uint64_t, Plan*>> by_use;
   for (Plan* plan : plans_) {
     if (IsSpared(plan->state_bytes()) || !plan->KeepsStates()) continue;

@@ -45,7 +45,7 @@ MS_TensorView OutputView(const Plan& plan, const ValueRef& value, char* slab) {
   return NullView();
 }
 
-// There is no memory to begin with: what the plan wants it for.
+// The error of a state that cannot be allocated, with the plan's largest tensors.
 Status OutOfMemory(const Plan& plan, const Status& cause) {
   std::vector<LiveTensor> wanted;
   const Root* largest = nullptr;

@@ -34,9 +34,9 @@ Status SessionGate::Enter() {
   return errors::FailedPrecondition("the session is closed");
 }
 
-// While the session is open nobody waits for steps, so taking one off the count is all. Once it is
-// closed the count falls under the lock: who waits for the last step wakes when that step is done
-// with the gate.
+// While the session is open, no thread waits for steps, so decrementing the count is enough. After
+// it is closed, the count is decremented under the lock, so that a thread which waits for the last
+// step wakes after that step has finished with the gate.
 void SessionGate::Leave() {
   int64_t word = word_.load(std::memory_order_relaxed);
   while ((word & kClosed) == 0) {

@@ -53,7 +53,8 @@ void StepScheduler::Enqueue(StepPart* part) {
   CallHelper();
 }
 
-// Whoever is here already takes one part or task; for a second one the pool is asked.
+// Each present thread can take one part or task. If there is more work, this requests a pool
+// thread.
 void StepScheduler::CallHelper() {
   const int hands = 1 + helpers_;
   const int work = static_cast<int>(ready_.size() + tasks_.size()) + running_ + running_tasks_;
@@ -162,7 +163,7 @@ bool StepScheduler::IsStuck() const {
          finished_ < static_cast<int>(parts_.size());
 }
 
-// Of all parts that wait. Nobody advances them.
+// Describes the waits of all parts. REQUIRES: no thread advances a part.
 std::vector<std::string> StepScheduler::Waits() const {
   std::vector<std::string> waits;
   for (const StepPart* part : parts_) {
@@ -223,9 +224,10 @@ Status StepScheduler::Drive(const std::vector<StepPart*>& parts) {
       changed_.WaitWithTimeout(&mutex_, kLookInterval);
     }
   }
-  // The last part may have failed, and nobody looked since: what is outstanding is to end.
+  // If the last part failed after the previous check, the outstanding work must be stopped.
   if (!ending_ && !step_.status().ok()) EndEarly(step_.status());
-  // Helpers that did not come are not waited for: the pool may be busy with another session's step.
+  // Does not wait for helpers that have not started: the pool may be busy with other sessions'
+  // steps.
   helpers_ -= WorkerPool::Global()->Withdraw(this);
   // The others find nothing to do and leave; and what runs outside has brought its result, but may
   // not have left FinishOutside yet.
@@ -254,7 +256,7 @@ void StepScheduler::WarnIfLate() {
   warn_at_ = absl::InfiniteFuture();
   const std::string warning = TakeWarningLocked();
   if (warning.empty()) return;
-  mutex_.Unlock();  // a log that nobody reads must not stop those who end kernels
+  mutex_.Unlock();  // a blocked log must not block threads that end kernels
   HostLog(MS_LOG_WARNING, warning);
   mutex_.Lock();
 }

@@ -9,7 +9,7 @@ class TaskRendezvous::Waits {
  public:
   explicit Waits(StepScheduler* scheduler) : scheduler_(scheduler) {}
 
-  // The error of Abort, after which nobody waits.
+  // Returns the error of Abort if it was called; then the receiver does not wait.
   Status Add(const Wait* wait, Receiver* receiver) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     if (!aborted_.ok()) return aborted_;

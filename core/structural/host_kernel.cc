@@ -9,7 +9,7 @@
 namespace millstream {
 namespace {
 
-// What the registry's functions get as `user`; lives for ever.
+// The argument `user` of the registry's functions; never destroyed.
 struct Factory {
   HostKernelRegistration::Make make;
 };

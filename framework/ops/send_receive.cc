@@ -6,7 +6,7 @@
 namespace millstream {
 namespace {
 
-// What is received is known to whoever partitioned the graph, not to the op.
+// The op cannot infer the shape of the received tensor. The partitioner knows it.
 Status NothingKnown(ShapeContext*) { return absl::OkStatus(); }
 
 #define MS_TRANSFER_ATTRS                   \

@@ -66,7 +66,8 @@ uint8_t LogEnabled(int32_t level) {
   return level >= log_level.load(std::memory_order_relaxed) ? 1 : 0;
 }
 
-// Texts that were given out, which live for ever whatever becomes of the environment.
+// Stores strings that were returned to plugins. They are never freed, also if the environment
+// changes.
 absl::string_view KeepText(absl::string_view text) {
   static absl::Mutex mutex(absl::kConstInit);
   static auto* const texts = new std::set<std::string, std::less<>>;
@@ -180,7 +181,7 @@ void HostLog(int32_t level, absl::string_view message) {
                      : level == MS_LOG_INFO    ? "info"
                                                : "debug";
   const std::string line = absl::StrCat("millstream ", name, ": ", message, "\n");
-  // One write, so that lines of several threads do not mix. Whether it succeeds helps nobody.
+  // One write, so that lines of several threads do not mix. An error cannot be reported.
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
 }
 

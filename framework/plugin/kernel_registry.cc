@@ -15,7 +15,7 @@ using Constraint = KernelRegistration::Constraint;
 
 // The attribute of a node that chooses among the labels of its kernels.
 constexpr char kLabelAttr[] = "_kernel";
-// More groups than this in an error help nobody.
+// The most groups of reasons in an error.
 constexpr size_t kMaxReasons = 10;
 
 std::string TypeNames(const DataTypeList& types) {

@@ -191,7 +191,7 @@ StatusOr<const LoadedPlugin*> PluginLoader::LoadFile(const PluginFile& file, Plu
                                       " cannot be used: plugins were shut down");
   }
   if (attempt->plugin != nullptr) return attempt->plugin.get();
-  // Its code ran: whatever state that left it in, it gets no second chance.
+  // The plugin's code ran before and may have left any state, so it is not tried again.
   if (attempt->entered) return record.status;
   record.state = PluginState::kRejected;
   record.stage = LoadStage::kPreflight;

@@ -11,7 +11,7 @@ namespace {
 
 char spin_count[] = "GOMP_SPINCOUNT=1000";
 
-// A new list of entries. Never freed: whoever has read `environ` may still walk it.
+// A new list of entries. Never freed, because a thread that has read `environ` may still use it.
 std::vector<char*>* NewEnvironment() {
   static auto* const all = new std::deque<std::vector<char*>>;
   return &all->emplace_back();
@@ -34,7 +34,7 @@ OpenMpPatience::OpenMpPatience() {
 }
 
 OpenMpPatience::~OpenMpPatience() {
-  // Somebody else may have set a variable meanwhile, and with it a larger copy: theirs stays.
+  // If another thread has replaced `environ` meanwhile to set a variable, its copy stays.
   if (previous_ != nullptr && environ == replacement_) environ = previous_;
 }
 
