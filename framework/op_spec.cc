@@ -162,12 +162,14 @@ Status CheckDefinition(const OpDef& op) {
   }
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice != names.end()) return errors::InvalidArgument("attribute '", *twice, "' stands twice");
+  if (twice != names.end()) {
+    return errors::InvalidArgument("attribute '", *twice, "' is defined twice");
+  }
   constexpr absl::string_view kOutside[] = {kTouchesCode, kTouchesFiles, kTouchesNetwork,
                                             kTouchesOutput};
   for (const std::string& touched : op.touches) {
     if (std::find(std::begin(kOutside), std::end(kOutside), touched) == std::end(kOutside)) {
-      return errors::InvalidArgument("it touches '", touched, "', which is nothing known");
+      return errors::InvalidArgument("unknown effect '", touched, "' in Touches");
     }
   }
   OpDef only_defaults;

@@ -42,8 +42,8 @@ StatusOr<std::vector<std::string>> DisabledPasses(const proto::RewriterConfig& c
   std::vector<std::string> disabled;
   for (const std::string& name : config.disabled_passes()) {
     if (!absl::c_linear_search(names, name)) {
-      return errors::InvalidArgument("rewrite_options.disabled_passes: there is no optimization '",
-                                     name, "'; there are ", absl::StrJoin(names, ", "));
+      return errors::InvalidArgument("rewrite_options.disabled_passes: unknown optimization '",
+                                     name, "', expected one of ", absl::StrJoin(names, ", "));
     }
     disabled.push_back(name);
   }

@@ -300,7 +300,7 @@ TEST(SessionOptionsTest, PassesAreDisabledByName) {
   EXPECT_THAT(OptionsOf(config).disabled_passes, ElementsAre("fuse_products"));
   rewrite->add_disabled_passes("fuse_everything");
   EXPECT_THAT(std::string(MakeSessionOptions(config.SerializeAsString()).status().message()),
-              HasSubstr("there is no optimization 'fuse_everything'; there are "));
+              HasSubstr("unknown optimization 'fuse_everything', expected one of "));
 }
 
 TEST(SessionOptionsTest, WhatPlansDoBesidePassesIsDisabledByNameToo) {

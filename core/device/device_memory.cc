@@ -410,7 +410,7 @@ Status DeviceMemory::Open(const MS_DeviceDesc& description) {
       TakeAbiStatus(device_.functions->mem_info(device_.device, &free_bytes, &total_bytes)));
   if (free_bytes > total_bytes || total_bytes > (uint64_t{1} << 62)) {
     return errors::Internal("plugin ", device_.plugin->name, ", device ", name_,
-                            ": ms.device/1.mem_info tells of ", free_bytes, " free bytes of ",
+                            ": ms.device/1.mem_info reports ", free_bytes, " free bytes of ",
                             total_bytes);
   }
   const auto update = [this] {

@@ -304,7 +304,7 @@ TEST_F(CutLoopsTest, AVariableThatGetsLostEndsTheStepOnAllDevices) {
     EXPECT_EQ(FloatValue(loop.exits[1], {Fed(limit_, 0)}), 1);
     ExpectError(
         Error(loop.exits[1], {Fed(limit_, 5)}), absl::StatusCode::kInternal,
-        {"the step cannot go on", absl::StrCat("node '", sum.node->name(), "' (op Add), on"),
+        {"the step cannot continue", absl::StrCat("node '", sum.node->name(), "' (op Add), on"),
          absl::StrCat("CPU:1, waits for ", once.name(), ", in iteration 1 of frame")});
   }
 }

@@ -58,7 +58,7 @@ Status CheckNoReferences(const OpDef& op) {
   if (!HasReferences(op)) return absl::OkStatus();
   return errors::InvalidArgument(
       "the op works on references to variables, which only imported "
-      "graphs have; use ops on handles, as VarHandleOp gives them");
+      "graphs have; use ops on the handles of VarHandleOp");
 }
 
 // Of an op that newer graphs cannot have.

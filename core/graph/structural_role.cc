@@ -27,8 +27,8 @@ StatusOr<int64_t> TransferEdge(const Node& node) {
   StatusOr<int64_t> edge = node.Attr<int64_t>(kEdgeAttr);
   if (edge.ok()) return edge;
   return AnnotateWithNode(
-      errors::InvalidArgument("it stands for a tensor that goes between the parts of a step, which "
-                              "make such nodes themselves; in a graph it cannot run"),
+      errors::InvalidArgument("the op transfers a tensor between the parts of a step; only the "
+                              "runtime adds such nodes, and one in a graph cannot run"),
       node);
 }
 

@@ -89,7 +89,7 @@ MS_Status* HandleRead(const MS_TensorView* handle, MS_Str* container, MS_Str* na
   Variable* const variable =
       is_handle ? ResourceAs<Variable>(static_cast<Resource*>(handle->mem.base)) : nullptr;
   if (variable == nullptr) {
-    return ToAbiStatus(errors::InvalidArgument("the tensor is the handle of no variable"));
+    return ToAbiStatus(errors::InvalidArgument("the tensor is not the handle of a variable"));
   }
   *container = millstream::ToAbi(variable->container());
   *name = millstream::ToAbi(variable->name());

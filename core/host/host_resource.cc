@@ -29,7 +29,8 @@ StatusOr<bool> FindVariables(const MS_Frame& frame, const uint32_t* inputs, uint
     Variable* const variable =
         ResourceAs<Variable>(static_cast<Resource*>(frame.inputs[inputs[k]].mem.base));
     if (variable == nullptr) {
-      return errors::InvalidArgument("input ", inputs[k], " is the handle of no variable");
+      return errors::InvalidArgument("input ", inputs[k],
+                                     " is the handle of another resource, not of a variable");
     }
     same = same && locks->variables[k] == variable;
     locks->variables[k] = variable;

@@ -48,8 +48,8 @@ StatusOr<const OpDef*> TwinOf(const OpDef& op) {
     if (twin.ok()) return twin;
   }
   if (op.name == "IsVariableInitialized") return OpRegistry::Global()->Find("VarIsInitializedOp");
-  return errors::Unimplemented("there is no op that does on handles what ", op.name,
-                               " does on references");
+  return errors::Unimplemented("op ", op.name,
+                               " works on references to variables; no op does the same on handles");
 }
 
 // The attributes of `to`, from those of an op that calls the variable's type T or dtype. What the

@@ -15,7 +15,7 @@ StatusOr<std::string> LoopbackRendezvous::TextOf(const RendezvousKey& key) const
   const int source = devices_.Find(name.source);
   if (source < 0) {
     return absl::AbortedError(absl::StrCat("the device ", name.source, ", which sends ",
-                                           name.tensor, ", is not there; there are ",
+                                           name.tensor, ", does not exist; the devices are ",
                                            devices_.Names()));
   }
   const int64_t incarnation = devices_[source].incarnation;

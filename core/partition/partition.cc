@@ -229,9 +229,9 @@ StatusOr<std::vector<const Node*>> Partitioner::StartOf(const Crossing& crossing
   if (const Node* start = loop.StartOf(loops_.iterations[i])) return std::vector{start};
   return AnnotateWithNode(
       errors::InvalidArgument(
-          "what the node gives is read on ", devices_[crossing.to].name, ", but the node, on ",
+          "the node's output is read on ", devices_[crossing.to].name, ", but the node, on ",
           devices_[DeviceOf(&source)].name, ", does not run in the first iteration of ",
-          loops_.frames.Describe(frame), "; what a NextIteration brings crosses behind a Merge"),
+          loops_.frames.Describe(frame), "; read the output of the loop's Merge instead"),
       source);
 }
 

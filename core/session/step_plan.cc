@@ -65,8 +65,8 @@ Status BeginParts(const StepPlan& plan, const StepSite& site, absl::Span<const T
     if (!plan.HasPart(p)) {
       if (step->options().other_tasks != nullptr) continue;
       return errors::FailedPrecondition("the step has a part on ", device,
-                                        ", a device of another task, and no way to exchange "
-                                        "tensors with it");
+                                        ", a device of another task, but the run has no "
+                                        "rendezvous with other tasks");
     }
     RunningPart& part = running->emplace_back();
     part.partition = &partition;

@@ -35,7 +35,7 @@ std::string InLines(const std::vector<std::string>& waits) {
 
 Status StuckStepError(const std::vector<std::string>& waits) {
   return errors::Internal(
-      "the step cannot go on: nothing runs, and what is left waits for what nobody gives:",
+      "the step cannot continue: no node runs, and the remaining nodes wait for missing inputs:",
       InLines(waits));
 }
 

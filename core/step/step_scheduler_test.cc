@@ -103,7 +103,8 @@ TEST_F(StepSchedulerTest, AStepInWhichEverybodyWaitsFailsWithWhatTheyWaitFor) {
   const Status status = scheduler.Drive({&part});
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_EQ(status.message(),
-            "the step cannot go on: nothing runs, and what is left waits for what nobody gives:\n"
+            "the step cannot continue: no node runs, and the remaining nodes wait for missing "
+            "inputs:\n"
             "  the moon");
 }
 
