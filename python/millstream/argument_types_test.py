@@ -401,7 +401,7 @@ def unused(function: Any) -> set[str]:
         if re.fullmatch(r"[A-Za-z_, 0-9]+", line):
             names = names + line.split(",") if names and names[-1] == "" else line.split(",")
             names = [name.strip() for name in names]
-        elif re.match(r"    .*([Nn]ot used|[Nn]ot there yet|hint)", line):
+        elif re.match(r"    .*([Nn]ot used|[Nn]ot implemented yet|hint)", line):
             found.update(names)
     return found
 

@@ -153,16 +153,17 @@ class GraphElements:
         KeyError
             The graph has nothing of that name.
         ValueError
-            It is of another graph, or of the kind that is not wanted.
+            It belongs to another graph, or is a name of the kind that is not allowed.
         TypeError
-            It is something else.
+            It is neither a tensor nor an operation, or of the kind that is not allowed.
         """
         if isinstance(obj, TensorLike) and not obj.is_tensor and hasattr(obj, "graph_element"):
             obj = obj.graph_element
         if isinstance(obj, (Tensor, Operation)):
             is_tensor = isinstance(obj, Tensor)
             if not (allow_tensor if is_tensor else allow_operation):
-                raise TypeError(f"obj: {obj!r} is not of the kind that is wanted here")
+                expected = "a tensor" if allow_tensor else "an operation"
+                raise TypeError(f"obj: expected {expected}, got {obj!r}")
             if obj.graph is not self:
                 raise ValueError(_foreign(obj, obj if isinstance(obj, Operation) else obj.op))
             return obj

@@ -30,13 +30,13 @@ def embedding_lookup(
     ids
         Which rows, of any shape.
     partition_strategy
-        How rows are spread over several tables, which is not there yet.
+        How rows are spread over several tables, which is not implemented yet.
     name
         Name of the result.
     validate_indices
         Not used: numbers are always checked.
     max_norm
-        Not there yet.
+        Not implemented yet.
 
     Returns
     -------
@@ -50,9 +50,9 @@ def embedding_lookup(
     """
     if isinstance(params, (list, tuple)):
         if len(params) != 1:
-            raise NotImplementedError("params: a table in several parts is not there yet")
+            raise NotImplementedError("params: a table in several parts is not implemented yet")
         params = params[0]
     if max_norm is not None:
-        raise NotImplementedError("max_norm: clipping rows is not there yet")
+        raise NotImplementedError("max_norm: clipping rows is not implemented yet")
     with scopes.name_scope(name, "embedding_lookup", [params, ids]) as scope:
         return array_ops.gather(params, ids, name=scope)

@@ -201,7 +201,7 @@ def _spatial_rank(value: Tensor, window: Tensor) -> int:
     if rank is None:
         raise ValueError("input: its rank must be known, or that of the filter")
     if rank == 5:
-        raise NotImplementedError("input: convolution of three sizes is not there yet")
+        raise NotImplementedError("input: convolution of three sizes is not implemented yet")
     if rank not in (3, 4) or window.shape.ndims not in (rank, None):
         raise ValueError(
             f"input and filter: expected rank 3 or 4 of both, got {value.shape} and {window.shape}"

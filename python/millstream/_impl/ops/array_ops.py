@@ -391,10 +391,10 @@ def pad(
     """
     if mode.upper() != "CONSTANT":
         if mode.upper() in ("REFLECT", "SYMMETRIC"):
-            raise NotImplementedError(f"mode: {mode} is not there yet")
+            raise NotImplementedError(f"mode: {mode} is not implemented yet")
         raise ValueError(f"mode: expected CONSTANT, REFLECT or SYMMETRIC, got {mode!r}")
     if isinstance(constant_values, TensorLike) or constant_values != 0:
-        raise NotImplementedError("constant_values: only 0 is there yet")
+        raise NotImplementedError("constant_values: only 0 is implemented")
     return gen_ops.pad(tensor, paddings, name)
 
 
@@ -463,7 +463,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     array([1, 4], dtype=int32)
     """
     if x is None and y is None:
-        raise NotImplementedError("where() without x and y is not there yet")
+        raise NotImplementedError("where() without x and y is not implemented yet")
     if x is None or y is None:
         raise ValueError("x and y must both be given or both be left out")
     return gen_ops.select(condition, x, y, name)

@@ -88,7 +88,7 @@ class FileWriter:
     filename_suffix
         End of the file's name.
     session
-        Not there yet.
+        Not implemented yet.
 
     Raises
     ------
@@ -119,7 +119,7 @@ class FileWriter:
         session: Any = None,
     ) -> None:
         if session is not None:
-            raise NotImplementedError("session: writing through a session is not there yet")
+            raise NotImplementedError("session: writing through a session is not implemented yet")
         self._logdir = os.fspath(logdir)
         self._suffix = filename_suffix or ""
         self._max_queue = max_queue

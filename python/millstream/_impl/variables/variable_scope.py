@@ -244,7 +244,7 @@ def get_variable(
     custom_getter
         A function that gets the variable through the getter it is given, by default the scope's.
     partitioner
-        Not there yet.
+        Not implemented yet.
     use_resource, synchronization, aggregation
         Not used.
 
@@ -268,7 +268,7 @@ def get_variable(
         raise ValueError(f"name: expected a name, got {name!r}")
     scope = get_variable_scope()
     if partitioner is not None or scope.partitioner is not None:
-        raise NotImplementedError("partitioner: variables in parts are not there yet")
+        raise NotImplementedError("partitioner: variables in parts are not implemented yet")
     chosen_regularizer = scope.regularizer if regularizer is None else regularizer
     if chosen_regularizer is no_regularizer:
         chosen_regularizer = None
