@@ -32,8 +32,8 @@ struct Gradient {
 };
 
 // The arguments and results of the gradient function of one call, whose operations join the
-// builder\'s graph. The call need be no node of that graph: its inputs and outputs are any tensors of
-// it that have their values. Not thread-safe.
+// builder\'s graph. The call need be no node of that graph: its inputs and outputs are any tensors
+// of it that have their values. Not thread-safe.
 class GradientContext {
  public:
   // REQUIRES: `inputs` and `outputs` are as many, and of the types, as the call's, and `dy` has a

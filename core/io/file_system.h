@@ -54,7 +54,7 @@ class FileSystem {
  public:
   // The treatment of an existing file of the same name.
   enum class Existing {
-    kRefuse,  // ALREADY_EXISTS; the file does not change. The test and the change are atomic.
+    kRefuse,   // ALREADY_EXISTS; the file does not change. The test and the change are atomic.
     kReplace,  // the new contents replace the old ones
     kKeep,     // new contents are appended to the old ones
   };

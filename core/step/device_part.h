@@ -80,7 +80,7 @@ class DevicePart {
   StepPart& part_;
   std::shared_ptr<DeviceSignal> signal_;    // of the last wait
   std::shared_ptr<RendezvousLink> outbox_;  // null: nothing was sent from the device
-  std::vector<Enqueued> work_;  // for messages; empty unless the step has a deadline
+  std::vector<Enqueued> work_;              // for messages; empty unless the step has a deadline
   TracedPart* trace_ = nullptr;
   SpanRef span_;  // of the last work or copy
   std::vector<Traced> traced_;

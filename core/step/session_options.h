@@ -18,8 +18,8 @@ struct SessionOptions {
   // The parts of one step that may run at the same time. 0: one part, on the caller's thread, which
   // leaves the cores to the kernels.
   int inter_op_threads = 0;
-  std::map<std::string, int> device_count;  // logical devices by type ("CPU"); missing: all
-  bool optimize = true;                     // false: the graph runs as written, node by node
+  std::map<std::string, int> device_count;   // logical devices by type ("CPU"); missing: all
+  bool optimize = true;                      // false: the graph runs as written, node by node
   std::vector<std::string> disabled_passes;  // names of OptimizationNames that are off
   // Results have the same bits for any number of threads and of logical CPUs.
   bool deterministic = false;
