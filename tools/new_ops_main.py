@@ -38,7 +38,9 @@ struct MadeUpCubeOp {
     return x * x * x;
   }
 };
-const ms::Registered made_up_cube = RegisterUnaryEach<MadeUpCubeOp, float, double>("MadeUpCube");
+const ms::Registered made_up_cube = ms::RegisterRow<ElementwiseKernel>(
+    "MadeUpCube", kUnaryRow<MadeUpCubeOp, float, double>,
+    ms::KernelOptions().Types("T", {MS_FLOAT32, MS_FLOAT64}).InPlace(0, 0));
 """,
     "core/gradients/math.cc": """
 Status MadeUpCubeGradient(GradientContext* context) {
@@ -77,8 +79,7 @@ MILLSTREAM_OP("MadeUpLeast").With(NumberReduction).Doc(R"(Finds the smallest ele
 """,
     "kernels/reduce/max_min.cc": """
 const ms::Registered made_up_least =
-    RegisterEach<MinReducer, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t,
-                 uint8_t, uint16_t, uint32_t, uint64_t>("MadeUpLeast");
+    RegisterReduce("MadeUpLeast", kTable<MinReducer>, kOrderedTypes);
 """,
     "core/gradients/reduce.cc": """
 MILLSTREAM_GRADIENT("MadeUpLeast", ExtremeGradient);
@@ -101,14 +102,7 @@ MILLSTREAM_OP("MadeUpSegmentSum")
     .Doc(R"(Sums the parts of data that have the same id.)");
 """,
     "kernels/array/segment_sum.cc": """
-const ms::Registered made_up_segment_sum = ms::RegisterForTypes<
-    UnsortedSegmentSum, float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t,
-    uint8_t, uint16_t, uint32_t, uint64_t, std::complex<float>, std::complex<double>>(
-    "MadeUpSegmentSum", "T",
-    ms::KernelOptions()
-        .Types("Tindices", IndexTypes())
-        .Types("Tnumsegments", IndexTypes())
-        .HostArg("num_segments"));
+const ms::Registered made_up_segment_sum = RegisterSegmentSum("MadeUpSegmentSum");
 """,
     "core/gradients/array.cc": """
 MILLSTREAM_GRADIENT("MadeUpSegmentSum", UnsortedSegmentSumGradient);
@@ -135,16 +129,12 @@ MILLSTREAM_OPTIMIZER_OP("ApplyMadeUpAscent", "var")
 """,
     "kernels/training/apply_gradient_descent.cc": """
 template <typename T>
-class MadeUpAscent : public GradientDescent<T> {
- public:
-  using typename GradientDescent<T>::Rates;
-  void Run(Rates alpha, const std::array<T*, 1>& variables, const T* __restrict gradient,
-           int64_t count) const {
-    GradientDescent<T>::Run(-alpha, variables, gradient, count);
-  }
+struct MadeUpAscent : GradientDescent<T> {
+  static T RatesOf(const T* rest) { return -rest[0]; }
 };
-const ms::Registered made_up_ascent = RegisterApply<MadeUpAscent>(
-    "ResourceApplyMadeUpAscent", "_MultiResourceApplyMadeUpAscent");
+const ms::Registered made_up_ascent =
+    RegisterApply(kOptimizer<MadeUpAscent>, "ResourceApplyMadeUpAscent",
+                  "_MultiResourceApplyMadeUpAscent");
 """,
     "testing/ops/state.py": """
 define_tests(

@@ -63,12 +63,15 @@ class UnsortedSegmentSum {
   const NarrowFormat* format_ = nullptr;
 };
 
-const ms::Registered unsorted_segment_sum =
-    ms::Register<UnsortedSegmentSum>("UnsortedSegmentSum", ms::KernelOptions()
-                                                               .Types("T", TypesIn(kAllNumberTypes))
-                                                               .Types("Tindices", IndexTypes())
-                                                               .Types("Tnumsegments", IndexTypes())
-                                                               .HostArg("num_segments"));
+ms::Registered RegisterSegmentSum(const char* op) {
+  return ms::Register<UnsortedSegmentSum>(op, ms::KernelOptions()
+                                                  .Types("T", TypesIn(kAllNumberTypes))
+                                                  .Types("Tindices", IndexTypes())
+                                                  .Types("Tnumsegments", IndexTypes())
+                                                  .HostArg("num_segments"));
+}
+
+const ms::Registered unsorted_segment_sum = RegisterSegmentSum("UnsortedSegmentSum");
 
 }  // namespace
 }  // namespace millstream::kernels
