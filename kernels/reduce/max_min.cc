@@ -79,11 +79,11 @@ inline constexpr ReduceFunctions kFunctions[] = {
     {MS_INT32, &kReduceLoops<Reducer<int32_t>>},
     {MS_INT64, &kReduceLoops<Reducer<int64_t>>},
     {MS_UINT64, &kReduceLoops<Reducer<uint64_t>>},
+    {MS_UINT8, &kReduceLoops<Reducer<uint8_t>>},
     ReduceThrough<Float16, float>(&kReduceLoops<Reducer<float>>),
     ReduceThrough<BFloat16, float>(&kReduceLoops<Reducer<float>>),
     ClampThrough<int8_t, int32_t>(&kReduceLoops<Reducer<int32_t>>),
     ClampThrough<int16_t, int32_t>(&kReduceLoops<Reducer<int32_t>>),
-    ClampThrough<uint8_t, int32_t>(&kReduceLoops<Reducer<int32_t>>),
     ClampThrough<uint16_t, int32_t>(&kReduceLoops<Reducer<int32_t>>),
     ClampThrough<uint32_t, int64_t>(&kReduceLoops<Reducer<int64_t>>)};
 template <template <typename> class Reducer>

@@ -90,7 +90,7 @@ struct SquareReducer : ReducerOf<T> {
 template <typename T>
 constexpr ReduceLoops LoopsOfSquares(void (*combine)(const void*, int64_t, void*)) {
   using Loops = LoopsOfReducer<SquareReducer<T>>;
-  return {&Loops::Runs, nullptr, combine, &Loops::FillIdentity, sizeof(T)};
+  return {&Loops::Runs, nullptr, combine, &Loops::CombineOne, &Loops::FillIdentity, sizeof(T)};
 }
 // Sums of squares are combined as sums are.
 template <typename T>

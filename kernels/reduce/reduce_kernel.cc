@@ -123,7 +123,7 @@ void Reduction::Items(int64_t start, int64_t begin, int64_t end, void* result) c
     const int64_t middle = begin + (end - begin) / 2;
     Items(start, begin, middle, result);
     Items(start, middle, end, other);
-    loops_.combine(other, 1, result);
+    loops_.combine_one(other, result);
     return;
   }
   loops_.fill_identity(result, 1);
@@ -131,7 +131,7 @@ void Reduction::Items(int64_t start, int64_t begin, int64_t end, void* result) c
     const int64_t run = item % plan_.runs_per_row * ReducePlan::kRunLength;
     Run(start + plan_.ReducedOffset(item / plan_.runs_per_row) + run,
         std::min(ReducePlan::kRunLength, plan_.inner - run), other);
-    loops_.combine(other, 1, result);
+    loops_.combine_one(other, result);
   }
 }
 

@@ -23,6 +23,8 @@ struct ReduceLoops {
   void (*rows)(const void* x, int64_t rows, int64_t stride, int64_t width, void* result);
   // Combines n results with other ones.
   void (*combine)(const void* other, int64_t n, void* result);
+  // The same of one.
+  void (*combine_one)(const void* other, void* result);
   void (*fill_identity)(void* results, int64_t n);
   int64_t bytes;  // of a result
 };

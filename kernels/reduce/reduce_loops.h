@@ -43,6 +43,10 @@ class LoopsOfReducer {
   }
   // For reducers that do nothing to elements first.
   static void Combine(const void* other, int64_t n, void* result) { Rows(other, 1, 0, n, result); }
+  static void CombineOne(const void* other, void* result) {
+    Acc* const to = static_cast<Acc*>(result);
+    *to = Reducer::Combine(*to, *static_cast<const Acc*>(other));
+  }
   static void FillIdentity(void* results, int64_t n) {
     std::fill_n(static_cast<Acc*>(results), n, Reducer::Identity());
   }
@@ -171,22 +175,25 @@ struct ReducerOf {
 
 template <typename Reducer>
 inline constexpr ReduceLoops kReduceLoops = {
-    &LoopsOfReducer<Reducer>::Runs, &LoopsOfReducer<Reducer>::Rows,
-    &LoopsOfReducer<Reducer>::Combine, &LoopsOfReducer<Reducer>::FillIdentity,
-    sizeof(typename Reducer::Acc)};
+    &LoopsOfReducer<Reducer>::Runs,         &LoopsOfReducer<Reducer>::Rows,
+    &LoopsOfReducer<Reducer>::Combine,      &LoopsOfReducer<Reducer>::CombineOne,
+    &LoopsOfReducer<Reducer>::FillIdentity, sizeof(typename Reducer::Acc)};
 
 // ---- Types that are made others ----
 
 // Elements of T as numbers of Acc.
 template <typename T, typename Acc>
+void ConvertElements(const T* x, int64_t n, Acc* made) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) made[i] = static_cast<Acc>(x[i]);
+}
+template <typename T, typename Acc>
 void MakeElements(const void* source, int64_t begin, int64_t n, void* made) {
   const T* x = static_cast<const T*>(source) + begin;
-  Acc* out = static_cast<Acc*>(made);
   if constexpr (kIsNarrowFloat<T>) {
-    WidenElements(x, n, out);
+    WidenElements(x, n, static_cast<Acc*>(made));
   } else {
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<Acc>(x[i]);
+    RunLoopOn<T, &ConvertElements<T, Acc>>(x, n, static_cast<Acc*>(made));
   }
 }
 
