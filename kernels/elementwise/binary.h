@@ -3,6 +3,9 @@
 // An operation is a class with
 //   template <typename T> static R Apply(T x, T y);
 //   static constexpr int64_t kPicoseconds;      what one element costs
+//   static constexpr bool kInLibrary = true;    optional: calls a function of the C library, so
+//   that
+//                                               wide copies of its loops would gain nothing
 // and, when some operands are not allowed,
 //   template <typename T> static bool Refuses(T x, T y);
 //   static constexpr const char* kRefusal;      the message of the INVALID_ARGUMENT error
@@ -117,6 +120,16 @@ struct CanRefuse : std::false_type {};
 template <typename Op>
 struct CanRefuse<Op, std::void_t<decltype(Op::kRefusal)>> : std::true_type {};
 
+template <typename Op, typename = void>
+struct IsInLibrary : std::false_type {};
+template <typename Op>
+struct IsInLibrary<Op, std::void_t<decltype(Op::kInLibrary)>> : std::true_type {};
+
+// The widest set that loops of an operation on T gain by.
+template <typename Op, typename T>
+inline constexpr InstructionSet kWidestOperation =
+    CanRefuse<Op>::value || IsInLibrary<Op>::value ? InstructionSet::kBaseline : kWidestLoops<T>;
+
 template <typename Op>
 constexpr const char* RefusalOf() {
   if constexpr (CanRefuse<Op>::value) return Op::kRefusal;
@@ -164,11 +177,12 @@ bool BinaryRows(const void* x_base, const void* y_base, void* out_base, const Ro
   return refused;
 }
 
-// As BinaryRows, in the chosen instruction set where the type gains by that.
+// As BinaryRows, in the chosen instruction set where the operation gains by that.
 template <typename Op, typename T, bool kXRuns, bool kYRuns>
 bool RunBinaryRows(const void* x, const void* y, void* out, const RowBlock& block,
                    int64_t columns) {
-  return RunLoopOn<T, &BinaryRows<Op, T, kXRuns, kYRuns>>(x, y, out, block, columns);
+  return RunLoopUpTo<kWidestOperation<Op, T>, &BinaryRows<Op, T, kXRuns, kYRuns>>(x, y, out, block,
+                                                                                  columns);
 }
 
 // The same, as a FloatLoop.

@@ -96,6 +96,7 @@ struct IntegerFloorDivOp {
 // x - floor(x / y) * y, of the sign of y.
 struct RealFloorModOp {
   static constexpr int64_t kPicoseconds = 10000;
+  static constexpr bool kInLibrary = true;
   template <typename T>
   static T Apply(T x, T y) {
     const T remainder = std::fmod(x, y);
@@ -119,6 +120,7 @@ struct IntegerFloorModOp {
 
 struct PowOp {
   static constexpr int64_t kPicoseconds = 25000;
+  static constexpr bool kInLibrary = true;
   template <typename T>
   static T Apply(T x, T y) {
     return std::pow(x, y);
