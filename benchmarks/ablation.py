@@ -73,7 +73,7 @@ def names(module: str = goals.OURS) -> list[str]:
     try:
         tf.Session(config=config).close()
     except tf.errors.InvalidArgumentError as error:
-        found = re.search(r"there are ([\w, ]+)", str(error))
+        found = re.search(r"expected one of ([\w, ]+)", str(error))
         if found is not None:
             return found.group(1).split(", ")
     raise RuntimeError("the runtime does not tell the names of its optimizations")

@@ -86,11 +86,11 @@ struct SquareReducer : ReducerOf<T> {
     return x * x;
   }
 };
-// All dimensions are reduced, so that there are no rows.
+// A scalar is a row of its own.
 template <typename T>
 constexpr ReduceLoops LoopsOfSquares(void (*combine)(const void*, int64_t, void*)) {
   using Loops = LoopsOfReducer<SquareReducer<T>>;
-  return {&Loops::Runs, nullptr, combine, &Loops::CombineOne, &Loops::FillIdentity, sizeof(T)};
+  return {&Loops::Runs, &Loops::Rows, combine, &Loops::CombineOne, &Loops::FillIdentity, sizeof(T)};
 }
 // Sums of squares are combined as sums are.
 template <typename T>

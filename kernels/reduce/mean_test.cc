@@ -113,6 +113,12 @@ TEST(L2LossTest, IsHalfTheSumOfSquares) {
   EXPECT_EQ(t.Output<float>(0), (std::vector<float>{0}));
 }
 
+TEST(L2LossTest, AScalarHasALoss) {
+  KernelTester t("L2Loss");
+  t.Attr("T", MS_FLOAT32).Input<float>({}, {3});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.Output<float>(0), (std::vector<float>{4.5}));
+}
 TEST(L2LossTest, NarrowFloatsAreSquaredAsFloats) {
   KernelTester t("L2Loss");
   t.Attr("T", MS_FLOAT16).Input<Float16>({2}, {Float16(300.0f), Float16(0.0f)});
