@@ -1,4 +1,4 @@
-// What begin, end, strides and the five masks of StridedSlice mean for one input shape.
+// Resolves begin, end, strides and the five masks of StridedSlice for one input shape.
 #ifndef MILLSTREAM_KERNELS_ARRAY_STRIDED_SLICE_SPEC_H_
 #define MILLSTREAM_KERNELS_ARRAY_STRIDED_SLICE_SPEC_H_
 

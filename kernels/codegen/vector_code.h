@@ -1,7 +1,7 @@
-// Machine code for VectorPrograms, made while the program runs: a loop over elements that keeps in
-// registers what passes from one instruction to the next. Each instruction rounds as the same one
-// of C++ does, so that results have the bits of loops that a compiler made, but for which of two
-// NaNs passes on.
+// Generates machine code for VectorPrograms at run time: a loop over elements that keeps
+// intermediate values in registers. Each instruction rounds like the same operation in C++, so
+// results have the bits of compiled loops, except that an operation on two NaNs may return the
+// other one.
 #ifndef MILLSTREAM_KERNELS_CODEGEN_VECTOR_CODE_H_
 #define MILLSTREAM_KERNELS_CODEGEN_VECTOR_CODE_H_
 
@@ -24,7 +24,7 @@ enum class VectorSet {
 // The one of ChosenInstructionSet (kernels/simd/instruction_set.h).
 VectorSet ChosenVectorSet();
 
-// How many registers a program can have there.
+// The number of registers that a program may use.
 int AvailableRegisters(VectorSet set);
 
 // Functions in memory that can be executed and not written. Immutable, thread-safe.

@@ -1,4 +1,4 @@
-// Cutting work over elements into pieces worth a thread.
+// Divides work on elements into parts that are large enough for a thread.
 #ifndef MILLSTREAM_KERNELS_COMMON_PARALLEL_H_
 #define MILLSTREAM_KERNELS_COMMON_PARALLEL_H_
 
@@ -15,8 +15,8 @@ inline constexpr int64_t kElementsPerUnit = 4096;
 // Less work than this runs in the caller's thread without asking the host.
 inline constexpr int64_t kSerialPicoseconds = 20 * 1000 * 1000;
 
-// Whether `count` things of `picoseconds` each are such work. Small steps do little else than ask
-// this, so it does without a division.
+// True if `count` units of `picoseconds` each are such work. It has no division, because it takes a
+// large part of the time of small steps.
 inline bool IsSerialWork(int64_t count, int64_t picoseconds) {
   return count <= kSerialPicoseconds && picoseconds <= kSerialPicoseconds &&
          count * picoseconds <= kSerialPicoseconds;

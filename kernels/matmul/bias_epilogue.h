@@ -1,6 +1,6 @@
-// What follows a product in the fused kernels: a bias, and perhaps a Relu, in one pass over what
-// the product gave. The bits are those of the ops one after the other. (oneDNN could do both inside
-// its own loops, but its Relu makes a zero of a NaN.)
+// The bias, and optionally the Relu, after a product in the fused kernels, in one pass over the
+// product. The bits are those of the separate ops. (oneDNN could do both inside its own loops, but
+// its Relu turns a NaN into a zero.)
 #ifndef MILLSTREAM_KERNELS_MATMUL_BIAS_EPILOGUE_H_
 #define MILLSTREAM_KERNELS_MATMUL_BIAS_EPILOGUE_H_
 

@@ -22,10 +22,10 @@ struct GemmShape {
   bool conjugate_b = false;
 };
 
-// What a float32 product of one shape prepares once: for most shapes nothing, for some a oneDNN
-// primitive that beats the library's plain call. The library may cut long sums by its number of
-// threads; LibraryThreadCount gives 1 where the bits must not depend on it. Immutable but for
-// KeepRight; Run may be called from several threads at once, each with scratch of its own.
+// A prepared float32 product of one shape. For some shapes it has a oneDNN primitive that is faster
+// than the library's plain call. The library may divide long sums by its number of threads;
+// LibraryThreadCount returns 1 if the bits must not depend on it. Immutable except for KeepRight.
+// Several threads may call Run at the same time, each with its own scratch.
 class Gemm {
  public:
   // `threads`: how many Run will usually be given. Fewer are fine.
@@ -34,8 +34,8 @@ class Gemm {
   Gemm(const Gemm&) = delete;
   Gemm& operator=(const Gemm&) = delete;
 
-  // B has this value in every Run. Where a primitive would rearrange it in each, one copy that is
-  // arranged as the library likes it is kept. No bit changes.
+  // Tells that B has this value in every Run. If the primitive would convert its layout in each
+  // Run, keeps one converted copy. No bit changes.
   void KeepRight(const float* b);
 
   uint64_t scratch_bytes() const;

@@ -7,9 +7,8 @@
 
 namespace millstream::kernels {
 
-// oneDNN keeps to `most` in the whole process; no wider AVX-512 sets than the processor has are
-// added. FAILED_PRECONDITION when the library has chosen already, because something in the process
-// has used it.
+// Limits oneDNN to `most` in the whole process; does not add AVX-512 sets that the processor lacks.
+// FAILED_PRECONDITION if the process has used the library before, because it has chosen already.
 ms::Status LimitLibrary(InstructionSet most);
 
 }  // namespace millstream::kernels

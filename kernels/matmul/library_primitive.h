@@ -1,5 +1,5 @@
-// A primitive of oneDNN that is made when it is first needed: making one generates machine code for
-// up to milliseconds, and some are for executions that may never come.
+// A primitive of oneDNN that is created when it is first needed. To create one takes up to
+// milliseconds, because machine code is generated, and some primitives may never be executed.
 #ifndef MILLSTREAM_KERNELS_MATMUL_LIBRARY_PRIMITIVE_H_
 #define MILLSTREAM_KERNELS_MATMUL_LIBRARY_PRIMITIVE_H_
 
@@ -14,14 +14,14 @@ namespace millstream::kernels {
 // the description was made with (LibraryThreads). They throw what the library throws.
 class LibraryPrimitive {
  public:
-  // Nothing that could be executed.
+  // An empty object, which cannot be executed.
   LibraryPrimitive() = default;
   explicit LibraryPrimitive(const dnnl::primitive_desc_base& description)
       : state_(std::make_unique<State>(description)) {}
 
   explicit operator bool() const { return state_ != nullptr; }
 
-  // Makes the primitive, unless that was done. REQUIRES: it is not empty.
+  // Creates the primitive if it was not created before. REQUIRES: it is not empty.
   void Prepare() const {
     std::call_once(state_->made,
                    [this] { state_->primitive = dnnl::primitive(state_->description.get()); });

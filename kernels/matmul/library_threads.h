@@ -1,4 +1,4 @@
-// The one way in which kernels hand threads to oneDNN, whose Debian build uses OpenMP.
+// Sets the number of threads of oneDNN, whose Debian build uses OpenMP. Kernels use no other way.
 #ifndef MILLSTREAM_KERNELS_MATMUL_LIBRARY_THREADS_H_
 #define MILLSTREAM_KERNELS_MATMUL_LIBRARY_THREADS_H_
 
@@ -11,24 +11,24 @@
 
 namespace millstream::kernels {
 
-// How many threads a library call of this execution may use. The library cuts sums by its number of
-// threads, so an execution that must not depend on it gets one.
+// The number of threads that a library call of this execution may use. The library divides sums by
+// its number of threads, so an execution whose bits must not depend on the number gets one thread.
 inline int LibraryThreadCount(const ms::Frame& frame) {
   return frame.deterministic() ? 1 : static_cast<int>(frame.num_threads());
 }
 
-// How many threads a team gets that the calling thread starts and that asks for `wanted`. OpenMP
-// gives fewer without a word where the environment says so (OMP_THREAD_LIMIT,
-// OMP_MAX_ACTIVE_LEVELS), and one inside of another team. oneDNN does not look: what threads that
-// are not there were to compute is missing in the result.
+// The number of threads of a team that the calling thread starts with `wanted` threads. OpenMP
+// silently provides fewer if the environment limits them (OMP_THREAD_LIMIT, OMP_MAX_ACTIVE_LEVELS),
+// and one inside another team. oneDNN does not check this: the results of missing threads would be
+// missing.
 inline int TeamThreads(int wanted) {
   if (omp_in_parallel() != 0 || omp_get_max_active_levels() == 0) return 1;
   return std::max(1, std::min(wanted, omp_get_thread_limit()));
 }
 
-// While it lives, OpenMP teams that the calling thread starts have TeamThreads(count) threads,
-// whatever the load of the machine (OMP_DYNAMIC). oneDNN looks at that number when a primitive is
-// made and again when it runs; both must see the same.
+// While an object lives, OpenMP teams that the calling thread starts have TeamThreads(count)
+// threads, independent of the load of the machine (OMP_DYNAMIC). oneDNN reads the number when a
+// primitive is created and when it runs; both must read the same number.
 class LibraryThreads {
  public:
   explicit LibraryThreads(int count)

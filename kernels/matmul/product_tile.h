@@ -1,4 +1,5 @@
-// A piece of a product that stays in the nearest cache, for kernels that use it up at once.
+// A tile of a product that stays in the first-level cache, for kernels that read it directly
+// afterwards.
 #ifndef MILLSTREAM_KERNELS_MATMUL_PRODUCT_TILE_H_
 #define MILLSTREAM_KERNELS_MATMUL_PRODUCT_TILE_H_
 

@@ -1,4 +1,4 @@
-// What a kernel prepares for the threads that its executions usually have, and for one.
+// The preparations of a kernel for the usual number of threads and for one thread.
 #ifndef MILLSTREAM_KERNELS_MATMUL_WIDE_AND_SINGLE_H_
 #define MILLSTREAM_KERNELS_MATMUL_WIDE_AND_SINGLE_H_
 
@@ -10,8 +10,8 @@
 
 namespace millstream::kernels {
 
-// oneDNN lays work out for a number of threads. Of the steps that run at a time one has all, and
-// the others one each, so that there are two numbers. T is made for one and has
+// oneDNN prepares work for a number of threads. Of the steps that run at the same time, one has all
+// threads and the others one each, so there are two numbers. T is made for one number and has
 //   void Prepare() const;                            what may also wait until it is first used
 //   uint64_t scratch_bytes() const;
 //   void KeepWeights(const float*, const T* other);  see LibraryConvolution
