@@ -222,7 +222,7 @@ class Graph(GraphElements, CollectionStore):
 
     @property
     def building_function(self) -> bool:
-        """Whether the graph is the body of a function: it is none."""
+        """Whether the graph is the body of a function: always False."""
         return False
 
     # ---- Scopes ----

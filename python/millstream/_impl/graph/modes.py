@@ -46,7 +46,7 @@ def disable_eager_execution() -> None:
 
 @public("disable_v2_behavior")
 def disable_v2_behavior() -> None:
-    """Do nothing: graphs are all there is.
+    """Do nothing: there is no other behavior than that of graphs.
 
     Examples
     --------

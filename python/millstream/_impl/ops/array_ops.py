@@ -301,7 +301,7 @@ def strided_slice(
     var: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Every so many elements of a box of a tensor, as ``tensor[...]`` takes them.
+    """The elements of a box of a tensor at strides, as ``tensor[...]`` selects them.
 
     Parameters
     ----------

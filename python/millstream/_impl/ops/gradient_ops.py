@@ -35,7 +35,7 @@ class AggregationMethod:
 
 @public("UnconnectedGradients")
 class UnconnectedGradients:
-    """What a gradient is where nothing depends on the variable.
+    """The gradient by a variable on which nothing depends.
 
     Examples
     --------

@@ -33,7 +33,7 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Numbers that are equally likely anywhere in [minval, maxval).
+    """Uniformly distributed numbers in [minval, maxval).
 
     Parameters
     ----------

@@ -187,7 +187,7 @@ def count_nonzero(
     keep_dims: bool | None = None,
     input: Any = None,  # noqa: A002
 ) -> Tensor:
-    """How many elements differ from zero (False, the empty string), along dimensions.
+    """The number of elements that differ from zero (False, the empty string), along dimensions.
 
     Parameters
     ----------

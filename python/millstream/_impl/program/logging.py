@@ -33,7 +33,7 @@ _counts: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
 
 @public("get_logger", "logging.get_logger")
 def get_logger() -> _logging.Logger:
-    """The logger that the functions of this module speak to.
+    """The logger that the functions of this module use.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def get_logger() -> _logging.Logger:
 @public("logging.log")
 @takes(level=INTEGER)
 def log(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
-    """Say something at a level.
+    """Log a message at a level.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ vlog = public("logging.vlog")(log)
 @public("logging.log_if")
 @takes(level=INTEGER)
 def log_if(level: int, msg: str, condition: Any, *args: Any) -> None:
-    """Say something at a level if a condition holds.
+    """Log a message at a level if a condition holds.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def _calls_before() -> int:
 @public("logging.log_every_n")
 @takes(level=INTEGER, n=INTEGER)
 def log_every_n(level: int, msg: str, n: int, *args: Any) -> None:
-    """Say something the first time and every `n` times that this line is reached.
+    """Log a message the first time and every `n` times that this line is reached.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def log_every_n(level: int, msg: str, n: int, *args: Any) -> None:
 @public("logging.log_first_n")
 @takes(level=INTEGER, n=INTEGER)
 def log_first_n(level: int, msg: str, n: int, *args: Any) -> None:
-    """Say something the first `n` times that this line is reached.
+    """Log a message the first `n` times that this line is reached.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def log_first_n(level: int, msg: str, n: int, *args: Any) -> None:
 
 @public("logging.TaskLevelStatusMessage")
 def TaskLevelStatusMessage(msg: str) -> None:  # noqa: N802
-    """Say something at the level ERROR.
+    """Log a message at the level ERROR.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def MessageToString(message: Any) -> str:  # noqa: N802  (protobuf's name)
 
 @public("protos.text_format.Merge")
 def Merge(text: str | bytes, message: Any) -> Any:  # noqa: N802  (protobuf's name)
-    """Add to a message what a text says.
+    """Parse a text and merge it into a message.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class PluginDevice:
 @public("plugins.PluginInfo")
 @dataclasses.dataclass(frozen=True)
 class PluginInfo:
-    """What became of one file, or of an entry of the search path that gave none.
+    """The state of one file, or of an entry of the search path without a plugin.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class PluginInfo:
 
 @public("plugins.load_plugin")
 def load_plugin(path: str | os.PathLike[str], options: dict[str, str] | None = None) -> ModuleType:
-    """Load one plugin now, before those that are looked for.
+    """Load one plugin now, before those of the search path.
 
     Loading it again gives its functions again.
 
@@ -148,7 +148,7 @@ def load_plugin(path: str | os.PathLike[str], options: dict[str, str] | None = N
 
 @public("plugins.get_include")
 def get_include() -> str:
-    """The folder to give a compiler for plugins.
+    """The include folder for the compiler of plugins.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def get_include() -> str:
 
 @public("plugins.list_plugins")
 def list_plugins() -> list[PluginInfo]:
-    """Everything that was looked at so far, and what became of it.
+    """All plugin files that were found so far, and their states.
 
     Loaded plugins are asked for their devices. Before the first session only what `load_plugin`
     loaded is there; `load_installed` does what the first session does.
@@ -205,7 +205,7 @@ def reason_of(plugin: PluginInfo) -> str:
 
 @public("plugins.load_installed")
 def load_installed() -> None:
-    """Look for plugins and load them, as the first session does.
+    """Load the plugins of the search path, as the first session does.
 
     Raises
     ------
@@ -219,7 +219,7 @@ def load_installed() -> None:
 
 @public("plugins.shutdown")
 def shutdown() -> None:
-    """End all plugins: no session can be made after it.
+    """Shut all plugins down: no session can be made afterwards.
 
     There is no need to call it before the process ends.
 

@@ -26,7 +26,7 @@ from millstream._impl.variables.variables import Variable
 
 @public("train.Optimizer")
 class Optimizer:
-    """Changes variables so that a loss gets less.
+    """Changes variables so that a loss decreases.
 
     A subclass says how one variable is changed (`_apply_dense`, and `_apply_sparse` where only some
     rows have a gradient), and which values it keeps beside each variable (`_create_slots`).
@@ -79,7 +79,7 @@ class Optimizer:
         name: str | None = None,
         grad_loss: Any = None,
     ) -> Any:
-        """An operation that changes variables so that `loss` gets less.
+        """An operation that changes variables so that `loss` decreases.
 
         Parameters
         ----------

@@ -158,7 +158,7 @@ class Constant(Initializer):
 
 @public("initializers.RandomUniform")
 class RandomUniform(Initializer):
-    """Numbers that are equally likely anywhere in [minval, maxval).
+    """Uniformly distributed numbers in [minval, maxval).
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ class VariableSynchronization(Enum):
 
 @public("VariableAggregation")
 class VariableAggregation(Enum):
-    """What becomes of several updates of copies of a variable.
+    """How several updates of copies of a variable are combined.
 
     Examples
     --------

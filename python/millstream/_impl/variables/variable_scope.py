@@ -45,7 +45,7 @@ def no_regularizer(_: Any) -> None:
 
 @public("VariableScope")
 class VariableScope:
-    """What `get_variable` takes from the place where it is called.
+    """The defaults of `get_variable` within a block.
 
     Attributes
     ----------
