@@ -1,6 +1,6 @@
-// A device whose memory is the host's and whose streams run everything at once, in the caller's
-// thread: what a CPU plugin needs of "ms.devices/1" and "ms.device/1", and a start for one that
-// simulates a device. Header only; compiled into the plugin.
+// A device that works in host memory and whose streams run all work synchronously on the caller's
+// thread. It has the parts of "ms.devices/1" and "ms.device/1" that a CPU plugin needs, and is a
+// starting point for simulated devices. Header only; compiled into the plugin.
 //
 //   struct MyDevices {
 //     static ms::HostDeviceText Text() { return {"CPU", "Host CPU", "", "x86-64", flags}; }
@@ -25,7 +25,7 @@
 namespace ms {
 inline namespace v1 {
 
-// What a device says of itself; the texts live for ever.
+// The description of a device. Strings must be static.
 struct HostDeviceText {
   const char* device_type;
   const char* name;
@@ -34,7 +34,7 @@ struct HostDeviceText {
   uint64_t flags;  // MS_DEVICE_*
 };
 
-// Every allocation starts on a multiple of this, a cache line and the widest vector.
+// The alignment of every allocation, in bytes: a cache line and the widest vector.
 inline constexpr uint64_t kHostAlignment = 64;
 
 // One logical device: the MS_Device of these tables. Thread-safe.
@@ -44,7 +44,7 @@ class HostDevice {
 
   uint32_t ordinal() const { return ordinal_; }
 
-  // RESOURCE_EXHAUSTED when there is no memory; `alignment` is a power of two or 0.
+  // RESOURCE_EXHAUSTED if memory is exhausted. `alignment` is a power of two or 0.
   Status Allocate(uint32_t space, uint64_t bytes, uint64_t alignment, MS_MemRef* out) {
     if (space > MS_SPACE_MANAGED) return Unimplemented("memory space ", space, " is unknown");
     if ((alignment & (alignment - 1)) != 0) {
@@ -109,12 +109,12 @@ class HostDevice {
   std::atomic<uint64_t> largest_{0};
 };
 
-// Nothing is ever pending on a host stream.
+// A stream without pending work.
 struct HostStream {
   HostDevice* device;
 };
 
-// Complete as soon as it is recorded.
+// An event that is done as soon as it is recorded.
 struct HostEvent {
   std::atomic<int64_t> recorded_ns{0};
 };
@@ -203,7 +203,7 @@ struct HostDeviceFunctions {
       return Status();
     });
   }
-  // The low `width` bytes of `pattern`, over and over.
+  // Fills memory with the low `width` bytes of `pattern`, repeated.
   static MS_Status* Fill(MS_Stream*, const MS_MemRef* ref, uint32_t pattern, uint32_t width,
                          uint64_t bytes) noexcept {
     return Guarded([&]() -> Status {
@@ -252,8 +252,8 @@ struct HostDeviceFunctions {
   }
 };
 
-// The functions of "ms.devices/1" for a plugin with one device, of which any number of logical ones
-// may be created. `Description::Text()` says what it is.
+// The functions of "ms.devices/1" for a plugin with one device. Any number of logical devices may
+// be created for it. `Description::Text()` describes it.
 template <typename Description>
 struct HostDevices {
   static const MS_DeviceDesc* Describe() {

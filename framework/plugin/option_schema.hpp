@@ -1,4 +1,4 @@
-// The options that a plugin takes, so that the host checks and lists them:
+// The schema of a plugin's options. The host checks and lists options by it:
 //
 //   struct AcmePlugin : ms::PluginDefaults {
 //     static const ms::OptionSchema& Options() {
@@ -24,7 +24,7 @@
 namespace ms {
 inline namespace v1 {
 
-// One option. Texts must live for ever, as literals do; numbers are texts.
+// One option. Strings must be static, as literals are. Numbers are given as strings.
 class Option {
  public:
   Option(std::string_view name, uint32_t kind) {
@@ -34,7 +34,7 @@ class Option {
   }
   Option& Doc(std::string_view sentence) { return Set(&description_.doc, sentence); }
   Option& Default(std::string_view value) { return Set(&description_.default_value, value); }
-  // Both inclusive; empty: no bound.
+  // Both bounds are inclusive; empty: no bound.
   Option& Range(std::string_view minimum, std::string_view maximum) {
     Set(&description_.minimum, minimum);
     return Set(&description_.maximum, maximum);
@@ -43,7 +43,7 @@ class Option {
     for (std::string_view choice : choices) choices_.push_back(ToAbi(choice));
     return *this;
   }
-  // It may also be given as name@ordinal.
+  // The option may also be set for one device, as name@ordinal.
   Option& PerDevice() {
     description_.flags |= MS_OPTION_PER_DEVICE;
     return *this;
@@ -59,7 +59,7 @@ class Option {
   std::vector<MS_Str> choices_;
 };
 
-// All of them; static for ever.
+// All options of a plugin. Must be static.
 class OptionSchema {
  public:
   OptionSchema(std::initializer_list<Option> options) : options_(options) {

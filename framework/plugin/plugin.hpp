@@ -1,6 +1,7 @@
-// The C++ comfort over plugin.h: header only, standard headers only, compiled into the plugin.
+// The C++ layer over plugin.h. It is header only, needs only standard headers, and is compiled into
+// the plugin.
 //
-// A kernel is a class with `Status Compute(Frame&) const` and, when it wants them,
+// A kernel is a class with `Status Compute(Frame&) const` and these optional functions:
 //   `Status Init(const KernelInfo&)`             reads the node's attributes, once a node
 //   `Status Specialize(Specialization&) const`   prepares what depends on shapes alone, once a plan
 // It is registered by one line at namespace scope beside it:
@@ -8,8 +9,8 @@
 //   const ms::Registered relu = ms::RegisterForTypes<Relu, float, double>(
 //       "Relu", "T", ms::KernelOptions().InPlace(0, 0));
 //
-// Compute runs on one kernel object from several threads at once. Exceptions that a kernel lets
-// escape become INTERNAL statuses here; none crosses the ABI.
+// Several threads call Compute on one kernel object at the same time. This layer converts an
+// exception that leaves a kernel into an INTERNAL status; none crosses the ABI.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_HPP_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_HPP_
 
@@ -62,8 +63,8 @@ inline uint64_t ElementSize(MS_DType dtype) { return ((dtype >> 8) & 0xff) / 8; 
 
 inline constexpr uint32_t kMaxRank = MS_MAX_RANK;
 
-// What runs along dimensions leaves early, so that no compiler makes vector code of what are a few
-// rounds at most: its preparation alone would cost more than a small kernel.
+// Loops over dimensions return early, so that the compiler does not vectorize them. They have few
+// iterations, and the preparation of vector code would take longer than a small kernel.
 inline bool SameDims(const int64_t* a, const int64_t* b, uint32_t rank) {
   for (uint32_t i = 0; i < rank; ++i) {
     if (a[i] != b[i]) return false;
@@ -119,7 +120,7 @@ class Shape {
   std::array<int64_t, kMaxRank> dims_;
 };
 
-// A tensor that a kernel sees: borrowed, valid until Compute returns.
+// A borrowed tensor of a kernel, valid until Compute returns.
 class View {
  public:
   View() : view_{} {}
@@ -137,8 +138,8 @@ class View {
     return static_cast<T*>(raw());
   }
   bool is_null() const { return view_.mem.base == nullptr; }
-  // The text of cell `i`, in flat order, of a tensor of strings. Valid until the cell is set or the
-  // tensor goes.
+  // The string in cell `i`, in flat order, of a tensor of strings. Valid until the cell is set or
+  // the tensor is released.
   Status GetString(int64_t i, std::string_view* out) const {
     MS_Str text{};
     MS_TRY(
@@ -159,8 +160,8 @@ class View {
 
 // ---- Node attributes ---------------------------------------------------------------------------
 
-// A node while its kernel is created, or the one that a shape or gradient function is called for.
-// What the getters give is copied or valid during Init, or during that function.
+// The node of a kernel during Init, or of a shape or gradient function. Results of getters are
+// copies, or valid until Init or that function returns.
 class KernelInfo {
  public:
   explicit KernelInfo(const MS_KernelInfo* info) : info_(info) {}
@@ -234,9 +235,9 @@ class KernelInfo {
   Status InputRange(std::string_view name, uint32_t* begin, uint32_t* end) const {
     return Status::FromAbi(host_tables.kernel->input_range(info_, ToAbi(name), begin, end));
   }
-  // Nodes of one digest do the same.
+  // Nodes with equal digests compute the same function.
   uint64_t digest() const { return host_tables.kernel->node_digest(info_); }
-  // What the user, or the option's default, says (option_schema.hpp).
+  // The value of a plugin option: the user's, or the default (option_schema.hpp).
   Status Option(std::string_view name, std::string_view* out) const {
     MS_Str value{};
     MS_TRY(Status::FromAbi(host_tables.kernel->option_get(info_, ToAbi(name), &value)));
@@ -251,7 +252,7 @@ class KernelInfo {
 
 // ---- Execution ---------------------------------------------------------------------------------
 
-// Base of what Specialize keeps for the frames of one shape signature.
+// The base of the data that Specialize keeps for the frames of one shape signature.
 class ShapeState {
  public:
   virtual ~ShapeState() = default;
@@ -265,7 +266,7 @@ class Specialization {
   uint32_t num_outputs() const { return spec_->n_out; }
   Shape input(uint32_t i) const { return Shape(spec_->inputs[i].d, spec_->inputs[i].rank); }
   Shape output(uint32_t i) const { return Shape(spec_->outputs[i].d, spec_->outputs[i].rank); }
-  // The value of input i when it is the same in every step; else a null view.
+  // The value of input i if it is the same in every step; else a null view.
   View constant(uint32_t i) const { return View(spec_->constants[i]); }
   // The most threads that a frame will offer.
   uint32_t num_threads() const { return spec_->num_threads; }
@@ -276,7 +277,7 @@ class Specialization {
   MS_Specialization* spec_;
 };
 
-// Variables locked for one execution; unlocked when it goes.
+// The locked variables of one execution. The destructor unlocks them.
 class VariableLocks {
  public:
   VariableLocks() = default;
@@ -292,7 +293,7 @@ class VariableLocks {
     *out = View(view);
     return Status();
   }
-  // The k-th locked variable's value, ready to be changed in place.
+  // The value of the k-th locked variable, which may be changed in place.
   Status Write(uint32_t k, View* out) const {
     MS_TensorView view{};
     MS_TRY(Status::FromAbi(host_tables.resource->var_prepare_write(locks_, k, &view)));
@@ -315,8 +316,8 @@ class Frame {
   View input(uint32_t i) const { return View(frame_->inputs[i]); }
   bool output_used(uint32_t i) const { return (frame_->outputs_used[i / 64] >> (i % 64)) & 1; }
 
-  // The planned memory of output i, of the shape that the plan found; null when there is none. Only
-  // for kernels that have a shape state: it shows that the inputs are what Specialize saw.
+  // The planned memory of output i, of the inferred shape; null if there is none. Only for kernels
+  // with a shape state, which guarantees that the inputs have the shapes that Specialize got.
   void* planned_output(uint32_t i) const {
     const MS_MemRef& memory = frame_->outputs[i].mem;
     return memory.base == nullptr ? nullptr : static_cast<char*>(memory.base) + memory.offset;
@@ -356,7 +357,7 @@ class Frame {
     return Status();
   }
 
-  // What Specialize kept, or null on the dynamic path.
+  // The data that Specialize kept; null in the dynamic executor.
   template <typename State>
   const State* shape_state() const {
     return static_cast<const State*>(static_cast<const ShapeState*>(frame_->shape_state));
@@ -364,11 +365,12 @@ class Frame {
   void* scratch() const { return frame_->scratch; }
   bool deterministic() const { return (frame_->flags & MS_FRAME_DETERMINISTIC) != 0; }
 
-  // Threads that a library's own team may use now; 1 unless this execution holds the permit.
+  // The number of threads that a library's own team may use; 1 unless this execution holds the
+  // permit.
   uint32_t num_threads() const { return host_tables.threads->num_threads(frame_); }
-  // Calls fn(begin, end) on ranges that cover [0, total), cut by size and cost alone. A plugin that
-  // is compiled with OpenMP uses the OpenMP team, because its libraries' team (oneDNN's) is the
-  // same one; two teams would fight over the cores. Any other uses the host's.
+  // Calls fn(begin, end) on ranges that cover [0, total). The ranges depend only on size and cost.
+  // A plugin that is compiled with OpenMP uses the OpenMP team, which its libraries (oneDNN) use
+  // too, because two teams would compete for the cores. Other plugins use the host's team.
   template <typename Fn>
   void ParallelFor(uint64_t total, uint64_t cost_ns_per_unit, Fn&& fn) {
     using Plain = std::remove_reference_t<Fn>;
@@ -447,7 +449,7 @@ class Frame {
 
 // ---- Registration ------------------------------------------------------------------------------
 
-// What a registration says besides op and class.
+// The options of a registration besides op and class.
 class KernelOptions {
  public:
   KernelOptions() = default;
@@ -635,7 +637,7 @@ inline std::vector<KernelEntry>& KernelEntries() {
   return entries;
 }
 
-// What a registration gives back, so that it can stand at namespace scope.
+// The result of a registration, so that it can be at namespace scope.
 struct Registered {};
 
 MS_SHARED inline Registered RegisterClass(const char* op, const KernelClass& functions,

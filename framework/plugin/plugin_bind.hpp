@@ -1,4 +1,4 @@
-// How a plugin gets the host's function tables. plugin_entry.hpp does it for every plugin.
+// Gets the host's function tables. plugin_entry.hpp does it for every plugin.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_BIND_HPP_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_BIND_HPP_
 
@@ -35,9 +35,9 @@ Status FetchHostTable(const char* id, size_t first_release_size, const Api** out
   return Status();
 }
 
-// Fills host_tables, which everything above uses. FAILED_PRECONDITION for another ABI major or a
-// host older than MS_TARGET_MINOR; UNIMPLEMENTED when the host lacks a table.
-// REQUIRES: host carries MS_HOST_MAGIC, so that a status can be made at all.
+// Sets host_tables, which the C++ layer uses. FAILED_PRECONDITION for another ABI major or a host
+// older than MS_TARGET_MINOR; UNIMPLEMENTED if the host lacks a table. REQUIRES: the host has
+// MS_HOST_MAGIC; otherwise no status could be created.
 inline Status BindHost(const MS_HostBase* host) {
   host_tables.base = host;
   const uint32_t wanted_minor = MS_TARGET_MINOR;
@@ -59,7 +59,7 @@ inline Status BindHost(const MS_HostBase* host) {
                         &host_tables.resource));
   MS_TRY(
       FetchHostTable(MS_SHAPE_API, MS_SIZE_THROUGH(MS_ShapeApi, handle_set), &host_tables.shape));
-  // What a host without gradients, or without traces, does not have.
+  // These tables are optional: a host without gradients, or without traces, does not have them.
   if (host->get_interface(host, MS_GRAD_API) != nullptr) {
     MS_TRY(
         FetchHostTable(MS_GRAD_API, MS_SIZE_THROUGH(MS_GradApi, set_dx_rows), &host_tables.grad));

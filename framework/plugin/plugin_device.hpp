@@ -27,16 +27,16 @@
 //   };
 //   struct Devices {
 //     using Device = ...;
-//     // All there are; with none, *reason says why. Called once.
+//     // Returns all devices. If there are none, sets *reason. Called once.
 //     static std::vector<ms::DeviceDescription> Find(std::string* reason);
 //     static ms::Status Create(uint32_t ordinal, const ms::PluginOptions& options,
 //                              std::unique_ptr<Device>* out);
 //   };
 //   ... GetInterface(id): return ms::DeviceTables<Devices>::GetInterface(id);
 //
-// Functions marked * are optional: without one its slot is null. What the functions mean is said at
-// MS_DeviceApi. Exceptions that they let escape become INTERNAL statuses. Streams and events are
-// destroyed by their destructors, from any thread.
+// Functions marked * are optional: if one is missing, its slot is null. MS_DeviceApi has the
+// contracts of the functions. Exceptions become INTERNAL statuses. Streams and events are destroyed
+// by their destructors, on any thread.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_DEVICE_HPP_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_DEVICE_HPP_
 
@@ -55,7 +55,7 @@
 namespace ms {
 inline namespace v1 {
 
-// What a device says of itself. Texts must live for ever, as literals do.
+// The description of a device. Strings must be static, as literals are.
 class DeviceDescription {
  public:
   DeviceDescription(std::string_view type, std::string_view name) {
@@ -76,7 +76,7 @@ class DeviceDescription {
     description_.flags |= flags;
     return *this;
   }
-  // A space of memory that Allocate knows; `flags` are MS_SPACE_HOST_VISIBLE and the like.
+  // Adds a memory space of Allocate; `flags` are MS_SPACE_HOST_VISIBLE and others.
   DeviceDescription& Space(uint32_t space, uint32_t flags, uint64_t alignment, uint64_t bytes) {
     MS_SpaceDesc desc{};
     desc.head.size = sizeof(desc);
@@ -98,7 +98,7 @@ class DeviceDescription {
     *field = ToAbi(text);
     return *this;
   }
-  // Once it is where it stays.
+  // Completes the description. REQUIRES: the object does not move afterwards.
   const MS_DeviceDesc* Finish(uint32_t ordinal) {
     for (const MS_SpaceDesc& space : spaces_) pointers_.push_back(&space);
     description_.ordinal = ordinal;
@@ -260,7 +260,7 @@ struct DeviceFunctions {
   }
 
  private:
-  // Of a stream whether it is idle, of an event whether it is done.
+  // Queries whether a stream is idle, or an event is done.
   template <typename T>
   static Status Ask(T* object, uint8_t* out) {
     bool answer = false;
@@ -270,7 +270,7 @@ struct DeviceFunctions {
   }
 };
 
-// The functions of "ms.devices/1" over a class that knows which devices there are.
+// The functions of "ms.devices/1" for a class that lists and creates devices.
 template <typename Devices>
 struct DeviceTables {
   using Device = typename Devices::Device;
@@ -288,7 +288,7 @@ struct DeviceTables {
   }
 
  private:
-  // What was found, for ever.
+  // The result of Find; never destroyed.
   struct Found {
     std::string reason;
     std::deque<DeviceDescription> descriptions;

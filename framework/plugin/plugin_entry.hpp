@@ -1,11 +1,11 @@
-// The entry point of a plugin, for the one file that says who it is:
+// The entry point of a plugin, for one of its files:
 //
 //   MS_PLUGIN_NOTE("acme_cpu", "acme_cpu", /*rank=*/0, /*cpu_bits=*/0, MS_PLUGIN_KERNELS_ONLY);
 //   struct AcmePlugin : ms::PluginDefaults {};
 //   MS_PLUGIN_DEFINE(AcmePlugin);
 //
-// The plugin then brings every kernel (plugin.hpp) and op (plugin_ops.hpp) that was registered in
-// what is linked into it.
+// The plugin then registers every kernel (plugin.hpp) and op (plugin_ops.hpp) of the files that are
+// linked into it.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_ENTRY_HPP_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_ENTRY_HPP_
 
@@ -24,19 +24,19 @@ inline namespace v1 {
 // The options that a user gave a plugin.
 using PluginOptions = std::vector<std::pair<std::string_view, std::string_view>>;
 
-// What MS_PLUGIN_DEFINE wants to know of a plugin, and the defaults: derive from this and redefine
-// what differs. Name and flags come from MS_PLUGIN_NOTE.
+// The definition of a plugin for MS_PLUGIN_DEFINE, with defaults. Derive from it and redefine
+// members. The name and flags are those of MS_PLUGIN_NOTE.
 struct PluginDefaults {
   static constexpr char kVendor[] = "";
   static constexpr char kVersion[] = "";
-  // Runs once, before anything else but BindHost. The options are those that the user gave; where
-  // the definition has Options() (option_schema.hpp) they were checked against it.
+  // Called once, after BindHost and before all other code. `options` are the user's; if the
+  // definition has Options() (option_schema.hpp), the host has checked them against it.
   static Status Init(const PluginOptions& options) {
     if (options.empty()) return Status();
     return InvalidArgument("unknown option \"", options.front().first,
                            "\": this plugin has no options");
   }
-  // A plugin interface, such as MS_DEVICES_API, or null.
+  // Returns a table of the plugin, such as MS_DEVICES_API; null if it has none.
   static const MS_Table* GetInterface(std::string_view) { return nullptr; }
   static Status RegisterAll(MS_Registrar* registrar) {
     for (const auto& registration : Registrations()) MS_TRY(registration(registrar));
@@ -75,7 +75,7 @@ struct PluginFunctions {
   static void Shutdown(const MS_Plugin*) noexcept {
     try {
       Definition::Shutdown();
-    } catch (...) {  // There is nobody left to tell.
+    } catch (...) {  // The error cannot be reported.
     }
   }
 };
@@ -99,7 +99,7 @@ MS_Plugin MakePlugin(const MS_Note& note) {
   return plugin;
 }
 
-// The body of ms_plugin_entry. A host without the magic gets neither status nor plugin.
+// The body of ms_plugin_entry. A host without the magic number gets neither a status nor a plugin.
 inline MS_Status* EnterPlugin(const MS_HostBase* host, const MS_Plugin* plugin,
                               const MS_Plugin** out) noexcept {
   *out = nullptr;

@@ -1,5 +1,5 @@
-// What an execution can do besides computing: cancellation, other threads, release of memory that
-// a stream still uses, parts in a trace.
+// Functions of an execution besides computing: cancellation, other threads, deferred release of
+// memory, ranges in a trace.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_EXECUTION_HPP_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_EXECUTION_HPP_
 
@@ -14,8 +14,8 @@
 namespace ms {
 inline namespace v1 {
 
-// Calls a function that the host was given together with what it is called with; exceptions end
-// here, since there is nobody to tell.
+// Calls and deletes a function object that was passed to the host. Exceptions are dropped, because
+// they cannot be reported.
 inline void CallOwned(void* user) noexcept {
   const std::unique_ptr<std::function<void()>> function(static_cast<std::function<void()>*>(user));
   try {
@@ -26,22 +26,23 @@ inline void CallOwned(void* user) noexcept {
   }
 }
 
-// Runs `function` on another thread, where it may take long. The execution must not end before it.
+// Runs `function` on another thread, for any time. REQUIRES: the execution does not end before it.
 inline void Schedule(const Frame& frame, std::function<void()> function) {
   host_tables.threads->schedule(frame.raw(), &CallOwned,
                                 new std::function<void()>(std::move(function)));
 }
 
-// Calls `function` when the frame's stream has done all that it was told so far.
+// Calls `function` when the frame's stream has completed the work that was enqueued so far.
 inline Status DeferRelease(const Frame& frame, std::function<void()> function) {
   auto owned = std::make_unique<std::function<void()>>(std::move(function));
   MS_TRY(Status::FromAbi(host_tables.ctx->defer_release(frame.raw(), &CallOwned, owned.get())));
-  static_cast<void>(owned.release());  // It is the host's now.
+  static_cast<void>(owned.release());  // the host owns it now
   return Status();
 }
 
-// While it lives, `function` is called, once, when the step is cancelled or fails; at once when it
-// is stopping already. The function is brief, throws nothing and calls no host function.
+// While an object lives, `function` is called once when the step is cancelled or fails; at once if
+// it is stopping already. REQUIRES: the function is short, throws nothing and calls no host
+// function.
 class CancelCallback {
  public:
   CancelCallback() = default;
@@ -50,7 +51,7 @@ class CancelCallback {
   ~CancelCallback() {
     if (frame_ != nullptr) host_tables.ctx->cancel_deregister(frame_, token_);
   }
-  // REQUIRES: it was not called before.
+  // REQUIRES: Register was not called before.
   Status Register(const Frame& frame, std::function<void()> function) {
     function_ = std::move(function);
     MS_TRY(
@@ -66,7 +67,7 @@ class CancelCallback {
   uint64_t token_ = 0;
 };
 
-// A part of the execution, which a traced step shows; from here to the end of the scope.
+// Adds a range of the execution to the trace, from here to the end of the scope.
 class TraceScope {
  public:
   TraceScope(const Frame& frame, std::string_view name) : frame_(frame.raw()) {
@@ -80,7 +81,7 @@ class TraceScope {
   MS_Frame* const frame_;
 };
 
-// Positions [begin, end) that the named argument takes.
+// The positions [begin, end) of the named argument.
 inline Status InputList(const Frame& frame, std::string_view name, uint32_t* begin, uint32_t* end) {
   return Status::FromAbi(host_tables.ctx->input_list(frame.raw(), ToAbi(name), begin, end));
 }

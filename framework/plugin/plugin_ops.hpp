@@ -1,4 +1,4 @@
-// Ops of a plugin's own: their definitions, shape functions and gradients.
+// The ops of a plugin: their definitions, shape functions and gradients.
 //
 //   ms::Status CubeShape(ms::ShapeContext& context) {
 //     return context.SetOutput(0, context.input(0));
@@ -53,7 +53,7 @@ class PartialShape {
   const MS_Shape* shape_ = nullptr;
 };
 
-// What a shape function sees and says.
+// The inputs and results of a shape function.
 class ShapeContext {
  public:
   explicit ShapeContext(MS_ShapeCtx* ctx) : ctx_(ctx) {}
@@ -63,7 +63,7 @@ class ShapeContext {
   uint32_t num_outputs() const { return api().num_outputs(ctx_); }
   // REQUIRES: i < num_inputs().
   PartialShape input(uint32_t i) const { return PartialShape(api().input(ctx_, i)); }
-  // The value when it is known; else a null view.
+  // The value if it is known; else a null view.
   Status Constant(uint32_t i, View* out) const {
     MS_TensorView view{};
     MS_TRY(Status::FromAbi(api().input_as_const(ctx_, i, &view)));
@@ -74,7 +74,7 @@ class ShapeContext {
     return Shaped(out, [&](const MS_Shape** made) { return api().input_as_shape(ctx_, i, made); });
   }
 
-  // The shape with as much more known as the check says.
+  // Checks the rank of a shape; returns the shape with what follows from the check.
   Status WithRank(PartialShape shape, uint32_t rank, PartialShape* out) const {
     return Shaped(
         out, [&](const MS_Shape** made) { return api().with_rank(ctx_, shape.abi(), rank, made); });
@@ -136,7 +136,7 @@ class ShapeContext {
     MS_TRY(MakeShape(dims, &shape));
     return SetOutput(i, shape);
   }
-  // Of the variable behind a handle; dtype 0 when nothing is known.
+  // The dtype and shape of the variable of a handle; dtype 0 if they are not known.
   Status Handle(uint32_t input, MS_DType* dtype, PartialShape* shape) const {
     return Shaped(
         shape, [&](const MS_Shape** made) { return api().handle_get(ctx_, input, dtype, made); });
@@ -160,7 +160,7 @@ class ShapeContext {
 
 // ---- Gradients ---------------------------------------------------------------------------------
 
-// The name that an attribute's text has for a dtype; empty for those that no gradient has.
+// The name of a dtype in the text of an attribute; empty for dtypes without gradients.
 inline std::string_view DTypeText(MS_DType dtype) {
   switch (dtype) {
     case MS_FLOAT16: return "DT_HALF";
@@ -176,8 +176,9 @@ inline std::string_view DTypeText(MS_DType dtype) {
   }
 }
 
-// One node's backward step. It keeps the first error: afterwards whatever makes a tensor does
-// nothing and gives 0, and the error is the gradient function's.
+// The arguments and results of the gradient function for one node. It keeps the first error:
+// afterwards, functions that create a tensor do nothing and return 0, and the gradient function
+// returns the error.
 class GradientContext {
  public:
   using Attrs = std::vector<std::pair<std::string_view, std::string_view>>;
@@ -188,24 +189,25 @@ class GradientContext {
   MS_Ref input(uint32_t i) const { return api().input(ctx_, i); }
   MS_Ref output(uint32_t i) const { return api().output(ctx_, i); }
   bool has_dy(uint32_t i) const { return api().has_dy(ctx_, i) != 0; }
-  // The gradient of output i; zeros when none has come.
+  // The gradient of output i; zeros if there is none.
   MS_Ref dy(uint32_t i) {
     return Made([&](MS_Ref* out) { return api().dy(ctx_, i, out); });
   }
   MS_DType dtype(MS_Ref ref) const { return api().dtype(ctx_, ref); }
-  // What is known of the shape; valid until the gradient function returns.
+  // The static shape; valid until the gradient function returns.
   Status Dims(MS_Ref ref, MS_Dims* out) const {
     return Status::FromAbi(api().dims(ctx_, ref, out));
   }
 
-  // Output 0 of a new node. `attrs` in text form; those of `copied` are taken over from the node.
+  // Output 0 of a new node. `attrs` are in text form. The attributes `copied` are copied from the
+  // node.
   MS_Ref Op(std::string_view op, const std::vector<MS_Ref>& inputs, const Attrs& attrs = {},
             const std::vector<std::string_view>& copied = {}) {
     const std::vector<MS_Ref> outputs = Ops(op, inputs, {}, attrs, copied, 1);
     return outputs.empty() ? 0 : outputs[0];
   }
-  // The first `n_outputs` outputs of a new node; none after an error. `counts`: how many of the
-  // inputs each argument takes, one each when it is empty.
+  // The first `n_outputs` outputs of a new node; none after an error. `counts` has the number of
+  // inputs of each argument; empty: one each.
   std::vector<MS_Ref> Ops(std::string_view op, const std::vector<MS_Ref>& inputs,
                           const std::vector<uint32_t>& counts, const Attrs& attrs,
                           const std::vector<std::string_view>& copied, uint64_t n_outputs) {
@@ -238,7 +240,7 @@ class GradientContext {
     view.flags = MS_VIEW_HOST;
     return Made([&](MS_Ref* out) { return api().constant(ctx_, &view, out); });
   }
-  // A scalar of the dtype that `ref` has.
+  // A scalar of the dtype of `ref`.
   MS_Ref ScalarLike(MS_Ref ref, double value) {
     const MS_DType wanted = dtype(ref);
     if (wanted == MS_FLOAT32) return Scalar(static_cast<float>(value));
@@ -249,7 +251,7 @@ class GradientContext {
     return Made([&](MS_Ref* out) { return api().zeros_like(ctx_, ref, out); });
   }
 
-  // The gradient of input i. The first error when there was one.
+  // Sets the gradient of input i. Returns the first error, if there was one.
   Status SetDx(uint32_t i, MS_Ref dx) {
     MS_TRY(TakeStatus());
     return Status::FromAbi(api().set_dx(ctx_, i, dx));
@@ -258,7 +260,7 @@ class GradientContext {
     MS_TRY(TakeStatus());
     return Status::FromAbi(api().set_dx_rows(ctx_, i, values, indices, dense_shape));
   }
-  // The first error, which is then forgotten.
+  // Returns the first error and clears it.
   Status TakeStatus() { return std::exchange(status_, Status()); }
 
  private:
@@ -279,7 +281,7 @@ class GradientContext {
 using ShapeFunction = Status (*)(ShapeContext& context);
 using GradientFunction = Status (*)(GradientContext& context);
 
-// What the host calls, with the plugin's function as `user`.
+// The functions that the host calls, with the plugin's function as `user`.
 inline MS_Status* CallShapeFunction(void* user, MS_ShapeCtx* ctx) noexcept {
   return Guarded([&]() -> Status {
     ShapeContext context(ctx);
@@ -294,7 +296,7 @@ inline MS_Status* CallGradientFunction(void* user, MS_GradCtx* ctx) noexcept {
   });
 }
 
-// One op. The texts are those of MS_OpDef, and must live for ever, as literals do.
+// The definition of an op. The strings are those of MS_OpDef and must be static, as literals are.
 class OpDefinition {
  public:
   explicit OpDefinition(const char* name) : name_(name) {}
@@ -318,7 +320,7 @@ class OpDefinition {
     has_gradient_ = true;
     return *this;
   }
-  // Nothing flows back through it.
+  // The op is not differentiable: its inputs have no gradient.
   OpDefinition& NotDifferentiable() { return Gradient(nullptr); }
   OpDefinition& Since(uint32_t version) {
     since_version_ = version;
@@ -372,7 +374,8 @@ class OpDefinition {
   const char* deprecation_ = "";
 };
 
-// What else register_all calls, such as for types of resources (plugin_resource.hpp).
+// Further functions that register_all calls, for example for types of resources
+// (plugin_resource.hpp).
 inline std::vector<Status (*)(MS_Registrar*)>& Registrations() {
   static std::vector<Status (*)(MS_Registrar*)> registrations;
   return registrations;
@@ -383,7 +386,7 @@ inline std::vector<OpDefinition>& OpDefinitions() {
   return definitions;
 }
 
-// At namespace scope, once for each op.
+// Registers an op. At namespace scope, once for each op.
 inline Registered RegisterOp(OpDefinition op) {
   OpDefinitions().push_back(std::move(op));
   return Registered();

@@ -1,4 +1,4 @@
-// Objects of the plugin's own that live in sessions, shared by the kernels that name them.
+// Objects of the plugin that live in sessions. Kernels share them by name.
 //
 //   struct Table { static constexpr char kTypeName[] = "Acme.Table"; ... };
 //   ms::ResourceRegistration<Table>();                 // at namespace scope
@@ -16,12 +16,12 @@
 namespace ms {
 inline namespace v1 {
 
-// A reference to an object, which lives as long as there is one.
+// A reference to an object. The object lives as long as there is a reference.
 template <typename T>
 class ResourceRef {
  public:
   ResourceRef() = default;
-  // Takes over a reference.
+  // Takes ownership of a reference.
   ResourceRef(T* object, MS_Resource* resource) : object_(object), resource_(resource) {}
   ResourceRef(const ResourceRef&) = delete;
   ResourceRef(ResourceRef&& other) noexcept
@@ -49,7 +49,7 @@ MS_Str ResourceTypeName() {
   return ToAbi(std::string_view(T::kTypeName));
 }
 
-// Makes T a type of resources.
+// Registers T as a type of resources.
 template <typename T>
 Status RegisterResourceType(MS_Registrar* registrar) {
   return Status::FromAbi(host_tables.registry->resource_type_register(
@@ -62,7 +62,7 @@ Registered ResourceRegistration() {
   return Registered();
 }
 
-// Gives the object to the container; MS_ALREADY_EXISTS leaves it to the caller.
+// Adds the object to the container, which then owns it. On MS_ALREADY_EXISTS the caller keeps it.
 template <typename T>
 Status Create(const Frame& frame, std::string_view container, std::string_view name,
               std::unique_ptr<T>* object, ResourceRef<T>* out) {
@@ -85,7 +85,7 @@ Status Lookup(const Frame& frame, std::string_view container, std::string_view n
   return Status();
 }
 
-// `make()` gives a new T.
+// Finds the object, or adds the result of `make()`, a new T.
 template <typename T, typename Make>
 Status LookupOrCreate(const Frame& frame, std::string_view container, std::string_view name,
                       Make make, ResourceRef<T>* out) {
@@ -104,7 +104,7 @@ Status LookupOrCreate(const Frame& frame, std::string_view container, std::strin
   return Status();
 }
 
-// What a handle is of. The texts live as long as the view.
+// The container, name and type of a handle. The strings are valid as long as the view.
 inline Status ReadHandle(const View& handle, std::string_view* container, std::string_view* name,
                          std::string_view* type) {
   MS_Str texts[3] = {};

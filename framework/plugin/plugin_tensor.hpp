@@ -14,7 +14,7 @@ inline namespace v1 {
 class Tensor {
  public:
   Tensor() = default;
-  // Takes over a reference.
+  // Takes ownership of a reference.
   static Tensor Adopt(MS_Tensor* tensor) {
     Tensor owner;
     owner.tensor_ = tensor;
@@ -32,27 +32,27 @@ class Tensor {
     if (tensor_ != nullptr) api().release(tensor_);
   }
 
-  // In host memory, elements unset.
+  // Creates a tensor in host memory. Elements are not initialized.
   static Status Create(MS_DType dtype, const Shape& shape, Tensor* out) {
     return Made(out, [&](MS_Tensor** made) {
       return api().create(MS_SPACE_HOST, dtype, shape.abi(), made);
     });
   }
-  // Input i of an execution, copied where its memory is needed for something else afterwards.
+  // Input i of an execution. Copied if its memory is reused after the execution.
   static Status OfInput(const Frame& frame, uint32_t i, Tensor* out) {
     return Made(
         out, [&](MS_Tensor** made) { return host_tables.ctx->input_tensor(frame.raw(), i, made); });
   }
-  // Takes the struct over unless it fails.
+  // Takes ownership of the struct unless it fails.
   static Status FromDLPack(DLManagedTensorVersioned* managed, Tensor* out) {
     return Made(out, [&](MS_Tensor** made) { return api().dlpack_import(managed, made); });
   }
 
-  // Makes it output i of the execution.
+  // Sets output i of the execution to this tensor.
   Status SetAsOutput(const Frame& frame, uint32_t i) const {
     return Status::FromAbi(host_tables.ctx->set_output(frame.raw(), i, tensor_));
   }
-  // Valid as long as a reference. REQUIRES: there is a tensor.
+  // Valid as long as there is a reference. REQUIRES: the object has a tensor.
   View view() const {
     MS_TensorView view{};
     api().view(tensor_, &view);
@@ -65,7 +65,7 @@ class Tensor {
   Status Reshape(const Shape& shape, Tensor* out) const {
     return Made(out, [&](MS_Tensor** made) { return api().reshape(tensor_, shape.abi(), made); });
   }
-  // Lends the memory until the struct's deleter is called.
+  // Exports the memory until the struct's deleter is called.
   Status ToDLPack(DLManagedTensorVersioned** out) const {
     return Status::FromAbi(api().dlpack_export(tensor_, out));
   }
