@@ -1,4 +1,4 @@
-// Which ops a program refuses to have in its graphs or steps (docs/security.md).
+// The ops that a program forbids in its graphs or steps (docs/security.md).
 #ifndef MILLSTREAM_FRAMEWORK_FORBIDDEN_OPS_H_
 #define MILLSTREAM_FRAMEWORK_FORBIDDEN_OPS_H_
 

@@ -1,5 +1,5 @@
-// What a message will take in memory, judged before it is read: some take hundreds of times their
-// encoding, so that a small file could ask for gigabytes.
+// Estimates the memory of a message before it is parsed. Some messages take hundreds of times the
+// size of their encoding, so a small file could allocate gigabytes.
 #ifndef MILLSTREAM_FRAMEWORK_MESSAGE_SIZE_H_
 #define MILLSTREAM_FRAMEWORK_MESSAGE_SIZE_H_
 

@@ -1,4 +1,4 @@
-// What an operation is: its signature, attributes, documentation and shape function.
+// The definition of an op: its signature, attributes, documentation and functions.
 #ifndef MILLSTREAM_FRAMEWORK_OP_DEF_H_
 #define MILLSTREAM_FRAMEWORK_OP_DEF_H_
 

@@ -1,4 +1,4 @@
-// What the elements of resource and variant tensors are.
+// The elements of resource and variant tensors.
 #ifndef MILLSTREAM_FRAMEWORK_OPAQUE_CELL_H_
 #define MILLSTREAM_FRAMEWORK_OPAQUE_CELL_H_
 

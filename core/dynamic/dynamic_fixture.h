@@ -1,4 +1,4 @@
-// What tests of the dynamic executor share: steps that it alone runs, and the words to build
+// The fixture of the dynamic executor's tests: steps that only it runs, and functions to build
 // branches and loops with.
 #ifndef MILLSTREAM_CORE_DYNAMIC_DYNAMIC_FIXTURE_H_
 #define MILLSTREAM_CORE_DYNAMIC_DYNAMIC_FIXTURE_H_
