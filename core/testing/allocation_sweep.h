@@ -1,5 +1,5 @@
-// Runs a training step again and again, one allocation further on failing each time, until one goes
-// through all of its allocations: every failure is of that step alone.
+// Runs a training step repeatedly. In each run a later allocation fails, until a run makes all its
+// allocations. Each failure must affect only its own step.
 #ifndef MILLSTREAM_CORE_TESTING_ALLOCATION_SWEEP_H_
 #define MILLSTREAM_CORE_TESTING_ALLOCATION_SWEEP_H_
 
@@ -13,8 +13,8 @@
 
 namespace millstream {
 
-// What a step that fails may leave of the variables: each has the bits that it had before, or those
-// that its update gives, where that ran before the failure.
+// After a failed step, each variable must have the bits that it had before, or the bits after its
+// update if the update ran before the failure.
 class AllocationSweep {
  public:
   using Opener = std::function<std::unique_ptr<Session>()>;
@@ -27,7 +27,7 @@ class AllocationSweep {
   int Initialization();
   // Of the first training step of new sessions, with all that is compiled for it.
   int FirstSteps();
-  // Of training steps for which everything is there.
+  // Of later training steps, which are compiled already.
   int LaterSteps();
   // Of steps that fetch, and that are fed, the variables.
   int ReadsAndAssignments();
@@ -45,8 +45,8 @@ class AllocationSweep {
   std::vector<Tensor> Variables(Session* session) const;
   void Assign(Session* session, const std::vector<Tensor>& values) const;
   std::unique_ptr<Session> OpenInitialized() const;
-  // What a training step with a failure left behind in a session whose variables had their first
-  // values; they have them again afterwards.
+  // Checks the variables after a failed training step in a session whose variables had their
+  // initial values, and restores these.
   void ExpectFailedAlone(Session* session, const Outcome& outcome) const;
   // The first training steps give what they gave without failures.
   void ExpectTrains(Session* session) const;

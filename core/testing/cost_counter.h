@@ -1,5 +1,5 @@
-// Counts what a piece of code costs besides its work: heap allocations and mutexes taken, and by
-// whom. The test program that links this counts; in others nothing changes.
+// Counts the heap allocations and mutex locks of code, and their callers. Only test programs that
+// link this file count.
 #ifndef MILLSTREAM_CORE_TESTING_COST_COUNTER_H_
 #define MILLSTREAM_CORE_TESTING_COST_COUNTER_H_
 

@@ -1,5 +1,5 @@
-// Kernels whose body the test writes: what a plugin may do, well or badly, as it stands where it is
-// tried.
+// Kernels whose body is in the test: correct or wrong actions of a plugin, next to the checks of
+// them.
 #ifndef MILLSTREAM_CORE_TESTING_KERNEL_BODIES_H_
 #define MILLSTREAM_CORE_TESTING_KERNEL_BODIES_H_
 
@@ -13,7 +13,7 @@
 
 namespace millstream {
 
-// What the kernel does with its frame. One body may run on several threads at once.
+// The body of a kernel. Several threads may run one body at the same time.
 using KernelBody = std::function<Status(MS_Frame* frame)>;
 
 enum class BodyKind {
@@ -31,10 +31,10 @@ Output AddBody(GraphBuilder* build, BodyKind kind, const std::vector<Output>& in
 // Gives a scalar as output 0.
 Status GiveScalar(MS_Frame* frame, float value);
 
-// What a host function gave.
+// Converts the result of a host function.
 Status Taken(MS_Status* failed);
 
-// What the host answers to a kernel that asks whether to go on.
+// The result of the host's cancel_check.
 Status CheckCancelled(MS_Frame* frame);
 
 // Locks the variable whose handle is input 0.

@@ -1,5 +1,5 @@
-// What tests of the runtime share: a session over the CPU plugin, and a small vocabulary to build
-// graphs with, so that a case reads as a sentence.
+// The fixture of the runtime's tests: a session with the CPU plugin, and short functions to build
+// graphs.
 #ifndef MILLSTREAM_CORE_TESTING_SESSION_FIXTURE_H_
 #define MILLSTREAM_CORE_TESTING_SESSION_FIXTURE_H_
 
@@ -40,7 +40,7 @@ class PausePoint {
  public:
   // Steps stop from now on.
   static void Close();
-  // Returns when a step stands there. The test fails when none comes.
+  // Waits until a step has stopped there. The test fails if none does.
   static void AwaitStep();
   static void Open();
 };

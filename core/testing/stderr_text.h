@@ -1,4 +1,4 @@
-// What the process writes to stderr, while it runs on.
+// Captures the text that the process writes to stderr.
 #ifndef MILLSTREAM_CORE_TESTING_STDERR_TEXT_H_
 #define MILLSTREAM_CORE_TESTING_STDERR_TEXT_H_
 

@@ -1,4 +1,4 @@
-// What the fused forms of Conv2D and MatMul have in common.
+// Functions that the fused forms of Conv2D and MatMul share.
 #ifndef MILLSTREAM_FRAMEWORK_OPS_FUSED_PRODUCT_H_
 #define MILLSTREAM_FRAMEWORK_OPS_FUSED_PRODUCT_H_
 

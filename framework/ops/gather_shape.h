@@ -1,4 +1,4 @@
-// The shape that gathering slices by index gives.
+// The output shape of ops that gather slices by index.
 #ifndef MILLSTREAM_FRAMEWORK_OPS_GATHER_SHAPE_H_
 #define MILLSTREAM_FRAMEWORK_OPS_GATHER_SHAPE_H_
 

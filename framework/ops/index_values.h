@@ -1,5 +1,5 @@
-// What shape and value functions share when they follow the values of small int32 and int64
-// tensors (shapes, axes, sizes) through a graph.
+// Functions of shape and value functions that infer the values of small int32 and int64 tensors
+// (shapes, axes, sizes).
 #ifndef MILLSTREAM_FRAMEWORK_OPS_INDEX_VALUES_H_
 #define MILLSTREAM_FRAMEWORK_OPS_INDEX_VALUES_H_
 
@@ -13,7 +13,7 @@
 
 namespace millstream {
 
-// Longer values are not followed: nothing that describes a shape is longer.
+// Longer values are not inferred. No description of a shape is longer.
 inline constexpr int64_t kMaxFollowedElements = 1024;
 
 // The elements of an int32 or int64 input of rank 0 or 1 as far as known; nullopt when not even
@@ -23,8 +23,7 @@ std::optional<PartialValue> IndexElements(const ShapeContext& context, int i);
 // The same for a value that must be complete.
 std::optional<std::vector<int64_t>> KnownIndexElements(const ShapeContext& context, int i);
 
-// INVALID_ARGUMENT when input i, which has an entry for each of `count` dimensions, is for more of
-// them than any tensor has.
+// INVALID_ARGUMENT if `count`, the number of entries of input i, is larger than the largest rank.
 Status CheckEntryCount(const ShapeContext& context, int i, int64_t count);
 
 // The value of a scalar input when known. INVALID_ARGUMENT when it is no scalar.
@@ -40,9 +39,9 @@ StatusOr<std::optional<int>> AxisInput(const ShapeContext& context, int i, int r
 // count.
 StatusOr<PartialShape> ShapeFromSizes(const ShapeContext& context, int i);
 
-// Says what is known of an int32 or int64 output of rank 0 or 1. Elements that the output's type
-// cannot hold become unknown; other types, too long values, and values that do not fit the output's
-// shape are dropped.
+// Sets the known elements of an int32 or int64 output of rank 0 or 1. Elements that the output's
+// type cannot represent become unknown. Does nothing for other types, values that are too long, and
+// values that do not fit the output's shape.
 void SetIndexValue(ShapeContext* context, int output, PartialValue value);
 
 // Value function: output 0 has the elements of input 0 (another shape is fine).

@@ -9,20 +9,20 @@
 
 namespace millstream {
 
-// What counts and indices may be.
+// Types of counts and indices.
 inline constexpr absl::string_view kIndexTypes = "{int32, int64}";
-// What the nn ops compute in.
+// Types of the nn ops.
 inline constexpr absl::string_view kNnTypes = "{half, bfloat16, float, double}";
 inline constexpr absl::string_view kRealFloatTypes = "{bfloat16, half, float, double}";
 inline constexpr absl::string_view kFloatAndComplexTypes =
     "{bfloat16, half, float, double, complex64, complex128}";
-// Signed arithmetic of one argument.
+// Types of unary signed arithmetic.
 inline constexpr absl::string_view kSignedTypes =
     "{bfloat16, half, float, double, int32, int64, complex64, complex128}";
-// Everything with an order.
+// All ordered types.
 inline constexpr absl::string_view kRealTypes =
     "{float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}";
-// Everything that can be summed, quantized types included.
+// All types that can be summed, including quantized types.
 inline constexpr absl::string_view kNumberTypes =
     "{float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
     "bfloat16, uint16, complex128, half, uint32, uint64}";

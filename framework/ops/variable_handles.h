@@ -1,4 +1,4 @@
-// What shape functions check of inputs that are variables: handles, or references of older graphs.
+// Checks of shape functions on inputs that are variables: handles, or references of old graphs.
 #ifndef MILLSTREAM_FRAMEWORK_OPS_VARIABLE_HANDLES_H_
 #define MILLSTREAM_FRAMEWORK_OPS_VARIABLE_HANDLES_H_
 
@@ -14,8 +14,8 @@ namespace millstream {
 // a reference has the variable's own shape.
 StatusOr<PartialShape> VariableShape(const ShapeContext& context, int i, DataType dtype);
 
-// What is known of the one shape that the variable of input 0, of shape `variable`, and the value
-// of input i have. INVALID_ARGUMENT, with both shapes, when they differ.
+// Merges `variable`, the shape of the variable of input 0, with the shape of input i, which must be
+// equal. INVALID_ARGUMENT, with both shapes, if they differ.
 StatusOr<PartialShape> MergeWithVariable(const ShapeContext& context, int i,
                                          const PartialShape& variable);
 

@@ -16,11 +16,11 @@ StatusOr<PartialShape> VariableShapeWithRows(const ShapeContext& context, DataTy
 // a row for each index. An output, if the op has one, is the variable.
 Status ScatterRowsShape(ShapeContext* context, DataType dtype);
 
-// An optimizer's inputs: `variables` variables, then scalars and, at `gradient`, the gradient. The
-// variables and the gradient have one shape and the type of the attribute T. An output, if the op
-// has one, is the first variable. Of an op with the attribute N, each variable and the gradient are
-// N inputs, one beside the other, and the k-th of each have one shape; `gradient` is where it would
-// be if N were 1.
+// The shape function of an optimizer's update. Its inputs are `variables` variables, then scalars
+// and, at index `gradient`, the gradient. The variables and the gradient have the same shape and
+// the type of the attribute T. An output, if the op has one, is the first variable. If the op has
+// the attribute N, each variable and the gradient are N successive inputs, and the k-th of each
+// have the same shape; `gradient` is the index for N = 1.
 Status OptimizerStepShape(ShapeContext* context, int variables, int gradient);
 
 // The same for some rows of the variables: the gradient has a row for each element of the vector

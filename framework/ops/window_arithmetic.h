@@ -1,4 +1,4 @@
-// The arithmetic of windows that slide over images: what convolutions and poolings share.
+// The arithmetic of windows that slide over images, for convolution and pooling.
 //
 // Images have rank 4, in the order that the attribute data_format names: "NHWC" (batch, height,
 // width, channels) or "NCHW". Filters are always [height, width, input channels, output channels].
@@ -47,8 +47,8 @@ struct Window {
 // (up to there it fits 0 times). REQUIRES: stride and dilation above 0.
 StatusOr<int64_t> WindowedSize(int64_t input, const Window& window, Padding padding);
 
-// A two-dimensional window as attributes tell. What is missing in a convolution's is its size: that
-// is the filter's.
+// A two-dimensional window, from attributes. For a convolution the size is not set: it is the
+// filter's.
 struct ImageWindow {
   ImageLayout layout;
   Padding padding = Padding::kValid;
@@ -74,8 +74,8 @@ StatusOr<PartialShape> ConvolutionShape(const ImageWindow& window, const Partial
 // The shape of a pooling's output. `input` has rank 4. INVALID_ARGUMENT when the window does not
 // fit.
 StatusOr<PartialShape> PooledShape(const ImageWindow& window, const PartialShape& input);
-// The shape of an image or a filter of which input i lists the four sizes; of unknown sizes when
-// they are not known. INVALID_ARGUMENT for another number of them, and for negative ones.
+// The shape of an image or a filter whose four sizes input i has; unknown sizes if the input is not
+// known. INVALID_ARGUMENT for another number of sizes, and for negative sizes.
 StatusOr<PartialShape> ImageShapeFromSizes(const ShapeContext& context, int i);
 
 }  // namespace millstream
