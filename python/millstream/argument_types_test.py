@@ -136,6 +136,7 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.broadcast_static_shape: lambda: {"shape_x": [1], "shape_y": [2]},
         tf.cast: lambda: {"x": X, "dtype": tf.int32},
         tf.clip_by_global_norm: lambda: {"t_list": [X], "clip_norm": 1.0},
+        tf.clip_by_average_norm: lambda: {"t": X, "clip_norm": 1.0},
         tf.clip_by_norm: lambda: {"t": X, "clip_norm": 1.0},
         tf.clip_by_value: lambda: {"t": X, "clip_value_min": 0.0, "clip_value_max": 1.0},
         tf.colocate_with: lambda: {"op": tf.no_op()},
@@ -347,6 +348,10 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
             }
             for name in ("exponential", "natural_exp", "inverse_time")
         },
+        tf.train.ExponentialMovingAverage: lambda: {"decay": 0.9},
+        tf.train.polynomial_decay: lambda: {
+            "learning_rate": 1.0, "global_step": 1, "decay_steps": 10
+        },
         tf.train.piecewise_constant: lambda: {"x": 1, "boundaries": [1], "values": [1.0, 2.0]},
         tf.train.assert_global_step: lambda: {"global_step_tensor": tf.Variable(0)},
         tf.train.create_global_step: dict,
@@ -386,7 +391,8 @@ _ANY: dict[str, set[Any]] = {
 _SETTINGS = {"caching_device", "partitioner", "use_resource"}
 _TRUTHS = {
     "add_regularization_losses", "adjoint_a", "adjoint_b", "allow_broadcast",
-    "auxiliary_name_scope", "center", "fused", "is_training", "scale", "use_bias",
+    "auxiliary_name_scope", "center", "cycle", "fused", "is_training", "scale", "use_bias",
+    "zero_debias",
     "colocate_gradients_with_ops", "ignore_existing", "keep_dims", "keepdims", "trainable",
     "transpose_a", "transpose_b", "use_nesterov", "validate_shape", "verify_shape", "use_locking",
     "as_text", "conjugate", "staircase",

@@ -65,7 +65,7 @@ class BatchNormalization(Layer):
     beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint
         As for `get_variable`.
     renorm, renorm_clipping, renorm_momentum, virtual_batch_size, adjustment
-        Not there yet.
+        Not implemented yet.
     fused
         False: the moving variance of images is that of the batch. Else it is the unbiased one, as
         for `nn.fused_batch_norm`.
@@ -113,7 +113,7 @@ class BatchNormalization(Layer):
             ("adjustment", adjustment),
         ):
             if given:
-                raise NotImplementedError(f"{what}: batch normalization has no {what} yet")
+                raise NotImplementedError(f"{what}: {what} is not implemented yet")
         axes = [axis] if isinstance(axis, (int, np.integer)) else list(axis)
         if len(axes) != 1:
             raise NotImplementedError(f"axis: expected one dimension of features, got {axis!r}")
@@ -262,7 +262,7 @@ def batch_normalization(
     reuse
         Whether these exist already, from an earlier call with that name.
     renorm, renorm_clipping, renorm_momentum, virtual_batch_size, adjustment
-        Not there yet.
+        Not implemented yet.
 
     Examples
     --------

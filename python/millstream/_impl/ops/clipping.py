@@ -52,6 +52,35 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         return _map_values(clip, t)
 
 
+@public("clip_by_average_norm")
+@takes(t=TENSOR, clip_norm=NUMBER)
+def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any:
+    """A tensor scaled down so that its norm divided by its size is at most `clip_norm`.
+
+    Parameters
+    ----------
+    t
+        A tensor or slices.
+    clip_norm
+        The greatest Euclidean norm for each element.
+    name
+        Name of the scope.
+
+    Examples
+    --------
+    >>> tf.clip_by_average_norm([3.0, 4.0], 0.5).eval().round(3).tolist()
+    [0.6000000238418579, 0.800000011920929]
+    """
+    with scopes.name_scope(name, "clip_by_average_norm", [t]):
+
+        def clip(values: Tensor) -> Tensor:
+            count = gen_ops.cast(gen_ops.size(values), values.dtype)
+            length = gen_ops.sqrt(reductions.reduce_sum(values * values))
+            return values * clip_norm / gen_ops.maximum(length / count, clip_norm)
+
+        return _map_values(clip, t)
+
+
 @public("global_norm")
 @takes(t_list=TENSORS)
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:

@@ -117,6 +117,74 @@ inverse_time_decay = public("train.inverse_time_decay")(
 )
 
 
+@public("train.polynomial_decay")
+@takes(
+    learning_rate=NUMBER,
+    global_step=NUMBER,
+    decay_steps=NUMBER,
+    end_learning_rate=NUMBER,
+    power=NUMBER,
+)
+def polynomial_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    end_learning_rate: Any = 0.0001,
+    power: Any = 1.0,
+    cycle: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """``(learning_rate - end_learning_rate) * (1 - n)**power + end_learning_rate``.
+
+    Here ``n = min(global_step, decay_steps) / decay_steps``.
+
+    Parameters
+    ----------
+    learning_rate
+        The rate at step 0, a floating-point number.
+    global_step
+        The count of steps, a number, scalar tensor or variable.
+    decay_steps
+        The number of steps until the end.
+    end_learning_rate
+        The rate there and afterwards.
+    power
+        The power; 1 for a straight line.
+    cycle
+        Whether the rate rises again after the end, each time for as many steps as lie between 0 and
+        the next end.
+    name
+        Name of the result.
+
+    Returns
+    -------
+    Tensor
+        A scalar of the dtype of `learning_rate`, new in each step.
+
+    Examples
+    --------
+    >>> step = tf.placeholder(tf.int32, [])
+    >>> rate = tf.train.polynomial_decay(1.0, step, 10, 0.0)
+    >>> [round(float(rate.eval({step: count})), 3) for count in (0, 5, 10, 20)]
+    [1.0, 0.5, 0.0, 0.0]
+    """
+    arguments = [learning_rate, global_step, decay_steps, end_learning_rate, power]
+    with scopes.name_scope(name, "PolynomialDecay", arguments) as scope:
+        first = convert_to_tensor(learning_rate, name="learning_rate")
+        last = gen_ops.cast(convert_to_tensor(end_learning_rate), first.dtype)
+        exponent = gen_ops.cast(convert_to_tensor(power, name="power"), first.dtype)
+        step = gen_ops.cast(convert_to_tensor(global_step, name="global_step"), first.dtype)
+        length = gen_ops.cast(convert_to_tensor(decay_steps, name="decay_steps"), first.dtype)
+        if cycle:
+            # The smallest multiple of the length that is not passed, at least one.
+            periods = gen_ops.neg(gen_ops.floor(gen_ops.neg(gen_ops.real_div(step, length))))
+            length = length * gen_ops.maximum(periods, gen_ops.ones_like(periods))
+        else:
+            step = gen_ops.minimum(step, length)
+        left = gen_ops.pow(1 - gen_ops.real_div(step, length), exponent)
+        return gen_ops.add((first - last) * left, last, scope)
+
+
 @public("train.piecewise_constant")
 @takes(x=TENSOR, boundaries=LIST, values=LIST)
 def piecewise_constant(
