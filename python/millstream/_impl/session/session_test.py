@@ -96,17 +96,15 @@ def test_one_hot_labels_may_be_integers() -> None:
     np.testing.assert_allclose(found, [[np.log1p(np.exp(-1.0))]] * 4, rtol=1e-14)
 
 
-def test_an_array_has_at_most_32_dimensions() -> None:
-    x = tf.placeholder(tf.float32)
+def test_a_tensor_has_at_most_32_dimensions() -> None:
+    x, dims = tf.placeholder(tf.float32), tf.placeholder(tf.int32)
     y = x + x
+    reshaped = tf.reshape(x, dims)
     with tf.Session() as session:
         ones = np.ones([1] * 32, np.float32)
         np.testing.assert_array_equal(session.run(y, {x: ones}), 2 * ones)
-        for rank in (33, 64):
-            with pytest.raises(
-                tf.errors.InvalidArgumentError, match=f"at most 32 dimensions, got {rank}"
-            ):
-                session.run(y, {x: np.ones([1] * rank, np.float32)})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="at most 32 dimensions"):
+            session.run(reshaped, {x: ones, dims: [1] * 33})
     with pytest.raises(ValueError, match="at most 32 dimensions"):
         tf.placeholder(tf.float32, [1] * 33)
 
