@@ -44,8 +44,8 @@ class StandstillTest : public DynamicTest {
                    int iteration) {
     ExpectError(
         status, absl::StatusCode::kInternal,
-        {absl::StrCat("what nobody gives:\n  node '", waits.node->name(), "' (op ",
-                      waits.node->op().name, ")"),
+        {absl::StrCat("the remaining nodes wait for missing inputs:\n  node '", waits.node->name(),
+                      "' (op ", waits.node->op().name, ")"),
          absl::StrCat(", waits for ", missing, ", in iteration ", iteration, " of frame 'loop'")});
   }
   Output once_ = Enter(Constant(5.0f), "loop");  // it comes in the first iteration alone
