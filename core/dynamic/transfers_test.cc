@@ -70,7 +70,7 @@ TEST_F(TransfersTest, IterationsAreKeptApart) {
 TEST_F(TransfersTest, WhatNobodySendsIsNamed) {
   const Output received = Received(7);
   ExpectError(Dynamic({received}).status(), absl::StatusCode::kInternal,
-              {"cannot go on", received.node->name(), "TestReceive"});
+              {"cannot continue", received.node->name(), "TestReceive"});
 }
 
 // A program that lost an edge, as none does that was compiled.
@@ -86,7 +86,7 @@ TEST_F(TransfersTest, WhatWaitsForWhatCannotComeIsNamed) {
   }
   const Status stuck = RunProgram(program.get(), 1, {}).status();
   ExpectError(stuck, absl::StatusCode::kInternal,
-              {"cannot go on", absl::StrCat("'", y.node->name(), "' (op Neg)"),
+              {"cannot continue", absl::StrCat("'", y.node->name(), "' (op Neg)"),
                "waits for a control input", absl::StrCat("waits for ", y.name())});
   EXPECT_LT(stuck.message().find("Neg"), stuck.message().find("Square")) << "the cause first";
 }

@@ -381,7 +381,7 @@ TEST_F(AdaptedKernelTest, OnlyKernelsOfStringsAreLeftOut) {
                     [&strings](const auto& constraint) { return constraint.second == strings; });
     EXPECT_EQ(kernel.on_device == nullptr, is_of_strings) << kernel.op;
   }
-  EXPECT_GT(RegisteredKernels().size(), 500u);
+  EXPECT_GT(RegisteredKernels().size(), 200u) << "one or more for each op";
 }
 
 }  // namespace
