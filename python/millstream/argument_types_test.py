@@ -357,6 +357,34 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.train.create_global_step: dict,
         tf.train.get_global_step: dict,
         tf.train.get_or_create_global_step: dict,
+        tf.gfile.GFile: lambda: {"name": "f"},
+        tf.gfile.FastGFile: lambda: {"name": "f"},
+        tf.gfile.Exists: lambda: {"filename": "f"},
+        tf.gfile.IsDirectory: lambda: {"dirname": "f"},
+        tf.gfile.Glob: lambda: {"filename": "f"},
+        tf.gfile.ListDirectory: lambda: {"dirname": tempfile.mkdtemp()},
+        tf.gfile.MkDir: lambda: {"dirname": os.path.join(tempfile.mkdtemp(), "d")},
+        tf.gfile.MakeDirs: lambda: {"dirname": os.path.join(tempfile.mkdtemp(), "d")},
+        tf.gfile.Remove: lambda: {"filename": tempfile.mkstemp()[1]},
+        tf.gfile.DeleteRecursively: lambda: {"dirname": tempfile.mkdtemp()},
+        tf.gfile.Stat: lambda: {"filename": tempfile.mkdtemp()},
+        tf.gfile.Copy: lambda: {
+            "oldpath": tempfile.mkstemp()[1], "newpath": os.path.join(tempfile.mkdtemp(), "f")
+        },
+        tf.gfile.Rename: lambda: {
+            "oldname": tempfile.mkstemp()[1], "newname": os.path.join(tempfile.mkdtemp(), "f")
+        },
+        tf.gfile.Walk: lambda: {"top": tempfile.mkdtemp()},
+        tf.graph_util.extract_sub_graph: lambda: {"graph_def": tf.GraphDef(), "dest_nodes": []},
+        tf.graph_util.remove_training_nodes: lambda: {"input_graph": tf.GraphDef()},
+        tf.graph_util.convert_variables_to_constants: lambda: {
+            "sess": tf.get_default_session(), "input_graph_def": tf.GraphDef(),
+            "output_node_names": [],
+        },
+        tf.graph_util.must_run_on_cpu: lambda: {"node": tf.no_op()},
+        tf.graph_util.tensor_shape_from_node_def_name: lambda: {
+            "graph": tf.get_default_graph(), "input_name": tf.constant(1.0).name
+        },
         tf.train.write_graph: lambda: {
             "graph_or_graph_def": tf.GraphDef(), "logdir": tempfile.mkdtemp(), "name": "graph"
         },
@@ -378,7 +406,9 @@ _TAKE_ANYTHING = {
     tf.logging.TaskLevelStatusMessage, tf.IndexedSlicesValue, tf.Operation, tf.Tensor, tf.OpError,
     tf.VariableAggregation, tf.VariableSynchronization, tf.initializers.Initializer,
     tf.train.Optimizer, tf.group, tf.summary.FileWriterCache, tf.load_op_library,
-    tf.debugging.enable_check_numerics, tf.debugging.replay, tf.QueueBase,
+    tf.debugging.enable_check_numerics, tf.debugging.replay, tf.QueueBase, tf.nest.is_nested,
+    tf.nest.map_structure,
+    tf.nest.flatten, tf.nest.pack_sequence_as, tf.nest.assert_same_structure,
 }  # fmt: skip
 # Arguments that may be any object, or whose truth alone counts.
 _ANY: dict[str, set[Any]] = {
@@ -395,7 +425,7 @@ _TRUTHS = {
     "zero_debias",
     "colocate_gradients_with_ops", "ignore_existing", "keep_dims", "keepdims", "trainable",
     "transpose_a", "transpose_b", "use_nesterov", "validate_shape", "verify_shape", "use_locking",
-    "as_text", "conjugate", "staircase",
+    "as_text", "conjugate", "staircase", "overwrite", "in_order", "pin_variables_on_cpu",
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from millstream._impl.graph.arguments import TEXT, takes
 from millstream._impl.graph.graph import Graph
 
 
-@public("train.write_graph")
+@public("train.write_graph", "io.write_graph")
 @takes(logdir=TEXT, name=TEXT)
 def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:
     """Write a graph to a file.

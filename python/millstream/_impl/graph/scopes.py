@@ -265,7 +265,7 @@ def add_to_collections(names: Any, value: Any) -> None:
     get_default_graph().add_to_collections(names, value)
 
 
-@public("import_graph_def")
+@public("import_graph_def", "graph_util.import_graph_def")
 @takes(input_map=MAPPING, return_elements=LIST)
 def import_graph_def(
     graph_def: Any,
