@@ -16,7 +16,7 @@ import millstream as tf
 from millstream._impl.names import api_names
 
 # What is run as ``python -m`` is no module of names.
-_PROGRAMS = {"doctor"}
+_PROGRAMS = {"as_tensorflow", "doctor"}
 
 
 def public_modules() -> list[ModuleType]:
@@ -26,7 +26,7 @@ def public_modules() -> list[ModuleType]:
         for info in pkgutil.walk_packages(tf.__path__, "millstream.")
         if "._" not in info.name
         and not info.name.endswith("_test")
-        and info.name not in ("millstream.doctor", "millstream.public_names")
+        and info.name.partition(".")[2] not in {*_PROGRAMS, "public_names"}
     ]
     return [tf, *map(importlib.import_module, names)]
 

@@ -4,7 +4,8 @@
 are not. ``millstream plugin-check FILE`` says whether a plugin keeps the rules of the plugin ABI.
 ``millstream doctor`` says what is missing on a machine. Each of these prints the same for programs
 with ``--json``. ``millstream plugin-template FOLDER`` makes a plugin to begin with. ``millstream
-replay FILE`` runs a node again that made a NaN.
+replay FILE`` runs a node again that made a NaN. ``millstream check PROGRAM`` lists names that a
+program uses and that are not there.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections import Counter
 from millstream._impl.base import errors
 from millstream._impl.session import numeric_replay, plugins
 from millstream._impl.session.plugins import PluginInfo
-from millstream._impl.tools import doctor, plugin_check, plugin_template
+from millstream._impl.tools import check_names, doctor, plugin_check, plugin_template
 
 # Wider lines are hard to read, however wide the terminal is.
 _MOST_COLUMNS = 100
@@ -76,7 +77,15 @@ def main(arguments: list[str] | None = None) -> int:
     )
     again.add_argument("file", metavar="FILE", help="what the error names")
     again.add_argument("--npz", metavar="OUT", help="write inputs and outputs as NumPy arrays")
+    checker = commands.add_parser(
+        "check",
+        help="list the names that a program uses and that are not there",
+        description="Lists the names that programs use and that Millstream does not have.",
+    )
+    checker.add_argument("files", metavar="PROGRAM", nargs="+")
     options = parser.parse_args(arguments)
+    if options.command == "check":
+        return check_names.run(options.files)
     if options.command == "plugin-check":
         return plugin_check.run(options, _columns())
     if options.command == "plugin-template":

@@ -1,0 +1,257 @@
+"""Runs programs that say ``import tensorflow as tf``, with Millstream in its place.
+
+``tensorflow.compat.v1`` and the public modules of the package stand under their names. Inner
+modules, such as ``tensorflow.python.framework.ops``, are looked through: a name of theirs is the
+public name that ends alike.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import io
+import os
+import signal
+import sys
+import traceback
+import types
+from collections.abc import Sequence
+from typing import Any
+
+from millstream._impl import protos
+from millstream._impl.protos import text_format
+from millstream._impl.protos.message import DecodeError, Message
+
+_ALIAS = "tensorflow"
+_PACKAGE = "millstream"
+# Parts of TensorFlow whose modules are not public; a name in one of them is looked for in all.
+INNER = ("python", "core", "contrib")
+_TEXT_FUNCTIONS = ("MessageToString", "Merge", "Parse")
+
+
+def public_module(path: str) -> types.ModuleType | None:
+    """The public module of a name such as ``"train"``; None when there is none."""
+    full = f"{_PACKAGE}.{path}" if path else _PACKAGE
+    if "_" in {part[:1] for part in path.split(".")}:
+        return None
+    try:
+        found = importlib.import_module(full)
+    except ModuleNotFoundError:
+        return None
+    return found if hasattr(found, "__all__") else None
+
+
+def _public_modules() -> list[Any]:
+    package = importlib.import_module(_PACKAGE)
+    inner = [getattr(package, name) for name in package.__all__]
+    return [package, *(one for one in inner if isinstance(one, types.ModuleType))]
+
+
+def _module_paths() -> list[str]:
+    """The public modules by their names below the package."""
+    found: list[str] = []
+    for module in _public_modules():
+        inner = [getattr(module, name) for name in module.__all__]
+        names = [one.__name__ for one in inner if isinstance(one, types.ModuleType)]
+        found += [name.partition(".")[2] for name in names if "." in name]
+    return list(dict.fromkeys(found))
+
+
+def nearest(name: str) -> str:
+    """The public name of any module that is nearest to a name, or ""."""
+    names = {one: module for module in reversed(_public_modules()) for one in module.__all__}
+    found = difflib.get_close_matches(name, names, 1)
+    return f"{names[found[0]].__name__}.{found[0]}".replace(_PACKAGE, "tf", 1) if found else ""
+
+
+class _InnerModule(types.ModuleType):
+    """A module that is not public: its names are those of public modules."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("__"):
+            if self.__name__.endswith("_pb2") and name in protos.message_names():
+                return protos.message_class(name)
+            own = self.__name__.rpartition(".")[2].removesuffix("_ops")
+            for module in sorted(_public_modules(), key=lambda one: not one.__name__.endswith(own)):
+                if name in module.__all__:
+                    return getattr(module, name)
+        near = nearest(name)
+        hint = f"; the nearest name is {near}" if near else ""
+        raise AttributeError(f"{self.__name__}.{name} is not there{hint}", name=name)
+
+
+def _is_misspelt(path: str) -> bool:
+    """Whether the last part of an inner module's path is nearly, but not quite, a public name."""
+    outer, _, last = path.rpartition(".")
+    if not outer or last.endswith(("_ops", "_pb2", "_util", "_lib")):
+        return False
+    names = {name for module in _public_modules() for name in module.__all__}
+    return last not in names and bool(difflib.get_close_matches(last, names, 1, 0.9))
+
+
+def has_inner(path: str) -> bool:
+    """Whether a path through a module that is not public, as ``python.ops.Graph``, is there.
+
+    The last part counts: any module may be on the way, and a module may be the last.
+    """
+    module, _, name = path.rpartition(".")
+    return not name[:1].isupper() or hasattr(_InnerModule(f"{_ALIAS}.{module}"), name)
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Gives the modules below ``tensorflow``."""
+
+    def find_spec(
+        self, fullname: str, path: Any = None, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The module's description, for names of TensorFlow that are there."""
+        first, _, rest = fullname.partition(".")
+        if first != _ALIAS:
+            return None
+        inner = rest.split(".")[0] in INNER
+        if (inner and not _is_misspelt(rest)) or public_module(rest) is not None:
+            return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        near = nearest(rest.rpartition(".")[2])
+        hint = f"; the nearest name is {near}" if near else ""
+        raise ModuleNotFoundError(f"No module named {fullname!r}: Millstream has none{hint}")
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType | None:
+        """Leaves it to the import system: `exec_module` puts the real one in its place."""
+        return None
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Put the module in its place."""
+        rest = module.__name__.partition(".")[2]
+        inner = rest.split(".")[0] in INNER
+        found = None if inner else public_module(rest)
+        sys.modules[module.__name__] = found or _InnerModule(module.__name__)
+
+
+def install() -> None:
+    """Let this process import Millstream as ``tensorflow``, whether or not that is installed."""
+    package: Any = importlib.import_module(_PACKAGE)
+    for name in [one for one in sys.modules if one.partition(".")[0] == _ALIAS]:
+        del sys.modules[name]
+    sys.meta_path.insert(0, _Finder())
+    sys.modules[_ALIAS] = package
+    for module in ("compat.v1", *_module_paths()):
+        sys.modules[f"{_ALIAS}.{module}"] = importlib.import_module(f"{_PACKAGE}.{module}")
+    for name in INNER:
+        setattr(package, name, importlib.import_module(f"{_ALIAS}.{name}"))
+    _install_protobuf()
+
+
+def _install_protobuf() -> None:
+    """Let ``google.protobuf.text_format`` work with Millstream's messages."""
+    try:
+        found = importlib.util.find_spec("google.protobuf")
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        _provide_protobuf()
+        return
+    theirs: Any = importlib.import_module("google.protobuf.text_format")
+    for name in _TEXT_FUNCTIONS:
+        position = 0 if name == "MessageToString" else 1
+        setattr(theirs, name, _either(getattr(text_format, name), getattr(theirs, name), position))
+
+
+def _either(ours: Any, theirs: Any, position: int) -> Any:
+    """A function for messages of both libraries, told by one of its arguments."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        message = args[position] if len(args) > position else options.get("message")
+        if not isinstance(message, Message):
+            return theirs(*args, **options)
+        return ours(*args[: position + 1], **({} if len(args) > position else options))
+
+    return call
+
+
+def _provide_protobuf() -> None:
+    package: Any = types.ModuleType("google.protobuf")
+    messages: Any = types.ModuleType("google.protobuf.message")
+    messages.Message, messages.DecodeError, messages.Error = Message, DecodeError, DecodeError
+    texts: Any = types.ModuleType("google.protobuf.text_format")
+    for name in (*_TEXT_FUNCTIONS, "ParseError"):
+        setattr(texts, name, getattr(text_format, name))
+    package.__path__ = []
+    package.message, package.text_format = messages, texts
+    outer: Any = sys.modules.get("google") or types.ModuleType("google")
+    outer.protobuf = package
+    if not hasattr(outer, "__path__"):
+        outer.__path__ = []
+    sys.modules["google"] = outer
+    for module in (package, messages, texts):
+        sys.modules[module.__name__] = module
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a program as ``__main__``.
+
+    Parameters
+    ----------
+    arguments
+        Path of the program and its own arguments.
+
+    Returns
+    -------
+    int
+        The exit status: 0; 1 after an exception, which is printed as Python prints it; 2 when
+        there is no such program. A program that exits raises SystemExit through this function.
+    """
+    if not arguments:
+        print("usage: python -m millstream.as_tensorflow PROGRAM [ARGUMENT...]", file=sys.stderr)
+        return 2
+    path = arguments[0]
+    try:
+        with io.open_code(os.path.abspath(path)) as file:
+            source = file.read()
+    except OSError as error:
+        print(f"as_tensorflow: can't open file {path!r}: {error.strerror}", file=sys.stderr)
+        return 2
+    install()
+    sys.argv = list(arguments)
+    sys.path[0] = os.path.dirname(os.path.abspath(path))
+    module: Any = types.ModuleType("__main__")
+    module.__file__ = path
+    module.__builtins__ = __builtins__
+    sys.modules["__main__"] = module
+    try:
+        exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
+    except SystemExit:
+        raise
+    except BaseException as error:  # as the interpreter does with what a program lets through
+        return _report(error)
+    return 0
+
+
+def _report(error: BaseException) -> int:
+    if isinstance(error, ImportError):
+        _say_nearest(error)
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    sys.excepthook(type(error), error.with_traceback(trace), trace)
+    if isinstance(error, KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    return 1
+
+
+def _say_nearest(error: ImportError) -> None:
+    """Add the nearest name to ``from tensorflow.x import y``."""
+    origin = (error.name or "").partition(".")[0]
+    frames = traceback.extract_tb(error.__traceback__)
+    parts = str(error).split("'")
+    if origin in (_ALIAS, _PACKAGE) and frames and "cannot import name" in parts[0]:
+        near = nearest(parts[1])
+        hint = f"; the nearest name is {near}" if near else ""
+        error.add_note(f"Millstream has no {parts[1]!r}{hint}")

@@ -1,0 +1,121 @@
+"""Programs that import tensorflow run as they would alone, and missing names are listed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from millstream._impl.tools import check_names
+
+_HANG_GUARD_SECONDS = 100
+
+
+def _run(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (folder / "program.py").write_text(program)
+    code = "import sys; from millstream._impl.tools.as_tensorflow import main; "
+    return subprocess.run(
+        [sys.executable, "-c", code + "sys.exit(main(sys.argv[1:]))", "program.py", *arguments],
+        env={"PYTHONPATH": ":".join(str(Path(entry).absolute()) for entry in sys.path)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=_HANG_GUARD_SECONDS,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import tensorflow as tf",
+        "import tensorflow.compat.v1 as tf",
+        "from tensorflow.compat import v1 as tf",
+        "import tensorflow as tf; from tensorflow.python.framework import ops; ops.Graph",
+        "import tensorflow as tf; from tensorflow.python.platform import gfile; gfile.Exists",
+        "import tensorflow as tf; from tensorflow.core.framework.graph_pb2 import GraphDef",
+        "import tensorflow as tf; from google.protobuf import text_format as t\n"
+        "assert t.Parse('node { name: \"a\" }', tf.GraphDef()).node[0].name == 'a'",
+    ],
+)
+def test_programs_run_under_the_name_of_tensorflow(tmp_path: Path, line: str) -> None:
+    done = _run(tmp_path, f"{line}\nprint(tf.Session().run(tf.constant(1) + 2))")
+    assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
+
+
+def test_arguments_main_and_exit_code_are_those_of_the_program(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("value = 5")
+    program = (
+        "import sys, beside, tensorflow as tf\n"
+        "def main(argv):\n    print(argv, __name__, __file__, beside.value)\n    return 3\n"
+        "if __name__ == '__main__':\n    tf.app.run()\n"
+    )
+    done = _run(tmp_path, program, "--x", "y")
+    assert done.returncode == 3
+    assert done.stdout == "['program.py', '--x', 'y'] __main__ program.py 5\n"
+
+
+def test_an_exception_is_printed_as_the_program_alone_would(tmp_path: Path) -> None:
+    done = _run(tmp_path, "import tensorflow\n\nraise KeyError('lost')\n")
+    assert done.returncode == 1
+    assert "as_tensorflow" not in done.stderr
+    assert 'File "program.py", line 3, in <module>' in done.stderr
+    assert done.stderr.endswith("KeyError: 'lost'\n")
+
+
+@pytest.mark.parametrize(
+    "program", ["from tensorflow import matmull", "from tensorflow.python.ops.x import matmull"]
+)
+def test_a_name_that_is_not_there_says_the_nearest(tmp_path: Path, program: str) -> None:
+    done = _run(tmp_path, program)
+    assert done.returncode == 1
+    assert "the nearest name is tf.matmul" in done.stderr
+
+
+def test_a_program_that_is_not_there(tmp_path: Path) -> None:
+    done = _run(tmp_path, "", "unused")
+    assert done.returncode == 0
+    (tmp_path / "program.py").unlink()
+    code = (
+        "import sys; from millstream._impl.tools.as_tensorflow import main; sys.exit(main(['p']))"
+    )
+    path = ":".join(str(Path(entry).absolute()) for entry in sys.path)
+    command = [sys.executable, "-c", code]
+    again = subprocess.run(
+        command, env={"PYTHONPATH": path}, cwd=tmp_path, capture_output=True, check=False
+    )
+    assert again.returncode == 2
+
+
+def test_missing_names_are_listed_with_their_lines() -> None:
+    program = (
+        "import tensorflow as tf\n"
+        "from tensorflow import matmull, reduce_sum\n"
+        "n = tf.nn\n"
+        "n.reluu(tf.constant(1.0)); tf.train.AdamOptimizer.__name__\n"
+        "tf.compat.v1.nope_at_all.inner()\n"
+        "other.nope()\n"
+    )
+    found = check_names.missing_names(program, "p.py")
+    assert [(one.line, one.name) for one in found] == [
+        (2, "tf.matmull"),
+        (4, "tf.nn.reluu"),
+        (5, "tf.compat.v1.nope_at_all"),
+    ]
+    assert str(found[0]) == "p.py:2: tf.matmull is not there (the nearest name is tf.matmul)"
+
+
+def test_the_status_says_whether_names_are_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, bad, broken = (tmp_path / name for name in ("good.py", "bad.py", "broken.py"))
+    good.write_text("import tensorflow as tf\ntf.constant(1)\n")
+    bad.write_text("import tensorflow as tf\ntf.constantt(1)\n")
+    broken.write_text("def\n")
+    assert check_names.run([str(good)]) == 0
+    assert capsys.readouterr().out == ""
+    assert check_names.run([str(good), str(bad)]) == 1
+    assert "bad.py:2: tf.constantt" in capsys.readouterr().out
+    assert check_names.run([str(broken)]) == 2
