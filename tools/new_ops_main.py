@@ -216,11 +216,11 @@ def main() -> int:
                 return 1
         events = copy / "events.json"
         failed = run(copy, "test", "--keep_going", f"--build_event_json_file={events}", *TESTS)
-        # What Bazel built for a copy that goes would stay in its cache.
-        run(copy, *(("shutdown",) if arguments.keep else ("clean", "--expunge")))
         count = count_tests.count_events(
             [json.loads(line) for line in events.read_text().splitlines()]
         )
+        # What Bazel built for a copy that goes would stay in its cache.
+        run(copy, *(("shutdown",) if arguments.keep else ("clean", "--expunge")))
     print(f"{count.passed} passed, {count.failed} failed, {count.skipped} skipped")
     return failed
 
