@@ -9,6 +9,7 @@
 #include "core/host/host_ctx.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/kernel_registry.h"
+#include "framework/plugin/reserved_ops.h"
 
 namespace millstream {
 namespace {
@@ -126,6 +127,8 @@ Status RegisterStructuralKernels() {
 StructuralRegistration::StructuralRegistration(const char* op, StructuralRole role,
                                                StructuralFunction function) {
   SetStructuralRole(op, role);
+  // A plugin's kernel of such an op would run in some steps and not in others.
+  if (role != StructuralRole::kKernel) ReserveOp(op);
   if (function != nullptr) Entries()[op] = Entry{function};
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_join.h"
 #include "framework/plugin/host_interfaces.h"
+#include "framework/plugin/reserved_ops.h"
 #include "framework/plugin/testing/loader_fixture.h"
 #include "framework/testing/hang_guard.h"
 #include "gmock/gmock.h"

@@ -20,6 +20,7 @@
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
 #include "framework/plugin/kernel_info.h"
+#include "framework/plugin/plugin_text.h"
 #include "framework/plugin/registrar.h"
 
 namespace millstream {
@@ -61,7 +62,7 @@ void StatusAddPayload(MS_Status* status, MS_Str type, MS_Bytes payload) {
   const absl::string_view bytes(static_cast<const char*>(payload.data), payload.size);
   status->status.SetPayload(FromAbi(type), absl::Cord(bytes));
 }
-void Log(int32_t level, MS_Str message) { HostLog(level, FromAbi(message)); }
+void Log(int32_t level, MS_Str message) { HostLog(level, Printable(FromAbi(message))); }
 uint8_t LogEnabled(int32_t level) {
   return level >= log_level.load(std::memory_order_relaxed) ? 1 : 0;
 }
@@ -122,7 +123,7 @@ const MS_Table* GetInterface(const MS_HostBase*, const char* id) {
   return id == nullptr ? nullptr : FindHostInterface(id);
 }
 void LogForPlugin(const MS_HostBase*, int32_t level, MS_Str message) {
-  HostLog(level, FromAbi(message));
+  HostLog(level, Printable(FromAbi(message)));
 }
 MS_Status* StatusMake(MS_Code code, MS_Str message) {
   return MakeAbiStatus(code, FromAbi(message));

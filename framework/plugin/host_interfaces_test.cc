@@ -66,6 +66,13 @@ TEST(HostStatusTest, PluginsMakeAndReadStatuses) {
   EXPECT_EQ(HostBase()->status_make(MS_OK, ToAbi("fine")), nullptr);
 }
 
+TEST(HostStatusTest, WhatIsNoTextInAMessageIsEscaped) {
+  const std::string text("a\0b\xff", 4);
+  const Status status = TakeAbiStatus(HostBase()->status_make(MS_ABORTED, ToAbi(text)));
+  EXPECT_EQ(status.message(), "a\\x00b\\xff");
+  EXPECT_EQ(TakeAbiStatus(HostBase()->status_make(MS_ABORTED, MS_Str{nullptr, 9})).message(), "");
+}
+
 TEST(HostStatusTest, AnUnknownCodeIsKeptInTheText) {
   const Status status = TakeAbiStatus(HostBase()->status_make(77, ToAbi("odd")));
   EXPECT_EQ(status.code(), absl::StatusCode::kUnknown);

@@ -60,6 +60,20 @@ Status CheckOutput(MS_ShapeCtx* ctx, uint32_t i) {
                                  i, " of ", NumOutputs(ctx));
 }
 
+// A plugin may hand on what a getter gave it, which is NULL for an input that there is not.
+Status CheckShape(MS_ShapeCtx* ctx, const MS_Shape* shape, absl::string_view function) {
+  if (shape != nullptr) return absl::OkStatus();
+  const OpDef& op = ctx->context->op();
+  return errors::InvalidArgument(
+      "plugin ", op.plugin, ": the shape function of op ", op.name, " called ms.shape/1.", function,
+      " with NULL for a shape; there are ", ctx->inputs.size(), " inputs");
+}
+
+Status CheckShapes(MS_ShapeCtx* ctx, const MS_Shape* a, const MS_Shape* b,
+                   absl::string_view function) {
+  return CheckShape(ctx, a == nullptr ? a : b, function);
+}
+
 // Gives the shape to the plugin.
 MS_Status* Give(MS_ShapeCtx* ctx, StatusOr<PartialShape> shape, const MS_Shape** out) {
   if (!shape.ok()) return ToAbiStatus(shape.status());
@@ -88,9 +102,11 @@ MS_Status* InputAsShape(MS_ShapeCtx* ctx, uint32_t i, const MS_Shape** out) {
 }
 
 uint32_t Rank(const MS_Shape* shape) {
-  return shape->shape.known_rank() ? static_cast<uint32_t>(shape->shape.rank()) : MS_UNKNOWN_RANK;
+  return shape != nullptr && shape->shape.known_rank() ? static_cast<uint32_t>(shape->shape.rank())
+                                                       : MS_UNKNOWN_RANK;
 }
 int64_t Dim(const MS_Shape* shape, int32_t axis) {
+  if (shape == nullptr) return kUnknownDim;
   const int rank = shape->shape.rank();
   if (!shape->shape.known_rank() || axis < -rank || axis >= rank) return kUnknownDim;
   return shape->shape.dim(axis);
@@ -102,6 +118,11 @@ enum class RankIs { kExactly, kAtLeast, kAtMost };
 StatusOr<PartialShape> CheckRank(MS_ShapeCtx* ctx, const MS_Shape& shape, uint32_t wanted,
                                  RankIs kind) {
   const int rank = static_cast<int>(std::min<uint32_t>(wanted, std::numeric_limits<int>::max()));
+  if (kind == RankIs::kExactly && wanted > MS_MAX_RANK) {
+    return errors::InvalidArgument("the shape function of ", ctx->context->op().name,
+                                   " asked for a shape of rank ", wanted, ", at most ", MS_MAX_RANK,
+                                   " are allowed");
+  }
   if (shape.input >= 0) {
     switch (kind) {
       case RankIs::kExactly: return ctx->context->WithRank(shape.input, rank);
@@ -125,10 +146,14 @@ StatusOr<PartialShape> CheckRank(MS_ShapeCtx* ctx, const MS_Shape& shape, uint32
 
 template <RankIs kKind>
 MS_Status* WithRank(MS_ShapeCtx* ctx, const MS_Shape* shape, uint32_t rank, const MS_Shape** out) {
+  const Status given = CheckShape(ctx, shape, "with_rank");
+  if (!given.ok()) return ToAbiStatus(given);
   return Give(ctx, CheckRank(ctx, *shape, rank, kKind), out);
 }
 
 MS_Status* Merge(MS_ShapeCtx* ctx, const MS_Shape* a, const MS_Shape* b, const MS_Shape** out) {
+  const Status given = CheckShapes(ctx, a, b, "merge");
+  if (!given.ok()) return ToAbiStatus(given);
   return Give(ctx, ctx->context->Merge(a->shape, b->shape), out);
 }
 MS_Status* MergeDim(MS_ShapeCtx* ctx, int64_t a, int64_t b, int64_t* out) {
@@ -136,9 +161,13 @@ MS_Status* MergeDim(MS_ShapeCtx* ctx, int64_t a, int64_t b, int64_t* out) {
 }
 MS_Status* SubShape(MS_ShapeCtx* ctx, const MS_Shape* shape, int32_t begin, int32_t end,
                     const MS_Shape** out) {
+  const Status given = CheckShape(ctx, shape, "subshape");
+  if (!given.ok()) return ToAbiStatus(given);
   return Give(ctx, SubShapeOf(shape->shape, begin, end), out);
 }
 MS_Status* Concat(MS_ShapeCtx* ctx, const MS_Shape* a, const MS_Shape* b, const MS_Shape** out) {
+  const Status given = CheckShapes(ctx, a, b, "concat");
+  if (!given.ok()) return ToAbiStatus(given);
   return Give(ctx, ConcatShapes(a->shape, b->shape), out);
 }
 MS_Status* MakeShape(MS_ShapeCtx* ctx, MS_Dims dims, const MS_Shape** out) {
@@ -155,7 +184,8 @@ MS_Status* CombineDims(MS_ShapeCtx* ctx, int64_t a, int64_t b, int64_t* out) {
 }
 
 MS_Status* SetOutput(MS_ShapeCtx* ctx, uint32_t i, const MS_Shape* shape) {
-  const Status known = CheckOutput(ctx, i);
+  Status known = CheckOutput(ctx, i);
+  if (known.ok()) known = CheckShape(ctx, shape, "set_output");
   if (!known.ok()) return ToAbiStatus(known);
   ctx->context->SetOutput(static_cast<int>(i), shape->shape);
   return nullptr;
@@ -171,7 +201,8 @@ MS_Status* HandleGet(MS_ShapeCtx* ctx, uint32_t input, MS_DType* dtype, const MS
 }
 
 MS_Status* HandleSet(MS_ShapeCtx* ctx, uint32_t output, MS_DType dtype, const MS_Shape* shape) {
-  const Status known = CheckOutput(ctx, output);
+  Status known = CheckOutput(ctx, output);
+  if (known.ok()) known = CheckShape(ctx, shape, "handle_set");
   if (!known.ok()) return ToAbiStatus(known);
   const DataType type = FromAbiDataType(dtype);
   if (type == DataType::kInvalid) {

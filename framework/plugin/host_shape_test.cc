@@ -2,6 +2,7 @@
 #include "framework/plugin/host_shape.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -228,6 +229,60 @@ TEST_F(HostShapeTest, PositionsBeyondTheEndAreErrors) {
   ms::PartialShape shape;
   EXPECT_EQ(message([&](ms::ShapeContext& context) { return context.InputAsShape(3, &shape); }),
             "the shape function of Op asked for input 3 of 3");
+}
+
+// What ms.shape/1 gives for an input that there is not.
+TEST_F(HostShapeTest, NoShapeIsRefusedWhereverOneIsWanted) {
+  const auto* const api = reinterpret_cast<const MS_ShapeApi*>(ShapeInterface());
+  using Call = std::function<MS_Status*(MS_ShapeCtx*, const MS_Shape*, const MS_Shape**)>;
+  const std::vector<std::pair<std::string, Call>> calls = {
+      {"set_output", [&](auto* c, auto* none, auto**) { return api->set_output(c, 0, none); }},
+      {"handle_set",
+       [&](auto* c, auto* none, auto**) { return api->handle_set(c, 1, MS_FLOAT32, none); }},
+      {"with_rank",
+       [&](auto* c, auto* none, auto** out) { return api->with_rank(c, none, 1, out); }},
+      {"merge",
+       [&](auto* c, auto* none, auto** out) { return api->merge(c, none, api->unknown(c), out); }},
+      {"concat",
+       [&](auto* c, auto* none, auto** out) { return api->concat(c, api->unknown(c), none, out); }},
+      {"subshape",
+       [&](auto* c, auto* none, auto** out) { return api->subshape(c, none, 0, 1, out); }}};
+  for (const auto& [name, call] : calls) {
+    // Beside the C++ layer, which keeps its context to itself.
+    static const Call* current = nullptr;
+    current = &call;
+    PluginOpFunctions functions;
+    functions.shape = [](void* user, MS_ShapeCtx* ctx) -> MS_Status* {
+      const auto* const table = static_cast<const MS_ShapeApi*>(user);
+      const MS_Shape* const none = table->input(ctx, 99);
+      EXPECT_EQ(none, nullptr);
+      EXPECT_EQ(table->rank(none), MS_UNKNOWN_RANK);
+      EXPECT_EQ(table->dim(none, 0), -1);
+      const MS_Shape* out = nullptr;
+      return (*current)(ctx, none, &out);
+    };
+    functions.shape_user = const_cast<MS_ShapeApi*>(api);
+    op_.plugin_functions = std::make_shared<PluginOpFunctions>(functions);
+    const Status status = Infer(PartialShape(), nullptr);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << name;
+    EXPECT_EQ(status.message(),
+              absl::StrCat("plugin test: the shape function of op Op called ms.shape/1.", name,
+                           " with NULL for a shape; there are 3 inputs"));
+  }
+}
+
+TEST_F(HostShapeTest, AShapeOfMoreDimensionsThanATensorHasIsRefused) {
+  EXPECT_THAT(ShapeOf(PartialShape(),
+                      [](ms::ShapeContext& context, ms::PartialShape* shape) {
+                        return context.WithRank(context.input(0), 33, shape);
+                      }),
+              HasSubstr("asked for a shape of rank 33, at most 32 are allowed"));
+  EXPECT_THAT(ShapeOf(PartialShape({1}),
+                      [](ms::ShapeContext& context, ms::PartialShape* shape) -> ms::Status {
+                        *shape = context.input(0);
+                        while (true) MS_TRY(context.Concatenate(*shape, *shape, shape));
+                      }),
+              HasSubstr("a shape of 64 dimensions, at most 32 are allowed"));
 }
 
 }  // namespace

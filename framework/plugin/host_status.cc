@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "framework/plugin/plugin_text.h"
+
 namespace millstream {
 
 // MS_Code is numbered as absl::StatusCode.
@@ -20,10 +22,10 @@ MS_Status* ToAbiStatus(const Status& status) {
 MS_Status* MakeAbiStatus(MS_Code code, absl::string_view message) {
   if (code == MS_OK) return nullptr;
   if (code < MS_OK || code > MS_DATA_LOSS) {
-    return new MS_Status{
-        absl::UnknownError(absl::StrCat("status code ", code, " of a plugin: ", message))};
+    return new MS_Status{absl::UnknownError(
+        absl::StrCat("status code ", code, " of a plugin: ", Printable(message)))};
   }
-  return new MS_Status{Status(static_cast<absl::StatusCode>(code), message)};
+  return new MS_Status{Status(static_cast<absl::StatusCode>(code), Printable(message))};
 }
 
 Status TakeAbiStatus(MS_Status* status) {

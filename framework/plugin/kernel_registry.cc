@@ -1,6 +1,7 @@
 #include "framework/plugin/kernel_registry.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -71,9 +72,10 @@ bool ConstraintsOverlap(const KernelRegistration& a, const KernelRegistration& b
   return true;
 }
 
+// What differs most often comes first: a plugin may bring many kernels of one op.
 bool Ties(const KernelRegistration& a, const KernelRegistration& b) {
-  return a.op == b.op && a.device_type == b.device_type && a.label == b.label &&
-         a.priority == b.priority && ConstraintsOverlap(a, b);
+  return a.priority == b.priority && a.device_type == b.device_type && a.op == b.op &&
+         a.label == b.label && ConstraintsOverlap(a, b);
 }
 
 Status TieError(const KernelRegistration& added, const KernelRegistration& present) {
@@ -129,14 +131,18 @@ struct Rejection {
   DataTypeList types;
 };
 
+// `owner`: of the device type that the kernel is for, when it is shut out there.
 Rejection Reject(const KernelRegistration& kernel, absl::string_view device_type,
-                 absl::string_view label, const AttrMap& attrs) {
+                 absl::string_view label, const AttrMap& attrs, absl::string_view owner) {
   Rejection rejection;
   rejection.where =
       absl::StrCat(kernel.device_type == kAnyDevice ? "any-device" : kernel.device_type,
                    " kernels (", kernel.plugin, ")");
   if (kernel.device_type != device_type && kernel.device_type != kAnyDevice) {
     rejection.what = "are for another device type";
+  } else if (!owner.empty()) {
+    rejection.what = absl::StrCat("are not plugin ", owner, "'s, whose devices are not open to ",
+                                  "kernels of others (MS_DEVICE_OPEN)");
   } else if (kernel.label != label) {
     rejection.what = kernel.label.empty() ? "have no label"
                                           : absl::StrCat("have the label \"", kernel.label, "\"");
@@ -169,11 +175,8 @@ void Merge(Rejection rejection, std::vector<Rejection>* groups) {
   groups->push_back(std::move(rejection));
 }
 
-// One line for each group of kernels that were passed over for the same reason.
-std::string Reasons(absl::Span<const std::unique_ptr<const KernelRegistration>> kernels,
-                    absl::string_view device_type, absl::string_view label, const AttrMap& attrs) {
-  std::vector<Rejection> groups;
-  for (const auto& kernel : kernels) Merge(Reject(*kernel, device_type, label, attrs), &groups);
+// One line for each group.
+std::string Reasons(absl::Span<const Rejection> groups) {
   std::string text;
   for (size_t i = 0; i < groups.size() && i < kMaxReasons; ++i) {
     const Rejection& group = groups[i];
@@ -234,13 +237,41 @@ StatusOr<const KernelRegistration*> KernelRegistry::Find(absl::string_view op,
     const bool device_fits =
         kernel->device_type == device_type || kernel->device_type == kAnyDevice;
     if (!device_fits || kernel->label != label || FirstUnmet(*kernel, attrs) != nullptr) continue;
+    if (IsShutOut(*kernel)) continue;
     if (IsBetter(*kernel, best)) best = kernel.get();
   }
   if (best != nullptr) return best;
+  std::vector<Rejection> groups;
+  for (const auto& kernel : present->second) {
+    const std::string owner =
+        IsShutOut(*kernel) ? closed_types_.at(kernel->device_type) : std::string();
+    Merge(Reject(*kernel, device_type, label, attrs, owner), &groups);
+  }
   return errors::InvalidArgument(
       "no kernel for op ", op, " on device type ", device_type, " fits this node",
       label.empty() ? "" : absl::StrCat(", which asks for label \"", label, "\""),
-      "; there are:", Reasons(present->second, device_type, label, attrs));
+      "; there are:", Reasons(groups));
+}
+
+bool KernelRegistry::IsShutOut(const KernelRegistration& kernel) const {
+  if (closed_types_.empty()) return false;
+  const auto owner = closed_types_.find(kernel.device_type);
+  return owner != closed_types_.end() && owner->second != kernel.plugin;
+}
+
+std::string KernelRegistry::CloseDeviceType(const std::string& device_type,
+                                            const std::string& plugin) {
+  absl::MutexLock lock(&mutex_);
+  closed_types_[device_type] = plugin;
+  std::map<std::string, int> counts;
+  for (const auto& [op, kernels] : kernels_) {
+    for (const auto& kernel : kernels) {
+      if (kernel->device_type == device_type && IsShutOut(*kernel)) ++counts[kernel->plugin];
+    }
+  }
+  return absl::StrJoin(counts, ", ", [](std::string* out, const auto& entry) {
+    absl::StrAppend(out, entry.second, " kernels of plugin ", entry.first);
+  });
 }
 
 std::vector<const KernelRegistration*> KernelRegistry::KernelsOf(absl::string_view op) const {

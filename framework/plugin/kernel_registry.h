@@ -63,16 +63,26 @@ class KernelRegistry {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The kernel for a node of `op` on `device_type`. Its label equals the attribute "_kernel" (empty
-  // if absent) and its constraints are satisfied; of several, the one with the highest priority.
-  // Kernels of type "*" come after those of the device. INVALID_ARGUMENT lists the kernels and why
-  // each does not fit.
+  // if absent), its constraints are satisfied, and CloseDeviceType does not exclude it; of several,
+  // the one with the highest priority. Kernels of type "*" come after those of the device.
+  // INVALID_ARGUMENT lists the kernels and why each does not fit.
   StatusOr<const KernelRegistration*> Find(absl::string_view op, absl::string_view device_type,
                                            const AttrMap& attrs) const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<const KernelRegistration*> KernelsOf(absl::string_view op) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // From now on nodes on `device_type` have kernels of `plugin`, of core, and of nobody else. Gives
+  // what other plugins have registered for it until now: "3 kernels of plugin acme"; empty:
+  // nothing.
+  std::string CloseDeviceType(const std::string& device_type, const std::string& plugin)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
  private:
+  bool IsShutOut(const KernelRegistration& kernel) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   mutable absl::Mutex mutex_;
+  // The plugins that closed device types, by type.
+  absl::flat_hash_map<std::string, std::string> closed_types_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, std::vector<std::unique_ptr<const KernelRegistration>>> kernels_
       ABSL_GUARDED_BY(mutex_);
 };

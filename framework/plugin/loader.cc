@@ -264,6 +264,11 @@ Status PluginLoader::Open(const PluginFile& file, Attempt* attempt, LoadedPlugin
     return errors::InvalidArgument("plugin ", file.path, " does not export ", MS_PLUGIN_ENTRY_NAME);
   }
   attempt->entered = true;
+  // What it registers is called for ever: it stays even when it closes itself. The handle is
+  // dropped.
+  if (dlopen(file.path.c_str(), RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE) == nullptr) {
+    return errors::Internal("plugin ", file.path, " cannot be kept open: ", dlerror());
+  }
   const MS_Plugin* abi = nullptr;
   MS_RETURN_IF_ERROR(NamePlugin(TakeAbiStatus(entry(HostBase(), &abi)), file.path));
   MS_RETURN_IF_ERROR(NamePlugin(CheckPlugin(abi, file), file.path));

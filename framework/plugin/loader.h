@@ -203,6 +203,9 @@ class PluginLoader {
   Status Register(const PluginOptions& options, Attempt* attempt, LoadedPlugin* plugin)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  // Devices (loader_devices.cc).
+  void EnumerateInto(Attempt* attempt) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   // Whole search paths (loader_search.cc).
   using Families = std::map<std::string, std::vector<Candidate>>;
   Status LoadEntries(const std::vector<SearchEntry>& entries) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -2,11 +2,14 @@
 #include <iterator>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "framework/plugin/host_interfaces.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/loader_attempt.h"
 #include "framework/plugin/plugin_check.h"
+#include "framework/plugin/plugin_limits.h"
+#include "framework/plugin/plugin_text.h"
 
 namespace millstream {
 namespace {
@@ -14,45 +17,128 @@ namespace {
 // What the first release of MS_DeviceDesc had.
 constexpr uint32_t kDeviceDescSize =
     offsetof(MS_DeviceDesc, n_spaces) + sizeof(MS_DeviceDesc::n_spaces);
+constexpr uint32_t kSpaceDescSize = offsetof(MS_SpaceDesc, pad) + sizeof(MS_SpaceDesc::pad);
 // Most plugins have fewer devices; one that has more is asked twice.
 constexpr uint64_t kUsualDeviceCount = 16;
 
+Status CheckSpaces(const MS_DeviceDesc& device) {
+  MS_RETURN_IF_ERROR(
+      CheckArray(device.spaces, device.n_spaces, kMostSpaces, "MS_DeviceDesc.spaces"));
+  for (uint64_t i = 0; i < device.n_spaces; ++i) {
+    const MS_SpaceDesc* const space = device.spaces[i];
+    const uint32_t size = space == nullptr ? 0 : space->head.size;
+    if (size >= kSpaceDescSize) continue;
+    return errors::InvalidArgument("MS_DeviceDesc.spaces[", i, "] is null or has ", size,
+                                   " bytes, needed are ", kSpaceDescSize);
+  }
+  return absl::OkStatus();
+}
+
+Status CheckDevice(const MS_DeviceDesc* device) {
+  const uint32_t size = device == nullptr ? 0 : device->head.size;
+  if (size < kDeviceDescSize) {
+    return errors::InvalidArgument("its MS_DeviceDesc is null or has ", size, " bytes, needed are ",
+                                   kDeviceDescSize);
+  }
+  MS_RETURN_IF_ERROR(CheckName(device->device_type, "MS_DeviceDesc.device_type"));
+  if (!IsDeviceType(FromAbi(device->device_type))) {
+    return errors::InvalidArgument("device type \"", FromAbi(device->device_type),
+                                   "\" must be of letters, digits and underscores, and begin with ",
+                                   "a letter");
+  }
+  MS_RETURN_IF_ERROR(CheckName(device->name, "MS_DeviceDesc.name"));
+  MS_RETURN_IF_ERROR(CheckName(device->vendor, "MS_DeviceDesc.vendor"));
+  MS_RETURN_IF_ERROR(CheckName(device->arch, "MS_DeviceDesc.arch"));
+  MS_RETURN_IF_ERROR(CheckName(device->pci_id, "MS_DeviceDesc.pci_id"));
+  return CheckSpaces(*device);
+}
+
+// Asks for the descriptions, with room for `*count`; says how many there are.
+Status AskFor(const LoadedPlugin& plugin, std::vector<const MS_DeviceDesc*>* devices,
+              uint64_t* count, std::string* reason) {
+  devices->assign(*count, nullptr);
+  MS_Str text = {nullptr, 0};
+  MS_RETURN_IF_ERROR(
+      TakeAbiStatus(plugin.devices->enumerate(plugin.abi, devices->data(), count, &text)));
+  MS_RETURN_IF_ERROR(CheckText(text, "the reason of ms.devices/1.enumerate"));
+  *reason = std::string(FromAbi(text));
+  return CheckCount(*count, kMostDevices, "ms.devices/1.enumerate");
+}
+
 StatusOr<std::vector<const MS_DeviceDesc*>> Enumerate(const LoadedPlugin& plugin,
                                                       std::string* reason) {
-  std::vector<const MS_DeviceDesc*> devices(kUsualDeviceCount, nullptr);
-  uint64_t count = devices.size();
-  while (true) {
-    const uint64_t capacity = count;
-    MS_Str text = {nullptr, 0};
-    MS_RETURN_IF_ERROR(
-        TakeAbiStatus(plugin.devices->enumerate(plugin.abi, devices.data(), &count, &text)));
-    *reason = std::string(FromAbi(text));
-    if (count <= capacity) break;
-    devices.resize(count);
+  std::vector<const MS_DeviceDesc*> devices;
+  uint64_t count = kUsualDeviceCount;
+  MS_RETURN_IF_ERROR(AskFor(plugin, &devices, &count, reason));
+  if (count > devices.size()) {
+    const uint64_t first = count;
+    MS_RETURN_IF_ERROR(AskFor(plugin, &devices, &count, reason));
+    if (count > first) {
+      return errors::InvalidArgument("ms.devices/1.enumerate told of ", first,
+                                     " devices, and asked for these of ", count);
+    }
   }
   devices.resize(count);
-  for (const MS_DeviceDesc* device : devices) {
-    if (device == nullptr || device->head.size < kDeviceDescSize || device->device_type.size == 0) {
-      return errors::InvalidArgument("gave a device description that is null, shorter than ",
-                                     kDeviceDescSize, " bytes or without a type");
-    }
+  for (uint64_t i = 0; i < count; ++i) {
+    MS_RETURN_IF_ERROR(WithContext(CheckDevice(devices[i]), absl::StrCat("device ", i)));
   }
   return devices;
 }
 
-// Asks for the devices of a plugin that has some, and writes down what came.
-void EnumerateInto(const LoadedPlugin& plugin, PluginRecord* record) {
-  std::string reason;
-  StatusOr<std::vector<const MS_DeviceDesc*>> devices = Enumerate(plugin, &reason);
-  if (devices.ok()) record->devices = *devices;
-  if (!record->devices.empty()) return;
-  record->state = PluginState::kReadyNoDevice;
-  record->stage = LoadStage::kEnumerate;
-  record->status = NamePlugin(
-      devices.ok() ? errors::NotFound("found no device: ", reason) : devices.status(), plugin.path);
+bool IsOpen(const MS_DeviceDesc& device) { return (device.flags & MS_DEVICE_OPEN) != 0; }
+
+// As the runtime writes it.
+std::string TypeOf(const MS_DeviceDesc& device) {
+  return absl::AsciiStrToUpper(FromAbi(device.device_type));
+}
+
+// Kernels are found by the type of a device alone: two plugins have devices of one type only where
+// each lets the other's kernels run on them.
+Status CheckTypesAreFree(const std::vector<const MS_DeviceDesc*>& devices,
+                         const PluginRecord& other) {
+  for (const MS_DeviceDesc* device : devices) {
+    for (const MS_DeviceDesc* present : other.devices) {
+      if (TypeOf(*device) != TypeOf(*present)) continue;
+      if (IsOpen(*device) && IsOpen(*present)) continue;
+      return errors::AlreadyExists("device type ", TypeOf(*device), " is that of plugin ",
+                                   other.path, ", and not both are MS_DEVICE_OPEN");
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
+
+// Asks a plugin for its devices, and writes down what came.
+void PluginLoader::EnumerateInto(Attempt* attempt) {
+  attempt->enumerated = true;
+  PluginRecord& record = attempt->record;
+  const LoadedPlugin& plugin = *attempt->plugin;
+  std::string reason;
+  StatusOr<std::vector<const MS_DeviceDesc*>> devices = Enumerate(plugin, &reason);
+  Status status = devices.status();
+  if (devices.ok() && devices->empty()) status = errors::NotFound("found no device: ", reason);
+  for (const auto& other : attempts_) {
+    if (!status.ok()) break;
+    status = CheckTypesAreFree(*devices, other->record);
+  }
+  if (!status.ok()) {
+    record.state = PluginState::kReadyNoDevice;
+    record.stage = LoadStage::kEnumerate;
+    record.status = NamePlugin(status, plugin.path);
+    return;
+  }
+  record.devices = *std::move(devices);
+  for (const MS_DeviceDesc* device : record.devices) {
+    if (IsOpen(*device)) continue;
+    const std::string type = TypeOf(*device);
+    const std::string shut_out = kernels_->CloseDeviceType(type, plugin.name);
+    if (shut_out.empty()) continue;
+    HostLog(MS_LOG_WARNING,
+            absl::StrCat("devices of type ", type, " are those of plugin ", plugin.name,
+                         ", which are not MS_DEVICE_OPEN: not used are ", shut_out));
+  }
+}
 
 std::vector<PluginDevice> PluginLoader::Devices() {
   absl::MutexLock lock(&mutex_);
@@ -60,8 +146,7 @@ std::vector<PluginDevice> PluginLoader::Devices() {
   for (const auto& attempt : attempts_) {
     const LoadedPlugin* const plugin = attempt->plugin.get();
     if (shut_down_ || plugin == nullptr || plugin->devices == nullptr) continue;
-    if (!attempt->enumerated) EnumerateInto(*plugin, &attempt->record);
-    attempt->enumerated = true;
+    if (!attempt->enumerated) EnumerateInto(attempt.get());
     for (const MS_DeviceDesc* device : attempt->record.devices) result.push_back({plugin, device});
   }
   return result;

@@ -10,7 +10,11 @@
 #include "framework/ops/signature_text.h"
 #include "framework/plugin/host_shape.h"
 #include "framework/plugin/host_status.h"
+#include "framework/plugin/op_names.h"
+#include "framework/plugin/plugin_limits.h"
+#include "framework/plugin/plugin_text.h"
 #include "framework/plugin/registrar.h"
+#include "framework/plugin/reserved_ops.h"
 
 namespace millstream {
 namespace {
@@ -24,6 +28,23 @@ constexpr uint32_t kOpDefSize = offsetof(MS_OpDef, deprecation) + sizeof(MS_OpDe
 bool IsOpName(absl::string_view name) {
   return !name.empty() && absl::ascii_isupper(static_cast<unsigned char>(name[0])) &&
          absl::c_all_of(name, [](unsigned char c) { return absl::ascii_isalnum(c) || c == '_'; });
+}
+
+Status CheckTexts(const MS_Str* texts, uint64_t n, absl::string_view what) {
+  MS_RETURN_IF_ERROR(CheckArray(texts, n, kMostArguments, what));
+  for (uint64_t i = 0; i < n; ++i) {
+    MS_RETURN_IF_ERROR(CheckText(texts[i], absl::StrCat(what, "[", i, "]")));
+  }
+  return absl::OkStatus();
+}
+
+// That everything can be read, and is no more than a host takes.
+Status CheckSizes(const MS_OpDef& definition) {
+  MS_RETURN_IF_ERROR(CheckText(definition.doc, "MS_OpDef.doc"));
+  MS_RETURN_IF_ERROR(CheckText(definition.deprecation, "MS_OpDef.deprecation"));
+  MS_RETURN_IF_ERROR(CheckTexts(definition.inputs, definition.n_inputs, "MS_OpDef.inputs"));
+  MS_RETURN_IF_ERROR(CheckTexts(definition.outputs, definition.n_outputs, "MS_OpDef.outputs"));
+  return CheckTexts(definition.attrs, definition.n_attrs, "MS_OpDef.attrs");
 }
 
 StatusOr<OpDef> ReadOpDef(const MS_OpDef& definition) {
@@ -42,6 +63,7 @@ StatusOr<OpDef> ReadOpDef(const MS_OpDef& definition) {
     return errors::InvalidArgument("definition of op '", op.name,
                                    "': references to variables are for imported graphs alone");
   }
+  MS_RETURN_IF_ERROR(WithContext(CheckParameterNames(op), absl::StrCat("op ", op.name)));
   op.since_version = definition.since_version;
   op.deprecated_version = definition.deprecated_version;
   op.deprecation = std::string(FromAbi(definition.deprecation));
@@ -72,6 +94,7 @@ OpDef* FindNew(absl::string_view name, MS_Registrar* registrar) {
 
 Status RegisterOp(const MS_OpDef& definition, MS_Registrar* registrar) {
   MS_RETURN_IF_ERROR(CheckHead(definition.head, kOpDefSize, "MS_OpDef"));
+  MS_RETURN_IF_ERROR(CheckName(definition.name, "MS_OpDef.name"));
   const absl::string_view name = FromAbi(definition.name);
   if (!IsOpName(name)) {
     return errors::InvalidArgument("op \"", name,
@@ -82,6 +105,13 @@ Status RegisterOp(const MS_OpDef& definition, MS_Registrar* registrar) {
     return errors::Unimplemented("op ", name, ": flags ",
                                  absl::Hex(definition.flags & ~kKnownFlags), " (bits) are unknown");
   }
+  if (IsReservedOp(name)) {
+    return errors::InvalidArgument("op ", name,
+                                   ": the op is one that the runtime does itself, and ",
+                                   "no plugin registers it");
+  }
+  MS_RETURN_IF_ERROR(WithContext(CheckSizes(definition), absl::StrCat("op ", name)));
+  MS_RETURN_IF_ERROR(CheckCount(registrar->op_names.size() + 1, kMostOps, "ops of a plugin"));
   MS_ASSIGN_OR_RETURN(OpDef op, ReadOpDef(definition));
   const StatusOr<const OpDef*> present = registrar->FindOp(name);
   if (present.ok() && Signature(**present) != Signature(op)) {
@@ -104,6 +134,7 @@ Status RegisterOp(const MS_OpDef& definition, MS_Registrar* registrar) {
 
 Status RegisterGradient(absl::string_view op, PluginGradientFunction function, void* user,
                         MS_Registrar* registrar) {
+  MS_RETURN_IF_ERROR(CheckName(ToAbi(op), "the op of a gradient"));
   if (!absl::c_linear_search(registrar->op_names, op)) {
     return errors::InvalidArgument("gradient of op ", op, ": plugin ", registrar->plugin,
                                    " has not registered the op");

@@ -10,6 +10,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "framework/plugin/host_status.h"
+#include "framework/plugin/plugin_limits.h"
+#include "framework/plugin/plugin_text.h"
 #include "framework/plugin/registrar.h"
 
 namespace millstream {
@@ -88,6 +90,19 @@ Status UnknownOption(Schema schema, absl::string_view name) {
                                  absl::StrJoin(known, ", "));
 }
 
+Status CheckOptionTexts(const MS_OptionDesc& option) {
+  MS_RETURN_IF_ERROR(CheckText(option.doc, "MS_OptionDesc.doc"));
+  MS_RETURN_IF_ERROR(CheckText(option.default_value, "MS_OptionDesc.default_value"));
+  MS_RETURN_IF_ERROR(CheckName(option.minimum, "MS_OptionDesc.minimum"));
+  MS_RETURN_IF_ERROR(CheckName(option.maximum, "MS_OptionDesc.maximum"));
+  MS_RETURN_IF_ERROR(
+      CheckArray(option.choices, option.n_choices, kMostOptions, "MS_OptionDesc.choices"));
+  for (uint64_t i = 0; i < option.n_choices; ++i) {
+    MS_RETURN_IF_ERROR(CheckName(option.choices[i], "MS_OptionDesc.choices"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 bool IsGoodOptionValue(const MS_OptionDesc& option, absl::string_view value) {
@@ -106,7 +121,9 @@ bool IsGoodOptionValue(const MS_OptionDesc& option, absl::string_view value) {
 Status CheckOptionDescription(const MS_OptionDesc* option) {
   if (option == nullptr) return errors::InvalidArgument("an MS_OptionDesc is null");
   MS_RETURN_IF_ERROR(CheckHead(option->head, kOptionDescSize, "MS_OptionDesc"));
+  MS_RETURN_IF_ERROR(CheckName(option->name, "MS_OptionDesc.name"));
   const absl::string_view name = FromAbi(option->name);
+  MS_RETURN_IF_ERROR(WithContext(CheckOptionTexts(*option), absl::StrCat("option ", name)));
   if (option->kind < MS_OPTION_I64 || option->kind > MS_OPTION_STR ||
       (option->flags & ~kKnownFlags) != 0) {
     return errors::Unimplemented("option ", name, ": kind ", option->kind, " or flags ",
@@ -135,6 +152,8 @@ Status CheckOptions(const MS_Plugin* plugin, const PluginOptions& given, PluginO
   *all = given;
   if (plugin->get_interface(plugin, MS_OPTIONS_API) == nullptr) return absl::OkStatus();
   const Schema schema = OptionSchemaOf(plugin);
+  MS_RETURN_IF_ERROR(
+      CheckArray(schema.data(), schema.size(), kMostOptions, "the schema of ms.options/1"));
   for (const MS_OptionDesc* option : schema) MS_RETURN_IF_ERROR(CheckOptionDescription(option));
   for (const auto& [name, value] : given) {
     const MS_OptionDesc* const option = FindOption(schema, name);

@@ -5,6 +5,7 @@
 
 #include "absl/types/span.h"
 #include "framework/plugin/host_status.h"
+#include "framework/plugin/plugin_text.h"
 
 namespace millstream {
 namespace {
@@ -91,8 +92,10 @@ Status CheckPlugin(const MS_Plugin* plugin, const PluginFile& file) {
     return errors::FailedPrecondition("needs ABI ", plugin->abi_major, ".", plugin->min_host_minor,
                                       ", host has ", MS_ABI_MAJOR, ".", MS_ABI_MINOR);
   }
+  MS_RETURN_IF_ERROR(CheckName(plugin->vendor, "MS_Plugin.vendor"));
+  MS_RETURN_IF_ERROR(CheckName(plugin->version, "MS_Plugin.version"));
   if (FromAbi(plugin->name) != file.name()) {
-    return errors::InvalidArgument("calls itself \"", FromAbi(plugin->name),
+    return errors::InvalidArgument("calls itself \"", Excerpt(FromAbi(plugin->name)),
                                    "\", but its note says \"", file.name(), "\"");
   }
   return absl::OkStatus();

@@ -4,6 +4,9 @@
 #include "absl/strings/str_cat.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/op_registration.h"
+#include "framework/plugin/plugin_limits.h"
+#include "framework/plugin/plugin_text.h"
+#include "framework/plugin/reserved_ops.h"
 
 namespace millstream {
 namespace {
@@ -22,6 +25,9 @@ constexpr uint32_t kTypeConstraintSize =
 Status ReadConstraint(const MS_TypeConstraint& constraint, const OpDef& op,
                       KernelRegistration* kernel) {
   MS_RETURN_IF_ERROR(CheckHead(constraint.head, kTypeConstraintSize, "MS_TypeConstraint"));
+  MS_RETURN_IF_ERROR(CheckName(constraint.attr, "MS_TypeConstraint.attr"));
+  MS_RETURN_IF_ERROR(
+      CheckArray(constraint.dtypes, constraint.n_dtypes, kMostTypes, "MS_TypeConstraint.dtypes"));
   const std::string attr(FromAbi(constraint.attr));
   const AttrDef* definition = op.FindAttr(attr);
   if (definition == nullptr || (definition->type != "type" && definition->type != "list(type)")) {
@@ -78,12 +84,26 @@ Status CheckFunctions(const KernelRegistration& kernel) {
   return absl::OkStatus();
 }
 
+Status CheckArrays(const MS_KernelDef& definition) {
+  MS_RETURN_IF_ERROR(CheckArray(definition.constraints, definition.n_constraints, kMostKernelParts,
+                                "MS_KernelDef.constraints"));
+  MS_RETURN_IF_ERROR(CheckArray(definition.host_args, definition.n_host_args, kMostKernelParts,
+                                "MS_KernelDef.host_args"));
+  return CheckArray(definition.in_place, definition.n_in_place, kMostKernelParts,
+                    "MS_KernelDef.in_place");
+}
+
 // Fills everything that needs the op's definition.
 Status ReadParts(const MS_KernelDef& definition, const OpDef& op, KernelRegistration* kernel) {
+  MS_RETURN_IF_ERROR(CheckArrays(definition));
   for (uint64_t i = 0; i < definition.n_constraints; ++i) {
+    if (definition.constraints[i] == nullptr) {
+      return errors::InvalidArgument("MS_KernelDef.constraints[", i, "] is null");
+    }
     MS_RETURN_IF_ERROR(ReadConstraint(*definition.constraints[i], op, kernel));
   }
   for (uint64_t i = 0; i < definition.n_host_args; ++i) {
+    MS_RETURN_IF_ERROR(CheckName(definition.host_args[i], "a host argument"));
     const std::string name(FromAbi(definition.host_args[i]));
     if (!HasArgument(op, name)) {
       return errors::InvalidArgument("host argument \"", name, "\" is no argument of op ", op.name);
@@ -105,9 +125,19 @@ MS_Status* Answer(MS_Registrar* registrar, const Status& status) {
   return ToAbiStatus(status);
 }
 
+// Whether there is room for another kernel of this op.
+Status CountKernel(const std::string& op, MS_Registrar* registrar) {
+  MS_RETURN_IF_ERROR(
+      CheckCount(registrar->kernels.size() + 1, kMostKernels, "kernels of a plugin"));
+  uint64_t& of_op = registrar->kernels_of_op[op];
+  return CheckCount(++of_op, kMostKernelsOfOp, absl::StrCat("kernels of a plugin for op ", op));
+}
+
 MS_Status* KernelRegister(MS_Registrar* registrar, const MS_KernelDef* definition) {
   StatusOr<KernelRegistration> kernel = ReadKernelDef(*definition, *registrar);
   if (!kernel.ok()) return Answer(registrar, kernel.status());
+  const Status counted = CountKernel(kernel->op, registrar);
+  if (!counted.ok()) return Answer(registrar, counted);
   registrar->kernels.push_back(*std::move(kernel));
   return nullptr;
 }
@@ -123,6 +153,12 @@ MS_Status* GradientRegister(MS_Registrar* registrar, MS_Str op,
 
 MS_Status* ResourceTypeRegister(MS_Registrar* registrar, MS_Str type,
                                 void (*destroy)(void* object)) {
+  Status checked = CheckName(type, "the name of a resource type");
+  if (checked.ok()) {
+    checked = CheckCount(registrar->resource_types.size() + 1, kMostResourceTypes,
+                         "resource types of a plugin");
+  }
+  if (!checked.ok()) return Answer(registrar, checked);
   ResourceType added;
   added.name = std::string(FromAbi(type));
   added.plugin = registrar->plugin;
@@ -168,6 +204,9 @@ Status CheckHead(const MS_Head& head, uint32_t minimum, absl::string_view type) 
 StatusOr<KernelRegistration> ReadKernelDef(const MS_KernelDef& definition,
                                            const MS_Registrar& registrar) {
   MS_RETURN_IF_ERROR(CheckHead(definition.head, kKernelDefSize, "MS_KernelDef"));
+  MS_RETURN_IF_ERROR(CheckName(definition.op, "MS_KernelDef.op"));
+  MS_RETURN_IF_ERROR(CheckName(definition.device_type, "MS_KernelDef.device_type"));
+  MS_RETURN_IF_ERROR(CheckName(definition.label, "MS_KernelDef.label"));
   KernelRegistration kernel;
   kernel.op = std::string(FromAbi(definition.op));
   kernel.device_type = std::string(FromAbi(definition.device_type));
@@ -189,6 +228,15 @@ StatusOr<KernelRegistration> ReadKernelDef(const MS_KernelDef& definition,
                                  " (bits) are unknown");
   }
   if (kernel.device_type.empty()) return errors::InvalidArgument(context, ": no device type");
+  if (!IsDeviceType(kernel.device_type)) {
+    return errors::InvalidArgument(context,
+                                   ": a device type is of letters, digits and underscores, ",
+                                   "and begins with a letter");
+  }
+  if (IsReservedOp(kernel.op)) {
+    return errors::InvalidArgument(context, ": the op is one that the runtime does itself, and no ",
+                                   "plugin has kernels for it");
+  }
   const StatusOr<const OpDef*> op = registrar.FindOp(kernel.op);
   if (!op.ok()) return errors::InvalidArgument(context, ": ", op.status().message());
   MS_RETURN_IF_ERROR(WithContext(ReadParts(definition, **op, &kernel), context));

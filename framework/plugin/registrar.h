@@ -5,10 +5,12 @@
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_REGISTRAR_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_REGISTRAR_H_
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "framework/op_registry.h"
 #include "framework/plugin/kernel_registry.h"
 #include "framework/plugin/plugin.h"
@@ -24,8 +26,9 @@ struct MS_Registrar {
   const std::string plugin;
   const millstream::OpRegistry* const ops;
   std::vector<millstream::KernelRegistration> kernels;
-  std::vector<millstream::OpDef> new_ops;  // ops that are not in the registry yet
-  std::vector<std::string> op_names;       // of all ops of the plugin, in the order of registration
+  absl::flat_hash_map<std::string, uint64_t> kernels_of_op;  // number of kernels
+  std::vector<millstream::OpDef> new_ops;                    // ops that are not in the registry yet
+  std::vector<std::string> op_names;  // of all ops of the plugin, in the order of registration
   std::vector<millstream::ResourceType> resource_types;
   // The error of the first failed registration. The plugin fails even if it ignores the error.
   absl::Status first_error;
@@ -38,8 +41,9 @@ namespace millstream {
 
 const MS_Table* RegistryInterface();
 
-// Checks and copies `definition`. INVALID_ARGUMENT for an unknown op, attribute or argument or a
-// missing function; UNIMPLEMENTED for constants that this host does not know.
+// Checks and copies `definition`. INVALID_ARGUMENT for an unknown or reserved op, an unknown
+// attribute or argument, a missing function, or a value above a bound of plugin_limits.h;
+// UNIMPLEMENTED for constants that this host does not know.
 StatusOr<KernelRegistration> ReadKernelDef(const MS_KernelDef& definition,
                                            const MS_Registrar& registrar);
 

@@ -25,8 +25,13 @@ StatusOr<PartialShape> SubShapeOf(const PartialShape& shape, int32_t begin, int3
   return PartialShape(shape.dims().subspan(first, last - first));
 }
 
-PartialShape ConcatShapes(const PartialShape& a, const PartialShape& b) {
+StatusOr<PartialShape> ConcatShapes(const PartialShape& a, const PartialShape& b) {
   if (!a.known_rank() || !b.known_rank()) return PartialShape();
+  const int64_t rank = int64_t{a.rank()} + b.rank();
+  if (rank > MS_MAX_RANK) {
+    return errors::InvalidArgument("a shape of ", rank, " dimensions, at most ", MS_MAX_RANK,
+                                   " are allowed");
+  }
   PartialShape joined = a;
   for (const int64_t size : b.dims()) joined.AddDim(size);
   return joined;

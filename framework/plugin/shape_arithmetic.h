@@ -13,8 +13,8 @@ namespace millstream {
 // Dimensions [begin, end). Negative indices count from the end; `end` INT32_MAX: up to the last.
 // Unknown if the rank is. INVALID_ARGUMENT if the range is not in the shape.
 StatusOr<PartialShape> SubShapeOf(const PartialShape& shape, int32_t begin, int32_t end);
-// Unknown if either rank is.
-PartialShape ConcatShapes(const PartialShape& a, const PartialShape& b);
+// Unknown if either rank is. INVALID_ARGUMENT for a rank above every tensor's.
+StatusOr<PartialShape> ConcatShapes(const PartialShape& a, const PartialShape& b);
 // INVALID_ARGUMENT for a rank above every tensor's, a bad pointer, a size below -1.
 StatusOr<PartialShape> PartialShapeFromAbi(MS_Dims dims);
 

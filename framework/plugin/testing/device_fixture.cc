@@ -1,6 +1,7 @@
 // A plugin in C++ with a device of its own, for the loader's tests. Each fixture is this file with
 // one value changed by the macros below.
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include "framework/plugin/host_device.hpp"
@@ -23,12 +24,19 @@
 #ifndef FIXTURE_NO_DEVICE
 #define FIXTURE_NO_DEVICE false
 #endif
+// What is wrong with the devices that it enumerates, a Fault; the flags of the device.
+#ifndef FIXTURE_FAULT
+#define FIXTURE_FAULT kNone
+#endif
+#ifndef FIXTURE_DEVICE_FLAGS
+#define FIXTURE_DEVICE_FLAGS MS_DEVICE_HOST_IS_DEVICE
+#endif
 
 namespace {
 
 struct Devices {
   static ms::HostDeviceText Text() {
-    return {"FIXTURE", "A device for tests", "Fixtures", "none", MS_DEVICE_HOST_IS_DEVICE};
+    return {"FIXTURE", "A device for tests", "Fixtures", "none", FIXTURE_DEVICE_FLAGS};
   }
 };
 
@@ -51,6 +59,48 @@ const MS_Table* EmptyDevicesTable() {
   return &table.head;
 }
 
+enum Fault {
+  kNone,
+  kManyDevices,     // it tells of 2^31
+  kGrowingDevices,  // of one more each time that it is asked
+  kNullDevice,
+  kSlashInType,
+  kNullSpaces,
+  kNullSpace,
+  kLongName,  // of a megabyte
+  kNoText,    // a text without data
+};
+
+// The description of a good device but for the fault.
+const MS_DeviceDesc* BadDevice(Fault fault) {
+  static MS_DeviceDesc device = {{sizeof(MS_DeviceDesc), 0, nullptr}};
+  static const std::string long_name(size_t{1} << 20, 'x');
+  static const MS_SpaceDesc* const spaces[] = {nullptr};
+  device.device_type = ms::ToAbi(std::string_view(fault == kSlashInType ? "FIX/TURE" : "FIXTURE"));
+  device.name = ms::ToAbi(std::string_view("A device for tests"));
+  if (fault == kLongName) device.name = ms::ToAbi(long_name);
+  if (fault == kNoText) device.name.data = nullptr;
+  device.n_spaces = fault == kNullSpaces || fault == kNullSpace ? 1 : 0;
+  if (fault == kNullSpace) device.spaces = spaces;
+  return fault == kNullDevice ? nullptr : &device;
+}
+
+MS_Status* EnumerateBadly(const MS_Plugin*, const MS_DeviceDesc** out, uint64_t* n, MS_Str*) {
+  const uint64_t capacity = *n;
+  *n = 1;
+  if (FIXTURE_FAULT == kManyDevices) *n = uint64_t{1} << 31;
+  if (FIXTURE_FAULT == kGrowingDevices) *n = capacity + 1;
+  for (uint64_t i = 0; i < capacity; ++i) out[i] = BadDevice(FIXTURE_FAULT);
+  return nullptr;
+}
+
+const MS_Table* BadDevicesTable() {
+  static MS_DevicesApi table = *reinterpret_cast<const MS_DevicesApi*>(
+      ms::HostDevices<Devices>::GetInterface(MS_DEVICES_API));
+  table.enumerate = &EnumerateBadly;
+  return &table.head;
+}
+
 struct Plugin : ms::PluginDefaults {
   static constexpr char kVersion[] = "2.0";
   static ms::Status Init(const ms::PluginOptions& options) {
@@ -65,6 +115,7 @@ struct Plugin : ms::PluginDefaults {
     if (FIXTURE_NO_INTERFACE) return nullptr;
     if (FIXTURE_NULL_COPY && id == MS_DEVICE_API) return DeviceTableWithoutCopy();
     if (FIXTURE_NO_DEVICE && id == MS_DEVICES_API) return EmptyDevicesTable();
+    if (FIXTURE_FAULT != kNone && id == MS_DEVICES_API) return BadDevicesTable();
     return ms::HostDevices<Devices>::GetInterface(id);
   }
 };

@@ -1,6 +1,8 @@
 /* A plugin in plain C99, for the loader's tests. Each fixture is this file with one value changed
  * by the macros below; with none changed it is a good plugin with one kernel, FixtureDouble for
  * float32 on CPU. */
+#define _GNU_SOURCE /* dladdr */
+#include <dlfcn.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -62,6 +64,34 @@
 #ifndef FIXTURE_PRIORITY
 #define FIXTURE_PRIORITY 0
 #endif
+/* The device type of the kernels; how many there are, of rising priorities; the text that replaces
+ * their label. */
+#ifndef FIXTURE_DEVICE_TYPE
+#define FIXTURE_DEVICE_TYPE "CPU"
+#endif
+#ifndef FIXTURE_KERNELS
+#define FIXTURE_KERNELS 1
+#endif
+#ifndef FIXTURE_LABEL
+#define FIXTURE_LABEL Text("")
+#endif
+/* An op of its own: its name, its input, how many attributes it has. NULL: there is none. */
+#ifndef FIXTURE_OP
+#define FIXTURE_OP NULL
+#endif
+#ifndef FIXTURE_OP_INPUT
+#define FIXTURE_OP_INPUT "x: float"
+#endif
+#ifndef FIXTURE_OP_ATTRS
+#define FIXTURE_OP_ATTRS 0
+#endif
+/* What runs in init, and in register_all before anything is registered. */
+#ifndef FIXTURE_ON_INIT
+#define FIXTURE_ON_INIT ((void)0)
+#endif
+#ifndef FIXTURE_ON_REGISTER
+#define FIXTURE_ON_REGISTER ((void)0)
+#endif
 /* The op of a second kernel, whose registration's outcome the plugin ignores. */
 #ifndef FIXTURE_SECOND_OP
 #define FIXTURE_SECOND_OP NULL
@@ -86,10 +116,28 @@ extern MS_Code code_that_nobody_defines;
 
 static const MS_HostBase* bound_host;
 
+/* A text of a megabyte. */
+__attribute__((unused)) static MS_Str LongText(void) {
+  static char text[1 << 20];
+  MS_Str result = {text, sizeof(text)};
+  memset(text, 'x', sizeof(text));
+  return result;
+}
+
 static MS_Str Text(const char* text) {
   MS_Str result = {text, 0};
   while (text[result.size] != '\0') ++result.size;
   return result;
+}
+
+/* Gives up every reference to this file that somebody may have. */
+__attribute__((unused)) static void CloseSelf(void) {
+  Dl_info info;
+  void* self = NULL;
+  int i;
+  if (dladdr(&bound_host, &info) == 0) return;
+  self = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  for (i = 0; i < 4 && self != NULL; ++i) dlclose(self);
 }
 
 /* NULL for MS_OK. */
@@ -117,7 +165,7 @@ static MS_Status* DoubleInput(void* state, MS_Frame* frame) {
 
 static void DestroyKernel(void* state) { (void)state; }
 
-static MS_Status* RegisterKernel(MS_Registrar* registrar, const char* op) {
+static MS_Status* RegisterKernel(MS_Registrar* registrar, const char* op, int32_t priority) {
   static const MS_DType dtypes[] = {MS_FLOAT32};
   MS_TypeConstraint constraint = {{sizeof(MS_TypeConstraint), 0, NULL}, {NULL, 0}, dtypes, 1};
   const MS_TypeConstraint* constraints[1];
@@ -128,8 +176,9 @@ static MS_Status* RegisterKernel(MS_Registrar* registrar, const char* op) {
   constraint.attr = Text("T");
   constraints[0] = &constraint;
   kernel.op = Text(op);
-  kernel.device_type = Text("CPU");
-  kernel.priority = FIXTURE_PRIORITY;
+  kernel.device_type = Text(FIXTURE_DEVICE_TYPE);
+  kernel.label = FIXTURE_LABEL;
+  kernel.priority = priority;
   kernel.constraints = constraints;
   kernel.n_constraints = 1;
   kernel.in_place = &in_place;
@@ -138,6 +187,25 @@ static MS_Status* RegisterKernel(MS_Registrar* registrar, const char* op) {
   kernel.compute = &DoubleInput;
   kernel.destroy = &DestroyKernel;
   return registry->kernel_register(registrar, &kernel);
+}
+
+/* An op with an attribute for each number below FIXTURE_OP_ATTRS, for which one text will do: it is
+ * refused before that is read, or is no attribute. */
+static MS_Status* RegisterOp(MS_Registrar* registrar, const char* name) {
+  const MS_RegistryApi* registry =
+      (const MS_RegistryApi*)bound_host->get_interface(bound_host, MS_REGISTRY_API);
+  static MS_Str attrs[FIXTURE_OP_ATTRS + 1];
+  MS_OpDef op = {{sizeof(MS_OpDef), 0, NULL}};
+  const MS_Str input = Text(FIXTURE_OP_INPUT);
+  const uint64_t n_attrs = FIXTURE_OP_ATTRS;
+  uint64_t i;
+  for (i = 0; i < n_attrs; ++i) attrs[i] = Text("a: int = 0");
+  op.name = Text(name);
+  op.inputs = &input;
+  op.n_inputs = 1;
+  op.attrs = attrs;
+  op.n_attrs = n_attrs;
+  return registry->op_register(registrar, &op);
 }
 
 static const MS_Table* GetInterface(const MS_Plugin* plugin, const char* id) {
@@ -155,6 +223,7 @@ static MS_Status* Init(const MS_Plugin* plugin, const MS_KV* options, uint64_t n
   const char* known = FIXTURE_OPTION;
   uint64_t i;
   (void)plugin;
+  FIXTURE_ON_INIT;
   for (i = 0; known != NULL && i < n_options; ++i) {
     if (!IsText(options[i].key, known)) {
       return bound_host->status_make(MS_INVALID_ARGUMENT, Text("the fixture does not know it"));
@@ -165,13 +234,20 @@ static MS_Status* Init(const MS_Plugin* plugin, const MS_KV* options, uint64_t n
 }
 
 static MS_Status* RegisterAll(const MS_Plugin* plugin, MS_Registrar* registrar) {
+  const char* own = FIXTURE_OP;
   const char* second = FIXTURE_SECOND_OP;
-  MS_Status* status = RegisterKernel(registrar, "FixtureDouble");
+  MS_Status* status = NULL;
+  int32_t i;
   (void)plugin;
+  FIXTURE_ON_REGISTER;
+  if (own != NULL) status = RegisterOp(registrar, own);
+  for (i = 0; status == NULL && i < FIXTURE_KERNELS; ++i) {
+    status = RegisterKernel(registrar, "FixtureDouble", FIXTURE_PRIORITY + i);
+  }
   if (status != NULL) return status;
   if (second != NULL) {
     const MS_CoreApi* core = (const MS_CoreApi*)bound_host->get_interface(bound_host, MS_CORE_API);
-    core->status_free(RegisterKernel(registrar, second));
+    core->status_free(RegisterKernel(registrar, second, FIXTURE_PRIORITY));
   }
   return Outcome(FIXTURE_REGISTER_CODE, "the fixture's registration fails half way");
 }

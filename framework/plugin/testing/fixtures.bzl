@@ -29,7 +29,10 @@ def fixture_plugins(name, fixtures):
             ] + (["-Wno-missing-field-initializers"] if in_cpp else ["-std=c99", "-pedantic", "-Wno-missing-field-initializers"]),
             local_defines = ["FIXTURE_NAME='\"%s\"'" % fixture] + macros,
             additional_linker_inputs = ["//tools:plugin_exports.lds"],
-            linkopts = ["-Wl,--version-script=$(location //tools:plugin_exports.lds)"],
+            linkopts = [
+                "-Wl,--version-script=$(location //tools:plugin_exports.lds)",
+                "-ldl",
+            ],
             linkshared = True,
             linkstatic = True,
             testonly = True,
