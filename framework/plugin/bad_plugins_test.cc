@@ -91,8 +91,127 @@ INSTANTIATE_TEST_SUITE_P(
                       DeathCase{"faults", "crashed (SIGSEGV) while loading"},
                       DeathCase{"exits", "ended its process (exit status 3) while loading"},
                       DeathCase{"hangs", "did not finish loading within 400ms"},
-                      DeathCase{"loops", "did not finish loading within 400ms"}),
+                      DeathCase{"loops", "did not finish loading within 400ms"},
+                      DeathCase{"init_crashes", "crashed (SIGSEGV) in its init"},
+                      DeathCase{"init_exits", "ended its process (exit status 0) in its init"},
+                      DeathCase{"init_hangs", "did not finish its init within 400ms"},
+                      DeathCase{"register_crashes", "crashed (SIGILL) in its registration"},
+                      DeathCase{"register_exits",
+                                "ended its process (exit status 0) in its registration"},
+                      DeathCase{"register_hangs", "did not finish its registration within 400ms"}),
     [](const ::testing::TestParamInfo<DeathCase>& info) { return info.param.fixture; });
+
+// ---- Loading is refused
+// --------------------------------------------------------------------------
+
+struct RefusalCase {
+  const char* fixture;
+  const char* text;
+};
+class RefusedPluginTest : public BadPluginsTest,
+                          public ::testing::WithParamInterface<RefusalCase> {};
+
+TEST_P(RefusedPluginTest, NothingOfItIsRegistered) {
+  ReserveOp("FixtureReserved");
+  ASSERT_TRUE(ops_->Register(OpSpec("FixtureReserved").Input("x: float").Build().value()).ok());
+  const std::string before = RegistryDigest();
+  const Status status = loader_->Load(FixturePath(GetParam().fixture)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(status), AllOf(HasSubstr(absl::StrCat("lib", GetParam().fixture, ".so: ")),
+                                     HasSubstr(GetParam().text)));
+  EXPECT_LT(Message(status).size(), 1000u);
+  const PluginRecord record = RecordOf(absl::StrCat("lib", GetParam().fixture, ".so"));
+  EXPECT_EQ(record.state, PluginState::kFailed);
+  EXPECT_EQ(record.stage, LoadStage::kRegister);
+  EXPECT_EQ(RegistryDigest(), before);
+  EXPECT_FALSE(ops_->Find("AcmeOp").ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fixtures, RefusedPluginTest,
+    ::testing::Values(
+        RefusalCase{"many_kernels",
+                    "kernels of a plugin for op FixtureDouble: 513 items, at most "
+                    "512 are allowed"},
+        RefusalCase{"long_label", "MS_KernelDef.label has 1048576 bytes, at most 256 are allowed"},
+        RefusalCase{"any_device", "kernel for op FixtureDouble on *: a device type is of letters"},
+        RefusalCase{"many_attributes",
+                    "op AcmeOp: MS_OpDef.attrs: 100000 items, at most 256 are allowed"},
+        RefusalCase{"keyword", "op AcmeOp: input \"lambda\" is a keyword of Python"},
+        RefusalCase{"same_name_twice",
+                    "op AcmeOp: attribute \"a\" has the name of another argument"},
+        RefusalCase{"reserved_op",
+                    "op FixtureReserved: the op is one that the runtime does itself"},
+        RefusalCase{"reserved_kernel",
+                    "kernel for op FixtureReserved on CPU: the op is one that the runtime does"}),
+    [](const ::testing::TestParamInfo<RefusalCase>& info) { return info.param.fixture; });
+
+class RefusedDevicesTest : public BadPluginsTest,
+                           public ::testing::WithParamInterface<RefusalCase> {};
+
+TEST_P(RefusedDevicesTest, ThePluginHasNone) {
+  ASSERT_TRUE(loader_->Load(FixturePath(GetParam().fixture)).ok());
+  EXPECT_TRUE(loader_->Devices().empty());
+  const PluginRecord record = RecordOf(absl::StrCat("lib", GetParam().fixture, ".so"));
+  EXPECT_EQ(record.state, PluginState::kReadyNoDevice);
+  EXPECT_EQ(record.stage, LoadStage::kEnumerate);
+  EXPECT_EQ(record.status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(record.status),
+              AllOf(HasSubstr(absl::StrCat("lib", GetParam().fixture, ".so: ")),
+                    HasSubstr(GetParam().text)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fixtures, RefusedDevicesTest,
+    ::testing::Values(
+        RefusalCase{"device_many",
+                    "ms.devices/1.enumerate: 2147483648 items, at most 1024 are allowed"},
+        RefusalCase{"device_growing", "told of 17 devices, and asked for these of 18"},
+        RefusalCase{"device_null", "device 0: its MS_DeviceDesc is null"},
+        RefusalCase{"device_slash", "device 0: device type \"FIX/TURE\" must be of letters"},
+        RefusalCase{"device_null_spaces",
+                    "device 0: MS_DeviceDesc.spaces: 1 items, and the array is null"},
+        RefusalCase{"device_null_space", "device 0: MS_DeviceDesc.spaces[0] is null"},
+        RefusalCase{"device_long_name", "device 0: MS_DeviceDesc.name has 1048576 bytes"},
+        RefusalCase{"device_no_text", "device 0: MS_DeviceDesc.name has 18 bytes, and its data"}),
+    [](const ::testing::TestParamInfo<RefusalCase>& info) { return info.param.fixture; });
+
+// ---- Devices of others
+// ---------------------------------------------------------------------------
+
+TEST_F(BadPluginsTest, AKernelForAnothersClosedDeviceIsNotUsed) {
+  for (const bool is_open : {false, true}) {
+    Restart(PluginLoaderOptions());
+    // Before the devices are known, and after.
+    ASSERT_TRUE(loader_->Load(FixturePath("foreign_kernel")).ok());
+    ASSERT_TRUE(loader_->Load(FixturePath(is_open ? "device_open" : "device")).ok());
+    ASSERT_EQ(loader_->Devices().size(), 1u);
+    const auto kernel = kernels_->Find("FixtureDouble", "FIXTURE", FloatAttrs());
+    EXPECT_EQ(kernel.ok(), is_open);
+    if (is_open) continue;
+    EXPECT_THAT(
+        Message(kernel.status()),
+        HasSubstr("FIXTURE kernels (foreign_kernel): are not plugin device's, whose devices "
+                  "are not open to kernels of others (MS_DEVICE_OPEN)"));
+  }
+}
+
+TEST_F(BadPluginsTest, ADeviceTypeIsThatOfOnePlugin) {
+  ASSERT_TRUE(loader_->Load(FixturePath("device")).ok());
+  ASSERT_TRUE(loader_->Load(FixturePath("device_again")).ok());
+  EXPECT_EQ(loader_->Devices().size(), 1u);
+  const PluginRecord record = RecordOf("libdevice_again.so");
+  EXPECT_EQ(record.state, PluginState::kReadyNoDevice);
+  EXPECT_THAT(Message(record.status),
+              AllOf(HasSubstr("device type FIXTURE is that of plugin "), HasSubstr("libdevice.so"),
+                    HasSubstr("not both are MS_DEVICE_OPEN")));
+}
+
+TEST_F(BadPluginsTest, APluginThatClosesItselfStaysMapped) {
+  ASSERT_TRUE(loader_->Load(FixturePath("closes_itself")).ok());
+  EXPECT_TRUE(IsMapped("libcloses_itself.so"));
+  EXPECT_EQ(Kernels().at(0)->plugin, "closes_itself");
+}
 
 TEST_F(BadPluginsTest, AFileThatCannotBeReadIsNamed) {
   const std::string path = folder_.Copy("closed.so", "good");

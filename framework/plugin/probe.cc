@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "framework/plugin/host_interfaces.h"
 #include "framework/plugin/probe_cache.h"
+#include "framework/plugin/probe_report.h"
 
 namespace millstream {
 namespace {
@@ -80,10 +81,11 @@ class SpawnSettings {
   posix_spawnattr_t attributes_;
 };
 
-enum class Report { kLoaded, kEnded, kTimeout };
+enum class Report { kDone, kEnded, kTimeout };
 
-// Waits for the report, or for the end of the process that would have written it.
-Report AwaitReport(int reader, absl::Duration timeout) {
+// Waits for the end of the report, or for the end of the process that would have written it.
+// `*stage` becomes the last byte before that.
+Report AwaitReport(int reader, absl::Duration timeout, char* stage) {
   const absl::Time deadline = absl::Now() + timeout;
   while (true) {
     const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
@@ -94,8 +96,21 @@ Report AwaitReport(int reader, absl::Duration timeout) {
     char byte = 0;
     const ssize_t got = read(reader, &byte, 1);
     if (got < 0 && errno == EINTR) continue;
-    return got == 1 ? Report::kLoaded : Report::kEnded;
+    if (got != 1) return Report::kEnded;
+    if (byte == kProbeDone) return Report::kDone;
+    *stage = byte;
   }
+}
+
+// What was under way after the byte.
+struct Stage {
+  const char* during;  // "while loading"
+  const char* what;    // "loading"
+};
+Stage StageAfter(char byte) {
+  if (byte == kProbeEntered) return {"in its init", "its init"};
+  if (byte == kProbeInitialized) return {"in its registration", "its registration"};
+  return {"while loading", "loading"};
 }
 
 std::string SignalName(int signal) {
@@ -136,19 +151,21 @@ ProbeOutcome ProbePlugin(const std::string& program, const PluginFile& file,
                                 arguments, environ);
   if (error != 0) return Unprobed(program, file, error);
   pipe.CloseWriter();
-  const Report report = AwaitReport(pipe.reader(), timeout);
+  char last = 0;
+  const Report report = AwaitReport(pipe.reader(), timeout, &last);
+  const Stage stage = StageAfter(last);
   // With whatever it started. One that has ended already keeps the status that it ended with.
   kill(-child, SIGKILL);
   const std::string end = Reap(child);
   switch (report) {
-    case Report::kLoaded: return {absl::OkStatus(), /*is_final=*/true};
+    case Report::kDone: return {absl::OkStatus(), /*is_final=*/true};
     case Report::kEnded:
-      return {absl::AbortedError(absl::StrCat("plugin ", file.path, " ", end, " while loading")),
+      return {absl::AbortedError(absl::StrCat("plugin ", file.path, " ", end, " ", stage.during)),
               /*is_final=*/true};
     case Report::kTimeout: break;
   }
-  return {absl::AbortedError(absl::StrCat("plugin ", file.path, " did not finish loading within ",
-                                          absl::FormatDuration(timeout))),
+  return {absl::AbortedError(absl::StrCat("plugin ", file.path, " did not finish ", stage.what,
+                                          " within ", absl::FormatDuration(timeout))),
           /*is_final=*/false};
 }
 

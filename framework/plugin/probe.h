@@ -11,9 +11,10 @@
 namespace millstream {
 
 struct ProbeOutcome {
-  // OK if the entry point returned, or if the probe program could not be run, which is not the
-  // fault of the plugin. ABORTED if the plugin crashed ("crashed (SIGILL) while loading"), ended
-  // its process, or exceeded the time limit.
+  // OK if the entry point, init and register_all returned, or if the probe program could not be
+  // run, which is not the fault of the plugin. ABORTED if the plugin crashed ("crashed (SIGILL)
+  // while loading", "in its init", "in its registration"), ended its process, or exceeded the time
+  // limit.
   Status status;
   // True if another probe would probably have the same result.
   bool is_final = false;

@@ -21,7 +21,8 @@
 namespace millstream {
 namespace {
 
-constexpr char kHeading[] = "Millstream plugin probes 1";
+// Its number changes with what a probe tries.
+constexpr char kHeading[] = "Millstream plugin probes 2";
 // The oldest beyond these are forgotten.
 constexpr size_t kMostLines = 200;
 

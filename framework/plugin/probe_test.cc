@@ -36,7 +36,9 @@ std::string Text(const PluginFile& file, absl::string_view end) {
 
 TEST(ProbePluginTest, WhatLoadsPasses) {
   // Those that fail in order are for the loader to judge.
-  for (const char* name : {"good", "device", "entry_fails", "no_entry", "undefined_symbol"}) {
+  for (const char* name :
+       {"good", "device", "ops", "entry_fails", "no_entry", "undefined_symbol", "wrong_magic",
+        "null_plugin", "misaligned", "null_init", "init_fails", "register_fails", "many_kernels"}) {
     const ProbeOutcome outcome = ProbePlugin(kProbe, Fixture(name), kPatience);
     EXPECT_TRUE(outcome.status.ok()) << outcome.status;
     EXPECT_TRUE(outcome.is_final) << name;
