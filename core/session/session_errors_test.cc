@@ -3,7 +3,10 @@
 #include <vector>
 
 #include "core/session/session.h"
+#include "core/structural/structural.h"
 #include "core/testing/session_fixture.h"
+#include "framework/op_registry.h"
+#include "framework/shape_context.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -206,6 +209,29 @@ TEST_F(SessionErrorsTest, ADeviceNameThatCannotBeRead) {
 }
 
 using SessionErrorsDeathTest = SessionErrorsTest;
+
+// The address sanitizer has a report of its own.
+#if !defined(__SANITIZE_ADDRESS__)
+// More than any stack has.
+__attribute__((noinline)) int Overflow(int depth) {
+  volatile char frame[4096];
+  frame[0] = static_cast<char>(depth);
+  return depth < 0 ? 0 : Overflow(depth + 1) + frame[0];
+}
+Status OverflowStack(StructuralFrame*) {
+  return Overflow(0) == 1 ? absl::OkStatus() : errors::Internal("the stack is endless");
+}
+MILLSTREAM_OP("TestOverflow").Stateful().Shape(NoOutputs).Doc("Overflows the stack.");
+MILLSTREAM_STRUCTURAL("TestOverflow", StructuralRole::kKernel, OverflowStack);
+
+TEST_F(SessionErrorsDeathTest, AKernelThatOverflowsTheStackIsNamedWithItsNode) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const Node* const deep = TryNode("layer/deep", "TestOverflow", {}).value();
+  StartSession();
+  EXPECT_DEATH(Execute({deep}).IgnoreError(),
+               "millstream error: SIGSEGV in plugin core, kernel TestOverflow, node layer/deep");
+}
+#endif
 
 TEST_F(SessionErrorsDeathTest, ACrashInAKernelNamesTheNode) {
   // A forked child would run no step.

@@ -12,6 +12,7 @@
 #include "core/graph/graph.h"
 #include "core/step/step_scheduler.h"
 #include "framework/held_time_limits_for_tests.h"
+#include "framework/plugin/signal_stack.h"
 
 namespace millstream {
 namespace {
@@ -40,6 +41,7 @@ StepContext::StepContext(const RunOptions& options, const SessionSettings& setti
       container_(settings.resources, step_id_),
       driver_(std::this_thread::get_id()),
       clock_(options.timeout_ms > 0 ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE) {
+  EnsureSignalStack();  // kernels run on this thread
   if (options.timeout_ms > 0 || options.should_stop != nullptr) {
     last_asked_ms_ = NowMillis(clock_);
     if (options.timeout_ms > 0) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "framework/plugin/signal_stack.h"
+
 namespace millstream {
 
 WorkerPool* WorkerPool::Global() {
@@ -54,6 +56,7 @@ bool WorkerPool::RunBlocking(Work work, void* argument) {
 void WorkerPool::Loop() {
   const auto has_task = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return !tasks_.empty(); };
   Task task{};
+  EnsureSignalStack();
   while (true) {
     {
       absl::MutexLock lock(&mutex_);

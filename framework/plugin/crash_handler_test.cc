@@ -7,6 +7,7 @@
 
 #include "framework/plugin/host_interfaces.h"
 #include "framework/plugin/running_code.h"
+#include "framework/plugin/signal_stack.h"
 #include "framework/plugin/testing/loader_fixture.h"
 #include "gtest/gtest.h"
 
@@ -56,6 +57,61 @@ TEST_F(CrashHandlerDeathTest, TheCodeThatRunsIsNamedBeforeWhatItSays) {
         std::abort();
       },
       ::testing::KilledBySignal(SIGABRT), "kernel Conv2D, node a: second pass\n");
+}
+
+// More than any stack has.
+__attribute__((noinline)) int Overflow(int depth) {
+  volatile char frame[4096];
+  frame[0] = static_cast<char>(depth);
+  return depth < 0 ? 0 : Overflow(depth + 1) + frame[0];
+}
+
+TEST_F(CrashHandlerDeathTest, APluginThatOverflowsTheStackIsNamed) {
+  EXPECT_EXIT(
+      {
+        InstallCrashHandler();
+        const RunningScope scope(&DescribeText, "plugin acme, kernel Deep, node a");
+        Overflow(0);
+      },
+      ::testing::KilledBySignal(SIGSEGV), "SIGSEGV in plugin acme, kernel Deep, node a\n");
+  EXPECT_EXIT(
+      {
+        InstallCrashHandler();
+        std::thread([] {
+          EnsureSignalStack();
+          const RunningScope scope(&DescribeText, "plugin acme, kernel Deep, node b");
+          Overflow(0);
+        }).join();
+      },
+      ::testing::KilledBySignal(SIGSEGV), "SIGSEGV in plugin acme, kernel Deep, node b\n");
+}
+
+TEST_F(CrashHandlerDeathTest, AThreadThatHasASignalStackKeepsIt) {
+  std::thread([] {
+    static char own[size_t{64} << 10];
+    stack_t stack = {};
+    stack.ss_sp = own;
+    stack.ss_size = sizeof(own);
+    ASSERT_EQ(sigaltstack(&stack, nullptr), 0);
+    EnsureSignalStack();
+    stack_t present = {};
+    ASSERT_EQ(sigaltstack(nullptr, &present), 0);
+    EXPECT_EQ(present.ss_sp, own);
+  }).join();
+}
+
+TEST_F(CrashHandlerDeathTest, APluginThatEndsTheProcessIsNamedAndItFails) {
+  for (const char* fixture : {"init_exits", "register_leaves"}) {
+    EXPECT_EXIT(loader_->Load(FixturePath(fixture)).IgnoreError(),
+                ::testing::ExitedWithCode(EXIT_FAILURE),
+                "millstream error: exit in plugin .* while it is loaded");
+  }
+  EXPECT_EXIT(
+      {
+        InstallCrashHandler();
+        std::exit(0);
+      },
+      ::testing::ExitedWithCode(0), "^$");
 }
 
 TEST_F(CrashHandlerDeathTest, NothingIsSaidOfOtherThreads) {
