@@ -202,6 +202,61 @@ MS_Status* SetDxRows(MS_GradCtx* ctx, uint32_t i, MS_Ref values, MS_Ref indices,
   return ToAbiStatus(SetRows(ctx, i, values, indices, dense_shape));
 }
 
+// What the gradient of an input is of; kInvalid: nothing is known of it.
+struct Value {
+  DataType dtype = DataType::kInvalid;
+  PartialShape shape;
+
+  std::string ToString() const { return absl::StrCat(DataTypeName(dtype), shape.ToString()); }
+};
+
+Value ValueOf(const GraphBuilder& builder, const Output& tensor) {
+  return {tensor.dtype(), builder.ShapeOf(tensor)};
+}
+
+// The input, or the value of the variable that it is the handle of.
+Value WantedFor(const GradientContext& context, int i) {
+  const Output input = context.input(i);
+  if (input.dtype() != DataType::kResource) return ValueOf(*context.builder(), input);
+  const OutputFacts facts = context.builder()->graph()->Facts(input);
+  return facts.handle.has_value() ? Value{facts.handle->dtype, facts.handle->shape} : Value();
+}
+
+// Without the first dimension.
+PartialShape RowOf(const PartialShape& shape) {
+  const bool has_rows = shape.known_rank() && shape.rank() > 0;
+  return has_rows ? PartialShape(shape.dims().subspan(1)) : PartialShape();
+}
+
+// As far as the shapes are known here: what is known at last is checked where it is used.
+Status CheckGradient(const GradientContext& context, int i) {
+  const Gradient& gradient = context.dx()[i];
+  const Value wanted = WantedFor(context, i);
+  if (gradient.is_none() || wanted.dtype == DataType::kInvalid) return absl::OkStatus();
+  const Value given = ValueOf(*context.builder(), gradient.values);
+  const bool is_rows = gradient.is_slices();
+  const bool fits = given.dtype == wanted.dtype &&
+                    (is_rows ? RowOf(given.shape).IsCompatibleWith(RowOf(wanted.shape))
+                             : given.shape.IsCompatibleWith(wanted.shape));
+  if (!fits) {
+    return errors::InvalidArgument("the gradient of input ", i, " must be ",
+                                   is_rows ? "rows of " : "", wanted.ToString(), ", got ",
+                                   is_rows ? "rows " : "", given.ToString());
+  }
+  if (!is_rows || gradient.indices.dtype() == DataType::kInt32 ||
+      gradient.indices.dtype() == DataType::kInt64) {
+    return absl::OkStatus();
+  }
+  return errors::InvalidArgument("the indices of the gradient of input ", i,
+                                 " must be int32 or int64, got ",
+                                 DataTypeName(gradient.indices.dtype()));
+}
+
+Status CheckGradients(const GradientContext& context) {
+  for (int i = 0; i < context.num_inputs(); ++i) MS_RETURN_IF_ERROR(CheckGradient(context, i));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 const MS_GradApi* GradApi() {
@@ -235,7 +290,10 @@ Status AddPluginGradient(GradientContext* context) {
                                  ", node ", context->call().name));
   MS_Status* const failed = functions.gradient(functions.gradient_user, &ctx);
   SetHostBreadcrumb("");
-  return TakeAbiStatus(failed);
+  MS_RETURN_IF_ERROR(TakeAbiStatus(failed));
+  // A builder that failed has made none of what it gave since.
+  if (!context->builder()->ok()) return absl::OkStatus();
+  return WithContext(CheckGradients(*context), absl::StrCat("plugin ", op.plugin));
 }
 
 }  // namespace millstream

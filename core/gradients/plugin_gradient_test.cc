@@ -188,6 +188,41 @@ TEST_F(PluginGradientTest, WhatIsNoInputIsRefused) {
   EXPECT_THAT(ErrorOf([](ms::GradientContext& context) { return context.SetDx(2, 0); }),
               HasSubstr("set the gradient of input 2 of 2"));
 }
+constexpr char kOfAcme[] = "in the gradient of node 'GradTwo' (op GradTwo): plugin acme: ";
+
+TEST_F(PluginGradientTest, AGradientOfAnotherTypeThanItsInputIsRefused) {
+  EXPECT_EQ(
+      ErrorOf([](ms::GradientContext& context) {
+        return context.SetDx(1, context.Op("Cast", {context.dy(0)}, {{"DstT", "DT_DOUBLE"}}));
+      }),
+      absl::StrCat(kOfAcme, "the gradient of input 1 must be float32[2,?], got float64[2,?]"));
+}
+TEST_F(PluginGradientTest, AGradientOfAnotherShapeThanItsInputIsRefused) {
+  EXPECT_EQ(
+      ErrorOf([](ms::GradientContext& context) {
+        return context.SetDx(0, context.Op("Sum", {context.dy(0), context.Scalar<int32_t>(0)}));
+      }),
+      absl::StrCat(kOfAcme, "the gradient of input 0 must be float32[2,?], got float32[?]"));
+}
+TEST_F(PluginGradientTest, RowsOfAnotherShapeThanTheInputsAreRefused) {
+  EXPECT_EQ(
+      ErrorOf([](ms::GradientContext& context) {
+        const MS_Ref cube = context.Op("ExpandDims", {context.dy(0), context.Scalar<int32_t>(0)});
+        return context.SetDxRows(0, cube, context.Scalar<int32_t>(0),
+                                 context.Op("Shape", {context.input(0)}));
+      }),
+      absl::StrCat(kOfAcme,
+                   "the gradient of input 0 must be rows of float32[2,?], got rows "
+                   "float32[1,2,?]"));
+}
+TEST_F(PluginGradientTest, IndicesOfRowsAreIntegers) {
+  EXPECT_EQ(ErrorOf([](ms::GradientContext& context) {
+              return context.SetDxRows(0, context.dy(0), context.Scalar<float>(0),
+                                       context.Op("Shape", {context.input(0)}));
+            }),
+            absl::StrCat(kOfAcme, "the indices of the gradient of input 0 must be int32 or int64, ",
+                         "got float32"));
+}
 TEST_F(PluginGradientTest, CountsMustFitTheInputs) {
   EXPECT_THAT(ErrorOf([](ms::GradientContext& context) -> ms::Status {
                 context.Ops("AddN", {context.input(0)}, {2}, {}, {}, 1);
