@@ -134,12 +134,14 @@ Status Arena::TakeNew(size_t bytes, uint32_t stream, Allocation* taken) {
   size_t region = ReserveRegion(bytes);
   if (region == 0) return errors::ResourceExhausted("the limit is reached");
   StatusOr<char*> start = source_.AllocateRegion(region);
-  if (!start.ok() && region > bytes) {
+  // What is no lack of memory is the device's fault, and no better the second time.
+  const bool is_full = absl::IsResourceExhausted(start.status());
+  if (is_full && region > bytes) {
     absl::MutexLock lock(&mutex_);
     stats_.reserved -= region - bytes;
     region = bytes;
   }
-  if (!start.ok() && region == bytes) start = source_.AllocateRegion(bytes);
+  if (is_full && region == bytes) start = source_.AllocateRegion(bytes);
   absl::MutexLock lock(&mutex_);
   if (!start.ok()) {
     stats_.reserved -= region;

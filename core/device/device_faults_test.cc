@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/synchronization/notification.h"
 #include "core/device/device_memory.h"
@@ -89,6 +90,54 @@ TEST(DeviceFaultsTest, ErrorsOfTheDeviceThatAreNotOfMemoryKeepTheirCode) {
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("ms.device/1.mem_alloc"), HasSubstr("1001"),
                     HasSubstr("plugin millstream_sim"), HasSubstr("/device:SIM:0")));
+}
+
+// What an allocator gives that knows one place.
+char one_place[size_t{8} << 20];
+size_t next_distance = 0;  // from one block to the next
+size_t next_block = 0;
+
+void GiveFromOnePlace(MS_DeviceApi* functions) {
+  functions->mem_alloc = [](MS_Device*, uint32_t, uint64_t bytes, uint64_t alignment,
+                            MS_MemRef* out) {
+    auto start = reinterpret_cast<uintptr_t>(one_place);
+    start = (start + alignment - 1) / alignment * alignment;
+    *out = MS_MemRef{reinterpret_cast<void*>(start), next_block, bytes, 0, 0};
+    next_block += next_distance;
+    return static_cast<MS_Status*>(nullptr);
+  };
+  functions->mem_free = [](MS_Device*, const MS_MemRef*) {};
+}
+
+TEST(DeviceFaultsTest, BlocksThatOverlapAreFoundAndNamePluginAndDevice) {
+  constexpr size_t kRegion = size_t{1} << 20;
+  // The same place again; the second half of the block before; a block that ends in the one after.
+  for (const size_t distance : {size_t{0}, kRegion / 2, ~(kRegion / 2) + 1}) {
+    next_distance = distance;
+    next_block = 2 * kRegion;
+    SimMemory memory({}, 0, &GiveFromOnePlace);
+    const StatusOr<Tensor> first = memory->Allocate(DataType::kUInt32, Shape({kMegabyteOfWords}));
+    ASSERT_TRUE(first.ok()) << first.status();
+    const Status second = memory->Allocate(DataType::kUInt32, Shape({kMegabyteOfWords})).status();
+    EXPECT_EQ(second.code(), absl::StatusCode::kInternal) << distance;
+    EXPECT_THAT(std::string(second.message()),
+                AllOf(HasSubstr("plugin millstream_sim, device /device:SIM:0"),
+                      HasSubstr("ms.device/1.mem_alloc gave 1048576 bytes at 0x"),
+                      HasSubstr("which overlap the 1048576 bytes at 0x")));
+  }
+}
+
+TEST(DeviceFaultsTest, BlocksThatTouchAreTwo) {
+  next_distance = size_t{1} << 20;
+  next_block = 0;
+  SimMemory memory({}, 0, &GiveFromOnePlace);
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < 2; ++i) {
+    const StatusOr<Tensor> tensor = memory->Allocate(DataType::kUInt32, Shape({kMegabyteOfWords}));
+    ASSERT_TRUE(tensor.ok()) << tensor.status();
+    tensors.push_back(*tensor);
+  }
+  EXPECT_NE(tensors[0].raw(), tensors[1].raw());
 }
 
 std::atomic<int> host_functions_left{0};

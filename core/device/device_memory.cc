@@ -417,12 +417,12 @@ Status DeviceMemory::Open(const MS_DeviceDesc& description) {
     compute_->MarkAsked();  // where memory was released
     UpdateProgress();
   };
-  regions_ = std::make_unique<DeviceRegions>(device_, MS_SPACE_DEVICE, update,
+  regions_ = std::make_unique<DeviceRegions>(device_, name_, MS_SPACE_DEVICE, update,
                                              [this] { return AwaitIdle(); });
   arena_ = std::make_unique<Arena>(regions_.get(), &progress_, total_bytes);
   if (HasSpace(description, MS_SPACE_HOST_PINNED)) {
     pinned_regions_ = std::make_unique<DeviceRegions>(
-        device_, MS_SPACE_HOST_PINNED, [this] { UpdateProgress(); }, [] { return false; });
+        device_, name_, MS_SPACE_HOST_PINNED, [this] { UpdateProgress(); }, [] { return false; });
     pinned_arena_ = std::make_unique<Arena>(pinned_regions_.get(), &progress_, kMostPinnedBytes);
   }
   const DeviceStream::Shared shared{device_.functions, device_.device, &events_, &poller_,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -17,13 +18,16 @@
 
 namespace millstream {
 
-// Memory of a plugin's device as a source of regions.
+// Memory of a plugin's device as a source of regions. INTERNAL, with plugin and device, for a piece
+// that is too small, misaligned, or overlaps one that the plugin gave before and did not get back:
+// two tensors in one place would be wrong numbers, and no error.
 class DeviceRegions final : public ArenaSource {
  public:
-  // `space` is an MS_SPACE_*.
-  DeviceRegions(const OpenDevice& device, uint32_t space, std::function<void()> update_progress,
-                std::function<bool()> await_idle)
+  // `name` is the device's, for messages; `space` is an MS_SPACE_*.
+  DeviceRegions(const OpenDevice& device, std::string name, uint32_t space,
+                std::function<void()> update_progress, std::function<bool()> await_idle)
       : device_(device),
+        name_(std::move(name)),
         space_(space),
         update_progress_(std::move(update_progress)),
         await_idle_(std::move(await_idle)) {}
@@ -33,12 +37,23 @@ class DeviceRegions final : public ArenaSource {
   bool AwaitIdle() override { return await_idle_(); }
 
  private:
+  // A piece as the plugin named it, and as many bytes of it as the arena has.
+  struct Region {
+    MS_MemRef ref;
+    size_t bytes;
+  };
+  using Regions = std::map<uintptr_t, Region>;
+
+  Status CheckPiece(const MS_MemRef& ref, size_t bytes) const;
+  Status Keep(const MS_MemRef& ref, size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+
   const OpenDevice device_;
+  const std::string name_;
   const uint32_t space_;
   const std::function<void()> update_progress_;
   const std::function<bool()> await_idle_;
   absl::Mutex mutex_;
-  std::map<char*, MS_MemRef> regions_ ABSL_GUARDED_BY(mutex_);  // as the plugin named them
+  Regions regions_ ABSL_GUARDED_BY(mutex_);  // by address
 };
 
 }  // namespace millstream

@@ -27,6 +27,8 @@ Status PlanRun::Annotate(int position, const Status& status) const {
 }
 
 Status PlanRun::OutOfMemory(const Root& root, const Status& reason) const {
+  // A device that failed is not one that is full.
+  if (!absl::IsResourceExhausted(reason)) return AnnotateWithNode(reason, *root.source.node);
   const Status full = errors::ResourceExhausted("out of memory: no ", root.bytes(), " bytes for ",
                                                 root.source.name(), " ", DataTypeName(root.dtype),
                                                 root.shape.ToString(), ": ", reason.message());
