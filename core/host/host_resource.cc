@@ -59,7 +59,8 @@ MS_Status* VarsLock(MS_Frame* frame, const uint32_t* inputs, const uint32_t*, ui
   }
   for (Variable* variable : locks->entered) variable->gate().Enter();
   locks->memory = frame->ctx->host->memory;
-  locks->held = true;
+  // A set of nothing holds nothing: there is nothing to release, whatever the kernel does with it.
+  locks->held = n > 0;
   *out = locks;
   return nullptr;
 }

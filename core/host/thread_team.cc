@@ -119,6 +119,7 @@ void ThreadTeam::Work(int worker) {
 void ThreadTeam::Run(int threads, uint64_t total, uint64_t piece, Function function, void* user) {
   // The workers of a process are not those of its child.
   if (ForkGuard::Forked()) return function(user, 0, total);
+  if (is_busy_.exchange(true, std::memory_order_acquire)) return function(user, 0, total);
   StartWorkers(std::min<int>(threads - 1, kMaxWorkers - 1));
   const int workers = std::min(threads - 1, workers_);
   loop_ = Loop{function, user, total, piece, running_code};
@@ -133,6 +134,7 @@ void ThreadTeam::Run(int threads, uint64_t total, uint64_t piece, Function funct
   }
   TakePieces();
   while (running_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+  is_busy_.store(false, std::memory_order_release);
 }
 
 }  // namespace millstream

@@ -25,17 +25,19 @@ class ParallelPermit {
   static std::atomic<bool> taken_;
 };
 
-// Worker threads that run one loop at a time together with the holder of the permit. Workers are
-// started when they are first needed. Between loops they spin for a short time and then sleep.
-// There are no locks: only one thread at a time calls it, and workers sleep on a futex.
+// Worker threads that run one loop at a time together with the caller of Run. Workers are started
+// when they are first needed. Between loops they spin for a short time and then sleep. There are no
+// locks: a caller that finds the team busy runs its loop alone, and workers sleep on a futex.
 class ThreadTeam {
  public:
   using Function = void (*)(void* user, uint64_t begin, uint64_t end);
   static ThreadTeam* Global();  // never destroyed
 
-  // Calls `function` for [0, total) in pieces of `piece`, on `threads` threads including the
-  // caller's. Returns when all pieces are done. Uses fewer threads if the system provides no more.
-  // REQUIRES: the caller holds the permit.
+  // Calls `function` once for each unit of [0, total), in pieces of `piece`, on `threads` threads
+  // including the caller's. Returns when all pieces are done. Uses fewer threads if the system
+  // provides no more. Uses the caller's thread alone, in one piece, if the team is busy: with a
+  // loop that this call is nested in, or with a loop of another thread. Callers hold the permit, so
+  // that this is rare.
   void Run(int threads, uint64_t total, uint64_t piece, Function function, void* user);
 
  private:
@@ -51,7 +53,8 @@ class ThreadTeam {
   void AwaitLoop(uint64_t seen);
   void TakePieces();
 
-  int workers_ = 0;  // number of started workers; only the caller accesses it
+  std::atomic<bool> is_busy_{false};  // a thread is in Run
+  int workers_ = 0;  // number of started workers; only the thread that set is_busy_ accesses it
   // The loop's number times 2^16, plus the number of workers that take part in it.
   std::atomic<uint64_t> announced_{0};
   std::atomic<uint32_t> wake_{0};  // changes with every loop; sleepers wait on it

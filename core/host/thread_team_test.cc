@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -56,6 +57,43 @@ TEST(ThreadTeamTest, WakesWorkersThatSleep) {
     team->Run(3, 64, 1, &Visits::Visit, &visits);
     ASSERT_TRUE(visits.AllOnce()) << "loop " << loop;
   }
+}
+
+// Each unit of a loop is a loop of its own.
+struct Nested {
+  explicit Nested(uint64_t outer) : inner(outer, Visits(64)) {}
+  static void Visit(void* user, uint64_t begin, uint64_t end) {
+    for (uint64_t i = begin; i < end; ++i) {
+      Visits& visits = static_cast<Nested*>(user)->inner[i];
+      ThreadTeam::Global()->Run(3, visits.counts.size(), 1, &Visits::Visit, &visits);
+    }
+  }
+  std::vector<Visits> inner;
+};
+
+TEST(ThreadTeamTest, ALoopInsideALoopVisitsEveryIndexOnce) {
+  Nested nested(64);
+  ThreadTeam::Global()->Run(3, nested.inner.size(), 1, &Nested::Visit, &nested);
+  for (const Visits& visits : nested.inner) EXPECT_TRUE(visits.AllOnce());
+  Visits after(64);
+  ThreadTeam::Global()->Run(3, 64, 1, &Visits::Visit, &after);
+  EXPECT_TRUE(after.AllOnce()) << "the team is free again";
+}
+
+TEST(ThreadTeamTest, LoopsOfSeveralThreadsVisitEveryIndexOnce) {
+  std::vector<std::thread> callers;
+  std::atomic<int> wrong{0};
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&wrong] {
+      for (int loop = 0; loop < 2000; ++loop) {
+        Visits visits(32);
+        ThreadTeam::Global()->Run(3, 32, 1, &Visits::Visit, &visits);
+        if (!visits.AllOnce()) ++wrong;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(ThreadTeamTest, MakesDoWithTheThreadsThatThereAre) {

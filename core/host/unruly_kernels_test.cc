@@ -148,6 +148,28 @@ TEST_P(OnEachExecutor, AVariableTakesAValueThatFits) {
   EXPECT_THAT(Elements<float>(Value(Read(w))), ElementsAre(5, 6));
 }
 
+TEST_P(OnEachExecutor, AnEmptyLockSetThatIsForgottenHoldsNothing) {
+  const Output w = Weights();
+  const Output y = AddBody(&build, BodyKind::kPlain, {w}, [](MS_Frame* frame) {
+    MS_LockSet* locks = nullptr;
+    MS_RETURN_IF_ERROR(Taken(ResourceApi()->vars_lock(frame, nullptr, nullptr, 0, &locks)));
+    MS_TensorView view{};
+    EXPECT_EQ(Taken(ResourceApi()->var_view(locks, 0, &view)).code(),
+              absl::StatusCode::kInvalidArgument);
+    MS_RETURN_IF_ERROR(LockFirstInput(frame, &locks));
+    ResourceApi()->vars_unlock(locks);
+    return GiveScalar(frame, 1);
+  });
+  for (int step = 0; step < 2; ++step) EXPECT_EQ(StepOf({y}), absl::OkStatus());
+  // Of a kernel without variables nobody looks for locks.
+  const Output x = AddBody(&build, BodyKind::kPlain, {}, [](MS_Frame* frame) {
+    MS_LockSet* locks = nullptr;
+    MS_RETURN_IF_ERROR(Taken(ResourceApi()->vars_lock(frame, nullptr, nullptr, 0, &locks)));
+    return GiveScalar(frame, 1);
+  });
+  for (int step = 0; step < 2; ++step) EXPECT_EQ(StepOf({x}), absl::OkStatus());
+}
+
 INSTANTIATE_TEST_SUITE_P(Executors, OnEachExecutor, ::testing::Bool(),
                          [](const ::testing::TestParamInfo<bool>& info) {
                            return std::string(info.param ? "Dynamic" : "Plan");
