@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/step/float_control.h"
 
 namespace millstream {
 namespace {
@@ -136,6 +137,15 @@ Status DynamicRun::WithLast(const Status& interrupted) const {
 }
 
 void DynamicRun::RunReadyNodes() {
+  const uint32_t control = FloatControl();
+  RunFewReadyNodes();
+  if (FloatControl() == control) return;
+  // One of a few: from now on kernels are looked after one by one.
+  float_control_is_watched.store(true, std::memory_order_relaxed);
+  RestoreFloatControl(control, absl::StrCat("a kernel, ", RunsNow(), " or one before it,"));
+}
+
+void DynamicRun::RunFewReadyNodes() {
   ReadyQueue& ready = state_->ready;
   for (int i = 0; i < kNodesBetweenLooks && !ready.empty(); ++i) {
     const ReadyNode next = ready.Pop();

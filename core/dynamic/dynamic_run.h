@@ -61,6 +61,7 @@ class DynamicRun final : public StepPart, public KernelHost {
   // ---- dynamic_run.cc: the main loop and the node actions ----
   void SetUp(Execution* execution);
   void RunReadyNodes();
+  void RunFewReadyNodes();
   void RunDead(const NodeProgram& node, Iteration* iteration);
   StatusOr<bool> RunNode(const NodeProgram& node, const ReadyNode& ready);
   void PassOn(const NodeProgram& node, Iteration* iteration);

@@ -7,6 +7,7 @@
 #include "core/graph/error_details.h"
 #include "core/host/host_ctx.h"
 #include "core/resources/memory_report.h"
+#include "core/step/float_control.h"
 #include "core/step/step_trace.h"
 #include "core/step/worker_pool.h"
 #include "framework/plugin/host_status.h"
@@ -34,6 +35,13 @@ void DescribeExecution(const void* execution, CrashLine* line) {
   DescribeRunning(running.node->call(), running.kernel, line);
 }
 
+// Restores the floating-point environment that the kernel changed.
+void RestoreAfter(const Execution& execution, uint32_t control) {
+  CrashLine line;
+  DescribeExecution(&execution, &line);
+  RestoreFloatControl(control, line.text());
+}
+
 // Runs on any thread.
 void RunHandedOff(void* argument) {
   auto* const execution = static_cast<Execution*>(argument);
@@ -46,10 +54,12 @@ void RunHandedOff(void* argument) {
     return;
   }
   MS_Status* failed = nullptr;
+  const uint32_t control = FloatControl();
   {
     const RunningScope running(&DescribeExecution, execution);
     failed = node.compute(node.state, &execution->frame);
   }
+  if (FloatControl() != control) RestoreAfter(*execution, control);
   execution->complete(execution, failed == nullptr ? Status() : TakeAbiStatus(failed));
 }
 
@@ -182,11 +192,14 @@ Status DynamicRun::RunKernel(const NodeProgram& node, Iteration* iteration) {
   Execution* const execution = &state_->inline_execution;
   MS_RETURN_IF_ERROR(Prepare(node, iteration, execution));
   MS_Status* failed = nullptr;
+  const bool is_watched = float_control_is_watched.load(std::memory_order_relaxed);
+  const uint32_t control = is_watched ? FloatControl() : 0;
   if (device_ != nullptr) device_->StartWork();
   {
     const RunningScope running(&DescribeExecution, execution);
     failed = node.compute(node.state, &execution->frame);
   }
+  if (is_watched && FloatControl() != control) RestoreAfter(*execution, control);
   if (device_ != nullptr) device_->EndWork(*node.node);
   const bool left_locked = ReleaseLeftLocks(execution);
   if (failed == nullptr) return left_locked ? LeftLockedError() : EndKernel(execution);

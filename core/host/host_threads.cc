@@ -1,9 +1,12 @@
 // "ms.threads/1": parallel loops for kernels without a thread team of their own.
 #include <algorithm>
 #include <memory>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "core/host/kernel_host.h"
 #include "core/host/thread_team.h"
+#include "core/step/float_control.h"
 #include "core/step/worker_pool.h"
 
 namespace millstream {
@@ -44,15 +47,20 @@ void ParallelFor(MS_Frame* frame, uint64_t total, uint64_t cost_ns_per_unit,
 struct Scheduled {
   void (*fn)(void* user);
   void* user;
+  std::string who;  // "node 'layer/conv' (op Conv2D)"
 };
 
 void RunScheduled(void* argument) {
   const std::unique_ptr<Scheduled> scheduled(static_cast<Scheduled*>(argument));
+  const uint32_t control = FloatControl();
   scheduled->fn(scheduled->user);
+  if (FloatControl() != control) {
+    RestoreFloatControl(control, absl::StrCat("a function that ", scheduled->who, " scheduled"));
+  }
 }
 
-void Schedule(MS_Frame*, void (*fn)(void* user), void* user) {
-  auto* const scheduled = new Scheduled{fn, user};
+void Schedule(MS_Frame* frame, void (*fn)(void* user), void* user) {
+  auto* const scheduled = new Scheduled{fn, user, frame->ctx->call().Describe()};
   if (!WorkerPool::Global()->RunBlocking(&RunScheduled, scheduled)) RunScheduled(scheduled);
 }
 

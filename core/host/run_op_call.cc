@@ -14,6 +14,7 @@
 #include "core/host/host_ctx.h"
 #include "core/host/kernel_host.h"
 #include "core/host/thread_team.h"
+#include "core/step/float_control.h"
 #include "core/step/step_context.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
@@ -217,9 +218,15 @@ Status OpCallRun::Compute() {
   frame.flags = step->deterministic ? MS_FRAME_DETERMINISTIC : 0;
   step->holds_permit = step->max_threads > 1 && step->needs_permit && ParallelPermit::TryAcquire();
   MS_Status* failed = nullptr;
+  const uint32_t control = FloatControl();
   {
     const RunningScope running(&DescribeCall, this);
     failed = kernel_->registration().compute(kernel_->state(), &frame);
+  }
+  if (FloatControl() != control) {
+    CrashLine line;
+    DescribeCall(this, &line);
+    RestoreFloatControl(control, line.text());
   }
   if (step->holds_permit) ParallelPermit::Release();
   const bool left_locked = ReleaseLeftLocks(&ctx);

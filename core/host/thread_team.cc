@@ -13,6 +13,8 @@
 #include <thread>
 
 #include "core/graph/fork_guard.h"
+#include "core/step/float_control.h"
+#include "framework/plugin/signal_stack.h"
 
 namespace millstream {
 namespace {
@@ -77,14 +79,21 @@ void ThreadTeam::StartWorkers(int workers) {
   }
 }
 
+uint64_t ThreadTeam::Next(const Loop& loop) {
+  return next_.fetch_add(loop.piece, std::memory_order_relaxed);
+}
+
 void ThreadTeam::TakePieces() {
   const Loop loop = loop_;
   const RunningScope running(loop.code);
-  while (true) {
-    const uint64_t begin = next_.fetch_add(loop.piece, std::memory_order_relaxed);
-    if (begin >= loop.total) return;
+  const uint32_t control = FloatControl();
+  for (uint64_t begin = Next(loop); begin < loop.total; begin = Next(loop)) {
     loop.function(loop.user, begin, std::min(begin + loop.piece, loop.total));
   }
+  if (FloatControl() == control) return;
+  CrashLine line;
+  if (loop.code != nullptr) loop.code->describe(loop.code->what, &line);
+  RestoreFloatControl(control, line.text().empty() ? "a parallel loop" : line.text());
 }
 
 // Returns when another loop than `seen` is announced. The announcing thread changes the word before
@@ -106,6 +115,7 @@ void ThreadTeam::AwaitLoop(uint64_t seen) {
 
 void ThreadTeam::Work(int worker) {
   uint64_t seen = 0;
+  EnsureSignalStack();
   while (true) {
     AwaitLoop(seen);
     seen = announced_.load(std::memory_order_acquire);

@@ -52,6 +52,7 @@ class ThreadTeam {
   void Work(int worker);
   void AwaitLoop(uint64_t seen);
   void TakePieces();
+  uint64_t Next(const Loop& loop);  // where the piece begins that the caller takes
 
   std::atomic<bool> is_busy_{false};  // a thread is in Run
   int workers_ = 0;  // number of started workers; only the thread that set is_busy_ accesses it

@@ -1,4 +1,6 @@
 // Kernels that do what they should not: the step fails, and everything else goes on.
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -6,9 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/host/host_ctx.h"
+#include "core/step/float_control.h"
 #include "core/testing/kernel_bodies.h"
 #include "core/testing/session_fixture.h"
+#include "core/testing/stderr_text.h"
 #include "framework/plugin/host_tensor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -169,6 +174,33 @@ TEST_P(OnEachExecutor, AnEmptyLockSetThatIsForgottenHoldsNothing) {
   });
   for (int step = 0; step < 2; ++step) EXPECT_EQ(StepOf({x}), absl::OkStatus());
 }
+
+#if defined(__x86_64__)
+// Flushes what is nearly zero, and rounds up.
+Status LeaveAnotherFloatControl(MS_Frame* frame) {
+  _mm_setcsr(_mm_getcsr() | 0x8000 | 0x4000);
+  return GiveScalar(frame, 1);
+}
+
+TEST_P(OnEachExecutor, AnotherFloatingPointEnvironmentIsRestoredAndTheKernelNamedOnce) {
+  const uint32_t before = FloatControl();
+  build.set_scope(dynamic ? "dynamic" : "plan");  // a node is named once in a process
+  const Output y = AddBody(&build, BodyKind::kPlain, {}, &LeaveAnotherFloatControl);
+  const Output z = AddBody(&build, BodyKind::kBlocking, {}, &LeaveAnotherFloatControl);
+  const std::string named =
+      absl::StrCat("plugin kernel_bodies, kernel TestBody, node ", y.node->name(), " left another");
+  StderrText written;
+  // The first step finds that it was one of its kernels, those after it find which.
+  for (int step = 0; step < 3; ++step) {
+    EXPECT_EQ(StepOf({y, z}), absl::OkStatus());
+    EXPECT_EQ(FloatControl(), before);
+  }
+  ASSERT_TRUE(written.Await(named));
+  ASSERT_EQ(write(STDERR_FILENO, "end\n", 4), 4);
+  ASSERT_TRUE(written.Await("end\n"));
+  EXPECT_EQ(written.text().find(named), written.text().rfind(named));
+}
+#endif
 
 INSTANTIATE_TEST_SUITE_P(Executors, OnEachExecutor, ::testing::Bool(),
                          [](const ::testing::TestParamInfo<bool>& info) {

@@ -1,11 +1,14 @@
-// PlanRun: the details of errors and crashes about the failed instruction.
+// PlanRun: the details of errors, warnings and crashes about an instruction.
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/graph/error_details.h"
 #include "core/plan/plan_executor.h"
 #include "core/resources/memory_report.h"
+#include "core/step/float_control.h"
 #include "framework/plugin/running_code.h"
 
 namespace millstream {
@@ -42,6 +45,23 @@ Status PlanRun::CheckInterruption(int last) {
   return Status(interrupted.code(),
                 absl::StrCat(interrupted.message(), "; last ran ",
                              plan_.instructions[last].node->Describe(), ", on ", device_name_));
+}
+
+void PlanRun::RestoreAfter(int position, uint32_t control) const {
+  const Instruction& instruction = plan_.instructions[position];
+  CrashLine line;
+  millstream::DescribeRunning(instruction.node->call(), instruction.kernel, &line);
+  RestoreFloatControl(control, line.text());
+}
+
+void PlanRun::RestoreAfterStep(uint32_t control) const {
+  float_control_is_watched.store(true, std::memory_order_relaxed);
+  std::set<std::string> plugins;
+  for (const Instruction& instruction : plan_.instructions) {
+    if (instruction.kernel != nullptr) plugins.insert(instruction.kernel->registration().plugin);
+  }
+  RestoreFloatControl(
+      control, absl::StrCat("a kernel of a step, of plugin ", absl::StrJoin(plugins, " or "), ","));
 }
 
 // Describes the instruction at `position`. Called in a signal handler.

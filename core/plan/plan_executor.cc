@@ -8,6 +8,7 @@
 #include "core/host/host_ctx.h"
 #include "core/host/thread_team.h"
 #include "core/plan/plan_wait.h"
+#include "core/step/float_control.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
 #include "framework/plugin/running_code.h"
@@ -109,22 +110,30 @@ Status PlanRun::AfterCall(int position, uint32_t after) {
 Status PlanRun::RunCalls() {
   if (plan_.calls.empty()) return absl::OkStatus();
   const RunningScope running(&PlanRun::DescribeRunning, this);
-  return device_ == nullptr && trace_ == nullptr ? RunCallsAs<false, false>() : RunOtherCalls();
+  const uint32_t control = FloatControl();
+  const bool is_plain = device_ == nullptr && trace_ == nullptr &&
+                        !float_control_is_watched.load(std::memory_order_relaxed);
+  Status status = is_plain ? RunCallsAs<false, false, false>() : RunOtherCalls();
+  if (__builtin_expect(FloatControl() != control, false)) RestoreAfterStep(control);
+  return status;
 }
 
 // Not a part of the flattened ExecutePlan: these forms cost more than a call.
 __attribute__((noinline)) Status PlanRun::RunOtherCalls() {
-  if (device_ == nullptr) return RunCallsAs<true, false>();
-  return trace_ == nullptr ? RunCallsAs<false, true>() : RunCallsAs<true, true>();
+  if (device_ == nullptr) {
+    return trace_ == nullptr ? RunCallsAs<false, false, true>() : RunCallsAs<true, false, true>();
+  }
+  return trace_ == nullptr ? RunCallsAs<false, true, true>() : RunCallsAs<true, true, true>();
 }
 
-template <bool kTraced, bool kOnDevice>
+template <bool kTraced, bool kOnDevice, bool kWatched>
 Status PlanRun::RunCallsAs() {
   const int count = static_cast<int>(plan_.calls.size());
   const Call* const calls = plan_.calls.data();
   MS_Frame* const frames = state_->frames.data();
   Relaxed<int>& position = state_->position;
   const uint64_t step_id = step_->step_id();
+  const uint32_t control = kWatched ? FloatControl() : 0;
   while (position < count) {
     if (waiting_) {
       if (!HasArrived()) return absl::OkStatus();
@@ -144,6 +153,7 @@ Status PlanRun::RunCallsAs() {
       if (kOnDevice && enqueues) device_->StartWork();
       if (kTraced) frames[i].flags |= MS_FRAME_TRACING;
       MS_Status* failed = calls[i].compute(calls[i].state, &frames[i]);
+      if (kWatched && FloatControl() != control) RestoreAfter(i, control);
       if (kOnDevice && enqueues) device_->EndWork(*plan_.instructions[i].node);
       if (failed != nullptr) {
         ReleaseLeftLocks(&state_->contexts[i]);

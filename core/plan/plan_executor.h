@@ -46,9 +46,9 @@ class PlanRun final : public StepPart {
  private:
   class Wait;
 
-  template <bool kTraced, bool kOnDevice>
+  template <bool kTraced, bool kOnDevice, bool kWatched>
   Status RunCallsAs();
-  Status RunOtherCalls();  // traced, or on a device
+  Status RunOtherCalls();  // traced, on a device, or watched
   Status PassOutputsOn(int position);
   Status AfterCall(int position, uint32_t after);
   Status TakeFetch(const FetchPlan& fetch, Tensor* out);
@@ -64,6 +64,9 @@ class PlanRun final : public StepPart {
   Status OutOfMemory(const Root& root, const Status& reason) const;
   Status CheckInterruption(int last);  // `last`: the instruction that ran, or -1
   static void DescribeRunning(const void* run, CrashLine* line);
+  // A kernel left another floating-point environment than `control`: that at `position`, or any.
+  void RestoreAfter(int position, uint32_t control) const;
+  void RestoreAfterStep(uint32_t control) const;
   // ---- plan_transfers.cc ----
   static PlanRun* Of(MS_Frame* frame);
   static MS_Status* Receive(void* instruction, MS_Frame* frame);
