@@ -101,8 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
                       DeathCase{"register_hangs", "did not finish its registration within 400ms"}),
     [](const ::testing::TestParamInfo<DeathCase>& info) { return info.param.fixture; });
 
-// ---- Loading is refused
-// --------------------------------------------------------------------------
+// ---- Loading is refused -------------------------------------------------------------------------
 
 struct RefusalCase {
   const char* fixture;
@@ -176,8 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusalCase{"device_no_text", "device 0: MS_DeviceDesc.name has 18 bytes, and its data"}),
     [](const ::testing::TestParamInfo<RefusalCase>& info) { return info.param.fixture; });
 
-// ---- Devices of others
-// ---------------------------------------------------------------------------
+// ---- Devices of others --------------------------------------------------------------------------
 
 TEST_F(BadPluginsTest, AKernelForAnothersClosedDeviceIsNotUsed) {
   for (const bool is_open : {false, true}) {

@@ -26,8 +26,7 @@ struct MS_Status {
   MS_Code code;
 };
 
-/* ---- A host that takes what is registered and refuses everything else -------------------------
- */
+/* ---- A host that takes what is registered and refuses everything else ------------------------ */
 
 static struct MS_Status refusal = {MS_UNAVAILABLE};
 
