@@ -258,6 +258,7 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
             "input": IMAGES, "filter": [[[[1.0]]]], "strides": 1, "padding": "SAME"
         },
         tf.nn.convolution: lambda: {"input": IMAGES, "filter": [[[[1.0]]]], "padding": "SAME"},
+        tf.nn.crelu: lambda: {"features": X},
         tf.nn.dropout: lambda: {"x": X, "keep_prob": 0.5},
         tf.nn.embedding_lookup: lambda: {"params": tf.constant(X), "ids": [0]},
         tf.nn.l2_loss: lambda: {"t": X},
@@ -314,9 +315,20 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.metrics.sensitivity_at_specificity: lambda: {**_classes(), "specificity": 0.5},
         tf.metrics.specificity_at_sensitivity: lambda: {**_classes(), "sensitivity": 0.5},
         tf.nn.fused_batch_norm: lambda: {"x": IMAGES, "scale": [1.0], "offset": [0.0]},
+        tf.nn.log_poisson_loss: lambda: {"targets": X, "log_input": X},
         tf.nn.moments: lambda: {"x": X, "axes": [0]},
+        tf.nn.normalize_moments: lambda: {
+            "counts": 2.0, "mean_ss": 1.0, "variance_ss": 1.0, "shift": None
+        },
         tf.nn.relu: lambda: {"features": X},
         tf.nn.relu6: lambda: {"features": X},
+        tf.nn.relu_layer: lambda: {"x": X, "weights": X, "biases": [1.0, 2.0]},
+        tf.nn.sufficient_statistics: lambda: {"x": X, "axes": [0]},
+        tf.nn.swish: lambda: {"features": X},
+        tf.nn.weighted_cross_entropy_with_logits: lambda: {
+            "labels": X, "logits": X, "pos_weight": 2.0
+        },
+        tf.nn.weighted_moments: lambda: {"x": X, "axes": [0], "frequency_weights": X},
         tf.nn.sigmoid_cross_entropy_with_logits: _logits,
         tf.nn.softmax: lambda: {"logits": X},
         tf.nn.softmax_cross_entropy_with_logits: _logits,
@@ -421,6 +433,7 @@ _ANY: dict[str, set[Any]] = {
 _SETTINGS = {"caching_device", "partitioner", "use_resource"}
 _TRUTHS = {
     "add_regularization_losses", "adjoint_a", "adjoint_b", "allow_broadcast",
+    "compute_full_loss",
     "auxiliary_name_scope", "center", "cycle", "fused", "is_training", "scale", "use_bias",
     "zero_debias",
     "colocate_gradients_with_ops", "ignore_existing", "keep_dims", "keepdims", "trainable",

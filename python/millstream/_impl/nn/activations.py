@@ -78,6 +78,55 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
         return gen_ops.maximum(alpha * value, value, scope)
 
 
+@public("nn.crelu")
+@takes(features=TENSOR, axis=INTEGER)
+def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
+    """The positive part and the negated negative part of a tensor, side by side.
+
+    Shang et al.: Understanding and improving convolutional neural networks via concatenated
+    rectified linear units (2016).
+
+    Parameters
+    ----------
+    features
+        A tensor.
+    name
+        Name of the result.
+    axis
+        The dimension along which the two parts are joined, which becomes twice as long.
+
+    Examples
+    --------
+    >>> tf.nn.crelu([-1.0, 2.0]).eval().tolist()
+    [0.0, 2.0, 1.0, 0.0]
+    """
+    with scopes.name_scope(name, "CRelu", [features]) as scope:
+        value = convert_to_tensor(features, name="features")
+        return gen_ops.relu(gen_ops.concat_v2([value, gen_ops.neg(value)], axis), scope)
+
+
+@public("nn.swish")
+@takes(features=TENSOR)
+def swish(features: Any) -> Tensor:
+    """``features * sigmoid(features)``.
+
+    Ramachandran et al.: Searching for activation functions (2017).
+
+    Parameters
+    ----------
+    features
+        A tensor of floating-point numbers.
+
+    Examples
+    --------
+    >>> tf.nn.swish([0.0, 100.0]).eval().tolist()
+    [0.0, 100.0]
+    """
+    with scopes.name_scope(None, "swish", [features]):
+        value = convert_to_tensor(features, name="features")
+        return gen_ops.mul(value, gen_ops.sigmoid(value))
+
+
 def _along_last(
     op: Any, logits: Any, axis: Any, dim: Any, name: str | None, default_name: str
 ) -> Tensor:
@@ -198,6 +247,31 @@ def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Ten
     """
     with scopes.name_scope(name, "xw_plus_b", [x, weights, biases]) as scope:
         return bias_add(matmul_ops.matmul(x, weights), biases, name=scope)
+
+
+@public("nn.relu_layer")
+@takes(x=TENSOR, weights=TENSOR, biases=TENSOR)
+def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """``relu(matmul(x, weights) + biases)``.
+
+    Parameters
+    ----------
+    x
+        Shape [batch, inputs].
+    weights
+        Shape [inputs, outputs].
+    biases
+        Shape [outputs].
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.nn.relu_layer([[1.0, 2.0]], [[1.0, -1.0], [1.0, -1.0]], [0.5, 0.5]).eval().tolist()
+    [[3.5, 0.0]]
+    """
+    with scopes.name_scope(name, "relu_layer", [x, weights, biases]) as scope:
+        return gen_ops.relu(bias_add(matmul_ops.matmul(x, weights), biases), scope)
 
 
 @public("math.l2_normalize", "nn.l2_normalize")

@@ -38,3 +38,36 @@ def test_dropout_takes_one_probability(argument: str) -> None:
             dropped(vector)
     for right in (0.5, np.array(0.5), tf.constant(0.5), tf.placeholder(tf.float32)):
         assert dropped(right).shape.as_list() == [2]
+
+
+X = np.random.RandomState(2).normal(0.0, 3.0, (3, 4)).astype(np.float32)
+
+
+@pytest.mark.parametrize("axis", [-1, 0])
+def test_crelu_has_both_parts_side_by_side(axis: int) -> None:
+    found = tf.nn.crelu(X, axis=axis, name="both")
+    assert found.op.name == "both"
+    with tf.Session():
+        expected = np.concatenate([np.maximum(X, 0), np.maximum(-X, 0)], axis)
+        np.testing.assert_array_equal(found.eval(), expected)
+
+
+def test_swish_and_its_gradient_follow_the_formula() -> None:
+    x = tf.constant(X)
+    y = tf.nn.swish(x)
+    wide = X.astype(np.float64)
+    share = 1 / (1 + np.exp(-wide))
+    with tf.Session():
+        np.testing.assert_allclose(y.eval(), wide * share, rtol=1e-5, atol=1e-7)
+        slope = share + wide * share * (1 - share)
+        np.testing.assert_allclose(tf.gradients(y, x)[0].eval(), slope, rtol=1e-4, atol=1e-6)
+
+
+def test_relu_layer_is_a_product_a_sum_and_relu() -> None:
+    weights, biases = X.T[:, :2], np.array([0.5, -0.5], np.float32)
+    layer = tf.nn.relu_layer(X, weights, biases, name="layer")
+    assert (layer.op.name, layer.op.type) == ("layer", "Relu")
+    with tf.Session():
+        np.testing.assert_allclose(layer.eval(), np.maximum(X @ weights + biases, 0), rtol=1e-5)
+    with pytest.raises(TypeError, match="biases: expected a tensor or a value, got None"):
+        tf.nn.relu_layer(X, weights, None)

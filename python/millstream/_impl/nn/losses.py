@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
@@ -243,11 +244,111 @@ def sigmoid_cross_entropy_with_logits(
     with scopes.name_scope(name, "logistic_loss", [logits, labels]) as scope:
         x = convert_to_tensor(logits, name="logits")
         z = convert_to_tensor(labels, x.dtype, "labels")
-        if not x.shape.is_compatible_with(z.shape):
-            raise ValueError(f"logits and labels must have the same shape ({x.shape} vs {z.shape})")
+        _same_shape("logits and labels", x, z)
         zeros = array_creation.zeros_like(x)
         positive = x >= zeros
         clipped = array_ops.where(positive, x, zeros)
         size = array_ops.where(positive, -x, x)
         tail = gen_ops.log(1.0 + gen_ops.exp(size))
         return math_ops.add(clipped - x * z, tail, name=scope)
+
+
+@public("nn.weighted_cross_entropy_with_logits")
+@takes(labels=TENSOR, logits=TENSOR, pos_weight=TENSOR, targets=TENSOR)
+def weighted_cross_entropy_with_logits(
+    labels: Any = None,
+    logits: Any = None,
+    pos_weight: Any = None,
+    name: str | None = None,
+    targets: Any = None,
+) -> Tensor:
+    """The cross entropy of ``sigmoid(logits)`` in which what should be true counts more or less.
+
+    With x = logits, z = labels and q = pos_weight it is
+    q z (-log(sigmoid(x))) + (1 - z) (-log(1 - sigmoid(x))), computed so that it does not overflow.
+
+    Parameters
+    ----------
+    labels
+        Probabilities.
+    logits
+        Of the same shape and type.
+    pos_weight
+        The factor of the first term; its shape broadcasts.
+    name
+        Name of the result.
+    targets
+        Old name of `labels`.
+
+    Raises
+    ------
+    ValueError
+        One of `labels`, `logits` and `pos_weight` is missing, or the shapes differ.
+
+    Examples
+    --------
+    >>> losses = tf.nn.weighted_cross_entropy_with_logits([1.0, 0.0], [0.0, 0.0], 2.0)
+    >>> losses.eval().round(3).tolist()
+    [1.3860000371932983, 0.6930000185966492]
+    """
+    labels = one_of(labels, targets, "labels", "targets")
+    _both(labels, logits)
+    if pos_weight is None:
+        raise ValueError("pos_weight: expected a factor, got None")
+    with scopes.name_scope(name, "logistic_loss", [logits, labels]) as scope:
+        x = convert_to_tensor(logits, name="logits")
+        z = convert_to_tensor(labels, x.dtype, "labels")
+        _same_shape("logits and labels", x, z)
+        weight = convert_to_tensor(pos_weight, x.dtype, "pos_weight")
+        factor = 1 + (weight - 1) * z
+        tail = gen_ops.log(1.0 + gen_ops.exp(-gen_ops.abs(x))) + gen_ops.relu(-x)
+        return math_ops.add((1 - z) * x, factor * tail, name=scope)
+
+
+@public("nn.log_poisson_loss")
+@takes(targets=TENSOR, log_input=TENSOR)
+def log_poisson_loss(
+    targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None
+) -> Tensor:
+    """The negative logarithm of the probability of counts under Poisson distributions.
+
+    With c = log_input and z = targets it is exp(c) - z c, without the term log(z!), which does not
+    depend on the input.
+
+    Parameters
+    ----------
+    targets
+        Counts, as floating-point numbers.
+    log_input
+        Logarithms of the expected counts, of the same shape and type.
+    compute_full_loss
+        Whether log(z!) is added for counts above 1, by Stirling's approximation
+        z log(z) - z + 0.5 log(2 pi z).
+    name
+        Name of the result.
+
+    Raises
+    ------
+    ValueError
+        The shapes differ.
+
+    Examples
+    --------
+    >>> tf.nn.log_poisson_loss([3.0], [0.0]).eval().tolist()
+    [1.0]
+    """
+    with scopes.name_scope(name, "log_poisson_loss", [log_input, targets]) as scope:
+        c = convert_to_tensor(log_input, name="log_input")
+        z = convert_to_tensor(targets, c.dtype, "targets")
+        _same_shape("log_input and targets", c, z)
+        loss = gen_ops.exp(c) - c * z
+        if compute_full_loss:
+            stirling = z * gen_ops.log(z) - z + 0.5 * gen_ops.log(2.0 * math.pi * z)
+            small = gen_ops.logical_and(z >= 0.0, z <= 1.0)
+            loss = loss + array_ops.where(small, array_creation.zeros_like(z), stirling)
+        return gen_ops.identity(loss, scope)
+
+
+def _same_shape(names: str, first: Tensor, second: Tensor) -> None:
+    if not first.shape.is_compatible_with(second.shape):
+        raise ValueError(f"{names} must have the same shape ({first.shape} vs {second.shape})")

@@ -73,3 +73,48 @@ def test_a_dimension_that_is_not_there_is_refused() -> None:
     for axis in (2, -3, 100):
         with pytest.raises(ValueError, match=rf"axis: expected one in \[-2, 2\), got {axis}"):
             tf.nn.softmax_cross_entropy_with_logits_v2(tf.ones([1, 2]), tf.ones([1, 2]), axis)
+
+
+LOGITS = np.array([-200.0, -3.0, -0.5, 0.0, 0.5, 3.0, 200.0], np.float32)
+SHARES = np.array([0.0, 0.25, 1.0, 0.5, 0.0, 1.0, 1.0], np.float32)
+
+
+@pytest.mark.parametrize("weight", [0.5, 1.0, np.linspace(0.5, 3.0, 7).astype(np.float32)])
+def test_weighted_cross_entropy_follows_its_definition(weight: Any) -> None:
+    found = tf.nn.weighted_cross_entropy_with_logits(SHARES, LOGITS, weight, name="loss")
+    assert found.op.name == "loss"
+    wide = LOGITS.astype(np.float64)
+    positive, negative = np.logaddexp(0, -wide), np.logaddexp(0, wide)
+    expected = weight * SHARES * positive + (1 - SHARES) * negative
+    np.testing.assert_allclose(found.eval(), expected, rtol=1e-5, atol=1e-6)
+    named = tf.nn.weighted_cross_entropy_with_logits(
+        targets=SHARES, logits=LOGITS, pos_weight=weight
+    )
+    np.testing.assert_array_equal(named.eval(), found.eval())
+
+
+def test_weighted_cross_entropy_needs_all_of_its_arguments() -> None:
+    loss = tf.nn.weighted_cross_entropy_with_logits
+    with pytest.raises(ValueError, match="labels and logits must both be given"):
+        loss(logits=LOGITS, pos_weight=1.0)
+    with pytest.raises(ValueError, match="pos_weight: expected a factor, got None"):
+        loss(SHARES, LOGITS)
+    with pytest.raises(ValueError, match="labels and targets are one argument"):
+        loss(SHARES, LOGITS, 1.0, targets=SHARES)
+    with pytest.raises(ValueError, match=r"logits and labels must have the same shape"):
+        loss(SHARES[:3], LOGITS, 1.0)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_log_poisson_loss_follows_its_definition(full: bool) -> None:
+    counts = np.array([0.0, 1.0, 2.0, 7.0, 0.5], np.float32)
+    logs = np.array([-1.0, 0.0, 2.0, 1.5, 0.5], np.float32)
+    found = tf.nn.log_poisson_loss(counts, logs, compute_full_loss=full, name="loss")
+    assert found.op.name == "loss"
+    expected = np.exp(logs) - logs * counts
+    if full:
+        above = counts[2:4]
+        expected[2:4] += above * np.log(above) - above + 0.5 * np.log(2 * np.pi * above)
+    np.testing.assert_allclose(found.eval(), expected, rtol=1e-5)
+    with pytest.raises(ValueError, match="log_input and targets must have the same shape"):
+        tf.nn.log_poisson_loss(counts[:3], logs)

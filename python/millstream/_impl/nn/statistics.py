@@ -10,10 +10,11 @@ import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import INTEGERS, NUMBER, TENSOR, TEXT, one_of, or_none, takes
-from millstream._impl.graph.convert import convert_to_tensor
+from millstream._impl.graph.convert import constant, convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.nn.data_formats import image_format
-from millstream._impl.ops import reductions
+from millstream._impl.ops import array_ops, reductions
+from millstream._impl.values import dtypes
 
 
 @public("nn.moments")
@@ -57,6 +58,10 @@ def moments(
     keep = bool(one_of(keepdims, keep_dims, "keepdims", "keep_dims"))
     with scopes.name_scope(name, "moments", [x]):
         value = convert_to_tensor(x, name="x")
+        if value.dtype == dtypes.float16:
+            # Sums of many elements leave the range of the type.
+            wide = moments(gen_ops.cast(value, dtypes.float32), axes, keepdims=keep)
+            return gen_ops.cast(wide[0], value.dtype), gen_ops.cast(wide[1], value.dtype)
         mean = reductions.reduce_mean(value, axes, keepdims=True, name="mean")
         distance = gen_ops.squared_difference(value, gen_ops.stop_gradient(mean))
         variance = reductions.reduce_mean(distance, axes, keepdims=True, name="variance")
@@ -64,6 +69,159 @@ def moments(
             dims = [axes] if isinstance(axes, int) else list(axes)
             mean, variance = gen_ops.squeeze(mean, dims), gen_ops.squeeze(variance, dims)
         return mean, variance
+
+
+@public("nn.weighted_moments")
+@takes(x=TENSOR, axes=INTEGERS, frequency_weights=TENSOR)
+def weighted_moments(
+    x: Any,
+    axes: Any,
+    frequency_weights: Any,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance along dimensions, of elements that count as often as their weights say.
+
+    Parameters
+    ----------
+    x
+        The tensor.
+    axes
+        The dimensions.
+    frequency_weights
+        The weights, of a shape that broadcasts to that of `x`.
+    name
+        Name of the scope.
+    keep_dims
+        Old name of `keepdims`.
+    keepdims
+        Keep the dimensions with size 1.
+
+    Returns
+    -------
+    tuple
+        Mean and variance.
+
+    Examples
+    --------
+    >>> mean, variance = tf.nn.weighted_moments(tf.constant([1.0, 5.0]), [0], [3.0, 1.0])
+    >>> float(mean.eval()), float(variance.eval())
+    (2.0, 3.0)
+    """
+    keep = bool(one_of(keepdims, keep_dims, "keepdims", "keep_dims"))
+    with scopes.name_scope(name, "weighted_moments", [x, frequency_weights]):
+        value = convert_to_tensor(x, name="x")
+        weights = convert_to_tensor(frequency_weights, name="frequency_weights")
+        wide = dtypes.float32 if value.dtype == dtypes.float16 else value.dtype
+        values, weights = gen_ops.cast(value, wide), gen_ops.cast(weights, wide)
+
+        def total(elements: Tensor) -> Tensor:
+            return reductions.reduce_sum(elements, axes, keepdims=True)
+
+        spread = weights + gen_ops.zeros_like(values)
+        share = gen_ops.reciprocal(total(spread))
+        mean = total(weights * values) * share
+        variance = total(weights * gen_ops.squared_difference(values, mean)) * share
+        if not keep:
+            dims = [axes] if isinstance(axes, int) else list(axes)
+            mean, variance = gen_ops.squeeze(mean, dims), gen_ops.squeeze(variance, dims)
+        return gen_ops.cast(mean, value.dtype), gen_ops.cast(variance, value.dtype)
+
+
+@public("nn.sufficient_statistics")
+@takes(x=TENSOR, axes=INTEGERS, shift=or_none(TENSOR))
+def sufficient_statistics(
+    x: Any,
+    axes: Any,
+    shift: Any = None,
+    keep_dims: bool | None = None,
+    name: str | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """Count, sum and sum of squares along dimensions, from which `normalize_moments` starts.
+
+    Parameters
+    ----------
+    x
+        The tensor.
+    axes
+        The dimensions.
+    shift
+        Subtracted from each element before it is summed: near the mean, sums lose fewer digits.
+    keep_dims
+        Old name of `keepdims`.
+    name
+        Name of the scope.
+    keepdims
+        Keep the dimensions with size 1.
+
+    Returns
+    -------
+    tuple
+        The count of elements that go into one sum, a scalar of the dtype of `x`; the sums; the sums
+        of squares; `shift` as a tensor, or None.
+
+    Examples
+    --------
+    >>> count, total, squares, _ = tf.nn.sufficient_statistics(tf.constant([1.0, 3.0]), [0])
+    >>> float(count.eval()), float(total.eval()), float(squares.eval())
+    (2.0, 4.0, 10.0)
+    """
+    keep = bool(one_of(keepdims, keep_dims, "keepdims", "keep_dims"))
+    with scopes.name_scope(name, "sufficient_statistics", [x, shift]):
+        value = convert_to_tensor(x, name="x")
+        dims = sorted({axes} if isinstance(axes, int) else set(axes))
+        sizes = (
+            [value.shape[dim].value for dim in dims] if value.shape.ndims is not None else [None]
+        )
+        if None in sizes:
+            along = array_ops.gather(gen_ops.shape(value), dims)
+            count = reductions.reduce_prod(gen_ops.cast(along, value.dtype), name="count")
+        else:
+            count = constant(math.prod(sizes), value.dtype, name="count")
+        if shift is None:
+            elements, squares = value, gen_ops.square(value)
+        else:
+            shift = convert_to_tensor(shift, value.dtype, "shift")
+            elements = gen_ops.sub(value, shift)
+            squares = gen_ops.squared_difference(value, shift)
+        total = reductions.reduce_sum(elements, dims, keepdims=keep, name="mean_ss")
+        of_squares = reductions.reduce_sum(squares, dims, keepdims=keep, name="var_ss")
+        return count, total, of_squares, shift
+
+
+@public("nn.normalize_moments")
+@takes(counts=TENSOR, mean_ss=TENSOR, variance_ss=TENSOR, shift=or_none(TENSOR))
+def normalize_moments(
+    counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance from what `sufficient_statistics` gives.
+
+    Parameters
+    ----------
+    counts, mean_ss, variance_ss, shift
+        Count, sums, sums of squares, and what was subtracted from the elements, or None.
+    name
+        Name of the scope.
+
+    Returns
+    -------
+    tuple
+        Mean and variance.
+
+    Examples
+    --------
+    >>> mean, variance = tf.nn.normalize_moments(2.0, 4.0, 10.0, None)
+    >>> float(mean.eval()), float(variance.eval())
+    (2.0, 1.0)
+    """
+    with scopes.name_scope(name, "normalize", [counts, mean_ss, variance_ss, shift]):
+        divisor = gen_ops.reciprocal(counts, "divisor")
+        shifted = gen_ops.mul(mean_ss, divisor, "mean" if shift is None else "shifted_mean")
+        mean = shifted if shift is None else gen_ops.add(shifted, shift, "mean")
+        of_squares = gen_ops.mul(variance_ss, divisor)
+        return mean, gen_ops.sub(of_squares, gen_ops.square(shifted), "variance")
 
 
 @public("nn.batch_normalization")
