@@ -154,6 +154,10 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.dimension_at_index: lambda: {"shape": [3], "index": 0},
         tf.dimension_value: lambda: {"dimension": 3},
         tf.expand_dims: lambda: {"input": X, "axis": 0},
+        tf.make_template: lambda: {"name_": "t", "func_": lambda: None},
+        tf.fixed_size_partitioner: lambda: {"num_shards": 2},
+        tf.min_max_variable_partitioner: dict,
+        tf.variable_axis_size_partitioner: lambda: {"max_shard_bytes": 8},
         tf.FIFOQueue: lambda: {"capacity": 2, "dtypes": tf.int32},
         tf.fill: lambda: {"dims": [2], "value": 1.0},
         tf.gather: lambda: {"params": X, "indices": [0]},
@@ -432,7 +436,7 @@ _ANY: dict[str, set[Any]] = {
 # Settings of variables that change nothing yet, or are read as those of `tf.device`.
 _SETTINGS = {"caching_device", "partitioner", "use_resource"}
 _TRUTHS = {
-    "add_regularization_losses", "adjoint_a", "adjoint_b", "allow_broadcast",
+    "add_regularization_losses", "adjoint_a", "adjoint_b", "allow_broadcast", "create_scope_now_",
     "compute_full_loss",
     "auxiliary_name_scope", "center", "cycle", "fused", "is_training", "scale", "use_bias",
     "zero_debias",

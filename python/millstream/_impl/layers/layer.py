@@ -28,6 +28,7 @@ from millstream._impl.ops import array_ops, math_ops
 from millstream._impl.values import dtypes
 from millstream._impl.values.tensor_shape import TensorShape, as_shape
 from millstream._impl.variables import variable_scope as scope_of_variables
+from millstream._impl.variables.partitioned_variable import PartitionedVariable
 from millstream._impl.variables.variable_store import store_of
 
 
@@ -317,7 +318,8 @@ class Layer:
         for loss in get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES):
             if loss not in known:
                 self._losses.append((loss, None))
-        (self._trainable_weights if is_trained else self._non_trainable_weights).append(variable)
+        weights = self._trainable_weights if is_trained else self._non_trainable_weights
+        weights.extend(variable if isinstance(variable, PartitionedVariable) else [variable])
         return variable
 
     def add_variable(self, *args: Any, **kwargs: Any) -> Any:

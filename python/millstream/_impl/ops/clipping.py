@@ -12,7 +12,7 @@ from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import INTEGERS, NUMBER, TENSOR, TENSORS, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
-from millstream._impl.ops import reductions
+from millstream._impl.ops import array_ops, reductions
 from millstream._impl.ops.indexed_slices import IndexedSlices
 
 
@@ -46,7 +46,11 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
     with scopes.name_scope(name, "clip_by_norm", [t]):
 
         def clip(values: Tensor) -> Tensor:
-            length = gen_ops.sqrt(reductions.reduce_sum(values * values, axes, keepdims=True))
+            total = reductions.reduce_sum(values * values, axes, keepdims=True)
+            # The root of 0 has no gradient; where all elements are 0, nothing is scaled.
+            some = gen_ops.greater(total, gen_ops.zeros_like(total))
+            safe = array_ops.where(some, total, gen_ops.ones_like(total))
+            length = array_ops.where(some, gen_ops.sqrt(safe), gen_ops.zeros_like(total))
             return values * clip_norm / gen_ops.maximum(length, clip_norm)
 
         return _map_values(clip, t)

@@ -44,7 +44,8 @@ class Initializer:
         dtype
             Type of the elements, by default the initializer's.
         partition_info
-            Not used.
+            Of a part of a variable, where it lies: the attributes ``full_shape``, ``var_offset``
+            and ``var_shape``.
         """
         raise NotImplementedError
 
@@ -310,7 +311,7 @@ class VarianceScaling(Initializer):
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """A tensor of random numbers."""
         kind = dtype or self.dtype
-        inputs, outputs = _fans(shape)
+        inputs, outputs = _fans(_whole(shape, partition_info))
         fan = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2.0}[self.mode]
         variance = self.scale / max(1.0, fan)
         if self.distribution == "uniform":
@@ -320,6 +321,11 @@ class VarianceScaling(Initializer):
             return random_ops.random_normal(shape, 0.0, math.sqrt(variance), kind, self.seed)
         deviation = math.sqrt(variance) / self._TRUNCATED_DEVIATION
         return random_ops.truncated_normal(shape, 0.0, deviation, kind, self.seed)
+
+
+def _whole(shape: Any, partition_info: Any) -> Any:
+    """The shape of the variable that a value is a part of, or of the value itself."""
+    return shape if partition_info is None else partition_info.full_shape
 
 
 def _fans(shape: Any) -> tuple[float, float]:
@@ -486,7 +492,8 @@ class UniformUnitScaling(Initializer):
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """A tensor of random numbers."""
-        inputs = math.prod(size or 1 for size in tensor_shape.as_shape(shape).as_list()[:-1])
+        whole = tensor_shape.as_shape(_whole(shape, partition_info)).as_list()
+        inputs = math.prod(size or 1 for size in whole[:-1])
         limit = self.factor * math.sqrt(3.0 / max(1, inputs))
         return random_ops.random_uniform(shape, -limit, limit, dtype or self.dtype, self.seed)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from millstream._impl import protos
+from millstream._impl.variables.save_slices import SaveSliceInfo
 from millstream._impl.variables.variable_kinds import VariableAggregation, VariableSynchronization
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def to_proto(variable: Variable, export_scope: str | None) -> Any:
     def inside(name: str) -> str:
         return name.removeprefix(scope)
 
+    place = variable._get_save_slice_info()
     return protos.message_class("VariableDef")(
         variable_name=inside(variable.name),
         initial_value_name=inside(variable.initial_value.name),
@@ -30,6 +32,7 @@ def to_proto(variable: Variable, export_scope: str | None) -> Any:
         trainable=variable.trainable,
         synchronization=variable.synchronization.value,
         aggregation=variable.aggregation.value,
+        save_slice_info_def=None if place is None else place.to_proto(export_scope),
     )
 
 
@@ -76,3 +79,9 @@ class FoundVariable:
         self.trainable: bool = definition.trainable
         self.synchronization = VariableSynchronization(definition.synchronization)
         self.aggregation = VariableAggregation(definition.aggregation)
+        self.save_slice_info: SaveSliceInfo | None = None
+        if definition.HasField("save_slice_info_def"):
+            place = definition.save_slice_info_def
+            self.save_slice_info = SaveSliceInfo(
+                save_slice_info_def=place, import_scope=import_scope
+            )

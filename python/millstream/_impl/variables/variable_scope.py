@@ -130,7 +130,7 @@ class VariableScope:
         self.caching_device = caching_device
 
     def set_partitioner(self, partitioner: Any) -> None:
-        """Set the default partitioner; `get_variable` refuses any."""
+        """Set the default partitioner."""
         self.partitioner = partitioner
 
     def get_variable(self, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -244,15 +244,20 @@ def get_variable(
     custom_getter
         A function that gets the variable through the getter it is given, by default the scope's.
     partitioner
-        Not implemented yet.
-    use_resource, synchronization, aggregation
+        A function from the shape and dtype of the variable to the number of parts along each
+        dimension, such as `fixed_size_partitioner` gives; by default the scope's. The result is
+        an object that stands for the joined parts: ``list(v)`` has the parts, which are
+        variables ``name/part_0`` and so on.
+    use_resource
         Not used.
+    synchronization, aggregation
+        As for `Variable`.
 
     Raises
     ------
     ValueError
         It exists and may not be shared, or does not and must be, or its shape is not known; or
-        `initializer` is a value of another dtype.
+        `initializer` is a value of another dtype; or the partitioner gives no valid numbers.
 
     Examples
     --------
@@ -267,8 +272,6 @@ def get_variable(
     if not isinstance(name, str) or not name:
         raise ValueError(f"name: expected a name, got {name!r}")
     scope = get_variable_scope()
-    if partitioner is not None or scope.partitioner is not None:
-        raise NotImplementedError("partitioner: variables in parts are not implemented yet")
     chosen_regularizer = scope.regularizer if regularizer is None else regularizer
     if chosen_regularizer is no_regularizer:
         chosen_regularizer = None
@@ -292,8 +295,12 @@ def get_variable(
             trainable=trainable,
             collections=collections,
             caching_device=scope.caching_device if caching_device is None else caching_device,
+            partitioner=scope.partitioner if partitioner is None else partitioner,
             validate_shape=validate_shape,
+            use_resource=scope.use_resource if use_resource is None else use_resource,
             constraint=scope.constraint if constraint is None else constraint,
+            synchronization=synchronization,
+            aggregation=aggregation,
         )
 
 

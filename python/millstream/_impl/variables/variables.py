@@ -18,7 +18,7 @@ from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops.indexed_slices import IndexedSlices
 from millstream._impl.values import dtypes, tensor_shape
 from millstream._impl.values.tensor_shape import TensorShape
-from millstream._impl.variables import initial_values, variable_protos
+from millstream._impl.variables import initial_values, save_slices, variable_protos
 from millstream._impl.variables.variable_kinds import VariableAggregation, VariableSynchronization
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ class Variable(Operators, TensorLike):
 
     __array_priority__ = 100  # NumPy's operators leave it to ours
     is_tensor: ClassVar[bool] = False
+    SaveSliceInfo: ClassVar[type[save_slices.SaveSliceInfo]] = save_slices.SaveSliceInfo
 
     @takes(
         initial_value=INITIALIZER,
@@ -108,6 +109,9 @@ class Variable(Operators, TensorLike):
         self._graph = get_default_graph()
         self._static_shape = TensorShape(None)  # what set_shape() was told
         self._cached: Tensor | None = None  # the copy on the caching device
+        self._save_slice_info: save_slices.SaveSliceInfo | None = (
+            None  # its place, of a part of a variable
+        )
         if variable_def is not None:
             if initial_value is not None:
                 raise ValueError("variable_def and initial_value: give one of them")
@@ -170,6 +174,7 @@ class Variable(Operators, TensorLike):
         self._constraint = None
         self._synchronization = found.synchronization
         self._aggregation = found.aggregation
+        self._save_slice_info = found.save_slice_info
         if self._graph.variable_of(self.handle) is None:
             self._graph.note_variable(self.handle, self)
 
@@ -478,6 +483,14 @@ class Variable(Operators, TensorLike):
             What it names is no variable.
         """
         return Variable(variable_def=variable_def, import_scope=import_scope)
+
+    def _set_save_slice_info(self, save_slice_info: save_slices.SaveSliceInfo) -> None:
+        """Note that it is a part of a variable, and where it lies there."""
+        self._save_slice_info = save_slice_info
+
+    def _get_save_slice_info(self) -> save_slices.SaveSliceInfo | None:
+        """Where it lies in the variable that it is a part of, if it is one."""
+        return self._save_slice_info
 
     def experimental_ref(self) -> Variable:
         """A key for dictionaries: the variable itself, which compares by identity."""
