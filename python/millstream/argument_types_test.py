@@ -71,6 +71,16 @@ def _classes() -> dict[str, Any]:
     return {"labels": [0, 1], "predictions": [1, 1]}
 
 
+def _option() -> dict[str, Any]:
+    return {"name": "o", "flag_values": tf.flags.FlagValues()}
+
+
+def _declared(argument: str, value: Any) -> dict[str, Any]:
+    options = tf.flags.FlagValues()
+    tf.flags.DEFINE_string("o", "x", flag_values=options)
+    return {argument: value, "flag_values": options}
+
+
 def _one_loss() -> str:
     tf.losses.add_loss(tf.constant(1.0, name="loss"))
     return "loss"
@@ -236,10 +246,19 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.compat.forward_compatibility_horizon: lambda: {"year": 2019, "month": 1, "day": 1},
         tf.errors.error_code_from_exception_type: lambda: {"cls": tf.errors.NotFoundError},
         tf.errors.exception_type_from_error_code: lambda: {"error_code": 5},
-        tf.flags.DEFINE_bool: lambda: {"name": "b", "default": True},
-        tf.flags.DEFINE_float: lambda: {"name": "f", "default": 1.0},
-        tf.flags.DEFINE_integer: lambda: {"name": "i", "default": 1},
-        tf.flags.DEFINE_string: lambda: {"name": "s", "default": "x"},
+        tf.flags.DEFINE_bool: lambda: {**_option(), "default": True},
+        tf.flags.DEFINE_enum: lambda: {**_option(), "default": "x", "enum_values": ["x"]},
+        tf.flags.DEFINE_float: lambda: {**_option(), "default": 1.0},
+        tf.flags.DEFINE_integer: lambda: {**_option(), "default": 1},
+        tf.flags.DEFINE_list: lambda: {**_option(), "default": "x"},
+        tf.flags.DEFINE_multi_integer: lambda: {**_option(), "default": 1},
+        tf.flags.DEFINE_multi_string: lambda: {**_option(), "default": "x"},
+        tf.flags.DEFINE_spaceseplist: lambda: {**_option(), "default": "x"},
+        tf.flags.DEFINE_string: lambda: {**_option(), "default": "x"},
+        tf.flags.mark_flag_as_required: lambda: _declared("flag_name", "o"),
+        tf.flags.mark_flags_as_required: lambda: _declared("flag_names", ["o"]),
+        tf.flags.mark_flags_as_mutual_exclusive: lambda: _declared("flag_names", ["o"]),
+        tf.flags.register_validator: lambda: {**_declared("flag_name", "o"), "checker": bool},
         tf.initializers.he_normal: dict,
         tf.initializers.he_uniform: dict,
         tf.initializers.identity: dict,
@@ -417,6 +436,8 @@ TABLE = _table()
 
 # What takes any object, is made by the package alone, or has a test of its own.
 _TAKE_ANYTHING = {
+    tf.flags.Error, tf.flags.DuplicateFlagError, tf.flags.IllegalFlagValueError,
+    tf.flags.ValidationError, tf.flags.UnrecognizedFlagError,
     tf.add_to_collection, tf.get_collection_ref, tf.get_static_value, tf.is_tensor,
     tf.is_numeric_tensor, tf.no_regularizer, tf.compat.as_str_any, tf.compat.path_to_str,
     tf.logging.TaskLevelStatusMessage, tf.IndexedSlicesValue, tf.Operation, tf.Tensor, tf.OpError,
@@ -436,6 +457,7 @@ _ANY: dict[str, set[Any]] = {
 # Settings of variables that change nothing yet, or are read as those of `tf.device`.
 _SETTINGS = {"caching_device", "partitioner", "use_resource"}
 _TRUTHS = {
+    "case_sensitive", "required",
     "add_regularization_losses", "adjoint_a", "adjoint_b", "allow_broadcast", "create_scope_now_",
     "compute_full_loss",
     "auxiliary_name_scope", "center", "cycle", "fused", "is_training", "scale", "use_bias",

@@ -2,70 +2,154 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Sequence
-from typing import Any
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec
 
 from millstream._impl.base.public import public
+from millstream._impl.program.flag_values import FLAGS, Flag, FlagValues, Kind, ValidationError
+
+_Parameters = ParamSpec("_Parameters")
+
+# Names of the parameters in older programs.
+_OLD_NAMES = {"flag_name": "name", "default_value": "default", "docstring": "help"}
 
 
-class _Flags:
-    """The values of the declared options."""
+def _define(function: Callable[_Parameters, None]) -> Callable[_Parameters, None]:
+    """Let a function of this module take old names of its parameters."""
 
-    def __init__(self) -> None:
-        self.__dict__["_parser"] = argparse.ArgumentParser(allow_abbrev=False)
-        self.__dict__["_values"] = None
+    @functools.wraps(function)
+    def define(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> None:
+        for old, new in _OLD_NAMES.items():
+            if old in kwargs:
+                kwargs[new] = kwargs.pop(old)
+        function(*args, **kwargs)
 
-    def declare(self, name: str, **arguments: Any) -> None:
-        """Add an option."""
-        self.__dict__["_parser"].add_argument("--" + name, **arguments)
-        self.__dict__["_values"] = None
-
-    def __call__(self, argv: Sequence[str]) -> list[str]:
-        """Read a command line; returns what is left of it, the program's name first."""
-        values, rest = self.__dict__["_parser"].parse_known_args(list(argv[1:]))
-        self.__dict__["_values"] = vars(values)
-        return [argv[0], *rest]
-
-    def __repr__(self) -> str:
-        values = self.__dict__["_values"]
-        return "<tf.flags.FLAGS, not read yet>" if values is None else f"<tf.flags.FLAGS {values}>"
-
-    def __getattr__(self, name: str) -> Any:
-        if self.__dict__["_values"] is None:
-            self(sys.argv)
-        if name not in self.__dict__["_values"]:
-            raise AttributeError(f"no flag is called {name!r}")
-        return self.__dict__["_values"][name]
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if self.__dict__["_values"] is None:
-            self(sys.argv)
-        self.__dict__["_values"][name] = value
+    return define
 
 
-FLAGS = public("flags.FLAGS")(_Flags())
-
-
-def _truth(text: str) -> bool:
-    if text.lower() in ("true", "t", "1", "yes"):
-        return True
-    if text.lower() in ("false", "f", "0", "no"):
-        return False
-    raise argparse.ArgumentTypeError(f"expected true or false, got {text!r}")
-
-
-def _declare(name: Any, help: Any, **arguments: Any) -> None:  # noqa: A002
+def _declare(
+    name: Any,
+    default: Any,
+    help: Any,  # noqa: A002  (the public name)
+    kind: Kind,
+    flag_values: Any,
+    short_name: Any = None,
+    required: bool = False,
+    **_: Any,
+) -> None:
     if not isinstance(name, str) or not name:
         raise TypeError(f"name: expected the name of an option, got {name!r}")
-    if not isinstance(help, str):
+    if help is not None and not isinstance(help, str):
         raise TypeError(f"help: expected a text, got {help!r}")
-    FLAGS.declare(name, help=help, **arguments)
+    if not isinstance(flag_values, FlagValues):
+        raise TypeError(f"flag_values: expected a tf.flags.FlagValues, got {flag_values!r}")
+    try:
+        flag = Flag(name, default, help or "", kind, short_name)
+    except ValueError as error:
+        error.args = (f"{error} (the default)",)
+        raise
+    flag_values.add(flag)
+    if required:
+        mark_flag_as_required(name, flag_values)
+
+
+# ---- What a text stands for ----
+
+
+def _text(given: Any) -> str:
+    if not isinstance(given, str):
+        raise TypeError(f"expected a text, got {given!r}")
+    return given
+
+
+def _integer(given: Any) -> int:
+    if isinstance(given, bool) or not isinstance(given, (int, str)):
+        raise TypeError(f"expected an integer, got {given!r}")
+    if isinstance(given, int):
+        return given
+    text = given.strip().lower()
+    base = 16 if text.lstrip("+-").startswith("0x") else 8 if text.startswith("0o") else 10
+    try:
+        return int(text, base)
+    except ValueError:
+        raise ValueError("expected an integer") from None
+
+
+def _number(given: Any) -> float:
+    if isinstance(given, bool) or not isinstance(given, (int, float, str)):
+        raise TypeError(f"expected a number, got {given!r}")
+    try:
+        return float(given)
+    except ValueError:
+        raise ValueError("expected a number") from None
+
+
+def _truth(given: Any) -> bool:
+    if isinstance(given, str):
+        if given.lower() in ("true", "t", "1"):
+            return True
+        if given.lower() in ("false", "f", "0"):
+            return False
+    elif isinstance(given, (bool, int, float)) and given in (0, 1):
+        return bool(given)
+    raise ValueError("Non-boolean argument to boolean flag")
+
+
+def _within(
+    parse: Callable[[Any], Any], what: str, lower_bound: Any, upper_bound: Any
+) -> Callable[[Any], Any]:
+    """Parse numbers between two bounds, which are allowed themselves; None is no bound."""
+
+    def parse_within(given: Any) -> Any:
+        value = parse(given)
+        too_low = lower_bound is not None and value < lower_bound
+        if too_low or (upper_bound is not None and value > upper_bound):
+            low = "-inf" if lower_bound is None else lower_bound
+            high = "inf" if upper_bound is None else upper_bound
+            raise ValueError(f"{value} is not {what} in the range [{low}, {high}]")
+        return value
+
+    return parse_within
+
+
+def _one_of(values: Sequence[str], case_sensitive: bool) -> Callable[[Any], str]:
+    allowed = list(values)
+    if not allowed or not all(isinstance(value, str) for value in allowed):
+        raise ValueError(f"enum_values: expected a list of texts, got {values!r}")
+
+    def parse(given: Any) -> str:
+        text = _text(given)
+        for value in allowed:
+            if text == value or (not case_sensitive and text.lower() == value.lower()):
+                return value
+        raise ValueError(f"value should be one of <{'|'.join(allowed)}>")
+
+    return parse
+
+
+def _separated(separator: str | None) -> Callable[[Any], list[str]]:
+    def parse(given: Any) -> list[str]:
+        if isinstance(given, (list, tuple)):
+            return list(given)
+        text = _text(given)
+        return [item.strip() for item in text.split(separator)] if text else []
+
+    return parse
+
+
+# ---- Declaring ----
 
 
 @public("flags.DEFINE_string")
-def DEFINE_string(name: str, default: str | None, help: str = "") -> None:  # noqa: A002, N802
+@_define
+def DEFINE_string(  # noqa: N802
+    name: str,
+    default: str | None,
+    help: str | None = "",  # noqa: A002
+    flag_values: FlagValues = FLAGS,
+    **args: Any,
+) -> None:
     """Declare an option with a text.
 
     Parameters
@@ -73,14 +157,22 @@ def DEFINE_string(name: str, default: str | None, help: str = "") -> None:  # no
     name
         Its name, without dashes.
     default
-        Its value when the command line does not give it.
+        Its value when the command line does not give it; a text is read as on the command line.
     help
         What ``--help`` says of it.
+    flag_values
+        The options that it joins.
+    args
+        ``short_name``: a second name; ``required``: whether it must have a value.
 
     Raises
     ------
     TypeError
         An argument is of another type.
+    DuplicateFlagError
+        There is one of that name.
+    IllegalFlagValueError
+        The default is no value of the option.
 
     Examples
     --------
@@ -90,17 +182,28 @@ def DEFINE_string(name: str, default: str | None, help: str = "") -> None:  # no
     >>> tf.flags.FLAGS.data_dir
     'here'
     """
-    _declare(name, help, default=_checked(default, str))
+    _declare(name, default, help, Kind("a string", _text), flag_values, **args)
 
 
 @public("flags.DEFINE_integer")
-def DEFINE_integer(name: str, default: int | None, help: str = "") -> None:  # noqa: A002, N802
+@_define
+def DEFINE_integer(  # noqa: N802
+    name: str,
+    default: int | str | None,
+    help: str | None = "",  # noqa: A002
+    lower_bound: int | None = None,
+    upper_bound: int | None = None,
+    flag_values: FlagValues = FLAGS,
+    **args: Any,
+) -> None:
     """Declare an option with an integer.
 
     Parameters
     ----------
-    name, default, help
+    name, default, help, flag_values, args
         As for `DEFINE_string`.
+    lower_bound, upper_bound
+        The least and the greatest value.
 
     Examples
     --------
@@ -110,17 +213,30 @@ def DEFINE_integer(name: str, default: int | None, help: str = "") -> None:  # n
     >>> tf.flags.FLAGS.steps
     7
     """
-    _declare(name, help, default=_checked(default, int), type=int)
+    _check_bounds(lower_bound, upper_bound)
+    parse = _within(_integer, "an integer", lower_bound, upper_bound)
+    _declare(name, default, help, Kind("an integer", parse), flag_values, **args)
 
 
 @public("flags.DEFINE_float")
-def DEFINE_float(name: str, default: float | None, help: str = "") -> None:  # noqa: A002, N802
+@_define
+def DEFINE_float(  # noqa: N802
+    name: str,
+    default: float | str | None,
+    help: str | None = "",  # noqa: A002
+    lower_bound: float | None = None,
+    upper_bound: float | None = None,
+    flag_values: FlagValues = FLAGS,
+    **args: Any,
+) -> None:
     """Declare an option with a number.
 
     Parameters
     ----------
-    name, default, help
+    name, default, help, flag_values, args
         As for `DEFINE_string`.
+    lower_bound, upper_bound
+        The least and the greatest value.
 
     Examples
     --------
@@ -130,16 +246,31 @@ def DEFINE_float(name: str, default: float | None, help: str = "") -> None:  # n
     >>> tf.flags.FLAGS.rate
     0.1
     """
-    _declare(name, help, default=_checked(default, (int, float)), type=float)
+    _check_bounds(lower_bound, upper_bound)
+    parse = _within(_number, "a number", lower_bound, upper_bound)
+    _declare(name, default, help, Kind("a number", parse), flag_values, **args)
+
+
+def _check_bounds(lower_bound: Any, upper_bound: Any) -> None:
+    for name, bound in (("lower_bound", lower_bound), ("upper_bound", upper_bound)):
+        if bound is not None and not isinstance(bound, (int, float)):
+            raise TypeError(f"{name}: expected a number, got {bound!r}")
 
 
 @public("flags.DEFINE_boolean")
-def DEFINE_boolean(name: str, default: bool | None, help: str = "") -> None:  # noqa: A002, N802
+@_define
+def DEFINE_boolean(  # noqa: N802
+    name: str,
+    default: bool | str | None,
+    help: str | None = "",  # noqa: A002
+    flag_values: FlagValues = FLAGS,
+    **args: Any,
+) -> None:
     """Declare an option that is true or false; alone it is true.
 
     Parameters
     ----------
-    name, default, help
+    name, default, help, flag_values, args
         As for `DEFINE_string`; ``--noNAME`` makes it false.
 
     Examples
@@ -150,14 +281,299 @@ def DEFINE_boolean(name: str, default: bool | None, help: str = "") -> None:  # 
     >>> tf.flags.FLAGS.fast
     False
     """
-    _declare(name, help, default=_checked(default, bool), type=_truth, nargs="?", const=True)
-    FLAGS.declare("no" + name, dest=name, action="store_false", help=argparse.SUPPRESS)
-
-
-def _checked(default: Any, kind: Any) -> Any:
-    if default is not None and not isinstance(default, kind):
-        raise TypeError(f"default: expected a value of the option's type, got {default!r}")
-    return default
+    kind = Kind("a boolean", _truth, is_switch=True)
+    _declare(name, default, help, kind, flag_values, **args)
 
 
 DEFINE_bool = public("flags.DEFINE_bool")(DEFINE_boolean)
+
+
+@public("flags.DEFINE_enum")
+@_define
+def DEFINE_enum(  # noqa: N802
+    name: str,
+    default: str | None,
+    enum_values: Sequence[str],
+    help: str | None = "",  # noqa: A002
+    flag_values: FlagValues = FLAGS,
+    case_sensitive: bool = True,
+    **args: Any,
+) -> None:
+    """Declare an option with one of several texts.
+
+    Parameters
+    ----------
+    name, default, help, flag_values, args
+        As for `DEFINE_string`.
+    enum_values
+        The texts.
+    case_sensitive
+        Whether capitals differ from small letters.
+
+    Examples
+    --------
+    >>> tf.flags.DEFINE_enum("phase", "train", ["train", "test"], "What to do.")
+    >>> tf.flags.FLAGS(["prog", "--phase=test"])
+    ['prog']
+    >>> tf.flags.FLAGS.phase
+    'test'
+    """
+    if isinstance(enum_values, (str, bytes)) or not isinstance(enum_values, (list, tuple)):
+        raise TypeError(f"enum_values: expected a list of texts, got {enum_values!r}")
+    kind = Kind("|".join(map(str, enum_values)), _one_of(enum_values, case_sensitive))
+    _declare(name, default, help, kind, flag_values, **args)
+
+
+@public("flags.DEFINE_list")
+@_define
+def DEFINE_list(  # noqa: N802
+    name: str,
+    default: Sequence[str] | str | None,
+    help: str | None = "",  # noqa: A002
+    flag_values: FlagValues = FLAGS,
+    **args: Any,
+) -> None:
+    """Declare an option with texts between commas.
+
+    Parameters
+    ----------
+    name, default, help, flag_values, args
+        As for `DEFINE_string`; the default may be a list.
+
+    Examples
+    --------
+    >>> tf.flags.DEFINE_list("layers", ["64"], "Sizes of the layers.")
+    >>> tf.flags.FLAGS(["prog", "--layers=128,64"])
+    ['prog']
+    >>> tf.flags.FLAGS.layers
+    ['128', '64']
+    """
+    _declare(name, default, help, Kind("a list", _separated(",")), flag_values, **args)
+
+
+@public("flags.DEFINE_spaceseplist")
+@_define
+def DEFINE_spaceseplist(  # noqa: N802
+    name: str,
+    default: Sequence[str] | str | None,
+    help: str | None = "",  # noqa: A002
+    flag_values: FlagValues = FLAGS,
+    **args: Any,
+) -> None:
+    """Declare an option with texts between spaces.
+
+    Parameters
+    ----------
+    name, default, help, flag_values, args
+        As for `DEFINE_string`; the default may be a list.
+
+    Examples
+    --------
+    >>> tf.flags.DEFINE_spaceseplist("words", None, "Words to look up.")
+    >>> tf.flags.FLAGS(["prog", "--words=one two"])
+    ['prog']
+    >>> tf.flags.FLAGS.words
+    ['one', 'two']
+    """
+    _declare(name, default, help, Kind("a list", _separated(None)), flag_values, **args)
+
+
+@public("flags.DEFINE_multi_string")
+@_define
+def DEFINE_multi_string(  # noqa: N802
+    name: str,
+    default: Sequence[str] | str | None,
+    help: str | None = "",  # noqa: A002
+    flag_values: FlagValues = FLAGS,
+    **args: Any,
+) -> None:
+    """Declare an option that may be given several times, each time with a text.
+
+    Parameters
+    ----------
+    name, default, help, flag_values, args
+        As for `DEFINE_string`; the default may be a list.
+
+    Examples
+    --------
+    >>> tf.flags.DEFINE_multi_string("file", [], "Files to read.")
+    >>> tf.flags.FLAGS(["prog", "--file=a", "--file=b"])
+    ['prog']
+    >>> tf.flags.FLAGS.file
+    ['a', 'b']
+    """
+    kind = Kind("a string; repeat this option for a list", _text, repeated=True)
+    _declare(name, default, help, kind, flag_values, **args)
+
+
+@public("flags.DEFINE_multi_integer")
+@_define
+def DEFINE_multi_integer(  # noqa: N802
+    name: str,
+    default: Sequence[int] | int | None,
+    help: str | None = "",  # noqa: A002
+    lower_bound: int | None = None,
+    upper_bound: int | None = None,
+    flag_values: FlagValues = FLAGS,
+    **args: Any,
+) -> None:
+    """Declare an option that may be given several times, each time with an integer.
+
+    Parameters
+    ----------
+    name, default, help, flag_values, args
+        As for `DEFINE_string`; the default may be a list.
+    lower_bound, upper_bound
+        The least and the greatest value.
+
+    Examples
+    --------
+    >>> tf.flags.DEFINE_multi_integer("size", [1], "Sizes.")
+    >>> tf.flags.FLAGS(["prog", "--size=3", "--size=4"])
+    ['prog']
+    >>> tf.flags.FLAGS.size
+    [3, 4]
+    """
+    _check_bounds(lower_bound, upper_bound)
+    parse = _within(_integer, "an integer", lower_bound, upper_bound)
+    kind = Kind("an integer; repeat this option for a list", parse, repeated=True)
+    _declare(name, default, help, kind, flag_values, **args)
+
+
+# ---- Checks ----
+
+
+@public("flags.register_validator")
+def register_validator(
+    flag_name: str,
+    checker: Callable[[Any], Any],
+    message: str = "Flag validation failed",
+    flag_values: FlagValues = FLAGS,
+) -> None:
+    """Check the value of an option when the command line has been read, and when it is set.
+
+    Parameters
+    ----------
+    flag_name
+        The option.
+    checker
+        A function from its value to whether it is allowed; it may raise ValidationError.
+    message
+        What the error says.
+    flag_values
+        The options that it is one of.
+
+    Raises
+    ------
+    KeyError
+        There is no such option.
+
+    Examples
+    --------
+    >>> options = tf.flags.FlagValues()
+    >>> tf.flags.DEFINE_integer("even", 2, "A number.", flag_values=options)
+    >>> tf.flags.register_validator("even", lambda n: n % 2 == 0, "must be even", options)
+    >>> options(["prog", "--even=3"])
+    Traceback (most recent call last):
+    millstream.flags.ValidationError: flag --even=3: must be even
+    """
+    if not isinstance(flag_name, str):
+        raise TypeError(f"flag_name: expected the name of an option, got {flag_name!r}")
+    if not callable(checker):
+        raise TypeError(f"checker: expected a function, got {checker!r}")
+    if not isinstance(message, str):
+        raise TypeError(f"message: expected a text, got {message!r}")
+    if not isinstance(flag_values, FlagValues):
+        raise TypeError(f"flag_values: expected a tf.flags.FlagValues, got {flag_values!r}")
+    flag_values[flag_name].checks.append((checker, message))
+
+
+@public("flags.mark_flag_as_required")
+def mark_flag_as_required(flag_name: str, flag_values: FlagValues = FLAGS) -> None:
+    """Let an option be an error that has no value when the command line has been read.
+
+    Parameters
+    ----------
+    flag_name
+        The option.
+    flag_values
+        The options that it is one of.
+
+    Examples
+    --------
+    >>> options = tf.flags.FlagValues()
+    >>> tf.flags.DEFINE_string("to", None, "A folder.", flag_values=options)
+    >>> tf.flags.mark_flag_as_required("to", options)
+    >>> options(["prog"])
+    Traceback (most recent call last):
+    millstream.flags.ValidationError: flag --to=None: Flag --to must have a value other than None.
+    """
+    message = f"Flag --{flag_name} must have a value other than None."
+    register_validator(flag_name, lambda value: value is not None, message, flag_values)
+
+
+@public("flags.mark_flags_as_required")
+def mark_flags_as_required(flag_names: Sequence[str], flag_values: FlagValues = FLAGS) -> None:
+    """`mark_flag_as_required` of several options.
+
+    Parameters
+    ----------
+    flag_names
+        The options.
+    flag_values
+        The options that they are some of.
+
+    Examples
+    --------
+    >>> options = tf.flags.FlagValues()
+    >>> tf.flags.DEFINE_string("source", "here", "A folder.", flag_values=options)
+    >>> tf.flags.mark_flags_as_required(["source"], options)
+    >>> options(["prog"])
+    ['prog']
+    """
+    if not isinstance(flag_names, (list, tuple)):
+        raise TypeError(f"flag_names: expected a list of names, got {flag_names!r}")
+    for name in flag_names:
+        mark_flag_as_required(name, flag_values)
+
+
+@public("flags.mark_flags_as_mutual_exclusive")
+def mark_flags_as_mutual_exclusive(
+    flag_names: Sequence[str], required: bool = False, flag_values: FlagValues = FLAGS
+) -> None:
+    """Let it be an error when more than one of several options has a value that is not None.
+
+    Parameters
+    ----------
+    flag_names
+        The options.
+    required
+        Whether one of them must have a value.
+    flag_values
+        The options that they are some of.
+
+    Examples
+    --------
+    >>> options = tf.flags.FlagValues()
+    >>> tf.flags.DEFINE_string("one", None, "A text.", flag_values=options)
+    >>> tf.flags.DEFINE_string("other", None, "A text.", flag_values=options)
+    >>> tf.flags.mark_flags_as_mutual_exclusive(["one", "other"], flag_values=options)
+    >>> options(["prog", "--one=1", "--other=2"])
+    Traceback (most recent call last):
+    millstream.flags.ValidationError: flags one, other: at most one must have a value, 2 have
+    """
+    if not isinstance(flag_names, (list, tuple)):
+        raise TypeError(f"flag_names: expected a list of names, got {flag_names!r}")
+    if not isinstance(flag_values, FlagValues):
+        raise TypeError(f"flag_values: expected a tf.flags.FlagValues, got {flag_values!r}")
+
+    def check() -> None:
+        count = sum(flag_values[name].value is not None for name in flag_names)
+        if count > 1 or (required and count == 0):
+            wanted = "exactly" if required else "at most"
+            verb = "has" if count == 1 else "have"
+            raise ValidationError(
+                f"flags {', '.join(flag_names)}: {wanted} one must have a value, {count} {verb}"
+            )
+
+    flag_values.add_validator(flag_names, check)

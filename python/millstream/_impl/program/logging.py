@@ -175,7 +175,9 @@ def set_verbosity(v: int) -> None:
     >>> tf.logging.warning("not shown")
     """
     if not _logging.getLogger().handlers and not _logger.handlers:
-        _logger.addHandler(_logging.StreamHandler())
+        handler = _logging.StreamHandler()
+        handler.setFormatter(_logging.Formatter(_logging.BASIC_FORMAT))
+        _logger.addHandler(handler)
     _logger.setLevel(v)
 
 

@@ -109,9 +109,8 @@ class Variable(Operators, TensorLike):
         self._graph = get_default_graph()
         self._static_shape = TensorShape(None)  # what set_shape() was told
         self._cached: Tensor | None = None  # the copy on the caching device
-        self._save_slice_info: save_slices.SaveSliceInfo | None = (
-            None  # its place, of a part of a variable
-        )
+        # Its place, of a part of a variable.
+        self._save_slice_info: save_slices.SaveSliceInfo | None = None
         if variable_def is not None:
             if initial_value is not None:
                 raise ValueError("variable_def and initial_value: give one of them")
