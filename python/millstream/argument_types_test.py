@@ -75,6 +75,11 @@ def _option() -> dict[str, Any]:
     return {"name": "o", "flag_values": tf.flags.FlagValues()}
 
 
+def _derived() -> dict[str, Any]:
+    x = tf.placeholder(tf.float32, [2])
+    return {"x": x, "x_shape": [2], "y": x * x, "y_shape": [2]}
+
+
 def _declared(argument: str, value: Any) -> dict[str, Any]:
     options = tf.flags.FlagValues()
     tf.flags.DEFINE_string("o", "x", flag_values=options)
@@ -420,6 +425,12 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.graph_util.tensor_shape_from_node_def_name: lambda: {
             "graph": tf.get_default_graph(), "input_name": tf.constant(1.0).name
         },
+        tf.test.assert_equal_graph_def: lambda: {
+            "actual": tf.GraphDef(), "expected": tf.GraphDef()
+        },
+        tf.test.compute_gradient: _derived,
+        tf.test.compute_gradient_error: _derived,
+        tf.test.test_src_dir_path: lambda: {"relative_path": "f"},
         tf.train.write_graph: lambda: {
             "graph_or_graph_def": tf.GraphDef(), "logdir": tempfile.mkdtemp(), "name": "graph"
         },
@@ -436,6 +447,7 @@ TABLE = _table()
 
 # What takes any object, is made by the package alone, or has a test of its own.
 _TAKE_ANYTHING = {
+    tf.test.TestCase, tf.test.is_gpu_available, tf.test.main,
     tf.flags.Error, tf.flags.DuplicateFlagError, tf.flags.IllegalFlagValueError,
     tf.flags.ValidationError, tf.flags.UnrecognizedFlagError,
     tf.add_to_collection, tf.get_collection_ref, tf.get_static_value, tf.is_tensor,

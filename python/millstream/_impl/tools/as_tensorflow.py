@@ -56,7 +56,8 @@ def _module_paths() -> list[str]:
     for module in _public_modules():
         inner = [getattr(module, name) for name in module.__all__]
         names = [one.__name__ for one in inner if isinstance(one, types.ModuleType)]
-        found += [name.partition(".")[2] for name in names if "." in name]
+        inside = [name for name in names if name.startswith(f"{_PACKAGE}.")]
+        found += [name.partition(".")[2] for name in inside]
     return list(dict.fromkeys(found))
 
 
