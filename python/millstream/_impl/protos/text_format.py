@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from millstream._impl.base.public import public
@@ -16,13 +17,22 @@ def _check(message: Any) -> None:
 
 
 @public("protos.text_format.MessageToString")
-def MessageToString(message: Any) -> str:  # noqa: N802  (protobuf's name)
+def MessageToString(  # noqa: N802  (protobuf's name)
+    message: Any, as_utf8: bool = True, as_one_line: bool = False, **options: Any
+) -> str:
     """The text of a message.
 
     Parameters
     ----------
     message
         A message of any type.
+    as_utf8
+        Not used: letters beyond ASCII are as the runtime prints them.
+    as_one_line
+        Whether the text is one line.
+    options
+        Further options of protobuf's function: ``indent``, a number of spaces before each line;
+        others change nothing.
 
     Raises
     ------
@@ -37,11 +47,39 @@ def MessageToString(message: Any) -> str:  # noqa: N802  (protobuf's name)
     ['name: "n"', 'op: "NoOp"']
     """
     _check(message)
-    return str(message)
+    lines = str(message).splitlines()
+    if as_one_line:
+        return " ".join(line.strip() for line in lines)
+    start = " " * int(options.get("indent", 0))
+    return "".join(f"{start}{line}\n" for line in lines)
+
+
+@public("protos.text_format.PrintMessage")
+def PrintMessage(message: Any, out: Any, indent: int = 0, **options: Any) -> None:  # noqa: N802
+    """Write the text of a message to a file.
+
+    Parameters
+    ----------
+    message, options
+        As for `MessageToString`.
+    out
+        A file of text.
+    indent
+        A number of spaces before each line.
+
+    Examples
+    --------
+    >>> import sys
+    >>> import millstream as tf
+    >>> from millstream.protos import text_format
+    >>> text_format.PrintMessage(tf.NodeDef(name="n"), sys.stdout, indent=2)
+      name: "n"
+    """
+    out.write(MessageToString(message, indent=indent, **options))
 
 
 @public("protos.text_format.Merge")
-def Merge(text: str | bytes, message: Any) -> Any:  # noqa: N802  (protobuf's name)
+def Merge(text: str | bytes, message: Any, **options: Any) -> Any:  # noqa: N802
     """Parse a text and merge it into a message.
 
     Parameters
@@ -50,6 +88,8 @@ def Merge(text: str | bytes, message: Any) -> Any:  # noqa: N802  (protobuf's na
         Protobuf's text format.
     message
         The message; lists are appended to.
+    options
+        Options of protobuf's function, which change nothing: what is unknown is always an error.
 
     Returns
     -------
@@ -81,7 +121,7 @@ def Merge(text: str | bytes, message: Any) -> Any:  # noqa: N802  (protobuf's na
 
 
 @public("protos.text_format.Parse")
-def Parse(text: str | bytes, message: Any) -> Any:  # noqa: N802  (protobuf's name)
+def Parse(text: str | bytes, message: Any, **options: Any) -> Any:  # noqa: N802
     """Fill a message with what a text says; parameters, result and errors are those of `Merge`.
 
     Examples
@@ -92,3 +132,28 @@ def Parse(text: str | bytes, message: Any) -> Any:  # noqa: N802  (protobuf's na
     'NoOp'
     """
     return Merge(text, message)
+
+
+@public("protos.text_format.MergeLines")
+def MergeLines(lines: Iterable[str | bytes], message: Any, **options: Any) -> Any:  # noqa: N802
+    """`Merge` of a text in lines.
+
+    Parameters
+    ----------
+    lines
+        The lines, such as a file.
+    message, options
+        As for `Merge`.
+
+    Examples
+    --------
+    >>> import millstream as tf
+    >>> from millstream.protos import text_format
+    >>> text_format.MergeLines(["name: 'a'", "op: 'NoOp'"], tf.NodeDef()).op
+    'NoOp'
+    """
+    texts = [line.decode() if isinstance(line, bytes) else line for line in lines]
+    return Merge("\n".join(texts), message)
+
+
+ParseLines = public("protos.text_format.ParseLines")(MergeLines)

@@ -8,6 +8,7 @@ public name that ends alike.
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -22,14 +23,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from millstream._impl import protos
-from millstream._impl.protos import text_format
+from millstream._impl.protos import json_format, text_format
 from millstream._impl.protos.message import DecodeError, Message
 
 _ALIAS = "tensorflow"
 _PACKAGE = "millstream"
 # Parts of TensorFlow whose modules are not public; a name in one of them is looked for in all.
 INNER = ("python", "core", "contrib")
-_TEXT_FUNCTIONS = ("MessageToString", "Merge", "Parse")
+# Functions on messages of protobuf's modules, with the place of the message among the arguments.
+_TEXT_FUNCTIONS = {
+    "MessageToString": 0,
+    "PrintMessage": 0,
+    "Merge": 1,
+    "MergeLines": 1,
+    "Parse": 1,
+    "ParseLines": 1,
+}
+_JSON_FUNCTIONS = {"MessageToDict": 0, "MessageToJson": 0, "Parse": 1, "ParseDict": 1}
 
 
 def public_module(path: str) -> types.ModuleType | None:
@@ -150,7 +160,7 @@ def install() -> None:
 
 
 def _install_protobuf() -> None:
-    """Let ``google.protobuf.text_format`` work with Millstream's messages."""
+    """Let protobuf's ``text_format`` and ``json_format`` work with Millstream's messages."""
     try:
         found = importlib.util.find_spec("google.protobuf")
     except ModuleNotFoundError:
@@ -158,20 +168,21 @@ def _install_protobuf() -> None:
     if found is None:
         _provide_protobuf()
         return
-    theirs: Any = importlib.import_module("google.protobuf.text_format")
-    for name in _TEXT_FUNCTIONS:
-        position = 0 if name == "MessageToString" else 1
-        setattr(theirs, name, _either(getattr(text_format, name), getattr(theirs, name), position))
+    for ours, functions in ((text_format, _TEXT_FUNCTIONS), (json_format, _JSON_FUNCTIONS)):
+        last = ours.__name__.rpartition(".")[2]
+        theirs: Any = importlib.import_module(f"google.protobuf.{last}")
+        for name, position in functions.items():
+            chosen = _either(getattr(ours, name), getattr(theirs, name), position)
+            setattr(theirs, name, chosen)
 
 
 def _either(ours: Any, theirs: Any, position: int) -> Any:
     """A function for messages of both libraries, told by one of its arguments."""
 
+    @functools.wraps(theirs)
     def call(*args: Any, **options: Any) -> Any:
         message = args[position] if len(args) > position else options.get("message")
-        if not isinstance(message, Message):
-            return theirs(*args, **options)
-        return ours(*args[: position + 1], **({} if len(args) > position else options))
+        return (ours if isinstance(message, Message) else theirs)(*args, **options)
 
     return call
 
@@ -183,14 +194,17 @@ def _provide_protobuf() -> None:
     texts: Any = types.ModuleType("google.protobuf.text_format")
     for name in (*_TEXT_FUNCTIONS, "ParseError"):
         setattr(texts, name, getattr(text_format, name))
+    jsons: Any = types.ModuleType("google.protobuf.json_format")
+    for name in (*_JSON_FUNCTIONS, "Error", "ParseError", "SerializeToJsonError"):
+        setattr(jsons, name, getattr(json_format, name))
     package.__path__ = []
-    package.message, package.text_format = messages, texts
+    package.message, package.text_format, package.json_format = messages, texts, jsons
     outer: Any = sys.modules.get("google") or types.ModuleType("google")
     outer.protobuf = package
     if not hasattr(outer, "__path__"):
         outer.__path__ = []
     sys.modules["google"] = outer
-    for module in (package, messages, texts):
+    for module in (package, messages, texts, jsons):
         sys.modules[module.__name__] = module
 
 

@@ -38,6 +38,12 @@ def _run(folder: Path, program: str, *arguments: str) -> subprocess.CompletedPro
         "import tensorflow as tf; from tensorflow.core.framework.graph_pb2 import GraphDef",
         "import tensorflow as tf; from google.protobuf import text_format as t\n"
         "assert t.Parse('node { name: \"a\" }', tf.GraphDef()).node[0].name == 'a'",
+        "import tensorflow as tf; from google.protobuf import json_format as j, text_format as t\n"
+        "node = j.Parse(j.MessageToJson(tf.NodeDef(name='a')), tf.NodeDef())\n"
+        "assert t.MessageToString(node, as_one_line=True) == 'name: \"a\"'",
+        "import tensorflow as tf; from google.protobuf.json_format import MessageToDict\n"
+        "assert MessageToDict(tf.GraphDef(node=[tf.NodeDef(name='a')])) == "
+        "{'node': [{'name': 'a'}]}",
     ],
 )
 def test_programs_run_under_the_name_of_tensorflow(tmp_path: Path, line: str) -> None:
