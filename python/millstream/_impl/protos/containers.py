@@ -116,16 +116,19 @@ class RepeatedMessage(_Repeated):
 class MapField(MutableMapping[Any, Any]):
     """A map from scalars to scalars or messages; a message is made when its key is looked up."""
 
-    __slots__ = ("_items", "_make", "_owner", "key_field", "value_field")
+    __slots__ = ("_entry", "_items", "_make", "_owner", "key_field", "value_field")
 
-    def __init__(
-        self, key: Field, value: Field, make: Callable[[], Any] | None, owner: Any
-    ) -> None:
-        self.key_field = key
-        self.value_field = value
+    def __init__(self, entry: Any, make: Callable[[], Any] | None, owner: Any) -> None:
+        self._entry = entry
+        self.key_field: Field = entry._by_name["key"]
+        self.value_field: Field = entry._by_name["value"]
         self._make = make
         self._owner = owner
         self._items: dict[Any, Any] = {}
+
+    def GetEntryClass(self) -> Any:  # noqa: N802  (protobuf's name)
+        """The message class of a key with its value."""
+        return self._entry
 
     @property
     def holds_messages(self) -> bool:

@@ -35,12 +35,59 @@ def full_name_of(name: str) -> str:
     return name if name.startswith("google.protobuf.") else f"{PACKAGE}.{name}"
 
 
+class Options:
+    """The options of a definition: none but that a message is the entry of a map."""
+
+    message_set_wire_format: ClassVar[bool] = False
+    deprecated: ClassVar[bool] = False
+
+    def __init__(self, map_entry: bool = False) -> None:
+        self.map_entry = map_entry
+
+    def HasExtension(self, extension: Any) -> bool:  # noqa: N802  (protobuf's name)
+        """Whether an option that another file declares is set: never."""
+        return False
+
+
+class FileDescriptor:
+    """The file of a definition: its ``name`` and ``package``."""
+
+    syntax: ClassVar[str] = "proto3"
+
+    def __init__(self, name: str, package: str) -> None:
+        self.name = name
+        self.package = package
+
+    def __repr__(self) -> str:
+        return f"<FileDescriptor {self.name}>"
+
+
+@cache
+def file_descriptor(name: str) -> FileDescriptor:
+    """The file of a message type; one stands for all of ours."""
+    if name.startswith("google.protobuf.") and name != "google.protobuf.Any":
+        return FileDescriptor("google/protobuf/wrappers.proto", "google.protobuf")
+    if name == "google.protobuf.Any":
+        return FileDescriptor("google/protobuf/any.proto", "google.protobuf")
+    return FileDescriptor(f"{PACKAGE}.proto", PACKAGE)
+
+
+def json_name(name: str) -> str:
+    """The name of a field in JSON: ``"attrValue"`` for ``"attr_value"``."""
+    first, *rest = name.split("_")
+    return first + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
 class EnumValueDescriptor:
     """A value of an enum: its ``name`` and ``number``."""
 
     def __init__(self, name: str, number: int) -> None:
         self.name = name
         self.number = number
+
+    def GetOptions(self) -> Options:  # noqa: N802  (protobuf's name)
+        """Its options: none."""
+        return Options()
 
     def __repr__(self) -> str:
         return f"<EnumValueDescriptor {self.name} = {self.number}>"
@@ -63,6 +110,8 @@ class EnumDescriptor:
         self.values = [EnumValueDescriptor(*item) for item in values.items()]
         self.values_by_name = {value.name: value for value in self.values}
         self.values_by_number = {value.number: value for value in reversed(self.values)}
+        self.file = file_descriptor(name)
+        self.is_closed = False
 
     def __repr__(self) -> str:
         return f"<EnumDescriptor {self.full_name}>"
@@ -116,6 +165,12 @@ class FieldDescriptor:
         The message that it belongs to.
     containing_oneof
         The oneof that it is in, or None.
+    is_repeated, is_required, is_extension, has_options
+        Whether it is a list or a map; the others are False.
+    json_name, camelcase_name
+        Its name in JSON.
+    file
+        The file of the message.
     """
 
     TYPE_DOUBLE, TYPE_FLOAT, TYPE_INT64, TYPE_UINT64, TYPE_INT32 = 1, 2, 3, 4, 5
@@ -128,6 +183,9 @@ class FieldDescriptor:
     LABEL_OPTIONAL, LABEL_REQUIRED, LABEL_REPEATED = 1, 2, 3
 
     has_default_value: ClassVar[bool] = False
+    is_extension: ClassVar[bool] = False
+    is_required: ClassVar[bool] = False
+    has_options: ClassVar[bool] = False
 
     def __init__(self, field: Field, containing_type: Descriptor) -> None:
         self._field = field
@@ -136,7 +194,10 @@ class FieldDescriptor:
         self.number = field.number
         self.type, self.cpp_type = _TYPES[field.type]
         is_list = field.is_repeated or field.is_map
+        self.is_repeated = is_list
         self.label = self.LABEL_REPEATED if is_list else self.LABEL_OPTIONAL
+        self.json_name = self.camelcase_name = json_name(field.name)
+        self.file = containing_type.file
         self.has_presence = field.presence
         self.default_value: Any = [] if is_list else DEFAULTS.get(field.type, 0)
         if field.type == "message" and not is_list:
@@ -157,6 +218,10 @@ class FieldDescriptor:
         """The type of an enum field, or None."""
         return None if self._field.enum_name is None else enum_descriptor(self._field.enum_name)
 
+    def GetOptions(self) -> Options:  # noqa: N802  (protobuf's name)
+        """Its options: none."""
+        return Options()
+
     def __repr__(self) -> str:
         return f"<FieldDescriptor {self.full_name}>"
 
@@ -168,13 +233,34 @@ class Descriptor:
     ----------
     name, full_name
         Its name, without and with what it is nested in.
+    file
+        The file that it is defined in.
+    is_extendable, syntax
+        False and "proto3".
     """
+
+    is_extendable: ClassVar[bool] = False
+    syntax: ClassVar[str] = "proto3"
 
     def __init__(self, name: str, fields: list[Field]) -> None:
         self._name = name
         self._fields = fields
         self.name = name.rpartition(".")[2]
         self.full_name = full_name_of(name)
+        self.file = file_descriptor(name)
+
+    @cached_property
+    def has_options(self) -> bool:
+        """Whether it is the entry of a map."""
+        outer = self._name.rpartition(".")[0]
+        if outer not in message_names():
+            return False
+        fields = message_class(outer)._by_number.values()
+        return any(field.is_map and field.message == self._name for field in fields)
+
+    def GetOptions(self) -> Options:  # noqa: N802  (protobuf's name)
+        """Its options."""
+        return Options(map_entry=self.has_options)
 
     @cached_property
     def fields(self) -> list[FieldDescriptor]:
@@ -185,6 +271,11 @@ class Descriptor:
     def fields_by_name(self) -> dict[str, FieldDescriptor]:
         """Its fields by name."""
         return {field.name: field for field in self.fields}
+
+    @cached_property
+    def fields_by_camelcase_name(self) -> dict[str, FieldDescriptor]:
+        """Its fields by their names in JSON."""
+        return {field.camelcase_name: field for field in self.fields}
 
     @cached_property
     def fields_by_number(self) -> dict[int, FieldDescriptor]:
@@ -227,6 +318,11 @@ class Descriptor:
     def enum_types_by_name(self) -> dict[str, EnumDescriptor]:
         """The enum types that are nested in it, by name."""
         return {nested.name: nested for nested in self.enum_types}
+
+    @property
+    def _concrete_class(self) -> Any:
+        """The class of its messages."""
+        return message_class(self._name)
 
     @property
     def containing_type(self) -> Descriptor | None:

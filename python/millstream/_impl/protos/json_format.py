@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from millstream._impl.base.public import public
+from millstream._impl.protos.descriptors import json_name
 from millstream._impl.protos.fields import Field
 from millstream._impl.protos.message import Message
 from millstream._impl.protos.pool import message_class, message_names
@@ -39,12 +40,6 @@ class ParseError(Error):
 @public("protos.json_format.SerializeToJsonError")
 class SerializeToJsonError(Error):
     """A message has no form in JSON."""
-
-
-def json_name(name: str) -> str:
-    """The name of a field in JSON: ``"attrValue"`` for ``"attr_value"``."""
-    first, *rest = name.split("_")
-    return first + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
 # ---- Writing ----

@@ -138,7 +138,7 @@ class Message:
         if field.is_map:
             value = inner._by_name["value"]
             make = None if value.message is None else _class_of(value)
-            return MapField(inner._by_name["key"], value, make, self)
+            return MapField(inner, make, self)
         if field.is_repeated:
             return RepeatedScalar(field, self) if inner is None else RepeatedMessage(inner, self)
         made = inner()
