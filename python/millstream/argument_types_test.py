@@ -392,6 +392,15 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.train.polynomial_decay: lambda: {
             "learning_rate": 1.0, "global_step": 1, "decay_steps": 10
         },
+        **{
+            getattr(tf.train, name): lambda: {
+                "learning_rate": 0.1, "global_step": 1, "decay_steps": 10
+            }
+            for name in ("cosine_decay", "linear_cosine_decay", "noisy_linear_cosine_decay")
+        },
+        tf.train.cosine_decay_restarts: lambda: {
+            "learning_rate": 0.1, "global_step": 1, "first_decay_steps": 10
+        },
         tf.train.piecewise_constant: lambda: {"x": 1, "boundaries": [1], "values": [1.0, 2.0]},
         tf.train.assert_global_step: lambda: {"global_step_tensor": tf.Variable(0)},
         tf.train.create_global_step: dict,
