@@ -126,10 +126,13 @@ TEST(OptimizerStepTest, TheGradientHasTheVariablesShape) {
     const char* argument;
     int slots, gradient, inputs;
   };
-  for (const Case& c : {Case{"ResourceApplyGradientDescent", "delta", 0, 2, 3},
-                        Case{"ResourceApplyMomentum", "grad", 1, 3, 5},
-                        Case{"ResourceApplyAdagrad", "grad", 1, 3, 4},
-                        Case{"ResourceApplyAdam", "grad", 2, 9, 10}}) {
+  for (const Case& c :
+       {Case{"ResourceApplyGradientDescent", "delta", 0, 2, 3},
+        Case{"ResourceApplyMomentum", "grad", 1, 3, 5},
+        Case{"ResourceApplyAdagrad", "grad", 1, 3, 4}, Case{"ResourceApplyAdam", "grad", 2, 9, 10},
+        Case{"ResourceApplyRMSProp", "grad", 2, 7, 8},
+        Case{"ResourceApplyCenteredRMSProp", "grad", 3, 8, 9},
+        Case{"ResourceApplyAdadelta", "grad", 2, 6, 7}}) {
     EXPECT_EQ(Step(c.op, c.slots, c.gradient, c.inputs, "[2,?]").Shapes(), "") << c.op;
     EXPECT_THAT(Step(c.op, c.slots, c.gradient, c.inputs, "[3,3]").Shapes(),
                 HasSubstr(absl::StrCat("'", c.argument, "' of ", c.op)));

@@ -72,6 +72,51 @@ beta1_power), var -= rate * m / (sqrt(v) + epsilon) or, with use_nesterov, with 
 (1 - beta1) * grad in place of m. beta1_power and beta2_power are the powers of beta1 and
 beta2 up to this step. All but var, m, v and grad are scalars.)");
 
+MILLSTREAM_OPTIMIZER_OP("ApplyRMSProp", "var", "ms", "mom")
+    .Input("lr: T")
+    .Input("rho: T")
+    .Input("momentum: T")
+    .Input("epsilon: T")
+    .Gradient("grad", "T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(StepShape<3, 7>)
+    .Doc(R"(Goes one step of RMSProp (Tieleman and Hinton, 2012).
+
+ms holds a running mean of the square of grad: ms += (1 - rho) * (grad * grad - ms). Then mom =
+momentum * mom + lr * grad / sqrt(ms + epsilon) and var -= mom. ms, mom and grad have var's
+shape; the others are scalars.)");
+
+MILLSTREAM_OPTIMIZER_OP("ApplyCenteredRMSProp", "var", "mg", "ms", "mom")
+    .Input("lr: T")
+    .Input("rho: T")
+    .Input("momentum: T")
+    .Input("epsilon: T")
+    .Gradient("grad", "T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(StepShape<4, 8>)
+    .Doc(R"(Goes one step of RMSProp, by the variance of the gradient (Graves, 2013).
+
+mg and ms hold running means of grad and of its square: mg += (1 - rho) * (grad - mg) and ms +=
+(1 - rho) * (grad * grad - ms). Then mom = momentum * mom + lr * grad / sqrt(ms - mg * mg +
+epsilon) and var -= mom. mg, ms, mom and grad have var's shape; the others are scalars.)");
+
+MILLSTREAM_OPTIMIZER_OP("ApplyAdadelta", "var", "accum", "accum_update")
+    .Input("lr: T")
+    .Input("rho: T")
+    .Input("epsilon: T")
+    .Gradient("grad", "T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(StepShape<3, 6>)
+    .Doc(R"(Goes one step of Adadelta (Zeiler, 2012).
+
+accum and accum_update hold running means of the squares of grad and of the update: accum += (1
+- rho) * (grad * grad - accum); update = sqrt(accum_update + epsilon) / sqrt(accum + epsilon) *
+grad; accum_update += (1 - rho) * (update * update - accum_update). Then var -= lr * update.
+accum, accum_update and grad have var's shape; the others are scalars.)");
+
 MILLSTREAM_OPTIMIZER_OP("SparseApplyMomentum", "var", "accum")
     .Input("lr: T")
     .Input("grad: T")
@@ -102,6 +147,56 @@ MILLSTREAM_OPTIMIZER_OP("SparseApplyAdagrad", "var", "accum")
 grad holds a row for each element of the vector indices; a row that is named several times goes
 as many steps, one after the other. All other rows stay. lr is a scalar. INVALID_ARGUMENT for an
 index outside.)");
+
+MILLSTREAM_OPTIMIZER_OP("SparseApplyRMSProp", "var", "ms", "mom")
+    .Input("lr: T")
+    .Input("rho: T")
+    .Input("momentum: T")
+    .Input("epsilon: T")
+    .Input("grad: T")
+    .Input("indices: Tindices")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(RowsShape<3, 7, 8>)
+    .Doc(R"(Goes one step of ResourceApplyRMSProp in some rows of var, ms and mom.
+
+grad holds a row for each element of the vector indices; a row that is named several times goes
+as many steps, one after the other. All other rows stay. lr, rho, momentum and epsilon are scalars.
+INVALID_ARGUMENT for an index outside.)");
+
+MILLSTREAM_OPTIMIZER_OP("SparseApplyCenteredRMSProp", "var", "mg", "ms", "mom")
+    .Input("lr: T")
+    .Input("rho: T")
+    .Input("momentum: T")
+    .Input("epsilon: T")
+    .Input("grad: T")
+    .Input("indices: Tindices")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(RowsShape<4, 8, 9>)
+    .Doc(R"(Goes one step of ResourceApplyCenteredRMSProp in some rows of var, mg, ms and mom.
+
+grad holds a row for each element of the vector indices; a row that is named several times goes
+as many steps, one after the other. All other rows stay. lr, rho, momentum and epsilon are scalars.
+INVALID_ARGUMENT for an index outside.)");
+
+MILLSTREAM_OPTIMIZER_OP("SparseApplyAdadelta", "var", "accum", "accum_update")
+    .Input("lr: T")
+    .Input("rho: T")
+    .Input("epsilon: T")
+    .Input("grad: T")
+    .Input("indices: Tindices")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(RowsShape<3, 6, 7>)
+    .Doc(R"(Goes one step of ResourceApplyAdadelta in some rows of var, accum and accum_update.
+
+grad holds a row for each element of the vector indices; a row that is named several times goes
+as many steps, one after the other. All other rows stay. lr, rho and epsilon are scalars.
+INVALID_ARGUMENT for an index outside.)");
 
 }  // namespace
 }  // namespace millstream

@@ -152,7 +152,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"Adagrad", "update_slots", false, 1, {0.1}, 1},
                       Case{"Adagrad", "update_slots", true, 1, {0.1}, 1},
                       Case{"Adam", "use_nesterov", false, 2, {0.5, 0.75, 0.1, 0.8, 0.9, 0.01}, 6},
-                      Case{"Adam", "use_nesterov", true, 2, {0.5, 0.75, 0.1, 0.8, 0.9, 0.01}, 6}));
+                      Case{"Adam", "use_nesterov", true, 2, {0.5, 0.75, 0.1, 0.8, 0.9, 0.01}, 6},
+                      Case{"RMSProp", "", false, 2, {0.1, 0.9, 0.8, 0.01}, 4},
+                      Case{"CenteredRMSProp", "", false, 3, {0.1, 0.9, 0.8, 0.01}, 4},
+                      Case{"Adadelta", "", false, 2, {0.1, 0.9, 0.01}, 3}));
 
 // More than a kernel may lock by a list.
 TEST(ApplyManyLocksTest, AnyNumberOfVariables) {

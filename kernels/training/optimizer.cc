@@ -1,6 +1,7 @@
 #include "kernels/training/optimizer.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -224,7 +225,38 @@ class ApplySteps {
   std::vector<std::string> nodes_;  // names, of each variable's update, if known
 };
 
-// Inputs: those of the dense step on one variable with one slot, and indices after the gradient.
+// The variable and slots of an optimizer, its first inputs, locked.
+class LockedVariables {
+ public:
+  // The first `written` are locked for writing, the others for reading.
+  ms::Status Lock(ms::Frame& frame, const Optimizer& optimizer, uint32_t written) {
+    const uint32_t count = optimizer.num_variables;
+    std::array<uint32_t, kMostOptimizerVariables> inputs{};
+    std::array<uint32_t, kMostOptimizerVariables> modes{};
+    for (uint32_t j = 0; j < count; ++j) {
+      inputs[j] = j;
+      modes[j] = j < written ? MS_LOCK_WRITE : MS_LOCK_READ;
+    }
+    MS_TRY(frame.LockVariables(inputs.data(), modes.data(), count, &locks_));
+    for (uint32_t j = 0; j < count; ++j) {
+      ms::View view;
+      MS_TRY(j < written ? locks_.Write(j, &view) : locks_.Read(j, &view));
+      if (j == 0) variable_ = view;
+      MS_TRY(CheckSameShape(optimizer.variables[0], variable_, optimizer.variables[j], view));
+      elements_[j] = view.raw();
+    }
+    return ms::Status();
+  }
+  const ms::View& variable() const { return variable_; }
+  void* const* elements() const { return elements_.data(); }  // of the variable, then the slots
+
+ private:
+  ms::VariableLocks locks_;
+  ms::View variable_;
+  std::array<void*, kMostOptimizerVariables> elements_{};
+};
+
+// Inputs: those of the dense step on one variable, and indices after the gradient.
 class SparseApplyStep {
  public:
   using Row = Optimizer;
@@ -241,19 +273,18 @@ class SparseApplyStep {
     MS_TRY(step_.ReadRates(frame, place, rates));
     const ms::View grad = frame.input(gradient);
     const ms::View indices = frame.input(gradient + 1);
-    VariableWithSlot locked;
-    MS_TRY(locked.Lock(frame, optimizer_.variables[1], step_.num_written() == 2));
+    LockedVariables locked;
+    MS_TRY(locked.Lock(frame, optimizer_, step_.num_written()));
     const ms::View& variable = locked.variable();
     MS_TRY(CheckRowGradient(variable, grad, indices));
     MS_TRY(CheckRowIndices(indices, variable.dim(0)));
 
-    void* const variables[] = {variable.raw(), locked.slot().raw()};
     const int64_t width = DimProduct(variable.shape(), 1, variable.rank());
     const int64_t n = indices.size();
     // In their order for every element.
     ForColumns(frame, n, width, step_.bytes(), optimizer_.streams, [&](int64_t begin, int64_t end) {
       for (int64_t k = 0; k < n; ++k) {
-        step_.Run(rates, variables, IndexAt(indices, k) * width + begin, grad.raw(),
+        step_.Run(rates, locked.elements(), IndexAt(indices, k) * width + begin, grad.raw(),
                   k * width + begin, end - begin);
       }
     });

@@ -142,6 +142,93 @@ TYPED_TEST(ApplyTest, AdamFollowsItsFormula) {
   }
 }
 
+TYPED_TEST(ApplyTest, RmsPropFollowsItsFormula) {
+  using T = TypeParam;
+  for (bool centered : {false, true}) {
+    KernelTester t(centered ? "ResourceApplyCenteredRMSProp" : "ResourceApplyRMSProp");
+    SetType(ms::DTypeOf<T>(), &t);
+    const std::vector<T> mean = Numbers<T>(kSize, -0.5, 41);
+    const std::vector<T> momentum = Numbers<T>(kSize, -0.5, 55);
+    t.Variable<T>({kSize}, this->var_);
+    if (centered) t.Variable<T>({kSize}, mean);
+    t.Variable<T>({kSize}, this->slot_).template Variable<T>({kSize}, momentum);
+    for (double scalar : {0.125, 0.75, 0.5, 0.5}) t.Input<T>({}, {static_cast<T>(scalar)});
+    t.Input<T>({kSize}, this->grad_);
+    ASSERT_TRUE(IsOk(t.Run()));
+    std::vector<std::vector<T>> expected(centered ? 4 : 3);
+    for (int64_t i = 0; i < kSize; ++i) {
+      const double g = this->grad_[i];
+      const double m = 0.75 * mean[i] + 0.25 * g;
+      const double square = 0.75 * this->slot_[i] + 0.25 * g * g;
+      const double spread = square - (centered ? m * m : 0) + 0.5;
+      const double step = 0.5 * momentum[i] + 0.125 * g / std::sqrt(spread);
+      size_t slot = 0;
+      expected[slot++].push_back(static_cast<T>(this->var_[i] - step));
+      if (centered) expected[slot++].push_back(static_cast<T>(m));
+      expected[slot++].push_back(static_cast<T>(square));
+      expected[slot++].push_back(static_cast<T>(step));
+    }
+    for (uint32_t slot = 0; slot < expected.size(); ++slot) {
+      EXPECT_TRUE(
+          IsNear(t.template VariableValue<T>(slot), expected[slot], kTolerance<T>, kTolerance<T>))
+          << "centered " << centered << ", slot " << slot;
+    }
+  }
+}
+
+TYPED_TEST(ApplyTest, AdadeltaFollowsItsFormula) {
+  using T = TypeParam;
+  KernelTester t("ResourceApplyAdadelta");
+  SetType(ms::DTypeOf<T>(), &t);
+  t.Variable<T>({kSize}, this->var_).template Variable<T>({kSize}, this->slot_);
+  t.Variable<T>({kSize}, this->other_slot_);
+  for (double scalar : {0.5, 0.75, 0.125}) t.Input<T>({}, {static_cast<T>(scalar)});
+  t.Input<T>({kSize}, this->grad_);
+  ASSERT_TRUE(IsOk(t.Run()));
+  std::vector<T> var;
+  std::vector<T> accum;
+  std::vector<T> updates;
+  for (int64_t i = 0; i < kSize; ++i) {
+    const double g = this->grad_[i];
+    const double square = 0.75 * this->slot_[i] + 0.25 * g * g;
+    const double update = std::sqrt(this->other_slot_[i] + 0.125) / std::sqrt(square + 0.125) * g;
+    accum.push_back(static_cast<T>(square));
+    updates.push_back(static_cast<T>(0.75 * this->other_slot_[i] + 0.25 * update * update));
+    var.push_back(static_cast<T>(this->var_[i] - 0.5 * update));
+  }
+  EXPECT_TRUE(IsNear(t.template VariableValue<T>(0), var, kTolerance<T>, kTolerance<T>));
+  EXPECT_TRUE(IsNear(t.template VariableValue<T>(1), accum, kTolerance<T>, kTolerance<T>));
+  EXPECT_TRUE(IsNear(t.template VariableValue<T>(2), updates, kTolerance<T>, kTolerance<T>));
+}
+
+// Row 3 goes two steps; each slot is its own.
+TEST(SparseStepTest, ChangesTheRowsOfAllSlots) {
+  KernelTester t("ResourceSparseApplyCenteredRMSProp");
+  SetType(MS_FLOAT64, &t);
+  t.Attr("Tindices", MS_INT32);
+  std::vector<std::vector<double>> expected = {
+      {1, 2, 3, 4}, {0.5, 0.25, -0.5, 0}, {1, 2, 3, 4}, {0, 0.5, 1, 1.5}};
+  for (const std::vector<double>& values : expected) t.Variable<double>({4, 1}, values);
+  for (double scalar : {0.125, 0.75, 0.5, 0.5}) t.Input<double>({}, {scalar});
+  t.Input<double>({3, 1}, {1, -2, 3}).Input<int32_t>({3}, {3, 1, 3});
+  ASSERT_TRUE(IsOk(t.Run()));
+  const auto step = [&](size_t row, double g) {
+    double& mean = expected[1][row];
+    double& square = expected[2][row];
+    double& momentum = expected[3][row];
+    mean = 0.75 * mean + 0.25 * g;
+    square = 0.75 * square + 0.25 * g * g;
+    momentum = 0.5 * momentum + 0.125 * g / std::sqrt(square - mean * mean + 0.5);
+    expected[0][row] -= momentum;
+  };
+  step(3, 1);
+  step(1, -2);
+  step(3, 3);
+  for (uint32_t slot = 0; slot < 4; ++slot) {
+    EXPECT_TRUE(IsNear(t.VariableValue<double>(slot), expected[slot], 1e-14, 1e-14)) << slot;
+  }
+}
+
 TEST(ApplyComplexTest, StepsFollowTheSameFormulas) {
   using Complex = std::complex<double>;
   const Complex var(1, 2);

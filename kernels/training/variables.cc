@@ -23,14 +23,6 @@ ms::Status CheckSameShape(std::string_view name, const ms::View& variable,
                              other.shape().ToString());
 }
 
-ms::Status VariableWithSlot::Lock(ms::Frame& frame, std::string_view slot, bool write_slot) {
-  MS_TRY(frame.LockVariables({{0, MS_LOCK_WRITE}, {1, write_slot ? MS_LOCK_WRITE : MS_LOCK_READ}},
-                             &locks_));
-  MS_TRY(locks_.Write(0, &variable_));
-  MS_TRY(write_slot ? locks_.Write(1, &slot_) : locks_.Read(1, &slot_));
-  return CheckSameShape("var", variable_, slot, slot_);
-}
-
 ms::Status CheckScalar(const ms::View& view, std::string_view name) {
   if (view.rank() == 0) return ms::Status();
   return ms::InvalidArgument(name, " must be a scalar, but has shape ", view.shape().ToString());

@@ -18,20 +18,6 @@ ms::Status UnassignedIsNotFound(ms::Status status);
 ms::Status CheckSameShape(std::string_view name, const ms::View& variable,
                           std::string_view other_name, const ms::View& other);
 
-// Input 0, a variable that is written, and input 1, a slot of its shape; both locked.
-class VariableWithSlot {
- public:
-  // `slot` names input 1 in messages; `write_slot`: else it is only read.
-  ms::Status Lock(ms::Frame& frame, std::string_view slot, bool write_slot);
-  const ms::View& variable() const { return variable_; }
-  const ms::View& slot() const { return slot_; }
-
- private:
-  ms::VariableLocks locks_;
-  ms::View variable_;
-  ms::View slot_;
-};
-
 // The hyperparameter `name` is a scalar.
 ms::Status CheckScalar(const ms::View& view, std::string_view name);
 

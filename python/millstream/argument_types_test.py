@@ -379,9 +379,11 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.histogram_summary: lambda: {"tag": "s", "values": X},
         tf.image_summary: lambda: {"tag": "s", "tensor": IMAGES},
         tf.train.AdagradOptimizer: lambda: {"learning_rate": 0.1},
+        tf.train.AdadeltaOptimizer: dict,
         tf.train.AdamOptimizer: dict,
         tf.train.GradientDescentOptimizer: lambda: {"learning_rate": 0.1},
         tf.train.MomentumOptimizer: lambda: {"learning_rate": 0.1, "momentum": 0.9},
+        tf.train.RMSPropOptimizer: lambda: {"learning_rate": 0.1},
         **{
             getattr(tf.train, f"{name}_decay"): lambda: {
                 "learning_rate": 0.1, "global_step": 1, "decay_steps": 10, "decay_rate": 0.5
@@ -482,7 +484,7 @@ _TRUTHS = {
     "add_regularization_losses", "adjoint_a", "adjoint_b", "allow_broadcast", "create_scope_now_",
     "compute_full_loss",
     "auxiliary_name_scope", "center", "cycle", "fused", "is_training", "scale", "use_bias",
-    "zero_debias",
+    "zero_debias", "centered",
     "colocate_gradients_with_ops", "ignore_existing", "keep_dims", "keepdims", "trainable",
     "transpose_a", "transpose_b", "use_nesterov", "validate_shape", "verify_shape", "use_locking",
     "as_text", "conjugate", "staircase", "overwrite", "in_order", "pin_variables_on_cpu",

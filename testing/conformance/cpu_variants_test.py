@@ -92,6 +92,8 @@ for dtype in (np.float32, np.float64):
         ("adam", lambda: tf.train.AdamOptimizer(0.1)),
         ("momentum", lambda: tf.train.MomentumOptimizer(0.1, 0.9)),
         ("adagrad", lambda: tf.train.AdagradOptimizer(0.1)),
+        ("rms_prop", lambda: tf.train.RMSPropOptimizer(0.1)),
+        ("adadelta", lambda: tf.train.AdadeltaOptimizer(0.1)),
         ("descent", lambda: tf.train.GradientDescentOptimizer(0.1)),
     ):
         variable = tf.Variable(random.uniform(-1, 1, [1003]).astype(dtype))

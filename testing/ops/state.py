@@ -42,6 +42,9 @@ def _large_updates(values: Values) -> Any:
         lambda: tf.train.AdamOptimizer(0.1),
         lambda: tf.train.AdagradOptimizer(0.1),
         lambda: tf.train.MomentumOptimizer(0.1, 0.9),
+        lambda: tf.train.RMSPropOptimizer(0.1, momentum=0.5),
+        lambda: tf.train.RMSPropOptimizer(0.1, centered=True, epsilon=0.5),
+        lambda: tf.train.AdadeltaOptimizer(0.1),
     ):
         for rows in (False, True):
             pieces = [values.variable(400, 300), values.variable(70, 30)]
@@ -278,7 +281,27 @@ define_tests("ScatterAdd", cases=_make_scatter, reference=_scatter, determinism=
 
 # ---- Optimizers ----
 
-_SLOTS = {"GradientDescent": 1, "Momentum": 2, "Adagrad": 2, "Adam": 3}
+# How many variables there are, and where the gradient is.
+_SLOTS = {
+    "GradientDescent": 1,
+    "Momentum": 2,
+    "Adagrad": 2,
+    "Adam": 3,
+    "RMSProp": 3,
+    "CenteredRMSProp": 4,
+    "Adadelta": 3,
+}
+_GRADIENT_AT = {
+    "GradientDescent": 2,
+    "Momentum": 3,
+    "Adagrad": 3,
+    "Adam": 9,
+    "RMSProp": 7,
+    "CenteredRMSProp": 8,
+    "Adadelta": 6,
+}
+_VARIABLES = ("var", "accum", "m", "v", "mg", "ms", "mom", "accum_update")
+_POSITIVE = ("accum", "v", "ms", "accum_update")
 _FLAGS = {"Momentum": "use_nesterov", "Adam": "use_nesterov", "Adagrad": "update_slots"}
 
 
@@ -288,7 +311,9 @@ def _optimizer(op: str) -> str:
 
 def _make_step(source: Source, op: Any) -> Case:
     name = _optimizer(op.name)
-    dtype = source.pick(number_types.REALS)
+    # ms - mg * mg may cancel to nothing where ms is rounded to 16 bits.
+    wide = ("float32", "float64")
+    dtype = source.pick(wide if name == "CenteredRMSProp" else number_types.REALS)
     sparse = "Sparse" in op.name
     shape = source.small_shape(1 if sparse else 0, 4, 4)
     indices = row_indices(source, [source.integer(0, 5)], shape[0]) if sparse else None
@@ -311,13 +336,19 @@ def _make_step(source: Source, op: Any) -> Case:
 def _step_input(
     source: Source, op: Any, name: str, dtype: str, shape: Any, gradient: Any, indices: Any
 ) -> Input:
-    if name in ("var", "accum", "m", "v"):
+    if name in _VARIABLES:
         if source.chance(0.03):
             shape = source.small_shape(1)
         variable = _variable(source, op, dtype, shape, 0)
-        if name in ("accum", "v") and dtype in number_types.REALS and variable.value is not None:
-            positive = np.abs(number_types.as_numbers(variable.value, dtype)) + np.float32(0.5)
-            variable.value = number_types.from_numbers(positive, dtype)
+        if variable.value is None or dtype not in number_types.REALS:
+            return variable
+        value = number_types.as_numbers(variable.value, dtype)
+        if name in _POSITIVE:
+            variable.value = number_types.from_numbers(np.abs(value) + np.float32(0.5), dtype)
+        elif name == "mg":
+            # A mean whose square is below ms.
+            small = value / (2 + 2 * np.abs(value))
+            variable.value = number_types.from_numbers(small.astype(value.dtype), dtype)
         return variable
     if name == "indices":
         return Input(indices.dtype, indices.value)
@@ -337,9 +368,9 @@ def _step(case: Case) -> Outcome:
     stored = [_stored_of(case, i) for i in range(count)]
     refuse_unless(all(value.shape == stored[0].shape for value in stored), "var")
     wide = [_wide(number_types.as_numbers(value, dtype)) for value in stored]
-    gradient_at = {"GradientDescent": 2, "Momentum": 3, "Adagrad": 3, "Adam": 9}[name]
+    gradient_at = _GRADIENT_AT[name]
     for i in range(count, len(case.inputs)):
-        if i != gradient_at and not (sparse and i == 4):
+        if i != gradient_at and not (sparse and i == gradient_at + 1):
             refuse_unless(case.array(i).ndim == 0, "scalar")
     gradient = _wide(numbers(case, gradient_at))
     steps = _STEPS[name]
@@ -347,7 +378,7 @@ def _step(case: Case) -> Outcome:
         refuse_unless(gradient.shape == wide[0].shape, "grad")
         steps(case, wide, gradient, ...)
     else:
-        indices = case.array(4)
+        indices = case.array(gradient_at + 1)
         refuse_unless(indices.ndim == 1, "indices")
         refuse_unless(gradient.shape == (indices.size, *wide[0].shape[1:]), "grad")
         refuse_unless(((indices >= 0) & (indices < len(wide[0]))).all(), "indices")
@@ -364,7 +395,8 @@ def _wide(x: Array) -> Array:
 def _bounded(value: Array, case: Case, dtype: str) -> Near:
     floats = [numbers(case, i) for i, item in enumerate(case.inputs) if item.dtype == dtype]
     largest = max(float(np.max(np.abs(_wide(x)), initial=1)) for x in floats)
-    steps = 1 + (case.array(4).size if "Sparse" in case.op else 0)
+    rows = case.array(_GRADIENT_AT[_optimizer(case.op)] + 1).size if "Sparse" in case.op else 0
+    steps = 1 + rows
     bound = number_types.epsilon(dtype) * 40 * steps * largest**2
     return Near(value, bound)
 
@@ -403,12 +435,42 @@ def _adam(case: Case, variables: list[Array], gradient: Array, at: Any) -> None:
     var[at] -= corrected * direction / (np.sqrt(v[at]) + epsilon)
 
 
+def _rms_prop(case: Case, variables: list[Array], gradient: Array, at: Any) -> None:
+    var, ms, mom = variables
+    rate, rho, momentum, epsilon = (_rate(case, i) for i in range(3, 7))
+    ms[at] += (1 - rho) * (gradient * gradient - ms[at])
+    mom[at] = momentum * mom[at] + rate * gradient / np.sqrt(ms[at] + epsilon)
+    var[at] -= mom[at]
+
+
+def _centered_rms_prop(case: Case, variables: list[Array], gradient: Array, at: Any) -> None:
+    var, mg, ms, mom = variables
+    rate, rho, momentum, epsilon = (_rate(case, i) for i in range(4, 8))
+    mg[at] += (1 - rho) * (gradient - mg[at])
+    ms[at] += (1 - rho) * (gradient * gradient - ms[at])
+    mom[at] = momentum * mom[at] + rate * gradient / np.sqrt(ms[at] - mg[at] ** 2 + epsilon)
+    var[at] -= mom[at]
+
+
+def _adadelta(case: Case, variables: list[Array], gradient: Array, at: Any) -> None:
+    var, accum, accum_update = variables
+    rate, rho, epsilon = (_rate(case, i) for i in range(3, 6))
+    accum[at] += (1 - rho) * (gradient * gradient - accum[at])
+    update = np.sqrt(accum_update[at] + epsilon) / np.sqrt(accum[at] + epsilon) * gradient
+    accum_update[at] += (1 - rho) * (update * update - accum_update[at])
+    var[at] -= rate * update
+
+
 _STEPS: dict[str, Callable[[Case, list[Array], Array, Any], None]] = {
     "GradientDescent": _descent,
     "Momentum": _momentum,
     "Adagrad": _adagrad,
     "Adam": _adam,
+    "RMSProp": _rms_prop,
+    "CenteredRMSProp": _centered_rms_prop,
+    "Adadelta": _adadelta,
 }
+_SPARSE = ("Momentum", "Adagrad", "RMSProp", "CenteredRMSProp", "Adadelta")
 
 for _prefix, _large in (("", _AS_ON_HANDLES), ("Resource", LARGE_UPDATES)):
     define_tests(
@@ -418,7 +480,7 @@ for _prefix, _large in (("", _AS_ON_HANDLES), ("Resource", LARGE_UPDATES)):
         determinism=_large,
     )
     define_tests(
-        [f"{_prefix}SparseApply{name}" for name in ("Momentum", "Adagrad")],
+        [f"{_prefix}SparseApply{name}" for name in _SPARSE],
         cases=_make_step,
         reference=_step,
         determinism=_large,

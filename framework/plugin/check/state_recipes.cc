@@ -58,6 +58,29 @@ void Adams(Recipe* recipe) {
   }
 }
 
+// The inputs of RMSProp's and Adadelta's steps: `slots` variables, of which `first_positive` and
+// those behind it are positive, and scalars.
+Recipe& BeginMeans(Recipe* recipe, const Shape& shape, int slots, int first_positive, int scalars) {
+  recipe->Case(shape.ToString());
+  for (int slot = 0; slot < slots; ++slot) {
+    recipe->VariableValues("T", shape, slot < first_positive ? Domain::kAny : Domain::kPositive);
+  }
+  for (int i = 0; i < scalars; ++i) recipe->Input(Number(recipe->Type("T"), 0.5));
+  return *recipe;
+}
+template <int slots, int first_positive, int scalars>
+void Means(Recipe* recipe) {
+  for (const Shape& shape : Shapes()) {
+    BeginMeans(recipe, shape, slots, first_positive, scalars).Values("T", shape);
+  }
+}
+template <int slots, int first_positive, int scalars>
+void SparseMeans(Recipe* recipe) {
+  BeginMeans(recipe, {5, 3}, slots, first_positive, scalars)
+      .Values("T", {3, 3})
+      .Input(Vector(recipe->Type("Tindices"), {4, 0, 2}));
+}
+
 // Several variables at once: `slots` of each, of which the last are positive, then `before`
 // scalars, the gradients, and `after` scalars.
 void WriteMany(Recipe* recipe, int slots, int before, int after) {
@@ -76,6 +99,9 @@ void ManyGradientDescents(Recipe* recipe) { WriteMany(recipe, 1, 1, 0); }
 void ManyMomenta(Recipe* recipe) { WriteMany(recipe, 2, 1, 1); }
 void ManyAdagrads(Recipe* recipe) { WriteMany(recipe, 2, 1, 0); }
 void ManyAdams(Recipe* recipe) { WriteMany(recipe, 3, 6, 0); }
+void ManyRmsProps(Recipe* recipe) { WriteMany(recipe, 3, 4, 0); }
+void ManyCenteredRmsProps(Recipe* recipe) { WriteMany(recipe, 4, 4, 0); }
+void ManyAdadeltas(Recipe* recipe) { WriteMany(recipe, 3, 3, 0); }
 
 void ProductDescents(Recipe* recipe) {
   recipe->Case("[7,5] from [3,7] and [3,5]")
@@ -116,15 +142,24 @@ constexpr RecipeEntry kRecipes[] = {
     {"ResourceApplyMomentum", &Momenta},
     {"ResourceApplyAdagrad", &Adagrads},
     {"ResourceApplyAdam", &Adams},
+    {"ResourceApplyRMSProp", &Means<3, 1, 4>},
+    {"ResourceApplyCenteredRMSProp", &Means<4, 2, 4>},
+    {"ResourceApplyAdadelta", &Means<3, 1, 3>},
     {"_MultiResourceApplyGradientDescent", &ManyGradientDescents},
     {"_MultiResourceApplyMomentum", &ManyMomenta},
     {"_MultiResourceApplyAdagrad", &ManyAdagrads},
     {"_MultiResourceApplyAdam", &ManyAdams},
+    {"_MultiResourceApplyRMSProp", &ManyRmsProps},
+    {"_MultiResourceApplyCenteredRMSProp", &ManyCenteredRmsProps},
+    {"_MultiResourceApplyAdadelta", &ManyAdadeltas},
     {"_MatMulApplyGradientDescent", &ProductDescents},
     {"ResourceGather", &Gathers},
     {"ResourceScatterAdd", &Scatters},
     {"ResourceSparseApplyAdagrad", &SparseAdagrads},
     {"ResourceSparseApplyMomentum", &SparseMomenta},
+    {"ResourceSparseApplyRMSProp", &SparseMeans<3, 1, 4>},
+    {"ResourceSparseApplyCenteredRMSProp", &SparseMeans<4, 2, 4>},
+    {"ResourceSparseApplyAdadelta", &SparseMeans<3, 1, 3>},
 };
 
 }  // namespace

@@ -67,6 +67,68 @@ def test_adam_follows_its_formula() -> None:
     assert path(lambda: tf.train.AdamOptimizer(0.1)) == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize("centered", [False, True])
+def test_rms_prop_follows_its_formula(centered: bool) -> None:
+    w, square, mean, velocity, expected = 1.0, 1.0, 0.0, 0.0, []
+    for _ in range(3):
+        square = 0.8 * square + 0.2 * w * w
+        mean = 0.8 * mean + 0.2 * w
+        spread = square - mean * mean if centered else square
+        velocity = 0.5 * velocity + 0.1 * w / np.sqrt(spread + 0.01)
+        w -= velocity
+        expected.append(w)
+    found = path(lambda: tf.train.RMSPropOptimizer(0.1, 0.8, 0.5, 0.01, centered=centered))
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("centered", [False, True])
+def test_rms_prop_leaves_rows_without_a_gradient(centered: bool) -> None:
+    table = tf.Variable(np.ones((4, 2), np.float32))
+    optimizer = tf.train.RMSPropOptimizer(0.1, 0.8, 0.5, 0.01, centered=centered)
+    train = optimizer.minimize(tf.reduce_sum(tf.gather(table, [2, 0, 2])))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+        values = session.run(table)
+        squares = session.run(optimizer.get_slot(table, "rms"))
+    # Row 2 is gathered twice, and has one gradient of 2.
+    gradient = np.array([1, 0, 2, 0])
+    square = np.where(gradient > 0, 0.8 + 0.2 * gradient**2, 1)
+    mean = 0.2 * gradient if centered else 0
+    np.testing.assert_allclose(squares, np.stack([square, square], 1), rtol=1e-6)
+    expected = 1 - 0.1 * gradient / np.sqrt(square - mean**2 + 0.01)
+    np.testing.assert_allclose(values, np.stack([expected, expected], 1), rtol=1e-6)
+
+
+def test_rms_prop_has_the_slots_of_its_forms() -> None:
+    w = tf.Variable([1.0, 2.0], name="w")
+    plain = tf.train.RMSPropOptimizer(0.1)
+    plain.minimize(tf.reduce_sum(w))
+    assert plain.get_slot_names() == ["momentum", "rms"]
+    centered = tf.train.RMSPropOptimizer(0.1, centered=True, name="Centered")
+    centered.minimize(tf.reduce_sum(w))
+    assert centered.get_slot_names() == ["mg", "momentum", "rms"]
+    names = [variable.op.name for variable in tf.global_variables()]
+    made = ["w/RMSProp", "w/RMSProp_1", "w/Centered", "w/Centered_1", "w/Centered_2"]
+    assert names == ["w", *made]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(plain.get_slot(w, "rms")).tolist() == [1, 1]
+        assert session.run(centered.get_slot(w, "mg")).tolist() == [0, 0]
+
+
+def test_adadelta_follows_its_formula() -> None:
+    w, square, updates, expected = 1.0, 0.0, 0.0, []
+    for _ in range(3):
+        square = 0.9 * square + 0.1 * w * w
+        update = np.sqrt(updates + 0.01) / np.sqrt(square + 0.01) * w
+        updates = 0.9 * updates + 0.1 * update * update
+        w -= 0.5 * update
+        expected.append(w)
+    found = path(lambda: tf.train.AdadeltaOptimizer(0.5, 0.9, 0.01))
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
 @pytest.mark.parametrize("kind", [float, tf.constant])
 def test_hyperparameters_may_be_functions(kind: Any) -> None:
     def given(value: float) -> Callable[[], Any]:
@@ -88,6 +150,14 @@ def test_hyperparameters_may_be_functions(kind: Any) -> None:
         (
             lambda: tf.train.AdamOptimizer(0.1, 0.8, 0.99, 1e-3),
             lambda: tf.train.AdamOptimizer(given(0.1), given(0.8), given(0.99), given(1e-3)),
+        ),
+        (
+            lambda: tf.train.RMSPropOptimizer(0.1, 0.8, 0.5, 1e-3),
+            lambda: tf.train.RMSPropOptimizer(given(0.1), given(0.8), given(0.5), given(1e-3)),
+        ),
+        (
+            lambda: tf.train.AdadeltaOptimizer(0.1, 0.8, 1e-3),
+            lambda: tf.train.AdadeltaOptimizer(given(0.1), given(0.8), given(1e-3)),
         ),
     ):
         assert path(by_function) == path(plain)
@@ -127,6 +197,9 @@ def trained_weights(make: Callable[[], Any], passes_without: list[str]) -> tuple
         (lambda: tf.train.MomentumOptimizer(0.1, 0.9), 5),
         (lambda: tf.train.AdagradOptimizer(0.1), 5),
         (lambda: tf.train.AdamOptimizer(0.1), 15),
+        (lambda: tf.train.RMSPropOptimizer(0.1), 5),
+        (lambda: tf.train.RMSPropOptimizer(0.1, centered=True), 5),
+        (lambda: tf.train.AdadeltaOptimizer(0.1), 5),
     ],
 )
 def test_updates_in_one_batch_give_the_same_bits(make: Callable[[], Any], saved: int) -> None:
