@@ -35,6 +35,85 @@ Status ReluGradGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// ---- Activations ----
+
+// The gradient op takes (dy, x), or (dy, y) where it is made of the result.
+Status Relu6Gradient(GradientContext* context) {
+  context->SetDx(0, context->builder()->Op("Relu6Grad", {context->dy(0), context->output(0)}));
+  return absl::OkStatus();
+}
+Status EluGradient(GradientContext* context) {
+  context->SetDx(0, context->builder()->Op("EluGrad", {context->dy(0), context->output(0)}));
+  return absl::OkStatus();
+}
+Status SeluGradient(GradientContext* context) {
+  context->SetDx(0, context->builder()->Op("SeluGrad", {context->dy(0), context->output(0)}));
+  return absl::OkStatus();
+}
+Status SoftplusGradient(GradientContext* context) {
+  context->SetDx(0, context->builder()->Op("SoftplusGrad", {context->dy(0), context->input(0)}));
+  return absl::OkStatus();
+}
+Status SoftsignGradient(GradientContext* context) {
+  context->SetDx(0, context->builder()->Op("SoftsignGrad", {context->dy(0), context->input(0)}));
+  return absl::OkStatus();
+}
+
+Status Relu6GradGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output features = context->input(1);
+  context->SetDx(0, builder->Op("Relu6Grad", {context->dy(0), features}));
+  context->SetDx(1, builder->Op("ZerosLike", {features}));
+  return absl::OkStatus();
+}
+
+// z = g * (y + constant) where y < 0, and g * constant elsewhere
+Status GradientOfExponential(GradientContext* context, const char* op) {
+  GraphBuilder* builder = context->builder();
+  const Output dz = context->dy(0);
+  const Output y = context->input(1);
+  context->SetDx(0, builder->Op(op, {dz, y}));
+  const Output negative = builder->Op("Less", {y, builder->ScalarOf(y.dtype(), 0)});
+  const Output slope = builder->Op("Mul", {dz, context->input(0)});
+  const Output zeros = builder->Op("ZerosLike", {y});
+  context->SetDx(1, builder->Op("Select", {negative, slope, zeros}));
+  return absl::OkStatus();
+}
+Status EluGradGradient(GradientContext* context) {
+  return GradientOfExponential(context, "EluGrad");
+}
+Status SeluGradGradient(GradientContext* context) {
+  return GradientOfExponential(context, "SeluGrad");
+}
+
+// z = g * s with s = sigmoid(x), so that dz/dx = g * s * (1 - s)
+Status SoftplusGradGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dz = context->dy(0);
+  const Output x = context->input(1);
+  context->SetDx(0, builder->Op("SoftplusGrad", {dz, x}));
+  const Output product = builder->Op("Mul", {dz, context->input(0)});
+  const Output sigmoid = builder->Op("Sigmoid", {x});
+  context->SetDx(1, builder->Op("SigmoidGrad", {sigmoid, product}));
+  return absl::OkStatus();
+}
+
+// z = g / (1 + |x|)^2, so that dz/dx = -2 sign(x) z / (1 + |x|)
+Status SoftsignGradGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dz = context->dy(0);
+  const Output x = context->input(1);
+  context->SetDx(0, builder->Op("SoftsignGrad", {dz, x}));
+  const Output one = builder->ScalarOf(x.dtype(), 1);
+  const Output size = builder->Op("Add", {builder->Op("Abs", {x}), one});
+  const Output sign =
+      builder->Op("Mul", {builder->Op("Sign", {x}), builder->ScalarOf(x.dtype(), -2)});
+  const Output slope = builder->Op("RealDiv", {sign, size});
+  const Output product = builder->Op("Mul", {dz, context->output(0)});
+  context->SetDx(1, builder->Op("Mul", {product, slope}));
+  return absl::OkStatus();
+}
+
 Status BiasAddGradient(GradientContext* context) {
   context->SetDx(0, context->dy(0));
   context->SetDx(1, OpWithAttrsOf(context, "BiasAddGrad", {context->dy(0)}, {"data_format"}));
@@ -186,6 +265,16 @@ Status AvgPoolGradGradient(GradientContext* context) {
 
 MILLSTREAM_GRADIENT("Relu", ReluGradient);
 MILLSTREAM_GRADIENT("ReluGrad", ReluGradGradient);
+MILLSTREAM_GRADIENT("Relu6", Relu6Gradient);
+MILLSTREAM_GRADIENT("Relu6Grad", Relu6GradGradient);
+MILLSTREAM_GRADIENT("Elu", EluGradient);
+MILLSTREAM_GRADIENT("EluGrad", EluGradGradient);
+MILLSTREAM_GRADIENT("Selu", SeluGradient);
+MILLSTREAM_GRADIENT("SeluGrad", SeluGradGradient);
+MILLSTREAM_GRADIENT("Softplus", SoftplusGradient);
+MILLSTREAM_GRADIENT("SoftplusGrad", SoftplusGradGradient);
+MILLSTREAM_GRADIENT("Softsign", SoftsignGradient);
+MILLSTREAM_GRADIENT("SoftsignGrad", SoftsignGradGradient);
 MILLSTREAM_GRADIENT("BiasAdd", BiasAddGradient);
 MILLSTREAM_GRADIENT("BiasAddGrad", BiasAddGradGradient);
 MILLSTREAM_GRADIENT("Softmax", SoftmaxGradient);

@@ -93,6 +93,126 @@ MILLSTREAM_OP("ReluGrad")
 
 features is what Relu was given or, just as well, what it gave; both inputs have one shape.)");
 
+MILLSTREAM_OP("Relu6")
+    .Input("features: T")
+    .Output("activations: T")
+    .Attr(TypeAttr("T", kRealTypes))
+    .Elementwise()
+    .KeepsFinite()
+    .Shape(UnchangedShape)
+    .Doc(R"(Gives each element, or 0 for negative ones and 6 for larger ones.)")
+    .Example(R"(
+>>> tf.nn.relu6([-1.0, 3.0, 8.0]).eval()
+array([0., 3., 6.], dtype=float32))");
+
+MILLSTREAM_OP("Relu6Grad")
+    .Input("gradients: T")
+    .Input("features: T")
+    .Output("backprops: T")
+    .Attr(TypeAttr("T", kRealTypes))
+    .Elementwise()
+    .KeepsFinite()
+    .Shape(MergeAllInputsShape)
+    .Doc(
+        R"(Gives the gradient of Relu6: gradients where features is between 0 and 6, and 0 elsewhere.
+
+features is what Relu6 was given or, just as well, what it gave; both inputs have one shape.)");
+
+MILLSTREAM_OP("Softplus")
+    .Input("features: T")
+    .Output("activations: T")
+    .Attr(TypeAttr("T", kNnTypes))
+    .Elementwise()
+    .KeepsFinite()
+    .Shape(UnchangedShape)
+    .Doc(R"(Gives log(1 + exp(features)), element by element.)")
+    .Example(R"(
+>>> tf.nn.softplus([0.0]).eval().round(3).tolist()
+[0.6930000185966492])");
+
+MILLSTREAM_OP("SoftplusGrad")
+    .Input("gradients: T")
+    .Input("features: T")
+    .Output("backprops: T")
+    .Attr(TypeAttr("T", kNnTypes))
+    .Elementwise()
+    .KeepsFinite()
+    .Shape(MergeAllInputsShape)
+    .Doc(R"(Gives the gradient of Softplus: gradients / (1 + exp(-features)).
+
+features is what Softplus was given; both inputs have one shape.)");
+
+MILLSTREAM_OP("Elu")
+    .Input("features: T")
+    .Output("activations: T")
+    .Attr(TypeAttr("T", kNnTypes))
+    .Elementwise()
+    .KeepsFinite()
+    .Shape(UnchangedShape)
+    .Doc(R"(Gives each element, or exp(features) - 1 for negative ones (Clevert et al., 2016).)")
+    .Example(R"(
+>>> tf.nn.elu([2.0, -100.0]).eval()
+array([ 2., -1.], dtype=float32))");
+
+MILLSTREAM_OP("EluGrad")
+    .Input("gradients: T")
+    .Input("outputs: T")
+    .Output("backprops: T")
+    .Attr(TypeAttr("T", kNnTypes))
+    .Elementwise()
+    .Shape(MergeAllInputsShape)
+    .Doc(R"(Gives the gradient of Elu: gradients, times outputs + 1 where outputs is negative.
+
+outputs is what Elu gave; both inputs have one shape.)");
+
+MILLSTREAM_OP("Selu")
+    .Input("features: T")
+    .Output("activations: T")
+    .Attr(TypeAttr("T", kNnTypes))
+    .Elementwise()
+    .Shape(UnchangedShape)
+    .Doc(R"(Gives scale * features, or scale * alpha * (exp(features) - 1) for negative ones.
+
+scale = 1.0507009873554805 and alpha = 1.6732632423543772 (Klambauer et al., 2017).)")
+    .Example(R"(
+>>> tf.nn.selu([0.0, -100.0]).eval().round(2).tolist()
+[0.0, -1.7599999904632568])");
+
+MILLSTREAM_OP("SeluGrad")
+    .Input("gradients: T")
+    .Input("outputs: T")
+    .Output("backprops: T")
+    .Attr(TypeAttr("T", kNnTypes))
+    .Elementwise()
+    .Shape(MergeAllInputsShape)
+    .Doc(R"(Gives the gradient of Selu: gradients times scale, or times outputs + scale * alpha.
+
+The latter where outputs, what Selu gave, is negative; both inputs have one shape.)");
+
+MILLSTREAM_OP("Softsign")
+    .Input("features: T")
+    .Output("activations: T")
+    .Attr(TypeAttr("T", kNnTypes))
+    .Elementwise()
+    .KeepsFinite()
+    .Shape(UnchangedShape)
+    .Doc(R"(Gives features / (1 + |features|), element by element.)")
+    .Example(R"(
+>>> tf.nn.softsign([-1.0, 3.0]).eval()
+array([-0.5 ,  0.75], dtype=float32))");
+
+MILLSTREAM_OP("SoftsignGrad")
+    .Input("gradients: T")
+    .Input("features: T")
+    .Output("backprops: T")
+    .Attr(TypeAttr("T", kNnTypes))
+    .Elementwise()
+    .KeepsFinite()
+    .Shape(MergeAllInputsShape)
+    .Doc(R"(Gives the gradient of Softsign: gradients / (1 + |features|)^2.
+
+features is what Softsign was given; both inputs have one shape.)");
+
 MILLSTREAM_OP("Softmax")
     .Input("logits: T")
     .Output("softmax: T")

@@ -349,7 +349,12 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
             "counts": 2.0, "mean_ss": 1.0, "variance_ss": 1.0, "shift": None
         },
         tf.nn.relu: lambda: {"features": X},
-        tf.nn.relu6: lambda: {"features": X},
+        **{
+            function: lambda: {"features": X}
+            for function in (
+                tf.nn.relu6, tf.nn.elu, tf.nn.selu, tf.nn.softplus, tf.nn.softsign
+            )
+        },
         tf.nn.relu_layer: lambda: {"x": X, "weights": X, "biases": [1.0, 2.0]},
         tf.nn.sufficient_statistics: lambda: {"x": X, "axes": [0]},
         tf.nn.swish: lambda: {"features": X},

@@ -149,6 +149,37 @@ define_tests("Tanh", cases=one_tensor, reference=rounded_unary(np.tanh, 4))
 define_tests("Sigmoid", cases=one_tensor, reference=rounded_unary(_sigmoid, 4))
 
 
+# Klambauer et al. 2017.
+_SCALE = np.longdouble("1.0507009873554804934193349852946")
+_SCALE_ALPHA = _SCALE * np.longdouble("1.6732632423543772848170429916717")
+
+
+def _softplus(x: Array) -> Array:
+    return np.where(x > 0, x, x.dtype.type(0)) + np.log1p(np.exp(-np.abs(x)))
+
+
+def _elu(x: Array) -> Array:
+    return np.where(x < 0, np.expm1(x), x)
+
+
+def _selu(x: Array) -> Array:
+    return np.where(x < 0, _SCALE_ALPHA * np.expm1(x), _SCALE * x)
+
+
+def _relu6(x: Array) -> Array:
+    positive = _relu(x)
+    return np.where(positive > 6, positive.dtype.type(6), positive)
+
+
+define_tests("Relu6", cases=one_tensor, reference=exact_unary(_relu6))
+define_tests("Softplus", cases=one_tensor, reference=rounded_unary(_softplus, 6))
+define_tests("Elu", cases=one_tensor, reference=rounded_unary(_elu, 8))
+define_tests("Selu", cases=one_tensor, reference=rounded_unary(_selu, 10))
+define_tests(
+    "Softsign", cases=one_tensor, reference=rounded_unary(lambda x: x / (1 + np.abs(x)), 3)
+)
+
+
 def _bools(source: Source, op: Any) -> Case:
     return Case(op.name, [Input("bool", source.values("bool", source.shape()))])
 
@@ -165,6 +196,9 @@ def _same_shapes(source: Source, op: Any) -> Case:
     other = shape if source.chance(0.85) else source.small_shape()
     inputs = [Input(dtype, source.values(dtype, shape)), Input(dtype, source.values(dtype, other))]
     return Case(op.name, inputs, {"T": type_attr(dtype)})
+
+
+_CANCELS = ("TanhGrad", "SigmoidGrad", "EluGrad", "SeluGrad")
 
 
 def _gradient(function: Callable[[Array, Array], Array], count: float) -> Callable[[Case], Outcome]:
@@ -187,8 +221,8 @@ def _gradient(function: Callable[[Array, Array], Array], count: float) -> Callab
             size = np.abs(part)
             odd |= ~(size < large) | ((size < tiny) & (size > 0))
         bound = near.bound
-        if dtype in number_types.COMPLEX or case.op in ("TanhGrad", "SigmoidGrad"):
-            # 1 - y or 1 - y * y cancels, and so do the parts of a product.
+        if dtype in number_types.COMPLEX or case.op in _CANCELS:
+            # A sum of the result and a constant cancels, and so do the parts of a product.
             scale = (1 + np.abs(longer(x))) ** 3 * (1 + np.abs(longer(y))) ** 3
             bound = bound + np.where(odd, 0, scale.real) * number_types.epsilon(dtype)
         return [Near(value, bound, odd)]
@@ -224,3 +258,21 @@ for _name in ("ReciprocalGrad", "InvGrad"):
     _define_gradient(_name, _gradient(_unless_zero(lambda y, dy: -dy * y * y), 4))
 _define_gradient("TanhGrad", _gradient(lambda y, dy: dy * (1 - y * y), 3))
 _define_gradient("SigmoidGrad", _gradient(lambda y, dy: dy * y * (1 - y), 4))
+
+
+def _relu6_grad(case: Case) -> Outcome:
+    gradients, features = numbers(case, 0), numbers(case, 1)
+    refuse_unless(gradients.shape == features.shape, "features")
+    inside = (features > 0) & (features < 6)
+    return [(gradients * inside.astype(gradients.dtype)).astype(gradients.dtype)]
+
+
+def _selu_grad(gradient: Array, output: Array) -> Array:
+    return gradient * np.where(output < 0, output + _SCALE_ALPHA, _SCALE)
+
+
+_define_gradient("Relu6Grad", _relu6_grad)
+_define_gradient("SoftplusGrad", _gradient(lambda g, x: g * _sigmoid(x), 8))
+_define_gradient("EluGrad", _gradient(lambda g, y: g * np.where(y < 0, y + 1, 1), 3))
+_define_gradient("SeluGrad", _gradient(_selu_grad, 4))
+_define_gradient("SoftsignGrad", _gradient(lambda g, x: g / (1 + np.abs(x)) ** 2, 5))

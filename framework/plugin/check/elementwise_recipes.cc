@@ -125,7 +125,10 @@ void BiasGradients(Recipe* recipe) {
 }
 
 constexpr RecipeEntry kRecipes[] = {
-    {"Abs Conj Exp Floor Neg Relu Sigmoid Sign Square Tanh ZerosLike OnesLike L2Loss", &AnyUnary},
+    {"Abs Conj Exp Floor Neg Relu Sigmoid Sign Square Tanh ZerosLike OnesLike L2Loss Relu6 "
+     "Softplus "
+     "Elu Selu Softsign",
+     &AnyUnary},
     {"Inv Reciprocal Log Rsqrt Sqrt", &PositiveUnary},
     {"LogicalNot", &Logical},
     {"Add AddV2 Sub Mul Maximum Minimum SquaredDifference Equal NotEqual Less LessEqual Greater "
@@ -134,7 +137,9 @@ constexpr RecipeEntry kRecipes[] = {
     {"Div RealDiv FloorDiv FloorMod", &Division},
     {"Pow", &Power},
     {"LogicalAnd LogicalOr", &LogicalBroadcast},
-    {"InvGrad ReciprocalGrad RsqrtGrad SqrtGrad SigmoidGrad TanhGrad ReluGrad", &Gradient},
+    {"InvGrad ReciprocalGrad RsqrtGrad SqrtGrad SigmoidGrad TanhGrad ReluGrad Relu6Grad "
+     "SoftplusGrad EluGrad SeluGrad SoftsignGrad",
+     &Gradient},
     {"AddN", &Sums},
     {"Cast", &Casts},
     {"Select", &Selections},

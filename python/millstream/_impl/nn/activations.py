@@ -28,30 +28,12 @@ from millstream._impl.ops import array_ops, matmul_ops, random_ops, reductions
 from millstream._impl.values import dtypes
 
 relu = public("nn.relu")(gen_ops.relu)
+relu6 = public("nn.relu6")(gen_ops.relu6)
+elu = public("nn.elu")(gen_ops.elu)
+selu = public("nn.selu")(gen_ops.selu)
+softplus = public("math.softplus", "nn.softplus")(gen_ops.softplus)
+softsign = public("math.softsign", "nn.softsign")(gen_ops.softsign)
 l2_loss = public("nn.l2_loss")(gen_ops.l2_loss)
-
-
-@public("nn.relu6")
-@takes(features=TENSOR)
-def relu6(features: Any, name: str | None = None) -> Tensor:
-    """``min(max(features, 0), 6)``.
-
-    Parameters
-    ----------
-    features
-        A tensor.
-    name
-        Name of the result.
-
-    Examples
-    --------
-    >>> tf.nn.relu6([-1.0, 3.0, 8.0]).eval()
-    array([0., 3., 6.], dtype=float32)
-    """
-    with scopes.name_scope(name, "Relu6", [features]) as scope:
-        positive = gen_ops.relu(features)
-        # Where both are equal the gradient is the first one's: none at 6.
-        return gen_ops.minimum(convert_to_tensor(6, positive.dtype), positive, scope)
 
 
 @public("nn.leaky_relu")
