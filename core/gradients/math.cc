@@ -69,6 +69,19 @@ Status LogGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+Status SinGradient(GradientContext* context) {
+  const Output slope = context->builder()->Op("Cos", {Conjugate(context, context->input(0))});
+  context->SetDx(0, Mul(context, context->dy(0), slope));
+  return absl::OkStatus();
+}
+
+Status CosGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output sin = builder->Op("Sin", {Conjugate(context, context->input(0))});
+  context->SetDx(0, Mul(context, context->dy(0), builder->Op("Neg", {sin})));
+  return absl::OkStatus();
+}
+
 // For functions whose gradient is an op of (y, dy) that conjugates y itself.
 template <const char* const* kOp>
 Status GradientFromOutput(GradientContext* context) {
@@ -281,6 +294,8 @@ MILLSTREAM_GRADIENT("Exp", ExpGradient);
 MILLSTREAM_GRADIENT("Log", LogGradient);
 MILLSTREAM_GRADIENT("Tanh", GradientFromConjugateOutput<&kTanhGrad>);
 MILLSTREAM_GRADIENT("Sigmoid", GradientFromConjugateOutput<&kSigmoidGrad>);
+MILLSTREAM_GRADIENT("Sin", SinGradient);
+MILLSTREAM_GRADIENT("Cos", CosGradient);
 MILLSTREAM_GRADIENT("Conj", ConjGradient);
 MILLSTREAM_GRADIENT("Cast", CastGradient);
 MILLSTREAM_GRADIENT("TanhGrad", TanhGradGradient);
@@ -303,6 +318,8 @@ MILLSTREAM_GRADIENT("Pow", PowGradient);
 MILLSTREAM_GRADIENT("AddN", AddNGradient);
 MILLSTREAM_GRADIENT("Select", SelectGradient);
 MILLSTREAM_NOT_DIFFERENTIABLE("Floor");
+MILLSTREAM_NOT_DIFFERENTIABLE("Ceil");
+MILLSTREAM_NOT_DIFFERENTIABLE("Rint");
 MILLSTREAM_NOT_DIFFERENTIABLE("FloorDiv");
 MILLSTREAM_NOT_DIFFERENTIABLE("Equal");
 MILLSTREAM_NOT_DIFFERENTIABLE("NotEqual");

@@ -155,6 +155,52 @@ MILLSTREAM_OP("Floor")
 >>> tf.floor([1.5, -1.5]).eval()
 array([ 1., -2.], dtype=float32))");
 
+MILLSTREAM_OP("Ceil")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr(TypeAttr("T", kRealFloatTypes))
+    .Elementwise()
+    .KeepsFinite()
+    .Shape(UnchangedShape)
+    .Doc(R"(Rounds each element up to a whole number.)")
+    .Example(R"(
+>>> tf.ceil([1.5, -1.5]).eval()
+array([ 2., -1.], dtype=float32))");
+
+MILLSTREAM_OP("Rint")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr(TypeAttr("T", kRealFloatTypes))
+    .Elementwise()
+    .KeepsFinite()
+    .Shape(UnchangedShape)
+    .Doc(R"(Rounds each element to the nearest whole number, halves to the even one.)")
+    .Example(R"(
+>>> tf.rint([1.5, 2.5, -1.2]).eval()
+array([ 2.,  2., -1.], dtype=float32))");
+
+MILLSTREAM_OP("Sin")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr(TypeAttr("T", kFloatAndComplexTypes))
+    .Elementwise()
+    .Shape(UnchangedShape)
+    .Doc(R"(Gives the sine of each element, an angle in radians.)")
+    .Example(R"(
+>>> tf.sin([0.0, 1.0]).eval().round(3).tolist()
+[0.0, 0.8410000205039978])");
+
+MILLSTREAM_OP("Cos")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr(TypeAttr("T", kFloatAndComplexTypes))
+    .Elementwise()
+    .Shape(UnchangedShape)
+    .Doc(R"(Gives the cosine of each element, an angle in radians.)")
+    .Example(R"(
+>>> tf.cos([0.0, 1.0]).eval().round(3).tolist()
+[1.0, 0.5400000214576721])");
+
 MILLSTREAM_OP("Conj")
     .Input("input: T")
     .Output("output: T")

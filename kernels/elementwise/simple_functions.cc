@@ -1,4 +1,4 @@
-// Abs, Neg, Sign, Square, Floor, Relu, LogicalNot, Conj. Integers wrap.
+// Abs, Neg, Sign, Square, Floor, Ceil, Rint, Relu, LogicalNot, Conj. Integers wrap.
 #include <cmath>
 #include <complex>
 
@@ -61,6 +61,22 @@ struct FloorOp {
   }
 };
 
+struct CeilOp {
+  static constexpr int64_t kPicoseconds = 600;
+  template <typename T>
+  static T Apply(T x) {
+    return -Floor(-x);
+  }
+};
+
+struct RintOp {
+  static constexpr int64_t kPicoseconds = 600;
+  template <typename T>
+  static T Apply(T x) {
+    return std::rint(x);
+  }
+};
+
 // A NaN stays one; a negative zero becomes a positive one.
 struct ReluOp {
   static constexpr int64_t kPicoseconds = 250;
@@ -103,6 +119,8 @@ const ms::Registered sign =
                   std::complex<double>>("Sign", kFloatTypes | kSignedTypes | kComplexTypes);
 const ms::Registered square = RegisterWrapping<SquareOp>("Square");
 const ms::Registered floor_kernels = RegisterUnary<FloorOp, float, double>("Floor", kFloatTypes);
+const ms::Registered ceil_kernels = RegisterUnary<CeilOp, float, double>("Ceil", kFloatTypes);
+const ms::Registered rint_kernels = RegisterUnary<RintOp, float, double>("Rint", kFloatTypes);
 const ms::Registered relu =
     RegisterUnary<ReluOp, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
                   uint32_t, uint64_t>("Relu", kOrderedTypes);

@@ -30,8 +30,8 @@ X = [[1.0, 2.0], [3.0, 4.0]]
 IMAGES = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
 
 _UNARY = (
-    "abs exp floor identity inv log negative reciprocal rsqrt sigmoid sign sqrt square "
-    "stop_gradient tanh"
+    "abs ceil cos exp floor identity inv log negative reciprocal rint rsqrt sigmoid sign sin sqrt "
+    "square stop_gradient tanh"
 )
 _BINARY = (
     "add div divide equal floordiv floormod greater greater_equal less less_equal maximum minimum "

@@ -127,7 +127,7 @@ void BiasGradients(Recipe* recipe) {
 constexpr RecipeEntry kRecipes[] = {
     {"Abs Conj Exp Floor Neg Relu Sigmoid Sign Square Tanh ZerosLike OnesLike L2Loss Relu6 "
      "Softplus "
-     "Elu Selu Softsign",
+     "Elu Selu Softsign Ceil Rint Sin Cos",
      &AnyUnary},
     {"Inv Reciprocal Log Rsqrt Sqrt", &PositiveUnary},
     {"LogicalNot", &Logical},

@@ -30,6 +30,10 @@ squared_difference = public("squared_difference", "math.squared_difference")(
     gen_ops.squared_difference
 )
 floor = public("floor", "math.floor")(gen_ops.floor)
+ceil = public("ceil", "math.ceil")(gen_ops.ceil)
+rint = public("rint", "math.rint")(gen_ops.rint)
+sin = public("sin", "math.sin")(gen_ops.sin)
+cos = public("cos", "math.cos")(gen_ops.cos)
 negative = public("negative", "math.negative")(gen_ops.neg)
 sign = public("sign", "math.sign")(gen_ops.sign)
 square = public("square", "math.square")(gen_ops.square)
