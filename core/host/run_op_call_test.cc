@@ -13,6 +13,7 @@
 #include "core/graph/structural_role.h"
 #include "core/host/host_ctx.h"
 #include "core/host/thread_team.h"
+#include "core/step/float_control.h"
 #include "core/structural/structural.h"
 #include "core/testing/kernel_bodies.h"
 #include "core/testing/session_fixture.h"
@@ -206,6 +207,32 @@ TEST_F(RunOpCallTest, TheKernelSeesNoNodeAndTheSettings) {
   ASSERT_TRUE(value.ok()) << value.status();
   EXPECT_THAT(Elements<float>((*value)[0]), ElementsAre(5));
 }
+
+TEST_F(RunOpCallTest, AKernelWithoutANodeMaySchedule) {
+  absl::Notification ran;
+  const auto value = CallBody(BodyKind::kPlain, [&](MS_Frame* frame) {
+    const auto notify = [](void* user) { static_cast<absl::Notification*>(user)->Notify(); };
+    ThreadsApi()->schedule(frame, notify, &ran);
+    ran.WaitForNotification();
+    return GiveScalar(frame, 5);
+  });
+  EXPECT_TRUE(value.ok()) << value.status();
+}
+
+#if defined(__x86_64__)
+TEST_F(RunOpCallTest, TheFloatingPointEnvironmentIsAsBeforeTheKernel) {
+  const uint32_t before = FloatControl();
+  uint32_t during = before;
+  const auto value = CallBody(BodyKind::kPlain, [&](MS_Frame* frame) {
+    _mm_setcsr(_mm_getcsr() | 0x8000 | 0x4000);  // flushes what is nearly zero, and rounds up
+    during = FloatControl();
+    return GiveScalar(frame, 5);
+  });
+  EXPECT_TRUE(value.ok()) << value.status();
+  EXPECT_NE(during, before);
+  EXPECT_EQ(FloatControl(), before);
+}
+#endif
 
 TEST_F(RunOpCallTest, RefusesInputsOfAnotherNumberOrType) {
   const OwnedOpCall sum = Made("Add", {Ramp({2}), Ramp({2})}, {}, {});
