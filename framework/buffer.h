@@ -44,6 +44,8 @@ class Buffer {
   // False for borrowed memory (a fed array), which must not be written.
   bool writable() const { return writable_; }
   MemorySpace space() const { return space_; }
+  // The ordinal of the device whose memory it is; 0 for host memory.
+  uint32_t device_ordinal() const { return device_ordinal_; }
   // For a NewRepeatedBuffer before the first call of data(): the bytes of its element, which live
   // as long as the buffer. Otherwise empty.
   absl::string_view repeated_element() const {
@@ -51,8 +53,13 @@ class Buffer {
   }
 
  protected:
-  Buffer(void* data, size_t size, bool writable, MemorySpace space = MemorySpace::kHost)
-      : data_(data), size_(size), writable_(writable), space_(space) {}
+  Buffer(void* data, size_t size, bool writable, MemorySpace space = MemorySpace::kHost,
+         uint32_t device_ordinal = 0)
+      : data_(data),
+        size_(size),
+        writable_(writable),
+        space_(space),
+        device_ordinal_(device_ordinal) {}
   virtual ~Buffer() = default;
   // The address, without filling the buffer.
   void* memory() const { return data_; }
@@ -69,6 +76,7 @@ class Buffer {
   const size_t size_;
   const bool writable_;
   const MemorySpace space_;
+  const uint32_t device_ordinal_;
 };
 
 // Owns one reference to a Buffer.

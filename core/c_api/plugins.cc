@@ -42,8 +42,20 @@ void AppendText(absl::string_view key, absl::string_view value, std::string* jso
   AppendJsonString(value, json);
 }
 
+void AppendTexts(absl::string_view key, const std::vector<std::string>& values, std::string* json) {
+  absl::StrAppend(json, ", \"", key, "\": [");
+  absl::string_view separator = "";
+  for (const std::string& value : values) {
+    absl::StrAppend(json, separator);
+    AppendJsonString(value, json);
+    separator = ", ";
+  }
+  absl::StrAppend(json, "]");
+}
+
 void AppendDevice(const MS_DeviceDesc& device, std::string* json) {
-  absl::StrAppend(json, "{\"ordinal\": ", device.ordinal, ", \"memory\": ", device.mem_total);
+  absl::StrAppend(json, "{\"ordinal\": ", device.ordinal, ", \"memory\": ", device.mem_total,
+                  ", \"numa\": ", device.numa);
   AppendText("type", ToView(device.device_type), json);
   AppendText("name", ToView(device.name), json);
   AppendText("vendor", ToView(device.vendor), json);
@@ -67,7 +79,8 @@ void AppendNote(const MS_Note& note, std::string* json) {
 
 void AppendRecord(const PluginRecord& record, std::string* json) {
   absl::StrAppend(json, "{\"code\": ", static_cast<int>(record.status.code()),
-                  ", \"kernels\": ", record.num_kernels);
+                  ", \"kernels\": ", record.num_kernels,
+                  ", \"kernels_skipped\": ", record.num_kernels_skipped);
   AppendText("path", record.path, json);
   AppendText("origin", PluginOriginName(record.origin), json);
   AppendText("name", record.name, json);
@@ -78,15 +91,11 @@ void AppendRecord(const PluginRecord& record, std::string* json) {
   AppendText("stage", LoadStageName(record.stage), json);
   AppendText("text", record.status.message(), json);
   if (record.note.has_value()) AppendNote(*record.note, json);
-  absl::StrAppend(json, ", \"ops\": [");
+  AppendTexts("ops", record.ops, json);
+  AppendTexts("skipped", record.skipped, json);
+  AppendTexts("ties", record.ties, json);
+  absl::StrAppend(json, ", \"devices\": [");
   absl::string_view separator = "";
-  for (const std::string& op : record.ops) {
-    absl::StrAppend(json, separator);
-    AppendJsonString(op, json);
-    separator = ", ";
-  }
-  absl::StrAppend(json, "], \"devices\": [");
-  separator = "";
   for (const MS_DeviceDesc* device : record.devices) {
     absl::StrAppend(json, separator);
     AppendDevice(*device, json);

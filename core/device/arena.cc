@@ -13,10 +13,6 @@ namespace {
 // blocks that must still be waited for would make every allocation slow.
 constexpr int kMostCandidates = 32;
 
-size_t RoundUp(size_t bytes) {
-  return (bytes + Arena::kAlignment - 1) / Arena::kAlignment * Arena::kAlignment;
-}
-
 // Both lists in one, of each stream the later point.
 std::vector<StreamPoint> Later(const std::vector<StreamPoint>& a,
                                const std::vector<StreamPoint>& b) {
@@ -38,11 +34,13 @@ std::vector<StreamPoint> Later(const std::vector<StreamPoint>& a,
 
 }  // namespace
 
-Arena::Arena(ArenaSource* source, const StreamProgress* progress, size_t limit, size_t first_region)
+Arena::Arena(ArenaSource* source, const StreamProgress* progress, size_t limit, size_t first_region,
+             const Rules& rules)
     : source_(*source),
       progress_(*progress),
       limit_(limit),
-      first_region_(std::max(RoundUp(first_region), kAlignment)) {
+      rules_(rules),
+      first_region_(std::max(RoundUp(first_region), rules.alignment)) {
   absl::MutexLock lock(&mutex_);
   stats_.limit = limit;
 }
@@ -121,10 +119,12 @@ bool Arena::TakeAny(size_t bytes, uint32_t stream, Allocation* taken) {
 size_t Arena::ReserveRegion(size_t bytes) {
   absl::MutexLock lock(&mutex_);
   const size_t room = limit_ - std::min(limit_, stats_.reserved);
-  if (bytes > room) return 0;
-  const size_t wanted = std::max({bytes, first_region_, stats_.reserved});
+  const size_t least = LeastRegion(bytes);
+  if (least > room) return 0;
+  const size_t wanted =
+      std::min({std::max({least, first_region_, stats_.reserved}), rules_.largest_region, room});
   // A last piece too small to cut anything from is of no use to anybody.
-  const size_t region = std::max(bytes, std::min(wanted, room) / kAlignment * kAlignment);
+  const size_t region = std::max(least, wanted / rules_.granularity * rules_.granularity);
   stats_.reserved += region;
   return region;
 }
@@ -136,12 +136,13 @@ Status Arena::TakeNew(size_t bytes, uint32_t stream, Allocation* taken) {
   StatusOr<char*> start = source_.AllocateRegion(region);
   // What is no lack of memory is the device's fault, and no better the second time.
   const bool is_full = absl::IsResourceExhausted(start.status());
-  if (is_full && region > bytes) {
+  const size_t least = LeastRegion(bytes);
+  if (is_full && region > least) {
     absl::MutexLock lock(&mutex_);
-    stats_.reserved -= region - bytes;
-    region = bytes;
+    stats_.reserved -= region - least;
+    region = least;
   }
-  if (is_full && region == bytes) start = source_.AllocateRegion(bytes);
+  if (is_full && region == least) start = source_.AllocateRegion(least);
   absl::MutexLock lock(&mutex_);
   if (!start.ok()) {
     stats_.reserved -= region;
@@ -189,6 +190,10 @@ StatusOr<Arena::Allocation> Arena::Allocate(size_t bytes, uint32_t stream) {
     return Exhausted(bytes, errors::ResourceExhausted("a test wants none"));
   }
   const size_t rounded = RoundUp(bytes);
+  if (LeastRegion(rounded) > rules_.largest_region) {
+    return Exhausted(bytes, errors::ResourceExhausted("the device gives at most ",
+                                                      rules_.largest_region, " bytes at once"));
+  }
   if (TakeReady(rounded, stream, &taken)) return taken;
   source_.UpdateProgress();
   {

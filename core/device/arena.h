@@ -25,7 +25,7 @@ namespace millstream {
 class ArenaSource {
  public:
   virtual ~ArenaSource() = default;
-  // Allocates memory aligned to Arena::kAlignment. RESOURCE_EXHAUSTED if the device has none.
+  // Allocates memory aligned to the arena's alignment. RESOURCE_EXHAUSTED if the device has none.
   virtual StatusOr<char*> AllocateRegion(size_t bytes) = 0;
   virtual void FreeRegion(char* region, size_t bytes) = 0;
   // Queries the positions of the device's streams and updates the StreamProgress. Does not wait.
@@ -57,6 +57,13 @@ class Arena {
  public:
   static constexpr size_t kAlignment = 256;
 
+  // What a device's memory asks for beyond that.
+  struct Rules {
+    size_t alignment = kAlignment;     // of blocks; a power of two, at least kAlignment
+    size_t granularity = kAlignment;   // of regions' sizes; a power of two, at least alignment
+    size_t largest_region = SIZE_MAX;  // no larger one is allocated from the source
+  };
+
   struct Allocation {
     char* address = nullptr;
     // The points that must pass before the block is used: points of other streams, at most one of
@@ -68,7 +75,10 @@ class Arena {
   // before it, or as many as the block needs, up to `limit` bytes in all. REQUIRES: `source` and
   // `progress` outlive the arena.
   Arena(ArenaSource* source, const StreamProgress* progress, size_t limit,
-        size_t first_region = size_t{1} << 20);
+        size_t first_region = size_t{1} << 20)
+      : Arena(source, progress, limit, first_region, Rules()) {}
+  Arena(ArenaSource* source, const StreamProgress* progress, size_t limit, size_t first_region,
+        const Rules& rules);
   // Frees all regions. REQUIRES: all blocks were released, and no stream uses them.
   ~Arena();
   Arena(const Arena&) = delete;
@@ -112,6 +122,13 @@ class Arena {
   Status Grow(size_t bytes, uint32_t stream, Allocation* taken) ABSL_LOCKS_EXCLUDED(mutex_);
   Status TakeTrimmed(size_t bytes, uint32_t stream, const Status& cause, Allocation* taken)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  size_t RoundUp(size_t bytes) const {
+    return (bytes + rules_.alignment - 1) / rules_.alignment * rules_.alignment;
+  }
+  // The size of the smallest region that has room for a block.
+  size_t LeastRegion(size_t bytes) const {
+    return (bytes + rules_.granularity - 1) / rules_.granularity * rules_.granularity;
+  }
   size_t ReserveRegion(size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   void AddFree(Blocks::iterator block) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool MayJoin(const Block& left, const Block& right) const;
@@ -123,6 +140,7 @@ class Arena {
   ArenaSource& source_;
   const StreamProgress& progress_;
   const size_t limit_;
+  const Rules rules_;
   const size_t first_region_;
   mutable absl::Mutex mutex_;
   Blocks blocks_ ABSL_GUARDED_BY(mutex_);

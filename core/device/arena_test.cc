@@ -400,5 +400,30 @@ TEST_F(ArenaTest, ThreadsThatWantTheFirstBlocksTogetherAllGetOne) {
   EXPECT_EQ(arena_.stats().reserved, kFirstRegion) << "of which all have taken theirs";
 }
 
+TEST(ArenaRulesTest, BlocksAreAlignedAndRegionsBoundedAsTheDeviceAsks) {
+  FakeSource source(1 << 20);
+  StreamProgress progress;
+  Arena::Rules rules;
+  rules.alignment = 2 * kUnit;
+  rules.granularity = 16 * kUnit;
+  rules.largest_region = 64 * kUnit;
+  Arena arena(&source, &progress, 1000 * kUnit, kFirstRegion, rules);
+  std::vector<char*> blocks;
+  for (int i = 0; i < 40; ++i) {
+    const size_t given = source.given();
+    const StatusOr<Arena::Allocation> block = arena.Allocate(1 + i, 0);
+    ASSERT_TRUE(block.ok()) << block.status();
+    blocks.push_back(block->address);
+    EXPECT_LE(source.given() - given, 64 * kUnit);
+    EXPECT_EQ(source.given() % (16 * kUnit), 0u);
+  }
+  EXPECT_EQ(arena.stats().in_use, 40 * 2 * kUnit);
+  const Status large = arena.Allocate(65 * kUnit, 0).status();
+  EXPECT_EQ(large.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(large.message()),
+              HasSubstr(absl::StrCat("at most ", 64 * kUnit, " bytes at once")));
+  for (char* block : blocks) arena.Release(block, {});
+}
+
 }  // namespace
 }  // namespace millstream

@@ -41,7 +41,8 @@ StatusOr<std::unique_ptr<Device>> OpenLogical(const PluginDevice& device, std::s
     PluginLoader::DestroyDevice(open);
     return memory.status();
   }
-  return std::make_unique<Device>(std::move(name), open, *std::move(memory));
+  return std::make_unique<Device>(std::move(name), open, device.description->ordinal,
+                                  *std::move(memory));
 }
 
 // A random one: the process that had the name before may have been another.
@@ -69,13 +70,34 @@ DeviceDescription DescriptionOf(std::string name, const OpenDevice& open, bool h
 
 }  // namespace
 
-Device::Device(std::string name, OpenDevice open, std::unique_ptr<DeviceMemory> memory)
-    : owner_{open},
+Device::Device(std::string name, OpenDevice open, uint32_t ordinal,
+               std::unique_ptr<DeviceMemory> memory)
+    : owner_(open),
       memory_(std::move(memory)),
       description_(DescriptionOf(std::move(name), open, memory_ == nullptr)),
-      kernels_(type(), this->name()) {}
+      kernels_(type(), this->name(), memory_ != nullptr ? &memory_->context() : &owner_.context) {
+  if (memory_ == nullptr) owner_.MakeContext(ordinal);
+}
 
-Device::Owner::~Owner() { PluginLoader::DestroyDevice(open); }
+// A device that has no stream is left without one: its kernels do without.
+void Device::Owner::MakeContext(uint32_t ordinal) {
+  context.device = open.device;
+  context.device_ordinal = ordinal;
+  MS_Status* const failed =
+      open.functions->stream_create(open.device, MS_STREAM_COMPUTE, 0, &context.stream);
+  if (failed != nullptr) {
+    TakeAbiStatus(failed).IgnoreError();
+    context.stream = nullptr;
+  }
+  if (context.stream != nullptr) {
+    context.stream_native = open.functions->stream_native(context.stream);
+  }
+}
+
+Device::Owner::~Owner() {
+  if (context.stream != nullptr) open.functions->stream_destroy(context.stream);
+  PluginLoader::DestroyDevice(open);
+}
 
 Device::~Device() {
   if (memory_ != nullptr) memory_->Close();

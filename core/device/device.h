@@ -21,7 +21,7 @@ namespace millstream {
 class Device {
  public:
   // `memory` null: the device works in host memory.
-  Device(std::string name, OpenDevice open, std::unique_ptr<DeviceMemory> memory);
+  Device(std::string name, OpenDevice open, uint32_t ordinal, std::unique_ptr<DeviceMemory> memory);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -40,13 +40,17 @@ class Device {
   DeviceMemory* memory() const { return memory_.get(); }
 
  private:
-  // Destroys the plugin's device, after all other members.
+  // Destroys the plugin's device, after all other members; of a device without memory the stream of
+  // its kernels, too.
   struct Owner {
+    explicit Owner(const OpenDevice& open_device) : open(open_device) {}
     ~Owner();
+    void MakeContext(uint32_t ordinal);
     const OpenDevice open;
+    MS_DeviceContext context = kNoDevice;
   };
 
-  const Owner owner_;
+  Owner owner_;
   const std::unique_ptr<DeviceMemory> memory_;
   const DeviceDescription description_;
   KernelCache kernels_;  // destroyed first: kernels may have memory on the device

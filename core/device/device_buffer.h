@@ -3,6 +3,7 @@
 #define MILLSTREAM_CORE_DEVICE_DEVICE_BUFFER_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "framework/buffer.h"
 
@@ -16,8 +17,8 @@ class DeviceBuffer : public Buffer {
   DeviceMemory* memory() const { return memory_; }
 
  protected:
-  DeviceBuffer(DeviceMemory* memory, void* address, size_t size, bool writable)
-      : Buffer(address, size, writable, MemorySpace::kDevice), memory_(memory) {}
+  DeviceBuffer(DeviceMemory* memory, uint32_t ordinal, void* address, size_t size, bool writable)
+      : Buffer(address, size, writable, MemorySpace::kDevice, ordinal), memory_(memory) {}
 
  private:
   DeviceMemory* const memory_;

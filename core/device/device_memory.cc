@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/device/device_buffer.h"
+#include "framework/allocation_faults_for_tests.h"
 #include "framework/plugin/host_status.h"
 
 namespace millstream {
@@ -22,6 +23,7 @@ constexpr uint32_t kFromPeerStream = 4;
 constexpr uint32_t kHostStream = 5;
 
 // The limit of pinned memory, which is scarcer than other memory.
+constexpr size_t kFirstRegion = size_t{1} << 20;
 constexpr size_t kMostPinnedBytes = size_t{1} << 30;
 
 constexpr absl::Duration kPollInterval = absl::Microseconds(20);
@@ -42,11 +44,22 @@ MS_MemRef RefTo(const Tensor& tensor, uint32_t ordinal) {
   return ref;
 }
 
-bool HasSpace(const MS_DeviceDesc& description, uint32_t space) {
+// Null if the device does not have the space.
+const MS_SpaceDesc* FindSpace(const MS_DeviceDesc& description, uint32_t space) {
   for (uint64_t i = 0; i < description.n_spaces; ++i) {
-    if (description.spaces[i]->space == space) return true;
+    if (description.spaces[i]->space == space) return description.spaces[i];
   }
-  return false;
+  return nullptr;
+}
+
+Arena::Rules RulesOf(const MS_SpaceDesc& space) {
+  Arena::Rules rules;
+  rules.alignment = std::max<size_t>(rules.alignment, space.alignment);
+  rules.granularity = std::max<size_t>(rules.alignment, space.granularity);
+  if (space.max_alloc != 0) {
+    rules.largest_region = space.max_alloc / rules.granularity * rules.granularity;
+  }
+  return rules;
 }
 
 }  // namespace
@@ -57,7 +70,7 @@ bool HasSpace(const MS_DeviceDesc& description, uint32_t space) {
 class DeviceMemory::OwnedBuffer final : public DeviceBuffer {
  public:
   OwnedBuffer(DeviceMemory* memory, void* address, size_t size)
-      : DeviceBuffer(memory, address, size, /*writable=*/true) {}
+      : DeviceBuffer(memory, memory->ordinal_, address, size, /*writable=*/true) {}
 
  private:
   ~OwnedBuffer() override {
@@ -65,11 +78,42 @@ class DeviceMemory::OwnedBuffer final : public DeviceBuffer {
   }
 };
 
+// Memory that the plugin pools. As above: the compute stream is the last that uses it.
+class DeviceMemory::PooledBuffer final : public DeviceBuffer {
+ public:
+  PooledBuffer(DeviceMemory* memory, const MS_MemRef& block, size_t size)
+      : DeviceBuffer(memory, memory->ordinal_, static_cast<char*>(block.base) + block.offset, size,
+                     /*writable=*/true),
+        block_(block) {}
+
+ private:
+  ~PooledBuffer() override { memory()->FreePooled(block_); }
+  const MS_MemRef block_;
+};
+
 class DeviceMemory::BorrowedBuffer final : public DeviceBuffer {
  public:
-  using DeviceBuffer::DeviceBuffer;
   BorrowedBuffer(DeviceMemory* memory, void* address, size_t size)
-      : DeviceBuffer(memory, address, size, /*writable=*/false) {}
+      : DeviceBuffer(memory, memory->ordinal_, address, size, /*writable=*/false) {}
+};
+
+class DeviceMemory::WrappedBuffer final : public DeviceBuffer {
+ public:
+  WrappedBuffer(DeviceMemory* memory, void* address, size_t size, void (*release)(void*),
+                void* user)
+      : DeviceBuffer(memory, memory->ordinal_, address, size, /*writable=*/false),
+        release_(release),
+        user_(user) {}
+
+ private:
+  // On a device that is lost or closed nothing is under way.
+  ~WrappedBuffer() override {
+    const Status told =
+        memory()->CallWhenDone([release = release_, user = user_] { release(user); });
+    if (!told.ok()) release_(user_);
+  }
+  void (*const release_)(void*);
+  void* const user_;
 };
 
 // The caller that enqueues a copy from or to it keeps a reference until the copy is complete.
@@ -83,7 +127,54 @@ class DeviceMemory::PinnedBuffer final : public Buffer {
   DeviceMemory* const memory_;
 };
 
+void DeviceMemory::FreePooled(const MS_MemRef& block) {
+  if (compute_->raw() != nullptr) {
+    device_.functions->free_on_stream(compute_->raw(), &block);
+    return;
+  }
+  // The streams are gone, and what was enqueued on them with them. A device that is lost gives no
+  // other stream; it is about to go, with its memory.
+  MS_Stream* last = nullptr;
+  const Status created =
+      TakeAbiStatus(device_.functions->stream_create(device_.device, MS_STREAM_COMPUTE, 0, &last));
+  if (!created.ok() || last == nullptr) return;
+  device_.functions->free_on_stream(last, &block);
+  device_.functions->stream_destroy(last);
+}
+
+StatusOr<BufferRef> DeviceMemory::AllocatePooled(DeviceStream* stream, size_t bytes) {
+  const size_t wanted = (std::max<size_t>(bytes, 1) + rules_.granularity - 1) / rules_.granularity *
+                        rules_.granularity;
+  if (wanted > rules_.largest_region || AllocationFaults::FailsNext()) {
+    return errors::ResourceExhausted("no memory for ", bytes, " bytes: the device gives at most ",
+                                     rules_.largest_region, " at once");
+  }
+  MS_MemRef block = {};
+  const auto allocate = [&] {
+    return Describe(TakeAbiStatus(device_.functions->alloc_on_stream(
+                        stream->raw(), MS_SPACE_DEVICE, wanted, rules_.alignment, &block)),
+                    "alloc_on_stream");
+  };
+  Status allocated = allocate();
+  if (absl::IsResourceExhausted(allocated) && reclaim_) {
+    reclaim_();
+    allocated = allocate();
+  }
+  // What was freed on streams is free once they come to it.
+  if (absl::IsResourceExhausted(allocated) && AwaitIdle()) allocated = allocate();
+  MS_RETURN_IF_ERROR(allocated);
+  const auto address = reinterpret_cast<uintptr_t>(block.base) + block.offset;
+  if (block.base == nullptr || block.bytes < wanted || address % rules_.alignment != 0) {
+    return errors::Internal("plugin ", device_.plugin->name, ", device ", name_,
+                            ", alloc_on_stream: asked were ", wanted, " bytes aligned to ",
+                            rules_.alignment, ", given were ", block.bytes, " at 0x",
+                            absl::Hex(address));
+  }
+  return BufferRef::Adopt(new PooledBuffer(this, block, bytes));
+}
+
 StatusOr<BufferRef> DeviceMemory::AllocateFor(DeviceStream* stream, size_t bytes) {
+  if (is_pooled_) return AllocatePooled(stream, bytes);
   // Empty tensors have an address, too, by which planned memory is known.
   const size_t wanted = std::max<size_t>(bytes, 1);
   StatusOr<Arena::Allocation> allocation = arena_->Allocate(wanted, stream->number());
@@ -128,6 +219,12 @@ StatusOr<Tensor> DeviceMemory::Allocate(DataType dtype, const Shape& shape) {
 
 Tensor DeviceMemory::Borrow(DataType dtype, const Shape& shape, void* address, size_t bytes) {
   return Tensor(dtype, shape, BufferRef::Adopt(new BorrowedBuffer(this, address, bytes)));
+}
+
+Tensor DeviceMemory::Wrap(DataType dtype, const Shape& shape, void* address, size_t bytes,
+                          void (*release)(void*), void* user) {
+  return Tensor(dtype, shape,
+                BufferRef::Adopt(new WrappedBuffer(this, address, bytes, release, user)));
 }
 
 // Of a device without pinned memory: the host's.
@@ -417,17 +514,34 @@ Status DeviceMemory::Open(const MS_DeviceDesc& description) {
     compute_->MarkAsked();  // where memory was released
     UpdateProgress();
   };
-  regions_ = std::make_unique<DeviceRegions>(device_, name_, MS_SPACE_DEVICE, update,
-                                             [this] { return AwaitIdle(); });
-  arena_ = std::make_unique<Arena>(regions_.get(), &progress_, total_bytes);
-  if (HasSpace(description, MS_SPACE_HOST_PINNED)) {
+  const MS_SpaceDesc* const own = FindSpace(description, MS_SPACE_DEVICE);
+  if (own != nullptr) rules_ = RulesOf(*own);
+  is_pooled_ = own != nullptr && own->mode == MS_ALLOC_POOLED;
+  if (is_pooled_ &&
+      (!MS_HAS(device_.functions, alloc_on_stream) || !MS_HAS(device_.functions, free_on_stream))) {
+    return errors::Unimplemented("plugin ", device_.plugin->name, ", device ", name_,
+                                 ": its memory is MS_ALLOC_POOLED, and it has no alloc_on_stream");
+  }
+  regions_ = std::make_unique<DeviceRegions>(device_, name_, MS_SPACE_DEVICE, rules_.alignment,
+                                             update, [this] { return AwaitIdle(); });
+  arena_ = std::make_unique<Arena>(regions_.get(), &progress_, total_bytes, kFirstRegion, rules_);
+  if (const MS_SpaceDesc* const pinned = FindSpace(description, MS_SPACE_HOST_PINNED)) {
+    const Arena::Rules rules = RulesOf(*pinned);
     pinned_regions_ = std::make_unique<DeviceRegions>(
-        device_, name_, MS_SPACE_HOST_PINNED, [this] { UpdateProgress(); }, [] { return false; });
-    pinned_arena_ = std::make_unique<Arena>(pinned_regions_.get(), &progress_, kMostPinnedBytes);
+        device_, name_, MS_SPACE_HOST_PINNED, rules.alignment, [this] { UpdateProgress(); },
+        [] { return false; });
+    pinned_arena_ = std::make_unique<Arena>(pinned_regions_.get(), &progress_, kMostPinnedBytes,
+                                            kFirstRegion, rules);
   }
   const DeviceStream::Shared shared{device_.functions, device_.device, &events_, &poller_,
                                     &progress_};
   MS_ASSIGN_OR_RETURN(compute_, DeviceStream::Create(shared, MS_STREAM_COMPUTE, kComputeStream));
+  context_ = {{sizeof(context_), 0, nullptr},
+              device_.device,
+              compute_->raw(),
+              device_.functions->stream_native(compute_->raw()),
+              ordinal_,
+              0};
   MS_ASSIGN_OR_RETURN(to_device_, DeviceStream::Create(shared, MS_STREAM_H2D, kToDeviceStream));
   MS_ASSIGN_OR_RETURN(to_host_, DeviceStream::Create(shared, MS_STREAM_D2H, kToHostStream));
   MS_ASSIGN_OR_RETURN(from_peer_, DeviceStream::Create(shared, MS_STREAM_D2D, kFromPeerStream));
@@ -439,7 +553,7 @@ StatusOr<std::unique_ptr<DeviceMemory>> DeviceMemory::Create(const OpenDevice& d
                                                              const MS_DeviceDesc& description) {
   std::unique_ptr<DeviceMemory> memory;
   if (description.flags & MS_DEVICE_HOST_IS_DEVICE) return memory;
-  if (!HasSpace(description, MS_SPACE_DEVICE)) return memory;
+  if (FindSpace(description, MS_SPACE_DEVICE) == nullptr) return memory;
   if (!(description.flags & MS_DEVICE_LINEAR_POINTERS)) {
     return errors::FailedPrecondition("plugin ", device.plugin->name, ", device ", name,
                                       ": addresses of its memory must be linear "
@@ -454,13 +568,6 @@ StatusOr<std::unique_ptr<DeviceMemory>> DeviceMemory::Create(const OpenDevice& d
 DeviceMemory::~DeviceMemory() {
   const bool opened = from_peer_ != nullptr;
   if (opened) Close();
-}
-
-void DeviceMemory::FillFrame(MS_Frame* frame) const {
-  frame->device_state = device_.device;
-  frame->stream = compute_->raw();
-  frame->stream_native = device_.functions->stream_native(compute_->raw());
-  frame->device_ordinal = ordinal_;
 }
 
 size_t DeviceMemory::Trim() {

@@ -45,6 +45,14 @@ class DeviceMemory {
   StatusOr<Tensor> Allocate(DataType dtype, const Shape& shape);
   // A tensor on device memory that the caller owns and keeps.
   Tensor Borrow(DataType dtype, const Shape& shape, void* address, size_t bytes);
+  // The same, of memory of a plugin: `release` is called once, on any thread, after the work is
+  // complete that the streams have when the tensor's buffer is released.
+  Tensor Wrap(DataType dtype, const Shape& shape, void* address, size_t bytes,
+              void (*release)(void* user), void* user);
+  // Whether the device has pinned host memory.
+  bool has_pinned() const { return pinned_arena_ != nullptr; }
+  // In it; in usual host memory where there is none left.
+  StatusOr<Tensor> AllocatePinned(DataType dtype, const Shape& shape);
 
   // ---- Copies; `span` gets their time ----
   // The caller may change `host` after the call.
@@ -96,13 +104,14 @@ class DeviceMemory {
   // Nothing can be enqueued afterwards. Idempotent.
   void Close();
 
-  // Sets the fields of the frame that belong to the device.
-  void FillFrame(MS_Frame* frame) const;
+  // The device for its kernels.
+  const MS_DeviceContext& context() const { return context_; }
   DeviceStream* compute() { return compute_.get(); }
   DeviceStream* to_device() { return to_device_.get(); }
   DeviceStream* to_host() { return to_host_.get(); }
   DeviceStream* from_peer() { return from_peer_.get(); }
   const std::string& name() const { return name_; }
+  uint32_t ordinal() const { return ordinal_; }
   const std::string& plugin() const { return device_.plugin->name; }
   ArenaStats stats() const { return arena_->stats(); }
   // Frees unused memory of the device; returns the number of bytes.
@@ -110,15 +119,18 @@ class DeviceMemory {
 
  private:
   class OwnedBuffer;
+  class PooledBuffer;
   class BorrowedBuffer;
+  class WrappedBuffer;
   class PinnedBuffer;
   DeviceMemory(const OpenDevice& device, std::string name, uint32_t ordinal);
   Status Open(const MS_DeviceDesc& description);
   void UpdateProgress();
   bool AwaitIdle();
   StatusOr<BufferRef> AllocateFor(DeviceStream* stream, size_t bytes);
+  StatusOr<BufferRef> AllocatePooled(DeviceStream* stream, size_t bytes);
+  void FreePooled(const MS_MemRef& block);
   StatusOr<Tensor> AllocateTensor(DeviceStream* stream, DataType dtype, const Shape& shape);
-  StatusOr<Tensor> AllocatePinned(DataType dtype, const Shape& shape);
   StatusOr<Tensor> Stage(const Tensor& host);
   DeviceStream* StreamOf(const StreamPoint& point);
   Status EnqueueCopy(DeviceStream* stream, const char* what, const Tensor& to, const Tensor& from);
@@ -130,6 +142,9 @@ class DeviceMemory {
   const OpenDevice device_;
   const std::string name_;
   const uint32_t ordinal_;
+  Arena::Rules rules_;      // of the device's memory
+  bool is_pooled_ = false;  // the plugin pools the device's memory (MS_ALLOC_POOLED)
+  MS_DeviceContext context_ = {};
   StreamProgress progress_;
   EventPool events_;
   EventPoller poller_;

@@ -17,13 +17,12 @@ uintptr_t AddressOf(const MS_MemRef& ref) {
 // Whether the arena can have it at all.
 Status DeviceRegions::CheckPiece(const MS_MemRef& ref, size_t bytes) const {
   const uintptr_t address = AddressOf(ref);
-  const bool fits = ref.base != nullptr && ref.bytes >= bytes && address % Arena::kAlignment == 0 &&
+  const bool fits = ref.base != nullptr && ref.bytes >= bytes && address % alignment_ == 0 &&
                     address + bytes >= address;
   if (fits) return absl::OkStatus();
   return errors::Internal("plugin ", device_.plugin->name, ", device ", name_,
-                          ": ms.device/1.mem_alloc of ", bytes, " bytes, aligned to ",
-                          Arena::kAlignment, ", gave ", ref.bytes, " bytes at 0x",
-                          absl::Hex(address));
+                          ": ms.device/1.mem_alloc of ", bytes, " bytes, aligned to ", alignment_,
+                          ", gave ", ref.bytes, " bytes at 0x", absl::Hex(address));
 }
 
 // From now on no other piece may be where this one is.
@@ -49,8 +48,8 @@ Status DeviceRegions::Keep(const MS_MemRef& ref, size_t bytes) {
 
 StatusOr<char*> DeviceRegions::AllocateRegion(size_t bytes) {
   MS_MemRef ref = {};
-  MS_RETURN_IF_ERROR(TakeAbiStatus(
-      device_.functions->mem_alloc(device_.device, space_, bytes, Arena::kAlignment, &ref)));
+  MS_RETURN_IF_ERROR(
+      TakeAbiStatus(device_.functions->mem_alloc(device_.device, space_, bytes, alignment_, &ref)));
   const Status usable = CheckPiece(ref, bytes);
   if (!usable.ok()) {
     if (ref.base != nullptr) device_.functions->mem_free(device_.device, &ref);

@@ -24,11 +24,12 @@ namespace millstream {
 class DeviceRegions final : public ArenaSource {
  public:
   // `name` is the device's, for messages; `space` is an MS_SPACE_*.
-  DeviceRegions(const OpenDevice& device, std::string name, uint32_t space,
+  DeviceRegions(const OpenDevice& device, std::string name, uint32_t space, size_t alignment,
                 std::function<void()> update_progress, std::function<bool()> await_idle)
       : device_(device),
         name_(std::move(name)),
         space_(space),
+        alignment_(alignment),
         update_progress_(std::move(update_progress)),
         await_idle_(std::move(await_idle)) {}
   StatusOr<char*> AllocateRegion(size_t bytes) override ABSL_LOCKS_EXCLUDED(mutex_);
@@ -50,6 +51,7 @@ class DeviceRegions final : public ArenaSource {
   const OpenDevice device_;
   const std::string name_;
   const uint32_t space_;
+  const size_t alignment_;
   const std::function<void()> update_progress_;
   const std::function<bool()> await_idle_;
   absl::Mutex mutex_;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <random>
 
+#include "core/device/find_kernel.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/kernel_info.h"
 
@@ -24,6 +25,16 @@ uint64_t SeedAttr(const AttrMap& attrs, absl::string_view name) {
 
 }  // namespace
 
+const MS_DeviceContext kNoDevice = {
+    {sizeof(MS_DeviceContext), 0, nullptr}, nullptr, nullptr, nullptr, 0, 0};
+
+void FillFrame(const MS_DeviceContext& device, MS_Frame* frame) {
+  frame->device_state = device.device;
+  frame->stream = device.stream;
+  frame->stream_native = device.stream_native;
+  frame->device_ordinal = device.device_ordinal;
+}
+
 RandomStream::RandomStream(const AttrMap& attrs)
     : key_(SeedAttr(attrs, "seed")), upper_counter_(SeedAttr(attrs, "seed2")) {
   const bool draws = FindAttr(attrs, "seed") != nullptr;
@@ -33,21 +44,21 @@ RandomStream::RandomStream(const AttrMap& attrs)
   }
 }
 
-KernelInstance::KernelInstance(const OpCall& call, const KernelRegistration* registration)
-    : call_(call), registration_(registration), random_(*call.attrs) {}
+KernelInstance::KernelInstance(const OpCall& call, const KernelRegistration* registration,
+                               const MS_DeviceContext* device)
+    : call_(call), registration_(registration), device_(device), random_(*call.attrs) {}
 
 KernelInstance::~KernelInstance() {
   if (state_ != nullptr && registration_->destroy != nullptr) registration_->destroy(state_);
 }
 
-StatusOr<std::unique_ptr<KernelInstance>> KernelInstance::Create(const OpCall& call,
-                                                                 absl::string_view device_type,
-                                                                 absl::string_view device_name) {
-  MS_ASSIGN_OR_RETURN(const KernelRegistration* const registration,
-                      KernelRegistry::Global()->Find(call.op->name, device_type, *call.attrs));
-  std::unique_ptr<KernelInstance> instance(new KernelInstance(call, registration));
+StatusOr<std::unique_ptr<KernelInstance>> KernelInstance::Create(
+    const OpCall& call, const KernelRegistration* registration, absl::string_view device_name,
+    const MS_DeviceContext* device) {
+  std::unique_ptr<KernelInstance> instance(new KernelInstance(call, registration, device));
   if (registration->create != nullptr) {
-    const MS_KernelInfo info(call, device_name, registration->plugin);
+    MS_KernelInfo info(call, device_name, registration->plugin);
+    info.device = device;
     MS_RETURN_IF_ERROR(
         TakeAbiStatus(registration->create(registration->user, &info, &instance->state_)));
   }
@@ -64,6 +75,7 @@ StatusOr<KernelInstance::ShapeState> KernelInstance::Specialize(
   specialization.outputs = outputs.data();
   specialization.n_in = static_cast<uint32_t>(inputs.size());
   specialization.n_out = static_cast<uint32_t>(outputs.size());
+  specialization.device = device_;
   specialization.num_threads = static_cast<uint32_t>(num_threads);
   MS_RETURN_IF_ERROR(TakeAbiStatus(registration_->specialize(state_, &specialization)));
   constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
@@ -95,8 +107,10 @@ StatusOr<KernelInstance*> KernelCache::GetOrCreate(const Node* node) {
 }
 
 StatusOr<std::unique_ptr<KernelInstance>> KernelCache::Create(const Node* node) const {
+  const StatusOr<const KernelRegistration*> registration = FindKernel(*node, device_type_);
+  if (!registration.ok()) return AnnotateWithNode(registration.status(), *node);
   StatusOr<std::unique_ptr<KernelInstance>> kernel =
-      KernelInstance::Create(node->call(), device_type_, device_name_);
+      KernelInstance::Create(node->call(), *registration, device_name_, &device_);
   if (!kernel.ok()) return AnnotateWithNode(kernel.status(), *node);
   return kernel;
 }

@@ -22,6 +22,12 @@
 
 namespace millstream {
 
+// The context of a device that no plugin has.
+extern const MS_DeviceContext kNoDevice;
+
+// Sets the fields of the frame that belong to the device.
+void FillFrame(const MS_DeviceContext& device, MS_Frame* frame);
+
 // A kernel's Philox stream: 64-bit key, and a counter of which the upper half is the second seed
 // and the lower half moves on with every reservation. Thread-safe.
 class RandomStream {
@@ -43,11 +49,12 @@ class RandomStream {
 // Constant after creation, except for the random stream. Thread-safe.
 class KernelInstance {
  public:
-  // Finds the kernel for `call` on `device_type` and creates its state. Errors do not say whose
-  // call it is. What the call is a view of must outlive the kernel.
+  // Creates the state of the kernel `registration`. Errors do not say whose call it is. What the
+  // call is a view of, and `device`, must outlive the kernel.
   static StatusOr<std::unique_ptr<KernelInstance>> Create(const OpCall& call,
-                                                          absl::string_view device_type,
-                                                          absl::string_view device_name);
+                                                          const KernelRegistration* registration,
+                                                          absl::string_view device_name,
+                                                          const MS_DeviceContext* device);
   ~KernelInstance();
   KernelInstance(const KernelInstance&) = delete;
   KernelInstance& operator=(const KernelInstance&) = delete;
@@ -56,6 +63,7 @@ class KernelInstance {
   const KernelRegistration& registration() const { return *registration_; }
   void* state() const { return state_; }
   RandomStream* random() { return &random_; }
+  const MS_DeviceContext& device() const { return *device_; }
 
   // Prepares the kernel for these shapes, see MS_Specialization: gives what frames have as
   // shape_state, and the scratch memory of an execution. The kernel's errors.
@@ -71,10 +79,12 @@ class KernelInstance {
   void Unspecialize(void* shape_state) const;
 
  private:
-  KernelInstance(const OpCall& call, const KernelRegistration* registration);
+  KernelInstance(const OpCall& call, const KernelRegistration* registration,
+                 const MS_DeviceContext* device);
 
   const OpCall call_;
   const KernelRegistration* const registration_;
+  const MS_DeviceContext* const device_;
   void* state_ = nullptr;
   RandomStream random_;
 };
@@ -86,18 +96,23 @@ void DescribeRunning(const OpCall& call, const KernelInstance* kernel, CrashLine
 // The kernels of a session by node. Thread-safe; instances live as long as the cache.
 class KernelCache {
  public:
-  KernelCache(std::string device_type, std::string device_name)
-      : device_type_(std::move(device_type)), device_name_(std::move(device_name)) {}
+  // `device` outlives the cache.
+  KernelCache(std::string device_type, std::string device_name, const MS_DeviceContext* device)
+      : device_type_(std::move(device_type)),
+        device_name_(std::move(device_name)),
+        device_(*device) {}
   // The error names the node.
   StatusOr<KernelInstance*> GetOrCreate(const Node* node) ABSL_LOCKS_EXCLUDED(mutex_);
   // A kernel that the caller alone has: of a node that is no part of the program.
   StatusOr<std::unique_ptr<KernelInstance>> Create(const Node* node) const;
   const std::string& device_type() const { return device_type_; }
   const std::string& device_name() const { return device_name_; }
+  const MS_DeviceContext& device() const { return device_; }
 
  private:
   const std::string device_type_;
   const std::string device_name_;
+  const MS_DeviceContext& device_;
   absl::Mutex mutex_;
   // By the node of the program's graph, so that copies of a node share one state.
   absl::flat_hash_map<const Node*, std::unique_ptr<KernelInstance>> instances_

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string>
 
+#include "core/device/find_kernel.h"
 #include "core/graph/structural_role.h"
 #include "framework/op_def.h"
-#include "framework/plugin/kernel_registry.h"
 
 namespace millstream {
 namespace {
@@ -49,17 +49,17 @@ void MarkWhatCoreComputes(const OpCall& call, MemorySpaces* spaces) {
   }
 }
 
-// The plugin's kernel that runs the call; null when it is core that does.
-const KernelRegistration* PluginKernel(const OpCall& call, const std::string& device_type) {
-  if (RoleOf(call.op->name) != StructuralRole::kKernel) return nullptr;
-  const auto kernel = KernelRegistry::Global()->Find(call.op->name, device_type, *call.attrs);
+// The plugin's kernel that runs the node; null when it is core that does.
+const KernelRegistration* PluginKernel(const Node& node, const std::string& device_type) {
+  if (RoleOf(node.op().name) != StructuralRole::kKernel) return nullptr;
+  const auto kernel = FindKernel(node, device_type);
   return kernel.ok() && (*kernel)->device_type != kAnyDevice ? *kernel : nullptr;
 }
 
-// Whether core's kernel of the call has all its tensors in host memory.
-bool HasAllInHost(const OpCall& call, const std::string& device_type) {
-  if (RoleOf(call.op->name) != StructuralRole::kKernel) return false;
-  const auto kernel = KernelRegistry::Global()->Find(call.op->name, device_type, *call.attrs);
+// Whether core's kernel of the node has all its tensors in host memory.
+bool HasAllInHost(const Node& node, const std::string& device_type) {
+  if (RoleOf(node.op().name) != StructuralRole::kKernel) return false;
+  const auto kernel = FindKernel(node, device_type);
   return kernel.ok() && (*kernel)->has_all_in_host;
 }
 
@@ -82,7 +82,8 @@ MemorySpaces HostMemorySpaces(const OpCall& call) {
   return spaces;
 }
 
-MemorySpaces MemorySpacesOf(const OpCall& call, const std::string& device_type) {
+MemorySpaces MemorySpacesOf(const Node& node, const std::string& device_type) {
+  const OpCall call = node.call();
   MemorySpaces spaces;
   for (int k = 0; k < call.num_inputs(); ++k) {
     spaces.input_in_host.push_back(IsAlwaysInHost(call.input_type(k)));
@@ -90,12 +91,12 @@ MemorySpaces MemorySpacesOf(const OpCall& call, const std::string& device_type) 
   for (int k = 0; k < call.num_outputs(); ++k) {
     spaces.output_in_host.push_back(IsAlwaysInHost(call.output_type(k)));
   }
-  if (HasAllInHost(call, device_type)) {
+  if (HasAllInHost(node, device_type)) {
     std::fill(spaces.input_in_host.begin(), spaces.input_in_host.end(), true);
     std::fill(spaces.output_in_host.begin(), spaces.output_in_host.end(), true);
     return spaces;
   }
-  const KernelRegistration* const kernel = PluginKernel(call, device_type);
+  const KernelRegistration* const kernel = PluginKernel(node, device_type);
   spaces.reads_on_device = kernel != nullptr || IsOfVariable(call);
   if (spaces.reads_on_device && kernel == nullptr) return spaces;
   if (kernel == nullptr) {

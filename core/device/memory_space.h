@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/graph.h"
 #include "framework/op_call.h"
 
 namespace millstream {
@@ -22,12 +23,12 @@ struct MemorySpaces {
 // On a device that works in host memory (DeviceTraits::host_memory) everything is there.
 MemorySpaces HostMemorySpaces(const OpCall& call);
 
-// What the kernel for `call` wants and gives on a device of `device_type`, which has memory of its
-// own. Strings and resource handles are in host memory. A plugin's kernel has its host
+// What the kernel for the node wants and gives on a device of `device_type`, which has memory of
+// its own. Strings and resource handles are in host memory. A plugin's kernel has its host
 // arguments there (MS_KernelDef.host_args) and the rest in the device's memory, as the values of
 // variables are. Of core's own kernels, those that pass tensors on or read their shapes alone take
 // them where they are; what they compute, and compute with, is in host memory.
-MemorySpaces MemorySpacesOf(const OpCall& call, const std::string& device_type);
+MemorySpaces MemorySpacesOf(const Node& node, const std::string& device_type);
 
 }  // namespace millstream
 

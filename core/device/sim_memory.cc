@@ -18,7 +18,6 @@ void RemoveOptionalFunctions(MS_DeviceApi* functions) {
   functions->alloc_on_stream = nullptr;
   functions->free_on_stream = nullptr;
   functions->mem_stats = nullptr;
-  functions->event_elapsed_ns = nullptr;
   functions->copy_peer_async = nullptr;
   functions->peer_ok = nullptr;
   functions->fill_async = nullptr;

@@ -123,7 +123,7 @@ void HighWater::Await(int count) {
 }
 int HighWater::Most() { return most_on_their_way; }
 
-DynamicTest::DynamicTest() : kernels("CPU", kDevice) {
+DynamicTest::DynamicTest() : kernels("CPU", kDevice, &kNoDevice) {
   static std::once_flag once;
   std::call_once(once, [] {
     EXPECT_EQ(LoadCpuPlugin(), absl::OkStatus());

@@ -42,7 +42,7 @@ void DynamicRun::SetUp(Execution* execution) {
   frame.outputs = execution->output_views.data();
   frame.step_id = step->step_id();
   frame.flags = program_.deterministic ? MS_FRAME_DETERMINISTIC : 0;
-  if (program_.memory != nullptr) program_.memory->FillFrame(&frame);
+  FillFrame(program_.device, &frame);
   if (trace_ != nullptr) frame.flags |= MS_FRAME_TRACING;
 }
 

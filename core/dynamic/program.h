@@ -179,7 +179,8 @@ class DynamicProgram {
   uint32_t num_feeds = 0;
   uint32_t most_inputs = 0;  // the most inputs of one kernel
   uint32_t most_outputs = 0;
-  DeviceMemory* memory = nullptr;  // of the device; null: it uses host memory
+  DeviceMemory* memory = nullptr;       // of the device; null: it uses host memory
+  MS_DeviceContext device = kNoDevice;  // for the kernels
   const ResourceManager* resources_of_session = nullptr;
   bool deterministic = false;
   bool keeps_inputs = false;  // outputs never overwrite inputs

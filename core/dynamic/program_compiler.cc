@@ -328,7 +328,7 @@ Status ProgramCompiler::ConnectInputs(size_t index) {
   program.num_inputs = static_cast<uint32_t>(node.num_inputs());
   MemorySpaces spaces;
   if (program_->memory != nullptr) {
-    spaces = MemorySpacesOf(node.call(), request_.kernels->device_type());
+    spaces = MemorySpacesOf(node, request_.kernels->device_type());
     for (int k = 0; k < node.num_outputs(); ++k) {
       program_->output_in_host[program.first_output + k] = spaces.output_in_host[k];
     }
@@ -465,6 +465,7 @@ StatusOr<std::unique_ptr<DynamicProgram>> ProgramCompiler::Run() {
   program_->deterministic = request_.settings->options.deterministic;
   program_->keeps_inputs = request_.settings->checks != nullptr;
   program_->memory = request_.memory;
+  program_->device = request_.kernels->device();
   program_->resources_of_session = request_.settings->resources;
   program_->may_wait = request_.memory != nullptr;  // for the device, in the end
   AddFeeds();

@@ -34,6 +34,7 @@ void RegisterOps() {
   RegisterStubInterfaces();
   ASSERT_TRUE(ms::BindHost(HostBase()).ok());
   MS_Registrar registrar("acme", OpRegistry::Global());
+  registrar.prefixes = {"grad"};
   ASSERT_TRUE(ms::OpDefinition("GradTwo")
                   .Input("a: T")
                   .Input("b: T")
@@ -57,7 +58,7 @@ void RegisterOps() {
                   .RegisterWith(&registrar)
                   .ok());
   KernelRegistry kernels;
-  ASSERT_TRUE(CommitRegistrations(std::move(registrar), OpRegistry::Global(), &kernels).ok());
+  ASSERT_TRUE(CommitRegistrations(&registrar, OpRegistry::Global(), &kernels, nullptr).ok());
 }
 
 class PluginGradientTest : public ::testing::Test {

@@ -103,8 +103,18 @@ MS_Status* SetOutput(MS_Frame* frame, uint32_t index, MS_Tensor* tensor) {
 // later.
 StatusOr<Tensor> NewTemp(const MS_Ctx& ctx, DataType dtype, const Shape& shape, uint32_t space) {
   DeviceMemory* const memory = ctx.host->memory;
-  if (memory != nullptr && space == MS_SPACE_DEVICE) return memory->Allocate(dtype, shape);
-  return Tensor::Create(dtype, shape);
+  if (!IsPlainData(dtype)) {
+    return errors::Unimplemented("temporary memory is for types of fixed size, asked was ",
+                                 DataTypeName(dtype));
+  }
+  if (space == MS_SPACE_HOST) return Tensor::Create(dtype, shape);
+  if (space == MS_SPACE_DEVICE) {
+    return memory == nullptr ? Tensor::Create(dtype, shape) : memory->Allocate(dtype, shape);
+  }
+  if (space == MS_SPACE_HOST_PINNED && memory != nullptr && memory->has_pinned()) {
+    return memory->AllocatePinned(dtype, shape);
+  }
+  return errors::Unimplemented("temporary memory in space ", space, ", which the device lacks");
 }
 
 MS_Status* AllocateTemp(MS_Frame* frame, MS_DType dtype, MS_Dims dims, uint32_t space,
@@ -117,6 +127,30 @@ MS_Status* AllocateTemp(MS_Frame* frame, MS_DType dtype, MS_Dims dims, uint32_t 
   if (!view.ok()) return ToAbiStatus(view.status());
   *out = *view;
   return nullptr;
+}
+
+// Memory of the plugin as a tensor; on success the tensor calls release.
+StatusOr<Tensor> Wrapped(DeviceMemory* device, const MS_MemRef& memory, DataType dtype,
+                         const Shape& shape, void (*release)(void* user), void* user) {
+  if (release == nullptr) return errors::InvalidArgument("wrap_device without a release");
+  if (!IsPlainData(dtype)) {
+    return errors::Unimplemented("memory of a device has types of fixed size, given was ",
+                                 DataTypeName(dtype));
+  }
+  size_t bytes = 0;
+  MS_RETURN_IF_ERROR(ValidateShape(shape));
+  if (__builtin_mul_overflow(shape.num_elements(), DataTypeSize(dtype), &bytes) ||
+      memory.bytes < bytes) {
+    return errors::InvalidArgument("memory of ", memory.bytes, " bytes for ", DataTypeName(dtype),
+                                   shape.ToString());
+  }
+  if (memory.base == nullptr && bytes > 0) {
+    return errors::InvalidArgument("the memory has no address");
+  }
+  void* const address = static_cast<char*>(memory.base) + memory.offset;
+  if (device != nullptr) return device->Wrap(dtype, shape, address, bytes, release, user);
+  return Tensor(dtype, shape,
+                BorrowBuffer(address, bytes, false, [release, user] { release(user); }));
 }
 
 // Why the step stops is the step's to say; the kernel only learns that it does.
@@ -138,6 +172,18 @@ void Done(MS_Done* done, MS_Status* status) {
     return;
   }
   done->complete(done, TakeAbiStatus(status));
+}
+
+MS_Status* WrapDevice(MS_Frame* frame, const MS_MemRef* memory, MS_DType dtype, MS_Dims dims,
+                      void (*release)(void* user), void* user, MS_Tensor** out) {
+  *out = nullptr;
+  const StatusOr<Shape> shape = ShapeFromAbi(dims);
+  if (!shape.ok()) return ToAbiStatus(shape.status());
+  StatusOr<Tensor> tensor =
+      Wrapped(frame->ctx->host->memory, *memory, FromAbiDataType(dtype), *shape, release, user);
+  if (!tensor.ok()) return ToAbiStatus(tensor.status());
+  *out = new MS_Tensor(*std::move(tensor));
+  return nullptr;
 }
 
 MS_Status* RngReserve(MS_Frame* frame, uint64_t blocks, uint64_t* key, uint64_t counter[2]) {
@@ -167,6 +213,7 @@ const MS_CtxApi* CtxApi() {
       &host_execution::Defer,
       &host_execution::TraceBegin,
       &host_execution::TraceEnd,
+      &WrapDevice,
   };
   return &api;
 }

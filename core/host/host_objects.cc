@@ -13,8 +13,10 @@ namespace {
 // An object of a plugin. Constant except for its ownership.
 class PluginObject : public Resource {
  public:
-  PluginObject(const ResourceType* type, void* object)
-      : Resource(type->name), type_(*type), object_(object) {}
+  // `memory`: of the device whose kernel made the object; null: host memory. It outlives the
+  // session's resources.
+  PluginObject(const ResourceType* type, void* object, DeviceMemory* memory)
+      : Resource(type->name), type_(*type), object_(object), memory_(memory) {}
   void* object() const { return object_; }
   // Gives the ownership of the object back to the plugin.
   void Disown() { is_owned_ = false; }
@@ -23,11 +25,16 @@ class PluginObject : public Resource {
   void Drop() override {}
 
  private:
+  // Work that is enqueued may still use the object. On a device that is lost or closed there is
+  // none.
   ~PluginObject() override {
-    if (is_owned_) type_.destroy(object_);
+    if (!is_owned_) return;
+    const auto destroy = [call = type_.destroy, object = object_] { call(object); };
+    if (memory_ == nullptr || !memory_->CallWhenDone(destroy).ok()) destroy();
   }
   const ResourceType& type_;
   void* const object_;
+  DeviceMemory* const memory_;
   bool is_owned_ = true;
 };
 
@@ -40,11 +47,13 @@ MS_Resource* ToAbi(ResourceRef<Resource> resource) {
 struct Place {
   ResourceManager* manager;
   const ResourceType* type;
+  DeviceMemory* memory;
 };
 StatusOr<Place> FindPlace(const MS_Frame& frame, MS_Str type) {
   Place place;
   MS_ASSIGN_OR_RETURN(place.type, ResourceTypes::Global()->Find(FromAbi(type)));
   place.manager = frame.ctx->host->step->container()->manager();
+  place.memory = frame.ctx->host->memory;
   if (place.manager != nullptr) return place;
   return errors::FailedPrecondition("the step has no session to keep an object of type ",
                                     place.type->name);
@@ -58,7 +67,7 @@ void Give(ResourceRef<Resource> resource, void** out_object, MS_Resource** out) 
 Status CreateObject(const MS_Frame& frame, MS_Str container, MS_Str name, MS_Str type, void* object,
                     MS_Resource** out) {
   MS_ASSIGN_OR_RETURN(const Place place, FindPlace(frame, type));
-  ResourceRef<PluginObject> made = MakeResource<PluginObject>(place.type, object);
+  ResourceRef<PluginObject> made = MakeResource<PluginObject>(place.type, object, place.memory);
   const Status created = place.manager->Create(FromAbi(container), FromAbi(name), made);
   if (!created.ok()) {
     made->Disown();
@@ -79,7 +88,7 @@ StatusOr<ResourceRef<Resource>> FindOrMake(const MS_Frame& frame, MS_Str contain
   void* object = nullptr;
   MS_RETURN_IF_ERROR(TakeAbiStatus(make(user, &object)));
   return place.manager->KeepFirst(FromAbi(container), FromAbi(name),
-                                  MakeResource<PluginObject>(place.type, object));
+                                  MakeResource<PluginObject>(place.type, object, place.memory));
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ class PluginKernelsTest : public SessionTest, public ::testing::WithParamInterfa
     const ms::Status registered = RegisterAll(&registrar);
     ASSERT_TRUE(registered.ok()) << registered.message();
     ASSERT_TRUE(
-        CommitRegistrations(std::move(registrar), OpRegistry::Global(), KernelRegistry::Global())
+        CommitRegistrations(&registrar, OpRegistry::Global(), KernelRegistry::Global(), nullptr)
             .ok());
   }
   ~PluginKernelsTest() override { call = nullptr; }

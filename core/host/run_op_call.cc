@@ -8,6 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "core/device/find_kernel.h"
 #include "core/device/kernel_instance.h"
 #include "core/graph/error_details.h"
 #include "core/graph/structural_role.h"
@@ -179,8 +180,12 @@ Status OpCallRun::Specialize() {
 
 Status OpCallRun::Prepare() {
   MS_RETURN_IF_ERROR(CheckInputs());
-  MS_ASSIGN_OR_RETURN(kernel_,
-                      KernelInstance::Create(call_, setting_.device_type, setting_.device_name));
+  std::vector<MS_Dims> shapes;
+  for (const Tensor& input : inputs_) shapes.push_back(DimsToAbi(input.shape()));
+  MS_ASSIGN_OR_RETURN(const KernelRegistration* const registration,
+                      FindKernel(call_, std::move(shapes), setting_.device_type));
+  MS_ASSIGN_OR_RETURN(
+      kernel_, KernelInstance::Create(call_, registration, setting_.device_name, &setting_.device));
   if (kernel_->registration().compute == nullptr) {
     return errors::Unimplemented("the kernel ends later than it returns, which needs a step");
   }
@@ -214,6 +219,7 @@ Status OpCallRun::Compute() {
   frame.scratch = scratch_.raw();
   frame.n_in = static_cast<uint32_t>(inputs.size());
   frame.n_out = static_cast<uint32_t>(outputs.size());
+  FillFrame(kernel_->device(), &frame);
   frame.step_id = step->step_id();
   frame.flags = step->deterministic ? MS_FRAME_DETERMINISTIC : 0;
   step->holds_permit = step->max_threads > 1 && step->needs_permit && ParallelPermit::TryAcquire();

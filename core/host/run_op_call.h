@@ -16,6 +16,7 @@
 #include "core/step/run_options.h"
 #include "core/step/session_settings.h"
 #include "framework/op_call.h"
+#include "framework/plugin/plugin.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
 
@@ -25,6 +26,7 @@ namespace millstream {
 struct OpCallSetting {
   absl::string_view device_type;  // of the kernel; of a device that works in host memory
   absl::string_view device_name;
+  const MS_DeviceContext& device;
   const SessionSettings& settings;                          // threads, determinism
   const RunOptions& run;                                    // what may stop the call
   int64_t max_bytes = std::numeric_limits<int64_t>::max();  // of all outputs

@@ -76,7 +76,7 @@ class RunOpCallTest : public SessionTest {
     return made.ok() ? *std::move(made) : OwnedOpCall();
   }
   StatusOr<std::vector<Tensor>> Call(const OwnedOpCall& made, const std::vector<Tensor>& inputs) {
-    return RunOpCall(made.call(), inputs, {"CPU", kDevice, settings_, run_, max_bytes_});
+    return RunOpCall(made.call(), inputs, {"CPU", kDevice, kNoDevice, settings_, run_, max_bytes_});
   }
   StatusOr<std::vector<Tensor>> Call(const std::string& op, const std::vector<Tensor>& inputs,
                                      GraphBuilder::Attrs attrs = {}) {
@@ -257,9 +257,10 @@ TEST_F(RunOpCallTest, RefusesACallWithoutKernel) {
   const OwnedOpCall sum = Made("Add", {Ramp({2}), Ramp({2})}, {{"_kernel", "made_up"}}, {});
   ExpectError(Call(sum, {Ramp({2}), Ramp({2})}).status(), absl::StatusCode::kInvalidArgument,
               {"made_up", "op Add"});
-  const Status elsewhere = RunOpCall(Made("Add", {Ramp({2}), Ramp({2})}, {}, {}).call(),
-                                     {Ramp({2}), Ramp({2})}, {"TPU", kDevice, settings_, run_})
-                               .status();
+  const Status elsewhere =
+      RunOpCall(Made("Add", {Ramp({2}), Ramp({2})}, {}, {}).call(), {Ramp({2}), Ramp({2})},
+                {"TPU", kDevice, kNoDevice, settings_, run_})
+          .status();
   ExpectError(elsewhere, absl::StatusCode::kInvalidArgument, {"TPU", "op Add"});
 }
 

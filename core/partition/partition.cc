@@ -33,7 +33,7 @@ struct Crossing {
 
 MemorySpaces SpacesOn(const DeviceDescription& device, const Node& node) {
   return device.traits.host_memory ? HostMemorySpaces(node.call())
-                                   : MemorySpacesOf(node.call(), device.type());
+                                   : MemorySpacesOf(node, device.type());
 }
 
 class Partitioner {

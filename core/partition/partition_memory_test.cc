@@ -148,7 +148,7 @@ TEST_F(PartitionMemoryTest, ArgumentsOfSeveralTensorsAreCountedThrough) {
   build.set_device("/device:ACC:0");
   const Node* const joined = build.Variadic("ConcatV2", {{data, data, data}, {axis}});
   build.set_device("");
-  const MemorySpaces spaces = MemorySpacesOf(joined->call(), kAccelerator);
+  const MemorySpaces spaces = MemorySpacesOf(*joined, kAccelerator);
   EXPECT_THAT(spaces.input_in_host, ElementsAre(false, false, false, true));
   EXPECT_THAT(spaces.output_in_host, ElementsAre(false));
   EXPECT_THAT(HostMemorySpaces(joined->call()).input_in_host, ElementsAre(true, true, true, true));
@@ -175,8 +175,8 @@ TEST_F(PartitionMemoryTest, ControlEdgesAndStringsStayInHostMemory) {
   EXPECT_THAT(Transfers(), ElementsAre("^" + data.node->name() + " host>host"));
   const Output text = Placeholder("text", DataType::kString);
   const Output same = Op("Identity", {text});
-  EXPECT_THAT(MemorySpacesOf(same.node->call(), kAccelerator).input_in_host, ElementsAre(true));
-  EXPECT_THAT(MemorySpacesOf(same.node->call(), kAccelerator).output_in_host, ElementsAre(true));
+  EXPECT_THAT(MemorySpacesOf(*same.node, kAccelerator).input_in_host, ElementsAre(true));
+  EXPECT_THAT(MemorySpacesOf(*same.node, kAccelerator).output_in_host, ElementsAre(true));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/device/find_kernel.h"
 #include "core/graph/colocation.h"
 #include "core/graph/structural_role.h"
 #include "framework/plugin/kernel_registry.h"
@@ -250,7 +251,7 @@ bool Placer::HasKernel(int i, const std::string& type) {
     case StructuralRole::kKernel: break;
     default: return true;
   }
-  return KernelRegistry::Global()->Find(node(i).op().name, type, node(i).attrs()).ok();
+  return FindKernel(node(i), type).ok();
 }
 
 void Placer::FindKernels() {
@@ -293,7 +294,7 @@ Status Placer::NoDevice(int i, const Group& group) const {
     if (!reasons.empty()) absl::StrAppend(&text, "; plugins that are not used: ", reasons);
   }
   for (const std::string& type : types_) {
-    const auto kernel = KernelRegistry::Global()->Find(failed.op().name, type, failed.attrs());
+    const auto kernel = FindKernel(failed, type);
     if (RoleOf(failed.op().name) == StructuralRole::kKernel && !kernel.ok()) {
       absl::StrAppend(&text, "; ", type, ": ", kernel.status().message());
     }
@@ -324,6 +325,12 @@ std::string Placer::Reason(int i, const std::string& preference) {
     text = absl::StrCat("it is together with '", node(root).name(), "'");
   }
   if (!preference.empty()) absl::StrAppend(&text, text.empty() ? "" : "; ", preference);
+  for (const std::string& type : unsupported_.empty() ? types_ : unsupported_[i]) {
+    if (RoleOf(node(i).op().name) != StructuralRole::kKernel) break;
+    const std::string refusals = KernelRefusals(node(i), type);
+    if (refusals.empty()) continue;
+    absl::StrAppend(&text, text.empty() ? "" : "; ", type, " does not take it: ", refusals);
+  }
   return text;
 }
 

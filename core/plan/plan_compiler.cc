@@ -211,7 +211,7 @@ Status PlanCompiler::AddKernel(const StepOp& op) {
   if (ops_->IsNew(node)) instruction.reads = op.inputs;
   const MemorySpaces spaces = plan_->memory == nullptr
                                   ? MemorySpaces()
-                                  : MemorySpacesOf(node->call(), request_.kernels->device_type());
+                                  : MemorySpacesOf(*node, request_.kernels->device_type());
   MS_ASSIGN_OR_RETURN(instruction.inputs, InputsOf(op, spaces));
   for (size_t k = 0; k < op.outputs.size(); ++k) {
     const Output& output = op.outputs[k];
@@ -383,7 +383,8 @@ StatusOr<std::vector<Tensor>> PlanCompiler::Evaluate(const StepOp& op,
   if (settings_.running != nullptr) settings_.running->AddConstant(op.node);
   StatusOr<std::vector<Tensor>> values =
       RunOpCall(op.node->call(), inputs,
-                {kernels.device_type(), kernels.device_name(), settings_, folding_, max_bytes});
+                {kernels.device_type(), kernels.device_name(), kernels.device(), settings_,
+                 folding_, max_bytes});
   if (settings_.running != nullptr) settings_.running->RemoveConstant(op.node);
   if (!absl::IsDeadlineExceeded(values.status())) return values;
   return AnnotateWithNode(values.status(), *op.node);

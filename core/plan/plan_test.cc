@@ -79,7 +79,7 @@ class PlanTest : public SessionTest {
 
   ResourceManager resources_;
   SessionSettings settings_;
-  KernelCache kernels_{"CPU", "/job:localhost/replica:0/task:0/device:CPU:0"};
+  KernelCache kernels_{"CPU", "/job:localhost/replica:0/task:0/device:CPU:0", &kNoDevice};
 };
 
 TEST_F(PlanTest, ConstantsAndVariablesHandlesAreNoInstructions) {

@@ -16,6 +16,7 @@ MS_TensorView TemplateView(const Plan& plan, const ValueRef& value, char* slab) 
   view.dtype = ToAbiDataType(root.dtype);
   view.flags = root.in_host ? MS_VIEW_HOST : 0;
   view.mem.space = root.in_host ? MS_SPACE_HOST : MS_SPACE_DEVICE;
+  view.mem.device_index = root.in_host || plan.memory == nullptr ? 0 : plan.memory->ordinal();
   if (value.shape_known) {
     view.dims = value.shape.dims().data();
     view.rank = static_cast<uint32_t>(value.shape.rank());
@@ -120,7 +121,7 @@ StatusOr<std::unique_ptr<StepState>> StepState::Create(const Plan* plan) {
     frame.n_in = static_cast<uint32_t>(instruction.inputs.size());
     frame.n_out = static_cast<uint32_t>(instruction.outputs.size());
     frame.flags = plan->settings->options.deterministic ? MS_FRAME_DETERMINISTIC : 0;
-    if (plan->memory != nullptr) plan->memory->FillFrame(&frame);
+    if (instruction.kernel != nullptr) FillFrame(instruction.kernel->device(), &frame);
   }
   if (RunningSteps* const running = plan->settings->running) running->Add(state.get());
   return state;

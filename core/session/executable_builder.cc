@@ -7,6 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "core/device/find_kernel.h"
 #include "core/import/graph_def.h"
 #include "core/partition/late_order.h"
 #include "core/placement/placer.h"
@@ -38,7 +39,7 @@ bool MayBlock(const Node& node, const std::string& device_type) {
       KernelRegistry::Global()->KernelsOf(node.op().name);
   // Few ops have such a kernel, and finding the node's own takes longer.
   if (std::none_of(all.begin(), all.end(), blocks)) return false;
-  const auto chosen = KernelRegistry::Global()->Find(node.op().name, device_type, node.attrs());
+  const auto chosen = FindKernel(node, device_type);
   return chosen.ok() && blocks(*chosen);
 }
 

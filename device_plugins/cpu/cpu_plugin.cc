@@ -9,9 +9,8 @@ namespace {
 
 struct CpuDevices {
   static ms::HostDeviceText Text() {
-    return {
-        "CPU", "Host CPU", "", "x86-64",
-        MS_DEVICE_OPEN | MS_DEVICE_UNIFIED | MS_DEVICE_HOST_IS_DEVICE | MS_DEVICE_LINEAR_POINTERS};
+    return {"CPU", "Host CPU", "", "x86-64",
+            MS_DEVICE_OPEN | MS_DEVICE_HOST_IS_DEVICE | MS_DEVICE_LINEAR_POINTERS};
   }
 };
 

@@ -20,6 +20,7 @@ namespace millstream {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // The probe stands beside the tests.
@@ -231,10 +232,28 @@ TEST_F(BadPluginsTest, ARegistrationThatFailsHalfWayLeavesTheRegistryAsItWas) {
   ASSERT_TRUE(loader_->Load(FixturePath("good")).ok());
   const std::string before = RegistryDigest();
   ASSERT_THAT(before, HasSubstr("/good/"));
-  for (const char* fixture : {"register_fails", "ignores_refusal", "kernel_tie", "init_fails"}) {
+  for (const char* fixture : {"register_fails", "init_fails"}) {
     EXPECT_FALSE(loader_->Load(FixturePath(fixture)).ok()) << fixture;
     EXPECT_EQ(RegistryDigest(), before) << fixture;
   }
+}
+
+TEST_F(BadPluginsTest, AKernelForAnOpThatTheHostLacksCostsThatKernelAlone) {
+  ASSERT_TRUE(loader_->Load(FixturePath("ignores_refusal")).ok());
+  const PluginRecord record = RecordOf("libignores_refusal.so");
+  EXPECT_EQ(record.state, PluginState::kReady);
+  EXPECT_EQ(record.num_kernels, 1u);
+  EXPECT_EQ(record.num_kernels_skipped, 1u);
+  EXPECT_THAT(record.skipped, ElementsAre(HasSubstr("kernel for op NoSuchOp on CPU")));
+  EXPECT_TRUE(kernels_->Find("FixtureDouble", "CPU", FloatAttrs()).ok());
+}
+
+TEST_F(BadPluginsTest, ATieCostsNobodyAPlugin) {
+  ASSERT_TRUE(loader_->Load(FixturePath("good")).ok());
+  ASSERT_TRUE(loader_->Load(FixturePath("kernel_tie")).ok());
+  EXPECT_EQ(RecordOf("libkernel_tie.so").state, PluginState::kReady);
+  EXPECT_THAT(RecordOf("libkernel_tie.so").ties, ElementsAre(HasSubstr("plugin good serves")));
+  EXPECT_EQ((*kernels_->Find("FixtureDouble", "CPU", FloatAttrs()))->plugin, "good");
 }
 
 TEST_F(BadPluginsTest, APluginOverridesAnotherByPriority) {

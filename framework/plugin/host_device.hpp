@@ -46,7 +46,7 @@ class HostDevice {
 
   // RESOURCE_EXHAUSTED if memory is exhausted. `alignment` is a power of two or 0.
   Status Allocate(uint32_t space, uint64_t bytes, uint64_t alignment, MS_MemRef* out) {
-    if (space > MS_SPACE_MANAGED) return Unimplemented("memory space ", space, " is unknown");
+    if (space > MS_SPACE_HOST) return Unimplemented("memory space ", space, " is unknown");
     if ((alignment & (alignment - 1)) != 0) {
       return InvalidArgument("alignment ", alignment, " is not a power of two");
     }
@@ -185,13 +185,6 @@ struct HostDeviceFunctions {
     return nullptr;
   }
   static MS_Status* EventSync(MS_Event*) noexcept { return nullptr; }
-  static MS_Status* EventElapsed(MS_Event* from, MS_Event* to, uint64_t* ns) noexcept {
-    const int64_t start = Unwrap(from)->recorded_ns;
-    const int64_t end = Unwrap(to)->recorded_ns;
-    *ns = end > start ? static_cast<uint64_t>(end - start) : 0;
-    return nullptr;
-  }
-
   static MS_Status* Copy(MS_Stream*, const MS_MemRef* destination, const MS_MemRef* source,
                          uint64_t bytes) noexcept {
     return Guarded([&]() -> Status {
@@ -239,7 +232,6 @@ struct HostDeviceFunctions {
       api.event_record = &EventRecord;
       api.event_query = &EventQuery;
       api.event_sync = &EventSync;
-      api.event_elapsed_ns = &EventElapsed;
       api.stream_wait_event = &StreamWaitEvent;
       api.copy_async = &Copy;
       api.fill_async = &Fill;

@@ -158,11 +158,6 @@ TEST_F(HostDeviceTest, StreamsAndEventsAreAlwaysDone) {
   ExpectOk(api_->stream_query(stream_, &idle));
   EXPECT_EQ(done, 1);
   EXPECT_EQ(idle, 1);
-  uint64_t forward = 0, backward = 1;
-  ExpectOk(api_->event_elapsed_ns(first, second, &forward));
-  ExpectOk(api_->event_elapsed_ns(second, first, &backward));
-  EXPECT_LT(forward, 1000000000u);
-  EXPECT_EQ(backward, 0u);
   api_->event_destroy(first);
   api_->event_destroy(second);
 }

@@ -33,7 +33,7 @@ class HostShapeTest : public ::testing::Test {
     const ms::Status bound = ms::BindHost(HostBase());
     EXPECT_TRUE(bound.ok()) << bound.message();
     MS_Registrar registrar("test", &ops_);
-    const ms::Status registered = ms::OpDefinition("Op")
+    const ms::Status registered = ms::OpDefinition("TestOp")
                                       .Input("x: T")
                                       .Input("sizes: int32")
                                       .Input("handle: resource")
@@ -100,7 +100,7 @@ TEST_F(HostShapeTest, SeesTheNode) {
   const Status status = Infer(PartialShape({2, -1}), [](ms::ShapeContext& context) -> ms::Status {
     EXPECT_EQ(context.num_inputs(), 3u);
     EXPECT_EQ(context.num_outputs(), 2u);
-    EXPECT_EQ(context.info().op(), "Op");
+    EXPECT_EQ(context.info().op(), "TestOp");
     EXPECT_EQ(context.info().input_dtype(0), MS_FLOAT32);
     int64_t axis = 0;
     MS_TRY(context.info().Attr("axis", &axis));
@@ -111,7 +111,7 @@ TEST_F(HostShapeTest, SeesTheNode) {
     EXPECT_EQ(context.input(0).dim(2), -1);
     return context.info().Attr("scale", &axis);
   });
-  EXPECT_EQ(status, errors::NotFound("op Op has no attribute \"scale\""));
+  EXPECT_EQ(status, errors::NotFound("op TestOp has no attribute \"scale\""));
 }
 
 TEST_F(HostShapeTest, KnownValuesAreSeenAsValuesAndAsShapes) {
@@ -142,7 +142,7 @@ TEST_F(HostShapeTest, RanksAreCheckedAndNamed) {
   };
   EXPECT_EQ(ShapeOf(PartialShape(), with_rank(2)), "[?,?]");
   EXPECT_EQ(ShapeOf(PartialShape({2}), with_rank(2)),
-            "Shape must be rank 2 but is rank 1 for argument 'x' of Op, which has shape [2]");
+            "Shape must be rank 2 but is rank 1 for argument 'x' of TestOp, which has shape [2]");
   const auto made = [](ms::Status (ms::ShapeContext::*check)(ms::PartialShape, uint32_t,
                                                              ms::PartialShape*) const) {
     return [check](ms::ShapeContext& context, ms::PartialShape* shape) -> ms::Status {
@@ -152,9 +152,9 @@ TEST_F(HostShapeTest, RanksAreCheckedAndNamed) {
   };
   EXPECT_EQ(ShapeOf(PartialShape(), made(&ms::ShapeContext::WithRankAtMost)), "[4,5]");
   EXPECT_EQ(ShapeOf(PartialShape(), made(&ms::ShapeContext::WithRankAtLeast)),
-            "Shape must be at least rank 3 but is rank 2 for Op: [4,5]");
+            "Shape must be at least rank 3 but is rank 2 for TestOp: [4,5]");
   EXPECT_EQ(ShapeOf(PartialShape(), made(&ms::ShapeContext::WithRank)),
-            "Shape must be rank 3 but is rank 2 for Op: [4,5]");
+            "Shape must be rank 3 but is rank 2 for TestOp: [4,5]");
 }
 
 TEST_F(HostShapeTest, ShapesAreCutJoinedAndMerged) {
@@ -225,10 +225,10 @@ TEST_F(HostShapeTest, PositionsBeyondTheEndAreErrors) {
     return std::string(Infer(PartialShape(), std::move(function)).message());
   };
   EXPECT_EQ(message([](ms::ShapeContext& context) { return context.SetOutputDims(2, {1}); }),
-            "the shape function of Op set output 2 of 2");
+            "the shape function of TestOp set output 2 of 2");
   ms::PartialShape shape;
   EXPECT_EQ(message([&](ms::ShapeContext& context) { return context.InputAsShape(3, &shape); }),
-            "the shape function of Op asked for input 3 of 3");
+            "the shape function of TestOp asked for input 3 of 3");
 }
 
 // What ms.shape/1 gives for an input that there is not.
@@ -266,7 +266,7 @@ TEST_F(HostShapeTest, NoShapeIsRefusedWhereverOneIsWanted) {
     const Status status = Infer(PartialShape(), nullptr);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << name;
     EXPECT_EQ(status.message(),
-              absl::StrCat("plugin test: the shape function of op Op called ms.shape/1.", name,
+              absl::StrCat("plugin test: the shape function of op TestOp called ms.shape/1.", name,
                            " with NULL for a shape; there are 3 inputs"));
   }
 }

@@ -158,6 +158,7 @@ MS_TensorView MakeView(const Tensor& tensor, MS_Tensor* handle) {
   view.mem.offset = tensor.offset();
   view.mem.bytes = tensor.bytes();
   view.mem.space = AbiSpaceOf(tensor.space());
+  view.mem.device_index = tensor.buffer() ? tensor.buffer()->device_ordinal() : 0;
   view.dims = tensor.shape().dims().data();
   view.rank = static_cast<uint32_t>(tensor.shape().rank());
   view.dtype = ToAbiDataType(tensor.dtype());

@@ -265,6 +265,8 @@ MS_Status* OutputRange(const MS_KernelInfo* info, MS_Str name, uint32_t* begin, 
                    FromAbi(name), begin, end);
 }
 
+const MS_DeviceContext* Device(const MS_KernelInfo* info) { return info->device; }
+
 constexpr MS_KernelApi kKernelApi = {
     {sizeof(MS_KernelApi), 1, MS_ABI_MINOR, MS_KERNEL_API},
     &OpType,
@@ -297,6 +299,7 @@ constexpr MS_KernelApi kKernelApi = {
     &AttrName,
     &Digest,
     &OptionGet,
+    &Device,
 };
 
 }  // namespace

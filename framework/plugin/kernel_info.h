@@ -24,6 +24,8 @@ struct MS_KernelInfo {
   const millstream::OpCall call;
   const absl::string_view device_name;  // empty for functions of an op
   const absl::string_view plugin;       // whose kernel it is; empty for functions of an op
+  const MS_DeviceContext* device =
+      nullptr;  // where the kernel is made; null for functions of an op
 
   // Lists in the form that the getters return, kept until create returns.
   mutable std::deque<std::vector<MS_Str>> texts;

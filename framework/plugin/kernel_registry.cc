@@ -78,9 +78,14 @@ bool Ties(const KernelRegistration& a, const KernelRegistration& b) {
          a.label == b.label && ConstraintsOverlap(a, b);
 }
 
-Status TieError(const KernelRegistration& added, const KernelRegistration& present) {
-  return errors::AlreadyExists("kernel ", Describe(added), " ties with ", Describe(present),
-                               ": both have priority ", added.priority);
+// `present` was registered before.
+std::string DescribeTie(const KernelRegistration& added, const KernelRegistration& present) {
+  const bool added_serves = added.is_builtin && !present.is_builtin;
+  return absl::StrCat("kernel ", Describe(added), " ties with ", Describe(present),
+                      ": both have priority ", added.priority, ", and that of plugin ",
+                      added_serves ? added.plugin : present.plugin, " serves, ",
+                      added.is_builtin != present.is_builtin ? "which comes with Millstream"
+                                                             : "which was registered first");
 }
 
 // The types that the attribute holds: one, or those of a list. False when it is no type attribute.
@@ -116,11 +121,12 @@ std::string LabelOf(const AttrMap& attrs) {
 }
 
 // A device's own kernel comes before one for every device, then the higher priority wins.
-bool IsBetter(const KernelRegistration& a, const KernelRegistration* b) {
-  if (b == nullptr) return true;
-  const bool a_any = a.device_type == kAnyDevice;
+bool IsBetter(const KernelRegistration* a, const KernelRegistration* b) {
+  const bool a_any = a->device_type == kAnyDevice;
   const bool b_any = b->device_type == kAnyDevice;
-  return a_any != b_any ? b_any : a.priority > b->priority;
+  if (a_any != b_any) return b_any;
+  if (a->priority != b->priority) return a->priority > b->priority;
+  return a->is_builtin && !b->is_builtin;
 }
 
 // Kernels that were passed over for the same reason.
@@ -197,24 +203,11 @@ KernelRegistry* KernelRegistry::Global() {
 }
 
 Status KernelRegistry::Commit(std::vector<KernelRegistration> kernels,
-                              const std::function<Status()>& last_condition) {
+                              const std::function<Status()>& last_condition,
+                              std::vector<std::string>* ties) {
   absl::MutexLock lock(&mutex_);
-  // By op, so that only kernels of one op are compared.
-  absl::flat_hash_map<absl::string_view, std::vector<const KernelRegistration*>> added;
-  for (const KernelRegistration& kernel : kernels) {
-    auto present = kernels_.find(kernel.op);
-    if (present != kernels_.end()) {
-      for (const auto& other : present->second) {
-        if (Ties(kernel, *other)) return TieError(kernel, *other);
-      }
-    }
-    std::vector<const KernelRegistration*>& same_op = added[kernel.op];
-    for (const KernelRegistration* other : same_op) {
-      if (Ties(kernel, *other)) return TieError(kernel, *other);
-    }
-    same_op.push_back(&kernel);
-  }
   if (last_condition != nullptr) MS_RETURN_IF_ERROR(last_condition());
+  if (ties != nullptr) FindTies(kernels, ties);
   for (KernelRegistration& kernel : kernels) {
     auto owned = std::make_unique<const KernelRegistration>(std::move(kernel));
     kernels_[owned->op].push_back(std::move(owned));
@@ -222,27 +215,65 @@ Status KernelRegistry::Commit(std::vector<KernelRegistration> kernels,
   return absl::OkStatus();
 }
 
+void KernelRegistry::FindTies(const std::vector<KernelRegistration>& kernels,
+                              std::vector<std::string>* ties) const {
+  // By op, so that only kernels of one op are compared.
+  absl::flat_hash_map<absl::string_view, std::vector<const KernelRegistration*>> added;
+  for (const KernelRegistration& kernel : kernels) {
+    auto present = kernels_.find(kernel.op);
+    if (present != kernels_.end()) {
+      for (const auto& other : present->second) {
+        if (Ties(kernel, *other)) ties->push_back(DescribeTie(kernel, *other));
+      }
+    }
+    std::vector<const KernelRegistration*>& same_op = added[kernel.op];
+    for (const KernelRegistration* other : same_op) {
+      if (Ties(kernel, *other)) ties->push_back(DescribeTie(kernel, *other));
+    }
+    same_op.push_back(&kernel);
+  }
+}
+
+std::vector<const KernelRegistration*> KernelRegistry::Fitting(absl::string_view op,
+                                                               absl::string_view device_type,
+                                                               const AttrMap& attrs) const {
+  std::vector<const KernelRegistration*> fitting;
+  absl::MutexLock lock(&mutex_);
+  const auto present = kernels_.find(op);
+  if (present == kernels_.end()) return fitting;
+  const std::string label = LabelOf(attrs);
+  for (const auto& kernel : present->second) {
+    const bool device_fits =
+        kernel->device_type == device_type || kernel->device_type == kAnyDevice;
+    if (!device_fits || kernel->label != label || FirstUnmet(*kernel, attrs) != nullptr) continue;
+    if (!IsShutOut(*kernel)) fitting.push_back(kernel.get());
+  }
+  if (fitting.size() > 1) absl::c_stable_sort(fitting, IsBetter);
+  return fitting;
+}
+
 StatusOr<const KernelRegistration*> KernelRegistry::Find(absl::string_view op,
                                                          absl::string_view device_type,
-                                                         const AttrMap& attrs) const {
+                                                         const AttrMap& attrs,
+                                                         const Question& ask) const {
+  std::string refusals;
+  const std::vector<const KernelRegistration*> fitting = Fitting(op, device_type, attrs);
+  for (const KernelRegistration* const kernel : fitting) {
+    if (kernel->supports == nullptr || ask == nullptr) return kernel;
+    const Status answer = ask(*kernel);
+    if (answer.ok()) return kernel;
+    absl::StrAppend(&refusals, "\n  ", Describe(*kernel), ": ", answer.message());
+  }
   absl::MutexLock lock(&mutex_);
-  auto present = kernels_.find(op);
+  const auto present = kernels_.find(op);
   if (present == kernels_.end()) {
     return errors::InvalidArgument("no kernel for op ", op, " on device type ", device_type,
                                    ": no plugin registered one for any device");
   }
   const std::string label = LabelOf(attrs);
-  const KernelRegistration* best = nullptr;
-  for (const auto& kernel : present->second) {
-    const bool device_fits =
-        kernel->device_type == device_type || kernel->device_type == kAnyDevice;
-    if (!device_fits || kernel->label != label || FirstUnmet(*kernel, attrs) != nullptr) continue;
-    if (IsShutOut(*kernel)) continue;
-    if (IsBetter(*kernel, best)) best = kernel.get();
-  }
-  if (best != nullptr) return best;
   std::vector<Rejection> groups;
   for (const auto& kernel : present->second) {
+    if (absl::c_linear_search(fitting, kernel.get())) continue;
     const std::string owner =
         IsShutOut(*kernel) ? closed_types_.at(kernel->device_type) : std::string();
     Merge(Reject(*kernel, device_type, label, attrs, owner), &groups);
@@ -250,7 +281,19 @@ StatusOr<const KernelRegistration*> KernelRegistry::Find(absl::string_view op,
   return errors::InvalidArgument(
       "no kernel for op ", op, " on device type ", device_type, " fits this node",
       label.empty() ? "" : absl::StrCat(", which asks for label \"", label, "\""),
-      "; there are:", Reasons(groups));
+      "; there are:", refusals, Reasons(groups));
+}
+
+std::string KernelRegistry::Refusals(absl::string_view op, absl::string_view device_type,
+                                     const AttrMap& attrs, const Question& ask) const {
+  std::string text;
+  for (const KernelRegistration* const kernel : Fitting(op, device_type, attrs)) {
+    if (kernel->supports == nullptr) continue;
+    const Status answer = ask(*kernel);
+    if (answer.ok()) continue;
+    absl::StrAppend(&text, text.empty() ? "" : "; ", Describe(*kernel), ": ", answer.message());
+  }
+  return text;
 }
 
 bool KernelRegistry::IsShutOut(const KernelRegistration& kernel) const {

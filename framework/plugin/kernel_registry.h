@@ -29,7 +29,8 @@ struct KernelRegistration {
   std::string op;
   std::string device_type;
   std::string label;
-  std::string plugin;  // who registered it; "core" for structural ops
+  std::string plugin;       // who registered it; "core" for structural ops
+  bool is_builtin = false;  // the plugin comes with the host
   int32_t priority = 0;
   uint32_t flags = 0;            // MS_KERNEL_*
   bool has_all_in_host = false;  // of core's: all inputs and outputs are in host memory
@@ -43,6 +44,7 @@ struct KernelRegistration {
   void (*destroy)(void*) = nullptr;
   MS_Status* (*specialize)(void*, MS_Specialization*) = nullptr;
   void (*unspecialize)(void*, void*) = nullptr;
+  MS_Status* (*supports)(void*, const MS_SupportsQuery*) = nullptr;
   // ---- For core's asynchronous kernels; null for kernels of plugins ----
   // Called when the step stops: the execution of `done` must end soon, unless it has ended already.
   void (*cancel)(void* state, MS_Frame* frame, MS_Done* done) = nullptr;
@@ -55,19 +57,29 @@ class KernelRegistry {
  public:
   static KernelRegistry* Global();
 
-  // Adds all kernels or none. ALREADY_EXISTS if one conflicts with a registered kernel: same op,
+  // Adds all kernels or none. Calls `last_condition`, unless it is null, before, and returns its
+  // error. Appends to *ties, unless it is null, a line for each two kernels that tie: same op,
   // device type, label and priority, and constraints that one set of attributes can satisfy both.
-  // Calls `last_condition`, unless it is null, after all other checks, and returns its error.
+  // Find says which one serves.
   Status Commit(std::vector<KernelRegistration> kernels,
-                const std::function<Status()>& last_condition = nullptr)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+                const std::function<Status()>& last_condition = nullptr,
+                std::vector<std::string>* ties = nullptr) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The kernel for a node of `op` on `device_type`. Its label equals the attribute "_kernel" (empty
   // if absent), its constraints are satisfied, and CloseDeviceType does not exclude it; of several,
-  // the one with the highest priority. Kernels of type "*" come after those of the device.
-  // INVALID_ARGUMENT lists the kernels and why each does not fit.
+  // the one with the highest priority; of those, one of a plugin that comes with the host; of
+  // those, the one that was registered first. Kernels of type "*" come after those of the device.
+  // Each kernel with `supports` is given to `ask`, unless that is null, before it is chosen; an
+  // error passes it over. INVALID_ARGUMENT lists the kernels and why each does not fit.
+  using Question = std::function<Status(const KernelRegistration& kernel)>;
   StatusOr<const KernelRegistration*> Find(absl::string_view op, absl::string_view device_type,
-                                           const AttrMap& attrs) const ABSL_LOCKS_EXCLUDED(mutex_);
+                                           const AttrMap& attrs,
+                                           const Question& ask = nullptr) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Which kernels that fit otherwise were passed over by `ask`, and why; empty if none was. A text
+  // for messages.
+  std::string Refusals(absl::string_view op, absl::string_view device_type, const AttrMap& attrs,
+                       const Question& ask) const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<const KernelRegistration*> KernelsOf(absl::string_view op) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -78,6 +90,13 @@ class KernelRegistry {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  void FindTies(const std::vector<KernelRegistration>& kernels,
+                std::vector<std::string>* ties) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Those that fit, the best one first.
+  std::vector<const KernelRegistration*> Fitting(absl::string_view op,
+                                                 absl::string_view device_type,
+                                                 const AttrMap& attrs) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
   bool IsShutOut(const KernelRegistration& kernel) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable absl::Mutex mutex_;

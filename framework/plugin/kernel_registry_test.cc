@@ -6,6 +6,7 @@
 namespace millstream {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -114,20 +115,53 @@ TEST_F(KernelRegistryTest, ErrorsStayShortHoweverManyKernelsThereAre) {
   EXPECT_THAT(error, Not(HasSubstr("DEVICE30")));
 }
 
-TEST_F(KernelRegistryTest, ATieIsRefusedAndNothingOfTheCommitIsKept) {
-  Add(Kernel("CPU", {DataType::kFloat, DataType::kDouble}));
-  const Status tie = registry_.Commit(
-      {Kernel("GPU", {DataType::kFloat}), Kernel("CPU", {DataType::kDouble, DataType::kInt8})});
-  EXPECT_EQ(tie.code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_THAT(std::string(tie.message()),
-              HasSubstr("MatMul for CPU with T in {float64, int8} (plugin_of_CPU) ties with"));
-  EXPECT_EQ(registry_.KernelsOf("MatMul").size(), 1u);
+TEST_F(KernelRegistryTest, OfATieTheFirstServes) {
+  KernelRegistration first = Kernel("CPU", {DataType::kFloat, DataType::kDouble});
+  first.plugin = "first";
+  Add(first);
+  KernelRegistration second = Kernel("CPU", {DataType::kDouble, DataType::kInt8});
+  second.plugin = "second";
+  std::vector<std::string> ties;
+  ASSERT_TRUE(registry_.Commit({Kernel("GPU", {DataType::kFloat}), second}, nullptr, &ties).ok());
+  EXPECT_THAT(ties, ElementsAre("kernel MatMul for CPU with T in {float64, int8} (second) ties with"
+                                " MatMul for CPU with T in {float32, float64} (first): both have"
+                                " priority 0, and that of plugin first serves, which was"
+                                " registered first"));
+  EXPECT_EQ((*registry_.Find("MatMul", "CPU", Attrs(DataType::kDouble)))->plugin, "first");
+  EXPECT_EQ((*registry_.Find("MatMul", "CPU", Attrs(DataType::kInt8)))->plugin, "second");
+}
+
+TEST_F(KernelRegistryTest, OfATieThatWhichComesWithTheHostServesThoughItIsLater) {
+  KernelRegistration theirs = Kernel("CPU", {DataType::kFloat});
+  theirs.plugin = "theirs";
+  Add(theirs);
+  KernelRegistration ours = Kernel("CPU", {DataType::kFloat});
+  ours.plugin = "ours";
+  ours.is_builtin = true;
+  std::vector<std::string> ties;
+  ASSERT_TRUE(registry_.Commit({ours}, nullptr, &ties).ok());
+  EXPECT_THAT(ties,
+              ElementsAre(HasSubstr("that of plugin ours serves, which comes with Millstream")));
+  EXPECT_EQ((*registry_.Find("MatMul", "CPU", Attrs(DataType::kFloat)))->plugin, "ours");
+  // A higher priority still goes first.
+  theirs.priority = 1;
+  ASSERT_TRUE(registry_.Commit({theirs}, nullptr, &ties).ok());
+  EXPECT_EQ(ties.size(), 1u);
+  EXPECT_EQ((*registry_.Find("MatMul", "CPU", Attrs(DataType::kFloat)))->plugin, "theirs");
 }
 
 TEST_F(KernelRegistryTest, KernelsOfOneCommitMayTieWithEachOther) {
-  const Status tie =
-      registry_.Commit({Kernel("CPU", {DataType::kFloat}), Kernel("CPU", {DataType::kFloat})});
-  EXPECT_EQ(tie.code(), absl::StatusCode::kAlreadyExists);
+  std::vector<std::string> ties;
+  ASSERT_TRUE(registry_
+                  .Commit({Kernel("CPU", {DataType::kFloat}), Kernel("CPU", {DataType::kFloat})},
+                          nullptr, &ties)
+                  .ok());
+  EXPECT_EQ(ties.size(), 1u);
+}
+
+TEST_F(KernelRegistryTest, AConditionThatFailsKeepsNothingOfTheCommit) {
+  EXPECT_EQ(registry_.Commit({Kernel("CPU", {})}, [] { return errors::Internal("no"); }),
+            errors::Internal("no"));
   EXPECT_TRUE(registry_.KernelsOf("MatMul").empty());
 }
 
@@ -136,10 +170,15 @@ TEST_F(KernelRegistryTest, ConstraintsOnDifferentAttributesOverlap) {
   KernelRegistration on_index = Kernel("CPU", {});
   on_index.constraints.push_back({"Tindices", {DataType::kInt32}});
   Add(on_t);
-  EXPECT_EQ(registry_.Commit({on_index}).code(), absl::StatusCode::kAlreadyExists);
+  std::vector<std::string> ties;
+  ASSERT_TRUE(registry_.Commit({on_index}, nullptr, &ties).ok());
+  EXPECT_EQ(ties.size(), 1u);
   // Both attributes constrained, one of them apart: no tie.
-  on_index.constraints.push_back({"T", {DataType::kDouble}});
-  EXPECT_TRUE(registry_.Commit({on_index}).ok());
+  KernelRegistration apart = Kernel("CPU", {DataType::kDouble});
+  KernelRegistry other;
+  ASSERT_TRUE(other.Commit({on_t}).ok());
+  ASSERT_TRUE(other.Commit({apart}, nullptr, &ties).ok());
+  EXPECT_EQ(ties.size(), 1u);
 }
 
 }  // namespace

@@ -306,12 +306,17 @@ Status PluginLoader::Register(const PluginOptions& options, Attempt* attempt,
       TakeAbiStatus(plugin->abi->init(plugin->abi, pairs.data(), pairs.size())), plugin->path));
   attempt->record.stage = LoadStage::kRegister;
   MS_Registrar registrar(plugin->name, ops_);
+  registrar.prefixes = {plugin->name, attempt->record.family, plugin->vendor};
+  registrar.is_builtin = LiesIn(plugin->path, Options().install_folder);
   const Status status = TakeAbiStatus(plugin->abi->register_all(plugin->abi, &registrar));
   MS_RETURN_IF_ERROR(NamePlugin(status, plugin->path));
   MS_RETURN_IF_ERROR(NamePlugin(registrar.first_error, plugin->path));
   plugin->num_kernels = registrar.kernels.size();
   plugin->ops = registrar.op_names;
-  return NamePlugin(CommitRegistrations(std::move(registrar), ops_, kernels_), plugin->path);
+  PluginRecord& record = attempt->record;
+  record.num_kernels_skipped = registrar.num_kernels_skipped;
+  record.skipped = std::move(registrar.skipped);
+  return NamePlugin(CommitRegistrations(&registrar, ops_, kernels_, &record.ties), plugin->path);
 }
 
 }  // namespace millstream

@@ -67,9 +67,12 @@ struct PluginRecord {
   std::string vendor;           // vendor and version are set after the entry point was called
   std::string version;
   PluginState state = PluginState::kFound;
-  LoadStage stage = LoadStage::kFind;  // the stage that failed; kDone if none did
-  Status status;                       // the reason; OK if the plugin is ready
-  size_t num_kernels = 0;
+  LoadStage stage = LoadStage::kFind;         // the stage that failed; kDone if none did
+  Status status;                              // the reason; OK if the plugin is ready
+  size_t num_kernels = 0;                     // those that can be used
+  size_t num_kernels_skipped = 0;             // those that this host cannot take
+  std::vector<std::string> skipped;           // why each kernel, op and gradient was skipped
+  std::vector<std::string> ties;              // of kernels, and which of two serves
   std::vector<std::string> ops;               // in the order of registration
   std::vector<const MS_DeviceDesc*> devices;  // set after the devices were enumerated
 };

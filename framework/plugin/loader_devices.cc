@@ -4,6 +4,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "framework/plugin/device_check.h"
 #include "framework/plugin/host_interfaces.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/loader_attempt.h"
@@ -14,44 +15,8 @@
 namespace millstream {
 namespace {
 
-// What the first release of MS_DeviceDesc had.
-constexpr uint32_t kDeviceDescSize =
-    offsetof(MS_DeviceDesc, n_spaces) + sizeof(MS_DeviceDesc::n_spaces);
-constexpr uint32_t kSpaceDescSize = offsetof(MS_SpaceDesc, pad) + sizeof(MS_SpaceDesc::pad);
 // Most plugins have fewer devices; one that has more is asked twice.
 constexpr uint64_t kUsualDeviceCount = 16;
-
-Status CheckSpaces(const MS_DeviceDesc& device) {
-  MS_RETURN_IF_ERROR(
-      CheckArray(device.spaces, device.n_spaces, kMostSpaces, "MS_DeviceDesc.spaces"));
-  for (uint64_t i = 0; i < device.n_spaces; ++i) {
-    const MS_SpaceDesc* const space = device.spaces[i];
-    const uint32_t size = space == nullptr ? 0 : space->head.size;
-    if (size >= kSpaceDescSize) continue;
-    return errors::InvalidArgument("MS_DeviceDesc.spaces[", i, "] is null or has ", size,
-                                   " bytes, needed are ", kSpaceDescSize);
-  }
-  return absl::OkStatus();
-}
-
-Status CheckDevice(const MS_DeviceDesc* device) {
-  const uint32_t size = device == nullptr ? 0 : device->head.size;
-  if (size < kDeviceDescSize) {
-    return errors::InvalidArgument("its MS_DeviceDesc is null or has ", size, " bytes, needed are ",
-                                   kDeviceDescSize);
-  }
-  MS_RETURN_IF_ERROR(CheckName(device->device_type, "MS_DeviceDesc.device_type"));
-  if (!IsDeviceType(FromAbi(device->device_type))) {
-    return errors::InvalidArgument("device type \"", FromAbi(device->device_type),
-                                   "\" must be of letters, digits and underscores, and begin with ",
-                                   "a letter");
-  }
-  MS_RETURN_IF_ERROR(CheckName(device->name, "MS_DeviceDesc.name"));
-  MS_RETURN_IF_ERROR(CheckName(device->vendor, "MS_DeviceDesc.vendor"));
-  MS_RETURN_IF_ERROR(CheckName(device->arch, "MS_DeviceDesc.arch"));
-  MS_RETURN_IF_ERROR(CheckName(device->pci_id, "MS_DeviceDesc.pci_id"));
-  return CheckSpaces(*device);
-}
 
 // Asks for the descriptions, with room for `*count`; says how many there are.
 Status AskFor(const LoadedPlugin& plugin, std::vector<const MS_DeviceDesc*>* devices,
@@ -65,8 +30,10 @@ Status AskFor(const LoadedPlugin& plugin, std::vector<const MS_DeviceDesc*>* dev
   return CheckCount(*count, kMostDevices, "ms.devices/1.enumerate");
 }
 
+// Those that this host can take. Appends why each of the others is left out to *skipped.
 StatusOr<std::vector<const MS_DeviceDesc*>> Enumerate(const LoadedPlugin& plugin,
-                                                      std::string* reason) {
+                                                      std::string* reason,
+                                                      std::vector<std::string>* skipped) {
   std::vector<const MS_DeviceDesc*> devices;
   uint64_t count = kUsualDeviceCount;
   MS_RETURN_IF_ERROR(AskFor(plugin, &devices, &count, reason));
@@ -79,10 +46,19 @@ StatusOr<std::vector<const MS_DeviceDesc*>> Enumerate(const LoadedPlugin& plugin
     }
   }
   devices.resize(count);
+  std::vector<const MS_DeviceDesc*> taken;
   for (uint64_t i = 0; i < count; ++i) {
-    MS_RETURN_IF_ERROR(WithContext(CheckDevice(devices[i]), absl::StrCat("device ", i)));
+    const Status checked =
+        WithContext(CheckDeviceDescription(devices[i]), absl::StrCat("device ", i));
+    if (absl::IsUnimplemented(checked)) {
+      skipped->emplace_back(checked.message());
+      *reason = std::string(checked.message());
+      continue;
+    }
+    MS_RETURN_IF_ERROR(checked);
+    taken.push_back(devices[i]);
   }
-  return devices;
+  return taken;
 }
 
 bool IsOpen(const MS_DeviceDesc& device) { return (device.flags & MS_DEVICE_OPEN) != 0; }
@@ -115,7 +91,7 @@ void PluginLoader::EnumerateInto(Attempt* attempt) {
   PluginRecord& record = attempt->record;
   const LoadedPlugin& plugin = *attempt->plugin;
   std::string reason;
-  StatusOr<std::vector<const MS_DeviceDesc*>> devices = Enumerate(plugin, &reason);
+  StatusOr<std::vector<const MS_DeviceDesc*>> devices = Enumerate(plugin, &reason, &record.skipped);
   Status status = devices.status();
   if (devices.ok() && devices->empty()) status = errors::NotFound("found no device: ", reason);
   for (const auto& other : attempts_) {

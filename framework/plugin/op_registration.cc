@@ -6,7 +6,9 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "framework/ops/signature_text.h"
 #include "framework/plugin/host_shape.h"
 #include "framework/plugin/host_status.h"
@@ -84,6 +86,24 @@ std::string Owner(const OpDef& op) {
   return op.plugin.empty() ? std::string("the runtime") : absl::StrCat("plugin ", op.plugin);
 }
 
+// Letters and digits alone, in lower case.
+std::string Plain(absl::string_view name) {
+  std::string plain;
+  for (unsigned char c : name) {
+    if (absl::ascii_isalnum(c)) plain.push_back(absl::ascii_tolower(c));
+  }
+  return plain;
+}
+
+// Whether the name says whose op it is.
+bool HasPrefix(absl::string_view name, const MS_Registrar& registrar) {
+  const std::string plain = Plain(name);
+  return absl::c_any_of(registrar.prefixes, [&plain](const std::string& prefix) {
+    const std::string start = Plain(prefix);
+    return !start.empty() && absl::StartsWith(plain, start);
+  });
+}
+
 OpDef* FindNew(absl::string_view name, MS_Registrar* registrar) {
   const auto found =
       absl::c_find_if(registrar->new_ops, [name](const OpDef& op) { return op.name == name; });
@@ -91,6 +111,12 @@ OpDef* FindNew(absl::string_view name, MS_Registrar* registrar) {
 }
 
 }  // namespace
+
+uint64_t OpFlags(const OpDef& op) {
+  return (op.is_stateful ? MS_OP_STATEFUL : 0u) | (op.is_commutative ? MS_OP_COMMUTATIVE : 0u) |
+         (op.is_aggregate ? MS_OP_AGGREGATE : 0u) |
+         (op.allows_uninitialized_input ? MS_OP_ALLOWS_UNINITIALIZED_INPUT : 0u);
+}
 
 Status RegisterOp(const MS_OpDef& definition, MS_Registrar* registrar) {
   MS_RETURN_IF_ERROR(CheckHead(definition.head, kOpDefSize, "MS_OpDef"));
@@ -115,14 +141,21 @@ Status RegisterOp(const MS_OpDef& definition, MS_Registrar* registrar) {
   MS_ASSIGN_OR_RETURN(OpDef op, ReadOpDef(definition));
   const StatusOr<const OpDef*> present = registrar->FindOp(name);
   if (present.ok() && Signature(**present) != Signature(op)) {
-    return errors::AlreadyExists("op ", name, " of plugin ", registrar->plugin,
+    return errors::Unimplemented("op ", name, " of plugin ", registrar->plugin,
                                  " differs from that of ", Owner(**present), ": ", Signature(op),
                                  " against ", Signature(**present));
+  }
+  if (present.ok() && !absl::c_linear_search(registrar->op_names, name)) {
+    registrar->op_names.emplace_back(name);
+  }
+  if (present.ok()) return absl::OkStatus();
+  if (!HasPrefix(name, *registrar)) {
+    return errors::NotFound("op ", name, ": this host has no such op, and the name of a plugin's ",
+                            "own begins with one of: ", absl::StrJoin(registrar->prefixes, ", "));
   }
   if (!absl::c_linear_search(registrar->op_names, name)) {
     registrar->op_names.emplace_back(name);
   }
-  if (present.ok()) return absl::OkStatus();
   auto functions = std::make_shared<PluginOpFunctions>();
   functions->shape = definition.shape_fn;
   functions->shape_user = definition.user;
@@ -135,6 +168,9 @@ Status RegisterOp(const MS_OpDef& definition, MS_Registrar* registrar) {
 Status RegisterGradient(absl::string_view op, PluginGradientFunction function, void* user,
                         MS_Registrar* registrar) {
   MS_RETURN_IF_ERROR(CheckName(ToAbi(op), "the op of a gradient"));
+  if (absl::c_linear_search(registrar->skipped_ops, op)) {
+    return errors::NotFound("gradient of op ", op, ": op ", op, " of this plugin was skipped");
+  }
   if (!absl::c_linear_search(registrar->op_names, op)) {
     return errors::InvalidArgument("gradient of op ", op, ": plugin ", registrar->plugin,
                                    " has not registered the op");

@@ -21,13 +21,18 @@ struct PluginOpFunctions {
   void* gradient_user = nullptr;
 };
 
+// The MS_OP_* of an op.
+uint64_t OpFlags(const OpDef& op);
+
 // Checks `definition` and copies it into the transaction. INVALID_ARGUMENT for texts that cannot be
-// parsed, UNIMPLEMENTED for constants that this host does not know, ALREADY_EXISTS, with both
-// signatures, if a different op has the name. Does nothing if an equal op is registered.
+// parsed. What is skipped: UNIMPLEMENTED for constants that this host does not know, and, with both
+// signatures, if a different op has the name; NOT_FOUND for a new op whose name has no prefix of
+// the plugin's. Does nothing if an equal op is registered.
 Status RegisterOp(const MS_OpDef& definition, MS_Registrar* registrar);
 
-// Sets the gradient of an op of the transaction. INVALID_ARGUMENT for any other op; ALREADY_EXISTS
-// if another plugin registered the op without gradient, or if the op has a gradient already.
+// Sets the gradient of an op of the transaction. INVALID_ARGUMENT for any other op, NOT_FOUND for
+// one that was skipped; ALREADY_EXISTS if another plugin registered the op without gradient, or if
+// the op has a gradient already.
 Status RegisterGradient(absl::string_view op, PluginGradientFunction function, void* user,
                         MS_Registrar* registrar);
 

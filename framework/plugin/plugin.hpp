@@ -1,9 +1,11 @@
 // The C++ layer over plugin.h. It is header only, needs only standard headers, and is compiled into
 // the plugin.
 //
-// A kernel is a class with `Status Compute(Frame&) const` and these optional functions:
+// A kernel is a class with `Status Compute(Frame&) const`, or, if it ends later than it returns,
+// `void ComputeAsync(Frame, Done) const`, and these optional functions:
 //   `Status Init(const KernelInfo&)`             reads the node's attributes, once a node
 //   `Status Specialize(Specialization&) const`   prepares what depends on shapes alone, once a plan
+//   `static Status Supports(const SupportsQuery&)`   refuses nodes by their attributes and shapes
 // It is registered by one line at namespace scope beside it:
 //
 //   const ms::Registered relu = ms::RegisterForTypes<Relu, float, double>(
@@ -16,10 +18,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <initializer_list>
 #include <memory>
 #include <stdexcept>
@@ -244,10 +248,26 @@ class KernelInfo {
     *out = ToView(value);
     return Status();
   }
+  // The node's device, for Init; null for shape, gradient and Supports functions.
+  const MS_DeviceContext* device() const { return host_tables.kernel->device(info_); }
   const MS_KernelInfo* abi() const { return info_; }
 
  private:
   const MS_KernelInfo* info_;
+};
+
+// A node that a kernel may refuse. Sizes are -1 and ranks MS_UNKNOWN_RANK where not known.
+class SupportsQuery {
+ public:
+  explicit SupportsQuery(const MS_SupportsQuery* query) : query_(query) {}
+  KernelInfo info() const { return KernelInfo(query_->info); }
+  uint32_t num_inputs() const { return query_->n_in; }
+  uint32_t num_outputs() const { return query_->n_out; }
+  MS_Dims input(uint32_t i) const { return query_->inputs[i]; }
+  MS_Dims output(uint32_t i) const { return query_->outputs[i]; }
+
+ private:
+  const MS_SupportsQuery* query_;
 };
 
 // ---- Execution ---------------------------------------------------------------------------------
@@ -270,6 +290,7 @@ class Specialization {
   View constant(uint32_t i) const { return View(spec_->constants[i]); }
   // The most threads that a frame will offer.
   uint32_t num_threads() const { return spec_->num_threads; }
+  const MS_DeviceContext* device() const { return spec_->device; }
   void SetScratchBytes(uint64_t bytes) { spec_->scratch_bytes = bytes; }
   void SetState(std::unique_ptr<ShapeState> state) { spec_->shape_state = state.release(); }
 
@@ -304,6 +325,37 @@ class VariableLocks {
 
  private:
   MS_LockSet* locks_ = nullptr;
+};
+
+// A function on ranges of a loop that several threads run. Exceptions must not leave it, for it is
+// called by the host or by OpenMP: the first one is kept, and thrown again on the loop's own
+// thread.
+class RangeCall {
+ public:
+  using Function = void (*)(void* user, uint64_t begin, uint64_t end);
+  RangeCall(Function function, void* user) : function_(function), user_(user) {}
+
+  // `call` is a RangeCall.
+  MS_SHARED static void Run(void* call, uint64_t begin, uint64_t end) noexcept {
+    static_cast<RangeCall*>(call)->RunGuarded(begin, end);
+  }
+  MS_SHARED void Finish() {
+    if (error_ != nullptr) std::rethrow_exception(error_);
+  }
+
+ private:
+  void RunGuarded(uint64_t begin, uint64_t end) noexcept {
+    try {
+      function_(user_, begin, end);
+    } catch (...) {
+      if (!has_failed_.exchange(true)) error_ = std::current_exception();
+    }
+  }
+
+  const Function function_;
+  void* const user_;
+  std::atomic<bool> has_failed_{false};
+  std::exception_ptr error_;  // written once, by the thread that set has_failed_
 };
 
 // One execution of a kernel.
@@ -347,12 +399,15 @@ class Frame {
     *out = View(view);
     return Status();
   }
-  // Memory of `bytes` until Compute returns, 64-byte aligned. Prefer SetScratchBytes.
-  MS_SHARED Status Temp(uint64_t bytes, View* out) {
+  // Host memory of `bytes` until Compute returns, 64-byte aligned. Prefer SetScratchBytes.
+  Status Temp(uint64_t bytes, View* out) { return TempIn(MS_SPACE_HOST, bytes, out); }
+  // The same in the device's memory, until the stream has completed what Compute enqueued.
+  Status DeviceTemp(uint64_t bytes, View* out) { return TempIn(MS_SPACE_DEVICE, bytes, out); }
+  MS_SHARED Status TempIn(uint32_t space, uint64_t bytes, View* out) {
     MS_TensorView view{};
     const int64_t dim = static_cast<int64_t>(bytes);
-    MS_TRY(Status::FromAbi(host_tables.ctx->allocate_temp(frame_, MS_UINT8, MS_Dims{&dim, 1, 0},
-                                                          MS_SPACE_HOST, &view)));
+    MS_TRY(Status::FromAbi(
+        host_tables.ctx->allocate_temp(frame_, MS_UINT8, MS_Dims{&dim, 1, 0}, space, &view)));
     *out = View(view);
     return Status();
   }
@@ -370,19 +425,15 @@ class Frame {
   uint32_t num_threads() const { return host_tables.threads->num_threads(frame_); }
   // Calls fn(begin, end) on ranges that cover [0, total). The ranges depend only on size and cost.
   // A plugin that is compiled with OpenMP uses the OpenMP team, which its libraries (oneDNN) use
-  // too, because two teams would compete for the cores. Other plugins use the host's team.
+  // too, because two teams would compete for the cores. Other plugins use the host's team. An
+  // exception that leaves fn leaves ParallelFor, after all ranges have ended.
   template <typename Fn>
   void ParallelFor(uint64_t total, uint64_t cost_ns_per_unit, Fn&& fn) {
     using Plain = std::remove_reference_t<Fn>;
-    const RangeFunction run = [](void* user, uint64_t begin, uint64_t end) {
+    const RangeCall::Function run = [](void* user, uint64_t begin, uint64_t end) {
       (*static_cast<Plain*>(user))(begin, end);
     };
-    void* const user = const_cast<void*>(static_cast<const void*>(&fn));
-#ifdef _OPENMP
-    RunOnTeam(total, cost_ns_per_unit, run, user);
-#else
-    host_tables.threads->parallel_for(frame_, total, cost_ns_per_unit, run, user);
-#endif
+    RunOnTeam(total, cost_ns_per_unit, run, const_cast<void*>(static_cast<const void*>(&fn)));
   }
 
   // Locks the variables of these inputs, each for MS_LOCK_READ or MS_LOCK_WRITE.
@@ -414,11 +465,9 @@ class Frame {
   MS_Frame* raw() const { return frame_; }
 
  private:
-  using RangeFunction = void (*)(void* user, uint64_t begin, uint64_t end);
-
 #ifdef _OPENMP
   // ParallelFor on OpenMP's team.
-  MS_SHARED void RunOnTeam(uint64_t total, uint64_t cost_ns_per_unit, RangeFunction run,
+  MS_SHARED void RunOnTeam(uint64_t total, uint64_t cost_ns_per_unit, RangeCall::Function run,
                            void* user) {
     constexpr uint64_t kPieceNanoseconds = 20000;
     constexpr uint64_t kMostPieces = 64;
@@ -431,11 +480,21 @@ class Frame {
       return;
     }
     const int64_t pieces = static_cast<int64_t>((total + piece - 1) / piece);
+    RangeCall call(run, user);
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (int64_t k = 0; k < pieces; ++k) {
       const uint64_t begin = static_cast<uint64_t>(k) * piece;
-      run(user, begin, std::min(begin + piece, total));
+      RangeCall::Run(&call, begin, std::min(begin + piece, total));
     }
+    call.Finish();
+  }
+#else
+  // ParallelFor on the host's team.
+  MS_SHARED void RunOnTeam(uint64_t total, uint64_t cost_ns_per_unit, RangeCall::Function run,
+                           void* user) {
+    RangeCall call(run, user);
+    host_tables.threads->parallel_for(frame_, total, cost_ns_per_unit, &RangeCall::Run, &call);
+    call.Finish();
   }
 #endif
 
@@ -445,6 +504,26 @@ class Frame {
   }
 
   MS_Frame* frame_;
+};
+
+// The end of one asynchronous execution. Called once, from any thread; afterwards the frame is
+// gone. An object that is destroyed without a call ends the execution with an error.
+class Done {
+ public:
+  explicit Done(MS_Done* done) : done_(done) {}
+  Done(Done&& other) noexcept : done_(std::exchange(other.done_, nullptr)) {}
+  Done& operator=(const Done&) = delete;
+  ~Done() {
+    if (done_ != nullptr) Finish(Internal("the kernel let go of its execution without ending it"));
+  }
+
+  void operator()(const Status& status) { Finish(status); }
+
+ private:
+  void Finish(const Status& status) {
+    host_tables.ctx->done(std::exchange(done_, nullptr), status.ToAbi());
+  }
+  MS_Done* done_;
 };
 
 // ---- Registration ------------------------------------------------------------------------------
@@ -520,6 +599,17 @@ struct HasSpecialize<
     K, std::void_t<decltype(std::declval<const K&>().Specialize(std::declval<Specialization&>()))>>
     : std::true_type {};
 
+template <typename K, typename = void>
+struct HasSupports : std::false_type {};
+template <typename K>
+struct HasSupports<K, std::void_t<decltype(K::Supports(std::declval<const SupportsQuery&>()))>>
+    : std::true_type {};
+template <typename K, typename = void>
+struct IsAsync : std::false_type {};
+template <typename K>
+struct IsAsync<K, std::void_t<decltype(std::declval<const K&>().ComputeAsync(
+                      std::declval<Frame>(), std::declval<Done>()))>> : std::true_type {};
+
 // A class that serves many kernels has a constructor from one of its own
 //   struct Row { ... };
 // which each registration gives it, and which lives for ever.
@@ -546,10 +636,23 @@ struct KernelFunctions {
     });
   }
   static MS_Status* Compute(void* state, MS_Frame* frame) noexcept {
-    return Guarded([&]() -> Status {
-      Frame wrapped(frame);
-      return static_cast<const K*>(state)->Compute(wrapped);
-    });
+    if constexpr (!IsAsync<K>::value) {
+      return Guarded([&]() -> Status {
+        Frame wrapped(frame);
+        return static_cast<const K*>(state)->Compute(wrapped);
+      });
+    }
+    return nullptr;
+  }
+  // An exception ends the execution by the destructor of Done, which it passes.
+  static void ComputeAsync(void* state, MS_Frame* frame, MS_Done* done) noexcept {
+    if constexpr (IsAsync<K>::value) {
+      try {
+        static_cast<const K*>(state)->ComputeAsync(Frame(frame), Done(done));
+      } catch (...) {
+        LogDroppedException();
+      }
+    }
   }
   static void Destroy(void* state) noexcept { delete static_cast<K*>(state); }
   static MS_Status* Specialize(void* state, MS_Specialization* specialization) noexcept {
@@ -561,19 +664,31 @@ struct KernelFunctions {
     }
     return nullptr;
   }
+  static MS_Status* Supports(void*, const MS_SupportsQuery* query) noexcept {
+    if constexpr (HasSupports<K>::value) {
+      return Guarded([&]() -> Status { return K::Supports(SupportsQuery(query)); });
+    }
+    return nullptr;
+  }
 };
 
 // The same for any class.
 struct KernelClass {
   MS_Status* (*create)(void*, const MS_KernelInfo*, void**);
-  MS_Status* (*compute)(void*, MS_Frame*);
+  MS_Status* (*compute)(void*, MS_Frame*);            // null if asynchronous
+  void (*compute_async)(void*, MS_Frame*, MS_Done*);  // or null
   void (*destroy)(void*);
-  MS_Status* (*specialize)(void*, MS_Specialization*);  // or null
+  MS_Status* (*specialize)(void*, MS_Specialization*);     // or null
+  MS_Status* (*supports)(void*, const MS_SupportsQuery*);  // or null
 };
 template <typename K>
 inline constexpr KernelClass kKernelClass = {
-    &KernelFunctions<K>::Create, &KernelFunctions<K>::Compute, &KernelFunctions<K>::Destroy,
-    HasSpecialize<K>::value ? &KernelFunctions<K>::Specialize : nullptr};
+    &KernelFunctions<K>::Create,
+    IsAsync<K>::value ? nullptr : &KernelFunctions<K>::Compute,
+    IsAsync<K>::value ? &KernelFunctions<K>::ComputeAsync : nullptr,
+    &KernelFunctions<K>::Destroy,
+    HasSpecialize<K>::value ? &KernelFunctions<K>::Specialize : nullptr,
+    HasSupports<K>::value ? &KernelFunctions<K>::Supports : nullptr};
 
 // One registered kernel, kept until register_all hands it to the host.
 class KernelEntry {
@@ -605,7 +720,7 @@ class KernelEntry {
     def.device_type = ToAbi(options_.device_type_);
     def.label = ToAbi(options_.label_);
     def.priority = options_.priority_;
-    def.flags = options_.flags_;
+    def.flags = options_.flags_ | (class_->compute_async != nullptr ? MS_KERNEL_ASYNC : 0u);
     def.constraints = constraint_pointers.data();
     def.n_constraints = constraint_pointers.size();
     def.host_args = host_args.data();
@@ -615,6 +730,8 @@ class KernelEntry {
     def.user = const_cast<void*>(row_);
     def.create = class_->create;
     def.compute = class_->compute;
+    def.compute_async = class_->compute_async;
+    def.supports = class_->supports;
     def.destroy = class_->destroy;
     def.specialize = class_->specialize;
     if (def.specialize != nullptr) def.unspecialize = &Unspecialize;

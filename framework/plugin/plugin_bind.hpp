@@ -48,11 +48,10 @@ inline Status BindHost(const MS_HostBase* host) {
   }
 #define MS_SIZE_THROUGH(type, last) (offsetof(type, last) + sizeof(type::last))
   MS_TRY(FetchHostTable(MS_CORE_API, MS_SIZE_THROUGH(MS_CoreApi, env_get), &host_tables.core));
-  MS_TRY(FetchHostTable(MS_REGISTRY_API, MS_SIZE_THROUGH(MS_RegistryApi, resource_type_register),
+  MS_TRY(FetchHostTable(MS_REGISTRY_API, MS_SIZE_THROUGH(MS_RegistryApi, op_find),
                         &host_tables.registry));
-  MS_TRY(FetchHostTable(MS_KERNEL_API, MS_SIZE_THROUGH(MS_KernelApi, option_get),
-                        &host_tables.kernel));
-  MS_TRY(FetchHostTable(MS_CTX_API, MS_SIZE_THROUGH(MS_CtxApi, trace_end), &host_tables.ctx));
+  MS_TRY(FetchHostTable(MS_KERNEL_API, MS_SIZE_THROUGH(MS_KernelApi, device), &host_tables.kernel));
+  MS_TRY(FetchHostTable(MS_CTX_API, MS_SIZE_THROUGH(MS_CtxApi, wrap_device), &host_tables.ctx));
   MS_TRY(FetchHostTable(MS_TENSOR_API, MS_SIZE_THROUGH(MS_TensorApi, dlpack_import),
                         &host_tables.tensor));
   MS_TRY(FetchHostTable(MS_RESOURCE_API, MS_SIZE_THROUGH(MS_ResourceApi, release),

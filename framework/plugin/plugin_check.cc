@@ -92,6 +92,19 @@ Status CheckPlugin(const MS_Plugin* plugin, const PluginFile& file) {
     return errors::FailedPrecondition("needs ABI ", plugin->abi_major, ".", plugin->min_host_minor,
                                       ", host has ", MS_ABI_MAJOR, ".", MS_ABI_MINOR);
   }
+  const MS_Note& note = file.note;
+  if (plugin->built_minor != note.built_minor || plugin->min_host_minor != note.min_host_minor) {
+    return errors::InvalidArgument("its MS_Plugin is of minor ", plugin->built_minor, " and needs ",
+                                   plugin->min_host_minor, ", but its note says ", note.built_minor,
+                                   " and ", note.min_host_minor);
+  }
+  constexpr uint32_t kKnownFlags =
+      MS_PLUGIN_KERNELS_ONLY | MS_PLUGIN_DEVICES | MS_PLUGIN_HAS_OPTIONS;
+  if ((plugin->flags & ~kKnownFlags) != 0) {
+    return errors::Unimplemented("its MS_Plugin has flags ",
+                                 absl::Hex(plugin->flags & ~kKnownFlags),
+                                 " (bits), which are unknown");
+  }
   MS_RETURN_IF_ERROR(CheckName(plugin->vendor, "MS_Plugin.vendor"));
   MS_RETURN_IF_ERROR(CheckName(plugin->version, "MS_Plugin.version"));
   if (FromAbi(plugin->name) != file.name()) {

@@ -37,9 +37,8 @@ class PluginCheckTest : public ::testing::Test {
     devices_ = *reinterpret_cast<const MS_DevicesApi*>(Devices::GetInterface(MS_DEVICES_API));
     device_ = *ms::HostDeviceFunctions::Table();
     // What the layer leaves out is there, too: every slot has something to lose.
-    device_.alloc_on_stream = [](MS_Stream*, uint64_t, MS_MemRef*) -> MS_Status* {
-      return nullptr;
-    };
+    device_.alloc_on_stream = [](MS_Stream*, uint32_t, uint64_t, uint64_t,
+                                 MS_MemRef*) -> MS_Status* { return nullptr; };
     device_.free_on_stream = [](MS_Stream*, const MS_MemRef*) {};
     device_.copy_peer_async = [](MS_Stream*, const MS_MemRef*, const MS_MemRef*,
                                  uint64_t) -> MS_Status* { return nullptr; };
@@ -118,8 +117,25 @@ TEST_F(PluginCheckTest, VersionsThatTheHostDoesNotHaveAreNamed) {
               absl::StrCat("needs ABI ", MS_ABI_MAJOR, ".", MS_ABI_MINOR + 1, ", ", host));
   // A newer plugin that runs on this host is welcome.
   plugin_.min_host_minor = MS_ABI_MINOR;
-  plugin_.built_minor = MS_ABI_MINOR + 50;
+  plugin_.built_minor = file_.note.built_minor = MS_ABI_MINOR + 50;
   EXPECT_TRUE(CheckPlugin(&plugin_, file_).ok());
+}
+
+TEST_F(PluginCheckTest, TheNoteAndTheStructAgreeOnTheMinors) {
+  ++file_.note.built_minor;
+  ExpectError(CheckPlugin(&plugin_, file_), absl::StatusCode::kInvalidArgument,
+              absl::StrCat("its MS_Plugin is of minor ", plugin_.built_minor, " and needs ",
+                           plugin_.min_host_minor, ", but its note says ", plugin_.built_minor + 1,
+                           " and ", plugin_.min_host_minor));
+  --file_.note.built_minor;
+  ++file_.note.min_host_minor;
+  EXPECT_FALSE(CheckPlugin(&plugin_, file_).ok());
+}
+
+TEST_F(PluginCheckTest, AFlagThatThisHostDoesNotKnowRefusesThePlugin) {
+  plugin_.flags |= 1u << 20;
+  ExpectError(CheckPlugin(&plugin_, file_), absl::StatusCode::kUnimplemented,
+              "its MS_Plugin has flags 100000 (bits), which are unknown");
 }
 
 TEST_F(PluginCheckTest, APluginThatSaysItHasDevicesHasTheirInterface) {
@@ -198,7 +214,6 @@ const SlotCase kDeviceSlots[] = {
     SLOT(MS_DeviceApi, "ms.device/1", event_record, false),
     SLOT(MS_DeviceApi, "ms.device/1", event_query, false),
     SLOT(MS_DeviceApi, "ms.device/1", event_sync, false),
-    SLOT(MS_DeviceApi, "ms.device/1", event_elapsed_ns, true),
     SLOT(MS_DeviceApi, "ms.device/1", stream_wait_event, false),
     SLOT(MS_DeviceApi, "ms.device/1", copy_async, false),
     SLOT(MS_DeviceApi, "ms.device/1", copy_peer_async, true),

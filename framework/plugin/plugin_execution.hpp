@@ -21,8 +21,7 @@ inline void CallOwned(void* user) noexcept {
   try {
     (*function)();
   } catch (...) {
-    host_tables.core->log(MS_LOG_ERROR,
-                          ToAbi(std::string_view("an exception left a scheduled function")));
+    LogDroppedException();
   }
 }
 

@@ -163,6 +163,13 @@ MS_SHARED_COLD inline MS_Status* StatusOfException() noexcept {
   }
 }
 
+// For functions that cannot give a status: logs the exception that is being handled.
+MS_SHARED_COLD inline void LogDroppedException() noexcept {
+  MS_Status* const status = StatusOfException();
+  host_tables.core->log(MS_LOG_ERROR, host_tables.core->status_message(status));
+  host_tables.core->status_free(status);
+}
+
 // Runs `body` (which returns Status) and turns whatever it throws into a status.
 template <typename Body>
 MS_Status* Guarded(Body&& body) noexcept {

@@ -18,7 +18,9 @@ constexpr uint32_t kKnownFlags = MS_KERNEL_ASYNC | MS_KERNEL_BLOCKING | MS_KERNE
 constexpr absl::string_view kVariableType = "Variable";
 // What the first release of the structs had.
 constexpr uint32_t kKernelDefSize =
-    offsetof(MS_KernelDef, unspecialize) + sizeof(MS_KernelDef::unspecialize);
+    offsetof(MS_KernelDef, supports) + sizeof(MS_KernelDef::supports);
+// The most extensions of a struct; a longer chain may have no end.
+constexpr int kMostExtensions = 64;
 constexpr uint32_t kTypeConstraintSize =
     offsetof(MS_TypeConstraint, n_dtypes) + sizeof(MS_TypeConstraint::n_dtypes);
 
@@ -31,8 +33,8 @@ Status ReadConstraint(const MS_TypeConstraint& constraint, const OpDef& op,
   const std::string attr(FromAbi(constraint.attr));
   const AttrDef* definition = op.FindAttr(attr);
   if (definition == nullptr || (definition->type != "type" && definition->type != "list(type)")) {
-    return errors::InvalidArgument("constrains \"", attr, "\", but op ", op.name,
-                                   " has no such type attribute");
+    return errors::NotFound("constrains \"", attr, "\", but op ", op.name,
+                            " has no such type attribute");
   }
   KernelRegistration::Constraint copy;
   copy.attr = attr;
@@ -66,8 +68,7 @@ Status CheckPosition(const std::vector<ArgDef>& arguments, uint32_t position,
   if (absl::c_any_of(arguments, &IsVariadic) || position < arguments.size()) {
     return absl::OkStatus();
   }
-  return errors::InvalidArgument("an in-place pair names ", what, " ", position, " of ",
-                                 arguments.size());
+  return errors::NotFound("an in-place pair names ", what, " ", position, " of ", arguments.size());
 }
 
 Status CheckFunctions(const KernelRegistration& kernel) {
@@ -106,7 +107,7 @@ Status ReadParts(const MS_KernelDef& definition, const OpDef& op, KernelRegistra
     MS_RETURN_IF_ERROR(CheckName(definition.host_args[i], "a host argument"));
     const std::string name(FromAbi(definition.host_args[i]));
     if (!HasArgument(op, name)) {
-      return errors::InvalidArgument("host argument \"", name, "\" is no argument of op ", op.name);
+      return errors::NotFound("host argument \"", name, "\" is no argument of op ", op.name);
     }
     kernel->host_args.push_back(name);
   }
@@ -119,31 +120,49 @@ Status ReadParts(const MS_KernelDef& definition, const OpDef& op, KernelRegistra
   return CheckFunctions(*kernel);
 }
 
-// The first error is kept: it fails the plugin even if that goes on.
+// What is skipped is listed. Another error is given to the plugin, and the first one is kept: it
+// fails the plugin even if that goes on.
 MS_Status* Answer(MS_Registrar* registrar, const Status& status) {
+  if (IsSkipped(status)) {
+    registrar->skipped.emplace_back(status.message());
+    return nullptr;
+  }
   if (registrar->first_error.ok()) registrar->first_error = status;
   return ToAbiStatus(status);
 }
 
 // Whether there is room for another kernel of this op.
 Status CountKernel(const std::string& op, MS_Registrar* registrar) {
-  MS_RETURN_IF_ERROR(
-      CheckCount(registrar->kernels.size() + 1, kMostKernels, "kernels of a plugin"));
+  MS_RETURN_IF_ERROR(CheckCount(registrar->kernels.size() + registrar->num_kernels_skipped + 1,
+                                kMostKernels, "kernels of a plugin"));
   uint64_t& of_op = registrar->kernels_of_op[op];
   return CheckCount(++of_op, kMostKernelsOfOp, absl::StrCat("kernels of a plugin for op ", op));
 }
 
 MS_Status* KernelRegister(MS_Registrar* registrar, const MS_KernelDef* definition) {
   StatusOr<KernelRegistration> kernel = ReadKernelDef(*definition, *registrar);
-  if (!kernel.ok()) return Answer(registrar, kernel.status());
-  const Status counted = CountKernel(kernel->op, registrar);
+  const Status counted = CountKernel(kernel.ok() ? kernel->op : "", registrar);
   if (!counted.ok()) return Answer(registrar, counted);
+  if (!kernel.ok()) {
+    if (IsSkipped(kernel.status())) ++registrar->num_kernels_skipped;
+    return Answer(registrar, kernel.status());
+  }
   registrar->kernels.push_back(*std::move(kernel));
   return nullptr;
 }
 
 MS_Status* OpRegister(MS_Registrar* registrar, const MS_OpDef* definition) {
-  return Answer(registrar, RegisterOp(*definition, registrar));
+  const Status status = RegisterOp(*definition, registrar);
+  if (IsSkipped(status)) registrar->skipped_ops.emplace_back(FromAbi(definition->name));
+  return Answer(registrar, status);
+}
+
+const MS_OpInfo* OpFind(MS_Registrar* registrar, MS_Str name) {
+  if (!CheckName(name, "the name of an op").ok()) return nullptr;
+  const StatusOr<const OpDef*> op = registrar->FindOp(FromAbi(name));
+  if (!op.ok()) return nullptr;
+  registrar->found_ops.push_back(std::make_unique<const FoundOp>(**op));
+  return &registrar->found_ops.back()->info;
 }
 
 MS_Status* GradientRegister(MS_Registrar* registrar, MS_Str op,
@@ -181,9 +200,27 @@ constexpr MS_RegistryApi kRegistryApi = {
     &OpRegister,
     &GradientRegister,
     &ResourceTypeRegister,
+    &OpFind,
 };
 
 }  // namespace
+
+FoundOp::FoundOp(const OpDef& op) {
+  for (const ArgDef& input : op.inputs) inputs.push_back(ToAbi(input.name));
+  for (const ArgDef& output : op.outputs) outputs.push_back(ToAbi(output.name));
+  for (const AttrDef& attr : op.attrs) attrs.push_back(ToAbi(attr.name));
+  info.head.size = sizeof(info);
+  info.name = ToAbi(op.name);
+  info.inputs = inputs.data();
+  info.n_inputs = inputs.size();
+  info.outputs = outputs.data();
+  info.n_outputs = outputs.size();
+  info.attrs = attrs.data();
+  info.n_attrs = attrs.size();
+  info.flags = OpFlags(op);
+  info.since_version = op.since_version;
+  info.deprecated_version = op.deprecated_version;
+}
 
 const MS_Table* RegistryInterface() { return &kRegistryApi.head; }
 
@@ -195,10 +232,25 @@ Status CheckHead(const MS_Head& head, uint32_t minimum, absl::string_view type) 
     return errors::Unimplemented(type, " requires features ", absl::Hex(head.required),
                                  " (bits), this host knows none");
   }
-  if (head.ext != nullptr) {
-    return errors::Unimplemented(type, " has extension ", head.ext->id, ", this host knows none");
+  int count = 0;
+  for (const MS_Ext* extension = head.ext; extension != nullptr; extension = extension->head.ext) {
+    if (++count > kMostExtensions) {
+      return errors::InvalidArgument(type, " has more than ", kMostExtensions, " extensions");
+    }
+    if (extension->head.size < sizeof(MS_Ext)) {
+      return errors::InvalidArgument("extension ", count - 1, " of ", type, " has ",
+                                     extension->head.size, " bytes, needed are ", sizeof(MS_Ext));
+    }
+    if (extension->head.required != 0) {
+      return errors::Unimplemented(type, " requires extension ", extension->id,
+                                   ", this host knows none");
+    }
   }
   return absl::OkStatus();
+}
+
+bool IsSkipped(const Status& status) {
+  return absl::IsNotFound(status) || absl::IsUnimplemented(status);
 }
 
 StatusOr<KernelRegistration> ReadKernelDef(const MS_KernelDef& definition,
@@ -221,6 +273,8 @@ StatusOr<KernelRegistration> ReadKernelDef(const MS_KernelDef& definition,
   kernel.destroy = definition.destroy;
   kernel.specialize = definition.specialize;
   kernel.unspecialize = definition.unspecialize;
+  kernel.supports = definition.supports;
+  kernel.is_builtin = registrar.is_builtin;
 
   const std::string context = absl::StrCat("kernel for op ", kernel.op, " on ", kernel.device_type);
   if ((kernel.flags & ~kKnownFlags) != 0) {
@@ -238,24 +292,30 @@ StatusOr<KernelRegistration> ReadKernelDef(const MS_KernelDef& definition,
                                    "plugin has kernels for it");
   }
   const StatusOr<const OpDef*> op = registrar.FindOp(kernel.op);
-  if (!op.ok()) return errors::InvalidArgument(context, ": ", op.status().message());
+  if (!op.ok()) return WithContext(op.status(), context);
   MS_RETURN_IF_ERROR(WithContext(ReadParts(definition, **op, &kernel), context));
   return kernel;
 }
 
-Status CommitRegistrations(MS_Registrar registrar, OpRegistry* ops, KernelRegistry* kernels) {
-  const auto commit_types = [&registrar] {
-    return ResourceTypes::Global()->Commit(std::move(registrar.resource_types));
+Status CommitRegistrations(MS_Registrar* registrar, OpRegistry* ops, KernelRegistry* kernels,
+                           std::vector<std::string>* ties) {
+  const auto commit_types = [registrar] {
+    return ResourceTypes::Global()->Commit(std::move(registrar->resource_types));
   };
   const auto commit_ops = [&] {
-    return ops->RegisterAll(std::move(registrar.new_ops), commit_types);
+    return ops->RegisterAll(std::move(registrar->new_ops), commit_types);
   };
-  return kernels->Commit(std::move(registrar.kernels), commit_ops);
+  return kernels->Commit(std::move(registrar->kernels), commit_ops, ties);
 }
 
 }  // namespace millstream
 
+MS_Registrar::~MS_Registrar() = default;
+
 absl::StatusOr<const millstream::OpDef*> MS_Registrar::FindOp(absl::string_view name) const {
+  if (absl::c_linear_search(skipped_ops, name)) {
+    return millstream::errors::NotFound("op ", name, " of this plugin was skipped");
+  }
   for (const millstream::OpDef& op : new_ops) {
     if (op.name == name) return &op;
   }

@@ -1,6 +1,7 @@
 #include "framework/plugin/registrar.h"
 
 #include <cstring>
+#include <utility>
 
 #include "framework/plugin/host_status.h"
 #include "gmock/gmock.h"
@@ -9,6 +10,7 @@
 namespace millstream {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // A good definition that each test spoils in one place.
@@ -76,24 +78,23 @@ TEST_F(RegistrarTest, ADefinitionIsCopied) {
   EXPECT_EQ(kernel->in_place.size(), 1u);
 }
 
-TEST_F(RegistrarTest, UnknownNamesAreRefused) {
+TEST_F(RegistrarTest, UnknownNamesAreNotFound) {
   definition_.op = ToAbi("Bland");
-  ExpectRefused(absl::StatusCode::kInvalidArgument, "kernel for op Bland on CPU: ");
+  ExpectRefused(absl::StatusCode::kNotFound, "kernel for op Bland on CPU: ");
   definition_.op = ToAbi("Blend");
   constraint_.attr = ToAbi("mode");
-  ExpectRefused(absl::StatusCode::kInvalidArgument,
+  ExpectRefused(absl::StatusCode::kNotFound,
                 "constrains \"mode\", but op Blend has no such type attribute");
   constraint_.attr = ToAbi("T");
   host_arg_ = ToAbi("axes");
-  ExpectRefused(absl::StatusCode::kInvalidArgument,
-                "host argument \"axes\" is no argument of op Blend");
+  ExpectRefused(absl::StatusCode::kNotFound, "host argument \"axes\" is no argument of op Blend");
 }
 
-TEST_F(RegistrarTest, PositionsBeyondTheArgumentsAreRefused) {
+TEST_F(RegistrarTest, PositionsBeyondTheArgumentsAreNotFound) {
   in_place_ = {1, 0};
-  ExpectRefused(absl::StatusCode::kInvalidArgument, "names output 1 of 1");
+  ExpectRefused(absl::StatusCode::kNotFound, "names output 1 of 1");
   in_place_ = {0, 2};
-  ExpectRefused(absl::StatusCode::kInvalidArgument, "names input 2 of 2");
+  ExpectRefused(absl::StatusCode::kNotFound, "names input 2 of 2");
 }
 
 TEST_F(RegistrarTest, UnknownConstantsAreUnimplemented) {
@@ -140,16 +141,28 @@ TEST_F(RegistrarTest, GarbageBehindAStructIsNotRead) {
   EXPECT_TRUE(ReadKernelDef(larger.definition, registrar_).ok());
 }
 
-TEST_F(RegistrarTest, ExtensionsThatNobodyKnowsAreUnimplemented) {
-  const MS_Ext extension = {{sizeof(MS_Ext), 0, nullptr}, 77};
-  definition_.head.ext = &extension;
-  ExpectRefused(absl::StatusCode::kUnimplemented, "MS_KernelDef has extension 77");
+TEST_F(RegistrarTest, AnOptionalExtensionIsPassedOverAndARequiredOneIsNot) {
+  MS_Ext last = {{sizeof(MS_Ext), 0, nullptr}, 78};
+  const MS_Ext first = {{sizeof(MS_Ext), 0, &last}, 77};
+  definition_.head.ext = &first;
+  constraint_.head.ext = &first;
+  EXPECT_TRUE(ReadKernelDef(definition_, registrar_).ok());
+  last.head.required = 1;
+  ExpectRefused(absl::StatusCode::kUnimplemented, "MS_KernelDef requires extension 78");
   definition_.head.ext = nullptr;
-  constraint_.head.ext = &extension;
-  ExpectRefused(absl::StatusCode::kUnimplemented, "MS_TypeConstraint has extension 77");
+  ExpectRefused(absl::StatusCode::kUnimplemented, "MS_TypeConstraint requires extension 78");
   constraint_.head.ext = nullptr;
   constraint_.head.required = 1;
   ExpectRefused(absl::StatusCode::kUnimplemented, "MS_TypeConstraint requires features 1");
+}
+
+TEST_F(RegistrarTest, AChainOfExtensionsThatCannotBeReadIsRefused) {
+  MS_Ext extension = {{sizeof(MS_Ext), 0, nullptr}, 77};
+  extension.head.ext = &extension;
+  definition_.head.ext = &extension;
+  ExpectRefused(absl::StatusCode::kInvalidArgument, "MS_KernelDef has more than 64 extensions");
+  extension.head.size = 8;
+  ExpectRefused(absl::StatusCode::kInvalidArgument, "extension 0 of MS_KernelDef has 8 bytes");
 }
 
 TEST_F(RegistrarTest, MissingFunctionsAreRefused) {
@@ -163,15 +176,45 @@ TEST_F(RegistrarTest, MissingFunctionsAreRefused) {
   ExpectRefused(absl::StatusCode::kInvalidArgument, "specialize and unspecialize");
 }
 
-TEST_F(RegistrarTest, ARefusalIsRememberedThoughThePluginGoesOn) {
+TEST_F(RegistrarTest, AnErrorIsRememberedThoughThePluginGoesOn) {
   const auto* api = reinterpret_cast<const MS_RegistryApi*>(RegistryInterface());
-  definition_.op = ToAbi("Bland");
+  const auto create = std::exchange(definition_.create, nullptr);
   const Status refused = TakeAbiStatus(api->kernel_register(&registrar_, &definition_));
-  definition_.op = ToAbi("Blend");
+  definition_.create = create;
   EXPECT_EQ(api->kernel_register(&registrar_, &definition_), nullptr);
   EXPECT_EQ(registrar_.kernels.size(), 1u);
   EXPECT_EQ(registrar_.first_error, refused);
   EXPECT_FALSE(refused.ok());
+}
+
+TEST_F(RegistrarTest, WhatThisHostCannotTakeIsSkippedAndListed) {
+  const auto* api = reinterpret_cast<const MS_RegistryApi*>(RegistryInterface());
+  definition_.op = ToAbi("Bland");
+  EXPECT_EQ(api->kernel_register(&registrar_, &definition_), nullptr);
+  definition_.op = ToAbi("Blend");
+  definition_.flags = 1u << 20;
+  EXPECT_EQ(api->kernel_register(&registrar_, &definition_), nullptr);
+  definition_.flags = 0;
+  EXPECT_EQ(api->kernel_register(&registrar_, &definition_), nullptr);
+  EXPECT_EQ(registrar_.kernels.size(), 1u);
+  EXPECT_EQ(registrar_.num_kernels_skipped, 2u);
+  EXPECT_THAT(registrar_.skipped, ElementsAre(HasSubstr("op Bland"), HasSubstr("flags 100000")));
+  EXPECT_TRUE(registrar_.first_error.ok());
+}
+
+TEST_F(RegistrarTest, AnOpThatTheHostHasIsFoundWithItsNames) {
+  const auto* api = reinterpret_cast<const MS_RegistryApi*>(RegistryInterface());
+  EXPECT_EQ(api->op_find(&registrar_, ToAbi("Bland")), nullptr);
+  const MS_OpInfo* const blend = api->op_find(&registrar_, ToAbi("Blend"));
+  ASSERT_NE(blend, nullptr);
+  EXPECT_EQ(FromAbi(blend->name), "Blend");
+  ASSERT_EQ(blend->n_inputs, 2u);
+  EXPECT_EQ(FromAbi(blend->inputs[1]), "axis");
+  ASSERT_EQ(blend->n_outputs, 1u);
+  EXPECT_EQ(FromAbi(blend->outputs[0]), "y");
+  ASSERT_EQ(blend->n_attrs, 2u);
+  EXPECT_EQ(FromAbi(blend->attrs[1]), "mode");
+  EXPECT_EQ(blend->flags, 0u);
 }
 
 // A good op that each test spoils in one place.
@@ -181,7 +224,7 @@ class OpRegistrarTest : public ::testing::Test {
     EXPECT_TRUE(
         ops_.Register(OpSpec("Ours").Input("x: float").Output("y: float").Build().value()).ok());
     definition_.head.size = sizeof(definition_);
-    definition_.name = ToAbi("Blend");
+    definition_.name = ToAbi("TestBlend");
     definition_.inputs = &input_;
     definition_.n_inputs = 1;
     definition_.outputs = &output_;
@@ -198,6 +241,11 @@ class OpRegistrarTest : public ::testing::Test {
     EXPECT_THAT(std::string(status.message()), HasSubstr(text));
     EXPECT_TRUE(registrar_.new_ops.empty());
     EXPECT_FALSE(registrar_.first_error.ok());
+  }
+  void ExpectSkipped(const std::string& text) {
+    registrar_.skipped.clear();
+    EXPECT_TRUE(RegisterOp().ok());
+    EXPECT_THAT(registrar_.skipped, ElementsAre(HasSubstr(text)));
   }
 
   OpRegistry ops_;
@@ -217,17 +265,17 @@ TEST_F(OpRegistrarTest, NamesBeginWithACapital) {
 
 TEST_F(OpRegistrarTest, TextsThatCannotBeReadAreRefusedWithTheOp) {
   input_ = ToAbi("x: T");
-  ExpectRefused(absl::StatusCode::kInvalidArgument, "definition of op 'Blend'");
+  ExpectRefused(absl::StatusCode::kInvalidArgument, "definition of op 'TestBlend'");
   input_ = ToAbi("x: Ref(float)");
   ExpectRefused(absl::StatusCode::kInvalidArgument, "references to variables");
 }
 
-TEST_F(OpRegistrarTest, WhatThisHostDoesNotKnowIsUnimplemented) {
+TEST_F(OpRegistrarTest, WhatThisHostDoesNotKnowIsSkipped) {
   definition_.flags = 1u << 20;
-  ExpectRefused(absl::StatusCode::kUnimplemented, "op Blend: flags 100000 (bits) are unknown");
+  ExpectSkipped("op TestBlend: flags 100000 (bits) are unknown");
   definition_.flags = 0;
   definition_.head.required = 1;
-  ExpectRefused(absl::StatusCode::kUnimplemented, "MS_OpDef requires features 1");
+  ExpectSkipped("MS_OpDef requires features 1");
   definition_.head.required = 0;
   definition_.head.size = 64;
   ExpectRefused(absl::StatusCode::kInvalidArgument, "MS_OpDef has 64 bytes");
@@ -248,7 +296,41 @@ TEST_F(OpRegistrarTest, FlagsVersionsAndTextsAreCopied) {
   EXPECT_EQ(op.shape_function, nullptr);
   // Another deprecation is another op.
   definition_.deprecated_version = 121;
-  EXPECT_EQ(RegisterOp().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_TRUE(RegisterOp().ok());
+  EXPECT_THAT(registrar_.skipped, ElementsAre(HasSubstr("differs from that of")));
+}
+
+TEST_F(OpRegistrarTest, ANewOpHasThePluginsPrefix) {
+  for (const char* name : {"TestBlend", "Test_blend", "TESTBlend"}) {
+    definition_.name = ToAbi(name);
+    EXPECT_TRUE(RegisterOp().ok());
+  }
+  EXPECT_EQ(registrar_.new_ops.size(), 3u);
+  EXPECT_TRUE(registrar_.skipped.empty());
+  definition_.name = ToAbi("Blend");
+  ASSERT_TRUE(RegisterOp().ok());
+  EXPECT_THAT(registrar_.skipped,
+              ElementsAre("op Blend: this host has no such op, and the name of a plugin's own "
+                          "begins with one of: test"));
+  EXPECT_EQ(registrar_.new_ops.size(), 3u);
+}
+
+TEST_F(OpRegistrarTest, WhatBelongsToASkippedOpIsSkippedToo) {
+  definition_.name = ToAbi("Ours");
+  definition_.n_inputs = 0;
+  ASSERT_TRUE(RegisterOp().ok());
+  ASSERT_TRUE(RegisterGradient("Ours").ok());
+  MS_KernelDef kernel = {};
+  kernel.head.size = sizeof(kernel);
+  kernel.op = ToAbi("Ours");
+  kernel.device_type = ToAbi("CPU");
+  kernel.create = [](void*, const MS_KernelInfo*, void**) -> MS_Status* { return nullptr; };
+  kernel.compute = [](void*, MS_Frame*) -> MS_Status* { return nullptr; };
+  kernel.destroy = [](void*) {};
+  EXPECT_EQ(api_->kernel_register(&registrar_, &kernel), nullptr);
+  EXPECT_TRUE(registrar_.kernels.empty());
+  EXPECT_EQ(registrar_.skipped.size(), 3u);
+  EXPECT_EQ(api_->op_find(&registrar_, ToAbi("Ours")), nullptr);
 }
 
 TEST_F(OpRegistrarTest, TheRuntimesOwnOpMayBeRegisteredAgainButNotItsGradient) {
@@ -259,34 +341,38 @@ TEST_F(OpRegistrarTest, TheRuntimesOwnOpMayBeRegisteredAgainButNotItsGradient) {
 }
 
 TEST_F(OpRegistrarTest, AGradientBelongsToAnOpOfThePlugin) {
-  EXPECT_EQ(RegisterGradient("Blend").message(),
-            "gradient of op Blend: plugin test has not registered the op");
+  EXPECT_EQ(RegisterGradient("TestBlend").message(),
+            "gradient of op TestBlend: plugin test has not registered the op");
   ASSERT_TRUE(RegisterOp().ok());
-  ASSERT_TRUE(RegisterGradient("Blend").ok());
-  EXPECT_EQ(RegisterGradient("Blend").message(), "op Blend has a gradient already");
+  ASSERT_TRUE(RegisterGradient("TestBlend").ok());
+  EXPECT_EQ(RegisterGradient("TestBlend").message(), "op TestBlend has a gradient already");
 }
 
 TEST_F(OpRegistrarTest, AGradientThatTheFirstPluginDidNotBringIsRefused) {
   ASSERT_TRUE(RegisterOp().ok());
   KernelRegistry kernels;
-  ASSERT_TRUE(CommitRegistrations(registrar_, &ops_, &kernels).ok());
+  ASSERT_TRUE(CommitRegistrations(&registrar_, &ops_, &kernels, nullptr).ok());
   registrar_.new_ops.clear();
   ASSERT_TRUE(RegisterOp().ok());
-  EXPECT_EQ(RegisterGradient("Blend").message(),
-            "gradient of op Blend: plugin test registered the op, without one");
+  EXPECT_EQ(RegisterGradient("TestBlend").message(),
+            "gradient of op TestBlend: plugin test registered the op, without one");
 }
 
-TEST_F(OpRegistrarTest, AKernelTieDropsNewOpsToo) {
+TEST_F(OpRegistrarTest, AKernelTieIsToldAndTheRestIsCommitted) {
   KernelRegistration kernel;
   kernel.op = "Ours";
   kernel.device_type = "CPU";
+  kernel.plugin = "first";
   KernelRegistry kernels;
   ASSERT_TRUE(kernels.Commit({kernel}).ok());
+  kernel.plugin = "test";
   registrar_.kernels.push_back(kernel);
   ASSERT_TRUE(RegisterOp().ok());
-  EXPECT_EQ(CommitRegistrations(registrar_, &ops_, &kernels).code(),
-            absl::StatusCode::kAlreadyExists);
-  EXPECT_FALSE(ops_.Find("Blend").ok());
+  std::vector<std::string> ties;
+  ASSERT_TRUE(CommitRegistrations(&registrar_, &ops_, &kernels, &ties).ok());
+  EXPECT_THAT(ties, ElementsAre(HasSubstr("that of plugin first serves")));
+  EXPECT_TRUE(ops_.Find("TestBlend").ok());
+  EXPECT_EQ((*kernels.Find("Ours", "CPU", {}))->plugin, "first");
 }
 
 TEST_F(OpRegistrarTest, ResourceTypesAreCommittedLastAndOnce) {
@@ -296,15 +382,16 @@ TEST_F(OpRegistrarTest, ResourceTypesAreCommittedLastAndOnce) {
       absl::StatusCode::kInvalidArgument);
   ASSERT_EQ(api_->resource_type_register(&registrar_, ToAbi("Registrar.Queue"), destroy), nullptr);
   KernelRegistry kernels;
-  ASSERT_TRUE(CommitRegistrations(registrar_, &ops_, &kernels).ok());
+  ASSERT_TRUE(CommitRegistrations(&registrar_, &ops_, &kernels, nullptr).ok());
   EXPECT_EQ((*ResourceTypes::Global()->Find("Registrar.Queue"))->plugin, "test");
   // The second time it is there, and the op that came along is not registered either.
+  ASSERT_EQ(api_->resource_type_register(&registrar_, ToAbi("Registrar.Queue"), destroy), nullptr);
   ASSERT_TRUE(RegisterOp().ok());
-  const Status twice = CommitRegistrations(registrar_, &ops_, &kernels);
+  const Status twice = CommitRegistrations(&registrar_, &ops_, &kernels, nullptr);
   EXPECT_EQ(
       twice.message(),
       "resource type \"Registrar.Queue\" of plugin test is registered already, by plugin test");
-  EXPECT_FALSE(ops_.Find("Blend").ok());
+  EXPECT_FALSE(ops_.Find("TestBlend").ok());
 }
 
 }  // namespace

@@ -197,6 +197,19 @@ MS_Status* InputTensor(MS_Frame* frame, uint32_t index, MS_Tensor** out) {
   return nullptr;
 }
 
+// The plugin's memory as an output: it is copied at once, and released.
+MS_Status* WrapDevice(MS_Frame* frame, const MS_MemRef* memory, MS_DType dtype, MS_Dims dims,
+                      void (*release)(void* user), void* user, MS_Tensor** out) {
+  *out = nullptr;
+  static_cast<void>(frame);
+  static_cast<void>(memory);
+  static_cast<void>(dtype);
+  static_cast<void>(dims);
+  static_cast<void>(release);
+  static_cast<void>(user);
+  return Give(errors::Unimplemented("the check does not take memory of a plugin as a tensor yet"));
+}
+
 // ---- Calls later, parts of traces ---------------------------------------------------------------
 
 MS_Status* CancelRegister(MS_Frame* frame, void (*fn)(void* user), void* user,
@@ -268,6 +281,7 @@ const MS_CtxApi* CheckCtxApi() {
       &DeferRelease,
       &TraceBegin,
       &TraceEnd,
+      &WrapDevice,
   };
   return &api;
 }

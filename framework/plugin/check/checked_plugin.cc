@@ -39,6 +39,7 @@ Status InitPlugin(const MS_Plugin* plugin, const PluginOptions& options) {
 
 StatusOr<std::vector<KernelRegistration>> RegisterPlugin(const MS_Plugin* plugin) {
   MS_Registrar registrar(std::string(FromAbi(plugin->name)), &StandardOps());
+  registrar.prefixes.emplace_back(FromAbi(plugin->vendor));
   MS_RETURN_IF_ERROR(Take(plugin->register_all(plugin, &registrar)));
   MS_RETURN_IF_ERROR(registrar.first_error);
   MS_RETURN_IF_ERROR(ResourceTypes::Global()->Commit(std::move(registrar.resource_types)));

@@ -1,8 +1,10 @@
 // Checks the plugin's registrations against the op registry.
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_join.h"
 #include "framework/plugin/check/check_host.h"
 #include "framework/plugin/check/op_specs.h"
 #include "framework/plugin/check/suite.h"
@@ -57,14 +59,19 @@ void CheckRegistrations(CheckContext* context) {
   Reporter& report = *context->report;
   report.Begin("REG-KERNELS");
   MS_Registrar registrar(std::string(FromAbi(plugin->name)), &StandardOps());
+  registrar.prefixes.emplace_back(FromAbi(plugin->vendor));
   const Status status = Take(plugin->register_all(plugin, &registrar));
   report.Expect(registrar.first_error.ok(), registrar.first_error.ToString());
+  report.Expect(registrar.skipped.empty(),
+                "skipped by a host of this version: ", absl::StrJoin(registrar.skipped, "; "));
   if (!status.ok() && registrar.first_error.ok()) report.Skip(status.ToString());
 
   report.Begin("REG-TIES");
   KernelRegistry registry;
-  const Status committed = registry.Commit(registrar.kernels);
+  std::vector<std::string> ties;
+  const Status committed = registry.Commit(registrar.kernels, nullptr, &ties);
   report.Expect(committed.ok(), committed.ToString());
+  report.Expect(ties.empty(), absl::StrJoin(ties, "; "));
   CheckDeviceTypes(context, plugin, registrar.kernels);
 }
 
@@ -74,6 +81,7 @@ void CheckRefusal(CheckContext* context) {
   Reporter& report = *context->report;
   report.Begin("REG-REFUSED");
   MS_Registrar registrar(std::string(FromAbi(plugin->name)), &StandardOps());
+  registrar.prefixes.emplace_back(FromAbi(plugin->vendor));
   // The second: half of what it registers is there already.
   FailRegistration(2);
   const Status status = Take(plugin->register_all(plugin, &registrar));

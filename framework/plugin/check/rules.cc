@@ -54,7 +54,6 @@ constexpr Rule kRules[] = {
     {"EVENT-SYNC", "streams", "after event_sync what came before the event is done"},
     {"EVENT-QUERY", "streams", "an event gets done without anybody waiting for it"},
     {"EVENT-WAIT", "streams", "a stream that waits for an event sees what came before it"},
-    {"EVENT-ELAPSED", "streams", "time between events does not run backwards"},
     {"HOSTFN-ONCE", "streams", "host functions are called once"},
     {"HOSTFN-ORDER", "streams", "host functions are called in order, after the work before them"},
     {"STREAM-THREADS", "streams", "streams of several threads do not disturb each other"},

@@ -12,10 +12,10 @@
 namespace millstream::plugin_check {
 namespace {
 
-constexpr const char* kRules[] = {
-    "STREAM-ROLES",   "STREAM-ORDER",       "STREAM-IDLE",   "EVENT-FRESH", "EVENT-SYNC",
-    "EVENT-QUERY",    "EVENT-WAIT",         "EVENT-ELAPSED", "HOSTFN-ONCE", "HOSTFN-ORDER",
-    "STREAM-THREADS", "STREAM-DEVICE-SYNC", "STREAM-DESTROY"};
+constexpr const char* kRules[] = {"STREAM-ROLES",   "STREAM-ORDER",       "STREAM-IDLE",
+                                  "EVENT-FRESH",    "EVENT-SYNC",         "EVENT-QUERY",
+                                  "EVENT-WAIT",     "HOSTFN-ONCE",        "HOSTFN-ORDER",
+                                  "STREAM-THREADS", "STREAM-DEVICE-SYNC", "STREAM-DESTROY"};
 constexpr uint64_t kBytes = 1 << 18;
 constexpr auto kPatience = std::chrono::seconds(5);
 
@@ -201,26 +201,6 @@ void CheckWaits(Bench* bench) {
   }
 }
 
-void CheckElapsed(Bench* bench) {
-  bench->Begin("EVENT-ELAPSED", 41);
-  if (!MS_HAS(&bench->functions(), event_elapsed_ns)) {
-    bench->report()->Skip("the device has no event_elapsed_ns");
-    return;
-  }
-  const Stream stream(bench->device(), MS_STREAM_COMPUTE);
-  const Event before(bench->device());
-  const Event after(bench->device());
-  if (!bench->Ok(stream.status()) || !bench->Record(before, stream.get()) ||
-      !bench->Send(stream.get()) || !bench->Record(after, stream.get()) ||
-      !bench->Sync(stream.get())) {
-    return;
-  }
-  uint64_t ns = 0;
-  if (bench->Ok(Take(bench->functions().event_elapsed_ns(before.get(), after.get(), &ns)))) {
-    bench->report()->Expect(ns < 60'000'000'000u, "a short copy took ", ns, " ns");
-  }
-}
-
 // What host functions saw: each notes its number.
 struct Notes {
   std::mutex mutex;
@@ -333,7 +313,7 @@ void CheckStreams(CheckContext* context) {
     Bench bench(*device, context->report);
     if (!bench.ready()) continue;
     for (void (*check)(Bench*) : {&CheckRoles, &CheckOrder, &CheckEvents, &CheckWaits,
-                                  &CheckElapsed, &CheckHostFunctions, &CheckThreads, &CheckEnds}) {
+                                  &CheckHostFunctions, &CheckThreads, &CheckEnds}) {
       check(&bench);
     }
   }

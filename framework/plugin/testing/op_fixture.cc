@@ -121,7 +121,7 @@ const Registered chain_kernels = ms::RegisterForTypes<Chain, float, double>(
     "AcmeChain", "T", ms::KernelOptions().Priority(FIXTURE_PRIORITY));
 
 struct Plugin : ms::PluginDefaults {
-  static constexpr char kVendor[] = "Fixtures";
+  static constexpr char kVendor[] = "Acme";
   static const ms::OptionSchema& Options() {
     static const ms::OptionSchema schema{
         ms::Option("level", MS_OPTION_I64).Doc("Nothing.").Default("3").Range("0", "9").PerDevice(),

@@ -46,6 +46,7 @@ MS_CtxApi StubCtxApi() {
   Fill(&ctx.defer_release);
   Fill(&ctx.trace_begin);
   Fill(&ctx.trace_end);
+  Fill(&ctx.wrap_device);
   return ctx;
 }
 

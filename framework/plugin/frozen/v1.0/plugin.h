@@ -12,10 +12,24 @@
  *    with MS_Head (or MS_Table), are only passed by pointer, and grow at the tail. The writer sets
  *    size = sizeof and zeroes the rest; the reader uses MS_HAS before it touches a field that the
  *    first release of the struct did not have. Sizes are never compared for equality.
- *  - Constants are open-ended: an unknown value is answered with MS_UNIMPLEMENTED, never ignored.
+ *  - What a reader does not know is never ignored in silence. A bit of `required`, a flag, a mode,
+ * a number of an enumeration or a dtype that it does not know, and an extension whose own
+ *    `required` is not 0: the reader refuses the item that has it, with MS_UNIMPLEMENTED, and
+ *    nothing else. The item is one kernel, one op, one device, one call. An extension whose
+ *    `required` is 0 is optional: a reader that does not know it goes on without it. Reserved
+ *    constants are unknown to this host.
  *  - Functions return MS_Status*, where NULL means success and anything else is owned by the caller
  *    (ms.core/1 status_free), unless they are declared otherwise.
  *  - No exception may cross in either direction.
+ *  - Lifetimes. For ever: MS_Plugin, tables, functions, their `user`, and what says so. Until the
+ *    callback returns that got it: everything else that is passed by pointer, unless it says
+ *    otherwise. Until released: MS_Status, MS_Tensor, MS_Resource, MS_LockSet. Until destroyed:
+ *    devices, and in them streams, events, blocks and recordings, which go before their device.
+ *  - Threads. entry, init, register_all and shutdown are called one at a time. Everything else may
+ *    be called from any thread, by several at once, unless it says otherwise.
+ *  - The floating-point environment (rounding, flushing of denormals, traps) of a host's thread is
+ *    the host's. A callback that changes it restores it before it returns; the host looks at the
+ *    latest when a step ends, restores it, and names the plugin in the log.
  *
  * Within a major, minors only add: at the tail of growable structs and tables, new interfaces, new
  * constants. Every 1.x host loads every 1.y plugin whose min_host_minor it meets (CHANGELOG.md,
@@ -78,6 +92,9 @@ typedef struct MS_KV {
   MS_Str value;
 } MS_KV;
 
+/* A tensor has at most MS_MAX_RANK dimensions. The host refuses more before a kernel sees them, so
+ * that arrays of this length hold any shape. */
+#define MS_MAX_RANK 32u
 /* rank MS_UNKNOWN_RANK: nothing is known; a dimension of -1 is unknown. */
 #define MS_UNKNOWN_RANK 0xffffffffu
 typedef struct MS_Dims {
@@ -86,8 +103,11 @@ typedef struct MS_Dims {
   uint32_t pad;
 } MS_Dims;
 
-/* A place in a device's memory. `base` is what mem_alloc gave; the bytes start at base + offset
- * when the space is linear. */
+/* A place in a device's memory. `base` is what mem_alloc gave. In a linear space (MS_SPACE_LINEAR)
+ * the bytes start at base + offset, and the host may change either. In others the address is the
+ * plugin's business: the host passes on `base` as it got it and counts in `offset` alone. No host
+ * takes devices with such memory yet.
+ * `device_index` is the ordinal of the device, and 0 for host memory. */
 typedef struct MS_MemRef {
   void* base;
   uint64_t offset;
@@ -118,6 +138,7 @@ typedef struct MS_Buf MS_Buf;               /* a growing byte buffer of the host
 typedef struct MS_Device MS_Device;         /* a device, the plugin's own type */
 typedef struct MS_Stream MS_Stream;         /* a stream, the plugin's own type */
 typedef struct MS_Event MS_Event;           /* an event, the plugin's own type */
+typedef struct MS_Recording MS_Recording;   /* recorded work of a stream, the plugin's own type */
 
 /* A dense row-major tensor. A view is valid until compute returns (or `done`, when asynchronous).
  * String cells and resources are opaque: they are read through ms.tensor/1 and ms.resource/1. */
@@ -136,18 +157,19 @@ typedef struct MS_TensorView {
 #define MS_VIEW_RESOURCE 4u /* a resource handle */
 #define MS_VIEW_CONST 8u    /* the same value in every step */
 #define MS_VIEW_UNINITIALIZED 16u
-#define MS_VIEW_FORWARDABLE 32u /* the kernel may write the result over it */
+#define MS_VIEW_OPAQUE 32u /* base + offset is no address: the memory's space is not linear */
 
 /* ---- Heads ---------------------------------------------------------------------------------- */
 
 typedef struct MS_Ext MS_Ext;
 
 /* First field of every growable struct. A set bit in `required` names a feature that the reader
- * must understand; it answers MS_UNIMPLEMENTED to a bit it does not know. */
+ * must understand. `ext` is a chain of additions: each has an id, and the next one in its own head;
+ * NULL ends it. What a reader does not know: see the rules above. */
 typedef struct MS_Head {
   uint32_t size;
   uint32_t required;
-  const MS_Ext* ext; /* NULL */
+  const MS_Ext* ext;
 } MS_Head;
 
 struct MS_Ext {
@@ -203,6 +225,19 @@ typedef uint32_t MS_DType;
 #define MS_STRING MS_DTYPE(MS_CODE_STRING, 0)
 #define MS_RESOURCE MS_DTYPE(MS_CODE_RESOURCE, 0)
 #define MS_VARIANT MS_DTYPE(MS_CODE_VARIANT, 0)
+/* Reserved: their numbers are fixed, but this host has no tensors of them. A kernel that is
+ * registered for one of them is refused. The codes are DLPack's; two elements of four bits share a
+ * byte, the first in its low half. */
+#define MS_CODE_FLOAT8_E4M3FN 10u
+#define MS_CODE_FLOAT8_E4M3FNUZ 11u
+#define MS_CODE_FLOAT8_E5M2 12u
+#define MS_CODE_FLOAT8_E5M2FNUZ 13u
+#define MS_FLOAT8_E4M3FN MS_DTYPE(MS_CODE_FLOAT8_E4M3FN, 8)
+#define MS_FLOAT8_E4M3FNUZ MS_DTYPE(MS_CODE_FLOAT8_E4M3FNUZ, 8)
+#define MS_FLOAT8_E5M2 MS_DTYPE(MS_CODE_FLOAT8_E5M2, 8)
+#define MS_FLOAT8_E5M2FNUZ MS_DTYPE(MS_CODE_FLOAT8_E5M2FNUZ, 8)
+#define MS_INT4 MS_DTYPE(MS_CODE_INT, 4)
+#define MS_UINT4 MS_DTYPE(MS_CODE_UINT, 4)
 
 /* Status codes, numbered as absl::StatusCode. */
 typedef int32_t MS_Code;
@@ -227,7 +262,7 @@ typedef int32_t MS_Code;
 #define MS_SPACE_DEVICE 0u
 #define MS_SPACE_HOST_PINNED 1u
 #define MS_SPACE_HOST 2u
-#define MS_SPACE_MANAGED 3u
+#define MS_SPACE_MANAGED 3u /* reserved */
 
 /* Log levels. */
 #define MS_LOG_DEBUG 0
@@ -369,6 +404,18 @@ typedef struct MS_NoteRecord {
 
 /* ---- Kernels -------------------------------------------------------------------------------- */
 
+/* The device that a node is placed on, for what is made once a node or once a shape signature:
+ * uploads of weights, handles of libraries. NULLs and 0 for a device type without a plugin of its
+ * own. Work that is enqueued on the stream is done before the node is first executed. */
+typedef struct MS_DeviceContext {
+  MS_Head head;
+  MS_Device* device;
+  MS_Stream* stream; /* the stream that computes, of MS_Frame */
+  void* stream_native;
+  uint32_t device_ordinal;
+  uint32_t pad;
+} MS_DeviceContext;
+
 /* One execution of one kernel. Built once per plan instruction and reused: a step patches only
  * what changed. Valid until compute returns (or `done`).
  *
@@ -377,7 +424,10 @@ typedef struct MS_NoteRecord {
  * host enqueues later; host arguments are valid until compute returns, so what the work needs of
  * them is copied first. Variables are locked while the work is enqueued. A kernel that uses streams
  * of its own joins them to `stream` by events before it returns. The host waits for the stream
- * before it destroys kernels and shape states. */
+ * before it destroys kernels and shape states.
+ *
+ * On a device whose memory is the host's (MS_DEVICE_HOST_IS_DEVICE) device_state and stream are set
+ * too, and what compute enqueued is done before it returns: the host reads the outputs at once. */
 typedef struct MS_Frame {
   MS_Head head;
   MS_Ctx* ctx;
@@ -403,6 +453,8 @@ typedef struct MS_Frame {
 } MS_Frame;
 #define MS_FRAME_DETERMINISTIC 1u
 #define MS_FRAME_TRACING 2u
+/* The stream records (MS_DeviceApi.capture_begin): what compute enqueues is replayed in later steps
+ * without a call of compute. Only kernels with MS_KERNEL_CAPTURE_SAFE see it. */
 #define MS_FRAME_CAPTURE 4u
 
 /* One shape signature of one node, while a plan is built. All dims are known; `outputs` is what
@@ -418,9 +470,21 @@ typedef struct MS_Specialization {
   uint32_t n_out;
   uint32_t num_threads; /* the most that a frame of this plan will offer */
   uint32_t pad;
-  uint64_t scratch_bytes; /* out: wanted for each execution */
+  uint64_t scratch_bytes; /* out: wanted for each execution, in the device's memory */
   void* shape_state;      /* out: passed in every frame, freed by unspecialize */
+  const MS_DeviceContext* device;
 } MS_Specialization;
+
+/* The question whether a kernel takes a node. Shapes are those that are known when the node is
+ * placed: of unknown rank, or with sizes of -1. */
+typedef struct MS_SupportsQuery {
+  MS_Head head;
+  const MS_KernelInfo* info; /* for ms.kernel/1: op, attributes, types; no device */
+  const MS_Dims* inputs;
+  const MS_Dims* outputs;
+  uint32_t n_in;
+  uint32_t n_out;
+} MS_SupportsQuery;
 
 /* The type attribute `attr` must have one of `dtypes`. */
 typedef struct MS_TypeConstraint {
@@ -437,6 +501,9 @@ typedef struct MS_TypeConstraint {
 #define MS_KERNEL_BLOCKING 2u
 #define MS_KERNEL_INEXPENSIVE 4u /* always cheap enough to run inline */
 #define MS_KERNEL_SYNCS_HOST 8u  /* host-arg outputs are valid on return */
+/* compute does nothing but enqueue work on the frame's stream, the same for the same shapes but for
+ * the addresses in the frame: it reads no host argument whose value may change, allocates nothing,
+ * locks no variable and reserves no random numbers. */
 #define MS_KERNEL_CAPTURE_SAFE 16u
 #define MS_KERNEL_DETERMINISTIC 32u
 
@@ -463,6 +530,11 @@ typedef struct MS_KernelDef {
    * alone is prepared here. */
   MS_Status* (*specialize)(void* state, MS_Specialization* specialization);
   void (*unspecialize)(void* state, void* shape_state);
+  /* Optional, for kernels that take some shapes, layouts or attributes only. Asked before a node is
+   * placed, with the shapes that are known then, and maybe again for the same node, which gets the
+   * same answer. A status refuses the node: the next kernel is asked, of this device or of another,
+   * and explain_placement shows the status's text. */
+  MS_Status* (*supports)(void* user, const MS_SupportsQuery* query);
 } MS_KernelDef;
 
 /* ---- Ops ------------------------------------------------------------------------------------ */
@@ -476,7 +548,8 @@ typedef struct MS_KernelDef {
 /* An op of the plugin's own. Texts as in TensorFlow's op specifications: arguments "x: T",
  * "n: int32", "xs: N * T", "all: Tlist"; attributes "T: {float, double} = DT_FLOAT", "N: int >= 1",
  * "mode: {'a', 'b'} = 'a'", "Tlist: list(type)". The name is of letters, digits and underscores and
- * begins with a capital. */
+ * begins with a capital. It begins with the plugin's name, family or vendor, capitals and
+ * underscores aside, so that no op that a host gets later has it: plugin "acme" has "AcmeSwish". */
 typedef struct MS_OpDef {
   MS_Head head;
   MS_Str name;
@@ -499,6 +572,21 @@ typedef struct MS_OpDef {
   uint32_t deprecated_version;
   MS_Str deprecation;
 } MS_OpDef;
+
+/* What a host says of an op that it has: names of arguments and attributes, in their order. */
+typedef struct MS_OpInfo {
+  MS_Head head;
+  MS_Str name;
+  const MS_Str* inputs;
+  uint64_t n_inputs;
+  const MS_Str* outputs;
+  uint64_t n_outputs;
+  const MS_Str* attrs;
+  uint64_t n_attrs;
+  uint64_t flags;         /* MS_OP_* */
+  uint32_t since_version; /* as MS_OpDef has them */
+  uint32_t deprecated_version;
+} MS_OpInfo;
 
 /* A tensor of the graph that a gradient is added to; 0: none. Valid until the gradient function
  * returns. */
@@ -544,22 +632,34 @@ typedef struct MS_CoreApi {
   uint8_t (*env_get)(MS_Str name, MS_Str* out);
 } MS_CoreApi;
 
-/* "ms.registry/1": only during register_all; everything is copied during the call. An error that a
- * function gives fails the whole plugin, even one that goes on. */
+/* "ms.registry/1": only during register_all; everything is copied during the call.
+ *
+ * A kernel, an op or a gradient that this host cannot take, because it does not know its op, an
+ * argument, a type attribute, a dtype, a flag or a feature, is skipped. The call succeeds, the
+ * plugin becomes ready without it, and the list of plugins says what was skipped and why. An error
+ * is for what no host could take (a missing function, a text that is none): it fails the whole
+ * plugin, even one that goes on.
+ *
+ * Two kernels of one op, device type, label and priority that serve a type in common: the one that
+ * was registered first serves it. A tie is listed, and no error. Plugins are loaded in this order:
+ * those that come with the host, then the others as they are found (docs/plugins.md); kernels of
+ * one plugin in the order of their calls. */
 typedef struct MS_RegistryApi {
   MS_Table head;
   MS_Status* (*kernel_register)(MS_Registrar* registrar, const MS_KernelDef* kernel);
   /* Before the op's kernels and gradient. An op that is there already, with the same signature, is
-   * left as it is; MS_ALREADY_EXISTS names both when it differs. */
+   * left as it is; one that differs is skipped, with what belongs to it. */
   MS_Status* (*op_register)(MS_Registrar* registrar, const MS_OpDef* op);
   /* The gradient of an op that this plugin registered before: fn adds nodes by ms.grad/1. From any
    * thread, for ever. fn NULL: the op is not differentiable, and nothing flows through it. */
   MS_Status* (*gradient_register)(MS_Registrar* registrar, MS_Str op,
                                   MS_Status* (*fn)(void* user, MS_GradCtx* ctx), void* user);
-  /* A type of objects for ms.resource/1. destroy is called on any thread once nobody uses the
-   * object any more. */
+  /* A type of objects for ms.resource/1. destroy is called once, on any thread, after nobody uses
+   * the object any more and the work is done that streams had when its last user released it. */
   MS_Status* (*resource_type_register)(MS_Registrar* registrar, MS_Str type,
                                        void (*destroy)(void* object));
+  /* The op as this host has it, or NULL: it has none. Valid until register_all returns. */
+  const MS_OpInfo* (*op_find)(MS_Registrar* registrar, MS_Str name);
 } MS_RegistryApi;
 
 /* Attribute kinds. */
@@ -627,6 +727,9 @@ typedef struct MS_KernelApi {
   /* The option of this plugin, as it was given or by its default (ms.options/1); MS_NOT_FOUND.
    * Valid for ever. Not for shape and gradient functions. */
   MS_Status* (*option_get)(const MS_KernelInfo* info, MS_Str name, MS_Str* out);
+  /* The node's device, during create; valid until the kernel is destroyed. NULL for shape, gradient
+   * and supports functions. */
+  const MS_DeviceContext* (*device)(const MS_KernelInfo* info);
 } MS_KernelApi;
 
 /* "ms.ctx/1": during compute. */
@@ -642,13 +745,18 @@ typedef struct MS_CtxApi {
   /* The output is this tensor, of the dtype that the node has there: its reference is shared, not
    * taken. */
   MS_Status* (*set_output)(MS_Frame* frame, uint32_t index, MS_Tensor* tensor);
-  /* Memory that lives until compute returns (or `done`), 64-byte aligned. */
+  /* Memory that lives until compute returns (or `done`), 64-byte aligned: MS_SPACE_DEVICE (on a
+   * device, until the work is done that the stream has then), MS_SPACE_HOST, and
+   * MS_SPACE_HOST_PINNED where the device has it. MS_UNIMPLEMENTED for a space that is not there
+   * and for dtypes without a fixed size. */
   MS_Status* (*allocate_temp)(MS_Frame* frame, MS_DType dtype, MS_Dims dims, uint32_t space,
                               MS_TensorView* out);
   /* MS_CANCELLED when the step was cancelled, MS_DEADLINE_EXCEEDED after its time limit. A kernel
    * that takes long asks now and then, and returns what it gets: while it runs nobody else looks.
    */
   MS_Status* (*cancel_check)(MS_Frame* frame);
+  /* Ends an execution of compute_async: once, from any thread, also before compute_async returns.
+   * The host owns the status from then on; the frame and what came with it are gone. */
   void (*done)(MS_Done* done, MS_Status* status);
   /* Reserves `blocks` blocks of four 32-bit numbers of the node's own Philox stream; gives the
    * key and the counter of the first. The stream starts from the node's attributes seed, seed2
@@ -678,6 +786,11 @@ typedef struct MS_CtxApi {
    * closes the last that this thread began. Nothing happens in other steps. */
   void (*trace_begin)(MS_Frame* frame, MS_Str name);
   void (*trace_end)(MS_Frame* frame);
+  /* A tensor in memory of the frame's device that the plugin owns, for set_output and var_replace.
+   * release is called once, from any thread, after nobody uses the memory any more and the work is
+   * done that streams had then. The memory is never written to. */
+  MS_Status* (*wrap_device)(MS_Frame* frame, const MS_MemRef* memory, MS_DType dtype, MS_Dims dims,
+                            void (*release)(void* user), void* user, MS_Tensor** out);
 } MS_CtxApi;
 
 /* As dlpack.h 1.x declares it. */
@@ -702,19 +815,23 @@ typedef struct MS_TensorApi {
   MS_Status* (*reshape)(MS_Tensor* tensor, MS_Dims dims, MS_Tensor** out);
   /* The same memory through DLPack. What is exported is kept until its deleter is called, and is
    * read-only when others may read it. An import takes the struct over (not when it fails) and
-   * calls its deleter in the end; it must be dense and row-major and in host memory, and is never
-   * written to. MS_UNIMPLEMENTED for dtypes of the one that the other does not have. */
+   * calls its deleter in the end; it must be dense and row-major, and is never written to.
+   * MS_UNIMPLEMENTED for dtypes of the one that the other does not have. Memory of a device goes
+   * both ways where its description has a dlpack_device_type; an export waits until the device has
+   * written it, and an import is expected to be written. No host does so yet: MS_UNIMPLEMENTED. */
   MS_Status* (*dlpack_export)(MS_Tensor* tensor, struct DLManagedTensorVersioned** out);
   MS_Status* (*dlpack_import)(struct DLManagedTensorVersioned* managed, MS_Tensor** out);
 } MS_TensorApi;
 
+/* A variable that is locked for reading cannot be changed through that lock set. Both modes keep
+ * all other kernels out. */
 #define MS_LOCK_READ 0u
 #define MS_LOCK_WRITE 1u
 
 /* "ms.resource/1": variables, and objects of the plugin's own that live in a session. vars_lock
- * takes the inputs that are handles, by input index, and
- * locks them in an order that cannot deadlock; a lock set that is still held when compute returns
- * is released and reported. Reading never sees a torn or later value. */
+ * takes the inputs that are handles, by input index, and locks them in an order that cannot
+ * deadlock; a lock set that is still held when compute returns is released and reported. Reading
+ * never sees a torn or later value. */
 typedef struct MS_ResourceApi {
   MS_Table head;
   MS_Status* (*vars_lock)(MS_Frame* frame, const uint32_t* inputs, const uint32_t* modes,
@@ -752,12 +869,14 @@ typedef struct MS_ThreadsApi {
   MS_Table head;
   uint32_t (*num_threads)(const MS_Frame* frame);
   /* Calls fn on disjoint ranges that cover [0, total) and returns when all are done. Ranges are
-   * cut by size and cost alone. */
+   * cut by size and cost alone. fn runs on the calling thread alone when the team is at work
+   * already: inside another parallel_for, of this execution or of another one. fn throws nothing.
+   */
   void (*parallel_for)(MS_Frame* frame, uint64_t total, uint64_t cost_ns_per_unit,
                        void (*fn)(void* user, uint64_t begin, uint64_t end), void* user);
   /* Calls fn on another thread, where it may take long and wait for others; on this one, before
-   * schedule returns, when the system gives no thread. An execution ends (`done`) after what it
-   * scheduled. */
+   * schedule returns, when the system gives no thread. The execution must not end (`done`, or the
+   * return of compute) before fn returned, for fn may use the frame until then. */
   void (*schedule)(MS_Frame* frame, void (*fn)(void* user), void* user);
 } MS_ThreadsApi;
 
@@ -868,7 +987,7 @@ typedef struct MS_TraceApi {
 
 /* MS_DeviceDesc.flags */
 #define MS_DEVICE_OPEN 1u /* kernels of other plugins may target it */
-#define MS_DEVICE_UNIFIED 2u
+/* 2: reserved */
 #define MS_DEVICE_HOST_IS_DEVICE 4u /* its memory is host memory */
 #define MS_DEVICE_LINEAR_POINTERS 8u
 
@@ -876,11 +995,13 @@ typedef struct MS_TraceApi {
 #define MS_SPACE_HOST_VISIBLE 1u
 #define MS_SPACE_DEVICE_VISIBLE 2u
 #define MS_SPACE_COHERENT 4u
-#define MS_SPACE_LINEAR 8u
+#define MS_SPACE_LINEAR 8u /* without it the space is opaque, of which see MS_MemRef */
 
 #define MS_ALLOC_RAW 0u    /* the host pools what mem_alloc gives */
-#define MS_ALLOC_POOLED 1u /* the plugin pools; alloc_on_stream is offered */
+#define MS_ALLOC_POOLED 1u /* the plugin pools: the host calls alloc_on_stream for each tensor */
 
+/* One memory space. The host asks for blocks of at most max_alloc bytes (0: no bound), whose
+ * addresses are multiples of alignment (a power of two; 0: any), in multiples of granularity. */
 typedef struct MS_SpaceDesc {
   MS_Head head;
   uint32_t space;
@@ -899,13 +1020,21 @@ typedef struct MS_DeviceDesc {
   MS_Str vendor;
   MS_Str arch;
   uint32_t ordinal;
-  int32_t numa; /* -1: unknown */
+  int32_t numa; /* of the host's nodes, the nearest; -1: unknown. Shown, and not used otherwise */
   MS_Str pci_id;
   uint64_t mem_total;
   uint64_t flags;
   const MS_SpaceDesc* const* spaces;
   uint64_t n_spaces;
+  uint32_t dlpack_device_type; /* DLDeviceType; 0: its memory does not travel through DLPack */
+  uint32_t pad;
 } MS_DeviceDesc;
+
+/* Work that used memory within `from` uses the same place within `to`, which has as many bytes. */
+typedef struct MS_MemChange {
+  MS_MemRef from;
+  MS_MemRef to;
+} MS_MemChange;
 
 /* MS_MemStats.valid_mask: bit k says that field k, counted from in_use, was filled. */
 typedef struct MS_MemStats {
@@ -941,8 +1070,11 @@ typedef struct MS_DeviceApi {
   MS_Status* (*mem_alloc)(MS_Device* device, uint32_t space, uint64_t bytes, uint64_t alignment,
                           MS_MemRef* out);
   void (*mem_free)(MS_Device* device, const MS_MemRef* ref);
-  MS_Status* (*alloc_on_stream)(MS_Stream* stream, uint64_t bytes, MS_MemRef* out); /* (optional) */
-  void (*free_on_stream)(MS_Stream* stream, const MS_MemRef* ref);                  /* (optional) */
+  /* (optional, both; for spaces of MS_ALLOC_POOLED) Memory for work that is enqueued on the stream
+   * later, and the end of its use, after what is enqueued on the stream. */
+  MS_Status* (*alloc_on_stream)(MS_Stream* stream, uint32_t space, uint64_t bytes,
+                                uint64_t alignment, MS_MemRef* out);
+  void (*free_on_stream)(MS_Stream* stream, const MS_MemRef* ref);
   MS_Status* (*mem_info)(MS_Device* device, uint64_t* free_bytes, uint64_t* total_bytes);
   MS_Status* (*mem_stats)(MS_Device* device, MS_MemStats* stats); /* (optional) */
   MS_Status* (*stream_create)(MS_Device* device, uint32_t role, int32_t priority, MS_Stream** out);
@@ -958,7 +1090,6 @@ typedef struct MS_DeviceApi {
   MS_Status* (*event_record)(MS_Event* event, MS_Stream* stream);
   MS_Status* (*event_query)(MS_Event* event, uint8_t* done);
   MS_Status* (*event_sync)(MS_Event* event);
-  MS_Status* (*event_elapsed_ns)(MS_Event* from, MS_Event* to, uint64_t* ns); /* (optional) */
   /* The event may be of another device of this plugin. */
   MS_Status* (*stream_wait_event)(MS_Stream* stream, MS_Event* event);
   /* Any direction within one device and host memory. */
@@ -974,6 +1105,21 @@ typedef struct MS_DeviceApi {
   MS_Status* (*stream_host_fn)(MS_Stream* stream, void (*fn)(void* user), void* user);
   MS_Status* (*device_sync)(MS_Device* device);
   MS_Status* (*device_error)(MS_Device* device); /* sticky */
+  /* (optional, both) Makes host memory, which is not the plugin's, as fast to copy from and to as
+   * pinned memory, until host_unregister of the same address. No host calls them yet. */
+  MS_Status* (*host_register)(MS_Device* device, void* address, uint64_t bytes);
+  void (*host_unregister)(MS_Device* device, void* address);
+  /* (optional, all four) Capture. From capture_begin to capture_end, what is enqueued on the stream
+   * is recorded and not done; waits for events and host functions cannot be recorded and answer
+   * MS_UNIMPLEMENTED. replay enqueues the recorded work on a stream of the same device, with these
+   * changes of memory against the recording; MS_UNIMPLEMENTED: it cannot make them, and the host
+   * records anew. A recording may be replayed while an earlier replay is under way. No host
+   * captures yet. */
+  MS_Status* (*capture_begin)(MS_Stream* stream);
+  MS_Status* (*capture_end)(MS_Stream* stream, MS_Recording** out);
+  MS_Status* (*replay)(MS_Stream* stream, MS_Recording* recording, const MS_MemChange* changes,
+                       uint64_t n_changes);
+  void (*recording_destroy)(MS_Recording* recording);
 } MS_DeviceApi;
 
 /* "ms.devices/1" */
@@ -999,7 +1145,8 @@ typedef struct MS_ProfilerApi {
   MS_Status* (*start)(const MS_Plugin* plugin, uint64_t kinds, uint64_t now_ns);
   MS_Status* (*stop)(const MS_Plugin* plugin);
   MS_Status* (*flush)(const MS_Plugin* plugin, MS_TraceSink* sink);
-  /* (optional) What the thread starts between them belongs to this id. */
+  /* (optional, both) What the thread enqueues between them belongs to this id: that of the frame
+   * whose compute is being called (MS_Frame.correlation_id). They nest. */
   void (*correlation_push)(const MS_Plugin* plugin, uint64_t correlation_id);
   void (*correlation_pop)(const MS_Plugin* plugin);
 } MS_ProfilerApi;
@@ -1035,8 +1182,24 @@ typedef struct MS_OptionsApi {
   void (*schema)(const MS_Plugin* plugin, const MS_OptionDesc* const** out, uint64_t* n);
 } MS_OptionsApi;
 
-/* Interface ids. Reserved for later: "ms.collective/1", "ms.kv/1", "ms.graph/1", "ms.capture/1",
- * "ms.transport/1". Those that begin with "ms.x." are experiments, of which nothing is promised. */
+/* Interface ids. Those that begin with "ms.x." are experiments, of which nothing is promised. These
+ * are reserved, and no host has them yet:
+ *
+ * "ms.graph/1": a plugin claims a connected part of a placed graph. The host asks it with the
+ *   nodes, their attributes and the shapes as far as they are known; the plugin compiles the part
+ *   and gives one kernel for it.
+ * "ms.collective/1": communicators of several devices: all-reduce, all-gather, reduce-scatter,
+ *   broadcast, send and receive on streams.
+ * "ms.kv/1": a key-value store of the cluster, by which plugins of several processes find each
+ *   other: put, get with a time limit.
+ * "ms.transport/1": moves tensors between tasks by other means than the host's own.
+ * "ms.variant/1": values of MS_VARIANT: types of a plugin's own, with functions that copy, encode
+ *   and free them.
+ * "ms.function/1": a kernel calls a function of the graph (MS_ATTR_FUNC).
+ * "ms.resource/1", later minors: resources with kernels in host memory that wait for each other
+ *   (tables, queues, iterators) by plugins.
+ * Strides and other layouts: a view is dense and row-major. A layout would stand in a struct beside
+ *   the view, behind a bit of `required`. */
 #define MS_CORE_API "ms.core/1"
 #define MS_REGISTRY_API "ms.registry/1"
 #define MS_KERNEL_API "ms.kernel/1"

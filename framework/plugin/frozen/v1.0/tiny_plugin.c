@@ -1,5 +1,5 @@
 /* A plugin in plain C, with plugin.h alone: the device type TINY, three kernels, and an op of its
- * own. Its streams do everything at once, in the caller's thread. */
+ * own. Its streams run all work synchronously, on the thread of the caller. */
 #define _POSIX_C_SOURCE 200112L
 
 #include <stdlib.h>
@@ -73,8 +73,8 @@ static MS_Status* MemInfo(MS_Device* device, uint64_t* free_bytes, uint64_t* tot
   return NULL;
 }
 
-/* ---- The device: streams and events. What is enqueued is done when the call returns, so that
- * every stream is idle and every event is done. ---- */
+/* ---- The device: streams and events. Work is complete when the call that enqueues it returns.
+ * So every stream is always idle, and every event is always done. ---- */
 
 static MS_Status* StreamCreate(MS_Device* device, uint32_t role, int32_t priority,
                                MS_Stream** out) {
@@ -136,7 +136,7 @@ static MS_Status* NoDeviceError(MS_Device* device) {
   return NULL;
 }
 
-/* What is not named is NULL: optional, and absent. */
+/* Slots that are not named are NULL. They are optional, and this device lacks them. */
 static const MS_DeviceApi device_api = {
     .head = {sizeof(MS_DeviceApi), 1, MS_ABI_MINOR, MS_DEVICE_API},
     .mem_alloc = &MemAlloc,
@@ -158,7 +158,7 @@ static const MS_DeviceApi device_api = {
     .device_error = &NoDeviceError,
 };
 
-/* ---- Which devices there are ---- */
+/* ---- The list of devices ---- */
 
 static MS_SpaceDesc space = {
     .head = {.size = sizeof(MS_SpaceDesc)},
@@ -210,14 +210,14 @@ static const MS_DevicesApi devices_api = {{sizeof(MS_DevicesApi), 1, MS_ABI_MINO
                                           &DeviceDestroy,
                                           &Functions};
 
-/* ---- Kernels: functions of one number, element by element ---- */
+/* ---- Kernels: unary elementwise functions ---- */
 
 typedef float (*Function)(float x);
 static float Neg(float x) { return -x; }
 static float Square(float x) { return x * x; }
 static float Softsign(float x) { return x / (1 + (x < 0 ? -x : x)); }
 
-/* The registration's `user` is the state of every kernel. It is data, and points to the function.
+/* The registration's `user` is the state of every kernel: a struct with a pointer to the function.
  */
 static const Function functions[] = {&Neg, &Square, &Softsign};
 

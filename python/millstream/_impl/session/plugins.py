@@ -41,6 +41,8 @@ class PluginDevice:
         Its number among the plugin's devices.
     memory
         In bytes.
+    numa
+        The nearest of the host's nodes of memory; -1 if it is not known.
     """
 
     type: str
@@ -49,6 +51,7 @@ class PluginDevice:
     arch: str
     ordinal: int
     memory: int
+    numa: int = -1
 
 
 @public("plugins.PluginInfo")
@@ -75,7 +78,12 @@ class PluginInfo:
     code, text
         Why it is not ready: one of the numbers of `millstream.errors`, and a sentence.
     kernels
-        How many it registered.
+        How many it has that can be used.
+    kernels_skipped, skipped
+        How many this version of Millstream cannot take, and why: a sentence for each kernel, op or
+        gradient that was skipped.
+    ties
+        A sentence for each two kernels of one priority for the same nodes, with which one serves.
     ops
         Names of the ops that it registered.
     devices
@@ -105,6 +113,9 @@ class PluginInfo:
     rank: int = 0
     cpu: tuple[str, ...] = ()
     ops: tuple[str, ...] = ()
+    kernels_skipped: int = 0
+    skipped: tuple[str, ...] = ()
+    ties: tuple[str, ...] = ()
 
 
 @public("plugins.load_plugin")
@@ -257,8 +268,9 @@ def _paths_of(result: Any) -> list[str]:
 
 def _plugin_info(record: dict[str, Any]) -> PluginInfo:
     devices = tuple(PluginDevice(**device) for device in record.pop("devices"))
-    cpu = tuple(record.pop("cpu", ()))
-    return PluginInfo(devices=devices, cpu=cpu, ops=tuple(record.pop("ops")), **record)
+    for name in ("cpu", "ops", "skipped", "ties"):
+        record[name] = tuple(record.get(name, ()))
+    return PluginInfo(devices=devices, **record)
 
 
 def _call(function: Any, *arguments: Any) -> Any:

@@ -204,20 +204,33 @@ def test_the_table_says_what_and_why() -> None:
         [
             info("acme", "READY", devices=(device, device), cpu=("AVX2", "FMA")),
             info("bad", "REJECTED", version="", kernels=0, stage="probe", code=10, text=text),
+            info(
+                "new",
+                "READY",
+                kernels_skipped=3,
+                skipped=("kernel for op Later on CPU: op Later is unknown",) * 12,
+                ties=("kernel A ties with B",),
+            ),
         ],
         columns=80,
     )
     assert table.splitlines() == [
-        "NAME  STATE     VERSION  ABI  KERNELS  DEVICES",
+        "NAME  STATE     VERSION  ABI  KERNELS   DEVICES",
         "",
-        "acme  READY     1.0      0.1  12       2 GPU",
+        "acme  READY     1.0      0.1  12        2 GPU",
         "  path   /opt/millstream/plugins/libacme.so",
         "  needs  AVX2, FMA",
         "",
-        "bad   REJECTED  -        0.1  -        -",
+        "bad   REJECTED  -        0.1  -         -",
         "  path   /opt/millstream/plugins/libbad.so",
         "  reason at probe: crashed (SIGILL) while loading, and this sentence is long",
         "         enough to be broken into two lines",
+        "",
+        "new   READY     1.0      0.1  12 of 15  -",
+        "  path   /opt/millstream/plugins/libnew.so",
+        *["  skip   kernel for op Later on CPU: op Later is unknown"] * 10,
+        "  skip   and 2 more",
+        "  tie    kernel A ties with B",
     ]
 
 

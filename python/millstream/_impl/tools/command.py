@@ -27,6 +27,8 @@ from millstream._impl.tools import check_names, doctor, plugin_check, plugin_tem
 _MOST_COLUMNS = 100
 _HEADINGS = ("NAME", "STATE", "VERSION", "ABI", "KERNELS", "DEVICES")
 _INDENT = "  "
+# The most sentences about skipped kernels, and about ties, of a plugin.
+_MOST_SENTENCES = 10
 _DETAIL_WIDTH = len("reason ")
 
 
@@ -162,9 +164,15 @@ def _row(plugin: PluginInfo) -> tuple[str, ...]:
         plugin.state,
         plugin.version or "-",
         plugin.built_abi or "-",
-        str(plugin.kernels) if plugin.kernels else "-",
+        _kernels(plugin),
         ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "-",
     )
+
+
+def _kernels(plugin: PluginInfo) -> str:
+    if plugin.kernels_skipped:
+        return f"{plugin.kernels} of {plugin.kernels + plugin.kernels_skipped}"
+    return str(plugin.kernels) if plugin.kernels else "-"
 
 
 def _aligned(row: tuple[str, ...], widths: list[int]) -> str:
@@ -179,6 +187,11 @@ def _details(plugin: PluginInfo, columns: int) -> list[str]:
         # The path stands above.
         reason = f"at {plugin.stage}: {plugins.reason_of(plugin)}"
         details += _wrapped("reason", reason, columns)
+    for label, sentences in (("skip", plugin.skipped), ("tie", plugin.ties)):
+        for sentence in sentences[:_MOST_SENTENCES]:
+            details += _wrapped(label, sentence, columns)
+        if len(sentences) > _MOST_SENTENCES:
+            details += _wrapped(label, f"and {len(sentences) - _MOST_SENTENCES} more", columns)
     return details
 
 
