@@ -42,6 +42,24 @@ void RestoreAfter(const Execution& execution, uint32_t control) {
   RestoreFloatControl(control, line.text());
 }
 
+// Around the call of a kernel: in a traced step the call is numbered, for the profilers of devices.
+// `trace` null: the step is not traced. The execution may have ended before the scope does.
+class CorrelationScope {
+ public:
+  CorrelationScope(StepTrace* trace, Execution* execution) : trace_(trace) {
+    if (trace_ == nullptr) return;
+    execution->frame.correlation_id = trace_->BeginExecution(execution->program->node->name());
+  }
+  CorrelationScope(const CorrelationScope&) = delete;
+  CorrelationScope& operator=(const CorrelationScope&) = delete;
+  ~CorrelationScope() {
+    if (trace_ != nullptr) trace_->EndExecution();
+  }
+
+ private:
+  StepTrace* const trace_;
+};
+
 // Runs on any thread.
 void RunHandedOff(void* argument) {
   auto* const execution = static_cast<Execution*>(argument);
@@ -57,6 +75,7 @@ void RunHandedOff(void* argument) {
   const uint32_t control = FloatControl();
   {
     const RunningScope running(&DescribeExecution, execution);
+    const CorrelationScope correlated(step->trace(), execution);
     failed = node.compute(node.state, &execution->frame);
   }
   if (FloatControl() != control) RestoreAfter(*execution, control);
@@ -197,6 +216,7 @@ Status DynamicRun::RunKernel(const NodeProgram& node, Iteration* iteration) {
   if (device_ != nullptr) device_->StartWork();
   {
     const RunningScope running(&DescribeExecution, execution);
+    const CorrelationScope correlated(step->trace(), execution);
     failed = node.compute(node.state, &execution->frame);
   }
   if (is_watched && FloatControl() != control) RestoreAfter(*execution, control);
@@ -261,6 +281,7 @@ Status DynamicRun::StartBeside(const NodeProgram& node, Iteration* iteration) {
   step->scheduler->StartOutside({node.node, this, device_name_, execution->waits_for});
   if (node.action == NodeAction::kAsync) {
     const RunningScope running(&DescribeExecution, execution);
+    const CorrelationScope correlated(step->trace(), execution);
     node.compute_async(node.state, &execution->frame, execution);
     return absl::OkStatus();
   }

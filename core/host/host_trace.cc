@@ -11,7 +11,8 @@ namespace {
 constexpr uint32_t kTraceEventSize = offsetof(MS_TraceEvent, pad) + sizeof(MS_TraceEvent::pad);
 constexpr absl::string_view kKindNames[] = {"kernel", "copy", "memset", "alloc", "sync", "range"};
 
-StatusOr<TracedRange> ReadEvent(const MS_TraceEvent& event, absl::string_view plugin) {
+StatusOr<TracedRange> ReadEvent(const MS_TraceEvent& event, absl::string_view plugin,
+                                const StepTrace& trace) {
   MS_RETURN_IF_ERROR(CheckHead(event.head, kTraceEventSize, "MS_TraceEvent"));
   if (event.kind > MS_TRACE_RANGE) {
     return errors::Unimplemented("trace events of kind ", event.kind, " are unknown");
@@ -29,6 +30,8 @@ StatusOr<TracedRange> ReadEvent(const MS_TraceEvent& event, absl::string_view pl
   range.args.emplace_back("kind", std::string(kKindNames[event.kind]));
   if (event.correlation_id != 0) {
     range.args.emplace_back("correlation", absl::StrCat(event.correlation_id));
+    const std::string node = trace.NodeOf(event.correlation_id);
+    if (!node.empty()) range.args.emplace_back("node", node);
   }
   for (uint32_t i = 0; i < event.n_args; ++i) {
     range.args.emplace_back(std::string(FromAbi(event.args[i].key)),
@@ -38,7 +41,7 @@ StatusOr<TracedRange> ReadEvent(const MS_TraceEvent& event, absl::string_view pl
 }
 
 MS_Status* Emit(MS_TraceSink* sink, const MS_TraceEvent* event) {
-  StatusOr<TracedRange> range = ReadEvent(*event, sink->plugin);
+  StatusOr<TracedRange> range = ReadEvent(*event, sink->plugin, *sink->trace);
   if (!range.ok()) return ToAbiStatus(range.status());
   sink->trace->AddRange(*std::move(range));
   return nullptr;

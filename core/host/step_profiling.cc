@@ -36,10 +36,27 @@ StepProfiling::StepProfiling(std::vector<const LoadedPlugin*> plugins, StepTrace
       started_.push_back(plugin);
     }
   }
+  for (const LoadedPlugin* plugin : started_) {
+    const bool correlates =
+        MS_HAS(plugin->profiler, correlation_push) && MS_HAS(plugin->profiler, correlation_pop);
+    if (correlates) correlating_.push_back(plugin);
+  }
+  if (!correlating_.empty()) trace_->set_listener(this);
+}
+
+void StepProfiling::BeginExecution(uint64_t id) {
+  for (const LoadedPlugin* plugin : correlating_) {
+    plugin->profiler->correlation_push(plugin->abi, id);
+  }
+}
+
+void StepProfiling::EndExecution() {
+  for (const LoadedPlugin* plugin : correlating_) plugin->profiler->correlation_pop(plugin->abi);
 }
 
 StepProfiling::~StepProfiling() {
   if (!is_ours_) return;
+  trace_->set_listener(nullptr);
   for (const LoadedPlugin* plugin : started_) {
     if (!Accept(plugin->profiler->stop(plugin->abi), *plugin, "stop")) continue;
     MS_TraceSink sink(plugin->name, trace_);

@@ -90,6 +90,29 @@ TEST_F(StepProfilingTest, WhatProfilersSawIsInTheTrace) {
   EXPECT_THAT(*RunMetadataOf(report_), HasSubstr("upload = upload(kind=copy, "));
 }
 
+TEST_F(StepProfilingTest, ProfilersAreToldWhichExecutionWorkBelongsTo) {
+  profiler_.head.size = sizeof(profiler_);
+  profiler_.correlation_push = [](const MS_Plugin*, uint64_t id) {
+    calls.push_back("push " + std::to_string(id));
+  };
+  profiler_.correlation_pop = [](const MS_Plugin*) { calls.emplace_back("pop"); };
+  event.correlation_id = 2;
+  {
+    const StepProfiling profiling({&plugin_}, &report_.trace);
+    EXPECT_EQ(report_.trace.BeginExecution("first"), 1u);
+    report_.trace.EndExecution();
+    EXPECT_EQ(report_.trace.BeginExecution("second"), 2u);
+    report_.trace.EndExecution();
+  }
+  EXPECT_THAT(calls, ElementsAre("start", "push 1", "pop", "push 2", "pop", "stop", "flush"));
+  EXPECT_THAT(report_.trace.ranges()[0].args,
+              ::testing::Contains(std::pair<std::string, std::string>{"node", "second"}));
+  // Nobody is told afterwards.
+  report_.trace.BeginExecution("later");
+  report_.trace.EndExecution();
+  EXPECT_EQ(calls.size(), 7u);
+}
+
 TEST_F(StepProfilingTest, StepsThatOverlapGoWithout) {
   const StepProfiling first({&plugin_}, &report_.trace);
   StepReport other;

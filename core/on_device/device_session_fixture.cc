@@ -18,7 +18,7 @@ const LoadedPlugin* LoadSim() {
     EXPECT_EQ(LoadCpuPlugin(), absl::OkStatus());
     const StatusOr<const LoadedPlugin*> sim = PluginLoader::Global()->Load(
         absl::StrCat(std::getenv("TEST_SRCDIR"), "/", std::getenv("TEST_WORKSPACE"), "/", kPath),
-        {{"devices", absl::StrCat(kNumSims)}, {"memory_mb", "64"}});
+        {{"devices", absl::StrCat(kNumSims)}, {"memory_mb", "64"}, {"pooled@2", "1"}});
     EXPECT_TRUE(sim.ok()) << sim.status();
     return sim.ok() ? *sim : nullptr;
   }();

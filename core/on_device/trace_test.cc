@@ -80,5 +80,66 @@ TEST_F(TraceTest, ATensorFromAnotherDeviceIsLinkedToItsSender) {
   EXPECT_THAT(Traced("b").inputs, Contains("a/_Recv_0"));
 }
 
+// The value of the argument; empty if the range has none of the name.
+std::string Argument(const TracedRange& range, const std::string& name) {
+  for (const auto& [key, value] : range.args) {
+    if (key == name) return value;
+  }
+  return "";
+}
+
+TEST_F(TraceTest, TheDevicesOwnTimesStandBesideTheHosts) {
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(2));
+  const Output a = NodeOn("SIM:1", "a", "Neg", {x});
+  const Output b = NodeOn("SIM:1", "b", "Square", {a});
+  Trace({b}, {{x, Values<float>({1, 2})}});
+  std::vector<std::string> kernels;
+  int copies = 0;
+  for (const TracedRange& range : report_.trace.ranges()) {
+    if (range.device != "/plugin:millstream_sim/device:1") continue;
+    if (Argument(range, "kind") == "copy") {
+      ++copies;
+      EXPECT_EQ(Argument(range, "bytes"), "8");
+      continue;
+    }
+    kernels.push_back(Argument(range, "node"));
+    EXPECT_NE(Argument(range, "correlation"), "");
+    const TracedNode& node = Traced(kernels.back());
+    EXPECT_GE(range.start, node.start);
+    EXPECT_LE(range.end, node.end);
+    EXPECT_GE(range.end - range.start, 5000000) << "as long as the device took";
+  }
+  EXPECT_THAT(kernels, ElementsAre("a", "b"));
+  EXPECT_EQ(copies, 2) << "x to the device, b to the host";
+}
+
+TEST_F(TraceTest, ACopyTakesTheTimeOfItsBandwidth) {
+  Set(0, "copy_mb_per_s", 1);
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(10000));
+  const Output y = NodeOn("SIM:0", "y", "Neg", {x});
+  Trace({y}, {{x, Values<float>(std::vector<float>(10000))}});
+  int copies = 0;
+  for (const TracedRange& range : report_.trace.ranges()) {
+    if (Argument(range, "kind") != "copy") continue;
+    ++copies;
+    EXPECT_GE(range.end - range.start, 40000000) << "40 KB at 1 MB/s";
+  }
+  EXPECT_EQ(copies, 2);
+  Set(0, "copy_mb_per_s", 0);
+}
+
+TEST_F(TraceTest, LoopsSayWhichExecutionsTheDevicesWorkBelongsTo) {
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(2));
+  const Output way = Placeholder("way", DataType::kBool, PartialShape::Scalar());
+  const Output taken{build.NodeOf("Switch", {x, way}), 1};
+  const Output a = NodeOn("SIM:0", "a", "Neg", {taken});
+  Trace({a}, {{x, Values<float>({1, 2})}, {way, Tensor::Scalar<bool>(true)}});
+  std::vector<std::string> kernels;
+  for (const TracedRange& range : report_.trace.ranges()) {
+    if (Argument(range, "kind") == "kernel") kernels.push_back(Argument(range, "node"));
+  }
+  EXPECT_THAT(kernels, Contains("a"));
+}
+
 }  // namespace
 }  // namespace millstream

@@ -32,7 +32,10 @@ PlanRun::~PlanRun() {
   }
   state_->temps.clear();
   if (trace_ != nullptr) {
-    for (MS_Frame& frame : state_->frames) frame.flags &= ~uint64_t{MS_FRAME_TRACING};
+    for (MS_Frame& frame : state_->frames) {
+      frame.flags &= ~uint64_t{MS_FRAME_TRACING};
+      frame.correlation_id = 0;
+    }
   }
   state_->feeds = absl::Span<const Tensor>();
   state_->step = nullptr;
@@ -151,8 +154,9 @@ Status PlanRun::RunCallsAs() {
       position = i;
       const bool enqueues = kOnDevice && plan_.instructions[i].transfer == TransferKind::kNone;
       if (kOnDevice && enqueues) device_->StartWork();
-      if (kTraced) frames[i].flags |= MS_FRAME_TRACING;
+      if (kTraced) StartTraced(i);
       MS_Status* failed = calls[i].compute(calls[i].state, &frames[i]);
+      if (kTraced) step_->trace()->EndExecution();
       if (kWatched && FloatControl() != control) RestoreAfter(i, control);
       if (kOnDevice && enqueues) device_->EndWork(*plan_.instructions[i].node);
       if (failed != nullptr) {

@@ -58,6 +58,8 @@ class PlanRun final : public StepPart {
   Status FinishWait();
   // ---- plan_trace.cc ----
   void Trace(int position, int64_t start);
+  // Prepares the frame at `position` for a traced execution.
+  void StartTraced(int position);
   std::vector<std::string> TracedInputs(const Instruction& instruction) const;
   // ---- plan_errors.cc ----
   Status Annotate(int position, const Status& status) const;

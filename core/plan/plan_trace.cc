@@ -47,6 +47,12 @@ std::string SenderOf(const std::string& receive) {
 
 }  // namespace
 
+void PlanRun::StartTraced(int position) {
+  MS_Frame& frame = state_->frames[position];
+  frame.flags |= MS_FRAME_TRACING;
+  frame.correlation_id = step_->trace()->BeginExecution(TracedName(plan_.instructions[position]));
+}
+
 // By the names under which they are traced.
 std::vector<std::string> PlanRun::TracedInputs(const Instruction& instruction) const {
   std::vector<std::string> names;

@@ -31,6 +31,26 @@ TracedPart* StepTrace::AddPart(std::string device) {
   return &parts_.back();
 }
 
+uint64_t StepTrace::BeginExecution(const std::string& node) {
+  uint64_t id = 0;
+  {
+    absl::MutexLock lock(&executions_mutex_);
+    executions_.push_back(node);
+    id = executions_.size();
+  }
+  if (listener_ != nullptr) listener_->BeginExecution(id);
+  return id;
+}
+
+void StepTrace::EndExecution() {
+  if (listener_ != nullptr) listener_->EndExecution();
+}
+
+std::string StepTrace::NodeOf(uint64_t id) const {
+  absl::MutexLock lock(&executions_mutex_);
+  return id == 0 || id > executions_.size() ? std::string() : executions_[id - 1];
+}
+
 void StepTrace::AddRange(TracedRange range) {
   absl::MutexLock lock(&ranges_mutex_);
   ranges_.push_back(std::move(range));

@@ -55,11 +55,30 @@ struct TracedRange {
   std::vector<std::pair<std::string, std::string>> args;
 };
 
-// The record of one step. The driving thread calls AddPart before the parts run, and the other
-// members after they have ended. AddRange is thread-safe.
+// Is told of the executions of a traced step, on the threads that make them.
+class ExecutionListener {
+ public:
+  virtual ~ExecutionListener() = default;
+  // `id` is not 0, and no other execution of the step has it.
+  virtual void BeginExecution(uint64_t id) = 0;
+  virtual void EndExecution() = 0;
+};
+
+// The record of one step. The driving thread calls AddPart and set_listener before the parts run,
+// and the other members after they have ended. AddRange, BeginExecution, EndExecution and NodeOf
+// are thread-safe.
 class StepTrace {
  public:
   StepTrace();
+  // Null: nobody.
+  void set_listener(ExecutionListener* listener) { listener_ = listener; }
+
+  // A kernel of `node` is about to be called on this thread, and has returned. What the thread
+  // enqueues on devices between them belongs to the execution: its id is MS_Frame.correlation_id.
+  uint64_t BeginExecution(const std::string& node) ABSL_LOCKS_EXCLUDED(executions_mutex_);
+  void EndExecution();
+  // Empty for an id that no execution has.
+  std::string NodeOf(uint64_t id) const ABSL_LOCKS_EXCLUDED(executions_mutex_);
   TracedPart* AddPart(std::string device);
   const std::deque<TracedPart>& parts() const { return parts_; }
 
@@ -78,6 +97,10 @@ class StepTrace {
   int64_t wall_minus_monotonic_;
   mutable absl::Mutex ranges_mutex_;
   std::vector<TracedRange> ranges_ ABSL_GUARDED_BY(ranges_mutex_);
+  ExecutionListener* listener_ = nullptr;
+  mutable absl::Mutex executions_mutex_;
+  // By id, from 1 on.
+  std::vector<std::string> executions_ ABSL_GUARDED_BY(executions_mutex_);
 };
 
 // The requested reports of a run, and their results.

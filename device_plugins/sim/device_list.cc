@@ -52,6 +52,7 @@ MS_SpaceDesc DescribeSpace(uint32_t space, uint32_t flags, uint64_t max_alloc) {
 void Describe(uint32_t ordinal, const Switches& switches, Description* out) {
   const uint64_t memory = switches.memory_mb << 20;
   out->spaces[0] = DescribeSpace(MS_SPACE_DEVICE, MS_SPACE_DEVICE_VISIBLE, memory);
+  if (switches.pooled != 0) out->spaces[0].mode = MS_ALLOC_POOLED;
   out->spaces[1] = DescribeSpace(
       MS_SPACE_HOST_PINNED, MS_SPACE_HOST_VISIBLE | MS_SPACE_DEVICE_VISIBLE | MS_SPACE_COHERENT,
       HostMemory());

@@ -19,6 +19,22 @@ void MemFree(MS_Device* device, const MS_MemRef* ref) noexcept {
   Unwrap(device)->memory()->Free(*ref);
 }
 
+MS_Status* AllocOnStream(MS_Stream* stream, uint32_t space, uint64_t bytes, uint64_t alignment,
+                         MS_MemRef* out) noexcept {
+  return Guarded([&] { return Unwrap(stream)->device()->Allocate(space, bytes, alignment, out); });
+}
+
+// The memory is free again when the stream comes to it, or when the device is lost.
+void FreeOnStream(MS_Stream* stream, const MS_MemRef* ref) noexcept {
+  Item item{Item::Kind::kHostFunction};
+  const std::shared_ptr<Memory> memory = Unwrap(stream)->device()->memory();
+  item.run = [memory, ref = *ref] { memory->Free(ref); };
+  MS_Status* const lost = Guarded([&] { return Unwrap(stream)->Enqueue(std::move(item)); });
+  if (lost == nullptr) return;
+  ms::host_tables.core->status_free(lost);
+  memory->Free(*ref);
+}
+
 MS_Status* MemInfo(MS_Device* device, uint64_t* free_bytes, uint64_t* total_bytes) noexcept {
   return Guarded([&] { return Unwrap(device)->MemInfo(free_bytes, total_bytes); });
 }
@@ -107,10 +123,6 @@ MS_Status* EventSync(MS_Event* event) noexcept {
   return Guarded([&] { return Unwrap(event)->Sync(); });
 }
 
-MS_Status* EventElapsed(MS_Event* from, MS_Event* to, uint64_t* ns) noexcept {
-  return Guarded([&] { return Event::Elapsed(*Unwrap(from), *Unwrap(to), ns); });
-}
-
 // ---- Copies -------------------------------------------------------------------------------------
 
 MS_Status* Copy(MS_Stream* stream, const MS_MemRef* to, const MS_MemRef* from,
@@ -152,6 +164,8 @@ MS_DeviceApi MakeTable() {
   api.head = MS_Table{sizeof(MS_DeviceApi), 1, MS_ABI_MINOR, MS_DEVICE_API};
   api.mem_alloc = &MemAlloc;
   api.mem_free = &MemFree;
+  api.alloc_on_stream = &AllocOnStream;
+  api.free_on_stream = &FreeOnStream;
   api.mem_info = &MemInfo;
   api.mem_stats = &MemStats;
   api.stream_create = &StreamCreate;
@@ -164,7 +178,6 @@ MS_DeviceApi MakeTable() {
   api.event_record = &EventRecord;
   api.event_query = &EventQuery;
   api.event_sync = &EventSync;
-  api.event_elapsed_ns = &EventElapsed;
   api.stream_wait_event = &StreamWaitEvent;
   api.copy_async = &Copy;
   api.copy_peer_async = &CopyPeer;

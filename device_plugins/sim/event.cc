@@ -23,19 +23,4 @@ ms::Status Event::Wait(std::unique_lock<std::mutex>* lock) const {
   return device_->LostStatus();
 }
 
-ms::Status Event::Elapsed(const Event& from, const Event& to, uint64_t* ns) {
-  const std::lock_guard<std::mutex> lock(StateMutex());
-  for (const Event* event : {&from, &to}) {
-    MS_TRY(event->device_->LostStatus());
-    if (event->latest_ == nullptr || !event->latest_->done) {
-      return ms::Status(MS_FAILED_PRECONDITION,
-                        ms::StrCat(event->device_->name(), ": time is asked of an event that is ",
-                                   event->latest_ == nullptr ? "not recorded" : "not done"));
-    }
-  }
-  const int64_t elapsed = to.latest_->time_ns - from.latest_->time_ns;
-  *ns = elapsed > 0 ? static_cast<uint64_t>(elapsed) : 0;
-  return ms::Status();
-}
-
 }  // namespace millstream::sim

@@ -48,8 +48,6 @@ class Event {
   // UNAVAILABLE when the device was lost before it was done.
   ms::Status Query(bool* done) const;
   ms::Status Sync() const;
-  // FAILED_PRECONDITION unless both were recorded and are done; 0 when `to` was done first.
-  static ms::Status Elapsed(const Event& from, const Event& to, uint64_t* ns);
 
  private:
   ms::Status Wait(std::unique_lock<std::mutex>* lock) const;

@@ -52,7 +52,6 @@ void ExpectLost(SimDevice& device, const MS_MemRef& block) {
   ExpectUnavailable("event_record", api.event_record(event, stream));
   ExpectUnavailable("event_query", api.event_query(event, &flag));
   ExpectUnavailable("event_sync", api.event_sync(event));
-  ExpectUnavailable("event_elapsed_ns", api.event_elapsed_ns(event, event, &a));
   ExpectUnavailable("stream_wait_event", api.stream_wait_event(stream, event));
   ExpectUnavailable("copy_async", api.copy_async(stream, &block, &block, 1));
   ExpectUnavailable("copy_peer_async", api.copy_peer_async(stream, &block, &block, 1));

@@ -3,6 +3,7 @@
 #include "device_plugins/sim/control.h"
 #include "device_plugins/sim/device_list.h"
 #include "device_plugins/sim/device_table.h"
+#include "device_plugins/sim/profiler.h"
 #include "device_plugins/sim/switches.h"
 #include "framework/plugin/plugin_entry.hpp"
 
@@ -51,6 +52,7 @@ struct SimPlugin : ms::PluginDefaults {
     if (id == MS_OPTIONS_API) return &OptionsTable()->head;
     if (id == MS_DEVICES_API) return &DevicesTable()->head;
     if (id == MS_DEVICE_API) return &DeviceTable()->head;
+    if (id == MS_PROFILER_API) return &ProfilerTable()->head;
     if (id == SIM_CONTROL_API) return &control.head;
     return nullptr;
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device_plugins/sim/device.h"
+#include "device_plugins/sim/profiler.h"
 
 namespace millstream::sim {
 namespace {
@@ -41,7 +42,7 @@ std::string RunGuarded(const std::function<void()>& run) {
 }  // namespace
 
 Stream::Stream(Device* device, uint32_t number, uint64_t seed)
-    : device_(device), random_(MixedSeed(seed, device->ordinal(), number)) {}
+    : device_(device), number_(number), random_(MixedSeed(seed, device->ordinal(), number)) {}
 
 void Stream::Start(uint32_t role) {
   thread_ = std::thread([this] { Loop(); });
@@ -67,6 +68,7 @@ void Stream::Close() {
 // ---- The host's side ----------------------------------------------------------------------------
 
 ms::Status Stream::Enqueue(Item item) {
+  item.correlation = Profiler::Current();
   const std::lock_guard<std::mutex> lock(StateMutex());
   MS_TRY(device_->LostStatus());
   MS_TRY(device_->Admit(&item));
@@ -209,6 +211,10 @@ void Stream::Execute(Item* item, Lock* lock) {
   }
   if (!thrown.empty()) device_->Lose(thrown);
   SleepUntil(end, lock);
+  if (!Profiler::Get().is_on()) return;
+  const uint32_t kind = item->kind == Item::Kind::kCopy ? MS_TRACE_COPY : MS_TRACE_KERNEL;
+  Profiler::Get().Record(
+      {item->correlation, kind, device_->ordinal(), number_, item->bytes, begin, Clock::now()});
 }
 
 void Stream::HangIfTold(const Item& item, Lock* lock) {

@@ -30,6 +30,7 @@ struct Item {
   std::shared_ptr<Record> record;  // the one to finish, or to wait for
   uint64_t bytes = 0;              // of a copy
   uint64_t number = 0;             // of work and copies: the n-th of its device, from 1
+  uint64_t correlation = 0;        // the execution that it belongs to, for the profiler
 };
 
 // The MS_Stream of these tables. Thread-safe. What is enqueued is done even if the host forgets the
@@ -94,6 +95,7 @@ class Stream {
   Device* HungDevice() const;
 
   Device* const device_;
+  const uint32_t number_;
   std::mt19937_64 random_;  // of the stream's thread alone
   std::thread thread_;      // set by Start
 

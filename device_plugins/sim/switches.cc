@@ -22,6 +22,9 @@ constexpr char kFailInit[] = "fail_init";
 constexpr SwitchInfo kSwitches[] = {
     {"memory_mb", "How much device memory there is, in MiB.", &Switches::memory_mb, 1,
      kMostMegabytes, Counted::kNothing, false},
+    {"pooled",
+     "1: the device gives memory for each tensor by its streams, and the host does not pool.",
+     &Switches::pooled, 0, 1, Counted::kNothing, false},
     {"poison", "1: memory is filled with NaN when it is allocated and when it is freed.",
      &Switches::poison, 0, 1, Counted::kNothing, false},
     {"seed", "The seed of the random delays.", &Switches::seed, 0, UINT64_MAX, Counted::kNothing,

@@ -15,6 +15,7 @@ namespace millstream::sim {
 // and 0 none.
 struct Switches {
   uint64_t memory_mb = 256;
+  uint64_t pooled = 0;           // the plugin pools device memory, and the host does not
   uint64_t poison = 1;           // memory is filled with NaN when it is allocated and when freed
   uint64_t seed = 0;             // of the delays
   uint64_t delay_us = 0;         // the longest random delay before anything on a stream
