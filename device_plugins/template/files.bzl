@@ -14,6 +14,7 @@ TEMPLATE_FILES = [
     "package/pyproject.toml",
     "plugin.cc",
     "queue.h",
+    "statistics.cc",
     "swish.cc",
     "train.py",
 ]
