@@ -2,6 +2,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -434,6 +435,24 @@ TEST_P(PluginKernelsTest, ObjectsThatCannotBeMadeAreErrors) {
   };
   EXPECT_THAT(std::string(RunCall().message()),
               HasSubstr("no plugin registered the resource type \"Test.Other\""));
+}
+
+TEST_P(PluginKernelsTest, AnExceptionInAParallelLoopIsTheKernelsError) {
+  std::atomic<uint64_t> done{0};
+  call = [&](ms::Frame& frame) -> ms::Status {
+    frame.ParallelFor(4096, 1000, [&](uint64_t begin, uint64_t end) {
+      if (begin <= 2000 && 2000 < end) throw std::runtime_error("unit 2000 is bad");
+      done += end - begin;
+    });
+    return ms::Status();
+  };
+  EXPECT_THAT(std::string(RunCall().message()), HasSubstr("unit 2000 is bad"));
+  EXPECT_LT(done, 4096u);
+  call = [](ms::Frame& frame) -> ms::Status {
+    frame.ParallelFor(16, 1, [](uint64_t, uint64_t) { throw 7; });
+    return ms::Status();
+  };
+  EXPECT_THAT(std::string(RunCall().message()), HasSubstr("an exception of unknown type"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Executors, PluginKernelsTest,
