@@ -61,8 +61,16 @@ StatusOr<std::unique_ptr<KernelRun>> KernelRun::Create(const KernelRegistration&
   MS_ASSIGN_OR_RETURN(run->signature_, ExpandSignature(*run->op_, kernel_case.attrs));
   const std::string node = absl::StrCat("checked/", kernel.op);
   const std::string device_name = absl::StrCat("/device:", kernel.device_type, ":0");
-  const MS_KernelInfo info({run->op_, &kernel_case.attrs, &run->signature_, node}, device_name,
-                           kernel.plugin);
+  MS_KernelInfo info({run->op_, &kernel_case.attrs, &run->signature_, node}, device_name,
+                     kernel.plugin);
+  run->context_.head.size = sizeof(run->context_);
+  if (device != nullptr) {
+    run->context_.device = device->device();
+    run->context_.stream = device->stream();
+    run->context_.stream_native = device->functions().stream_native(device->stream());
+    run->context_.device_ordinal = device->description().ordinal;
+  }
+  info.device = &run->context_;
   SetHostBreadcrumb(absl::StrCat("kernel ", kernel.op, " of plugin ", kernel.plugin));
   MS_RETURN_IF_ERROR(Take(kernel.create(kernel.user, &info, &run->state_)));
   run->is_alive_ = true;
@@ -171,6 +179,7 @@ Status KernelRun::Specialize(const RunMode& mode, const std::vector<Tensor>& pla
                              Execution* execution) const {
   MS_Specialization& specialization = execution->specialization;
   specialization.head.size = sizeof(specialization);
+  specialization.device = &context_;
   if (kernel_.specialize == nullptr) return absl::OkStatus();
   std::vector<MS_Dims> input_dims;
   std::vector<MS_TensorView> constants;
@@ -221,12 +230,10 @@ MS_Frame* KernelRun::MakeFrame(Execution* execution) const {
     frame->flags = MS_FRAME_TRACING;
     frame->correlation_id = ctx->step_id;
   }
-  if (device_ != nullptr) {
-    frame->device_state = device_->device();
-    frame->stream = device_->stream();
-    frame->stream_native = device_->functions().stream_native(device_->stream());
-    frame->device_ordinal = device_->description().ordinal;
-  }
+  frame->device_state = context_.device;
+  frame->stream = context_.stream;
+  frame->stream_native = context_.stream_native;
+  frame->device_ordinal = context_.device_ordinal;
   return frame;
 }
 

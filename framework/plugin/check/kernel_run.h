@@ -86,6 +86,7 @@ class KernelRun {
   const KernelCase& case_;
   const OpDef* op_ = nullptr;
   NodeSignature signature_;
+  MS_DeviceContext context_ = {};  // for create, specialize and frames
   void* state_ = nullptr;
   bool is_alive_ = false;
   mutable CheckSession session_;

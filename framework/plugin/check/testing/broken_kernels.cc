@@ -13,6 +13,10 @@ namespace {
 
 // Elements of its own, in memory that the host gives or gives away.
 struct Neg {
+  // A kernel may count on its device from its creation on.
+  ms::Status Init(const ms::KernelInfo& info) {
+    return info.device() == nullptr ? ms::Internal("create sees no device") : ms::Status();
+  }
   ms::Status Compute(ms::Frame& frame) const {
     const ms::View x = frame.input(0);
     if (Has("forgets_output")) return ms::Status();
