@@ -197,7 +197,7 @@ MS_Status* InputTensor(MS_Frame* frame, uint32_t index, MS_Tensor** out) {
   return nullptr;
 }
 
-// The plugin's memory as an output: it is copied at once, and released.
+// Not taken yet: a kernel that gives memory of its own fails in the check, and the text says why.
 MS_Status* WrapDevice(MS_Frame* frame, const MS_MemRef* memory, MS_DType dtype, MS_Dims dims,
                       void (*release)(void* user), void* user, MS_Tensor** out) {
   *out = nullptr;
