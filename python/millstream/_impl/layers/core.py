@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import millstream._impl.ops.gen_ops as gen_ops
 import numpy as np
 
+import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import (
     FUNCTION,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import millstream._impl.ops.gen_ops as gen_ops
 import numpy as np
 
+import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import INTEGERS, PADDING, TENSOR, TEXT, one_of, or_none, takes

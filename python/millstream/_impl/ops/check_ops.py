@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import millstream._impl.ops.gen_ops as gen_ops
 import numpy as np
 
+import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base import errors
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import millstream._impl.ops.gen_ops as gen_ops
-
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import SHAPE, TENSOR_ITSELF, takes
 from millstream._impl.graph.convert import constant_value, convert_to_tensor

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import millstream._impl.ops.gen_ops as gen_ops
-
 from millstream._impl.graph.arguments import TENSOR, takes
 from millstream._impl.graph.convert import convert_argument
 from millstream._impl.graph.operator_methods import install

@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-import millstream._impl.ops.gen_ops as gen_ops
 import numpy as np
 
+import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.graph.convert import convert_argument
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.values import dtypes

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
-
 from millstream._impl import protos
 from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.base.public import public

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
-
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import NUMBER, RATE, takes
 from millstream._impl.graph.operation import Operation, Tensor

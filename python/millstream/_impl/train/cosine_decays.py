@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
-
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import NUMBER, takes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
-
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import RATE, takes
 from millstream._impl.graph.operation import Operation, Tensor

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
-
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import LIST, NUMBER, TENSOR, takes

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
-
 from millstream._impl.base import error_text
 from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.base.public import public

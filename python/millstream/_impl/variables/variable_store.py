@@ -6,7 +6,6 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 import millstream._impl.ops.gen_ops as gen_ops
-
 from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.base.public import public
 from millstream._impl.graph.convert import convert_to_tensor
