@@ -19,7 +19,7 @@ DATA = ("testdata/conformance/",)
 # The plugin ABI is one header, which includes nothing of ours; it is mostly comments, and still has
 # an end. A version that is frozen is a copy of it.
 ONE_HEADER = "plugin.h"
-MAX_LINES_OF_ONE_HEADER = 1250
+MAX_LINES_OF_ONE_HEADER = 1200
 FROZEN = "framework/plugin/frozen/v"
 
 # Which room of core/ may include which.

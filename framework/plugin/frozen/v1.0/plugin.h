@@ -13,7 +13,7 @@
  *    size = sizeof and zeroes the rest; the reader uses MS_HAS before it touches a field that the
  *    first release of the struct did not have. Sizes are never compared for equality.
  *  - What a reader does not know is never ignored in silence. A bit of `required`, a flag, a mode,
- * a number of an enumeration or a dtype that it does not know, and an extension whose own
+ *    a number of an enumeration or a dtype that it does not know, and an extension whose own
  *    `required` is not 0: the reader refuses the item that has it, with MS_UNIMPLEMENTED, and
  *    nothing else. The item is one kernel, one op, one device, one call. An extension whose
  *    `required` is 0 is optional: a reader that does not know it goes on without it. Reserved
@@ -24,7 +24,7 @@
  *  - Lifetimes. For ever: MS_Plugin, tables, functions, their `user`, and what says so. Until the
  *    callback returns that got it: everything else that is passed by pointer, unless it says
  *    otherwise. Until released: MS_Status, MS_Tensor, MS_Resource, MS_LockSet. Until destroyed:
- *    devices, and in them streams, events, blocks and recordings, which go before their device.
+ *    devices, and in them streams, events and blocks, which go before their device.
  *  - Threads. entry, init, register_all and shutdown are called one at a time. Everything else may
  *    be called from any thread, by several at once, unless it says otherwise.
  *  - The floating-point environment (rounding, flushing of denormals, traps) of a host's thread is
@@ -138,7 +138,6 @@ typedef struct MS_Buf MS_Buf;               /* a growing byte buffer of the host
 typedef struct MS_Device MS_Device;         /* a device, the plugin's own type */
 typedef struct MS_Stream MS_Stream;         /* a stream, the plugin's own type */
 typedef struct MS_Event MS_Event;           /* an event, the plugin's own type */
-typedef struct MS_Recording MS_Recording;   /* recorded work of a stream, the plugin's own type */
 
 /* A dense row-major tensor. A view is valid until compute returns (or `done`, when asynchronous).
  * String cells and resources are opaque: they are read through ms.tensor/1 and ms.resource/1. */
@@ -453,9 +452,7 @@ typedef struct MS_Frame {
 } MS_Frame;
 #define MS_FRAME_DETERMINISTIC 1u
 #define MS_FRAME_TRACING 2u
-/* The stream records (MS_DeviceApi.capture_begin): what compute enqueues is replayed in later steps
- * without a call of compute. Only kernels with MS_KERNEL_CAPTURE_SAFE see it. */
-#define MS_FRAME_CAPTURE 4u
+#define MS_FRAME_CAPTURE 4u /* reserved, for "ms.capture/1" */
 
 /* One shape signature of one node, while a plan is built. All dims are known; `outputs` is what
  * the op's shape function says. */
@@ -1030,12 +1027,6 @@ typedef struct MS_DeviceDesc {
   uint32_t pad;
 } MS_DeviceDesc;
 
-/* Work that used memory within `from` uses the same place within `to`, which has as many bytes. */
-typedef struct MS_MemChange {
-  MS_MemRef from;
-  MS_MemRef to;
-} MS_MemChange;
-
 /* MS_MemStats.valid_mask: bit k says that field k, counted from in_use, was filled. */
 typedef struct MS_MemStats {
   MS_Head head;
@@ -1105,21 +1096,6 @@ typedef struct MS_DeviceApi {
   MS_Status* (*stream_host_fn)(MS_Stream* stream, void (*fn)(void* user), void* user);
   MS_Status* (*device_sync)(MS_Device* device);
   MS_Status* (*device_error)(MS_Device* device); /* sticky */
-  /* (optional, both) Makes host memory, which is not the plugin's, as fast to copy from and to as
-   * pinned memory, until host_unregister of the same address. No host calls them yet. */
-  MS_Status* (*host_register)(MS_Device* device, void* address, uint64_t bytes);
-  void (*host_unregister)(MS_Device* device, void* address);
-  /* (optional, all four) Capture. From capture_begin to capture_end, what is enqueued on the stream
-   * is recorded and not done; waits for events and host functions cannot be recorded and answer
-   * MS_UNIMPLEMENTED. replay enqueues the recorded work on a stream of the same device, with these
-   * changes of memory against the recording; MS_UNIMPLEMENTED: it cannot make them, and the host
-   * records anew. A recording may be replayed while an earlier replay is under way. No host
-   * captures yet. */
-  MS_Status* (*capture_begin)(MS_Stream* stream);
-  MS_Status* (*capture_end)(MS_Stream* stream, MS_Recording** out);
-  MS_Status* (*replay)(MS_Stream* stream, MS_Recording* recording, const MS_MemChange* changes,
-                       uint64_t n_changes);
-  void (*recording_destroy)(MS_Recording* recording);
 } MS_DeviceApi;
 
 /* "ms.devices/1" */
@@ -1188,6 +1164,8 @@ typedef struct MS_OptionsApi {
  * "ms.graph/1": a plugin claims a connected part of a placed graph. The host asks it with the
  *   nodes, their attributes and the shapes as far as they are known; the plugin compiles the part
  *   and gives one kernel for it.
+ * "ms.capture/1": what a plan enqueues on a stream is recorded once and replayed, with other memory
+ *   where feeds and fetches have moved (MS_FRAME_CAPTURE, MS_KERNEL_CAPTURE_SAFE).
  * "ms.collective/1": communicators of several devices: all-reduce, all-gather, reduce-scatter,
  *   broadcast, send and receive on streams.
  * "ms.kv/1": a key-value store of the cluster, by which plugins of several processes find each
