@@ -67,14 +67,8 @@ void AppendDevice(const MS_DeviceDesc& device, std::string* json) {
 void AppendNote(const MS_Note& note, std::string* json) {
   absl::StrAppend(json, ", \"built_abi\": \"", note.abi_major, ".", note.built_minor,
                   "\", \"needed_abi\": \"", note.abi_major, ".", note.min_host_minor,
-                  "\", \"rank\": ", note.rank, ", \"cpu\": [");
-  absl::string_view separator = "";
-  for (const std::string& name : CpuBitNames(note.cpu_bits)) {
-    absl::StrAppend(json, separator);
-    AppendJsonString(name, json);
-    separator = ", ";
-  }
-  absl::StrAppend(json, "]");
+                  "\", \"rank\": ", note.rank);
+  AppendTexts("cpu", CpuBitNames(note.cpu_bits), json);
 }
 
 void AppendRecord(const PluginRecord& record, std::string* json) {

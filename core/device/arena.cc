@@ -34,13 +34,9 @@ std::vector<StreamPoint> Later(const std::vector<StreamPoint>& a,
 
 }  // namespace
 
-Arena::Arena(ArenaSource* source, const StreamProgress* progress, size_t limit, size_t first_region,
-             const Rules& rules)
-    : source_(*source),
-      progress_(*progress),
-      limit_(limit),
-      rules_(rules),
-      first_region_(std::max(RoundUp(first_region), rules.alignment)) {
+Arena::Arena(ArenaSource* source, const StreamProgress* progress, size_t limit,
+             const ArenaRules& rules)
+    : source_(*source), progress_(*progress), limit_(limit), rules_(rules) {
   absl::MutexLock lock(&mutex_);
   stats_.limit = limit;
 }
@@ -119,10 +115,10 @@ bool Arena::TakeAny(size_t bytes, uint32_t stream, Allocation* taken) {
 size_t Arena::ReserveRegion(size_t bytes) {
   absl::MutexLock lock(&mutex_);
   const size_t room = limit_ - std::min(limit_, stats_.reserved);
-  const size_t least = LeastRegion(bytes);
+  const size_t least = rules_.RegionSize(bytes);
   if (least > room) return 0;
-  const size_t wanted =
-      std::min({std::max({least, first_region_, stats_.reserved}), rules_.largest_region, room});
+  const size_t wanted = std::min(
+      {std::max({least, rules_.first_region, stats_.reserved}), rules_.largest_region, room});
   // A last piece too small to cut anything from is of no use to anybody.
   const size_t region = std::max(least, wanted / rules_.granularity * rules_.granularity);
   stats_.reserved += region;
@@ -136,7 +132,7 @@ Status Arena::TakeNew(size_t bytes, uint32_t stream, Allocation* taken) {
   StatusOr<char*> start = source_.AllocateRegion(region);
   // What is no lack of memory is the device's fault, and no better the second time.
   const bool is_full = absl::IsResourceExhausted(start.status());
-  const size_t least = LeastRegion(bytes);
+  const size_t least = rules_.RegionSize(bytes);
   if (is_full && region > least) {
     absl::MutexLock lock(&mutex_);
     stats_.reserved -= region - least;
@@ -189,8 +185,8 @@ StatusOr<Arena::Allocation> Arena::Allocate(size_t bytes, uint32_t stream) {
   if (AllocationFaults::FailsNext()) {
     return Exhausted(bytes, errors::ResourceExhausted("a test wants none"));
   }
-  const size_t rounded = RoundUp(bytes);
-  if (LeastRegion(rounded) > rules_.largest_region) {
+  const size_t rounded = rules_.BlockSize(bytes);
+  if (rules_.RegionSize(rounded) > rules_.largest_region) {
     return Exhausted(bytes, errors::ResourceExhausted("the device gives at most ",
                                                       rules_.largest_region, " bytes at once"));
   }

@@ -51,19 +51,27 @@ struct ArenaStats {
   }
 };
 
+// What a device's memory asks for. Sizes are in bytes.
+struct ArenaRules {
+  static constexpr size_t kLeastAlignment = 256;
+
+  size_t alignment = kLeastAlignment;     // of blocks; a power of two, at least kLeastAlignment
+  size_t granularity = kLeastAlignment;   // of regions' sizes; a power of two, at least alignment
+  size_t first_region = size_t{1} << 20;  // the first region's size, unless a block needs more
+  size_t largest_region = SIZE_MAX;       // no larger one is allocated from the source
+
+  size_t BlockSize(size_t bytes) const { return RoundedUp(bytes, alignment); }
+  // The size of the smallest region that has room for a block of `bytes`.
+  size_t RegionSize(size_t bytes) const { return RoundedUp(bytes, granularity); }
+
+ private:
+  static size_t RoundedUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+};
+
 // A best-fit allocator on regions that are allocated from the device when they are needed.
 // Thread-safe.
 class Arena {
  public:
-  static constexpr size_t kAlignment = 256;
-
-  // What a device's memory asks for beyond that.
-  struct Rules {
-    size_t alignment = kAlignment;     // of blocks; a power of two, at least kAlignment
-    size_t granularity = kAlignment;   // of regions' sizes; a power of two, at least alignment
-    size_t largest_region = SIZE_MAX;  // no larger one is allocated from the source
-  };
-
   struct Allocation {
     char* address = nullptr;
     // The points that must pass before the block is used: points of other streams, at most one of
@@ -71,14 +79,11 @@ class Arena {
     std::vector<StreamPoint> waits;
   };
 
-  // The first region has `first_region` bytes. Each further region has as many bytes as all regions
+  // The first region has the rules' size. Each further region has as many bytes as all regions
   // before it, or as many as the block needs, up to `limit` bytes in all. REQUIRES: `source` and
   // `progress` outlive the arena.
   Arena(ArenaSource* source, const StreamProgress* progress, size_t limit,
-        size_t first_region = size_t{1} << 20)
-      : Arena(source, progress, limit, first_region, Rules()) {}
-  Arena(ArenaSource* source, const StreamProgress* progress, size_t limit, size_t first_region,
-        const Rules& rules);
+        const ArenaRules& rules = {});
   // Frees all regions. REQUIRES: all blocks were released, and no stream uses them.
   ~Arena();
   Arena(const Arena&) = delete;
@@ -122,13 +127,6 @@ class Arena {
   Status Grow(size_t bytes, uint32_t stream, Allocation* taken) ABSL_LOCKS_EXCLUDED(mutex_);
   Status TakeTrimmed(size_t bytes, uint32_t stream, const Status& cause, Allocation* taken)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  size_t RoundUp(size_t bytes) const {
-    return (bytes + rules_.alignment - 1) / rules_.alignment * rules_.alignment;
-  }
-  // The size of the smallest region that has room for a block.
-  size_t LeastRegion(size_t bytes) const {
-    return (bytes + rules_.granularity - 1) / rules_.granularity * rules_.granularity;
-  }
   size_t ReserveRegion(size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   void AddFree(Blocks::iterator block) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool MayJoin(const Block& left, const Block& right) const;
@@ -140,8 +138,7 @@ class Arena {
   ArenaSource& source_;
   const StreamProgress& progress_;
   const size_t limit_;
-  const Rules rules_;
-  const size_t first_region_;
+  const ArenaRules rules_;
   mutable absl::Mutex mutex_;
   Blocks blocks_ ABSL_GUARDED_BY(mutex_);
   Free free_ ABSL_GUARDED_BY(mutex_);  // the free ones of blocks_

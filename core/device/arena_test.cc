@@ -21,8 +21,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr size_t kUnit = Arena::kAlignment;
+constexpr size_t kUnit = ArenaRules::kLeastAlignment;
 constexpr size_t kFirstRegion = 16 * kUnit;
+
+ArenaRules SmallRules() {
+  ArenaRules rules;
+  rules.first_region = kFirstRegion;
+  return rules;
+}
 
 // Host memory, so that a test may write where blocks are; counts what it gave away.
 class FakeSource final : public ArenaSource {
@@ -71,7 +77,7 @@ class ArenaTest : public ::testing::Test {
 
   FakeSource source_{1 << 20};
   StreamProgress progress_;
-  Arena arena_{&source_, &progress_, 64 * kUnit, kFirstRegion};
+  Arena arena_{&source_, &progress_, 64 * kUnit, SmallRules()};
 };
 
 TEST_F(ArenaTest, BlocksAreAlignedAndApart) {
@@ -236,7 +242,7 @@ TEST_F(ArenaTest, GrowsOnDemandUpToItsLimit) {
 TEST(ArenaSourceTest, ADeviceWithLessThanTheLimitGivesWhatABlockNeeds) {
   FakeSource source(20 * kUnit);
   StreamProgress progress;
-  Arena arena(&source, &progress, 1000 * kUnit, kFirstRegion);
+  Arena arena(&source, &progress, 1000 * kUnit, SmallRules());
   const StatusOr<Arena::Allocation> first = arena.Allocate(16 * kUnit, 1);
   ASSERT_TRUE(first.ok());
   const StatusOr<Arena::Allocation> second = arena.Allocate(3 * kUnit, 1);
@@ -403,11 +409,11 @@ TEST_F(ArenaTest, ThreadsThatWantTheFirstBlocksTogetherAllGetOne) {
 TEST(ArenaRulesTest, BlocksAreAlignedAndRegionsBoundedAsTheDeviceAsks) {
   FakeSource source(1 << 20);
   StreamProgress progress;
-  Arena::Rules rules;
+  ArenaRules rules = SmallRules();
   rules.alignment = 2 * kUnit;
   rules.granularity = 16 * kUnit;
   rules.largest_region = 64 * kUnit;
-  Arena arena(&source, &progress, 1000 * kUnit, kFirstRegion, rules);
+  Arena arena(&source, &progress, 1000 * kUnit, rules);
   std::vector<char*> blocks;
   for (int i = 0; i < 40; ++i) {
     const size_t given = source.given();

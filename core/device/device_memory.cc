@@ -23,7 +23,6 @@ constexpr uint32_t kFromPeerStream = 4;
 constexpr uint32_t kHostStream = 5;
 
 // The limit of pinned memory, which is scarcer than other memory.
-constexpr size_t kFirstRegion = size_t{1} << 20;
 constexpr size_t kMostPinnedBytes = size_t{1} << 30;
 
 constexpr absl::Duration kPollInterval = absl::Microseconds(20);
@@ -52,8 +51,8 @@ const MS_SpaceDesc* FindSpace(const MS_DeviceDesc& description, uint32_t space) 
   return nullptr;
 }
 
-Arena::Rules RulesOf(const MS_SpaceDesc& space) {
-  Arena::Rules rules;
+ArenaRules RulesOf(const MS_SpaceDesc& space) {
+  ArenaRules rules;
   rules.alignment = std::max<size_t>(rules.alignment, space.alignment);
   rules.granularity = std::max<size_t>(rules.alignment, space.granularity);
   if (space.max_alloc != 0) {
@@ -106,11 +105,8 @@ class DeviceMemory::WrappedBuffer final : public DeviceBuffer {
         user_(user) {}
 
  private:
-  // On a device that is lost or closed nothing is under way.
   ~WrappedBuffer() override {
-    const Status told =
-        memory()->CallWhenDone([release = release_, user = user_] { release(user); });
-    if (!told.ok()) release_(user_);
+    memory()->CallWhenUnused([release = release_, user = user_] { release(user); });
   }
   void (*const release_)(void*);
   void* const user_;
@@ -143,8 +139,7 @@ void DeviceMemory::FreePooled(const MS_MemRef& block) {
 }
 
 StatusOr<BufferRef> DeviceMemory::AllocatePooled(DeviceStream* stream, size_t bytes) {
-  const size_t wanted = (std::max<size_t>(bytes, 1) + rules_.granularity - 1) / rules_.granularity *
-                        rules_.granularity;
+  const size_t wanted = rules_.RegionSize(std::max<size_t>(bytes, 1));
   if (wanted > rules_.largest_region || AllocationFaults::FailsNext()) {
     return errors::ResourceExhausted("no memory for ", bytes, " bytes: the device gives at most ",
                                      rules_.largest_region, " at once");
@@ -165,6 +160,7 @@ StatusOr<BufferRef> DeviceMemory::AllocatePooled(DeviceStream* stream, size_t by
   MS_RETURN_IF_ERROR(allocated);
   const auto address = reinterpret_cast<uintptr_t>(block.base) + block.offset;
   if (block.base == nullptr || block.bytes < wanted || address % rules_.alignment != 0) {
+    if (block.base != nullptr) FreePooled(block);
     return errors::Internal("plugin ", device_.plugin->name, ", device ", name_,
                             ", alloc_on_stream: asked were ", wanted, " bytes aligned to ",
                             rules_.alignment, ", given were ", block.bytes, " at 0x",
@@ -419,6 +415,10 @@ Status DeviceMemory::CallWhenDone(std::function<void()> call) {
   return Describe(to_host_->CallAfter(std::move(call)), "end of the step");
 }
 
+void DeviceMemory::CallWhenUnused(const std::function<void()>& call) {
+  if (!CallWhenDone(call).ok()) call();
+}
+
 Status DeviceMemory::LostError() const {
   return Describe(TakeAbiStatus(device_.functions->device_error(device_.device)),
                   "work on the device");
@@ -524,14 +524,14 @@ Status DeviceMemory::Open(const MS_DeviceDesc& description) {
   }
   regions_ = std::make_unique<DeviceRegions>(device_, name_, MS_SPACE_DEVICE, rules_.alignment,
                                              update, [this] { return AwaitIdle(); });
-  arena_ = std::make_unique<Arena>(regions_.get(), &progress_, total_bytes, kFirstRegion, rules_);
+  arena_ = std::make_unique<Arena>(regions_.get(), &progress_, total_bytes, rules_);
   if (const MS_SpaceDesc* const pinned = FindSpace(description, MS_SPACE_HOST_PINNED)) {
-    const Arena::Rules rules = RulesOf(*pinned);
+    const ArenaRules rules = RulesOf(*pinned);
     pinned_regions_ = std::make_unique<DeviceRegions>(
         device_, name_, MS_SPACE_HOST_PINNED, rules.alignment, [this] { UpdateProgress(); },
         [] { return false; });
-    pinned_arena_ = std::make_unique<Arena>(pinned_regions_.get(), &progress_, kMostPinnedBytes,
-                                            kFirstRegion, rules);
+    pinned_arena_ =
+        std::make_unique<Arena>(pinned_regions_.get(), &progress_, kMostPinnedBytes, rules);
   }
   const DeviceStream::Shared shared{device_.functions, device_.device, &events_, &poller_,
                                     &progress_};

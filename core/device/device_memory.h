@@ -83,6 +83,8 @@ class DeviceMemory {
   // Calls `call` after all work that was enqueued before, on all streams, is complete. See
   // DeviceStream::CallAfter.
   Status CallWhenDone(std::function<void()> call);
+  // The same; calls at once where the device is lost or closed, on which nothing is under way.
+  void CallWhenUnused(const std::function<void()>& call);
   // The number of errors of enqueued work so far.
   int64_t num_errors() const ABSL_LOCKS_EXCLUDED(mutex_);
   // The error of enqueued work since the number of errors was `num_errors`, or the loss of the
@@ -142,7 +144,7 @@ class DeviceMemory {
   const OpenDevice device_;
   const std::string name_;
   const uint32_t ordinal_;
-  Arena::Rules rules_;      // of the device's memory
+  ArenaRules rules_;        // of the device's memory
   bool is_pooled_ = false;  // the plugin pools the device's memory (MS_ALLOC_POOLED)
   MS_DeviceContext context_ = {};
   StreamProgress progress_;

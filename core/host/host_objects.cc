@@ -25,12 +25,12 @@ class PluginObject : public Resource {
   void Drop() override {}
 
  private:
-  // Work that is enqueued may still use the object. On a device that is lost or closed there is
-  // none.
+  // Work that is enqueued may still use the object.
   ~PluginObject() override {
     if (!is_owned_) return;
     const auto destroy = [call = type_.destroy, object = object_] { call(object); };
-    if (memory_ == nullptr || !memory_->CallWhenDone(destroy).ok()) destroy();
+    if (memory_ == nullptr) return destroy();
+    memory_->CallWhenUnused(destroy);
   }
   const ResourceType& type_;
   void* const object_;

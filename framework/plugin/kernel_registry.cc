@@ -129,6 +129,13 @@ bool IsBetter(const KernelRegistration* a, const KernelRegistration* b) {
   return a->is_builtin && !b->is_builtin;
 }
 
+// Which kernel does not take the node and why; empty if it does, or cannot be asked.
+std::string RefusalOf(const KernelRegistration& kernel, const KernelRegistry::Question& ask) {
+  if (kernel.supports == nullptr || ask == nullptr) return std::string();
+  const Status answer = ask(kernel);
+  return answer.ok() ? std::string() : absl::StrCat(Describe(kernel), ": ", answer.message());
+}
+
 // Kernels that were passed over for the same reason.
 struct Rejection {
   std::string where;  // "CPU kernels (millstream_cpu)"
@@ -234,10 +241,10 @@ void KernelRegistry::FindTies(const std::vector<KernelRegistration>& kernels,
   }
 }
 
-std::vector<const KernelRegistration*> KernelRegistry::Fitting(absl::string_view op,
-                                                               absl::string_view device_type,
-                                                               const AttrMap& attrs) const {
-  std::vector<const KernelRegistration*> fitting;
+KernelRegistry::Candidates KernelRegistry::Fitting(absl::string_view op,
+                                                   absl::string_view device_type,
+                                                   const AttrMap& attrs) const {
+  Candidates fitting;
   absl::MutexLock lock(&mutex_);
   const auto present = kernels_.find(op);
   if (present == kernels_.end()) return fitting;
@@ -257,12 +264,11 @@ StatusOr<const KernelRegistration*> KernelRegistry::Find(absl::string_view op,
                                                          const AttrMap& attrs,
                                                          const Question& ask) const {
   std::string refusals;
-  const std::vector<const KernelRegistration*> fitting = Fitting(op, device_type, attrs);
+  const Candidates fitting = Fitting(op, device_type, attrs);
   for (const KernelRegistration* const kernel : fitting) {
-    if (kernel->supports == nullptr || ask == nullptr) return kernel;
-    const Status answer = ask(*kernel);
-    if (answer.ok()) return kernel;
-    absl::StrAppend(&refusals, "\n  ", Describe(*kernel), ": ", answer.message());
+    const std::string refusal = RefusalOf(*kernel, ask);
+    if (refusal.empty()) return kernel;
+    absl::StrAppend(&refusals, "\n  ", refusal);
   }
   absl::MutexLock lock(&mutex_);
   const auto present = kernels_.find(op);
@@ -286,14 +292,12 @@ StatusOr<const KernelRegistration*> KernelRegistry::Find(absl::string_view op,
 
 std::string KernelRegistry::Refusals(absl::string_view op, absl::string_view device_type,
                                      const AttrMap& attrs, const Question& ask) const {
-  std::string text;
+  std::vector<std::string> refusals;
   for (const KernelRegistration* const kernel : Fitting(op, device_type, attrs)) {
-    if (kernel->supports == nullptr) continue;
-    const Status answer = ask(*kernel);
-    if (answer.ok()) continue;
-    absl::StrAppend(&text, text.empty() ? "" : "; ", Describe(*kernel), ": ", answer.message());
+    std::string refusal = RefusalOf(*kernel, ask);
+    if (!refusal.empty()) refusals.push_back(std::move(refusal));
   }
-  return text;
+  return absl::StrJoin(refusals, "; ");
 }
 
 bool KernelRegistry::IsShutOut(const KernelRegistration& kernel) const {

@@ -9,6 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/synchronization/mutex.h"
 #include "framework/attr_value.h"
 #include "framework/dtype.h"
@@ -92,11 +93,11 @@ class KernelRegistry {
  private:
   void FindTies(const std::vector<KernelRegistration>& kernels,
                 std::vector<std::string>* ties) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Few kernels fit one node, so that no memory is allocated for them.
+  using Candidates = absl::InlinedVector<const KernelRegistration*, 4>;
   // Those that fit, the best one first.
-  std::vector<const KernelRegistration*> Fitting(absl::string_view op,
-                                                 absl::string_view device_type,
-                                                 const AttrMap& attrs) const
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  Candidates Fitting(absl::string_view op, absl::string_view device_type,
+                     const AttrMap& attrs) const ABSL_LOCKS_EXCLUDED(mutex_);
   bool IsShutOut(const KernelRegistration& kernel) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable absl::Mutex mutex_;
