@@ -24,9 +24,9 @@ using ::testing::IsEmpty;
 constexpr size_t kUnit = ArenaRules::kLeastAlignment;
 constexpr size_t kFirstRegion = 16 * kUnit;
 
-ArenaRules SmallRules() {
+ArenaRules SmallRules(size_t first_region = kFirstRegion) {
   ArenaRules rules;
-  rules.first_region = kFirstRegion;
+  rules.first_region = first_region;
   return rules;
 }
 
@@ -287,7 +287,9 @@ TEST_F(ArenaTest, TrimGivesBackWhatNobodyUses) {
 class RandomUse {
  public:
   explicit RandomUse(uint32_t seed)
-      : random_(seed), source_(200 * kUnit), arena_(&source_, &progress_, 200 * kUnit, kUnit) {
+      : random_(seed),
+        source_(200 * kUnit),
+        arena_(&source_, &progress_, 200 * kUnit, SmallRules(kUnit)) {
     source_.on_update = [this] { LetPass(); };
   }
   ~RandomUse() {

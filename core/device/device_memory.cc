@@ -169,6 +169,27 @@ StatusOr<BufferRef> DeviceMemory::AllocatePooled(DeviceStream* stream, size_t by
   return BufferRef::Adopt(new PooledBuffer(this, block, bytes));
 }
 
+ArenaStats DeviceMemory::PooledStats() const {
+  ArenaStats stats;
+  stats.limit = arena_->stats().limit;
+  MS_MemStats given = {};
+  given.head.size = sizeof(given);
+  if (!MS_HAS(device_.functions, mem_stats) ||
+      !TakeAbiStatus(device_.functions->mem_stats(device_.device, &given)).ok()) {
+    return stats;
+  }
+  const auto valid = [&given](int field, uint64_t value) {
+    return (given.valid_mask >> field & 1) != 0 ? value : 0;
+  };
+  stats.in_use = valid(0, given.in_use);
+  stats.peak_in_use = valid(1, given.peak);
+  stats.reserved = std::max(stats.in_use, valid(2, given.reserved));
+  stats.peak_reserved = std::max(stats.peak_in_use, valid(3, given.peak_reserved));
+  stats.largest_free = valid(7, given.largest_free);
+  stats.allocations = static_cast<int64_t>(valid(5, given.num_allocs));
+  return stats;
+}
+
 StatusOr<BufferRef> DeviceMemory::AllocateFor(DeviceStream* stream, size_t bytes) {
   if (is_pooled_) return AllocatePooled(stream, bytes);
   // Empty tensors have an address, too, by which planned memory is known.

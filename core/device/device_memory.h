@@ -115,7 +115,8 @@ class DeviceMemory {
   const std::string& name() const { return name_; }
   uint32_t ordinal() const { return ordinal_; }
   const std::string& plugin() const { return device_.plugin->name; }
-  ArenaStats stats() const { return arena_->stats(); }
+  // Of memory that the plugin pools: what it reports; 0 for what it does not report.
+  ArenaStats stats() const { return is_pooled_ ? PooledStats() : arena_->stats(); }
   // Frees unused memory of the device; returns the number of bytes.
   size_t Trim();
 
@@ -132,6 +133,7 @@ class DeviceMemory {
   StatusOr<BufferRef> AllocateFor(DeviceStream* stream, size_t bytes);
   StatusOr<BufferRef> AllocatePooled(DeviceStream* stream, size_t bytes);
   void FreePooled(const MS_MemRef& block);
+  ArenaStats PooledStats() const;
   StatusOr<Tensor> AllocateTensor(DeviceStream* stream, DataType dtype, const Shape& shape);
   StatusOr<Tensor> Stage(const Tensor& host);
   DeviceStream* StreamOf(const StreamPoint& point);

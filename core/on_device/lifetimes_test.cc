@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "core/on_device/device_session_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -141,6 +143,31 @@ TEST_F(LifetimesTest, ATrimmedSessionHasVariablesOnly) {
   EXPECT_LT(reserved(), before);
   EXPECT_GE(reserved(), kElements * sizeof(float));
   EXPECT_THAT(Elements<float>(Value(y, {{x, Equal(1)}})), Each(5));
+}
+
+// SIM:2 pools its memory itself, the others do not.
+TEST_F(LifetimesTest, ADeviceReportsItsMemoryWhoeverDividesIt) {
+  constexpr int kPooled = 2;
+  const std::string device = absl::StrCat("SIM:", kPooled);
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(kElements));
+  const Output w =
+      On(device, [&] { return Variable("w", DataType::kFloat, PartialShape::Vector(kElements)); });
+  const auto memory = [&]() -> ArenaStats {
+    for (const DeviceInfo& info : session->ListDevices()) {
+      if (absl::StrContains(info.name, device)) return info.memory;
+    }
+    ADD_FAILURE() << "no device " << device;
+    return ArenaStats();
+  };
+  const ArenaStats before = memory();
+  ASSERT_EQ(Execute({Assign(w, x)}, {{x, Equal(4)}}), absl::OkStatus());
+    EXPECT_THAT(Elements<float>(Value(OpOn(device, "Neg", {Read(w)}))), Each(-4));
+const ArenaStats after = memory();
+  EXPECT_GE(after.in_use, before.in_use + kElements * sizeof(float));
+  EXPECT_GE(after.peak_in_use, after.in_use);
+  EXPECT_GE(after.reserved, after.in_use);
+  EXPECT_GT(after.allocations, before.allocations);
+  EXPECT_GT(after.limit, after.in_use);
 }
 
 // What a step left there may need its plan, which the session would otherwise delete.
