@@ -29,8 +29,11 @@ class PluginObject : public Resource {
   ~PluginObject() override {
     if (!is_owned_) return;
     const auto destroy = [call = type_.destroy, object = object_] { call(object); };
-    if (memory_ == nullptr) return destroy();
-    memory_->CallWhenUnused(destroy);
+    if (memory_ == nullptr) {
+      destroy();
+    } else {
+      memory_->CallWhenUnused(destroy);
+    }
   }
   const ResourceType& type_;
   void* const object_;

@@ -129,8 +129,32 @@ __attribute__((noinline)) Status PlanRun::RunOtherCalls() {
   return trace_ == nullptr ? RunCallsAs<false, true, true>() : RunCallsAs<true, true, true>();
 }
 
+// A function of its own, so that all that it needs from call to call stays in registers: in the
+// flattened ExecutePlan these values lie on the stack, and each call waits for them.
+__attribute__((noinline)) MS_Status* PlanRun::RunRow(int end, int* i) {
+  StepState& state = *state_;
+  const uint64_t step_id = step_->step_id();
+  int position = *i;
+  const Call* call = plan_.calls.data() + position;
+  MS_Frame* frame = state.frames.data() + position;
+  while (true) {
+    frame->step_id = step_id;
+    state.position = position;
+    MS_Status* const failed = call->compute(call->state, frame);
+    const bool needs_more = failed != nullptr || call->after != 0 || !state.temps.empty();
+    if (needs_more || position + 1 == end) {
+      *i = position;
+      return failed;
+    }
+    ++position;
+    ++call;
+    ++frame;
+  }
+}
+
 template <bool kTraced, bool kOnDevice, bool kWatched>
 Status PlanRun::RunCallsAs() {
+  constexpr bool kPlain = !kTraced && !kOnDevice && !kWatched;
   const int count = static_cast<int>(plan_.calls.size());
   const Call* const calls = plan_.calls.data();
   MS_Frame* const frames = state_->frames.data();
@@ -149,13 +173,16 @@ Status PlanRun::RunCallsAs() {
     }
     const int end = std::min(position + kCallsBetweenChecks, count);
     for (int i = position; i < end; ++i) {
-      frames[i].step_id = step_id;
       const int64_t start = kTraced ? StepTrace::Now() : 0;
-      position = i;
+      if (!kPlain) {
+        frames[i].step_id = step_id;
+        position = i;
+      }
       const bool enqueues = kOnDevice && plan_.instructions[i].transfer == TransferKind::kNone;
       if (kOnDevice && enqueues) device_->StartWork();
       if (kTraced) StartTraced(i);
-      MS_Status* failed = calls[i].compute(calls[i].state, &frames[i]);
+      MS_Status* const failed =
+          kPlain ? RunRow(end, &i) : calls[i].compute(calls[i].state, &frames[i]);
       if (kTraced) step_->trace()->EndExecution();
       if (kWatched && FloatControl() != control) RestoreAfter(i, control);
       if (kOnDevice && enqueues) device_->EndWork(*plan_.instructions[i].node);

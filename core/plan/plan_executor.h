@@ -48,6 +48,9 @@ class PlanRun final : public StepPart {
 
   template <bool kTraced, bool kOnDevice, bool kWatched>
   Status RunCallsAs();
+  // Calls kernels from position *i until one fails, has more to do than its call, or is the last
+  // before `end`. Sets *i to the position of this one, and returns its error.
+  MS_Status* RunRow(int end, int* i);
   Status RunOtherCalls();  // traced, on a device, or watched
   Status PassOutputsOn(int position);
   Status AfterCall(int position, uint32_t after);
