@@ -18,7 +18,7 @@ _MAY_INCLUDE = {
     "step": ["graph", "device", "resources", "partition"],
     "host": ["graph", "device", "resources", "step"],
     "numerics": ["io", "graph", "import", "device", "resources", "step", "host"],
-    "structural": ["graph", "device", "resources", "step", "host"],
+    "structural": ["io", "graph", "device", "resources", "step", "host"],
     "passes": ["graph", "resources", "step"],
     "plan": ["graph", "device", "resources", "partition", "step", "host", "numerics", "passes"],
     "dynamic": ["graph", "device", "resources", "partition", "step", "host", "numerics", "structural"],

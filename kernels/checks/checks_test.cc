@@ -11,38 +11,6 @@ namespace {
 using testing::IsOk;
 using testing::KernelTester;
 
-TEST(AssertTest, PassesWhenTheConditionHolds) {
-  KernelTester t("Assert");
-  t.Attr("T", std::vector<MS_DType>{MS_INT32}).Attr("summarize", int64_t{3});
-  t.Input<bool>({}, {true}).Input<int32_t>({2}, {1, 2}).Outputs({});
-  EXPECT_TRUE(IsOk(t.Run()));
-}
-
-TEST(AssertTest, ShowsTheFirstElementsOfEachTensor) {
-  KernelTester t("Assert");
-  t.Attr("T", std::vector<MS_DType>{MS_INT32, MS_STRING, MS_FLOAT32, MS_INT8});
-  t.Attr("summarize", int64_t{2});
-  t.Input<bool>({}, {false}).Input<int32_t>({3}, {1, -2, 3});
-  t.Input<std::string>({}, {"reason"}).Input<float>({2}, {0.5f, 2.0f}).Input<int8_t>({1}, {65});
-  ms::Status status = t.Run();
-  EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
-  EXPECT_EQ(status.message(), "assertion failed: [1 -2 ...] [reason] [0.5 2] [65]");
-}
-
-TEST(AssertTest, ShowsAllElementsWhenNoneAreToBeLeftOut) {
-  KernelTester t("Assert");
-  t.Attr("T", std::vector<MS_DType>{MS_BOOL}).Attr("summarize", int64_t{-1});
-  t.Input<bool>({}, {false}).Input<bool>({4}, {true, false, true, true});
-  EXPECT_EQ(t.Run().message(), "assertion failed: [1 0 1 1]");
-}
-
-TEST(AssertTest, ConditionMustBeAScalar) {
-  KernelTester t("Assert");
-  t.Attr("T", std::vector<MS_DType>{MS_INT32}).Attr("summarize", int64_t{3});
-  t.Input<bool>({1}, {true}).Input<int32_t>({}, {1});
-  EXPECT_EQ(t.Run().code(), MS_INVALID_ARGUMENT);
-}
-
 template <typename T>
 class CheckNumericsTest : public ::testing::Test {};
 using FloatTypes = ::testing::Types<float, double, Float16, BFloat16>;

@@ -141,6 +141,9 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
             for name in _SIGNS.split()
         },
         tf.Assert: lambda: {"condition": True, "data": [1]},
+        tf.Print: lambda: {"input_": 1, "data": [1]},
+        tf.print: dict,
+        tf.strings.format: lambda: {"template": "{}", "inputs": [1]},
         tf.assert_rank: lambda: {"x": X, "rank": 2},
         tf.assert_rank_at_least: lambda: {"x": X, "rank": 2},
         tf.check_numerics: lambda: {"tensor": X, "message": "m"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -148,14 +149,21 @@ _REQUIRED = object()
 
 
 def _checks(function: Any, kinds: dict[str, Kind]) -> list[tuple[int, str, Any, Kind]]:
-    """Position, name, default and kind of each parameter to check."""
+    """Position, name, default and kind of each parameter to check; of a keyword no position."""
     inner = inspect.unwrap(function)
-    names = inner.__code__.co_varnames[: inner.__code__.co_argcount]
+    code = inner.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    positional, keywords = names[: code.co_argcount], names[code.co_argcount :]
+    positions = {name: at for at, name in enumerate(positional)}
+    positions.update(dict.fromkeys(keywords, sys.maxsize))
     given = inner.__defaults__ or ()
-    defaults = [_REQUIRED] * (len(names) - len(given)) + list(given)
-    wanted = {"name": NAME, **kinds} if "name" in names else kinds
-    positions = {name: names.index(name) for name in wanted}
-    return [(at, name, defaults[at], wanted[name]) for name, at in positions.items()]
+    defaults = dict(zip(positional[len(positional) - len(given) :], given, strict=True))
+    defaults.update(inner.__kwdefaults__ or {})
+    wanted = {"name": NAME, **kinds} if "name" in positions else kinds
+    return [
+        (positions[name], name, defaults.get(name, _REQUIRED), kind)
+        for name, kind in wanted.items()
+    ]
 
 
 def one_of(value: Any, old_value: Any, name: str, old_name: str) -> Any:

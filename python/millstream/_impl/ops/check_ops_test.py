@@ -26,7 +26,7 @@ def test_assert_fails_the_step_and_shows_the_data(session: tf.Session) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         session.run(check, {x: [1, -2, 3]})
     assert caught.value.op is check
-    assert "assertion failed: [not positive:] [1 -2 ...]" in caught.value.message
+    assert "assertion failed: [not positive:] [1 -2...]" in caught.value.message
 
 
 def test_what_waits_for_a_failed_check_does_not_run(session: tf.Session) -> None:
