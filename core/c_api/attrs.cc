@@ -26,6 +26,7 @@ using millstream::Tensor;
 using millstream::WithContext;
 using millstream::c_api::Give;
 using millstream::c_api::MakePartialShape;
+using millstream::c_api::WithOwnMemory;
 
 namespace errors = millstream::errors;
 namespace proto = millstream::proto;
@@ -66,12 +67,6 @@ StatusOr<std::vector<PartialShape>> MakeShapes(const int64_t* dims,
     if (rank > 0) dims += rank;
   }
   return shapes;
-}
-
-// A node may outlive the owner of borrowed memory.
-StatusOr<Tensor> WithOwnMemory(const Tensor& tensor) {
-  if (tensor.buffer() && !tensor.buffer()->writable()) return tensor.DeepCopy();
-  return tensor;
 }
 
 StatusOr<AttrValue> ParseValue(absl::string_view bytes) {

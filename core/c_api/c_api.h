@@ -33,6 +33,7 @@ typedef struct millstream_session millstream_session;
 typedef struct millstream_callable millstream_callable;
 typedef struct millstream_cancellation millstream_cancellation;
 typedef struct millstream_file millstream_file;
+typedef struct millstream_function_call millstream_function_call;
 
 /* Bytes that the library allocated, for millstream_bytes_free. A zero that `size` does not count
  * follows the last byte. */
@@ -309,6 +310,28 @@ void millstream_callable_free(millstream_callable* callable);
 millstream_cancellation* millstream_cancellation_new(void);
 void millstream_cancellation_cancel(millstream_cancellation* cancellation);
 void millstream_cancellation_free(millstream_cancellation* cancellation);
+
+/* ---- Functions of the front end, which nodes of PyFunc and PyFuncStateless call by token. ---- */
+/* Sets the function that calls all functions of the front end, by their tokens. A second call
+ * replaces it. `call_function` runs on threads of the library, several at the same time. A thread
+ * holds no lock meanwhile, and may be blocked for any time. The handle is valid until
+ * `call_function` returns, for one thread at a time. If the step ends earlier, the results are
+ * dropped. */
+void millstream_set_function_caller(void (*call_function)(millstream_function_call* call));
+/* The token up to its first zero. */
+const char* millstream_function_call_token(const millstream_function_call* call);
+int32_t millstream_function_call_num_arguments(const millstream_function_call* call);
+/* Gives argument i, which the caller owns and may write to. NULL if it does not exist or was given
+ * before. */
+millstream_tensor* millstream_function_call_take_argument(millstream_function_call* call,
+                                                          int32_t i);
+/* Appends a result. Shares the tensor's memory, which nobody may write to afterwards; a borrowed
+ * tensor is copied. */
+void millstream_function_call_add_result(millstream_function_call* call,
+                                         const millstream_tensor* result);
+/* Makes the call fail; the first error counts. `code` is that of a status, and not 0. */
+void millstream_function_call_fail(millstream_function_call* call, int32_t code,
+                                   const char* message);
 
 /* ---- Ops, messages, plugins ---- */
 /* Gets every registered op as a serialized OpList. */

@@ -69,6 +69,11 @@ int32_t WriteShape(const PartialShape& shape, int64_t* dims, int32_t capacity) {
   return rank;
 }
 
+StatusOr<Tensor> WithOwnMemory(const Tensor& tensor) {
+  if (tensor.buffer() && !tensor.buffer()->writable()) return tensor.DeepCopy();
+  return tensor;
+}
+
 const Node* NodeOrNull(const millstream_graph* graph, int32_t node) {
   if (node < 0 || node >= graph->graph.num_nodes()) return nullptr;
   return graph->graph.node(node);

@@ -67,6 +67,10 @@ StatusOr<PartialShape> MakePartialShape(const int64_t* dims, int32_t rank);
 // Writes the first `capacity` dimensions; returns the rank, -1 when unknown.
 int32_t WriteShape(const PartialShape& shape, int64_t* dims, int32_t capacity);
 
+// The tensor, or a copy of it if its memory is borrowed. For what may outlive the owner of the
+// memory.
+StatusOr<Tensor> WithOwnMemory(const Tensor& tensor);
+
 // The node of this number; null if there is none.
 const Node* NodeOrNull(const millstream_graph* graph, int32_t node);
 StatusOr<const Node*> FindNode(const millstream_graph* graph, int32_t node);
