@@ -105,6 +105,9 @@ PyObject* graph_gradients(PyObject* self, PyObject* args);
 int graph_init(PyObject* module);
 int session_init(PyObject* module);
 
+/* ---- functions.c ---- */
+int functions_init(PyObject* module);
+
 /* ---- plugins.c ---- */
 int plugins_init(PyObject* module);
 

@@ -143,6 +143,8 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.Assert: lambda: {"condition": True, "data": [1]},
         tf.Print: lambda: {"input_": 1, "data": [1]},
         tf.print: dict,
+        tf.py_func: lambda: {"func": len, "inp": [1], "Tout": tf.int64},
+        tf.numpy_function: lambda: {"func": len, "inp": [1], "Tout": tf.int64},
         tf.strings.format: lambda: {"template": "{}", "inputs": [1]},
         tf.assert_rank: lambda: {"x": X, "rank": 2},
         tf.assert_rank_at_least: lambda: {"x": X, "rank": 2},
@@ -495,7 +497,8 @@ _TRUTHS = {
     "zero_debias", "centered",
     "colocate_gradients_with_ops", "ignore_existing", "keep_dims", "keepdims", "trainable",
     "transpose_a", "transpose_b", "use_nesterov", "validate_shape", "verify_shape", "use_locking",
-    "as_text", "conjugate", "staircase", "overwrite", "in_order", "pin_variables_on_cpu",
+    "as_text", "conjugate", "staircase", "stateful", "overwrite", "in_order",
+    "pin_variables_on_cpu",
 }  # fmt: skip
 
 

@@ -265,11 +265,11 @@ def wire_attr(kind: str, value: Any) -> Any:
 def result_of(
     info: OpInfo, operation: Operation, attributes: tuple[Any, ...], counts: list[int]
 ) -> Any:
-    """What applying an op gives for the node that it made."""
+    """What applying an op gives for the node that it made: the node itself without outputs."""
     outputs = operation.outputs
+    if not outputs:
+        return operation
     if info.result is None:
-        if not info.outputs:
-            return operation
         return list(outputs) if info.outputs[0].is_list else outputs[0]
     parts: list[Any] = []
     position = 0

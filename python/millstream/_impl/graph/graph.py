@@ -38,6 +38,9 @@ class Graph(GraphElements, CollectionStore):
         The runtime's graph; private to the package.
     seed
         Seed of the random operations, see `set_random_seed`.
+    kept
+        What lives as long as the graph, such as functions that its operations call; private to the
+        package.
 
     Examples
     --------
@@ -55,6 +58,7 @@ class Graph(GraphElements, CollectionStore):
         self.handle = _runtime.Graph()
         self.seed: int | None = None
         self.state = build_state.BuildState()
+        self.kept: list[Any] = []
         self._finalized = False
         self._unfeedable: set[Any] = set()
         self._unfetchable: set[Any] = set()
