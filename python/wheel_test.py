@@ -234,8 +234,12 @@ def test_its_own_plugin_passes_the_kit(
     # As pip does; zipfile leaves the mode behind.
     (site / "millstream_plugin_check/millstream_plugin_check").chmod(0o755)
     arguments = [str(site / "millstream/plugins/libmillstream_cpu.so"), "--suite", "devices"]
+    # The suite of threads needs the file of cases.
+    arguments += ["--suite", "threads"]
     program = f"from millstream.__main__ import main; main(['plugin-check', *{arguments!r}])"
-    assert " 0 failed, " in run(site, program).splitlines()[-1]
+    report = run(site, program)
+    assert " 0 failed, " in report.splitlines()[-1]
+    assert re.search("THREADS-STATE +PASS", report)
 
 
 def test_without_the_kit_the_command_says_what_to_install(installed: pathlib.Path) -> None:

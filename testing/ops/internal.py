@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
+
+import numpy as np
 
 import millstream as tf
 from testing.ops.state import LARGE_UPDATES
+from testing.ops.support import number_types
+from testing.ops.support.case import Case, Input, attr_text
 from testing.ops.support.definitions import registered_ops
 from testing.ops.support.determinism import FLOAT32, SIZE, LargeCase, Values
-from testing.ops.support.registry import NotTested, Property, define_tests
+from testing.ops.support.reference import RefusedError, pick_type, type_attr
+from testing.ops.support.registry import NotTested, Property, define_tests, references
+from testing.ops.support.source import Source
 
 _MADE_HERE = NotTested(
     "made by a pass, whose test compares every bit with the nodes that it replaces"
@@ -54,18 +61,113 @@ def _chain(values: Values) -> Any:
     return tf.tanh(x * y + 1.0) / tf.square(tf.maximum(x, y)) - tf.exp(-x)
 
 
-for _op, _build in {
-    "_FusedConv2D": _convolutions,
-    "_FusedElementwise": _chain,
-    "_FusedMatMul": _products,
-    "_MatMulApplyGradientDescent": _product_update,
-    "_ReluGradBiasAddGrad": _relu_gradient,
-}.items():
-    define_tests(_op, reference=_MADE_HERE, determinism=LargeCase(_build, FLOAT32))
+# Of a part that is legal and of a given type.
+_MOST_DRAWS = 60
+
+
+def _legal_case(source: Source, op: Any, part: str) -> Case:
+    """A legal case of the op `part`, whose type T is one that `op` may be of.
+
+    Raises
+    ------
+    RefusedError
+        When none was drawn.
+    """
+    allowed = next(attr.allowed_values for attr in op.attr if attr.name == "T")
+    definition = copy.deepcopy(registered_ops()[part])
+    for attr in definition.attr:
+        if attr.name == "T":
+            attr.allowed_values.CopyFrom(allowed)
+    make, reference = references()[part]
+    for _ in range(_MOST_DRAWS):
+        case = make(source, definition)
+        if number_types.NUMBERS[case.attr("T")[1]] not in allowed.list.type:
+            continue
+        try:
+            with np.errstate(all="ignore"):
+                reference(case)
+        except RefusedError:
+            continue
+        return case
+    raise RefusedError("T")
+
+
+def _make_fused(source: Source, op: Any) -> Case:
+    """A product or a convolution with a bias, and with or without Relu."""
+    case = _legal_case(source, op, op.name.removeprefix("_Fused"))
+    dtype = case.inputs[0].dtype
+    if op.name == "_FusedMatMul":
+        size = case.array(1).shape[0 if case.values["turned"][1] else 1]
+    else:
+        size = case.array(1).shape[3]
+    inputs = [Input(dtype, case.array(0)), Input(dtype, case.array(1))]
+    inputs.append(Input(dtype, source.values(dtype, (size,), "plain")))
+    steps = source.pick((["BiasAdd"], ["BiasAdd", "Relu"]))
+    attrs = {**case.attrs, "num_args": attr_text(1), "fused_ops": attr_text(steps)}
+    return Case(op.name, inputs, attrs)
+
+
+def _make_chain(source: Source, op: Any) -> Case:
+    """Steps on the values so far, of which the last are results."""
+    shape = source.small_shape()
+    inputs = [Input("float32", source.values("float32", shape, "plain")) for _ in range(2)]
+    steps = [source.pick(("AddV2", "Mul", "Maximum", "Neg", "Square")) for _ in range(4)]
+    operands: list[int] = []
+    for i, step in enumerate(steps):
+        operands.append(source.integer(0, i + 1))
+        operands.append(-1 if step in ("Neg", "Square") else source.integer(0, i + 1))
+    results = [5] if source.chance(0.5) else [5, source.integer(2, 4)]
+    attrs = {"N": attr_text(2), "M": attr_text(len(results)), "T": type_attr("float32")}
+    attrs |= {"steps": attr_text(steps), "operands": attr_text(operands)}
+    return Case(op.name, inputs, {**attrs, "results": attr_text(results)})
+
+
+def _make_product_update(source: Source, op: Any) -> Case:
+    dtype = pick_type(source, op, "T")
+    inner, rows, columns = (source.size(7) for _ in range(3))
+    variable = Input(dtype, source.values(dtype, (rows, columns), "plain"), "resource")
+    inputs = [variable] + [
+        Input(dtype, source.values(dtype, shape, "small"))
+        for shape in ((), (inner, rows), (inner, columns))
+    ]
+    return Case(op.name, inputs, {"T": type_attr(dtype)})
+
+
+def _make_relu_gradient(source: Source, op: Any) -> Case:
+    shape = source.small_shape(2)
+    values = [source.values("float32", shape, "plain") for _ in range(2)]
+    inputs = [Input("float32", value) for value in values]
+    return Case(op.name, inputs, {"T": type_attr("float32")})
+
+
+def _make_steps(source: Source, op: Any) -> Case:
+    """The steps of an optimizer on two variables, with the same scalars."""
+    part = op.name.removeprefix("_Multi")
+    first = _legal_case(source, op, part)
+    steps = [first, first]
+    for _ in range(_MOST_DRAWS):
+        if steps[1] is not first and steps[1].attrs["T"] == first.attrs["T"]:
+            break
+        steps[1] = _legal_case(source, op, part)
+    case = Case(op.name, [], {**first.attrs, "N": attr_text(len(steps))})
+    for i, argument in enumerate(op.input_arg):
+        case.inputs += [step.inputs[i] for step in steps[: 2 if argument.number_attr else 1]]
+    return case
+
+
+for _op, _make, _build in [
+    ("_FusedConv2D", _make_fused, _convolutions),
+    ("_FusedElementwise", _make_chain, _chain),
+    ("_FusedMatMul", _make_fused, _products),
+    ("_MatMulApplyGradientDescent", _make_product_update, _product_update),
+    ("_ReluGradBiasAddGrad", _make_relu_gradient, _relu_gradient),
+]:
+    define_tests(_op, cases=_make, reference=_MADE_HERE, determinism=LargeCase(_build, FLOAT32))
 
 # What batch_updates makes of an optimizer's steps.
 define_tests(
     sorted(op for op in registered_ops() if op.startswith("_MultiResource")),
+    cases=_make_steps,
     reference=_MADE_HERE,
     determinism=LARGE_UPDATES,
 )

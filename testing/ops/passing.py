@@ -18,6 +18,7 @@ from testing.ops.support.reference import (
     pick_type,
     refuse_unless,
     type_attr,
+    types_among,
 )
 from testing.ops.support.registry import NotTested, Property, define_tests
 from testing.ops.support.source import Source
@@ -162,7 +163,8 @@ define_tests(
 
 def _make_cast(source: Source, op: Any) -> Case:
     kinds = (*number_types.REALS, *number_types.INTEGERS, *number_types.COMPLEX, "bool")
-    from_type, to_type = source.pick(kinds), source.pick(kinds)
+    from_type = source.pick(types_among(kinds, op, "SrcT"))
+    to_type = source.pick(types_among(kinds, op, "DstT"))
     x = Input(from_type, source.values(from_type, source.shape()))
     truncate = source.pick((False, True))
     attrs = {

@@ -26,6 +26,7 @@ from testing.ops.support.reference import (
     refuse_unless,
     summed,
     type_attr,
+    types_among,
 )
 from testing.ops.support.registry import NotTested, define_tests
 from testing.ops.support.source import Source
@@ -313,7 +314,8 @@ def _make_step(source: Source, op: Any) -> Case:
     name = _optimizer(op.name)
     # ms - mg * mg may cancel to nothing where ms is rounded to 16 bits.
     wide = ("float32", "float64")
-    dtype = source.pick(wide if name == "CenteredRMSProp" else number_types.REALS)
+    kinds = wide if name == "CenteredRMSProp" else number_types.REALS
+    dtype = source.pick(types_among(kinds, op, "T"))
     sparse = "Sparse" in op.name
     shape = source.small_shape(1 if sparse else 0, 4, 4)
     indices = row_indices(source, [source.integer(0, 5)], shape[0]) if sparse else None

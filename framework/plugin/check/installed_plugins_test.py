@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import subprocess
 from typing import Any
 
@@ -116,3 +118,24 @@ def test_a_wrong_command_line_is_answered_with_the_usage(arguments: list[str]) -
     done = subprocess.run([CHECK, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 64
     assert "usage: millstream_plugin_check" in done.stderr
+
+
+def test_without_its_file_of_cases_the_program_checks_nothing(tmp_path: Any) -> None:
+    program = shutil.copy(CHECK, tmp_path)
+    done = subprocess.run([program, CPU], capture_output=True, text=True, check=False)
+    assert done.returncode == 70
+    assert f"{tmp_path}/kernel_cases.bin: expected a file of cases" in done.stderr
+
+
+@pytest.mark.parametrize("plugin", [CPU, SIM])
+def test_every_kernel_is_tried(plugin: str) -> None:
+    """But for those that only refuse: casts of strings."""
+    done = subprocess.run(
+        [CHECK, "--suite", "kernels", "--reference", CPU, plugin],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    untried = set(re.findall(r"no cases of (\w+)", done.stdout))
+    assert untried <= {"Cast", "OnesLike"}
+    assert "there are no cases" not in done.stdout

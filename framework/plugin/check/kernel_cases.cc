@@ -1,82 +1,50 @@
 #include "framework/plugin/check/kernel_cases.h"
 
-#include <algorithm>
+#include <unistd.h>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "framework/op_def.h"
+#include <fstream>
+#include <sstream>
+
+#include "framework/plugin/check/case_file.h"
 #include "framework/plugin/check/op_specs.h"
-#include "framework/plugin/check/recipe.h"
 
 namespace millstream::plugin_check {
 namespace {
 
-const RecipeEntry* FindRecipe(absl::string_view op) {
-  for (const auto& table :
-       {ElementwiseRecipes(), ArrayRecipes(), MathRecipes(), NetworkRecipes(), StateRecipes()}) {
-    for (const RecipeEntry& entry : table) {
-      for (const absl::string_view name : absl::StrSplit(entry.ops, ' ')) {
-        if (name == op) return &entry;
-      }
-    }
-  }
-  return nullptr;
+constexpr char kFileName[] = "kernel_cases.bin";
+
+// The file beside this program.
+std::string PathOfFile() {
+  char path[4096];
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+  std::string whole(path, size > 0 ? static_cast<size_t>(size) : 0);
+  return whole.substr(0, whole.rfind('/') + 1) + kFileName;
+}
+
+// Read once.
+const StatusOr<CasesByOp>& AllCases() {
+  static const auto* const cases = [] {
+    const std::string path = PathOfFile();
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream content;
+    content << file.rdbuf();
+    auto* const read = new StatusOr<CasesByOp>(ReadCases(content.str(), StandardOps()));
+    if (!read->ok()) *read = errors::InvalidArgument(path, ": ", read->status().message());
+    return read;
+  }();
+  return *cases;
 }
 
 }  // namespace
 
-DataType Recipe::Type(absl::string_view attr) const {
-  const AttrValue* value = FindAttr(types_, attr);
-  const DataType* type = value == nullptr ? nullptr : value->get<DataType>();
-  return type == nullptr ? DataType::kFloat : *type;
-}
+Status LoadCases() { return AllCases().status(); }
 
-Recipe& Recipe::Case(std::string text) {
-  cases_.push_back({std::move(text), types_, {}, false});
-  return *this;
-}
-
-Recipe& Recipe::Attr(absl::string_view name, AttrValue value) {
-  SetAttr(&cases_.back().attrs, name, std::move(value));
-  return *this;
-}
-
-Recipe& Recipe::Add(Tensor value, bool is_variable, bool is_const) {
-  cases_.back().inputs.push_back({std::move(value), is_variable, is_const});
-  return *this;
-}
-Recipe& Recipe::Input(Tensor value) { return Add(std::move(value), false, false); }
-Recipe& Recipe::Const(Tensor value) { return Add(std::move(value), false, true); }
-Recipe& Recipe::Variable(Tensor value) { return Add(std::move(value), true, false); }
-
-Recipe& Recipe::Values(absl::string_view attr, const Shape& shape, Domain domain) {
-  return Input(ValuesOf(Type(attr), shape, domain, seed_++));
-}
-Recipe& Recipe::VariableValues(absl::string_view attr, const Shape& shape, Domain domain) {
-  return Variable(ValuesOf(Type(attr), shape, domain, seed_++));
-}
-
-Recipe& Recipe::Random() {
-  cases_.back().is_random = true;
-  return *this;
-}
-
-bool HasRecipe(absl::string_view op) { return FindRecipe(op) != nullptr; }
-
-std::vector<KernelCase> CasesOf(absl::string_view op, const AttrMap& types) {
-  const RecipeEntry* const entry = FindRecipe(op);
-  const StatusOr<const OpDef*> def = StandardOps().Find(op);
-  if (entry == nullptr || !def.ok()) return {};
-  Recipe recipe(op, types);
-  entry->write(&recipe);
-  std::vector<KernelCase> cases = recipe.Take();
-  // A recipe may write what these types do not allow.
-  cases.erase(std::remove_if(cases.begin(), cases.end(),
-                             [&def](KernelCase& kernel_case) {
-                               return !CompleteAttrs(**def, &kernel_case.attrs).ok();
-                             }),
-              cases.end());
-  return cases;
+const std::vector<KernelCase>& CasesOf(absl::string_view op) {
+  static const auto* const none = new std::vector<KernelCase>;
+  const StatusOr<CasesByOp>& cases = AllCases();
+  if (!cases.ok()) return *none;
+  const auto found = cases->find(op);
+  return found == cases->end() ? *none : found->second;
 }
 
 }  // namespace millstream::plugin_check

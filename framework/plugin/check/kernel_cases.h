@@ -7,6 +7,7 @@
 
 #include "absl/strings/string_view.h"
 #include "framework/attr_value.h"
+#include "framework/status.h"
 #include "framework/tensor.h"
 
 namespace millstream::plugin_check {
@@ -25,10 +26,11 @@ struct KernelCase {
   bool is_random = false;  // results follow from the Philox stream, and are compared bit for bit
 };
 
-// The cases of an op whose type attributes are `types`; empty when there is no recipe for the op,
-// or none for these types.
-std::vector<KernelCase> CasesOf(absl::string_view op, const AttrMap& types);
-bool HasRecipe(absl::string_view op);
+// Reads the file kernel_cases.bin beside this program. INVALID_ARGUMENT with the file's path when
+// it is not there or is no file of cases. Thread-safe, as CasesOf.
+Status LoadCases();
+// The cases of an op, of all types; empty where the file has none. REQUIRES: LoadCases() is OK.
+const std::vector<KernelCase>& CasesOf(absl::string_view op);
 
 }  // namespace millstream::plugin_check
 

@@ -168,6 +168,7 @@ void KernelRun::ShareBuffers(Execution* execution) const {
     const PlacedTensor* input = execution->inputs[pair.input].get();
     if (output == nullptr || input == nullptr || ctx->taken_inputs[pair.output] >= 0) continue;
     if (execution->given_away[pair.input] || !IsPlainData(output->dtype())) continue;
+    if (case_.inputs[pair.input].is_const) continue;
     if (output->bytes() != input->bytes() || !IsPlainData(input->dtype())) continue;
     output = input->Over(output->dtype(), output->shape());
     ctx->taken_inputs[pair.output] = static_cast<int>(pair.input);

@@ -36,8 +36,9 @@ class KernelCheck {
     const std::vector<Trial> trials = TrialsOf(kernel_);
     if (trials.empty()) {
       report_->Begin("KERNEL-REFERENCE", kernel_.op);
-      report_->Skip(HasRecipe(kernel_.op) ? absl::StrCat(kernel_.op, " does not allow the types")
-                                          : absl::StrCat("no recipe for ", kernel_.op));
+      report_->Skip(CasesOf(kernel_.op).empty()
+                        ? absl::StrCat("no cases of ", kernel_.op)
+                        : absl::StrCat("no cases of ", kernel_.op, " of the kernel's types"));
       return;
     }
     for (const Trial& trial : trials) {

@@ -12,56 +12,25 @@
 namespace millstream::plugin_check {
 namespace {
 
-// Of one kernel: its registration may name many types for several attributes.
-constexpr size_t kMostTypeSets = 24;
-
-// The types of `attr` that the kernel is tried with.
-DataTypeList TypesToTry(const KernelRegistration& kernel, const AttrDef& attr) {
-  DataTypeList allowed = attr.allowed_types.empty() ? AllDataTypes() : attr.allowed_types;
-  bool constrained = false;
-  for (const KernelRegistration::Constraint& constraint : kernel.constraints) {
-    if (constraint.attr != attr.name) continue;
-    constrained = true;
-    DataTypeList both;
-    for (const DataType type : constraint.types) {
-      if (absl::c_linear_search(allowed, type)) both.push_back(type);
-    }
-    allowed = both;
-  }
-  if (constrained || allowed.empty()) return allowed;
-  // One is enough where the kernel does not care: what the op prefers, or float.
-  const DataType* preferred =
-      attr.default_value.has_value() ? attr.default_value->get<DataType>() : nullptr;
-  if (preferred != nullptr) return {*preferred};
-  if (absl::c_linear_search(allowed, DataType::kFloat)) return {DataType::kFloat};
-  return {allowed.front()};
+// Whether the kernel is registered for the attributes, as KernelRegistry::Find sees it.
+bool Takes(const KernelRegistration& kernel, const AttrMap& attrs) {
+  return absl::c_all_of(kernel.constraints, [&attrs](const auto& constraint) {
+    const AttrValue* const attr = FindAttr(attrs, constraint.attr);
+    const DataType* const type = attr == nullptr ? nullptr : attr->get<DataType>();
+    return type != nullptr && absl::c_linear_search(constraint.types, *type);
+  });
 }
 
-std::vector<AttrMap> TypeSets(const KernelRegistration& kernel, const OpDef& op) {
-  std::vector<AttrMap> sets = {AttrMap()};
-  for (const AttrDef& attr : op.attrs) {
-    if (attr.type != "type") continue;
-    std::vector<AttrMap> longer;
-    for (const AttrMap& set : sets) {
-      for (const DataType type : TypesToTry(kernel, attr)) {
-        longer.push_back(set);
-        SetAttr(&longer.back(), attr.name, type);
-      }
-    }
-    if (longer.size() > kMostTypeSets) longer.resize(kMostTypeSets);
-    sets = std::move(longer);
-  }
-  return sets;
-}
-
-std::string TextOf(const KernelRegistration& kernel, const AttrMap& types) {
+std::string TextOf(const KernelRegistration& kernel, const AttrMap& attrs) {
   std::string text = kernel.op;
   absl::string_view separator = "(";
-  for (const auto& [name, value] : types) {
-    absl::StrAppend(&text, separator, name, " ", DataTypeName(*value.get<DataType>()));
+  for (const auto& [name, value] : attrs) {
+    const DataType* const type = value.get<DataType>();
+    if (type == nullptr) continue;
+    absl::StrAppend(&text, separator, name, " ", DataTypeName(*type));
     separator = ", ";
   }
-  return types.empty() ? text : text + ")";
+  return text.size() == kernel.op.size() ? text : text + ")";
 }
 
 // The greatest mean square of the difference over that of the expected values.
@@ -117,14 +86,12 @@ std::string TensorDifference(const Tensor& found, const Tensor& expected, bool e
 
 std::vector<Trial> TrialsOf(const KernelRegistration& kernel) {
   std::vector<Trial> trials;
-  const StatusOr<const OpDef*> op = StandardOps().Find(kernel.op);
-  if (!op.ok()) return trials;
-  for (const AttrMap& types : TypeSets(kernel, **op)) {
-    const std::string text = TextOf(kernel, types);
-    for (KernelCase& kernel_case : CasesOf(kernel.op, types)) {
-      if (!kernel.label.empty()) SetAttr(&kernel_case.attrs, "_kernel", kernel.label);
-      const std::string whole = absl::StrCat(text, " ", kernel_case.text);
-      trials.push_back({&kernel, std::move(kernel_case), whole});
+  for (const KernelCase& kernel_case : CasesOf(kernel.op)) {
+    if (!Takes(kernel, kernel_case.attrs)) continue;
+    const std::string text = absl::StrCat(TextOf(kernel, kernel_case.attrs), " ", kernel_case.text);
+    trials.push_back({&kernel, kernel_case, text});
+    if (!kernel.label.empty()) {
+      SetAttr(&trials.back().kernel_case.attrs, "_kernel", kernel.label);
     }
   }
   return trials;

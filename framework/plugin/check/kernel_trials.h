@@ -19,7 +19,7 @@ struct Trial {
   std::string text;  // "Add(T float32) [3,5]", for messages
 };
 
-// Some of every kernel's type sets with all cases of each; empty for kernels without a recipe.
+// The cases of the kernel's op that are of types it is registered for.
 std::vector<Trial> TrialsOf(const KernelRegistration& kernel);
 
 // A device of that type, of the plugin or of what it is compared with; null when there is none:

@@ -3,7 +3,8 @@
 //   millstream_plugin_check [--json] [--suite NAME]... [--option NAME=VALUE]... [--reference FILE]
 //                           [--patience SECONDS] [--rounds N] FILE
 //
-// The exit status is 0 when no rule failed, 1 when one did, 64 for a wrong command line.
+// The exit status is 0 when no rule failed, 1 when one did, 64 for a wrong command line, 70 when
+// the file of cases beside the program cannot be read.
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,12 +15,14 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "framework/plugin/check/kernel_cases.h"
 #include "framework/plugin/check/runner.h"
 
 namespace millstream::plugin_check {
 namespace {
 
 constexpr int kUsage = 64;
+constexpr int kNoCases = 70;
 
 struct Arguments {
   CheckSettings settings;
@@ -86,6 +89,10 @@ int Main(int argc, char** argv) {
                  "[--patience SECONDS] [--rounds N] FILE\nsuites: %s\n",
                  arguments.error.c_str(), absl::StrJoin(names, ", ").c_str());
     return kUsage;
+  }
+  if (const Status cases = LoadCases(); !cases.ok()) {
+    std::fprintf(stderr, "millstream_plugin_check: %s\n", std::string(cases.message()).c_str());
+    return kNoCases;
   }
   Report report;
   std::vector<std::string> suites;

@@ -78,9 +78,27 @@ class Case:
         assert value is not None
         return value
 
+    def attr(self, name: str) -> Any:
+        """The value that the text of an attribute was made of."""
+        text = self.attrs[name]
+        assert isinstance(text, _AttrText)
+        return text.value
+
+
+class _AttrText(str):
+    """GraphDef text of an attribute's value. `value` is what `attr_text` was given."""
+
+    value: Any = None
+
 
 def attr_text(value: Any) -> str:
     """GraphDef text of an attribute's value: a type is given as ("type", name)."""
+    text = _AttrText(_value_text(value))
+    text.value = value
+    return text
+
+
+def _value_text(value: Any) -> str:
     if isinstance(value, bool):
         return f"b: {str(value).lower()}"
     if isinstance(value, int):

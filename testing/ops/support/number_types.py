@@ -38,6 +38,7 @@ NAMES = {
     23: ("uint64", "DT_UINT64"),
 }
 PROTO_NAMES = dict(NAMES.values())
+NUMBERS = {name: number for number, (name, _) in NAMES.items()}
 
 # Those that NumPy lacks, by what holds their bits.
 _BITS = {

@@ -55,6 +55,13 @@ MakeCase = Callable[[Source, Any], Case]
 Reference = Callable[[Case], Outcome]
 
 
+def types_among(choices: Sequence[str], op: Any, attr: str) -> list[str]:
+    """Those of the choices that a type attribute may be; all, when it may be none of them."""
+    spec = next(spec for spec in op.attr if spec.name == attr)
+    allowed = {number_types.NAMES[number][0] for number in spec.allowed_values.list.type}
+    return [name for name in choices if not allowed or name in allowed] or list(choices)
+
+
 def pick_type(source: Source, op: Any, attr: str) -> str:
     """One of the types that a type attribute may be and tensors can be fed of."""
     spec = next(spec for spec in op.attr if spec.name == attr)

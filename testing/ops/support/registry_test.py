@@ -132,6 +132,12 @@ def test_an_op_that_has_tests_already_is_refused_with_both_files() -> None:
         define_tests("Abs", cases=one_tensor, reference=exact_unary(abs))
 
 
+def test_cases_need_no_reference() -> None:
+    define_tests("Cube", cases=one_tensor, reference=NotTested("here"))
+    assert registry.all_tests()["Cube"].cases is one_tensor
+    assert "Cube" not in registry.references()
+
+
 def test_a_reference_without_cases_is_refused() -> None:
     with pytest.raises(AssertionError, match="Cube needs cases"):
         define_tests("Cube", reference=exact_unary(abs))
