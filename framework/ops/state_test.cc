@@ -132,7 +132,9 @@ TEST(OptimizerStepTest, TheGradientHasTheVariablesShape) {
         Case{"ResourceApplyAdagrad", "grad", 1, 3, 4}, Case{"ResourceApplyAdam", "grad", 2, 9, 10},
         Case{"ResourceApplyRMSProp", "grad", 2, 7, 8},
         Case{"ResourceApplyCenteredRMSProp", "grad", 3, 8, 9},
-        Case{"ResourceApplyAdadelta", "grad", 2, 6, 7}}) {
+        Case{"ResourceApplyAdadelta", "grad", 2, 6, 7},
+        Case{"ResourceApplyProximalGradientDescent", "delta", 0, 4, 5},
+        Case{"ResourceApplyProximalAdagrad", "grad", 1, 5, 6}}) {
     EXPECT_EQ(Step(c.op, c.slots, c.gradient, c.inputs, "[2,?]").Shapes(), "") << c.op;
     EXPECT_THAT(Step(c.op, c.slots, c.gradient, c.inputs, "[3,3]").Shapes(),
                 HasSubstr(absl::StrCat("'", c.argument, "' of ", c.op)));

@@ -198,5 +198,63 @@ grad holds a row for each element of the vector indices; a row that is named sev
 as many steps, one after the other. All other rows stay. lr, rho and epsilon are scalars.
 INVALID_ARGUMENT for an index outside.)");
 
+MILLSTREAM_OPTIMIZER_OP("ApplyProximalGradientDescent", "var")
+    .Input("alpha: T")
+    .Input("l1: T")
+    .Input("l2: T")
+    .Gradient("delta", "T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(StepShape<1, 4>)
+    .Doc(R"(Goes one step of gradient descent with a penalty (Duchi and Singer, 2009).
+
+With prox = var - alpha * delta, var = sign(prox) * max(|prox| - alpha * l1, 0) / (1 + alpha *
+l2). alpha, l1 and l2 are scalars; delta, the gradient, has var's shape.)");
+
+MILLSTREAM_OPTIMIZER_OP("SparseApplyProximalGradientDescent", "var")
+    .Input("alpha: T")
+    .Input("l1: T")
+    .Input("l2: T")
+    .Input("grad: T")
+    .Input("indices: Tindices")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(RowsShape<1, 4, 5>)
+    .Doc(R"(Goes one step of ResourceApplyProximalGradientDescent in some rows of var.
+
+grad holds a row for each element of the vector indices; a row that is named several times goes
+as many steps, one after the other. All other rows stay. alpha, l1 and l2 are scalars.
+INVALID_ARGUMENT for an index outside.)");
+
+MILLSTREAM_OPTIMIZER_OP("ApplyProximalAdagrad", "var", "accum")
+    .Input("lr: T")
+    .Input("l1: T")
+    .Input("l2: T")
+    .Gradient("grad", "T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(StepShape<2, 5>)
+    .Doc(R"(Goes one step of Adagrad with a penalty (Duchi, Hazan and Singer, 2011).
+
+accum += grad * grad. With rate = lr / sqrt(accum) and prox = var - rate * grad, var = sign(prox)
+* max(|prox| - rate * l1, 0) / (1 + rate * l2). lr, l1 and l2 are scalars; grad has var's shape.)");
+
+MILLSTREAM_OPTIMIZER_OP("SparseApplyProximalAdagrad", "var", "accum")
+    .Input("lr: T")
+    .Input("l1: T")
+    .Input("l2: T")
+    .Input("grad: T")
+    .Input("indices: Tindices")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(RowsShape<2, 5, 6>)
+    .Doc(R"(Goes one step of ResourceApplyProximalAdagrad in some rows of var and accum.
+
+grad holds a row for each element of the vector indices; a row that is named several times goes
+as many steps, one after the other. All other rows stay. lr, l1 and l2 are scalars.
+INVALID_ARGUMENT for an index outside.)");
+
 }  // namespace
 }  // namespace millstream

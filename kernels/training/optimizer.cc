@@ -296,20 +296,22 @@ class SparseApplyStep {
   Step step_;
 };
 
-ms::KernelOptions StepOptions() {
-  return ms::KernelOptions().Types("T", TypesIn(kFloatTypes | kComplexTypes));
+ms::KernelOptions OptionsOf(const Optimizer& optimizer) {
+  const bool has_complex = optimizer.table.Find(MS_COMPLEX64) != nullptr;
+  return ms::KernelOptions().Types(
+      "T", TypesIn(has_complex ? kFloatTypes | kComplexTypes : kFloatTypes));
 }
 
 }  // namespace
 
 ms::Registered RegisterApply(const Optimizer& optimizer, const char* op, const char* op_on_many) {
-  ms::RegisterRow<ApplySteps>(op, optimizer, StepOptions());
-  return ms::RegisterRow<ApplySteps>(op_on_many, optimizer, StepOptions());
+  ms::RegisterRow<ApplySteps>(op, optimizer, OptionsOf(optimizer));
+  return ms::RegisterRow<ApplySteps>(op_on_many, optimizer, OptionsOf(optimizer));
 }
 
 ms::Registered RegisterSparseApply(const Optimizer& optimizer, const char* op) {
   return ms::RegisterRow<SparseApplyStep>(op, optimizer,
-                                          StepOptions().Types("Tindices", IndexTypes()));
+                                          OptionsOf(optimizer).Types("Tindices", IndexTypes()));
 }
 
 }  // namespace millstream::kernels

@@ -201,6 +201,53 @@ TYPED_TEST(ApplyTest, AdadeltaFollowsItsFormula) {
   EXPECT_TRUE(IsNear(t.template VariableValue<T>(2), updates, kTolerance<T>, kTolerance<T>));
 }
 
+// sign(prox) * max(|prox| - rate * l1, 0) / (1 + rate * l2)
+double Proximal(double prox, double rate, double l1, double l2) {
+  const double length = std::abs(prox) - rate * l1;
+  return length <= 0 ? 0 : std::copysign(length, prox) / (1 + rate * l2);
+}
+
+TYPED_TEST(ApplyTest, ProximalGradientDescentFollowsItsFormula) {
+  using T = TypeParam;
+  for (double l1 : {0.0, 4.0}) {
+    KernelTester t("ResourceApplyProximalGradientDescent");
+    SetType(ms::DTypeOf<T>(), &t);
+    t.Variable<T>({kSize}, this->var_);
+    for (double scalar : {0.125, l1, 0.5}) t.Input<T>({}, {static_cast<T>(scalar)});
+    t.Input<T>({kSize}, this->grad_);
+    ASSERT_TRUE(IsOk(t.Run()));
+    std::vector<T> var;
+    for (int64_t i = 0; i < kSize; ++i) {
+      const double prox = this->var_[i] - 0.125 * this->grad_[i];
+      var.push_back(static_cast<T>(Proximal(prox, 0.125, l1, 0.5)));
+    }
+    EXPECT_TRUE(IsNear(t.template VariableValue<T>(0), var, kTolerance<T>, kTolerance<T>)) << l1;
+  }
+}
+
+TYPED_TEST(ApplyTest, ProximalAdagradFollowsItsFormula) {
+  using T = TypeParam;
+  for (double l1 : {0.0, 1.0}) {
+    KernelTester t("ResourceApplyProximalAdagrad");
+    SetType(ms::DTypeOf<T>(), &t);
+    t.Variable<T>({kSize}, this->var_).template Variable<T>({kSize}, this->slot_);
+    for (double scalar : {0.125, l1, 0.5}) t.Input<T>({}, {static_cast<T>(scalar)});
+    t.Input<T>({kSize}, this->grad_);
+    ASSERT_TRUE(IsOk(t.Run()));
+    std::vector<T> var;
+    std::vector<T> accum;
+    for (int64_t i = 0; i < kSize; ++i) {
+      const double g = this->grad_[i];
+      const double sum = this->slot_[i] + g * g;
+      const double rate = 0.125 / std::sqrt(sum);
+      accum.push_back(static_cast<T>(sum));
+      var.push_back(static_cast<T>(Proximal(this->var_[i] - rate * g, rate, l1, 0.5)));
+    }
+    EXPECT_TRUE(IsNear(t.template VariableValue<T>(0), var, kTolerance<T>, kTolerance<T>)) << l1;
+    EXPECT_TRUE(IsNear(t.template VariableValue<T>(1), accum, kTolerance<T>, kTolerance<T>)) << l1;
+  }
+}
+
 // Row 3 goes two steps; each slot is its own.
 TEST(SparseStepTest, ChangesTheRowsOfAllSlots) {
   KernelTester t("ResourceSparseApplyCenteredRMSProp");

@@ -393,6 +393,8 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.train.AdamOptimizer: dict,
         tf.train.GradientDescentOptimizer: lambda: {"learning_rate": 0.1},
         tf.train.MomentumOptimizer: lambda: {"learning_rate": 0.1, "momentum": 0.9},
+        tf.train.ProximalAdagradOptimizer: lambda: {"learning_rate": 0.1},
+        tf.train.ProximalGradientDescentOptimizer: lambda: {"learning_rate": 0.1},
         tf.train.RMSPropOptimizer: lambda: {"learning_rate": 0.1},
         **{
             getattr(tf.train, f"{name}_decay"): lambda: {

@@ -94,6 +94,8 @@ for dtype in (np.float32, np.float64):
         ("adagrad", lambda: tf.train.AdagradOptimizer(0.1)),
         ("rms_prop", lambda: tf.train.RMSPropOptimizer(0.1)),
         ("adadelta", lambda: tf.train.AdadeltaOptimizer(0.1)),
+        ("proximal_descent", lambda: tf.train.ProximalGradientDescentOptimizer(0.1, 0.2, 0.3)),
+        ("proximal_adagrad", lambda: tf.train.ProximalAdagradOptimizer(0.1, 0.1, 0.2, 0.3)),
         ("descent", lambda: tf.train.GradientDescentOptimizer(0.1)),
     ):
         variable = tf.Variable(random.uniform(-1, 1, [1003]).astype(dtype))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -46,6 +47,8 @@ def _large_updates(values: Values) -> Any:
         lambda: tf.train.RMSPropOptimizer(0.1, momentum=0.5),
         lambda: tf.train.RMSPropOptimizer(0.1, centered=True, epsilon=0.5),
         lambda: tf.train.AdadeltaOptimizer(0.1),
+        lambda: tf.train.ProximalGradientDescentOptimizer(0.1, 0.01, 0.1),
+        lambda: tf.train.ProximalAdagradOptimizer(0.1, 0.1, 0.01, 0.1),
     ):
         for rows in (False, True):
             pieces = [values.variable(400, 300), values.variable(70, 30)]
@@ -282,52 +285,158 @@ define_tests("ScatterAdd", cases=_make_scatter, reference=_scatter, determinism=
 
 # ---- Optimizers ----
 
-# How many variables there are, and where the gradient is.
-_SLOTS = {
-    "GradientDescent": 1,
-    "Momentum": 2,
-    "Adagrad": 2,
-    "Adam": 3,
-    "RMSProp": 3,
-    "CenteredRMSProp": 4,
-    "Adadelta": 3,
-}
-_GRADIENT_AT = {
-    "GradientDescent": 2,
-    "Momentum": 3,
-    "Adagrad": 3,
-    "Adam": 9,
-    "RMSProp": 7,
-    "CenteredRMSProp": 8,
-    "Adadelta": 6,
-}
-_VARIABLES = ("var", "accum", "m", "v", "mg", "ms", "mom", "accum_update")
-_POSITIVE = ("accum", "v", "ms", "accum_update")
-_FLAGS = {"Momentum": "use_nesterov", "Adam": "use_nesterov", "Adagrad": "update_slots"}
+
+@dataclasses.dataclass(frozen=True)
+class _Optimizer:
+    """One optimizer: the step in longer numbers, and what its cases must keep to.
+
+    Parameters
+    ----------
+    step
+        Changes the elements at a place of the variables, which are given by their names.
+    variables
+        The names of the variables and slots.
+    flag
+        The attribute that says how it steps, if there is one.
+    positive
+        Slots of which a root is taken.
+    dtypes
+        The types of its cases.
+    sparse
+        Whether there is a step on rows.
+    """
+
+    step: Callable[[_Rates, dict[str, Array], Array, Any], None]
+    variables: tuple[str, ...] = ("var",)
+    flag: str | None = None
+    positive: tuple[str, ...] = ()
+    sparse: bool = True
+    dtypes: tuple[str, ...] = tuple(number_types.REALS)
 
 
-def _optimizer(op: str) -> str:
-    return op.rsplit("Apply", 1)[1]
+class _Rates:
+    """The scalars of a case by their names, and its flag."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+
+    def __getitem__(self, name: str) -> Any:
+        return _wide(numbers(self._case, _place(self._case, name))).reshape(())[()]
+
+    @property
+    def flag(self) -> bool:
+        return bool(self._case.values["flag"])
+
+
+def _descent(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) -> None:
+    at["var"][row] -= rates["alpha"] * gradient
+
+
+def _momentum(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) -> None:
+    accum = at["accum"]
+    accum[row] = accum[row] * rates["momentum"] + gradient
+    ahead = gradient + rates["momentum"] * accum[row]
+    at["var"][row] -= rates["lr"] * (ahead if rates.flag else accum[row])
+
+
+def _adagrad(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) -> None:
+    if rates.flag:
+        at["accum"][row] += gradient * gradient
+    at["var"][row] -= rates["lr"] * gradient / np.sqrt(at["accum"][row])
+
+
+def _adam(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) -> None:
+    m, v = at["m"], at["v"]
+    beta1, beta2 = rates["beta1"], rates["beta2"]
+    m[row] += (1 - beta1) * (gradient - m[row])
+    v[row] += (1 - beta2) * (gradient * gradient - v[row])
+    corrected = rates["lr"] * np.sqrt(1 - rates["beta2_power"]) / (1 - rates["beta1_power"])
+    direction = beta1 * m[row] + (1 - beta1) * gradient if rates.flag else m[row]
+    at["var"][row] -= corrected * direction / (np.sqrt(v[row]) + rates["epsilon"])
+
+
+def _rms_prop(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) -> None:
+    at["ms"][row] += (1 - rates["rho"]) * (gradient * gradient - at["ms"][row])
+    square = at["ms"][row] + rates["epsilon"]
+    if "mg" in at:
+        at["mg"][row] += (1 - rates["rho"]) * (gradient - at["mg"][row])
+        square = square - at["mg"][row] ** 2
+    at["mom"][row] = rates["momentum"] * at["mom"][row] + rates["lr"] * gradient / np.sqrt(square)
+    at["var"][row] -= at["mom"][row]
+
+
+def _adadelta(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) -> None:
+    rho, epsilon = rates["rho"], rates["epsilon"]
+    accum, updates = at["accum"], at["accum_update"]
+    accum[row] = rho * accum[row] + (1 - rho) * gradient * gradient
+    update = np.sqrt(updates[row] + epsilon) / np.sqrt(accum[row] + epsilon) * gradient
+    updates[row] = rho * updates[row] + (1 - rho) * update * update
+    at["var"][row] -= rates["lr"] * update
+
+
+def _proximal(rates: _Rates, value: Array, rate: Any) -> Any:
+    shrunk = np.sign(value) * np.maximum(np.abs(value) - rate * rates["l1"], 0)
+    return (shrunk if rates["l1"] > 0 else value) / (1 + rate * rates["l2"])
+
+
+def _proximal_descent(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) -> None:
+    alpha = rates["alpha"]
+    at["var"][row] = _proximal(rates, at["var"][row] - alpha * gradient, alpha)
+
+
+def _proximal_adagrad(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) -> None:
+    at["accum"][row] += gradient * gradient
+    rate = rates["lr"] / np.sqrt(at["accum"][row])
+    at["var"][row] = _proximal(rates, at["var"][row] - rate * gradient, rate)
+
+
+_OPTIMIZERS = {
+    "GradientDescent": _Optimizer(_descent, sparse=False),
+    "Momentum": _Optimizer(_momentum, ("var", "accum"), "use_nesterov"),
+    "Adagrad": _Optimizer(_adagrad, ("var", "accum"), "update_slots", ("accum",)),
+    "Adam": _Optimizer(_adam, ("var", "m", "v"), "use_nesterov", ("v",), sparse=False),
+    "RMSProp": _Optimizer(_rms_prop, ("var", "ms", "mom"), positive=("ms",)),
+    # ms - mg * mg may cancel to nothing where ms is rounded to 16 bits.
+    "CenteredRMSProp": _Optimizer(
+        _rms_prop,
+        ("var", "mg", "ms", "mom"),
+        positive=("ms",),
+        dtypes=("float32", "float64"),
+    ),
+    "Adadelta": _Optimizer(
+        _adadelta, ("var", "accum", "accum_update"), positive=("accum", "accum_update")
+    ),
+    "ProximalGradientDescent": _Optimizer(_proximal_descent),
+    "ProximalAdagrad": _Optimizer(_proximal_adagrad, ("var", "accum"), positive=("accum",)),
+}
+_GRADIENTS = ("grad", "delta")
+
+
+def _optimizer(op: str) -> _Optimizer:
+    return _OPTIMIZERS[op.rsplit("Apply", 1)[1]]
+
+
+def _place(case: Case, name: str) -> int:
+    """The number of the input of that name."""
+    return int(case.values["names"].index(name))
 
 
 def _make_step(source: Source, op: Any) -> Case:
-    name = _optimizer(op.name)
-    # ms - mg * mg may cancel to nothing where ms is rounded to 16 bits.
-    wide = ("float32", "float64")
-    kinds = wide if name == "CenteredRMSProp" else number_types.REALS
-    dtype = source.pick(types_among(kinds, op, "T"))
+    optimizer = _optimizer(op.name)
+    dtype = source.pick(types_among(optimizer.dtypes, op, "T"))
     sparse = "Sparse" in op.name
     shape = source.small_shape(1 if sparse else 0, 4, 4)
     indices = row_indices(source, [source.integer(0, 5)], shape[0]) if sparse else None
     gradient = list(shape)
     case = Case(op.name, [], {"T": type_attr(dtype)})
+    case.values["names"] = [argument.name for argument in op.input_arg]
     if indices is not None:
         assert indices.value is not None
         gradient = [indices.value.size, *shape[1:]]
         case.attrs["Tindices"] = type_attr(indices.dtype)
-    if name in _FLAGS:
+    if optimizer.flag is not None:
         case.values["flag"] = source.chance(0.5)
-        case.attrs[_FLAGS[name]] = attr_text(case.values["flag"])
+        case.attrs[optimizer.flag] = attr_text(case.values["flag"])
     if source.chance(0.06):
         gradient = list(source.small_shape())
     for argument in op.input_arg:
@@ -338,14 +447,15 @@ def _make_step(source: Source, op: Any) -> Case:
 def _step_input(
     source: Source, op: Any, name: str, dtype: str, shape: Any, gradient: Any, indices: Any
 ) -> Input:
-    if name in _VARIABLES:
+    optimizer = _optimizer(op.name)
+    if name in optimizer.variables:
         if source.chance(0.03):
             shape = source.small_shape(1)
         variable = _variable(source, op, dtype, shape, 0)
-        if variable.value is None or dtype not in number_types.REALS:
+        if variable.value is None:
             return variable
         value = number_types.as_numbers(variable.value, dtype)
-        if name in _POSITIVE:
+        if name in optimizer.positive:
             variable.value = number_types.from_numbers(np.abs(value) + np.float32(0.5), dtype)
         elif name == "mg":
             # A mean whose square is below ms.
@@ -354,7 +464,7 @@ def _step_input(
         return variable
     if name == "indices":
         return Input(indices.dtype, indices.value)
-    if name in ("grad", "delta"):
+    if name in _GRADIENTS:
         return Input(dtype, source.values(dtype, gradient, "plain"))
     rate = np.full(() if source.chance(0.98) else (1,), 0.25, np.float32)
     number = rate.astype(np.float32 if dtype == "bfloat16" else dtype)
@@ -363,29 +473,31 @@ def _step_input(
 
 def _step(case: Case) -> Outcome:
     """The steps in longer numbers; the bounds are for numbers of common size alone."""
-    name = _optimizer(case.op)
-    count = _SLOTS[name]
+    optimizer = _optimizer(case.op)
+    count = len(optimizer.variables)
     dtype = case.inputs[0].dtype
     sparse = "Sparse" in case.op
     stored = [_stored_of(case, i) for i in range(count)]
     refuse_unless(all(value.shape == stored[0].shape for value in stored), "var")
     wide = [_wide(number_types.as_numbers(value, dtype)) for value in stored]
-    gradient_at = _GRADIENT_AT[name]
-    for i in range(count, len(case.inputs)):
-        if i != gradient_at and not (sparse and i == gradient_at + 1):
+    at = dict(zip(optimizer.variables, wide, strict=True))
+    names = case.values["names"]
+    (gradient_at,) = [i for i, name in enumerate(names) if name in _GRADIENTS]
+    for i in range(count, len(names)):
+        if i != gradient_at and names[i] != "indices":
             refuse_unless(case.array(i).ndim == 0, "scalar")
     gradient = _wide(numbers(case, gradient_at))
-    steps = _STEPS[name]
+    rates = _Rates(case)
     if not sparse:
         refuse_unless(gradient.shape == wide[0].shape, "grad")
-        steps(case, wide, gradient, ...)
+        optimizer.step(rates, at, gradient, ...)
     else:
-        indices = case.array(gradient_at + 1)
+        indices = case.array(_place(case, "indices"))
         refuse_unless(indices.ndim == 1, "indices")
         refuse_unless(gradient.shape == (indices.size, *wide[0].shape[1:]), "grad")
         refuse_unless(((indices >= 0) & (indices < len(wide[0]))).all(), "indices")
         for k, row in enumerate(indices):
-            steps(case, wide, gradient[k], int(row))
+            optimizer.step(rates, at, gradient[k], int(row))
     results: list[Any] = [_bounded(value, case, dtype) for value in wide]
     return [results[0], *results] if case.inputs[0].source == "reference" else results
 
@@ -397,93 +509,21 @@ def _wide(x: Array) -> Array:
 def _bounded(value: Array, case: Case, dtype: str) -> Near:
     floats = [numbers(case, i) for i, item in enumerate(case.inputs) if item.dtype == dtype]
     largest = max(float(np.max(np.abs(_wide(x)), initial=1)) for x in floats)
-    rows = case.array(_GRADIENT_AT[_optimizer(case.op)] + 1).size if "Sparse" in case.op else 0
-    steps = 1 + rows
+    sparse = "Sparse" in case.op
+    steps = 1 + (case.array(_place(case, "indices")).size if sparse else 0)
     bound = number_types.epsilon(dtype) * 40 * steps * largest**2
     return Near(value, bound)
 
 
-def _rate(case: Case, i: int) -> Any:
-    return _wide(numbers(case, i)).reshape(())[()]
-
-
-def _descent(case: Case, variables: list[Array], gradient: Array, at: Any) -> None:
-    variables[0][at] -= _rate(case, 1) * gradient
-
-
-def _momentum(case: Case, variables: list[Array], gradient: Array, at: Any) -> None:
-    sparse = "Sparse" in case.op
-    rate, momentum = _rate(case, 2), _rate(case, 5 if sparse else 4)
-    var, accum = variables
-    accum[at] = accum[at] * momentum + gradient
-    nesterov = case.values["flag"]
-    var[at] -= rate * ((gradient + momentum * accum[at]) if nesterov else accum[at])
-
-
-def _adagrad(case: Case, variables: list[Array], gradient: Array, at: Any) -> None:
-    var, accum = variables
-    if case.values["flag"]:
-        accum[at] += gradient * gradient
-    var[at] -= _rate(case, 2) * gradient / np.sqrt(accum[at])
-
-
-def _adam(case: Case, variables: list[Array], gradient: Array, at: Any) -> None:
-    var, m, v = variables
-    power1, power2, rate, beta1, beta2, epsilon = (_rate(case, i) for i in range(3, 9))
-    m[at] += (1 - beta1) * (gradient - m[at])
-    v[at] += (1 - beta2) * (gradient * gradient - v[at])
-    corrected = rate * np.sqrt(1 - power2) / (1 - power1)
-    direction = beta1 * m[at] + (1 - beta1) * gradient if case.values["flag"] else m[at]
-    var[at] -= corrected * direction / (np.sqrt(v[at]) + epsilon)
-
-
-def _rms_prop(case: Case, variables: list[Array], gradient: Array, at: Any) -> None:
-    var, ms, mom = variables
-    rate, rho, momentum, epsilon = (_rate(case, i) for i in range(3, 7))
-    ms[at] += (1 - rho) * (gradient * gradient - ms[at])
-    mom[at] = momentum * mom[at] + rate * gradient / np.sqrt(ms[at] + epsilon)
-    var[at] -= mom[at]
-
-
-def _centered_rms_prop(case: Case, variables: list[Array], gradient: Array, at: Any) -> None:
-    var, mg, ms, mom = variables
-    rate, rho, momentum, epsilon = (_rate(case, i) for i in range(4, 8))
-    mg[at] += (1 - rho) * (gradient - mg[at])
-    ms[at] += (1 - rho) * (gradient * gradient - ms[at])
-    mom[at] = momentum * mom[at] + rate * gradient / np.sqrt(ms[at] - mg[at] ** 2 + epsilon)
-    var[at] -= mom[at]
-
-
-def _adadelta(case: Case, variables: list[Array], gradient: Array, at: Any) -> None:
-    var, accum, accum_update = variables
-    rate, rho, epsilon = (_rate(case, i) for i in range(3, 6))
-    accum[at] += (1 - rho) * (gradient * gradient - accum[at])
-    update = np.sqrt(accum_update[at] + epsilon) / np.sqrt(accum[at] + epsilon) * gradient
-    accum_update[at] += (1 - rho) * (update * update - accum_update[at])
-    var[at] -= rate * update
-
-
-_STEPS: dict[str, Callable[[Case, list[Array], Array, Any], None]] = {
-    "GradientDescent": _descent,
-    "Momentum": _momentum,
-    "Adagrad": _adagrad,
-    "Adam": _adam,
-    "RMSProp": _rms_prop,
-    "CenteredRMSProp": _centered_rms_prop,
-    "Adadelta": _adadelta,
-}
-_SPARSE = ("Momentum", "Adagrad", "RMSProp", "CenteredRMSProp", "Adadelta")
-
 for _prefix, _large in (("", _AS_ON_HANDLES), ("Resource", LARGE_UPDATES)):
-    define_tests(
-        [f"{_prefix}Apply{name}" for name in _SLOTS],
-        cases=_make_step,
-        reference=_step,
-        determinism=_large,
-    )
-    define_tests(
-        [f"{_prefix}SparseApply{name}" for name in _SPARSE],
-        cases=_make_step,
-        reference=_step,
-        determinism=_large,
-    )
+    for _kind in ("Apply", "SparseApply"):
+        define_tests(
+            [
+                f"{_prefix}{_kind}{name}"
+                for name, optimizer in _OPTIMIZERS.items()
+                if _kind == "Apply" or optimizer.sparse
+            ],
+            cases=_make_step,
+            reference=_step,
+            determinism=_large,
+        )

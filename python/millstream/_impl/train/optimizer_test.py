@@ -129,6 +129,59 @@ def test_adadelta_follows_its_formula() -> None:
     assert found == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize("l1", [0.0, 0.05, 5.0])
+def test_proximal_steps_follow_their_formulas(l1: float) -> None:
+    def proximal(value: float, rate: float) -> float:
+        return float(np.sign(value) * max(abs(value) - rate * l1, 0.0) / (1 + rate * 0.2))
+
+    w, expected = 1.0, []
+    for _ in range(3):
+        w = proximal(w - 0.1 * w, 0.1)
+        expected.append(w)
+    found = path(lambda: tf.train.ProximalGradientDescentOptimizer(0.1, l1, 0.2))
+    assert found == pytest.approx(expected, rel=1e-5)
+    w, total, expected = 1.0, 0.1, []
+    for _ in range(3):
+        total += w * w
+        w = proximal(w - 0.1 / np.sqrt(total) * w, 0.1 / np.sqrt(total))
+        expected.append(w)
+    with tf.Graph().as_default():
+        found = path(
+            lambda: tf.train.ProximalAdagradOptimizer(
+                0.1, l1_regularization_strength=l1, l2_regularization_strength=0.2
+            )
+        )
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+_ROW_OPTIMIZERS: list[Callable[[], Any]] = [
+    lambda: tf.train.RMSPropOptimizer(0.1, momentum=0.5),
+    lambda: tf.train.RMSPropOptimizer(0.1, centered=True),
+    lambda: tf.train.AdadeltaOptimizer(1.0),
+    lambda: tf.train.ProximalGradientDescentOptimizer(0.1, 0.01, 0.1),
+    lambda: tf.train.ProximalAdagradOptimizer(0.1, 0.1, 0.01, 0.1),
+]
+
+
+@pytest.mark.parametrize("number", range(len(_ROW_OPTIMIZERS)))
+def test_steps_on_rows_are_those_on_the_whole_and_leave_other_rows(number: int) -> None:
+    rows = tf.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    whole = tf.Variable([[1.0, 2.0], [5.0, 6.0]])
+    gradient = tf.constant([[0.5, -1.0], [0.25, 2.0]])
+    # Row 0 is named twice, by halves.
+    parts = tf.constant([[0.25, -0.5], [0.25, 2.0], [0.25, -0.5]])
+    slices = tf.IndexedSlices(parts, tf.constant([0, 2, 0]), tf.constant([3, 2]))
+    optimizer = _ROW_OPTIMIZERS[number]()
+    train = optimizer.apply_gradients([(slices, rows), (gradient, whole)])
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(3):
+            session.run(train)
+        found, expected = session.run([rows, whole])
+    np.testing.assert_allclose(found[[0, 2]], expected, rtol=1e-6)
+    np.testing.assert_array_equal(found[1], [3.0, 4.0])
+
+
 @pytest.mark.parametrize("kind", [float, tf.constant])
 def test_hyperparameters_may_be_functions(kind: Any) -> None:
     def given(value: float) -> Callable[[], Any]:
@@ -158,6 +211,14 @@ def test_hyperparameters_may_be_functions(kind: Any) -> None:
         (
             lambda: tf.train.AdadeltaOptimizer(0.1, 0.8, 1e-3),
             lambda: tf.train.AdadeltaOptimizer(given(0.1), given(0.8), given(1e-3)),
+        ),
+        (
+            lambda: tf.train.ProximalGradientDescentOptimizer(0.1, 0.2, 0.3),
+            lambda: tf.train.ProximalGradientDescentOptimizer(given(0.1), given(0.2), given(0.3)),
+        ),
+        (
+            lambda: tf.train.ProximalAdagradOptimizer(0.1, 0.5, 0.2, 0.3),
+            lambda: tf.train.ProximalAdagradOptimizer(given(0.1), 0.5, given(0.2), given(0.3)),
         ),
     ):
         assert path(by_function) == path(plain)
@@ -200,6 +261,8 @@ def trained_weights(make: Callable[[], Any], passes_without: list[str]) -> tuple
         (lambda: tf.train.RMSPropOptimizer(0.1), 5),
         (lambda: tf.train.RMSPropOptimizer(0.1, centered=True), 5),
         (lambda: tf.train.AdadeltaOptimizer(0.1), 5),
+        (lambda: tf.train.ProximalGradientDescentOptimizer(0.1, 0.01, 0.1), 5),
+        (lambda: tf.train.ProximalAdagradOptimizer(0.1, 0.1, 0.01, 0.1), 5),
     ],
 )
 def test_updates_in_one_batch_give_the_same_bits(make: Callable[[], Any], saved: int) -> None:
