@@ -161,8 +161,8 @@ TEST_F(LifetimesTest, ADeviceReportsItsMemoryWhoeverDividesIt) {
   };
   const ArenaStats before = memory();
   ASSERT_EQ(Execute({Assign(w, x)}, {{x, Equal(4)}}), absl::OkStatus());
-    EXPECT_THAT(Elements<float>(Value(OpOn(device, "Neg", {Read(w)}))), Each(-4));
-const ArenaStats after = memory();
+  EXPECT_THAT(Elements<float>(Value(OpOn(device, "Neg", {Read(w)}))), Each(-4));
+  const ArenaStats after = memory();
   EXPECT_GE(after.in_use, before.in_use + kElements * sizeof(float));
   EXPECT_GE(after.peak_in_use, after.in_use);
   EXPECT_GE(after.reserved, after.in_use);
