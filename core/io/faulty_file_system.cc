@@ -174,6 +174,17 @@ Status FaultyFileSystem::Remove(const std::string& path) {
   return absl::OkStatus();
 }
 
+Status FaultyFileSystem::RemoveFolder(const std::string& path) {
+  absl::MutexLock lock(&mutex_);
+  MS_RETURN_IF_ERROR(Begin());
+  MS_RETURN_IF_ERROR(CheckFolder(path));
+  for (const auto& [name, file] : names_) {
+    if (FolderOf(name) == path) return ErrnoStatus(ENOTEMPTY, path);
+  }
+  folders_.erase(path);
+  return absl::OkStatus();
+}
+
 StatusOr<std::vector<std::string>> FaultyFileSystem::List(const std::string& folder) {
   absl::MutexLock lock(&mutex_);
   MS_RETURN_IF_ERROR(Begin());

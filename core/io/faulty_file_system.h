@@ -44,6 +44,7 @@ class FaultyFileSystem : public FileSystem {
   StatusOr<FileInfo> Describe(const std::string& path) override;
   Status Rename(const std::string& from, const std::string& to, Existing existing) override;
   Status Remove(const std::string& path) override;
+  Status RemoveFolder(const std::string& path) override;
   StatusOr<std::vector<std::string>> List(const std::string& folder) override;
   Status MakeFolders(const std::string& folder) override;
   Status SyncFolder(const std::string& folder) override;

@@ -68,10 +68,12 @@ class FileSystem {
   // NOT_FOUND if there is no file or folder of this name.
   virtual StatusOr<FileInfo> Describe(const std::string& path) = 0;
   // Renames the file `from` to `to`, atomically: at any time `to` is the old file or the new file,
-  // each complete. INVALID_ARGUMENT if `existing` is kKeep. REQUIRES: both are in one folder.
+  // each complete. INVALID_ARGUMENT if `existing` is kKeep. REQUIRES: both are on one file system.
   virtual Status Rename(const std::string& from, const std::string& to, Existing existing) = 0;
   // Removes a file. FAILED_PRECONDITION or PERMISSION_DENIED for a folder.
   virtual Status Remove(const std::string& path) = 0;
+  // Removes a folder. FAILED_PRECONDITION if it is not empty, or is a file.
+  virtual Status RemoveFolder(const std::string& path) = 0;
   // Names of the files and folders in `folder`, sorted, without "." and "..".
   virtual StatusOr<std::vector<std::string>> List(const std::string& folder) = 0;
   // Creates the folder and its missing parents. ALREADY_EXISTS if a file has this name.

@@ -150,6 +150,10 @@ class PosixFileSystem : public FileSystem {
     return Result(unlink(path.c_str()) == 0, path);
   }
 
+  Status RemoveFolder(const std::string& path) override {
+    return Result(rmdir(path.c_str()) == 0, path);
+  }
+
   StatusOr<std::vector<std::string>> List(const std::string& folder) override {
     const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(folder.c_str()), &closedir);
     if (entries == nullptr) return ErrnoStatus(errno, folder);
