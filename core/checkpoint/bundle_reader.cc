@@ -1,0 +1,177 @@
+#include "core/checkpoint/bundle_reader.h"
+
+#include <utility>
+
+#include "core/checkpoint/bundle_format.h"
+#include "core/checkpoint/coding.h"
+#include "core/checkpoint/string_elements.h"
+#include "core/checkpoint/table.h"
+#include "core/io/crc32c.h"
+#include "framework/proto_conversion.h"
+
+namespace millstream {
+namespace {
+
+constexpr int kMostShards = 1 << 20;
+
+Status Damaged(absl::string_view path, absl::string_view name, absl::string_view why) {
+  return absl::DataLossError(absl::StrCat(path, ": tensor ", name, ": ", why));
+}
+
+StatusOr<BundleReader::Info> InfoOf(const proto::BundleEntryProto& entry) {
+  MS_ASSIGN_OR_RETURN(Shape shape, ShapeFromProto(entry.shape()));
+  MS_ASSIGN_OR_RETURN(const DataType dtype, DataTypeFromProto(entry.dtype()));
+  const bool is_text = dtype == DataType::kString;
+  if (!IsPlainData(dtype) && !is_text) {
+    return errors::Unimplemented("a checkpoint has no ", DataTypeName(dtype));
+  }
+  // Before anybody allocates memory for what the file cannot hold. A string has at least a byte.
+  const auto size = static_cast<uint64_t>(entry.size());
+  const auto count = static_cast<uint64_t>(shape.num_elements());
+  const bool fits = is_text
+                        ? count <= size
+                        : size / DataTypeSize(dtype) == count && size % DataTypeSize(dtype) == 0;
+  if (entry.slices().empty() && !fits) {
+    return absl::DataLossError(
+        absl::StrCat(size, " bytes are not those of ", DataTypeName(dtype), shape.ToString()));
+  }
+  return BundleReader::Info{dtype, std::move(shape)};
+}
+
+TensorSlice WholeSlice(const Shape& shape) {
+  TensorSlice slice;
+  slice.extents.resize(shape.rank());
+  return slice;
+}
+
+}  // namespace
+
+StatusOr<BundleIndex> ReadBundleIndex(FileSystem* files, const std::string& prefix) {
+  const std::string path = IndexPath(prefix);
+  MS_ASSIGN_OR_RETURN(const TableEntries table, ReadTable(files, path));
+  proto::BundleHeaderProto header;
+  if (table.empty() || !table[0].first.empty() || !header.ParseFromString(table[0].second) ||
+      header.num_shards() < 1 || header.num_shards() > kMostShards) {
+    return absl::DataLossError(absl::StrCat(path, ": a table, but not the index of a checkpoint"));
+  }
+  if (header.endianness() != proto::BundleHeaderProto::LITTLE) {
+    return errors::Unimplemented(path, ": its numbers are big-endian");
+  }
+  if (header.version().min_consumer() > 1) {
+    return errors::Unimplemented(path, ": asks for readers of version ",
+                                 header.version().min_consumer(), ", this is one of version 1");
+  }
+  BundleIndex index;
+  index.num_shards = header.num_shards();
+  for (size_t i = 1; i < table.size(); ++i) {
+    proto::BundleEntryProto entry;
+    if (!entry.ParseFromString(table[i].second) || entry.shard_id() < 0 ||
+        entry.shard_id() >= index.num_shards || entry.offset() < 0 || entry.size() < 0) {
+      return Damaged(path, table[i].first, "its entry is damaged");
+    }
+    index.entries.emplace_hint(index.entries.end(), table[i].first, std::move(entry));
+  }
+  return index;
+}
+
+BundleReader::BundleReader(FileSystem* files, std::string prefix, BundleIndex index)
+    : files_(*files), prefix_(std::move(prefix)), index_(std::move(index)) {}
+
+StatusOr<std::unique_ptr<BundleReader>> BundleReader::Open(FileSystem* files, std::string prefix) {
+  MS_ASSIGN_OR_RETURN(BundleIndex index, ReadBundleIndex(files, prefix));
+  return std::unique_ptr<BundleReader>(
+      new BundleReader(files, std::move(prefix), std::move(index)));
+}
+
+StatusOr<const proto::BundleEntryProto*> BundleReader::FindEntry(absl::string_view name) const {
+  const auto found = index_.entries.find(std::string(name));
+  if (found != index_.entries.end()) return &found->second;
+  return errors::NotFound("Key ", name, " not found in checkpoint ", prefix_);
+}
+
+StatusOr<BundleReader::Info> BundleReader::Find(absl::string_view name) const {
+  MS_ASSIGN_OR_RETURN(const proto::BundleEntryProto* const entry, FindEntry(name));
+  StatusOr<Info> info = InfoOf(*entry);
+  if (!info.ok()) return Damaged(IndexPath(prefix_), name, info.status().message());
+  return info;
+}
+
+std::vector<std::string> BundleReader::Names() const {
+  std::vector<std::string> names;
+  for (const auto& [key, entry] : index_.entries) {
+    if (key[0] != '\0') names.push_back(key);
+  }
+  return names;
+}
+
+// The entry's bytes, all of them, into a tensor of its dtype and shape.
+Status BundleReader::ReadWhole(absl::string_view name, const proto::BundleEntryProto& entry,
+                               const Tensor& out) const {
+  const std::string path = DataPath(prefix_, entry.shard_id(), index_.num_shards);
+  const bool is_text = out.dtype() == DataType::kString;
+  const auto size = static_cast<uint64_t>(entry.size());
+  const auto damaged = [&](absl::string_view why) {
+    return Damaged(path, name, absl::StrCat("at byte ", entry.offset(), ": ", why));
+  };
+  if (!is_text && size != out.bytes()) return damaged("its size is not that of its slice");
+  MS_ASSIGN_OR_RETURN(const FileInfo info, files_.Describe(path));
+  if (entry.offset() > static_cast<int64_t>(info.size) || size > info.size - entry.offset()) {
+    return damaged(absl::StrCat(size, " bytes are not within the file, which has ", info.size));
+  }
+  MS_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, files_.OpenForReading(path));
+  std::string text(is_text ? size : 0, '\0');
+  char* const bytes = is_text ? &text[0] : static_cast<char*>(out.raw());
+  MS_ASSIGN_OR_RETURN(const size_t read, file->ReadAt(entry.offset(), absl::MakeSpan(bytes, size)));
+  if (read != size) return damaged("the file is cut");
+  uint32_t crc = 0;
+  if (is_text) {
+    const Status taken = ReadStrings(text, out.flat<std::string>(), &crc);
+    if (!taken.ok()) return damaged(taken.message());
+  } else {
+    crc = Crc32c(absl::string_view(bytes, size));
+  }
+  return MaskCrc32c(crc) == entry.crc32c() ? absl::OkStatus() : damaged("the checksum is wrong");
+}
+
+// From the slices that the checkpoint has. They do not overlap, so that it is enough to count.
+Status BundleReader::ReadSlices(absl::string_view name, const proto::BundleEntryProto& entry,
+                                const Shape& whole, const TensorSlice& wanted,
+                                const Tensor& out) const {
+  int64_t count = 0;
+  for (const proto::TensorSliceProto& message : entry.slices()) {
+    const StatusOr<TensorSlice> slice = FromProto(message, whole);
+    if (!slice.ok()) return Damaged(IndexPath(prefix_), name, slice.status().message());
+    const StatusOr<const proto::BundleEntryProto*> part = FindEntry(SliceKey(name, *slice));
+    if (!part.ok()) {
+      return Damaged(IndexPath(prefix_), name, absl::StrCat("it lacks slice ", slice->ToString()));
+    }
+    MS_ASSIGN_OR_RETURN(const Shape shape, slice->ShapeIn(whole));
+    MS_ASSIGN_OR_RETURN(const Tensor source, Tensor::Create(out.dtype(), shape));
+    MS_RETURN_IF_ERROR(ReadWhole(name, **part, source));
+    count += CopyCommonPart(whole, *slice, source, wanted, out);
+  }
+  if (count == out.num_elements()) return absl::OkStatus();
+  return errors::InvalidArgument("tensor ", name, ": checkpoint ", prefix_, " has ", count,
+                                 " of the ", out.num_elements(), " elements of slice ",
+                                 wanted.ToString());
+}
+
+Status BundleReader::Read(absl::string_view name, const SliceSpec& spec, const Tensor& out) const {
+  MS_ASSIGN_OR_RETURN(const proto::BundleEntryProto* const entry, FindEntry(name));
+  MS_ASSIGN_OR_RETURN(const Info info, Find(name));
+  if (!spec.is_whole && spec.whole != info.shape) {
+    return errors::InvalidArgument("tensor ", name, ": shape_and_slices says that its shape is ",
+                                   spec.whole.ToString(), ", in checkpoint ", prefix_, " it is ",
+                                   info.shape.ToString());
+  }
+  const TensorSlice all = WholeSlice(info.shape);
+  const TensorSlice& wanted = spec.is_whole ? all : spec.slice;
+  if (!entry->slices().empty()) return ReadSlices(name, *entry, info.shape, wanted, out);
+  if (out.shape() == info.shape) return ReadWhole(name, *entry, out);
+  MS_ASSIGN_OR_RETURN(const Tensor source, Tensor::Create(info.dtype, info.shape));
+  MS_RETURN_IF_ERROR(ReadWhole(name, *entry, source));
+  CopyCommonPart(info.shape, all, source, wanted, out);
+  return absl::OkStatus();
+}
+
+}  // namespace millstream

@@ -1,0 +1,60 @@
+#include "core/checkpoint/string_elements.h"
+
+#include <vector>
+
+#include "core/checkpoint/coding.h"
+#include "core/io/crc32c.h"
+
+namespace millstream {
+namespace {
+
+uint32_t ExtendByLength(uint64_t length, uint32_t crc) {
+  std::string text;
+  AppendFixed32(static_cast<uint32_t>(length), &text);
+  if (length > UINT32_MAX) AppendFixed32(static_cast<uint32_t>(length >> 32), &text);
+  return Crc32c(text, crc);
+}
+
+}  // namespace
+
+StringElements WriteStrings(absl::Span<const std::string> strings) {
+  StringElements written;
+  for (const std::string& text : strings) {
+    AppendVarint(text.size(), &written.bytes);
+    written.crc = ExtendByLength(text.size(), written.crc);
+  }
+  std::string checksum;
+  AppendFixed32(MaskCrc32c(written.crc), &checksum);
+  written.bytes += checksum;
+  written.crc = Crc32c(checksum, written.crc);
+  for (const std::string& text : strings) {
+    written.bytes += text;
+    written.crc = Crc32c(text, written.crc);
+  }
+  return written;
+}
+
+Status ReadStrings(absl::string_view bytes, absl::Span<std::string> strings, uint32_t* crc) {
+  std::vector<uint64_t> lengths;
+  *crc = 0;
+  for (size_t i = 0; i < strings.size(); ++i) {
+    uint64_t length = 0;
+    if (!TakeVarint(&bytes, &length)) return absl::DataLossError("the lengths of strings are cut");
+    *crc = ExtendByLength(length, *crc);
+    lengths.push_back(length);
+  }
+  if (bytes.size() < 4 || Fixed32At(bytes) != MaskCrc32c(*crc)) {
+    return absl::DataLossError("the checksum of the strings' lengths is wrong");
+  }
+  *crc = Crc32c(bytes.substr(0, 4), *crc);
+  bytes.remove_prefix(4);
+  for (size_t i = 0; i < strings.size(); ++i) {
+    if (lengths[i] > bytes.size()) return absl::DataLossError("the strings are cut");
+    strings[i] = std::string(bytes.substr(0, lengths[i]));
+    bytes.remove_prefix(lengths[i]);
+    *crc = Crc32c(strings[i], *crc);
+  }
+  return bytes.empty() ? absl::OkStatus() : absl::DataLossError("bytes follow the strings");
+}
+
+}  // namespace millstream
