@@ -82,6 +82,7 @@ TEST(OpRegistryContentsTest, TheSecurityPageNamesTheOpsThatTouchTheOutside) {
 
 TEST(OpRegistryContentsTest, OpsThatSeemToTouchTheOutsideSaySo) {
   for (const OpDef* op : OpRegistry::Global()->List()) {
+    if (absl::StartsWith(op->name, "ShardedFile")) continue;  // these compose names, and open none
     for (const char* part : {"File", "Save", "Restore", "Print", "Reader", "PyFunc", "Rpc",
                              "Socket", "Library", "Dataset", "Checkpoint"}) {
       if (absl::StrContains(op->name, part)) {

@@ -1,0 +1,199 @@
+// Ops that write and read checkpoints (core/checkpoint).
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/checkpoint/bundle_format.h"
+#include "core/checkpoint/bundle_reader.h"
+#include "core/checkpoint/bundle_writer.h"
+#include "core/io/file_system.h"
+#include "core/structural/host_kernel.h"
+#include "core/structural/summary_text.h"
+
+namespace millstream {
+namespace {
+
+StatusOr<std::string> TextInput(StructuralFrame* frame, uint32_t i, absl::string_view name) {
+  MS_ASSIGN_OR_RETURN(const absl::string_view text, ScalarBytes(frame->BorrowInput(i), name));
+  return std::string(text);
+}
+
+// A tensor to save or restore, and which part of it.
+struct Item {
+  std::string name;
+  SliceSpec spec;
+};
+
+// Of inputs 1 and 2. `count` tensors are saved or restored.
+StatusOr<std::vector<Item>> Items(StructuralFrame* frame, uint32_t count) {
+  for (const uint32_t input : {1, 2}) {
+    if (frame->input_shape(input) == Shape({static_cast<int64_t>(count)})) continue;
+    return errors::InvalidArgument("'", input == 1 ? "tensor_names" : "shape_and_slices",
+                                   "' must have one element for each of the ", count,
+                                   " tensors, got shape ", frame->input_shape(input).ToString());
+  }
+  const Tensor names = frame->BorrowInput(1);
+  const Tensor specs = frame->BorrowInput(2);
+  std::vector<Item> items;
+  for (uint32_t i = 0; i < count; ++i) {
+    Item& item = items.emplace_back();
+    item.name = names.data<std::string>()[i];
+    MS_ASSIGN_OR_RETURN(item.spec, ParseSliceSpec(specs.data<std::string>()[i]));
+  }
+  return items;
+}
+
+class SaveV2 final : public SyncHostKernel {
+ public:
+  Status Compute(StructuralFrame* frame) override {
+    MS_ASSIGN_OR_RETURN(const std::string prefix, TextInput(frame, 0, "prefix"));
+    MS_ASSIGN_OR_RETURN(const std::vector<Item> items, Items(frame, frame->num_inputs() - 3));
+    MS_ASSIGN_OR_RETURN(const std::unique_ptr<BundleWriter> writer,
+                        BundleWriter::Create(LocalFileSystem(), prefix));
+    for (size_t i = 0; i < items.size(); ++i) {
+      const Tensor tensor = frame->BorrowInput(static_cast<uint32_t>(3 + i));
+      MS_RETURN_IF_ERROR(items[i].spec.is_whole
+                             ? writer->Add(items[i].name, tensor)
+                             : writer->AddSlice(items[i].name, items[i].spec, tensor));
+    }
+    return writer->Finish();
+  }
+};
+
+class RestoreV2 final : public SyncHostKernel {
+ public:
+  Status Init(const HostKernelInfo& info) override {
+    MS_ASSIGN_OR_RETURN(dtypes_, info.Attr<DataTypeList>("dtypes"));
+    return absl::OkStatus();
+  }
+
+  Status Compute(StructuralFrame* frame) override {
+    MS_ASSIGN_OR_RETURN(const std::string prefix, TextInput(frame, 0, "prefix"));
+    MS_ASSIGN_OR_RETURN(const std::vector<Item> items, Items(frame, frame->num_outputs()));
+    const StatusOr<std::unique_ptr<BundleReader>> reader =
+        BundleReader::Open(LocalFileSystem(), prefix);
+    if (absl::IsNotFound(reader.status())) {
+      return errors::NotFound(
+          "Unsuccessful TensorSliceReader constructor: Failed to find any "
+          "matching files for ",
+          prefix);
+    }
+    MS_RETURN_IF_ERROR(reader.status());
+    for (uint32_t i = 0; i < items.size(); ++i) {
+      MS_RETURN_IF_ERROR(Restore(**reader, items[i], frame, i));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  Status Restore(const BundleReader& reader, const Item& item, StructuralFrame* frame, uint32_t i) {
+    MS_ASSIGN_OR_RETURN(const BundleReader::Info info, reader.Find(item.name));
+    if (info.dtype != dtypes_[i]) {
+      return errors::InvalidArgument("tensor_name = ", item.name, "; expected dtype ",
+                                     DataTypeName(dtypes_[i]), " does not equal original dtype ",
+                                     DataTypeName(info.dtype));
+    }
+    const Shape& shape = item.spec.is_whole ? info.shape : item.spec.shape;
+    MS_ASSIGN_OR_RETURN(const Tensor out, frame->AllocateOutput(i, shape));
+    return reader.Read(item.name, item.spec, out);
+  }
+
+  DataTypeList dtypes_;
+};
+
+class MergeV2Checkpoints final : public SyncHostKernel {
+ public:
+  Status Init(const HostKernelInfo& info) override {
+    MS_ASSIGN_OR_RETURN(deletes_folders_, info.Attr<bool>("delete_old_dirs"));
+    return absl::OkStatus();
+  }
+
+  // The index comes last: until then there is no checkpoint under the new name.
+  Status Compute(StructuralFrame* frame) override {
+    FileSystem* const files = LocalFileSystem();
+    const Tensor prefixes = frame->BorrowInput(0);
+    MS_ASSIGN_OR_RETURN(const std::string merged, TextInput(frame, 1, "destination_prefix"));
+    MS_RETURN_IF_ERROR(files->MakeFolders(FolderOf(merged)));
+    std::vector<BundleIndex> indices;
+    int num_shards = 0;
+    for (const std::string& prefix : prefixes.flat<std::string>()) {
+      MS_ASSIGN_OR_RETURN(BundleIndex index, ReadBundleIndex(files, prefix));
+      num_shards += index.num_shards;
+      indices.push_back(std::move(index));
+    }
+    BundleEntries entries;
+    int first_shard = 0;
+    for (size_t i = 0; i < indices.size(); ++i) {
+      MS_RETURN_IF_ERROR(AddEntries(indices[i], first_shard, &entries));
+      first_shard += indices[i].num_shards;
+    }
+    MS_RETURN_IF_ERROR(MoveData(prefixes, indices, merged, num_shards));
+    MS_RETURN_IF_ERROR(WriteBundleIndex(files, merged, num_shards, entries));
+    return RemoveOld(prefixes, merged);
+  }
+
+ private:
+  static Status AddEntries(const BundleIndex& index, int first_shard, BundleEntries* entries) {
+    for (const auto& [key, entry] : index.entries) {
+      const auto [added, is_new] = entries->emplace(key, entry);
+      if (!is_new) MS_RETURN_IF_ERROR(MergeSlices(key, entry, &added->second));
+      added->second.set_shard_id(entry.slices().empty() ? entry.shard_id() + first_shard : 0);
+    }
+    return absl::OkStatus();
+  }
+
+  static Status MoveData(const Tensor& prefixes, const std::vector<BundleIndex>& indices,
+                         const std::string& merged, int num_shards) {
+    FileSystem* const files = LocalFileSystem();
+    int to = 0;
+    for (size_t i = 0; i < indices.size(); ++i) {
+      const std::string& prefix = prefixes.data<std::string>()[i];
+      for (int shard = 0; shard < indices[i].num_shards; ++shard) {
+        MS_RETURN_IF_ERROR(files->Rename(DataPath(prefix, shard, indices[i].num_shards),
+                                         DataPath(merged, to++, num_shards),
+                                         FileSystem::Existing::kReplace));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  Status RemoveOld(const Tensor& prefixes, const std::string& merged) const {
+    FileSystem* const files = LocalFileSystem();
+    for (const std::string& prefix : prefixes.flat<std::string>()) {
+      if (prefix == merged) continue;
+      MS_RETURN_IF_ERROR(files->Remove(IndexPath(prefix)));
+      // Fails for a folder that holds other files, which is as it should be.
+      if (deletes_folders_) files->RemoveFolder(FolderOf(prefix)).IgnoreError();
+    }
+    return absl::OkStatus();
+  }
+
+  bool deletes_folders_ = true;
+};
+
+Status ShardedFilename(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(const std::string basename, TextInput(frame, 0, "basename"));
+  const int32_t shard = *frame->BorrowInput(1).data<int32_t>();
+  const int32_t num_shards = *frame->BorrowInput(2).data<int32_t>();
+  return frame->SetOutput(
+      0, Tensor::Scalar<std::string>(absl::StrCat(basename, "-", absl::Dec(shard, absl::kZeroPad5),
+                                                  "-of-", absl::Dec(num_shards, absl::kZeroPad5))));
+}
+
+Status ShardedFilespec(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(const std::string basename, TextInput(frame, 0, "basename"));
+  const int32_t num_shards = *frame->BorrowInput(1).data<int32_t>();
+  return frame->SetOutput(
+      0, Tensor::Scalar<std::string>(
+             absl::StrCat(basename, "-?????", "-of-", absl::Dec(num_shards, absl::kZeroPad5))));
+}
+
+MILLSTREAM_HOST_KERNEL("SaveV2", SaveV2);
+MILLSTREAM_HOST_KERNEL("RestoreV2", RestoreV2);
+MILLSTREAM_HOST_KERNEL("MergeV2Checkpoints", MergeV2Checkpoints);
+MILLSTREAM_STRUCTURAL("ShardedFilename", StructuralRole::kKernel, ShardedFilename);
+MILLSTREAM_STRUCTURAL("ShardedFilespec", StructuralRole::kKernel, ShardedFilespec);
+
+}  // namespace
+}  // namespace millstream
