@@ -389,6 +389,12 @@ millstream_status* millstream_plugin_shutdown(void);
  * at a time. ---- */
 /* Creates the folder and its missing parents. ALREADY_EXISTS if a file has this name. */
 millstream_status* millstream_make_folders(const char* folder);
+/* Gets the tensors of the checkpoint PREFIX.index as a JSON array of {name, dtype, shape: [...]},
+ * by name; dtype is a number of millstream_tensor's. NOT_FOUND if there is no such file; 15
+ * DATA_LOSS, with the path and the offset, if it is damaged. */
+millstream_status* millstream_checkpoint_list(const char* prefix, millstream_bytes* out);
+/* The CRC-32C (RFC 3720, appendix B.4) of `size` bytes. */
+uint32_t millstream_crc32c(const void* data, size_t size);
 /* Creates a new file and opens it for appending. ALREADY_EXISTS if the name is in use; the existing
  * file does not change. */
 millstream_status* millstream_file_create(const char* path, millstream_file** out);

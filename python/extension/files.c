@@ -101,6 +101,30 @@ static PyObject* make_folders(PyObject* module, PyObject* folder) {
   return finish(status, folder);
 }
 
+static PyObject* checkpoint_list(PyObject* module, PyObject* prefix) {
+  (void)module;
+  PyObject* bytes;
+  if (!PyUnicode_FSConverter(prefix, &bytes)) return NULL;
+  const char* text = PyBytes_AsString(bytes);
+  millstream_bytes list;
+  millstream_status* status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = millstream_checkpoint_list(text, &list);
+  Py_END_ALLOW_THREADS;
+  Py_DECREF(bytes);
+  if (status == NULL) return take_text(&list);
+  raise_status(status, NULL);
+  return NULL;
+}
+
+static PyObject* crc32c(PyObject* module, PyObject* bytes) {
+  (void)module;
+  char* data = NULL;
+  Py_ssize_t size = 0;
+  if (PyBytes_AsStringAndSize(bytes, &data, &size) != 0) return NULL;
+  return PyLong_FromUnsignedLong(millstream_crc32c(data, (size_t)size));
+}
+
 static PyMethodDef file_methods[] = {
     {"append", file_append, METH_O, "append(bytes): after an error the file may have a part."},
     {"sync", file_sync, METH_NOARGS, "Returns when the disk has what was appended."},
@@ -123,6 +147,8 @@ static PyType_Spec file_spec = {
 
 static PyMethodDef functions[] = {
     {"make_folders", make_folders, METH_O, "make_folders(path): with those above; OSError."},
+    {"checkpoint_list", checkpoint_list, METH_O, "The tensors of a checkpoint, as JSON."},
+    {"crc32c", crc32c, METH_O, "crc32c(bytes) -> int: the CRC-32C."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -126,8 +126,8 @@ PyMODINIT_FUNC PyInit__runtime(void) {
   PyObject* module = PyModule_Create(&definition);
   if (module == NULL) return NULL;
   if (status_init(module) != 0 || memory_init(module) != 0 || graph_init(module) != 0 ||
-      session_init(module) != 0 || plugins_init(module) != 0 || crc32c_init(module) != 0 ||
-      files_init(module) != 0 || functions_init(module) != 0) {
+      session_init(module) != 0 || plugins_init(module) != 0 || files_init(module) != 0 ||
+      functions_init(module) != 0) {
     Py_DECREF(module);
     return NULL;
   }

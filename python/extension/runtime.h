@@ -111,9 +111,6 @@ int functions_init(PyObject* module);
 /* ---- plugins.c ---- */
 int plugins_init(PyObject* module);
 
-/* ---- crc32c.c ---- */
-int crc32c_init(PyObject* module);
-
 /* ---- files.c ---- */
 int files_init(PyObject* module);
 

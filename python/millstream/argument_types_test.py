@@ -55,6 +55,16 @@ def _variable() -> Any:
     return tf.Variable([1.0, 2.0])
 
 
+def _checkpoint() -> str:
+    """A checkpoint with the tensor "saved"."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        saver = tf.train.Saver({"saved": _variable()})
+        sess.run(tf.global_variables_initializer())
+        path = saver.save(sess, os.path.join(tempfile.mkdtemp(), "m"), write_meta_graph=False)
+    assert path is not None
+    return path
+
+
 def _pooled() -> dict[str, Any]:
     return {"inputs": IMAGES, "pool_size": 1, "strides": 1}
 
@@ -454,6 +464,27 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.test.compute_gradient: _derived,
         tf.test.compute_gradient_error: _derived,
         tf.test.test_src_dir_path: lambda: {"relative_path": "f"},
+        tf.train.generate_checkpoint_state_proto: lambda: {
+            "save_dir": "d", "model_checkpoint_path": "d/m"
+        },
+        tf.train.update_checkpoint_state: lambda: {
+            "save_dir": tempfile.mkdtemp(), "model_checkpoint_path": "m"
+        },
+        tf.train.get_checkpoint_state: lambda: {"checkpoint_dir": "none"},
+        tf.train.latest_checkpoint: lambda: {"checkpoint_dir": "none"},
+        tf.train.checkpoint_exists: lambda: {"checkpoint_prefix": "none"},
+        tf.train.get_checkpoint_mtimes: lambda: {"checkpoint_prefixes": ["none"]},
+        tf.train.remove_checkpoint: lambda: {"checkpoint_prefix": "none"},
+        tf.train.Saver: lambda: {"var_list": [_variable()]},
+        tf.train.NewCheckpointReader: lambda: {"filepattern": _checkpoint()},
+        tf.train.load_checkpoint: lambda: {"ckpt_dir_or_file": _checkpoint()},
+        tf.train.list_variables: lambda: {"ckpt_dir_or_file": _checkpoint()},
+        tf.train.load_variable: lambda: {"ckpt_dir_or_file": _checkpoint(), "name": "saved"},
+        tf.train.init_from_checkpoint: lambda: {
+            "ckpt_dir_or_file": _checkpoint(), "assignment_map": {"saved": _variable()}
+        },
+        tf.train.export_meta_graph: dict,
+        tf.train.import_meta_graph: lambda: {"meta_graph_or_file": tf.MetaGraphDef()},
         tf.train.write_graph: lambda: {
             "graph_or_graph_def": tf.GraphDef(), "logdir": tempfile.mkdtemp(), "name": "graph"
         },
@@ -499,7 +530,9 @@ _TRUTHS = {
     "zero_debias", "centered",
     "colocate_gradients_with_ops", "ignore_existing", "keep_dims", "keepdims", "trainable",
     "transpose_a", "transpose_b", "use_nesterov", "validate_shape", "verify_shape", "use_locking",
-    "as_text", "conjugate", "staircase", "stateful", "overwrite", "in_order",
+    "as_text", "allow_empty", "clear_devices", "conjugate", "defer_build", "pad_step_number",
+    "reshape", "restore_sequentially", "save_relative_paths", "sharded", "staircase", "stateful",
+    "overwrite", "in_order",
     "pin_variables_on_cpu",
 }  # fmt: skip
 

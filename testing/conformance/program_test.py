@@ -18,6 +18,7 @@ _OF_OTHER_LEVELS = (
     "batch_norm_layers",
     "losses_and_metrics",
     "py_func_print_assert",
+    "saver_round_trip",
     "schedules_clipping_averages",
 )
 # Guards against hanging, of run.py and of a program: one takes seconds.

@@ -176,6 +176,12 @@ class Variable(Operators, TensorLike):
         if self._graph.variable_of(self.handle) is None:
             self._graph.note_variable(self.handle, self)
 
+    def _initialize_from(self, value: Tensor) -> None:
+        """Have it start from another value than it was made with."""
+        with self._graph.colocate_with(self.handle):
+            self._initializer = gen_ops.assign_variable_op(self.handle, value, name="Assign")
+        self._first = self._initial_value = value
+
     def _join(self, collections: Any) -> None:
         names = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
         if self._trainable and GraphKeys.TRAINABLE_VARIABLES not in names:

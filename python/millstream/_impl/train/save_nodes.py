@@ -1,0 +1,106 @@
+"""The nodes of a saver: those that write a checkpoint and those that read one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl import protos
+from millstream._impl.graph.graph import Graph
+from millstream._impl.graph.operation import Operation, Tensor
+from millstream._impl.ops import control_ops
+from millstream._impl.ops.array_creation import placeholder_with_default
+from millstream._impl.train.save_items import SaveItem
+
+
+class SaveNodes:
+    """Adds the nodes of a saver to the graph that holds its variables.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    items
+        What is saved and restored.
+    reshape
+        Whether values take the shape of their variable.
+    sequential
+        Whether variables are restored one after the other.
+    """
+
+    def __init__(
+        self, graph: Graph, items: Sequence[SaveItem], reshape: bool, sequential: bool
+    ) -> None:
+        self._graph = graph
+        self._items = items
+        self._reshape = reshape
+        self._sequential = sequential
+
+    def add(self, name: str, filename: str, sharded: bool) -> Any:
+        """Add them below the scope `name`; the ``SaverDef`` that names them."""
+        graph = self._graph
+        with graph.as_default(), graph.control_dependencies(None), graph.name_scope(name):
+            given = placeholder_with_default(filename, (), name="filename")
+            prefix = placeholder_with_default(given, (), name="Const")
+            saved = self._save_shards(prefix) if sharded else self._save(prefix)
+            restored = self._restore(prefix)
+        return protos.message_class("SaverDef")(
+            filename_tensor_name=prefix.name,
+            save_tensor_name=saved.name,
+            restore_op_name=restored.name,
+            sharded=sharded,
+            version=2,
+        )
+
+    def _save_op(self, prefix: Tensor, items: Sequence[SaveItem]) -> Operation:
+        saved: Operation = gen_ops.save_v2(
+            prefix,
+            [item.key for item in items],
+            [item.spec for item in items],
+            [item.value for item in items],
+        )
+        return saved
+
+    def _save(self, prefix: Tensor) -> Tensor:
+        saved = self._save_op(prefix, self._items)
+        with self._graph.control_dependencies([saved]):
+            done: Tensor = gen_ops.identity(prefix, name="control_dependency")
+        return done
+
+    def _save_shards(self, prefix: Tensor) -> Tensor:
+        """One checkpoint for each device, which become one."""
+        graph = self._graph
+        by_device: dict[str, list[SaveItem]] = {}
+        for item in self._items:
+            by_device.setdefault(item.variable.device, []).append(item)
+        shards: list[Tensor] = []
+        saved: list[Operation] = []
+        for number, (device, items) in enumerate(by_device.items()):
+            with graph.device(device or None):
+                shard = gen_ops.sharded_filename(prefix, number, len(by_device))
+                shards.append(shard)
+                saved.append(self._save_op(shard, items))
+        with graph.control_dependencies(saved):
+            prefixes = gen_ops.pack(shards, 0, name="MergeV2Checkpoints/checkpoint_prefixes")
+            merged = gen_ops.merge_v2_checkpoints(prefixes, prefix, delete_old_dirs=False)
+        with graph.control_dependencies([merged]):
+            done: Tensor = gen_ops.identity(prefix)
+        return done
+
+    def _restore(self, prefix: Tensor) -> Operation:
+        items = self._items
+        groups = [[item] for item in items] if self._sequential else [list(items)]
+        assigned: list[Operation] = []
+        for group in groups:
+            with self._graph.control_dependencies(assigned[-1:] if self._sequential else []):
+                values = gen_ops.restore_v2(
+                    prefix,
+                    [item.key for item in group],
+                    [item.spec for item in group],
+                    [item.variable.dtype for item in group],
+                )
+            values = values if isinstance(values, (list, tuple)) else [values]
+            for item, value in zip(group, values, strict=True):
+                assigned.append(item.restore(value, self._reshape))
+        return control_ops.group(*assigned, name="restore_all")
