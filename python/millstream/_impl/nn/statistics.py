@@ -16,6 +16,14 @@ from millstream._impl.ops import array_ops, reductions
 from millstream._impl.values import dtypes
 
 
+def _without(axes: Any, keep: bool, *tensors: Tensor) -> list[Tensor]:
+    """Remove the dimensions of size 1 that a reduction left, or keep them."""
+    if keep:
+        return list(tensors)
+    dims = [axes] if isinstance(axes, int) else list(axes)
+    return [gen_ops.squeeze(tensor, dims) for tensor in tensors]
+
+
 @public("nn.moments")
 @takes(x=TENSOR, axes=INTEGERS)
 def moments(
@@ -64,9 +72,7 @@ def moments(
         mean = reductions.reduce_mean(value, axes, keepdims=True, name="mean")
         distance = gen_ops.squared_difference(value, gen_ops.stop_gradient(mean))
         variance = reductions.reduce_mean(distance, axes, keepdims=True, name="variance")
-        if not keep:
-            dims = [axes] if isinstance(axes, int) else list(axes)
-            mean, variance = gen_ops.squeeze(mean, dims), gen_ops.squeeze(variance, dims)
+        mean, variance = _without(axes, keep, mean, variance)
         return mean, variance
 
 
@@ -84,18 +90,10 @@ def weighted_moments(
 
     Parameters
     ----------
-    x
-        The tensor.
-    axes
-        The dimensions.
+    x, axes, name, keep_dims, keepdims
+        As for `moments`.
     frequency_weights
         The weights, of a shape that broadcasts to that of `x`.
-    name
-        Name of the scope.
-    keep_dims
-        Old name of `keepdims`.
-    keepdims
-        Keep the dimensions with size 1.
 
     Returns
     -------
@@ -122,9 +120,7 @@ def weighted_moments(
         share = gen_ops.reciprocal(total(spread))
         mean = total(weights * values) * share
         variance = total(weights * gen_ops.squared_difference(values, mean)) * share
-        if not keep:
-            dims = [axes] if isinstance(axes, int) else list(axes)
-            mean, variance = gen_ops.squeeze(mean, dims), gen_ops.squeeze(variance, dims)
+        mean, variance = _without(axes, keep, mean, variance)
         return gen_ops.cast(mean, value.dtype), gen_ops.cast(variance, value.dtype)
 
 

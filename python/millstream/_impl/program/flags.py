@@ -324,16 +324,19 @@ def DEFINE_enum(  # noqa: N802
     _declare(name, default, help, kind, flag_values, **args)
 
 
-@public("flags.DEFINE_list")
-@_define
-def DEFINE_list(  # noqa: N802
-    name: str,
-    default: Sequence[str] | str | None,
-    help: str | None = "",  # noqa: A002
-    flag_values: FlagValues = FLAGS,
-    **args: Any,
-) -> None:
-    """Declare an option with texts between commas.
+def _define_separated(
+    public_name: str, separator: str | None, between: str, example: str
+) -> Callable[..., None]:
+    def define(
+        name: str,
+        default: Sequence[str] | str | None,
+        help: str | None = "",  # noqa: A002
+        flag_values: FlagValues = FLAGS,
+        **args: Any,
+    ) -> None:
+        _declare(name, default, help, Kind("a list", _separated(separator)), flag_values, **args)
+
+    define.__doc__ = f"""Declare an option with texts between {between}.
 
     Parameters
     ----------
@@ -342,40 +345,36 @@ def DEFINE_list(  # noqa: N802
 
     Examples
     --------
-    >>> tf.flags.DEFINE_list("layers", ["64"], "Sizes of the layers.")
+    {example}
+    """
+    define.__name__ = define.__qualname__ = public_name
+    return _define(define)
+
+
+DEFINE_list = public("flags.DEFINE_list")(
+    _define_separated(
+        "DEFINE_list",
+        ",",
+        "commas",
+        """>>> tf.flags.DEFINE_list("layers", ["64"], "Sizes of the layers.")
     >>> tf.flags.FLAGS(["prog", "--layers=128,64"])
     ['prog']
     >>> tf.flags.FLAGS.layers
-    ['128', '64']
-    """
-    _declare(name, default, help, Kind("a list", _separated(",")), flag_values, **args)
-
-
-@public("flags.DEFINE_spaceseplist")
-@_define
-def DEFINE_spaceseplist(  # noqa: N802
-    name: str,
-    default: Sequence[str] | str | None,
-    help: str | None = "",  # noqa: A002
-    flag_values: FlagValues = FLAGS,
-    **args: Any,
-) -> None:
-    """Declare an option with texts between spaces.
-
-    Parameters
-    ----------
-    name, default, help, flag_values, args
-        As for `DEFINE_string`; the default may be a list.
-
-    Examples
-    --------
-    >>> tf.flags.DEFINE_spaceseplist("words", None, "Words to look up.")
+    ['128', '64']""",
+    )
+)
+DEFINE_spaceseplist = public("flags.DEFINE_spaceseplist")(
+    _define_separated(
+        "DEFINE_spaceseplist",
+        None,
+        "spaces",
+        """>>> tf.flags.DEFINE_spaceseplist("words", None, "Words to look up.")
     >>> tf.flags.FLAGS(["prog", "--words=one two"])
     ['prog']
     >>> tf.flags.FLAGS.words
-    ['one', 'two']
-    """
-    _declare(name, default, help, Kind("a list", _separated(None)), flag_values, **args)
+    ['one', 'two']""",
+    )
+)
 
 
 @public("flags.DEFINE_multi_string")

@@ -9,9 +9,9 @@ import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import NUMBER, takes
-from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import array_ops, random_ops
+from millstream._impl.train.learning_rates import like, rate_and
 from millstream._impl.values import dtypes
 
 
@@ -23,15 +23,13 @@ def _half_wave(fraction: Tensor) -> Tensor:
     return (1.0 + gen_ops.cast(turned, fraction.dtype)) * 0.5
 
 
-def _like(value: Any, first: Tensor, name: str) -> Tensor:
-    return gen_ops.cast(convert_to_tensor(value, name=name), first.dtype)
-
-
-def _completed(global_step: Any, decay_steps: Any, first: Tensor) -> tuple[Tensor, Tensor]:
-    """The step, at most the last one, and the share of all steps that it has done."""
-    length = _like(decay_steps, first, "decay_steps")
-    step = gen_ops.minimum(_like(global_step, first, "global_step"), length)
-    return step, gen_ops.real_div(step, length)
+def _completed(
+    learning_rate: Any, global_step: Any, decay_steps: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The rate, the step, at most the last one, and the share of all steps that it has done."""
+    first, length, step = rate_and(learning_rate, decay_steps=decay_steps, global_step=global_step)
+    step = gen_ops.minimum(step, length)
+    return first, step, gen_ops.real_div(step, length)
 
 
 @public("train.cosine_decay")
@@ -73,8 +71,7 @@ def cosine_decay(
     [1.0, 0.5, 0.0, 0.0]
     """
     with scopes.name_scope(name, "CosineDecay", [learning_rate, global_step]) as scope:
-        first = convert_to_tensor(learning_rate, name="learning_rate")
-        _, done = _completed(global_step, decay_steps, first)
+        first, _, done = _completed(learning_rate, global_step, decay_steps)
         return gen_ops.mul(first, (1 - alpha) * _half_wave(done) + alpha, scope)
 
 
@@ -130,10 +127,10 @@ def cosine_decay_restarts(
     [1.0, 0.5, 0.5, 0.25, 0.25]
     """
     with scopes.name_scope(name, "SGDRDecay", [learning_rate, global_step]) as scope:
-        first = convert_to_tensor(learning_rate, name="learning_rate")
-        step = _like(global_step, first, "global_step")
-        periods = gen_ops.real_div(step, _like(first_decay_steps, first, "first_decay_steps"))
-        growth = _like(t_mul, first, "t_mul")
+        first, step, period, growth = rate_and(
+            learning_rate, global_step=global_step, first_decay_steps=first_decay_steps, t_mul=t_mul
+        )
+        periods = gen_ops.real_div(step, period)
         one = gen_ops.ones_like(growth)
         # Periods of equal length are counted; of growing length, their sum is a geometric series.
         is_equal = gen_ops.equal(growth, one)
@@ -143,7 +140,8 @@ def cosine_decay_restarts(
         past = (1 - length) / (1 - ratio)
         starts = array_ops.where(is_equal, gen_ops.floor(periods), grown)
         done = array_ops.where(is_equal, periods - starts, (periods - past) / length)
-        height = gen_ops.pow(_like(m_mul, first, "m_mul"), starts)
+        (multiple,) = like(first, m_mul=m_mul)
+        height = gen_ops.pow(multiple, starts)
         return gen_ops.mul(first, (1 - alpha) * (height * _half_wave(done)) + alpha, scope)
 
 
@@ -198,9 +196,9 @@ def linear_cosine_decay(
     [1.0, 0.25, 0.0]
     """
     with scopes.name_scope(name, "LinearCosineDecay", [learning_rate, global_step]) as scope:
-        first = convert_to_tensor(learning_rate, name="learning_rate")
-        _, done = _completed(global_step, decay_steps, first)
-        wave = _half_wave(2.0 * _like(num_periods, first, "num_periods") * done)
+        first, _, done = _completed(learning_rate, global_step, decay_steps)
+        (periods,) = like(first, num_periods=num_periods)
+        wave = _half_wave(2.0 * periods * done)
         return gen_ops.mul(first, (alpha + (1 - done)) * wave + beta, scope)
 
 
@@ -251,10 +249,12 @@ def noisy_linear_cosine_decay(
     0.25
     """
     with scopes.name_scope(name, "NoisyLinearCosineDecay", [learning_rate, global_step]) as scope:
-        first = convert_to_tensor(learning_rate, name="learning_rate")
-        step, done = _completed(global_step, decay_steps, first)
-        fall = gen_ops.pow(1 + step, _like(variance_decay, first, "variance_decay"))
-        variance = _like(initial_variance, first, "initial_variance") / fall
+        first, step, done = _completed(learning_rate, global_step, decay_steps)
+        exponent, start = like(
+            first, variance_decay=variance_decay, initial_variance=initial_variance
+        )
+        variance = start / gen_ops.pow(1 + step, exponent)
         noise = random_ops.random_normal([], dtype=first.dtype) * gen_ops.sqrt(variance)
-        wave = _half_wave(2.0 * _like(num_periods, first, "num_periods") * done)
+        (periods,) = like(first, num_periods=num_periods)
+        wave = _half_wave(2.0 * periods * done)
         return gen_ops.mul(first, (alpha + (1 - done + noise)) * wave + beta, scope)

@@ -15,6 +15,36 @@ from millstream._impl.graph.operation import Tensor
 from millstream._impl.values import dtypes
 
 
+def like(first: Tensor, **numbers: Any) -> list[Tensor]:
+    """Return numbers as tensors of the dtype of the first, each named by its argument.
+
+    Parameters
+    ----------
+    first
+        The tensor.
+    numbers
+        What to convert, in this order.
+    """
+    return [
+        gen_ops.cast(convert_to_tensor(number, name=name), first.dtype)
+        for name, number in numbers.items()
+    ]
+
+
+def rate_and(learning_rate: Any, **numbers: Any) -> list[Tensor]:
+    """Return the learning rate as a tensor, and numbers of a schedule in its dtype.
+
+    Parameters
+    ----------
+    learning_rate
+        The rate.
+    numbers
+        What to convert, in this order.
+    """
+    first = convert_to_tensor(learning_rate, name="learning_rate")
+    return [first, *like(first, **numbers)]
+
+
 def _decay(
     formula: Callable[[Tensor, Tensor, Tensor, str], Tensor],
     public_name: str,
@@ -33,10 +63,12 @@ def _decay(
     ) -> Tensor:
         arguments = [learning_rate, global_step, decay_steps, decay_rate]
         with scopes.name_scope(name, scope_name, arguments) as scope:
-            first = convert_to_tensor(learning_rate, name="learning_rate")
-            rate = gen_ops.cast(convert_to_tensor(decay_rate, name="decay_rate"), first.dtype)
-            step = gen_ops.cast(convert_to_tensor(global_step, name="global_step"), first.dtype)
-            length = gen_ops.cast(convert_to_tensor(decay_steps, name="decay_steps"), first.dtype)
+            first, rate, step, length = rate_and(
+                learning_rate,
+                decay_rate=decay_rate,
+                global_step=global_step,
+                decay_steps=decay_steps,
+            )
             periods = gen_ops.real_div(step, length)
             if staircase:
                 periods = gen_ops.floor(periods)
@@ -171,9 +203,9 @@ def polynomial_decay(
     with scopes.name_scope(name, "PolynomialDecay", arguments) as scope:
         first = convert_to_tensor(learning_rate, name="learning_rate")
         last = gen_ops.cast(convert_to_tensor(end_learning_rate), first.dtype)
-        exponent = gen_ops.cast(convert_to_tensor(power, name="power"), first.dtype)
-        step = gen_ops.cast(convert_to_tensor(global_step, name="global_step"), first.dtype)
-        length = gen_ops.cast(convert_to_tensor(decay_steps, name="decay_steps"), first.dtype)
+        exponent, step, length = like(
+            first, power=power, global_step=global_step, decay_steps=decay_steps
+        )
         if cycle:
             # The smallest multiple of the length that is not passed, at least one.
             periods = gen_ops.neg(gen_ops.floor(gen_ops.neg(gen_ops.real_div(step, length))))
