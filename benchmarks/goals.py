@@ -72,6 +72,8 @@ GOALS: Mapping[str, tuple[Goal, ...]] = {
     "googlenet_b8": (Ratio(0.95),),
     "xent": (Ratio(0.5),),
     "adam": (Ratio(1.05),),
+    "save_400MB": (Ratio(0.8, "tensorflow"),),
+    "restore_400MB": (Ratio(0.8, "tensorflow"),),
     "threads": (Ratio(0.25),),
     "import": (Absolute(0.15, "0.15 s"),),
     "resident_import_mb": (Absolute(60, "60 MB"),),

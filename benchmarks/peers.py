@@ -49,6 +49,7 @@ CASES = (
     "xent",
     "adam",
     "threads",
+    "checkpoint",
     "memory",
     "import",
 )

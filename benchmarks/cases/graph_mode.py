@@ -11,6 +11,7 @@ import functools
 import importlib
 import itertools
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -452,6 +453,18 @@ def adam_numbers(run: timing.Run) -> None:
         curves.record_adam(run, step, lambda: np.stack(values()))
 
 
+def checkpoint(run: timing.Run) -> None:
+    """Save and restore 400 MB, 40 variables; each save replaces the checkpoint before."""
+    tf = front_end(run.module)
+    tables = [variable(tf, np.ones(LARGE // 10, np.float32)) for _ in range(40)]
+    saver = tf.train.Saver(tables)
+    with session(tf, run) as active, tempfile.TemporaryDirectory() as folder:
+        active.run(tf.global_variables_initializer())
+        path = f"{folder}/model"
+        run.time("save_400MB", lambda: saver.save(active, path, write_meta_graph=False))
+        run.time("restore_400MB", functools.partial(saver.restore, active, path))
+
+
 CASES: timing.Cases = {
     "null_chain": null_chain,
     "null_wide": null_wide,
@@ -465,6 +478,7 @@ CASES: timing.Cases = {
     "xent": xent,
     "adam": adam,
     "threads": threads,
+    "checkpoint": checkpoint,
     "memory": memory,
     **training.timed(training_step),
 }
