@@ -80,14 +80,24 @@ class RestoreV2 final : public SyncHostKernel {
           prefix);
     }
     MS_RETURN_IF_ERROR(reader.status());
+    std::vector<Tensor> outputs;
     for (uint32_t i = 0; i < items.size(); ++i) {
-      MS_RETURN_IF_ERROR(Restore(**reader, items[i], frame, i));
+      MS_ASSIGN_OR_RETURN(outputs.emplace_back(), Allocate(**reader, items[i], frame, i));
     }
+    std::vector<Status> read(items.size());
+    frame->ParallelFor(items.size(), kReadNanos, [&](uint64_t i) {
+      read[i] = (*reader)->Read(items[i].name, items[i].spec, outputs[i]);
+    });
+    for (const Status& status : read) MS_RETURN_IF_ERROR(status);
     return absl::OkStatus();
   }
 
  private:
-  Status Restore(const BundleReader& reader, const Item& item, StructuralFrame* frame, uint32_t i) {
+  // Of one tensor: a system call and a checksum. Large ones take longer.
+  static constexpr uint64_t kReadNanos = 20000;
+
+  StatusOr<Tensor> Allocate(const BundleReader& reader, const Item& item, StructuralFrame* frame,
+                            uint32_t i) const {
     MS_ASSIGN_OR_RETURN(const BundleReader::Info info, reader.Find(item.name));
     if (info.dtype != dtypes_[i]) {
       return errors::InvalidArgument("tensor_name = ", item.name, "; expected dtype ",
@@ -95,8 +105,7 @@ class RestoreV2 final : public SyncHostKernel {
                                      DataTypeName(info.dtype));
     }
     const Shape& shape = item.spec.is_whole ? info.shape : item.spec.shape;
-    MS_ASSIGN_OR_RETURN(const Tensor out, frame->AllocateOutput(i, shape));
-    return reader.Read(item.name, item.spec, out);
+    return frame->AllocateOutput(i, shape);
   }
 
   DataTypeList dtypes_;

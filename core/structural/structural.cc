@@ -7,6 +7,7 @@
 
 #include "absl/base/call_once.h"
 #include "core/host/host_ctx.h"
+#include "core/host/thread_team.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/kernel_registry.h"
 #include "framework/plugin/reserved_ops.h"
@@ -89,6 +90,16 @@ StatusOr<Tensor> StructuralFrame::AllocateOutput(uint32_t i, const Shape& shape)
                       Tensor::Create(ctx.call().output_type(static_cast<int>(i)), shape));
   ctx.host->SetOutput(frame_, i, tensor);
   return tensor;
+}
+
+void StructuralFrame::ParallelFor(uint64_t total, uint64_t cost_ns,
+                                  const std::function<void(uint64_t)>& function) const {
+  const auto call = [](void* user, uint64_t begin, uint64_t end) {
+    const auto& each = *static_cast<const std::function<void(uint64_t)>*>(user);
+    for (uint64_t i = begin; i < end; ++i) each(i);
+  };
+  ThreadsApi()->parallel_for(frame_, total, cost_ns, call,
+                             const_cast<std::function<void(uint64_t)>*>(&function));
 }
 
 Status StructuralFrame::CheckOutputShape(uint32_t i, const Shape& shape) const {

@@ -8,6 +8,7 @@
 #define MILLSTREAM_CORE_STRUCTURAL_STRUCTURAL_H_
 
 #include <cstdint>
+#include <functional>
 
 #include "core/graph/structural_role.h"
 #include "core/host/kernel_host.h"
@@ -53,6 +54,10 @@ class StructuralFrame {
   Status PassOn(uint32_t input, uint32_t output, const Shape& shape);
   // A tensor to fill for output i: planned memory, or new.
   StatusOr<Tensor> AllocateOutput(uint32_t i, const Shape& shape);
+  // Calls `function` once for each of [0, total), on several threads if the step has them.
+  // `cost_ns`: about what one call takes.
+  void ParallelFor(uint64_t total, uint64_t cost_ns,
+                   const std::function<void(uint64_t)>& function) const;
 
  private:
   Status CheckOutputShape(uint32_t i, const Shape& shape) const;
