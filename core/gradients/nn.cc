@@ -22,68 +22,51 @@ Output SumOverClasses(GradientContext* context, Output tensor) {
   return builder->Op("Sum", {tensor, builder->Int32Vector({-1})}, {{"keep_dims", true}});
 }
 
-Status ReluGradient(GradientContext* context) {
-  context->SetDx(0, context->builder()->Op("ReluGrad", {context->dy(0), context->output(0)}));
-  return absl::OkStatus();
-}
-
-Status ReluGradGradient(GradientContext* context) {
-  GraphBuilder* builder = context->builder();
-  const Output features = context->input(1);
-  context->SetDx(0, builder->Op("ReluGrad", {context->dy(0), features}));
-  context->SetDx(1, builder->Op("ZerosLike", {features}));
-  return absl::OkStatus();
-}
-
 // ---- Activations ----
 
-// The gradient op takes (dy, x), or (dy, y) where it is made of the result.
-Status Relu6Gradient(GradientContext* context) {
-  context->SetDx(0, context->builder()->Op("Relu6Grad", {context->dy(0), context->output(0)}));
-  return absl::OkStatus();
-}
-Status EluGradient(GradientContext* context) {
-  context->SetDx(0, context->builder()->Op("EluGrad", {context->dy(0), context->output(0)}));
-  return absl::OkStatus();
-}
-Status SeluGradient(GradientContext* context) {
-  context->SetDx(0, context->builder()->Op("SeluGrad", {context->dy(0), context->output(0)}));
-  return absl::OkStatus();
-}
-Status SoftplusGradient(GradientContext* context) {
-  context->SetDx(0, context->builder()->Op("SoftplusGrad", {context->dy(0), context->input(0)}));
-  return absl::OkStatus();
-}
-Status SoftsignGradient(GradientContext* context) {
-  context->SetDx(0, context->builder()->Op("SoftsignGrad", {context->dy(0), context->input(0)}));
+constexpr const char* kReluGrad = "ReluGrad";
+constexpr const char* kRelu6Grad = "Relu6Grad";
+constexpr const char* kEluGrad = "EluGrad";
+constexpr const char* kSeluGrad = "SeluGrad";
+constexpr const char* kSoftplusGrad = "SoftplusGrad";
+constexpr const char* kSoftsignGrad = "SoftsignGrad";
+
+// For functions whose gradient is an op of (dy, y).
+template <const char* const* kOp>
+Status GradientFromOutput(GradientContext* context) {
+  context->SetDx(0, context->builder()->Op(*kOp, {context->dy(0), context->output(0)}));
   return absl::OkStatus();
 }
 
-Status Relu6GradGradient(GradientContext* context) {
+// For those whose gradient is an op of (dy, x).
+template <const char* const* kOp>
+Status GradientFromInput(GradientContext* context) {
+  context->SetDx(0, context->builder()->Op(*kOp, {context->dy(0), context->input(0)}));
+  return absl::OkStatus();
+}
+
+// z = g where x is within bounds, and 0 elsewhere: constant in x but for the bounds.
+template <const char* const* kOp>
+Status GradientOfBoundedGrad(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output features = context->input(1);
-  context->SetDx(0, builder->Op("Relu6Grad", {context->dy(0), features}));
+  context->SetDx(0, builder->Op(*kOp, {context->dy(0), features}));
   context->SetDx(1, builder->Op("ZerosLike", {features}));
   return absl::OkStatus();
 }
 
 // z = g * (y + constant) where y < 0, and g * constant elsewhere
-Status GradientOfExponential(GradientContext* context, const char* op) {
+template <const char* const* kOp>
+Status GradientOfExponentialGrad(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output dz = context->dy(0);
   const Output y = context->input(1);
-  context->SetDx(0, builder->Op(op, {dz, y}));
+  context->SetDx(0, builder->Op(*kOp, {dz, y}));
   const Output negative = builder->Op("Less", {y, builder->ScalarOf(y.dtype(), 0)});
   const Output slope = builder->Op("Mul", {dz, context->input(0)});
   const Output zeros = builder->Op("ZerosLike", {y});
   context->SetDx(1, builder->Op("Select", {negative, slope, zeros}));
   return absl::OkStatus();
-}
-Status EluGradGradient(GradientContext* context) {
-  return GradientOfExponential(context, "EluGrad");
-}
-Status SeluGradGradient(GradientContext* context) {
-  return GradientOfExponential(context, "SeluGrad");
 }
 
 // z = g * s with s = sigmoid(x), so that dz/dx = g * s * (1 - s)
@@ -263,17 +246,17 @@ Status AvgPoolGradGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
-MILLSTREAM_GRADIENT("Relu", ReluGradient);
-MILLSTREAM_GRADIENT("ReluGrad", ReluGradGradient);
-MILLSTREAM_GRADIENT("Relu6", Relu6Gradient);
-MILLSTREAM_GRADIENT("Relu6Grad", Relu6GradGradient);
-MILLSTREAM_GRADIENT("Elu", EluGradient);
-MILLSTREAM_GRADIENT("EluGrad", EluGradGradient);
-MILLSTREAM_GRADIENT("Selu", SeluGradient);
-MILLSTREAM_GRADIENT("SeluGrad", SeluGradGradient);
-MILLSTREAM_GRADIENT("Softplus", SoftplusGradient);
+MILLSTREAM_GRADIENT("Relu", GradientFromOutput<&kReluGrad>);
+MILLSTREAM_GRADIENT("ReluGrad", GradientOfBoundedGrad<&kReluGrad>);
+MILLSTREAM_GRADIENT("Relu6", GradientFromOutput<&kRelu6Grad>);
+MILLSTREAM_GRADIENT("Relu6Grad", GradientOfBoundedGrad<&kRelu6Grad>);
+MILLSTREAM_GRADIENT("Elu", GradientFromOutput<&kEluGrad>);
+MILLSTREAM_GRADIENT("EluGrad", GradientOfExponentialGrad<&kEluGrad>);
+MILLSTREAM_GRADIENT("Selu", GradientFromOutput<&kSeluGrad>);
+MILLSTREAM_GRADIENT("SeluGrad", GradientOfExponentialGrad<&kSeluGrad>);
+MILLSTREAM_GRADIENT("Softplus", GradientFromInput<&kSoftplusGrad>);
 MILLSTREAM_GRADIENT("SoftplusGrad", SoftplusGradGradient);
-MILLSTREAM_GRADIENT("Softsign", SoftsignGradient);
+MILLSTREAM_GRADIENT("Softsign", GradientFromInput<&kSoftsignGrad>);
 MILLSTREAM_GRADIENT("SoftsignGrad", SoftsignGradGradient);
 MILLSTREAM_GRADIENT("BiasAdd", BiasAddGradient);
 MILLSTREAM_GRADIENT("BiasAddGrad", BiasAddGradGradient);
