@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/checkpoint/bundle_format.h"
 #include "core/checkpoint/bundle_reader.h"
@@ -14,8 +16,16 @@
 namespace millstream {
 namespace {
 
+// A zero byte would end a path before its end, and begins the keys of slices.
+Status CheckName(absl::string_view name, absl::string_view argument) {
+  if (!absl::StrContains(name, '\0')) return absl::OkStatus();
+  return errors::InvalidArgument("'", argument, "': a name with a zero byte: \"",
+                                 absl::CHexEscape(name), "\"");
+}
+
 StatusOr<std::string> TextInput(StructuralFrame* frame, uint32_t i, absl::string_view name) {
   MS_ASSIGN_OR_RETURN(const absl::string_view text, ScalarBytes(frame->BorrowInput(i), name));
+  MS_RETURN_IF_ERROR(CheckName(text, name));
   return std::string(text);
 }
 
@@ -39,6 +49,7 @@ StatusOr<std::vector<Item>> Items(StructuralFrame* frame, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
     Item& item = items.emplace_back();
     item.name = names.data<std::string>()[i];
+    MS_RETURN_IF_ERROR(CheckName(item.name, "tensor_names"));
     MS_ASSIGN_OR_RETURN(item.spec, ParseSliceSpec(specs.data<std::string>()[i]));
   }
   return items;
@@ -127,6 +138,7 @@ class MergeV2Checkpoints final : public SyncHostKernel {
     std::vector<BundleIndex> indices;
     int num_shards = 0;
     for (const std::string& prefix : prefixes.flat<std::string>()) {
+      MS_RETURN_IF_ERROR(CheckName(prefix, "checkpoint_prefixes"));
       MS_ASSIGN_OR_RETURN(BundleIndex index, ReadBundleIndex(files, prefix));
       num_shards += index.num_shards;
       indices.push_back(std::move(index));

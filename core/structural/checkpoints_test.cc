@@ -74,6 +74,14 @@ TEST_F(CheckpointsTest, ErrorsNameWhatIsMissingOrDifferent) {
               absl::StatusCode::kInvalidArgument, {"tensor w", "[2]", "[1]"});
 }
 
+TEST_F(CheckpointsTest, NamesWithZeroBytesAreRefused) {
+  const std::string zero("a\0b", 3);
+  ExpectError(Save(Path("model"), zero, "", Tensor::Vector<float>({1})),
+              absl::StatusCode::kInvalidArgument, {"tensor_names", "a\\x00"});
+  ExpectError(Restore(Path(zero), "w").status(), absl::StatusCode::kInvalidArgument,
+              {"prefix", "a\\x00"});
+}
+
 TEST_F(CheckpointsTest, PartsOfSeveralWritersBecomeOneCheckpoint) {
   ASSERT_EQ(Save(Path("tmp/a"), "w", "4 0,2", Tensor::Vector<float>({1, 2})), absl::OkStatus());
   ASSERT_EQ(Save(Path("tmp/b"), "w", "4 2,2", Tensor::Vector<float>({3, 4})), absl::OkStatus());
