@@ -134,7 +134,9 @@ TEST(OptimizerStepTest, TheGradientHasTheVariablesShape) {
         Case{"ResourceApplyCenteredRMSProp", "grad", 3, 8, 9},
         Case{"ResourceApplyAdadelta", "grad", 2, 6, 7},
         Case{"ResourceApplyProximalGradientDescent", "delta", 0, 4, 5},
-        Case{"ResourceApplyProximalAdagrad", "grad", 1, 5, 6}}) {
+        Case{"ResourceApplyProximalAdagrad", "grad", 1, 5, 6},
+        Case{"ResourceApplyFtrl", "grad", 2, 3, 8}, Case{"ResourceApplyFtrlV2", "grad", 2, 3, 9},
+        Case{"ResourceApplyAdagradDA", "grad", 2, 3, 8}}) {
     EXPECT_EQ(Step(c.op, c.slots, c.gradient, c.inputs, "[2,?]").Shapes(), "") << c.op;
     EXPECT_THAT(Step(c.op, c.slots, c.gradient, c.inputs, "[3,3]").Shapes(),
                 HasSubstr(absl::StrCat("'", c.argument, "' of ", c.op)));

@@ -256,5 +256,104 @@ grad holds a row for each element of the vector indices; a row that is named sev
 as many steps, one after the other. All other rows stay. lr, l1 and l2 are scalars.
 INVALID_ARGUMENT for an index outside.)");
 
+MILLSTREAM_OPTIMIZER_OP("ApplyFtrl", "var", "accum", "linear")
+    .Gradient("grad", "T")
+    .Input("lr: T")
+    .Input("l1: T")
+    .Input("l2: T")
+    .Input("lr_power: T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(StepShape<3, 3>)
+    .Doc(R"(Goes one step of FTRL-proximal (McMahan and others, 2013).
+
+With p = -lr_power and sum = accum + grad * grad, linear += grad - (sum^p - accum^p) / lr * var;
+then accum = sum, and var = (sign(linear) * l1 - linear) / (sum^p / lr + 2 * l2) where |linear| is
+greater than l1, and 0 elsewhere. accum, linear and grad have var's shape; the others are scalars.)");
+
+MILLSTREAM_OPTIMIZER_OP("SparseApplyFtrl", "var", "accum", "linear")
+    .Input("grad: T")
+    .Input("indices: Tindices")
+    .Input("lr: T")
+    .Input("l1: T")
+    .Input("l2: T")
+    .Input("lr_power: T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(RowsShape<3, 3, 4>)
+    .Doc(R"(Goes one step of ResourceApplyFtrl in some rows of var, accum and linear.
+
+grad holds a row for each element of the vector indices; a row that is named several times goes
+as many steps, one after the other. All other rows stay. The others are scalars.
+INVALID_ARGUMENT for an index outside.)");
+
+MILLSTREAM_OPTIMIZER_OP("ApplyFtrlV2", "var", "accum", "linear")
+    .Gradient("grad", "T")
+    .Input("lr: T")
+    .Input("l1: T")
+    .Input("l2: T")
+    .Input("l2_shrinkage: T")
+    .Input("lr_power: T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(StepShape<3, 3>)
+    .Doc(R"(Goes one step of FTRL-proximal that shrinks var by its gradient.
+
+As ResourceApplyFtrl, but linear grows by 2 * l2_shrinkage * var more; accum does not.)");
+
+MILLSTREAM_OPTIMIZER_OP("SparseApplyFtrlV2", "var", "accum", "linear")
+    .Input("grad: T")
+    .Input("indices: Tindices")
+    .Input("lr: T")
+    .Input("l1: T")
+    .Input("l2: T")
+    .Input("l2_shrinkage: T")
+    .Input("lr_power: T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(RowsShape<3, 3, 4>)
+    .Doc(R"(Goes one step of ResourceApplyFtrlV2 in some rows of var, accum and linear.
+
+grad holds a row for each element of the vector indices; a row that is named several times goes
+as many steps, one after the other. All other rows stay. The others are scalars.
+INVALID_ARGUMENT for an index outside.)");
+
+MILLSTREAM_OPTIMIZER_OP("ApplyAdagradDA", "var", "gradient_accumulator",
+                        "gradient_squared_accumulator")
+    .Gradient("grad", "T")
+    .Input("lr: T")
+    .Input("l1: T")
+    .Input("l2: T")
+    .Input("global_step: int64")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(StepShape<3, 3>)
+    .Doc(R"(Goes one step of Adagrad by dual averaging (Duchi, Hazan and Singer, 2011).
+
+sum is gradient_accumulator and squares is gradient_squared_accumulator: sum += grad and squares +=
+grad * grad; then var = -lr * shrunk / (sqrt(squares) + lr * l2 * global_step), where shrunk =
+sign(sum) * max(|sum| - l1 * global_step, 0). global_step is the number of this step, the first of
+which is 1. sum, squares and grad have var's shape; the others are scalars.)");
+
+MILLSTREAM_OPTIMIZER_OP("SparseApplyAdagradDA", "var", "gradient_accumulator",
+                        "gradient_squared_accumulator")
+    .Input("grad: T")
+    .Input("indices: Tindices")
+    .Input("lr: T")
+    .Input("l1: T")
+    .Input("l2: T")
+    .Input("global_step: int64")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .Attr("use_locking: bool = false")
+    .Shape(RowsShape<3, 3, 4>)
+    .Doc(R"(Goes one step of ResourceApplyAdagradDA in some rows of the three variables.
+
+grad holds a row for each element of the vector indices; a row that is named several times goes
+as many steps, one after the other. All other rows stay. The others are scalars.
+INVALID_ARGUMENT for an index outside.)");
+
 }  // namespace
 }  // namespace millstream

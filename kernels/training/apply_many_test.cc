@@ -31,9 +31,10 @@ struct Case {
   std::string flag;  // an attribute; may be empty
   bool flag_value;
   uint32_t slots;
-  std::vector<double> rest;  // the scalars, in order
-  size_t gradient;           // its place among them
-  bool has_complex = true;   // whether complex variables have this step
+  std::vector<double> rest;      // the scalars, in order
+  size_t gradient;               // its place among them
+  bool has_complex = true;       // whether complex variables have this step
+  bool ends_with_count = false;  // whether the last scalar is an integer
 };
 
 void PrintTo(const Case& test, std::ostream* out) { *out << test.op << test.flag_value; }
@@ -100,7 +101,12 @@ void AddRest(const Case& test, size_t begin, size_t end, KernelTester* t) {
     if (i == test.gradient) {
       for (size_t k = begin; k < end; ++k) t->Input<T>({Sizes()[k]}, GradientOf<T>(k));
     }
-    if (i < test.rest.size()) t->Input<T>({}, {Number<T>(test.rest[i])});
+    if (i == test.rest.size()) break;
+    if (test.ends_with_count && i + 1 == test.rest.size()) {
+      t->Input<int64_t>({}, {static_cast<int64_t>(test.rest[i])});
+    } else {
+      t->Input<T>({}, {Number<T>(test.rest[i])});
+    }
   }
 }
 
@@ -158,7 +164,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"CenteredRMSProp", "", false, 3, {0.1, 0.9, 0.8, 0.01}, 4},
                       Case{"Adadelta", "", false, 2, {0.1, 0.9, 0.01}, 3},
                       Case{"ProximalGradientDescent", "", false, 0, {0.1, 0.2, 0.3}, 3, false},
-                      Case{"ProximalAdagrad", "", false, 1, {0.1, 0.2, 0.3}, 3, false}));
+                      Case{"ProximalAdagrad", "", false, 1, {0.1, 0.2, 0.3}, 3, false},
+                      Case{"Ftrl", "", false, 2, {0.1, 0.2, 0.3, -0.5}, 0, false},
+                      Case{"FtrlV2", "", false, 2, {0.1, 0.2, 0.3, 0.4, -0.75}, 0, false},
+                      Case{"AdagradDA", "", false, 2, {0.1, 0.2, 0.3, 3}, 0, false, true}));
 
 // More than a kernel may lock by a list.
 TEST(ApplyManyLocksTest, AnyNumberOfVariables) {

@@ -88,20 +88,16 @@ struct ProximalAdagrad {
   }
 };
 
-// |var| has no such map among complex numbers.
-template <template <typename> class Step>
-inline constexpr Optimizer kOfReals = MakeOptimizer<Step, float, double>();
-
-const ms::Registered dense =
-    RegisterApply(kOfReals<ProximalGradientDescent>, "ResourceApplyProximalGradientDescent",
-                  "_MultiResourceApplyProximalGradientDescent");
-const ms::Registered sparse = RegisterSparseApply(kOfReals<ProximalGradientDescent>,
+const ms::Registered dense = RegisterApply(kOptimizerOfReals<ProximalGradientDescent>,
+                                           "ResourceApplyProximalGradientDescent",
+                                           "_MultiResourceApplyProximalGradientDescent");
+const ms::Registered sparse = RegisterSparseApply(kOptimizerOfReals<ProximalGradientDescent>,
                                                   "ResourceSparseApplyProximalGradientDescent");
 const ms::Registered adagrad =
-    RegisterApply(kOfReals<ProximalAdagrad>, "ResourceApplyProximalAdagrad",
+    RegisterApply(kOptimizerOfReals<ProximalAdagrad>, "ResourceApplyProximalAdagrad",
                   "_MultiResourceApplyProximalAdagrad");
 const ms::Registered sparse_adagrad =
-    RegisterSparseApply(kOfReals<ProximalAdagrad>, "ResourceSparseApplyProximalAdagrad");
+    RegisterSparseApply(kOptimizerOfReals<ProximalAdagrad>, "ResourceSparseApplyProximalAdagrad");
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -41,7 +41,9 @@ class Step {
       if (i == optimizer_.gradient) continue;
       const ms::View view = frame.input(place(i));
       MS_TRY(CheckScalar(view, optimizer_.rest[i]));
-      if (format_ != nullptr) {
+      if (view.dtype() == MS_INT64) {
+        MakeNumber(*static_cast<const int64_t*>(view.raw()), rest + i * bytes);
+      } else if (format_ != nullptr) {
         format_->widen(view.raw(), 0, 1, reinterpret_cast<float*>(rest + i * bytes));
       } else {
         std::memcpy(rest + i * bytes, view.raw(), bytes);
@@ -67,6 +69,17 @@ class Step {
   }
 
  private:
+  // A number of steps, as the type that is computed in: only steps among real numbers have one.
+  void MakeNumber(int64_t steps, void* number) const {
+    if (loops_->dtype == MS_FLOAT64) {
+      const auto wide = static_cast<double>(steps);
+      std::memcpy(number, &wide, sizeof(wide));
+    } else {
+      const auto narrow = static_cast<float>(steps);
+      std::memcpy(number, &narrow, sizeof(narrow));
+    }
+  }
+
   void RunNarrow(const void* rates, void* const* variables, int64_t place, const void* gradient,
                  int64_t gradient_place, int64_t count) const {
     float tiles[kMostOptimizerVariables][kTileElements];

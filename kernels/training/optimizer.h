@@ -117,6 +117,9 @@ constexpr Optimizer MakeOptimizer() {
 template <template <typename> class Step>
 inline constexpr Optimizer kOptimizer =
     MakeOptimizer<Step, float, double, std::complex<float>, std::complex<double>>();
+// For steps that have no meaning among complex numbers.
+template <template <typename> class Step>
+inline constexpr Optimizer kOptimizerOfReals = MakeOptimizer<Step, float, double>();
 
 }  // namespace millstream::kernels
 

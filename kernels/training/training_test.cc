@@ -248,6 +248,66 @@ TYPED_TEST(ApplyTest, ProximalAdagradFollowsItsFormula) {
   }
 }
 
+// The slots are `slot_`, positive, and `other_slot_`.
+TYPED_TEST(ApplyTest, FtrlFollowsItsFormula) {
+  using T = TypeParam;
+  for (const auto& [power, shrinkage] : {std::pair(-0.5, 0.0), {-0.5, 0.25}, {-0.75, 0.25}}) {
+    KernelTester t(shrinkage == 0 ? "ResourceApplyFtrl" : "ResourceApplyFtrlV2");
+    SetType(ms::DTypeOf<T>(), &t);
+    t.Variable<T>({kSize}, this->var_).template Variable<T>({kSize}, this->slot_);
+    t.template Variable<T>({kSize}, this->other_slot_).template Input<T>({kSize}, this->grad_);
+    for (double scalar : {0.125, 0.5, 0.25}) t.Input<T>({}, {static_cast<T>(scalar)});
+    if (shrinkage != 0) t.Input<T>({}, {static_cast<T>(shrinkage)});
+    t.Input<T>({}, {static_cast<T>(power)});
+    ASSERT_TRUE(IsOk(t.Run()));
+    std::vector<T> var;
+    std::vector<T> accum;
+    std::vector<T> linear;
+    for (int64_t i = 0; i < kSize; ++i) {
+      const double v = this->var_[i];
+      const double g = this->grad_[i];
+      const double before = this->slot_[i];
+      const double sum = before + g * g;
+      const double pull = std::pow(sum, -power) - std::pow(before, -power);
+      const double line = this->other_slot_[i] + g + 2 * shrinkage * v - pull / 0.125 * v;
+      const double length = std::max(std::abs(line) - 0.5, 0.0);
+      accum.push_back(static_cast<T>(sum));
+      linear.push_back(static_cast<T>(line));
+      var.push_back(static_cast<T>(-std::copysign(length, line) /
+                                   (std::pow(sum, -power) / 0.125 + 2 * 0.25)));
+    }
+    EXPECT_TRUE(IsNear(t.template VariableValue<T>(0), var, kTolerance<T>, kTolerance<T>));
+    EXPECT_TRUE(IsNear(t.template VariableValue<T>(1), accum, kTolerance<T>, kTolerance<T>));
+    EXPECT_TRUE(IsNear(t.template VariableValue<T>(2), linear, kTolerance<T>, kTolerance<T>));
+  }
+}
+
+TYPED_TEST(ApplyTest, AdagradByDualAveragingFollowsItsFormula) {
+  using T = TypeParam;
+  for (double l1 : {0.0, 0.25}) {
+    KernelTester t("ResourceApplyAdagradDA");
+    SetType(ms::DTypeOf<T>(), &t);
+    t.Variable<T>({kSize}, this->var_).template Variable<T>({kSize}, this->other_slot_);
+    t.template Variable<T>({kSize}, this->slot_).template Input<T>({kSize}, this->grad_);
+    for (double scalar : {0.125, l1, 0.5}) t.Input<T>({}, {static_cast<T>(scalar)});
+    t.template Input<int64_t>({}, {3});
+    ASSERT_TRUE(IsOk(t.Run()));
+    std::vector<T> var;
+    std::vector<T> sums;
+    for (int64_t i = 0; i < kSize; ++i) {
+      const double g = this->grad_[i];
+      const double sum = this->other_slot_[i] + g;
+      const double length = std::max(std::abs(sum) - 3 * l1, 0.0);
+      const double squares = this->slot_[i] + g * g;
+      sums.push_back(static_cast<T>(sum));
+      var.push_back(static_cast<T>(-0.125 * std::copysign(length, sum) /
+                                   (std::sqrt(squares) + 0.125 * 0.5 * 3)));
+    }
+    EXPECT_TRUE(IsNear(t.template VariableValue<T>(0), var, kTolerance<T>, kTolerance<T>)) << l1;
+    EXPECT_TRUE(IsNear(t.template VariableValue<T>(1), sums, kTolerance<T>, kTolerance<T>)) << l1;
+  }
+}
+
 // Row 3 goes two steps; each slot is its own.
 TEST(SparseStepTest, ChangesTheRowsOfAllSlots) {
   KernelTester t("ResourceSparseApplyCenteredRMSProp");

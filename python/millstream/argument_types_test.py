@@ -404,6 +404,8 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.train.GradientDescentOptimizer: lambda: {"learning_rate": 0.1},
         tf.train.MomentumOptimizer: lambda: {"learning_rate": 0.1, "momentum": 0.9},
         tf.train.ProximalAdagradOptimizer: lambda: {"learning_rate": 0.1},
+        tf.train.FtrlOptimizer: lambda: {"learning_rate": 0.1},
+        tf.train.AdagradDAOptimizer: lambda: {"learning_rate": 0.1, "global_step": 0},
         tf.train.ProximalGradientDescentOptimizer: lambda: {"learning_rate": 0.1},
         tf.train.RMSPropOptimizer: lambda: {"learning_rate": 0.1},
         **{

@@ -96,6 +96,9 @@ for dtype in (np.float32, np.float64):
         ("adadelta", lambda: tf.train.AdadeltaOptimizer(0.1)),
         ("proximal_descent", lambda: tf.train.ProximalGradientDescentOptimizer(0.1, 0.2, 0.3)),
         ("proximal_adagrad", lambda: tf.train.ProximalAdagradOptimizer(0.1, 0.1, 0.2, 0.3)),
+        ("ftrl", lambda: tf.train.FtrlOptimizer(0.1, -0.5, 0.1, 0.2, 0.3)),
+        ("ftrl_v2", lambda: tf.train.FtrlOptimizer(0.1, l2_shrinkage_regularization_strength=0.1)),
+        ("adagrad_da", lambda: tf.train.AdagradDAOptimizer(0.1, 1, 0.1, 0.2, 0.3)),
         ("descent", lambda: tf.train.GradientDescentOptimizer(0.1)),
     ):
         variable = tf.Variable(random.uniform(-1, 1, [1003]).astype(dtype))

@@ -17,6 +17,7 @@ _LEVEL = 1
 _OF_OTHER_LEVELS = (
     "batch_norm_layers",
     "losses_and_metrics",
+    "optimizers_all",
     "py_func_print_assert",
     "saver_round_trip",
     "schedules_clipping_averages",

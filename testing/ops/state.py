@@ -49,6 +49,9 @@ def _large_updates(values: Values) -> Any:
         lambda: tf.train.AdadeltaOptimizer(0.1),
         lambda: tf.train.ProximalGradientDescentOptimizer(0.1, 0.01, 0.1),
         lambda: tf.train.ProximalAdagradOptimizer(0.1, 0.1, 0.01, 0.1),
+        lambda: tf.train.FtrlOptimizer(0.1, -0.5, 0.1, 0.01, 0.1),
+        lambda: tf.train.FtrlOptimizer(0.1, l2_shrinkage_regularization_strength=0.1),
+        lambda: tf.train.AdagradDAOptimizer(0.1, tf.constant(2, tf.int64), 0.1, 0.01, 0.1),
     ):
         for rows in (False, True):
             pieces = [values.variable(400, 300), values.variable(70, 30)]
@@ -323,6 +326,9 @@ class _Rates:
     def __getitem__(self, name: str) -> Any:
         return _wide(numbers(self._case, _place(self._case, name))).reshape(())[()]
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._case.values["names"]
+
     @property
     def flag(self) -> bool:
         return bool(self._case.values["flag"])
@@ -390,6 +396,27 @@ def _proximal_adagrad(rates: _Rates, at: dict[str, Array], gradient: Array, row:
     at["var"][row] = _proximal(rates, at["var"][row] - rate * gradient, rate)
 
 
+def _ftrl(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) -> None:
+    power, l1 = -rates["lr_power"], rates["l1"]
+    before, value = at["accum"][row], at["var"][row]
+    total = before + gradient * gradient
+    pull = (total**power - before**power) / rates["lr"]
+    shrinkage = 2 * rates["l2_shrinkage"] if "l2_shrinkage" in rates else 0
+    linear = at["linear"][row] + gradient + (shrinkage - pull) * value
+    beyond = np.maximum(np.abs(linear) - l1, 0)
+    at["var"][row] = -np.sign(linear) * beyond / (total**power / rates["lr"] + 2 * rates["l2"])
+    at["accum"][row], at["linear"][row] = total, linear
+
+
+def _adagrad_da(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) -> None:
+    total, squares = at["gradient_accumulator"], at["gradient_squared_accumulator"]
+    total[row] += gradient
+    squares[row] += gradient * gradient
+    beyond = np.maximum(np.abs(total[row]) - rates["l1"] * rates["global_step"], 0)
+    damping = rates["lr"] * rates["l2"] * rates["global_step"]
+    at["var"][row] = -rates["lr"] * np.sign(total[row]) * beyond / (np.sqrt(squares[row]) + damping)
+
+
 _OPTIMIZERS = {
     "GradientDescent": _Optimizer(_descent, sparse=False),
     "Momentum": _Optimizer(_momentum, ("var", "accum"), "use_nesterov"),
@@ -408,6 +435,13 @@ _OPTIMIZERS = {
     ),
     "ProximalGradientDescent": _Optimizer(_proximal_descent),
     "ProximalAdagrad": _Optimizer(_proximal_adagrad, ("var", "accum"), positive=("accum",)),
+    "Ftrl": _Optimizer(_ftrl, ("var", "accum", "linear"), positive=("accum",)),
+    "FtrlV2": _Optimizer(_ftrl, ("var", "accum", "linear"), positive=("accum",)),
+    "AdagradDA": _Optimizer(
+        _adagrad_da,
+        ("var", "gradient_accumulator", "gradient_squared_accumulator"),
+        positive=("gradient_squared_accumulator",),
+    ),
 }
 _GRADIENTS = ("grad", "delta")
 
@@ -466,7 +500,11 @@ def _step_input(
         return Input(indices.dtype, indices.value)
     if name in _GRADIENTS:
         return Input(dtype, source.values(dtype, gradient, "plain"))
-    rate = np.full(() if source.chance(0.98) else (1,), 0.25, np.float32)
+    scalar = () if source.chance(0.98) else (1,)
+    if name == "global_step":
+        return Input("int64", np.full(scalar, source.integer(1, 9), np.int64))
+    power = name == "lr_power"
+    rate = np.full(scalar, source.pick((-0.5, -0.25)) if power else 0.25, np.float32)
     number = rate.astype(np.float32 if dtype == "bfloat16" else dtype)
     return Input(dtype, number_types.from_numbers(number, dtype))
 

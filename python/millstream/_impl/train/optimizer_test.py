@@ -154,12 +154,70 @@ def test_proximal_steps_follow_their_formulas(l1: float) -> None:
     assert found == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize("shrinkage", [0.0, 0.3])
+@pytest.mark.parametrize("power", [-0.5, -0.6, 0.0])
+def test_ftrl_follows_its_formula(power: float, shrinkage: float) -> None:
+    w, total, linear, expected = 1.0, 0.2, 0.0, []
+    for _ in range(3):
+        before, total = total, total + w * w
+        linear += w + 2 * shrinkage * w - (total**-power - before**-power) / 0.5 * w
+        beyond = max(abs(linear) - 0.05, 0.0)
+        w = -np.sign(linear) * beyond / (total**-power / 0.5 + 2 * 0.1)
+        expected.append(w)
+    found = path(
+        lambda: tf.train.FtrlOptimizer(
+            0.5, power, 0.2, 0.05, 0.1, l2_shrinkage_regularization_strength=shrinkage
+        )
+    )
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_ftrl_names_its_slots_and_refuses_numbers_out_of_range() -> None:
+    w = tf.Variable([1.0, 2.0], name="w")
+    optimizer = tf.train.FtrlOptimizer(0.1, accum_name="sums", linear_name="lines")
+    optimizer.minimize(tf.reduce_sum(w))
+    assert optimizer.get_slot_names() == ["accum", "linear"]
+    names = [variable.op.name for variable in tf.global_variables()]
+    assert names == ["w", "w/sums", "w/lines"]
+    with pytest.raises(ValueError, match="learning_rate_power: expected a number of at most 0"):
+        tf.train.FtrlOptimizer(0.1, learning_rate_power=0.5)
+    with pytest.raises(ValueError, match="l1_regularization_strength: expected a number of at le"):
+        tf.train.FtrlOptimizer(0.1, l1_regularization_strength=-1.0)
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.05, 5.0])
+def test_adagrad_by_dual_averaging_follows_its_formula(l1: float) -> None:
+    w, total, squares, expected = 1.0, 0.0, 0.1, []
+    for step in range(1, 4):
+        total, squares = total + w, squares + w * w
+        beyond = max(abs(total) - l1 * step, 0.0)
+        w = -0.5 * np.sign(total) * beyond / (np.sqrt(squares) + 0.5 * 0.2 * step)
+        expected.append(w)
+    variable = tf.Variable(1.0)
+    step_count = tf.train.get_or_create_global_step()
+    optimizer = tf.train.AdagradDAOptimizer(0.5, step_count, 0.1, l1, 0.2)
+    train = optimizer.minimize(tf.square(variable) / 2.0, step_count)
+    assert optimizer.get_slot_names() == ["gradient_accumulator", "gradient_squared_accumulator"]
+    found = []
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(3):
+            session.run(train)
+            found.append(float(session.run(variable)))
+    assert found == pytest.approx(expected, rel=1e-5)
+    with pytest.raises(ValueError, match="expected a number above 0, got 0"):
+        tf.train.AdagradDAOptimizer(0.1, step_count, 0.0)
+
+
 _ROW_OPTIMIZERS: list[Callable[[], Any]] = [
     lambda: tf.train.RMSPropOptimizer(0.1, momentum=0.5),
     lambda: tf.train.RMSPropOptimizer(0.1, centered=True),
     lambda: tf.train.AdadeltaOptimizer(1.0),
     lambda: tf.train.ProximalGradientDescentOptimizer(0.1, 0.01, 0.1),
     lambda: tf.train.ProximalAdagradOptimizer(0.1, 0.1, 0.01, 0.1),
+    lambda: tf.train.FtrlOptimizer(0.1, -0.5, 0.1, 0.01, 0.1),
+    lambda: tf.train.FtrlOptimizer(0.1, l2_shrinkage_regularization_strength=0.1),
+    lambda: tf.train.AdagradDAOptimizer(0.1, 2, 0.1, 0.01, 0.1),
 ]
 
 
@@ -220,6 +278,14 @@ def test_hyperparameters_may_be_functions(kind: Any) -> None:
             lambda: tf.train.ProximalAdagradOptimizer(0.1, 0.5, 0.2, 0.3),
             lambda: tf.train.ProximalAdagradOptimizer(given(0.1), 0.5, given(0.2), given(0.3)),
         ),
+        (
+            lambda: tf.train.FtrlOptimizer(0.1),
+            lambda: tf.train.FtrlOptimizer(given(0.1)),
+        ),
+        (
+            lambda: tf.train.AdagradDAOptimizer(0.1, 2, 0.1, 0.2, 0.3),
+            lambda: tf.train.AdagradDAOptimizer(given(0.1), 2, 0.1, given(0.2), given(0.3)),
+        ),
     ):
         assert path(by_function) == path(plain)
 
@@ -263,6 +329,8 @@ def trained_weights(make: Callable[[], Any], passes_without: list[str]) -> tuple
         (lambda: tf.train.AdadeltaOptimizer(0.1), 5),
         (lambda: tf.train.ProximalGradientDescentOptimizer(0.1, 0.01, 0.1), 5),
         (lambda: tf.train.ProximalAdagradOptimizer(0.1, 0.1, 0.01, 0.1), 5),
+        (lambda: tf.train.FtrlOptimizer(0.1, -0.5, 0.1, 0.01, 0.1), 5),
+        (lambda: tf.train.AdagradDAOptimizer(0.1, 2, 0.1, 0.01, 0.1), 5),
     ],
 )
 def test_updates_in_one_batch_give_the_same_bits(make: Callable[[], Any], saved: int) -> None:

@@ -9,36 +9,14 @@ import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import NUMBER, RATE, takes
 from millstream._impl.graph.operation import Operation, Tensor
-from millstream._impl.ops import math_ops
 from millstream._impl.ops.indexed_slices import IndexedSlices
-from millstream._impl.train.optimizer import Optimizer, hyperparameter, sum_repeated_rows
+from millstream._impl.train.optimizer import sum_repeated_rows
+from millstream._impl.train.regularized import RegularizedOptimizer
 from millstream._impl.variables.variables import Variable
 
 
-class _ProximalOptimizer(Optimizer):
-    """What the optimizers of this file have in common: the rates."""
-
-    def __init__(
-        self, learning_rate: Any, l1_strength: Any, l2_strength: Any, use_locking: bool, name: str
-    ) -> None:
-        super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-        self._l1_strength = l1_strength
-        self._l2_strength = l2_strength
-
-    def _prepare(self) -> None:
-        self._rates = [
-            hyperparameter(self._learning_rate, "learning_rate"),
-            hyperparameter(self._l1_strength, "l1_regularization_strength"),
-            hyperparameter(self._l2_strength, "l2_regularization_strength"),
-        ]
-
-    def _rates_for(self, var: Variable) -> list[Any]:
-        return [math_ops.cast(rate, var.dtype) for rate in self._rates]
-
-
 @public("train.ProximalGradientDescentOptimizer")
-class ProximalGradientDescentOptimizer(_ProximalOptimizer):
+class ProximalGradientDescentOptimizer(RegularizedOptimizer):
     """Gradient descent, then the minimum of a penalty near the new value.
 
     The penalty is ``l1 * sum(abs(variable)) + l2 / 2 * sum(variable**2)``. Duchi, Singer: Efficient
@@ -94,7 +72,7 @@ class ProximalGradientDescentOptimizer(_ProximalOptimizer):
 
 
 @public("train.ProximalAdagradOptimizer")
-class ProximalAdagradOptimizer(_ProximalOptimizer):
+class ProximalAdagradOptimizer(RegularizedOptimizer):
     """Adagrad, then the minimum of a penalty near the new value.
 
     The penalty is that of `ProximalGradientDescentOptimizer`. Duchi, Hazan, Singer: Adaptive
