@@ -417,9 +417,11 @@ def _adagrad_da(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) 
     at["var"][row] = -rates["lr"] * np.sign(total[row]) * beyond / (np.sqrt(squares[row]) + damping)
 
 
+# Steps without a root: a sum of squares of complex numbers may be near 0, where it has no bound.
+_COMPLEX_TOO = (*number_types.REALS, *number_types.COMPLEX)
 _OPTIMIZERS = {
-    "GradientDescent": _Optimizer(_descent, sparse=False),
-    "Momentum": _Optimizer(_momentum, ("var", "accum"), "use_nesterov"),
+    "GradientDescent": _Optimizer(_descent, sparse=False, dtypes=_COMPLEX_TOO),
+    "Momentum": _Optimizer(_momentum, ("var", "accum"), "use_nesterov", dtypes=_COMPLEX_TOO),
     "Adagrad": _Optimizer(_adagrad, ("var", "accum"), "update_slots", ("accum",)),
     "Adam": _Optimizer(_adam, ("var", "m", "v"), "use_nesterov", ("v",), sparse=False),
     "RMSProp": _Optimizer(_rms_prop, ("var", "ms", "mom"), positive=("ms",)),
