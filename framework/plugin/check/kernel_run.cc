@@ -21,13 +21,23 @@ namespace {
 
 constexpr uint64_t kPhiloxKey = 0x0123456789abcdefu;
 constexpr auto kDonePatience = std::chrono::seconds(2);
-constexpr auto kLateCalls = std::chrono::milliseconds(2);
+constexpr auto kLateCalls = std::chrono::milliseconds(8);
 
 // The attribute as a number; 0 without it.
 uint64_t SeedOf(const AttrMap& attrs, absl::string_view name) {
   const AttrValue* attr = FindAttr(attrs, name);
   const int64_t* value = attr == nullptr ? nullptr : attr->get<int64_t>();
   return value == nullptr ? 0 : static_cast<uint64_t>(*value);
+}
+
+// What the outputs hold now; no value for one that is missing.
+std::vector<Tensor> OutputValues(const MS_Ctx& ctx) {
+  std::vector<Tensor> values;
+  for (const auto& output : ctx.outputs) {
+    const StatusOr<Tensor> value = output == nullptr ? Tensor() : output->Read();
+    values.push_back(value.ok() ? *value : Tensor());
+  }
+  return values;
 }
 
 }  // namespace
@@ -128,7 +138,9 @@ Status KernelRun::PlaceInputs(const RunMode& mode, Execution* execution) const {
     ctx->inputs[i] = execution->inputs[i].get();
     view = execution->inputs[i]->View(input.is_const ? MS_VIEW_CONST : 0);
     if ((view.flags & MS_VIEW_HOST) == 0) continue;
-    execution->handles.push_back(new MS_Tensor(input.value));
+    // Its own memory: what the kernel writes there must not change what it is compared with.
+    MS_ASSIGN_OR_RETURN(Tensor own, execution->inputs[i]->Read());
+    execution->handles.push_back(new MS_Tensor(std::move(own)));
     view.handle = execution->handles.back();
   }
   return absl::OkStatus();
@@ -238,8 +250,9 @@ MS_Frame* KernelRun::MakeFrame(Execution* execution) const {
   return frame;
 }
 
-// What calls done twice is given the time for it.
+// What calls done twice, or writes after it, is given the time for it.
 void KernelRun::CallAsync(Execution* execution, RunResult* result) const {
+  const MS_Ctx* const ctx = execution->ctx;
   execution->done = new MS_Done(execution->ctx);  // with the ctx, never freed
   kernel_.compute_async(state_, execution->frame, execution->done);
   const auto end = std::chrono::steady_clock::now() + kDonePatience;
@@ -250,8 +263,15 @@ void KernelRun::CallAsync(Execution* execution, RunResult* result) const {
   while (calls() == 0 && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
+  const std::vector<Tensor> at_done = calls() == 0 ? std::vector<Tensor>() : OutputValues(*ctx);
   std::this_thread::sleep_for(kLateCalls);
   result->done_calls = calls();
+  for (size_t i = 0; i < at_done.size(); ++i) {
+    if (!at_done[i].has_value()) continue;
+    const StatusOr<Tensor> later = ctx->outputs[i]->Read();
+    if (later.ok() && TensorsEqual(*later, at_done[i])) continue;
+    result->broken.emplace_back("KERNEL-ASYNC", absl::StrCat("it wrote output ", i, " after done"));
+  }
   const std::lock_guard<std::mutex> lock(execution->done->mutex);
   result->status = execution->done->status;
 }
@@ -295,6 +315,11 @@ void KernelRun::LookAtTensors(Execution* execution, RunResult* result) const {
     const StatusOr<Tensor> now = input->Read();
     if (!now.ok() || !TensorsEqual(*now, case_.inputs[i].value)) {
       result->broken.emplace_back("KERNEL-INPUTS", absl::StrCat("it changed input ", i));
+    }
+    const MS_Tensor* const handle = execution->input_views[i].handle;
+    if (handle != nullptr && !TensorsEqual(handle->tensor, case_.inputs[i].value)) {
+      result->broken.emplace_back("KERNEL-INPUTS",
+                                  absl::StrCat("it changed input ", i, " through its handle"));
     }
   }
   for (size_t i = 0; i < ctx->outputs.size(); ++i) {
@@ -374,10 +399,7 @@ RunResult KernelRun::Run(const RunMode& mode, const std::vector<Tensor>* planned
   result.shared = absl::c_any_of(ctx->taken_inputs, [](int input) { return input >= 0; });
   result.allocations = ctx->allocations;
   result.philox_counter = ctx->philox_counter;
-  for (const auto& output : ctx->outputs) {
-    const StatusOr<Tensor> value = output == nullptr ? Tensor() : output->Read();
-    result.outputs.push_back(value.ok() ? *value : Tensor());
-  }
+  result.outputs = OutputValues(*ctx);
   for (const CheckVariable& variable : execution.variables) {
     const StatusOr<Tensor> value = variable.value == nullptr ? Tensor() : variable.value->Read();
     result.variables.push_back(value.ok() ? *value : Tensor());

@@ -71,7 +71,7 @@ constexpr Rule kRules[] = {
     {"KERNEL-REFERENCES", "kernels", "tensors are released as often as they are retained"},
     {"KERNEL-STATUS", "kernels", "statuses are returned or freed"},
     {"KERNEL-AFTER", "kernels", "nothing of a frame is used after it"},
-    {"KERNEL-ASYNC", "kernels", "an asynchronous kernel calls done once"},
+    {"KERNEL-ASYNC", "kernels", "an asynchronous kernel calls done once, then writes nothing"},
     {"KERNEL-CANCEL", "kernels",
      "in a cancelled step a kernel ends, with its results or CANCELLED"},
     {"KERNEL-TRACE", "kernels", "parts of a trace are begun and ended, and change no result"},

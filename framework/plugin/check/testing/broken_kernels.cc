@@ -11,6 +11,14 @@
 namespace broken {
 namespace {
 
+// One byte beside `bytes` of memory that the host gave, where the fault is one of that memory.
+void WriteBeside(const char* memory, const void* begin, uint64_t bytes) {
+  auto* const first = const_cast<unsigned char*>(static_cast<const unsigned char*>(begin));
+  const std::string name(memory);
+  if (Has(("byte_before_" + name).c_str())) first[-1] ^= 0xff;
+  if (Has(("byte_after_" + name).c_str())) first[bytes] ^= 0xff;
+}
+
 // Elements of its own, in memory that the host gives or gives away.
 struct Neg {
   // A kernel may count on its device from its creation on.
@@ -53,6 +61,13 @@ struct Neg {
     if (Has("wrong_result")) to[n - 1] += 0.5f;
     if (Has("beyond_output")) to[n] = 0;
     if (Has("writes_input")) const_cast<float*>(from)[0] = 1;
+    if (Has("writes_handle") && x.abi().handle != nullptr) {
+      MS_TensorView view{};
+      ms::host_tables.tensor->view(x.abi().handle, &view);
+      ms::View(view).data<float>()[0] += 1;
+    }
+    WriteBeside("input", from, x.bytes());
+    WriteBeside("output", to, y.bytes());
     if (Has("bad_in_place") && in_place && n > 1) to[1] = 7;
     if (Has("bad_plan") && planned) to[0] = 9;
   }
@@ -65,6 +80,7 @@ struct Square {
     ms::View temporary;
     ms::Status status = frame.Temp(x.bytes(), &temporary);
     if (!status.ok() && !Has("ignores_no_memory")) return status;
+    if (status.ok()) WriteBeside("temporary", temporary.raw(), temporary.bytes());
     ms::View y;
     MS_TRY(frame.Output(0, x.shape(), &y));
     for (int64_t i = 0; i < x.size(); ++i) {
