@@ -38,6 +38,9 @@ StatusOr<Shape> ShapeFromProto(const proto::TensorShapeProto& message);
 // Writes one value if all elements are equal; else tensor_content, or a list for strings, booleans
 // and complex numbers, as readers of such messages expect. UNIMPLEMENTED for resource and variant.
 Status TensorToProto(const Tensor& tensor, proto::TensorProto* message);
+// Writes all elements into the *_val list of the dtype, and neither the dtype nor the shape. Errors
+// as TensorToProto.
+Status TensorValuesToProto(const Tensor& tensor, proto::TensorProto* message);
 // Reads tensor_content or a *_val list, and repeats the last value of a short list.
 // INVALID_ARGUMENT for a message that does not fit its shape or dtype, RESOURCE_EXHAUSTED if memory
 // is short.

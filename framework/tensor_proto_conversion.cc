@@ -266,15 +266,18 @@ void AddValue(const Tensor& tensor, int64_t i, TensorProto* message) {
   }
 }
 
+Status CheckHasForm(DataType dtype) {
+  if (dtype == DataType::kString || IsPlainData(dtype)) return absl::OkStatus();
+  return errors::Unimplemented("a tensor of dtype ", DataTypeName(dtype),
+                               " has no form as a message");
+}
+
 }  // namespace
 
 Status TensorToProto(const Tensor& tensor, TensorProto* message) {
   message->Clear();
+  MS_RETURN_IF_ERROR(CheckHasForm(tensor.dtype()));
   const bool is_string = tensor.dtype() == DataType::kString;
-  if (!is_string && !IsPlainData(tensor.dtype())) {
-    return errors::Unimplemented("a tensor of dtype ", DataTypeName(tensor.dtype()),
-                                 " has no form as a message");
-  }
   message->set_dtype(DataTypeToProto(tensor.dtype()));
   ShapeToProto(tensor.shape(), message->mutable_tensor_shape());
   if (tensor.num_elements() == 0) return absl::OkStatus();
@@ -287,6 +290,17 @@ Status TensorToProto(const Tensor& tensor, TensorProto* message) {
     for (int64_t i = 0; i < tensor.num_elements(); ++i) AddValue(tensor, i, message);
   } else {
     message->set_tensor_content(tensor.raw(), tensor.bytes());
+  }
+  return absl::OkStatus();
+}
+
+Status TensorValuesToProto(const Tensor& tensor, TensorProto* message) {
+  message->Clear();
+  MS_RETURN_IF_ERROR(CheckHasForm(tensor.dtype()));
+  if (tensor.dtype() == DataType::kString) {
+    for (const std::string& text : tensor.flat<std::string>()) message->add_string_val(text);
+  } else {
+    for (int64_t i = 0; i < tensor.num_elements(); ++i) AddValue(tensor, i, message);
   }
   return absl::OkStatus();
 }

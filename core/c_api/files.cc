@@ -8,7 +8,7 @@
 #include "core/c_api/c_api.h"
 #include "core/c_api/handles.h"
 #include "core/c_api/json.h"
-#include "core/checkpoint/bundle_reader.h"
+#include "core/checkpoint/checkpoint_reader.h"
 #include "core/io/crc32c.h"
 #include "core/io/file_system.h"
 
@@ -17,7 +17,7 @@ struct millstream_file {
 };
 
 using millstream::AppendableFile;
-using millstream::BundleReader;
+using millstream::CheckpointReader;
 using millstream::FileSystem;
 using millstream::LocalFileSystem;
 using millstream::StatusOr;
@@ -30,12 +30,12 @@ millstream_status* millstream_make_folders(const char* folder) {
 
 millstream_status* millstream_checkpoint_list(const char* prefix, millstream_bytes* out) {
   *out = {nullptr, 0};
-  const StatusOr<std::unique_ptr<BundleReader>> reader =
-      BundleReader::Open(LocalFileSystem(), prefix);
+  const StatusOr<std::unique_ptr<CheckpointReader>> reader =
+      CheckpointReader::Open(LocalFileSystem(), prefix);
   if (!reader.ok()) return Give(reader.status());
   std::string json;
   for (const std::string& name : (*reader)->Names()) {
-    const StatusOr<BundleReader::Info> info = (*reader)->Find(name);
+    const StatusOr<CheckpointReader::Info> info = (*reader)->Find(name);
     if (!info.ok()) return Give(info.status());
     absl::StrAppend(&json, json.empty() ? "" : ",", "{\"name\":");
     millstream::c_api::AppendJsonString(name, &json);

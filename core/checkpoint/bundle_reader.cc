@@ -17,10 +17,6 @@ constexpr int kMostShards = 1 << 20;
 // Read at once, so that the checksum finds the bytes in the processor's cache.
 constexpr uint64_t kPieceBytes = uint64_t{1} << 18;
 
-Status Damaged(absl::string_view path, absl::string_view name, absl::string_view why) {
-  return absl::DataLossError(absl::StrCat(path, ": tensor ", name, ": ", why));
-}
-
 StatusOr<BundleReader::Info> InfoOf(const proto::BundleEntryProto& entry) {
   MS_ASSIGN_OR_RETURN(Shape shape, ShapeFromProto(entry.shape()));
   MS_ASSIGN_OR_RETURN(const DataType dtype, DataTypeFromProto(entry.dtype()));
@@ -39,12 +35,6 @@ StatusOr<BundleReader::Info> InfoOf(const proto::BundleEntryProto& entry) {
         absl::StrCat(size, " bytes are not those of ", DataTypeName(dtype), shape.ToString()));
   }
   return BundleReader::Info{dtype, std::move(shape)};
-}
-
-TensorSlice WholeSlice(const Shape& shape) {
-  TensorSlice slice;
-  slice.extents.resize(shape.rank());
-  return slice;
 }
 
 }  // namespace
@@ -70,7 +60,7 @@ StatusOr<BundleIndex> ReadBundleIndex(FileSystem* files, const std::string& pref
     proto::BundleEntryProto entry;
     if (!entry.ParseFromString(table[i].second) || entry.shard_id() < 0 ||
         entry.shard_id() >= index.num_shards || entry.offset() < 0 || entry.size() < 0) {
-      return Damaged(path, table[i].first, "its entry is damaged");
+      return DamagedTensor(path, table[i].first, "its entry is damaged");
     }
     index.entries.emplace_hint(index.entries.end(), table[i].first, std::move(entry));
   }
@@ -78,24 +68,25 @@ StatusOr<BundleIndex> ReadBundleIndex(FileSystem* files, const std::string& pref
 }
 
 BundleReader::BundleReader(FileSystem* files, std::string prefix, BundleIndex index)
-    : files_(*files), prefix_(std::move(prefix)), index_(std::move(index)) {}
+    : CheckpointReader(std::move(prefix)), files_(*files), index_(std::move(index)) {}
 
-StatusOr<std::unique_ptr<BundleReader>> BundleReader::Open(FileSystem* files, std::string prefix) {
+StatusOr<std::unique_ptr<CheckpointReader>> BundleReader::Open(FileSystem* files,
+                                                               std::string prefix) {
   MS_ASSIGN_OR_RETURN(BundleIndex index, ReadBundleIndex(files, prefix));
-  return std::unique_ptr<BundleReader>(
+  return std::unique_ptr<CheckpointReader>(
       new BundleReader(files, std::move(prefix), std::move(index)));
 }
 
 StatusOr<const proto::BundleEntryProto*> BundleReader::FindEntry(absl::string_view name) const {
   const auto found = index_.entries.find(std::string(name));
   if (found != index_.entries.end()) return &found->second;
-  return errors::NotFound("Key ", name, " not found in checkpoint ", prefix_);
+  return errors::NotFound("Key ", name, " not found in checkpoint ", prefix());
 }
 
 StatusOr<BundleReader::Info> BundleReader::Find(absl::string_view name) const {
   MS_ASSIGN_OR_RETURN(const proto::BundleEntryProto* const entry, FindEntry(name));
   StatusOr<Info> info = InfoOf(*entry);
-  if (!info.ok()) return Damaged(IndexPath(prefix_), name, info.status().message());
+  if (!info.ok()) return DamagedTensor(IndexPath(prefix()), name, info.status().message());
   return info;
 }
 
@@ -108,13 +99,13 @@ std::vector<std::string> BundleReader::Names() const {
 }
 
 // The entry's bytes, all of them, into a tensor of its dtype and shape.
-Status BundleReader::ReadWhole(absl::string_view name, const proto::BundleEntryProto& entry,
+Status BundleReader::ReadBytes(absl::string_view name, const proto::BundleEntryProto& entry,
                                const Tensor& out) const {
-  const std::string path = DataPath(prefix_, entry.shard_id(), index_.num_shards);
+  const std::string path = DataPath(prefix(), entry.shard_id(), index_.num_shards);
   const bool is_text = out.dtype() == DataType::kString;
   const auto size = static_cast<uint64_t>(entry.size());
   const auto damaged = [&](absl::string_view why) {
-    return Damaged(path, name, absl::StrCat("at byte ", entry.offset(), ": ", why));
+    return DamagedTensor(path, name, absl::StrCat("at byte ", entry.offset(), ": ", why));
   };
   if (!is_text && size != out.bytes()) return damaged("its size is not that of its slice");
   MS_ASSIGN_OR_RETURN(const FileInfo info, files_.Describe(path));
@@ -139,45 +130,27 @@ Status BundleReader::ReadWhole(absl::string_view name, const proto::BundleEntryP
   return MaskCrc32c(crc) == entry.crc32c() ? absl::OkStatus() : damaged("the checksum is wrong");
 }
 
-// From the slices that the checkpoint has. They do not overlap, so that it is enough to count.
-Status BundleReader::ReadSlices(absl::string_view name, const proto::BundleEntryProto& entry,
-                                const Shape& whole, const TensorSlice& wanted,
-                                const Tensor& out) const {
-  int64_t count = 0;
-  for (const proto::TensorSliceProto& message : entry.slices()) {
-    const StatusOr<TensorSlice> slice = FromProto(message, whole);
-    if (!slice.ok()) return Damaged(IndexPath(prefix_), name, slice.status().message());
-    const StatusOr<const proto::BundleEntryProto*> part = FindEntry(SliceKey(name, *slice));
-    if (!part.ok()) {
-      return Damaged(IndexPath(prefix_), name, absl::StrCat("it lacks slice ", slice->ToString()));
-    }
-    MS_ASSIGN_OR_RETURN(const Shape shape, slice->ShapeIn(whole));
-    MS_ASSIGN_OR_RETURN(const Tensor source, Tensor::Create(out.dtype(), shape));
-    MS_RETURN_IF_ERROR(ReadWhole(name, **part, source));
-    count += CopyCommonPart(whole, *slice, source, wanted, out);
+StatusOr<std::vector<TensorSlice>> BundleReader::SlicesOf(absl::string_view name,
+                                                          const Shape& whole) const {
+  MS_ASSIGN_OR_RETURN(const proto::BundleEntryProto* const entry, FindEntry(name));
+  if (entry->slices().empty()) return std::vector<TensorSlice>{TensorSlice::Whole(whole)};
+  std::vector<TensorSlice> slices;
+  for (const proto::TensorSliceProto& message : entry->slices()) {
+    StatusOr<TensorSlice> slice = FromProto(message, whole);
+    if (!slice.ok()) return DamagedTensor(IndexPath(prefix()), name, slice.status().message());
+    slices.push_back(*std::move(slice));
   }
-  if (count == out.num_elements()) return absl::OkStatus();
-  return errors::InvalidArgument("tensor ", name, ": checkpoint ", prefix_, " has ", count,
-                                 " of the ", out.num_elements(), " elements of slice ",
-                                 wanted.ToString());
+  return slices;
 }
 
-Status BundleReader::Read(absl::string_view name, const SliceSpec& spec, const Tensor& out) const {
+Status BundleReader::ReadSlice(absl::string_view name, const TensorSlice& slice,
+                               const Tensor& out) const {
   MS_ASSIGN_OR_RETURN(const proto::BundleEntryProto* const entry, FindEntry(name));
-  MS_ASSIGN_OR_RETURN(const Info info, Find(name));
-  if (!spec.is_whole && spec.whole != info.shape) {
-    return errors::InvalidArgument("tensor ", name, ": shape_and_slices says that its shape is ",
-                                   spec.whole.ToString(), ", in checkpoint ", prefix_, " it is ",
-                                   info.shape.ToString());
-  }
-  const TensorSlice all = WholeSlice(info.shape);
-  const TensorSlice& wanted = spec.is_whole ? all : spec.slice;
-  if (!entry->slices().empty()) return ReadSlices(name, *entry, info.shape, wanted, out);
-  if (out.shape() == info.shape) return ReadWhole(name, *entry, out);
-  MS_ASSIGN_OR_RETURN(const Tensor source, Tensor::Create(info.dtype, info.shape));
-  MS_RETURN_IF_ERROR(ReadWhole(name, *entry, source));
-  CopyCommonPart(info.shape, all, source, wanted, out);
-  return absl::OkStatus();
+  if (entry->slices().empty()) return ReadBytes(name, *entry, out);
+  const StatusOr<const proto::BundleEntryProto*> part = FindEntry(SliceKey(name, slice));
+  if (part.ok()) return ReadBytes(name, **part, out);
+  return DamagedTensor(IndexPath(prefix()), name,
+                       absl::StrCat("it lacks slice ", slice.ToString()));
 }
 
 }  // namespace millstream

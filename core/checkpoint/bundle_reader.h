@@ -8,7 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "core/checkpoint/bundle_writer.h"
-#include "core/checkpoint/tensor_slice.h"
+#include "core/checkpoint/checkpoint_reader.h"
 #include "core/io/file_system.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
@@ -25,36 +25,28 @@ struct BundleIndex {
 // UNIMPLEMENTED for one of another byte order or a newer version.
 StatusOr<BundleIndex> ReadBundleIndex(FileSystem* files, const std::string& prefix);
 
-// A tensor of a checkpoint. Constant, so that several threads may use it.
-class BundleReader {
+class BundleReader final : public CheckpointReader {
  public:
   // Errors as ReadBundleIndex.
-  static StatusOr<std::unique_ptr<BundleReader>> Open(FileSystem* files, std::string prefix);
+  static StatusOr<std::unique_ptr<CheckpointReader>> Open(FileSystem* files, std::string prefix);
 
-  // The dtype and shape of a tensor. NOT_FOUND: "Key NAME not found in checkpoint".
-  struct Info {
-    DataType dtype = DataType::kInvalid;
-    Shape shape;
-  };
-  StatusOr<Info> Find(absl::string_view name) const;
-  // Names of tensors in order; those of slices are not among them.
-  std::vector<std::string> Names() const;
+  StatusOr<Info> Find(absl::string_view name) const override;
+  std::vector<std::string> Names() const override;
 
-  // Reads a tensor, or the part of it that `spec` says, into `out`. REQUIRES: `out` has the dtype
-  // and shape of this. DATA_LOSS, with the file and offset, if bytes are missing or wrong;
-  // INVALID_ARGUMENT if `spec` is of another shape, or the checkpoint lacks a part of it.
-  Status Read(absl::string_view name, const SliceSpec& spec, const Tensor& out) const;
+ protected:
+  StatusOr<std::vector<TensorSlice>> SlicesOf(absl::string_view name,
+                                              const Shape& whole) const override;
+  // Errors name the file and the offset.
+  Status ReadSlice(absl::string_view name, const TensorSlice& slice,
+                   const Tensor& out) const override;
 
  private:
   BundleReader(FileSystem* files, std::string prefix, BundleIndex index);
   StatusOr<const proto::BundleEntryProto*> FindEntry(absl::string_view name) const;
-  Status ReadWhole(absl::string_view name, const proto::BundleEntryProto& entry,
+  Status ReadBytes(absl::string_view name, const proto::BundleEntryProto& entry,
                    const Tensor& out) const;
-  Status ReadSlices(absl::string_view name, const proto::BundleEntryProto& entry,
-                    const Shape& whole, const TensorSlice& wanted, const Tensor& out) const;
 
   FileSystem& files_;
-  const std::string prefix_;
   const BundleIndex index_;
 };
 

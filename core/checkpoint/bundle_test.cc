@@ -36,10 +36,10 @@ Status WriteModel(FileSystem* files, const std::string& prefix, const Tensor& we
   return writer->Finish();
 }
 
-StatusOr<Tensor> ReadTensor(const BundleReader& reader, absl::string_view name,
+StatusOr<Tensor> ReadTensor(const CheckpointReader& reader, absl::string_view name,
                             absl::string_view spec_text = "") {
   MS_ASSIGN_OR_RETURN(const SliceSpec spec, ParseSliceSpec(spec_text));
-  MS_ASSIGN_OR_RETURN(const BundleReader::Info info, reader.Find(name));
+  MS_ASSIGN_OR_RETURN(const CheckpointReader::Info info, reader.Find(name));
   MS_ASSIGN_OR_RETURN(const Tensor out,
                       Tensor::Create(info.dtype, spec.is_whole ? info.shape : spec.shape));
   MS_RETURN_IF_ERROR(reader.Read(name, spec, out));
@@ -48,7 +48,7 @@ StatusOr<Tensor> ReadTensor(const BundleReader& reader, absl::string_view name,
 
 StatusOr<Tensor> ReadTensor(FileSystem* files, const std::string& prefix, absl::string_view name,
                             absl::string_view spec = "") {
-  MS_ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader,
+  MS_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointReader> reader,
                       BundleReader::Open(files, prefix));
   return ReadTensor(*reader, name, spec);
 }

@@ -7,10 +7,13 @@
 #ifndef MILLSTREAM_CORE_CHECKPOINT_TABLE_H_
 #define MILLSTREAM_CORE_CHECKPOINT_TABLE_H_
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "core/io/file_system.h"
 #include "framework/status.h"
@@ -22,13 +25,54 @@ using TableEntries = std::vector<std::pair<std::string, std::string>>;
 // The bytes of a table of these entries. REQUIRES: keys ascend.
 std::string WriteTable(const TableEntries& entries);
 
-// The entries of the file `path`, in the order of their keys. DATA_LOSS, with the path and the
-// offset, for a file that is cut, changed, or no table; for keys that do not ascend; and for keys
-// that take more memory than a table of this size has a use for. Errors of the file system.
-StatusOr<TableEntries> ReadTable(FileSystem* files, const std::string& path);
+// A table whose blocks are read when they are needed. Constant, so that several threads may use it.
+//
+// All methods return DATA_LOSS, with the path and the offset, for what is cut, changed, or no
+// table; for keys that do not ascend; and for entries that take more memory than a table of this
+// size has a use for. They also return the errors of the file system.
+class TableFile {
+ public:
+  // Reads the footer and the index.
+  static StatusOr<std::unique_ptr<TableFile>> Open(FileSystem* files, std::string path);
 
-// All bytes of a file.
-StatusOr<std::string> ReadWholeFile(FileSystem* files, const std::string& path);
+  const std::string& path() const { return path_; }
+  uint64_t size() const { return size_; }  // of the file, in bytes
+  // The value under `key`, or nothing. Reads one block.
+  StatusOr<std::optional<std::string>> Find(absl::string_view key) const;
+  // All entries, in the order of their keys.
+  StatusOr<TableEntries> ReadAll() const;
+
+ private:
+  struct Block;
+  struct Place {
+    std::string last_key;  // of the block; not less than any of its keys
+    uint64_t offset = 0;
+    uint64_t size = 0;
+  };
+  TableFile(std::string path, uint64_t size, std::unique_ptr<ReadableFile> file);
+
+  // Called with each entry of a block, and where it stands in the file.
+  using EntryVisitor =
+      absl::FunctionRef<Status(uint64_t at, const std::string& key, absl::string_view value)>;
+
+  Status ReadIndex();
+  Status Lost(uint64_t offset, absl::string_view why) const;
+  Status TakePlace(absl::string_view* text, uint64_t at, Place* place) const;
+  StatusOr<Block> ReadBlock(const Place& place) const;
+  Status VisitEntries(const Block& block, EntryVisitor visitor) const;
+  // Appends to *entries; takes the memory of keys and values from *budget.
+  Status AppendEntries(const Block& block, uint64_t* budget, TableEntries* entries) const;
+  // The bytes that the entries of a table of this size may take.
+  uint64_t Budget() const;
+
+  const std::string path_;
+  const uint64_t size_;
+  const std::unique_ptr<ReadableFile> file_;
+  std::vector<Place> places_;  // constant after Open
+};
+
+// The entries of the file `path`. Errors as those of TableFile.
+StatusOr<TableEntries> ReadTable(FileSystem* files, const std::string& path);
 
 }  // namespace millstream
 

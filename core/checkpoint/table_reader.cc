@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 
 #include "core/checkpoint/coding.h"
 #include "core/checkpoint/table.h"
@@ -14,122 +13,173 @@ using table_format::kFooterBytes;
 using table_format::kMagic;
 using table_format::kTrailerBytes;
 
-// Bounds for files that nobody of good will wrote. A key that shares what the one before it has
-// costs three bytes of the file, and its whole length in memory.
-constexpr uint64_t kMostFileBytes = uint64_t{1} << 32;
-constexpr size_t kMostKeyBytes = size_t{1} << 16;
-constexpr size_t kLeastKeyBudget = size_t{1} << 26;
-
-class TableReader {
- public:
-  TableReader(const std::string& path, const std::string& text)
-      : path_(path), text_(text), key_budget_(std::max(kLeastKeyBudget, 8 * text.size())) {}
-
-  StatusOr<TableEntries> Read() {
-    if (text_.size() < kFooterBytes || text_.substr(text_.size() - kMagic.size()) != kMagic) {
-      return Lost(text_.size(), "it does not end as a table does");
-    }
-    absl::string_view footer = text_.substr(text_.size() - kFooterBytes);
-    absl::string_view unused;
-    MS_RETURN_IF_ERROR(TakeBlock(&footer, &unused));
-    absl::string_view index;
-    MS_RETURN_IF_ERROR(TakeBlock(&footer, &index));
-    TableEntries places;
-    MS_RETURN_IF_ERROR(ReadBlock(index, &places));
-    TableEntries entries;
-    for (const auto& [last_key, place] : places) {
-      absl::string_view rest = place;
-      absl::string_view block;
-      MS_RETURN_IF_ERROR(TakeBlock(&rest, &block));
-      MS_RETURN_IF_ERROR(ReadBlock(block, &entries));
-    }
-    for (size_t i = 1; i < entries.size(); ++i) {
-      if (entries[i - 1].first >= entries[i].first) return Lost(0, "its keys do not ascend");
-    }
-    return entries;
-  }
-
- private:
-  Status Lost(size_t offset, absl::string_view why) const {
-    return absl::DataLossError(
-        absl::StrCat(path_, ": not a table, or damaged: at byte ", offset, ": ", why));
-  }
-  size_t OffsetOf(absl::string_view part) const { return part.data() - text_.data(); }
-
-  // Takes a block's place from *places, and checks the block.
-  Status TakeBlock(absl::string_view* places, absl::string_view* block) const {
-    uint64_t offset = 0;
-    uint64_t size = 0;
-    if (!TakeVarint(places, &offset) || !TakeVarint(places, &size)) {
-      return Lost(text_.size() - kFooterBytes, "the place of a block is cut");
-    }
-    const uint64_t limit = text_.size() - kFooterBytes;
-    if (offset > limit || size > limit - offset || limit - offset - size < kTrailerBytes) {
-      return Lost(offset, absl::StrCat("a block of ", size, " bytes is not within the file"));
-    }
-    *block = text_.substr(offset, size);
-    const absl::string_view checked = text_.substr(offset, size + 1);
-    if (MaskCrc32c(Crc32c(checked)) != Fixed32At(text_.substr(offset + size + 1))) {
-      return Lost(offset, "the checksum of a block is wrong");
-    }
-    if (checked.back() == table_format::kUncompressed) return absl::OkStatus();
-    return errors::Unimplemented(path_, ": at byte ", offset, ": a block is compressed by method ",
-                                 int{checked.back()}, ", this reader knows none");
-  }
-
-  Status ReadBlock(absl::string_view block, TableEntries* entries) {
-    const size_t begin = OffsetOf(block);
-    const size_t n_restarts = block.size() < 4 ? 0 : Fixed32At(block.substr(block.size() - 4));
-    if (block.size() < 4 || n_restarts > block.size() / 4 - 1) {
-      return Lost(begin, "a block is shorter than its table of restarts");
-    }
-    absl::string_view rest = block.substr(0, block.size() - 4 * (n_restarts + 1));
-    std::string key;
-    while (!rest.empty()) {
-      const size_t at = OffsetOf(rest);
-      uint64_t common = 0;
-      uint64_t added = 0;
-      uint64_t value = 0;
-      if (!TakeVarint(&rest, &common) || !TakeVarint(&rest, &added) || !TakeVarint(&rest, &value) ||
-          common > key.size() || added > rest.size() || value > rest.size() - added) {
-        return Lost(at, "an entry is not within its block");
-      }
-      key.resize(common);
-      key.append(rest.data(), added);
-      if (key.size() > kMostKeyBytes || key.size() > key_budget_) {
-        return Lost(at, "keys are longer than those of a checkpoint");
-      }
-      key_budget_ -= key.size();
-      entries->emplace_back(key, std::string(rest.substr(added, value)));
-      rest.remove_prefix(added + value);
-    }
-    return absl::OkStatus();
-  }
-
-  const std::string& path_;
-  const absl::string_view text_;
-  size_t key_budget_;
-};
+// Bounds for hostile files. A key that shares what the one before it has costs three bytes of the
+// file, and its whole length in memory. Blocks may overlap.
+constexpr uint64_t kMostKeyBytes = uint64_t{1} << 16;
+constexpr uint64_t kLeastBudget = uint64_t{1} << 26;
 
 }  // namespace
 
-StatusOr<std::string> ReadWholeFile(FileSystem* files, const std::string& path) {
+// A block's text, without its trailer, and where it stands in the file.
+struct TableFile::Block {
+  std::string text;
+  uint64_t offset = 0;
+};
+
+TableFile::TableFile(std::string path, uint64_t size, std::unique_ptr<ReadableFile> file)
+    : path_(std::move(path)), size_(size), file_(std::move(file)) {}
+
+Status TableFile::Lost(uint64_t offset, absl::string_view why) const {
+  return absl::DataLossError(
+      absl::StrCat(path_, ": not a table, or damaged: at byte ", offset, ": ", why));
+}
+
+uint64_t TableFile::Budget() const { return std::max(kLeastBudget, 8 * size_); }
+
+StatusOr<std::unique_ptr<TableFile>> TableFile::Open(FileSystem* files, std::string path) {
   MS_ASSIGN_OR_RETURN(const FileInfo info, files->Describe(path));
   if (info.is_folder) return errors::FailedPrecondition(path, ": is a folder");
-  if (info.size > kMostFileBytes) {
-    return errors::ResourceExhausted(path, ": ", info.size, " bytes, at most ", kMostFileBytes,
-                                     " are read at once");
+  MS_ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> file, files->OpenForReading(path));
+  std::unique_ptr<TableFile> table(new TableFile(std::move(path), info.size, std::move(file)));
+  MS_RETURN_IF_ERROR(table->ReadIndex());
+  return table;
+}
+
+// Takes a block's place, which stands at byte `at` of the file, from *text.
+Status TableFile::TakePlace(absl::string_view* text, uint64_t at, Place* place) const {
+  if (!TakeVarint(text, &place->offset) || !TakeVarint(text, &place->size)) {
+    return Lost(at, "the place of a block is cut");
   }
-  MS_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, files->OpenForReading(path));
-  std::string text(info.size, '\0');
-  MS_ASSIGN_OR_RETURN(const size_t read, file->ReadAt(0, absl::MakeSpan(&text[0], text.size())));
-  text.resize(read);
-  return text;
+  const uint64_t limit = size_ - kFooterBytes;
+  if (place->offset > limit || place->size > limit - place->offset ||
+      limit - place->offset - place->size < kTrailerBytes) {
+    return Lost(place->offset,
+                absl::StrCat("a block of ", place->size, " bytes is not within the file"));
+  }
+  return absl::OkStatus();
+}
+
+Status TableFile::ReadIndex() {
+  char bytes[kFooterBytes];
+  size_t read = 0;
+  if (size_ >= kFooterBytes) {
+    MS_ASSIGN_OR_RETURN(read, file_->ReadAt(size_ - kFooterBytes, absl::MakeSpan(bytes)));
+  }
+  absl::string_view footer(bytes, read);
+  if (read < kFooterBytes || footer.substr(read - kMagic.size()) != kMagic) {
+    return Lost(size_, "it does not end as a table does");
+  }
+  const uint64_t at = size_ - kFooterBytes;
+  uint64_t budget = Budget();
+  Place filter;  // there may be one; checkpoints have none
+  MS_RETURN_IF_ERROR(TakePlace(&footer, at, &filter));
+  MS_RETURN_IF_ERROR(ReadBlock(filter).status());
+  Place index;
+  MS_RETURN_IF_ERROR(TakePlace(&footer, at, &index));
+  MS_ASSIGN_OR_RETURN(const Block block, ReadBlock(index));
+  TableEntries entries;
+  MS_RETURN_IF_ERROR(AppendEntries(block, &budget, &entries));
+  for (auto& [last_key, text] : entries) {
+    absl::string_view rest = text;
+    Place& place = places_.emplace_back();
+    place.last_key = std::move(last_key);
+    MS_RETURN_IF_ERROR(TakePlace(&rest, index.offset, &place));
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<TableFile::Block> TableFile::ReadBlock(const Place& place) const {
+  Block block;
+  block.offset = place.offset;
+  block.text.resize(place.size + kTrailerBytes);
+  MS_ASSIGN_OR_RETURN(
+      const size_t read,
+      file_->ReadAt(place.offset, absl::MakeSpan(&block.text[0], block.text.size())));
+  if (read != block.text.size()) return Lost(place.offset, "a block is cut");
+  const absl::string_view text = block.text;
+  if (MaskCrc32c(Crc32c(text.substr(0, place.size + 1))) !=
+      Fixed32At(text.substr(place.size + 1))) {
+    return Lost(place.offset, "the checksum of a block is wrong");
+  }
+  const char method = text[place.size];
+  if (method != table_format::kUncompressed) {
+    return errors::Unimplemented(path_, ": at byte ", place.offset,
+                                 ": a block is compressed by method ", int{method},
+                                 ", this reader knows none");
+  }
+  block.text.resize(place.size);
+  return block;
+}
+
+Status TableFile::VisitEntries(const Block& block, EntryVisitor visitor) const {
+  const absl::string_view text = block.text;
+  const size_t n_restarts = text.size() < 4 ? 0 : Fixed32At(text.substr(text.size() - 4));
+  if (text.size() < 4 || n_restarts > text.size() / 4 - 1) {
+    return Lost(block.offset, "a block is shorter than its table of restarts");
+  }
+  absl::string_view rest = text.substr(0, text.size() - 4 * (n_restarts + 1));
+  std::string key;
+  while (!rest.empty()) {
+    const uint64_t at = block.offset + (rest.data() - text.data());
+    uint64_t common = 0;
+    uint64_t added = 0;
+    uint64_t value = 0;
+    if (!TakeVarint(&rest, &common) || !TakeVarint(&rest, &added) || !TakeVarint(&rest, &value) ||
+        common > key.size() || added > rest.size() || value > rest.size() - added) {
+      return Lost(at, "an entry is not within its block");
+    }
+    key.resize(common);
+    key.append(rest.data(), added);
+    if (key.size() > kMostKeyBytes) return Lost(at, "keys are longer than those of a checkpoint");
+    MS_RETURN_IF_ERROR(visitor(at, key, rest.substr(added, value)));
+    rest.remove_prefix(added + value);
+  }
+  return absl::OkStatus();
+}
+
+Status TableFile::AppendEntries(const Block& block, uint64_t* budget, TableEntries* entries) const {
+  return VisitEntries(block, [&](uint64_t at, const std::string& key, absl::string_view value) {
+    if (!entries->empty() && key <= entries->back().first)
+      return Lost(at, "its keys do not ascend");
+    const uint64_t bytes = key.size() + value.size();
+    if (bytes > *budget)
+      return Lost(at, "keys are longer than those of a checkpoint, or blocks overlap");
+    *budget -= bytes;
+    entries->emplace_back(key, std::string(value));
+    return absl::OkStatus();
+  });
+}
+
+StatusOr<std::optional<std::string>> TableFile::Find(absl::string_view key) const {
+  std::optional<std::string> found;
+  const auto place = std::lower_bound(
+      places_.begin(), places_.end(), key,
+      [](const Place& place, absl::string_view key) { return place.last_key < key; });
+  if (place == places_.end()) return found;
+  MS_ASSIGN_OR_RETURN(const Block block, ReadBlock(*place));
+  MS_RETURN_IF_ERROR(
+      VisitEntries(block, [&](uint64_t at, const std::string& other, absl::string_view value) {
+        if (other != key) return absl::OkStatus();
+        if (found.has_value()) return Lost(at, "its keys do not ascend");
+        found.emplace(value);
+        return absl::OkStatus();
+      }));
+  return found;
+}
+
+StatusOr<TableEntries> TableFile::ReadAll() const {
+  uint64_t budget = Budget();
+  TableEntries entries;
+  for (const Place& place : places_) {
+    MS_ASSIGN_OR_RETURN(const Block block, ReadBlock(place));
+    MS_RETURN_IF_ERROR(AppendEntries(block, &budget, &entries));
+  }
+  return entries;
 }
 
 StatusOr<TableEntries> ReadTable(FileSystem* files, const std::string& path) {
-  MS_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(files, path));
-  return TableReader(path, text).Read();
+  MS_ASSIGN_OR_RETURN(const std::unique_ptr<TableFile> table, TableFile::Open(files, path));
+  return table->ReadAll();
 }
 
 }  // namespace millstream

@@ -88,6 +88,25 @@ TEST(TableTest, KeysThatWouldFillTheMemoryAreRefused) {
   EXPECT_THAT(read.status().message(), HasSubstr("keys are longer"));
 }
 
+TEST(TableTest, AKeyIsFoundWithoutReadingAllBlocks) {
+  const TableEntries entries = Numbered(3000, 300);
+  FaultyFileSystem files;
+  ASSERT_EQ(WriteFileAtomically(&files, kPath, WriteTable(entries), FileSystem::Existing::kReplace),
+            absl::OkStatus());
+  const auto table = TableFile::Open(&files, kPath);
+  ASSERT_TRUE(table.ok()) << table.status();
+  for (const size_t i : {0, 1, 500, 1999, 3000}) {
+    const auto found = (*table)->Find(entries[i].first);
+    ASSERT_TRUE(found.ok() && found->has_value()) << found.status();
+    EXPECT_EQ(**found, entries[i].second);
+  }
+  for (const char* absent : {"layer", "layer/weight_000500x", "z"}) {
+    const auto found = (*table)->Find(absent);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_FALSE(found->has_value()) << absent;
+  }
+}
+
 TEST(CodingTest, VarintsAreReadAsWritten) {
   for (const uint64_t value : {uint64_t{0}, uint64_t{127}, uint64_t{128}, uint64_t{300},
                                uint64_t{1} << 35, ~uint64_t{0}}) {

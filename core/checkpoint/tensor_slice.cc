@@ -32,6 +32,12 @@ struct Common {
   std::vector<int64_t> counts;
   std::vector<int64_t> source_starts;  // within the slice
   std::vector<int64_t> target_starts;
+
+  int64_t num_elements() const {
+    int64_t count = 1;
+    for (const int64_t n : counts) count *= n;
+    return count;
+  }
 };
 
 Common CommonPart(const Shape& whole, const TensorSlice& from, const TensorSlice& to) {
@@ -72,6 +78,12 @@ void CopyPart(const Common& common, const Tensor& source, const Tensor& target, 
 
 }  // namespace
 
+TensorSlice TensorSlice::Whole(const Shape& shape) {
+  TensorSlice slice;
+  slice.extents.resize(shape.rank());
+  return slice;
+}
+
 std::string TensorSlice::ToString() const {
   return absl::StrJoin(extents, ":", [](std::string* out, const Extent& extent) {
     if (extent.length == kAll) {
@@ -98,12 +110,12 @@ StatusOr<Shape> TensorSlice::ShapeIn(const Shape& whole) const {
                                  whole.ToString());
 }
 
-StatusOr<SliceSpec> ParseSliceSpec(absl::string_view text) {
+StatusOr<SliceSpec> ParseSliceSpec(absl::string_view text, absl::string_view argument) {
   SliceSpec spec;
   if (text.empty()) return spec;
   spec.is_whole = false;
-  const auto invalid = [text](absl::string_view why) {
-    return errors::InvalidArgument("shape_and_slices: '", text, "': ", why);
+  const auto invalid = [&](absl::string_view why) {
+    return errors::InvalidArgument(argument, ": '", text, "': ", why);
   };
   std::vector<absl::string_view> parts = absl::StrSplit(text, ' ');
   const absl::string_view slice = parts.back();
@@ -155,11 +167,30 @@ StatusOr<TensorSlice> FromProto(const proto::TensorSliceProto& message, const Sh
   return slice;
 }
 
+int64_t CountCommon(const Shape& whole, const TensorSlice& a, const TensorSlice& b) {
+  return CommonPart(whole, a, b).num_elements();
+}
+
+Status CheckDisjoint(const Shape& whole, const std::vector<TensorSlice>& slices) {
+  // Each pair is looked at, which takes a second for so many.
+  constexpr size_t kMostSlices = size_t{1} << 14;
+  if (slices.size() > kMostSlices) {
+    return errors::InvalidArgument(slices.size(), " slices, a tensor has at most ", kMostSlices);
+  }
+  for (size_t i = 0; i < slices.size(); ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      if (CountCommon(whole, slices[i], slices[k]) == 0) continue;
+      return errors::InvalidArgument("its slices ", slices[k].ToString(), " and ",
+                                     slices[i].ToString(), " overlap");
+    }
+  }
+  return absl::OkStatus();
+}
+
 int64_t CopyCommonPart(const Shape& whole, const TensorSlice& from, const Tensor& source,
                        const TensorSlice& to, const Tensor& target) {
   const Common common = CommonPart(whole, from, to);
-  int64_t count = 1;
-  for (const int64_t n : common.counts) count *= n;
+  const int64_t count = common.num_elements();
   if (count == 0) return 0;
   if (whole.rank() == 0) {
     if (source.dtype() == DataType::kString) {

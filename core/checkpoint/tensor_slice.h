@@ -25,6 +25,9 @@ struct TensorSlice {
   };
   std::vector<Extent> extents;  // one for each dimension
 
+  // All of a tensor of this shape.
+  static TensorSlice Whole(const Shape& shape);
+
   // "0,5:-": start and length of each dimension; "-" for a whole one.
   std::string ToString() const;
   // Of the slice of a tensor of shape `whole`. INVALID_ARGUMENT if it reaches out of the tensor or
@@ -40,15 +43,25 @@ struct SliceSpec {
   TensorSlice slice;
   Shape shape;  // of the slice
 };
-// INVALID_ARGUMENT for a text of another form, or a slice that reaches out of the shape.
-StatusOr<SliceSpec> ParseSliceSpec(absl::string_view text);
+// INVALID_ARGUMENT, which begins with `argument`, for a text of another form, or a slice that
+// reaches out of the shape.
+StatusOr<SliceSpec> ParseSliceSpec(absl::string_view text,
+                                   absl::string_view argument = "shape_and_slices");
 
 void ToProto(const TensorSlice& slice, proto::TensorSliceProto* out);
 // The slice of a tensor of shape `whole`. INVALID_ARGUMENT as in ShapeIn.
 StatusOr<TensorSlice> FromProto(const proto::TensorSliceProto& message, const Shape& whole);
 
+// The number of elements that two slices of a tensor of shape `whole` have in common. REQUIRES:
+// both are within the shape.
+int64_t CountCommon(const Shape& whole, const TensorSlice& a, const TensorSlice& b);
+
+// INVALID_ARGUMENT if two of the slices have an element in common, or there are more than 16,384.
+// REQUIRES: as CountCommon.
+Status CheckDisjoint(const Shape& whole, const std::vector<TensorSlice>& slices);
+
 // Copies what `source`, the slice `from`, and `target`, the slice `to` of the same tensor of shape
-// `whole`, have in common. Returns the number of elements. REQUIRES: one plain dtype.
+// `whole`, have in common. Returns the number of elements. REQUIRES: one dtype, plain or string.
 int64_t CopyCommonPart(const Shape& whole, const TensorSlice& from, const Tensor& source,
                        const TensorSlice& to, const Tensor& target);
 

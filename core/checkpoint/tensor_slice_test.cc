@@ -55,5 +55,20 @@ TEST(TensorSliceTest, TheCommonPartIsCopied) {
       TensorsEqual(target, Tensor::FromValues<float>(Shape({3, 2}), {11, 12, 21, 22, -1, -1})));
 }
 
+TEST(TensorSliceTest, SlicesThatOverlapAreNamed) {
+  const Shape whole({4, 2});
+  const auto slice = [](const char* text) { return ParseSliceSpec(text)->slice; };
+  const std::vector<TensorSlice> parts = {slice("4 2 0,2:-"), slice("4 2 2,2:0,1"),
+                                          slice("4 2 2,2:1,1")};
+  EXPECT_EQ(CheckDisjoint(whole, parts), absl::OkStatus());
+  std::vector<TensorSlice> more = parts;
+  more.push_back(slice("4 2 1,2:1,1"));
+  const Status overlap = CheckDisjoint(whole, more);
+  ASSERT_TRUE(absl::IsInvalidArgument(overlap));
+  EXPECT_EQ(overlap.message(), "its slices 0,2:- and 1,2:1,1 overlap");
+  EXPECT_EQ(CountCommon(whole, parts[0], more[3]), 1);
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckDisjoint(whole, std::vector<TensorSlice>(20000))));
+}
+
 }  // namespace
 }  // namespace millstream

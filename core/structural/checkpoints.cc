@@ -9,6 +9,8 @@
 #include "core/checkpoint/bundle_format.h"
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
+#include "core/checkpoint/checkpoint_reader.h"
+#include "core/checkpoint/saved_slices_writer.h"
 #include "core/io/file_system.h"
 #include "core/structural/host_kernel.h"
 #include "core/structural/summary_text.h"
@@ -35,24 +37,58 @@ struct Item {
   SliceSpec spec;
 };
 
-// Of inputs 1 and 2. `count` tensors are saved or restored.
-StatusOr<std::vector<Item>> Items(StructuralFrame* frame, uint32_t count) {
-  for (const uint32_t input : {1, 2}) {
-    if (frame->input_shape(input) == Shape({static_cast<int64_t>(count)})) continue;
-    return errors::InvalidArgument("'", input == 1 ? "tensor_names" : "shape_and_slices",
-                                   "' must have one element for each of the ", count,
-                                   " tensors, got shape ", frame->input_shape(input).ToString());
-  }
+Status CheckLength(StructuralFrame* frame, uint32_t input, absl::string_view name, uint32_t count) {
+  if (frame->input_shape(input) == Shape({static_cast<int64_t>(count)})) return absl::OkStatus();
+  return errors::InvalidArgument("'", name, "' must have one element for each of the ", count,
+                                 " tensors, got shape ", frame->input_shape(input).ToString());
+}
+
+StatusOr<Item> MakeItem(const std::string& name, absl::string_view spec,
+                        absl::string_view spec_argument) {
+  Item item;
+  item.name = name;
+  MS_RETURN_IF_ERROR(CheckName(item.name, "tensor_names"));
+  MS_ASSIGN_OR_RETURN(item.spec, ParseSliceSpec(spec, spec_argument));
+  return item;
+}
+
+// Names are input 1. Slices are input 2, called `slices`; without such an input all tensors are
+// whole. `count` tensors are saved or restored.
+StatusOr<std::vector<Item>> Items(StructuralFrame* frame, uint32_t count,
+                                  absl::string_view slices = "shape_and_slices") {
+  const bool has_slices = !slices.empty();
+  MS_RETURN_IF_ERROR(CheckLength(frame, 1, "tensor_names", count));
+  if (has_slices) MS_RETURN_IF_ERROR(CheckLength(frame, 2, slices, count));
   const Tensor names = frame->BorrowInput(1);
-  const Tensor specs = frame->BorrowInput(2);
+  const Tensor specs = has_slices ? frame->BorrowInput(2) : Tensor();
   std::vector<Item> items;
   for (uint32_t i = 0; i < count; ++i) {
-    Item& item = items.emplace_back();
-    item.name = names.data<std::string>()[i];
-    MS_RETURN_IF_ERROR(CheckName(item.name, "tensor_names"));
-    MS_ASSIGN_OR_RETURN(item.spec, ParseSliceSpec(specs.data<std::string>()[i]));
+    MS_ASSIGN_OR_RETURN(
+        items.emplace_back(),
+        MakeItem(names.data<std::string>()[i],
+                 has_slices ? specs.data<std::string>()[i] : std::string(), slices));
   }
   return items;
+}
+
+StatusOr<std::unique_ptr<CheckpointReader>> OpenCheckpoint(const std::string& prefix) {
+  StatusOr<std::unique_ptr<CheckpointReader>> reader =
+      CheckpointReader::Open(LocalFileSystem(), prefix);
+  if (!absl::IsNotFound(reader.status())) return reader;
+  return errors::NotFound(
+      "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for ", prefix);
+}
+
+// The output `i`, for a tensor of this dtype.
+StatusOr<Tensor> AllocateRestored(const CheckpointReader& reader, const Item& item, DataType dtype,
+                                  StructuralFrame* frame, uint32_t i) {
+  MS_ASSIGN_OR_RETURN(const CheckpointReader::Info info, reader.Find(item.name));
+  if (info.dtype != dtype) {
+    return errors::InvalidArgument("tensor_name = ", item.name, "; expected dtype ",
+                                   DataTypeName(dtype), " does not equal original dtype ",
+                                   DataTypeName(info.dtype));
+  }
+  return frame->AllocateOutput(i, item.spec.is_whole ? info.shape : item.spec.shape);
 }
 
 class SaveV2 final : public SyncHostKernel {
@@ -82,22 +118,15 @@ class RestoreV2 final : public SyncHostKernel {
   Status Compute(StructuralFrame* frame) override {
     MS_ASSIGN_OR_RETURN(const std::string prefix, TextInput(frame, 0, "prefix"));
     MS_ASSIGN_OR_RETURN(const std::vector<Item> items, Items(frame, frame->num_outputs()));
-    const StatusOr<std::unique_ptr<BundleReader>> reader =
-        BundleReader::Open(LocalFileSystem(), prefix);
-    if (absl::IsNotFound(reader.status())) {
-      return errors::NotFound(
-          "Unsuccessful TensorSliceReader constructor: Failed to find any "
-          "matching files for ",
-          prefix);
-    }
-    MS_RETURN_IF_ERROR(reader.status());
+    MS_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointReader> reader, OpenCheckpoint(prefix));
     std::vector<Tensor> outputs;
     for (uint32_t i = 0; i < items.size(); ++i) {
-      MS_ASSIGN_OR_RETURN(outputs.emplace_back(), Allocate(**reader, items[i], frame, i));
+      MS_ASSIGN_OR_RETURN(outputs.emplace_back(),
+                          AllocateRestored(*reader, items[i], dtypes_[i], frame, i));
     }
     std::vector<Status> read(items.size());
     frame->ParallelFor(items.size(), kReadNanos, [&](uint64_t i) {
-      read[i] = (*reader)->Read(items[i].name, items[i].spec, outputs[i]);
+      read[i] = reader->Read(items[i].name, items[i].spec, outputs[i]);
     });
     for (const Status& status : read) MS_RETURN_IF_ERROR(status);
     return absl::OkStatus();
@@ -107,19 +136,52 @@ class RestoreV2 final : public SyncHostKernel {
   // Of one tensor: a system call and a checksum. Large ones take longer.
   static constexpr uint64_t kReadNanos = 20000;
 
-  StatusOr<Tensor> Allocate(const BundleReader& reader, const Item& item, StructuralFrame* frame,
-                            uint32_t i) const {
-    MS_ASSIGN_OR_RETURN(const BundleReader::Info info, reader.Find(item.name));
-    if (info.dtype != dtypes_[i]) {
-      return errors::InvalidArgument("tensor_name = ", item.name, "; expected dtype ",
-                                     DataTypeName(dtypes_[i]), " does not equal original dtype ",
-                                     DataTypeName(info.dtype));
+  DataTypeList dtypes_;
+};
+
+// Save and SaveSlices, which write version 1.
+template <bool kHasSlices>
+class SaveV1 final : public SyncHostKernel {
+ public:
+  Status Compute(StructuralFrame* frame) override {
+    constexpr uint32_t kFirstTensor = kHasSlices ? 3 : 2;
+    MS_ASSIGN_OR_RETURN(const std::string path, TextInput(frame, 0, "filename"));
+    MS_ASSIGN_OR_RETURN(
+        const std::vector<Item> items,
+        Items(frame, frame->num_inputs() - kFirstTensor, kHasSlices ? "shapes_and_slices" : ""));
+    SavedSlicesWriter writer(LocalFileSystem(), path);
+    for (size_t i = 0; i < items.size(); ++i) {
+      const Tensor tensor = frame->BorrowInput(static_cast<uint32_t>(kFirstTensor + i));
+      MS_RETURN_IF_ERROR(writer.Add(items[i].name, items[i].spec, tensor));
     }
-    const Shape& shape = item.spec.is_whole ? info.shape : item.spec.shape;
-    return frame->AllocateOutput(i, shape);
+    return writer.Finish();
+  }
+};
+
+// Restore and RestoreSlice, which read one tensor of either version.
+template <bool kHasSlice>
+class RestoreV1 final : public SyncHostKernel {
+ public:
+  Status Init(const HostKernelInfo& info) override {
+    MS_ASSIGN_OR_RETURN(dtype_, info.Attr<DataType>("dt"));
+    return absl::OkStatus();
   }
 
-  DataTypeList dtypes_;
+  Status Compute(StructuralFrame* frame) override {
+    MS_ASSIGN_OR_RETURN(const std::string pattern, TextInput(frame, 0, "file_pattern"));
+    MS_ASSIGN_OR_RETURN(const std::string name, TextInput(frame, 1, "tensor_name"));
+    std::string spec;
+    if (kHasSlice) {
+      MS_ASSIGN_OR_RETURN(spec, TextInput(frame, 2, "shape_and_slice"));
+    }
+    MS_ASSIGN_OR_RETURN(const Item item, MakeItem(name, spec, "shape_and_slice"));
+    MS_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointReader> reader, OpenCheckpoint(pattern));
+    MS_ASSIGN_OR_RETURN(const Tensor output, AllocateRestored(*reader, item, dtype_, frame, 0));
+    return reader->Read(item.name, item.spec, output);
+  }
+
+ private:
+  DataType dtype_ = DataType::kInvalid;
 };
 
 class MergeV2Checkpoints final : public SyncHostKernel {
@@ -212,6 +274,10 @@ Status ShardedFilespec(StructuralFrame* frame) {
 
 MILLSTREAM_HOST_KERNEL("SaveV2", SaveV2);
 MILLSTREAM_HOST_KERNEL("RestoreV2", RestoreV2);
+MILLSTREAM_HOST_KERNEL("Save", SaveV1<false>);
+MILLSTREAM_HOST_KERNEL("SaveSlices", SaveV1<true>);
+MILLSTREAM_HOST_KERNEL("Restore", RestoreV1<false>);
+MILLSTREAM_HOST_KERNEL("RestoreSlice", RestoreV1<true>);
 MILLSTREAM_HOST_KERNEL("MergeV2Checkpoints", MergeV2Checkpoints);
 MILLSTREAM_STRUCTURAL("ShardedFilename", StructuralRole::kKernel, ShardedFilename);
 MILLSTREAM_STRUCTURAL("ShardedFilespec", StructuralRole::kKernel, ShardedFilespec);

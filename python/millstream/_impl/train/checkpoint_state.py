@@ -298,7 +298,7 @@ def remove_checkpoint(
     Parameters
     ----------
     checkpoint_prefix
-        The prefix of its files.
+        The prefix of its files, or the pattern of those of version 1: ``model-?????-of-00002``.
     checkpoint_format_version
         Not used: files of either version are removed.
     meta_graph_suffix
@@ -311,7 +311,10 @@ def remove_checkpoint(
     escaped = glob.escape(checkpoint_prefix)
     graph = f"{checkpoint_prefix}.{meta_graph_suffix}"
     old = [graph, index_path(checkpoint_prefix), checkpoint_prefix]
-    for path in [*old, *glob.glob(escaped + ".data-?????-of-?????")]:
+    files = glob.glob(escaped + ".data-?????-of-?????")
+    if "-?????-of-" in checkpoint_prefix:
+        files += glob.glob(checkpoint_prefix)
+    for path in [*old, *files]:
         if os.path.isfile(path):
             os.remove(path)
 

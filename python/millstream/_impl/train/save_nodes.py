@@ -27,11 +27,19 @@ class SaveNodes:
         Whether values take the shape of their variable.
     sequential
         Whether variables are restored one after the other.
+    version
+        Of the checkpoints that are written: 1 or 2. Both are read.
     """
 
     def __init__(
-        self, graph: Graph, items: Sequence[SaveItem], reshape: bool, sequential: bool
+        self,
+        graph: Graph,
+        items: Sequence[SaveItem],
+        reshape: bool,
+        sequential: bool,
+        version: int,
     ) -> None:
+        self._version = version
         self._graph = graph
         self._items = items
         self._reshape = reshape
@@ -50,16 +58,20 @@ class SaveNodes:
             save_tensor_name=saved.name,
             restore_op_name=restored.name,
             sharded=sharded,
-            version=2,
+            version=self._version,
         )
 
     def _save_op(self, prefix: Tensor, items: Sequence[SaveItem]) -> Operation:
-        saved: Operation = gen_ops.save_v2(
-            prefix,
-            [item.key for item in items],
-            [item.spec for item in items],
-            [item.value for item in items],
-        )
+        keys = [item.key for item in items]
+        specs = [item.spec for item in items]
+        values = [item.value for item in items]
+        saved: Operation
+        if self._version == 2:
+            saved = gen_ops.save_v2(prefix, keys, specs, values)
+        elif any(specs):
+            saved = gen_ops.save_slices(prefix, keys, specs, values)
+        else:
+            saved = gen_ops.save(prefix, keys, values)
         return saved
 
     def _save(self, prefix: Tensor) -> Tensor:
@@ -69,7 +81,7 @@ class SaveNodes:
         return done
 
     def _save_shards(self, prefix: Tensor) -> Tensor:
-        """One checkpoint for each device, which become one."""
+        """One checkpoint for each device, which become one; those of version 1 stay several."""
         graph = self._graph
         by_device: dict[str, list[SaveItem]] = {}
         for item in self._items:
@@ -81,11 +93,16 @@ class SaveNodes:
                 shard = gen_ops.sharded_filename(prefix, number, len(by_device))
                 shards.append(shard)
                 saved.append(self._save_op(shard, items))
+        done: Tensor
+        if self._version == 1:
+            with graph.control_dependencies(saved):
+                done = gen_ops.sharded_filespec(prefix, len(by_device))
+            return done
         with graph.control_dependencies(saved):
             prefixes = gen_ops.pack(shards, 0, name="MergeV2Checkpoints/checkpoint_prefixes")
             merged = gen_ops.merge_v2_checkpoints(prefixes, prefix, delete_old_dirs=False)
         with graph.control_dependencies([merged]):
-            done: Tensor = gen_ops.identity(prefix)
+            done = gen_ops.identity(prefix)
         return done
 
     def _restore(self, prefix: Tensor) -> Operation:

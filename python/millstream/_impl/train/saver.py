@@ -57,7 +57,7 @@ class Saver:
     allow_empty
         Whether there may be no variable; such a saver does nothing.
     write_version
-        Must be 2: version 1 is not written.
+        2, or 1 for checkpoints of one file, as old programs write them. Both are read.
     pad_step_number
         Whether the step in names has eight digits or more.
     save_relative_paths
@@ -118,8 +118,9 @@ class Saver:
                 "If `var_list` is provided then build cannot be deferred. Either set "
                 "defer_build=False or var_list=None."
             )
-        if int(write_version) != 2:
-            raise ValueError(f"write_version: expected 2, got {write_version!r}")
+        if int(write_version) not in (1, 2):
+            raise ValueError(f"write_version: expected 1 or 2, got {write_version!r}")
+        self._version = int(write_version)
         self._var_list = var_list
         self._reshape = reshape
         self._sharded = sharded
@@ -166,7 +167,9 @@ class Saver:
                 raise ValueError("No variables to save")
             self._is_empty = True
             return
-        nodes = SaveNodes(items[0].variable.graph, items, self._reshape, self._sequential)
+        nodes = SaveNodes(
+            items[0].variable.graph, items, self._reshape, self._sequential, self._version
+        )
         made = nodes.add(self._name or "save", self._filename or "model", self._sharded)
         made.max_to_keep = self._max_to_keep or 0
         made.keep_checkpoint_every_n_hours = self._keep_hours

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import millstream as tf
+from millstream._impl.ops import gen_ops
 
 
 def _saved(sess: Any, folder: Path, **arguments: Any) -> tuple[Any, str]:
@@ -212,6 +213,8 @@ def test_bad_arguments() -> None:
             tf.train.Saver({"x": a, "y": a})
         with pytest.raises(TypeError, match="not a Variable"):
             tf.train.Saver([3])
+        with pytest.raises(ValueError, match="write_version: expected 1 or 2, got 3"):
+            tf.train.Saver([a], write_version=3)
         saver = tf.train.Saver()
         with pytest.raises(ValueError, match="Parent directory"):
             saver.save(sess, "/tmp/no/such/folder/model")
@@ -281,3 +284,41 @@ def test_initializers_from_a_checkpoint(tmp_path: Path) -> None:
             tf.train.init_from_checkpoint(path, {"old/w": b})
         with pytest.raises(ValueError, match="not found"):
             tf.train.init_from_checkpoint(path, {"none": b})
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+def test_checkpoints_of_version_1_are_written_and_read(tmp_path: Path, sharded: bool) -> None:
+    version = tf.train.SaverDef.V1
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        a = tf.Variable([1.0, 2.0], name="a")
+        tf.get_variable("parts", [5, 2], partitioner=tf.fixed_size_partitioner(2))
+        saver, path = _saved(sess, tmp_path, sharded=sharded, write_version=version)
+        expected = sess.run(tf.convert_to_tensor(graph.get_tensor_by_name("parts/part_1:0")))
+        sess.run(a.assign([0.0, 0.0]))
+        saver.restore(sess, path)
+        assert sess.run(a).tolist() == [1.0, 2.0]
+        assert saver.as_saver_def().version == version
+    assert path == str(tmp_path / ("model-?????-of-00001" if sharded else "model"))
+    assert tf.train.latest_checkpoint(str(tmp_path)) == path
+    assert tf.train.list_variables(path) == [("a", [2]), ("parts", [5, 2])]
+    assert tf.train.load_variable(path, "parts")[3:].tolist() == expected.tolist()
+    tf.train.remove_checkpoint(path, version)
+    assert [each.name for each in tmp_path.iterdir()] == ["checkpoint"]
+
+
+def test_a_whole_checkpoint_of_version_1_has_no_slices(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        tf.Variable([1.0, 2.0], name="a")
+        _saved(sess, tmp_path, write_version=1)
+        assert graph.get_operation_by_name("save/Save").type == "Save"
+    with tf.Graph().as_default(), tf.Session() as sess:
+        b = gen_ops.restore(str(tmp_path / "model"), "a", tf.float32)
+        part = gen_ops.restore_slice(str(tmp_path / "model"), "a", "2 1,1", tf.float32)
+        assert sess.run(b).tolist() == [1.0, 2.0]
+        assert sess.run(part).tolist() == [2.0]
+        with pytest.raises(tf.errors.NotFoundError, match="Key b not found in checkpoint"):
+            sess.run(gen_ops.restore(str(tmp_path / "model"), "b", tf.float32))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="expected dtype int32"):
+            sess.run(gen_ops.restore(str(tmp_path / "model"), "a", tf.int32))
+        with pytest.raises(tf.errors.NotFoundError, match="Failed to find any matching files"):
+            sess.run(gen_ops.restore(str(tmp_path / "none-*"), "a", tf.float32))
