@@ -8,7 +8,6 @@ to Document Recognition" (1998).
 from __future__ import annotations
 
 import argparse
-import os
 import pathlib
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from tqdm import tqdm  # type: ignore[import-untyped]
 
 import millstream as tf
 from examples import fashion_images
+from examples.command_line import user_path
 
 STEPS = {"mlp": 6000, "lenet": 1800}
 SHORT_STEPS = {"mlp": 600, "lenet": 60}
@@ -140,11 +140,6 @@ def train(
                 step(pixels, classes)
             bar.update()
     writer.close()
-
-
-def user_path(text: str) -> pathlib.Path:
-    """Return a path as the user means it: `bazel run` starts programs in another folder."""
-    return pathlib.Path(os.environ.get("BUILD_WORKING_DIRECTORY", ".")) / text
 
 
 def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
