@@ -42,7 +42,9 @@ def generator(noise: Any) -> Any:
         value = noise
         for number, units in enumerate((256, 512)):
             value = tf.layers.dense(value, units, name=f"hidden_{number}")
-            value = tf.nn.relu(tf.layers.batch_normalization(value, training=True, name=f"{number}"))
+            value = tf.nn.relu(
+                tf.layers.batch_normalization(value, training=True, name=f"{number}")
+            )
         return tf.layers.dense(value, 784, activation=tf.nn.sigmoid, name="drawn")
 
 

@@ -175,7 +175,10 @@ MILLSTREAM_OP("UnsortedSegmentSum")
 
 The shape of segment_ids is that of the leading dimensions of data, which num_segments
 replaces in the output: row i is the sum of all slices with id i, zero when there is none.
-Slices with a negative id are dropped; INVALID_ARGUMENT for an id of num_segments or above.)");
+Slices with a negative id are dropped; INVALID_ARGUMENT for an id of num_segments or above.)")
+    .Example(R"(
+>>> tf.unsorted_segment_sum([1, 2, 4], [1, 1, 0], 2).eval().tolist()
+[4, 3])");
 
 MILLSTREAM_OP("Select")
     .Input("condition: bool")

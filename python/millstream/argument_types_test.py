@@ -198,6 +198,24 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.global_norm: lambda: {"t_list": [X]},
         tf.glorot_normal_initializer: dict,
         tf.glorot_uniform_initializer: dict,
+        tf.assert_rank_in: lambda: {"x": X, "ranks": [2]},
+        tf.eye: lambda: {"num_rows": 2},
+        tf.is_non_decreasing: lambda: {"x": [1, 2]},
+        tf.is_strictly_increasing: lambda: {"x": [1, 2]},
+        tf.log_sigmoid: lambda: {"x": X},
+        tf.math.polyval: lambda: {"coeffs": [1.0], "x": X},
+        tf.math.reduce_std: lambda: {"input_tensor": X},
+        tf.math.reduce_variance: lambda: {"input_tensor": X},
+        tf.matrix_transpose: lambda: {"a": X},
+        tf.meshgrid: dict,
+        tf.random_crop: lambda: {"value": X, "size": [1, 1]},
+        tf.sequence_mask: lambda: {"lengths": [1, 2]},
+        **{
+            getattr(tf, f"unsorted_segment_{name}"): lambda: {
+                "data": X, "segment_ids": [0, 1], "num_segments": 2,
+            }
+            for name in ("mean", "sqrt_n", "sum")
+        },
         tf.gradients: lambda: {"ys": [tf.constant(1.0)], "xs": [tf.constant(1.0)]},
         tf.import_graph_def: lambda: {"graph_def": tf.GraphDef(), "return_elements": []},
         tf.IndexedSlices: lambda: {"values": tf.ones([1, 2]), "indices": tf.constant([0])},

@@ -36,6 +36,27 @@ softsign = public("math.softsign", "nn.softsign")(gen_ops.softsign)
 l2_loss = public("nn.l2_loss")(gen_ops.l2_loss)
 
 
+@public("log_sigmoid", "math.log_sigmoid")
+@takes(x=TENSOR)
+def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
+    """``log(sigmoid(x))``, without overflow: ``-softplus(-x)``.
+
+    Parameters
+    ----------
+    x
+        A tensor of floating-point numbers.
+    name
+        Name of the scope.
+
+    Examples
+    --------
+    >>> tf.log_sigmoid([-1000.0, 0.0]).eval().round(4).tolist()
+    [-1000.0, -0.6930999755859375]
+    """
+    with scopes.name_scope(name, "LogSigmoid", [x]) as scope:
+        return gen_ops.neg(gen_ops.softplus(gen_ops.neg(convert_to_tensor(x))), scope)
+
+
 @public("nn.leaky_relu")
 @takes(features=TENSOR, alpha=NUMBER)
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
@@ -256,7 +277,7 @@ def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Te
         return gen_ops.relu(bias_add(matmul_ops.matmul(x, weights), biases), scope)
 
 
-@public("math.l2_normalize", "nn.l2_normalize")
+@public("math.l2_normalize", "nn.l2_normalize", "linalg.l2_normalize")
 @takes(x=TENSOR, axis=INTEGERS, epsilon=NUMBER, dim=INTEGERS)
 def l2_normalize(
     x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None

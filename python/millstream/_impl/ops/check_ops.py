@@ -449,3 +449,111 @@ assert_rank_at_least = public("assert_rank_at_least", "debugging.assert_rank_at_
         lambda known, wanted: known >= wanted,
     )
 )
+
+
+@public("assert_rank_in", "debugging.assert_rank_in")
+@takes(x=TENSOR, ranks=LIST, data=LIST, summarize=INTEGER, message=TEXT)
+def assert_rank_in(
+    x: Any,
+    ranks: Sequence[Any],
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Operation:
+    """An operation that fails unless a tensor has one of several ranks.
+
+    Parameters
+    ----------
+    x
+        The tensor.
+    ranks
+        Numbers of dimensions.
+    data
+        Tensors that the error shows, by default the tensor.
+    summarize
+        How many elements of each it shows, by default 3.
+    message
+        What the error starts with.
+    name
+        Name of the scope.
+
+    Returns
+    -------
+    Operation
+        Running it raises InvalidArgumentError when the tensor has another rank.
+
+    Raises
+    ------
+    ValueError
+        The tensor is known to have another rank.
+
+    Examples
+    --------
+    >>> x = tf.placeholder(tf.float32)
+    >>> tf.assert_rank_in(x, [0, 1]).run({x: [1.0, 2.0]})
+    """
+    with scopes.name_scope(name, "assert_rank_in", [x]):
+        value = convert_to_tensor(x, name="x")
+        wanted = [convert_to_tensor(rank, "int32", "ranks") for rank in ranks]
+        for rank in wanted:
+            _check_scalar_rank(rank)
+        numbers = [constant_value(rank) for rank in wanted]
+        known = value.shape.ndims
+        if known is not None and all(number is not None for number in numbers):
+            if known in [int(number) for number in numbers if number is not None]:
+                return no_op("static_checks_determined_all_ok")
+            start = f"{message}  " if message else ""
+            allowed = tuple(int(number) for number in numbers if number is not None)
+            raise ValueError(
+                f"{start}Tensor {value.name} must have rank in {allowed}, got rank {known}, "
+                f"shape {value.shape}"
+            )
+        found = gen_ops.equal(gen_ops.rank(value), gen_ops.pack(wanted, 0))
+        shown = [f"{value.name} must have rank in ", *wanted, "x:", value]
+        return _fail_or_assert(
+            reductions.reduce_any(found), shown if data is None else data, summarize, message
+        )
+
+
+def _order_check(
+    relation: Callable[..., Tensor], public_name: str, what: str
+) -> Callable[..., Tensor]:
+    @takes(x=TENSOR)
+    def check(x: Any, name: str | None = None) -> Tensor:
+        with scopes.name_scope(name, public_name, [x]):
+            flat = gen_ops.reshape(convert_to_tensor(x, name="x"), [-1])
+            steps = gen_ops.strided_slice(flat, [1], [0], [1], 0, 1) - gen_ops.strided_slice(
+                flat, [0], [-1], [1], 1, 0
+            )
+            return reductions.reduce_all(relation(convert_to_tensor(0, steps.dtype), steps))
+
+    check.__doc__ = f"""Whether the elements of a tensor {what}, in row-major order.
+
+    Parameters
+    ----------
+    x
+        A tensor of numbers. One of at most one element does.
+    name
+        Name of the scope.
+
+    Returns
+    -------
+    Tensor
+        A scalar of bool.
+
+    Examples
+    --------
+    >>> bool(tf.{public_name}([1, 2, 5]).eval()), bool(tf.{public_name}([3, 1]).eval())
+    (True, False)
+    """
+    check.__name__ = check.__qualname__ = public_name
+    return check
+
+
+is_non_decreasing = public(
+    "is_non_decreasing", "math.is_non_decreasing", "debugging.is_non_decreasing"
+)(_order_check(gen_ops.less_equal, "is_non_decreasing", "never decrease"))
+is_strictly_increasing = public(
+    "is_strictly_increasing", "math.is_strictly_increasing", "debugging.is_strictly_increasing"
+)(_order_check(gen_ops.less, "is_strictly_increasing", "increase from one to the next"))

@@ -129,3 +129,24 @@ def test_gradients_are_checked_like_the_values(session: tf.Session) -> None:
     assert session.run(y, {x: 0.0}) == 0.0
     with pytest.raises(tf.errors.InvalidArgumentError, match="bad root"):
         session.run(gradient, {x: 0.0})
+
+
+def test_a_rank_is_one_of_several() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        with pytest.raises(ValueError, match=r"m  Tensor .* must have rank in \(0, 2\)"):
+            tf.assert_rank_in([1.0], [0, 2], message="m")
+        tf.assert_rank_in([1.0], [0, 1]).run()
+        fed = tf.placeholder(tf.float32)
+        check = tf.assert_rank_in(fed, [0, 2])
+        sess.run(check, {fed: 1.0})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must have rank in"):
+            sess.run(check, {fed: [1.0]})
+
+
+def test_order_is_that_of_rows() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        for values in ([[1, 2], [2, 3]], [[1, 2], [3, 4]], [3, 1], [5], []):
+            flat = np.array(values, np.float32).reshape(-1)
+            steps = np.diff(flat)
+            assert sess.run(tf.is_non_decreasing(flat)) == (steps >= 0).all()
+            assert sess.run(tf.is_strictly_increasing(flat)) == (steps > 0).all()

@@ -9,7 +9,16 @@ from typing import Any
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
-from millstream._impl.graph.arguments import DTYPE, INTEGERS, NORM, SHAPE, TENSOR, TENSORS, takes
+from millstream._impl.graph.arguments import (
+    DTYPE,
+    INTEGERS,
+    LIST,
+    NORM,
+    SHAPE,
+    TENSOR,
+    TENSORS,
+    takes,
+)
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
@@ -356,7 +365,42 @@ def clip_by_value(
         return result
 
 
-@public("norm")
+@public("math.polyval")
+@takes(coeffs=LIST, x=TENSOR)
+def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
+    """The value of a polynomial at each element, by Horner's method.
+
+    Parameters
+    ----------
+    coeffs
+        The coefficients, numbers or tensors, that of the highest power first.
+    x
+        Where to evaluate it.
+    name
+        Name of the scope.
+
+    Raises
+    ------
+    ValueError
+        The list has a tensor of another dtype.
+
+    Examples
+    --------
+    >>> tf.math.polyval([1.0, 0.0, -2.0], [3.0, 4.0]).eval().tolist()
+    [7.0, 14.0]
+    """
+    with scopes.name_scope(name, "polyval", [x, *coeffs]):
+        point = convert_to_tensor(x, name="x")
+        if not coeffs:
+            return gen_ops.zeros_like(point)
+        terms = [convert_to_tensor(each, point.dtype, "coeffs") for each in coeffs]
+        value = terms[0]
+        for term in terms[1:]:
+            value = term + value * point
+        return value
+
+
+@public("norm", "linalg.norm")
 @takes(tensor=TENSOR, ord=NORM, axis=INTEGERS)
 def norm(
     tensor: Any,

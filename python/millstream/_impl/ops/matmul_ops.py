@@ -13,7 +13,7 @@ from millstream._impl.graph.operation import Tensor
 from millstream._impl.values import dtypes
 
 
-@public("matmul")
+@public("matmul", "linalg.matmul")
 @takes(a=TENSOR, b=TENSOR)
 def matmul(
     a: Any,

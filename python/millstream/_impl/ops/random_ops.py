@@ -8,10 +8,11 @@ from typing import Any
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
-from millstream._impl.graph.arguments import DTYPE, INTEGER, SHAPE, TENSOR, takes
+from millstream._impl.graph.arguments import DTYPE, INTEGER, INTEGERS, SHAPE, TENSOR, takes
 from millstream._impl.graph.convert import convert_to_tensor, tensor_of_argument
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.random_seed import get_seed
+from millstream._impl.ops import check_ops, control_ops, reductions
 from millstream._impl.values import dtypes
 from millstream._impl.values.tensor_shape import TensorShape
 
@@ -145,3 +146,47 @@ truncated_normal = public("truncated_normal", "random.truncated_normal")(
         "Normally distributed numbers, drawn again when beyond two deviations from the mean.",
     )
 )
+
+
+@public("random_crop")
+@takes(value=TENSOR, size=INTEGERS, seed=INTEGER)
+def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """A slice of a tensor, at a place that is drawn anew in each step.
+
+    Parameters
+    ----------
+    value
+        The tensor.
+    size
+        The slice's size in each dimension; no dimension of `value` is smaller.
+    seed
+        Seed of the operation, see `set_random_seed`.
+    name
+        Name of the scope.
+
+    Raises
+    ------
+    InvalidArgumentError
+        In a step: a dimension of `value` is smaller than that of the slice.
+
+    Examples
+    --------
+    >>> tf.random_crop([[1, 2], [3, 4]], [2, 2]).eval().tolist()
+    [[1, 2], [3, 4]]
+    """
+    with scopes.name_scope(name, "random_crop", [value, size]) as scope:
+        tensor = convert_to_tensor(value, name="value")
+        wanted = convert_to_tensor(size, dtypes.int32, "size")
+        whole = gen_ops.shape(tensor)
+        check = check_ops.Assert(
+            reductions.reduce_all(gen_ops.greater_equal(whole, wanted)),
+            ["Need value.shape >= size, got ", whole, wanted],
+            summarize=1000,
+        )
+        whole = control_ops.with_dependencies([check], whole)
+        limit = whole - wanted + 1
+        # The remainder of a number that may be any: each place below the limit is as likely.
+        drawn = random_uniform(
+            gen_ops.shape(whole), dtype=dtypes.int32, maxval=dtypes.int32.max, seed=seed
+        )
+        return gen_ops.slice(tensor, gen_ops.floor_mod(drawn, limit), wanted, scope)

@@ -175,6 +175,56 @@ def reduce_logsumexp(
         return gen_ops.log(total) + greatest
 
 
+def _spread(public_name: str, what: str, outcome: str, is_root: bool) -> Callable[..., Tensor]:
+    @takes(input_tensor=TENSOR, axis=INTEGERS)
+    def spread(
+        input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+    ) -> Tensor:
+        with scopes.name_scope(name, public_name, [input_tensor]):
+            tensor = convert_to_tensor(input_tensor)
+            if not tensor.dtype.is_floating:
+                raise TypeError(
+                    f"input_tensor: expected floating-point numbers, got {tensor.dtype.name}"
+                )
+            distance = tensor - reduce_mean(tensor, axis, keepdims=True)
+            variance = reduce_mean(gen_ops.square(distance), axis, keepdims=keepdims)
+            return gen_ops.sqrt(variance) if is_root else variance
+
+    spread.__doc__ = f"""{what} of the elements along dimensions: that of a whole population.
+
+    Parameters
+    ----------
+    input_tensor
+        A tensor of floating-point numbers.
+    axis
+        The dimensions, one or a list; negative counts from the end; by default all.
+    keepdims
+        Keep them with size 1.
+    name
+        Name of the scope.
+
+    Raises
+    ------
+    TypeError
+        The elements are no floating-point numbers.
+
+    Examples
+    --------
+    >>> tf.math.{public_name}([[1.0, 3.0], [2.0, 8.0]], axis=1).eval().tolist()
+    {outcome}
+    """
+    spread.__name__ = spread.__qualname__ = public_name
+    return spread
+
+
+reduce_variance = public("math.reduce_variance")(
+    _spread("reduce_variance", "Variance", "[1.0, 9.0]", is_root=False)
+)
+reduce_std = public("math.reduce_std")(
+    _spread("reduce_std", "Standard deviation", "[1.0, 3.0]", is_root=True)
+)
+
+
 @public("count_nonzero", "math.count_nonzero")
 @takes(input_tensor=TENSOR, axis=INTEGERS, dtype=DTYPE, reduction_indices=INTEGERS, input=TENSOR)
 def count_nonzero(

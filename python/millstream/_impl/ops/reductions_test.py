@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,3 +73,16 @@ def test_truth_of_values_that_are_no_tensors() -> None:
     for wrong in ([1, 0], tf.constant([1, 0])):
         with pytest.raises(TypeError, match="expected bool"):
             tf.reduce_all(wrong)
+
+
+@pytest.mark.parametrize("axis", [None, 0, [-1, 0]])
+def test_variance_and_deviation_are_those_of_a_population(axis: Any) -> None:
+    values = np.random.RandomState(1).normal(size=(3, 4, 2)) + 1000.0
+    over = tuple(axis) if isinstance(axis, list) else axis
+    with tf.Graph().as_default(), tf.Session() as sess:
+        variance = sess.run(tf.math.reduce_variance(values, axis, keepdims=True))
+        deviation = sess.run(tf.math.reduce_std(values, axis))
+        with pytest.raises(TypeError, match="floating-point"):
+            tf.math.reduce_std([1, 2])
+    np.testing.assert_allclose(variance, values.var(axis=over, keepdims=True), rtol=1e-9)
+    np.testing.assert_allclose(deviation, values.std(axis=over), rtol=1e-9)

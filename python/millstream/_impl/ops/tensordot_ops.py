@@ -15,7 +15,7 @@ from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import array_join
 
 
-@public("tensordot")
+@public("tensordot", "linalg.tensordot")
 @takes(a=TENSOR, b=TENSOR, axes=INTEGERS)
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """The sum of products over pairs of dimensions of two tensors.
