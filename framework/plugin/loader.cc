@@ -305,8 +305,7 @@ Status PluginLoader::Register(const PluginOptions& options, Attempt* attempt,
   MS_RETURN_IF_ERROR(NamePlugin(
       TakeAbiStatus(plugin->abi->init(plugin->abi, pairs.data(), pairs.size())), plugin->path));
   attempt->record.stage = LoadStage::kRegister;
-  MS_Registrar registrar(plugin->name, ops_);
-  registrar.prefixes = {plugin->name, attempt->record.family, plugin->vendor};
+  MS_Registrar registrar(plugin->name, attempt->record.family, plugin->vendor, ops_);
   registrar.is_builtin = LiesIn(plugin->path, Options().install_folder);
   const Status status = TakeAbiStatus(plugin->abi->register_all(plugin->abi, &registrar));
   MS_RETURN_IF_ERROR(NamePlugin(status, plugin->path));

@@ -28,6 +28,10 @@ struct FoundOp;
 struct MS_Registrar {
   MS_Registrar(std::string plugin_name, const millstream::OpRegistry* op_registry)
       : plugin(plugin_name), ops(op_registry), prefixes({std::move(plugin_name)}) {}
+  // With all prefixes that a plugin has.
+  MS_Registrar(const std::string& name, const std::string& family, const std::string& vendor,
+               const millstream::OpRegistry* op_registry)
+      : plugin(name), ops(op_registry), prefixes({name, family, vendor}) {}
   ~MS_Registrar();
   MS_Registrar(const MS_Registrar&) = delete;
   MS_Registrar& operator=(const MS_Registrar&) = delete;

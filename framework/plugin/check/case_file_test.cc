@@ -47,12 +47,12 @@ std::string FileOf(const std::string& op, const std::string& type, const Written
 std::string NegOf(const Written& written) { return FileOf("Neg", "float", written); }
 
 std::string ErrorOf(const std::string& content) {
-  const StatusOr<CasesByOp> cases = ReadCases(content, StandardOps());
+  const StatusOr<CasesByOp> cases = ReadCases(content, KnownOps());
   return cases.ok() ? "OK" : std::string(cases.status().message());
 }
 
 TEST(CaseFileTest, ACaseHasItsAttributesAndInputs) {
-  const auto cases = ReadCases(NegOf({kFloat, {2, 1}, Bytes(1.5f) + Bytes(-2.0f)}), StandardOps());
+  const auto cases = ReadCases(NegOf({kFloat, {2, 1}, Bytes(1.5f) + Bytes(-2.0f)}), KnownOps());
   ASSERT_TRUE(cases.ok()) << cases.status();
   const KernelCase& neg = cases->at("Neg").at(0);
   EXPECT_EQ(neg.text, "[2,1]");
@@ -64,7 +64,7 @@ TEST(CaseFileTest, ACaseHasItsAttributesAndInputs) {
 TEST(CaseFileTest, TheFirstElementsOfALargeTensorAreRepeated) {
   std::string content;
   for (int i = 0; i < 64; ++i) content += Bytes(static_cast<float>(i));
-  const auto cases = ReadCases(NegOf({kFloat, {3, 50}, content}), StandardOps());
+  const auto cases = ReadCases(NegOf({kFloat, {3, 50}, content}), KnownOps());
   ASSERT_TRUE(cases.ok()) << cases.status();
   const Tensor& value = cases->at("Neg").at(0).inputs.at(0).value;
   EXPECT_EQ(value.data<float>()[63], 63);
@@ -89,7 +89,7 @@ TEST(CaseFileTest, NoChangedByteIsDangerous) {
     for (int value = 0; value < 256; ++value) {
       std::string changed = whole;
       changed[i] = static_cast<char>(value);
-      const auto cases = ReadCases(changed, StandardOps());
+      const auto cases = ReadCases(changed, KnownOps());
       if (!cases.ok()) continue;
       for (const auto& [op, of_op] : *cases) EXPECT_EQ(of_op.size(), 1u) << op;
     }

@@ -10,8 +10,6 @@
 #include "framework/plugin/option_check.h"
 #include "framework/plugin/option_values.h"
 #include "framework/plugin/plugin_check.h"
-#include "framework/plugin/registrar.h"
-#include "framework/plugin/resource_types.h"
 
 namespace millstream::plugin_check {
 
@@ -37,13 +35,14 @@ Status InitPlugin(const MS_Plugin* plugin, const PluginOptions& options) {
   return Take(plugin->init(plugin, pairs.data(), pairs.size()));
 }
 
-StatusOr<std::vector<KernelRegistration>> RegisterPlugin(const MS_Plugin* plugin) {
-  MS_Registrar registrar(std::string(FromAbi(plugin->name)), &StandardOps());
-  registrar.prefixes.emplace_back(FromAbi(plugin->vendor));
-  MS_RETURN_IF_ERROR(Take(plugin->register_all(plugin, &registrar)));
-  MS_RETURN_IF_ERROR(registrar.first_error);
-  MS_RETURN_IF_ERROR(ResourceTypes::Global()->Commit(std::move(registrar.resource_types)));
-  return std::move(registrar.kernels);
+MS_Registrar RegistrarOf(const PluginFile& file, const MS_Plugin* plugin) {
+  return MS_Registrar(file.name(), file.family(), std::string(FromAbi(plugin->vendor)),
+                      &KnownOps());
+}
+
+Status RegisterPlugin(const MS_Plugin* plugin, MS_Registrar* registrar) {
+  MS_RETURN_IF_ERROR(Take(plugin->register_all(plugin, registrar)));
+  return registrar->first_error;
 }
 
 StatusOr<std::vector<const MS_DeviceDesc*>> EnumerateDevices(const MS_Plugin* plugin,
@@ -73,8 +72,10 @@ StatusOr<std::unique_ptr<CheckedPlugin>> LoadChecked(const std::string& path,
   MS_ASSIGN_OR_RETURN(plugin->abi, EnterPlugin(plugin->file, CheckHost()));
   MS_RETURN_IF_ERROR(CheckMandatoryFunctions(plugin->abi));
   MS_RETURN_IF_ERROR(InitPlugin(plugin->abi, options));
-  MS_ASSIGN_OR_RETURN(plugin->kernels, RegisterPlugin(plugin->abi));
-  plugin->registry.Commit(plugin->kernels).IgnoreError();
+  MS_Registrar registrar = RegistrarOf(plugin->file, plugin->abi);
+  MS_RETURN_IF_ERROR(RegisterPlugin(plugin->abi, &registrar));
+  plugin->kernels = registrar.kernels;
+  MS_RETURN_IF_ERROR(CommitRegistrations(&registrar, &KnownOps(), &plugin->registry, nullptr));
   plugin->devices = reinterpret_cast<const MS_DevicesApi*>(
       plugin->abi->get_interface(plugin->abi, MS_DEVICES_API));
   if (plugin->devices != nullptr) {

@@ -12,6 +12,7 @@
 #include "framework/plugin/plugin.h"
 #include "framework/plugin/plugin_options.h"
 #include "framework/plugin/preflight.h"
+#include "framework/plugin/registrar.h"
 #include "framework/status.h"
 
 namespace millstream::plugin_check {
@@ -30,13 +31,17 @@ StatusOr<const MS_Plugin*> EnterPlugin(const PluginFile& file, const MS_HostBase
 // Refuses, as hosts do, what the plugin's schema does not allow, before it calls init.
 // REQUIRES: CheckMandatoryFunctions passed.
 Status InitPlugin(const MS_Plugin* plugin, const PluginOptions& options);
-StatusOr<std::vector<KernelRegistration>> RegisterPlugin(const MS_Plugin* plugin);
+// A registrar for the plugin's register_all.
+MS_Registrar RegistrarOf(const PluginFile& file, const MS_Plugin* plugin);
+// Calls register_all, and gives its error or that of the first registration that failed.
+Status RegisterPlugin(const MS_Plugin* plugin, MS_Registrar* registrar);
 // Descriptions live for ever. `reason` may be null.
 StatusOr<std::vector<const MS_DeviceDesc*>> EnumerateDevices(const MS_Plugin* plugin,
                                                              const MS_DevicesApi* devices,
                                                              std::string* reason);
 
-// All of them. Ties between kernels are left to the rule about them.
+// All of them, and adds the plugin's ops to KnownOps. Ties between kernels are left to the rule
+// about them.
 StatusOr<std::unique_ptr<CheckedPlugin>> LoadChecked(const std::string& path,
                                                      const PluginOptions& options);
 

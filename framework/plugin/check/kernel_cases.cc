@@ -28,7 +28,7 @@ const StatusOr<CasesByOp>& AllCases() {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream content;
     content << file.rdbuf();
-    auto* const read = new StatusOr<CasesByOp>(ReadCases(content.str(), StandardOps()));
+    auto* const read = new StatusOr<CasesByOp>(ReadCases(content.str(), KnownOps()));
     if (!read->ok()) *read = errors::InvalidArgument(path, ": ", read->status().message());
     return read;
   }();

@@ -67,7 +67,7 @@ StatusOr<std::unique_ptr<KernelRun>> KernelRun::Create(const KernelRegistration&
                                                        const CheckedDevice* device,
                                                        const KernelCase& kernel_case) {
   std::unique_ptr<KernelRun> run(new KernelRun(kernel, device, kernel_case));
-  MS_ASSIGN_OR_RETURN(run->op_, StandardOps().Find(kernel.op));
+  MS_ASSIGN_OR_RETURN(run->op_, KnownOps().Find(kernel.op));
   MS_ASSIGN_OR_RETURN(run->signature_, ExpandSignature(*run->op_, kernel_case.attrs));
   const std::string node = absl::StrCat("checked/", kernel.op);
   const std::string device_name = absl::StrCat("/device:", kernel.device_type, ":0");

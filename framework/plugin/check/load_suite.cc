@@ -74,7 +74,8 @@ void CheckLoading(CheckContext* context) {
   report.Begin("LOAD-INIT");
   if (!ExpectOk(context, InitPlugin(*plugin, context->settings->options))) return;
   report.Begin("LOAD-REGISTER");
-  ExpectOk(context, RegisterPlugin(*plugin).status());
+  MS_Registrar registrar = RegistrarOf(*file, *plugin);
+  ExpectOk(context, RegisterPlugin(*plugin, &registrar));
   report.Begin("LOAD-SHUTDOWN");
   (*plugin)->shutdown(*plugin);
 }

@@ -21,8 +21,8 @@ void Add(const OpSpec& spec, OpRegistry* ops) {
 
 }  // namespace
 
-const OpRegistry& StandardOps() {
-  static const OpRegistry* const ops = [] {
+OpRegistry& KnownOps() {
+  static OpRegistry* const ops = [] {
     auto* registry = new OpRegistry;
     std::optional<OpSpec> spec;
     for (const absl::string_view line : absl::StrSplit(kOpSpecLines, '\n', absl::SkipEmpty())) {

@@ -1,4 +1,4 @@
-// The standard ops as the checking program knows them: their signatures alone.
+// The ops as the checking program knows them.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_OP_SPECS_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_OP_SPECS_H_
 
@@ -6,8 +6,9 @@
 
 namespace millstream::plugin_check {
 
-// Lives for ever. Thread-safe.
-const OpRegistry& StandardOps();
+// The signatures of the standard ops, and the ops that loaded plugins have added. Lives for ever.
+// Thread-safe.
+OpRegistry& KnownOps();
 
 }  // namespace millstream::plugin_check
 

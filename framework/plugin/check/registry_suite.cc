@@ -6,19 +6,18 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
 #include "framework/plugin/check/check_host.h"
-#include "framework/plugin/check/op_specs.h"
 #include "framework/plugin/check/suite.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/plugin_check.h"
-#include "framework/plugin/registrar.h"
 
 namespace millstream::plugin_check {
 namespace {
 
 // Enters and initializes the plugin; null when that fails, which is for other rules to say.
-const MS_Plugin* Enter(CheckContext* context) {
-  const StatusOr<PluginFile> file = ReadPluginFile(context->settings->path);
-  if (!file.ok()) return nullptr;
+const MS_Plugin* Enter(CheckContext* context, PluginFile* file) {
+  StatusOr<PluginFile> found = ReadPluginFile(context->settings->path);
+  if (!found.ok()) return nullptr;
+  *file = *std::move(found);
   const StatusOr<const MS_Plugin*> plugin = EnterPlugin(*file, CheckHost());
   if (!plugin.ok() || !CheckMandatoryFunctions(*plugin).ok()) return nullptr;
   if (!InitPlugin(*plugin, context->settings->options).ok()) return nullptr;
@@ -54,12 +53,12 @@ void CheckDeviceTypes(CheckContext* context, const MS_Plugin* plugin,
 }
 
 void CheckRegistrations(CheckContext* context) {
-  const MS_Plugin* const plugin = Enter(context);
+  PluginFile file;
+  const MS_Plugin* const plugin = Enter(context, &file);
   if (plugin == nullptr) return;
   Reporter& report = *context->report;
   report.Begin("REG-KERNELS");
-  MS_Registrar registrar(std::string(FromAbi(plugin->name)), &StandardOps());
-  registrar.prefixes.emplace_back(FromAbi(plugin->vendor));
+  MS_Registrar registrar = RegistrarOf(file, plugin);
   const Status status = Take(plugin->register_all(plugin, &registrar));
   report.Expect(registrar.first_error.ok(), registrar.first_error.ToString());
   report.Expect(registrar.skipped.empty(),
@@ -76,12 +75,12 @@ void CheckRegistrations(CheckContext* context) {
 }
 
 void CheckRefusal(CheckContext* context) {
-  const MS_Plugin* const plugin = Enter(context);
+  PluginFile file;
+  const MS_Plugin* const plugin = Enter(context, &file);
   if (plugin == nullptr) return;
   Reporter& report = *context->report;
   report.Begin("REG-REFUSED");
-  MS_Registrar registrar(std::string(FromAbi(plugin->name)), &StandardOps());
-  registrar.prefixes.emplace_back(FromAbi(plugin->vendor));
+  MS_Registrar registrar = RegistrarOf(file, plugin);
   // The second: half of what it registers is there already.
   FailRegistration(2);
   const Status status = Take(plugin->register_all(plugin, &registrar));
