@@ -13,6 +13,13 @@ CHECK = "framework/plugin/check/millstream_plugin_check"
 BROKEN = "framework/plugin/check/testing/libbroken.so"
 REFERENCE = "device_plugins/cpu/libmillstream_cpu.so"
 
+# The parts of a frame that a kernel may scribble over.
+FRAME_PARTS = [
+    "head", "ctx", "inputs", "outputs", "outputs_used", "shape_state", "scratch", "n_in", "n_out",
+    "device_state", "stream_native", "stream", "correlation_id", "flags", "step_id",
+    "device_ordinal", "pad", "input_view", "output_view", "used_bits",
+]  # fmt: skip
+
 # Every fault with the rules that fail by it: the first is the fault's own, and the others cannot
 # hold where that one does not.
 FAULTS = {
@@ -59,11 +66,22 @@ FAULTS = {
     "byte_after_output": ["KERNEL-BOUNDS"],
     "byte_before_temporary": ["KERNEL-BOUNDS"],
     "byte_after_temporary": ["KERNEL-BOUNDS"],
+    "byte_before_device_temporary": ["KERNEL-BOUNDS"],
+    "byte_after_device_temporary": ["KERNEL-BOUNDS"],
+    "byte_before_scratch": ["KERNEL-BOUNDS"],
+    "byte_after_scratch": ["KERNEL-BOUNDS"],
+    **{f"scribbles_{part}": ["KERNEL-FRAME"] for part in FRAME_PARTS},
     "writes_handle": ["KERNEL-INPUTS"],
     "writes_input": ["KERNEL-INPUTS", "KERNEL-FORWARD", "KERNEL-IN-PLACE"],
     "keeps_lock": ["KERNEL-LOCKS"],
+    "unlocks_twice": ["KERNEL-LOCKS"],
+    "uses_lock_later": ["KERNEL-LOCKS"],
     "keeps_tensor": ["KERNEL-REFERENCES"],
+    "releases_input": ["KERNEL-REFERENCES"],
+    "releases_output_twice": ["KERNEL-REFERENCES"],
+    "releases_object_twice": ["KERNEL-REFERENCES"],
     "keeps_status": ["KERNEL-STATUS"],
+    "frees_status_twice": ["KERNEL-STATUS"],
     "done_twice": ["KERNEL-ASYNC"],
     "never_done": ["KERNEL-ASYNC"],
     "writes_after_done": ["KERNEL-ASYNC"],

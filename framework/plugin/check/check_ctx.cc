@@ -15,12 +15,11 @@ namespace {
 
 Status CheckOutputFree(MS_Frame* frame, uint32_t index) {
   if (index >= frame->n_out) {
-    return Misuse(frame->ctx, "KERNEL-OUTPUTS",
+    return Misuse("KERNEL-OUTPUTS",
                   absl::StrCat("output ", index, " of ", frame->n_out, " was asked"));
   }
   if (frame->outputs[index].mem.base != nullptr) {
-    return Misuse(frame->ctx, "KERNEL-OUTPUTS",
-                  absl::StrCat("output ", index, " has memory already"));
+    return Misuse("KERNEL-OUTPUTS", absl::StrCat("output ", index, " has memory already"));
   }
   return absl::OkStatus();
 }
@@ -83,14 +82,14 @@ MS_Status* SetOutput(MS_Frame* frame, uint32_t index, MS_Tensor* tensor) {
   MS_Ctx* const ctx = frame->ctx;
   if (tensor == nullptr || ToAbiDataType(tensor->tensor.dtype()) != ctx->output_dtypes[index]) {
     return Give(
-        Misuse(ctx, "KERNEL-OUTPUTS",
+        Misuse("KERNEL-OUTPUTS",
                absl::StrCat("output ", index, " was set to a tensor of no or of another type")));
   }
   const Place place = ctx->output_on_host[index] ? Place() : ctx->place;
   if (place.on_host() == tensor->tensor.is_on_device()) {
-    return Give(Misuse(ctx, "KERNEL-OUTPUTS",
-                       absl::StrCat("output ", index, " was set to a tensor in the ",
-                                    place.on_host() ? "device's" : "host's", " memory")));
+    return Give(
+        Misuse("KERNEL-OUTPUTS", absl::StrCat("output ", index, " was set to a tensor in the ",
+                                              place.on_host() ? "device's" : "host's", " memory")));
   }
   const StatusOr<Tensor> value = ReadTensor(tensor->tensor);
   if (!value.ok()) return Give(value.status());
@@ -193,7 +192,7 @@ MS_Status* InputTensor(MS_Frame* frame, uint32_t index, MS_Tensor** out) {
   StatusOr<Tensor> copy = CopyOfInput(*frame, index);
   if (!copy.ok()) return Give(copy.status());
   *out = new MS_Tensor(*std::move(copy));
-  Watch(frame->ctx, *out);
+  CheckSession::Watch(*out);
   return nullptr;
 }
 
@@ -253,7 +252,7 @@ void TraceEnd(MS_Frame* frame) {
   const std::lock_guard<std::mutex> lock(ctx->mutex);
   std::vector<std::string>& parts = ctx->open_parts[std::this_thread::get_id()];
   if (parts.empty()) {
-    ctx->broken.emplace_back("KERNEL-TRACE", "trace_end was called without a part of its thread");
+    NoteMisuse("KERNEL-TRACE", "trace_end was called without a part of its thread");
   } else {
     parts.pop_back();
   }
@@ -294,29 +293,28 @@ Status CountAllocation(MS_Ctx* ctx) {
   return absl::OkStatus();
 }
 
-Status Misuse(MS_Ctx* ctx, const char* rule, std::string text) {
-  const std::lock_guard<std::mutex> lock(ctx->mutex);
-  ctx->broken.emplace_back(rule, text);
+Status Misuse(const char* rule, std::string text) {
+  NoteMisuse(rule, text);
   return errors::Internal(text);
-}
-
-void Watch(MS_Ctx* ctx, MS_Tensor* tensor) {
-  ++tensor->references;
-  const std::lock_guard<std::mutex> lock(ctx->mutex);
-  ctx->tensors.push_back(tensor);
 }
 
 void EndExecution(MS_Ctx* ctx) {
   const std::lock_guard<std::mutex> lock(ctx->mutex);
+  std::vector<MS_TensorView> outputs;
+  for (const auto& output : ctx->outputs) {
+    outputs.push_back(output == nullptr ? NullView() : output->View(0));
+  }
+  for (const std::string& part : ctx->frame->Changes(outputs)) {
+    NoteMisuse("KERNEL-FRAME", absl::StrCat("it wrote to ", part, " of its frame"));
+  }
   for (const auto& [thread, parts] : ctx->open_parts) {
     for (const std::string& part : parts) {
-      ctx->broken.emplace_back("KERNEL-TRACE",
-                               absl::StrCat("part \"", part, "\" was begun and not ended"));
+      NoteMisuse("KERNEL-TRACE", absl::StrCat("part \"", part, "\" was begun and not ended"));
     }
   }
   if (!ctx->cancel_calls.empty()) {
-    ctx->broken.emplace_back("KERNEL-CANCEL",
-                             "a function that it registered for cancellation is still registered");
+    NoteMisuse("KERNEL-CANCEL",
+               "a function that it registered for cancellation is still registered");
   }
 }
 

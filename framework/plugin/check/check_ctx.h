@@ -13,9 +13,7 @@ const MS_CtxApi* CheckCtxApi();
 // Counts an allocation; the status of one that fails on purpose.
 Status CountAllocation(MS_Ctx* ctx);
 // A call breaks the rule; gives the status that the kernel gets.
-Status Misuse(MS_Ctx* ctx, const char* rule, std::string text);
-// Looks at the tensor's references when the kernel is destroyed.
-void Watch(MS_Ctx* ctx, MS_Tensor* tensor);
+Status Misuse(const char* rule, std::string text);
 // The execution has ended: notes what it left behind.
 void EndExecution(MS_Ctx* ctx);
 

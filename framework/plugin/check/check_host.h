@@ -18,6 +18,7 @@
 
 #include "framework/op_def.h"
 #include "framework/plugin/check/check_session.h"
+#include "framework/plugin/check/frame_copy.h"
 #include "framework/plugin/check/memory_block.h"
 #include "framework/plugin/host_tensor.h"
 #include "framework/plugin/plugin.h"
@@ -78,19 +79,19 @@ struct MS_Ctx {
   uint64_t philox_key = 0;
   std::array<uint64_t, 2> philox_counter{};
 
+  std::unique_ptr<millstream::plugin_check::FrameCopy> frame;  // as the kernel got it
+
   // Found.
   std::mutex mutex;
   std::vector<std::unique_ptr<PlacedTensor>> outputs;
   std::vector<int> taken_inputs;  // of each output: the input it lies over, or -1
   std::deque<std::unique_ptr<PlacedTensor>> temporaries;
-  std::vector<MS_Tensor*> tensors;        // that it was given, with a reference of ours each
   std::map<uint64_t, Call> cancel_calls;  // by token: registered, and not called
   std::vector<Call> deferred;
   std::map<std::thread::id, std::vector<std::string>> open_parts;  // of a trace, by thread
-  // Calls that no host would have liked: the rule, and what it was.
-  std::vector<std::pair<const char*, std::string>> broken;
   int allocations = 0;
   int held_lock_sets = 0;
+  std::vector<std::shared_ptr<MS_LockSet>> lock_sets;  // all, those that are unlocked included
 };
 
 // One asynchronous completion.

@@ -18,6 +18,7 @@ struct MS_LockSet {
   MS_Ctx* ctx;
   std::vector<millstream::plugin_check::CheckVariable*> variables;
   std::vector<uint32_t> modes;
+  bool is_held = true;
 };
 
 namespace millstream::plugin_check {
@@ -34,7 +35,7 @@ const MS_TensorApi& RealTensors() {
 // Looks, in the end, whether the tensor that a function gave was released.
 MS_Status* Watched(MS_Status* status, MS_Tensor** tensor) {
   if (status != nullptr) return Give(Take(status));
-  if (current_ctx != nullptr) Watch(current_ctx, *tensor);
+  CheckSession::Watch(*tensor);
   return nullptr;
 }
 
@@ -74,12 +75,12 @@ void TensorView(MS_Tensor* tensor, MS_TensorView* out) {
 MS_Status* VarsLock(MS_Frame* frame, const uint32_t* inputs, const uint32_t* modes, uint32_t n,
                     MS_LockSet** out) {
   MS_Ctx* const ctx = frame->ctx;
-  auto set = std::make_unique<MS_LockSet>();
+  auto set = std::make_shared<MS_LockSet>();
   set->ctx = ctx;
   for (uint32_t k = 0; k < n; ++k) {
     if (inputs[k] >= frame->n_in || ctx->variables[inputs[k]] == nullptr) {
-      return Give(Misuse(ctx, "KERNEL-LOCKS",
-                         absl::StrCat("input ", inputs[k], " is locked and no variable")));
+      return Give(
+          Misuse("KERNEL-LOCKS", absl::StrCat("input ", inputs[k], " is locked and no variable")));
     }
     set->variables.push_back(ctx->variables[inputs[k]]);
     set->modes.push_back(modes[k]);
@@ -89,12 +90,20 @@ MS_Status* VarsLock(MS_Frame* frame, const uint32_t* inputs, const uint32_t* mod
     return Give(errors::FailedPrecondition("the kernel holds a lock set already"));
   }
   ++ctx->held_lock_sets;
-  *out = set.release();
+  *out = set.get();
+  ctx->lock_sets.push_back(std::move(set));
   return nullptr;
 }
 
+// Whether the set is still held, and has a variable k.
+Status CheckHeld(const MS_LockSet& set, uint32_t k) {
+  if (!set.is_held) return Misuse("KERNEL-LOCKS", "a lock set was used after it was unlocked");
+  return k < set.variables.size() ? absl::OkStatus() : errors::InvalidArgument("no variable ", k);
+}
+
 MS_Status* VarView(MS_LockSet* set, uint32_t k, MS_TensorView* out) {
-  if (k >= set->variables.size()) return Give(errors::InvalidArgument("no variable ", k));
+  const Status held = CheckHeld(*set, k);
+  if (!held.ok()) return Give(held);
   const CheckVariable& variable = *set->variables[k];
   if (variable.value == nullptr) {
     return Give(errors::FailedPrecondition("variable ", k, " was never assigned"));
@@ -105,16 +114,17 @@ MS_Status* VarView(MS_LockSet* set, uint32_t k, MS_TensorView* out) {
 
 MS_Status* VarPrepareWrite(MS_LockSet* set, uint32_t k, MS_TensorView* out) {
   if (k < set->modes.size() && set->modes[k] != MS_LOCK_WRITE) {
-    return Give(Misuse(set->ctx, "KERNEL-LOCKS",
-                       absl::StrCat("variable ", k, " is locked for reading only")));
+    return Give(
+        Misuse("KERNEL-LOCKS", absl::StrCat("variable ", k, " is locked for reading only")));
   }
   return VarView(set, k, out);
 }
 
 MS_Status* VarReplace(MS_LockSet* set, uint32_t k, MS_Tensor* tensor) {
-  if (k >= set->variables.size() || tensor == nullptr ||
-      tensor->tensor.dtype() != set->variables[k]->dtype) {
-    return Give(errors::InvalidArgument("no variable ", k, ", or no tensor of its type"));
+  const Status held = CheckHeld(*set, k);
+  if (!held.ok()) return Give(held);
+  if (tensor == nullptr || tensor->tensor.dtype() != set->variables[k]->dtype) {
+    return Give(errors::InvalidArgument("variable ", k, " is given no tensor of its type"));
   }
   const StatusOr<Tensor> value = ReadTensor(tensor->tensor);
   if (!value.ok()) return Give(value.status());
@@ -125,11 +135,12 @@ MS_Status* VarReplace(MS_LockSet* set, uint32_t k, MS_Tensor* tensor) {
 }
 
 void VarsUnlock(MS_LockSet* set) {
-  {
-    const std::lock_guard<std::mutex> lock(set->ctx->mutex);
+  const std::lock_guard<std::mutex> lock(set->ctx->mutex);
+  if (std::exchange(set->is_held, false)) {
     --set->ctx->held_lock_sets;
+  } else {
+    NoteMisuse("KERNEL-LOCKS", "a lock set was unlocked twice");
   }
-  delete set;
 }
 
 MS_Status* HandleRead(const MS_TensorView* handle, MS_Str* container, MS_Str* name, MS_Str* type) {
@@ -209,6 +220,8 @@ void RefuseAll(Table* table) {
 const MS_TensorApi* CheckTensorApi() {
   static const MS_TensorApi api = [] {
     MS_TensorApi table = RealTensors();
+    table.retain = &CheckSession::Retain;
+    table.release = &CheckSession::Release;
     table.view = &TensorView;
     table.create = &TensorCreate;
     table.slice = &TensorSlice;

@@ -12,8 +12,7 @@ const MS_ResourceApi* CheckResourceApi();
 const MS_ThreadsApi* CheckThreadsApi();
 const MS_GradApi* CheckGradApi();
 
-// Tensors that the calling thread makes are the context's, which looks whether they are released;
-// null: nobody's.
+// Tensors that the calling thread creates are allocations of the context; null: of none.
 void SetCurrentCtx(MS_Ctx* ctx);
 
 }  // namespace millstream::plugin_check

@@ -49,7 +49,7 @@ struct KernelRun::Execution {
   MS_Done* done = nullptr;
   std::vector<std::unique_ptr<PlacedTensor>> inputs;
   std::vector<CheckVariable> variables;
-  std::vector<MS_Tensor*> handles;  // of inputs in host memory, with a reference of ours each
+  std::vector<MS_Tensor*> handles;  // of inputs in host memory, a reference each
   std::vector<bool> given_away;     // inputs that outputs may lie over
   MS_Specialization specialization = {};
   std::unique_ptr<Block> scratch;
@@ -59,7 +59,11 @@ struct KernelRun::Execution {
   MS_TensorView* output_views = nullptr;
 
   ~Execution() {
+    ReleaseHandles();
     if (done == nullptr) delete ctx;
+  }
+  void ReleaseHandles() {
+    for (MS_Tensor* handle : std::exchange(handles, {})) CheckSession::Release(handle);
   }
 };
 
@@ -81,6 +85,7 @@ StatusOr<std::unique_ptr<KernelRun>> KernelRun::Create(const KernelRegistration&
     run->context_.device_ordinal = device->description().ordinal;
   }
   info.device = &run->context_;
+  run->session_.MakeCurrent();
   SetHostBreadcrumb(absl::StrCat("kernel ", kernel.op, " of plugin ", kernel.plugin));
   MS_RETURN_IF_ERROR(Take(kernel.create(kernel.user, &info, &run->state_)));
   run->is_alive_ = true;
@@ -90,13 +95,11 @@ StatusOr<std::unique_ptr<KernelRun>> KernelRun::Create(const KernelRegistration&
 KernelRun::~KernelRun() { Destroy(); }
 
 BrokenRules KernelRun::Destroy() {
-  BrokenRules broken;
-  if (!std::exchange(is_alive_, false)) return broken;
+  if (!std::exchange(is_alive_, false)) return {};
+  session_.MakeCurrent();
   kernel_.destroy(state_);
-  for (std::string& text : session_.Close()) {
-    broken.emplace_back("KERNEL-REFERENCES", std::move(text));
-  }
-  return broken;
+  session_.Close();
+  return TakeMisuses();
 }
 
 bool KernelRun::IsHostArg(const std::vector<ArgDef>& args, const std::vector<int>& starts,
@@ -142,6 +145,7 @@ Status KernelRun::PlaceInputs(const RunMode& mode, Execution* execution) const {
     MS_ASSIGN_OR_RETURN(Tensor own, execution->inputs[i]->Read());
     execution->handles.push_back(new MS_Tensor(std::move(own)));
     view.handle = execution->handles.back();
+    CheckSession::Watch(view.handle);
   }
   return absl::OkStatus();
 }
@@ -157,7 +161,7 @@ Status KernelRun::PlaceOutputs(const RunMode& mode, const std::vector<Tensor>* p
     ctx->output_dtypes.push_back(ToAbiDataType(signature_.output_types[i]));
     ctx->output_on_host.push_back(
         IsHostArg(op_->outputs, signature_.output_starts, static_cast<int>(i)));
-    execution->output_views[i].rank = MS_UNKNOWN_RANK;
+    execution->output_views[i] = NullView();
     if (planned_as == nullptr || !(*planned_as)[i].has_value()) continue;
     MS_ASSIGN_OR_RETURN(
         ctx->outputs[i],
@@ -279,6 +283,7 @@ void KernelRun::CallAsync(Execution* execution, RunResult* result) const {
 void KernelRun::Call(Execution* execution, RunResult* result) const {
   MS_Ctx* const ctx = execution->ctx;
   execution->frame = MakeFrame(execution);
+  ctx->frame = std::make_unique<FrameCopy>(*execution->frame);
   SetCurrentCtx(ctx);
   if ((kernel_.flags & MS_KERNEL_ASYNC) == 0) {
     result->status = Take(kernel_.compute(state_, execution->frame));
@@ -347,17 +352,9 @@ void KernelRun::LookAfter(Execution* execution, RunResult* result) const {
                                 absl::StrCat(ctx->held_lock_sets, " lock sets are still held"));
   }
   // A kernel may keep tensors until it is destroyed.
-  for (std::vector<MS_Tensor*>* tensors : {&ctx->tensors, &execution->handles}) {
-    for (MS_Tensor* tensor : *tensors) {
-      if (tensor->references > 1) {
-        session_.Keep(tensor);
-      } else {
-        ReleaseTensorHandle(tensor);
-      }
-    }
-    tensors->clear();
-  }
-  for (auto& broken : ctx->broken) result->broken.push_back(std::move(broken));
+  execution->ReleaseHandles();
+  session_.DropReleased();
+  for (auto& broken : TakeMisuses()) result->broken.push_back(std::move(broken));
   if (result->done_calls != 1) {
     result->broken.emplace_back(ctx->is_cancelled ? "KERNEL-CANCEL" : "KERNEL-ASYNC",
                                 absl::StrCat("done was called ", result->done_calls, " times"));
@@ -382,6 +379,7 @@ RunResult KernelRun::Run(const RunMode& mode, const std::vector<Tensor>* planned
   if (device_ != nullptr) ctx->place = device_->place();
   ctx->philox_key = kPhiloxKey ^ SeedOf(case_.attrs, "seed");
   ctx->philox_counter = {7, SeedOf(case_.attrs, "seed2")};
+  session_.MakeCurrent();
   result.status = PlaceInputs(mode, &execution);
   if (result.status.ok()) result.status = PlaceOutputs(mode, planned_as, &execution);
   if (!result.status.ok()) return result;

@@ -29,9 +29,6 @@ struct RunMode {
   bool is_traced = false;
 };
 
-// Rules that did not hold, and why.
-using BrokenRules = std::vector<std::pair<const char*, std::string>>;
-
 struct RunResult {
   Status status;
   std::vector<Tensor> outputs;    // without value: not there

@@ -20,8 +20,9 @@ constexpr RunMode kTraced = {"traced", false, false, 1, 0xA5, 0, 0, false, true}
 constexpr RunMode kCancelled = {"cancelled", false, false, 1, 0xA5, 0, 0, true, false};
 
 // Rules that every execution may break.
-constexpr const char* kContract[] = {"KERNEL-OUTPUTS", "KERNEL-BOUNDS", "KERNEL-INPUTS",
-                                     "KERNEL-LOCKS",   "KERNEL-ASYNC",  "KERNEL-REFERENCES"};
+constexpr const char* kContract[] = {"KERNEL-OUTPUTS",   "KERNEL-BOUNDS", "KERNEL-INPUTS",
+                                     "KERNEL-FRAME",     "KERNEL-LOCKS",  "KERNEL-ASYNC",
+                                     "KERNEL-REFERENCES"};
 // Of so many trials one is also traced and cancelled, which depends little on shapes.
 constexpr size_t kTrialsOfSample = 4;
 constexpr auto kLateUse = std::chrono::milliseconds(5);

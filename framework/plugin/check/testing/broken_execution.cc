@@ -57,6 +57,15 @@ ms::Status CountExecution(const ms::Frame& frame) {
     return ms::Internal("an object was created twice");
   }
   ++count->executions;
+  if (Has("releases_object_twice")) {
+    void* object = nullptr;
+    MS_Resource* resource = nullptr;
+    MS_TRY(ms::Status::FromAbi(
+        ms::host_tables.resource->lookup(frame.raw(), ms::ToAbi(""), ms::ToAbi("executions"),
+                                         ms::ToAbi(Count::kTypeName), &object, &resource)));
+    ms::host_tables.resource->release(resource);
+    ms::host_tables.resource->release(resource);
+  }
   if (Has("keeps_object")) new ms::ResourceRef<Count>(std::move(found));
   return ms::Status();
 }
@@ -106,7 +115,9 @@ class Floor {
     MS_TRY(Keep(y));
     // Released by the host.
     MS_TRY(ms::DeferRelease(frame, [x] {}));
-    return SetOutput(frame, y);
+    MS_TRY(SetOutput(frame, y));
+    if (Has("releases_output_twice")) ms::host_tables.tensor->release(y.abi());
+    return ms::Status();
   }
 
  private:

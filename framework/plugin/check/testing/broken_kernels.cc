@@ -2,7 +2,9 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdlib>
+#include <string>
 #include <thread>
 
 #include "framework/plugin/check/testing/broken_plugin.h"
@@ -19,6 +21,44 @@ void WriteBeside(const char* memory, const void* begin, uint64_t bytes) {
   if (Has(("byte_after_" + name).c_str())) first[bytes] ^= 0xff;
 }
 
+// Parts of a frame, by name, and where one begins.
+struct FramePart {
+  const char* name;
+  size_t offset;
+};
+#define FRAME_PART(name) \
+  { #name, offsetof(MS_Frame, name) }
+constexpr FramePart kFrameParts[] = {FRAME_PART(head),
+                                     FRAME_PART(ctx),
+                                     FRAME_PART(inputs),
+                                     FRAME_PART(outputs),
+                                     FRAME_PART(outputs_used),
+                                     FRAME_PART(shape_state),
+                                     FRAME_PART(scratch),
+                                     FRAME_PART(n_in),
+                                     FRAME_PART(n_out),
+                                     FRAME_PART(device_state),
+                                     FRAME_PART(stream_native),
+                                     FRAME_PART(stream),
+                                     FRAME_PART(correlation_id),
+                                     FRAME_PART(flags),
+                                     FRAME_PART(step_id),
+                                     FRAME_PART(device_ordinal),
+                                     FRAME_PART(pad)};
+#undef FRAME_PART
+
+// One bit of the part of the frame that the fault names.
+void Scribble(MS_Frame* frame) {
+  for (const FramePart& part : kFrameParts) {
+    if (Has("scribbles_" + std::string(part.name))) {
+      *(reinterpret_cast<unsigned char*>(frame) + part.offset) ^= 1;
+    }
+  }
+  if (Has("scribbles_input_view")) const_cast<MS_TensorView*>(frame->inputs)[0].flags ^= 1;
+  if (Has("scribbles_output_view")) frame->outputs[0].rank = 0;
+  if (Has("scribbles_used_bits")) const_cast<uint64_t*>(frame->outputs_used)[0] = 0;
+}
+
 // Elements of its own, in memory that the host gives or gives away.
 struct Neg {
   // A kernel may count on its device from its creation on.
@@ -32,9 +72,15 @@ struct Neg {
     if (Has("keeps_status")) {
       ms::host_tables.base->status_make(MS_INTERNAL, ms::ToAbi("that nobody reads"));
     }
+    if (Has("frees_status_twice")) {
+      MS_Status* const status = ms::host_tables.base->status_make(MS_INTERNAL, ms::ToAbi("once"));
+      ms::host_tables.core->status_free(status);
+      ms::host_tables.core->status_free(status);
+    }
     if (Has("keeps_tensor") && x.abi().handle != nullptr) {
       ms::host_tables.tensor->retain(x.abi().handle);
     }
+    if (Has("releases_input")) ms::host_tables.tensor->release(x.abi().handle);
     if (Has("uses_frame_later")) {
       std::thread([raw = frame.raw()] {
         std::this_thread::sleep_for(std::chrono::microseconds(300));
@@ -46,6 +92,7 @@ struct Neg {
         Has("wrong_shape") && x.rank() > 1 && frame.raw()->outputs[0].mem.base == nullptr;
     MS_TRY(frame.ForwardOrOutput(0, 0, flat ? ms::Shape{x.size()} : x.shape(), &y));
     Fill(frame, x, y);
+    Scribble(frame.raw());
     return ms::Status();
   }
 
@@ -73,19 +120,38 @@ struct Neg {
   }
 };
 
-// Needs a temporary.
+// Needs temporary memory: scratch in a plan, else two temporaries.
 struct Square {
+  ms::Status Specialize(ms::Specialization& specialization) const {
+    specialization.SetScratchBytes(kScratchBytes);
+    return ms::Status();
+  }
   ms::Status Compute(ms::Frame& frame) const {
     const ms::View x = frame.input(0);
-    ms::View temporary;
-    ms::Status status = frame.Temp(x.bytes(), &temporary);
-    if (!status.ok() && !Has("ignores_no_memory")) return status;
-    if (status.ok()) WriteBeside("temporary", temporary.raw(), temporary.bytes());
+    if (frame.scratch() != nullptr) {
+      WriteBeside("scratch", frame.scratch(), kScratchBytes);
+    } else {
+      MS_TRY(UseTemporaries(frame, x.bytes()));
+    }
     ms::View y;
     MS_TRY(frame.Output(0, x.shape(), &y));
     for (int64_t i = 0; i < x.size(); ++i) {
       y.data<float>()[i] = x.data<float>()[i] * x.data<float>()[i];
     }
+    return ms::Status();
+  }
+
+ private:
+  static constexpr uint64_t kScratchBytes = 24;
+
+  static ms::Status UseTemporaries(ms::Frame& frame, uint64_t bytes) {
+    ms::View temporary;
+    ms::Status status = frame.Temp(bytes, &temporary);
+    if (!status.ok() && !Has("ignores_no_memory")) return status;
+    if (status.ok()) WriteBeside("temporary", temporary.raw(), temporary.bytes());
+    ms::View on_device;
+    MS_TRY(frame.DeviceTemp(bytes, &on_device));
+    WriteBeside("device_temporary", on_device.raw(), on_device.bytes());
     return ms::Status();
   }
 };
@@ -125,6 +191,11 @@ struct AssignAdd {
         ms::Status::FromAbi(ms::host_tables.resource->var_prepare_write(locks, 0, &variable));
     if (status.ok()) Add(ms::View(variable), frame.input(1));
     if (!Has("keeps_lock")) ms::host_tables.resource->vars_unlock(locks);
+    if (Has("unlocks_twice")) ms::host_tables.resource->vars_unlock(locks);
+    if (Has("uses_lock_later")) {
+      static_cast<void>(
+          ms::Status::FromAbi(ms::host_tables.resource->var_view(locks, 0, &variable)));
+    }
     return status;
   }
 
