@@ -73,6 +73,22 @@ FAULTS = {
     **{f"scribbles_{part}": ["KERNEL-FRAME"] for part in FRAME_PARTS},
     "writes_handle": ["KERNEL-INPUTS"],
     "writes_input": ["KERNEL-INPUTS", "KERNEL-FORWARD", "KERNEL-IN-PLACE"],
+    "wraps_without_release": ["KERNEL-WRAPPED", "KERNEL-RUNS"],
+    "wraps_too_little": ["KERNEL-WRAPPED", "KERNEL-RUNS"],
+    "writes_wrapped": ["KERNEL-WRAPPED"],
+    "releases_wrapped_twice": ["KERNEL-REFERENCES"],
+    "supports_changes_its_mind": ["KERNEL-SUPPORTS"],
+    "supports_gives_no_reason": ["KERNEL-SUPPORTS"],
+    "supports_gives_no_text": ["KERNEL-STATUS"],
+    "supports_reads_unknown": ["KERNEL-SUPPORTS"],
+    "beyond_own_output": ["KERNEL-BOUNDS"],
+    "other_type": ["KERNEL-OUTPUTS", "KERNEL-RUNS"],
+    "other_shape": ["KERNEL-SHAPES", "KERNEL-PLANNED"],
+    "shape_function_crashes": ["KERNEL-SHAPES"],
+    "shape_function_guesses": ["KERNEL-SHAPES"],
+    "differs": ["KERNEL-DETERMINISTIC"],
+    "crashes_on_means": ["KERNEL-RUNS"],
+    "fails_on_means": ["KERNEL-RUNS"],
     "keeps_lock": ["KERNEL-LOCKS"],
     "unlocks_twice": ["KERNEL-LOCKS"],
     "uses_lock_later": ["KERNEL-LOCKS"],
@@ -144,6 +160,13 @@ def test_the_plugin_without_a_fault_passes() -> None:
     assert (status, failed(rules)) == (0, set())
     skipped = {name for name, rule in rules.items() if rule["result"] == "SKIP"}
     assert skipped == {"DEV-REASON", "COPY-PEER", "KERNEL-RANDOM"}
+    # Kernels of own ops and asynchronous ones are counted apart.
+    for name in ("KERNEL-RUNS", "KERNEL-FORWARD", "KERNEL-BOUNDS", "FAULT-MEMORY"):
+        rule = rules[name]
+        assert 0 < rule["checks_of_async_kernels"] < rule["checks"], rule
+        assert 0 < rule["checks_of_own_ops"] < rule["checks"], rule
+    assert rules["KERNEL-REFERENCE"]["checks_of_own_ops"] == 0
+    assert rules["KERNEL-DETERMINISTIC"]["checks_of_async_kernels"] == 0
 
 
 def test_kernels_pass_on_a_device_with_memory_of_its_own() -> None:

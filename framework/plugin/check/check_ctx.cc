@@ -91,11 +91,7 @@ MS_Status* SetOutput(MS_Frame* frame, uint32_t index, MS_Tensor* tensor) {
         Misuse("KERNEL-OUTPUTS", absl::StrCat("output ", index, " was set to a tensor in the ",
                                               place.on_host() ? "device's" : "host's", " memory")));
   }
-  const StatusOr<Tensor> value = ReadTensor(tensor->tensor);
-  if (!value.ok()) return Give(value.status());
-  StatusOr<std::unique_ptr<PlacedTensor>> placed = PlacedTensor::CopyOf(place, *value);
-  if (!placed.ok()) return Give(placed.status());
-  SetPlaced(frame, index, *std::move(placed), -1);
+  SetPlaced(frame, index, PlacedTensor::Of(tensor->tensor), -1);
   return nullptr;
 }
 
@@ -139,6 +135,17 @@ MS_Status* RngReserve(MS_Frame* frame, uint64_t blocks, uint64_t* key, uint64_t 
   ctx->philox_counter[0] += blocks;
   if (ctx->philox_counter[0] < blocks) ++ctx->philox_counter[1];
   return nullptr;
+}
+
+// REQUIRES: the context is locked.
+void CheckFrame(const MS_Ctx& ctx) {
+  std::vector<MS_TensorView> outputs;
+  for (const auto& output : ctx.outputs) {
+    outputs.push_back(output == nullptr ? NullView() : output->View(0));
+  }
+  for (const std::string& part : ctx.frame->Changes(outputs)) {
+    NoteMisuse("KERNEL-FRAME", absl::StrCat("it wrote to ", part, " of its frame"));
+  }
 }
 
 // ---- What the execution is ----------------------------------------------------------------------
@@ -196,17 +203,41 @@ MS_Status* InputTensor(MS_Frame* frame, uint32_t index, MS_Tensor** out) {
   return nullptr;
 }
 
-// Not taken yet: a kernel that gives memory of its own fails in the check, and the text says why.
+// The plugin's memory as a tensor.
+StatusOr<Tensor> Wrapped(const Place& place, const MS_MemRef& memory, DataType dtype,
+                         const Shape& shape, void (*release)(void* user), void* user) {
+  if (release == nullptr) {
+    return Misuse("KERNEL-WRAPPED", "wrap_device was called without release");
+  }
+  if (!IsPlainData(dtype)) {
+    return errors::Unimplemented("memory of a device has types of fixed size, given was ",
+                                 DataTypeName(dtype));
+  }
+  const auto elements = static_cast<uint64_t>(shape.num_elements());
+  if (memory.bytes / DataTypeSize(dtype) < elements || (memory.base == nullptr && elements > 0)) {
+    return Misuse("KERNEL-WRAPPED",
+                  absl::StrCat("wrap_device was called with memory of ", memory.bytes,
+                               " bytes for ", DataTypeName(dtype), shape.ToString()));
+  }
+  std::unique_ptr<Block> block = Block::Wrap(place, memory, elements * DataTypeSize(dtype),
+                                             [release, user] { release(user); });
+  return TensorOver(PlacedTensor::In(std::move(block), dtype, shape, place.on_host()));
+}
+
 MS_Status* WrapDevice(MS_Frame* frame, const MS_MemRef* memory, MS_DType dtype, MS_Dims dims,
                       void (*release)(void* user), void* user, MS_Tensor** out) {
   *out = nullptr;
-  static_cast<void>(frame);
-  static_cast<void>(memory);
-  static_cast<void>(dtype);
-  static_cast<void>(dims);
-  static_cast<void>(release);
-  static_cast<void>(user);
-  return Give(errors::Unimplemented("the check does not take memory of a plugin as a tensor yet"));
+  const StatusOr<Shape> shape = ShapeFromAbi(dims);
+  if (!shape.ok()) return Give(shape.status());
+  MS_Ctx* const ctx = frame->ctx;
+  StatusOr<Tensor> tensor =
+      Wrapped(ctx->place, *memory, FromAbiDataType(dtype), *shape, release, user);
+  if (!tensor.ok()) return Give(tensor.status());
+  *out = new MS_Tensor(*std::move(tensor));
+  CheckSession::Watch(*out);
+  const std::lock_guard<std::mutex> lock(ctx->mutex);
+  ctx->has_wrapped = true;
+  return nullptr;
 }
 
 // ---- Calls later, parts of traces ---------------------------------------------------------------
@@ -300,13 +331,7 @@ Status Misuse(const char* rule, std::string text) {
 
 void EndExecution(MS_Ctx* ctx) {
   const std::lock_guard<std::mutex> lock(ctx->mutex);
-  std::vector<MS_TensorView> outputs;
-  for (const auto& output : ctx->outputs) {
-    outputs.push_back(output == nullptr ? NullView() : output->View(0));
-  }
-  for (const std::string& part : ctx->frame->Changes(outputs)) {
-    NoteMisuse("KERNEL-FRAME", absl::StrCat("it wrote to ", part, " of its frame"));
-  }
+  if (ctx->frame != nullptr) CheckFrame(*ctx);
   for (const auto& [thread, parts] : ctx->open_parts) {
     for (const std::string& part : parts) {
       NoteMisuse("KERNEL-TRACE", absl::StrCat("part \"", part, "\" was begun and not ended"));

@@ -9,6 +9,7 @@
 #include "framework/plugin/check/check_trace.h"
 #include "framework/plugin/host_interfaces.h"
 #include "framework/plugin/host_status.h"
+#include "framework/plugin/plugin_text.h"
 
 namespace millstream::plugin_check {
 namespace {
@@ -25,8 +26,10 @@ Statuses& AllStatuses() {
   return *statuses;
 }
 
+thread_local bool are_uncounted = false;
+
 MS_Status* Count(MS_Status* status) {
-  if (status == nullptr) return nullptr;
+  if (status == nullptr || are_uncounted) return status;
   Statuses& all = AllStatuses();
   const std::lock_guard<std::mutex> lock(all.mutex);
   all.live.insert(status);
@@ -96,7 +99,12 @@ const MS_Table* GetInterface(const MS_HostBase*, const char* id) {
 }
 
 MS_Status* StatusMake(MS_Code code, MS_Str message) {
-  return Count(MakeAbiStatus(code, FromAbi(message)));
+  const absl::string_view text = FromAbi(message);
+  if (Printable(text) != text) {
+    NoteMisuse("KERNEL-STATUS",
+               absl::StrCat("a status has a message that is no text: ", Excerpt(text)));
+  }
+  return Count(MakeAbiStatus(code, text));
 }
 
 }  // namespace
@@ -123,6 +131,10 @@ Status Take(MS_Status* status) {
 }
 
 MS_Status* Give(const Status& status) { return Count(ToAbiStatus(status)); }
+
+UncountedStatuses::UncountedStatuses() { are_uncounted = true; }
+
+UncountedStatuses::~UncountedStatuses() { are_uncounted = false; }
 
 int FailRegistration(int n) { return registrations_until_failure.exchange(n); }
 

@@ -36,6 +36,16 @@ Status Take(MS_Status* status);
 // A status for a plugin, counted.
 MS_Status* Give(const Status& status);
 
+// While an object lives, the statuses that this thread makes are not counted: the runtime's own
+// code takes them.
+class UncountedStatuses {
+ public:
+  UncountedStatuses();
+  UncountedStatuses(const UncountedStatuses&) = delete;
+  UncountedStatuses& operator=(const UncountedStatuses&) = delete;
+  ~UncountedStatuses();
+};
+
 // The n-th registration from now on, counted from 1, fails with RESOURCE_EXHAUSTED; 0: none. Gives
 // how many are left until the one that was to fail before: 0 when it did.
 int FailRegistration(int n);
@@ -79,7 +89,8 @@ struct MS_Ctx {
   uint64_t philox_key = 0;
   std::array<uint64_t, 2> philox_counter{};
 
-  std::unique_ptr<millstream::plugin_check::FrameCopy> frame;  // as the kernel got it
+  std::unique_ptr<millstream::plugin_check::FrameCopy>
+      frame;  // as the kernel got it; null: it is gone
 
   // Found.
   std::mutex mutex;
@@ -89,6 +100,7 @@ struct MS_Ctx {
   std::map<uint64_t, Call> cancel_calls;  // by token: registered, and not called
   std::vector<Call> deferred;
   std::map<std::thread::id, std::vector<std::string>> open_parts;  // of a trace, by thread
+  bool has_wrapped = false;  // the kernel gave memory of its own
   int allocations = 0;
   int held_lock_sets = 0;
   std::vector<std::shared_ptr<MS_LockSet>> lock_sets;  // all, those that are unlocked included

@@ -60,14 +60,9 @@ MS_Status* TensorImport(DLManagedTensorVersioned* managed, MS_Tensor** out) {
   return Watched(RealTensors().dlpack_import(managed, out), out);
 }
 
-// Devices may want their own base and offset, of which the host's tensors know the sum alone.
 void TensorView(MS_Tensor* tensor, MS_TensorView* out) {
   RealTensors().view(tensor, out);
-  const PlacedTensor* const placed = PlacedUnder(tensor->tensor);
-  if (placed == nullptr) return;
-  out->mem = placed->View(0).mem;
-  out->mem.offset += tensor->tensor.offset();
-  out->mem.bytes = tensor->tensor.bytes();
+  out->mem = PlacedTensor::Of(tensor->tensor)->memory();
 }
 
 // ---- ms.resource/1 ------------------------------------------------------------------------------
@@ -117,6 +112,16 @@ MS_Status* VarPrepareWrite(MS_LockSet* set, uint32_t k, MS_TensorView* out) {
     return Give(
         Misuse("KERNEL-LOCKS", absl::StrCat("variable ", k, " is locked for reading only")));
   }
+  const Status held = CheckHeld(*set, k);
+  if (!held.ok()) return Give(held);
+  std::unique_ptr<PlacedTensor>& value = set->variables[k]->value;
+  if (value != nullptr && value->is_shared()) {
+    StatusOr<Tensor> read = value->Read();
+    if (!read.ok()) return Give(read.status());
+    StatusOr<std::unique_ptr<PlacedTensor>> copy = PlacedTensor::CopyOf(set->ctx->place, *read);
+    if (!copy.ok()) return Give(copy.status());
+    value = *std::move(copy);
+  }
   return VarView(set, k, out);
 }
 
@@ -126,11 +131,7 @@ MS_Status* VarReplace(MS_LockSet* set, uint32_t k, MS_Tensor* tensor) {
   if (tensor == nullptr || tensor->tensor.dtype() != set->variables[k]->dtype) {
     return Give(errors::InvalidArgument("variable ", k, " is given no tensor of its type"));
   }
-  const StatusOr<Tensor> value = ReadTensor(tensor->tensor);
-  if (!value.ok()) return Give(value.status());
-  StatusOr<std::unique_ptr<PlacedTensor>> placed = PlacedTensor::CopyOf(set->ctx->place, *value);
-  if (!placed.ok()) return Give(placed.status());
-  set->variables[k]->value = *std::move(placed);
+  set->variables[k]->value = PlacedTensor::Of(tensor->tensor);
   return nullptr;
 }
 

@@ -9,6 +9,7 @@
 #include "framework/plugin/check/check_host.h"
 #include "framework/plugin/check/kernel_trials.h"
 #include "framework/plugin/check/suite.h"
+#include "framework/plugin/check/supports_check.h"
 
 namespace millstream::plugin_check {
 namespace {
@@ -19,6 +20,15 @@ constexpr int kRunsOfThread = 8;
 
 int CountKernels(CheckContext* context) {
   return static_cast<int>(context->plugin->kernels.size());
+}
+
+// Of nodes that a host may give to the kernel.
+std::vector<Trial> TrialsOfHosts(const KernelRegistration& kernel) {
+  std::vector<Trial> trials = TrialsOf(kernel);
+  trials.erase(std::remove_if(trials.begin(), trials.end(),
+                              [](const Trial& trial) { return !TakesNode(trial, nullptr); }),
+               trials.end());
+  return trials;
 }
 
 // The trial with the largest inputs; null when the kernel has none.
@@ -52,8 +62,8 @@ void ExpectRefusal(const KernelRun& run, const Trial& trial, int n, Reporter* re
 }
 
 void CheckFaults(CheckContext* context, int item) {
-  const KernelRegistration& kernel = context->plugin->kernels[static_cast<size_t>(item)];
-  const std::vector<Trial> trials = TrialsOf(kernel);
+  const KernelRegistration& kernel = BeginKernel(context, item);
+  const std::vector<Trial> trials = TrialsOfHosts(kernel);
   const Trial* const trial = LargestOf(trials);
   if (trial == nullptr) return;
   context->report->Begin("FAULT-MEMORY", trial->text);
@@ -65,7 +75,8 @@ void CheckFaults(CheckContext* context, int item) {
   const RunMode plain = {"dynamic", false, false, 1, 0xA5, 0, 0};
   const RunResult first = (*run)->Run(plain, nullptr);
   if (!first.status.ok() || first.allocations == 0) {
-    context->report->Skip("a kernel allocates nothing");
+    context->report->Skip(first.status.ok() ? "a kernel allocates nothing"
+                                            : "a kernel refuses its largest inputs");
     return;
   }
   for (int n = 1; n <= std::min(first.allocations, kMostFailures); ++n) {
@@ -77,11 +88,15 @@ void CheckFaults(CheckContext* context, int item) {
 }
 
 void CheckThreads(CheckContext* context, int item) {
-  const KernelRegistration& kernel = context->plugin->kernels[static_cast<size_t>(item)];
-  const std::vector<Trial> trials = TrialsOf(kernel);
+  const KernelRegistration& kernel = BeginKernel(context, item);
+  const std::vector<Trial> trials = TrialsOfHosts(kernel);
   const Trial* const trial = LargestOf(trials);
   if (trial == nullptr) return;
   context->report->Begin("THREADS-STATE", trial->text);
+  if (MayDiffer(kernel)) {
+    context->report->Skip(absl::StrCat(kernel.op, " is stateful, so that its results may differ"));
+    return;
+  }
   const auto run = Create(context, *trial);
   if (!run.ok()) {
     context->report->Skip("a kernel cannot be created");

@@ -27,6 +27,7 @@ struct RunMode {
   int fail_allocation = 0;    // the n-th allocation fails
   bool is_cancelled = false;  // the step is stopping
   bool is_traced = false;
+  bool is_deterministic = false;  // frames ask for the same bits
 };
 
 struct RunResult {
@@ -34,8 +35,9 @@ struct RunResult {
   std::vector<Tensor> outputs;    // without value: not there
   std::vector<Tensor> variables;  // one an input, without value for those that are none
   std::array<uint64_t, 2> philox_counter{};
-  bool shared = false;      // some output lay over an input
-  bool specialized = true;  // false: specialize refused, and nothing ran
+  bool shared = false;       // some output lay over an input
+  bool specialized = true;   // false: specialize refused, and nothing ran
+  bool has_wrapped = false;  // memory of its own
   int allocations = 0;
   int done_calls = 1;  // of an asynchronous kernel
   BrokenRules broken;
@@ -72,8 +74,10 @@ class KernelRun {
   void ShareBuffers(Execution* execution) const;
   Status Specialize(const RunMode& mode, const std::vector<Tensor>& planned_as,
                     Execution* execution) const;
-  MS_Frame* MakeFrame(Execution* execution) const;
-  void Call(Execution* execution, RunResult* result) const;
+  MS_Frame* MakeFrame(const RunMode& mode, Execution* execution) const;
+  void Call(const RunMode& mode, Execution* execution, RunResult* result) const;
+  void ExpectNoLateWrites(const MS_Ctx& ctx, const char* rule, absl::string_view after,
+                          RunResult* result) const;
   void CallAsync(Execution* execution, RunResult* result) const;
   void LookAfter(Execution* execution, RunResult* result) const;
   void LookAtTensors(Execution* execution, RunResult* result) const;

@@ -6,7 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "framework/plugin/check/case_values.h"
-#include "framework/plugin/check/op_specs.h"
+#include "framework/plugin/check/own_op_cases.h"
 #include "framework/plugin/host_status.h"
 
 namespace millstream::plugin_check {
@@ -16,8 +16,13 @@ namespace {
 bool Takes(const KernelRegistration& kernel, const AttrMap& attrs) {
   return absl::c_all_of(kernel.constraints, [&attrs](const auto& constraint) {
     const AttrValue* const attr = FindAttr(attrs, constraint.attr);
-    const DataType* const type = attr == nullptr ? nullptr : attr->get<DataType>();
-    return type != nullptr && absl::c_linear_search(constraint.types, *type);
+    if (attr == nullptr) return false;
+    const DataType* const type = attr->get<DataType>();
+    const DataTypeList* const types = attr->get<DataTypeList>();
+    const auto is_taken = [&constraint](DataType each) {
+      return absl::c_linear_search(constraint.types, each);
+    };
+    return type != nullptr ? is_taken(*type) : types != nullptr && absl::c_all_of(*types, is_taken);
   });
 }
 
@@ -84,9 +89,18 @@ std::string TensorDifference(const Tensor& found, const Tensor& expected, bool e
 
 }  // namespace
 
-std::vector<Trial> TrialsOf(const KernelRegistration& kernel) {
+std::vector<Trial> TrialsOf(const KernelRegistration& kernel, std::string* why) {
+  const OpDef* const own_op = FindOwnOp(kernel);
+  const StatusOr<std::vector<KernelCase>> cases =
+      own_op == nullptr ? CasesOf(kernel.op) : DrawCases(*own_op, kernel);
   std::vector<Trial> trials;
-  for (const KernelCase& kernel_case : CasesOf(kernel.op)) {
+  if (why != nullptr) {
+    *why = !cases.ok()      ? std::string(cases.status().message())
+           : cases->empty() ? absl::StrCat("no cases of ", kernel.op)
+                            : absl::StrCat("no cases of ", kernel.op, " of the kernel's types");
+  }
+  if (!cases.ok()) return trials;
+  for (const KernelCase& kernel_case : *cases) {
     if (!Takes(kernel, kernel_case.attrs)) continue;
     const std::string text = absl::StrCat(TextOf(kernel, kernel_case.attrs), " ", kernel_case.text);
     trials.push_back({&kernel, kernel_case, text});
@@ -95,6 +109,17 @@ std::vector<Trial> TrialsOf(const KernelRegistration& kernel) {
     }
   }
   return trials;
+}
+
+const KernelRegistration& BeginKernel(CheckContext* context, int item) {
+  const KernelRegistration& kernel = context->plugin->kernels[static_cast<size_t>(item)];
+  context->report->OfKernel(FindOwnOp(kernel) != nullptr, (kernel.flags & MS_KERNEL_ASYNC) != 0);
+  return kernel;
+}
+
+bool MayDiffer(const KernelRegistration& kernel) {
+  const OpDef* const own_op = FindOwnOp(kernel);
+  return own_op != nullptr && own_op->is_stateful;
 }
 
 const CheckedDevice* DeviceFor(CheckContext* context, const CheckedPlugin& plugin,

@@ -19,8 +19,15 @@ struct Trial {
   std::string text;  // "Add(T float32) [3,5]", for messages
 };
 
-// The cases of the kernel's op that are of types it is registered for.
-std::vector<Trial> TrialsOf(const KernelRegistration& kernel);
+// The cases of the kernel's op that are of types it is registered for. With none, *why says why,
+// unless it is null.
+std::vector<Trial> TrialsOf(const KernelRegistration& kernel, std::string* why = nullptr);
+
+// The kernel of an item, which the report's counts then know.
+const KernelRegistration& BeginKernel(CheckContext* context, int item);
+
+// Whether two executions may give different results: of an own op that is stateful.
+bool MayDiffer(const KernelRegistration& kernel);
 
 // A device of that type, of the plugin or of what it is compared with; null when there is none:
 // the kernel then gets a frame without a device. Lives as long as the process.

@@ -15,7 +15,8 @@ CHECK = "framework/plugin/check/millstream_plugin_check"
 REFERENCE = "device_plugins/cpu/libmillstream_cpu.so"
 TESTING = pathlib.Path("framework/plugin/check/testing")
 CPP = [
-    str(TESTING / f"broken_{part}.cc") for part in ("execution", "kernels", "plugin", "profiler")
+    str(TESTING / f"broken_{part}.cc")
+    for part in ("execution", "kernels", "ops", "plugin", "profiler")
 ]
 PLAIN_C = [str(TESTING / "plain_c_plugin.c")]
 COMMON = [

@@ -17,12 +17,12 @@ constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 
 char* AddressOf(const MS_MemRef& ref) { return static_cast<char*>(ref.base) + ref.offset; }
 
-// All buffers of device memory that this host makes.
+// All buffers of device memory that this host makes, and those of memory that plugins gave.
 class PlacedBuffer : public Buffer {
  public:
   explicit PlacedBuffer(std::unique_ptr<PlacedTensor> placed)
-      : Buffer(AddressOf(placed->View(0).mem), placed->bytes(), /*writable=*/false,
-               MemorySpace::kDevice),
+      : Buffer(AddressOf(placed->memory()), placed->bytes(), /*writable=*/false,
+               placed->on_host() ? MemorySpace::kHost : MemorySpace::kDevice),
         placed_(std::move(placed)) {}
   const PlacedTensor& placed() const { return *placed_; }
 
@@ -30,12 +30,18 @@ class PlacedBuffer : public Buffer {
   const std::unique_ptr<PlacedTensor> placed_;
 };
 
+// What a tensor in a device's memory lies in, also one with a part of it; null on the host.
+const PlacedTensor* PlacedUnder(const Tensor& tensor) {
+  if (!tensor.is_on_device()) return nullptr;
+  return &static_cast<const PlacedBuffer*>(tensor.buffer().get())->placed();
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<Block>> Block::Make(const Place& place, uint64_t bytes, uint8_t fill,
                                              uint64_t offset) {
-  std::unique_ptr<Block> block(new Block(place, bytes, offset));
-  const uint64_t total = bytes + offset + 2 * kGuardBytes;
+  std::unique_ptr<Block> block(new Block(place, bytes, offset, kGuardBytes));
+  const uint64_t total = block->total();
   std::string whole(total, kGuardFill);
   std::memset(whole.data() + kGuardBytes + offset, fill, bytes);
   if (place.on_host()) {
@@ -51,22 +57,33 @@ StatusOr<std::unique_ptr<Block>> Block::Make(const Place& place, uint64_t bytes,
   return block;
 }
 
+std::unique_ptr<Block> Block::Wrap(const Place& place, const MS_MemRef& memory, uint64_t bytes,
+                                   std::function<void()> release) {
+  std::unique_ptr<Block> block(new Block(place, bytes, 0, 0));
+  block->whole_ = memory;
+  block->release_ = std::move(release);
+  return block;
+}
+
 Block::~Block() {
-  if (!place_.on_host() && whole_.base != nullptr) {
+  if (release_ != nullptr) {
+    if (!place_.on_host()) Take(place_.functions->stream_sync(place_.stream)).IgnoreError();
+    release_();
+  } else if (!place_.on_host() && whole_.base != nullptr) {
     place_.functions->mem_free(place_.device, &whole_);
   }
 }
 
 MS_MemRef Block::ref() const {
   MS_MemRef ref = whole_;
-  ref.offset += kGuardBytes + offset_;
+  ref.offset += guard_bytes_ + offset_;
   ref.bytes = bytes_;
   return ref;
 }
 
 Status Block::CopyIn(const std::string& whole) const {
   if (place_.on_host()) {
-    std::memcpy(whole_.base, whole.data(), whole.size());
+    std::memcpy(AddressOf(whole_), whole.data(), whole.size());
     return absl::OkStatus();
   }
   const MS_MemRef host = {const_cast<char*>(whole.data()), 0, whole.size(), MS_SPACE_HOST, 0};
@@ -76,9 +93,9 @@ Status Block::CopyIn(const std::string& whole) const {
 }
 
 StatusOr<std::string> Block::CopyOut() const {
-  std::string whole(bytes_ + offset_ + 2 * kGuardBytes, '\0');
+  std::string whole(total(), '\0');
   if (place_.on_host()) {
-    std::memcpy(whole.data(), whole_.base, whole.size());
+    if (!whole.empty()) std::memcpy(whole.data(), AddressOf(whole_), whole.size());
     return whole;
   }
   const MS_MemRef host = {whole.data(), 0, whole.size(), MS_SPACE_HOST, 0};
@@ -89,21 +106,21 @@ StatusOr<std::string> Block::CopyOut() const {
 }
 
 Status Block::Write(const void* bytes) const {
-  std::string whole(bytes_ + offset_ + 2 * kGuardBytes, kGuardFill);
-  if (bytes_ != 0) std::memcpy(whole.data() + kGuardBytes + offset_, bytes, bytes_);
+  std::string whole(total(), kGuardFill);
+  if (bytes_ != 0) std::memcpy(whole.data() + guard_bytes_ + offset_, bytes, bytes_);
   return CopyIn(whole);
 }
 
 Status Block::Read(void* bytes) const {
   MS_ASSIGN_OR_RETURN(const std::string whole, CopyOut());
-  if (bytes_ != 0) std::memcpy(bytes, whole.data() + kGuardBytes + offset_, bytes_);
+  if (bytes_ != 0) std::memcpy(bytes, whole.data() + guard_bytes_ + offset_, bytes_);
   return absl::OkStatus();
 }
 
 StatusOr<bool> Block::GuardsIntact() const {
   MS_ASSIGN_OR_RETURN(const std::string whole, CopyOut());
   const auto is_guard = [](char byte) { return byte == kGuardFill; };
-  const auto data = whole.begin() + static_cast<int64_t>(kGuardBytes + offset_);
+  const auto data = whole.begin() + static_cast<int64_t>(guard_bytes_ + offset_);
   return std::all_of(whole.begin(), data, is_guard) &&
          std::all_of(data + static_cast<int64_t>(bytes_), whole.end(), is_guard);
 }
@@ -113,7 +130,7 @@ StatusOr<std::unique_ptr<PlacedTensor>> PlacedTensor::Make(const Place& place, D
                                                            uint64_t offset) {
   std::unique_ptr<PlacedTensor> placed(new PlacedTensor(dtype, shape));
   if (!IsPlainData(dtype)) {
-    MS_ASSIGN_OR_RETURN(placed->strings_, Tensor::Create(dtype, shape));
+    MS_ASSIGN_OR_RETURN(placed->tensor_, Tensor::Create(dtype, shape));
     return placed;
   }
   if (placed->bytes() > kMostBytes) {
@@ -129,10 +146,26 @@ StatusOr<std::unique_ptr<PlacedTensor>> PlacedTensor::CopyOf(const Place& place,
   MS_ASSIGN_OR_RETURN(std::unique_ptr<PlacedTensor> placed,
                       Make(place, value.dtype(), value.shape(), 0, offset));
   if (placed->block_ == nullptr) {
-    MS_ASSIGN_OR_RETURN(placed->strings_, value.DeepCopy());
+    MS_ASSIGN_OR_RETURN(placed->tensor_, value.DeepCopy());
     return placed;
   }
   MS_RETURN_IF_ERROR(placed->block_->Write(value.raw()));
+  return placed;
+}
+
+std::unique_ptr<PlacedTensor> PlacedTensor::In(std::unique_ptr<Block> block, DataType dtype,
+                                               const Shape& shape, bool on_host) {
+  std::unique_ptr<PlacedTensor> placed(new PlacedTensor(dtype, shape));
+  placed->on_host_ = on_host;
+  placed->block_ = std::move(block);
+  return placed;
+}
+
+std::unique_ptr<PlacedTensor> PlacedTensor::Of(const Tensor& tensor) {
+  std::unique_ptr<PlacedTensor> placed(new PlacedTensor(tensor.dtype(), tensor.shape()));
+  placed->on_host_ = !tensor.is_on_device();
+  placed->is_shared_ = true;
+  placed->tensor_ = tensor;
   return placed;
 }
 
@@ -140,7 +173,7 @@ std::unique_ptr<PlacedTensor> PlacedTensor::Over(DataType dtype, const Shape& sh
   std::unique_ptr<PlacedTensor> placed(new PlacedTensor(dtype, shape));
   placed->on_host_ = on_host_;
   placed->block_ = block_;
-  placed->strings_ = strings_;
+  placed->tensor_ = tensor_;
   return placed;
 }
 
@@ -148,13 +181,20 @@ uint64_t PlacedTensor::bytes() const {
   return static_cast<uint64_t>(shape_.num_elements()) * DataTypeSize(dtype_);
 }
 
+// Devices may want their own base and offset, of which a tensor knows the sum alone.
+MS_MemRef PlacedTensor::memory() const {
+  if (block_ != nullptr) return block_->ref();
+  const PlacedTensor* const under = PlacedUnder(tensor_);
+  if (under == nullptr) return {tensor_.raw(), 0, tensor_.bytes(), MS_SPACE_HOST, 0};
+  MS_MemRef memory = under->memory();
+  memory.offset += tensor_.offset();
+  memory.bytes = tensor_.bytes();
+  return memory;
+}
+
 MS_TensorView PlacedTensor::View(uint64_t flags) const {
   MS_TensorView view = {};
-  if (block_ != nullptr) {
-    view.mem = block_->ref();
-  } else {
-    view.mem = {strings_.raw(), 0, strings_.bytes(), MS_SPACE_HOST, 0};
-  }
+  view.mem = memory();
   view.dims = shape_.dims().data();
   view.rank = static_cast<uint32_t>(shape_.rank());
   view.dtype = ToAbiDataType(dtype_);
@@ -163,33 +203,27 @@ MS_TensorView PlacedTensor::View(uint64_t flags) const {
 }
 
 StatusOr<Tensor> PlacedTensor::Read() const {
-  if (block_ == nullptr) return strings_.DeepCopy();
+  if (block_ == nullptr) {
+    const PlacedTensor* const under = PlacedUnder(tensor_);
+    if (under == nullptr) return tensor_.DeepCopy();
+    MS_ASSIGN_OR_RETURN(const Tensor whole, under->Read());
+    return Tensor(dtype_, shape_, whole.buffer(), tensor_.offset());
+  }
   MS_ASSIGN_OR_RETURN(Tensor value, Tensor::Create(dtype_, shape_));
   MS_RETURN_IF_ERROR(block_->Read(value.raw()));
   return value;
 }
 
 StatusOr<bool> PlacedTensor::GuardsIntact() const {
-  if (block_ == nullptr) return true;
-  return block_->GuardsIntact();
+  if (block_ != nullptr) return block_->GuardsIntact();
+  const PlacedTensor* const under = PlacedUnder(tensor_);
+  return under == nullptr ? true : under->GuardsIntact();
 }
 
 Tensor TensorOver(std::unique_ptr<PlacedTensor> placed) {
   const DataType dtype = placed->dtype();
   const Shape shape = placed->shape();
   return Tensor(dtype, shape, BufferRef::Adopt(new PlacedBuffer(std::move(placed))));
-}
-
-const PlacedTensor* PlacedUnder(const Tensor& tensor) {
-  if (!tensor.is_on_device()) return nullptr;
-  return &static_cast<const PlacedBuffer*>(tensor.buffer().get())->placed();
-}
-
-StatusOr<Tensor> ReadTensor(const Tensor& tensor) {
-  const PlacedTensor* const placed = PlacedUnder(tensor);
-  if (placed == nullptr) return tensor;
-  MS_ASSIGN_OR_RETURN(const Tensor whole, placed->Read());
-  return Tensor(tensor.dtype(), tensor.shape(), whole.buffer(), tensor.offset());
 }
 
 }  // namespace millstream::plugin_check

@@ -3,6 +3,7 @@
 #define MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_MEMORY_BLOCK_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,12 +23,15 @@ struct Place {
   bool on_host() const { return device == nullptr; }
 };
 
-// Bytes between guards.
+// Bytes between guards, or memory of a plugin's own, which has none.
 class Block {
  public:
   // `offset` bytes lie between a 64-byte boundary and the data. All bytes are `fill`.
   static StatusOr<std::unique_ptr<Block>> Make(const Place& place, uint64_t bytes, uint8_t fill,
                                                uint64_t offset = 0);
+  // Memory that the plugin gave. The destructor calls `release`, when the stream's work is done.
+  static std::unique_ptr<Block> Wrap(const Place& place, const MS_MemRef& memory, uint64_t bytes,
+                                     std::function<void()> release);
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
   ~Block();
@@ -41,19 +45,22 @@ class Block {
   StatusOr<bool> GuardsIntact() const;
 
  private:
-  Block(const Place& place, uint64_t bytes, uint64_t offset)
-      : place_(place), bytes_(bytes), offset_(offset) {}
+  Block(const Place& place, uint64_t bytes, uint64_t offset, uint64_t guard_bytes)
+      : place_(place), bytes_(bytes), offset_(offset), guard_bytes_(guard_bytes) {}
+  uint64_t total() const { return bytes_ + offset_ + 2 * guard_bytes_; }
   Status CopyIn(const std::string& whole) const;
   StatusOr<std::string> CopyOut() const;
 
   const Place place_;
   const uint64_t bytes_;
   const uint64_t offset_;
-  std::string storage_;   // on the host, with room for alignment
-  MS_MemRef whole_ = {};  // with guards
+  const uint64_t guard_bytes_;
+  std::string storage_;            // on the host, with room for alignment
+  MS_MemRef whole_ = {};           // with guards
+  std::function<void()> release_;  // of the plugin's own memory
 };
 
-// A tensor of plain data in a block, or of strings in a tensor of the host's.
+// A tensor of plain data in a block, or in a tensor of the host's, as strings are.
 class PlacedTensor {
  public:
   // Elements are `fill`, strings are empty. RESOURCE_EXHAUSTED, INTERNAL for impossible dims.
@@ -62,6 +69,11 @@ class PlacedTensor {
                                                       uint64_t offset = 0);
   static StatusOr<std::unique_ptr<PlacedTensor>> CopyOf(const Place& place, const Tensor& value,
                                                         uint64_t offset = 0);
+  // In a block that the plugin gave.
+  static std::unique_ptr<PlacedTensor> In(std::unique_ptr<Block> block, DataType dtype,
+                                          const Shape& shape, bool on_host);
+  // In the memory of the tensor.
+  static std::unique_ptr<PlacedTensor> Of(const Tensor& tensor);
   // The same memory under another shape of as many bytes.
   std::unique_ptr<PlacedTensor> Over(DataType dtype, const Shape& shape) const;
 
@@ -69,11 +81,13 @@ class PlacedTensor {
   const Shape& shape() const { return shape_; }
   uint64_t bytes() const;
   bool on_host() const { return on_host_; }
+  // Whether it is in the memory of somebody else's tensor.
+  bool is_shared() const { return is_shared_; }
+  MS_MemRef memory() const;
   // Refers to this object's dims.
   MS_TensorView View(uint64_t flags) const;
   StatusOr<Tensor> Read() const;
   StatusOr<bool> GuardsIntact() const;
-  bool SharesWith(const PlacedTensor& other) const { return block_ && block_ == other.block_; }
 
  private:
   PlacedTensor(DataType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)) {}
@@ -81,17 +95,13 @@ class PlacedTensor {
   DataType dtype_;
   Shape shape_;
   bool on_host_ = true;
+  bool is_shared_ = false;
   std::shared_ptr<Block> block_;
-  Tensor strings_;
+  Tensor tensor_;  // without a block
 };
 
-// Tensors of the host's over memory of a device, which goes with the last of them.
+// Tensors of the host's over the memory, which goes with the last of them.
 Tensor TensorOver(std::unique_ptr<PlacedTensor> placed);
-// What a tensor made so lies in, also one with a part of it; null for tensors in host memory.
-const PlacedTensor* PlacedUnder(const Tensor& tensor);
-// The tensor, copied when it is in a device's memory.
-StatusOr<Tensor> ReadTensor(const Tensor& tensor);
-
 }  // namespace millstream::plugin_check
 
 #endif  // MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_MEMORY_BLOCK_H_

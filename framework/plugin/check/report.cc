@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -67,6 +68,24 @@ int CountOf(const std::vector<Row>& rows, Outcome outcome) {
   }));
 }
 
+// One line about all rules of kernels; empty without any.
+std::string KernelCounts(const std::vector<Row>& rows) {
+  bool is_any = false;
+  int all = 0;
+  int own = 0;
+  int async = 0;
+  for (const Row& row : rows) {
+    if (!row.result.is_of_kernels) continue;
+    is_any = true;
+    all += row.result.checks;
+    own += row.result.of_own_ops;
+    async += row.result.of_async;
+  }
+  if (!is_any) return "";
+  return absl::StrCat("\n", all, " checks of kernels, ", own, " of own ops, ", async,
+                      " of asynchronous kernels\n");
+}
+
 }  // namespace
 
 void Reporter::Begin(absl::string_view rule, absl::string_view what) { Write('B', rule, what); }
@@ -103,20 +122,33 @@ std::string RuleResult::Detail(size_t most_reasons) const {
   }
   const std::string text = absl::StrJoin(reasons, "; ");
   if (passed == 0) return text.empty() ? "there was nothing to check" : text;
-  return absl::StrCat(passed, passed == 1 ? " check" : " checks",
-                      text.empty() ? "" : "; not checked: ", text);
+  std::string checks = absl::StrCat(passed, passed == 1 ? " check" : " checks");
+  if (is_of_kernels) {
+    absl::StrAppend(&checks, ", ", of_own_ops, " of own ops, ", of_async,
+                    " of asynchronous kernels");
+  }
+  return absl::StrCat(checks, text.empty() ? "" : "; not checked: ", text);
 }
 
 void Report::CloseCheck() {
-  if (!rule_.empty() && !unpassed_) ++results_[rule_].passed;
+  if (!rule_.empty()) {
+    RuleResult& result = results_[rule_];
+    result.is_of_kernels = result.is_of_kernels || is_of_kernel_;
+    if (outcome_ == Outcome::kPass) ++result.passed;
+    if (outcome_ != Outcome::kSkip) {
+      ++result.checks;
+      if (is_of_own_op_) ++result.of_own_ops;
+      if (is_async_) ++result.of_async;
+    }
+  }
   rule_.clear();
-  unpassed_ = false;
+  outcome_ = Outcome::kPass;
 }
 
 void Report::Fail(const std::string& text) {
   RuleResult& result = results_[rule_];
   ++result.failed;
-  unpassed_ = true;
+  outcome_ = Outcome::kFail;
   if (result.failures.size() >= kMostFailures) return;
   result.failures.push_back(what_.empty() ? text : absl::StrCat(what_, ": ", text));
 }
@@ -131,12 +163,17 @@ void Report::Read(absl::string_view line) {
   } else if (fields[0] == "F") {
     Fail(first);
   } else if (fields[0] == "S") {
-    unpassed_ = true;
+    if (outcome_ == Outcome::kPass) outcome_ = Outcome::kSkip;
     Skip(rule_, first);
   } else if (fields[0] == "C") {
     crash_ = first;
   } else if (fields[0] == "I" && absl::SimpleAtoi(first, &item_)) {
     CloseCheck();
+    is_of_kernel_ = is_of_own_op_ = is_async_ = false;
+  } else if (fields[0] == "K") {
+    is_of_kernel_ = true;
+    is_of_own_op_ = absl::StrContains(first, "own");
+    is_async_ = absl::StrContains(first, "async");
   } else if (fields[0] == "E") {
     CloseCheck();
     item_ = -1;
@@ -182,7 +219,7 @@ std::string ReportTable(const Report& report, const std::vector<std::string>& su
                     outcome == Outcome::kPass ? "" : ": ", row.result.Detail(kReasonsOfTable),
                     "\n");
   }
-  absl::StrAppend(&text, "\n", CountOf(rows, Outcome::kPass), " passed, ",
+  absl::StrAppend(&text, KernelCounts(rows), "\n", CountOf(rows, Outcome::kPass), " passed, ",
                   CountOf(rows, Outcome::kFail), " failed, ", CountOf(rows, Outcome::kSkip),
                   " skipped\n");
   return text;
@@ -202,7 +239,9 @@ std::string ReportJson(const Report& report, const std::vector<std::string>& sui
                     row.rule->suite, "\", \"result\": \"", OutcomeName(row.result.outcome()),
                     "\", \"sentence\": ");
     AppendJsonText(row.rule->sentence, &json);
-    json += ", \"detail\": ";
+    absl::StrAppend(&json, ", \"checks\": ", row.result.checks,
+                    ", \"checks_of_own_ops\": ", row.result.of_own_ops,
+                    ", \"checks_of_async_kernels\": ", row.result.of_async, ", \"detail\": ");
     AppendJsonText(row.result.Detail(row.result.skipped.size()), &json);
     json += "}";
     separator = ",\n";

@@ -3,6 +3,8 @@
 //
 // A line is a letter, and fields after tabs; tabs and line ends within fields become spaces:
 //   I <n>               item n of the suite begins
+//   K <kinds>           the item's checks are of a kernel: "own" of an own op, "async" of an
+//                       asynchronous one, "own async", or neither
 //   B <rule> <what>     a check of the rule begins, of the named thing; it passes unless F or S
 //                       follows before the next line of B or E
 //   F <text>            it fails; any number of times
@@ -27,6 +29,10 @@ class Reporter {
   explicit Reporter(int descriptor) : descriptor_(descriptor) {}
 
   void BeginItem(int item) { Write('I', absl::StrCat(item)); }
+  // The item's checks are of a kernel.
+  void OfKernel(bool is_of_own_op, bool is_async) {
+    Write('K', absl::StrCat(is_of_own_op ? "own " : "", is_async ? "async" : ""));
+  }
   // A check of `rule` begins; `what` is named when it fails, or when the process dies of it.
   void Begin(absl::string_view rule, absl::string_view what = "");
   void Fail(absl::string_view text) { Write('F', text); }
@@ -49,6 +55,10 @@ enum class Outcome { kPass, kFail, kSkip };
 
 // What became of one rule, over all checks of it.
 struct RuleResult {
+  bool is_of_kernels = false;
+  int checks = 0;      // that passed or failed
+  int of_own_ops = 0;  // of these, of kernels of own ops
+  int of_async = 0;    // and of asynchronous kernels
   int passed = 0;
   int failed = 0;
   std::vector<std::string> failures;   // the first of them
@@ -82,7 +92,10 @@ class Report {
   std::string rule_;  // of the check that runs; empty when none does
   std::string what_;
   std::string crash_;
-  bool unpassed_ = false;  // it failed or was skipped
+  Outcome outcome_ = Outcome::kPass;  // of that check
+  bool is_of_kernel_ = false;         // and of the item's kernel:
+  bool is_of_own_op_ = false;
+  bool is_async_ = false;
 };
 
 // A table for terminals, of the rules of the suites in `suites`.

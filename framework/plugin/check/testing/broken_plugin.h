@@ -28,6 +28,8 @@ void NoteCopy(uint64_t begin_ns);
 ms::Status RegisterKernels(MS_Registrar* registrar);
 // Those that use more of their host.
 ms::Status RegisterExecutions(MS_Registrar* registrar);
+// Ops of its own with their kernels, and a kernel with memory of its own.
+ms::Status RegisterOps(MS_Registrar* registrar);
 
 }  // namespace broken
 
