@@ -70,6 +70,8 @@ FAULTS = {
     "byte_after_device_temporary": ["KERNEL-BOUNDS"],
     "byte_before_scratch": ["KERNEL-BOUNDS"],
     "byte_after_scratch": ["KERNEL-BOUNDS"],
+    "byte_before_device_scratch": ["KERNEL-BOUNDS"],
+    "byte_after_device_scratch": ["KERNEL-BOUNDS"],
     **{f"scribbles_{part}": ["KERNEL-FRAME"] for part in FRAME_PARTS},
     "writes_handle": ["KERNEL-INPUTS"],
     "writes_input": ["KERNEL-INPUTS", "KERNEL-FORWARD", "KERNEL-IN-PLACE"],

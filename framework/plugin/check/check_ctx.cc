@@ -83,7 +83,7 @@ MS_Status* SetOutput(MS_Frame* frame, uint32_t index, MS_Tensor* tensor) {
   if (tensor == nullptr || ToAbiDataType(tensor->tensor.dtype()) != ctx->output_dtypes[index]) {
     return Give(
         Misuse("KERNEL-OUTPUTS",
-               absl::StrCat("output ", index, " was set to a tensor of no or of another type")));
+               absl::StrCat("output ", index, " was set to no tensor, or to one of another type")));
   }
   const Place place = ctx->output_on_host[index] ? Place() : ctx->place;
   if (place.on_host() == tensor->tensor.is_on_device()) {

@@ -2,6 +2,8 @@
 // is one item for each kernel.
 #include <algorithm>
 #include <atomic>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,36 +20,30 @@ constexpr int kMostFailures = 4;
 constexpr int kThreads = 4;
 constexpr int kRunsOfThread = 8;
 
-int CountKernels(CheckContext* context) {
-  return static_cast<int>(context->plugin->kernels.size());
+// Of the nodes that a host may give to the kernel the one with the largest inputs; none when there
+// are no cases.
+std::optional<Trial> LargestTrial(const KernelRegistration& kernel) {
+  std::optional<Trial> largest;
+  size_t most_bytes = 0;
+  for (const Trial& trial : TrialsOf(kernel)) {
+    if (!TakesNode(trial, nullptr)) continue;
+    size_t bytes = 0;
+    for (const CaseInput& input : trial.kernel_case.inputs) bytes += input.value.bytes();
+    if (largest.has_value() && bytes <= most_bytes) continue;
+    largest = trial;
+    most_bytes = bytes;
+  }
+  return largest;
 }
 
-// Of nodes that a host may give to the kernel.
-std::vector<Trial> TrialsOfHosts(const KernelRegistration& kernel) {
-  std::vector<Trial> trials = TrialsOf(kernel);
-  trials.erase(std::remove_if(trials.begin(), trials.end(),
-                              [](const Trial& trial) { return !TakesNode(trial, nullptr); }),
-               trials.end());
-  return trials;
-}
-
-// The trial with the largest inputs; null when the kernel has none.
-const Trial* LargestOf(const std::vector<Trial>& trials) {
-  const auto bytes = [](const Trial& trial) {
-    size_t sum = 0;
-    for (const CaseInput& input : trial.kernel_case.inputs) sum += input.value.bytes();
-    return sum;
-  };
-  const auto largest =
-      std::max_element(trials.begin(), trials.end(),
-                       [&bytes](const Trial& a, const Trial& b) { return bytes(a) < bytes(b); });
-  return largest == trials.end() ? nullptr : &*largest;
-}
-
-StatusOr<std::unique_ptr<KernelRun>> Create(CheckContext* context, const Trial& trial) {
-  return KernelRun::Create(*trial.kernel,
-                           DeviceFor(context, *context->plugin, trial.kernel->device_type),
-                           trial.kernel_case);
+// The kernel of that trial; null when the rule is skipped.
+std::unique_ptr<KernelRun> CreateForRule(CheckContext* context, const char* rule,
+                                         const Trial& trial) {
+  context->report->Begin(rule, trial.text);
+  StatusOr<std::unique_ptr<KernelRun>> run = CreateRun(context, trial);
+  if (run.ok()) return *std::move(run);
+  context->report->Skip("a kernel cannot be created");
+  return nullptr;
 }
 
 void ExpectRefusal(const KernelRun& run, const Trial& trial, int n, Reporter* report) {
@@ -63,53 +59,43 @@ void ExpectRefusal(const KernelRun& run, const Trial& trial, int n, Reporter* re
 
 void CheckFaults(CheckContext* context, int item) {
   const KernelRegistration& kernel = BeginKernel(context, item);
-  const std::vector<Trial> trials = TrialsOfHosts(kernel);
-  const Trial* const trial = LargestOf(trials);
-  if (trial == nullptr) return;
-  context->report->Begin("FAULT-MEMORY", trial->text);
-  const auto run = Create(context, *trial);
-  if (!run.ok()) {
-    context->report->Skip("a kernel cannot be created");
-    return;
-  }
+  const std::optional<Trial> trial = LargestTrial(kernel);
+  if (!trial.has_value()) return;
+  const auto run = CreateForRule(context, "FAULT-MEMORY", *trial);
+  if (run == nullptr) return;
   const RunMode plain = {"dynamic", false, false, 1, 0xA5, 0, 0};
-  const RunResult first = (*run)->Run(plain, nullptr);
+  const RunResult first = run->Run(plain, nullptr);
   if (!first.status.ok() || first.allocations == 0) {
     context->report->Skip(first.status.ok() ? "a kernel allocates nothing"
                                             : "a kernel refuses its largest inputs");
     return;
   }
   for (int n = 1; n <= std::min(first.allocations, kMostFailures); ++n) {
-    ExpectRefusal(**run, *trial, n, context->report);
+    ExpectRefusal(*run, *trial, n, context->report);
   }
-  for (const auto& [rule, text] : (*run)->Destroy()) {
+  for (const auto& [rule, text] : run->Destroy()) {
     context->report->Fail(absl::StrCat(rule, ": ", text));
   }
 }
 
 void CheckThreads(CheckContext* context, int item) {
   const KernelRegistration& kernel = BeginKernel(context, item);
-  const std::vector<Trial> trials = TrialsOfHosts(kernel);
-  const Trial* const trial = LargestOf(trials);
-  if (trial == nullptr) return;
-  context->report->Begin("THREADS-STATE", trial->text);
+  const std::optional<Trial> trial = LargestTrial(kernel);
+  if (!trial.has_value()) return;
+  const auto run = CreateForRule(context, "THREADS-STATE", *trial);
+  if (run == nullptr) return;
   if (MayDiffer(kernel)) {
     context->report->Skip(absl::StrCat(kernel.op, " is stateful, so that its results may differ"));
     return;
   }
-  const auto run = Create(context, *trial);
-  if (!run.ok()) {
-    context->report->Skip("a kernel cannot be created");
-    return;
-  }
   const RunMode mode = {"at the same time", false, false, 1, 0xA5, 0, 0};
-  const RunResult expected = (*run)->Run(mode, nullptr);
+  const RunResult expected = run->Run(mode, nullptr);
   std::atomic<int> different{0};
   std::vector<std::thread> team;
   for (int i = 0; i < kThreads; ++i) {
     team.emplace_back([&] {
       for (int k = 0; k < kRunsOfThread; ++k) {
-        const RunResult found = (*run)->Run(mode, nullptr);
+        const RunResult found = run->Run(mode, nullptr);
         const bool same = found.status.code() == expected.status.code() &&
                           (!found.status.ok() || DifferenceOf(found, expected, true).empty());
         if (!same) ++different;

@@ -111,11 +111,11 @@ BrokenRules KernelRun::Destroy() {
   return TakeMisuses();
 }
 
-bool KernelRun::IsHostArg(const std::vector<ArgDef>& args, const std::vector<int>& starts,
-                          int index) const {
+bool IsHostArg(const KernelRegistration& kernel, const std::vector<ArgDef>& args,
+               const std::vector<int>& starts, size_t index) {
   for (size_t i = 0; i < args.size(); ++i) {
-    if (index < starts[i] || index >= starts[i + 1]) continue;
-    return absl::c_linear_search(kernel_.host_args, args[i].name);
+    if (static_cast<int>(index) >= starts[i + 1]) continue;
+    return absl::c_linear_search(kernel.host_args, args[i].name);
   }
   return false;
 }
@@ -144,7 +144,7 @@ Status KernelRun::PlaceInputs(const RunMode& mode, Execution* execution) const {
       view.flags = MS_VIEW_RESOURCE | MS_VIEW_HOST;
       continue;
     }
-    const bool host = IsHostArg(op_->inputs, signature_.input_starts, static_cast<int>(i));
+    const bool host = IsHostArg(kernel_, op_->inputs, signature_.input_starts, i);
     MS_ASSIGN_OR_RETURN(execution->inputs[i], PlacedTensor::CopyOf(host ? Place() : ctx->place,
                                                                    input.value, mode.input_offset));
     ctx->inputs[i] = execution->inputs[i].get();
@@ -168,8 +168,7 @@ Status KernelRun::PlaceOutputs(const RunMode& mode, const std::vector<Tensor>* p
   ctx->taken_inputs.assign(n, -1);
   for (size_t i = 0; i < n; ++i) {
     ctx->output_dtypes.push_back(ToAbiDataType(signature_.output_types[i]));
-    ctx->output_on_host.push_back(
-        IsHostArg(op_->outputs, signature_.output_starts, static_cast<int>(i)));
+    ctx->output_on_host.push_back(IsHostArg(kernel_, op_->outputs, signature_.output_starts, i));
     execution->output_views[i] = NullView();
     if (planned_as == nullptr || !(*planned_as)[i].has_value()) continue;
     MS_ASSIGN_OR_RETURN(

@@ -43,6 +43,11 @@ struct RunResult {
   BrokenRules broken;
 };
 
+// Whether the kernel has in host memory what is tensor `index` of the arguments. `starts` are of a
+// NodeSignature.
+bool IsHostArg(const KernelRegistration& kernel, const std::vector<ArgDef>& args,
+               const std::vector<int>& starts, size_t index);
+
 // A kernel with the state that create made for one node. Run may be called by several threads.
 class KernelRun {
  public:
@@ -67,7 +72,6 @@ class KernelRun {
   KernelRun(const KernelRegistration& kernel, const CheckedDevice* device,
             const KernelCase& kernel_case)
       : kernel_(kernel), device_(device), case_(kernel_case) {}
-  bool IsHostArg(const std::vector<ArgDef>& args, const std::vector<int>& starts, int index) const;
   Status PlaceInputs(const RunMode& mode, Execution* execution) const;
   Status PlaceOutputs(const RunMode& mode, const std::vector<Tensor>* planned_as,
                       Execution* execution) const;

@@ -215,8 +215,7 @@ class KernelCheck {
       report_->Skip(absl::StrCat("supports of ", kernel_.op, " refuses some nodes"));
       return;
     }
-    const StatusOr<std::unique_ptr<KernelRun>> run = KernelRun::Create(
-        kernel_, DeviceFor(context_, *context_->plugin, kernel_.device_type), trial.kernel_case);
+    const StatusOr<std::unique_ptr<KernelRun>> run = CreateRun(context_, trial);
     if (absl::IsUnimplemented(run.status())) {
       report_->Skip(absl::StrCat(kernel_.op, " is not there for some types"));
       return;
@@ -298,10 +297,6 @@ class KernelCheck {
   bool has_wrapped_ = false;
   bool has_known_shapes_ = true;  // in the trial that runs: its outputs can be planned
 };
-
-int CountKernels(CheckContext* context) {
-  return static_cast<int>(context->plugin->kernels.size());
-}
 
 void CheckKernel(CheckContext* context, int item) {
   KernelCheck(context, BeginKernel(context, item)).Run();

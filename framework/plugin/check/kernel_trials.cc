@@ -111,6 +111,10 @@ std::vector<Trial> TrialsOf(const KernelRegistration& kernel, std::string* why) 
   return trials;
 }
 
+int CountKernels(CheckContext* context) {
+  return static_cast<int>(context->plugin->kernels.size());
+}
+
 const KernelRegistration& BeginKernel(CheckContext* context, int item) {
   const KernelRegistration& kernel = context->plugin->kernels[static_cast<size_t>(item)];
   context->report->OfKernel(FindOwnOp(kernel) != nullptr, (kernel.flags & MS_KERNEL_ASYNC) != 0);
@@ -138,6 +142,12 @@ const CheckedDevice* DeviceFor(CheckContext* context, const CheckedPlugin& plugi
     }
   }
   return device.get();
+}
+
+StatusOr<std::unique_ptr<KernelRun>> CreateRun(CheckContext* context, const Trial& trial) {
+  const KernelRegistration& kernel = *trial.kernel;
+  return KernelRun::Create(kernel, DeviceFor(context, *context->plugin, kernel.device_type),
+                           trial.kernel_case);
 }
 
 std::string DifferenceOf(const std::vector<Tensor>& found, const std::vector<Tensor>& expected,

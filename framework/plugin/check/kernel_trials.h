@@ -3,6 +3,7 @@
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_KERNEL_TRIALS_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_KERNEL_TRIALS_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct Trial {
 // unless it is null.
 std::vector<Trial> TrialsOf(const KernelRegistration& kernel, std::string* why = nullptr);
 
+// The items of a suite with one for each kernel.
+int CountKernels(CheckContext* context);
 // The kernel of an item, which the report's counts then know.
 const KernelRegistration& BeginKernel(CheckContext* context, int item);
 
@@ -33,6 +36,8 @@ bool MayDiffer(const KernelRegistration& kernel);
 // the kernel then gets a frame without a device. Lives as long as the process.
 const CheckedDevice* DeviceFor(CheckContext* context, const CheckedPlugin& plugin,
                                const std::string& type);
+
+StatusOr<std::unique_ptr<KernelRun>> CreateRun(CheckContext* context, const Trial& trial);
 
 // Empty when the results agree: equal bits when `exact`, else equal shapes and a small normalised
 // mean square of the difference, and equal bits where there are no fractions.

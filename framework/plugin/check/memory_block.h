@@ -102,6 +102,7 @@ class PlacedTensor {
 
 // Tensors of the host's over the memory, which goes with the last of them.
 Tensor TensorOver(std::unique_ptr<PlacedTensor> placed);
+
 }  // namespace millstream::plugin_check
 
 #endif  // MILLSTREAM_FRAMEWORK_PLUGIN_CHECK_MEMORY_BLOCK_H_

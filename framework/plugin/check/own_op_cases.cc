@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "framework/half.h"
 #include "framework/plugin/check/check_host.h"
+#include "framework/plugin/check/kernel_run.h"
 #include "framework/plugin/check/op_specs.h"
 #include "framework/shape_context.h"
 
@@ -191,16 +192,6 @@ DataType TypeOfVariable(const AttrMap& attrs) {
   return DataType::kFloat;
 }
 
-// Whether the kernel has the argument of an input in host memory.
-bool IsHostInput(const OpDef& op, const NodeSignature& signature, size_t input,
-                 const KernelRegistration& kernel) {
-  for (size_t i = 0; i < op.inputs.size(); ++i) {
-    if (static_cast<int>(input) >= signature.input_starts[i + 1]) continue;
-    return absl::c_linear_search(kernel.host_args, op.inputs[i].name);
-  }
-  return false;
-}
-
 // Inputs of these shapes. What the kernel reads on the host is a constant in every second case.
 Status DrawInputs(const OpDef& op, const NodeSignature& signature, const KernelRegistration& kernel,
                   Draw* draw, KernelCase* kernel_case) {
@@ -210,7 +201,7 @@ Status DrawInputs(const OpDef& op, const NodeSignature& signature, const KernelR
   for (size_t i = 0; i < shapes.size(); ++i) {
     CaseInput input;
     input.is_variable = signature.input_types[i] == DataType::kResource;
-    input.is_const = are_const && IsHostInput(op, signature, i, kernel);
+    input.is_const = are_const && IsHostArg(kernel, op.inputs, signature.input_starts, i);
     const DataType type =
         input.is_variable ? TypeOfVariable(kernel_case->attrs) : signature.input_types[i];
     MS_ASSIGN_OR_RETURN(input.value, Tensor::Create(type, shapes[i]));

@@ -129,7 +129,7 @@ struct Square {
   ms::Status Compute(ms::Frame& frame) const {
     const ms::View x = frame.input(0);
     if (frame.scratch() != nullptr) {
-      WriteBeside("scratch", frame.scratch(), kScratchBytes);
+      WriteBeside(HasOwnMemory() ? "device_scratch" : "scratch", frame.scratch(), kScratchBytes);
     } else {
       MS_TRY(UseTemporaries(frame, x.bytes()));
     }

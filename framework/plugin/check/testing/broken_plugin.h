@@ -15,7 +15,8 @@ bool Has(std::string_view fault);
 // Whether the device claims memory of its own. Kernels can touch it all the same.
 inline bool HasOwnMemory() {
   return Has("own_memory") || Has("output_in_host") || Has("byte_before_device_temporary") ||
-         Has("byte_after_device_temporary");
+         Has("byte_after_device_temporary") || Has("byte_before_device_scratch") ||
+         Has("byte_after_device_scratch");
 }
 
 // Whether it describes its options.
