@@ -376,6 +376,10 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.metrics.sensitivity_at_specificity: lambda: {**_classes(), "specificity": 0.5},
         tf.metrics.specificity_at_sensitivity: lambda: {**_classes(), "sensitivity": 0.5},
         tf.nn.fused_batch_norm: lambda: {"x": IMAGES, "scale": [1.0], "offset": [0.0]},
+        tf.nn.batch_norm_with_global_normalization: lambda: {
+            "t": X, "m": 0.0, "v": 1.0, "beta": 0.0, "gamma": None, "variance_epsilon": 0.1,
+        },
+        tf.nn.lrn: lambda: {"input": IMAGES},
         tf.nn.log_poisson_loss: lambda: {"targets": X, "log_input": X},
         tf.nn.moments: lambda: {"x": X, "axes": [0]},
         tf.nn.normalize_moments: lambda: {

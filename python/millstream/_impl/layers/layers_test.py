@@ -273,6 +273,53 @@ def test_batch_normalization_learns_the_statistics(
         np.testing.assert_array_equal(after, moving)
 
 
+def _types() -> list[str]:
+    return [op.type for op in tf.get_default_graph().get_operations()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_fused"),
+    [
+        ({}, True),
+        ({"axis": 1}, True),
+        ({"scale": False, "center": False}, True),
+        ({"axis": 2}, False),
+        ({"fused": False}, False),
+    ],
+)
+@pytest.mark.parametrize("training", [True, False])
+def test_images_are_normalized_by_one_operation(
+    arguments: dict[str, Any], is_fused: bool, training: bool, session: tf.Session
+) -> None:
+    x = _RANDOM.randn(4, 3, 5, 6).astype(np.float32)
+    y = tf.layers.batch_normalization(x, training=training, **arguments)
+    assert ("FusedBatchNormV3" in _types()) == is_fused
+    if is_fused:
+        assert y.op.name == "batch_normalization/FusedBatchNormV3"
+    _started(session)
+    axis = arguments.get("axis", 3)
+    around = tuple(i for i in range(4) if i != axis)
+    mean, deviation = x.mean(around, keepdims=True), x.std(around, keepdims=True)
+    expected = (x - mean) / deviation if training else x
+    np.testing.assert_allclose(session.run(y), expected, rtol=1e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize("training", [True, False, "fed"])
+def test_half_images_have_statistics_in_float32(training: Any, session: tf.Session) -> None:
+    x = tf.constant(_RANDOM.randn(4, 3, 5, 6), tf.float16)
+    fed = tf.placeholder_with_default(True, []) if training == "fed" else training
+    y = tf.layers.batch_normalization(x, training=fed)
+    assert y.dtype == tf.float16
+    assert {v.dtype.base_dtype for v in tf.global_variables()} == {tf.float32}
+    _started(session)
+    updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
+    found, values, _ = session.run([y, x, updates])
+    if training:
+        wide = values.astype(np.float32)
+        values = (wide - wide.mean((0, 1, 2))) / wide.std((0, 1, 2))
+    np.testing.assert_allclose(found, values, rtol=1e-2, atol=4e-3)
+
+
 def test_features_may_be_in_any_dimension(session: tf.Session) -> None:
     x = _RANDOM.randn(4, 3, 5).astype(np.float32)
     one = tf.layers.batch_normalization(x, axis=1, training=True)

@@ -18,17 +18,20 @@ from millstream._impl.graph.arguments import (
     or_none,
     takes,
 )
+from millstream._impl.graph.convert import constant
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.layers.core import choose
 from millstream._impl.layers.layer import InputSpec, Layer, size_of
 from millstream._impl.nn import statistics
 from millstream._impl.ops import array_ops, math_ops
+from millstream._impl.values import dtypes
 from millstream._impl.values.tensor_shape import TensorShape, as_shape
 from millstream._impl.variables import initializers, variable_ops
 
 # Initializers of no state, which all layers share.
 _ZEROS, _ONES = initializers.Zeros(), initializers.Ones()
+_FUSED_TYPES = (dtypes.float32, dtypes.float16, dtypes.bfloat16)
 _KINDS = {
     "momentum": NUMBER,
     "epsilon": NUMBER,
@@ -67,8 +70,9 @@ class BatchNormalization(Layer):
     renorm, renorm_clipping, renorm_momentum, virtual_batch_size, adjustment
         Not implemented yet.
     fused
-        False: the moving variance of images is that of the batch. Else it is the unbiased one, as
-        for `nn.fused_batch_norm`.
+        Whether images are normalized by `nn.fused_batch_norm` if possible: they have the rank 4
+        and the axis 1 or 3, and `training` is no tensor. The moving variance of images is then
+        the unbiased one, with a tensor for `training` as well. None stands for True.
     trainable, name, kwargs
         As for `Layer`.
 
@@ -146,10 +150,13 @@ class BatchNormalization(Layer):
         self.axis %= rank
         size = size_of(input_shape, self.axis, "BatchNormalization")
         self.input_spec = InputSpec(ndim=rank, axes={self.axis: size})
+        # Parameters and statistics of 16-bit numbers would lose the small steps of averages.
+        dtype = dtypes.float32 if self._dtype in (dtypes.float16, dtypes.bfloat16) else self._dtype
         if self.scale:
             self.gamma = self.add_weight(
                 "gamma",
                 [size],
+                dtype,
                 initializer=self.gamma_initializer,
                 regularizer=self.gamma_regularizer,
                 constraint=self.gamma_constraint,
@@ -158,26 +165,74 @@ class BatchNormalization(Layer):
             self.beta = self.add_weight(
                 "beta",
                 [size],
+                dtype,
                 initializer=self.beta_initializer,
                 regularizer=self.beta_regularizer,
                 constraint=self.beta_constraint,
             )
         self.moving_mean = self.add_weight(
-            "moving_mean", [size], initializer=self.moving_mean_initializer, trainable=False
+            "moving_mean",
+            [size],
+            dtype,
+            initializer=self.moving_mean_initializer,
+            trainable=False,
         )
         self.moving_variance = self.add_weight(
-            "moving_variance", [size], initializer=self.moving_variance_initializer, trainable=False
+            "moving_variance",
+            [size],
+            dtype,
+            initializer=self.moving_variance_initializer,
+            trainable=False,
         )
         super().build(input_shape)
 
     def call(self, inputs: Any, training: Any = False) -> Any:
         """The output; `training` is a truth value or a tensor of one."""
+        if not isinstance(training, TensorLike) and self._can_be_fused(inputs):
+            outputs = self._fused(inputs, bool(training))
+        else:
+            outputs = self._composed(inputs, training)
+        outputs.set_shape(inputs.shape)
+        return outputs
+
+    def _can_be_fused(self, inputs: Tensor) -> bool:
+        """Whether `nn.fused_batch_norm` takes the images and their parameters."""
+        is_asked = self.fused is None or bool(self.fused)
+        are_images = inputs.shape.ndims == 4 and self.axis in (1, 3)
+        return is_asked and are_images and inputs.dtype.base_dtype in _FUSED_TYPES
+
+    def _fused(self, inputs: Tensor, training: bool) -> Tensor:
+        """The output by one operation."""
+        size, dtype = [self.moving_mean.shape[0].value], self.moving_mean.dtype.base_dtype
+        outputs, mean, variance = statistics.fused_batch_norm(
+            inputs,
+            constant(1.0, dtype, size) if self.gamma is None else self.gamma,
+            constant(0.0, dtype, size) if self.beta is None else self.beta,
+            None if training else self.moving_mean,
+            None if training else self.moving_variance,
+            self.epsilon,
+            "NCHW" if self.axis == 1 else "NHWC",
+            training,
+        )
+        if training:
+            self._move(inputs, mean, variance, training)
+        return outputs
+
+    def _composed(self, inputs: Tensor, training: Any) -> Tensor:
+        """The output by operations on whole tensors.
+
+        They select the statistics where `training` is a tensor, which one operation cannot do.
+        """
         rank = inputs.shape.ndims
+        images = math_ops.cast(inputs, self.moving_mean.dtype.base_dtype)
         others = [axis for axis in range(rank) if axis != self.axis]
         is_trained = isinstance(training, TensorLike) or bool(training)
         if is_trained:
-            mean, variance = statistics.moments(inputs, others)
-            self._move(inputs, mean, variance, training)
+            mean, variance = statistics.moments(images, others)
+            kept = variance
+            if rank == 4 and self.fused is not False:
+                kept = variance * statistics.correction(images, self.axis)
+            self._move(inputs, mean, kept, training)
             used = (
                 choose(training, lambda: mean, lambda: gen_ops.identity(self.moving_mean)),
                 choose(training, lambda: variance, lambda: gen_ops.identity(self.moving_variance)),
@@ -185,15 +240,14 @@ class BatchNormalization(Layer):
         else:
             used = (self.moving_mean, self.moving_variance)
         outputs = statistics.batch_normalization(
-            inputs,
+            images,
             self._along(used[0], rank),
             self._along(used[1], rank),
             None if self.beta is None else self._along(self.beta, rank),
             None if self.gamma is None else self._along(self.gamma, rank),
             self.epsilon,
         )
-        outputs.set_shape(inputs.shape)
-        return outputs
+        return math_ops.cast(outputs, inputs.dtype.base_dtype)
 
     def _along(self, values: Any, rank: int) -> Any:
         """Values of the features, in the shape that broadcasts along their dimension."""
@@ -203,8 +257,6 @@ class BatchNormalization(Layer):
 
     def _move(self, inputs: Tensor, mean: Tensor, variance: Tensor, training: Any) -> None:
         """Add the updates of the moving averages."""
-        if inputs.shape.ndims == 4 and self.fused is not False:
-            variance = variance * statistics.correction(inputs, self.axis)
         kept = 1.0 - self.momentum
         step = choose(training, lambda: kept, lambda: 0.0)
         for average, value in ((self.moving_mean, mean), (self.moving_variance, variance)):

@@ -268,6 +268,10 @@ def batch_normalization(
         return result
 
 
+# What other devices need. The result does not depend on the device.
+_LEAST_EPSILON = 1.001e-5
+
+
 @public("nn.fused_batch_norm")
 @takes(
     x=TENSOR,
@@ -291,24 +295,24 @@ def fused_batch_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Images shifted and scaled to mean 0 and variance 1 in each channel, then by what is given.
 
-    Ioffe, Szegedy: Batch normalization (2015).
+    One operation, `FusedBatchNormV3`. Ioffe, Szegedy: Batch normalization (2015).
 
     Parameters
     ----------
     x
-        Images of the order of `data_format`.
+        Images of the order of `data_format`, of float32, float16 or bfloat16.
     scale, offset
-        A factor and a summand for each channel.
+        A factor and a summand for each channel, of float32.
     mean, variance
         Those that are used, if `is_training` is False.
     epsilon
-        Added to the variance.
+        Added to the variance; at least 1.001e-5 is.
     data_format
         "NHWC" or "NCHW".
     is_training
         Whether the statistics are those of `x`.
     name
-        Name of the scope.
+        Name of the operation.
 
     Returns
     -------
@@ -324,8 +328,8 @@ def fused_batch_norm(
     Examples
     --------
     >>> x = tf.constant([[[[1.0], [3.0]]]])
-    >>> y, mean, variance = tf.nn.fused_batch_norm(x, [1.0], [0.0], epsilon=0.0)
-    >>> y.eval().ravel().tolist(), mean.eval().tolist(), variance.eval().tolist()
+    >>> y, mean, variance = tf.nn.fused_batch_norm(x, [1.0], [0.0])
+    >>> y.eval().ravel().round(2).tolist(), mean.eval().tolist(), variance.eval().tolist()
     ([-1.0, 1.0], [2.0], [2.0])
     """
     if bool(is_training) == (mean is not None or variance is not None):
@@ -333,22 +337,75 @@ def fused_batch_norm(
             "mean and variance: expected none in training, and both otherwise, got "
             f"is_training={is_training!r}, mean={mean!r}, variance={variance!r}"
         )
-    channels = {"NHWC": 3, "NCHW": 1}[image_format(data_format)]
-    with scopes.name_scope(name, "FusedBatchNorm", [x]):
-        images = convert_to_tensor(x, name="x")
-        around = [size for size in range(4) if size != channels]
-        unbiased = variance
-        if is_training:
-            mean, variance = moments(images, around)
-            unbiased = variance * correction(images, channels)
-        mean, variance = convert_to_tensor(mean), convert_to_tensor(variance)
-        shape = [-1, 1, 1] if channels == 1 else [-1]
-        means, variances, offsets, scales = (
-            gen_ops.reshape(convert_to_tensor(value, images.dtype), shape)
-            for value in (mean, variance, offset, scale)
-        )
-        result = batch_normalization(images, means, variances, offsets, scales, epsilon)
-        return result, mean, convert_to_tensor(unbiased)
+    images = convert_to_tensor(x, name="input")
+    result = gen_ops.fused_batch_norm_v3(
+        images,
+        convert_to_tensor(scale, name="scale"),
+        convert_to_tensor(offset, name="offset"),
+        constant([]) if mean is None else mean,
+        constant([]) if variance is None else variance,
+        epsilon=max(float(epsilon), _LEAST_EPSILON),
+        data_format=image_format(data_format),
+        is_training=bool(is_training),
+        name=name,
+    )
+    return result.y, result.batch_mean, result.batch_variance
+
+
+@public("nn.batch_norm_with_global_normalization")
+@takes(
+    t=or_none(TENSOR),
+    m=or_none(TENSOR),
+    v=or_none(TENSOR),
+    beta=TENSOR,
+    gamma=or_none(TENSOR),
+    variance_epsilon=NUMBER,
+    input=or_none(TENSOR),
+    mean=or_none(TENSOR),
+    variance=or_none(TENSOR),
+)
+def batch_norm_with_global_normalization(
+    t: Any = None,
+    m: Any = None,
+    v: Any = None,
+    beta: Any = None,
+    gamma: Any = None,
+    variance_epsilon: Any = None,
+    scale_after_normalization: bool | None = None,
+    name: str | None = None,
+    input: Any = None,
+    mean: Any = None,
+    variance: Any = None,
+) -> Tensor:
+    """An old form of `batch_normalization`.
+
+    Parameters
+    ----------
+    t, m, v, beta, gamma, variance_epsilon, name
+        `x`, `mean`, `variance`, `offset`, `scale`, `variance_epsilon` and `name` of that function.
+    scale_after_normalization
+        Whether `gamma` is used.
+    input, mean, variance
+        Other names of `t`, `m` and `v`.
+
+    Examples
+    --------
+    >>> norm = tf.nn.batch_norm_with_global_normalization
+    >>> norm([1.0, 3.0], 2.0, 1.0, 0.5, None, 0.0, False).eval()
+    array([-0.5,  1.5], dtype=float32)
+    """
+    return batch_normalization(
+        one_of(input, t, "input", "t"),
+        one_of(mean, m, "mean", "m"),
+        one_of(variance, v, "variance", "v"),
+        beta,
+        gamma if scale_after_normalization else None,
+        variance_epsilon,
+        name,
+    )
+
+
+lrn = public("nn.lrn", "nn.local_response_normalization")(gen_ops.lrn)
 
 
 def correction(values: Tensor, axis: int) -> Any:

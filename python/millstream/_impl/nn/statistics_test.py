@@ -84,3 +84,73 @@ def test_one_argument_says_whether_dimensions_are_kept(function: Any) -> None:
     weights = {} if function is tf.nn.moments else {"frequency_weights": 1.0}
     with pytest.raises(ValueError, match="keepdims and keep_dims are one argument"):
         function(tf.constant(X), [0], keep_dims=True, keepdims=True, **weights)
+
+
+def _normalized(x: Any, scale: Any, offset: Any, channels: int, is_training: bool) -> Any:
+    """Batch normalization of whole tensors, whose statistics are differentiated too."""
+    around = [axis for axis in range(4) if axis != channels]
+    shape = [-1 if axis == channels else 1 for axis in range(4)]
+    mean, variance = tf.zeros([], x.dtype), tf.ones([], x.dtype)
+    if is_training:
+        mean = tf.reduce_mean(x, around, keepdims=True)
+        variance = tf.reduce_mean(tf.square(x - mean), around, keepdims=True)
+    normal = (x - mean) * tf.rsqrt(variance + 0.01)
+    return normal * tf.reshape(scale, shape) + tf.reshape(offset, shape)
+
+
+def _gradients_of_both_orders(function: Any, dtype: tf.DType, inputs: list[Any]) -> list[Any]:
+    """The gradients of a function of images, scale and offset, and those of their sum."""
+    random = np.random.RandomState(8)
+    tensors = [tf.constant(value, dtype) for value in inputs]
+    y = function(*tensors)
+    dy = tf.constant(random.normal(size=inputs[0].shape), dtype)
+    first = tf.gradients(y, tensors, dy)
+    weights = [tf.constant(random.normal(size=value.shape), dtype) for value in inputs]
+    return [*first, *tf.gradients(first, [dy, *tensors[:2]], weights)]
+
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("is_training", [True, False])
+def test_gradients_of_batch_normalization_are_those_of_its_parts(
+    session: tf.Session, data_format: str, is_training: bool
+) -> None:
+    random, channels = np.random.RandomState(7), data_format.index("C")
+    images = random.normal(2, 3, (3, 4, 2, 5))
+    size = images.shape[channels]
+    inputs = [images, *random.normal(1, 0.5, (2, size))]
+
+    def fused(x: Any, scale: Any, offset: Any) -> Any:
+        statistics = [] if is_training else [np.zeros(size), np.ones(size)]
+        given = [tf.constant(value, tf.float32) for value in statistics] or [None, None]
+        return tf.nn.fused_batch_norm(x, scale, offset, *given, 0.01, data_format, is_training)[0]
+
+    def composed(x: Any, scale: Any, offset: Any) -> Any:
+        return _normalized(x, scale, offset, channels, is_training)
+
+    got = session.run(_gradients_of_both_orders(fused, tf.float32, inputs))
+    expected = session.run(_gradients_of_both_orders(composed, tf.float64, inputs))
+    assert len(got) == 6
+    for one, other in zip(got, expected, strict=True):
+        # Sums over 24 or 30 elements in float32.
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=2e-5)
+
+
+def test_gradients_of_half_images_have_their_type() -> None:
+    x = tf.constant(np.random.RandomState(9).normal(size=(2, 3, 3, 4)), tf.float16)
+    scale = tf.ones([4])
+    y = tf.nn.fused_batch_norm(x, scale, tf.zeros([4]))[0]
+    first = tf.gradients(y, [x, scale], tf.cast(x, tf.float16))
+    second = tf.gradients(first, [x, scale])
+    assert [tensor.dtype for tensor in (y, *first, *second)] == [
+        tf.float16, tf.float16, tf.float32, tf.float16, tf.float32,
+    ]  # fmt: skip
+
+
+def test_fused_batch_norm_is_one_operation() -> None:
+    y, _, _ = tf.nn.fused_batch_norm(tf.ones([2, 3, 3, 4]), tf.ones([4]), tf.zeros([4]))
+    assert (y.op.name, y.op.type) == ("FusedBatchNormV3", "FusedBatchNormV3")
+    named = tf.nn.fused_batch_norm(
+        tf.ones([2, 3, 3, 4]), tf.ones([4]), tf.zeros([4]), epsilon=0.0, name="norm"
+    )
+    assert named[0].op.name == "norm"
+    assert named[0].op.get_attr("epsilon") == pytest.approx(1.001e-5)
