@@ -64,16 +64,36 @@ Status BatchNormShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
-Status BatchNormGradShape(ShapeContext* context) {
-  MS_ASSIGN_OR_RETURN(Channels channels, ChannelsOf(*context, 0));
-  MS_ASSIGN_OR_RETURN(const PartialShape x, context->WithRank(1, kImageRank));
-  StatusOr<PartialShape> images = context->Merge(channels.images, x);
-  if (!images.ok()) return InputError(*context, 1, images.status());
-  channels.images = *std::move(images);
-  for (int i = 2; i < 5; ++i) MS_RETURN_IF_ERROR(channels.AddVector(*context, i));
+// Input i must have the shape of the images.
+Status AddImages(const ShapeContext& context, int i, Channels* channels) {
+  MS_ASSIGN_OR_RETURN(const PartialShape shape, context.WithRank(i, kImageRank));
+  StatusOr<PartialShape> images = context.Merge(channels->images, shape);
+  if (!images.ok()) return InputError(context, i, images.status());
+  channels->images = *std::move(images);
+  return absl::OkStatus();
+}
+
+// The gradients of images, scale and offset, and two empty outputs.
+void SetGradientShapes(ShapeContext* context, const Channels& channels) {
   context->SetOutput(0, channels.images);
   for (int i = 1; i < 3; ++i) context->SetOutput(i, PartialShape::Vector(channels.count()));
   for (int i = 3; i < 5; ++i) context->SetOutput(i, PartialShape::Vector(0));
+}
+
+Status BatchNormGradShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(Channels channels, ChannelsOf(*context, 0));
+  MS_RETURN_IF_ERROR(AddImages(*context, 1, &channels));
+  for (int i = 2; i < 5; ++i) MS_RETURN_IF_ERROR(channels.AddVector(*context, i));
+  SetGradientShapes(context, channels);
+  return absl::OkStatus();
+}
+
+// The gradient of a normalization with a Relu: the offset is before the statistics.
+Status BatchNormReluGradShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(Channels channels, ChannelsOf(*context, 0));
+  MS_RETURN_IF_ERROR(AddImages(*context, 1, &channels));
+  for (int i = 2; i < 6; ++i) MS_RETURN_IF_ERROR(channels.AddVector(*context, i));
+  SetGradientShapes(context, channels);
   return absl::OkStatus();
 }
 
@@ -86,10 +106,7 @@ Status GlobalBatchNormShape(ShapeContext* context) {
 
 Status GlobalBatchNormGradShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(Channels channels, ChannelsOf(*context, 0));
-  MS_ASSIGN_OR_RETURN(const PartialShape gradient, context->WithRank(4, kImageRank));
-  StatusOr<PartialShape> images = context->Merge(channels.images, gradient);
-  if (!images.ok()) return InputError(*context, 4, images.status());
-  channels.images = *std::move(images);
+  MS_RETURN_IF_ERROR(AddImages(*context, 4, &channels));
   for (int i = 1; i < 4; ++i) MS_RETURN_IF_ERROR(channels.AddVector(*context, i));
   context->SetOutput(0, channels.images);
   for (int i = 1; i < 5; ++i) context->SetOutput(i, PartialShape::Vector(channels.count()));
@@ -237,6 +254,45 @@ MILLSTREAM_OP("FusedBatchNormGradV3")
     .With(BatchNormAttrs)
     .Shape(BatchNormGradShape)
     .Doc(kBatchNormGradDoc);
+
+MILLSTREAM_OP("_FusedBatchNormRelu")
+    .Input("x: T")
+    .Input("scale: T")
+    .Input("offset: T")
+    .Input("mean: T")
+    .Input("variance: T")
+    .Output("activations: T")
+    .Output("batch_mean: T")
+    .Output("batch_variance: T")
+    .Output("reserve_space_1: T")
+    .Output("reserve_space_2: T")
+    .Output("reserve_space_3: T")
+    .Attr("T: {float}")
+    .With(BatchNormAttrs)
+    .Shape(BatchNormShape)
+    .Doc(R"(Gives what FusedBatchNormV3 gives, with Relu of y in the place of y.
+
+Made by the runtime.)");
+
+MILLSTREAM_OP("_FusedBatchNormReluGrad")
+    .Input("gradients: T")
+    .Input("x: T")
+    .Input("scale: T")
+    .Input("offset: T")
+    .Input("reserve_space_1: T")
+    .Input("reserve_space_2: T")
+    .Output("x_backprop: T")
+    .Output("scale_backprop: T")
+    .Output("offset_backprop: T")
+    .Output("reserve_space_4: T")
+    .Output("reserve_space_5: T")
+    .Attr("T: {float}")
+    .With(BatchNormAttrs)
+    .Shape(BatchNormReluGradShape)
+    .Doc(R"(Gives what FusedBatchNormGradV3 gives for what ReluGrad gives for gradients and y.
+
+y is the result of the normalization, which the other inputs tell. is_training is true. Made by
+the runtime.)");
 
 MILLSTREAM_OP("BatchNormWithGlobalNormalization")
     .Input("t: T")

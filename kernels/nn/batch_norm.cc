@@ -1,5 +1,6 @@
 // FusedBatchNorm and its gradient, in the versions 1 to 3 of the ops: images of any of the floating
 // point types up to 32 bits, with statistics in float. (Ioffe, Szegedy: Batch normalization, 2015.)
+// _FusedBatchNormRelu and _FusedBatchNormReluGrad do the same with a Relu after it.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -60,7 +61,7 @@ ms::Status TempOf(ms::Frame& frame, int64_t count, T** elements) {
   return ms::Status();
 }
 
-template <typename T>
+template <typename T, Activation kActivation>
 class BatchNorm {
  public:
   ms::Status Init(const ms::KernelInfo& info) { return attributes_.Init(info); }
@@ -138,7 +139,7 @@ class BatchNorm {
     std::copy_n(frame.input(2).data<float>(), channels, coefficients + 2 * channels);
     WideOutput<T> y;
     MS_TRY(y.Init(frame, result));
-    MS_TRY(Normalize(frame, cuts, x, coefficients, y.data()));
+    MS_TRY(Normalize<kActivation>(frame, cuts, x, coefficients, y.data()));
     return y.Finish(frame);
   }
 
@@ -149,10 +150,16 @@ class BatchNorm {
 //   d offset = sum(dy)    d scale = r * sum(dy * (x - mean))
 //   dx = scale * r * (dy - d offset / n - (x - mean) * r * d scale / n)    in training
 //   dx = scale * r * dy    where the statistics are given
-template <typename T>
+template <typename T, Activation kActivation>
 class BatchNormGrad {
  public:
-  ms::Status Init(const ms::KernelInfo& info) { return attributes_.Init(info); }
+  ms::Status Init(const ms::KernelInfo& info) {
+    MS_TRY(attributes_.Init(info));
+    if (kHasOffset && !attributes_.is_training) {
+      return ms::Unimplemented("_FusedBatchNormReluGrad is for training alone");
+    }
+    return ms::Status();
+  }
 
   ms::Status Compute(ms::Frame& frame) const {
     const ms::View images = frame.input(1);
@@ -164,8 +171,9 @@ class BatchNormGrad {
     const ChannelCuts cuts(images.shape(), attributes_.channels_first);
     const int64_t channels = cuts.channels();
     MS_TRY(CheckSize(frame.input(2), "scale", channels));
-    MS_TRY(CheckSize(frame.input(3), "reserve_space_1", channels));
-    MS_TRY(CheckSize(frame.input(4), "reserve_space_2", channels));
+    if (kHasOffset) MS_TRY(CheckSize(frame.input(3), "offset", channels));
+    MS_TRY(CheckSize(frame.input(kMean), "reserve_space_1", channels));
+    MS_TRY(CheckSize(frame.input(kMean + 1), "reserve_space_2", channels));
     ms::View result;
     MS_TRY(frame.ForwardOrOutput(0, 0, images.shape(), &result));
     ms::View outputs[4];
@@ -177,13 +185,13 @@ class BatchNormGrad {
     float* x = nullptr;
     MS_TRY(WideInput<T>(frame, 0, &dy));
     MS_TRY(WideInput<T>(frame, 1, &x));
+    float* coefficients = nullptr;
+    MS_TRY(TempOf(frame, 5 * channels, &coefficients));
+    FindForwardCoefficients(frame, channels, coefficients);
     GradientSums* sums = nullptr;
     MS_TRY(TempOf(frame, channels, &sums));
-    MS_TRY(ChannelGradientSums<float>(frame, cuts, dy, x, frame.input(3).data<float>(), sums));
-    float* coefficients = nullptr;
-    MS_TRY(TempOf(frame, 4 * channels, &coefficients));
-    FindCoefficients(frame, cuts, sums, coefficients);
-    const float* const variance = frame.input(4).data<float>();
+    MS_TRY(ChannelGradientSums<kActivation>(frame, cuts, dy, x, coefficients, sums));
+    const float* const variance = frame.input(kMean + 1).data<float>();
     for (int64_t c = 0; c < channels; ++c) {
       outputs[0].data<float>()[c] =
           static_cast<float>(sums[c].dy_distance * attributes_.InverseDeviation(variance[c]));
@@ -192,58 +200,84 @@ class BatchNormGrad {
     if (cuts.size() == 0) return ms::Status();
     WideOutput<T> dx;
     MS_TRY(dx.Init(frame, result));
-    MS_TRY(attributes_.is_training
-               ? NormalizeGradient<float>(frame, cuts, dy, x, coefficients, dx.data())
-               : Normalize<float>(frame, cuts, dy, coefficients, dx.data()));
+    if (attributes_.is_training) {
+      FindGradientCoefficients(frame, cuts, sums, coefficients);
+      MS_TRY(NormalizeGradient<kActivation>(frame, cuts, dy, x, coefficients, dx.data()));
+    } else {
+      // dy * factor: neither mean nor offset.
+      std::fill_n(coefficients, channels, 0.0f);
+      std::fill_n(coefficients + 2 * channels, channels, 0.0f);
+      MS_TRY(Normalize<Activation::kNone>(frame, cuts, dy, coefficients, dx.data()));
+    }
     return dx.Finish(frame);
   }
 
  private:
-  // Those of NormalizeGradient in training, and of Normalize otherwise.
-  void FindCoefficients(const ms::Frame& frame, const ChannelCuts& cuts, const GradientSums* sums,
-                        float* coefficients) const {
-    const int64_t channels = cuts.channels();
+  static constexpr bool kHasOffset = kActivation != Activation::kNone;
+  static constexpr uint32_t kMean = kHasOffset ? 4 : 3;
+
+  // Mean, factor and offset, as the normalization had them.
+  void FindForwardCoefficients(const ms::Frame& frame, int64_t channels,
+                               float* coefficients) const {
     const float* const scale = frame.input(2).data<float>();
-    const float* const mean = frame.input(3).data<float>();
-    const float* const variance = frame.input(4).data<float>();
+    const float* const variance = frame.input(kMean + 1).data<float>();
+    std::copy_n(frame.input(kMean).data<float>(), channels, coefficients);
+    for (int64_t c = 0; c < channels; ++c) {
+      coefficients[channels + c] = scale[c] * attributes_.InverseDeviation(variance[c]);
+    }
+    float* const offset = coefficients + 2 * channels;
+    if (kHasOffset) {
+      std::copy_n(frame.input(3).data<float>(), channels, offset);
+    } else {
+      std::fill_n(offset, channels, 0.0f);
+    }
+  }
+
+  // dy_mean and slope of NormalizeGradient.
+  void FindGradientCoefficients(const ms::Frame& frame, const ChannelCuts& cuts,
+                                const GradientSums* sums, float* coefficients) const {
+    const int64_t channels = cuts.channels();
+    const float* const variance = frame.input(kMean + 1).data<float>();
     const auto count = static_cast<double>(cuts.count());
     for (int64_t c = 0; c < channels; ++c) {
       const double inverse = attributes_.InverseDeviation(variance[c]);
-      const double factor = scale[c] * inverse;
-      float* const of_channel = coefficients + c;
-      of_channel[channels] = static_cast<float>(factor);
-      if (attributes_.is_training) {
-        of_channel[0] = mean[c];
-        of_channel[2 * channels] = static_cast<float>(sums[c].dy / count);
-        of_channel[3 * channels] =
-            static_cast<float>(-factor * inverse * inverse * (sums[c].dy_distance / count));
-      } else {
-        of_channel[0] = of_channel[2 * channels] = 0;
-      }
+      const double slope = -coefficients[channels + c] * inverse * inverse;
+      coefficients[3 * channels + c] = static_cast<float>(sums[c].dy / count);
+      coefficients[4 * channels + c] = static_cast<float>(slope * (sums[c].dy_distance / count));
     }
   }
 
   Attributes attributes_;
 };
 
+template <typename T>
+using PlainNorm = BatchNorm<T, Activation::kNone>;
+template <typename T>
+using PlainNormGrad = BatchNormGrad<T, Activation::kNone>;
+
 ms::KernelOptions OptionsOfStatistics() {
   return ms::KernelOptions().Type<float>("U").InPlace(0, 0);
 }
 
-const ms::Registered batch_norm = ms::RegisterForTypes<BatchNorm, float>(
+const ms::Registered batch_norm = ms::RegisterForTypes<PlainNorm, float>(
     "FusedBatchNorm", "T", ms::KernelOptions().InPlace(0, 0));
-const ms::Registered batch_norm_v2 = ms::RegisterForTypes<BatchNorm, float, Float16, BFloat16>(
+const ms::Registered batch_norm_v2 = ms::RegisterForTypes<PlainNorm, float, Float16, BFloat16>(
     "FusedBatchNormV2", "T", OptionsOfStatistics());
-const ms::Registered batch_norm_v3 = ms::RegisterForTypes<BatchNorm, float, Float16, BFloat16>(
+const ms::Registered batch_norm_v3 = ms::RegisterForTypes<PlainNorm, float, Float16, BFloat16>(
     "FusedBatchNormV3", "T", OptionsOfStatistics());
-const ms::Registered batch_norm_grad = ms::RegisterForTypes<BatchNormGrad, float>(
+const ms::Registered batch_norm_grad = ms::RegisterForTypes<PlainNormGrad, float>(
     "FusedBatchNormGrad", "T", ms::KernelOptions().InPlace(0, 0));
 const ms::Registered batch_norm_grad_v2 =
-    ms::RegisterForTypes<BatchNormGrad, float, Float16, BFloat16>("FusedBatchNormGradV2", "T",
+    ms::RegisterForTypes<PlainNormGrad, float, Float16, BFloat16>("FusedBatchNormGradV2", "T",
                                                                   OptionsOfStatistics());
 const ms::Registered batch_norm_grad_v3 =
-    ms::RegisterForTypes<BatchNormGrad, float, Float16, BFloat16>("FusedBatchNormGradV3", "T",
+    ms::RegisterForTypes<PlainNormGrad, float, Float16, BFloat16>("FusedBatchNormGradV3", "T",
                                                                   OptionsOfStatistics());
+
+const ms::Registered batch_norm_relu = ms::Register<BatchNorm<float, Activation::kRelu>>(
+    "_FusedBatchNormRelu", ms::KernelOptions().Type<float>("T").InPlace(0, 0));
+const ms::Registered batch_norm_relu_grad = ms::Register<BatchNormGrad<float, Activation::kRelu>>(
+    "_FusedBatchNormReluGrad", ms::KernelOptions().Type<float>("T").InPlace(0, 0));
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -112,6 +112,23 @@ void MomentsOfTask(const ChannelCuts& cuts, int64_t task, const float* x, Moment
   }
 }
 
+// ---- Activations ----
+
+// As the kernel of Relu: a NaN stays one.
+template <Activation kActivation, typename T>
+inline T Activated(T y) {
+  if (kActivation == Activation::kNone) return y;
+  return y <= T(0) ? T(0) : y;
+}
+
+// As the kernel of ReluGrad: dy is multiplied by zero where y is not above it, so that NaN and
+// infinity stay seen.
+template <Activation kActivation, typename T>
+inline T ActivatedGradient(T dy, T y) {
+  if (kActivation == Activation::kNone) return dy;
+  return dy * (y > T(0) ? T(1) : T(0));
+}
+
 // ---- Sums of gradients ----
 
 void Add(const GradientSums& more, GradientSums* sums) {
@@ -125,19 +142,26 @@ struct LaneGradientSums {
   double dy[kMostLanes];
   double dy_distance[kMostLanes];
   T mean[kMostLanes];
+  T factor[kMostLanes];
+  T offset[kMostLanes];
 };
 
-template <typename T>
+template <Activation kActivation, typename T>
 void AddGradients(const T* dy, const T* x, const Strip& strip, LaneGradientSums<T>* lanes) {
   T sum[kMostLanes];
   T products[kMostLanes];
   ForEachBlock<T>(strip, 2, [&](int64_t offset, int64_t rows) {
     const T* const dy_block = dy + strip.offset + offset;
     const T* const x_block = x + strip.offset + offset;
-    SumRows(rows, strip.stride, strip.width, sum,
-            [&](int64_t at, int64_t) { return dy_block[at]; });
-    SumRows(rows, strip.stride, strip.width, products,
-            [&](int64_t at, int64_t l) { return dy_block[at] * (x_block[at] - lanes->mean[l]); });
+    const auto gradient = [&](int64_t at, int64_t l) {
+      if (kActivation == Activation::kNone) return dy_block[at];
+      const T y = (x_block[at] - lanes->mean[l]) * lanes->factor[l] + lanes->offset[l];
+      return ActivatedGradient<kActivation>(dy_block[at], y);
+    };
+    SumRows(rows, strip.stride, strip.width, sum, gradient);
+    SumRows(rows, strip.stride, strip.width, products, [&](int64_t at, int64_t l) {
+      return gradient(at, l) * (x_block[at] - lanes->mean[l]);
+    });
     for (int64_t l = 0; l < strip.width; ++l) {
       lanes->dy[l] += static_cast<double>(sum[l]);
       lanes->dy_distance[l] += static_cast<double>(products[l]);
@@ -146,18 +170,24 @@ void AddGradients(const T* dy, const T* x, const Strip& strip, LaneGradientSums<
 }
 
 // Sets to[c] for each channel c of the task.
-template <typename T>
-void GradientsOfTask(const ChannelCuts& cuts, int64_t task, const T* dy, const T* x, const T* mean,
-                     GradientSums* to) {
+template <Activation kActivation, typename T>
+void GradientsOfTask(const ChannelCuts& cuts, int64_t task, const T* dy, const T* x,
+                     const T* coefficients, GradientSums* to) {
   LaneGradientSums<T> lanes;
   const int64_t count = cuts.lanes_of(task);
   const int64_t number = cuts.channels_of(task);
   const int64_t first = cuts.first_channel(task);
   std::fill_n(lanes.dy, count, 0.0);
   std::fill_n(lanes.dy_distance, count, 0.0);
-  for (int64_t l = 0; l < count; ++l) lanes.mean[l] = mean[first + l % number];
+  for (int64_t l = 0; l < count; ++l) {
+    const T* const of_lane = coefficients + first + l % number;
+    lanes.mean[l] = of_lane[0];
+    if (kActivation == Activation::kNone) continue;
+    lanes.factor[l] = of_lane[cuts.channels()];
+    lanes.offset[l] = of_lane[2 * cuts.channels()];
+  }
   cuts.ForEachStrip(task, [&](const Strip& strip) {
-    RunLoopUpTo<kWidest<T>, &AddGradients<T>>(dy, x, strip, &lanes);
+    RunLoopUpTo<kWidest<T>, &AddGradients<kActivation, T>>(dy, x, strip, &lanes);
   });
   std::fill_n(to + first, number, GradientSums());
   for (int64_t l = 0; l < count; ++l) Add(lanes[l], &to[first + l % number]);
@@ -165,7 +195,7 @@ void GradientsOfTask(const ChannelCuts& cuts, int64_t task, const T* dy, const T
 
 // ---- Elementwise loops: `c` has the coefficients of `lanes` lanes, one kind after the other ----
 
-template <typename T>
+template <Activation kActivation, typename T>
 void NormalizeRange(const T* x, const T* c, int64_t lanes, int64_t size, T* y) {
   const T* const mean = c;
   const T* const factor = c + lanes;
@@ -174,23 +204,26 @@ void NormalizeRange(const T* x, const T* c, int64_t lanes, int64_t size, T* y) {
     const int64_t n = std::min(lanes, size - begin);
 #pragma GCC ivdep
     for (int64_t l = 0; l < n; ++l) {
-      y[begin + l] = (x[begin + l] - mean[l]) * factor[l] + offset[l];
+      y[begin + l] = Activated<kActivation>((x[begin + l] - mean[l]) * factor[l] + offset[l]);
     }
   }
 }
 
-template <typename T>
+template <Activation kActivation, typename T>
 void GradientRange(const T* dy, const T* x, const T* c, int64_t lanes, int64_t size, T* dx) {
   const T* const mean = c;
   const T* const factor = c + lanes;
-  const T* const dy_mean = c + 2 * lanes;
-  const T* const slope = c + 3 * lanes;
+  const T* const offset = c + 2 * lanes;
+  const T* const dy_mean = c + 3 * lanes;
+  const T* const slope = c + 4 * lanes;
   for (int64_t begin = 0; begin < size; begin += lanes) {
     const int64_t n = std::min(lanes, size - begin);
 #pragma GCC ivdep
     for (int64_t l = 0; l < n; ++l) {
-      dx[begin + l] =
-          (dy[begin + l] - dy_mean[l]) * factor[l] + (x[begin + l] - mean[l]) * slope[l];
+      const T distance = x[begin + l] - mean[l];
+      const T y = distance * factor[l] + offset[l];
+      const T gradient = ActivatedGradient<kActivation>(dy[begin + l], y);
+      dx[begin + l] = (gradient - dy_mean[l]) * factor[l] + distance * slope[l];
     }
   }
 }
@@ -256,9 +289,9 @@ ms::Status ChannelMoments(ms::Frame& frame, const ChannelCuts& cuts, const float
   return ParallelRows(frame, channels, cuts.groups(), kCombinePicoseconds, combine);
 }
 
-template <typename T>
+template <Activation kActivation, typename T>
 ms::Status ChannelGradientSums(ms::Frame& frame, const ChannelCuts& cuts, const T* dy, const T* x,
-                               const T* mean, GradientSums* sums) {
+                               const T* coefficients, GradientSums* sums) {
   const int64_t channels = cuts.channels();
   std::fill_n(sums, channels, GradientSums());
   if (cuts.size() == 0) return ms::Status();
@@ -268,7 +301,8 @@ ms::Status ChannelGradientSums(ms::Frame& frame, const ChannelCuts& cuts, const 
   auto* const of_groups = static_cast<GradientSums*>(partial.raw());
   const auto run = [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
-      GradientsOfTask(cuts, task, dy, x, mean, of_groups + cuts.group_of(task) * channels);
+      GradientsOfTask<kActivation>(cuts, task, dy, x, coefficients,
+                                   of_groups + cuts.group_of(task) * channels);
     }
   };
   MS_TRY(ParallelRows(frame, cuts.tasks(), cuts.elements_per_task(), kSumPicoseconds, run));
@@ -278,37 +312,45 @@ ms::Status ChannelGradientSums(ms::Frame& frame, const ChannelCuts& cuts, const 
   return ms::Status();
 }
 
-template <typename T>
+template <Activation kActivation, typename T>
 ms::Status Normalize(ms::Frame& frame, const ChannelCuts& cuts, const T* x, const T* coefficients,
                      T* y) {
   if (cuts.size() == 0) return ms::Status();
   const int64_t lanes = cuts.lanes();
-  return ForEachRange<3>(
-      frame, cuts, coefficients, 300, [&](int64_t offset, int64_t size, const T* of_lanes) {
-        RunLoopUpTo<kWidest<T>, &NormalizeRange<T>>(x + offset, of_lanes, lanes, size, y + offset);
-      });
+  return ForEachRange<3>(frame, cuts, coefficients, 300,
+                         [&](int64_t offset, int64_t size, const T* of_lanes) {
+                           RunLoopUpTo<kWidest<T>, &NormalizeRange<kActivation, T>>(
+                               x + offset, of_lanes, lanes, size, y + offset);
+                         });
 }
 
-template <typename T>
+template <Activation kActivation, typename T>
 ms::Status NormalizeGradient(ms::Frame& frame, const ChannelCuts& cuts, const T* dy, const T* x,
                              const T* coefficients, T* dx) {
   if (cuts.size() == 0) return ms::Status();
   const int64_t lanes = cuts.lanes();
-  return ForEachRange<4>(frame, cuts, coefficients, 400,
+  return ForEachRange<5>(frame, cuts, coefficients, 400,
                          [&](int64_t offset, int64_t size, const T* of_lanes) {
-                           RunLoopUpTo<kWidest<T>, &GradientRange<T>>(
+                           RunLoopUpTo<kWidest<T>, &GradientRange<kActivation, T>>(
                                dy + offset, x + offset, of_lanes, lanes, size, dx + offset);
                          });
 }
 
-template ms::Status ChannelGradientSums(ms::Frame&, const ChannelCuts&, const float*, const float*,
-                                        const float*, GradientSums*);
-template ms::Status ChannelGradientSums(ms::Frame&, const ChannelCuts&, const double*,
-                                        const double*, const double*, GradientSums*);
-template ms::Status Normalize(ms::Frame&, const ChannelCuts&, const float*, const float*, float*);
-template ms::Status Normalize(ms::Frame&, const ChannelCuts&, const double*, const double*,
-                              double*);
-template ms::Status NormalizeGradient(ms::Frame&, const ChannelCuts&, const float*, const float*,
-                                      const float*, float*);
+// Activation, type
+#define MS_INSTANTIATE(A, T)                                                                     \
+  template ms::Status Normalize<A>(ms::Frame&, const ChannelCuts&, const T*, const T*, T*);      \
+  template ms::Status ChannelGradientSums<A>(ms::Frame&, const ChannelCuts&, const T*, const T*, \
+                                             const T*, GradientSums*);
+
+MS_INSTANTIATE(Activation::kNone, float)
+MS_INSTANTIATE(Activation::kNone, double)
+MS_INSTANTIATE(Activation::kRelu, float)
+#undef MS_INSTANTIATE
+template ms::Status NormalizeGradient<Activation::kNone>(ms::Frame&, const ChannelCuts&,
+                                                         const float*, const float*, const float*,
+                                                         float*);
+template ms::Status NormalizeGradient<Activation::kRelu>(ms::Frame&, const ChannelCuts&,
+                                                         const float*, const float*, const float*,
+                                                         float*);
 
 }  // namespace millstream::kernels

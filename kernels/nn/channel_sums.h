@@ -26,26 +26,30 @@ struct Moments {
 ms::Status ChannelMoments(ms::Frame& frame, const ChannelCuts& cuts, const float* x,
                           Moments* moments);
 
-// The sums of dy and of dy * (x - mean).
+// What follows the normalization in the same pass. The functions below are for T = float and
+// double without one, and for float with kRelu.
+enum class Activation { kNone, kRelu };
+
+// y = (x - mean) * factor + offset, or Relu of that; y may be x. `coefficients` has mean, factor
+// and offset, each for all channels.
+template <Activation kActivation, typename T>
+ms::Status Normalize(ms::Frame& frame, const ChannelCuts& cuts, const T* x, const T* coefficients,
+                     T* y);
+
+// Sums of dy, or with kRelu of what ReluGrad gives for dy and y, and of its products with x - mean.
 struct GradientSums {
   double dy = 0;
   double dy_distance = 0;
 };
 
-// Sets sums[c] for each channel c. Here and below, T is float or double.
-template <typename T>
+// Sets sums[c] for each channel c. `coefficients` has mean, and with kRelu factor and offset too.
+template <Activation kActivation, typename T>
 ms::Status ChannelGradientSums(ms::Frame& frame, const ChannelCuts& cuts, const T* dy, const T* x,
-                               const T* mean, GradientSums* sums);
+                               const T* coefficients, GradientSums* sums);
 
-// y = (x - mean) * factor + offset; y may be x. `coefficients` has mean, factor and offset, each
-// for all channels.
-template <typename T>
-ms::Status Normalize(ms::Frame& frame, const ChannelCuts& cuts, const T* x, const T* coefficients,
-                     T* y);
-
-// dx = (dy - dy_mean) * factor + (x - mean) * slope; dx may be dy or x. `coefficients` has mean,
-// factor, dy_mean and slope, each for all channels.
-template <typename T>
+// dx = (dy - dy_mean) * factor + (x - mean) * slope, of the dy that GradientSums is of; dx may be
+// dy or x. `coefficients` has mean, factor, offset, dy_mean and slope, each for all channels.
+template <Activation kActivation, typename T>
 ms::Status NormalizeGradient(ms::Frame& frame, const ChannelCuts& cuts, const T* dy, const T* x,
                              const T* coefficients, T* dx);
 

@@ -74,7 +74,7 @@ class GlobalBatchNorm {
     }
     WideOutput<T> y;
     MS_TRY(y.Init(frame, result));
-    MS_TRY(Normalize<Number>(frame, cuts, inputs[0], coefficients, y.data()));
+    MS_TRY(Normalize<Activation::kNone>(frame, cuts, inputs[0], coefficients, y.data()));
     return y.Finish(frame);
   }
 
@@ -113,7 +113,8 @@ class GlobalBatchNormGrad {
     ms::View memory;
     MS_TRY(frame.Temp(static_cast<uint64_t>(channels) * sizeof(GradientSums), &memory));
     auto* const sums = static_cast<GradientSums*>(memory.raw());
-    MS_TRY(ChannelGradientSums<Number>(frame, cuts, inputs[4], inputs[0], inputs[1], sums));
+    MS_TRY(
+        ChannelGradientSums<Activation::kNone>(frame, cuts, inputs[4], inputs[0], inputs[1], sums));
     ms::View scales;
     MS_TRY(frame.Temp(static_cast<uint64_t>(3 * channels) * sizeof(Number), &scales));
     auto* const coefficients = static_cast<Number*>(scales.raw());
@@ -134,7 +135,7 @@ class GlobalBatchNormGrad {
     if (cuts.size() == 0) return ms::Status();
     WideOutput<T> dx;
     MS_TRY(dx.Init(frame, result));
-    MS_TRY(Normalize<Number>(frame, cuts, inputs[4], coefficients, dx.data()));
+    MS_TRY(Normalize<Activation::kNone>(frame, cuts, inputs[4], coefficients, dx.data()));
     return dx.Finish(frame);
   }
 

@@ -47,6 +47,16 @@ def _relu_gradient(values: Values) -> Any:
     return found
 
 
+def _normalization(values: Values) -> Any:
+    """Batch normalization with Relu, and the gradients of both."""
+    found = []
+    for shape in ((8, 56, 56, 24), (64, 3, 3, 1100)):
+        x, scale, offset = values.of(*shape), values.positive(shape[3]), values.of(shape[3])
+        output = tf.nn.relu(tf.nn.fused_batch_norm(x, scale, offset)[0])
+        found += [output, *tf.gradients(output, [x, scale, offset], values.of(*shape))]
+    return found
+
+
 def _product_update(values: Values) -> Any:
     """A dense layer's step on few examples, which is one operation."""
     weights = values.variable(784, 100)
@@ -107,6 +117,21 @@ def _make_fused(source: Source, op: Any) -> Case:
     return Case(op.name, inputs, attrs)
 
 
+def _make_norm(source: Source, op: Any) -> Case:
+    """Batch normalization with Relu, or the gradient of both, in training."""
+    is_gradient = op.name.endswith("Grad")
+    part = "FusedBatchNormGradV3" if is_gradient else "FusedBatchNormV3"
+    while True:
+        case = _legal_case(source, op, part)
+        if case.attr("is_training") or not is_gradient:
+            break
+    del case.attrs["U"]
+    inputs = case.inputs
+    if is_gradient:
+        inputs = [*inputs[:3], Input("float32", inputs[2].value), *inputs[3:5]]
+    return Case(op.name, inputs, case.attrs)
+
+
 def _make_chain(source: Source, op: Any) -> Case:
     """Steps on the values so far, of which the last are results."""
     shape = source.small_shape()
@@ -157,6 +182,8 @@ def _make_steps(source: Source, op: Any) -> Case:
 
 for _op, _make, _build in [
     ("_FusedConv2D", _make_fused, _convolutions),
+    ("_FusedBatchNormRelu", _make_norm, _normalization),
+    ("_FusedBatchNormReluGrad", _make_norm, _normalization),
     ("_FusedElementwise", _make_chain, _chain),
     ("_FusedMatMul", _make_fused, _products),
     ("_MatMulApplyGradientDescent", _make_product_update, _product_update),
