@@ -35,6 +35,7 @@ from benchmarks.cases import graph_mode, networks, programs, timing
 # The workloads that an optimization is for; others meet DEFAULT.
 SHOWN_BY = {
     "fuse_products": ("mlp_b1", "mlp_b128", "lenet_b128"),
+    "fuse_batch_norm": ("batch_norm",),
     "fuse_elementwise": ("add_chain", "large_chain", "mlp_b1", "mlp_b128"),
     "compile_elementwise": ("add_chain", "large_chain"),
     "slab": ("mlp_b1", "mlp_b128", "lenet_b128"),

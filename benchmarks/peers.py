@@ -48,12 +48,13 @@ CASES = (
     "googlenet",
     "xent",
     "adam",
+    "batch_norm",
     "threads",
     "checkpoint",
     "memory",
     "import",
 )
-CHECKED = (*networks.TRAINING_CASES, "xent", "adam")
+CHECKED = (*networks.TRAINING_CASES, "xent", "adam", "batch_norm")
 # Sums of float32 in another order differ by some units of the last place (6e-8 each), and each step
 # of training makes some of it more; Adam's epsilon (1e-8) comes before or after the correction of
 # the second moment, which makes 3e-5 of an update.
@@ -183,7 +184,8 @@ def settings_of(contender: Contender, case: str, threads: Sequence[int]) -> list
     """Return the settings that a contender is tried with."""
     if case == "import":  # nothing runs
         return [Setting(threads[0])]
-    has_images = case == "first_step" or (case in networks.TRAINING_CASES and case != "mlp")
+    are_trained = case in networks.TRAINING_CASES and case != "mlp"
+    has_images = are_trained or case in ("first_step", "batch_norm")
     layouts = (False, True) if contender.name == "torch" and has_images else (False,)
     return [Setting(count, layout) for count in threads for layout in layouts]
 

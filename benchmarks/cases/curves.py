@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -34,3 +34,10 @@ def record_adam(
     for _ in range(CHECKED_STEPS):
         step()
         run.curves["adam"].append(float(np.abs(values() - start).mean()))
+
+
+def record_batch_norm(run: timing.Run, step: Callable[[], Sequence[networks.Array]]) -> None:
+    """Record the size of the result, and of the gradients of images, scale and offset."""
+    run.curves["batch_norm"] = [
+        float(np.linalg.norm(value.astype(np.float64))) for value in step()
+    ]

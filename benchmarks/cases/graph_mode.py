@@ -438,6 +438,33 @@ def adam(run: timing.Run) -> None:
         run.time("adam", step, int(np.prod(networks.ADAM_PARAMETERS)))
 
 
+def add_batch_norm(tf: Any) -> list[Any]:
+    """Add batch normalization with ReLU to the graph; return the result and the gradients.
+
+    The gradients are those of images, scale and offset.
+    """
+    x, scale, offset, slopes = (variable(tf, value) for value in networks.batch_norm_data())
+    epsilon = networks.BATCH_NORM_EPSILON
+    y = tf.nn.relu(tf.nn.fused_batch_norm(x, scale, offset, epsilon=epsilon)[0])
+    return [y, *tf.gradients(y, [x, scale, offset], slopes.read_value())]
+
+
+@contextlib.contextmanager
+def batch_norm_step(run: timing.Run, fetch: bool = False) -> Iterator[Callable[[], Any]]:
+    """Give a function that computes what `add_batch_norm` adds, and returns it if asked to."""
+    tf = front_end(run.module)
+    found = add_batch_norm(tf)
+    with session(tf, run) as active:
+        active.run(tf.global_variables_initializer())
+        yield active.make_callable(found if fetch else [value.op for value in found])
+
+
+def batch_norm(run: timing.Run) -> None:
+    """Time batch normalization with ReLU, forward and backward."""
+    with batch_norm_step(run) as step:
+        run.time("batch_norm_relu", step)
+
+
 # ---- The numbers that the others must give too ---------------------------------------------------
 
 
@@ -451,6 +478,12 @@ def adam_numbers(run: timing.Run) -> None:
     """Record updates."""
     with adam_step(run) as (step, values):
         curves.record_adam(run, step, lambda: np.stack(values()))
+
+
+def batch_norm_numbers(run: timing.Run) -> None:
+    """Record the result and its gradients."""
+    with batch_norm_step(run, fetch=True) as step:
+        curves.record_batch_norm(run, step)
 
 
 def checkpoint(run: timing.Run) -> None:
@@ -477,6 +510,7 @@ CASES: timing.Cases = {
     "first_step": first_step,
     "xent": xent,
     "adam": adam,
+    "batch_norm": batch_norm,
     "threads": threads,
     "checkpoint": checkpoint,
     "memory": memory,
@@ -485,6 +519,7 @@ CASES: timing.Cases = {
 CURVES: timing.Cases = {
     "xent": xent_numbers,
     "adam": adam_numbers,
+    "batch_norm": batch_norm_numbers,
     **training.recorded(training_step),
 }
 

@@ -188,6 +188,33 @@ def adam(run: timing.Run) -> None:
     run.time("adam", Adam().step, int(np.prod(networks.ADAM_PARAMETERS)))
 
 
+def batch_norm_step() -> Callable[[], tuple[Any, ...]]:
+    """Return a function that gives normalized images after ReLU, and the gradients."""
+    jax = front_end()
+    x, scale, offset, slopes = map(jax.numpy.asarray, networks.batch_norm_data())
+
+    def normalize(x: Any, scale: Any, offset: Any) -> Any:
+        mean, variance = x.mean((0, 1, 2)), x.var((0, 1, 2))
+        inverse = jax.lax.rsqrt(variance + networks.BATCH_NORM_EPSILON)
+        return jax.nn.relu((x - mean) * (inverse * scale) + offset)
+
+    @jax.jit
+    def both(slopes: Any, *inputs: Any) -> tuple[Any, ...]:
+        y, gradients = jax.vjp(normalize, *inputs)
+        return y, *gradients(slopes)
+
+    def step() -> tuple[Any, ...]:
+        found: tuple[Any, ...] = jax.block_until_ready(both(slopes, x, scale, offset))
+        return found
+
+    return step
+
+
+def batch_norm(run: timing.Run) -> None:
+    """Time batch normalization with ReLU, forward and backward."""
+    run.time("batch_norm_relu", batch_norm_step())
+
+
 def xent_numbers(run: timing.Run) -> None:
     """Record losses and gradients."""
     step = xent_step()
@@ -207,17 +234,25 @@ def adam_numbers(run: timing.Run) -> None:
     )
 
 
+def batch_norm_numbers(run: timing.Run) -> None:
+    """Record the result and its gradients."""
+    step = batch_norm_step()
+    curves.record_batch_norm(run, lambda: [np.asarray(value) for value in step()])
+
+
 CASES: timing.Cases = {
     "add_chain": add_chain,
     "large_chain": large_chain,
     "tiny_step": tiny_step,
     "xent": xent,
     "adam": adam,
+    "batch_norm": batch_norm,
     **training.timed(training.eager(training_step)),
 }
 CURVES: timing.Cases = {
     "xent": xent_numbers,
     "adam": adam_numbers,
+    "batch_norm": batch_norm_numbers,
     **training.recorded(training.eager(training_step)),
 }
 

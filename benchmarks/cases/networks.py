@@ -272,6 +272,8 @@ LARGE_CHAIN_OPS = 10  # of the chain on many floats
 LARGE_CHAIN_FLOATS = 1 << 20
 XENT_SHAPE = (128, 40000)
 ADAM_PARAMETERS = (100, 65536)
+BATCH_NORM_SHAPE = (8, 56, 56, 64)
+BATCH_NORM_EPSILON = 1e-3
 
 
 def xent_data() -> tuple[Array, Array]:
@@ -286,3 +288,11 @@ def adam_data() -> tuple[Array, Array]:
     random = np.random.default_rng(17)
     values = random.standard_normal(ADAM_PARAMETERS, dtype=np.float32) * np.float32(0.05)
     return values, random.standard_normal(ADAM_PARAMETERS, dtype=np.float32) * np.float32(0.1)
+
+
+def batch_norm_data() -> tuple[Array, Array, Array, Array]:
+    """Images, scale and offset of batch normalization, and the gradient after its ReLU."""
+    random = np.random.default_rng(19)
+    images, slopes = (random.standard_normal(BATCH_NORM_SHAPE, dtype=np.float32) for _ in range(2))
+    scale, offset = random.random((2, BATCH_NORM_SHAPE[-1]), dtype=np.float32)
+    return images, scale, offset, slopes

@@ -92,6 +92,11 @@ def _adam(floats: int, tf: Any) -> Callable[[Any], Step]:
     return lambda active: active.make_callable(update)
 
 
+def _batch_norm(tf: Any) -> Callable[[Any], Step]:
+    fetches = [value.op for value in graph_mode.add_batch_norm(tf)]
+    return lambda active: active.make_callable(fetches)
+
+
 # ---- Softmax cross entropy -----------------------------------------------------------------------
 
 
@@ -190,6 +195,7 @@ WORKLOADS: dict[str, Build] = {
     "adam": functools.partial(
         _program, add_nodes=functools.partial(_adam, networks.ADAM_PARAMETERS[1])
     ),
+    "batch_norm": functools.partial(_program, add_nodes=_batch_norm),
     "xent": functools.partial(_program, add_nodes=_cross_entropy),
     "xent_loss_alone": functools.partial(_program, add_nodes=_loss_alone),
     "add_chain": functools.partial(_program, add_nodes=_add_chain, parts=networks.ADD_OPS),

@@ -205,6 +205,34 @@ def adam(run: timing.Run) -> None:
     run.time("adam", adam_step(run)[0], int(np.prod(networks.ADAM_PARAMETERS)))
 
 
+def batch_norm_step(run: timing.Run) -> Callable[[], tuple[Any, ...]]:
+    """Return a function that gives normalized images after ReLU, and the gradients."""
+    torch = front_end(run.threads)
+    order = torch.channels_last if run.channels_last else torch.contiguous_format
+    images, scale, offset, slopes = networks.batch_norm_data()
+    x, dy = (
+        torch.from_numpy(value.transpose(0, 3, 1, 2)).contiguous(memory_format=order)
+        for value in (images, slopes)
+    )
+    inputs = [x, torch.from_numpy(scale), torch.from_numpy(offset)]
+    for value in inputs:
+        value.requires_grad_()
+    epsilon = networks.BATCH_NORM_EPSILON
+
+    def step() -> tuple[Any, ...]:
+        functions = torch.nn.functional
+        y = functions.batch_norm(x, None, None, *inputs[1:], training=True, eps=epsilon)
+        y = functions.relu(y, inplace=True)
+        return y, *torch.autograd.grad(y, inputs, dy)
+
+    return step
+
+
+def batch_norm(run: timing.Run) -> None:
+    """Time batch normalization with ReLU, forward and backward."""
+    run.time("batch_norm_relu", batch_norm_step(run))
+
+
 def xent_numbers(run: timing.Run) -> None:
     """Record losses and gradients."""
     step = xent_step(run)
@@ -224,6 +252,12 @@ def adam_numbers(run: timing.Run) -> None:
     )
 
 
+def batch_norm_numbers(run: timing.Run) -> None:
+    """Record the result and its gradients."""
+    step = batch_norm_step(run)
+    curves.record_batch_norm(run, lambda: [value.detach().numpy() for value in step()])
+
+
 CASES: timing.Cases = {
     "add_chain": add_chain,
     "large_chain": large_chain,
@@ -231,11 +265,13 @@ CASES: timing.Cases = {
     "first_step": first_step,
     "xent": xent,
     "adam": adam,
+    "batch_norm": batch_norm,
     **training.timed(training.eager(training_step)),
 }
 CURVES: timing.Cases = {
     "xent": xent_numbers,
     "adam": adam_numbers,
+    "batch_norm": batch_norm_numbers,
     **training.recorded(training.eager(training_step)),
 }
 
