@@ -169,12 +169,6 @@ const std::vector<const char*>& ConvAttrs() {
   return *names;
 }
 
-const std::vector<const char*>& PoolAttrs() {
-  static const auto* const names =
-      new std::vector<const char*>{"ksize", "strides", "padding", "data_format"};
-  return *names;
-}
-
 Output InputGradient(GradientContext* context, Output like, Output filter, Output dy) {
   return OpWithAttrsOf(context, "Conv2DBackpropInput",
                        {ShapeVector(context->builder(), like), filter, dy}, ConvAttrs());
@@ -212,40 +206,6 @@ Status Conv2DBackpropFilterGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
-Status MaxPoolGradient(GradientContext* context) {
-  context->SetDx(
-      0, OpWithAttrsOf(context, "MaxPoolGrad",
-                       {context->input(0), context->output(0), context->dy(0)}, PoolAttrs()));
-  return absl::OkStatus();
-}
-
-// MaxPoolGrad puts each window's gradient at the place of its largest element, MaxPoolGradGrad
-// takes it from there; where that place is does not change.
-Status MaxPoolGradGradient(GradientContext* context) {
-  context->SetDx(
-      2, OpWithAttrsOf(context, "MaxPoolGradGrad",
-                       {context->input(0), context->input(1), context->dy(0)}, PoolAttrs()));
-  return absl::OkStatus();
-}
-
-Status MaxPoolGradGradGradient(GradientContext* context) {
-  context->SetDx(
-      2, OpWithAttrsOf(context, "MaxPoolGrad",
-                       {context->input(0), context->input(1), context->dy(0)}, PoolAttrs()));
-  return absl::OkStatus();
-}
-
-Status AvgPoolGradient(GradientContext* context) {
-  const Output shape = ShapeVector(context->builder(), context->input(0));
-  context->SetDx(0, OpWithAttrsOf(context, "AvgPoolGrad", {shape, context->dy(0)}, PoolAttrs()));
-  return absl::OkStatus();
-}
-
-Status AvgPoolGradGradient(GradientContext* context) {
-  context->SetDx(1, OpWithAttrsOf(context, "AvgPool", {context->dy(0)}, PoolAttrs()));
-  return absl::OkStatus();
-}
-
 MILLSTREAM_GRADIENT("Relu", GradientFromOutput<&kReluGrad>);
 MILLSTREAM_GRADIENT("ReluGrad", GradientOfBoundedGrad<&kReluGrad>);
 MILLSTREAM_GRADIENT("Relu6", GradientFromOutput<&kRelu6Grad>);
@@ -267,11 +227,6 @@ MILLSTREAM_GRADIENT("SparseSoftmaxCrossEntropyWithLogits", SparseSoftmaxCrossEnt
 MILLSTREAM_GRADIENT("Conv2D", Conv2DGradient);
 MILLSTREAM_GRADIENT("Conv2DBackpropInput", Conv2DBackpropInputGradient);
 MILLSTREAM_GRADIENT("Conv2DBackpropFilter", Conv2DBackpropFilterGradient);
-MILLSTREAM_GRADIENT("MaxPool", MaxPoolGradient);
-MILLSTREAM_GRADIENT("MaxPoolGrad", MaxPoolGradGradient);
-MILLSTREAM_GRADIENT("MaxPoolGradGrad", MaxPoolGradGradGradient);
-MILLSTREAM_GRADIENT("AvgPool", AvgPoolGradient);
-MILLSTREAM_GRADIENT("AvgPoolGrad", AvgPoolGradGradient);
 
 }  // namespace
 }  // namespace millstream

@@ -29,14 +29,6 @@ StatusOr<ImageLayout> LayoutAttr(const ShapeContext& context) {
   return *layout;
 }
 
-StatusOr<Padding> PaddingAttr(const ShapeContext& context) {
-  MS_ASSIGN_OR_RETURN(std::string padding, context.Attr<std::string>("padding"));
-  if (padding == "SAME") return Padding::kSame;
-  if (padding == "VALID") return Padding::kValid;
-  if (padding == "EXPLICIT") return Padding::kExplicit;
-  return InvalidAttr(context, "padding", "expected SAME, VALID or EXPLICIT, got ", padding);
-}
-
 // Copies the pairs of explicit_paddings, (before, after) for each dimension, into the window.
 Status ReadExplicitPaddings(const ShapeContext& context, ImageWindow* window) {
   constexpr absl::string_view kName = "explicit_paddings";
@@ -116,6 +108,14 @@ StatusOr<ImageLayout> ParseImageLayout(absl::string_view data_format) {
   return errors::InvalidArgument("expected NHWC or NCHW, got ", data_format);
 }
 
+StatusOr<Padding> PaddingAttr(const ShapeContext& context) {
+  MS_ASSIGN_OR_RETURN(std::string padding, context.Attr<std::string>("padding"));
+  if (padding == "SAME") return Padding::kSame;
+  if (padding == "VALID") return Padding::kValid;
+  if (padding == "EXPLICIT") return Padding::kExplicit;
+  return InvalidAttr(context, "padding", "expected SAME, VALID or EXPLICIT, got ", padding);
+}
+
 StatusOr<int64_t> WindowedSize(int64_t input, const Window& window, Padding padding) {
   if (window.size == 0) return errors::InvalidArgument("the window must not be empty");
   if (padding == Padding::kSame) {
@@ -163,32 +163,6 @@ StatusOr<ImageWindow> ConvolutionWindow(const ShapeContext& context) {
   return window;
 }
 
-StatusOr<ImageWindow> PoolingWindow(const ShapeContext& context) {
-  ImageWindow window;
-  MS_ASSIGN_OR_RETURN(window.layout, LayoutAttr(context));
-  MS_ASSIGN_OR_RETURN(window.padding, PaddingAttr(context));
-  MS_ASSIGN_OR_RETURN(std::vector<int64_t> sizes, ImageListAttr(context, "ksize"));
-  MS_ASSIGN_OR_RETURN(std::vector<int64_t> strides, ImageListAttr(context, "strides"));
-  const ImageLayout& layout = window.layout;
-  if (sizes[layout.batch] != 1 || strides[layout.batch] != 1) {
-    return UnimplementedAttr(context, "ksize", "pooling over the batch is not implemented");
-  }
-  window.height = {sizes[layout.height], strides[layout.height]};
-  window.width = {sizes[layout.width], strides[layout.width]};
-  window.channels = {sizes[layout.channels], strides[layout.channels]};
-  if (window.channels.size != window.channels.stride) {
-    return UnimplementedAttr(context, "strides",
-                             "channels are pooled in strides of the window's size only");
-  }
-  const bool over_image = window.height.size != 1 || window.width.size != 1 ||
-                          window.height.stride != 1 || window.width.stride != 1;
-  if (window.channels.size != 1 && over_image) {
-    return UnimplementedAttr(context, "ksize",
-                             "pooling over image and channels at once is not implemented");
-  }
-  return window;
-}
-
 StatusOr<PartialShape> ConvolutionShape(const ImageWindow& window, const PartialShape& input,
                                         const PartialShape& filter) {
   MS_RETURN_IF_ERROR(CheckGroups(input, input.dim(window.layout.channels), filter));
@@ -198,20 +172,6 @@ StatusOr<PartialShape> ConvolutionShape(const ImageWindow& window, const Partial
   PartialShape output = input;
   MS_RETURN_IF_ERROR(SetWindowedSizes(sized, &output));
   output.set_dim(window.layout.channels, filter.dim(3));
-  return output;
-}
-
-StatusOr<PartialShape> PooledShape(const ImageWindow& window, const PartialShape& input) {
-  PartialShape output = input;
-  MS_RETURN_IF_ERROR(SetWindowedSizes(window, &output));
-  const int64_t channels = input.dim(window.layout.channels);
-  if (channels != kUnknownDim && channels % window.channels.size != 0) {
-    return errors::Unimplemented("pooling ", channels, " channels by ", window.channels.size,
-                                 ", which does not divide them, is not implemented");
-  }
-  if (channels != kUnknownDim) {
-    output.set_dim(window.layout.channels, channels / window.channels.size);
-  }
   return output;
 }
 

@@ -33,6 +33,9 @@ enum class Padding {
   kExplicit,  // as much as the window says
 };
 
+// Attribute padding. INVALID_ARGUMENT for another word.
+StatusOr<Padding> PaddingAttr(const ShapeContext& context);
+
 // A window along one dimension. All sizes in elements.
 struct Window {
   int64_t size = 1;
@@ -54,26 +57,18 @@ struct ImageWindow {
   Padding padding = Padding::kValid;
   Window height;
   Window width;
-  // Pooling over channels instead of the image.
-  Window channels;
 };
 
 // Reads strides, padding, explicit_paddings, data_format and dilations. INVALID_ARGUMENT for lists
 // of the wrong length and values out of range; UNIMPLEMENTED for windows that stride over batch or
 // channels.
 StatusOr<ImageWindow> ConvolutionWindow(const ShapeContext& context);
-// Reads ksize, strides, padding and data_format. UNIMPLEMENTED for pooling over the batch, over
-// image and channels at once, and over channels in strides other than the window's size.
-StatusOr<ImageWindow> PoolingWindow(const ShapeContext& context);
 
 // The shape of a convolution's output. `input` and `filter` have rank 4. INVALID_ARGUMENT when the
 // input's channels are no multiple of the filter's, when the filter's output channels are none of
 // the number of groups that this makes, or when the window does not fit.
 StatusOr<PartialShape> ConvolutionShape(const ImageWindow& window, const PartialShape& input,
                                         const PartialShape& filter);
-// The shape of a pooling's output. `input` has rank 4. INVALID_ARGUMENT when the window does not
-// fit.
-StatusOr<PartialShape> PooledShape(const ImageWindow& window, const PartialShape& input);
 // The shape of an image or a filter whose four sizes input i has; unknown sizes if the input is not
 // known. INVALID_ARGUMENT for another number of sizes, and for negative sizes.
 StatusOr<PartialShape> ImageShapeFromSizes(const ShapeContext& context, int i);

@@ -61,34 +61,22 @@ inline void ForEachLanes(int64_t channels, Fn&& fn) {
   if (first < channels) fn(channels - kStep, first + kStep - channels);
 }
 
-// The pixels of a window that are no padding, from the first one's address.
-struct WindowPixels {
-  WindowPixels(const PoolShape& shape, const Span& row_span, const Span& column_span)
-      : rows(row_span.size()),
-        columns(column_span.size()),
-        row_step(shape.input[1] * shape.channels),
-        column_step(shape.channels) {}
-
-  int64_t rows;
-  int64_t columns;
-  int64_t row_step;
-  int64_t column_step;
-};
-
-// The rows [begin, end) of all images of a pooling: Pool::PoolWindow<V>(shape, image, row, column,
-// input, output) for each window.
+// The windows [begin, end) of a pooling: Pool::PoolWindow<V>(x, window, y) for each vector of
+// channels of each, where x is the place of the first pixel.
 template <typename Pool, int kBytes>
-struct PooledRows {
+struct PooledWindows {
   using Number = typename Pool::Number;
   static void Run(const PoolShape& shape, const Number* input, Number* output, int64_t begin,
                   int64_t end) {
     WithLanesFor<kBytes, Number>(shape.channels, [&](auto lanes) {
-      for (int64_t row = begin; row < end; ++row) {
-        for (int64_t ow = 0; ow < shape.output[1]; ++ow) {
-          Pool::template PoolWindow<decltype(lanes)>(
-              shape, row / shape.output[0], row % shape.output[0], ow, input,
-              output + (row * shape.output[1] + ow) * shape.channels);
-        }
+      using V = decltype(lanes);
+      WindowWalk window(shape, begin);
+      for (int64_t at = begin; at < end; ++at, window.Next()) {
+        const Number* const x = input + window.corner();
+        Number* const y = output + at * shape.channels;
+        ForEachLanes<V, Number>(shape.channels, [&](int64_t first, int64_t) {
+          Pool::template PoolWindow<V>(x + first, window, y + first);
+        });
       }
     });
   }
@@ -98,23 +86,25 @@ struct PooledRows {
 template <int64_t kSide>
 using Side = std::integral_constant<int64_t, kSide>;
 
-// Calls fn(Side) with the side of a square window for the usual ones of floating-point numbers.
-template <typename T, typename Fn>
-inline void WithSideOf(const WindowPixels& window, Fn&& fn) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (window.rows == 2 && window.columns == 2) return fn(Side<2>());
-    if (window.rows == 3 && window.columns == 3) return fn(Side<3>());
+// Calls fn(Side) with the side of a square window of an image if that is kUsual, and with 0
+// otherwise. Only float has loops for it.
+template <int64_t kUsual, typename T, typename Fn>
+inline void WithSideOf(const WindowWalk& window, Fn&& fn) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (window.size() == Spatial{kUsual, 1, kUsual}) return fn(Side<kUsual>());
   }
   fn(Side<0>());
 }
 
-// Calls fn with the offset of each pixel, in row-major order.
+// Calls fn with the distance of each pixel from the first, in row-major order.
 template <int64_t kSide, typename Fn>
-inline void ForEachPixel(const WindowPixels& window, Fn&& fn) {
-  const int64_t rows = kSide > 0 ? kSide : window.rows;
-  const int64_t columns = kSide > 0 ? kSide : window.columns;
-  for (int64_t h = 0; h < rows; ++h) {
-    for (int64_t w = 0; w < columns; ++w) fn(h * window.row_step + w * window.column_step);
+inline void ForEachPixel(const WindowWalk& window, Fn&& fn) {
+  const Spatial size = kSide > 0 ? Spatial{kSide, 1, kSide} : window.size();
+  for (int64_t outer = 0; outer < size[0]; ++outer) {
+    for (int64_t middle = 0; middle < size[1]; ++middle) {
+      const int64_t row = outer * window.step(0) + middle * window.step(1);
+      for (int64_t inner = 0; inner < size[2]; ++inner) fn(row + inner * window.step(2));
+    }
   }
 }
 

@@ -34,7 +34,7 @@ ms::Status InitExplicitPadding(const ms::KernelInfo& info, WindowAttributes* win
 }  // namespace
 
 ms::Status InitPlane(const ms::KernelInfo& info, std::string_view name, bool channels_first,
-                     Plane* plane, int64_t* depth) {
+                     Plane* plane) {
   std::vector<int64_t> entries;
   MS_TRY(info.Attr(name, &entries));
   if (entries.size() != 4) {
@@ -50,42 +50,45 @@ ms::Status InitPlane(const ms::KernelInfo& info, std::string_view name, bool cha
   if (entries[0] != 1) {
     return ms::Unimplemented(name, " must be 1 for the batch, not ", entries[0]);
   }
-  if (channels != 1 && depth == nullptr) {
+  if (channels != 1) {
     return ms::Unimplemented(name, " must be 1 for the channels, not ", channels);
   }
-  if (depth != nullptr) *depth = channels;
   for (uint32_t i = 0; i < 2; ++i) (*plane)[i] = entries[(channels_first ? 2 : 1) + i];
   return ms::Status();
 }
 
-ms::Status InitWindow(const ms::KernelInfo& info, WindowAttributes* window, int64_t* depth_stride) {
+ms::Status InitWindow(const ms::KernelInfo& info, WindowAttributes* window) {
   std::string format;
   MS_TRY(info.Attr("data_format", &format));
   if (format != "NHWC" && format != "NCHW") {
     return ms::Unimplemented("data_format must be NHWC or NCHW here, not ", format);
   }
   window->channels_first = format == "NCHW";
-  MS_TRY(InitPlane(info, "strides", window->channels_first, &window->strides, depth_stride));
+  MS_TRY(InitPlane(info, "strides", window->channels_first, &window->strides));
 
-  std::string padding;
-  MS_TRY(info.Attr("padding", &padding));
-  if (padding == "SAME") {
-    window->padding = Padding::kSame;
-  } else if (padding == "VALID") {
-    window->padding = Padding::kValid;
-  } else if (padding == "EXPLICIT") {
-    window->padding = Padding::kExplicit;
-    return InitExplicitPadding(info, window);
+  MS_TRY(InitPadding(info, &window->padding));
+  if (window->padding != Padding::kExplicit) return ms::Status();
+  return InitExplicitPadding(info, window);
+}
+
+ms::Status InitPadding(const ms::KernelInfo& info, Padding* padding) {
+  std::string name;
+  MS_TRY(info.Attr("padding", &name));
+  if (name == "SAME") {
+    *padding = Padding::kSame;
+  } else if (name == "VALID") {
+    *padding = Padding::kValid;
+  } else if (name == "EXPLICIT") {
+    *padding = Padding::kExplicit;
   } else {
-    return ms::InvalidArgument("padding must be SAME, VALID or EXPLICIT, not ", padding);
+    return ms::InvalidArgument("padding must be SAME, VALID or EXPLICIT, not ", name);
   }
   return ms::Status();
 }
 
-ms::Status FitWindow(const WindowAttributes& window, uint32_t i, int64_t input, int64_t extent,
-                     WindowFit* fit) {
-  const int64_t stride = window.strides[i];
-  if (window.padding == Padding::kSame) {
+ms::Status FitWindow(Padding padding, int64_t stride, int64_t input, int64_t extent,
+                     const char* dimension, WindowFit* fit) {
+  if (padding == Padding::kSame) {
     // As few windows as see every element; what is missing is spread over both ends, the odd one
     // after.
     fit->output = (input + stride - 1) / stride;
@@ -94,21 +97,22 @@ ms::Status FitWindow(const WindowAttributes& window, uint32_t i, int64_t input, 
     fit->after = fit->output == 0 ? 0 : padded - padded / 2;
     return ms::Status();
   }
-  if (window.padding == Padding::kExplicit) {
-    fit->before = window.explicit_before[i];
-    fit->after = window.explicit_after[i];
-  } else {
-    fit->before = 0;
-    fit->after = 0;
-  }
+  if (padding == Padding::kValid) fit->before = fit->after = 0;
   const int64_t room = input + fit->before + fit->after - extent + stride;
   if (room < 0) {
-    return ms::InvalidArgument("Computed output size would be negative: the window's ",
-                               kPlaneNames[i], " is ", extent, " (strides ", stride,
-                               "), the padded input's is ", input + fit->before + fit->after);
+    return ms::InvalidArgument("Computed output size would be negative: the window's ", dimension,
+                               " is ", extent, " (strides ", stride, "), the padded input's is ",
+                               input + fit->before + fit->after);
   }
   fit->output = room / stride;
   return ms::Status();
+}
+
+ms::Status FitWindow(const WindowAttributes& window, uint32_t i, int64_t input, int64_t extent,
+                     WindowFit* fit) {
+  fit->before = window.explicit_before[i];
+  fit->after = window.explicit_after[i];
+  return FitWindow(window.padding, window.strides[i], input, extent, kPlaneNames[i], fit);
 }
 
 }  // namespace millstream::kernels

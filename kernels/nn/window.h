@@ -17,6 +17,10 @@ enum class Padding { kSame, kValid, kExplicit };
 using Plane = std::array<int64_t, 2>;
 inline constexpr std::array<const char*, 2> kPlaneNames = {"height", "width"};
 
+// The outer, middle and inner dimension that windows slide over: depth, height and width of a
+// volume; height, one position, and width of an image.
+using Spatial = std::array<int64_t, 3>;
+
 // How one node's windows move, from its attributes; sizes of the tensors are not known yet.
 struct WindowAttributes {
   Padding padding = Padding::kValid;
@@ -31,14 +35,16 @@ struct WindowAttributes {
 };
 
 // Reads attributes strides, padding, data_format and, where the node has it, explicit_paddings.
-// Strides over batch are UNIMPLEMENTED; over channels too, unless `depth_stride` takes them.
-ms::Status InitWindow(const ms::KernelInfo& info, WindowAttributes* window,
-                      int64_t* depth_stride = nullptr);
+// Strides over batch and channels are UNIMPLEMENTED.
+ms::Status InitWindow(const ms::KernelInfo& info, WindowAttributes* window);
 
-// Reads a list attribute with one positive entry a dimension, which must be 1 for the batch, and
-// for the channels too unless `depth` takes that entry; UNIMPLEMENTED otherwise.
+// Reads a list attribute with one positive entry a dimension, which must be 1 for the batch and the
+// channels; UNIMPLEMENTED otherwise.
 ms::Status InitPlane(const ms::KernelInfo& info, std::string_view name, bool channels_first,
-                     Plane* plane, int64_t* depth = nullptr);
+                     Plane* plane);
+
+// Reads attribute padding.
+ms::Status InitPadding(const ms::KernelInfo& info, Padding* padding);
 
 // Where the windows of one spatial dimension lie.
 struct WindowFit {
@@ -47,7 +53,11 @@ struct WindowFit {
   int64_t after = 0;
 };
 
-// `extent`: from a window's first to its last element, dilation counted. i: 0 height, 1 width.
+// `extent`: from a window's first to its last element, dilation counted. With Padding::kExplicit,
+// `fit` has the padding already. `dimension` is for the error.
+ms::Status FitWindow(Padding padding, int64_t stride, int64_t input, int64_t extent,
+                     const char* dimension, WindowFit* fit);
+// The same with the padding and stride of a plane's dimension i: 0 height, 1 width.
 ms::Status FitWindow(const WindowAttributes& window, uint32_t i, int64_t input, int64_t extent,
                      WindowFit* fit);
 

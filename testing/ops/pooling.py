@@ -40,6 +40,21 @@ from testing.ops.support.windows import (
 )
 
 
+def _kind(case: Case) -> str:
+    """The op whose windows are attributes."""
+    return case.op.removesuffix("V2")
+
+
+def _with_window_inputs(case: Case) -> Case:
+    """The case with its windows as inputs, where the op has them as that."""
+    if case.op.endswith("V2"):
+        for name, key in (("ksize", "sizes"), ("strides", "strides")):
+            del case.attrs[name]
+            windows = laid_sizes(case.values[key], case.values["first"])
+            case.inputs.append(Input("int32", np.array(windows, np.int32)))
+    return case
+
+
 def _make_pool(source: Source, op: Any) -> Case:
     dtype = pick_type(source, op, "T")
     first = source.chance(0.35)
@@ -51,7 +66,8 @@ def _make_pool(source: Source, op: Any) -> Case:
         sizes[3] = strides[3] = source.integer(1, 3)
         image[3] = sizes[3] * source.integer(0, 2)
     if source.chance(0.1):
-        source.pick((sizes, strides))[source.integer(0, 3)] = source.pick(EDGES)
+        edges = (0, -1, 2**31 - 1) if op.name.endswith("V2") else EDGES
+        source.pick((sizes, strides))[source.integer(0, 3)] = source.pick(edges)
     case = Case(op.name, [], {"T": type_attr(dtype)})
     case.values = {"first": first, "padding": padding, "sizes": sizes, "strides": strides}
     case.values["image"] = image
@@ -69,16 +85,17 @@ def _make_pool(source: Source, op: Any) -> Case:
     if source.chance(0.07):
         pooled[source.integer(0, 3)] += 1
     gradient = Input(dtype, moderate(source, dtype, laid_sizes(pooled, first)))
-    if op.name in ("MaxPool", "AvgPool"):
+    kind = _kind(case)
+    if kind in ("MaxPool", "AvgPool"):
         case.inputs = [x]
-    elif op.name == "AvgPoolGrad":
+    elif kind == "AvgPoolGrad":
         shape = np.array(laid_sizes(image, first), np.int32)
         case.inputs = [Input("int32", shape), gradient]
     else:
         case.inputs = [x, _true_output(case, x, pooled), gradient]
-        if op.name == "MaxPoolGradGrad":
+        if kind == "MaxPoolGradGrad":
             case.inputs[2] = Input(dtype, moderate(source, dtype, laid_sizes(image, first)))
-    return case
+    return _with_window_inputs(case)
 
 
 def _true_output(case: Case, x: Input, pooled: list[int]) -> Input:
@@ -98,7 +115,7 @@ def _pool_places(case: Case, image: tuple[int, ...]) -> Any:
     refuse_unless(are_32_bit(sizes), "ksize")
     refuse_unless(are_32_bit(strides), "strides")
     # Channels are pooled where they are last, and without gradients.
-    over_channels = case.op == "MaxPool" and not case.values["first"]
+    over_channels = _kind(case) == "MaxPool" and not case.values["first"]
     refuse_unless(sizes[3] == 1 or over_channels, "ksize")
     refuse_unless(sizes[0] == strides[0] == 1, "ksize")
     refuse_unless(sizes[3] == strides[3], "strides")
@@ -183,7 +200,7 @@ def _max_pool_gradients(case: Case) -> Outcome:
     gradient = unlaid(numbers(case, 2), first)
     shape = _pooled_shape(case, image.shape)
     refuse_unless(unlaid(case.array(1), first).shape == shape, "orig_output")
-    goes_back = case.op == "MaxPoolGrad"
+    goes_back = _kind(case) == "MaxPoolGrad"
     refuse_unless(gradient.shape == (shape if goes_back else image.shape), "grad")
     inexact = number_types.is_inexact(dtype)
     wide = longer(gradient) if inexact else gradient
@@ -213,7 +230,7 @@ def _pool_checks(op: str) -> list[Check]:
 
 def _pool_check(op: str, padding: str) -> Check:
     attrs = {"ksize": [1, 3, 2, 1], "strides": [1, 2, 1, 1], "padding": padding}
-    if op in ("MaxPool", "AvgPool"):
+    if op in ("MaxPool", "MaxPoolV2", "AvgPool"):
         return Check(with_arguments(function_of(op), **attrs), (_X,))
     pooled = spread("pooled", *shape_of(with_arguments(gen_ops.avg_pool, **attrs), _X))
     if op == "AvgPoolGrad":
@@ -223,7 +240,7 @@ def _pool_check(op: str, padding: str) -> Check:
         x = tf.constant(_X)
         return function_of(op)(x, gen_ops.max_pool(x, **attrs), last, **attrs)
 
-    last = pooled if op == "MaxPoolGrad" else spread("image", *_X.shape)
+    last = pooled if op in ("MaxPoolGrad", "MaxPoolGradV2") else spread("image", *_X.shape)
     return Check(of_last, (last,))
 
 
@@ -248,6 +265,23 @@ def _large_second_gradient(values: Values) -> Any:
 _LARGE_POOLS = LargeCase(_large_pools, FLOAT32_AND_64)
 
 
+def _large_window_inputs(values: Values) -> Any:
+    image = values.of(16, 28, 28, 24)
+    windows = ([1, 3, 3, 1], [1, 2, 2, 1])
+    pooled = gen_ops.max_pool_v2(image, *windows, "SAME")
+    gradient = gen_ops.max_pool_grad_v2(
+        image, pooled, values.of(*sizes_of(pooled)), *windows, "SAME"
+    )
+    return [
+        pooled,
+        gradient,
+        gen_ops.max_pool_grad_grad_v2(image, pooled, values.of(16, 28, 28, 24), *windows, "SAME"),
+    ]
+
+
+_LARGE_WINDOW_INPUTS = LargeCase(_large_window_inputs, FLOAT32_AND_64)
+
+
 def _define_pool(op: str, reference: Reference, large: LargeCase = _LARGE_POOLS) -> None:
     define_tests(
         op, cases=_make_pool, reference=reference, gradient=_pool_checks, determinism=large
@@ -261,3 +295,6 @@ _define_pool("MaxPoolGrad", _max_pool_gradients)
 _define_pool(
     "MaxPoolGradGrad", _max_pool_gradients, LargeCase(_large_second_gradient, FLOAT32_AND_64)
 )
+_define_pool("MaxPoolV2", _max_pool, _LARGE_WINDOW_INPUTS)
+_define_pool("MaxPoolGradV2", _max_pool_gradients, _LARGE_WINDOW_INPUTS)
+_define_pool("MaxPoolGradGradV2", _max_pool_gradients, _LARGE_WINDOW_INPUTS)

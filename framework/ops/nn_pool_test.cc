@@ -1,0 +1,87 @@
+// Pooling of volumes, with windows from inputs, by places, and of fractions; patches; the order of
+// dimensions; connectionist temporal classification.
+#include <cstdint>
+#include <vector>
+
+#include "framework/ops/shape_tester.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+using ::testing::HasSubstr;
+using Integers = std::vector<int64_t>;
+
+ShapeTester Windows(absl::string_view op, const Integers& ksize, const Integers& strides) {
+  return ShapeTester(op).Attr("ksize", ksize).Attr("strides", strides).Attr("padding", "VALID");
+}
+
+TEST(MaxPool3DTest, PoolsTheVolume) {
+  const auto op = [](absl::string_view input) {
+    return Windows("MaxPool3D", {1, 2, 3, 3, 1}, {1, 1, 2, 2, 1}).Input(input).Shapes();
+  };
+  EXPECT_EQ(op("[?,4,17,13,3]"), "[?,3,8,6,3]");
+  EXPECT_EQ(op("?"), "[?,?,?,?,?]");
+  EXPECT_THAT(op("[4,17,13,3]"), HasSubstr("rank 5"));
+  EXPECT_THAT(op("[1,0,17,13,3]"), HasSubstr("'input' of MaxPool3D: depth: a window of 2"));
+  EXPECT_EQ(Windows("MaxPool3D", {1, 1, 2, 2, 2}, {1, 1, 2, 2, 2})
+                .Attr("data_format", "NCDHW")
+                .Attr("padding", "SAME")
+                .Input("[1,3,5,6,7]")
+                .Shapes(),
+            "[1,3,3,3,4]");
+  EXPECT_THAT(Windows("MaxPool3D", {1, 1, 1, 1, 3}, {1, 1, 1, 1, 3}).Input("[1,2,2,2,6]").Shapes(),
+              HasSubstr("UNIMPLEMENTED: attribute 'ksize' of MaxPool3D"));
+}
+
+TEST(AvgPool3DGradTest, HasTheShapeOfTheVolume) {
+  const auto op = [](absl::string_view sizes) {
+    return Windows("AvgPool3DGrad", {1, 2, 2, 2, 1}, {1, 2, 2, 2, 1})
+        .Value(sizes)
+        .Input("[1,2,3,3,3]")
+        .Shapes();
+  };
+  EXPECT_EQ(op("(1 4 6 6 3)"), "[1,4,6,6,3]");
+  EXPECT_THAT(op("(1 6 6 3)"), HasSubstr("'orig_input_shape' of AvgPool3DGrad"));
+  EXPECT_THAT(op("(1 4 6 8 3)"), HasSubstr("'grad' of AvgPool3DGrad"));
+}
+
+TEST(MaxPoolV2Test, WindowsAreInputs) {
+  const auto op = [](absl::string_view ksize, absl::string_view strides) {
+    return ShapeTester("MaxPoolV2")
+        .Attr("padding", "VALID")
+        .Input("[2,17,13,3]")
+        .Value(ksize)
+        .Value(strides)
+        .Shapes();
+  };
+  EXPECT_EQ(op("(1 3 3 1)", "(1 2 2 1)"), "[2,8,6,3]");
+  EXPECT_EQ(op("(1 ? 3 1)", "(1 2 2 1)"), "[2,?,?,?]");
+  EXPECT_THAT(op("(3 3)", "(1 2 2 1)"), HasSubstr("'ksize' of MaxPoolV2: expected 4 values"));
+  EXPECT_THAT(op("(1 3 3 1)", "(1 0 2 1)"), HasSubstr("'strides' of MaxPoolV2"));
+}
+
+TEST(MaxPoolWithArgmaxTest, GivesTwoOutputsOfOneShape) {
+  EXPECT_EQ(Windows("MaxPoolWithArgmax", {1, 2, 2, 1}, {1, 2, 2, 1}).Input("[2,5,6,3]").Shapes(),
+            "[2,2,3,3] [2,2,3,3]");
+  EXPECT_THAT(Windows("MaxPoolWithArgmax", {1, 1, 1, 3}, {1, 1, 1, 3}).Input("[2,5,6,3]").Shapes(),
+              HasSubstr("UNIMPLEMENTED"));
+}
+
+TEST(MaxPoolGradWithArgmaxTest, ChecksTheShapesOfGradientAndPlaces) {
+  const auto op = [](absl::string_view name, absl::string_view grad, absl::string_view argmax) {
+    return Windows(name, {1, 2, 2, 1}, {1, 2, 2, 1})
+        .Input("[2,4,6,3]")
+        .Input(grad)
+        .Input(argmax)
+        .Shapes();
+  };
+  EXPECT_EQ(op("MaxPoolGradWithArgmax", "[2,2,3,3]", "?"), "[2,4,6,3]");
+  EXPECT_THAT(op("MaxPoolGradWithArgmax", "[2,2,3,4]", "?"), HasSubstr("'grad'"));
+  EXPECT_EQ(op("MaxPoolGradGradWithArgmax", "[2,4,6,3]", "?"), "[2,2,3,3]");
+  EXPECT_THAT(op("MaxPoolGradGradWithArgmax", "[2,4,6,3]", "[2,2,3,4]"), HasSubstr("'argmax'"));
+}
+
+}  // namespace
+}  // namespace millstream
