@@ -69,6 +69,26 @@ Status GradientOfAvgPoolGrad(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// The sequences say where the cells were.
+Status FractionalMaxPoolGradient(GradientContext* context) {
+  context->SetDx(
+      0, context->builder()->OpWithAttrs("FractionalMaxPoolGrad",
+                                         {context->input(0), context->output(0), context->dy(0),
+                                          context->output(1), context->output(2)},
+                                         context->attrs(), {"overlapping"}));
+  return absl::OkStatus();
+}
+
+Status FractionalAvgPoolGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output shape = builder->Op("Shape", {context->input(0)}, {{"out_type", DataType::kInt64}});
+  context->SetDx(
+      0, builder->OpWithAttrs("FractionalAvgPoolGrad",
+                              {shape, context->dy(0), context->output(1), context->output(2)},
+                              context->attrs(), {"overlapping"}));
+  return absl::OkStatus();
+}
+
 MILLSTREAM_GRADIENT("MaxPool", MaxPoolGradient<&kMaxPoolGrad>);
 MILLSTREAM_GRADIENT("MaxPoolGrad", GradientOfMaxPoolGrad<&kMaxPoolGradGrad>);
 MILLSTREAM_GRADIENT("MaxPoolGradGrad", GradientOfMaxPoolGrad<&kMaxPoolGrad>);
@@ -85,6 +105,8 @@ MILLSTREAM_GRADIENT("AvgPool", AvgPoolGradient<&kAvgPoolGrad>);
 MILLSTREAM_GRADIENT("AvgPoolGrad", GradientOfAvgPoolGrad<&kAvgPool>);
 MILLSTREAM_GRADIENT("AvgPool3D", AvgPoolGradient<&kAvgPool3DGrad>);
 MILLSTREAM_GRADIENT("AvgPool3DGrad", GradientOfAvgPoolGrad<&kAvgPool3D>);
+MILLSTREAM_GRADIENT("FractionalMaxPool", FractionalMaxPoolGradient);
+MILLSTREAM_GRADIENT("FractionalAvgPool", FractionalAvgPoolGradient);
 
 }  // namespace
 }  // namespace millstream

@@ -83,5 +83,29 @@ TEST(MaxPoolGradWithArgmaxTest, ChecksTheShapesOfGradientAndPlaces) {
   EXPECT_THAT(op("MaxPoolGradGradWithArgmax", "[2,4,6,3]", "[2,2,3,4]"), HasSubstr("'argmax'"));
 }
 
+TEST(FractionalMaxPoolTest, SequencesAreAnElementLongerThanTheOutput) {
+  const auto op = [](const std::vector<float>& ratio, absl::string_view input) {
+    return ShapeTester("FractionalMaxPool").Attr("pooling_ratio", ratio).Input(input).Shapes();
+  };
+  EXPECT_EQ(op({1, 1.5, 1.8f, 1}, "[?,7,9,2]"), "[?,4,5,2] [5] [6]");
+  EXPECT_EQ(op({1, 1.5, 1.8f, 1}, "?"), "[?,?,?,?] [?] [?]");
+  EXPECT_THAT(op({1, 0.5, 1, 1}, "?"), HasSubstr("INVALID_ARGUMENT: attribute 'pooling_ratio'"));
+  EXPECT_THAT(op({2, 1.5, 1.5, 1}, "?"), HasSubstr("UNIMPLEMENTED: attribute 'pooling_ratio'"));
+  EXPECT_THAT(op({1, 9, 1, 1}, "[1,7,9,2]"), HasSubstr("'value' of FractionalMaxPool"));
+}
+
+TEST(FractionalAvgPoolGradTest, HasTheShapeOfTheImage) {
+  const auto op = [](absl::string_view rows) {
+    return ShapeTester("FractionalAvgPoolGrad")
+        .Value("(1 5 6 2)")
+        .Input("[1,3,4,2]")
+        .Input(rows)
+        .Input("[5]")
+        .Shapes();
+  };
+  EXPECT_EQ(op("[4]"), "[1,5,6,2]");
+  EXPECT_THAT(op("[3]"), HasSubstr("'row_pooling_sequence' of FractionalAvgPoolGrad"));
+}
+
 }  // namespace
 }  // namespace millstream
