@@ -103,6 +103,13 @@ Status BiasAddGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// BiasAddV1 has no data_format: channels are last.
+Status BiasAddV1Gradient(GradientContext* context) {
+  context->SetDx(0, context->dy(0));
+  context->SetDx(1, context->builder()->Op("BiasAddGrad", {context->dy(0)}));
+  return absl::OkStatus();
+}
+
 // The sum over all but the channels repeats a gradient of one number a channel.
 Status BiasAddGradGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
@@ -219,6 +226,7 @@ MILLSTREAM_GRADIENT("SoftplusGrad", SoftplusGradGradient);
 MILLSTREAM_GRADIENT("Softsign", GradientFromInput<&kSoftsignGrad>);
 MILLSTREAM_GRADIENT("SoftsignGrad", SoftsignGradGradient);
 MILLSTREAM_GRADIENT("BiasAdd", BiasAddGradient);
+MILLSTREAM_GRADIENT("BiasAddV1", BiasAddV1Gradient);
 MILLSTREAM_GRADIENT("BiasAddGrad", BiasAddGradGradient);
 MILLSTREAM_GRADIENT("Softmax", SoftmaxGradient);
 MILLSTREAM_GRADIENT("LogSoftmax", LogSoftmaxGradient);

@@ -28,7 +28,9 @@ int ChannelDimension(const PartialShape& shape, bool channels_last) {
   return channels_last ? shape.rank() - 1 : 1;
 }
 
+// An op without data_format has them last.
 StatusOr<bool> ChannelsLast(const ShapeContext& context) {
+  if (FindAttr(context.attrs(), "data_format") == nullptr) return true;
   MS_ASSIGN_OR_RETURN(std::string data_format, context.Attr<std::string>("data_format"));
   return data_format == "NHWC";
 }
@@ -242,6 +244,14 @@ MILLSTREAM_OP("BiasAdd")
 
 bias has one element a channel. Channels are the last dimension of value, which has at least
 rank 2, or with data_format NCHW the second, and value has at least rank 3.)");
+
+MILLSTREAM_OP("BiasAddV1")
+    .Input("value: T")
+    .Input("bias: T")
+    .Output("output: T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Shape(BiasAddShape)
+    .Doc("BiasAdd with the channels last.");
 
 MILLSTREAM_OP("BiasAddGrad")
     .Input("out_backprop: T")

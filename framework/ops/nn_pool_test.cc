@@ -107,5 +107,41 @@ TEST(FractionalAvgPoolGradTest, HasTheShapeOfTheImage) {
   EXPECT_THAT(op("[3]"), HasSubstr("'row_pooling_sequence' of FractionalAvgPoolGrad"));
 }
 
+TEST(ExtractImagePatchesTest, CountsWindowsAndTheirElements) {
+  const auto op = [](const Integers& sizes, const Integers& rates) {
+    return ShapeTester("ExtractImagePatches")
+        .Attr("ksizes", sizes)
+        .Attr("strides", Integers{1, 1, 2, 1})
+        .Attr("rates", rates)
+        .Attr("padding", "VALID")
+        .Input("[?,7,7,2]")
+        .Shapes();
+  };
+  EXPECT_EQ(op({1, 3, 3, 1}, {1, 2, 2, 1}), "[?,3,2,18]");
+  EXPECT_THAT(op({1, 3, 3, 1}, {1, 0, 2, 1}), HasSubstr("OUT_OF_RANGE: attribute 'rates'"));
+  EXPECT_THAT(op({1, 3, 3, 2}, {1, 1, 1, 1}), HasSubstr("UNIMPLEMENTED: attribute 'ksizes'"));
+  EXPECT_THAT(op({1, 9, 3, 1}, {1, 1, 1, 1}), HasSubstr("'images' of ExtractImagePatches"));
+}
+
+TEST(ExtractVolumePatchesTest, CountsWindowsAndTheirElements) {
+  EXPECT_EQ(ShapeTester("ExtractVolumePatches")
+                .Attr("ksizes", Integers{1, 2, 2, 2, 1})
+                .Attr("strides", Integers{1, 1, 2, 1, 1})
+                .Attr("padding", "SAME")
+                .Input("[1,3,4,?,2]")
+                .Shapes(),
+            "[1,3,2,?,16]");
+}
+
+TEST(DataFormatTest, OrdersHaveTheSameLetters) {
+  const auto op = [](absl::string_view name, const char* to, absl::string_view x) {
+    return ShapeTester(name).Attr("dst_format", to).Input(x).Shapes();
+  };
+  EXPECT_EQ(op("DataFormatDimMap", "NCHW", "[5,?]"), "[5,?]");
+  EXPECT_THAT(op("DataFormatDimMap", "NCH", "[5]"), HasSubstr("'dst_format' of DataFormatDimMap"));
+  EXPECT_EQ(op("DataFormatVecPermute", "NCHW", "[?,?]"), "[4,2]");
+  EXPECT_THAT(op("DataFormatVecPermute", "NCHW", "[3]"), HasSubstr("4 elements or 4 pairs"));
+}
+
 }  // namespace
 }  // namespace millstream

@@ -1,5 +1,5 @@
-// BiasAdd: adds a vector along the channel dimension, which is the last one (NHWC) or the second
-// one (NCHW). Integers wrap.
+// BiasAdd and BiasAddV1: adds a vector along the channel dimension, which is the last one (NHWC) or
+// the second one (NCHW). Integers wrap.
 #include <memory>
 #include <string>
 
@@ -15,8 +15,8 @@ struct BiasState : ms::ShapeState {
 class BiasAdd {
  public:
   ms::Status Init(const ms::KernelInfo& info) {
-    std::string format;
-    MS_TRY(info.Attr("data_format", &format));
+    std::string format = "NHWC";
+    if (info.HasAttr("data_format")) MS_TRY(info.Attr("data_format", &format));
     if (format != "NHWC" && format != "NCHW") {
       return ms::InvalidArgument("BiasAdd: attribute data_format must be NHWC or NCHW, is ",
                                  format);
@@ -68,8 +68,11 @@ class BiasAdd {
   bool channels_first_ = false;
 };
 
-const ms::Registered bias_add = ms::Register<BiasAdd>(
-    "BiasAdd", ms::KernelOptions().Types("T", TypesIn(kAllNumberTypes)).InPlace(0, 0));
+ms::KernelOptions Options() {
+  return ms::KernelOptions().Types("T", TypesIn(kAllNumberTypes)).InPlace(0, 0);
+}
+const ms::Registered bias_add = ms::Register<BiasAdd>("BiasAdd", Options());
+const ms::Registered bias_add_v1 = ms::Register<BiasAdd>("BiasAddV1", Options());
 
 }  // namespace
 }  // namespace millstream::kernels

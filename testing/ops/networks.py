@@ -202,17 +202,18 @@ define_tests(
 
 def _make_bias(source: Source, op: Any) -> Case:
     dtype = pick_type(source, op, "T")
-    first = source.chance(0.4)
+    first = source.chance(0.4) and op.name != "BiasAddV1"
     low = (3 if first else 2) - (1 if source.chance(0.06) else 0)
     shape = source.small_shape(low, 6)
     channel = 1 if first else len(shape) - 1
     inputs = [Input(dtype, source.values(dtype, shape))]
-    if op.name == "BiasAdd":
+    if op.name != "BiasAddGrad":
         count = shape[channel] if 0 <= channel < len(shape) else 1
         bias = (count,) if source.chance(0.93) else source.small_shape(0, 2)
         inputs.append(Input(dtype, source.values(dtype, bias)))
-    data_format = "NCHW" if first else "NHWC"
-    attrs = {"T": type_attr(dtype), "data_format": attr_text(data_format)}
+    attrs = {"T": type_attr(dtype)}
+    if op.name != "BiasAddV1":
+        attrs["data_format"] = attr_text("NCHW" if first else "NHWC")
     return Case(op.name, inputs, attrs, {"first": first})
 
 
@@ -250,6 +251,7 @@ def _large_bias(values: Values) -> Any:
     for shape in ((30_000, 10), (100, 3000), (16, 28, 28, 24)):
         found += [
             gen_ops.bias_add(values.of(*shape), values.of(shape[-1])),
+            gen_ops.bias_add_v1(values.of(*shape), values.of(shape[-1])),
             gen_ops.bias_add_grad(values.of(*shape)),
         ]
     return found
@@ -262,6 +264,13 @@ define_tests(
     cases=_make_bias,
     reference=_bias_add,
     gradient=[Check(gen_ops.bias_add, (spread("x", 2, 3, 4), spread("bias", 4)))],
+    determinism=_LARGE_BIAS,
+)
+define_tests(
+    "BiasAddV1",
+    cases=_make_bias,
+    reference=_bias_add,
+    gradient=[Check(gen_ops.bias_add_v1, (spread("x", 2, 3, 4), spread("bias", 4)))],
     determinism=_LARGE_BIAS,
 )
 define_tests("BiasAddGrad", cases=_make_bias, reference=_bias_add_grad, determinism=_LARGE_BIAS)
