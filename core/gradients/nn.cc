@@ -168,6 +168,15 @@ Status SparseSoftmaxCrossEntropyGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// The op's second output is the gradient of each loss for the logits, [time, batch, classes]. It
+// has no gradient of its own.
+Status CtcLossGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output gradient = builder->Op("PreventGradient", {context->output(1)});
+  context->SetDx(0, builder->Op("Mul", {gradient, AsColumn(context, context->dy(0))}));
+  return absl::OkStatus();
+}
+
 // ---- Windows ----
 
 const std::vector<const char*>& ConvAttrs() {
@@ -232,6 +241,9 @@ MILLSTREAM_GRADIENT("Softmax", SoftmaxGradient);
 MILLSTREAM_GRADIENT("LogSoftmax", LogSoftmaxGradient);
 MILLSTREAM_GRADIENT("SoftmaxCrossEntropyWithLogits", SoftmaxCrossEntropyGradient);
 MILLSTREAM_GRADIENT("SparseSoftmaxCrossEntropyWithLogits", SparseSoftmaxCrossEntropyGradient);
+MILLSTREAM_GRADIENT("CTCLoss", CtcLossGradient);
+MILLSTREAM_NOT_DIFFERENTIABLE("CTCGreedyDecoder");
+MILLSTREAM_NOT_DIFFERENTIABLE("CTCBeamSearchDecoder");
 MILLSTREAM_GRADIENT("Conv2D", Conv2DGradient);
 MILLSTREAM_GRADIENT("Conv2DBackpropInput", Conv2DBackpropInputGradient);
 MILLSTREAM_GRADIENT("Conv2DBackpropFilter", Conv2DBackpropFilterGradient);

@@ -143,5 +143,29 @@ TEST(DataFormatTest, OrdersHaveTheSameLetters) {
   EXPECT_THAT(op("DataFormatVecPermute", "NCHW", "[3]"), HasSubstr("4 elements or 4 pairs"));
 }
 
+TEST(CtcLossTest, HasALossForEachSequence) {
+  const auto op = [](absl::string_view inputs, absl::string_view lengths) {
+    return ShapeTester("CTCLoss").Input(inputs).Input("[?,2]").Input("[?]").Input(lengths).Shapes();
+  };
+  EXPECT_EQ(op("[5,?,4]", "[2]"), "[2] [5,2,4]");
+  EXPECT_THAT(op("[5,2,4]", "[3]"), HasSubstr("'sequence_length' of CTCLoss"));
+  EXPECT_THAT(op("[5,2]", "[2]"), HasSubstr("rank 3"));
+}
+
+TEST(CtcDecoderTest, GivesSparseMatrices) {
+  EXPECT_EQ(ShapeTester("CTCGreedyDecoder").Input("[5,2,4]").Input("[?]").Shapes(),
+            "[?,2] [?] [2] [2,1]");
+  const auto op = [](int64_t paths) {
+    return ShapeTester("CTCBeamSearchDecoder")
+        .Attr("beam_width", int64_t{3})
+        .Attr("top_paths", paths)
+        .Input("[5,2,4]")
+        .Input("[?]")
+        .Shapes();
+  };
+  EXPECT_EQ(op(2), "[?,2] [?,2] [?] [?] [2] [2] [2,2]");
+  EXPECT_THAT(op(4), HasSubstr("'top_paths' of CTCBeamSearchDecoder"));
+}
+
 }  // namespace
 }  // namespace millstream

@@ -1,0 +1,50 @@
+// What the ops of connectionist temporal classification share: A. Graves, S. Fernandez, F. Gomez
+// and J. Schmidhuber, "Connectionist Temporal Classification" (2006). Inputs have the shape [time,
+// batch, classes], and the last class is the blank.
+#ifndef MILLSTREAM_KERNELS_NN_CTC_SEQUENCES_H_
+#define MILLSTREAM_KERNELS_NN_CTC_SEQUENCES_H_
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "framework/plugin/plugin.hpp"
+
+namespace millstream::kernels {
+
+inline constexpr double kLogZero = -std::numeric_limits<double>::infinity();
+
+// log(exp(a) + exp(b)). The correction is computed in single precision whatever the type of the op:
+// results of other programs are reproduced, and they do so.
+double LogSumExp(double a, double b);
+
+// Logits of a batch of sequences.
+struct CtcInputs {
+  int64_t time = 0;
+  int64_t batch = 0;
+  int64_t classes = 0;
+  const int32_t* lengths = nullptr;
+  ms::View logits;
+
+  int64_t blank() const { return classes - 1; }
+  // The logits of sequence b at time t.
+  template <typename T>
+  const T* At(int64_t t, int64_t b) const {
+    return logits.data<T>() + (t * batch + b) * classes;
+  }
+};
+
+// Checks `inputs` and `sequence_length`.
+ms::Status ReadCtcInputs(const ms::View& inputs, const ms::View& sequence_length, CtcInputs* ctc);
+
+// The logarithms of the probabilities of all classes at time t.
+void LogSoftmaxAt(const CtcInputs& ctc, int64_t t, int64_t b, double* log_probabilities);
+
+// Found labels for the sequences of a batch, as the three tensors of a sparse one.
+using LabelSequences = std::vector<std::vector<int64_t>>;
+ms::Status WriteLabels(ms::Frame& frame, const LabelSequences& labels, uint32_t indices_output,
+                       uint32_t values_output, uint32_t shape_output);
+
+}  // namespace millstream::kernels
+
+#endif  // MILLSTREAM_KERNELS_NN_CTC_SEQUENCES_H_
