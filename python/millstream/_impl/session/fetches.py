@@ -10,6 +10,7 @@ from millstream._impl.base import error_text
 from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops.indexed_slices import IndexedSlicesValue
+from millstream._impl.ops.sparse_tensor import SparseTensor, SparseTensorValue
 
 if TYPE_CHECKING:
     from millstream._impl.graph.graph import Graph
@@ -69,6 +70,9 @@ class Fetches:
         return self._element(fetch)
 
     def _element(self, fetch: Any) -> Any:
+        if isinstance(fetch, SparseTensor):
+            parts = (fetch.indices, fetch.values, fetch.dense_shape)
+            return (SparseTensorValue, *[self._position(part) for part in parts])
         if hasattr(fetch, "indices") and hasattr(fetch, "dense_shape"):
             return self._slices(fetch)
         try:

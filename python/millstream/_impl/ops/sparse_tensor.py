@@ -1,0 +1,168 @@
+"""A tensor of which only some elements are given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from millstream._impl.base.public import public
+from millstream._impl.graph import scopes
+from millstream._impl.graph.arguments import TENSOR, takes
+from millstream._impl.graph.convert import constant_value, convert_to_tensor
+from millstream._impl.graph.operation import Operation, Tensor
+from millstream._impl.graph.stacks import session_or_default
+from millstream._impl.graph.tensor_like import TensorLike
+from millstream._impl.values import dtypes
+from millstream._impl.values.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from millstream._impl.graph.graph import Graph
+    from millstream._impl.values.dtypes import DType
+
+
+@public("SparseTensorValue")
+class SparseTensorValue(NamedTuple):
+    """The value of a `SparseTensor` in a step.
+
+    Parameters
+    ----------
+    indices, values, dense_shape
+        The values of its parts.
+
+    Examples
+    --------
+    >>> x = tf.SparseTensor([[0, 2]], [7.0], [1, 3])
+    >>> tf.get_default_session().run(x).indices.tolist()
+    [[0, 2]]
+    """
+
+    indices: Any
+    values: Any
+    dense_shape: Any
+
+
+@public("SparseTensor")
+class SparseTensor(TensorLike):
+    """A tensor that is zero but for the elements that are given.
+
+    It is fetched as a `SparseTensorValue`, and fed with one or a tuple of the three parts.
+
+    Parameters
+    ----------
+    indices
+        Where the elements are, int64, shape [n, rank]. Most functions want them in row-major order.
+    values
+        The elements, shape [n].
+    dense_shape
+        The shape of the whole tensor, int64, shape [rank].
+
+    Raises
+    ------
+    ValueError
+        The shapes of the parts do not fit, as far as known.
+
+    Examples
+    --------
+    >>> x = tf.SparseTensor(indices=[[0, 0], [1, 2]], values=[1.0, 2.0], dense_shape=[2, 3])
+    >>> x.shape.as_list(), x.values.eval().tolist()
+    ([2, 3], [1.0, 2.0])
+    """
+
+    @takes(indices=TENSOR, values=TENSOR, dense_shape=TENSOR)
+    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
+        with scopes.name_scope(None, "SparseTensor", [indices, values, dense_shape]):
+            self._indices = convert_to_tensor(indices, dtypes.int64, "indices")
+            self._values = convert_to_tensor(values, name="values")
+            self._dense_shape = convert_to_tensor(dense_shape, dtypes.int64, "shape")
+        places = self._indices.shape.with_rank(2)
+        places[0].assert_is_compatible_with(self._values.shape.with_rank(1)[0])
+        places[1].assert_is_compatible_with(self._dense_shape.shape.with_rank(1)[0])
+
+    @classmethod
+    def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
+        """The tensor of a `SparseTensorValue`, or the sparse tensor that it is.
+
+        Raises
+        ------
+        TypeError
+            It is neither.
+        """
+        if isinstance(sparse_tensor_value, SparseTensor):
+            return sparse_tensor_value
+        if not isinstance(sparse_tensor_value, SparseTensorValue):
+            raise TypeError(
+                "sparse_tensor_value: expected a SparseTensor or SparseTensorValue, got "
+                f"{sparse_tensor_value!r}"
+            )
+        return cls(*sparse_tensor_value)
+
+    @property
+    def indices(self) -> Tensor:
+        """Where the elements are."""
+        return self._indices
+
+    @property
+    def values(self) -> Tensor:
+        """The elements."""
+        return self._values
+
+    @property
+    def dense_shape(self) -> Tensor:
+        """The shape of the whole tensor, as a tensor."""
+        return self._dense_shape
+
+    @property
+    def op(self) -> Operation:
+        """The operation that computes the elements."""
+        return self._values.op
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the elements."""
+        return self._values.dtype
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that holds it."""
+        return self._values.graph
+
+    @property
+    def shape(self) -> TensorShape:
+        """Static shape of the whole tensor, as far as known."""
+        known = constant_value(self._dense_shape)
+        if known is not None:
+            return TensorShape(known.tolist())
+        rank = self._indices.shape.with_rank(2)[1].value
+        if rank is None:
+            rank = self._dense_shape.shape.with_rank(1)[0].value
+        return TensorShape(None if rank is None else [None] * rank)
+
+    def get_shape(self) -> TensorShape:
+        """Static shape of the whole tensor: the property `shape`."""
+        return self.shape
+
+    def consumers(self) -> list[Operation]:
+        """The operations that take the elements."""
+        return self._values.consumers()
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """Its value in one step, a `SparseTensorValue`.
+
+        Parameters
+        ----------
+        feed_dict
+            Values of placeholders, as for `Session.run`.
+        session
+            The session, by default the default one.
+        """
+        runner = session_or_default(session, self.graph, "SparseTensor.eval()")
+        return runner.run(self, feed_dict)
+
+    def as_tensor(self) -> NoReturn:
+        """Raise TypeError: functions that take sparse tensors say so."""
+        raise TypeError(f"{self!r} is sparse; a dense tensor is expected here")
+
+    def __repr__(self) -> str:
+        return (
+            f"<tf.SparseTensor indices={self._indices!r} values={self._values!r} "
+            f"dense_shape={self._dense_shape!r}>"
+        )
