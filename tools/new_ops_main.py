@@ -136,7 +136,7 @@ const ms::Registered made_up_ascent =
     RegisterApply(kOptimizer<MadeUpAscent>, "ResourceApplyMadeUpAscent",
                   "_MultiResourceApplyMadeUpAscent");
 """,
-    "testing/ops/state.py": """
+    "testing/ops/optimizers.py": """
 define_tests(
     ["ApplyMadeUpAscent", "ResourceApplyMadeUpAscent"],
     reference=NotTested("is made up"),

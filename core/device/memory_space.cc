@@ -29,7 +29,8 @@ bool PassesOn(const OpCall& call) {
 }
 
 bool IsOfVariable(const OpCall& call) {
-  return call.op->name == "ReadVariableOp" || call.op->name == "AssignVariableOp";
+  return call.op->name == "ReadVariableOp" || call.op->name == "AssignVariableOp" ||
+         call.op->name == "_TakeVariable";
 }
 
 // Core's kernels that look at a tensor's elements make text of them, or shapes.

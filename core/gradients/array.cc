@@ -137,6 +137,21 @@ Status StridedSliceGradGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// What was replaced has no influence.
+Status TensorStridedSliceUpdateGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dy = context->dy(0);
+  const auto of_slice = [&](const char* op, std::vector<Output> more) {
+    std::vector<Output> inputs = {dy, context->input(1), context->input(2), context->input(3)};
+    inputs.insert(inputs.end(), more.begin(), more.end());
+    return builder->OpWithAttrs(op, inputs, context->attrs(), MaskAttrs());
+  };
+  const Output zeros = builder->Op("ZerosLike", {context->input(4)});
+  context->SetDx(0, of_slice("TensorStridedSliceUpdate", {zeros}));
+  context->SetDx(4, of_slice("StridedSlice", {}));
+  return absl::OkStatus();
+}
+
 // The inner part: it begins after the padding before it.
 Status PadGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
@@ -275,6 +290,7 @@ MILLSTREAM_GRADIENT("Unpack", UnpackGradient);
 MILLSTREAM_GRADIENT("Slice", SliceGradient);
 MILLSTREAM_GRADIENT("StridedSlice", StridedSliceGradient);
 MILLSTREAM_GRADIENT("StridedSliceGrad", StridedSliceGradGradient);
+MILLSTREAM_GRADIENT("TensorStridedSliceUpdate", TensorStridedSliceUpdateGradient);
 MILLSTREAM_GRADIENT("Pad", PadGradient);
 MILLSTREAM_GRADIENT("Tile", TileGradient);
 MILLSTREAM_GRADIENT("UnsortedSegmentSum", UnsortedSegmentSumGradient);

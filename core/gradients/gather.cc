@@ -1,4 +1,5 @@
-// The gradient of GatherV2: rows of dy are added at the positions from which they were gathered.
+// The gradients of Gather and GatherV2: rows of dy are added at the positions from which they were
+// gathered.
 #include <cstdint>
 #include <vector>
 
@@ -166,6 +167,12 @@ Status GatherGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 MILLSTREAM_GRADIENT("GatherV2", GatherGradient);
+
+Status FirstAxisGatherGradient(GradientContext* context) {
+  SetRowGradient(context);
+  return absl::OkStatus();
+}
+MILLSTREAM_GRADIENT("Gather", FirstAxisGatherGradient);
 
 }  // namespace
 }  // namespace millstream

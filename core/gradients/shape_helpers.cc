@@ -102,4 +102,15 @@ Output ConcatVectors(GraphBuilder* builder, const std::vector<Output>& vectors) 
   return node == nullptr ? Output() : node->output(0);
 }
 
+void SetSlicesGradient(GradientContext* context, Output dy, Output indices, Output shape) {
+  GraphBuilder* builder = context->builder();
+  const PartialShape places = builder->ShapeOf(indices);
+  if (places.rank() != 2 || places.dim(1) != 1) {
+    context->SetDx(0, builder->Op("ScatterNd", {indices, dy, shape}));
+    return;
+  }
+  const Output rows = builder->Op("Reshape", {indices, builder->Int32Vector({-1})});
+  context->SetDx(0, Gradient{dy, rows, shape});
+}
+
 }  // namespace millstream

@@ -26,6 +26,10 @@ Output ConcatVectors(GraphBuilder* builder, const std::vector<Output>& vectors);
 // A vector of int32 ones; `count` is an int32 scalar.
 Output OnesVector(GraphBuilder* builder, Output count);
 
+// Sets the gradient of input 0, a tensor of `shape` (a vector) from which the slices that `indices`
+// name were taken: rows if each index vector is known to name one, else a dense tensor.
+void SetSlicesGradient(GradientContext* context, Output dy, Output indices, Output shape);
+
 }  // namespace millstream
 
 #endif  // MILLSTREAM_CORE_GRADIENTS_SHAPE_HELPERS_H_

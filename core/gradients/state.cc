@@ -27,8 +27,19 @@ Status ResourceGatherGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// Of the slices that were read: rows, where each index vector names one, else a whole tensor.
+Status ResourceGatherNdGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output indices = context->input(1);
+  const Output shape =
+      builder->Op("VariableShape", {context->input(0)}, {{"out_type", indices.dtype()}});
+  SetSlicesGradient(context, context->dy(0), indices, shape);
+  return absl::OkStatus();
+}
+
 MILLSTREAM_GRADIENT("ReadVariableOp", ReadVariableGradient);
 MILLSTREAM_GRADIENT("ResourceGather", ResourceGatherGradient);
+MILLSTREAM_GRADIENT("ResourceGatherNd", ResourceGatherNdGradient);
 MILLSTREAM_NOT_DIFFERENTIABLE("FIFOQueueV2");
 MILLSTREAM_NOT_DIFFERENTIABLE("QueueCloseV2");
 MILLSTREAM_NOT_DIFFERENTIABLE("QueueDequeueManyV2");
@@ -37,8 +48,10 @@ MILLSTREAM_NOT_DIFFERENTIABLE("QueueEnqueueManyV2");
 MILLSTREAM_NOT_DIFFERENTIABLE("QueueEnqueueV2");
 MILLSTREAM_NOT_DIFFERENTIABLE("QueueIsClosedV2");
 MILLSTREAM_NOT_DIFFERENTIABLE("QueueSizeV2");
+MILLSTREAM_NOT_DIFFERENTIABLE("ResourceCountUpTo");
 MILLSTREAM_NOT_DIFFERENTIABLE("VarHandleOp");
 MILLSTREAM_NOT_DIFFERENTIABLE("VarIsInitializedOp");
+MILLSTREAM_NOT_DIFFERENTIABLE("VariableShape");
 
 }  // namespace
 }  // namespace millstream

@@ -48,6 +48,7 @@ StatusOr<const OpDef*> TwinOf(const OpDef& op) {
     if (twin.ok()) return twin;
   }
   if (op.name == "IsVariableInitialized") return OpRegistry::Global()->Find("VarIsInitializedOp");
+  if (op.name == "DestroyTemporaryVariable") return OpRegistry::Global()->Find("_TakeVariable");
   return errors::Unimplemented("op ", op.name,
                                " works on references to variables; no op does the same on handles");
 }
@@ -321,11 +322,21 @@ StatusOr<Rewriter::Inputs> Rewriter::TakeInputs(int i) {
   return inputs;
 }
 
+// The name under which a variable lives. That of a temporary one is no other variable's.
+StatusOr<std::string> SharedNameOf(const NodeSpec& variable) {
+  const bool is_temporary = variable.op == "TemporaryVariable";
+  MS_ASSIGN_OR_RETURN(
+      std::string name,
+      GetAttr<std::string>(variable.attrs, is_temporary ? "var_name" : "shared_name"));
+  if (name.empty()) name = variable.name;
+  return is_temporary ? absl::StrCat("__temporary_variable/", name) : name;
+}
+
 Status Rewriter::RewriteVariable(int i, Inputs inputs) {
   MS_ASSIGN_OR_RETURN(const OpDef* handle_op, OpRegistry::Global()->Find("VarHandleOp"));
   AttrMap attrs = AttrsFor(*handle_op, node(i).spec.attrs);
-  MS_ASSIGN_OR_RETURN(const std::string shared_name, GetAttr<std::string>(attrs, "shared_name"));
-  if (shared_name.empty()) SetAttr(&attrs, "shared_name", node(i).spec.name);
+  MS_ASSIGN_OR_RETURN(const std::string shared_name, SharedNameOf(node(i).spec));
+  SetAttr(&attrs, "shared_name", shared_name);
   SetAttr(&attrs, "shape", relaxed_[i] ? PartialShape() : node(i).facts[0].shape);
   MS_ASSIGN_OR_RETURN(const int handle,
                       AddHidden(i, "handle", handle_op->name, std::move(attrs), inputs));

@@ -164,6 +164,38 @@ TEST_F(ImportReferencesTest, QueriesAndIdentities) {
   EXPECT_TRUE(*Value(Tensor("there")).data<bool>());
 }
 
+std::string IndicesText(const std::string& name, const std::string& shape, int index) {
+  const std::string type = R"(attr { key: "dtype" value { type: DT_INT32 } } )";
+  return NodeText(name, "Const", {},
+                  absl::StrCat(type, R"(attr { key: "value" value { tensor { dtype: DT_INT32 )",
+                               "tensor_shape { ", shape, " } int_val: ", index, " } } }"));
+}
+
+TEST_F(ImportReferencesTest, PartsOfVariablesChange) {
+  const std::string one = "dim { size: 1 }";
+  const std::string attrs =
+      absl::StrCat(kT, R"( attr { key: "Tindices" value { type: DT_INT32 } })");
+  MustImport(absl::StrCat(InitializedText(), IndicesText("row", one, 1),
+                          IndicesText("vector", one + one, 0), ConstText("ten", {10}),
+                          NodeText("scaled", "ScatterMul", {"v", "row", "ten"}, attrs),
+                          NodeText("set", "ScatterNdUpdate", {"scaled", "vector", "ten"}, attrs)));
+  Step("init");
+  EXPECT_THAT(Fetch("set"), ElementsAre(10, 20));
+  EXPECT_THAT(Fetch("v"), ElementsAre(10, 20));
+}
+
+TEST_F(ImportReferencesTest, ATemporaryVariableIsGoneAfterItsStep) {
+  const std::string name = R"( attr { key: "var_name" value { s: "t" } })";
+  MustImport(absl::StrCat(
+      NodeText("t", "TemporaryVariable", {}, absl::StrCat(kDtype, " ", ShapeAttr(2), name)),
+      ConstText("one_two", {1, 2}), NodeText("first", "Assign", {"t", "one_two"}),
+      NodeText("second", "AssignAdd", {"first", "one_two"}),
+      NodeText("taken", "DestroyTemporaryVariable", {"second"}, absl::StrCat(kT, name))));
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(Fetch("taken"), ElementsAre(2, 4));
+  ExpectError(Execute({NodeOf("t")}), absl::StatusCode::kFailedPrecondition, {"uninitialized"});
+  EXPECT_EQ(Exported().node(0).op(), "TemporaryVariable");
+}
+
 TEST_F(ImportReferencesTest, OptimizersGoOn) {
   const std::string rate =
       NodeText("rate", "Const", {},
@@ -401,7 +433,8 @@ TEST(ReferenceOpsTest, EveryOneHasATwinOnHandles) {
     ++count;
     const bool has_twin = OpRegistry::Global()->Find(absl::StrCat(op->name, "VariableOp")).ok() ||
                           OpRegistry::Global()->Find(absl::StrCat("Resource", op->name)).ok() ||
-                          op->name == "IsVariableInitialized";
+                          op->name == "IsVariableInitialized" ||
+                          op->name == "DestroyTemporaryVariable";
     EXPECT_TRUE(has_twin) << op->name;
   }
   EXPECT_GE(count, 9);

@@ -1,4 +1,5 @@
 // Ops that read, assign and destroy variables. Plugins have the kernels of arithmetic updates.
+#include <cstdint>
 #include <string>
 
 #include "core/resources/resource_handle.h"
@@ -49,6 +50,36 @@ Status VariableIsInitialized(StructuralFrame* frame) {
   return absl::OkStatus();
 }
 
+// An op that reads a variable in passing answers NOT_FOUND when it was never assigned.
+Status VariableShape(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(Variable * variable, frame->variable(0));
+  const StatusOr<Tensor> value = variable->Read();
+  if (absl::IsFailedPrecondition(value.status())) {
+    return errors::NotFound(value.status().message());
+  }
+  MS_RETURN_IF_ERROR(value.status());
+  const Shape shape = value->shape();
+  MS_ASSIGN_OR_RETURN(Tensor sizes, frame->AllocateOutput(0, Shape({shape.rank()})));
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (sizes.dtype() == DataType::kInt64) {
+      sizes.data<int64_t>()[i] = shape.dim(i);
+    } else if (shape.dim(i) <= INT32_MAX) {
+      sizes.data<int32_t>()[i] = static_cast<int32_t>(shape.dim(i));
+    } else {
+      return errors::InvalidArgument("the size ", shape.dim(i), " of variable '", variable->name(),
+                                     "' does not fit int32; set out_type");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Gives the value, which nobody else can read afterwards.
+Status TakeVariable(StructuralFrame* frame) {
+  MS_RETURN_IF_ERROR(ReadVariable(frame));
+  MS_ASSIGN_OR_RETURN(Variable * variable, frame->variable(0));
+  return variable->Destroy();
+}
+
 // The memory goes back now; the handle stays good for another assignment.
 Status DestroyVariable(StructuralFrame* frame) {
   MS_ASSIGN_OR_RETURN(Variable * variable, frame->variable(0));
@@ -61,6 +92,8 @@ MILLSTREAM_RESOURCE_HANDLE("VarHandleOp", FindVariable);
 MILLSTREAM_STRUCTURAL("VarHandleOp", StructuralRole::kHandle, nullptr);
 MILLSTREAM_STRUCTURAL("ReadVariableOp", StructuralRole::kKernel, ReadVariable);
 MILLSTREAM_STRUCTURAL("AssignVariableOp", StructuralRole::kKernel, AssignVariable);
+MILLSTREAM_STRUCTURAL("VariableShape", StructuralRole::kKernel, VariableShape);
+MILLSTREAM_STRUCTURAL("_TakeVariable", StructuralRole::kKernel, TakeVariable);
 MILLSTREAM_STRUCTURAL("VarIsInitializedOp", StructuralRole::kKernel, VariableIsInitialized);
 MILLSTREAM_STRUCTURAL("DestroyResourceOp", StructuralRole::kKernel, DestroyVariable);
 

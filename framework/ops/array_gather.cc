@@ -35,6 +35,16 @@ Status GatherShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+Status FirstAxisGatherShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape params, context->WithRankAtLeast(0, 1));
+  const PartialShape& indices = context->input(1);
+  context->SetOutput(0, PartialShape());
+  if (!params.known_rank() || !indices.known_rank()) return absl::OkStatus();
+  MS_ASSIGN_OR_RETURN(PartialShape output, GatheredShape(*context, params, indices, 0, 0));
+  context->SetOutput(0, std::move(output));
+  return absl::OkStatus();
+}
+
 // Picks elements of a vector.
 void GatherValue(ShapeContext* context) {
   const std::optional<PartialValue> params = IndexElements(*context, 0);
@@ -125,6 +135,20 @@ Status SelectShape(ShapeContext* context) {
 }
 
 // ---- Definitions ----
+
+MILLSTREAM_OP("Gather")
+    .Input("params: Tparams")
+    .Input("indices: Tindices")
+    .Output("output: Tparams")
+    .Attr("validate_indices: bool = true")
+    .Attr("Tparams: type")
+    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .KeepsFinite()
+    .Shape(FirstAxisGatherShape)
+    .Doc(R"(Takes rows of params in the order of indices, in imported graphs.
+
+As GatherV2 along the first axis. validate_indices counts for nothing: INVALID_ARGUMENT for an index
+outside.)");
 
 MILLSTREAM_OP("GatherV2")
     .Input("params: Tparams")

@@ -8,6 +8,7 @@
 #include "framework/ops/op_errors.h"
 #include "framework/ops/strided_slice_spec.h"
 #include "framework/ops/type_sets.h"
+#include "framework/ops/variable_handles.h"
 #include "framework/shape_context.h"
 
 namespace millstream {
@@ -142,14 +143,36 @@ void StridedSliceValue(ShapeContext* context) {
   SetIndexValue(context, 0, std::move(taken));
 }
 
+// Inputs 1 to 4 are begin, end and strides of a slice of a tensor of shape `whole`, and what comes
+// into its place.
+Status CheckSliceValue(const ShapeContext& context, const PartialShape& whole) {
+  MS_ASSIGN_OR_RETURN(std::optional<StridedSliceSpec> spec, ReadStridedSlice(context, whole, 1));
+  if (!spec.has_value() || spec->result.IsCompatibleWith(context.input(4))) {
+    return absl::OkStatus();
+  }
+  return InvalidInput(context, 4, "expected the shape of the slice, ", spec->result.ToString(),
+                      ", got ", context.input(4).ToString());
+}
+
 Status StridedSliceGradShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(PartialShape shape, ShapeFromSizes(*context, 0));
-  MS_ASSIGN_OR_RETURN(std::optional<StridedSliceSpec> spec, ReadStridedSlice(*context, shape, 1));
-  if (spec.has_value() && !spec->result.IsCompatibleWith(context->input(4))) {
-    return InvalidInput(*context, 4, "expected the shape of the slice, ", spec->result.ToString(),
-                        ", got ", context->input(4).ToString());
-  }
+  MS_RETURN_IF_ERROR(CheckSliceValue(*context, shape));
   context->SetOutput(0, std::move(shape));
+  return absl::OkStatus();
+}
+
+Status TensorStridedSliceUpdateShape(ShapeContext* context) {
+  const PartialShape& input = context->input(0);
+  MS_RETURN_IF_ERROR(CheckSliceValue(*context, input));
+  context->SetOutput(0, input);
+  return absl::OkStatus();
+}
+
+Status SliceAssignShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(DataType dtype, context->Attr<DataType>("T"));
+  MS_ASSIGN_OR_RETURN(PartialShape variable, VariableShape(*context, 0, dtype));
+  MS_RETURN_IF_ERROR(CheckSliceValue(*context, variable));
+  if (context->num_outputs() > 0) context->SetOutput(0, std::move(variable));
   return absl::OkStatus();
 }
 
@@ -215,6 +238,48 @@ MILLSTREAM_OP("StridedSliceGrad")
 
 shape is the shape of the tensor that was sliced, and of the output; the other arguments are
 as for StridedSlice. dy must have the shape of the slice.)");
+
+MILLSTREAM_OP("TensorStridedSliceUpdate")
+    .Input("input: T")
+    .Input("begin: Index")
+    .Input("end: Index")
+    .Input("strides: Index")
+    .Input("value: T")
+    .Output("output: T")
+    .With(StridedSliceAttrs)
+    .KeepsFinite()
+    .Shape(TensorStridedSliceUpdateShape)
+    .Doc(R"(Puts value in the place of a strided slice of a tensor.
+
+The output is input elsewhere. begin, end and strides are as for StridedSlice. value must have the
+shape of the slice.)");
+
+MILLSTREAM_OP("ResourceStridedSliceAssign")
+    .Input("ref: resource")
+    .Input("begin: Index")
+    .Input("end: Index")
+    .Input("strides: Index")
+    .Input("value: T")
+    .With(StridedSliceAttrs)
+    .Stateful()
+    .KeepsFinite()
+    .Shape(SliceAssignShape)
+    .Doc(R"(Puts value in the place of a strided slice of a variable.
+
+begin, end and strides are as for StridedSlice. value must have the shape of the slice.)");
+
+MILLSTREAM_OP("StridedSliceAssign")
+    .Input("ref: Ref(T)")
+    .Input("begin: Index")
+    .Input("end: Index")
+    .Input("strides: Index")
+    .Input("value: T")
+    .Output("output_ref: Ref(T)")
+    .With(StridedSliceAttrs)
+    .Shape(SliceAssignShape)
+    .Doc(R"(Puts value in the place of a slice of a variable, in imported graphs.
+
+As ResourceStridedSliceAssign; the output is the variable afterwards.)");
 
 }  // namespace
 }  // namespace millstream

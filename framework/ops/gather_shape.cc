@@ -42,4 +42,30 @@ StatusOr<PartialShape> GatheredShape(const ShapeContext& context, const PartialS
   return output;
 }
 
+StatusOr<PartialShape> SlicesShape(const ShapeContext& context, const PartialShape& whole,
+                                   int indices) {
+  MS_ASSIGN_OR_RETURN(PartialShape places, context.WithRankAtLeast(indices, 1));
+  if (!places.known_rank() || !whole.known_rank()) return PartialShape();
+  const int last = places.rank() - 1;
+  const int64_t depth = places.dim(last);
+  if (depth == kUnknownDim) return PartialShape();
+  if (depth > whole.rank()) {
+    return InvalidInput(context, indices, "its last dimension, ", depth,
+                        ", must be at most the rank of the shape that it indexes, ",
+                        whole.ToString());
+  }
+  PartialShape slices = PartialShape::Scalar();
+  for (int i = 0; i < last; ++i) slices.AddDim(places.dim(i));
+  for (int i = static_cast<int>(depth); i < whole.rank(); ++i) slices.AddDim(whole.dim(i));
+  return slices;
+}
+
+Status CheckSlices(const ShapeContext& context, const PartialShape& whole, int indices,
+                   int updates) {
+  MS_ASSIGN_OR_RETURN(const PartialShape slices, SlicesShape(context, whole, indices));
+  if (slices.IsCompatibleWith(context.input(updates))) return absl::OkStatus();
+  return InvalidInput(context, updates, "expected the shape ", slices.ToString(), ", a slice of ",
+                      whole.ToString(), " for each index, got ", context.input(updates).ToString());
+}
+
 }  // namespace millstream

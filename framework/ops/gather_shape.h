@@ -1,4 +1,4 @@
-// The output shape of ops that gather slices by index.
+// Shapes of ops that take slices by index, or change them.
 #ifndef MILLSTREAM_FRAMEWORK_OPS_GATHER_SHAPE_H_
 #define MILLSTREAM_FRAMEWORK_OPS_GATHER_SHAPE_H_
 
@@ -19,6 +19,18 @@ StatusOr<std::optional<int>> GatherBatchDims(const ShapeContext& context);
 // is one of params. INVALID_ARGUMENT when batch dimensions differ or go beyond the axis.
 StatusOr<PartialShape> GatheredShape(const ShapeContext& context, const PartialShape& params,
                                      const PartialShape& indices, int axis, int batch_dims);
+
+// The shape of the slices that index vectors, the last dimension of input `indices`, name in a
+// tensor of shape `whole`: their leading dimensions are those of the indices. Unknown if not enough
+// is known. INVALID_ARGUMENT when the indices are a scalar, or their vectors have more elements
+// than `whole` has dimensions.
+StatusOr<PartialShape> SlicesShape(const ShapeContext& context, const PartialShape& whole,
+                                   int indices);
+
+// INVALID_ARGUMENT unless input `updates` has a slice of `whole` for each index vector of input
+// `indices`.
+Status CheckSlices(const ShapeContext& context, const PartialShape& whole, int indices,
+                   int updates);
 
 }  // namespace millstream
 

@@ -1,6 +1,6 @@
 // Ops on references to variables, which old graphs have. They are imported, checked and exported,
 // but never run: the import replaces them by ops on handles (core/import/import_refs.h). Those of
-// optimizers are in training.cc.
+// optimizers are in training.cc, those that change rows and slices in variable_parts.cc.
 #include <utility>
 
 #include "framework/op_registry.h"
@@ -39,9 +39,9 @@ Status AssignShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
-Status ScatterShape(ShapeContext* context) {
+Status CountShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(DataType dtype, context->Attr<DataType>("T"));
-  return ScatterRowsShape(context, dtype);
+  return CountUpToShape(context, dtype);
 }
 
 Status RefSwitchShape(ShapeContext* context) {
@@ -136,18 +136,35 @@ MILLSTREAM_OP("AssignSub")
 
 The output is the variable after the subtraction.)");
 
-MILLSTREAM_OP("ScatterAdd")
+MILLSTREAM_OP("CountUpTo")
     .Input("ref: Ref(T)")
-    .Input("indices: Tindices")
-    .Input("updates: T")
-    .Output("output_ref: Ref(T)")
-    .Attr(TypeAttr("T", kNumberTypes))
-    .Attr(TypeAttr("Tindices", kIndexTypes))
-    .Attr("use_locking: bool = false")
-    .Shape(ScatterShape)
-    .Doc(R"(Adds to the rows of a variable that indices name, in imported graphs.
+    .Output("output: T")
+    .Attr("limit: int")
+    .Attr(TypeAttr("T", kIndexTypes))
+    .Shape(CountShape)
+    .Doc(R"(Gives the value of a variable and adds one to it, in imported graphs.
 
-As ResourceScatterAdd; the output is the variable afterwards.)");
+As ResourceCountUpTo.)");
+
+MILLSTREAM_OP("TemporaryVariable")
+    .Output("ref: Ref(dtype)")
+    .Attr("shape: shape")
+    .Attr("dtype: type")
+    .Attr("var_name: string = \"\"")
+    .Stateful()
+    .Shape(VariableShapeAttr)
+    .Doc(R"(Gives a reference to a variable that lives for one step, in imported graphs.
+
+It has no value until one is assigned, and is destroyed by the DestroyTemporaryVariable of its
+name, which is var_name or else the node's.)");
+
+MILLSTREAM_OP("DestroyTemporaryVariable")
+    .Input("ref: Ref(T)")
+    .Output("value: T")
+    .Attr("T: type")
+    .Attr("var_name: string")
+    .Shape(UnchangedShape)
+    .Doc(R"(Gives the value of a temporary variable and destroys it, in imported graphs.)");
 
 MILLSTREAM_OP("RefSwitch")
     .Input("data: Ref(T)")

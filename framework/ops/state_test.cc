@@ -111,6 +111,32 @@ TEST(ResourceScatterAddTest, UpdatesAreRowsOrAScalar) {
               HasSubstr("'updates' of ResourceScatterAdd: expected a scalar or the shape [2,3]"));
 }
 
+TEST(ResourceScatterNdTest, UpdatesAreSlices) {
+  const auto scatter = [](absl::string_view indices, absl::string_view updates) {
+    ShapeTester op("ResourceScatterNdAdd");
+    return op.Handle(DataType::kFloat, "[4,3]").Input(indices).Input(updates).Shapes();
+  };
+  EXPECT_EQ(scatter("[2,1]", "[2,3]"), "");
+  EXPECT_EQ(scatter("[2,2]", "[2]"), "");
+  EXPECT_EQ(scatter("[2,?]", "[9]"), "");
+  EXPECT_THAT(scatter("[2,1]", "[2,2]"),
+              HasSubstr("'updates' of ResourceScatterNdAdd: expected the shape [2,3]"));
+  EXPECT_THAT(scatter("[2,3]", "[2]"), HasSubstr("must be at most the rank"));
+}
+
+TEST(VariablePartsTest, ReadsAndCounters) {
+  EXPECT_EQ(
+      ShapeTester("ResourceGatherNd").Handle(DataType::kFloat, "[4,3]").Input("[5,1]").Shapes(),
+      "[5,3]");
+  EXPECT_EQ(ShapeTester("VariableShape").Handle(DataType::kFloat, "[4,?]").Shapes(), "[2]");
+  EXPECT_EQ(ShapeTester("VariableShape").Handle(DataType::kFloat, "?").Shapes(), "[?]");
+  ShapeTester count("ResourceCountUpTo");
+  count.Attr("T", DataType::kInt32).Attr("limit", 3);
+  EXPECT_EQ(ShapeTester(count).Handle(DataType::kInt32, "[]").Shapes(), "[]");
+  EXPECT_THAT(ShapeTester(count).Handle(DataType::kInt32, "[2]").Shapes(),
+              HasSubstr("expected a scalar variable"));
+}
+
 // An optimizer step of `slots` slot variables and `scalars`, the gradient at `gradient`.
 ShapeTester Step(absl::string_view op, int slots, int gradient, int inputs,
                  absl::string_view gradient_shape) {

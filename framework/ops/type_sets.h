@@ -26,6 +26,9 @@ inline constexpr absl::string_view kRealTypes =
 inline constexpr absl::string_view kNumberTypes =
     "{float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
     "bfloat16, uint16, complex128, half, uint32, uint64}";
+inline constexpr absl::string_view kNumbersAndBool =
+    "{float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+    "bfloat16, uint16, complex128, half, uint32, uint64, bool}";
 
 // The attribute `name`: one type of `types`. `rest` may hold a default: " = int32".
 inline std::string TypeAttr(absl::string_view name, absl::string_view types,

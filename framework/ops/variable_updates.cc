@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "framework/ops/gather_shape.h"
 #include "framework/ops/op_errors.h"
 #include "framework/ops/variable_handles.h"
 
@@ -51,6 +52,22 @@ Status ScatterRowsShape(ShapeContext* context, DataType dtype) {
   return InvalidInput(*context, 2, "expected a scalar or the shape ", expected.ToString(),
                       ", a row of the variable ", variable.ToString(), " for each index, got ",
                       updates.ToString());
+}
+
+Status ScatterSlicesShape(ShapeContext* context, DataType dtype) {
+  MS_ASSIGN_OR_RETURN(PartialShape variable, VariableShape(*context, 0, dtype));
+  if (context->num_outputs() > 0) context->SetOutput(0, variable);
+  return CheckSlices(*context, variable, 1, 2);
+}
+
+Status CountUpToShape(ShapeContext* context, DataType dtype) {
+  MS_ASSIGN_OR_RETURN(PartialShape variable, VariableShape(*context, 0, dtype));
+  if (variable.known_rank() && variable.rank() != 0) {
+    return InvalidInput(*context, 0, "expected a scalar variable, got one of shape ",
+                        variable.ToString());
+  }
+  context->SetOutput(0, PartialShape::Scalar());
+  return absl::OkStatus();
 }
 
 Status OptimizerStepShape(ShapeContext* context, int variables, int gradient) {

@@ -16,6 +16,13 @@ StatusOr<PartialShape> VariableShapeWithRows(const ShapeContext& context, DataTy
 // a row for each index. An output, if the op has one, is the variable.
 Status ScatterRowsShape(ShapeContext* context, DataType dtype);
 
+// Input 0 is a variable of `dtype`, 1 index vectors, 2 a slice of the variable for each of them. An
+// output, if the op has one, is the variable.
+Status ScatterSlicesShape(ShapeContext* context, DataType dtype);
+
+// Input 0 is a variable of `dtype`, a scalar; the output is its value.
+Status CountUpToShape(ShapeContext* context, DataType dtype);
+
 // The shape function of an optimizer's update. Its inputs are `variables` variables, then scalars
 // and, at index `gradient`, the gradient. The variables and the gradient have the same shape and
 // the type of the attribute T. An output, if the op has one, is the first variable. If the op has

@@ -69,9 +69,18 @@ Status ResourceGatherShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
-Status ResourceScatterShape(ShapeContext* context) {
-  MS_ASSIGN_OR_RETURN(DataType dtype, context->Attr<DataType>("dtype"));
-  return ScatterRowsShape(context, dtype);
+Status ResourceCountUpToShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(DataType dtype, context->Attr<DataType>("T"));
+  return CountUpToShape(context, dtype);
+}
+
+// A vector, with an element for each dimension.
+Status ShapeOfVariableShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(context->WithRank(0, 0).status());
+  const HandleInfo* handle = context->handle(0);
+  const bool is_known = handle != nullptr && handle->shape.known_rank();
+  context->SetOutput(0, PartialShape::Vector(is_known ? handle->shape.rank() : kUnknownDim));
+  return absl::OkStatus();
 }
 
 // ---- Definitions ----
@@ -154,19 +163,36 @@ MILLSTREAM_OP("ResourceGather")
 In the output's shape that of indices replaces the variable's first dimension, or its
 dimension batch_dims after as many that both have. INVALID_ARGUMENT for an index outside.)");
 
-MILLSTREAM_OP("ResourceScatterAdd")
+MILLSTREAM_OP("ResourceCountUpTo")
     .Input("resource: resource")
-    .Input("indices: Tindices")
-    .Input("updates: dtype")
-    .Attr(TypeAttr("dtype", kNumberTypes))
-    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .Output("output: T")
+    .Attr("limit: int")
+    .Attr(TypeAttr("T", kIndexTypes))
     .Stateful()
-    .Shape(ResourceScatterShape)
-    .Doc(R"(Adds to the rows of a variable that indices name.
+    .Shape(ResourceCountUpToShape)
+    .Doc(R"(Gives the value of a scalar variable and adds one to it, until it reaches a limit.
 
-updates has the shape of indices followed by that of a row, or is a scalar that is added to
-all elements of those rows. Rows that are named several times receive every update.
-INVALID_ARGUMENT for an index outside.)");
+OUT_OF_RANGE when the value is the limit or more.)");
+
+MILLSTREAM_OP("VariableShape")
+    .Input("input: resource")
+    .Output("output: out_type")
+    .Attr(TypeAttr("out_type", kIndexTypes, " = int32"))
+    .Stateful()
+    .Shape(ShapeOfVariableShape)
+    .Doc(R"(Gives the shape of the value of a variable.
+
+NOT_FOUND when nothing was assigned yet.)");
+
+MILLSTREAM_OP("_TakeVariable")
+    .Input("resource: resource")
+    .Output("value: dtype")
+    .Attr("dtype: type")
+    .Stateful()
+    .Shape(ReadVariableShape)
+    .Doc(R"(Gives the value of a variable and makes it uninitialized.
+
+The import of a graph makes it of DestroyTemporaryVariable.)");
 
 MILLSTREAM_OP("DestroyResourceOp")
     .Input("resource: resource")

@@ -1,4 +1,4 @@
-// GatherV2 and ResourceGather: rows picked by index along one axis.
+// Gather, GatherV2 and ResourceGather: rows picked by index along one axis.
 #include <cstdint>
 #include <cstring>
 
@@ -162,6 +162,14 @@ class GatherV2 {
   int64_t batch_dims_ = 0;
 };
 
+// Inputs: params, indices. The axis is the first one.
+class FirstAxisGather {
+ public:
+  ms::Status Compute(ms::Frame& frame) const {
+    return Gather(frame, frame.input(0), frame.input(1), 0, 0);
+  }
+};
+
 // Inputs: resource (a variable), indices. The axis is the first one behind the batch dimensions.
 class ResourceGather {
  public:
@@ -183,6 +191,8 @@ class ResourceGather {
   int64_t batch_dims_ = 0;
 };
 
+const ms::Registered first_axis_gather = ms::Register<FirstAxisGather>(
+    "Gather", ms::KernelOptions().Types("Tparams", MovableTypes()).Types("Tindices", IndexTypes()));
 const ms::Registered gather =
     ms::Register<GatherV2>("GatherV2", ms::KernelOptions()
                                            .Types("Tparams", MovableTypes())

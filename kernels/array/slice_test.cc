@@ -173,5 +173,34 @@ TEST(StridedSliceGradTest, RefusesAnotherShape) {
   EXPECT_EQ(status.message(), "dy must have the shape of the slice, [2], but has shape [3]");
 }
 
+// Every other element of the second row, backwards.
+void AddSliceInputs(const Floats& value, KernelTester* t) {
+  SetAttrs(Masks().ShrinkAxis(1), t);
+  t->ConstInput<int64_t>({2}, {1, 3}).ConstInput<int64_t>({2}, {0, 0});
+  t->ConstInput<int64_t>({2}, {1, -2}).Input<float>({static_cast<int64_t>(value.size())}, value);
+}
+
+TEST(SliceAssignTest, PutsAValueInThePlaceOfASlice) {
+  const Floats expected{0, 1, 2, 3, 4, -2, 6, -1};
+  KernelTester tensor("TensorStridedSliceUpdate");
+  tensor.Input<float>({2, 4}, Iota(8));
+  AddSliceInputs({-1, -2}, &tensor);
+  ASSERT_TRUE(IsOk(tensor.Run()));
+  EXPECT_EQ(tensor.Output<float>(0), expected);
+
+  KernelTester variable("ResourceStridedSliceAssign");
+  variable.Outputs({}).Variable<float>({2, 4}, Iota(8));
+  AddSliceInputs({-1, -2}, &variable);
+  ASSERT_TRUE(IsOk(variable.Run()));
+  EXPECT_EQ(variable.VariableValue<float>(0), expected);
+}
+
+TEST(SliceAssignTest, TheValueHasTheShapeOfTheSlice) {
+  KernelTester t("ResourceStridedSliceAssign");
+  t.Outputs({}).Variable<float>({2, 4}, Iota(8));
+  AddSliceInputs({-1, -2, -3}, &t);
+  EXPECT_EQ(t.Run().message(), "value must have the shape of the slice, [2], but has shape [3]");
+}
+
 }  // namespace
 }  // namespace millstream::kernels

@@ -78,6 +78,11 @@ ms::Registered RegisterOrdered(const char* op) {
   return RegisterBinary<Op, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
                         uint32_t, uint64_t>(op, kOrderedTypes);
 }
+// The loops of RegisterOrdered.
+template <typename Op>
+inline constexpr BinaryTable kOrderedTable =
+    kBinaryTable<Op, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
+                 uint64_t>;
 
 const ms::Registered add = RegisterWrapping<AddOp>("Add");
 const ms::Registered add_v2 = RegisterWrapping<AddOp>("AddV2");
@@ -92,5 +97,8 @@ const ms::Registered minimum = RegisterOrdered<MinimumOp>("Minimum");
 
 const BinaryTable kSumTable = kWrappingTable<AddOp>;
 const BinaryTable kDifferenceTable = kWrappingTable<SubOp>;
+const BinaryTable kProductTable = kWrappingTable<MulOp>;
+const BinaryTable kMaximumTable = kOrderedTable<MaximumOp>;
+const BinaryTable kMinimumTable = kOrderedTable<MinimumOp>;
 
 }  // namespace millstream::kernels

@@ -10,6 +10,7 @@
 #include "kernels/common/complex_math.h"
 #include "kernels/common/vector_math.h"
 #include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/shared_tables.h"
 
 namespace millstream::kernels {
 namespace {
@@ -189,5 +190,23 @@ ms::Registered RegisterIntegerPow() {
 const ms::Registered pow_int32 = RegisterIntegerPow<int32_t>();
 const ms::Registered pow_int64 = RegisterIntegerPow<int64_t>();
 
+// The loops of both kernels of Div.
+constexpr BinaryFunctions kQuotientFunctions[] = {
+    MakeBinaryFunctions<RealDivOp, float>(),
+    MakeBinaryFunctions<RealDivOp, double>(),
+    MakeBinaryFunctions<RealDivOp, std::complex<float>>(),
+    MakeBinaryFunctions<RealDivOp, std::complex<double>>(),
+    MakeBinaryFunctions<IntegerDivOp, int8_t>(),
+    MakeBinaryFunctions<IntegerDivOp, int16_t>(),
+    MakeBinaryFunctions<IntegerDivOp, int32_t>(),
+    MakeBinaryFunctions<IntegerDivOp, int64_t>(),
+    MakeBinaryFunctions<IntegerDivOp, uint8_t>(),
+    MakeBinaryFunctions<IntegerDivOp, uint16_t>(),
+    MakeBinaryFunctions<IntegerDivOp, uint32_t>(),
+    MakeBinaryFunctions<IntegerDivOp, uint64_t>()};
+
 }  // namespace
+
+const BinaryTable kQuotientTable = {kQuotientFunctions, std::size(kQuotientFunctions)};
+
 }  // namespace millstream::kernels

@@ -6,9 +6,15 @@
 
 namespace millstream::kernels {
 
-// x + y and x - y of all numbers. Integers wrap. Defined in arithmetic.cc.
+// x + y, x - y and x * y of all numbers. Integers wrap. Defined in arithmetic.cc.
 extern const BinaryTable kSumTable;
 extern const BinaryTable kDifferenceTable;
+extern const BinaryTable kProductTable;
+// The larger and the smaller one of two ordered numbers; a NaN on either side is the result.
+extern const BinaryTable kMaximumTable;
+extern const BinaryTable kMinimumTable;
+// x / y of all numbers, of integers without the fraction. Defined in division.cc.
+extern const BinaryTable kQuotientTable;
 
 }  // namespace millstream::kernels
 

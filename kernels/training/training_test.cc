@@ -421,65 +421,30 @@ TEST(AssignArithmeticTest, DoesNotFindAnUnassignedVariable) {
   EXPECT_EQ(t.Run().code(), MS_NOT_FOUND);
 }
 
-void SetScatterType(MS_DType dtype, KernelTester* t) {
-  t->Attr("dtype", dtype).Attr("Tindices", MS_INT32).Outputs({});
+template <typename T>
+void SetCounter(T number, int64_t limit, KernelTester* t) {
+  t->Attr("T", ms::DTypeOf<T>()).Attr("limit", limit).Outputs({ms::DTypeOf<T>()});
+  t->Variable<T>({}, {number});
 }
 
-TEST(ResourceScatterAddTest, AddsRepeatedRowsInOrder) {
-  constexpr int64_t kRows = 500;
-  constexpr int64_t kWidth = 130;
-  const std::vector<float> updates = Numbers<float>(kRows * kWidth, -0.5, 3);
-  std::vector<int32_t> indices;
-  for (int64_t i = 0; i < kRows; ++i) indices.push_back(static_cast<int32_t>(i * i % 7));
-  std::vector<float> expected(7 * kWidth, 1.0f);
-  for (int64_t row = 0; row < kRows; ++row) {
-    for (int64_t c = 0; c < kWidth; ++c) {
-      expected[indices[row] * kWidth + c] += updates[row * kWidth + c];
-    }
-  }
-  KernelTester t("ResourceScatterAdd");
-  SetScatterType(MS_FLOAT32, &t);
-  t.Variable<float>({7, kWidth}, std::vector<float>(7 * kWidth, 1.0f));
-  t.Input<int32_t>({50, 10}, indices).Input<float>({50, 10, kWidth}, updates);
+TEST(CountUpToTest, GivesTheNumberBeforeItGrows) {
+  KernelTester t("ResourceCountUpTo");
+  SetCounter<int32_t>(4, 5, &t);
   ASSERT_TRUE(IsOk(t.Run()));
-  EXPECT_EQ(t.VariableValue<float>(0), expected);
+  EXPECT_EQ(t.Output<int32_t>(0), (std::vector<int32_t>{4}));
+  EXPECT_EQ(t.VariableValue<int32_t>(0), (std::vector<int32_t>{5}));
 }
 
-TEST(ResourceScatterAddTest, AddsNarrowFloatsAndComplexNumbers) {
-  KernelTester narrow("ResourceScatterAdd");
-  SetScatterType(MS_BFLOAT16, &narrow);
-  narrow.Variable<BFloat16>({2}, {BFloat16(1.0f), BFloat16(2.0f)});
-  narrow.Input<int32_t>({2}, {1, 1}).Input<BFloat16>({}, {BFloat16(0.5f)});
-  ASSERT_TRUE(IsOk(narrow.Run()));
-  EXPECT_EQ(narrow.VariableValue<BFloat16>(0),
-            (std::vector<BFloat16>{BFloat16(1.0f), BFloat16(3.0f)}));
-
-  using Complex = std::complex<float>;
-  KernelTester complex("ResourceScatterAdd");
-  SetScatterType(MS_COMPLEX64, &complex);
-  complex.Variable<Complex>({1}, {{1, 1}}).Input<int32_t>({1}, {0}).Input<Complex>({1}, {{0, 2}});
-  ASSERT_TRUE(IsOk(complex.Run()));
-  EXPECT_EQ(complex.VariableValue<Complex>(0), (std::vector<Complex>{{1, 3}}));
-}
-
-TEST(ResourceScatterAddTest, AddsOneNumberToWholeRows) {
-  KernelTester t("ResourceScatterAdd");
-  SetScatterType(MS_INT32, &t);
-  t.Variable<int32_t>({3, 2}, {0, 0, 0, 0, 0, 0})
-      .Input<int32_t>({2}, {2, 0})
-      .Input<int32_t>({}, {5});
-  ASSERT_TRUE(IsOk(t.Run()));
-  EXPECT_EQ(t.VariableValue<int32_t>(0), (std::vector<int32_t>{5, 5, 0, 0, 5, 5}));
-}
-
-TEST(ResourceScatterAddTest, ChangesNothingWhenAnIndexIsOutOfRange) {
-  KernelTester t("ResourceScatterAdd");
-  SetScatterType(MS_FLOAT32, &t);
-  t.Variable<float>({2}, {1, 2}).Input<int32_t>({2}, {0, 2}).Input<float>({2}, {1, 1});
-  const ms::Status status = t.Run();
-  EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
-  EXPECT_EQ(status.message(), "indices[1] = 2 is not in [0, 2)");
-  EXPECT_EQ(t.VariableValue<float>(0), (std::vector<float>{1, 2}));
+TEST(CountUpToTest, StopsAtTheLimitAndAtTheLargestNumber) {
+  KernelTester reached("ResourceCountUpTo");
+  SetCounter<int64_t>(5, 5, &reached);
+  const ms::Status status = reached.Run();
+  EXPECT_EQ(status.code(), MS_OUT_OF_RANGE);
+  EXPECT_EQ(status.message(), "Reached limit of 5");
+  EXPECT_EQ(reached.VariableValue<int64_t>(0), (std::vector<int64_t>{5}));
+  KernelTester largest("ResourceCountUpTo");
+  SetCounter<int32_t>(INT32_MAX, int64_t{1} << 40, &largest);
+  EXPECT_EQ(largest.Run().code(), MS_OUT_OF_RANGE);
 }
 
 // One dense step from row to row is what the sparse forms do, the same row twice included.

@@ -55,7 +55,7 @@ def _large_rows(values: Values) -> Any:
 LARGE_ROWS = LargeCase(_large_rows)
 
 
-# ---- GatherV2 ----
+# ---- Gather and GatherV2 ----
 
 
 def _make_gather(source: Source, op: Any) -> Case:
@@ -132,6 +132,26 @@ def _gather_checks(op: str) -> list[Check]:
         Check(lambda a: gather(a, _PAIRS, _computed(-1), batch_dims=-1), (_CUBE,)),
     ]
 
+
+def _make_first_axis_gather(source: Source, op: Any) -> Case:
+    dtype = pick_type(source, op, "Tparams")
+    shape = source.small_shape(0 if source.chance(0.03) else 1, 4, 4)
+    indices = row_indices(source, source.small_shape(0, 2, 4), shape[0] if shape else 1)
+    attrs = {"Tparams": type_attr(dtype), "Tindices": type_attr(indices.dtype)}
+    return Case(op.name, [Input(dtype, source.values(dtype, shape)), indices], attrs)
+
+
+def _first_axis_gather(case: Case) -> Outcome:
+    refuse_unless(case.array(0).ndim >= 1, "params")
+    return [gathered(case.array(0), case.array(1), 0, 0)]
+
+
+define_tests(
+    "Gather",
+    cases=_make_first_axis_gather,
+    reference=_first_axis_gather,
+    gradient=[Check(lambda a: gen_ops.gather(a, _ROWS), (_X,))],
+)
 
 define_tests(
     "GatherV2",

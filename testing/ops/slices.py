@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from millstream._impl.ops import gen_ops
-from testing.ops.support.case import Case, attr_text
+from testing.ops.support.case import Case, Input, attr_text
 from testing.ops.support.gradient import Check, spread, with_arguments
 from testing.ops.support.inputs import INDEX_TYPES, any_tensor, indices, integers, zero_of
 from testing.ops.support.reference import (
@@ -106,7 +106,7 @@ def _make_strided_slice(source: Source, op: Any) -> Case:
     return case
 
 
-def _key(case: Case, shape: tuple[int, ...], first: int) -> tuple[Any, ...]:
+def slice_key(case: Case, shape: tuple[int, ...], first: int) -> tuple[Any, ...]:
     """The slice as NumPy's index."""
     begin, end, strides = (integers(case, i) for i in range(first, first + 3))
     masks = [case.values[name] for name in _MASKS]
@@ -142,7 +142,7 @@ def _range_of(begin: int, end: int, stride: int, masked: list[int], size: int) -
 
 def _strided_slice(case: Case) -> Outcome:
     x = case.array(0)
-    return [np.asarray(x[_key(case, x.shape, 1)], x.dtype)]
+    return [np.asarray(x[slice_key(case, x.shape, 1)], x.dtype)]
 
 
 _Bounds = tuple[list[int], list[int], list[int]]
@@ -172,7 +172,7 @@ def _make_strided_slice_grad(source: Source, op: Any) -> Case:
     dtype = _index_type(source, lists)
     case.inputs = [indices(source, values, dtype) for values in [list(shape), *lists]]
     try:
-        sliced = np.zeros(shape)[_key(case, shape, 1)].shape
+        sliced = np.zeros(shape)[slice_key(case, shape, 1)].shape
     except RefusedError:
         sliced = ()
     if source.chance(0.1):
@@ -185,7 +185,7 @@ def _make_strided_slice_grad(source: Source, op: Any) -> Case:
 
 def _strided_slice_grad(case: Case) -> Outcome:
     shape, dy = checked_size(integers(case, 0), "shape"), case.array(4)
-    key = _key(case, shape, 1)
+    key = slice_key(case, shape, 1)
     whole = np.empty(shape, dy.dtype)
     whole[...] = zero_of(dy)
     refuse_unless(np.asarray(whole[key]).shape == dy.shape, "dy")
@@ -202,5 +202,51 @@ define_tests(
             lambda dy: gen_ops.strided_slice_grad([4, 3, 5], *_BOUNDS, dy),
             (spread("dy", 2, 2, 3),),
         )
+    ],
+)
+
+
+def make_slice_value(source: Source, op: Any) -> Case:
+    """A tensor, a slice of it, and what comes into its place."""
+    whole = any_tensor(source, op, source.small_shape())
+    assert whole.value is not None
+    case = Case(op.name)
+    lists = _strided_entries(source, whole.value.ndim, case)
+    dtype = _index_type(source, lists)
+    case.inputs = [whole, *(indices(source, values, dtype) for values in lists)]
+    try:
+        sliced = np.zeros(whole.value.shape)[slice_key(case, whole.value.shape, 1)].shape
+    except RefusedError:
+        sliced = ()
+    if source.chance(0.1):
+        sliced = source.small_shape()
+    case.inputs.append(Input(whole.dtype, source.values(whole.dtype, sliced)))
+    case.attrs |= {"T": type_attr(whole.dtype), "Index": type_attr(dtype)}
+    return case
+
+
+def _slice_update(case: Case) -> Outcome:
+    whole, value = case.array(0).copy(), case.array(4)
+    key = slice_key(case, whole.shape, 1)
+    refuse_unless(np.asarray(whole[key]).shape == value.shape, "value")
+    whole[key] = value
+    return [whole]
+
+
+define_tests(
+    "TensorStridedSliceUpdate",
+    cases=make_slice_value,
+    reference=_slice_update,
+    gradient=[
+        Check(
+            lambda x, value: gen_ops.tensor_strided_slice_update(x, *_BOUNDS, value),
+            (_X, spread("value", 2, 2, 3)),
+        ),
+        Check(
+            lambda x, value: gen_ops.tensor_strided_slice_update(
+                x, *_SLICES[2][0], value, **_SLICES[2][1]
+            ),
+            (_X, spread("value", 2, 3)),
+        ),
     ],
 )

@@ -1,9 +1,9 @@
-// ResourceScatterAdd.
+// ResourceScatterUpdate, Add, Sub, Mul, Div, Min and Max: rows of a variable change by updates.
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
-#include "kernels/array/accumulate_rows.h"
 #include "kernels/array/indices.h"
+#include "kernels/scatter/row_updates.h"
 #include "kernels/training/variables.h"
 
 namespace millstream::kernels {
@@ -23,12 +23,15 @@ ms::Status CheckUpdates(const ms::Shape& variable, const ms::Shape& indices,
                              variable.ToString(), ", but has shape ", updates.ToString());
 }
 
-// Inputs: resource (a variable), indices, updates. Rows of the variable grow by their updates, in
-// the order of indices.
-class ResourceScatterAdd {
+// Inputs: resource (a variable), indices, updates.
+class ScatterRows {
  public:
+  using Row = RowOperation;
+
+  explicit ScatterRows(const Row& row) : operation_(row) {}
+
   ms::Status Init(const ms::KernelInfo& info) {
-    return accumulator_.Init(info.input_dtype(2), /*wide_table=*/false);
+    return updater_.Init(operation_, info.input_dtype(2));
   }
 
   ms::Status Compute(ms::Frame& frame) const {
@@ -45,18 +48,31 @@ class ResourceScatterAdd {
     const int64_t width = DimProduct(variable.shape(), 1, variable.rank());
     if (width == 0) return ms::Status();
     MS_TRY(CheckRowIndices(indices, variable.dim(0)));
-    const bool is_scalar = updates.rank() == 0;
-    accumulator_.Run(frame, indices, updates.raw(), is_scalar, width, variable.raw());
-    return ms::Status();
+    const RowUpdater::Rows rows{indices, updates, updates.rank() == 0, width, variable};
+    MS_TRY(updater_.Check(rows));
+    return updater_.Run(frame, rows);
   }
 
  private:
-  RowAccumulator accumulator_;
+  const RowOperation operation_;
+  RowUpdater updater_;
 };
 
-const ms::Registered registered = ms::Register<ResourceScatterAdd>(
-    "ResourceScatterAdd",
-    ms::KernelOptions().Types("dtype", TypesIn(kAllNumberTypes)).Types("Tindices", IndexTypes()));
+template <RowOperation operation>
+ms::Registered RegisterScatter(const char* op) {
+  static constexpr RowOperation kOperation = operation;
+  return ms::RegisterRow<ScatterRows>(
+      op, kOperation,
+      ms::KernelOptions().Types("dtype", TypesOf(operation)).Types("Tindices", IndexTypes()));
+}
+
+const ms::Registered update = RegisterScatter<RowOperation::kAssign>("ResourceScatterUpdate");
+const ms::Registered add = RegisterScatter<RowOperation::kAdd>("ResourceScatterAdd");
+const ms::Registered sub = RegisterScatter<RowOperation::kSubtract>("ResourceScatterSub");
+const ms::Registered mul = RegisterScatter<RowOperation::kMultiply>("ResourceScatterMul");
+const ms::Registered div = RegisterScatter<RowOperation::kDivide>("ResourceScatterDiv");
+const ms::Registered min = RegisterScatter<RowOperation::kMinimum>("ResourceScatterMin");
+const ms::Registered max = RegisterScatter<RowOperation::kMaximum>("ResourceScatterMax");
 
 }  // namespace
 }  // namespace millstream::kernels
