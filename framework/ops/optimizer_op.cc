@@ -36,6 +36,11 @@ OptimizerSpec& OptimizerSpec::Gradient(absl::string_view name, absl::string_view
   return *this;
 }
 
+OptimizerSpec& OptimizerSpec::NotOnReferences() {
+  has_references_ = false;
+  return *this;
+}
+
 OptimizerSpec& OptimizerSpec::Input(absl::string_view spec) {
   on_handles_.Input(spec);
   on_references_.Input(spec);

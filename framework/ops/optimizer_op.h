@@ -31,13 +31,16 @@ class OptimizerSpec {
   OptimizerSpec& Input(absl::string_view spec);
   // An input of the variables' shape. REQUIRES: at most one.
   OptimizerSpec& Gradient(absl::string_view name, absl::string_view type);
+  // No old graph has the op on references: it is not defined.
+  OptimizerSpec& NotOnReferences();
   OptimizerSpec& Attr(absl::string_view spec);
   OptimizerSpec& Shape(ShapeFunction function);
   // Of the op on handles; the others refer to it.
   OptimizerSpec& Doc(absl::string_view doc);
 
   const OpSpec& on_handles() const { return on_handles_; }
-  const OpSpec& on_references() const { return on_references_; }
+  // Null after NotOnReferences.
+  const OpSpec* on_references() const { return has_references_ ? &on_references_ : nullptr; }
   // Null without a gradient.
   const OpSpec* on_many_handles() const { return has_gradient_ ? &on_many_handles_ : nullptr; }
 
@@ -46,19 +49,21 @@ class OptimizerSpec {
   OpSpec on_references_;
   OpSpec on_many_handles_;
   bool has_gradient_ = false;
+  bool has_references_ = true;
 };
 
 // As OpRegistration.
 class OptimizerRegistration {
  public:
   OptimizerRegistration(const OptimizerSpec& spec)  // NOLINT: conversion is the point
-      : on_handles_(spec.on_handles()), on_references_(spec.on_references()) {
+      : on_handles_(spec.on_handles()) {
+    if (spec.on_references() != nullptr) on_references_.emplace(*spec.on_references());
     if (spec.on_many_handles() != nullptr) on_many_handles_.emplace(*spec.on_many_handles());
   }
 
  private:
   OpRegistration on_handles_;
-  OpRegistration on_references_;
+  std::optional<OpRegistration> on_references_;
   std::optional<OpRegistration> on_many_handles_;
 };
 

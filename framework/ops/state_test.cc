@@ -162,7 +162,12 @@ TEST(OptimizerStepTest, TheGradientHasTheVariablesShape) {
         Case{"ResourceApplyProximalGradientDescent", "delta", 0, 4, 5},
         Case{"ResourceApplyProximalAdagrad", "grad", 1, 5, 6},
         Case{"ResourceApplyFtrl", "grad", 2, 3, 8}, Case{"ResourceApplyFtrlV2", "grad", 2, 3, 9},
-        Case{"ResourceApplyAdagradDA", "grad", 2, 3, 8}}) {
+        Case{"ResourceApplyAdagradDA", "grad", 2, 3, 8},
+        Case{"ResourceApplyAdagradV2", "grad", 1, 4, 5},
+        Case{"ResourceApplyAdaMax", "grad", 2, 8, 9}, Case{"ResourceApplyAddSign", "grad", 1, 6, 7},
+        Case{"ResourceApplyPowerSign", "grad", 1, 6, 7},
+        Case{"ResourceApplyAdamWithAmsgrad", "grad", 3, 10, 11},
+        Case{"ResourceApplyKerasMomentum", "grad", 1, 3, 5}}) {
     EXPECT_EQ(Step(c.op, c.slots, c.gradient, c.inputs, "[2,?]").Shapes(), "") << c.op;
     EXPECT_THAT(Step(c.op, c.slots, c.gradient, c.inputs, "[3,3]").Shapes(),
                 HasSubstr(absl::StrCat("'", c.argument, "' of ", c.op)));

@@ -153,21 +153,30 @@ TEST_P(ApplyManyTest, GivesTheBitsOfSingleSteps) {
 
 INSTANTIATE_TEST_SUITE_P(
     AllOptimizers, ApplyManyTest,
-    ::testing::Values(Case{"GradientDescent", "", false, 0, {0.25}, 1},
-                      Case{"Momentum", "use_nesterov", false, 1, {0.1, 0.9}, 1},
-                      Case{"Momentum", "use_nesterov", true, 1, {0.1, 0.9}, 1},
-                      Case{"Adagrad", "update_slots", false, 1, {0.1}, 1},
-                      Case{"Adagrad", "update_slots", true, 1, {0.1}, 1},
-                      Case{"Adam", "use_nesterov", false, 2, {0.5, 0.75, 0.1, 0.8, 0.9, 0.01}, 6},
-                      Case{"Adam", "use_nesterov", true, 2, {0.5, 0.75, 0.1, 0.8, 0.9, 0.01}, 6},
-                      Case{"RMSProp", "", false, 2, {0.1, 0.9, 0.8, 0.01}, 4},
-                      Case{"CenteredRMSProp", "", false, 3, {0.1, 0.9, 0.8, 0.01}, 4},
-                      Case{"Adadelta", "", false, 2, {0.1, 0.9, 0.01}, 3},
-                      Case{"ProximalGradientDescent", "", false, 0, {0.1, 0.2, 0.3}, 3, false},
-                      Case{"ProximalAdagrad", "", false, 1, {0.1, 0.2, 0.3}, 3, false},
-                      Case{"Ftrl", "", false, 2, {0.1, 0.2, 0.3, -0.5}, 0, false},
-                      Case{"FtrlV2", "", false, 2, {0.1, 0.2, 0.3, 0.4, -0.75}, 0, false},
-                      Case{"AdagradDA", "", false, 2, {0.1, 0.2, 0.3, 3}, 0, false, true}));
+    ::testing::Values(
+        Case{"GradientDescent", "", false, 0, {0.25}, 1},
+        Case{"Momentum", "use_nesterov", false, 1, {0.1, 0.9}, 1},
+        Case{"Momentum", "use_nesterov", true, 1, {0.1, 0.9}, 1},
+        Case{"Adagrad", "update_slots", false, 1, {0.1}, 1},
+        Case{"Adagrad", "update_slots", true, 1, {0.1}, 1},
+        Case{"Adam", "use_nesterov", false, 2, {0.5, 0.75, 0.1, 0.8, 0.9, 0.01}, 6},
+        Case{"Adam", "use_nesterov", true, 2, {0.5, 0.75, 0.1, 0.8, 0.9, 0.01}, 6},
+        Case{"RMSProp", "", false, 2, {0.1, 0.9, 0.8, 0.01}, 4},
+        Case{"CenteredRMSProp", "", false, 3, {0.1, 0.9, 0.8, 0.01}, 4},
+        Case{"Adadelta", "", false, 2, {0.1, 0.9, 0.01}, 3},
+        Case{"ProximalGradientDescent", "", false, 0, {0.1, 0.2, 0.3}, 3, false},
+        Case{"ProximalAdagrad", "", false, 1, {0.1, 0.2, 0.3}, 3, false},
+        Case{"Ftrl", "", false, 2, {0.1, 0.2, 0.3, -0.5}, 0, false},
+        Case{"FtrlV2", "", false, 2, {0.1, 0.2, 0.3, 0.4, -0.75}, 0, false},
+        Case{"AdagradDA", "", false, 2, {0.1, 0.2, 0.3, 3}, 0, false, true},
+        Case{"AdagradV2", "update_slots", false, 1, {0.1, 0.01}, 2},
+        Case{"AdagradV2", "update_slots", true, 1, {0.1, 0.01}, 2},
+        Case{"AdaMax", "", false, 2, {0.5, 0.1, 0.8, 0.9, 0.01}, 5, false},
+        Case{"AdamWithAmsgrad", "", false, 3, {0.5, 0.75, 0.1, 0.8, 0.9, 0.01}, 6, false},
+        Case{"AddSign", "", false, 1, {0.1, 0.9, 0.8, 0.7}, 4, false},
+        Case{"PowerSign", "", false, 1, {0.1, 0.9, 0.8, 0.7}, 4, false},
+        Case{"KerasMomentum", "use_nesterov", false, 1, {0.1, 0.9}, 1},
+        Case{"KerasMomentum", "use_nesterov", true, 1, {0.1, 0.9}, 1}));
 
 // More than a kernel may lock by a list.
 TEST(ApplyManyLocksTest, AnyNumberOfVariables) {

@@ -3,6 +3,10 @@
 //   accum = momentum * accum + grad
 //   var -= lr * accum                                    plain
 //   var -= lr * grad + lr * momentum * accum             use_nesterov
+// ResourceApplyKerasMomentum and its sparse form, whose accum holds steps instead of gradients:
+//   accum = momentum * accum - lr * grad
+//   var += accum                                         plain
+//   var += momentum * accum - lr * grad                  use_nesterov
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -53,10 +57,52 @@ struct Momentum {
   }
 };
 
+template <typename T>
+struct KerasMomentum {
+  static constexpr auto kVariables = Momentum<T>::kVariables;
+  static constexpr auto kRest = Momentum<T>::kRest;
+  static constexpr uint32_t kGradient = Momentum<T>::kGradient;
+  static constexpr uint32_t kStreams = Momentum<T>::kStreams;
+  static constexpr const char* kFlag = Momentum<T>::kFlag;
+  static constexpr std::array<uint32_t, 2> kWritten = Momentum<T>::kWritten;
+  using Rates = typename Momentum<T>::Rates;
+
+  static Rates RatesOf(const T* rest) { return Momentum<T>::RatesOf(rest); }
+
+  static void Run(bool use_nesterov, const Rates& rates, const std::array<T*, 2>& variables,
+                  const T* gradient, int64_t count) {
+    const auto [var, accum] = variables;
+    // Not through a pointer: what is called that way is not compiled for every instruction set.
+    use_nesterov ? Update<true>(var, accum, gradient, rates, count)
+                 : Update<false>(var, accum, gradient, rates, count);
+  }
+
+ private:
+  template <bool kNesterov>
+  static void Update(T* __restrict var, T* __restrict accum, const T* __restrict gradient,
+                     Rates rates, int64_t count) {
+    const auto [learning, momentum] = rates;
+    for (int64_t i = 0; i < count; ++i) {
+      const T g = gradient[i];
+      const T step = accum[i] * momentum - g * learning;
+      accum[i] = step;
+      if constexpr (kNesterov) {
+        var[i] = var[i] + (step * momentum - g * learning);
+      } else {
+        var[i] = var[i] + step;
+      }
+    }
+  }
+};
+
 const ms::Registered dense =
     RegisterApply(kOptimizer<Momentum>, "ResourceApplyMomentum", "_MultiResourceApplyMomentum");
 const ms::Registered sparse =
     RegisterSparseApply(kOptimizer<Momentum>, "ResourceSparseApplyMomentum");
+const ms::Registered keras_dense = RegisterApply(
+    kOptimizer<KerasMomentum>, "ResourceApplyKerasMomentum", "_MultiResourceApplyKerasMomentum");
+const ms::Registered keras_sparse =
+    RegisterSparseApply(kOptimizer<KerasMomentum>, "ResourceSparseApplyKerasMomentum");
 
 }  // namespace
 }  // namespace millstream::kernels

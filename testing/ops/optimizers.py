@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
+import millstream as tf
 from testing.ops.state import AS_ON_HANDLES, LARGE_UPDATES, stored_of, variable_input
 from testing.ops.support import number_types
 from testing.ops.support.case import Case, Input, attr_text
+from testing.ops.support.definitions import function_of, registered_ops
+from testing.ops.support.determinism import FLOAT32_AND_64, LargeCase, Values
 from testing.ops.support.inputs import row_indices
 from testing.ops.support.number_types import Array
 from testing.ops.support.reference import (
@@ -21,7 +24,7 @@ from testing.ops.support.reference import (
     type_attr,
     types_among,
 )
-from testing.ops.support.registry import define_tests
+from testing.ops.support.registry import NotTested, define_tests
 from testing.ops.support.source import Source
 
 
@@ -43,6 +46,8 @@ class _Optimizer:
         The types of its cases.
     sparse
         Whether there is a step on rows.
+    on_references
+        Whether there are steps on references.
     """
 
     step: Callable[[_Rates, dict[str, Array], Array, Any], None]
@@ -51,6 +56,7 @@ class _Optimizer:
     positive: tuple[str, ...] = ()
     sparse: bool = True
     dtypes: tuple[str, ...] = tuple(number_types.REALS)
+    on_references: bool = True
 
 
 class _Rates:
@@ -153,6 +159,53 @@ def _adagrad_da(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) 
     at["var"][row] = -rates["lr"] * np.sign(total[row]) * beyond / (np.sqrt(squares[row]) + damping)
 
 
+def _adagrad_v2(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) -> None:
+    if rates.flag:
+        at["accum"][row] += gradient * gradient
+    damped = np.sqrt(at["accum"][row]) + rates["epsilon"]
+    at["var"][row] -= rates["lr"] * gradient / damped
+
+
+def _ada_max(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) -> None:
+    m, v = at["m"], at["v"]
+    m[row] += (1 - rates["beta1"]) * (gradient - m[row])
+    v[row] = np.maximum(rates["beta2"] * v[row], np.abs(gradient))
+    corrected = rates["lr"] / (1 - rates["beta1_power"])
+    at["var"][row] -= corrected * m[row] / (v[row] + rates["epsilon"])
+
+
+def _amsgrad(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) -> None:
+    m, v = at["m"], at["v"]
+    m[row] += (1 - rates["beta1"]) * (gradient - m[row])
+    v[row] += (1 - rates["beta2"]) * (gradient * gradient - v[row])
+    at["vhat"][row] = np.maximum(at["vhat"][row], v[row])
+    corrected = rates["lr"] * np.sqrt(1 - rates["beta2_power"]) / (1 - rates["beta1_power"])
+    at["var"][row] -= corrected * m[row] / (np.sqrt(at["vhat"][row]) + rates["epsilon"])
+
+
+def _agreement(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) -> Array:
+    """The product of the signs of the gradient and of its mean, which goes on."""
+    m = at["m"]
+    m[row] = rates["beta"] * m[row] + (1 - rates["beta"]) * gradient
+    return np.asarray(rates["sign_decay"] * np.sign(gradient) * np.sign(m[row]))
+
+
+def _add_sign(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) -> None:
+    agreement = _agreement(rates, at, gradient, row)
+    at["var"][row] -= rates["lr"] * (rates["alpha"] + agreement) * gradient
+
+
+def _power_sign(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) -> None:
+    agreement = _agreement(rates, at, gradient, row)
+    at["var"][row] -= rates["lr"] * np.exp(rates["logbase"] * agreement) * gradient
+
+
+def _keras_momentum(rates: _Rates, at: dict[str, Array], gradient: Array, row: Any) -> None:
+    accum, step = at["accum"], rates["lr"] * gradient
+    accum[row] = rates["momentum"] * accum[row] - step
+    at["var"][row] += rates["momentum"] * accum[row] - step if rates.flag else accum[row]
+
+
 # Steps without a root: a sum of squares of complex numbers may be near 0, where it has no bound.
 _COMPLEX_TOO = (*number_types.REALS, *number_types.COMPLEX)
 _OPTIMIZERS = {
@@ -180,7 +233,29 @@ _OPTIMIZERS = {
         ("var", "gradient_accumulator", "gradient_squared_accumulator"),
         positive=("gradient_squared_accumulator",),
     ),
+    "AdagradV2": _Optimizer(_adagrad_v2, ("var", "accum"), "update_slots", ("accum",)),
+    "AdaMax": _Optimizer(_ada_max, ("var", "m", "v"), positive=("v",), sparse=False),
+    "AddSign": _Optimizer(_add_sign, ("var", "m"), sparse=False),
+    "PowerSign": _Optimizer(_power_sign, ("var", "m"), sparse=False),
+    "AdamWithAmsgrad": _Optimizer(
+        _amsgrad,
+        ("var", "m", "v", "vhat"),
+        positive=("v", "vhat"),
+        sparse=False,
+        on_references=False,
+    ),
+    "KerasMomentum": _Optimizer(
+        _keras_momentum,
+        ("var", "accum"),
+        "use_nesterov",
+        dtypes=_COMPLEX_TOO,
+        on_references=False,
+    ),
 }
+# Steps that no optimizer of the package goes.
+_WITHOUT_OPTIMIZER = (
+    *("AdagradV2", "AdaMax", "AddSign", "PowerSign", "AdamWithAmsgrad", "KerasMomentum"),
+)
 _GRADIENTS = ("grad", "delta")
 
 
@@ -291,16 +366,41 @@ def _bounded(value: Array, case: Case, dtype: str) -> Near:
     return Near(value, bound)
 
 
+def _large_step(op: str) -> LargeCase:
+    """One step of an op on handles."""
+
+    def build(values: Values) -> Any:
+        inputs: list[Any] = []
+        variables: list[tf.Variable] = []
+        for argument in registered_ops()[op].input_arg:
+            if argument.name in _optimizer(op).variables:
+                variables.append(values.variable(400, 300))
+                inputs.append(variables[-1].handle)
+            elif argument.name in _GRADIENTS:
+                inputs.append(values.of(*((3000, 300) if "Sparse" in op else (400, 300))))
+            elif argument.name == "indices":
+                inputs.append(values.rows(3000, 60))
+            else:
+                inputs.append(tf.constant(0.25, values.dtype))
+        with tf.control_dependencies([function_of(op)(*inputs)]):
+            return [variable.read_value() for variable in variables]
+
+    return LargeCase(build, FLOAT32_AND_64)
+
+
+def _large(op: str) -> LargeCase | NotTested:
+    if not op.startswith("Resource"):
+        return AS_ON_HANDLES
+    is_trained = op.rsplit("Apply", 1)[1] not in _WITHOUT_OPTIMIZER
+    return LARGE_UPDATES if is_trained else _large_step(op)
+
+
 def _define(prefix: str, kind: str, name: str) -> None:
-    define_tests(
-        f"{prefix}{kind}{name}",
-        cases=_make_step,
-        reference=_step,
-        determinism=LARGE_UPDATES if prefix else AS_ON_HANDLES,
-    )
+    op = f"{prefix}{kind}{name}"
+    define_tests(op, cases=_make_step, reference=_step, determinism=_large(op))
 
 
 for _name, _defined in _OPTIMIZERS.items():
-    for _prefix in ("", "Resource"):
+    for _prefix in ("", "Resource") if _defined.on_references else ("Resource",):
         for _kind in ("Apply", "SparseApply") if _defined.sparse else ("Apply",):
             _define(_prefix, _kind, _name)
