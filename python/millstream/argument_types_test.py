@@ -323,6 +323,11 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.nn.crelu: lambda: {"features": X},
         tf.nn.dropout: lambda: {"x": X, "keep_prob": 0.5},
         tf.nn.embedding_lookup: lambda: {"params": tf.constant(X), "ids": [0]},
+        tf.nn.embedding_lookup_sparse: lambda: {
+            "params": tf.constant(X),
+            "sp_ids": tf.SparseTensor([[0, 0]], tf.constant([1], tf.int64), [1, 1]),
+            "sp_weights": None,
+        },
         tf.nn.l2_loss: lambda: {"t": X},
         tf.nn.l2_normalize: lambda: {"x": X},
         tf.nn.leaky_relu: lambda: {"features": X},

@@ -7,11 +7,27 @@ from typing import Any
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
-from millstream._impl.graph.arguments import NUMBER, TENSOR, TENSORS, TEXT, takes
+from millstream._impl.graph.arguments import (
+    NUMBER,
+    TENSOR,
+    TENSOR_ITSELF,
+    TENSORS,
+    TEXT,
+    or_none,
+    takes,
+)
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
-from millstream._impl.ops import array_ops, clipping, math_ops
+from millstream._impl.ops import (
+    array_creation,
+    array_join,
+    array_ops,
+    clipping,
+    math_ops,
+    reductions,
+)
+from millstream._impl.ops.sparse_tensor import SparseTensor
 from millstream._impl.values import dtypes
 from millstream._impl.values.tensor_shape import TensorShape, as_shape
 from millstream._impl.variables.partitioned_variable import PartitionedVariable
@@ -154,3 +170,103 @@ def _clipped(rows: Tensor, ids: Tensor, max_norm: Any) -> Tensor:
     else:
         axes = math_ops.range(gen_ops.rank(ids), gen_ops.rank(rows))
     return clipping.clip_by_norm(rows, max_norm, axes)
+
+
+@public("nn.embedding_lookup_sparse")
+@takes(
+    params=TENSORS,
+    sp_ids=TENSOR_ITSELF,
+    sp_weights=or_none(TENSOR_ITSELF),
+    partition_strategy=TEXT,
+    combiner=or_none(TEXT),
+    max_norm=NUMBER,
+)
+def embedding_lookup_sparse(
+    params: Any,
+    sp_ids: Any,
+    sp_weights: Any,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    combiner: str | None = None,
+    max_norm: float | None = None,
+) -> Tensor:
+    """For each row of numbers, the rows of a table combined to one.
+
+    Parameters
+    ----------
+    params, partition_strategy, max_norm
+        See `nn.embedding_lookup`.
+    sp_ids
+        A sparse matrix of numbers of rows. Each of its rows may have any number of them.
+    sp_weights
+        What each counts, a sparse matrix with the same places; None for 1.
+    name
+        Name of the result.
+    combiner
+        "sum"; "mean", the sum divided by that of the weights; or "sqrtn", the sum divided by the
+        square root of that of the squared weights. By default "mean".
+
+    Returns
+    -------
+    Tensor
+        A row for each row of `sp_ids` up to the last that has numbers; 0 for one that has none.
+
+    Raises
+    ------
+    TypeError
+        `sp_ids` or `sp_weights` is not sparse.
+    ValueError
+        The combiner is unknown.
+
+    Examples
+    --------
+    >>> ids = tf.SparseTensor([[0, 0], [0, 1], [1, 0]], tf.constant([0, 1, 1], tf.int64), [2, 2])
+    >>> table = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    >>> tf.nn.embedding_lookup_sparse(table, ids, None, combiner="sum").eval().tolist()
+    [[4.0, 6.0], [3.0, 4.0]]
+    """
+    how = "mean" if combiner is None else combiner
+    if how not in ("mean", "sqrtn", "sum"):
+        raise ValueError(f"combiner must be one of 'mean', 'sqrtn' or 'sum', got {combiner!r}")
+    if not isinstance(sp_ids, SparseTensor):
+        raise TypeError(f"sp_ids must be SparseTensor, got {sp_ids!r}")
+    if sp_weights is not None and not isinstance(sp_weights, SparseTensor):
+        raise TypeError(f"sp_weights must be either None or SparseTensor, got {sp_weights!r}")
+    with scopes.name_scope(name, "embedding_lookup_sparse", [sp_ids.values]) as scope:
+        # A row that is wanted several times is looked up once.
+        ids, places = gen_ops.unique(sp_ids.values)
+        table = embedding_lookup(params, ids, partition_strategy, max_norm=max_norm)
+        rows = array_ops.gather(table, places)
+        if sp_weights is None:
+            weights = array_creation.ones_like(sp_ids.values, dtype=rows.dtype)
+        else:
+            weights = math_ops.cast(sp_weights.values, rows.dtype)
+            rows = rows * _for_rows(weights, rows)
+        segments = sp_ids.indices[:, 0]
+        last = array_join.concat([convert_to_tensor([-1], segments.dtype), segments], 0)
+        count = reductions.reduce_max(last) + 1
+        sums = gen_ops.unsorted_segment_sum(rows, segments, count)
+        if how == "sum":
+            return gen_ops.identity(sums, scope)
+        parts = weights if how == "mean" else weights * weights
+        total = gen_ops.unsorted_segment_sum(parts, segments, count)
+        return _quotients(sums, total if how == "mean" else gen_ops.sqrt(total), scope)
+
+
+def _for_rows(vector: Tensor, rows: Tensor) -> Tensor:
+    """A number for each row, in a shape that broadcasts with the rows."""
+    ones = array_creation.ones_like(gen_ops.shape(rows)[1:])
+    shape = array_join.concat([gen_ops.shape(vector), ones], 0)
+    result: Tensor = gen_ops.reshape(vector, shape)
+    if rows.shape.ndims is not None:
+        result.set_shape([None] + [1] * (rows.shape.ndims - 1))
+    return result
+
+
+def _quotients(rows: Tensor, divisors: Tensor, name: str) -> Tensor:
+    """Rows divided by a number for each; 0 where that is 0."""
+    is_zero = gen_ops.equal(divisors, array_creation.zeros_like(divisors))
+    safe = array_ops.where(is_zero, array_creation.ones_like(divisors), divisors)
+    kept = math_ops.cast(gen_ops.logical_not(is_zero), rows.dtype)
+    quotients = rows / _for_rows(safe, rows)
+    return gen_ops.mul(quotients, _for_rows(kept, rows), name=name)

@@ -112,3 +112,56 @@ def test_bad_tables_are_refused() -> None:
     wrong: Any = "a"
     with pytest.raises(TypeError, match="max_norm: expected a number"):
         tf.nn.embedding_lookup([TABLE], [0], max_norm=wrong)
+
+
+_BAGS = [[1, 3, 3], [], [9]]
+_FACTORS = [[1.0, 3.0, -0.5], [], [0.5]]
+
+
+def _sparse(rows: list[list[Any]], dtype: Any) -> tf.SparseTensor:
+    """A sparse matrix of rows of different lengths."""
+    places = [[i, j] for i, row in enumerate(rows) for j in range(len(row))]
+    values = np.array([value for row in rows for value in row], dtype)
+    return tf.SparseTensor(np.reshape(places, [-1, 2]), values, [len(rows), 3])
+
+
+@pytest.mark.parametrize("combiner", ["sum", "mean", "sqrtn"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("count", [1, 3])
+def test_rows_of_a_bag_are_combined(combiner: str, weighted: bool, count: int) -> None:
+    factors = _FACTORS if weighted else [[1.0] * len(row) for row in _BAGS]
+    expected = np.zeros([3, 2, 3])
+    for i, (ids, own) in enumerate(zip(_BAGS, factors, strict=True)):
+        total = {"sum": 1.0, "mean": np.sum(own), "sqrtn": np.sqrt(np.sum(np.square(own)))}
+        if ids:
+            expected[i] = np.tensordot(own, TABLE[ids], 1) / total[combiner]
+    parts = [tf.constant(part) for part in cut(TABLE, count, "mod")]
+    weights = _sparse(_FACTORS, np.float32) if weighted else None
+    found = tf.nn.embedding_lookup_sparse(
+        parts, _sparse(_BAGS, np.int64), weights, combiner=combiner, name="bags"
+    )
+    assert found.op.name == "bags"
+    np.testing.assert_allclose(found.eval(), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_bags_may_be_empty_and_are_sparse() -> None:
+    table = tf.constant(TABLE)
+    empty = tf.nn.embedding_lookup_sparse(table, _sparse([[], []], np.int64), None)
+    assert empty.eval().shape == (0, 2, 3)
+    with pytest.raises(TypeError, match="sp_ids must be SparseTensor"):
+        tf.nn.embedding_lookup_sparse(table, tf.constant([[1]]), None)
+    with pytest.raises(ValueError, match="combiner must be one of"):
+        tf.nn.embedding_lookup_sparse(table, _sparse(_BAGS, np.int64), None, combiner="max")
+
+
+def test_the_gradient_of_bags_goes_to_their_rows(session: tf.Session) -> None:
+    table = tf.Variable(TABLE)
+    bags = tf.nn.embedding_lookup_sparse(
+        table, _sparse(_BAGS, np.int64), _sparse(_FACTORS, np.float32), combiner="sum"
+    )
+    gradient = tf.convert_to_tensor(tf.gradients(bags, table)[0])
+    session.run(tf.global_variables_initializer())
+    expected = np.zeros_like(TABLE)
+    for row, factor in ((1, 1.0), (3, 2.5), (9, 0.5)):
+        expected[row] = factor
+    np.testing.assert_allclose(session.run(gradient), expected, rtol=1e-6)
