@@ -217,6 +217,7 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
             for name in ("mean", "sqrt_n", "sum")
         },
         tf.gradients: lambda: {"ys": [tf.constant(1.0)], "xs": [tf.constant(1.0)]},
+        tf.hessians: lambda: {"ys": (x := tf.constant(X)) * x, "xs": [x]},
         tf.import_graph_def: lambda: {"graph_def": tf.GraphDef(), "return_elements": []},
         tf.IndexedSlices: lambda: {"values": tf.ones([1, 2]), "indices": tf.constant([0])},
         tf.SparseTensor: lambda: {"indices": [[0, 1]], "values": [1.0], "dense_shape": [2, 2]},
