@@ -99,7 +99,8 @@ TEST(SavedSlicesTest, WhatDoesNotFitIsRefused) {
   const Tensor two = Tensor::Vector<float>({1, 2});
   ASSERT_EQ(writer.Add("w", SliceSpec(), two), absl::OkStatus());
   EXPECT_THAT(writer.Add("w", SliceSpec(), two).message(), HasSubstr("more than once"));
-  EXPECT_THAT(writer.Add("w", *ParseSliceSpec("3 0,2"), two).message(), HasSubstr("have different dtypes"));
+  EXPECT_THAT(writer.Add("w", *ParseSliceSpec("3 0,2"), two).message(),
+              HasSubstr("have different dtypes"));
   EXPECT_THAT(writer.Add("v", *ParseSliceSpec("3 0,1"), two).message(), HasSubstr("has the shape"));
   EXPECT_TRUE(absl::IsInvalidArgument(writer.Add("", SliceSpec(), two)));
 }

@@ -16,6 +16,7 @@ _LEVEL = 1
 # Programs of higher levels of which nothing is missing any more.
 _OF_OTHER_LEVELS = (
     "batch_norm_layers",
+    "cond_case",
     "losses_and_metrics",
     "optimizers_all",
     "py_func_print_assert",

@@ -7,14 +7,14 @@ what another builds.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from millstream._impl.base import device_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from millstream._impl.graph.operation import Operation
+    from millstream._impl.graph.operation import Operation, Tensor
 
 
 class ControlScope:
@@ -35,6 +35,19 @@ class ControlScope:
         self.inside: set[int] = set()
 
 
+class Branch(Protocol):
+    """A part of the graph that runs only if a predicate says so."""
+
+    def inputs_of(self, name: str, inputs: Sequence[Tensor]) -> list[Tensor]:
+        """What a node of that name takes in the place of these tensors."""
+
+    def controls_of(self, inputs: Sequence[Tensor], controls: Sequence[int]) -> Sequence[int]:
+        """The nodes that a node with these inputs and control inputs waits for."""
+
+    def note_made(self, node: int) -> None:
+        """A node was made in it."""
+
+
 class BuildState(threading.local):
     """The scopes of one thread in one graph."""
 
@@ -45,6 +58,7 @@ class BuildState(threading.local):
         self.devices: list[Any] = []
         self.device: str | None = ""  # the merged strings; None when there is a function
         self.colocation: list[Operation] = []
+        self.branch: Branch | None = None  # of a conditional that is being built
         self.container = ""
         self.gradient_ops: dict[str, str] = {}  # whose gradients ops get, by their names
         self.variable_scope: Any = None  # the current VariableScope, once there is one

@@ -101,8 +101,15 @@ class Graph(GraphElements, CollectionStore):
         if self._finalized:
             raise self._finalized_error(f"to add {name!r} (op {op_type})")
         state = self.state
+        branch = state.branch
+        if branch is not None:
+            inputs = branch.inputs_of(name, inputs)
         packed = [tensor.packed for tensor in inputs]
-        controls = state.control_inputs(packed) if controlled and state.controls else ()
+        controls: Sequence[int] = ()
+        if controlled and state.controls:
+            controls = state.control_inputs(packed)
+        if branch is not None:
+            controls = branch.controls_of(inputs, controls)
         if state.colocation:
             attrs = [*attrs, ("_class", "S", _colocation_class(state.colocation))]
         if op_type in state.gradient_ops:
@@ -127,6 +134,8 @@ class Graph(GraphElements, CollectionStore):
             self._operations.append(operation)
         if controlled and state.controls:
             state.note_made(operation.node)
+        if branch is not None:
+            branch.note_made(operation.node)
         if state.device is None:
             self.handle.set_device(operation.node, state.device_for(operation))
         return operation
@@ -294,25 +303,26 @@ class Graph(GraphElements, CollectionStore):
         Parameters
         ----------
         control_inputs
-            Operations, tensors and variables; None leaves all such blocks. A variable stands for
-            the operation that owns it, which reads nothing.
+            Operations, tensors and variables; None leaves all such blocks, and the branch of a
+            conditional that is being built. A variable stands for the operation that owns it,
+            which reads nothing.
 
         Raises
         ------
         TypeError
             Something else is given.
         """
-        before = self.state.controls
+        before = self.state.controls, self.state.branch
         if control_inputs is None:
-            self.state.controls = []
+            self.state.controls, self.state.branch = [], None
         else:
             nodes = [self._control_node(item) for item in control_inputs]
             scope = build_state.ControlScope(list(dict.fromkeys(nodes)))
-            self.state.controls = [*before, scope]
+            self.state.controls = [*before[0], scope]
         try:
             yield
         finally:
-            self.state.controls = before
+            self.state.controls, self.state.branch = before
 
     def _control_node(self, item: Any) -> int:
         given: Any = item
