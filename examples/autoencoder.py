@@ -1,10 +1,10 @@
 """Learn to draw clothes from 32 numbers each: an autoencoder of Fashion-MNIST.
 
 The network is that of G. Hinton and R. Salakhutdinov, "Reducing the Dimensionality of Data with
-Neural Networks" (2006), with Relu and trained as a whole: an encoder makes 32 numbers of an image, a
-decoder makes the image of the numbers. The error on images that were not trained on is compared with
-that of the mean image, and with that of the first 32 principal components, which is the least error
-of all linear functions to and from 32 numbers.
+Neural Networks" (2006), with Relu and trained as a whole: an encoder makes 32 numbers of an
+image, a decoder makes the image of the numbers. The error on images that were not trained on is
+compared with that of the mean image, and with that of the first 32 principal components, which is
+the least error of all linear functions to and from 32 numbers.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Learn to draw clothes that look real: a generative adversarial network on Fashion-MNIST.
 
-After I. Goodfellow et al., "Generative Adversarial Nets" (2014). A generator makes images of random
-numbers, a discriminator tells them from real ones, and each learns against the other. Whether it has
-learned is told by a classifier that was trained on real images: its score of images is
-exp(mean of KL(p(class | image) || p(class))), of T. Salimans et al., "Improved Techniques for
-Training GANs" (2016). It is 1 if all images look alike or none looks like any class, and 10 at most,
-for sharp images of all ten classes.
+After I. Goodfellow et al., "Generative Adversarial Nets" (2014). A generator makes images of
+random numbers, a discriminator tells them from real ones, and each learns against the other.
+Whether it has learned is told by a classifier that was trained on real images: its score of
+images is exp(mean of KL(p(class | image) || p(class))), of T. Salimans et al., "Improved
+Techniques for Training GANs" (2016). It is 1 if all images look alike or none looks like any
+class, and 10 at most, for sharp images of all ten classes.
 """
 
 from __future__ import annotations

@@ -168,6 +168,9 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.case: lambda: {"pred_fn_pairs": [(tf.constant(True), lambda: 1)]},
         tf.cond: lambda: {"pred": tf.constant(True), "true_fn": lambda: 1, "false_fn": lambda: 2},
         tf.switch_case: lambda: {"branch_index": 0, "branch_fns": [lambda: 1]},
+        tf.while_loop: lambda: {
+            "cond": lambda i: i < 3, "body": lambda i: i + 1, "loop_vars": [0]
+        },
         tf.clip_by_global_norm: lambda: {"t_list": [X], "clip_norm": 1.0},
         tf.clip_by_average_norm: lambda: {"t": X, "clip_norm": 1.0},
         tf.clip_by_norm: lambda: {"t": X, "clip_norm": 1.0},
@@ -567,7 +570,7 @@ _TRUTHS = {
     "transpose_a", "transpose_b", "use_nesterov", "validate_shape", "verify_shape", "use_locking",
     "as_text", "allow_empty", "clear_devices", "conjugate", "defer_build", "pad_step_number",
     "reshape", "restore_sequentially", "save_relative_paths", "sharded", "staircase", "stateful",
-    "overwrite", "in_order", "exclusive", "strict",
+    "overwrite", "in_order", "exclusive", "strict", "return_same_structure",
     "pin_variables_on_cpu",
 }  # fmt: skip
 

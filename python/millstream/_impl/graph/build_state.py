@@ -36,13 +36,15 @@ class ControlScope:
 
 
 class Branch(Protocol):
-    """A part of the graph that runs only if a predicate says so."""
+    """A part of the graph that is being built and runs only sometimes: a branch, a loop's body."""
 
     def inputs_of(self, name: str, inputs: Sequence[Tensor]) -> list[Tensor]:
         """What a node of that name takes in the place of these tensors."""
 
-    def controls_of(self, inputs: Sequence[Tensor], controls: Sequence[int]) -> Sequence[int]:
-        """The nodes that a node with these inputs and control inputs waits for."""
+    def controls_of(
+        self, name: str, inputs: Sequence[Tensor], controls: Sequence[int]
+    ) -> Sequence[int]:
+        """The nodes that a node of that name waits for, by its inputs and control inputs."""
 
     def note_made(self, node: int) -> None:
         """A node was made in it."""
@@ -58,7 +60,7 @@ class BuildState(threading.local):
         self.devices: list[Any] = []
         self.device: str | None = ""  # the merged strings; None when there is a function
         self.colocation: list[Operation] = []
-        self.branch: Branch | None = None  # of a conditional that is being built
+        self.branch: Branch | None = None  # the innermost that is being built
         self.container = ""
         self.gradient_ops: dict[str, str] = {}  # whose gradients ops get, by their names
         self.variable_scope: Any = None  # the current VariableScope, once there is one

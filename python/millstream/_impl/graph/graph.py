@@ -109,7 +109,7 @@ class Graph(GraphElements, CollectionStore):
         if controlled and state.controls:
             controls = state.control_inputs(packed)
         if branch is not None:
-            controls = branch.controls_of(inputs, controls)
+            controls = branch.controls_of(name, inputs, controls)
         if state.colocation:
             attrs = [*attrs, ("_class", "S", _colocation_class(state.colocation))]
         if op_type in state.gradient_ops:

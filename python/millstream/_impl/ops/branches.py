@@ -1,4 +1,4 @@
-"""The branch of a conditional while it is being built."""
+"""Parts of the graph that are being built and run only sometimes: branches and loops' bodies."""
 
 from __future__ import annotations
 
@@ -6,44 +6,57 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from millstream._impl.graph.convert import constant
 from millstream._impl.graph.graph import Graph
-from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.operation import Operation, Tensor
 
 
-class CondBranch:
-    """One branch of a conditional: what is made in it runs only if the predicate says so.
-
-    A tensor from outside comes in through a Switch, made once for each tensor. Nodes without inputs
-    from inside wait for the branch's pivot, which is dead in the other branch.
+class Enclosure:
+    """A part of the graph that tensors from outside enter through a node, one for each tensor.
 
     Parameters
     ----------
     graph
         The graph.
-    pred
-        The predicate, a scalar of bool.
     pivot
-        A tensor that is live if this branch is taken.
-    taken
-        The value of the predicate that takes this branch.
+        A tensor of the part. Nodes without inputs of the part wait for its node.
     """
 
-    def __init__(self, graph: Graph, pred: Tensor, pivot: Tensor, taken: bool) -> None:
-        self._graph = graph
-        self._pred = pred
-        self._pivot = pivot
-        self._taken = taken
+    def __init__(self, graph: Graph, pivot: Tensor | None) -> None:
+        self.graph = graph
+        self.pivot = pivot
         self._outer: Any = graph.state.branch
-        self._inside = {pivot.op.node}
-        self._passed: dict[int, Tensor] = {}
+        self._inside = set() if pivot is None else {pivot.op.node}
+        self._entered: dict[int, Tensor] = {}
 
     @contextmanager
-    def entered(self) -> Iterator[None]:
-        """Within the block, new nodes belong to the branch."""
-        state = self._graph.state
+    def building(self) -> Iterator[None]:
+        """Within the block, new nodes belong to the part."""
+        # The pivot waits for what the conditional or the loop waits for.
+        with self._standing_in(self, []):
+            yield
+
+    @contextmanager
+    def leaving(self) -> Iterator[None]:
+        """Within the block, new nodes take tensors of the part and belong to what is around it."""
+        with self._standing_in(None, []):
+            before = self.graph.version
+            yield
+        if self._outer is not None:
+            for node in range(before, self.graph.version):
+                self._outer.note_made(node)
+
+    @contextmanager
+    def outside(self, beside: Sequence[Operation] = ()) -> Iterator[None]:
+        """Within the block, new nodes belong to what is around the part."""
+        with self._standing_in(self._outer, beside):
+            yield
+
+    @contextmanager
+    def _standing_in(self, part: Any, beside: Sequence[Operation]) -> Iterator[None]:
+        state = self.graph.state
         before = state.controls, state.branch, state.colocation
-        # The pivot waits for what the conditional waits for.
-        state.controls, state.branch, state.colocation = [], self, []
+        state.controls, state.branch, state.colocation = [], part, list(beside)
         try:
             yield
         finally:
@@ -51,43 +64,121 @@ class CondBranch:
 
     def inputs_of(self, name: str, inputs: Sequence[Tensor]) -> list[Tensor]:
         """What a node of that name takes in the place of these tensors."""
-        return [self._inner(tensor, name) for tensor in inputs]
+        return [self.inner(tensor, name) for tensor in inputs]
 
-    def controls_of(self, inputs: Sequence[Tensor], controls: Sequence[int]) -> Sequence[int]:
-        """Nodes to wait for: the pivot as well, if no input is of the branch."""
-        return controls if inputs else [*controls, self._pivot.op.node]
+    def controls_of(
+        self, name: str, inputs: Sequence[Tensor], controls: Sequence[int]
+    ) -> Sequence[int]:
+        """Nodes to wait for: the pivot as well, if no input is of the part."""
+        if inputs or self.pivot is None:
+            return controls
+        return [*controls, self.pivot.op.node]
 
     def note_made(self, node: int) -> None:
-        """A node was made in the branch, and so in those around it."""
+        """A node was made in the part, and so in those around it."""
         self._inside.add(node)
         if self._outer is not None:
             self._outer.note_made(node)
 
-    def result(self, tensor: Tensor, name: str) -> Tensor:
-        """A tensor that the branch returns; one from outside comes in first."""
-        return self._inner(tensor, name)
-
-    def _inner(self, tensor: Tensor, name: str) -> Tensor:
+    def inner(self, tensor: Tensor, name: str) -> Tensor:
+        """A tensor of the part: the given one, or what it is there. Nodes for it get the name."""
         if tensor.op.node in self._inside:
             return tensor
-        passed = self._passed.get(tensor.packed)
-        if passed is None:
-            passed = self._passed[tensor.packed] = self._pass_in(tensor, name)
-        return passed
+        entered = self._entered.get(tensor.packed)
+        if entered is None:
+            with self.outside([tensor.op]):
+                entered = self._enter(tensor, name)
+            self._inside.add(entered.op.node)
+            self._entered[tensor.packed] = entered
+        return entered
 
-    def _pass_in(self, tensor: Tensor, name: str) -> Tensor:
-        graph, state = self._graph, self._graph.state
-        before = state.controls, state.branch, state.colocation
-        state.controls, state.branch, state.colocation = [], self._outer, [tensor.op]
-        try:
-            switch = graph.add(
-                "Switch",
-                graph.handle.unique_name(f"{name}/Switch", True),
-                [tensor, self._pred],
-                [1, 1],
-                [("T", "t", tensor.dtype.base_dtype.as_datatype_enum)],
-            )
-        finally:
-            state.controls, state.branch, state.colocation = before
-        self._inside.add(switch.node)
-        return switch.outputs[int(self._taken)]
+    def _enter(self, tensor: Tensor, name: str) -> Tensor:
+        raise NotImplementedError
+
+    def _add(
+        self, op_type: str, name: str, inputs: Sequence[Tensor], attrs: Sequence[Any]
+    ) -> Operation:
+        """A node whose name ends with that of its op, with its tensors' type as attribute T."""
+        full = self.graph.handle.unique_name(f"{name}/{op_type}", True)
+        types = [("T", "t", inputs[0].dtype.base_dtype.as_datatype_enum)]
+        return self.graph.add(op_type, full, inputs, [1] * len(inputs), [*types, *attrs])
+
+
+class CondBranch(Enclosure):
+    """One branch of a conditional: what is made in it runs only if the predicate says so.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    pivot
+        A tensor that is live if this branch is taken.
+    pred
+        The predicate, a scalar of bool.
+    taken
+        The value of the predicate that takes this branch.
+    """
+
+    def __init__(self, graph: Graph, pivot: Tensor, pred: Tensor, taken: bool) -> None:
+        super().__init__(graph, pivot)
+        self._pred = pred
+        self._taken = taken
+
+    def _enter(self, tensor: Tensor, name: str) -> Tensor:
+        return self._add("Switch", name, [tensor, self._pred], ()).outputs[int(self._taken)]
+
+
+class LoopFrame(Enclosure):
+    """The condition and the body of a loop: what is made in it runs once an iteration.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    name
+        Of the frame.
+    parallel_iterations
+        How many iterations may run at once.
+    """
+
+    def __init__(self, graph: Graph, name: str, parallel_iterations: int) -> None:
+        super().__init__(graph, None)
+        self._attrs = [
+            ("frame_name", "s", name.encode()),
+            ("parallel_iterations", "i", parallel_iterations),
+        ]
+
+    def variable(self, value: Tensor, name: str) -> Tensor:
+        """A loop variable as it comes into the first iteration."""
+        with self.outside():
+            entered = self._add("Enter", name, [value], [*self._attrs, ("is_constant", "b", False)])
+        self._inside.add(entered.node)
+        return entered.outputs[0]
+
+    def controls_of(
+        self, name: str, inputs: Sequence[Tensor], controls: Sequence[int]
+    ) -> Sequence[int]:
+        """Nodes to wait for; one from outside is waited for by way of a tensor that enters."""
+        inside = []
+        for node in controls:
+            if node in self._inside:
+                inside.append(node)
+            else:
+                inside.append(self.inner(self._after(node, name), name).op.node)
+        return super().controls_of(name, inputs, inside)
+
+    def _after(self, node: int, name: str) -> Tensor:
+        """A tensor from outside that is there when a node has run."""
+        operation = self.graph.operation_of(node)
+        if operation.outputs:
+            return operation.outputs[0]
+        known = self._entered.get(-node)
+        if known is None:
+            with self.outside(), self.graph.control_dependencies([operation]):
+                known = constant(True, name="done")
+            self._entered[-node] = known
+        return known
+
+    def _enter(self, tensor: Tensor, name: str) -> Tensor:
+        attrs = [*self._attrs, ("is_constant", "b", True)]
+        return self._add("Enter", name, [tensor], attrs).outputs[0]

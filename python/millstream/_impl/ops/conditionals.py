@@ -83,7 +83,7 @@ def cond(
         decided = gen_ops.identity(decided, name="pred_id")
         results = []
         for function, pivot, value in ((true_fn, taken, True), (false_fn, other, False)):
-            branch = CondBranch(get_default_graph(), decided, pivot, value)
+            branch = CondBranch(get_default_graph(), pivot, decided, value)
             results.append(_build(branch, function, pivot, strict))
         (true_result, true_tensors), (false_result, false_tensors) = results
         _check_alike(true_result, false_result, true_tensors, false_tensors)
@@ -98,7 +98,7 @@ def _build(
     branch: CondBranch, function: Callable[[], Any], pivot: Tensor, strict: bool
 ) -> tuple[Any, list[Tensor]]:
     """What a function returns, and the tensors of it, all of the branch."""
-    with branch.entered():
+    with branch.building():
         result = function()
         if result is None:
             raise ValueError(f"{_name(function)} must have a return value")
@@ -110,7 +110,7 @@ def _build(
                 tensors.append(control_ops.with_dependencies([leaf], gen_ops.identity(pivot)))
             else:
                 tensor = convert_to_tensor(leaf)
-                tensors.append(branch.result(tensor, tensor.op.name))
+                tensors.append(branch.inner(tensor, tensor.op.name))
     return result, tensors
 
 

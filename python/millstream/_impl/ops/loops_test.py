@@ -1,0 +1,121 @@
+"""Loops: what comes out, what runs how often, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import millstream as tf
+
+
+@pytest.fixture
+def sess() -> Any:
+    with tf.Graph().as_default(), tf.Session() as session:
+        yield session
+
+
+def test_the_body_runs_while_the_condition_holds(sess: Any) -> None:
+    start = tf.placeholder(tf.int32, [])
+    loop = tf.while_loop(lambda i, s: i < 5, lambda i, s: (i + 1, s + i), [start, tf.constant(0)])
+    assert sess.run(loop, {start: 0}) == (5, 10)
+    assert sess.run(loop, {start: 7}) == (7, 0)
+
+
+def test_nodes_have_the_names_that_programs_know(sess: Any) -> None:
+    tf.while_loop(lambda i: i < 5, lambda i: i + 1, [tf.constant(0)])
+    names = {op.name: op.type for op in tf.get_default_graph().get_operations()}
+    for kind in ("Enter", "Merge", "LoopCond", "Switch", "Identity", "NextIteration", "Exit"):
+        assert names[f"while/{kind}"] == kind
+    merge = tf.get_default_graph().get_operation_by_name("while/Merge")
+    assert [each.name for each in merge.inputs] == ["while/Enter:0", "while/NextIteration:0"]
+
+
+def test_tensors_and_variables_from_outside_are_there_in_each_iteration(sess: Any) -> None:
+    x = tf.placeholder(tf.float32, [2])
+    factor = tf.get_variable("factor", initializer=2.0)
+    loop = tf.while_loop(lambda y: tf.reduce_sum(y) < 100.0, lambda y: y * factor + x, [x])
+    sess.run(factor.initializer)
+    assert sess.run(loop, {x: [1.0, 2.0]}).tolist() == [63.0, 126.0]
+
+
+def test_updates_run_once_an_iteration(sess: Any) -> None:
+    count = tf.get_variable("count", initializer=0)
+    outside = count.assign_add(100)
+
+    def body(i: Any) -> Any:
+        with tf.control_dependencies([outside]), tf.control_dependencies([count.assign_add(1)]):
+            return i + 1
+
+    loop = tf.while_loop(lambda i: i < 4, body, [0])
+    sess.run(count.initializer)
+    assert sess.run(loop) == 4
+    assert sess.run(count) == 104
+
+
+def test_loops_and_conditionals_in_loops_and_branches(sess: Any) -> None:
+    p = tf.placeholder(tf.bool, [])
+
+    def inner(a: Any, b: Any) -> Any:
+        return a + 1, tf.while_loop(lambda c: c < b + 10, lambda c: c + a + 1, [b])
+
+    def choosing(a: Any, b: Any) -> Any:
+        return a + 1, tf.cond(tf.equal(a % 2, 0), lambda: b + a, lambda: b * 2)
+
+    loops = tf.while_loop(lambda a, b: a < 3, inner, [0, 0])
+    chosen = tf.while_loop(lambda a, b: a < 6, choosing, [0, 0])
+    count = tf.cond(p, lambda: tf.while_loop(lambda i: i < 4, lambda i: i + 1, [0]), lambda: -1)
+    assert sess.run(loops) == (3, 32)
+    assert sess.run(chosen) == (6, 16)
+    assert [sess.run(count, {p: value}) for value in (True, False)] == [4, -1]
+
+
+def test_structures_and_the_number_of_iterations(sess: Any) -> None:
+    start = {"a": tf.constant(0), "b": (tf.constant(1.0), [tf.constant(2.0)])}
+
+    def body(values: Any) -> Any:
+        first, (second,) = values["b"]
+        return [{"a": values["a"] + 1, "b": (second, [first])}]
+
+    loop = tf.while_loop(lambda values: values["a"] < 3, body, [start])
+    assert sess.run(loop) == {"a": 3, "b": (2.0, [1.0])}
+    limited = tf.while_loop(lambda i: True, lambda i: i + 1, [0], maximum_iterations=7)
+    assert sess.run(limited) == 7
+    same = tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0], return_same_structure=True)
+    assert sess.run(same) == [3]
+
+
+def test_shapes_may_change_if_the_invariants_say_so(sess: Any) -> None:
+    x = tf.constant([1.0, 2.0])
+    shapes = [tf.TensorShape([]), tf.TensorShape([None])]
+    grown = tf.while_loop(
+        lambda k, a: k < 3, lambda k, a: (k + 1, tf.concat([a, a], 0)), [0, x], shapes
+    )
+    assert grown[1].shape.as_list() == [None]
+    np.testing.assert_array_equal(sess.run(grown[1]), np.tile([1.0, 2.0], 8))
+    with pytest.raises(ValueError, match=r"shape \(2,\), but has shape \(4,\) after one iteration"):
+        tf.while_loop(lambda a: True, lambda a: tf.concat([a, a], 0), [x])
+    with pytest.raises(ValueError, match="not compatible with the initial shape"):
+        tf.while_loop(lambda a: True, lambda a: a, [x], [tf.TensorShape([3])])
+
+
+def test_bad_arguments(sess: Any) -> None:
+    with pytest.raises(TypeError, match="cond must be callable"):
+        tf.while_loop(1, lambda i: i, [0])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="body must be callable"):
+        tf.while_loop(lambda i: True, 1, [0])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="No loop variables"):
+        tf.while_loop(lambda: True, lambda: None, [])
+    with pytest.raises(TypeError, match="parallel_iterations"):
+        tf.while_loop(lambda i: True, lambda i: i, [0], parallel_iterations=0)
+    with pytest.raises(ValueError, match="type int32, but has type float32 after 1 iteration"):
+        tf.while_loop(lambda i: i < 3, lambda i: 1.0, [0])
+    with pytest.raises(ValueError, match="same number of elements"):
+        tf.while_loop(lambda i: i < 3, lambda i: (i, i), [0])
+
+
+def test_a_loop_that_never_ends_ends_at_the_time_limit(sess: Any) -> None:
+    loop = tf.while_loop(lambda i: True, lambda i: i + 1, [0])
+    with pytest.raises(tf.errors.DeadlineExceededError):
+        sess.run(loop, options=tf.RunOptions(timeout_in_ms=200))
