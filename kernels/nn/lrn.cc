@@ -13,8 +13,9 @@
 namespace millstream::kernels {
 namespace {
 
-// What the power of an element costs, and what an element of a window adds to that (see
-// ParallelElements).
+// What an element costs by how its power is computed, and what an element of its window adds to
+// that (see ParallelElements).
+constexpr int64_t kRootPicoseconds = 1500;
 constexpr int64_t kPowerPicoseconds = 12000;
 constexpr int64_t kWindowPicoseconds = 100;
 
@@ -42,23 +43,10 @@ struct LrnAttributes {
     return info.Attr("beta", &beta);
   }
 
-  // norm[c] = bias + alpha * the sum of squares of the window of c; squares is overwritten.
-  void Norms(const float* x, int64_t channels, float* squares, float* norm) const {
-    for (int64_t c = 0; c < channels; ++c) squares[c] = x[c] * x[c];
-    RunLoop<&SumWindows>(squares, channels, std::min(radius, channels - 1), norm);
-    for (int64_t c = 0; c < channels; ++c) norm[c] = bias + alpha * norm[c];
-  }
-
-  // norm^-beta
-  float Power(float norm) const {
-    if (beta == 0.5f) return 1 / std::sqrt(norm);
-    if (beta == 1.0f) return 1 / norm;
-    if (beta == 0.75f) return 1 / (std::sqrt(norm) * std::sqrt(std::sqrt(norm)));
-    return std::pow(norm, -beta);
-  }
-
   int64_t Picoseconds(int64_t channels) const {
-    return kPowerPicoseconds + kWindowPicoseconds * 2 * std::min(radius, channels);
+    const bool has_root = beta == 0.5f || beta == 0.75f || beta == 1.0f;
+    return (has_root ? kRootPicoseconds : kPowerPicoseconds) +
+           kWindowPicoseconds * 2 * std::min(radius, channels);
   }
 
   int64_t radius = 0;
@@ -66,6 +54,71 @@ struct LrnAttributes {
   float alpha = 0;
   float beta = 0;
 };
+
+// ---- Loops over the channels of a pixel, for all instruction sets ----
+
+// norms[c] = bias + alpha * the sum of squares in the window of c
+void FindNorms(const LrnAttributes& attributes, const float* x, int64_t channels, float* squares,
+               float* norms) {
+  for (int64_t c = 0; c < channels; ++c) squares[c] = x[c] * x[c];
+  SumWindows(squares, channels, std::min(attributes.radius, channels - 1), norms);
+  for (int64_t c = 0; c < channels; ++c) norms[c] = attributes.bias + attributes.alpha * norms[c];
+}
+
+// powers[c] = norms[c]^-beta. What vectors have roots for is much faster than a power.
+void FindPowers(float beta, const float* norms, int64_t channels, float* powers) {
+  if (beta == 0.5f) {
+    for (int64_t c = 0; c < channels; ++c) powers[c] = 1 / std::sqrt(norms[c]);
+  } else if (beta == 0.75f) {
+    for (int64_t c = 0; c < channels; ++c) {
+      const float root = std::sqrt(norms[c]);
+      powers[c] = 1 / (root * std::sqrt(root));
+    }
+  } else if (beta == 1.0f) {
+    for (int64_t c = 0; c < channels; ++c) powers[c] = 1 / norms[c];
+  } else {
+    for (int64_t c = 0; c < channels; ++c) powers[c] = std::pow(norms[c], -beta);
+  }
+}
+
+// y = x * norm^-beta. The scratch has 2 floats a channel.
+void Normalize(const LrnAttributes& attributes, const float* x, int64_t channels, float* scratch,
+               float* y) {
+  float* const norms = scratch + channels;
+  FindNorms(attributes, x, channels, scratch, norms);
+  FindPowers(attributes.beta, norms, channels, norms);
+#pragma GCC ivdep
+  for (int64_t c = 0; c < channels; ++c) y[c] = x[c] * norms[c];
+}
+
+struct Gradients {
+  const float* dy;
+  const float* x;
+  const float* y;
+  float* dx;
+};
+
+// The gradient of that, of a pixel that begins at element `at`. The scratch has 3 floats a channel.
+//   dx = dy * norm^-beta - 2 * alpha * beta * x * (sum of dy * y / norm in the window)
+void Differentiate(const LrnAttributes& attributes, const Gradients& of, int64_t at,
+                   int64_t channels, float* scratch) {
+  const float* const dy = of.dy + at;
+  const float* const x = of.x + at;
+  const float* const y = of.y + at;
+  float* const dx = of.dx + at;
+  float* const products = scratch;
+  float* const norms = scratch + channels;
+  float* const sums = scratch + 2 * channels;
+  FindNorms(attributes, x, channels, products, norms);
+  for (int64_t c = 0; c < channels; ++c) products[c] = dy[c] * y[c] / norms[c];
+  SumWindows(products, channels, std::min(attributes.radius, channels - 1), sums);
+  FindPowers(attributes.beta, norms, channels, norms);
+  const float slope = -2 * attributes.alpha * attributes.beta;
+#pragma GCC ivdep
+  for (int64_t c = 0; c < channels; ++c) dx[c] = dy[c] * norms[c] + slope * x[c] * sums[c];
+}
+
+// ---- Kernels ----
 
 ms::Status CheckShape(const ms::View& images, const char* name, const ms::View& like) {
   if (images.rank() != 4) {
@@ -122,11 +175,7 @@ class Lrn {
     const int64_t channels = images.dim(3);
     MS_TRY(ForEachPixel(frame, images, 2, attributes_.Picoseconds(channels),
                         [&](int64_t at, float* scratch) {
-                          float* const norm = scratch + channels;
-                          attributes_.Norms(x + at, channels, scratch, norm);
-                          for (int64_t c = 0; c < channels; ++c) {
-                            y[at + c] = x[at + c] * attributes_.Power(norm[c]);
-                          }
+                          RunLoop<&Normalize>(attributes_, x + at, channels, scratch, y + at);
                         }));
     return output.Finish(frame);
   }
@@ -135,8 +184,6 @@ class Lrn {
   LrnAttributes attributes_;
 };
 
-// With norm = bias + alpha * (sum of squares in the window) and y = x * norm^-beta:
-//   dx = dy * norm^-beta - 2 * alpha * beta * x * (sum of dy * y / norm in the window)
 template <typename T>
 class LrnGrad {
  public:
@@ -154,30 +201,16 @@ class LrnGrad {
     for (uint32_t i = 0; i < 3; ++i) MS_TRY(WideInput<T>(frame, i, &inputs[i]));
     WideOutput<T> output;
     MS_TRY(output.Init(frame, result));
-    float* const dx = output.data();
+    const Gradients of = {inputs[0], inputs[1], inputs[2], output.data()};
     const int64_t channels = images.dim(3);
-    MS_TRY(ForEachPixel(
-        frame, images, 3, attributes_.Picoseconds(channels), [&](int64_t at, float* scratch) {
-          Gradient(inputs[0] + at, inputs[1] + at, inputs[2] + at, channels, scratch, dx + at);
-        }));
+    MS_TRY(ForEachPixel(frame, images, 3, attributes_.Picoseconds(channels),
+                        [&](int64_t at, float* scratch) {
+                          RunLoop<&Differentiate>(attributes_, of, at, channels, scratch);
+                        }));
     return output.Finish(frame);
   }
 
  private:
-  void Gradient(const float* dy, const float* x, const float* y, int64_t channels, float* scratch,
-                float* dx) const {
-    float* const products = scratch;
-    float* const norm = scratch + channels;
-    float* const sums = scratch + 2 * channels;
-    attributes_.Norms(x, channels, products, norm);
-    for (int64_t c = 0; c < channels; ++c) products[c] = dy[c] * y[c] / norm[c];
-    RunLoop<&SumWindows>(products, channels, std::min(attributes_.radius, channels - 1), sums);
-    const float slope = -2 * attributes_.alpha * attributes_.beta;
-    for (int64_t c = 0; c < channels; ++c) {
-      dx[c] = dy[c] * attributes_.Power(norm[c]) + slope * x[c] * sums[c];
-    }
-  }
-
   LrnAttributes attributes_;
 };
 

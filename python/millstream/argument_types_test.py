@@ -565,7 +565,7 @@ _TRUTHS = {
     "add_regularization_losses", "adjoint_a", "adjoint_b", "allow_broadcast", "create_scope_now_",
     "compute_full_loss",
     "auxiliary_name_scope", "center", "cycle", "fused", "is_training", "scale", "use_bias",
-    "zero_debias", "centered",
+    "zero_debias", "centered", "scale_after_normalization",
     "colocate_gradients_with_ops", "ignore_existing", "keep_dims", "keepdims", "trainable",
     "transpose_a", "transpose_b", "use_nesterov", "validate_shape", "verify_shape", "use_locking",
     "as_text", "allow_empty", "clear_devices", "conjugate", "defer_build", "pad_step_number",
