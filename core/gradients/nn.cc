@@ -177,51 +177,6 @@ Status CtcLossGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
-// ---- Windows ----
-
-const std::vector<const char*>& ConvAttrs() {
-  static const auto* const names = new std::vector<const char*>{
-      "strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu"};
-  return *names;
-}
-
-Output InputGradient(GradientContext* context, Output like, Output filter, Output dy) {
-  return OpWithAttrsOf(context, "Conv2DBackpropInput",
-                       {ShapeVector(context->builder(), like), filter, dy}, ConvAttrs());
-}
-
-Output FilterGradient(GradientContext* context, Output input, Output like, Output dy) {
-  return OpWithAttrsOf(context, "Conv2DBackpropFilter",
-                       {input, ShapeVector(context->builder(), like), dy}, ConvAttrs());
-}
-
-Status Conv2DGradient(GradientContext* context) {
-  const Output x = context->input(0);
-  const Output w = context->input(1);
-  context->SetDx(0, InputGradient(context, x, w, context->dy(0)));
-  context->SetDx(1, FilterGradient(context, x, w, context->dy(0)));
-  return absl::OkStatus();
-}
-
-// The three convolutions are linear in each argument; the gradient of one is made of the others.
-Status Conv2DBackpropInputGradient(GradientContext* context) {
-  const Output g = context->dy(0);
-  const Output w = context->input(1);
-  const Output dy = context->input(2);
-  context->SetDx(1, FilterGradient(context, g, w, dy));
-  context->SetDx(2, OpWithAttrsOf(context, "Conv2D", {g, w}, ConvAttrs()));
-  return absl::OkStatus();
-}
-
-Status Conv2DBackpropFilterGradient(GradientContext* context) {
-  const Output g = context->dy(0);
-  const Output x = context->input(0);
-  const Output dy = context->input(2);
-  context->SetDx(0, InputGradient(context, x, g, dy));
-  context->SetDx(2, OpWithAttrsOf(context, "Conv2D", {x, g}, ConvAttrs()));
-  return absl::OkStatus();
-}
-
 MILLSTREAM_GRADIENT("Relu", GradientFromOutput<&kReluGrad>);
 MILLSTREAM_GRADIENT("ReluGrad", GradientOfBoundedGrad<&kReluGrad>);
 MILLSTREAM_GRADIENT("Relu6", GradientFromOutput<&kRelu6Grad>);
@@ -244,9 +199,6 @@ MILLSTREAM_GRADIENT("SparseSoftmaxCrossEntropyWithLogits", SparseSoftmaxCrossEnt
 MILLSTREAM_GRADIENT("CTCLoss", CtcLossGradient);
 MILLSTREAM_NOT_DIFFERENTIABLE("CTCGreedyDecoder");
 MILLSTREAM_NOT_DIFFERENTIABLE("CTCBeamSearchDecoder");
-MILLSTREAM_GRADIENT("Conv2D", Conv2DGradient);
-MILLSTREAM_GRADIENT("Conv2DBackpropInput", Conv2DBackpropInputGradient);
-MILLSTREAM_GRADIENT("Conv2DBackpropFilter", Conv2DBackpropFilterGradient);
 
 }  // namespace
 }  // namespace millstream

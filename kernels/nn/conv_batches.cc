@@ -14,7 +14,7 @@ int64_t CeilOfRatio(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t ImagesOfCall(const ConvShape& shape) {
   constexpr double kMostProducts = 1LL << 31;
   const double products =
-      static_cast<double>(shape.output[0]) * shape.output[1] * shape.FilterShape().num_elements();
+      static_cast<double>(Product(shape.output)) * shape.FilterShape().num_elements();
   const double most = std::clamp(kMostProducts / products, 1.0, static_cast<double>(shape.batch));
   return CeilOfRatio(shape.batch, CeilOfRatio(shape.batch, static_cast<int64_t>(most)));
 }

@@ -21,7 +21,7 @@ int64_t ImagesOfPiece(const ConvShape& shape) {
   constexpr double kFewestProducts = 1 << 24;
   constexpr double kFewestProductsPerElement = 128;
   // Of one image. Below 1 it would have no products.
-  const double per_element = static_cast<double>(shape.output[0]) * shape.output[1];
+  const double per_element = static_cast<double>(Product(shape.output));
   const double products = per_element * shape.FilterShape().num_elements();
   const double images =
       std::ceil(std::max(kFewestProducts / products, kFewestProductsPerElement / per_element));

@@ -17,7 +17,7 @@ std::optional<ConvShape> Turned(const ConvShape& shape) {
   ConvShape turned = shape;
   std::swap(turned.in_channels, turned.out_channels);
   std::swap(turned.input, turned.output);
-  for (size_t i = 0; i < 2; ++i) {
+  for (size_t i = 0; i < turned.input.size(); ++i) {
     const int64_t reach = (shape.filter[i] - 1) * shape.dilation[i];
     turned.before[i] = reach - shape.before[i];
     turned.after[i] = reach - shape.after[i];
@@ -36,7 +36,7 @@ std::unique_ptr<ConvInputGradient> ConvInputGradient::Make(const ConvShape& shap
 }
 
 ConvInputGradient::ConvInputGradient(const ConvShape& shape, const ConvShape& turned, int threads)
-    : taps_(shape.filter[0] * shape.filter[1]),
+    : taps_(Product(shape.filter)),
       tap_size_(shape.FilterShape().num_elements() / taps_),
       library_(turned, ConvDirection::kForward, threads, FilterChannels::kExchanged) {}
 

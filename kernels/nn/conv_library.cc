@@ -24,29 +24,45 @@ dnnl::memory::desc PlainFilter(const ConvShape& shape, const dnnl::memory::dims&
   const int64_t out = shape.out_channels / shape.groups;
   const bool exchanged = channels == FilterChannels::kExchanged;
   const int64_t inner = exchanged ? in : out;  // of one group
-  const int64_t tap = shape.in_channels * out;
   dnnl::memory::dims strides = {exchanged ? inner * shape.groups : 1,
-                                exchanged ? 1 : inner * shape.groups, shape.filter[1] * tap, tap};
+                                exchanged ? 1 : inner * shape.groups};
+  int64_t step = shape.in_channels * out * Product(shape.filter);
+  for (uint32_t i = 0; i < shape.dims; ++i) strides.push_back(step /= shape.filter[i]);
   if (shape.groups > 1) strides.insert(strides.begin(), inner);
   return dnnl::memory::desc(dims, kFloat, strides);
 }
 
-// A problem in the library's words: dimensions are batch, channels, height, width whatever the
-// layout, and a dilation of 0 is none.
+// The numbers of the spatial dimensions that there are.
+dnnl::memory::dims Spatial(const ConvShape& shape, const Extents& extents) {
+  return {extents.begin(), extents.begin() + shape.dims};
+}
+
+// A tensor's dimensions in the library's order: `outer`, then the spatial ones.
+dnnl::memory::dims WithSpatial(const ConvShape& shape, dnnl::memory::dims outer,
+                               const Extents& extents) {
+  outer.insert(outer.end(), extents.begin(), extents.begin() + shape.dims);
+  return outer;
+}
+
+// A problem in the library's words: dimensions are batch, channels and then the spatial ones,
+// whatever the layout, and a dilation of 0 is none.
 struct Problem {
   Problem(const ConvShape& shape, FilterChannels channels)
-      : strides(shape.stride.begin(), shape.stride.end()),
-        dilations{shape.dilation[0] - 1, shape.dilation[1] - 1},
-        before(shape.before.begin(), shape.before.end()),
-        after(shape.after.begin(), shape.after.end()) {
-    const Tag layout = shape.channels_first ? Tag::nchw : Tag::nhwc;
-    input = dnnl::memory::desc({shape.batch, shape.in_channels, shape.input[0], shape.input[1]},
+      : strides(Spatial(shape, shape.stride)),
+        dilations(Spatial(shape, shape.dilation)),
+        before(Spatial(shape, shape.before)),
+        after(Spatial(shape, shape.after)) {
+    for (int64_t& dilation : dilations) --dilation;
+    const Tag images = shape.channels_first ? Tag::nchw : Tag::nhwc;
+    const Tag volumes = shape.channels_first ? Tag::ncdhw : Tag::ndhwc;
+    const Tag layout = shape.dims == 3 ? volumes : images;
+    input = dnnl::memory::desc(WithSpatial(shape, {shape.batch, shape.in_channels}, shape.input),
                                kFloat, layout);
-    output = dnnl::memory::desc({shape.batch, shape.out_channels, shape.output[0], shape.output[1]},
+    output = dnnl::memory::desc(WithSpatial(shape, {shape.batch, shape.out_channels}, shape.output),
                                 kFloat, layout);
     const int64_t in = shape.in_channels / shape.groups;
     const int64_t out = shape.out_channels / shape.groups;
-    dnnl::memory::dims filter_dims = {out, in, shape.filter[0], shape.filter[1]};
+    dnnl::memory::dims filter_dims = WithSpatial(shape, {out, in}, shape.filter);
     if (shape.groups > 1) filter_dims.insert(filter_dims.begin(), shape.groups);
     plain_filter = PlainFilter(shape, filter_dims, channels);
     any_filter = dnnl::memory::desc(filter_dims, kFloat, Tag::any);

@@ -24,36 +24,29 @@ class ReferenceConvolution {
         output_(shape.channels_first, shape.output, shape.out_channels) {}
 
   ms::Status Forward(ms::Frame& frame, const T* input, const T* filter, T* output) const {
-    return ForEachRow(
-        frame, shape_.output[0], RowCost(shape_.output[1]), [&](int64_t n, int64_t oh) {
-          for (int64_t ow = 0; ow < shape_.output[1]; ++ow) {
-            for (int64_t first = 0; first < shape_.out_channels; first += ChunkSize(first)) {
-              OutputChunk(n, oh, ow, first, input, filter, output);
-            }
-          }
-        });
+    return ForEachElement(frame, shape_.output, [&](int64_t n, const Extents& o) {
+      for (int64_t first = 0; first < shape_.out_channels; first += ChunkSize(first)) {
+        OutputChunk(n, o, first, input, filter, output);
+      }
+    });
   }
 
   ms::Status BackwardInput(ms::Frame& frame, const T* filter, const T* gradient, T* input) const {
-    return ForEachRow(frame, shape_.input[0], RowCost(shape_.input[1]), [&](int64_t n, int64_t ih) {
-      for (int64_t iw = 0; iw < shape_.input[1]; ++iw) {
-        for (int64_t channel = 0; channel < shape_.in_channels; ++channel) {
-          input[input_.At(n, ih, iw, channel)] =
-              InputGradient(n, ih, iw, channel, filter, gradient);
-        }
+    return ForEachElement(frame, shape_.input, [&](int64_t n, const Extents& i) {
+      for (int64_t channel = 0; channel < shape_.in_channels; ++channel) {
+        input[input_.At(n, i, channel)] = InputGradient(n, i, channel, filter, gradient);
       }
     });
   }
 
   ms::Status BackwardFilter(ms::Frame& frame, const T* input, const T* gradient, T* filter) const {
-    const int64_t width = shape_.filter[1] * group_in_;
-    const int64_t cost =
-        shape_.batch * shape_.output[0] * shape_.output[1] * shape_.out_channels + 1;
-    return StoppableFor(frame, shape_.filter[0] * width, cost, [&](uint64_t begin, uint64_t end) {
+    const int64_t cost = shape_.batch * Product(shape_.output) * shape_.out_channels + 1;
+    const int64_t rows = Product(shape_.filter) * group_in_;
+    return StoppableFor(frame, rows, cost, [&](uint64_t begin, uint64_t end) {
       for (int64_t row = begin; row < static_cast<int64_t>(end); ++row) {
         for (int64_t first = 0; first < shape_.out_channels; first += ChunkSize(first)) {
-          FilterChunk(row / width, row % width / group_in_, row % group_in_, first, input, gradient,
-                      filter + row * shape_.out_channels);
+          FilterChunk(PositionOf(shape_.filter, row / group_in_), row % group_in_, first, input,
+                      gradient, filter + row * shape_.out_channels);
         }
       }
     });
@@ -66,34 +59,40 @@ class ReferenceConvolution {
 
   // Where the elements of an activation lie.
   struct Layout {
-    Layout(bool channels_first, const Plane& plane, int64_t channels)
-        : batch(plane[0] * plane[1] * channels),
-          row(channels_first ? plane[1] : plane[1] * channels),
-          column(channels_first ? 1 : channels),
-          channel(channels_first ? plane[0] * plane[1] : 1) {}
-    int64_t At(int64_t n, int64_t h, int64_t w, int64_t c) const {
-      return n * batch + h * row + w * column + c * channel;
+    Layout(bool channels_first, const Extents& extents, int64_t channels)
+        : batch(Product(extents) * channels), channel(channels_first ? Product(extents) : 1) {
+      int64_t step = channels_first ? 1 : channels;
+      for (size_t i = extents.size(); i-- > 0; step *= extents[i]) steps[i] = step;
+    }
+    int64_t At(int64_t n, const Extents& position, int64_t c) const {
+      int64_t at = n * batch + c * channel;
+      for (size_t i = 0; i < position.size(); ++i) at += position[i] * steps[i];
+      return at;
     }
     int64_t batch;
-    int64_t row;
-    int64_t column;
     int64_t channel;
+    Extents steps{};
   };
 
   // Chunks end at the group's end.
   int64_t ChunkSize(int64_t first) const {
     return std::min(kChunk, group_out_ - first % group_out_);
   }
-  // Products for one row of `width` elements, at about a nanosecond each.
-  uint64_t RowCost(int64_t width) const {
-    return static_cast<uint64_t>(width * shape_.filter[0] * shape_.filter[1] * group_in_ *
-                                 shape_.out_channels) +
-           1;
+  // The position of an element that is `at` in row-major order.
+  static Extents PositionOf(const Extents& extents, int64_t at) {
+    const int64_t inner = at / extents[2];
+    return {inner / extents[1], inner % extents[1], at % extents[2]};
   }
+
+  // Calls fn(image, position) for all elements of all images; one costs about a nanosecond a
+  // product.
   template <typename Fn>
-  ms::Status ForEachRow(ms::Frame& frame, int64_t rows, uint64_t cost, Fn&& fn) const {
-    return StoppableFor(frame, shape_.batch * rows, cost, [&](uint64_t begin, uint64_t end) {
-      for (uint64_t i = begin; i < end; ++i) fn(i / rows, i % rows);
+  ms::Status ForEachElement(ms::Frame& frame, const Extents& extents, Fn&& fn) const {
+    const int64_t elements = Product(extents);
+    const uint64_t cost =
+        static_cast<uint64_t>(Product(shape_.filter) * group_in_ * shape_.out_channels) + 1;
+    return StoppableFor(frame, shape_.batch * elements, cost, [&](uint64_t begin, uint64_t end) {
+      for (uint64_t i = begin; i < end; ++i) fn(i / elements, PositionOf(extents, i % elements));
     });
   }
 
@@ -111,65 +110,90 @@ class ReferenceConvolution {
     const int64_t o = distance / shape_.stride[dim];
     return o < shape_.output[dim] ? o : -1;
   }
-  int64_t FilterRow(int64_t kh, int64_t kw, int64_t in) const {
-    return ((kh * shape_.filter[1] + kw) * group_in_ + in) * shape_.out_channels;
+  int64_t FilterRow(const Extents& k, int64_t in) const {
+    const int64_t tap = (k[0] * shape_.filter[1] + k[1]) * shape_.filter[2] + k[2];
+    return (tap * group_in_ + in) * shape_.out_channels;
   }
 
-  void OutputChunk(int64_t n, int64_t oh, int64_t ow, int64_t first, const T* input,
-                   const T* filter, T* output) const {
-    const int64_t count = ChunkSize(first);
-    const int64_t first_in = first / group_out_ * group_in_;
-    Sums sums{};
-    for (int64_t kh = 0; kh < shape_.filter[0]; ++kh) {
-      const int64_t ih = Seen(0, oh, kh);
-      if (!IsInside(0, ih)) continue;
-      for (int64_t kw = 0; kw < shape_.filter[1]; ++kw) {
-        const int64_t iw = Seen(1, ow, kw);
-        if (!IsInside(1, iw)) continue;
-        for (int64_t in = 0; in < group_in_; ++in) {
-          const T value = input[input_.At(n, ih, iw, first_in + in)];
-          const T* weights = filter + FilterRow(kh, kw, in) + first;
-          for (int64_t c = 0; c < count; ++c) sums[c] += value * weights[c];
+  // Calls fn(tap, input position) for the taps of the window of output position o that see the
+  // input.
+  template <typename Fn>
+  void ForEachSeen(const Extents& o, Fn&& fn) const {
+    Extents k{};
+    Extents i{};
+    for (k[0] = 0; k[0] < shape_.filter[0]; ++k[0]) {
+      if (!IsInside(0, i[0] = Seen(0, o[0], k[0]))) continue;
+      for (k[1] = 0; k[1] < shape_.filter[1]; ++k[1]) {
+        if (!IsInside(1, i[1] = Seen(1, o[1], k[1]))) continue;
+        for (k[2] = 0; k[2] < shape_.filter[2]; ++k[2]) {
+          if (IsInside(2, i[2] = Seen(2, o[2], k[2]))) fn(k, i);
         }
       }
     }
-    for (int64_t c = 0; c < count; ++c) output[output_.At(n, oh, ow, first + c)] = sums[c];
   }
 
-  T InputGradient(int64_t n, int64_t ih, int64_t iw, int64_t channel, const T* filter,
+  // Calls fn(tap, output position) for the windows that see input position i.
+  template <typename Fn>
+  void ForEachSeer(const Extents& i, Fn&& fn) const {
+    Extents k{};
+    Extents o{};
+    for (k[0] = 0; k[0] < shape_.filter[0]; ++k[0]) {
+      if ((o[0] = Seer(0, i[0], k[0])) < 0) continue;
+      for (k[1] = 0; k[1] < shape_.filter[1]; ++k[1]) {
+        if ((o[1] = Seer(1, i[1], k[1])) < 0) continue;
+        for (k[2] = 0; k[2] < shape_.filter[2]; ++k[2]) {
+          if ((o[2] = Seer(2, i[2], k[2])) >= 0) fn(k, o);
+        }
+      }
+    }
+  }
+
+  void OutputChunk(int64_t n, const Extents& o, int64_t first, const T* input, const T* filter,
+                   T* output) const {
+    const int64_t count = ChunkSize(first);
+    const int64_t first_in = first / group_out_ * group_in_;
+    Sums sums{};
+    ForEachSeen(o, [&](const Extents& k, const Extents& i) {
+      for (int64_t in = 0; in < group_in_; ++in) {
+        const T value = input[input_.At(n, i, first_in + in)];
+        const T* weights = filter + FilterRow(k, in) + first;
+        for (int64_t c = 0; c < count; ++c) sums[c] += value * weights[c];
+      }
+    });
+    for (int64_t c = 0; c < count; ++c) output[output_.At(n, o, first + c)] = sums[c];
+  }
+
+  T InputGradient(int64_t n, const Extents& i, int64_t channel, const T* filter,
                   const T* gradient) const {
     const int64_t first_out = channel / group_in_ * group_out_;
     T sum = T(0);
-    for (int64_t kh = 0; kh < shape_.filter[0]; ++kh) {
-      const int64_t oh = Seer(0, ih, kh);
-      if (oh < 0) continue;
-      for (int64_t kw = 0; kw < shape_.filter[1]; ++kw) {
-        const int64_t ow = Seer(1, iw, kw);
-        if (ow < 0) continue;
-        const T* weights = filter + FilterRow(kh, kw, channel % group_in_) + first_out;
-        const T* dy = gradient + output_.At(n, oh, ow, first_out);
-        for (int64_t c = 0; c < group_out_; ++c) sum += weights[c] * dy[c * output_.channel];
-      }
-    }
+    ForEachSeer(i, [&](const Extents& k, const Extents& o) {
+      const T* weights = filter + FilterRow(k, channel % group_in_) + first_out;
+      const T* dy = gradient + output_.At(n, o, first_out);
+      for (int64_t c = 0; c < group_out_; ++c) sum += weights[c] * dy[c * output_.channel];
+    });
     return sum;
   }
 
-  // filter_row: the out_channels weights of (kh, kw, in).
-  void FilterChunk(int64_t kh, int64_t kw, int64_t in, int64_t first, const T* input,
-                   const T* gradient, T* filter_row) const {
+  // filter_row: the out_channels weights of tap k and channel `in` of each group.
+  void FilterChunk(const Extents& k, int64_t in, int64_t first, const T* input, const T* gradient,
+                   T* filter_row) const {
     const int64_t count = ChunkSize(first);
     const int64_t channel = first / group_out_ * group_in_ + in;
     Sums sums{};
+    Extents o{};
+    Extents i{};
     for (int64_t n = 0; n < shape_.batch; ++n) {
-      for (int64_t oh = 0; oh < shape_.output[0]; ++oh) {
-        const int64_t ih = Seen(0, oh, kh);
-        if (!IsInside(0, ih)) continue;
-        for (int64_t ow = 0; ow < shape_.output[1]; ++ow) {
-          const int64_t iw = Seen(1, ow, kw);
-          if (!IsInside(1, iw)) continue;
-          const T value = input[input_.At(n, ih, iw, channel)];
-          const T* dy = gradient + output_.At(n, oh, ow, first);
-          for (int64_t c = 0; c < count; ++c) sums[c] += value * dy[c * output_.channel];
+      for (o[0] = 0; o[0] < shape_.output[0]; ++o[0]) {
+        if (!IsInside(0, i[0] = Seen(0, o[0], k[0]))) continue;
+        for (o[1] = 0; o[1] < shape_.output[1]; ++o[1]) {
+          if (!IsInside(1, i[1] = Seen(1, o[1], k[1]))) continue;
+          for (o[2] = 0; o[2] < shape_.output[2]; ++o[2]) {
+            if (!IsInside(2, i[2] = Seen(2, o[2], k[2]))) continue;
+            const T value = input[input_.At(n, i, channel)];
+            const T* dy = gradient + output_.At(n, o, first);
+            for (int64_t c = 0; c < count; ++c) sums[c] += value * dy[c * output_.channel];
+          }
         }
       }
     }
