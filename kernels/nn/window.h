@@ -46,9 +46,6 @@ ms::Status InitPlane(const ms::KernelInfo& info, std::string_view name, bool cha
 // Reads attribute padding.
 ms::Status InitPadding(const ms::KernelInfo& info, Padding* padding);
 
-// Reads attribute padding.
-ms::Status InitPadding(const ms::KernelInfo& info, Padding* padding);
-
 // Where the windows of one spatial dimension lie.
 struct WindowFit {
   int64_t output = 0;  // how many
