@@ -166,35 +166,36 @@ Output SizesOf(BenchmarkGraph* graph, const Shape& shape) {
 
 enum class Direction { kForward, kInputGradient, kFilterGradient };
 
+// The convolution `op` of the shapes, or one of its gradients.
+const Node* ConvolutionTarget(BenchmarkGraph* graph, Inputs* inputs, const std::string& op,
+                              const ConvolutionCase& shapes, Direction direction) {
+  const GraphBuilder::Attrs attrs = {{"strides", std::vector<int64_t>{1, 1, 1, 1}},
+                                     {"padding", std::string("SAME")}};
+  switch (direction) {
+    case Direction::kForward: {
+      const Output image = inputs->AddNumbers(graph, shapes.image);
+      const Output filter = inputs->AddNumbers(graph, shapes.filter);
+      return graph->Target(op, {image, filter}, attrs);
+    }
+    case Direction::kInputGradient: {
+      const Output sizes = SizesOf(graph, shapes.image);
+      const Output filter = inputs->AddNumbers(graph, shapes.filter);
+      const Output gradient = inputs->AddNumbers(graph, shapes.output);
+      return graph->Target(op + "BackpropInput", {sizes, filter, gradient}, attrs);
+    }
+    case Direction::kFilterGradient: break;
+  }
+  const Output image = inputs->AddNumbers(graph, shapes.image);
+  const Output sizes = SizesOf(graph, shapes.filter);
+  const Output gradient = inputs->AddNumbers(graph, shapes.output);
+  return graph->Target(op + "BackpropFilter", {image, sizes, gradient}, attrs);
+}
+
 void Convolution(benchmark::State& state, Direction direction) {
   const ConvolutionCase shapes = MakeConvolution(state);
   BenchmarkGraph graph(Threads(state.range(5)));
   Inputs inputs;
-  const GraphBuilder::Attrs attrs = {{"strides", std::vector<int64_t>{1, 1, 1, 1}},
-                                     {"padding", std::string("SAME")}};
-  const Node* node = nullptr;
-  switch (direction) {
-    case Direction::kForward: {
-      const Output image = inputs.AddNumbers(&graph, shapes.image);
-      const Output filter = inputs.AddNumbers(&graph, shapes.filter);
-      node = graph.Target("Conv2D", {image, filter}, attrs);
-      break;
-    }
-    case Direction::kInputGradient: {
-      const Output sizes = SizesOf(&graph, shapes.image);
-      const Output filter = inputs.AddNumbers(&graph, shapes.filter);
-      const Output gradient = inputs.AddNumbers(&graph, shapes.output);
-      node = graph.Target("Conv2DBackpropInput", {sizes, filter, gradient}, attrs);
-      break;
-    }
-    case Direction::kFilterGradient: {
-      const Output image = inputs.AddNumbers(&graph, shapes.image);
-      const Output sizes = SizesOf(&graph, shapes.filter);
-      const Output gradient = inputs.AddNumbers(&graph, shapes.output);
-      node = graph.Target("Conv2DBackpropFilter", {image, sizes, gradient}, attrs);
-      break;
-    }
-  }
+  const Node* const node = ConvolutionTarget(&graph, &inputs, "Conv2D", shapes, direction);
   TimeTargets(state, &graph, inputs.feeds, {node}, inputs.values);
   ReportFlops(state, shapes.flops);
 }
@@ -211,6 +212,33 @@ void ConvolutionSizes(Benchmark* row) {
 BENCHMARK_CAPTURE(Convolution, Forward, Direction::kForward)->Apply(ConvolutionSizes);
 BENCHMARK_CAPTURE(Convolution, InputGradient, Direction::kInputGradient)->Apply(ConvolutionSizes);
 BENCHMARK_CAPTURE(Convolution, FilterGradient, Direction::kFilterGradient)->Apply(ConvolutionSizes);
+
+// ---- Depthwise convolutions of NHWC images, one filter a channel --------------------------------
+
+void Depthwise(benchmark::State& state, Direction direction) {
+  const int64_t size = state.range(1);
+  const int64_t window = state.range(3);
+  const Shape image({state.range(0), size, size, state.range(2)});
+  const ConvolutionCase shapes = {image, Shape({window, window, state.range(2), 1}), image, 0};
+  BenchmarkGraph graph(Threads(state.range(4)));
+  Inputs inputs;
+  const Node* const node =
+      ConvolutionTarget(&graph, &inputs, "DepthwiseConv2dNative", shapes, direction);
+  TimeTargets(state, &graph, inputs.feeds, {node}, inputs.values);
+  ReportBytes(state, 2 * static_cast<double>(image.num_elements() * kFloat));
+}
+
+void DepthwiseSizes(Benchmark* row) {
+  row->ArgNames({"batch", "size", "channels", "window", "threads"})->UseRealTime();
+  for (const int64_t threads : {1, 2}) {
+    row->Args({8, 56, 64, 3, threads});
+    row->Args({8, 14, 256, 5, threads});
+  }
+}
+
+BENCHMARK_CAPTURE(Depthwise, Forward, Direction::kForward)->Apply(DepthwiseSizes);
+BENCHMARK_CAPTURE(Depthwise, InputGradient, Direction::kInputGradient)->Apply(DepthwiseSizes);
+BENCHMARK_CAPTURE(Depthwise, FilterGradient, Direction::kFilterGradient)->Apply(DepthwiseSizes);
 
 // ---- Pooling: windows of a side, half as many as pixels each way --------------------------------
 

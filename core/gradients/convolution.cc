@@ -22,6 +22,15 @@ const Convolution& Conv2D() {
   return *convolution;
 }
 
+const Convolution& Depthwise() {
+  static const auto* const convolution =
+      new Convolution{"DepthwiseConv2dNative",
+                      "DepthwiseConv2dNativeBackpropInput",
+                      "DepthwiseConv2dNativeBackpropFilter",
+                      {"strides", "padding", "data_format", "dilations"}};
+  return *convolution;
+}
+
 const Convolution& Conv3D() {
   static const auto* const convolution =
       new Convolution{"Conv3D",
@@ -81,6 +90,9 @@ Status FilterGradientGradient(GradientContext* context) {
 MILLSTREAM_GRADIENT("Conv2D", ConvolutionGradient<Conv2D>);
 MILLSTREAM_GRADIENT("Conv2DBackpropInput", InputGradientGradient<Conv2D>);
 MILLSTREAM_GRADIENT("Conv2DBackpropFilter", FilterGradientGradient<Conv2D>);
+MILLSTREAM_GRADIENT("DepthwiseConv2dNative", ConvolutionGradient<Depthwise>);
+MILLSTREAM_GRADIENT("DepthwiseConv2dNativeBackpropInput", InputGradientGradient<Depthwise>);
+MILLSTREAM_GRADIENT("DepthwiseConv2dNativeBackpropFilter", FilterGradientGradient<Depthwise>);
 MILLSTREAM_GRADIENT("Conv3D", ConvolutionGradient<Conv3D>);
 MILLSTREAM_GRADIENT("Conv3DBackpropInputV2", InputGradientGradient<Conv3D>);
 MILLSTREAM_GRADIENT("Conv3DBackpropFilterV2", FilterGradientGradient<Conv3D>);

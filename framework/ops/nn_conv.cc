@@ -1,4 +1,4 @@
-// Two-dimensional convolution and its gradients.
+// Two-dimensional convolutions, of all channels or of each alone, and their gradients.
 #include <utility>
 
 #include "framework/op_registry.h"
@@ -12,11 +12,16 @@
 namespace millstream {
 namespace {
 
-Status Conv2DShape(ShapeContext* context) {
+// How the shape of an output follows from those of input and filter.
+using OutputShape = StatusOr<PartialShape> (*)(const ImageWindow& window, const PartialShape& input,
+                                               const PartialShape& filter);
+
+template <OutputShape kOutputShape>
+Status ForwardShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(PartialShape input, context->WithRank(0, kImageRank));
   MS_ASSIGN_OR_RETURN(PartialShape filter, context->WithRank(1, kImageRank));
   MS_ASSIGN_OR_RETURN(ImageWindow window, ConvolutionWindow(*context));
-  StatusOr<PartialShape> output = ConvolutionShape(window, input, filter);
+  StatusOr<PartialShape> output = kOutputShape(window, input, filter);
   if (!output.ok()) return InputError(*context, 1, output.status());
   context->SetOutput(0, *std::move(output));
   return absl::OkStatus();
@@ -35,17 +40,18 @@ StatusOr<PartialShape> MergeOutputGradient(const ShapeContext& context, int i, i
 }
 
 Status FusedConv2DShape(ShapeContext* context) {
-  MS_RETURN_IF_ERROR(Conv2DShape(context));
+  MS_RETURN_IF_ERROR(ForwardShape<ConvolutionShape>(context));
   MS_ASSIGN_OR_RETURN(const PartialShape filter, context->WithRank(1, kImageRank));
   return CheckFusedBias(*context, 2, filter.dim(3));
 }
 
-Status Conv2DBackpropInputShape(ShapeContext* context) {
+template <OutputShape kOutputShape>
+Status BackpropInputShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(ImageWindow window, ConvolutionWindow(*context));
   MS_ASSIGN_OR_RETURN(PartialShape input, ImageShapeFromSizes(*context, 0));
   MS_ASSIGN_OR_RETURN(PartialShape filter, context->WithRank(1, kImageRank));
   MS_ASSIGN_OR_RETURN(PartialShape gradient,
-                      MergeOutputGradient(*context, 2, 0, ConvolutionShape(window, input, filter)));
+                      MergeOutputGradient(*context, 2, 0, kOutputShape(window, input, filter)));
   const ImageLayout& layout = window.layout;
   if (input.dim(layout.batch) == kUnknownDim) {
     input.set_dim(layout.batch, gradient.dim(layout.batch));
@@ -55,13 +61,16 @@ Status Conv2DBackpropInputShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
-Status Conv2DBackpropFilterShape(ShapeContext* context) {
+template <OutputShape kOutputShape>
+Status BackpropFilterShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(ImageWindow window, ConvolutionWindow(*context));
   MS_ASSIGN_OR_RETURN(PartialShape input, context->WithRank(0, kImageRank));
   MS_ASSIGN_OR_RETURN(PartialShape filter, ImageShapeFromSizes(*context, 1));
   MS_ASSIGN_OR_RETURN(PartialShape gradient,
-                      MergeOutputGradient(*context, 2, 1, ConvolutionShape(window, input, filter)));
-  if (filter.dim(3) == kUnknownDim) filter.set_dim(3, gradient.dim(window.layout.channels));
+                      MergeOutputGradient(*context, 2, 1, kOutputShape(window, input, filter)));
+  if (kOutputShape == ConvolutionShape && filter.dim(3) == kUnknownDim) {
+    filter.set_dim(3, gradient.dim(window.layout.channels));
+  }
   context->SetOutput(0, std::move(filter));
   return absl::OkStatus();
 }
@@ -82,6 +91,37 @@ double FilterGradientOperations(absl::Span<const PartialShape> inputs,
   return ConvolutionOperations(inputs[2], outputs[0]);
 }
 
+// Each output is a sum over one channel: filters are [height, width, channels, multiplier].
+double DepthwiseOperations(const PartialShape& pixels, const PartialShape& filter) {
+  if (!filter.known_rank()) return EstimateElements(pixels);
+  return 2 * EstimateElements(pixels) *
+         EstimateElements(PartialShape({filter.dim(0), filter.dim(1)}));
+}
+
+double DepthwiseForwardOperations(absl::Span<const PartialShape> inputs,
+                                  absl::Span<const PartialShape> outputs) {
+  return DepthwiseOperations(outputs[0], inputs[1]);
+}
+
+double DepthwiseInputGradientOperations(absl::Span<const PartialShape> inputs,
+                                        absl::Span<const PartialShape>) {
+  return DepthwiseOperations(inputs[2], inputs[1]);
+}
+
+double DepthwiseFilterGradientOperations(absl::Span<const PartialShape> inputs,
+                                         absl::Span<const PartialShape> outputs) {
+  return DepthwiseOperations(inputs[2], outputs[0]);
+}
+
+void DepthwiseAttrs(OpSpec* spec) {
+  (*spec)
+      .Attr(TypeAttr("T", kNnTypes))
+      .Attr("strides: list(int)")
+      .Attr("padding: {\"SAME\", \"VALID\"}")
+      .Attr("data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\"")
+      .Attr("dilations: list(int) = [1, 1, 1, 1]");
+}
+
 void ConvolutionAttrs(OpSpec* spec) {
   (*spec)
       .Attr(TypeAttr("T", kNnTypes))
@@ -99,7 +139,7 @@ MILLSTREAM_OP("Conv2D")
     .Output("output: T")
     .With(ConvolutionAttrs)
     .Cost(ForwardOperations)
-    .Shape(Conv2DShape)
+    .Shape(ForwardShape<ConvolutionShape>)
     .Doc(R"(Slides a filter over images and sums the products.
 
 input is a batch of images in the order of data_format; filter is [height, width, input
@@ -131,7 +171,7 @@ MILLSTREAM_OP("Conv2DBackpropInput")
     .Output("output: T")
     .With(ConvolutionAttrs)
     .Cost(InputGradientOperations)
-    .Shape(Conv2DBackpropInputShape)
+    .Shape(BackpropInputShape<ConvolutionShape>)
     .Doc(R"(Gives the gradient of Conv2D for its input; also the transposed convolution.
 
 input_sizes is the shape of that input, and of the output here; out_backprop is the gradient
@@ -144,11 +184,69 @@ MILLSTREAM_OP("Conv2DBackpropFilter")
     .Output("output: T")
     .With(ConvolutionAttrs)
     .Cost(FilterGradientOperations)
-    .Shape(Conv2DBackpropFilterShape)
+    .Shape(BackpropFilterShape<ConvolutionShape>)
     .Doc(R"(Gives the gradient of Conv2D for its filter.
 
 filter_sizes is the shape of that filter, and of the output here; out_backprop is the
 gradient for what Conv2D gave, and has its shape. The attributes are Conv2D's.)");
+
+MILLSTREAM_OP("DepthwiseConv2dNative")
+    .Input("input: T")
+    .Input("filter: T")
+    .Output("output: T")
+    .With(DepthwiseAttrs)
+    .Cost(DepthwiseForwardOperations)
+    .Shape(ForwardShape<DepthwiseShape>)
+    .Doc(R"(Convolves each channel of images with filters of its own.
+
+input is a batch of images in the order of data_format; filter is [height, width, channels,
+multiplier]. Each channel is convolved with as many filters as the multiplier says, and the results
+lie side by side: output channel c * multiplier + m is channel c convolved with filter[:, :, c, m].
+strides and dilations have one value a dimension of input, 1 for batch and channels; the strides of
+height and width are equal. padding is as for Conv2D. INVALID_ARGUMENT when the channels of input
+and filter differ.)")
+    .Example(R"(
+>>> images, filters = tf.ones([1, 5, 5, 3]), tf.ones([3, 3, 3, 2])
+>>> tf.nn.depthwise_conv2d_native(images, filters, [1, 1, 1, 1], "VALID").shape.as_list()
+[1, 3, 3, 6])");
+
+MILLSTREAM_OP("DepthwiseConv2dNativeBackpropInput")
+    .Input("input_sizes: int32")
+    .Input("filter: T")
+    .Input("out_backprop: T")
+    .Output("output: T")
+    .With(DepthwiseAttrs)
+    .Cost(DepthwiseInputGradientOperations)
+    .Shape(BackpropInputShape<DepthwiseShape>)
+    .Doc(R"(Gives the gradient of DepthwiseConv2dNative for its input.
+
+input_sizes is the shape of that input, and of the output here; out_backprop is the gradient
+for what DepthwiseConv2dNative gave, and has its shape. The attributes are those of
+DepthwiseConv2dNative.)")
+    .Example(R"(
+>>> filters, gradient = tf.ones([3, 3, 3, 2]), tf.ones([1, 3, 3, 6])
+>>> tf.nn.depthwise_conv2d_native_backprop_input(
+...     [1, 5, 5, 3], filters, gradient, [1, 1, 1, 1], "VALID").shape.as_list()
+[1, 5, 5, 3])");
+
+MILLSTREAM_OP("DepthwiseConv2dNativeBackpropFilter")
+    .Input("input: T")
+    .Input("filter_sizes: int32")
+    .Input("out_backprop: T")
+    .Output("output: T")
+    .With(DepthwiseAttrs)
+    .Cost(DepthwiseFilterGradientOperations)
+    .Shape(BackpropFilterShape<DepthwiseShape>)
+    .Doc(R"(Gives the gradient of DepthwiseConv2dNative for its filter.
+
+filter_sizes is the shape of that filter, and of the output here; out_backprop is the
+gradient for what DepthwiseConv2dNative gave, and has its shape. The attributes are those of
+DepthwiseConv2dNative.)")
+    .Example(R"(
+>>> images, gradient = tf.ones([1, 5, 5, 3]), tf.ones([1, 3, 3, 6])
+>>> tf.nn.depthwise_conv2d_native_backprop_filter(
+...     images, [3, 3, 3, 2], gradient, [1, 1, 1, 1], "VALID").shape.as_list()
+[3, 3, 3, 2])");
 
 }  // namespace
 }  // namespace millstream

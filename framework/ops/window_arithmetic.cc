@@ -23,6 +23,7 @@ StatusOr<std::vector<int64_t>> ImageListAttr(const ShapeContext& context, absl::
 }
 
 StatusOr<ImageLayout> LayoutAttr(const ShapeContext& context) {
+  if (FindAttr(context.attrs(), "data_format") == nullptr) return ImageLayout();
   MS_ASSIGN_OR_RETURN(std::string data_format, context.Attr<std::string>("data_format"));
   const StatusOr<ImageLayout> layout = ParseImageLayout(data_format);
   if (!layout.ok()) return AttrError(context, "data_format", layout.status());
@@ -32,6 +33,8 @@ StatusOr<ImageLayout> LayoutAttr(const ShapeContext& context) {
 // Copies the pairs of explicit_paddings, (before, after) for each dimension, into the window.
 Status ReadExplicitPaddings(const ShapeContext& context, ImageWindow* window) {
   constexpr absl::string_view kName = "explicit_paddings";
+  // Not every convolution has it.
+  if (FindAttr(context.attrs(), kName) == nullptr) return absl::OkStatus();
   MS_ASSIGN_OR_RETURN(std::vector<int64_t> pads, context.Attr<std::vector<int64_t>>(kName));
   if (window->padding != Padding::kExplicit) {
     if (pads.empty()) return absl::OkStatus();
@@ -146,7 +149,10 @@ StatusOr<ImageWindow> ConvolutionWindow(const ShapeContext& context) {
   MS_ASSIGN_OR_RETURN(window.layout, LayoutAttr(context));
   MS_ASSIGN_OR_RETURN(window.padding, PaddingAttr(context));
   MS_ASSIGN_OR_RETURN(std::vector<int64_t> strides, ImageListAttr(context, "strides"));
-  MS_ASSIGN_OR_RETURN(std::vector<int64_t> dilations, ImageListAttr(context, "dilations"));
+  std::vector<int64_t> dilations(kImageRank, 1);
+  if (FindAttr(context.attrs(), "dilations") != nullptr) {
+    MS_ASSIGN_OR_RETURN(dilations, ImageListAttr(context, "dilations"));
+  }
   MS_RETURN_IF_ERROR(ReadExplicitPaddings(context, &window));
   const ImageLayout& layout = window.layout;
   if (strides[layout.batch] != 1 || strides[layout.channels] != 1) {
@@ -173,6 +179,32 @@ StatusOr<PartialShape> ConvolutionShape(const ImageWindow& window, const Partial
   MS_RETURN_IF_ERROR(SetWindowedSizes(sized, &output));
   output.set_dim(window.layout.channels, filter.dim(3));
   return output;
+}
+
+StatusOr<PartialShape> DepthwiseShape(const ImageWindow& window, const PartialShape& input,
+                                      const PartialShape& filter) {
+  const int64_t channels = input.dim(window.layout.channels);
+  const int64_t depth = filter.dim(2);
+  if (channels != kUnknownDim && depth != kUnknownDim && channels != depth) {
+    return errors::InvalidArgument(UnequalDims(channels, depth), "input ", input.ToString(),
+                                   " and filter ", filter.ToString(),
+                                   " must have the same number of channels");
+  }
+  if (window.height.stride != window.width.stride) {
+    return errors::InvalidArgument("strides must be equal for height and width, but are ",
+                                   window.height.stride, " and ", window.width.stride);
+  }
+  // The convolution with one group a channel.
+  PartialShape grouped = filter;
+  grouped.set_dim(2, 1);
+  const int64_t known = channels != kUnknownDim ? channels : depth;
+  int64_t outputs = kUnknownDim;
+  if (known != kUnknownDim && filter.dim(3) != kUnknownDim &&
+      __builtin_mul_overflow(known, filter.dim(3), &outputs)) {
+    return errors::InvalidArgument("filter ", filter.ToString(), " has too many channels");
+  }
+  grouped.set_dim(3, outputs);
+  return ConvolutionShape(window, input, grouped);
 }
 
 StatusOr<PartialShape> ImageShapeFromSizes(const ShapeContext& context, int i) {

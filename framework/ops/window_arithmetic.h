@@ -59,9 +59,9 @@ struct ImageWindow {
   Window width;
 };
 
-// Reads strides, padding, explicit_paddings, data_format and dilations. INVALID_ARGUMENT for lists
-// of the wrong length and values out of range; UNIMPLEMENTED for windows that stride over batch or
-// channels.
+// Reads strides, padding and, where the op has them, data_format, dilations and explicit_paddings.
+// INVALID_ARGUMENT for lists of the wrong length and values out of range; UNIMPLEMENTED for windows
+// that stride over batch or channels.
 StatusOr<ImageWindow> ConvolutionWindow(const ShapeContext& context);
 
 // The shape of a convolution's output. `input` and `filter` have rank 4. INVALID_ARGUMENT when the
@@ -69,6 +69,11 @@ StatusOr<ImageWindow> ConvolutionWindow(const ShapeContext& context);
 // the number of groups that this makes, or when the window does not fit.
 StatusOr<PartialShape> ConvolutionShape(const ImageWindow& window, const PartialShape& input,
                                         const PartialShape& filter);
+// The same where each channel is convolved alone, with filters [height, width, channels,
+// multiplier]. INVALID_ARGUMENT when the channels differ, when the strides differ, or when the
+// window does not fit.
+StatusOr<PartialShape> DepthwiseShape(const ImageWindow& window, const PartialShape& input,
+                                      const PartialShape& filter);
 // The shape of an image or a filter whose four sizes input i has; unknown sizes if the input is not
 // known. INVALID_ARGUMENT for another number of sizes, and for negative sizes.
 StatusOr<PartialShape> ImageShapeFromSizes(const ShapeContext& context, int i);

@@ -275,8 +275,9 @@ ms::Status StridedCopy::Run(ms::Frame& frame, const ms::View& source, int64_t so
                    target.data<char>() + static_cast<uint64_t>(target_start) * element_size);
 }
 
-ms::Status StridedCopy::CopyBytes(ms::Frame& frame, uint64_t element_size, const char* source,
-                                  char* target) const {
+ms::Status StridedCopy::CopyBytes(ms::Frame& frame, uint64_t element_size, const void* source,
+                                  void* target) const {
+  if (empty_) return ms::Status();
   std::array<Dim, kMaxDims> dims;
   std::copy_n(dims_.begin(), rank_, dims.begin());
   uint32_t rank = rank_;

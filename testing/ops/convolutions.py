@@ -37,10 +37,22 @@ from testing.ops.support.windows import (
 )
 
 
+def _is_depthwise(op: str) -> bool:
+    return op.startswith("Depthwise")
+
+
+def _of_one_channel(filters: tuple[int, ...]) -> tuple[int, ...]:
+    """Depthwise filters as those of groups of one channel; they are the same in memory."""
+    return (*filters[:2], 1, filters[2] * filters[3])
+
+
 def _convolution_attrs(source: Source, case: Case) -> None:
     first = source.chance(0.35)
-    padding = source.pick(("SAME", "VALID", "EXPLICIT"))
+    depthwise = _is_depthwise(case.op)
+    padding = source.pick(("SAME", "VALID") if depthwise else ("SAME", "VALID", "EXPLICIT"))
     strides = [1, *drawn_pair(source, 1, 3), 1]
+    if depthwise and source.chance(0.9):
+        strides[2] = strides[1]
     dilations = [1, *(drawn_pair(source, 1, 3) if source.chance(0.3) else [1, 1]), 1]
     pads = [0] * 8
     if padding == "EXPLICIT":
@@ -57,9 +69,10 @@ def _convolution_attrs(source: Source, case: Case) -> None:
         "strides": attr_text(laid_sizes(strides, first)),
         "dilations": attr_text(laid_sizes(dilations, first)),
         "padding": attr_text(padding),
-        "explicit_paddings": attr_text(explicit),
         "data_format": attr_text("NCHW" if first else "NHWC"),
     }
+    if not depthwise:
+        case.attrs["explicit_paddings"] = attr_text(explicit)
 
 
 def _conv_windows(case: Case, sizes: tuple[int, ...]) -> list[Window]:
@@ -87,6 +100,10 @@ def _conv_windows(case: Case, sizes: tuple[int, ...]) -> list[Window]:
 def _conv_places(case: Case, image: tuple[int, ...], filters: tuple[int, ...]) -> Any:
     refuse_unless(len(image) == 4, "input")
     refuse_unless(len(filters) == 4, "filter")
+    if _is_depthwise(case.op):
+        refuse_unless(image[3] == filters[2], "filter")
+        refuse_unless(case.values["strides"][1] == case.values["strides"][2], "strides")
+        filters = _of_one_channel(filters)
     windows = _conv_windows(case, filters)
     # With filters of no channels the reference implementation divides by zero; it says so.
     refuse_unless(image[3] > 0 and filters[2] > 0 and image[3] % filters[2] == 0, "filter")
@@ -101,6 +118,10 @@ def _make_conv(source: Source, op: Any) -> Case:
     channels, results = source.size(4), groups * source.size(4)
     image = image_sizes(source, groups * channels)
     filters = [*drawn_pair(source, 0 if source.chance(0.05) else 1, 4), channels, results]
+    if _is_depthwise(op.name):
+        image[3] = channels
+        results *= channels
+        filters[3] = results // max(channels, 1)
     _convolution_attrs(source, case)
     first = case.values["first"]
     try:
@@ -119,9 +140,9 @@ def _make_conv(source: Source, op: Any) -> Case:
     case.values["filters"] = filters
     drawn = {name: Input(dtype, moderate(source, dtype, shape)) for name, shape in given.items()}
     shapes = {name: Input("int32", np.array(shape, np.int32)) for name, shape in given.items()}
-    if op.name == "Conv2D":
+    if not op.name.endswith(("BackpropInput", "BackpropFilter")):
         case.inputs = [drawn["image"], drawn["filters"]]
-    elif op.name == "Conv2DBackpropInput":
+    elif op.name.endswith("BackpropInput"):
         case.inputs = [shapes["image"], drawn["filters"], drawn["pooled"]]
     else:
         case.inputs = [drawn["image"], shapes["filters"], drawn["pooled"]]
@@ -152,13 +173,17 @@ def _of_groups(whole: Array, depth: int) -> Array:
     return np.concatenate([whole[:, :, own, results] for own, results in groups], axis=3)
 
 
+def _grouped(case: Case, filters: Array) -> Array:
+    return filters.reshape(_of_one_channel(filters.shape)) if _is_depthwise(case.op) else filters
+
+
 def _conv(case: Case) -> Outcome:
     first, dtype = case.values["first"], case.inputs[-1].dtype
-    if case.op == "Conv2D":
+    if not case.op.endswith(("BackpropInput", "BackpropFilter")):
         image = unlaid(longer(numbers(case, 0)), first)
         filters = longer(numbers(case, 1))
         rows, columns = _conv_places(case, image.shape, filters.shape)
-        filters = _over_all_channels(filters, image.shape[3])
+        filters = _over_all_channels(_grouped(case, filters), image.shape[3])
         shape = (image.shape[0], len(rows), len(columns), filters.shape[3])
         value, scale = np.zeros(shape), np.zeros(shape)
         for (i, j), (k, y), (m, x) in _taps(rows, columns):
@@ -169,10 +194,12 @@ def _conv(case: Case) -> Outcome:
     gradient = unlaid(longer(numbers(case, 2)), first)
     image_shape, filter_shape = tuple(case.values["image"]), tuple(case.values["filters"])
     rows, columns = _conv_places(case, image_shape, filter_shape)
+    if _is_depthwise(case.op):
+        filter_shape = _of_one_channel(filter_shape)
     wanted = (image_shape[0], len(rows), len(columns), filter_shape[3])
     refuse_unless(gradient.shape == wanted, "out_backprop")
-    if case.op == "Conv2DBackpropInput":
-        filters = _over_all_channels(longer(numbers(case, 1)), image_shape[3])
+    if case.op.endswith("BackpropInput"):
+        filters = _over_all_channels(_grouped(case, longer(numbers(case, 1))), image_shape[3])
         value, scale = np.zeros(image_shape), np.zeros(image_shape)
         for (i, j), (k, y), (m, x) in _taps(rows, columns):
             value[:, y, x] += gradient[:, i, j] @ filters[k, m].T
@@ -186,7 +213,8 @@ def _conv(case: Case) -> Outcome:
         value[k, m] += image[:, y, x].T @ gradient[:, i, j]
         scale[k, m] += np.abs(image[:, y, x]).T @ np.abs(gradient[:, i, j])
     depth = filter_shape[2]
-    value, scale = _of_groups(value, depth), _of_groups(scale, depth)
+    own = tuple(case.values["filters"])
+    value, scale = _of_groups(value, depth).reshape(own), _of_groups(scale, depth).reshape(own)
     return [summed(value, scale, gradient.size + 4, dtype)]
 
 
@@ -203,21 +231,29 @@ _STEPS: list[dict[str, Any]] = [
     {"strides": [1, 2, 1, 1], "padding": "VALID"},
     {"strides": [1, 2, 2, 1], "padding": "SAME"},
 ]
+_DEPTHWISE_STEPS: list[dict[str, Any]] = [
+    {"strides": [1, 1, 1, 1], "padding": "SAME"},
+    {"strides": [1, 2, 2, 1], "padding": "VALID"},
+    {"strides": [1, 1, 1, 1], "padding": "SAME", "dilations": [1, 2, 1, 1]},
+]
 
 
 def _convolution_checks(op: str) -> list[Check]:
-    return [_convolution_check(op, attrs) for attrs in _STEPS]
+    steps = _DEPTHWISE_STEPS if _is_depthwise(op) else _STEPS
+    return [_convolution_check(op, attrs) for attrs in steps]
 
 
 def _convolution_check(op: str, attrs: dict[str, Any]) -> Check:
-    if op == "Conv2D":
-        return Check(with_arguments(gen_ops.conv2d, **attrs), (_X, _W))
-    dy = spread("dy", *shape_of(with_arguments(gen_ops.conv2d, **attrs), _X, _W))
-    if op == "Conv2DBackpropInput":
-        return Check(
-            lambda w, dy: gen_ops.conv2d_backprop_input(_X.shape, w, dy, **attrs), (_W, dy)
-        )
-    return Check(lambda x, dy: gen_ops.conv2d_backprop_filter(x, _W.shape, dy, **attrs), (_X, dy))
+    name = "depthwise_conv2d_native" if _is_depthwise(op) else "conv2d"
+    forward = with_arguments(getattr(gen_ops, name), **attrs)
+    dy = spread("dy", *shape_of(forward, _X, _W))
+    of_input = getattr(gen_ops, f"{name}_backprop_input")
+    of_filter = getattr(gen_ops, f"{name}_backprop_filter")
+    if op.endswith("BackpropInput"):
+        return Check(lambda w, dy: of_input(_X.shape, w, dy, **attrs), (_W, dy))
+    if op.endswith("BackpropFilter"):
+        return Check(lambda x, dy: of_filter(x, _W.shape, dy, **attrs), (_X, dy))
+    return Check(forward, (_X, _W))
 
 
 _IMAGES = (
@@ -247,4 +283,33 @@ define_tests(
     reference=_conv,
     gradient=_convolution_checks,
     determinism=LargeCase(_large_convolutions, FLOAT32_AND_64),
+)
+
+
+_DEPTHWISE = ((8, 20, 24, 40, 3, 1), (3, 17, 15, 7, 5, 3), (1, 40, 40, 64, 3, 1))
+
+
+def _large_depthwise(values: Values) -> Any:
+    found = []
+    for count, height, width, depth, side, multiplier in _DEPTHWISE:
+        image = values.of(count, height, width, depth)
+        kernel = values.of(side, side, depth, multiplier)
+        for stride, padding in ((1, "SAME"), (2, "VALID")):
+            strides = [1, stride, stride, 1]
+            output = gen_ops.depthwise_conv2d_native(image, kernel, strides, padding)
+            gradient = values.of(*sizes_of(output))
+            found += [output, *tf.gradients(output, [image, kernel], gradient)]
+    return found
+
+
+define_tests(
+    [
+        "DepthwiseConv2dNative",
+        "DepthwiseConv2dNativeBackpropInput",
+        "DepthwiseConv2dNativeBackpropFilter",
+    ],
+    cases=_make_conv,
+    reference=_conv,
+    gradient=_convolution_checks,
+    determinism=LargeCase(_large_depthwise, FLOAT32_AND_64),
 )

@@ -1,0 +1,235 @@
+// DepthwiseConv2dNative, DepthwiseConv2dNativeBackpropInput, DepthwiseConv2dNativeBackpropFilter:
+// convolutions of each channel alone. They are bound by memory, so that each tensor is read as it
+// lies there; only with channels first, or with a multiplier, are there copies.
+#include <algorithm>
+#include <cstdint>
+
+#include "framework/plugin/plugin.hpp"
+#include "kernels/common/narrow_float.h"
+#include "kernels/common/parallel.h"
+#include "kernels/common/wide_tensors.h"
+#include "kernels/nn/conv_operands.h"
+#include "kernels/nn/depthwise_layout.h"
+#include "kernels/nn/depthwise_loops.h"
+
+namespace millstream::kernels {
+namespace {
+
+constexpr uint32_t kRank = 4;
+
+// The problem as a convolution of as many groups as the input has channels. The filters of the op,
+// [height, width, channels, multiplier], lie in memory as those of that.
+ms::Status Resolve(ConvDirection direction, const ConvAttributes& attributes,
+                   const ConvShapes& shapes, ConvShape* shape) {
+  const ms::Shape& filter = shapes.filter;
+  if (filter.rank() != kRank) {
+    return ms::InvalidArgument(shapes.filter_name, " must have 4 dimensions, but is ",
+                               filter.ToString());
+  }
+  int64_t outputs = 0;
+  if (filter[2] < 0 || filter[3] < 0 || __builtin_mul_overflow(filter[2], filter[3], &outputs)) {
+    return ms::InvalidArgument(shapes.filter_name, " has impossible sizes: ", filter.ToString());
+  }
+  const ms::Shape& input = shapes.input;
+  if (input.rank() == kRank && input[attributes.ChannelDim()] != filter[2]) {
+    return ms::InvalidArgument(shapes.input_name, " ", input.ToString(), " and ",
+                               shapes.filter_name, " ", filter.ToString(),
+                               " must have the same number of channels");
+  }
+  MS_TRY(ResolveConv(attributes, input, shapes.input_name, {filter[0], filter[1], 1, outputs},
+                     shapes.filter_name, shape));
+  if (direction == ConvDirection::kForward) return ms::Status();
+  return CheckOutputGradient(*shape, shapes.gradient);
+}
+
+// Products of a row of the output, at about a nanosecond for 8.
+uint64_t RowCost(const ConvShape& shape) {
+  return static_cast<uint64_t>(shape.output[1] * shape.out_channels * shape.filter[0] *
+                               shape.filter[1]) /
+             8 +
+         1;
+}
+
+// One instance serves all types that are computed as Number.
+template <typename Number>
+class DepthwiseLoops {
+ public:
+  // The output of `source`, the input, or the input's gradient of `source`, the output's. All have
+  // their channels last, as many as the output has.
+  static ms::Status Sum(ms::Frame& frame, const ConvShape& shape, ConvDirection direction,
+                        const Number* source, const Number* filter, Number* result) {
+    const TapPlan plan(shape, direction);
+    const int64_t rows = shape.batch * static_cast<int64_t>(plan.rows.size());
+    const uint64_t cost = RowCost(shape) * shape.output[0] / plan.rows.size() + 1;
+    return StoppableFor(frame, rows, cost, [&](int64_t begin, int64_t end) {
+      RunVectorLoopOn<Number, Sums>(plan, source, filter, result, begin, end);
+    });
+  }
+
+  // The rows of the output are summed in pieces that depend on the problem alone, and these in
+  // their order: the bits are the same for any number of threads.
+  static ms::Status SumOverPixels(ms::Frame& frame, const ConvShape& shape, const Number* input,
+                                  const Number* gradient, Number* result) {
+    constexpr int64_t kMostTogether = 16;
+    constexpr uint64_t kFewestNanoseconds = 50000;  // of a piece
+    constexpr uint64_t kMostNanoseconds = 20 * 1000 * 1000;
+    const int64_t rows = shape.batch * shape.output[0];
+    const uint64_t cost = RowCost(shape);
+    const int64_t even = (rows + kMostTogether - 1) / kMostTogether;
+    const int64_t piece = std::clamp(even, static_cast<int64_t>(kFewestNanoseconds / cost + 1),
+                                     static_cast<int64_t>(kMostNanoseconds / cost + 1));
+    const int64_t size = shape.FilterShape().num_elements();
+    const int64_t together = std::min(kMostTogether, (rows + piece - 1) / piece);
+    ms::View partial;
+    MS_TRY(frame.Temp(static_cast<uint64_t>(together * size) * sizeof(Number), &partial));
+    Number* const sums = partial.data<Number>();
+    std::fill_n(result, size, Number(0));
+    for (int64_t first = 0; first < rows; first += together * piece) {
+      if (first > 0) MS_TRY(frame.CheckCancelled());
+      const int64_t count = std::min(together, (rows - first + piece - 1) / piece);
+      frame.ParallelFor(count, cost * piece, [&](int64_t begin, int64_t end) {
+        for (int64_t k = begin; k < end; ++k) {
+          const int64_t row = first + k * piece;
+          Number* const own = sums + k * size;
+          std::fill_n(own, size, Number(0));
+          RunVectorLoopOn<Number, Gradients>(shape, input, gradient, own, row,
+                                             std::min(rows, row + piece));
+        }
+      });
+      for (int64_t k = 0; k < count; ++k) {
+        for (int64_t i = 0; i < size; ++i) result[i] += sums[k * size + i];
+      }
+    }
+    return ms::Status();
+  }
+
+  // The activation as the loops take it: itself, or a copy.
+  static ms::Status Arrange(ms::Frame& frame, const DepthwiseLayout& layout, const Number* from,
+                            const Number** arranged) {
+    *arranged = from;
+    if (layout.IsPlain()) return ms::Status();
+    ms::View copy;
+    MS_TRY(frame.Temp(static_cast<uint64_t>(layout.size()) * sizeof(Number), &copy));
+    *arranged = copy.data<Number>();
+    return layout.Spread(frame, sizeof(Number), from, copy.raw());
+  }
+
+  // The reverse of Arrange for a result; what copies of a channel have is added.
+  static ms::Status Gather(ms::Frame& frame, DepthwiseLayout layout, Number* from, Number* result) {
+    if (layout.copies > 1) {
+      const int64_t copies = layout.copies;
+      layout.copies = 1;
+      Number* const sums = layout.IsPlain() ? result : from;
+      // Not in parallel where it is in place.
+      const auto add = [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          Number sum = from[i * copies];
+          for (int64_t m = 1; m < copies; ++m) sum += from[i * copies + m];
+          sums[i] = sum;
+        }
+      };
+      if (sums == from) {
+        add(0, layout.size());
+      } else {
+        constexpr int64_t kPicoseconds = 500;
+        MS_TRY(ParallelRows(frame, layout.size(), copies, kPicoseconds, add));
+      }
+    }
+    if (layout.IsPlain()) return ms::Status();
+    return layout.Return(frame, sizeof(Number), from, result);
+  }
+
+ private:
+  template <int kBytes>
+  using Sums = TapSums<Number, kBytes>;
+  template <int kBytes>
+  using Gradients = TapGradients<Number, kBytes>;
+};
+
+template <typename T, ConvDirection kDirection>
+class Depthwise {
+ public:
+  ms::Status Init(const ms::KernelInfo& info) { return attributes_.Init(info); }
+
+  ms::Status Compute(ms::Frame& frame) const {
+    ConvShapes shapes;
+    MS_TRY(ShapesOf(kDirection, frame, kRank, &shapes));
+    ConvShape shape;
+    MS_TRY(Resolve(kDirection, attributes_, shapes, &shape));
+    ms::View output;
+    MS_TRY(frame.Output(0, ResultShape(shape, shapes), &output));
+    if (output.size() == 0) return ms::Status();
+    WideOutput<T> result;
+    MS_TRY(result.Init(frame, output));
+    if (shape.HasNoProducts()) {
+      std::fill_n(result.data(), output.size(), Number(0));
+      return result.Finish(frame);
+    }
+    Operands<Number> operands{};
+    MS_TRY(FindOperands<T>(kDirection, frame, result.data(), &operands));
+    MS_TRY(Run(frame, shape, operands));
+    return result.Finish(frame);
+  }
+
+ private:
+  using Number = ComputeTypeOf<T>;
+  using Loops = DepthwiseLoops<Number>;
+
+  static ms::Shape ResultShape(const ConvShape& shape, const ConvShapes& shapes) {
+    return kDirection == ConvDirection::kBackwardFilter ? shapes.filter
+                                                        : shape.ResultShape(kDirection);
+  }
+
+  static ms::Status Run(ms::Frame& frame, const ConvShape& shape,
+                        const Operands<Number>& operands) {
+    const DepthwiseLayout input = DepthwiseLayout::OfInput(shape);
+    const DepthwiseLayout output = DepthwiseLayout::OfOutput(shape);
+    const Number* x = nullptr;
+    const Number* dy = nullptr;
+    if constexpr (kDirection != ConvDirection::kBackwardInput) {
+      MS_TRY(Loops::Arrange(frame, input, operands.input, &x));
+    }
+    if constexpr (kDirection != ConvDirection::kForward) {
+      MS_TRY(Loops::Arrange(frame, output, operands.output, &dy));
+    }
+    if constexpr (kDirection == ConvDirection::kBackwardFilter) {
+      return Loops::SumOverPixels(frame, shape, x, dy, operands.filter);
+    } else {
+      const bool forward = kDirection == ConvDirection::kForward;
+      const DepthwiseLayout& layout = forward ? output : input;
+      Number* const result = forward ? operands.output : operands.input;
+      Number* sums = result;
+      if (!layout.IsPlain()) {
+        ms::View temp;
+        MS_TRY(frame.Temp(static_cast<uint64_t>(layout.size()) * sizeof(Number), &temp));
+        sums = temp.data<Number>();
+      }
+      MS_TRY(Loops::Sum(frame, shape, kDirection, forward ? x : dy, operands.filter, sums));
+      return Loops::Gather(frame, layout, sums, result);
+    }
+  }
+
+  ConvAttributes attributes_;
+};
+
+template <ConvDirection kDirection>
+struct DepthwiseOf {
+  template <typename T>
+  using Kernel = Depthwise<T, kDirection>;
+};
+
+template <ConvDirection kDirection>
+ms::Registered RegisterDepthwise(const char* op, const ms::KernelOptions& options) {
+  return ms::RegisterForTypes<DepthwiseOf<kDirection>::template Kernel, float, double, Float16,
+                              BFloat16>(op, "T", options);
+}
+
+const ms::Registered depthwise =
+    RegisterDepthwise<ConvDirection::kForward>("DepthwiseConv2dNative", ms::KernelOptions());
+const ms::Registered depthwise_backprop_input = RegisterDepthwise<ConvDirection::kBackwardInput>(
+    "DepthwiseConv2dNativeBackpropInput", ms::KernelOptions().HostArg("input_sizes"));
+const ms::Registered depthwise_backprop_filter = RegisterDepthwise<ConvDirection::kBackwardFilter>(
+    "DepthwiseConv2dNativeBackpropFilter", ms::KernelOptions().HostArg("filter_sizes"));
+
+}  // namespace
+}  // namespace millstream::kernels
