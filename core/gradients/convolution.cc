@@ -1,4 +1,4 @@
-// Gradients of convolutions.
+// Gradients of convolutions, and of dilation, whose windows slide likewise.
 #include "core/gradients/gradient_registry.h"
 #include "core/gradients/shape_helpers.h"
 
@@ -87,6 +87,16 @@ Status FilterGradientGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+Status Dilation2DGradient(GradientContext* context) {
+  const std::vector<Output> inputs = {context->input(0), context->input(1), context->dy(0)};
+  const std::vector<const char*> attrs = {"strides", "rates", "padding"};
+  const char* const ops[] = {"Dilation2DBackpropInput", "Dilation2DBackpropFilter"};
+  for (int i = 0; i < 2; ++i) {
+    context->SetDx(i, context->builder()->OpWithAttrs(ops[i], inputs, context->attrs(), attrs));
+  }
+  return absl::OkStatus();
+}
+
 MILLSTREAM_GRADIENT("Conv2D", ConvolutionGradient<Conv2D>);
 MILLSTREAM_GRADIENT("Conv2DBackpropInput", InputGradientGradient<Conv2D>);
 MILLSTREAM_GRADIENT("Conv2DBackpropFilter", FilterGradientGradient<Conv2D>);
@@ -96,6 +106,7 @@ MILLSTREAM_GRADIENT("DepthwiseConv2dNativeBackpropFilter", FilterGradientGradien
 MILLSTREAM_GRADIENT("Conv3D", ConvolutionGradient<Conv3D>);
 MILLSTREAM_GRADIENT("Conv3DBackpropInputV2", InputGradientGradient<Conv3D>);
 MILLSTREAM_GRADIENT("Conv3DBackpropFilterV2", FilterGradientGradient<Conv3D>);
+MILLSTREAM_GRADIENT("Dilation2D", Dilation2DGradient);
 
 }  // namespace
 }  // namespace millstream
