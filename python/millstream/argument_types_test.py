@@ -51,6 +51,26 @@ _COLLECTIONS = (
 )
 
 
+def _transposed(images: str, filters: str) -> Any:
+    return {images: IMAGES, filters: [[[[1.0]]]], "output_shape": [1, 2, 2, 1], "strides": 1}
+
+
+def _of_input(strides: Any) -> Any:
+    """A gradient of a convolution of images for these."""
+    return {
+        "input_sizes": [1, 2, 2, 1], "filter": [[[[1.0]]]], "out_backprop": IMAGES,
+        "strides": strides, "padding": "SAME",
+    }
+
+
+def _of_filter(strides: Any) -> Any:
+    """A gradient of a convolution of images for its filter."""
+    return {
+        "input": IMAGES, "filter_sizes": [1, 1, 1, 1], "out_backprop": IMAGES,
+        "strides": strides, "padding": "SAME",
+    }
+
+
 def _variable() -> Any:
     return tf.Variable([1.0, 2.0])
 
@@ -327,6 +347,71 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
             "input": IMAGES, "filter": [[[[1.0]]]], "strides": 1, "padding": "SAME"
         },
         tf.nn.convolution: lambda: {"input": IMAGES, "filter": [[[[1.0]]]], "padding": "SAME"},
+        tf.nn.conv1d: lambda: {
+            "value": IMAGES[0], "filters": [[[1.0]]], "stride": 1, "padding": "SAME"
+        },
+        tf.nn.conv3d: lambda: {
+            "input": [IMAGES], "filter": [[[[[1.0]]]]], "strides": 1, "padding": "SAME"
+        },
+        tf.nn.conv1d_transpose: lambda: {
+            "input": IMAGES[0], "filters": [[[1.0]]], "output_shape": [2, 2, 1], "strides": 1
+        },
+        tf.nn.conv2d_transpose: lambda: _transposed("value", "filter"),
+        tf.nn.conv3d_transpose: lambda: {
+            "value": [IMAGES], "filter": [[[[[1.0]]]]], "output_shape": [1, 1, 2, 2, 1],
+            "strides": 1,
+        },
+        tf.nn.conv_transpose: lambda: _transposed("input", "filters"),
+        tf.nn.atrous_conv2d: lambda: {
+            "value": IMAGES, "filters": [[[[1.0]]]], "rate": 1, "padding": "SAME"
+        },
+        tf.nn.atrous_conv2d_transpose: lambda: {
+            "value": IMAGES, "filters": [[[[1.0]]]], "output_shape": [1, 2, 2, 1], "rate": 1,
+            "padding": "SAME",
+        },
+        tf.nn.conv2d_backprop_input: lambda: _of_input(1),
+        tf.nn.conv2d_backprop_filter: lambda: _of_filter(1),
+        tf.nn.conv3d_backprop_filter: lambda: {
+            "input": [IMAGES], "filter_sizes": [1, 1, 1, 1, 1], "out_backprop": [IMAGES],
+            "strides": [1, 1, 1, 1, 1], "padding": "SAME",
+        },
+        tf.nn.depthwise_conv2d: lambda: {
+            "input": IMAGES, "filter": [[[[1.0]]]], "strides": [1, 1, 1, 1], "padding": "SAME"
+        },
+        tf.nn.depthwise_conv2d_native: lambda: {
+            "input": IMAGES, "filter": [[[[1.0]]]], "strides": [1, 1, 1, 1], "padding": "SAME"
+        },
+        tf.nn.depthwise_conv2d_native_backprop_input: lambda: _of_input([1, 1, 1, 1]),
+        tf.nn.depthwise_conv2d_native_backprop_filter: lambda: _of_filter([1, 1, 1, 1]),
+        tf.nn.separable_conv2d: lambda: {
+            "input": IMAGES, "depthwise_filter": [[[[1.0]]]], "pointwise_filter": [[[[1.0]]]],
+            "strides": [1, 1, 1, 1], "padding": "SAME",
+        },
+        tf.nn.with_space_to_batch: lambda: {
+            "input": IMAGES, "dilation_rate": [1, 1], "padding": "VALID",
+            "op": lambda x, count, padding: x,
+        },
+        tf.nn.dilation2d: lambda: {
+            "input": IMAGES, "filter": [[[1.0]]], "strides": [1] * 4, "rates": [1] * 4,
+            "padding": "SAME",
+        },
+        tf.nn.erosion2d: lambda: {
+            "value": IMAGES, "kernel": [[[1.0]]], "strides": [1] * 4, "rates": [1] * 4,
+            "padding": "SAME",
+        },
+        tf.space_to_batch: lambda: {
+            "input": IMAGES, "paddings": [[0, 0], [0, 0]], "block_size": 2
+        },
+        tf.batch_to_space: lambda: {
+            "input": IMAGES * 4, "crops": [[0, 0], [0, 0]], "block_size": 2
+        },
+        tf.space_to_batch_nd: lambda: {
+            "input": X, "block_shape": [2], "paddings": [[0, 0]]
+        },
+        tf.batch_to_space_nd: lambda: {"input": X, "block_shape": [2], "crops": [[0, 0]]},
+        tf.space_to_depth: lambda: {"input": IMAGES, "block_size": 2},
+        tf.depth_to_space: lambda: {"input": [[[[1, 2, 3, 4]]]], "block_size": 2},
+        tf.required_space_to_batch_paddings: lambda: {"input_shape": [4], "block_shape": [2]},
         tf.nn.crelu: lambda: {"features": X},
         tf.nn.dropout: lambda: {"x": X, "keep_prob": 0.5},
         tf.nn.embedding_lookup: lambda: {"params": tf.constant(X), "ids": [0]},

@@ -9,7 +9,7 @@ from millstream._impl.graph.arguments import FUNCTION, INITIALIZER, INTEGER, TEN
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.layers.core import check_data_format
 from millstream._impl.layers.layer import InputSpec, Layer, activated, size_of, window_sizes
-from millstream._impl.nn import activations, windows
+from millstream._impl.nn import activations, convolutions
 from millstream._impl.ops import array_ops
 from millstream._impl.values.tensor_shape import TensorShape, as_shape
 from millstream._impl.variables import initializers
@@ -186,7 +186,7 @@ class Conv1D(_Convolution):
 
     def _convolve(self, inputs: Tensor) -> Tensor:
         first = self.data_format == "channels_first"
-        return windows.convolution(
+        return convolutions.convolution(
             inputs,
             self.kernel,
             self.padding,
@@ -228,7 +228,7 @@ class Conv2D(_Convolution):
 
     def _convolve(self, inputs: Tensor) -> Tensor:
         first = self.data_format == "channels_first"
-        return windows.conv2d(
+        return convolutions.conv2d(
             inputs,
             self.kernel,
             self.strides,
