@@ -1,4 +1,4 @@
-"""Layers that convolve sequences and images with filters."""
+"""Layers that convolve sequences, images and volumes with filters."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from millstream._impl.ops import array_ops
 from millstream._impl.values.tensor_shape import TensorShape, as_shape
 from millstream._impl.variables import initializers
 
-_FUNCTION = or_none(FUNCTION)
-_INITIALIZER = or_none(INITIALIZER)
+FUNCTION_OR_NONE = or_none(FUNCTION)
+INITIALIZER_OR_NONE = or_none(INITIALIZER)
 # Initializers of no state, which all layers share.
-_ZEROS = initializers.Zeros()
-_KINDS = {
+ZEROS = initializers.Zeros()
+KINDS = {
     "filters": INTEGER,
-    "activation": _FUNCTION,
-    "kernel_initializer": _INITIALIZER,
-    "bias_initializer": _INITIALIZER,
-    "kernel_regularizer": _FUNCTION,
-    "bias_regularizer": _FUNCTION,
-    "activity_regularizer": _FUNCTION,
-    "kernel_constraint": _FUNCTION,
-    "bias_constraint": _FUNCTION,
+    "activation": FUNCTION_OR_NONE,
+    "kernel_initializer": INITIALIZER_OR_NONE,
+    "bias_initializer": INITIALIZER_OR_NONE,
+    "kernel_regularizer": FUNCTION_OR_NONE,
+    "bias_regularizer": FUNCTION_OR_NONE,
+    "activity_regularizer": FUNCTION_OR_NONE,
+    "kernel_constraint": FUNCTION_OR_NONE,
+    "bias_constraint": FUNCTION_OR_NONE,
 }
 
 
@@ -47,12 +47,12 @@ def window_count(size: int | None, window: int, stride: int, padding: str, rate:
     return max(0, -(-(size - (window - 1) * rate) // stride))
 
 
-class _Convolution(Layer):
+class Convolution(Layer):
     """A convolution over `dimensions` dimensions."""
 
     dimensions = 0
 
-    @takes(**_KINDS)
+    @takes(**KINDS)
     def __init__(
         self,
         filters: Any,
@@ -64,7 +64,7 @@ class _Convolution(Layer):
         activation: Any = None,
         use_bias: bool = True,
         kernel_initializer: Any = None,
-        bias_initializer: Any = _ZEROS,
+        bias_initializer: Any = ZEROS,
         kernel_regularizer: Any = None,
         bias_regularizer: Any = None,
         activity_regularizer: Any = None,
@@ -104,13 +104,19 @@ class _Convolution(Layer):
         axis = self._channel_axis()
         channels = size_of(input_shape, axis, type(self).__name__)
         self.input_spec = InputSpec(ndim=self.dimensions + 2, axes={axis: channels})
+        self._build_with_kernel([*self.kernel_size, channels, self.filters])
+
+    def _build_with_kernel(self, shape: list[int]) -> None:
         self.kernel = self.add_weight(
             "kernel",
-            [*self.kernel_size, channels, self.filters],
+            shape,
             initializer=self.kernel_initializer,
             regularizer=self.kernel_regularizer,
             constraint=self.kernel_constraint,
         )
+        self._build_bias()
+
+    def _build_bias(self) -> None:
         if self.use_bias:
             self.bias = self.add_weight(
                 "bias",
@@ -119,7 +125,7 @@ class _Convolution(Layer):
                 regularizer=self.bias_regularizer,
                 constraint=self.bias_constraint,
             )
-        super().build(input_shape)
+        self.built = True
 
     def _convolve(self, inputs: Tensor) -> Tensor:
         raise NotImplementedError
@@ -158,7 +164,7 @@ class _Convolution(Layer):
 
 
 @public("layers.Conv1D")
-class Conv1D(_Convolution):
+class Conv1D(Convolution):
     """Sequences convolved with filters.
 
     Parameters
@@ -186,18 +192,18 @@ class Conv1D(_Convolution):
 
     def _convolve(self, inputs: Tensor) -> Tensor:
         first = self.data_format == "channels_first"
-        return convolutions.convolution(
+        return convolutions.conv1d(
             inputs,
             self.kernel,
+            self.strides,
             self.padding,
-            strides=list(self.strides),
-            dilation_rate=list(self.dilation_rate),
             data_format="NCW" if first else "NWC",
+            dilations=self.dilation_rate,
         )
 
 
 @public("layers.Conv2D")
-class Conv2D(_Convolution):
+class Conv2D(Convolution):
     """Images convolved with filters.
 
     Parameters
@@ -238,13 +244,53 @@ class Conv2D(_Convolution):
         )
 
 
-def _function(layer: type[_Convolution], inputs: Any, arguments: dict[str, Any]) -> Any:
+@public("layers.Conv3D")
+class Conv3D(Convolution):
+    """Volumes convolved with filters.
+
+    Parameters
+    ----------
+    filters
+        How many filters; the channels of the output.
+    kernel_size, strides, dilation_rate
+        An integer, or three for depth, height and width.
+    padding
+        "valid" or "same".
+    data_format
+        "channels_last" or "channels_first".
+    activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
+    bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint, trainable, name,
+    kwargs
+        As for `Dense`.
+
+    Examples
+    --------
+    >>> tf.layers.Conv3D(4, 3, padding="same")(tf.ones([2, 4, 5, 6, 3])).shape.as_list()
+    [2, 4, 5, 6, 4]
+    """
+
+    dimensions = 3
+
+    def _convolve(self, inputs: Tensor) -> Tensor:
+        first = self.data_format == "channels_first"
+        return convolutions.conv3d(
+            inputs,
+            self.kernel,
+            self.strides,
+            self.padding,
+            "NCDHW" if first else "NDHWC",
+            self.dilation_rate,
+        )
+
+
+def called(layer: type[Layer], inputs: Any, arguments: dict[str, Any]) -> Any:
+    """The output of a new layer; `arguments` are those of the function that makes it."""
     reuse, name = arguments.pop("reuse"), arguments.pop("name")
     return layer(**arguments, name=name, _reuse=reuse, _scope=name)(inputs)
 
 
 @public("layers.conv1d")
-@takes(inputs=TENSOR, **_KINDS)
+@takes(inputs=TENSOR, **KINDS)
 def conv1d(
     inputs: Any,
     filters: Any,
@@ -256,7 +302,7 @@ def conv1d(
     activation: Any = None,
     use_bias: bool = True,
     kernel_initializer: Any = None,
-    bias_initializer: Any = _ZEROS,
+    bias_initializer: Any = ZEROS,
     kernel_regularizer: Any = None,
     bias_regularizer: Any = None,
     activity_regularizer: Any = None,
@@ -287,11 +333,11 @@ def conv1d(
     [2, 6, 4]
     """
     arguments = dict(locals())
-    return _function(Conv1D, arguments.pop("inputs"), arguments)
+    return called(Conv1D, arguments.pop("inputs"), arguments)
 
 
 @public("layers.conv2d")
-@takes(inputs=TENSOR, **_KINDS)
+@takes(inputs=TENSOR, **KINDS)
 def conv2d(
     inputs: Any,
     filters: Any,
@@ -303,7 +349,7 @@ def conv2d(
     activation: Any = None,
     use_bias: bool = True,
     kernel_initializer: Any = None,
-    bias_initializer: Any = _ZEROS,
+    bias_initializer: Any = ZEROS,
     kernel_regularizer: Any = None,
     bias_regularizer: Any = None,
     activity_regularizer: Any = None,
@@ -334,4 +380,51 @@ def conv2d(
     'first/BiasAdd'
     """
     arguments = dict(locals())
-    return _function(Conv2D, arguments.pop("inputs"), arguments)
+    return called(Conv2D, arguments.pop("inputs"), arguments)
+
+
+@public("layers.conv3d")
+@takes(inputs=TENSOR, **KINDS)
+def conv3d(
+    inputs: Any,
+    filters: Any,
+    kernel_size: Any,
+    strides: Any = (1, 1, 1),
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    dilation_rate: Any = (1, 1, 1),
+    activation: Any = None,
+    use_bias: bool = True,
+    kernel_initializer: Any = None,
+    bias_initializer: Any = ZEROS,
+    kernel_regularizer: Any = None,
+    bias_regularizer: Any = None,
+    activity_regularizer: Any = None,
+    kernel_constraint: Any = None,
+    bias_constraint: Any = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: bool | None = None,
+) -> Any:
+    """Volumes convolved with filters, which are variables of its own; see `Conv3D`.
+
+    Parameters
+    ----------
+    inputs
+        Shape [batch, depth, height, width, channels], or in the order of `data_format`.
+    filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
+    kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
+    activity_regularizer, kernel_constraint, bias_constraint, trainable
+        As for `Conv3D`.
+    name
+        Name of the scope of the variables.
+    reuse
+        Whether these exist already, from an earlier call with that name.
+
+    Examples
+    --------
+    >>> tf.layers.conv3d(tf.ones([2, 4, 8, 8, 3]), 4, 3).shape.as_list()
+    [2, 2, 6, 6, 4]
+    """
+    arguments = dict(locals())
+    return called(Conv3D, arguments.pop("inputs"), arguments)

@@ -170,6 +170,75 @@ def test_convolutions_are_those_of_nn(padding: str, session: tf.Session) -> None
         np.testing.assert_allclose(values, by_hand, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("padding", ["same", "valid"])
+def test_transposed_convolutions_are_those_of_nn(padding: str, session: tf.Session) -> None:
+    images = tf.constant(_RANDOM.randn(2, 4, 3, 3).astype(np.float32))
+    layer = tf.layers.Conv2DTranspose(5, (3, 2), strides=2, padding=padding, use_bias=False)
+    output = layer(images)
+    assert _names(layer.variables) == ["conv2d_transpose/kernel"]
+    assert layer.kernel.shape.as_list() == [3, 2, 5, 3]
+    sizes = [2, 8, 6, 5] if padding == "same" else [2, 9, 6, 5]
+    assert output.shape.as_list() == layer.compute_output_shape(images.shape).as_list() == sizes
+    fed = tf.placeholder(tf.float32, [None, None, 3, 3])
+    again = layer(fed)
+    assert again.shape.as_list() == [None, None, *sizes[2:]]
+    expected = tf.nn.conv2d_transpose(images, layer.kernel, sizes, 2, padding.upper())
+    _started(session)
+    found, wanted, data = session.run([output, expected, images])
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(session.run(again, {fed: data}), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_volumes_are_convolved_and_made_larger(session: tf.Session) -> None:
+    x = _RANDOM.randn(2, 3, 4, 5, 2).astype(np.float32)
+    first = np.moveaxis(x, -1, 1)
+    ones = tf.ones_initializer()
+    given = {"kernel_initializer": ones, "bias_initializer": ones}
+    for build in (tf.layers.conv3d, tf.layers.conv3d_transpose):
+        one = build(x, 3, 2, strides=2, padding="same", **given)
+        other = build(first, 3, 2, 2, "same", "channels_first", **given)
+        _started(session)
+        found, moved = session.run([one, other])
+        np.testing.assert_allclose(np.moveaxis(found, -1, 1), moved, rtol=1e-4, atol=1e-5)
+    assert _names(tf.global_variables()[:2]) == ["conv3d/kernel", "conv3d/bias"]
+
+
+def test_separable_convolutions_are_those_of_nn(session: tf.Session) -> None:
+    images = tf.constant(_RANDOM.randn(2, 7, 6, 3).astype(np.float32))
+    layer = tf.layers.SeparableConv2D(4, 3, strides=2, padding="same", depth_multiplier=2)
+    output = layer(images)
+    names = ["depthwise_kernel", "pointwise_kernel", "bias"]
+    assert _names(layer.variables) == [f"separable_conv2d/{name}" for name in names]
+    assert output.op.name == "separable_conv2d/BiasAdd"
+    assert output.shape.as_list() == layer.compute_output_shape(images.shape).as_list()
+    expected = tf.nn.separable_conv2d(
+        images, layer.depthwise_kernel, layer.pointwise_kernel, [1, 2, 2, 1], "SAME"
+    )
+    # A sequence is an image of one row.
+    of_sequence = tf.layers.SeparableConv1D(4, 3, dilation_rate=2)
+    row = of_sequence(images[:, 0])
+    assert row.shape.as_list() == of_sequence.compute_output_shape([2, 6, 3]).as_list()
+    by_image = tf.nn.separable_conv2d(
+        images[:, :1],
+        of_sequence.depthwise_kernel[tf.newaxis],
+        of_sequence.pointwise_kernel[tf.newaxis],
+        [1, 1, 1, 1],
+        "VALID",
+        [1, 2],
+    )
+    _started(session)
+    found, wanted, rows, whole = session.run([output, expected, row, by_image])
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(rows, whole[:, 0], rtol=1e-5, atol=1e-6)
+
+
+def test_unknown_channels_are_refused_with_the_layers_name() -> None:
+    fed = tf.placeholder(tf.float32, [1, 4, 4, None])
+    for layer in (tf.layers.Conv2D, tf.layers.Conv2DTranspose, tf.layers.SeparableConv2D):
+        with pytest.raises(ValueError, match=f"`{layer.__name__}` should be defined"):
+            layer(3, 2)(fed)
+
+
 @pytest.mark.parametrize("rank", [1, 2])
 def test_channels_may_come_first(rank: int, session: tf.Session) -> None:
     x = _RANDOM.randn(2, *[6] * rank, 3).astype(np.float32)
