@@ -1,5 +1,6 @@
 #include "kernels/nn/fractional_cells.h"
 
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -15,6 +16,17 @@ T WrappingSum(T a, T b) {
   } else {
     return a + b;
   }
+}
+
+// Sums beyond the range of integers become its ends.
+template <typename T>
+T FromSum(double sum) {
+  if constexpr (std::is_integral_v<T>) {
+    using Limits = std::numeric_limits<T>;
+    if (sum >= static_cast<double>(Limits::max())) return Limits::max();
+    if (sum <= static_cast<double>(Limits::min())) return Limits::min();
+  }
+  return static_cast<T>(sum);
 }
 
 template <typename T>
@@ -93,7 +105,7 @@ void MeanGradient(const FractionalCells& cells, const void* gradient, void* resu
       }
     }
     T* const dx = static_cast<T*>(result) + n * cells.ImageSize();
-    for (int64_t i = 0; i < cells.ImageSize(); ++i) dx[i] = static_cast<T>(sums[i]);
+    for (int64_t i = 0; i < cells.ImageSize(); ++i) dx[i] = FromSum<T>(sums[i]);
   }
 }
 

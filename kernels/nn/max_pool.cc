@@ -15,7 +15,8 @@
 namespace millstream::kernels {
 namespace {
 
-// Loops wait for the cache, not for arithmetic, so that wider vectors would only take room.
+// A loop has two operations for each load of a pixel, so that the loads take the time. Copies for
+// wider vectors are left out, because a copy takes room in the plugin.
 constexpr InstructionSet kWidestPooling = InstructionSet::kAvx2;
 
 // Comparisons with NaN are false, so NaN is passed over.
@@ -92,7 +93,8 @@ class MaxPoolGradLoops {
   static ms::Status Scatter(ms::Frame& frame, const PoolShape& shape, const Number* x,
                             const Number* dy, Number* dx) {
     const int64_t rows = shape.HasDisjointRows() ? 1 : shape.output[0];
-    const int64_t pixels = rows * shape.stride[0] * shape.input[1] * shape.input[2];
+    const int64_t pixels =
+        rows * std::min(shape.stride[0], shape.input[0]) * shape.input[1] * shape.input[2];
     const uint64_t cost = 2 * shape.WindowCost() * rows * shape.output[1] * shape.output[2] +
                           static_cast<uint64_t>(pixels * shape.channels) / 8;
     return StoppableFor(
