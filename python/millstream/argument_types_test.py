@@ -28,6 +28,7 @@ class Wrong:
 
 X = [[1.0, 2.0], [3.0, 4.0]]
 IMAGES = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
+VOLUMES = [IMAGES]
 
 _UNARY = (
     "abs ceil cos exp floor identity inv log negative reciprocal rint rsqrt sigmoid sign sin sqrt "
@@ -42,7 +43,9 @@ _REDUCTIONS = (
 )
 _COUNTS = "false_negatives false_positives precision recall true_negatives true_positives"
 _METRICS = f"{_COUNTS} accuracy auc mean_absolute_error mean_squared_error root_mean_squared_error"
-_POOLS = "AveragePooling1D AveragePooling2D MaxPooling1D MaxPooling2D"
+_POOLS = (
+    "AveragePooling1D AveragePooling2D AveragePooling3D MaxPooling1D MaxPooling2D MaxPooling3D"
+)
 _LOSSES = "absolute_difference huber_loss log_loss mean_pairwise_squared_error mean_squared_error"
 _RELATIONS = "equal greater greater_equal less less_equal near none_equal"
 _SIGNS = "negative non_negative non_positive positive"
@@ -87,6 +90,14 @@ def _checkpoint() -> str:
 
 def _pooled() -> dict[str, Any]:
     return {"inputs": IMAGES, "pool_size": 1, "strides": 1}
+
+
+def _pooled_volume() -> dict[str, Any]:
+    return {"inputs": VOLUMES, "pool_size": 1, "strides": 1}
+
+
+def _windows(images: Any, argument: str = "input") -> dict[str, Any]:
+    return {argument: images, "ksize": 1, "strides": 1, "padding": "SAME"}
 
 
 def _pooled_sequence() -> dict[str, Any]:
@@ -338,6 +349,18 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.nn.avg_pool: lambda: {"value": IMAGES, "ksize": 1, "strides": 1, "padding": "SAME"},
         tf.nn.max_pool: lambda: {"value": IMAGES, "ksize": 1, "strides": 1, "padding": "SAME"},
         tf.nn.max_pool2d: lambda: {"input": IMAGES, "ksize": 1, "strides": 1, "padding": "SAME"},
+        tf.nn.avg_pool1d: lambda: _windows(IMAGES[0]),
+        tf.nn.max_pool1d: lambda: _windows(IMAGES[0]),
+        tf.nn.avg_pool3d: lambda: _windows(VOLUMES),
+        tf.nn.max_pool3d: lambda: _windows(VOLUMES),
+        tf.nn.avg_pool_v2: lambda: _windows(IMAGES),
+        tf.nn.max_pool_v2: lambda: _windows(IMAGES),
+        tf.nn.max_pool_with_argmax: lambda: _windows(IMAGES),
+        tf.nn.pool: lambda: {
+            "input": IMAGES, "window_shape": [1, 1], "pooling_type": "MAX", "padding": "SAME"
+        },
+        tf.nn.fractional_avg_pool: lambda: {"value": IMAGES, "pooling_ratio": [1.0, 1.5, 1.0, 1.0]},
+        tf.nn.fractional_max_pool: lambda: {"value": IMAGES, "pooling_ratio": [1.0, 1.5, 1.0, 1.0]},
         tf.nn.batch_normalization: lambda: {
             "x": X, "mean": 0.0, "variance": 1.0, "offset": None, "scale": None,
             "variance_epsilon": 0.1,
@@ -426,6 +449,8 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.nn.log_softmax: lambda: {"logits": X},
         tf.layers.average_pooling1d: _pooled_sequence,
         tf.layers.average_pooling2d: _pooled,
+        tf.layers.average_pooling3d: _pooled_volume,
+        tf.layers.max_pooling3d: _pooled_volume,
         tf.layers.max_pooling1d: _pooled_sequence,
         tf.layers.max_pooling2d: _pooled,
         **{

@@ -239,15 +239,30 @@ def test_unknown_channels_are_refused_with_the_layers_name() -> None:
             layer(3, 2)(fed)
 
 
+_POOLS = [
+    (tf.layers.max_pooling1d, tf.layers.average_pooling1d),
+    (tf.layers.max_pooling2d, tf.layers.average_pooling2d),
+    (tf.layers.max_pooling3d, tf.layers.average_pooling3d),
+]
+
+
+def test_volumes_are_pooled(session: tf.Session) -> None:
+    x = _RANDOM.randn(2, 4, 6, 6, 3).astype(np.float32)
+    windows = x.reshape(2, 2, 2, 3, 2, 3, 2, 3)
+    found = session.run([pool(x, 2, 2) for pool in _POOLS[2]])
+    np.testing.assert_array_equal(found[0], windows.max((2, 4, 6)))
+    np.testing.assert_allclose(found[1], windows.mean((2, 4, 6)), rtol=1e-5, atol=1e-6)
+    first = np.moveaxis(x, -1, 1)
+    moved = session.run([pool(first, 2, 2, "same", "channels_first") for pool in _POOLS[2]])
+    for one, other in zip(found, moved, strict=True):
+        np.testing.assert_allclose(np.moveaxis(one, -1, 1), other, rtol=1e-6)
+
+
 @pytest.mark.parametrize("rank", [1, 2])
 def test_channels_may_come_first(rank: int, session: tf.Session) -> None:
     x = _RANDOM.randn(2, *[6] * rank, 3).astype(np.float32)
     first = np.moveaxis(x, -1, 1)
-    pools = [
-        (tf.layers.max_pooling1d, tf.layers.average_pooling1d),
-        (tf.layers.max_pooling2d, tf.layers.average_pooling2d),
-    ][rank - 1]
-    for pool in pools:
+    for pool in _POOLS[rank - 1]:
         one = pool(x, 3, 2, padding="same")
         other = pool(first, 3, 2, padding="same", data_format="channels_first")
         found, moved = session.run([one, other])

@@ -1,4 +1,4 @@
-"""Layers that pool sequences and images."""
+"""Layers that pool sequences, images and volumes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from millstream._impl.graph.arguments import TENSOR, takes
 from millstream._impl.layers.convolutional import check_padding, window_count
 from millstream._impl.layers.core import check_data_format
 from millstream._impl.layers.layer import InputSpec, Layer, window_sizes
-from millstream._impl.nn import windows
+from millstream._impl.nn import pools, windows
 from millstream._impl.ops import array_ops
 from millstream._impl.values.tensor_shape import TensorShape, as_shape
 
@@ -45,7 +45,8 @@ class _Pooling(Layer):
             # A sequence is an image of one column.
             inputs = array_ops.expand_dims(inputs, 3 if first else 2)
             size, strides = [*size, 1], [*strides, 1]
-        data_format = "NCHW" if first else "NHWC"
+        names = ("NDHWC", "NCDHW") if self.dimensions == 3 else ("NHWC", "NCHW")
+        data_format = names[1 if first else 0]
         outputs = self.pool(inputs, size, strides, self.padding, data_format=data_format)
         return array_ops.squeeze(outputs, [3 if first else 2]) if self.dimensions == 1 else outputs
 
@@ -156,6 +157,56 @@ class AveragePooling2D(_Pooling):
 
     dimensions = 2
     pool = staticmethod(windows.avg_pool)
+
+
+@public("layers.MaxPooling3D")
+class MaxPooling3D(_Pooling):
+    """The largest element of each window of volumes.
+
+    Parameters
+    ----------
+    pool_size, strides
+        Size and step of the windows: an integer, or three for depth, height and width.
+    padding
+        "valid" or "same".
+    data_format
+        "channels_last" or "channels_first".
+    name, kwargs
+        As for `Layer`.
+
+    Examples
+    --------
+    >>> tf.layers.MaxPooling3D(2, 2)(tf.ones([1, 4, 6, 6, 3])).shape.as_list()
+    [1, 2, 3, 3, 3]
+    """
+
+    dimensions = 3
+    pool = staticmethod(pools.max_pool3d)
+
+
+@public("layers.AveragePooling3D")
+class AveragePooling3D(_Pooling):
+    """The mean of each window of volumes.
+
+    Parameters
+    ----------
+    pool_size, strides
+        Size and step of the windows: an integer, or three for depth, height and width.
+    padding
+        "valid" or "same".
+    data_format
+        "channels_last" or "channels_first".
+    name, kwargs
+        As for `Layer`.
+
+    Examples
+    --------
+    >>> tf.layers.AveragePooling3D(2, 2)(tf.ones([1, 4, 6, 6, 3])).shape.as_list()
+    [1, 2, 3, 3, 3]
+    """
+
+    dimensions = 3
+    pool = staticmethod(pools.avg_pool3d)
 
 
 @public("layers.max_pooling1d")
@@ -272,3 +323,61 @@ def average_pooling2d(
     'average_pooling2d/AvgPool'
     """
     return AveragePooling2D(pool_size, strides, padding, data_format, name)(inputs)
+
+
+@public("layers.max_pooling3d")
+@takes(inputs=TENSOR)
+def max_pooling3d(
+    inputs: Any,
+    pool_size: Any,
+    strides: Any,
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    name: str | None = None,
+) -> Any:
+    """The largest element of each window of volumes; see `MaxPooling3D`.
+
+    Parameters
+    ----------
+    inputs
+        Shape [batch, depth, height, width, channels], or in the order of `data_format`.
+    pool_size, strides, padding, data_format
+        As for `MaxPooling3D`.
+    name
+        Name of the scope.
+
+    Examples
+    --------
+    >>> tf.layers.max_pooling3d(tf.ones([1, 4, 4, 4, 2]), 2, 2).shape.as_list()
+    [1, 2, 2, 2, 2]
+    """
+    return MaxPooling3D(pool_size, strides, padding, data_format, name)(inputs)
+
+
+@public("layers.average_pooling3d")
+@takes(inputs=TENSOR)
+def average_pooling3d(
+    inputs: Any,
+    pool_size: Any,
+    strides: Any,
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    name: str | None = None,
+) -> Any:
+    """The mean of each window of volumes; see `AveragePooling3D`.
+
+    Parameters
+    ----------
+    inputs
+        Shape [batch, depth, height, width, channels], or in the order of `data_format`.
+    pool_size, strides, padding, data_format
+        As for `AveragePooling3D`.
+    name
+        Name of the scope.
+
+    Examples
+    --------
+    >>> tf.layers.average_pooling3d(tf.ones([1, 4, 4, 4, 2]), 2, 2).shape.as_list()
+    [1, 2, 2, 2, 2]
+    """
+    return AveragePooling3D(pool_size, strides, padding, data_format, name)(inputs)
