@@ -29,6 +29,7 @@ class Wrong:
 X = [[1.0, 2.0], [3.0, 4.0]]
 IMAGES = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
 VOLUMES = [IMAGES]
+_ONES = [1, 1, 1, 1]
 
 _UNARY = (
     "abs ceil cos exp floor identity inv log negative reciprocal rint rsqrt sigmoid sign sin sqrt "
@@ -361,6 +362,15 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         },
         tf.nn.fractional_avg_pool: lambda: {"value": IMAGES, "pooling_ratio": [1.0, 1.5, 1.0, 1.0]},
         tf.nn.fractional_max_pool: lambda: {"value": IMAGES, "pooling_ratio": [1.0, 1.5, 1.0, 1.0]},
+        tf.image.extract_image_patches: lambda: {
+            "images": IMAGES, "ksizes": _ONES, "strides": _ONES, "rates": _ONES, "padding": "SAME"
+        },
+        tf.image.extract_patches: lambda: {
+            "images": IMAGES, "sizes": _ONES, "strides": _ONES, "rates": _ONES, "padding": "SAME"
+        },
+        tf.extract_volume_patches: lambda: {
+            "input": VOLUMES, "ksizes": [1, *_ONES], "strides": [1, *_ONES], "padding": "SAME"
+        },
         tf.nn.batch_normalization: lambda: {
             "x": X, "mean": 0.0, "variance": 1.0, "offset": None, "scale": None,
             "variance_epsilon": 0.1,
