@@ -101,6 +101,10 @@ def _windows(images: Any, argument: str = "input") -> dict[str, Any]:
     return {argument: images, "ksize": 1, "strides": 1, "padding": "SAME"}
 
 
+def _decoded() -> dict[str, Any]:
+    return {"inputs": [X], "sequence_length": [1, 1]}
+
+
 def _pooled_sequence() -> dict[str, Any]:
     return {"inputs": IMAGES[0], "pool_size": 1, "strides": 1}
 
@@ -350,6 +354,7 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.nn.avg_pool: lambda: {"value": IMAGES, "ksize": 1, "strides": 1, "padding": "SAME"},
         tf.nn.max_pool: lambda: {"value": IMAGES, "ksize": 1, "strides": 1, "padding": "SAME"},
         tf.nn.max_pool2d: lambda: {"input": IMAGES, "ksize": 1, "strides": 1, "padding": "SAME"},
+        tf.sparse_placeholder: lambda: {"dtype": tf.float32},
         tf.nn.avg_pool1d: lambda: _windows(IMAGES[0]),
         tf.nn.max_pool1d: lambda: _windows(IMAGES[0]),
         tf.nn.avg_pool3d: lambda: _windows(VOLUMES),
@@ -362,6 +367,13 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         },
         tf.nn.fractional_avg_pool: lambda: {"value": IMAGES, "pooling_ratio": [1.0, 1.5, 1.0, 1.0]},
         tf.nn.fractional_max_pool: lambda: {"value": IMAGES, "pooling_ratio": [1.0, 1.5, 1.0, 1.0]},
+        tf.nn.ctc_loss: lambda: {
+            "labels": tf.SparseTensor([[0, 0], [1, 0]], [0, 0], [2, 1]), "inputs": [X],
+            "sequence_length": [1, 1],
+        },
+        tf.nn.ctc_greedy_decoder: _decoded,
+        tf.nn.ctc_beam_search_decoder: _decoded,
+        tf.nn.ctc_beam_search_decoder_v2: _decoded,
         tf.image.extract_image_patches: lambda: {
             "images": IMAGES, "ksizes": _ONES, "strides": _ONES, "rates": _ONES, "padding": "SAME"
         },
