@@ -12,7 +12,6 @@ namespace millstream::kernels {
 namespace {
 
 // The best class at each time step.
-template <typename T>
 class CtcGreedyDecoder {
  public:
   ms::Status Init(const ms::KernelInfo& info) {
@@ -26,23 +25,27 @@ class CtcGreedyDecoder {
     MS_TRY(frame.Output(3, {ctc.batch, 1}, &log_probability));
     LabelSequences labels(ctc.batch);
     for (int64_t b = 0; b < ctc.batch; ++b) {
-      log_probability.data<T>()[b] = Decode(ctc, b, &labels[b]);
+      SetNumber(log_probability, b, Decode(ctc, b, &labels[b]));
     }
     return WriteLabels(frame, labels, 0, 1, 2);
   }
 
  private:
   // Returns the negative sum of the largest logits.
-  T Decode(const CtcInputs& ctc, int64_t b, std::vector<int64_t>* labels) const {
-    T sum = 0;
+  double Decode(const CtcInputs& ctc, int64_t b, std::vector<int64_t>* labels) const {
+    double sum = 0;
     int64_t last = -1;
     for (int64_t t = 0; t < ctc.lengths[b]; ++t) {
-      const T* const logits = ctc.At<T>(t, b);
+      const int64_t first = ctc.Offset(t, b);
       int64_t best = 0;
+      double largest = NumberAt(ctc.logits, first);
       for (int64_t c = 1; c < ctc.classes; ++c) {
-        if (logits[c] > logits[best]) best = c;
+        const double logit = NumberAt(ctc.logits, first + c);
+        if (!(logit > largest)) continue;
+        largest = logit;
+        best = c;
       }
-      sum -= logits[best];
+      sum -= largest;
       if (best != ctc.blank() && !(merge_repeated_ && best == last)) labels->push_back(best);
       last = best;
     }
@@ -52,7 +55,6 @@ class CtcGreedyDecoder {
   bool merge_repeated_ = false;
 };
 
-template <typename T>
 class CtcBeamSearchDecoder {
  public:
   ms::Status Init(const ms::KernelInfo& info) {
@@ -82,7 +84,7 @@ class CtcBeamSearchDecoder {
                                    top_paths_);
       }
       for (int64_t i = 0; i < top_paths_; ++i) {
-        log_probability.data<T>()[b * top_paths_ + i] = static_cast<T>(found[b][i].log_probability);
+        SetNumber(log_probability, b * top_paths_ + i, found[b][i].log_probability);
       }
     }
     return WritePaths(frame, &found);
@@ -117,15 +119,18 @@ class CtcBeamSearchDecoder {
 };
 
 ms::KernelOptions OnHost() {
-  return ms::KernelOptions().HostArg("inputs").HostArg("sequence_length");
+  return ms::KernelOptions()
+      .Types("T", {MS_FLOAT32, MS_FLOAT64})
+      .HostArg("inputs")
+      .HostArg("sequence_length")
+      .HostArg("decoded_indices")
+      .HostArg("decoded_values")
+      .HostArg("decoded_shape");
 }
 
-const ms::Registered greedy = ms::RegisterForTypes<CtcGreedyDecoder, float, double>(
-    "CTCGreedyDecoder", "T",
-    OnHost().HostArg("decoded_indices").HostArg("decoded_values").HostArg("decoded_shape"));
-const ms::Registered beam_search = ms::RegisterForTypes<CtcBeamSearchDecoder, float, double>(
-    "CTCBeamSearchDecoder", "T",
-    OnHost().HostArg("decoded_indices").HostArg("decoded_values").HostArg("decoded_shape"));
+const ms::Registered greedy = ms::Register<CtcGreedyDecoder>("CTCGreedyDecoder", OnHost());
+const ms::Registered beam_search =
+    ms::Register<CtcBeamSearchDecoder>("CTCBeamSearchDecoder", OnHost());
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -38,10 +38,9 @@ class CtcPaths {
 
   double loss() const { return -log_probability_; }
 
-  // Writes the gradient of the loss for the logits at time t (7.33); where no path is possible,
-  // all of it is what the probabilities give.
-  template <typename T>
-  void GradientAt(int64_t t, T* gradient) const {
+  // Writes the gradient of the loss for the logits at time t (7.33) from element `first` on; where
+  // no path is possible, all of it is what the probabilities give.
+  void WriteGradient(int64_t t, int64_t first, const ms::View& gradient) const {
     std::vector<double> sums(classes_, kLogZero);
     for (int64_t u = 0; u < size_; ++u) {
       double& sum = sums[states_[u]];
@@ -53,7 +52,7 @@ class CtcPaths {
         // Single precision, for the reason that LogSumExp has.
         value -= static_cast<double>(std::exp(static_cast<float>(sums[c] - log_probability_)));
       }
-      gradient[c] = static_cast<T>(value);
+      SetNumber(gradient, first + c, value);
     }
   }
 
@@ -139,7 +138,6 @@ ms::Status ReadLabels(const ms::View& indices, const ms::View& values, int64_t b
   return ms::Status();
 }
 
-template <typename T>
 class CtcLoss {
  public:
   ms::Status Init(const ms::KernelInfo& info) {
@@ -172,9 +170,9 @@ class CtcLoss {
         // What cannot be fitted has no part in the loss.
         if (length == 0 || static_cast<int64_t>(labels[b].size()) > length) continue;
         const CtcPaths paths(ctc, b, labels[b], merge_repeated_);
-        loss.data<T>()[b] = static_cast<T>(paths.loss());
+        SetNumber(loss, b, paths.loss());
         for (int64_t t = 0; t < length; ++t) {
-          paths.GradientAt(t, gradient.data<T>() + (t * ctc.batch + b) * ctc.classes);
+          paths.WriteGradient(t, ctc.Offset(t, b), gradient);
         }
       }
     });
@@ -220,12 +218,12 @@ class CtcLoss {
 };
 
 const ms::Registered ctc_loss =
-    ms::RegisterForTypes<CtcLoss, float, double>("CTCLoss", "T",
-                                                 ms::KernelOptions()
-                                                     .HostArg("inputs")
-                                                     .HostArg("labels_indices")
-                                                     .HostArg("labels_values")
-                                                     .HostArg("sequence_length"));
+    ms::Register<CtcLoss>("CTCLoss", ms::KernelOptions()
+                                         .Types("T", {MS_FLOAT32, MS_FLOAT64})
+                                         .HostArg("inputs")
+                                         .HostArg("labels_indices")
+                                         .HostArg("labels_values")
+                                         .HostArg("sequence_length"));
 
 }  // namespace
 }  // namespace millstream::kernels

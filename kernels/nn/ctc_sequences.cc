@@ -4,22 +4,6 @@
 #include <cmath>
 
 namespace millstream::kernels {
-namespace {
-
-template <typename T>
-void LogSoftmax(const T* logits, int64_t classes, double* result) {
-  double largest = static_cast<double>(logits[0]);
-  for (int64_t c = 1; c < classes; ++c) largest = std::max(largest, static_cast<double>(logits[c]));
-  double sum = 0;
-  for (int64_t c = 0; c < classes; ++c) {
-    result[c] = static_cast<double>(logits[c]) - largest;
-    sum += std::exp(result[c]);
-  }
-  const double log_sum = std::log(sum);
-  for (int64_t c = 0; c < classes; ++c) result[c] -= log_sum;
-}
-
-}  // namespace
 
 double LogSumExp(double a, double b) {
   if (a == kLogZero) return b;
@@ -59,11 +43,19 @@ ms::Status ReadCtcInputs(const ms::View& inputs, const ms::View& sequence_length
 }
 
 void LogSoftmaxAt(const CtcInputs& ctc, int64_t t, int64_t b, double* log_probabilities) {
-  if (ctc.logits.dtype() == MS_FLOAT32) {
-    LogSoftmax(ctc.At<float>(t, b), ctc.classes, log_probabilities);
-  } else {
-    LogSoftmax(ctc.At<double>(t, b), ctc.classes, log_probabilities);
+  const int64_t first = ctc.Offset(t, b);
+  double largest = NumberAt(ctc.logits, first);
+  for (int64_t c = 0; c < ctc.classes; ++c) {
+    log_probabilities[c] = NumberAt(ctc.logits, first + c);
+    largest = std::max(largest, log_probabilities[c]);
   }
+  double sum = 0;
+  for (int64_t c = 0; c < ctc.classes; ++c) {
+    log_probabilities[c] -= largest;
+    sum += std::exp(log_probabilities[c]);
+  }
+  const double log_sum = std::log(sum);
+  for (int64_t c = 0; c < ctc.classes; ++c) log_probabilities[c] -= log_sum;
 }
 
 ms::Status WriteLabels(ms::Frame& frame, const LabelSequences& labels, uint32_t indices_output,

@@ -27,15 +27,25 @@ struct CtcInputs {
   ms::View logits;
 
   int64_t blank() const { return classes - 1; }
-  // The logits of sequence b at time t.
-  template <typename T>
-  const T* At(int64_t t, int64_t b) const {
-    return logits.data<T>() + (t * batch + b) * classes;
-  }
+  // Where the logits of sequence b at time t begin, in elements.
+  int64_t Offset(int64_t t, int64_t b) const { return (t * batch + b) * classes; }
 };
 
 // Checks `inputs` and `sequence_length`.
 ms::Status ReadCtcInputs(const ms::View& inputs, const ms::View& sequence_length, CtcInputs* ctc);
+
+// Element i of a tensor of float or double, and its change.
+inline double NumberAt(const ms::View& tensor, int64_t i) {
+  return tensor.dtype() == MS_FLOAT32 ? static_cast<double>(tensor.data<float>()[i])
+                                      : tensor.data<double>()[i];
+}
+inline void SetNumber(const ms::View& tensor, int64_t i, double value) {
+  if (tensor.dtype() == MS_FLOAT32) {
+    tensor.data<float>()[i] = static_cast<float>(value);
+  } else {
+    tensor.data<double>()[i] = value;
+  }
+}
 
 // The logarithms of the probabilities of all classes at time t.
 void LogSoftmaxAt(const CtcInputs& ctc, int64_t t, int64_t b, double* log_probabilities);

@@ -1,7 +1,9 @@
 // DataFormatDimMap and DataFormatVecPermute: from one order of the dimensions of images to another.
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <utility>
 
 #include "framework/plugin/plugin.hpp"
 
@@ -30,7 +32,6 @@ ms::Status InitOrder(const ms::KernelInfo& info, std::array<uint32_t, 4>* order)
   return ms::Status();
 }
 
-template <typename T>
 class DataFormatDimMap {
  public:
   ms::Status Init(const ms::KernelInfo& info) { return InitOrder(info, &order_); }
@@ -40,12 +41,18 @@ class DataFormatDimMap {
     ms::View y;
     MS_TRY(frame.Output(0, x.shape(), &y));
     const int64_t size = x.size();
+    const bool is_short = x.dtype() == MS_INT32;
     for (int64_t i = 0; i < size; ++i) {
-      const T dim = x.data<T>()[i];
+      const int64_t dim = is_short ? x.data<int32_t>()[i] : x.data<int64_t>()[i];
       if (dim < -4 || dim >= 4) {
         return ms::InvalidArgument("x has the dimension ", dim, ", expected one in [-4, 4)");
       }
-      y.data<T>()[i] = static_cast<T>(order_[dim < 0 ? dim + 4 : dim]);
+      const uint32_t place = order_[dim < 0 ? dim + 4 : dim];
+      if (is_short) {
+        y.data<int32_t>()[i] = static_cast<int32_t>(place);
+      } else {
+        y.data<int64_t>()[i] = place;
+      }
     }
     return ms::Status();
   }
@@ -55,7 +62,6 @@ class DataFormatDimMap {
 };
 
 // x has 4 numbers, or 4 pairs.
-template <typename T>
 class DataFormatVecPermute {
  public:
   ms::Status Init(const ms::KernelInfo& info) { return InitOrder(info, &order_); }
@@ -71,11 +77,9 @@ class DataFormatVecPermute {
     }
     ms::View y;
     MS_TRY(frame.Output(0, x.shape(), &y));
-    const uint32_t width = pairs ? 2 : 1;
+    const uint64_t bytes = x.bytes() / 4;
     for (uint32_t i = 0; i < 4; ++i) {
-      for (uint32_t j = 0; j < width; ++j) {
-        y.data<T>()[order_[i] * width + j] = x.data<T>()[i * width + j];
-      }
+      std::memcpy(y.data<char>() + order_[i] * bytes, x.data<char>() + i * bytes, bytes);
     }
     return ms::Status();
   }
@@ -84,10 +88,11 @@ class DataFormatVecPermute {
   std::array<uint32_t, 4> order_ = {};
 };
 
-const ms::Registered dim_map =
-    ms::RegisterForTypes<DataFormatDimMap, int32_t, int64_t>("DataFormatDimMap", "T");
+ms::KernelOptions OfIndices() { return ms::KernelOptions().Types("T", {MS_INT32, MS_INT64}); }
+
+const ms::Registered dim_map = ms::Register<DataFormatDimMap>("DataFormatDimMap", OfIndices());
 const ms::Registered vec_permute =
-    ms::RegisterForTypes<DataFormatVecPermute, int32_t, int64_t>("DataFormatVecPermute", "T");
+    ms::Register<DataFormatVecPermute>("DataFormatVecPermute", OfIndices());
 
 }  // namespace
 }  // namespace millstream::kernels
