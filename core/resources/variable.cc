@@ -93,6 +93,13 @@ Status Variable::Assign(const Tensor& value) {
   return absl::OkStatus();
 }
 
+// The memory of the value before is given back outside of the gate.
+void Variable::Take(Tensor value) {
+  GateHolder holder(&gate_);
+  NoteWrite();
+  std::swap(value, value_);
+}
+
 // The memory is given back outside of the gate.
 bool Variable::TakeValue() {
   Tensor value = FirstValue();

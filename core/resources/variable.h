@@ -65,6 +65,9 @@ class Variable : public Resource {
   // Copies `value` into the variable: into the present buffer if it fits and nobody else holds it,
   // else into a new one. Afterwards the variable is in the memory of `value`.
   Status Assign(const Tensor& value);
+  // Makes `value` the variable's value, without a copy. REQUIRES: those who hold its buffer only
+  // release it from now on.
+  void Take(Tensor value);
   // Makes the variable uninitialized. NOT_FOUND if it is so already.
   Status Destroy();
   // Makes the variable uninitialized.

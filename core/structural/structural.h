@@ -33,6 +33,11 @@ class StructuralFrame {
   StatusOr<Tensor> InputTensor(uint32_t i) const {
     return frame_->ctx->host->InputTensor(*frame_->ctx, i);
   }
+  // The input's tensor if the kernel may keep its buffer and change it, because this execution is
+  // its last reader and nobody else holds it; else null. Valid until the kernel returns.
+  const Tensor* TakeableInput(uint32_t i) const {
+    return frame_->ctx->host->TakeableInput(*frame_->ctx, i);
+  }
   // The input as a tensor that is valid until the kernel returns.
   Tensor BorrowInput(uint32_t i) const;
   // The elements of an integer input.

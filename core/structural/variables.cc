@@ -4,6 +4,7 @@
 
 #include "core/resources/resource_handle.h"
 #include "core/structural/structural.h"
+#include "framework/allocator.h"
 
 namespace millstream {
 namespace {
@@ -27,6 +28,17 @@ Status ReadVariable(StructuralFrame* frame) {
   return frame->SetOutput(0, value);
 }
 
+// The value as a tensor whose buffer the variable may have, or null. Kernels count on the alignment
+// of variables, which memory of others may lack.
+const Tensor* BufferToTake(const StructuralFrame& frame, const Tensor& value) {
+  const Tensor* const taken = frame.TakeableInput(1);
+  if (taken == nullptr || taken->dtype() != value.dtype() || taken->shape() != value.shape()) {
+    return nullptr;
+  }
+  const bool is_aligned = reinterpret_cast<uintptr_t>(taken->raw()) % kTensorAlignment == 0;
+  return is_aligned ? taken : nullptr;
+}
+
 Status AssignVariable(StructuralFrame* frame) {
   MS_ASSIGN_OR_RETURN(Variable * variable, frame->variable(0));
   const Tensor value = frame->BorrowInput(1);
@@ -39,6 +51,11 @@ Status AssignVariable(StructuralFrame* frame) {
     return errors::InvalidArgument("variable '", variable->name(), "' has shape ",
                                    variable->shape().ToString(), ", got a value of shape ",
                                    value.shape().ToString());
+  }
+  // What is restored or computed in memory of its own is not copied.
+  if (const Tensor* const taken = BufferToTake(*frame, value)) {
+    variable->Take(*taken);
+    return absl::OkStatus();
   }
   return variable->Assign(value);
 }
