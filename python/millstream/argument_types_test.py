@@ -50,6 +50,7 @@ _POOLS = (
 _LOSSES = "absolute_difference huber_loss log_loss mean_pairwise_squared_error mean_squared_error"
 _RELATIONS = "equal greater greater_equal less less_equal near none_equal"
 _SIGNS = "negative non_negative non_positive positive"
+_SCATTERS = "update add sub mul div min max"
 _COLLECTIONS = (
     "global_variables local_variables model_variables moving_average_variables trainable_variables"
 )
@@ -199,6 +200,40 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.assign: lambda: {"ref": _variable(), "value": [3.0, 4.0]},
         tf.assign_add: lambda: {"ref": _variable(), "value": [3.0, 4.0]},
         tf.assign_sub: lambda: {"ref": _variable(), "value": [3.0, 4.0]},
+        **{
+            getattr(tf, f"scatter_{kind}"): lambda: {
+                "ref": _variable(),
+                "indices": [0],
+                "updates": [3.0],
+            }
+            for kind in _SCATTERS.split()
+        },
+        **{
+            getattr(tf, f"scatter_nd_{kind}"): lambda: {
+                "ref": _variable(),
+                "indices": [[0]],
+                "updates": [3.0],
+            }
+            for kind in ("update", "add", "sub")
+        },
+        **{
+            getattr(tf, f"tensor_scatter_nd_{kind}"): lambda: {
+                "tensor": X,
+                "indices": [[0]],
+                "updates": [[3.0, 4.0]],
+            }
+            for kind in ("update", "add", "sub")
+        },
+        tf.scatter_nd: lambda: {"indices": [[0]], "updates": [3.0], "shape": [2]},
+        tf.gather_nd: lambda: {"params": X, "indices": [[0]]},
+        tf.batch_gather: lambda: {"params": X, "indices": [[0], [1]]},
+        tf.batch_scatter_update: lambda: {
+            "ref": _variable(),
+            "indices": [0],
+            "updates": [3.0],
+        },
+        tf.count_up_to: lambda: {"ref": tf.Variable(0), "limit": 3},
+        tf.report_uninitialized_variables: dict,
         tf.broadcast_static_shape: lambda: {"shape_x": [1], "shape_y": [2]},
         tf.cast: lambda: {"x": X, "dtype": tf.int32},
         tf.case: lambda: {"pred_fn_pairs": [(tf.constant(True), lambda: 1)]},

@@ -23,6 +23,7 @@ from millstream._impl.graph.arguments import (
 from millstream._impl.graph.convert import constant_value, convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
+from millstream._impl.ops import slicing
 from millstream._impl.values import dtypes
 
 newaxis = public("newaxis")(None)
@@ -128,7 +129,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
     return gen_ops.rank(input, name)
 
 
-@public("reshape")
+@public("reshape", "manip.reshape")
 @takes(tensor=TENSOR, shape=SHAPE)
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     """The elements of a tensor in another shape.
@@ -313,7 +314,8 @@ def strided_slice(
         A bit for each position: no lower bound, no upper bound, as many dimensions as are left, a
         new dimension, one index only.
     var
-        Not used.
+        A variable whose value `input_` is: then the result has a method ``assign``, which puts a
+        value in its place in the variable.
     name
         Name of the result.
 
@@ -322,23 +324,23 @@ def strided_slice(
     >>> tf.strided_slice([10, 20, 30, 40], [0], [4], [2]).eval()
     array([10, 30], dtype=int32)
     """
+    if var is not None and not hasattr(var, "_assign_slice"):
+        raise TypeError(f"var: expected a variable, got {var!r}")
     if strides is None:
         strides = gen_ops.ones_like(begin)
-    return gen_ops.strided_slice(
-        input_,
-        begin,
-        end,
-        strides,
-        begin_mask,
-        end_mask,
-        ellipsis_mask,
-        new_axis_mask,
-        shrink_axis_mask,
-        name,
-    )
+    bounds = [begin, end, strides]
+    masks = {
+        "begin_mask": begin_mask,
+        "end_mask": end_mask,
+        "ellipsis_mask": ellipsis_mask,
+        "new_axis_mask": new_axis_mask,
+        "shrink_axis_mask": shrink_axis_mask,
+    }
+    taken = gen_ops.strided_slice(input_, *bounds, **masks, name=name)
+    return slicing.slice_of(var, taken, bounds, masks)
 
 
-@public("tile")
+@public("tile", "manip.tile")
 @takes(input=TENSOR, multiples=TENSORS)
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:  # noqa: A002
     """A tensor repeated along each dimension.

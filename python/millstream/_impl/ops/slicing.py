@@ -9,6 +9,7 @@ import numpy as np
 
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.graph.convert import convert_argument
+from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.values import dtypes
 
@@ -90,13 +91,52 @@ def _is_wide(bounds: list[Any]) -> bool:
     return any(isinstance(bound, TensorLike) and bound.dtype == dtypes.int64 for bound in bounds)
 
 
+class VariableSlice(Tensor):
+    """A slice of a variable's value, which may be assigned to."""
+
+    __slots__ = ("_bounds", "_masks", "_variable")
+
+    def __init__(
+        self, value: Tensor, variable: Any, bounds: list[Any], masks: dict[str, int]
+    ) -> None:
+        super().__init__(value.op, value.value_index, value.dtype, value.packed)
+        self._variable = variable
+        self._bounds = bounds
+        self._masks = masks
+        value.op.outputs[value.value_index] = self
+
+    def assign(self, value: Any, name: str | None = None) -> Any:
+        """Put a value in the place of the slice.
+
+        Parameters
+        ----------
+        value
+            The value, of the shape of the slice.
+        name
+            Name of the operation.
+
+        Returns
+        -------
+        Tensor
+            The variable's value after the write; whatever runs it has written.
+
+        Raises
+        ------
+        TypeError
+            The value cannot have the variable's dtype.
+        ValueError
+            The value has another shape.
+        """
+        return self._variable._assign_slice(self._bounds, self._masks, value, name)
+
+
 def slice_by_key(tensor: Any, key: Any, name: str = "strided_slice") -> Any:
     """``tensor[key]``.
 
     Parameters
     ----------
     tensor
-        A tensor or variable.
+        A tensor or variable. The slice of a variable has a method ``assign``.
     key
         An index, slice, ``...``, ``tf.newaxis``, or a tuple of those; bounds may be scalar tensors.
     name
@@ -118,15 +158,14 @@ def slice_by_key(tensor: Any, key: Any, name: str = "strided_slice") -> Any:
         end = _pack(graph, spec.end, "stack_1", wide)
         strides = _pack(graph, spec.strides, "stack_2", wide)
         value = tensor.as_tensor()
-    return gen_ops.strided_slice(
-        value,
-        begin,
-        end,
-        strides,
-        begin_mask=spec.masks["begin"],
-        end_mask=spec.masks["end"],
-        ellipsis_mask=spec.masks["ellipsis"],
-        new_axis_mask=spec.masks["new_axis"],
-        shrink_axis_mask=spec.masks["shrink_axis"],
-        name=scope,
-    )
+    masks = {f"{which}_mask": mask for which, mask in spec.masks.items()}
+    bounds = [begin, end, strides]
+    taken = gen_ops.strided_slice(value, *bounds, **masks, name=scope)
+    return slice_of(tensor, taken, bounds, masks)
+
+
+def slice_of(whole: Any, taken: Tensor, bounds: list[Any], masks: dict[str, int]) -> Tensor:
+    """The slice that was taken of a tensor or variable; of a variable, it may be assigned to."""
+    if not hasattr(whole, "_assign_slice"):
+        return taken
+    return VariableSlice(taken, whole, bounds, masks)

@@ -9,13 +9,13 @@ import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import ITEMS, TENSOR, TEXT, takes
-from millstream._impl.graph.convert import holds_tensor
+from millstream._impl.graph.convert import convert_to_tensor, holds_tensor
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.graph.variable_tensor import VariableTensor
 from millstream._impl.ops import control_ops
-from millstream._impl.values import values
+from millstream._impl.values import dtypes, values
 from millstream._impl.values.tensor_shape import as_shape
 from millstream._impl.variables.variables import Variable
 
@@ -27,7 +27,7 @@ def _checked(value: Any, name: str) -> Variable:
     return found
 
 
-def _target(ref: Any) -> tuple[Variable, list[Tensor]]:
+def variable_to_change(ref: Any) -> tuple[Variable, list[Tensor]]:
     """The variable to change, and what runs before the change.
 
     The value that an assignment gave stands for its variable, after that assignment.
@@ -84,7 +84,7 @@ def assign(
     >>> tf.assign(v, [3, 4]).eval().tolist()
     [3, 4]
     """
-    variable, before = _target(ref)
+    variable, before = variable_to_change(ref)
     unchecked = validate_shape is not None and not validate_shape
     if unchecked and _may_have_another_shape(value, variable):
         variable.graph.forget_variable_shape(variable.handle)
@@ -109,7 +109,7 @@ def _update(
 ) -> Callable[..., Tensor]:
     @takes(value=TENSOR)
     def update(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Tensor:
-        variable, before = _target(ref)
+        variable, before = variable_to_change(ref)
         with variable.graph.control_dependencies(before):
             return method(variable, value, name=name)
 
@@ -309,7 +309,7 @@ def assert_variables_initialized(var_list: Iterable[Any] | None = None) -> Opera
     Parameters
     ----------
     var_list
-        The variables, by default all of the default graph.
+        The variables, by default all of the default graph, local ones among them.
 
     Returns
     -------
@@ -327,9 +327,50 @@ def assert_variables_initialized(var_list: Iterable[Any] | None = None) -> Opera
     >>> v.initializer.run()
     >>> tf.assert_variables_initialized([v]).run()
     """
-    chosen = global_variables() if var_list is None else var_list
+    chosen = _all_variables() if var_list is None else var_list
     reads = [_checked(variable, "var_list").value() for variable in chosen]
     return control_ops.group(*reads) if reads else None
+
+
+def _all_variables() -> list[Any]:
+    return [*global_variables(), *local_variables()]
+
+
+@public("report_uninitialized_variables")
+@takes(var_list=ITEMS)
+def report_uninitialized_variables(
+    var_list: Iterable[Any] | None = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
+    """The names of those variables that have no value, as a vector of strings.
+
+    Parameters
+    ----------
+    var_list
+        The variables, by default all of the default graph, local ones among them.
+    name
+        Name of the result.
+
+    Raises
+    ------
+    TypeError
+        Something else is among them.
+
+    Examples
+    --------
+    >>> first, second = tf.Variable(1.0, name="first"), tf.Variable(2.0, name="second")
+    >>> first.initializer.run()
+    >>> tf.report_uninitialized_variables([first, second]).eval().tolist()
+    [b'second']
+    """
+    given = _all_variables() if var_list is None else var_list
+    chosen = [_checked(variable, "var_list") for variable in given]
+    with get_default_graph().name_scope(name):
+        names = convert_to_tensor([variable.op.name for variable in chosen], dtypes.string)
+        if not chosen:
+            return names
+        known = gen_ops.pack([is_variable_initialized(variable) for variable in chosen])
+        # Part 0: those that have none.
+        return gen_ops.dynamic_partition(names, gen_ops.cast(known, dtypes.int32), 2)[0]
 
 
 # The papers' and first releases' names.

@@ -8,16 +8,16 @@ import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.base.public import public
 from millstream._impl.graph import variable_tensor
-from millstream._impl.graph.arguments import DTYPE, FUNCTION, INITIALIZER, LIST, SHAPE, TEXT, takes
+from millstream._impl.graph.arguments import DTYPE, FUNCTION, INITIALIZER, SHAPE, TEXT, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.operator_methods import Operators
 from millstream._impl.graph.stacks import StepRunner, session_or_default
 from millstream._impl.graph.tensor_like import TensorLike
-from millstream._impl.ops.indexed_slices import IndexedSlices
 from millstream._impl.values import dtypes, tensor_shape
 from millstream._impl.values.tensor_shape import TensorShape
 from millstream._impl.variables import initial_values, save_slices, variable_protos
+from millstream._impl.variables.part_updates import PartUpdates
 from millstream._impl.variables.variable_kinds import VariableAggregation, VariableSynchronization
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @public("Variable")
-class Variable(Operators, TensorLike):
+class Variable(PartUpdates, Operators, TensorLike):
     """A tensor that keeps its value from step to step, and that operations can change.
 
     It must be initialized before it is read: run `initializer`, or
@@ -61,7 +61,8 @@ class Variable(Operators, TensorLike):
     use_resource
         Not used: every variable is a resource.
     synchronization, aggregation
-        A `VariableSynchronization` and a `VariableAggregation`; not used, as there is one copy.
+        A `VariableSynchronization` and a `VariableAggregation`; not used, as there is one copy. One
+        with ``ON_READ`` is not trainable.
     shape
         Its shape, by default that of the value.
 
@@ -81,7 +82,6 @@ class Variable(Operators, TensorLike):
 
     @takes(
         initial_value=INITIALIZER,
-        collections=LIST,
         dtype=DTYPE,
         import_scope=TEXT,
         constraint=FUNCTION,
@@ -119,9 +119,11 @@ class Variable(Operators, TensorLike):
             raise ValueError("initial_value: a variable needs a first value")
         if constraint is not None and not callable(constraint):
             raise ValueError(f"constraint: expected a function, got {constraint!r}")
-        self._trainable = True if trainable is None else bool(trainable)
+        if collections is not None and not isinstance(collections, (list, tuple, set)):
+            raise ValueError(f"collections: expected a list of names, got {collections!r}")
         self._constraint = constraint
         self._synchronization = _kind(VariableSynchronization, synchronization, "synchronization")
+        self._trainable = self._is_trained(trainable)
         self._aggregation = _kind(VariableAggregation, aggregation, "aggregation")
         wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
         with self._graph.control_dependencies(None):
@@ -133,6 +135,12 @@ class Variable(Operators, TensorLike):
                 with self._graph.enter_scope(scope), self._graph.device(caching_device):
                     self._cached = gen_ops.identity(self._snapshot, name="cached")
         self._join(collections)
+
+    def _is_trained(self, trainable: bool | None) -> bool:
+        on_read = self._synchronization is VariableSynchronization.ON_READ
+        if trainable and on_read:
+            raise ValueError("trainable: a variable with VariableSynchronization.ON_READ is not")
+        return not on_read if trainable is None else bool(trainable)
 
     def _make_nodes(self, scope: str, shape: Any, validate_shape: bool) -> None:
         graph = self._graph
@@ -313,18 +321,6 @@ class Variable(Operators, TensorLike):
         graph.note_initialized_value(merged)
         return merged
 
-    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
-        """Some of its rows.
-
-        Parameters
-        ----------
-        indices
-            Which rows, of any shape.
-        name
-            Name of the result.
-        """
-        return gen_ops.resource_gather(self.handle, indices, self._dtype, name=name)
-
     def eval(self, session: StepRunner | None = None) -> Any:
         """Its value now, in a session or the default one."""
         return session_or_default(session, self._graph, "Variable.eval()").run(self)
@@ -405,38 +401,6 @@ class Variable(Operators, TensorLike):
     ) -> Any:
         """Subtract `delta` from its value; parameters and result are those of `assign`."""
         return self._write(gen_ops.assign_sub_variable_op, delta, name, "AssignSub", read_value)
-
-    def scatter_sub(self, sparse_delta: Any, use_locking: bool = False, name: Any = None) -> Any:
-        """Subtract from some of its rows; parameters and result are those of `scatter_add`."""
-        if not isinstance(sparse_delta, IndexedSlices):
-            raise TypeError(f"sparse_delta: expected tf.IndexedSlices, got {sparse_delta!r}")
-        return self.scatter_add(-sparse_delta, use_locking, name)
-
-    def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: Any = None) -> Any:
-        """Add to some of its rows.
-
-        Parameters
-        ----------
-        sparse_delta
-            The rows, as `IndexedSlices`.
-        use_locking
-            Not used: writes are never torn.
-        name
-            Name of the operation.
-
-        Raises
-        ------
-        TypeError
-            `sparse_delta` is something else.
-        """
-        if not isinstance(sparse_delta, IndexedSlices):
-            raise TypeError(f"sparse_delta: expected tf.IndexedSlices, got {sparse_delta!r}")
-        graph = self._graph
-        with graph.as_default(), graph.colocate_with(self.handle):
-            written = gen_ops.resource_scatter_add(
-                self.handle, sparse_delta.indices, sparse_delta.values, name
-            )
-            return self._after(written)
 
     def load(self, value: Any, session: StepRunner | None = None) -> None:
         """Set its value now, in a session or the default one.
