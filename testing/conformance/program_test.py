@@ -22,6 +22,8 @@ _OF_OTHER_LEVELS = (
     "py_func_print_assert",
     "saver_round_trip",
     "schedules_clipping_averages",
+    "variable_scope_reuse",
+    "variables_state",
 )
 # Guards against hanging, of run.py and of a program: one takes seconds.
 _HANG_GUARD_SECONDS = 900

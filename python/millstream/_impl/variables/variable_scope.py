@@ -202,7 +202,6 @@ def names_scope() -> str:
     dtype=DTYPE,
     initializer=INITIALIZER,
     regularizer=FUNCTION,
-    collections=LIST,
     custom_getter=FUNCTION,
     constraint=FUNCTION,
 )
@@ -327,7 +326,15 @@ def _through(custom_getter: Any, getter: Any) -> Any:
 
 
 @public("get_local_variable")
-@takes(shape=SHAPE, dtype=DTYPE, initializer=INITIALIZER, regularizer=FUNCTION, collections=LIST)
+@takes(
+    shape=SHAPE,
+    dtype=DTYPE,
+    initializer=INITIALIZER,
+    regularizer=FUNCTION,
+    collections=LIST,
+    custom_getter=FUNCTION,
+    constraint=FUNCTION,
+)
 def get_local_variable(
     name: str,
     shape: Any = None,
@@ -336,14 +343,25 @@ def get_local_variable(
     regularizer: Any = None,
     trainable: bool = False,
     collections: Any = None,
-    **arguments: Any,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Any = None,
+    constraint: Any = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
 ) -> Any:
     """A variable of the collection of local ones, which is not trained.
 
     Parameters
     ----------
-    name, shape, dtype, initializer, regularizer, trainable, arguments
+    name, shape, dtype, initializer, regularizer, caching_device, partitioner, validate_shape
         As for `get_variable`.
+    use_resource, custom_getter, constraint, synchronization, aggregation
+        As for `get_variable`.
+    trainable
+        Not used: it is False.
     collections
         Further collections to join.
 
@@ -353,8 +371,23 @@ def get_local_variable(
     >>> tf.local_variables() == [seen]
     True
     """
-    joined = [*(collections or []), GraphKeys.LOCAL_VARIABLES]
-    return get_variable(name, shape, dtype, initializer, regularizer, False, joined, **arguments)
+    return get_variable(
+        name,
+        shape,
+        dtype,
+        initializer,
+        regularizer,
+        False,
+        [*(collections or []), GraphKeys.LOCAL_VARIABLES],
+        caching_device,
+        partitioner,
+        validate_shape,
+        use_resource,
+        custom_getter,
+        constraint,
+        synchronization,
+        aggregation,
+    )
 
 
 @public("variable_scope")

@@ -205,11 +205,22 @@ class VariableStore:
             variable = Variable(first, name=name, dtype=kind, **arguments)
         self._variables[name] = variable
         if regularizer is not None:
-            with graph.as_default(), graph.enter_scope(name + "/Regularizer/"):
-                loss = regularizer(variable)
-            if loss is not None:
-                graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+            self._add_loss(variable, regularizer)
         return variable
+
+    def _add_loss(self, variable: Variable, regularizer: Any) -> None:
+        """Note what a regularizer makes of a variable.
+
+        A regularizer is called twice. The first call, outside of the variable's scope, only shows
+        whether there is a loss. Its operations take names there, on which the names of later
+        operations in graph programs depend.
+        """
+        graph = self._graph
+        with graph.as_default(), graph.enter_scope(""):
+            if regularizer(variable) is None:
+                return
+        with graph.as_default(), graph.enter_scope(variable.op.name + "/Regularizer/"):
+            graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, regularizer(variable))
 
 
 def _check_shared(found: PartitionedVariable, shape: TensorShape, dtype: DType, reuse: Any) -> None:
