@@ -356,6 +356,10 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.zeros: lambda: {"shape": [2]},
         tf.zeros_initializer: dict,
         tf.zeros_like: lambda: {"tensor": X},
+        tf.contrib.opt.ExternalOptimizerInterface: lambda: {
+            "loss": tf.constant(1.0),
+            "var_list": [_variable()],
+        },
         tf.app.run: lambda: {"main": lambda argv: None, "argv": ["prog"]},
         tf.compat.as_bytes: lambda: {"bytes_or_text": "a"},
         tf.compat.as_text: lambda: {"bytes_or_text": "a"},
