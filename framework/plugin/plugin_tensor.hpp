@@ -43,9 +43,15 @@ class Tensor {
     return Made(
         out, [&](MS_Tensor** made) { return host_tables.ctx->input_tensor(frame.raw(), i, made); });
   }
-  // Takes ownership of the struct unless it fails.
+  // Of host memory. Takes ownership of the struct unless it fails.
   static Status FromDLPack(DLManagedTensorVersioned* managed, Tensor* out) {
     return Made(out, [&](MS_Tensor** made) { return api().dlpack_import(managed, made); });
+  }
+  // The same, also of memory of the execution's device.
+  static Status FromDLPack(const Frame& frame, DLManagedTensorVersioned* managed, Tensor* out) {
+    return Made(out, [&](MS_Tensor** made) {
+      return host_tables.ctx->dlpack_import(frame.raw(), managed, made);
+    });
   }
 
   // Sets output i of the execution to this tensor.

@@ -19,12 +19,11 @@
  *    `required` is 0 is optional: a reader that does not know it goes on without it. Reserved
  *    constants are unknown to this host.
  *  - Functions return MS_Status*, where NULL means success and anything else is owned by the caller
- *    (ms.core/1 status_free), unless they are declared otherwise.
- *  - No exception may cross in either direction.
+ *    (ms.core/1 status_free), unless they are declared otherwise. No exception may cross.
  *  - Lifetimes. For ever: MS_Plugin, tables, functions, their `user`, and what says so. Until the
  *    callback returns that got it: everything else that is passed by pointer, unless it says
  *    otherwise. Until released: MS_Status, MS_Tensor, MS_Resource, MS_LockSet. Until destroyed:
- *    devices, and in them streams, events and blocks, which go before their device.
+ *    devices, and in them streams, events, blocks and graphs, which go before their device.
  *  - Threads. entry, init, register_all and shutdown are called one at a time. Everything else may
  *    be called from any thread, by several at once, unless it says otherwise.
  *  - The floating-point environment (rounding, flushing of denormals, traps) of a host's thread is
@@ -32,8 +31,7 @@
  *    latest when a step ends, restores it, and names the plugin in the log.
  *
  * Within a major, minors only add: at the tail of growable structs and tables, new interfaces, new
- * constants. Every 1.x host loads every 1.y plugin whose min_host_minor it meets (CHANGELOG.md,
- * docs/plugins.md). */
+ * constants. Every 1.x host loads every 1.y plugin whose min_host_minor it meets (CHANGELOG.md). */
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_H_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_H_
 
@@ -47,15 +45,13 @@ extern "C" {
 #define MS_ABI_MAJOR 1
 #define MS_ABI_MINOR 0
 
-/* The newest host minor that this compilation may rely on without asking MS_HAS; it becomes
- * MS_Plugin.min_host_minor. A plugin that wants to run on older hosts lowers it, and no longer sees
- * what came later. */
+/* The newest host minor that may be relied on without asking MS_HAS: MS_Plugin.min_host_minor. A
+ * plugin that wants to run on older hosts lowers it, and no longer sees what came later. */
 #ifndef MS_TARGET_MINOR
 #define MS_TARGET_MINOR MS_ABI_MINOR
 #endif
-/* The newest minor that this compilation sees; it becomes MS_Plugin.built_minor. A plugin that also
- * wants what came after its target, where a host has it, raises it up to MS_ABI_MINOR, and asks
- * MS_HAS before it touches anything newer than the target. */
+/* The newest minor that is seen: MS_Plugin.built_minor. A plugin that also wants what came after
+ * its target, where a host has it, raises it up to MS_ABI_MINOR, and asks MS_HAS for it. */
 #ifndef MS_BUILT_MINOR
 #define MS_BUILT_MINOR MS_TARGET_MINOR
 #endif
@@ -81,12 +77,10 @@ typedef struct MS_Str {
   const char* data;
   uint64_t size;
 } MS_Str;
-
 typedef struct MS_Bytes {
   const void* data;
   uint64_t size;
 } MS_Bytes;
-
 typedef struct MS_KV {
   MS_Str key;
   MS_Str value;
@@ -104,9 +98,8 @@ typedef struct MS_Dims {
 } MS_Dims;
 
 /* A place in a device's memory. `base` is what mem_alloc gave. In a linear space (MS_SPACE_LINEAR)
- * the bytes start at base + offset, and the host may change either. In others the address is the
- * plugin's business: the host passes on `base` as it got it and counts in `offset` alone. No host
- * takes devices with such memory yet.
+ * the bytes start at base + offset, and the host may change either. In others, which are opaque,
+ * `base` is a handle of the plugin's: the host passes it on as it got it and counts in `offset`.
  * `device_index` is the ordinal of the device, and 0 for host memory. */
 typedef struct MS_MemRef {
   void* base;
@@ -138,6 +131,7 @@ typedef struct MS_Buf MS_Buf;               /* a growing byte buffer of the host
 typedef struct MS_Device MS_Device;         /* a device, the plugin's own type */
 typedef struct MS_Stream MS_Stream;         /* a stream, the plugin's own type */
 typedef struct MS_Event MS_Event;           /* an event, the plugin's own type */
+typedef struct MS_Graph MS_Graph;           /* recorded work, the plugin's own type */
 
 /* A dense row-major tensor. A view is valid until compute returns (or `done`, when asynchronous).
  * String cells and resources are opaque: they are read through ms.tensor/1 and ms.resource/1. */
@@ -224,9 +218,8 @@ typedef uint32_t MS_DType;
 #define MS_STRING MS_DTYPE(MS_CODE_STRING, 0)
 #define MS_RESOURCE MS_DTYPE(MS_CODE_RESOURCE, 0)
 #define MS_VARIANT MS_DTYPE(MS_CODE_VARIANT, 0)
-/* Reserved: their numbers are fixed, but this host has no tensors of them. A kernel that is
- * registered for one of them is refused. The codes are DLPack's; two elements of four bits share a
- * byte, the first in its low half. */
+/* Reserved: the numbers are fixed, but this host has no tensors and takes no kernels of them. The
+ * codes are DLPack's; two elements of four bits share a byte, the first in its low half. */
 #define MS_CODE_FLOAT8_E4M3FN 10u
 #define MS_CODE_FLOAT8_E4M3FNUZ 11u
 #define MS_CODE_FLOAT8_E5M2 12u
@@ -257,13 +250,11 @@ typedef int32_t MS_Code;
 #define MS_UNAVAILABLE 14
 #define MS_DATA_LOSS 15
 
-/* Memory spaces. */
 #define MS_SPACE_DEVICE 0u
 #define MS_SPACE_HOST_PINNED 1u
 #define MS_SPACE_HOST 2u
 #define MS_SPACE_MANAGED 3u /* reserved */
 
-/* Log levels. */
 #define MS_LOG_DEBUG 0
 #define MS_LOG_INFO 1
 #define MS_LOG_WARNING 2
@@ -387,7 +378,6 @@ typedef struct MS_NoteRecord {
 
 /* Puts the note into this object file, at file scope, once a plugin. name and family are literals
  * of at most 31 bytes; families are alternatives of which one file is loaded (see MS_Note.rank).
- * The section's name makes it an ELF note, which strip keeps and a segment of its own maps.
  * The plugin's own code reads ms_plugin_description, never the note: tools that change run paths
  * and names of libraries (patchelf, auditwheel) move the note and overwrite the place it had. */
 #define MS_PLUGIN_NOTE(name, family, rank, cpu_bits, flags)                    \
@@ -434,11 +424,10 @@ typedef struct MS_Frame {
   /* Preset to planned memory of the shape that the plan found; mem.base NULL with rank
    * MS_UNKNOWN_RANK: the kernel calls ctx.allocate_output or ctx.set_output. */
   MS_TensorView* outputs;
-  /* Bit i of word i / 64: output i is consumed, fetched, or of a target node. A kernel may leave
-   * an unused output alone. */
+  /* Bit i of word i / 64: output i is needed. A kernel may leave the others alone. */
   const uint64_t* outputs_used;
   void* shape_state; /* what specialize made; NULL on the dynamic path */
-  void* scratch;     /* scratch_bytes of specialize, 64-byte aligned; NULL when none were asked */
+  void* scratch;     /* scratch_bytes of specialize, 64-byte aligned; NULL: none, or opaque */
   uint32_t n_in;
   uint32_t n_out;
   void* device_state;  /* MS_Device* of the plugin that owns the device */
@@ -449,18 +438,18 @@ typedef struct MS_Frame {
   uint64_t step_id;
   uint32_t device_ordinal;
   uint32_t pad;
+  MS_MemRef scratch_mem; /* the same place, in an opaque space too; 0 bytes: none was asked */
 } MS_Frame;
 #define MS_FRAME_DETERMINISTIC 1u
 #define MS_FRAME_TRACING 2u
-#define MS_FRAME_CAPTURE 4u /* reserved, for "ms.capture/1" */
+#define MS_FRAME_CAPTURE 4u /* `stream` records what compute enqueues, see "ms.capture/1" */
 
 /* One shape signature of one node, while a plan is built. All dims are known; `outputs` is what
  * the op's shape function says. */
 typedef struct MS_Specialization {
   MS_Head head;
   const MS_Dims* inputs;
-  /* Values of inputs that are the same in every step and lie in host memory; the others have
-   * mem.base NULL. */
+  /* Values of inputs that are constants in host memory; the others have mem.base NULL. */
   const MS_TensorView* constants;
   const MS_Dims* outputs;
   uint32_t n_in;
@@ -472,8 +461,7 @@ typedef struct MS_Specialization {
   const MS_DeviceContext* device;
 } MS_Specialization;
 
-/* The question whether a kernel takes a node. Shapes are those that are known when the node is
- * placed: of unknown rank, or with sizes of -1. */
+/* Whether a kernel takes a node. Shapes may be of unknown rank, and have sizes of -1. */
 typedef struct MS_SupportsQuery {
   MS_Head head;
   const MS_KernelInfo* info; /* for ms.kernel/1: op, attributes, types; no device */
@@ -498,9 +486,9 @@ typedef struct MS_TypeConstraint {
 #define MS_KERNEL_BLOCKING 2u
 #define MS_KERNEL_INEXPENSIVE 4u /* always cheap enough to run inline */
 #define MS_KERNEL_SYNCS_HOST 8u  /* host-arg outputs are valid on return */
-/* compute does nothing but enqueue work on the frame's stream, the same for the same shapes but for
- * the addresses in the frame: it reads no host argument whose value may change, allocates nothing,
- * locks no variable and reserves no random numbers. */
+/* compute does nothing but enqueue work on the frame's stream, the same for the same shapes and
+ * values of host arguments but for the addresses in the frame: it allocates nothing, locks no
+ * variable, reserves no random numbers and has no output in host memory. See "ms.capture/1". */
 #define MS_KERNEL_CAPTURE_SAFE 16u
 #define MS_KERNEL_DETERMINISTIC 32u
 
@@ -523,14 +511,12 @@ typedef struct MS_KernelDef {
   MS_Status* (*compute)(void* state, MS_Frame* frame);
   void (*compute_async)(void* state, MS_Frame* frame, MS_Done* done); /* only with ASYNC */
   void (*destroy)(void* state);
-  /* Optional pair. Called for every shape signature when a plan is built; what depends on shapes
-   * alone is prepared here. */
+  /* Optional pair, for every shape signature of a plan: prepares what depends on shapes alone. */
   MS_Status* (*specialize)(void* state, MS_Specialization* specialization);
   void (*unspecialize)(void* state, void* shape_state);
   /* Optional, for kernels that take some shapes, layouts or attributes only. Asked before a node is
-   * placed, with the shapes that are known then, and maybe again for the same node, which gets the
-   * same answer. A status refuses the node: the next kernel is asked, of this device or of another,
-   * and explain_placement shows the status's text. */
+   * placed, with the shapes that are known then, and maybe again, for the same answer. A status,
+   * whose text explain_placement shows, refuses the node: the next kernel is asked. */
   MS_Status* (*supports)(void* user, const MS_SupportsQuery* query);
 } MS_KernelDef;
 
@@ -585,8 +571,7 @@ typedef struct MS_OpInfo {
   uint32_t deprecated_version;
 } MS_OpInfo;
 
-/* A tensor of the graph that a gradient is added to; 0: none. Valid until the gradient function
- * returns. */
+/* A tensor of the graph, until the gradient function returns; 0: none. */
 typedef uint64_t MS_Ref;
 
 /* A node that a gradient function adds. */
@@ -631,11 +616,10 @@ typedef struct MS_CoreApi {
 
 /* "ms.registry/1": only during register_all; everything is copied during the call.
  *
- * A kernel, an op or a gradient that this host cannot take, because it does not know its op, an
- * argument, a type attribute, a dtype, a flag or a feature, is skipped. The call succeeds, the
- * plugin becomes ready without it, and the list of plugins says what was skipped and why. An error
- * is for what no host could take (a missing function, a text that is none): it fails the whole
- * plugin, even one that goes on.
+ * A kernel, an op or a gradient of which this host does not know the op, an argument, an attribute,
+ * a dtype, a flag or a feature is skipped. The call succeeds, the plugin becomes ready without it,
+ * and the list of plugins says what was skipped and why. An error is for what no host could take (a
+ * missing function, a text that is none): it fails the whole plugin, even one that goes on.
  *
  * Two kernels of one op, device type, label and priority that serve a type in common: the one that
  * was registered first serves it. A tie is listed, and no error. Plugins are loaded in this order:
@@ -659,7 +643,6 @@ typedef struct MS_RegistryApi {
   const MS_OpInfo* (*op_find)(MS_Registrar* registrar, MS_Str name);
 } MS_RegistryApi;
 
-/* Attribute kinds. */
 typedef uint32_t MS_AttrKind;
 #define MS_ATTR_NONE 0u
 #define MS_ATTR_I64 1u
@@ -724,10 +707,11 @@ typedef struct MS_KernelApi {
   /* The option of this plugin, as it was given or by its default (ms.options/1); MS_NOT_FOUND.
    * Valid for ever. Not for shape and gradient functions. */
   MS_Status* (*option_get)(const MS_KernelInfo* info, MS_Str name, MS_Str* out);
-  /* The node's device, during create; valid until the kernel is destroyed. NULL for shape, gradient
-   * and supports functions. */
+  /* The node's device, until the kernel is destroyed. NULL in all functions but create. */
   const MS_DeviceContext* (*device)(const MS_KernelInfo* info);
 } MS_KernelApi;
+
+struct DLManagedTensorVersioned; /* as dlpack.h 1.x declares it */
 
 /* "ms.ctx/1": during compute. */
 typedef struct MS_CtxApi {
@@ -739,8 +723,7 @@ typedef struct MS_CtxApi {
   MS_Status* (*forward_or_allocate)(MS_Frame* frame, const uint32_t* candidates, uint32_t n,
                                     uint32_t index, MS_Dims dims, MS_TensorView* out,
                                     int32_t* which);
-  /* The output is this tensor, of the dtype that the node has there: its reference is shared, not
-   * taken. */
+  /* The output is this tensor, of the node's dtype. Its reference is shared, not taken. */
   MS_Status* (*set_output)(MS_Frame* frame, uint32_t index, MS_Tensor* tensor);
   /* Memory that lives until compute returns (or `done`), 64-byte aligned: MS_SPACE_DEVICE (on a
    * device, until the work is done that the stream has then), MS_SPACE_HOST, and
@@ -749,8 +732,7 @@ typedef struct MS_CtxApi {
   MS_Status* (*allocate_temp)(MS_Frame* frame, MS_DType dtype, MS_Dims dims, uint32_t space,
                               MS_TensorView* out);
   /* MS_CANCELLED when the step was cancelled, MS_DEADLINE_EXCEEDED after its time limit. A kernel
-   * that takes long asks now and then, and returns what it gets: while it runs nobody else looks.
-   */
+   * that takes long asks now and then, and returns what it gets: nobody else looks meanwhile. */
   MS_Status* (*cancel_check)(MS_Frame* frame);
   /* Ends an execution of compute_async: once, from any thread, also before compute_async returns.
    * The host owns the status from then on; the frame and what came with it are gone. */
@@ -788,10 +770,10 @@ typedef struct MS_CtxApi {
    * done that streams had then. The memory is never written to. */
   MS_Status* (*wrap_device)(MS_Frame* frame, const MS_MemRef* memory, MS_DType dtype, MS_Dims dims,
                             void (*release)(void* user), void* user, MS_Tensor** out);
+  /* As that of ms.tensor/1, and takes memory of the frame's device too. */
+  MS_Status* (*dlpack_import)(MS_Frame* frame, struct DLManagedTensorVersioned* managed,
+                              MS_Tensor** out);
 } MS_CtxApi;
-
-/* As dlpack.h 1.x declares it. */
-struct DLManagedTensorVersioned;
 
 /* "ms.tensor/1" */
 typedef struct MS_TensorApi {
@@ -806,22 +788,20 @@ typedef struct MS_TensorApi {
   MS_Status* (*string_set)(const MS_TensorView* view, uint64_t index, MS_Str value);
   MS_Status* (*string_copy)(const MS_TensorView* destination, uint64_t to,
                             const MS_TensorView* source, uint64_t from);
-  /* A new tensor in the same memory: rows [begin, end) of the first dimension, or other dims with
-   * as many elements. */
+  /* A new tensor in the same memory: rows [begin, end), or other dims with as many elements. */
   MS_Status* (*slice)(MS_Tensor* tensor, int64_t begin, int64_t end, MS_Tensor** out);
   MS_Status* (*reshape)(MS_Tensor* tensor, MS_Dims dims, MS_Tensor** out);
   /* The same memory through DLPack. What is exported is kept until its deleter is called, and is
    * read-only when others may read it. An import takes the struct over (not when it fails) and
    * calls its deleter in the end; it must be dense and row-major, and is never written to.
-   * MS_UNIMPLEMENTED for dtypes of the one that the other does not have. Memory of a device goes
-   * both ways where its description has a dlpack_device_type; an export waits until the device has
-   * written it, and an import is expected to be written. No host does so yet: MS_UNIMPLEMENTED. */
+   * MS_UNIMPLEMENTED for dtypes of the one that the other does not have. Linear memory of a device
+   * with a dlpack_device_type is exported, as of device_id MS_DeviceDesc.ordinal, when the device
+   * has written it; it is imported, when the lender has written it, by ms.ctx/1 dlpack_import. */
   MS_Status* (*dlpack_export)(MS_Tensor* tensor, struct DLManagedTensorVersioned** out);
   MS_Status* (*dlpack_import)(struct DLManagedTensorVersioned* managed, MS_Tensor** out);
 } MS_TensorApi;
 
-/* A variable that is locked for reading cannot be changed through that lock set. Both modes keep
- * all other kernels out. */
+/* What is locked for reading cannot be changed. Both modes keep all other kernels out. */
 #define MS_LOCK_READ 0u
 #define MS_LOCK_WRITE 1u
 
@@ -839,16 +819,14 @@ typedef struct MS_ResourceApi {
   MS_Status* (*var_prepare_write)(MS_LockSet* locks, uint32_t k, MS_TensorView* out);
   MS_Status* (*var_replace)(MS_LockSet* locks, uint32_t k, MS_Tensor* tensor);
   void (*vars_unlock)(MS_LockSet* locks);
-  /* What a handle is of: for a variable the type is "Variable". The texts live as long as the view.
-   */
+  /* What a handle is of; a variable's type is "Variable". The texts live as long as the view. */
   MS_Status* (*handle_read)(const MS_TensorView* handle, MS_Str* container, MS_Str* name,
                             MS_Str* type);
   /* Objects of a registered type by container ("": the session's default one) and name, as a
    * kernel's attributes "container" and "shared_name" say them. create gives the object to the
    * container, MS_ALREADY_EXISTS leaves it to the caller. Each *out is a reference that the caller
    * releases; the object lives as long as there is one, or its container. lookup answers
-   * MS_NOT_FOUND; lookup_or_create calls make when there is none, and of two that are made at the
-   * same time destroys one. */
+   * MS_NOT_FOUND; lookup_or_create calls make when there is none; of two made at once one goes. */
   MS_Status* (*create)(MS_Frame* frame, MS_Str container, MS_Str name, MS_Str type, void* object,
                        MS_Resource** out);
   MS_Status* (*lookup)(MS_Frame* frame, MS_Str container, MS_Str name, MS_Str type,
@@ -867,8 +845,7 @@ typedef struct MS_ThreadsApi {
   uint32_t (*num_threads)(const MS_Frame* frame);
   /* Calls fn on disjoint ranges that cover [0, total) and returns when all are done. Ranges are
    * cut by size and cost alone. fn runs on the calling thread alone when the team is at work
-   * already: inside another parallel_for, of this execution or of another one. fn throws nothing.
-   */
+   * already: inside another parallel_for, of this execution or another. fn throws nothing. */
   void (*parallel_for)(MS_Frame* frame, uint64_t total, uint64_t cost_ns_per_unit,
                        void (*fn)(void* user, uint64_t begin, uint64_t end), void* user);
   /* Calls fn on another thread, where it may take long and wait for others; on this one, before
@@ -944,8 +921,7 @@ typedef struct MS_GradApi {
   MS_Status* (*zeros_like)(MS_GradCtx* ctx, MS_Ref ref, MS_Ref* out);
   /* The gradient of input i; 0: none, as for inputs that are not set. */
   MS_Status* (*set_dx)(MS_GradCtx* ctx, uint32_t i, MS_Ref dx);
-  /* The same as rows: values[k] belongs to row indices[k] of a tensor of shape dense_shape; equal
-   * indices add up. */
+  /* The same as rows: values[k] adds to row indices[k] of a tensor of shape dense_shape. */
   MS_Status* (*set_dx_rows)(MS_GradCtx* ctx, uint32_t i, MS_Ref values, MS_Ref indices,
                             MS_Ref dense_shape);
 } MS_GradApi;
@@ -985,8 +961,8 @@ typedef struct MS_TraceApi {
 /* MS_DeviceDesc.flags */
 #define MS_DEVICE_OPEN 1u /* kernels of other plugins may target it */
 /* 2: reserved */
-#define MS_DEVICE_HOST_IS_DEVICE 4u /* its memory is host memory */
-#define MS_DEVICE_LINEAR_POINTERS 8u
+#define MS_DEVICE_HOST_IS_DEVICE 4u  /* its memory is host memory */
+#define MS_DEVICE_LINEAR_POINTERS 8u /* of its memory the host may cut blocks, see MS_DeviceApi */
 
 /* MS_SpaceDesc.flags */
 #define MS_SPACE_HOST_VISIBLE 1u
@@ -1052,10 +1028,11 @@ typedef struct MS_MemStats {
  * when it creates a device.
  *
  * Streams do what they are given in order, and all functions that take a stream return at once but
- * stream_sync. With MS_DEVICE_LINEAR_POINTERS a MS_MemRef may point anywhere into a block: the host
- * cuts large blocks itself. Work that fails later, a kernel's for instance, is told once, by the
- * next stream_query or stream_sync of its stream that finds it; the device goes on. A device that
- * is lost says so in device_error and everywhere else, for ever: MS_UNAVAILABLE. */
+ * stream_sync. A MS_MemRef may point anywhere into a block. With MS_DEVICE_LINEAR_POINTERS the host
+ * also cuts large blocks itself; without, a block is one tensor or the tensors of one step. Work
+ * that fails later, a kernel's for instance, is told once, by the next stream_query or stream_sync
+ * of its stream that finds it; the device goes on. A device that is lost says so in device_error
+ * and everywhere else, for ever: MS_UNAVAILABLE. */
 typedef struct MS_DeviceApi {
   MS_Table head;
   MS_Status* (*mem_alloc)(MS_Device* device, uint32_t space, uint64_t bytes, uint64_t alignment,
@@ -1096,7 +1073,39 @@ typedef struct MS_DeviceApi {
   MS_Status* (*stream_host_fn)(MS_Stream* stream, void (*fn)(void* user), void* user);
   MS_Status* (*device_sync)(MS_Device* device);
   MS_Status* (*device_error)(MS_Device* device); /* sticky */
+  /* (optional, both) From host_register to host_unregister of the same address this memory of the
+   * host's, whole pages of which no part is registered yet, is as MS_SPACE_HOST_PINNED for copies.
+   * Nothing uses it when it is unregistered. */
+  MS_Status* (*host_register)(MS_Device* device, void* address, uint64_t bytes);
+  void (*host_unregister)(MS_Device* device, void* address);
 } MS_DeviceApi;
+
+/* What work did within `from` when it was recorded, it does at the same place within `to`. */
+typedef struct MS_MemChange {
+  MS_MemRef from;
+  MS_MemRef to;
+} MS_MemChange;
+
+/* "ms.capture/1" (optional): work that is recorded once and enqueued as a whole in later steps. The
+ * host records a row of kernels with MS_KERNEL_CAPTURE_SAFE, whose host arguments are constants, on
+ * a stream that is for this alone. One thread at a time uses this stream, and so each graph.
+ * From begin to end the stream records and does nothing: the work of kernels, copy_async within the
+ * device, fill_async. All else that takes the stream answers MS_FAILED_PRECONDITION, and so does
+ * end then. Other streams go on. */
+typedef struct MS_CaptureApi {
+  MS_Table head;
+  MS_Status* (*begin)(MS_Stream* stream);
+  /* Ends the recording in any case; after an error there is no graph. */
+  MS_Status* (*end)(MS_Stream* stream, MS_Graph** out);
+  /* For later replays, with simultaneous changes, which replace those of the last update; what no
+   * change covers is as it was recorded. MS_UNIMPLEMENTED: the host records the work anew. */
+  MS_Status* (*update)(MS_Graph* graph, const MS_MemChange* changes, uint64_t n_changes);
+  /* Enqueues the work on a stream of the device, after what it has. Earlier replays may be under
+   * way. After an error nothing was enqueued. */
+  MS_Status* (*replay)(MS_Graph* graph, MS_Stream* stream);
+  /* Replays that are under way are not affected. */
+  void (*destroy)(MS_Graph* graph);
+} MS_CaptureApi;
 
 /* "ms.devices/1" */
 typedef struct MS_DevicesApi {
@@ -1150,8 +1159,7 @@ typedef struct MS_OptionDesc {
   uint32_t flags;
 } MS_OptionDesc;
 
-/* "ms.options/1" (optional): the options that init takes. The host checks what users give against
- * them before it calls init. */
+/* "ms.options/1" (optional): the options of init, against which the host checks what users give. */
 typedef struct MS_OptionsApi {
   MS_Table head;
   /* Called before init. The descriptions live for ever. */
@@ -1160,22 +1168,13 @@ typedef struct MS_OptionsApi {
 
 /* Interface ids. Those that begin with "ms.x." are experiments, of which nothing is promised. These
  * are reserved, and no host has them yet:
- *
- * "ms.graph/1": a plugin claims a connected part of a placed graph. The host asks it with the
- *   nodes, their attributes and the shapes as far as they are known; the plugin compiles the part
- *   and gives one kernel for it.
- * "ms.capture/1": what a plan enqueues on a stream is recorded once and replayed, with other memory
- *   where feeds and fetches have moved (MS_FRAME_CAPTURE, MS_KERNEL_CAPTURE_SAFE).
- * "ms.collective/1": communicators of several devices: all-reduce, all-gather, reduce-scatter,
- *   broadcast, send and receive on streams.
- * "ms.kv/1": a key-value store of the cluster, by which plugins of several processes find each
- *   other: put, get with a time limit.
+ * "ms.graph/1": a plugin claims a connected part of a placed graph, and gives a kernel for it.
+ * "ms.collective/1": communicators of several devices: reductions, gathers, broadcasts on streams.
+ * "ms.kv/1": a store by which plugins of several processes find each other.
  * "ms.transport/1": moves tensors between tasks by other means than the host's own.
- * "ms.variant/1": values of MS_VARIANT: types of a plugin's own, with functions that copy, encode
- *   and free them.
+ * "ms.variant/1": values of MS_VARIANT: a plugin's types, with functions to copy, encode and free.
  * "ms.function/1": a kernel calls a function of the graph (MS_ATTR_FUNC).
- * "ms.resource/1", later minors: resources with kernels in host memory that wait for each other
- *   (tables, queues, iterators) by plugins.
+ * "ms.resource/1", later minors: tables, queues and iterators by plugins.
  * Strides and other layouts: a view is dense and row-major. A layout would stand in a struct beside
  *   the view, behind a bit of `required`. */
 #define MS_CORE_API "ms.core/1"
@@ -1190,6 +1189,7 @@ typedef struct MS_OptionsApi {
 #define MS_TRACE_API "ms.trace/1"
 #define MS_DEVICES_API "ms.devices/1"
 #define MS_DEVICE_API "ms.device/1"
+#define MS_CAPTURE_API "ms.capture/1"
 #define MS_PROFILER_API "ms.profiler/1"
 #define MS_OPTIONS_API "ms.options/1"
 
