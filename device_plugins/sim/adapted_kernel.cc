@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "device_plugins/sim/launch.h"
 #include "device_plugins/sim/preparation.h"
 #include "device_plugins/sim/queued_execution.h"
+#include "device_plugins/sim/recorded_frame.h"
 
 namespace millstream::sim {
 namespace {
@@ -61,12 +63,11 @@ bool HasStrings(const MS_Frame& frame) {
 
 // Whether the host may read an output as soon as compute returns.
 bool HasHostOutput(const MS_Frame& frame) {
-  const AddressWindow& window = MemoryOf(frame).window();
-  return std::any_of(frame.outputs, frame.outputs + frame.n_out,
-                     [&window](const MS_TensorView& output) {
-                       return output.mem.bytes != 0 && output.mem.base != nullptr &&
-                              !window.Shows(AddressOf(output));
-                     });
+  const Memory& memory = MemoryOf(frame);
+  return std::any_of(
+      frame.outputs, frame.outputs + frame.n_out, [&memory](const MS_TensorView& output) {
+        return output.mem.bytes != 0 && output.mem.base != nullptr && !memory.Holds(output.mem);
+      });
 }
 
 Status RunAwaited(const NodeKernel& node, MS_Frame* frame) {
@@ -77,14 +78,38 @@ Status RunAwaited(const NodeKernel& node, MS_Frame* frame) {
   return node.places.CheckOutputs(*frame, MemoryOf(*frame));
 }
 
-Status Enqueue(const NodeKernel& node, const MS_Frame& frame, Granted granted) {
+// The kernel's run in the thread of `stream`.
+std::function<void()> RunOn(Stream* stream, const NodeKernel& node, const MS_Frame& frame,
+                            Granted granted) {
   auto execution = std::make_shared<QueuedExecution>(frame, std::move(granted));
-  return Launch(frame.stream, [execution, node = &node, stream = StreamOf(frame)] {
+  return [execution, node = &node, stream] {
     const Status status = execution->Run(node->kernel->cpu, node->state);
     if (status.ok()) return;
     stream->KeepFailure(
         Status(status.code(), ms::StrCat("node '", node->name, "' (op ", node->kernel->op, ") on ",
                                          stream->device()->name(), ": ", status.message())));
+  };
+}
+
+Status Enqueue(const NodeKernel& node, const MS_Frame& frame, Granted granted) {
+  return Launch(frame.stream, RunOn(StreamOf(frame), node, frame, std::move(granted)));
+}
+
+// What the frame's stream records is run again with a frame of its own.
+Status Record(const NodeKernel& node, MS_Frame* frame) {
+  const bool waits = node.kernel->is_shaped_by_values || HasStrings(*frame) ||
+                     HasHostOutput(*frame) || Preparation(frame, node.is_random).IsNeeded();
+  if (waits) {
+    return Status(MS_FAILED_PRECONDITION,
+                  ms::StrCat("the kernel for ", node.kernel->op, " asks the host for more than ",
+                             "its work, and cannot be recorded"));
+  }
+  auto recorded = std::make_shared<RecordedFrame>(*frame, MemoryOf(*frame));
+  return StreamOf(*frame)->Submit([recorded, &node](const Relocation& relocation, Stream* stream,
+                                                    Item* out) {
+    recorded->Use(relocation,
+                  [&](const MS_Frame& moved) { out->run = RunOn(stream, node, moved, Granted()); });
+    return Status();
   });
 }
 
@@ -94,6 +119,7 @@ Status ComputeNode(const NodeKernel& node, MS_Frame* frame) {
   }
   MS_TRY(node.places.CheckInputs(*frame, MemoryOf(*frame)));
   MS_TRY(node.places.CheckOutputs(*frame, MemoryOf(*frame)));
+  if ((frame->flags & MS_FRAME_CAPTURE) != 0) return Record(node, frame);
   if (node.kernel->is_shaped_by_values || HasStrings(*frame) || HasHostOutput(*frame)) {
     return RunAwaited(node, frame);
   }
@@ -162,8 +188,10 @@ bool AddConstraint(const MS_TypeConstraint& constraint, AdaptedKernel* kernel) {
   return true;
 }
 
-MS_KernelDef MakeSimDefinition(const MS_KernelDef& cpu, AdaptedKernel* kernel) {
+MS_KernelDef MakeSimDefinition(const MS_KernelDef& cpu, bool is_capture_safe,
+                               AdaptedKernel* kernel) {
   MS_KernelDef sim = cpu;
+  if (is_capture_safe && !kernel->is_shaped_by_values) sim.flags |= MS_KERNEL_CAPTURE_SAFE;
   sim.op = ms::ToAbi(kernel->op);
   sim.label = ms::ToAbi(kernel->label);
   sim.device_type = ms::ToAbi("SIM");
@@ -183,9 +211,12 @@ MS_KernelDef MakeSimDefinition(const MS_KernelDef& cpu, AdaptedKernel* kernel) {
 
 MS_Status* RegisterAdapted(MS_Registrar* registrar, const MS_KernelDef* cpu) noexcept {
   return ms::Guarded([&]() -> Status {
-    const MS_KernelDef* const sim = AdaptKernel(*cpu);
+    const MS_RegistryApi& registry = *RealHost().registry;
+    const MS_OpInfo* const op =
+        MS_HAS(&registry, op_find) ? registry.op_find(registrar, cpu->op) : nullptr;
+    const MS_KernelDef* const sim = AdaptKernel(*cpu, op != nullptr && IsCaptureSafe(*op));
     if (sim == nullptr) return Status();
-    return Status::FromAbi(RealHost().registry->kernel_register(registrar, sim));
+    return Status::FromAbi(registry.kernel_register(registrar, sim));
   });
 }
 
@@ -194,7 +225,15 @@ const MS_RegistryApi kRegistry = {{sizeof(MS_RegistryApi), 1, MS_ABI_MINOR, MS_R
 
 }  // namespace
 
-const MS_KernelDef* AdaptKernel(const MS_KernelDef& cpu) {
+bool IsCaptureSafe(const MS_OpInfo& op) {
+  if ((op.flags & MS_OP_STATEFUL) != 0) return false;
+  return std::none_of(op.inputs, op.inputs + op.n_inputs, [](const MS_Str& input) {
+    const std::string_view text = ms::ToView(input);
+    return text.find(": string") != text.npos || text.find(": resource") != text.npos;
+  });
+}
+
+const MS_KernelDef* AdaptKernel(const MS_KernelDef& cpu, bool is_capture_safe) {
   static auto* const kernels = new std::deque<AdaptedKernel>();
   if ((cpu.flags & (MS_KERNEL_ASYNC | MS_KERNEL_BLOCKING)) != 0) return nullptr;
   AdaptedKernel& kernel = kernels->emplace_back();
@@ -212,7 +251,7 @@ const MS_KernelDef* AdaptKernel(const MS_KernelDef& cpu) {
   kernel.is_shaped_by_values = std::find(std::begin(kShapedByValues), std::end(kShapedByValues),
                                          kernel.op) != std::end(kShapedByValues);
   kernel.cpu = cpu;
-  kernel.sim = MakeSimDefinition(cpu, &kernel);
+  kernel.sim = MakeSimDefinition(cpu, is_capture_safe, &kernel);
   return &kernel.sim;
 }
 

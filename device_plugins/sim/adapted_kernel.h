@@ -14,8 +14,12 @@ namespace millstream::sim {
 
 // The kernel for SIM that runs `cpu`, whose strings and arrays need not outlive the call; null when
 // there is none: for kernels on strings alone, and such as block or end later. What it returns
-// lives for ever.
-const MS_KernelDef* AdaptKernel(const MS_KernelDef& cpu);
+// lives for ever. `is_capture_safe`: see IsCaptureSafe.
+const MS_KernelDef* AdaptKernel(const MS_KernelDef& cpu, bool is_capture_safe = false);
+
+// Whether what the kernels of this op enqueue can be recorded: the op keeps nothing from step to
+// step, so it locks no variables and draws no random numbers, and it has no strings.
+bool IsCaptureSafe(const MS_OpInfo& op);
 
 // Registers all kernels that are linked in, adapted.
 ms::Status RegisterAdaptedKernels(MS_Registrar* registrar);

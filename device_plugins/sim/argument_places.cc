@@ -23,8 +23,12 @@ Status Check(const char* what, uint32_t index, const MS_TensorView& view, bool m
              const Memory& memory) {
   if (view.dtype == MS_RESOURCE || view.dtype == MS_STRING) return Status();
   if (view.mem.bytes == 0 || view.mem.base == nullptr) return Status();
-  const bool in_device = memory.window().Shows(AddressOf(view));
-  if (in_device != must_be_in_host) return Status();
+  const bool in_device = memory.Holds(view.mem);
+  if (in_device != must_be_in_host) {
+    const bool is_opaque = in_device && memory.is_opaque();
+    if (is_opaque == ((view.flags & MS_VIEW_OPAQUE) != 0)) return Status();
+    return ms::Internal(what, index, " is of opaque memory, or of other, and its view says not so");
+  }
   return ms::Internal(what, index,
                       in_device ? " is a host argument, but lies in the device's memory"
                                 : " is no host argument, but does not lie in the device's memory");

@@ -7,15 +7,14 @@ using ms::Status;
 AwaitedExecution::AwaitedExecution(MS_Frame* frame)
     : KernelHost(*frame),
       real_frame_(frame),
-      window_(reinterpret_cast<Device*>(frame->device_state)->memory()->window()) {
+      memory_(*reinterpret_cast<Device*>(frame->device_state)->memory()) {
   for (MS_TensorView& input : inputs_) input = Touchable(input);
   for (MS_TensorView& output : outputs_) output = Touchable(output);
-  frame_.scratch = window_.Local(static_cast<char*>(frame->scratch));
+  frame_.scratch = LocalScratch(*frame, memory_);
 }
 
 MS_TensorView AwaitedExecution::Touchable(const MS_TensorView& view) {
-  char* const address = AddressOf(view);
-  return window_.Shows(address) ? Moved(view, window_.Local(address)) : view;
+  return memory_.Holds(view.mem) ? Moved(view, memory_.Local(view.mem)) : view;
 }
 
 // What the host gives may have to wait on the stream: for a copy, or for another stream that had

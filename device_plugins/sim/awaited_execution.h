@@ -35,7 +35,7 @@ class AwaitedExecution : public KernelHost {
   ms::Status Await();
 
   MS_Frame* const real_frame_;
-  const AddressWindow& window_;
+  const Memory& memory_;
 };
 
 }  // namespace millstream::sim

@@ -8,6 +8,13 @@
 /* Experimental, as all of "ms.x." are: it may change with any version. */
 #define SIM_CONTROL_API "ms.x.sim/1"
 
+/* How much the host uses of what is optional. */
+typedef struct SIM_Uses {
+  uint64_t graphs;     /* of recorded work, of any device, that exist */
+  uint64_t replays;    /* so far, of devices that exist */
+  uint64_t registered; /* pieces of host memory, of devices that exist */
+} SIM_Uses;
+
 typedef struct SIM_ControlApi {
   MS_Table head;
   /* Sets a switch of docs/sim.md on a device of this plugin, now; one that counts counts from now.
@@ -20,6 +27,7 @@ typedef struct SIM_ControlApi {
   /* How many streams of those devices hang at this moment, so that a test can wait until one does.
    */
   MS_Status* (*count_hung)(uint32_t ordinal, uint64_t* out);
+  MS_Status* (*count_uses)(uint32_t ordinal, SIM_Uses* out);
 } SIM_ControlApi;
 
 #endif /* MILLSTREAM_DEVICE_PLUGINS_SIM_CONTROL_H_ */

@@ -21,7 +21,7 @@ ms::Status FindPlace(const std::shared_ptr<Memory>& memory, const MS_MemRef& ref
 
 // A block of any simulated device.
 ms::Status FindPeerPlace(const Stream& stream, const MS_MemRef& ref, uint64_t bytes, Place* out) {
-  const std::shared_ptr<Memory> memory = Memory::Showing(ref.base);
+  const std::shared_ptr<Memory> memory = Memory::OfBase(ref.base);
   if (ref.space != MS_SPACE_DEVICE || memory == nullptr) {
     return ms::InvalidArgument(stream.device()->name(), ": ", ref.base, ", space ", ref.space,
                                ", is memory of no simulated device");
@@ -29,25 +29,32 @@ ms::Status FindPeerPlace(const Stream& stream, const MS_MemRef& ref, uint64_t by
   return FindPlace(memory, ref, bytes, out);
 }
 
-ms::Status EnqueueCopy(Stream* stream, Place to, Place from, uint64_t bytes) {
+Item CopyItem(Place to, Place from, uint64_t bytes) {
   Item item{Item::Kind::kCopy};
   item.bytes = bytes;
   item.run_half = [to, from, bytes] { std::memmove(to.address, from.address, bytes / 2); };
   item.run = [to = std::move(to), from = std::move(from), bytes] {
     std::memmove(to.address, from.address, bytes);
   };
-  return stream->Enqueue(std::move(item));
+  return item;
 }
 
 }  // namespace
 
 ms::Status CopyAsync(Stream* stream, const MS_MemRef& to, const MS_MemRef& from, uint64_t bytes) {
   if (bytes == 0) return stream->device()->Error();
-  Place to_place;
-  Place from_place;
-  MS_TRY(FindPlace(stream->device()->memory(), to, bytes, &to_place));
-  MS_TRY(FindPlace(stream->device()->memory(), from, bytes, &from_place));
-  return EnqueueCopy(stream, std::move(to_place), std::move(from_place), bytes);
+  if (to.space != MS_SPACE_DEVICE || from.space != MS_SPACE_DEVICE) {
+    MS_TRY(stream->RefuseWhileRecording("a copy from or to the host"));
+  }
+  return stream->Submit([=, memory = stream->device()->memory()](const Relocation& relocation,
+                                                                 Stream*, Item* out) -> ms::Status {
+    Place to_place;
+    Place from_place;
+    MS_TRY(FindPlace(memory, relocation(to), bytes, &to_place));
+    MS_TRY(FindPlace(memory, relocation(from), bytes, &from_place));
+    *out = CopyItem(std::move(to_place), std::move(from_place), bytes);
+    return ms::Status();
+  });
 }
 
 ms::Status CopyPeerAsync(Stream* stream, const MS_MemRef& to, const MS_MemRef& from,
@@ -60,7 +67,7 @@ ms::Status CopyPeerAsync(Stream* stream, const MS_MemRef& to, const MS_MemRef& f
   Place from_place;
   MS_TRY(FindPeerPlace(*stream, to, bytes, &to_place));
   MS_TRY(FindPeerPlace(*stream, from, bytes, &from_place));
-  return EnqueueCopy(stream, std::move(to_place), std::move(from_place), bytes);
+  return stream->Enqueue(CopyItem(std::move(to_place), std::move(from_place), bytes));
 }
 
 ms::Status FillAsync(Stream* stream, const MS_MemRef& to, uint32_t pattern, uint32_t width,
@@ -72,15 +79,17 @@ ms::Status FillAsync(Stream* stream, const MS_MemRef& to, uint32_t pattern, uint
     return ms::InvalidArgument("fill of ", bytes, " bytes, ", width, " at a time");
   }
   if (bytes == 0) return stream->device()->Error();
-  Place place;
-  MS_TRY(FindPlace(stream->device()->memory(), to, bytes, &place));
-  Item item{Item::Kind::kWork};
-  item.run = [place = std::move(place), pattern, width, bytes] {
-    for (uint64_t at = 0; at < bytes; at += width) {
-      std::memcpy(place.address + at, &pattern, width);
-    }
-  };
-  return stream->Enqueue(std::move(item));
+  return stream->Submit([=, memory = stream->device()->memory()](const Relocation& relocation,
+                                                                 Stream*, Item* out) -> ms::Status {
+    Place place;
+    MS_TRY(FindPlace(memory, relocation(to), bytes, &place));
+    out->run = [place = std::move(place), pattern, width, bytes] {
+      for (uint64_t at = 0; at < bytes; at += width) {
+        std::memcpy(place.address + at, &pattern, width);
+      }
+    };
+    return ms::Status();
+  });
 }
 
 }  // namespace millstream::sim

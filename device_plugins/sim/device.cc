@@ -37,8 +37,9 @@ ms::Status Device::Create(uint32_t ordinal, const Switches& switches,
   if (switches.fail_create != 0) {
     return ms::Internal(device->name_, " cannot be created: switch fail_create");
   }
-  MS_TRY(Memory::Create(device->name_, ordinal, switches.memory_mb * kMegabyte,
-                        switches.poison != 0, &device->memory_));
+  const Memory::Rules rules{switches.memory_mb * kMegabyte, switches.opaque != 0,
+                            switches.pinned != 0, switches.poison != 0};
+  MS_TRY(Memory::Create(device->name_, ordinal, rules, &device->memory_));
   {
     const std::lock_guard<std::mutex> lock(StateMutex());
     AllDevices().insert(device.get());
@@ -58,6 +59,10 @@ Device::~Device() {
   if (!streams.empty())
     Warn(ms::StrCat(name_, " is destroyed before ", streams.size(), " streams"));
   for (const auto& stream : streams) stream->Close();
+  if (num_graphs_ != 0) {
+    Warn(
+        ms::StrCat(name_, " is destroyed before ", num_graphs_.load(), " graphs of recorded work"));
+  }
 }
 
 std::vector<Device*> Device::AllOf(uint32_t ordinal) {
@@ -189,6 +194,39 @@ bool Device::has_peers() const {
   return switches_.peer != 0;
 }
 
+// ---- Recorded work ------------------------------------------------------------------------------
+
+ms::Status Device::AdmitCapture() const {
+  const std::lock_guard<std::mutex> lock(StateMutex());
+  if (switches_.capture != 0) return ms::Status();
+  return ms::Unimplemented(name_, " records no work: switch capture");
+}
+
+ms::Status Device::AdmitMoves() const {
+  const std::lock_guard<std::mutex> lock(StateMutex());
+  if (switches_.follow != 0) return ms::Status();
+  return ms::Unimplemented(name_, ": recorded work cannot follow memory: switch follow");
+}
+
+ms::Status Device::CountRecording() {
+  const std::lock_guard<std::mutex> lock(StateMutex());
+  const uint64_t number = ++Count(Counted::kRecordings);
+  if (number != switches_.fail_capture) return ms::Status();
+  return Fault(MS_INTERNAL, "recording", number, "fail_capture");
+}
+
+ms::Status Device::CountReplay() {
+  const std::lock_guard<std::mutex> lock(StateMutex());
+  const uint64_t number = ++Count(Counted::kReplays);
+  if (number != switches_.fail_replay) return ms::Status();
+  return Fault(MS_INTERNAL, "replay", number, "fail_replay");
+}
+
+uint64_t Device::num_replays() const {
+  const std::lock_guard<std::mutex> lock(StateMutex());
+  return Count(Counted::kReplays);
+}
+
 ms::Status Device::LostStatus() const {
   if (!lost_) return ms::Status();
   return ms::Status(MS_UNAVAILABLE, ms::StrCat(name_, " is lost: ", lost_reason_));
@@ -209,6 +247,17 @@ ms::Status Device::Admit(Item* item) {
   if (item->number != (is_work ? switches_.fail_work : switches_.fail_copy)) return ms::Status();
   return Fault(MS_INTERNAL, is_work ? "work" : "copy", item->number,
                is_work ? "fail_work" : "fail_copy");
+}
+
+ms::Status Device::AdmitAll(std::vector<Item>* items) {
+  const auto counts = counts_;
+  for (Item& item : *items) {
+    ms::Status admitted = Admit(&item);
+    if (admitted.ok()) continue;
+    counts_ = counts;
+    return admitted;
+  }
+  return ms::Status();
 }
 
 ms::Status Device::Fault(MS_Code code, const char* what, uint64_t number, const char* name) const {

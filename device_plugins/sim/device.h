@@ -3,6 +3,7 @@
 #define MILLSTREAM_DEVICE_PLUGINS_SIM_DEVICE_H_
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -62,12 +63,25 @@ class Device {
   // Whether it copies from and to other devices.
   bool has_peers() const;
 
+  // ---- For recorded work (graph.h) ----
+  // UNIMPLEMENTED when the switch says that work cannot be recorded, or cannot follow memory.
+  ms::Status AdmitCapture() const;
+  ms::Status AdmitMoves() const;
+  // Count, and give the fault that a switch says.
+  ms::Status CountRecording();
+  ms::Status CountReplay();
+  void AddGraph() { ++num_graphs_; }
+  void RemoveGraph() { --num_graphs_; }
+  uint64_t num_replays() const;
+
   // What follows is for streams and events. REQUIRES: StateMutex() is held.
   bool lost() const { return lost_; }
   ms::Status LostStatus() const;
   const Switches& switches() const { return switches_; }
   // Counts the item, or gives the fault that a switch says.
   ms::Status Admit(Item* item);
+  // Counts all of them, or after a fault none.
+  ms::Status AdmitAll(std::vector<Item>* items);
   bool HangsAt(const Item& item) const;
   bool LosesAt(const Item& item) const;
   // Does nothing the second time.
@@ -81,12 +95,14 @@ class Device {
   Device(uint32_t ordinal, const Switches& switches);
 
   uint64_t& Count(Counted what) { return counts_[static_cast<size_t>(what)]; }
+  uint64_t Count(Counted what) const { return counts_[static_cast<size_t>(what)]; }
   ms::Status Fault(MS_Code code, const char* what, uint64_t number, const char* name) const;
   std::vector<std::shared_ptr<Stream>> Streams() const;
 
   const uint32_t ordinal_;
   const std::string name_;
   std::shared_ptr<Memory> memory_;  // constant after Create
+  std::atomic<uint64_t> num_graphs_{0};
 
   // Guarded by StateMutex().
   Switches switches_;

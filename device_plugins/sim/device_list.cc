@@ -14,6 +14,9 @@
 namespace millstream::sim {
 namespace {
 
+// The kind of memory for DLPack: that of an extension (kDLExtDev).
+constexpr uint32_t kDLPackExtension = 12;
+
 // The description of one device, and what it points to.
 struct Description {
   MS_SpaceDesc spaces[3];
@@ -41,7 +44,7 @@ MS_SpaceDesc DescribeSpace(uint32_t space, uint32_t flags, uint64_t max_alloc) {
   MS_SpaceDesc result{};
   result.head.size = sizeof(result);
   result.space = space;
-  result.flags = flags | MS_SPACE_LINEAR;
+  result.flags = flags;
   result.alignment = kAlignment;
   result.granularity = BlockList::kGranularity;
   result.max_alloc = max_alloc;
@@ -51,13 +54,21 @@ MS_SpaceDesc DescribeSpace(uint32_t space, uint32_t flags, uint64_t max_alloc) {
 
 void Describe(uint32_t ordinal, const Switches& switches, Description* out) {
   const uint64_t memory = switches.memory_mb << 20;
-  out->spaces[0] = DescribeSpace(MS_SPACE_DEVICE, MS_SPACE_DEVICE_VISIBLE, memory);
+  const bool is_opaque = switches.opaque != 0;
+  out->spaces[0] = DescribeSpace(
+      MS_SPACE_DEVICE, MS_SPACE_DEVICE_VISIBLE | (is_opaque ? 0 : MS_SPACE_LINEAR), memory);
   if (switches.pooled != 0) out->spaces[0].mode = MS_ALLOC_POOLED;
   out->spaces[1] = DescribeSpace(
-      MS_SPACE_HOST_PINNED, MS_SPACE_HOST_VISIBLE | MS_SPACE_DEVICE_VISIBLE | MS_SPACE_COHERENT,
+      MS_SPACE_HOST_PINNED,
+      MS_SPACE_HOST_VISIBLE | MS_SPACE_DEVICE_VISIBLE | MS_SPACE_COHERENT | MS_SPACE_LINEAR,
       HostMemory());
-  out->spaces[2] = DescribeSpace(MS_SPACE_HOST, MS_SPACE_HOST_VISIBLE, HostMemory());
-  for (int i = 0; i < 3; ++i) out->space_pointers[i] = &out->spaces[i];
+  out->spaces[2] =
+      DescribeSpace(MS_SPACE_HOST, MS_SPACE_HOST_VISIBLE | MS_SPACE_LINEAR, HostMemory());
+  uint64_t n_spaces = 0;
+  for (const MS_SpaceDesc& space : out->spaces) {
+    if (space.space == MS_SPACE_HOST_PINNED && switches.pinned == 0) continue;
+    out->space_pointers[n_spaces++] = &space;
+  }
   MS_DeviceDesc& device = out->device;
   device = MS_DeviceDesc{};
   device.head.size = sizeof(device);
@@ -69,9 +80,10 @@ void Describe(uint32_t ordinal, const Switches& switches, Description* out) {
   device.numa = -1;
   device.mem_total = memory;
   // Not MS_DEVICE_OPEN: kernels of others do not know where its memory can be touched.
-  device.flags = MS_DEVICE_LINEAR_POINTERS;
+  device.flags = is_opaque ? 0 : MS_DEVICE_LINEAR_POINTERS;
   device.spaces = out->space_pointers;
-  device.n_spaces = 3;
+  device.n_spaces = n_spaces;
+  device.dlpack_device_type = is_opaque ? 0 : kDLPackExtension;
 }
 
 MS_Status* Enumerate(const MS_Plugin*, const MS_DeviceDesc** out, uint64_t* n,

@@ -159,6 +159,17 @@ MS_Status* DeviceError(MS_Device* device) noexcept {
   return Guarded([&] { return Unwrap(device)->Error(); });
 }
 
+MS_Status* HostRegister(MS_Device* device, void* address, uint64_t bytes) noexcept {
+  return Guarded([&]() -> Status {
+    MS_TRY(Unwrap(device)->Error());
+    return Unwrap(device)->memory()->RegisterHost(address, bytes);
+  });
+}
+
+void HostUnregister(MS_Device* device, void* address) noexcept {
+  Unwrap(device)->memory()->UnregisterHost(address);
+}
+
 MS_DeviceApi MakeTable() {
   MS_DeviceApi api{};
   api.head = MS_Table{sizeof(MS_DeviceApi), 1, MS_ABI_MINOR, MS_DEVICE_API};
@@ -186,6 +197,8 @@ MS_DeviceApi MakeTable() {
   api.stream_host_fn = &StreamHostFn;
   api.device_sync = &DeviceSync;
   api.device_error = &DeviceError;
+  api.host_register = &HostRegister;
+  api.host_unregister = &HostUnregister;
   return api;
 }
 

@@ -130,6 +130,12 @@ void InterposeHostTables() {
 
 const ms::HostTables& RealHost() { return real_host; }
 
+void* LocalScratch(const MS_Frame& frame, const Memory& memory) {
+  if (frame.scratch != nullptr) return memory.window().Local(static_cast<char*>(frame.scratch));
+  const bool has_place = MS_COVERS(&frame, scratch_mem) && frame.scratch_mem.bytes != 0;
+  return has_place ? memory.Local(frame.scratch_mem) : nullptr;
+}
+
 uint64_t BytesOf(MS_DType dtype, MS_Dims dims) {
   return ms::ElementSize(dtype) * static_cast<uint64_t>(ms::NumElements(dims.d, dims.rank));
 }

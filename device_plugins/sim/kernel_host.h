@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "device_plugins/sim/memory.h"
 #include "framework/plugin/plugin.hpp"
 
 namespace millstream::sim {
@@ -73,10 +74,8 @@ class KernelHost {
   std::vector<std::unique_ptr<void, FreeHeap>> heap_;
 };
 
-// Where a view's elements are, as the host that made it says.
-inline char* AddressOf(const MS_TensorView& view) {
-  return static_cast<char*>(view.mem.base) + view.mem.offset;
-}
+// Where the device's threads find the frame's scratch memory; null if it has none.
+void* LocalScratch(const MS_Frame& frame, const Memory& memory);
 
 // What a tensor of these dims takes.
 uint64_t BytesOf(MS_DType dtype, MS_Dims dims);

@@ -37,7 +37,7 @@ T* Local(const ms::Frame& frame, T* address) {
 // and may be read in Compute as well.
 template <typename T>
 T* Local(const ms::Frame& frame, const ms::View& view) {
-  return Local(frame, view.data<T>());
+  return reinterpret_cast<T*>(DeviceOf(frame)->memory()->Local(view.abi().mem));
 }
 
 // Does `work` on the stream, after what was enqueued there before; returns at once. UNAVAILABLE

@@ -20,34 +20,43 @@ Windows& AllWindows() {
   return *windows;
 }
 
+// The handle of a block is the address where it is shown, with these bits: no address that a
+// processor knows. Whoever adds to it gets a number that is the handle of no block.
+constexpr uint64_t kHandleBits = (uint64_t{1} << 62) | 1;
+
+void* HandleOf(uint64_t begin) { return reinterpret_cast<void*>(begin | kHandleBits); }
+bool IsHandle(const void* base) {
+  return (reinterpret_cast<uint64_t>(base) & kHandleBits) == kHandleBits;
+}
+uint64_t BeginOf(const void* handle) { return reinterpret_cast<uint64_t>(handle) & ~kHandleBits; }
+
 }  // namespace
 
-ms::Status Memory::Create(const std::string& device, uint32_t ordinal, uint64_t limit, bool poison,
+ms::Status Memory::Create(const std::string& device, uint32_t ordinal, const Rules& rules,
                           std::shared_ptr<Memory>* out) {
   std::unique_ptr<AddressWindow> window;
-  MS_TRY(AddressWindow::Create(limit, &window));
+  MS_TRY(AddressWindow::Create(rules.limit, &window));
   const uint64_t begin = window->shown_begin();
-  out->reset(new Memory(device, ordinal, limit, poison, std::move(window)));
+  out->reset(new Memory(device, ordinal, rules, std::move(window)));
   const std::lock_guard<std::mutex> lock(AllWindows().mutex);
   AllWindows().by_begin[begin] = *out;
   return ms::Status();
 }
 
-Memory::Memory(const std::string& device, uint32_t ordinal, uint64_t limit, bool poison,
+Memory::Memory(const std::string& device, uint32_t ordinal, const Rules& rules,
                std::unique_ptr<AddressWindow> window)
     : device_(device),
       ordinal_(ordinal),
-      limit_(limit),
-      poison_(poison),
+      rules_(rules),
       window_(std::move(window)),
-      blocks_(window_->shown_begin(), limit) {}
+      blocks_(window_->shown_begin(), rules.limit) {}
 
 Memory::~Memory() {
   {
     const std::lock_guard<std::mutex> lock(AllWindows().mutex);
     AllWindows().by_begin.erase(window_->shown_begin());
   }
-  const uint64_t left = blocks_.num_taken() + host_blocks_.size();
+  const uint64_t left = blocks_.num_taken() + host_blocks_.size() + registered_.size();
   if (left != 0) Warn(ms::StrCat(device_, ": ", left, " blocks of memory were never freed"));
   for (const auto& [base, size] : host_blocks_) std::free(base);
 }
@@ -59,6 +68,22 @@ std::shared_ptr<Memory> Memory::Showing(const void* address) {
   if (next == windows.begin()) return nullptr;
   std::shared_ptr<Memory> memory = std::prev(next)->second.lock();
   return memory != nullptr && memory->window().Shows(address) ? memory : nullptr;
+}
+
+std::shared_ptr<Memory> Memory::OfBase(const void* base) {
+  if (!IsHandle(base)) return Showing(base);
+  return Showing(reinterpret_cast<const void*>(BeginOf(base)));
+}
+
+char* Memory::Shown(const MS_MemRef& ref) const {
+  if (!rules_.is_opaque || ref.space != MS_SPACE_DEVICE || ref.base == nullptr) {
+    return static_cast<char*>(ref.base) + ref.offset;
+  }
+  if (!IsHandle(ref.base)) return nullptr;
+  const uint64_t begin = BeginOf(ref.base);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (ref.offset > blocks_.SizeAt(begin)) return nullptr;
+  return reinterpret_cast<char*>(begin + ref.offset);
 }
 
 // ---- Allocation ---------------------------------------------------------------------------------
@@ -77,22 +102,24 @@ ms::Status Memory::Allocate(uint32_t space, uint64_t bytes, uint64_t alignment, 
 }
 
 ms::Status Memory::AllocateDevice(uint64_t bytes, uint64_t alignment, void** out) {
+  void* shown = nullptr;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     const std::optional<uint64_t> begin = blocks_.Take(bytes, alignment);
     if (!begin.has_value()) {
       return ms::Status(
           MS_RESOURCE_EXHAUSTED,
-          ms::StrCat(device_, ": no ", bytes, " bytes of device memory: ", limit_, " there are, ",
-                     blocks_.taken_bytes(), " are in use, the largest free block has ",
-                     blocks_.largest_free()));
+          ms::StrCat(device_, ": no ", bytes, " bytes of device memory: ", rules_.limit,
+                     " there are, ", blocks_.taken_bytes(),
+                     " are in use, the largest free block has ", blocks_.largest_free()));
     }
-    *out = reinterpret_cast<void*>(*begin);
+    shown = reinterpret_cast<void*>(*begin);
+    *out = rules_.is_opaque ? HandleOf(*begin) : shown;
     peak_ = std::max(peak_, blocks_.taken_bytes());
     ++num_allocs_;
     largest_alloc_ = std::max(largest_alloc_, bytes);
   }
-  Poison(window_->Local(*out), bytes);
+  Poison(window_->Local(shown), bytes);
   return ms::Status();
 }
 
@@ -122,7 +149,8 @@ void Memory::Free(const MS_MemRef& ref) {
 }
 
 bool Memory::FreeDevice(void* base) {
-  const uint64_t begin = reinterpret_cast<uint64_t>(base);
+  if (rules_.is_opaque != IsHandle(base)) return false;
+  const uint64_t begin = rules_.is_opaque ? BeginOf(base) : reinterpret_cast<uint64_t>(base);
   uint64_t size = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -130,7 +158,7 @@ bool Memory::FreeDevice(void* base) {
   }
   if (size == 0) return false;
   // Before somebody else gets it.
-  Poison(window_->Local(base), size);
+  Poison(window_->Local(reinterpret_cast<void*>(begin)), size);
   const std::lock_guard<std::mutex> lock(mutex_);
   return blocks_.Give(begin);
 }
@@ -150,10 +178,10 @@ bool Memory::FreeHost(void* base) {
 }
 
 void Memory::Poison(void* memory, uint64_t bytes) const {
-  if (poison_) std::memset(memory, kPoison, bytes);
+  if (rules_.poison) std::memset(memory, kPoison, bytes);
 }
 
-// ---- Access and numbers -------------------------------------------------------------------------
+// ---- Access -------------------------------------------------------------------------------------
 
 ms::Status Memory::Resolve(const MS_MemRef& ref, uint64_t bytes, char** out) const {
   if (ref.space > MS_SPACE_HOST) {
@@ -162,12 +190,11 @@ ms::Status Memory::Resolve(const MS_MemRef& ref, uint64_t bytes, char** out) con
   if (bytes > ref.bytes) {
     return ms::InvalidArgument(device_, ": ", bytes, " bytes of a block of ", ref.bytes);
   }
-  char* const address = static_cast<char*>(ref.base) + ref.offset;
+  char* const address = Shown(ref);
   *out = window_->Local(address);
-  if (ref.space != MS_SPACE_DEVICE) {
-    if (Showing(address) == nullptr) return ms::Status();
-    return ms::InvalidArgument(device_, ": ", static_cast<void*>(address),
-                               " is said to be host memory, and is memory of a device");
+  if (ref.space != MS_SPACE_DEVICE) return ResolveHost(ref, bytes);
+  if (address == nullptr && bytes != 0) {
+    return ms::InvalidArgument(device_, ": ", ref.base, " is the handle of no block");
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   if (blocks_.Covers(reinterpret_cast<uint64_t>(address), bytes)) return ms::Status();
@@ -175,16 +202,55 @@ ms::Status Memory::Resolve(const MS_MemRef& ref, uint64_t bytes, char** out) con
                              " are not in one block of its memory");
 }
 
+ms::Status Memory::ResolveHost(const MS_MemRef& ref, uint64_t bytes) const {
+  char* const address = Shown(ref);
+  if (OfBase(address) != nullptr) {
+    return ms::InvalidArgument(device_, ": ", static_cast<void*>(address),
+                               " is said to be host memory, and is memory of a device");
+  }
+  if (ref.space == MS_SPACE_HOST || rules_.has_pinned) return ms::Status();
+  const auto begin = reinterpret_cast<uint64_t>(address);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto next = registered_.upper_bound(begin);
+  if (next != registered_.begin()) {
+    const auto& [first, size] = *std::prev(next);
+    if (begin - first + bytes <= size) return ms::Status();
+  }
+  return ms::InvalidArgument(device_, ": ", static_cast<void*>(address),
+                             " is said to be pinned memory, and is not registered");
+}
+
+// ---- Registered host memory ---------------------------------------------------------------------
+
+ms::Status Memory::RegisterHost(void* address, uint64_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (registered_.emplace(reinterpret_cast<uint64_t>(address), bytes).second) return ms::Status();
+  return ms::InvalidArgument(device_, ": ", address, " is registered already");
+}
+
+void Memory::UnregisterHost(void* address) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (registered_.erase(reinterpret_cast<uint64_t>(address)) != 0) return;
+  Warn(ms::StrCat(device_, ": ", address, " is not registered"));
+}
+
+uint64_t Memory::CountRegistered() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return registered_.size();
+}
+
+// ---- Numbers ------------------------------------------------------------------------------------
+
 uint64_t Memory::FreeBytes() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return limit_ - blocks_.taken_bytes();
+  return rules_.limit - blocks_.taken_bytes();
 }
 
 void Memory::FillStats(MS_MemStats* stats) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   stats->in_use = blocks_.taken_bytes();
   stats->peak = peak_;
-  stats->limit = limit_;
+  stats->limit = rules_.limit;
   stats->num_allocs = num_allocs_;
   stats->largest_alloc = largest_alloc_;
   stats->largest_free = blocks_.largest_free();

@@ -23,9 +23,15 @@ inline constexpr int kPoison = 0xff;
 // Thread-safe. Copies that are on their way share it, so that what they touch stays mapped.
 class Memory {
  public:
-  // `device` is its name in messages, `ordinal` goes into what Allocate gives. `limit` bytes of
-  // device memory are all there will be. RESOURCE_EXHAUSTED when the machine has no such range.
-  static ms::Status Create(const std::string& device, uint32_t ordinal, uint64_t limit, bool poison,
+  struct Rules {
+    uint64_t limit;   // bytes of device memory
+    bool is_opaque;   // the host knows device memory by handles, from which no address follows
+    bool has_pinned;  // false: host memory is pinned when it was registered, and only then
+    bool poison;
+  };
+  // `device` is its name in messages, `ordinal` goes into what Allocate gives. RESOURCE_EXHAUSTED
+  // when the machine has no such range.
+  static ms::Status Create(const std::string& device, uint32_t ordinal, const Rules& rules,
                            std::shared_ptr<Memory>* out);
   // Frees what was left, and tells the host's log.
   ~Memory();
@@ -34,6 +40,8 @@ class Memory {
 
   // The memory whose window shows `address`, of whatever device; null for host memory.
   static std::shared_ptr<Memory> Showing(const void* address);
+  // The memory that `base` is of, as an address or as a handle.
+  static std::shared_ptr<Memory> OfBase(const void* base);
 
   // Memory of MS_SPACE_DEVICE is known to the host by addresses that it cannot touch.
   // RESOURCE_EXHAUSTED when there is no room; INVALID_ARGUMENT for an alignment that is no power of
@@ -48,12 +56,28 @@ class Memory {
   ms::Status Resolve(const MS_MemRef& ref, uint64_t bytes, char** out) const;
   const AddressWindow& window() const { return *window_; }
 
-  uint64_t limit() const { return limit_; }
+  // ---- Places, as the host names them ----
+  // The address at which the window shows the place; of host memory its own. Null for a handle of
+  // no block: one that was freed, or to which the host has added something.
+  char* Shown(const MS_MemRef& ref) const;
+  // Whether it is in this device's memory.
+  bool Holds(const MS_MemRef& ref) const { return window_->Shows(Shown(ref)); }
+  // Where the device's threads find it.
+  char* Local(const MS_MemRef& ref) const { return window_->Local(Shown(ref)); }
+  bool is_opaque() const { return rules_.is_opaque; }
+
+  // ---- Registered host memory ----
+  // INVALID_ARGUMENT for an address that is registered already.
+  ms::Status RegisterHost(void* address, uint64_t bytes);
+  void UnregisterHost(void* address);
+  uint64_t CountRegistered() const;
+
+  uint64_t limit() const { return rules_.limit; }
   uint64_t FreeBytes() const;
   void FillStats(MS_MemStats* stats) const;
 
  private:
-  Memory(const std::string& device, uint32_t ordinal, uint64_t limit, bool poison,
+  Memory(const std::string& device, uint32_t ordinal, const Rules& rules,
          std::unique_ptr<AddressWindow> window);
 
   ms::Status AllocateDevice(uint64_t bytes, uint64_t alignment, void** out);
@@ -62,16 +86,17 @@ class Memory {
   bool FreeDevice(void* base);
   bool FreeHost(void* base);
   void Poison(void* memory, uint64_t bytes) const;
+  ms::Status ResolveHost(const MS_MemRef& ref, uint64_t bytes) const;
 
   const std::string device_;
   const uint32_t ordinal_;
-  const uint64_t limit_;
-  const bool poison_;
+  const Rules rules_;
   const std::unique_ptr<AddressWindow> window_;
 
   mutable std::mutex mutex_;  // guards the rest
   BlockList blocks_;
-  std::map<void*, uint64_t> host_blocks_;  // sizes
+  std::map<void*, uint64_t> host_blocks_;    // sizes
+  std::map<uint64_t, uint64_t> registered_;  // sizes by address
   uint64_t peak_ = 0;
   uint64_t num_allocs_ = 0;
   uint64_t largest_alloc_ = 0;

@@ -34,10 +34,10 @@ void* Zeros(uint64_t bytes) {
 
 Preparation::Preparation(MS_Frame* frame, bool is_random)
     : KernelHost(*frame), real_frame_(frame), misses_random_(is_random) {
-  const AddressWindow& window = reinterpret_cast<Device*>(frame->device_state)->memory()->window();
+  const Memory& memory = *reinterpret_cast<Device*>(frame->device_state)->memory();
   for (MS_TensorView& input : inputs_) {
     has_variables_ = has_variables_ || input.dtype == MS_RESOURCE;
-    if (window.Shows(AddressOf(input))) input = Moved(input, Zeros(input.mem.bytes));
+    if (memory.Holds(input.mem)) input = Moved(input, Zeros(input.mem.bytes));
   }
   for (uint32_t i = 0; i < frame_.n_out; ++i) {
     is_planned_.push_back(outputs_[i].mem.base != nullptr);

@@ -9,24 +9,24 @@ using ms::Status;
 
 QueuedExecution::QueuedExecution(const MS_Frame& frame, Granted granted)
     : KernelHost(frame), granted_(std::move(granted)) {
-  const AddressWindow& window = reinterpret_cast<Device*>(frame.device_state)->memory()->window();
-  for (MS_TensorView& input : inputs_) input = Captured(window, input);
+  const Memory& memory = *reinterpret_cast<Device*>(frame.device_state)->memory();
+  for (MS_TensorView& input : inputs_) input = Captured(memory, input);
   for (MS_TensorView& output : outputs_) {
-    if (output.mem.base != nullptr) output = Moved(output, window.Local(AddressOf(output)));
+    if (output.mem.base != nullptr) output = Moved(output, memory.Local(output.mem));
   }
   for (Granted::Variable& variable : granted_.variables) {
     if (!variable.is_viewed) continue;
-    variable.view = Moved(variable.view, window.Local(AddressOf(variable.view)));
+    variable.view = Moved(variable.view, memory.Local(variable.view.mem));
   }
-  frame_.scratch = window.Local(static_cast<char*>(frame.scratch));
+  frame_.scratch = LocalScratch(frame, memory);
   frame_.ctx = nullptr;
 }
 
 // What the host has in its own memory may change once compute returns. Handles of variables stand
 // for themselves.
-MS_TensorView QueuedExecution::Captured(const AddressWindow& window, const MS_TensorView& view) {
-  char* const address = AddressOf(view);
-  if (window.Shows(address)) return Moved(view, window.Local(address));
+MS_TensorView QueuedExecution::Captured(const Memory& memory, const MS_TensorView& view) {
+  char* const address = memory.Shown(view.mem);
+  if (memory.Holds(view.mem)) return Moved(view, memory.Local(view.mem));
   if (view.dtype == MS_RESOURCE || view.mem.bytes == 0) return Moved(view, address);
   void* const copy = Heap(view.mem.bytes);
   std::memcpy(copy, address, view.mem.bytes);

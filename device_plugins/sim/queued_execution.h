@@ -31,7 +31,7 @@ class QueuedExecution : public KernelHost {
   void UnlockVariables(MS_LockSet*) override {}
 
  private:
-  MS_TensorView Captured(const AddressWindow& window, const MS_TensorView& view);
+  MS_TensorView Captured(const Memory& memory, const MS_TensorView& view);
 
   Granted granted_;
   size_t next_random_ = 0;

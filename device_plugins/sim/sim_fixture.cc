@@ -146,6 +146,12 @@ void SimDevice::AwaitHang() const {
   }));
 }
 
+SIM_Uses SimDevice::Uses() const {
+  SIM_Uses uses = {};
+  ExpectOk(Control()->count_uses(ordinal_, &uses));
+  return uses;
+}
+
 MS_MemRef HostRef(void* base, uint64_t bytes) {
   return MS_MemRef{base, 0, bytes, MS_SPACE_HOST, 0};
 }

@@ -63,6 +63,8 @@ class SimDevice {
   Status Set(const std::string& name, uint64_t value);
   // Returns once work of a device of that ordinal hangs.
   void AwaitHang() const;
+  // How much of what is optional is used, of all devices of that ordinal.
+  SIM_Uses Uses() const;
 
  private:
   const uint32_t ordinal_;

@@ -3,6 +3,7 @@
 #include "device_plugins/sim/control.h"
 #include "device_plugins/sim/device_list.h"
 #include "device_plugins/sim/device_table.h"
+#include "device_plugins/sim/graph.h"
 #include "device_plugins/sim/profiler.h"
 #include "device_plugins/sim/switches.h"
 #include "framework/plugin/plugin_entry.hpp"
@@ -31,6 +32,18 @@ MS_Status* CountHung(uint32_t ordinal, uint64_t* out) noexcept {
   });
 }
 
+MS_Status* CountUses(uint32_t ordinal, SIM_Uses* out) noexcept {
+  return ms::Guarded([&]() -> ms::Status {
+    *out = SIM_Uses{};
+    out->graphs = Graph::CountAll();
+    for (const Device* device : Device::AllOf(ordinal)) {
+      out->replays += device->num_replays();
+      out->registered += device->memory()->CountRegistered();
+    }
+    return ms::Status();
+  });
+}
+
 struct SimPlugin : ms::PluginDefaults {
   static constexpr char kVendor[] = "Millstream";
   static constexpr char kVersion[] = "0.1.0";
@@ -48,11 +61,13 @@ struct SimPlugin : ms::PluginDefaults {
         {sizeof(SIM_ControlApi), 1, MS_ABI_MINOR, SIM_CONTROL_API},
         &SetSwitchOf,
         &SetSwitchOfAll,
-        &CountHung};
+        &CountHung,
+        &CountUses};
     if (id == MS_OPTIONS_API) return &OptionsTable()->head;
     if (id == MS_DEVICES_API) return &DevicesTable()->head;
     if (id == MS_DEVICE_API) return &DeviceTable()->head;
     if (id == MS_PROFILER_API) return &ProfilerTable()->head;
+    if (id == MS_CAPTURE_API) return &CaptureTable()->head;
     if (id == SIM_CONTROL_API) return &control.head;
     return nullptr;
   }

@@ -62,6 +62,10 @@ TEST_F(SimPluginTest, BringsKernelsForItsDevices) {
   const auto random = kernels_.Find("RandomUniform", "SIM", attrs);
   ASSERT_TRUE(random.ok()) << random.status();
   EXPECT_THAT((*random)->host_args, ElementsAre("shape"));
+  EXPECT_EQ((*random)->flags & MS_KERNEL_CAPTURE_SAFE, 0u) << "it draws others in each step";
+  const auto add = kernels_.Find("AddV2", "SIM", attrs);
+  ASSERT_TRUE(add.ok()) << add.status();
+  EXPECT_NE((*add)->flags & MS_KERNEL_CAPTURE_SAFE, 0u);
   EXPECT_FALSE(kernels_.Find("RandomUniform", "CPU", attrs).ok());
   SetAttr(&attrs, "T", DataType::kString);
   EXPECT_FALSE(kernels_.Find("AddV2", "SIM", attrs).ok()) << "strings are the host's";

@@ -71,9 +71,70 @@ ms::Status Stream::Enqueue(Item item) {
   item.correlation = Profiler::Current();
   const std::lock_guard<std::mutex> lock(StateMutex());
   MS_TRY(device_->LostStatus());
+  MS_TRY(Refuse("what is launched"));
   MS_TRY(device_->Admit(&item));
   Push(std::move(item));
   return ms::Status();
+}
+
+ms::Status Stream::Submit(ItemMaker make) {
+  Item item{Item::Kind::kWork};
+  MS_TRY(make(Relocation(), this, &item));  // also tells what is wrong before it is recorded
+  {
+    const std::lock_guard<std::mutex> lock(StateMutex());
+    if (is_recording_) {
+      recorded_.push_back(std::move(make));
+      return device_->LostStatus();
+    }
+  }
+  return Enqueue(std::move(item));
+}
+
+ms::Status Stream::EnqueueAll(std::vector<Item> items) {
+  const uint64_t correlation = Profiler::Current();
+  const std::lock_guard<std::mutex> lock(StateMutex());
+  MS_TRY(device_->LostStatus());
+  MS_TRY(Refuse("a replay"));
+  MS_TRY(device_->AdmitAll(&items));
+  for (Item& item : items) item.correlation = correlation;
+  for (Item& item : items) Push(std::move(item));
+  return ms::Status();
+}
+
+ms::Status Stream::BeginCapture() {
+  const std::lock_guard<std::mutex> lock(StateMutex());
+  MS_TRY(device_->LostStatus());
+  MS_TRY(Refuse("a second recording"));
+  is_recording_ = true;
+  return ms::Status();
+}
+
+ms::Status Stream::EndCapture(std::vector<ItemMaker>* out) {
+  const std::lock_guard<std::mutex> lock(StateMutex());
+  if (!is_recording_) {
+    return ms::Status(MS_FAILED_PRECONDITION,
+                      ms::StrCat("a stream of ", device_->name(), " records nothing"));
+  }
+  is_recording_ = false;
+  out->swap(recorded_);
+  recorded_.clear();
+  MS_TRY(std::exchange(spoiled_, ms::Status()));
+  return device_->LostStatus();
+}
+
+ms::Status Stream::RefuseWhileRecording(const char* what) {
+  const std::lock_guard<std::mutex> lock(StateMutex());
+  return Refuse(what);
+}
+
+ms::Status Stream::Refuse(const char* what) {
+  if (!is_recording_) return ms::Status();
+  const auto refusal = [&] {
+    return ms::Status(MS_FAILED_PRECONDITION, ms::StrCat("a stream of ", device_->name(),
+                                                         " records, and cannot record ", what));
+  };
+  if (spoiled_.ok()) spoiled_ = refusal();
+  return refusal();
 }
 
 ms::Status Stream::RecordEvent(Event* event) {
@@ -84,6 +145,7 @@ ms::Status Stream::RecordEvent(Event* event) {
   auto record = std::make_shared<Record>();
   const std::lock_guard<std::mutex> lock(StateMutex());
   MS_TRY(device_->LostStatus());
+  MS_TRY(Refuse("an event"));
   record->stream = this;
   event->set_latest(record);
   Push({Item::Kind::kRecord, nullptr, nullptr, std::move(record)});
@@ -93,6 +155,7 @@ ms::Status Stream::RecordEvent(Event* event) {
 ms::Status Stream::WaitEvent(const Event& event) {
   const std::lock_guard<std::mutex> lock(StateMutex());
   MS_TRY(device_->LostStatus());
+  MS_TRY(Refuse("a wait"));
   const std::shared_ptr<Record>& record = event.latest();
   if (record == nullptr || record->done || record->stream == this) return ms::Status();
   Push({Item::Kind::kWait, nullptr, nullptr, record});
@@ -108,6 +171,7 @@ void Stream::Push(Item item) {
 ms::Status Stream::Query(bool* idle) {
   Lock lock(StateMutex());
   if (device_->lost()) return WaitForAll(&lock);
+  MS_TRY(Refuse("a query"));
   *idle = finished_ == submitted_;
   return TakeFailure();
 }
@@ -118,6 +182,7 @@ ms::Status Stream::Sync() {
                       ms::StrCat("a function on a stream of ", device_->name(), " waits for it"));
   }
   Lock lock(StateMutex());
+  MS_TRY(Refuse("a wait of the host"));
   return WaitForAll(&lock);
 }
 

@@ -11,8 +11,10 @@
 #include <mutex>
 #include <random>
 #include <thread>
+#include <vector>
 
 #include "device_plugins/sim/event.h"
+#include "device_plugins/sim/relocation.h"
 #include "framework/plugin/plugin.hpp"
 
 namespace millstream::sim {
@@ -32,6 +34,12 @@ struct Item {
   uint64_t number = 0;             // of work and copies: the n-th of its device, from 1
   uint64_t correlation = 0;        // the execution that it belongs to, for the profiler
 };
+
+class Stream;
+
+// Makes the item of a piece of work: for the stream that will do it, and for memory that is where
+// the relocation says. What was recorded is made anew for each replay.
+using ItemMaker = std::function<ms::Status(const Relocation&, Stream*, Item*)>;
 
 // The MS_Stream of these tables. Thread-safe. What is enqueued is done even if the host forgets the
 // stream: Close waits for it. When the device is lost, what has not begun is left out, but for host
@@ -53,6 +61,10 @@ class Stream {
   // All of these return at once. UNAVAILABLE when the device is lost; what a switch for faults
   // says.
   ms::Status Enqueue(Item item);
+  // Enqueues what `make` makes, or records `make`.
+  ms::Status Submit(ItemMaker make);
+  // Either all of the items, which are work and copies, or none.
+  ms::Status EnqueueAll(std::vector<Item> items);
   ms::Status RecordEvent(Event* event);
   // Everything enqueued later waits for the last recording of `event` before this call.
   ms::Status WaitEvent(const Event& event);
@@ -66,6 +78,14 @@ class Stream {
   // Work has failed: the next Query or Sync says so, once, with the status of what failed first
   // since the last one that did. Nothing else comes of it: the stream and the device go on.
   void KeepFailure(ms::Status failure);
+
+  // ---- Capture ----
+  // From now on Submit records. FAILED_PRECONDITION from all other functions that enqueue or ask,
+  // and then from EndCapture.
+  ms::Status BeginCapture();
+  ms::Status EndCapture(std::vector<ItemMaker>* out);
+  // OK unless the stream records, which then fails.
+  ms::Status RefuseWhileRecording(const char* what);
 
   // Somebody has changed what this stream may be waiting for. REQUIRES: StateMutex() is held.
   void WakeUp();
@@ -89,6 +109,7 @@ class Stream {
 
   // REQUIRES: StateMutex() is held.
   void Push(Item item);
+  ms::Status Refuse(const char* what);
   ms::Status WaitForAll(Lock* lock);
   ms::Status TakeFailure();
   // The hung device that this stream waits for, through any number of others; null: none.
@@ -106,6 +127,9 @@ class Stream {
   uint64_t finished_ = 0;
   bool closing_ = false;
   bool hung_ = false;
+  bool is_recording_ = false;
+  std::vector<ItemMaker> recorded_;
+  ms::Status spoiled_;  // why the recording fails
   std::shared_ptr<Record> awaited_;
   ms::Status failure_;
 };

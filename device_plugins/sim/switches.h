@@ -16,6 +16,10 @@ namespace millstream::sim {
 struct Switches {
   uint64_t memory_mb = 256;
   uint64_t pooled = 0;           // the plugin pools device memory, and the host does not
+  uint64_t opaque = 0;           // device memory has handles and no addresses
+  uint64_t pinned = 1;           // there is pinned memory; 0: host memory is registered instead
+  uint64_t capture = 1;          // work can be recorded
+  uint64_t follow = 1;           // recorded work follows memory that moves
   uint64_t poison = 1;           // memory is filled with NaN when it is allocated and when freed
   uint64_t seed = 0;             // of the delays
   uint64_t delay_us = 0;         // the longest random delay before anything on a stream
@@ -27,6 +31,8 @@ struct Switches {
   uint64_t fail_alloc = 0;       // the n-th allocation fails
   uint64_t fail_copy = 0;        // the n-th copy is refused
   uint64_t fail_work = 0;        // the n-th piece of work is refused
+  uint64_t fail_capture = 0;     // the n-th recording fails at its end
+  uint64_t fail_replay = 0;      // the n-th replay of recorded work is refused
   uint64_t hang_copy = 0;        // the n-th copy never begins
   uint64_t hang_work = 0;
   uint64_t lose_copy = 0;  // the device is lost in the middle of the n-th copy
@@ -36,8 +42,8 @@ struct Switches {
 };
 
 // What a switch that counts counts.
-enum class Counted { kNothing, kAllocations, kCopies, kWork };
-inline constexpr size_t kNumCounted = 4;
+enum class Counted { kNothing, kAllocations, kCopies, kWork, kRecordings, kReplays };
+inline constexpr size_t kNumCounted = 6;
 
 struct SwitchInfo {
   const char* name;

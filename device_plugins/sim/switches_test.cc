@@ -43,7 +43,7 @@ TEST(SwitchesTest, WhatIsSaidOfOneDeviceGoesBeforeWhatIsSaidOfAll) {
 TEST(SwitchesTest, UnknownOptionsAreAnsweredWithTheKnown) {
   const std::string error = ErrorOf({{"memroy_mb", "1"}});
   EXPECT_THAT(error, HasSubstr("unknown option \"memroy_mb\": known are devices, fail_init, "
-                               "memory_mb, pooled, poison, seed, "));
+                               "memory_mb, pooled, opaque, "));
   EXPECT_THAT(ErrorOf({{"speed@0", "1"}}), HasSubstr("unknown option \"speed@0\": known are "));
   EXPECT_THAT(ErrorOf({{"devices@0", "1"}}), HasSubstr("unknown option \"devices@0\""));
 }
@@ -78,7 +78,7 @@ std::vector<const MS_OptionDesc*> Schema() {
 std::string TextOf(MS_Str text) { return std::string(ms::ToView(text)); }
 
 TEST(SwitchesTest, TheSchemaAllowsWhatIsParsed) {
-  EXPECT_EQ(Schema().size(), 21u);
+  EXPECT_EQ(Schema().size(), 27u);
   for (const MS_OptionDesc* option : Schema()) {
     const std::string name = TextOf(option->name);
     Settings settings;

@@ -285,6 +285,7 @@ Status PluginLoader::Open(const PluginFile& file, Attempt* attempt, LoadedPlugin
   plugin->devices = reinterpret_cast<const MS_DevicesApi*>(abi->get_interface(abi, MS_DEVICES_API));
   plugin->profiler =
       reinterpret_cast<const MS_ProfilerApi*>(abi->get_interface(abi, MS_PROFILER_API));
+  plugin->capture = reinterpret_cast<const MS_CaptureApi*>(abi->get_interface(abi, MS_CAPTURE_API));
   return absl::OkStatus();
 }
 

@@ -86,6 +86,7 @@ struct LoadedPlugin {
   const MS_Plugin* abi = nullptr;
   const MS_DevicesApi* devices = nullptr;    // null: it has no devices
   const MS_ProfilerApi* profiler = nullptr;  // null: it has no profiler
+  const MS_CaptureApi* capture = nullptr;    // null: its devices record nothing
   size_t num_kernels = 0;
   std::vector<std::string> ops;              // in the order of registration
   mutable std::atomic<int> open_devices{0};  // created and not yet destroyed

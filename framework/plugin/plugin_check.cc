@@ -52,6 +52,12 @@ constexpr Slot kProfilerSlots[] = {
     MS_SLOT(MS_ProfilerApi, flush),
 };
 
+constexpr Slot kCaptureSlots[] = {
+    MS_SLOT(MS_CaptureApi, begin),  MS_SLOT(MS_CaptureApi, end),
+    MS_SLOT(MS_CaptureApi, update), MS_SLOT(MS_CaptureApi, replay),
+    MS_SLOT(MS_CaptureApi, destroy),
+};
+
 #undef MS_SLOT
 
 // `size` is what the struct's writer knew of it.
@@ -135,6 +141,8 @@ Status CheckMandatoryFunctions(const MS_Plugin* plugin) {
   if (profiler != nullptr) {
     MS_RETURN_IF_ERROR(CheckTable(profiler, MS_PROFILER_API, kProfilerSlots));
   }
+  const MS_Table* const capture = plugin->get_interface(plugin, MS_CAPTURE_API);
+  if (capture != nullptr) MS_RETURN_IF_ERROR(CheckTable(capture, MS_CAPTURE_API, kCaptureSlots));
   const MS_Table* device = plugin->get_interface(plugin, MS_DEVICE_API);
   if (device == nullptr) return absl::OkStatus();  // Checked when a device is created.
   return CheckDeviceTable(reinterpret_cast<const MS_DeviceApi*>(device));
