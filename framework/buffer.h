@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "framework/allocator.h"
 #include "framework/dtype.h"
+#include "framework/status.h"
 
 namespace millstream {
 
@@ -19,7 +20,8 @@ enum class MemorySpace : uint8_t {
   kHost,    // in the process's own memory
   kPinned,  // host memory that belongs to a device, for copies; it is freed with the device, so it
             // never leaves a step
-  kDevice,  // in a device's memory: `data` is an address that only the device can use
+  kDevice,  // in a device's memory: `data` is an address that only the device can use, or a handle
+            // of its plugin (Buffer::is_opaque)
 };
 
 // Has an intrusive reference count. Counting is thread-safe. Writers must synchronize access to the
@@ -46,6 +48,17 @@ class Buffer {
   MemorySpace space() const { return space_; }
   // The ordinal of the device whose memory it is; 0 for host memory.
   uint32_t device_ordinal() const { return device_ordinal_; }
+
+  // ---- Memory of a device; host memory has the defaults ----
+  // True if data() is a handle of the plugin and no address. The bytes begin at `handle_offset`
+  // within the memory of the handle.
+  bool is_opaque() const { return is_opaque_; }
+  size_t handle_offset() const { return handle_offset_; }
+  // The number by which DLPack knows the kind of memory (DLDeviceType); 0: it does not.
+  virtual int32_t dlpack_device_type() const { return 0; }
+  // Waits until the device has completed the work that may still write the bytes.
+  virtual Status AwaitWritten() const { return absl::OkStatus(); }
+
   // For a NewRepeatedBuffer before the first call of data(): the bytes of its element, which live
   // as long as the buffer. Otherwise empty.
   absl::string_view repeated_element() const {
@@ -60,6 +73,16 @@ class Buffer {
         writable_(writable),
         space_(space),
         device_ordinal_(device_ordinal) {}
+  // Of a device, `offset` bytes into the memory of the handle `base`, or at the address `base`.
+  Buffer(void* base, size_t offset, bool is_opaque, size_t size, bool writable,
+         uint32_t device_ordinal)
+      : data_(base),
+        size_(size),
+        writable_(writable),
+        space_(MemorySpace::kDevice),
+        is_opaque_(is_opaque),
+        device_ordinal_(device_ordinal),
+        handle_offset_(offset) {}
   virtual ~Buffer() = default;
   // The address, without filling the buffer.
   void* memory() const { return data_; }
@@ -76,7 +99,9 @@ class Buffer {
   const size_t size_;
   const bool writable_;
   const MemorySpace space_;
+  const bool is_opaque_ = false;
   const uint32_t device_ordinal_;
+  const size_t handle_offset_ = 0;
 };
 
 // Owns one reference to a Buffer.

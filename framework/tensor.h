@@ -55,6 +55,7 @@ class Tensor {
   // Bytes of the elements.
   size_t bytes() const { return num_elements() * DataTypeSize(dtype_); }
   bool has_value() const { return dtype_ != DataType::kInvalid; }
+  // The address of the elements. REQUIRES: the memory has addresses (Buffer::is_opaque).
   void* raw() const { return buffer_ ? static_cast<char*>(buffer_->data()) + offset_ : nullptr; }
   // REQUIRES: T is the C++ type of dtype().
   template <typename T>

@@ -13,6 +13,10 @@ namespace {
 // blocks that must still be waited for would make every allocation slow.
 constexpr int kMostCandidates = 32;
 
+// A block that cannot be cut may be this many times as large as it must be, before another one is
+// allocated.
+constexpr size_t kMostWaste = 2;
+
 // Both lists in one, of each stream the later point.
 std::vector<StreamPoint> Later(const std::vector<StreamPoint>& a,
                                const std::vector<StreamPoint>& b) {
@@ -67,18 +71,19 @@ std::vector<StreamPoint> Arena::Waits(const Block& block, uint32_t stream) const
 Arena::Free::iterator Arena::FindReady(size_t bytes, uint32_t stream) const {
   auto candidate = free_.lower_bound({bytes, nullptr});
   for (int i = 0; i < kMostCandidates && candidate != free_.end(); ++i, ++candidate) {
+    if (!rules_.cuts_regions && candidate->first / kMostWaste > bytes) break;
     if (Waits(blocks_.at(candidate->second), stream).empty()) return candidate;
   }
   return free_.end();
 }
 
-// Cuts the block off the front of a free one.
+// Cuts the block off the front of a free one, or takes all of it.
 Arena::Allocation Arena::Take(Free::iterator free, size_t bytes, uint32_t stream) {
   const auto entry = blocks_.find(free->second);
   free_.erase(free);
   Block& block = entry->second;
   Allocation taken{entry->first, Waits(block, stream)};
-  if (block.bytes > bytes) {
+  if (block.bytes > bytes && rules_.cuts_regions) {
     Block rest;
     rest.bytes = block.bytes - bytes;
     rest.points = block.points;
@@ -89,7 +94,7 @@ Arena::Allocation Arena::Take(Free::iterator free, size_t bytes, uint32_t stream
   block.is_free = false;
   block.points.clear();
   ++stats_.allocations;
-  stats_.in_use += bytes;
+  stats_.in_use += block.bytes;
   stats_.peak_in_use = std::max(stats_.peak_in_use, stats_.in_use);
   return taken;
 }
@@ -117,8 +122,9 @@ size_t Arena::ReserveRegion(size_t bytes) {
   const size_t room = limit_ - std::min(limit_, stats_.reserved);
   const size_t least = rules_.RegionSize(bytes);
   if (least > room) return 0;
-  const size_t wanted = std::min(
-      {std::max({least, rules_.first_region, stats_.reserved}), rules_.largest_region, room});
+  const size_t usual = std::max({least, rules_.first_region, stats_.reserved});
+  const size_t wanted =
+      std::min({rules_.cuts_regions ? usual : least, rules_.largest_region, room});
   // A last piece too small to cut anything from is of no use to anybody.
   const size_t region = std::max(least, wanted / rules_.granularity * rules_.granularity);
   stats_.reserved += region;

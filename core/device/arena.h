@@ -59,6 +59,7 @@ struct ArenaRules {
   size_t granularity = kLeastAlignment;   // of regions' sizes; a power of two, at least alignment
   size_t first_region = size_t{1} << 20;  // the first region's size, unless a block needs more
   size_t largest_region = SIZE_MAX;       // no larger one is allocated from the source
+  bool cuts_regions = true;               // false: each block has a region of its own
 
   size_t BlockSize(size_t bytes) const { return RoundedUp(bytes, alignment); }
   // The size of the smallest region that has room for a block of `bytes`.

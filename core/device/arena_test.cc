@@ -91,6 +91,28 @@ TEST_F(ArenaTest, BlocksAreAlignedAndApart) {
   for (char* address : {a.address, b.address, c.address}) arena_.Release(address, {});
 }
 
+// A block of such memory is one region, which serves as a whole for what is not much smaller.
+TEST_F(ArenaTest, MemoryThatCannotBeCutHasARegionForEachBlock) {
+  ArenaRules rules = SmallRules();
+  rules.cuts_regions = false;
+  Arena arena(&source_, &progress_, 64 * kUnit, rules);
+  const auto take = [&](size_t bytes) { return arena.Allocate(bytes, 1).value().address; };
+  char* const small = take(kUnit);
+  char* const large = take(8 * kUnit);
+  EXPECT_EQ(source_.given(), 9 * kUnit);
+  EXPECT_EQ(arena.stats().in_use, 9 * kUnit);
+  arena.Release(large, {{1, 1}});
+  char* const other = take(kUnit);
+  EXPECT_NE(other, large) << "most of it would be wasted";
+  char* const similar = take(5 * kUnit);
+  EXPECT_EQ(similar, large);
+  EXPECT_EQ(source_.given(), 10 * kUnit);
+  EXPECT_EQ(arena.stats().in_use, 10 * kUnit);
+  for (char* block : {small, other, similar}) arena.Release(block, {});
+  EXPECT_EQ(arena.stats().in_use, 0u);
+  EXPECT_EQ(arena.Trim(), 10 * kUnit);
+}
+
 TEST_F(ArenaTest, NothingHasANullAddress) {
   const Arena::Allocation nothing = Take(0);
   EXPECT_EQ(nothing.address, nullptr);

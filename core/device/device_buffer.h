@@ -6,6 +6,8 @@
 #include <cstdint>
 
 #include "framework/buffer.h"
+#include "framework/plugin/plugin.h"
+#include "framework/status.h"
 
 namespace millstream {
 
@@ -15,10 +17,16 @@ class DeviceMemory;
 class DeviceBuffer : public Buffer {
  public:
   DeviceMemory* memory() const { return memory_; }
+  int32_t dlpack_device_type() const override;
+  Status AwaitWritten() const override;
 
  protected:
-  DeviceBuffer(DeviceMemory* memory, uint32_t ordinal, void* address, size_t size, bool writable)
-      : Buffer(address, size, writable, MemorySpace::kDevice, ordinal), memory_(memory) {}
+  // `place` as the plugin named it. Linear memory is known by its address.
+  DeviceBuffer(DeviceMemory* memory, const MS_MemRef& place, bool is_opaque, size_t size,
+               bool writable)
+      : Buffer(is_opaque ? place.base : static_cast<char*>(place.base) + place.offset,
+               is_opaque ? place.offset : 0, is_opaque, size, writable, place.device_index),
+        memory_(memory) {}
 
  private:
   DeviceMemory* const memory_;

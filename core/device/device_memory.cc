@@ -10,6 +10,7 @@
 #include "core/device/device_buffer.h"
 #include "framework/allocation_faults_for_tests.h"
 #include "framework/plugin/host_status.h"
+#include "framework/plugin/host_tensor.h"
 
 namespace millstream {
 namespace {
@@ -30,19 +31,6 @@ constexpr absl::Duration kPollInterval = absl::Microseconds(20);
 // A device that takes longer hangs, or is to be told that it has too little memory.
 constexpr absl::Duration kLongestWaitForMemory = absl::Seconds(10);
 
-MS_MemRef RefTo(const Tensor& tensor, uint32_t ordinal) {
-  MS_MemRef ref = {};
-  ref.base = tensor.raw();
-  ref.bytes = tensor.bytes();
-  ref.device_index = ordinal;
-  switch (tensor.space()) {
-    case MemorySpace::kHost: ref.space = MS_SPACE_HOST; break;
-    case MemorySpace::kPinned: ref.space = MS_SPACE_HOST_PINNED; break;
-    case MemorySpace::kDevice: ref.space = MS_SPACE_DEVICE; break;
-  }
-  return ref;
-}
-
 // Null if the device does not have the space.
 const MS_SpaceDesc* FindSpace(const MS_DeviceDesc& description, uint32_t space) {
   for (uint64_t i = 0; i < description.n_spaces; ++i) {
@@ -51,8 +39,11 @@ const MS_SpaceDesc* FindSpace(const MS_DeviceDesc& description, uint32_t space) 
   return nullptr;
 }
 
-ArenaRules RulesOf(const MS_SpaceDesc& space) {
+ArenaRules RulesOf(const MS_SpaceDesc& space, uint64_t device_flags) {
   ArenaRules rules;
+  if (space.space == MS_SPACE_DEVICE) {
+    rules.cuts_regions = (device_flags & MS_DEVICE_LINEAR_POINTERS) != 0;
+  }
   rules.alignment = std::max<size_t>(rules.alignment, space.alignment);
   rules.granularity = std::max<size_t>(rules.alignment, space.granularity);
   if (space.max_alloc != 0) {
@@ -68,21 +59,22 @@ ArenaRules RulesOf(const MS_SpaceDesc& space) {
 // Work that used it is on the compute stream, or was waited for there.
 class DeviceMemory::OwnedBuffer final : public DeviceBuffer {
  public:
-  OwnedBuffer(DeviceMemory* memory, void* address, size_t size)
-      : DeviceBuffer(memory, memory->ordinal_, address, size, /*writable=*/true) {}
+  // `address` is the arena's.
+  OwnedBuffer(DeviceMemory* memory, char* address, size_t size)
+      : DeviceBuffer(memory, memory->regions_->PlaceOf(address, size), memory->is_opaque_, size,
+                     /*writable=*/true),
+        address_(address) {}
 
  private:
-  ~OwnedBuffer() override {
-    memory()->arena_->Release(static_cast<char*>(data()), {memory()->compute_->Now()});
-  }
+  ~OwnedBuffer() override { memory()->arena_->Release(address_, {memory()->compute_->Now()}); }
+  char* const address_;
 };
 
 // Memory that the plugin pools. As above: the compute stream is the last that uses it.
 class DeviceMemory::PooledBuffer final : public DeviceBuffer {
  public:
   PooledBuffer(DeviceMemory* memory, const MS_MemRef& block, size_t size)
-      : DeviceBuffer(memory, memory->ordinal_, static_cast<char*>(block.base) + block.offset, size,
-                     /*writable=*/true),
+      : DeviceBuffer(memory, memory->Own(block), memory->is_opaque_, size, /*writable=*/true),
         block_(block) {}
 
  private:
@@ -92,24 +84,21 @@ class DeviceMemory::PooledBuffer final : public DeviceBuffer {
 
 class DeviceMemory::BorrowedBuffer final : public DeviceBuffer {
  public:
-  BorrowedBuffer(DeviceMemory* memory, void* address, size_t size)
-      : DeviceBuffer(memory, memory->ordinal_, address, size, /*writable=*/false) {}
+  BorrowedBuffer(DeviceMemory* memory, const MS_MemRef& place)
+      : DeviceBuffer(memory, memory->Own(place), memory->is_opaque_, place.bytes,
+                     /*writable=*/false) {}
 };
 
 class DeviceMemory::WrappedBuffer final : public DeviceBuffer {
  public:
-  WrappedBuffer(DeviceMemory* memory, void* address, size_t size, void (*release)(void*),
-                void* user)
-      : DeviceBuffer(memory, memory->ordinal_, address, size, /*writable=*/false),
-        release_(release),
-        user_(user) {}
+  WrappedBuffer(DeviceMemory* memory, const MS_MemRef& place, std::function<void()> release)
+      : DeviceBuffer(memory, memory->Own(place), memory->is_opaque_, place.bytes,
+                     /*writable=*/false),
+        release_(std::move(release)) {}
 
  private:
-  ~WrappedBuffer() override {
-    memory()->CallWhenUnused([release = release_, user = user_] { release(user); });
-  }
-  void (*const release_)(void*);
-  void* const user_;
+  ~WrappedBuffer() override { memory()->CallWhenUnused(release_); }
+  const std::function<void()> release_;
 };
 
 // The caller that enqueues a copy from or to it keeps a reference until the copy is complete.
@@ -159,7 +148,8 @@ StatusOr<BufferRef> DeviceMemory::AllocatePooled(DeviceStream* stream, size_t by
   if (absl::IsResourceExhausted(allocated) && AwaitIdle()) allocated = allocate();
   MS_RETURN_IF_ERROR(allocated);
   const auto address = reinterpret_cast<uintptr_t>(block.base) + block.offset;
-  if (block.base == nullptr || block.bytes < wanted || address % rules_.alignment != 0) {
+  const bool is_aligned = is_opaque_ || address % rules_.alignment == 0;
+  if (block.base == nullptr || block.bytes < wanted || !is_aligned) {
     if (block.base != nullptr) FreePooled(block);
     return errors::Internal("plugin ", device_.plugin->name, ", device ", name_,
                             ", alloc_on_stream: asked were ", wanted, " bytes aligned to ",
@@ -234,14 +224,19 @@ StatusOr<Tensor> DeviceMemory::Allocate(DataType dtype, const Shape& shape) {
   return AllocateTensor(compute_.get(), dtype, shape);
 }
 
-Tensor DeviceMemory::Borrow(DataType dtype, const Shape& shape, void* address, size_t bytes) {
-  return Tensor(dtype, shape, BufferRef::Adopt(new BorrowedBuffer(this, address, bytes)));
+// The place, as of this device.
+MS_MemRef DeviceMemory::Own(MS_MemRef place) const {
+  place.device_index = ordinal_;
+  return place;
 }
 
-Tensor DeviceMemory::Wrap(DataType dtype, const Shape& shape, void* address, size_t bytes,
-                          void (*release)(void*), void* user) {
-  return Tensor(dtype, shape,
-                BufferRef::Adopt(new WrappedBuffer(this, address, bytes, release, user)));
+Tensor DeviceMemory::Borrow(DataType dtype, const Shape& shape, const MS_MemRef& place) {
+  return Tensor(dtype, shape, BufferRef::Adopt(new BorrowedBuffer(this, place)));
+}
+
+Tensor DeviceMemory::Wrap(DataType dtype, const Shape& shape, const MS_MemRef& place,
+                          std::function<void()> release) {
+  return Tensor(dtype, shape, BufferRef::Adopt(new WrappedBuffer(this, place, std::move(release))));
 }
 
 // Of a device without pinned memory: the host's.
@@ -265,8 +260,8 @@ Status DeviceMemory::Describe(const Status& status, const char* stage) const {
 Status DeviceMemory::EnqueueCopy(DeviceStream* stream, const char* what, const Tensor& to,
                                  const Tensor& from) {
   if (from.bytes() == 0) return absl::OkStatus();
-  const MS_MemRef to_ref = RefTo(to, ordinal_);
-  const MS_MemRef from_ref = RefTo(from, ordinal_);
+  const MS_MemRef to_ref = Own(PlaceOf(to));
+  const MS_MemRef from_ref = Own(PlaceOf(from));
   return Describe(
       TakeAbiStatus(device_.functions->copy_async(stream->raw(), &to_ref, &from_ref, from.bytes())),
       what);
@@ -358,8 +353,8 @@ StatusOr<Tensor> DeviceMemory::CopyFromPeer(const Tensor& tensor, const EventRef
   if (tensor.bytes() == 0) return copy;
   MS_RETURN_IF_ERROR(from_peer_->Wait(ready));
   StartSpan(from_peer_.get(), span).IgnoreError();
-  const MS_MemRef to = RefTo(copy, ordinal_);
-  const MS_MemRef from = RefTo(tensor, MemoryOf(tensor)->ordinal_);
+  const MS_MemRef to = PlaceOf(copy);
+  const MS_MemRef from = PlaceOf(tensor);
   MS_RETURN_IF_ERROR(Describe(TakeAbiStatus(device_.functions->copy_peer_async(
                                   from_peer_->raw(), &to, &from, tensor.bytes())),
                               "copy from another device"));
@@ -396,6 +391,12 @@ void DeviceMemory::UpdateProgress() {
        {compute_.get(), to_device_.get(), to_host_.get(), from_peer_.get()}) {
     if (stream != nullptr) stream->Poll();
   }
+}
+
+Status DeviceMemory::AwaitCompute() {
+  MS_ASSIGN_OR_RETURN(const EventRef computed, compute_->Mark());
+  return Describe(TakeAbiStatus(device_.functions->event_sync(computed.get())),
+                  "work on the device");
 }
 
 bool DeviceMemory::HasHappened(const EventRef& event) const {
@@ -531,29 +532,46 @@ Status DeviceMemory::Open(const MS_DeviceDesc& description) {
                             ": ms.device/1.mem_info reports ", free_bytes, " free bytes of ",
                             total_bytes);
   }
-  const auto update = [this] {
-    compute_->MarkAsked();  // where memory was released
-    UpdateProgress();
-  };
-  const MS_SpaceDesc* const own = FindSpace(description, MS_SPACE_DEVICE);
-  if (own != nullptr) rules_ = RulesOf(*own);
-  is_pooled_ = own != nullptr && own->mode == MS_ALLOC_POOLED;
+  OpenMemory(description, total_bytes);
   if (is_pooled_ &&
       (!MS_HAS(device_.functions, alloc_on_stream) || !MS_HAS(device_.functions, free_on_stream))) {
     return errors::Unimplemented("plugin ", device_.plugin->name, ", device ", name_,
                                  ": its memory is MS_ALLOC_POOLED, and it has no alloc_on_stream");
   }
-  regions_ = std::make_unique<DeviceRegions>(device_, name_, MS_SPACE_DEVICE, rules_.alignment,
-                                             update, [this] { return AwaitIdle(); });
+  return OpenStreams();
+}
+
+void DeviceMemory::OpenMemory(const MS_DeviceDesc& description, uint64_t total_bytes) {
+  const auto update = [this] { UpdateProgress(); };
+  const MS_SpaceDesc& own = *FindSpace(description, MS_SPACE_DEVICE);
+  rules_ = RulesOf(own, description.flags);
+  is_opaque_ = (own.flags & MS_SPACE_LINEAR) == 0;
+  is_pooled_ = own.mode == MS_ALLOC_POOLED;
+  dlpack_device_type_ = is_opaque_ ? 0 : static_cast<int32_t>(description.dlpack_device_type);
+  regions_ = std::make_unique<DeviceRegions>(
+      device_, name_, MS_SPACE_DEVICE, is_opaque_, ordinal_, rules_.alignment,
+      [this] {
+        compute_->MarkAsked();  // where memory was released
+        UpdateProgress();
+      },
+      [this] { return AwaitIdle(); });
   arena_ = std::make_unique<Arena>(regions_.get(), &progress_, total_bytes, rules_);
+  ArenaRules pinned_rules;
   if (const MS_SpaceDesc* const pinned = FindSpace(description, MS_SPACE_HOST_PINNED)) {
-    const ArenaRules rules = RulesOf(*pinned);
+    pinned_rules = RulesOf(*pinned, description.flags);
     pinned_regions_ = std::make_unique<DeviceRegions>(
-        device_, name_, MS_SPACE_HOST_PINNED, rules.alignment, [this] { UpdateProgress(); },
-        [] { return false; });
-    pinned_arena_ =
-        std::make_unique<Arena>(pinned_regions_.get(), &progress_, kMostPinnedBytes, rules);
+        device_, name_, MS_SPACE_HOST_PINNED, /*is_opaque=*/false, /*ordinal=*/0,
+        pinned_rules.alignment, update, [] { return false; });
+  } else if (MS_HAS(device_.functions, host_register) &&
+             MS_HAS(device_.functions, host_unregister)) {
+    pinned_regions_ = std::make_unique<RegisteredRegions>(device_, update);
   }
+  if (pinned_regions_ == nullptr) return;
+  pinned_arena_ =
+      std::make_unique<Arena>(pinned_regions_.get(), &progress_, kMostPinnedBytes, pinned_rules);
+}
+
+Status DeviceMemory::OpenStreams() {
   const DeviceStream::Shared shared{device_.functions, device_.device, &events_, &poller_,
                                     &progress_};
   MS_ASSIGN_OR_RETURN(compute_, DeviceStream::Create(shared, MS_STREAM_COMPUTE, kComputeStream));
@@ -575,11 +593,6 @@ StatusOr<std::unique_ptr<DeviceMemory>> DeviceMemory::Create(const OpenDevice& d
   std::unique_ptr<DeviceMemory> memory;
   if (description.flags & MS_DEVICE_HOST_IS_DEVICE) return memory;
   if (FindSpace(description, MS_SPACE_DEVICE) == nullptr) return memory;
-  if (!(description.flags & MS_DEVICE_LINEAR_POINTERS)) {
-    return errors::FailedPrecondition("plugin ", device.plugin->name, ", device ", name,
-                                      ": addresses of its memory must be linear "
-                                      "(MS_DEVICE_LINEAR_POINTERS)");
-  }
   memory.reset(new DeviceMemory(device, std::move(name), description.ordinal));
   const Status opened = memory->Open(description);
   if (!opened.ok()) return memory->Describe(opened, "creation of streams");
@@ -595,6 +608,10 @@ size_t DeviceMemory::Trim() {
   UpdateProgress();
   return arena_->Trim() + (pinned_arena_ == nullptr ? 0 : pinned_arena_->Trim());
 }
+
+int32_t DeviceBuffer::dlpack_device_type() const { return memory_->dlpack_device_type(); }
+
+Status DeviceBuffer::AwaitWritten() const { return memory_->AwaitCompute(); }
 
 DeviceMemory* MemoryOf(const Tensor& tensor) {
   return static_cast<DeviceBuffer*>(tensor.buffer().get())->memory();

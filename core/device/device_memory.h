@@ -32,8 +32,8 @@ namespace millstream {
 // Thread-safe, except for Close. Must outlive its tensors.
 class DeviceMemory {
  public:
-  // Creates the memory; null for a device that works in host memory. FAILED_PRECONDITION if its
-  // addresses are not linear. `name` is that of the logical device, for messages.
+  // Creates the memory; null for a device that works in host memory. `name` is that of the logical
+  // device, for messages.
   static StatusOr<std::unique_ptr<DeviceMemory>> Create(const OpenDevice& device, std::string name,
                                                         const MS_DeviceDesc& description);
   ~DeviceMemory();
@@ -44,11 +44,11 @@ class DeviceMemory {
   StatusOr<BufferRef> AllocateBuffer(size_t bytes);
   StatusOr<Tensor> Allocate(DataType dtype, const Shape& shape);
   // A tensor on device memory that the caller owns and keeps.
-  Tensor Borrow(DataType dtype, const Shape& shape, void* address, size_t bytes);
+  Tensor Borrow(DataType dtype, const Shape& shape, const MS_MemRef& place);
   // The same, of memory of a plugin: `release` is called once, on any thread, after the work is
   // complete that the streams have when the tensor's buffer is released.
-  Tensor Wrap(DataType dtype, const Shape& shape, void* address, size_t bytes,
-              void (*release)(void* user), void* user);
+  Tensor Wrap(DataType dtype, const Shape& shape, const MS_MemRef& place,
+              std::function<void()> release);
   // Whether the device has pinned host memory.
   bool has_pinned() const { return pinned_arena_ != nullptr; }
   // In it; in usual host memory where there is none left.
@@ -76,6 +76,8 @@ class DeviceMemory {
   // ---- Time ----
   // An event of the compute stream after the work that was enqueued so far.
   StatusOr<EventRef> MarkCompute() { return compute_->Mark(); }
+  // Waits until the work is complete that was enqueued before on the compute stream.
+  Status AwaitCompute();
   // True if the device reports that the event has happened.
   bool HasHappened(const EventRef& event) const;
   // The name of a stream by its number: "compute", "to device", "to host" or "from peer".
@@ -114,6 +116,10 @@ class DeviceMemory {
   DeviceStream* from_peer() { return from_peer_.get(); }
   const std::string& name() const { return name_; }
   uint32_t ordinal() const { return ordinal_; }
+  // True if the memory is known by handles and has no addresses.
+  bool is_opaque() const { return is_opaque_; }
+  // See Buffer::dlpack_device_type.
+  int32_t dlpack_device_type() const { return dlpack_device_type_; }
   const std::string& plugin() const { return device_.plugin->name; }
   // Of memory that the plugin pools: what it reports; 0 for what it does not report.
   ArenaStats stats() const { return is_pooled_ ? PooledStats() : arena_->stats(); }
@@ -128,6 +134,8 @@ class DeviceMemory {
   class PinnedBuffer;
   DeviceMemory(const OpenDevice& device, std::string name, uint32_t ordinal);
   Status Open(const MS_DeviceDesc& description);
+  void OpenMemory(const MS_DeviceDesc& description, uint64_t total_bytes);
+  Status OpenStreams();
   void UpdateProgress();
   bool AwaitIdle();
   StatusOr<BufferRef> AllocateFor(DeviceStream* stream, size_t bytes);
@@ -142,18 +150,21 @@ class DeviceMemory {
   Status KeepUnless(const Status& followed, std::vector<Tensor> copied) ABSL_LOCKS_EXCLUDED(mutex_);
   bool LookForErrors() ABSL_LOCKS_EXCLUDED(mutex_);
   Status Describe(const Status& status, const char* stage) const;
+  MS_MemRef Own(MS_MemRef place) const;
 
   const OpenDevice device_;
   const std::string name_;
   const uint32_t ordinal_;
-  ArenaRules rules_;        // of the device's memory
+  ArenaRules rules_;  // of the device's memory
+  bool is_opaque_ = false;
   bool is_pooled_ = false;  // the plugin pools the device's memory (MS_ALLOC_POOLED)
+  int32_t dlpack_device_type_ = 0;
   MS_DeviceContext context_ = {};
   StreamProgress progress_;
   EventPool events_;
   EventPoller poller_;
   std::unique_ptr<DeviceRegions> regions_;
-  std::unique_ptr<DeviceRegions> pinned_regions_;
+  std::unique_ptr<ArenaSource> pinned_regions_;
   std::unique_ptr<Arena> arena_;
   std::unique_ptr<Arena> pinned_arena_;  // null: the device has no pinned memory
   std::unique_ptr<DeviceStream> compute_;

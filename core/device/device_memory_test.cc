@@ -33,14 +33,59 @@ TEST(DeviceMemoryTest, ADeviceOfTheHostsMemoryHasNone) {
   EXPECT_EQ(*memory, nullptr);
 }
 
-TEST(DeviceMemoryTest, AddressesMustBeLinear) {
-  const SimDevice device;
-  MS_DeviceDesc description = SimDevice::Description();
-  description.flags &= ~MS_DEVICE_LINEAR_POINTERS;
-  const Status status = DeviceMemory::Create(device.open(), "SIM:0", description).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("device SIM:0"), HasSubstr("MS_DEVICE_LINEAR_POINTERS")));
+// The simulated device finds no block for a handle to which anything was added.
+TEST(DeviceMemoryTest, OpaqueMemoryIsKnownByHandlesAndOffsets) {
+  SimMemory memory({{"opaque", 1}});
+  const Tensor a = memory.Filled(1000, 1);
+  const Tensor b = memory.Filled(1000, 2);
+  EXPECT_TRUE(a.buffer()->is_opaque());
+  EXPECT_NE(a.buffer()->data(), b.buffer()->data());
+  EXPECT_TRUE(memory->is_opaque());
+  const auto words = [](const Tensor& tensor, size_t first, int64_t count) {
+    return Tensor(DataType::kUInt32, Shape({count}), tensor.buffer(), first * sizeof(uint32_t));
+  };
+  ASSERT_TRUE(memory->Copy(words(b, 0, 10), words(a, 500, 10)).ok());
+  const std::vector<uint32_t> got = memory.Read(a);
+  ASSERT_EQ(got.size(), 1000u);
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], i >= 500 && i < 510 ? 2u : 1u) << i;
+  EXPECT_THAT(memory.Read(memory.CopyToDevice(HostWords(77, 5))), Words(77, 5));
+}
+
+TEST(DeviceMemoryTest, OpaqueMemoryIsUsedAgainAsAWhole) {
+  SimMemory memory({{"opaque", 1}});
+  for (uint32_t i = 0; i < 50; ++i) {
+    EXPECT_THAT(memory.Read(memory.Filled(1000, i)), Words(1000, i));
+  }
+  // A copy may still hold the block of the round before.
+  EXPECT_LE(memory.device().Stats().num_allocs, 5);
+  memory.AwaitAll();
+  EXPECT_GT(memory->Trim(), 0);
+  EXPECT_EQ(memory.device().Stats().in_use, 0);
+}
+
+// What has no pinned memory of its own takes the host's, which is registered for copies.
+TEST(DeviceMemoryTest, HostMemoryIsRegisteredWhereThereIsNoPinnedMemory) {
+  SimMemory memory({{"pinned", 0}});
+  EXPECT_TRUE(memory->has_pinned());
+  for (uint32_t i = 0; i < 50; ++i) {
+    EXPECT_THAT(memory.Read(memory.CopyToDevice(HostWords(1000, i))), Words(1000, i));
+  }
+  {
+    const StatusOr<Tensor> pinned = memory->AllocatePinned(DataType::kUInt32, Shape({10}));
+    ASSERT_TRUE(pinned.ok()) << pinned.status();
+    EXPECT_EQ(pinned->space(), MemorySpace::kPinned);
+  }
+  EXPECT_EQ(memory.device().Uses().registered, 1u) << "one region for all copies";
+  memory.AwaitAll();
+  EXPECT_GT(memory->Trim(), 0);
+  EXPECT_EQ(memory.device().Uses().registered, 0u);
+}
+
+TEST(DeviceMemoryTest, WhatCannotBeRegisteredIsCopiedFromPlainMemory) {
+  SimMemory memory({{"pinned", 0}}, 0, &RemoveOptionalFunctions);
+  EXPECT_FALSE(memory->has_pinned());
+  EXPECT_THAT(memory.Read(memory.CopyToDevice(HostWords(1000, 3))), Words(1000, 3));
+  EXPECT_EQ(memory.device().Uses().registered, 0u);
 }
 
 TEST(DeviceMemoryTest, SizesThatAreNonsenseAreRefused) {

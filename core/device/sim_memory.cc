@@ -5,12 +5,37 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "framework/plugin/host_tensor.h"
 
 namespace millstream {
 namespace {
 
 // What takes longer will not end.
 constexpr absl::Duration kPatience = absl::Seconds(60);
+
+// The description of a device with these switches. The plugin's own is that of its options alone.
+struct SimDescription {
+  SimDescription(const std::map<std::string, uint64_t>& switches, uint32_t ordinal)
+      : device(SimDevice::Description(ordinal)) {
+    const bool is_opaque = switches.count("opaque") != 0;
+    const bool has_pinned = switches.count("pinned") == 0;
+    for (uint64_t i = 0; i < device.n_spaces; ++i) {
+      if (device.spaces[i]->space == MS_SPACE_HOST_PINNED && !has_pinned) continue;
+      spaces.push_back(*device.spaces[i]);
+    }
+    if (is_opaque) {
+      device.flags &= ~uint64_t{MS_DEVICE_LINEAR_POINTERS};
+      spaces[0].flags &= ~MS_SPACE_LINEAR;
+    }
+    for (const MS_SpaceDesc& space : spaces) pointers.push_back(&space);
+    device.spaces = pointers.data();
+    device.n_spaces = pointers.size();
+  }
+
+  MS_DeviceDesc device;
+  std::vector<MS_SpaceDesc> spaces;  // the first is the device's own
+  std::vector<const MS_SpaceDesc*> pointers;
+};
 
 }  // namespace
 
@@ -22,6 +47,8 @@ void RemoveOptionalFunctions(MS_DeviceApi* functions) {
   functions->peer_ok = nullptr;
   functions->fill_async = nullptr;
   functions->stream_host_fn = nullptr;
+  functions->host_register = nullptr;
+  functions->host_unregister = nullptr;
 }
 
 SimMemory::SimMemory(const std::map<std::string, uint64_t>& switches, uint32_t ordinal,
@@ -30,8 +57,9 @@ SimMemory::SimMemory(const std::map<std::string, uint64_t>& switches, uint32_t o
   if (change) change(&functions_);
   OpenDevice open = device_.open();
   open.functions = &functions_;
-  StatusOr<std::unique_ptr<DeviceMemory>> memory = DeviceMemory::Create(
-      open, absl::StrCat("/device:SIM:", ordinal), SimDevice::Description(ordinal));
+  const SimDescription description(switches, ordinal);
+  StatusOr<std::unique_ptr<DeviceMemory>> memory =
+      DeviceMemory::Create(open, absl::StrCat("/device:SIM:", ordinal), description.device);
   status_ = memory.status();
   if (memory.ok()) memory_ = *std::move(memory);
 }
@@ -49,7 +77,7 @@ Tensor SimMemory::Allocate(int64_t words) {
 
 // By the functions of the plugin: those of the memory may lack what fills.
 Status SimMemory::Fill(const Tensor& tensor, uint32_t word) {
-  const MS_MemRef ref{tensor.raw(), 0, tensor.bytes(), MS_SPACE_DEVICE, 0};
+  const MS_MemRef ref = PlaceOf(tensor);
   return TakeAbiStatus(
       device_->fill_async(memory_->compute()->raw(), &ref, word, sizeof(word), ref.bytes));
 }

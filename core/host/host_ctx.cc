@@ -5,6 +5,7 @@
 #include "core/host/host_execution.h"
 #include "core/host/host_trace.h"
 #include "core/host/thread_team.h"
+#include "framework/plugin/dlpack.h"
 #include "framework/plugin/host_interfaces.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
@@ -147,10 +148,10 @@ StatusOr<Tensor> Wrapped(DeviceMemory* device, const MS_MemRef& memory, DataType
   if (memory.base == nullptr && bytes > 0) {
     return errors::InvalidArgument("the memory has no address");
   }
+  const auto give_back = [release, user] { release(user); };
+  if (device != nullptr) return device->Wrap(dtype, shape, memory, give_back);
   void* const address = static_cast<char*>(memory.base) + memory.offset;
-  if (device != nullptr) return device->Wrap(dtype, shape, address, bytes, release, user);
-  return Tensor(dtype, shape,
-                BorrowBuffer(address, bytes, false, [release, user] { release(user); }));
+  return Tensor(dtype, shape, BorrowBuffer(address, bytes, false, give_back));
 }
 
 // Why the step stops is the step's to say; the kernel only learns that it does.
@@ -172,6 +173,25 @@ void Done(MS_Done* done, MS_Status* status) {
     return;
   }
   done->complete(done, TakeAbiStatus(status));
+}
+
+MS_Status* DlpackImport(MS_Frame* frame, DLManagedTensorVersioned* managed, MS_Tensor** out) {
+  *out = nullptr;
+  DeviceMemory* const memory = frame->ctx->host->memory;
+  DLPackDevice device;
+  if (memory != nullptr) {
+    device.type = memory->dlpack_device_type();
+    device.id = static_cast<int32_t>(memory->ordinal());
+    device.wrap = [memory](DataType dtype, const Shape& shape, void* data, size_t bytes,
+                           std::function<void()> release) {
+      const MS_MemRef place = {data, 0, bytes, MS_SPACE_DEVICE, memory->ordinal()};
+      return memory->Wrap(dtype, shape, place, std::move(release));
+    };
+  }
+  StatusOr<Tensor> tensor = ImportDLPack(managed, device);
+  if (!tensor.ok()) return ToAbiStatus(tensor.status());
+  *out = new MS_Tensor(*std::move(tensor));
+  return nullptr;
 }
 
 MS_Status* WrapDevice(MS_Frame* frame, const MS_MemRef* memory, MS_DType dtype, MS_Dims dims,
@@ -214,6 +234,7 @@ const MS_CtxApi* CtxApi() {
       &host_execution::TraceBegin,
       &host_execution::TraceEnd,
       &WrapDevice,
+      &DlpackImport,
   };
   return &api;
 }

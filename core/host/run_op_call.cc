@@ -217,6 +217,7 @@ Status OpCallRun::Compute() {
   frame.outputs_used = used.data();
   frame.shape_state = prepared_.state;
   frame.scratch = scratch_.raw();
+  if (scratch_.has_value()) frame.scratch_mem = PlaceOf(scratch_);
   frame.n_in = static_cast<uint32_t>(inputs.size());
   frame.n_out = static_cast<uint32_t>(outputs.size());
   FillFrame(kernel_->device(), &frame);

@@ -89,9 +89,7 @@ StatusOr<HostView> OnHost(const MS_TensorView& view, const MS_Frame& frame) {
   const bool is_there = view.mem.base != nullptr && view.rank != MS_UNKNOWN_RANK;
   if (memory == nullptr || view.mem.space != MS_SPACE_DEVICE || !is_there) return result;
   MS_ASSIGN_OR_RETURN(const Shape shape, ShapeFromAbi(MS_Dims{view.dims, view.rank, 0}));
-  const Tensor borrowed =
-      memory->Borrow(FromAbiDataType(view.dtype), shape,
-                     static_cast<char*>(view.mem.base) + view.mem.offset, view.mem.bytes);
+  const Tensor borrowed = memory->Borrow(FromAbiDataType(view.dtype), shape, view.mem);
   MS_ASSIGN_OR_RETURN(result.copy, ReadOnHost(borrowed, frame));
   result.view.mem = MakeView(result.copy, nullptr).mem;
   result.view.flags |= MS_VIEW_HOST;
@@ -123,8 +121,7 @@ bool IsKnownFinite(const MS_TensorView& view, const MS_Frame& frame) {
   for (uint32_t i = 0; i < frame.n_in; ++i) {
     Variable* const variable = VariableOf(frame.inputs[i]);
     if (variable == nullptr) continue;
-    const char* const address = static_cast<const char*>(view.mem.base) + view.mem.offset;
-    if (variable->IsKnownFinite(address, view.mem.bytes)) return true;
+    if (variable->IsKnownFinite(view.mem)) return true;
   }
   return false;
 }
@@ -138,7 +135,7 @@ void NoteRead(const MS_Frame& frame) {
     if (!value.ok() || !value->has_value()) continue;
     for (uint32_t k = 0; k < frame.n_out; ++k) {
       const MS_MemRef& given = frame.outputs[k].mem;
-      if (static_cast<const char*>(given.base) + given.offset != value->raw()) continue;
+      if (!IsAt(*value, given)) continue;
       if (IsUsed(frame, k) && value->bytes() <= given.bytes) variable->NoteFinite(*value);
     }
   }
@@ -312,7 +309,7 @@ Status NumericChecks::CheckVariables(const KernelInstance& kernel, MS_Frame* fra
     Variable* const variable = VariableOf(frame->inputs[i]);
     if (variable == nullptr) continue;
     const StatusOr<Tensor> value = variable->Read();
-    if (!value.ok() || variable->IsKnownFinite(value->raw(), value->bytes())) continue;
+    if (!value.ok() || variable->IsKnownFinite(PlaceOf(*value))) continue;
     Tensor on_host = *value;
     if (value->is_on_device()) {
       MS_ASSIGN_OR_RETURN(on_host, ReadOnHost(*value, *frame));

@@ -3,7 +3,6 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
-#include "device_plugins/sim/control.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/loader.h"
 #include "framework/testing/hang_guard.h"
@@ -12,13 +11,20 @@ namespace millstream {
 namespace {
 
 constexpr char kPath[] = "device_plugins/sim/libmillstream_sim.so";
+// Variables of the environment: a switch of all devices for a test as a whole.
+constexpr char kSwitchedOn[] = "MILLSTREAM_TEST_SIM_ON";
+constexpr char kSwitchedOff[] = "MILLSTREAM_TEST_SIM_OFF";
 
 const LoadedPlugin* LoadSim() {
   static const LoadedPlugin* const loaded = [] {
     EXPECT_EQ(LoadCpuPlugin(), absl::OkStatus());
+    PluginOptions options = {
+        {"devices", absl::StrCat(kNumSims)}, {"memory_mb", "64"}, {"pooled@2", "1"}};
+    if (const char* const one = std::getenv(kSwitchedOn)) options.emplace_back(one, "1");
+    if (const char* const one = std::getenv(kSwitchedOff)) options.emplace_back(one, "0");
     const StatusOr<const LoadedPlugin*> sim = PluginLoader::Global()->Load(
         absl::StrCat(std::getenv("TEST_SRCDIR"), "/", std::getenv("TEST_WORKSPACE"), "/", kPath),
-        {{"devices", absl::StrCat(kNumSims)}, {"memory_mb", "64"}, {"pooled@2", "1"}});
+        options);
     EXPECT_TRUE(sim.ok()) << sim.status();
     return sim.ok() ? *sim : nullptr;
   }();
@@ -57,6 +63,13 @@ void SetOnSims(int ordinal, const std::string& name, uint64_t value) {
   const Status set =
       TakeAbiStatus(Control().set_all(static_cast<uint32_t>(ordinal), ToAbi(name), ToAbi(text)));
   EXPECT_EQ(set, absl::OkStatus()) << name;
+}
+
+SIM_Uses UsesOfSims(int ordinal) {
+  SIM_Uses uses = {};
+  const Status counted = TakeAbiStatus(Control().count_uses(static_cast<uint32_t>(ordinal), &uses));
+  EXPECT_EQ(counted, absl::OkStatus());
+  return uses;
 }
 
 void AwaitHangOnSims(int ordinal) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/testing/session_fixture.h"
+#include "device_plugins/sim/control.h"
 #include "framework/held_time_limits_for_tests.h"
 
 namespace millstream {
@@ -22,6 +23,8 @@ void LoadSims();
 void SetOnSims(int ordinal, const std::string& name, uint64_t value);
 // Returns once work of one of those devices hangs.
 void AwaitHangOnSims(int ordinal);
+// What those devices have of recorded work and registered memory.
+SIM_Uses UsesOfSims(int ordinal);
 
 class DeviceSessionTest : public SessionTest {
  protected:

@@ -7,6 +7,7 @@
 
 #include "core/on_device/device_session_fixture.h"
 #include "framework/op_registry.h"
+#include "framework/plugin/dlpack.h"
 #include "framework/plugin/host_interfaces.h"
 #include "framework/plugin/loader.h"
 #include "framework/plugin/plugin_entry.hpp"
@@ -182,6 +183,51 @@ TEST_F(PluginKernelsOnDevicesTest, GiveTheirOwnMemoryToAStep) {
   ASSERT_TRUE(values.ok()) << values.status();
   EXPECT_THAT(Elements<float>(values->at(0)), ElementsAre(3, 3, 3));
   EXPECT_TRUE(Eventually([] { return released == 1; }));
+}
+
+// Out of the device and in again, by the number that the device's description has for DLPack.
+TEST_F(PluginKernelsOnDevicesTest, LendMemoryOfTheDeviceByDLPack) {
+  DLDevice of_export = {};
+  const void* lent = nullptr;
+  const void* imported = nullptr;
+  call = [&](ms::Frame& frame) -> ms::Status {
+    ms::Tensor x;
+    MS_TRY(ms::Tensor::OfInput(frame, 0, &x));
+    DLManagedTensorVersioned* managed = nullptr;
+    MS_TRY(x.ToDLPack(&managed));
+    of_export = managed->dl_tensor.device;
+    lent = managed->dl_tensor.data;
+    ms::Tensor back;
+    EXPECT_EQ(ms::Tensor::FromDLPack(managed, &back).code(), MS_UNIMPLEMENTED) << "of no device";
+    MS_TRY(ms::Tensor::FromDLPack(frame, managed, &back));
+    imported = back.view().raw();
+    return back.SetAsOutput(frame, 0);
+  };
+  const StatusOr<std::vector<Tensor>> values = RunOn("SIM:1");
+  ASSERT_TRUE(values.ok()) << values.status();
+  EXPECT_THAT(Elements<float>(values->at(0)), ElementsAre(1, 2, 3));
+  EXPECT_EQ(of_export.device_type, 12);  // an extension device
+  EXPECT_EQ(of_export.device_id, 1);
+  EXPECT_EQ(imported, lent);
+}
+
+TEST_F(PluginKernelsOnDevicesTest, TakeNoMemoryOfAnotherDeviceByDLPack) {
+  DLManagedTensorVersioned* managed = nullptr;
+  call = [&](ms::Frame& frame) -> ms::Status {
+    ms::Tensor x;
+    MS_TRY(ms::Tensor::OfInput(frame, 0, &x));
+    MS_TRY(x.ToDLPack(&managed));
+    return x.SetAsOutput(frame, 0);
+  };
+  ASSERT_TRUE(RunOn("SIM:1").ok());
+  call = [&](ms::Frame& frame) -> ms::Status {
+    ms::Tensor back;
+    return ms::Tensor::FromDLPack(frame, managed, &back);
+  };
+  for (const char* device : {"SIM:0", "CPU:0"}) {
+    ExpectError(RunOn(device).status(), absl::StatusCode::kUnimplemented, {"type 12"});
+  }
+  managed->deleter(managed);
 }
 
 TEST_F(PluginKernelsOnDevicesTest, AreToldWhyMemoryCannotBeGiven) {

@@ -62,14 +62,15 @@ Status PlanRun::Begin(StepContext* step, absl::Span<const Tensor> feeds) {
   state_->feeds = feeds;
   for (size_t i = 0; i < feeds.size(); ++i) {
     const int root = plan_.feed_roots[i];
-    if (root >= 0) state_->PointViews(plan_.roots[root], feeds[i].raw(), &feeds[i]);
+    if (root >= 0) state_->PointViews(plan_.roots[root], feeds[i]);
   }
   for (int index : plan_.escaping_roots) {
     const Root& root = plan_.roots[index];
     StatusOr<BufferRef> buffer = state_->EscapingBuffer(root);
     if (!buffer.ok()) return OutOfMemory(root, buffer.status());
-    state_->PointViews(root, (*buffer)->data(), nullptr);
-    state_->slots[root.index] = Tensor(root.dtype, root.shape, *std::move(buffer));
+    Tensor& slot = state_->slots[root.index];
+    slot = Tensor(root.dtype, root.shape, *std::move(buffer));
+    state_->PointViews(root, slot);
   }
   return absl::OkStatus();
 }
@@ -91,7 +92,7 @@ Status PlanRun::PassOutputsOn(int position) {
       return errors::Internal("the kernel gave output ", k, " in ",
                               root.in_host ? "the device's" : "host", " memory");
     }
-    state_->PointViews(root, tensor.raw(), &tensor);
+    state_->PointViews(root, tensor);
   }
   return absl::OkStatus();
 }

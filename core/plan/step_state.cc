@@ -10,13 +10,23 @@
 namespace millstream {
 namespace {
 
-MS_TensorView TemplateView(const Plan& plan, const ValueRef& value, char* slab) {
+// Where a view has the elements of a tensor: linear memory by its address, other memory as the
+// plugin named it.
+void PointView(const Tensor& tensor, MS_TensorView* view) {
+  const bool is_opaque = tensor.buffer() && tensor.buffer()->is_opaque();
+  const MS_MemRef place = is_opaque ? PlaceOf(tensor) : MS_MemRef{tensor.raw(), 0, 0, 0, 0};
+  view->mem.base = place.base;
+  view->mem.offset = place.offset;
+}
+
+MS_TensorView TemplateView(const Plan& plan, const ValueRef& value, const BufferRef& slab) {
   const Root& root = plan.roots[value.root];
   MS_TensorView view = NullView();
   view.dtype = ToAbiDataType(root.dtype);
   view.flags = root.in_host ? MS_VIEW_HOST : 0;
   view.mem.space = root.in_host ? MS_SPACE_HOST : MS_SPACE_DEVICE;
   view.mem.device_index = root.in_host || plan.memory == nullptr ? 0 : plan.memory->ordinal();
+  if (!root.in_host && plan.memory->is_opaque()) view.flags |= MS_VIEW_OPAQUE;
   if (value.shape_known) {
     view.dims = value.shape.dims().data();
     view.rank = static_cast<uint32_t>(value.shape.rank());
@@ -24,26 +34,36 @@ MS_TensorView TemplateView(const Plan& plan, const ValueRef& value, char* slab) 
   }
   switch (root.kind) {
     case RootKind::kConstant:
-      view.mem.base = root.in_host ? root.constant.raw() : root.device_constant.raw();
+      PointView(root.in_host ? root.constant : root.device_constant, &view);
       view.flags |= MS_VIEW_CONST;
       break;
     case RootKind::kHandle:
       view.mem.base = root.resource.get();
       view.flags |= MS_VIEW_RESOURCE;
       break;
-    case RootKind::kPlanned: view.mem.base = slab + root.offset; break;
+    case RootKind::kPlanned:
+      PointView(Tensor(root.dtype, root.shape, slab, root.offset), &view);
+      break;
     default: break;
   }
   return view;
 }
 
 // The output's view before its kernel ran: planned memory, or nothing.
-MS_TensorView OutputView(const Plan& plan, const ValueRef& value, char* slab) {
+MS_TensorView OutputView(const Plan& plan, const ValueRef& value, const BufferRef& slab) {
   const RootKind kind = plan.roots[value.root].kind;
   if (kind == RootKind::kPlanned || kind == RootKind::kEscaping) {
     return TemplateView(plan, value, slab);
   }
   return NullView();
+}
+
+void SetScratch(const Instruction& instruction, const BufferRef& slab, MS_Frame* frame) {
+  if (instruction.scratch_offset < 0) return;
+  const Tensor scratch(DataType::kUInt8, Shape({instruction.scratch_bytes}), slab,
+                       instruction.scratch_offset);
+  frame->scratch_mem = PlaceOf(scratch);
+  if (!slab->is_opaque()) frame->scratch = scratch.raw();
 }
 
 // The error of a state that cannot be allocated, with the plan's largest tensors.
@@ -86,7 +106,7 @@ StatusOr<std::unique_ptr<StepState>> StepState::Create(const Plan* plan) {
   if (plan->slab_bytes > 0) {
     MS_ASSIGN_OR_RETURN(state->slab, NewSlab(*plan));
   }
-  char* const slab = state->slab ? static_cast<char*>(state->slab->data()) : nullptr;
+  const BufferRef& slab = state->slab;
   const size_t count = plan->instructions.size();
   state->frames.resize(count);
   state->contexts.resize(count);
@@ -117,7 +137,7 @@ StatusOr<std::unique_ptr<StepState>> StepState::Create(const Plan* plan) {
     frame.outputs = outputs;
     frame.outputs_used = instruction.outputs_used.data();
     frame.shape_state = instruction.shape_state;
-    frame.scratch = instruction.scratch_offset < 0 ? nullptr : slab + instruction.scratch_offset;
+    SetScratch(instruction, slab, &frame);
     frame.n_in = static_cast<uint32_t>(instruction.inputs.size());
     frame.n_out = static_cast<uint32_t>(instruction.outputs.size());
     frame.flags = plan->settings->options.deterministic ? MS_FRAME_DETERMINISTIC : 0;
@@ -175,14 +195,14 @@ StatusOr<BufferRef> StepState::EscapingBuffer(const Root& root) {
   return kept[0];
 }
 
-void StepState::PointViews(const Root& root, void* data, const Tensor* shape_of) {
+void StepState::PointViews(const Root& root, const Tensor& tensor) {
   for (const ViewPlace& place : root.places) {
     MS_TensorView& view = views[place.view];
-    view.mem.base = data;
+    PointView(tensor, &view);
     if (place.dims_follow) {
-      view.dims = shape_of->shape().dims().data();
-      view.rank = static_cast<uint32_t>(shape_of->shape().rank());
-      view.mem.bytes = shape_of->bytes();
+      view.dims = tensor.shape().dims().data();
+      view.rank = static_cast<uint32_t>(tensor.shape().rank());
+      view.mem.bytes = tensor.bytes();
     }
   }
 }

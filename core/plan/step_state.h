@@ -48,7 +48,7 @@ struct StepState final : public KernelHost {
   // Buffers of the slots that escape. A later step reuses a buffer that the caller has released.
   // There are two a slot, because callers often hold the result of one step during the next.
   std::vector<std::array<BufferRef, 2>> kept_buffers;
-  std::vector<Tensor> temps;  // of the running instruction
+  std::vector<Tensor> temps;         // of the running instruction
 
   // ---- The step in progress ----
   absl::Span<const Tensor> feeds;
@@ -64,9 +64,9 @@ struct StepState final : public KernelHost {
   // Returns a buffer for an escaping root that nobody else holds. RESOURCE_EXHAUSTED if memory is
   // short.
   StatusOr<BufferRef> EscapingBuffer(const Root& root);
-  // Sets the address of every view of `root` to `data`. Views whose dims follow get the dims of
-  // `shape_of`.
-  void PointViews(const Root& root, void* data, const Tensor* shape_of);
+  // Sets the place of every view of `root` to that of `tensor`. Views whose dims follow get its
+  // dims.
+  void PointViews(const Root& root, const Tensor& tensor);
 
  private:
   const Root& OutputRoot(const MS_Ctx& ctx, uint32_t output) const {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/device/device_memory.h"
+#include "framework/plugin/host_tensor.h"
 
 namespace millstream {
 namespace {
@@ -24,7 +25,7 @@ class GateHolder {
 };
 
 // Null: the host's memory.
-const DeviceMemory* PlaceOf(const Tensor& value) {
+const DeviceMemory* OwnerOf(const Tensor& value) {
   return value.is_on_device() ? MemoryOf(value) : nullptr;
 }
 
@@ -73,7 +74,7 @@ bool Variable::IsInitialized() {
 }
 
 Status Variable::CheckIsIn(const DeviceMemory* memory, const Tensor& value) const {
-  const DeviceMemory* const present = PlaceOf(value);
+  const DeviceMemory* const present = OwnerOf(value);
   // Of what is in the host's memory a kernel is told so, by the view's space.
   if (present == nullptr || present == memory) return absl::OkStatus();
   return errors::InvalidArgument("the value of variable '", name_, "' is on ", present->name(),
@@ -86,7 +87,7 @@ Status Variable::Assign(const Tensor& value) {
   GateHolder holder(&gate_);
   NoteWrite();
   const bool fits = value_.has_value() && value_.shape() == value.shape() &&
-                    PlaceOf(value_) == PlaceOf(value) && value_.buffer()->IsUnique() &&
+                    OwnerOf(value_) == OwnerOf(value) && value_.buffer()->IsUnique() &&
                     value_.buffer()->writable();
   if (fits) return CopyElements(value, value_);
   MS_ASSIGN_OR_RETURN(value_, CopyOf(value));
@@ -128,14 +129,14 @@ Status Variable::PrepareWrite() {
 // Nobody has written over memory that the caller keeps.
 void Variable::NoteFinite(const Tensor& value, const std::optional<NumericBounds>& bounds) {
   GateHolder holder(&gate_);
-  if (!value_.has_value() || value_.raw() != value.raw()) return;
+  if (!value_.has_value() || !IsAt(value_, PlaceOf(value))) return;
   is_finite_ = true;
   if (bounds) bounds_ = bounds;
 }
 
-bool Variable::IsKnownFinite(const void* address, size_t bytes) {
+bool Variable::IsKnownFinite(const MS_MemRef& place) {
   GateHolder holder(&gate_);
-  return is_finite_ && value_.raw() == address && bytes <= value_.bytes();
+  return is_finite_ && IsAt(value_, place) && place.bytes <= value_.bytes();
 }
 
 Variable::KnownBounds Variable::BoundsOfValue() {

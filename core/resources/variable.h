@@ -10,6 +10,7 @@
 #include "core/resources/numeric_bounds.h"
 #include "core/resources/resource.h"
 #include "framework/dtype.h"
+#include "framework/plugin/plugin.h"
 #include "framework/shape.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
@@ -93,7 +94,7 @@ class Variable : public Resource {
   void NoteFinite(const Tensor& value, const std::optional<NumericBounds>& bounds = std::nullopt);
   // True if the value is at these bytes and is recorded to be finite. REQUIRES: the caller holds a
   // reference to the bytes.
-  bool IsKnownFinite(const void* address, size_t bytes);
+  bool IsKnownFinite(const MS_MemRef& place);
   // The recorded bounds of the value, and the number of writes to the variable.
   struct KnownBounds {
     std::optional<NumericBounds> bounds;

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "framework/plugin/host_tensor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -102,15 +103,19 @@ TEST_F(VariableTest, AWriterCopiesOnlyWhenSomebodyReads) {
 TEST_F(VariableTest, WhatIsKnownOfAValueGoesWithIt) {
   const auto is_known = [this] {
     const Tensor value = variable_.Read().value();
-    return variable_.IsKnownFinite(value.raw(), value.bytes());
+    return variable_.IsKnownFinite(PlaceOf(value));
   };
   const auto note = [this] { variable_.NoteFinite(variable_.Read().value()); };
   ASSERT_EQ(variable_.Assign(Filled(1)), absl::OkStatus());
   EXPECT_FALSE(is_known());
   note();
   EXPECT_TRUE(is_known());
-  EXPECT_FALSE(variable_.IsKnownFinite(variable_.Read().value().raw(), 100));
-  EXPECT_FALSE(variable_.IsKnownFinite(&variable_, 1));
+  MS_MemRef place = PlaceOf(variable_.Read().value());
+  place.bytes = 100;
+  EXPECT_FALSE(variable_.IsKnownFinite(place));
+  place.base = &variable_;
+  place.bytes = 1;
+  EXPECT_FALSE(variable_.IsKnownFinite(place));
   variable_.gate().Enter();
   ASSERT_EQ(variable_.PrepareWrite(), absl::OkStatus());
   variable_.gate().Leave();
@@ -131,7 +136,7 @@ TEST_F(VariableTest, WhatIsFoundOfAnEarlierValueSaysNothingOfThisOne) {
   ASSERT_EQ(variable_.Assign(Filled(2)), absl::OkStatus());
   variable_.NoteFinite(before);
   const Tensor value = variable_.Read().value();
-  EXPECT_FALSE(variable_.IsKnownFinite(value.raw(), value.bytes()));
+  EXPECT_FALSE(variable_.IsKnownFinite(PlaceOf(value)));
 }
 
 TEST_F(VariableTest, BoundsAreOfTheValueOfTheMoment) {
@@ -157,7 +162,7 @@ TEST_F(VariableTest, BoundsAreOfTheValueOfTheMoment) {
   EXPECT_TRUE(variable_.NoteBoundsAfter(before, {1, 3}));
   EXPECT_EQ(high(), 3);
   const Tensor value = variable_.Read().value();
-  EXPECT_TRUE(variable_.IsKnownFinite(value.raw(), value.bytes()));
+  EXPECT_TRUE(variable_.IsKnownFinite(PlaceOf(value)));
 }
 
 TEST_F(VariableTest, WhatAWriteMadeIsNotKnownWhenAnotherCameBetween) {

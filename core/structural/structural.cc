@@ -63,10 +63,10 @@ Status CommitKernels() {
 Tensor StructuralFrame::BorrowInput(uint32_t i) const {
   const MS_TensorView& view = frame_->inputs[i];
   const DataType dtype = FromAbiDataType(view.dtype);
-  char* const data = static_cast<char*>(view.mem.base) + view.mem.offset;
   if (view.mem.space == MS_SPACE_DEVICE) {
-    return frame_->ctx->host->memory->Borrow(dtype, input_shape(i), data, view.mem.bytes);
+    return frame_->ctx->host->memory->Borrow(dtype, input_shape(i), view.mem);
   }
+  char* const data = static_cast<char*>(view.mem.base) + view.mem.offset;
   return Tensor(dtype, input_shape(i), BorrowBuffer(data, view.mem.bytes, false, nullptr));
 }
 

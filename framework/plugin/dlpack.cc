@@ -52,15 +52,37 @@ bool IsRowMajor(const DLTensor& tensor, const Shape& shape) {
   return true;
 }
 
-Status CheckMemory(const DLManagedTensorVersioned& managed) {
+bool IsHostMemory(const DLDevice& device) {
+  return device.device_type == kDLPackCpu || device.device_type == kDLPackPinned;
+}
+
+Status CheckMemory(const DLManagedTensorVersioned& managed, const DLPackDevice& own) {
   if (managed.version.major != kDLPackMajor) {
     return errors::Unimplemented("DLPack of version ", managed.version.major, ".",
                                  managed.version.minor, ", this host knows ", kDLPackMajor, ".x");
   }
-  const int32_t device = managed.dl_tensor.device.device_type;
-  if (device == kDLPackCpu || device == kDLPackPinned) return absl::OkStatus();
-  return errors::Unimplemented("DLPack memory of device type ", device,
-                               "; only that of the host can be imported");
+  const DLDevice& device = managed.dl_tensor.device;
+  if (IsHostMemory(device)) return absl::OkStatus();
+  if (own.type == 0) {
+    return errors::Unimplemented("DLPack memory of device type ", device.device_type,
+                                 "; only that of the host can be imported");
+  }
+  if (device.device_type == own.type && device.device_id == own.id) return absl::OkStatus();
+  return errors::Unimplemented("DLPack memory of device ", device.device_id, " of type ",
+                               device.device_type, "; only that of the host and of device ", own.id,
+                               " of type ", own.type, " can be imported");
+}
+
+// Where DLPack has the tensor; waits until a device has written it.
+StatusOr<DLDevice> DeviceOf(const Tensor& tensor) {
+  if (!tensor.is_on_device()) return DLDevice{kDLPackCpu, 0};
+  const Buffer& buffer = *tensor.buffer().get();
+  const int32_t type = buffer.dlpack_device_type();
+  if (type == 0) {
+    return errors::Unimplemented("the device's memory has no DLPack device type, or no addresses");
+  }
+  MS_RETURN_IF_ERROR(buffer.AwaitWritten());
+  return DLDevice{type, static_cast<int32_t>(buffer.device_ordinal())};
 }
 
 StatusOr<DataType> ReadDataType(DLDataType dtype) {
@@ -92,6 +114,7 @@ StatusOr<DLManagedTensorVersioned*> ExportDLPack(const Tensor& tensor) {
   if ((dtype & 0xff) >= kFirstOwnCode || dtype == 0) {
     return errors::Unimplemented("DLPack has no ", DataTypeName(tensor.dtype()));
   }
+  MS_ASSIGN_OR_RETURN(const DLDevice device, DeviceOf(tensor));
   auto exported = std::make_unique<Export>();
   // Before the export holds the buffer too.
   const bool is_shared =
@@ -105,7 +128,7 @@ StatusOr<DLManagedTensorVersioned*> ExportDLPack(const Tensor& tensor) {
   managed.deleter = &DeleteExport;
   managed.flags = is_shared ? kDLPackReadOnly : 0;
   managed.dl_tensor.data = tensor.raw();
-  managed.dl_tensor.device = {kDLPackCpu, 0};
+  managed.dl_tensor.device = device;
   managed.dl_tensor.ndim = tensor.shape().rank();
   managed.dl_tensor.dtype = {static_cast<uint8_t>(dtype & 0xff),
                              static_cast<uint8_t>((dtype >> 8) & 0xff), 1};
@@ -114,9 +137,9 @@ StatusOr<DLManagedTensorVersioned*> ExportDLPack(const Tensor& tensor) {
   return &exported.release()->managed;
 }
 
-StatusOr<Tensor> ImportDLPack(DLManagedTensorVersioned* managed) {
+StatusOr<Tensor> ImportDLPack(DLManagedTensorVersioned* managed, const DLPackDevice& device) {
   if (managed == nullptr) return errors::InvalidArgument("DLPack: the tensor is NULL");
-  MS_RETURN_IF_ERROR(CheckMemory(*managed));
+  MS_RETURN_IF_ERROR(CheckMemory(*managed, device));
   const DLTensor& lent = managed->dl_tensor;
   MS_ASSIGN_OR_RETURN(const DataType type, ReadDataType(lent.dtype));
   MS_ASSIGN_OR_RETURN(const Shape shape, ReadShape(lent));
@@ -129,6 +152,10 @@ StatusOr<Tensor> ImportDLPack(DLManagedTensorVersioned* managed) {
     if (managed->deleter != nullptr) managed->deleter(managed);
   };
   const bool is_aligned = reinterpret_cast<uintptr_t>(data) % DataTypeSize(type) == 0;
+  if (!IsHostMemory(lent.device)) {
+    if (is_aligned || size == 0) return device.wrap(type, shape, data, size, release);
+    return errors::InvalidArgument("a DLPack tensor of a device, whose elements are not aligned");
+  }
   if (is_aligned || size == 0) {
     return Tensor(type, shape, BorrowBuffer(size > 0 ? data : nullptr, size, false, release));
   }

@@ -1,7 +1,9 @@
 #include "framework/plugin/dlpack.h"
 
 #include <cstring>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/plugin/host_interfaces.h"
@@ -121,6 +123,36 @@ TEST(DLPackTest, ElementsThatAreNotAlignedAreCopied) {
   EXPECT_EQ(lent.returned, 1);
   EXPECT_EQ(tensor->data<float>()[0], 1);
   EXPECT_EQ(tensor->data<float>()[5], 6);
+}
+
+// The tensor of a device's memory is the device's to make.
+TEST(DLPackTest, MemoryOfADeviceIsTakenWhereTheDeviceIsGiven) {
+  Lent lent;
+  lent.managed.dl_tensor.device = {7, 2};
+  DLPackDevice device;
+  device.type = 7;
+  device.id = 2;
+  device.wrap = [](DataType dtype, const Shape& shape, void* data, size_t bytes,
+                   std::function<void()> release) {
+    return Tensor(dtype, shape, BorrowBuffer(data, bytes, false, std::move(release)));
+  };
+  {
+    const StatusOr<Tensor> tensor = ImportDLPack(&lent.managed, device);
+    ASSERT_TRUE(tensor.ok()) << tensor.status();
+    EXPECT_EQ(tensor->raw(), lent.data);
+    EXPECT_EQ(lent.returned, 0);
+  }
+  EXPECT_EQ(lent.returned, 1);
+  lent.returned = 0;
+  const auto error = [&] {
+    return std::string(ImportDLPack(&lent.managed, device).status().message());
+  };
+  lent.managed.dl_tensor.byte_offset = 1;
+  EXPECT_THAT(error(), HasSubstr("not aligned"));
+  lent.managed.dl_tensor.byte_offset = 0;
+  device.id = 3;
+  EXPECT_THAT(error(), HasSubstr("device 2 of type 7; only that of the host and of device 3"));
+  EXPECT_EQ(lent.returned, 0);
 }
 
 TEST(DLPackTest, OtherVersionsMemoriesAndLayoutsAreRefused) {

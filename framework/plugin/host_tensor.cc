@@ -152,17 +152,37 @@ uint32_t AbiSpaceOf(MemorySpace space) {
 
 }  // namespace
 
+MS_MemRef PlaceOf(const Tensor& tensor) {
+  const Buffer* const buffer = tensor.buffer().get();
+  MS_MemRef place = {};
+  place.offset = tensor.offset();
+  place.bytes = tensor.bytes();
+  place.space = AbiSpaceOf(tensor.space());
+  if (buffer == nullptr) return place;
+  place.base = buffer->data();
+  place.offset += buffer->handle_offset();
+  place.device_index = buffer->device_ordinal();
+  return place;
+}
+
+bool IsAt(const Tensor& tensor, const MS_MemRef& place) {
+  const MS_MemRef own = PlaceOf(tensor);
+  const auto base = reinterpret_cast<uintptr_t>(own.base);
+  const auto other = reinterpret_cast<uintptr_t>(place.base);
+  if (base == other) return own.offset == place.offset;
+  // The same address has many forms, which memory without addresses has not.
+  const bool is_opaque = tensor.buffer() && tensor.buffer()->is_opaque();
+  return !is_opaque && base + own.offset == other + place.offset;
+}
+
 MS_TensorView MakeView(const Tensor& tensor, MS_Tensor* handle) {
   MS_TensorView view = {};
-  view.mem.base = tensor.buffer() ? tensor.buffer()->data() : nullptr;
-  view.mem.offset = tensor.offset();
-  view.mem.bytes = tensor.bytes();
-  view.mem.space = AbiSpaceOf(tensor.space());
-  view.mem.device_index = tensor.buffer() ? tensor.buffer()->device_ordinal() : 0;
+  view.mem = PlaceOf(tensor);
   view.dims = tensor.shape().dims().data();
   view.rank = static_cast<uint32_t>(tensor.shape().rank());
   view.dtype = ToAbiDataType(tensor.dtype());
   view.flags = tensor.is_on_device() ? 0 : MS_VIEW_HOST;
+  if (tensor.is_on_device() && tensor.buffer()->is_opaque()) view.flags |= MS_VIEW_OPAQUE;
   if (tensor.dtype() == DataType::kResource) view.flags |= MS_VIEW_RESOURCE;
   view.handle = handle;
   return view;

@@ -23,6 +23,11 @@ namespace millstream {
 // the view is used. `handle` is the handle that plugins may retain; may be null.
 MS_TensorView MakeView(const Tensor& tensor, MS_Tensor* handle);
 
+// Where the elements of `tensor` are.
+MS_MemRef PlaceOf(const Tensor& tensor);
+// True if the elements of `tensor` begin at `place`.
+bool IsAt(const Tensor& tensor, const MS_MemRef& place);
+
 // A view without memory and with unknown rank: the initial value of a frame's unplanned output.
 MS_TensorView NullView();
 
