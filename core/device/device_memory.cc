@@ -505,6 +505,7 @@ void DeviceMemory::Close() {
     if (!HasAbandoned()) stream->Sync().IgnoreError();
   }
   UpdateProgress();
+  if (capture_ != nullptr) capture_->Close();
   for (DeviceStream* stream : streams) stream->Destroy();
   // What the calls hold may be memory of this device.
   poller_.End();
@@ -584,6 +585,10 @@ Status DeviceMemory::OpenStreams() {
   MS_ASSIGN_OR_RETURN(to_device_, DeviceStream::Create(shared, MS_STREAM_H2D, kToDeviceStream));
   MS_ASSIGN_OR_RETURN(to_host_, DeviceStream::Create(shared, MS_STREAM_D2H, kToHostStream));
   MS_ASSIGN_OR_RETURN(from_peer_, DeviceStream::Create(shared, MS_STREAM_D2D, kFromPeerStream));
+  if (device_.plugin->capture != nullptr) {
+    capture_ =
+        std::make_unique<DeviceCapture>(device_.plugin->capture, device_.functions, device_.device);
+  }
   return absl::OkStatus();
 }
 

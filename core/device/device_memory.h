@@ -18,6 +18,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "core/device/arena.h"
+#include "core/device/device_capture.h"
 #include "core/device/device_regions.h"
 #include "core/device/device_stream.h"
 #include "core/device/stream_point.h"
@@ -114,6 +115,8 @@ class DeviceMemory {
   DeviceStream* to_device() { return to_device_.get(); }
   DeviceStream* to_host() { return to_host_.get(); }
   DeviceStream* from_peer() { return from_peer_.get(); }
+  // Records work of kernels; null if the device cannot.
+  DeviceCapture* capture() const { return capture_.get(); }
   const std::string& name() const { return name_; }
   uint32_t ordinal() const { return ordinal_; }
   // True if the memory is known by handles and has no addresses.
@@ -171,6 +174,7 @@ class DeviceMemory {
   std::unique_ptr<DeviceStream> to_device_;
   std::unique_ptr<DeviceStream> to_host_;
   std::unique_ptr<DeviceStream> from_peer_;
+  std::unique_ptr<DeviceCapture> capture_;
   std::function<void()> reclaim_;
   std::atomic<uint64_t> abandoned_{0};  // number of abandoned steps so far
   std::atomic<uint64_t> forgotten_{0};  // of these, the number of the first ones that are complete

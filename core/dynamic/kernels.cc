@@ -220,7 +220,7 @@ Status DynamicRun::RunKernel(const NodeProgram& node, Iteration* iteration) {
     failed = node.compute(node.state, &execution->frame);
   }
   if (is_watched && FloatControl() != control) RestoreAfter(*execution, control);
-  if (device_ != nullptr) device_->EndWork(*node.node);
+  if (device_ != nullptr) device_->EndWork(*node.node, *node.node);
   const bool left_locked = ReleaseLeftLocks(execution);
   if (failed == nullptr) return left_locked ? LeftLockedError() : EndKernel(execution);
   execution->temps.clear();

@@ -118,8 +118,16 @@ StatusOr<Tensor> NewTemp(const MS_Ctx& ctx, DataType dtype, const Shape& shape, 
   return errors::Unimplemented("temporary memory in space ", space, ", which the device lacks");
 }
 
+// What a later replay of recorded work would not get again; null in other executions.
+MS_Status* RefuseWhileRecording(const MS_Frame& frame, absl::string_view what) {
+  if ((frame.flags & MS_FRAME_CAPTURE) == 0) return nullptr;
+  return ToAbiStatus(errors::FailedPrecondition("a kernel with MS_KERNEL_CAPTURE_SAFE asks for ",
+                                                what, " while its work is recorded"));
+}
+
 MS_Status* AllocateTemp(MS_Frame* frame, MS_DType dtype, MS_Dims dims, uint32_t space,
                         MS_TensorView* out) {
+  if (MS_Status* refused = RefuseWhileRecording(*frame, "temporary memory")) return refused;
   StatusOr<Shape> shape = ShapeFromAbi(dims);
   if (!shape.ok()) return ToAbiStatus(shape.status());
   StatusOr<Tensor> tensor = NewTemp(*frame->ctx, FromAbiDataType(dtype), *shape, space);
@@ -207,6 +215,7 @@ MS_Status* WrapDevice(MS_Frame* frame, const MS_MemRef* memory, MS_DType dtype, 
 }
 
 MS_Status* RngReserve(MS_Frame* frame, uint64_t blocks, uint64_t* key, uint64_t counter[2]) {
+  if (MS_Status* refused = RefuseWhileRecording(*frame, "random numbers")) return refused;
   frame->ctx->kernel->random()->Reserve(blocks, key, counter);
   return nullptr;
 }

@@ -4,8 +4,10 @@
 #include <iterator>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "core/numerics/numeric_checks.h"
 #include "core/plan/step_state.h"
+#include "framework/plugin/host_interfaces.h"
 
 namespace millstream {
 namespace {
@@ -64,6 +66,14 @@ bool Plan::KeepsStates() const {
 
 void Plan::NoteDeleted() const {
   if (budget_ != nullptr) budget_->Free(state_bytes_);
+}
+
+void Plan::NoteNotCaptured(const Status& why) {
+  if (logged_capture_.exchange(true, std::memory_order_relaxed)) return;
+  // A device that cannot record is no reason to warn anybody.
+  HostLog(absl::IsUnimplemented(why) ? MS_LOG_INFO : MS_LOG_WARNING,
+          absl::StrCat("recorded work of a step on ", memory->name(),
+                       " is not used; its kernels are called in every step: ", why.message()));
 }
 
 StatusOr<std::unique_ptr<StepState>> Plan::TakeState() {

@@ -104,6 +104,7 @@ struct Instruction {
   int64_t scratch_bytes = 0;
   int64_t scratch_offset = -1;
   std::vector<int> release;  // slots whose tensors are released after the instruction
+  int captured_row = -1;     // the row of Plan::captured_rows that it begins; -1: none
   int64_t edge = -1;         // of a Send or Receive: see RendezvousKey
   bool is_peer = false;      // of a Send or Receive: see kPeerAttr
   TransferKind transfer = TransferKind::kNone;
@@ -132,6 +133,16 @@ struct FetchPlan {
   bool move = false;  // the last fetch of its slot: the tensor is moved to the caller
 };
 
+// Consecutive instructions whose work a device can record: see plan_capture.h.
+struct CapturedRow {
+  int begin = 0;
+  int end = 0;
+  // Those of [begin, end) that are not recorded, and run before the others in every step.
+  std::vector<int> first;
+  // The roots that the recorded instructions use and whose places may change from step to step.
+  std::vector<int> moving_roots;
+};
+
 class Plan {
  public:
   static constexpr int kKeptStates = 4;  // the most states that are kept for later steps
@@ -152,6 +163,7 @@ class Plan {
   std::vector<FetchPlan> fetches;
   std::vector<int> feed_roots;      // root of each feed; -1: the feed is not used
   std::vector<int> escaping_roots;  // allocated when a step begins
+  std::vector<CapturedRow> captured_rows;
   int num_views = 0;
   int num_slots = 0;
   int64_t slab_bytes = 0;
@@ -172,8 +184,10 @@ class Plan {
   void SetBudget(StateBudget* budget);
   // Deletes the kept states.
   void DropKeptStates();
-  bool KeepsStates() const;                             // true if a state is kept at this moment
-  void NoteDeleted() const;                             // a state of this plan was deleted
+  bool KeepsStates() const;                 // true if a state is kept at this moment
+  void NoteDeleted() const;                 // a state of this plan was deleted
+  // Logs, once a plan, why recorded work is not used.
+  void NoteNotCaptured(const Status& why);
   int64_t state_bytes() const { return state_bytes_; }  // of one state; 0 without a budget
   uint64_t last_used() const { return last_used_.load(std::memory_order_relaxed); }
 
@@ -184,6 +198,7 @@ class Plan {
   StateBudget* budget_ = nullptr;
   int64_t state_bytes_ = 0;
   std::atomic<uint64_t> last_used_{0};  // the budget's time
+  std::atomic<bool> logged_capture_{false};
 };
 
 }  // namespace millstream

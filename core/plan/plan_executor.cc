@@ -42,7 +42,9 @@ PlanRun::~PlanRun() {
   state_->run = nullptr;
   state_->runs_alone = false;
   // After an error, views may point to released tensors, so the state is not used again.
-  if (!failed_) plan_.ReturnState(std::move(state_));
+  if (failed_) return;
+  ++state_->num_steps;
+  plan_.ReturnState(std::move(state_));
 }
 
 Status PlanRun::Begin(StepContext* step, absl::Span<const Tensor> feeds) {
@@ -172,8 +174,16 @@ Status PlanRun::RunCallsAs() {
     if (position > 0 || step_->IsStopping()) {
       MS_RETURN_IF_ERROR(CheckInterruption(position - 1));
     }
-    const int end = std::min(position + kCallsBetweenChecks, count);
+    int end = std::min(position + kCallsBetweenChecks, count);
     for (int i = position; i < end; ++i) {
+      if (kOnDevice && !kTraced && plan_.instructions[i].captured_row >= 0) {
+        MS_ASSIGN_OR_RETURN(const int next, ReplayRow(plan_.instructions[i].captured_row));
+        if (next > i) {
+          end = std::max(end, next);
+          i = next - 1;
+          continue;
+        }
+      }
       const int64_t start = kTraced ? StepTrace::Now() : 0;
       if (!kPlain) {
         frames[i].step_id = step_id;
@@ -186,7 +196,9 @@ Status PlanRun::RunCallsAs() {
           kPlain ? RunRow(end, &i) : calls[i].compute(calls[i].state, &frames[i]);
       if (kTraced) step_->trace()->EndExecution();
       if (kWatched && FloatControl() != control) RestoreAfter(i, control);
-      if (kOnDevice && enqueues) device_->EndWork(*plan_.instructions[i].node);
+      if (kOnDevice && enqueues) {
+        device_->EndWork(*plan_.instructions[i].node, *plan_.instructions[i].node);
+      }
       if (failed != nullptr) {
         ReleaseLeftLocks(&state_->contexts[i]);
         return Annotate(i, TakeAbiStatus(failed));

@@ -59,6 +59,14 @@ class PlanRun final : public StepPart {
   bool AwaitsDevice() const;
   bool HasArrived() const;
   Status FinishWait();
+  // ---- plan_capture.cc ----
+  // Enqueues the work of a row of Plan::captured_rows as it was recorded, or records it first.
+  // Returns the position after the row; if its kernels are to be called instead, the row's own.
+  StatusOr<int> ReplayRow(int number);
+  Status RunFirst(const CapturedRow& row);
+  // Makes the graph do what the kernels of the row would do in this step.
+  Status PrepareRow(const CapturedRow& row, RowGraph* graph);
+  Status RecordRow(const CapturedRow& row, RowGraph* graph);
   // ---- plan_trace.cc ----
   void Trace(int position, int64_t start);
   // Prepares the frame at `position` for a traced execution.

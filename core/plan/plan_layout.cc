@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/plan/memory_planner.h"
+#include "core/plan/plan_capture.h"
 #include "framework/plugin/host_tensor.h"
 #include "framework/plugin/kernel_info.h"
 
@@ -234,6 +235,7 @@ Status PlanLayout::Run() {
   NumberSlots();
   NumberViews();
   MarkWorkAfterCalls();
+  FindCapturedRows(&plan_);
   return absl::OkStatus();
 }
 

@@ -114,6 +114,7 @@ StatusOr<std::unique_ptr<StepState>> StepState::Create(const Plan* plan) {
   state->slots.resize(plan->num_slots);
   state->kept_buffers.resize(plan->num_slots);
   state->temps.reserve(kMaxTemps);
+  state->row_graphs.resize(plan->captured_rows.size());
   for (size_t i = 0; i < count; ++i) {
     const Instruction& instruction = plan->instructions[i];
     MS_TensorView* inputs = state->views.data() + instruction.first_input_view;

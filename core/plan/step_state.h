@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "core/host/kernel_host.h"
 #include "core/plan/plan.h"
+#include "core/plan/plan_capture.h"
 #include "core/resources/memory_report.h"
 #include "core/step/relaxed.h"
 #include "framework/buffer.h"
@@ -49,6 +50,8 @@ struct StepState final : public KernelHost {
   // There are two a slot, because callers often hold the result of one step during the next.
   std::vector<std::array<BufferRef, 2>> kept_buffers;
   std::vector<Tensor> temps;         // of the running instruction
+  int num_steps = 0;                 // that ended well with this state
+  std::vector<RowGraph> row_graphs;  // one a row of Plan::captured_rows
 
   // ---- The step in progress ----
   absl::Span<const Tensor> feeds;

@@ -74,12 +74,12 @@ void DevicePart::StartWork() {
   StartSpan(memory_.compute(), span_).IgnoreError();
 }
 
-void DevicePart::EndWork(const Node& node) {
-  last_ = &node;
+void DevicePart::EndWork(const Node& first, const Node& last) {
+  last_ = &last;
   EndSpan(memory_.compute(), span_).IgnoreError();
   if (step_.options().timeout_ms <= 0) return;
   StatusOr<EventRef> done = memory_.MarkCompute();
-  if (done.ok()) work_.push_back(Enqueued{&node, *std::move(done)});
+  if (done.ok()) work_.push_back(Enqueued{&first, &last, *std::move(done)});
 }
 
 SpanRef DevicePart::NextCopy() {
@@ -107,7 +107,10 @@ void DevicePart::FillTrace() {
 std::string DevicePart::WaitsFor() const {
   for (const Enqueued& work : work_) {
     if (memory_.HasHappened(work.done)) continue;
-    return absl::StrCat("the device ", memory_.name(), " works at ", work.node->Describe());
+    const std::string text =
+        absl::StrCat("the device ", memory_.name(), " works at ", work.first->Describe());
+    if (work.first == work.last) return text;
+    return absl::StrCat(text, ", or at what follows it up to ", work.last->Describe());
   }
   return absl::StrCat("the device ", memory_.name(), " copies, or waits for another device");
 }

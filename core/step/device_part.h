@@ -40,9 +40,9 @@ class DevicePart {
   // Sends a tensor of the device. A peer gets it at once, with the event after which it may be
   // read. Others get it after a copy to the host.
   Status Send(const RendezvousKey& key, bool is_peer, Tensor tensor);
-  // ---- Around a call that enqueues `node`'s work on the compute stream ----
+  // ---- Around what enqueues the work of a node, or of a row of nodes, on the compute stream ----
   void StartWork();
-  void EndWork(const Node& node);
+  void EndWork(const Node& first, const Node& last);
   // The span for the next copy, an argument of functions of DeviceMemory; null without a trace.
   SpanRef NextCopy();
   // Assigns the last span to the node that was traced last.
@@ -65,7 +65,8 @@ class DevicePart {
 
  private:
   struct Enqueued {
-    const Node* node;
+    const Node* first;
+    const Node* last;
     EventRef done;
   };
   struct Traced {

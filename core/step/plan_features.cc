@@ -21,6 +21,7 @@ constexpr Feature kFeatures[] = {
     {"moved_fetches", &PlanFeatures::moved_fetches},
     {"parallelism_permit", &PlanFeatures::parallelism_permit},
     {"late_receives", &PlanFeatures::late_receives},
+    {"capture", &PlanFeatures::capture},
 };
 
 }  // namespace

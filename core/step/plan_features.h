@@ -38,6 +38,9 @@ struct PlanFeatures {
   // In a step on several devices, nodes run as late as their readers allow, if that takes less
   // memory (core/partition/late_order.h). Off: they run in the program's order.
   bool late_receives = true;
+  // A device records the work of rows of kernels once, and later steps enqueue each row as a whole
+  // (core/plan/plan_capture.h). Off: every step calls every kernel.
+  bool capture = true;
 };
 
 // All features except the named ones. Ignores other names, which are passes.
