@@ -68,22 +68,16 @@ int CountOf(const std::vector<Row>& rows, Outcome outcome) {
   }));
 }
 
-// One line about all rules of kernels; empty without any.
-std::string KernelCounts(const std::vector<Row>& rows) {
-  bool is_any = false;
-  int all = 0;
-  int own = 0;
-  int async = 0;
+// Of all rules about kernels.
+RuleResult KernelCounts(const std::vector<Row>& rows) {
+  RuleResult counts;
   for (const Row& row : rows) {
     if (!row.result.is_of_kernels) continue;
-    is_any = true;
-    all += row.result.checks;
-    own += row.result.of_own_ops;
-    async += row.result.of_async;
+    counts.checks += row.result.checks;
+    counts.of_own_ops += row.result.of_own_ops;
+    counts.of_async += row.result.of_async;
   }
-  if (!is_any) return "";
-  return absl::StrCat("\n", all, " checks of kernels, ", own, " of own ops, ", async,
-                      " of asynchronous kernels\n");
+  return counts;
 }
 
 }  // namespace
@@ -219,17 +213,26 @@ std::string ReportTable(const Report& report, const std::vector<std::string>& su
                     outcome == Outcome::kPass ? "" : ": ", row.result.Detail(kReasonsOfTable),
                     "\n");
   }
-  absl::StrAppend(&text, KernelCounts(rows), "\n", CountOf(rows, Outcome::kPass), " passed, ",
-                  CountOf(rows, Outcome::kFail), " failed, ", CountOf(rows, Outcome::kSkip),
-                  " skipped\n");
+  const RuleResult counts = KernelCounts(rows);
+  text += "\n";
+  if (counts.checks > 0) {
+    absl::StrAppend(&text, counts.checks, " checks of kernels, ", counts.of_own_ops,
+                    " of own ops, ", counts.of_async, " of asynchronous kernels\n");
+  }
+  absl::StrAppend(&text, CountOf(rows, Outcome::kPass), " passed, ", CountOf(rows, Outcome::kFail),
+                  " failed, ", CountOf(rows, Outcome::kSkip), " skipped\n");
   return text;
 }
 
 std::string ReportJson(const Report& report, const std::vector<std::string>& suites,
                        absl::string_view plugin) {
   const std::vector<Row> rows = RowsOf(report, suites);
+  const RuleResult counts = KernelCounts(rows);
   std::string json = "{\"plugin\": ";
   AppendJsonText(plugin, &json);
+  absl::StrAppend(&json, ", \"checks_of_kernels\": ", counts.checks,
+                  ", \"checks_of_own_ops\": ", counts.of_own_ops,
+                  ", \"checks_of_async_kernels\": ", counts.of_async);
   absl::StrAppend(&json, ", \"passed\": ", CountOf(rows, Outcome::kPass),
                   ", \"failed\": ", CountOf(rows, Outcome::kFail),
                   ", \"skipped\": ", CountOf(rows, Outcome::kSkip), ", \"rules\": [");

@@ -100,7 +100,8 @@ class Report {
 
 // A table for terminals, of the rules of the suites in `suites`.
 std::string ReportTable(const Report& report, const std::vector<std::string>& suites);
-// {"plugin": ..., "rules": [{"id", "suite", "sentence", "result", "detail"}], "passed", ...}
+// {"plugin", "checks_of_kernels", ..., "passed", ..., "rules": [{"id", "suite", "result",
+// "sentence", "checks", ..., "detail"}]}
 std::string ReportJson(const Report& report, const std::vector<std::string>& suites,
                        absl::string_view plugin);
 

@@ -115,8 +115,8 @@ def report_table(report: dict[str, Any], columns: int) -> str:
     Returns
     -------
     str
-        The rules by suite: each with its result, and with its sentence and details where it does
-        not hold or was not checked.
+        The rules by suite: each with its result, its sentence and the details. Then the numbers of
+        checks of kernels, if there were any, and of rules.
     """
     rules = report["rules"]
     width = max((len(rule["id"]) for rule in rules), default=0)
@@ -127,16 +127,21 @@ def report_table(report: dict[str, Any], columns: int) -> str:
             suite = rule["suite"]
             lines += ["", suite] if lines else [suite]
         lines += _rule_lines(rule, width, columns)
+    lines.append("")
+    if report["checks_of_kernels"] > 0:
+        lines.append(
+            f"{report['checks_of_kernels']} checks of kernels, "
+            f"{report['checks_of_own_ops']} of own ops, "
+            f"{report['checks_of_async_kernels']} of asynchronous kernels"
+        )
     counts = ", ".join(f"{report[word]} {word}" for word in ("passed", "failed", "skipped"))
-    return "\n".join([*lines, "", f"{report['plugin']}: {counts}"])
+    return "\n".join([*lines, f"{report['plugin']}: {counts}"])
 
 
 def _rule_lines(rule: dict[str, Any], width: int, columns: int) -> list[str]:
     head = f"{_INDENT}{rule['id']:{width}}  {rule['result']}  "
-    passed = rule["result"] == "PASS"
-    text = rule["sentence"] if passed else f"{rule['sentence']}: {rule['detail']}"
     return textwrap.wrap(
-        text,
+        f"{rule['sentence']}: {rule['detail']}",
         width=max(columns, len(head) + 20),
         initial_indent=head,
         subsequent_indent=" " * len(head),
