@@ -100,10 +100,17 @@ MS_Status* AllocateTemp(MS_Frame* frame, MS_DType dtype, MS_Dims dims, uint32_t 
   MS_Ctx* const ctx = frame->ctx;
   const StatusOr<Shape> shape = ShapeFromAbi(dims);
   if (!shape.ok()) return Give(shape.status());
+  const DataType type = FromAbiDataType(dtype);
+  const bool is_there = space == MS_SPACE_DEVICE || space == MS_SPACE_HOST ||
+                        (space == MS_SPACE_HOST_PINNED && ctx->place.has_pinned);
+  if (!is_there || !IsPlainData(type)) {
+    return Give(errors::Unimplemented("there is no temporary memory for ", DataTypeName(type),
+                                      " in space ", space));
+  }
   const Status status = CountAllocation(ctx);
   if (!status.ok()) return Give(status);
-  StatusOr<std::unique_ptr<PlacedTensor>> placed = PlacedTensor::Make(
-      space == MS_SPACE_DEVICE ? ctx->place : Place(), FromAbiDataType(dtype), *shape, ctx->fill);
+  StatusOr<std::unique_ptr<PlacedTensor>> placed =
+      PlacedTensor::Make(space == MS_SPACE_DEVICE ? ctx->place : Place(), type, *shape, ctx->fill);
   if (!placed.ok()) return Give(placed.status());
   *out = (*placed)->View(0);
   const std::lock_guard<std::mutex> lock(ctx->mutex);

@@ -110,7 +110,11 @@ CheckedDevice::~CheckedDevice() {
 
 Place CheckedDevice::place() const {
   if ((description_->flags & MS_DEVICE_HOST_IS_DEVICE) != 0) return Place();
-  return Place{device_, functions_, stream_};
+  Place place = {device_, functions_, stream_};
+  for (uint64_t i = 0; i < description_->n_spaces; ++i) {
+    if (description_->spaces[i]->space == MS_SPACE_HOST_PINNED) place.has_pinned = true;
+  }
+  return place;
 }
 
 }  // namespace millstream::plugin_check

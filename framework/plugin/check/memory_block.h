@@ -20,6 +20,7 @@ struct Place {
   MS_Device* device = nullptr;
   const MS_DeviceApi* functions = nullptr;
   MS_Stream* stream = nullptr;  // of `device`, for copies
+  bool has_pinned = false;      // the device has pinned host memory
   bool on_host() const { return device == nullptr; }
 };
 
