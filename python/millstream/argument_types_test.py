@@ -504,6 +504,8 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
             "sp_ids": tf.SparseTensor([[0, 0]], tf.constant([1], tf.int64), [1, 1]),
             "sp_weights": None,
         },
+        tf.nn.in_top_k: lambda: {"predictions": X, "targets": [0, 1], "k": 1},
+        tf.nn.top_k: lambda: {"input": X},
         tf.nn.l2_loss: lambda: {"t": X},
         tf.nn.l2_normalize: lambda: {"x": X},
         tf.nn.leaky_relu: lambda: {"features": X},
@@ -753,6 +755,8 @@ _TRUTHS = {
     "reshape", "restore_sequentially", "save_relative_paths", "sharded", "staircase", "stateful",
     "overwrite", "in_order", "exclusive", "strict", "return_same_structure",
     "pin_variables_on_cpu",
+    "overwrite", "in_order",
+    "pin_variables_on_cpu", "sorted",
 }  # fmt: skip
 
 
