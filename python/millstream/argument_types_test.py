@@ -562,6 +562,18 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
             for name in _COUNTS.split()
         },
         tf.confusion_matrix: _classes,
+        **{
+            getattr(tf.metrics, f"{name}_at_k"): lambda: {
+                "labels": [[1], [0]], "predictions": X, "k": 1
+            }
+            for name in ("recall", "precision", "average_precision")
+        },
+        **{
+            getattr(tf.metrics, f"{name}_at_top_k"): lambda: {
+                "labels": [[1], [0]], "predictions_idx": [[1], [0]]
+            }
+            for name in ("recall", "precision")
+        },
         tf.metrics.mean: lambda: {"values": X},
         tf.metrics.mean_cosine_distance: lambda: {**_predictions(), "dim": 1},
         tf.metrics.mean_iou: lambda: {**_classes(), "num_classes": 2},
