@@ -22,7 +22,8 @@ using ms::Status;
 
 // Ops with outputs whose shapes depend on values that are in the device's memory: they wait for
 // them. Whoever is missing here fails with the name of the op, and "was planned as".
-constexpr std::string_view kShapedByValues[] = {"DynamicPartition", "DynamicStitch", "Unique"};
+constexpr std::string_view kShapedByValues[] = {"ComputeAccidentalHits", "DynamicPartition",
+                                                "DynamicStitch", "Unique"};
 
 // A registered kernel: the definition for SIM, what it refers to, and the CPU's functions.
 struct AdaptedKernel {

@@ -74,6 +74,8 @@ def _of_filter(strides: Any) -> Any:
         "input": IMAGES, "filter_sizes": [1, 1, 1, 1], "out_backprop": IMAGES,
         "strides": strides, "padding": "SAME",
     }
+def _sample() -> dict[str, Any]:
+    return {"true_classes": [[1]], "num_true": 1, "num_sampled": 2, "unique": True}
 
 
 def _variable() -> Any:
@@ -504,6 +506,17 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
             "sp_ids": tf.SparseTensor([[0, 0]], tf.constant([1], tf.int64), [1, 1]),
             "sp_weights": None,
         },
+        tf.nn.all_candidate_sampler: _sample,
+        tf.nn.compute_accidental_hits: lambda: {
+            "true_classes": [[1]], "sampled_candidates": [1], "num_true": 1
+        },
+        tf.nn.fixed_unigram_candidate_sampler: lambda: {
+            **_sample(), "range_max": 2, "unigrams": [1.0, 1.0]
+        },
+        **{
+            getattr(tf.nn, f"{name}_candidate_sampler"): lambda: {**_sample(), "range_max": 2}
+            for name in ("learned_unigram", "log_uniform", "uniform")
+        },
         tf.nn.in_top_k: lambda: {"predictions": X, "targets": [0, 1], "k": 1},
         tf.nn.top_k: lambda: {"input": X},
         tf.nn.l2_loss: lambda: {"t": X},
@@ -768,7 +781,7 @@ _TRUTHS = {
     "overwrite", "in_order", "exclusive", "strict", "return_same_structure",
     "pin_variables_on_cpu",
     "overwrite", "in_order",
-    "pin_variables_on_cpu", "sorted",
+    "pin_variables_on_cpu", "sorted", "unique",
 }  # fmt: skip
 
 
