@@ -78,6 +78,17 @@ def _sample() -> dict[str, Any]:
     return {"true_classes": [[1]], "num_true": 1, "num_sampled": 2, "unique": True}
 
 
+def _sampled_loss() -> dict[str, Any]:
+    return {
+        "weights": tf.constant(X),
+        "biases": tf.constant([1.0, 2.0]),
+        "labels": [[1], [0]],
+        "inputs": X,
+        "num_sampled": 1,
+        "num_classes": 2,
+    }
+
+
 def _variable() -> Any:
     return tf.Variable([1.0, 2.0])
 
@@ -518,6 +529,8 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
             for name in ("learned_unigram", "log_uniform", "uniform")
         },
         tf.nn.in_top_k: lambda: {"predictions": X, "targets": [0, 1], "k": 1},
+        tf.nn.nce_loss: _sampled_loss,
+        tf.nn.sampled_softmax_loss: _sampled_loss,
         tf.nn.top_k: lambda: {"input": X},
         tf.nn.l2_loss: lambda: {"t": X},
         tf.nn.l2_normalize: lambda: {"x": X},
@@ -781,7 +794,7 @@ _TRUTHS = {
     "overwrite", "in_order", "exclusive", "strict", "return_same_structure",
     "pin_variables_on_cpu",
     "overwrite", "in_order",
-    "pin_variables_on_cpu", "sorted", "unique",
+    "pin_variables_on_cpu", "remove_accidental_hits", "sorted", "unique",
 }  # fmt: skip
 
 
