@@ -15,8 +15,10 @@ _SUFFIX = ".golden.json"
 _LEVEL = 1
 # Programs of higher levels of which nothing is missing any more.
 _OF_OTHER_LEVELS = (
+    "adversarial_pair",
     "batch_norm_layers",
     "cond_case",
+    "embedding_sampled",
     "losses_and_metrics",
     "optimizers_all",
     "py_func_print_assert",
