@@ -1,35 +1,10 @@
-// Gradients of elementwise functions.
-//
-// The gradient g of a complex x is defined so that dx changes the loss by Re(conj(g) dx). Therefore
-// a complex gradient is multiplied by the conjugate of the derivative.
+// Gradients of elementwise functions. Those of functions of the C library are in math_functions.cc.
 #include "core/gradients/gradient_registry.h"
+#include "core/gradients/math_helpers.h"
 #include "core/gradients/shape_helpers.h"
 
 namespace millstream {
 namespace {
-
-Output Scaled(GradientContext* context, Output tensor, double factor) {
-  GraphBuilder* builder = context->builder();
-  return builder->Op("Mul", {tensor, builder->ScalarOf(tensor.dtype(), factor)});
-}
-
-Output Mul(GradientContext* context, Output a, Output b) {
-  return context->builder()->Op("Mul", {a, b});
-}
-
-// The complex conjugate; a real tensor itself.
-Output Conjugate(GradientContext* context, Output tensor) {
-  return IsComplex(tensor.dtype()) ? context->builder()->Op("Conj", {tensor}) : tensor;
-}
-
-// Sets the gradients of both inputs of a broadcasting op.
-void SetBroadcastDx(GradientContext* context, Output dx0, Output dx1) {
-  GraphBuilder* builder = context->builder();
-  const Output a = context->input(0);
-  const Output b = context->input(1);
-  context->SetDx(0, SumToShapeOf(builder, dx0, a, b));
-  context->SetDx(1, SumToShapeOf(builder, dx1, b, a));
-}
 
 // ---- One argument ----
 
@@ -66,19 +41,6 @@ Status LogGradient(GradientContext* context) {
   const Output inverse =
       context->builder()->Op("Reciprocal", {Conjugate(context, context->input(0))});
   context->SetDx(0, Mul(context, context->dy(0), inverse));
-  return absl::OkStatus();
-}
-
-Status SinGradient(GradientContext* context) {
-  const Output slope = context->builder()->Op("Cos", {Conjugate(context, context->input(0))});
-  context->SetDx(0, Mul(context, context->dy(0), slope));
-  return absl::OkStatus();
-}
-
-Status CosGradient(GradientContext* context) {
-  GraphBuilder* builder = context->builder();
-  const Output sin = builder->Op("Sin", {Conjugate(context, context->input(0))});
-  context->SetDx(0, Mul(context, context->dy(0), builder->Op("Neg", {sin})));
   return absl::OkStatus();
 }
 
@@ -294,8 +256,6 @@ MILLSTREAM_GRADIENT("Exp", ExpGradient);
 MILLSTREAM_GRADIENT("Log", LogGradient);
 MILLSTREAM_GRADIENT("Tanh", GradientFromConjugateOutput<&kTanhGrad>);
 MILLSTREAM_GRADIENT("Sigmoid", GradientFromConjugateOutput<&kSigmoidGrad>);
-MILLSTREAM_GRADIENT("Sin", SinGradient);
-MILLSTREAM_GRADIENT("Cos", CosGradient);
 MILLSTREAM_GRADIENT("Conj", ConjGradient);
 MILLSTREAM_GRADIENT("Cast", CastGradient);
 MILLSTREAM_GRADIENT("TanhGrad", TanhGradGradient);

@@ -1,4 +1,5 @@
-// Functions of one tensor, element by element, and their gradients.
+// Functions of one tensor, element by element, and their gradients. Those that the C library
+// computes are in math_functions.cc.
 #include "framework/op_registry.h"
 #include "framework/ops/index_values.h"
 #include "framework/ops/type_sets.h"
@@ -178,28 +179,6 @@ MILLSTREAM_OP("Rint")
     .Example(R"(
 >>> tf.rint([1.5, 2.5, -1.2]).eval()
 array([ 2.,  2., -1.], dtype=float32))");
-
-MILLSTREAM_OP("Sin")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr(TypeAttr("T", kFloatAndComplexTypes))
-    .Elementwise()
-    .Shape(UnchangedShape)
-    .Doc(R"(Gives the sine of each element, an angle in radians.)")
-    .Example(R"(
->>> tf.sin([0.0, 1.0]).eval().round(3).tolist()
-[0.0, 0.8410000205039978])");
-
-MILLSTREAM_OP("Cos")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr(TypeAttr("T", kFloatAndComplexTypes))
-    .Elementwise()
-    .Shape(UnchangedShape)
-    .Doc(R"(Gives the cosine of each element, an angle in radians.)")
-    .Example(R"(
->>> tf.cos([0.0, 1.0]).eval().round(3).tolist()
-[1.0, 0.5400000214576721])");
 
 MILLSTREAM_OP("Conj")
     .Input("input: T")

@@ -3,9 +3,7 @@
 // An operation is a class with
 //   template <typename T> static R Apply(T x, T y);
 //   static constexpr int64_t kPicoseconds;      what one element costs
-//   static constexpr bool kInLibrary = true;    optional: calls a function of the C library, so
-//   that
-//                                               wide copies of its loops would gain nothing
+//   static constexpr bool kInLibrary = true;    optional, see operation.h
 // and, when some operands are not allowed,
 //   template <typename T> static bool Refuses(T x, T y);
 //   static constexpr const char* kRefusal;      the message of the INVALID_ARGUMENT error
@@ -29,6 +27,7 @@
 #include "kernels/common/wrapping.h"
 #include "kernels/elementwise/broadcast.h"
 #include "kernels/elementwise/float_loops.h"
+#include "kernels/elementwise/operation.h"
 #include "kernels/simd/instruction_set.h"
 
 namespace millstream::kernels {
@@ -114,21 +113,6 @@ class SameShapeKernel {
 
 // ---- Templates
 // -----------------------------------------------------------------------------------
-
-template <typename Op, typename = void>
-struct CanRefuse : std::false_type {};
-template <typename Op>
-struct CanRefuse<Op, std::void_t<decltype(Op::kRefusal)>> : std::true_type {};
-
-template <typename Op, typename = void>
-struct IsInLibrary : std::false_type {};
-template <typename Op>
-struct IsInLibrary<Op, std::void_t<decltype(Op::kInLibrary)>> : std::true_type {};
-
-// The widest set that loops of an operation on T gain by.
-template <typename Op, typename T>
-inline constexpr InstructionSet kWidestOperation =
-    CanRefuse<Op>::value || IsInLibrary<Op>::value ? InstructionSet::kBaseline : kWidestLoops<T>;
 
 template <typename Op>
 constexpr const char* RefusalOf() {

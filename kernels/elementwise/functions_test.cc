@@ -78,8 +78,6 @@ struct RealFunction {
 
 const RealFunction kRealFunctions[] = {
     {"Sqrt", [](double x) { return std::sqrt(x); }},
-    {"Sin", [](double x) { return std::sin(x); }},
-    {"Cos", [](double x) { return std::cos(x); }},
     {"Ceil", [](double x) { return std::ceil(x); }},
     {"Rint", [](double x) { return std::nearbyint(x); }},
     {"Rsqrt", [](double x) { return 1 / std::sqrt(x); }},

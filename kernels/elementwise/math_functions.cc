@@ -1,4 +1,4 @@
-// Sqrt, Rsqrt, Reciprocal, Inv, Exp, Log, Tanh, Sigmoid, Sin, Cos on real and complex numbers.
+// Sqrt, Rsqrt, Reciprocal, Inv, Exp, Log, Tanh, Sigmoid on real and complex numbers.
 #include <cmath>
 #include <complex>
 
@@ -65,22 +65,6 @@ struct SigmoidOp {
   }
 };
 
-struct SinOp {
-  static constexpr int64_t kPicoseconds = 8000;
-  template <typename T>
-  static T Apply(T x) {
-    return std::sin(x);
-  }
-};
-
-struct CosOp {
-  static constexpr int64_t kPicoseconds = 8000;
-  template <typename T>
-  static T Apply(T x) {
-    return std::cos(x);
-  }
-};
-
 template <typename Op>
 ms::Registered RegisterNumbers(const char* op) {
   return RegisterUnary<Op, float, double, std::complex<float>, std::complex<double>>(
@@ -95,8 +79,6 @@ const ms::Registered exp_kernels = RegisterNumbers<ExpOp>("Exp");
 const ms::Registered log_kernels = RegisterNumbers<LogOp>("Log");
 const ms::Registered tanh_kernels = RegisterNumbers<TanhOp>("Tanh");
 const ms::Registered sigmoid = RegisterNumbers<SigmoidOp>("Sigmoid");
-const ms::Registered sin_kernels = RegisterNumbers<SinOp>("Sin");
-const ms::Registered cos_kernels = RegisterNumbers<CosOp>("Cos");
 
 }  // namespace
 }  // namespace millstream::kernels

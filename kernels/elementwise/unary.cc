@@ -12,6 +12,7 @@ ms::Status ElementwiseKernel::Init(const ms::KernelInfo& info) {
   if (functions == nullptr) return NoLoopFor(dtype);
   format_ = NarrowFormatOf(dtype);
   loop_ = functions->loop;
+  same_dtype_ = dtype == info.output_dtype(0);
   picoseconds_ = functions->picoseconds + (format_ == nullptr ? 0 : kTilePicoseconds);
   return ms::Status();
 }
@@ -19,7 +20,11 @@ ms::Status ElementwiseKernel::Init(const ms::KernelInfo& info) {
 ms::Status ElementwiseKernel::Compute(ms::Frame& frame) const {
   const ms::View x = frame.input(0);
   ms::View out;
-  MS_TRY(frame.ForwardOrOutput(0, 0, x.shape(), &out));
+  if (same_dtype_) {
+    MS_TRY(frame.ForwardOrOutput(0, 0, x.shape(), &out));
+  } else {
+    MS_TRY(frame.Output(0, x.shape(), &out));
+  }
   const void* const x_data = x.raw();
   void* const out_data = out.raw();
   MS_TRY(ParallelElements(frame, x.size(), picoseconds_, [&](int64_t begin, int64_t end) {
@@ -37,8 +42,12 @@ void ElementwiseKernel::RunNarrow(const void* x, void* out, int64_t begin, int64
   for (int64_t at = begin; at < end; at += kTileElements) {
     const int64_t n = std::min(kTileElements, end - at);
     format_->widen(x, at, n, tile);
-    loop_(tile, tile, 0, n);
-    format_->narrow(tile, n, out, at);
+    if (same_dtype_) {
+      loop_(tile, tile, 0, n);
+      format_->narrow(tile, n, out, at);
+    } else {
+      loop_(tile, static_cast<bool*>(out) + at, 0, n);
+    }
   }
 }
 

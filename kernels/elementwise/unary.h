@@ -1,6 +1,8 @@
 // Kernels of one operand that work element by element. An operation is a class with
 //   template <typename T> static R Apply(T x);
 //   static constexpr int64_t kPicoseconds;   what one element costs
+//   static constexpr bool kInLibrary = true; optional, see operation.h
+// R is T, or any other type; for a T of 16 bits it is T or bool.
 // An op is a row of a table, whose loops are for the types that are computed in
 // (kernels/common/type_table.h):
 //
@@ -15,6 +17,7 @@
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/type_table.h"
 #include "kernels/elementwise/float_loops.h"
+#include "kernels/elementwise/operation.h"
 #include "kernels/simd/instruction_set.h"
 
 namespace millstream::kernels {
@@ -29,7 +32,7 @@ struct UnaryFunctions {
   UnaryLoop loop;
 };
 
-// y = op(x), of the dtype of x.
+// y = op(x), of the shape of x.
 class ElementwiseKernel {
  public:
   using Row = TypeTable<UnaryFunctions>;
@@ -44,6 +47,7 @@ class ElementwiseKernel {
   const Row& row_;
   UnaryLoop loop_ = nullptr;
   int64_t picoseconds_ = 0;
+  bool same_dtype_ = true;
   // How elements become the floats that the loop takes and back; null where they are what it takes.
   const NarrowFormat* format_ = nullptr;
 };
@@ -51,15 +55,15 @@ class ElementwiseKernel {
 template <typename Op, typename T>
 void UnaryElements(const void* x_base, void* out_base, int64_t begin, int64_t end) {
   const T* x = static_cast<const T*>(x_base);
-  T* out = static_cast<T*>(out_base);
+  auto* out = static_cast<decltype(Op::template Apply<T>(T()))*>(out_base);
 #pragma GCC ivdep
   for (int64_t i = begin; i < end; ++i) out[i] = Op::template Apply<T>(x[i]);
 }
 
-// As UnaryElements, in the chosen instruction set where the type gains by that.
+// As UnaryElements, in the chosen instruction set where the operation gains by that.
 template <typename Op, typename T>
 void RunUnaryElements(const void* x, void* out, int64_t begin, int64_t end) {
-  RunLoopOn<T, &UnaryElements<Op, T>>(x, out, begin, end);
+  RunLoopUpTo<kWidestOperation<Op, T>, &UnaryElements<Op, T>>(x, out, begin, end);
 }
 
 // The same, as a FloatLoop.

@@ -32,8 +32,8 @@ VOLUMES = [IMAGES]
 _ONES = [1, 1, 1, 1]
 
 _UNARY = (
-    "abs ceil cos exp floor identity inv log negative reciprocal rint rsqrt sigmoid sign sin sqrt "
-    "square stop_gradient tanh"
+    "abs acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp expm1 floor identity inv log "
+    "log1p negative reciprocal rint rsqrt sigmoid sign sin sinh sqrt square stop_gradient tan tanh"
 )
 _BINARY = (
     "add div divide equal floordiv floormod greater greater_equal less less_equal maximum minimum "

@@ -113,8 +113,6 @@ define_tests("Neg", cases=one_tensor, reference=exact_unary(np.negative))
 define_tests("Floor", cases=one_tensor, reference=exact_unary(_floor))
 define_tests("Ceil", cases=one_tensor, reference=exact_unary(np.ceil))
 define_tests("Rint", cases=one_tensor, reference=exact_unary(np.rint))
-define_tests("Sin", cases=one_tensor, reference=rounded_unary(np.sin, 3))
-define_tests("Cos", cases=one_tensor, reference=rounded_unary(np.cos, 3))
 define_tests("Relu", cases=one_tensor, reference=exact_unary(_relu))
 define_tests(
     "Conj",

@@ -1,0 +1,33 @@
+// What operations of one and of two operands may say of themselves, beside their function Apply:
+//
+//   static constexpr bool kInLibrary = true;    calls a function of the C library, so that wide
+//                                               copies of its loops would gain nothing
+//   template <typename T> static bool Refuses(T x, T y);
+//   static constexpr const char* kRefusal;      see binary.h
+#ifndef MILLSTREAM_KERNELS_ELEMENTWISE_OPERATION_H_
+#define MILLSTREAM_KERNELS_ELEMENTWISE_OPERATION_H_
+
+#include <type_traits>
+
+#include "kernels/simd/instruction_set.h"
+
+namespace millstream::kernels {
+
+template <typename Op, typename = void>
+struct CanRefuse : std::false_type {};
+template <typename Op>
+struct CanRefuse<Op, std::void_t<decltype(Op::kRefusal)>> : std::true_type {};
+
+template <typename Op, typename = void>
+struct IsInLibrary : std::false_type {};
+template <typename Op>
+struct IsInLibrary<Op, std::void_t<decltype(Op::kInLibrary)>> : std::true_type {};
+
+// The widest set that loops of an operation on T gain by.
+template <typename Op, typename T>
+inline constexpr InstructionSet kWidestOperation =
+    CanRefuse<Op>::value || IsInLibrary<Op>::value ? InstructionSet::kBaseline : kWidestLoops<T>;
+
+}  // namespace millstream::kernels
+
+#endif  // MILLSTREAM_KERNELS_ELEMENTWISE_OPERATION_H_
