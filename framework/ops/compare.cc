@@ -1,4 +1,4 @@
-// Comparisons and logic, element by element.
+// Comparisons, logic and kinds of numbers, element by element.
 #include <utility>
 
 #include "framework/op_registry.h"
@@ -129,6 +129,36 @@ MILLSTREAM_OP("LogicalNot")
     .Example(R"(
 >>> tf.logical_not([True, False]).eval()
 array([False,  True]))");
+
+MILLSTREAM_OP("IsNan")
+    .Input("x: T")
+    .Output("y: bool")
+    .Attr(TypeAttr("T", kRealFloatTypes))
+    .Shape(UnchangedShape)
+    .Doc(R"(Tells where x is NaN.)")
+    .Example(R"(
+>>> tf.math.is_nan([1.0, float("nan"), float("inf")]).eval()
+array([False,  True, False]))");
+
+MILLSTREAM_OP("IsInf")
+    .Input("x: T")
+    .Output("y: bool")
+    .Attr(TypeAttr("T", kRealFloatTypes))
+    .Shape(UnchangedShape)
+    .Doc(R"(Tells where x is infinite, positive or negative.)")
+    .Example(R"(
+>>> tf.math.is_inf([1.0, float("nan"), float("inf")]).eval()
+array([False, False,  True]))");
+
+MILLSTREAM_OP("IsFinite")
+    .Input("x: T")
+    .Output("y: bool")
+    .Attr(TypeAttr("T", kRealFloatTypes))
+    .Shape(UnchangedShape)
+    .Doc(R"(Tells where x is a number and not infinite.)")
+    .Example(R"(
+>>> tf.math.is_finite([1.0, float("nan"), float("inf")]).eval()
+array([ True, False, False]))");
 
 }  // namespace
 }  // namespace millstream

@@ -84,11 +84,11 @@ TEST(EqualTest, MayTakeIncompatibleShapesForDifferent) {
 }
 
 TEST(UnaryTest, KeepsTheShape) {
-  for (const char* op :
-       {"Abs",   "Neg",   "Sign",  "Square",  "Sqrt",  "Rsqrt",      "Reciprocal", "Inv",
-        "Exp",   "Log",   "Tanh",  "Sigmoid", "Floor", "LogicalNot", "Sin",        "Cos",
-        "Tan",   "Asin",  "Acos",  "Atan",    "Sinh",  "Cosh",       "Asinh",      "Acosh",
-        "Atanh", "Log1p", "Expm1", "Erf",     "Erfc"}) {
+  for (const char* op : {"Abs",  "Neg",   "Sign",  "Square", "Sqrt",    "Rsqrt", "Reciprocal",
+                         "Inv",  "Exp",   "Log",   "Tanh",   "Sigmoid", "Floor", "LogicalNot",
+                         "Sin",  "Cos",   "Tan",   "Asin",   "Acos",    "Atan",  "Sinh",
+                         "Cosh", "Asinh", "Acosh", "Atanh",  "Log1p",   "Expm1", "Erf",
+                         "Erfc", "Round", "IsNan", "IsInf",  "IsFinite"}) {
     EXPECT_EQ(ShapeTester(op).Input("[2,?]").Shapes(), "[2,?]") << op;
   }
 }

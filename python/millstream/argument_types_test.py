@@ -32,8 +32,9 @@ VOLUMES = [IMAGES]
 _ONES = [1, 1, 1, 1]
 
 _UNARY = (
-    "abs acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp expm1 floor identity inv log "
-    "log1p negative reciprocal rint rsqrt sigmoid sign sin sinh sqrt square stop_gradient tan tanh"
+    "abs acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp expm1 floor identity inv "
+    "is_finite is_inf is_nan log log1p negative reciprocal rint round rsqrt sigmoid sign sin sinh "
+    "sqrt square stop_gradient tan tanh"
 )
 _BINARY = (
     "add div divide equal floordiv floormod greater greater_equal less less_equal maximum minimum "

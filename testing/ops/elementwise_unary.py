@@ -49,6 +49,11 @@ def _floor(x: Array) -> Array:
     return np.floor(x)
 
 
+def _round(x: Array) -> Array:
+    """Integers become 0, as in the golden cases; `tf.round` does not pass them on."""
+    return np.zeros_like(x) if x.dtype.kind in "iu" else np.rint(x)
+
+
 def _relu(x: Array) -> Array:
     return np.where(x <= 0, x.dtype.type(0), x)
 
@@ -113,6 +118,7 @@ define_tests("Neg", cases=one_tensor, reference=exact_unary(np.negative))
 define_tests("Floor", cases=one_tensor, reference=exact_unary(_floor))
 define_tests("Ceil", cases=one_tensor, reference=exact_unary(np.ceil))
 define_tests("Rint", cases=one_tensor, reference=exact_unary(np.rint))
+define_tests("Round", cases=one_tensor, reference=exact_unary(_round))
 define_tests("Relu", cases=one_tensor, reference=exact_unary(_relu))
 define_tests(
     "Conj",
@@ -187,6 +193,15 @@ def _bools(source: Source, op: Any) -> Case:
 
 
 define_tests("LogicalNot", cases=_bools, reference=lambda case: [~case.array(0)])
+
+
+def _kind(function: Callable[[Array], Array]) -> Callable[[Case], Outcome]:
+    return lambda case: [function(numbers(case, 0))]
+
+
+define_tests("IsNan", cases=one_tensor, reference=_kind(np.isnan), determinism=large_tensor)
+define_tests("IsInf", cases=one_tensor, reference=_kind(np.isinf), determinism=large_tensor)
+define_tests("IsFinite", cases=one_tensor, reference=_kind(np.isfinite), determinism=large_tensor)
 
 
 # ---- Gradients, of two tensors of one shape ----

@@ -55,6 +55,9 @@ log1p = public("log1p", "math.log1p")(gen_ops.log1p)
 expm1 = public("expm1", "math.expm1")(gen_ops.expm1)
 erf = public("erf", "math.erf")(gen_ops.erf)
 erfc = public("erfc", "math.erfc")(gen_ops.erfc)
+is_nan = public("is_nan", "debugging.is_nan", "math.is_nan")(gen_ops.is_nan)
+is_inf = public("is_inf", "debugging.is_inf", "math.is_inf")(gen_ops.is_inf)
+is_finite = public("is_finite", "debugging.is_finite", "math.is_finite")(gen_ops.is_finite)
 negative = public("negative", "math.negative")(gen_ops.neg)
 sign = public("sign", "math.sign")(gen_ops.sign)
 square = public("square", "math.square")(gen_ops.square)
@@ -99,6 +102,27 @@ def abs(x: Any, name: str | None = None) -> Tensor:  # noqa: A001  (the public n
     array([1.5, 2. ], dtype=float32)
     """
     return gen_ops.abs(x, name)
+
+
+@public("round", "math.round")
+@takes(x=TENSOR)
+def round(x: Any, name: str | None = None) -> Tensor:  # noqa: A001  (the public name)
+    """A tensor's elements rounded to whole numbers, halves to the even one.
+
+    Parameters
+    ----------
+    x
+        A tensor of numbers; integers are returned as they are.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.round([0.5, 1.5, -1.7]).eval()
+    array([ 0.,  2., -2.], dtype=float32)
+    """
+    value = convert_to_tensor(x, name="x")
+    return value if value.dtype.is_integer else gen_ops.round(value, name)
 
 
 @public("cast")
