@@ -97,6 +97,23 @@ Status SoftsignGradGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+Output LeakyReluGrad(GradientContext* context, Output features) {
+  return OpWithAttrsOf(context, "LeakyReluGrad", {context->dy(0), features}, {"alpha"});
+}
+
+Status LeakyReluGradient(GradientContext* context) {
+  context->SetDx(0, LeakyReluGrad(context, context->input(0)));
+  return absl::OkStatus();
+}
+
+// Constant in x but for 0.
+Status LeakyReluGradGradient(GradientContext* context) {
+  const Output features = context->input(1);
+  context->SetDx(0, LeakyReluGrad(context, features));
+  context->SetDx(1, context->builder()->Op("ZerosLike", {features}));
+  return absl::OkStatus();
+}
+
 Status BiasAddGradient(GradientContext* context) {
   context->SetDx(0, context->dy(0));
   context->SetDx(1, OpWithAttrsOf(context, "BiasAddGrad", {context->dy(0)}, {"data_format"}));
@@ -189,6 +206,8 @@ MILLSTREAM_GRADIENT("Softplus", GradientFromInput<&kSoftplusGrad>);
 MILLSTREAM_GRADIENT("SoftplusGrad", SoftplusGradGradient);
 MILLSTREAM_GRADIENT("Softsign", GradientFromInput<&kSoftsignGrad>);
 MILLSTREAM_GRADIENT("SoftsignGrad", SoftsignGradGradient);
+MILLSTREAM_GRADIENT("LeakyRelu", LeakyReluGradient);
+MILLSTREAM_GRADIENT("LeakyReluGrad", LeakyReluGradGradient);
 MILLSTREAM_GRADIENT("BiasAdd", BiasAddGradient);
 MILLSTREAM_GRADIENT("BiasAddV1", BiasAddV1Gradient);
 MILLSTREAM_GRADIENT("BiasAddGrad", BiasAddGradGradient);

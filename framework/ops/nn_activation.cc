@@ -1,4 +1,5 @@
 // Activations, biases and the norm that weight decay uses.
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,13 @@ Status SoftmaxShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(PartialShape logits, context->WithRankAtLeast(0, 1));
   context->SetOutput(0, std::move(logits));
   return absl::OkStatus();
+}
+
+// Whether LeakyRelu multiplies by nothing larger than 1.
+bool SlopeIsNotSteep(const AttrMap& attrs) {
+  const AttrValue* const attr = FindAttr(attrs, "alpha");
+  const float* const alpha = attr == nullptr ? nullptr : attr->get<float>();
+  return alpha != nullptr && std::fabs(*alpha) <= 1;
 }
 
 // ---- BiasAdd ----
@@ -214,6 +222,27 @@ MILLSTREAM_OP("SoftsignGrad")
     .Doc(R"(Gives the gradient of Softsign: gradients / (1 + |features|)^2.
 
 features is what Softsign was given; both inputs have one shape.)");
+
+MILLSTREAM_OP("LeakyRelu")
+    .Input("features: T")
+    .Output("activations: T")
+    .Attr("alpha: float = 0.2")
+    .Attr(TypeAttr("T", kNnTypes, " = float"))
+    .KeepsFinite(SlopeIsNotSteep)
+    .Shape(UnchangedShape)
+    .Doc(R"(Gives each element, or alpha times it for negative ones (Maas et al., 2013).)");
+
+MILLSTREAM_OP("LeakyReluGrad")
+    .Input("gradients: T")
+    .Input("features: T")
+    .Output("backprops: T")
+    .Attr("alpha: float = 0.2")
+    .Attr(TypeAttr("T", kNnTypes, " = float"))
+    .KeepsFinite(SlopeIsNotSteep)
+    .Shape(MergeAllInputsShape)
+    .Doc(R"(Gives the gradient of LeakyRelu: gradients, times alpha where features is not above 0.
+
+features is what LeakyRelu was given; both inputs have one shape.)");
 
 MILLSTREAM_OP("Softmax")
     .Input("logits: T")

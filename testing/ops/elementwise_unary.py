@@ -10,7 +10,7 @@ import numpy as np
 import millstream as tf
 from millstream._impl.ops import gen_ops
 from testing.ops.support import number_types
-from testing.ops.support.case import Case, Input
+from testing.ops.support.case import Case, Input, attr_text
 from testing.ops.support.determinism import large_pair, large_tensor
 from testing.ops.support.gradient import (
     Check,
@@ -21,6 +21,7 @@ from testing.ops.support.gradient import (
 )
 from testing.ops.support.number_types import Array
 from testing.ops.support.reference import (
+    MakeCase,
     Near,
     Outcome,
     Reference,
@@ -293,3 +294,40 @@ _define_gradient("SoftplusGrad", _gradient(lambda g, x: g * _sigmoid(x), 8))
 _define_gradient("EluGrad", _gradient(lambda g, y: g * np.where(y < 0, y + 1, 1), 3))
 _define_gradient("SeluGrad", _gradient(_selu_grad, 4))
 _define_gradient("SoftsignGrad", _gradient(lambda g, x: g / (1 + np.abs(x)) ** 2, 5))
+
+
+# ---- Activations with an attribute ----
+
+
+def _with_slope(make: MakeCase) -> MakeCase:
+    def make_case(source: Source, op: Any) -> Case:
+        case = make(source, op)
+        case.attrs["alpha"] = attr_text(source.pick((0.2, 0.0, 1.5, -0.5)))
+        return case
+
+    return make_case
+
+
+def _leaky(case: Case) -> Outcome:
+    """Gradients, or features, where features are above 0, and alpha times them elsewhere."""
+    gradients, features = numbers(case, 0), numbers(case, len(case.inputs) - 1)
+    refuse_unless(gradients.shape == features.shape, "features")
+    alpha = np.float64(np.float32(case.attr("alpha")))
+    wide = longer(gradients)
+    return [ulps(np.where(features > 0, wide, alpha * wide), case.inputs[0].dtype, 1)]
+
+
+define_tests(
+    "LeakyRelu",
+    cases=_with_slope(one_tensor),
+    reference=_leaky,
+    gradient=of_one_tensor(),
+    determinism=large_tensor,
+)
+define_tests(
+    "LeakyReluGrad",
+    cases=_with_slope(_same_shapes),
+    reference=_leaky,
+    gradient=of_value_and_gradient,
+    determinism=large_pair,
+)

@@ -60,14 +60,17 @@ def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
 @public("nn.leaky_relu")
 @takes(features=TENSOR, alpha=NUMBER)
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
-    """``max(alpha * features, features)``.
+    """A tensor's elements, the negative ones times a number.
+
+    Maas et al.: Rectifier nonlinearities improve neural network acoustic models (2013).
 
     Parameters
     ----------
     features
-        A tensor.
+        A tensor; integers become float32.
     alpha
-        Slope for negative numbers, below 1.
+        Slope for negative numbers. If it is a tensor, the result is
+        ``max(alpha * features, features)``.
     name
         Name of the result.
 
@@ -77,8 +80,12 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
     array([-0.5,  2. ], dtype=float32)
     """
     with scopes.name_scope(name, "LeakyRelu", [features]) as scope:
-        value = convert_to_tensor(features)
-        return gen_ops.maximum(alpha * value, value, scope)
+        value = convert_to_tensor(features, name="features")
+        if value.dtype.is_integer:
+            value = gen_ops.cast(value, dtypes.float32)
+        if isinstance(alpha, TensorLike):
+            return gen_ops.maximum(alpha * value, value, scope)
+        return gen_ops.leaky_relu(value, float(alpha), scope)
 
 
 @public("nn.crelu")
