@@ -1,4 +1,4 @@
-// Functions of one tensor that the C library computes, element by element.
+// Functions that the C library computes, and special functions, element by element.
 #include "framework/attr_value.h"
 #include "framework/op_registry.h"
 #include "framework/ops/type_sets.h"
@@ -194,6 +194,62 @@ MILLSTREAM_OP("Erfc")
     .Example(R"(
 >>> tf.math.erfc([1.0]).eval().round(3)
 array([0.157], dtype=float32))");
+
+MILLSTREAM_OP("Lgamma")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr(TypeAttr("T", kRealFloatTypes))
+    .Elementwise()
+    .Shape(UnchangedShape)
+    .Doc(R"(Gives the logarithm of the absolute value of the gamma function of each element.
+
+Infinite at the poles, which are 0 and the negative whole numbers.)")
+    .Example(R"(
+>>> tf.math.lgamma([5.0]).eval().round(3)
+array([3.178], dtype=float32))");
+
+MILLSTREAM_OP("Digamma")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr(TypeAttr("T", kRealFloatTypes))
+    .Elementwise()
+    .Shape(UnchangedShape)
+    .Doc(R"(Gives the derivative of Lgamma at each element.
+
+Infinite at the poles, which are 0 and the negative whole numbers.)")
+    .Example(R"(
+>>> tf.math.digamma([1.0]).eval().round(3)
+array([-0.577], dtype=float32))");
+
+MILLSTREAM_OP("Polygamma")
+    .Input("a: T")
+    .Input("x: T")
+    .Output("z: T")
+    .Attr("T: {float, double}")
+    .Elementwise()
+    .Shape(BroadcastBinaryShape)
+    .Doc(R"(Gives the derivative of order a of Digamma at x, element by element, with broadcasting.
+
+NaN where a is not a whole number from 0 on.)")
+    .Example(R"(
+>>> tf.math.polygamma(1.0, [1.0]).eval().round(3)
+array([1.645], dtype=float32))");
+
+MILLSTREAM_OP("Zeta")
+    .Input("x: T")
+    .Input("q: T")
+    .Output("z: T")
+    .Attr("T: {float, double}")
+    .Elementwise()
+    .Shape(BroadcastBinaryShape)
+    .Doc(
+        R"(Gives the sum of (q + k)^-x over k = 0, 1, 2, ..., element by element, with broadcasting.
+
+This is the Hurwitz zeta function. Infinite where x is 1 or q is 0 or a negative whole number;
+NaN where x is below 1, and where q is negative and x is not a whole number.)")
+    .Example(R"(
+>>> tf.math.zeta(2.0, [1.0]).eval().round(3)
+array([1.645], dtype=float32))");
 
 }  // namespace
 }  // namespace millstream

@@ -31,6 +31,13 @@ INSTANTIATE_TEST_SUITE_P(AllOps, BroadcastingOpTest,
                                            "LessEqual", "Greater", "GreaterEqual", "LogicalAnd",
                                            "LogicalOr"));
 
+TEST(BroadcastingOpTest, OpsWhoseArgumentsHaveOtherNames) {
+  for (const char* op : {"Polygamma", "Zeta"}) {
+    EXPECT_EQ(Binary(op, "[?,8,3]", "[3]"), "[?,8,3]") << op;
+    EXPECT_THAT(Binary(op, "[2,3]", "[2,4]"), HasSubstr("INVALID_ARGUMENT")) << op;
+  }
+}
+
 std::string IntegerValues(absl::string_view op, absl::string_view x, absl::string_view y) {
   return ShapeTester(op).Attr("T", DataType::kInt32).Value(x).Value(y).Values();
 }
@@ -84,11 +91,11 @@ TEST(EqualTest, MayTakeIncompatibleShapesForDifferent) {
 }
 
 TEST(UnaryTest, KeepsTheShape) {
-  for (const char* op : {"Abs",  "Neg",   "Sign",  "Square", "Sqrt",    "Rsqrt", "Reciprocal",
-                         "Inv",  "Exp",   "Log",   "Tanh",   "Sigmoid", "Floor", "LogicalNot",
-                         "Sin",  "Cos",   "Tan",   "Asin",   "Acos",    "Atan",  "Sinh",
-                         "Cosh", "Asinh", "Acosh", "Atanh",  "Log1p",   "Expm1", "Erf",
-                         "Erfc", "Round", "IsNan", "IsInf",  "IsFinite"}) {
+  for (const char* op : {"Abs",  "Neg",    "Sign",    "Square", "Sqrt",    "Rsqrt", "Reciprocal",
+                         "Inv",  "Exp",    "Log",     "Tanh",   "Sigmoid", "Floor", "LogicalNot",
+                         "Sin",  "Cos",    "Tan",     "Asin",   "Acos",    "Atan",  "Sinh",
+                         "Cosh", "Asinh",  "Acosh",   "Atanh",  "Log1p",   "Expm1", "Erf",
+                         "Erfc", "Lgamma", "Digamma", "Round",  "IsNan",   "IsInf", "IsFinite"}) {
     EXPECT_EQ(ShapeTester(op).Input("[2,?]").Shapes(), "[2,?]") << op;
   }
 }

@@ -32,9 +32,9 @@ VOLUMES = [IMAGES]
 _ONES = [1, 1, 1, 1]
 
 _UNARY = (
-    "abs acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp expm1 floor identity inv "
-    "is_finite is_inf is_nan log log1p negative reciprocal rint round rsqrt sigmoid sign sin sinh "
-    "sqrt square stop_gradient tan tanh"
+    "abs acos acosh asin asinh atan atanh ceil cos cosh digamma erf erfc exp expm1 floor identity "
+    "inv is_finite is_inf is_nan lgamma log log1p negative reciprocal rint round rsqrt sigmoid "
+    "sign sin sinh sqrt square stop_gradient tan tanh"
 )
 _BINARY = (
     "add div divide equal floordiv floormod greater greater_equal less less_equal maximum minimum "
@@ -338,6 +338,8 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.rank: lambda: {"input": X},
         tf.reshape: lambda: {"tensor": X, "shape": [4]},
         tf.saturate_cast: lambda: {"value": X, "dtype": tf.uint8},
+        tf.polygamma: lambda: {"a": 1.0, "x": X},
+        tf.zeta: lambda: {"x": 2.0, "q": X},
         tf.scalar_mul: lambda: {"scalar": 2.0, "x": tf.constant(X)},
         tf.Session: dict,
         tf.InteractiveSession: dict,
