@@ -228,6 +228,77 @@ Status PowGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// d(a/b) as above, where b is not 0. Everywhere else it is 0.
+Status DivNoNanGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dy = context->dy(0);
+  const Output a = Conjugate(context, context->input(0));
+  const Output b = Conjugate(context, context->input(1));
+  const Output minus_a_over_b = builder->Op("DivNoNan", {builder->Op("Neg", {a}), b});
+  const Output slope = builder->Op("DivNoNan", {minus_a_over_b, b});
+  SetBroadcastDx(context, builder->Op("DivNoNan", {dy, b}), Mul(context, dy, slope));
+  return absl::OkStatus();
+}
+
+// As in the 1.15 API, complex numbers are not conjugated in this gradient, nor in those of Xlogy
+// and Xdivy.
+Status MulNoNanGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dy = context->dy(0);
+  const Output db = builder->Op("MulNoNan", {context->input(0), dy});
+  SetBroadcastDx(context, builder->Op("MulNoNan", {dy, context->input(1)}), db);
+  return absl::OkStatus();
+}
+
+// 1 where x is not 0, and 0 where it is.
+Output IsNotZero(GradientContext* context, Output x) {
+  GraphBuilder* builder = context->builder();
+  const Output not_zero = builder->Op("NotEqual", {x, builder->ScalarOf(x.dtype(), 0)});
+  return builder->Op("Cast", {not_zero}, {{"DstT", x.dtype()}});
+}
+
+// d(x log y) = log y dx + x/y dy where x is not 0
+Status XlogyGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dz = context->dy(0);
+  const Output x = context->input(0);
+  const Output y = context->input(1);
+  const Output dx = builder->Op("Xlogy", {IsNotZero(context, x), y});
+  const Output dy = builder->Op("Xdivy", {x, y});
+  SetBroadcastDx(context, Mul(context, dz, dx), Mul(context, dz, dy));
+  return absl::OkStatus();
+}
+
+// d(x/y) = dx/y - x/y^2 dy where x is not 0
+Status XdivyGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dz = context->dy(0);
+  const Output x = context->input(0);
+  const Output y = context->input(1);
+  const Output dx = builder->Op("Xdivy", {IsNotZero(context, x), y});
+  const Output dy = builder->Op("Xdivy", {builder->Op("Neg", {x}), builder->Op("Square", {y})});
+  SetBroadcastDx(context, Mul(context, dz, dx), Mul(context, dz, dy));
+  return absl::OkStatus();
+}
+
+// d atan(y/x) = (x dy - y dx) / (x^2 + y^2)
+Status Atan2Gradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output y = context->input(0);
+  const Output x = context->input(1);
+  const Output size = builder->Op("Add", {builder->Op("Square", {x}), builder->Op("Square", {y})});
+  const Output scaled = builder->Op("RealDiv", {context->dy(0), size});
+  SetBroadcastDx(context, Mul(context, x, scaled), Mul(context, builder->Op("Neg", {y}), scaled));
+  return absl::OkStatus();
+}
+
+// It goes along with the first argument.
+Status NextAfterGradient(GradientContext* context) {
+  const Output dy = context->dy(0);
+  SetBroadcastDx(context, dy, context->builder()->Op("ZerosLike", {dy}));
+  return absl::OkStatus();
+}
+
 Status AddNGradient(GradientContext* context) {
   for (int i = 0; i < context->num_inputs(); ++i) context->SetDx(i, context->dy(0));
   return absl::OkStatus();
@@ -270,6 +341,12 @@ MILLSTREAM_GRADIENT("Sub", SubGradient);
 MILLSTREAM_GRADIENT("Mul", MulGradient);
 MILLSTREAM_GRADIENT("Div", DivGradient);
 MILLSTREAM_GRADIENT("RealDiv", DivGradient);
+MILLSTREAM_GRADIENT("DivNoNan", DivNoNanGradient);
+MILLSTREAM_GRADIENT("MulNoNan", MulNoNanGradient);
+MILLSTREAM_GRADIENT("Xlogy", XlogyGradient);
+MILLSTREAM_GRADIENT("Xdivy", XdivyGradient);
+MILLSTREAM_GRADIENT("Atan2", Atan2Gradient);
+MILLSTREAM_GRADIENT("NextAfter", NextAfterGradient);
 MILLSTREAM_GRADIENT("FloorMod", FloorModGradient);
 MILLSTREAM_GRADIENT("SquaredDifference", SquaredDifferenceGradient);
 MILLSTREAM_GRADIENT("Maximum", MaximumGradient);
@@ -285,6 +362,8 @@ MILLSTREAM_NOT_DIFFERENTIABLE("IsNan");
 MILLSTREAM_NOT_DIFFERENTIABLE("IsInf");
 MILLSTREAM_NOT_DIFFERENTIABLE("IsFinite");
 MILLSTREAM_NOT_DIFFERENTIABLE("FloorDiv");
+MILLSTREAM_NOT_DIFFERENTIABLE("TruncateDiv");
+MILLSTREAM_NOT_DIFFERENTIABLE("ApproximateEqual");
 MILLSTREAM_NOT_DIFFERENTIABLE("Equal");
 MILLSTREAM_NOT_DIFFERENTIABLE("NotEqual");
 MILLSTREAM_NOT_DIFFERENTIABLE("Less");

@@ -55,6 +55,16 @@ MILLSTREAM_OP("NotEqual")
 Without incompatible_shape_error, shapes that do not broadcast give the scalar true instead
 of an error.)");
 
+MILLSTREAM_OP("ApproximateEqual")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: bool")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("tolerance: float = 1e-05")
+    .Commutative()
+    .Shape(MergeAllInputsShape)
+    .Doc(R"(Tells where |x - y| is at most tolerance. Both have one shape.)");
+
 MILLSTREAM_OP("Less")
     .Input("x: T")
     .Input("y: T")

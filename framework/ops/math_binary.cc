@@ -40,6 +40,7 @@ std::optional<int64_t> MinimumIndex(int64_t x, int64_t y) { return std::min(x, y
 constexpr absl::string_view kArithmeticTypes =
     "{bfloat16, half, float, double, uint8, int8, uint16, int16, int32, int64, complex64, "
     "complex128}";
+constexpr absl::string_view kNoNanTypes = "{half, float, double, complex64, complex128}";
 constexpr absl::string_view kExtremumTypes = "{bfloat16, half, float, double, int32, int64}";
 
 // ---- Definitions ----
@@ -153,6 +154,123 @@ As Python's %: the result has the sign of y. An integer y of zero is INVALID_ARG
     .Example(R"(
 >>> tf.floormod([5, -5], 3).eval()
 array([2, 1], dtype=int32))");
+
+MILLSTREAM_OP("TruncateDiv")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr(TypeAttr("T", kArithmeticTypes))
+    .Shape(BroadcastBinaryShape)
+    .Doc(R"(Divides integers x by y and cuts the quotient off towards zero, with broadcasting.
+
+Dividing by zero is INVALID_ARGUMENT.)")
+    .Example(R"(
+>>> tf.truncatediv([7, -7], 2).eval()
+array([ 3, -3], dtype=int32))");
+
+MILLSTREAM_OP("Mod")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {int32, int64, half, half, bfloat16, float, double}")
+    .Elementwise()
+    .Shape(BroadcastBinaryShape)
+    .Doc(
+        R"(Gives what is left of x after dividing by y and cutting off towards zero, with broadcasting.
+
+As C's % and fmod: the result has the sign of x. An integer y of zero is INVALID_ARGUMENT.)");
+
+MILLSTREAM_OP("TruncateMod")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {int32, int64, bfloat16, half, float, double}")
+    .Elementwise()
+    .Shape(BroadcastBinaryShape)
+    .Doc(
+        R"(Gives what is left of x after dividing by y and cutting off towards zero, with broadcasting.
+
+As C's % and fmod: the result has the sign of x. An integer y of zero is INVALID_ARGUMENT.)")
+    .Example(R"(
+>>> tf.truncatemod([5, -5], 3).eval()
+array([ 2, -2], dtype=int32))");
+
+MILLSTREAM_OP("DivNoNan")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr(TypeAttr("T", kNoNanTypes))
+    .Elementwise()
+    .Shape(BroadcastBinaryShape)
+    .Doc(R"(Divides x by y element by element, with broadcasting; 0 where y is.)")
+    .Example(R"(
+>>> tf.div_no_nan([1.0, 3.0], [0.0, 2.0]).eval()
+array([0. , 1.5], dtype=float32))");
+
+MILLSTREAM_OP("MulNoNan")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr(TypeAttr("T", kNoNanTypes))
+    .Elementwise()
+    .Shape(BroadcastBinaryShape)
+    .Doc(R"(Multiplies x by y element by element, with broadcasting; 0 where y is.
+
+So it is also where x is infinite or NaN.)")
+    .Example(R"(
+>>> tf.math.multiply_no_nan([float("nan"), 3.0], [0.0, 2.0]).eval()
+array([0., 6.], dtype=float32))");
+
+MILLSTREAM_OP("Xdivy")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr(TypeAttr("T", kNoNanTypes))
+    .Elementwise()
+    .Shape(BroadcastBinaryShape)
+    .Doc(R"(Divides x by y element by element, with broadcasting; 0 where x is.)")
+    .Example(R"(
+>>> tf.math.xdivy([0.0, 3.0], [0.0, 2.0]).eval()
+array([0. , 1.5], dtype=float32))");
+
+MILLSTREAM_OP("Xlogy")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr(TypeAttr("T", kNoNanTypes))
+    .Elementwise()
+    .Shape(BroadcastBinaryShape)
+    .Doc(R"(Gives x * log(y) element by element, with broadcasting; 0 where x is.)")
+    .Example(R"(
+>>> tf.math.xlogy([0.0, 3.0], [0.0, 1.0]).eval()
+array([0., 0.], dtype=float32))");
+
+MILLSTREAM_OP("Atan2")
+    .Input("y: T")
+    .Input("x: T")
+    .Output("z: T")
+    .Attr(TypeAttr("T", kRealFloatTypes))
+    .Elementwise()
+    .KeepsFinite()
+    .Shape(BroadcastBinaryShape)
+    .Doc(R"(Gives the angle in radians from the x axis to the point (x, y), with broadcasting.
+
+It is between -pi and pi.)")
+    .Example(R"(
+>>> tf.atan2([1.0], [-1.0]).eval().round(3)
+array([2.356], dtype=float32))");
+
+MILLSTREAM_OP("NextAfter")
+    .Input("x1: T")
+    .Input("x2: T")
+    .Output("output: T")
+    .Attr("T: {double, float} = float")
+    .Elementwise()
+    .Shape(BroadcastBinaryShape)
+    .Doc(R"(Gives the next number of the type after x1 in the direction of x2, with broadcasting.)")
+    .Example(R"(
+>>> tf.math.nextafter([1.0], [2.0]).eval()
+array([1.0000001], dtype=float32))");
 
 MILLSTREAM_OP("Maximum")
     .Input("x: T")

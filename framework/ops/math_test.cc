@@ -29,13 +29,19 @@ INSTANTIATE_TEST_SUITE_P(AllOps, BroadcastingOpTest,
                                            "FloorDiv", "FloorMod", "Maximum", "Minimum", "Pow",
                                            "SquaredDifference", "Equal", "NotEqual", "Less",
                                            "LessEqual", "Greater", "GreaterEqual", "LogicalAnd",
-                                           "LogicalOr"));
+                                           "LogicalOr", "TruncateDiv", "TruncateMod", "Mod",
+                                           "DivNoNan", "MulNoNan", "Xdivy", "Xlogy"));
 
 TEST(BroadcastingOpTest, OpsWhoseArgumentsHaveOtherNames) {
-  for (const char* op : {"Polygamma", "Zeta"}) {
+  for (const char* op : {"Atan2", "NextAfter", "Polygamma", "Zeta"}) {
     EXPECT_EQ(Binary(op, "[?,8,3]", "[3]"), "[?,8,3]") << op;
     EXPECT_THAT(Binary(op, "[2,3]", "[2,4]"), HasSubstr("INVALID_ARGUMENT")) << op;
   }
+}
+
+TEST(ApproximateEqualTest, DoesNotBroadcast) {
+  EXPECT_EQ(Binary("ApproximateEqual", "[2,?]", "[?,3]"), "[2,3]");
+  EXPECT_THAT(Binary("ApproximateEqual", "[2]", "[1]"), HasSubstr("'y' of ApproximateEqual"));
 }
 
 std::string IntegerValues(absl::string_view op, absl::string_view x, absl::string_view y) {

@@ -1,4 +1,4 @@
-// Div, RealDiv, FloorDiv, FloorMod, Pow.
+// Div, TruncateDiv, RealDiv, FloorDiv, FloorMod, Mod, TruncateMod, Pow, Atan2, NextAfter.
 //
 // Integer division by zero and negative integer exponents are INVALID_ARGUMENT; the smallest
 // integer divided by -1 wraps to itself instead of trapping.
@@ -119,6 +119,29 @@ struct IntegerFloorModOp {
   }
 };
 
+// x - trunc(x / y) * y, of the sign of x.
+struct RealRemainderOp {
+  static constexpr int64_t kPicoseconds = 10000;
+  static constexpr bool kInLibrary = true;
+  template <typename T>
+  static T Apply(T x, T y) {
+    return std::fmod(x, y);
+  }
+};
+
+struct IntegerRemainderOp {
+  static constexpr int64_t kPicoseconds = 4000;
+  static constexpr const char* kRefusal = IntegerDivOp::kRefusal;
+  template <typename T>
+  static bool Refuses(T, T y) {
+    return y == 0;
+  }
+  template <typename T>
+  static T Apply(T x, T y) {
+    return IntegerRemainder(x, y);
+  }
+};
+
 struct PowOp {
   static constexpr int64_t kPicoseconds = 25000;
   static constexpr bool kInLibrary = true;
@@ -145,6 +168,25 @@ struct IntegerPowOp {
       x = WrappingProduct(x, x);
     }
     return result;
+  }
+};
+
+// The angle of the point (x, y).
+struct Atan2Op {
+  static constexpr int64_t kPicoseconds = 20000;
+  static constexpr bool kInLibrary = true;
+  template <typename T>
+  static T Apply(T y, T x) {
+    return std::atan2(y, x);
+  }
+};
+
+struct NextAfterOp {
+  static constexpr int64_t kPicoseconds = 5000;
+  static constexpr bool kInLibrary = true;
+  template <typename T>
+  static T Apply(T x, T y) {
+    return std::nextafter(x, y);
   }
 };
 
@@ -179,6 +221,13 @@ const ms::Registered floor_div_integers = RegisterIntegers<IntegerFloorDivOp>("F
 const ms::Registered floor_mod =
     RegisterBinary<RealFloorModOp, float, double>("FloorMod", kFloatTypes);
 const ms::Registered floor_mod_integers = RegisterIntegers<IntegerFloorModOp>("FloorMod");
+const ms::Registered truncate_div_integers = RegisterIntegers<IntegerDivOp>("TruncateDiv");
+const ms::Registered mod = RegisterBinary<RealRemainderOp, float, double>("Mod", kFloatTypes);
+const ms::Registered mod_integers = RegisterIntegers<IntegerRemainderOp>("Mod");
+const ms::Registered truncate_mod =
+    RegisterBinary<RealRemainderOp, float, double>("TruncateMod", kFloatTypes);
+const ms::Registered truncate_mod_integers = RegisterIntegers<IntegerRemainderOp>("TruncateMod");
+const ms::Registered atan2_kernels = RegisterBinary<Atan2Op, float, double>("Atan2", kFloatTypes);
 const ms::Registered pow_numbers = RegisterNumbers<PowOp>("Pow");
 
 template <typename T>
@@ -187,6 +236,15 @@ ms::Registered RegisterIntegerPow() {
       "Pow", kBroadcastingRow<false, IntegerPowOp, T>,
       ms::KernelOptions().Type<T>("T").InPlace(0, 0).InPlace(0, 1));
 }
+// Of the types that it computes itself: the next number of a 16-bit type is not the next float.
+ms::Registered RegisterNextAfter() {
+  AddBinaryFloatLoops<NextAfterOp, float>("NextAfter");
+  return ms::RegisterRow<BroadcastingKernel>(
+      "NextAfter", kBroadcastingRow<false, NextAfterOp, float, double>,
+      ms::KernelOptions().Types("T", {MS_FLOAT32, MS_FLOAT64}).InPlace(0, 0).InPlace(0, 1));
+}
+const ms::Registered next_after = RegisterNextAfter();
+
 const ms::Registered pow_int32 = RegisterIntegerPow<int32_t>();
 const ms::Registered pow_int64 = RegisterIntegerPow<int64_t>();
 

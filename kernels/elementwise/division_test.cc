@@ -43,6 +43,9 @@ TYPED_TEST(SignedDivisionTest, RoundsAsTheOpSays) {
   EXPECT_EQ(Result<T>("Div", x, y), (std::vector<T>{2, -2, -2, 2, 2, -2, 0}));
   EXPECT_EQ(Result<T>("FloorDiv", x, y), (std::vector<T>{2, -3, -3, 2, 2, -2, 0}));
   EXPECT_EQ(Result<T>("FloorMod", x, y), (std::vector<T>{1, 2, -2, -1, 0, 0, 0}));
+  EXPECT_EQ(Result<T>("TruncateDiv", x, y), (std::vector<T>{2, -2, -2, 2, 2, -2, 0}));
+  EXPECT_EQ(Result<T>("TruncateMod", x, y), (std::vector<T>{1, -1, 1, -1, 0, 0, 0}));
+  EXPECT_EQ(Result<T>("Mod", x, y), (std::vector<T>{1, -1, 1, -1, 0, 0, 0}));
 }
 
 TYPED_TEST(SignedDivisionTest, TheSmallestByMinusOneWraps) {
@@ -51,6 +54,8 @@ TYPED_TEST(SignedDivisionTest, TheSmallestByMinusOneWraps) {
   EXPECT_EQ(Result<T>("Div", {kLeast}, {-1}), (std::vector<T>{kLeast}));
   EXPECT_EQ(Result<T>("FloorDiv", {kLeast}, {-1}), (std::vector<T>{kLeast}));
   EXPECT_EQ(Result<T>("FloorMod", {kLeast}, {-1}), (std::vector<T>{0}));
+  EXPECT_EQ(Result<T>("TruncateDiv", {kLeast}, {-1}), (std::vector<T>{kLeast}));
+  EXPECT_EQ(Result<T>("TruncateMod", {kLeast}, {-1}), (std::vector<T>{0}));
 }
 
 template <typename T>
@@ -61,7 +66,7 @@ TYPED_TEST_SUITE(IntegerDivisionTest, IntegerTypes);
 
 TYPED_TEST(IntegerDivisionTest, DivisionByZeroIsRefused) {
   using T = TypeParam;
-  for (const char* op : {"Div", "FloorDiv", "FloorMod"}) {
+  for (const char* op : {"Div", "FloorDiv", "FloorMod", "TruncateDiv", "TruncateMod", "Mod"}) {
     std::vector<T> z;
     const ms::Status status = RunBinary<T>(op, {1, 2, 3}, {1, 0, 2}, &z);
     EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT) << op;
@@ -92,6 +97,23 @@ TYPED_TEST(RealDivisionTest, FollowsTheSigns) {
   EXPECT_EQ(Result<T>("Div", {1, -3}, {4, 2}), (std::vector<T>{0.25, -1.5}));
   EXPECT_EQ(Result<T>("FloorDiv", x, y), (std::vector<T>{2, -3, -3, 2, 2, -2, 0}));
   EXPECT_EQ(Result<T>("FloorMod", x, y), (std::vector<T>{1, 2, -2, -1, 0, 0, 0}));
+  EXPECT_EQ(Result<T>("TruncateMod", x, y), (std::vector<T>{1, -1, 1, -1, 0, 0, 0}));
+  EXPECT_EQ(Result<T>("Mod", {5.5, -5.5}, {2, 2}), (std::vector<T>{1.5, -1.5}));
+}
+
+TYPED_TEST(RealDivisionTest, AnglesOfPoints) {
+  using T = TypeParam;
+  constexpr T kPi = T(3.14159265358979324);
+  EXPECT_TRUE(IsNear<T>(Result<T>("Atan2", {1, 1, -1, 0, -2}, {1, -1, -1, -3, 0}),
+                        {kPi / 4, 3 * kPi / 4, -3 * kPi / 4, kPi, -kPi / 2}, 1e-6, 0));
+}
+
+TYPED_TEST(RealDivisionTest, TheNextNumber) {
+  using T = TypeParam;
+  constexpr T kEpsilon = std::numeric_limits<T>::epsilon();
+  EXPECT_EQ(
+      Result<T>("NextAfter", {1, 1, 0, 3}, {2, 0, 1, 3}),
+      (std::vector<T>{1 + kEpsilon, 1 - kEpsilon / 2, std::numeric_limits<T>::denorm_min(), 3}));
 }
 
 TYPED_TEST(RealDivisionTest, ZerosAndInfinities) {

@@ -37,8 +37,9 @@ _UNARY = (
     "sign sin sinh sqrt square stop_gradient tan tanh"
 )
 _BINARY = (
-    "add div divide equal floordiv floormod greater greater_equal less less_equal maximum minimum "
-    "multiply not_equal pow realdiv squared_difference subtract truediv"
+    "add atan2 div div_no_nan divide equal floordiv floormod greater greater_equal less "
+    "less_equal maximum minimum multiply not_equal pow realdiv squared_difference subtract "
+    "truediv truncatediv truncatemod"
 )
 _REDUCTIONS = (
     "count_nonzero reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_sum"
@@ -338,6 +339,11 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.rank: lambda: {"input": X},
         tf.reshape: lambda: {"tensor": X, "shape": [4]},
         tf.saturate_cast: lambda: {"value": X, "dtype": tf.uint8},
+        **{
+            getattr(tf.math, name): lambda: {"x": X, "y": X}
+            for name in ("multiply_no_nan", "xdivy", "xlogy")
+        },
+        tf.math.nextafter: lambda: {"x1": X, "x2": X},
         tf.polygamma: lambda: {"a": 1.0, "x": X},
         tf.zeta: lambda: {"x": 2.0, "q": X},
         tf.scalar_mul: lambda: {"scalar": 2.0, "x": tf.constant(X)},

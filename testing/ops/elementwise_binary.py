@@ -10,7 +10,7 @@ import numpy as np
 
 from testing.ops.support import number_types
 from testing.ops.support.case import Case, Input, attr_text
-from testing.ops.support.determinism import large_broadcast
+from testing.ops.support.determinism import large_broadcast, large_pair
 from testing.ops.support.gradient import ChecksOfOp, of_broadcast_tensors, positive
 from testing.ops.support.number_types import Array
 from testing.ops.support.reference import (
@@ -216,6 +216,35 @@ _define_binary("Minimum", _extremum(np.minimum), of_broadcast_tensors())
 _define_binary("Pow", _pow, _of_positive)
 
 
+# ---- Truncated division, products and quotients with a zero, angles, neighbours ----
+
+
+def _where_not(zero: Array, value: Array) -> Array:
+    return np.where(zero == 0, 0, value)
+
+
+def _next_after(case: Case) -> Outcome:
+    x, y = broadcast(case)
+    return [np.nextafter(x, y)]
+
+
+_truncate_mod = _binary(lambda x, y: x - y * _truncated(x, y), np.fmod, 1, needs=_not_zero)
+
+_define_binary("TruncateDiv", _binary(_truncated, np.divide, 1, needs=_not_zero))
+_define_binary("TruncateMod", _truncate_mod)
+_define_binary("Mod", _truncate_mod)
+_define_binary(
+    "DivNoNan", _binary(None, lambda x, y: _where_not(y, x / y), 1), of_broadcast_tensors()
+)
+_define_binary(
+    "MulNoNan", _binary(None, lambda x, y: _where_not(y, x * y), 1), of_broadcast_tensors()
+)
+_define_binary("Xdivy", _binary(None, lambda x, y: _where_not(x, x / y), 1), of_broadcast_tensors())
+_define_binary("Xlogy", _binary(None, lambda x, y: _where_not(x, x * np.log(y)), 5), _of_distinct)
+_define_binary("Atan2", _binary(None, np.arctan2, 2), of_broadcast_tensors())
+_define_binary("NextAfter", _next_after, of_broadcast_tensors())
+
+
 # ---- Comparisons and logic ----
 
 
@@ -249,3 +278,32 @@ _define_binary("Greater", _comparison(np.greater))
 _define_binary("GreaterEqual", _comparison(np.greater_equal))
 define_tests("LogicalAnd", cases=two_tensors, reference=_comparison(np.logical_and))
 define_tests("LogicalOr", cases=two_tensors, reference=_comparison(np.logical_or))
+
+
+def _two_of_one_shape(source: Source, op: Any) -> Case:
+    """Two tensors, often of small numbers, of which some are equal or near."""
+    dtype = pick_type(source, op, "T")
+    shape = source.small_shape()
+    other = shape if source.chance(0.85) else source.small_shape()
+    inputs = [Input(dtype, source.values(dtype, size)) for size in (shape, other)]
+    tolerance = attr_text(source.pick((1e-5, 0.5, 2.0)))
+    return Case(op.name, inputs, {"T": type_attr(dtype), "tolerance": tolerance})
+
+
+def _approximate_equal(case: Case) -> Outcome:
+    x, y = numbers(case, 0), numbers(case, 1)
+    refuse_unless(x.shape == y.shape, "y")
+    if x.dtype.kind in "iu":
+        x, y = x.astype(object), y.astype(object)
+    elif x.dtype == np.float16:
+        x, y = x.astype(np.float32), y.astype(np.float32)
+    near = np.abs(x - y) <= np.float32(case.attr("tolerance"))
+    return [np.asarray(near).astype(bool)]
+
+
+define_tests(
+    "ApproximateEqual",
+    cases=_two_of_one_shape,
+    reference=_approximate_equal,
+    determinism=large_pair,
+)
