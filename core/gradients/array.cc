@@ -207,6 +207,12 @@ Status TileGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+Status BroadcastToGradient(GradientContext* context) {
+  context->SetDx(
+      0, SumToShapeOf(context->builder(), context->dy(0), context->input(0), context->output(0)));
+  return absl::OkStatus();
+}
+
 // Each row gets the gradient of its segment; rows of negative segments, which are left out, get
 // none.
 Status UnsortedSegmentSumGradient(GradientContext* context) {
@@ -293,6 +299,7 @@ MILLSTREAM_GRADIENT("StridedSliceGrad", StridedSliceGradGradient);
 MILLSTREAM_GRADIENT("TensorStridedSliceUpdate", TensorStridedSliceUpdateGradient);
 MILLSTREAM_GRADIENT("Pad", PadGradient);
 MILLSTREAM_GRADIENT("Tile", TileGradient);
+MILLSTREAM_GRADIENT("BroadcastTo", BroadcastToGradient);
 MILLSTREAM_GRADIENT("UnsortedSegmentSum", UnsortedSegmentSumGradient);
 MILLSTREAM_GRADIENT("DynamicPartition", DynamicPartitionGradient);
 MILLSTREAM_GRADIENT("DynamicStitch", DynamicStitchGradient);

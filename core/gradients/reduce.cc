@@ -98,6 +98,32 @@ Status L2LossGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// The sum of `tensor` with the forward node's axis and exclusive, from the other end.
+StatusOr<Output> SumFromOtherEnd(GradientContext* context, Output tensor) {
+  MS_ASSIGN_OR_RETURN(const bool exclusive, context->Attr<bool>("exclusive"));
+  MS_ASSIGN_OR_RETURN(const bool reverse, context->Attr<bool>("reverse"));
+  return context->builder()->Op("Cumsum", {tensor, context->input(1)},
+                                {{"exclusive", exclusive}, {"reverse", !reverse}});
+}
+
+// An element is part of the sums from its own place on.
+Status CumsumGradient(GradientContext* context) {
+  MS_ASSIGN_OR_RETURN(const Output dx, SumFromOtherEnd(context, context->dy(0)));
+  context->SetDx(0, dx);
+  return absl::OkStatus();
+}
+
+// Each product with the element divided out; no number where the element is 0.
+Status CumprodGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output products = builder->Op("Mul", {context->output(0), context->dy(0)});
+  MS_ASSIGN_OR_RETURN(const Output sum, SumFromOtherEnd(context, products));
+  context->SetDx(0, builder->Op("RealDiv", {sum, context->input(0)}));
+  return absl::OkStatus();
+}
+
+MILLSTREAM_GRADIENT("Cumsum", CumsumGradient);
+MILLSTREAM_GRADIENT("Cumprod", CumprodGradient);
 MILLSTREAM_GRADIENT("Sum", SumGradient);
 MILLSTREAM_GRADIENT("Mean", MeanGradient);
 MILLSTREAM_GRADIENT("Max", ExtremeGradient);

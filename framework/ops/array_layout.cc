@@ -54,6 +54,27 @@ Status TileShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+// ---- BroadcastTo ----
+
+Status BroadcastToShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape shape, ShapeFromSizes(*context, 1));
+  const PartialShape& input = context->input(0);
+  if (input.known_rank() && shape.known_rank()) {
+    bool fits = input.rank() <= shape.rank();
+    for (int i = 1; fits && i <= input.rank(); ++i) {
+      const int64_t from = input.dim(input.rank() - i);
+      const int64_t to = shape.dim(shape.rank() - i);
+      fits = from == 1 || from == kUnknownDim || to == kUnknownDim || from == to;
+    }
+    if (!fits) {
+      return InvalidInput(*context, 1, "Incompatible shapes: input of shape ", input.ToString(),
+                          " cannot be broadcast to shape ", shape.ToString());
+    }
+  }
+  context->SetOutput(0, std::move(shape));
+  return absl::OkStatus();
+}
+
 // ---- Transpose and InvertPermutation ----
 
 // INVALID_ARGUMENT unless the known elements are different indices of `rank` dimensions. Negative
@@ -174,6 +195,21 @@ MILLSTREAM_OP("Tile")
     .Doc(R"(Repeats a tensor along its dimensions.
 
 multiples has one entry a dimension: how often it is repeated, 0 giving an empty tensor.)");
+
+MILLSTREAM_OP("BroadcastTo")
+    .Input("input: T")
+    .Input("shape: Tidx")
+    .Output("output: T")
+    .Attr("T: type")
+    .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
+    .KeepsFinite()
+    .Shape(BroadcastToShape)
+    .Doc(R"(Repeats a tensor along dimensions of size 1, and new ones at the front, up to a shape.
+
+Every other dimension of input must have the size that shape has for it.)")
+    .Example(R"(
+>>> tf.broadcast_to([[1], [2]], [2, 3]).eval().tolist()
+[[1, 1, 1], [2, 2, 2]])");
 
 MILLSTREAM_OP("Transpose")
     .Input("x: T")

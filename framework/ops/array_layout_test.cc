@@ -25,6 +25,21 @@ TEST(TileTest, RefusesBadMultiples) {
               HasSubstr("too large"));
 }
 
+TEST(BroadcastToTest, GivesTheShape) {
+  EXPECT_EQ(ShapeTester("BroadcastTo").Input("[3,1]").Value("(2 3 4)").Shapes(), "[2,3,4]");
+  EXPECT_EQ(ShapeTester("BroadcastTo").Input("[?]").Value("(? 4)").Shapes(), "[?,4]");
+  EXPECT_EQ(ShapeTester("BroadcastTo").Input("[3]").Input("[2]").Shapes(), "[?,?]");
+  EXPECT_EQ(ShapeTester("BroadcastTo").Input("[3]").Input("?").Shapes(), "?");
+}
+
+TEST(BroadcastToTest, RefusesOtherShapes) {
+  for (const char* shape : {"(2)", "(3 4)", "()", "(-1)"}) {
+    EXPECT_THAT(ShapeTester("BroadcastTo").Input("[3]").Value(shape).Shapes(),
+                HasSubstr("'shape' of BroadcastTo"))
+        << shape;
+  }
+}
+
 TEST(TransposeTest, PermutesSizes) {
   EXPECT_EQ(ShapeTester("Transpose").Input("[?,8,3]").Value("(2 0 1)").Shapes(), "[3,?,8]");
   EXPECT_EQ(ShapeTester("Transpose").Input("[2,3]").Input("[2]").Shapes(), "[?,?]");

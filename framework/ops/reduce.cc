@@ -77,6 +77,11 @@ Status ArgReductionShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+Status CumulativeShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(AxisInput(*context, 1, context->input(0).rank()).status());
+  return UnchangedShape(context);
+}
+
 // ---- Definitions ----
 
 void NumberReduction(OpSpec* spec) {
@@ -173,6 +178,28 @@ MILLSTREAM_OP("ArgMin")
 
 Of equal elements the first one counts. dimension is a scalar, negative values counting from
 the end; the output does not have it. INVALID_ARGUMENT when the dimension is empty.)");
+
+void Cumulative(OpSpec* spec) {
+  (*spec)
+      .Input("x: T")
+      .Input("axis: Tidx")
+      .Output("out: T")
+      .Attr("exclusive: bool = false")
+      .Attr("reverse: bool = false")
+      .Attr(TypeAttr("T", kNumberTypes))
+      .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
+      .Shape(CumulativeShape);
+}
+
+MILLSTREAM_OP("Cumsum").With(Cumulative).Doc(R"(Adds up all elements up to each one along an axis.
+
+With exclusive, up to the one before, which for the first is 0. With reverse, from the end.)");
+
+MILLSTREAM_OP("Cumprod")
+    .With(Cumulative)
+    .Doc(R"(Multiplies all elements up to each one along an axis.
+
+With exclusive, up to the one before, which for the first is 1. With reverse, from the end.)");
 
 }  // namespace
 }  // namespace millstream

@@ -9,6 +9,17 @@ namespace {
 
 using ::testing::HasSubstr;
 
+TEST(CumulativeTest, KeepsTheShapeAndChecksTheAxis) {
+  for (const char* op : {"Cumsum", "Cumprod"}) {
+    EXPECT_EQ(ShapeTester(op).Input("[?,3]").Value("-2").Shapes(), "[?,3]") << op;
+    EXPECT_EQ(ShapeTester(op).Input("?").Input("[]").Shapes(), "?") << op;
+    for (const char* axis : {"2", "-3", "(0)"}) {
+      EXPECT_THAT(ShapeTester(op).Input("[2,3]").Value(axis).Shapes(), HasSubstr("'axis' of "))
+          << op << " " << axis;
+    }
+  }
+}
+
 class ReductionTest : public ::testing::TestWithParam<const char*> {
  protected:
   std::string Reduced(absl::string_view input, absl::string_view axes, bool keep_dims = false) {

@@ -92,6 +92,38 @@ TEST(TransposeTest, RefusesWhatIsNoPermutation) {
   EXPECT_EQ(status.message(), "perm must hold each of 0 to 1 once, but is [0,0]");
 }
 
+TEST(BroadcastToTest, RepeatsDimensionsOfSizeOne) {
+  KernelTester t("BroadcastTo");
+  t.Attr("T", MS_INT32).Attr("Tidx", MS_INT32);
+  t.Input<int32_t>({2, 1}, {1, 2}).ConstInput<int32_t>({3}, {2, 2, 3});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.OutputShape(0), (std::vector<int64_t>{2, 2, 3}));
+  EXPECT_EQ(t.Output<int32_t>(0), (std::vector<int32_t>{1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2}));
+}
+
+TEST(BroadcastToTest, ScalarsAndEmptyTensors) {
+  KernelTester t("BroadcastTo");
+  t.Attr("T", MS_INT8).Attr("Tidx", MS_INT64);
+  t.Input<int8_t>({}, {7}).ConstInput<int64_t>({1}, {9001});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.Output<int8_t>(0), std::vector<int8_t>(9001, 7));
+  t.SetInput<int64_t>(1, {2}, {3, 0});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.OutputShape(0), (std::vector<int64_t>{3, 0}));
+}
+
+TEST(BroadcastToTest, RefusesOtherShapes) {
+  const std::vector<std::vector<int32_t>> shapes = {{3}, {2, 3}, {}, {-2}};
+  for (const std::vector<int32_t>& shape : shapes) {
+    KernelTester t("BroadcastTo");
+    t.Attr("T", MS_FLOAT32).Attr("Tidx", MS_INT32).Input<float>({2}, {1, 2});
+    t.Input<int32_t>({static_cast<int64_t>(shape.size())}, shape);
+    const ms::Status status = t.Run();
+    EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
+    EXPECT_NE(status.message().find("shape"), std::string_view::npos) << status.message();
+  }
+}
+
 TEST(TileTest, RepeatsEveryDimension) {
   KernelTester t("Tile");
   t.Attr("T", MS_INT32).Attr("Tmultiples", MS_INT32);

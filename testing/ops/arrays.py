@@ -71,6 +71,45 @@ define_tests(
 )
 
 
+def _make_broadcast_to(source: Source, op: Any) -> Case:
+    tensor = any_tensor(source, op, source.small_shape(0, 6, 4))
+    assert tensor.value is not None
+    sizes = [source.integer(0, 3) if size == 1 else size for size in tensor.value.shape]
+    sizes = [source.integer(1, 2) for _ in range(source.integer(0, 2))] + sizes
+    if sizes and source.chance(0.2):
+        place = source.integer(0, len(sizes) - 1)
+        sizes[place] = source.pick((-1, 0, 5))
+    if source.chance(0.05):
+        sizes = sizes[1:]
+    by = indices(source, sizes)
+    attrs = {"T": type_attr(tensor.dtype), "Tidx": type_attr(by.dtype)}
+    return Case(op.name, [tensor, by], attrs)
+
+
+def _broadcast_to(case: Case) -> Outcome:
+    x, shape = case.array(0), checked_size(integers(case, 1), "shape")
+    fitting = len(shape) >= x.ndim and all(
+        own in (1, size) for own, size in zip(x.shape[::-1], shape[::-1], strict=False)
+    )
+    refuse_unless(fitting, "shape")
+    if 0 in shape:
+        return [np.empty(shape, x.dtype)]
+    return [np.broadcast_to(x, shape)]
+
+
+define_tests(
+    "BroadcastTo",
+    cases=_make_broadcast_to,
+    reference=_broadcast_to,
+    gradient=[
+        Check(lambda a: gen_ops.broadcast_to(a, [4, 2, 3]), (_A,)),
+        Check(lambda a: gen_ops.broadcast_to(a, [2, 2, 3]), (spread("b", 2, 1),)),
+        Check(lambda a: gen_ops.broadcast_to(a, [3]), (spread("scalar"),)),
+        Check(lambda a: gen_ops.broadcast_to(a, [2, 3]), (_A,)),
+    ],
+)
+
+
 def _make_transpose(source: Source, op: Any) -> Case:
     tensor = any_tensor(source, op)
     assert tensor.value is not None

@@ -356,3 +356,63 @@ def _old_extremum(op: Callable[..., Tensor], public_name: str, new: str) -> Call
 
 arg_max = public("arg_max")(_old_extremum(gen_ops.arg_max, "arg_max", "argmax"))
 arg_min = public("arg_min")(_old_extremum(gen_ops.arg_min, "arg_min", "argmin"))
+
+
+@public("cumsum", "math.cumsum")
+@takes(x=TENSOR, axis=NUMBER)
+def cumsum(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """The sums of all elements up to each one along a dimension.
+
+    Parameters
+    ----------
+    x
+        A tensor of numbers.
+    axis
+        The dimension.
+    exclusive
+        Leave the element itself out, so that the first sum is 0.
+    reverse
+        Begin at the end.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.cumsum([1, 2, 4]).eval()
+    array([1, 3, 7], dtype=int32)
+    >>> tf.cumsum([1, 2, 4], exclusive=True, reverse=True).eval()
+    array([6, 4, 0], dtype=int32)
+    """
+    with scopes.name_scope(name, "Cumsum", [x]) as scope:
+        return gen_ops.cumsum(x, axis, bool(exclusive), bool(reverse), scope)
+
+
+@public("cumprod", "math.cumprod")
+@takes(x=TENSOR, axis=NUMBER)
+def cumprod(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """The products of all elements up to each one along a dimension.
+
+    Parameters
+    ----------
+    x
+        A tensor of numbers.
+    axis
+        The dimension.
+    exclusive
+        Leave the element itself out, so that the first product is 1.
+    reverse
+        Begin at the end.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.cumprod([2, 3, 4]).eval()
+    array([ 2,  6, 24], dtype=int32)
+    """
+    with scopes.name_scope(name, "Cumprod", [x]) as scope:
+        return gen_ops.cumprod(x, axis, bool(exclusive), bool(reverse), scope)

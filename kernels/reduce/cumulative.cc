@@ -1,0 +1,156 @@
+// Cumsum and Cumprod: sums and products of all elements up to each one along an axis.
+#include <algorithm>
+#include <complex>
+#include <cstdint>
+#include <iterator>
+
+#include "framework/plugin/plugin.hpp"
+#include "kernels/array/indices.h"
+#include "kernels/common/narrow_float.h"
+#include "kernels/common/parallel.h"
+#include "kernels/common/type_table.h"
+#include "kernels/common/wrapping.h"
+
+namespace millstream::kernels {
+namespace {
+
+constexpr int64_t kPicoseconds = 700;
+
+// Columns that are computed together, side by side in memory.
+constexpr int64_t kColumns = 64;
+
+// The tensor as [outer, length, inner]: a column is one index of outer and one of inner.
+struct Columns {
+  int64_t outer = 1;
+  int64_t length = 1;
+  int64_t inner = 1;
+  bool exclusive = false;
+  bool reverse = false;
+};
+
+// Computes `count` columns, at most kColumns, whose first elements begin at `first`. The output may
+// be the memory of the input.
+using CumulativeLoop = void (*)(const void* x, void* out, const Columns& columns, int64_t first,
+                                int64_t count);
+
+struct CumulativeFunctions {
+  MS_DType dtype;
+  CumulativeLoop loop;
+};
+
+struct SumOp {
+  static constexpr int kInitial = 0;
+  template <typename T>
+  static T Apply(T x, T y) {
+    return WrappingSum(x, y);
+  }
+};
+
+struct ProductOp {
+  static constexpr int kInitial = 1;
+  template <typename T>
+  static T Apply(T x, T y) {
+    return WrappingProduct(x, y);
+  }
+};
+
+// 16-bit floating-point numbers are added up in float, and each result is rounded.
+template <typename Op, typename T>
+void RunColumns(const void* x_base, void* out_base, const Columns& columns, int64_t first,
+                int64_t count) {
+  using Computed = ComputeTypeOf<T>;
+  const T* x = static_cast<const T*>(x_base) + first;
+  T* out = static_cast<T*>(out_base) + first;
+  Computed so_far[kColumns];
+  std::fill_n(so_far, count, Computed(Op::kInitial));
+  for (int64_t i = 0; i < columns.length; ++i) {
+    const int64_t row = (columns.reverse ? columns.length - 1 - i : i) * columns.inner;
+    for (int64_t c = 0; c < count; ++c) {
+      const Computed before = so_far[c];
+      so_far[c] = Op::Apply(before, static_cast<Computed>(x[row + c]));
+      out[row + c] = static_cast<T>(columns.exclusive ? before : so_far[c]);
+    }
+  }
+}
+
+template <typename Op, typename... Ts>
+constexpr CumulativeFunctions kLoops[] = {{ms::DTypeOf<Ts>(), &RunColumns<Op, Ts>}...};
+
+// Integers wrap, by the loops of the unsigned ones.
+template <typename Op>
+constexpr TypeTable<CumulativeFunctions> kTable = {
+    kLoops<Op, float, double, std::complex<float>, std::complex<double>, Float16, BFloat16, uint8_t,
+           uint16_t, uint32_t, uint64_t>,
+    10};
+
+// Inputs: x, axis.
+class CumulativeKernel {
+ public:
+  using Row = TypeTable<CumulativeFunctions>;
+
+  explicit CumulativeKernel(const Row& row) : row_(row) {}
+
+  ms::Status Init(const ms::KernelInfo& info) {
+    const CumulativeFunctions* functions = row_.Find(info.input_dtype(0));
+    if (functions == nullptr) return NoLoopFor(info.input_dtype(0));
+    loop_ = functions->loop;
+    MS_TRY(info.Attr("exclusive", &exclusive_));
+    return info.Attr("reverse", &reverse_);
+  }
+
+  ms::Status Compute(ms::Frame& frame) const {
+    const ms::View x = frame.input(0);
+    const ms::Shape shape = x.shape();
+    int64_t given_axis = 0;
+    MS_TRY(ReadIndexScalar(frame.input(1), "axis", &given_axis));
+    uint32_t axis = 0;
+    MS_TRY(ResolveAxis(given_axis, shape.rank(), "axis", &axis));
+    ms::View out;
+    MS_TRY(frame.ForwardOrOutput(0, 0, shape, &out));
+    if (out.size() == 0) return ms::Status();
+
+    Columns columns;
+    columns.exclusive = exclusive_;
+    columns.reverse = reverse_;
+    for (uint32_t d = 0; d < shape.rank(); ++d) {
+      (d < axis ? columns.outer : d == axis ? columns.length : columns.inner) *= shape[d];
+    }
+    return Run(frame, columns, x.raw(), out.raw());
+  }
+
+ private:
+  ms::Status Run(ms::Frame& frame, const Columns& columns, const void* x, void* out) const {
+    const int64_t inner = columns.inner;
+    return ParallelRows(frame, columns.outer * inner, columns.length, kPicoseconds,
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t at = begin; at < end;) {
+                            const int64_t column = at % inner;
+                            const int64_t count = std::min({end - at, inner - column, kColumns});
+                            loop_(x, out, columns, at / inner * columns.length * inner + column,
+                                  count);
+                            at += count;
+                          }
+                        });
+  }
+
+  const Row& row_;
+  CumulativeLoop loop_ = nullptr;
+  bool exclusive_ = false;
+  bool reverse_ = false;
+};
+
+template <typename Op>
+ms::Registered RegisterCumulative(const char* op) {
+  return ms::RegisterRow<CumulativeKernel>(op, kTable<Op>,
+                                           ms::KernelOptions()
+                                               .Types("T", TypesIn(kAllNumberTypes))
+                                               .Types("Tidx", IndexTypes())
+                                               .HostArg("axis")
+                                               .InPlace(0, 0));
+}
+
+const ms::Registered cumsum = RegisterCumulative<SumOp>("Cumsum");
+const ms::Registered cumprod = RegisterCumulative<ProductOp>("Cumprod");
+
+}  // namespace
+}  // namespace millstream::kernels
