@@ -39,6 +39,19 @@ TEST(BroadcastingOpTest, OpsWhoseArgumentsHaveOtherNames) {
   }
 }
 
+TEST(ComplexTest, TheTypesOfPartsAndWholeGoTogether) {
+  for (const char* op : {"Real", "Imag", "Angle", "ComplexAbs"}) {
+    EXPECT_EQ(ShapeTester(op).Input("[2,?]").Shapes(), "[2,?]") << op;
+    EXPECT_THAT(ShapeTester(op).Attr("Tout", DataType::kDouble).Input("[2]").Shapes(),
+                HasSubstr("complex128"))
+        << op;
+  }
+  EXPECT_EQ(Binary("Complex", "[2,1]", "[3]"), "[2,3]");
+  EXPECT_THAT(
+      ShapeTester("Complex").Attr("T", DataType::kDouble).Input("[2]").Input("[2]").Shapes(),
+      HasSubstr("complex128"));
+}
+
 TEST(ApproximateEqualTest, DoesNotBroadcast) {
   EXPECT_EQ(Binary("ApproximateEqual", "[2,?]", "[?,3]"), "[2,3]");
   EXPECT_THAT(Binary("ApproximateEqual", "[2]", "[1]"), HasSubstr("'y' of ApproximateEqual"));

@@ -104,7 +104,7 @@ def abs(x: Any, name: str | None = None) -> Tensor:  # noqa: A001  (the public n
     Parameters
     ----------
     x
-        A tensor of real numbers.
+        A tensor of real or complex numbers.
     name
         Name of the result.
 
@@ -113,7 +113,7 @@ def abs(x: Any, name: str | None = None) -> Tensor:  # noqa: A001  (the public n
     >>> tf.abs([-1.5, 2.0]).eval()
     array([1.5, 2. ], dtype=float32)
     """
-    return gen_ops.abs(x, name)
+    return operators.absolute(x, name)
 
 
 @public("round", "math.round")

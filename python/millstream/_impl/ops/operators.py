@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.graph.arguments import TENSOR, takes
-from millstream._impl.graph.convert import convert_argument
+from millstream._impl.graph.convert import convert_argument, convert_to_tensor
 from millstream._impl.graph.operator_methods import install
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops import matmul_ops, slicing
@@ -144,13 +144,29 @@ class _Methods:
         return gen_ops.neg(self)
 
     def __abs__(self) -> Any:
-        return gen_ops.abs(self)
+        return absolute(self)
 
     def __invert__(self) -> Any:
         return gen_ops.logical_not(self)
 
     def __getitem__(self, item: Any) -> Any:
         return slicing.slice_by_key(self, item)
+
+
+def absolute(x: Any, name: str | None = None) -> Tensor:
+    """The absolute values of real or complex numbers.
+
+    Parameters
+    ----------
+    x
+        A tensor, a variable, or a value to convert.
+    name
+        Name of the result.
+    """
+    value = convert_to_tensor(x, name="x")
+    if value.dtype.is_complex:
+        return gen_ops.complex_abs(value, value.dtype.real_dtype, name)
+    return gen_ops.abs(value, name)
 
 
 def _add(x: Any, y: Any, name: str | None = None) -> Any:
