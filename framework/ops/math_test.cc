@@ -39,6 +39,15 @@ TEST(BroadcastingOpTest, OpsWhoseArgumentsHaveOtherNames) {
   }
 }
 
+TEST(BitwiseTest, Broadcasts) {
+  for (const char* op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor", "LeftShift", "RightShift"}) {
+    EXPECT_EQ(Binary(op, "[?,8,3]", "[3]"), "[?,8,3]") << op;
+  }
+  for (const char* op : {"Invert", "PopulationCount"}) {
+    EXPECT_EQ(ShapeTester(op).Input("[2,?]").Shapes(), "[2,?]") << op;
+  }
+}
+
 TEST(ComplexTest, TheTypesOfPartsAndWholeGoTogether) {
   for (const char* op : {"Real", "Imag", "Angle", "ComplexAbs"}) {
     EXPECT_EQ(ShapeTester(op).Input("[2,?]").Shapes(), "[2,?]") << op;

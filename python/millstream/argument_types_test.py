@@ -361,6 +361,13 @@ def _table() -> dict[Any, Callable[[], dict[str, Any]]]:
         tf.tables_initializer: dict,
         tf.tensordot: lambda: {"a": X, "b": X, "axes": 1},
         tf.TensorShape: lambda: {"dims": [1]},
+        **{
+            getattr(tf.bitwise, name): lambda: {"x": [1], "y": [2]}
+            for name in (
+                "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"
+            )
+        },
+        tf.bitwise.invert: lambda: {"x": [1]},
         tf.complex: lambda: {"real": X, "imag": X},
         tf.conj: lambda: {"x": [1j]},
         **{getattr(tf, name): lambda: {"input": [1j]} for name in ("real", "imag", "angle")},
