@@ -299,6 +299,23 @@ Status NextAfterGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// The gradient goes to what was taken: t, or the bound that it is beyond.
+Status ClipByValueGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dy = context->dy(0);
+  const Output t = context->input(0);
+  const Output zeros = builder->Op("ZerosLike", {dy});
+  const Output below = builder->Op("Less", {t, context->input(1)});
+  const Output above = builder->Op("Greater", {t, context->input(2)});
+  const Output beyond = builder->Op("LogicalOr", {below, above});
+  const Output low = builder->Op("Select", {below, dy, zeros});
+  const Output high = builder->Op("Select", {above, dy, zeros});
+  context->SetDx(0, builder->Op("Select", {beyond, zeros, dy}));
+  context->SetDx(1, SumToShapeOf(builder, low, context->input(1), t));
+  context->SetDx(2, SumToShapeOf(builder, high, context->input(2), t));
+  return absl::OkStatus();
+}
+
 Status AddNGradient(GradientContext* context) {
   for (int i = 0; i < context->num_inputs(); ++i) context->SetDx(i, context->dy(0));
   return absl::OkStatus();
@@ -341,6 +358,7 @@ MILLSTREAM_GRADIENT("Sub", SubGradient);
 MILLSTREAM_GRADIENT("Mul", MulGradient);
 MILLSTREAM_GRADIENT("Div", DivGradient);
 MILLSTREAM_GRADIENT("RealDiv", DivGradient);
+MILLSTREAM_GRADIENT("ClipByValue", ClipByValueGradient);
 MILLSTREAM_GRADIENT("DivNoNan", DivNoNanGradient);
 MILLSTREAM_GRADIENT("MulNoNan", MulNoNanGradient);
 MILLSTREAM_GRADIENT("Xlogy", XlogyGradient);

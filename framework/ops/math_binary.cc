@@ -4,6 +4,7 @@
 
 #include "framework/op_registry.h"
 #include "framework/ops/index_values.h"
+#include "framework/ops/op_errors.h"
 #include "framework/ops/type_sets.h"
 #include "framework/shape_context.h"
 
@@ -42,6 +43,19 @@ constexpr absl::string_view kArithmeticTypes =
     "complex128}";
 constexpr absl::string_view kNoNanTypes = "{half, float, double, complex64, complex128}";
 constexpr absl::string_view kExtremumTypes = "{bfloat16, half, float, double, int32, int64}";
+
+// A bound is a scalar or has the shape of t.
+Status ClipByValueShape(ShapeContext* context) {
+  const PartialShape& t = context->input(0);
+  for (int i = 1; i < 3; ++i) {
+    const PartialShape& bound = context->input(i);
+    if (bound.rank() == 0 || !bound.known_rank()) continue;
+    const StatusOr<PartialShape> both = context->Merge(t, bound);
+    if (!both.ok()) return InputError(*context, i, both.status());
+  }
+  context->SetOutput(0, t);
+  return absl::OkStatus();
+}
 
 // ---- Definitions ----
 
@@ -299,6 +313,18 @@ MILLSTREAM_OP("Minimum")
     .Example(R"(
 >>> tf.minimum([1, 5], 3).eval()
 array([1, 3], dtype=int32))");
+
+MILLSTREAM_OP("ClipByValue")
+    .Input("t: T")
+    .Input("clip_value_min: T")
+    .Input("clip_value_max: T")
+    .Output("output: T")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .KeepsFinite()
+    .Shape(ClipByValueShape)
+    .Doc(R"(Gives each element of t, or the bound that it is beyond.
+
+Each bound is a scalar or has the shape of t.)");
 
 MILLSTREAM_OP("Pow")
     .Input("x: T")

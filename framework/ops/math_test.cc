@@ -39,6 +39,17 @@ TEST(BroadcastingOpTest, OpsWhoseArgumentsHaveOtherNames) {
   }
 }
 
+std::string Clipped(absl::string_view t, absl::string_view low, absl::string_view high) {
+  return ShapeTester("ClipByValue").Input(t).Input(low).Input(high).Shapes();
+}
+
+TEST(ClipByValueTest, BoundsAreScalarsOrHaveTheShape) {
+  EXPECT_EQ(Clipped("[2,?]", "[]", "[2,3]"), "[2,?]");
+  EXPECT_EQ(Clipped("[2,3]", "?", "[]"), "[2,3]");
+  EXPECT_THAT(Clipped("[2,3]", "[3]", "[]"), HasSubstr("'clip_value_min' of ClipByValue"));
+  EXPECT_THAT(Clipped("[2,3]", "[]", "[1]"), HasSubstr("'clip_value_max' of ClipByValue"));
+}
+
 TEST(BitwiseTest, Broadcasts) {
   for (const char* op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor", "LeftShift", "RightShift"}) {
     EXPECT_EQ(Binary(op, "[?,8,3]", "[3]"), "[?,8,3]") << op;
