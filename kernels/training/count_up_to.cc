@@ -25,7 +25,8 @@ class CountUpTo {
     if (number >= limit_) return ms::OutOfRange("Reached limit of ", limit_);
     // A limit that is no T is never reached.
     if (number == std::numeric_limits<T>::max()) {
-      return ms::OutOfRange("resource counted to ", number, ", the largest number of its type");
+      return ms::OutOfRange("Reached ", number,
+                            ", the largest number of its type, below limit = ", limit_);
     }
     ms::View output;
     MS_TRY(frame.Output(0, ms::Shape(), &output));
