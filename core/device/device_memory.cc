@@ -106,6 +106,7 @@ class DeviceMemory::PinnedBuffer final : public Buffer {
  public:
   PinnedBuffer(DeviceMemory* memory, void* address, size_t size)
       : Buffer(address, size, /*writable=*/true, MemorySpace::kPinned), memory_(memory) {}
+  DeviceMemory* memory() const { return memory_; }
 
  private:
   ~PinnedBuffer() override { memory_->pinned_arena_->Release(static_cast<char*>(data()), {}); }
@@ -257,11 +258,20 @@ Status DeviceMemory::Describe(const Status& status, const char* stage) const {
                                             ", ", stage, ": ", status.message()));
 }
 
+// Memory that another device has pinned is host memory like any other for this one.
+MS_MemRef DeviceMemory::OwnPlaceOf(const Tensor& tensor) const {
+  MS_MemRef place = Own(PlaceOf(tensor));
+  if (tensor.space() != MemorySpace::kPinned) return place;
+  const auto& pinned = static_cast<const PinnedBuffer&>(*tensor.buffer().get());
+  if (pinned.memory() != this) place.space = MS_SPACE_HOST;
+  return place;
+}
+
 Status DeviceMemory::EnqueueCopy(DeviceStream* stream, const char* what, const Tensor& to,
                                  const Tensor& from) {
   if (from.bytes() == 0) return absl::OkStatus();
-  const MS_MemRef to_ref = Own(PlaceOf(to));
-  const MS_MemRef from_ref = Own(PlaceOf(from));
+  const MS_MemRef to_ref = OwnPlaceOf(to);
+  const MS_MemRef from_ref = OwnPlaceOf(from);
   return Describe(
       TakeAbiStatus(device_.functions->copy_async(stream->raw(), &to_ref, &from_ref, from.bytes())),
       what);

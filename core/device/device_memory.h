@@ -154,6 +154,7 @@ class DeviceMemory {
   bool LookForErrors() ABSL_LOCKS_EXCLUDED(mutex_);
   Status Describe(const Status& status, const char* stage) const;
   MS_MemRef Own(MS_MemRef place) const;
+  MS_MemRef OwnPlaceOf(const Tensor& tensor) const;
 
   const OpenDevice device_;
   const std::string name_;
