@@ -23,6 +23,7 @@ from millstream._impl.graph.arguments import (
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.nn.data_formats import image_format, window_of
+from millstream._impl.nn.space_to_batch import with_space_to_batch
 from millstream._impl.values import dtypes
 from millstream._impl.values.dtypes import as_dtype
 
@@ -279,7 +280,7 @@ def pool(
     pooling_type
         "MAX" or "AVG".
     padding
-        "SAME" or "VALID".
+        "SAME" or "VALID". With a dilation, "SAME" pads by zeros, which count as elements.
     dilation_rate
         Distance of the window's elements for each size; 1 by default.
     strides
@@ -294,9 +295,8 @@ def pool(
     Raises
     ------
     ValueError
-        The rank is not known or not 3, 4 or 5, or the window does not fit.
-    NotImplementedError
-        A dilation is not 1.
+        The rank is not known or not 3, 4 or 5, the window does not fit, or neither a dilation nor
+        a stride is 1.
 
     Examples
     --------
@@ -311,12 +311,23 @@ def pool(
         value = convert_to_tensor(input, name="input")
         count = _spatial_rank(value, "input")
         distances = _numbers(dilation_rate, count, "dilation_rate")
-        if max(distances) > 1:
-            raise NotImplementedError("dilation_rate: pooling with dilation is not implemented yet")
+        window = _numbers(window_shape, count, "window_shape")
+        steps = _numbers(strides, count, "strides")
+        if max(distances) > 1 and max(steps) > 1:
+            raise ValueError("strides > 1 not supported in conjunction with dilation_rate > 1")
         first = image_format(data_format) == "NCHW"
-        sizes = window_of(_numbers(window_shape, count, "window_shape"), count, first, "ksize")
-        steps = window_of(_numbers(strides, count, "strides"), count, first, "strides")
-        return _pooled(pooling_type, value, sizes, steps, padding, first, scope)
+        sizes = window_of(window, count, first, "ksize")
+        steps = window_of(steps, count, first, "strides")
+        if max(distances) == 1:
+            return _pooled(pooling_type, value, sizes, steps, padding, first, scope)
+
+        def dense(parts: Tensor, _: int, dense_padding: str) -> Tensor:
+            return _pooled(pooling_type, parts, sizes, steps, dense_padding, first, None)
+
+        result: Tensor = with_space_to_batch(
+            value, distances, padding, dense, window, data_format="NC" if first else None
+        )
+        return gen_ops.identity(result, scope)
 
 
 @public("nn.max_pool_with_argmax")

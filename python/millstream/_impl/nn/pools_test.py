@@ -68,10 +68,22 @@ def test_names_are_those_of_the_api() -> None:
     assert tf.nn.max_pool1d(drawn(1, 4, 1), 2, 2, "SAME", name="s").op.name == "s"
 
 
+@pytest.mark.parametrize("first", [False, True])
+def test_windows_may_have_gaps(first: bool) -> None:
+    x = drawn(2, 7, 6, 3)
+    given = np.moveaxis(x, -1, 1) if first else x
+    layout = "NCHW" if first else "NHWC"
+    for kind, reduce in (("MAX", np.max), ("AVG", np.mean)):
+        found = tf.nn.pool(given, [2, 3], kind, "VALID", [3, 2], data_format=layout).eval()
+        windows = [x[:, 3 * i : 3 * i + 4, 2 * k : 2 * k + 2] for i in (0, 1) for k in (0, 1, 2)]
+        expected = reduce(windows, axis=0)
+        np.testing.assert_allclose(np.moveaxis(found, 1, -1) if first else found, expected, 1e-6)
+
+
 def test_pool_says_what_it_does_not_take() -> None:
     image = drawn(1, 4, 4, 1)
-    with pytest.raises(NotImplementedError, match="dilation_rate"):
-        tf.nn.pool(image, [2, 2], "MAX", "VALID", dilation_rate=[2, 1])
+    with pytest.raises(ValueError, match="strides > 1 not supported in conjunction"):
+        tf.nn.pool(image, [2, 2], "MAX", "VALID", dilation_rate=[2, 1], strides=[2, 1])
     with pytest.raises(ValueError, match="pooling_type"):
         tf.nn.pool(image, [2, 2], "SUM", "VALID")
     with pytest.raises(ValueError, match="Rank of input must be known"):
