@@ -3,6 +3,7 @@
 // lies there; only with channels first, or with a multiplier, are there copies.
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/narrow_float.h"
@@ -50,10 +51,44 @@ uint64_t RowCost(const ConvShape& shape) {
          1;
 }
 
+// float is worth code for each instruction set; other types are rare here.
+template <typename Number>
+inline constexpr InstructionSet kWidest =
+    std::is_same_v<Number, float> ? InstructionSet::kAvx512 : InstructionSet::kBaseline;
+
 // One instance serves all types that are computed as Number.
 template <typename Number>
 class DepthwiseLoops {
  public:
+  static ms::Status Run(ms::Frame& frame, const ConvShape& shape, ConvDirection direction,
+                        const Operands<Number>& operands) {
+    const DepthwiseLayout input = DepthwiseLayout::OfInput(shape);
+    const DepthwiseLayout output = DepthwiseLayout::OfOutput(shape);
+    const Number* x = nullptr;
+    const Number* dy = nullptr;
+    if (direction != ConvDirection::kBackwardInput) {
+      MS_TRY(Arrange(frame, input, operands.input, &x));
+    }
+    if (direction != ConvDirection::kForward) {
+      MS_TRY(Arrange(frame, output, operands.output, &dy));
+    }
+    if (direction == ConvDirection::kBackwardFilter) {
+      return SumOverPixels(frame, shape, x, dy, operands.filter);
+    }
+    const bool forward = direction == ConvDirection::kForward;
+    const DepthwiseLayout& layout = forward ? output : input;
+    Number* const result = forward ? operands.output : operands.input;
+    Number* sums = result;
+    if (!layout.IsPlain()) {
+      ms::View temp;
+      MS_TRY(frame.Temp(static_cast<uint64_t>(layout.size()) * sizeof(Number), &temp));
+      sums = temp.data<Number>();
+    }
+    MS_TRY(Sum(frame, shape, direction, forward ? x : dy, operands.filter, sums));
+    return Gather(frame, layout, sums, result);
+  }
+
+ private:
   // The output of `source`, the input, or the input's gradient of `source`, the output's. All have
   // their channels last, as many as the output has.
   static ms::Status Sum(ms::Frame& frame, const ConvShape& shape, ConvDirection direction,
@@ -62,7 +97,7 @@ class DepthwiseLoops {
     const int64_t rows = shape.batch * static_cast<int64_t>(plan.rows.size());
     const uint64_t cost = RowCost(shape) * shape.output[0] / plan.rows.size() + 1;
     return StoppableFor(frame, rows, cost, [&](int64_t begin, int64_t end) {
-      RunVectorLoopOn<Number, Sums>(plan, source, filter, result, begin, end);
+      RunVectorLoopUpTo<kWidest<Number>, Sums>(plan, source, filter, result, begin, end);
     });
   }
 
@@ -92,8 +127,8 @@ class DepthwiseLoops {
           const int64_t row = first + k * piece;
           Number* const own = sums + k * size;
           std::fill_n(own, size, Number(0));
-          RunVectorLoopOn<Number, Gradients>(shape, input, gradient, own, row,
-                                             std::min(rows, row + piece));
+          RunVectorLoopUpTo<kWidest<Number>, Gradients>(shape, input, gradient, own, row,
+                                                        std::min(rows, row + piece));
         }
       });
       for (int64_t k = 0; k < count; ++k) {
@@ -139,25 +174,33 @@ class DepthwiseLoops {
     return layout.Return(frame, sizeof(Number), from, result);
   }
 
- private:
   template <int kBytes>
   using Sums = TapSums<Number, kBytes>;
   template <int kBytes>
   using Gradients = TapGradients<Number, kBytes>;
 };
 
-template <typename T, ConvDirection kDirection>
+// The ops differ by what they compute.
+struct DepthwiseOp {
+  ConvDirection direction;
+};
+
+template <typename T>
 class Depthwise {
  public:
+  using Row = DepthwiseOp;
+
+  explicit Depthwise(const Row& row) : direction_(row.direction) {}
   ms::Status Init(const ms::KernelInfo& info) { return attributes_.Init(info); }
 
   ms::Status Compute(ms::Frame& frame) const {
     ConvShapes shapes;
-    MS_TRY(ShapesOf(kDirection, frame, kRank, &shapes));
+    MS_TRY(ShapesOf(direction_, frame, kRank, &shapes));
     ConvShape shape;
-    MS_TRY(Resolve(kDirection, attributes_, shapes, &shape));
+    MS_TRY(Resolve(direction_, attributes_, shapes, &shape));
+    const bool to_filter = direction_ == ConvDirection::kBackwardFilter;
     ms::View output;
-    MS_TRY(frame.Output(0, ResultShape(shape, shapes), &output));
+    MS_TRY(frame.Output(0, to_filter ? shapes.filter : shape.ResultShape(direction_), &output));
     if (output.size() == 0) return ms::Status();
     WideOutput<T> result;
     MS_TRY(result.Init(frame, output));
@@ -166,70 +209,44 @@ class Depthwise {
       return result.Finish(frame);
     }
     Operands<Number> operands{};
-    MS_TRY(FindOperands<T>(kDirection, frame, result.data(), &operands));
-    MS_TRY(Run(frame, shape, operands));
+    MS_TRY(FindOperands<T>(direction_, frame, result.data(), &operands));
+    MS_TRY(DepthwiseLoops<Number>::Run(frame, shape, direction_, operands));
     return result.Finish(frame);
   }
 
  private:
   using Number = ComputeTypeOf<T>;
-  using Loops = DepthwiseLoops<Number>;
 
-  static ms::Shape ResultShape(const ConvShape& shape, const ConvShapes& shapes) {
-    return kDirection == ConvDirection::kBackwardFilter ? shapes.filter
-                                                        : shape.ResultShape(kDirection);
-  }
-
-  static ms::Status Run(ms::Frame& frame, const ConvShape& shape,
-                        const Operands<Number>& operands) {
-    const DepthwiseLayout input = DepthwiseLayout::OfInput(shape);
-    const DepthwiseLayout output = DepthwiseLayout::OfOutput(shape);
-    const Number* x = nullptr;
-    const Number* dy = nullptr;
-    if constexpr (kDirection != ConvDirection::kBackwardInput) {
-      MS_TRY(Loops::Arrange(frame, input, operands.input, &x));
-    }
-    if constexpr (kDirection != ConvDirection::kForward) {
-      MS_TRY(Loops::Arrange(frame, output, operands.output, &dy));
-    }
-    if constexpr (kDirection == ConvDirection::kBackwardFilter) {
-      return Loops::SumOverPixels(frame, shape, x, dy, operands.filter);
-    } else {
-      const bool forward = kDirection == ConvDirection::kForward;
-      const DepthwiseLayout& layout = forward ? output : input;
-      Number* const result = forward ? operands.output : operands.input;
-      Number* sums = result;
-      if (!layout.IsPlain()) {
-        ms::View temp;
-        MS_TRY(frame.Temp(static_cast<uint64_t>(layout.size()) * sizeof(Number), &temp));
-        sums = temp.data<Number>();
-      }
-      MS_TRY(Loops::Sum(frame, shape, kDirection, forward ? x : dy, operands.filter, sums));
-      return Loops::Gather(frame, layout, sums, result);
-    }
-  }
-
+  ConvDirection direction_;
   ConvAttributes attributes_;
 };
 
-template <ConvDirection kDirection>
-struct DepthwiseOf {
-  template <typename T>
-  using Kernel = Depthwise<T, kDirection>;
-};
-
-template <ConvDirection kDirection>
-ms::Registered RegisterDepthwise(const char* op, const ms::KernelOptions& options) {
-  return ms::RegisterForTypes<DepthwiseOf<kDirection>::template Kernel, float, double, Float16,
-                              BFloat16>(op, "T", options);
+template <typename T>
+void RegisterFor(const char* op, const DepthwiseOp& row, const ms::KernelOptions& options) {
+  ms::RegisterRow<Depthwise<T>>(op, row, ms::KernelOptions(options).Type<T>("T"));
 }
 
+ms::Registered RegisterDepthwise(const char* op, const DepthwiseOp& row,
+                                 const ms::KernelOptions& options) {
+  RegisterFor<float>(op, row, options);
+  RegisterFor<double>(op, row, options);
+  RegisterFor<Float16>(op, row, options);
+  RegisterFor<BFloat16>(op, row, options);
+  return ms::Registered();
+}
+
+const DepthwiseOp kForward = {ConvDirection::kForward};
+const DepthwiseOp kBackwardInput = {ConvDirection::kBackwardInput};
+const DepthwiseOp kBackwardFilter = {ConvDirection::kBackwardFilter};
+
 const ms::Registered depthwise =
-    RegisterDepthwise<ConvDirection::kForward>("DepthwiseConv2dNative", ms::KernelOptions());
-const ms::Registered depthwise_backprop_input = RegisterDepthwise<ConvDirection::kBackwardInput>(
-    "DepthwiseConv2dNativeBackpropInput", ms::KernelOptions().HostArg("input_sizes"));
-const ms::Registered depthwise_backprop_filter = RegisterDepthwise<ConvDirection::kBackwardFilter>(
-    "DepthwiseConv2dNativeBackpropFilter", ms::KernelOptions().HostArg("filter_sizes"));
+    RegisterDepthwise("DepthwiseConv2dNative", kForward, ms::KernelOptions());
+const ms::Registered depthwise_backprop_input =
+    RegisterDepthwise("DepthwiseConv2dNativeBackpropInput", kBackwardInput,
+                      ms::KernelOptions().HostArg("input_sizes"));
+const ms::Registered depthwise_backprop_filter =
+    RegisterDepthwise("DepthwiseConv2dNativeBackpropFilter", kBackwardFilter,
+                      ms::KernelOptions().HostArg("filter_sizes"));
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -16,22 +16,26 @@
 
 namespace millstream::kernels {
 
-// Calls fn(std::integral_constant<count>, first channel, repeated): for blocks of four vectors as
+// Whether V is the machine's own vector rather than one for few channels, for which the code that
+// is fast for many is not worth its room.
+template <typename V, int kBytes>
+inline constexpr bool kIsWide = sizeof(V) == kBytes;
+
+// Calls fn(std::integral_constant<count>, first channel, repeated): for blocks of kBlock vectors as
 // long as there are such, then for single ones. The last one may overlap that before it: its first
 // `repeated` channels were covered already.
-template <typename V, typename T, typename Fn>
+template <int64_t kBlock, typename V, typename T, typename Fn>
 inline void ForEachBlockOfLanes(int64_t channels, Fn&& fn) {
-  constexpr int64_t kBlock = 4;
   constexpr int64_t kStep = kLanesOf<V, T>;
   int64_t first = 0;
-  for (; first + kBlock * kStep <= channels; first += kBlock * kStep) {
-    fn(std::integral_constant<int64_t, kBlock>(), first, int64_t{0});
+  if constexpr (kBlock > 1) {
+    for (; first + kBlock * kStep <= channels; first += kBlock * kStep) {
+      fn(std::integral_constant<int64_t, kBlock>(), first, int64_t{0});
+    }
   }
-  for (; first + kStep <= channels; first += kStep) {
-    fn(std::integral_constant<int64_t, 1>(), first, int64_t{0});
-  }
-  if (first < channels) {
-    fn(std::integral_constant<int64_t, 1>(), channels - kStep, first + kStep - channels);
+  for (; first < channels; first += kStep) {
+    const int64_t repeated = std::max<int64_t>(0, first + kStep - channels);
+    fn(std::integral_constant<int64_t, 1>(), first - repeated, repeated);
   }
 }
 
@@ -52,6 +56,8 @@ struct TapSums {
   }
 
  private:
+  template <typename V>
+  static constexpr int64_t kBlock = kIsWide<V, kBytes> ? 4 : 1;
   // Columns that are summed together, so that they share the loads of the filter.
   static constexpr int64_t kTogether = 4;
 
@@ -73,14 +79,15 @@ struct TapSums {
     const TapRun* columns = plan.columns.data();
     const TapRun* const end = columns + plan.columns.size();
     while (columns < end) {
+      int64_t done = 1;
       int64_t step = 0;
-      const bool together = end - columns >= kTogether && AreAlike(columns, &step);
-      if (together) {
-        SumColumns<kTogether, V>(plan, rows, *columns, step, image, filter, result);
+      if (kIsWide<V, kBytes> && end - columns >= kTogether && AreAlike(columns, &step)) {
+        done = kTogether;
+        SumColumns<kIsWide<V, kBytes> ? kTogether : 1, V>(plan, rows, *columns, step, image, filter,
+                                                          result);
       } else {
         SumColumns<1, V>(plan, rows, *columns, 0, image, filter, result);
       }
-      const int64_t done = together ? kTogether : 1;
       columns += done;
       result += done * plan.channels;
     }
@@ -94,7 +101,7 @@ struct TapSums {
     const T* const from =
         image + (rows.position * plan.source_columns + columns.position) * channels;
     const T* const taps = filter + (rows.tap * plan.filter_columns + columns.tap) * channels;
-    ForEachBlockOfLanes<V, T>(channels, [&](auto count, int64_t first, int64_t) {
+    ForEachBlockOfLanes<kBlock<V>, V, T>(channels, [&](auto count, int64_t first, int64_t) {
       SumPixels<decltype(count)::value, kColumns, V>(plan, rows, columns, step * channels,
                                                      from + first, taps + first, result + first);
     });
@@ -115,15 +122,19 @@ struct TapSums {
       const T* x = from;
       const T* w = taps;
       for (int64_t m = 0; m < columns.count; ++m, x += column_step, w += tap_column_step) {
+#pragma GCC unroll 4
         for (int64_t i = 0; i < kCount; ++i) {
           const V weight = LoadLanes<V>(w + i * kStep);
+#pragma GCC unroll 4
           for (int64_t p = 0; p < kColumns; ++p) {
             sums[p][i] += LoadLanes<V>(x + p * pixel_step + i * kStep) * weight;
           }
         }
       }
     }
+#pragma GCC unroll 4
     for (int64_t p = 0; p < kColumns; ++p) {
+#pragma GCC unroll 4
       for (int64_t i = 0; i < kCount; ++i) {
         StoreLanes(sums[p][i], result + p * channels + i * kStep);
       }
@@ -146,6 +157,9 @@ struct TapGradients {
   }
 
  private:
+  template <typename V>
+  static constexpr int64_t kBlock = kIsWide<V, kBytes> ? 4 : 1;
+
   template <typename V>
   static void AddRow(const ConvShape& shape, int64_t n, int64_t oh, const T* input, const T* dy,
                      T* sums) {
@@ -171,21 +185,24 @@ struct TapGradients {
   static void AddTap(int64_t count, int64_t channels, int64_t step, const T* x, const T* g,
                      T* tap) {
     constexpr int64_t kStep = kLanesOf<V, T>;
-    ForEachBlockOfLanes<V, T>(channels, [&](auto block, int64_t first, int64_t repeated) {
-      constexpr int64_t kCount = decltype(block)::value;
-      std::array<V, kCount> sums{};
-      for (int64_t i = 0; i < count; ++i) {
-        for (int64_t k = 0; k < kCount; ++k) {
-          const int64_t lane = first + k * kStep;
-          sums[k] += LoadLanes<V>(x + i * step + lane) * LoadLanes<V>(g + i * channels + lane);
-        }
-      }
-      if (repeated > 0) std::memset(sums.data(), 0, repeated * sizeof(T));
-      for (int64_t k = 0; k < kCount; ++k) {
-        T* const to = tap + first + k * kStep;
-        StoreLanes(LoadLanes<V>(to) + sums[k], to);
-      }
-    });
+    ForEachBlockOfLanes<kBlock<V>, V, T>(
+        channels, [&](auto block, int64_t first, int64_t repeated) {
+          constexpr int64_t kCount = decltype(block)::value;
+          std::array<V, kCount> sums{};
+          for (int64_t i = 0; i < count; ++i) {
+#pragma GCC unroll 4
+            for (int64_t k = 0; k < kCount; ++k) {
+              const int64_t lane = first + k * kStep;
+              sums[k] += LoadLanes<V>(x + i * step + lane) * LoadLanes<V>(g + i * channels + lane);
+            }
+          }
+          if (repeated > 0) std::memset(sums.data(), 0, repeated * sizeof(T));
+#pragma GCC unroll 4
+          for (int64_t k = 0; k < kCount; ++k) {
+            T* const to = tap + first + k * kStep;
+            StoreLanes(LoadLanes<V>(to) + sums[k], to);
+          }
+        });
   }
 };
 
