@@ -184,8 +184,8 @@ class Plan {
   void SetBudget(StateBudget* budget);
   // Deletes the kept states.
   void DropKeptStates();
-  bool KeepsStates() const;                 // true if a state is kept at this moment
-  void NoteDeleted() const;                 // a state of this plan was deleted
+  bool KeepsStates() const;  // true if a state is kept at this moment
+  void NoteDeleted() const;  // a state of this plan was deleted
   // Logs, once a plan, why recorded work is not used.
   void NoteNotCaptured(const Status& why);
   int64_t state_bytes() const { return state_bytes_; }  // of one state; 0 without a budget

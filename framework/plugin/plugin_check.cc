@@ -53,9 +53,8 @@ constexpr Slot kProfilerSlots[] = {
 };
 
 constexpr Slot kCaptureSlots[] = {
-    MS_SLOT(MS_CaptureApi, begin),  MS_SLOT(MS_CaptureApi, end),
-    MS_SLOT(MS_CaptureApi, update), MS_SLOT(MS_CaptureApi, replay),
-    MS_SLOT(MS_CaptureApi, destroy),
+    MS_SLOT(MS_CaptureApi, begin),  MS_SLOT(MS_CaptureApi, end),     MS_SLOT(MS_CaptureApi, update),
+    MS_SLOT(MS_CaptureApi, replay), MS_SLOT(MS_CaptureApi, destroy),
 };
 
 #undef MS_SLOT
