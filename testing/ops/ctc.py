@@ -38,7 +38,7 @@ def _make_inputs(source: Source, op: Any) -> tuple[Case, list[int]]:
     logits = np.asarray(source.values(dtype, shape, "plain") / 8, dtype)
     case = Case(op.name, [Input(dtype, logits)])
     case.attrs = {"T": type_attr(dtype)}
-    time, batch = (shape + [1, 1])[:2]
+    time, batch = [*shape, 1, 1][:2]
     lengths = [source.integer(max(time - 2, 0), time) for _ in range(batch)]
     if lengths and source.chance(0.07):
         lengths[0] = source.pick((-1, time + 1, 2**31 - 1))
@@ -145,6 +145,24 @@ def _make_decoder(source: Source, op: Any) -> Case:
     return case
 
 
+def _make_beam_decoder(source: Source, op: Any) -> Case:
+    """A legal case: there is no reference that would tell which cases are."""
+    dtype = pick_type(source, op, "T")
+    time, batch = source.size(5), source.size(3)
+    shape = [time, batch, source.integer(2, 4)]
+    logits = np.asarray(source.values(dtype, shape, "plain") / 8, dtype)
+    lengths = [source.integer(0, time) for _ in range(batch)]
+    case = Case(op.name, [Input(dtype, logits), Input("int32", np.array(lengths, np.int32))])
+    flags = {
+        "beam_width": source.integer(1, 4),
+        "top_paths": 1,
+        "merge_repeated": source.chance(0.5),
+    }
+    case.attrs = {"T": type_attr(dtype)}
+    case.attrs |= {name: attr_text(value) for name, value in flags.items()}
+    return case
+
+
 def _greedy(case: Case) -> Outcome:
     x, lengths = numbers(case, 0), _lengths(case, 1)
     blank = x.shape[2] - 1
@@ -209,6 +227,7 @@ define_tests(
 )
 define_tests(
     "CTCBeamSearchDecoder",
+    cases=_make_beam_decoder,
     reference=NotTested("golden cases and a kernel test, by a sum over all paths, check it"),
     determinism=_LARGE,
     exceptions=_SPARSE,
