@@ -73,7 +73,8 @@ def read_words(path: pathlib.Path) -> list[str]:
 def thinned(ids: Ids, vocabulary: Vocabulary, random: np.random.RandomState) -> Ids:
     """Return a text without some of its frequent words; part f is kept with sqrt(FREQUENT / f)."""
     parts = vocabulary.counts / vocabulary.counts.sum()
-    return ids[random.uniform(size=len(ids)) < np.sqrt(FREQUENT / parts)[ids]]
+    kept: Ids = ids[random.uniform(size=len(ids)) < np.sqrt(FREQUENT / parts)[ids]]
+    return kept
 
 
 class Pairs(NamedTuple):

@@ -37,6 +37,7 @@ def test_the_projector_has_a_word_for_each_row(
         expected = session.run(model.embedding)
         word2vec.write_projector(session, model, vocabulary, tmp_path)
     checkpoint = tf.train.latest_checkpoint(str(tmp_path))
+    assert checkpoint is not None
     config = (tmp_path / "projector_config.pbtxt").read_text()
     assert 'tensor_name: "embedding"' in config
     assert 'metadata_path: "metadata.tsv"' in config

@@ -198,13 +198,14 @@ def batch_norm_step() -> Callable[[], tuple[Any, ...]]:
         inverse = jax.lax.rsqrt(variance + networks.BATCH_NORM_EPSILON)
         return jax.nn.relu((x - mean) * (inverse * scale) + offset)
 
-    @jax.jit
     def both(slopes: Any, *inputs: Any) -> tuple[Any, ...]:
         y, gradients = jax.vjp(normalize, *inputs)
         return y, *gradients(slopes)
 
+    compiled = jax.jit(both)
+
     def step() -> tuple[Any, ...]:
-        found: tuple[Any, ...] = jax.block_until_ready(both(slopes, x, scale, offset))
+        found: tuple[Any, ...] = jax.block_until_ready(compiled(slopes, x, scale, offset))
         return found
 
     return step

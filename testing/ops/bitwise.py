@@ -31,7 +31,8 @@ def _by(x: Array, y: Array) -> Array:
 
 def _left_shift(x: Array, y: Array) -> Array:
     unsigned = x.astype(f"u{x.dtype.itemsize}")
-    return np.left_shift(unsigned, _by(x, y).astype(unsigned.dtype)).astype(x.dtype)
+    shifted: Array = np.left_shift(unsigned, _by(x, y).astype(unsigned.dtype))
+    return shifted.astype(x.dtype)
 
 
 def _right_shift(x: Array, y: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -127,9 +128,7 @@ def _large_samplers(values: Values) -> Any:
         tf.nn.log_uniform_candidate_sampler,
         tf.nn.learned_unigram_candidate_sampler,
         gen_ops.thread_unsafe_unigram_candidate_sampler,
-        lambda *given, seed: tf.nn.fixed_unigram_candidate_sampler(
-            *given, unigrams=_WEIGHTS, seed=seed
-        ),
+        functools.partial(tf.nn.fixed_unigram_candidate_sampler, unigrams=_WEIGHTS),
     ]
     found = [part for sampler in samplers for part in sampler(*arguments, seed=5)]
     found += list(tf.nn.all_candidate_sampler(classes, 1, 500, True))

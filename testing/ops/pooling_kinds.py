@@ -293,7 +293,7 @@ def _make_places(source: Source, op: Any) -> Case:
     return case
 
 
-def _index_of(case: Case, image: tuple[int, ...], place: Any) -> int:
+def _index_of(case: Case, image: tuple[int, ...], place: tuple[int, ...]) -> int:
     n, y, x, c = place
     within = (y * image[2] + x) * image[3] + c
     return within + (n * image[1] * image[2] * image[3] if case.values["with_batch"] else 0)
@@ -348,9 +348,7 @@ def _argmax_checks(op: str) -> list[Check]:
     if op == "MaxPoolGradGradWithArgmax":
         last = spread("last", *_IMAGES.shape)
     return [
-        Check(
-            lambda g: function_of(op)(_IMAGES, g, pooled(_IMAGES)[1], **_ARGMAX_ATTRS), (last,)
-        )
+        Check(lambda g: function_of(op)(_IMAGES, g, pooled(_IMAGES)[1], **_ARGMAX_ATTRS), (last,))
     ]
 
 

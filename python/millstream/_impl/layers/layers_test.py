@@ -193,7 +193,7 @@ def test_volumes_are_convolved_and_made_larger(session: tf.Session) -> None:
     x = _RANDOM.randn(2, 3, 4, 5, 2).astype(np.float32)
     first = np.moveaxis(x, -1, 1)
     ones = tf.ones_initializer()
-    given = {"kernel_initializer": ones, "bias_initializer": ones}
+    given: dict[str, Any] = {"kernel_initializer": ones, "bias_initializer": ones}
     for build in (tf.layers.conv3d, tf.layers.conv3d_transpose):
         one = build(x, 3, 2, strides=2, padding="same", **given)
         other = build(first, 3, 2, 2, "same", "channels_first", **given)

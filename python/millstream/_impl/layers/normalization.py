@@ -223,7 +223,7 @@ class BatchNormalization(Layer):
 
         They select the statistics where `training` is a tensor, which one operation cannot do.
         """
-        rank = inputs.shape.ndims
+        rank = len(inputs.shape)
         images = math_ops.cast(inputs, self.moving_mean.dtype.base_dtype)
         others = [axis for axis in range(rank) if axis != self.axis]
         is_trained = isinstance(training, TensorLike) or bool(training)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -33,9 +34,7 @@ _SAMPLERS: list[tuple[Callable[..., Any], Any]] = [
         np.log((np.arange(5) + 2) / (np.arange(5) + 1)) / np.log(6),
     ),
     (
-        lambda *arguments, **keys: tf.nn.fixed_unigram_candidate_sampler(
-            *arguments, unigrams=_WEIGHTS, distortion=0.5, **keys
-        ),
+        functools.partial(tf.nn.fixed_unigram_candidate_sampler, distortion=0.5, unigrams=_WEIGHTS),
         np.sqrt(_WEIGHTS) / np.sqrt(_WEIGHTS).sum(),
     ),
 ]

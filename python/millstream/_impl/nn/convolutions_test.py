@@ -191,11 +191,16 @@ def test_arguments_have_two_names() -> None:
     found = tf.nn.conv1d(input=x, filters=filters, stride=2, padding="SAME")
     assert found.shape.as_list() == [1, 4, 4]
     images, window = tf.ones([1, 4, 4, 1]), tf.ones([2, 2, 3, 1])
-    for given in ({"value": images, "filter": window}, {"input": images, "filters": window}):
+    both_names: list[dict[str, Any]] = [
+        {"value": images, "filter": window},
+        {"input": images, "filters": window},
+    ]
+    for given in both_names:
         found = tf.nn.conv2d_transpose(**given, output_shape=[1, 8, 8, 3], strides=2)
         assert found.shape.as_list() == [1, 8, 8, 3]
     depthwise = tf.ones([2, 2, 1, 2])
-    for rate in ({"rate": [2, 2]}, {"dilations": [2, 2]}):
+    rates: list[dict[str, Any]] = [{"rate": [2, 2]}, {"dilations": [2, 2]}]
+    for rate in rates:
         found = tf.nn.depthwise_conv2d(images, depthwise, [1, 1, 1, 1], "VALID", **rate)
         assert found.shape.as_list() == [1, 2, 2, 2]
     with pytest.raises(ValueError, match="strides: expected 1 with a rate"):

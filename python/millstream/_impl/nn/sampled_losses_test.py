@@ -63,7 +63,7 @@ def test_losses_are_those_of_the_definition(
     if strategy:
         tables = [_parts(table, strategy) for table in (_WEIGHTS, _BIASES)]
     arguments = (*tables, _LABELS[num_true], _INPUTS, len(_SAMPLED), 11, num_true)
-    keys = {
+    keys: dict[str, Any] = {
         "sampled_values": _given(num_true),
         "remove_accidental_hits": without_hits,
         "partition_strategy": strategy or "mod",
@@ -90,7 +90,8 @@ def test_the_softmax_of_all_classes_is_the_whole_one(session: tf.Session) -> Non
     whole = tf.nn.sparse_softmax_cross_entropy_with_logits(
         labels=labels[:, 0], logits=_INPUTS @ _WEIGHTS.T + _BIASES
     )
-    np.testing.assert_allclose(*session.run([loss, whole]), rtol=1e-5)
+    found, expected = session.run([loss, whole])
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_tables_get_gradients_of_the_rows_that_were_used(session: tf.Session) -> None:
@@ -118,8 +119,6 @@ def test_partitioned_variables_are_tables(session: tf.Session) -> None:
     partitioner = tf.fixed_size_partitioner(3)
     weights = tf.get_variable("weights", [11, 3], partitioner=partitioner)
     biases = tf.get_variable("biases", [11], partitioner=partitioner)
-    loss = tf.nn.nce_loss(
-        weights, biases, _LABELS[1], _INPUTS, 5, 11, partition_strategy="div"
-    )
+    loss = tf.nn.nce_loss(weights, biases, _LABELS[1], _INPUTS, 5, 11, partition_strategy="div")
     session.run(tf.global_variables_initializer())
     assert session.run(loss).shape == (4,)

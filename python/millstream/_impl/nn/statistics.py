@@ -373,7 +373,7 @@ def batch_norm_with_global_normalization(
     variance_epsilon: Any = None,
     scale_after_normalization: bool | None = None,
     name: str | None = None,
-    input: Any = None,
+    input: Any = None,  # noqa: A002
     mean: Any = None,
     variance: Any = None,
 ) -> Tensor:

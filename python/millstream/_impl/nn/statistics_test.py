@@ -120,9 +120,11 @@ def test_gradients_of_batch_normalization_are_those_of_its_parts(
     inputs = [images, *random.normal(1, 0.5, (2, size))]
 
     def fused(x: Any, scale: Any, offset: Any) -> Any:
-        statistics = [] if is_training else [np.zeros(size), np.ones(size)]
-        given = [tf.constant(value, tf.float32) for value in statistics] or [None, None]
-        return tf.nn.fused_batch_norm(x, scale, offset, *given, 0.01, data_format, is_training)[0]
+        mean = None if is_training else tf.zeros([size])
+        variance = None if is_training else tf.ones([size])
+        return tf.nn.fused_batch_norm(
+            x, scale, offset, mean, variance, 0.01, data_format, is_training
+        )[0]
 
     def composed(x: Any, scale: Any, offset: Any) -> Any:
         return _normalized(x, scale, offset, channels, is_training)

@@ -38,7 +38,7 @@ def test_batch_dims_must_be_there() -> None:
     for params, indices in (([1, 2], [[0]]), ([[1, 2]], [0])):
         with pytest.raises(ValueError, match="batch_dims: expected a number below the ranks"):
             tf.gather_nd(params, indices, batch_dims=1)
-    with pytest.raises(ValueError, match="indices: .*rank must be known"):
+    with pytest.raises(ValueError, match=r"indices: .*rank must be known"):
         tf.gather_nd([[1]], tf.placeholder(tf.int32), batch_dims=1)
     with pytest.raises(ValueError, match="indices: its rank must be known"):
         tf.batch_gather([[1]], tf.placeholder(tf.int32))

@@ -103,7 +103,9 @@ class ExternalOptimizerInterface:
             if not variable.shape.is_fully_defined():
                 raise ValueError(f"var_list: the shape of {variable!r} must be known")
         self._graph = self._vars[0].graph
-        self._shapes = [tuple(variable.shape.as_list()) for variable in self._vars]
+        self._shapes = [
+            tuple(size or 0 for size in variable.shape.as_list()) for variable in self._vars
+        ]
         self.optimizer_kwargs = optimizer_kwargs
         with self._graph.as_default(), self._graph.name_scope("external_optimizer"):
             self._loss = _Function(convert_to_tensor(loss), self._vars)

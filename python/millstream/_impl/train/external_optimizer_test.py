@@ -24,7 +24,7 @@ def session() -> Iterator[tf.Session]:
 class Descent(tf.contrib.opt.ExternalOptimizerInterface):
     """Gradient descent in NumPy, within bounds."""
 
-    def _minimize(self, initial_val: Any, loss_grad_func: Any, **rest: Any) -> Any:
+    def _minimize(self, initial_val: Any, loss_grad_func: Any, *more: Any, **rest: Any) -> Any:
         self.given = rest
         values = initial_val
         for _ in range(rest["optimizer_kwargs"]["steps"]):
@@ -38,7 +38,7 @@ class Descent(tf.contrib.opt.ExternalOptimizerInterface):
         return values
 
 
-def _square_loss(*variables: tf.Variable) -> tf.Tensor:
+def _square_loss(*variables: tf.Variable | tf.Tensor) -> tf.Tensor:
     return tf.add_n([tf.reduce_sum(tf.square(tf.cast(v, tf.float32) - 3.0)) for v in variables])
 
 
@@ -109,9 +109,9 @@ def test_what_makes_no_sense_is_refused() -> None:
     interface = tf.contrib.opt.ExternalOptimizerInterface
     with pytest.raises(ValueError, match="var_list: there are no variables"):
         interface(loss, [])
-    with pytest.raises(ValueError, match="var_list: the shape of .* must be known"):
+    with pytest.raises(ValueError, match=r"var_list: the shape of .* must be known"):
         interface(loss, [tf.Variable([1.0], validate_shape=False)])
-    with pytest.raises(ValueError, match="var_to_bounds: .* is none of the variables"):
+    with pytest.raises(ValueError, match=r"var_to_bounds: .* is none of the variables"):
         interface(loss, [v], var_to_bounds={tf.Variable(1.0): (0.0, 1.0)})
     with pytest.raises(ValueError, match="expected a scalar"):
         interface(tf.stack([loss, loss]), [v])
@@ -161,7 +161,11 @@ def test_without_scipy_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> No
 def test_scipy_finds_a_constrained_minimum(session: tf.Session) -> None:
     v = tf.Variable([7.0, 7.0])
     session.run(tf.global_variables_initializer())
-    for method, keywords in (("L-BFGS-B", {}), ("SLSQP", {"inequalities": [v[1] - 1.0]})):
+    methods: list[tuple[str, dict[str, Any]]] = [
+        ("L-BFGS-B", {}),
+        ("SLSQP", {"inequalities": [v[1] - 1.0]}),
+    ]
+    for method, keywords in methods:
         tf.contrib.opt.ScipyOptimizerInterface(
             tf.reduce_sum(tf.square(v)), method=method, **keywords
         ).minimize(session)

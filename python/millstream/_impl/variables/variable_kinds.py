@@ -37,4 +37,4 @@ class VariableAggregation(Enum):
     SUM = 1
     MEAN = 2
     ONLY_FIRST_REPLICA = 3
-    ONLY_FIRST_TOWER = 3  # its first name
+    ONLY_FIRST_TOWER = ONLY_FIRST_REPLICA  # its first name
