@@ -38,6 +38,4 @@ def record_adam(
 
 def record_batch_norm(run: timing.Run, step: Callable[[], Sequence[networks.Array]]) -> None:
     """Record the size of the result, and of the gradients of images, scale and offset."""
-    run.curves["batch_norm"] = [
-        float(np.linalg.norm(value.astype(np.float64))) for value in step()
-    ]
+    run.curves["batch_norm"] = [float(np.linalg.norm(value.astype(np.float64))) for value in step()]

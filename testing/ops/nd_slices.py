@@ -17,7 +17,6 @@ from testing.ops.support.reference import (
     Outcome,
     checked_size,
     pick_type,
-    refuse_unless,
     type_attr,
 )
 from testing.ops.support.registry import define_tests

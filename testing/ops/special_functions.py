@@ -10,7 +10,6 @@ import numpy as np
 from testing.ops.elementwise_binary import broadcast, two_tensors
 from testing.ops.elementwise_unary import one_tensor
 from testing.ops.library_functions import PI
-from testing.ops.support import number_types
 from testing.ops.support.case import Case
 from testing.ops.support.definitions import function_of
 from testing.ops.support.determinism import large_broadcast

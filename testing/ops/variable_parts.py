@@ -66,9 +66,7 @@ def _exactly(operation: str, x: Array, update: Array) -> Array:
     return np.asarray({"Sub": np.subtract, "Mul": np.multiply}.get(operation, np.add)(x, update))
 
 
-def _rounded(
-    operation: str, table: Array, rows: Sequence[int], updates: Array, dtype: str
-) -> Near:
+def _rounded(operation: str, table: Array, rows: Sequence[int], updates: Array, dtype: str) -> Near:
     """Numbers that are rounded: in a longer type, with a bound.
 
     Sums: see `summed`. A product and a quotient are wrong by a unit for each factor, a complex one
@@ -216,8 +214,7 @@ def index_vectors(source: Source, shape: Sequence[int]) -> tuple[Input, list[int
         depth = len(shape) + 1
     dtype = source.pick(INDEX_TYPES)
     columns = [
-        source.index_values(dtype, leading, 0, max(size - 1, 0))
-        for size in [*shape, 1][:depth]
+        source.index_values(dtype, leading, 0, max(size - 1, 0)) for size in [*shape, 1][:depth]
     ]
     empty = np.zeros([*leading, 0], dtype)
     vectors = np.stack(columns, -1) if columns else empty

@@ -134,9 +134,7 @@ def _scatter_slices(
 scatter_nd_update = public("scatter_nd_update")(
     _scatter_slices("update", "Replace", "[[1, 10], [20, 4]]", locks=True)
 )
-scatter_nd_add = public("scatter_nd_add")(
-    _scatter_slices("add", "Add to", "[[1, 12], [23, 4]]")
-)
+scatter_nd_add = public("scatter_nd_add")(_scatter_slices("add", "Add to", "[[1, 12], [23, 4]]"))
 scatter_nd_sub = public("scatter_nd_sub")(
     _scatter_slices("sub", "Subtract from", "[[1, -8], [-17, 4]]")
 )
