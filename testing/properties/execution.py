@@ -114,7 +114,7 @@ def _run(session: Any, graph: Any, case: Case, form: str, result: Result) -> Non
 
 
 # Ops after which a variable cannot be read.
-_DELETING = ("DestroyResourceOp",)
+_DELETING = ("DestroyResourceOp", "DestroyTemporaryVariable", "_TakeVariable")
 _FETCHED = frozenset(number_types.VALUES)
 
 
