@@ -138,16 +138,17 @@ def _large_samplers(values: Values) -> Any:
 _LARGE_SAMPLERS = LargeCase(_large_samplers, FLOAT32)
 
 define_tests(
-    [
-        "UniformCandidateSampler",
-        "LogUniformCandidateSampler",
-        "LearnedUnigramCandidateSampler",
-        "ThreadUnsafeUnigramCandidateSampler",
-        "FixedUnigramCandidateSampler",
-    ],
+    ["UniformCandidateSampler", "LogUniformCandidateSampler", "FixedUnigramCandidateSampler"],
     cases=_make_sampler,
     reference=_sampler,
     determinism=_LARGE_SAMPLERS,
+)
+define_tests(
+    ["LearnedUnigramCandidateSampler", "ThreadUnsafeUnigramCandidateSampler"],
+    cases=_make_sampler,
+    reference=_sampler,
+    determinism=_LARGE_SAMPLERS,
+    exceptions={Property.REPEATABLE: "the weights of the ids change with each execution"},
 )
 define_tests(
     "AllCandidateSampler",

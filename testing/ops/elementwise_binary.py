@@ -14,6 +14,7 @@ from testing.ops.support.determinism import large_broadcast, large_pair
 from testing.ops.support.gradient import ChecksOfOp, of_broadcast_tensors, positive
 from testing.ops.support.number_types import Array
 from testing.ops.support.reference import (
+    MakeCase,
     Near,
     Outcome,
     Reference,
@@ -29,11 +30,16 @@ from testing.ops.support.registry import define_tests
 from testing.ops.support.source import Source
 
 
-def _define_binary(op: str, reference: Reference, gradient: ChecksOfOp | None = None) -> None:
+def _define_binary(
+    op: str,
+    reference: Reference,
+    gradient: ChecksOfOp | None = None,
+    cases: MakeCase | None = None,
+) -> None:
     """The tests of an op of two tensors of one type."""
     define_tests(
         op,
-        cases=two_tensors,
+        cases=cases or two_tensors,
         reference=reference,
         gradient=gradient,
         determinism=large_broadcast,
@@ -228,9 +234,25 @@ def _next_after(case: Case) -> Outcome:
     return [np.nextafter(x, y)]
 
 
+def _integers_to_divide(source: Source, op: Any) -> Case:
+    """Mostly integers, for which alone there are kernels, and mostly divisors that are not 0."""
+    for _ in range(3):
+        case = two_tensors(source, op)
+        if "int" in case.inputs[0].dtype:
+            break
+    divisors = case.inputs[1].value
+    if divisors is not None and "int" in case.inputs[1].dtype and source.chance(0.7):
+        case.inputs[1].value = np.where(divisors == 0, divisors.dtype.type(1), divisors)
+    return case
+
+
 _truncate_mod = _binary(lambda x, y: x - y * _truncated(x, y), np.fmod, 1, needs=_not_zero)
 
-_define_binary("TruncateDiv", _binary(_truncated, np.divide, 1, needs=_not_zero))
+_define_binary(
+    "TruncateDiv",
+    _binary(_truncated, np.divide, 1, needs=_not_zero),
+    cases=_integers_to_divide,
+)
 _define_binary("TruncateMod", _truncate_mod)
 _define_binary("Mod", _truncate_mod)
 _define_binary(
