@@ -220,7 +220,10 @@ Status PlanRun::PrepareRow(const CapturedRow& row, RowGraph* graph) {
   if (graph->graph != nullptr && AreSame(graph->current, now)) return absl::OkStatus();
   if (graph->graph != nullptr && CanFollow(graph->recorded, now)) {
     const Status moved = graph->graph->Update(Changes(graph->recorded, now));
-    if (moved.ok()) graph->current = std::move(now);
+    if (moved.ok()) {
+      graph->current = std::move(now);
+      return moved;
+    }
     if (!absl::IsUnimplemented(moved)) return moved;
   }
   graph->graph = nullptr;

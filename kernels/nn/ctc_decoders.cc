@@ -76,7 +76,8 @@ class CtcBeamSearchDecoder {
       for (uint64_t b = begin; b < end; ++b) found[b] = Search(ctc, b);
     }));
     ms::View log_probability;
-    MS_TRY(frame.Output(3 * top_paths_, {ctc.batch, top_paths_}, &log_probability));
+    MS_TRY(frame.Output(static_cast<uint32_t>(3 * top_paths_), {ctc.batch, top_paths_},
+                        &log_probability));
     for (int64_t b = 0; b < ctc.batch; ++b) {
       if (static_cast<int64_t>(found[b].size()) < top_paths_) {
         return ms::InvalidArgument("Less leaves in the beam search than requested: inputs have ",

@@ -11,7 +11,6 @@
 namespace millstream::kernels {
 namespace {
 
-using testing::IsNear;
 using testing::IsOk;
 using testing::KernelTester;
 using Positions = std::vector<int64_t>;

@@ -13,8 +13,12 @@ struct Field {
   size_t offset;
   size_t size;
 };
+template <typename T>
+constexpr size_t SizeOfField(T MS_Frame::*) {
+  return sizeof(T);
+}
 #define FRAME_FIELD(name) \
-  { #name, offsetof(MS_Frame, name), sizeof(MS_Frame::name) }
+  { #name, offsetof(MS_Frame, name), SizeOfField(&MS_Frame::name) }
 constexpr Field kFields[] = {FRAME_FIELD(head),
                              FRAME_FIELD(ctx),
                              FRAME_FIELD(inputs),

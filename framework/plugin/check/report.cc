@@ -116,12 +116,12 @@ std::string RuleResult::Detail(size_t most_reasons) const {
   }
   const std::string text = absl::StrJoin(reasons, "; ");
   if (passed == 0) return text.empty() ? "there was nothing to check" : text;
-  std::string checks = absl::StrCat(passed, passed == 1 ? " check" : " checks");
+  std::string counts = absl::StrCat(passed, passed == 1 ? " check" : " checks");
   if (is_of_kernels) {
-    absl::StrAppend(&checks, ", ", of_own_ops, " of own ops, ", of_async,
+    absl::StrAppend(&counts, ", ", of_own_ops, " of own ops, ", of_async,
                     " of asynchronous kernels");
   }
-  return absl::StrCat(checks, text.empty() ? "" : "; not checked: ", text);
+  return absl::StrCat(counts, text.empty() ? "" : "; not checked: ", text);
 }
 
 void Report::CloseCheck() {
