@@ -13,9 +13,10 @@ struct Field {
   size_t offset;
   size_t size;
 };
+
 template <typename T>
 constexpr size_t SizeOfField(T MS_Frame::*) {
-  return sizeof(T);
+  return sizeof(T);  // NOLINT: of a pointer as well
 }
 #define FRAME_FIELD(name) \
   { #name, offsetof(MS_Frame, name), SizeOfField(&MS_Frame::name) }
