@@ -131,8 +131,8 @@ def _dilated(case: Case) -> Outcome:
     return [summed(value, scale, gradient.size + 4, dtype) if rounds else value]
 
 
-# No two sums of a window are near each other: elements of the image are multiples of 0.1 apart, taps
-# multiples of 0.538, and the first seven of these are 0.009 or more from a multiple of 0.1.
+# No two sums of a window are near each other: elements of the image are multiples of 0.1 apart,
+# taps multiples of 0.538, of which the first seven are 0.009 or more from a multiple of 0.1.
 _X, _W = spread("image", 1, 5, 4, 2), 1.076 * spread("taps", 2, 2, 2)
 _STEPS: list[dict[str, Any]] = [
     {"strides": [1, 1, 1, 1], "rates": [1, 1, 1, 1], "padding": "SAME"},
