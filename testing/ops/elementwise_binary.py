@@ -8,9 +8,17 @@ from typing import Any
 
 import numpy as np
 
+import millstream as tf
+from millstream._impl.ops import gen_ops
 from testing.ops.support import number_types
 from testing.ops.support.case import Case, Input, attr_text
-from testing.ops.support.determinism import large_broadcast, large_pair
+from testing.ops.support.determinism import (
+    FLOAT32,
+    LargeCase,
+    Values,
+    large_broadcast,
+    large_pair,
+)
 from testing.ops.support.gradient import ChecksOfOp, of_broadcast_tensors, positive
 from testing.ops.support.number_types import Array
 from testing.ops.support.reference import (
@@ -35,6 +43,7 @@ def _define_binary(
     reference: Reference,
     gradient: ChecksOfOp | None = None,
     cases: MakeCase | None = None,
+    determinism: LargeCase | None = None,
 ) -> None:
     """The tests of an op of two tensors of one type."""
     define_tests(
@@ -42,7 +51,7 @@ def _define_binary(
         cases=cases or two_tensors,
         reference=reference,
         gradient=gradient,
-        determinism=large_broadcast,
+        determinism=determinism or large_broadcast,
     )
 
 
@@ -246,12 +255,22 @@ def _integers_to_divide(source: Source, op: Any) -> Case:
     return case
 
 
+def _large_quotients(values: Values) -> Any:
+    dividends = tf.cast(1000.0 * values.of(600, 500), tf.int32)
+    divisors = tf.cast(10.0 * values.positive(500), tf.int32) + 1
+    return [
+        gen_ops.truncate_div(dividends, divisors),
+        gen_ops.truncate_div(divisors, dividends[:1] * 2 + 1),
+    ]
+
+
 _truncate_mod = _binary(lambda x, y: x - y * _truncated(x, y), np.fmod, 1, needs=_not_zero)
 
 _define_binary(
     "TruncateDiv",
     _binary(_truncated, np.divide, 1, needs=_not_zero),
     cases=_integers_to_divide,
+    determinism=LargeCase(_large_quotients, FLOAT32),
 )
 _define_binary("TruncateMod", _truncate_mod)
 _define_binary("Mod", _truncate_mod)
