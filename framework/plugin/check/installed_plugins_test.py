@@ -136,9 +136,17 @@ def test_without_its_file_of_cases_the_program_checks_nothing(tmp_path: Any) -> 
     assert f"{tmp_path}/kernel_cases.bin: expected a file of cases" in done.stderr
 
 
+# Kernels that only refuse, casts of strings; and those whose executions change later ones.
+_UNTRIED = {
+    "Cast",
+    "OnesLike",
+    "LearnedUnigramCandidateSampler",
+    "ThreadUnsafeUnigramCandidateSampler",
+}
+
+
 @pytest.mark.parametrize("plugin", [CPU, SIM])
-def test_every_kernel_is_tried(plugin: str) -> None:
-    """But for those that only refuse: casts of strings."""
+def test_every_other_kernel_is_tried(plugin: str) -> None:
     done = subprocess.run(
         [CHECK, "--suite", "kernels", "--reference", CPU, plugin],
         capture_output=True,
@@ -146,5 +154,5 @@ def test_every_kernel_is_tried(plugin: str) -> None:
         check=False,
     )
     untried = set(re.findall(r"no cases of (\w+)", done.stdout))
-    assert untried <= {"Cast", "OnesLike"}
+    assert untried <= _UNTRIED
     assert "there are no cases" not in done.stdout
