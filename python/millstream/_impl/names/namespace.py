@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from millstream import _runtime
@@ -50,7 +50,10 @@ class MissingNameError(AttributeError):
 
 
 def namespace(
-    module_name: str, messages: Collection[str] = (), modules: Collection[str] = ()
+    module_name: str,
+    messages: Collection[str] = (),
+    modules: Collection[str] = (),
+    lazy: Mapping[str, tuple[str, str]] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The functions ``__getattr__`` and ``__dir__`` of a public module.
 
@@ -62,18 +65,26 @@ def namespace(
         Names of the message classes that are attributes of it, made when first used.
     modules
         Names of the public modules in it, imported when first used.
+    lazy
+        Further names in it, each with its module and its name there, which is imported when the
+        name is first used.
     """
+    places = lazy or {}
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name in modules:
             return importlib.import_module(f"{module_name}.{name}")
-        if name not in messages:
+        if name in places:
+            module, attribute = places[name]
+            found = getattr(importlib.import_module(module), attribute)
+        elif name in messages:
+            found = protos.message_class(name)
+        else:
             raise MissingNameError(module_name, name)
-        found = protos.message_class(name)
         setattr(sys.modules[module_name], name, found)
         return found
 
     def __dir__() -> list[str]:  # noqa: N807
-        return sorted({*vars(sys.modules[module_name]), *messages, *modules})
+        return sorted({*vars(sys.modules[module_name]), *messages, *modules, *places})
 
     return __getattr__, __dir__

@@ -1,5 +1,9 @@
 """What asking for a name that is not there says."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 import millstream as tf
@@ -37,6 +41,24 @@ def test_the_list_holds_whole_modules() -> None:
     assert {"run", "flags"} == api_names.names_of("app")
     assert "relu" in api_names.names_of("nn")
     assert api_names.names_of("no.such.module") == frozenset()
+
+
+def test_names_of_rooms_that_the_package_does_not_need_come_when_they_are_used() -> None:
+    program = (
+        "import sys, millstream as tf\n"
+        "from millstream import confusion_matrix\n"
+        "before = 'millstream._impl.nn.activations' in sys.modules\n"
+        "assert 'log_sigmoid' in dir(tf) and tf.log_sigmoid is tf.math.log_sigmoid\n"
+        "print(before, 'log_sigmoid' in vars(tf), confusion_matrix.__name__)\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program],
+        env=dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path))),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.split() == ["False", "True", "confusion_matrix"]
 
 
 def test_messages_are_among_the_names() -> None:
