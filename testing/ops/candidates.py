@@ -25,6 +25,8 @@ def _make_sampler(source: Source, op: Any) -> Case:
     classes = source.integer(sampled, sampled + 30) if unique else source.integer(1, 40)
     if unique and source.chance(0.1):
         classes = max(1, sampled - 1)
+    if source.chance(0.2):
+        unique, classes = False, 1
     shape = [batch, num_true if source.chance(0.95) else num_true + 1]
     if source.chance(0.05):
         shape = list(source.small_shape(0, 3))
@@ -33,6 +35,7 @@ def _make_sampler(source: Source, op: Any) -> Case:
         true_classes.reshape(-1)[0] = source.pick((-1, classes, 2**63 - 1, -(2**63)))
     case = Case(op.name, [Input("int64", true_classes)])
     case.values = {"num_true": num_true, "sampled": sampled, "unique": unique, "classes": classes}
+    case.values["repeatable"] = classes == 1  # whatever the weights are
     case.attrs = {
         "num_true": attr_text(num_true),
         "num_sampled": attr_text(sampled),

@@ -44,6 +44,7 @@ class Property(enum.Enum):
     STATIC_SHAPE = "the shape is known before the step where all inputs are constants"
     SAME_BITS = "all forms of a case give the same bits"
     NAMED_ARGUMENT = "an error names an argument or attribute"
+    # Of an exception, cases whose `values` say "repeatable" keep it all the same.
     REPEATABLE = "an execution changes no later one, but by the random numbers that it takes"
     CHECKED_SHAPE = "inputs of unknown shapes are checked as those of known shapes"
 
