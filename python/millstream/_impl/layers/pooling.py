@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from millstream._impl.base.public import public
@@ -209,175 +210,64 @@ class AveragePooling3D(_Pooling):
     pool = staticmethod(pools.avg_pool3d)
 
 
-@public("layers.max_pooling1d")
-@takes(inputs=TENSOR)
-def max_pooling1d(
-    inputs: Any,
-    pool_size: Any,
-    strides: Any,
-    padding: str = "valid",
-    data_format: str = "channels_last",
-    name: str | None = None,
-) -> Any:
-    """The largest element of each window of sequences; see `MaxPooling1D`.
+_ORDERS = {1: "size", 2: "height, width", 3: "depth, height, width"}
+
+
+def _function(layer: type[_Pooling], example: str, outcome: str) -> Callable[..., Any]:
+    """The function that makes such a layer and applies it."""
+
+    @takes(inputs=TENSOR)
+    def pooling(
+        inputs: Any,
+        pool_size: Any,
+        strides: Any,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        name: str | None = None,
+    ) -> Any:
+        return layer(pool_size, strides, padding, data_format, name)(inputs)
+
+    public_name = layer.__name__.replace("Pooling", "_pooling").lower()
+    summary = (layer.__doc__ or "").partition("\n")[0].rstrip(".")
+    pooling.__doc__ = f"""{summary}; see `{layer.__name__}`.
 
     Parameters
     ----------
     inputs
-        Shape [batch, size, channels], or in the order of `data_format`.
+        Shape [batch, {_ORDERS[layer.dimensions]}, channels], or in the order of `data_format`.
     pool_size, strides, padding, data_format
-        As for `MaxPooling1D`.
+        As for `{layer.__name__}`.
     name
         Name of the scope.
 
     Examples
     --------
-    >>> tf.layers.max_pooling1d([[[1.0], [3.0]]], 2, 2).eval().tolist()
-    [[[3.0]]]
+    >>> tf.layers.{public_name}({example}
+    {outcome}
     """
-    return MaxPooling1D(pool_size, strides, padding, data_format, name)(inputs)
+    pooling.__name__ = pooling.__qualname__ = public_name
+    return pooling
 
 
-@public("layers.max_pooling2d")
-@takes(inputs=TENSOR)
-def max_pooling2d(
-    inputs: Any,
-    pool_size: Any,
-    strides: Any,
-    padding: str = "valid",
-    data_format: str = "channels_last",
-    name: str | None = None,
-) -> Any:
-    """The largest element of each window of images; see `MaxPooling2D`.
-
-    Parameters
-    ----------
-    inputs
-        Shape [batch, height, width, channels], or in the order of `data_format`.
-    pool_size, strides, padding, data_format
-        As for `MaxPooling2D`.
-    name
-        Name of the scope.
-
-    Examples
-    --------
-    >>> tf.layers.max_pooling2d(tf.ones([1, 4, 4, 2]), 2, 2).op.name
-    'max_pooling2d/MaxPool'
-    """
-    return MaxPooling2D(pool_size, strides, padding, data_format, name)(inputs)
-
-
-@public("layers.average_pooling1d")
-@takes(inputs=TENSOR)
-def average_pooling1d(
-    inputs: Any,
-    pool_size: Any,
-    strides: Any,
-    padding: str = "valid",
-    data_format: str = "channels_last",
-    name: str | None = None,
-) -> Any:
-    """The mean of each window of sequences; see `AveragePooling1D`.
-
-    Parameters
-    ----------
-    inputs
-        Shape [batch, size, channels], or in the order of `data_format`.
-    pool_size, strides, padding, data_format
-        As for `AveragePooling1D`.
-    name
-        Name of the scope.
-
-    Examples
-    --------
-    >>> tf.layers.average_pooling1d([[[1.0], [3.0]]], 2, 2).eval().tolist()
-    [[[2.0]]]
-    """
-    return AveragePooling1D(pool_size, strides, padding, data_format, name)(inputs)
-
-
-@public("layers.average_pooling2d")
-@takes(inputs=TENSOR)
-def average_pooling2d(
-    inputs: Any,
-    pool_size: Any,
-    strides: Any,
-    padding: str = "valid",
-    data_format: str = "channels_last",
-    name: str | None = None,
-) -> Any:
-    """The mean of each window of images; see `AveragePooling2D`.
-
-    Parameters
-    ----------
-    inputs
-        Shape [batch, height, width, channels], or in the order of `data_format`.
-    pool_size, strides, padding, data_format
-        As for `AveragePooling2D`.
-    name
-        Name of the scope.
-
-    Examples
-    --------
-    >>> tf.layers.average_pooling2d(tf.ones([1, 4, 4, 2]), 2, 2).op.name
-    'average_pooling2d/AvgPool'
-    """
-    return AveragePooling2D(pool_size, strides, padding, data_format, name)(inputs)
-
-
-@public("layers.max_pooling3d")
-@takes(inputs=TENSOR)
-def max_pooling3d(
-    inputs: Any,
-    pool_size: Any,
-    strides: Any,
-    padding: str = "valid",
-    data_format: str = "channels_last",
-    name: str | None = None,
-) -> Any:
-    """The largest element of each window of volumes; see `MaxPooling3D`.
-
-    Parameters
-    ----------
-    inputs
-        Shape [batch, depth, height, width, channels], or in the order of `data_format`.
-    pool_size, strides, padding, data_format
-        As for `MaxPooling3D`.
-    name
-        Name of the scope.
-
-    Examples
-    --------
-    >>> tf.layers.max_pooling3d(tf.ones([1, 4, 4, 4, 2]), 2, 2).shape.as_list()
-    [1, 2, 2, 2, 2]
-    """
-    return MaxPooling3D(pool_size, strides, padding, data_format, name)(inputs)
-
-
-@public("layers.average_pooling3d")
-@takes(inputs=TENSOR)
-def average_pooling3d(
-    inputs: Any,
-    pool_size: Any,
-    strides: Any,
-    padding: str = "valid",
-    data_format: str = "channels_last",
-    name: str | None = None,
-) -> Any:
-    """The mean of each window of volumes; see `AveragePooling3D`.
-
-    Parameters
-    ----------
-    inputs
-        Shape [batch, depth, height, width, channels], or in the order of `data_format`.
-    pool_size, strides, padding, data_format
-        As for `AveragePooling3D`.
-    name
-        Name of the scope.
-
-    Examples
-    --------
-    >>> tf.layers.average_pooling3d(tf.ones([1, 4, 4, 4, 2]), 2, 2).shape.as_list()
-    [1, 2, 2, 2, 2]
-    """
-    return AveragePooling3D(pool_size, strides, padding, data_format, name)(inputs)
+max_pooling1d = public("layers.max_pooling1d")(
+    _function(MaxPooling1D, "[[[1.0], [3.0]]], 2, 2).eval().tolist()", "[[[3.0]]]")
+)
+max_pooling2d = public("layers.max_pooling2d")(
+    _function(MaxPooling2D, "tf.ones([1, 4, 4, 2]), 2, 2).op.name", "'max_pooling2d/MaxPool'")
+)
+max_pooling3d = public("layers.max_pooling3d")(
+    _function(MaxPooling3D, "tf.ones([1, 4, 4, 4, 2]), 2, 2).shape.as_list()", "[1, 2, 2, 2, 2]")
+)
+average_pooling1d = public("layers.average_pooling1d")(
+    _function(AveragePooling1D, "[[[1.0], [3.0]]], 2, 2).eval().tolist()", "[[[2.0]]]")
+)
+average_pooling2d = public("layers.average_pooling2d")(
+    _function(
+        AveragePooling2D, "tf.ones([1, 4, 4, 2]), 2, 2).op.name", "'average_pooling2d/AvgPool'"
+    )
+)
+average_pooling3d = public("layers.average_pooling3d")(
+    _function(
+        AveragePooling3D, "tf.ones([1, 4, 4, 4, 2]), 2, 2).shape.as_list()", "[1, 2, 2, 2, 2]"
+    )
+)
