@@ -244,7 +244,7 @@ def test_closed_session_and_finished_graph_refuse(graph: tf.Graph) -> None:
 
 
 def test_damaged_message_is_a_decode_error() -> None:
-    with pytest.raises(ValueError, match="GraphDef"):
+    with pytest.raises(tf.protos.message.DecodeError, match="GraphDef"):
         tf.GraphDef.FromString(struct.pack("<BB", 0x0A, 0x7F))
-    with pytest.raises(ValueError, match="2:9"):
+    with pytest.raises(tf.protos.message.DecodeError, match="2:9"):
         tf.GraphDef.from_text("node { name: 'a' }\nnonsense")

@@ -130,10 +130,10 @@ def test_the_error_of_a_graph_that_cannot_be_taken(
         assert graph.get_operations() == []
 
 
-def test_the_error_of_a_parser_is_a_value_error() -> None:
-    with pytest.raises(ValueError, match="no GraphDef"):
+def test_the_error_of_a_parser_has_a_public_name() -> None:
+    with pytest.raises(tf.protos.message.DecodeError, match="no GraphDef"):
         tf.GraphDef.FromString(b"\x0a\xff")
-    with pytest.raises(ValueError, match="the text of a GraphDef"):
+    with pytest.raises(tf.protos.message.DecodeError, match="the text of a GraphDef"):
         tf.GraphDef.from_text("node {")
 
 

@@ -10,7 +10,7 @@ from millstream._impl import protos
 from millstream._impl.base import error_text, source_location
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.default_graph import get_default_graph
-from millstream._impl.protos.message import Message
+from millstream._impl.protos.message import DecodeError, Message
 from millstream._impl.values.session_config import config_bytes
 
 if TYPE_CHECKING:
@@ -72,7 +72,10 @@ def _check_operations(
         return
     message = graph_def
     if not isinstance(message, Message):
-        message = protos.message_class("GraphDef").FromString(data)
+        try:
+            message = protos.message_class("GraphDef").FromString(data)
+        except DecodeError as error:
+            raise ValueError(f"graph_def: {error}") from None
     names = {node.name for node in message.node}
     for operation in operations:
         if operation not in names and graph.find_operation(scope + operation) is None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from millstream import _runtime
 from millstream._impl.base import errors
+from millstream._impl.base.public import public
 from millstream._impl.protos import wire
 from millstream._impl.protos.containers import MapField, RepeatedMessage, RepeatedScalar
 from millstream._impl.protos.descriptors import Descriptor, FieldDescriptor
@@ -25,10 +26,17 @@ _UNKNOWN = 112
 _set = object.__setattr__  # past the checks of a message
 
 
-class DecodeError(ValueError):
+@public("protos.message.Error")
+class Error(Exception):
+    """Base of the errors of messages. As in protobuf, it is no ``ValueError``."""
+
+
+@public("protos.message.DecodeError", "protos.text_format.ParseError")
+class DecodeError(Error):
     """Bytes or text that are no message of the type, nest too deep or take too much memory."""
 
 
+@public("protos.message.Message")
 class Message:
     """A message with named fields, as Python's protobuf classes have them.
 

@@ -246,7 +246,7 @@ def test_bytes_and_texts_are_not_mixed_up() -> None:
     with pytest.raises(TypeError, match="'s'"):
         tf.AttrValue(s="text")
     assert tf.NodeDef(name=b"ascii").name == "ascii"
-    with pytest.raises(ValueError, match="utf-8"):
+    with pytest.raises(DecodeError, match="utf-8"):
         tf.NodeDef.FromString(b"\x0a\x01\xff")
     with pytest.raises(TypeError, match="serialized"):
         tf.NodeDef().ParseFromString("text")
@@ -271,6 +271,17 @@ def test_damaged_bytes_are_decode_errors() -> None:
         deep = b"\x0a" + wire.encode_delimited(b"\x9a\x03" + wire.encode_delimited(deep))
     with pytest.raises(DecodeError, match="nest more than 100"):
         protos.message_class("ListValue").FromString(deep)
+
+
+def test_errors_of_messages_are_those_that_programs_catch() -> None:
+    # protobuf's hierarchy: an `except ValueError` of a program does not take them.
+    assert protos.message.DecodeError is DecodeError
+    assert issubclass(DecodeError, protos.message.Error)
+    assert not issubclass(DecodeError, ValueError)
+    assert text_format.ParseError is DecodeError
+    assert isinstance(tf.GraphDef(), protos.message.Message)
+    with pytest.raises(ValueError, match="graph_def: 3 bytes are no GraphDef"):
+        tf.import_graph_def(b"\x0a\xff\xff", return_elements=["a"])
 
 
 def test_text_of_a_message_that_is_too_deep_is_refused() -> None:

@@ -24,7 +24,7 @@ from typing import Any
 
 from millstream._impl import protos
 from millstream._impl.protos import json_format, text_format
-from millstream._impl.protos.message import DecodeError, Message
+from millstream._impl.protos.message import DecodeError, Error, Message
 
 _ALIAS = "tensorflow"
 _PACKAGE = "millstream"
@@ -190,7 +190,7 @@ def _either(ours: Any, theirs: Any, position: int) -> Any:
 def _provide_protobuf() -> None:
     package: Any = types.ModuleType("google.protobuf")
     messages: Any = types.ModuleType("google.protobuf.message")
-    messages.Message, messages.DecodeError, messages.Error = Message, DecodeError, DecodeError
+    messages.Message, messages.DecodeError, messages.Error = Message, DecodeError, Error
     texts: Any = types.ModuleType("google.protobuf.text_format")
     for name in (*_TEXT_FUNCTIONS, "ParseError"):
         setattr(texts, name, getattr(text_format, name))

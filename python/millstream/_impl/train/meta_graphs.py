@@ -15,6 +15,7 @@ from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.graph import Graph
 from millstream._impl.graph.scopes import import_graph_def
 from millstream._impl.protos import text_format
+from millstream._impl.protos.message import DecodeError
 from millstream._impl.variables.variables import Variable
 
 _OF_VARIABLES = (
@@ -155,7 +156,7 @@ def read_meta_graph(meta_graph_or_file: Any) -> Any:
         raise OSError(f"File {os.fsdecode(meta_graph_or_file)} does not exist.") from error
     try:
         return kind.FromString(data)
-    except ValueError:
+    except DecodeError:
         return text_format.Parse(data, kind())
 
 
