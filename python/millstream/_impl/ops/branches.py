@@ -33,7 +33,7 @@ class Enclosure:
     def building(self) -> Iterator[None]:
         """Within the block, new nodes belong to the part."""
         # The pivot waits for what the conditional or the loop waits for.
-        with self._standing_in(self, []):
+        with self._standing_in(self, self.graph.state.colocation):
             yield
 
     @contextmanager
@@ -147,25 +147,35 @@ class LoopFrame(Enclosure):
             ("frame_name", "s", name.encode()),
             ("parallel_iterations", "i", parallel_iterations),
         ]
+        self._constant: set[int] = set()  # the nodes of what enters and is no loop variable
 
     def variable(self, value: Tensor, name: str) -> Tensor:
-        """A loop variable as it comes into the first iteration."""
-        with self.outside():
-            entered = self._add("Enter", name, [value], [*self._attrs, ("is_constant", "b", False)])
+        """A loop variable as it comes into the first iteration.
+
+        It is made in the blocks that the loop is in: the whole loop waits for what they wait for.
+        """
+        entered = self._add("Enter", name, [value], [*self._attrs, ("is_constant", "b", False)])
         self._inside.add(entered.node)
         return entered.outputs[0]
 
     def controls_of(
         self, name: str, inputs: Sequence[Tensor], controls: Sequence[int]
     ) -> Sequence[int]:
-        """Nodes to wait for; one from outside is waited for by way of a tensor that enters."""
+        """Nodes to wait for; one from outside is waited for by way of a tensor that enters.
+
+        What enters is there in each iteration, also in the last one, in which the body does not
+        run: a node that takes nothing else waits for the pivot.
+        """
         inside = []
         for node in controls:
             if node in self._inside:
                 inside.append(node)
             else:
                 inside.append(self.inner(self._after(node, name), name).op.node)
-        return super().controls_of(name, inputs, inside)
+        needed = [*(tensor.op.node for tensor in inputs), *inside]
+        if self.pivot is None or (inputs and not self._constant.issuperset(needed)):
+            return inside
+        return [*inside, self.pivot.op.node]
 
     def _after(self, node: int, name: str) -> Tensor:
         """A tensor from outside that is there when a node has run."""
@@ -181,4 +191,6 @@ class LoopFrame(Enclosure):
 
     def _enter(self, tensor: Tensor, name: str) -> Tensor:
         attrs = [*self._attrs, ("is_constant", "b", True)]
-        return self._add("Enter", name, [tensor], attrs).outputs[0]
+        entered = self._add("Enter", name, [tensor], attrs)
+        self._constant.add(entered.node)
+        return entered.outputs[0]

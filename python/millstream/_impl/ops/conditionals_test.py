@@ -61,6 +61,13 @@ def test_nodes_have_the_names_that_programs_know(sess: Any) -> None:
     assert result.shape.as_list() == [2]
 
 
+def test_branches_are_in_the_colocation_that_is_around_them(sess: Any) -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    with tf.colocate_with(x):
+        tf.cond(x > 0.0, lambda: tf.constant(1.0, name="one"), lambda: 2.0)
+    assert _operation("cond/one").colocation_groups() == [b"loc:@x"]
+
+
 def test_conditionals_in_branches(sess: Any) -> None:
     p, q = tf.placeholder(tf.bool, []), tf.placeholder(tf.bool, [])
     x = tf.constant(2.0)

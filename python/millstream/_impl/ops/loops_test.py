@@ -54,6 +54,35 @@ def test_updates_run_once_an_iteration(sess: Any) -> None:
     assert sess.run(count) == 104
 
 
+def test_what_takes_only_tensors_from_outside_runs_once_an_iteration(sess: Any) -> None:
+    two = tf.constant(2)
+    count = tf.get_variable("count", initializer=0)
+
+    def counted(i: Any) -> Any:
+        with tf.control_dependencies([count.assign_add(two)]):
+            return i + 1
+
+    def outer(i: Any) -> Any:
+        return i + tf.while_loop(lambda j: j < two, counted, [two - 2]) - 1
+
+    loop = tf.while_loop(lambda i: i < 3, counted, [0])
+    nested = tf.while_loop(lambda i: i < 3, outer, [0])
+    passed = tf.while_loop(lambda i, j: i < 2, lambda i, j: (two, i), [0, 1])
+    sess.run(count.initializer)
+    assert (sess.run(loop), sess.run(count)) == (3, 6)
+    assert (sess.run(nested), sess.run(count)) == (3, 18)
+    assert sess.run(passed) == (2, 0)
+
+
+def test_a_loop_waits_for_control_inputs(sess: Any) -> None:
+    count = tf.get_variable("count", initializer=1)
+    start = tf.constant(0)
+    with tf.control_dependencies([count.assign_add(100)]):
+        loop = tf.while_loop(lambda i: i < 3, lambda i: i + count, [start])
+    sess.run(count.initializer)
+    assert sess.run(loop) == 101
+
+
 def test_loops_and_conditionals_in_loops_and_branches(sess: Any) -> None:
     p = tf.placeholder(tf.bool, [])
 
