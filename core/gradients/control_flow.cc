@@ -15,14 +15,21 @@
 namespace millstream {
 namespace {
 
+// What a predicate is a copy of: a conditional's pivots take the predicate as it is given, and what
+// enters its branches a copy.
+Output SourceOf(Output predicate) {
+  while (predicate.node->op().name == "Identity") predicate = predicate.node->input(0);
+  return predicate;
+}
+
 // The Switches that decide whether a tensor is live: their predicates, in the order in which a
 // search from the tensor back meets them, and which of their outputs it depends on.
 struct Guards {
   std::vector<Output> predicates;
-  absl::flat_hash_map<Output, int> outputs;  // bit k: output k
+  absl::flat_hash_map<Output, int> outputs;  // by the source of the predicate; bit k: output k
 
   void Add(const Output& predicate, int output) {
-    const auto [found, is_new] = outputs.try_emplace(predicate, 0);
+    const auto [found, is_new] = outputs.try_emplace(SourceOf(predicate), 0);
     if (is_new) predicates.push_back(predicate);
     found->second |= 1 << output;
   }
@@ -61,8 +68,9 @@ std::optional<Choice> ChoiceOf(const Output& first, const Output& second) {
   const Guards of_first = GuardsOf(first);
   const Guards of_second = GuardsOf(second);
   for (const Output& predicate : of_first.predicates) {
-    const int bits = of_first.outputs.at(predicate);
-    const auto other = of_second.outputs.find(predicate);
+    const Output source = SourceOf(predicate);
+    const int bits = of_first.outputs.at(source);
+    const auto other = of_second.outputs.find(source);
     if (other == of_second.outputs.end() || bits == 3 || other->second != 3 - bits) continue;
     return Choice{predicate, bits == 2 ? 1 : 0};
   }

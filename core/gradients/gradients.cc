@@ -69,22 +69,28 @@ void BackwardWalk::FindNodes(const std::vector<Output>& ys) {
   for (const Output& y : ys) {
     if (seen.insert(y.node).second) order_.push_back(y.node);
   }
+  bool loops = false;  // some input is newer than its reader, as only back edges make it
   for (size_t i = 0; i < order_.size(); ++i) {
     for (const Output& input : order_[i]->inputs()) {
+      loops = loops || input.node->id() > order_[i]->id();
       if (seen.insert(input.node).second) order_.push_back(input.node);
     }
   }
   std::sort(order_.begin(), order_.end(),
             [](const Node* a, const Node* b) { return a->id() > b->id(); });
-  for (size_t i = order_.size(); i-- > 0;) {
-    const Node* node = order_[i];
-    for (const Output& input : node->inputs()) {
-      if (LeadsToX(input)) {
-        between_.insert(node);
-        break;
+  size_t before = 0;
+  do {  // once, and with loops until a round finds nothing new
+    before = between_.size();
+    for (size_t i = order_.size(); i-- > 0;) {
+      const Node* node = order_[i];
+      for (const Output& input : node->inputs()) {
+        if (LeadsToX(input)) {
+          between_.insert(node);
+          break;
+        }
       }
     }
-  }
+  } while (loops && between_.size() > before);
 }
 
 StatusOr<Output> BackwardWalk::FirstGradient(int i, const Output& y, const Output& given) {

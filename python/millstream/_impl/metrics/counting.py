@@ -34,7 +34,7 @@ COMMON = {
 def metric_variable(shape: Any, name: str, dtype: Any = dtypes.float32) -> Any:
     """A counter: a local variable that starts from 0."""
     return Variable(
-        array_creation.zeros(shape, dtype),
+        lambda: array_creation.zeros(shape, dtype),  # outside of a branch that is being built
         trainable=False,
         collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
         name=name,

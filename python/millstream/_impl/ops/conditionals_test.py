@@ -89,6 +89,9 @@ def test_results_keep_their_structure(sess: Any) -> None:
     assert isinstance(tf.cond(p, lambda: [1], lambda: [2], strict=True), list)
     chosen = tf.cond(p, lambda: slices, lambda: slices)
     assert sess.run(chosen, {p: True}).dense_shape.tolist() == [3, 2]
+    sparse = tf.SparseTensor([[0, 1]], [7.0], [2, 2])
+    chosen = tf.cond(p, lambda: sparse, lambda: tf.SparseTensor([[1, 1]], [8.0], [2, 2]))
+    assert sess.run(chosen, {p: False}).indices.tolist() == [[1, 1]]
     done = tf.cond(p, tf.no_op, tf.no_op)
     sess.run(done, {p: True})
 
@@ -98,6 +101,22 @@ def test_variables_made_in_a_branch_are_initialized_outside_of_it(sess: Any) -> 
     result = tf.cond(p, lambda: tf.get_variable("v", initializer=3.0) * 2.0, lambda: 0.0)
     sess.run(tf.global_variables_initializer())
     assert sess.run(result, {p: True}) == 6.0
+
+
+def test_losses_and_counters_of_a_branch_are_there_outside_of_it(sess: Any) -> None:
+    p = tf.placeholder(tf.bool, [])
+
+    def regularized() -> Any:
+        return tf.get_variable("v", initializer=3.0, regularizer=tf.square) * 2.0
+
+    result = tf.cond(p, regularized, lambda: 0.0)
+    mean = tf.cond(p, lambda: tf.metrics.mean([1.0, 2.0])[1], lambda: 0.0)
+    sess.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+    loss = tf.losses.get_regularization_loss()
+    assert [sess.run([result, loss, mean], {p: value}) for value in (True, False)] == [
+        [6.0, 9.0, 1.5],
+        [0.0, 9.0, 0.0],
+    ]
 
 
 @pytest.mark.parametrize("value", [True, False])
@@ -115,6 +134,14 @@ def test_gradients_come_from_the_branch_that_is_taken(sess: Any, value: bool) ->
     np.testing.assert_allclose(slope, (2 * at * factor if value else 3.0) + 1.0)
     np.testing.assert_allclose(of_variable, at * at if value else [0.0, 0.0])
     np.testing.assert_allclose(curve, 2 * factor if value else [0.0, 0.0])
+
+
+def test_gradients_of_branches_of_which_one_is_constant(sess: Any) -> None:
+    p = tf.placeholder(tf.bool, [])
+    x = tf.constant([[2.0]])
+    result = tf.cond(p, lambda: tf.matmul(x, x), lambda: tf.zeros([1, 1]))
+    (slope,) = tf.gradients(result, x)
+    assert [sess.run(slope, {p: value}).item() for value in (True, False)] == [4.0, 0.0]
 
 
 def test_gradients_of_nested_conditionals_and_of_rows(sess: Any) -> None:

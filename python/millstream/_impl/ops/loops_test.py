@@ -115,6 +115,15 @@ def test_structures_and_the_number_of_iterations(sess: Any) -> None:
     assert sess.run(same) == [3]
 
 
+def test_sparse_tensors_are_loop_variables(sess: Any) -> None:
+    def body(i: Any, x: Any) -> Any:
+        return i + 1, tf.SparseTensor(x.indices, x.values * 2.0, x.dense_shape)
+
+    start = tf.SparseTensor([[0, 1]], [1.0], [2, 2])
+    _, doubled = tf.while_loop(lambda i, _: i < 3, body, [0, start])
+    assert sess.run(doubled).values.tolist() == [8.0]
+
+
 def test_shapes_may_change_if_the_invariants_say_so(sess: Any) -> None:
     x = tf.constant([1.0, 2.0])
     shapes = [tf.TensorShape([]), tf.TensorShape([None])]
@@ -127,6 +136,15 @@ def test_shapes_may_change_if_the_invariants_say_so(sess: Any) -> None:
         tf.while_loop(lambda a: True, lambda a: tf.concat([a, a], 0), [x])
     with pytest.raises(ValueError, match="not compatible with the initial shape"):
         tf.while_loop(lambda a: True, lambda a: a, [x], [tf.TensorShape([3])])
+
+
+def test_gradients_through_loops_are_refused(sess: Any) -> None:
+    x = tf.placeholder(tf.float32, [])
+    by_step = tf.while_loop(lambda y: y < 5.0, lambda y: y + x, [1.0])
+    start = tf.while_loop(lambda y: y < 5.0, lambda y: y * 2.0, [x])
+    for result in (by_step, start):
+        with pytest.raises(tf.errors.NotFoundError, match="no gradient function .* op Exit"):
+            tf.gradients(result, x)
 
 
 def test_bad_arguments(sess: Any) -> None:

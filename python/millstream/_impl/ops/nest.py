@@ -13,6 +13,7 @@ from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import FUNCTION, takes
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops.indexed_slices import IndexedSlices
+from millstream._impl.ops.sparse_tensor import SparseTensor
 
 
 def _is_attrs(value: Any) -> bool:
@@ -39,7 +40,7 @@ def is_nested(seq: Any) -> bool:
 
 
 def _is_composite(value: Any, expand: bool) -> bool:
-    return expand and isinstance(value, IndexedSlices)
+    return expand and isinstance(value, (IndexedSlices, SparseTensor))
 
 
 def _has_parts(value: Any, expand: bool) -> bool:
@@ -62,6 +63,8 @@ def _parts(value: Any) -> list[Any]:
     if isinstance(value, IndexedSlices):
         parts = (value.values, value.indices, value.dense_shape)
         return [part for part in parts if part is not None]
+    if isinstance(value, SparseTensor):
+        return [value.indices, value.values, value.dense_shape]
     return list(value)
 
 
@@ -72,8 +75,8 @@ def _made_like(like: Any, parts: list[Any]) -> Any:
         by_key = dict(zip(_sorted_keys(like), parts, strict=True))
         items = [(key, by_key[key]) for key in like]
         return kind(like.default_factory, items) if isinstance(like, defaultdict) else kind(items)
-    if isinstance(like, IndexedSlices):
-        return IndexedSlices(*parts)
+    if isinstance(like, (IndexedSlices, SparseTensor)):
+        return kind(*parts)
     if hasattr(like, "_fields") or _is_attrs(like):
         return kind(*parts)
     return parts if isinstance(like, MappingView) else kind(parts)

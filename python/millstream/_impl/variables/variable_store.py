@@ -216,11 +216,12 @@ class VariableStore:
         operations in graph programs depend.
         """
         graph = self._graph
-        with graph.as_default(), graph.enter_scope(""):
-            if regularizer(variable) is None:
-                return
-        with graph.as_default(), graph.enter_scope(variable.op.name + "/Regularizer/"):
-            graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, regularizer(variable))
+        with graph.as_default(), graph.control_dependencies(None):
+            with graph.enter_scope(""):
+                if regularizer(variable) is None:
+                    return
+            with graph.enter_scope(variable.op.name + "/Regularizer/"):
+                graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, regularizer(variable))
 
 
 def _check_shared(found: PartitionedVariable, shape: TensorShape, dtype: DType, reuse: Any) -> None:
