@@ -20,10 +20,12 @@ from millstream._impl.graph.arguments import (
     or_none,
     takes,
 )
+from millstream._impl.graph.convert import constant_value
+from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.layers.layer import InputSpec, Layer, activated, size_of
 from millstream._impl.nn import activations
-from millstream._impl.ops import array_ops, matmul_ops, tensordot_ops
+from millstream._impl.ops import array_ops, conditionals, matmul_ops, tensordot_ops
 from millstream._impl.values.tensor_shape import TensorShape, as_shape
 from millstream._impl.variables import initializers
 
@@ -212,15 +214,30 @@ def dense(
 
 
 def choose(training: Any, one: Any, other: Any) -> Any:
-    """`one()` in training and `other()` outside of it; `training` may be a tensor."""
-    if not isinstance(training, TensorLike):
-        if not isinstance(training, (bool, int, np.bool_, np.integer)):
-            raise TypeError(f"training: expected a truth value or a tensor, got {training!r}")
-        return one() if training else other()
+    """`one()` in training and `other()` outside of it; a conditional if it is decided in a step."""
+    decided = known_training(training)
+    if decided is not None:
+        return one() if decided else other()
     is_training = (
         training if training.dtype.base_dtype.name == "bool" else gen_ops.not_equal(training, 0)
     )
-    return array_ops.where(is_training, one(), other())
+    return conditionals.cond(is_training, one, other)
+
+
+def known_training(training: Any) -> bool | None:
+    """Whether it is training; None if a tensor says so in a step.
+
+    Raises
+    ------
+    TypeError
+        `training` is neither a truth value nor a tensor.
+    """
+    if not isinstance(training, TensorLike):
+        if not isinstance(training, (bool, int, np.bool_, np.integer)):
+            raise TypeError(f"training: expected a truth value or a tensor, got {training!r}")
+        return bool(training)
+    value = constant_value(training) if isinstance(training, Tensor) else None
+    return None if value is None else bool(value)
 
 
 @public("layers.Dropout")

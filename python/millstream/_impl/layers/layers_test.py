@@ -388,6 +388,36 @@ def test_images_are_normalized_by_one_operation(
     np.testing.assert_allclose(session.run(y), expected, rtol=1e-2, atol=1e-3)
 
 
+def test_a_tensor_decides_which_operation_normalizes(session: tf.Session) -> None:
+    x = tf.constant(_RANDOM.randn(4, 3, 5, 6).astype(np.float32))
+    training = tf.placeholder(tf.bool, [])
+    y = tf.layers.batch_normalization(x, training=training, momentum=0.75)
+    assert y.op.name == "batch_normalization/cond/Merge"
+    graph = tf.get_default_graph()
+    for name, is_training in (("FusedBatchNormV3", True), ("FusedBatchNormV3_1", False)):
+        operation = graph.get_operation_by_name(f"batch_normalization/cond/{name}")
+        assert operation.get_attr("is_training") == is_training
+    (slope,) = tf.gradients(tf.reduce_sum(y * x), x)
+    updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
+    mean, variance = tf.global_variables()[2:]
+    _started(session)
+    images = session.run(x)
+    kept, moved, steep, _ = session.run([y, mean, slope, updates], {training: False})
+    np.testing.assert_allclose(kept, images / np.sqrt(1.001), rtol=1e-5)
+    np.testing.assert_allclose(steep, 2.0 * kept, rtol=1e-5)
+    np.testing.assert_array_equal(moved, np.zeros(6))
+    session.run(updates, {training: True})
+    means, variances = images.mean((0, 1, 2)), images.var((0, 1, 2), ddof=1)
+    np.testing.assert_allclose(session.run(mean), 0.25 * means, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(session.run(variance), 0.75 + 0.25 * variances, rtol=1e-4)
+
+
+def test_a_constant_decides_while_the_graph_is_built(session: tf.Session) -> None:
+    x = tf.ones([2, 3])
+    assert tf.layers.dropout(x, training=tf.constant(False)).op.name == "dropout/Identity"
+    assert tf.layers.dropout(x, training=tf.constant(True)).op.type == "Mul"
+
+
 @pytest.mark.parametrize("training", [True, False, "fed"])
 def test_half_images_have_statistics_in_float32(training: Any, session: tf.Session) -> None:
     x = tf.constant(_RANDOM.randn(4, 3, 5, 6), tf.float16)

@@ -20,8 +20,7 @@ from millstream._impl.graph.arguments import (
 )
 from millstream._impl.graph.convert import constant
 from millstream._impl.graph.operation import Tensor
-from millstream._impl.graph.tensor_like import TensorLike
-from millstream._impl.layers.core import choose
+from millstream._impl.layers.core import choose, known_training
 from millstream._impl.layers.layer import InputSpec, Layer, size_of
 from millstream._impl.nn import statistics
 from millstream._impl.ops import array_ops, math_ops
@@ -71,8 +70,8 @@ class BatchNormalization(Layer):
         Not implemented yet.
     fused
         Whether images are normalized by `nn.fused_batch_norm` if possible: they have the rank 4
-        and the axis 1 or 3, and `training` is no tensor. The moving variance of images is then
-        the unbiased one, with a tensor for `training` as well. None stands for True.
+        and the axis 1 or 3. The moving variance of images is then the unbiased one. None stands
+        for True.
     trainable, name, kwargs
         As for `Layer`.
 
@@ -188,10 +187,7 @@ class BatchNormalization(Layer):
 
     def call(self, inputs: Any, training: Any = False) -> Any:
         """The output; `training` is a truth value or a tensor of one."""
-        if not isinstance(training, TensorLike) and self._can_be_fused(inputs):
-            outputs = self._fused(inputs, bool(training))
-        else:
-            outputs = self._composed(inputs, training)
+        outputs = (self._fused if self._can_be_fused(inputs) else self._composed)(inputs, training)
         outputs.set_shape(inputs.shape)
         return outputs
 
@@ -201,33 +197,31 @@ class BatchNormalization(Layer):
         are_images = inputs.shape.ndims == 4 and self.axis in (1, 3)
         return is_asked and are_images and inputs.dtype.base_dtype in _FUSED_TYPES
 
-    def _fused(self, inputs: Tensor, training: bool) -> Tensor:
-        """The output by one operation."""
+    def _fused(self, inputs: Tensor, training: Any) -> Tensor:
+        """The output by one operation, or by one of two."""
         size, dtype = [self.moving_mean.shape[0].value], self.moving_mean.dtype.base_dtype
-        outputs, mean, variance = statistics.fused_batch_norm(
-            inputs,
-            constant(1.0, dtype, size) if self.gamma is None else self.gamma,
-            constant(0.0, dtype, size) if self.beta is None else self.beta,
-            None if training else self.moving_mean,
-            None if training else self.moving_variance,
-            self.epsilon,
-            "NCHW" if self.axis == 1 else "NHWC",
-            training,
+        gamma = constant(1.0, dtype, size) if self.gamma is None else self.gamma
+        beta = constant(0.0, dtype, size) if self.beta is None else self.beta
+
+        def normalized(mean: Any = None, variance: Any = None) -> tuple[Tensor, Tensor, Tensor]:
+            data_format = "NCHW" if self.axis == 1 else "NHWC"
+            return statistics.fused_batch_norm(
+                inputs, gamma, beta, mean, variance, self.epsilon, data_format, mean is None
+            )
+
+        outputs, mean, variance = choose(
+            training, normalized, lambda: normalized(self.moving_mean, self.moving_variance)
         )
-        if training:
+        if known_training(training) is not False:
             self._move(inputs, mean, variance, training)
         return outputs
 
     def _composed(self, inputs: Tensor, training: Any) -> Tensor:
-        """The output by operations on whole tensors.
-
-        They select the statistics where `training` is a tensor, which one operation cannot do.
-        """
+        """The output by operations on whole tensors."""
         rank = len(inputs.shape)
         images = math_ops.cast(inputs, self.moving_mean.dtype.base_dtype)
         others = [axis for axis in range(rank) if axis != self.axis]
-        is_trained = isinstance(training, TensorLike) or bool(training)
-        if is_trained:
+        if known_training(training) is not False:
             mean, variance = statistics.moments(images, others)
             kept = variance
             if rank == 4 and self.fused is not False:
