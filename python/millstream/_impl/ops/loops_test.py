@@ -143,7 +143,7 @@ def test_gradients_through_loops_are_refused(sess: Any) -> None:
     by_step = tf.while_loop(lambda y: y < 5.0, lambda y: y + x, [1.0])
     start = tf.while_loop(lambda y: y < 5.0, lambda y: y * 2.0, [x])
     for result in (by_step, start):
-        with pytest.raises(tf.errors.NotFoundError, match="no gradient function .* op Exit"):
+        with pytest.raises(tf.errors.NotFoundError, match=r"no gradient function .* op Exit"):
             tf.gradients(result, x)
 
 
