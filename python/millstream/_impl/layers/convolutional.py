@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from millstream._impl.base.public import public
-from millstream._impl.graph.arguments import FUNCTION, INITIALIZER, INTEGER, TENSOR, or_none, takes
+from millstream._impl.graph.arguments import FUNCTION, INITIALIZER, INTEGER, or_none, takes
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.layers.core import check_data_format
 from millstream._impl.layers.layer import InputSpec, Layer, activated, size_of, window_sizes
+from millstream._impl.layers.layer_functions import layer_function
 from millstream._impl.nn import activations, convolutions
 from millstream._impl.ops import array_ops
 from millstream._impl.values.tensor_shape import TensorShape, as_shape
@@ -283,148 +284,16 @@ class Conv3D(Convolution):
         )
 
 
-def called(layer: type[Layer], inputs: Any, arguments: dict[str, Any]) -> Any:
-    """The output of a new layer; `arguments` are those of the function that makes it."""
-    reuse, name = arguments.pop("reuse"), arguments.pop("name")
-    return layer(**arguments, name=name, _reuse=reuse, _scope=name)(inputs)
+conv1d = public("layers.conv1d")(
+    layer_function(Conv1D, "tf.ones([2, 8, 3]), 4, 3).shape.as_list()", "[2, 6, 4]")
+)
 
 
-@public("layers.conv1d")
-@takes(inputs=TENSOR, **KINDS)
-def conv1d(
-    inputs: Any,
-    filters: Any,
-    kernel_size: Any,
-    strides: Any = 1,
-    padding: str = "valid",
-    data_format: str = "channels_last",
-    dilation_rate: Any = 1,
-    activation: Any = None,
-    use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = ZEROS,
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
-    trainable: bool = True,
-    name: str | None = None,
-    reuse: bool | None = None,
-) -> Any:
-    """Sequences convolved with filters, which are variables of its own; see `Conv1D`.
-
-    Parameters
-    ----------
-    inputs
-        Shape [batch, size, channels], or in the order of `data_format`.
-    filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
-    kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
-    activity_regularizer, kernel_constraint, bias_constraint, trainable
-        As for `Conv1D`.
-    name
-        Name of the scope of the variables.
-    reuse
-        Whether these exist already, from an earlier call with that name.
-
-    Examples
-    --------
-    >>> tf.layers.conv1d(tf.ones([2, 8, 3]), 4, 3).shape.as_list()
-    [2, 6, 4]
-    """
-    arguments = dict(locals())
-    return called(Conv1D, arguments.pop("inputs"), arguments)
+conv2d = public("layers.conv2d")(
+    layer_function(Conv2D, "tf.ones([2, 8, 8, 3]), 4, 3, name='first').op.name", "'first/BiasAdd'")
+)
 
 
-@public("layers.conv2d")
-@takes(inputs=TENSOR, **KINDS)
-def conv2d(
-    inputs: Any,
-    filters: Any,
-    kernel_size: Any,
-    strides: Any = (1, 1),
-    padding: str = "valid",
-    data_format: str = "channels_last",
-    dilation_rate: Any = (1, 1),
-    activation: Any = None,
-    use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = ZEROS,
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
-    trainable: bool = True,
-    name: str | None = None,
-    reuse: bool | None = None,
-) -> Any:
-    """Images convolved with filters, which are variables of its own; see `Conv2D`.
-
-    Parameters
-    ----------
-    inputs
-        Shape [batch, height, width, channels], or in the order of `data_format`.
-    filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
-    kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
-    activity_regularizer, kernel_constraint, bias_constraint, trainable
-        As for `Conv2D`.
-    name
-        Name of the scope of the variables.
-    reuse
-        Whether these exist already, from an earlier call with that name.
-
-    Examples
-    --------
-    >>> tf.layers.conv2d(tf.ones([2, 8, 8, 3]), 4, 3, name="first").op.name
-    'first/BiasAdd'
-    """
-    arguments = dict(locals())
-    return called(Conv2D, arguments.pop("inputs"), arguments)
-
-
-@public("layers.conv3d")
-@takes(inputs=TENSOR, **KINDS)
-def conv3d(
-    inputs: Any,
-    filters: Any,
-    kernel_size: Any,
-    strides: Any = (1, 1, 1),
-    padding: str = "valid",
-    data_format: str = "channels_last",
-    dilation_rate: Any = (1, 1, 1),
-    activation: Any = None,
-    use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = ZEROS,
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
-    trainable: bool = True,
-    name: str | None = None,
-    reuse: bool | None = None,
-) -> Any:
-    """Volumes convolved with filters, which are variables of its own; see `Conv3D`.
-
-    Parameters
-    ----------
-    inputs
-        Shape [batch, depth, height, width, channels], or in the order of `data_format`.
-    filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
-    kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
-    activity_regularizer, kernel_constraint, bias_constraint, trainable
-        As for `Conv3D`.
-    name
-        Name of the scope of the variables.
-    reuse
-        Whether these exist already, from an earlier call with that name.
-
-    Examples
-    --------
-    >>> tf.layers.conv3d(tf.ones([2, 4, 8, 8, 3]), 4, 3).shape.as_list()
-    [2, 2, 6, 6, 4]
-    """
-    arguments = dict(locals())
-    return called(Conv3D, arguments.pop("inputs"), arguments)
+conv3d = public("layers.conv3d")(
+    layer_function(Conv3D, "tf.ones([2, 4, 8, 8, 3]), 4, 3).shape.as_list()", "[2, 2, 6, 6, 4]")
+)

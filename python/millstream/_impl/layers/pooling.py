@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from millstream._impl.base.public import public
-from millstream._impl.graph.arguments import TENSOR, takes
 from millstream._impl.layers.convolutional import check_padding, window_count
 from millstream._impl.layers.core import check_data_format
 from millstream._impl.layers.layer import InputSpec, Layer, window_sizes
+from millstream._impl.layers.layer_functions import layer_function
 from millstream._impl.nn import pools, windows
 from millstream._impl.ops import array_ops
 from millstream._impl.values.tensor_shape import TensorShape, as_shape
@@ -210,64 +209,27 @@ class AveragePooling3D(_Pooling):
     pool = staticmethod(pools.avg_pool3d)
 
 
-_ORDERS = {1: "size", 2: "height, width", 3: "depth, height, width"}
-
-
-def _function(layer: type[_Pooling], example: str, outcome: str) -> Callable[..., Any]:
-    """The function that makes such a layer and applies it."""
-
-    @takes(inputs=TENSOR)
-    def pooling(
-        inputs: Any,
-        pool_size: Any,
-        strides: Any,
-        padding: str = "valid",
-        data_format: str = "channels_last",
-        name: str | None = None,
-    ) -> Any:
-        return layer(pool_size, strides, padding, data_format, name)(inputs)
-
-    public_name = layer.__name__.replace("Pooling", "_pooling").lower()
-    summary = (layer.__doc__ or "").partition("\n")[0].rstrip(".")
-    pooling.__doc__ = f"""{summary}; see `{layer.__name__}`.
-
-    Parameters
-    ----------
-    inputs
-        Shape [batch, {_ORDERS[layer.dimensions]}, channels], or in the order of `data_format`.
-    pool_size, strides, padding, data_format
-        As for `{layer.__name__}`.
-    name
-        Name of the scope.
-
-    Examples
-    --------
-    >>> tf.layers.{public_name}({example}
-    {outcome}
-    """
-    pooling.__name__ = pooling.__qualname__ = public_name
-    return pooling
-
-
 max_pooling1d = public("layers.max_pooling1d")(
-    _function(MaxPooling1D, "[[[1.0], [3.0]]], 2, 2).eval().tolist()", "[[[3.0]]]")
+    layer_function(MaxPooling1D, "[[[1.0], [3.0]]], 2, 2).eval().tolist()", "[[[3.0]]]")
 )
 max_pooling2d = public("layers.max_pooling2d")(
-    _function(MaxPooling2D, "tf.ones([1, 4, 4, 2]), 2, 2).op.name", "'max_pooling2d/MaxPool'")
+    layer_function(MaxPooling2D, "tf.ones([1, 4, 4, 2]), 2, 2).op.name", "'max_pooling2d/MaxPool'")
 )
 max_pooling3d = public("layers.max_pooling3d")(
-    _function(MaxPooling3D, "tf.ones([1, 4, 4, 4, 2]), 2, 2).shape.as_list()", "[1, 2, 2, 2, 2]")
+    layer_function(
+        MaxPooling3D, "tf.ones([1, 4, 4, 4, 2]), 2, 2).shape.as_list()", "[1, 2, 2, 2, 2]"
+    )
 )
 average_pooling1d = public("layers.average_pooling1d")(
-    _function(AveragePooling1D, "[[[1.0], [3.0]]], 2, 2).eval().tolist()", "[[[2.0]]]")
+    layer_function(AveragePooling1D, "[[[1.0], [3.0]]], 2, 2).eval().tolist()", "[[[2.0]]]")
 )
 average_pooling2d = public("layers.average_pooling2d")(
-    _function(
+    layer_function(
         AveragePooling2D, "tf.ones([1, 4, 4, 2]), 2, 2).op.name", "'average_pooling2d/AvgPool'"
     )
 )
 average_pooling3d = public("layers.average_pooling3d")(
-    _function(
+    layer_function(
         AveragePooling3D, "tf.ones([1, 4, 4, 4, 2]), 2, 2).shape.as_list()", "[1, 2, 2, 2, 2]"
     )
 )

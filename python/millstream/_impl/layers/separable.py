@@ -6,7 +6,7 @@ from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
-from millstream._impl.graph.arguments import INTEGER, TENSOR, takes
+from millstream._impl.graph.arguments import INTEGER, takes
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.layers.convolutional import (
     FUNCTION_OR_NONE,
@@ -14,9 +14,9 @@ from millstream._impl.layers.convolutional import (
     KINDS,
     ZEROS,
     Convolution,
-    called,
 )
 from millstream._impl.layers.layer import InputSpec, size_of
+from millstream._impl.layers.layer_functions import layer_function
 from millstream._impl.nn import depthwise_convolutions
 
 _KERNELS = ("depthwise", "pointwise")
@@ -204,105 +204,15 @@ class SeparableConv2D(SeparableConvolution):
         )
 
 
-@public("layers.separable_conv1d")
-@takes(inputs=TENSOR, **_KINDS)
-def separable_conv1d(
-    inputs: Any,
-    filters: Any,
-    kernel_size: Any,
-    strides: Any = 1,
-    padding: str = "valid",
-    data_format: str = "channels_last",
-    dilation_rate: Any = 1,
-    depth_multiplier: int = 1,
-    activation: Any = None,
-    use_bias: bool = True,
-    depthwise_initializer: Any = None,
-    pointwise_initializer: Any = None,
-    bias_initializer: Any = ZEROS,
-    depthwise_regularizer: Any = None,
-    pointwise_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    depthwise_constraint: Any = None,
-    pointwise_constraint: Any = None,
-    bias_constraint: Any = None,
-    trainable: bool = True,
-    name: str | None = None,
-    reuse: bool | None = None,
-) -> Any:
-    """Sequences convolved by channels, with variables of its own; see `SeparableConv1D`.
-
-    Parameters
-    ----------
-    inputs
-        Shape [batch, size, channels], or in the order of `data_format`.
-    filters, kernel_size, strides, padding, data_format, dilation_rate, depth_multiplier,
-    activation, use_bias, depthwise_initializer, pointwise_initializer, bias_initializer,
-    depthwise_regularizer, pointwise_regularizer, bias_regularizer, activity_regularizer,
-    depthwise_constraint, pointwise_constraint, bias_constraint, trainable
-        As for `SeparableConv1D`.
-    name
-        Name of the scope of the variables.
-    reuse
-        Whether these exist already, from an earlier call with that name.
-
-    Examples
-    --------
-    >>> tf.layers.separable_conv1d(tf.ones([2, 8, 3]), 4, 3, strides=2).shape.as_list()
-    [2, 3, 4]
-    """
-    arguments = dict(locals())
-    return called(SeparableConv1D, arguments.pop("inputs"), arguments)
+separable_conv1d = public("layers.separable_conv1d")(
+    layer_function(
+        SeparableConv1D, "tf.ones([2, 8, 3]), 4, 3, strides=2).shape.as_list()", "[2, 3, 4]"
+    )
+)
 
 
-@public("layers.separable_conv2d")
-@takes(inputs=TENSOR, **_KINDS)
-def separable_conv2d(
-    inputs: Any,
-    filters: Any,
-    kernel_size: Any,
-    strides: Any = (1, 1),
-    padding: str = "valid",
-    data_format: str = "channels_last",
-    dilation_rate: Any = (1, 1),
-    depth_multiplier: int = 1,
-    activation: Any = None,
-    use_bias: bool = True,
-    depthwise_initializer: Any = None,
-    pointwise_initializer: Any = None,
-    bias_initializer: Any = ZEROS,
-    depthwise_regularizer: Any = None,
-    pointwise_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    depthwise_constraint: Any = None,
-    pointwise_constraint: Any = None,
-    bias_constraint: Any = None,
-    trainable: bool = True,
-    name: str | None = None,
-    reuse: bool | None = None,
-) -> Any:
-    """Images convolved by channels, with variables of its own; see `SeparableConv2D`.
-
-    Parameters
-    ----------
-    inputs
-        Shape [batch, height, width, channels], or in the order of `data_format`.
-    filters, kernel_size, strides, padding, data_format, dilation_rate, depth_multiplier,
-    activation, use_bias, depthwise_initializer, pointwise_initializer, bias_initializer,
-    depthwise_regularizer, pointwise_regularizer, bias_regularizer, activity_regularizer,
-    depthwise_constraint, pointwise_constraint, bias_constraint, trainable
-        As for `SeparableConv2D`.
-    name
-        Name of the scope of the variables.
-    reuse
-        Whether these exist already, from an earlier call with that name.
-
-    Examples
-    --------
-    >>> tf.layers.separable_conv2d(tf.ones([2, 8, 8, 3]), 4, 3, name="parted").op.name
-    'parted/BiasAdd'
-    """
-    arguments = dict(locals())
-    return called(SeparableConv2D, arguments.pop("inputs"), arguments)
+separable_conv2d = public("layers.separable_conv2d")(
+    layer_function(
+        SeparableConv2D, "tf.ones([2, 8, 8, 3]), 4, 3, name='parted').op.name", "'parted/BiasAdd'"
+    )
+)

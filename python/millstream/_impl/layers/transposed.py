@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from millstream._impl.base.public import public
-from millstream._impl.graph.arguments import TENSOR, takes
+from millstream._impl.graph.arguments import takes
 from millstream._impl.graph.operation import Tensor
-from millstream._impl.layers.convolutional import KINDS, ZEROS, Convolution, called
+from millstream._impl.layers.convolutional import KINDS, ZEROS, Convolution
 from millstream._impl.layers.layer import InputSpec, size_of
+from millstream._impl.layers.layer_functions import layer_function
 from millstream._impl.nn import transposed_convolutions
 from millstream._impl.ops import array_join, array_ops
 from millstream._impl.values.tensor_shape import TensorShape, as_shape
@@ -177,93 +178,15 @@ class Conv3DTranspose(TransposedConvolution):
         )
 
 
-@public("layers.conv2d_transpose")
-@takes(inputs=TENSOR, **KINDS)
-def conv2d_transpose(
-    inputs: Any,
-    filters: Any,
-    kernel_size: Any,
-    strides: Any = (1, 1),
-    padding: str = "valid",
-    data_format: str = "channels_last",
-    activation: Any = None,
-    use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = ZEROS,
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
-    trainable: bool = True,
-    name: str | None = None,
-    reuse: bool | None = None,
-) -> Any:
-    """Images made larger by filters, which are variables of its own; see `Conv2DTranspose`.
-
-    Parameters
-    ----------
-    inputs
-        Shape [batch, height, width, channels], or in the order of `data_format`.
-    filters, kernel_size, strides, padding, data_format, activation, use_bias,
-    kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
-    activity_regularizer, kernel_constraint, bias_constraint, trainable
-        As for `Conv2DTranspose`.
-    name
-        Name of the scope of the variables.
-    reuse
-        Whether these exist already, from an earlier call with that name.
-
-    Examples
-    --------
-    >>> tf.layers.conv2d_transpose(tf.ones([2, 8, 8, 3]), 4, 3, strides=2).shape.as_list()
-    [2, 17, 17, 4]
-    """
-    arguments = dict(locals())
-    return called(Conv2DTranspose, arguments.pop("inputs"), arguments)
+conv2d_transpose = public("layers.conv2d_transpose")(
+    layer_function(
+        Conv2DTranspose, "tf.ones([2, 8, 8, 3]), 4, 3, strides=2).shape.as_list()", "[2, 17, 17, 4]"
+    )
+)
 
 
-@public("layers.conv3d_transpose")
-@takes(inputs=TENSOR, **KINDS)
-def conv3d_transpose(
-    inputs: Any,
-    filters: Any,
-    kernel_size: Any,
-    strides: Any = (1, 1, 1),
-    padding: str = "valid",
-    data_format: str = "channels_last",
-    activation: Any = None,
-    use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = ZEROS,
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
-    trainable: bool = True,
-    name: str | None = None,
-    reuse: bool | None = None,
-) -> Any:
-    """Volumes made larger by filters, which are variables of its own; see `Conv3DTranspose`.
-
-    Parameters
-    ----------
-    inputs
-        Shape [batch, depth, height, width, channels], or in the order of `data_format`.
-    filters, kernel_size, strides, padding, data_format, activation, use_bias,
-    kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
-    activity_regularizer, kernel_constraint, bias_constraint, trainable
-        As for `Conv3DTranspose`.
-    name
-        Name of the scope of the variables.
-    reuse
-        Whether these exist already, from an earlier call with that name.
-
-    Examples
-    --------
-    >>> tf.layers.conv3d_transpose(tf.ones([2, 3, 4, 5, 3]), 4, 3).shape.as_list()
-    [2, 5, 6, 7, 4]
-    """
-    arguments = dict(locals())
-    return called(Conv3DTranspose, arguments.pop("inputs"), arguments)
+conv3d_transpose = public("layers.conv3d_transpose")(
+    layer_function(
+        Conv3DTranspose, "tf.ones([2, 3, 4, 5, 3]), 4, 3).shape.as_list()", "[2, 5, 6, 7, 4]"
+    )
+)
