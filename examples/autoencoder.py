@@ -9,18 +9,15 @@ the least error of all linear functions to and from 32 numbers.
 
 from __future__ import annotations
 
-import argparse
 import pathlib
-import sys
 import tempfile
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm  # type: ignore[import-untyped]
 
 import millstream as tf
 from examples import fashion_images
-from examples.command_line import user_path
+from examples.command_line import progress_bar, training_parser, user_path
 from examples.pictures import PictureWriter, grid
 
 STEPS = 12_000
@@ -66,10 +63,7 @@ def linear_errors(
 
 def main(arguments: list[str] | None = None) -> dict[str, float]:
     """Train, report and return the errors."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, help="of training")
-    parser.add_argument("--short", action="store_true", help="a fraction of the steps")
-    parser.add_argument("--seed", type=int, default=0, help="of variables and order of images")
+    parser = training_parser(__doc__, "of variables and order of images")
     parser.add_argument("--logdir", type=user_path, help="where events and pictures go")
     args = parser.parse_args(arguments)
     steps = args.steps or (SHORT_STEPS if args.short else STEPS)
@@ -83,8 +77,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         step = session.make_callable([model.train, model.loss], feed_list=[model.images])
-        interval = 0.1 if sys.stderr.isatty() else 10.0  # seconds; a log file wants few lines
-        with tqdm(total=steps, unit="step", mininterval=interval) as bar:
+        with progress_bar(steps) as bar:
             for number in range(steps):
                 _, loss = step(data.batch(number, BATCH, args.seed)[0])
                 bar.update()

@@ -9,25 +9,21 @@ averages and drops nothing. Ioffe, Szegedy: "Batch Normalization" (2015); Srivas
 from __future__ import annotations
 
 import argparse
-import os
 import pathlib
-import sys
 import tempfile
 import time
 from typing import Any
 
-from tqdm import tqdm  # type: ignore[import-untyped]
-
 import millstream as tf
 from examples import fashion_images
+from examples.classifier_training import accuracy, train
+from examples.command_line import training_parser, user_path
 
 STEPS = 9370  # ten epochs
 SHORT_STEPS = 120
 BATCH = 64
 FILTERS = (32, 64, 128)
 DROPPED = 0.3
-SUMMARY_EVERY = 20
-TEST_BATCH = 1000
 
 
 def block(inputs: Any, filters: int, number: int, training: bool) -> Any:
@@ -83,51 +79,9 @@ class Model:
         self.summary = tf.summary.merge_all()
 
 
-def accuracy(session: Any, model: Model, test: fashion_images.Images) -> float:
-    """Return the part of the test images that the model classifies rightly."""
-    hits = 0.0
-    for begin in range(0, len(test.pixels), TEST_BATCH):
-        rows = slice(begin, begin + TEST_BATCH)
-        feed = {model.images: test.pixels[rows], model.classes: test.classes[rows]}
-        hits += float(session.run(model.hits, feed))
-    return hits / len(test.pixels)
-
-
-def train(
-    session: Any, model: Model, data: fashion_images.Images, args: argparse.Namespace
-) -> None:
-    """Run the steps, with a progress bar and curves in event files."""
-    feeds = [model.images, model.classes]
-    step = session.make_callable([model.train, model.loss], feed_list=feeds)
-    step_with_summary = session.make_callable(
-        [model.train, model.loss, model.summary], feed_list=feeds
-    )
-    writer = tf.summary.FileWriter(str(args.logdir), session.graph)
-    interval = 0.1 if sys.stderr.isatty() else 10.0  # seconds; a log file wants few lines
-    with tqdm(total=args.steps, unit="step", mininterval=interval) as bar:
-        for number in range(args.steps):
-            pixels, classes = data.batch(number, BATCH, args.seed)
-            if number % SUMMARY_EVERY == 0:
-                _, loss, summary = step_with_summary(pixels, classes)
-                writer.add_summary(summary, number)
-                bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
-            else:
-                step(pixels, classes)
-            bar.update()
-    writer.close()
-
-
-def user_path(text: str) -> pathlib.Path:
-    """Return a path as the user means it: `bazel run` starts programs in another folder."""
-    return pathlib.Path(os.environ.get("BUILD_WORKING_DIRECTORY", ".")) / text
-
-
 def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     """Return the command line's options."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, help=f"{STEPS} by default")
-    parser.add_argument("--short", action="store_true", help="a fraction of the steps")
-    parser.add_argument("--seed", type=int, default=0, help="of the variables and the images")
+    parser = training_parser(__doc__, "of the variables and the images", f"{STEPS} by default")
     parser.add_argument("--threads", type=int, default=0, help="0: what this machine allows")
     parser.add_argument("--logdir", type=user_path, help="where event files go")
     parser.add_argument("--data", type=user_path, default=fashion_images.FOLDER)
@@ -147,7 +101,7 @@ def main(arguments: list[str] | None = None) -> float:
     with tf.Session(config=config) as session:
         session.run(tf.global_variables_initializer())
         begin = time.monotonic()
-        train(session, model, data, args)
+        train(session, model, data, range(args.steps), BATCH, args.seed, args.logdir)
         seconds = time.monotonic() - begin
         result = accuracy(session, model, test)
     print(f"test accuracy {result:.4f} after {args.steps} steps, {seconds:.1f} s")

@@ -8,17 +8,15 @@ paper on TensorFlow, section 2.1: each step feeds states and fetches values of a
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm  # type: ignore[import-untyped]
 
 import millstream as tf
 from examples import cart_pole
+from examples.command_line import progress_bar, training_parser
 
 STEPS = 15_000
 SHORT_STEPS = 3000
@@ -107,8 +105,7 @@ def train(session: tf.Session, agent: Agent, steps: int, random: np.random.Rando
     states, ages = cart_pole.start(CARTS, random), np.zeros(CARTS)
     lengths = [0.0]
     copy()
-    interval = 0.1 if sys.stderr.isatty() else 10.0  # seconds; a log file wants few lines
-    with tqdm(total=steps, unit="step", mininterval=interval) as bar:
+    with progress_bar(steps) as bar:
         for step in range(steps):
             dice = random.uniform(size=CARTS) < max(0.1, 1.0 - 4.0 * step / steps)
             actions = np.where(dice, random.randint(0, cart_pole.ACTIONS, CARTS), best(states))
@@ -145,10 +142,7 @@ def mean_reward(
 
 def main(arguments: list[str] | None = None) -> tuple[float, float]:
     """Train, report and return the mean rewards of the network's and of random actions."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, help="of training")
-    parser.add_argument("--short", action="store_true", help="a fraction of the steps")
-    parser.add_argument("--seed", type=int, default=0, help="of network, simulator and dice")
+    parser = training_parser(__doc__, "of network, simulator and dice")
     args = parser.parse_args(arguments)
     steps = args.steps or (SHORT_STEPS if args.short else STEPS)
     random = np.random.RandomState(args.seed)

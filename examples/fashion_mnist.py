@@ -9,23 +9,21 @@ from __future__ import annotations
 
 import argparse
 import pathlib
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm  # type: ignore[import-untyped]
 
 import millstream as tf
 from examples import fashion_images
-from examples.command_line import user_path
+from examples.classifier_training import accuracy, train
+from examples.command_line import training_parser, user_path
 
 STEPS = {"mlp": 6000, "lenet": 1800}
 SHORT_STEPS = {"mlp": 600, "lenet": 60}
 BATCH = {"mlp": 100, "lenet": 128}
-SUMMARY_EVERY = 20
 
 
 def dense(inputs: Any, units: int, seed: int) -> Any:
@@ -107,48 +105,10 @@ def resume(path: pathlib.Path, session: Any) -> None:
             variable.load(arrays[variable.op.name], session)
 
 
-def accuracy(session: Any, model: Model, test: fashion_images.Images) -> float:
-    """Return the part of the test images that the model classifies rightly."""
-    hits = 0.0
-    for begin in range(0, len(test.pixels), 1000):
-        rows = slice(begin, begin + 1000)
-        feed = {model.images: test.pixels[rows], model.classes: test.classes[rows]}
-        hits += float(session.run(model.hits, feed))
-    return hits / len(test.pixels)
-
-
-def train(
-    session: Any, model: Model, data: fashion_images.Images, args: argparse.Namespace
-) -> None:
-    """Run the steps that are still to do, with a progress bar and a loss curve in event files."""
-    feeds = [model.images, model.classes]
-    step = session.make_callable([model.train, model.loss], feed_list=feeds)
-    step_with_summary = session.make_callable(
-        [model.train, model.loss, model.summary], feed_list=feeds
-    )
-    first = int(session.run(model.step))
-    writer = tf.summary.FileWriter(str(args.logdir), session.graph)
-    interval = 0.1 if sys.stderr.isatty() else 10.0  # seconds; a log file wants few lines
-    with tqdm(total=args.steps, initial=first, unit="step", mininterval=interval) as bar:
-        for number in range(first, args.steps):
-            pixels, classes = data.batch(number, BATCH[args.model], args.seed)
-            if number % SUMMARY_EVERY == 0:
-                _, loss, summary = step_with_summary(pixels, classes)
-                writer.add_summary(summary, number)
-                bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
-            else:
-                step(pixels, classes)
-            bar.update()
-    writer.close()
-
-
 def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     """Return the command line's options."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = training_parser(__doc__, "of the order of the images", "train until this step")
     parser.add_argument("--model", choices=sorted(STEPS), default="mlp")
-    parser.add_argument("--steps", type=int, help="train until this step")
-    parser.add_argument("--short", action="store_true", help="a fraction of the steps")
-    parser.add_argument("--seed", type=int, default=0, help="of the order of the images")
     parser.add_argument("--threads", type=int, default=0, help="0: what this machine allows")
     parser.add_argument("--cpus", type=int, default=1, help="logical CPUs to split the layers over")
     parser.add_argument("--devices", help="instead of CPUs: '/device:SIM:0,/device:SIM:1,/cpu:0'")
@@ -176,7 +136,8 @@ def main(arguments: list[str] | None = None) -> float:
         if args.resume:
             resume(args.resume, session)
         begin = time.monotonic()
-        train(session, model, data, args)
+        steps = range(int(session.run(model.step)), args.steps)
+        train(session, model, data, steps, BATCH[args.model], args.seed, args.logdir)
         seconds = time.monotonic() - begin
         result = accuracy(session, model, test)
         if args.save:

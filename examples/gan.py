@@ -10,19 +10,16 @@ class, and 10 at most, for sharp images of all ten classes.
 
 from __future__ import annotations
 
-import argparse
 import pathlib
-import sys
 import tempfile
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm  # type: ignore[import-untyped]
 
 import millstream as tf
 from examples import fashion_images
-from examples.command_line import user_path
+from examples.command_line import progress_bar, training_parser, user_path
 from examples.pictures import PictureWriter, grid
 
 STEPS = 8_000
@@ -103,10 +100,7 @@ def score(likely: npt.NDArray[np.float32]) -> float:
 
 def main(arguments: list[str] | None = None) -> dict[str, float]:
     """Train, report and return the scores."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, help="of training")
-    parser.add_argument("--short", action="store_true", help="a fraction of the steps")
-    parser.add_argument("--seed", type=int, default=0, help="of variables, noise, order of images")
+    parser = training_parser(__doc__, "of variables, noise, order of images")
     parser.add_argument("--logdir", type=user_path, help="where events and pictures go")
     args = parser.parse_args(arguments)
     steps = args.steps or (SHORT_STEPS if args.short else STEPS)
@@ -125,8 +119,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
             learn(*data.batch(number, BATCH, args.seed))
         step = session.make_callable([adversaries.train, adversaries.losses], feed_list=[real])
         shown = np.random.RandomState(args.seed).normal(size=(SHOWN, NOISE))
-        interval = 0.1 if sys.stderr.isatty() else 10.0  # seconds; a log file wants few lines
-        with tqdm(total=steps, unit="step", mininterval=interval) as bar:
+        with progress_bar(steps) as bar:
             for number in range(steps):
                 _, losses = step(data.batch(number, BATCH, args.seed)[0])
                 bar.update()

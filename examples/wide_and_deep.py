@@ -13,15 +13,13 @@ drawn by Zipf's law, so that many pairs of the test were not seen.
 
 from __future__ import annotations
 
-import argparse
-import sys
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm  # type: ignore[import-untyped]
 
 import millstream as tf
+from examples.command_line import progress_bar, training_parser
 
 STEPS = 8000
 SHORT_STEPS = 1500
@@ -127,10 +125,7 @@ def area_under_curve(chosen: npt.NDArray[np.float32], scores: npt.NDArray[np.gen
 
 def main(arguments: list[str] | None = None) -> dict[str, float]:
     """Train the three models, report and return the area under the curve of each."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, help="of training")
-    parser.add_argument("--short", action="store_true", help="a fraction of the steps")
-    parser.add_argument("--seed", type=int, default=0, help="of rule, choices and variables")
+    parser = training_parser(__doc__, "of rule, choices and variables")
     args = parser.parse_args(arguments)
     steps = args.steps or (SHORT_STEPS if args.short else STEPS)
     tf.set_random_seed(args.seed)
@@ -145,9 +140,10 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
         session.run(tf.global_variables_initializer())
         updates = [model.train for model in models.values()]
         step = session.make_callable(updates, feed_list=[people, items, chosen])
-        interval = 0.1 if sys.stderr.isatty() else 10.0  # seconds; a log file wants few lines
-        for _ in tqdm(range(steps), unit="step", mininterval=interval):
-            step(*rule.sample(BATCH))
+        with progress_bar(steps) as bar:
+            for _ in range(steps):
+                step(*rule.sample(BATCH))
+                bar.update()
         feed = {people: test.people, items: test.items}
         for name, model in models.items():
             areas[name] = area_under_curve(test.chosen, session.run(model.likely, feed))

@@ -10,19 +10,17 @@ The text is the Jargon File, a dictionary of hackers' slang, from Debian's packa
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import pathlib
 import re
-import sys
 from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm  # type: ignore[import-untyped]
 
 import millstream as tf
+from examples.command_line import progress_bar, training_parser
 
 TEXT = pathlib.Path("/usr/share/doc/jargon-text/jargon.txt.gz")
 FOLDER = "/tmp/millstream_word2vec"
@@ -130,8 +128,7 @@ def train(session: tf.Session, model: Model, steps: int, text: Ids, vocabulary: 
     random = np.random.RandomState(1)
     step = session.make_callable([model.loss, model.train], [model.centers, model.contexts])
     pairs, place, losses = Pairs(*[np.zeros(0, np.int64)] * 2), 0, []
-    interval = 0.1 if sys.stderr.isatty() else 10.0  # seconds; a log file wants few lines
-    with tqdm(total=steps, unit="step", mininterval=interval) as bar:
+    with progress_bar(steps) as bar:
         for number in range(steps):
             if place + BATCH > len(pairs.centers):
                 pairs, place = pairs_of(thinned(text, vocabulary, random), random), 0
@@ -186,10 +183,7 @@ def write_projector(
 
 def main(arguments: list[str] | None = None) -> float:
     """Train, report, write the vectors; return how well plurals are found."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, help="of training")
-    parser.add_argument("--short", action="store_true", help="a fraction of the steps")
-    parser.add_argument("--seed", type=int, default=0, help="of the variables and samples")
+    parser = training_parser(__doc__, "of the variables and samples")
     parser.add_argument("--folder", default=FOLDER, help="for TensorBoard")
     args = parser.parse_args(arguments)
     steps = args.steps or (SHORT_STEPS if args.short else STEPS)
