@@ -32,13 +32,14 @@ struct Common {
   std::vector<int64_t> counts;
   std::vector<int64_t> source_starts;  // within the slice
   std::vector<int64_t> target_starts;
-
-  int64_t num_elements() const {
-    int64_t count = 1;
-    for (const int64_t n : counts) count *= n;
-    return count;
-  }
 };
+
+// How many rows of a dimension of `dim` rows two extents have in common.
+int64_t CommonLength(const Extent& a, const Extent& b, int64_t dim) {
+  const int64_t begin = std::max(a.start, b.start);
+  const int64_t end = std::min(a.start + LengthIn(a, dim), b.start + LengthIn(b, dim));
+  return std::max<int64_t>(end - begin, 0);
+}
 
 Common CommonPart(const Shape& whole, const TensorSlice& from, const TensorSlice& to) {
   Common common;
@@ -46,9 +47,7 @@ Common CommonPart(const Shape& whole, const TensorSlice& from, const TensorSlice
     const Extent& a = from.extents[i];
     const Extent& b = to.extents[i];
     const int64_t begin = std::max(a.start, b.start);
-    const int64_t end = std::min(a.start + LengthIn(a, whole.dim(i)),  //
-                                 b.start + LengthIn(b, whole.dim(i)));
-    common.counts.push_back(std::max<int64_t>(end - begin, 0));
+    common.counts.push_back(CommonLength(a, b, whole.dim(i)));
     common.source_starts.push_back(begin - a.start);
     common.target_starts.push_back(begin - b.start);
   }
@@ -168,7 +167,11 @@ StatusOr<TensorSlice> FromProto(const proto::TensorSliceProto& message, const Sh
 }
 
 int64_t CountCommon(const Shape& whole, const TensorSlice& a, const TensorSlice& b) {
-  return CommonPart(whole, a, b).num_elements();
+  int64_t count = 1;
+  for (int i = 0; i < whole.rank() && count > 0; ++i) {
+    count *= CommonLength(a.extents[i], b.extents[i], whole.dim(i));
+  }
+  return count;
 }
 
 Status CheckDisjoint(const Shape& whole, const std::vector<TensorSlice>& slices) {
@@ -189,8 +192,7 @@ Status CheckDisjoint(const Shape& whole, const std::vector<TensorSlice>& slices)
 
 int64_t CopyCommonPart(const Shape& whole, const TensorSlice& from, const Tensor& source,
                        const TensorSlice& to, const Tensor& target) {
-  const Common common = CommonPart(whole, from, to);
-  const int64_t count = common.num_elements();
+  const int64_t count = CountCommon(whole, from, to);
   if (count == 0) return 0;
   if (whole.rank() == 0) {
     if (source.dtype() == DataType::kString) {
@@ -199,7 +201,7 @@ int64_t CopyCommonPart(const Shape& whole, const TensorSlice& from, const Tensor
       std::memcpy(target.raw(), source.raw(), source.bytes());
     }
   } else {
-    CopyPart(common, source, target, 0, 0, 0);
+    CopyPart(CommonPart(whole, from, to), source, target, 0, 0, 0);
   }
   return count;
 }
