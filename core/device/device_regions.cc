@@ -1,5 +1,7 @@
 #include "core/device/device_regions.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <iterator>
 
@@ -10,7 +12,10 @@ namespace millstream {
 namespace {
 
 // Regions of host memory consist of whole pages.
-constexpr size_t kPageBytes = 4096;
+size_t PageBytes() {
+  static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
 
 uintptr_t AddressOf(const MS_MemRef& ref) {
   return reinterpret_cast<uintptr_t>(ref.base) + static_cast<uintptr_t>(ref.offset);
@@ -109,8 +114,9 @@ MS_MemRef DeviceRegions::PlaceOf(char* address, size_t bytes) const {
 // ---- RegisteredRegions ----
 
 StatusOr<char*> RegisteredRegions::AllocateRegion(size_t bytes) {
-  const size_t pages = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
-  void* const region = std::aligned_alloc(kPageBytes, pages);
+  const size_t page = PageBytes();
+  const size_t pages = (bytes + page - 1) / page * page;
+  void* const region = std::aligned_alloc(page, pages);
   if (region == nullptr) return errors::ResourceExhausted("no ", bytes, " bytes of host memory");
   const Status registered =
       TakeAbiStatus(device_.functions->host_register(device_.device, region, pages));

@@ -1,5 +1,7 @@
 #include "device_plugins/sim/memory.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -223,9 +225,25 @@ ms::Status Memory::ResolveHost(const MS_MemRef& ref, uint64_t bytes) const {
 // ---- Registered host memory ---------------------------------------------------------------------
 
 ms::Status Memory::RegisterHost(void* address, uint64_t bytes) {
+  const auto begin = reinterpret_cast<uint64_t>(address);
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  if (bytes == 0 || begin % page != 0 || bytes % page != 0) {
+    return ms::InvalidArgument(device_, ": the ", bytes, " bytes at ", address,
+                               " are not whole pages");
+  }
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (registered_.emplace(reinterpret_cast<uint64_t>(address), bytes).second) return ms::Status();
-  return ms::InvalidArgument(device_, ": ", address, " is registered already");
+  const auto next = registered_.lower_bound(begin);
+  bool is_apart = next == registered_.end() || next->first - begin >= bytes;
+  if (next != registered_.begin()) {
+    const auto& [other, size] = *std::prev(next);
+    is_apart &= begin - other >= size;
+  }
+  if (!is_apart) {
+    return ms::InvalidArgument(device_, ": of the ", bytes, " bytes at ", address,
+                               " some are registered already");
+  }
+  registered_.emplace(begin, bytes);
+  return ms::Status();
 }
 
 void Memory::UnregisterHost(void* address) {

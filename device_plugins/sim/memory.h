@@ -67,7 +67,7 @@ class Memory {
   bool is_opaque() const { return rules_.is_opaque; }
 
   // ---- Registered host memory ----
-  // INVALID_ARGUMENT for an address that is registered already.
+  // INVALID_ARGUMENT for what is not whole pages, or of which a part is registered already.
   ms::Status RegisterHost(void* address, uint64_t bytes);
   void UnregisterHost(void* address);
   uint64_t CountRegistered() const;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "device_plugins/sim/sim_fixture.h"
 #include "gmock/gmock.h"
@@ -58,6 +59,31 @@ TEST(SimMemoryTest, TheLimitIsHard) {
   EXPECT_EQ(device.AllocationError(UINT64_MAX).code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(device.Allocate(kMegabyte / 2).bytes, kMegabyte / 2) << "the very rest";
   EXPECT_EQ(device.AllocationError(1).code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST(SimMemoryTest, WholePagesOfTheHostAreRegisteredOnce) {
+  SimDevice device({{"pinned", 0}});
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::vector<char> bytes(5 * page);
+  char* const begin = &bytes[page - reinterpret_cast<uintptr_t>(bytes.data()) % page];
+  const auto registered = [&](char* address, size_t size) {
+    return TakeAbiStatus(device->host_register(device.get(), address, size));
+  };
+  ASSERT_EQ(registered(begin + page, 2 * page), absl::OkStatus());
+  EXPECT_EQ(registered(begin, page), absl::OkStatus());
+  for (const size_t at : {size_t{0}, page, 2 * page}) {
+    const Status again = registered(begin + at, 2 * page);
+    EXPECT_EQ(again.code(), absl::StatusCode::kInvalidArgument) << at;
+    EXPECT_THAT(std::string(again.message()), HasSubstr("some are registered already"));
+  }
+  EXPECT_THAT(std::string(registered(begin + 3 * page, page - 1).message()),
+              HasSubstr("are not whole pages"));
+  EXPECT_THAT(std::string(registered(begin + 3 * page + 64, page).message()),
+              HasSubstr("are not whole pages"));
+  EXPECT_EQ(device.Uses().registered, 2u);
+  device->host_unregister(device.get(), begin);
+  device->host_unregister(device.get(), begin + page);
+  EXPECT_EQ(device.Uses().registered, 0u);
 }
 
 TEST(SimMemoryTest, EachDeviceHasItsOwn) {
