@@ -41,6 +41,22 @@ TEST_F(StepsTest, AVariableIsKeptInTheDevicesMemory) {
   EXPECT_THAT(Elements<float>(Value(Read(w))), ElementsAre(21, 42));
 }
 
+// A value comes from the device through pinned memory, which goes with the device.
+TEST_F(StepsTest, AVariableOfTheHostHasItsValueInHostMemory) {
+  const Output w =
+      On("CPU:0", [&] { return Variable("w", DataType::kFloat, PartialShape::Vector(2)); });
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(2));
+  const Output y = OpOn("SIM:0", "Neg", {x});
+  const Node* const assign = On("CPU:0", [&] { return Assign(w, y); });
+  const Output value = On("CPU:0", [&] { return Read(w); });
+  for (float i = 0; i < 20; ++i) {
+    EXPECT_EQ(Execute({assign}, {{x, Values<float>({i, -i})}}), absl::OkStatus());
+    EXPECT_THAT(Elements<float>(Value(value)), ElementsAre(-i, i));
+    ASSERT_EQ(session->Trim(), absl::OkStatus());
+    EXPECT_EQ(UsesOfSims(0).registered, 0u);
+  }
+}
+
 TEST_F(StepsTest, AValueThatWasReadStaysAsItWas) {
   const Output w = VariableOn("SIM:0", "w", Values<float>({1, 2}));
   const Output before = On("SIM:0", [&] { return Read(w); });

@@ -28,15 +28,22 @@ Status ReadVariable(StructuralFrame* frame) {
   return frame->SetOutput(0, value);
 }
 
-// The value as a tensor whose buffer the variable may have, or null. Kernels count on the alignment
-// of variables, which memory of others may lack.
+// Whether a variable may have the buffer as its own for as long as it likes. Of a larger buffer it
+// would keep all, memory that a device has pinned goes with the device, and kernels count on the
+// alignment of variables, which host memory of others may lack.
+bool IsFitToKeep(const Tensor& value) {
+  if (value.buffer()->size() != value.bytes()) return false;
+  if (value.is_on_device()) return true;
+  return value.space() == MemorySpace::kHost &&
+         reinterpret_cast<uintptr_t>(value.raw()) % kTensorAlignment == 0;
+}
+
+// The value as a tensor whose buffer the variable may have, or null.
 const Tensor* BufferToTake(const StructuralFrame& frame, const Tensor& value) {
   const Tensor* const taken = frame.TakeableInput(1);
-  if (taken == nullptr || taken->dtype() != value.dtype() || taken->shape() != value.shape()) {
-    return nullptr;
-  }
-  const bool is_aligned = reinterpret_cast<uintptr_t>(taken->raw()) % kTensorAlignment == 0;
-  return is_aligned ? taken : nullptr;
+  const bool fits = taken != nullptr && taken->dtype() == value.dtype() &&
+                    taken->shape() == value.shape() && IsFitToKeep(*taken);
+  return fits ? taken : nullptr;
 }
 
 Status AssignVariable(StructuralFrame* frame) {
