@@ -68,17 +68,16 @@ bool IsFirst(const CapturedRow& row, int position) {
 // The longest row that begins there. REQUIRES: this instruction can be recorded.
 CapturedRow RowFrom(const Plan& plan, int begin) {
   CapturedRow row{begin, begin + 1, {}, {}};
-  std::vector<int> first;
   for (int i = begin + 1; i < static_cast<int>(plan.instructions.size()); ++i) {
     if (CanBeRecorded(plan, i)) {
       row.end = i + 1;
-      row.first = first;
     } else if (CanRunFirst(plan, i, begin)) {
-      first.push_back(i);
+      row.first.push_back(i);
     } else {
       break;
     }
   }
+  while (!row.first.empty() && row.first.back() >= row.end) row.first.pop_back();
   return row;
 }
 
@@ -119,16 +118,23 @@ bool AreSame(const std::vector<MS_MemRef>& a, const std::vector<MS_MemRef>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), IsSame);
 }
 
-// What was one place when it was recorded must be one place now: the device knows them by it. Two
-// variables that shared their memory then have it no longer.
-bool CanFollow(const std::vector<MS_MemRef>& recorded, const std::vector<MS_MemRef>& now) {
-  for (size_t a = 0; a < recorded.size(); ++a) {
-    for (size_t b = a + 1; b < recorded.size(); ++b) {
-      if (!IsSame(recorded[a], recorded[b])) continue;
-      if (!IsSame(now[a], now[b]) || recorded[a].bytes != recorded[b].bytes) return false;
+std::vector<std::pair<size_t, size_t>> SharedPlaces(const std::vector<MS_MemRef>& places) {
+  std::vector<std::pair<size_t, size_t>> shared;
+  for (size_t a = 0; a < places.size(); ++a) {
+    for (size_t b = a + 1; b < places.size(); ++b) {
+      if (IsSame(places[a], places[b])) shared.emplace_back(a, b);
     }
   }
-  return true;
+  return shared;
+}
+
+// What was one place when it was recorded must be one place now: the device knows them by it. Two
+// variables that shared their memory then have it no longer.
+bool CanFollow(const RowGraph& graph, const std::vector<MS_MemRef>& now) {
+  return absl::c_all_of(graph.shared, [&](const std::pair<size_t, size_t>& pair) {
+    const auto [a, b] = pair;
+    return IsSame(now[a], now[b]) && graph.recorded[a].bytes == graph.recorded[b].bytes;
+  });
 }
 
 std::vector<MS_MemChange> Changes(const std::vector<MS_MemRef>& recorded,
@@ -218,7 +224,7 @@ Status PlanRun::RecordRow(const CapturedRow& row, RowGraph* graph) {
 Status PlanRun::PrepareRow(const CapturedRow& row, RowGraph* graph) {
   std::vector<MS_MemRef> now = PlacesOf(row, *state_);
   if (graph->graph != nullptr && AreSame(graph->current, now)) return absl::OkStatus();
-  if (graph->graph != nullptr && CanFollow(graph->recorded, now)) {
+  if (graph->graph != nullptr && CanFollow(*graph, now)) {
     const Status moved = graph->graph->Update(Changes(graph->recorded, now));
     if (moved.ok()) {
       graph->current = std::move(now);
@@ -232,6 +238,7 @@ Status PlanRun::PrepareRow(const CapturedRow& row, RowGraph* graph) {
                                  " times, and its memory has moved each time");
   }
   MS_RETURN_IF_ERROR(RecordRow(row, graph));
+  graph->shared = SharedPlaces(now);
   graph->recorded = now;
   graph->current = std::move(now);
   return absl::OkStatus();
@@ -240,7 +247,7 @@ Status PlanRun::PrepareRow(const CapturedRow& row, RowGraph* graph) {
 StatusOr<int> PlanRun::ReplayRow(int number) {
   const CapturedRow& row = plan_.captured_rows[number];
   RowGraph& graph = state_->row_graphs[number];
-  if (graph.is_given_up || state_->num_steps == 0) return row.begin;
+  if (graph.is_given_up || !state_->has_run) return row.begin;
   MS_RETURN_IF_ERROR(RunFirst(row));
   Status enqueued = PrepareRow(row, &graph);
   if (enqueued.ok()) enqueued = graph.graph->Replay(plan_.memory->compute()->raw());

@@ -9,7 +9,9 @@
 #ifndef MILLSTREAM_CORE_PLAN_PLAN_CAPTURE_H_
 #define MILLSTREAM_CORE_PLAN_PLAN_CAPTURE_H_
 
+#include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/device/device_capture.h"
@@ -23,6 +25,8 @@ struct RowGraph {
   std::unique_ptr<WorkGraph> graph;  // null: nothing is recorded
   std::vector<MS_MemRef> recorded;   // places of CapturedRow::moving_roots when it was recorded
   std::vector<MS_MemRef> current;    // at the last Update
+  // Pairs of moving roots that had one place when it was recorded.
+  std::vector<std::pair<size_t, size_t>> shared;
   int num_recordings = 0;
   bool is_given_up = false;  // the kernels are called in all steps of this state
 };

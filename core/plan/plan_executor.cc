@@ -43,7 +43,7 @@ PlanRun::~PlanRun() {
   state_->runs_alone = false;
   // After an error, views may point to released tensors, so the state is not used again.
   if (failed_) return;
-  ++state_->num_steps;
+  state_->has_run = true;
   plan_.ReturnState(std::move(state_));
 }
 

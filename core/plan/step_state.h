@@ -50,7 +50,7 @@ struct StepState final : public KernelHost {
   // There are two a slot, because callers often hold the result of one step during the next.
   std::vector<std::array<BufferRef, 2>> kept_buffers;
   std::vector<Tensor> temps;         // of the running instruction
-  int num_steps = 0;                 // that ended well with this state
+  bool has_run = false;              // a step with this state has ended well
   std::vector<RowGraph> row_graphs;  // one a row of Plan::captured_rows
 
   // ---- The step in progress ----
