@@ -1,4 +1,5 @@
-// Devices of a plugin's own: the function tables of "ms.devices/1" and "ms.device/1" over classes.
+// Devices of a plugin's own: the function tables of "ms.devices/1", "ms.device/1" and
+// "ms.capture/1" over classes.
 //
 //   struct Stream {                                 // MS_Stream
 //     void* native();
@@ -8,6 +9,12 @@
 //     ms::Status Copy(const MS_MemRef& to, const MS_MemRef& from, uint64_t bytes);
 //     ms::Status Fill(const MS_MemRef& to, uint32_t pattern, uint32_t width, uint64_t bytes);  // *
 //     ms::Status CallHost(void (*function)(void*), void* user);                                // *
+//     ms::Status BeginCapture();                                                              // **
+//     ms::Status EndCapture(std::unique_ptr<Graph>* out);                                     // **
+//   };
+//   struct Graph {                                  // MS_Graph **
+//     ms::Status Update(const MS_MemChange* changes, uint64_t n);
+//     ms::Status Replay(Stream& stream);
 //   };
 //   struct Event {                                  // MS_Event
 //     ms::Status Record(Stream& stream);
@@ -15,7 +22,7 @@
 //     ms::Status Sync();
 //   };
 //   struct Device {                                 // MS_Device
-//     using Stream = ...; using Event = ...;
+//     using Stream = ...; using Event = ...; using Graph = ...;
 //     ms::Status Allocate(uint32_t space, uint64_t bytes, uint64_t alignment, MS_MemRef* out);
 //     void Free(const MS_MemRef& block);
 //     ms::Status MemoryInfo(uint64_t* free_bytes, uint64_t* total_bytes);
@@ -24,6 +31,8 @@
 //     ms::Status CreateEvent(uint32_t flags, std::unique_ptr<Event>* out);
 //     ms::Status Sync();
 //     ms::Status Error();
+//     ms::Status RegisterHost(void* address, uint64_t bytes);                                  // *
+//     void UnregisterHost(void* address);                                                      // *
 //   };
 //   struct Devices {
 //     using Device = ...;
@@ -34,9 +43,10 @@
 //   };
 //   ... GetInterface(id): return ms::DeviceTables<Devices>::GetInterface(id);
 //
-// Functions marked * are optional: if one is missing, its slot is null. MS_DeviceApi has the
-// contracts of the functions. Exceptions become INTERNAL statuses. Streams and events are destroyed
-// by their destructors, on any thread.
+// Functions marked * are optional: if one is missing, its slot is null. Those marked ** come
+// together: if Device has no Graph, there is no "ms.capture/1". MS_DeviceApi and MS_CaptureApi have
+// the contracts of the functions. Exceptions become INTERNAL statuses. Streams, events and graphs
+// are destroyed by their destructors, on any thread.
 #ifndef MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_DEVICE_HPP_
 #define MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_DEVICE_HPP_
 
@@ -69,6 +79,11 @@ class DeviceDescription {
   DeviceDescription& PciId(std::string_view text) { return Set(&description_.pci_id, text); }
   DeviceDescription& Numa(int32_t node) {
     description_.numa = node;
+    return *this;
+  }
+  // DLPack's DLDeviceType of the device's memory.
+  DeviceDescription& DLPackType(uint32_t type) {
+    description_.dlpack_device_type = type;
     return *this;
   }
   // MS_DEVICE_*
@@ -124,6 +139,14 @@ template <typename Stream, typename = void>
 struct HasCallHost : std::false_type {};
 template <typename Stream>
 struct HasCallHost<Stream, std::void_t<decltype(&Stream::CallHost)>> : std::true_type {};
+template <typename Device, typename = void>
+struct HasRegisterHost : std::false_type {};
+template <typename Device>
+struct HasRegisterHost<Device, std::void_t<decltype(&Device::RegisterHost)>> : std::true_type {};
+template <typename Device, typename = void>
+struct HasGraph : std::false_type {};
+template <typename Device>
+struct HasGraph<Device, std::void_t<typename Device::Graph>> : std::true_type {};
 
 // The C functions of a device class.
 template <typename Device>
@@ -229,6 +252,18 @@ struct DeviceFunctions {
     return Guarded([&] { return Unwrap(device)->Error(); });
   }
 
+  static MS_Status* HostRegister(MS_Device* device, void* address, uint64_t bytes) noexcept {
+    return Guarded([&]() -> Status {
+      if constexpr (HasRegisterHost<Device>::value) {
+        return Unwrap(device)->RegisterHost(address, bytes);
+      }
+      return Status();
+    });
+  }
+  static void HostUnregister(MS_Device* device, void* address) noexcept {
+    if constexpr (HasRegisterHost<Device>::value) Unwrap(device)->UnregisterHost(address);
+  }
+
   static MS_DeviceApi MakeTable() {
     MS_DeviceApi api{};
     api.head = MS_Table{sizeof(MS_DeviceApi), 1, MS_ABI_MINOR, MS_DEVICE_API};
@@ -252,6 +287,10 @@ struct DeviceFunctions {
     if (HasCallHost<Stream>::value) api.stream_host_fn = &StreamHostFn;
     api.device_sync = &DeviceSync;
     api.device_error = &DeviceError;
+    if (HasRegisterHost<Device>::value) {
+      api.host_register = &HostRegister;
+      api.host_unregister = &HostUnregister;
+    }
     return api;
   }
   static const MS_DeviceApi* Table() {
@@ -270,12 +309,51 @@ struct DeviceFunctions {
   }
 };
 
+// The functions of "ms.capture/1" for a device class that has graphs.
+template <typename Device>
+struct CaptureFunctions {
+  using Stream = typename Device::Stream;
+  using Graph = typename Device::Graph;
+
+  static Stream* Unwrap(MS_Stream* stream) { return reinterpret_cast<Stream*>(stream); }
+  static Graph* Unwrap(MS_Graph* graph) { return reinterpret_cast<Graph*>(graph); }
+
+  static MS_Status* Begin(MS_Stream* stream) noexcept {
+    return Guarded([&] { return Unwrap(stream)->BeginCapture(); });
+  }
+  static MS_Status* End(MS_Stream* stream, MS_Graph** out) noexcept {
+    return Guarded([&]() -> Status {
+      std::unique_ptr<Graph> graph;
+      MS_TRY(Unwrap(stream)->EndCapture(&graph));
+      *out = reinterpret_cast<MS_Graph*>(graph.release());
+      return Status();
+    });
+  }
+  static MS_Status* Update(MS_Graph* graph, const MS_MemChange* changes, uint64_t n) noexcept {
+    return Guarded([&] { return Unwrap(graph)->Update(changes, n); });
+  }
+  static MS_Status* Replay(MS_Graph* graph, MS_Stream* stream) noexcept {
+    return Guarded([&] { return Unwrap(graph)->Replay(*Unwrap(stream)); });
+  }
+  static void Destroy(MS_Graph* graph) noexcept { delete Unwrap(graph); }
+
+  static const MS_CaptureApi* Table() {
+    static const MS_CaptureApi table = {{sizeof(MS_CaptureApi), 1, MS_ABI_MINOR, MS_CAPTURE_API},
+                                        &Begin,
+                                        &End,
+                                        &Update,
+                                        &Replay,
+                                        &Destroy};
+    return &table;
+  }
+};
+
 // The functions of "ms.devices/1" for a class that lists and creates devices.
 template <typename Devices>
 struct DeviceTables {
   using Device = typename Devices::Device;
 
-  // For a plugin's GetInterface: the two device tables, null for any other id.
+  // For a plugin's GetInterface: the tables of the devices, null for any other id.
   static const MS_Table* GetInterface(std::string_view id) {
     static const MS_DevicesApi devices = {{sizeof(MS_DevicesApi), 1, MS_ABI_MINOR, MS_DEVICES_API},
                                           &Enumerate,
@@ -284,6 +362,9 @@ struct DeviceTables {
                                           &Functions};
     if (id == MS_DEVICES_API) return &devices.head;
     if (id == MS_DEVICE_API) return &DeviceFunctions<Device>::Table()->head;
+    if constexpr (HasGraph<Device>::value) {
+      if (id == MS_CAPTURE_API) return &CaptureFunctions<Device>::Table()->head;
+    }
     return nullptr;
   }
 

@@ -70,22 +70,38 @@ struct LeastDevice {
   ms::Status Error() { return ms::Status(); }
 };
 
+struct FullStream;
+
+struct FullGraph {
+  ~FullGraph() { Calls().emplace_back("graph goes"); }
+  ms::Status Update(const MS_MemChange*, uint64_t n) { return Call(ms::StrCat("update ", n)); }
+  ms::Status Replay(FullStream&) { return Call("replay"); }
+};
+
 struct FullStream : LeastStream {
   ms::Status Fill(const MS_MemRef&, uint32_t, uint32_t, uint64_t) { return Call("fill"); }
   ms::Status CallHost(void (*function)(void*), void* user) {
     function(user);
     return ms::Status();
   }
+  ms::Status BeginCapture() { return Call("begin"); }
+  ms::Status EndCapture(std::unique_ptr<FullGraph>* out) {
+    *out = std::make_unique<FullGraph>();
+    return Call("end");
+  }
 };
 
 struct FullDevice : LeastDevice {
   using Stream = FullStream;
   using Event = LeastEvent;
+  using Graph = FullGraph;
   ms::Status CreateStream(uint32_t, int32_t, std::unique_ptr<Stream>* out) {
     *out = std::make_unique<Stream>();
     return ms::Status();
   }
   void FillStats(MS_MemStats* stats) { stats->in_use = 7; }
+  ms::Status RegisterHost(void*, uint64_t bytes) { return Call(ms::StrCat("register ", bytes)); }
+  void UnregisterHost(void*) { Calls().emplace_back("unregister"); }
 };
 
 struct TwoDevices {
@@ -93,6 +109,7 @@ struct TwoDevices {
   static std::vector<ms::DeviceDescription> Find(std::string*) {
     const auto one = ms::DeviceDescription("ACME", "One")
                          .Vendor("Acme")
+                         .DLPackType(12)
                          .Flags(MS_DEVICE_LINEAR_POINTERS)
                          .Space(MS_SPACE_DEVICE, MS_SPACE_LINEAR, 256, 1 << 20)
                          .Space(MS_SPACE_HOST_PINNED, MS_SPACE_HOST_VISIBLE, 64, 1 << 10);
@@ -150,6 +167,7 @@ TEST_F(PluginDeviceTest, DevicesAreDescribedOnceAndForEver) {
   EXPECT_EQ(found[1]->ordinal, 1u);
   EXPECT_EQ(ms::ToView(first->device_type), "ACME");
   EXPECT_EQ(ms::ToView(first->vendor), "Acme");
+  EXPECT_EQ(first->dlpack_device_type, 12u);
   EXPECT_EQ(first->mem_total, 1u << 20);
   ASSERT_EQ(found[1]->n_spaces, 2u);
   EXPECT_NE(found[1]->spaces[0], first->spaces[0]);
@@ -198,6 +216,9 @@ TEST_F(PluginDeviceTest, WhatAClassDoesNotHaveIsANullSlot) {
   EXPECT_EQ(least.fill_async, nullptr);
   EXPECT_EQ(least.stream_host_fn, nullptr);
   EXPECT_EQ(least.copy_peer_async, nullptr);
+  EXPECT_EQ(least.host_register, nullptr);
+  EXPECT_EQ(least.host_unregister, nullptr);
+  EXPECT_EQ(ms::DeviceTables<TwoDevices>::GetInterface(MS_CAPTURE_API), nullptr);
   const MS_DeviceApi& full = *ms::DeviceFunctions<FullDevice>::Table();
   EXPECT_NE(full.mem_stats, nullptr);
   EXPECT_NE(full.fill_async, nullptr);
@@ -242,6 +263,36 @@ TEST_F(PluginDeviceTest, SlotsCallTheClass) {
   EXPECT_EQ(stats.in_use, 7u);
   stats.head.size = 8;
   EXPECT_TRUE(absl::IsInvalidArgument(TakeAbiStatus(api.mem_stats(device, &stats))));
+}
+
+struct FullDevices : TwoDevices {
+  using Device = FullDevice;
+  static ms::Status Create(uint32_t, const ms::PluginOptions&, std::unique_ptr<Device>* out) {
+    *out = std::make_unique<Device>();
+    return ms::Status();
+  }
+};
+
+TEST_F(PluginDeviceTest, WorkIsRecordedAndHostMemoryRegisteredWhereTheClassesCan) {
+  const auto& capture = *reinterpret_cast<const MS_CaptureApi*>(
+      ms::DeviceTables<FullDevices>::GetInterface(MS_CAPTURE_API));
+  EXPECT_STREQ(capture.head.id, MS_CAPTURE_API);
+  const MS_DeviceApi& api = *ms::DeviceFunctions<FullDevice>::Table();
+  FullDevice full;
+  auto* const device = reinterpret_cast<MS_Device*>(&full);
+  EXPECT_TRUE(TakeAbiStatus(api.host_register(device, &full, 64)).ok());
+  api.host_unregister(device, &full);
+  FullStream recording;
+  auto* const stream = reinterpret_cast<MS_Stream*>(&recording);
+  MS_Graph* graph = nullptr;
+  const MS_MemChange change = {};
+  EXPECT_TRUE(TakeAbiStatus(capture.begin(stream)).ok());
+  ASSERT_TRUE(TakeAbiStatus(capture.end(stream, &graph)).ok());
+  EXPECT_TRUE(TakeAbiStatus(capture.update(graph, &change, 1)).ok());
+  EXPECT_TRUE(TakeAbiStatus(capture.replay(graph, stream)).ok());
+  capture.destroy(graph);
+  EXPECT_THAT(Calls(), ElementsAre("register 64", "unregister", "begin", "end", "update 1",
+                                   "replay", "graph goes"));
 }
 
 TEST_F(PluginDeviceTest, CopiesOfMoreThanABlockHasAreRefused) {
