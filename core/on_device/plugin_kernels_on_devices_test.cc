@@ -92,8 +92,7 @@ class PluginKernelsOnDevicesTest : public DeviceSessionTest {
     LoadSims();
     ASSERT_TRUE(ms::BindHost(HostBase()).ok());
     // Devices of a plugin that is not open have kernels of that plugin alone.
-    MS_Registrar registrar(Sim().name, OpRegistry::Global());
-    registrar.prefixes = {"sim"};
+    MS_Registrar registrar(Sim().name, "sim", Sim().vendor, OpRegistry::Global());
     const ms::Status registered = RegisterAll(&registrar);
     ASSERT_TRUE(registered.ok()) << registered.message();
     ASSERT_TRUE(registrar.skipped.empty()) << registrar.skipped[0];

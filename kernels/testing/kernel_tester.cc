@@ -366,7 +366,10 @@ ms::Status KernelTester::Call(const Mode& mode, MS_Ctx* ctx,
   frame.outputs = outputs->data();
   frame.outputs_used = used.data();
   frame.shape_state = specialization.shape_state;
-  frame.scratch = specialization.scratch_bytes == 0 ? nullptr : scratch.Ref().base;
+  if (specialization.scratch_bytes != 0) {
+    frame.scratch_mem = scratch.Ref();
+    frame.scratch = frame.scratch_mem.base;
+  }
   frame.n_in = static_cast<uint32_t>(inputs->size());
   frame.n_out = static_cast<uint32_t>(outputs->size());
   ms::Status status = mode.on_device ? CallOnDevice(ctx, &frame, inputs)
