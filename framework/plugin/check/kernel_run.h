@@ -35,7 +35,6 @@ struct RunResult {
   std::vector<Tensor> outputs;    // without value: not there
   std::vector<Tensor> variables;  // one an input, without value for those that are none
   std::array<uint64_t, 2> philox_counter{};
-  bool shared = false;       // some output lay over an input
   bool specialized = true;   // false: specialize refused, and nothing ran
   bool has_wrapped = false;  // memory of its own
   int allocations = 0;

@@ -39,11 +39,16 @@ const PlacedTensor* PlacedUnder(const Tensor& tensor) {
 }  // namespace
 
 StatusOr<std::unique_ptr<Block>> Block::Make(const Place& place, uint64_t bytes, uint8_t fill,
-                                             uint64_t offset) {
+                                             uint64_t offset, const void* content) {
   std::unique_ptr<Block> block(new Block(place, bytes, offset, kGuardBytes));
   const uint64_t total = block->total();
   std::string whole(total, kGuardFill);
-  std::memset(whole.data() + kGuardBytes + offset, fill, bytes);
+  char* const data = whole.data() + block->start();
+  if (content == nullptr) {
+    std::memset(data, fill, bytes);
+  } else if (bytes != 0) {
+    std::memcpy(data, content, bytes);
+  }
   if (place.on_host()) {
     block->storage_.resize(total + kAlignment);
     const auto start = reinterpret_cast<uintptr_t>(block->storage_.data());
@@ -76,7 +81,7 @@ Block::~Block() {
 
 MS_MemRef Block::ref() const {
   MS_MemRef ref = whole_;
-  ref.offset += guard_bytes_ + offset_;
+  ref.offset += start();
   ref.bytes = bytes_;
   return ref;
 }
@@ -107,49 +112,52 @@ StatusOr<std::string> Block::CopyOut() const {
 
 Status Block::Write(const void* bytes) const {
   std::string whole(total(), kGuardFill);
-  if (bytes_ != 0) std::memcpy(whole.data() + guard_bytes_ + offset_, bytes, bytes_);
+  if (bytes_ != 0) std::memcpy(whole.data() + start(), bytes, bytes_);
   return CopyIn(whole);
 }
 
-Status Block::Read(void* bytes) const {
+Status Block::Read(void* bytes, bool* guards_intact) const {
+  if (guards_intact != nullptr) *guards_intact = false;
   MS_ASSIGN_OR_RETURN(const std::string whole, CopyOut());
-  if (bytes_ != 0) std::memcpy(bytes, whole.data() + guard_bytes_ + offset_, bytes_);
-  return absl::OkStatus();
-}
-
-StatusOr<bool> Block::GuardsIntact() const {
-  MS_ASSIGN_OR_RETURN(const std::string whole, CopyOut());
+  if (bytes_ != 0) std::memcpy(bytes, whole.data() + start(), bytes_);
+  if (guards_intact == nullptr) return absl::OkStatus();
   const auto is_guard = [](char byte) { return byte == kGuardFill; };
-  const auto data = whole.begin() + static_cast<int64_t>(guard_bytes_ + offset_);
-  return std::all_of(whole.begin(), data, is_guard) &&
-         std::all_of(data + static_cast<int64_t>(bytes_), whole.end(), is_guard);
+  const auto data = whole.begin() + static_cast<int64_t>(start());
+  *guards_intact = std::all_of(whole.begin(), data, is_guard) &&
+                   std::all_of(data + static_cast<int64_t>(bytes_), whole.end(), is_guard);
+  return absl::OkStatus();
 }
 
 StatusOr<std::unique_ptr<PlacedTensor>> PlacedTensor::Make(const Place& place, DataType dtype,
                                                            const Shape& shape, uint8_t fill,
                                                            uint64_t offset) {
   std::unique_ptr<PlacedTensor> placed(new PlacedTensor(dtype, shape));
-  if (!IsPlainData(dtype)) {
+  if (IsPlainData(dtype)) {
+    MS_RETURN_IF_ERROR(placed->MakeBlock(place, fill, offset, /*content=*/nullptr));
+  } else {
     MS_ASSIGN_OR_RETURN(placed->tensor_, Tensor::Create(dtype, shape));
-    return placed;
   }
-  if (placed->bytes() > kMostBytes) {
-    return errors::ResourceExhausted("more than 1 GiB was asked for: ", shape.ToString());
-  }
-  placed->on_host_ = place.on_host();
-  MS_ASSIGN_OR_RETURN(placed->block_, Block::Make(place, placed->bytes(), fill, offset));
   return placed;
+}
+
+Status PlacedTensor::MakeBlock(const Place& place, uint8_t fill, uint64_t offset,
+                               const void* content) {
+  if (bytes() > kMostBytes) {
+    return errors::ResourceExhausted("more than 1 GiB was asked for: ", shape_.ToString());
+  }
+  on_host_ = place.on_host();
+  MS_ASSIGN_OR_RETURN(block_, Block::Make(place, bytes(), fill, offset, content));
+  return absl::OkStatus();
 }
 
 StatusOr<std::unique_ptr<PlacedTensor>> PlacedTensor::CopyOf(const Place& place,
                                                              const Tensor& value, uint64_t offset) {
-  MS_ASSIGN_OR_RETURN(std::unique_ptr<PlacedTensor> placed,
-                      Make(place, value.dtype(), value.shape(), 0, offset));
-  if (placed->block_ == nullptr) {
+  std::unique_ptr<PlacedTensor> placed(new PlacedTensor(value.dtype(), value.shape()));
+  if (IsPlainData(value.dtype())) {
+    MS_RETURN_IF_ERROR(placed->MakeBlock(place, 0, offset, value.raw()));
+  } else {
     MS_ASSIGN_OR_RETURN(placed->tensor_, value.DeepCopy());
-    return placed;
   }
-  MS_RETURN_IF_ERROR(placed->block_->Write(value.raw()));
   return placed;
 }
 
@@ -202,22 +210,20 @@ MS_TensorView PlacedTensor::View(uint64_t flags) const {
   return view;
 }
 
-StatusOr<Tensor> PlacedTensor::Read() const {
+StatusOr<Tensor> PlacedTensor::Read(bool* guards_intact) const {
   if (block_ == nullptr) {
     const PlacedTensor* const under = PlacedUnder(tensor_);
-    if (under == nullptr) return tensor_.DeepCopy();
-    MS_ASSIGN_OR_RETURN(const Tensor whole, under->Read());
+    if (under == nullptr) {
+      if (guards_intact != nullptr) *guards_intact = true;
+      return tensor_.DeepCopy();
+    }
+    MS_ASSIGN_OR_RETURN(const Tensor whole, under->Read(guards_intact));
     return Tensor(dtype_, shape_, whole.buffer(), tensor_.offset());
   }
+  if (guards_intact != nullptr) *guards_intact = false;
   MS_ASSIGN_OR_RETURN(Tensor value, Tensor::Create(dtype_, shape_));
-  MS_RETURN_IF_ERROR(block_->Read(value.raw()));
+  MS_RETURN_IF_ERROR(block_->Read(value.raw(), guards_intact));
   return value;
-}
-
-StatusOr<bool> PlacedTensor::GuardsIntact() const {
-  if (block_ != nullptr) return block_->GuardsIntact();
-  const PlacedTensor* const under = PlacedUnder(tensor_);
-  return under == nullptr ? true : under->GuardsIntact();
 }
 
 Tensor TensorOver(std::unique_ptr<PlacedTensor> placed) {

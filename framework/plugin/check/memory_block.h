@@ -27,9 +27,10 @@ struct Place {
 // Bytes between guards, or memory of a plugin's own, which has none.
 class Block {
  public:
-  // `offset` bytes lie between a 64-byte boundary and the data. All bytes are `fill`.
+  // `offset` bytes lie between a 64-byte boundary and the data. The bytes are those at `content`;
+  // without it, all are `fill`.
   static StatusOr<std::unique_ptr<Block>> Make(const Place& place, uint64_t bytes, uint8_t fill,
-                                               uint64_t offset = 0);
+                                               uint64_t offset = 0, const void* content = nullptr);
   // Memory that the plugin gave. The destructor calls `release`, when the stream's work is done.
   static std::unique_ptr<Block> Wrap(const Place& place, const MS_MemRef& memory, uint64_t bytes,
                                      std::function<void()> release);
@@ -41,14 +42,15 @@ class Block {
   MS_MemRef ref() const;
   // Waits for the place's stream.
   Status Write(const void* bytes) const;
-  Status Read(void* bytes) const;
-  // False when something was written right before or after the data.
-  StatusOr<bool> GuardsIntact() const;
+  // `guards_intact`, if not null, is false when something was written right before or after the
+  // data, or when reading fails.
+  Status Read(void* bytes, bool* guards_intact = nullptr) const;
 
  private:
   Block(const Place& place, uint64_t bytes, uint64_t offset, uint64_t guard_bytes)
       : place_(place), bytes_(bytes), offset_(offset), guard_bytes_(guard_bytes) {}
   uint64_t total() const { return bytes_ + offset_ + 2 * guard_bytes_; }
+  uint64_t start() const { return guard_bytes_ + offset_; }  // of the data
   Status CopyIn(const std::string& whole) const;
   StatusOr<std::string> CopyOut() const;
 
@@ -87,11 +89,13 @@ class PlacedTensor {
   MS_MemRef memory() const;
   // Refers to this object's dims.
   MS_TensorView View(uint64_t flags) const;
-  StatusOr<Tensor> Read() const;
-  StatusOr<bool> GuardsIntact() const;
+  // As the read of a block.
+  StatusOr<Tensor> Read(bool* guards_intact = nullptr) const;
 
  private:
   PlacedTensor(DataType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)) {}
+  // As Block::Make.
+  Status MakeBlock(const Place& place, uint8_t fill, uint64_t offset, const void* content);
 
   DataType dtype_;
   Shape shape_;
