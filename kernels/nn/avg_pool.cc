@@ -31,10 +31,10 @@ class AvgPool {
     WideOutput<T> means;
     MS_TRY(means.Init(frame, result));
     Number* const output = means.data();
-    MS_TRY(StoppableFor(frame, shape.NumWindows(), shape.WindowCost(),
-                        [&](uint64_t begin, uint64_t end) {
-                          RunVectorLoopOn<Number, Windows>(shape, input, output, begin, end);
-                        }));
+    MS_TRY(StoppableFor(
+        frame, shape.NumWindows(), shape.WindowCost(), [&](uint64_t begin, uint64_t end) {
+          RunVectorLoopUpTo<kWidestSet<Number>, Windows>(shape, input, output, begin, end);
+        }));
     return means.Finish(frame);
   }
 
@@ -81,10 +81,11 @@ class AvgPoolGrad {
     MS_TRY(sums.Init(frame, result));
     Number* const dx = sums.data();
     const int64_t rows = shape.batch * shape.input[0] * shape.input[1];
-    MS_TRY(StoppableFor(
-        frame, rows, shape.WindowCost() * shape.input[2], [&](uint64_t begin, uint64_t end) {
-          RunLoopOn<Number, &AvgPoolGrad::GatherRows>(shape, gradient, dx, begin, end);
-        }));
+    MS_TRY(StoppableFor(frame, rows, shape.WindowCost() * shape.input[2],
+                        [&](uint64_t begin, uint64_t end) {
+                          RunLoopUpTo<kWidestSet<Number>, &AvgPoolGrad::GatherRows>(shape, gradient,
+                                                                                    dx, begin, end);
+                        }));
     return sums.Finish(frame);
   }
 

@@ -151,17 +151,20 @@ void AddGradients(const T* dy, const T* x, const Strip& strip, LaneGradientSums<
   T sum[kMostLanes];
   T products[kMostLanes];
   ForEachBlock<T>(strip, 2, [&](int64_t offset, int64_t rows) {
-    const T* const dy_block = dy + strip.offset + offset;
-    const T* const x_block = x + strip.offset + offset;
-    const auto gradient = [&](int64_t at, int64_t l) {
-      if (kActivation == Activation::kNone) return dy_block[at];
-      const T y = (x_block[at] - lanes->mean[l]) * lanes->factor[l] + lanes->offset[l];
-      return ActivatedGradient<kActivation>(dy_block[at], y);
-    };
-    SumRows(rows, strip.stride, strip.width, sum, gradient);
-    SumRows(rows, strip.stride, strip.width, products, [&](int64_t at, int64_t l) {
-      return gradient(at, l) * (x_block[at] - lanes->mean[l]);
-    });
+    std::fill_n(sum, strip.width, T(0));
+    std::fill_n(products, strip.width, T(0));
+    for (int64_t i = 0; i < rows; ++i) {
+      const T* const dy_row = dy + strip.offset + offset + i * strip.stride;
+      const T* const x_row = x + strip.offset + offset + i * strip.stride;
+#pragma GCC ivdep
+      for (int64_t l = 0; l < strip.width; ++l) {
+        const T distance = x_row[l] - lanes->mean[l];
+        const T y = distance * lanes->factor[l] + lanes->offset[l];
+        const T gradient = ActivatedGradient<kActivation>(dy_row[l], y);
+        sum[l] += gradient;
+        products[l] += gradient * distance;
+      }
+    }
     for (int64_t l = 0; l < strip.width; ++l) {
       lanes->dy[l] += static_cast<double>(sum[l]);
       lanes->dy_distance[l] += static_cast<double>(products[l]);

@@ -16,6 +16,7 @@ namespace {
 // The paths of one sequence: its labels with a blank before, behind and between all of them.
 class CtcPaths {
  public:
+  // REQUIRES: the sequence has a time step.
   CtcPaths(const CtcInputs& ctc, int64_t b, const std::vector<int64_t>& labels, bool merge_repeated)
       : time_(ctc.lengths[b]),
         classes_(ctc.classes),
@@ -38,21 +39,24 @@ class CtcPaths {
 
   double loss() const { return -log_probability_; }
 
-  // Writes the gradient of the loss for the logits at time t (7.33) from element `first` on; where
-  // no path is possible, all of it is what the probabilities give.
-  void WriteGradient(int64_t t, int64_t first, const ms::View& gradient) const {
-    std::vector<double> sums(classes_, kLogZero);
-    for (int64_t u = 0; u < size_; ++u) {
-      double& sum = sums[states_[u]];
-      sum = LogSumExp(sum, forward_[t * size_ + u] + backward_[t * size_ + u]);
-    }
-    for (int64_t c = 0; c < classes_; ++c) {
-      double value = std::exp(log_y_[t * classes_ + c]);
-      if (log_probability_ != kLogZero) {
-        // Single precision, for the reason that LogSumExp has.
-        value -= static_cast<double>(std::exp(static_cast<float>(sums[c] - log_probability_)));
+  // Writes the gradient of the loss for the logits of sequence b (7.33); where no path is possible,
+  // all of it is what the probabilities give.
+  void WriteGradient(const CtcInputs& ctc, int64_t b, const ms::View& gradient) const {
+    std::vector<double> sums(classes_);
+    for (int64_t t = 0; t < time_; ++t) {
+      std::fill(sums.begin(), sums.end(), kLogZero);
+      for (int64_t u = 0; u < size_; ++u) {
+        double& sum = sums[states_[u]];
+        sum = LogSumExp(sum, forward_[t * size_ + u] + backward_[t * size_ + u]);
       }
-      SetNumber(gradient, first + c, value);
+      for (int64_t c = 0; c < classes_; ++c) {
+        double value = std::exp(log_y_[t * classes_ + c]);
+        if (log_probability_ != kLogZero) {
+          // Single precision, for the reason that LogSumExp has.
+          value -= static_cast<double>(std::exp(static_cast<float>(sums[c] - log_probability_)));
+        }
+        SetNumber(gradient, ctc.Offset(t, b) + c, value);
+      }
     }
   }
 
@@ -68,7 +72,6 @@ class CtcPaths {
   // forward_[t][u]: all beginnings that are in state u at time t, with what is seen there (7.9).
   void SetForward() {
     forward_.assign(time_ * size_, kLogZero);
-    if (time_ == 0) return;
     forward_[0] = LogY(0, 0);
     if (size_ > 1) forward_[1] = LogY(0, 1);
     for (int64_t t = 1; t < time_; ++t) {
@@ -82,19 +85,20 @@ class CtcPaths {
     }
   }
 
-  // backward_[t][u]: all ends after state u at time t, without what is seen there (7.15).
+  // backward_[t][u]: all ends after state u at time t, without what is seen there (7.15). Without a
+  // label the second element from the end is that of the time before: also what ends a step early
+  // counts. This is no probability, but results of other programs are reproduced.
   void SetBackward() {
     backward_.assign(time_ * size_, kLogZero);
-    if (time_ == 0) return;
-    backward_[time_ * size_ - 1] = 0;
-    if (size_ > 1) backward_[time_ * size_ - 2] = 0;
+    backward_.back() = 0;
+    if (backward_.size() > 1) backward_[backward_.size() - 2] = 0;
     for (int64_t t = time_ - 2; t >= 0; --t) {
       const double* const after = &backward_[(t + 1) * size_];
       for (int64_t u = 0; u < size_; ++u) {
-        double sum = MayStay(u) ? after[u] + LogY(t + 1, u) : kLogZero;
+        double& sum = backward_[t * size_ + u];
+        if (MayStay(u)) sum = LogSumExp(sum, after[u] + LogY(t + 1, u));
         if (u + 1 < size_) sum = LogSumExp(sum, after[u + 1] + LogY(t + 1, u + 1));
         if (u + 2 < size_ && MaySkip(u)) sum = LogSumExp(sum, after[u + 2] + LogY(t + 1, u + 2));
-        backward_[t * size_ + u] = sum;
       }
     }
   }
@@ -171,9 +175,7 @@ class CtcLoss {
         if (length == 0 || static_cast<int64_t>(labels[b].size()) > length) continue;
         const CtcPaths paths(ctc, b, labels[b], merge_repeated_);
         SetNumber(loss, b, paths.loss());
-        for (int64_t t = 0; t < length; ++t) {
-          paths.WriteGradient(t, ctc.Offset(t, b), gradient);
-        }
+        paths.WriteGradient(ctc, b, gradient);
       }
     });
   }

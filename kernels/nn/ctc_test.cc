@@ -96,6 +96,23 @@ TEST(CtcLossTest, IsTheLogarithmOfTheSumOverPaths) {
   }
 }
 
+// As in the reference: see CtcPaths.
+TEST(CtcLossTest, WithoutLabelsWhatEndsAStepEarlyCounts) {
+  KernelTester t("CTCLoss");
+  SetLoss(&t);
+  AddSequence(&t, kLogits, {kBlank});
+  ASSERT_TRUE(IsOk(t.Run()));
+  std::vector<double> gradient = Softmax(kLogits);
+  double early = 1;
+  for (size_t i = 0; i < 3; ++i) early *= gradient[i * kClasses + kBlank];
+  const double last = gradient[3 * kClasses + kBlank];
+  EXPECT_NEAR(t.Output<double>(0)[0], -std::log(early + early * last), 1e-6);
+  EXPECT_NEAR(t.Output<double>(0)[0], 3.94858674, 1e-6);
+  for (size_t i = 0; i < 3; ++i) gradient[i * kClasses + kBlank] -= 1;
+  gradient[3 * kClasses + kBlank] -= last / (1 + last);
+  EXPECT_TRUE(IsNear(t.Output<double>(1), gradient, 0, 1e-6));
+}
+
 TEST(CtcLossTest, LabelsThatNeedMoreTimeHaveAnInfiniteLoss) {
   KernelTester t("CTCLoss");
   SetLoss(&t);

@@ -3,7 +3,6 @@
 // lies there; only with channels first, or with a multiplier, are there copies.
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/narrow_float.h"
@@ -51,11 +50,6 @@ uint64_t RowCost(const ConvShape& shape) {
          1;
 }
 
-// float is worth code for each instruction set; other types are rare here.
-template <typename Number>
-inline constexpr InstructionSet kWidest =
-    std::is_same_v<Number, float> ? InstructionSet::kAvx512 : InstructionSet::kBaseline;
-
 // One instance serves all types that are computed as Number.
 template <typename Number>
 class DepthwiseLoops {
@@ -97,7 +91,7 @@ class DepthwiseLoops {
     const int64_t rows = shape.batch * static_cast<int64_t>(plan.rows.size());
     const uint64_t cost = RowCost(shape) * shape.output[0] / plan.rows.size() + 1;
     return StoppableFor(frame, rows, cost, [&](int64_t begin, int64_t end) {
-      RunVectorLoopUpTo<kWidest<Number>, Sums>(plan, source, filter, result, begin, end);
+      RunVectorLoopUpTo<kWidestSet<Number>, Sums>(plan, source, filter, result, begin, end);
     });
   }
 
@@ -127,8 +121,8 @@ class DepthwiseLoops {
           const int64_t row = first + k * piece;
           Number* const own = sums + k * size;
           std::fill_n(own, size, Number(0));
-          RunVectorLoopUpTo<kWidest<Number>, Gradients>(shape, input, gradient, own, row,
-                                                        std::min(rows, row + piece));
+          RunVectorLoopUpTo<kWidestSet<Number>, Gradients>(shape, input, gradient, own, row,
+                                                           std::min(rows, row + piece));
         }
       });
       for (int64_t k = 0; k < count; ++k) {

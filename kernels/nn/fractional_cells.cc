@@ -4,19 +4,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/common/wrapping.h"
+
 namespace millstream::kernels {
 namespace {
-
-// Sums of integers wrap.
-template <typename T>
-T WrappingSum(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    using Bits = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<Bits>(a) + static_cast<Bits>(b));
-  } else {
-    return a + b;
-  }
-}
 
 // Sums beyond the range of integers become its ends.
 template <typename T>

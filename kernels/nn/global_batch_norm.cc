@@ -144,10 +144,10 @@ class GlobalBatchNormGrad {
 };
 
 const ms::Registered global_batch_norm =
-    ms::RegisterForTypes<GlobalBatchNorm, float, double, Float16, BFloat16>(
+    ms::RegisterForTypes<GlobalBatchNorm, float, double, Float16>(
         "BatchNormWithGlobalNormalization", "T", ms::KernelOptions().InPlace(0, 0));
 const ms::Registered global_batch_norm_grad =
-    ms::RegisterForTypes<GlobalBatchNormGrad, float, double, Float16, BFloat16>(
+    ms::RegisterForTypes<GlobalBatchNormGrad, float, double, Float16>(
         "BatchNormWithGlobalNormalizationGrad", "T", ms::KernelOptions().InPlace(0, 4));
 
 }  // namespace

@@ -17,7 +17,8 @@ namespace {
 
 // A loop has two operations for each load of a pixel, so that the loads take the time. Copies for
 // wider vectors are left out, because a copy takes room in the plugin.
-constexpr InstructionSet kWidestPooling = InstructionSet::kAvx2;
+template <typename T>
+constexpr InstructionSet kWidestPooling = kWidestSet<T, InstructionSet::kAvx2>;
 
 // Comparisons with NaN are false, so NaN is passed over.
 template <typename V>
@@ -31,8 +32,11 @@ V LargestOf(const T* x, const WindowWalk& window) {
   V largest = SameLanes<V>(-std::numeric_limits<T>::infinity());
   const int64_t* const offsets = window.offsets();
   const int64_t count = window.num_pixels();
-  for (int64_t i = 0; i < count; ++i) {
-    largest = Larger(LoadLanes<V>(x + offsets[i]), largest);
+  const auto see = [&](int64_t i) { largest = Larger(LoadLanes<V>(x + offsets[i]), largest); };
+  if (count == 4) {  // mostly 2 by 2: for few channels the loop would take as long as its body
+    see(0), see(1), see(2), see(3);
+  } else {
+    for (int64_t i = 0; i < count; ++i) see(i);
   }
   return largest;
 }
@@ -46,7 +50,7 @@ struct MaxPoolLoops {
                          Number* output) {
     return StoppableFor(
         frame, shape.NumWindows(), shape.WindowCost(), [&](uint64_t begin, uint64_t end) {
-          RunVectorLoopUpTo<kWidestPooling, Windows>(shape, input, output, begin, end);
+          RunVectorLoopUpTo<kWidestPooling<Number>, Windows>(shape, input, output, begin, end);
         });
   }
 
@@ -97,10 +101,11 @@ class MaxPoolGradLoops {
         rows * std::min(shape.stride[0], shape.input[0]) * shape.input[1] * shape.input[2];
     const uint64_t cost = 2 * shape.WindowCost() * rows * shape.output[1] * shape.output[2] +
                           static_cast<uint64_t>(pixels * shape.channels) / 8;
-    return StoppableFor(
-        frame, shape.batch * shape.output[0] / rows, cost, [&](uint64_t begin, uint64_t end) {
-          RunVectorLoopUpTo<kWidestPooling, Rows>(shape, x, dy, dx, begin * rows, end * rows);
-        });
+    return StoppableFor(frame, shape.batch * shape.output[0] / rows, cost,
+                        [&](uint64_t begin, uint64_t end) {
+                          RunVectorLoopUpTo<kWidestPooling<Number>, Rows>(shape, x, dy, dx,
+                                                                          begin * rows, end * rows);
+                        });
   }
 
  private:

@@ -9,9 +9,16 @@
 #include <type_traits>
 
 #include "kernels/nn/pool_shape.h"
+#include "kernels/simd/instruction_set.h"
 #include "kernels/simd/vector.h"
 
 namespace millstream::kernels {
+
+// The widest set that loops are compiled for: float is worth their room, other types are rare in
+// pooling and in depthwise convolutions.
+template <typename T, InstructionSet kOfFloat = InstructionSet::kAvx512>
+inline constexpr InstructionSet kWidestSet =
+    std::is_same_v<T, float> ? kOfFloat : InstructionSet::kBaseline;
 
 // V is a vector of T, or T itself.
 template <typename V, typename T>

@@ -132,6 +132,10 @@ def _ctc_loss(case: Case) -> Outcome:
                 product = math.prod(y[t, c] for t, c in enumerate(path))
                 total += product
                 by_class[np.arange(length), path] += product
+        if not labels[b] and length > 1:  # the path of blanks that ends a step early counts as well
+            product = math.prod(y[:-1, -1])
+            total += product
+            by_class[:-1, -1] += product
         loss[b] = math.inf if total == 0 else -math.log(total)
         gradient[:length, b] = y if total == 0 else y - by_class / total
     return [Near(loss, _BOUND), Near(gradient, _BOUND)]
