@@ -82,6 +82,15 @@ StatusOr<PartialShape> ShapeFromSizes(const ShapeContext& context, int i) {
   return shape;
 }
 
+StatusOr<PartialShape> ShapeFromSizesOfRank(const ShapeContext& context, int i, int rank) {
+  MS_ASSIGN_OR_RETURN(PartialShape shape, ShapeFromSizes(context, i));
+  if (!shape.known_rank()) return PartialShape::UnknownOfRank(rank);
+  if (shape.rank() != rank) {
+    return InvalidInput(context, i, "expected ", rank, " sizes, got ", shape.rank());
+  }
+  return shape;
+}
+
 void SetIndexValue(ShapeContext* context, int output, PartialValue value) {
   const DataType dtype = context->output_type(output);
   const PartialShape& shape = context->output(output);

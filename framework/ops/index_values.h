@@ -38,6 +38,8 @@ StatusOr<std::optional<int>> AxisInput(const ShapeContext& context, int i, int r
 // error: INVALID_ARGUMENT for no vector, for negative sizes and for more elements than 63 bits
 // count.
 StatusOr<PartialShape> ShapeFromSizes(const ShapeContext& context, int i);
+// The same of `rank` sizes. INVALID_ARGUMENT for another number of them.
+StatusOr<PartialShape> ShapeFromSizesOfRank(const ShapeContext& context, int i, int rank);
 
 // Sets the known elements of an int32 or int64 output of rank 0 or 1. Elements that the output's
 // type cannot represent become unknown. Does nothing for other types, values that are too long, and

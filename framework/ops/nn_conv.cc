@@ -3,6 +3,7 @@
 
 #include "framework/op_registry.h"
 #include "framework/ops/fused_product.h"
+#include "framework/ops/index_values.h"
 #include "framework/ops/op_cost.h"
 #include "framework/ops/op_errors.h"
 #include "framework/ops/type_sets.h"
@@ -27,18 +28,6 @@ Status ForwardShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
-// Input i, the gradient of a convolution's output, must have the output's shape, which follows from
-// the sizes that another input gives. Returns what both know of it.
-StatusOr<PartialShape> MergeOutputGradient(const ShapeContext& context, int i, int sizes,
-                                           const StatusOr<PartialShape>& output) {
-  if (!output.ok()) return InputError(context, sizes, output.status());
-  MS_ASSIGN_OR_RETURN(PartialShape gradient, context.WithRank(i, kImageRank));
-  StatusOr<PartialShape> merged = output->MergeWith(gradient);
-  if (merged.ok()) return merged;
-  return InvalidInput(context, i, "expected the shape of the output, ", output->ToString(),
-                      ", got ", gradient.ToString());
-}
-
 Status FusedConv2DShape(ShapeContext* context) {
   MS_RETURN_IF_ERROR(ForwardShape<ConvolutionShape>(context));
   MS_ASSIGN_OR_RETURN(const PartialShape filter, context->WithRank(1, kImageRank));
@@ -48,10 +37,10 @@ Status FusedConv2DShape(ShapeContext* context) {
 template <OutputShape kOutputShape>
 Status BackpropInputShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(ImageWindow window, ConvolutionWindow(*context));
-  MS_ASSIGN_OR_RETURN(PartialShape input, ImageShapeFromSizes(*context, 0));
+  MS_ASSIGN_OR_RETURN(PartialShape input, ShapeFromSizesOfRank(*context, 0, kImageRank));
   MS_ASSIGN_OR_RETURN(PartialShape filter, context->WithRank(1, kImageRank));
   MS_ASSIGN_OR_RETURN(PartialShape gradient,
-                      MergeOutputGradient(*context, 2, 0, kOutputShape(window, input, filter)));
+                      MergeOutputGradient(*context, 0, kOutputShape(window, input, filter)));
   const ImageLayout& layout = window.layout;
   if (input.dim(layout.batch) == kUnknownDim) {
     input.set_dim(layout.batch, gradient.dim(layout.batch));
@@ -65,30 +54,14 @@ template <OutputShape kOutputShape>
 Status BackpropFilterShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(ImageWindow window, ConvolutionWindow(*context));
   MS_ASSIGN_OR_RETURN(PartialShape input, context->WithRank(0, kImageRank));
-  MS_ASSIGN_OR_RETURN(PartialShape filter, ImageShapeFromSizes(*context, 1));
+  MS_ASSIGN_OR_RETURN(PartialShape filter, ShapeFromSizesOfRank(*context, 1, kImageRank));
   MS_ASSIGN_OR_RETURN(PartialShape gradient,
-                      MergeOutputGradient(*context, 2, 1, kOutputShape(window, input, filter)));
+                      MergeOutputGradient(*context, 1, kOutputShape(window, input, filter)));
   if (kOutputShape == ConvolutionShape && filter.dim(3) == kUnknownDim) {
     filter.set_dim(3, gradient.dim(window.layout.channels));
   }
   context->SetOutput(0, std::move(filter));
   return absl::OkStatus();
-}
-
-double ForwardOperations(absl::Span<const PartialShape> inputs,
-                         absl::Span<const PartialShape> outputs) {
-  return ConvolutionOperations(outputs[0], inputs[1]);
-}
-
-// Of the gradient for the input; input 2 is the gradient with respect to the convolution's output.
-double InputGradientOperations(absl::Span<const PartialShape> inputs,
-                               absl::Span<const PartialShape>) {
-  return ConvolutionOperations(inputs[2], inputs[1]);
-}
-
-double FilterGradientOperations(absl::Span<const PartialShape> inputs,
-                                absl::Span<const PartialShape> outputs) {
-  return ConvolutionOperations(inputs[2], outputs[0]);
 }
 
 // Each output is a sum over one channel: filters are [height, width, channels, multiplier].
@@ -138,7 +111,7 @@ MILLSTREAM_OP("Conv2D")
     .Input("filter: T")
     .Output("output: T")
     .With(ConvolutionAttrs)
-    .Cost(ForwardOperations)
+    .Cost(ConvolutionOutputOperations)
     .Shape(ForwardShape<ConvolutionShape>)
     .Doc(R"(Slides a filter over images and sums the products.
 
@@ -170,7 +143,7 @@ MILLSTREAM_OP("Conv2DBackpropInput")
     .Input("out_backprop: T")
     .Output("output: T")
     .With(ConvolutionAttrs)
-    .Cost(InputGradientOperations)
+    .Cost(ConvolutionInputGradientOperations)
     .Shape(BackpropInputShape<ConvolutionShape>)
     .Doc(R"(Gives the gradient of Conv2D for its input; also the transposed convolution.
 
@@ -183,7 +156,7 @@ MILLSTREAM_OP("Conv2DBackpropFilter")
     .Input("out_backprop: T")
     .Output("output: T")
     .With(ConvolutionAttrs)
-    .Cost(FilterGradientOperations)
+    .Cost(ConvolutionFilterGradientOperations)
     .Shape(BackpropFilterShape<ConvolutionShape>)
     .Doc(R"(Gives the gradient of Conv2D for its filter.
 

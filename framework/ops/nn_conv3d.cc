@@ -68,30 +68,9 @@ StatusOr<VolumeWindow> ReadWindow(const ShapeContext& context) {
   return window;
 }
 
-// The input's channels come in groups, as many in each as the filter takes;
-// each group has its share of the filter's output channels.
-Status CheckChannels(const PartialShape& input, int64_t channels, const PartialShape& filter) {
-  const int64_t depth = filter.dim(kSpatialDims);
-  const int64_t outputs = filter.dim(kSpatialDims + 1);
-  if (channels == 0 || depth == 0) {
-    return errors::InvalidArgument("input ", input.ToString(), " and filter ", filter.ToString(),
-                                   " must have channels");
-  }
-  if (channels == kUnknownDim || depth == kUnknownDim) return absl::OkStatus();
-  if (channels % depth != 0) {
-    return errors::InvalidArgument("input ", input.ToString(), " has ", channels,
-                                   " channels, but filter ", filter.ToString(), " expects ", depth);
-  }
-  const int64_t groups = channels / depth;
-  if (outputs == kUnknownDim || outputs % groups == 0) return absl::OkStatus();
-  return errors::InvalidArgument("input ", input.ToString(), " has ", groups,
-                                 " groups of channels for filter ", filter.ToString(), ", whose ",
-                                 outputs, " output channels cannot be divided among them");
-}
-
 StatusOr<PartialShape> OutputShape(const VolumeWindow& window, const PartialShape& input,
                                    const PartialShape& filter) {
-  MS_RETURN_IF_ERROR(CheckChannels(input, input.dim(window.channels), filter));
+  MS_RETURN_IF_ERROR(CheckGroups(input, input.dim(window.channels), filter));
   PartialShape output = input;
   for (int i = 0; i < kSpatialDims; ++i) {
     Window one = window.windows[i];
@@ -114,18 +93,6 @@ Status Conv3DShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
-// Input 2, the gradient of the output, must have the output's shape, for which
-// input `sizes` is to blame. Returns what both know of it.
-StatusOr<PartialShape> MergeGradient(const ShapeContext& context, int sizes,
-                                     const StatusOr<PartialShape>& output) {
-  if (!output.ok()) return InputError(context, sizes, output.status());
-  MS_ASSIGN_OR_RETURN(const PartialShape gradient, context.WithRank(2, kVolumeRank));
-  StatusOr<PartialShape> merged = output->MergeWith(gradient);
-  if (merged.ok()) return merged;
-  return InvalidInput(context, 2, "expected the shape of the output, ", output->ToString(),
-                      ", got ", gradient.ToString());
-}
-
 // Where the shape of a gradient comes from: the value of an input, or the shape
 // of one.
 enum class Sizes { kOfValue, kOfTensor };
@@ -133,10 +100,7 @@ enum class Sizes { kOfValue, kOfTensor };
 template <Sizes kSizes>
 StatusOr<PartialShape> SizesOf(const ShapeContext& context, int i) {
   if (kSizes == Sizes::kOfTensor) return context.WithRank(i, kVolumeRank);
-  MS_ASSIGN_OR_RETURN(PartialShape shape, ShapeFromSizes(context, i));
-  if (!shape.known_rank()) return PartialShape::UnknownOfRank(kVolumeRank);
-  if (shape.rank() == kVolumeRank) return shape;
-  return InvalidInput(context, i, "expected ", kVolumeRank, " sizes, got ", shape.rank());
+  return ShapeFromSizesOfRank(context, i, kVolumeRank);
 }
 
 template <Sizes kSizes>
@@ -145,7 +109,7 @@ Status BackpropInputShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(PartialShape input, SizesOf<kSizes>(*context, 0));
   MS_ASSIGN_OR_RETURN(const PartialShape filter, context->WithRank(1, kVolumeRank));
   MS_ASSIGN_OR_RETURN(const PartialShape gradient,
-                      MergeGradient(*context, 0, OutputShape(window, input, filter)));
+                      MergeOutputGradient(*context, 0, OutputShape(window, input, filter)));
   if (input.dim(0) == kUnknownDim) input.set_dim(0, gradient.dim(0));
   context->SetOutput(0, std::move(input));
   return absl::OkStatus();
@@ -157,26 +121,11 @@ Status BackpropFilterShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(const PartialShape input, context->WithRank(0, kVolumeRank));
   MS_ASSIGN_OR_RETURN(PartialShape filter, SizesOf<kSizes>(*context, 1));
   MS_ASSIGN_OR_RETURN(const PartialShape gradient,
-                      MergeGradient(*context, 1, OutputShape(window, input, filter)));
+                      MergeOutputGradient(*context, 1, OutputShape(window, input, filter)));
   const int last = kSpatialDims + 1;
   if (filter.dim(last) == kUnknownDim) filter.set_dim(last, gradient.dim(window.channels));
   context->SetOutput(0, std::move(filter));
   return absl::OkStatus();
-}
-
-double ForwardOperations(absl::Span<const PartialShape> inputs,
-                         absl::Span<const PartialShape> outputs) {
-  return ConvolutionOperations(outputs[0], inputs[1]);
-}
-
-double InputGradientOperations(absl::Span<const PartialShape> inputs,
-                               absl::Span<const PartialShape>) {
-  return ConvolutionOperations(inputs[2], inputs[1]);
-}
-
-double FilterGradientOperations(absl::Span<const PartialShape> inputs,
-                                absl::Span<const PartialShape> outputs) {
-  return ConvolutionOperations(inputs[2], outputs[0]);
 }
 
 void FirstAttrs(OpSpec* spec, absl::string_view types) {
@@ -204,7 +153,7 @@ MILLSTREAM_OP("Conv3D")
     .Input("filter: T")
     .Output("output: T")
     .With(VolumeAttrs)
-    .Cost(ForwardOperations)
+    .Cost(ConvolutionOutputOperations)
     .Shape(Conv3DShape)
     .Doc(R"(Slides a filter over volumes and sums the products.
 
@@ -219,7 +168,7 @@ MILLSTREAM_OP("Conv3DBackpropInputV2")
     .Output("output: T")
     .With(VolumeAttrs)
     .Attr(TypeAttr("Tshape", kIndexTypes, " = int32"))
-    .Cost(InputGradientOperations)
+    .Cost(ConvolutionInputGradientOperations)
     .Shape(BackpropInputShape<Sizes::kOfValue>)
     .Doc(
         R"(Gives the gradient of Conv3D for its input; also the transposed convolution.
@@ -233,7 +182,7 @@ MILLSTREAM_OP("Conv3DBackpropFilterV2")
     .Input("out_backprop: T")
     .Output("output: T")
     .With(VolumeAttrs)
-    .Cost(FilterGradientOperations)
+    .Cost(ConvolutionFilterGradientOperations)
     .Shape(BackpropFilterShape<Sizes::kOfValue>)
     .Doc(R"(Gives the gradient of Conv3D for its filter.
 
@@ -251,7 +200,7 @@ MILLSTREAM_OP("Conv3DBackpropInput")
     .Input("out_backprop: T")
     .Output("output: T")
     .With(VolumeAttrsOfTensor)
-    .Cost(InputGradientOperations)
+    .Cost(ConvolutionInputGradientOperations)
     .Shape(BackpropInputShape<Sizes::kOfTensor>)
     .Doc(
         "As Conv3DBackpropInputV2 with the input itself in the place of its "
@@ -263,7 +212,7 @@ MILLSTREAM_OP("Conv3DBackpropFilter")
     .Input("out_backprop: T")
     .Output("output: T")
     .With(VolumeAttrsOfTensor)
-    .Cost(FilterGradientOperations)
+    .Cost(ConvolutionFilterGradientOperations)
     .Shape(BackpropFilterShape<Sizes::kOfTensor>)
     .Doc(
         "As Conv3DBackpropFilterV2 with the filter itself in the place of its "

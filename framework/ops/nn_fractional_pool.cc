@@ -101,11 +101,7 @@ Status FractionalMaxPoolGradShape(ShapeContext* context) {
 }
 
 Status FractionalAvgPoolGradShape(ShapeContext* context) {
-  MS_ASSIGN_OR_RETURN(PartialShape image, ShapeFromSizes(*context, 0));
-  if (!image.known_rank()) image = PartialShape::UnknownOfRank(kRank);
-  if (image.rank() != kRank) {
-    return InvalidInput(*context, 0, "expected ", kRank, " sizes, got ", image.rank());
-  }
+  MS_ASSIGN_OR_RETURN(PartialShape image, ShapeFromSizesOfRank(*context, 0, kRank));
   MS_ASSIGN_OR_RETURN(const PartialShape gradient, context->WithRank(1, kRank));
   MS_RETURN_IF_ERROR(CheckGradient(*context, 1, image, gradient));
   MS_RETURN_IF_ERROR(CheckSequences(*context, 2, gradient));

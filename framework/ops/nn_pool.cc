@@ -105,18 +105,10 @@ Status MaxPoolGradGradWithArgmaxShape(ShapeContext* context) {
   return SetPooledShapes(context, windows);
 }
 
-// The shape whose sizes input 0 has.
-StatusOr<PartialShape> PooledImageShape(const ShapeContext& context, int rank) {
-  MS_ASSIGN_OR_RETURN(PartialShape shape, ShapeFromSizes(context, 0));
-  if (!shape.known_rank()) return PartialShape::UnknownOfRank(rank);
-  if (shape.rank() == rank) return shape;
-  return InvalidInput(context, 0, "expected ", rank, " sizes, got ", shape.rank());
-}
-
 Status AvgPoolGradShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(const PoolWindows windows, PoolWindowsOf(*context));
   MS_RETURN_IF_ERROR(CheckWindowOverSpace(*context, windows));
-  MS_ASSIGN_OR_RETURN(PartialShape image, PooledImageShape(*context, windows.rank));
+  MS_ASSIGN_OR_RETURN(PartialShape image, ShapeFromSizesOfRank(*context, 0, windows.rank));
   MS_RETURN_IF_ERROR(CheckPooledInput(*context, 1, windows, image));
   context->SetOutput(0, std::move(image));
   return absl::OkStatus();

@@ -41,4 +41,19 @@ double ConvolutionOperations(const PartialShape& pixels, const PartialShape& fil
   return 2 * EstimateElements(pixels) * EstimateElements(filter) / SizeOf(filter, -1);
 }
 
+double ConvolutionOutputOperations(absl::Span<const PartialShape> inputs,
+                                   absl::Span<const PartialShape> outputs) {
+  return ConvolutionOperations(outputs[0], inputs[1]);
+}
+
+double ConvolutionInputGradientOperations(absl::Span<const PartialShape> inputs,
+                                          absl::Span<const PartialShape>) {
+  return ConvolutionOperations(inputs[2], inputs[1]);
+}
+
+double ConvolutionFilterGradientOperations(absl::Span<const PartialShape> inputs,
+                                           absl::Span<const PartialShape> outputs) {
+  return ConvolutionOperations(inputs[2], outputs[0]);
+}
+
 }  // namespace millstream

@@ -19,6 +19,14 @@ double ProductOperations(absl::Span<const PartialShape> inputs,
 // The operations of a convolution that gives `pixels` with `filter`, [height, width, in, out]. Each
 // gradient of it takes as many.
 double ConvolutionOperations(const PartialShape& pixels, const PartialShape& filter);
+// CostFunctions for a convolution of input 0 with filter 1, and for its gradients, whose input 2 is
+// the gradient of its output.
+double ConvolutionOutputOperations(absl::Span<const PartialShape> inputs,
+                                   absl::Span<const PartialShape> outputs);
+double ConvolutionInputGradientOperations(absl::Span<const PartialShape> inputs,
+                                          absl::Span<const PartialShape> outputs);
+double ConvolutionFilterGradientOperations(absl::Span<const PartialShape> inputs,
+                                           absl::Span<const PartialShape> outputs);
 
 }  // namespace millstream
 

@@ -7,16 +7,6 @@
 namespace millstream {
 namespace {
 
-template <int variables, int gradient>
-Status StepShape(ShapeContext* context) {
-  return OptimizerStepShape(context, variables, gradient);
-}
-
-template <int variables, int gradient, int indices>
-Status RowsShape(ShapeContext* context) {
-  return OptimizerRowsShape(context, variables, gradient, indices);
-}
-
 MILLSTREAM_OPTIMIZER_OP("ApplyGradientDescent", "var")
     .Input("alpha: T")
     .Gradient("delta", "T")

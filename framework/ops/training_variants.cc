@@ -8,16 +8,6 @@
 namespace millstream {
 namespace {
 
-template <int variables, int gradient>
-Status StepShape(ShapeContext* context) {
-  return OptimizerStepShape(context, variables, gradient);
-}
-
-template <int variables, int gradient, int indices>
-Status RowsShape(ShapeContext* context) {
-  return OptimizerRowsShape(context, variables, gradient, indices);
-}
-
 MILLSTREAM_OPTIMIZER_OP("ApplyAdagradV2", "var", "accum")
     .Input("lr: T")
     .Input("epsilon: T")

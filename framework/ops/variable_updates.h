@@ -34,6 +34,16 @@ Status OptimizerStepShape(ShapeContext* context, int variables, int gradient);
 // at `indices`.
 Status OptimizerRowsShape(ShapeContext* context, int variables, int gradient, int indices);
 
+// The same as functions for OptimizerSpec::Shape.
+template <int variables, int gradient>
+Status StepShape(ShapeContext* context) {
+  return OptimizerStepShape(context, variables, gradient);
+}
+template <int variables, int gradient, int indices>
+Status RowsShape(ShapeContext* context) {
+  return OptimizerRowsShape(context, variables, gradient, indices);
+}
+
 }  // namespace millstream
 
 #endif  // MILLSTREAM_FRAMEWORK_OPS_VARIABLE_UPDATES_H_

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "framework/ops/index_values.h"
 #include "framework/ops/op_errors.h"
 
 namespace millstream {
@@ -80,26 +79,6 @@ Status SetWindowedSizes(const ImageWindow& window, PartialShape* shape) {
   return absl::OkStatus();
 }
 
-// The input's channels come in groups, as many in each as the filter takes; each group has its
-// share of the filter's output channels.
-Status CheckGroups(const PartialShape& input, int64_t channels, const PartialShape& filter) {
-  const int64_t depth = filter.dim(2);
-  if (channels == 0 || depth == 0) {
-    return errors::InvalidArgument("input ", input.ToString(), " and filter ", filter.ToString(),
-                                   " must have channels");
-  }
-  if (channels == kUnknownDim || depth == kUnknownDim) return absl::OkStatus();
-  if (channels % depth != 0) {
-    return errors::InvalidArgument("input ", input.ToString(), " has ", channels,
-                                   " channels, but filter ", filter.ToString(), " expects ", depth);
-  }
-  const int64_t groups = channels / depth;
-  if (filter.dim(3) == kUnknownDim || filter.dim(3) % groups == 0) return absl::OkStatus();
-  return errors::InvalidArgument("input ", input.ToString(), " has ", groups,
-                                 " groups of channels for filter ", filter.ToString(), ", whose ",
-                                 filter.dim(3), " output channels cannot be divided among them");
-}
-
 }  // namespace
 
 StatusOr<ImageLayout> ParseImageLayout(absl::string_view data_format) {
@@ -169,6 +148,25 @@ StatusOr<ImageWindow> ConvolutionWindow(const ShapeContext& context) {
   return window;
 }
 
+Status CheckGroups(const PartialShape& input, int64_t channels, const PartialShape& filter) {
+  const int64_t depth = filter.dim(filter.rank() - 2);
+  const int64_t outputs = filter.dim(filter.rank() - 1);
+  if (channels == 0 || depth == 0) {
+    return errors::InvalidArgument("input ", input.ToString(), " and filter ", filter.ToString(),
+                                   " must have channels");
+  }
+  if (channels == kUnknownDim || depth == kUnknownDim) return absl::OkStatus();
+  if (channels % depth != 0) {
+    return errors::InvalidArgument("input ", input.ToString(), " has ", channels,
+                                   " channels, but filter ", filter.ToString(), " expects ", depth);
+  }
+  const int64_t groups = channels / depth;
+  if (outputs == kUnknownDim || outputs % groups == 0) return absl::OkStatus();
+  return errors::InvalidArgument("input ", input.ToString(), " has ", groups,
+                                 " groups of channels for filter ", filter.ToString(), ", whose ",
+                                 outputs, " output channels cannot be divided among them");
+}
+
 StatusOr<PartialShape> ConvolutionShape(const ImageWindow& window, const PartialShape& input,
                                         const PartialShape& filter) {
   MS_RETURN_IF_ERROR(CheckGroups(input, input.dim(window.layout.channels), filter));
@@ -207,13 +205,14 @@ StatusOr<PartialShape> DepthwiseShape(const ImageWindow& window, const PartialSh
   return ConvolutionShape(window, input, grouped);
 }
 
-StatusOr<PartialShape> ImageShapeFromSizes(const ShapeContext& context, int i) {
-  MS_ASSIGN_OR_RETURN(PartialShape shape, ShapeFromSizes(context, i));
-  if (!shape.known_rank()) return PartialShape::UnknownOfRank(kImageRank);
-  if (shape.rank() != kImageRank) {
-    return InvalidInput(context, i, "expected ", kImageRank, " sizes, got ", shape.rank());
-  }
-  return shape;
+StatusOr<PartialShape> MergeOutputGradient(const ShapeContext& context, int sizes,
+                                           const StatusOr<PartialShape>& output) {
+  if (!output.ok()) return InputError(context, sizes, output.status());
+  MS_ASSIGN_OR_RETURN(const PartialShape gradient, context.WithRank(2, output->rank()));
+  StatusOr<PartialShape> merged = output->MergeWith(gradient);
+  if (merged.ok()) return merged;
+  return InvalidInput(context, 2, "expected the shape of the output, ", output->ToString(),
+                      ", got ", gradient.ToString());
 }
 
 }  // namespace millstream

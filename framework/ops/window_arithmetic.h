@@ -64,6 +64,10 @@ struct ImageWindow {
 // that stride over batch or channels.
 StatusOr<ImageWindow> ConvolutionWindow(const ShapeContext& context);
 
+// The input's channels come in groups, as many in each as the filter takes; each group has its
+// share of the filter's output channels. Both numbers are the last dimensions of `filter`.
+Status CheckGroups(const PartialShape& input, int64_t channels, const PartialShape& filter);
+
 // The shape of a convolution's output. `input` and `filter` have rank 4. INVALID_ARGUMENT when the
 // input's channels are no multiple of the filter's, when the filter's output channels are none of
 // the number of groups that this makes, or when the window does not fit.
@@ -74,9 +78,10 @@ StatusOr<PartialShape> ConvolutionShape(const ImageWindow& window, const Partial
 // window does not fit.
 StatusOr<PartialShape> DepthwiseShape(const ImageWindow& window, const PartialShape& input,
                                       const PartialShape& filter);
-// The shape of an image or a filter whose four sizes input i has; unknown sizes if the input is not
-// known. INVALID_ARGUMENT for another number of sizes, and for negative sizes.
-StatusOr<PartialShape> ImageShapeFromSizes(const ShapeContext& context, int i);
+// Input 2, the gradient of a convolution's output, must have the output's shape, which follows from
+// what input `sizes` gives. Returns what both know of it.
+StatusOr<PartialShape> MergeOutputGradient(const ShapeContext& context, int sizes,
+                                           const StatusOr<PartialShape>& output);
 
 }  // namespace millstream
 

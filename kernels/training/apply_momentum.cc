@@ -16,8 +16,8 @@
 namespace millstream::kernels {
 namespace {
 
-template <typename T>
-struct Momentum {
+template <typename T, bool kOfSteps>
+struct AnyMomentum {
   static constexpr std::array<std::string_view, 2> kVariables = {"var", "accum"};
   static constexpr std::array<std::string_view, 3> kRest = {"lr", "grad", "momentum"};
   static constexpr uint32_t kGradient = 1;
@@ -46,54 +46,23 @@ struct Momentum {
     const auto [learning, momentum] = rates;
     for (int64_t i = 0; i < count; ++i) {
       const T g = gradient[i];
-      const T sum = accum[i] * momentum + g;
-      accum[i] = sum;
-      if constexpr (kNesterov) {
-        var[i] = var[i] - (g * learning + sum * momentum * learning);
+      if constexpr (kOfSteps) {
+        const T step = accum[i] * momentum - g * learning;
+        accum[i] = step;
+        var[i] = var[i] + (kNesterov ? step * momentum - g * learning : step);
       } else {
-        var[i] = var[i] - learning * sum;
+        const T sum = accum[i] * momentum + g;
+        accum[i] = sum;
+        var[i] = var[i] - (kNesterov ? g * learning + sum * momentum * learning : learning * sum);
       }
     }
   }
 };
 
 template <typename T>
-struct KerasMomentum {
-  static constexpr auto kVariables = Momentum<T>::kVariables;
-  static constexpr auto kRest = Momentum<T>::kRest;
-  static constexpr uint32_t kGradient = Momentum<T>::kGradient;
-  static constexpr uint32_t kStreams = Momentum<T>::kStreams;
-  static constexpr const char* kFlag = Momentum<T>::kFlag;
-  static constexpr std::array<uint32_t, 2> kWritten = Momentum<T>::kWritten;
-  using Rates = typename Momentum<T>::Rates;
-
-  static Rates RatesOf(const T* rest) { return Momentum<T>::RatesOf(rest); }
-
-  static void Run(bool use_nesterov, const Rates& rates, const std::array<T*, 2>& variables,
-                  const T* gradient, int64_t count) {
-    const auto [var, accum] = variables;
-    // Not through a pointer: what is called that way is not compiled for every instruction set.
-    use_nesterov ? Update<true>(var, accum, gradient, rates, count)
-                 : Update<false>(var, accum, gradient, rates, count);
-  }
-
- private:
-  template <bool kNesterov>
-  static void Update(T* __restrict var, T* __restrict accum, const T* __restrict gradient,
-                     Rates rates, int64_t count) {
-    const auto [learning, momentum] = rates;
-    for (int64_t i = 0; i < count; ++i) {
-      const T g = gradient[i];
-      const T step = accum[i] * momentum - g * learning;
-      accum[i] = step;
-      if constexpr (kNesterov) {
-        var[i] = var[i] + (step * momentum - g * learning);
-      } else {
-        var[i] = var[i] + step;
-      }
-    }
-  }
-};
+using Momentum = AnyMomentum<T, false>;
+template <typename T>
+using KerasMomentum = AnyMomentum<T, true>;
 
 const ms::Registered dense =
     RegisterApply(kOptimizer<Momentum>, "ResourceApplyMomentum", "_MultiResourceApplyMomentum");
