@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "core/device/device_buffer.h"
 #include "framework/allocation_faults_for_tests.h"
+#include "framework/opaque_cell.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
 
@@ -642,6 +643,8 @@ Status CopyElements(const Tensor& from, const Tensor& to) {
     for (int64_t i = 0; i < from.num_elements(); ++i) {
       to.data<std::string>()[i] = from.data<std::string>()[i];
     }
+  } else if (!IsPlainData(from.dtype())) {
+    std::copy_n(from.data<OpaqueCell>(), from.num_elements(), to.data<OpaqueCell>());
   } else if (from.bytes() > 0) {
     std::memcpy(to.raw(), from.raw(), from.bytes());
   }

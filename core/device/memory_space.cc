@@ -11,7 +11,7 @@ namespace millstream {
 namespace {
 
 bool IsAlwaysInHost(DataType dtype) {
-  return dtype == DataType::kString || dtype == DataType::kResource;
+  return dtype == DataType::kString || dtype == DataType::kResource || dtype == DataType::kVariant;
 }
 
 bool IsOfShapes(DataType dtype) {

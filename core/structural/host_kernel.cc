@@ -57,13 +57,15 @@ void HostExecution::End(const Status& status) const {
   done_->complete(done_, status);
 }
 
-HostKernelRegistration::HostKernelRegistration(const char* op, bool is_async, Make make) {
+HostKernelRegistration::HostKernelRegistration(const char* op, bool is_async, Make make,
+                                               const char* type_attr, DataType type) {
   KernelRegistration kernel;
   kernel.op = op;
   kernel.device_type = kAnyDevice;
   kernel.plugin = "core";
   kernel.user = new Factory{make};
   kernel.has_all_in_host = true;
+  if (type_attr != nullptr) kernel.constraints.push_back({type_attr, {type}});
   kernel.create = &Create;
   kernel.destroy = &Destroy;
   if (is_async) {

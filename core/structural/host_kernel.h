@@ -21,6 +21,7 @@
 #include "core/step/step_context.h"
 #include "core/structural/structural.h"
 #include "framework/attr_value.h"
+#include "framework/dtype.h"
 #include "framework/plugin/kernel_info.h"
 #include "framework/status.h"
 
@@ -93,18 +94,29 @@ class AsyncHostKernel : public HostKernel {
   virtual std::string WaitsFor(const StructuralFrame& frame) const = 0;
 };
 
+// A kernel that is a function and has neither attributes nor state.
+template <Status (*function)(StructuralFrame* frame)>
+class HostFunction final : public SyncHostKernel {
+ public:
+  Status Compute(StructuralFrame* frame) override { return function(frame); }
+};
+
 // Registers at start-up.
 class HostKernelRegistration {
  public:
   using Make = std::unique_ptr<HostKernel> (*)();
-  HostKernelRegistration(const char* op, bool is_async, Make make);
+  // For nodes whose attribute `type_attr` is `type`; null: for all nodes.
+  HostKernelRegistration(const char* op, bool is_async, Make make, const char* type_attr,
+                         DataType type);
   template <typename Kernel>
-  static HostKernelRegistration Of(const char* op) {
+  static HostKernelRegistration Of(const char* op, const char* type_attr = nullptr,
+                                   DataType type = DataType::kInvalid) {
     constexpr bool kIsAsync = std::is_base_of_v<AsyncHostKernel, Kernel>;
     static_assert(kIsAsync != std::is_base_of_v<SyncHostKernel, Kernel>,
                   "derive from SyncHostKernel or AsyncHostKernel");
     return HostKernelRegistration(
-        op, kIsAsync, []() -> std::unique_ptr<HostKernel> { return std::make_unique<Kernel>(); });
+        op, kIsAsync, []() -> std::unique_ptr<HostKernel> { return std::make_unique<Kernel>(); },
+        type_attr, type);
   }
 };
 
@@ -113,5 +125,11 @@ class HostKernelRegistration {
 #define MILLSTREAM_HOST_KERNEL(op, Kernel)                                \
   static const ::millstream::HostKernelRegistration MS_STRUCTURAL_CONCAT( \
       host_kernel_, __COUNTER__) = ::millstream::HostKernelRegistration::Of<Kernel>(op)
+// The same for nodes whose attribute `attr` is the DataType `type`. Plugins have the kernels for
+// other types.
+#define MILLSTREAM_HOST_KERNEL_OF_TYPE(op, attr, type, Kernel)                          \
+  static const ::millstream::HostKernelRegistration MS_STRUCTURAL_CONCAT(host_kernel_,  \
+                                                                         __COUNTER__) = \
+      ::millstream::HostKernelRegistration::Of<Kernel>(op, attr, type)
 
 #endif  // MILLSTREAM_CORE_STRUCTURAL_HOST_KERNEL_H_
