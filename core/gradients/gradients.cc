@@ -14,7 +14,8 @@ namespace {
 constexpr char kGradientOpAttr[] = "_gradient_op_type";
 
 bool HasGradientType(DataType dtype) {
-  return IsFloating(dtype) || IsComplex(dtype) || dtype == DataType::kResource;
+  return IsFloating(dtype) || IsComplex(dtype) || dtype == DataType::kResource ||
+         dtype == DataType::kVariant;
 }
 
 // What a node is colocated with: what it asks for, else itself.

@@ -46,10 +46,11 @@ Status MergeShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
-// What enters a loop may change its shape from one iteration to the next, unless it is constant.
+// What enters a loop may change its shape from one iteration to the next, unless it is constant. So
+// may the elements of a list; a handle stays that of one resource.
 Status EnterShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(const bool is_constant, context->Attr<bool>("is_constant"));
-  PassOn(context, 0);
+  if (is_constant || context->input_type(0) == DataType::kResource) PassOn(context, 0);
   if (!is_constant) context->SetOutput(0, PartialShape());
   return absl::OkStatus();
 }

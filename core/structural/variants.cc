@@ -1,0 +1,284 @@
+// Ops on numbers that variants have too: their zeros and their sums, which gradients of lists need,
+// and their packing. A variant that holds nothing is a zero.
+#include <algorithm>
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "core/structural/host_kernel.h"
+#include "core/structural/tensor_list_frame.h"
+#include "framework/half.h"
+#include "framework/opaque_cell.h"
+#include "framework/shape_context.h"
+
+namespace millstream {
+namespace {
+
+// ---- Zeros ----
+
+OpaqueCell ZerosLikeCell(const OpaqueCell& cell, Status* status);
+
+StatusOr<Tensor> ZerosLikeTensor(const Tensor& tensor) {
+  MS_ASSIGN_OR_RETURN(Tensor zeros, ZeroTensor(tensor.dtype(), tensor.shape()));
+  if (tensor.dtype() != DataType::kVariant) return zeros;
+  Status status;
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    zeros.data<OpaqueCell>()[i] = ZerosLikeCell(tensor.data<OpaqueCell>()[i], &status);
+  }
+  MS_RETURN_IF_ERROR(status);
+  return zeros;
+}
+
+// A list of as many zeros. Elements of the list's shape stay unset, and so take no memory.
+StatusOr<OpaqueCell> ZerosLikeList(const TensorList& list) {
+  auto zeros =
+      std::make_shared<TensorList>(list.element_dtype(), list.element_shape(), list.max_size());
+  zeros->Resize(list.size());
+  const bool stay_unset =
+      list.element_shape().IsFullyKnown() && list.element_dtype() != DataType::kVariant;
+  Tensor last;  // elements of one shape share their zeros
+  for (int64_t i = 0; i < list.end_of_set() && !stay_unset; ++i) {
+    const Tensor& element = list.at(i);
+    if (!element.has_value()) continue;
+    const bool is_like_last = element.dtype() != DataType::kVariant && last.has_value() &&
+                              last.shape() == element.shape();
+    if (!is_like_last) {
+      MS_ASSIGN_OR_RETURN(last, ZerosLikeTensor(element));
+    }
+    MS_RETURN_IF_ERROR(zeros->Set(i, last));
+  }
+  return OpaqueCell(std::move(zeros));
+}
+
+OpaqueCell ZerosLikeCell(const OpaqueCell& cell, Status* status) {
+  const TensorList* const list = TensorList::In(cell);
+  if (list == nullptr) return nullptr;
+  StatusOr<OpaqueCell> zeros = ZerosLikeList(*list);
+  if (zeros.ok()) return *std::move(zeros);
+  status->Update(zeros.status());
+  return nullptr;
+}
+
+Status ZerosLike(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(const Tensor zeros, ZerosLikeTensor(frame->BorrowInput(0)));
+  return frame->SetOutput(0, zeros);
+}
+
+// ---- Sums ----
+
+template <typename T>
+T Sum(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    using Unsigned = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
+  } else {
+    return a + b;
+  }
+}
+
+template <typename T>
+void AddElements(const Tensor& sum, const Tensor& more) {
+  for (int64_t i = 0; i < sum.num_elements(); ++i) {
+    sum.data<T>()[i] = Sum(sum.data<T>()[i], more.data<T>()[i]);
+  }
+}
+
+template <float (*widen)(uint16_t), uint16_t (*narrow)(float)>
+void AddNarrowElements(const Tensor& sum, const Tensor& more) {
+  for (int64_t i = 0; i < sum.num_elements(); ++i) {
+    uint16_t& value = sum.data<uint16_t>()[i];
+    value = narrow(widen(value) + widen(more.data<uint16_t>()[i]));
+  }
+}
+
+// Adds to memory of one owner. Strings and booleans stay: they have no gradients but zeros.
+void AddPlain(const Tensor& sum, const Tensor& more) {
+  switch (sum.dtype()) {
+    case DataType::kFloat: return AddElements<float>(sum, more);
+    case DataType::kDouble: return AddElements<double>(sum, more);
+    case DataType::kHalf: return AddNarrowElements<HalfToFloat, FloatToHalf>(sum, more);
+    case DataType::kBFloat16: return AddNarrowElements<BFloat16ToFloat, FloatToBFloat16>(sum, more);
+    case DataType::kComplex64: return AddElements<std::complex<float>>(sum, more);
+    case DataType::kComplex128: return AddElements<std::complex<double>>(sum, more);
+    case DataType::kInt8:
+    case DataType::kUInt8:
+    case DataType::kQInt8:
+    case DataType::kQUInt8: return AddElements<uint8_t>(sum, more);
+    case DataType::kInt16:
+    case DataType::kUInt16:
+    case DataType::kQInt16:
+    case DataType::kQUInt16: return AddElements<uint16_t>(sum, more);
+    case DataType::kInt32:
+    case DataType::kUInt32:
+    case DataType::kQInt32: return AddElements<uint32_t>(sum, more);
+    case DataType::kInt64:
+    case DataType::kUInt64: return AddElements<uint64_t>(sum, more);
+    default: return;
+  }
+}
+
+Status AddToCell(OpaqueCell* sum, const OpaqueCell& more);
+
+// Adds `more` to the tensor, which first gets memory of its own if others share it.
+Status AddToTensor(Tensor* sum, const Tensor& more) {
+  if (sum->shape() != more.shape()) {
+    return errors::InvalidArgument(
+        "Trying to add two lists of tensors with incompatible element shapes. One is ",
+        sum->shape().ToString(), " and the other is ", more.shape().ToString());
+  }
+  const bool is_own = sum->buffer()->IsUnique() && sum->buffer()->writable();
+  if (!is_own) {
+    MS_ASSIGN_OR_RETURN(*sum, sum->DeepCopy());
+  }
+  if (sum->dtype() != DataType::kVariant) {
+    AddPlain(*sum, more);
+    return absl::OkStatus();
+  }
+  for (int64_t i = 0; i < sum->num_elements(); ++i) {
+    MS_RETURN_IF_ERROR(AddToCell(sum->data<OpaqueCell>() + i, more.data<OpaqueCell>()[i]));
+  }
+  return absl::OkStatus();
+}
+
+Status CheckAlike(const TensorList& a, const TensorList& b) {
+  if (a.element_dtype() != b.element_dtype()) {
+    return errors::InvalidArgument(
+        "Trying to add two lists of tensors of different dtypes. One is ",
+        DataTypeName(a.element_dtype()), " and the other is ", DataTypeName(b.element_dtype()));
+  }
+  if (a.size() != b.size()) {
+    return errors::InvalidArgument(
+        "Trying to add two lists of tensors with different lengths. One is ", a.size(),
+        " and the other is ", b.size());
+  }
+  if (a.element_shape().IsCompatibleWith(b.element_shape())) return absl::OkStatus();
+  return errors::InvalidArgument(
+      "Trying to add two lists of tensors with incompatible element shapes. One is ",
+      a.element_shape().ToString(), " and the other is ", b.element_shape().ToString());
+}
+
+Status AddToCell(OpaqueCell* sum, const OpaqueCell& more) {
+  const TensorList* const added = TensorList::In(more);
+  if (added == nullptr) return absl::OkStatus();
+  if (TensorList::In(*sum) == nullptr) {
+    *sum = more;
+    return absl::OkStatus();
+  }
+  MS_RETURN_IF_ERROR(CheckAlike(*TensorList::In(*sum), *added));
+  TensorList* const list = ListToChange(sum);
+  for (int64_t i = 0; i < added->end_of_set(); ++i) {
+    if (!added->at(i).has_value()) continue;
+    Tensor* const element = list->mutable_element(i);
+    MS_RETURN_IF_ERROR(element == nullptr ? list->Set(i, added->at(i))
+                                          : AddToTensor(element, added->at(i)));
+  }
+  return absl::OkStatus();
+}
+
+Status AddN(StructuralFrame* frame) {
+  const Shape shape = frame->input_shape(0);
+  for (uint32_t k = 1; k < frame->num_inputs(); ++k) {
+    if (frame->input_shape(k) == shape) continue;
+    return errors::InvalidArgument("argument 'inputs': all must have one shape, inputs[0] has ",
+                                   shape.ToString(), " and inputs[", k, "] has ",
+                                   frame->input_shape(k).ToString());
+  }
+  const Tensor* const taken = frame->TakeableInput(0);
+  Tensor sum;
+  if (taken != nullptr) {
+    sum = *taken;
+  } else {
+    MS_ASSIGN_OR_RETURN(sum, frame->BorrowInput(0).DeepCopy());
+  }
+  for (uint32_t k = 1; k < frame->num_inputs(); ++k) {
+    const Tensor more = frame->BorrowInput(k);
+    for (int64_t i = 0; i < sum.num_elements(); ++i) {
+      MS_RETURN_IF_ERROR(AddToCell(sum.data<OpaqueCell>() + i, more.data<OpaqueCell>()[i]));
+    }
+  }
+  return frame->SetOutput(0, sum);
+}
+
+// ---- Packing ----
+
+// Where row `o` of part k begins in a tensor that packs `count` parts; rows have `inner` elements.
+int64_t PackedIndex(int64_t o, int64_t k, int64_t count, int64_t inner) {
+  return (o * count + k) * inner;
+}
+
+// The elements of a part: so many rows, and in each so many elements.
+struct Cut {
+  int64_t outer = 1;
+  int64_t inner = 1;
+};
+
+Cut CutAt(const Shape& part, int axis) {
+  Cut cut;
+  for (int d = 0; d < part.rank(); ++d) (d < axis ? cut.outer : cut.inner) *= part.dim(d);
+  return cut;
+}
+
+Status Pack(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(const int64_t given_axis, frame->call().Attr<int64_t>("axis"));
+  const Shape part = frame->input_shape(0);
+  const auto count = static_cast<int64_t>(frame->num_inputs());
+  MS_RETURN_IF_ERROR(CheckRank(part.rank() + 1));
+  const StatusOr<int> axis = NormalizeAxis(given_axis, part.rank() + 1);
+  if (!axis.ok()) return WithContext(axis.status(), "attribute 'axis'");
+  Shape shape;
+  for (int d = 0; d <= part.rank(); ++d) {
+    if (d == *axis) shape.AddDim(count);
+    if (d < part.rank()) shape.AddDim(part.dim(d));
+  }
+  MS_ASSIGN_OR_RETURN(const Tensor packed, frame->AllocateOutput(0, shape));
+  const Cut cut = CutAt(part, *axis);
+  for (int64_t k = 0; k < count; ++k) {
+    const Tensor value = frame->BorrowInput(static_cast<uint32_t>(k));
+    if (value.shape() != part) {
+      return errors::InvalidArgument("argument 'values' must have one shape: values[0] has ",
+                                     part.ToString(), ", values[", k, "] has ",
+                                     value.shape().ToString());
+    }
+    for (int64_t o = 0; o < cut.outer; ++o) {
+      std::copy_n(value.data<OpaqueCell>() + o * cut.inner, cut.inner,
+                  packed.data<OpaqueCell>() + PackedIndex(o, k, count, cut.inner));
+    }
+  }
+  return absl::OkStatus();
+}
+
+Status Unpack(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(const int64_t given_axis, frame->call().Attr<int64_t>("axis"));
+  const Tensor packed = frame->BorrowInput(0);
+  const auto count = static_cast<int64_t>(frame->num_outputs());
+  const StatusOr<int> axis = NormalizeAxis(given_axis, packed.shape().rank());
+  if (!axis.ok()) return WithContext(axis.status(), "attribute 'axis'");
+  if (packed.shape().dim(*axis) != count) {
+    return errors::InvalidArgument("argument 'value' must have ", count, " elements along axis ",
+                                   *axis, ", got shape ", packed.shape().ToString());
+  }
+  Shape part;
+  for (int d = 0; d < packed.shape().rank(); ++d) {
+    if (d != *axis) part.AddDim(packed.shape().dim(d));
+  }
+  const Cut cut = CutAt(part, *axis);
+  for (int64_t k = 0; k < count; ++k) {
+    MS_ASSIGN_OR_RETURN(const Tensor value, frame->AllocateOutput(static_cast<uint32_t>(k), part));
+    for (int64_t o = 0; o < cut.outer; ++o) {
+      std::copy_n(packed.data<OpaqueCell>() + PackedIndex(o, k, count, cut.inner), cut.inner,
+                  value.data<OpaqueCell>() + o * cut.inner);
+    }
+  }
+  return absl::OkStatus();
+}
+
+constexpr DataType kVariant = DataType::kVariant;
+MILLSTREAM_HOST_KERNEL_OF_TYPE("ZerosLike", "T", kVariant, HostFunction<&ZerosLike>);
+MILLSTREAM_HOST_KERNEL_OF_TYPE("AddN", "T", kVariant, HostFunction<&AddN>);
+MILLSTREAM_HOST_KERNEL_OF_TYPE("Pack", "T", kVariant, HostFunction<&Pack>);
+MILLSTREAM_HOST_KERNEL_OF_TYPE("Unpack", "T", kVariant, HostFunction<&Unpack>);
+
+}  // namespace
+}  // namespace millstream
