@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/op_registry.h"
@@ -15,6 +16,7 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
@@ -120,6 +122,44 @@ TEST_F(GradientsTest, NodesStandBelowTheScopeAndTheirForwardNodesName) {
   std::vector<std::string> names;
   for (int i = before; i < graph_.num_nodes(); ++i) names.push_back(graph_.node(i)->name());
   EXPECT_THAT(names, Each(StartsWith("train/gradients/")));
+}
+
+// As many conditionals as there are predicates, each on the result of the one before it. Every
+// second Merge has the branch that is taken if the predicate holds first.
+Output ChainOfConditionals(GraphBuilder* builder, const Output& x,
+                           const std::vector<Output>& predicates) {
+  Output value = x;
+  for (size_t k = 0; k < predicates.size(); ++k) {
+    const Node& branches = *builder->Op("Switch", {value, predicates[k]}).node;
+    Output first = builder->Op("Neg", {branches.output(0)});
+    Output second = builder->Op("Exp", {branches.output(1)});
+    if (k % 2 == 1) std::swap(first, second);
+    value = builder->Variadic("Merge", {{first, second}})->output(0);
+  }
+  return value;
+}
+
+TEST_F(GradientsTest, TheGradientOfAMergeIsASwitchOnThePredicateOfItsConditional) {
+  const Output x = Floats("x");
+  std::vector<Output> predicates;
+  for (const char* name : {"p", "q", "r"}) {
+    predicates.push_back(Placeholder(name, DataType::kBool, PartialShape::Scalar()));
+  }
+  // Each conditional has a name of its own for its predicate, so two may decide by the same one.
+  predicates.push_back(builder_.Op("Identity", {predicates[1]}));
+  const Output y = ChainOfConditionals(&builder_, x, predicates);
+  const int before = graph_.num_nodes();
+  ASSERT_FALSE(Made({y}, {x})[0].is_none());
+  std::vector<Output> decide;
+  for (int i = before; i < graph_.num_nodes(); ++i) {
+    const Node& node = *graph_.node(i);
+    if (node.op().name == "Switch") decide.push_back(node.input(1));
+    for (const Output& input : node.inputs()) {
+      if (input.node->op().name != "Switch" || input.node->id() < before) continue;
+      EXPECT_EQ(input.index, node.op().name == "Neg" ? 0 : 1) << node.name();
+    }
+  }
+  EXPECT_THAT(decide, ElementsAreArray(predicates.rbegin(), predicates.rend()));
 }
 
 TEST_F(GradientsTest, NoneWhereNoPathLeadsToX) {

@@ -102,6 +102,15 @@ Output GraphBuilder::OpWithAttrs(absl::string_view op, const std::vector<Output>
   return node == nullptr ? Output() : node->output(0);
 }
 
+Status GraphBuilder::MoveIntoRegion(NodeSpec* spec) const {
+  if (region_ == nullptr) return absl::OkStatus();
+  for (Output& input : spec->inputs) {
+    MS_ASSIGN_OR_RETURN(input, region_->Inside(input));
+  }
+  if (spec->inputs.empty()) spec->control_inputs.push_back(region_->pivot());
+  return absl::OkStatus();
+}
+
 const Node* GraphBuilder::Named(absl::string_view name, absl::string_view op,
                                 const std::vector<std::vector<Output>>& arguments, AttrMap attrs) {
   if (!status_.ok()) return nullptr;
@@ -118,11 +127,14 @@ const Node* GraphBuilder::Named(absl::string_view name, absl::string_view op,
   if (!colocation_.empty()) SetAttr(&spec.attrs, kColocationAttr, colocation_);
   spec.device = device_;
   spec.source = source_;
+  status_ = MoveIntoRegion(&spec);
+  if (!status_.ok()) return nullptr;
   StatusOr<const Node*> node = graph_->AddNode(std::move(spec));
   if (!node.ok()) {
     status_ = node.status();
     return nullptr;
   }
+  if (region_ != nullptr) region_->NoteMade(*node);
   return *node;
 }
 

@@ -11,6 +11,19 @@
 
 namespace millstream {
 
+// A part of a graph, such as the body of a loop, whose nodes may read tensors of that part only.
+class GraphRegion {
+ public:
+  virtual ~GraphRegion() = default;
+  // The tensor of the region that has the value of `tensor`, which is of the region itself or from
+  // outside. May add nodes.
+  virtual StatusOr<Output> Inside(const Output& tensor) = 0;
+  // What nodes without inputs wait for, so that they run where the region does.
+  virtual const Node* pivot() const = 0;
+  // `node` was added to the region.
+  virtual void NoteMade(const Node* node) = 0;
+};
+
 // Names new nodes below a scope ("gradients/MatMul_grad") and keeps the first error: after it,
 // every call returns an Output without node and does nothing, so that callers check once at the
 // end. Not thread-safe.
@@ -49,6 +62,10 @@ class GraphBuilder {
   void set_colocation(std::vector<std::string> groups) { colocation_ = std::move(groups); }
   void set_source(std::string source) { source_ = std::move(source); }
   void set_scope(std::string scope) { scope_ = std::move(scope); }
+  // New nodes belong to this region, which must outlive the builder or be replaced; null: the graph
+  // as a whole. Returns the region before.
+  GraphRegion* set_region(GraphRegion* region) { return std::exchange(region_, region); }
+  GraphRegion* region() const { return region_; }
   const std::string& scope() const { return scope_; }
 
   // The static shape of a tensor; unknown after an error.
@@ -62,6 +79,7 @@ class GraphBuilder {
 
  private:
   Output ConstOrError(const StatusOr<Tensor>& value);
+  Status MoveIntoRegion(NodeSpec* spec) const;
 
   Graph* const graph_;
   std::string scope_;
@@ -69,6 +87,7 @@ class GraphBuilder {
   std::string device_;
   std::vector<std::string> colocation_;
   std::string source_;
+  GraphRegion* region_ = nullptr;
   Status status_;
 };
 

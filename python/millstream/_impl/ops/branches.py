@@ -158,6 +158,11 @@ class LoopFrame(Enclosure):
         self._inside.add(entered.node)
         return entered.outputs[0]
 
+    def exit(self, tensor: Tensor, name: str, back_prop: bool) -> Tensor:
+        """A loop variable after the loop; it may have no gradient."""
+        attrs = [] if back_prop else [("_back_prop", "b", False)]
+        return self._add("Exit", name, [tensor], attrs).outputs[0]
+
     def controls_of(
         self, name: str, inputs: Sequence[Tensor], controls: Sequence[int]
     ) -> Sequence[int]:

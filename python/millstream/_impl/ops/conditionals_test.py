@@ -144,6 +144,21 @@ def test_gradients_of_branches_of_which_one_is_constant(sess: Any) -> None:
     assert [sess.run(slope, {p: value}).item() for value in (True, False)] == [4.0, 0.0]
 
 
+def test_gradients_of_conditionals_that_decide_by_one_predicate(sess: Any) -> None:
+    p = tf.placeholder(tf.bool, [])
+    x = tf.constant(3.0)
+    value = x
+    for factor in (2.0, 5.0, 7.0):
+        value = tf.cond(
+            p, lambda v=value, f=factor: tf.cond(p, lambda: v * f, lambda: v), lambda: 1.0
+        )
+    (slope,) = tf.gradients(value, x)
+    assert [sess.run([value, slope], {p: taken}) for taken in (True, False)] == [
+        [210.0, 70.0],
+        [1.0, 0.0],
+    ]
+
+
 def test_gradients_of_nested_conditionals_and_of_rows(sess: Any) -> None:
     p, q = tf.placeholder(tf.bool, []), tf.placeholder(tf.bool, [])
     table = tf.get_variable("table", initializer=np.ones([3, 2]))

@@ -162,6 +162,7 @@ def _add_gradients(
 ) -> list[Any]:
     if not pairs:
         return [None] * len(sources)
+    before = graph.version
     found = graph.grow(
         lambda: graph.handle.gradients(
             [y.packed for y, _ in pairs],
@@ -173,6 +174,9 @@ def _add_gradients(
             source_location.current(),
         )
     )
+    if graph.state.branch is not None:
+        for node in range(before, graph.version):
+            graph.state.branch.note_made(node)
     for _, dy in pairs:
         if dy is not None:
             dy.forget_shape()  # it may be the gradient of a tensor of a known shape

@@ -35,7 +35,8 @@ def while_loop(
 ) -> Any:
     """The loop variables after a loop, which runs its body while a condition holds.
 
-    `cond` and `body` are called once, while the graph is built. Loops have no gradient yet.
+    `cond` and `body` are called once, while the graph is built. In a step that computes gradients,
+    the loop keeps what these read of each iteration.
 
     Parameters
     ----------
@@ -50,7 +51,9 @@ def while_loop(
         first values.
     parallel_iterations
         How many iterations may run at once, where one does not need what another gives.
-    back_prop, swap_memory
+    back_prop
+        Whether the loop has a gradient.
+    swap_memory
         Not used.
     name
         Name of the scope.
@@ -95,7 +98,7 @@ def while_loop(
             cond, body, loop_vars, shape_invariants = _limited(
                 cond, body, loop_vars, shape_invariants, limit
             )
-        loop = _Loop(loop_vars, shape_invariants, parallel_iterations)
+        loop = _Loop(loop_vars, shape_invariants, parallel_iterations, back_prop)
         result = loop.build(cond, body)
         if maximum_iterations is not None:
             result = result[1]
@@ -133,8 +136,11 @@ def _as_list(values: Any) -> Any:
 class _Loop:
     """One loop while it is being built."""
 
-    def __init__(self, loop_vars: Any, shape_invariants: Any, parallel_iterations: int) -> None:
+    def __init__(
+        self, loop_vars: Any, shape_invariants: Any, parallel_iterations: int, back_prop: bool
+    ) -> None:
         self._structure = loop_vars
+        self._back_prop = back_prop
         values = nest.flatten(loop_vars, expand_composites=True)
         self._values = [convert_to_tensor(value) for value in values]
         self._shapes = [value.shape for value in self._values]
@@ -196,8 +202,7 @@ class _Loop:
     def _exit(self, tensor: Tensor) -> Tensor:
         """The tensor outside of the loop; what is around the loop does not take it in."""
         with self._frame.leaving():
-            made: Tensor = gen_ops.exit(tensor, name="Exit")
-        return made
+            return self._frame.exit(tensor, self._scope, self._back_prop)
 
 
 def _set_back_edge(graph: Graph, merge: int, following: int) -> None:

@@ -138,15 +138,6 @@ def test_shapes_may_change_if_the_invariants_say_so(sess: Any) -> None:
         tf.while_loop(lambda a: True, lambda a: a, [x], [tf.TensorShape([3])])
 
 
-def test_gradients_through_loops_are_refused(sess: Any) -> None:
-    x = tf.placeholder(tf.float32, [])
-    by_step = tf.while_loop(lambda y: y < 5.0, lambda y: y + x, [1.0])
-    start = tf.while_loop(lambda y: y < 5.0, lambda y: y * 2.0, [x])
-    for result in (by_step, start):
-        with pytest.raises(tf.errors.NotFoundError, match=r"no gradient function .* op Exit"):
-            tf.gradients(result, x)
-
-
 def test_bad_arguments(sess: Any) -> None:
     with pytest.raises(TypeError, match="cond must be callable"):
         tf.while_loop(1, lambda i: i, [0])  # type: ignore[arg-type]
