@@ -22,7 +22,8 @@ def _empty(like: Any) -> Any:
 
 
 def _pop(handle: Any, like: Any) -> tuple[Any, Any]:
-    return gen_ops.tensor_list_pop_back(handle, -1, element_dtype=like.dtype)
+    rest, last = gen_ops.tensor_list_pop_back(handle, -1, element_dtype=like.dtype)
+    return rest, last
 
 
 def _pushed_and_popped(x: Any, y: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -148,10 +149,12 @@ def test_gradients_of_conditionals_that_decide_by_one_predicate(sess: Any) -> No
     p = tf.placeholder(tf.bool, [])
     x = tf.constant(3.0)
     value = x
+
+    def scaled(before: Any, factor: float) -> Any:
+        return tf.cond(p, lambda: before * factor, lambda: before)
+
     for factor in (2.0, 5.0, 7.0):
-        value = tf.cond(
-            p, lambda v=value, f=factor: tf.cond(p, lambda: v * f, lambda: v), lambda: 1.0
-        )
+        value = tf.cond(p, functools.partial(scaled, value, factor), lambda: 1.0)
     (slope,) = tf.gradients(value, x)
     assert [sess.run([value, slope], {p: taken}) for taken in (True, False)] == [
         [210.0, 70.0],
