@@ -74,10 +74,10 @@ def test_a_gradient_flows_through_the_op(acme: ModuleType) -> None:
 def test_ops_without_gradient_are_told_from_those_that_have_none(acme: ModuleType) -> None:
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [2])
-        with pytest.raises(tf.errors.NotFoundError) as caught:
+        with pytest.raises(LookupError) as caught:
             tf.gradients(acme.acme_chain([x]).total, [x])
-    assert "no gradient function is registered for op AcmeChain" in caught.value.message
-    assert "in test_ops_without_gradient_are_told" in caught.value.message, "the user's line"
+    assert "no gradient function is registered for op AcmeChain" in str(caught.value)
+    assert "in test_ops_without_gradient_are_told" in str(caught.value), "the user's line"
 
 
 def test_a_variable_is_trained_through_the_op(acme: ModuleType) -> None:

@@ -55,6 +55,18 @@ typedef struct millstream_gradient {
   millstream_output dense_shape;
 } millstream_gradient;
 
+/* Gradient functions of the front end. `differentiate` gets `state`, the name of a function, a
+ * node, the scope below which it names new nodes, and the gradients of the node's outputs. The name
+ * is the node's op or the value of its attribute "_gradient_op_type". It sets the gradients of the
+ * node's inputs, which are none at first. It returns 1; 0 if there is no function of this name; -1
+ * if the function failed. */
+typedef struct millstream_gradient_functions {
+  int32_t (*differentiate)(void* state, const char* name, int32_t node, const char* scope,
+                           const millstream_gradient* dy, int32_t n_dy, millstream_gradient* dx,
+                           int32_t n_dx);
+  void* state;
+} millstream_gradient_functions;
+
 /* Frees the data and sets `*bytes` to empty. */
 void millstream_bytes_free(millstream_bytes* bytes);
 /* The version of the library: "0.1.0". */
@@ -221,15 +233,15 @@ void millstream_graph_set_producer(millstream_graph* graph, int32_t version);
 /* Adds the nodes that compute the gradients of sum(dy_i * y_i) with respect to each x. `grad_ys`
  * has the dy_i; it may be NULL, and an entry of node -1 stands for ones. `stop_gradients` are taken
  * as constants. Names of new nodes begin with `scope`. `colocate` nonzero: a gradient node is
- * colocated with the node that it belongs to. `out` gets n_xs gradients. core/gradients/gradients.h
- * lists the errors. */
-millstream_status* millstream_graph_gradients(millstream_graph* graph, const millstream_output* ys,
-                                              int32_t n_ys, const millstream_output* xs,
-                                              int32_t n_xs, const millstream_output* grad_ys,
-                                              const millstream_output* stop_gradients,
-                                              int32_t n_stop_gradients, int32_t colocate,
-                                              const char* scope, const char* source,
-                                              millstream_gradient* out);
+ * colocated with the node that it belongs to. `functions` may be NULL. They are called, on this
+ * thread, for names that the library has no gradient function for, and may add nodes. `out` gets
+ * n_xs gradients. core/gradients/gradients.h lists the errors; UNKNOWN if a function of the front
+ * end failed. */
+millstream_status* millstream_graph_gradients(
+    millstream_graph* graph, const millstream_output* ys, int32_t n_ys, const millstream_output* xs,
+    int32_t n_xs, const millstream_output* grad_ys, const millstream_output* stop_gradients,
+    int32_t n_stop_gradients, int32_t colocate, const char* scope, const char* source,
+    const millstream_gradient_functions* functions, millstream_gradient* out);
 
 /* ---- Sessions ---- */
 /* Creates a session. `config` is a serialized ConfigProto; it may be NULL. REQUIRES: the graph
@@ -338,6 +350,9 @@ void millstream_function_call_fail(millstream_function_call* call, int32_t code,
 millstream_status* millstream_op_list(millstream_bytes* out);
 /* Gets the names of the ops that have a gradient function, one a line. */
 void millstream_differentiable_ops(millstream_bytes* out);
+/* Nonzero if the library has a gradient function for the op or knows that it is not differentiable.
+ */
+int32_t millstream_has_gradient(const char* op);
 /* Converts protobuf's text format into a serialized message. `name` is its full or short name
  * ("GraphDef"). INVALID_ARGUMENT with line:column for an error in the text. */
 millstream_status* millstream_message_parse_text(const char* name, const char* text, size_t size,

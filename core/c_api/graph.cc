@@ -1,4 +1,4 @@
-// Graphs as a whole: adding nodes, names, import, export, gradients.
+// Graphs as a whole: adding nodes, names, import, export.
 #include "core/graph/graph.h"
 
 #include <string>
@@ -8,15 +8,11 @@
 #include "core/c_api/c_api.h"
 #include "core/c_api/handles.h"
 #include "core/c_api/session_options.h"
-#include "core/gradients/gradients.h"
 #include "core/import/graph_def.h"
 #include "framework/status.h"
 
-using millstream::AddGradients;
 using millstream::AnnotateWithSpec;
 using millstream::ExportGraphDef;
-using millstream::Gradient;
-using millstream::GradientOptions;
 using millstream::ImportGraphDef;
 using millstream::ImportOptions;
 using millstream::ImportResult;
@@ -46,17 +42,6 @@ StatusOr<std::vector<int>> CheckCounts(const int32_t* counts, int32_t n, int32_t
     *n_inputs += count;
   }
   return result;
-}
-
-// Where `given` is null, or an entry has node -1, the output has no node.
-StatusOr<std::vector<Output>> FindOptionalOutputs(const millstream_graph* graph,
-                                                  const millstream_output* given, int32_t n) {
-  std::vector<Output> outputs(n);
-  for (int32_t i = 0; given != nullptr && i < n; ++i) {
-    if (given[i].node == -1) continue;
-    MS_ASSIGN_OR_RETURN(outputs[i], FindOutput(graph, given[i]));
-  }
-  return outputs;
 }
 
 Status CompleteOptions(const millstream_graph* graph, const char* const* map_names,
@@ -161,35 +146,4 @@ int32_t millstream_graph_producer(const millstream_graph* graph) {
 
 void millstream_graph_set_producer(millstream_graph* graph, int32_t version) {
   graph->graph.set_producer_version(version);
-}
-
-millstream_status* millstream_graph_gradients(millstream_graph* graph, const millstream_output* ys,
-                                              int32_t n_ys, const millstream_output* xs,
-                                              int32_t n_xs, const millstream_output* grad_ys,
-                                              const millstream_output* stop_gradients,
-                                              int32_t n_stop_gradients, int32_t colocate,
-                                              const char* scope, const char* source,
-                                              millstream_gradient* out) {
-  auto y_outputs = FindOutputs(graph, ys, n_ys);
-  if (!y_outputs.ok()) return Give(y_outputs.status());
-  auto x_outputs = FindOutputs(graph, xs, n_xs);
-  if (!x_outputs.ok()) return Give(x_outputs.status());
-  auto grad_outputs = FindOptionalOutputs(graph, grad_ys, n_ys);
-  if (!grad_outputs.ok()) return Give(grad_outputs.status());
-  auto stop_outputs = FindOutputs(graph, stop_gradients, n_stop_gradients);
-  if (!stop_outputs.ok()) return Give(stop_outputs.status());
-  GradientOptions options;
-  options.scope = scope;
-  options.source = source;
-  options.colocate_with_forward = colocate != 0;
-  options.stop_gradients = *std::move(stop_outputs);
-  StatusOr<std::vector<Gradient>> gradients =
-      AddGradients(&graph->graph, *y_outputs, *x_outputs, *grad_outputs, options);
-  if (!gradients.ok()) return Give(gradients.status());
-  for (int32_t i = 0; i < n_xs; ++i) {
-    const Gradient& gradient = (*gradients)[i];
-    out[i] = {MakeOutput(gradient.values), MakeOutput(gradient.indices),
-              MakeOutput(gradient.dense_shape)};
-  }
-  return nullptr;
 }

@@ -1,4 +1,5 @@
 // Graphs and their nodes.
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,25 @@ class GraphTest : public GraphFixture {
     millstream_node_device(graph(), node, &device);
     return Take(device);
   }
+
+  // A front end whose function "Twice" gives dy + dy, and whose function "Broken" fails.
+  struct FrontEnd {
+    static int32_t Differentiate(void* state, const char* name, int32_t node, const char* scope,
+                                 const millstream_gradient* dy, int32_t n_dy,
+                                 millstream_gradient* dx, int32_t n_dx) {
+      auto* self = static_cast<FrontEnd*>(state);
+      if (std::string(name) == "Broken") return -1;
+      if (std::string(name) != "Twice" || n_dy != 1 || n_dx != 1) return 0;
+      self->node = node;
+      self->scope = scope;
+      const std::string sum = self->scope + "/sum";
+      dx->values = self->test->Add("Add", sum.c_str(), {{dy->values}, {dy->values}});
+      return 1;
+    }
+    GraphTest* test;
+    int32_t node = -1;
+    std::string scope;
+  };
 };
 
 TEST_F(GraphTest, NodesTellWhatTheyAre) {
@@ -234,7 +254,7 @@ TEST_F(GraphTest, GradientsAreAddedBelowTheScope) {
   const millstream_output none = {-1, 0};
   millstream_gradient gradients[2];
   ExpectOk(millstream_graph_gradients(graph(), &y, 1, xs, 2, &none, nullptr, 0, 0, "gradients",
-                                      "model.py:9", gradients));
+                                      "model.py:9", nullptr, gradients));
   ASSERT_GE(gradients[0].values.node, 0);
   EXPECT_EQ(gradients[0].indices.node, -1);
   const std::string name = millstream_node_name(graph(), gradients[0].values.node);
@@ -244,9 +264,37 @@ TEST_F(GraphTest, GradientsAreAddedBelowTheScope) {
 
   const millstream_output missing = {77, 0};
   EXPECT_EQ(Error(millstream_graph_gradients(graph(), &missing, 1, xs, 2, nullptr, nullptr, 0, 0,
-                                             "g", "", gradients))
+                                             "g", "", nullptr, gradients))
                 .code,
             kInvalidArgument);
+}
+
+TEST_F(GraphTest, FrontEndHasGradientFunctionsOfItsOwn) {
+  const millstream_output x = Placeholder("x");
+  const millstream_output none = {-1, 0};
+  const auto differentiate = [&](const char* name, FrontEnd* front_end, millstream_gradient* out) {
+    const AttrsHandle attrs(millstream_attrs_new());
+    millstream_attrs_set_string(attrs.get(), "_gradient_op_type", name, std::strlen(name));
+    const millstream_output y = Add("Floor", name, {{x}}, attrs.get());
+    const millstream_gradient_functions functions = {&FrontEnd::Differentiate, front_end};
+    return Error(millstream_graph_gradients(graph(), &y, 1, &x, 1, &none, nullptr, 0, 0, "g", "",
+                                            &functions, out));
+  };
+  FrontEnd front_end{this};
+  millstream_gradient gradient;
+  EXPECT_EQ(differentiate("Twice", &front_end, &gradient).code, 0);
+  EXPECT_STREQ(millstream_node_name(graph(), front_end.node), "Twice");
+  EXPECT_STREQ(millstream_node_name(graph(), gradient.values.node), "g/Twice_grad/sum");
+  EXPECT_EQ(differentiate("Broken", &front_end, &gradient).code, 2);
+  const Error missing = differentiate("Missing", &front_end, &gradient);
+  EXPECT_EQ(missing.code, 5);
+  EXPECT_THAT(missing.message, HasSubstr("no gradient function is registered for op Missing"));
+}
+
+TEST(GradientTest, OpsThatAreNotDifferentiableHaveTheirGradient) {
+  EXPECT_NE(millstream_has_gradient("Square"), 0);
+  EXPECT_NE(millstream_has_gradient("Floor"), 0);
+  EXPECT_EQ(millstream_has_gradient("Twice"), 0);
 }
 
 }  // namespace

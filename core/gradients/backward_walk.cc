@@ -181,6 +181,23 @@ void BackwardWalk::StandBeside(const Node* node) {
   builder_.set_colocation(ColocationGroups(*node));
 }
 
+// Calls the function that the node's op, or its attribute, names.
+Status BackwardWalk::CallFunction(const Node* node, GradientContext* context) const {
+  const std::string op = GradientOp(*node);
+  const StatusOr<GradientFunction> function = FindGradient(op);
+  if (function.ok()) return *function == nullptr ? absl::OkStatus() : (*function)(context);
+  StatusOr<bool> found = false;
+  if (options_.functions != nullptr) {
+    if (builder_.region() != nullptr) {
+      return errors::Unimplemented("the gradient function of '", op,
+                                   "' is not the runtime's own, so it cannot be used in a loop");
+    }
+    found = options_.functions->Differentiate(op, node, context);
+  }
+  if (!found.ok() || *found) return found.status();
+  return function.status();
+}
+
 Status BackwardWalk::CallGradient(const Node* node, GradientContext* context) const {
   Status status;
   if (KindOf(*node) == ControlFlowKind::kMerge) {
@@ -188,12 +205,11 @@ Status BackwardWalk::CallGradient(const Node* node, GradientContext* context) co
   } else if (KindOf(*node) == ControlFlowKind::kSwitch) {
     status = SwitchGradient(context);
   } else {
-    const StatusOr<GradientFunction> function = FindGradient(GradientOp(*node));
-    if (!function.ok()) return AnnotateWithNode(function.status(), *node);
-    if (*function != nullptr) status = (*function)(context);
+    status = CallFunction(node, context);
   }
   if (status.ok()) status = builder_.status();
   if (status.ok()) return status;
+  if (absl::IsNotFound(status)) return AnnotateWithNode(status, *node);
   return WithContext(status, absl::StrCat("in the gradient of ", node->Describe()));
 }
 

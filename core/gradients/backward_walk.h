@@ -47,6 +47,7 @@ class BackwardWalk {
 
   // ---- Nodes (backward_walk.cc) ----
   Status VisitNode(const Node* node);
+  Status CallFunction(const Node* node, GradientContext* context) const;
   Status CallGradient(const Node* node, GradientContext* context) const;
   void StandBeside(const Node* node);
   Status ShapeLikeInput(const Node* node, int input, const Output& dx);

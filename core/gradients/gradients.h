@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/gradients/gradient_functions.h"
 #include "core/gradients/gradient_registry.h"
 
 namespace millstream {
@@ -16,6 +17,8 @@ struct GradientOptions {
   // gradients of an output joins the op of that output.
   bool colocate_with_forward = false;
   std::string source;  // the user's line
+  // Functions for ops that the registry has none for; may be null.
+  GradientFunctions* functions = nullptr;
 };
 
 // Returns for each x the gradient of sum(dy_i * y_i) with respect to it. `grad_ys` has the dy_i; an
@@ -26,7 +29,7 @@ struct GradientOptions {
 // checked, only the shapes of the gradients that follow from it. INVALID_ARGUMENT for a y that is
 // neither floating point nor complex, an entry of `grad_ys` whose type differs from its y, and a
 // gradient whose shape contradicts that of its input. NOT_FOUND names an op on a path that has no
-// gradient function. Thread-safe.
+// gradient function, neither in the registry nor among `options.functions`. Thread-safe.
 StatusOr<std::vector<Gradient>> AddGradients(Graph* graph, const std::vector<Output>& ys,
                                              const std::vector<Output>& xs,
                                              const std::vector<Output>& grad_ys,

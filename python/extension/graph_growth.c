@@ -1,5 +1,5 @@
 /* Methods of Graph that add many nodes at once: import and gradients. Both may take long, so they
- * run without the GIL. */
+ * run without the GIL, which gradient functions in Python take for their calls. */
 #include "python/extension/runtime.h"
 
 const char** read_texts(PyObject* tuple, int32_t* n) {
@@ -105,14 +105,66 @@ static PyObject* describe_gradient(const millstream_gradient* gradient) {
                        shape);
 }
 
+static PyObject* list_of_gradients(const millstream_gradient* gradients, int32_t n) {
+  PyObject* list = PyList_New(n);
+  for (int32_t i = 0; i < n && list != NULL; ++i) {
+    PyObject* gradient = describe_gradient(&gradients[i]);
+    if (gradient == NULL) {
+      Py_DECREF(list);
+      return NULL;
+    }
+    PyList_SetItem(list, i, gradient);
+  }
+  return list;
+}
+
+/* Reads what describe_gradient gives; *out stays as it is for None. */
+static int read_gradient(PyObject* object, millstream_gradient* out) {
+  if (object == Py_None) return 0;
+  if (!PyTuple_Check(object)) return unpack_output(object, &out->values);
+  PyObject *values, *indices, *shape;
+  if (!PyArg_ParseTuple(object, "OOO", &values, &indices, &shape)) return -1;
+  if (unpack_output(values, &out->values) != 0 || unpack_output(indices, &out->indices) != 0) {
+    return -1;
+  }
+  return unpack_output(shape, &out->dense_shape);
+}
+
+/* Calls `functions`, the package's, as millstream_gradient_functions says. Without the GIL. An
+ * exception stays set, so that it is the one that graph_gradients raises. */
+static int32_t differentiate(void* functions, const char* name, int32_t node, const char* scope,
+                             const millstream_gradient* dy, int32_t n_dy, millstream_gradient* dx,
+                             int32_t n_dx) {
+  PyGILState_STATE state = PyGILState_Ensure();
+  int32_t outcome = -1;
+  PyObject* dys = list_of_gradients(dy, n_dy);
+  PyObject* dxs = dys == NULL ? NULL
+                              : PyObject_CallFunction((PyObject*)functions, "sisN", name, (int)node,
+                                                      scope, dys);
+  if (dxs == Py_None) {
+    outcome = 0;
+  } else if (dxs != NULL && PyList_Check(dxs) && PyList_Size(dxs) == n_dx) {
+    outcome = 1;
+    for (int32_t i = 0; i < n_dx && outcome == 1; ++i) {
+      if (read_gradient(PyList_GetItem(dxs, i), &dx[i]) != 0) outcome = -1;
+    }
+  } else if (dxs != NULL) {
+    PyErr_Format(PyExc_TypeError, "expected a list of %d gradients, got %R", (int)n_dx, dxs);
+  }
+  Py_XDECREF(dxs);
+  PyGILState_Release(state);
+  return outcome;
+}
+
 PyObject* graph_gradients(PyObject* self, PyObject* args) {
-  PyObject *ys_object, *xs_object, *grad_ys_object, *stops_object;
+  PyObject *ys_object, *xs_object, *grad_ys_object, *stops_object, *functions_object;
   const char *scope = NULL, *source = NULL;
   int colocate = 0;
-  if (!PyArg_ParseTuple(args, "OOOOpss", &ys_object, &xs_object, &grad_ys_object, &stops_object,
-                        &colocate, &scope, &source)) {
+  if (!PyArg_ParseTuple(args, "OOOOpssO", &ys_object, &xs_object, &grad_ys_object, &stops_object,
+                        &colocate, &scope, &source, &functions_object)) {
     return NULL;
   }
+  const millstream_gradient_functions functions = {differentiate, functions_object};
   millstream_output *ys = NULL, *xs = NULL, *grad_ys = NULL, *stops = NULL;
   millstream_gradient* gradients = NULL;
   int32_t n_ys = 0, n_xs = 0, n_stops = 0;
@@ -129,8 +181,9 @@ PyObject* graph_gradients(PyObject* self, PyObject* args) {
   }
   millstream_status* status;
   Py_BEGIN_ALLOW_THREADS;
-  status = millstream_graph_gradients(((graph_object*)self)->handle, ys, n_ys, xs, n_xs, grad_ys,
-                                      stops, n_stops, colocate, scope, source, gradients);
+  status =
+      millstream_graph_gradients(((graph_object*)self)->handle, ys, n_ys, xs, n_xs, grad_ys, stops,
+                                 n_stops, colocate, scope, source, &functions, gradients);
   Py_END_ALLOW_THREADS;
   if (status != NULL) {
     raise_status(status, NULL);

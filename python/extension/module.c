@@ -60,6 +60,12 @@ static PyObject* differentiable_ops(PyObject* module, PyObject* unused) {
   return take_text(&bytes);
 }
 
+static PyObject* has_gradient(PyObject* module, PyObject* op) {
+  (void)module;
+  const char* name = text_of(op);
+  return name == NULL ? NULL : PyBool_FromLong(millstream_has_gradient(name));
+}
+
 static PyObject* message_descriptions(PyObject* module, PyObject* unused) {
   (void)module;
   (void)unused;
@@ -107,6 +113,8 @@ static PyMethodDef functions[] = {
     {"op_list", op_list, METH_NOARGS, "Every registered op as OpList bytes."},
     {"differentiable_ops", differentiable_ops, METH_NOARGS,
      "Names of the ops that have a gradient function, one a line."},
+    {"has_gradient", has_gradient, METH_O,
+     "Whether the library knows the gradient of an op, or that it has none."},
     {"message_descriptions", message_descriptions, METH_NOARGS, "Message types as JSON."},
     {"message_parse_text", message_parse_text, METH_VARARGS, "(name, text) -> bytes"},
     {"message_print_text", message_print_text, METH_VARARGS, "(name, bytes) -> text"},

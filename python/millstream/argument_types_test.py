@@ -7,6 +7,7 @@ nothing of all that functions take; TypeError or ValueError must follow, with th
 from __future__ import annotations
 
 import inspect
+import itertools
 import os
 import re
 import tempfile
@@ -46,6 +47,9 @@ _SCATTERS = "update add sub mul div min max"
 _COLLECTIONS = (
     "global_variables local_variables model_variables moving_average_variables trainable_variables"
 )
+
+
+_NUMBERS = itertools.count()  # of names that are given once
 
 
 def _variable() -> Any:
@@ -228,6 +232,8 @@ def _table() -> Calls:
             }
             for name in ("mean", "sqrt_n", "sum")
         },
+        tf.RegisterGradient: lambda: {"op_type": "ArgumentTypes"},
+        tf.NotDifferentiable: lambda: {"op_type": f"ArgumentTypes{next(_NUMBERS)}"},
         tf.gradients: lambda: {"ys": [tf.constant(1.0)], "xs": [tf.constant(1.0)]},
         tf.hessians: lambda: {"ys": (x := tf.constant(X)) * x, "xs": [x]},
         tf.import_graph_def: lambda: {"graph_def": tf.GraphDef(), "return_elements": []},
@@ -437,7 +443,8 @@ _TAKE_ANYTHING = {
     tf.is_numeric_tensor, tf.no_regularizer, tf.compat.as_str_any, tf.compat.path_to_str,
     tf.logging.TaskLevelStatusMessage, tf.IndexedSlicesValue,
     tf.SparseTensorValue, tf.Operation, tf.Tensor, tf.OpError,
-    tf.VariableAggregation, tf.VariableSynchronization, tf.initializers.Initializer,
+    tf.VariableAggregation, tf.VariableSynchronization, tf.UnconnectedGradients,
+    tf.initializers.Initializer,
     tf.train.Optimizer, tf.group, tf.summary.FileWriterCache, tf.load_op_library,
     tf.debugging.enable_check_numerics, tf.debugging.replay, tf.QueueBase, tf.nest.is_nested,
     tf.nest.map_structure,

@@ -168,13 +168,13 @@ class Graph(GraphElements, CollectionStore):
         """
         if self._finalized:
             raise self._finalized_error("to change it")
-        with self._lock:
-            try:
-                return function()
-            except _runtime.StatusError as error:
-                raise self._build_error(error) from None
-            finally:
-                self._sync()
+        # Without the lock: a gradient function that it calls may wait for another thread.
+        try:
+            return function()
+        except _runtime.StatusError as error:
+            raise self._build_error(error) from None
+        finally:
+            self._sync()
 
     def op_name(self, name: str) -> str:
         """The full name of a node to be: unique, in the current scope; for the package.

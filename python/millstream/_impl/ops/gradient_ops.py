@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import enum
 from typing import TYPE_CHECKING, Any
 
-from millstream._impl.base import source_location
+from millstream import _runtime
+from millstream._impl.base import error_text, errors, source_location
 from millstream._impl.base.public import public
-from millstream._impl.graph.arguments import TENSOR, TEXT, takes
+from millstream._impl.graph.arguments import TENSOR, Kind, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.variable_tensor import handle_of
 from millstream._impl.ops import array_creation
-from millstream._impl.ops.indexed_slices import IndexedSlices
+from millstream._impl.ops.gradient_functions import GradientCalls, unpacked_gradient
 
 if TYPE_CHECKING:
     from millstream._impl.graph.graph import Graph
@@ -34,7 +36,7 @@ class AggregationMethod:
 
 
 @public("UnconnectedGradients")
-class UnconnectedGradients:
+class UnconnectedGradients(enum.Enum):
     """The gradient by a variable on which nothing depends.
 
     Examples
@@ -47,6 +49,12 @@ class UnconnectedGradients:
 
     NONE = "none"
     ZERO = "zero"
+
+
+_UNCONNECTED = Kind(
+    "'none', 'zero' or a tf.UnconnectedGradients",
+    lambda value: isinstance(value, (str, UnconnectedGradients)),
+)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -62,7 +70,9 @@ def _differentiable(value: Any) -> Tensor:
 
 
 @public("gradients")
-@takes(ys=TENSOR, xs=TENSOR, grad_ys=TENSOR, stop_gradients=TENSOR, unconnected_gradients=TEXT)
+@takes(
+    ys=TENSOR, xs=TENSOR, grad_ys=TENSOR, stop_gradients=TENSOR, unconnected_gradients=_UNCONNECTED
+)
 def gradients(
     ys: Any,
     xs: Any,
@@ -72,7 +82,7 @@ def gradients(
     gate_gradients: bool = False,
     aggregation_method: int | None = None,
     stop_gradients: Any = None,
-    unconnected_gradients: str = UnconnectedGradients.NONE,
+    unconnected_gradients: str | UnconnectedGradients = UnconnectedGradients.NONE,
 ) -> list[Any]:
     """Derivatives of the sum of `ys` by each of `xs`.
 
@@ -95,7 +105,7 @@ def gradients(
     stop_gradients
         Tensors that count as constants.
     unconnected_gradients
-        "none" or "zero": what to return where no `ys` depends on `xs`.
+        An `UnconnectedGradients`, or its value: what to return where no `ys` depends on `xs`.
 
     Returns
     -------
@@ -110,8 +120,10 @@ def gradients(
         arguments are of several graphs.
     TypeError
         One of `grad_ys` has another dtype than its y.
-    NotFoundError
-        An operation on the way has no gradient.
+    LookupError
+        An operation on the way has no gradient function (`RegisterGradient`).
+    Exception
+        Whatever a gradient function in Python raises.
 
     Examples
     --------
@@ -121,10 +133,12 @@ def gradients(
     ...     print(float(sess.run(tf.gradients(x * x, x)[0])))
     6.0
     """
-    if unconnected_gradients not in ("none", "zero"):
+    try:
+        unconnected = UnconnectedGradients(unconnected_gradients)
+    except ValueError:
         raise ValueError(
             f"unconnected_gradients: expected 'none' or 'zero', got {unconnected_gradients!r}"
-        )
+        ) from None
     y_list, x_list = _listed(ys), _listed(xs)
     weights = [None] * len(y_list) if grad_ys is None else _listed(grad_ys)
     if len(weights) != len(y_list):
@@ -145,7 +159,7 @@ def gradients(
         results = _add_gradients(
             graph, pairs, sources, stops, bool(colocate_gradients_with_ops), scope[:-1]
         )
-        if unconnected_gradients == UnconnectedGradients.ZERO:
+        if unconnected is UnconnectedGradients.ZERO:
             for index, x in enumerate(x_list):
                 if results[index] is None:
                     results[index] = array_creation.zeros_like(x)
@@ -162,25 +176,33 @@ def _add_gradients(
 ) -> list[Any]:
     if not pairs:
         return [None] * len(sources)
+
+    def add() -> list[Any]:
+        try:
+            return graph.handle.gradients(
+                [y.packed for y, _ in pairs],
+                [tensor.packed for tensor in sources],
+                [None if dy is None else dy.packed for _, dy in pairs],
+                [tensor.packed for tensor in stops],
+                colocate,
+                scope,
+                source_location.current(),
+                GradientCalls(graph, colocate),
+            )
+        except _runtime.StatusError as error:
+            if error.args[0] != errors.NOT_FOUND:
+                raise
+            raise LookupError(error_text.with_source(error.args[1])) from None
+
     before = graph.version
-    found = graph.grow(
-        lambda: graph.handle.gradients(
-            [y.packed for y, _ in pairs],
-            [tensor.packed for tensor in sources],
-            [None if dy is None else dy.packed for _, dy in pairs],
-            [tensor.packed for tensor in stops],
-            colocate,
-            scope,
-            source_location.current(),
-        )
-    )
+    found = graph.grow(add)
     if graph.state.branch is not None:
         for node in range(before, graph.version):
             graph.state.branch.note_made(node)
     for _, dy in pairs:
         if dy is not None:
             dy.forget_shape()  # it may be the gradient of a tensor of a known shape
-    return [_result(graph, gradient) for gradient in found]
+    return [unpacked_gradient(graph, gradient) for gradient in found]
 
 
 def _check(graph: Graph, targets: list[Tensor], sources: list[Tensor], stops: list[Tensor]) -> None:
@@ -194,16 +216,3 @@ def _weight(y: Tensor, weight: Any) -> Tensor:
     if tensor.dtype.base_dtype != y.dtype.base_dtype:
         raise TypeError(f"grad_ys: expected {y.dtype.name} for {y.name!r}, got {tensor.dtype.name}")
     return tensor
-
-
-def _result(graph: Graph, gradient: Any) -> Any:
-    if gradient is None:
-        return None
-    if isinstance(gradient, tuple):
-        values, indices, shape = gradient
-        return IndexedSlices(
-            graph.tensor_of(values),
-            graph.tensor_of(indices),
-            None if shape is None else graph.tensor_of(shape),
-        )
-    return graph.tensor_of(gradient)
