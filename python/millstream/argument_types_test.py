@@ -234,6 +234,8 @@ def _table() -> Calls:
         },
         tf.RegisterGradient: lambda: {"op_type": "ArgumentTypes"},
         tf.NotDifferentiable: lambda: {"op_type": f"ArgumentTypes{next(_NUMBERS)}"},
+        tf.custom_gradient: lambda: {"f": lambda x: (x, lambda dy: dy)},
+        tf.grad_pass_through: lambda: {"f": tf.round},
         tf.gradients: lambda: {"ys": [tf.constant(1.0)], "xs": [tf.constant(1.0)]},
         tf.hessians: lambda: {"ys": (x := tf.constant(X)) * x, "xs": [x]},
         tf.import_graph_def: lambda: {"graph_def": tf.GraphDef(), "return_elements": []},
