@@ -9,7 +9,7 @@ from millstream import _runtime
 from millstream._impl.base import error_text, errors, source_location
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import TENSOR, Kind, takes
-from millstream._impl.graph.convert import convert_to_tensor
+from millstream._impl.graph.convert import convert_to_tensor, graph_of
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.variable_tensor import handle_of
 from millstream._impl.ops import array_creation
@@ -33,6 +33,13 @@ class AggregationMethod:
     DEFAULT = 0
     EXPERIMENTAL_TREE = 1
     EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+_AGGREGATION_METHODS = (
+    AggregationMethod.ADD_N,
+    AggregationMethod.EXPERIMENTAL_TREE,
+    AggregationMethod.EXPERIMENTAL_ACCUMULATE_N,
+)
 
 
 @public("UnconnectedGradients")
@@ -101,7 +108,7 @@ def gradients(
         Whether each new operation is colocated with the operation whose gradient it computes, and a
         sum of gradients with the operation that made the tensor.
     gate_gradients, aggregation_method
-        Hints, not used.
+        Hints, not used. The second is an `AggregationMethod`.
     stop_gradients
         Tensors that count as constants.
     unconnected_gradients
@@ -116,8 +123,8 @@ def gradients(
     Raises
     ------
     ValueError
-        `grad_ys` has another length than `ys`, a gradient another shape than its tensor, or
-        arguments are of several graphs.
+        `grad_ys` has another length than `ys`, a gradient another shape than its tensor, arguments
+        are of several graphs, or `aggregation_method` is none.
     TypeError
         One of `grad_ys` has another dtype than its y.
     LookupError
@@ -139,17 +146,16 @@ def gradients(
         raise ValueError(
             f"unconnected_gradients: expected 'none' or 'zero', got {unconnected_gradients!r}"
         ) from None
+    if aggregation_method not in (None, *_AGGREGATION_METHODS):
+        raise ValueError(f"Invalid aggregation_method specified: {aggregation_method!r}")
     y_list, x_list = _listed(ys), _listed(xs)
     weights = [None] * len(y_list) if grad_ys is None else _listed(grad_ys)
     if len(weights) != len(y_list):
         raise ValueError(f"grad_ys: expected {len(y_list)} of them, got {len(weights)}")
-    if not y_list or not x_list:
-        raise ValueError("ys and xs: expected at least one tensor each")
     targets = [convert_to_tensor(y, name="y") for y in y_list]
-    graph = targets[0].graph
     sources = [_differentiable(x) for x in x_list]
     stops = [_differentiable(t) for t in _listed(stop_gradients)]
-    _check(graph, targets, sources, stops)
+    graph = graph_of([*targets, *sources, *stops])
     with graph.as_default(), graph.name_scope(name or "gradients") as scope:
         pairs = [
             (y, None if dy is None else _weight(y, dy))
@@ -174,7 +180,7 @@ def _add_gradients(
     colocate: bool,
     scope: str,
 ) -> list[Any]:
-    if not pairs:
+    if not pairs or not sources:
         return [None] * len(sources)
 
     def add() -> list[Any]:
@@ -203,12 +209,6 @@ def _add_gradients(
         if dy is not None:
             dy.forget_shape()  # it may be the gradient of a tensor of a known shape
     return [unpacked_gradient(graph, gradient) for gradient in found]
-
-
-def _check(graph: Graph, targets: list[Tensor], sources: list[Tensor], stops: list[Tensor]) -> None:
-    for tensor in (*targets, *sources, *stops):
-        if tensor.graph is not graph:
-            raise ValueError(f"{tensor!r} must be from the same graph as {targets[0]!r}")
 
 
 def _weight(y: Tensor, weight: Any) -> Tensor:

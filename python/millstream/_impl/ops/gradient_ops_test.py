@@ -102,3 +102,88 @@ def test_gradients_are_colocated_with_the_operations_that_they_are_of() -> None:
     groups = {tensor.op.colocation_groups()[0] for tensor in total.op.inputs}
     assert groups == {b"loc:@product", b"loc:@again"}
     assert total.eval().tolist() == own.eval().tolist() == [[23.0], [46.0]]
+
+
+def test_the_gradient_is_that_of_a_weighted_sum() -> None:
+    x = tf.constant(3.0)
+    assert tf.gradients([x * x, 2.0 * x], x)[0].eval() == 8.0
+    assert tf.gradients([x * x, 2.0 * x], x, [10.0, None])[0].eval() == 62.0
+    assert tf.gradients([x, x], [x, x])[1].eval() == 2.0
+    with pytest.raises(ValueError, match="grad_ys: expected 1 of them, got 2"):
+        tf.gradients(x * x, x, [1.0, 2.0])
+
+
+def test_a_weight_may_be_rows() -> None:
+    x = tf.constant([[1.0], [2.0], [3.0]])
+    rows = tf.IndexedSlices(tf.constant([[5.0]]), tf.constant([2]), tf.constant([3, 1]))
+    assert tf.gradients(x * 2.0, x, rows)[0].eval().tolist() == [[0.0], [0.0], [10.0]]
+
+
+def test_lists_may_be_empty() -> None:
+    x = tf.constant(3.0)
+    assert tf.gradients([], x) == [None]
+    assert tf.gradients(x, []) == []
+    assert tf.gradients([], []) == []
+
+
+def test_what_nothing_depends_on_has_zeros_or_none(session: tf.Session) -> None:
+    x, rows = tf.constant(3.0), tf.constant([[1.0, 2.0]])
+    w = tf.Variable([4.0, 5.0, 6.0])
+    n = tf.constant([1, 2])
+    session.run(w.initializer)
+    assert tf.gradients(x * x, [rows, w, n]) == [None, None, None]
+    for zero in (tf.UnconnectedGradients.ZERO, "zero"):
+        found = tf.gradients(x * x, [x, rows, w, n], unconnected_gradients=zero)
+        slope, by_rows, by_w, by_n = session.run(found)
+        assert slope == 6.0
+        assert (by_rows.tolist(), by_w.tolist()) == ([[0.0, 0.0]], [0.0, 0.0, 0.0])
+        assert (by_n.tolist(), by_n.dtype) == ([0, 0], np.int32)
+    for none in (tf.UnconnectedGradients.NONE, "none"):
+        assert tf.gradients(x * x, rows, unconnected_gradients=none) == [None]
+    assert tf.UnconnectedGradients("zero") is tf.UnconnectedGradients.ZERO
+    with pytest.raises(ValueError, match="unconnected_gradients: expected 'none' or 'zero'"):
+        tf.gradients(x * x, rows, unconnected_gradients="one")
+
+
+def test_hints_change_nothing() -> None:
+    x = tf.constant([1.0, 2.0])
+    y = x * x + tf.exp(x) * x
+    methods = [
+        None,
+        tf.AggregationMethod.DEFAULT,
+        tf.AggregationMethod.ADD_N,
+        tf.AggregationMethod.EXPERIMENTAL_TREE,
+        tf.AggregationMethod.EXPERIMENTAL_ACCUMULATE_N,
+    ]
+    expected = tf.gradients(y, x)[0].eval().tolist()
+    for method in methods:
+        for gate in (False, True):
+            (dx,) = tf.gradients(y, x, gate_gradients=gate, aggregation_method=method)
+            assert dx.eval().tolist() == expected
+            found = tf.hessians(y, x, gate_gradients=gate, aggregation_method=method)[0]
+            assert found.shape.as_list() == [2, 2]
+    with pytest.raises(ValueError, match="Invalid aggregation_method specified: 7"):
+        tf.gradients(y, x, aggregation_method=7)
+
+
+def test_names_are_below_the_scope() -> None:
+    x = tf.constant([1.0, 2.0])
+    with tf.name_scope("model"):
+        y = tf.square(x)
+        names = [
+            tf.gradients(y, x)[0].op.name,
+            tf.gradients(y, x)[0].op.name,
+            tf.gradients(y, x, name="back")[0].op.name,
+            tf.gradients(y, x, name=None)[0].op.name,
+        ]
+    scopes = [name.split("/model/Square_grad/")[0] for name in names]
+    assert scopes == ["model/gradients", "model/gradients_1", "model/back", "model/gradients_2"]
+
+
+def test_tensors_of_two_graphs_are_refused() -> None:
+    x = tf.constant(1.0)
+    with tf.Graph().as_default():
+        other = tf.constant(1.0)
+    for wrong in (lambda: tf.gradients(x, other), lambda: tf.gradients(x, x, stop_gradients=other)):
+        with pytest.raises(ValueError, match="must be from the same graph as"):
+            wrong()
