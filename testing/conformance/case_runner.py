@@ -237,6 +237,8 @@ class _Run:
                 return list(tf.gradients(ys, self._sources(case.gradients.wrt), dys))
             except tf.errors.OpError as error:
                 refused = _Error(_KINDS[error.error_code], error.message, "", "build")
+            except LookupError as error:
+                refused = _Error("NotFound", str(error), "", "build")
             except (TypeError, ValueError) as error:
                 refused = _Error("InvalidArgument", str(error), "", "build")
         raise _RefusedError(refused)
