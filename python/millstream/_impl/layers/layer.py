@@ -24,7 +24,7 @@ from millstream._impl.graph.arguments import (
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.operation import Tensor
-from millstream._impl.ops import array_ops, math_ops
+from millstream._impl.ops import array_ops, math_ops, nest
 from millstream._impl.values import dtypes
 from millstream._impl.values.tensor_shape import TensorShape, as_shape
 from millstream._impl.variables import variable_scope as scope_of_variables
@@ -319,7 +319,9 @@ class Layer:
             if loss not in known:
                 self._losses.append((loss, None))
         weights = self._trainable_weights if is_trained else self._non_trainable_weights
-        weights.extend(variable if isinstance(variable, PartitionedVariable) else [variable])
+        parts = variable if isinstance(variable, PartitionedVariable) else [variable]
+        # A getter of the scope may have noted it already.
+        weights.extend(part for part in parts if all(part is not known for known in weights))
         return variable
 
     def add_variable(self, *args: Any, **kwargs: Any) -> Any:
@@ -429,8 +431,7 @@ class Layer:
             self.input_spec.check(self.name, _first(inputs))
         if self._dtype is None:
             self._dtype = _first(inputs).dtype.base_dtype
-        shapes = [tensor.shape for tensor in inputs] if isinstance(inputs, list) else inputs.shape
-        self.build(shapes)
+        self.build(nest.map_structure(lambda tensor: tensor.shape, inputs))
         self.built = True
 
     def _regularize(self, outputs: Any, inputs: Any) -> None:
@@ -443,13 +444,13 @@ class Layer:
 
 
 def _as_tensors(inputs: Any) -> Any:
-    if isinstance(inputs, (list, tuple)) and any(isinstance(item, Tensor) for item in inputs):
-        return [convert_to_tensor(item) for item in inputs]
+    if any(isinstance(leaf, Tensor) for leaf in nest.flatten(inputs)):
+        return nest.map_structure(convert_to_tensor, inputs)
     return convert_to_tensor(inputs, name="inputs")
 
 
 def _first(inputs: Any) -> Tensor:
-    tensor: Tensor = inputs[0] if isinstance(inputs, list) else inputs
+    tensor: Tensor = nest.flatten(inputs)[0]
     return tensor
 
 

@@ -268,3 +268,17 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
         assert_same_structure(structure[0], other, check_types, expand)
     columns = zip(*(flatten(one, expand) for one in structure), strict=True)
     return pack_sequence_as(structure[0], [func(*leaves) for leaves in columns], expand)
+
+
+def map_parts(function: Callable[..., Any], *structures: Any) -> Any:
+    """What a function gives for what is directly inside structures, nested as the first.
+
+    Parameters
+    ----------
+    function
+        Gets a part of each structure.
+    structures
+        Structures with as many parts as the first has.
+    """
+    columns = zip(*(_parts(one) for one in structures), strict=True)
+    return _made_like(structures[0], [function(*parts) for parts in columns])
