@@ -22,6 +22,7 @@ ROOMS = (
     "variables",
     "nn",
     "layers",
+    "rnn",
     "metrics",
     "session",
     "summary",

@@ -303,6 +303,20 @@ def _layers() -> Calls:
     }  # fmt: skip
 
 
+def _recurrent() -> Calls:
+    """Recurrent networks."""
+    cells = tf.nn.rnn_cell
+    simple = (cells.BasicRNNCell, cells.BasicLSTMCell, cells.LSTMCell, cells.GRUCell)
+    return {
+        **{cell: lambda: {"num_units": 2} for cell in simple},
+        cells.RNNCell: dict,
+        cells.MultiRNNCell: lambda: {"cells": [cells.GRUCell(2)]},
+        cells.DropoutWrapper: lambda: {"cell": cells.GRUCell(2)},
+        cells.ResidualWrapper: lambda: {"cell": cells.GRUCell(2)},
+        cells.DeviceWrapper: lambda: {"cell": cells.GRUCell(2), "device": "/cpu:0"},
+    }
+
+
 def _predictions() -> dict[str, Any]:
     return {"labels": X, "predictions": X}
 
@@ -403,4 +417,5 @@ def _training() -> Calls:
 
 def calls_of_networks() -> Calls:
     """The calls of all functions of this module."""
-    return _windows_of_images() | _nn() | _layers() | _losses_and_metrics() | _training()
+    networks = _nn() | _layers() | _recurrent() | _losses_and_metrics()
+    return _windows_of_images() | networks | _training()

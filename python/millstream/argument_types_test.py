@@ -454,6 +454,7 @@ _TAKE_ANYTHING = {
     tf.debugging.enable_check_numerics, tf.debugging.replay, tf.QueueBase, tf.nest.is_nested,
     tf.nest.map_structure,
     tf.nest.flatten, tf.nest.pack_sequence_as, tf.nest.assert_same_structure,
+    tf.nn.rnn_cell.LSTMStateTuple,
 }  # fmt: skip
 # Arguments that may be any object, or whose truth alone counts.
 _ANY: dict[str, set[Any]] = {
@@ -478,6 +479,7 @@ _TRUTHS = {
     "reverse",
     "pin_variables_on_cpu",
     "remove_accidental_hits", "sorted", "unique",
+    "state_is_tuple", "use_peepholes", "variational_recurrent", "time_major", "swap_memory",
 }  # fmt: skip
 
 

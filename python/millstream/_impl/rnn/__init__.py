@@ -1,0 +1,1 @@
+"""Recurrent networks: cells, and functions that run them over sequences."""
