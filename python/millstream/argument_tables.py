@@ -303,6 +303,29 @@ def _layers() -> Calls:
     }  # fmt: skip
 
 
+class _StateSaver:
+    """Has a state and saves nothing."""
+
+    @staticmethod
+    def state(_: str) -> Any:
+        return tf.zeros([2, 3])
+
+    @staticmethod
+    def save_state(_: str, value: Any) -> Any:
+        return tf.identity(value)
+
+
+def _over(inputs: Any, *ways: str) -> dict[str, Any]:
+    """Cells and their input."""
+    cells = {f"cell{way}": tf.nn.rnn_cell.BasicLSTMCell(3) for way in ways or [""]}
+    return {**cells, "inputs": inputs, "dtype": tf.float32}
+
+
+def _saving() -> dict[str, Any]:
+    arguments = {"state_saver": _StateSaver(), "state_name": ("c", "h")}
+    return {"cell": tf.nn.rnn_cell.BasicLSTMCell(3), "inputs": [tf.constant(X)], **arguments}
+
+
 def _recurrent() -> Calls:
     """Recurrent networks."""
     cells = tf.nn.rnn_cell
@@ -314,6 +337,9 @@ def _recurrent() -> Calls:
         cells.DropoutWrapper: lambda: {"cell": cells.GRUCell(2)},
         cells.ResidualWrapper: lambda: {"cell": cells.GRUCell(2)},
         cells.DeviceWrapper: lambda: {"cell": cells.GRUCell(2), "device": "/cpu:0"},
+        tf.nn.static_rnn: lambda: _over([tf.constant(X)]),
+        tf.nn.static_bidirectional_rnn: lambda: _over([tf.constant(X)], "_fw", "_bw"),
+        tf.nn.static_state_saving_rnn: _saving,
     }
 
 
