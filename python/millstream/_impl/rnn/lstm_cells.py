@@ -174,9 +174,11 @@ class BasicLSTMCell(_LSTM):
         memory, shown = state if self._state_is_tuple else array_join.split(state, 2, 1)
         gates = affine(inputs, shown, self._kernel, self._bias)
         write, new, keep, show = array_join.split(gates, 4, 1)
-        keep = gen_ops.sigmoid(keep + constant(self._forget_bias, keep.dtype))
-        memory = memory * keep + gen_ops.sigmoid(write) * self._activation(new)
-        output = self._activation(memory) * gen_ops.sigmoid(show)
+        # Functions and no operators: they say the names of the operations.
+        add, mul, sigmoid = gen_ops.add, gen_ops.mul, gen_ops.sigmoid
+        kept = mul(memory, sigmoid(add(keep, constant(self._forget_bias, keep.dtype))))
+        memory = add(kept, mul(sigmoid(write), self._activation(new)))
+        output = mul(self._activation(memory), sigmoid(show))
         return output, self._held(memory, output)
 
 
