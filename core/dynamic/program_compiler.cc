@@ -11,6 +11,7 @@
 #include "core/graph/frames.h"
 #include "core/graph/structural_role.h"
 #include "core/resources/resource_handle.h"
+#include "core/resources/run_time_handle.h"
 
 namespace millstream {
 namespace {
@@ -127,9 +128,9 @@ Status ProgramCompiler::AddHandle(const Node& node) {
   Value handle;
   handle.view.dtype = MS_RESOURCE;
   handle.view.rank = 0;
-  handle.view.mem.base = resource.get();
   handle.view.mem.space = MS_SPACE_HOST;
-  handle.view.flags = MS_VIEW_HOST | MS_VIEW_RESOURCE;
+  handle.view.flags = MS_VIEW_HOST;
+  PointToResource(resource.get(), &handle.view);
   AddConstant(node.output(0), std::move(handle));
   program_->resources.push_back(std::move(resource));
   return absl::OkStatus();

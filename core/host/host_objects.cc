@@ -4,6 +4,7 @@
 
 #include "core/host/kernel_host.h"
 #include "core/resources/resource_manager.h"
+#include "core/resources/run_time_handle.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/resource_types.h"
 
@@ -97,9 +98,7 @@ StatusOr<ResourceRef<Resource>> FindOrMake(const MS_Frame& frame, MS_Str contain
 }  // namespace
 
 MS_Status* HandleRead(const MS_TensorView* handle, MS_Str* container, MS_Str* name, MS_Str* type) {
-  const bool is_handle = handle->dtype == MS_RESOURCE && handle->mem.base != nullptr;
-  Variable* const variable =
-      is_handle ? ResourceAs<Variable>(static_cast<Resource*>(handle->mem.base)) : nullptr;
+  Variable* const variable = ResourceAs<Variable>(ResourceOf(*handle));
   if (variable == nullptr) {
     return ToAbiStatus(errors::InvalidArgument("the tensor is not the handle of a variable"));
   }

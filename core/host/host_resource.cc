@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/host/host_ctx.h"
 #include "core/host/host_objects.h"
+#include "core/resources/run_time_handle.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
 
@@ -26,8 +27,7 @@ StatusOr<bool> FindVariables(const MS_Frame& frame, const uint32_t* inputs, uint
     if (inputs[k] >= frame.n_in || frame.inputs[inputs[k]].dtype != MS_RESOURCE) {
       return errors::InvalidArgument("input ", inputs[k], " is no handle of a variable");
     }
-    Variable* const variable =
-        ResourceAs<Variable>(static_cast<Resource*>(frame.inputs[inputs[k]].mem.base));
+    Variable* const variable = ResourceAs<Variable>(ResourceOf(frame.inputs[inputs[k]]));
     if (variable == nullptr) {
       return errors::InvalidArgument("input ", inputs[k],
                                      " is the handle of another resource, not of a variable");

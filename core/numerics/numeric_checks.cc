@@ -20,6 +20,7 @@
 #include "core/io/write_file.h"
 #include "core/numerics/numeric_scan.h"
 #include "core/numerics/update_rule.h"
+#include "core/resources/run_time_handle.h"
 #include "core/resources/variable.h"
 #include "core/step/step_context.h"
 #include "framework/plugin/host_status.h"
@@ -41,10 +42,7 @@ constexpr const char* kHiding[] = {"batch_updates",   "compile_elementwise", "fo
                                    "fuse_batch_norm", "fuse_elementwise",    "fuse_product_updates",
                                    "fuse_products",   "pack_weights"};
 
-Variable* VariableOf(const MS_TensorView& view) {
-  if ((view.flags & MS_VIEW_RESOURCE) == 0) return nullptr;
-  return ResourceAs<Variable>(static_cast<Resource*>(view.mem.base));
-}
+Variable* VariableOf(const MS_TensorView& view) { return ResourceAs<Variable>(ResourceOf(view)); }
 
 absl::string_view ArgumentOf(const Node& node, uint32_t input) {
   const std::vector<int>& starts = node.signature().input_starts;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/plan/running_steps.h"
+#include "core/resources/run_time_handle.h"
 #include "framework/plugin/host_tensor.h"
 
 namespace millstream {
@@ -37,10 +38,7 @@ MS_TensorView TemplateView(const Plan& plan, const ValueRef& value, const Buffer
       PointView(root.in_host ? root.constant : root.device_constant, &view);
       view.flags |= MS_VIEW_CONST;
       break;
-    case RootKind::kHandle:
-      view.mem.base = root.resource.get();
-      view.flags |= MS_VIEW_RESOURCE;
-      break;
+    case RootKind::kHandle: PointToResource(root.resource.get(), &view); break;
     case RootKind::kPlanned:
       PointView(Tensor(root.dtype, root.shape, slab, root.offset), &view);
       break;

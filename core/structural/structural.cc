@@ -8,6 +8,7 @@
 #include "absl/base/call_once.h"
 #include "core/host/host_ctx.h"
 #include "core/host/thread_team.h"
+#include "core/resources/run_time_handle.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/kernel_registry.h"
 #include "framework/plugin/reserved_ops.h"
@@ -70,10 +71,7 @@ Tensor StructuralFrame::BorrowInput(uint32_t i) const {
   return Tensor(dtype, input_shape(i), BorrowBuffer(data, view.mem.bytes, false, nullptr));
 }
 
-Resource* StructuralFrame::handle(uint32_t i) const {
-  const MS_TensorView& view = frame_->inputs[i];
-  return view.dtype == MS_RESOURCE ? static_cast<Resource*>(view.mem.base) : nullptr;
-}
+Resource* StructuralFrame::handle(uint32_t i) const { return ResourceOf(frame_->inputs[i]); }
 
 StatusOr<Variable*> StructuralFrame::variable(uint32_t i) const {
   Variable* const variable = ResourceAs<Variable>(handle(i));
