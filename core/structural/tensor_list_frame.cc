@@ -27,12 +27,12 @@ StatusOr<const OpaqueCell*> CellAt(const StructuralFrame& frame, uint32_t i) {
 
 }  // namespace
 
-StatusOr<const TensorList*> ListAt(const StructuralFrame& frame, uint32_t i) {
-  MS_ASSIGN_OR_RETURN(const OpaqueCell* const cell, CellAt(frame, i));
-  const TensorList* const list = TensorList::In(*cell);
+StatusOr<const TensorList*> CheckedList(const StructuralFrame& frame, uint32_t i,
+                                        const OpaqueCell& cell) {
+  const TensorList* const list = TensorList::In(cell);
   if (list == nullptr) {
     return errors::InvalidArgument("Input handle is not a list. Saw: '",
-                                   *cell == nullptr ? "<unset>" : (*cell)->DebugString(),
+                                   cell == nullptr ? "<unset>" : cell->DebugString(),
                                    "' as argument '", NameOf(frame, i), "'");
   }
   const StatusOr<DataType> dtype = frame.call().Attr<DataType>("element_dtype");
@@ -40,6 +40,11 @@ StatusOr<const TensorList*> ListAt(const StructuralFrame& frame, uint32_t i) {
   return errors::InvalidArgument("Invalid data types; op elements ", DataTypeName(*dtype),
                                  " but list elements ", DataTypeName(list->element_dtype()),
                                  " in argument '", NameOf(frame, i), "'");
+}
+
+StatusOr<const TensorList*> ListAt(const StructuralFrame& frame, uint32_t i) {
+  MS_ASSIGN_OR_RETURN(const OpaqueCell* const cell, CellAt(frame, i));
+  return CheckedList(frame, i, *cell);
 }
 
 StatusOr<TensorList*> ChangedListAt(StructuralFrame* frame, uint32_t i) {
@@ -122,6 +127,13 @@ StatusOr<Tensor> ElementOrZeros(const TensorList& list, const Tensor& element,
   return errors::InvalidArgument(
       "Trying to read an uninitialized element but element_shape is not fully defined: ",
       shape.ToString());
+}
+
+Tensor RowsOf(const Tensor& tensor, int64_t first, const Shape& shape) {
+  const int64_t rows = tensor.shape().dim(0);
+  const size_t row_bytes = rows == 0 ? 0 : tensor.bytes() / static_cast<size_t>(rows);
+  return Tensor(tensor.dtype(), shape, tensor.buffer(),
+                tensor.offset() + static_cast<size_t>(first) * row_bytes);
 }
 
 }  // namespace millstream

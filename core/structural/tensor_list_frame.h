@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/structural/structural.h"
+#include "framework/opaque_cell.h"
 #include "framework/shape.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
@@ -16,6 +17,9 @@ namespace millstream {
 // The list of input i, which lives until the kernel returns. INVALID_ARGUMENT if the input is no
 // scalar, holds no list, or if the node's elements are of another dtype than the list's.
 StatusOr<const TensorList*> ListAt(const StructuralFrame& frame, uint32_t i);
+// The list of a cell of input i. Errors are those of ListAt.
+StatusOr<const TensorList*> CheckedList(const StructuralFrame& frame, uint32_t i,
+                                        const OpaqueCell& cell);
 // Makes output 0 a list that equals the one of input i, and gives it for a change. It is the
 // input's own list if nothing else holds that, else a copy. Errors are those of ListAt.
 StatusOr<TensorList*> ChangedListAt(StructuralFrame* frame, uint32_t i);
@@ -37,6 +41,11 @@ StatusOr<Tensor> ZeroTensor(DataType dtype, const Shape& shape);
 // another shape, or if it is unset and `shape` is not fully known.
 StatusOr<Tensor> ElementOrZeros(const TensorList& list, const Tensor& element,
                                 const PartialShape& shape);
+
+// The shape of a row. REQUIRES: the tensor has at least one dimension.
+inline Shape RowShape(const Tensor& tensor) { return Shape(tensor.shape().dims().subspan(1)); }
+// A view of the rows of a tensor from `first` on, as a tensor of `shape`: one row or several.
+Tensor RowsOf(const Tensor& tensor, int64_t first, const Shape& shape);
 
 }  // namespace millstream
 

@@ -1,5 +1,6 @@
 // Tensor lists in steps, on both executors: that of plans and, because of a Switch in the step, the
 // dynamic one.
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,6 +71,19 @@ class TensorListsTest : public SessionTest, public ::testing::WithParamInterface
     feeds_.push_back({fed, Values<float>(values)});
     return fed;
   }
+  Output FedRows(const std::vector<float>& rows) {
+    return Op("ExpandDims", {Fed(rows), Constant(Tensor::Scalar<int32_t>(1))});
+  }
+  Output FedInts(const std::vector<int32_t>& values) {
+    const Output fed = Placeholder(graph.UniqueName("ints", false), DataType::kInt32);
+    feeds_.push_back({fed, Values<int32_t>(values)});
+    return fed;
+  }
+  Output FedInt(int32_t value) {
+    const Output fed = Placeholder(graph.UniqueName("int", false), DataType::kInt32);
+    feeds_.push_back({fed, Tensor::Scalar<int32_t>(value)});
+    return fed;
+  }
   Output ShapeOf(const std::vector<int32_t>& sizes) { return Constant(Values<int32_t>(sizes)); }
   Output AnyShape() { return Constant(Tensor::Scalar<int32_t>(-1)); }
   Output Int(int32_t value) { return Constant(Tensor::Scalar<int32_t>(value)); }
@@ -83,6 +97,23 @@ class TensorListsTest : public SessionTest, public ::testing::WithParamInterface
   std::pair<Output, Output> Pop(const Output& list, const Output& shape, DataType dtype = kFloat) {
     const Output rest = Op("TensorListPopBack", {list, shape}, {{"element_dtype", dtype}});
     return {rest, rest.node->output(1)};
+  }
+  Output Reserve(const Output& shape, int32_t size) {
+    return Op("TensorListReserve", {shape, FedInt(size)}, {{"element_dtype", kFloat}});
+  }
+  Output Get(const Output& list, int32_t index) {
+    return Op("TensorListGetItem", {list, FedInt(index), AnyShape()}, {{"element_dtype", kFloat}});
+  }
+  Output Stack(const Output& list) {
+    return Op("TensorListStack", {list, AnyShape()}, {{"element_dtype", kFloat}});
+  }
+  Output Gather(const Output& list, const std::vector<int32_t>& indices) {
+    return Op("TensorListGather", {list, FedInts(indices), AnyShape()},
+              {{"element_dtype", kFloat}});
+  }
+  // The elements are vectors of one number.
+  Output FromRows(const std::vector<float>& rows) {
+    return Op("TensorListFromTensor", {FedRows(rows), AnyShape()});
   }
   Output See(const Output& list) { return Op("TestSeeList", {list}); }
   Output Zeros(const Output& list) { return Op("ZerosLike", {list}); }
@@ -188,6 +219,122 @@ TEST_P(TensorListsTest, VariantsArePackedAndUnpacked) {
   EXPECT_THAT(Floats({Pop(unpacked->output(1), AnyShape()).second,
                       Pop(unpacked->output(0), AnyShape()).second}),
               ElementsAre(ElementsAre(2), ElementsAre(1)));
+}
+
+TEST_P(TensorListsTest, ItemsAreReadAndReplaced) {
+  const Output list = Push(Push(Empty(AnyShape()), Fed({1})), Fed({2}));
+  const Output changed = Op("TensorListSetItem", {list, FedInt(0), Fed({5, 6})});
+  EXPECT_THAT(Floats({Get(changed, 0), Get(changed, 1), Get(list, 0)}),
+              ElementsAre(ElementsAre(5, 6), ElementsAre(2), ElementsAre(1)));
+  ExpectError(ErrorOf(Get(list, 2)), kInvalid,
+              {"Trying to access element 2 in a list with 2 elements.", "'index'"});
+  ExpectError(ErrorOf(Get(list, -1)), kInvalid, {"Trying to access element -1"});
+  ExpectError(ErrorOf(Get(Op("TensorListSetItem", {list, FedInt(2), Fed({1})}), 0)), kInvalid,
+              {"Trying to modify element 2 in a list with 2 elements."});
+}
+
+TEST_P(TensorListsTest, UnsetElementsAreZeros) {
+  const Output list = Reserve(ShapeOf({2}), 3);
+  EXPECT_THAT(Floats({Get(list, 2), Pop(list, AnyShape()).second, Stack(list)}),
+              ElementsAre(ElementsAre(0, 0), ElementsAre(0, 0), ElementsAre(0, 0, 0, 0, 0, 0)));
+  ExpectError(ErrorOf(Get(Reserve(AnyShape(), 1), 0)), kInvalid,
+              {"uninitialized element but element_shape is not fully defined"});
+  ExpectError(ErrorOf(Stack(Reserve(AnyShape(), 1))), kInvalid, {"non-fully-defined"});
+  ExpectError(ErrorOf(Stack(Empty(AnyShape()))), kInvalid, {"non-fully-defined"});
+  ExpectError(ErrorOf(Get(Reserve(ShapeOf({1}), -1), 0)), kInvalid, {"non negative", "-1"});
+}
+
+TEST_P(TensorListsTest, AHugeReservedListTakesNoMemory) {
+  const Output list = Reserve(ShapeOf({2}), std::numeric_limits<int32_t>::max());
+  const Output item = Op("TensorListSetItem", {list, FedInt(1), Fed({1, 2})});
+  EXPECT_THAT(Floats({Get(item, 1), Get(item, 1 << 30)}),
+              ElementsAre(ElementsAre(1, 2), ElementsAre(0, 0)));
+}
+
+TEST_P(TensorListsTest, RowsBecomeElementsAndComeBack) {
+  const Output list = Push(FromRows({1, 2, 3}), Fed({4, 5}));
+  ExpectError(ErrorOf(Stack(list)), kInvalid, {"[2]", "[1]"});
+  EXPECT_THAT(Floats({Stack(FromRows({1, 2, 3})), Gather(list, {2, 0, 2})}),
+              ElementsAre(ElementsAre(1, 2, 3), ElementsAre(3, 1, 3)));
+  ExpectError(ErrorOf(Gather(list, {4})), kInvalid, {"element 4 in a list with 4 elements"});
+  const Output three = Op("TensorListStack", {FromRows({1, 2}), AnyShape()},
+                          {{"element_dtype", kFloat}, {"num_elements", int64_t{3}}});
+  ExpectError(ErrorOf(three), kInvalid,
+              {"Operation expected a list with 3 elements but got a list with 2 elements."});
+}
+
+TEST_P(TensorListsTest, RowsAreScattered) {
+  const Output rows = FedRows({1, 2});
+  const auto scatter = [&](const std::vector<int32_t>& indices, int32_t count) {
+    return Op("TensorListScatterV2", {rows, FedInts(indices), ShapeOf({1}), FedInt(count)});
+  };
+  EXPECT_THAT(Floats({Stack(scatter({2, 0}, 4)), Stack(scatter({1, 1}, -1))}),
+              ElementsAre(ElementsAre(2, 0, 1, 0), ElementsAre(0, 2)));
+  ExpectError(ErrorOf(Stack(scatter({0, 2}, 2))), kInvalid,
+              {"Trying to scatter at index 2 in list with size 2"});
+  ExpectError(ErrorOf(Stack(scatter({0, -1}, 2))), kInvalid, {"must all be positive", "-1"});
+  ExpectError(ErrorOf(Stack(scatter({0}, 2))), kInvalid, {"'indices'", "TensorListScatterV2"});
+  const Output into =
+      Op("TensorListScatterIntoExistingList", {FromRows({7, 8}), rows, FedInts({1, 3})});
+  EXPECT_THAT(Floats({Gather(into, {0, 1, 3})}), ElementsAre(ElementsAre(7, 1, 2)));
+}
+
+TEST_P(TensorListsTest, ElementsAreJoinedAndSplit) {
+  const auto join = [&](const Output& list, const std::vector<int64_t>& leading) {
+    return Op("TensorListConcatV2", {list, AnyShape(), Constant(Values<int64_t>(leading))},
+              {{"element_dtype", kFloat}});
+  };
+  const Output list = Push(Push(Empty(AnyShape()), Fed({1, 2})), Fed({3}));
+  const Output unset = Op("TensorListResize", {list, FedInt(3)});
+  EXPECT_THAT(Floats({join(list, {}), join(unset, {0, 0, 2})}),
+              ElementsAre(ElementsAre(1, 2, 3), ElementsAre(1, 2, 3, 0, 0)));
+  ExpectError(ErrorOf(join(unset, {1})), kInvalid,
+              {"uninitialized element at index 2 but leading_dims has only 1 elements."});
+  ExpectError(ErrorOf(join(Empty(AnyShape()), {})), kInvalid, {"must be fully defined"});
+  const auto split = [&](const std::vector<int64_t>& lengths) {
+    return Op("TensorListSplit", {Fed({1, 2, 3}), AnyShape(), Constant(Values<int64_t>(lengths))});
+  };
+  EXPECT_THAT(Floats({Get(split({2, 1}), 0), Get(split({3, 0}), 1)}),
+              ElementsAre(ElementsAre(1, 2), ElementsAre()));
+  ExpectError(ErrorOf(Get(split({2}), 0)), kInvalid, {"Unused values in tensor"});
+  ExpectError(ErrorOf(Get(split({2, 2}), 0)), kInvalid, {"Attempted to slice [2, 4]"});
+  ExpectError(ErrorOf(Get(split({4, -1}), 0)), kInvalid, {"Attempted to slice"});
+  ExpectError(ErrorOf(Get(split({3, -1, 1}), 0)), kInvalid, {"Invalid value in lengths: -1"});
+}
+
+TEST_P(TensorListsTest, ListsAreJoined) {
+  const Output list = Push(Empty(AnyShape()), Fed({1}));
+  const Output both = Op("TensorListConcatLists", {list, Op("TensorListResize", {list, FedInt(2)})},
+                         {{"element_dtype", kFloat}});
+  EXPECT_THAT(Floats({Op("TensorListStack", {both, ShapeOf({1})}, {{"element_dtype", kFloat}}),
+                      Stack(list)}),
+              ElementsAre(ElementsAre(1, 1, 0), ElementsAre(1)));
+}
+
+TEST_P(TensorListsTest, EachListOfABatchGetsARow) {
+  const Output one = Push(Empty(AnyShape()), Fed({1}));
+  const Output batch = build.Variadic("Pack", {{one, Empty(AnyShape())}})->output(0);
+  const Output pushed = Op("TensorListPushBackBatch", {batch, FedRows({5, 6})});
+  const Node* const lists = build.NodeOf("Unpack", {pushed}, {{"num", int64_t{2}}});
+  EXPECT_THAT(Floats({Stack(lists->output(0)), Stack(lists->output(1)), Stack(one)}),
+              ElementsAre(ElementsAre(1, 5), ElementsAre(6), ElementsAre(1)));
+}
+
+TEST_P(TensorListsTest, OpsExpectListsOfTheirType) {
+  const Output list = Push(Empty(AnyShape()), Fed({1}));
+  const Output hidden =
+      Pop(Push(Empty(AnyShape(), DataType::kVariant), list), AnyShape(), DataType::kVariant).second;
+  const Output ints =
+      Op("TensorListGetItem", {Op("Reshape", {hidden, ShapeOf({})}), FedInt(0), AnyShape()},
+         {{"element_dtype", DataType::kInt32}});
+  ExpectError(ErrorOf(ints), kInvalid,
+              {"Invalid data types; op elements int32 but list elements float32"});
+  const Output none = Get(Pop(Op("TensorListReserve", {ShapeOf({}), FedInt(1)},
+                                 {{"element_dtype", DataType::kVariant}}),
+                              AnyShape(), DataType::kVariant)
+                              .second,
+                          0);
+  ExpectError(ErrorOf(none), kInvalid, {"Input handle is not a list. Saw: '<unset>'"});
 }
 
 }  // namespace
