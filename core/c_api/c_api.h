@@ -55,15 +55,18 @@ typedef struct millstream_gradient {
   millstream_output dense_shape;
 } millstream_gradient;
 
+/* The body of a loop, as a place for the nodes of a gradient function. Valid during the call. */
+typedef struct millstream_gradient_region millstream_gradient_region;
+
 /* Gradient functions of the front end. `differentiate` gets `state`, the name of a function, a
- * node, the scope below which it names new nodes, and the gradients of the node's outputs. The name
- * is the node's op or the value of its attribute "_gradient_op_type". It sets the gradients of the
- * node's inputs, which are none at first. It returns 1; 0 if there is no function of this name; -1
- * if the function failed. */
+ * node, the scope below which it names new nodes, the region that they belong to (NULL: none), and
+ * the gradients of the node's outputs. The name is the node's op or the value of its attribute
+ * "_gradient_op_type". It sets the gradients of the node's inputs, which are none at first. It
+ * returns 1; 0 if there is no function of this name; -1 if the function failed. */
 typedef struct millstream_gradient_functions {
   int32_t (*differentiate)(void* state, const char* name, int32_t node, const char* scope,
-                           const millstream_gradient* dy, int32_t n_dy, millstream_gradient* dx,
-                           int32_t n_dx);
+                           millstream_gradient_region* region, const millstream_gradient* dy,
+                           int32_t n_dy, millstream_gradient* dx, int32_t n_dx);
   void* state;
 } millstream_gradient_functions;
 
@@ -242,6 +245,16 @@ millstream_status* millstream_graph_gradients(
     int32_t n_xs, const millstream_output* grad_ys, const millstream_output* stop_gradients,
     int32_t n_stop_gradients, int32_t colocate, const char* scope, const char* source,
     const millstream_gradient_functions* functions, millstream_gradient* out);
+
+/* What a node of the region reads instead of `output`. May add nodes. INVALID_ARGUMENT if there is
+ * no such output; UNIMPLEMENTED as in core/gradients/backward_loop.h. */
+millstream_status* millstream_gradient_region_inside(millstream_gradient_region* region,
+                                                     millstream_output output,
+                                                     millstream_output* out);
+/* The node that nodes of the region without inputs wait for. */
+int32_t millstream_gradient_region_pivot(const millstream_gradient_region* region);
+/* Says that a node was added to the region. REQUIRES: the graph has the node. */
+void millstream_gradient_region_note(millstream_gradient_region* region, int32_t node);
 
 /* ---- Sessions ---- */
 /* Creates a session. `config` is a serialized ConfigProto; it may be NULL. REQUIRES: the graph

@@ -30,6 +30,11 @@ using millstream::c_api::MakeOutput;
 
 namespace errors = millstream::errors;
 
+struct millstream_gradient_region {
+  const millstream_graph* graph = nullptr;
+  millstream::GraphRegion* region = nullptr;
+};
+
 namespace {
 
 constexpr millstream_output kNoOutput = {-1, 0};
@@ -80,10 +85,11 @@ class FrontEndGradients final : public GradientFunctions {
       dy.push_back(GiveGradient(context->raw_dy(i)));
     }
     std::vector<millstream_gradient> dx(context->num_inputs(), {kNoOutput, kNoOutput, kNoOutput});
+    millstream_gradient_region region = {graph_, context->builder()->region()};
     const int32_t outcome = functions_.differentiate(
         functions_.state, std::string(name).c_str(), node->id(),
-        context->builder()->scope().c_str(), dy.data(), static_cast<int32_t>(dy.size()), dx.data(),
-        static_cast<int32_t>(dx.size()));
+        context->builder()->scope().c_str(), region.region == nullptr ? nullptr : &region,
+        dy.data(), static_cast<int32_t>(dy.size()), dx.data(), static_cast<int32_t>(dx.size()));
     if (outcome < 0) {
       return Status(absl::StatusCode::kUnknown,
                     absl::StrCat("gradient function '", name, "' failed"));
@@ -129,6 +135,25 @@ millstream_status* millstream_graph_gradients(
   if (!gradients.ok()) return Give(gradients.status());
   for (int32_t i = 0; i < n_xs; ++i) out[i] = GiveGradient((*gradients)[i]);
   return nullptr;
+}
+
+millstream_status* millstream_gradient_region_inside(millstream_gradient_region* region,
+                                                     millstream_output output,
+                                                     millstream_output* out) {
+  const StatusOr<Output> given = FindOutput(region->graph, output);
+  if (!given.ok()) return Give(given.status());
+  const StatusOr<Output> inside = region->region->Inside(*given);
+  if (!inside.ok()) return Give(inside.status());
+  *out = MakeOutput(*inside);
+  return nullptr;
+}
+
+int32_t millstream_gradient_region_pivot(const millstream_gradient_region* region) {
+  return region->region->pivot()->id();
+}
+
+void millstream_gradient_region_note(millstream_gradient_region* region, int32_t node) {
+  region->region->NoteMade(region->graph->graph.node(node));
 }
 
 void millstream_differentiable_ops(millstream_bytes* out) {

@@ -34,8 +34,9 @@ class GraphTest : public GraphFixture {
   // A front end whose function "Twice" gives dy + dy, and whose function "Broken" fails.
   struct FrontEnd {
     static int32_t Differentiate(void* state, const char* name, int32_t node, const char* scope,
-                                 const millstream_gradient* dy, int32_t n_dy,
-                                 millstream_gradient* dx, int32_t n_dx) {
+                                 millstream_gradient_region* region, const millstream_gradient* dy,
+                                 int32_t n_dy, millstream_gradient* dx, int32_t n_dx) {
+      EXPECT_EQ(region, nullptr);
       auto* self = static_cast<FrontEnd*>(state);
       if (std::string(name) == "Broken") return -1;
       if (std::string(name) != "Twice" || n_dy != 1 || n_dx != 1) return 0;

@@ -187,13 +187,7 @@ Status BackwardWalk::CallFunction(const Node* node, GradientContext* context) co
   const StatusOr<GradientFunction> function = FindGradient(op);
   if (function.ok()) return *function == nullptr ? absl::OkStatus() : (*function)(context);
   StatusOr<bool> found = false;
-  if (options_.functions != nullptr) {
-    if (builder_.region() != nullptr) {
-      return errors::Unimplemented("the gradient function of '", op,
-                                   "' is not the runtime's own, so it cannot be used in a loop");
-    }
-    found = options_.functions->Differentiate(op, node, context);
-  }
+  if (options_.functions != nullptr) found = options_.functions->Differentiate(op, node, context);
   if (!found.ok() || *found) return found.status();
   return function.status();
 }

@@ -67,6 +67,9 @@ class BackwardWalk {
   void AddVariables(LoopGradients* gradients, BackwardLoop* backward);
   void SetNextGradients(const LoopGradients& gradients, BackwardLoop* backward);
   Status SumOverIterations(const Node* enter, BackwardLoop* backward, GraphRegion* outside);
+  Output JoinedRows(const Output& rows, BackwardLoop* backward, GraphRegion* outside);
+  Status JoinIterations(const Node* enter, const Gradient& rows, BackwardLoop* backward,
+                        GraphRegion* outside);
   Status AddPart(const Node* enter, const Output& gradient);
   Output InRegion(const Output& gradient);
   Output DenseTotal(const std::vector<Output>& outputs);

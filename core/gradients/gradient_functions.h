@@ -15,7 +15,7 @@ class GradientFunctions {
   // node's op, or what its attribute "_gradient_op_type" says. If there is no function of this
   // name, returns false and does nothing. AddGradients calls it on its own thread and without the
   // graph's lock. The function may add nodes without the context's builder. Their names are below
-  // the builder's scope.
+  // the builder's scope, and they belong to the builder's region.
   virtual StatusOr<bool> Differentiate(absl::string_view name, const Node* node,
                                        GradientContext* context) = 0;
 };

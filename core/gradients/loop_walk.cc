@@ -5,9 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/gradients/backward_walk.h"
+#include "core/gradients/shape_helpers.h"
 #include "core/graph/control_flow.h"
 
 namespace millstream {
@@ -22,6 +24,12 @@ absl::string_view ScopeOf(absl::string_view frame_name) {
 bool HasBackProp(const Node& exit) {
   const StatusOr<bool> back_prop = exit.Attr<bool>("_back_prop");
   return !back_prop.ok() || *back_prop;
+}
+
+// True if all is known of a shape but the number of rows, so that no rows have a shape too.
+bool HasKnownRows(const PartialShape& shape) {
+  if (!shape.known_rank() || shape.rank() == 0) return false;
+  return absl::c_all_of(shape.dims().subspan(1), [](int64_t dim) { return dim != kUnknownDim; });
 }
 
 // What is in one body: nodes, and loops in it. They come in an order in which readers come before
@@ -307,7 +315,13 @@ void BackwardWalk::SetNextGradients(const LoopGradients& gradients, BackwardLoop
 // The gradient of an invariant is the sum over all iterations.
 Status BackwardWalk::SumOverIterations(const Node* enter, BackwardLoop* backward,
                                        GraphRegion* outside) {
-  const Output part = DenseTotal({enter->output(0)});
+  const Output entered = enter->output(0);
+  const Gradient rows = stops_.contains(entered) ? Gradient() : Total(entered);
+  if (rows.is_slices() && HasKnownRows(builder_.ShapeOf(rows.values)) &&
+      HasKnownRows(builder_.ShapeOf(rows.indices))) {
+    return JoinIterations(enter, rows, backward, outside);
+  }
+  const Output part = DenseTotal({entered});
   if (!part) return builder_.status();
   const Output value = enter->input(0);
   builder_.set_region(outside);
@@ -325,6 +339,43 @@ Status BackwardWalk::SumOverIterations(const Node* enter, BackwardLoop* backward
   MS_RETURN_IF_ERROR(builder_.status());
   backward->SetNext(sum, next->output(0));
   return AddPart(enter, backward->Exit(sum));
+}
+
+// The rows of all iterations, one below the other, when they are read after the loop.
+Output BackwardWalk::JoinedRows(const Output& rows, BackwardLoop* backward, GraphRegion* outside) {
+  const PartialShape shape = builder_.ShapeOf(rows);
+  std::vector<int32_t> dims(shape.dims().begin(), shape.dims().end());
+  dims[0] = -1;  // iterations may have different numbers of rows
+  const std::pair<const char*, AttrValue> dtype = {"element_dtype", rows.dtype()};
+  builder_.set_region(outside);
+  const Output empty =
+      builder_.Op("EmptyTensorList", {builder_.Int32Vector(dims), builder_.Int32(-1)}, {dtype});
+  builder_.set_region(backward);
+  if (!builder_.ok()) return Output();
+  const FrameVariable list = backward->Variable(empty);
+  backward->SetNext(list, builder_.Op("TensorListPushBack", {list.now(), rows}, {dtype}));
+  builder_.set_region(outside);
+  const Output joined = builder_.Op(
+      "TensorListConcatV2",
+      {backward->Exit(list), builder_.Int32Vector(dims), builder_.Int64Vector({})}, {dtype});
+  builder_.set_region(backward);
+  return joined;
+}
+
+Status BackwardWalk::JoinIterations(const Node* enter, const Gradient& rows, BackwardLoop* backward,
+                                    GraphRegion* outside) {
+  Gradient joined;
+  joined.values = JoinedRows(rows.values, backward, outside);
+  joined.indices = JoinedRows(rows.indices, backward, outside);
+  builder_.set_region(outside);
+  const Output value = enter->input(0);
+  joined.dense_shape = value.dtype() == DataType::kResource ? builder_.Op("VariableShape", {value})
+                                                            : ShapeVector(&builder_, value);
+  builder_.set_region(backward);
+  MS_RETURN_IF_ERROR(builder_.status());
+  MS_RETURN_IF_ERROR(backward->status());
+  if (LeadsToX(value)) parts_[value].push_back(joined);
+  return absl::OkStatus();
 }
 
 // The gradient of what enters a loop.

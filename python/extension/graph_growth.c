@@ -130,17 +130,58 @@ static int read_gradient(PyObject* object, millstream_gradient* out) {
   return unpack_output(shape, &out->dense_shape);
 }
 
+static const char region_name[] = "millstream.gradient_region";
+
+static millstream_gradient_region* region_of(PyObject* capsule) {
+  return PyCapsule_GetPointer(capsule, region_name);
+}
+
+PyObject* region_inside(PyObject* module, PyObject* args) {
+  PyObject *capsule, *packed;
+  millstream_output output, inside;
+  if (!PyArg_ParseTuple(args, "OO", &capsule, &packed)) return NULL;
+  millstream_gradient_region* const region = region_of(capsule);
+  if (region == NULL || unpack_output(packed, &output) != 0) return NULL;
+  millstream_status* status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = millstream_gradient_region_inside(region, output, &inside);
+  Py_END_ALLOW_THREADS;
+  if (status == NULL) return pack_output(inside);
+  raise_status(status, NULL);
+  return NULL;
+}
+
+PyObject* region_pivot(PyObject* module, PyObject* capsule) {
+  const millstream_gradient_region* const region = region_of(capsule);
+  return region == NULL ? NULL : PyLong_FromLong(millstream_gradient_region_pivot(region));
+}
+
+PyObject* region_note(PyObject* module, PyObject* args) {
+  PyObject* capsule;
+  int node = 0;
+  if (!PyArg_ParseTuple(args, "Oi", &capsule, &node)) return NULL;
+  millstream_gradient_region* const region = region_of(capsule);
+  if (region == NULL) return NULL;
+  millstream_gradient_region_note(region, node);
+  Py_RETURN_NONE;
+}
+
 /* Calls `functions`, the package's, as millstream_gradient_functions says. Without the GIL. An
  * exception stays set, so that it is the one that graph_gradients raises. */
 static int32_t differentiate(void* functions, const char* name, int32_t node, const char* scope,
-                             const millstream_gradient* dy, int32_t n_dy, millstream_gradient* dx,
-                             int32_t n_dx) {
+                             millstream_gradient_region* region, const millstream_gradient* dy,
+                             int32_t n_dy, millstream_gradient* dx, int32_t n_dx) {
   PyGILState_STATE state = PyGILState_Ensure();
   int32_t outcome = -1;
   PyObject* dys = list_of_gradients(dy, n_dy);
-  PyObject* dxs = dys == NULL ? NULL
-                              : PyObject_CallFunction((PyObject*)functions, "sisN", name, (int)node,
-                                                      scope, dys);
+  PyObject* place = region == NULL ? Py_None : PyCapsule_New(region, region_name, NULL);
+  if (region == NULL) Py_INCREF(place);
+  PyObject* dxs = dys == NULL || place == NULL
+                      ? NULL
+                      : PyObject_CallFunction((PyObject*)functions, "sisOO", name, (int)node, scope,
+                                              place, dys);
+  Py_XDECREF(place);
+  Py_XDECREF(dys);
   if (dxs == Py_None) {
     outcome = 0;
   } else if (dxs != NULL && PyList_Check(dxs) && PyList_Size(dxs) == n_dx) {

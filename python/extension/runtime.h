@@ -102,6 +102,10 @@ int read_attrs(PyObject* sequence, millstream_attrs** out);
 const char** read_texts(PyObject* tuple, int32_t* n);
 PyObject* graph_import(PyObject* self, PyObject* args);
 PyObject* graph_gradients(PyObject* self, PyObject* args);
+/* Functions of the module for gradient functions in loops (graph_growth.c). */
+PyObject* region_inside(PyObject* module, PyObject* args);
+PyObject* region_pivot(PyObject* module, PyObject* capsule);
+PyObject* region_note(PyObject* module, PyObject* args);
 int graph_init(PyObject* module);
 int session_init(PyObject* module);
 

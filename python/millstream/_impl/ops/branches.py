@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from millstream import _runtime
 from millstream._impl.graph.convert import constant
 from millstream._impl.graph.graph import Graph
 from millstream._impl.graph.operation import Operation, Tensor
@@ -199,3 +200,32 @@ class LoopFrame(Enclosure):
         entered = self._add("Enter", name, [tensor], attrs)
         self._constant.add(entered.node)
         return entered.outputs[0]
+
+
+class BackwardBody(Enclosure):
+    """The body of a loop that computes gradients, which the runtime builds.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    region
+        The body as the extension knows it.
+    """
+
+    def __init__(self, graph: Graph, region: object) -> None:
+        pivot = graph.operation_of(_runtime.region_pivot(region))
+        super().__init__(graph, pivot.outputs[0])
+        self._region = region
+
+    def note_made(self, node: int) -> None:
+        """A node was made in the body."""
+        super().note_made(node)
+        _runtime.region_note(self._region, node)
+
+    def inner(self, tensor: Tensor, name: str) -> Tensor:
+        """A tensor of the body: the given one, or what has its value there."""
+        if tensor.op.node in self._inside:
+            return tensor
+        inside = self.graph.grow(lambda: _runtime.region_inside(self._region, tensor.packed))
+        return self.graph.tensor_of(inside)

@@ -16,6 +16,7 @@ from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.graph.variable_tensor import shape_of
 from millstream._impl.ops import array_creation, array_ops
+from millstream._impl.ops.branches import BackwardBody
 from millstream._impl.ops.indexed_slices import IndexedSlices
 from millstream._impl.values import dtypes
 
@@ -139,7 +140,9 @@ class GradientCalls:
         self._graph = graph
         self._colocate = colocate
 
-    def __call__(self, name: str, node: int, scope: str, dys: list[Any]) -> list[Any] | None:
+    def __call__(
+        self, name: str, node: int, scope: str, region: object | None, dys: list[Any]
+    ) -> list[Any] | None:
         """The gradients of the node's inputs as the extension takes them.
 
         Parameters
@@ -150,6 +153,8 @@ class GradientCalls:
             Number of the node.
         scope
             Where names of new operations begin.
+        region
+            The body of a loop that new operations belong to, as the extension knows it.
         dys
             The gradients of the outputs, as the extension gives them.
 
@@ -167,7 +172,11 @@ class GradientCalls:
             return None
         if function is None:
             return [None] * len(operation.inputs)
-        with self._beside(operation), self._graph.enter_scope(scope + "/"):
+        with (
+            self._beside(operation),
+            self._graph.enter_scope(scope + "/"),
+            self._in_region(region),
+        ):
             outputs = zip(operation.outputs, dys, strict=True)
             gradients = [self._gradient_of(output, dy) for output, dy in outputs]
             return self._packed(operation, function(operation, *gradients))
@@ -184,6 +193,11 @@ class GradientCalls:
             graph.colocate_with(place, ignore_existing=True),
         ):
             yield
+
+    def _in_region(self, region: object | None) -> contextlib.AbstractContextManager[None]:
+        if region is None:
+            return contextlib.nullcontext()
+        return BackwardBody(self._graph, region).building()
 
     def _gradient_of(self, output: Tensor, dy: Any) -> Any:
         if dy is not None:

@@ -153,20 +153,23 @@ def test_matrices_and_variables(sess: Any) -> None:
             np.testing.assert_allclose(slope[index], expected, rtol=1e-7, atol=1e-8)
 
 
-def test_rows_of_a_table(sess: Any) -> None:
+@pytest.mark.parametrize("ids", [[1, 3, 1], []])
+def test_rows_of_a_table(sess: Any, ids: list[int]) -> None:
     table = tf.get_variable("table", initializer=np.arange(8.0).reshape(4, 2))
-    rows = tf.constant([1, 3, 1])
+    rows = tf.constant(ids, tf.int32)
 
     def body(i: Any, total: Any) -> Any:
-        row = tf.nn.embedding_lookup(table, tf.gather(rows, i))
+        row = tf.nn.embedding_lookup(table, rows[i : i + 1])
         return total + tf.reduce_sum(row * row)
 
-    (total,) = _for(3, body, tf.constant(0.0, tf.float64))
+    (total,) = _for(len(ids), body, tf.constant(0.0, tf.float64))
     (slope,) = tf.gradients(total, table)
+    assert isinstance(slope, tf.IndexedSlices)
     sess.run(table.initializer)
     expected = np.zeros([4, 2])
-    np.add.at(expected, [1, 3, 1], 2 * np.arange(8.0).reshape(4, 2)[[1, 3, 1]])
+    np.add.at(expected, ids, 2 * np.arange(8.0).reshape(4, 2)[ids])
     np.testing.assert_array_equal(sess.run(tf.convert_to_tensor(slope)), expected)
+    assert len(sess.run(slope.indices)) == len(ids)
 
 
 def test_none_where_a_loop_does_not_depend_on_x(sess: Any) -> None:
@@ -230,3 +233,21 @@ def test_many_iterations(sess: Any) -> None:
     x = _placeholder()
     (y,) = _for(20_000, lambda i, v: v * x, x)
     assert sess.run(tf.gradients(y, x), {x: 1.0}) == [20_001.0]
+
+
+def test_gradient_functions_in_python(sess: Any) -> None:
+    x = _placeholder()
+    scale = tf.constant(2.0, tf.float64)
+
+    @tf.custom_gradient
+    def cubed(v: Any) -> Any:
+        def slope(dy: Any) -> Any:
+            factor = tf.cond(v > 1.0, lambda: tf.constant(3.0, tf.float64), lambda: scale + 1.0)
+            return dy * factor * v * v
+
+        return v * v * v, slope
+
+    (y,) = _for(3, lambda i, v: cubed(v) * 0.5 + x, x)
+    _check(sess, y, x, 0.9, 1.2)
+    (nested,) = _for(2, lambda i, v: _for(i + 1, lambda j, w: tf.sin(cubed(w)), v)[0], x)
+    _check(sess, nested, x, 0.8)
