@@ -91,10 +91,16 @@ class Checker {
       inputs[i].partial_value = facts.value.has_value() ? &*facts.value : nullptr;
       inputs[i].handle = facts.handle.has_value() ? &*facts.handle : nullptr;
     }
+    if (node->shape_of.has_value()) SetAttr(&node->spec.attrs, "shape", ShapeOf(*node->shape_of));
     ShapeContext context({node->op, &node->spec.attrs, &node->signature, node->spec.name},
                          std::move(inputs));
     MS_ASSIGN_OR_RETURN(node->facts, InferShapes(&context));
     return budget_.TakeFacts(node->facts);
+  }
+
+  PartialShape ShapeOf(const PlannedInput& tensor) const {
+    if (tensor.node < 0) return graph_.Facts(tensor.existing).shape;
+    return plan_.nodes[tensor.node].facts[tensor.index].shape;
   }
 
   static Status MergeDeclaredShapes(PlannedNode* node) {

@@ -16,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "core/graph/colocation.h"
 #include "core/graph/imported_node.h"
+#include "core/import/lower_control_flow.h"
 #include "framework/op_registry.h"
 
 namespace millstream {
@@ -128,7 +129,7 @@ class Scope {
   absl::flat_hash_map<std::string, BodyNode> nodes_;
 };
 
-class Expander {
+class Expander : public PlanEditor {
  public:
   Expander(const Graph& graph, const FunctionLibrary& library, ImportPlan* plan,
            ImportBudget* budget)
@@ -141,27 +142,37 @@ class Expander {
   // Bodies have calls too, which come behind.
   Status Run() {
     for (size_t i = 0; i < plan_.nodes.size(); ++i) {
-      if (!IsCall(*plan_.nodes[i].op)) continue;
-      const Status status = Expand(static_cast<int>(i));
+      const OpDef& op = *plan_.nodes[i].op;
+      if (!IsCall(op) && !IsFunctionalControlFlow(op)) continue;
+      const int number = static_cast<int>(i);
+      const Status status = IsCall(op) ? Expand(number) : LowerControlFlow(number, this);
       if (!status.ok()) return AnnotateWithSpec(status, plan_.nodes[i].spec);
     }
     return absl::OkStatus();
   }
 
  private:
-  PlannedNode& node(int i) { return plan_.nodes[i]; }
+  PlannedNode& node(int i) override { return plan_.nodes[i]; }
+  StatusOr<int> AddHidden(int owner, const std::string& name, const char* op, AttrMap attrs,
+                          Tensors inputs, Tensors control_inputs) override;
+  StatusOr<DataTypeList> ResultTypes(const FunctionRef& function) override {
+    MS_ASSIGN_OR_RETURN(const BoundFunction bound, library_.Bind(function));
+    return bound.expanded.output_types;
+  }
+  Status Become(int owner, const DataTypeList& types, Tensors results, Tensors effects) override;
 
   Status Expand(int call);
   Status CheckCall(int call, const BoundFunction& function);
   Status CheckRecursion(int call, const std::string& name) const;
   Status AddBody(int call, const BoundFunction& function, Scope* scope);
   Status PlanBodyNode(int call, const proto::NodeDef& def, PlannedNode* added);
+  void Hide(int owner, const std::string& op, PlannedNode* added);
+  int AddNode(int owner, PlannedNode added);
   Status ConnectBody(int call, const BoundFunction& function, int first, const Scope& scope);
   Status ConnectNode(int call, const proto::NodeDef& def, int number, int first,
                      const Scope& scope);
   StatusOr<Tensors> ResultsOf(const BoundFunction& function, const Scope& scope) const;
   StatusOr<Tensors> EffectsOf(const BoundFunction& function, int first, const Scope& scope) const;
-  Status BecomeIdentity(int call, const BoundFunction& function, Tensors results, Tensors effects);
   std::string FreeName(const std::string& name);
 
   const Graph& graph_;
@@ -169,7 +180,7 @@ class Expander {
   ImportPlan& plan_;
   ImportBudget& budget_;
   absl::flat_hash_set<std::string> names_;
-  std::vector<int> callers_;            // the call whose body each node is of; -1: none
+  std::vector<int> callers_;            // the node that each hidden node is a part of; -1: none
   std::vector<std::string> functions_;  // of each call that was expanded: what it calls
 };
 
@@ -227,7 +238,7 @@ Status Expander::Expand(int call) {
   if (!results.ok()) return WithContext(results.status(), context);
   StatusOr<Tensors> effects = EffectsOf(function, first, scope);
   if (!effects.ok()) return WithContext(effects.status(), context);
-  return BecomeIdentity(call, function, *std::move(results), *std::move(effects));
+  return Become(call, function.expanded.output_types, *std::move(results), *std::move(effects));
 }
 
 // The body's nodes, without inputs.
@@ -254,11 +265,39 @@ Status Expander::AddBody(int call, const BoundFunction& function, Scope* scope) 
                           ExpandSignature(*added.op, added.spec.attrs));
       scope->AddNode(def.name(), number, *added.op, expanded);
     }
-    plan_.nodes.Add(std::move(added));
-    callers_.push_back(call);
-    functions_.emplace_back();
+    AddNode(call, std::move(added));
   }
   return absl::OkStatus();
+}
+
+int Expander::AddNode(int owner, PlannedNode added) {
+  plan_.nodes.Add(std::move(added));
+  callers_.push_back(owner);
+  functions_.emplace_back();
+  return static_cast<int>(plan_.nodes.size()) - 1;
+}
+
+StatusOr<int> Expander::AddHidden(int owner, const std::string& name, const char* op, AttrMap attrs,
+                                  Tensors inputs, Tensors control_inputs) {
+  const NodeSpec& owner_spec = node(owner).spec;
+  PlannedNode added;
+  MS_ASSIGN_OR_RETURN(added.op, OpRegistry::Global()->Find(op));
+  MS_RETURN_IF_ERROR(CompleteAttrs(*added.op, &attrs));
+  added.spec.name = FreeName(absl::StrCat(owner_spec.name, "/", name));
+  added.spec.op = op;
+  added.spec.attrs = std::move(attrs);
+  added.spec.device = owner_spec.device;
+  added.spec.source = owner_spec.source;
+  added.spec.producer_version = plan_.producer;
+  proto::NodeDef counted;
+  counted.set_name(added.spec.name);
+  MS_RETURN_IF_ERROR(budget_.TakeNode(counted));
+  MS_RETURN_IF_ERROR(budget_.TakeInputs(inputs.size() + control_inputs.size()));
+  MS_RETURN_IF_ERROR(budget_.TakeOutputs(*added.op, added.spec.attrs));
+  added.inputs = std::move(inputs);
+  added.control_inputs = std::move(control_inputs);
+  Hide(owner, op, &added);
+  return AddNode(owner, std::move(added));
 }
 
 Status Expander::PlanBodyNode(int call, const proto::NodeDef& def, PlannedNode* added) {
@@ -273,15 +312,21 @@ Status Expander::PlanBodyNode(int call, const proto::NodeDef& def, PlannedNode* 
     return errors::Unimplemented("op ", added->op->name,
                                  " works on references to variables, which functions cannot have");
   }
+  Hide(call, def.op(), added);
+  return absl::OkStatus();
+}
+
+// Exports write the owner, or the one that this is hidden for, in the place of the node.
+void Expander::Hide(int owner, const std::string& op, PlannedNode* added) {
+  const NodeSpec& owner_spec = node(owner).spec;
   auto imported = std::make_shared<ImportedNode>();
   imported->name = added->spec.name;
-  imported->op = def.op();
+  imported->op = op;
   imported->hidden = true;
-  imported->stands_for = call_spec.imported == nullptr || !call_spec.imported->hidden
-                             ? call_spec.name
-                             : call_spec.imported->stands_for;
+  imported->stands_for = owner_spec.imported == nullptr || !owner_spec.imported->hidden
+                             ? owner_spec.name
+                             : owner_spec.imported->stands_for;
   added->spec.imported = std::move(imported);
-  return absl::OkStatus();
 }
 
 Status Expander::ConnectBody(int call, const BoundFunction& function, int first,
@@ -366,10 +411,9 @@ StatusOr<Tensors> Expander::EffectsOf(const BoundFunction& function, int first,
   return effects;
 }
 
-// The call keeps its name, gives the results, and is exported as it came.
-Status Expander::BecomeIdentity(int call, const BoundFunction& function, Tensors results,
-                                Tensors effects) {
-  PlannedNode& changed = node(call);
+// The node keeps its name, gives the results, and is exported as it came.
+Status Expander::Become(int owner, const DataTypeList& types, Tensors results, Tensors effects) {
+  PlannedNode& changed = node(owner);
   auto imported = changed.spec.imported == nullptr
                       ? std::make_shared<ImportedNode>()
                       : std::make_shared<ImportedNode>(*changed.spec.imported);
@@ -391,7 +435,7 @@ Status Expander::BecomeIdentity(int call, const BoundFunction& function, Tensors
     if (absl::StartsWith(name, "_")) SetAttr(&attrs, name, value);
   }
   const bool has_results = !results.empty();
-  if (has_results) SetAttr(&attrs, "T", function.expanded.output_types);
+  if (has_results) SetAttr(&attrs, "T", types);
   MS_ASSIGN_OR_RETURN(changed.op, OpRegistry::Global()->Find(has_results ? "IdentityN" : "NoOp"));
   changed.spec.op = changed.op->name;
   changed.spec.attrs = std::move(attrs);
@@ -435,7 +479,9 @@ Status PlanCallByName(const proto::NodeDef& def, const FunctionLibrary& library,
 Status ExpandCalls(const Graph& graph, const FunctionLibrary& library, ImportPlan* plan,
                    ImportBudget* budget) {
   for (size_t i = 0; i < plan->nodes.size(); ++i) {
-    if (IsCall(*plan->nodes[i].op)) return Expander(graph, library, plan, budget).Run();
+    const OpDef& op = *plan->nodes[i].op;
+    if (IsCall(op) || IsFunctionalControlFlow(op))
+      return Expander(graph, library, plan, budget).Run();
   }
   return absl::OkStatus();
 }

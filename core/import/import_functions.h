@@ -3,7 +3,8 @@
 // Each call adds the nodes of the function's body to the graph. They are named "CALL/NODE", the
 // path of the instance, so that the state of a kernel belongs to one call. The call becomes an
 // IdentityN of the body's results. The nodes of the body are hidden, and an export writes the
-// original call (ImportedNode). A function may call other functions, but not itself.
+// original call (ImportedNode). A function may call other functions, but not itself. Nodes that
+// choose among functions or repeat one become calls first (lower_control_flow.h).
 #ifndef MILLSTREAM_CORE_IMPORT_IMPORT_FUNCTIONS_H_
 #define MILLSTREAM_CORE_IMPORT_IMPORT_FUNCTIONS_H_
 

@@ -4,6 +4,7 @@
 #define MILLSTREAM_CORE_IMPORT_IMPORT_PLAN_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +41,8 @@ struct PlannedNode {
   NodeSpec spec;
   std::vector<PlannedInput> inputs;
   std::vector<PlannedInput> control_inputs;
+  // The attribute "shape" is the static shape of this tensor, which CheckTypesAndShapes finds.
+  std::optional<PlannedInput> shape_of;
   // The output shapes that the GraphDef declares; empty: none.
   std::vector<PartialShape> declared_shapes;
   // CheckTypesAndShapes sets these.

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 import millstream as tf
+from testing.ops.support.case import Case, Input
 from testing.ops.support.gradient import Check, spread
+from testing.ops.support.reference import Outcome, numbers, pick_type, type_attr
 from testing.ops.support.registry import NotTested, Property, define_tests
+from testing.ops.support.source import Source
 
 _X = spread("x", 2, 3)
 _LOOPS = NotTested(
@@ -41,3 +48,26 @@ define_tests(
     },
 )
 define_tests("RefMerge", reference=_LOOPS, determinism=_REFERENCES)
+
+
+def _make_condition(source: Source, op: Any) -> Case:
+    dtype = pick_type(source, op, "T")
+    shape = () if source.chance(0.6) else source.small_shape(0, 4)
+    value = source.values(dtype, shape)
+    if source.chance(0.2):
+        value = np.zeros(shape, value.dtype)
+    if dtype == "string" and source.chance(0.3):
+        value = np.full(shape, b"", object)
+    return Case(op.name, [Input(dtype, value)], {"T": type_attr(dtype)})
+
+
+def _is_not_zero(value: Any) -> bool:
+    return bool(value) if isinstance(value, bytes) else bool(value != 0)
+
+
+def _truth(case: Case) -> Outcome:
+    x = numbers(case, 0)
+    return [np.asarray(x.size > 0 if x.ndim else _is_not_zero(x[()]))]
+
+
+define_tests("_ToBool", cases=_make_condition, reference=_truth)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from testing.ops.support.registry import NotTested, define_tests
 
 define_tests(
-    ["PartitionedCall", "StatefulPartitionedCall"],
+    [
+        *("PartitionedCall", "StatefulPartitionedCall"),
+        *("If", "StatelessIf", "Case", "While", "StatelessWhile"),
+    ],
     reference=NotTested(
         "needs a library: core/import/import_functions_test.cc compares what calls give"
     ),

@@ -1,0 +1,41 @@
+// Expands nodes that choose among functions or repeat one (If, Case, While).
+//
+// Such a node becomes Switches and Merges, in a loop with Enter, Exit and NextIteration, around
+// calls of its functions, which import_functions.h expands. These nodes are hidden, as those of
+// functions are. The node itself becomes an IdentityN of the results.
+#ifndef MILLSTREAM_CORE_IMPORT_LOWER_CONTROL_FLOW_H_
+#define MILLSTREAM_CORE_IMPORT_LOWER_CONTROL_FLOW_H_
+
+#include <string>
+#include <vector>
+
+#include "core/import/import_plan.h"
+
+namespace millstream {
+
+// True for If, StatelessIf, Case, While and StatelessWhile.
+bool IsFunctionalControlFlow(const OpDef& op);
+
+// The changes of a plan that LowerControlFlow makes.
+class PlanEditor {
+ public:
+  virtual ~PlanEditor() = default;
+  // REQUIRES: the reference is not used after nodes were added.
+  virtual PlannedNode& node(int i) = 0;
+  // Adds a hidden node of `owner`, named below it, and returns its number.
+  virtual StatusOr<int> AddHidden(int owner, const std::string& name, const char* op, AttrMap attrs,
+                                  std::vector<PlannedInput> inputs,
+                                  std::vector<PlannedInput> control_inputs) = 0;
+  // The types of a function's results.
+  virtual StatusOr<DataTypeList> ResultTypes(const FunctionRef& function) = 0;
+  // Makes `owner` give `results`, after `effects`. An export writes it as it came.
+  virtual Status Become(int owner, const DataTypeList& types, std::vector<PlannedInput> results,
+                        std::vector<PlannedInput> effects) = 0;
+};
+
+// REQUIRES: IsFunctionalControlFlow(*editor->node(owner).op). Errors: those of ExpandCalls.
+Status LowerControlFlow(int owner, PlanEditor* editor);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_IMPORT_LOWER_CONTROL_FLOW_H_

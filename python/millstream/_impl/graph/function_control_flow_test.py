@@ -1,0 +1,297 @@
+"""Imported graphs whose nodes choose among functions of the library, or repeat one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import millstream as tf
+from millstream._impl.protos import text_format
+
+_FLOAT = 'attr { key: "T" value { type: DT_FLOAT } }'
+
+
+def _placeholder(name: str, dtype: str, shape: str = "shape { }") -> str:
+    attrs = f'attr {{ key: "dtype" value {{ type: {dtype} }} }}'
+    attrs += f' attr {{ key: "shape" value {{ {shape} }} }}'
+    return f'node {{ name: "{name}" op: "Placeholder" {attrs} }}'
+
+
+def _types(name: str, *dtypes: str) -> str:
+    listed = " ".join(f"type: {dtype}" for dtype in dtypes)
+    return f'attr {{ key: "{name}" value {{ list {{ {listed} }} }} }}'
+
+
+def _functions(**names: str) -> str:
+    return " ".join(
+        f'attr {{ key: "{key}" value {{ func {{ name: "{name}" }} }} }}'
+        for key, name in names.items()
+    )
+
+
+def _function(name: str, arguments: str, results: str, body: str) -> str:
+    """A function; arguments: "x:DT_FLOAT y:DT_INT32"; results: "z:DT_FLOAT=node:y:0"."""
+    signature = " ".join(
+        f'input_arg {{ name: "{text.split(":")[0]}" type: {text.split(":")[1]} }}'
+        for text in arguments.split()
+    )
+    returned = ""
+    for text in results.split():
+        declared, _, tensor = text.partition("=")
+        result, _, dtype = declared.partition(":")
+        signature += f' output_arg {{ name: "{result}" type: {dtype} }}'
+        returned += f' ret {{ key: "{result}" value: "{tensor}" }}'
+    return f'function {{ signature {{ name: "{name}" {signature} }} {body} {returned} }}'
+
+
+def _op(name: str, op: str, *inputs: str, attrs: str = _FLOAT) -> str:
+    listed = " ".join(f'input: "{text}"' for text in inputs)
+    return f'node_def {{ name: "{name}" op: "{op}" {listed} {attrs} }}'
+
+
+def _constant(name: str, dtype: str, value: str) -> str:
+    tensor = f"tensor {{ dtype: {dtype} tensor_shape {{ }} {value} }}"
+    attrs = f'attr {{ key: "dtype" value {{ type: {dtype} }} }}'
+    return _op(name, "Const", attrs=f'{attrs} attr {{ key: "value" value {{ {tensor} }} }}')
+
+
+# Functions of x: its square, twice it, and three.
+SQUARE = _function("square", "x:DT_FLOAT", "z:DT_FLOAT=y:y:0", _op("y", "Square", "x"))
+TWICE = _function("twice", "x:DT_FLOAT", "z:DT_FLOAT=y:z:0", _op("y", "AddV2", "x", "x"))
+THREE = _function(
+    "three", "x:DT_FLOAT", "z:DT_FLOAT=c:output:0", _constant("c", "DT_FLOAT", "float_val: 3.0")
+)
+LIBRARY = f"library {{ {SQUARE} {TWICE} {THREE} }}"
+
+
+def _if(dtype: str = "DT_BOOL", op: str = "If", then: str = "square", more: str = "") -> str:
+    attrs = f'attr {{ key: "Tcond" value {{ type: {dtype} }} }}'
+    attrs += _types("Tin", "DT_FLOAT") + _types("Tout", "DT_FLOAT")
+    attrs += _functions(then_branch=then, else_branch="twice")
+    return f'node {{ name: "choice" op: "{op}" input: "c" input: "x" {attrs} {more} }}'
+
+
+def _case(*branches: str) -> str:
+    listed = " ".join(f'func {{ name: "{name}" }}' for name in branches)
+    attrs = _types("Tin", "DT_FLOAT") + _types("Tout", "DT_FLOAT")
+    attrs += f'attr {{ key: "branches" value {{ list {{ {listed} }} }} }}'
+    return f'node {{ name: "choice" op: "Case" input: "c" input: "x" {attrs} }}'
+
+
+def _imported(text: str, *names: str) -> list[Any]:
+    definition = text_format.Parse(text, tf.GraphDef())
+    found = tf.import_graph_def(definition, return_elements=list(names), name="in")
+    assert found is not None
+    return list(found)
+
+
+def _choice(condition: str, node: str, library: str = LIBRARY) -> list[Any]:
+    text = _placeholder("c", condition) + _placeholder("x", "DT_FLOAT", "shape { dim { size: 2 } }")
+    return _imported(text + node + library, "c:0", "x:0", "choice:0")
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Any:
+    """A graph of its own for each test."""
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+@pytest.mark.parametrize("op", ["If", "StatelessIf"])
+def test_if_calls_one_of_its_functions(op: str) -> None:
+    c, x, y = _choice("DT_BOOL", _if(op=op))
+    with tf.Session() as session:
+        assert session.run(y, {c: True, x: [3.0, 4.0]}).tolist() == [9.0, 16.0]
+        assert session.run(y, {c: False, x: [3.0, 4.0]}).tolist() == [6.0, 8.0]
+
+
+def test_a_result_may_depend_on_nothing() -> None:
+    c, x, y = _choice("DT_BOOL", _if(then="three"))
+    with tf.Session() as session:
+        assert session.run(y, {c: True, x: [3.0, 4.0]}) == 3.0
+        assert session.run(y, {c: False, x: [3.0, 4.0]}).tolist() == [6.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "true", "false"),
+    [
+        ("DT_INT32", -1, 0),
+        ("DT_FLOAT", np.nan, -0.0),
+        ("DT_HALF", np.float16(6e-8), np.float16(-0.0)),
+        ("DT_COMPLEX64", 1e-30j, 0j),
+        ("DT_STRING", b"\0", b""),
+        ("DT_UINT8", 128, 0),
+    ],
+)
+def test_numbers_and_texts_may_be_conditions(dtype: str, true: Any, false: Any) -> None:
+    c, x, y = _choice(dtype, _if(dtype))
+    with tf.Session() as session:
+        assert session.run(y, {c: true, x: [3.0, 4.0]}).tolist() == [9.0, 16.0]
+        assert session.run(y, {c: false, x: [3.0, 4.0]}).tolist() == [6.0, 8.0]
+
+
+def test_other_conditions_are_true_if_they_have_elements() -> None:
+    text = _placeholder("c", "DT_FLOAT", "shape { dim { size: -1 } }")
+    text += _placeholder("x", "DT_FLOAT")
+    c, x, y = _imported(text + _if("DT_FLOAT") + LIBRARY, "c:0", "x:0", "choice:0")
+    with tf.Session() as session:
+        assert session.run(y, {c: [0.0], x: 3.0}) == 9.0
+        assert session.run(y, {c: [], x: 3.0}) == 6.0
+
+
+def test_case_calls_the_last_function_for_indices_that_it_has_not() -> None:
+    c, x, y = _choice("DT_INT32", _case("square", "twice", "three"))
+    with tf.Session() as session:
+        found = [float(session.run(y, {c: k, x: [5.0, 5.0]}).flat[0]) for k in (0, 1, 2, 7, -1)]
+    assert found == [25.0, 10.0, 3.0, 3.0, 3.0]
+
+
+def test_a_case_of_one_branch_is_a_call() -> None:
+    c, x, y = _choice("DT_INT32", _case("square"))
+    with tf.Session() as session:
+        assert session.run(y, {c: 4, x: [5.0, 6.0]}).tolist() == [25.0, 36.0]
+
+
+def test_shapes_are_unknown_unless_declared() -> None:
+    assert _choice("DT_BOOL", _if())[2].shape.ndims is None
+    shapes = 'attr { key: "output_shapes" value { list { shape { dim { size: -1 } } } } }'
+    assert _choice("DT_BOOL", _if(more=shapes))[2].shape.as_list() == [None]
+
+
+def test_gradients_come_from_the_branch_that_is_taken() -> None:
+    c, x, y = _choice("DT_BOOL", _if())
+    (dx,) = tf.gradients(y, x)
+    with tf.Session() as session:
+        assert session.run(dx, {c: True, x: [3.0, 4.0]}).tolist() == [6.0, 8.0]
+        assert session.run(dx, {c: False, x: [3.0, 4.0]}).tolist() == [2.0, 2.0]
+
+
+def test_effects_of_the_branch_that_is_taken_happen() -> None:
+    value = 'attr { key: "dtype" value { type: DT_FLOAT } }'
+    add = _constant("one", "DT_FLOAT", "float_val: 1.0") + _op(
+        "add", "AssignAddVariableOp", "v", "one:output:0", attrs=value
+    )
+    library = _function("add", "v:DT_RESOURCE", "", add) + _function(
+        "nothing", "v:DT_RESOURCE", "", ""
+    )
+    attrs = 'attr { key: "Tcond" value { type: DT_BOOL } }'
+    attrs += _types("Tin", "DT_RESOURCE") + _types("Tout")
+    attrs += _functions(then_branch="add", else_branch="nothing")
+    variable = tf.get_variable("v", initializer=5.0)
+    text = _placeholder("c", "DT_BOOL") + _placeholder("handle", "DT_RESOURCE")
+    text += f'node {{ name: "choice" op: "If" input: "c" input: "handle" {attrs} }}'
+    definition = text_format.Parse(text + f"library {{ {library} }}", tf.GraphDef())
+    found = tf.import_graph_def(
+        definition, {"handle": variable.handle}, return_elements=["c:0", "choice"], name="in"
+    )
+    assert found is not None
+    c, choice = found
+    with tf.Session() as session:
+        session.run(variable.initializer)
+        session.run(choice, {c: False})
+        assert session.run(variable) == 5.0
+        session.run(choice, {c: True})
+        assert session.run(variable) == 6.0
+
+
+# i, x = i + 1, x * x until i is n: the power 2^n of x.
+_LESS = _function(
+    "less",
+    "i:DT_INT32 x:DT_FLOAT n:DT_INT32",
+    "more:DT_BOOL=less:z:0",
+    _op("less", "Less", "i", "n", attrs='attr { key: "T" value { type: DT_INT32 } }'),
+)
+_STEP = _function(
+    "step",
+    "i:DT_INT32 x:DT_FLOAT n:DT_INT32",
+    "j:DT_INT32=next:z:0 y:DT_FLOAT=square:y:0 m:DT_INT32=n",
+    _constant("one", "DT_INT32", "int_val: 1")
+    + _op("next", "AddV2", "i", "one:output:0", attrs='attr { key: "T" value { type: DT_INT32 } }')
+    + _op("square", "Square", "x"),
+)
+
+
+def _while(cond: str = "less", op: str = "While", inputs: str = "i x n") -> str:
+    listed = " ".join(f'input: "{name}"' for name in inputs.split())
+    attrs = _types("T", "DT_INT32", "DT_FLOAT", "DT_INT32") + _functions(cond=cond, body="step")
+    return f'node {{ name: "loop" op: "{op}" {listed} {attrs} }}'
+
+
+def _loop(node: str, library: str = _LESS + _STEP) -> list[Any]:
+    text = _placeholder("i", "DT_INT32") + _placeholder("n", "DT_INT32")
+    text += _placeholder("x", "DT_FLOAT", "shape { dim { size: 2 } }")
+    text += f"{node} library {{ {library} }}"
+    return _imported(text, "i:0", "x:0", "n:0", "loop:0", "loop:1")
+
+
+@pytest.mark.parametrize("op", ["While", "StatelessWhile"])
+def test_while_repeats_its_body(op: str) -> None:
+    i, x, n, last, power = _loop(_while(op=op))
+    assert power.shape.as_list() == [2]
+    assert last.shape.as_list() == []
+    with tf.Session() as session:
+        found = session.run([last, power], {i: 0, n: 3, x: [2.0, 1.0]})
+        assert (found[0], found[1].tolist()) == (3, [256.0, 1.0])
+        found = session.run([last, power], {i: 5, n: 3, x: [2.0, 1.0]})
+        assert (found[0], found[1].tolist()) == (5, [2.0, 1.0]), "it is not entered"
+
+
+def test_a_loop_may_go_on_while_a_number_is_not_zero() -> None:
+    attrs = 'attr { key: "T" value { type: DT_INT32 } }'
+    left = _function(
+        "left",
+        "i:DT_INT32 x:DT_FLOAT n:DT_INT32",
+        "d:DT_INT32=d:z:0",
+        _op("d", "Sub", "n", "i", attrs=attrs),
+    )
+    i, x, n, last, _ = _loop(_while("left"), left + _STEP)
+    with tf.Session() as session:
+        assert session.run(last, {i: -2, n: 4, x: [1.0, 1.0]}) == 4
+
+
+def test_functions_may_choose_and_repeat_as_well() -> None:
+    even = _function("even", "x:DT_FLOAT", "z:DT_FLOAT=y:y:0", _op("y", "Neg", "x"))
+    attrs = 'attr { key: "Tcond" value { type: DT_INT32 } }'
+    attrs += _types("Tin", "DT_FLOAT") + _types("Tout", "DT_FLOAT")
+    attrs += _functions(then_branch="square", else_branch="even")
+    step = _STEP.replace(_op("square", "Square", "x"), _op("choice", "If", "i", "x", attrs=attrs))
+    step = step.replace("square:y:0", "choice:output:0")
+    i, x, n, _, power = _loop(_while(), _LESS + step + SQUARE + even)
+    with tf.Session() as session:  # -x in the first iteration, squares in the others
+        assert session.run(power, {i: 0, n: 3, x: [2.0, 3.0]}).tolist() == [16.0, 81.0]
+
+
+def test_the_graph_is_written_as_it_came(graph: tf.Graph) -> None:
+    _loop(_while())
+    definition = graph.as_graph_def()
+    nodes = {node.name: node for node in definition.node}
+    assert sorted(nodes) == ["in/i", "in/loop", "in/n", "in/x"]
+    assert nodes["in/loop"].op == "While"
+    assert list(nodes["in/loop"].input) == ["in/i", "in/x", "in/n"]
+    assert nodes["in/loop"].attr["body"].func.name == "step"
+    with tf.Graph().as_default(), tf.Session() as session:
+        again = tf.import_graph_def(
+            definition, return_elements=["in/i:0", "in/n:0", "in/x:0", "in/loop:1"], name=""
+        )
+        assert again is not None
+        i, n, x, power = again
+        assert session.run(power, {i: 0, n: 1, x: [2.0, 3.0]}).tolist() == [4.0, 9.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (lambda: _choice("DT_BOOL", _if(then="none")), "no function 'none'"),
+        (
+            lambda: _choice("DT_BOOL", _if(then="less"), f"library {{ {_LESS} {TWICE} }}"),
+            "arguments",
+        ),
+        (lambda: _loop(_while("step")), "'step' expected one result, got 3"),
+        (lambda: _loop(_while(inputs="i x")), "the op has 3 inputs, the node gives 2"),
+    ],
+)
+def test_what_does_not_fit_is_refused(text: Any, message: str) -> None:
+    with pytest.raises((ValueError, tf.errors.OpError), match=message):
+        text()
