@@ -197,6 +197,7 @@ std::string Expander::FreeName(const std::string& name) {
 Status Expander::CheckRecursion(int call, const std::string& name) const {
   std::vector<std::string> path = {name};
   for (int caller = callers_[call]; caller >= 0; caller = callers_[caller]) {
+    if (functions_[caller].empty()) continue;  // it chooses among functions
     path.insert(path.begin(), functions_[caller]);
     if (functions_[caller] != name) continue;
     return errors::Unimplemented("function '", name, "' calls itself, which cannot be expanded: ",

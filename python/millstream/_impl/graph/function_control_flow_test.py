@@ -263,6 +263,17 @@ def test_functions_may_choose_and_repeat_as_well() -> None:
         assert session.run(power, {i: 0, n: 3, x: [2.0, 3.0]}).tolist() == [16.0, 81.0]
 
 
+def test_a_function_that_chooses_itself_is_refused() -> None:
+    attrs = 'attr { key: "Tcond" value { type: DT_FLOAT } }'
+    attrs += _types("Tin", "DT_FLOAT") + _types("Tout", "DT_FLOAT")
+    attrs += _functions(then_branch="endless", else_branch="twice")
+    endless = _function(
+        "endless", "x:DT_FLOAT", "z:DT_FLOAT=y:output:0", _op("y", "If", "x", "x", attrs=attrs)
+    )
+    with pytest.raises(tf.errors.UnimplementedError, match="endless calls endless"):
+        _choice("DT_BOOL", _if(then="endless"), f"library {{ {endless} {TWICE} }}")
+
+
 def test_the_graph_is_written_as_it_came(graph: tf.Graph) -> None:
     _loop(_while())
     definition = graph.as_graph_def()
