@@ -9,10 +9,12 @@ import millstream as tf
 from millstream._impl.ops import gen_ops
 from testing.ops.support.gradient import Check, spread
 from testing.ops.support.number_types import Array
-from testing.ops.support.registry import NotTested, define_tests
+from testing.ops.support.registry import NotTested, Property, define_tests
 
 _HELD = NotTested("a list is no array: core/structural/tensor_lists_test.cc compares its elements")
 _KEEPS = NotTested("keeps elements, and computes nothing")
+
+_NO_LIST = {Property.NAMED_ARGUMENT: "no random case has a list: the error is about its type"}
 
 _ROWS = spread("x", 3, 2)
 _ROW = spread("y", 2)
@@ -123,25 +125,45 @@ def _split(x: Any) -> list[Any]:
 
 
 define_tests(["EmptyTensorList", "TensorListReserve"], reference=_HELD, determinism=_KEEPS)
-define_tests(["TensorListElementShape", "TensorListLength"], reference=_HELD)
+define_tests(["TensorListElementShape", "TensorListLength"], reference=_HELD, exceptions=_NO_LIST)
 define_tests(
-    ["TensorListConcatLists", "TensorListPushBackBatch"], reference=_HELD, determinism=_KEEPS
+    ["TensorListConcatLists", "TensorListPushBackBatch"],
+    reference=_HELD,
+    determinism=_KEEPS,
+    exceptions=_NO_LIST,
 )
-_OF_ELEMENTS: list[tuple[list[str], Callable[..., Any], tuple[Array, ...]]] = [
-    (["TensorListFromTensor", "TensorListStack"], _stacked, (_ROWS,)),
-    (["TensorListGetItem", "TensorListSetItem"], _one_by_one, (_ROWS, _ROW)),
-    (["TensorListGather"], _gathered, (_ROWS, _ROW)),
+_OF_ROWS: list[tuple[list[str], Callable[..., Any], tuple[Array, ...]]] = [
+    (["TensorListFromTensor"], _stacked, (_ROWS,)),
     (["TensorListScatter", "TensorListScatterV2"], _scattered, (_ROWS, _ROW)),
-    (["TensorListScatterIntoExistingList"], _scattered_into, (_ROWS, _ROW)),
-    (["TensorListConcat", "TensorListConcatV2"], _joined, (_ROWS, _ROW)),
     (["TensorListSplit"], _split, (_ROWS,)),
 ]
-for _ops, _build, _inputs in _OF_ELEMENTS:
+for _ops, _build, _inputs in _OF_ROWS:
     define_tests(_ops, reference=_HELD, gradient=[Check(_build, _inputs)], determinism=_KEEPS)
-define_tests("TensorListResize", reference=_HELD, gradient=[Check(_resized, (_ROWS,))])
+_OF_LISTS: list[tuple[list[str], Callable[..., Any], tuple[Array, ...]]] = [
+    (["TensorListStack"], _stacked, (_ROWS,)),
+    (["TensorListGetItem", "TensorListSetItem"], _one_by_one, (_ROWS, _ROW)),
+    (["TensorListGather"], _gathered, (_ROWS, _ROW)),
+    (["TensorListScatterIntoExistingList"], _scattered_into, (_ROWS, _ROW)),
+    (["TensorListConcat", "TensorListConcatV2"], _joined, (_ROWS, _ROW)),
+]
+for _ops, _build, _inputs in _OF_LISTS:
+    define_tests(
+        _ops,
+        reference=_HELD,
+        gradient=[Check(_build, _inputs)],
+        determinism=_KEEPS,
+        exceptions=_NO_LIST,
+    )
+define_tests(
+    "TensorListResize",
+    reference=_HELD,
+    gradient=[Check(_resized, (_ROWS,))],
+    exceptions=_NO_LIST,
+)
 define_tests(
     ["TensorListPopBack", "TensorListPushBack"],
     reference=_HELD,
     gradient=_PUSHED,
     determinism=_KEEPS,
+    exceptions=_NO_LIST,
 )
