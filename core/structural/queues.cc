@@ -12,6 +12,7 @@
 #include "core/resources/resource_handle.h"
 #include "core/structural/host_kernel.h"
 #include "core/structural/structural.h"
+#include "core/structural/tensor_rows.h"
 
 namespace millstream {
 namespace {
@@ -80,21 +81,14 @@ StatusOr<FifoQueue*> QueueOf(const StructuralFrame& frame) {
 
 // ---- Batches ----
 
-// Part `index` of `count` equal parts of a tensor.
-Tensor PartOf(const Tensor& batch, int64_t index, int64_t count, const Shape& shape) {
-  const size_t bytes = batch.bytes() / static_cast<size_t>(count);
-  return Tensor(batch.dtype(), shape, batch.buffer(),
-                batch.offset() + static_cast<size_t>(index) * bytes);
-}
-
 // The elements of a batch, each in memory of its own. REQUIRES: FifoQueue::CheckComponents.
 StatusOr<std::vector<Element>> SplitBatch(const std::vector<Tensor>& batch) {
   const int64_t count = batch[0].shape().dim(0);
   std::vector<Element> elements(static_cast<size_t>(count));
   for (const Tensor& component : batch) {
-    const Shape shape(component.shape().dims().subspan(1));
+    const Shape shape = RowShape(component.shape());
     for (int64_t i = 0; i < count; ++i) {
-      MS_ASSIGN_OR_RETURN(Tensor row, PartOf(component, i, count, shape).DeepCopy());
+      MS_ASSIGN_OR_RETURN(Tensor row, RowOf(component, i, shape).DeepCopy());
       elements[static_cast<size_t>(i)].push_back(std::move(row));
     }
   }
@@ -105,13 +99,9 @@ StatusOr<std::vector<Element>> SplitBatch(const std::vector<Tensor>& batch) {
 StatusOr<Tensor> JoinRows(const std::vector<Element>& elements, size_t k, DataType dtype,
                           const Shape& row) {
   const auto count = static_cast<int64_t>(elements.size());
-  Shape shape;
-  shape.AddDim(count);
-  for (const int64_t dim : row.dims()) shape.AddDim(dim);
-  MS_ASSIGN_OR_RETURN(Tensor batch, Tensor::Create(dtype, shape));
+  MS_ASSIGN_OR_RETURN(Tensor batch, Tensor::Create(dtype, ShapeOfRows(count, row)));
   for (int64_t i = 0; i < count; ++i) {
-    MS_RETURN_IF_ERROR(
-        CopyElements(elements[static_cast<size_t>(i)][k], PartOf(batch, i, count, row)));
+    MS_RETURN_IF_ERROR(CopyElements(elements[static_cast<size_t>(i)][k], RowOf(batch, i, row)));
   }
   return batch;
 }

@@ -1,6 +1,7 @@
 // Structural ops move or name tensors, or compute integer shapes. Core has their kernels for every
 // device (type "*"), so plugins do not register them. No structural op computes on floating-point
-// values, but for sums of tensor lists. To add one, write in core/structural/<category>.cc:
+// values, but for sums of tensor lists, and of what is written to arrays of gradients. To add one,
+// write in core/structural/<category>.cc:
 //
 //   Status Reshape(StructuralFrame* frame) { ... }
 //   MILLSTREAM_STRUCTURAL("Reshape", StructuralRole::kReshape, Reshape);

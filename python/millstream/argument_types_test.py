@@ -204,6 +204,7 @@ def _table() -> Calls:
         tf.fixed_size_partitioner: lambda: {"num_shards": 2},
         tf.min_max_variable_partitioner: dict,
         tf.variable_axis_size_partitioner: lambda: {"max_shard_bytes": 8},
+        tf.TensorArray: lambda: {"dtype": tf.float32, "size": 2},
         tf.FIFOQueue: lambda: {"capacity": 2, "dtypes": tf.int32},
         tf.fill: lambda: {"dims": [2], "value": 1.0},
         tf.gather: lambda: {"params": X, "indices": [0]},
@@ -467,6 +468,7 @@ _ANY: dict[str, set[Any]] = {
 _SETTINGS = {"caching_device", "partitioner", "use_resource"}
 _TRUTHS = {
     "case_sensitive", "required",
+    "colocate_with_first_write_call", "dynamic_size", "infer_shape",
     "add_regularization_losses", "adjoint_a", "adjoint_b", "allow_broadcast", "create_scope_now_",
     "compute_full_loss",
     "auxiliary_name_scope", "center", "cycle", "fused", "is_training", "scale", "use_bias",

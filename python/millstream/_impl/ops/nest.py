@@ -16,6 +16,18 @@ from millstream._impl.ops.indexed_slices import IndexedSlices
 from millstream._impl.ops.sparse_tensor import SparseTensor
 
 
+class Composite:
+    """A value that is made of tensors. With `expand_composites` these are its leaves."""
+
+    def _composite_parts(self) -> list[Any]:
+        """The tensors."""
+        raise NotImplementedError
+
+    def _with_composite_parts(self, parts: list[Any]) -> Any:
+        """The same value, made of other tensors."""
+        raise NotImplementedError
+
+
 def _is_attrs(value: Any) -> bool:
     return getattr(type(value), "__attrs_attrs__", None) is not None
 
@@ -40,7 +52,7 @@ def is_nested(seq: Any) -> bool:
 
 
 def _is_composite(value: Any, expand: bool) -> bool:
-    return expand and isinstance(value, (IndexedSlices, SparseTensor))
+    return expand and isinstance(value, (IndexedSlices, SparseTensor, Composite))
 
 
 def _has_parts(value: Any, expand: bool) -> bool:
@@ -65,6 +77,8 @@ def _parts(value: Any) -> list[Any]:
         return [part for part in parts if part is not None]
     if isinstance(value, SparseTensor):
         return [value.indices, value.values, value.dense_shape]
+    if isinstance(value, Composite):
+        return value._composite_parts()
     return list(value)
 
 
@@ -77,6 +91,8 @@ def _made_like(like: Any, parts: list[Any]) -> Any:
         return kind(like.default_factory, items) if isinstance(like, defaultdict) else kind(items)
     if isinstance(like, (IndexedSlices, SparseTensor)):
         return kind(*parts)
+    if isinstance(like, Composite):
+        return like._with_composite_parts(parts)
     if hasattr(like, "_fields") or _is_attrs(like):
         return kind(*parts)
     return parts if isinstance(like, MappingView) else kind(parts)
@@ -91,7 +107,8 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     structure
         Any value.
     expand_composites
-        Take slices apart, into values, indices and shape.
+        Take slices and sparse tensors apart, into values, indices and shape, and arrays of tensors
+        to their flow.
 
     Raises
     ------

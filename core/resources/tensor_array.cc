@@ -1,0 +1,244 @@
+#include "core/resources/tensor_array.h"
+
+#include <algorithm>
+#include <complex>
+#include <cstring>
+
+#include "framework/half.h"
+
+namespace millstream {
+namespace {
+
+template <typename T>
+void AddNumbers(const Tensor& a, const Tensor& b, const Tensor& sum) {
+  const T* const left = a.data<T>();
+  const T* const right = b.data<T>();
+  T* const out = sum.data<T>();
+  for (int64_t i = 0; i < sum.num_elements(); ++i) out[i] = static_cast<T>(left[i] + right[i]);
+}
+
+// Of 16-bit floating-point numbers, each sum rounded once.
+template <float (*kToFloat)(uint16_t), uint16_t (*kFromFloat)(float)>
+void AddHalves(const Tensor& a, const Tensor& b, const Tensor& sum) {
+  const auto* const left = static_cast<const uint16_t*>(a.raw());
+  const auto* const right = static_cast<const uint16_t*>(b.raw());
+  auto* const out = static_cast<uint16_t*>(sum.raw());
+  for (int64_t i = 0; i < sum.num_elements(); ++i) {
+    out[i] = kFromFloat(kToFloat(left[i]) + kToFloat(right[i]));
+  }
+}
+
+using AddFunction = void (*)(const Tensor& a, const Tensor& b, const Tensor& sum);
+
+// Integers are added without sign, because they wrap around. Null: tensors of the type have no sum.
+AddFunction AdderOf(DataType dtype) {
+  switch (dtype) {
+    case DataType::kFloat: return &AddNumbers<float>;
+    case DataType::kDouble: return &AddNumbers<double>;
+    case DataType::kHalf: return &AddHalves<HalfToFloat, FloatToHalf>;
+    case DataType::kBFloat16: return &AddHalves<BFloat16ToFloat, FloatToBFloat16>;
+    case DataType::kComplex64: return &AddNumbers<std::complex<float>>;
+    case DataType::kComplex128: return &AddNumbers<std::complex<double>>;
+    case DataType::kInt8:
+    case DataType::kUInt8: return &AddNumbers<uint8_t>;
+    case DataType::kInt16:
+    case DataType::kUInt16: return &AddNumbers<uint16_t>;
+    case DataType::kInt32:
+    case DataType::kUInt32: return &AddNumbers<uint32_t>;
+    case DataType::kInt64:
+    case DataType::kUInt64: return &AddNumbers<uint64_t>;
+    default: return nullptr;
+  }
+}
+
+// Adds `value` to `sum`, in place if nobody else holds the buffer of `sum`.
+Status AddTo(const Tensor& value, Tensor* sum) {
+  const AddFunction add = AdderOf(value.dtype());
+  if (add == nullptr) {
+    return errors::InvalidArgument("tensors of ", DataTypeName(value.dtype()),
+                                   " cannot be added up");
+  }
+  if (sum->buffer() && sum->buffer()->IsUnique() && sum->buffer()->writable()) {
+    add(*sum, value, *sum);
+    return absl::OkStatus();
+  }
+  MS_ASSIGN_OR_RETURN(Tensor fresh, Tensor::Create(value.dtype(), value.shape()));
+  add(*sum, value, fresh);
+  *sum = std::move(fresh);
+  return absl::OkStatus();
+}
+
+PartialShape Prepended(const Shape& outer, const PartialShape& inner) {
+  if (!inner.known_rank()) return PartialShape();
+  PartialShape shape(outer);
+  for (const int64_t dim : inner.dims()) shape.AddDim(dim);
+  return shape;
+}
+
+}  // namespace
+
+Status TensorArray::CheckOpen() const {
+  if (!is_closed_) return absl::OkStatus();
+  return errors::InvalidArgument("TensorArray ", name_, " has already been closed.");
+}
+
+Status TensorArray::Write(absl::Span<const int64_t> indices, absl::Span<const Tensor> values) {
+  absl::MutexLock lock(&mutex_);
+  MS_RETURN_IF_ERROR(CheckOpen());
+  for (size_t k = 0; k < indices.size(); ++k) MS_RETURN_IF_ERROR(WriteOne(indices[k], values[k]));
+  return absl::OkStatus();
+}
+
+Status TensorArray::WriteOne(int64_t index, const Tensor& value) {
+  if (index < 0 || (index >= size_ && !dynamic_size_)) {
+    return Error("Tried to write to index ", index,
+                 " but array is not resizeable and size is: ", size_);
+  }
+  if (value.dtype() != dtype_) {
+    return Error("Could not write to TensorArray index ", index, " because the value dtype is ",
+                 DataTypeName(value.dtype()), " but TensorArray dtype is ", DataTypeName(dtype_),
+                 ".");
+  }
+  if (!element_shape_.IsCompatibleWith(value.shape())) {
+    return Error("Could not write to TensorArray index ", index, " because the value shape is ",
+                 value.shape().ToString(),
+                 " which is incompatible with the TensorArray's inferred element shape: ",
+                 element_shape_.ToString(), " (consider setting infer_shape=False).");
+  }
+  Element& element = elements_[index];
+  if (element.is_read) {
+    return Error("Could not write to TensorArray index ", index,
+                 " because it has already been read.");
+  }
+  if (element.is_written && !adds_up_) {
+    return Error("Could not write to TensorArray index ", index,
+                 " because it has already been written to.");
+  }
+  if (element.shape.has_value() && *element.shape != value.shape()) {
+    return Error("Could not aggregate to TensorArray index ", index,
+                 " because the existing shape is ", element.shape->ToString(),
+                 " but the new input shape is ", value.shape().ToString(), ".");
+  }
+  if (element.is_written) {
+    has_sums_ = true;
+    return AddTo(value, &element.value);
+  }
+  element.value = value;
+  element.shape = value.shape();
+  element.is_written = true;
+  size_ = std::max(size_, index + 1);
+  if (identical_element_shapes_) element_shape_ = value.shape();
+  return absl::OkStatus();
+}
+
+StatusOr<std::vector<Tensor>> TensorArray::Read(absl::Span<const int64_t> indices) {
+  absl::MutexLock lock(&mutex_);
+  MS_RETURN_IF_ERROR(CheckOpen());
+  std::vector<Tensor> values;
+  for (const int64_t index : indices) {
+    MS_ASSIGN_OR_RETURN(Tensor value, ReadOne(index));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+StatusOr<Tensor> TensorArray::ReadOne(int64_t index) {
+  if (index < 0 || index >= size_) {
+    return Error("Tried to read from index ", index, " but array size is: ", size_);
+  }
+  Element& element = elements_[index];
+  if (element.is_cleared) {
+    return Error("Could not read index ", index,
+                 " twice because it was cleared after a previous read (perhaps try setting "
+                 "clear_after_read = false?).");
+  }
+  if (!element.is_written) {
+    MS_ASSIGN_OR_RETURN(element.value, Zeros(index, element));
+  }
+  element.is_read = true;
+  if (!clear_after_read_) return element.value;
+  element.is_cleared = true;
+  return std::exchange(element.value, Tensor());
+}
+
+// What an element that was not written reads as.
+StatusOr<Tensor> TensorArray::Zeros(int64_t index, const Element& element) const {
+  if (element.value.has_value()) return element.value;  // it was read before
+  if (!element.shape.has_value() && !element_shape_.IsFullyKnown()) {
+    return Error("Could not read from TensorArray index ", index,
+                 ", which was not written. Furthermore, the element shape is not fully defined: ",
+                 element_shape_.ToString(),
+                 ". If the full element_shape of the array is set, zeros are read instead.");
+  }
+  MS_ASSIGN_OR_RETURN(Tensor zeros,
+                      Tensor::Create(dtype_, element.shape.has_value() ? *element.shape
+                                                                       : element_shape_.ToShape()));
+  if (IsPlainData(dtype_) && zeros.bytes() > 0) std::memset(zeros.raw(), 0, zeros.bytes());
+  return zeros;
+}
+
+Status TensorArray::Reserve(int64_t size) {
+  absl::MutexLock lock(&mutex_);
+  MS_RETURN_IF_ERROR(CheckOpen());
+  if (size <= size_) return absl::OkStatus();
+  if (!dynamic_size_) {
+    return Error("Tried to write to index ", size - 1,
+                 " but array is not resizeable and size is: ", size_);
+  }
+  size_ = size;
+  return absl::OkStatus();
+}
+
+StatusOr<int64_t> TensorArray::size() const {
+  absl::MutexLock lock(&mutex_);
+  MS_RETURN_IF_ERROR(CheckOpen());
+  return size_;
+}
+
+PartialShape TensorArray::element_shape() const {
+  absl::MutexLock lock(&mutex_);
+  return element_shape_;
+}
+
+Status TensorArray::MergeElementShape(const PartialShape& shape) {
+  absl::MutexLock lock(&mutex_);
+  const StatusOr<PartialShape> merged = element_shape_.MergeWith(shape);
+  if (!merged.ok()) {
+    return Error("its elements have the shape ", element_shape_.ToString(), ", expected ",
+                 shape.ToString());
+  }
+  element_shape_ = *merged;
+  return absl::OkStatus();
+}
+
+StatusOr<ResourceRef<TensorArray>> TensorArray::MakeGradient(std::string name, const Shape& outer) {
+  absl::MutexLock lock(&mutex_);
+  MS_RETURN_IF_ERROR(CheckOpen());
+  if (has_sums_) {
+    return Error(
+        "Unable to create a gradients TensorArray: several writes to one element were added up, so "
+        "that there is no gradient for each of them.");
+  }
+  dynamic_size_ = false;
+  TensorArraySpec spec;
+  spec.dtype = dtype_;
+  spec.element_shape = Prepended(outer, element_shape_);
+  spec.identical_element_shapes = identical_element_shapes_;
+  spec.adds_up = true;
+  auto gradient = MakeResource<TensorArray>(std::move(name), std::move(spec), size_);
+  absl::MutexLock gradient_lock(&gradient->mutex_);
+  for (const auto& [index, element] : elements_) {
+    if (!element.shape.has_value()) continue;
+    gradient->elements_[index].shape = Prepended(outer, *element.shape).ToShape();
+  }
+  return gradient;
+}
+
+void TensorArray::Close() {
+  absl::flat_hash_map<int64_t, Element> dropped;  // goes without the lock
+  absl::MutexLock lock(&mutex_);
+  is_closed_ = true;
+  dropped.swap(elements_);
+}
+
+}  // namespace millstream
