@@ -115,7 +115,7 @@ def _limited(
     limit: Tensor,
 ) -> tuple[Callable[..., Any], Callable[..., Any], Any, Any]:
     """The same loop with a counter before its variables."""
-    zero = convert_to_tensor(0, limit.dtype)
+    zero = convert_to_tensor(0, limit.dtype, name="iteration_counter")
 
     def limited_cond(counter: Tensor, variables: Any) -> Any:
         return gen_ops.logical_and(gen_ops.less(counter, limit), cond(*variables))
