@@ -326,6 +326,10 @@ def _saving() -> dict[str, Any]:
     return {"cell": tf.nn.rnn_cell.BasicLSTMCell(3), "inputs": [tf.constant(X)], **arguments}
 
 
+def _ends_at_once(_time: Any, output: Any, _state: Any, _loop_state: Any) -> Any:
+    return tf.constant([True, True]), tf.constant(X), tf.zeros([2, 2]), output, None
+
+
 def _recurrent() -> Calls:
     """Recurrent networks."""
     cells = tf.nn.rnn_cell
@@ -337,6 +341,9 @@ def _recurrent() -> Calls:
         cells.DropoutWrapper: lambda: {"cell": cells.GRUCell(2)},
         cells.ResidualWrapper: lambda: {"cell": cells.GRUCell(2)},
         cells.DeviceWrapper: lambda: {"cell": cells.GRUCell(2), "device": "/cpu:0"},
+        tf.nn.dynamic_rnn: lambda: _over(tf.constant([X])),
+        tf.nn.bidirectional_dynamic_rnn: lambda: _over(tf.constant([X]), "_fw", "_bw"),
+        tf.nn.raw_rnn: lambda: {"cell": cells.GRUCell(2), "loop_fn": _ends_at_once},
         tf.nn.static_rnn: lambda: _over([tf.constant(X)]),
         tf.nn.static_bidirectional_rnn: lambda: _over([tf.constant(X)], "_fw", "_bw"),
         tf.nn.static_state_saving_rnn: _saving,

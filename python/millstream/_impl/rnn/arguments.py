@@ -9,14 +9,14 @@ import numpy as np
 from millstream._impl.graph.arguments import TENSOR, Kind
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops import nest
+from millstream._impl.ops.tensor_array import TensorArray
 from millstream._impl.values.tensor_shape import TensorShape
 from millstream._impl.variables.variable_scope import VariableScope
 from millstream._impl.variables.variable_store import AUTO_REUSE
 
 
 def _is_tensor(value: Any) -> bool:
-    # Arrays of tensors have a flow.
-    return TENSOR.accepts(value) or hasattr(value, "flow")
+    return TENSOR.accepts(value) or isinstance(value, TensorArray)
 
 
 def _is_size(value: Any) -> bool:

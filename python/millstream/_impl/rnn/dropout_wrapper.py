@@ -16,6 +16,7 @@ from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.nn import activations
 from millstream._impl.ops import nest, random_ops
+from millstream._impl.ops.tensor_array import TensorArray
 from millstream._impl.rnn import shapes
 from millstream._impl.rnn.arguments import SIZES
 from millstream._impl.rnn.lstm_cells import LSTMStateTuple
@@ -165,7 +166,9 @@ def _probability(name: str, value: Any) -> Any:
 
 
 def _all_but_memory(state: Any) -> Any:
-    return LSTMStateTuple(c=False, h=True) if isinstance(state, LSTMStateTuple) else True
+    if isinstance(state, LSTMStateTuple):
+        return LSTMStateTuple(c=False, h=True)
+    return not isinstance(state, TensorArray)
 
 
 def _everywhere(values: Any) -> Any:
