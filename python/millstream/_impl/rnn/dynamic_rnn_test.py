@@ -174,6 +174,33 @@ def test_no_steps_leave_the_state(session: tf.Session) -> None:
     assert last.tolist() == [[0, 0]] * 4
 
 
+class Older(tf.nn.rnn_cell.RNNCell):
+    """Older programs say all of a step themselves."""
+
+    state_size = output_size = 3
+
+    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
+        with tf.variable_scope(scope or type(self).__name__):
+            output = tf.layers.dense(tf.concat([inputs, state], 1), 3, tf.tanh)
+        return output, output
+
+
+@pytest.mark.parametrize("dtype", [tf.float16, tf.float32, tf.float64])
+def test_a_cell_of_a_program_has_variables_of_any_type(dtype: Any, session: tf.Session) -> None:
+    x = tf.constant(_X, dtype)
+    outputs, _ = tf.nn.dynamic_rnn(Older(), x, _LENGTHS, dtype=dtype)
+    kernel, bias = tf.trainable_variables()
+    assert [kernel.op.name, bias.op.name] == ["rnn/Older/dense/kernel", "rnn/Older/dense/bias"]
+    assert kernel.dtype.base_dtype == dtype
+    session.run(tf.global_variables_initializer())
+    values, weights = session.run([x, [kernel, bias]])
+    wide = [value.astype(np.float64) for value in weights]
+    expected = _expected(values.astype(np.float64), wide, _LENGTHS)[0]
+    # A step of half rounds a sum of 6 products and its tangent: some 2^-11 of 1, five times.
+    bound = 1e-2 if dtype == tf.float16 else 1e-5
+    np.testing.assert_allclose(session.run(outputs), expected, rtol=0, atol=bound)
+
+
 # ---- Gradients ----
 
 
