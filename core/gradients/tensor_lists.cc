@@ -47,10 +47,9 @@ Output LengthOf(GradientContext* context, Output list) {
   return context->builder()->Op("TensorListLength", {list});
 }
 
-Output ElementShapeOf(GradientContext* context, Output list) {
-  return context->builder()->Op("TensorListElementShape", {list},
-                                {{"shape_type", DataType::kInt32}});
-}
+// The element shape of a list of gradients. It says nothing: elements of a list may differ in
+// shape, and what reads an unset one says which shape it has.
+Output AnyShape(GradientContext* context) { return context->builder()->Int32(-1); }
 
 // ---- Single elements ----
 
@@ -61,8 +60,7 @@ Output UnsetLike(GradientContext* context, Output list) {
   if (dtype.ok() && *dtype == DataType::kVariant) {
     return context->builder()->Op("ZerosLike", {list});
   }
-  return ListOp(context, "TensorListReserve",
-                {ElementShapeOf(context, list), LengthOf(context, list)});
+  return ListOp(context, "TensorListReserve", {AnyShape(context), LengthOf(context, list)});
 }
 
 Status GetItemGradient(GradientContext* context) {
@@ -100,19 +98,16 @@ Status FromTensorGradient(GradientContext* context) {
 }
 
 Status StackGradient(GradientContext* context) {
-  const Output dy = context->dy(0);
-  context->SetDx(0,
-                 ListOp(context, "TensorListFromTensor", {dy, RowShape(context->builder(), dy)}));
+  context->SetDx(0, ListOp(context, "TensorListFromTensor", {context->dy(0), AnyShape(context)}));
   return absl::OkStatus();
 }
 
 // Of several rows of one element, the gradient of the last one counts: graph programs expect no
 // sum.
 Status GatherGradient(GradientContext* context) {
-  const Output list = context->input(0);
+  const Output length = LengthOf(context, context->input(0));
   context->SetDx(0, ListOp(context, "TensorListScatterV2",
-                           {context->dy(0), context->input(1), ElementShapeOf(context, list),
-                            LengthOf(context, list)}));
+                           {context->dy(0), context->input(1), AnyShape(context), length}));
   return absl::OkStatus();
 }
 
@@ -141,9 +136,8 @@ Status ScatterIntoGradient(GradientContext* context) {
 
 // Output 1 has the lengths of the pieces.
 Status ConcatGradient(GradientContext* context) {
-  const Output shape = ElementShapeOf(context, context->input(0));
-  context->SetDx(0,
-                 ListOp(context, "TensorListSplit", {context->dy(0), shape, context->output(1)}));
+  context->SetDx(0, ListOp(context, "TensorListSplit",
+                           {context->dy(0), AnyShape(context), context->output(1)}));
   return absl::OkStatus();
 }
 

@@ -51,7 +51,20 @@ def _lists_of_lists(x: Any, y: Any) -> list[Any]:
     return [y_again * 2.0, _pop(found, x)[1] * 3.0, _pop(first, x)[1] * y]
 
 
-_PUSHED = [Check(_pushed_and_popped, (_ROWS, _ROW)), Check(_lists_of_lists, (_ROWS, _ROW))]
+def _slope(x: Any, y: Any) -> Any:
+    """A gradient through a list of elements of several shapes, to differentiate again."""
+    handle = gen_ops.tensor_list_push_back(gen_ops.tensor_list_from_tensor(x, -1), x * x)
+    last = _get(handle, 3, x)
+    rest, popped = _pop(handle, x)
+    rows = _stack(rest, x)
+    return tf.gradients(last * popped * rows, x)[0] * y
+
+
+_PUSHED = [
+    Check(_pushed_and_popped, (_ROWS, _ROW)),
+    Check(_lists_of_lists, (_ROWS, _ROW)),
+    Check(_slope, (_ROWS, _ROW)),
+]
 
 
 def _from(x: Any) -> Any:
