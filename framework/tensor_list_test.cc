@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <memory>
+#include <thread>
 
 #include "framework/opaque_cell.h"
 #include "gmock/gmock.h"
@@ -92,6 +93,23 @@ TEST(TensorListTest, ASharedListIsCopied) {
   EXPECT_EQ(TensorList::In(other)->size(), 1);
   // The tensors are shared.
   EXPECT_EQ(TensorList::In(cell)->at(0).raw(), TensorList::In(other)->at(0).raw());
+}
+
+// The thread sanitizer sees whether a change comes after what another thread read.
+TEST(TensorListTest, AListIsChangedInPlaceAfterOthersLetItGo) {
+  OpaqueCell cell = ListOf({1, 2});
+  const void* const before = cell.get();
+  int64_t size = 0;
+  std::thread reader([other = cell, &size]() mutable {
+    size = TensorList::In(other)->size();
+    other.reset();
+  });
+  while (cell.use_count() > 1) std::this_thread::yield();
+  TensorList* const list = ListToChange(&cell);
+  EXPECT_EQ(list, before);
+  EXPECT_TRUE(list->Append(Pair(3, 3)).ok());
+  reader.join();
+  EXPECT_EQ(size, 2);
 }
 
 TEST(TensorListTest, ACellWithoutAListHasNone) {
