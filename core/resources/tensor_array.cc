@@ -1,72 +1,30 @@
 #include "core/resources/tensor_array.h"
 
 #include <algorithm>
-#include <complex>
 #include <cstring>
 
-#include "framework/half.h"
+#include "framework/tensor_sum.h"
 
 namespace millstream {
 namespace {
 
-template <typename T>
-void AddNumbers(const Tensor& a, const Tensor& b, const Tensor& sum) {
-  const T* const left = a.data<T>();
-  const T* const right = b.data<T>();
-  T* const out = sum.data<T>();
-  for (int64_t i = 0; i < sum.num_elements(); ++i) out[i] = static_cast<T>(left[i] + right[i]);
+bool IsBefore(const Tensor& a, const Tensor& b) {
+  return a.bytes() > 0 && std::memcmp(a.raw(), b.raw(), a.bytes()) < 0;
 }
 
-// Of 16-bit floating-point numbers, each sum rounded once.
-template <float (*kToFloat)(uint16_t), uint16_t (*kFromFloat)(float)>
-void AddHalves(const Tensor& a, const Tensor& b, const Tensor& sum) {
-  const auto* const left = static_cast<const uint16_t*>(a.raw());
-  const auto* const right = static_cast<const uint16_t*>(b.raw());
-  auto* const out = static_cast<uint16_t*>(sum.raw());
-  for (int64_t i = 0; i < sum.num_elements(); ++i) {
-    out[i] = kFromFloat(kToFloat(left[i]) + kToFloat(right[i]));
+// Adds up tensors of one dtype and shape. The order of rounded sums must not depend on which write
+// came first, so it follows from the bits. REQUIRES: the dtype has sums.
+StatusOr<Tensor> SumOf(std::vector<Tensor> parts) {
+  std::sort(parts.begin(), parts.end(), IsBefore);
+  Tensor sum = std::move(parts[0]);
+  if (!sum.buffer() || !sum.buffer()->IsUnique() || !sum.buffer()->writable()) {
+    MS_ASSIGN_OR_RETURN(sum, sum.DeepCopy());
   }
+  for (size_t k = 1; k < parts.size(); ++k) AddElements(parts[k], sum);
+  return sum;
 }
 
-using AddFunction = void (*)(const Tensor& a, const Tensor& b, const Tensor& sum);
-
-// Integers are added without sign, because they wrap around. Null: tensors of the type have no sum.
-AddFunction AdderOf(DataType dtype) {
-  switch (dtype) {
-    case DataType::kFloat: return &AddNumbers<float>;
-    case DataType::kDouble: return &AddNumbers<double>;
-    case DataType::kHalf: return &AddHalves<HalfToFloat, FloatToHalf>;
-    case DataType::kBFloat16: return &AddHalves<BFloat16ToFloat, FloatToBFloat16>;
-    case DataType::kComplex64: return &AddNumbers<std::complex<float>>;
-    case DataType::kComplex128: return &AddNumbers<std::complex<double>>;
-    case DataType::kInt8:
-    case DataType::kUInt8: return &AddNumbers<uint8_t>;
-    case DataType::kInt16:
-    case DataType::kUInt16: return &AddNumbers<uint16_t>;
-    case DataType::kInt32:
-    case DataType::kUInt32: return &AddNumbers<uint32_t>;
-    case DataType::kInt64:
-    case DataType::kUInt64: return &AddNumbers<uint64_t>;
-    default: return nullptr;
-  }
-}
-
-// Adds `value` to `sum`, in place if nobody else holds the buffer of `sum`.
-Status AddTo(const Tensor& value, Tensor* sum) {
-  const AddFunction add = AdderOf(value.dtype());
-  if (add == nullptr) {
-    return errors::InvalidArgument("tensors of ", DataTypeName(value.dtype()),
-                                   " cannot be added up");
-  }
-  if (sum->buffer() && sum->buffer()->IsUnique() && sum->buffer()->writable()) {
-    add(*sum, value, *sum);
-    return absl::OkStatus();
-  }
-  MS_ASSIGN_OR_RETURN(Tensor fresh, Tensor::Create(value.dtype(), value.shape()));
-  add(*sum, value, fresh);
-  *sum = std::move(fresh);
-  return absl::OkStatus();
-}
+bool HasSums(DataType dtype) { return IsPlainData(dtype) && dtype != DataType::kBool; }
 
 PartialShape Prepended(const Shape& outer, const PartialShape& inner) {
   if (!inner.known_rank()) return PartialShape();
@@ -120,8 +78,12 @@ Status TensorArray::WriteOne(int64_t index, const Tensor& value) {
                  " but the new input shape is ", value.shape().ToString(), ".");
   }
   if (element.is_written) {
+    if (!HasSums(dtype_)) {
+      return Error("tensors of ", DataTypeName(dtype_), " cannot be added up");
+    }
     has_sums_ = true;
-    return AddTo(value, &element.value);
+    element.more.push_back(value);
+    return absl::OkStatus();
   }
   element.value = value;
   element.shape = value.shape();
@@ -154,6 +116,11 @@ StatusOr<Tensor> TensorArray::ReadOne(int64_t index) {
   }
   if (!element.is_written) {
     MS_ASSIGN_OR_RETURN(element.value, Zeros(index, element));
+  }
+  if (!element.more.empty()) {
+    std::vector<Tensor> parts = std::exchange(element.more, {});
+    parts.push_back(std::exchange(element.value, Tensor()));
+    MS_ASSIGN_OR_RETURN(element.value, SumOf(std::move(parts)));
   }
   element.is_read = true;
   if (!clear_after_read_) return element.value;

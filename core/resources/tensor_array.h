@@ -33,7 +33,8 @@ struct TensorArraySpec {
 // An array of tensors of one dtype. An element may be written once and then read; with `adds_up`,
 // written several times before it is read. Elements share the buffers of the tensors that are
 // written. An element that was not written reads as zeros if its shape is known. An array takes
-// memory for the elements that were written, whatever its size is. Thread-safe. All errors are
+// memory for the elements that were written, whatever its size is; tensors that are to be added up
+// are kept until the element is read. Thread-safe. All errors are
 // INVALID_ARGUMENT unless memory is exhausted.
 class TensorArray final : public Resource {
  public:
@@ -79,6 +80,7 @@ class TensorArray final : public Resource {
  private:
   struct Element {
     Tensor value;                // none if it was not written, or was cleared
+    std::vector<Tensor> more;    // what is to be added to it
     std::optional<Shape> shape;  // once it was written; for gradients from the beginning
     bool is_written = false;
     bool is_read = false;

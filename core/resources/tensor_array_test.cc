@@ -1,5 +1,7 @@
 #include "core/resources/tensor_array.h"
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -124,6 +126,33 @@ TEST(TensorArrayTest, GradientsAddUp) {
   EXPECT_TRUE(TensorsEqual(*ReadOne(gradient->get(), 1), Tensor::Vector<float>({0, 0})));
   EXPECT_THAT(ErrorOf((*gradient)->MakeGradient("b", Shape()).status()),
               HasSubstr("Unable to create a gradients TensorArray"));
+}
+
+TEST(TensorArrayTest, SumsDoNotDependOnTheOrderOfWrites) {
+  std::vector<float> parts = {1e8f, 1.0f, -1e8f, 0.3f};
+  std::sort(parts.begin(), parts.end());
+  const auto array = MakeResource<TensorArray>("a", Floats(), 1);
+  std::optional<float> expected;
+  do {
+    const auto gradient = array->MakeGradient("a@gradients", Shape());
+    ASSERT_TRUE(gradient.ok()) << gradient.status();
+    for (const float part : parts) {
+      ASSERT_TRUE(WriteOne(gradient->get(), 0, Tensor::Scalar(part)).ok());
+    }
+    const float sum = *ReadOne(gradient->get(), 0)->data<float>();
+    EXPECT_EQ(sum, expected.value_or(sum));
+    expected = sum;
+  } while (std::next_permutation(parts.begin(), parts.end()));
+}
+
+TEST(TensorArrayTest, StringsCannotBeAddedUp) {
+  TensorArraySpec spec;
+  spec.dtype = DataType::kString;
+  spec.adds_up = true;
+  const auto array = MakeResource<TensorArray>("a", spec, 1);
+  ASSERT_TRUE(WriteOne(array.get(), 0, Tensor::Scalar<std::string>("x")).ok());
+  EXPECT_THAT(ErrorOf(WriteOne(array.get(), 0, Tensor::Scalar<std::string>("y"))),
+              HasSubstr("cannot be added up"));
 }
 
 TEST(TensorArrayTest, GradientsMayHaveFurtherDimensions) {

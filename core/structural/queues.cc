@@ -86,9 +86,9 @@ StatusOr<std::vector<Element>> SplitBatch(const std::vector<Tensor>& batch) {
   const int64_t count = batch[0].shape().dim(0);
   std::vector<Element> elements(static_cast<size_t>(count));
   for (const Tensor& component : batch) {
-    const Shape shape = RowShape(component.shape());
+    const Shape shape = RowShape(component);
     for (int64_t i = 0; i < count; ++i) {
-      MS_ASSIGN_OR_RETURN(Tensor row, RowOf(component, i, shape).DeepCopy());
+      MS_ASSIGN_OR_RETURN(Tensor row, RowsOf(component, i, shape).DeepCopy());
       elements[static_cast<size_t>(i)].push_back(std::move(row));
     }
   }
@@ -101,7 +101,7 @@ StatusOr<Tensor> JoinRows(const std::vector<Element>& elements, size_t k, DataTy
   const auto count = static_cast<int64_t>(elements.size());
   MS_ASSIGN_OR_RETURN(Tensor batch, Tensor::Create(dtype, ShapeOfRows(count, row)));
   for (int64_t i = 0; i < count; ++i) {
-    MS_RETURN_IF_ERROR(CopyElements(elements[static_cast<size_t>(i)][k], RowOf(batch, i, row)));
+    MS_RETURN_IF_ERROR(CopyElements(elements[static_cast<size_t>(i)][k], RowsOf(batch, i, row)));
   }
   return batch;
 }

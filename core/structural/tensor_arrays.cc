@@ -187,10 +187,10 @@ Status Scatter(TensorArray* array, StructuralFrame* frame) {
     return errors::InvalidArgument("Expected len(indices) == values.shape[0], but saw: ",
                                    indices.size(), " vs. ", value.shape().dim(0));
   }
-  const Shape row = RowShape(value.shape());
+  const Shape row = RowShape(value);
   std::vector<Tensor> rows;
   for (size_t i = 0; i < indices.size(); ++i) {
-    MS_ASSIGN_OR_RETURN(Tensor copy, RowOf(value, static_cast<int64_t>(i), row).DeepCopy());
+    MS_ASSIGN_OR_RETURN(Tensor copy, RowsOf(value, static_cast<int64_t>(i), row).DeepCopy());
     rows.push_back(std::move(copy));
   }
   MS_RETURN_IF_ERROR(array->Write(indices, rows));
@@ -229,7 +229,7 @@ Status Gather(TensorArray* array, StructuralFrame* frame) {
   const auto count = static_cast<int64_t>(rows.size());
   MS_ASSIGN_OR_RETURN(const Tensor all, frame->AllocateOutput(0, ShapeOfRows(count, first)));
   for (int64_t i = 0; i < count; ++i) {
-    MS_RETURN_IF_ERROR(CopyElements(rows[static_cast<size_t>(i)], RowOf(all, i, first)));
+    MS_RETURN_IF_ERROR(CopyElements(rows[static_cast<size_t>(i)], RowsOf(all, i, first)));
   }
   return absl::OkStatus();
 }
@@ -242,11 +242,11 @@ Status CheckPieces(const std::vector<Tensor>& pieces) {
       return errors::InvalidArgument("Concat saw a scalar shape at index ", i,
                                      " but requires at least vectors.  Did you mean to call pack?");
     }
-    if (RowShape(pieces[i].shape()) == RowShape(pieces[0].shape())) continue;
+    if (RowShape(pieces[i]) == RowShape(pieces[0])) continue;
     return errors::InvalidArgument(
         "TensorArray has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: ",
-        RowShape(pieces[0].shape()).ToString(), " but index ", i,
-        " has (excepting dimension 0) shape: ", RowShape(pieces[i].shape()).ToString());
+        RowShape(pieces[0]).ToString(), " but index ", i,
+        " has (excepting dimension 0) shape: ", RowShape(pieces[i]).ToString());
   }
   return absl::OkStatus();
 }
@@ -276,7 +276,8 @@ Status ConcatNone(const TensorArray& array, const PartialShape& rest, Structural
     return errors::InvalidArgument(
         "Concat requires elements that are at least vectors, got scalars");
   }
-  MS_RETURN_IF_ERROR(frame->AllocateOutput(0, ShapeOfRows(0, RowShape(shape.ToShape()))).status());
+  MS_RETURN_IF_ERROR(
+      frame->AllocateOutput(0, ShapeOfRows(0, Shape(shape.dims().subspan(1)))).status());
   return frame->AllocateOutput(1, Shape({0})).status();
 }
 
@@ -287,7 +288,7 @@ Status Concat(TensorArray* array, StructuralFrame* frame) {
   if (indices.empty()) return ConcatNone(*array, rest, frame);
   MS_ASSIGN_OR_RETURN(const std::vector<Tensor> pieces, array->Read(indices));
   MS_RETURN_IF_ERROR(CheckPieces(pieces));
-  const Shape row = RowShape(pieces[0].shape());
+  const Shape row = RowShape(pieces[0]);
   if (!rest.IsCompatibleWith(row)) {
     return errors::InvalidArgument("attribute 'element_shape_except0' is ", rest.ToString(),
                                    ", but the elements have rows of shape ", row.ToString());
@@ -302,8 +303,8 @@ Status Concat(TensorArray* array, StructuralFrame* frame) {
   MS_ASSIGN_OR_RETURN(const Tensor all, frame->AllocateOutput(0, ShapeOfRows(total, row)));
   int64_t begin = 0;
   for (const Tensor& piece : pieces) {
-    MS_RETURN_IF_ERROR(CopyElements(piece, ElementsFrom(all, begin, piece.shape())));
-    begin += piece.num_elements();
+    MS_RETURN_IF_ERROR(CopyElements(piece, RowsOf(all, begin, piece.shape())));
+    begin += piece.shape().dim(0);
   }
   return absl::OkStatus();
 }
@@ -339,14 +340,14 @@ Status Split(TensorArray* array, StructuralFrame* frame) {
         "TensorArray's size is not equal to the size of lengths (", size, " vs. ", count,
         "), and the TensorArray is not marked as dynamically resizeable");
   }
-  const Shape row = RowShape(value.shape());
+  const Shape row = RowShape(value);
   std::vector<Tensor> pieces;
   int64_t begin = 0;
   for (const int64_t length : lengths) {
-    const Tensor piece = ElementsFrom(value, begin, ShapeOfRows(length, row));
+    const Tensor piece = RowsOf(value, begin, ShapeOfRows(length, row));
     MS_ASSIGN_OR_RETURN(Tensor copy, piece.DeepCopy());
     pieces.push_back(std::move(copy));
-    begin += piece.num_elements();
+    begin += length;
   }
   MS_ASSIGN_OR_RETURN(const std::vector<int64_t> indices, AllIndices(*array));
   MS_RETURN_IF_ERROR(array->Write(indices, pieces));

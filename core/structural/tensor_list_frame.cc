@@ -129,11 +129,4 @@ StatusOr<Tensor> ElementOrZeros(const TensorList& list, const Tensor& element,
       shape.ToString());
 }
 
-Tensor RowsOf(const Tensor& tensor, int64_t first, const Shape& shape) {
-  const int64_t rows = tensor.shape().dim(0);
-  const size_t row_bytes = rows == 0 ? 0 : tensor.bytes() / static_cast<size_t>(rows);
-  return Tensor(tensor.dtype(), shape, tensor.buffer(),
-                tensor.offset() + static_cast<size_t>(first) * row_bytes);
-}
-
 }  // namespace millstream

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/structural/structural.h"
+#include "core/structural/tensor_rows.h"
 #include "framework/opaque_cell.h"
 #include "framework/shape.h"
 #include "framework/status.h"
@@ -41,11 +42,6 @@ StatusOr<Tensor> ZeroTensor(DataType dtype, const Shape& shape);
 // another shape, or if it is unset and `shape` is not fully known.
 StatusOr<Tensor> ElementOrZeros(const TensorList& list, const Tensor& element,
                                 const PartialShape& shape);
-
-// The shape of a row. REQUIRES: the tensor has at least one dimension.
-inline Shape RowShape(const Tensor& tensor) { return Shape(tensor.shape().dims().subspan(1)); }
-// A view of the rows of a tensor from `first` on, as a tensor of `shape`: one row or several.
-Tensor RowsOf(const Tensor& tensor, int64_t first, const Shape& shape);
 
 }  // namespace millstream
 

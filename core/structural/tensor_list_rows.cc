@@ -13,12 +13,6 @@
 namespace millstream {
 namespace {
 
-Shape WithFirst(int64_t first, const Shape& rest) {
-  Shape shape({first});
-  for (const int64_t size : rest.dims()) shape.AddDim(size);
-  return shape;
-}
-
 // Input i, which has rows.
 StatusOr<Tensor> TensorWithRows(const StructuralFrame& frame, uint32_t i) {
   Tensor tensor = frame.BorrowInput(i);
@@ -96,14 +90,14 @@ StatusOr<Shape> CommonShape(PartialShape shape, int64_t count, ElementAt at) {
 Status SetRows(StructuralFrame* frame, const PartialShape& shape, int64_t count, int64_t size,
                ElementAt at) {
   MS_ASSIGN_OR_RETURN(const Shape row, CommonShape(shape, count, at));
-  const Shape whole = WithFirst(size, row);
+  const Shape whole = ShapeOfRows(size, row);
   MS_RETURN_IF_ERROR(ValidateShape(whole));
   MS_ASSIGN_OR_RETURN(const Tensor rows, frame->AllocateOutput(0, whole));
   for (int64_t i = 0; i < count; ++i) {
     MS_RETURN_IF_ERROR(WriteRows(at(i), RowsOf(rows, i, row)));
   }
   if (count == size) return absl::OkStatus();
-  return WriteRows(Tensor(), RowsOf(rows, count, WithFirst(size - count, row)));
+  return WriteRows(Tensor(), RowsOf(rows, count, ShapeOfRows(size - count, row)));
 }
 
 Status Stack(StructuralFrame* frame) {
@@ -268,13 +262,13 @@ Status SetConcatenation(StructuralFrame* frame, const TensorList& list, const Pa
     if (!__builtin_add_overflow(total, lengths.data<int64_t>()[i], &total)) continue;
     return errors::InvalidArgument("argument 'leading_dims': the lengths add up to too many rows");
   }
-  const Shape whole = WithFirst(total, row);
+  const Shape whole = ShapeOfRows(total, row);
   MS_RETURN_IF_ERROR(ValidateShape(whole));
   MS_ASSIGN_OR_RETURN(const Tensor tensor, frame->AllocateOutput(0, whole));
   int64_t at = 0;
   for (int64_t i = 0; i < list.size(); ++i) {
     const int64_t length = lengths.data<int64_t>()[i];
-    MS_RETURN_IF_ERROR(WriteRows(list.at(i), RowsOf(tensor, at, WithFirst(length, row))));
+    MS_RETURN_IF_ERROR(WriteRows(list.at(i), RowsOf(tensor, at, ShapeOfRows(length, row))));
     at += length;
   }
   return absl::OkStatus();
@@ -311,7 +305,7 @@ Status Split(StructuralFrame* frame) {
                                      at + std::min(length, rows), "] from tensor with length ",
                                      rows);
     }
-    MS_ASSIGN_OR_RETURN(Tensor piece, RowsOf(tensor, at, WithFirst(length, row)).DeepCopy());
+    MS_ASSIGN_OR_RETURN(Tensor piece, RowsOf(tensor, at, ShapeOfRows(length, row)).DeepCopy());
     MS_RETURN_IF_ERROR(list->Append(std::move(piece)));
     at += length;
   }

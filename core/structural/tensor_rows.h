@@ -5,32 +5,27 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "framework/dtype.h"
 #include "framework/shape.h"
 #include "framework/tensor.h"
 
 namespace millstream {
 
-// A view of a tensor's memory: of the elements that follow the first `begin`.
-inline Tensor ElementsFrom(const Tensor& tensor, int64_t begin, const Shape& shape) {
-  return Tensor(tensor.dtype(), shape, tensor.buffer(),
-                tensor.offset() + static_cast<size_t>(begin) * DataTypeSize(tensor.dtype()));
-}
+// The shape of a row. REQUIRES: the tensor has at least one dimension.
+inline Shape RowShape(const Tensor& tensor) { return Shape(tensor.shape().dims().subspan(1)); }
 
-// Row `index` of a tensor whose rows have the shape `row`.
-inline Tensor RowOf(const Tensor& tensor, int64_t index, const Shape& row) {
-  return ElementsFrom(tensor, index * row.num_elements(), row);
-}
-
-// The shape of the rows. REQUIRES: the rank is not 0.
-inline Shape RowShape(const Shape& shape) { return Shape(shape.dims().subspan(1)); }
-
-// The shape of `count` such rows, one below the other.
+// The shape of `count` rows of shape `row`, one below the other.
 inline Shape ShapeOfRows(int64_t count, const Shape& row) {
-  Shape shape;
-  shape.AddDim(count);
-  for (const int64_t dim : row.dims()) shape.AddDim(dim);
+  Shape shape({count});
+  for (const int64_t size : row.dims()) shape.AddDim(size);
   return shape;
+}
+
+// A view of the rows of a tensor from `first` on, as a tensor of `shape`: one row or several.
+inline Tensor RowsOf(const Tensor& tensor, int64_t first, const Shape& shape) {
+  const int64_t rows = tensor.shape().dim(0);
+  const size_t row_bytes = rows == 0 ? 0 : tensor.bytes() / static_cast<size_t>(rows);
+  return Tensor(tensor.dtype(), shape, tensor.buffer(),
+                tensor.offset() + static_cast<size_t>(first) * row_bytes);
 }
 
 }  // namespace millstream

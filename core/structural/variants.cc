@@ -1,17 +1,15 @@
 // Ops on numbers that variants have too: their zeros and their sums, which gradients of lists need,
 // and their packing. A variant that holds nothing is a zero.
 #include <algorithm>
-#include <complex>
 #include <cstdint>
 #include <memory>
-#include <type_traits>
 #include <utility>
 
 #include "core/structural/host_kernel.h"
 #include "core/structural/tensor_list_frame.h"
-#include "framework/half.h"
 #include "framework/opaque_cell.h"
 #include "framework/shape_context.h"
+#include "framework/tensor_sum.h"
 
 namespace millstream {
 namespace {
@@ -68,57 +66,6 @@ Status ZerosLike(StructuralFrame* frame) {
 
 // ---- Sums ----
 
-template <typename T>
-T Sum(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    using Unsigned = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
-  } else {
-    return a + b;
-  }
-}
-
-template <typename T>
-void AddElements(const Tensor& sum, const Tensor& more) {
-  for (int64_t i = 0; i < sum.num_elements(); ++i) {
-    sum.data<T>()[i] = Sum(sum.data<T>()[i], more.data<T>()[i]);
-  }
-}
-
-template <float (*widen)(uint16_t), uint16_t (*narrow)(float)>
-void AddNarrowElements(const Tensor& sum, const Tensor& more) {
-  for (int64_t i = 0; i < sum.num_elements(); ++i) {
-    uint16_t& value = sum.data<uint16_t>()[i];
-    value = narrow(widen(value) + widen(more.data<uint16_t>()[i]));
-  }
-}
-
-// Adds to memory of one owner. Strings and booleans stay: they have no gradients but zeros.
-void AddPlain(const Tensor& sum, const Tensor& more) {
-  switch (sum.dtype()) {
-    case DataType::kFloat: return AddElements<float>(sum, more);
-    case DataType::kDouble: return AddElements<double>(sum, more);
-    case DataType::kHalf: return AddNarrowElements<HalfToFloat, FloatToHalf>(sum, more);
-    case DataType::kBFloat16: return AddNarrowElements<BFloat16ToFloat, FloatToBFloat16>(sum, more);
-    case DataType::kComplex64: return AddElements<std::complex<float>>(sum, more);
-    case DataType::kComplex128: return AddElements<std::complex<double>>(sum, more);
-    case DataType::kInt8:
-    case DataType::kUInt8:
-    case DataType::kQInt8:
-    case DataType::kQUInt8: return AddElements<uint8_t>(sum, more);
-    case DataType::kInt16:
-    case DataType::kUInt16:
-    case DataType::kQInt16:
-    case DataType::kQUInt16: return AddElements<uint16_t>(sum, more);
-    case DataType::kInt32:
-    case DataType::kUInt32:
-    case DataType::kQInt32: return AddElements<uint32_t>(sum, more);
-    case DataType::kInt64:
-    case DataType::kUInt64: return AddElements<uint64_t>(sum, more);
-    default: return;
-  }
-}
-
 Status AddToCell(OpaqueCell* sum, const OpaqueCell& more);
 
 // Adds `more` to the tensor, which first gets memory of its own if others share it.
@@ -133,7 +80,7 @@ Status AddToTensor(Tensor* sum, const Tensor& more) {
     MS_ASSIGN_OR_RETURN(*sum, sum->DeepCopy());
   }
   if (sum->dtype() != DataType::kVariant) {
-    AddPlain(*sum, more);
+    AddElements(more, *sum);  // strings and booleans stay: they have no gradients but zeros
     return absl::OkStatus();
   }
   for (int64_t i = 0; i < sum->num_elements(); ++i) {
