@@ -122,3 +122,23 @@ def test_map_fn_refuses_a_sparse_tensor() -> None:
     sparse = tf.SparseTensor([[0]], [1.0], [2])
     with pytest.raises(TypeError, match="sparse tensor"):
         tf.map_fn(lambda v: v, sparse)
+
+
+def _slope(result: Any, x: tf.Tensor) -> list[float]:
+    slope: list[float] = _run(tf.gradients(result, x)[0]).tolist()
+    return slope
+
+
+def test_gradients() -> None:
+    x = tf.constant(_X)
+    assert _slope(tf.map_fn(lambda v: v * v + 1.0, x), x) == [2.0, 4.0, 6.0, 8.0]
+    assert _slope(tf.scan(lambda a, v: a + v, x), x) == [4.0, 3.0, 2.0, 1.0]
+    assert _slope(tf.scan(lambda a, v: a + v, x, reverse=True), x) == [1.0, 2.0, 3.0, 4.0]
+    assert _slope(tf.foldl(lambda a, v: a * 10.0 + v, x), x) == [1000.0, 100.0, 10.0, 1.0]
+    assert _slope(tf.foldr(lambda a, v: a * 10.0 + v, x), x) == [1.0, 10.0, 100.0, 1000.0]
+
+
+def test_gradients_of_what_the_function_takes_from_outside() -> None:
+    w = tf.constant(2.0)
+    total = tf.reduce_sum(tf.map_fn(lambda v: v * w * w, tf.constant(_X)))
+    assert _run(tf.gradients(total, w)[0]) == 40.0

@@ -196,3 +196,37 @@ def test_steps_do_not_share_arrays(size: int) -> None:
         for step in range(3):
             value = np.full(size, step, np.float32)
             assert session.run(total, {x: value}) == np.sum(value)
+
+
+def test_gradients_through_loops() -> None:
+    x = tf.constant([1.0, 2.0, 3.0])
+    given = tf.TensorArray(tf.float32, size=3).unstack(x)
+
+    def body(i: tf.Tensor, array: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
+        value = given.read(i)
+        return i + 1, tf.cond(
+            value > 1.5, lambda: array.write(i, value * value), lambda: array.write(i, 7.0 * value)
+        )
+
+    _, squares = tf.while_loop(lambda i, _: i < 3, body, (0, tf.TensorArray(tf.float32, size=3)))
+    weighted = squares.stack() * [1.0, 10.0, 100.0]
+    assert _run(tf.gradients(weighted, x)[0]).tolist() == [7.0, 40.0, 600.0]
+
+
+def test_an_element_that_iterations_read_has_the_sum_of_their_gradients() -> None:
+    x = tf.constant([2.0, 3.0])
+    given = tf.TensorArray(tf.float32, size=2, clear_after_read=False).unstack(x)
+    _, total = tf.while_loop(
+        lambda i, _: i < 4, lambda i, total: (i + 1, total + given.read(0)), (0, 0.0)
+    )
+    assert _run(total) == 8.0
+    assert _run(tf.gradients(total, x)[0]).tolist() == [4.0, 0.0]
+
+
+def test_gradients_of_gradients() -> None:
+    x = tf.constant([2.0, 3.0])
+    array = tf.TensorArray(tf.float32, size=2).unstack(x)
+    value = array.read(1)
+    slope = tf.gradients(value * value * value, x)[0]
+    assert _run(slope).tolist() == [0.0, 27.0]
+    assert _run(tf.gradients(slope, x)[0]).tolist() == [0.0, 18.0]
