@@ -26,6 +26,7 @@ _OF_OTHER_LEVELS = (
     "rnn_static_dynamic",
     "saver_round_trip",
     "schedules_clipping_averages",
+    "tensor_array_scan",
     "variable_scope_reuse",
     "variables_state",
 )
