@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "core/graph/control_flow.h"
 
 namespace millstream {
@@ -186,10 +187,7 @@ bool BackwardLoop::IsInvariant(const Node& enter) const {
 }
 
 StatusOr<Output> BackwardLoop::Kept(const Output& tensor) {
-  if (tensor.dtype() == DataType::kResource) {
-    return errors::Unimplemented("the gradient of a loop reads '", tensor.name(),
-                                 "', a resource that is not the same in all iterations");
-  }
+  if (tensor.dtype() == DataType::kResource) return MadeAgain(tensor);
   MS_ASSIGN_OR_RETURN(const Output after, FromAround(KeepForward(tensor)));
   const FrameVariable list = frame_.Variable(after);
   const Node* const last =
@@ -201,6 +199,20 @@ StatusOr<Output> BackwardLoop::Kept(const Output& tensor) {
   const PartialShape shape = body_.ShapeOf(tensor);
   MS_RETURN_IF_ERROR(body_.graph()->RefineShape(value, shape));
   return value;
+}
+
+StatusOr<Output> BackwardLoop::MadeAgain(const Output& handle) {
+  const Node& node = *handle.node;
+  const auto is_handle = [](const Output& input) { return input.dtype() == DataType::kResource; };
+  if (KindOf(node) != ControlFlowKind::kNone || absl::c_none_of(node.inputs(), is_handle)) {
+    return errors::Unimplemented("the gradient of a loop reads '", handle.name(),
+                                 "', a resource that is not the same in all iterations");
+  }
+  std::vector<std::vector<Output>> arguments;
+  for (const Output& input : node.inputs()) arguments.push_back({input});
+  const Node* const again = body_.Named(node.op().name, node.op().name, arguments, node.attrs());
+  MS_RETURN_IF_ERROR(status());
+  return again->output(handle.index);
 }
 
 Output BackwardLoop::KeepForward(const Output& tensor) {

@@ -75,6 +75,8 @@ class BackwardLoop final : public GraphRegion {
   StatusOr<Output> Always(const Output& source);
   // By a list.
   StatusOr<Output> Kept(const Output& tensor);
+  // A handle of a resource that belongs to another one, such as the gradient of an array.
+  StatusOr<Output> MadeAgain(const Output& handle);
   // Adds a list to the forward loop that keeps `tensor`. Returns the list after the loop.
   Output KeepForward(const Output& tensor);
   // In the forward loop: `tensor` where it is live, else some value of its type.

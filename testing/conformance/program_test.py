@@ -26,9 +26,11 @@ _OF_OTHER_LEVELS = (
     "rnn_static_dynamic",
     "saver_round_trip",
     "schedules_clipping_averages",
+    "second_order_custom",
     "tensor_array_scan",
     "variable_scope_reuse",
     "variables_state",
+    "while_gradients",
 )
 # Guards against hanging, of run.py and of a program: one takes seconds.
 _HANG_GUARD_SECONDS = 900
