@@ -471,7 +471,7 @@ _ANY: dict[str, set[Any]] = {
 # Settings of variables that change nothing yet, or are read as those of `tf.device`.
 _SETTINGS = {"caching_device", "partitioner", "use_resource"}
 _TRUTHS = {
-    "case_sensitive", "required",
+    "back_prop", "case_sensitive", "required",
     "colocate_with_first_write_call", "dynamic_size", "infer_shape",
     "add_regularization_losses", "adjoint_a", "adjoint_b", "allow_broadcast", "create_scope_now_",
     "compute_full_loss",

@@ -109,7 +109,9 @@ def map_fn(
         Dtype of what the function gives, in its structure; by default that of `elems`.
     parallel_iterations
         How many calls may run at once, by default 10.
-    back_prop, swap_memory
+    back_prop
+        Whether the results have gradients.
+    swap_memory
         Not used.
     infer_shape
         Whether all results have one shape.
@@ -186,7 +188,9 @@ def foldl(
         What to begin with, by default the first row.
     parallel_iterations
         How many calls may run at once.
-    back_prop, swap_memory
+    back_prop
+        Whether the results have gradients.
+    swap_memory
         Not used.
     name
         Name of the scope.
@@ -245,7 +249,9 @@ def foldr(
         As for `foldl`.
     initializer
         What to begin with, by default the last row.
-    back_prop, swap_memory
+    back_prop
+        Whether the results have gradients.
+    swap_memory
         Not used.
 
     Raises
@@ -308,7 +314,9 @@ def scan(
         The result before the first row. By default the first row is the first result.
     parallel_iterations
         How many calls may run at once.
-    back_prop, swap_memory
+    back_prop
+        Whether the results have gradients.
+    swap_memory
         Not used.
     infer_shape
         Whether all results have one shape.

@@ -142,3 +142,14 @@ def test_gradients_of_what_the_function_takes_from_outside() -> None:
     w = tf.constant(2.0)
     total = tf.reduce_sum(tf.map_fn(lambda v: v * w * w, tf.constant(_X)))
     assert _run(tf.gradients(total, w)[0]) == 40.0
+
+
+def test_without_back_prop_there_is_no_gradient() -> None:
+    x = tf.constant(_X)
+    for result in (
+        tf.map_fn(lambda v: v * v, x, back_prop=False),
+        tf.scan(lambda a, v: a + v, x, back_prop=False),
+        tf.foldl(lambda a, v: a + v, x, back_prop=False),
+        tf.foldr(lambda a, v: a + v, x, back_prop=False),
+    ):
+        assert tf.gradients(result, x) == [None]
