@@ -196,8 +196,6 @@ Status BackwardWalk::CallGradient(const Node* node, GradientContext* context) co
   Status status;
   if (KindOf(*node) == ControlFlowKind::kMerge) {
     status = MergeGradient(context, forward_.branches.ChoiceOf(*node));
-  } else if (KindOf(*node) == ControlFlowKind::kSwitch) {
-    status = SwitchGradient(context);
   } else {
     status = CallFunction(node, context);
   }

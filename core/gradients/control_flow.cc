@@ -9,6 +9,13 @@
 namespace millstream {
 namespace {
 
+Status MergeAlone(GradientContext* context) { return MergeGradient(context, std::nullopt); }
+
+MILLSTREAM_GRADIENT("Switch", SwitchGradient);
+// The walk finds the branches of the inputs. Without them there is no gradient.
+MILLSTREAM_GRADIENT("Merge", MergeAlone);
+MILLSTREAM_NOT_DIFFERENTIABLE("LoopCond");
+
 // Both outputs of a Switch, for each tensor of a gradient.
 std::vector<Gradient> Divided(GraphBuilder* builder, const Gradient& gradient,
                               const Output& predicate) {

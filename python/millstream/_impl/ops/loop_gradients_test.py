@@ -251,3 +251,17 @@ def test_gradient_functions_in_python(sess: Any) -> None:
     _check(sess, y, x, 0.9, 1.2)
     (nested,) = _for(2, lambda i, v: _for(i + 1, lambda j, w: tf.sin(cubed(w)), v)[0], x)
     _check(sess, nested, x, 0.8)
+
+
+def test_second_gradients_of_loops_over_arrays(sess: Any) -> None:
+    x = _placeholder()
+    factors = tf.TensorArray(tf.float64, 3, clear_after_read=False).unstack(
+        tf.constant([1.0, 2.0, 0.5], tf.float64) * x
+    )
+
+    def body(i: Any, v: Any, out: Any) -> Any:
+        v = tf.sin(v * factors.read(i))
+        return v, out.write(i, v * x)
+
+    y, out = _for(3, body, x, tf.TensorArray(tf.float64, 3))
+    _check(sess, y + tf.reduce_sum(out.stack()), x, 0.7, 1.3)
