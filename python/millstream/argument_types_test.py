@@ -486,7 +486,6 @@ _TRUTHS = {
     "pin_variables_on_cpu",
     "remove_accidental_hits", "sorted", "unique",
     "state_is_tuple", "use_peepholes", "variational_recurrent", "time_major", "swap_memory",
-    "back_prop",
 }  # fmt: skip
 
 
