@@ -55,9 +55,7 @@ def _make_condition(source: Source, op: Any) -> Case:
     shape = () if source.chance(0.6) else source.small_shape(0, 4)
     value = source.values(dtype, shape)
     if source.chance(0.2):
-        value = np.zeros(shape, value.dtype)
-    if dtype == "string" and source.chance(0.3):
-        value = np.full(shape, b"", object)
+        value = np.full(shape, b"" if dtype == "string" else 0, value.dtype)
     return Case(op.name, [Input(dtype, value)], {"T": type_attr(dtype)})
 
 
