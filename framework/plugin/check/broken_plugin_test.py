@@ -17,7 +17,7 @@ REFERENCE = "device_plugins/cpu/libmillstream_cpu.so"
 FRAME_PARTS = [
     "head", "ctx", "inputs", "outputs", "outputs_used", "shape_state", "scratch", "n_in", "n_out",
     "device_state", "stream_native", "stream", "correlation_id", "flags", "step_id",
-    "device_ordinal", "pad", "input_view", "output_view", "used_bits",
+    "device_ordinal", "pad", "scratch_mem", "input_view", "output_view", "used_bits",
 ]  # fmt: skip
 
 # Every fault with the rules that fail by it: the first is the fault's own, and the others cannot

@@ -20,23 +20,13 @@ constexpr size_t SizeOfField(T MS_Frame::*) {
 }
 #define FRAME_FIELD(name) \
   { #name, offsetof(MS_Frame, name), SizeOfField(&MS_Frame::name) }
-constexpr Field kFields[] = {FRAME_FIELD(head),
-                             FRAME_FIELD(ctx),
-                             FRAME_FIELD(inputs),
-                             FRAME_FIELD(outputs),
-                             FRAME_FIELD(outputs_used),
-                             FRAME_FIELD(shape_state),
-                             FRAME_FIELD(scratch),
-                             FRAME_FIELD(n_in),
-                             FRAME_FIELD(n_out),
-                             FRAME_FIELD(device_state),
-                             FRAME_FIELD(stream_native),
-                             FRAME_FIELD(stream),
-                             FRAME_FIELD(correlation_id),
-                             FRAME_FIELD(flags),
-                             FRAME_FIELD(step_id),
-                             FRAME_FIELD(device_ordinal),
-                             FRAME_FIELD(pad)};
+constexpr Field kFields[] = {
+    FRAME_FIELD(head),           FRAME_FIELD(ctx),           FRAME_FIELD(inputs),
+    FRAME_FIELD(outputs),        FRAME_FIELD(outputs_used),  FRAME_FIELD(shape_state),
+    FRAME_FIELD(scratch),        FRAME_FIELD(n_in),          FRAME_FIELD(n_out),
+    FRAME_FIELD(device_state),   FRAME_FIELD(stream_native), FRAME_FIELD(stream),
+    FRAME_FIELD(correlation_id), FRAME_FIELD(flags),         FRAME_FIELD(step_id),
+    FRAME_FIELD(device_ordinal), FRAME_FIELD(pad),           FRAME_FIELD(scratch_mem)};
 #undef FRAME_FIELD
 
 // Structs without implicit padding, see plugin.h.

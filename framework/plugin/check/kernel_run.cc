@@ -245,8 +245,8 @@ MS_Frame* KernelRun::MakeFrame(const RunMode& mode, Execution* execution) const 
   frame->outputs_used = used;
   frame->shape_state = execution->specialization.shape_state;
   if (execution->scratch != nullptr) {
-    const MS_MemRef scratch = execution->scratch->ref();
-    frame->scratch = static_cast<char*>(scratch.base) + scratch.offset;
+    frame->scratch_mem = execution->scratch->ref();
+    frame->scratch = static_cast<char*>(frame->scratch_mem.base) + frame->scratch_mem.offset;
   }
   frame->n_in = static_cast<uint32_t>(case_.inputs.size());
   frame->n_out = static_cast<uint32_t>(n_out);

@@ -28,23 +28,13 @@ struct FramePart {
 };
 #define FRAME_PART(name) \
   { #name, offsetof(MS_Frame, name) }
-constexpr FramePart kFrameParts[] = {FRAME_PART(head),
-                                     FRAME_PART(ctx),
-                                     FRAME_PART(inputs),
-                                     FRAME_PART(outputs),
-                                     FRAME_PART(outputs_used),
-                                     FRAME_PART(shape_state),
-                                     FRAME_PART(scratch),
-                                     FRAME_PART(n_in),
-                                     FRAME_PART(n_out),
-                                     FRAME_PART(device_state),
-                                     FRAME_PART(stream_native),
-                                     FRAME_PART(stream),
-                                     FRAME_PART(correlation_id),
-                                     FRAME_PART(flags),
-                                     FRAME_PART(step_id),
-                                     FRAME_PART(device_ordinal),
-                                     FRAME_PART(pad)};
+constexpr FramePart kFrameParts[] = {
+    FRAME_PART(head),           FRAME_PART(ctx),           FRAME_PART(inputs),
+    FRAME_PART(outputs),        FRAME_PART(outputs_used),  FRAME_PART(shape_state),
+    FRAME_PART(scratch),        FRAME_PART(n_in),          FRAME_PART(n_out),
+    FRAME_PART(device_state),   FRAME_PART(stream_native), FRAME_PART(stream),
+    FRAME_PART(correlation_id), FRAME_PART(flags),         FRAME_PART(step_id),
+    FRAME_PART(device_ordinal), FRAME_PART(pad),           FRAME_PART(scratch_mem)};
 #undef FRAME_PART
 
 // One bit of the part of the frame that the fault names.
@@ -129,6 +119,11 @@ struct Square {
   ms::Status Compute(ms::Frame& frame) const {
     const ms::View x = frame.input(0);
     if (frame.scratch() != nullptr) {
+      const MS_MemRef& place = frame.raw()->scratch_mem;
+      if (place.bytes != kScratchBytes ||
+          static_cast<char*>(place.base) + place.offset != frame.scratch()) {
+        return ms::Internal("scratch_mem is not the place of scratch");
+      }
       WriteBeside(HasOwnMemory() ? "device_scratch" : "scratch", frame.scratch(), kScratchBytes);
     } else {
       MS_TRY(UseTemporaries(frame, x.bytes()));
