@@ -253,8 +253,15 @@ Output BackwardLoop::ForwardInBranch(const Output& value, const Output& predicat
 Output BackwardLoop::ZeroAround(const Output& tensor) {
   const DataType dtype = tensor.dtype();
   if (dtype == DataType::kVariant) return EmptyList(&around_forward_, tensor);
-  if (dtype != DataType::kString) return around_forward_.ScalarOf(dtype, 0);
-  const StatusOr<Tensor> empty = Tensor::Create(dtype, Shape());
+  const PartialShape shape = around_forward_.ShapeOf(tensor);
+  std::vector<int64_t> dims;  // a list takes elements of its shape only, if that is known
+  if (shape.IsFullyKnown()) dims.assign(shape.dims().begin(), shape.dims().end());
+  if (dtype != DataType::kString) {
+    const Output zero = around_forward_.ScalarOf(dtype, 0);
+    return dims.empty() ? zero
+                        : around_forward_.Op("Fill", {around_forward_.Int64Vector(dims), zero});
+  }
+  const StatusOr<Tensor> empty = Tensor::Create(dtype, Shape(dims));
   around_forward_.UpdateStatus(empty.status());
   return empty.ok() ? around_forward_.Const(*empty) : Output();
 }

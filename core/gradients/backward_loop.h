@@ -84,7 +84,7 @@ class BackwardLoop final : public GraphRegion {
   // In the forward loop: `value` where the branch is taken.
   Output ForwardInBranch(const Output& value, int number);
   Output ForwardInBranch(const Output& value, const Output& predicate, int taken);
-  // Around the forward loop: some value of the type of `tensor`.
+  // Around the forward loop: some value of the type of `tensor`, and of its shape if that is known.
   Output ZeroAround(const Output& tensor);
 
   ForwardControlFlow* const forward_;

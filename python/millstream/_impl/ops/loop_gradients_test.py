@@ -93,6 +93,24 @@ def test_conditionals_in_loops(sess: Any) -> None:
     _check(sess, y, x, 0.9, 1.3, 2.1)
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+def test_vectors_in_branches_in_loops(sess: Any, is_known: bool) -> None:
+    """Where a branch is not taken, there is no vector to keep."""
+    x = _placeholder()
+    start = tf.constant([0.5, -1.0, 2.0], tf.float64)
+    if not is_known:
+        start = tf.placeholder_with_default(start, [None])
+
+    def body(i: Any, v: Any) -> Any:
+        def less() -> Any:
+            return tf.cond(i > 3, lambda: tf.sin(v * v) * x, lambda: tf.gather(v, [2, i % 3, 1]))
+
+        return tf.cond(tf.equal(i % 2, 1), less, lambda: tf.tanh(v * x) + v)
+
+    (y,) = _for(6, body, start * x)
+    _check(sess, tf.reduce_sum(y * y), x, 0.7, 1.4)
+
+
 def test_loops_in_branches(sess: Any) -> None:
     x = _placeholder()
     p = tf.placeholder(tf.bool, [])
