@@ -10,19 +10,18 @@ The text is the Jargon File, a dictionary of hackers' slang, from Debian's packa
 
 from __future__ import annotations
 
-import gzip
 import pathlib
 import re
 from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 import millstream as tf
+from examples import jargon_file
 from examples.command_line import progress_bar, training_parser
+from examples.jargon_file import Ids
 
-TEXT = pathlib.Path("/usr/share/doc/jargon-text/jargon.txt.gz")
 FOLDER = "/tmp/millstream_word2vec"
 STEPS = 30_000
 SHORT_STEPS = 6000
@@ -34,8 +33,6 @@ LEAST = 5  # how often a word has to occur
 FREQUENT = 1e-3  # words of a greater part of the text are left out at random
 PROBES = ("hacker", "bug", "machine", "unix", "usenet", "letter")
 NEIGHBOURS = 6
-
-Ids = npt.NDArray[np.int64]
 
 
 class Vocabulary:
@@ -60,11 +57,8 @@ class Vocabulary:
         return np.array([self._numbers[word] for word in words if word in self._numbers], np.int64)
 
 
-def read_words(path: pathlib.Path) -> list[str]:
-    """Return the words of a gzipped text in lower case."""
-    if not path.exists():
-        raise SystemExit(f"{path} is missing: install the Debian package jargon-text")
-    text = gzip.decompress(path.read_bytes()).decode("utf-8", errors="replace")
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in lower case."""
     return re.findall(r"[a-z]+(?:'[a-z]+)?", text.lower())
 
 
@@ -188,7 +182,7 @@ def main(arguments: list[str] | None = None) -> float:
     args = parser.parse_args(arguments)
     steps = args.steps or (SHORT_STEPS if args.short else STEPS)
     tf.set_random_seed(args.seed)
-    words = read_words(TEXT)
+    words = words_of(jargon_file.read_text())
     vocabulary = Vocabulary(words)
     text = vocabulary.ids(words)
     model = Model(len(vocabulary.words))
