@@ -61,7 +61,7 @@ class Graph:
         colocate: bool,
         scope: str,
         source: str,
-        functions: Function[[str, int, str, list[Any]], list[Any] | None],
+        functions: Function[[str, int, str, object | None, list[Any]], list[Any] | None],
         /,
     ) -> list[int | tuple[int, int, int | None] | None]: ...
     def producer(self) -> int: ...
