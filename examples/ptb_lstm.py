@@ -4,7 +4,7 @@ The model and its training are those of W. Zaremba et al., "Recurrent Neural Net
 (2014), which 1.15 programs run on the Penn Treebank; the text here is the Jargon File. Gradients go
 back TIME words, and the state is carried from step to step, so that the network remembers longer
 than that. Outputs of layers are dropped at random, the states are not. The gradients are clipped by
-their common norm, and the learning rate is halved again and again after the first epochs.
+their common norm, and the learning rate is halved several times in the second half of the training.
 
 The figure that says what was learned is the perplexity of a tenth of the text that was not trained
 on: as if the network had to guess each word among so many that are equally likely.

@@ -129,7 +129,7 @@ class Model:
         decoder = Decoder(embedding, Attention(encoded, self.lengths), state)
         logits, _ = decoder.write(self.targets)
         self.likeliest = tf.argmax(logits, 2)
-        # The ends behind a word count once.
+        # Of the ends behind a word the first one counts.
         mask = tf.sequence_mask(self.lengths + 1, WRITTEN, tf.float32)
         self.loss = tf.losses.sparse_softmax_cross_entropy(self.targets, logits, mask)
         count = tf.train.get_or_create_global_step()
