@@ -28,6 +28,12 @@ Output ElementShape(GraphBuilder* builder, const Output& element) {
   return builder->Int32Vector(std::vector<int32_t>(shape.dims().begin(), shape.dims().end()));
 }
 
+// True if the node makes a handle in each iteration, of an array that lives as long as the step, or
+// takes it from a list. A list can keep such handles.
+bool HasArrayOfStep(const Node& node) {
+  return node.op().name == "TensorArrayV3" || node.op().name == "TensorListPopBack";
+}
+
 Output EmptyList(GraphBuilder* builder, const Output& element) {
   return builder->Op("EmptyTensorList", {ElementShape(builder, element), builder->Int32(-1)},
                      {{"element_dtype", element.dtype()}, {"shape_type", DataType::kInt32}});
@@ -187,7 +193,9 @@ bool BackwardLoop::IsInvariant(const Node& enter) const {
 }
 
 StatusOr<Output> BackwardLoop::Kept(const Output& tensor) {
-  if (tensor.dtype() == DataType::kResource) return MadeAgain(tensor);
+  if (tensor.dtype() == DataType::kResource && !HasArrayOfStep(*tensor.node)) {
+    return MadeAgain(tensor);
+  }
   MS_ASSIGN_OR_RETURN(const Output after, FromAround(KeepForward(tensor)));
   const FrameVariable list = frame_.Variable(after);
   const Node* const last =
@@ -253,6 +261,12 @@ Output BackwardLoop::ForwardInBranch(const Output& value, const Output& predicat
 Output BackwardLoop::ZeroAround(const Output& tensor) {
   const DataType dtype = tensor.dtype();
   if (dtype == DataType::kVariant) return EmptyList(&around_forward_, tensor);
+  if (dtype == DataType::kResource) {
+    const Output none = around_forward_.Int32(0);
+    const Node* const array =
+        around_forward_.NodeOf("TensorArrayV3", {none}, {{"dtype", DataType::kFloat}});
+    return array == nullptr ? Output() : array->output(0);
+  }
   const PartialShape shape = around_forward_.ShapeOf(tensor);
   std::vector<int64_t> dims;  // a list takes elements of its shape only, if that is known
   if (shape.IsFullyKnown()) dims.assign(shape.dims().begin(), shape.dims().end());

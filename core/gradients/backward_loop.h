@@ -48,8 +48,8 @@ class BackwardLoop final : public GraphRegion {
   // The first error of the functions above.
   Status status() const;
 
-  // UNIMPLEMENTED for a tensor of a loop inside of the forward loop, and for a resource that is not
-  // the same in all iterations.
+  // UNIMPLEMENTED for a tensor of a loop inside of the forward loop, and for a resource, other than
+  // an array, that is not the same in all iterations.
   StatusOr<Output> Inside(const Output& tensor) override;
   const Node* pivot() const override { return pivot_; }
   void NoteMade(const Node* node) override { made_.insert(node); }

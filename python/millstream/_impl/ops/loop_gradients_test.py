@@ -283,3 +283,30 @@ def test_second_gradients_of_loops_over_arrays(sess: Any) -> None:
 
     y, out = _for(3, body, x, tf.TensorArray(tf.float64, 3))
     _check(sess, y + tf.reduce_sum(out.stack()), x, 0.7, 1.3)
+
+
+def test_arrays_made_in_loops(sess: Any) -> None:
+    """Each iteration of the outer loop has arrays of its own."""
+    x = _placeholder()
+    rows = tf.constant([[0.5, -1.0], [1.5, 2.0], [0.25, 0.75]], tf.float64)
+
+    def power(v: Any) -> Any:
+        return _for(2, lambda i, w: w * v * x, v)[0]
+
+    def body(total: Any, row: Any) -> Any:
+        mapped = tf.map_fn(power, row * x)
+        return total * x + tf.cond(mapped[0] > 0.5, lambda: mapped, lambda: tf.sin(mapped))
+
+    y = tf.reduce_sum(tf.scan(body, rows))
+    _check(sess, y, x, 0.7, 1.3)
+
+
+def test_arrays_made_in_branches_in_loops(sess: Any) -> None:
+    x = _placeholder()
+    start = tf.constant([0.5, -1.0], tf.float64)
+
+    def body(i: Any, v: Any) -> Any:
+        return tf.cond(i > 1, lambda: tf.map_fn(lambda w: tf.sin(w * x), v), lambda: v * x)
+
+    (y,) = _for(4, body, start)
+    _check(sess, tf.reduce_sum(y), x, 0.7, 1.3)
