@@ -64,6 +64,7 @@ class BackwardWalk {
   Status VisitLoop(int number);
   bool FindFirstGradients(LoopGradients* gradients);
   void FindActive(LoopGradients* gradients) const;
+  static Status CheckActive(const LoopGradients& gradients);
   void AddVariables(LoopGradients* gradients, BackwardLoop* backward);
   void SetNextGradients(const LoopGradients& gradients, BackwardLoop* backward);
   Status SumOverIterations(const Node* enter, BackwardLoop* backward, GraphRegion* outside);

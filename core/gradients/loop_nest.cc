@@ -128,9 +128,6 @@ void LoopNest::CheckForm(Loop* loop) const {
                          *node);
   };
   if (loop->condition == nullptr) refuse(loop->enters[0], "LoopCond");
-  for (const LoopVariable& variable : loop->variables) {
-    if (variable.decision == nullptr) refuse(variable.merge, "Switch for a variable");
-  }
   for (const Node* const enter : loop->invariants) {
     const StatusOr<bool> is_constant = enter->Attr<bool>("is_constant");
     if (!is_constant.ok() || !*is_constant) refuse(enter, "Merge for a variable");

@@ -15,7 +15,8 @@
 namespace millstream {
 
 // A variable of a loop. It comes from `enter` or, in later iterations, from `next` to `merge`;
-// `decision`, a Switch, sends it to the body (output 1) or out of the loop (output 0).
+// `decision`, a Switch, sends it to the body (output 1) or out of the loop (output 0). Where the
+// nodes that are looked at need a variable for the condition only, it has no decision.
 struct LoopVariable {
   const Node* enter = nullptr;
   const Node* merge = nullptr;

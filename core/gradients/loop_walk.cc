@@ -288,6 +288,18 @@ void BackwardWalk::FindActive(LoopGradients* gradients) const {
   }
 }
 
+// A loop that another program made may have a Switch of another form.
+Status BackwardWalk::CheckActive(const LoopGradients& gradients) {
+  for (const LoopGradients::OfVariable& variable : gradients.variables) {
+    if (!variable.is_active || variable.forward->decision != nullptr) continue;
+    return AnnotateWithNode(
+        errors::Unimplemented("the loop of '", gradients.loop->frame_name,
+                              "' has no Switch for a variable, which needs it to have a gradient"),
+        *variable.forward->merge);
+  }
+  return absl::OkStatus();
+}
+
 // The gradients of the active variables are variables of the backward loop. In its body they are
 // the gradients of what the forward body gives to the next iteration.
 void BackwardWalk::AddVariables(LoopGradients* gradients, BackwardLoop* backward) {
@@ -400,6 +412,7 @@ Status BackwardWalk::VisitLoop(int number) {
   if (!FindFirstGradients(&gradients)) return builder_.status();
   MS_RETURN_IF_ERROR(loop.form);
   FindActive(&gradients);
+  MS_RETURN_IF_ERROR(CheckActive(gradients));
   GraphRegion* const outside = builder_.region();
   BackwardLoop backward(graph_, &forward_, number, outside, scope, options_.source);
   MS_RETURN_IF_ERROR(backward.Begin());

@@ -67,6 +67,17 @@ def test_the_number_of_iterations_may_depend_on_the_values(sess: Any) -> None:
     np.testing.assert_allclose(sess.run([root, slope], {x: 2.0}), [2**0.5, 0.5 * 2**-0.5])
 
 
+def test_a_variable_that_only_the_condition_reads(sess: Any) -> None:
+    x = _placeholder()
+    root, _ = tf.while_loop(
+        lambda y, error: error > 1e-9,
+        lambda y, error: (0.5 * (y + x / y), tf.abs(y * y - x)),
+        [x, tf.constant(1.0, tf.float64)],
+    )
+    (slope,) = tf.gradients(root, x)
+    np.testing.assert_allclose(sess.run([root, slope], {x: 2.0}), [2**0.5, 0.5 * 2**-0.5])
+
+
 def test_three_loops_one_in_the_other(sess: Any) -> None:
     x = _placeholder()
 
