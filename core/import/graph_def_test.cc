@@ -372,6 +372,20 @@ TEST(ImportErrorTest, TypesAndShapesAreFoundBeforeTheFirstNodeIsAdded) {
   EXPECT_EQ(StatusNode(status), "m");
 }
 
+TEST(ImportTest, ShapesOfHandlesAreNotRead) {
+  Graph graph;
+  const Status status = ImportText(&graph, R"(
+      node { name: "size" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } }
+             attr { key: "shape" value { shape {} } } }
+      node { name: "array" op: "TensorArrayV3" input: "size"
+             attr { key: "dtype" value { type: DT_FLOAT } }
+             attr { key: "_output_shapes"
+                    value { list { shape { dim { size: 2 } } shape {} } } } }
+      versions { producer: 134 })");
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(graph.Facts(graph.FindOutput("array").value()).shape, PartialShape::Scalar());
+}
+
 TEST(ImportErrorTest, Attributes) {
   const std::string missing = R"(node { name: "x" op: "Placeholder" })";
   EXPECT_ERROR(ImportError(missing), kInvalid, "missing attribute 'dtype'");
