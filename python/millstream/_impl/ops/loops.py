@@ -15,7 +15,6 @@ from millstream._impl.graph.graph import Graph
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import nest
 from millstream._impl.ops.branches import LoopFrame
-from millstream._impl.values import dtypes
 from millstream._impl.values.tensor_shape import TensorShape, as_shape
 
 
@@ -70,7 +69,8 @@ def while_loop(
     Raises
     ------
     TypeError
-        `cond` or `body` is no function, or `parallel_iterations` no positive number.
+        `cond` or `body` is no function, `cond` gives no tensor of bool, or `parallel_iterations` is
+        no positive number.
     ValueError
         There are no variables; or one comes back with another dtype or a shape that its own does
         not allow.
@@ -174,7 +174,7 @@ class _Loop:
         with frame.building():
             merged = [gen_ops.merge([value, value], name="Merge")[0] for value in entered]
             frame.pivot = merged[0]
-            goes_on = convert_to_tensor(cond(*self._packed(merged)), dtypes.bool, "cond")
+            goes_on = convert_to_tensor(cond(*self._packed(merged)), name="cond")
             goes_on = gen_ops.loop_cond(goes_on, name="LoopCond")
             switched = [gen_ops.switch(value, goes_on, name="Switch") for value in merged]
             current = [gen_ops.identity(each[1], name="Identity") for each in switched]

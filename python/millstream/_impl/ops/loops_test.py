@@ -147,6 +147,8 @@ def test_bad_arguments(sess: Any) -> None:
         tf.while_loop(lambda: True, lambda: None, [])
     with pytest.raises(TypeError, match="parallel_iterations"):
         tf.while_loop(lambda i: True, lambda i: i, [0], parallel_iterations=0)
+    with pytest.raises(TypeError, match="expected bool, got int32"):
+        tf.while_loop(lambda i: i, lambda i: i + 1, [0])
     with pytest.raises(ValueError, match="type int32, but has type float32 after 1 iteration"):
         tf.while_loop(lambda i: i < 3, lambda i: 1.0, [0])
     with pytest.raises(ValueError, match="same number of elements"):
