@@ -203,10 +203,10 @@ StatusOr<PartialShape> ShapeOfNone(const TensorArray& array, const PartialShape&
   const StatusOr<PartialShape> shape = array.element_shape().MergeWith(attr);
   if (!shape.ok()) return shape.status();
   if (shape->IsFullyKnown()) return *shape;
-  return errors::InvalidArgument("TensorArray has size zero, but element shape ", shape->ToString(),
-                                 " is not fully defined. Currently only static shapes are "
-                                 "supported when ",
-                                 verb, " zero-size TensorArrays.");
+  return errors::Unimplemented("TensorArray has size zero, but element shape ", shape->ToString(),
+                               " is not fully defined. Currently only static shapes are "
+                               "supported when ",
+                               verb, " zero-size TensorArrays.");
 }
 
 Status Gather(TensorArray* array, StructuralFrame* frame) {
