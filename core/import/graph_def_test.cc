@@ -374,7 +374,7 @@ TEST(ImportErrorTest, TypesAndShapesAreFoundBeforeTheFirstNodeIsAdded) {
 
 TEST(ImportTest, ShapesOfHandlesAreNotRead) {
   Graph graph;
-  const Status status = ImportText(&graph, R"(
+  const auto imported = ImportText(&graph, R"(
       node { name: "size" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } }
              attr { key: "shape" value { shape {} } } }
       node { name: "array" op: "TensorArrayV3" input: "size"
@@ -382,7 +382,7 @@ TEST(ImportTest, ShapesOfHandlesAreNotRead) {
              attr { key: "_output_shapes"
                     value { list { shape { dim { size: 2 } } shape {} } } } }
       versions { producer: 134 })");
-  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_EQ(graph.Facts(graph.FindOutput("array").value()).shape, PartialShape::Scalar());
 }
 
