@@ -235,7 +235,12 @@ Status BackwardWalk::VisitNode(const Node* node) {
 Status BackwardWalk::Walk() {
   if (forward_.loops.num_loops() > 1) {
     FindBodies();
-    return WalkBody(own_loop_);
+    MS_RETURN_IF_ERROR(WalkBody(own_loop_));
+    for (int loop = own_loop_; loop != LoopNest::kRoot;) {  // what ys read from outside
+      loop = forward_.loops.loop(loop).parent;
+      MS_RETURN_IF_ERROR(WalkBody(loop));
+    }
+    return absl::OkStatus();
   }
   for (const Node* node : order_) {
     if (between_.contains(node)) MS_RETURN_IF_ERROR(VisitNode(node));

@@ -123,10 +123,11 @@ Status BackwardWalk::WalkBody(int loop) {
   for (const Node* const node : bodies_[loop]) order.AddNode(node);
   for (const BodyOrder::Part& part : order.Take()) {
     if (part.node == nullptr) {
+      if (forward_.loops.IsIn(own_loop_, part.loop)) continue;  // walked already, as a body
       MS_RETURN_IF_ERROR(VisitLoop(part.loop));
     } else if (!forward_.loops.IsFrame(*part.node)) {
       MS_RETURN_IF_ERROR(VisitNode(part.node));
-    } else if (loop == own_loop_) {
+    } else if (forward_.loops.IsIn(own_loop_, loop)) {
       MS_RETURN_IF_ERROR(VisitEnter(part.node));
     }
   }

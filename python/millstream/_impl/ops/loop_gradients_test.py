@@ -230,6 +230,14 @@ def test_gradients_in_a_body(sess: Any) -> None:
     np.testing.assert_allclose(sess.run(y, {x: 1.0}), 2.0, rtol=1e-6)
 
 
+def test_gradients_in_a_body_of_what_is_outside(sess: Any) -> None:
+    """The rows of a Jacobian, one in each iteration."""
+    x = tf.constant([1.0, 2.0, 3.0], tf.float64)
+    y = x * x * x + tf.reduce_sum(x)
+    rows = tf.map_fn(lambda k: tf.gradients(y[k], x)[0], tf.range(3), dtype=tf.float64)
+    np.testing.assert_array_equal(sess.run(rows), np.diag([3.0, 12.0, 27.0]) + 1.0)
+
+
 def test_a_step_without_gradients_keeps_nothing(sess: Any) -> None:
     x = _placeholder()
     (y,) = _for(5, lambda i, v: tf.sin(v) * x, x)
