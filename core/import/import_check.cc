@@ -112,7 +112,9 @@ class Checker {
     for (size_t i = 0; i < node->facts.size(); ++i) {
       // Graph programs say that handles of arrays and stacks are vectors of two; here all are
       // scalars.
-      if (node->signature.output_types[i] == DataType::kResource) continue;
+      if (node->signature.output_types[i] == DataType::kResource) {
+        node->declared_shapes[i] = PartialShape();
+      }
       StatusOr<PartialShape> merged = node->facts[i].shape.MergeWith(node->declared_shapes[i]);
       if (!merged.ok()) return WithContext(merged.status(), "attribute '_output_shapes'");
       node->facts[i].shape = *std::move(merged);
