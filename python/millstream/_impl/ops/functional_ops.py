@@ -213,19 +213,13 @@ def foldl(
         start = constant(1 if initializer is None else 0)
         first = rows.read(0) if initializer is None else _tensors(initializer)
 
-        def compute(i: Tensor, so_far: Any) -> Any:
-            return [i + 1, fn(so_far, rows.read(i))]
-
-        _, result = while_loop(
+        return _folded(
             lambda i, _: i < rows.count,
-            compute,
+            lambda i, so_far: [i + 1, fn(so_far, rows.read(i))],
             [start, first],
-            parallel_iterations=parallel_iterations,
-            back_prop=back_prop,
-            swap_memory=swap_memory,
-            maximum_iterations=rows.count,
+            rows,
+            (parallel_iterations, back_prop, swap_memory),
         )
-        return result
 
 
 @public("foldr")
@@ -272,19 +266,34 @@ def foldr(
         start = rows.count - 1 if initializer is None else rows.count
         first = rows.read(start) if initializer is None else _tensors(initializer)
 
-        def compute(i: Tensor, so_far: Any) -> Any:
-            return [i - 1, fn(so_far, rows.read(i - 1))]
-
-        _, result = while_loop(
+        return _folded(
             lambda i, _: i > 0,
-            compute,
+            lambda i, so_far: [i - 1, fn(so_far, rows.read(i - 1))],
             [convert_to_tensor(start, dtypes.int32), first],
-            parallel_iterations=parallel_iterations,
-            back_prop=back_prop,
-            swap_memory=swap_memory,
-            maximum_iterations=rows.count,
+            rows,
+            (parallel_iterations, back_prop, swap_memory),
         )
-        return result
+
+
+def _folded(
+    goes_on: Callable[..., Any],
+    compute: Callable[..., Any],
+    start: list[Any],
+    rows: _Rows,
+    options: tuple[int, bool, bool],
+) -> Any:
+    """What remains of the rows after a loop over their numbers."""
+    parallel_iterations, back_prop, swap_memory = options
+    _, result = while_loop(
+        goes_on,
+        compute,
+        start,
+        parallel_iterations=parallel_iterations,
+        back_prop=back_prop,
+        swap_memory=swap_memory,
+        maximum_iterations=rows.count,
+    )
+    return result
 
 
 @public("scan")

@@ -17,8 +17,27 @@ _ZEROS = initializers.Zeros()
 _ONES = initializers.Constant(1.0)
 
 
+class _Units(LayerRNNCell):
+    """A cell of so many units, whose state is its output."""
+
+    def __init__(self, num_units: Any, activation: Any, common: tuple[Any, ...]) -> None:
+        super().__init__(*common)
+        self._num_units = int(num_units)
+        self._activation = gen_ops.tanh if activation is None else activation
+
+    @property
+    def state_size(self) -> int:
+        """The size of the state."""
+        return self._num_units
+
+    @property
+    def output_size(self) -> int:
+        """The size of the output."""
+        return self._num_units
+
+
 @public("nn.rnn_cell.BasicRNNCell")
-class BasicRNNCell(LayerRNNCell):
+class BasicRNNCell(_Units):
     """``output = state = activation([inputs, state] @ kernel + bias)``.
 
     Parameters
@@ -50,19 +69,7 @@ class BasicRNNCell(LayerRNNCell):
         dtype: Any = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(reuse, name, dtype, kwargs)
-        self._num_units = int(num_units)
-        self._activation = gen_ops.tanh if activation is None else activation
-
-    @property
-    def state_size(self) -> int:
-        """The size of the state."""
-        return self._num_units
-
-    @property
-    def output_size(self) -> int:
-        """The size of the output."""
-        return self._num_units
+        super().__init__(num_units, activation, (reuse, name, dtype, kwargs))
 
     def build(self, input_shape: Any) -> None:
         """Make the variables."""
@@ -79,7 +86,7 @@ class BasicRNNCell(LayerRNNCell):
 
 
 @public("nn.rnn_cell.GRUCell")
-class GRUCell(LayerRNNCell):
+class GRUCell(_Units):
     """A cell with a gate that resets the state and one that keeps it.
 
     Cho et al.: Learning Phrase Representations using RNN Encoder-Decoder (2014).
@@ -126,21 +133,9 @@ class GRUCell(LayerRNNCell):
         dtype: Any = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(reuse, name, dtype, kwargs)
-        self._num_units = int(num_units)
-        self._activation = gen_ops.tanh if activation is None else activation
+        super().__init__(num_units, activation, (reuse, name, dtype, kwargs))
         self._kernel_initializer = kernel_initializer
         self._bias_initializer = bias_initializer
-
-    @property
-    def state_size(self) -> int:
-        """The size of the state."""
-        return self._num_units
-
-    @property
-    def output_size(self) -> int:
-        """The size of the output."""
-        return self._num_units
 
     def build(self, input_shape: Any) -> None:
         """Make the variables."""
