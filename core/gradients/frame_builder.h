@@ -14,9 +14,8 @@ namespace millstream {
 struct FrameVariable {
   Output merged;                   // in the condition
   const Node* decision = nullptr;  // the Switch
-  Output now() const {
-    return decision == nullptr ? Output() : decision->output(1);
-  }  // in the body
+  // In the body.
+  Output now() const { return decision == nullptr ? Output() : decision->output(1); }
 };
 
 // Keeps the first error, like the builder that it adds nodes with. Not thread-safe.
