@@ -47,6 +47,17 @@ Status TensorArray::Write(absl::Span<const int64_t> indices, absl::Span<const Te
   return absl::OkStatus();
 }
 
+TensorArray::Element& TensorArray::At(int64_t index) {
+  const int64_t number = index / kPageSize;
+  if (last_ == nullptr || number != last_page_) {
+    std::unique_ptr<Page>& page = pages_[number];
+    if (page == nullptr) page = std::make_unique<Page>();
+    last_page_ = number;
+    last_ = page.get();
+  }
+  return (*last_)[index % kPageSize];
+}
+
 Status TensorArray::WriteOne(int64_t index, const Tensor& value) {
   if (index < 0 || (index >= size_ && !dynamic_size_)) {
     return Error("Tried to write to index ", index,
@@ -63,7 +74,7 @@ Status TensorArray::WriteOne(int64_t index, const Tensor& value) {
                  " which is incompatible with the TensorArray's inferred element shape: ",
                  element_shape_.ToString(), " (consider setting infer_shape=False).");
   }
-  Element& element = elements_[index];
+  Element& element = At(index);
   if (element.is_read) {
     return Error("Could not write to TensorArray index ", index,
                  " because it has already been read.");
@@ -108,7 +119,7 @@ StatusOr<Tensor> TensorArray::ReadOne(int64_t index) {
   if (index < 0 || index >= size_) {
     return Error("Tried to read from index ", index, " but array size is: ", size_);
   }
-  Element& element = elements_[index];
+  Element& element = At(index);
   if (element.is_cleared) {
     return Error("Could not read index ", index,
                  " twice because it was cleared after a previous read (perhaps try setting "
@@ -194,18 +205,22 @@ StatusOr<ResourceRef<TensorArray>> TensorArray::MakeGradient(std::string name, c
   spec.adds_up = true;
   auto gradient = MakeResource<TensorArray>(std::move(name), std::move(spec), size_);
   absl::MutexLock gradient_lock(&gradient->mutex_);
-  for (const auto& [index, element] : elements_) {
-    if (!element.shape.has_value()) continue;
-    gradient->elements_[index].shape = Prepended(outer, *element.shape).ToShape();
+  for (const auto& [number, page] : pages_) {
+    for (int64_t i = 0; i < kPageSize; ++i) {
+      const std::optional<Shape>& shape = (*page)[i].shape;
+      if (!shape.has_value()) continue;
+      gradient->At(number * kPageSize + i).shape = Prepended(outer, *shape).ToShape();
+    }
   }
   return gradient;
 }
 
 void TensorArray::Close() {
-  absl::flat_hash_map<int64_t, Element> dropped;  // goes without the lock
+  absl::flat_hash_map<int64_t, std::unique_ptr<Page>> dropped;  // goes without the lock
   absl::MutexLock lock(&mutex_);
   is_closed_ = true;
-  dropped.swap(elements_);
+  dropped.swap(pages_);
+  last_ = nullptr;
 }
 
 }  // namespace millstream

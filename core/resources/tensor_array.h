@@ -2,7 +2,9 @@
 #ifndef MILLSTREAM_CORE_RESOURCES_TENSOR_ARRAY_H_
 #define MILLSTREAM_CORE_RESOURCES_TENSOR_ARRAY_H_
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,8 +35,8 @@ struct TensorArraySpec {
 // An array of tensors of one dtype. An element may be written once and then read; with `adds_up`,
 // written several times before it is read. Elements share the buffers of the tensors that are
 // written. An element that was not written reads as zeros if its shape is known. An array takes
-// memory for the elements that were written, whatever its size is; tensors that are to be added up
-// are kept until the element is read. Thread-safe. All errors are
+// memory for the elements that were written and their neighbours, whatever its size is; tensors
+// that are to be added up are kept until the element is read. Thread-safe. All errors are
 // INVALID_ARGUMENT unless memory is exhausted.
 class TensorArray final : public Resource {
  public:
@@ -87,6 +89,11 @@ class TensorArray final : public Resource {
     bool is_cleared = false;
   };
 
+  static constexpr int64_t kPageSize = 8;
+  using Page = std::array<Element, kPageSize>;
+
+  // Makes the element if there is none.
+  Element& At(int64_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Status CheckOpen() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   Status WriteOne(int64_t index, const Tensor& value) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   StatusOr<Tensor> ReadOne(int64_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -108,7 +115,10 @@ class TensorArray final : public Resource {
   int64_t size_ ABSL_GUARDED_BY(mutex_);
   bool dynamic_size_ ABSL_GUARDED_BY(mutex_);
   PartialShape element_shape_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<int64_t, Element> elements_ ABSL_GUARDED_BY(mutex_);
+  // By index / kPageSize. Elements are mostly written and read in order.
+  absl::flat_hash_map<int64_t, std::unique_ptr<Page>> pages_ ABSL_GUARDED_BY(mutex_);
+  int64_t last_page_ ABSL_GUARDED_BY(mutex_) = -1;
+  Page* last_ ABSL_GUARDED_BY(mutex_) = nullptr;  // page last_page_
 };
 
 }  // namespace millstream
