@@ -21,6 +21,7 @@ _MAY_INCLUDE = {
     "numerics": ["io", "graph", "import", "device", "resources", "step", "host"],
     "structural": ["io", "checkpoint", "graph", "device", "resources", "step", "host"],
     "passes": ["graph", "resources", "step"],
+    "loops": ["graph"],
     "plan": ["graph", "device", "resources", "partition", "step", "host", "numerics", "passes"],
     "dynamic": ["graph", "device", "resources", "partition", "step", "host", "numerics", "structural"],
     "session": [
@@ -36,6 +37,7 @@ _MAY_INCLUDE = {
         "numerics",
         "structural",
         "passes",
+        "loops",
         "plan",
         "dynamic",
     ],

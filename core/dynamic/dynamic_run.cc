@@ -57,7 +57,8 @@ Status DynamicRun::Begin(StepContext* step_context, absl::Span<const Tensor> fee
     MS_RETURN_IF_ERROR(device_->Begin());
   }
   state_ = program_.TakeState();
-  if (StepTrace* trace = step->trace()) trace_ = trace->AddPart(std::string(device_name_));
+  if (StepTrace* whole = step->trace()) trace_ = whole->AddPart(std::string(device_name_));
+  trace = trace_;
   if (device_ != nullptr && trace_ != nullptr) device_->StartTrace(trace_);
   SetUp(&state_->inline_execution);
   if (step->scheduler != nullptr) most_workers_ = step->scheduler->threads() - 1;

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "core/device/device_memory.h"
 #include "core/device/kernel_instance.h"
 #include "core/dynamic/value.h"
@@ -145,12 +146,19 @@ struct FetchProgram {
   bool may_move = true;  // the tensor may be moved to the caller
 };
 
+// How to run a node that has graphs of its own: as a kernel.
+struct InnerCall {
+  MS_Status* (*compute)(void* state, MS_Frame* frame) = nullptr;
+  void* state = nullptr;
+};
+
 struct DynamicRequest {
   const PrunedGraph* graph = nullptr;
   const StepSignature* signature = nullptr;
   KernelCache* kernels = nullptr;
   DeviceMemory* memory = nullptr;  // of the device that runs it; null: it uses host memory
   const SessionSettings* settings = nullptr;
+  absl::flat_hash_map<const Node*, InnerCall> inner;  // for the _Loop and _Branch nodes
 };
 
 class DynamicProgram {

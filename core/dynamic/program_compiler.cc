@@ -50,6 +50,8 @@ class ProgramCompiler {
   void AddFrames();
   Status AddNode(size_t i);
   Status ChooseAction(const Node& node, NodeProgram* program);
+  Status ChooseInner(const Node& node, NodeProgram* program);
+  void AllowFor(const Node& node);
   Status AddHandle(const Node& node);
   void AddConstant(const Output& output, Value value);
   Status PlaceOutputs(size_t i, NodeProgram* program);
@@ -136,6 +138,25 @@ Status ProgramCompiler::AddHandle(const Node& node) {
   return absl::OkStatus();
 }
 
+Status ProgramCompiler::ChooseInner(const Node& node, NodeProgram* program) {
+  auto inner = request_.inner.find(&node);
+  if (inner == request_.inner.end()) {
+    return errors::InvalidArgument("only the runtime adds such a node");
+  }
+  program->action = NodeAction::kKernel;
+  program->compute = inner->second.compute;
+  program->state = inner->second.state;
+  AllowFor(node);
+  return absl::OkStatus();
+}
+
+// Executions have room for the node's inputs and outputs.
+void ProgramCompiler::AllowFor(const Node& node) {
+  program_->most_inputs = std::max(program_->most_inputs, static_cast<uint32_t>(node.num_inputs()));
+  program_->most_outputs =
+      std::max(program_->most_outputs, static_cast<uint32_t>(node.num_outputs()));
+}
+
 Status ProgramCompiler::ChooseAction(const Node& node, NodeProgram* program) {
   const ControlFlowKind kind = KindOf(node);
   if (kind != ControlFlowKind::kNone) {
@@ -163,6 +184,7 @@ Status ProgramCompiler::ChooseAction(const Node& node, NodeProgram* program) {
       program->is_peer = node.Attr<bool>(kPeerAttr).value_or(false);
       return absl::OkStatus();
     }
+    case StructuralRole::kInner: return ChooseInner(node, program);
     case StructuralRole::kReshape:
     case StructuralRole::kKernel: break;
   }
@@ -185,9 +207,7 @@ Status ProgramCompiler::ChooseAction(const Node& node, NodeProgram* program) {
     program->action = NodeAction::kBlocking;
   }
   program_->may_wait |= program->action != NodeAction::kKernel;
-  program_->most_inputs = std::max(program_->most_inputs, static_cast<uint32_t>(node.num_inputs()));
-  program_->most_outputs =
-      std::max(program_->most_outputs, static_cast<uint32_t>(node.num_outputs()));
+  AllowFor(node);
   return absl::OkStatus();
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/graph/error_details.h"
+#include "core/graph/inner_facts.h"
 #include "core/graph/structural_role.h"
 
 namespace millstream {
@@ -46,12 +47,32 @@ std::optional<Tensor> KnownValue(const Output& output, const OutputFacts& facts)
   return *std::move(tensor);
 }
 
-Status PlanFacts::InferNode(const Node* node, const Received* received) {
+// False if the node is neither a loop nor a conditional.
+bool PlanFacts::InferInner(const Node* node, const PrunedGraph& graph) {
+  const auto loop = graph.loops.find(node);
+  const auto branch = graph.branches.find(node);
+  if (loop == graph.loops.end() && branch == graph.branches.end()) return false;
+  std::vector<OutputFacts> inputs;
+  for (const Output& source : node->inputs()) inputs.push_back(of(source));
+  std::vector<OutputFacts>& outputs = outputs_[node];
+  if (loop != graph.loops.end()) {
+    const std::vector<PartialShape> shapes = LoopShapes(*loop->second, inputs);
+    for (const int variable : loop->second->exits) outputs.emplace_back().shape = shapes[variable];
+  } else {
+    for (PartialShape& shape : BranchShapes(*branch->second, inputs)) {
+      outputs.emplace_back().shape = std::move(shape);
+    }
+  }
+  return true;
+}
+
+Status PlanFacts::InferNode(const Node* node, const PrunedGraph& graph, const Received* received) {
   auto known = received == nullptr ? Received::const_iterator() : received->find(node);
   if (received != nullptr && known != received->end()) {
     outputs_[node] = {known->second};
     return absl::OkStatus();
   }
+  if (InferInner(node, graph)) return absl::OkStatus();
   // What passes a tensor on knows all that is known of it; the op's own attributes may know less.
   if (RoleOf(node->op().name) == StructuralRole::kIdentity) {
     std::vector<OutputFacts>& outputs = outputs_[node];
@@ -105,14 +126,20 @@ void PlanFacts::KeepConstants(const Node* node) {
 StatusOr<PlanFacts> PlanFacts::Infer(const PrunedGraph& graph, const StepSignature& signature,
                                      const std::vector<Shape>* feed_shapes,
                                      const Received* received) {
-  PlanFacts facts;
-  for (size_t i = 0; i < signature.feeds.size(); ++i) {
-    OutputFacts fed;
-    if (feed_shapes != nullptr) fed.shape = (*feed_shapes)[i];
-    facts.fed_[signature.feeds[i]] = std::move(fed);
+  std::vector<OutputFacts> feeds(signature.feeds.size());
+  for (size_t i = 0; feed_shapes != nullptr && i < feeds.size(); ++i) {
+    feeds[i].shape = (*feed_shapes)[i];
   }
+  return InferFrom(graph, signature, feeds, received);
+}
+
+StatusOr<PlanFacts> PlanFacts::InferFrom(const PrunedGraph& graph, const StepSignature& signature,
+                                         const std::vector<OutputFacts>& feeds,
+                                         const Received* received) {
+  PlanFacts facts;
+  for (size_t i = 0; i < signature.feeds.size(); ++i) facts.fed_[signature.feeds[i]] = feeds[i];
   for (const Node* node : graph.nodes) {
-    MS_RETURN_IF_ERROR(facts.InferNode(node, received));
+    MS_RETURN_IF_ERROR(facts.InferNode(node, graph, received));
     facts.KeepConstants(node);
   }
   return facts;

@@ -26,6 +26,10 @@ class PlanFacts {
   static StatusOr<PlanFacts> Infer(const PrunedGraph& graph, const StepSignature& signature,
                                    const std::vector<Shape>* feed_shapes,
                                    const Received* received = nullptr);
+  // The same, with these facts of the feeds.
+  static StatusOr<PlanFacts> InferFrom(const PrunedGraph& graph, const StepSignature& signature,
+                                       const std::vector<OutputFacts>& feeds,
+                                       const Received* received = nullptr);
 
   // The facts of an output of the graph, or of a fed output, whose node may be outside of the
   // graph.
@@ -42,7 +46,8 @@ class PlanFacts {
   }
 
  private:
-  Status InferNode(const Node* node, const Received* received);
+  Status InferNode(const Node* node, const PrunedGraph& graph, const Received* received);
+  bool InferInner(const Node* node, const PrunedGraph& graph);
   void KeepConstants(const Node* node);
 
   absl::flat_hash_map<const Node*, std::vector<OutputFacts>> outputs_;

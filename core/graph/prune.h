@@ -2,13 +2,18 @@
 #ifndef MILLSTREAM_CORE_GRAPH_PRUNE_H_
 #define MILLSTREAM_CORE_GRAPH_PRUNE_H_
 
+#include <memory>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "core/graph/graph.h"
 #include "core/graph/step_signature.h"
 #include "framework/status.h"
 
 namespace millstream {
+
+struct BranchBody;
+struct LoopBody;
 
 // A copy of the members that the graph's lock guards, so that the graph may grow while steps run.
 struct PrunedGraph {
@@ -18,6 +23,9 @@ struct PrunedGraph {
   // True if a node is a control flow op or may receive a dead tensor. Then the nodes need the
   // dynamic executor.
   bool has_control_flow = false;
+  // What _Loop and _Branch nodes stand for.
+  absl::flat_hash_map<const Node*, std::shared_ptr<const LoopBody>> loops;
+  absl::flat_hash_map<const Node*, std::shared_ptr<const BranchBody>> branches;
 };
 
 // Finds the nodes that the fetches and targets need: walks back over data and control edges, and

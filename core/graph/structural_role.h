@@ -20,6 +20,7 @@ enum class StructuralRole {
   kMustFeed,     // it must be fed
   kHandle,       // it names a variable
   kControlFlow,  // control flow; needs the dynamic executor
+  kInner,        // a loop or a conditional with graphs of its own (core/graph/inner_graph.h)
   kSend,         // the executor sends its input to another part of the step
   kReceive,      // the executor receives its output from another part of the step
 };

@@ -21,6 +21,7 @@
 
 namespace millstream {
 class KernelHost;
+struct TracedPart;
 }  // namespace millstream
 
 // The variables that a kernel has locked (ms.resource/1). There is at most one set for an
@@ -67,6 +68,8 @@ class KernelHost {
 
   // The running step. Set before the first kernel runs.
   StepContext* step = nullptr;
+  // The trace of the step's part; null: it is not traced. The thread that advances the part uses it.
+  TracedPart* trace = nullptr;
   // The memory of the device that runs the kernels; null: host memory. Constant.
   DeviceMemory* memory = nullptr;
 

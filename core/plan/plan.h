@@ -164,6 +164,9 @@ class Plan {
   std::vector<int> feed_roots;      // root of each feed; -1: the feed is not used
   std::vector<int> escaping_roots;  // allocated when a step begins
   std::vector<CapturedRow> captured_rows;
+  // Feeds [0, num_carried) belong to the step, which may write over those that nobody else has. Of
+  // plans inside of loops and branches.
+  int num_carried = 0;
   int num_views = 0;
   int num_slots = 0;
   int64_t slab_bytes = 0;

@@ -42,6 +42,7 @@ class PlanCompiler {
   StatusOr<std::unique_ptr<Plan>> Run();
 
  private:
+  StatusOr<PlanFacts> InferFacts() const;
   void AddFeeds();
   void FindNeededNodes();
   StatusOr<StepOps> Optimize();
@@ -56,6 +57,7 @@ class PlanCompiler {
   StatusOr<KernelInstance*> KernelOf(const Node* node);
   Status AddKernel(const StepOp& op);
   Status AddTransfer(const StepOp& op, bool is_send);
+  Status AddInner(const StepOp& op);
   StatusOr<std::vector<ValueRef>> InputsOf(const StepOp& op, const MemorySpaces& spaces);
   Status BringFetchesHome(const StepOp& op);
   void FinishCalls();
@@ -128,16 +130,24 @@ void PlanCompiler::FindNeededNodes() {
   }
 }
 
+StatusOr<PlanFacts> PlanCompiler::InferFacts() const {
+  const StepSignature& signature = *request_.signature;
+  if (request_.feed_facts != nullptr) {
+    return PlanFacts::InferFrom(*request_.graph, signature, *request_.feed_facts,
+                                request_.received);
+  }
+  return PlanFacts::Infer(*request_.graph, signature, request_.feed_shapes, request_.received);
+}
+
 void PlanCompiler::AddFeeds() {
   for (size_t i = 0; i < request_.signature->feeds.size(); ++i) {
     const Output& feed = request_.signature->feeds[i];
     const int index = NewRoot(feed, RootKind::kFeed);
     Root& root = plan_->roots[index];
     root.index = static_cast<int>(i);
-    if (request_.feed_shapes != nullptr) {
-      root.shape_known = true;
-      root.shape = (*request_.feed_shapes)[i];
-    }
+    const PartialShape& shape = facts_.of(feed).shape;
+    root.shape_known = shape.IsFullyKnown();
+    if (root.shape_known) root.shape = shape.ToShape();
     plan_->feed_roots.push_back(index);
     values_[feed] = RefTo(index);
   }
@@ -310,6 +320,35 @@ Status PlanCompiler::AddTransfer(const StepOp& op, bool is_send) {
   return absl::OkStatus();
 }
 
+// A loop or a conditional. What leaves it has memory of its own.
+Status PlanCompiler::AddInner(const StepOp& op) {
+  const Node* const node = op.node;
+  InnerNode* inner = nullptr;
+  if (request_.inner != nullptr) {
+    const auto found = request_.inner->find(node);
+    if (found != request_.inner->end()) inner = found->second.get();
+  }
+  if (inner == nullptr) {
+    return AnnotateWithNode(errors::InvalidArgument("only the runtime adds such a node"), *node);
+  }
+  Instruction instruction;
+  instruction.node = node;
+  for (const Output& input : op.inputs) instruction.inputs.push_back(values_.at(input));
+  for (const Output& output : op.outputs) {
+    const int index = NewRoot(output, RootKind::kSlot);
+    Root& root = plan_->roots[index];
+    const PartialShape& shape = facts_.of(output).shape;
+    root.shape_known = shape.IsFullyKnown() && !fed_.contains(output);
+    if (root.shape_known) root.shape = shape.ToShape();
+    root.first = static_cast<int>(plan_->instructions.size());
+    instruction.outputs.push_back(RefTo(index));
+    values_.try_emplace(output, RefTo(index));
+  }
+  plan_->instructions.push_back(std::move(instruction));
+  plan_->calls.push_back(Call{&InnerNode::Compute, inner, kAfterCheck, 0});
+  return absl::OkStatus();
+}
+
 // Instructions stand where they will stay.
 void PlanCompiler::FinishCalls() {
   for (size_t i = 0; i < plan_->calls.size(); ++i) {
@@ -344,6 +383,7 @@ Status PlanCompiler::AddOp(const StepOp& op) {
     case StructuralRole::kHandle: return AddHandle(node);
     case StructuralRole::kSend: return AddTransfer(op, true);
     case StructuralRole::kReceive: return AddTransfer(op, false);
+    case StructuralRole::kInner: return AddInner(op);
     case StructuralRole::kControlFlow:
       return AnnotateWithNode(errors::Internal("a plan has no control flow"), *node);
     case StructuralRole::kConstant:
@@ -464,9 +504,9 @@ StatusOr<std::unique_ptr<Plan>> PlanCompiler::Run() {
   const StepSignature& signature = *request_.signature;
   fed_.insert(signature.feeds.begin(), signature.feeds.end());
   targets_.insert(signature.targets.begin(), signature.targets.end());
-  MS_ASSIGN_OR_RETURN(facts_, PlanFacts::Infer(*request_.graph, signature, request_.feed_shapes,
-                                               request_.received));
+  MS_ASSIGN_OR_RETURN(facts_, InferFacts());
   if (request_.feed_shapes != nullptr) plan_->feed_shapes = *request_.feed_shapes;
+  plan_->num_carried = request_.num_carried;
   plan_->memory = request_.memory;
   plan_->settings = &settings_;
   AddFeeds();

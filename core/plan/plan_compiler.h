@@ -10,6 +10,7 @@
 #include "core/graph/plan_facts.h"
 #include "core/graph/prune.h"
 #include "core/graph/step_signature.h"
+#include "core/plan/inner_plans.h"
 #include "core/plan/plan.h"
 #include "core/step/run_options.h"
 #include "core/step/session_settings.h"
@@ -24,7 +25,11 @@ struct PlanRequest {
   const StepSignature* signature = nullptr;
   // Null: the plan serves feeds of any shape, and its kernels find shapes as they run.
   const std::vector<Shape>* feed_shapes = nullptr;
+  // In place of feed_shapes, of an InnerGraph: what is known of the feeds. Else null.
+  const std::vector<OutputFacts>* feed_facts = nullptr;
+  int num_carried = 0;                            // see Plan
   const PlanFacts::Received* received = nullptr;  // null: nothing is received
+  const InnerNodes* inner = nullptr;  // loops and conditionals of the graph; null: there are none
   KernelCache* kernels = nullptr;
   // Of the device that computes constants; null: that of `kernels`.
   KernelCache* host_kernels = nullptr;

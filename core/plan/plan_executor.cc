@@ -39,6 +39,7 @@ PlanRun::~PlanRun() {
   }
   state_->feeds = absl::Span<const Tensor>();
   state_->step = nullptr;
+  state_->trace = nullptr;
   state_->run = nullptr;
   state_->runs_alone = false;
   // After an error, views may point to released tensors, so the state is not used again.
@@ -48,29 +49,42 @@ PlanRun::~PlanRun() {
 }
 
 Status PlanRun::Begin(StepContext* step, absl::Span<const Tensor> feeds) {
-  step_ = step;
+  TracedPart* trace = nullptr;
+  if (StepTrace* whole = step->trace()) trace = whole->AddPart(std::string(device_name_));
   if (plan_.memory != nullptr) {
     device_ = std::make_unique<DevicePart>(plan_.memory, step, this);
     MS_RETURN_IF_ERROR(device_->Begin());
+    if (trace != nullptr) device_->StartTrace(trace);
   }
+  MS_RETURN_IF_ERROR(BeginInside(step, trace, feeds));
+  state_->runs_alone = step->scheduler == nullptr;
+  return absl::OkStatus();
+}
+
+Status PlanRun::BeginInside(StepContext* step, TracedPart* trace, absl::Span<const Tensor> feeds) {
+  step_ = step;
+  trace_ = trace;
   MS_ASSIGN_OR_RETURN(state_, plan_.TakeState());
   state_->position = 0;
-  state_->runs_alone = step->scheduler == nullptr;
   failed_ = true;  // until it went well
-  if (StepTrace* trace = step->trace()) trace_ = trace->AddPart(std::string(device_name_));
-  if (device_ != nullptr && trace_ != nullptr) device_->StartTrace(trace_);
   state_->step = step;
+  state_->trace = trace;
   state_->run = this;
   state_->feeds = feeds;
   for (size_t i = 0; i < feeds.size(); ++i) {
     const int root = plan_.feed_roots[i];
     if (root >= 0) state_->PointViews(plan_.roots[root], feeds[i]);
   }
+  return AllocateEscaping();
+}
+
+Status PlanRun::AllocateEscaping() {
   for (int index : plan_.escaping_roots) {
     const Root& root = plan_.roots[index];
+    Tensor& slot = state_->slots[root.index];
+    if (slot.has_value()) continue;  // of an iteration before
     StatusOr<BufferRef> buffer = state_->EscapingBuffer(root);
     if (!buffer.ok()) return OutOfMemory(root, buffer.status());
-    Tensor& slot = state_->slots[root.index];
     slot = Tensor(root.dtype, root.shape, *std::move(buffer));
     state_->PointViews(root, slot);
   }

@@ -37,6 +37,26 @@ class PlanRun final : public StepPart {
   std::vector<std::string> WaitsFor() const override;
   std::string RunsNow() const override;
 
+  // ---- As the work of an instruction of another run: a loop or a branch (plan_iterations.cc) ----
+  // Begin, with the trace of the other run; null: it is not traced. `feeds` outlive the run.
+  Status BeginInside(StepContext* step, TracedPart* trace, absl::Span<const Tensor> feeds);
+  // What fetch `index` would give, in the memory of the run or of a feed. REQUIRES: RunCalls
+  // succeeded, and neither Take nor Carry was called since.
+  Tensor Fetched(size_t index) const;
+  // The value of fetch `index`, a scalar bool. INVALID_ARGUMENT if it is none. REQUIRES: as
+  // Fetched.
+  StatusOr<bool> FetchedBool(size_t index) const;
+  // Takes fetch `index`: a value that later runs do not write. May be a feed. REQUIRES: RunCalls
+  // succeeded; each is taken once, in order.
+  StatusOr<Tensor> Take(size_t index);
+  // Sets the variables to the first fetches. REQUIRES: RunCalls succeeded; the variables are the
+  // first feeds.
+  Status Carry(absl::Span<Tensor> variables);
+  // Begins again, with the present values of the feeds.
+  Status Repeat();
+  // The last iteration succeeded: later runs may use the state.
+  void EndInside();
+
   // Call::compute of an asynchronous kernel; `state` is the KernelInstance.
   static MS_Status* StartAsync(void* kernel_instance, MS_Frame* frame);
   // Call::compute of an instruction that the executor runs itself; `state` is the Instruction.
@@ -55,6 +75,7 @@ class PlanRun final : public StepPart {
   Status PassOutputsOn(int position);
   Status AfterCall(int position, uint32_t after);
   Status TakeFetch(const FetchPlan& fetch, Tensor* out);
+  Status AllocateEscaping();
   // ---- plan_waits.cc ----
   bool AwaitsDevice() const;
   bool HasArrived() const;
@@ -100,6 +121,20 @@ class PlanRun final : public StepPart {
   // One for each instruction that waited in this step for another part or an asynchronous kernel.
   std::vector<std::unique_ptr<Wait>> waits_;
   std::unique_ptr<DevicePart> device_;  // null: the plan uses host memory only
+  // ---- Of a loop (plan_iterations.cc) ----
+  // A variable whose next value is computed in memory of its shape: the two change places.
+  struct Exchange {
+    int variable;
+    int result;  // root
+    int feed;    // root; -1: nobody reads the variable
+  };
+  void FindExchanges();
+  bool CanWrite(const Exchange& exchange) const;
+  void Point(int root, const Tensor& tensor);
+  bool knows_exchanges_ = false;
+  std::vector<Exchange> exchanges_;
+  std::vector<int> others_;      // the other variables
+  std::vector<Tensor> carried_;  // their next values
 };
 
 // Runs one step of a plan that never waits, on the caller's thread. After an error `fetches` are

@@ -233,11 +233,13 @@ const Tensor* StepState::TakeableInput(const MS_Ctx& ctx, uint32_t input) const 
   const std::vector<ValueRef>& inputs = plan->instructions[ctx.index].inputs;
   const int root_index = inputs[input].root;
   const Root& root = plan->roots[root_index];
-  if (root.kind != RootKind::kSlot || root.last != static_cast<int>(ctx.index)) return nullptr;
+  const bool is_carried = root.kind == RootKind::kFeed && root.index < plan->num_carried;
+  if (root.kind != RootKind::kSlot && !is_carried) return nullptr;
+  if (root.last != static_cast<int>(ctx.index)) return nullptr;
   // A tensor that the kernel reads in two places must keep its value until it has read both.
   const auto is_same = [&](const ValueRef& other) { return other.root == root_index; };
   if (std::count_if(inputs.begin(), inputs.end(), is_same) != 1) return nullptr;
-  const Tensor& tensor = slots[root.index];
+  const Tensor& tensor = is_carried ? feeds[root.index] : slots[root.index];
   const bool own = tensor.buffer() && tensor.buffer()->IsUnique() && tensor.buffer()->writable();
   return own && tensor.offset() == 0 ? &tensor : nullptr;
 }
@@ -268,6 +270,9 @@ StatusOr<Tensor> StepState::InputTensor(const MS_Ctx& ctx, uint32_t input) const
     }
     case RootKind::kFeed: {
       const Tensor& fed = feeds[root.index];
+      const bool is_shared =
+          root.index < plan->num_carried && fed.buffer() && fed.buffer()->writable();
+      if (is_shared) return shape == nullptr ? fed : fed.Reshaped(*shape);
       return (shape == nullptr ? fed : fed.Reshaped(*shape)).DeepCopy();
     }
     case RootKind::kEscaping:

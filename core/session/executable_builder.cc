@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "core/device/find_kernel.h"
+#include "core/graph/structural_role.h"
 #include "core/import/graph_def.h"
 #include "core/partition/late_order.h"
 #include "core/placement/placer.h"
@@ -43,11 +44,33 @@ bool MayBlock(const Node& node, const std::string& device_type) {
   return chosen.ok() && blocks(*chosen);
 }
 
+bool IsAsync(const Node& node, const std::string& device_type) {
+  if (RoleOf(node.op().name) != StructuralRole::kKernel) return false;
+  const auto chosen = FindKernel(node, device_type);
+  return chosen.ok() && (*chosen)->compute == nullptr;
+}
+
+// Whether the node's kernel has done its work when its call returns.
+bool RunsAtOnce(const Node& node, const std::string& device_type) {
+  switch (RoleOf(node.op().name)) {
+    case StructuralRole::kConstant:
+    case StructuralRole::kNothing:
+    case StructuralRole::kHandle:
+    case StructuralRole::kIdentity:
+    case StructuralRole::kReshape: return true;
+    case StructuralRole::kKernel: break;
+    default: return false;
+  }
+  const auto chosen = FindKernel(node, device_type);
+  return chosen.ok() && (*chosen)->compute != nullptr &&
+         ((*chosen)->flags & MS_KERNEL_BLOCKING) == 0;
+}
+
 // Whether which nodes run, or when, shows only as the part runs: with control flow; and with a
 // kernel that blocks its thread, for which another node of the step may have to run first.
-bool NeedsDynamicExecutor(const Partition& part, const Device& device) {
-  if (part.pruned.has_control_flow) return true;
-  return std::any_of(part.pruned.nodes.begin(), part.pruned.nodes.end(),
+bool NeedsDynamicExecutor(const PrunedGraph& part, const Device& device) {
+  if (part.has_control_flow) return true;
+  return std::any_of(part.nodes.begin(), part.nodes.end(),
                      [&](const Node* node) { return MayBlock(*node, device.type()); });
 }
 
@@ -68,6 +91,7 @@ StatusOr<std::unique_ptr<ExecutableBuilder>> ExecutableBuilder::Create(
   MS_RETURN_IF_ERROR(builder->CheckOps());
   MS_RETURN_IF_ERROR(CheckFedVariables(builder->pruned_, signature.feeds));
   MS_RETURN_IF_ERROR(builder->Place(hints));
+  MS_RETURN_IF_ERROR(builder->RaiseLoops());
   MS_RETURN_IF_ERROR(builder->CompilePrograms());
   return builder;
 }
@@ -229,8 +253,9 @@ StatusOr<std::unique_ptr<Plan>> ExecutableBuilder::CompilePart(const Partition& 
     for (int feed : part.feeds) part_shapes.push_back((*shapes)[feed]);
   }
   PlanRequest request;
-  request.graph = &part.pruned;
-  request.signature = &part.signature;
+  request.graph = &GraphOf(part);
+  request.signature = &SignatureOf(part);
+  request.inner = &inner_;
   request.feed_shapes = shapes == nullptr ? nullptr : &part_shapes;
   request.received = &received;
   Device& device = *context_.own_devices[part.device];
@@ -279,20 +304,44 @@ StatusOr<std::unique_ptr<StepPlan>> ExecutableBuilder::Compile(const std::vector
   return step;
 }
 
+// Loops and conditionals run as plans where one device of this task, which uses host memory, runs
+// the whole step, and nobody looks at each node that runs.
+Status ExecutableBuilder::RaiseLoops() {
+  const SessionSettings& settings = context_.settings;
+  if (!pruned_.has_control_flow || partitions_.parts.size() != 1) return absl::OkStatus();
+  if (!settings.options.optimize || !settings.features.raise_loops) return absl::OkStatus();
+  if (settings.checks != nullptr || context_.costs != nullptr) return absl::OkStatus();
+  const Partition& part = partitions_.parts[0];
+  Device* const device = context_.own_devices[part.device];
+  if (device == nullptr || device->memory() != nullptr) return absl::OkStatus();
+  const auto runs_at_once = [&](const Node& node) { return RunsAtOnce(node, device->type()); };
+  MS_ASSIGN_OR_RETURN(raised_, millstream::RaiseLoops(part.pruned, part.signature, runs_at_once));
+  if (raised_ == nullptr) return absl::OkStatus();
+  // In the step of a plan, a kernel waits until the one before it has ended. Steps with control flow
+  // may count on more.
+  raised_->pruned.has_control_flow |= absl::c_any_of(
+      raised_->pruned.nodes, [&](const Node* node) { return IsAsync(*node, device->type()); });
+  inner_ = MakeInnerNodes(raised_->pruned, {device->kernels(), &settings});
+  return absl::OkStatus();
+}
+
 Status ExecutableBuilder::CompilePrograms() {
   for (const Partition& part : partitions_.parts) {
     std::unique_ptr<DynamicProgram>& program = programs_.emplace_back();
     Device* const device = context_.own_devices[part.device];
     if (device == nullptr) continue;
-    const bool is_dynamic = NeedsDynamicExecutor(part, *device);
+    const bool is_dynamic = NeedsDynamicExecutor(GraphOf(part), *device);
     is_all_dynamic_ &= is_dynamic;
     if (!is_dynamic) continue;
     DynamicRequest request;
-    request.graph = &part.pruned;
-    request.signature = &part.signature;
+    request.graph = &GraphOf(part);
+    request.signature = &SignatureOf(part);
     request.kernels = device->kernels();
     request.memory = device->memory();
     request.settings = &context_.settings;
+    for (const auto& [node, inner] : inner_) {
+      request.inner[node] = {&InnerNode::Compute, inner.get()};
+    }
     MS_ASSIGN_OR_RETURN(program, DynamicProgram::Compile(request));
   }
   return absl::OkStatus();

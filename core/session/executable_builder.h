@@ -11,9 +11,11 @@
 #include "core/graph/plan_facts.h"
 #include "core/graph/prune.h"
 #include "core/graph/step_signature.h"
+#include "core/loops/raise_loops.h"
 #include "core/partition/partition.h"
 #include "core/placement/placer_costs.h"
 #include "core/plan/folded_values.h"
+#include "core/plan/inner_plans.h"
 #include "core/session/step_plan.h"
 #include "core/step/session_settings.h"
 #include "framework/shape_context.h"
@@ -111,6 +113,13 @@ class ExecutableBuilder {
   StatusOr<std::unique_ptr<Plan>> CompilePart(const Partition& part,
                                               const std::vector<Shape>* shapes,
                                               const PlanFacts* whole, const RunOptions* run) const;
+  Status RaiseLoops();
+  const PrunedGraph& GraphOf(const Partition& part) const {
+    return raised_ == nullptr ? part.pruned : raised_->pruned;
+  }
+  const StepSignature& SignatureOf(const Partition& part) const {
+    return raised_ == nullptr ? part.signature : raised_->signature;
+  }
   Status CompilePrograms();
 
   const ExecutableContext& context_;
@@ -121,6 +130,9 @@ class ExecutableBuilder {
   PrunedGraph pruned_;
   Placement placement_;  // of pruned_; has reasons if it was made by costs
   PartitionedGraph partitions_;
+  // The only part, with nodes for its loops and conditionals; null if there are none.
+  std::unique_ptr<RaisedGraph> raised_;
+  InnerNodes inner_;
   // By part. Null for parts that have plans, and for parts of other tasks. They serve any shapes.
   std::vector<std::unique_ptr<DynamicProgram>> programs_;
   bool is_all_dynamic_ = true;

@@ -22,6 +22,7 @@ constexpr Feature kFeatures[] = {
     {"parallelism_permit", &PlanFeatures::parallelism_permit},
     {"late_receives", &PlanFeatures::late_receives},
     {"capture", &PlanFeatures::capture},
+    {"raise_loops", &PlanFeatures::raise_loops},
 };
 
 }  // namespace

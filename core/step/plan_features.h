@@ -41,6 +41,9 @@ struct PlanFeatures {
   // A device records the work of rows of kernels once, and later steps enqueue each row as a whole
   // (core/plan/plan_capture.h). Off: every step calls every kernel.
   bool capture = true;
+  // Loops and conditionals that do not need the dynamic executor run as plans
+  // (core/loops/raise_loops.h). Off: all run on the dynamic executor.
+  bool raise_loops = true;
 };
 
 // All features except the named ones. Ignores other names, which are passes.

@@ -11,6 +11,8 @@ MILLSTREAM_STRUCTURAL("Enter", StructuralRole::kControlFlow, nullptr);
 MILLSTREAM_STRUCTURAL("Exit", StructuralRole::kControlFlow, nullptr);
 MILLSTREAM_STRUCTURAL("NextIteration", StructuralRole::kControlFlow, nullptr);
 MILLSTREAM_STRUCTURAL("LoopCond", StructuralRole::kControlFlow, nullptr);
+MILLSTREAM_STRUCTURAL("_Loop", StructuralRole::kInner, nullptr);
+MILLSTREAM_STRUCTURAL("_Branch", StructuralRole::kInner, nullptr);
 // Where all nodes run, it only orders them.
 MILLSTREAM_STRUCTURAL("ControlTrigger", StructuralRole::kNothing, nullptr);
 

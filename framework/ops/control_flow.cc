@@ -123,6 +123,33 @@ MILLSTREAM_OP("LoopCond")
 
 The Switches of the loop take their pred from it.)");
 
+// What leaves a loop or a conditional follows from its graphs, which the op does not see.
+Status InnerShape(ShapeContext*) { return absl::OkStatus(); }
+
+MILLSTREAM_OP("_Loop")
+    .Input("input: Tin")
+    .Output("output: Tout")
+    .Attr("Tin: list(type) >= 0")
+    .Attr("Tout: list(type) >= 0")
+    .Attr("frame_name: string")
+    .Stateful()
+    .Shape(InnerShape)
+    .Doc(R"(Stands for a loop whose iterations run as plans.
+
+Only the runtime adds it, in place of the nodes of the frame called frame_name.)");
+
+MILLSTREAM_OP("_Branch")
+    .Input("predicate: bool")
+    .Input("input: Tin")
+    .Output("output: Tout")
+    .Attr("Tin: list(type) >= 0")
+    .Attr("Tout: list(type) >= 0")
+    .Stateful()
+    .Shape(InnerShape)
+    .Doc(R"(Stands for a conditional whose branches run as plans.
+
+Only the runtime adds it, in place of the Switches and Merges of one predicate.)");
+
 MILLSTREAM_OP("ControlTrigger")
     .Shape(NoOutputs)
     .Doc(R"(Does nothing, after all that it waits for has run or turned out to be dead.

@@ -1,0 +1,67 @@
+// A graph that is built of copies of a step's nodes.
+#ifndef MILLSTREAM_CORE_LOOPS_GRAPH_COPY_H_
+#define MILLSTREAM_CORE_LOOPS_GRAPH_COPY_H_
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+#include "core/graph/graph.h"
+#include "core/graph/prune.h"
+#include "core/loops/step_items.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+class GraphCopy {
+ public:
+  // A feed in place of a value of the program. `name`: of its node; need not be free.
+  StatusOr<Output> AddFeed(const Output& value, absl::string_view name);
+  // REQUIRES: the values that the item reads were added, but for back edges. Control inputs that
+  // were not added are left out. An item may be added again, with other values for its inputs.
+  Status Add(const StepItem& item);
+  // Makes `value`, a constant or a handle of the program, or what Enters pass on of it, that of a
+  // copy.
+  Status AddSource(const Output& value);
+  // Sets the back edges of the Merges that were added.
+  Status CloseLoops();
+
+  // Further readers of `value` read `copy`; those that wait for `node` wait for `copy`.
+  void Bind(const Output& value, const Output& copy) { values_[value] = copy; }
+  void Bind(const Node* node, const Node* copy) { nodes_[node] = copy; }
+  bool Has(const Output& value) const { return values_.contains(value); }
+  // REQUIRES: Has(value).
+  Output Of(const Output& value) const { return values_.at(value); }
+  // Null if the node was not added.
+  const Node* Of(const Node* node) const {
+    auto found = nodes_.find(node);
+    return found == nodes_.end() ? nullptr : found->second;
+  }
+
+  std::unique_ptr<Graph> TakeGraph() { return std::move(graph_); }
+  PrunedGraph TakePruned() { return std::move(pruned_); }
+
+ private:
+  struct OpenEdge {
+    const Node* merge;
+    int input;
+    const Node* next;  // of the program
+  };
+
+  StatusOr<const Node*> AddInner(const StepItem& item, std::vector<Output> inputs,
+                                 std::vector<const Node*> controls);
+
+  std::unique_ptr<Graph> graph_ = std::make_unique<Graph>();
+  PrunedGraph pruned_;
+  absl::flat_hash_map<Output, Output> values_;
+  absl::flat_hash_set<Output> fed_;
+  absl::flat_hash_map<const Node*, const Node*> nodes_;
+  std::vector<OpenEdge> open_;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_LOOPS_GRAPH_COPY_H_

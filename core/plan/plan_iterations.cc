@@ -1,0 +1,142 @@
+// PlanRun: runs as iterations of a loop, or as a branch.
+#include <utility>
+
+#include "core/plan/plan_executor.h"
+
+namespace millstream {
+
+Tensor PlanRun::Fetched(size_t index) const {
+  const ValueRef& value = plan_.fetches[index].value;
+  const Root& root = plan_.roots[value.root];
+  const auto shaped = [&](const Tensor& tensor) {
+    return value.shape_known ? tensor.Reshaped(value.shape) : tensor;
+  };
+  switch (root.kind) {
+    case RootKind::kConstant: return shaped(root.constant);
+    case RootKind::kFeed: return shaped(state_->feeds[root.index]);
+    case RootKind::kPlanned: return Tensor(root.dtype, value.shape, state_->slab, root.offset);
+    case RootKind::kEscaping:
+    case RootKind::kSlot: return shaped(state_->slots[root.index]);
+    case RootKind::kHandle: break;  // no plan of a loop fetches one
+  }
+  return Tensor();
+}
+
+StatusOr<Tensor> PlanRun::Take(size_t index) {
+  const FetchPlan& fetch = plan_.fetches[index];
+  const Root& root = plan_.roots[fetch.value.root];
+  const bool in_slot = root.kind == RootKind::kEscaping || root.kind == RootKind::kSlot;
+  if (in_slot && fetch.move) {
+    Tensor taken = std::exchange(state_->slots[root.index], Tensor());
+    if (!fetch.value.shape_known || taken.shape() == fetch.value.shape) return taken;
+    return taken.Reshaped(fetch.value.shape);
+  }
+  const Tensor value = Fetched(index);
+  return root.kind == RootKind::kPlanned ? value.DeepCopy() : value;
+}
+
+StatusOr<bool> PlanRun::FetchedBool(size_t index) const {
+  const ValueRef& value = plan_.fetches[index].value;
+  const Root& root = plan_.roots[value.root];
+  const bool is_scalar =
+      root.dtype == DataType::kBool && value.shape_known && value.shape.rank() == 0;
+  if (is_scalar && root.kind == RootKind::kEscaping) {
+    return *state_->slots[root.index].data<bool>();
+  }
+  const Tensor tensor = Fetched(index);
+  if (tensor.dtype() == DataType::kBool && tensor.shape().rank() == 0) return *tensor.data<bool>();
+  return errors::InvalidArgument("must be a scalar bool, got ", DataTypeName(tensor.dtype()),
+                                 tensor.shape().ToString());
+}
+
+void PlanRun::FindExchanges() {
+  knows_exchanges_ = true;
+  for (int k = 0; k < plan_.num_carried; ++k) {
+    const FetchPlan& fetch = plan_.fetches[k];
+    const Root& result = plan_.roots[fetch.value.root];
+    const int feed = plan_.feed_roots[k];
+    if (result.kind == RootKind::kFeed && result.index == k) continue;  // stays as it is
+    const bool fits =
+        feed < 0 || (plan_.roots[feed].shape_known && plan_.roots[feed].shape == result.shape);
+    const bool is_whole =
+        fetch.move && fetch.value.shape_known && fetch.value.shape == result.shape;
+    if (result.kind != RootKind::kEscaping || !fits || !is_whole) {
+      others_.push_back(k);
+      continue;
+    }
+    exchanges_.push_back({k, fetch.value.root, feed});
+    // The memory goes back to the state with EndInside. Until then the run alone has it.
+    const Tensor& slot = state_->slots[result.index];
+    for (BufferRef& kept : state_->kept_buffers[result.index]) {
+      if (kept.get() == slot.buffer().get()) kept = BufferRef();
+    }
+  }
+  carried_.resize(others_.size());
+}
+
+// True if nobody else has the memory in which the next run would compute the value.
+bool PlanRun::CanWrite(const Exchange& exchange) const {
+  const Tensor& slot = state_->slots[plan_.roots[exchange.result].index];
+  const Buffer* const buffer = slot.buffer().get();
+  return buffer != nullptr && buffer->IsUnique() && buffer->writable();
+}
+
+Status PlanRun::Carry(absl::Span<Tensor> variables) {
+  if (!knows_exchanges_) FindExchanges();
+  // A variable may get the value that another one has had so far, so none changes before all are
+  // known.
+  for (size_t i = 0; i < others_.size(); ++i) {
+    MS_ASSIGN_OR_RETURN(carried_[i], Take(others_[i]));
+  }
+  for (const Exchange& exchange : exchanges_) {
+    std::swap(variables[exchange.variable], state_->slots[plan_.roots[exchange.result].index]);
+  }
+  for (size_t i = 0; i < others_.size(); ++i) {
+    variables[others_[i]] = std::exchange(carried_[i], Tensor());
+    const FetchPlan& fetch = plan_.fetches[others_[i]];
+    const Root& root = plan_.roots[fetch.value.root];
+    // The next run must not write what the variable shares.
+    if (root.kind == RootKind::kEscaping && !fetch.move) state_->slots[root.index] = Tensor();
+  }
+  return absl::OkStatus();
+}
+
+// Views of values of known shape in host memory, where loops run.
+void PlanRun::Point(int root, const Tensor& tensor) {
+  void* const data = tensor.raw();
+  for (const ViewPlace& place : plan_.roots[root].places) {
+    MS_MemRef& memory = state_->views[place.view].mem;
+    memory.base = data;
+    memory.offset = 0;
+  }
+}
+
+Status PlanRun::Repeat() {
+  state_->position = 0;
+  for (const Exchange& exchange : exchanges_) {
+    Tensor& slot = state_->slots[plan_.roots[exchange.result].index];
+    if (!CanWrite(exchange)) {
+      const Root& root = plan_.roots[exchange.result];
+      StatusOr<Tensor> fresh = Tensor::Create(root.dtype, root.shape);
+      if (!fresh.ok()) return OutOfMemory(root, fresh.status());
+      slot = *std::move(fresh);
+    }
+    Point(exchange.result, slot);
+    if (exchange.feed >= 0) Point(exchange.feed, state_->feeds[exchange.variable]);
+  }
+  for (const int k : others_) {
+    const int root = plan_.feed_roots[k];
+    if (root >= 0) state_->PointViews(plan_.roots[root], state_->feeds[k]);
+  }
+  return AllocateEscaping();
+}
+
+void PlanRun::EndInside() {
+  failed_ = false;
+  for (const Exchange& exchange : exchanges_) {
+    const int slot = plan_.roots[exchange.result].index;
+    if (CanWrite(exchange)) state_->kept_buffers[slot][0] = state_->slots[slot].buffer();
+  }
+}
+
+}  // namespace millstream
