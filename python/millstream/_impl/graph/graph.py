@@ -62,6 +62,7 @@ class Graph(GraphElements, CollectionStore):
         self._finalized = False
         self._unfeedable: set[Any] = set()
         self._unfetchable: set[Any] = set()
+        self._in_loops: set[int] = set()  # nodes
 
     # ---- Growing ----
 
@@ -450,7 +451,8 @@ class Graph(GraphElements, CollectionStore):
 
     def is_feedable(self, tensor: Any) -> bool:
         """Whether sessions accept values for the tensor."""
-        return tensor not in self._unfeedable
+        op = getattr(tensor, "op", tensor)
+        return tensor not in self._unfeedable and op.node not in self._in_loops
 
     def prevent_fetching(self, op: Any) -> None:
         """Refuse to fetch the operation or tensor in sessions."""
@@ -458,9 +460,13 @@ class Graph(GraphElements, CollectionStore):
 
     def is_fetchable(self, tensor_or_op: Any) -> bool:
         """Whether sessions fetch the operation or tensor."""
-        if isinstance(tensor_or_op, Tensor) and tensor_or_op.op in self._unfetchable:
-            return False
-        return tensor_or_op not in self._unfetchable
+        op = getattr(tensor_or_op, "op", tensor_or_op)
+        marked = tensor_or_op in self._unfetchable or op in self._unfetchable
+        return not marked and op.node not in self._in_loops
+
+    def note_in_loop(self, node: int) -> None:
+        """A node was made in a loop, where sessions cannot reach it; for the package."""
+        self._in_loops.add(node)
 
     def forget_variable_shape(self, handle: Tensor) -> None:
         """Let the variable behind a handle hold values of any shape; for the package.

@@ -150,6 +150,11 @@ class LoopFrame(Enclosure):
         ]
         self._constant: set[int] = set()  # the nodes of what enters and is no loop variable
 
+    def note_made(self, node: int) -> None:
+        """A node was made in the loop."""
+        super().note_made(node)
+        self.graph.note_in_loop(node)
+
     def variable(self, value: Tensor, name: str) -> Tensor:
         """A loop variable as it comes into the first iteration.
 
@@ -157,6 +162,7 @@ class LoopFrame(Enclosure):
         """
         entered = self._add("Enter", name, [value], [*self._attrs, ("is_constant", "b", False)])
         self._inside.add(entered.node)
+        self.graph.note_in_loop(entered.node)
         return entered.outputs[0]
 
     def exit(self, tensor: Tensor, name: str, back_prop: bool) -> Tensor:
@@ -199,6 +205,7 @@ class LoopFrame(Enclosure):
         attrs = [*self._attrs, ("is_constant", "b", True)]
         entered = self._add("Enter", name, [tensor], attrs)
         self._constant.add(entered.node)
+        self.graph.note_in_loop(entered.node)
         return entered.outputs[0]
 
 
@@ -221,6 +228,7 @@ class BackwardBody(Enclosure):
     def note_made(self, node: int) -> None:
         """A node was made in the body."""
         super().note_made(node)
+        self.graph.note_in_loop(node)
         _runtime.region_note(self._region, node)
 
     def inner(self, tensor: Tensor, name: str) -> Tensor:

@@ -23,6 +23,36 @@ def test_the_body_runs_while_the_condition_holds(sess: Any) -> None:
     assert sess.run(loop, {start: 7}) == (7, 0)
 
 
+def test_sessions_do_not_reach_into_a_loop(sess: Any) -> None:
+    inside = []
+
+    def body(i: Any) -> Any:
+        inside.append(i * 2)
+        return inside[0] - i + 1
+
+    limit = tf.constant(3)
+    loop = tf.while_loop(lambda i: i < limit, body, [0])
+    for fetch in (inside[0], inside[0].op, "while/Merge:0", "while/Enter"):
+        with pytest.raises(ValueError, match="has been marked as not fetchable"):
+            sess.run(fetch)
+    with pytest.raises(ValueError, match="may not be fed"):
+        sess.run(loop, {inside[0]: 1})
+    assert sess.run(loop) == 3
+
+
+def test_sessions_do_not_reach_into_a_loop_in_a_loop(sess: Any) -> None:
+    inside = []
+
+    def body(i: Any) -> Any:
+        inside.append(tf.while_loop(lambda j: j < 2, lambda j: j + 1, [0]))
+        return i + inside[0]
+
+    loop = tf.while_loop(lambda i: i < 3, body, [0])
+    with pytest.raises(ValueError, match="has been marked as not fetchable"):
+        sess.run(inside[0])
+    assert sess.run(loop) == 4
+
+
 def test_nodes_have_the_names_that_programs_know(sess: Any) -> None:
     tf.while_loop(lambda i: i < 5, lambda i: i + 1, [tf.constant(0)])
     names = {op.name: op.type for op in tf.get_default_graph().get_operations()}

@@ -84,16 +84,20 @@ class Fetches:
             ) from None
         except KeyError as error:
             raise ValueError(f"fetches: {fetch!r} cannot be fetched: {error.args[0]}") from None
-        if not self._graph.is_fetchable(element):
-            cause = f"fetches: {element.name!r} has been marked as not fetchable"
-            made_by = element if isinstance(element, Operation) else element.op
-            raise ValueError(error_text.about(cause, made_by))
         if isinstance(element, Operation):
+            self._check(element)
             self.targets.append(element)
             return None
         return self._position(element)
 
+    def _check(self, element: Operation | Tensor) -> None:
+        if not self._graph.is_fetchable(element):
+            cause = f"fetches: {element.name!r} has been marked as not fetchable"
+            made_by = element if isinstance(element, Operation) else element.op
+            raise ValueError(error_text.about(cause, made_by))
+
     def _position(self, tensor: Tensor) -> int:
+        self._check(tensor)
         if tensor.op.type == "VarHandleOp":
             read = self._graph.read_of(tensor)
             tensor = tensor if read is None else read
