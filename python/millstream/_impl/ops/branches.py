@@ -29,6 +29,31 @@ class Enclosure:
         self._outer: Any = graph.state.branch
         self._inside = set() if pivot is None else {pivot.op.node}
         self._entered: dict[int, Tensor] = {}
+        self.nested: list[Any] = []  # the conditionals' branches and loops in this part
+
+    def register(self, collection: str) -> None:
+        """Note the finished part for exports: for what is around it, or in a collection."""
+        if self._outer is None:
+            self.graph.add_to_collection(collection, self)
+        else:
+            self._outer.nested.append(self)
+
+    def operations(self) -> list[Operation]:
+        """What was made in the part and not in a part of it."""
+        own = self._inside.difference(*(part.own_nodes() for part in self.nested))
+        return [self.graph.operation_of(node) for node in sorted(own)]
+
+    def own_nodes(self) -> set[int]:
+        """The nodes that were made in the part."""
+        return self._inside
+
+    def entered(self) -> dict[Tensor, Tensor]:
+        """Tensors from outside, and what they are in the part."""
+        return {
+            self.graph.tensor_of(packed): tensor
+            for packed, tensor in self._entered.items()
+            if packed >= 0 and tensor.op.node in self._inside
+        }
 
     @contextmanager
     def building(self) -> Iterator[None]:
@@ -122,11 +147,22 @@ class CondBranch(Enclosure):
 
     def __init__(self, graph: Graph, pivot: Tensor, pred: Tensor, taken: bool) -> None:
         super().__init__(graph, pivot)
-        self._pred = pred
-        self._taken = taken
+        self.pred = pred
+        self.taken = taken
+        self.name = f"{graph.get_name_scope()}/cond_text{'' if taken else '_1'}"
 
     def _enter(self, tensor: Tensor, name: str) -> Tensor:
-        return self._add("Switch", name, [tensor, self._pred], ()).outputs[int(self._taken)]
+        return self._add("Switch", name, [tensor, self.pred], ()).outputs[int(self.taken)]
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The ``CondContextDef``; None when the branch is not in `export_scope`."""
+        from millstream._impl.ops import control_contexts  # lazy: exports alone need it
+
+        return control_contexts.cond_to_proto(self, export_scope)
+
+    def add_to(self, message: Any) -> None:
+        """Fill a ``ControlFlowContextDef``."""
+        message.cond_ctxt.CopyFrom(self.to_proto())
 
 
 class LoopFrame(Enclosure):
@@ -144,6 +180,12 @@ class LoopFrame(Enclosure):
 
     def __init__(self, graph: Graph, name: str, parallel_iterations: int) -> None:
         super().__init__(graph, None)
+        self.name = name
+        self.parallel_iterations = parallel_iterations
+        self.back_prop = True
+        self.pivots: tuple[Tensor, ...] = ()  # in the condition, the condition, in the body
+        self.enters: list[Tensor] = []
+        self.exits: list[Tensor] = []
         self._attrs = [
             ("frame_name", "s", name.encode()),
             ("parallel_iterations", "i", parallel_iterations),
@@ -163,12 +205,26 @@ class LoopFrame(Enclosure):
         entered = self._add("Enter", name, [value], [*self._attrs, ("is_constant", "b", False)])
         self._inside.add(entered.node)
         self.graph.note_in_loop(entered.node)
+        self.enters.append(entered.outputs[0])
         return entered.outputs[0]
 
     def exit(self, tensor: Tensor, name: str, back_prop: bool) -> Tensor:
         """A loop variable after the loop; it may have no gradient."""
         attrs = [] if back_prop else [("_back_prop", "b", False)]
-        return self._add("Exit", name, [tensor], attrs).outputs[0]
+        left = self._add("Exit", name, [tensor], attrs).outputs[0]
+        self.back_prop = back_prop
+        self.exits.append(left)
+        return left
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The ``WhileContextDef``; None when the loop is not in `export_scope`."""
+        from millstream._impl.ops import control_contexts  # lazy: exports alone need it
+
+        return control_contexts.loop_to_proto(self, export_scope)
+
+    def add_to(self, message: Any) -> None:
+        """Fill a ``ControlFlowContextDef``."""
+        message.while_ctxt.CopyFrom(self.to_proto())
 
     def controls_of(
         self, name: str, inputs: Sequence[Tensor], controls: Sequence[int]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import TENSOR, one_of, takes
@@ -82,9 +83,13 @@ def cond(
         other = gen_ops.identity(pivots[0], name="switch_f")
         decided = gen_ops.identity(decided, name="pred_id")
         results = []
+        branches = []
         for function, pivot, value in ((true_fn, taken, True), (false_fn, other, False)):
             branch = CondBranch(get_default_graph(), pivot, decided, value)
             results.append(_build(branch, function, pivot, strict))
+            branches.append(branch)
+        for branch in branches:
+            branch.register(GraphKeys.COND_CONTEXT)
         (true_result, true_tensors), (false_result, false_tensors) = results
         _check_alike(true_result, false_result, true_tensors, false_tensors)
         merged = [

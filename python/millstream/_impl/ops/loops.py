@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import LIST, takes
@@ -192,6 +193,8 @@ class _Loop:
                 _set_back_edge(graph, merge.op.node, value.op.node)
             left = [each[0] for each in switched]
         after = [self._exit(value) for value in left]
+        frame.pivots = (merged[0], goes_on, current[0])
+        frame.register(GraphKeys.WHILE_CONTEXT)
         for value, shape in zip(after, self._shapes, strict=True):
             value.set_shape(shape)
         return nest.pack_sequence_as(result, after, expand_composites=True)

@@ -30,7 +30,8 @@ _OF_VARIABLES = (
     GraphKeys.GLOBAL_STEP,
 )
 # Of these a graph without the runtime's own objects has nothing.
-_OF_RUNNERS = (GraphKeys.QUEUE_RUNNERS, GraphKeys.SAVERS, "cond_context", "while_context")
+_OF_RUNNERS = (GraphKeys.QUEUE_RUNNERS, GraphKeys.SAVERS)
+_OF_CONTROL_FLOW = (GraphKeys.COND_CONTEXT, GraphKeys.WHILE_CONTEXT)
 
 
 @public("train.export_meta_graph")
@@ -195,6 +196,10 @@ def _items(
     values: list[bytes] = list(collection.bytes_list.value)
     if key in _OF_VARIABLES:
         return [_variable(value, import_scope, known) for value in values]
+    if key in _OF_CONTROL_FLOW:
+        from millstream._impl.ops import control_contexts  # lazy: few graphs have such
+
+        return [control_contexts.ImportedContext(key, value, import_scope) for value in values]
     return [] if key in _OF_RUNNERS else list(values)
 
 
