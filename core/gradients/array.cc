@@ -25,6 +25,20 @@ Status TransposeGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// What is reversed twice is as it was.
+Status ReverseGradient(GradientContext* context) {
+  const std::string& op = context->call().op->name;
+  context->SetDx(0, context->builder()->Op(op, {context->dy(0), context->input(1)}));
+  return absl::OkStatus();
+}
+
+Status ReverseSequenceGradient(GradientContext* context) {
+  context->SetDx(
+      0, context->builder()->OpWithAttrs("ReverseSequence", {context->dy(0), context->input(1)},
+                                         context->attrs(), {"seq_dim", "batch_dim"}));
+  return absl::OkStatus();
+}
+
 std::vector<Output> InputsBetween(const GradientContext& context, int begin, int end) {
   std::vector<Output> inputs;
   for (int i = begin; i < end; ++i) inputs.push_back(context.input(i));
@@ -288,6 +302,9 @@ MILLSTREAM_GRADIENT("Reshape", ShapeBack);
 MILLSTREAM_GRADIENT("ExpandDims", ShapeBack);
 MILLSTREAM_GRADIENT("Squeeze", ShapeBack);
 MILLSTREAM_GRADIENT("Transpose", TransposeGradient);
+MILLSTREAM_GRADIENT("Reverse", ReverseGradient);
+MILLSTREAM_GRADIENT("ReverseV2", ReverseGradient);
+MILLSTREAM_GRADIENT("ReverseSequence", ReverseSequenceGradient);
 MILLSTREAM_GRADIENT("ConcatV2", ConcatGradient);
 MILLSTREAM_GRADIENT("Split", SplitGradient);
 MILLSTREAM_GRADIENT("SplitV", SplitVGradient);

@@ -230,6 +230,8 @@ def _table() -> Calls:
         tf.matrix_transpose: lambda: {"a": X},
         tf.meshgrid: dict,
         tf.random_crop: lambda: {"value": X, "size": [1, 1]},
+        tf.reverse: lambda: {"tensor": X, "axis": [0]},
+        tf.reverse_sequence: lambda: {"input": X, "seq_lengths": [1, 1], "seq_axis": 1},
         tf.sequence_mask: lambda: {"lengths": [1, 2]},
         **{
             getattr(tf, f"unsorted_segment_{name}"): lambda: {
