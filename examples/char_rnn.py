@@ -43,7 +43,8 @@ class Model:
         rows = tf.one_hot(self.inputs, characters)
         outputs, self.next_state = tf.nn.dynamic_rnn(cell, rows, initial_state=self.state)
         logits = tf.layers.dense(outputs, characters)
-        self.likely = tf.nn.softmax(logits[:, -1] / TEMPERATURE)
+        self.scores = logits[:, -1] / TEMPERATURE
+        self.drawn = tf.multinomial(self.scores, 1)
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=self.targets, logits=logits)
         self.loss = tf.reduce_mean(losses)
         optimizer = tf.train.AdamOptimizer(5e-3)
@@ -82,14 +83,14 @@ def perplexity(session: tf.Session, model: Model, text: Ids) -> float:
     return float(np.exp(np.mean(losses)))
 
 
-def write(session: tf.Session, model: Model, start: Ids, random: np.random.RandomState) -> Ids:
+def write(session: tf.Session, model: Model, start: Ids) -> Ids:
     """Return characters that continue others."""
-    likely, state = session.run([model.likely, model.next_state], {model.inputs: [start]})
+    feed: dict[Any, Any] = {model.inputs: [start]}
     written = []
     for _ in range(WRITTEN):
-        written.append(random.choice(len(likely[0]), p=likely[0] / likely[0].sum()))
-        feed = {model.inputs: [written[-1:]], model.state: state}
-        likely, state = session.run([model.likely, model.next_state], feed)
+        drawn, state = session.run([model.drawn, model.next_state], feed)
+        written.append(drawn[0, 0])
+        feed = {model.inputs: drawn, model.state: state}
     return np.array(written)
 
 
@@ -110,7 +111,7 @@ def main(arguments: list[str] | None = None) -> float:
         train(session, model, steps, parts.train, folder)
         result = perplexity(session, model, parts.test)
         start = np.array([alphabet.index(character) for character in ":hacker: n."])
-        written = write(session, model, start, np.random.RandomState(args.seed))
+        written = write(session, model, start)
     print(":hacker: n." + "".join(alphabet[number] for number in written))
     known = jargon_file.perplexity_by_frequency(parts, len(alphabet))
     print(f"perplexity of characters {result:.2f} after {steps} steps, {known:.2f} by frequency")

@@ -26,13 +26,14 @@ def test_a_fed_state_continues_what_was_read_before() -> None:
     tf.set_random_seed(0)
     model = char_rnn.Model(8)
     text = np.array([[1, 2, 3, 4, 5, 6]])
+    likely = tf.nn.softmax(model.scores)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        whole = session.run(model.likely, {model.inputs: text})
+        whole = session.run(likely, {model.inputs: text})
         state = session.run(model.next_state, {model.inputs: text[:, :4]})
         rest = {model.inputs: text[:, 4:]}
-        parts = session.run(model.likely, {**rest, model.state: state})
-        fresh = session.run(model.likely, rest)
+        parts = session.run(likely, {**rest, model.state: state})
+        fresh = session.run(likely, rest)
     # The same sums in the same order, but for matrix products of another height.
     np.testing.assert_allclose(parts, whole, rtol=1e-5)
     assert not np.allclose(fresh, whole, rtol=1e-3)

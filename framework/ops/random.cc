@@ -30,6 +30,31 @@ Status RandomUniformIntShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+Status MultinomialShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape logits, context->WithRank(0, 2));
+  MS_ASSIGN_OR_RETURN(std::optional<int64_t> samples, IndexScalar(*context, 1));
+  if (samples.value_or(0) < 0) {
+    return InvalidInput(*context, 1, "num_samples should be nonnegative, got ", *samples);
+  }
+  if (logits.dim(1) == 0) {
+    return InvalidInput(*context, 0, "num_classes should be positive, got shape ",
+                        logits.ToString());
+  }
+  PartialShape output = PartialShape::UnknownOfRank(2);
+  output.set_dim(0, logits.dim(0));
+  output.set_dim(1, samples.value_or(kUnknownDim));
+  context->SetOutput(0, std::move(output));
+  return absl::OkStatus();
+}
+
+Status StatelessMultinomialShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape seed, context->WithRank(2, 1));
+  if (seed.dim(0) != kUnknownDim && seed.dim(0) != 2) {
+    return InvalidInput(*context, 2, "seed must have shape [2], not ", seed.ToString());
+  }
+  return MultinomialShape(context);
+}
+
 // A distribution without parameters.
 void StandardDistribution(OpSpec* spec) {
   (*spec)
@@ -80,6 +105,36 @@ MILLSTREAM_OP("TruncatedNormal")
 
 The mean is 0 and the deviation 1; numbers further away are drawn again. shape is a vector
 of sizes. For the seeds see RandomUniform.)");
+
+MILLSTREAM_OP("Multinomial")
+    .Input("logits: T")
+    .Input("num_samples: int32")
+    .Output("output: output_dtype")
+    .Attr("seed: int = 0")
+    .Attr("seed2: int = 0")
+    .Attr(TypeAttr("T", kRealTypes))
+    .Attr(TypeAttr("output_dtype", kIndexTypes, " = int64"))
+    .Stateful()
+    .Shape(MultinomialShape)
+    .Doc(R"(Draws classes from the distributions that the rows of a matrix describe.
+
+Row i of logits has the logarithms of the probabilities of all classes, less a number of its
+own. Row i of the output has num_samples classes that are drawn with these probabilities, each
+independently of the others. A class whose logit is not finite is never drawn. For the seeds
+see RandomUniform.)");
+
+MILLSTREAM_OP("StatelessMultinomial")
+    .Input("logits: T")
+    .Input("num_samples: int32")
+    .Input("seed: Tseed")
+    .Output("output: output_dtype")
+    .Attr(TypeAttr("T", kRealTypes))
+    .Attr(TypeAttr("Tseed", kIndexTypes, " = int64"))
+    .Attr(TypeAttr("output_dtype", kIndexTypes, " = int64"))
+    .Shape(StatelessMultinomialShape)
+    .Doc(R"(Draws classes as Multinomial does, the same in every step.
+
+seed is a vector of two numbers. The same seed and the same arguments give the same classes.)");
 
 }  // namespace
 }  // namespace millstream

@@ -31,6 +31,21 @@ TEST(RandomUniformIntTest, RefusesAnEmptyRangeUnlessNothingIsDrawn) {
   EXPECT_THAT(op("(4)", "(5)", "9"), HasSubstr("'minval' of RandomUniformInt"));
 }
 
+TEST(MultinomialTest, HasARowOfSamplesForEachRow) {
+  EXPECT_EQ(ShapeTester("Multinomial").Input("[3,5]").Value("9").Shapes(), "[3,9]");
+  EXPECT_EQ(ShapeTester("Multinomial").Input("?").Value("?").Shapes(), "[?,?]");
+  EXPECT_THAT(ShapeTester("Multinomial").Input("[3,5]").Value("-1").Shapes(),
+              HasSubstr("'num_samples' of Multinomial"));
+  EXPECT_THAT(ShapeTester("Multinomial").Input("[3,0]").Value("1").Shapes(),
+              HasSubstr("'logits' of Multinomial"));
+  EXPECT_THAT(ShapeTester("Multinomial").Input("[3]").Value("1").Shapes(), HasSubstr("rank 2"));
+  const auto stateless = [](const char* seed) {
+    return ShapeTester("StatelessMultinomial").Input("[3,5]").Value("9").Input(seed).Shapes();
+  };
+  EXPECT_EQ(stateless("[2]"), "[3,9]");
+  EXPECT_THAT(stateless("[3]"), HasSubstr("'seed' of StatelessMultinomial"));
+}
+
 TEST(VarHandleTest, TellsTypeAndShape) {
   const auto outputs = ShapeTester("VarHandleOp")
                            .Attr("dtype", DataType::kInt64)

@@ -230,6 +230,14 @@ def _table() -> Calls:
         tf.matrix_transpose: lambda: {"a": X},
         tf.meshgrid: dict,
         tf.random_crop: lambda: {"value": X, "size": [1, 1]},
+        tf.multinomial: lambda: {"logits": X, "num_samples": 2, "output_dtype": tf.int32},
+        tf.random.categorical: lambda: {"logits": X, "num_samples": 2, "dtype": tf.int32},
+        tf.random.stateless_categorical: lambda: {
+            "logits": X, "num_samples": 2, "seed": [1, 2], "dtype": tf.int32,
+        },
+        tf.random.stateless_multinomial: lambda: {
+            "logits": X, "num_samples": 2, "seed": [1, 2], "output_dtype": tf.int32,
+        },
         tf.reverse: lambda: {"tensor": X, "axis": [0]},
         tf.reverse_sequence: lambda: {"input": X, "seq_lengths": [1, 1], "seq_axis": 1},
         tf.sequence_mask: lambda: {"lengths": [1, 2]},

@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 import millstream as tf
+from millstream._impl.ops import gen_ops
 from testing.ops.support import number_types
-from testing.ops.support.case import Case, attr_text
+from testing.ops.support.case import Case, Input, attr_text
 from testing.ops.support.determinism import SIZE, LargeCase, Values
-from testing.ops.support.inputs import drawn_sizes, indices, integers, scalar
+from testing.ops.support.inputs import INDEX_TYPES, drawn_sizes, indices, integers, scalar
 from testing.ops.support.number_types import Array
 from testing.ops.support.reference import (
     Drawn,
     Outcome,
     checked_size,
+    numbers,
     pick_type,
     refuse_unless,
     type_attr,
@@ -84,6 +86,51 @@ def _whole(case: Case) -> Outcome:
     return [Drawn(shape, lambda values: _all((values >= low) & (values < high), "is outside"))]
 
 
+def _make_classes(source: Source, op: Any) -> Case:
+    dtype = pick_type(source, op, "T")
+    shape = [source.size(), source.integer(1, 6)] if source.chance(0.9) else source.small_shape()
+    logits = Input(dtype, source.values(dtype, shape))
+    samples = source.integer(0, 9)
+    if source.chance(0.1):
+        samples = source.pick((-1, -(2**31)))
+    inputs = [logits, scalar(samples, "int32")]
+    attrs = {"T": type_attr(dtype), "output_dtype": type_attr(source.pick(INDEX_TYPES))}
+    if op.name == "Multinomial":
+        attrs |= {"seed": attr_text(source.integer(1, 9)), "seed2": attr_text(7)}
+    else:
+        length = 3 if source.chance(0.05) else 2
+        seed = indices(source, [source.integer(-9, 9) for _ in range(length)])
+        inputs.append(seed)
+        attrs["Tseed"] = type_attr(seed.dtype)
+    return Case(op.name, inputs, attrs)
+
+
+def _classes(case: Case) -> Outcome:
+    logits = numbers(case, 0)
+    refuse_unless(logits.ndim == 2 and logits.shape[1] > 0, "logits")
+    samples = integers(case, 1)[0]
+    refuse_unless(samples >= 0, "num_samples")
+    if len(case.inputs) == 3:
+        refuse_unless(case.array(2).shape == (2,), "seed")
+    with np.errstate(all="ignore"):
+        wide = logits.astype(np.float64)
+        possible = np.isfinite(wide)
+        # The exponential of -745 is the smallest that is not zero.
+        possible &= wide >= np.max(np.where(possible, wide, -np.inf), 1, keepdims=True) - 746
+
+    def check(drawn: Array) -> str:
+        for row, some in zip(possible, drawn, strict=True):
+            if not row.any():
+                # Nothing can be drawn: the number of classes says so.
+                if (some != len(row)).any():
+                    return "is a class that is not possible"
+            elif ((some < 0) | (some >= len(row))).any() or not row[some].all():
+                return "is a class that is not possible"
+        return ""
+
+    return [Drawn((logits.shape[0], samples), check)]
+
+
 def _random_numbers(values: Values) -> Any:
     return [
         make([SIZE], dtype=values.dtype, seed=5)
@@ -101,3 +148,21 @@ define_tests(
     determinism=_LARGE,
 )
 define_tests("RandomUniformInt", cases=_make_draw, reference=_whole)
+
+
+def _random_classes(op: str) -> LargeCase:
+    def build(values: Values) -> Any:
+        logits = values.of(300, 50)
+        if op == "Multinomial":
+            return gen_ops.multinomial(logits, 200, seed=3, seed2=5)
+        return gen_ops.stateless_multinomial(logits, 200, [3, 5])
+
+    return LargeCase(build)
+
+
+define_tests(
+    ["Multinomial", "StatelessMultinomial"],
+    cases=_make_classes,
+    reference=_classes,
+    determinism=_random_classes,
+)

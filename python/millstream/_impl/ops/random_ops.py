@@ -148,6 +148,154 @@ truncated_normal = public("truncated_normal", "random.truncated_normal")(
 )
 
 
+@public("multinomial", "random.multinomial")
+@takes(logits=TENSOR, num_samples=INTEGERS, seed=INTEGER, output_dtype=DTYPE)
+def multinomial(
+    logits: Any,
+    num_samples: Any,
+    seed: int | None = None,
+    name: str | None = None,
+    output_dtype: Any = None,
+) -> Tensor:
+    """Classes that are drawn by the logarithms of their probabilities.
+
+    Parameters
+    ----------
+    logits
+        Shape [rows, classes]: in each row the logarithms of the probabilities, less any number.
+    num_samples
+        How many classes are drawn for each row.
+    seed
+        Seed of the operation, see `set_random_seed`.
+    name
+        Name of the scope.
+    output_dtype
+        int32 or int64, which it is by default.
+
+    Returns
+    -------
+    Tensor
+        Shape [rows, num_samples]: indices of classes, others in each step.
+
+    Examples
+    --------
+    >>> tf.multinomial([[0.0, -100.0]], 3, seed=1).eval().tolist()
+    [[0, 0, 0]]
+    """
+    with scopes.name_scope(name, "multinomial", [logits]):
+        return _drawn_classes(logits, num_samples, seed, output_dtype)
+
+
+@public("random.categorical")
+@takes(logits=TENSOR, num_samples=INTEGERS, dtype=DTYPE, seed=INTEGER)
+def categorical(
+    logits: Any,
+    num_samples: Any,
+    dtype: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Classes that are drawn by the logarithms of their probabilities.
+
+    Parameters
+    ----------
+    logits
+        Shape [rows, classes]: in each row the logarithms of the probabilities, less any number.
+    num_samples
+        How many classes are drawn for each row.
+    dtype
+        int32 or int64, which it is by default.
+    seed
+        Seed of the operation, see `set_random_seed`.
+    name
+        Name of the scope.
+
+    Returns
+    -------
+    Tensor
+        Shape [rows, num_samples]: indices of classes, others in each step.
+
+    Examples
+    --------
+    >>> tf.random.categorical([[-100.0, 0.0]], 3, seed=1).eval().tolist()
+    [[1, 1, 1]]
+    """
+    with scopes.name_scope(name, "categorical", [logits]):
+        return _drawn_classes(logits, num_samples, seed, dtype)
+
+
+def _drawn_classes(logits: Any, num_samples: Any, seed: int | None, dtype: Any) -> Tensor:
+    seed1, seed2 = get_seed(seed)
+    wanted = dtypes.int64 if dtype is None else dtype
+    return gen_ops.multinomial(logits, num_samples, seed1, seed2, wanted)
+
+
+@public("random.stateless_categorical")
+@takes(logits=TENSOR, num_samples=INTEGERS, seed=INTEGERS, dtype=DTYPE)
+def stateless_categorical(
+    logits: Any,
+    num_samples: Any,
+    seed: Any,
+    dtype: Any = dtypes.int64,
+    name: str | None = None,
+) -> Tensor:
+    """Classes that are drawn as `random.categorical` does, the same in every step.
+
+    Parameters
+    ----------
+    logits
+        Shape [rows, classes]: in each row the logarithms of the probabilities, less any number.
+    num_samples
+        How many classes are drawn for each row.
+    seed
+        Two integers. The same ones give the same classes.
+    dtype
+        int32 or int64.
+    name
+        Name of the scope.
+
+    Examples
+    --------
+    >>> tf.random.stateless_categorical([[0.0, 0.0]], 6, seed=[1, 2]).eval().tolist()
+    [[1, 1, 0, 1, 1, 1]]
+    """
+    with scopes.name_scope(name, "stateless_categorical", [logits, seed]):
+        return gen_ops.stateless_multinomial(logits, num_samples, seed, dtype)
+
+
+@public("random.stateless_multinomial")
+@takes(logits=TENSOR, num_samples=INTEGERS, seed=INTEGERS, output_dtype=DTYPE)
+def stateless_multinomial(
+    logits: Any,
+    num_samples: Any,
+    seed: Any,
+    output_dtype: Any = dtypes.int64,
+    name: str | None = None,
+) -> Tensor:
+    """Classes that are drawn as `multinomial` does, the same in every step.
+
+    Parameters
+    ----------
+    logits
+        Shape [rows, classes]: in each row the logarithms of the probabilities, less any number.
+    num_samples
+        How many classes are drawn for each row.
+    seed
+        Two integers. The same ones give the same classes.
+    output_dtype
+        int32 or int64.
+    name
+        Name of the scope.
+
+    Examples
+    --------
+    >>> tf.random.stateless_multinomial([[0.0, -100.0]], 3, seed=[1, 2]).eval().tolist()
+    [[0, 0, 0]]
+    """
+    with scopes.name_scope(name, "stateless_multinomial", [logits, seed]):
+        return gen_ops.stateless_multinomial(logits, num_samples, seed, output_dtype)
+
+
 @public("random_crop")
 @takes(value=TENSOR, size=INTEGERS, seed=INTEGER)
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
