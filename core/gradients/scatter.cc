@@ -44,9 +44,32 @@ Status TensorScatterSubGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+Output SumOfAll(GraphBuilder* builder, Output tensor) {
+  const Output axes =
+      builder->Op("Range", {builder->Int32(0), builder->Op("Rank", {tensor}), builder->Int32(1)});
+  return builder->Op("Sum", {tensor, axes});
+}
+
+// The default value is in all places but those of the values. Of several values of one place each
+// gets the gradient, as graph programs know it.
+Status SparseToDenseGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  Output indices = context->input(0);
+  const PartialShape shape = builder->ShapeOf(indices);
+  if (shape.rank() == 0 || shape.rank() == 1) {
+    indices = builder->Op("Reshape", {indices, builder->Int32Vector({-1, 1})});
+  }
+  const Output of_places = Gathered(context, indices);
+  context->SetDx(2, SumToShapeOf(builder, of_places, context->input(2), of_places));
+  context->SetDx(
+      3, builder->Op("Sub", {SumOfAll(builder, context->dy(0)), SumOfAll(builder, of_places)}));
+  return absl::OkStatus();
+}
+
 MILLSTREAM_GRADIENT("GatherNd", GatherNdGradient);
 MILLSTREAM_GRADIENT("ScatterNd", ScatterNdGradient);
 MILLSTREAM_GRADIENT("ScatterNdNonAliasingAdd", TensorScatterAddGradient);
+MILLSTREAM_GRADIENT("SparseToDense", SparseToDenseGradient);
 MILLSTREAM_GRADIENT("TensorScatterAdd", TensorScatterAddGradient);
 MILLSTREAM_GRADIENT("TensorScatterSub", TensorScatterSubGradient);
 MILLSTREAM_GRADIENT("TensorScatterUpdate", TensorScatterUpdateGradient);

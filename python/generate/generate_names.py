@@ -30,6 +30,7 @@ _LAZY = frozenset(
         "ops.custom_gradients",
         "ops.functional_ops",
         "ops.linalg_ops",
+        "ops.sparse_ops",
         "ops.tensor_array",
     }
 )

@@ -238,6 +238,13 @@ def _table() -> Calls:
         tf.random.stateless_multinomial: lambda: {
             "logits": X, "num_samples": 2, "seed": [1, 2], "output_dtype": tf.int32,
         },
+        tf.sparse_tensor_to_dense: lambda: {
+            "sp_input": tf.SparseTensor([[0]], [1.0], [2]), "default_value": 2.0,
+        },
+        tf.sparse_to_dense: lambda: {
+            "sparse_indices": [0], "output_shape": [2], "sparse_values": [1.0],
+            "default_value": 2.0,
+        },
         tf.reverse: lambda: {"tensor": X, "axis": [0]},
         tf.reverse_sequence: lambda: {"input": X, "seq_lengths": [1, 1], "seq_axis": 1},
         tf.sequence_mask: lambda: {"lengths": [1, 2]},
@@ -492,7 +499,7 @@ _TRUTHS = {
     "as_text", "allow_empty", "clear_devices", "conjugate", "defer_build", "pad_step_number",
     "reshape", "restore_sequentially", "save_relative_paths", "sharded", "staircase", "stateful",
     "overwrite", "in_order", "exclusive", "strict", "return_same_structure",
-    "reverse",
+    "reverse", "validate_indices",
     "pin_variables_on_cpu",
     "remove_accidental_hits", "sorted", "unique",
     "state_is_tuple", "use_peepholes", "variational_recurrent", "time_major", "swap_memory",

@@ -40,7 +40,7 @@ class SparseTensorValue(NamedTuple):
     dense_shape: Any
 
 
-@public("SparseTensor")
+@public("SparseTensor", "sparse.SparseTensor")
 class SparseTensor(TensorLike):
     """A tensor that is zero but for the elements that are given.
 
