@@ -1,6 +1,7 @@
-// Add, Equal and NotEqual of strings, with broadcasting.
+// Add, Equal and NotEqual of strings, with broadcasting, and StringJoin.
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/elementwise/broadcast.h"
 
@@ -83,10 +84,48 @@ class StringEquality {
   bool strict_ = true;
 };
 
+// The texts of several tensors, with a separator between them. A scalar is joined to all elements.
+class StringJoin {
+ public:
+  ms::Status Init(const ms::KernelInfo& info) { return info.Attr("separator", &separator_); }
+
+  ms::Status Compute(ms::Frame& frame) const {
+    std::vector<ms::View> inputs;
+    ms::Shape shape;
+    for (uint32_t i = 0; i < frame.num_inputs(); ++i) {
+      const ms::View input = frame.input(i);
+      if (input.rank() > 0 && shape.rank() > 0 && input.shape() != shape) {
+        return ms::InvalidArgument("Input shapes do not match: inputs[", i, "] has shape ",
+                                   input.shape().ToString(), ", an input before it ",
+                                   shape.ToString());
+      }
+      if (input.rank() > 0) shape = input.shape();
+      inputs.push_back(input);
+    }
+    ms::View out;
+    MS_TRY(frame.Output(0, shape, &out));
+    std::string joined;
+    for (int64_t k = 0; k < out.size(); ++k) {
+      joined.clear();
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        std::string_view text;
+        MS_TRY(inputs[i].GetString(inputs[i].rank() == 0 ? 0 : k, &text));
+        joined.append(i == 0 ? "" : separator_).append(text);
+      }
+      MS_TRY(out.SetString(k, joined));
+    }
+    return ms::Status();
+  }
+
+ private:
+  std::string separator_;
+};
+
 ms::KernelOptions OnStrings() { return ms::KernelOptions().Types("T", {MS_STRING}); }
 
 const ms::Registered add = ms::Register<StringAdd>("Add", OnStrings());
 const ms::Registered equal = ms::Register<StringEquality<true>>("Equal", OnStrings());
+const ms::Registered join = ms::Register<StringJoin>("StringJoin", ms::KernelOptions());
 const ms::Registered not_equal = ms::Register<StringEquality<false>>("NotEqual", OnStrings());
 
 }  // namespace

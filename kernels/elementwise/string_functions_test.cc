@@ -46,6 +46,22 @@ TEST(StringFunctionsTest, EqualityComparesBytes) {
   EXPECT_EQ(Compare("NotEqual", {2}, {"a", "b"}, false), (Bools{true}));
 }
 
+TEST(StringFunctionsTest, JoinPutsSeparatorsBetween) {
+  KernelTester t("StringJoin");
+  t.Attr("N", int64_t{3}).Attr("separator", std::string("+")).Outputs({MS_STRING});
+  t.Input<std::string>({2}, {"a", ""}).Input<std::string>({}, {"b"});
+  t.Input<std::string>({2}, {"c", std::string("\0d", 2)});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.OutputShape(0), (std::vector<int64_t>{2}));
+  EXPECT_EQ(t.Output<std::string>(0), (Strings{"a+b+c", std::string("+b+\0d", 5)}));
+
+  KernelTester wrong("StringJoin");
+  wrong.Attr("N", int64_t{2}).Attr("separator", std::string()).Outputs({MS_STRING});
+  wrong.Input<std::string>({2}, {"a", "b"}).Input<std::string>({1}, {"c"});
+  EXPECT_EQ(wrong.Run().message(),
+            "Input shapes do not match: inputs[1] has shape [1], an input before it [2]");
+}
+
 TEST(StringFunctionsTest, FillRepeatsAText) {
   KernelTester t("Fill");
   t.Attr("T", MS_STRING).Attr("index_type", MS_INT32);

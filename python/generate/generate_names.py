@@ -31,6 +31,7 @@ _LAZY = frozenset(
         "ops.functional_ops",
         "ops.linalg_ops",
         "ops.sparse_ops",
+        "ops.string_ops",
         "ops.tensor_array",
     }
 )

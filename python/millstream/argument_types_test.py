@@ -245,6 +245,7 @@ def _table() -> Calls:
             "sparse_indices": [0], "output_shape": [2], "sparse_values": [1.0],
             "default_value": 2.0,
         },
+        tf.string_join: lambda: {"inputs": ["a", "b"], "separator": "-"},
         tf.reverse: lambda: {"tensor": X, "axis": [0]},
         tf.reverse_sequence: lambda: {"input": X, "seq_lengths": [1, 1], "seq_axis": 1},
         tf.sequence_mask: lambda: {"lengths": [1, 2]},
