@@ -196,6 +196,10 @@ def _nn() -> Calls:
             "sp_ids": tf.SparseTensor([[0, 0]], tf.constant([1], tf.int64), [1, 1]),
             "sp_weights": None,
         },
+        tf.nn.safe_embedding_lookup_sparse: lambda: {
+            "embedding_weights": tf.constant(X),
+            "sparse_ids": tf.SparseTensor([[0, 0]], tf.constant([1], tf.int64), [1, 1]),
+        },
         tf.nn.all_candidate_sampler: _sample,
         tf.nn.compute_accidental_hits: lambda: {
             "true_classes": [[1]], "sampled_candidates": [1], "num_true": 1
