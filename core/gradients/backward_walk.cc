@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "core/gradients/control_flow.h"
 #include "core/graph/colocation.h"
@@ -55,17 +54,29 @@ void BackwardWalk::FindNodes(const std::vector<Output>& ys) {
   std::sort(order_.begin(), order_.end(), IsNewer);
 }
 
-// Repeated until it finds nothing new: once, but for loops.
+// From the readers of xs along their readers. Each edge is looked at once, also where loops lead
+// back.
 void BackwardWalk::FindNodesBetween() {
-  size_t before = 0;
-  do {
-    before = between_.size();
-    for (size_t i = order_.size(); i-- > 0;) {
-      const Node* const node = order_[i];
-      const auto leads = [this](const Output& input) { return LeadsToX(input); };
-      if (absl::c_any_of(node->inputs(), leads)) between_.insert(node);
+  absl::flat_hash_map<const Node*, std::vector<const Node*>> readers;
+  std::vector<const Node*> found;
+  const auto visit = [&](const Node* node) {
+    if (between_.insert(node).second) found.push_back(node);
+  };
+  for (const Node* node : order_) {
+    for (const Output& input : node->inputs()) {
+      if (xs_.contains(input)) {
+        visit(node);
+      } else if (!stops_.contains(input)) {
+        readers[input.node].push_back(node);
+      }
     }
-  } while (has_control_flow_ && between_.size() > before);
+  }
+  while (!found.empty()) {
+    const auto next = readers.find(found.back());
+    found.pop_back();
+    if (next == readers.end()) continue;
+    for (const Node* reader : next->second) visit(reader);
+  }
 }
 
 // What control edges lead to counts as well: the nodes of a branch or a body wait for its pivot.

@@ -329,3 +329,17 @@ def test_arrays_made_in_branches_in_loops(sess: Any) -> None:
 
     (y,) = _for(4, body, start)
     _check(sess, tf.reduce_sum(y), x, 0.7, 1.3)
+
+
+def test_a_gradient_goes_from_variable_to_variable() -> None:
+    count = 40
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [])
+        start = [x, *(tf.constant(0.0) for _ in range(count - 1))]
+
+        def body(i: Any, *values: Any) -> Any:
+            return i + 1, values[-1], *(value * 1.0 for value in values[:-1])
+
+        last = tf.while_loop(lambda i, *_: i < count - 1, body, [0, *start])[-1]
+        slope = tf.gradients(last, x)[0]
+        assert sess.run([last, slope], {x: 3.0}) == [3.0, 1.0]
