@@ -14,6 +14,7 @@ Status MergeAlone(GradientContext* context) { return MergeGradient(context, std:
 MILLSTREAM_GRADIENT("Switch", SwitchGradient);
 // The walk finds the branches of the inputs. Without them there is no gradient.
 MILLSTREAM_GRADIENT("Merge", MergeAlone);
+MILLSTREAM_NOT_DIFFERENTIABLE("FakeParam");
 MILLSTREAM_NOT_DIFFERENTIABLE("LoopCond");
 
 // Both outputs of a Switch, for each tensor of a gradient.

@@ -5,131 +5,49 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/import/lowering.h"
 
 namespace millstream {
 namespace {
 
-using Tensors = std::vector<PlannedInput>;
+// ---- Branches ----
 
-PlannedInput OutputOf(int node, int index = 0) { return PlannedInput{node, index, Output()}; }
-PlannedInput After(const PlannedInput& tensor) {
-  return PlannedInput{tensor.node, TensorName::kControl, tensor.existing};
-}
-
-AttrMap Attrs(std::initializer_list<std::pair<const char*, AttrValue>> attrs) {
-  AttrMap map;
-  for (const auto& [name, value] : attrs) SetAttr(&map, name, value);
-  return map;
-}
-
-// A function and what it is called in the names of nodes.
-struct Branch {
-  std::string name;
-  FunctionRef function;
-};
-
-// What the branches that were not chosen yet can take. `reached` is live where one of them runs;
-// none if there is one branch alone.
-struct Offered {
-  Tensors tensors;
-  std::optional<PlannedInput> reached;
-};
-
-// What a branch gives. `end` is live, and comes after the branch's effects, where it runs.
-struct Given {
-  Tensors results;
-  PlannedInput end;
-};
-
-class Lowering {
+class BranchLowering : public Lowering {
  public:
-  Lowering(int owner, PlanEditor* editor)
-      : owner_(owner),
-        editor_(*editor),
-        attrs_(editor->node(owner).spec.attrs),
-        inputs_(editor->node(owner).inputs),
-        controls_(editor->node(owner).control_inputs) {}
+  using Lowering::Lowering;
 
   Status LowerIf();
   Status LowerCase();
-  Status LowerWhile();
+  Status LowerRemoteCall();
 
  private:
-  StatusOr<PlannedInput> Add(const std::string& name, const char* op, AttrMap attrs, Tensors inputs,
-                             Tensors controls = {}) {
-    MS_ASSIGN_OR_RETURN(const int node, editor_.AddHidden(owner_, name, op, std::move(attrs),
-                                                          std::move(inputs), std::move(controls)));
-    return OutputOf(node);
-  }
-  template <typename T>
-  StatusOr<T> Attr(const char* name) const {
-    return GetAttr<T>(attrs_, name);
-  }
-  StatusOr<PlannedInput> AddCall(const Branch& branch, const DataTypeList& arguments,
-                                 const DataTypeList& results, Tensors inputs, Tensors controls) {
-    return Add(branch.name, "PartitionedCall",
-               Attrs({{"Tin", arguments}, {"Tout", results}, {"f", branch.function}}),
-               std::move(inputs), std::move(controls));
-  }
-  // The two outputs of a Switch are 0, where `choice` is false, and 1.
-  StatusOr<PlannedInput> AddSwitch(const std::string& name, DataType type, const PlannedInput& data,
-                                   const PlannedInput& choice) {
-    return Add(name, "Switch", Attrs({{"T", type}}), {data, choice});
-  }
-  StatusOr<PlannedInput> AddMerge(const std::string& name, DataType type, const PlannedInput& first,
-                                  const PlannedInput& second) {
-    return Add(name, "Merge", Attrs({{"T", type}, {"N", 2}}), {first, second});
-  }
+  // What the branches that were not chosen yet can take. `reached` is live where one of them runs;
+  // none if there is one branch alone.
+  struct Offered {
+    Tensors tensors;
+    std::optional<PlannedInput> reached;
+  };
+
+  // What a branch gives. `end` is live, and comes after the branch's effects, where it runs.
+  struct Given {
+    Tensors results;
+    PlannedInput end;
+  };
+
   StatusOr<PlannedInput> AddIdentity(const std::string& name, const PlannedInput& tensor,
                                      Tensors controls = {}) {
     return Add(name, "Identity", Attrs({{"T", DataType::kBool}}), {tensor}, std::move(controls));
   }
-  Status CheckInputs(size_t expected) const;
   StatusOr<Offered> Take(const std::string& name, const PlannedInput& choice, Offered* remaining);
   StatusOr<Given> AddBranch(const Branch& branch, const Offered& taken);
   Status Choose(const std::vector<Branch>& branches, const Tensors& choices,
                 const Tensors& arguments);
-  StatusOr<Tensors> EnterLoop(const DataTypeList& types);
-  StatusOr<Tensors> Declared(const DataTypeList& types, Tensors results, const Tensors* like);
-
-  const int owner_;
-  PlanEditor& editor_;
-  const AttrMap attrs_;
-  const Tensors inputs_;
-  const Tensors controls_;
 };
 
-Status Lowering::CheckInputs(size_t expected) const {
-  if (inputs_.size() == expected) return absl::OkStatus();
-  return errors::InvalidArgument("the op has ", expected, " inputs, the node gives ",
-                                 inputs_.size());
-}
-
-// The results with the static shapes that the node declares; without these, those of `like`, or
-// unknown ones.
-StatusOr<Tensors> Lowering::Declared(const DataTypeList& types, Tensors results,
-                                     const Tensors* like) {
-  MS_ASSIGN_OR_RETURN(const auto shapes, Attr<std::vector<PartialShape>>("output_shapes"));
-  if (!shapes.empty() && shapes.size() != results.size()) {
-    return errors::InvalidArgument("attribute 'output_shapes' expected ", results.size(),
-                                   " shapes, got ", shapes.size());
-  }
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (types[i] == DataType::kResource || types[i] == DataType::kVariant) continue;
-    const PartialShape shape = shapes.empty() ? PartialShape() : shapes[i];
-    MS_ASSIGN_OR_RETURN(results[i],
-                        Add(absl::StrCat("result_", i), "PlaceholderWithDefault",
-                            Attrs({{"dtype", types[i]}, {"shape", shape}}), {results[i]}));
-    if (shapes.empty() && like != nullptr) editor_.node(results[i].node).shape_of = (*like)[i];
-  }
-  return results;
-}
-
-// ---- Branches ----
-
 // Takes the tensors of the branch that runs where `choice` is true from those that remain.
-StatusOr<Offered> Lowering::Take(const std::string& name, const PlannedInput& choice,
-                                 Offered* remaining) {
+StatusOr<BranchLowering::Offered> BranchLowering::Take(const std::string& name,
+                                                       const PlannedInput& choice,
+                                                       Offered* remaining) {
   MS_ASSIGN_OR_RETURN(const DataTypeList types, Attr<DataTypeList>("Tin"));
   Offered taken = *remaining;
   for (size_t i = 0; i < types.size(); ++i) {
@@ -148,7 +66,8 @@ StatusOr<Offered> Lowering::Take(const std::string& name, const PlannedInput& ch
 }
 
 // Calls a branch's function. What reads no argument in it waits for the beginning.
-StatusOr<Given> Lowering::AddBranch(const Branch& branch, const Offered& taken) {
+StatusOr<BranchLowering::Given> BranchLowering::AddBranch(const Branch& branch,
+                                                          const Offered& taken) {
   MS_ASSIGN_OR_RETURN(const DataTypeList types, Attr<DataTypeList>("Tin"));
   MS_ASSIGN_OR_RETURN(const DataTypeList result_types, Attr<DataTypeList>("Tout"));
   Tensors after = controls_;
@@ -160,9 +79,7 @@ StatusOr<Given> Lowering::AddBranch(const Branch& branch, const Offered& taken) 
   MS_ASSIGN_OR_RETURN(const PlannedInput call,
                       AddCall(branch, types, result_types, taken.tensors, std::move(after)));
   Given given;
-  for (size_t i = 0; i < result_types.size(); ++i) {
-    given.results.push_back(OutputOf(call.node, static_cast<int>(i)));
-  }
+  given.results = OutputsOf(call, result_types.size());
   given.end = call;
   if (taken.reached.has_value()) {
     MS_ASSIGN_OR_RETURN(given.end,
@@ -173,8 +90,8 @@ StatusOr<Given> Lowering::AddBranch(const Branch& branch, const Offered& taken) 
 
 // Branch k runs if choice k is the first that is true, the last branch if none is. The results of
 // the branches are merged from the last one on.
-Status Lowering::Choose(const std::vector<Branch>& branches, const Tensors& choices,
-                        const Tensors& arguments) {
+Status BranchLowering::Choose(const std::vector<Branch>& branches, const Tensors& choices,
+                              const Tensors& arguments) {
   MS_ASSIGN_OR_RETURN(const DataTypeList types, Attr<DataTypeList>("Tout"));
   Offered remaining = {arguments, std::nullopt};
   if (!choices.empty()) remaining.reached = choices[0];
@@ -197,11 +114,12 @@ Status Lowering::Choose(const std::vector<Branch>& branches, const Tensors& choi
     MS_ASSIGN_OR_RETURN(
         all.end, AddMerge(absl::StrCat(name, "end"), DataType::kBool, all.end, given[k].end));
   }
-  MS_ASSIGN_OR_RETURN(Tensors declared, Declared(types, std::move(all.results), nullptr));
+  MS_ASSIGN_OR_RETURN(const auto shapes, Attr<std::vector<PartialShape>>("output_shapes"));
+  MS_ASSIGN_OR_RETURN(Tensors declared, Declared(types, shapes, std::move(all.results), nullptr));
   return editor_.Become(owner_, types, std::move(declared), {After(all.end)});
 }
 
-Status Lowering::LowerIf() {
+Status BranchLowering::LowerIf() {
   MS_ASSIGN_OR_RETURN(const DataTypeList types, Attr<DataTypeList>("Tin"));
   MS_RETURN_IF_ERROR(CheckInputs(types.size() + 1));
   MS_ASSIGN_OR_RETURN(const DataType type, Attr<DataType>("Tcond"));
@@ -213,7 +131,7 @@ Status Lowering::LowerIf() {
                 Tensors(inputs_.begin() + 1, inputs_.end()));
 }
 
-Status Lowering::LowerCase() {
+Status BranchLowering::LowerCase() {
   MS_ASSIGN_OR_RETURN(const DataTypeList types, Attr<DataTypeList>("Tin"));
   MS_RETURN_IF_ERROR(CheckInputs(types.size() + 1));
   MS_ASSIGN_OR_RETURN(const auto functions, Attr<std::vector<FunctionRef>>("branches"));
@@ -222,11 +140,8 @@ Status Lowering::LowerCase() {
   for (size_t k = 0; k < functions.size(); ++k) {
     branches.push_back({absl::StrCat("branch_", k), functions[k]});
     if (k + 1 == functions.size()) break;
-    MS_ASSIGN_OR_RETURN(Tensor number, Tensor::Create(DataType::kInt32, Shape()));
-    *number.data<int32_t>() = static_cast<int32_t>(k);
     MS_ASSIGN_OR_RETURN(const PlannedInput index,
-                        Add(absl::StrCat("index_", k), "Const",
-                            Attrs({{"value", number}, {"dtype", DataType::kInt32}}), {}));
+                        AddInt32(absl::StrCat("index_", k), static_cast<int32_t>(k)));
     MS_ASSIGN_OR_RETURN(const PlannedInput choice,
                         Add(absl::StrCat("is_", k), "Equal", Attrs({{"T", DataType::kInt32}}),
                             {inputs_[0], index}, controls_));
@@ -235,81 +150,133 @@ Status Lowering::LowerCase() {
   return Choose(branches, choices, Tensors(inputs_.begin() + 1, inputs_.end()));
 }
 
-// ---- Loops ----
-
-// The Merges at the beginning of an iteration. The second input of each is the NextIteration, which
-// is set later.
-StatusOr<Tensors> Lowering::EnterLoop(const DataTypeList& types) {
-  MS_ASSIGN_OR_RETURN(const int64_t parallel, Attr<int64_t>("parallel_iterations"));
-  const std::string frame = absl::StrCat(editor_.node(owner_).spec.name, "/loop");
-  Tensors merged;
-  for (size_t i = 0; i < types.size(); ++i) {
-    MS_ASSIGN_OR_RETURN(const PlannedInput entered, Add(absl::StrCat("enter_", i), "Enter",
-                                                        Attrs({{"T", types[i]},
-                                                               {"frame_name", frame},
-                                                               {"is_constant", false},
-                                                               {"parallel_iterations", parallel}}),
-                                                        {inputs_[i]}, controls_));
-    MS_ASSIGN_OR_RETURN(const PlannedInput both,
-                        AddMerge(absl::StrCat("merge_", i), types[i], entered, entered));
-    merged.push_back(both);
+// Calls a function on another device.
+Status BranchLowering::LowerRemoteCall() {
+  MS_ASSIGN_OR_RETURN(const DataTypeList types, Attr<DataTypeList>("Tin"));
+  MS_ASSIGN_OR_RETURN(const DataTypeList result_types, Attr<DataTypeList>("Tout"));
+  MS_ASSIGN_OR_RETURN(const FunctionRef f, Attr<FunctionRef>("f"));
+  MS_RETURN_IF_ERROR(CheckInputs(types.size() + 1));
+  const PlannedInput& target = inputs_[0];
+  if (target.node < 0 || editor_.node(target.node).op->name != "Const") {
+    return errors::Unimplemented("argument 'target' must be a constant");
   }
-  return merged;
+  MS_ASSIGN_OR_RETURN(const auto device,
+                      GetAttr<class Tensor>(editor_.node(target.node).spec.attrs, "value"));
+  if (device.dtype() != DataType::kString || device.num_elements() != 1) {
+    return errors::InvalidArgument("argument 'target' must be the name of a device");
+  }
+  MS_ASSIGN_OR_RETURN(const PlannedInput call,
+                      AddCall({"call", f}, types, result_types,
+                              Tensors(inputs_.begin() + 1, inputs_.end()), controls_));
+  editor_.node(call.node).spec.device = device.data<std::string>()[0];
+  MS_ASSIGN_OR_RETURN(Tensors declared,
+                      Declared(result_types, {}, OutputsOf(call, result_types.size()), nullptr));
+  return editor_.Become(owner_, result_types, std::move(declared), {After(call)});
 }
 
-Status Lowering::LowerWhile() {
+// ---- Loops ----
+
+class LoopLowering : public Lowering {
+ public:
+  using Lowering::Lowering;
+
+  Status LowerWhile();
+  Status LowerFor();
+};
+
+Status LoopLowering::LowerWhile() {
   MS_ASSIGN_OR_RETURN(const DataTypeList types, Attr<DataTypeList>("T"));
   MS_RETURN_IF_ERROR(CheckInputs(types.size()));
   if (types.empty()) return errors::Unimplemented("a loop needs a tensor that it changes");
   MS_ASSIGN_OR_RETURN(const FunctionRef cond, Attr<FunctionRef>("cond"));
   MS_ASSIGN_OR_RETURN(const FunctionRef body, Attr<FunctionRef>("body"));
+  MS_ASSIGN_OR_RETURN(const auto shapes, Attr<std::vector<PartialShape>>("output_shapes"));
   MS_ASSIGN_OR_RETURN(const DataTypeList decision, editor_.ResultTypes(cond));
   if (decision.size() != 1) {
     return errors::InvalidArgument("function '", cond.name, "' expected one result, got ",
                                    decision.size());
   }
-  MS_ASSIGN_OR_RETURN(const Tensors merged, EnterLoop(types));
-  MS_ASSIGN_OR_RETURN(const PlannedInput decided,
-                      AddCall({"cond", cond}, types, decision, merged, {After(merged[0])}));
-  MS_ASSIGN_OR_RETURN(const PlannedInput as_bool,
-                      Add("cond_value", "_ToBool", Attrs({{"T", decision[0]}}), {decided}));
-  MS_ASSIGN_OR_RETURN(const PlannedInput goes_on, Add("goes_on", "LoopCond", {}, {as_bool}));
-  Tensors taken;
-  Tensors results;
-  for (size_t i = 0; i < types.size(); ++i) {
-    MS_ASSIGN_OR_RETURN(const PlannedInput both,
-                        AddSwitch(absl::StrCat("switch_", i), types[i], merged[i], goes_on));
-    taken.push_back(OutputOf(both.node, 1));
-    MS_ASSIGN_OR_RETURN(const PlannedInput left,
-                        Add(absl::StrCat("exit_", i), "Exit", Attrs({{"T", types[i]}}), {both}));
-    results.push_back(left);
-  }
-  MS_ASSIGN_OR_RETURN(const PlannedInput begin,
-                      Add("body_begin", "Identity", Attrs({{"T", types[0]}}), {taken[0]}));
-  MS_ASSIGN_OR_RETURN(const PlannedInput call,
-                      AddCall({"body", body}, types, types, taken, {After(begin)}));
-  for (size_t i = 0; i < types.size(); ++i) {
-    MS_ASSIGN_OR_RETURN(const PlannedInput next,
-                        Add(absl::StrCat("next_", i), "NextIteration", Attrs({{"T", types[i]}}),
-                            {OutputOf(call.node, static_cast<int>(i))}));
-    editor_.node(merged[i].node).inputs[1] = next;
-  }
-  MS_ASSIGN_OR_RETURN(Tensors declared, Declared(types, std::move(results), &inputs_));
+  const auto decide = [&](const Tensors& variables) -> StatusOr<PlannedInput> {
+    MS_ASSIGN_OR_RETURN(const PlannedInput decided,
+                        AddCall({"cond", cond}, types, decision, variables, {After(variables[0])}));
+    return Add("cond_value", "_ToBool", Attrs({{"T", decision[0]}}), {decided});
+  };
+  const auto repeat = [&](const Tensors& variables) -> StatusOr<Tensors> {
+    MS_ASSIGN_OR_RETURN(const PlannedInput begin,
+                        Add("body_begin", "Identity", Attrs({{"T", types[0]}}), {variables[0]}));
+    MS_ASSIGN_OR_RETURN(const PlannedInput call,
+                        AddCall({"body", body}, types, types, variables, {After(begin)}));
+    return OutputsOf(call, types.size());
+  };
+  MS_ASSIGN_OR_RETURN(Tensors results, Loop(types, inputs_, decide, repeat));
+  MS_ASSIGN_OR_RETURN(Tensors declared, Declared(types, shapes, std::move(results), &inputs_));
   return editor_.Become(owner_, types, std::move(declared), {});
+}
+
+// Numbers 0, 1, ... count the iterations, so that nothing overflows at the end.
+Status LoopLowering::LowerFor() {
+  constexpr size_t kFirst = 3;  // of the inputs that the body changes
+  MS_ASSIGN_OR_RETURN(const DataTypeList types, Attr<DataTypeList>("T"));
+  MS_RETURN_IF_ERROR(CheckInputs(types.size() + kFirst));
+  MS_ASSIGN_OR_RETURN(const FunctionRef body, Attr<FunctionRef>("body"));
+  MS_ASSIGN_OR_RETURN(const PlannedInput numbers,
+                      Add("numbers", "Range", Attrs({{"Tidx", DataType::kInt32}}),
+                          Tensors(inputs_.begin(), inputs_.begin() + kFirst)));
+  MS_ASSIGN_OR_RETURN(const PlannedInput size,
+                      Add("count", "Size", Attrs({{"T", DataType::kInt32}}), {numbers}));
+  MS_ASSIGN_OR_RETURN(const PlannedInput zero, AddInt32("zero", 0));
+  MS_ASSIGN_OR_RETURN(const PlannedInput one, AddInt32("one", 1));
+  DataTypeList all_types = types;
+  all_types.insert(all_types.begin(), DataType::kInt32);
+  Tensors initial(inputs_.begin() + kFirst, inputs_.end());
+  initial.insert(initial.begin(), zero);
+
+  const auto enter = [&](const char* name, const PlannedInput& tensor) {
+    return Enter(name, DataType::kInt32, tensor, true);
+  };
+  MS_ASSIGN_OR_RETURN(const PlannedInput start, enter("start_inside", inputs_[0]));
+  MS_ASSIGN_OR_RETURN(const PlannedInput delta, enter("delta_inside", inputs_[2]));
+  MS_ASSIGN_OR_RETURN(const PlannedInput count, enter("count_inside", size));
+  MS_ASSIGN_OR_RETURN(const PlannedInput step, enter("one_inside", one));
+  const auto decide = [&](const Tensors& variables) {
+    return IsLess("counts", variables[0], count);
+  };
+  const auto repeat = [&](const Tensors& variables) -> StatusOr<Tensors> {
+    MS_ASSIGN_OR_RETURN(
+        const PlannedInput offset,
+        Add("offset", "Mul", Attrs({{"T", DataType::kInt32}}), {variables[0], delta}));
+    MS_ASSIGN_OR_RETURN(const PlannedInput number, AddSum("number", start, offset));
+    Tensors arguments = variables;
+    arguments[0] = number;
+    MS_ASSIGN_OR_RETURN(const PlannedInput call,
+                        AddCall({"body", body}, all_types, types, arguments, {After(number)}));
+    Tensors next = OutputsOf(call, types.size());
+    MS_ASSIGN_OR_RETURN(const PlannedInput counted, AddSum("next_count", variables[0], step));
+    next.insert(next.begin(), counted);
+    return next;
+  };
+  MS_ASSIGN_OR_RETURN(Tensors results, Loop(all_types, initial, decide, repeat));
+  const PlannedInput end = After(results[0]);
+  results.erase(results.begin());
+  return editor_.Become(owner_, types, std::move(results), {end});
 }
 
 }  // namespace
 
 bool IsFunctionalControlFlow(const OpDef& op) {
   return op.name == "If" || op.name == "StatelessIf" || op.name == "Case" || op.name == "While" ||
-         op.name == "StatelessWhile";
+         op.name == "StatelessWhile" || op.name == "For" || op.name == "MapDefun" ||
+         op.name == "RemoteCall";
 }
 
 Status LowerControlFlow(int owner, PlanEditor* editor) {
   const std::string op = editor->node(owner).op->name;
-  Lowering lowering(owner, editor);
-  if (op == "Case") return lowering.LowerCase();
-  return absl::EndsWith(op, "If") ? lowering.LowerIf() : lowering.LowerWhile();
+  if (op == "MapDefun") return LowerMap(owner, editor);
+  if (op == "For") return LoopLowering(owner, editor).LowerFor();
+  if (absl::EndsWith(op, "While")) return LoopLowering(owner, editor).LowerWhile();
+  BranchLowering lowering(owner, editor);
+  if (op == "RemoteCall") return lowering.LowerRemoteCall();
+  return op == "Case" ? lowering.LowerCase() : lowering.LowerIf();
 }
 
 }  // namespace millstream

@@ -1,8 +1,9 @@
-// Expands nodes that choose among functions or repeat one (If, Case, While).
+// Expands nodes that choose among functions or repeat one (If, Case, While, For, MapDefun).
 //
 // Such a node becomes Switches and Merges, in a loop with Enter, Exit and NextIteration, around
 // calls of its functions, which import_functions.h expands. These nodes are hidden, as those of
-// functions are. The node itself becomes an IdentityN of the results.
+// functions are. The node itself becomes an IdentityN of the results. A RemoteCall becomes a call
+// on the device that it names.
 #ifndef MILLSTREAM_CORE_IMPORT_LOWER_CONTROL_FLOW_H_
 #define MILLSTREAM_CORE_IMPORT_LOWER_CONTROL_FLOW_H_
 
@@ -13,7 +14,7 @@
 
 namespace millstream {
 
-// True for If, StatelessIf, Case, While and StatelessWhile.
+// True for If, StatelessIf, Case, While, StatelessWhile, For, MapDefun and RemoteCall.
 bool IsFunctionalControlFlow(const OpDef& op);
 
 // The changes of a plan that LowerControlFlow makes.

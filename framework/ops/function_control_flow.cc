@@ -1,5 +1,7 @@
 // Ops that choose among functions of the graph's library, or repeat one. An import expands them
 // (core/import/lower_control_flow.h).
+#include <utility>
+
 #include "framework/op_registry.h"
 #include "framework/shape_context.h"
 
@@ -73,6 +75,64 @@ MILLSTREAM_OP("StatelessWhile")
     .Doc(R"(Repeats a function of the graph's library that has no effects.
 
 See While.)");
+
+MILLSTREAM_OP("For")
+    .Input("start: int32")
+    .Input("limit: int32")
+    .Input("delta: int32")
+    .Input("input: T")
+    .Output("output: T")
+    .Attr("T: list(type) >= 0")
+    .Attr("body: func")
+    .Shape(UnknownShapes)
+    .Doc(R"(Repeats a function of the graph's library for each of several numbers.
+
+The numbers are start, start + delta and so on, before limit. For each number i, body(i, x)
+replaces x, which begins as input. The output is the last x.)");
+
+MILLSTREAM_OP("MapDefun")
+    .Input("arguments: Targuments")
+    .Input("captured_inputs: Tcaptured")
+    .Output("output: output_types")
+    .Attr("Targuments: list(type) >= 1")
+    .Attr("Tcaptured: list(type) >= 0 = []")
+    .Attr("output_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .Attr("f: func")
+    .Attr("max_intra_op_parallelism: int = 1")
+    .Shape(UnknownShapes)
+    .Doc(R"(Calls a function of the graph's library for each row of its arguments.
+
+All arguments have as many rows. The function takes a row of each and captured_inputs, and gives a
+row of each output, of the static shapes output_shapes. max_intra_op_parallelism is not used.)");
+
+MILLSTREAM_OP("RemoteCall")
+    .Input("target: string")
+    .Input("args: Tin")
+    .Output("output: Tout")
+    .Attr("Tin: list(type) >= 1")
+    .Attr("Tout: list(type) >= 1")
+    .Attr("f: func")
+    .Stateful()
+    .Shape(UnknownShapes)
+    .Doc(R"(Calls a function of the graph's library on a device.
+
+target is a constant: the name of the device.)");
+
+Status FakeParamShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape shape, context->Attr<PartialShape>("shape"));
+  context->SetOutput(0, std::move(shape));
+  return absl::OkStatus();
+}
+
+MILLSTREAM_OP("FakeParam")
+    .Output("output: dtype")
+    .Attr("dtype: type")
+    .Attr("shape: shape")
+    .Shape(FakeParamShape)
+    .Doc(R"(Stands for a tensor that one function gives and another one of the same results does not.
+
+Nobody uses its value. It is zero, and so are sizes of the shape that are not known.)");
 
 Status ToBoolShape(ShapeContext* context) {
   context->SetOutput(0, PartialShape::Scalar());

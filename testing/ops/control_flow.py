@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 import millstream as tf
-from testing.ops.support.case import Case, Input
+from testing.ops.support import number_types
+from testing.ops.support.case import Case, Input, attr_text
 from testing.ops.support.gradient import Check, spread
 from testing.ops.support.reference import Outcome, numbers, pick_type, type_attr
 from testing.ops.support.registry import NotTested, Property, define_tests
@@ -57,6 +58,29 @@ def _make_condition(source: Source, op: Any) -> Case:
     if source.chance(0.2):
         value = np.full(shape, b"" if dtype == "string" else 0, value.dtype)
     return Case(op.name, [Input(dtype, value)], {"T": type_attr(dtype)})
+
+def _make_fake(source: Source, op: Any) -> Case:
+    dtype = pick_type(source, op, "dtype")
+    sizes = [-1 if source.chance(0.2) else size for size in source.small_shape(0, 4)]
+    attrs = {"dtype": type_attr(dtype), "shape": attr_text(("shape", sizes))}
+    return Case(op.name, [], attrs, {"dtype": dtype, "sizes": sizes})
+
+
+def _fake(case: Case) -> Outcome:
+    shape = [max(size, 0) for size in case.values["sizes"]]
+    dtype = case.values["dtype"]
+    if dtype == "string":
+        return [np.full(shape, b"", object)]
+    return [np.zeros(shape, number_types.stored_type(dtype))]
+
+
+define_tests(
+    "FakeParam",
+    cases=_make_fake,
+    reference=_fake,
+    exceptions={Property.STATIC_SHAPE: "an unknown size is zero in a step"},
+)
+
 
 
 def _is_not_zero(value: Any) -> bool:

@@ -7,7 +7,7 @@ from testing.ops.support.registry import NotTested, define_tests
 define_tests(
     [
         *("PartitionedCall", "StatefulPartitionedCall"),
-        *("If", "StatelessIf", "Case", "While", "StatelessWhile"),
+        *("If", "StatelessIf", "Case", "While", "StatelessWhile", "For", "MapDefun", "RemoteCall"),
     ],
     reference=NotTested(
         "needs a library: core/import/import_functions_test.cc compares what calls give"

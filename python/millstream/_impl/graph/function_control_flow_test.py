@@ -306,3 +306,106 @@ def test_the_graph_is_written_as_it_came(graph: tf.Graph) -> None:
 def test_what_does_not_fit_is_refused(text: Any, message: str) -> None:
     with pytest.raises((ValueError, tf.errors.OpError), match=message):
         text()
+
+
+# ---- For, MapDefun and RemoteCall ----
+
+_INT_CAST = "".join(
+    f'attr {{ key: "{key}" value {{ type: {dtype} }} }}'
+    for key, dtype in (("SrcT", "DT_INT32"), ("DstT", "DT_FLOAT"))
+)
+# The product of x and the number of the iteration.
+TIMES = _function(
+    "times",
+    "i:DT_INT32 x:DT_FLOAT",
+    "z:DT_FLOAT=y:z:0",
+    _op("f", "Cast", "i", attrs=_INT_CAST) + _op("y", "Mul", "x", "f:y:0"),
+)
+# A row and the sum of it and what was captured.
+ROWS = _function(
+    "rows",
+    "v:DT_FLOAT c:DT_FLOAT",
+    "same:DT_FLOAT=s:output:0 sum:DT_FLOAT=y:z:0",
+    _op("s", "Identity", "v") + _op("y", "AddV2", "v", "c"),
+)
+
+
+def _for() -> list[Any]:
+    text = "".join(_placeholder(name, "DT_INT32") for name in ("start", "limit", "delta"))
+    text += _placeholder("x", "DT_FLOAT")
+    inputs = " ".join(f'input: "{name}"' for name in ("start", "limit", "delta", "x"))
+    attrs = _types("T", "DT_FLOAT") + _functions(body="times")
+    text += f'node {{ name: "y" op: "For" {inputs} {attrs} }} library {{ {TIMES} }}'
+    return _imported(text, "start:0", "limit:0", "delta:0", "x:0", "y:0")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"), [((2, 7, 2), 48.0), ((3, 0, -1), 6.0), ((5, 5, 1), 1.0)]
+)
+def test_for_calls_its_body_for_each_number(numbers: tuple[int, int, int], expected: float) -> None:
+    start, limit, delta, x, y = _for()
+    with tf.Session() as session:
+        feeds = dict(zip((start, limit, delta), numbers, strict=True))
+        assert session.run(y, {**feeds, x: 1.0}) == expected
+
+
+def test_for_has_a_gradient_and_is_exported_as_it_came() -> None:
+    start, limit, delta, x, y = _for()
+    gradient = tf.gradients(y, x)[0]
+    with tf.Session() as session:
+        assert session.run(gradient, {start: 2, limit: 5, delta: 1, x: 7.0}) == 24.0
+    ops = {node.name: node.op for node in tf.get_default_graph().as_graph_def().node}
+    assert ops["in/y"] == "For"
+    assert not any(name.startswith("in/y/") for name in ops)
+
+
+def _map() -> list[Any]:
+    text = _placeholder("x", "DT_FLOAT", "shape { dim { size: -1 } dim { size: 2 } }")
+    text += _placeholder("c", "DT_FLOAT", "shape { dim { size: 2 } }")
+    attrs = _types("Targuments", "DT_FLOAT") + _types("Tcaptured", "DT_FLOAT")
+    attrs += _types("output_types", "DT_FLOAT", "DT_FLOAT") + _functions(f="rows")
+    shapes = " ".join("shape { dim { size: 2 } }" for _ in range(2))
+    attrs += f'attr {{ key: "output_shapes" value {{ list {{ {shapes} }} }} }}'
+    text += f'node {{ name: "y" op: "MapDefun" input: "x" input: "c" {attrs} }}'
+    return _imported(text + f"library {{ {ROWS} }}", "x:0", "c:0", "y:0", "y:1")
+
+
+def test_map_calls_its_function_for_each_row() -> None:
+    x, c, same, total = _map()
+    assert total.shape.as_list() == [None, 2]
+    rows = np.arange(6, dtype=np.float32).reshape(3, 2)
+    with tf.Session() as session:
+        found = session.run([same, total], {x: rows, c: [10.0, 20.0]})
+        assert found[0].tolist() == rows.tolist()
+        assert found[1].tolist() == np.add(rows, [10.0, 20.0]).tolist()
+        none = session.run(total, {x: np.zeros([0, 2], np.float32), c: [10.0, 20.0]})
+        assert none.shape == (0, 2)
+
+
+def test_map_has_a_gradient() -> None:
+    x, c, _, total = _map()
+    gradients = tf.gradients(total * total, [x, c])
+    with tf.Session() as session:
+        of_rows, of_captured = session.run(gradients, {x: [[1.0, 2.0], [3.0, 4.0]], c: [0.0, 1.0]})
+    assert of_rows.tolist() == [[2.0, 6.0], [6.0, 10.0]]
+    assert of_captured.tolist() == [8.0, 16.0]
+
+
+def _remote(target: str) -> list[Any]:
+    tensor = f'tensor {{ dtype: DT_STRING tensor_shape {{ }} string_val: "{target}" }}'
+    attrs = 'attr { key: "dtype" value { type: DT_STRING } }'
+    text = f'node {{ name: "t" op: "Const" {attrs} attr {{ key: "value" value {{ {tensor} }} }} }}'
+    attrs = _types("Tin", "DT_FLOAT") + _types("Tout", "DT_FLOAT") + _functions(f="twice")
+    text += _placeholder("x", "DT_FLOAT")
+    text += f'node {{ name: "y" op: "RemoteCall" input: "t" input: "x" {attrs} }}'
+    return _imported(text + LIBRARY, "x:0", "y:0")
+
+
+def test_a_remote_call_runs_on_the_device_that_it_names() -> None:
+    x, y = _remote("/job:localhost/replica:0/task:0/device:CPU:0")
+    with tf.Session() as session:
+        assert session.run(y, {x: 4.0}) == 8.0
+    with tf.Graph().as_default():
+        x, y = _remote("/device:TPU:7")
+        with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="TPU:7"):
+            session.run(y, {x: 4.0})
