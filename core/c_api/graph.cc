@@ -8,11 +8,19 @@
 #include "core/c_api/c_api.h"
 #include "core/c_api/handles.h"
 #include "core/c_api/session_options.h"
+#include "core/gradients/gradients.h"
+#include "core/graph/graph_builder.h"
 #include "core/import/graph_def.h"
 #include "framework/status.h"
 
+using millstream::AddGradients;
 using millstream::AnnotateWithSpec;
+using millstream::DenseGradient;
 using millstream::ExportGraphDef;
+using millstream::Gradient;
+using millstream::GradientOptions;
+using millstream::Graph;
+using millstream::GraphBuilder;
 using millstream::ImportGraphDef;
 using millstream::ImportOptions;
 using millstream::ImportResult;
@@ -52,6 +60,20 @@ Status CompleteOptions(const millstream_graph* graph, const char* const* map_nam
     options->input_map.emplace_back(map_names[i], output);
   }
   return absl::OkStatus();
+}
+
+StatusOr<std::vector<Output>> AddDenseGradients(Graph* graph, const std::vector<Output>& ys,
+                                                const std::vector<Output>& xs,
+                                                const std::vector<Output>& dys) {
+  MS_ASSIGN_OR_RETURN(const std::vector<Gradient> gradients,
+                      AddGradients(graph, ys, xs, dys, GradientOptions()));
+  GraphBuilder builder(graph, "gradients");
+  std::vector<Output> dense;
+  for (const Gradient& gradient : gradients) {
+    dense.push_back(gradient.is_none() ? Output() : DenseGradient(&builder, gradient));
+  }
+  MS_RETURN_IF_ERROR(builder.status());
+  return dense;
 }
 
 }  // namespace
@@ -126,6 +148,7 @@ millstream_status* millstream_graph_import(millstream_graph* graph, const void* 
   ImportOptions options;
   options.prefix = prefix;
   options.source = source;
+  options.add_gradients = &AddDenseGradients;
   const absl::string_view given =
       config == nullptr ? "" : absl::string_view(static_cast<const char*>(config), config_size);
   Status configured = SetImportOptions(given, &options);

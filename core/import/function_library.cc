@@ -27,6 +27,10 @@ const proto::FunctionDef* FunctionLibrary::FindOrNull(absl::string_view name) co
   return found == by_name_.end() ? nullptr : found->second;
 }
 
+void FunctionLibrary::CopyTo(proto::FunctionDefLibrary* library) const {
+  for (const auto& [name, function] : by_name_) *library->add_function() = *function;
+}
+
 StatusOr<BoundFunction> FunctionLibrary::Bind(const FunctionRef& function) const {
   BoundFunction bound;
   bound.definition = FindOrNull(function.name);

@@ -35,6 +35,8 @@ class FunctionLibrary {
 
   // The function of this name; null if there is none.
   const proto::FunctionDef* FindOrNull(absl::string_view name) const;
+  // Adds all functions.
+  void CopyTo(proto::FunctionDefLibrary* library) const;
   // The function with the attributes of a call. NOT_FOUND for an unknown name; INVALID_ARGUMENT for
   // an attribute without a value or with a value of the wrong type.
   StatusOr<BoundFunction> Bind(const FunctionRef& function) const;

@@ -12,6 +12,12 @@
 
 namespace millstream {
 
+// Adds the gradients of sum(dys_i * ys_i) with respect to xs to a graph. An Output without a node
+// stands for zeros.
+using GradientAdder = StatusOr<std::vector<Output>> (*)(Graph* graph, const std::vector<Output>& ys,
+                                                        const std::vector<Output>& xs,
+                                                        const std::vector<Output>& dys);
+
 struct ImportOptions {
   std::string prefix;  // put before every name, with "/"; empty: none
   // Replaces inputs by name ("x:0" or "x", in the GraphDef) with tensors of the graph.
@@ -24,6 +30,9 @@ struct ImportOptions {
   // The limit in bytes of constants and outputs beyond the GraphDef's size. 0: a limit derived from
   // that size; negative: no limit.
   int64_t max_expansion = 0;
+  // For SymbolicGradient. Null: a GraphDef with this op is UNIMPLEMENTED.
+  GradientAdder add_gradients = nullptr;
+  int gradient_depth = 0;  // of how many SymbolicGradients this import is a part
 };
 
 struct ImportResult {

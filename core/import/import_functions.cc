@@ -17,6 +17,7 @@
 #include "core/graph/colocation.h"
 #include "core/graph/imported_node.h"
 #include "core/import/lower_control_flow.h"
+#include "core/import/lowering.h"
 #include "framework/op_registry.h"
 
 namespace millstream {
@@ -25,6 +26,8 @@ namespace {
 constexpr char kCall[] = "PartitionedCall";
 constexpr char kStatefulCall[] = "StatefulPartitionedCall";
 constexpr char kFunctionAttr[] = "f";
+
+bool IsGradient(const OpDef& op) { return op.name == "SymbolicGradient"; }
 
 using Tensors = std::vector<PlannedInput>;
 
@@ -131,9 +134,9 @@ class Scope {
 
 class Expander : public PlanEditor {
  public:
-  Expander(const Graph& graph, const FunctionLibrary& library, ImportPlan* plan,
-           ImportBudget* budget)
-      : graph_(graph), library_(library), plan_(*plan), budget_(*budget) {
+  Expander(const Graph& graph, const FunctionLibrary& library, const ImportOptions& options,
+           ImportPlan* plan, ImportBudget* budget)
+      : graph_(graph), library_(library), options_(options), plan_(*plan), budget_(*budget) {
     for (size_t i = 0; i < plan->nodes.size(); ++i) names_.insert(plan->nodes[i].spec.name);
     callers_.resize(plan->nodes.size(), -1);
     functions_.resize(plan->nodes.size());
@@ -142,16 +145,21 @@ class Expander : public PlanEditor {
   // Bodies have calls too, which come behind.
   Status Run() {
     for (size_t i = 0; i < plan_.nodes.size(); ++i) {
-      const OpDef& op = *plan_.nodes[i].op;
-      if (!IsCall(op) && !IsFunctionalControlFlow(op)) continue;
-      const int number = static_cast<int>(i);
-      const Status status = IsCall(op) ? Expand(number) : LowerControlFlow(number, this);
+      const Status status = ExpandNode(static_cast<int>(i));
       if (!status.ok()) return AnnotateWithSpec(status, plan_.nodes[i].spec);
     }
     return absl::OkStatus();
   }
 
  private:
+  Status ExpandNode(int i) {
+    const OpDef& op = *node(i).op;
+    if (IsCall(op)) return Expand(i);
+    if (IsFunctionalControlFlow(op)) return LowerControlFlow(i, this);
+    if (IsGradient(op)) return LowerSymbolicGradient(i, library_, options_, this);
+    return absl::OkStatus();
+  }
+
   PlannedNode& node(int i) override { return plan_.nodes[i]; }
   StatusOr<int> AddHidden(int owner, const std::string& name, const char* op, AttrMap attrs,
                           Tensors inputs, Tensors control_inputs) override;
@@ -177,6 +185,7 @@ class Expander : public PlanEditor {
 
   const Graph& graph_;
   const FunctionLibrary& library_;
+  const ImportOptions& options_;
   ImportPlan& plan_;
   ImportBudget& budget_;
   absl::flat_hash_set<std::string> names_;
@@ -477,12 +486,13 @@ Status PlanCallByName(const proto::NodeDef& def, const FunctionLibrary& library,
   return CompleteAttrs(*node->op, &node->spec.attrs);
 }
 
-Status ExpandCalls(const Graph& graph, const FunctionLibrary& library, ImportPlan* plan,
-                   ImportBudget* budget) {
+Status ExpandCalls(const Graph& graph, const FunctionLibrary& library, const ImportOptions& options,
+                   ImportPlan* plan, ImportBudget* budget) {
   for (size_t i = 0; i < plan->nodes.size(); ++i) {
     const OpDef& op = *plan->nodes[i].op;
-    if (IsCall(op) || IsFunctionalControlFlow(op))
-      return Expander(graph, library, plan, budget).Run();
+    if (IsCall(op) || IsFunctionalControlFlow(op) || IsGradient(op)) {
+      return Expander(graph, library, options, plan, budget).Run();
+    }
   }
   return absl::OkStatus();
 }

@@ -4,7 +4,8 @@
 // path of the instance, so that the state of a kernel belongs to one call. The call becomes an
 // IdentityN of the body's results. The nodes of the body are hidden, and an export writes the
 // original call (ImportedNode). A function may call other functions, but not itself. Nodes that
-// choose among functions or repeat one become calls first (lower_control_flow.h).
+// choose among functions or repeat one become calls first (lower_control_flow.h). A gradient of a
+// function is expanded to its nodes (lower_gradient.cc).
 #ifndef MILLSTREAM_CORE_IMPORT_IMPORT_FUNCTIONS_H_
 #define MILLSTREAM_CORE_IMPORT_IMPORT_FUNCTIONS_H_
 
@@ -25,8 +26,8 @@ Status PlanCallByName(const proto::NodeDef& def, const FunctionLibrary& library,
 // function or op, INVALID_ARGUMENT for a malformed body, UNIMPLEMENTED for a function that calls
 // itself, RESOURCE_EXHAUSTED if the budget is exceeded. REQUIRES: OrderNodes was not called for the
 // plan yet.
-Status ExpandCalls(const Graph& graph, const FunctionLibrary& library, ImportPlan* plan,
-                   ImportBudget* budget);
+Status ExpandCalls(const Graph& graph, const FunctionLibrary& library, const ImportOptions& options,
+                   ImportPlan* plan, ImportBudget* budget);
 
 }  // namespace millstream
 

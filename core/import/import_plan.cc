@@ -131,7 +131,7 @@ class Planner {
     MS_RETURN_IF_ERROR(FindControlDependencies());
     MS_RETURN_IF_ERROR(PlanNodes());
     MS_RETURN_IF_ERROR(CheckInputMapNames());
-    MS_RETURN_IF_ERROR(ExpandCalls(graph_, library_, &plan_, &budget_));
+    MS_RETURN_IF_ERROR(ExpandCalls(graph_, library_, options_, &plan_, &budget_));
     MS_RETURN_IF_ERROR(OrderNodes(&plan_));
     MS_RETURN_IF_ERROR(CheckTypesAndShapes(graph_, &plan_, &budget_));
     MS_RETURN_IF_ERROR(ReplaceReferences());

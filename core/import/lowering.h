@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "core/import/function_library.h"
+#include "core/import/graph_def.h"
 #include "core/import/lower_control_flow.h"
 
 namespace millstream {
@@ -101,6 +103,9 @@ class Lowering {
 
 // Expands a MapDefun.
 Status LowerMap(int owner, PlanEditor* editor);
+// Expands a SymbolicGradient.
+Status LowerSymbolicGradient(int owner, const FunctionLibrary& library,
+                             const ImportOptions& options, PlanEditor* editor);
 
 }  // namespace millstream
 

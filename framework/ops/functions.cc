@@ -34,6 +34,18 @@ MILLSTREAM_OP("StatefulPartitionedCall")
 
 As PartitionedCall. The call ends when the function's stateful ops have run.)");
 
+MILLSTREAM_OP("SymbolicGradient")
+    .Input("input: Tin")
+    .Output("output: Tout")
+    .Attr("Tin: list(type) >= 1")
+    .Attr("Tout: list(type) >= 1")
+    .Attr("f: func")
+    .Shape(UnknownShapes)
+    .Doc(R"(Gives the gradients of a function of the graph's library.
+
+input has the arguments of f, and then a gradient for each of its results. The outputs are the
+gradients of the arguments, zeros for one that does not matter.)");
+
 void PythonFunction(OpSpec* spec) {
   spec->Input("input: Tin")
       .Output("output: Tout")

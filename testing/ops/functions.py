@@ -6,7 +6,7 @@ from testing.ops.support.registry import NotTested, define_tests
 
 define_tests(
     [
-        *("PartitionedCall", "StatefulPartitionedCall"),
+        *("PartitionedCall", "StatefulPartitionedCall", "SymbolicGradient"),
         *("If", "StatelessIf", "Case", "While", "StatelessWhile", "For", "MapDefun", "RemoteCall"),
     ],
     reference=NotTested(

@@ -409,3 +409,70 @@ def test_a_remote_call_runs_on_the_device_that_it_names() -> None:
         x, y = _remote("/device:TPU:7")
         with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="TPU:7"):
             session.run(y, {x: 4.0})
+
+
+# ---- SymbolicGradient ----
+
+
+def _gradient(function: str, library: str, arguments: int = 1) -> list[Any]:
+    names = [*(f"x{i}" for i in range(arguments)), "dy"]
+    text = "".join(_placeholder(name, "DT_FLOAT", "shape { dim { size: 2 } }") for name in names)
+    attrs = _types("Tin", *["DT_FLOAT"] * len(names)) + _types("Tout", *["DT_FLOAT"] * arguments)
+    attrs += _functions(f=function)
+    inputs = " ".join(f'input: "{name}"' for name in names)
+    text += f'node {{ name: "dx" op: "SymbolicGradient" {inputs} {attrs} }} library {{ {library} }}'
+    outputs = [f"dx:{i}" for i in range(arguments)]
+    return _imported(text, *(f"{name}:0" for name in names), *outputs)
+
+
+def test_the_gradient_of_a_function_is_expanded() -> None:
+    x, dy, dx = _gradient("square", SQUARE)
+    assert dx.shape.as_list() == [2]
+    with tf.Session() as session:
+        assert session.run(dx, {x: [3.0, 4.0], dy: [1.0, 10.0]}).tolist() == [6.0, 80.0]
+        second = tf.gradients(dx, x)[0]
+        assert session.run(second, {x: [3.0, 4.0], dy: [1.0, 10.0]}).tolist() == [2.0, 20.0]
+    ops = {node.name: node.op for node in tf.get_default_graph().as_graph_def().node}
+    assert ops["in/dx"] == "SymbolicGradient"
+    assert not any(name.startswith("in/dx/") for name in ops)
+
+
+def test_an_argument_that_does_not_matter_has_the_gradient_zero() -> None:
+    first = _function("first", "x:DT_FLOAT y:DT_FLOAT", "z:DT_FLOAT=s:y:0", _op("s", "Square", "x"))
+    x, y, dy, of_x, of_y = _gradient("first", first, 2)
+    feeds = {x: [1.0, 2.0], y: [5.0, 6.0], dy: [1.0, 1.0]}
+    with tf.Session() as session:
+        found = session.run([of_x, of_y], feeds)
+    assert [each.tolist() for each in found] == [[2.0, 4.0], [0.0, 0.0]]
+
+
+def test_the_gradient_of_a_loop_in_a_function_is_expanded() -> None:
+    less = _function(
+        "less",
+        "x:DT_FLOAT",
+        "z:DT_BOOL=l:z:0",
+        _constant("zero", "DT_INT32", "int_val: 0")
+        + _op("s", "Sum", "x", "zero:output:0")
+        + _constant("limit", "DT_FLOAT", "float_val: 20.0")
+        + _op("l", "Less", "s:output:0", "limit:output:0"),
+    )
+    attrs = _types("T", "DT_FLOAT") + _functions(cond="less", body="twice")
+    grow = _function(
+        "grow", "x:DT_FLOAT", "z:DT_FLOAT=w:output:0", _op("w", "While", "x", attrs=attrs)
+    )
+    x, dy, dx = _gradient("grow", grow + less + TWICE)
+    with tf.Session() as session:
+        assert session.run(dx, {x: [1.0, 2.0], dy: [1.0, 10.0]}).tolist() == [8.0, 80.0]
+
+
+def test_a_gradient_that_does_not_end_is_refused() -> None:
+    attrs = _types("Tin", "DT_FLOAT", "DT_FLOAT") + _types("Tout", "DT_FLOAT")
+    attrs += _functions(f="endless")
+    endless = _function(
+        "endless",
+        "x:DT_FLOAT",
+        "z:DT_FLOAT=g:output:0",
+        _op("g", "SymbolicGradient", "x", "x", attrs=attrs),
+    )
+    with pytest.raises(tf.errors.UnimplementedError, match="own gradient"):
+        _gradient("endless", endless)
