@@ -130,7 +130,8 @@ MILLSTREAM_OP("FakeParam")
     .Attr("dtype: type")
     .Attr("shape: shape")
     .Shape(FakeParamShape)
-    .Doc(R"(Stands for a tensor that one function gives and another one of the same results does not.
+    .Doc(
+        R"(Stands for a tensor that one function gives and another one of the same results does not.
 
 Nobody uses its value. It is zero, and so are sizes of the shape that are not known.)");
 

@@ -10,6 +10,7 @@ from millstream._impl.ops import gen_ops
 from testing.ops.support.case import Case, Input, attr_text
 from testing.ops.support.gradient import Check, spread
 from testing.ops.support.inputs import INDEX_TYPES, integers
+from testing.ops.support.number_types import Array
 from testing.ops.support.reference import (
     Outcome,
     checked_size,
@@ -25,7 +26,7 @@ def _make_dense(source: Source, op: Any) -> Case:
     dtype, index = pick_type(source, op, "T"), source.pick(INDEX_TYPES)
     rank = source.integer(1, 4)
     shape = [source.size(4) for _ in range(rank)]
-    places = np.array(list(np.ndindex(*shape)), index).reshape(-1, rank)
+    places: Array = np.array(list(np.ndindex(*shape)), index).reshape(-1, rank)
     chosen = source.random.random(len(places)) < 0.4
     places = places[chosen]
     validate = source.chance(0.7)

@@ -62,8 +62,10 @@ def test_numbers_may_have_more_dimensions() -> None:
         assert found.shape.as_list() == [2, 2, 2]
         result = session.run(found)
     assert result.shape == (2, 2, 2)
-    np.testing.assert_allclose(result[0], [[0, 0], _TABLE[3]], rtol=1e-6)
-    np.testing.assert_allclose(result[1], [_TABLE[1] + _TABLE[2], [0, 0]], rtol=1e-6)
+    zero = np.zeros(2)
+    np.testing.assert_allclose(result[0], np.stack([zero, _TABLE[3]]), rtol=1e-6)
+    expected = np.stack([_TABLE[1] + _TABLE[2], zero])
+    np.testing.assert_allclose(result[1], expected, rtol=1e-6)
 
 
 def test_gradients_reach_the_rows_that_were_looked_up() -> None:
@@ -74,7 +76,7 @@ def test_gradients_reach_the_rows_that_were_looked_up() -> None:
         gradient = tf.convert_to_tensor(tf.gradients(found, table)[0])
         session.run(tf.global_variables_initializer())
         np.testing.assert_allclose(
-            session.run(gradient), [[0, 0], [0.5, 0.5], [0.5, 0.5], [1, 1]], rtol=1e-6
+            session.run(gradient), [[0.0, 0.0], [0.5, 0.5], [0.5, 0.5], [1.0, 1.0]], rtol=1e-6
         )
 
 
