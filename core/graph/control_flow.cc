@@ -22,6 +22,9 @@ constexpr NamedKind kKinds[] = {
     {"Enter", ControlFlowKind::kEnter},
     {"Exit", ControlFlowKind::kExit},
     {"NextIteration", ControlFlowKind::kNextIteration},
+    // The import replaces these two, after it has found the loops that they form.
+    {"RefMerge", ControlFlowKind::kMerge},
+    {"RefNextIteration", ControlFlowKind::kNextIteration},
     {"LoopCond", ControlFlowKind::kLoopCond},
     {"ControlTrigger", ControlFlowKind::kControlTrigger},
 };

@@ -266,9 +266,12 @@ class Planner {
   }
 
   Status ReplaceReferences() {
-    const size_t before = plan_.nodes.size();
+    bool has_references = false;
+    for (size_t i = 0; i < plan_.nodes.size(); ++i) {
+      has_references = has_references || HasReferences(*plan_.nodes[i].op);
+    }
+    if (!has_references) return absl::OkStatus();
     MS_RETURN_IF_ERROR(RewriteReferences(graph_, &plan_));
-    if (plan_.nodes.size() == before) return absl::OkStatus();
     return CheckTypesAndShapes(graph_, &plan_, &budget_);
   }
 

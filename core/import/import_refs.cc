@@ -22,7 +22,8 @@ constexpr char kReferencePrefix[] = "Ref";  // of the control flow ops
 // What an op does with references.
 enum class Kind {
   kNone,         // it takes none but to read them, and gives none
-  kVariable,     // it gives one
+  kVariable,     // it gives one to a variable
+  kResource,     // it gives one to the name of a queue or the like
   kUpdate,       // it changes the variable of its first input and passes the reference on
   kPass,         // it passes the reference on
   kControlFlow,  // it passes references on, or not
@@ -35,6 +36,8 @@ Kind KindOf(const OpDef& op) {
   for (const ArgDef& input : op.inputs) takes |= input.is_ref;
   for (const ArgDef& output : op.outputs) gives |= output.is_ref;
   if (!gives) return takes ? Kind::kQuery : Kind::kNone;
+  // Only the names of other resources have a type that no attribute says.
+  if (op.outputs[0].type == DataType::kString) return Kind::kResource;
   if (!takes) return Kind::kVariable;
   if (op.name == "RefIdentity") return Kind::kPass;
   return absl::StartsWith(op.name, kReferencePrefix) ? Kind::kControlFlow : Kind::kUpdate;
@@ -43,14 +46,16 @@ Kind KindOf(const OpDef& op) {
 // The op that does on a handle what `op` does on a reference.
 StatusOr<const OpDef*> TwinOf(const OpDef& op) {
   for (const std::string& name :
-       {absl::StrCat(op.name, "VariableOp"), absl::StrCat("Resource", op.name)}) {
+       {absl::StrCat(op.name, "VariableOp"), absl::StrCat("Resource", op.name),
+        absl::StrCat(op.name, "V2"), absl::StrCat("_", op.name)}) {
     StatusOr<const OpDef*> twin = OpRegistry::Global()->Find(name);
     if (twin.ok()) return twin;
   }
   if (op.name == "IsVariableInitialized") return OpRegistry::Global()->Find("VarIsInitializedOp");
+  if (op.name == "FakeQueue") return OpRegistry::Global()->Find("Identity");
   if (op.name == "DestroyTemporaryVariable") return OpRegistry::Global()->Find("_TakeVariable");
   return errors::Unimplemented("op ", op.name,
-                               " works on references to variables; no op does the same on handles");
+                               " works on references; no op does the same on handles");
 }
 
 // The attributes of `to`, from those of an op that calls the variable's type T or dtype. What the
@@ -88,6 +93,10 @@ class Rewriter {
     std::vector<PlannedInput> after;  // what runs before anybody uses it
     std::string device;               // of the variable
     bool by_output = false;           // output i of the node is output i of the handle's node
+    // The type of the handle where the node itself gives it, as that of a resource or its name
+    // does; kInvalid for variables, of which the node gives the value.
+    DataType own_type = DataType::kInvalid;
+    bool is_own() const { return own_type != DataType::kInvalid; }
   };
   // A node's inputs on their way from references to handles.
   struct Inputs {
@@ -97,12 +106,25 @@ class Rewriter {
     std::vector<std::string> references;  // their names
   };
 
+  // Input `input` of `merge`, a node of handles, becomes the reference of the node `next`.
+  struct LoopEdge {
+    int merge = -1;
+    size_t input = 0;
+    int next = -1;
+  };
+
   PlannedNode& node(int i) { return plan_.nodes[i]; }
   Status Rewrite(int i);
   StatusOr<Inputs> TakeInputs(int i);
+  StatusOr<PlannedInput> TakeReference(int i, const PlannedInput& given, Inputs* inputs);
   Status RewriteVariable(int i, Inputs inputs);
+  Status RewriteResource(int i, Inputs inputs);
   Status RewriteUpdate(int i, Inputs inputs);
+  Status RewritePass(int i, Inputs inputs);
   Status RewriteControlFlow(int i, Inputs inputs);
+  Status BecomeOnOwn(int i, DataType type, Inputs inputs);
+  Status RewriteSelect(int i, Inputs inputs);
+  Status CloseLoops();
   Status RewriteQuery(int i, Inputs inputs);
 
   bool IsReference(const PlannedInput& input) const;
@@ -127,6 +149,7 @@ class Rewriter {
   std::vector<int> control_of_;        // whom to wait for instead of each node; -1: the node itself
   std::vector<bool> relaxed_;          // variables that are assigned values of other shapes
   std::vector<int> order_;
+  std::vector<LoopEdge> loop_edges_;
   absl::flat_hash_set<std::string> names_;
   absl::flat_hash_map<std::string, int> next_suffixes_;  // all below are taken; 0: the name itself
 };
@@ -143,11 +166,8 @@ StatusOr<Rewriter::Reference> Rewriter::ReferenceOf(const PlannedInput& input) c
                                      NameOf(input));
     }
     Reference reference = references_[input.node];
-    if (reference.handle.node < 0 && !reference.handle.existing) {
-      return errors::Unimplemented("a loop passes the reference ", NameOf(input),
-                                   " from one iteration to the next");
-    }
     if (reference.by_output) reference.handle.index = input.index;
+    reference.by_output = false;
     return reference;
   }
   const Output handle = HandleOfImported(input.existing);
@@ -304,15 +324,18 @@ StatusOr<Rewriter::Inputs> Rewriter::TakeInputs(int i) {
   const std::vector<bool> takes_reference = node(i).signature.input_is_ref;
   for (size_t k = 0; k < given.size(); ++k) {
     PlannedInput tensor = given[k];
+    if (takes_reference[k]) inputs.references.push_back(NameOf(tensor));
+    if (IsBackEdge(plan_, tensor, node(i))) {
+      inputs.tensors.push_back(tensor);  // was not rewritten yet
+      continue;
+    }
     if (takes_reference[k]) {
-      StatusOr<Reference> reference = ReferenceOf(tensor);
-      if (!reference.ok()) {
-        return WithContext(reference.status(), absl::StrCat("input ", k));
-      }
-      inputs.after.insert(inputs.after.end(), reference->after.begin(), reference->after.end());
-      relaxed_[i] = relaxed_[i] || (tensor.node >= 0 && relaxed_[tensor.node]);
-      inputs.references.push_back(NameOf(tensor));
-      tensor = reference->handle;
+      StatusOr<PlannedInput> handle = TakeReference(i, tensor, &inputs);
+      if (!handle.ok()) return WithContext(handle.status(), absl::StrCat("input ", k));
+      tensor = *handle;
+    } else if (IsReference(tensor) && references_[tensor.node].is_own()) {
+      MS_ASSIGN_OR_RETURN(const Reference reference, ReferenceOf(tensor));
+      tensor = reference.handle;
     } else if (IsReference(tensor)) {
       MS_ASSIGN_OR_RETURN(before_reads, AsFew(i, std::move(before_reads)));
       MS_ASSIGN_OR_RETURN(tensor, AddRead(i, tensor, before_reads));
@@ -320,6 +343,14 @@ StatusOr<Rewriter::Inputs> Rewriter::TakeInputs(int i) {
     inputs.tensors.push_back(tensor);
   }
   return inputs;
+}
+
+// The handle for a node that takes a reference.
+StatusOr<PlannedInput> Rewriter::TakeReference(int i, const PlannedInput& given, Inputs* inputs) {
+  MS_ASSIGN_OR_RETURN(const Reference reference, ReferenceOf(given));
+  inputs->after.insert(inputs->after.end(), reference.after.begin(), reference.after.end());
+  relaxed_[i] = relaxed_[i] || (given.node >= 0 && relaxed_[given.node]);
+  return reference.handle;
 }
 
 // The name under which a variable lives. That of a temporary one is no other variable's.
@@ -348,6 +379,28 @@ Status Rewriter::RewriteVariable(int i, Inputs inputs) {
   return BecomeRead(i, reference, std::move(inputs.controls), {});
 }
 
+// The node becomes the handle itself, or the name.
+Status Rewriter::RewriteResource(int i, Inputs inputs) {
+  MS_ASSIGN_OR_RETURN(const OpDef* twin, TwinOf(*node(i).op));
+  AttrMap attrs = AttrsFor(*twin, node(i).spec.attrs);
+  if (twin->name == "Identity") SetAttr(&attrs, "T", DataType::kResource);
+  if (node(i).op->name == "Stack") {
+    AttrMap no_limit;
+    SetAttr(&no_limit, "dtype", DataType::kInt32);
+    SetAttr(&no_limit, "value", Tensor::Scalar<int32_t>(-1));
+    MS_ASSIGN_OR_RETURN(const int size,
+                        AddHidden(i, "max_size", "Const", std::move(no_limit), Inputs()));
+    inputs.tensors.push_back(PlannedInput{size, 0, Output()});
+  }
+  references_[i].handle = PlannedInput{i, 0, Output()};
+  references_[i].device = node(i).spec.device;
+  const DataType type = twin->outputs[0].type;
+  references_[i].own_type = type == DataType::kString ? type : DataType::kResource;
+  MS_RETURN_IF_ERROR(Become(i, twin->name, std::move(attrs), std::move(inputs)));
+  node(i).declared_shapes.clear();
+  return absl::OkStatus();
+}
+
 Status Rewriter::RewriteUpdate(int i, Inputs inputs) {
   MS_ASSIGN_OR_RETURN(Reference reference, ReferenceOf(node(i).inputs[0]));
   MS_ASSIGN_OR_RETURN(const OpDef* twin, TwinOf(*node(i).op));
@@ -361,7 +414,26 @@ Status Rewriter::RewriteUpdate(int i, Inputs inputs) {
   return BecomeRead(i, reference, reference.after, {});
 }
 
+// Control flow on handles that nodes give themselves.
+Status Rewriter::BecomeOnOwn(int i, DataType type, Inputs inputs) {
+  const std::string op(absl::StripPrefix(node(i).op->name, kReferencePrefix));
+  AttrMap attrs = node(i).spec.attrs;
+  SetAttr(&attrs, "T", type);
+  references_[i].handle = PlannedInput{i, 0, Output()};
+  references_[i].device = node(i).spec.device;
+  references_[i].by_output = true;
+  references_[i].own_type = type;
+  MS_RETURN_IF_ERROR(Become(i, op, std::move(attrs), std::move(inputs)));
+  node(i).declared_shapes.clear();
+  return absl::OkStatus();
+}
+
 Status Rewriter::RewriteControlFlow(int i, Inputs inputs) {
+  const PlannedInput first = node(i).inputs[0];
+  if (IsReference(first) && references_[first.node].is_own()) {
+    return BecomeOnOwn(i, references_[first.node].own_type, std::move(inputs));
+  }
+  if (node(i).op->name == "RefSelect") return RewriteSelect(i, std::move(inputs));
   const std::string op(absl::StripPrefix(node(i).op->name, kReferencePrefix));
   AttrMap on_values = node(i).spec.attrs;
   AttrMap on_handles = on_values;
@@ -369,9 +441,12 @@ Status Rewriter::RewriteControlFlow(int i, Inputs inputs) {
   Inputs values;
   values.controls = inputs.controls;
   const std::vector<PlannedInput> given = node(i).inputs;
+  std::vector<LoopEdge> edges;
   for (size_t k = 0; k < given.size(); ++k) {
     PlannedInput value = inputs.tensors[k];
-    if (node(i).signature.input_is_ref[k] && given[k].node < 0) {
+    if (IsBackEdge(plan_, given[k], node(i))) {
+      edges.push_back({-1, k, given[k].node});
+    } else if (node(i).signature.input_is_ref[k] && given[k].node < 0) {
       value = PlannedInput{-1, given[k].existing.index, given[k].existing};
     } else if (node(i).signature.input_is_ref[k]) {
       MS_ASSIGN_OR_RETURN(values.controls, AsFew(i, std::move(values.controls)));
@@ -381,11 +456,52 @@ Status Rewriter::RewriteControlFlow(int i, Inputs inputs) {
   }
   MS_ASSIGN_OR_RETURN(const int handle,
                       AddHidden(i, "handle", op, std::move(on_handles), std::move(inputs)));
+  for (LoopEdge& edge : edges) {
+    edge.merge = handle;
+    loop_edges_.push_back(edge);
+  }
   references_[i].handle = PlannedInput{handle, 0, Output()};
   references_[i].device = node(i).spec.device;
   references_[i].by_output = true;
   control_of_[i] = handle;
   return Become(i, op, std::move(on_values), std::move(values));
+}
+
+// Where a loop of variables' values goes on, that of their handles goes on as well.
+Status Rewriter::CloseLoops() {
+  for (const LoopEdge& edge : loop_edges_) {
+    const Reference& next = references_[edge.next];
+    if (next.handle.node < 0 || next.is_own()) {
+      return AnnotateWithSpec(
+          errors::InvalidArgument("expected a reference to a variable for the next iteration"),
+          node(edge.merge).spec);
+    }
+    node(edge.merge).inputs[edge.input] = next.handle;
+  }
+  return absl::OkStatus();
+}
+
+Status Rewriter::RewriteSelect(int i, Inputs inputs) {
+  const std::vector<PlannedInput> controls = inputs.controls;
+  const std::vector<std::string> references = inputs.references;
+  AttrMap attrs;
+  SetAttr(&attrs, "N", static_cast<int64_t>(inputs.tensors.size()) - 1);
+  MS_ASSIGN_OR_RETURN(const int handle,
+                      AddHidden(i, "handle", "_SelectHandle", std::move(attrs), std::move(inputs)));
+  references_[i].handle = PlannedInput{handle, 0, Output()};
+  references_[i].device = node(i).spec.device;
+  control_of_[i] = handle;
+  return BecomeRead(i, references_[i], controls, references);
+}
+
+Status Rewriter::RewritePass(int i, Inputs inputs) {
+  MS_ASSIGN_OR_RETURN(Reference reference, ReferenceOf(node(i).inputs[0]));
+  if (reference.is_own()) return BecomeOnOwn(i, reference.own_type, std::move(inputs));
+  reference.after = std::move(inputs.after);
+  reference.after.insert(reference.after.end(), inputs.controls.begin(), inputs.controls.end());
+  MS_ASSIGN_OR_RETURN(reference.after, AsFew(i, std::move(reference.after)));
+  references_[i] = reference;
+  return BecomeRead(i, reference, reference.after, std::move(inputs.references));
 }
 
 Status Rewriter::RewriteQuery(int i, Inputs inputs) {
@@ -413,18 +529,11 @@ Status Rewriter::Rewrite(int i) {
       node(i).control_inputs = std::move(inputs.controls);
       break;
     case Kind::kVariable: MS_RETURN_IF_ERROR(RewriteVariable(i, std::move(inputs))); break;
+    case Kind::kResource: MS_RETURN_IF_ERROR(RewriteResource(i, std::move(inputs))); break;
     case Kind::kUpdate: MS_RETURN_IF_ERROR(RewriteUpdate(i, std::move(inputs))); break;
     case Kind::kControlFlow: MS_RETURN_IF_ERROR(RewriteControlFlow(i, std::move(inputs))); break;
     case Kind::kQuery: MS_RETURN_IF_ERROR(RewriteQuery(i, std::move(inputs))); break;
-    case Kind::kPass: {
-      MS_ASSIGN_OR_RETURN(Reference reference, ReferenceOf(node(i).inputs[0]));
-      reference.after = std::move(inputs.after);
-      reference.after.insert(reference.after.end(), inputs.controls.begin(), inputs.controls.end());
-      MS_ASSIGN_OR_RETURN(reference.after, AsFew(i, std::move(reference.after)));
-      references_[i] = reference;
-      MS_RETURN_IF_ERROR(BecomeRead(i, reference, reference.after, std::move(inputs.references)));
-      break;
-    }
+    case Kind::kPass: MS_RETURN_IF_ERROR(RewritePass(i, std::move(inputs))); break;
   }
   order_.push_back(i);
   return absl::OkStatus();
@@ -437,7 +546,7 @@ Status Rewriter::Run() {
     if (!status.ok()) return AnnotateWithSpec(status, node(i).spec);
   }
   plan_.order = std::move(order_);
-  return absl::OkStatus();
+  return CloseLoops();
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Rewrites graphs that use references to variables (VariableV2, Assign, ...) to resource handles.
+// Rewrites graphs that use references to variables (VariableV2, Assign, ...) and to queues and the
+// like (FIFOQueue, QueueEnqueue, ...) to resource handles.
 //
 // The runtime has no references. An import with references is rewritten after it is checked:
 //  - A variable `v` becomes a handle, which is a new hidden node. `v` itself becomes a read of it,
@@ -9,6 +10,10 @@
 //  - Every other input that was a reference gets a read of its own. It runs after the control
 //    inputs of the node that reads it, and after the write whose result it is. A feed of the
 //    referenced output feeds this read (core/session/fed_variables.h).
+//  - An array becomes its name itself (TensorArrayV2 for TensorArray).
+//  - A queue becomes a handle itself, and the ops that take it become those on handles
+//    (QueueEnqueueV2 for QueueEnqueue). An op without such a form has an internal one
+//    (_BarrierClose for BarrierClose).
 //  - Control flow on references (RefSwitch, RefMerge, RefEnter, ...) becomes control flow on
 //    handles. The named node becomes the same control flow on values.
 // The ImportedNode of each new node has the original form, for errors and export.
@@ -21,7 +26,7 @@ namespace millstream {
 
 // Rewrites a plan. Adds nodes after those of the GraphDef and keeps the order valid. The caller
 // must call CheckTypesAndShapes again. INVALID_ARGUMENT if an input must be a reference and is a
-// tensor; UNIMPLEMENTED for a loop that passes a reference from one iteration to the next.
+// tensor.
 // REQUIRES: OrderNodes and CheckTypesAndShapes were called for the plan.
 Status RewriteReferences(const Graph& graph, ImportPlan* plan);
 

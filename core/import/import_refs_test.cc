@@ -433,6 +433,7 @@ TEST(ReferenceOpsTest, EveryOneHasATwinOnHandles) {
     ++count;
     const bool has_twin = OpRegistry::Global()->Find(absl::StrCat(op->name, "VariableOp")).ok() ||
                           OpRegistry::Global()->Find(absl::StrCat("Resource", op->name)).ok() ||
+                          OpRegistry::Global()->Find(absl::StrCat(op->name, "V2")).ok() ||
                           op->name == "IsVariableInitialized" ||
                           op->name == "DestroyTemporaryVariable";
     EXPECT_TRUE(has_twin) << op->name;

@@ -3,6 +3,8 @@
 #include <string>
 
 #include "core/resources/resource_handle.h"
+#include "core/resources/run_time_handle.h"
+#include "core/structural/host_kernel.h"
 #include "core/structural/structural.h"
 #include "framework/allocator.h"
 
@@ -112,6 +114,20 @@ Status DestroyVariable(StructuralFrame* frame) {
   return ignore_missing && absl::IsNotFound(status) ? absl::OkStatus() : status;
 }
 
+// One of several handles.
+Status SelectHandle(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(const std::vector<int64_t> index, frame->Integers(0));
+  const int64_t count = frame->num_inputs() - 1;
+  if (index.size() != 1 || index[0] < 0 || index[0] >= count) {
+    return errors::InvalidArgument("argument 'index' must be a number from 0 to ", count - 1,
+                                   ", got ", frame->BorrowInput(0).DebugString());
+  }
+  Resource* const chosen = frame->handle(static_cast<uint32_t>(index[0]) + 1);
+  if (chosen == nullptr) return errors::InvalidArgument("argument 'handles' has no handle");
+  MS_ASSIGN_OR_RETURN(const Tensor handle, MakeRunTimeHandle(ResourceRef<Resource>::Share(chosen)));
+  return frame->SetOutput(0, handle);
+}
+
 MILLSTREAM_RESOURCE_HANDLE("VarHandleOp", FindVariable);
 MILLSTREAM_STRUCTURAL("VarHandleOp", StructuralRole::kHandle, nullptr);
 MILLSTREAM_STRUCTURAL("ReadVariableOp", StructuralRole::kKernel, ReadVariable);
@@ -120,6 +136,8 @@ MILLSTREAM_STRUCTURAL("VariableShape", StructuralRole::kKernel, VariableShape);
 MILLSTREAM_STRUCTURAL("_TakeVariable", StructuralRole::kKernel, TakeVariable);
 MILLSTREAM_STRUCTURAL("VarIsInitializedOp", StructuralRole::kKernel, VariableIsInitialized);
 MILLSTREAM_STRUCTURAL("DestroyResourceOp", StructuralRole::kKernel, DestroyVariable);
+
+MILLSTREAM_HOST_KERNEL("_SelectHandle", HostFunction<&SelectHandle>);
 
 }  // namespace
 }  // namespace millstream

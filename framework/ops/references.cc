@@ -59,6 +59,20 @@ Status RefMergeShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+Status RefSelectShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(context->WithRank(0, 0).status());
+  PartialShape common = context->input(1);
+  for (int i = 2; i < context->num_inputs(); ++i) common = common.CommonWith(context->input(i));
+  context->SetOutput(0, std::move(common));
+  return absl::OkStatus();
+}
+
+Status SelectHandleShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(context->WithRank(0, 0).status());
+  context->SetOutput(0, PartialShape::Scalar());
+  return absl::OkStatus();
+}
+
 MILLSTREAM_OP("VariableV2")
     .Output("ref: Ref(dtype)")
     .Attr("shape: shape")
@@ -200,6 +214,36 @@ MILLSTREAM_OP("RefEnter")
     .Doc(R"(Passes a reference into a loop, in imported graphs.
 
 As Enter does with tensors.)");
+
+MILLSTREAM_OP("RefNextIteration")
+    .Input("data: Ref(T)")
+    .Output("output: Ref(T)")
+    .Attr("T: type")
+    .Shape(UnchangedShape)
+    .Doc(R"(Passes a reference to the next iteration of a loop, in imported graphs.
+
+As NextIteration does with tensors.)");
+
+MILLSTREAM_OP("RefSelect")
+    .Input("index: int32")
+    .Input("inputs: N * Ref(T)")
+    .Output("output: Ref(T)")
+    .Attr("T: type")
+    .Attr("N: int >= 1")
+    .Shape(RefSelectShape)
+    .Doc(R"(Passes one of several references on, in imported graphs.
+
+index is a scalar. INVALID_ARGUMENT if there is no such input.)");
+
+MILLSTREAM_OP("_SelectHandle")
+    .Input("index: int32")
+    .Input("handles: N * resource")
+    .Output("handle: resource")
+    .Attr("N: int >= 1")
+    .Shape(SelectHandleShape)
+    .Doc(R"(Gives one of several handles. Made by the runtime for RefSelect.
+
+index is a scalar. INVALID_ARGUMENT if there is no such input.)");
 
 MILLSTREAM_OP("RefExit")
     .Input("data: Ref(T)")

@@ -1,4 +1,5 @@
-// Stacks of tensors, which live for a step.
+// Stacks of tensors, which live for a step. The ops that take references are those of older graphs.
+// An import replaces them by those that take handles.
 #include "framework/op_registry.h"
 #include "framework/shape_context.h"
 
@@ -21,6 +22,22 @@ Status PushShape(ShapeContext* context) {
 // What comes off a stack has the shape of what was pushed, which the graph does not say.
 Status PopShape(ShapeContext* context) {
   MS_RETURN_IF_ERROR(HandleShape(context));
+  context->SetOutput(0, PartialShape());
+  return absl::OkStatus();
+}
+
+// The name of a stack has two parts.
+Status NameShape(ShapeContext* context) {
+  context->SetOutput(0, PartialShape::Vector(2));
+  return absl::OkStatus();
+}
+
+Status PushByNameShape(ShapeContext* context) {
+  context->SetOutput(0, context->input(1));
+  return absl::OkStatus();
+}
+
+Status PopByNameShape(ShapeContext* context) {
   context->SetOutput(0, PartialShape());
   return absl::OkStatus();
 }
@@ -65,6 +82,38 @@ MILLSTREAM_OP("StackCloseV2")
     .Stateful()
     .Shape(HandleShape)
     .Doc(R"(Empties a stack; no more tensors can be put on it in the step.)");
+
+MILLSTREAM_OP("Stack")
+    .Output("handle: Ref(string)")
+    .Attr("elem_type: type")
+    .Attr("stack_name: string = \"\"")
+    .Stateful()
+    .Shape(NameShape)
+    .Doc(R"(StackV2 without a limit, in older graphs.)");
+
+MILLSTREAM_OP("StackPush")
+    .Input("handle: Ref(string)")
+    .Input("elem: T")
+    .Output("output: T")
+    .Attr("T: type")
+    .Attr("swap_memory: bool = false")
+    .Stateful()
+    .Shape(PushByNameShape)
+    .Doc(R"(StackPushV2 in older graphs.)");
+
+MILLSTREAM_OP("StackPop")
+    .Input("handle: Ref(string)")
+    .Output("elem: elem_type")
+    .Attr("elem_type: type")
+    .Stateful()
+    .Shape(PopByNameShape)
+    .Doc(R"(StackPopV2 in older graphs.)");
+
+MILLSTREAM_OP("StackClose")
+    .Input("handle: Ref(string)")
+    .Stateful()
+    .Shape(NoOutputs)
+    .Doc(R"(StackCloseV2 in older graphs.)");
 
 }  // namespace
 }  // namespace millstream

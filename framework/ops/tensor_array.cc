@@ -1,7 +1,8 @@
 // Arrays of tensors, whose elements are written and read in the course of a step.
 //
 // `flow` is a float without meaning: what takes it runs after what gives it. Ops of the third
-// version pass handles on, those of the second one names, which old graphs have.
+// version pass handles on, those of the second one names, which old graphs have. Those of the first
+// one pass references to names on. An import replaces them by the second version.
 #include <algorithm>
 #include <utility>
 
@@ -357,6 +358,66 @@ MILLSTREAM_OP("TensorArrayCloseV2")
     .Input("handle: string")
     .With(Closes)
     .Doc(R"(TensorArrayCloseV3 for an array of TensorArrayV2.)");
+
+// ---- The first version ----
+
+MILLSTREAM_OP("TensorArray")
+    .Input("size: int32")
+    .Output("handle: Ref(string)")
+    .Attr("dtype: type")
+    .Attr("dynamic_size: bool = false")
+    .Attr("clear_after_read: bool = true")
+    .Attr("tensor_array_name: string = \"\"")
+    .Attr("element_shape: shape = { unknown_rank: true }")
+    .With(MakesArray)
+    .Doc(R"(TensorArrayV2 in older graphs.)");
+
+MILLSTREAM_OP("TensorArrayGrad")
+    .Input("handle: string")
+    .Input("flow_in: float")
+    .Output("grad_handle: Ref(string)")
+    .With(MakesGradient)
+    .Doc(R"(TensorArrayGradV2 in older graphs.)");
+
+MILLSTREAM_OP("TensorArrayWrite")
+    .Input("handle: Ref(string)")
+    .With(Writes)
+    .Doc(R"(TensorArrayWriteV2 in older graphs.)");
+
+MILLSTREAM_OP("TensorArrayRead")
+    .Input("handle: Ref(string)")
+    .With(Reads)
+    .Doc(R"(TensorArrayReadV2 in older graphs.)");
+
+MILLSTREAM_OP("TensorArrayGather")
+    .Input("handle: Ref(string)")
+    .With(Gathers)
+    .Doc(R"(TensorArrayGatherV2 in older graphs.)");
+
+MILLSTREAM_OP("TensorArrayScatter")
+    .Input("handle: Ref(string)")
+    .With(Scatters)
+    .Doc(R"(TensorArrayScatterV2 in older graphs.)");
+
+MILLSTREAM_OP("TensorArrayConcat")
+    .Input("handle: Ref(string)")
+    .With(Concatenates)
+    .Doc(R"(TensorArrayConcatV2 in older graphs.)");
+
+MILLSTREAM_OP("TensorArraySplit")
+    .Input("handle: Ref(string)")
+    .With(Splits)
+    .Doc(R"(TensorArraySplitV2 in older graphs.)");
+
+MILLSTREAM_OP("TensorArraySize")
+    .Input("handle: Ref(string)")
+    .With(GivesSize)
+    .Doc(R"(TensorArraySizeV2 in older graphs.)");
+
+MILLSTREAM_OP("TensorArrayClose")
+    .Input("handle: Ref(string)")
+    .With(Closes)
+    .Doc(R"(TensorArrayCloseV2 in older graphs.)");
 
 }  // namespace
 }  // namespace millstream

@@ -26,8 +26,21 @@ _OF_FETCH = {
 
 define_tests(["Enter", "Exit", "NextIteration"], reference=_LOOPS, exceptions=_OF_LOOP)
 define_tests(
-    ["RefEnter", "RefExit"], reference=_LOOPS, determinism=_REFERENCES, exceptions=_OF_LOOP
+    ["RefEnter", "RefExit", "RefNextIteration"],
+    reference=_LOOPS,
+    determinism=_REFERENCES,
+    exceptions=_OF_LOOP,
 )
+_BY_INDEX = NotTested(
+    "core/import/import_ref_loops_test.cc runs a RefSelect, which becomes the other op"
+)
+define_tests(
+    "RefSelect",
+    reference=_BY_INDEX,
+    determinism=_REFERENCES,
+    exceptions={Property.STATIC_SHAPE: "the variable that the index chooses decides"},
+)
+define_tests("_SelectHandle", reference=_BY_INDEX)
 
 
 def _conditional(bound: float) -> Check:
@@ -51,14 +64,6 @@ define_tests(
 define_tests("RefMerge", reference=_LOOPS, determinism=_REFERENCES)
 
 
-def _make_condition(source: Source, op: Any) -> Case:
-    dtype = pick_type(source, op, "T")
-    shape = () if source.chance(0.6) else source.small_shape(0, 4)
-    value = source.values(dtype, shape)
-    if source.chance(0.2):
-        value = np.full(shape, b"" if dtype == "string" else 0, value.dtype)
-    return Case(op.name, [Input(dtype, value)], {"T": type_attr(dtype)})
-
 def _make_fake(source: Source, op: Any) -> Case:
     dtype = pick_type(source, op, "dtype")
     sizes = [-1 if source.chance(0.2) else size for size in source.small_shape(0, 4)]
@@ -81,6 +86,14 @@ define_tests(
     exceptions={Property.STATIC_SHAPE: "an unknown size is zero in a step"},
 )
 
+
+def _make_condition(source: Source, op: Any) -> Case:
+    dtype = pick_type(source, op, "T")
+    shape = () if source.chance(0.6) else source.small_shape(0, 4)
+    value = source.values(dtype, shape)
+    if source.chance(0.2):
+        value = np.full(shape, b"" if dtype == "string" else 0, value.dtype)
+    return Case(op.name, [Input(dtype, value)], {"T": type_attr(dtype)})
 
 
 def _is_not_zero(value: Any) -> bool:

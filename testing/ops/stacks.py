@@ -18,3 +18,10 @@ define_tests(
     exceptions={Property.SAME_BITS: "a size that is no constant is refused"},
 )
 define_tests("StackCloseV2", reference=_IN_A_STEP)
+
+_AS_ON_HANDLES = NotTested(
+    "runs as the op on handles: core/import/import_ref_loops_test.cc runs it"
+)
+
+define_tests(["Stack", "StackPop", "StackPush"], reference=_AS_ON_HANDLES, determinism=_KEEPS)
+define_tests("StackClose", reference=_AS_ON_HANDLES)

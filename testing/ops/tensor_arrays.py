@@ -85,8 +85,25 @@ define_tests(
     determinism=_MOVES,
 )
 define_tests(["TensorArrayCloseV2", "TensorArrayCloseV3"], reference=_OF_A_STEP)
-define_tests(
-    "TensorArrayV2",
-    reference=_OF_A_STEP,
-    exceptions={Property.SAME_BITS: "no two arrays have one name"},
+_AS_OF_SECOND_VERSION = NotTested(
+    "runs as the op of the second version: core/import/import_ref_loops_test.cc runs it"
 )
+define_tests(
+    [
+        "TensorArrayConcat",
+        "TensorArrayGather",
+        "TensorArrayGrad",
+        "TensorArrayRead",
+        "TensorArrayScatter",
+        "TensorArraySize",
+        "TensorArraySplit",
+        "TensorArrayWrite",
+    ],
+    reference=_AS_OF_SECOND_VERSION,
+    determinism=_MOVES,
+)
+define_tests("TensorArrayClose", reference=_AS_OF_SECOND_VERSION)
+
+_NAMES = {Property.SAME_BITS: "no two arrays have one name"}
+define_tests("TensorArray", reference=_AS_OF_SECOND_VERSION, determinism=_MOVES, exceptions=_NAMES)
+define_tests("TensorArrayV2", reference=_OF_A_STEP, exceptions=_NAMES)
