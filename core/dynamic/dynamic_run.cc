@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/dynamic/activate.h"
 #include "core/step/float_control.h"
 
 namespace millstream {
@@ -158,13 +159,23 @@ void DynamicRun::RunFewReadyNodes() {
       continue;
     }
     const int64_t start = trace_ == nullptr ? 0 : StepTrace::Now();
-    StatusOr<bool> done = RunNode(node, next);
-    if (trace_ != nullptr && done.ok() && *done) Trace(node, *next.iteration, start);
-    if (!done.ok()) {
-      step->Fail(Annotate(node, *next.iteration, done.status()));
+    Status status;
+    bool done = true;
+    // Most nodes are kernels that can run only here.
+    if (node.action == NodeAction::kKernel && most_workers_ == 0) {
+      status = RunKernel(node, next.iteration);
+    } else {
+      const StatusOr<bool> ran = RunNode(node, next);
+      status = ran.status();
+      done = ran.ok() && *ran;
+    }
+    if (!status.ok()) {
+      step->Fail(Annotate(node, *next.iteration, status));
       return;
     }
-    if (*done) Finish(next.iteration);
+    if (!done) continue;
+    if (trace_ != nullptr) Trace(node, *next.iteration, start);
+    Finish(next.iteration);
   }
 }
 
@@ -186,10 +197,6 @@ StatusOr<bool> DynamicRun::RunNode(const NodeProgram& node, const ReadyNode& rea
   Status status;
   switch (node.action) {
     case NodeAction::kKernel:
-      if (most_workers_ == 0) {
-        status = RunKernel(node, iteration);
-        break;
-      }
       if (!ShouldRunBeside(node)) {
         status = RunTimedKernel(node, iteration);
         break;

@@ -93,6 +93,7 @@ class DynamicRun final : public StepPart, public KernelHost {
   Status RunTimedKernel(const NodeProgram& node, Iteration* iteration);
   Status RunKernel(const NodeProgram& node, Iteration* iteration);
   Status EndKernel(Execution* execution);
+  Status KeepOutputs(const NodeProgram& node, const Execution& execution);
   Status StartBeside(const NodeProgram& node, Iteration* iteration);
   void CancelBeside();
   Status Send(const NodeProgram& node, Iteration* iteration, bool is_dead);
@@ -110,23 +111,25 @@ class DynamicRun final : public StepPart, public KernelHost {
   std::vector<LiveTensor> LiveTensors() const;
   void AddLive(const Iteration& iteration, std::vector<LiveTensor>* live) const;
 
+  // ---- activate.h: who waits for a node ----
+  void Activate(const WaitEdge& edge, Iteration* iteration, bool is_dead);
+  void ActivateAll(uint32_t first_edge, uint32_t count, Iteration* iteration, bool is_dead);
+  void ActivateNode(const NodeProgram& node, Iteration* iteration, bool is_dead);
+  void MakeReady(uint32_t node, Iteration* iteration, bool is_dead);
+  void Finish(Iteration* iteration);
+
   // ---- propagate.cc: values and deadness ----
   const Value& ValueAt(const ValueSource& source, const Iteration& iteration) const;
   Value TakeInput(const NodeProgram& node, Iteration* iteration, uint32_t input);
   void DropInput(const NodeProgram& node, Iteration* iteration, uint32_t input);
   void DropInputs(const NodeProgram& node, Iteration* iteration);
   void Fill(const OutputProgram& output, Iteration* iteration, Value value);
-  void Activate(const WaitEdge& edge, Iteration* iteration, bool is_dead);
   void ActivateMerge(const WaitEdge& edge, Iteration* iteration, bool is_dead);
-  void ActivateAll(uint32_t first_edge, uint32_t count, Iteration* iteration, bool is_dead);
-  void ActivateNode(const NodeProgram& node, Iteration* iteration, bool is_dead);
-  void MakeReady(uint32_t node, Iteration* iteration, bool is_dead);
   void Enter(const NodeProgram& node, Iteration* iteration, bool is_dead);
   Status Exit(const NodeProgram& node, Iteration* iteration);
   void NextIteration(const NodeProgram& node, Iteration* iteration);
   Iteration* StartIteration(RunningFrame* frame);
   void GiveIteration(const NodeProgram& node, Iteration* iteration, Value value);
-  void Finish(Iteration* iteration);
   void RetireIterations(RunningFrame* frame);
   void LeaveFrame(RunningFrame* frame);
 

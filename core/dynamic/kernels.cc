@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/dynamic/dynamic_run.h"
+#include "core/dynamic/activate.h"
 #include "core/graph/error_details.h"
 #include "core/host/host_ctx.h"
 #include "core/resources/memory_report.h"
@@ -159,7 +159,8 @@ StatusOr<MS_TensorView> DynamicRun::KeepTemp(const MS_Ctx& ctx, Tensor tensor) {
 
 // ---- Kernels that run here, one after the other ----
 
-Status DynamicRun::Prepare(const NodeProgram& node, Iteration* iteration, Execution* execution) {
+inline Status DynamicRun::Prepare(const NodeProgram& node, Iteration* iteration,
+                                  Execution* execution) {
   execution->program = &node;
   execution->iteration = iteration;
   execution->node = node.node;
@@ -216,12 +217,12 @@ Status DynamicRun::RunKernel(const NodeProgram& node, Iteration* iteration) {
   if (device_ != nullptr) device_->StartWork();
   {
     const RunningScope running(&DescribeExecution, execution);
-    const CorrelationScope correlated(step->trace(), execution);
+    const CorrelationScope correlated(trace_ == nullptr ? nullptr : step->trace(), execution);
     failed = node.compute(node.state, &execution->frame);
   }
   if (is_watched && FloatControl() != control) RestoreAfter(*execution, control);
   if (device_ != nullptr) device_->EndWork(*node.node, *node.node);
-  const bool left_locked = ReleaseLeftLocks(execution);
+  const bool left_locked = execution->locks.held && ReleaseLeftLocks(execution);
   if (failed == nullptr) return left_locked ? LeftLockedError() : EndKernel(execution);
   execution->temps.clear();
   return TakeAbiStatus(failed);
@@ -231,13 +232,21 @@ Status DynamicRun::RunKernel(const NodeProgram& node, Iteration* iteration) {
 Status DynamicRun::EndKernel(Execution* execution) {
   const NodeProgram& node = *execution->program;
   Iteration* const iteration = execution->iteration;
-  if (!execution->temps.empty()) execution->temps.clear();
-  if (!execution->moved.empty()) execution->moved.clear();
+  if (!execution->temps.empty() || !execution->moved.empty()) execution->DropCopies();
+  if (node.num_outputs > 0) MS_RETURN_IF_ERROR(KeepOutputs(node, *execution));
+  DropInputs(node, iteration);
+  ActivateNode(node, iteration, false);
+  return absl::OkStatus();
+}
+
+// Looks whether the kernel has set what is read of it.
+Status DynamicRun::KeepOutputs(const NodeProgram& node, const Execution& execution) {
+  Iteration* const iteration = execution.iteration;
   for (uint32_t k = 0; k < node.num_outputs; ++k) {
     const OutputProgram& output = program_.outputs[node.first_output + k];
     Slot& slot = iteration->slots[output.slot];
     if (!slot.value.tensor.has_value()) {
-      const bool used = (execution->frame.outputs_used[k / 64] >> (k % 64)) & 1;
+      const bool used = (execution.frame.outputs_used[k / 64] >> (k % 64)) & 1;
       if (used) return errors::Internal("the kernel did not set output ", k);
     } else if (output.uses == 0) {
       slot.value.tensor = Tensor();
@@ -246,8 +255,6 @@ Status DynamicRun::EndKernel(Execution* execution) {
       ++iteration->filled_slots;
     }
   }
-  DropInputs(node, iteration);
-  ActivateNode(node, iteration, false);
   return absl::OkStatus();
 }
 

@@ -2,7 +2,7 @@
 // out of frames. There is no recursion, because graphs may nest frames to any depth.
 #include <utility>
 
-#include "core/dynamic/dynamic_run.h"
+#include "core/dynamic/activate.h"
 
 namespace millstream {
 namespace {
@@ -59,22 +59,6 @@ void DynamicRun::Fill(const OutputProgram& output, Iteration* iteration, Value v
   ++iteration->filled_slots;
 }
 
-void DynamicRun::MakeReady(uint32_t node, Iteration* iteration, bool is_dead) {
-  ++iteration->outstanding;
-  ++iteration->begun;
-  state_->ready.Push({iteration, node, is_dead});
-}
-
-void DynamicRun::Activate(const WaitEdge& edge, Iteration* iteration, bool is_dead) {
-  if (edge.merge_input != WaitEdge::kPlain) {
-    ActivateMerge(edge, iteration, is_dead);
-    return;
-  }
-  Pending& pending = iteration->pending[edge.local];
-  pending.dead += is_dead ? 1 : 0;
-  if (--pending.waits == 0) MakeReady(edge.node, iteration, pending.dead > 0);
-}
-
 // A Merge runs at its first live input, once its control inputs have run, dead or not.
 void DynamicRun::ActivateMerge(const WaitEdge& edge, Iteration* iteration, bool is_dead) {
   const NodeProgram& merge = program_.nodes[edge.node];
@@ -93,21 +77,6 @@ void DynamicRun::ActivateMerge(const WaitEdge& edge, Iteration* iteration, bool 
   if (dead && (pending.dead == 0 || pending.dead < merge.live_inputs_needed)) return;
   pending.waits = Pending::kTooLate;
   MakeReady(edge.node, iteration, dead);
-}
-
-void DynamicRun::ActivateAll(uint32_t first_edge, uint32_t count, Iteration* iteration,
-                             bool is_dead) {
-  const WaitEdge* const edges = program_.edges.data() + first_edge;
-  for (uint32_t i = 0; i < count; ++i) Activate(edges[i], iteration, is_dead);
-}
-
-// Activates all nodes that wait for an output of the node, or for its end.
-void DynamicRun::ActivateNode(const NodeProgram& node, Iteration* iteration, bool is_dead) {
-  for (uint32_t k = 0; k < node.num_outputs; ++k) {
-    const OutputProgram& output = program_.outputs[node.first_output + k];
-    ActivateAll(output.first_edge, output.num_edges, iteration, is_dead);
-  }
-  ActivateAll(node.first_control_edge, node.num_control_edges, iteration, is_dead);
 }
 
 // A node in the loop may wait for what enters later, so iterations stay until all has entered.
@@ -173,11 +142,6 @@ Iteration* DynamicRun::StartIteration(RunningFrame* frame) {
                  frame->invariant_states[i] == RunningFrame::kDead);
   }
   return iteration;
-}
-
-// A node of the iteration has run and passed on what it gave.
-void DynamicRun::Finish(Iteration* iteration) {
-  if (--iteration->outstanding == 0) RetireIterations(iteration->frame);
 }
 
 // Recycles the iterations in which nothing can run any more, the oldest first; then the frame if it

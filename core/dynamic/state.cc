@@ -17,11 +17,17 @@ uint64_t Combine(uint64_t a, uint64_t b) {
 
 }  // namespace
 
+void Execution::DropCopies() {
+  temps.clear();
+  moved.clear();
+}
+
 void ReadyQueue::Grow() {
   std::vector<ReadyNode> larger(ring_.size() * 2);
   const size_t count = tail_ - head_;
-  for (size_t i = 0; i < count; ++i) larger[i] = ring_[(head_ + i) & (ring_.size() - 1)];
+  for (size_t i = 0; i < count; ++i) larger[i] = ring_[(head_ + i) & mask_];
   ring_ = std::move(larger);
+  mask_ = ring_.size() - 1;
   head_ = 0;
   tail_ = count;
 }
@@ -133,8 +139,7 @@ Execution* DynamicState::NewExecution() {
 
 void DynamicState::Recycle(Execution* execution) {
   execution->is_active = false;
-  execution->temps.clear();
-  execution->moved.clear();
+  execution->DropCopies();
   execution->received = Parcel();
   execution->status = Status();
   execution->waits_for.clear();

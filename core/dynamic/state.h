@@ -95,6 +95,7 @@ struct Execution final : MS_Ctx, MS_Done, Rendezvous::Receiver {
   Status status;
   Parcel received;
 
+  void DropCopies();
   void Receive(Status result, Parcel parcel) override;
 };
 
@@ -110,11 +111,11 @@ class ReadyQueue {
   ReadyQueue() : ring_(kInitialSize) {}
   bool empty() const { return head_ == tail_; }
   void Push(const ReadyNode& node) {
-    ring_[tail_ & (ring_.size() - 1)] = node;
-    if (++tail_ - head_ == ring_.size()) Grow();
+    ring_[tail_ & mask_] = node;
+    if (++tail_ - head_ > mask_) Grow();
   }
   // REQUIRES: !empty().
-  ReadyNode Pop() { return ring_[head_++ & (ring_.size() - 1)]; }
+  ReadyNode Pop() { return ring_[head_++ & mask_]; }
   void Clear() { head_ = tail_; }
 
  private:
@@ -122,6 +123,7 @@ class ReadyQueue {
   void Grow();
 
   std::vector<ReadyNode> ring_;  // the size is a power of two
+  uint64_t mask_ = kInitialSize - 1;
   uint64_t head_ = 0;
   uint64_t tail_ = 0;
 };
