@@ -39,37 +39,20 @@ std::string Describe(const KernelRegistration& kernel) {
   return absl::StrCat(text, " (", kernel.plugin, ")");
 }
 
-// Every type that some value of `attr` may have by all constraints of `kernel`; false when none
-// constrains it.
-bool AllowedTypes(const KernelRegistration& kernel, absl::string_view attr, DataTypeList* types) {
-  bool constrained = false;
-  for (const Constraint& constraint : kernel.constraints) {
-    if (constraint.attr != attr) continue;
-    if (!constrained) {
-      *types = constraint.types;
-      constrained = true;
-      continue;
-    }
-    types->erase(std::remove_if(types->begin(), types->end(),
-                                [&constraint](DataType type) {
-                                  return !absl::c_linear_search(constraint.types, type);
-                                }),
-                 types->end());
-  }
-  return constrained;
+// Whether no constraint of the kernel forbids the attribute to have the type.
+bool Allows(const KernelRegistration& kernel, absl::string_view attr, DataType type) {
+  return absl::c_all_of(kernel.constraints, [&](const Constraint& constraint) {
+    return constraint.attr != attr || absl::c_linear_search(constraint.types, type);
+  });
 }
 
 // True when some set of attributes satisfies the constraints of both.
 bool ConstraintsOverlap(const KernelRegistration& a, const KernelRegistration& b) {
-  for (const Constraint& constraint : a.constraints) {
-    DataTypeList of_a, of_b;
-    AllowedTypes(a, constraint.attr, &of_a);
-    if (!AllowedTypes(b, constraint.attr, &of_b)) continue;
-    if (!absl::c_any_of(of_a, [&of_b](DataType t) { return absl::c_linear_search(of_b, t); })) {
-      return false;
-    }
-  }
-  return true;
+  return absl::c_all_of(a.constraints, [&](const Constraint& constraint) {
+    return absl::c_any_of(constraint.types, [&](DataType type) {
+      return Allows(a, constraint.attr, type) && Allows(b, constraint.attr, type);
+    });
+  });
 }
 
 // What differs most often comes first: a plugin may bring many kernels of one op.
@@ -225,7 +208,7 @@ Status KernelRegistry::Commit(std::vector<KernelRegistration> kernels,
 void KernelRegistry::FindTies(const std::vector<KernelRegistration>& kernels,
                               std::vector<std::string>* ties) const {
   // By op, so that only kernels of one op are compared.
-  absl::flat_hash_map<absl::string_view, std::vector<const KernelRegistration*>> added;
+  absl::flat_hash_map<absl::string_view, Candidates> added;
   for (const KernelRegistration& kernel : kernels) {
     auto present = kernels_.find(kernel.op);
     if (present != kernels_.end()) {
@@ -233,7 +216,7 @@ void KernelRegistry::FindTies(const std::vector<KernelRegistration>& kernels,
         if (Ties(kernel, *other)) ties->push_back(DescribeTie(kernel, *other));
       }
     }
-    std::vector<const KernelRegistration*>& same_op = added[kernel.op];
+    Candidates& same_op = added[kernel.op];
     for (const KernelRegistration* other : same_op) {
       if (Ties(kernel, *other)) ties->push_back(DescribeTie(kernel, *other));
     }

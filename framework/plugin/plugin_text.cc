@@ -36,6 +36,11 @@ bool IsControl(char c) {
 
 bool IsLayout(char c) { return c == '\n' || c == '\t'; }
 
+// What most names are of: text that needs no closer look.
+bool IsPrintableAscii(absl::string_view text) {
+  return absl::c_all_of(text, [](char c) { return c >= 0x20 && c < 0x7F; });
+}
+
 std::string Escaped(absl::string_view text, size_t most) {
   std::string shown;
   const absl::string_view whole = text;
@@ -63,6 +68,7 @@ Status Check(MS_Str given, uint64_t most, bool layout, absl::string_view what) {
                                    " are allowed");
   }
   absl::string_view rest(given.data, static_cast<size_t>(given.size));
+  if (IsPrintableAscii(rest)) return absl::OkStatus();
   while (!rest.empty()) {
     const size_t bytes = CharacterBytes(rest);
     if (bytes == 0 || (IsControl(rest[0]) && !(layout && IsLayout(rest[0])))) {

@@ -36,8 +36,9 @@ Status ReadConstraint(const MS_TypeConstraint& constraint, const OpDef& op,
     return errors::NotFound("constrains \"", attr, "\", but op ", op.name,
                             " has no such type attribute");
   }
-  KernelRegistration::Constraint copy;
+  KernelRegistration::Constraint& copy = kernel->constraints.emplace_back();
   copy.attr = attr;
+  copy.types.reserve(constraint.n_dtypes);
   for (uint64_t i = 0; i < constraint.n_dtypes; ++i) {
     const DataType type = FromAbiDataType(constraint.dtypes[i]);
     if (type == DataType::kInvalid) {
@@ -49,7 +50,6 @@ Status ReadConstraint(const MS_TypeConstraint& constraint, const OpDef& op,
   if (copy.types.empty()) {
     return errors::InvalidArgument("attribute \"", attr, "\" is constrained to no type at all");
   }
-  kernel->constraints.push_back(std::move(copy));
   return absl::OkStatus();
 }
 
@@ -97,6 +97,7 @@ Status CheckArrays(const MS_KernelDef& definition) {
 // Fills everything that needs the op's definition.
 Status ReadParts(const MS_KernelDef& definition, const OpDef& op, KernelRegistration* kernel) {
   MS_RETURN_IF_ERROR(CheckArrays(definition));
+  kernel->constraints.reserve(definition.n_constraints);
   for (uint64_t i = 0; i < definition.n_constraints; ++i) {
     if (definition.constraints[i] == nullptr) {
       return errors::InvalidArgument("MS_KernelDef.constraints[", i, "] is null");
@@ -120,6 +121,26 @@ Status ReadParts(const MS_KernelDef& definition, const OpDef& op, KernelRegistra
   return CheckFunctions(*kernel);
 }
 
+// The op and the device that the kernel is for, and what needs the op's definition.
+Status ReadPlace(const MS_KernelDef& definition, const MS_Registrar& registrar,
+                 KernelRegistration* kernel) {
+  if ((kernel->flags & ~kKnownFlags) != 0) {
+    return errors::Unimplemented("flags ", absl::Hex(kernel->flags & ~kKnownFlags),
+                                 " (bits) are unknown");
+  }
+  if (kernel->device_type.empty()) return errors::InvalidArgument("no device type");
+  if (!IsDeviceType(kernel->device_type)) {
+    return errors::InvalidArgument("a device type is of letters, digits and underscores, ",
+                                   "and begins with a letter");
+  }
+  if (IsReservedOp(kernel->op)) {
+    return errors::InvalidArgument("the op is one that the runtime does itself, and no ",
+                                   "plugin has kernels for it");
+  }
+  MS_ASSIGN_OR_RETURN(const OpDef* const op, registrar.FindOp(kernel->op));
+  return ReadParts(definition, *op, kernel);
+}
+
 // What is skipped is listed. Another error is given to the plugin, and the first one is kept: it
 // fails the plugin even if that goes on.
 MS_Status* Answer(MS_Registrar* registrar, const Status& status) {
@@ -135,8 +156,9 @@ MS_Status* Answer(MS_Registrar* registrar, const Status& status) {
 Status CountKernel(const std::string& op, MS_Registrar* registrar) {
   MS_RETURN_IF_ERROR(CheckCount(registrar->kernels.size() + registrar->num_kernels_skipped + 1,
                                 kMostKernels, "kernels of a plugin"));
-  uint64_t& of_op = registrar->kernels_of_op[op];
-  return CheckCount(++of_op, kMostKernelsOfOp, absl::StrCat("kernels of a plugin for op ", op));
+  const uint64_t of_op = ++registrar->kernels_of_op[op];
+  if (of_op <= kMostKernelsOfOp) return absl::OkStatus();
+  return CheckCount(of_op, kMostKernelsOfOp, absl::StrCat("kernels of a plugin for op ", op));
 }
 
 MS_Status* KernelRegister(MS_Registrar* registrar, const MS_KernelDef* definition) {
@@ -276,25 +298,9 @@ StatusOr<KernelRegistration> ReadKernelDef(const MS_KernelDef& definition,
   kernel.supports = definition.supports;
   kernel.is_builtin = registrar.is_builtin;
 
-  const std::string context = absl::StrCat("kernel for op ", kernel.op, " on ", kernel.device_type);
-  if ((kernel.flags & ~kKnownFlags) != 0) {
-    return errors::Unimplemented(context, ": flags ", absl::Hex(kernel.flags & ~kKnownFlags),
-                                 " (bits) are unknown");
-  }
-  if (kernel.device_type.empty()) return errors::InvalidArgument(context, ": no device type");
-  if (!IsDeviceType(kernel.device_type)) {
-    return errors::InvalidArgument(context,
-                                   ": a device type is of letters, digits and underscores, ",
-                                   "and begins with a letter");
-  }
-  if (IsReservedOp(kernel.op)) {
-    return errors::InvalidArgument(context, ": the op is one that the runtime does itself, and no ",
-                                   "plugin has kernels for it");
-  }
-  const StatusOr<const OpDef*> op = registrar.FindOp(kernel.op);
-  if (!op.ok()) return WithContext(op.status(), context);
-  MS_RETURN_IF_ERROR(WithContext(ReadParts(definition, **op, &kernel), context));
-  return kernel;
+  const Status status = ReadPlace(definition, registrar, &kernel);
+  if (status.ok()) return kernel;
+  return WithContext(status, absl::StrCat("kernel for op ", kernel.op, " on ", kernel.device_type));
 }
 
 Status CommitRegistrations(MS_Registrar* registrar, OpRegistry* ops, KernelRegistry* kernels,
