@@ -100,6 +100,7 @@ StatusOr<Shape> ReadShape(const DLTensor& tensor) {
     return errors::InvalidArgument("a DLPack tensor of ", tensor.ndim, " dimensions",
                                    tensor.shape == nullptr ? " without shape" : "");
   }
+  MS_RETURN_IF_ERROR(CheckRank(tensor.ndim));  // before so many sizes are read
   Shape shape(absl::MakeConstSpan(tensor.shape, static_cast<size_t>(tensor.ndim)));
   MS_RETURN_IF_ERROR(ValidateShape(shape));
   if (IsRowMajor(tensor, shape)) return shape;
@@ -144,7 +145,12 @@ StatusOr<Tensor> ImportDLPack(DLManagedTensorVersioned* managed, const DLPackDev
   MS_ASSIGN_OR_RETURN(const DataType type, ReadDataType(lent.dtype));
   MS_ASSIGN_OR_RETURN(const Shape shape, ReadShape(lent));
   char* const data = static_cast<char*>(lent.data) + lent.byte_offset;
-  const size_t size = static_cast<size_t>(shape.num_elements()) * DataTypeSize(type);
+  size_t size = 0;
+  if (__builtin_mul_overflow(static_cast<size_t>(shape.num_elements()), DataTypeSize(type),
+                             &size)) {
+    return errors::InvalidArgument("a DLPack tensor of ", DataTypeName(type), shape.ToString(),
+                                   " has more than 2^64 bytes");
+  }
   if (size > 0 && lent.data == nullptr) {
     return errors::InvalidArgument("a DLPack tensor of ", size, " bytes has no memory");
   }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -177,6 +178,21 @@ TEST(DLPackTest, OtherVersionsMemoriesAndLayoutsAreRefused) {
   lent.ExpectRefused(absl::StatusCode::kInvalidArgument, "has no memory");
   lent.managed.dl_tensor.ndim = -1;
   lent.ExpectRefused(absl::StatusCode::kInvalidArgument, "-1 dimensions");
+}
+
+// What is read, and where, follows from these numbers.
+TEST(DLPackTest, ShapesThatNoTensorCanHaveAreRefused) {
+  Lent lent;
+  lent.managed.dl_tensor.ndim = MS_MAX_RANK + 1;
+  lent.ExpectRefused(absl::StatusCode::kInvalidArgument, "33");
+  lent.managed.dl_tensor.ndim = std::numeric_limits<int32_t>::max();
+  lent.ExpectRefused(absl::StatusCode::kInvalidArgument, "2147483647");
+  // 2^62 floats are 2^64 bytes, which is 0 where numbers have 64 bits.
+  lent.managed.dl_tensor.ndim = 2;
+  lent.shape[0] = int64_t{1} << 31;
+  lent.shape[1] = int64_t{1} << 31;
+  lent.managed.dl_tensor.strides = nullptr;
+  lent.ExpectRefused(absl::StatusCode::kInvalidArgument, "has more than 2^64 bytes");
 }
 
 }  // namespace
