@@ -11,6 +11,7 @@
 #include "core/step/step_trace.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
+#include "framework/plugin/plugin_text.h"
 
 namespace millstream::host_execution {
 namespace {
@@ -99,7 +100,7 @@ void TraceBegin(MS_Frame* frame, MS_Str name) {
   if (TraceOf(*frame) == nullptr) return;
   // What an execution before this one left open is not its part.
   if (!open_ranges.empty() && open_ranges.back().frame != frame) open_ranges.clear();
-  open_ranges.push_back({frame, std::string(FromAbi(name)), StepTrace::Now()});
+  open_ranges.push_back({frame, Printable(FromAbi(name)), StepTrace::Now()});
 }
 
 void TraceEnd(MS_Frame* frame) {

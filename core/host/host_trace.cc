@@ -2,6 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "framework/plugin/host_status.h"
+#include "framework/plugin/plugin_limits.h"
+#include "framework/plugin/plugin_text.h"
 #include "framework/plugin/registrar.h"
 
 namespace millstream {
@@ -11,9 +13,20 @@ namespace {
 constexpr uint32_t kTraceEventSize = offsetof(MS_TraceEvent, pad) + sizeof(MS_TraceEvent::pad);
 constexpr absl::string_view kKindNames[] = {"kernel", "copy", "memset", "alloc", "sync", "range"};
 
+Status CheckTexts(const MS_TraceEvent& event) {
+  MS_RETURN_IF_ERROR(CheckText(event.name, "MS_TraceEvent.name"));
+  MS_RETURN_IF_ERROR(CheckArray(event.args, event.n_args, kMostTraceArgs, "MS_TraceEvent.args"));
+  for (uint32_t i = 0; i < event.n_args; ++i) {
+    MS_RETURN_IF_ERROR(CheckText(event.args[i].key, "the key of an argument of MS_TraceEvent"));
+    MS_RETURN_IF_ERROR(CheckText(event.args[i].value, "an argument of MS_TraceEvent"));
+  }
+  return absl::OkStatus();
+}
+
 StatusOr<TracedRange> ReadEvent(const MS_TraceEvent& event, absl::string_view plugin,
                                 const StepTrace& trace) {
   MS_RETURN_IF_ERROR(CheckHead(event.head, kTraceEventSize, "MS_TraceEvent"));
+  MS_RETURN_IF_ERROR(CheckTexts(event));
   if (event.kind > MS_TRACE_RANGE) {
     return errors::Unimplemented("trace events of kind ", event.kind, " are unknown");
   }

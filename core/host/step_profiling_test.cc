@@ -65,7 +65,7 @@ class StepProfilingTest : public ::testing::Test {
     SetHostLogLevel(MS_LOG_ERROR + 1);
   }
 
-  const MS_KV argument_ = {ToAbi("bytes"), ToAbi("64")};
+  MS_KV argument_ = {ToAbi("bytes"), ToAbi("64")};
   MS_ProfilerApi profiler_ = {};
   LoadedPlugin plugin_, without_;
   StepReport report_;
@@ -145,6 +145,29 @@ TEST_F(StepProfilingTest, BadEventsAreRefused) {
   event.t1_ns = 11;
   event.head.required = 1;
   EXPECT_THAT(refused(), HasSubstr("MS_TraceEvent requires features 1"));
+}
+
+// A trace of bytes that are no text is one that nobody can read.
+TEST_F(StepProfilingTest, EventsWithoutTextAreRefused) {
+  const auto refused = [&] {
+    { const StepProfiling profiling({&plugin_}, &report_.trace); }
+    return emitted;
+  };
+  event.name = ToAbi("\xff\xfe");
+  EXPECT_THAT(refused(), HasSubstr("MS_TraceEvent.name is no UTF-8 text"));
+  event.name = {nullptr, 8};
+  EXPECT_THAT(refused(), HasSubstr("MS_TraceEvent.name has 8 bytes, and its data is null"));
+  const std::string long_text(size_t{1} << 20, 'x');
+  event.name = ToAbi(long_text);
+  EXPECT_THAT(refused(), HasSubstr("MS_TraceEvent.name has 1048576 bytes"));
+  event.name = ToAbi("upload");
+  argument_.value = {nullptr, 3};
+  EXPECT_THAT(refused(), HasSubstr("an argument of MS_TraceEvent has 3 bytes"));
+  event.args = nullptr;
+  EXPECT_THAT(refused(), HasSubstr("MS_TraceEvent.args: 1 items, and the array is null"));
+  event.args = &argument_;
+  event.n_args = 0xffffffff;
+  EXPECT_THAT(refused(), HasSubstr("MS_TraceEvent.args: 4294967295 items, at most 256"));
 }
 
 }  // namespace

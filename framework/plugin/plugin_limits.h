@@ -27,6 +27,9 @@ inline constexpr uint64_t kMostKernelParts = 256;
 // Types of one constraint: a dtype's code has eight bits.
 inline constexpr uint64_t kMostTypes = 256;
 
+// Arguments of an event of a trace.
+inline constexpr uint64_t kMostTraceArgs = 256;
+
 // Options of a plugin, and choices of an option.
 inline constexpr uint64_t kMostOptions = 1024;
 
