@@ -132,7 +132,9 @@ MS_Status* AllocateTemp(MS_Frame* frame, MS_DType dtype, MS_Dims dims, uint32_t 
   if (!shape.ok()) return ToAbiStatus(shape.status());
   StatusOr<Tensor> tensor = NewTemp(*frame->ctx, FromAbiDataType(dtype), *shape, space);
   if (!tensor.ok()) return ToAbiStatus(tensor.status());
-  StatusOr<MS_TensorView> view = frame->ctx->host->KeepTemp(*frame->ctx, *std::move(tensor));
+  KernelHost* const host = frame->ctx->host;
+  const absl::MutexLock lock(&host->temps_mutex);
+  StatusOr<MS_TensorView> view = host->KeepTemp(*frame->ctx, *std::move(tensor));
   if (!view.ok()) return ToAbiStatus(view.status());
   *out = *view;
   return nullptr;

@@ -29,7 +29,9 @@ Status DeferRelease(MS_Frame* frame, void (*fn)(void* user), void* user) {
     if (memory == nullptr || !memory->compute()->CallAfter(call).ok()) call();
   };
   Tensor marker(DataType::kUInt8, Shape({0}), BorrowBuffer(nullptr, 0, false, release));
-  MS_RETURN_IF_ERROR(frame->ctx->host->KeepTemp(*frame->ctx, std::move(marker)).status());
+  KernelHost* const host = frame->ctx->host;
+  const absl::MutexLock lock(&host->temps_mutex);
+  MS_RETURN_IF_ERROR(host->KeepTemp(*frame->ctx, std::move(marker)).status());
   deferred->is_armed = true;
   return absl::OkStatus();
 }

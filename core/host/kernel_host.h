@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/synchronization/mutex.h"
 #include "core/device/device_memory.h"
 #include "core/device/kernel_instance.h"
 #include "core/graph/graph.h"
@@ -90,7 +91,10 @@ class KernelHost {
   // The input's tensor if this execution is its last reader and nobody else holds its buffer, so
   // that an output may use the buffer; else null.
   virtual const Tensor* TakeableInput(const MS_Ctx& ctx, uint32_t input) const = 0;
-  // Keeps `tensor` until the execution ends; the view is valid as long.
+  // Guards KeepTemp: threads of one kernel may ask for temporary memory at the same time.
+  absl::Mutex temps_mutex;
+  // Keeps `tensor` until the execution ends; the view is valid as long. REQUIRES: the mutex is
+  // locked.
   virtual StatusOr<MS_TensorView> KeepTemp(const MS_Ctx& ctx, Tensor tensor) = 0;
 };
 

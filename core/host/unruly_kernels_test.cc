@@ -1,6 +1,7 @@
 // Kernels that do what they should not: the step fails, and everything else goes on.
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -201,6 +202,41 @@ TEST_P(OnEachExecutor, AnotherFloatingPointEnvironmentIsRestoredAndTheKernelName
   EXPECT_EQ(written.text().find(named), written.text().rfind(named));
 }
 #endif
+
+// Whatever thread asks for temporary memory gets some of its own, until the execution ends.
+Status UseTemporaries(MS_Frame* frame, int32_t thread) {
+  constexpr int kPieces = 6;
+  constexpr int64_t kSize = 100;
+  std::vector<int32_t*> pieces;
+  for (int32_t i = 0; i < kPieces; ++i) {
+    MS_TensorView view = {};
+    MS_RETURN_IF_ERROR(Taken(
+        CtxApi()->allocate_temp(frame, MS_INT32, MS_Dims{&kSize, 1, 0}, MS_SPACE_HOST, &view)));
+    pieces.push_back(static_cast<int32_t*>(view.mem.base) + view.mem.offset / sizeof(int32_t));
+    std::fill_n(pieces.back(), kSize, kPieces * thread + i);
+  }
+  for (int32_t i = 0; i < kPieces; ++i) {
+    const bool is_own = std::all_of(pieces[i], pieces[i] + kSize,
+                                    [&](int32_t number) { return number == kPieces * thread + i; });
+    if (!is_own) return absl::InternalError("somebody else has the memory");
+  }
+  return absl::OkStatus();
+}
+
+TEST_P(OnEachExecutor, ThreadsOfAKernelGetTemporaryMemoryAtTheSameTime) {
+  constexpr int kThreads = 8;
+  const Output y = AddBody(&build, BodyKind::kPlain, {}, [](MS_Frame* frame) {
+    std::vector<Status> statuses(kThreads);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i] { statuses[i] = UseTemporaries(frame, i); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const Status& status : statuses) MS_RETURN_IF_ERROR(status);
+    return GiveScalar(frame, 1);
+  });
+  for (int step = 0; step < 50; ++step) EXPECT_EQ(StepOf({y}), absl::OkStatus());
+}
 
 INSTANTIATE_TEST_SUITE_P(Executors, OnEachExecutor, ::testing::Bool(),
                          [](const ::testing::TestParamInfo<bool>& info) {
