@@ -19,6 +19,7 @@ ROOT = pathlib.Path.cwd()
 CHECK = ROOT / "framework/plugin/check/millstream_plugin_check"
 REFERENCE = ROOT / "device_plugins/cpu/libmillstream_cpu.so"
 LLVM = pathlib.Path("/usr/lib/llvm-14/lib")
+GUIDE = ROOT / "docs/plugins.md"
 
 # By name: what CMake is told, and what the result needs of the C++ libraries.
 CPP_BUILDS: dict[str, tuple[list[str], set[str]]] = {
@@ -247,6 +248,35 @@ def test_its_options_are_checked_against_its_schema(
     name: str, value: str, acme: pathlib.Path
 ) -> None:
     assert name in run(sys.executable, "-c", WRONG_OPTION, acme, name, value)
+
+
+RENAMED = """
+import sys
+import millstream as tf
+mine = tf.plugins.load_plugin(sys.argv[1], {"devices": "2"})
+print([device.device_type for device in tf.Session().list_devices()])
+print(mine.mine_swish.__name__)
+"""
+
+
+def test_the_guide_says_how_to_rename_it(tmp_path: pathlib.Path) -> None:
+    if shutil.which("clang++") is None:
+        pytest.skip("there is no clang++ on this machine")
+    run(sys.executable, "-m", "millstream", "plugin-template", tmp_path / "my_device")
+    blocks = re.findall(r"^```\n(.*?)^```$", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
+    (rename,) = [block for block in blocks if "xargs" in block]
+    source = tmp_path / "my_device"
+    run("bash", "-e", "-c", f"cd '{source}'\n{rename}")
+    left = run("bash", "-c", f"cd '{source}' && grep -ril acme . ; find . -iname '*acme*'")
+    assert left == ""
+    headers = f"-DMILLSTREAM_INCLUDE_DIR={tf.plugins.get_include()}"
+    compiler = "-DCMAKE_CXX_COMPILER=clang++"
+    run("cmake", "-S", source, "-B", source / "build", headers, compiler)
+    run("cmake", "--build", source / "build")
+    plugin = source / "build/libmine.so"
+    printed = run(sys.executable, "-c", RENAMED, plugin).splitlines()
+    assert printed == ["['MINE', 'MINE', 'CPU']", "mine_swish"]
+    assert "nodes ran on MINE" in run(sys.executable, source / "train.py", plugin)
 
 
 def install(package: pathlib.Path, site: pathlib.Path) -> None:
