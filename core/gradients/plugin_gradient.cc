@@ -13,6 +13,8 @@
 #include "framework/plugin/host_tensor.h"
 #include "framework/plugin/kernel_info.h"
 #include "framework/plugin/op_registration.h"
+#include "framework/plugin/plugin_limits.h"
+#include "framework/plugin/plugin_text.h"
 #include "framework/plugin/registrar.h"
 
 // One call's backward step. A reference is the number of a tensor of `tensors`, counted from 1.
@@ -84,6 +86,30 @@ MS_Status* DimsOf(MS_GradCtx* ctx, MS_Ref ref, MS_Dims* out) {
   return nullptr;
 }
 
+// More parts of one node than any graph has.
+constexpr uint64_t kMostNodeParts = uint64_t{1} << 24;
+
+// What is read of the definition is there.
+Status CheckNodeDef(const MS_NodeDef& node) {
+  MS_RETURN_IF_ERROR(CheckHead(node.head, kNodeDefSize, "MS_NodeDef"));
+  MS_RETURN_IF_ERROR(CheckName(node.op, "MS_NodeDef.op"));
+  MS_RETURN_IF_ERROR(CheckText(node.name, "MS_NodeDef.name"));
+  MS_RETURN_IF_ERROR(CheckArray(node.inputs, node.n_inputs, kMostNodeParts, "MS_NodeDef.inputs"));
+  const uint64_t n_counts = node.counts == nullptr ? 0 : node.n_counts;
+  MS_RETURN_IF_ERROR(CheckCount(n_counts, kMostArguments, "MS_NodeDef.counts"));
+  MS_RETURN_IF_ERROR(CheckArray(node.attrs, node.n_attrs, kMostArguments, "MS_NodeDef.attrs"));
+  MS_RETURN_IF_ERROR(CheckArray(node.copied_attrs, node.n_copied_attrs, kMostArguments,
+                                "MS_NodeDef.copied_attrs"));
+  for (uint64_t i = 0; i < node.n_attrs; ++i) {
+    MS_RETURN_IF_ERROR(CheckName(node.attrs[i].key, "an attribute of MS_NodeDef"));
+    MS_RETURN_IF_ERROR(CheckText(node.attrs[i].value, "the value of an attribute of MS_NodeDef"));
+  }
+  for (uint64_t i = 0; i < node.n_copied_attrs; ++i) {
+    MS_RETURN_IF_ERROR(CheckName(node.copied_attrs[i], "an attribute to copy of MS_NodeDef"));
+  }
+  return absl::OkStatus();
+}
+
 // The tensors, cut into arguments.
 StatusOr<std::vector<std::vector<Output>>> ReadArguments(const MS_GradCtx& ctx,
                                                          const MS_NodeDef& node) {
@@ -126,7 +152,7 @@ StatusOr<AttrMap> ReadAttrs(const MS_GradCtx& ctx, const MS_NodeDef& node, const
 }
 
 StatusOr<const Node*> AddNode(MS_GradCtx* ctx, const MS_NodeDef& node) {
-  MS_RETURN_IF_ERROR(CheckHead(node.head, kNodeDefSize, "MS_NodeDef"));
+  MS_RETURN_IF_ERROR(CheckNodeDef(node));
   const absl::string_view op_name = FromAbi(node.op);
   const std::string context = absl::StrCat("node of op ", op_name);
   MS_ASSIGN_OR_RETURN(const OpDef* const op, OpRegistry::Global()->Find(op_name));

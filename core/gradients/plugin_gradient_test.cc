@@ -30,6 +30,23 @@ ms::Status SameShapes(ms::ShapeContext& context) {
   return context.SetOutput(1, context.input(1));
 }
 
+// The gradient of GradRaw, in C: a Neg of the input, after each test's change to it.
+std::function<void(MS_NodeDef*)> change_node;
+MS_Status* AddChangedNode(void*, MS_GradCtx* ctx) {
+  const MS_GradApi& api = *ms::host_tables.grad;
+  const MS_Ref input = api.input(ctx, 0);
+  MS_NodeDef node = {};
+  node.head.size = sizeof(node);
+  node.op = ms::ToAbi("Neg");
+  node.inputs = &input;
+  node.n_inputs = 1;
+  change_node(&node);
+  MS_Ref negative = 0;
+  uint64_t n = 1;
+  if (MS_Status* const failed = api.add_node(ctx, &node, &negative, &n)) return failed;
+  return api.set_dx(ctx, 0, negative);
+}
+
 void RegisterOps() {
   RegisterStubInterfaces();
   ASSERT_TRUE(ms::BindHost(HostBase()).ok());
@@ -57,6 +74,14 @@ void RegisterOps() {
                   .Output("y: float")
                   .RegisterWith(&registrar)
                   .ok());
+  ASSERT_TRUE(ms::OpDefinition("GradRaw")
+                  .Input("a: float")
+                  .Output("y: float")
+                  .RegisterWith(&registrar)
+                  .ok());
+  ASSERT_EQ(ms::host_tables.registry->gradient_register(&registrar, ms::ToAbi("GradRaw"),
+                                                        &AddChangedNode, nullptr),
+            nullptr);
   KernelRegistry kernels;
   ASSERT_TRUE(CommitRegistrations(&registrar, OpRegistry::Global(), &kernels, nullptr).ok());
 }
@@ -87,9 +112,19 @@ class PluginGradientTest : public ::testing::Test {
     return std::string(Add(std::move(function)).status().message());
   }
 
+  std::string ErrorOfNode(std::function<void(MS_NodeDef*)> change) {
+    change_node = std::move(change);
+    const std::string name = absl::StrCat("x", ++num_errors_);
+    const Output a = Placeholder(name.c_str(), DataType::kFloat);
+    const Node* const node = builder_.NodeOf("GradRaw", {a});
+    return std::string(
+        AddGradients(&graph_, {node->output(0)}, {a}, {}, GradientOptions()).status().message());
+  }
+
   Graph graph_;
   GraphBuilder builder_;
   const Node* node_ = nullptr;
+  int num_errors_ = 0;  // asked for by ErrorOfNode
 };
 
 TEST_F(PluginGradientTest, SeesTheNodeAndWhatHasCome) {
@@ -238,6 +273,29 @@ TEST_F(PluginGradientTest, AttributesThatCannotBeReadAreNamed) {
                 return ms::Status();
               }),
               HasSubstr("node of op Sum: attribute \"keep_dims\""));
+}
+
+TEST_F(PluginGradientTest, WhatIsNotThereIsNotRead) {
+  EXPECT_EQ(ErrorOfNode([](MS_NodeDef*) {}), "");
+  EXPECT_THAT(ErrorOfNode([](MS_NodeDef* node) { node->inputs = nullptr; }),
+              HasSubstr("MS_NodeDef.inputs: 1 items, and the array is null"));
+  EXPECT_THAT(ErrorOfNode([](MS_NodeDef* node) { node->n_inputs = uint64_t{1} << 60; }),
+              HasSubstr("MS_NodeDef.inputs: 1152921504606846976 items"));
+  EXPECT_THAT(ErrorOfNode([](MS_NodeDef* node) { node->op.data = nullptr; }),
+              HasSubstr("MS_NodeDef.op has 3 bytes, and its data is null"));
+  EXPECT_THAT(ErrorOfNode([](MS_NodeDef* node) { node->name = ms::ToAbi("\xff"); }),
+              HasSubstr("MS_NodeDef.name is no UTF-8 text"));
+  EXPECT_THAT(ErrorOfNode([](MS_NodeDef* node) { node->n_attrs = 2; }),
+              HasSubstr("MS_NodeDef.attrs: 2 items, and the array is null"));
+  EXPECT_THAT(ErrorOfNode([](MS_NodeDef* node) { node->n_copied_attrs = 2; }),
+              HasSubstr("MS_NodeDef.copied_attrs: 2 items, and the array is null"));
+  static const MS_KV attr = {ms::ToAbi("T"), {nullptr, 9}};
+  EXPECT_THAT(
+      ErrorOfNode([](MS_NodeDef* node) {
+        node->attrs = &attr;
+        node->n_attrs = 1;
+      }),
+      HasSubstr("the value of an attribute of MS_NodeDef has 9 bytes, and its data is null"));
 }
 
 TEST_F(PluginGradientTest, OpsAreDifferentiableAsTheirPluginsSay) {
