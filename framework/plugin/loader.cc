@@ -275,17 +275,18 @@ Status PluginLoader::Open(const PluginFile& file, Attempt* attempt, LoadedPlugin
   attempt->record.vendor = std::string(FromAbi(abi->vendor));
   attempt->record.version = std::string(FromAbi(abi->version));
   stage = LoadStage::kValidate;
-  MS_RETURN_IF_ERROR(NamePlugin(CheckMandatoryFunctions(abi), file.path));
+  PluginTables tables;
+  MS_RETURN_IF_ERROR(NamePlugin(CheckMandatoryFunctions(abi, &tables), file.path));
 
   plugin->path = file.path;
   plugin->name = file.name();
   plugin->vendor = attempt->record.vendor;
   plugin->version = attempt->record.version;
   plugin->abi = abi;
-  plugin->devices = reinterpret_cast<const MS_DevicesApi*>(abi->get_interface(abi, MS_DEVICES_API));
-  plugin->profiler =
-      reinterpret_cast<const MS_ProfilerApi*>(abi->get_interface(abi, MS_PROFILER_API));
-  plugin->capture = reinterpret_cast<const MS_CaptureApi*>(abi->get_interface(abi, MS_CAPTURE_API));
+  plugin->options = tables.options;
+  plugin->devices = tables.devices;
+  plugin->profiler = tables.profiler;
+  plugin->capture = tables.capture;
   return absl::OkStatus();
 }
 
@@ -293,11 +294,12 @@ Status PluginLoader::Open(const PluginFile& file, Attempt* attempt, LoadedPlugin
 Status PluginLoader::Register(const PluginOptions& options, Attempt* attempt,
                               LoadedPlugin* plugin) {
   PluginOptions all;
-  MS_RETURN_IF_ERROR(NamePlugin(CheckOptions(plugin->abi, options, &all), plugin->path));
+  MS_RETURN_IF_ERROR(
+      NamePlugin(CheckOptions(plugin->abi, plugin->options, options, &all), plugin->path));
   SetOptionValues(plugin->name, all);
   attempt->record.stage = LoadStage::kInit;
-  const bool takes_options = (plugin->abi->flags & MS_PLUGIN_HAS_OPTIONS) != 0 ||
-                             plugin->abi->get_interface(plugin->abi, MS_OPTIONS_API) != nullptr;
+  const bool takes_options =
+      (plugin->abi->flags & MS_PLUGIN_HAS_OPTIONS) != 0 || plugin->options != nullptr;
   if (!options.empty() && !takes_options) {
     return errors::InvalidArgument("plugin ", plugin->path, " takes no options, got \"",
                                    options.front().first, "\"");

@@ -84,6 +84,7 @@ struct LoadedPlugin {
   std::string vendor;
   std::string version;
   const MS_Plugin* abi = nullptr;
+  const MS_OptionsApi* options = nullptr;    // null: it does not describe its options
   const MS_DevicesApi* devices = nullptr;    // null: it has no devices
   const MS_ProfilerApi* profiler = nullptr;  // null: it has no profiler
   const MS_CaptureApi* capture = nullptr;    // null: its devices record nothing

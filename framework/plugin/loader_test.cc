@@ -193,6 +193,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "ms.device/1.copy_async is null"},
         FailureCase{"device_without_interface", LoadStage::kValidate,
                     absl::StatusCode::kUnimplemented, "ms.devices/1 is missing"},
+        FailureCase{"device_one_table", LoadStage::kValidate, absl::StatusCode::kInvalidArgument,
+                    "asked for ms.devices/1, it gave a table of \"ms.device/1\""},
         FailureCase{"init_fails", LoadStage::kInit, absl::StatusCode::kUnavailable,
                     "the fixture's init fails"},
         FailureCase{"device_throws", LoadStage::kInit, absl::StatusCode::kInternal,
@@ -246,6 +248,15 @@ TEST_F(LoaderTest, DevicesAreEnumeratedAndCreated) {
   EXPECT_NE(memory.base, nullptr);
   device->functions->mem_free(device->device, &memory);
   PluginLoader::DestroyDevice(*device);
+}
+
+TEST_F(LoaderTest, TablesAreAskedForOnce) {
+  ASSERT_TRUE(loader_->Load(FixturePath("device_fickle")).ok());
+  const std::vector<PluginDevice> devices = loader_->Devices();
+  ASSERT_EQ(devices.size(), 1u);
+  const StatusOr<OpenDevice> open = PluginLoader::CreateDevice(devices[0]);
+  ASSERT_TRUE(open.ok()) << open.status();
+  PluginLoader::DestroyDevice(*open);
 }
 
 TEST_F(LoaderTest, SeveralLogicalDevicesStandOnOneOrdinal) {

@@ -103,6 +103,17 @@ Status CheckOptionTexts(const MS_OptionDesc& option) {
   return absl::OkStatus();
 }
 
+const MS_OptionsApi* TableOf(const MS_Plugin* plugin) {
+  return reinterpret_cast<const MS_OptionsApi*>(plugin->get_interface(plugin, MS_OPTIONS_API));
+}
+
+Schema SchemaIn(const MS_OptionsApi& table, const MS_Plugin* plugin) {
+  const MS_OptionDesc* const* options = nullptr;
+  uint64_t n = 0;
+  table.schema(plugin, &options, &n);
+  return Schema(options, n);
+}
+
 }  // namespace
 
 bool IsGoodOptionValue(const MS_OptionDesc& option, absl::string_view value) {
@@ -139,19 +150,19 @@ Status CheckOptionDescription(const MS_OptionDesc* option) {
 }
 
 Schema OptionSchemaOf(const MS_Plugin* plugin) {
-  const auto* const table =
-      reinterpret_cast<const MS_OptionsApi*>(plugin->get_interface(plugin, MS_OPTIONS_API));
-  if (table == nullptr) return {};
-  const MS_OptionDesc* const* options = nullptr;
-  uint64_t n = 0;
-  table->schema(plugin, &options, &n);
-  return Schema(options, n);
+  const MS_OptionsApi* const table = TableOf(plugin);
+  return table == nullptr ? Schema() : SchemaIn(*table, plugin);
 }
 
 Status CheckOptions(const MS_Plugin* plugin, const PluginOptions& given, PluginOptions* all) {
+  return CheckOptions(plugin, TableOf(plugin), given, all);
+}
+
+Status CheckOptions(const MS_Plugin* plugin, const MS_OptionsApi* table, const PluginOptions& given,
+                    PluginOptions* all) {
   *all = given;
-  if (plugin->get_interface(plugin, MS_OPTIONS_API) == nullptr) return absl::OkStatus();
-  const Schema schema = OptionSchemaOf(plugin);
+  if (table == nullptr) return absl::OkStatus();
+  const Schema schema = SchemaIn(*table, plugin);
   MS_RETURN_IF_ERROR(
       CheckArray(schema.data(), schema.size(), kMostOptions, "the schema of ms.options/1"));
   for (const MS_OptionDesc* option : schema) MS_RETURN_IF_ERROR(CheckOptionDescription(option));

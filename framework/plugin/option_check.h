@@ -24,7 +24,10 @@ bool IsGoodOptionValue(const MS_OptionDesc& option, absl::string_view value);
 // Checks `given`, and sets `*all` to a copy with the defaults of missing options. Options of a
 // plugin without a schema are not checked. INVALID_ARGUMENT names the first option that is unknown
 // or has a bad value, or a wrong description; UNIMPLEMENTED names a kind of option that this host
-// does not know. REQUIRES: CheckMandatoryFunctions passed.
+// does not know. `table`: the plugin's, or null; without the parameter, the plugin is asked for it.
+// REQUIRES: CheckMandatoryFunctions passed.
+Status CheckOptions(const MS_Plugin* plugin, const MS_OptionsApi* table, const PluginOptions& given,
+                    PluginOptions* all);
 Status CheckOptions(const MS_Plugin* plugin, const PluginOptions& given, PluginOptions* all);
 
 }  // namespace millstream

@@ -5,6 +5,7 @@
 
 #include "absl/types/span.h"
 #include "framework/plugin/host_status.h"
+#include "framework/plugin/plugin_limits.h"
 #include "framework/plugin/plugin_text.h"
 
 namespace millstream {
@@ -74,8 +75,25 @@ Status CheckSlots(const void* table, uint32_t size, absl::string_view id,
   return absl::OkStatus();
 }
 
+Status CheckId(const MS_Table& table, absl::string_view id) {
+  if (table.id == nullptr) return errors::InvalidArgument("its table for ", id, " has no id");
+  const absl::string_view found(table.id, strnlen(table.id, kMostNameBytes));
+  if (found == id) return absl::OkStatus();
+  return errors::InvalidArgument("asked for ", id, ", it gave a table of \"", Excerpt(found), "\"");
+}
+
 Status CheckTable(const MS_Table* table, absl::string_view id, absl::Span<const Slot> slots) {
+  if (table->size >= sizeof(MS_Table)) MS_RETURN_IF_ERROR(CheckId(*table, id));
   return CheckSlots(table, table->size, id, slots);
+}
+
+// The table that the plugin has for `id`, or null.
+template <typename Table>
+StatusOr<const Table*> AskFor(const MS_Plugin* plugin, const char* id,
+                              absl::Span<const Slot> slots) {
+  const MS_Table* const table = plugin->get_interface(plugin, id);
+  if (table != nullptr) MS_RETURN_IF_ERROR(CheckTable(table, id, slots));
+  return reinterpret_cast<const Table*>(table);
 }
 
 }  // namespace
@@ -124,27 +142,22 @@ Status CheckDeviceTable(const MS_DeviceApi* table) {
   return CheckTable(&table->head, MS_DEVICE_API, kDeviceSlots);
 }
 
-Status CheckMandatoryFunctions(const MS_Plugin* plugin) {
+Status CheckMandatoryFunctions(const MS_Plugin* plugin, PluginTables* tables) {
   MS_RETURN_IF_ERROR(CheckSlots(plugin, plugin->size, "MS_Plugin", kPluginSlots));
-  const MS_Table* devices = plugin->get_interface(plugin, MS_DEVICES_API);
-  if (devices == nullptr && (plugin->flags & MS_PLUGIN_DEVICES) != 0) {
+  PluginTables found;
+  MS_ASSIGN_OR_RETURN(found.devices, AskFor<MS_DevicesApi>(plugin, MS_DEVICES_API, kDevicesSlots));
+  if (found.devices == nullptr && (plugin->flags & MS_PLUGIN_DEVICES) != 0) {
     return errors::Unimplemented(MS_DEVICES_API,
                                  " is missing, though the plugin says that it has devices");
   }
-  if (devices != nullptr) {
-    MS_RETURN_IF_ERROR(CheckTable(devices, MS_DEVICES_API, kDevicesSlots));
-  }
-  const MS_Table* const options = plugin->get_interface(plugin, MS_OPTIONS_API);
-  if (options != nullptr) MS_RETURN_IF_ERROR(CheckTable(options, MS_OPTIONS_API, kOptionsSlots));
-  const MS_Table* const profiler = plugin->get_interface(plugin, MS_PROFILER_API);
-  if (profiler != nullptr) {
-    MS_RETURN_IF_ERROR(CheckTable(profiler, MS_PROFILER_API, kProfilerSlots));
-  }
-  const MS_Table* const capture = plugin->get_interface(plugin, MS_CAPTURE_API);
-  if (capture != nullptr) MS_RETURN_IF_ERROR(CheckTable(capture, MS_CAPTURE_API, kCaptureSlots));
-  const MS_Table* device = plugin->get_interface(plugin, MS_DEVICE_API);
-  if (device == nullptr) return absl::OkStatus();  // Checked when a device is created.
-  return CheckDeviceTable(reinterpret_cast<const MS_DeviceApi*>(device));
+  MS_ASSIGN_OR_RETURN(found.options, AskFor<MS_OptionsApi>(plugin, MS_OPTIONS_API, kOptionsSlots));
+  MS_ASSIGN_OR_RETURN(found.profiler,
+                      AskFor<MS_ProfilerApi>(plugin, MS_PROFILER_API, kProfilerSlots));
+  MS_ASSIGN_OR_RETURN(found.capture, AskFor<MS_CaptureApi>(plugin, MS_CAPTURE_API, kCaptureSlots));
+  // The table of each device is checked when it is created.
+  MS_RETURN_IF_ERROR(AskFor<MS_DeviceApi>(plugin, MS_DEVICE_API, kDeviceSlots).status());
+  if (tables != nullptr) *tables = found;
+  return absl::OkStatus();
 }
 
 }  // namespace millstream

@@ -1,5 +1,7 @@
 // A plugin in C++ with a device of its own, for the loader's tests. Each fixture is this file with
 // one value changed by the macros below.
+#include <functional>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -23,6 +25,14 @@
 #endif
 #ifndef FIXTURE_NO_DEVICE
 #define FIXTURE_NO_DEVICE false
+#endif
+// True: asked for a table once more, it gives one without functions; asked for any table, it gives
+// that of ms.device/1.
+#ifndef FIXTURE_FICKLE
+#define FIXTURE_FICKLE false
+#endif
+#ifndef FIXTURE_ONE_TABLE
+#define FIXTURE_ONE_TABLE false
 #endif
 // What is wrong with the devices that it enumerates, a Fault; the flags of the device.
 #ifndef FIXTURE_FAULT
@@ -57,6 +67,13 @@ const MS_Table* EmptyDevicesTable() {
       ms::HostDevices<Devices>::GetInterface(MS_DEVICES_API));
   table.enumerate = &EnumerateNothing;
   return &table.head;
+}
+
+// The first answer is good, and every later one breaks who believes it.
+const MS_Table* FickleTable(std::string_view id) {
+  static std::map<std::string, int, std::less<>> times;
+  static MS_DevicesApi empty = {{sizeof(empty), 1, MS_ABI_MINOR, MS_DEVICES_API}};
+  return times[std::string(id)]++ == 0 ? ms::HostDevices<Devices>::GetInterface(id) : &empty.head;
 }
 
 enum Fault {
@@ -113,6 +130,8 @@ struct Plugin : ms::PluginDefaults {
   }
   static const MS_Table* GetInterface(std::string_view id) {
     if (FIXTURE_NO_INTERFACE) return nullptr;
+    if (FIXTURE_FICKLE) return FickleTable(id);
+    if (FIXTURE_ONE_TABLE) return &ms::HostDeviceFunctions::Table()->head;
     if (FIXTURE_NULL_COPY && id == MS_DEVICE_API) return DeviceTableWithoutCopy();
     if (FIXTURE_NO_DEVICE && id == MS_DEVICES_API) return EmptyDevicesTable();
     if (FIXTURE_FAULT != kNone && id == MS_DEVICES_API) return BadDevicesTable();
