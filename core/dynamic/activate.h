@@ -19,7 +19,7 @@ inline void DynamicRun::Activate(const WaitEdge& edge, Iteration* iteration, boo
     return;
   }
   Pending& pending = iteration->pending[edge.local];
-  pending.dead += is_dead ? 1 : 0;
+  if (is_dead) ++pending.dead;
   if (--pending.waits == 0) MakeReady(edge.node, iteration, pending.dead > 0);
 }
 
@@ -29,12 +29,17 @@ inline void DynamicRun::ActivateAll(uint32_t first_edge, uint32_t count, Iterati
   for (uint32_t i = 0; i < count; ++i) Activate(edges[i], iteration, is_dead);
 }
 
-// Activates all nodes that wait for an output of the node, or for its end.
-inline void DynamicRun::ActivateNode(const NodeProgram& node, Iteration* iteration, bool is_dead) {
+inline void DynamicRun::ActivateOutputs(const NodeProgram& node, Iteration* iteration,
+                                        bool is_dead) {
   for (uint32_t k = 0; k < node.num_outputs; ++k) {
     const OutputProgram& output = program_.outputs[node.first_output + k];
     ActivateAll(output.first_edge, output.num_edges, iteration, is_dead);
   }
+}
+
+// Activates all nodes that wait for an output of the node, or for its end.
+inline void DynamicRun::ActivateNode(const NodeProgram& node, Iteration* iteration, bool is_dead) {
+  ActivateOutputs(node, iteration, is_dead);
   ActivateAll(node.first_control_edge, node.num_control_edges, iteration, is_dead);
 }
 

@@ -114,6 +114,7 @@ class DynamicRun final : public StepPart, public KernelHost {
   // ---- activate.h: who waits for a node ----
   void Activate(const WaitEdge& edge, Iteration* iteration, bool is_dead);
   void ActivateAll(uint32_t first_edge, uint32_t count, Iteration* iteration, bool is_dead);
+  void ActivateOutputs(const NodeProgram& node, Iteration* iteration, bool is_dead);
   void ActivateNode(const NodeProgram& node, Iteration* iteration, bool is_dead);
   void MakeReady(uint32_t node, Iteration* iteration, bool is_dead);
   void Finish(Iteration* iteration);

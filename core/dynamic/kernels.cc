@@ -159,6 +159,19 @@ StatusOr<MS_TensorView> DynamicRun::KeepTemp(const MS_Ctx& ctx, Tensor tensor) {
 
 // ---- Kernels that run here, one after the other ----
 
+// Passes the outputs on after the kernel succeeded. A part of RunKernel, where a call of it would
+// cost as much as what it does.
+inline __attribute__((always_inline)) Status DynamicRun::EndKernel(Execution* execution) {
+  const NodeProgram& node = *execution->program;
+  Iteration* const iteration = execution->iteration;
+  if (!execution->temps.empty() || !execution->moved.empty()) execution->DropCopies();
+  if (node.num_outputs > 0) MS_RETURN_IF_ERROR(KeepOutputs(node, *execution));
+  if (node.num_inputs > 0) DropInputs(node, iteration);
+  if (node.num_outputs > 0) ActivateOutputs(node, iteration, false);
+  ActivateAll(node.first_control_edge, node.num_control_edges, iteration, false);
+  return absl::OkStatus();
+}
+
 inline Status DynamicRun::Prepare(const NodeProgram& node, Iteration* iteration,
                                   Execution* execution) {
   execution->program = &node;
@@ -226,17 +239,6 @@ Status DynamicRun::RunKernel(const NodeProgram& node, Iteration* iteration) {
   if (failed == nullptr) return left_locked ? LeftLockedError() : EndKernel(execution);
   execution->temps.clear();
   return TakeAbiStatus(failed);
-}
-
-// Passes the outputs on after the kernel succeeded.
-Status DynamicRun::EndKernel(Execution* execution) {
-  const NodeProgram& node = *execution->program;
-  Iteration* const iteration = execution->iteration;
-  if (!execution->temps.empty() || !execution->moved.empty()) execution->DropCopies();
-  if (node.num_outputs > 0) MS_RETURN_IF_ERROR(KeepOutputs(node, *execution));
-  DropInputs(node, iteration);
-  ActivateNode(node, iteration, false);
-  return absl::OkStatus();
 }
 
 // Looks whether the kernel has set what is read of it.
