@@ -26,6 +26,7 @@ FAULTS = {
     "init_fails": ["LOAD-INIT"],
     "any_host": ["LOAD-OLD-HOST"],
     "null_function": ["LOAD-FUNCTIONS"],
+    "one_table": ["LOAD-FUNCTIONS"],
     "any_option": ["OPTION-UNKNOWN"],
     "undocumented_option": ["OPTION-SCHEMA"],
     "bad_default": ["OPTION-SCHEMA"],
@@ -79,6 +80,9 @@ FAULTS = {
     "wraps_too_little": ["KERNEL-WRAPPED", "KERNEL-RUNS"],
     "writes_wrapped": ["KERNEL-WRAPPED"],
     "releases_wrapped_twice": ["KERNEL-REFERENCES"],
+    "writes_lent": ["KERNEL-WRAPPED"],
+    "deletes_lent": ["KERNEL-REFERENCES"],
+    "lends_twice": ["KERNEL-REFERENCES"],
     "supports_changes_its_mind": ["KERNEL-SUPPORTS"],
     "supports_gives_no_reason": ["KERNEL-SUPPORTS"],
     "supports_gives_no_text": ["KERNEL-STATUS"],
@@ -213,6 +217,12 @@ def test_whoever_uses_a_frame_later_crashes() -> None:
     details = {name: rules[name]["detail"] for name in failed(rules)}
     assert all("crashed (SIGSEGV)" in detail for detail in details.values()), details
     assert details
+
+
+def test_the_document_counts_the_faults() -> None:
+    with open("docs/plugin_check.md") as file:
+        # That which may fail any rule has a test of its own.
+        assert f"holds a plugin with {len(FAULTS) + 1} faults" in file.read()
 
 
 def test_every_suite_has_a_fault() -> None:

@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "framework/plugin/check/check_dlpack.h"
 #include "framework/plugin/host_status.h"
 
 namespace millstream::plugin_check {
@@ -231,20 +232,29 @@ StatusOr<Tensor> Wrapped(const Place& place, const MS_MemRef& memory, DataType d
   return TensorOver(PlacedTensor::In(std::move(block), dtype, shape, place.on_host()));
 }
 
-MS_Status* WrapDevice(MS_Frame* frame, const MS_MemRef* memory, MS_DType dtype, MS_Dims dims,
-                      void (*release)(void* user), void* user, MS_Tensor** out) {
-  *out = nullptr;
-  const StatusOr<Shape> shape = ShapeFromAbi(dims);
-  if (!shape.ok()) return Give(shape.status());
-  MS_Ctx* const ctx = frame->ctx;
-  StatusOr<Tensor> tensor =
-      Wrapped(ctx->place, *memory, FromAbiDataType(dtype), *shape, release, user);
+// A tensor of the kernel's own memory, which the host has from now on.
+MS_Status* GiveWrapped(MS_Ctx* ctx, StatusOr<Tensor> tensor, MS_Tensor** out) {
   if (!tensor.ok()) return Give(tensor.status());
   *out = new MS_Tensor(*std::move(tensor));
   CheckSession::Watch(*out);
   const std::lock_guard<std::mutex> lock(ctx->mutex);
   ctx->has_wrapped = true;
   return nullptr;
+}
+
+MS_Status* WrapDevice(MS_Frame* frame, const MS_MemRef* memory, MS_DType dtype, MS_Dims dims,
+                      void (*release)(void* user), void* user, MS_Tensor** out) {
+  *out = nullptr;
+  const StatusOr<Shape> shape = ShapeFromAbi(dims);
+  if (!shape.ok()) return Give(shape.status());
+  MS_Ctx* const ctx = frame->ctx;
+  return GiveWrapped(
+      ctx, Wrapped(ctx->place, *memory, FromAbiDataType(dtype), *shape, release, user), out);
+}
+
+MS_Status* DlpackImport(MS_Frame* frame, DLManagedTensorVersioned* managed, MS_Tensor** out) {
+  *out = nullptr;
+  return GiveWrapped(frame->ctx, ImportLent(managed, frame->ctx->place), out);
 }
 
 // ---- Calls later, parts of traces ---------------------------------------------------------------
@@ -319,6 +329,7 @@ const MS_CtxApi* CheckCtxApi() {
       &TraceBegin,
       &TraceEnd,
       &WrapDevice,
+      &DlpackImport,
   };
   return &api;
 }

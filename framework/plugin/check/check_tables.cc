@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "framework/plugin/check/check_ctx.h"
+#include "framework/plugin/check/check_dlpack.h"
 #include "framework/plugin/check/check_host.h"
 #include "framework/plugin/host_interfaces.h"
 #include "framework/plugin/host_status.h"
@@ -56,8 +57,17 @@ MS_Status* TensorReshape(MS_Tensor* tensor, MS_Dims dims, MS_Tensor** out) {
   return Watched(RealTensors().reshape(tensor, dims, out), out);
 }
 
+MS_Status* TensorExport(MS_Tensor* tensor, DLManagedTensorVersioned** out) {
+  return Give(Take(RealTensors().dlpack_export(tensor, out)));
+}
+
 MS_Status* TensorImport(DLManagedTensorVersioned* managed, MS_Tensor** out) {
-  return Watched(RealTensors().dlpack_import(managed, out), out);
+  *out = nullptr;
+  StatusOr<Tensor> tensor = ImportLent(managed, Place());
+  if (!tensor.ok()) return Give(tensor.status());
+  *out = new MS_Tensor(*std::move(tensor));
+  CheckSession::Watch(*out);
+  return nullptr;
 }
 
 void TensorView(MS_Tensor* tensor, MS_TensorView* out) {
@@ -227,6 +237,7 @@ const MS_TensorApi* CheckTensorApi() {
     table.create = &TensorCreate;
     table.slice = &TensorSlice;
     table.reshape = &TensorReshape;
+    table.dlpack_export = &TensorExport;
     table.dlpack_import = &TensorImport;
     return table;
   }();

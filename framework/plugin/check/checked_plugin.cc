@@ -111,8 +111,13 @@ CheckedDevice::~CheckedDevice() {
 Place CheckedDevice::place() const {
   if ((description_->flags & MS_DEVICE_HOST_IS_DEVICE) != 0) return Place();
   Place place = {device_, functions_, stream_};
+  place.ordinal = description_->ordinal;
+  place.dlpack_device_type = static_cast<int32_t>(description_->dlpack_device_type);
   for (uint64_t i = 0; i < description_->n_spaces; ++i) {
-    if (description_->spaces[i]->space == MS_SPACE_HOST_PINNED) place.has_pinned = true;
+    const MS_SpaceDesc& space = *description_->spaces[i];
+    if (space.space == MS_SPACE_HOST_PINNED) place.has_pinned = true;
+    const bool is_opaque = (space.flags & MS_SPACE_LINEAR) == 0;
+    if (space.space == MS_SPACE_DEVICE && is_opaque) place.dlpack_device_type = 0;
   }
   return place;
 }

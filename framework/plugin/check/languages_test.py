@@ -16,7 +16,7 @@ REFERENCE = "device_plugins/cpu/libmillstream_cpu.so"
 TESTING = pathlib.Path("framework/plugin/check/testing")
 CPP = [
     str(TESTING / f"broken_{part}.cc")
-    for part in ("execution", "kernels", "ops", "plugin", "profiler")
+    for part in ("dlpack", "execution", "kernels", "ops", "plugin", "profiler")
 ]
 PLAIN_C = [str(TESTING / "plain_c_plugin.c")]
 COMMON = [

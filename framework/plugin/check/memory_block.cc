@@ -20,11 +20,18 @@ char* AddressOf(const MS_MemRef& ref) { return static_cast<char*>(ref.base) + re
 // All buffers of device memory that this host makes, and those of memory that plugins gave.
 class PlacedBuffer : public Buffer {
  public:
+  // REQUIRES: it has a block.
   explicit PlacedBuffer(std::unique_ptr<PlacedTensor> placed)
       : Buffer(AddressOf(placed->memory()), placed->bytes(), /*writable=*/false,
-               placed->on_host() ? MemorySpace::kHost : MemorySpace::kDevice),
+               placed->on_host() ? MemorySpace::kHost : MemorySpace::kDevice,
+               placed->place().ordinal),
         placed_(std::move(placed)) {}
   const PlacedTensor& placed() const { return *placed_; }
+  int32_t dlpack_device_type() const override { return placed_->place().dlpack_device_type; }
+  Status AwaitWritten() const override {
+    const Place& place = placed_->place();
+    return place.on_host() ? absl::OkStatus() : Take(place.functions->stream_sync(place.stream));
+  }
 
  private:
   const std::unique_ptr<PlacedTensor> placed_;

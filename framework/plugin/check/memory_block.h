@@ -19,8 +19,10 @@ namespace millstream::plugin_check {
 struct Place {
   MS_Device* device = nullptr;
   const MS_DeviceApi* functions = nullptr;
-  MS_Stream* stream = nullptr;  // of `device`, for copies
-  bool has_pinned = false;      // the device has pinned host memory
+  MS_Stream* stream = nullptr;     // of `device`, for copies
+  bool has_pinned = false;         // the device has pinned host memory
+  uint32_t ordinal = 0;            // of `device`
+  int32_t dlpack_device_type = 0;  // of its memory; 0: DLPack does not know it
   bool on_host() const { return device == nullptr; }
 };
 
@@ -39,6 +41,7 @@ class Block {
   ~Block();
 
   uint64_t bytes() const { return bytes_; }
+  const Place& place() const { return place_; }
   MS_MemRef ref() const;
   // Waits for the place's stream.
   Status Write(const void* bytes) const;
@@ -84,6 +87,8 @@ class PlacedTensor {
   const Shape& shape() const { return shape_; }
   uint64_t bytes() const;
   bool on_host() const { return on_host_; }
+  // Of its block. REQUIRES: it has one.
+  const Place& place() const { return block_->place(); }
   // Whether it is in the memory of somebody else's tensor.
   bool is_shared() const { return is_shared_; }
   MS_MemRef memory() const;

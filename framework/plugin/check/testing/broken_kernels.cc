@@ -228,6 +228,7 @@ ms::Status RegisterKernels(MS_Registrar* registrar) {
   MS_TRY(Register<AssignAdd>(registrar, "AssignAddVariableOp",
                              ms::KernelOptions().Type<float>("dtype")));
   MS_TRY(RegisterExecutions(registrar));
+  MS_TRY(RegisterDLPack(registrar));
   MS_TRY(RegisterOps(registrar));
   if (Has("own_random")) {
     MS_TRY(Register<OwnRandom>(

@@ -177,10 +177,12 @@ MS_Status* Enumerate(const MS_Plugin* plugin, const MS_DeviceDesc** out, uint64_
   MS_Status* const status = GoodDevices().enumerate(plugin, &device, &one, reason);
   *n = Has("no_device") ? 0 : 1;
   if (out == nullptr || (room == 0 && !Has("overfills"))) return status;
+  static MS_DeviceDesc described = *device;
+  described.dlpack_device_type = HasOwnMemory() ? kDLPackDeviceType : 0;
   static int calls = 0;
   static MS_DeviceDesc other = *device;
   other.mem_total += 4096;
-  out[0] = Has("unstable") && calls++ > 0 ? &other : device;
+  out[0] = Has("unstable") && calls++ > 0 ? &other : &described;
   return status;
 }
 
@@ -216,6 +218,7 @@ struct Plugin : ms::PluginDefaults {
     return ms::Status();  // The host has checked them; without a schema, nobody has.
   }
   static const MS_Table* GetInterface(std::string_view id) {
+    if (Has("one_table")) return DeviceTable();
     if (id == MS_OPTIONS_API) return SchemaTable();
     if (id == MS_PROFILER_API) return ProfilerTable();
     if (id == MS_DEVICES_API) return DevicesTable();

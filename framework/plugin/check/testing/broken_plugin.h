@@ -19,6 +19,9 @@ inline bool HasOwnMemory() {
          Has("byte_after_device_scratch");
 }
 
+// By which DLPack knows memory of the device's own: that of an extension (kDLExtDev).
+constexpr int32_t kDLPackDeviceType = 12;
+
 // Whether it describes its options.
 bool HasSchema();
 const MS_Table* SchemaTable();
@@ -29,6 +32,8 @@ void NoteCopy(uint64_t begin_ns);
 ms::Status RegisterKernels(MS_Registrar* registrar);
 // Those that use more of their host.
 ms::Status RegisterExecutions(MS_Registrar* registrar);
+// One that exchanges memory through DLPack.
+ms::Status RegisterDLPack(MS_Registrar* registrar);
 // Ops of its own with their kernels, and a kernel with memory of its own.
 ms::Status RegisterOps(MS_Registrar* registrar);
 
