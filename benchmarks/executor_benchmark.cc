@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "benchmarks/step.h"
+#include "device_plugins/sim/control.h"
 #include "framework/op_registry.h"
+#include "framework/plugin/host_status.h"
 #include "framework/plugin/kernel_registry.h"
 #include "framework/shape_context.h"
 
@@ -176,6 +178,90 @@ void BM_NewShapeOfAChainOf100(benchmark::State& state) {
                 [](int64_t size) { return std::vector<Tensor>{Numbers(Shape({size}))}; });
 }
 BENCHMARK(BM_NewShapeOfAChainOf100)->UseManualTime();
+
+// ---- Work that a device records and replays -----------------------------------------------------
+
+// These rows are the last, because sessions prefer the simulated device once it is loaded.
+
+constexpr int kEnqueued = 100;
+
+// How often the simulated devices have replayed recorded work.
+uint64_t Replays() {
+  const MS_Plugin* const sim = LoadSim().abi;
+  const auto* const control =
+      reinterpret_cast<const SIM_ControlApi*>(sim->get_interface(sim, SIM_CONTROL_API));
+  SIM_Uses uses = {};
+  CheckOk(TakeAbiStatus(control->count_uses(0, &uses)));
+  return uses.replays;
+}
+
+// A step that enqueues `kEnqueued` kernels of four floats each on a simulated device.
+class SimulatedStep {
+ public:
+  explicit SimulatedStep(bool capture) : graph_(Options(capture)) {
+    LoadSim();
+    Output value = graph_.Placeholder({4});
+    signature_.feeds = {value};
+    for (int i = 0; i < kEnqueued; ++i) {
+      value = graph_.Op("Neg", {value});
+      CheckOk(graph_.graph.SetDevice(value.node, "/device:SIM:0"));
+    }
+    signature_.fetches = {value};
+  }
+  // Compiled anew, with a state in which nothing is recorded.
+  std::unique_ptr<Callable> MakeCallable() {
+    signature_.targets.push_back(graph_.Target("NoOp", {}));
+    return graph_.MakeCallable(signature_);
+  }
+
+ private:
+  static SessionOptions Options(bool capture) {
+    SessionOptions options = AsWritten();
+    if (!capture) options.disabled_passes = {"capture"};
+    return options;
+  }
+
+  BenchmarkGraph graph_;
+  StepSignature signature_;
+};
+
+// The column CPU is the time of the thread that enqueues.
+void TimeSimulatedSteps(benchmark::State& state, bool capture) {
+  SimulatedStep step(capture);
+  const std::unique_ptr<Callable> callable = step.MakeCallable();
+  TimeSteps(state, callable.get(), {Numbers(Shape({4}))}, 1);
+  if ((Replays() != 0) != capture) state.SkipWithError("another kind of step ran");
+  ReportItems(state, "time/kernel", kEnqueued);
+}
+
+void BM_StepOf100EnqueuedKernels(benchmark::State& state) {
+  TimeSimulatedSteps(state, /*capture=*/false);
+}
+BENCHMARK(BM_StepOf100EnqueuedKernels);
+
+void BM_StepOf100ReplayedKernels(benchmark::State& state) {
+  TimeSimulatedSteps(state, /*capture=*/true);
+}
+BENCHMARK(BM_StepOf100ReplayedKernels);
+
+// The second step of a state: the kernels are called, what they enqueue is recorded, and replayed.
+void BM_StepThatRecords100Kernels(benchmark::State& state) {
+  using Clock = std::chrono::steady_clock;
+  SimulatedStep step(/*capture=*/true);
+  const RunOptions options;
+  const std::vector<Tensor> feeds = {Numbers(Shape({4}))};
+  std::vector<Tensor> fetches(1);
+  for (auto _ : state) {
+    const std::unique_ptr<Callable> callable = step.MakeCallable();
+    CheckOk(callable->Run(feeds, absl::MakeSpan(fetches), options));
+    const Clock::time_point start = Clock::now();
+    CheckOk(callable->Run(feeds, absl::MakeSpan(fetches), options));
+    state.SetIterationTime(std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  if (Replays() == 0) state.SkipWithError("nothing was recorded");
+  ReportItems(state, "time/kernel", kEnqueued);
+}
+BENCHMARK(BM_StepThatRecords100Kernels)->UseManualTime();
 
 }  // namespace
 }  // namespace millstream

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "core/gradients/gradients.h"
 #include "core/host/host_ctx.h"
-#include "framework/plugin/loader.h"
 
 namespace millstream {
 namespace {
@@ -21,13 +20,17 @@ T ValueOrDie(StatusOr<T> value) {
   return *std::move(value);
 }
 
-// Of the plugins that this program was built with, the one that suits the machine.
-void LoadCpuPlugin() {
-  CheckOk(RegisterRuntimeInterfaces());
+// Of the plugins that this program was built with.
+std::string PluginFolder(absl::string_view name) {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  CheckOk(PluginLoader::Global()->LoadFrom(
-      {self.string() + ".runfiles/millstream/device_plugins/cpu"}));
+  return absl::StrCat(self.string(), ".runfiles/millstream/device_plugins/", name);
+}
+
+// The one that suits the machine.
+void LoadCpuPlugin() {
+  CheckOk(RegisterRuntimeInterfaces());
+  CheckOk(PluginLoader::Global()->LoadFrom({PluginFolder("cpu")}));
 }
 
 }  // namespace
@@ -36,6 +39,11 @@ void CheckOk(const Status& status) {
   if (status.ok()) return;
   std::cerr << "the benchmark cannot run: " << status << "\n";
   std::exit(1);
+}
+
+const LoadedPlugin& LoadSim() {
+  CheckOk(RegisterRuntimeInterfaces());
+  return *ValueOrDie(PluginLoader::Global()->Load(PluginFolder("sim") + "/libmillstream_sim.so"));
 }
 
 Tensor Numbers(const Shape& shape) {

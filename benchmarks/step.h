@@ -12,11 +12,15 @@
 #include "core/graph/graph.h"
 #include "core/graph/graph_builder.h"
 #include "core/session/session.h"
+#include "framework/plugin/loader.h"
 
 namespace millstream {
 
 // Ends the process after an error: what would be timed then is not what the row says.
 void CheckOk(const Status& status);
+
+// The plugin of simulated devices. Once it is loaded, sessions prefer its devices to the CPU.
+const LoadedPlugin& LoadSim();
 
 // A float tensor of numbers that look random, between -1 and 1, the same in every run.
 Tensor Numbers(const Shape& shape);
