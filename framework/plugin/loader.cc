@@ -308,9 +308,12 @@ Status PluginLoader::Register(const PluginOptions& options, Attempt* attempt,
   MS_RETURN_IF_ERROR(NamePlugin(
       TakeAbiStatus(plugin->abi->init(plugin->abi, pairs.data(), pairs.size())), plugin->path));
   attempt->record.stage = LoadStage::kRegister;
-  MS_Registrar registrar(plugin->name, attempt->record.family, plugin->vendor, ops_);
+  attempt->registrar =
+      std::make_unique<MS_Registrar>(plugin->name, attempt->record.family, plugin->vendor, ops_);
+  MS_Registrar& registrar = *attempt->registrar;
   registrar.is_builtin = LiesIn(plugin->path, Options().install_folder);
   const Status status = TakeAbiStatus(plugin->abi->register_all(plugin->abi, &registrar));
+  registrar.Close();
   MS_RETURN_IF_ERROR(NamePlugin(status, plugin->path));
   MS_RETURN_IF_ERROR(NamePlugin(registrar.first_error, plugin->path));
   plugin->num_kernels = registrar.kernels.size();

@@ -8,6 +8,7 @@
 
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/loader.h"
+#include "framework/plugin/registrar.h"
 
 namespace millstream {
 
@@ -18,6 +19,8 @@ struct PluginLoader::Attempt {
   uint64_t inode = 0;
   bool entered = false;                  // the entry point was called, so the file stays mapped
   std::unique_ptr<LoadedPlugin> plugin;  // null unless it is ready
+  // Kept, because the plugin may have kept it: it is told that it is too late.
+  std::unique_ptr<MS_Registrar> registrar;
   bool enumerated = false;
 };
 

@@ -314,6 +314,17 @@ TEST_F(LoaderTest, OptionsThatNobodyTakesAreRefused) {
   EXPECT_THAT(Kernels(), IsEmpty());
 }
 
+TEST_F(LoaderTest, APluginThatRegistersTooLateIsToldSo) {
+  ASSERT_TRUE(loader_->Load(FixturePath("registers_late")).ok());
+  const size_t before = Kernels().size();
+  SetHostLogLevel(MS_LOG_INFO);
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(loader_->Shutdown().ok());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("registers something after its register_all has returned"));
+  EXPECT_EQ(Kernels().size(), before);
+}
+
 TEST_F(LoaderTest, ShutdownCallsThePluginsTheLastLoadedFirst) {
   ASSERT_TRUE(loader_->Load(FixturePath("good")).ok());
   ASSERT_TRUE(loader_->Load(FixturePath("device")).ok());

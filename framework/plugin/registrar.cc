@@ -216,13 +216,27 @@ MS_Status* ResourceTypeRegister(MS_Registrar* registrar, MS_Str type,
   return nullptr;
 }
 
+// What the function says, unless register_all has returned. One thread at a time.
+template <auto kFunction, typename... Arguments>
+MS_Status* WhileOpen(MS_Registrar* registrar, Arguments... arguments) {
+  const absl::MutexLock lock(&registrar->mutex);
+  if (!registrar->is_closed) return kFunction(registrar, arguments...);
+  return ToAbiStatus(errors::FailedPrecondition(
+      "plugin ", registrar->plugin, " registers something after its register_all has returned"));
+}
+
+const MS_OpInfo* FindWhileOpen(MS_Registrar* registrar, MS_Str name) {
+  const absl::MutexLock lock(&registrar->mutex);
+  return registrar->is_closed ? nullptr : OpFind(registrar, name);
+}
+
 constexpr MS_RegistryApi kRegistryApi = {
     {sizeof(MS_RegistryApi), 1, MS_ABI_MINOR, MS_REGISTRY_API},
-    &KernelRegister,
-    &OpRegister,
-    &GradientRegister,
-    &ResourceTypeRegister,
-    &OpFind,
+    &WhileOpen<&KernelRegister>,
+    &WhileOpen<&OpRegister>,
+    &WhileOpen<&GradientRegister>,
+    &WhileOpen<&ResourceTypeRegister>,
+    &FindWhileOpen,
 };
 
 }  // namespace
@@ -317,6 +331,11 @@ Status CommitRegistrations(MS_Registrar* registrar, OpRegistry* ops, KernelRegis
 }  // namespace millstream
 
 MS_Registrar::~MS_Registrar() = default;
+
+void MS_Registrar::Close() {
+  const absl::MutexLock lock(&mutex);
+  is_closed = true;
+}
 
 absl::StatusOr<const millstream::OpDef*> MS_Registrar::FindOp(absl::string_view name) const {
   if (absl::c_linear_search(skipped_ops, name)) {

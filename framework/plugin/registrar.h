@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
 #include "framework/op_registry.h"
 #include "framework/plugin/kernel_registry.h"
 #include "framework/plugin/plugin.h"
@@ -23,8 +24,9 @@ namespace millstream {
 struct FoundOp;
 }
 
-// A private transaction, which is invisible until the loader commits it. Only the thread that loads
-// the plugin uses it.
+// A private transaction, which is invisible until the loader commits it. The functions of the table
+// may be called by any thread until Close. The members are for the thread that loads the plugin,
+// before register_all is called and after Close.
 struct MS_Registrar {
   MS_Registrar(std::string plugin_name, const millstream::OpRegistry* op_registry)
       : plugin(plugin_name), ops(op_registry), prefixes({std::move(plugin_name)}) {}
@@ -52,6 +54,12 @@ struct MS_Registrar {
   std::vector<std::unique_ptr<const millstream::FoundOp>> found_ops;
   // The error of the first failed registration. The plugin fails even if it ignores the error.
   absl::Status first_error;
+
+  // register_all has returned: from now on the table's functions do nothing and say so.
+  void Close();
+
+  absl::Mutex mutex;
+  bool is_closed = false;  // guarded by the mutex
 
   // Finds an op in this transaction or in the registry. NOT_FOUND if there is none, or if the
   // plugin has another one of that name, which was skipped.

@@ -1,7 +1,10 @@
 #include "framework/plugin/registrar.h"
 
+#include <atomic>
 #include <cstring>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "framework/plugin/host_status.h"
 #include "gmock/gmock.h"
@@ -60,6 +63,38 @@ class RegistrarTest : public ::testing::Test {
   MS_InPlacePair in_place_ = {0, 0};
   MS_KernelDef definition_ = {};
 };
+
+const MS_RegistryApi& Functions() {
+  return *reinterpret_cast<const MS_RegistryApi*>(RegistryInterface());
+}
+
+TEST_F(RegistrarTest, ThreadsMayRegisterAtTheSameTime) {
+  constexpr int kThreads = 4;
+  constexpr int kKernels = 100;
+  std::vector<std::thread> threads;
+  std::atomic<int> failures{0};
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < kKernels; ++k) {
+        const Status status = TakeAbiStatus(Functions().kernel_register(&registrar_, &definition_));
+        if (!status.ok() || Functions().op_find(&registrar_, ToAbi("Blend")) == nullptr) ++failures;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(registrar_.kernels.size(), size_t{kThreads * kKernels});
+}
+
+TEST_F(RegistrarTest, AfterTheRegistrationNothingIsTaken) {
+  registrar_.Close();
+  const Status status = TakeAbiStatus(Functions().kernel_register(&registrar_, &definition_));
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("plugin test registers something after"));
+  EXPECT_EQ(Functions().op_find(&registrar_, ToAbi("Blend")), nullptr);
+  EXPECT_TRUE(registrar_.kernels.empty());
+  EXPECT_TRUE(registrar_.first_error.ok());
+}
 
 TEST_F(RegistrarTest, ADefinitionIsCopied) {
   definition_.priority = -3;

@@ -92,6 +92,10 @@
 #ifndef FIXTURE_ON_REGISTER
 #define FIXTURE_ON_REGISTER ((void)0)
 #endif
+/* What runs in shutdown. */
+#ifndef FIXTURE_ON_SHUTDOWN
+#define FIXTURE_ON_SHUTDOWN ((void)0)
+#endif
 /* The op of a second kernel, whose registration's outcome the plugin ignores. */
 #ifndef FIXTURE_SECOND_OP
 #define FIXTURE_SECOND_OP NULL
@@ -115,6 +119,7 @@ MS_PLUGIN_NOTE(FIXTURE_NAME, FIXTURE_FAMILY, FIXTURE_RANK, 0, FIXTURE_FLAGS);
 extern MS_Code code_that_nobody_defines;
 
 static const MS_HostBase* bound_host;
+static MS_Registrar* kept_registrar;
 
 /* A text of a megabyte. */
 __attribute__((unused)) static MS_Str LongText(void) {
@@ -189,6 +194,14 @@ static MS_Status* RegisterKernel(MS_Registrar* registrar, const char* op, int32_
   return registry->kernel_register(registrar, &kernel);
 }
 
+/* Registers a kernel when it is too late, and logs what it is told. */
+__attribute__((unused)) static void RegisterLate(void) {
+  const MS_CoreApi* core = (const MS_CoreApi*)bound_host->get_interface(bound_host, MS_CORE_API);
+  MS_Status* status = RegisterKernel(kept_registrar, "FixtureDouble", 9);
+  bound_host->log(bound_host, MS_LOG_INFO, core->status_message(status));
+  core->status_free(status);
+}
+
 /* An op with an attribute for each number below FIXTURE_OP_ATTRS, for which one text will do: it is
  * refused before that is read, or is no attribute. */
 static MS_Status* RegisterOp(MS_Registrar* registrar, const char* name) {
@@ -239,6 +252,7 @@ static MS_Status* RegisterAll(const MS_Plugin* plugin, MS_Registrar* registrar) 
   MS_Status* status = NULL;
   int32_t i;
   (void)plugin;
+  kept_registrar = registrar;
   FIXTURE_ON_REGISTER;
   if (own != NULL) status = RegisterOp(registrar, own);
   for (i = 0; status == NULL && i < FIXTURE_KERNELS; ++i) {
@@ -254,6 +268,7 @@ static MS_Status* RegisterAll(const MS_Plugin* plugin, MS_Registrar* registrar) 
 
 static void Shutdown(const MS_Plugin* plugin) {
   (void)plugin;
+  FIXTURE_ON_SHUTDOWN;
   bound_host->log(bound_host, MS_LOG_INFO, Text("shutdown of " FIXTURE_NAME));
 }
 
