@@ -2,28 +2,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <random>
 
 #include "core/device/find_kernel.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/kernel_info.h"
 
 namespace millstream {
-namespace {
-
-// A call that asks for no seed draws another stream in every session.
-uint64_t FreshSeed() {
-  std::random_device device;
-  return (static_cast<uint64_t>(device()) << 32) | device();
-}
-
-uint64_t SeedAttr(const AttrMap& attrs, absl::string_view name) {
-  const AttrValue* value = FindAttr(attrs, name);
-  const int64_t* seed = value == nullptr ? nullptr : value->get<int64_t>();
-  return seed == nullptr ? 0 : static_cast<uint64_t>(*seed);
-}
-
-}  // namespace
 
 const MS_DeviceContext kNoDevice = {
     {sizeof(MS_DeviceContext), 0, nullptr}, nullptr, nullptr, nullptr, 0, 0};
@@ -33,15 +17,6 @@ void FillFrame(const MS_DeviceContext& device, MS_Frame* frame) {
   frame->stream = device.stream;
   frame->stream_native = device.stream_native;
   frame->device_ordinal = device.device_ordinal;
-}
-
-RandomStream::RandomStream(const AttrMap& attrs)
-    : key_(SeedAttr(attrs, "seed")), upper_counter_(SeedAttr(attrs, "seed2")) {
-  const bool draws = FindAttr(attrs, "seed") != nullptr;
-  if (draws && key_ == 0 && upper_counter_ == 0) {
-    key_ = FreshSeed();
-    upper_counter_ = FreshSeed();
-  }
 }
 
 KernelInstance::KernelInstance(const OpCall& call, const KernelRegistration* registration,

@@ -3,7 +3,6 @@
 #ifndef MILLSTREAM_CORE_DEVICE_KERNEL_INSTANCE_H_
 #define MILLSTREAM_CORE_DEVICE_KERNEL_INSTANCE_H_
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
+#include "core/device/random_stream.h"
 #include "core/graph/graph.h"
 #include "framework/op_call.h"
 #include "framework/plugin/kernel_registry.h"
@@ -27,24 +27,6 @@ extern const MS_DeviceContext kNoDevice;
 
 // Sets the fields of the frame that belong to the device.
 void FillFrame(const MS_DeviceContext& device, MS_Frame* frame);
-
-// A kernel's Philox stream: 64-bit key, and a counter of which the upper half is the second seed
-// and the lower half moves on with every reservation. Thread-safe.
-class RandomStream {
- public:
-  // From the attributes seed and seed2; both zero: another stream every time.
-  explicit RandomStream(const AttrMap& attrs);
-  void Reserve(uint64_t blocks, uint64_t* key, uint64_t counter[2]) {
-    *key = key_;
-    counter[0] = used_.fetch_add(blocks, std::memory_order_relaxed);
-    counter[1] = upper_counter_;
-  }
-
- private:
-  uint64_t key_;
-  uint64_t upper_counter_;
-  std::atomic<uint64_t> used_{0};
-};
 
 // Constant after creation, except for the random stream. Thread-safe.
 class KernelInstance {
