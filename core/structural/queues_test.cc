@@ -15,6 +15,7 @@ namespace millstream {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::UnorderedElementsAre;
 constexpr auto kCancelled = absl::StatusCode::kCancelled;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kLate = absl::StatusCode::kDeadlineExceeded;
@@ -26,6 +27,7 @@ struct QueueSettings {
   std::vector<DataType> types = {DataType::kFloat};
   std::vector<PartialShape> shapes = {PartialShape::Scalar()};
   std::string shared_name;
+  std::string op = "FIFOQueueV2";
 };
 
 // A step on a thread of its own.
@@ -46,7 +48,7 @@ class BackgroundStep {
 class QueuesTest : public SessionTest {
  protected:
   Output Queue(const std::string& name, const QueueSettings& settings = QueueSettings()) {
-    const auto node = TryNode(name, "FIFOQueueV2", {},
+    const auto node = TryNode(name, settings.op, {},
                               {{"component_types", settings.types},
                                {"shapes", settings.shapes},
                                {"capacity", settings.capacity},
@@ -67,8 +69,8 @@ class QueuesTest : public SessionTest {
   Output Dequeue(const Output& queue, DataType dtype = DataType::kFloat) {
     return Op("QueueDequeueV2", {queue}, {{"component_types", std::vector<DataType>{dtype}}});
   }
-  Output DequeueMany(const Output& queue, int32_t n) {
-    return Op("QueueDequeueManyV2", {queue, build.Int32(n)},
+  Output DequeueMany(const Output& queue, int32_t n, const std::string& op = "QueueDequeueManyV2") {
+    return Op(op, {queue, build.Int32(n)},
               {{"component_types", std::vector<DataType>{DataType::kFloat}}});
   }
   const Node* Close(const Output& queue, bool cancel = false) {
@@ -154,6 +156,93 @@ TEST_F(QueuesTest, NodesWithOneSharedNameShareTheQueue) {
   const Output other = Queue("c", settings);
   ExpectError(Error(Dequeue(other)), kInvalid,
               {"Shared queue 'shared' has capacity -1 but requested capacity was 3", "node 'c'"});
+}
+
+TEST_F(QueuesTest, QueuesOfOneNameAreOfOneKind) {
+  QueueSettings settings;
+  settings.shared_name = "shared";
+  EXPECT_EQ(Execute({Enqueue(Queue("a", settings), {Constant(1.0f)})}), absl::OkStatus());
+  settings.op = "RandomShuffleQueueV2";
+  ExpectError(Error(Dequeue(Queue("b", settings))), kInvalid,
+              {"has type 'FIFOQueue' but requested type was 'RandomShuffleQueue'"});
+}
+
+TEST_F(QueuesTest, APriorityQueueGivesTheSmallestFirst) {
+  QueueSettings settings;
+  settings.op = "PriorityQueueV2";
+  const Output queue = Queue("q", settings);
+  const Output priorities = Constant(Values<int64_t>({5, 1, 3}));
+  EXPECT_EQ(Execute({EnqueueMany(queue, {priorities, Floats({50, 10, 30})})}), absl::OkStatus());
+  const Node* const taken = Added(build.NodeOf(
+      "QueueDequeueManyV2", {queue, build.Int32(3)},
+      {{"component_types", std::vector<DataType>{DataType::kInt64, DataType::kFloat}}}));
+  EXPECT_THAT(Get(taken->output(1)), ElementsAre(10, 30, 50));
+  ExpectError(Execute({Enqueue(queue, {Constant(1.0f)})}), kInvalid,
+              {"components of types [int64, float32], got [float32]"});
+}
+
+TEST_F(QueuesTest, APaddingQueueFillsUpItsBatches) {
+  QueueSettings settings;
+  settings.op = "PaddingFIFOQueueV2";
+  settings.shapes = {PartialShape({-1, -1})};
+  const Output queue = Queue("q", settings);
+  for (const Shape& shape : {Shape({1, 2}), Shape({2, 1}), Shape({0, 0})}) {
+    const std::vector<float> values(static_cast<size_t>(shape.num_elements()), 7);
+    const Output element = Constant(Tensor::FromValues<float>(shape, values));
+    EXPECT_EQ(Execute({Enqueue(queue, {element})}), absl::OkStatus());
+  }
+  const Tensor batch = Value(DequeueMany(queue, 3));
+  EXPECT_EQ(batch.shape(), Shape({3, 2, 2}));
+  EXPECT_THAT(Elements<float>(batch), ElementsAre(7, 7, 0, 0, 7, 0, 7, 0, 0, 0, 0, 0));
+  ExpectError(Execute({Enqueue(queue, {Constant(1.0f)})}), kInvalid, {"Expected [?,?], got []"});
+  settings.shapes = {PartialShape()};
+  ExpectError(Error(Dequeue(Queue("unknown", settings))), kInvalid, {"must have known ranks"});
+  settings.shapes = {};
+  ExpectError(Error(Dequeue(Queue("none", settings))), kInvalid, {"1 components, got 0"});
+}
+
+TEST_F(QueuesTest, PaddingOfStringsIsEmpty) {
+  QueueSettings settings;
+  settings.op = "PaddingFIFOQueueV2";
+  settings.types = {DataType::kString};
+  settings.shapes = {PartialShape({-1})};
+  const Output queue = Queue("q", settings);
+  EXPECT_EQ(Execute({Enqueue(queue, {Constant(Values<std::string>({"a"}))})}), absl::OkStatus());
+  EXPECT_EQ(Execute({Enqueue(queue, {Constant(Values<std::string>({"b", "c"}))})}),
+            absl::OkStatus());
+  const Output taken =
+      Op("QueueDequeueManyV2", {queue, build.Int32(2)}, {{"component_types", settings.types}});
+  EXPECT_THAT(Elements<std::string>(Value(taken)), ElementsAre("a", "", "b", "c"));
+}
+
+TEST_F(QueuesTest, AShufflingQueueLeavesItsMinimum) {
+  const auto node = TryNode("q", "RandomShuffleQueueV2", {},
+                            {{"component_types", std::vector<DataType>{DataType::kFloat}},
+                             {"shapes", std::vector<PartialShape>{PartialShape::Scalar()}},
+                             {"min_after_dequeue", 2}});
+  ASSERT_TRUE(node.ok()) << node.status();
+  const Output queue = (*node)->output(0);
+  EXPECT_EQ(Execute({EnqueueMany(queue, {Floats({1, 2, 3, 4})})}), absl::OkStatus());
+  std::vector<float> all = Get(DequeueMany(queue, 2));
+  ExpectError(Late({Dequeue(queue)}), kLate, {"waits for an element of queue 'q'"});
+  EXPECT_EQ(Execute({Close(queue)}), absl::OkStatus());
+  for (const float value : Get(DequeueMany(queue, 5, "QueueDequeueUpToV2"))) all.push_back(value);
+  EXPECT_THAT(all, UnorderedElementsAre(1, 2, 3, 4));
+  ExpectError(Error(DequeueMany(queue, 5, "QueueDequeueUpToV2")), kOutOfRange,
+              {"RandomShuffleQueue '", "(requested 5, current size 0)"});
+}
+
+TEST_F(QueuesTest, TheMinimumIsBelowTheCapacity) {
+  for (const int64_t min : {-1, 3}) {
+    const auto node = TryNode(absl::StrCat("q", min + 1), "RandomShuffleQueueV2", {},
+                              {{"component_types", std::vector<DataType>{DataType::kFloat}},
+                               {"capacity", 3},
+                               {"min_after_dequeue", min}});
+    ASSERT_TRUE(node.ok()) << node.status();
+    ExpectError(
+        Error(Dequeue((*node)->output(0))), kInvalid,
+        {"'min_after_dequeue' must be >= 0 and below the capacity 3", absl::StrCat("got ", min)});
+  }
 }
 
 TEST_F(QueuesTest, ADequeueWaitsForAnotherStep) {

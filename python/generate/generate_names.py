@@ -30,6 +30,8 @@ _LAZY = frozenset(
         "ops.custom_gradients",
         "ops.functional_ops",
         "ops.linalg_ops",
+        "ops.queue_kinds",
+        "ops.queue_ops",
         "ops.sparse_ops",
         "ops.string_ops",
         "ops.tensor_array",

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import millstream as tf
+from millstream.argument_inputs import calls_of_inputs
 from millstream.argument_tables import IMAGES, Calls, X, calls_of_networks
 from millstream.public_names import public_callables
 
@@ -209,7 +210,6 @@ def _table() -> Calls:
         tf.foldl: lambda: {"fn": lambda a, x: a + x, "elems": tf.constant(X)},
         tf.foldr: lambda: {"fn": lambda a, x: a + x, "elems": tf.constant(X)},
         tf.scan: lambda: {"fn": lambda a, x: a + x, "elems": tf.constant(X)},
-        tf.FIFOQueue: lambda: {"capacity": 2, "dtypes": tf.int32},
         tf.fill: lambda: {"dims": [2], "value": 1.0},
         tf.gather: lambda: {"params": X, "indices": [0]},
         tf.get_collection: lambda: {"key": "a"},
@@ -453,6 +453,7 @@ def _table() -> Calls:
         tf.train.global_step: lambda: {
             "sess": tf.get_default_session(), "global_step_tensor": tf.constant(0)
         },
+        **calls_of_inputs(),
         **calls_of_networks(),
     }  # fmt: skip
     for name in ("bfloat16", "double", "float", "int32", "int64"):

@@ -23,6 +23,7 @@ _OF_OTHER_LEVELS = (
     "losses_and_metrics",
     "optimizers_all",
     "py_func_print_assert",
+    "queue_kinds",
     "rnn_static_dynamic",
     "saver_round_trip",
     "schedules_clipping_averages",

@@ -7,16 +7,24 @@ from testing.ops.support.registry import NotTested, define_tests
 _BETWEEN_STEPS = NotTested(
     "works between steps: core/structural/queues_test.cc compares what comes out of a queue"
 )
-
-define_tests(
-    [
-        "FIFOQueueV2",
-        "QueueDequeueManyV2",
-        "QueueDequeueV2",
-        "QueueEnqueueManyV2",
-        "QueueEnqueueV2",
-    ],
-    reference=_BETWEEN_STEPS,
-    determinism=NotTested("keeps elements, and computes nothing"),
+_REPLACED = NotTested(
+    "the import replaces it by the op on handles: core/import/import_queues_test.cc runs it"
 )
-define_tests(["QueueCloseV2", "QueueIsClosedV2", "QueueSizeV2"], reference=_BETWEEN_STEPS)
+_KEEPS = NotTested("keeps elements, and computes nothing")
+_WITH_TENSORS = [
+    "FIFOQueue",
+    "PaddingFIFOQueue",
+    "PriorityQueue",
+    "QueueDequeue",
+    "QueueDequeueMany",
+    "QueueDequeueUpTo",
+    "QueueEnqueue",
+    "QueueEnqueueMany",
+    "RandomShuffleQueue",
+]
+_OTHERS = ["QueueClose", "QueueIsClosed", "QueueSize"]
+
+define_tests([f"{name}V2" for name in _WITH_TENSORS], reference=_BETWEEN_STEPS, determinism=_KEEPS)
+define_tests([f"{name}V2" for name in _OTHERS], reference=_BETWEEN_STEPS)
+define_tests(_WITH_TENSORS, reference=_REPLACED, determinism=_KEEPS)
+define_tests([*_OTHERS, "FakeQueue"], reference=_REPLACED)

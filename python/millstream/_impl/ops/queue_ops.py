@@ -1,4 +1,4 @@
-"""Queues: tensors that go from step to step."""
+"""What all queues have in common: tensors that go from step to step."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
-from millstream._impl.graph.arguments import INTEGER, NAMES, TEXT, or_none, takes
-from millstream._impl.graph.convert import tensor_of_argument
-from millstream._impl.graph.default_graph import get_default_graph
+from millstream._impl.graph.convert import constant_value, tensor_of_argument
 from millstream._impl.graph.operation import Operation, Tensor
-from millstream._impl.values import dtypes, tensor_shape
+from millstream._impl.ops import check_ops
+from millstream._impl.values import dtypes
 from millstream._impl.values.dtypes import DType
 from millstream._impl.values.tensor_shape import TensorShape
 
 
-def _listed(value: Any) -> list[Any]:
+def listed(value: Any) -> list[Any]:
+    """A list of what a user gave as one value or several."""
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-@public("QueueBase")
+@public("QueueBase", "io.QueueBase", "queue.QueueBase")
 class QueueBase:
     """What all queues have in common.
 
@@ -62,6 +62,43 @@ class QueueBase:
         self._names = None if names is None else list(names)
         self._queue_ref = queue_ref
 
+    @staticmethod
+    def from_list(index: Any, queues: Sequence[QueueBase]) -> QueueBase:
+        """One queue of a list, which is chosen in the step.
+
+        Parameters
+        ----------
+        index
+            Which one: an integer or a scalar tensor of integers.
+        queues
+            Queues of equal dtypes and names.
+
+        Returns
+        -------
+        QueueBase
+            Its shapes are those on which all of the queues agree.
+
+        Raises
+        ------
+        TypeError
+            `queues` is no list of queues of equal dtypes and names.
+        """
+        if not isinstance(queues, (list, tuple)) or not queues:
+            raise TypeError(f"queues: expected a list of queues, got {queues!r}")
+        if not all(isinstance(queue, QueueBase) for queue in queues):
+            raise TypeError(f"queues: expected a list of queues, got {queues!r}")
+        first = queues[0]
+        for queue in queues[1:]:
+            if queue.dtypes != first.dtypes:
+                raise TypeError("Queues do not have matching component dtypes.")
+            if queue.names != first.names:
+                raise TypeError("Queues do not have matching component names.")
+        with first.queue_ref.graph.as_default(), scopes.name_scope("queue_of_list"):
+            handle = _chosen(index, [queue.queue_ref for queue in queues])
+        agreed = [_common(shapes) for shapes in zip(*(q.shapes for q in queues), strict=True)]
+        known = all(shape.ndims is not None for shape in agreed)
+        return QueueBase(first.dtypes, agreed if known else [], first.names, handle)
+
     @property
     def queue_ref(self) -> Tensor:
         """The handle, which operations on the queue take."""
@@ -69,8 +106,13 @@ class QueueBase:
 
     @property
     def name(self) -> str:
-        """Name of the operation that makes the handle, without its scope."""
-        return self._queue_ref.op.name.rpartition("/")[2]
+        """Name of the operation that makes the handle."""
+        return self._queue_ref.op.name
+
+    @property
+    def _last_name(self) -> str:
+        """The name without its scope, with which names of operations on the queue begin."""
+        return self.name.rpartition("/")[2]
 
     @property
     def dtypes(self) -> list[DType]:
@@ -110,7 +152,7 @@ class QueueBase:
         ValueError
             The components are not those of the queue.
         """
-        scope = name or f"{self.name}_enqueue"
+        scope = name or f"{self._last_name}_enqueue"
         with self._queue_ref.graph.as_default(), scopes.name_scope(scope) as whole:
             components = self._components(vals)
             for given, shape in zip(components, self.shapes, strict=True):
@@ -139,7 +181,7 @@ class QueueBase:
         ValueError
             The components are not those of the queue.
         """
-        scope = name or f"{self.name}_EnqueueMany"
+        scope = name or f"{self._last_name}_EnqueueMany"
         with self._queue_ref.graph.as_default(), scopes.name_scope(scope) as whole:
             components = self._components(vals)
             for given, shape in zip(components, self.shapes, strict=True):
@@ -164,7 +206,7 @@ class QueueBase:
         """
         taken = self._outputs(
             gen_ops.queue_dequeue_v2(
-                self._queue_ref, self._dtypes, name=name or f"{self.name}_Dequeue"
+                self._queue_ref, self._dtypes, name=name or f"{self._last_name}_Dequeue"
             )
         )
         for component, shape in zip(taken, self.shapes, strict=True):
@@ -192,18 +234,43 @@ class QueueBase:
         ValueError
             The shapes of the queue's components are not known.
         """
+        rows = int(n) if isinstance(n, int) and n >= 0 else None
+        scope = name or f"{self._last_name}_DequeueMany"
+        return self._rows(gen_ops.queue_dequeue_many_v2, "dequeue_many", n, rows, scope)
+
+    def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
+        """Take several elements out of the queue, or those that a closed queue still has.
+
+        Parameters
+        ----------
+        n
+            How many: an integer or a scalar tensor of int32.
+        name
+            Name of the operation.
+
+        Returns
+        -------
+        Tensor, list or dict
+            As of `dequeue_many`, but a closed queue with fewer than `n` elements gives them all. A
+            step that takes it raises OutOfRangeError when the queue is closed and empty.
+
+        Raises
+        ------
+        ValueError
+            The shapes of the queue's components are not known.
+        """
+        scope = name or f"{self._last_name}_DequeueUpTo"
+        return self._rows(gen_ops.queue_dequeue_up_to_v2, "dequeue_up_to", n, None, scope)
+
+    def _rows(self, op: Any, method: str, n: Any, rows: int | None, name: str) -> Any:
+        """Elements as rows. `rows`: how many there are, if it is known."""
         if not self._shapes:
             raise ValueError(
-                f"queue {self.name!r}: dequeue_many needs a queue that was made with shapes"
+                f"queue {self.name!r}: {method} needs a queue that was made with shapes"
             )
         with self._queue_ref.graph.as_default():
             count = tensor_of_argument(n, "n", dtypes.int32)
-            taken = self._outputs(
-                gen_ops.queue_dequeue_many_v2(
-                    self._queue_ref, count, self._dtypes, name=name or f"{self.name}_DequeueMany"
-                )
-            )
-        rows = int(n) if isinstance(n, int) and n >= 0 else None
+            taken = self._outputs(op(self._queue_ref, count, self._dtypes, name=name))
         for component, shape in zip(taken, self.shapes, strict=True):
             component.set_shape(TensorShape([rows]).concatenate(shape))
         return self._element(taken)
@@ -221,18 +288,20 @@ class QueueBase:
             Name of the operation.
         """
         return gen_ops.queue_close_v2(
-            self._queue_ref, cancel_pending_enqueues, name=name or f"{self.name}_Close"
+            self._queue_ref, cancel_pending_enqueues, name=name or f"{self._last_name}_Close"
         )
 
     def size(self, name: str | None = None) -> Tensor:
         """How many elements are in the queue: a scalar of int32."""
-        size: Tensor = gen_ops.queue_size_v2(self._queue_ref, name=name or f"{self.name}_Size")
+        size: Tensor = gen_ops.queue_size_v2(
+            self._queue_ref, name=name or f"{self._last_name}_Size"
+        )
         return size
 
     def is_closed(self, name: str | None = None) -> Tensor:
         """Whether the queue is closed: a scalar of bool."""
         closed: Tensor = gen_ops.queue_is_closed_v2(
-            self._queue_ref, name=name or f"{self.name}_Is_Closed"
+            self._queue_ref, name=name or f"{self._last_name}_Is_Closed"
         )
         return closed
 
@@ -248,19 +317,21 @@ class QueueBase:
                 )
             given = [vals[name] for name in self._names]
         else:
-            given = _listed(vals)
+            given = listed(vals)
+        # As programs expect: a wrong type is found before a wrong number.
+        components = [
+            tensor_of_argument(value, f"vals[{i}]", dtype, f"component_{i}")
+            for i, (value, dtype) in enumerate(zip(given, self._dtypes, strict=False))
+        ]
         if len(given) != len(self._dtypes):
             raise ValueError(
                 f"vals: expected {len(self._dtypes)} components, got {len(given)}: {vals!r}"
             )
-        return [
-            tensor_of_argument(value, f"vals[{i}]", dtype, f"component_{i}")
-            for i, (value, dtype) in enumerate(zip(given, self._dtypes, strict=True))
-        ]
+        return components
 
     @staticmethod
     def _outputs(result: Any) -> list[Tensor]:
-        return _listed(result)
+        return listed(result)
 
     def _element(self, components: list[Tensor]) -> Any:
         if self._names is not None:
@@ -268,90 +339,32 @@ class QueueBase:
         return components[0] if len(components) == 1 else components
 
 
-@public("FIFOQueue")
-class FIFOQueue(QueueBase):
-    """A queue whose elements come out in the order in which they went in.
-
-    Parameters
-    ----------
-    capacity
-        How many elements it holds at most; negative: any number.
-    dtypes
-        A dtype for each component of an element.
-    shapes
-        A shape for each component, known in full, or None: elements may have any shapes, and
-        cannot be taken out by `dequeue_many`.
-    names
-        A name for each component, or None; with names, elements are dictionaries.
-    shared_name
-        A name by which several graphs and nodes of one session mean the same queue.
-    name
-        Name of the operation.
-
-    Raises
-    ------
-    ValueError
-        There is not one shape or name for each dtype, or a shape is not known in full.
-
-    Examples
-    --------
-    >>> queue = tf.FIFOQueue(10, [tf.int32], shapes=[()])
-    >>> queue.enqueue_many([[1, 2, 3]]).run()
-    >>> queue.close().run()
-    >>> int(queue.dequeue().eval()), queue.dequeue_many(2).eval().tolist()
-    (1, [2, 3])
-    >>> try:
-    ...     queue.dequeue().eval()
-    ... except tf.errors.OutOfRangeError as error:
-    ...     print("insufficient elements (requested 1, current size 0)" in error.message)
-    True
-    """
-
-    @takes(capacity=INTEGER, names=or_none(NAMES), shared_name=TEXT)
-    def __init__(
-        self,
-        capacity: int,
-        dtypes: Any,
-        shapes: Any = None,
-        names: Any = None,
-        shared_name: str | None = None,
-        name: str = "fifo_queue",
-    ) -> None:
-        types = _dtypes_of(dtypes)
-        known = _shapes_of(shapes, len(types))
-        labels = None if names is None else [str(label) for label in _listed(names)]
-        if labels is not None and len(labels) != len(types):
-            raise ValueError(f"names: expected {len(types)} names, got {labels!r}")
-        handle: Tensor = gen_ops.fifo_queue_v2(
-            types,
-            known,
-            capacity,
-            container=get_default_graph().state.container,
-            shared_name=shared_name or "",
-            name=name,
-        )
-        super().__init__(types, known, labels, handle)
+def _common(shapes: Sequence[TensorShape]) -> TensorShape:
+    """The shape with the sizes on which all agree."""
+    first = shapes[0]
+    if any(shape.ndims is None or shape.ndims != first.ndims for shape in shapes):
+        return TensorShape(None)
+    sizes = zip(*(shape.as_list() for shape in shapes), strict=True)
+    return TensorShape([one[0] if len(set(one)) == 1 else None for one in sizes])
 
 
-def _dtypes_of(given: Any) -> list[DType]:
-    try:
-        return [dtypes.as_dtype(dtype) for dtype in _listed(given)]
-    except TypeError as error:
-        raise TypeError(f"dtypes: {error}") from None
-
-
-def _shapes_of(given: Any, count: int) -> list[TensorShape]:
-    """A shape for each of `count` components; empty when the user gave none."""
-    if given is None:
-        return []
-    if not isinstance(given, (TensorShape, list, tuple)):
-        raise TypeError(f"shapes: expected a list of shapes, got {given!r}")
-    # The shape of the only component may stand without a list.
-    is_one = isinstance(given, TensorShape) or all(isinstance(dim, int) for dim in given)
-    shapes = [tensor_shape.as_shape(shape) for shape in ([given] if is_one else given)]
-    if len(shapes) != count:
-        raise ValueError(f"shapes: expected {count} shapes, got {given!r}")
-    for shape in shapes:
-        if not shape.is_fully_defined():
-            raise ValueError(f"shapes: expected shapes that are known in full, got {shape}")
-    return shapes
+def _chosen(index: Any, handles: Sequence[Tensor]) -> Tensor:
+    """The handle of that number. All others are dead in the step."""
+    number = tensor_of_argument(index, "index", dtypes.int32)
+    known = constant_value(number)
+    if known is not None:
+        if not 0 <= int(known) < len(handles):
+            raise ValueError(f"index: expected one of {len(handles)} queues, got {int(known)}")
+        return handles[int(known)]
+    with scopes.control_dependencies(
+        [
+            check_ops.assert_non_negative(number),
+            check_ops.assert_less(number, len(handles)),
+        ]
+    ):
+        number = gen_ops.identity(number)
+    taken = [
+        gen_ops.switch(handle, gen_ops.equal(number, i))[1] for i, handle in enumerate(handles)
+    ]
+    chosen: Tensor = gen_ops.merge(taken)[0]
+    return chosen

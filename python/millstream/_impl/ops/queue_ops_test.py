@@ -165,3 +165,94 @@ def test_a_queue_survives_export_and_import(session: tf.Session) -> None:
         tf.import_graph_def(definition, name="")
         running.run(graph.get_operation_by_name("put"))
         assert running.run("take:0").tolist() == [1.0, 2.0]
+
+
+def test_up_to_takes_what_a_closed_queue_still_has() -> None:
+    queue = tf.FIFOQueue(10, [tf.float32], shapes=[[2]])
+    queue.enqueue_many([[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]]).run()
+    queue.close().run()
+    taken = queue.dequeue_up_to(2)
+    assert taken.shape.as_list() == [None, 2]
+    assert taken.eval().tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert taken.eval().tolist() == [[5.0, 6.0]]
+    with pytest.raises(tf.errors.OutOfRangeError):
+        taken.eval()
+    with pytest.raises(ValueError, match="dequeue_up_to needs a queue that was made with shapes"):
+        tf.FIFOQueue(1, tf.int32).dequeue_up_to(1)
+
+
+def test_a_padding_queue_fills_up_its_batches() -> None:
+    queue = tf.PaddingFIFOQueue(10, [tf.int32, tf.string], shapes=[[None, 2], []])
+    queue.enqueue(([[1, 1]], "a")).run()
+    queue.enqueue(([[2, 2], [2, 2]], "b")).run()
+    numbers, _ = queue.dequeue_many(2)
+    assert numbers.shape.as_list() == [2, None, 2]
+    assert numbers.eval().tolist() == [[[1, 1], [0, 0]], [[2, 2], [2, 2]]]
+    with pytest.raises(ValueError, match="incompatible"):
+        queue.enqueue(([[1]], "a"))
+    with pytest.raises(ValueError, match="known rank"):
+        tf.PaddingFIFOQueue(1, [tf.int32], shapes=[tf.TensorShape(None)])
+    with pytest.raises(ValueError, match="a shape for each of 1 dtypes"):
+        tf.PaddingFIFOQueue(1, [tf.int32], shapes=None)
+
+
+def test_a_priority_queue_gives_the_smallest_first(session: tf.Session) -> None:
+    queue = tf.PriorityQueue(10, [tf.string], [[]], names=["when", "what"])
+    assert queue.dtypes == [tf.int64, tf.string]
+    for when, what in ((5, "later"), (1, "soon"), (3, "next")):
+        queue.enqueue({"when": when, "what": what}).run()
+    found = [session.run(queue.dequeue()) for _ in range(3)]
+    assert [(int(one["when"]), one["what"]) for one in found] == [
+        (1, b"soon"), (3, b"next"), (5, b"later"),
+    ]  # fmt: skip
+
+
+def test_a_priority_queue_may_have_nothing_but_priorities() -> None:
+    queue = tf.PriorityQueue(10, [], [])
+    queue.enqueue_many([[3, 1, 2]]).run()
+    assert queue.dequeue_many(3).eval().tolist() == [1, 2, 3]
+
+
+def test_a_shuffling_queue_mixes_in_the_order_of_its_seed(session: tf.Session) -> None:
+    orders = []
+    for seed in (7, 7, 8):
+        queue = tf.RandomShuffleQueue(30, 5, tf.int32, shapes=[()], seed=seed)
+        queue.enqueue_many([list(range(20))]).run()
+        drawn = queue.dequeue_many(15).eval().tolist()
+        queue.close().run()
+        orders.append(drawn + queue.dequeue_up_to(20).eval().tolist())
+        assert sorted(orders[-1]) == list(range(20))
+    assert orders[0] == orders[1] != orders[2]
+
+
+@pytest.mark.parametrize("index", [1, "fed"])
+def test_one_queue_of_a_list_is_chosen(session: tf.Session, index: Any) -> None:
+    queues = [tf.FIFOQueue(5, [tf.int32], shapes=[()], name=f"q{i}") for i in range(3)]
+    fed = tf.placeholder(tf.int32, [])
+    feeds = {fed: 1} if index == "fed" else {}
+    chosen = tf.QueueBase.from_list(fed if feeds else index, queues)
+    assert chosen.shapes == [tf.TensorShape([])]
+    session.run(chosen.enqueue(8), feeds)
+    assert [int(queue.size().eval()) for queue in queues] == [0, 1, 0]
+    assert int(session.run(chosen.dequeue(), feeds)) == 8
+    if feeds:
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(chosen.size(), {fed: 3})
+
+
+def test_a_list_of_queues_that_differ_is_refused() -> None:
+    first = tf.FIFOQueue(1, [tf.int32])
+    for others, message in (
+        ([], "expected a list of queues"),
+        ([first, 3], "expected a list of queues"),
+        ([first, tf.FIFOQueue(1, [tf.float32])], "matching component dtypes"),
+        ([first, tf.FIFOQueue(1, [tf.int32], names=["a"])], "matching component names"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            tf.QueueBase.from_list(0, others)  # type: ignore[arg-type]
+
+
+def test_queues_live_in_their_container(session: tf.Session) -> None:
+    with tf.container("there"):
+        queue = tf.FIFOQueue(1, tf.int32)
+    assert queue.queue_ref.op.get_attr("container") == b"there"

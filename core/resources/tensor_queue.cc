@@ -1,4 +1,4 @@
-#include "core/resources/fifo_queue.h"
+#include "core/resources/tensor_queue.h"
 
 #include <algorithm>
 #include <iterator>
@@ -21,22 +21,35 @@ std::string Names(const DataTypeList& dtypes) {
 Status EnqueueCancelled() { return errors::Cancelled("Enqueue operation was cancelled"); }
 Status DequeueCancelled() { return errors::Cancelled("Dequeue operation was cancelled"); }
 
-// Whether a batch of tensors of shape `element` may have shape `batch`.
-bool IsBatchOf(const Shape& element, const Shape& batch) {
-  const auto dims = batch.dims();
-  return batch.rank() == element.rank() + 1 &&
-         std::equal(dims.begin() + 1, dims.end(), element.dims().begin());
-}
+// The shape of an element of a batch. REQUIRES: the batch has at least one dimension.
+PartialShape ElementShape(const Shape& batch) { return PartialShape(batch.dims().subspan(1)); }
 
 }  // namespace
 
-Status FifoQueue::CheckTypes(const DataTypeList& dtypes) const {
+TensorQueue::TensorQueue(std::string name, std::string label, QueueSpec spec)
+    : Resource(kType),
+      name_(std::move(name)),
+      label_(std::move(label)),
+      spec_(std::move(spec)),
+      elements_(MakeQueueElements(spec_)) {}
+
+std::string TensorQueue::Label() const {
+  return absl::StrCat(NameOf(spec_.kind), " '", label_, "'");
+}
+
+PartialShape TensorQueue::ShapeOf(size_t component) const {
+  if (!spec_.shapes.empty()) return spec_.shapes[component];
+  const bool is_priority = spec_.kind == QueueKind::kPriority && component == 0;
+  return is_priority ? PartialShape::Scalar() : PartialShape();
+}
+
+Status TensorQueue::CheckTypes(const DataTypeList& dtypes) const {
   if (dtypes == spec_.dtypes) return absl::OkStatus();
   return errors::InvalidArgument("queue '", name_, "' has components of types ",
                                  Names(spec_.dtypes), ", got ", Names(dtypes));
 }
 
-Status FifoQueue::CheckComponents(const std::vector<Tensor>& components, bool many) const {
+Status TensorQueue::CheckComponents(const std::vector<Tensor>& components, bool many) const {
   DataTypeList dtypes;
   for (const Tensor& component : components) dtypes.push_back(component.dtype());
   MS_RETURN_IF_ERROR(CheckTypes(dtypes));
@@ -47,9 +60,8 @@ Status FifoQueue::CheckComponents(const std::vector<Tensor>& components, bool ma
           "All components must have the same size in the 0th dimension, got component ", i,
           " of shape ", shape.ToString());
     }
-    if (spec_.shapes.empty()) continue;
-    const Shape& expected = spec_.shapes[i];
-    if (many ? IsBatchOf(expected, shape) : expected == shape) continue;
+    const PartialShape expected = ShapeOf(i);
+    if (expected.IsCompatibleWith(many ? ElementShape(shape) : PartialShape(shape))) continue;
     return errors::InvalidArgument("Shape mismatch in tuple component ", i, ". Expected ",
                                    many ? "a batch of " : "", expected.ToString(), ", got ",
                                    shape.ToString());
@@ -59,7 +71,7 @@ Status FifoQueue::CheckComponents(const std::vector<Tensor>& components, bool ma
 
 // ---- What callers begin ----
 
-void FifoQueue::Enqueue(Ticket ticket, std::vector<Element> elements, Callback done) {
+void TensorQueue::Enqueue(Ticket ticket, std::vector<QueueRows> elements, Callback done) {
   AllEnded ended;
   {
     absl::MutexLock lock(&mutex_);
@@ -73,13 +85,14 @@ void FifoQueue::Enqueue(Ticket ticket, std::vector<Element> elements, Callback d
   Tell(std::move(ended));
 }
 
-void FifoQueue::Dequeue(Ticket ticket, int64_t count, Callback done) {
+void TensorQueue::Dequeue(Ticket ticket, int64_t count, bool or_fewer, Callback done) {
   AllEnded ended;
   {
     absl::MutexLock lock(&mutex_);
     Taker taker;
     taker.ticket = ticket;
-    taker.count = static_cast<size_t>(count);
+    taker.missing = count;
+    taker.or_fewer = or_fewer;
     taker.done = std::move(done);
     takers_.push_back(std::move(taker));
     Advance(&ended);
@@ -87,7 +100,7 @@ void FifoQueue::Dequeue(Ticket ticket, int64_t count, Callback done) {
   Tell(std::move(ended));
 }
 
-void FifoQueue::Close(Ticket ticket, bool cancel_enqueues, Callback done) {
+void TensorQueue::Close(Ticket ticket, bool cancel_enqueues, Callback done) {
   AllEnded ended;
   {
     absl::MutexLock lock(&mutex_);
@@ -107,7 +120,7 @@ void FifoQueue::Close(Ticket ticket, bool cancel_enqueues, Callback done) {
   Tell(std::move(ended));
 }
 
-void FifoQueue::Cancel(Ticket ticket) {
+void TensorQueue::Cancel(Ticket ticket) {
   AllEnded ended;
   {
     absl::MutexLock lock(&mutex_);
@@ -129,9 +142,9 @@ void FifoQueue::Cancel(Ticket ticket) {
   Tell(std::move(ended));
 }
 
-void FifoQueue::Drop() {
+void TensorQueue::Drop() {
   AllEnded ended;
-  std::deque<Element> dropped;  // goes without the lock
+  std::unique_ptr<QueueElements> dropped = MakeQueueElements(spec_);  // goes without the lock
   {
     absl::MutexLock lock(&mutex_);
     EndGivers(EnqueueCancelled(), &ended);
@@ -145,12 +158,12 @@ void FifoQueue::Drop() {
   Tell(std::move(ended));
 }
 
-int64_t FifoQueue::size() const {
+int64_t TensorQueue::size() const {
   absl::MutexLock lock(&mutex_);
-  return static_cast<int64_t>(elements_.size());
+  return elements_->size();
 }
 
-bool FifoQueue::is_closed() const {
+bool TensorQueue::is_closed() const {
   absl::MutexLock lock(&mutex_);
   return is_closed_;
 }
@@ -158,7 +171,7 @@ bool FifoQueue::is_closed() const {
 // ---- What becomes of it ----
 
 // Does all that can be done now.
-void FifoQueue::Advance(AllEnded* ended) {
+void TensorQueue::Advance(AllEnded* ended) {
   uint64_t before = 0;
   do {
     before = num_moves_;
@@ -168,23 +181,27 @@ void FifoQueue::Advance(AllEnded* ended) {
 }
 
 // True when the giver is done, well or not.
-bool FifoQueue::Give(Giver* giver, AllEnded* ended) {
+bool TensorQueue::Give(Giver* giver, AllEnded* ended) {
   if (giver->closes) {
-    const Status status =
-        is_closed_ ? errors::Cancelled("FIFOQueue '", label_, "' is already closed.") : Status();
+    const Status status = is_closed_ ? errors::Cancelled(Label(), " is already closed.") : Status();
     is_closed_ = true;
     ended->push_back({std::move(giver->done), status, {}});
     return true;
   }
   if (is_closed_) {
-    ended->push_back(
-        {std::move(giver->done), errors::Cancelled("FIFOQueue '", label_, "' is closed."), {}});
+    ended->push_back({std::move(giver->done), errors::Cancelled(Label(), " is closed."), {}});
     return true;
   }
-  while (!giver->elements.empty() && HasRoom()) {
-    elements_.push_back(std::move(giver->elements.front()));
+  while (!giver->elements.empty() && Room() > 0) {
+    QueueRows& next = giver->elements.front();
+    const int64_t count = std::min(next.count, Room());
+    num_moves_ += static_cast<uint64_t>(count);
+    if (count < next.count) {
+      elements_->Add(next.TakeFirst(count));
+      continue;
+    }
+    elements_->Add(std::move(next));
     giver->elements.pop_front();
-    ++num_moves_;
   }
   if (!giver->elements.empty()) return false;
   ended->push_back({std::move(giver->done), absl::OkStatus(), {}});
@@ -192,36 +209,38 @@ bool FifoQueue::Give(Giver* giver, AllEnded* ended) {
 }
 
 // True when the taker is done, well or not.
-bool FifoQueue::Take(Taker* taker, AllEnded* ended) {
-  while (taker->taken.size() < taker->count && !elements_.empty()) {
-    taker->taken.push_back(std::move(elements_.front()));
-    elements_.pop_front();
-    ++num_moves_;
+bool TensorQueue::Take(Taker* taker, AllEnded* ended) {
+  while (taker->missing > 0 && Available() > 0) {
+    taker->taken.push_back(elements_->Take(std::min(taker->missing, Available())));
+    const int64_t count = taker->taken.back().count;
+    taker->missing -= count;
+    num_moves_ += static_cast<uint64_t>(count);
   }
-  if (taker->taken.size() == taker->count) {
+  const bool suffices = is_closed_ && taker->or_fewer && !taker->taken.empty();
+  if (taker->missing == 0 || suffices) {
     ended->push_back({std::move(taker->done), absl::OkStatus(), std::move(taker->taken)});
     return true;
   }
   if (!is_closed_) return false;
-  PutBack(taker);
-  ended->push_back({std::move(taker->done),
-                    errors::OutOfRange("FIFOQueue '", label_,
-                                       "' is closed and has insufficient elements (requested ",
-                                       taker->count, ", current size ", elements_.size(), ")"),
-                    {}});
+  const int64_t requested = PutBack(taker);
+  ended->push_back(
+      {std::move(taker->done),
+       errors::OutOfRange(Label(), " is closed and has insufficient elements (requested ",
+                          requested, ", current size ", elements_->size(), ")"),
+       {}});
   return true;
 }
 
-// They are the first again.
-void FifoQueue::PutBack(Taker* taker) {
-  std::vector<Element>& taken = taker->taken;
-  elements_.insert(elements_.begin(), std::make_move_iterator(taken.begin()),
-                   std::make_move_iterator(taken.end()));
-  taken.clear();
+int64_t TensorQueue::PutBack(Taker* taker) {
+  int64_t requested = taker->missing;
+  for (const QueueRows& rows : taker->taken) requested += rows.count;
+  elements_->PutBack(std::move(taker->taken));
+  taker->taken.clear();
+  return requested;
 }
 
 // A close among them has what it wants: nothing waits before it.
-void FifoQueue::EndGivers(const Status& status, AllEnded* ended) {
+void TensorQueue::EndGivers(const Status& status, AllEnded* ended) {
   for (Giver& giver : givers_) {
     is_closed_ |= giver.closes;
     ended->push_back({std::move(giver.done), giver.closes ? absl::OkStatus() : status, {}});
@@ -229,7 +248,7 @@ void FifoQueue::EndGivers(const Status& status, AllEnded* ended) {
   givers_.clear();
 }
 
-void FifoQueue::Tell(AllEnded ended) {
+void TensorQueue::Tell(AllEnded ended) {
   for (Ended& each : ended) each.done(each.status, std::move(each.elements));
 }
 

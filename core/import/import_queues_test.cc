@@ -1,0 +1,127 @@
+// Graphs with references to queues: how they run, and that they are written back
+// as they came.
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/import/graph_def.h"
+#include "core/testing/session_fixture.h"
+#include "framework/message.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "millstream/framework/protos/graph.pb.h"
+
+namespace millstream {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr char kTypes[] =
+    R"(attr { key: "component_types" value { list { type: DT_FLOAT } } }
+       attr { key: "shapes" value { list { shape { } } } } )";
+constexpr char kComponents[] =
+    R"(attr { key: "component_types" value { list { type: DT_FLOAT } } } )";
+constexpr char kGiven[] = R"(attr { key: "Tcomponents" value { list { type: DT_FLOAT } } } )";
+
+// A node of a GraphDef. `inputs`: "a", "b:1", "^c".
+std::string NodeText(const std::string& name, const std::string& op,
+                     const std::vector<std::string>& inputs, const std::string& attrs = "") {
+  std::string text = absl::StrCat("node { name: \"", name, "\" op: \"", op, "\" ");
+  for (const std::string& input : inputs) absl::StrAppend(&text, "input: \"", input, "\" ");
+  return absl::StrCat(text, attrs, " } ");
+}
+
+std::string ConstText(const std::string& name, const std::string& dtype,
+                      const std::string& tensor) {
+  return NodeText(name, "Const", {},
+                  absl::StrCat("attr { key: \"dtype\" value { type: ", dtype,
+                               " } } attr { key: \"value\" value { tensor { dtype: ", dtype, " ",
+                               tensor, " } } }"));
+}
+
+// A queue `q`, and all that can be done with it.
+std::string QueueText(const std::string& op = "FIFOQueue", const std::string& queue = "q") {
+  return absl::StrCat(
+      NodeText("q", op, {}, kTypes), ConstText("one", "DT_FLOAT", "tensor_shape { } float_val: 1"),
+      ConstText("rows", "DT_FLOAT",
+                "tensor_shape { dim { size: 3 } } float_val: 2 float_val: 3 float_val: 4"),
+      ConstText("two", "DT_INT32", "tensor_shape { } int_val: 2"),
+      NodeText("put", "QueueEnqueue", {queue, "one"}, kGiven),
+      NodeText("put_many", "QueueEnqueueMany", {queue, "rows"}, kGiven),
+      NodeText("take", "QueueDequeue", {queue}, kComponents),
+      NodeText("take_many", "QueueDequeueMany", {queue, "two"}, kComponents),
+      NodeText("take_up_to", "QueueDequeueUpTo", {queue, "two"}, kComponents),
+      NodeText("size", "QueueSize", {queue}), NodeText("close", "QueueClose", {queue}),
+      NodeText("is_closed", "QueueIsClosed", {queue}));
+}
+
+class ImportQueuesTest : public SessionTest {
+ protected:
+  void MustImport(const std::string& text) {
+    const StatusOr<MessagePtr> message = ParseText("GraphDef", text);
+    ASSERT_TRUE(message.ok()) << message.status();
+    ASSERT_EQ(ImportGraphDef(&graph, ToBinary(**message).value(), ImportOptions()).status(),
+              absl::OkStatus());
+  }
+  Output Tensor(const std::string& name) { return graph.FindOutput(name).value(); }
+  std::vector<float> Fetch(const std::string& name) { return Elements<float>(Value(Tensor(name))); }
+  void Step(const std::string& name) {
+    ASSERT_EQ(Execute({graph.FindNode(name).value()}), absl::OkStatus());
+  }
+  void ExpectThatAllWorks() {
+    Step("put");
+    Step("put_many");
+    EXPECT_EQ(*Value(Tensor("size")).data<int32_t>(), 4);
+    EXPECT_EQ(Fetch("take").size(), 1u);
+    EXPECT_EQ(Fetch("take_many").size(), 2u);
+    EXPECT_FALSE(*Value(Tensor("is_closed")).data<bool>());
+    Step("close");
+    EXPECT_TRUE(*Value(Tensor("is_closed")).data<bool>());
+    EXPECT_EQ(Fetch("take_up_to").size(), 1u);
+    ExpectError(Error(Tensor("take")), absl::StatusCode::kOutOfRange,
+                {"is closed and has insufficient elements", "node 'take' (op QueueDequeue)"});
+  }
+};
+
+TEST_F(ImportQueuesTest, ElementsGoFromStepToStep) {
+  MustImport(QueueText());
+  Step("put_many");
+  EXPECT_THAT(Fetch("take"), ElementsAre(2));
+  EXPECT_THAT(Fetch("take_many"), ElementsAre(3, 4));
+}
+
+class ImportQueueKindsTest : public ImportQueuesTest,
+                             public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(ImportQueueKindsTest, EveryOpWorks) {
+  MustImport(QueueText(GetParam()));
+  ExpectThatAllWorks();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ImportQueueKindsTest,
+                         ::testing::Values("FIFOQueue", "PaddingFIFOQueue", "RandomShuffleQueue"));
+
+TEST_F(ImportQueuesTest, AFakeQueueIsTheQueueOfItsHandle) {
+  MustImport(absl::StrCat(NodeText("handle", "FIFOQueueV2", {}, kTypes),
+                          NodeText("fake", "FakeQueue", {"handle"}),
+                          QueueText("FIFOQueue", "fake")));
+  ExpectThatAllWorks();
+}
+
+TEST_F(ImportQueuesTest, WritesTheGraphAsItCame) {
+  MustImport(QueueText());
+  proto::GraphDef def;
+  ASSERT_TRUE(def.ParseFromString(ExportGraphDef(graph).value()));
+  for (const proto::NodeDef& node : def.node()) {
+    if (node.name() == "q") {
+      EXPECT_EQ(node.op(), "FIFOQueue");
+    }
+    if (node.name() != "take_many") continue;
+    EXPECT_EQ(node.op(), "QueueDequeueMany");
+    EXPECT_THAT(node.input(), ElementsAre("q", "two"));
+  }
+  EXPECT_EQ(def.node_size(), 12);
+}
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,489 @@
+#include "core/resources/tensor_queue.h"
+
+#include <atomic>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/blocking_counter.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAreArray;
+
+// Component `k` of all elements.
+std::vector<int32_t> ValuesOf(const std::vector<QueueRows>& elements, size_t k) {
+  std::vector<int32_t> values;
+  for (QueueRows rows : elements) {
+    while (rows.count > 0) values.push_back(*rows.TakeFirst(1).FirstOf(k).data<int32_t>());
+  }
+  return values;
+}
+
+// One enqueue, dequeue or close, and what has come of it.
+struct Attempt {
+  bool is_over = false;
+  Status status;
+  std::vector<int32_t> values;
+
+  TensorQueue::Callback Callback() {
+    return [this](const Status& result, const std::vector<QueueRows>& elements) {
+      EXPECT_FALSE(is_over);
+      is_over = true;
+      status = result;
+      for (const int32_t value : ValuesOf(elements, 0)) values.push_back(value);
+    };
+  }
+};
+
+QueueRows ElementsOf(const std::vector<int32_t>& values) {
+  if (values.size() == 1) return QueueRows::One({Tensor::Scalar(values[0])});
+  return QueueRows::Batch({Tensor::Vector<int32_t>(values)});
+}
+
+class TensorQueueTest : public ::testing::Test {
+ protected:
+  static ResourceRef<TensorQueue> Make(int64_t capacity, std::vector<PartialShape> shapes = {}) {
+    QueueSpec spec;
+    spec.capacity = capacity;
+    spec.dtypes = {DataType::kInt32};
+    spec.shapes = std::move(shapes);
+    return Make(std::move(spec));
+  }
+  static ResourceRef<TensorQueue> Make(QueueSpec spec) {
+    return MakeResource<TensorQueue>("q", "_0_q", std::move(spec));
+  }
+  void Enqueue(const std::vector<int32_t>& values, Attempt* attempt) {
+    queue->Enqueue(attempt, {ElementsOf(values)}, attempt->Callback());
+  }
+  void Dequeue(int64_t count, Attempt* attempt) {
+    queue->Dequeue(attempt, count, false, attempt->Callback());
+  }
+  void DequeueUpTo(int64_t count, Attempt* attempt) {
+    queue->Dequeue(attempt, count, true, attempt->Callback());
+  }
+  void Close(bool cancel, Attempt* attempt) { queue->Close(attempt, cancel, attempt->Callback()); }
+  // Of what is done at once.
+  void Add(const std::vector<int32_t>& values) {
+    Attempt attempt;
+    Enqueue(values, &attempt);
+    EXPECT_TRUE(attempt.is_over);
+    EXPECT_EQ(attempt.status, absl::OkStatus());
+  }
+  std::vector<int32_t> Take(int64_t count) {
+    Attempt attempt;
+    Dequeue(count, &attempt);
+    EXPECT_TRUE(attempt.is_over);
+    EXPECT_EQ(attempt.status, absl::OkStatus());
+    return attempt.values;
+  }
+
+  ResourceRef<TensorQueue> queue = Make(QueueSpec::kUnbounded);
+};
+
+void ExpectFailed(const Attempt& attempt, absl::StatusCode code, const std::string& text) {
+  EXPECT_TRUE(attempt.is_over);
+  EXPECT_EQ(attempt.status.code(), code) << attempt.status;
+  EXPECT_THAT(std::string(attempt.status.message()), HasSubstr(text));
+}
+
+TEST_F(TensorQueueTest, GivesWhatCameFirst) {
+  Add({1, 2});
+  Add({3});
+  EXPECT_EQ(queue->size(), 3);
+  EXPECT_THAT(Take(1), ElementsAre(1));
+  EXPECT_THAT(Take(2), ElementsAre(2, 3));
+  EXPECT_EQ(queue->size(), 0);
+}
+
+TEST_F(TensorQueueTest, ADequeueWaitsForItsElements) {
+  Attempt first;
+  Attempt second;
+  Dequeue(2, &first);
+  Dequeue(1, &second);
+  Add({1});
+  EXPECT_FALSE(first.is_over);
+  EXPECT_FALSE(second.is_over);
+  Add({2, 3});
+  EXPECT_THAT(first.values, ElementsAre(1, 2));
+  EXPECT_THAT(second.values, ElementsAre(3));
+}
+
+TEST_F(TensorQueueTest, AnEnqueueWaitsForRoom) {
+  queue = Make(2);
+  Add({1, 2});
+  Attempt waits;
+  Enqueue({3}, &waits);
+  EXPECT_FALSE(waits.is_over);
+  EXPECT_EQ(queue->size(), 2);
+  EXPECT_THAT(Take(1), ElementsAre(1));
+  EXPECT_TRUE(waits.is_over);
+  EXPECT_THAT(Take(2), ElementsAre(2, 3));
+}
+
+TEST_F(TensorQueueTest, ManyElementsPassThroughASmallQueue) {
+  queue = Make(2);
+  Attempt puts;
+  Attempt takes;
+  Enqueue({1, 2, 3, 4, 5, 6, 7}, &puts);
+  EXPECT_FALSE(puts.is_over);
+  Dequeue(6, &takes);
+  EXPECT_THAT(takes.values, ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_TRUE(puts.is_over);
+  EXPECT_EQ(queue->size(), 1);
+}
+
+TEST_F(TensorQueueTest, ADequeueOfNothingIsDoneAtOnce) { EXPECT_THAT(Take(0), IsEmpty()); }
+
+TEST_F(TensorQueueTest, AClosedQueueGivesWhatItHas) {
+  Add({1, 2});
+  Attempt closes;
+  Close(false, &closes);
+  EXPECT_EQ(closes.status, absl::OkStatus());
+  EXPECT_TRUE(queue->is_closed());
+  EXPECT_THAT(Take(2), ElementsAre(1, 2));
+  Attempt late;
+  Dequeue(1, &late);
+  ExpectFailed(late, absl::StatusCode::kOutOfRange,
+               "FIFOQueue '_0_q' is closed and has insufficient elements (requested 1, current "
+               "size 0)");
+}
+
+TEST_F(TensorQueueTest, AClosedQueueKeepsElementsThatAreTooFew) {
+  Add({1, 2});
+  Attempt closes;
+  Close(false, &closes);
+  Attempt takes;
+  Dequeue(3, &takes);
+  ExpectFailed(takes, absl::StatusCode::kOutOfRange, "(requested 3, current size 2)");
+  EXPECT_THAT(Take(2), ElementsAre(1, 2));
+}
+
+TEST_F(TensorQueueTest, ClosingEndsADequeueThatWaitsAndPutsItsElementsBack) {
+  Attempt takes;
+  Attempt next;
+  Dequeue(3, &takes);
+  Dequeue(2, &next);
+  Add({1, 2});
+  EXPECT_EQ(queue->size(), 0);
+  Attempt closes;
+  Close(false, &closes);
+  ExpectFailed(takes, absl::StatusCode::kOutOfRange, "(requested 3, current size 2)");
+  EXPECT_THAT(next.values, ElementsAre(1, 2));
+}
+
+TEST_F(TensorQueueTest, AClosedQueueTakesNothing) {
+  Attempt closes;
+  Close(false, &closes);
+  Attempt puts;
+  Enqueue({1}, &puts);
+  ExpectFailed(puts, absl::StatusCode::kCancelled, "FIFOQueue '_0_q' is closed.");
+  Attempt again;
+  Close(false, &again);
+  ExpectFailed(again, absl::StatusCode::kCancelled, "FIFOQueue '_0_q' is already closed.");
+}
+
+TEST_F(TensorQueueTest, ClosingWaitsForTheEnqueuesBeforeIt) {
+  queue = Make(1);
+  Add({1});
+  Attempt before;
+  Attempt closes;
+  Attempt after;
+  Enqueue({2}, &before);
+  Close(false, &closes);
+  Enqueue({3}, &after);
+  EXPECT_FALSE(closes.is_over);
+  EXPECT_FALSE(queue->is_closed());
+  EXPECT_THAT(Take(1), ElementsAre(1));
+  EXPECT_EQ(before.status, absl::OkStatus());
+  EXPECT_TRUE(closes.is_over);
+  ExpectFailed(after, absl::StatusCode::kCancelled, "is closed");
+  EXPECT_THAT(Take(1), ElementsAre(2));
+}
+
+TEST_F(TensorQueueTest, ClosingMayCancelTheEnqueuesThatWait) {
+  queue = Make(1);
+  Attempt waits;
+  Enqueue({1, 2}, &waits);
+  Attempt closes;
+  Close(true, &closes);
+  EXPECT_EQ(closes.status, absl::OkStatus());
+  ExpectFailed(waits, absl::StatusCode::kCancelled, "Enqueue operation was cancelled");
+  EXPECT_TRUE(queue->is_closed());
+  EXPECT_THAT(Take(1), ElementsAre(1));
+}
+
+TEST_F(TensorQueueTest, ACancelledDequeueGivesItsElementsToTheNext) {
+  Attempt cancelled;
+  Attempt next;
+  Dequeue(3, &cancelled);
+  Dequeue(2, &next);
+  Add({1, 2});
+  queue->Cancel(&cancelled);
+  ExpectFailed(cancelled, absl::StatusCode::kCancelled, "Dequeue operation was cancelled");
+  EXPECT_THAT(next.values, ElementsAre(1, 2));
+}
+
+TEST_F(TensorQueueTest, ACancelledEnqueueMakesWayForTheNext) {
+  queue = Make(1);
+  Attempt cancelled;
+  Attempt next;
+  Enqueue({1, 2}, &cancelled);
+  Enqueue({3}, &next);
+  queue->Cancel(&cancelled);
+  ExpectFailed(cancelled, absl::StatusCode::kCancelled, "Enqueue operation was cancelled");
+  EXPECT_THAT(Take(1), ElementsAre(1));
+  EXPECT_TRUE(next.is_over);
+  EXPECT_THAT(Take(1), ElementsAre(3));
+}
+
+TEST_F(TensorQueueTest, CancellingWhatHasEndedDoesNothing) {
+  Attempt attempt;
+  Enqueue({1}, &attempt);
+  queue->Cancel(&attempt);
+  EXPECT_EQ(attempt.status, absl::OkStatus());
+  EXPECT_EQ(queue->size(), 1);
+}
+
+TEST_F(TensorQueueTest, ADroppedQueueIsAsNew) {
+  queue = Make(1);
+  Attempt puts;
+  Attempt closes;
+  Enqueue({1, 2}, &puts);
+  Close(false, &closes);
+  queue->Drop();
+  ExpectFailed(puts, absl::StatusCode::kCancelled, "Enqueue operation was cancelled");
+  EXPECT_TRUE(closes.is_over);
+  EXPECT_EQ(queue->size(), 0);
+  EXPECT_FALSE(queue->is_closed());
+  Attempt takes;
+  Dequeue(1, &takes);
+  queue->Drop();
+  ExpectFailed(takes, absl::StatusCode::kCancelled, "Dequeue operation was cancelled");
+}
+
+TEST_F(TensorQueueTest, RefusesComponentsOfOtherTypesAndShapes) {
+  queue = Make(QueueSpec::kUnbounded, {PartialShape({2})});
+  const Tensor row = Tensor::Vector<int32_t>({1, 2});
+  EXPECT_EQ(queue->CheckComponents({row}, false), absl::OkStatus());
+  EXPECT_EQ(queue->CheckComponents({row.Reshaped(Shape({1, 2}))}, true), absl::OkStatus());
+  const auto message = [this](const std::vector<Tensor>& components, bool many) {
+    const Status status = queue->CheckComponents(components, many);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    return std::string(status.message());
+  };
+  EXPECT_THAT(message({Tensor::Vector<float>({1, 2})}, false),
+              AllOf(HasSubstr("[int32]"), HasSubstr("got [float32]")));
+  EXPECT_THAT(message({row, row}, false), HasSubstr("got [int32, int32]"));
+  EXPECT_THAT(message({Tensor::Vector<int32_t>({1})}, false),
+              HasSubstr("Shape mismatch in tuple component 0. Expected [2], got [1]"));
+  EXPECT_THAT(message({row}, true), HasSubstr("Expected a batch of [2], got [2]"));
+  EXPECT_THAT(message({Tensor::Scalar<int32_t>(1)}, true), HasSubstr("0th dimension"));
+}
+
+TEST_F(TensorQueueTest, UpToTakesFewerFromAClosedQueueAlone) {
+  Add({1, 2, 3});
+  Attempt waits;
+  DequeueUpTo(2, &waits);
+  EXPECT_THAT(waits.values, ElementsAre(1, 2));
+  Attempt fewer;
+  DequeueUpTo(2, &fewer);
+  EXPECT_FALSE(fewer.is_over);
+  Attempt closes;
+  Close(false, &closes);
+  EXPECT_EQ(fewer.status, absl::OkStatus());
+  EXPECT_THAT(fewer.values, ElementsAre(3));
+  Attempt nothing;
+  DequeueUpTo(2, &nothing);
+  ExpectFailed(nothing, absl::StatusCode::kOutOfRange, "(requested 2, current size 0)");
+  Attempt none;
+  DequeueUpTo(0, &none);
+  EXPECT_EQ(none.status, absl::OkStatus());
+}
+
+// ---- Kinds ----
+
+// Elements of a priority queue are a priority and a number.
+class PriorityQueueTest : public TensorQueueTest {
+ protected:
+  PriorityQueueTest() {
+    QueueSpec spec;
+    spec.dtypes = {DataType::kInt64, DataType::kInt32};
+    spec.kind = QueueKind::kPriority;
+    queue = Make(std::move(spec));
+  }
+  void Put(int64_t priority, int32_t value) {
+    Attempt attempt;
+    queue->Enqueue(&attempt, {QueueRows::One({Tensor::Scalar(priority), Tensor::Scalar(value)})},
+                   Second(&attempt));
+    EXPECT_TRUE(attempt.is_over);
+  }
+  static TensorQueue::Callback Second(Attempt* attempt) {
+    return [attempt](const Status& status, const std::vector<QueueRows>& elements) {
+      attempt->is_over = true;
+      attempt->status = status;
+      attempt->values = ValuesOf(elements, 1);
+    };
+  }
+  std::vector<int32_t> TakeValues(int64_t count) {
+    Attempt attempt;
+    queue->Dequeue(&attempt, count, false, Second(&attempt));
+    return attempt.values;
+  }
+};
+
+TEST_F(PriorityQueueTest, GivesTheSmallestFirstAndEqualOnesInOrder) {
+  Put(5, 50);
+  Put(-1, 10);
+  Put(5, 51);
+  Put(9, 90);
+  Put(5, 52);
+  EXPECT_THAT(TakeValues(5), ElementsAre(10, 50, 51, 52, 90));
+}
+
+TEST_F(PriorityQueueTest, WhatGoesBackIsAheadOfItsEquals) {
+  Put(1, 10);
+  Put(1, 11);
+  Attempt cancelled;
+  queue->Dequeue(&cancelled, 3, false, Second(&cancelled));
+  EXPECT_FALSE(cancelled.is_over);
+  queue->Cancel(&cancelled);
+  Put(1, 12);
+  EXPECT_THAT(TakeValues(3), ElementsAre(10, 11, 12));
+}
+
+TEST_F(PriorityQueueTest, ThePriorityIsAScalar) {
+  const Tensor value = Tensor::Scalar<int32_t>(1);
+  EXPECT_EQ(queue->CheckComponents({Tensor::Scalar<int64_t>(1), value}, false), absl::OkStatus());
+  EXPECT_EQ(queue->CheckComponents({Tensor::Vector<int64_t>({1}), value}, false).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue->CheckComponents({value, value}, false).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+class RandomShuffleQueueTest : public TensorQueueTest {
+ protected:
+  static ResourceRef<TensorQueue> MakeShuffled(int64_t min_after_dequeue, int64_t seed) {
+    QueueSpec spec;
+    spec.dtypes = {DataType::kInt32};
+    spec.kind = QueueKind::kRandomShuffle;
+    spec.min_after_dequeue = min_after_dequeue;
+    SetAttr(&spec.seeds, "seed", seed);
+    SetAttr(&spec.seeds, "seed2", int64_t{0});
+    return Make(std::move(spec));
+  }
+};
+
+TEST_F(RandomShuffleQueueTest, GivesEachElementOnceInTheOrderOfItsSeed) {
+  std::vector<int32_t> all(20);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<std::vector<int32_t>> orders;
+  for (const int64_t seed : {7, 7, 8}) {
+    queue = MakeShuffled(0, seed);
+    Add(all);
+    orders.push_back(Take(20));
+    EXPECT_THAT(orders.back(), UnorderedElementsAreArray(all));
+  }
+  EXPECT_EQ(orders[0], orders[1]);
+  EXPECT_NE(orders[0], orders[2]);
+  EXPECT_NE(orders[0], all);
+}
+
+TEST_F(RandomShuffleQueueTest, LeavesItsMinimumUntilItIsClosed) {
+  queue = MakeShuffled(2, 1);
+  Add({1, 2, 3});
+  EXPECT_EQ(Take(1).size(), 1u);
+  Attempt waits;
+  Dequeue(1, &waits);
+  EXPECT_FALSE(waits.is_over);
+  EXPECT_EQ(queue->size(), 2);
+  Attempt closes;
+  Close(false, &closes);
+  EXPECT_TRUE(waits.is_over);
+  EXPECT_EQ(Take(1).size(), 1u);
+  Attempt late;
+  Dequeue(1, &late);
+  ExpectFailed(late, absl::StatusCode::kOutOfRange, "RandomShuffleQueue '_0_q' is closed and has");
+}
+
+TEST_F(TensorQueueTest, APaddingQueueTakesElementsOfSeveralSizes) {
+  QueueSpec spec;
+  spec.dtypes = {DataType::kInt32};
+  spec.shapes = {PartialShape({-1})};
+  spec.kind = QueueKind::kPadding;
+  queue = Make(std::move(spec));
+  const Tensor row = Tensor::Vector<int32_t>({1, 2});
+  EXPECT_EQ(queue->CheckComponents({row}, false), absl::OkStatus());
+  EXPECT_EQ(queue->CheckComponents({row.Reshaped(Shape({2, 1}))}, true), absl::OkStatus());
+  EXPECT_EQ(queue->CheckComponents({row}, true).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(TensorQueueTest, PartsOfBatchesComeOutInOrder) {
+  queue = Make(4);
+  Attempt puts;
+  Enqueue({1, 2, 3, 4, 5, 6}, &puts);
+  EXPECT_FALSE(puts.is_over);
+  EXPECT_EQ(queue->size(), 4);
+  EXPECT_THAT(Take(1), ElementsAre(1));
+  Attempt takes;
+  Dequeue(7, &takes);
+  EXPECT_TRUE(puts.is_over);
+  queue->Cancel(&takes);
+  EXPECT_EQ(queue->size(), 5);
+  EXPECT_THAT(Take(3), ElementsAre(2, 3, 4));
+  EXPECT_THAT(Take(2), ElementsAre(5, 6));
+}
+
+// Every element comes out once, whoever takes it, also when some of those who wait give up.
+TEST_F(TensorQueueTest, LosesNothingAmongThreads) {
+  constexpr int kThreads = 4;
+  constexpr int kEach = 2000;
+  queue = Make(3);
+  std::atomic<int64_t> taken_sum{0};
+  std::atomic<int> num_taken{0};
+  const auto produce = [&](int thread) {
+    for (int i = 0; i < kEach; ++i) {
+      absl::BlockingCounter over(1);
+      queue->Enqueue(&over, {ElementsOf({thread * kEach + i})},
+                     [&](const Status& status, const std::vector<QueueRows>&) {
+                       EXPECT_EQ(status, absl::OkStatus());
+                       over.DecrementCount();
+                     });
+      over.Wait();
+    }
+  };
+  const auto consume = [&] {
+    while (num_taken < kThreads * kEach) {
+      absl::BlockingCounter over(1);
+      const auto done = [&](const Status& status, const std::vector<QueueRows>& elements) {
+        if (status.ok()) {
+          taken_sum += ValuesOf(elements, 0)[0];
+          ++num_taken;
+        }
+        over.DecrementCount();
+      };
+      queue->Dequeue(&over, 1, false, done);
+      queue->Cancel(&over);
+      over.Wait();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) threads.emplace_back(produce, i);
+  for (int i = 0; i < kThreads; ++i) threads.emplace_back(consume);
+  for (std::thread& thread : threads) thread.join();
+  constexpr int64_t kAll = kThreads * kEach;
+  EXPECT_EQ(num_taken, kAll);
+  EXPECT_EQ(taken_sum, kAll * (kAll - 1) / 2);
+  EXPECT_EQ(queue->size(), 0);
+}
+
+}  // namespace
+}  // namespace millstream
