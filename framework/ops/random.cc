@@ -136,5 +136,18 @@ MILLSTREAM_OP("StatelessMultinomial")
 
 seed is a vector of two numbers. The same seed and the same arguments give the same classes.)");
 
+MILLSTREAM_OP("RandomShuffle")
+    .Input("value: T")
+    .Output("output: T")
+    .Attr("seed: int = 0")
+    .Attr("seed2: int = 0")
+    .Attr("T: type")
+    .Stateful()
+    .KeepsFinite()
+    .Shape(UnchangedShape)
+    .Doc(R"(Gives the rows of a tensor, the slices along its first dimension, in random order.
+
+For the seeds see RandomUniform.)");
+
 }  // namespace
 }  // namespace millstream

@@ -15,4 +15,5 @@ def calls_of_inputs() -> Calls:
         tf.RandomShuffleQueue: lambda: {
             "capacity": 2, "min_after_dequeue": 1, "dtypes": tf.int32,
         },
+        tf.random_shuffle: lambda: {"value": X},
     }  # fmt: skip

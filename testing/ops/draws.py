@@ -166,3 +166,27 @@ define_tests(
     reference=_classes,
     determinism=_random_classes,
 )
+
+
+def _make_shuffle(source: Source, op: Any) -> Case:
+    dtype = pick_type(source, op, "T")
+    value = Input(dtype, source.values(dtype, source.small_shape(most=9)))
+    attrs = {"T": type_attr(dtype), "seed": attr_text(source.integer(1, 2**31))}
+    return Case(op.name, [value], attrs)
+
+
+def _rows(values: Array) -> list[str]:
+    """A text for each row, which tells it from other rows."""
+    return sorted(repr(row.tolist()) for row in values)
+
+
+def _shuffled(case: Case) -> Outcome:
+    value = np.atleast_1d(numbers(case, 0))
+
+    def check(values: Array) -> str:
+        return "" if _rows(np.atleast_1d(values)) == _rows(value) else "has other rows"
+
+    return [Drawn(case.array(0).shape, check)]
+
+
+define_tests("RandomShuffle", cases=_make_shuffle, reference=_shuffled)

@@ -338,3 +338,32 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
             gen_ops.shape(whole), dtype=dtypes.int32, maxval=dtypes.int32.max, seed=seed
         )
         return gen_ops.slice(tensor, gen_ops.floor_mod(drawn, limit), wanted, scope)
+
+
+@public("random_shuffle", "random.shuffle")
+@takes(value=TENSOR, seed=INTEGER)
+def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """The rows of a tensor, the slices along its first dimension, in random order.
+
+    Parameters
+    ----------
+    value
+        The tensor.
+    seed
+        Seed of the operation, see `set_random_seed`.
+    name
+        Name of the result.
+
+    Returns
+    -------
+    Tensor
+        Like `value`; in another order in each step.
+
+    Examples
+    --------
+    >>> shuffled = tf.random_shuffle([[1, 2], [3, 4]], seed=1).eval()
+    >>> sorted(shuffled.tolist())
+    [[1, 2], [3, 4]]
+    """
+    seed1, seed2 = get_seed(seed)
+    return gen_ops.random_shuffle(value, seed1, seed2, name)
