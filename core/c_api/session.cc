@@ -2,7 +2,9 @@
 #include "core/session/session.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -16,6 +18,7 @@
 #include "core/graph/fork_guard.h"
 #include "core/session/live_sessions.h"
 #include "core/step/run_metadata.h"
+#include "core/step/wait_judge.h"
 #include "framework/message.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
@@ -27,6 +30,7 @@ using millstream::LiveSessions;
 using millstream::RunOptions;
 using millstream::Session;
 using millstream::SessionOptions;
+using millstream::SetWaitJudge;
 using millstream::Status;
 using millstream::StatusOr;
 using millstream::StepReport;
@@ -62,6 +66,13 @@ StatusOr<StepSignature> MakeSignature(const millstream_graph* graph, const mills
 bool ShouldStop(void* argument) {
   const auto* options = static_cast<const millstream_run_options*>(argument);
   return options->should_stop(options->should_stop_argument) != 0;
+}
+
+std::atomic<int32_t (*)(const char* waits)> g_waits_in_vain{nullptr};
+
+bool WaitsInVain(const std::string& waits) {
+  const auto waits_in_vain = g_waits_in_vain.load();
+  return waits_in_vain != nullptr && waits_in_vain(waits.c_str()) != 0;
 }
 
 // What one run was told, in the runtime's terms. Points to what the caller gave.
@@ -171,6 +182,11 @@ void millstream_session_free(millstream_session* session) {
   if (session == nullptr) return;
   Session::Free(std::move(session->session));
   delete session;
+}
+
+void millstream_set_wait_judge(int32_t (*waits_in_vain)(const char* waits)) {
+  g_waits_in_vain.store(waits_in_vain);
+  SetWaitJudge(waits_in_vain == nullptr ? nullptr : &WaitsInVain);
 }
 
 void millstream_end_sessions_at_exit(void) { LiveSessions::EndBeforeLibraries(); }

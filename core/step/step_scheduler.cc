@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "core/graph/error_details.h"
 #include "core/partition/rendezvous.h"
+#include "core/step/wait_judge.h"
 #include "core/step/worker_pool.h"
 #include "framework/plugin/host_interfaces.h"
 
@@ -29,6 +30,32 @@ std::string InLines(const std::vector<std::string>& waits) {
     absl::StrAppend(&text, "\n  and ", waits.size() - kMostWaits, " more");
   }
   return text;
+}
+
+// What the outside work waits for, one wait a line. Empty if one is not known, because the work
+// then may end by itself.
+std::string KnownWaits(const std::vector<OutsideWork>& outside_work, int outside) {
+  if (outside == 0 || static_cast<size_t>(outside) != outside_work.size()) return "";
+  std::string waits;
+  for (const OutsideWork& work : outside_work) {
+    if (work.waits_for.empty()) return "";
+    absl::StrAppend(&waits, work.waits_for, "\n");
+  }
+  return waits;
+}
+
+// A step with a time limit waits until then.
+bool IsHopeless(const RunOptions& options, const std::string& waits) {
+  const WaitJudge judge = TheWaitJudge();
+  return judge != nullptr && options.should_stop != nullptr && options.timeout_ms == 0 &&
+         judge(waits);
+}
+
+Status HopelessStepError(const std::vector<std::string>& waits) {
+  return errors::FailedPrecondition(
+      "the step waits for what nobody can give: no running step, no queue runner and no other "
+      "thread of the program can end these waits:",
+      InLines(waits));
 }
 
 }  // namespace
@@ -211,17 +238,28 @@ Status StepScheduler::Drive(const std::vector<StepPart*>& parts) {
   parts_ = parts;
   for (StepPart* part : parts_) Enqueue(part);
   const int count = static_cast<int>(parts_.size());
+  const auto only_waits = [&]() -> std::string {
+    const bool idle = ready_.empty() && tasks_.empty() && running_ == 0 && running_tasks_ == 0;
+    return idle && !ending_ ? KnownWaits(outside_work_, outside_) : "";
+  };
+  bool was_idle = false;  // during the whole interval before
   while (finished_ < count) {
-    if (RunOne(true)) continue;
+    if (RunOne(true)) {
+      was_idle = false;
+      continue;
+    }
     const bool was_stuck = IsStuck();
+    const std::string waits = was_idle ? only_waits() : "";
     mutex_.Unlock();  // the front end is asked without it
     Status interrupted = step_.CheckInterruption();
+    const bool hopeless = interrupted.ok() && !waits.empty() && IsHopeless(step_.options(), waits);
     mutex_.Lock();
     if (interrupted.ok() && was_stuck && IsStuck()) interrupted = StuckError();
+    if (hopeless && only_waits() == waits) interrupted = HopelessStepError(Waits());
     if (!interrupted.ok() && !ending_) EndEarly(interrupted);
     if (ending_ && ready_.empty() && tasks_.empty()) WarnIfLate();
     if (ready_.empty() && tasks_.empty() && finished_ < count) {
-      changed_.WaitWithTimeout(&mutex_, kLookInterval);
+      was_idle = changed_.WaitWithTimeout(&mutex_, kLookInterval);
     }
   }
   // If the last part failed after the previous check, the outstanding work must be stopped.

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/step/wait_judge.h"
 #include "core/step/worker_pool.h"
 #include "core/testing/stderr_text.h"
 #include "framework/testing/hang_guard.h"
@@ -136,6 +138,74 @@ TEST_F(StepSchedulerTest, WorkOutsideKeepsAStepAlive) {
   });
   EXPECT_TRUE(scheduler.Drive({&part}).ok());
   outside.join();
+}
+
+// A step whose part waits for an element of a queue, and a judge of it.
+class WaitJudgeTest : public StepSchedulerTest {
+ protected:
+  WaitJudgeTest() {
+    options.should_stop = [](void*) { return false; };
+    answer = true;
+    asked.clear();
+    SetWaitJudge([](const std::string& waits) {
+      asked = waits;
+      return answer.load();
+    });
+  }
+  ~WaitJudgeTest() override { SetWaitJudge(nullptr); }
+  // Runs the step. Its wait ends when the step stops, or by itself after it `can_see`.
+  Status Drive(const std::string& waits_for, const std::function<bool()>& can_see) {
+    StepContext step(options, settings);
+    StepScheduler scheduler(&step, 1);
+    std::atomic<bool> is_over{false};
+    Part part([&] { return is_over.load(); });
+    OutsideWork work;
+    work.node = reinterpret_cast<const Node*>(&part);  // only its address counts
+    work.part = &part;
+    work.waits_for = waits_for;
+    scheduler.StartOutside(work);
+    std::thread outside([&] {
+      EXPECT_TRUE(Eventually([&] { return step.IsStopping() || can_see(); }));
+      is_over = true;
+      scheduler.FinishOutside(&part, work.node);
+    });
+    const Status status = scheduler.Drive({&part});
+    outside.join();
+    return status;
+  }
+
+  static inline std::atomic<bool> answer;
+  static inline std::string asked;
+};
+
+TEST_F(WaitJudgeTest, AStepThatWaitsInVainFails) {
+  const Status status = Drive("an element of queue 'q'", [] { return false; });
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(),
+            "the step waits for what nobody can give: no running step, no queue runner and no "
+            "other thread of the program can end these waits:\n"
+            "  the moon");
+  EXPECT_EQ(asked, "an element of queue 'q'\n");
+}
+
+TEST_F(WaitJudgeTest, AStepWaitsWhileThereIsHope) {
+  answer = false;
+  std::atomic<int> looks{0};
+  EXPECT_EQ(Drive("an element of queue 'q'", [&] { return ++looks > 100; }), absl::OkStatus());
+}
+
+TEST_F(WaitJudgeTest, NobodyIsAskedAboutWorkThatMayEndByItself) {
+  const absl::Time start = absl::Now();
+  EXPECT_EQ(Drive("", [&] { return absl::Now() - start > absl::Milliseconds(100); }),
+            absl::OkStatus());
+  EXPECT_EQ(asked, "");
+}
+
+TEST_F(WaitJudgeTest, ATimeLimitIsWaitedFor) {
+  options.timeout_ms = 60;
+  EXPECT_EQ(Drive("an element of queue 'q'", [] { return false; }).code(),
+            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(asked, "");
 }
 
 TEST_F(StepSchedulerTest, TheFirstErrorEndsAllParts) {

@@ -14,7 +14,7 @@ from millstream._impl.base.device_spec import DeviceAttributes, DeviceMemory
 from millstream._impl.base.public import public
 from millstream._impl.graph import default_graph, stacks
 from millstream._impl.graph.graph import Graph
-from millstream._impl.session import cost_graph, numeric_checks, plugins
+from millstream._impl.session import cost_graph, numeric_checks, plugins, waits
 from millstream._impl.session.feeds import (
     Preparer,
     check_dict,
@@ -65,6 +65,7 @@ class BaseSession:
         self._steps: dict[Any, _runtime.Callable] = {}
         self._costs = cost_graph.cost_models(config)
         plugins.find_packages()
+        waits.report_vain_ones()
         self._handle = _runtime.Session(graph.handle, data, _error_factory(graph))
 
     @property
