@@ -479,6 +479,8 @@ _TAKE_ANYTHING = {
     tf.nest.map_structure,
     tf.nest.flatten, tf.nest.pack_sequence_as, tf.nest.assert_same_structure,
     tf.nn.rnn_cell.LSTMStateTuple,
+    tf.train.Coordinator, tf.train.LooperThread, tf.train.QueueRunner, tf.train.add_queue_runner,
+    tf.train.start_queue_runners,
 }  # fmt: skip
 # Arguments that may be any object, or whose truth alone counts.
 _ANY: dict[str, set[Any]] = {
@@ -501,7 +503,7 @@ _TRUTHS = {
     "as_text", "allow_empty", "clear_devices", "conjugate", "defer_build", "pad_step_number",
     "reshape", "restore_sequentially", "save_relative_paths", "sharded", "staircase", "stateful",
     "overwrite", "in_order", "exclusive", "strict", "return_same_structure",
-    "reverse", "validate_indices",
+    "reverse", "validate_indices", "shuffle", "enqueue_many", "dynamic_pad", "allow_smaller_final_batch",
     "pin_variables_on_cpu",
     "remove_accidental_hits", "sorted", "unique",
     "state_is_tuple", "use_peepholes", "variational_recurrent", "time_major", "swap_memory",

@@ -24,6 +24,7 @@ _OF_OTHER_LEVELS = (
     "optimizers_all",
     "py_func_print_assert",
     "queue_kinds",
+    "queue_runner_coordinator",
     "rnn_static_dynamic",
     "saver_round_trip",
     "schedules_clipping_averages",

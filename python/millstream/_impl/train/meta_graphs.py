@@ -16,6 +16,7 @@ from millstream._impl.graph.graph import Graph
 from millstream._impl.graph.scopes import import_graph_def
 from millstream._impl.protos import text_format
 from millstream._impl.protos.message import DecodeError
+from millstream._impl.train.queue_runner import QueueRunner
 from millstream._impl.variables.variables import Variable
 
 _OF_VARIABLES = (
@@ -30,7 +31,7 @@ _OF_VARIABLES = (
     GraphKeys.GLOBAL_STEP,
 )
 # Of these a graph without the runtime's own objects has nothing.
-_OF_RUNNERS = (GraphKeys.QUEUE_RUNNERS, GraphKeys.SAVERS)
+_OF_THE_RUNTIME = (GraphKeys.SAVERS,)
 _OF_CONTROL_FLOW = (GraphKeys.COND_CONTEXT, GraphKeys.WHILE_CONTEXT)
 
 
@@ -200,7 +201,14 @@ def _items(
         from millstream._impl.ops import control_contexts  # lazy: few graphs have such
 
         return [control_contexts.ImportedContext(key, value, import_scope) for value in values]
-    return [] if key in _OF_RUNNERS else list(values)
+    if key == GraphKeys.QUEUE_RUNNERS:
+        return [_queue_runner(value, import_scope) for value in values]
+    return [] if key in _OF_THE_RUNTIME else list(values)
+
+
+def _queue_runner(data: bytes, import_scope: str | None) -> QueueRunner:
+    definition = protos.message_class("QueueRunnerDef").FromString(data)
+    return QueueRunner.from_proto(definition, import_scope)
 
 
 def _variable(data: bytes, import_scope: str | None, known: dict[bytes, Variable]) -> Variable:

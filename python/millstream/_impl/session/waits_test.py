@@ -1,0 +1,117 @@
+"""A step that waits for what no thread can give fails at once, and no other step does."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+import millstream as tf
+from millstream._impl.session import waits
+
+_IN_VAIN = "the step waits for what nobody can give"
+
+
+@pytest.fixture(autouse=True)
+def session() -> Iterator[tf.Session]:
+    with tf.Graph().as_default(), tf.Session() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _alone() -> None:
+    """Threads of other tests would be taken for such as may help."""
+    assert threading.active_count() == 1, threading.enumerate()
+
+
+def test_an_empty_queue_that_nobody_fills_is_an_error(session: tf.Session) -> None:
+    queue = tf.FIFOQueue(3, tf.int32, name="numbers")
+    taken = queue.dequeue(name="take")
+    with pytest.raises(tf.errors.FailedPreconditionError, match=_IN_VAIN) as caught:
+        session.run(taken)
+    assert re.search(
+        r"node 'take' \(op QueueDequeueV2\), made at \S*waits_test.py", str(caught.value)
+    )
+    assert "waits for an element of queue 'numbers'" in str(caught.value)
+    session.run(queue.enqueue(3))
+    assert int(session.run(taken)) == 3
+
+
+def test_a_full_queue_that_nobody_empties_is_an_error(session: tf.Session) -> None:
+    queue = tf.FIFOQueue(1, tf.int32)
+    session.run(queue.enqueue(1))
+    with pytest.raises(tf.errors.FailedPreconditionError, match="room in queue"):
+        session.run(queue.enqueue(2))
+
+
+def test_a_time_limit_is_waited_for(session: tf.Session) -> None:
+    queue = tf.FIFOQueue(3, tf.int32)
+    with pytest.raises(tf.errors.DeadlineExceededError, match="waits for an element of queue"):
+        session.run(queue.dequeue(), options=tf.RunOptions(timeout_in_ms=100))
+
+
+def _notes_questions(monkeypatch: pytest.MonkeyPatch, asked: threading.Event) -> None:
+    """Sets `asked` when it was found that a step may wait."""
+    are_in_vain = waits.are_in_vain
+
+    def judge(text: str) -> bool:
+        answer = are_in_vain(text)
+        asked.set()
+        return answer
+
+    monkeypatch.setattr(waits, "are_in_vain", judge)
+    waits.report_vain_ones()
+
+
+def test_another_thread_may_help_later(
+    session: tf.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = tf.FIFOQueue(3, tf.int32)
+    enqueue = queue.enqueue(5)
+
+    asked = threading.Event()
+
+    def help_late() -> None:
+        asked.wait()
+        session.run(enqueue)
+
+    helper = threading.Thread(target=help_late)
+    helper.start()
+    _notes_questions(monkeypatch, asked)
+    assert int(session.run(queue.dequeue())) == 5
+    helper.join()
+
+
+def test_the_runner_of_a_queue_may_be_slow(
+    session: tf.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = tf.FIFOQueue(3, tf.int32)
+    asked = threading.Event()
+
+    def slow() -> int:
+        asked.wait()
+        return 6
+
+    number = tf.py_func(slow, [], tf.int64)
+    runner = tf.train.QueueRunner(queue, [queue.enqueue(tf.cast(number, tf.int32))])
+    coord = tf.train.Coordinator()
+    threads = runner.create_threads(session, coord, start=True)
+    _notes_questions(monkeypatch, asked)
+    assert int(session.run(queue.dequeue())) == 6
+    coord.request_stop()
+    coord.join(threads)
+
+
+def test_the_runner_of_another_queue_cannot_help(session: tf.Session) -> None:
+    filled = tf.FIFOQueue(3, tf.int32, name="filled")
+    empty = tf.FIFOQueue(3, tf.int32, name="empty")
+    runner = tf.train.QueueRunner(filled, [filled.enqueue(1)])
+    coord = tf.train.Coordinator()
+    threads = runner.create_threads(session, coord, start=True)
+    assert int(session.run(filled.dequeue())) == 1
+    with pytest.raises(tf.errors.FailedPreconditionError, match="an element of queue 'empty'"):
+        session.run(empty.dequeue())
+    coord.request_stop()
+    coord.join(threads)
