@@ -56,5 +56,38 @@ TEST(AddElementsTest, StringsAndBooleansHaveNoSum) {
   EXPECT_FALSE(AddElements(Tensor::Scalar(true), Tensor::Scalar(false)));
 }
 
+template <typename T>
+void ExpectQuotient(T number, int64_t divisor, T expected) {
+  const Tensor numbers = Tensor::Of<T>(Shape({2}), {number, T(0)});
+  EXPECT_TRUE(DivideElements(numbers, divisor));
+  EXPECT_TRUE(TensorsEqual(numbers, Tensor::Of<T>(Shape({2}), {expected, T(0)})))
+      << numbers.DebugString();
+}
+
+TEST(DivideElementsTest, DividesNumbers) {
+  ExpectQuotient<float>(3, 2, 1.5f);
+  ExpectQuotient<double>(1, 4, 0.25);
+  ExpectQuotient<std::complex<float>>({1, 2}, 2, {0.5f, 1});
+  ExpectQuotient<std::complex<double>>({1, 2}, 2, {0.5, 1});
+  ExpectQuotient<int8_t>(-7, 2, -3);
+  ExpectQuotient<uint8_t>(255, 2, 127);
+  ExpectQuotient<int32_t>(INT32_MIN, 2, INT32_MIN / 2);
+  ExpectQuotient<uint64_t>(UINT64_MAX, 1, UINT64_MAX);
+}
+
+TEST(DivideElementsTest, NarrowQuotientsAreRoundedOnce) {
+  const Tensor half = Narrow(DataType::kHalf, 0x3c00);  // 1
+  EXPECT_TRUE(DivideElements(half, 3));
+  EXPECT_TRUE(TensorsEqual(half, Narrow(DataType::kHalf, 0x3555)));
+  const Tensor bfloat16 = Narrow(DataType::kBFloat16, 0x3f80);
+  EXPECT_TRUE(DivideElements(bfloat16, 2));
+  EXPECT_TRUE(TensorsEqual(bfloat16, Narrow(DataType::kBFloat16, 0x3f00)));
+}
+
+TEST(DivideElementsTest, StringsAndBooleansHaveNoQuotient) {
+  EXPECT_FALSE(DivideElements(Tensor::Scalar<std::string>("b"), 2));
+  EXPECT_FALSE(DivideElements(Tensor::Scalar(true), 2));
+}
+
 }  // namespace
 }  // namespace millstream

@@ -7,9 +7,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/import/import_plan.h"
 #include "framework/message.h"
+#include "framework/op_registry.h"
 #include "framework/proto_conversion.h"
 #include "millstream/framework/protos/function.pb.h"
 #include "millstream/framework/protos/graph.pb.h"
@@ -131,9 +133,17 @@ const std::string& NodeName(const Node& node) {
   return IsHidden(node) ? node.imported()->stands_for : node.name();
 }
 
+// The op that a graph outside of the runtime has. An internal op on handles has the name of the op
+// on references that it replaces, after "_" (import_refs.h).
+std::string OutsideOp(const OpDef& op) {
+  if (!absl::StartsWith(op.name, "_")) return op.name;
+  const OpDef* const replaced = OpRegistry::Global()->FindOrNull(op.name.substr(1));
+  return replaced != nullptr && HasReferences(*replaced) ? replaced->name : op.name;
+}
+
 // Op, inputs and attributes of a node that runs as it is.
 Status OwnToProto(const Graph& graph, const Node& node, proto::NodeDef* message) {
-  message->set_op(node.op().name);
+  message->set_op(OutsideOp(node.op()));
   for (const Output& input : node.inputs()) message->add_input(ExportedName(input));
   for (const Node* control : graph.ControlInputs(&node)) {
     message->add_input(absl::StrCat("^", NodeName(*control)));

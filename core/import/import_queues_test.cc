@@ -1,4 +1,4 @@
-// Graphs with references to queues: how they run, and that they are written back
+// Graphs with references to queues and accumulators: how they run, and that they are written back
 // as they came.
 #include <string>
 #include <vector>
@@ -121,6 +121,49 @@ TEST_F(ImportQueuesTest, WritesTheGraphAsItCame) {
     EXPECT_THAT(node.input(), ElementsAre("q", "two"));
   }
   EXPECT_EQ(def.node_size(), 12);
+}
+
+TEST_F(ImportQueuesTest, AnAccumulatorRuns) {
+  constexpr char kText[] = R"(
+    node { name: "a" op: "SparseConditionalAccumulator"
+           attr { key: "dtype" value { type: DT_FLOAT } }
+           attr { key: "shape" value { shape { dim { size: 4 } } } } }
+    node { name: "step" op: "Const" attr { key: "dtype" value { type: DT_INT64 } }
+           attr { key: "value" value { tensor { dtype: DT_INT64 tensor_shape { } int64_val: 0 } } } }
+    node { name: "indices" op: "Const" attr { key: "dtype" value { type: DT_INT64 } }
+           attr { key: "value" value { tensor { dtype: DT_INT64 tensor_shape { dim { size: 1 } }
+                                                int64_val: 3 } } } }
+    node { name: "values" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+           attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 1 } }
+                                                float_val: 8 } } } }
+    node { name: "one" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+           attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 1 } } } }
+    node { name: "apply" op: "SparseAccumulatorApplyGradient"
+           input: "a" input: "step" input: "indices" input: "values" input: "indices"
+           attr { key: "dtype" value { type: DT_FLOAT } }
+           attr { key: "has_known_shape" value { b: false } } }
+    node { name: "count" op: "AccumulatorNumAccumulated" input: "a" }
+    node { name: "take" op: "SparseAccumulatorTakeGradient" input: "a" input: "one"
+           attr { key: "dtype" value { type: DT_FLOAT } } })";
+  MustImport(kText);
+  Step("apply");
+  EXPECT_EQ(*Value(Tensor("count")).data<int32_t>(), 1);
+  EXPECT_THAT(Fetch("take:1"), ElementsAre(8));
+}
+
+// Nodes that were built here are written as others know them.
+TEST_F(ImportQueuesTest, AnInternalOpIsWrittenAsTheOneThatItReplaces) {
+  const auto handle = TryNode("a", "_SparseConditionalAccumulator", {},
+                              {{"dtype", DataType::kFloat}, {"shape", PartialShape({4})}});
+  ASSERT_TRUE(handle.ok()) << handle.status();
+  Op("_SparseAccumulatorTakeGradient", {(*handle)->output(0), build.Int32(1)},
+     {{"dtype", DataType::kFloat}});
+  proto::GraphDef def;
+  ASSERT_TRUE(def.ParseFromString(ExportGraphDef(graph).value()));
+  std::vector<std::string> ops;
+  for (const proto::NodeDef& node : def.node()) ops.push_back(node.op());
+  EXPECT_THAT(
+      ops, ElementsAre("SparseConditionalAccumulator", "Const", "SparseAccumulatorTakeGradient"));
 }
 
 }  // namespace

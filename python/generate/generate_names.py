@@ -26,6 +26,7 @@ _LAZY = frozenset(
     {
         "metrics",
         "nn",
+        "ops.accumulators",
         "ops.array_reverse",
         "ops.custom_gradients",
         "ops.functional_ops",

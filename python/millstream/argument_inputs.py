@@ -22,6 +22,8 @@ def _joined(**more: Any) -> dict[str, Any]:
 def calls_of_inputs() -> Calls:
     """The rows of the table."""
     return {
+        tf.ConditionalAccumulator: lambda: {"dtype": tf.float32},
+        tf.SparseConditionalAccumulator: lambda: {"dtype": tf.float32},
         tf.FIFOQueue: lambda: {"capacity": 2, "dtypes": tf.int32},
         tf.PaddingFIFOQueue: lambda: {"capacity": 2, "dtypes": tf.int32, "shapes": [[None]]},
         tf.PriorityQueue: lambda: {"capacity": 2, "types": tf.int32},

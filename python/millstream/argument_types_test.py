@@ -476,6 +476,7 @@ _TAKE_ANYTHING = {
     tf.initializers.Initializer,
     tf.train.Optimizer, tf.group, tf.summary.FileWriterCache, tf.load_op_library,
     tf.debugging.enable_check_numerics, tf.debugging.replay, tf.QueueBase, tf.nest.is_nested,
+    tf.ConditionalAccumulatorBase,
     tf.nest.map_structure,
     tf.nest.flatten, tf.nest.pack_sequence_as, tf.nest.assert_same_structure,
     tf.nn.rnn_cell.LSTMStateTuple,
