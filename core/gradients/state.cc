@@ -40,7 +40,10 @@ Status ResourceGatherNdGradient(GradientContext* context) {
 MILLSTREAM_GRADIENT("ReadVariableOp", ReadVariableGradient);
 MILLSTREAM_GRADIENT("ResourceGather", ResourceGatherGradient);
 MILLSTREAM_GRADIENT("ResourceGatherNd", ResourceGatherNdGradient);
+MILLSTREAM_NOT_DIFFERENTIABLE("DeleteSessionTensor");
 MILLSTREAM_NOT_DIFFERENTIABLE("FIFOQueueV2");
+MILLSTREAM_NOT_DIFFERENTIABLE("GetSessionHandle");
+MILLSTREAM_NOT_DIFFERENTIABLE("GetSessionTensor");
 MILLSTREAM_NOT_DIFFERENTIABLE("PaddingFIFOQueueV2");
 MILLSTREAM_NOT_DIFFERENTIABLE("PriorityQueueV2");
 MILLSTREAM_NOT_DIFFERENTIABLE("QueueCloseV2");

@@ -33,6 +33,7 @@ class HostKernelInfo {
   explicit HostKernelInfo(const MS_KernelInfo* info) : info_(info) {}
   absl::string_view op() const { return info_->call.op->name; }
   absl::string_view node_name() const { return info_->call.name; }
+  absl::string_view device_name() const { return info_->device_name; }
   template <typename T>
   StatusOr<T> Attr(absl::string_view name) const {
     return info_->call.Attr<T>(name);

@@ -36,6 +36,7 @@ _LAZY = frozenset(
         "ops.sparse_ops",
         "ops.string_ops",
         "ops.tensor_array",
+        "session.session_tensors",
     }
 )
 

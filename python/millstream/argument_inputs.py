@@ -24,6 +24,9 @@ def calls_of_inputs() -> Calls:
     return {
         tf.ConditionalAccumulator: lambda: {"dtype": tf.float32},
         tf.SparseConditionalAccumulator: lambda: {"dtype": tf.float32},
+        tf.get_session_handle: lambda: {"data": tf.constant(X)},
+        tf.get_session_tensor: lambda: {"handle": "GetSessionHandle;1;/cpu:0", "dtype": tf.int32},
+        tf.delete_session_tensor: lambda: {"handle": "GetSessionHandle;1;/cpu:0"},
         tf.FIFOQueue: lambda: {"capacity": 2, "dtypes": tf.int32},
         tf.PaddingFIFOQueue: lambda: {"capacity": 2, "dtypes": tf.int32, "shapes": [[None]]},
         tf.PriorityQueue: lambda: {"capacity": 2, "types": tf.int32},

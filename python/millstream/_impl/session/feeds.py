@@ -11,7 +11,8 @@ from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.graph.variable_tensor import handle_of
 from millstream._impl.ops.sparse_tensor import SparseTensor
-from millstream._impl.values import values
+from millstream._impl.session.tensor_handles import TensorHandle
+from millstream._impl.values import dtypes, values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,6 +149,8 @@ class Preparer:
                 f"values of its feeds by position ({names})"
             )
         tensor = self._tensors[index]
+        if isinstance(value, TensorHandle):
+            value = value.handle if tensor.dtype == dtypes.string else value.eval()
         if isinstance(value, (TensorLike, Operation)):
             cause = (
                 "The value of a feed cannot be a tf.Tensor object: "

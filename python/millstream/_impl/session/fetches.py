@@ -11,9 +11,11 @@ from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops.indexed_slices import IndexedSlicesValue
 from millstream._impl.ops.sparse_tensor import SparseTensor, SparseTensorValue
+from millstream._impl.session import tensor_handles
 
 if TYPE_CHECKING:
     from millstream._impl.graph.graph import Graph
+    from millstream._impl.session.session import BaseSession
 
 
 class Fetches:
@@ -35,6 +37,8 @@ class Fetches:
     fetches
         A tensor, operation, variable, name, slices, or nested lists, tuples, named tuples and
         dictionaries of those.
+    session
+        The session whose steps fetch them. Handles of tensors lead to it.
 
     Raises
     ------
@@ -44,8 +48,9 @@ class Fetches:
         A name or element is not of this graph, or must not be fetched.
     """
 
-    def __init__(self, graph: Graph, fetches: Any) -> None:
+    def __init__(self, graph: Graph, fetches: Any, session: BaseSession | None = None) -> None:
         self._graph = graph
+        self._session = session
         self._positions: dict[Tensor, int] = {}
         self.targets: list[Operation] = []
         self.structure = self._read(fetches)
@@ -88,6 +93,8 @@ class Fetches:
             self._check(element)
             self.targets.append(element)
             return None
+        if element.op.type in tensor_handles.OPS and self._session is not None:
+            return (_handle_maker(element, self._session), self._position(element))
         return self._position(element)
 
     def _check(self, element: Operation | Tensor) -> None:
@@ -113,6 +120,11 @@ class Fetches:
             self._position(fetch.indices),
             None if shape is None else self._position(shape),
         )
+
+
+def _handle_maker(element: Tensor, session: BaseSession) -> Any:
+    dtype = element.op.inputs[0].dtype
+    return lambda text: tensor_handles.TensorHandle(text, dtype, session)
 
 
 def _from_items(make: Any) -> Any:

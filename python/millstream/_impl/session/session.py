@@ -226,7 +226,7 @@ class BaseSession:
                     "operations join the default graph; Session(graph=...) names another one",
                 )
             )
-        wanted = Fetches(graph, fetches)
+        wanted = Fetches(graph, fetches, self)
         tensors = [fed_tensor(graph, key) for key in feeds]
         return self._handle.make_callable(
             [tensor.packed for tensor in tensors],
