@@ -24,13 +24,14 @@ from millstream._impl.session.feeds import (
     flat_value,
 )
 from millstream._impl.session.fetches import Fetches, key_of
+from millstream._impl.session.partial_runs import PartialRuns
 from millstream._impl.values.session_config import config_bytes
 
 # How many different steps a session keeps looked up.
 _MAX_STEPS = 512
 
 
-class BaseSession:
+class BaseSession(PartialRuns):
     """What `Session` and `InteractiveSession` have in common.
 
     Parameters
