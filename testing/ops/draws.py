@@ -177,7 +177,7 @@ def _make_shuffle(source: Source, op: Any) -> Case:
 
 def _rows(values: Array) -> list[str]:
     """A text for each row, which tells it from other rows."""
-    return sorted(repr(row.tolist()) for row in values)
+    return sorted(repr(row.tolist() if isinstance(row, np.ndarray) else row) for row in values)
 
 
 def _shuffled(case: Case) -> Outcome:
