@@ -31,6 +31,9 @@ from millstream._impl.values.session_config import config_bytes
 _MAX_STEPS = 512
 
 
+_UNFED = "You must feed a value"  # how the error about a missing feed begins
+
+
 class BaseSession(PartialRuns):
     """What `Session` and `InteractiveSession` have in common.
 
@@ -268,7 +271,13 @@ class BaseSession(PartialRuns):
         if accept_options:
             raise NotImplementedError("accept_options: a callable takes no RunOptions")
         keys = tuple(feed_list or ())
-        step = self._make_step(fetches, flat_key(keys))
+        try:
+            step = self._make_step(fetches, flat_key(keys))
+        except errors.InvalidArgumentError as error:
+            # As programs expect, the call is wrong and not the function.
+            if _UNFED not in error.message:
+                raise
+            return _raising(error)
         if not any(isinstance(key, tuple) for key in keys):
             return step
         return lambda *values: step(*flat_value(keys, values))
@@ -342,6 +351,15 @@ class BaseSession(PartialRuns):
     def __repr__(self) -> str:
         state = "closed " if self._closed else ""
         return f"<{state}tf.{type(self).__name__} of {self._graph!r}>"
+
+
+def _raising(error: Exception) -> Any:
+    """A function that raises the error."""
+
+    def step(*_: Any) -> None:
+        raise error
+
+    return step
 
 
 def _closed_error() -> RuntimeError:

@@ -255,6 +255,13 @@ def test_control_c_stops_a_running_step() -> None:
         assert session.run(tf.constant(1.0)) == 1.0
 
 
+def test_a_callable_without_its_feeds_fails_when_it_is_called() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        step = session.make_callable(tf.placeholder(tf.float32, [], name="x") + 1.0)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="You must feed a value"):
+            step()
+
+
 def test_a_session_is_not_entered_twice() -> None:
     session = tf.Session()
     with session:
