@@ -59,7 +59,7 @@ void Staging::Drop() {
 Status Staging::CheckFits(int64_t bytes) const {
   if (spec_.memory_limit == 0 || bytes <= spec_.memory_limit) return absl::OkStatus();
   return errors::InvalidArgument(
-      "'", name_, "': attempted to insert tensors with combined size of '", bytes,
+      "attribute 'memory_limit': attempted to insert tensors with combined size of '", bytes,
       "' bytes into a staging area with a memory limit of '", spec_.memory_limit, "'");
 }
 

@@ -195,8 +195,9 @@ class MapStageKernel final : public StagingKernel<StagingMap> {
       }
       const DataType expected = dtypes_[static_cast<size_t>(index)];
       if (values[i].dtype() == expected) continue;
-      return errors::InvalidArgument("component ", index, " has type ", DataTypeName(expected),
-                                     ", got ", DataTypeName(values[i].dtype()));
+      return errors::InvalidArgument("argument 'values': component ", index, " has type ",
+                                     DataTypeName(expected), ", got ",
+                                     DataTypeName(values[i].dtype()));
     }
     map->Put(execution.id(), key, dtypes_.size(), std::move(indices), std::move(values),
              Ending(execution));

@@ -1,6 +1,7 @@
 /* The types Session and Callable. A callable is one kind of step with everything looked up: its
  * call borrows the arrays that it is given, runs without the GIL, and wraps what comes back. */
 #include <pthread.h>
+#include <string.h>
 
 #include "python/extension/runtime.h"
 
@@ -68,9 +69,11 @@ static PyObject* g_wait_judge;
 /* Called without the GIL, on the main thread alone, as signal_raised is. */
 static int32_t waits_in_vain(const char* waits) {
   PyGILState_STATE state = PyGILState_Ensure();
-  PyObject* answer = PyObject_CallFunction(g_wait_judge, "s", waits);
+  PyObject* text = PyUnicode_DecodeUTF8(waits, (Py_ssize_t)strlen(waits), "replace");
+  PyObject* answer = text == NULL ? NULL : PyObject_CallFunctionObjArgs(g_wait_judge, text, NULL);
   int in_vain = answer != NULL && PyObject_IsTrue(answer) == 1;
   Py_XDECREF(answer);
+  Py_XDECREF(text);
   if (PyErr_Occurred() != NULL) PyErr_WriteUnraisable(g_wait_judge);
   PyGILState_Release(state);
   return in_vain;

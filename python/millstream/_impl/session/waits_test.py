@@ -46,6 +46,18 @@ def test_a_full_queue_that_nobody_empties_is_an_error(session: tf.Session) -> No
         session.run(queue.enqueue(2))
 
 
+def test_a_name_need_not_be_text(session: tf.Session) -> None:
+    queue = tf.FIFOQueue(3, tf.int32)
+    definition = session.graph.as_graph_def()
+    definition.node[0].attr["shared_name"].s = b"\xff"
+    with tf.Graph().as_default(), tf.Session() as running:
+        imported = tf.import_graph_def(definition, return_elements=["fifo_queue:0"])
+        assert imported is not None
+        again = tf.QueueBase(queue.dtypes, [], None, imported[0])
+        with pytest.raises(tf.errors.FailedPreconditionError, match=_IN_VAIN):
+            running.run(again.dequeue())
+
+
 def test_a_time_limit_is_waited_for(session: tf.Session) -> None:
     queue = tf.FIFOQueue(3, tf.int32)
     with pytest.raises(tf.errors.DeadlineExceededError, match="waits for an element of queue"):
