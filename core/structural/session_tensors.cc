@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -72,8 +73,8 @@ int64_t NumberIn(const std::string& handle) {
 }
 
 Status NotKept(const std::string& handle) {
-  return errors::InvalidArgument("The tensor with handle '", handle,
-                                 "' is not in the session store.");
+  return errors::InvalidArgument("argument 'handle': The tensor with handle '",
+                                 absl::CHexEscape(handle), "' is not in the session store.");
 }
 
 class GetSessionHandleKernel final : public SyncHostKernel {
@@ -102,8 +103,8 @@ Status GetSessionTensor(StructuralFrame* frame) {
   if (!value.has_value()) return NotKept(handle);
   const DataType dtype = frame->call().output_type(0);
   if (value.dtype() == dtype) return frame->SetOutput(0, value);
-  return errors::InvalidArgument("the tensor with handle '", handle, "' has type ",
-                                 DataTypeName(value.dtype()), ", the op gives ",
+  return errors::InvalidArgument("the tensor with handle '", absl::CHexEscape(handle),
+                                 "' has type ", DataTypeName(value.dtype()), ", the op gives ",
                                  DataTypeName(dtype));
 }
 

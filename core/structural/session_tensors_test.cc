@@ -57,6 +57,7 @@ TEST_F(SessionTensorsTest, RefusesWhatIsNoHandle) {
   for (const char* text : {"", "zzz", "GetSessionHandle;x;y", "GetSessionHandle;-1;y"}) {
     ExpectError(Error(Get(text)), kInvalid, {"is not in the session store"});
   }
+  ExpectError(Error(Get(std::string("\0", 1))), kInvalid, {"handle '\\x00' is not in"});
   const Output texts = Constant(Values<std::string>({"a", "b"}));
   const auto node = TryNode("n", "DeleteSessionTensor", {texts});
   ExpectError(node.status(), kInvalid, {"handle"});
