@@ -13,8 +13,8 @@ Status PassThrough(StructuralFrame* frame) {
   return absl::OkStatus();
 }
 
-// The plan looks at shapes itself (PlanFacts); here they show as the node runs.
-Status DefaultValue(StructuralFrame* frame) {
+// For PlaceholderWithDefault, whose shapes the plan looks at itself (PlanFacts), and EnsureShape.
+Status PassOnIfAllowed(StructuralFrame* frame) {
   MS_ASSIGN_OR_RETURN(PartialShape allowed, frame->call().Attr<PartialShape>("shape"));
   const Shape shape = frame->input_shape(0);
   if (!allowed.IsCompatibleWith(PartialShape(shape))) {
@@ -109,11 +109,18 @@ Status Squeeze(StructuralFrame* frame) {
 MILLSTREAM_STRUCTURAL("NoOp", StructuralRole::kNothing, NoOp);
 MILLSTREAM_STRUCTURAL("Const", StructuralRole::kConstant, nullptr);
 MILLSTREAM_STRUCTURAL("Placeholder", StructuralRole::kMustFeed, nullptr);
-MILLSTREAM_STRUCTURAL("PlaceholderWithDefault", StructuralRole::kIdentity, DefaultValue);
+MILLSTREAM_STRUCTURAL("PlaceholderV2", StructuralRole::kMustFeed, nullptr);
+MILLSTREAM_STRUCTURAL("PlaceholderWithDefault", StructuralRole::kIdentity, PassOnIfAllowed);
 MILLSTREAM_STRUCTURAL("Identity", StructuralRole::kIdentity, PassThrough);
 MILLSTREAM_STRUCTURAL("IdentityN", StructuralRole::kIdentity, PassThrough);
 MILLSTREAM_STRUCTURAL("StopGradient", StructuralRole::kIdentity, PassThrough);
 MILLSTREAM_STRUCTURAL("PreventGradient", StructuralRole::kIdentity, PassThrough);
+MILLSTREAM_STRUCTURAL("Snapshot", StructuralRole::kIdentity, PassThrough);
+MILLSTREAM_STRUCTURAL("GuaranteeConst", StructuralRole::kIdentity, PassThrough);
+MILLSTREAM_STRUCTURAL("DeepCopy", StructuralRole::kIdentity, PassThrough);
+MILLSTREAM_STRUCTURAL("Copy", StructuralRole::kIdentity, PassThrough);
+MILLSTREAM_STRUCTURAL("CopyHost", StructuralRole::kIdentity, PassThrough);
+MILLSTREAM_STRUCTURAL("EnsureShape", StructuralRole::kKernel, PassOnIfAllowed);
 MILLSTREAM_STRUCTURAL("Reshape", StructuralRole::kReshape, Reshape);
 MILLSTREAM_STRUCTURAL("ExpandDims", StructuralRole::kReshape, ExpandDims);
 MILLSTREAM_STRUCTURAL("Squeeze", StructuralRole::kReshape, Squeeze);

@@ -53,6 +53,15 @@ Status IdentityShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+// What is known of the input, and what the attribute promises.
+Status EnsureShapeShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(const PartialShape shape, context->Attr<PartialShape>("shape"));
+  StatusOr<PartialShape> merged = context->input(0).MergeWith(shape);
+  if (!merged.ok()) return InputError(*context, 0, merged.status());
+  context->SetOutput(0, *std::move(merged));
+  return absl::OkStatus();
+}
+
 void IdentityValue(ShapeContext* context) {
   for (int i = 0; i < context->num_outputs(); ++i) {
     std::optional<PartialValue> value = IndexElements(*context, i);
@@ -84,6 +93,13 @@ MILLSTREAM_OP("Placeholder")
 
 A step that needs it fails with INVALID_ARGUMENT when nothing is fed. What is fed must be of
 dtype and must agree with shape, as far as that is known.)");
+
+MILLSTREAM_OP("PlaceholderV2")
+    .Output("output: dtype")
+    .Attr("dtype: type")
+    .Attr("shape: shape")
+    .Shape(PlaceholderShape)
+    .Doc(R"(Stands for a tensor that the caller feeds, as Placeholder does, in old graphs.)");
 
 MILLSTREAM_OP("PlaceholderWithDefault")
     .Input("input: dtype")
@@ -144,6 +160,74 @@ MILLSTREAM_OP("PreventGradient")
     .Doc(R"(Gives its input back and refuses to have a gradient.
 
 Taking a gradient through it is an error that shows message.)");
+
+// ---- Identities under other names ----
+
+void PassedOn(OpSpec* spec) {
+  spec->Attr("T: type").KeepsFinite().Shape(IdentityShape).Value(IdentityValue);
+}
+
+MILLSTREAM_OP("Snapshot")
+    .Input("input: T")
+    .Output("output: T")
+    .With(PassedOn)
+    .Doc(R"(Gives its input back. No later change of a variable shows in it.)");
+
+MILLSTREAM_OP("GuaranteeConst")
+    .Input("input: T")
+    .Output("output: T")
+    .With(PassedOn)
+    .Stateful()
+    .Doc(R"(Gives its input back, of which the program says that it is the same in every step.
+
+The runtime does not rely on that.)")
+    .Example(R"(
+>>> tf.guarantee_const([1, 2]).eval()
+array([1, 2], dtype=int32))");
+
+MILLSTREAM_OP("DeepCopy")
+    .Input("x: T")
+    .Output("y: T")
+    .With(PassedOn)
+    .Stateful()
+    .Doc(R"(Gives a copy of its input, which updates of the input do not change.)");
+
+// What a debugger puts behind the tensors that it watches.
+void WatchedCopy(OpSpec* spec) {
+  spec->Input("input: T")
+      .Output("output: T")
+      .With(PassedOn)
+      .Attr("tensor_name: string = \"\"")
+      .Attr("debug_ops_spec: list(string) = []")
+      .AllowsUninitializedInput();
+}
+
+MILLSTREAM_OP("Copy")
+    .With(WatchedCopy)
+    .Doc(R"(Gives its input back, under another name, for programs that watch it.
+
+tensor_name and debug_ops_spec are not used.)");
+
+MILLSTREAM_OP("CopyHost")
+    .With(WatchedCopy)
+    .Doc(R"(Gives its input back, under another name, for programs that watch it.
+
+tensor_name and debug_ops_spec are not used.)");
+
+MILLSTREAM_OP("EnsureShape")
+    .Input("input: T")
+    .Output("output: T")
+    .Attr("shape: shape")
+    .Attr("T: type")
+    .KeepsFinite()
+    .Shape(EnsureShapeShape)
+    .Doc(R"(Gives its input back if it has the shape that the attribute shape says.
+
+INVALID_ARGUMENT when it has not. What shape knows, the output's static shape knows as well.)")
+    .Example(R"(
+>>> x = tf.placeholder(tf.float32)
+>>> tf.ensure_shape(x, [None, 2]).shape.as_list()
+[None, 2])");
 
 }  // namespace
 }  // namespace millstream

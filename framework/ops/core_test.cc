@@ -76,5 +76,21 @@ TEST(StopGradientTest, IsAnIdentityToShapes) {
   EXPECT_EQ(ShapeTester("PreventGradient").Input("[1,?]").Shapes(), "[1,?]");
 }
 
+TEST(SnapshotTest, AndItsLikePassOnShapes) {
+  for (const char* op : {"Snapshot", "GuaranteeConst", "DeepCopy", "Copy", "CopyHost"}) {
+    EXPECT_EQ(ShapeTester(op).Input("[1,?]").Shapes(), "[1,?]") << op;
+  }
+}
+
+TEST(EnsureShapeTest, AddsWhatItsAttributeKnows) {
+  const PartialShape shape({-1, 3});
+  const auto of = [&](absl::string_view input) {
+    return ShapeTester("EnsureShape").Attr("shape", shape).Input(input).Shapes();
+  };
+  EXPECT_EQ(of("?"), "[?,3]");
+  EXPECT_EQ(of("[2,?]"), "[2,3]");
+  EXPECT_THAT(of("[2,4]"), HasSubstr("'input' of EnsureShape"));
+}
+
 }  // namespace
 }  // namespace millstream

@@ -104,6 +104,8 @@ def _table() -> Calls:
         tf.logical_or: lambda: {"x": [True], "y": [True]},
         tf.logical_not: lambda: {"x": [True]},
         tf.logical_xor: lambda: {"x": tf.constant([True]), "y": tf.constant([True])},
+        tf.ensure_shape: lambda: {"x": X, "shape": [None, 2]},
+        tf.guarantee_const: lambda: {"input": X},
         tf.invert_permutation: lambda: {"x": [1, 0]},
         tf.accumulate_n: lambda: {"inputs": [X, X]},
         tf.add_n: lambda: {"inputs": [X, X]},

@@ -46,7 +46,7 @@ def _make_passed(source: Source, op: Any) -> Case:
         attrs = {name: type_attr(dtypes[0])}
     inputs = [Input(dtype, source.values(dtype, source.shape())) for dtype in dtypes]
     case = Case(op.name, inputs, attrs)
-    if op.name == "PlaceholderWithDefault":
+    if op.name in ("PlaceholderWithDefault", "EnsureShape"):
         assert inputs[0].value is not None
         shape: Any = tuple(-1 if source.chance(0.3) else size for size in inputs[0].value.shape)
         if source.chance(0.3):
@@ -84,6 +84,19 @@ define_tests(
     },
 )
 define_tests("Placeholder", reference=NotTested("feeds every other case"))
+define_tests("PlaceholderV2", reference=NotTested("is Placeholder under another name"))
+define_tests(
+    "EnsureShape",
+    cases=_make_passed,
+    reference=_passed,
+    gradient=[Check(lambda a: gen_ops.ensure_shape(a, [2, 3, 4]), (_X,))],
+)
+define_tests(
+    ["Snapshot", "GuaranteeConst", "DeepCopy", "Copy", "CopyHost"],
+    cases=_make_passed,
+    reference=_passed,
+    gradient=of_one_tensor(),
+)
 
 
 def _make_loop_cond(source: Source, op: Any) -> Case:

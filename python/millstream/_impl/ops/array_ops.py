@@ -24,7 +24,7 @@ from millstream._impl.graph.convert import constant_value, convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops import slicing
-from millstream._impl.values import dtypes
+from millstream._impl.values import dtypes, tensor_shape
 
 newaxis = public("newaxis")(None)
 
@@ -37,6 +37,7 @@ invert_permutation = public("invert_permutation")(gen_ops.invert_permutation)
 dynamic_partition = public("dynamic_partition")(gen_ops.dynamic_partition)
 dynamic_stitch = public("dynamic_stitch")(gen_ops.dynamic_stitch)
 unique = public("unique")(gen_ops.unique)
+guarantee_const = public("guarantee_const")(gen_ops.guarantee_const)
 
 
 @public("shape")
@@ -150,6 +151,28 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     [[1, 2], [3, 4]]
     """
     return gen_ops.reshape(tensor, shape, name)
+
+
+@public("ensure_shape")
+@takes(x=TENSOR, shape=SHAPE)
+def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
+    """A tensor that has the shape that a program says, or a step fails.
+
+    Parameters
+    ----------
+    x
+        The tensor.
+    shape
+        What is known of its shape. The static shape of the result knows it as well.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.ensure_shape(tf.placeholder(tf.float32), [None, 2]).shape.as_list()
+    [None, 2]
+    """
+    return gen_ops.ensure_shape(x, tensor_shape.as_shape(shape), name)
 
 
 @public("expand_dims")
