@@ -18,11 +18,15 @@ Status ShapeBack(GradientContext* context) {
   return absl::OkStatus();
 }
 
-Status TransposeGradient(GradientContext* context) {
+Status TransposeBack(GradientContext* context, const char* op) {
   GraphBuilder* builder = context->builder();
   const Output inverse = builder->Op("InvertPermutation", {context->input(1)});
-  context->SetDx(0, builder->Op("Transpose", {context->dy(0), inverse}));
+  context->SetDx(0, builder->Op(op, {context->dy(0), inverse}));
   return absl::OkStatus();
+}
+Status TransposeGradient(GradientContext* context) { return TransposeBack(context, "Transpose"); }
+Status ConjugateTransposeGradient(GradientContext* context) {
+  return TransposeBack(context, "ConjugateTranspose");
 }
 
 // What is reversed twice is as it was.
@@ -45,17 +49,16 @@ std::vector<Output> InputsBetween(const GradientContext& context, int begin, int
   return inputs;
 }
 
-// The axis is the last input; each part gets its slice.
-Status ConcatGradient(GradientContext* context) {
+// The parts are inputs from `begin` on; each gets its slice.
+Status SliceToParts(GradientContext* context, int begin, Output axis) {
   GraphBuilder* builder = context->builder();
   const int count = context->num_inputs() - 1;
   const Output dy = context->dy(0);
   if (count == 1) {
-    context->SetDx(0, dy);
+    context->SetDx(begin, dy);
     return absl::OkStatus();
   }
-  const Output axis = context->input(count);
-  const Node* shapes = builder->Variadic("ShapeN", {InputsBetween(*context, 0, count)});
+  const Node* shapes = builder->Variadic("ShapeN", {InputsBetween(*context, begin, begin + count)});
   if (shapes == nullptr) return builder->status();
   std::vector<Output> sizes;
   for (int i = 0; i < count; ++i) sizes.push_back(shapes->output(i));
@@ -65,8 +68,25 @@ Status ConcatGradient(GradientContext* context) {
   const Node* offsets = builder->Variadic("ConcatOffset", {{axis32}, sizes});
   if (offsets == nullptr) return builder->status();
   for (int i = 0; i < count; ++i) {
-    context->SetDx(i, builder->Op("Slice", {dy, offsets->output(i), sizes[i]}));
+    context->SetDx(begin + i, builder->Op("Slice", {dy, offsets->output(i), sizes[i]}));
   }
+  return absl::OkStatus();
+}
+Status ConcatGradient(GradientContext* context) {
+  return SliceToParts(context, 1, context->input(0));
+}
+Status ConcatV2Gradient(GradientContext* context) {
+  return SliceToParts(context, 0, context->input(context->num_inputs() - 1));
+}
+
+// Each part is a row.
+Status ParallelConcatGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const int64_t count = context->num_inputs();
+  const Node* rows =
+      builder->NodeOf("Split", {builder->Int32(0), context->dy(0)}, {{"num_split", count}});
+  if (rows == nullptr) return builder->status();
+  for (int i = 0; i < count; ++i) context->SetDx(i, rows->output(i));
   return absl::OkStatus();
 }
 
@@ -180,6 +200,34 @@ Status PadGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// The margin's value gets what is left of the whole.
+Status PadV2Gradient(GradientContext* context) {
+  MS_RETURN_IF_ERROR(PadGradient(context));
+  SetFillerGradient(context, 2, context->dx()[0].values);
+  return absl::OkStatus();
+}
+
+Status MirrorPadGradient(GradientContext* context) {
+  context->SetDx(
+      0, context->builder()->OpWithAttrs("MirrorPadGrad", {context->dy(0), context->input(1)},
+                                         context->attrs(), {"mode"}));
+  return absl::OkStatus();
+}
+
+Status MirrorPadGradGradient(GradientContext* context) {
+  context->SetDx(0,
+                 context->builder()->OpWithAttrs("MirrorPad", {context->dy(0), context->input(1)},
+                                                 context->attrs(), {"mode"}));
+  return absl::OkStatus();
+}
+
+Status RollGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output back = builder->Op("Neg", {context->input(1)});
+  context->SetDx(0, builder->Op("Roll", {context->dy(0), back, context->input(2)}));
+  return absl::OkStatus();
+}
+
 // The shape in which every dimension is split in (its multiple, its size), and in `*axes` the
 // places of the multiples. Where the rank is known, one dimension after the other, so that shape
 // inference can follow them.
@@ -286,11 +334,69 @@ Status DynamicStitchGradient(GradientContext* context) {
 }
 
 Status FillGradient(GradientContext* context) {
+  context->SetDx(1, SumOfAll(context->builder(), context->dy(0)));
+  return absl::OkStatus();
+}
+
+// Number i is start + (stop - start) w[i], where w goes from 0 to 1.
+Status LinSpaceGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output dy = context->dy(0);
-  const Output axes =
-      builder->Op("Range", {builder->Int32(0), builder->Op("Rank", {dy}), builder->Int32(1)});
-  context->SetDx(1, builder->Op("Sum", {dy, axes}));
+  const Output weights = builder->Op(
+      "LinSpace",
+      {builder->ScalarOf(dy.dtype(), 0), builder->ScalarOf(dy.dtype(), 1), context->input(2)});
+  const Output of_stop = SumOfAll(builder, builder->Op("Mul", {dy, weights}));
+  context->SetDx(0, builder->Op("Sub", {SumOfAll(builder, dy), of_stop}));
+  context->SetDx(1, of_stop);
+  return absl::OkStatus();
+}
+
+// The weight of a number that is left out gets the zero behind dy.
+Status BincountGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dy = context->dy(0);
+  const Output zero =
+      builder->Op("ExpandDims", {builder->ScalarOf(dy.dtype(), 0), builder->Int32(0)});
+  const Output longer = Concat(context, {dy, zero}, builder->Int32(0));
+  const Output place = builder->Op("Minimum", {context->input(0), context->input(1)});
+  context->SetDx(2, builder->Op("GatherV2", {longer, place, builder->Int32(0)}));
+  return absl::OkStatus();
+}
+
+// The rows of dy that the rows of v went to.
+Output RowsOfValue(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output count = builder->Op(
+      "Reshape", {builder->Op("StridedSlice",
+                              {ShapeVector(builder, context->input(0)), builder->Int32Vector({0}),
+                               builder->Int32Vector({1}), builder->Int32Vector({1})}),
+                  builder->Int32Vector({})});
+  const Output count32 = count.dtype() == DataType::kInt32
+                             ? count
+                             : builder->Op("Cast", {count}, {{"DstT", DataType::kInt32}});
+  const Output rows = builder->Op("FloorMod", {context->input(1), count32});
+  return builder->Op("GatherV2", {context->dy(0), rows, builder->Int32(0)});
+}
+
+Status InplaceAddGradient(GradientContext* context) {
+  context->SetDx(0, context->dy(0));
+  context->SetDx(2, RowsOfValue(context));
+  return absl::OkStatus();
+}
+
+Status InplaceSubGradient(GradientContext* context) {
+  context->SetDx(0, context->dy(0));
+  context->SetDx(2, context->builder()->Op("Neg", {RowsOfValue(context)}));
+  return absl::OkStatus();
+}
+
+// What was replaced has no influence. As with DynamicStitch, rows that a later one of the same
+// place replaced are not told from it.
+Status InplaceUpdateGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output zeros = builder->Op("ZerosLike", {context->input(2)});
+  context->SetDx(0, builder->Op("InplaceUpdate", {context->dy(0), context->input(1), zeros}));
+  context->SetDx(2, RowsOfValue(context));
   return absl::OkStatus();
 }
 
@@ -311,7 +417,10 @@ MILLSTREAM_GRADIENT("Transpose", TransposeGradient);
 MILLSTREAM_GRADIENT("Reverse", ReverseGradient);
 MILLSTREAM_GRADIENT("ReverseV2", ReverseGradient);
 MILLSTREAM_GRADIENT("ReverseSequence", ReverseSequenceGradient);
-MILLSTREAM_GRADIENT("ConcatV2", ConcatGradient);
+MILLSTREAM_GRADIENT("ConjugateTranspose", ConjugateTransposeGradient);
+MILLSTREAM_GRADIENT("Concat", ConcatGradient);
+MILLSTREAM_GRADIENT("ConcatV2", ConcatV2Gradient);
+MILLSTREAM_GRADIENT("ParallelConcat", ParallelConcatGradient);
 MILLSTREAM_GRADIENT("Split", SplitGradient);
 MILLSTREAM_GRADIENT("SplitV", SplitVGradient);
 MILLSTREAM_GRADIENT("Pack", PackGradient);
@@ -321,12 +430,22 @@ MILLSTREAM_GRADIENT("StridedSlice", StridedSliceGradient);
 MILLSTREAM_GRADIENT("StridedSliceGrad", StridedSliceGradGradient);
 MILLSTREAM_GRADIENT("TensorStridedSliceUpdate", TensorStridedSliceUpdateGradient);
 MILLSTREAM_GRADIENT("Pad", PadGradient);
+MILLSTREAM_GRADIENT("PadV2", PadV2Gradient);
+MILLSTREAM_GRADIENT("MirrorPad", MirrorPadGradient);
+MILLSTREAM_GRADIENT("MirrorPadGrad", MirrorPadGradGradient);
+MILLSTREAM_GRADIENT("Roll", RollGradient);
 MILLSTREAM_GRADIENT("Tile", TileGradient);
 MILLSTREAM_GRADIENT("BroadcastTo", BroadcastToGradient);
 MILLSTREAM_GRADIENT("UnsortedSegmentSum", UnsortedSegmentSumGradient);
 MILLSTREAM_GRADIENT("DynamicPartition", DynamicPartitionGradient);
 MILLSTREAM_GRADIENT("DynamicStitch", DynamicStitchGradient);
+MILLSTREAM_GRADIENT("ParallelDynamicStitch", DynamicStitchGradient);
 MILLSTREAM_GRADIENT("Fill", FillGradient);
+MILLSTREAM_GRADIENT("LinSpace", LinSpaceGradient);
+MILLSTREAM_GRADIENT("Bincount", BincountGradient);
+MILLSTREAM_GRADIENT("InplaceUpdate", InplaceUpdateGradient);
+MILLSTREAM_GRADIENT("InplaceAdd", InplaceAddGradient);
+MILLSTREAM_GRADIENT("InplaceSub", InplaceSubGradient);
 MILLSTREAM_NOT_DIFFERENTIABLE("Assert");
 MILLSTREAM_NOT_DIFFERENTIABLE("Const");
 MILLSTREAM_NOT_DIFFERENTIABLE("PrintV2");
@@ -349,6 +468,19 @@ MILLSTREAM_NOT_DIFFERENTIABLE("Range");
 MILLSTREAM_NOT_DIFFERENTIABLE("InvertPermutation");
 MILLSTREAM_NOT_DIFFERENTIABLE("OneHot");
 MILLSTREAM_NOT_DIFFERENTIABLE("Unique");
+MILLSTREAM_NOT_DIFFERENTIABLE("UniqueV2");
+MILLSTREAM_NOT_DIFFERENTIABLE("UniqueWithCounts");
+MILLSTREAM_NOT_DIFFERENTIABLE("UniqueWithCountsV2");
+MILLSTREAM_NOT_DIFFERENTIABLE("ListDiff");
+MILLSTREAM_NOT_DIFFERENTIABLE("Where");
+MILLSTREAM_NOT_DIFFERENTIABLE("Bitcast");
+MILLSTREAM_NOT_DIFFERENTIABLE("Empty");
+MILLSTREAM_NOT_DIFFERENTIABLE("UnravelIndex");
+MILLSTREAM_NOT_DIFFERENTIABLE("BroadcastArgs");
+MILLSTREAM_NOT_DIFFERENTIABLE("LowerBound");
+MILLSTREAM_NOT_DIFFERENTIABLE("UpperBound");
+MILLSTREAM_NOT_DIFFERENTIABLE("Bucketize");
+MILLSTREAM_NOT_DIFFERENTIABLE("HistogramFixedWidth");
 MILLSTREAM_NOT_DIFFERENTIABLE("RandomUniform");
 MILLSTREAM_NOT_DIFFERENTIABLE("RandomUniformInt");
 MILLSTREAM_NOT_DIFFERENTIABLE("RandomStandardNormal");

@@ -331,6 +331,18 @@ Status SelectGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+Status SelectV2Gradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dy = context->dy(0);
+  const Output zero = builder->ScalarOf(dy.dtype(), 0);
+  const Output whole = context->output(0);
+  const Output dt = builder->Op("SelectV2", {context->input(0), dy, zero});
+  const Output de = builder->Op("SelectV2", {context->input(0), zero, dy});
+  context->SetDx(1, SumToShapeOf(builder, dt, context->input(1), whole));
+  context->SetDx(2, SumToShapeOf(builder, de, context->input(2), whole));
+  return absl::OkStatus();
+}
+
 MILLSTREAM_GRADIENT("CheckNumerics", CheckNumericsGradient);
 MILLSTREAM_GRADIENT("Neg", NegGradient);
 MILLSTREAM_GRADIENT("Abs", AbsGradient);
@@ -371,7 +383,9 @@ MILLSTREAM_GRADIENT("Maximum", MaximumGradient);
 MILLSTREAM_GRADIENT("Minimum", MinimumGradient);
 MILLSTREAM_GRADIENT("Pow", PowGradient);
 MILLSTREAM_GRADIENT("AddN", AddNGradient);
+MILLSTREAM_GRADIENT("AccumulateNV2", AddNGradient);
 MILLSTREAM_GRADIENT("Select", SelectGradient);
+MILLSTREAM_GRADIENT("SelectV2", SelectV2Gradient);
 MILLSTREAM_NOT_DIFFERENTIABLE("Floor");
 MILLSTREAM_NOT_DIFFERENTIABLE("Ceil");
 MILLSTREAM_NOT_DIFFERENTIABLE("Rint");

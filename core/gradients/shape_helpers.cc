@@ -102,6 +102,18 @@ Output ConcatVectors(GraphBuilder* builder, const std::vector<Output>& vectors) 
   return node == nullptr ? Output() : node->output(0);
 }
 
+Output SumOfAll(GraphBuilder* builder, Output tensor) {
+  const Output axes =
+      builder->Op("Range", {builder->Int32(0), builder->Op("Rank", {tensor}), builder->Int32(1)});
+  return builder->Op("Sum", {tensor, axes});
+}
+
+void SetFillerGradient(GradientContext* context, int i, Output taken) {
+  GraphBuilder* builder = context->builder();
+  context->SetDx(i,
+                 builder->Op("Sub", {SumOfAll(builder, context->dy(0)), SumOfAll(builder, taken)}));
+}
+
 void SetSlicesGradient(GradientContext* context, Output dy, Output indices, Output shape) {
   GraphBuilder* builder = context->builder();
   const PartialShape places = builder->ShapeOf(indices);

@@ -26,6 +26,12 @@ Output ConcatVectors(GraphBuilder* builder, const std::vector<Output>& vectors);
 // A vector of int32 ones; `count` is an int32 scalar.
 Output OnesVector(GraphBuilder* builder, Output count);
 
+// The sum of all elements, a scalar.
+Output SumOfAll(GraphBuilder* builder, Output tensor);
+// Sets the gradient of input i, a scalar that fills the places of output 0 that no other input
+// fills: the sum of all of dy less that of `taken`, the parts of dy that went to others.
+void SetFillerGradient(GradientContext* context, int i, Output taken);
+
 // Sets the gradient of input 0, a tensor of `shape` (a vector) from which the slices that `indices`
 // name were taken: rows if each index vector is known to name one, else a dense tensor.
 void SetSlicesGradient(GradientContext* context, Output dy, Output indices, Output shape);

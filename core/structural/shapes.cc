@@ -74,6 +74,24 @@ Status BroadcastGradientArgs(StructuralFrame* frame) {
   return SetIntegers(frame, 1, VectorOf(axes_b.size()), axes_b);
 }
 
+// The broadcast of two shapes.
+Status BroadcastArgs(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(const std::vector<int64_t> a, frame->Integers(0));
+  MS_ASSIGN_OR_RETURN(const std::vector<int64_t> b, frame->Integers(1));
+  std::vector<int64_t> sizes(std::max(a.size(), b.size()), 1);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const int64_t dim_a = i + a.size() < sizes.size() ? 1 : a[i + a.size() - sizes.size()];
+    const int64_t dim_b = i + b.size() < sizes.size() ? 1 : b[i + b.size() - sizes.size()];
+    if (dim_a != dim_b && dim_a != 1 && dim_b != 1) {
+      return errors::InvalidArgument(
+          "'s0' and 's1' do not broadcast: ", Shape(absl::MakeConstSpan(a)).ToString(), " and ",
+          Shape(absl::MakeConstSpan(b)).ToString());
+    }
+    sizes[i] = dim_a == 1 ? dim_b : dim_a;
+  }
+  return SetIntegers(frame, 0, VectorOf(sizes.size()), sizes);
+}
+
 // Where each part begins in a concatenation along an axis.
 Status ConcatOffset(StructuralFrame* frame) {
   MS_ASSIGN_OR_RETURN(std::vector<int64_t> axes, frame->Integers(0));
@@ -112,6 +130,7 @@ MILLSTREAM_STRUCTURAL("ShapeN", StructuralRole::kKernel, Shapes);
 MILLSTREAM_STRUCTURAL("Rank", StructuralRole::kKernel, Rank);
 MILLSTREAM_STRUCTURAL("Size", StructuralRole::kKernel, Size);
 MILLSTREAM_STRUCTURAL("BroadcastGradientArgs", StructuralRole::kKernel, BroadcastGradientArgs);
+MILLSTREAM_STRUCTURAL("BroadcastArgs", StructuralRole::kKernel, BroadcastArgs);
 MILLSTREAM_STRUCTURAL("ConcatOffset", StructuralRole::kKernel, ConcatOffset);
 
 }  // namespace

@@ -22,8 +22,16 @@ using ms::Status;
 
 // Ops with outputs whose shapes depend on values that are in the device's memory: they wait for
 // them. Whoever is missing here fails with the name of the op, and "was planned as".
-constexpr std::string_view kShapedByValues[] = {"ComputeAccidentalHits", "DynamicPartition",
-                                                "DynamicStitch", "Unique"};
+constexpr std::string_view kShapedByValues[] = {"ComputeAccidentalHits",
+                                                "DynamicPartition",
+                                                "DynamicStitch",
+                                                "ListDiff",
+                                                "ParallelDynamicStitch",
+                                                "Unique",
+                                                "UniqueV2",
+                                                "UniqueWithCounts",
+                                                "UniqueWithCountsV2",
+                                                "Where"};
 
 // A registered kernel: the definition for SIM, what it refers to, and the CPU's functions.
 struct AdaptedKernel {

@@ -134,6 +134,25 @@ Status SelectShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+// The broadcast of all three.
+Status SelectV2Shape(ShapeContext* context) {
+  const StatusOr<PartialShape> values = BroadcastShapes(context->input(1), context->input(2));
+  if (!values.ok()) return InputError(*context, 2, values.status());
+  StatusOr<PartialShape> whole = BroadcastShapes(context->input(0), *values);
+  if (!whole.ok()) return InputError(*context, 0, whole.status());
+  context->SetOutput(0, *std::move(whole));
+  return absl::OkStatus();
+}
+
+// ---- Where ----
+
+Status WhereShape(ShapeContext* context) {
+  const PartialShape& input = context->input(0);
+  const int64_t rank = input.known_rank() ? input.rank() : kUnknownDim;
+  context->SetOutput(0, PartialShape({kUnknownDim, rank}));
+  return absl::OkStatus();
+}
+
 // ---- Definitions ----
 
 MILLSTREAM_OP("Gather")
@@ -216,6 +235,33 @@ MILLSTREAM_OP("Select")
 
 t and e have one shape, which the output has too. condition has that shape, or is a scalar
 that chooses all of one, or a vector that chooses rows.)");
+
+MILLSTREAM_OP("SelectV2")
+    .Input("condition: bool")
+    .Input("t: T")
+    .Input("e: T")
+    .Output("output: T")
+    .Attr("T: type")
+    .KeepsFinite()
+    .Shape(SelectV2Shape)
+    .Doc(R"(Takes from t where condition is true, and from e elsewhere.
+
+condition, t and e are broadcast to one shape.)")
+    .Example(R"(
+>>> tf.where_v2([[True], [False]], [1, 2], 0).eval().tolist()
+[[1, 2], [0, 0]])");
+
+MILLSTREAM_OP("Where")
+    .Input("input: T")
+    .Output("index: int64")
+    .Attr(TypeAttr("T", kNumbersAndBool, " = bool"))
+    .Shape(WhereShape)
+    .Doc(R"(Finds the elements that are true, or not zero.
+
+index has a row for each of them, its index, in the order in which they are stored.)")
+    .Example(R"(
+>>> tf.where([[True, False], [True, True]]).eval().tolist()
+[[0, 0], [1, 0], [1, 1]])");
 
 }  // namespace
 }  // namespace millstream

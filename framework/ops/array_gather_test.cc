@@ -95,5 +95,21 @@ TEST(SelectTest, TheConditionFitsWhollyByRowsOrAsAScalar) {
   EXPECT_THAT(op("[2,2]", "[2,3]", "[2,3]"), HasSubstr("'condition' of Select"));
 }
 
+TEST(SelectV2Test, BroadcastsAllThree) {
+  const auto op = [](absl::string_view condition, absl::string_view t, absl::string_view e) {
+    return ShapeTester("SelectV2").Input(condition).Input(t).Input(e).Shapes();
+  };
+  EXPECT_EQ(op("[3]", "[2,3]", "[]"), "[2,3]");
+  EXPECT_EQ(op("[4,1,1]", "[3]", "[2,1]"), "[4,2,3]");
+  EXPECT_EQ(op("?", "[3]", "[2,1]"), "?");
+  EXPECT_THAT(op("[3]", "[2]", "[4]"), HasSubstr("'e' of SelectV2"));
+  EXPECT_THAT(op("[2]", "[3]", "[3]"), HasSubstr("'condition' of SelectV2"));
+}
+
+TEST(WhereTest, HasAColumnADimension) {
+  EXPECT_EQ(ShapeTester("Where").Input("[2,?,3]").Shapes(), "[?,3]");
+  EXPECT_EQ(ShapeTester("Where").Input("?").Shapes(), "[?,?]");
+}
+
 }  // namespace
 }  // namespace millstream

@@ -26,12 +26,12 @@ std::optional<int64_t> AddSizes(std::optional<int64_t> a, int64_t b) {
   return sum;
 }
 
-// ---- ConcatV2 ----
+// ---- Concat, ConcatV2 and ParallelConcat ----
 
-// The rank that all inputs but the last, the axis, have; -1 when no rank is known.
-StatusOr<int> ConcatRank(const ShapeContext& context) {
+// The rank that inputs [begin, end), all but the axis, have; -1 when no rank is known.
+StatusOr<int> ConcatRank(const ShapeContext& context, int begin, int end) {
   int rank = -1;
-  for (int i = 0; i + 1 < context.num_inputs(); ++i) {
+  for (int i = begin; i < end; ++i) {
     const PartialShape& shape = context.input(i);
     if (!shape.known_rank()) continue;
     MS_RETURN_IF_ERROR(context.WithRankAtLeast(i, 1).status());
@@ -43,9 +43,8 @@ StatusOr<int> ConcatRank(const ShapeContext& context) {
   return rank;
 }
 
-Status ConcatShape(ShapeContext* context) {
-  const int axis_input = context->num_inputs() - 1;
-  MS_ASSIGN_OR_RETURN(int rank, ConcatRank(*context));
+Status ConcatShapeOf(ShapeContext* context, int begin, int end, int axis_input) {
+  MS_ASSIGN_OR_RETURN(int rank, ConcatRank(*context, begin, end));
   MS_ASSIGN_OR_RETURN(std::optional<int> axis, AxisInput(*context, axis_input, rank));
   if (!axis.has_value()) {
     context->SetOutput(0, rank < 0 ? PartialShape() : PartialShape::UnknownOfRank(rank));
@@ -53,7 +52,7 @@ Status ConcatShape(ShapeContext* context) {
   }
   PartialShape output = PartialShape::UnknownOfRank(rank);
   std::optional<int64_t> joined = 0;
-  for (int i = 0; i < axis_input; ++i) {
+  for (int i = begin; i < end; ++i) {
     PartialShape shape = context->input(i);
     if (!shape.known_rank()) {
       joined.reset();
@@ -70,14 +69,46 @@ Status ConcatShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
-void ConcatValue(ShapeContext* context) {
+Status ConcatShape(ShapeContext* context) {
+  return ConcatShapeOf(context, 1, context->num_inputs(), 0);
+}
+Status ConcatV2Shape(ShapeContext* context) {
+  const int axis_input = context->num_inputs() - 1;
+  return ConcatShapeOf(context, 0, axis_input, axis_input);
+}
+
+void ConcatValueOf(ShapeContext* context, int begin, int end) {
   PartialValue joined;
-  for (int i = 0; i + 1 < context->num_inputs(); ++i) {
+  for (int i = begin; i < end; ++i) {
     const std::optional<PartialValue> value = IndexElements(*context, i);
     if (!value.has_value()) return;
     joined.insert(joined.end(), value->begin(), value->end());
   }
   SetIndexValue(context, 0, std::move(joined));
+}
+
+void ConcatValue(ShapeContext* context) { ConcatValueOf(context, 1, context->num_inputs()); }
+void ConcatV2Value(ShapeContext* context) { ConcatValueOf(context, 0, context->num_inputs() - 1); }
+
+// The attribute says the shape of the output, of which each input is a row.
+Status ParallelConcatShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape output, context->Attr<PartialShape>("shape"));
+  if (!output.IsFullyKnown() || output.rank() == 0) {
+    return InvalidAttr(*context, "shape", "expected a fully known shape of rank 1 or more, got ",
+                       output.ToString());
+  }
+  if (output.dim(0) != context->num_inputs()) {
+    return InvalidAttr(*context, "shape", "expected ", context->num_inputs(),
+                       " rows, as N says, got ", output.ToString());
+  }
+  PartialShape row = output;
+  row.set_dim(0, 1);
+  for (int i = 0; i < context->num_inputs(); ++i) {
+    const StatusOr<PartialShape> merged = context->input(i).MergeWith(row);
+    if (!merged.ok()) return InputError(*context, i, merged.status());
+  }
+  context->SetOutput(0, std::move(output));
+  return absl::OkStatus();
 }
 
 // ---- Split and SplitV ----
@@ -236,12 +267,35 @@ MILLSTREAM_OP("ConcatV2")
     .Attr("T: type")
     .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
     .KeepsFinite()
-    .Shape(ConcatShape)
-    .Value(ConcatValue)
+    .Shape(ConcatV2Shape)
+    .Value(ConcatV2Value)
     .Doc(R"(Joins tensors along one axis.
 
 values have one rank, at least 1, and equal sizes but along axis, where the output's size is
 the sum of theirs. axis is a scalar; negative values count from the end.)");
+
+MILLSTREAM_OP("Concat")
+    .Input("concat_dim: int32")
+    .Input("values: N * T")
+    .Output("output: T")
+    .Attr("N: int >= 2")
+    .Attr("T: type")
+    .KeepsFinite()
+    .Shape(ConcatShape)
+    .Value(ConcatValue)
+    .Doc(R"(Joins tensors along one axis, as ConcatV2 does, in old graphs.)");
+
+MILLSTREAM_OP("ParallelConcat")
+    .Input("values: N * T")
+    .Output("output: T")
+    .Attr("N: int >= 1")
+    .Attr("T: type")
+    .Attr("shape: shape")
+    .KeepsFinite()
+    .Shape(ParallelConcatShape)
+    .Doc(R"(Joins tensors of one row to one of N rows, whose shape the program knows.
+
+shape is that of the output; each of values has it too, but for its first dimension, 1.)");
 
 MILLSTREAM_OP("Split")
     .Input("split_dim: int32")

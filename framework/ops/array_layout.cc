@@ -1,5 +1,6 @@
-// Ops that repeat, permute and pad the dimensions of a tensor.
+// Ops that repeat, permute, pad and roll the dimensions of a tensor.
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -182,6 +183,79 @@ Status PadShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+Status PadV2Shape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(context->WithRank(2, 0).status());
+  return PadShape(context);
+}
+
+// ---- MirrorPad and MirrorPadGrad ----
+
+// INVALID_ARGUMENT unless known paddings fit `inner`, the shape without them: an element can be
+// mirrored once. In mode REFLECT those at the edges are not.
+Status CheckMirrored(const ShapeContext& context, const PartialShape& inner) {
+  const std::optional<std::vector<int64_t>> paddings = KnownPaddings(context);
+  if (!paddings.has_value() || !inner.known_rank()) return absl::OkStatus();
+  MS_ASSIGN_OR_RETURN(const std::string mode, context.Attr<std::string>("mode"));
+  for (int i = 0; i < inner.rank(); ++i) {
+    if (inner.dim(i) == kUnknownDim) continue;
+    const int64_t most = inner.dim(i) - (mode == "REFLECT" ? 1 : 0);
+    const int64_t before = (*paddings)[2 * i];
+    const int64_t after = (*paddings)[2 * i + 1];
+    if (before <= most && after <= most) continue;
+    return InvalidInput(context, 1, "paddings must be at most ", most, " in mode ", mode,
+                        " for dimension ", i, " of size ", inner.dim(i), ", got ", before, " and ",
+                        after);
+  }
+  return absl::OkStatus();
+}
+
+Status MirrorPadShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(PadShape(context));
+  return CheckMirrored(*context, context->input(0));
+}
+
+Status MirrorPadGradShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(PadShape(context));  // of which the checks are wanted
+  PartialShape inner = context->input(0);
+  if (!inner.known_rank()) return absl::OkStatus();
+  const std::optional<std::vector<int64_t>> paddings = KnownPaddings(*context);
+  for (int i = 0; i < inner.rank(); ++i) {
+    const int64_t size = inner.dim(i);
+    inner.set_dim(i, kUnknownDim);
+    if (size == kUnknownDim || !paddings.has_value()) continue;
+    const int64_t before = (*paddings)[2 * i];
+    const int64_t after = (*paddings)[2 * i + 1];
+    if (before > size - after) {
+      return InvalidInput(*context, 1, "paddings ", before, " and ", after,
+                          " are larger than dimension ", i, " of ", context->input(0).ToString());
+    }
+    inner.set_dim(i, size - before - after);
+  }
+  MS_RETURN_IF_ERROR(CheckMirrored(*context, inner));
+  context->SetOutput(0, std::move(inner));
+  return absl::OkStatus();
+}
+
+// ---- Roll ----
+
+Status RollShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape input, context->WithRankAtLeast(0, 1));
+  MS_ASSIGN_OR_RETURN(const PartialShape shift, context->WithRankAtMost(1, 1));
+  MS_ASSIGN_OR_RETURN(const PartialShape axis, context->WithRankAtMost(2, 1));
+  const StatusOr<PartialShape> both = shift.MergeWith(axis);
+  if (!both.ok()) return InputError(*context, 2, both.status());
+  const std::optional<PartialValue> axes = IndexElements(*context, 2);
+  if (axes.has_value() && input.known_rank()) {
+    for (const std::optional<int64_t>& element : *axes) {
+      if (!element.has_value()) continue;
+      const StatusOr<int> known = NormalizeAxis(*element, input.rank());
+      if (!known.ok()) return InputError(*context, 2, known.status());
+    }
+  }
+  context->SetOutput(0, std::move(input));
+  return absl::OkStatus();
+}
+
 // ---- Definitions ----
 
 MILLSTREAM_OP("Tile")
@@ -223,6 +297,19 @@ MILLSTREAM_OP("Transpose")
 
 Dimension i of y is dimension perm[i] of x. perm must name every dimension once.)");
 
+MILLSTREAM_OP("ConjugateTranspose")
+    .Input("x: T")
+    .Input("perm: Tperm")
+    .Output("y: T")
+    .Attr("T: type")
+    .Attr(TypeAttr("Tperm", kIndexTypes, " = int32"))
+    .KeepsFinite()
+    .Shape(TransposeShape)
+    .Doc(R"(Permutes the dimensions of a tensor and takes the complex conjugate of its elements.
+
+Dimension i of y is dimension perm[i] of x. perm must name every dimension once. Numbers that are
+not complex are their own conjugates.)");
+
 MILLSTREAM_OP("InvertPermutation")
     .Input("x: T")
     .Output("y: T")
@@ -247,6 +334,66 @@ MILLSTREAM_OP("Pad")
     .Doc(R"(Puts zeros around a tensor.
 
 paddings has the shape [rank, 2]: how many zeros come before and after in each dimension.)");
+
+MILLSTREAM_OP("PadV2")
+    .Input("input: T")
+    .Input("paddings: Tpaddings")
+    .Input("constant_values: T")
+    .Output("output: T")
+    .Attr("T: type")
+    .Attr(TypeAttr("Tpaddings", kIndexTypes, " = int32"))
+    .KeepsFinite()
+    .Shape(PadV2Shape)
+    .Doc(R"(Puts a margin of one value around a tensor.
+
+paddings has the shape [rank, 2]: how often constant_values, a scalar, comes before and after in
+each dimension.)");
+
+// What MirrorPad and its gradient have in common.
+void Mirrored(OpSpec* spec) {
+  spec->Input("input: T")
+      .Input("paddings: Tpaddings")
+      .Output("output: T")
+      .Attr("T: type")
+      .Attr(TypeAttr("Tpaddings", kIndexTypes, " = int32"))
+      .Attr("mode: {\"REFLECT\", \"SYMMETRIC\"}");
+}
+
+MILLSTREAM_OP("MirrorPad")
+    .With(Mirrored)
+    .KeepsFinite()
+    .Shape(MirrorPadShape)
+    .Doc(R"(Puts mirror images of a tensor around it.
+
+paddings has the shape [rank, 2]: how many elements come before and after in each dimension. In
+mode SYMMETRIC the mirror is at the tensor's edges, in mode REFLECT on its first and last elements,
+which do not come twice. INVALID_ARGUMENT when there are not so many elements to be mirrored.)");
+
+MILLSTREAM_OP("MirrorPadGrad")
+    .With(Mirrored)
+    .Shape(MirrorPadGradShape)
+    .Doc(R"(Computes the gradient of MirrorPad from that of its output.
+
+Each element of output is the sum of those of input at the places that MirrorPad copies it to.)");
+
+MILLSTREAM_OP("Roll")
+    .Input("input: T")
+    .Input("shift: Tshift")
+    .Input("axis: Taxis")
+    .Output("output: T")
+    .Attr("T: type")
+    .Attr(TypeAttr("Tshift", kIndexTypes))
+    .Attr(TypeAttr("Taxis", kIndexTypes))
+    .KeepsFinite()
+    .Shape(RollShape)
+    .Doc(R"(Moves the elements of a tensor along its dimensions, round and round.
+
+Elements move by shift[i] along dimension axis[i]; what leaves at one end comes in at the other.
+shift and axis are scalars or vectors of one length. The shifts of a dimension that comes more than
+once add up.)")
+    .Example(R"(
+>>> tf.roll([1, 2, 3, 4], 1, 0).eval()
+array([4, 1, 2, 3], dtype=int32))");
 
 }  // namespace
 }  // namespace millstream

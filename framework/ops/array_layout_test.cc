@@ -87,5 +87,44 @@ TEST(PadTest, RefusesBadPaddings) {
   EXPECT_THAT(ShapeTester("Pad").Input("[2]").Input("[1,3]").Shapes(), HasSubstr("expected pairs"));
 }
 
+TEST(PadV2Test, TakesAScalarForTheMargin) {
+  const Tensor paddings = Tensor::Of<int32_t>({1, 2}, {1, 2});
+  EXPECT_EQ(ShapeTester("PadV2").Input("[5]").Constant(paddings).Input("[]").Shapes(), "[8]");
+  EXPECT_THAT(ShapeTester("PadV2").Input("[5]").Constant(paddings).Input("[1]").Shapes(),
+              HasSubstr("'constant_values' of PadV2"));
+}
+
+TEST(MirrorPadTest, AddsWhatThereIsToBeMirrored) {
+  const auto op = [](const char* name, const std::string& mode, absl::string_view input) {
+    return ShapeTester(name)
+        .Attr("mode", mode)
+        .Input(input)
+        .Constant(Tensor::Of<int32_t>({1, 2}, {3, 2}))
+        .Shapes();
+  };
+  EXPECT_EQ(op("MirrorPad", "REFLECT", "[4]"), "[9]");
+  EXPECT_EQ(op("MirrorPad", "REFLECT", "[?]"), "[?]");
+  EXPECT_EQ(op("MirrorPad", "SYMMETRIC", "[3]"), "[8]");
+  EXPECT_THAT(op("MirrorPad", "REFLECT", "[3]"), HasSubstr("'paddings' of MirrorPad"));
+  EXPECT_EQ(op("MirrorPadGrad", "REFLECT", "[9]"), "[4]");
+  EXPECT_EQ(op("MirrorPadGrad", "SYMMETRIC", "[?]"), "[?]");
+  EXPECT_THAT(op("MirrorPadGrad", "REFLECT", "[8]"), HasSubstr("'paddings' of MirrorPadGrad"));
+  EXPECT_THAT(op("MirrorPadGrad", "REFLECT", "[4]"), HasSubstr("'paddings' of MirrorPadGrad"));
+}
+
+TEST(RollTest, KeepsTheShapeAndChecksTheAxes) {
+  const auto op = [](absl::string_view shift, absl::string_view axis) {
+    return ShapeTester("Roll").Input("[2,?]").Value(shift).Value(axis).Shapes();
+  };
+  EXPECT_EQ(op("5", "-1"), "[2,?]");
+  EXPECT_EQ(op("(5 1)", "(0 0)"), "[2,?]");
+  EXPECT_THAT(op("5", "2"), HasSubstr("'axis' of Roll"));
+  EXPECT_THAT(op("(5 1)", "(0)"), HasSubstr("'axis' of Roll"));
+}
+
+TEST(ConjugateTransposeTest, PermutesDimensions) {
+  EXPECT_EQ(ShapeTester("ConjugateTranspose").Input("[2,3]").Value("(1 0)").Shapes(), "[3,2]");
+}
+
 }  // namespace
 }  // namespace millstream

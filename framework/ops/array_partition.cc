@@ -130,15 +130,26 @@ outside 0 to num_partitions exclusive.)")
 >>> [part.eval().tolist() for part in parts]
 [[1, 3], [2, 4]])");
 
+void Stitched(OpSpec* spec) {
+  spec->Input("indices: N * int32")
+      .Input("data: N * T")
+      .Output("merged: T")
+      .Attr("N: int >= 1")
+      .Attr("T: type")
+      .KeepsFinite()
+      .Shape(StitchShape)
+      .Value(StitchValue);
+}
+
+MILLSTREAM_OP("ParallelDynamicStitch")
+    .With(Stitched)
+    .Doc(R"(Puts rows of several tensors at given places of one, as DynamicStitch does.
+
+A program that uses it does not care which row counts where an index comes more than once. Here it
+is the last one.)");
+
 MILLSTREAM_OP("DynamicStitch")
-    .Input("indices: N * int32")
-    .Input("data: N * T")
-    .Output("merged: T")
-    .Attr("N: int >= 1")
-    .Attr("T: type")
-    .KeepsFinite()
-    .Shape(StitchShape)
-    .Value(StitchValue)
+    .With(Stitched)
     .Doc(R"(Puts rows of several tensors at given places of one.
 
 The shape of indices[i] is that of the leading dimensions of data[i]; what is left is a row, of

@@ -67,6 +67,41 @@ void BroadcastGradientArgsValue(ShapeContext* context) {
   SetIndexValue(context, 1, PartialValue(reduced->of_y.begin(), reduced->of_y.end()));
 }
 
+// The broadcast of two shapes as far as it is known; nullopt when not even its rank is. A size
+// other than 1 hides an unknown one: where they do not broadcast, the kernel fails.
+StatusOr<std::optional<PartialValue>> BroadcastSizes(const ShapeContext& context) {
+  const std::optional<PartialValue> x = IndexElements(context, 0);
+  const std::optional<PartialValue> y = IndexElements(context, 1);
+  if (!x.has_value() || !y.has_value()) return std::optional<PartialValue>();
+  const size_t rank = std::max(x->size(), y->size());
+  PartialValue sizes(rank);
+  for (size_t i = 0; i < rank; ++i) {
+    const std::optional<int64_t> one = 1;
+    const std::optional<int64_t> a = i + x->size() < rank ? one : (*x)[i + x->size() - rank];
+    const std::optional<int64_t> b = i + y->size() < rank ? one : (*y)[i + y->size() - rank];
+    if (a.has_value() && b.has_value() && *a != *b && *a != 1 && *b != 1) {
+      return InvalidInput(context, 1, "shapes do not broadcast: sizes ", *a, " and ", *b,
+                          " in dimension ", i, " of ", rank);
+    }
+    if (a.has_value() && b.has_value()) sizes[i] = *a == 1 ? *b : *a;
+  }
+  return std::optional<PartialValue>(std::move(sizes));
+}
+
+Status BroadcastArgsShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(const PartialShape x, context->WithRank(0, 1));
+  MS_ASSIGN_OR_RETURN(const PartialShape y, context->WithRank(1, 1));
+  MS_RETURN_IF_ERROR(BroadcastSizes(*context).status());
+  const bool known = x.dim(0) != kUnknownDim && y.dim(0) != kUnknownDim;
+  context->SetOutput(0, PartialShape::Vector(known ? std::max(x.dim(0), y.dim(0)) : kUnknownDim));
+  return absl::OkStatus();
+}
+
+void BroadcastArgsValue(ShapeContext* context) {
+  StatusOr<std::optional<PartialValue>> sizes = BroadcastSizes(*context);
+  if (sizes.ok() && sizes->has_value()) SetIndexValue(context, 0, **std::move(sizes));
+}
+
 // Shapes to be concatenated must agree but for the axis.
 Status CheckConcatOffsetShapes(const ShapeContext& context, std::optional<int> axis) {
   const std::optional<PartialValue> first = IndexElements(context, 1);
@@ -133,6 +168,20 @@ MILLSTREAM_OP("BroadcastGradientArgs")
 s0 and s1 are the shapes of the operands. r0 and r1 list, in ascending order, the dimensions
 of the result along which the operand was repeated; both are empty for equal shapes.
 INVALID_ARGUMENT when the shapes do not broadcast.)");
+
+MILLSTREAM_OP("BroadcastArgs")
+    .Input("s0: T")
+    .Input("s1: T")
+    .Output("r0: T")
+    .Attr(TypeAttr("T", kIndexTypes, " = int32"))
+    .Shape(BroadcastArgsShape)
+    .Value(BroadcastArgsValue)
+    .Doc(R"(Gives the shape that two shapes broadcast to.
+
+INVALID_ARGUMENT when they do not broadcast.)")
+    .Example(R"(
+>>> tf.broadcast_dynamic_shape([2, 1], [3]).eval()
+array([2, 3], dtype=int32))");
 
 MILLSTREAM_OP("ConcatOffset")
     .Input("concat_dim: int32")

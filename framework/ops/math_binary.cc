@@ -1,6 +1,7 @@
 // Arithmetic of two tensors, element by element, with broadcasting; and sums of many.
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "framework/op_registry.h"
 #include "framework/ops/index_values.h"
@@ -10,6 +11,16 @@
 
 namespace millstream {
 namespace {
+
+// What is known of the inputs, and what the attribute says.
+Status AccumulateShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(MergeAllInputsShape(context));
+  MS_ASSIGN_OR_RETURN(const PartialShape shape, context->Attr<PartialShape>("shape"));
+  StatusOr<PartialShape> merged = context->output(0).MergeWith(shape);
+  if (!merged.ok()) return InputError(*context, 0, merged.status());
+  context->SetOutput(0, *std::move(merged));
+  return absl::OkStatus();
+}
 
 // ---- Values of small integer tensors. nullopt on overflow: what wraps describes no shape. ----
 
@@ -363,6 +374,19 @@ MILLSTREAM_OP("AddN")
     .Aggregate()
     .Shape(MergeAllInputsShape)
     .Doc(R"(Adds N tensors of one shape, element by element, without broadcasting.)");
+
+MILLSTREAM_OP("AccumulateNV2")
+    .Input("inputs: N * T")
+    .Output("sum: T")
+    .Attr("N: int >= 1")
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr("shape: shape")
+    .Commutative()
+    .Aggregate()
+    .Shape(AccumulateShape)
+    .Doc(R"(Adds N tensors of one shape, element by element, without broadcasting.
+
+The attribute shape says what is known of their shape.)");
 
 }  // namespace
 }  // namespace millstream

@@ -1,20 +1,22 @@
-// ConcatV2 and Pack: several tensors side by side along one axis.
+// Concat, ConcatV2, ParallelConcat and Pack: several tensors side by side along one axis.
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/array/declared_shape.h"
 #include "kernels/array/indices.h"
 #include "kernels/array/strided_copy.h"
 
 namespace millstream::kernels {
 namespace {
 
-// Copies each of the first `count` inputs to its place in the rows of `output`. A row is what lies
-// inside one index of the `outer` dimensions before the axis.
-ms::Status JoinRows(ms::Frame& frame, uint32_t count, int64_t outer, const ms::View& output) {
+// Copies each of `count` inputs from `first` on to its place in the rows of `output`. A row is what
+// lies inside one index of the `outer` dimensions before the axis.
+ms::Status JoinRows(ms::Frame& frame, uint32_t first, uint32_t count, int64_t outer,
+                    const ms::View& output) {
   const int64_t output_row = output.size() / outer;
   int64_t start = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    const ms::View input = frame.input(i);
+    const ms::View input = frame.input(first + i);
     const int64_t row = input.size() / outer;
     StridedCopy copy;
     copy.AddDim(outer, row, output_row);
@@ -25,31 +27,38 @@ ms::Status JoinRows(ms::Frame& frame, uint32_t count, int64_t outer, const ms::V
   return ms::Status();
 }
 
-// Inputs: values (N tensors), axis.
-class ConcatV2 {
+// Inputs: values (N tensors) and axis; in the op Concat the axis, concat_dim, comes first.
+class Concat {
  public:
+  ms::Status Init(const ms::KernelInfo& info) {
+    axis_first_ = info.op() == "Concat";
+    return ms::Status();
+  }
+
   ms::Status Compute(ms::Frame& frame) const {
     const uint32_t count = frame.num_inputs() - 1;
-    const ms::Shape first = frame.input(0).shape();
+    const uint32_t begin = axis_first_ ? 1 : 0;
+    const ms::Shape first = frame.input(begin).shape();
     if (first.rank() == 0) {
       return ms::InvalidArgument(
           "values[0] is a scalar; only tensors of rank 1 or more can be "
           "concatenated (Pack joins scalars)");
     }
     int64_t given_axis = 0;
-    MS_TRY(ReadIndexScalar(frame.input(count), "axis", &given_axis));
+    const char* const name = axis_first_ ? "concat_dim" : "axis";
+    MS_TRY(ReadIndexScalar(frame.input(axis_first_ ? 0 : count), name, &given_axis));
     uint32_t axis = 0;
-    MS_TRY(ResolveAxis(given_axis, first.rank(), "axis", &axis));
+    MS_TRY(ResolveAxis(given_axis, first.rank(), name, &axis));
     ms::Shape shape = first;
     for (uint32_t i = 1; i < count; ++i) {
-      const ms::Shape other = frame.input(i).shape();
+      const ms::Shape other = frame.input(begin + i).shape();
       MS_TRY(CheckFits(first, other, i, axis));
       shape[axis] += other[axis];
     }
     ms::View output;
     MS_TRY(frame.Output(0, shape, &output));
     if (output.size() == 0) return ms::Status();
-    return JoinRows(frame, count, DimProduct(shape, 0, axis), output);
+    return JoinRows(frame, begin, count, DimProduct(shape, 0, axis), output);
   }
 
  private:
@@ -64,6 +73,37 @@ class ConcatV2 {
                                ": values[0] has shape ", first.ToString(), ", values[", i,
                                "] has shape ", other.ToString());
   }
+
+  bool axis_first_ = false;
+};
+
+// Inputs: values (N tensors of shape [1, ...]), which become the rows of the output.
+class ParallelConcat {
+ public:
+  ms::Status Init(const ms::KernelInfo& info) { return shape_.Init(info, "shape"); }
+
+  ms::Status Compute(ms::Frame& frame) const {
+    const uint32_t count = frame.num_inputs();
+    ms::Shape shape = frame.input(0).shape();
+    for (uint32_t i = 0; i < count; ++i) {
+      const ms::Shape part = frame.input(i).shape();
+      if (part == shape && part.rank() > 0 && part[0] == 1) continue;
+      return ms::InvalidArgument(
+          "values must have one shape, whose first dimension is 1: ", "values[0] has ",
+          shape.ToString(), ", values[", i, "] has ", part.ToString());
+    }
+    shape[0] = count;
+    if (!shape_.Allows(shape)) {
+      return ms::InvalidArgument("values make a tensor of shape ", shape.ToString(),
+                                 ", which is not what attribute shape says");
+    }
+    ms::View output;
+    MS_TRY(frame.Output(0, shape, &output));
+    return output.size() == 0 ? ms::Status() : JoinRows(frame, 0, count, 1, output);
+  }
+
+ private:
+  DeclaredShape shape_;
 };
 
 // Inputs: values (N tensors of one shape). Attribute: axis, of the output.
@@ -88,16 +128,20 @@ class Pack {
     ms::View output;
     MS_TRY(frame.Output(0, shape, &output));
     if (output.size() == 0) return ms::Status();
-    return JoinRows(frame, count, DimProduct(shape, 0, axis), output);
+    return JoinRows(frame, 0, count, DimProduct(shape, 0, axis), output);
   }
 
  private:
   int64_t axis_ = 0;
 };
 
-const ms::Registered concat = ms::Register<ConcatV2>(
+const ms::Registered concat = ms::Register<Concat>(
+    "Concat", ms::KernelOptions().Types("T", MovableTypes()).HostArg("concat_dim"));
+const ms::Registered concat_v2 = ms::Register<Concat>(
     "ConcatV2",
     ms::KernelOptions().Types("T", MovableTypes()).Types("Tidx", IndexTypes()).HostArg("axis"));
+const ms::Registered parallel_concat =
+    ms::Register<ParallelConcat>("ParallelConcat", ms::KernelOptions().Types("T", MovableTypes()));
 const ms::Registered pack =
     ms::Register<Pack>("Pack", ms::KernelOptions().Types("T", MovableTypes()));
 

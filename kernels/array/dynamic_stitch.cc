@@ -1,4 +1,4 @@
-// DynamicStitch: rows of several tensors put at given places of one.
+// DynamicStitch and ParallelDynamicStitch: rows of several tensors put at given places of one.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -108,8 +108,12 @@ class DynamicStitch {
   }
 };
 
-const ms::Registered registered =
-    ms::Register<DynamicStitch>("DynamicStitch", ms::KernelOptions().Types("T", MovableTypes()));
+ms::Registered RegisterStitch(const char* op) {
+  return ms::Register<DynamicStitch>(op, ms::KernelOptions().Types("T", MovableTypes()));
+}
+
+const ms::Registered dynamic_stitch = RegisterStitch("DynamicStitch");
+const ms::Registered parallel_dynamic_stitch = RegisterStitch("ParallelDynamicStitch");
 
 }  // namespace
 }  // namespace millstream::kernels

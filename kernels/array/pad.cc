@@ -1,4 +1,4 @@
-// Pad.
+// Pad and PadV2.
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
@@ -8,8 +8,8 @@
 namespace millstream::kernels {
 namespace {
 
-// Inputs: input, paddings [rank, 2]. Zeros (empty strings) before and behind the input along each
-// dimension.
+// Inputs: input, paddings [rank, 2], and for PadV2 constant_values, a scalar. Those, or zeros
+// (empty strings), before and behind the input along each dimension.
 class Pad {
  public:
   ms::Status Compute(ms::Frame& frame) const {
@@ -18,11 +18,15 @@ class Pad {
     const ms::Shape source = input.shape();
     ms::Shape shape = source;
     MS_TRY(Grow(paddings, &shape));
+    if (frame.num_inputs() > 2 && frame.input(2).rank() != 0) {
+      return ms::InvalidArgument("constant_values must be a scalar, but has shape ",
+                                 frame.input(2).shape().ToString());
+    }
     ms::View output;
     MS_TRY(frame.Output(0, shape, &output));
     if (output.size() == 0) return ms::Status();
 
-    if (output.size() != input.size()) MS_TRY(SetToZero(frame, output));
+    if (output.size() != input.size()) MS_TRY(FillMargin(frame, output));
     const ms::Shape source_strides = RowMajorStrides(source);
     const ms::Shape target_strides = RowMajorStrides(shape);
     StridedCopy copy;
@@ -35,6 +39,11 @@ class Pad {
   }
 
  private:
+  static ms::Status FillMargin(ms::Frame& frame, const ms::View& output) {
+    if (frame.num_inputs() < 3) return SetToZero(frame, output);
+    return FillWith(frame, frame.input(2), output);
+  }
+
   static ms::Status Grow(const ms::View& paddings, ms::Shape* shape) {
     if (paddings.rank() != 2 || paddings.dim(0) != shape->rank() || paddings.dim(1) != 2) {
       return ms::InvalidArgument("paddings must have shape [", shape->rank(),
@@ -59,10 +68,15 @@ class Pad {
   }
 };
 
-const ms::Registered pad = ms::Register<Pad>("Pad", ms::KernelOptions()
-                                                        .Types("T", MovableTypes())
-                                                        .Types("Tpaddings", IndexTypes())
-                                                        .HostArg("paddings"));
+ms::Registered RegisterPad(const char* op) {
+  return ms::Register<Pad>(op, ms::KernelOptions()
+                                   .Types("T", MovableTypes())
+                                   .Types("Tpaddings", IndexTypes())
+                                   .HostArg("paddings"));
+}
+
+const ms::Registered pad = RegisterPad("Pad");
+const ms::Registered pad_v2 = RegisterPad("PadV2");
 
 }  // namespace
 }  // namespace millstream::kernels

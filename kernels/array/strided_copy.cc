@@ -303,6 +303,12 @@ ms::Status StridedCopy::CopyStrings(const ms::View& source, int64_t source_start
   return ms::Status();
 }
 
+ms::Status FillWith(ms::Frame& frame, const ms::View& value, const ms::View& target) {
+  StridedCopy copy;
+  copy.AddDim(target.size(), 0, 1);
+  return copy.Run(frame, value, 0, target, 0);
+}
+
 ms::Status SetToZero(ms::Frame& frame, const ms::View& target) {
   if (target.size() == 0) return ms::Status();
   if (target.dtype() == MS_STRING) {

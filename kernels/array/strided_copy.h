@@ -49,6 +49,9 @@ class StridedCopy {
 // Sets every element to zero, every string to the empty one, in parallel where that pays.
 ms::Status SetToZero(ms::Frame& frame, const ms::View& target);
 
+// Sets every element to the only one of `value`, of the same dtype.
+ms::Status FillWith(ms::Frame& frame, const ms::View& value, const ms::View& target);
+
 }  // namespace millstream::kernels
 
 #endif  // MILLSTREAM_KERNELS_ARRAY_STRIDED_COPY_H_

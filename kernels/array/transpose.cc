@@ -1,16 +1,31 @@
-// Transpose.
+// Transpose and ConjugateTranspose.
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/indices.h"
 #include "kernels/array/strided_copy.h"
+#include "kernels/common/parallel.h"
 
 namespace millstream::kernels {
 namespace {
 
-// Inputs: x, perm. Dimension i of the output is dimension perm[i] of x.
+// The sign of every imaginary part changes.
+template <typename Real>
+ms::Status Conjugate(ms::Frame& frame, const ms::View& view) {
+  Real* const parts = view.data<Real>();
+  return ParallelElements(frame, view.size(), 500, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) parts[2 * i + 1] = -parts[2 * i + 1];
+  });
+}
+
+// Inputs: x, perm. Dimension i of the output is dimension perm[i] of x, or of its conjugate.
 class Transpose {
  public:
+  ms::Status Init(const ms::KernelInfo& info) {
+    conjugates_ = info.op() == "ConjugateTranspose";
+    return ms::Status();
+  }
+
   ms::Status Compute(ms::Frame& frame) const {
     const ms::View x = frame.input(0);
     const ms::Shape source = x.shape();
@@ -29,7 +44,10 @@ class Transpose {
     for (uint32_t i = 0; i < shape.rank(); ++i) {
       copy.AddDim(shape[i], source_strides[Axis(permutation, i)], target_strides[i]);
     }
-    return copy.Run(frame, x, 0, output, 0);
+    MS_TRY(copy.Run(frame, x, 0, output, 0));
+    if (!conjugates_) return ms::Status();
+    if (output.dtype() == MS_COMPLEX64) return Conjugate<float>(frame, output);
+    return output.dtype() == MS_COMPLEX128 ? Conjugate<double>(frame, output) : ms::Status();
   }
 
  private:
@@ -54,11 +72,18 @@ class Transpose {
     }
     return ms::Status();
   }
+
+  bool conjugates_ = false;
 };
 
-const ms::Registered transpose = ms::Register<Transpose>(
-    "Transpose",
-    ms::KernelOptions().Types("T", MovableTypes()).Types("Tperm", IndexTypes()).HostArg("perm"));
+ms::Registered RegisterTranspose(const char* op) {
+  return ms::Register<Transpose>(
+      op,
+      ms::KernelOptions().Types("T", MovableTypes()).Types("Tperm", IndexTypes()).HostArg("perm"));
+}
+
+const ms::Registered transpose = RegisterTranspose("Transpose");
+const ms::Registered conjugate_transpose = RegisterTranspose("ConjugateTranspose");
 
 }  // namespace
 }  // namespace millstream::kernels

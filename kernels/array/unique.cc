@@ -1,10 +1,12 @@
-// Unique.
+// Unique, UniqueWithCounts, their forms along an axis, and ListDiff.
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -44,75 +46,225 @@ ms::Status ReadKey(const ms::View& x, int64_t i, uint64_t* key) {
   return ms::Status();
 }
 
-// Input: x, a vector. Outputs: its different elements in the order of their first places, and for
-// each element of x its place among them.
+// Sets element `i` of a tensor of int32 or int64.
+void SetIndex(const ms::View& view, int64_t i, int64_t value) {
+  if (view.dtype() == MS_INT64) {
+    view.data<int64_t>()[i] = value;
+  } else {
+    view.data<int32_t>()[i] = static_cast<int32_t>(value);
+  }
+}
+
+ms::Status CheckPlacesFit(const ms::View& x, int64_t count, MS_DType places) {
+  if (places == MS_INT64 || count <= std::numeric_limits<int32_t>::max()) return ms::Status();
+  return ms::InvalidArgument("x of shape ", x.shape().ToString(), " has ", count,
+                             " places, which out_idx cannot hold");
+}
+
+// Copies elements [from, from + n) of x to those from `to` on of y.
+ms::Status CopyElements(const ms::View& x, int64_t from, const ms::View& y, int64_t to, int64_t n) {
+  if (x.dtype() == MS_STRING) return CopyStrings(x, from, y, to, n);
+  const auto bytes = static_cast<int64_t>(ms::ElementSize(x.dtype()));
+  std::memcpy(y.data<char>() + to * bytes, x.data<char>() + from * bytes,
+              static_cast<size_t>(n * bytes));
+  return ms::Status();
+}
+
+// The slices of x along an axis: `outer` parts of each, `inner` elements apart.
+struct Slices {
+  uint32_t axis = 0;
+  int64_t outer = 1;
+  int64_t count = 0;
+  int64_t inner = 1;
+
+  int64_t Start(int64_t part, int64_t slice) const { return (part * count + slice) * inner; }
+};
+
+ms::Status FindSlices(const ms::Frame& frame, Slices* slices) {
+  const ms::Shape shape = frame.input(0).shape();
+  const bool has_axis = frame.num_inputs() > 1 && frame.input(1).size() > 0;
+  if (has_axis) {
+    const ms::View axis = frame.input(1);
+    if (axis.size() != 1) {
+      return ms::InvalidArgument("axis must have one element or none, but has shape ",
+                                 axis.shape().ToString());
+    }
+    MS_TRY(ResolveAxis(IndexAt(axis, 0), shape.rank(), "axis", &slices->axis));
+  } else if (shape.rank() != 1) {
+    return ms::InvalidArgument("x must be a vector, but has shape ", shape.ToString());
+  }
+  slices->outer = DimProduct(shape, 0, slices->axis);
+  slices->count = shape[slices->axis];
+  slices->inner = DimProduct(shape, slices->axis + 1, shape.rank());
+  return ms::Status();
+}
+
+// Appends what tells an element from others. A NaN sets *is_unique: it makes its slice differ from
+// all others.
+void AppendKey(std::string_view key, std::string* text, bool*) {
+  const size_t size = key.size();
+  text->append(reinterpret_cast<const char*>(&size), sizeof(size)).append(key);
+}
+void AppendKey(double key, std::string* text, bool* is_unique) {
+  *is_unique = *is_unique || key != key;
+  key += 0.0;  // makes -0 of 0
+  text->append(reinterpret_cast<const char*>(&key), sizeof(key));
+}
+void AppendKey(uint64_t key, std::string* text, bool*) {
+  text->append(reinterpret_cast<const char*>(&key), sizeof(key));
+}
+
+// The places of slices among the different ones.
+struct Found {
+  std::vector<int64_t> first;  // where each different slice comes first
+  std::vector<int64_t> count;  // how often it comes
+  void Add(const ms::View& places, int64_t slice, int64_t place) {
+    if (place == static_cast<int64_t>(first.size())) {
+      first.push_back(slice);
+      count.push_back(0);
+    }
+    ++count[static_cast<size_t>(place)];
+    SetIndex(places, slice, place);
+  }
+};
+
+// Inputs: x, and an axis in some ops. Outputs: the different slices in the order of their first
+// places, for each slice of x its place among them, and how often they come in some ops.
 template <typename Key>
 class Unique {
  public:
+  ms::Status Compute(ms::Frame& frame) const {
+    const ms::View x = frame.input(0);
+    Slices slices;
+    MS_TRY(FindSlices(frame, &slices));
+    ms::View places;
+    MS_TRY(frame.Output(1, ms::Shape{slices.count}, &places));
+    MS_TRY(CheckPlacesFit(x, slices.count, places.dtype()));
+    Found found;
+    if (slices.outer * slices.inner == 1) {
+      MS_TRY(FindElements(x, places, &found));
+    } else {
+      MS_TRY(FindRows(x, slices, places, &found));
+    }
+    return SetOutputs(frame, x, slices, found);
+  }
+
+ private:
+  static ms::Status FindElements(const ms::View& x, const ms::View& places, Found* found) {
+    std::unordered_map<Key, int64_t> known;
+    known.reserve(static_cast<size_t>(x.size()));
+    for (int64_t i = 0; i < x.size(); ++i) {
+      Key key{};
+      MS_TRY(ReadKey(x, i, &key));
+      const auto size = static_cast<int64_t>(found->first.size());
+      found->Add(places, i, known.emplace(key, size).first->second);
+    }
+    return ms::Status();
+  }
+
+  static ms::Status FindRows(const ms::View& x, const Slices& slices, const ms::View& places,
+                             Found* found) {
+    std::unordered_map<std::string, int64_t> known;
+    for (int64_t i = 0; i < slices.count; ++i) {
+      std::string text;
+      bool is_unique = false;
+      for (int64_t part = 0; part < slices.outer; ++part) {
+        for (int64_t k = 0; k < slices.inner; ++k) {
+          Key key{};
+          MS_TRY(ReadKey(x, slices.Start(part, i) + k, &key));
+          AppendKey(key, &text, &is_unique);
+        }
+      }
+      const auto size = static_cast<int64_t>(found->first.size());
+      const int64_t place = is_unique ? size : known.emplace(std::move(text), size).first->second;
+      found->Add(places, i, place);
+    }
+    return ms::Status();
+  }
+
+  static ms::Status SetOutputs(ms::Frame& frame, const ms::View& x, const Slices& slices,
+                               const Found& found) {
+    const auto kept = static_cast<int64_t>(found.first.size());
+    ms::Shape shape = x.shape();
+    shape[slices.axis] = kept;
+    ms::View y;
+    MS_TRY(frame.Output(0, shape, &y));
+    for (int64_t part = 0; part < slices.outer; ++part) {
+      for (int64_t k = 0; k < kept; ++k) {
+        const int64_t from = slices.Start(part, found.first[static_cast<size_t>(k)]);
+        MS_TRY(CopyElements(x, from, y, (part * kept + k) * slices.inner, slices.inner));
+      }
+    }
+    if (frame.num_outputs() < 3) return ms::Status();
+    ms::View counts;
+    MS_TRY(frame.Output(2, ms::Shape{kept}, &counts));
+    for (int64_t k = 0; k < kept; ++k) SetIndex(counts, k, found.count[static_cast<size_t>(k)]);
+    return ms::Status();
+  }
+};
+
+// Inputs: x, y, vectors. Outputs: the elements of x that y lacks, and their places in x.
+template <typename Key>
+class ListDiff {
+ public:
   ms::Status Init(const ms::KernelInfo& info) {
-    wide_places_ = info.output_dtype(1) == MS_INT64;
+    places_ = info.output_dtype(1);
     return ms::Status();
   }
 
   ms::Status Compute(ms::Frame& frame) const {
     const ms::View x = frame.input(0);
-    if (x.rank() != 1) {
-      return ms::InvalidArgument("x must be a vector, but has shape ", x.shape().ToString());
+    const ms::View y = frame.input(1);
+    for (uint32_t i = 0; i < 2; ++i) {
+      if (frame.input(i).rank() == 1) continue;
+      return ms::InvalidArgument(i == 0 ? "x" : "y", " must be a vector, but has shape ",
+                                 frame.input(i).shape().ToString());
     }
-    if (!wide_places_ && x.dim(0) > std::numeric_limits<int32_t>::max()) {
-      return ms::InvalidArgument("x has ", x.dim(0), " elements, whose places out_idx cannot hold");
+    MS_TRY(CheckPlacesFit(x, x.size(), places_));
+    std::unordered_set<Key> taken;
+    taken.reserve(static_cast<size_t>(y.size()));
+    Key key{};
+    for (int64_t i = 0; i < y.size(); ++i) {
+      MS_TRY(ReadKey(y, i, &key));
+      taken.insert(key);
     }
+    std::vector<int64_t> kept;
+    for (int64_t i = 0; i < x.size(); ++i) {
+      MS_TRY(ReadKey(x, i, &key));
+      if (taken.find(key) == taken.end()) kept.push_back(i);
+    }
+    const ms::Shape shape{static_cast<int64_t>(kept.size())};
+    ms::View out;
     ms::View places;
-    MS_TRY(frame.Output(1, x.shape(), &places));
-    std::vector<int64_t> first;  // where each different element comes first
-    MS_TRY(FindPlaces(x, places, &first));
-    ms::View y;
-    MS_TRY(frame.Output(0, ms::Shape{static_cast<int64_t>(first.size())}, &y));
-    const auto bytes = static_cast<int64_t>(ms::ElementSize(x.dtype()));
-    for (size_t i = 0; i < first.size(); ++i) {
-      const auto place = static_cast<int64_t>(i);
-      if constexpr (std::is_same_v<Key, Texts>) {
-        MS_TRY(CopyString(x, first[i], y, place));
-      } else {
-        std::memcpy(y.data<char>() + place * bytes, x.data<char>() + first[i] * bytes,
-                    static_cast<size_t>(bytes));
-      }
+    MS_TRY(frame.Output(0, shape, &out));
+    MS_TRY(frame.Output(1, shape, &places));
+    for (int64_t k = 0; k < shape[0]; ++k) {
+      MS_TRY(CopyElements(x, kept[static_cast<size_t>(k)], out, k, 1));
+      SetIndex(places, k, kept[static_cast<size_t>(k)]);
     }
     return ms::Status();
   }
 
  private:
-  ms::Status FindPlaces(const ms::View& x, const ms::View& places,
-                        std::vector<int64_t>* first) const {
-    std::unordered_map<Key, int64_t> known;
-    known.reserve(static_cast<size_t>(x.dim(0)));
-    for (int64_t i = 0; i < x.dim(0); ++i) {
-      Key key{};
-      MS_TRY(ReadKey(x, i, &key));
-      const auto [entry, is_new] = known.emplace(key, static_cast<int64_t>(first->size()));
-      if (is_new) first->push_back(i);
-      if (wide_places_) {
-        places.data<int64_t>()[i] = entry->second;
-      } else {
-        places.data<int32_t>()[i] = static_cast<int32_t>(entry->second);
-      }
-    }
-    return ms::Status();
-  }
-
-  bool wide_places_ = false;
+  MS_DType places_ = MS_INT32;
 };
 
 template <typename Key>
-ms::Registered RegisterUnique(std::vector<MS_DType> dtypes) {
-  return ms::Register<Unique<Key>>(
-      "Unique", ms::KernelOptions().Types("T", std::move(dtypes)).Types("out_idx", IndexTypes()));
+ms::Registered RegisterKeyed(const std::vector<MS_DType>& dtypes) {
+  const auto options = [&] {
+    return ms::KernelOptions().Types("T", dtypes).Types("out_idx", IndexTypes());
+  };
+  ms::Register<Unique<Key>>("Unique", options());
+  ms::Register<Unique<Key>>("UniqueWithCounts", options());
+  ms::Register<Unique<Key>>("UniqueV2", options().HostArg("axis"));
+  ms::Register<Unique<Key>>("UniqueWithCountsV2", options().HostArg("axis"));
+  return ms::Register<ListDiff<Key>>("ListDiff", options());
 }
 
-const ms::Registered texts = RegisterUnique<Texts>({MS_STRING});
+const ms::Registered texts = RegisterKeyed<Texts>({MS_STRING});
 const ms::Registered values =
-    RegisterUnique<Values>({MS_FLOAT32, MS_FLOAT64, MS_FLOAT16, MS_BFLOAT16});
-const ms::Registered bits = RegisterUnique<Bits>(
+    RegisterKeyed<Values>({MS_FLOAT32, MS_FLOAT64, MS_FLOAT16, MS_BFLOAT16});
+const ms::Registered bits = RegisterKeyed<Bits>(
     {MS_INT8, MS_INT16, MS_INT32, MS_INT64, MS_UINT8, MS_UINT16, MS_UINT32, MS_UINT64, MS_BOOL});
 
 }  // namespace

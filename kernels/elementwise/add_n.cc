@@ -1,9 +1,11 @@
-// AddN: the sum of N tensors of one shape, in the order of the inputs. Integers wrap; sums of
-// 16-bit floating-point numbers are rounded once, at the end.
+// AddN and AccumulateNV2: the sum of N tensors of one shape, in the order of the inputs. Integers
+// wrap; sums of 16-bit floating-point numbers are rounded once, at the end.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
+#include "kernels/array/declared_shape.h"
 #include "kernels/common/parallel.h"
 #include "kernels/elementwise/shared_tables.h"
 
@@ -13,6 +15,8 @@ namespace {
 class AddN {
  public:
   ms::Status Init(const ms::KernelInfo& info) {
+    op_ = info.op();
+    if (info.HasAttr("shape")) MS_TRY(shape_.Init(info, "shape"));
     return call_.Init(kSumTable, info.input_dtype(0), info.output_dtype(0));
   }
   ms::Status Compute(ms::Frame& frame) const {
@@ -20,10 +24,14 @@ class AddN {
     const uint32_t n = frame.num_inputs();
     for (uint32_t i = 1; i < n; ++i) {
       if (frame.input(i).shape() != first.shape()) {
-        return ms::InvalidArgument("AddN: all inputs must have the same shape, inputs[0] has ",
+        return ms::InvalidArgument(op_, ": all inputs must have the same shape, inputs[0] has ",
                                    first.shape().ToString(), " and inputs[", i, "] has ",
                                    frame.input(i).shape().ToString());
       }
+    }
+    if (!shape_.Allows(first.shape())) {
+      return ms::InvalidArgument(op_, ": inputs have shape ", first.shape().ToString(),
+                                 ", which is not what attribute shape says");
     }
     ms::View out;
     MS_TRY(frame.ForwardOrOutput(0, 0, first.shape(), &out));
@@ -71,12 +79,19 @@ class AddN {
     }
   }
 
+  std::string op_;
+  DeclaredShape shape_;  // of AccumulateNV2; AddN takes any
   BinaryCall call_;
 };
 
 // In place of the first input only: the others are read after the output was first written.
-const ms::Registered add_n = ms::Register<AddN>(
-    "AddN", ms::KernelOptions().Types("T", TypesIn(kAllNumberTypes)).InPlace(0, 0));
+ms::Registered RegisterSum(const char* op) {
+  return ms::Register<AddN>(op,
+                            ms::KernelOptions().Types("T", TypesIn(kAllNumberTypes)).InPlace(0, 0));
+}
+
+const ms::Registered add_n = RegisterSum("AddN");
+const ms::Registered accumulate_n = RegisterSum("AccumulateNV2");
 
 }  // namespace
 }  // namespace millstream::kernels

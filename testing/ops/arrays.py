@@ -198,11 +198,24 @@ def _make_concat(source: Source, op: Any) -> Case:
     return Case(op.name, [*inputs, index], attrs)
 
 
+def _make_old_concat(source: Source, op: Any) -> Case:
+    """A case of ConcatV2, with the axis, which is int32, first."""
+    case = _make_concat(source, op)
+    *parts, axis = case.inputs
+    for part in parts:
+        part.same_as += 1 if part.same_as >= 0 else 0
+    del case.attrs["Tidx"]
+    case.inputs = [scalar(int(axis.value), "int32"), *parts]  # type: ignore[arg-type]
+    return case
+
+
 def _concat(case: Case) -> Outcome:
-    parts = [case.array(i) for i in range(len(case.inputs) - 1)]
+    count = len(case.inputs) - 1
+    first = 1 if case.op == "Concat" else 0
+    parts = [case.array(first + i) for i in range(count)]
     rank = parts[0].ndim
     refuse_unless(rank >= 1 and all(part.ndim == rank for part in parts), "values")
-    axis = normalized(integers(case, len(parts))[0], rank, "axis")
+    axis = normalized(integers(case, 0 if first else count)[0], rank, "axis")
     rest = [part.shape[:axis] + part.shape[axis + 1 :] for part in parts]
     refuse_unless(all(shape == rest[0] for shape in rest), "values")
     return [np.concatenate(parts, axis)]
@@ -219,6 +232,48 @@ define_tests(
         Check(lambda *xs: gen_ops.concat_v2(xs, np.int64(0)), (_A, _A + 1)),
         Check(lambda x: gen_ops.concat_v2([x, x], 0), (_A,)),
     ],
+)
+
+
+define_tests(
+    "Concat",
+    cases=_make_old_concat,
+    reference=_concat,
+    gradient=[
+        Check(lambda *xs: gen_ops.concat(1, xs), _PARTS),
+        Check(lambda *xs: gen_ops.concat(-1, xs), _PARTS),
+    ],
+)
+
+
+def _make_parallel_concat(source: Source, op: Any) -> Case:
+    dtype = pick_type(source, op, "T")
+    count = source.integer(1, 4)
+    row = source.small_shape(0, 3, 3)
+    shapes = [(1, *row) for _ in range(count)]
+    if source.chance(0.1):
+        shapes[-1] = source.pick((row, (2, *row), (1, *row, 1)))
+    inputs = [Input(dtype, source.values(dtype, shape)) for shape in shapes]
+    whole = (count + (1 if source.chance(0.05) else 0), *row)
+    if source.chance(0.05):
+        whole = source.pick((row, (count, 7), (count, *row, -1)))
+    attrs = {"T": type_attr(dtype), "N": attr_text(count), "shape": attr_text(("shape", whole))}
+    return Case(op.name, inputs, attrs, {"whole": whole})
+
+
+def _parallel_concat(case: Case) -> Outcome:
+    parts, whole = [case.array(i) for i in range(len(case.inputs))], case.values["whole"]
+    refuse_unless(whole and whole[0] == len(parts), "shape")
+    refuse_unless(all(part.shape == (1, *whole[1:]) for part in parts), "values")
+    return [np.concatenate(parts, 0)]
+
+
+_ROWS = (spread("row", 1, 3), spread("other_row", 1, 3))
+define_tests(
+    "ParallelConcat",
+    cases=_make_parallel_concat,
+    reference=_parallel_concat,
+    gradient=[Check(lambda *xs: gen_ops.parallel_concat(xs, shape=[2, 3]), _ROWS)],
 )
 
 

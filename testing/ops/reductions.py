@@ -265,6 +265,7 @@ def _add_n(case: Case) -> Outcome:
 def _large_sums(values: Values) -> Any:
     return [
         gen_ops.add_n([values.of(SIZE) for _ in range(5)]),
+        gen_ops.accumulate_nv2([values.of(SIZE) for _ in range(5)], shape=[SIZE]),
         gen_ops.l2_loss(values.of(SIZE)),
         gen_ops.l2_loss(values.of(600, 500)),
     ]
@@ -272,11 +273,42 @@ def _large_sums(values: Values) -> Any:
 
 _LARGE_SUMS = LargeCase(_large_sums)
 
+_TERMS = tuple(spread(name, 3, 2) for name in "xyz")
 define_tests(
     "AddN",
     cases=_make_add_n,
     reference=_add_n,
-    gradient=[Check(lambda *xs: gen_ops.add_n(xs), tuple(spread(name, 3, 2) for name in "xyz"))],
+    gradient=[Check(lambda *xs: gen_ops.add_n(xs), _TERMS)],
+    determinism=_LARGE_SUMS,
+)
+
+
+def _make_accumulate(source: Source, op: Any) -> Case:
+    case = _make_add_n(source, op)
+    shape: Any = case.array(0).shape
+    if source.chance(0.4):
+        shape = tuple(-1 if source.chance(0.5) else size for size in shape)
+    if source.chance(0.2):
+        shape = source.pick((None, source.small_shape(0, 3)))
+    case.attrs["shape"] = attr_text(("shape", shape))
+    case.values["shape"] = shape
+    return case
+
+
+def _accumulate(case: Case) -> Outcome:
+    want, got = case.values["shape"], case.array(0).shape
+    fits = want is None or (
+        len(want) == len(got) and all(a in (-1, b) for a, b in zip(want, got, strict=True))
+    )
+    refuse_unless(fits, "shape")
+    return _add_n(case)
+
+
+define_tests(
+    "AccumulateNV2",
+    cases=_make_accumulate,
+    reference=_accumulate,
+    gradient=[Check(lambda *xs: gen_ops.accumulate_nv2(xs, shape=[3, 2]), _TERMS)],
     determinism=_LARGE_SUMS,
 )
 

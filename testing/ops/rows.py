@@ -10,6 +10,7 @@ import millstream as tf
 from millstream._impl.ops import gen_ops
 from testing.ops.support import number_types
 from testing.ops.support.case import Case, Input, attr_text
+from testing.ops.support.definitions import function_of
 from testing.ops.support.determinism import LargeCase, Values
 from testing.ops.support.gradient import Check, spread
 from testing.ops.support.inputs import (
@@ -207,7 +208,7 @@ def _one_hot(case: Case) -> Outcome:
 define_tests("OneHot", cases=_make_one_hot, reference=_one_hot)
 
 
-# ---- Select and Unique ----
+# ---- Select ----
 
 
 def _make_select(source: Source, op: Any) -> Case:
@@ -247,39 +248,6 @@ def _select_checks(op: str) -> list[Check]:
 
 
 define_tests("Select", cases=_make_select, reference=_select, gradient=_select_checks)
-
-
-def _make_unique(source: Source, op: Any) -> Case:
-    shape = (source.integer(0, 20),) if source.chance(0.95) else source.pick(((), (2, 2)))
-    dtype = pick_type(source, op, "T")
-    x = Input(dtype, source.values(dtype, shape, source.pick(("small", "edges"))))
-    out = source.pick(INDEX_TYPES)
-    return Case(op.name, [x], {"T": type_attr(dtype), "out_idx": type_attr(out)}, {"out": out})
-
-
-def _unique(case: Case) -> Outcome:
-    x, dtype = case.array(0), case.inputs[0].dtype
-    refuse_unless(x.ndim == 1, "x")
-    numbers = number_types.as_numbers(x, dtype)
-    found: dict[Any, int] = {}
-    firsts, places = [], []
-    for i in range(x.size):
-        key = numbers[i] if dtype == "string" else numbers[i].item()
-        if key != key:  # a NaN, which equals nothing
-            key = ("NaN", i)
-        if key not in found:
-            found[key] = len(found)
-            firsts.append(i)
-        places.append(found[key])
-    return [x[np.array(firsts, np.int64)], np.array(places, case.values["out"])]
-
-
-define_tests(
-    "Unique",
-    cases=_make_unique,
-    reference=_unique,
-    exceptions={Property.STATIC_SHAPE: "elements are counted in the step"},
-)
 
 
 # ---- DynamicPartition and DynamicStitch ----
@@ -357,10 +325,12 @@ def _stitch(case: Case) -> Outcome:
 
 _PLACES = [np.array([4, 0, 6, 1], np.int32), np.array(3, np.int32)]
 define_tests(
-    "DynamicStitch",
+    ["DynamicStitch", "ParallelDynamicStitch"],
     cases=_make_stitch,
     reference=_stitch,
-    gradient=[Check(lambda a, b: gen_ops.dynamic_stitch(_PLACES, [a, b]), (_X, spread("row", 3)))],
+    gradient=lambda op: [
+        Check(lambda a, b: function_of(op)(_PLACES, [a, b]), (_X, spread("row", 3)))
+    ],
     determinism=LARGE_ROWS,
     exceptions={
         Property.STATIC_SHAPE: (

@@ -310,6 +310,18 @@ def _gradient_args(case: Case) -> Outcome:
 define_tests("BroadcastGradientArgs", cases=_make_gradient_args, reference=_gradient_args)
 
 
+def _broadcast_args(case: Case) -> Outcome:
+    x, y = integers(case, 0), integers(case, 1)
+    rank = max(len(x), len(y))
+    x, y = [1] * (rank - len(x)) + x, [1] * (rank - len(y)) + y
+    refuse_unless(all(a == b or 1 in (a, b) for a, b in zip(x, y, strict=True)), "s1")
+    sizes = [b if a == 1 else a for a, b in zip(x, y, strict=True)]
+    return [np.array(sizes, case.inputs[0].dtype).reshape(rank)]
+
+
+define_tests("BroadcastArgs", cases=_make_gradient_args, reference=_broadcast_args)
+
+
 def _make_concat_offset(source: Source, op: Any) -> Case:
     base = list(source.shape(1))
     count = source.integer(2, 4)

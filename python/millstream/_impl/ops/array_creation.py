@@ -21,6 +21,8 @@ from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.values import dtypes, tensor_shape
 from millstream._impl.values.dtypes import DType
 
+lin_space = public("lin_space", "linspace")(gen_ops.lin_space)
+
 
 def _dims_tensor(shape: Any) -> Tensor:
     if isinstance(shape, TensorLike):

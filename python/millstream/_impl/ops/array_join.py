@@ -45,6 +45,29 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     return gen_ops.concat_v2(list(values), axis, name or "concat")
 
 
+@public("parallel_stack")
+@takes(values=TENSORS)
+def parallel_stack(values: Any, name: str | None = "parallel_stack") -> Tensor:
+    """Tensors of one known shape one after the other along a new first dimension.
+
+    Parameters
+    ----------
+    values
+        The tensors. The static shape of the first must be known.
+    name
+        Name of the scope.
+
+    Examples
+    --------
+    >>> tf.parallel_stack([[1, 2], [3, 4]]).eval().tolist()
+    [[1, 2], [3, 4]]
+    """
+    with scopes.name_scope(name, "parallel_stack"):
+        rows = [convert_to_tensor(value, name="values") for value in values]
+        shape = [len(rows), *rows[0].shape.as_list()]
+        return gen_ops.parallel_concat([gen_ops.expand_dims(row, 0) for row in rows], shape=shape)
+
+
 @public("stack")
 @takes(values=TENSORS, axis=INTEGER)
 def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:

@@ -16,13 +16,11 @@ from millstream._impl.graph.arguments import (
     SHAPE,
     TENSOR,
     TENSORS,
-    TEXT,
     one_of,
     takes,
 )
 from millstream._impl.graph.convert import constant_value, convert_to_tensor
 from millstream._impl.graph.operation import Tensor
-from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops import slicing
 from millstream._impl.values import dtypes, tensor_shape
 
@@ -36,7 +34,7 @@ broadcast_to = public("broadcast_to")(gen_ops.broadcast_to)
 invert_permutation = public("invert_permutation")(gen_ops.invert_permutation)
 dynamic_partition = public("dynamic_partition")(gen_ops.dynamic_partition)
 dynamic_stitch = public("dynamic_stitch")(gen_ops.dynamic_stitch)
-unique = public("unique")(gen_ops.unique)
+bitcast = public("bitcast")(gen_ops.bitcast)
 guarantee_const = public("guarantee_const")(gen_ops.guarantee_const)
 
 
@@ -265,8 +263,6 @@ def transpose(
     """
     with scopes.name_scope(name, "transpose", [a]) as scope:
         value = convert_to_tensor(a, name="a")
-        if conjugate and value.dtype.is_complex:
-            value = gen_ops.conj(value)
         if perm is None:
             known = value.shape.ndims
             if known is not None:
@@ -274,6 +270,8 @@ def transpose(
             else:
                 count = gen_ops.rank(value)
                 perm = (count - 1) - gen_ops.range(0, count, 1)
+        if conjugate and value.dtype.is_complex:
+            return gen_ops.conjugate_transpose(value, perm, scope)
         return gen_ops.transpose(value, perm, scope)
 
 
@@ -386,44 +384,6 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:  # noqa
     return gen_ops.tile(input, multiples, name)
 
 
-@public("pad")
-@takes(tensor=TENSOR, paddings=TENSORS, mode=TEXT, constant_values=TENSOR)
-def pad(
-    tensor: Any,
-    paddings: Any,
-    mode: str = "CONSTANT",
-    name: str | None = None,
-    constant_values: Any = 0,
-) -> Tensor:
-    """A tensor with a margin.
-
-    Parameters
-    ----------
-    tensor
-        The tensor.
-    paddings
-        Shape [rank, 2]: how much before and behind, for each dimension.
-    mode
-        "CONSTANT".
-    name
-        Name of the result.
-    constant_values
-        Value of the margin: 0.
-
-    Examples
-    --------
-    >>> tf.pad([1, 2], [[1, 2]]).eval()
-    array([0, 1, 2, 0, 0], dtype=int32)
-    """
-    if mode.upper() != "CONSTANT":
-        if mode.upper() in ("REFLECT", "SYMMETRIC"):
-            raise NotImplementedError(f"mode: {mode} is not implemented yet")
-        raise ValueError(f"mode: expected CONSTANT, REFLECT or SYMMETRIC, got {mode!r}")
-    if isinstance(constant_values, TensorLike) or constant_values != 0:
-        raise NotImplementedError("constant_values: only 0 is implemented")
-    return gen_ops.pad(tensor, paddings, name)
-
-
 @public("gather")
 @takes(params=TENSOR, indices=TENSOR, axis=TENSOR, batch_dims=INTEGER)
 def gather(
@@ -467,16 +427,22 @@ def gather(
 @public("where")
 @takes(condition=TENSOR, x=TENSOR, y=TENSOR)
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """Elements of `x` where a condition holds, of `y` elsewhere.
+    """Elements of `x` where a condition holds, of `y` elsewhere; or where it holds.
 
     Parameters
     ----------
     condition
-        Truth values: of the shape of `x`, or a vector that chooses rows.
+        Truth values: of the shape of `x`, or a vector that chooses rows. Without `x` and `y` also
+        numbers, of which those that are not 0 count.
     x, y
         Tensors of one type and shape.
     name
         Name of the result.
+
+    Returns
+    -------
+    Tensor
+        The elements; without `x` and `y`, the indices of the true elements, one a row, of int64.
 
     Raises
     ------
@@ -487,9 +453,11 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     --------
     >>> tf.where([True, False], [1, 2], [3, 4]).eval()
     array([1, 4], dtype=int32)
+    >>> tf.where([False, True, True]).eval().tolist()
+    [[1], [2]]
     """
     if x is None and y is None:
-        raise NotImplementedError("where() without x and y is not implemented yet")
+        return gen_ops.where(condition, name)
     if x is None or y is None:
         raise ValueError("x and y must both be given or both be left out")
     return gen_ops.select(condition, x, y, name)

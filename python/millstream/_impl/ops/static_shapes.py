@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import INTEGER, SHAPE, or_none, takes
+from millstream._impl.graph.operation import Tensor
 from millstream._impl.values.tensor_shape import Dimension, TensorShape, as_shape
 
 
@@ -51,6 +53,24 @@ def dimension_at_index(shape: Any, index: int) -> Dimension:
     """
     found: Dimension = as_shape(shape)[index]
     return found
+
+
+@public("broadcast_dynamic_shape")
+@takes(shape_x=SHAPE, shape_y=SHAPE)
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
+    """The shape that two shapes broadcast to, all of them tensors.
+
+    Parameters
+    ----------
+    shape_x, shape_y
+        The shapes: vectors of int32 or int64.
+
+    Examples
+    --------
+    >>> tf.broadcast_dynamic_shape([2, 1], [3]).eval()
+    array([2, 3], dtype=int32)
+    """
+    return gen_ops.broadcast_args(shape_x, shape_y)
 
 
 @public("broadcast_static_shape")
