@@ -104,6 +104,14 @@ def _table() -> Calls:
         tf.logical_or: lambda: {"x": [True], "y": [True]},
         tf.logical_not: lambda: {"x": [True]},
         tf.logical_xor: lambda: {"x": tf.constant([True]), "y": tf.constant([True])},
+        tf.diag: lambda: {"diagonal": [1.0, 2.0]},
+        tf.diag_part: lambda: {"input": X},
+        tf.matrix_band_part: lambda: {"input": [X, X], "num_lower": 1, "num_upper": 0},
+        tf.matrix_diag: lambda: {
+            "diagonal": X, "k": 1, "num_rows": 3, "num_cols": 3, "padding_value": 2.0,
+        },
+        tf.matrix_diag_part: lambda: {"input": [X, X], "k": [0, 1], "padding_value": 2.0},
+        tf.matrix_set_diag: lambda: {"input": [X, X], "diagonal": X, "k": 0},
         tf.roll: lambda: {"input": X, "shift": 1, "axis": 0},
         tf.bincount: lambda: {
             "arr": [1, 0], "weights": [0.5, 1.0], "minlength": 1, "maxlength": 3, "dtype": tf.int64,

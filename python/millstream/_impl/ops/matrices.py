@@ -1,4 +1,4 @@
-"""Matrices: those of ones on the diagonal, and transposed ones."""
+"""Matrices: their diagonals, those of ones on the diagonal, and transposed ones."""
 
 from __future__ import annotations
 
@@ -9,11 +9,138 @@ import numpy as np
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
-from millstream._impl.graph.arguments import DTYPE, NUMBER, SHAPE, TENSOR, or_none, takes
+from millstream._impl.graph.arguments import (
+    DTYPE,
+    INTEGERS,
+    NUMBER,
+    SHAPE,
+    TENSOR,
+    or_none,
+    takes,
+)
 from millstream._impl.graph.convert import constant_value, convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import array_creation, array_join, array_ops, math_ops
 from millstream._impl.values import dtypes
+
+diag = public("diag", "linalg.tensor_diag")(gen_ops.diag)
+diag_part = public("diag_part", "linalg.tensor_diag_part")(gen_ops.diag_part)
+matrix_band_part = public("matrix_band_part", "linalg.band_part")(gen_ops.matrix_band_part)
+
+
+def _padding(value: Any, dtype: dtypes.DType) -> Tensor:
+    """A padding in the type of the elements, of which 0 also stands for False."""
+    if dtype.base_dtype == dtypes.bool and value == 0:
+        value = False
+    return convert_to_tensor(value, dtype.base_dtype, "padding_value")
+
+
+@public("matrix_diag", "linalg.diag")
+@takes(diagonal=TENSOR, k=INTEGERS, num_rows=NUMBER, num_cols=NUMBER, padding_value=TENSOR)
+def matrix_diag(
+    diagonal: Any,
+    name: str | None = "diag",
+    k: Any = 0,
+    num_rows: Any = -1,
+    num_cols: Any = -1,
+    padding_value: Any = 0,
+) -> Tensor:
+    """Matrices with given diagonals.
+
+    Parameters
+    ----------
+    diagonal
+        The diagonals: the last dimension is one, or, if there are several, the last two are, the
+        uppermost first.
+    name
+        Name of the result.
+    k
+        Which diagonal it is, or the lowest and the highest of several: 0 is the main one, 1 the
+        one above it, -1 the one below.
+    num_rows, num_cols
+        Sizes of the matrices; -1 stands for the smallest that hold the diagonals.
+    padding_value
+        What the other elements are.
+
+    Examples
+    --------
+    >>> tf.matrix_diag([1, 2]).eval().tolist()
+    [[1, 0], [0, 2]]
+    >>> tf.matrix_diag([1, 2], k=1, padding_value=9).eval().tolist()
+    [[9, 1, 9], [9, 9, 2], [9, 9, 9]]
+    """
+    value = convert_to_tensor(diagonal, name="diagonal")
+    padding = _padding(padding_value, value.dtype)
+    return gen_ops.matrix_diag_v2(value, k, num_rows, num_cols, padding, name)
+
+
+@public("matrix_diag_part", "linalg.diag_part")
+@takes(input=TENSOR, k=INTEGERS, padding_value=TENSOR)
+def matrix_diag_part(
+    input: Any,  # noqa: A002
+    name: str | None = "diag_part",
+    k: Any = 0,
+    padding_value: Any = 0,
+) -> Tensor:
+    """Diagonals of matrices.
+
+    Parameters
+    ----------
+    input
+        The matrices, the last two dimensions.
+    name
+        Name of the result.
+    k
+        Which diagonal, or the lowest and the highest of several: 0 is the main one, 1 the one above
+        it, -1 the one below.
+    padding_value
+        What diagonals that are shorter than others end with.
+
+    Returns
+    -------
+    Tensor
+        The diagonals in the last dimension, or, if there are several, in the last two, the
+        uppermost first.
+
+    Examples
+    --------
+    >>> x = [[1, 2], [3, 4]]
+    >>> tf.matrix_diag_part(x).eval()
+    array([1, 4], dtype=int32)
+    >>> tf.matrix_diag_part(x, k=[0, 1]).eval().tolist()
+    [[2, 0], [1, 4]]
+    """
+    value = convert_to_tensor(input, name="input")
+    return gen_ops.matrix_diag_part_v2(value, k, _padding(padding_value, value.dtype), name)
+
+
+@public("matrix_set_diag", "linalg.set_diag")
+@takes(input=TENSOR, diagonal=TENSOR, k=INTEGERS)
+def matrix_set_diag(
+    input: Any,  # noqa: A002
+    diagonal: Any,
+    name: str | None = "set_diag",
+    k: Any = 0,
+) -> Tensor:
+    """Matrices with some of their diagonals replaced.
+
+    Parameters
+    ----------
+    input
+        The matrices, the last two dimensions.
+    diagonal
+        The new diagonals, as `tf.matrix_diag_part` gives them.
+    name
+        Name of the result.
+    k
+        Which diagonal, or the lowest and the highest of several.
+
+    Examples
+    --------
+    >>> tf.matrix_set_diag([[1, 2], [3, 4]], [7, 8]).eval().tolist()
+    [[7, 2], [3, 8]]
+    """
+    return gen_ops.matrix_set_diag_v2(input, diagonal, k, name)
 
 
 @public("eye", "linalg.eye")
