@@ -275,33 +275,6 @@ Status BroadcastToGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
-// Each row gets the gradient of its segment; rows of negative segments, which are left out, get
-// none.
-Status UnsortedSegmentSumGradient(GradientContext* context) {
-  GraphBuilder* builder = context->builder();
-  const Output ids = context->input(1);
-  const Output zero = builder->ScalarOf(ids.dtype(), 0);
-  const Output rows = builder->Op(
-      "GatherV2", {context->dy(0), builder->Op("Maximum", {ids, zero}), builder->Int32(0)});
-  Output taken = builder->Op("Cast", {builder->Op("GreaterEqual", {ids, zero})},
-                             {{"DstT", context->input(0).dtype()}});
-  const PartialShape data = builder->ShapeOf(context->input(0));
-  const PartialShape ids_shape = builder->ShapeOf(ids);
-  if (data.known_rank() && ids_shape.known_rank()) {
-    for (int i = ids_shape.rank(); i < data.rank(); ++i) {
-      taken = builder->Op("ExpandDims", {taken, builder->Int32(-1)});
-    }
-  } else {
-    const Output more =
-        builder->Op("Sub", {builder->Op("Rank", {context->input(0)}), builder->Op("Rank", {ids})});
-    const Output ones = OnesVector(builder, more);
-    taken = builder->Op("Reshape",
-                        {taken, ConcatVectors(builder, {builder->Op("Shape", {ids}), ones})});
-  }
-  context->SetDx(0, builder->Op("Mul", {rows, taken}));
-  return absl::OkStatus();
-}
-
 // The positions of the rows go the same way as the rows, and tell where each gradient belongs.
 Status DynamicPartitionGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
@@ -436,7 +409,6 @@ MILLSTREAM_GRADIENT("MirrorPadGrad", MirrorPadGradGradient);
 MILLSTREAM_GRADIENT("Roll", RollGradient);
 MILLSTREAM_GRADIENT("Tile", TileGradient);
 MILLSTREAM_GRADIENT("BroadcastTo", BroadcastToGradient);
-MILLSTREAM_GRADIENT("UnsortedSegmentSum", UnsortedSegmentSumGradient);
 MILLSTREAM_GRADIENT("DynamicPartition", DynamicPartitionGradient);
 MILLSTREAM_GRADIENT("DynamicStitch", DynamicStitchGradient);
 MILLSTREAM_GRADIENT("ParallelDynamicStitch", DynamicStitchGradient);

@@ -68,6 +68,15 @@ Status ExtremeGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// dx = dy * x / norm, and 0 where the norm is 0.
+Status NormGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output share = builder->Op("DivNoNan", {WithKeptAxes(context, context->dy(0)),
+                                                WithKeptAxes(context, context->output(0))});
+  context->SetDx(0, builder->Op("Mul", {context->input(0), share}));
+  return absl::OkStatus();
+}
+
 // The derivative by one factor is the product of the others. Without a zero that is product / x;
 // with one zero it is the product of the rest there and 0 elsewhere; with more it is 0 everywhere.
 Status ProdGradient(GradientContext* context) {
@@ -126,6 +135,7 @@ MILLSTREAM_GRADIENT("Cumsum", CumsumGradient);
 MILLSTREAM_GRADIENT("Cumprod", CumprodGradient);
 MILLSTREAM_GRADIENT("Sum", SumGradient);
 MILLSTREAM_GRADIENT("Mean", MeanGradient);
+MILLSTREAM_GRADIENT("EuclideanNorm", NormGradient);
 MILLSTREAM_GRADIENT("Max", ExtremeGradient);
 MILLSTREAM_GRADIENT("Min", ExtremeGradient);
 MILLSTREAM_GRADIENT("Prod", ProdGradient);

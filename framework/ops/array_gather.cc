@@ -84,31 +84,6 @@ Status OneHotShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
-// ---- UnsortedSegmentSum ----
-
-Status UnsortedSegmentSumShape(ShapeContext* context) {
-  const PartialShape& data = context->input(0);
-  const PartialShape& ids = context->input(1);
-  MS_ASSIGN_OR_RETURN(std::optional<int64_t> segments, IndexScalar(*context, 2));
-  if (segments.has_value() && *segments < 0) {
-    return InvalidInput(*context, 2, "must not be negative, got ", *segments);
-  }
-  context->SetOutput(0, PartialShape());
-  if (!data.known_rank() || !ids.known_rank()) return absl::OkStatus();
-  if (ids.rank() > data.rank()) {
-    return InvalidInput(*context, 1, "expected leading dimensions of data ", data.ToString(),
-                        ", got ", ids.ToString());
-  }
-  for (int i = 0; i < ids.rank(); ++i) {
-    const StatusOr<int64_t> merged = context->MergeDim(data.dim(i), ids.dim(i));
-    if (!merged.ok()) return InputError(*context, 1, merged.status());
-  }
-  PartialShape output = PartialShape::Vector(segments.value_or(kUnknownDim));
-  for (int i = ids.rank(); i < data.rank(); ++i) output.AddDim(data.dim(i));
-  context->SetOutput(0, std::move(output));
-  return absl::OkStatus();
-}
-
 // ---- Select ----
 
 // The condition is a scalar, chooses rows, or has the shape of what it chooses from.
@@ -204,24 +179,6 @@ MILLSTREAM_OP("OneHot")
 The output has one more dimension than indices, of size depth, at axis (-1: the last). It
 holds on_value where the place along axis is the index, and off_value elsewhere; an index
 outside 0 to depth exclusive marks nothing. depth, on_value and off_value are scalars.)");
-
-MILLSTREAM_OP("UnsortedSegmentSum")
-    .Input("data: T")
-    .Input("segment_ids: Tindices")
-    .Input("num_segments: Tnumsegments")
-    .Output("output: T")
-    .Attr(TypeAttr("T", kNumberTypes))
-    .Attr(TypeAttr("Tindices", kIndexTypes))
-    .Attr(TypeAttr("Tnumsegments", kIndexTypes, " = int32"))
-    .Shape(UnsortedSegmentSumShape)
-    .Doc(R"(Sums the parts of data that have the same id.
-
-The shape of segment_ids is that of the leading dimensions of data, which num_segments
-replaces in the output: row i is the sum of all slices with id i, zero when there is none.
-Slices with a negative id are dropped; INVALID_ARGUMENT for an id of num_segments or above.)")
-    .Example(R"(
->>> tf.unsorted_segment_sum([1, 2, 4], [1, 1, 0], 2).eval().tolist()
-[4, 3])");
 
 MILLSTREAM_OP("Select")
     .Input("condition: bool")

@@ -128,6 +128,14 @@ The dimensions in reduction_indices, a scalar or vector of axes without repetiti
 dropped, or stay with size 1 if keep_dims is set; negative axes count from the end. An empty
 mean is NaN.)");
 
+MILLSTREAM_OP("EuclideanNorm")
+    .With(NumberReduction)
+    .Doc(R"(Takes the root of the sum of squares along some dimensions.
+
+The dimensions in reduction_indices, a scalar or vector of axes without repetition, are
+dropped, or stay with size 1 if keep_dims is set; negative axes count from the end. Of complex
+numbers the absolute values count. The norm of nothing is 0.)");
+
 MILLSTREAM_OP("Prod")
     .With(NumberReduction)
     .Value(ProdValue)

@@ -1,10 +1,11 @@
-// Mean, Prod, L2Loss. Products of integers wrap; a mean of integers is cut towards zero and its sum
-// is kept in 64 bits.
+// Mean, Prod, L2Loss, EuclideanNorm. Products of integers wrap; a mean of integers is cut towards
+// zero and its sum is kept in 64 bits.
 #include <array>
 #include <cmath>
 #include <complex>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <type_traits>
 
 #include "kernels/reduce/reduce_loops.h"
@@ -137,11 +138,62 @@ constexpr ReduceFunctions kLosses[] = {
      &FinishHalves<BFloat16, float>}};
 constexpr ReduceTable kLossTable = {kLosses, std::size(kLosses)};
 
+// ---- EuclideanNorm: the root of the sum of squares of absolute values ----
+
+template <typename Real>
+struct SquareReducer<std::complex<Real>> : ReducerOf<std::complex<Real>> {
+  using Complex = std::complex<Real>;
+  static Complex Identity() { return Complex(0); }
+  static Complex Combine(Complex a, Complex b) { return a + b; }
+  static Complex Prepare(Complex x) { return x.real() * x.real() + x.imag() * x.imag(); }
+};
+
+template <typename T, typename Acc>
+void FinishRoots(const void* sums, int64_t n, int64_t /*count*/, void* out, int64_t begin) {
+  const Acc* x = static_cast<const Acc*>(sums);
+  T* const to = static_cast<T*>(out) + begin;
+  for (int64_t i = 0; i < n; ++i) {
+    if constexpr (std::is_integral_v<T>) {
+      // Below 2^63, the smallest limit that is not exact, also for 64 bits.
+      const double root = std::sqrt(x[i]);
+      constexpr T kMost = std::numeric_limits<T>::max();
+      to[i] = root < static_cast<double>(kMost) ? static_cast<T>(root) : kMost;
+    } else {
+      to[i] = T(std::sqrt(x[i]));
+    }
+  }
+}
+
+template <typename T>
+constexpr ReduceFunctions NormAs() {
+  return {ms::DTypeOf<T>(), &kSquares<T>, nullptr, &FinishRoots<T, T>};
+}
+template <typename T, typename Acc>
+constexpr ReduceFunctions NormThrough() {
+  return {ms::DTypeOf<T>(), &kSquares<Acc>, &MakeElements<T, Acc>, &FinishRoots<T, Acc>};
+}
+constexpr ReduceFunctions kNorms[] = {NormAs<float>(),
+                                      NormAs<double>(),
+                                      NormAs<std::complex<float>>(),
+                                      NormAs<std::complex<double>>(),
+                                      NormThrough<Float16, float>(),
+                                      NormThrough<BFloat16, float>(),
+                                      NormThrough<int8_t, double>(),
+                                      NormThrough<int16_t, double>(),
+                                      NormThrough<int32_t, double>(),
+                                      NormThrough<int64_t, double>(),
+                                      NormThrough<uint8_t, double>(),
+                                      NormThrough<uint16_t, double>(),
+                                      NormThrough<uint32_t, double>(),
+                                      NormThrough<uint64_t, double>()};
+constexpr ReduceTable kNormTable = {kNorms, std::size(kNorms)};
+
 constexpr std::array kProducts = WrappingFunctions(kWrappingLoopsOf<ProdReducer>);
 constexpr ReduceTable kProductTable = {kProducts.data(), kProducts.size()};
 
 const ms::Registered prod = RegisterReduce("Prod", kProductTable, kAllNumberTypes);
 const ms::Registered mean = RegisterReduce("Mean", kMeanTable, kAllNumberTypes);
+const ms::Registered norm = RegisterReduce("EuclideanNorm", kNormTable, kAllNumberTypes);
 const ms::Registered l2_loss = ms::RegisterRow<L2Loss>(
     "L2Loss", kLossTable, ms::KernelOptions().Types("T", TypesIn(kFloatTypes)));
 

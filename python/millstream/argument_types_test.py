@@ -130,6 +130,23 @@ def _table() -> Calls:
             "sorted_sequence": X, "values": X, "side": "right", "out_type": tf.int64,
         },
         tf.unravel_index: lambda: {"indices": [1], "dims": [2, 2]},
+        **{
+            getattr(tf, f"segment_{kind}"): lambda: {"data": X, "segment_ids": [0, 1]}
+            for kind in ("max", "mean", "min", "prod", "sum")
+        },
+        **{
+            getattr(tf, f"unsorted_segment_{kind}"): lambda: {
+                "data": X, "segment_ids": [0, 1], "num_segments": 2,
+            }
+            for kind in ("max", "min", "prod")
+        },
+        **{
+            getattr(tf, f"sparse_segment_{kind}"): lambda: {
+                "data": X, "indices": [0, 1], "segment_ids": [0, 1], "num_segments": 2,
+            }
+            for kind in ("mean", "sqrt_n", "sum")
+        },
+        tf.math.reduce_euclidean_norm: lambda: {"input_tensor": X, "axis": 0},
         tf.ensure_shape: lambda: {"x": X, "shape": [None, 2]},
         tf.guarantee_const: lambda: {"input": X},
         tf.invert_permutation: lambda: {"x": [1, 0]},

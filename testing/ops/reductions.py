@@ -105,6 +105,26 @@ def _tiny(dtype: str) -> float:
     return number_types.smallest_normal(dtype) * number_types.epsilon(dtype) * 2
 
 
+def _norm(case: Case) -> Outcome:
+    axes, keep = _axes(case), case.values["keep"]
+    x, dtype = numbers(case, 0), case.inputs[0].dtype
+    squares = np.abs(_wide(x)) ** 2
+    root = np.asarray(np.sqrt(np.sum(squares, axes, keepdims=keep)))
+    if not number_types.is_inexact(dtype):
+        limit = np.iinfo(x.dtype).max
+        if np.max(root, initial=0) >= 2**20:
+            return [None]  # the root of a rounded sum may be one more or less
+        return [np.where(root < limit, np.minimum(root, limit), limit).astype(x.dtype)]
+    # Squares overflow and vanish where the numbers do not.
+    largest = np.asarray(np.max(np.abs(_wide(x)), axes, keepdims=keep, initial=0))
+    computed = "float32" if dtype in ("float16", "bfloat16") else dtype
+    odd = ~(largest < np.sqrt(number_types.largest(computed)) / 100)
+    least = np.sqrt(number_types.smallest_normal(computed)) * 4 * (_counted(case, axes) + 1)
+    bound = root * number_types.epsilon(dtype) * (_counted(case, axes) + 2) + least
+    value = root + 0j if np.iscomplexobj(x) else root
+    return [Near(value, bound, odd)]
+
+
 def _prod(case: Case) -> Outcome:
     axes, keep = _axes(case), case.values["keep"]
     x, dtype = numbers(case, 0), case.inputs[0].dtype
@@ -195,6 +215,7 @@ def _define_reduction(
 _define_reduction("Sum", _sum)
 _define_reduction("Mean", _mean)
 _define_reduction("Prod", _prod, _product_checks)
+_define_reduction("EuclideanNorm", _norm)
 _define_reduction("Max", _extremum(np.max, True))
 _define_reduction("Min", _extremum(np.min, False))
 define_tests("All", cases=_make_reduction, reference=_truth(np.all))

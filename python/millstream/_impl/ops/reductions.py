@@ -96,6 +96,35 @@ _TRUTHS = "[[True, False], [True, True]]"
 reduce_sum = public("reduce_sum", "math.reduce_sum")(
     _reduction(gen_ops.sum, "reduce_sum", "Sum", _NUMBERS, "[3.0, 7.0]")
 )
+
+
+@public("math.reduce_euclidean_norm")
+@takes(input_tensor=TENSOR, axis=INTEGERS)
+def reduce_euclidean_norm(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The root of the sum of squares along dimensions.
+
+    Parameters
+    ----------
+    input_tensor
+        The tensor. Of complex numbers the absolute values count.
+    axis
+        The dimensions, by default all.
+    keepdims
+        Keep them, with size 1.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.math.reduce_euclidean_norm([[3.0, 4.0], [6.0, 8.0]], axis=1).eval().tolist()
+    [5.0, 10.0]
+    """
+    tensor = convert_to_tensor(input_tensor, name="input_tensor")
+    return gen_ops.euclidean_norm(tensor, _axes(tensor, axis), bool(keepdims), name)
+
+
 reduce_mean = public("reduce_mean", "math.reduce_mean")(
     _reduction(gen_ops.mean, "reduce_mean", "Mean", _NUMBERS, "[1.5, 3.5]")
 )
