@@ -147,6 +147,11 @@ def _table() -> Calls:
             for kind in ("mean", "sqrt_n", "sum")
         },
         tf.math.reduce_euclidean_norm: lambda: {"input_tensor": X, "axis": 0},
+        tf.betainc: lambda: {"a": X, "b": X, "x": 0.5},
+        tf.igamma: lambda: {"a": X, "x": X},
+        tf.igammac: lambda: {"a": X, "x": X},
+        tf.math.bessel_i0e: lambda: {"x": X},
+        tf.math.bessel_i1e: lambda: {"x": X},
         tf.ensure_shape: lambda: {"x": X, "shape": [None, 2]},
         tf.guarantee_const: lambda: {"input": X},
         tf.invert_permutation: lambda: {"x": [1, 0]},
