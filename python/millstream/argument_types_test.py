@@ -152,6 +152,11 @@ def _table() -> Calls:
         tf.igammac: lambda: {"a": X, "x": X},
         tf.math.bessel_i0e: lambda: {"x": X},
         tf.math.bessel_i1e: lambda: {"x": X},
+        tf.cross: lambda: {"a": [1.0, 0.0, 0.0], "b": [0.0, 1.0, 0.0]},
+        tf.sparse_matmul: lambda: {
+            "a": X, "b": X, "transpose_a": True, "transpose_b": True, "a_is_sparse": True,
+            "b_is_sparse": True,
+        },
         tf.ensure_shape: lambda: {"x": X, "shape": [None, 2]},
         tf.guarantee_const: lambda: {"input": X},
         tf.invert_permutation: lambda: {"x": [1, 0]},
