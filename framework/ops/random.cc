@@ -1,4 +1,5 @@
-// Random tensors. Each op is a stream of its own, set by its two seeds.
+// Random tensors. Each op is a stream of its own, set by its two seeds; stateless ones are
+// functions of an input.
 #include <optional>
 #include <utility>
 
@@ -17,14 +18,22 @@ Status RandomShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+Status StatelessShape(ShapeContext* context) {
+  const StatusOr<PartialShape> seed = context->input(1).MergeWith(PartialShape::Vector(2));
+  if (!seed.ok()) return InputError(*context, 1, seed.status());
+  return RandomShape(context);
+}
+
+// The last inputs are the limits.
 Status RandomUniformIntShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(PartialShape shape, ShapeFromSizes(*context, 0));
-  MS_ASSIGN_OR_RETURN(std::optional<int64_t> minval, IndexScalar(*context, 1));
-  MS_ASSIGN_OR_RETURN(std::optional<int64_t> maxval, IndexScalar(*context, 2));
+  const int last = context->num_inputs() - 1;
+  MS_ASSIGN_OR_RETURN(std::optional<int64_t> minval, IndexScalar(*context, last - 1));
+  MS_ASSIGN_OR_RETURN(std::optional<int64_t> maxval, IndexScalar(*context, last));
   // Nothing is drawn from an empty range for an empty tensor.
   const bool draws = shape.IsFullyKnown() && shape.num_elements() > 0;
   if (draws && minval.has_value() && maxval.has_value() && *minval >= *maxval) {
-    return InvalidInput(*context, 2, "must be above minval, ", *minval, ", got ", *maxval);
+    return InvalidInput(*context, last, "must be above minval, ", *minval, ", got ", *maxval);
   }
   context->SetOutput(0, std::move(shape));
   return absl::OkStatus();
@@ -53,6 +62,11 @@ Status StatelessMultinomialShape(ShapeContext* context) {
     return InvalidInput(*context, 2, "seed must have shape [2], not ", seed.ToString());
   }
   return MultinomialShape(context);
+}
+
+Status StatelessUniformIntShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(StatelessShape(context));
+  return RandomUniformIntShape(context);
 }
 
 // A distribution without parameters.
@@ -148,6 +162,51 @@ MILLSTREAM_OP("RandomShuffle")
     .Doc(R"(Gives the rows of a tensor, the slices along its first dimension, in random order.
 
 For the seeds see RandomUniform.)");
+
+void StatelessDistribution(OpSpec* spec) {
+  spec->Input("shape: T")
+      .Input("seed: Tseed")
+      .Output("output: dtype")
+      .Attr(TypeAttr("dtype", kNnTypes, " = float"))
+      .Attr(TypeAttr("T", kIndexTypes, " = int32"))
+      .Attr(TypeAttr("Tseed", kIndexTypes, " = int64"))
+      .Shape(StatelessShape);
+}
+
+MILLSTREAM_OP("StatelessRandomUniform")
+    .With(StatelessDistribution)
+    .KeepsFinite()
+    .Doc(R"(Makes numbers of the uniform distribution over [0, 1) from a seed.
+
+shape is a vector of sizes, seed one of two numbers. The same seed gives the same numbers.)");
+
+MILLSTREAM_OP("StatelessRandomNormal")
+    .With(StatelessDistribution)
+    .Doc(R"(Makes numbers of the normal distribution with mean 0 and deviation 1 from a seed.
+
+shape is a vector of sizes, seed one of two numbers. The same seed gives the same numbers.)");
+
+MILLSTREAM_OP("StatelessTruncatedNormal")
+    .With(StatelessDistribution)
+    .Doc(R"(Makes numbers of the normal distribution within two deviations of its mean from a seed.
+
+The mean is 0 and the deviation 1. shape is a vector of sizes, seed one of two numbers. The same seed
+gives the same numbers.)");
+
+MILLSTREAM_OP("StatelessRandomUniformInt")
+    .Input("shape: T")
+    .Input("seed: Tseed")
+    .Input("minval: dtype")
+    .Input("maxval: dtype")
+    .Output("output: dtype")
+    .Attr(TypeAttr("dtype", kIndexTypes))
+    .Attr(TypeAttr("T", kIndexTypes))
+    .Attr(TypeAttr("Tseed", kIndexTypes, " = int64"))
+    .Shape(StatelessUniformIntShape)
+    .Doc(R"(Makes whole numbers from minval to maxval exclusive from a seed.
+
+shape is a vector of sizes, seed one of two numbers. The same seed gives the same numbers. For the
+limits see RandomUniformInt.)");
 
 }  // namespace
 }  // namespace millstream

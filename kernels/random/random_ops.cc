@@ -1,4 +1,6 @@
-// RandomUniform, RandomUniformInt, RandomStandardNormal and TruncatedNormal.
+// RandomUniform, RandomUniformInt, RandomStandardNormal and TruncatedNormal, and the same as
+// functions of an input: StatelessRandomUniform, StatelessRandomUniformInt, StatelessRandomNormal
+// and StatelessTruncatedNormal.
 //
 // Output i of an execution is a function of the stream's position and of i alone, so the bits do
 // not depend on how the work is cut.
@@ -36,17 +38,54 @@ ms::Status ReadShape(const ms::View& view, ms::Shape* shape) {
   return ms::Status();
 }
 
-ms::Status Reserve(ms::Frame& frame, int64_t outputs, PhiloxPosition* position) {
+// Where an execution finds its numbers: in the node's stream, of which it takes a part, or in one
+// that input 1, seed, is the name of.
+enum class Stream { kOfNode, kOfSeed };
+
+// Input 1 of ops that have a seed: two numbers.
+ms::Status CheckSeed(const ms::View& seed) {
+  if (seed.rank() == 1 && seed.dim(0) == 2) return ms::Status();
+  return ms::InvalidArgument("seed must have shape [2], but has ", seed.shape().ToString());
+}
+
+// The stream is that of the block of a fixed key which the seed counts to: any seeds are as good.
+PhiloxPosition StreamOfSeed(const ms::View& seed) {
+  PhiloxPosition start;
+  start.key = uint64_t{0x02461e29} << 32 | 0x3ec8f720;
+  start.counter = {static_cast<uint64_t>(IndexAt(seed, 0)),
+                   static_cast<uint64_t>(IndexAt(seed, 1))};
+  const PhiloxBlock mixed = PhiloxAt(start);
+  PhiloxPosition stream;
+  stream.key = uint64_t{mixed[1]} << 32 | mixed[0];
+  stream.counter = {0, uint64_t{mixed[3]} << 32 | mixed[2]};
+  return stream;
+}
+
+template <Stream kStream>
+ms::Status FindStart(ms::Frame& frame, int64_t outputs, PhiloxPosition* position) {
+  if constexpr (kStream == Stream::kOfSeed) {
+    *position = StreamOfSeed(frame.input(1));
+    return ms::Status();
+  }
   return frame.ReserveRandom(static_cast<uint64_t>(outputs) * kReservedBlocksPerOutput,
                              &position->key, position->counter.data());
 }
 
+// The output, of the shape that input 0 says.
+template <Stream kStream>
+ms::Status ShapedOutput(ms::Frame& frame, ms::View* output) {
+  ms::Shape shape;
+  MS_TRY(ReadShape(frame.input(0), &shape));
+  if constexpr (kStream == Stream::kOfSeed) MS_TRY(CheckSeed(frame.input(1)));
+  return frame.Output(0, shape, output);
+}
+
 // Fills the output from successive blocks of the stream.
-template <typename T, typename Sampler>
+template <typename T, Stream kStream, typename Sampler>
 ms::Status FillFromBlocks(ms::Frame& frame, const Sampler& sampler, const ms::View& output) {
   const int64_t size = output.size();
   PhiloxPosition start;
-  MS_TRY(Reserve(frame, size, &start));
+  MS_TRY(FindStart<kStream>(frame, size, &start));
   T* const values = output.data<T>();
   constexpr int64_t kBlocksPerChunk = 256;
   constexpr int64_t kOutputsPerChunk = kBlocksPerChunk * Sampler::kOutputsPerBlock;
@@ -66,37 +105,38 @@ ms::Status FillFromBlocks(ms::Frame& frame, const Sampler& sampler, const ms::Vi
   return ms::Status();
 }
 
-// Input: shape.
-template <typename T, typename Sampler>
+// Inputs: shape, and seed in some ops.
+template <typename T, Stream kStream, typename Sampler>
 class FixedCostRandom {
  public:
   ms::Status Compute(ms::Frame& frame) const {
-    ms::Shape shape;
-    MS_TRY(ReadShape(frame.input(0), &shape));
     ms::View output;
-    MS_TRY(frame.Output(0, shape, &output));
+    MS_TRY(ShapedOutput<kStream>(frame, &output));
     if (output.size() == 0) return ms::Status();
-    return FillFromBlocks<T>(frame, Sampler(), output);
+    return FillFromBlocks<T, kStream>(frame, Sampler(), output);
   }
 };
 template <typename T>
-using RandomUniform = FixedCostRandom<T, UniformSampler<T>>;
+using RandomUniform = FixedCostRandom<T, Stream::kOfNode, UniformSampler<T>>;
 template <typename T>
-using RandomStandardNormal = FixedCostRandom<T, NormalSampler<T>>;
+using RandomStandardNormal = FixedCostRandom<T, Stream::kOfNode, NormalSampler<T>>;
+template <typename T>
+using StatelessRandomUniform = FixedCostRandom<T, Stream::kOfSeed, UniformSampler<T>>;
+template <typename T>
+using StatelessRandomNormal = FixedCostRandom<T, Stream::kOfSeed, NormalSampler<T>>;
 
-// Inputs: shape, minval, maxval (exclusive).
-template <typename T>
-class RandomUniformInt {
+// Inputs: shape, seed in some ops, minval, maxval (exclusive).
+template <typename T, Stream kStream>
+class UniformInt {
  public:
   ms::Status Compute(ms::Frame& frame) const {
-    ms::Shape shape;
     T low{};
     T high{};
-    MS_TRY(ReadShape(frame.input(0), &shape));
-    MS_TRY(ReadBound(frame.input(1), "minval", &low));
-    MS_TRY(ReadBound(frame.input(2), "maxval", &high));
+    const uint32_t bounds = frame.num_inputs() - 2;
+    MS_TRY(ReadBound(frame.input(bounds), "minval", &low));
+    MS_TRY(ReadBound(frame.input(bounds + 1), "maxval", &high));
     ms::View output;
-    MS_TRY(frame.Output(0, shape, &output));
+    MS_TRY(ShapedOutput<kStream>(frame, &output));
     // An empty range is no harm where nothing is drawn from it.
     if (output.size() == 0) return ms::Status();
     if (low >= high) {
@@ -106,7 +146,7 @@ class RandomUniformInt {
     using Unsigned = std::make_unsigned_t<T>;
     const Unsigned first = static_cast<Unsigned>(low);
     const Unsigned range = static_cast<Unsigned>(high) - first;
-    return FillFromBlocks<T>(frame, IntegerSampler<T>{first, range}, output);
+    return FillFromBlocks<T, kStream>(frame, IntegerSampler<T>{first, range}, output);
   }
 
  private:
@@ -120,19 +160,23 @@ class RandomUniformInt {
   }
 };
 
-// Input: shape. Outputs come in groups, each from a stretch of the stream of its own.
 template <typename T>
-class TruncatedNormal {
+using RandomUniformInt = UniformInt<T, Stream::kOfNode>;
+template <typename T>
+using StatelessRandomUniformInt = UniformInt<T, Stream::kOfSeed>;
+
+// Inputs: shape, and seed in some ops. Outputs come in groups, each from a stretch of the stream of
+// its own.
+template <typename T, Stream kStream>
+class TruncatedRandom {
  public:
   ms::Status Compute(ms::Frame& frame) const {
-    ms::Shape shape;
-    MS_TRY(ReadShape(frame.input(0), &shape));
     ms::View output;
-    MS_TRY(frame.Output(0, shape, &output));
+    MS_TRY(ShapedOutput<kStream>(frame, &output));
     const int64_t size = output.size();
     if (size == 0) return ms::Status();
     PhiloxPosition start;
-    MS_TRY(Reserve(frame, size, &start));
+    MS_TRY(FindStart<kStream>(frame, size, &start));
     T* const values = output.data<T>();
     constexpr int64_t kGroup = 4 / kWordsPerUniform<T>;
     constexpr uint64_t kBlocksPerGroup = kGroup * kReservedBlocksPerOutput / 4;
@@ -148,13 +192,20 @@ class TruncatedNormal {
   }
 };
 
+template <typename T>
+using TruncatedNormal = TruncatedRandom<T, Stream::kOfNode>;
+template <typename T>
+using StatelessTruncatedNormal = TruncatedRandom<T, Stream::kOfSeed>;
+
 ms::KernelOptions ShapeOnHost() {
   return ms::KernelOptions().Types("T", IndexTypes()).HostArg("shape");
 }
 
+ms::KernelOptions WithSeed() { return ShapeOnHost().Types("Tseed", IndexTypes()); }
+
 template <template <typename> class Kernel>
-ms::Registered RegisterForFloats(const char* op) {
-  return ms::RegisterForTypes<Kernel, float, double, Float16, BFloat16>(op, "dtype", ShapeOnHost());
+ms::Registered RegisterForFloats(const char* op, const ms::KernelOptions& options = ShapeOnHost()) {
+  return ms::RegisterForTypes<Kernel, float, double, Float16, BFloat16>(op, "dtype", options);
 }
 
 const ms::Registered random_uniform = RegisterForFloats<RandomUniform>("RandomUniform");
@@ -163,6 +214,15 @@ const ms::Registered random_standard_normal =
 const ms::Registered truncated_normal = RegisterForFloats<TruncatedNormal>("TruncatedNormal");
 const ms::Registered random_uniform_int = ms::RegisterForTypes<RandomUniformInt, int32_t, int64_t>(
     "RandomUniformInt", "Tout", ShapeOnHost().HostArg("minval").HostArg("maxval"));
+const ms::Registered stateless_uniform =
+    RegisterForFloats<StatelessRandomUniform>("StatelessRandomUniform", WithSeed());
+const ms::Registered stateless_normal =
+    RegisterForFloats<StatelessRandomNormal>("StatelessRandomNormal", WithSeed());
+const ms::Registered stateless_truncated =
+    RegisterForFloats<StatelessTruncatedNormal>("StatelessTruncatedNormal", WithSeed());
+const ms::Registered stateless_uniform_int =
+    ms::RegisterForTypes<StatelessRandomUniformInt, int32_t, int64_t>(
+        "StatelessRandomUniformInt", "dtype", WithSeed().HostArg("minval").HostArg("maxval"));
 
 }  // namespace
 }  // namespace millstream::kernels

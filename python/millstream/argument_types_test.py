@@ -152,6 +152,15 @@ def _table() -> Calls:
         tf.igammac: lambda: {"a": X, "x": X},
         tf.math.bessel_i0e: lambda: {"x": X},
         tf.math.bessel_i1e: lambda: {"x": X},
+        tf.random.stateless_uniform: lambda: {
+            "shape": [2], "seed": [1, 2], "minval": 0.0, "maxval": 2.0, "dtype": tf.float32,
+        },
+        **{
+            getattr(tf.random, f"stateless_{kind}"): lambda: {
+                "shape": [2], "seed": [1, 2], "mean": 1.0, "stddev": 2.0, "dtype": tf.float32,
+            }
+            for kind in ("normal", "truncated_normal")
+        },
         tf.cross: lambda: {"a": [1.0, 0.0, 0.0], "b": [0.0, 1.0, 0.0]},
         tf.sparse_matmul: lambda: {
             "a": X, "b": X, "transpose_a": True, "transpose_b": True, "a_is_sparse": True,

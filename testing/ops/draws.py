@@ -49,6 +49,33 @@ def _make_draw(source: Source, op: Any) -> Case:
     return case
 
 
+def _make_stateless(source: Source, op: Any) -> Case:
+    """A case of an op that has a seed as its second input."""
+    is_whole = op.name == "StatelessRandomUniformInt"
+    dtype = pick_type(source, op, "dtype")
+    sizes = drawn_sizes(source) if source.chance(0.7) else [source.integer(1, 20), 16]
+    shape, seed_type = indices(source, sizes), source.pick(INDEX_TYPES)
+    seed = source.index_values(seed_type, (2 if source.chance(0.95) else 3,), -9, 9)
+    attrs = {"dtype": type_attr(dtype), "T": type_attr(shape.dtype)}
+    case = Case(op.name, [shape, Input(seed_type, seed)], attrs, {"dtype": dtype})
+    case.attrs["Tseed"] = type_attr(seed_type)
+    if is_whole:
+        low = source.integer(-100, 100)
+        high = low + source.integer(0, 50)
+        case.inputs += [scalar(low, dtype), scalar(high, dtype)]
+    return case
+
+
+def _seeded(reference: Callable[[Case], Outcome]) -> Callable[[Case], Outcome]:
+    """The reference of an op with a seed: what the draws fulfil. Golden cases have their bits."""
+
+    def compute(case: Case) -> Outcome:
+        refuse_unless(case.array(1).shape == (2,), "seed")
+        return reference(case)
+
+    return compute
+
+
 def _drawn(case: Case, check: Callable[[Array], str]) -> Outcome:
     return [Drawn(checked_size(integers(case, 0), "shape"), check)]
 
@@ -67,7 +94,7 @@ def _uniform(case: Case) -> Outcome:
 
 
 def _normal(case: Case) -> Outcome:
-    limit = 2 if case.op == "TruncatedNormal" else 12
+    limit = 2 if case.op.endswith("TruncatedNormal") else 12
     slack = 1 + number_types.epsilon(case.values["dtype"])
 
     def check(values: Array) -> str:
@@ -80,7 +107,7 @@ def _normal(case: Case) -> Outcome:
 
 
 def _whole(case: Case) -> Outcome:
-    low, high = integers(case, 1)[0], integers(case, 2)[0]
+    low, high = (integers(case, len(case.inputs) - i)[0] for i in (2, 1))
     shape = checked_size(integers(case, 0), "shape")
     refuse_unless(low < high or 0 in shape, "maxval")
     return [Drawn(shape, lambda values: _all((values >= low) & (values < high), "is outside"))]
@@ -190,3 +217,30 @@ def _shuffled(case: Case) -> Outcome:
 
 
 define_tests("RandomShuffle", cases=_make_shuffle, reference=_shuffled)
+
+
+def _random_of_seed(values: Values) -> Any:
+    return [
+        make([SIZE], [5, 7], dtype=values.dtype)
+        for make in (
+            tf.random.stateless_normal,
+            tf.random.stateless_uniform,
+            tf.random.stateless_truncated_normal,
+        )
+    ]
+
+
+_LARGE_OF_SEED = LargeCase(_random_of_seed)
+define_tests(
+    "StatelessRandomUniform",
+    cases=_make_stateless,
+    reference=_seeded(_uniform),
+    determinism=_LARGE_OF_SEED,
+)
+define_tests(
+    ["StatelessRandomNormal", "StatelessTruncatedNormal"],
+    cases=_make_stateless,
+    reference=_seeded(_normal),
+    determinism=_LARGE_OF_SEED,
+)
+define_tests("StatelessRandomUniformInt", cases=_make_stateless, reference=_seeded(_whole))

@@ -17,7 +17,8 @@ from millstream._impl.values import dtypes
 from millstream._impl.values.tensor_shape import TensorShape
 
 
-def _shape_tensor(shape: Any) -> Tensor:
+def shape_tensor(shape: Any) -> Tensor:
+    """A shape as a tensor; what is none is an int32 vector."""
     if isinstance(shape, TensorShape):
         shape = shape.as_list()
     return convert_to_tensor(shape, name="shape", preferred_dtype=dtypes.int32)
@@ -71,7 +72,7 @@ def random_uniform(
             raise ValueError(f"maxval: needed for {wanted.name}")
         maxval = 1
     with scopes.name_scope(name, "random_uniform", [shape, minval, maxval]) as scope:
-        dims = _shape_tensor(shape)
+        dims = shape_tensor(shape)
         low = tensor_of_argument(minval, "minval", wanted, "min")
         high = tensor_of_argument(maxval, "maxval", wanted, "max")
         seed1, seed2 = get_seed(seed)
@@ -93,7 +94,7 @@ def _normal(op: Any, public_name: str, summary: str) -> Callable[..., Tensor]:
     ) -> Tensor:
         wanted = dtypes.as_dtype(dtype)
         with scopes.name_scope(name, public_name, [shape, mean, stddev]) as scope:
-            dims = _shape_tensor(shape)
+            dims = shape_tensor(shape)
             center = convert_to_tensor(mean, wanted, "mean")
             width = convert_to_tensor(stddev, wanted, "stddev")
             seed1, seed2 = get_seed(seed)
