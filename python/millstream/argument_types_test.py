@@ -152,6 +152,20 @@ def _table() -> Calls:
         tf.igammac: lambda: {"a": X, "x": X},
         tf.math.bessel_i0e: lambda: {"x": X},
         tf.math.bessel_i1e: lambda: {"x": X},
+        tf.as_string: lambda: {
+            "input": X, "precision": 2, "scientific": False, "shortest": False, "width": 5,
+            "fill": "0",
+        },
+        tf.decode_base64: lambda: {"input": ["YWI"]},
+        tf.decode_raw: lambda: {
+            "input_bytes": ["ab"], "out_type": tf.uint8, "little_endian": False,
+        },
+        tf.encode_base64: lambda: {"input": ["ab"], "pad": True},
+        tf.reduce_join: lambda: {"inputs": [["a"]], "axis": [0], "separator": "-"},
+        tf.string_strip: lambda: {"input": [" a"]},
+        tf.string_to_number: lambda: {"string_tensor": ["1"], "out_type": tf.int32},
+        tf.strings.length: lambda: {"input": ["a"], "unit": "BYTE"},
+        tf.substr: lambda: {"input": ["abc"], "pos": 1, "len": 1, "unit": "BYTE"},
         tf.random.stateless_uniform: lambda: {
             "shape": [2], "seed": [1, 2], "minval": 0.0, "maxval": 2.0, "dtype": tf.float32,
         },
