@@ -199,6 +199,10 @@ define_tests(
     determinism=LARGE_UPDATES,
 )
 define_tests(
+    ["_Branch", "_Loop"],
+    reference=NotTested("core/loops/raise_loops_test.cc runs the loops and conditionals they stand for"),
+)
+define_tests(
     ["_HostRecv", "_HostSend", "_Recv", "_Send"],
     reference=NotTested("waits for another part of its step"),
     exceptions={Property.NAMED_ARGUMENT: "the error is about the node itself"},
