@@ -69,7 +69,7 @@ class KernelHost {
 
   // The running step. Set before the first kernel runs.
   StepContext* step = nullptr;
-  // The trace of the step's part; null: it is not traced. The thread that advances the part uses it.
+  // The trace of the step's part; null: it is not traced. For the thread that advances the part.
   TracedPart* trace = nullptr;
   // The memory of the device that runs the kernels; null: host memory. Constant.
   DeviceMemory* memory = nullptr;

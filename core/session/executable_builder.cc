@@ -317,8 +317,8 @@ Status ExecutableBuilder::RaiseLoops() {
   const auto runs_at_once = [&](const Node& node) { return RunsAtOnce(node, device->type()); };
   MS_ASSIGN_OR_RETURN(raised_, millstream::RaiseLoops(part.pruned, part.signature, runs_at_once));
   if (raised_ == nullptr) return absl::OkStatus();
-  // In the step of a plan, a kernel waits until the one before it has ended. Steps with control flow
-  // may count on more.
+  // In a plan, a kernel waits until the one before it has ended. Steps with control flow may count
+  // on more.
   raised_->pruned.has_control_flow |= absl::c_any_of(
       raised_->pruned.nodes, [&](const Node* node) { return IsAsync(*node, device->type()); });
   inner_ = MakeInnerNodes(raised_->pruned, {device->kernels(), &settings});

@@ -200,7 +200,9 @@ define_tests(
 )
 define_tests(
     ["_Branch", "_Loop"],
-    reference=NotTested("core/loops/raise_loops_test.cc runs the loops and conditionals they stand for"),
+    reference=NotTested(
+        "core/loops/raise_loops_test.cc runs the loops and conditionals they stand for"
+    ),
 )
 define_tests(
     ["_HostRecv", "_HostSend", "_Recv", "_Send"],
