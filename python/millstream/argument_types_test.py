@@ -180,6 +180,12 @@ def _table() -> Calls:
             "a": X, "b": X, "transpose_a": True, "transpose_b": True, "a_is_sparse": True,
             "b_is_sparse": True,
         },
+        tf.fingerprint: lambda: {"data": ["a"], "method": "farmhash64"},
+        tf.string_to_hash_bucket: lambda: {"string_tensor": ["a"], "num_buckets": 5},
+        tf.string_to_hash_bucket_fast: lambda: {"input": ["a"], "num_buckets": 5},
+        tf.string_to_hash_bucket_strong: lambda: {
+            "input": ["a"], "num_buckets": 5, "key": [1, 2],
+        },
         tf.ensure_shape: lambda: {"x": X, "shape": [None, 2]},
         tf.guarantee_const: lambda: {"input": X},
         tf.invert_permutation: lambda: {"x": [1, 0]},

@@ -8,7 +8,15 @@ import numpy as np
 
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
-from millstream._impl.graph.arguments import DTYPE, INTEGERS, TENSOR, TEXT, one_of, takes
+from millstream._impl.graph.arguments import (
+    DTYPE,
+    INTEGER,
+    INTEGERS,
+    TENSOR,
+    TEXT,
+    one_of,
+    takes,
+)
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.values import dtypes
@@ -17,6 +25,12 @@ as_string = public("as_string", "strings.as_string", "dtypes.as_string")(gen_ops
 string_join = public("string_join", "strings.join")(gen_ops.string_join)
 string_strip = public("string_strip", "strings.strip")(gen_ops.string_strip)
 encode_base64 = public("encode_base64", "io.encode_base64")(gen_ops.encode_base64)
+to_hash_bucket_fast = public("string_to_hash_bucket_fast", "strings.to_hash_bucket_fast")(
+    gen_ops.string_to_hash_bucket_fast
+)
+to_hash_bucket_strong = public("string_to_hash_bucket_strong", "strings.to_hash_bucket_strong")(
+    gen_ops.string_to_hash_bucket_strong
+)
 decode_base64 = public("decode_base64", "io.decode_base64")(gen_ops.decode_base64)
 
 
@@ -105,6 +119,62 @@ def string_to_number(
     if strings is None:
         raise ValueError("string_tensor: expected the strings")
     return gen_ops.string_to_number(strings, out_type, name)
+
+
+@public("string_to_hash_bucket", "strings.to_hash_bucket")
+@takes(string_tensor=TENSOR, num_buckets=INTEGER, input=TENSOR)
+def string_to_hash_bucket(
+    string_tensor: Any = None,
+    num_buckets: int | None = None,
+    name: str | None = None,
+    input: Any = None,  # noqa: A002
+) -> Tensor:
+    """A number from 0 to `num_buckets`, exclusive, for each string: its hash.
+
+    Parameters
+    ----------
+    string_tensor
+        The strings.
+    num_buckets
+        How many numbers there are.
+    name
+        Name of the result.
+    input
+        Other name of `string_tensor`.
+
+    Examples
+    --------
+    >>> tf.string_to_hash_bucket(["a", "a"], 1000).eval().shape
+    (2,)
+    """
+    strings = one_of(input, string_tensor, "input", "string_tensor")
+    if strings is None:
+        raise ValueError("string_tensor: expected the strings")
+    if num_buckets is None:
+        raise ValueError("num_buckets: expected how many numbers there are")
+    return gen_ops.string_to_hash_bucket(strings, num_buckets, name)
+
+
+@public("fingerprint")
+@takes(data=TENSOR, method=TENSOR)
+def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) -> Tensor:
+    """Eight bytes for each row of a tensor: its hash.
+
+    Parameters
+    ----------
+    data
+        The tensor.
+    method
+        "farmhash64".
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.fingerprint(["a"]).eval().shape
+    (1, 8)
+    """
+    return gen_ops.fingerprint(data, method, name)
 
 
 @public("decode_raw", "io.decode_raw")
