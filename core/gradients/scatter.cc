@@ -44,12 +44,6 @@ Status TensorScatterSubGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
-Output SumOfAll(GraphBuilder* builder, Output tensor) {
-  const Output axes =
-      builder->Op("Range", {builder->Int32(0), builder->Op("Rank", {tensor}), builder->Int32(1)});
-  return builder->Op("Sum", {tensor, axes});
-}
-
 // The default value is in all places but those of the values. Of several values of one place each
 // gets the gradient, as graph programs know it.
 Status SparseToDenseGradient(GradientContext* context) {
