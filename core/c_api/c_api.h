@@ -298,9 +298,10 @@ typedef struct millstream_run_options {
 /* Sets the function that tells whether a step waits in vain. A step may wait for what only another
  * step can give, such as an element of a queue. While it does so, and has nothing else to do, it
  * calls `waits_in_vain` regularly on the thread of the caller. `waits` says what it waits for, one
- * wait a line. A nonzero result means that no thread of the program will begin a step that ends the
- * waits. Then the step fails with FAILED_PRECONDITION, and the error names the nodes. Only steps
- * with should_stop and without a time limit call the function. NULL: none. */
+ * wait a line. A positive result means that no thread of the program will begin a step that ends
+ * the waits. Then the step fails with FAILED_PRECONDITION, and the error names the nodes. A
+ * negative result cancels the step, as one of should_stop does. Only steps with should_stop and
+ * without a time limit call the function. NULL: none. */
 void millstream_set_wait_judge(int32_t (*waits_in_vain)(const char* waits));
 /* Runs one step. `out_tensors` gets n_fetches tensors, which the caller frees. `options` may be
  * NULL. The step borrows the fed tensors until the call returns. If the handle of a variable is

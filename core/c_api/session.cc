@@ -36,6 +36,7 @@ using millstream::StatusOr;
 using millstream::StepReport;
 using millstream::StepSignature;
 using millstream::Tensor;
+using millstream::WaitVerdict;
 using millstream::c_api::FindNodes;
 using millstream::c_api::FindOutputs;
 using millstream::c_api::Give;
@@ -70,9 +71,11 @@ bool ShouldStop(void* argument) {
 
 std::atomic<int32_t (*)(const char* waits)> g_waits_in_vain{nullptr};
 
-bool WaitsInVain(const std::string& waits) {
+WaitVerdict JudgeWaits(const std::string& waits) {
   const auto waits_in_vain = g_waits_in_vain.load();
-  return waits_in_vain != nullptr && waits_in_vain(waits.c_str()) != 0;
+  const int32_t answer = waits_in_vain == nullptr ? 0 : waits_in_vain(waits.c_str());
+  if (answer == 0) return WaitVerdict::kMayEnd;
+  return answer > 0 ? WaitVerdict::kInVain : WaitVerdict::kStop;
 }
 
 // What one run was told, in the runtime's terms. Points to what the caller gave.
@@ -186,7 +189,7 @@ void millstream_session_free(millstream_session* session) {
 
 void millstream_set_wait_judge(int32_t (*waits_in_vain)(const char* waits)) {
   g_waits_in_vain.store(waits_in_vain);
-  SetWaitJudge(waits_in_vain == nullptr ? nullptr : &WaitsInVain);
+  SetWaitJudge(waits_in_vain == nullptr ? nullptr : &JudgeWaits);
 }
 
 void millstream_end_sessions_at_exit(void) { LiveSessions::EndBeforeLibraries(); }

@@ -45,10 +45,11 @@ std::string KnownWaits(const std::vector<OutsideWork>& outside_work, int outside
 }
 
 // A step with a time limit waits until then.
-bool IsHopeless(const RunOptions& options, const std::string& waits) {
+WaitVerdict Judge(const RunOptions& options, const std::string& waits) {
   const WaitJudge judge = TheWaitJudge();
-  return judge != nullptr && options.should_stop != nullptr && options.timeout_ms == 0 &&
-         judge(waits);
+  const bool is_asked = judge != nullptr && options.should_stop != nullptr &&
+                        options.timeout_ms == 0 && !waits.empty();
+  return is_asked ? judge(waits) : WaitVerdict::kMayEnd;
 }
 
 Status HopelessStepError(const std::vector<std::string>& waits) {
@@ -252,10 +253,14 @@ Status StepScheduler::Drive(const std::vector<StepPart*>& parts) {
     const std::string waits = was_idle ? only_waits() : "";
     mutex_.Unlock();  // the front end is asked without it
     Status interrupted = step_.CheckInterruption();
-    const bool hopeless = interrupted.ok() && !waits.empty() && IsHopeless(step_.options(), waits);
+    const WaitVerdict verdict =
+        interrupted.ok() ? Judge(step_.options(), waits) : WaitVerdict::kMayEnd;
     mutex_.Lock();
     if (interrupted.ok() && was_stuck && IsStuck()) interrupted = StuckError();
-    if (hopeless && only_waits() == waits) interrupted = HopelessStepError(Waits());
+    if (verdict == WaitVerdict::kStop) interrupted = errors::Cancelled("the step was interrupted");
+    if (verdict == WaitVerdict::kInVain && only_waits() == waits) {
+      interrupted = HopelessStepError(Waits());
+    }
     if (!interrupted.ok() && !ending_) EndEarly(interrupted);
     if (ending_ && ready_.empty() && tasks_.empty()) WarnIfLate();
     if (ready_.empty() && tasks_.empty() && finished_ < count) {

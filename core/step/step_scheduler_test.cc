@@ -145,7 +145,7 @@ class WaitJudgeTest : public StepSchedulerTest {
  protected:
   WaitJudgeTest() {
     options.should_stop = [](void*) { return false; };
-    answer = true;
+    answer = WaitVerdict::kInVain;
     asked.clear();
     SetWaitJudge([](const std::string& waits) {
       asked = waits;
@@ -174,7 +174,7 @@ class WaitJudgeTest : public StepSchedulerTest {
     return status;
   }
 
-  static inline std::atomic<bool> answer;
+  static inline std::atomic<WaitVerdict> answer;
   static inline std::string asked;
 };
 
@@ -189,9 +189,16 @@ TEST_F(WaitJudgeTest, AStepThatWaitsInVainFails) {
 }
 
 TEST_F(WaitJudgeTest, AStepWaitsWhileThereIsHope) {
-  answer = false;
+  answer = WaitVerdict::kMayEnd;
   std::atomic<int> looks{0};
   EXPECT_EQ(Drive("an element of queue 'q'", [&] { return ++looks > 100; }), absl::OkStatus());
+}
+
+TEST_F(WaitJudgeTest, TheJudgeMayStopTheStep) {
+  answer = WaitVerdict::kStop;
+  const Status status = Drive("an element of queue 'q'", [] { return false; });
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the step was interrupted"));
 }
 
 TEST_F(WaitJudgeTest, NobodyIsAskedAboutWorkThatMayEndByItself) {

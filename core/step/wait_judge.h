@@ -8,10 +8,16 @@
 
 namespace millstream {
 
-// Returns true if no thread of the program can end the waits, of which `waits` has one a line ("an
-// element of queue 'q'"). Called regularly on the thread that drives the step, without a lock,
-// while the step has nothing else to do. It is not called for steps with a time limit.
-using WaitJudge = bool (*)(const std::string& waits);
+enum class WaitVerdict {
+  kMayEnd,
+  kInVain,  // no thread of the program can end the waits
+  kStop,    // the step must end, as when RunOptions::should_stop returns true
+};
+
+// Judges waits, of which `waits` has one a line ("an element of queue 'q'"). Called regularly on
+// the thread that drives the step, without a lock, while the step has nothing else to do. It is not
+// called for steps with a time limit.
+using WaitJudge = WaitVerdict (*)(const std::string& waits);
 
 // Sets the judge of the process. Without one, or after null, steps wait without limit. Only steps
 // with RunOptions::should_stop ask it. Thread-safe.

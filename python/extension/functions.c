@@ -1,5 +1,5 @@
-/* Functions in Python that nodes of graphs call (PyFunc). They run on threads of the library, which
- * take the GIL for the call. */
+/* Functions in Python that the library calls: those of nodes of graphs (PyFunc), on threads of the
+ * library, and the one that says whether a step waits in vain. They take the GIL for the call. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -110,11 +110,38 @@ static PyObject* end_functions(PyObject* module, PyObject* unused) {
   Py_RETURN_NONE;
 }
 
+/* (waits) -> whether nobody can end them, see set_wait_judge. Borrowed forever; guarded by the GIL.
+ */
+static PyObject* g_wait_judge;
+
+/* Called without the GIL, on the main thread alone, as signal_raised is (session.c). A signal
+ * handler may raise in the package's function. Its exception stays set, and ends the step. */
+static int32_t waits_in_vain(const char* waits) {
+  PyGILState_STATE state = PyGILState_Ensure();
+  PyObject* text = PyUnicode_DecodeUTF8(waits, (Py_ssize_t)strlen(waits), "replace");
+  PyObject* answer = text == NULL ? NULL : PyObject_CallFunctionObjArgs(g_wait_judge, text, NULL);
+  int in_vain = answer == NULL ? -1 : PyObject_IsTrue(answer);
+  Py_XDECREF(answer);
+  Py_XDECREF(text);
+  PyGILState_Release(state);
+  return in_vain;
+}
+
+static PyObject* set_wait_judge(PyObject* module, PyObject* judge) {
+  (void)module;
+  Py_INCREF(judge);
+  g_wait_judge = judge;
+  millstream_set_wait_judge(waits_in_vain);
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
     {"set_function_caller", set_function_caller, METH_O,
      "Sets (token, arguments) -> (code, message, [(dtype, dims, data)]), which calls functions."},
     {"end_functions", end_functions, METH_NOARGS,
      "Lets no node call a function any more: the interpreter ends."},
+    {"set_wait_judge", set_wait_judge, METH_O,
+     "Sets (waits) -> bool, which tells whether no thread can end the waits of a step."},
     {NULL, NULL, 0, NULL},
 };
 

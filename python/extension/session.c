@@ -1,7 +1,6 @@
 /* The types Session and Callable. A callable is one kind of step with everything looked up: its
  * call borrows the arrays that it is given, runs without the GIL, and wraps what comes back. */
 #include <pthread.h>
-#include <string.h>
 
 #include "python/extension/runtime.h"
 
@@ -61,37 +60,6 @@ static int32_t signal_raised(void* unused) {
   PyGILState_Release(state);
   return raised;
 }
-
-/* (waits) -> whether nobody can end them, see set_wait_judge. Borrowed forever; guarded by the GIL.
- */
-static PyObject* g_wait_judge;
-
-/* Called without the GIL, on the main thread alone, as signal_raised is. */
-static int32_t waits_in_vain(const char* waits) {
-  PyGILState_STATE state = PyGILState_Ensure();
-  PyObject* text = PyUnicode_DecodeUTF8(waits, (Py_ssize_t)strlen(waits), "replace");
-  PyObject* answer = text == NULL ? NULL : PyObject_CallFunctionObjArgs(g_wait_judge, text, NULL);
-  int in_vain = answer != NULL && PyObject_IsTrue(answer) == 1;
-  Py_XDECREF(answer);
-  Py_XDECREF(text);
-  if (PyErr_Occurred() != NULL) PyErr_WriteUnraisable(g_wait_judge);
-  PyGILState_Release(state);
-  return in_vain;
-}
-
-static PyObject* set_wait_judge(PyObject* module, PyObject* judge) {
-  (void)module;
-  Py_INCREF(judge);
-  g_wait_judge = judge;
-  millstream_set_wait_judge(waits_in_vain);
-  Py_RETURN_NONE;
-}
-
-static PyMethodDef functions[] = {
-    {"set_wait_judge", set_wait_judge, METH_O,
-     "Sets (waits) -> bool, which tells whether no thread can end the waits of a step."},
-    {NULL, NULL, 0, NULL},
-};
 
 /* The value that one step gives, from its fetches: a number picks one, None is None, a list maps
  * to a list, and a tuple (make, item...) to make(item...), or to a tuple when make is None. */
@@ -503,7 +471,6 @@ int session_init(PyObject* module) {
   g_session_type = (PyTypeObject*)PyType_FromSpec(&session_spec);
   g_callable_type = (PyTypeObject*)PyType_FromSpec(&callable_spec);
   if (g_session_type == NULL || g_callable_type == NULL) return -1;
-  if (PyModule_AddFunctions(module, functions) != 0) return -1;
   if (PyModule_AddObjectRef(module, "Session", (PyObject*)g_session_type) != 0) return -1;
   return PyModule_AddObjectRef(module, "Callable", (PyObject*)g_callable_type);
 }
