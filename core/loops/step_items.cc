@@ -35,7 +35,8 @@ bool InnerLimits::Allow(const StepItem& item) const {
 
 bool IsSource(const Node& node) {
   const StructuralRole role = RoleOf(node.op().name);
-  return role == StructuralRole::kConstant || role == StructuralRole::kHandle;
+  const bool is_source = role == StructuralRole::kConstant || role == StructuralRole::kHandle;
+  return is_source && node.num_inputs() == 0;
 }
 
 bool IsConstantEnter(const Node& node) {
