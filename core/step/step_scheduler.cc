@@ -239,7 +239,7 @@ Status StepScheduler::Drive(const std::vector<StepPart*>& parts) {
   parts_ = parts;
   for (StepPart* part : parts_) Enqueue(part);
   const int count = static_cast<int>(parts_.size());
-  const auto only_waits = [&]() -> std::string {
+  const auto only_waits = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> std::string {
     const bool idle = ready_.empty() && tasks_.empty() && running_ == 0 && running_tasks_ == 0;
     return idle && !ending_ ? KnownWaits(outside_work_, outside_) : "";
   };
