@@ -55,6 +55,7 @@ class PlanCompiler {
   Status AddHandle(const Node* node);
   bool AddRenamed(const StepOp& op, bool identity);
   StatusOr<KernelInstance*> KernelOf(const Node* node);
+  Root& AddOutput(const Output& output, RootKind kind, Instruction* instruction);
   Status AddKernel(const StepOp& op);
   Status AddTransfer(const StepOp& op, bool is_send);
   Status AddInner(const StepOp& op);
@@ -210,6 +211,20 @@ StatusOr<KernelInstance*> PlanCompiler::KernelOf(const Node* node) {
   return plan_->own_kernels.back().get();
 }
 
+// The root of an output of an instruction, which stands at the end when it is complete.
+Root& PlanCompiler::AddOutput(const Output& output, RootKind kind, Instruction* instruction) {
+  const int index = NewRoot(output, kind);
+  Root& root = plan_->roots[index];
+  const PartialShape& shape = facts_.of(output).shape;
+  // Nothing reads the value of a fed output, and its shape may differ from the feed's.
+  root.shape_known = !fed_.contains(output) && shape.IsFullyKnown();
+  if (root.shape_known) root.shape = shape.ToShape();
+  root.first = static_cast<int>(plan_->instructions.size());
+  instruction->outputs.push_back(RefTo(index));
+  values_.try_emplace(output, RefTo(index));
+  return root;
+}
+
 Status PlanCompiler::AddKernel(const StepOp& op) {
   const Node* const node = op.node;
   MS_ASSIGN_OR_RETURN(KernelInstance * kernel, KernelOf(node));
@@ -224,28 +239,18 @@ Status PlanCompiler::AddKernel(const StepOp& op) {
                                   : MemorySpacesOf(*node, request_.kernels->device_type());
   MS_ASSIGN_OR_RETURN(instruction.inputs, InputsOf(op, spaces));
   for (size_t k = 0; k < op.outputs.size(); ++k) {
-    const Output& output = op.outputs[k];
-    const PartialShape& shape = facts_.of(output).shape;
-    const bool fed = fed_.contains(output);
-    const int index = NewRoot(output, RootKind::kPlanned);
-    Root& root = plan_->roots[index];
+    Root& root = AddOutput(op.outputs[k], RootKind::kPlanned, &instruction);
     if (plan_->memory != nullptr) {
       root.in_host = spaces.passes_on ? plan_->roots[instruction.inputs[k].root].in_host
                                       : spaces.output_in_host[k];
     }
-    // Nothing reads the kernel's value of a fed output, and its shape may differ from the feed's.
-    root.shape_known = !fed && shape.IsFullyKnown();
     if (root.shape_known) {
-      root.shape = shape.ToShape();
       Status valid = ValidateShape(root.shape);
       if (!valid.ok()) return AnnotateWithNode(valid, *node);
     }
-    root.first = static_cast<int>(plan_->instructions.size());
     const bool is_planned = settings_.features.slab && root.shape_known && !shares_variable &&
                             IsPlainData(root.dtype) && root.in_host == (plan_->memory == nullptr);
     if (!is_planned) root.kind = RootKind::kSlot;
-    instruction.outputs.push_back(RefTo(index));
-    values_.try_emplace(output, RefTo(index));
   }
   const KernelRegistration& registration = kernel->registration();
   if (NumericChecks::Concern(*node)) instruction.checks = settings_.checks;
@@ -305,16 +310,8 @@ Status PlanCompiler::AddTransfer(const StepOp& op, bool is_send) {
     if (root.kind == RootKind::kPlanned) root.kind = RootKind::kEscaping;
     instruction.inputs.push_back(value);
   } else {
-    const Output output = op.outputs[0];
-    const int index = NewRoot(output, RootKind::kSlot);
-    Root& root = plan_->roots[index];
-    const PartialShape& shape = facts_.of(output).shape;
-    root.shape_known = shape.IsFullyKnown();
-    if (root.shape_known) root.shape = shape.ToShape();
+    Root& root = AddOutput(op.outputs[0], RootKind::kSlot, &instruction);
     root.in_host = plan_->memory == nullptr || op.type() == "_HostRecv";
-    root.first = static_cast<int>(plan_->instructions.size());
-    instruction.outputs.push_back(RefTo(index));
-    values_.try_emplace(output, RefTo(index));
   }
   AddExecutorCall(std::move(instruction), plan_.get());
   return absl::OkStatus();
@@ -334,16 +331,7 @@ Status PlanCompiler::AddInner(const StepOp& op) {
   Instruction instruction;
   instruction.node = node;
   for (const Output& input : op.inputs) instruction.inputs.push_back(values_.at(input));
-  for (const Output& output : op.outputs) {
-    const int index = NewRoot(output, RootKind::kSlot);
-    Root& root = plan_->roots[index];
-    const PartialShape& shape = facts_.of(output).shape;
-    root.shape_known = shape.IsFullyKnown() && !fed_.contains(output);
-    if (root.shape_known) root.shape = shape.ToShape();
-    root.first = static_cast<int>(plan_->instructions.size());
-    instruction.outputs.push_back(RefTo(index));
-    values_.try_emplace(output, RefTo(index));
-  }
+  for (const Output& output : op.outputs) AddOutput(output, RootKind::kSlot, &instruction);
   plan_->instructions.push_back(std::move(instruction));
   plan_->calls.push_back(Call{&InnerNode::Compute, inner, kAfterCheck, 0});
   return absl::OkStatus();
