@@ -231,50 +231,35 @@ Status PlanRun::RunCallsAs() {
   return absl::OkStatus();
 }
 
-Status PlanRun::TakeFetch(const FetchPlan& fetch, Tensor* out) {
+Status PlanRun::TakeFetch(size_t index, Tensor* out) {
+  const FetchPlan& fetch = plan_.fetches[index];
   const Root& root = plan_.roots[fetch.value.root];
-  const auto shaped = [&](const Tensor& tensor) {
-    return fetch.value.shape_known ? tensor.Reshaped(fetch.value.shape) : tensor;
-  };
-  switch (root.kind) {
-    case RootKind::kConstant: {
-      MS_ASSIGN_OR_RETURN(*out, shaped(root.constant).DeepCopy());
-      return absl::OkStatus();
-    }
-    case RootKind::kFeed: {
-      MS_ASSIGN_OR_RETURN(*out, shaped(state_->feeds[root.index]).DeepCopy());
-      return absl::OkStatus();
-    }
-    case RootKind::kPlanned: {
-      const Tensor in_slab(root.dtype, root.shape, state_->slab, root.offset);
-      MS_ASSIGN_OR_RETURN(*out, shaped(in_slab).DeepCopy());
-      return absl::OkStatus();
-    }
-    case RootKind::kEscaping:
-    case RootKind::kSlot: break;
-    case RootKind::kHandle:
-      return errors::InvalidArgument("a resource handle cannot be fetched; fetch its value");
+  if (root.kind == RootKind::kHandle) {
+    return errors::InvalidArgument("a resource handle cannot be fetched; fetch its value");
   }
-  Tensor& slot = state_->slots[root.index];
-  // The state also keeps an escaping root's buffer, to reuse it after the caller releases it. It
-  // does not read the buffer.
-  const bool own = root.kind == RootKind::kEscaping || slot.buffer()->IsUnique();
-  const bool is_plain =
-      slot.space() == MemorySpace::kHost;  // else it is the device's, and goes with it
-  if (fetch.move && own && is_plain && slot.buffer()->writable()) {
-    *out = shaped(std::exchange(slot, Tensor()));
-    return absl::OkStatus();
+  const bool is_escaping = root.kind == RootKind::kEscaping;
+  if (fetch.move && (is_escaping || root.kind == RootKind::kSlot)) {
+    Tensor& slot = state_->slots[root.index];
+    // The state also keeps an escaping root's buffer, to reuse it after the caller releases it. It
+    // does not read the buffer.
+    const bool own = is_escaping || slot.buffer()->IsUnique();
+    const bool is_plain =
+        slot.space() == MemorySpace::kHost;  // else it is the device's, and goes with it
+    if (own && is_plain && slot.buffer()->writable()) {
+      Tensor taken = std::exchange(slot, Tensor());
+      *out = fetch.value.shape_known ? taken.Reshaped(fetch.value.shape) : std::move(taken);
+      return absl::OkStatus();
+    }
   }
-  MS_ASSIGN_OR_RETURN(*out, shaped(slot).DeepCopy());
+  MS_ASSIGN_OR_RETURN(*out, Fetched(index).DeepCopy());
   return absl::OkStatus();
 }
 
 Status PlanRun::Fetch(absl::Span<Tensor> fetches) {
   for (size_t i = 0; i < plan_.fetches.size(); ++i) {
-    const FetchPlan& fetch = plan_.fetches[i];
-    Status taken = TakeFetch(fetch, &fetches[i]);
+    Status taken = TakeFetch(i, &fetches[i]);
     if (!taken.ok()) {
-      return AnnotateWithNode(taken, *plan_.roots[fetch.value.root].source.node);
+      return AnnotateWithNode(taken, *plan_.roots[plan_.fetches[i].value.root].source.node);
     }
   }
   failed_ = false;

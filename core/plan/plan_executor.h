@@ -74,7 +74,7 @@ class PlanRun final : public StepPart {
   Status RunOtherCalls();  // traced, on a device, or watched
   Status PassOutputsOn(int position);
   Status AfterCall(int position, uint32_t after);
-  Status TakeFetch(const FetchPlan& fetch, Tensor* out);
+  Status TakeFetch(size_t index, Tensor* out);
   Status AllocateEscaping();
   // ---- plan_waits.cc ----
   bool AwaitsDevice() const;
