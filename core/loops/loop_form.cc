@@ -17,7 +17,7 @@ class FormFinder {
 
  private:
   bool IsHidden() const;
-  bool AddInvariants();
+  void AddInvariants();
   bool AddVariable(const Node& merge);
   bool AddVariables();
   bool AddBranch(const StepItem& item);
@@ -56,7 +56,7 @@ bool FormFinder::IsHidden() const {
   return absl::c_all_of(frame_.inside, is_hidden) && absl::c_all_of(frame_.enters, is_hidden);
 }
 
-bool FormFinder::AddInvariants() {
+void FormFinder::AddInvariants() {
   for (const StepItem& item : frame_.enters) {
     for (const Node* control : item.controls) form_.controls.push_back(control);
     if (!IsConstantEnter(*item.node)) {
@@ -76,7 +76,6 @@ bool FormFinder::AddInvariants() {
       roles_[input] = Role::kInvariant;
     }
   }
-  return true;
 }
 
 bool FormFinder::AddVariable(const Node& merge) {
@@ -250,7 +249,9 @@ bool FormFinder::Divide() {
 }
 
 std::optional<LoopForm> FormFinder::Run() {
-  if (!IsHidden() || !AddInvariants() || !AddVariables()) return std::nullopt;
+  if (!IsHidden()) return std::nullopt;
+  AddInvariants();
+  if (!AddVariables()) return std::nullopt;
   std::vector<StepItem> items = frame_.inside;
   if (!Sort(&items)) return std::nullopt;
   for (StepItem& item : items) {

@@ -32,22 +32,20 @@ KernelCache* HostKernels(const std::vector<Device*>& devices) {
   return nullptr;
 }
 
-bool MayBlock(const Node& node, const std::string& device_type) {
-  const auto blocks = [](const KernelRegistration* kernel) {
-    return (kernel->flags & MS_KERNEL_BLOCKING) != 0;
-  };
+bool Blocks(const KernelRegistration& kernel) { return (kernel.flags & MS_KERNEL_BLOCKING) != 0; }
+bool EndsLater(const KernelRegistration& kernel) { return kernel.compute == nullptr; }
+
+// Whether the node's kernel is such a one.
+bool HasKernelThat(bool (*is)(const KernelRegistration&), const Node& node,
+                   const std::string& device_type) {
   const std::vector<const KernelRegistration*> all =
       KernelRegistry::Global()->KernelsOf(node.op().name);
   // Few ops have such a kernel, and finding the node's own takes longer.
-  if (std::none_of(all.begin(), all.end(), blocks)) return false;
+  if (absl::c_none_of(all, [&](const KernelRegistration* kernel) { return is(*kernel); })) {
+    return false;
+  }
   const auto chosen = FindKernel(node, device_type);
-  return chosen.ok() && blocks(*chosen);
-}
-
-bool IsAsync(const Node& node, const std::string& device_type) {
-  if (RoleOf(node.op().name) != StructuralRole::kKernel) return false;
-  const auto chosen = FindKernel(node, device_type);
-  return chosen.ok() && (*chosen)->compute == nullptr;
+  return chosen.ok() && is(**chosen);
 }
 
 // Whether the node's kernel has done its work when its call returns.
@@ -62,16 +60,15 @@ bool RunsAtOnce(const Node& node, const std::string& device_type) {
     default: return false;
   }
   const auto chosen = FindKernel(node, device_type);
-  return chosen.ok() && (*chosen)->compute != nullptr &&
-         ((*chosen)->flags & MS_KERNEL_BLOCKING) == 0;
+  return chosen.ok() && !EndsLater(**chosen) && !Blocks(**chosen);
 }
 
 // Whether which nodes run, or when, shows only as the part runs: with control flow; and with a
 // kernel that blocks its thread, for which another node of the step may have to run first.
 bool NeedsDynamicExecutor(const PrunedGraph& part, const Device& device) {
   if (part.has_control_flow) return true;
-  return std::any_of(part.nodes.begin(), part.nodes.end(),
-                     [&](const Node* node) { return MayBlock(*node, device.type()); });
+  return absl::c_any_of(
+      part.nodes, [&](const Node* node) { return HasKernelThat(&Blocks, *node, device.type()); });
 }
 
 }  // namespace
@@ -319,8 +316,9 @@ Status ExecutableBuilder::RaiseLoops() {
   if (raised_ == nullptr) return absl::OkStatus();
   // In a plan, a kernel waits until the one before it has ended. Steps with control flow may count
   // on more.
-  raised_->pruned.has_control_flow |= absl::c_any_of(
-      raised_->pruned.nodes, [&](const Node* node) { return IsAsync(*node, device->type()); });
+  raised_->pruned.has_control_flow |= absl::c_any_of(raised_->pruned.nodes, [&](const Node* node) {
+    return HasKernelThat(&EndsLater, *node, device->type());
+  });
   inner_ = MakeInnerNodes(raised_->pruned, {device->kernels(), &settings});
   return absl::OkStatus();
 }
