@@ -89,7 +89,7 @@ _define_reduction("MadeUpLeast", _extremum(np.min, False))
 """,
 }
 SEGMENT = {
-    "framework/ops/array_gather.cc": """
+    "framework/ops/array_segments.cc": """
 MILLSTREAM_OP("MadeUpSegmentSum")
     .Input("data: T")
     .Input("segment_ids: Tindices")
@@ -98,14 +98,14 @@ MILLSTREAM_OP("MadeUpSegmentSum")
     .Attr(TypeAttr("T", kNumberTypes))
     .Attr(TypeAttr("Tindices", kIndexTypes))
     .Attr(TypeAttr("Tnumsegments", kIndexTypes, " = int32"))
-    .Shape(UnsortedSegmentSumShape)
+    .Shape(UnsortedSegmentShape)
     .Doc(R"(Sums the parts of data that have the same id.)");
 """,
     "kernels/array/segment_sum.cc": """
 const ms::Registered made_up_segment_sum = RegisterSegmentSum("MadeUpSegmentSum");
 """,
-    "core/gradients/array.cc": """
-MILLSTREAM_GRADIENT("MadeUpSegmentSum", UnsortedSegmentSumGradient);
+    "core/gradients/segments.cc": """
+MILLSTREAM_GRADIENT("MadeUpSegmentSum", SumGradient);
 """,
     "testing/ops/rows.py": """
 define_tests(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -23,7 +24,8 @@ def session() -> Iterator[tf.Session]:
 @pytest.fixture(autouse=True)
 def _alone() -> None:
     """Threads of other tests would be taken for such as may help."""
-    assert threading.active_count() == 1, threading.enumerate()
+    running = sys._current_frames()
+    assert len(running) == 1, running
 
 
 def test_an_empty_queue_that_nobody_fills_is_an_error(session: tf.Session) -> None:
