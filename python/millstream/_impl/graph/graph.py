@@ -63,6 +63,7 @@ class Graph(GraphElements, CollectionStore):
         self._unfeedable: set[Any] = set()
         self._unfetchable: set[Any] = set()
         self._in_loops: set[int] = set()  # nodes
+        self._in_branches: set[int] = set()  # nodes of conditionals
 
     # ---- Growing ----
 
@@ -462,11 +463,16 @@ class Graph(GraphElements, CollectionStore):
         """Whether sessions fetch the operation or tensor."""
         op = getattr(tensor_or_op, "op", tensor_or_op)
         marked = tensor_or_op in self._unfetchable or op in self._unfetchable
-        return not marked and op.node not in self._in_loops
+        hidden = op.node in self._in_loops or op.node in self._in_branches
+        return not (marked or hidden)
 
     def note_in_loop(self, node: int) -> None:
         """A node was made in a loop, where sessions cannot reach it; for the package."""
         self._in_loops.add(node)
+
+    def note_in_branch(self, node: int) -> None:
+        """A node was made in a branch of a conditional and may not run; for the package."""
+        self._in_branches.add(node)
 
     def forget_variable_shape(self, handle: Tensor) -> None:
         """Let the variable behind a handle hold values of any shape; for the package.

@@ -151,8 +151,15 @@ class CondBranch(Enclosure):
         self.taken = taken
         self.name = f"{graph.get_name_scope()}/cond_text{'' if taken else '_1'}"
 
+    def note_made(self, node: int) -> None:
+        """A node was made in the branch."""
+        super().note_made(node)
+        self.graph.note_in_branch(node)
+
     def _enter(self, tensor: Tensor, name: str) -> Tensor:
-        return self._add("Switch", name, [tensor, self.pred], ()).outputs[int(self.taken)]
+        entered = self._add("Switch", name, [tensor, self.pred], ())
+        self.graph.note_in_branch(entered.node)
+        return entered.outputs[int(self.taken)]
 
     def to_proto(self, export_scope: str | None = None) -> Any:
         """The ``CondContextDef``; None when the branch is not in `export_scope`."""

@@ -78,14 +78,17 @@ def cond(
         raise TypeError("pred must not be a Python bool")
     with scopes.name_scope(name, "cond", [pred]):
         decided = convert_to_tensor(pred, dtypes.bool, "pred")
+        graph = get_default_graph()
         pivots = gen_ops.switch(decided, decided, name="Switch")
         taken = gen_ops.identity(pivots[1], name="switch_t")
         other = gen_ops.identity(pivots[0], name="switch_f")
         decided = gen_ops.identity(decided, name="pred_id")
+        for tensor in (*pivots, taken, other, decided):
+            graph.note_in_branch(tensor.op.node)
         results = []
         branches = []
         for function, pivot, value in ((true_fn, taken, True), (false_fn, other, False)):
-            branch = CondBranch(get_default_graph(), pivot, decided, value)
+            branch = CondBranch(graph, pivot, decided, value)
             results.append(_build(branch, function, pivot, strict))
             branches.append(branch)
         for branch in branches:

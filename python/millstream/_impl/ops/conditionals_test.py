@@ -252,3 +252,20 @@ def test_bad_arguments(sess: Any) -> None:
         tf.switch_case(tf.constant(1), [(1, one), (1, one)])
     with pytest.raises(TypeError, match="int32"):
         tf.switch_case(tf.constant(1.0), [one])
+
+
+def test_sessions_fetch_nothing_of_a_branch(sess: Any) -> None:
+    pred = tf.placeholder(tf.bool, [])
+    x = tf.constant(2.0)
+    inside = []
+
+    def triple() -> Any:
+        inside.append(x * 3.0)
+        return inside[0] + 1.0
+
+    result = tf.cond(pred, triple, lambda: x)
+    for fetch in (inside[0], inside[0].op, "cond/Switch:0", "cond/pred_id", "cond/mul/Switch:1"):
+        with pytest.raises(ValueError, match="has been marked as not fetchable"):
+            sess.run(fetch, {pred: True})
+    assert sess.run(result, {pred: True}) == 7.0
+    assert sess.run(result, {pred: True, inside[0]: 1.0}) == 2.0
