@@ -77,6 +77,13 @@ def _windows_of_images() -> Calls:
             "labels": tf.SparseTensor([[0, 0], [1, 0]], [0, 0], [2, 1]), "inputs": [X],
             "sequence_length": [1, 1],
         },
+        tf.nn.ctc_loss_v2: lambda: {
+            "labels": [[1]], "logits": [[X]], "label_length": [1], "logit_length": [1]
+        },
+        tf.nn.ctc_unique_labels: lambda: {"labels": [[1, 2]]},
+        tf.nn.collapse_repeated: lambda: {"labels": [[1, 2]], "seq_length": tf.constant([2])},
+        tf.nn.compute_average_loss: lambda: {"per_example_loss": X},
+        tf.nn.scale_regularization_loss: lambda: {"regularization_loss": X},
         tf.nn.ctc_greedy_decoder: _decoded,
         tf.nn.ctc_beam_search_decoder: _decoded,
         tf.nn.ctc_beam_search_decoder_v2: _decoded,

@@ -57,3 +57,52 @@ def test_decoders_give_sparse_labels(session: tf.Session) -> None:
     assert len(beams) == 2
     assert session.run(beams[0]).values.tolist() == [0, 1, 1]
     assert np.all(session.run(probabilities)[:, 0] > -0.1)
+
+
+@pytest.mark.parametrize("blank", [None, 2, -1])
+def test_labels_may_be_a_matrix(session: tf.Session, blank: int | None) -> None:
+    classes, place = 5, (blank or 0) % 5
+    logits = tf.constant(drawn(6, 3, classes))
+    labels = np.array([[1, 3, 3, 4], [3, 3, 0, 0], [4, 1, 3, 1]])
+    lengths, steps = [4, 2, 3], [6, 5, 4]
+    found = tf.nn.ctc_loss_v2(
+        np.where(labels == place, 0, labels), logits, lengths, steps, blank_index=blank
+    )
+    order = [*range(place), *range(place + 1, classes), place]
+    places = [(row, k) for row, length in enumerate(lengths) for k in range(length)]
+    moved = [order.index(0 if labels[at] == place else labels[at]) for at in places]
+    sparse = tf.SparseTensor(places, tf.constant(moved, tf.int32), [3, 4])
+    expected = tf.nn.ctc_loss(sparse, tf.gather(logits, order, axis=2), steps)
+    np.testing.assert_array_equal(*session.run([found, expected]))
+    slopes = [tf.gradients(loss, logits)[0] for loss in (found, expected)]
+    np.testing.assert_array_equal(*session.run(slopes))
+
+
+def test_a_matrix_and_sparse_labels_have_the_same_loss(session: tf.Session) -> None:
+    logits = drawn(2, 5, 4)
+    sparse = tf.SparseTensor([[0, 0], [0, 1], [1, 0]], tf.constant([1, 2, 3], tf.int32), [2, 2])
+    losses = [
+        tf.nn.ctc_loss_v2(labels, logits, [2, 1], [5, 3], logits_time_major=False, blank_index=0)
+        for labels in (sparse, [[1, 2], [3, 0]])
+    ]
+    np.testing.assert_array_equal(*session.run(losses))
+    with pytest.raises(ValueError, match="blank_index must be given"):
+        tf.nn.ctc_loss_v2(sparse, logits, None, [5, 3])
+
+
+def test_more_labels_than_time_steps_have_no_probability(session: tf.Session) -> None:
+    logits = tf.constant(drawn(3, 3, 4))
+    loss = tf.nn.ctc_loss_v2([[1, 1, 0], [1, 2, 3], [2, 2, 2]], logits, [2, 3, 3], [3, 2, 3])
+    found, slope = session.run([loss, tf.gradients(loss, logits)[0]])
+    assert np.isfinite(found).tolist() == [True, False, False]
+    assert np.isfinite(slope).all()
+
+
+def test_labels_without_repetitions(session: tf.Session) -> None:
+    labels = tf.constant([[1, 1, 2, 2, 1], [3, 3, 3, 3, 5]])
+    found, lengths = session.run(tf.nn.collapse_repeated(labels, tf.constant([5, 4])))
+    assert found.tolist() == [[1, 2, 1], [3, 0, 0]]
+    assert lengths.tolist() == [3, 1]
+    unique, places = session.run(tf.nn.ctc_unique_labels(labels))
+    assert unique.tolist() == [[1, 2, 0, 0, 0], [3, 5, 0, 0, 0]]
+    assert places.tolist() == [[0, 0, 1, 1, 0], [0, 0, 0, 0, 1]]

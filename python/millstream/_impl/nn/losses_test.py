@@ -118,3 +118,13 @@ def test_log_poisson_loss_follows_its_definition(full: bool) -> None:
     np.testing.assert_allclose(found.eval(), expected, rtol=1e-5)
     with pytest.raises(ValueError, match="log_input and targets must have the same shape"):
         tf.nn.log_poisson_loss(counts[:3], logs)
+
+
+def test_the_average_loss_of_a_batch_of_several_parts() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        losses = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        assert session.run(tf.nn.compute_average_loss(losses)) == 5.0
+        weighted = tf.nn.compute_average_loss(losses, [[2.0], [0.0]], 8)
+        assert session.run(weighted) == 0.75
+        assert not tf.losses.get_losses()
+        assert session.run(tf.nn.scale_regularization_loss(losses)) == 10.0

@@ -205,7 +205,7 @@ moving_average_variables = public("moving_average_variables")(
 )
 
 
-@public("variables_initializer")
+@public("variables_initializer", "initializers.variables")
 @takes(var_list=ITEMS)
 def variables_initializer(var_list: Iterable[Any] | None, name: str = "init") -> Operation:
     """An operation that initializes variables.
@@ -233,7 +233,7 @@ def variables_initializer(var_list: Iterable[Any] | None, name: str = "init") ->
     return control_ops.group(*[variable.initializer for variable in chosen], name=name)
 
 
-@public("global_variables_initializer")
+@public("global_variables_initializer", "initializers.global_variables")
 def global_variables_initializer() -> Operation:
     """An operation that initializes the variables of the default graph.
 
@@ -247,7 +247,7 @@ def global_variables_initializer() -> Operation:
     return variables_initializer(global_variables())
 
 
-@public("local_variables_initializer")
+@public("local_variables_initializer", "initializers.local_variables")
 def local_variables_initializer() -> Operation:
     """An operation that initializes the local variables of the default graph.
 
