@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchmarks import comparison, goals
-from benchmarks.cases import networks
+from benchmarks.cases import networks, recurrent
 
 # The tree that the cases are found in; links are kept, because in a built tree everything is one.
 ROOT = pathlib.Path(os.path.abspath(__file__)).parent.parent
@@ -53,6 +53,7 @@ CASES = (
     "checkpoint",
     "memory",
     "import",
+    *recurrent.CASES,
 )
 CHECKED = (*networks.TRAINING_CASES, "xent", "adam", "batch_norm")
 # Sums of float32 in another order differ by some units of the last place (6e-8 each), and each step
@@ -153,11 +154,10 @@ class ProcessRunner:
 
     @staticmethod
     def _program(contender: Contender, case: str) -> list[str]:
-        program = "graph_mode"
+        own = contender.name if contender.name in ("torch", "jax") else "graph"
+        program = f"recurrent_{own}" if case in recurrent.CASES else f"{own}_mode"
         if case == "import":
             program = "footprint"
-        elif contender.name in ("torch", "jax"):
-            program = f"{contender.name}_mode"
         module = "tensorflow.compat.v1" if contender.name == "tensorflow" else contender.name
         return [f"benchmarks.cases.{program}", "--module", module]
 
