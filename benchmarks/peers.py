@@ -55,7 +55,7 @@ CASES = (
     "import",
     *recurrent.CASES,
 )
-CHECKED = (*networks.TRAINING_CASES, "xent", "adam", "batch_norm")
+CHECKED = (*networks.TRAINING_CASES, "xent", "adam", "batch_norm", *recurrent.LSTMS)
 # Sums of float32 in another order differ by some units of the last place (6e-8 each), and each step
 # of training makes some of it more; Adam's epsilon (1e-8) comes before or after the correction of
 # the second moment, which makes 3e-5 of an update.

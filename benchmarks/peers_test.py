@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 
 from benchmarks import comparison, goals, peers
-from benchmarks.cases import graph_mode, jax_mode, networks, torch_mode
+from benchmarks.cases import (
+    graph_mode,
+    jax_mode,
+    networks,
+    recurrent,
+    recurrent_graph,
+    recurrent_jax,
+    recurrent_torch,
+    torch_mode,
+)
 
 OURS = peers.Contender(goals.OURS, "python")
 TENSORFLOW = peers.Contender("tensorflow", "python")
@@ -197,11 +206,17 @@ def test_bad_arguments_are_refused(arguments: list[str]) -> None:
 
 
 def test_every_case_runs_somewhere_and_every_goal_has_its_case() -> None:
-    assert set(peers.CASES) == {*graph_mode.CASES, "import"}
-    assert set(torch_mode.CASES) <= set(peers.CASES)
-    assert set(jax_mode.CASES) <= set(peers.CASES)
-    for module in (graph_mode, torch_mode, jax_mode):
-        assert set(module.CURVES) == set(peers.CHECKED)
+    graph_cases = {*graph_mode.CASES, *recurrent_graph.CASES}
+    assert set(peers.CASES) == {*graph_cases, "import"}
+    assert set(recurrent_graph.CASES) == set(recurrent.CASES)
+    pairs = (
+        (graph_mode, recurrent_graph),
+        (torch_mode, recurrent_torch),
+        (jax_mode, recurrent_jax),
+    )
+    for networks_module, recurrent_module in pairs:
+        assert {*networks_module.CASES, *recurrent_module.CASES} <= graph_cases
+        assert {*networks_module.CURVES, *recurrent_module.CURVES} == set(peers.CHECKED)
     workloads = {name for names in networks.TRAINING_CASES.values() for name in names}
     assert workloads == set(networks.WORKLOADS)
     assert workloads <= set(goals.GOALS)

@@ -6,10 +6,13 @@ import dataclasses
 
 import numpy as np
 
+from benchmarks.cases import timing
 from benchmarks.cases.networks import Array
 
 ITERATIONS = 1000  # of a loop of scalars
 ROWS, COLUMNS = 10_000, 64  # of a matrix whose rows are mapped and scanned
+
+FORGET_BIAS = 1.0
 
 CASES = ("while_scalars", "rows", "lstm_b1", "lstm_b64", "ptb_small")
 
@@ -60,6 +63,15 @@ class WordModel:
 
 
 WORDS = WordModel()
+
+
+def record(run: timing.Run, name: str, loss: float, slopes: list[list[Array]]) -> None:
+    """Record the loss of a layer, and the norms of the gradients of inputs, weights and bias.
+
+    A gradient may be in several parts, whose order does not matter.
+    """
+    squares = [sum(float(np.square(part).sum()) for part in parts) for parts in slopes]
+    run.curves[name] = [loss, *np.sqrt(squares).tolist()]
 
 
 def _numbers(seed: int, *shape: int) -> Array:

@@ -59,7 +59,7 @@ def cell(tf: Any, x: Any, state: tuple[Any, Any], weights: Any, bias: Any) -> tu
     output, memory = state
     gates = tf.matmul(tf.concat([x, output], 1), weights) + bias
     i, j, f, o = tf.split(gates, 4, 1)
-    memory = memory * tf.sigmoid(f + 1.0) + tf.sigmoid(i) * tf.tanh(j)
+    memory = memory * tf.sigmoid(f + recurrent.FORGET_BIAS) + tf.sigmoid(i) * tf.tanh(j)
     return tf.tanh(memory) * tf.sigmoid(o), memory
 
 
@@ -86,9 +86,14 @@ def _looped(tf: Any, x: Any, steps: int, weights: Any, bias: Any) -> Any:
     return tf.while_loop(lambda t, *_: t < steps, body, start)[3].stack()
 
 
-def lstm(run: timing.Run, name: str) -> None:
-    """Time a layer forward and backward, as a loop and unrolled."""
-    tf = _front_end(run)
+def add_lstm(tf: Any, name: str) -> dict[str, list[Any]]:
+    """Add a layer to the graph, as a loop and unrolled.
+
+    Returns
+    -------
+    dict
+        By figure the loss, and the gradients of inputs, weights and bias.
+    """
     layer = recurrent.LSTMS[name]
     x, weights, bias = (
         graph_mode.variable(tf, value)
@@ -99,9 +104,29 @@ def lstm(run: timing.Run, name: str) -> None:
         name: _looped(tf, sources[0], layer.steps, weights, bias),
         f"{name}_unrolled": tf.stack(_unrolled(tf, tf.unstack(sources[0], axis=1), weights, bias)),
     }
+    found = {}
     for figure, outputs in ways.items():
-        gradients = tf.gradients(tf.reduce_sum(outputs * outputs), sources)
-        _time(run, tf, figure, [outputs, *gradients])
+        loss = tf.reduce_sum(outputs * outputs)
+        found[figure] = [loss, *tf.gradients(loss, sources)]
+    return found
+
+
+def lstm(run: timing.Run, name: str) -> None:
+    """Time a layer forward and backward."""
+    tf = _front_end(run)
+    for figure, fetches in add_lstm(tf, name).items():
+        _time(run, tf, figure, fetches)
+
+
+def lstm_numbers(run: timing.Run, name: str) -> None:
+    """Record the loss of a layer, and its gradients."""
+    tf = _front_end(run)
+    found = add_lstm(tf, name)
+    with graph_mode.session(tf, run) as active:
+        active.run(tf.global_variables_initializer())
+        for figure, fetches in found.items():
+            loss, *slopes = active.run(fetches)
+            recurrent.record(run, figure, float(loss), [[slope] for slope in slopes])
 
 
 def ptb_small(run: timing.Run) -> None:
@@ -136,5 +161,7 @@ CASES: dict[str, Callable[[timing.Run], None]] = {
     **{name: functools.partial(lstm, name=name) for name in recurrent.LSTMS},
 }
 
+CURVES = {name: functools.partial(lstm_numbers, name=name) for name in recurrent.LSTMS}
+
 if __name__ == "__main__":
-    sys.exit(timing.main(CASES, {}))
+    sys.exit(timing.main(CASES, CURVES))

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from benchmarks.cases import jax_mode, recurrent, timing
 
 
@@ -64,7 +66,9 @@ def _layer(x: Any, weights: Any, bias: Any) -> Any:
         output, memory = state
         gates = jax.numpy.concatenate([x, output], 1) @ weights + bias
         i, j, f, o = jax.numpy.split(gates, 4, 1)
-        memory = memory * jax.nn.sigmoid(f + 1) + jax.nn.sigmoid(i) * jax.numpy.tanh(j)
+        memory = memory * jax.nn.sigmoid(f + recurrent.FORGET_BIAS) + jax.nn.sigmoid(
+            i
+        ) * jax.numpy.tanh(j)
         output = jax.numpy.tanh(memory) * jax.nn.sigmoid(o)
         return (output, memory), output
 
@@ -72,8 +76,8 @@ def _layer(x: Any, weights: Any, bias: Any) -> Any:
     return jax.lax.scan(cell, (zeros, zeros), x)[1]
 
 
-def lstm(run: timing.Run, name: str) -> None:
-    """Time a layer forward and backward."""
+def lstm_step(name: str) -> Callable[[], Any]:
+    """Return a function that gives the loss of a layer, and its gradients."""
     jax = jax_mode.front_end()
     layer = recurrent.LSTMS[name]
 
@@ -84,8 +88,20 @@ def lstm(run: timing.Run, name: str) -> None:
     compiled = jax.jit(jax.value_and_grad(loss_of, (0, 1, 2)))
     inputs = [jax.numpy.asarray(value) for value in (layer.inputs(), layer.weights())]
     inputs.append(jax.numpy.zeros(4 * layer.units))
-    run.time(name, lambda: jax.block_until_ready(compiled(*inputs)))
+    return lambda: jax.block_until_ready(compiled(*inputs))
+
+
+def lstm(run: timing.Run, name: str) -> None:
+    """Time a layer forward and backward."""
+    run.time(name, lstm_step(name))
     run.figures[f"{name}_unrolled"] = run.figures[name]
+
+
+def lstm_numbers(run: timing.Run, name: str) -> None:
+    """Record the loss of a layer, and its gradients."""
+    loss, slopes = lstm_step(name)()
+    recurrent.record(run, name, float(loss), [[np.asarray(slope)] for slope in slopes])
+    run.curves[f"{name}_unrolled"] = run.curves[name]
 
 
 def ptb_small(run: timing.Run) -> None:
@@ -126,5 +142,7 @@ CASES: dict[str, Callable[[timing.Run], None]] = {
     **{name: functools.partial(lstm, name=name) for name in recurrent.LSTMS},
 }
 
+CURVES = {name: functools.partial(lstm_numbers, name=name) for name in recurrent.LSTMS}
+
 if __name__ == "__main__":
-    sys.exit(timing.main(CASES, {}))
+    sys.exit(timing.main(CASES, CURVES))
