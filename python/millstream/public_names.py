@@ -23,6 +23,8 @@ def public_callables() -> Iterator[tuple[str, Any]]:
     """Functions and classes of the public modules, each under its first name."""
     seen = set()
     for module in public_modules():
+        for name in module.__all__:
+            getattr(module, name)  # some are imported when they are first used
         for name, value in sorted(vars(module).items()):
             is_kind = inspect.isfunction(value) or inspect.isclass(value)
             if name.startswith("_") or not is_kind or id(value) in seen:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import millstream as tf
-from millstream._impl.tools.timeline import Timeline
+from millstream._impl.session.timeline import Timeline
 
 
 def traced_step(session: tf.Session, fetches: object, feeds: object = None) -> tf.RunMetadata:
