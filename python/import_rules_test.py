@@ -27,6 +27,7 @@ ROOMS = (
     "session",
     "summary",
     "train",
+    "monitored",
     "program",
     "tools",
     "names",

@@ -41,6 +41,8 @@ _LAZY = frozenset(
         "session.session_tensors",
     }
 )
+# Rooms whose names every module imports only when they are first used: few programs use them.
+_LAZY_EVERYWHERE = frozenset({"monitored"})
 
 
 class DeclarationError(ValueError):
@@ -222,7 +224,10 @@ class Namespace:
 
     def _is_lazy(self, one: Declared) -> bool:
         _, _, place = one.module.split(".", 2)
-        return not self.name and not _LAZY.isdisjoint({place, place.partition(".")[0]})
+        room = place.partition(".")[0]
+        if room in _LAZY_EVERYWHERE:
+            return True
+        return not self.name and not _LAZY.isdisjoint({place, room})
 
     @staticmethod
     def _imports(declared: Iterable[tuple[str, Declared]]) -> list[str]:

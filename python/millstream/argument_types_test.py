@@ -18,6 +18,7 @@ import pytest
 
 import millstream as tf
 from millstream.argument_inputs import calls_of_inputs
+from millstream.argument_sessions import calls_of_sessions
 from millstream.argument_tables import IMAGES, Calls, X, calls_of_networks
 from millstream.public_names import public_callables
 
@@ -541,6 +542,7 @@ def _table() -> Calls:
             "sess": tf.get_default_session(), "global_step_tensor": tf.constant(0)
         },
         **calls_of_inputs(),
+        **calls_of_sessions(),
         **calls_of_networks(),
     }  # fmt: skip
     for name in ("bfloat16", "double", "float", "int32", "int64"):
@@ -569,6 +571,8 @@ _TAKE_ANYTHING = {
     tf.nn.rnn_cell.LSTMStateTuple,
     tf.train.Coordinator, tf.train.LooperThread, tf.train.QueueRunner, tf.train.add_queue_runner,
     tf.train.start_queue_runners,
+    tf.train.SessionRunArgs, tf.train.SessionRunValues, tf.train.SessionRunContext,
+    tf.train.NanLossDuringTrainingError,
 }  # fmt: skip
 # Arguments that may be any object, or whose truth alone counts.
 _ANY: dict[str, set[Any]] = {
@@ -580,6 +584,7 @@ _ANY: dict[str, set[Any]] = {
 # Settings of variables that change nothing yet, or are read as those of `tf.device`.
 _SETTINGS = {"caching_device", "partitioner", "use_resource"}
 _TRUTHS = {
+    "at_end", "fail_on_nan_loss", "is_chief", "show_dataflow", "show_memory",
     "back_prop", "case_sensitive", "required",
     "colocate_with_first_write_call", "dynamic_size", "infer_shape",
     "add_regularization_losses", "adjoint_a", "adjoint_b", "allow_broadcast", "create_scope_now_",

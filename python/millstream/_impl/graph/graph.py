@@ -230,6 +230,10 @@ class Graph(GraphElements, CollectionStore):
         """Refuse every further operation."""
         self._finalized = True
 
+    def _unsafe_unfinalize(self) -> None:
+        """Take operations again: what a monitored session does to its graph at its end."""
+        self._finalized = False
+
     @property
     def finalized(self) -> bool:
         """Whether the graph refuses further operations."""

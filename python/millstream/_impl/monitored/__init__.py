@@ -1,0 +1,1 @@
+"""Sessions that save, recover and end well, and the hooks that they call around each step."""

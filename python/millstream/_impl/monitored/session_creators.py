@@ -1,0 +1,158 @@
+"""How a monitored session makes its session, at the beginning and after each recovery."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+from millstream._impl.base.public import public
+from millstream._impl.graph.arguments import NUMBER, PATH, TEXT, takes
+from millstream._impl.graph.default_graph import get_default_graph
+from millstream._impl.monitored.kinds import CONFIG, SCAFFOLD
+from millstream._impl.monitored.scaffold import Scaffold
+from millstream._impl.monitored.session_manager import SessionManager
+from millstream._impl.session.session import Session
+
+
+@public("train.SessionCreator")
+class SessionCreator(metaclass=abc.ABCMeta):
+    """Makes sessions; derived classes say how.
+
+    Examples
+    --------
+    >>> class Plain(tf.train.SessionCreator):
+    ...     def create_session(self):
+    ...         return tf.Session()
+    >>> one = tf.constant(1.0)
+    >>> with tf.train.MonitoredSession(Plain()) as session:
+    ...     float(session.run(one))
+    1.0
+    """
+
+    @abc.abstractmethod
+    def create_session(self) -> Any:
+        """A new session whose variables have values."""
+
+
+class _ManagedCreator(SessionCreator):
+    """Has a scaffold, and a manager of sessions for it."""
+
+    def __init__(self, scaffold: Scaffold | None, master: str, config: Any) -> None:
+        self._scaffold = scaffold or Scaffold()
+        self._manager: SessionManager | None = None
+        self._master = master
+        self._config = config
+
+    def _finalized_manager(self) -> SessionManager:
+        scaffold = self._scaffold.finalize()
+        if self._manager is None:
+            self._manager = SessionManager(
+                local_init_op=scaffold.local_init_op,
+                ready_op=scaffold.ready_op,
+                ready_for_local_init_op=scaffold.ready_for_local_init_op,
+                graph=get_default_graph(),
+            )
+        return self._manager
+
+
+@public("train.ChiefSessionCreator")
+class ChiefSessionCreator(_ManagedCreator):
+    """Makes sessions that are restored from the newest checkpoint, or initialized.
+
+    Parameters
+    ----------
+    scaffold
+        The `Scaffold`, by default a new one.
+    master
+        The execution engine; "" is this process.
+    config
+        A ``ConfigProto``.
+    checkpoint_dir
+        The folder whose newest checkpoint is restored.
+    checkpoint_filename_with_path
+        A checkpoint, in place of the folder.
+
+    Examples
+    --------
+    >>> v = tf.Variable(1.0)
+    >>> with tf.train.MonitoredSession(tf.train.ChiefSessionCreator()) as session:
+    ...     float(session.run(v))
+    1.0
+    """
+
+    @takes(
+        scaffold=SCAFFOLD,
+        master=TEXT,
+        config=CONFIG,
+        checkpoint_dir=PATH,
+        checkpoint_filename_with_path=PATH,
+    )
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        checkpoint_dir: str | None = None,
+        checkpoint_filename_with_path: str | None = None,
+    ) -> None:
+        super().__init__(scaffold, master, config)
+        self._checkpoint_dir = checkpoint_dir
+        self._checkpoint = checkpoint_filename_with_path
+
+    def create_session(self) -> Session:
+        """A new session, restored or initialized."""
+        manager = self._finalized_manager()
+        scaffold = self._scaffold
+        return manager.prepare_session(
+            self._master,
+            saver=scaffold.saver,
+            checkpoint_dir=self._checkpoint_dir,
+            checkpoint_filename_with_path=self._checkpoint,
+            config=self._config,
+            init_op=scaffold.init_op,
+            init_feed_dict=scaffold.init_feed_dict,
+            init_fn=scaffold.init_fn,
+        )
+
+
+@public("train.WorkerSessionCreator")
+class WorkerSessionCreator(_ManagedCreator):
+    """Makes sessions whose variables another process, the chief, gives values.
+
+    Parameters
+    ----------
+    scaffold
+        The `Scaffold`, by default a new one.
+    master
+        The execution engine; "" is this process.
+    config
+        A ``ConfigProto``.
+    max_wait_secs
+        How long to wait for the chief.
+
+    Examples
+    --------
+    >>> one = tf.constant(1.0)
+    >>> creator = tf.train.WorkerSessionCreator()
+    >>> with tf.train.MonitoredSession(creator) as session:  # a graph without variables
+    ...     float(session.run(one))
+    1.0
+    """
+
+    @takes(scaffold=SCAFFOLD, master=TEXT, config=CONFIG, max_wait_secs=NUMBER)
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        max_wait_secs: float = 1800,
+    ) -> None:
+        super().__init__(scaffold, master, config)
+        self._max_wait_secs = max_wait_secs
+
+    def create_session(self) -> Session:
+        """A new session, which has waited for the chief."""
+        manager = self._finalized_manager()
+        return manager.wait_for_session(
+            self._master, config=self._config, max_wait_secs=self._max_wait_secs
+        )

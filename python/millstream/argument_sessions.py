@@ -1,0 +1,60 @@
+"""Calls of what makes monitored sessions, and of their hooks, for argument_types_test."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import Any
+
+import millstream as tf
+from millstream.argument_tables import Calls
+
+
+def _counted(**arguments: Any) -> dict[str, Any]:
+    """The arguments; the graph gets the global step that sessions and hooks need."""
+    tf.train.get_or_create_global_step()
+    return arguments
+
+
+def calls_of_sessions() -> Calls:
+    """The calls: ``with`` statements begin and end what they make."""
+    return {
+        tf.train.MonitoredTrainingSession: _counted,
+        tf.train.MonitoredSession: _counted,
+        tf.train.SingularMonitoredSession: _counted,
+        tf.train.Scaffold: dict,
+        tf.train.ChiefSessionCreator: dict,
+        tf.train.WorkerSessionCreator: dict,
+        tf.train.SessionManager: dict,
+        tf.train.Supervisor: _counted,
+        tf.train.basic_train_loop: lambda: {
+            "supervisor": _supervisor(), "train_step_fn": lambda session: None
+        },
+        tf.train.SecondOrStepTimer: lambda: {"every_steps": 1},
+        tf.train.CheckpointSaverHook: lambda: {
+            "checkpoint_dir": tempfile.mkdtemp(), "save_steps": 1
+        },
+        tf.train.SummarySaverHook: lambda: {"save_steps": 1, "summary_op": tf.constant("")},
+        tf.train.StopAtStepHook: lambda: {"last_step": 1},
+        tf.train.GlobalStepWaiterHook: lambda: {"wait_until_step": 1},
+        tf.train.StepCounterHook: dict,
+        tf.train.NanTensorHook: lambda: {"loss_tensor": tf.constant(1.0)},
+        tf.train.LoggingTensorHook: lambda: {"tensors": ["loss"], "every_n_iter": 1},
+        tf.train.FeedFnHook: lambda: {"feed_fn": dict},
+        tf.train.FinalOpsHook: lambda: {"final_ops": tf.constant(1.0)},
+        tf.train.ProfilerHook: lambda: {"save_steps": 1, "output_dir": tempfile.mkdtemp()},
+    }  # fmt: skip
+
+
+def _supervisor() -> Any:
+    supervisor = tf.train.Supervisor(global_step=None)
+    managed_session = supervisor.managed_session
+
+    class Stopped:
+        """A supervisor that stops before the first step."""
+
+        should_stop = staticmethod(lambda: True)
+
+        def managed_session(self, master: str) -> Any:
+            return managed_session(master)
+
+    return Stopped()
