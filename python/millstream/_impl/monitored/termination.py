@@ -21,10 +21,10 @@ _open: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 class _State:
-    """Whether the signal has come, and in which process the handler was set."""
+    """Whether the signal has come, and whether forks are taken care of."""
 
     requested = False
-    process = 0
+    knows_forks = False
 
 
 class Terminated(SystemExit):
@@ -39,19 +39,24 @@ def watch(session: Any) -> None:
     _open.add(session)
     if threading.current_thread() is not threading.main_thread():
         return
-    if signal.getsignal(signal.SIGTERM) in (signal.SIG_DFL, _on_signal):
-        _State.process = os.getpid()
-        signal.signal(signal.SIGTERM, _on_signal)
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        return
+    if not _State.knows_forks:
+        os.register_at_fork(after_in_child=_forget)
+        _State.knows_forks = True
+    signal.signal(signal.SIGTERM, _on_signal)
 
 
 def unwatch(session: Any) -> None:
     """The session is closed: with the last one, SIGTERM is as it was."""
     _open.discard(session)
-    if (
-        not _open
-        and threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGTERM) is _on_signal
-    ):
+    if not _open and threading.current_thread() is threading.main_thread():
+        _forget()
+
+
+def _forget() -> None:
+    """Let SIGTERM be as it was. A fork of the program has no session to close, and begins so."""
+    if signal.getsignal(signal.SIGTERM) is _on_signal:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
@@ -69,7 +74,7 @@ def check() -> None:
 def _on_signal(number: int, frame: Any) -> None:
     # Only what may be done between any two lines of the program: no lock, no message.
     signal.signal(number, signal.SIG_DFL)
-    if not _open or os.getpid() != _State.process:  # none to save, or a fork of the program
-        os.kill(os.getpid(), number)
-    else:
+    if _open:
         _State.requested = True
+    else:
+        os.kill(os.getpid(), number)
