@@ -21,6 +21,7 @@ _OF_OTHER_LEVELS = (
     "embedding_sampled",
     "import_and_freeze",
     "losses_and_metrics",
+    "monitored_session",
     "optimizers_all",
     "py_func_print_assert",
     "queue_kinds",
