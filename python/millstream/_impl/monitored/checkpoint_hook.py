@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -155,17 +156,18 @@ class CheckpointSaverHook(SessionRunHook):
         self._save_path = os.path.join(self._checkpoint_dir, checkpoint_basename)
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
         self._listeners = listeners or []
+        self._saving = threading.RLock()  # a session may be used by several threads
 
     def begin(self) -> None:
         """Find the global step and the event file."""
         self._summary_writer = FileWriterCache.get(self._checkpoint_dir)
-        self._step = step_read("CheckpointSaverHook")
+        self._global_step_tensor = step_read("CheckpointSaverHook")
         for listener in self._listeners:
             listener.begin()
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         """Write the graph, which is complete now, and the first checkpoint."""
-        step = session.run(self._step)
+        step = session.run(self._global_step_tensor)
         graph = session.graph
         saver = self._get_saver()
         nodes = graph.as_graph_def(add_shapes=True)
@@ -179,21 +181,22 @@ class CheckpointSaverHook(SessionRunHook):
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Ask for the global step."""
-        return SessionRunArgs(self._step)
+        return SessionRunArgs(self._global_step_tensor)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Save when it is due; what came with the step may be the value before it."""
         if not self._timer.should_trigger_for_step(run_values.results + 1):
             return
-        step = run_context.session.run(self._step)
-        if self._timer.should_trigger_for_step(step):
-            self._timer.update_last_triggered_step(step)
-            if self._save(run_context.session, step):
-                run_context.request_stop()
+        with self._saving:
+            step = run_context.session.run(self._global_step_tensor)
+            if self._timer.should_trigger_for_step(step):
+                self._timer.update_last_triggered_step(step)
+                if self._save(run_context.session, step):
+                    run_context.request_stop()
 
     def end(self, session: Any) -> None:
         """Save what no checkpoint has yet."""
-        step = session.run(self._step)
+        step = session.run(self._global_step_tensor)
         if step != self._timer.last_triggered_step():
             self._save(session, step)
         for listener in self._listeners:
@@ -221,7 +224,7 @@ class CheckpointSaverHook(SessionRunHook):
             return self._saver
         if self._scaffold is not None:
             return self._scaffold.saver
-        found = self._step.graph.get_collection(GraphKeys.SAVERS)
+        found = self._global_step_tensor.graph.get_collection(GraphKeys.SAVERS)
         if not found:
             raise RuntimeError(
                 f"No items in collection {GraphKeys.SAVERS}. Please add a saver to the collection "

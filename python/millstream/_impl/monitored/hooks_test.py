@@ -131,6 +131,19 @@ def test_speed_takes_steps_or_seconds() -> None:
             tf.train.StepCounterHook(*arguments)
 
 
+def test_a_variable_of_that_name_is_the_global_step() -> None:
+    step = tf.Variable(0, name="global_step", trainable=False)
+    loss = tf.square(tf.Variable(3.0))
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(
+        loss, global_step=tf.train.get_or_create_global_step()
+    )
+    assert tf.train.get_global_step() is step
+    with tf.train.MonitoredSession(hooks=[tf.train.StopAtStepHook(last_step=2)]) as session:
+        while not session.should_stop():
+            session.run(train)
+        assert tf.train.global_step(session._tf_sess(), step) == 2
+
+
 # ---- Values ----
 
 

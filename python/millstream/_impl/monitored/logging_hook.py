@@ -71,48 +71,48 @@ class LoggingTensorHook(SessionRunHook):
         if every_n_iter is not None and every_n_iter <= 0:
             raise ValueError(f"invalid every_n_iter={every_n_iter}.")
         if isinstance(tensors, Mapping):
-            self._tags = sorted(tensors)
+            self._tag_order = sorted(tensors)
             self._tensors = dict(tensors)
         else:
-            self._tags = list(tensors)
-            self._tensors = {item: item for item in self._tags}
+            self._tag_order = list(tensors)
+            self._tensors = {item: item for item in self._tag_order}
         self._timer = (
             NeverTimer()
             if at_end_only
             else SecondOrStepTimer(every_secs=every_n_secs, every_steps=every_n_iter)
         )
-        self._at_end = at_end
+        self._log_at_end = at_end
         self._formatter = formatter
 
     def begin(self) -> None:
         """Find the tensors."""
         self._timer.reset()
-        self._steps = 0
-        self._fetches = {tag: _graph_element(item) for tag, item in self._tensors.items()}
+        self._iter_count = 0
+        self._current_tensors = {tag: _graph_element(item) for tag, item in self._tensors.items()}
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
         """Ask for them when they are due."""
-        self._is_due = self._timer.should_trigger_for_step(self._steps)
-        return SessionRunArgs(self._fetches) if self._is_due else None
+        self._should_trigger = self._timer.should_trigger_for_step(self._iter_count)
+        return SessionRunArgs(self._current_tensors) if self._should_trigger else None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Log them."""
-        if self._is_due:
-            self._log(run_values.results)
-        self._steps += 1
+        if run_values.results is not None:
+            self._log_tensors(run_values.results)
+        self._iter_count += 1
 
     def end(self, session: Any) -> None:
         """Log them once more, if that was asked for."""
-        if self._at_end:
-            self._log(session.run(self._fetches))
+        if self._log_at_end:
+            self._log_tensors(session.run(self._current_tensors))
 
-    def _log(self, values: dict[Any, Any]) -> None:
-        seconds, _ = self._timer.update_last_triggered_step(self._steps)
+    def _log_tensors(self, values: dict[Any, Any]) -> None:
+        seconds, _ = self._timer.update_last_triggered_step(self._iter_count)
         with np.printoptions(suppress=True):
             if self._formatter is not None:
                 _logger.info("%s", self._formatter(values))
                 return
-            text = ", ".join([f"{tag} = {values[tag]}" for tag in self._tags])
+            text = ", ".join([f"{tag} = {values[tag]}" for tag in self._tag_order])
         if seconds is None:
             _logger.info("%s", text)
         else:

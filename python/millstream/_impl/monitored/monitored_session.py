@@ -38,16 +38,14 @@ class _MonitoredSession:
         self._graph = get_default_graph()
         self._graph_was_finalized = self._graph.finalized
         self._hooks = hooks or []
-        self._session: RecoverableSession | CoordinatedSession | None = None
+        self._sess: RecoverableSession | CoordinatedSession | None = None
         try:
             for hook in self._hooks:
                 hook.begin()
             creator = CoordinatedCreator(
                 session_creator or ChiefSessionCreator(), self._hooks, stop_grace_period_secs
             )
-            self._session = (
-                RecoverableSession(creator) if should_recover else creator.create_session()
-            )
+            self._sess = RecoverableSession(creator) if should_recover else creator.create_session()
         except BaseException:
             self._release_graph()
             raise
@@ -60,7 +58,7 @@ class _MonitoredSession:
     @property
     def graph(self) -> Any:
         """The graph that it runs; None after `close`."""
-        return None if self._session is None else self._graph
+        return None if self._sess is None else self._graph
 
     def run(
         self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
@@ -109,17 +107,21 @@ class _MonitoredSession:
             )
         return self._running().run_step_fn(step_fn)
 
+    def _tf_sess(self) -> Any:
+        """The session, without hooks; None after `close`. Programs know it by this name."""
+        return None if self._sess is None else self._sess.session
+
     def _running(self) -> RecoverableSession | CoordinatedSession:
         termination.check()
-        if self._session is None:
+        if self._sess is None:
             raise RuntimeError("Session is already closed.")
-        return self._session
+        return self._sess
 
     def should_stop(self) -> bool:
         """Whether the program shall run no further step: a hook, a thread or SIGTERM wants that."""
-        if self._session is None or termination.is_requested():
+        if self._sess is None or termination.is_requested():
             return True
-        return self._session.should_stop()
+        return self._sess.should_stop()
 
     def close(self) -> None:
         """Let the hooks do what they do at the end, and close the session.
@@ -134,20 +136,20 @@ class _MonitoredSession:
         self._close(is_end=True)
 
     def _close(self, is_end: bool) -> None:
-        session = self._session
+        session = self._sess
         if session is None:
             raise RuntimeError("Session is already closed.")
         if termination.is_requested():
             _logger.warning("SIGTERM: the session ends")
         try:
-            if is_end:
+            if is_end and session.session is not None:  # None: lost, and not made again
                 for hook in self._hooks:
                     hook.end(session.session)
         finally:
             try:
                 session.close()
             finally:
-                self._session = None
+                self._sess = None
                 termination.unwatch(self)
                 self._release_graph()
 
@@ -246,7 +248,7 @@ class SingularMonitoredSession(_MonitoredSession):
     @takes(
         hooks=or_none(LIST),
         scaffold=SCAFFOLD,
-        master=TEXT,
+        master=or_none(TEXT),
         checkpoint_dir=PATH,
         stop_grace_period_secs=NUMBER,
         checkpoint_filename_with_path=PATH,
@@ -255,7 +257,7 @@ class SingularMonitoredSession(_MonitoredSession):
         self,
         hooks: Sequence[Any] | None = None,
         scaffold: Scaffold | None = None,
-        master: str = "",
+        master: str | None = "",
         config: Any = None,
         checkpoint_dir: str | None = None,
         stop_grace_period_secs: float = 120,
@@ -268,4 +270,4 @@ class SingularMonitoredSession(_MonitoredSession):
 
     def raw_session(self) -> Any:
         """The session, without hooks; None after `close`."""
-        return None if self._session is None else self._session.session
+        return self._tf_sess()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -243,6 +244,44 @@ def test_one_session_may_be_open_within_another(graph: tf.Graph) -> None:
         assert graph.finalized
         assert outer.run(v) == 2.0
     assert not graph.finalized
+
+
+@pytest.mark.parametrize("kind", [tf.train.MonitoredSession, tf.train.SingularMonitoredSession])
+def test_programs_find_the_session_within(kind: Any) -> None:
+    v = tf.Variable(1.0)
+    with kind() as session:
+        inner: Any = session
+        while type(inner) is not tf.Session:
+            inner = inner._sess
+        assert inner is session._tf_sess()
+        assert v.eval(session=session) == 1.0
+        assert tf.train.global_step(session, v) == 1
+    assert session._tf_sess() is None
+
+
+def test_several_threads_may_run_steps(tmp_path: Path) -> None:
+    count = tf.train.get_or_create_global_step().assign_add(1)
+    hooks = [tf.train.LoggingTensorHook([count], every_n_iter=3)]
+    failures: list[BaseException] = []
+
+    with tf.train.MonitoredTrainingSession(
+        checkpoint_dir=str(tmp_path), hooks=hooks, save_checkpoint_steps=10
+    ) as session:
+
+        def work() -> None:
+            try:
+                for _ in range(20):
+                    session.run(count)
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert failures == []
+    assert tf.train.load_variable(str(tmp_path), "global_step") == 80
 
 
 # ---- Functions that run steps ----

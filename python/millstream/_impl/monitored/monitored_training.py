@@ -21,7 +21,7 @@ _DEFAULT: Any = object()
 
 @public("train.MonitoredTrainingSession")
 @takes(
-    master=TEXT,
+    master=or_none(TEXT),
     checkpoint_dir=PATH,
     scaffold=SCAFFOLD,
     hooks=or_none(LIST),
@@ -36,7 +36,7 @@ _DEFAULT: Any = object()
     summary_dir=PATH,
 )
 def MonitoredTrainingSession(  # noqa: N802
-    master: str = "",
+    master: str | None = "",
     is_chief: bool = True,
     checkpoint_dir: str | None = None,
     scaffold: Scaffold | None = None,

@@ -36,7 +36,7 @@ class ProfilerHook(SessionRunHook):
     save_secs
         Seconds between two times.
     output_dir
-        The folder.
+        The folder; "" is the working folder.
     show_dataflow
         Whether arrows lead from each node to those that read it.
     show_memory
@@ -65,7 +65,7 @@ class ProfilerHook(SessionRunHook):
         show_memory: bool = False,
     ) -> None:
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
-        self._output_dir = os.fsdecode(output_dir)
+        self._output_dir = os.fsdecode(output_dir) or "."
         self._writer = FileWriterCache.get(self._output_dir)
         self._show_dataflow = show_dataflow
         self._show_memory = show_memory
@@ -74,31 +74,31 @@ class ProfilerHook(SessionRunHook):
     def begin(self) -> None:
         """Find the global step."""
         self._next_step: int | None = None
-        self._step = step_read("ProfilerHook")
+        self._global_step_tensor = step_read("ProfilerHook")
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Ask for a trace when it is due; the first step, which is slow, is never traced."""
         if self._next_step is None:
-            step = run_context.session.run(self._step)
+            step = run_context.session.run(self._global_step_tensor)
             self._timer.update_last_triggered_step(step)
             self._next_step = step + 1
-            self._is_due = False
+            self._request_summary = False
         else:
-            self._is_due = self._timer.should_trigger_for_step(self._next_step)
+            self._request_summary = self._timer.should_trigger_for_step(self._next_step)
         options = None
-        if self._is_due:
+        if self._request_summary:
             kind = protos.message_class("RunOptions")
             options = kind(trace_level=kind.FULL_TRACE)
-        return SessionRunArgs({"global_step": self._step}, options=options)
+        return SessionRunArgs({"global_step": self._global_step_tensor}, options=options)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Write the trace."""
         session = run_context.session
-        if not self._is_due:
+        if not self._request_summary:
             seen = run_values.results["global_step"]
-            self._next_step = step_to_come(session, self._step, seen, self._timer)
+            self._next_step = step_to_come(session, self._global_step_tensor, seen, self._timer)
             return
-        step = session.run(self._step)
+        step = session.run(self._global_step_tensor)
         self._timer.update_last_triggered_step(step)
         self._save(step, run_values.run_metadata)
         self._next_step = step + 1

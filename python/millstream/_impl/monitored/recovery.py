@@ -85,7 +85,7 @@ class RecoverableSession:
 
     def __init__(self, creator: CoordinatedCreator) -> None:
         self._creator = creator
-        self._session: CoordinatedSession | None = self._created()
+        self._sess: CoordinatedSession | None = self._created()
 
     def _created(self) -> CoordinatedSession:
         while True:
@@ -100,17 +100,17 @@ class RecoverableSession:
     @property
     def session(self) -> Any:
         """The session that there is now, without hooks, or None."""
-        return None if self._session is None else self._session.session
+        return None if self._sess is None else self._sess.session
 
     def should_stop(self) -> bool:
         """Whether a hook or a thread has asked for a stop, or a thread has failed."""
-        if self._session is None:
+        if self._sess is None:
             return True
         try:
-            return self._session.should_stop()
+            return self._sess.should_stop()
         except PREEMPTION_ERRORS as error:
             self._lose(error)
-            self._session = self._created()
+            self._sess = self._created()
             return False
         except Exception:
             return True  # closing raises it
@@ -126,9 +126,9 @@ class RecoverableSession:
     def _until_done(self, work: Callable[[CoordinatedSession], _Result]) -> _Result:
         while True:
             try:
-                if self._session is None:
-                    self._session = self._created()
-                return work(self._session)
+                if self._sess is None:
+                    self._sess = self._created()
+                return work(self._sess)
             except PREEMPTION_ERRORS as error:
                 self._lose(error)
 
@@ -144,7 +144,7 @@ class RecoverableSession:
         Exception
             What a thread has asked for a stop with.
         """
-        session, self._session = self._session, None
+        session, self._sess = self._sess, None
         if session is None:
             return
         try:

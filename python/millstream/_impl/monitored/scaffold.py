@@ -107,7 +107,7 @@ class Scaffold:
         self._init_op = chosen(init_op, "init_op")
         self._init_feed_dict = chosen(init_feed_dict, "init_feed_dict")
         # The function as it was given: it is called with this scaffold and not with the other.
-        self._given_init_fn = chosen(init_fn, "_given_init_fn")
+        self._user_init_fn = chosen(init_fn, "_user_init_fn")
         self._ready_op = chosen(ready_op, "ready_op")
         self._ready_for_local_init_op = chosen(ready_for_local_init_op, "ready_for_local_init_op")
         self._local_init_op = chosen(local_init_op, "local_init_op")
@@ -200,7 +200,7 @@ class Scaffold:
     @property
     def init_fn(self) -> Callable[[Any], Any] | None:
         """Takes the session; called after `init_op`."""
-        given = self._given_init_fn
+        given = self._user_init_fn
         return None if given is None else lambda session: given(self, session)
 
     @property

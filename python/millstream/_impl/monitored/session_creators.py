@@ -6,7 +6,7 @@ import abc
 from typing import Any
 
 from millstream._impl.base.public import public
-from millstream._impl.graph.arguments import NUMBER, PATH, TEXT, takes
+from millstream._impl.graph.arguments import NUMBER, PATH, TEXT, or_none, takes
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.monitored.kinds import CONFIG, SCAFFOLD
 from millstream._impl.monitored.scaffold import Scaffold
@@ -37,7 +37,7 @@ class SessionCreator(metaclass=abc.ABCMeta):
 class _ManagedCreator(SessionCreator):
     """Has a scaffold, and a manager of sessions for it."""
 
-    def __init__(self, scaffold: Scaffold | None, master: str, config: Any) -> None:
+    def __init__(self, scaffold: Scaffold | None, master: str | None, config: Any) -> None:
         self._scaffold = scaffold or Scaffold()
         self._manager: SessionManager | None = None
         self._master = master
@@ -82,7 +82,7 @@ class ChiefSessionCreator(_ManagedCreator):
 
     @takes(
         scaffold=SCAFFOLD,
-        master=TEXT,
+        master=or_none(TEXT),
         config=CONFIG,
         checkpoint_dir=PATH,
         checkpoint_filename_with_path=PATH,
@@ -90,7 +90,7 @@ class ChiefSessionCreator(_ManagedCreator):
     def __init__(
         self,
         scaffold: Scaffold | None = None,
-        master: str = "",
+        master: str | None = "",
         config: Any = None,
         checkpoint_dir: str | None = None,
         checkpoint_filename_with_path: str | None = None,
@@ -139,11 +139,11 @@ class WorkerSessionCreator(_ManagedCreator):
     1.0
     """
 
-    @takes(scaffold=SCAFFOLD, master=TEXT, config=CONFIG, max_wait_secs=NUMBER)
+    @takes(scaffold=SCAFFOLD, master=or_none(TEXT), config=CONFIG, max_wait_secs=NUMBER)
     def __init__(
         self,
         scaffold: Scaffold | None = None,
-        master: str = "",
+        master: str | None = "",
         config: Any = None,
         max_wait_secs: float = 1800,
     ) -> None:

@@ -65,9 +65,14 @@ class HookedSession:
     """
 
     def __init__(self, session: Any, hooks: Sequence[Any]) -> None:
-        self.session = session
+        self._sess = session
         self._hooks = hooks
         self._should_stop = False
+
+    @property
+    def session(self) -> Any:
+        """The session."""
+        return self._sess
 
     def should_stop(self) -> bool:
         """Whether a hook has asked for a stop."""
@@ -90,13 +95,13 @@ class HookedSession:
             merged.CopyFrom(options)
         if run_metadata is None:
             run_metadata = protos.message_class("RunMetadata")()
-        context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self.session)
+        context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._sess)
         requests = [hook.before_run(context) or SessionRunArgs(None) for hook in self._hooks]
         for request in requests:
             if request.options is not None:
                 _merge_options(merged, request.options)
         wanted = [request.fetches for request in requests if request.fetches is not None]
-        own, *others = self.session.run(
+        own, *others = self._sess.run(
             [fetches, *wanted],
             feed_dict=_merged_feeds(feed_dict, requests),
             options=merged,
@@ -111,7 +116,7 @@ class HookedSession:
 
     def close(self) -> None:
         """Close the session."""
-        self.session.close()
+        self._sess.close()
 
 
 def _merged_feeds(feed_dict: Any, requests: Sequence[SessionRunArgs]) -> Any:
@@ -162,14 +167,14 @@ class CoordinatedSession:
     def __init__(
         self, hooked: HookedSession, coord: Coordinator, stop_grace_period_secs: float
     ) -> None:
-        self._hooked = hooked
+        self._sess = hooked
         self._coord = coord
         self._stop_grace_period_secs = stop_grace_period_secs
 
     @property
     def session(self) -> Any:
         """The session, without hooks."""
-        return self._hooked.session
+        return self._sess.session
 
     def should_stop(self) -> bool:
         """Whether a hook or a thread has asked for a stop.
@@ -180,12 +185,12 @@ class CoordinatedSession:
             What a thread has asked with.
         """
         self._coord.raise_requested_exception()
-        return self._coord.should_stop() or self._hooked.should_stop()
+        return self._coord.should_stop() or self._sess.should_stop()
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Run a step with hooks."""
         try:
-            return self._hooked.run(*args, **kwargs)
+            return self._sess.run(*args, **kwargs)
         except PREEMPTION_ERRORS:
             raise
         except Exception:
@@ -217,4 +222,4 @@ class CoordinatedSession:
             )
         finally:
             with contextlib.suppress(Exception):  # what matters is what threads have raised
-                self._hooked.close()
+                self._sess.close()

@@ -88,7 +88,7 @@ class SessionManager:
         self._local_init_run_options = local_init_run_options
 
     @takes(
-        master=TEXT,
+        master=or_none(TEXT),
         init_op=FETCHES,
         saver=SAVER,
         max_wait_secs=NUMBER,
@@ -97,7 +97,7 @@ class SessionManager:
     )
     def prepare_session(
         self,
-        master: str,
+        master: str | None,
         init_op: Any = None,
         saver: Any = None,
         checkpoint_dir: str | None = None,
@@ -181,10 +181,10 @@ class SessionManager:
         if init_fn:
             init_fn(session)
 
-    @takes(master=TEXT, saver=SAVER, max_wait_secs=NUMBER)
+    @takes(master=or_none(TEXT), saver=SAVER, max_wait_secs=NUMBER)
     def recover_session(
         self,
-        master: str,
+        master: str | None,
         saver: Any = None,
         checkpoint_dir: str | None = None,
         checkpoint_filename_with_path: str | None = None,
@@ -236,9 +236,9 @@ class SessionManager:
         _logger.info("Restored model from %s", place)
         return session, True
 
-    @takes(master=TEXT, max_wait_secs=or_none(NUMBER))
+    @takes(master=or_none(TEXT), max_wait_secs=or_none(NUMBER))
     def wait_for_session(
-        self, master: str, config: Any = None, max_wait_secs: float | None = float("inf")
+        self, master: str | None, config: Any = None, max_wait_secs: float | None = float("inf")
     ) -> Session:
         """A session whose variables another process has given values.
 
@@ -259,7 +259,7 @@ class SessionManager:
         limit = float("inf") if max_wait_secs is None else max_wait_secs
         deadline = time.monotonic() + limit
         while True:
-            session = Session(master, graph=self._graph, config=config)
+            session = Session(master or "", graph=self._graph, config=config)
             try:
                 is_ready, why = self._run_local_init_op(session)
                 if is_ready:
@@ -279,7 +279,7 @@ class SessionManager:
 
     def _restored(
         self,
-        master: str,
+        master: str | None,
         saver: Any,
         folder: str | None,
         checkpoint: str | None,
@@ -292,7 +292,7 @@ class SessionManager:
             raise ValueError(
                 "Can not provide both checkpoint_dir and checkpoint_filename_with_path."
             )
-        session = Session(master, graph=self._graph, config=config)
+        session = Session(master or "", graph=self._graph, config=config)
         try:
             if not saver or not (folder or checkpoint):
                 return session, False

@@ -68,23 +68,23 @@ class StopAtStepHook(SessionRunHook):
 
     def begin(self) -> None:
         """Find the global step."""
-        self._step = step_read("StopAtStepHook")
+        self._global_step_tensor = step_read("StopAtStepHook")
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         """Note the last step; the first time only, so that a recovery adds none."""
         if self._last_step is None:
             assert self._num_steps is not None
-            self._last_step = session.run(self._step) + self._num_steps
+            self._last_step = session.run(self._global_step_tensor) + self._num_steps
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Ask for the global step."""
-        return SessionRunArgs(self._step)
+        return SessionRunArgs(self._global_step_tensor)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Stop when the global step is there; what came with the step may be the value before."""
         if (
             run_values.results + 1 >= self._last_step
-            and run_context.session.run(self._step) >= self._last_step
+            and run_context.session.run(self._global_step_tensor) >= self._last_step
         ):
             run_context.request_stop()
 
@@ -113,7 +113,7 @@ class GlobalStepWaiterHook(SessionRunHook):
     def begin(self) -> None:
         """Find the global step."""
         self._has_waited = False
-        self._step = step_read("GlobalStepWaiterHook")
+        self._global_step_tensor = step_read("GlobalStepWaiterHook")
 
     def before_run(self, run_context: SessionRunContext) -> None:
         """Wait, the first time."""
@@ -126,7 +126,7 @@ class GlobalStepWaiterHook(SessionRunHook):
 
     def _wait(self, session: Any) -> None:
         logged = 0
-        while (step := session.run(self._step)) < self._wait_until_step:
+        while (step := session.run(self._global_step_tensor)) < self._wait_until_step:
             if step - logged > _LOG_EVERY_STEPS:
                 _logger.info("Waiting for global step %d; it is %d", self._wait_until_step, step)
                 logged = step
@@ -183,18 +183,18 @@ class StepCounterHook(SessionRunHook):
         """Find the global step and the event file."""
         if self._summary_writer is None and self._output_dir:
             self._summary_writer = FileWriterCache.get(self._output_dir)
-        self._step = step_read("StepCounterHook")
+        self._global_step_tensor = step_read("StepCounterHook")
         self._tag = get_global_step().op.name + "/sec"
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Ask for the global step."""
-        return SessionRunArgs(self._step)
+        return SessionRunArgs(self._global_step_tensor)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Log when it is due, and warn when nothing counts."""
         seen = run_values.results
         if self._timer.should_trigger_for_step(seen + 1):
-            step = run_context.session.run(self._step)
+            step = run_context.session.run(self._global_step_tensor)
             if self._timer.should_trigger_for_step(step):
                 seconds, steps = self._timer.update_last_triggered_step(step)
                 if seconds is not None and steps is not None:

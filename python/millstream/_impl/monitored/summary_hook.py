@@ -85,15 +85,15 @@ class SummarySaverHook(SessionRunHook):
         if self._summary_writer is None and self._output_dir:
             self._summary_writer = FileWriterCache.get(self._output_dir)
         self._next_step: int | None = None
-        self._step = step_read("SummarySaverHook")
+        self._global_step_tensor = step_read("SummarySaverHook")
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Ask for the global step, and for the summary when it is due."""
-        self._is_due = self._next_step is None or self._timer.should_trigger_for_step(
+        self._request_summary = self._next_step is None or self._timer.should_trigger_for_step(
             self._next_step
         )
-        fetches = {"global_step": self._step}
-        if self._is_due and (summaries := self._summaries()):
+        fetches = {"global_step": self._global_step_tensor}
+        if self._request_summary and (summaries := self._get_summary_op()):
             fetches["summary"] = summaries
         return SessionRunArgs(fetches)
 
@@ -102,8 +102,8 @@ class SummarySaverHook(SessionRunHook):
         if self._summary_writer is None:
             return
         values = run_values.results
-        if self._is_due:
-            step = run_context.session.run(self._step)
+        if self._request_summary:
+            step = run_context.session.run(self._global_step_tensor)
             if self._next_step is None:
                 log = protos.message_class("SessionLog")
                 self._summary_writer.add_session_log(log(status=log.START), step)
@@ -113,7 +113,7 @@ class SummarySaverHook(SessionRunHook):
             self._next_step = step + 1
         else:
             self._next_step = step_to_come(
-                run_context.session, self._step, values["global_step"], self._timer
+                run_context.session, self._global_step_tensor, values["global_step"], self._timer
             )
 
     def end(self, session: Any = None) -> None:
@@ -121,7 +121,7 @@ class SummarySaverHook(SessionRunHook):
         if self._summary_writer is not None:
             self._summary_writer.flush()
 
-    def _summaries(self) -> list[Any]:
+    def _get_summary_op(self) -> list[Any]:
         """What is fetched: of the scaffold it is known when the graph is finalized."""
         found = self._summary_op if self._summary_op is not None else self._scaffold.summary_op
         if found is None:

@@ -239,10 +239,10 @@ class Supervisor(SupervisorPieces):
 
     # ---- Sessions ----
 
-    @takes(master=TEXT, max_wait_secs=NUMBER)
+    @takes(master=or_none(TEXT), max_wait_secs=NUMBER)
     def prepare_or_wait_for_session(
         self,
-        master: str = "",
+        master: str | None = "",
         config: Any = None,
         wait_for_checkpoint: bool = False,
         max_wait_secs: float = 7200,
@@ -448,7 +448,7 @@ class Supervisor(SupervisorPieces):
     @contextlib.contextmanager
     def managed_session(
         self,
-        master: str = "",
+        master: str | None = "",
         config: Any = None,
         start_standard_services: bool = True,
         close_summary_writer: bool = True,

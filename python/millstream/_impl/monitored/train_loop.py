@@ -21,14 +21,14 @@ _logger = logging.getLogger("millstream")
     train_step_fn=FUNCTION,
     args=or_none(LIST),
     kwargs=or_none(MAPPING),
-    master=TEXT,
+    master=or_none(TEXT),
 )
 def basic_train_loop(
     supervisor: Supervisor,
     train_step_fn: Callable[..., Any],
     args: Sequence[Any] | None = None,
     kwargs: Mapping[str, Any] | None = None,
-    master: str = "",
+    master: str | None = "",
 ) -> None:
     """Call a function in a supervisor's session until a stop, in a new one after AbortedError.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.base.public import public
-from millstream._impl.graph.arguments import GRAPH, SESSION, TENSOR, takes
+from millstream._impl.graph.arguments import GRAPH, TENSOR, Kind, takes
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops.array_creation import zeros
@@ -16,13 +16,17 @@ from millstream._impl.variables.variables import Variable
 
 if TYPE_CHECKING:
     from millstream._impl.graph.graph import Graph
-    from millstream._impl.session.session import BaseSession
+
+_TENSOR = "global_step:0"  # the name of the counter where no collection tells
+_SESSION = Kind("a tf.Session", lambda value: hasattr(value, "run"))
 
 
 @public("train.get_global_step")
 @takes(graph=GRAPH)
 def get_global_step(graph: Graph | None = None) -> Any:
     """The counter of a graph, or None.
+
+    It is what the collection for it has, or else the variable or tensor named "global_step".
 
     Parameters
     ----------
@@ -41,13 +45,26 @@ def get_global_step(graph: Graph | None = None) -> Any:
     >>> tf.train.create_global_step() is tf.train.get_global_step()
     True
     """
-    found = (graph or get_default_graph()).get_collection(GraphKeys.GLOBAL_STEP)
+    graph = graph or get_default_graph()
+    found = graph.get_collection(GraphKeys.GLOBAL_STEP) or _by_name(graph)
     if not found:
         return None
     if len(found) > 1:
         raise ValueError("the graph has several global steps")
     assert_global_step(found[0])
     return found[0]
+
+
+def _by_name(graph: Graph) -> list[Any]:
+    """The variable "global_step", or the tensor of that name."""
+    variables = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+    named = [variable for variable in variables if variable.name == _TENSOR]
+    if named:
+        return named[:1]
+    try:
+        return [graph.get_tensor_by_name(_TENSOR)]
+    except KeyError:
+        return []
 
 
 @public("train.create_global_step")
@@ -102,14 +119,14 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
 
 
 @public("train.global_step")
-@takes(sess=SESSION, global_step_tensor=TENSOR)
-def global_step(sess: BaseSession, global_step_tensor: Any) -> int:
+@takes(sess=_SESSION, global_step_tensor=TENSOR)
+def global_step(sess: Any, global_step_tensor: Any) -> int:
     """The number that a counter has in a session.
 
     Parameters
     ----------
     sess
-        The session.
+        The session, which may be a monitored one.
     global_step_tensor
         The counter.
 
