@@ -54,7 +54,7 @@ The examples of the functions assume that line of import and a default session, 
     "sysconfig": "Where the headers and libraries of the package are, for building plugins.",
     "test": "Test cases for graphs, and checks of gradients.",
     "timeline": "A step's trace as a timeline that Chrome's ``chrome://tracing`` and Perfetto show.",
-    "train": "Training: optimizers, learning rates and the step counter.",
+    "train": "Training: optimizers, learning rates, checkpoints, and sessions that go on.",
     "train.queue_runner": "Threads that fill queues, under their second names.",
     "version": "Versions: of Millstream, and of the graphs that it reads and writes.",
 }

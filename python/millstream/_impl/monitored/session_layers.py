@@ -15,6 +15,9 @@ from millstream._impl.train.coordinator import Coordinator
 PREEMPTION_ERRORS = (errors.AbortedError, errors.UnavailableError)
 
 
+_NOTHING = SessionRunArgs(None)
+
+
 class StepContext:
     """What a function of ``run_step_fn`` works with.
 
@@ -68,6 +71,8 @@ class HookedSession:
         self._sess = session
         self._hooks = hooks
         self._should_stop = False
+        config = getattr(session, "_config", None)
+        self._measures = config is not None and config.graph_options.build_cost_model > 0
 
     @property
     def session(self) -> Any:
@@ -90,23 +95,21 @@ class HookedSession:
         """
         if self._should_stop:
             raise RuntimeError("Run called even after should_stop requested.")
-        merged = protos.message_class("RunOptions")()
-        if options is not None:
-            merged.CopyFrom(options)
-        if run_metadata is None:
-            run_metadata = protos.message_class("RunMetadata")()
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._sess)
-        requests = [hook.before_run(context) or SessionRunArgs(None) for hook in self._hooks]
-        for request in requests:
-            if request.options is not None:
-                _merge_options(merged, request.options)
+        requests = [hook.before_run(context) or _NOTHING for hook in self._hooks]
+        merged = _merged_options(options, requests)
         wanted = [request.fetches for request in requests if request.fetches is not None]
-        own, *others = self._sess.run(
-            [fetches, *wanted],
-            feed_dict=_merged_feeds(feed_dict, requests),
-            options=merged,
-            run_metadata=run_metadata,
-        )
+        all_fetches = [fetches, *wanted]
+        feeds = _merged_feeds(feed_dict, requests)
+        if self._measures or run_metadata is not None or merged.ByteSize():
+            if run_metadata is None:
+                run_metadata = protos.message_class("RunMetadata")()
+            own, *others = self._sess.run(
+                all_fetches, feed_dict=feeds, options=merged, run_metadata=run_metadata
+            )
+        else:  # a step that nobody asks about is a fast one
+            run_metadata = protos.message_class("RunMetadata")()
+            own, *others = self._sess.run(all_fetches, feed_dict=feeds)
         results = iter(others)
         for hook, request in zip(self._hooks, requests, strict=True):
             result = next(results) if request.fetches is not None else None
@@ -140,8 +143,18 @@ def _check_apart(one: Any, other: Any, message: str) -> None:
         raise RuntimeError(f"{message} Conflict(s): {both}")
 
 
+def _merged_options(options: Any, requests: Sequence[SessionRunArgs]) -> Any:
+    """A new ``RunOptions`` that asks for what the program and the hooks ask for."""
+    merged = protos.message_class("RunOptions")()
+    if options is not None:
+        merged.CopyFrom(options)
+    for request in requests:
+        if request.options is not None:
+            _merge_options(merged, request.options)
+    return merged
+
+
 def _merge_options(merged: Any, added: Any) -> None:
-    """Asks for what either asks for."""
     merged.trace_level = max(merged.trace_level, added.trace_level)
     merged.timeout_in_ms = max(merged.timeout_in_ms, added.timeout_in_ms)
     for name in ("output_partition_graphs", "report_tensor_allocations_upon_oom"):

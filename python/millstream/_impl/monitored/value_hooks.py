@@ -67,7 +67,7 @@ class NanTensorHook(SessionRunHook):
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Look at it."""
-        if not np.any(np.isnan(run_values.results)):
+        if not np.isnan(run_values.results).any():
             return
         what = "Model diverged with loss = NaN."
         if self._fail_on_nan_loss:
