@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,9 @@ class Program:
             text=True,
             env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)),
         )
+        self._guard = threading.Timer(_HANG_GUARD_SECONDS, self._process.kill)
+        self._guard.daemon = True
+        self._guard.start()
 
     def read_until(self, *, lines: int = 0, line: str = "") -> list[str]:
         """The next lines: so many of them, or up to one."""
@@ -44,8 +48,12 @@ class Program:
 
     def end(self) -> tuple[list[str], int]:
         """The lines that are left, and its exit status."""
-        text, _ = self._process.communicate(timeout=_HANG_GUARD_SECONDS)
-        return text.split("\n")[:-1], self._process.returncode
+        assert self._process.stdout is not None
+        with self._process.stdout as output:
+            lines = output.read().split("\n")[:-1]
+        status = self._process.wait()
+        self._guard.cancel()
+        return lines, status
 
 
 def _saved_step(folder: Path) -> int:
