@@ -10,6 +10,7 @@ from typing import Any
 
 from millstream._impl import protos
 from millstream._impl.base.public import public
+from millstream._impl.base.whole_files import write_whole
 from millstream._impl.graph.arguments import LIST, NUMBER, TEXT, takes
 from millstream._impl.protos import text_format
 
@@ -92,13 +93,7 @@ def generate_checkpoint_state_proto(
 
 def write_state(folder: str, state: Any, latest_filename: str | None) -> None:
     """Write the file as a whole: readers see the old one or the new one."""
-    path = _state_path(folder, latest_filename)
-    temporary = f"{path}.{os.getpid()}.tmp"
-    with open(temporary, "w", encoding="utf-8") as file:
-        file.write(str(state))
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    write_whole(_state_path(folder, latest_filename), str(state).encode())
 
 
 @public("train.update_checkpoint_state")
@@ -320,7 +315,7 @@ def remove_checkpoint(
 
 
 class KeptCheckpoints:
-    """The checkpoints that a saver has written, of which it removes old ones.
+    """The checkpoints that a saver has written, and which of them are too many.
 
     Parameters
     ----------
@@ -337,18 +332,23 @@ class KeptCheckpoints:
         self._last_kept: float | None = None
         self.kept: list[tuple[str, float]] = []
 
-    def add(self, path: str, meta_graph_suffix: str) -> None:
-        """Note a new one, and remove the oldest when there are too many."""
+    def add(self, path: str) -> list[str]:
+        """Note a new one. Returns the old ones to remove, once the folder's file has the new one.
+
+        The folder's file must not name a checkpoint that is gone, whenever the process is killed.
+        """
         if not self._max_to_keep:
-            return
+            return []
         self.kept = [each for each in self.kept if each[0] != path] + [(path, time.time())]
+        old: list[str] = []
         while len(self.kept) > self._max_to_keep:
             oldest, written = self.kept.pop(0)
             if written > self._next_kept:
                 self._next_kept += self._seconds
                 self._last_kept = written
             else:
-                remove_checkpoint(oldest, meta_graph_suffix=meta_graph_suffix)
+                old.append(oldest)
+        return old
 
     def state(self, folder: str, path: str, relative: bool) -> Any:
         """The message that says which there are; with paths below the folder if `relative`."""

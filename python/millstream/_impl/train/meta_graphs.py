@@ -9,6 +9,7 @@ from typing import Any
 from millstream._impl import protos
 from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.base.public import public
+from millstream._impl.base.whole_files import write_whole
 from millstream._impl.graph import meta_graph
 from millstream._impl.graph.arguments import GRAPH, LIST, PATH, TEXT, takes
 from millstream._impl.graph.default_graph import get_default_graph
@@ -107,9 +108,7 @@ def export_meta_graph(
     if saver_def is not None:
         message.saver_def.CopyFrom(saver_def)
     if filename:
-        data = str(message).encode() if as_text else message.SerializeToString()
-        with open(filename, "wb") as file:
-            file.write(data)
+        write_whole(filename, str(message).encode() if as_text else message.SerializeToString())
     return message
 
 

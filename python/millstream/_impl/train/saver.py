@@ -20,6 +20,7 @@ from millstream._impl.train.checkpoint_state import (
     KeptCheckpoints,
     checkpoint_exists,
     get_checkpoint_mtimes,
+    remove_checkpoint,
     write_state,
 )
 from millstream._impl.train.global_step import global_step as value_of_step
@@ -273,8 +274,10 @@ class Saver:
         if not self._is_empty:
             written = self._run_save(sess, prefix)
             if write_state:
-                self._kept.add(written, meta_graph_suffix)
+                old = self._kept.add(written)
                 self._write_state(folder, written, listed_in)
+                for each in old:
+                    remove_checkpoint(each, meta_graph_suffix=meta_graph_suffix)
         if write_meta_graph:
             with sess.graph.as_default():
                 self.export_meta_graph(f"{prefix}.{meta_graph_suffix}")

@@ -119,6 +119,42 @@ def test_old_checkpoints_go(tmp_path: Path) -> None:
     assert again.last_checkpoints == kept
 
 
+def test_the_list_has_the_new_checkpoint_before_old_ones_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed: list[tuple[str, str]] = []
+
+    def removed(prefix: str, **_: Any) -> None:
+        listed.append((prefix, str(tf.train.latest_checkpoint(str(tmp_path)))))
+
+    monkeypatch.setattr("millstream._impl.train.saver.remove_checkpoint", removed)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.Variable(1.0, name="a")
+        saver = tf.train.Saver(max_to_keep=1)
+        sess.run(tf.global_variables_initializer())
+        first, second = (saver.save(sess, str(tmp_path / "model"), step) for step in (1, 2))
+    assert listed == [(first, second)]
+
+
+def test_old_checkpoints_of_an_earlier_process_go(tmp_path: Path) -> None:
+    prefix = str(tmp_path / "model")
+    for start in (0, 2):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            tf.Variable(1.0, name="a")
+            saver = tf.train.Saver(max_to_keep=2)
+            state = tf.train.get_checkpoint_state(str(tmp_path))
+            if state is not None:
+                saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
+            sess.run(tf.global_variables_initializer())
+            for step in (start, start + 1):
+                saver.save(sess, prefix, global_step=step, write_meta_graph=False)
+    assert sorted(path.name for path in tmp_path.glob("*.index")) == [
+        "model-2.index",
+        "model-3.index",
+    ]
+    assert saver.last_checkpoints == [prefix + "-2", prefix + "-3"]
+
+
 def test_one_in_some_hours_is_never_removed(tmp_path: Path) -> None:
     with tf.Graph().as_default(), tf.Session() as sess:
         tf.Variable(1.0, name="a")
