@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import millstream as tf
+from millstream.argument_checkpoints import calls_of_checkpoints
 from millstream.argument_inputs import calls_of_inputs
 from millstream.argument_sessions import calls_of_sessions
 from millstream.argument_tables import IMAGES, Calls, X, calls_of_networks
@@ -56,16 +57,6 @@ _NUMBERS = itertools.count()  # of names that are given once
 
 def _variable() -> Any:
     return tf.Variable([1.0, 2.0])
-
-
-def _checkpoint() -> str:
-    """A checkpoint with the tensor "saved"."""
-    with tf.Graph().as_default(), tf.Session() as sess:
-        saver = tf.train.Saver({"saved": _variable()})
-        sess.run(tf.global_variables_initializer())
-        path = saver.save(sess, os.path.join(tempfile.mkdtemp(), "m"), write_meta_graph=False)
-    assert path is not None
-    return path
 
 
 def _option() -> dict[str, Any]:
@@ -514,33 +505,10 @@ def _table() -> Calls:
         tf.test.compute_gradient: _derived,
         tf.test.compute_gradient_error: _derived,
         tf.test.test_src_dir_path: lambda: {"relative_path": "f"},
-        tf.train.generate_checkpoint_state_proto: lambda: {
-            "save_dir": "d", "model_checkpoint_path": "d/m"
-        },
-        tf.train.update_checkpoint_state: lambda: {
-            "save_dir": tempfile.mkdtemp(), "model_checkpoint_path": "m"
-        },
-        tf.train.get_checkpoint_state: lambda: {"checkpoint_dir": "none"},
-        tf.train.latest_checkpoint: lambda: {"checkpoint_dir": "none"},
-        tf.train.checkpoint_exists: lambda: {"checkpoint_prefix": "none"},
-        tf.train.get_checkpoint_mtimes: lambda: {"checkpoint_prefixes": ["none"]},
-        tf.train.remove_checkpoint: lambda: {"checkpoint_prefix": "none"},
-        tf.train.Saver: lambda: {"var_list": [_variable()]},
-        tf.train.NewCheckpointReader: lambda: {"filepattern": _checkpoint()},
-        tf.train.load_checkpoint: lambda: {"ckpt_dir_or_file": _checkpoint()},
-        tf.train.list_variables: lambda: {"ckpt_dir_or_file": _checkpoint()},
-        tf.train.load_variable: lambda: {"ckpt_dir_or_file": _checkpoint(), "name": "saved"},
-        tf.train.init_from_checkpoint: lambda: {
-            "ckpt_dir_or_file": _checkpoint(), "assignment_map": {"saved": _variable()}
-        },
-        tf.train.export_meta_graph: dict,
-        tf.train.import_meta_graph: lambda: {"meta_graph_or_file": tf.MetaGraphDef()},
-        tf.train.write_graph: lambda: {
-            "graph_or_graph_def": tf.GraphDef(), "logdir": tempfile.mkdtemp(), "name": "graph"
-        },
         tf.train.global_step: lambda: {
             "sess": tf.get_default_session(), "global_step_tensor": tf.constant(0)
         },
+        **calls_of_checkpoints(),
         **calls_of_inputs(),
         **calls_of_sessions(),
         **calls_of_networks(),

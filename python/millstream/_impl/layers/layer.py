@@ -265,6 +265,20 @@ class Layer:
         """The updates of a call with `inputs`; with None those that depend on no input."""
         return [update for update, of in self._updates if of is inputs]
 
+    def _checkpoint_children(self) -> dict[str, Any]:
+        """What a checkpoint of objects has of it: variables by name, then what attributes hold."""
+        scope = "" if self._scope is None else f"{self._scope.name}/"
+        weights = [*self._trainable_weights, *self._non_trainable_weights]
+        found = {
+            each.op.name.removeprefix(scope): each
+            for each in weights
+            if each._get_save_slice_info() is None
+        }
+        for name, value in vars(self).items():
+            if name not in ("_trainable_weights", "_non_trainable_weights"):
+                found.setdefault(name, value)
+        return found
+
     def count_params(self) -> int:
         """How many numbers the variables hold; ValueError before they are made."""
         if not self.built:

@@ -14,8 +14,10 @@ from millstream._impl.graph.arguments import MAPPING, TEXT, takes
 from millstream._impl.graph.graph import Graph
 from millstream._impl.session.session import Session
 from millstream._impl.train.checkpoint_state import latest_checkpoint
+from millstream._impl.train.save_items import save_name
 from millstream._impl.values import dtypes
 from millstream._impl.values.dtypes import DType
+from millstream._impl.values.tensor_shape import TensorShape
 from millstream._impl.variables.partitioned_variable import PartitionedVariable
 from millstream._impl.variables.variable_scope import get_variable_scope
 from millstream._impl.variables.variables import Variable
@@ -52,6 +54,11 @@ class CheckpointReader:
         self._shapes: dict[str, list[int]] = {each["name"]: each["shape"] for each in listed}
         self._dtypes = {each["name"]: dtypes.as_dtype(each["dtype"]) for each in listed}
 
+    @property
+    def prefix(self) -> str:
+        """The prefix of its files."""
+        return self._prefix
+
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """The shape of each tensor, by name."""
         return dict(self._shapes)
@@ -77,11 +84,32 @@ class CheckpointReader:
             raise errors.make(None, errors.NOT_FOUND, text, "")
         graph = Graph()
         with graph.as_default():
-            value = _restored(self._prefix, tensor_str, "", self._dtypes[tensor_str])
+            value = restored_tensor(self._prefix, tensor_str, "", self._dtypes[tensor_str])
             if value.dtype == dtypes.bfloat16:
                 value = gen_ops.cast(value, dtypes.float32)
         with Session(graph=graph) as session:
             return session.run(value)
+
+    def why_not(self, variable: Any, name: str) -> str | None:
+        """Why a tensor is no value for a variable, or for the whole that it is a part of; or None.
+
+        Parameters
+        ----------
+        variable
+            The variable.
+        name
+            Name of the tensor.
+        """
+        if name not in self._shapes:
+            return f"the checkpoint has no tensor {name}"
+        shape, dtype = self._shapes[name], self._dtypes[name]
+        if dtype != variable.dtype:
+            return f"{name} has the dtype {dtype.name}, the variable {variable.dtype.name}"
+        place = variable._get_save_slice_info() if isinstance(variable, Variable) else None
+        whole = variable.shape if place is None else TensorShape(place.full_shape)
+        if not whole.is_compatible_with(shape):
+            return f"{name} has the shape {shape}, the variable {whole}"
+        return None
 
     def debug_string(self) -> bytes:
         """A line for each tensor: name, type and shape."""
@@ -92,7 +120,8 @@ class CheckpointReader:
         return "\n".join(lines).encode()
 
 
-def _restored(prefix: str, name: str, spec: str, dtype: DType) -> Any:
+def restored_tensor(prefix: str, name: str, spec: str, dtype: DType) -> Any:
+    """A tensor of the default graph whose value is read from a checkpoint."""
     values = gen_ops.restore_v2(prefix, [name], [spec], [dtype])
     return values[0] if isinstance(values, (list, tuple)) else values
 
@@ -298,9 +327,7 @@ def _variables_by_name() -> dict[str, list[Variable]]:
     scope = get_variable_scope()
     found: dict[str, list[Variable]] = {}
     for variable in scope.global_variables():
-        place = variable._get_save_slice_info()
-        name = variable.op.name if place is None else str(place.full_name)
-        found.setdefault(name, []).append(variable)
+        found.setdefault(save_name(variable), []).append(variable)
     return found
 
 
@@ -320,5 +347,5 @@ def _initialize_from(prefix: str, name: str, variable: Any, shape: list[int]) ->
         graph.control_dependencies(None),
         graph.name_scope("init_from_checkpoint"),
     ):
-        value = _restored(prefix, name, "" if place is None else place.spec, variable.dtype)
+        value = restored_tensor(prefix, name, "" if place is None else place.spec, variable.dtype)
         variable._initialize_from(value)

@@ -287,6 +287,12 @@ class Optimizer:
         ]
         return sorted(found, key=lambda variable: variable.name)
 
+    def _checkpoint_children(self) -> dict[str, Variable]:
+        """What a checkpoint of objects has of it besides the slots."""
+        graph = get_default_graph()
+        shared = sorted(self._shared.items(), key=lambda item: item[0][0])
+        return {name: variable for (name, _), variable in shared if variable.graph is graph}
+
     def _slot(self, variable: Variable, make: Any, slot_name: str, op_name: str) -> Variable:
         """The slot of a variable, made by ``make()`` when it is not there.
 

@@ -57,13 +57,18 @@ def _parts(value: Any) -> list[Variable]:
     return given
 
 
+def save_name(variable: Variable) -> str:
+    """The name that a checkpoint has for a variable; of a part that of the whole."""
+    place = variable._get_save_slice_info()
+    return variable.op.name if place is None else str(place.full_name)
+
+
 def _by_name(variables: Iterable[Any]) -> dict[str, list[Variable]]:
     found: dict[str, list[Variable]] = {}
     for variable in variables:
         for part in _parts(variable):
-            place = part._get_save_slice_info()
-            name = part.op.name if place is None else str(place.full_name)
-            if name in found and place is None:
+            name = save_name(part)
+            if name in found and part._get_save_slice_info() is None:
                 raise ValueError(f"At least two variables have the same name: {name}")
             found.setdefault(name, []).append(part)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ from millstream._impl.graph.arguments import INTEGER, ITEMS, NUMBER, SESSION, TE
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.graph import Graph
 from millstream._impl.train import meta_graphs
+from millstream._impl.train.checkpoint_nodes import CheckpointNodes
+from millstream._impl.train.checkpoint_reader import CheckpointReader
 from millstream._impl.train.checkpoint_state import (
     STATE_FILE,
     KeptCheckpoints,
@@ -24,6 +27,7 @@ from millstream._impl.train.checkpoint_state import (
     write_state,
 )
 from millstream._impl.train.global_step import global_step as value_of_step
+from millstream._impl.train.object_graph import keys_by_name, read_object_graph
 from millstream._impl.train.save_items import save_items
 from millstream._impl.train.save_nodes import SaveNodes
 
@@ -136,6 +140,7 @@ class Saver:
         self._is_empty = False
         self.saver_def: Any = None
         self._kept = KeptCheckpoints(max_to_keep, keep_checkpoint_every_n_hours)
+        self._object_nodes = CheckpointNodes()
         if saver_def is not None:
             self._take(saver_def)
         elif not defer_build:
@@ -307,6 +312,8 @@ class Saver:
     def restore(self, sess: Any, save_path: str | None) -> None:
         """Give the variables the values of a checkpoint.
 
+        A checkpoint of objects, that `Checkpoint` wrote, is read by the variables' names as well.
+
         Parameters
         ----------
         sess
@@ -336,6 +343,8 @@ class Saver:
         try:
             sess.run(names.restore_op_name, {names.filename_tensor_name: prefix})
         except errors.NotFoundError as error:
+            if self._restore_objects(sess, prefix):
+                return
             raise _explained(
                 error,
                 "a Variable name or other graph key that is missing from the checkpoint. Please "
@@ -347,6 +356,26 @@ class Saver:
                 "a mismatch between the current graph and the graph from the checkpoint. Please "
                 "ensure that you have not altered the graph expected based on the checkpoint.",
             ) from error
+
+    def _restore_objects(self, sess: Any, prefix: str) -> bool:
+        """Restore from a checkpoint of objects, by their names; False if it is none."""
+        message = read_object_graph(CheckpointReader(prefix))
+        if message is None:
+            return False
+        chosen = self._var_list
+        if chosen is None:
+            chosen = sess.graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+        items = save_items(chosen)
+        keys = keys_by_name(message)
+        missing = sorted({item.key for item in items} - set(keys))
+        if missing:
+            raise ValueError(
+                "Attempting to load an object-based checkpoint using variable names, but could not "
+                f"find {len(missing)} variables in the checkpoint: {', '.join(missing)}"
+            )
+        found = [dataclasses.replace(item, key=keys[item.key]) for item in items]
+        self._object_nodes.restore(sess, prefix, found)
+        return True
 
     # ---- As a message ----
 

@@ -1,0 +1,65 @@
+"""Calls of the functions for checkpoints, a part of the table of argument_types_test.py."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any
+
+import millstream as tf
+from millstream.argument_tables import Calls
+
+
+def _variable() -> Any:
+    return tf.Variable([1.0, 2.0])
+
+
+def _checkpoint() -> str:
+    """A checkpoint with the tensor "saved"."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        saver = tf.train.Saver({"saved": _variable()})
+        sess.run(tf.global_variables_initializer())
+        path = saver.save(sess, os.path.join(tempfile.mkdtemp(), "m"), write_meta_graph=False)
+    assert path is not None
+    return path
+
+
+def _manager() -> dict[str, Any]:
+    return {
+        "checkpoint": tf.train.Checkpoint(v=_variable()),
+        "directory": tempfile.mkdtemp(),
+        "max_to_keep": 1,
+    }
+
+
+def calls_of_checkpoints() -> Calls:
+    """The rows of the table."""
+    return {
+        tf.train.generate_checkpoint_state_proto: lambda: {
+            "save_dir": "d", "model_checkpoint_path": "d/m"
+        },
+        tf.train.update_checkpoint_state: lambda: {
+            "save_dir": tempfile.mkdtemp(), "model_checkpoint_path": "m"
+        },
+        tf.train.get_checkpoint_state: lambda: {"checkpoint_dir": "none"},
+        tf.train.latest_checkpoint: lambda: {"checkpoint_dir": "none"},
+        tf.train.checkpoint_exists: lambda: {"checkpoint_prefix": "none"},
+        tf.train.get_checkpoint_mtimes: lambda: {"checkpoint_prefixes": ["none"]},
+        tf.train.remove_checkpoint: lambda: {"checkpoint_prefix": "none"},
+        tf.train.Saver: lambda: {"var_list": [_variable()]},
+        tf.train.NewCheckpointReader: lambda: {"filepattern": _checkpoint()},
+        tf.train.load_checkpoint: lambda: {"ckpt_dir_or_file": _checkpoint()},
+        tf.train.list_variables: lambda: {"ckpt_dir_or_file": _checkpoint()},
+        tf.train.load_variable: lambda: {"ckpt_dir_or_file": _checkpoint(), "name": "saved"},
+        tf.train.init_from_checkpoint: lambda: {
+            "ckpt_dir_or_file": _checkpoint(), "assignment_map": {"saved": _variable()}
+        },
+        tf.train.export_meta_graph: dict,
+        tf.train.import_meta_graph: lambda: {"meta_graph_or_file": tf.MetaGraphDef()},
+        tf.train.write_graph: lambda: {
+            "graph_or_graph_def": tf.GraphDef(), "logdir": tempfile.mkdtemp(), "name": "graph"
+        },
+        tf.train.Checkpoint: lambda: {"v": _variable()},
+        tf.train.CheckpointManager: _manager,
+        tf.train.checkpoints_iterator: lambda: {"checkpoint_dir": "none", "timeout": 0.0},
+    }  # fmt: skip
