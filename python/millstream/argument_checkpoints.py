@@ -61,5 +61,12 @@ def calls_of_checkpoints() -> Calls:
         },
         tf.train.Checkpoint: lambda: {"v": _variable()},
         tf.train.CheckpointManager: _manager,
+        tf.train.VocabInfo: lambda: {
+            "new_vocab": "new", "new_vocab_size": 1, "num_oov_buckets": 0, "old_vocab": "old"
+        },
         tf.train.checkpoints_iterator: lambda: {"checkpoint_dir": "none", "timeout": 0.0},
+        tf.train.restore_partially: lambda: {
+            "sess": tf.get_default_session(), "save_path": _checkpoint(), "var_list": []
+        },
+        tf.train.warm_start: lambda: {"ckpt_to_initialize_from": _checkpoint()},
     }  # fmt: skip
