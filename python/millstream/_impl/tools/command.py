@@ -5,7 +5,8 @@ are not. ``millstream plugin-check FILE`` says whether a plugin keeps the rules 
 ``millstream doctor`` says what is missing on a machine. Each of these prints the same for programs
 with ``--json``. ``millstream plugin-template FOLDER`` makes a plugin to begin with. ``millstream
 replay FILE`` runs a node again that made a NaN. ``millstream check PROGRAM`` lists names that a
-program uses and that are not there.
+program uses and that are not there. ``millstream checkpoint`` lists, prints, verifies, compares and
+converts checkpoints.
 """
 
 from __future__ import annotations
@@ -21,7 +22,13 @@ from collections import Counter
 from millstream._impl.base import errors
 from millstream._impl.session import numeric_replay, plugins
 from millstream._impl.session.plugins import PluginInfo
-from millstream._impl.tools import check_names, doctor, plugin_check, plugin_template
+from millstream._impl.tools import (
+    check_names,
+    checkpoint_command,
+    doctor,
+    plugin_check,
+    plugin_template,
+)
 
 # Wider lines are hard to read, however wide the terminal is.
 _MOST_COLUMNS = 100
@@ -44,7 +51,8 @@ def main(arguments: list[str] | None = None) -> int:
     -------
     int
         The exit status: 0; 1 when the search path itself is wrong, a rule failed, there is a
-        problem or a file cannot be read; 2 when a plugin could not be checked.
+        problem or a file cannot be read; 2 when a plugin could not be checked. Of
+        ``checkpoint`` see `checkpoint_command.run`.
     """
     parser = argparse.ArgumentParser(prog="millstream", description="Tools of Millstream.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -85,7 +93,15 @@ def main(arguments: list[str] | None = None) -> int:
         description="Lists the names that programs use and that Millstream does not have.",
     )
     checker.add_argument("files", metavar="PROGRAM", nargs="+")
+    checkpoints = commands.add_parser(
+        "checkpoint",
+        help="list, print, verify, compare and convert checkpoints",
+        description="Lists, prints, verifies, compares and converts checkpoints.",
+    )
+    checkpoint_command.add_arguments(checkpoints)
     options = parser.parse_args(arguments)
+    if options.command == "checkpoint":
+        return checkpoint_command.run(options)
     if options.command == "check":
         return check_names.run(options.files)
     if options.command == "plugin-check":
