@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from millstream import _runtime
@@ -66,6 +66,7 @@ class BaseSession(PartialRuns):
         self._config = config
         self._closed = False
         self._entered = False
+        self._before_close: list[Callable[[], None]] = []
         self._steps: dict[Any, _runtime.Callable] = {}
         self._costs = cost_graph.cost_models(config)
         plugins.find_packages()
@@ -336,13 +337,28 @@ class BaseSession(PartialRuns):
     def close(self) -> None:
         """Free what the session holds: variables, plans, memory. Closing twice is harmless.
 
-        The memory goes back to the system. Steps that run in other threads end with CancelledError.
+        The memory goes back to the system. Steps that run in other threads end with CancelledError,
+        but for the writing of checkpoints in the background, which is waited for.
         """
         if self._closed:
             return
+        for call in self._before_close:
+            call()
+        self._before_close.clear()
         self._closed = True
         self._steps.clear()
         self._handle.close()
+
+    def call_before_close(self, call: Callable[[], None]) -> None:
+        """Have `close` call a function first, once however often it is given.
+
+        Parameters
+        ----------
+        call
+            The function.
+        """
+        if call not in self._before_close:
+            self._before_close.append(call)
 
     def as_default(self) -> _DefaultSession:
         """Make it the default session within a ``with`` block."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import time
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from millstream._impl.graph.arguments import INTEGER, ITEMS, NUMBER, SESSION, TE
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.graph import Graph
 from millstream._impl.train import meta_graphs
+from millstream._impl.train.background_saves import BackgroundSaves
 from millstream._impl.train.checkpoint_nodes import CheckpointNodes
 from millstream._impl.train.checkpoint_reader import CheckpointReader
 from millstream._impl.train.checkpoint_state import (
@@ -69,11 +71,15 @@ class Saver:
         Whether the file ``checkpoint`` has paths below its folder.
     filename
         The path when none is fed to the nodes.
+    asynchronous
+        Whether `save` returns once it has a snapshot of the variables. A thread writes the files
+        and the list of checkpoints; `wait` waits for it, and so do the next `save`, `restore` and
+        the session's `close`. For one file of version 2 alone.
 
     Raises
     ------
     ValueError
-        There is no variable, or one twice.
+        There is no variable, or one twice; or `asynchronous` is for another kind of checkpoint.
     TypeError
         Something else is among them.
 
@@ -117,6 +123,8 @@ class Saver:
         pad_step_number: bool = False,
         save_relative_paths: bool = False,
         filename: str | None = None,
+        *,
+        asynchronous: bool = False,
     ) -> None:
         if defer_build and var_list:
             raise ValueError(
@@ -125,6 +133,13 @@ class Saver:
             )
         if int(write_version) not in (1, 2):
             raise ValueError(f"write_version: expected 1 or 2, got {write_version!r}")
+        if asynchronous and (sharded or int(write_version) != 2 or saver_def is not None):
+            raise ValueError(
+                "asynchronous: only nodes of this saver write in the background, into one file of "
+                "version 2"
+            )
+        self._asynchronous = asynchronous
+        self._background: BackgroundSaves | None = None
         self._version = int(write_version)
         self._var_list = var_list
         self._reshape = reshape
@@ -179,6 +194,8 @@ class Saver:
         made = nodes.add(self._name or "save", self._filename or "model", self._sharded)
         made.max_to_keep = self._max_to_keep or 0
         made.keep_checkpoint_every_n_hours = self._keep_hours
+        if self._asynchronous:
+            self._background = BackgroundSaves(items[0].variable.graph, items)
         self.saver_def = made
 
     # ---- What it has written ----
@@ -277,16 +294,32 @@ class Saver:
             raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.")
         written: str | None = None
         if not self._is_empty:
-            written = self._run_save(sess, prefix)
-            if write_state:
-                old = self._kept.add(written)
-                self._write_state(folder, written, listed_in)
-                for each in old:
-                    remove_checkpoint(each, meta_graph_suffix=meta_graph_suffix)
+
+            def note(path: str) -> None:
+                if write_state:
+                    self._note(folder, path, listed_in, meta_graph_suffix)
+
+            if self._background is None:
+                written = self._run_save(sess, prefix)
+                note(written)
+            else:
+                written = prefix
+                self._background.start(sess, prefix, functools.partial(note, prefix))
         if write_meta_graph:
             with sess.graph.as_default():
                 self.export_meta_graph(f"{prefix}.{meta_graph_suffix}")
         return written
+
+    def wait(self) -> None:
+        """Wait until the last save of an asynchronous saver is complete.
+
+        Raises
+        ------
+        OpError, OSError
+            It failed.
+        """
+        if self._background is not None:
+            self._background.wait()
 
     def _numbered(self, sess: Any, save_path: str, global_step: Any) -> str:
         if global_step is None:
@@ -304,9 +337,13 @@ class Saver:
         written = sess.run(names.save_tensor_name, {names.filename_tensor_name: prefix})
         return os.fsdecode(written)
 
-    def _write_state(self, folder: str, written: str, latest_filename: str) -> None:
+    def _note(self, folder: str, written: str, listed_in: str, meta_graph_suffix: str) -> None:
+        """List a checkpoint, and remove the old ones that are too many."""
+        old = self._kept.add(written)
         state = self._kept.state(folder or ".", written, self._relative)
-        write_state(folder, state, latest_filename)
+        write_state(folder, state, listed_in)
+        for each in old:
+            remove_checkpoint(each, meta_graph_suffix=meta_graph_suffix)
 
     @takes(sess=SESSION)
     def restore(self, sess: Any, save_path: str | None) -> None:
@@ -337,6 +374,7 @@ class Saver:
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
         prefix = os.fspath(save_path)
+        self.wait()
         if not checkpoint_exists(prefix):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {prefix}")
         names = self.saver_def
