@@ -566,7 +566,7 @@ _TRUTHS = {
     "overwrite", "in_order", "exclusive", "strict", "return_same_structure",
     "reverse", "validate_indices", "shuffle", "enqueue_many", "dynamic_pad",
     "allow_smaller_final_batch",
-    "pin_variables_on_cpu",
+    "asynchronous", "pin_variables_on_cpu",
     "remove_accidental_hits", "sorted", "unique",
     "state_is_tuple", "use_peepholes", "variational_recurrent", "time_major", "swap_memory",
 }  # fmt: skip

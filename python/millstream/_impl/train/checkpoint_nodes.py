@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.graph.graph import Graph
 from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.ops import control_ops
 from millstream._impl.ops.array_creation import placeholder
 from millstream._impl.session.default_session import get_default_session
-from millstream._impl.train.object_graph import GRAPH_KEY, ObjectGraph
-from millstream._impl.train.save_items import SaveItem
+from millstream._impl.train.checkpoint_reader import CheckpointReader
+from millstream._impl.train.object_graph import (
+    GRAPH_KEY,
+    ObjectGraph,
+    keys_by_name,
+    read_object_graph,
+)
+from millstream._impl.train.save_items import SaveItem, save_items
 from millstream._impl.values import dtypes
 
 
@@ -100,6 +108,46 @@ class CheckpointNodes:
                 for item, value in zip(items, values, strict=True)
             ]
             return prefix, control_ops.group(*assigned, name="restore_all")
+
+    def restore_by_names(self, session: Any, prefix: str, var_list: Any) -> bool:
+        """Restore what a saver has from a checkpoint of objects, by the names of the variables.
+
+        Parameters
+        ----------
+        session
+            The session.
+        prefix
+            The prefix of the checkpoint's files.
+        var_list
+            As for `Saver`.
+
+        Returns
+        -------
+        bool
+            False if it is no checkpoint of objects.
+
+        Raises
+        ------
+        ValueError
+            It has no value for a name.
+        """
+        message = read_object_graph(CheckpointReader(prefix))
+        if message is None:
+            return False
+        chosen = var_list
+        if chosen is None:
+            chosen = session.graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+        items = save_items(chosen)
+        keys = keys_by_name(message)
+        missing = sorted({item.key for item in items} - set(keys))
+        if missing:
+            raise ValueError(
+                "Attempting to load an object-based checkpoint using variable names, but could not "
+                f"find {len(missing)} variables in the checkpoint: {', '.join(missing)}"
+            )
+        found = [dataclasses.replace(item, key=keys[item.key]) for item in items]
+        self.restore(session, prefix, found)
+        return True
 
 
 def _check_graph(items: Sequence[SaveItem], graph: Graph) -> None:

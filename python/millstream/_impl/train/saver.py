@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import os
 import time
@@ -19,7 +18,6 @@ from millstream._impl.graph.graph import Graph
 from millstream._impl.train import meta_graphs
 from millstream._impl.train.background_saves import BackgroundSaves
 from millstream._impl.train.checkpoint_nodes import CheckpointNodes
-from millstream._impl.train.checkpoint_reader import CheckpointReader
 from millstream._impl.train.checkpoint_state import (
     STATE_FILE,
     KeptCheckpoints,
@@ -29,7 +27,6 @@ from millstream._impl.train.checkpoint_state import (
     write_state,
 )
 from millstream._impl.train.global_step import global_step as value_of_step
-from millstream._impl.train.object_graph import keys_by_name, read_object_graph
 from millstream._impl.train.save_items import save_items
 from millstream._impl.train.save_nodes import SaveNodes
 
@@ -381,7 +378,7 @@ class Saver:
         try:
             sess.run(names.restore_op_name, {names.filename_tensor_name: prefix})
         except errors.NotFoundError as error:
-            if self._restore_objects(sess, prefix):
+            if self._object_nodes.restore_by_names(sess, prefix, self._var_list):
                 return
             raise _explained(
                 error,
@@ -394,26 +391,6 @@ class Saver:
                 "a mismatch between the current graph and the graph from the checkpoint. Please "
                 "ensure that you have not altered the graph expected based on the checkpoint.",
             ) from error
-
-    def _restore_objects(self, sess: Any, prefix: str) -> bool:
-        """Restore from a checkpoint of objects, by their names; False if it is none."""
-        message = read_object_graph(CheckpointReader(prefix))
-        if message is None:
-            return False
-        chosen = self._var_list
-        if chosen is None:
-            chosen = sess.graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
-        items = save_items(chosen)
-        keys = keys_by_name(message)
-        missing = sorted({item.key for item in items} - set(keys))
-        if missing:
-            raise ValueError(
-                "Attempting to load an object-based checkpoint using variable names, but could not "
-                f"find {len(missing)} variables in the checkpoint: {', '.join(missing)}"
-            )
-        found = [dataclasses.replace(item, key=keys[item.key]) for item in items]
-        self._object_nodes.restore(sess, prefix, found)
-        return True
 
     # ---- As a message ----
 
