@@ -71,12 +71,25 @@ class Checkpoint:
             found["save_counter"] = self._save_counter
         return found
 
+    def _objects(self) -> ObjectGraph:
+        """The objects as they are now: those in the graph of the variables, or the default one."""
+        held = ObjectGraph(self).variables()
+        graph = held[0][1].graph if held else get_default_graph()
+        with graph.as_default():  # optimizers have variables in several graphs
+            return ObjectGraph(self)
+
     @property
     def save_counter(self) -> Variable:
         """How often `save` has written; an int64 variable, which is saved too."""
         if self._save_counter is None:
-            graph = get_default_graph()
-            with graph.name_scope(None), graph.device("/cpu:0"):
+            held = self._objects().variables()
+            graph = held[0][1].graph if held else get_default_graph()
+            with (
+                graph.as_default(),
+                graph.name_scope(None),
+                graph.control_dependencies(None),
+                graph.device("/cpu:0"),
+            ):
                 self._save_counter = Variable(
                     0, dtype=dtypes.int64, trainable=False, name="save_counter"
                 )
@@ -115,9 +128,7 @@ class Checkpoint:
             A variable has no value.
         """
         session = session_or_default(session)
-        with session.graph.as_default():
-            objects = ObjectGraph(self)
-        self._checkpoint_nodes.save(session, file_prefix, objects)
+        self._checkpoint_nodes.save(session, file_prefix, self._objects())
         return file_prefix
 
     @takes(file_prefix=TEXT)

@@ -180,6 +180,22 @@ def test_checkpoints_of_names_are_read_by_names_and_those_of_objects_by_savers(
             tf.train.Saver([a, other]).restore(sess, objects)
 
 
+def test_the_graph_is_that_of_the_variables(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        net, optimizer = Net(), tf.train.AdamOptimizer(0.1)
+        _minimized(net, optimizer)
+    checkpoint = tf.train.Checkpoint(opt=optimizer, net=net)
+    with tf.Session(graph=graph) as sess:
+        status = checkpoint.restore(None)
+    with tf.Session(graph=graph) as sess, tf.Graph().as_default():
+        status.initialize_or_restore(sess)
+        path = checkpoint.save(str(tmp_path / "ckpt"), sess)
+        assert "opt/beta1_power" in _keys(path)
+        checkpoint.restore(path).assert_consumed().run_restore_ops(sess)
+    assert checkpoint.save_counter.graph is graph
+
+
 def test_a_shared_object_and_a_circle_are_saved_once(tmp_path: Path) -> None:
     with tf.Graph().as_default():
         net = Net()

@@ -10,7 +10,6 @@ from millstream._impl.train.checkpoint_reader import CheckpointReader
 from millstream._impl.train.object_graph import (
     GRAPH_KEY,
     Match,
-    ObjectGraph,
     full_name,
     items_of,
     read_object_graph,
@@ -55,7 +54,7 @@ class LoadStatus:
 
     def _matched(self) -> tuple[list[tuple[Any, str | None]], Mapping[str, str]]:
         """All variables, each with its key or None, and the keys that none has."""
-        graph = ObjectGraph(self._root)
+        graph = self._root._objects()
         if self._message is None:
             names = self._reader.get_variable_to_shape_map()
             found = [
@@ -238,5 +237,5 @@ class InitializationStatus:
             The session, by default the default one.
         """
         session = session_or_default(session)
-        variables = ObjectGraph(self._root).variables()
+        variables = self._root._objects().variables()
         session.run([op for _, each in variables for op in _initializers(each)])
