@@ -12,6 +12,8 @@ from millstream._impl.base import errors
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import MAPPING, TEXT, takes
 from millstream._impl.graph.graph import Graph
+from millstream._impl.graph.operation import Tensor
+from millstream._impl.ops.array_creation import placeholder
 from millstream._impl.session.session import Session
 from millstream._impl.train.checkpoint_state import latest_checkpoint
 from millstream._impl.train.save_items import save_name
@@ -21,6 +23,28 @@ from millstream._impl.values.tensor_shape import TensorShape
 from millstream._impl.variables.partitioned_variable import PartitionedVariable
 from millstream._impl.variables.variable_scope import get_variable_scope
 from millstream._impl.variables.variables import Variable
+
+
+class _ReadingStep:
+    """Reads tensors of one checkpoint by their names, in a graph and a session of its own."""
+
+    def __init__(self, prefix: str) -> None:
+        graph = Graph()
+        with graph.as_default():
+            self._name = placeholder(dtypes.string, (1,))
+        self._prefix = prefix
+        self._values: dict[DType, Tensor] = {}
+        self._session = Session(graph=graph)
+
+    def run(self, name: str, dtype: DType) -> Any:
+        if dtype not in self._values:
+            with self._session.graph.as_default():
+                values = gen_ops.restore_v2(self._prefix, self._name, [""], [dtype])
+                value = values[0] if isinstance(values, (list, tuple)) else values
+                if dtype == dtypes.bfloat16:
+                    value = gen_ops.cast(value, dtypes.float32)
+                self._values[dtype] = value
+        return self._session.run(self._values[dtype], {self._name: [name]})
 
 
 class CheckpointReader:
@@ -41,6 +65,7 @@ class CheckpointReader:
 
     def __init__(self, filepattern: str) -> None:
         self._prefix = filepattern
+        self._step: _ReadingStep | None = None
         try:
             listed = json.loads(_runtime.checkpoint_list(filepattern))
         except _runtime.StatusError as error:
@@ -82,13 +107,9 @@ class CheckpointReader:
         if tensor_str not in self._dtypes:
             text = f"Key {tensor_str} not found in checkpoint"
             raise errors.make(None, errors.NOT_FOUND, text, "")
-        graph = Graph()
-        with graph.as_default():
-            value = restored_tensor(self._prefix, tensor_str, "", self._dtypes[tensor_str])
-            if value.dtype == dtypes.bfloat16:
-                value = gen_ops.cast(value, dtypes.float32)
-        with Session(graph=graph) as session:
-            return session.run(value)
+        if self._step is None:
+            self._step = _ReadingStep(self._prefix)
+        return self._step.run(tensor_str, self._dtypes[tensor_str])
 
     def why_not(self, variable: Any, name: str) -> str | None:
         """Why a tensor is no value for a variable, or for the whole that it is a part of; or None.
