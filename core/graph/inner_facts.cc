@@ -7,6 +7,7 @@ namespace millstream {
 std::vector<PartialShape> LoopShapes(const LoopBody& loop, const std::vector<OutputFacts>& inputs) {
   const size_t num_variables = loop.num_variables;
   std::vector<OutputFacts> feeds = inputs;
+  feeds.resize(loop.iteration.signature.feeds.size());  // without the sums
   std::vector<PartialShape> shapes;
   for (size_t k = 0; k < num_variables; ++k) {
     feeds[k].value.reset();  // of the first iteration alone

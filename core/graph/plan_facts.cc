@@ -57,7 +57,11 @@ bool PlanFacts::InferInner(const Node* node, const PrunedGraph& graph) {
   std::vector<OutputFacts>& outputs = outputs_[node];
   if (loop != graph.loops.end()) {
     const std::vector<PartialShape> shapes = LoopShapes(*loop->second, inputs);
-    for (const int variable : loop->second->exits) outputs.emplace_back().shape = shapes[variable];
+    for (const int input : loop->second->exits) {
+      // What adds up keeps its shape.
+      const bool is_variable = input < loop->second->num_variables;
+      outputs.emplace_back().shape = is_variable ? shapes[input] : inputs[input].shape;
+    }
   } else {
     for (PartialShape& shape : BranchShapes(*branch->second, inputs)) {
       outputs.emplace_back().shape = std::move(shape);

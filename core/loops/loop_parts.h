@@ -11,9 +11,10 @@
 namespace millstream {
 
 // The item that takes the place of the loop in the frame around it. `frame` is the name of the
-// loop's frame, `exits` are its Exits. Errors are those of building the graphs.
+// loop's frame, `exits` are its Exits. `joins_sums`: products that variables add up become
+// LoopBody::sums. Errors are those of building the graphs.
 StatusOr<StepItem> MakeLoopItem(const LoopForm& form, const std::string& frame,
-                                const std::vector<StepItem>& exits);
+                                const std::vector<StepItem>& exits, bool joins_sums);
 
 }  // namespace millstream
 

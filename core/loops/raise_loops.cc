@@ -21,8 +21,8 @@ namespace {
 class LoopRaiser {
  public:
   LoopRaiser(const PrunedGraph& graph, const StepSignature& signature,
-             const std::function<bool(const Node&)>& runs_at_once)
-      : graph_(graph), signature_(signature) {
+             const std::function<bool(const Node&)>& runs_at_once, bool joins_sums)
+      : graph_(graph), signature_(signature), joins_sums_(joins_sums) {
     limits_.runs_at_once = runs_at_once;
     limits_.fed.insert(signature.feeds.begin(), signature.feeds.end());
     limits_.visible.insert(signature.targets.begin(), signature.targets.end());
@@ -39,6 +39,7 @@ class LoopRaiser {
 
   const PrunedGraph& graph_;
   const StepSignature& signature_;
+  const bool joins_sums_;
   InnerLimits limits_;
   FrameTree tree_;
   std::vector<FrameItems> frames_;
@@ -77,7 +78,8 @@ Status LoopRaiser::Raise(int frame) {
     has_frames_[parent] = true;
     return absl::OkStatus();
   }
-  MS_ASSIGN_OR_RETURN(StepItem loop, MakeLoopItem(*form, tree_.frames[frame].name, items.exits));
+  MS_ASSIGN_OR_RETURN(StepItem loop,
+                      MakeLoopItem(*form, tree_.frames[frame].name, items.exits, joins_sums_));
   frames_[parent].inside.push_back(std::move(loop));
   raised_[frame] = true;
   return absl::OkStatus();
@@ -134,8 +136,8 @@ StatusOr<std::unique_ptr<RaisedGraph>> LoopRaiser::Run() {
 
 StatusOr<std::unique_ptr<RaisedGraph>> RaiseLoops(
     const PrunedGraph& graph, const StepSignature& signature,
-    const std::function<bool(const Node&)>& runs_at_once) {
-  return LoopRaiser(graph, signature, runs_at_once).Run();
+    const std::function<bool(const Node&)>& runs_at_once, bool joins_sums) {
+  return LoopRaiser(graph, signature, runs_at_once, joins_sums).Run();
 }
 
 }  // namespace millstream

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/passes/known_values.h"
 #include "core/passes/pass.h"
 
 namespace millstream {
@@ -21,39 +22,21 @@ const Product* ProductOf(const StepOp& op) {
   return nullptr;
 }
 
-std::string DataFormat(const StepOp& op) {
-  StatusOr<std::string> format = op.node->Attr<std::string>("data_format");
-  return format.ok() ? *format : "NHWC";
-}
-
-// The vector that `op` adds to every row of `product`, or nothing.
-std::optional<Output> BiasOf(const StepOps& ops, const StepOp& op, const StepOp& product) {
-  const Output value = product.outputs[0];
-  if (op.type() == "BiasAdd") {
-    if (op.inputs[0] != value || DataFormat(op) != "NHWC") return std::nullopt;
-    return op.inputs[1];
-  }
-  if (op.type() != "Add" && op.type() != "AddV2") return std::nullopt;
-  const Output other = op.inputs[op.inputs[0] == value ? 1 : 0];
-  const PartialShape* shape = ops.KnownShape(value);
-  const PartialShape* bias = ops.KnownShape(other);
-  if (other == value || shape == nullptr || bias == nullptr || bias->rank() != 1 ||
-      bias->dim(0) != shape->dim(-1)) {
-    return std::nullopt;
-  }
-  return other;
+bool IsChannelsLast(const StepOp& op) {
+  const StatusOr<std::string> format = op.node->Attr<std::string>("data_format");
+  return !format.ok() || *format == "NHWC";
 }
 
 Status FuseFrom(StepOps* ops, int first) {
   const StepOp product = ops->op(first);
   const Product* const kind = ProductOf(product);
   if (kind == nullptr || product.outputs[0].dtype() != DataType::kFloat ||
-      DataFormat(product) != "NHWC") {
+      !IsChannelsLast(product)) {
     return absl::OkStatus();
   }
   const int second = ops->OnlyReader(product.outputs[0]);
   if (second < 0) return absl::OkStatus();
-  const std::optional<Output> bias = BiasOf(*ops, ops->op(second), product);
+  const std::optional<Output> bias = AddedVector(*ops, ops->op(second), product.outputs[0]);
   if (!bias.has_value()) return absl::OkStatus();
   std::vector<std::string> fused = {"BiasAdd"};
   std::vector<int> members = {first, second};

@@ -49,6 +49,23 @@ std::optional<std::vector<int64_t>> KnownIntegers(const StepOps& ops, const Outp
   return *std::move(integers);
 }
 
+std::optional<Output> AddedVector(const StepOps& ops, const StepOp& op, const Output& value) {
+  if (op.type() == "BiasAdd") {
+    const StatusOr<std::string> format = op.node->Attr<std::string>("data_format");
+    const bool is_by_rows = !format.ok() || *format == "NHWC";
+    return op.inputs[0] == value && is_by_rows ? std::make_optional(op.inputs[1]) : std::nullopt;
+  }
+  if (op.type() != "Add" && op.type() != "AddV2") return std::nullopt;
+  const Output other = op.inputs[op.inputs[0] == value ? 1 : 0];
+  const PartialShape* const shape = ops.KnownShape(value);
+  const PartialShape* const vector = ops.KnownShape(other);
+  if (other == value || shape == nullptr || vector == nullptr || vector->rank() != 1 ||
+      vector->dim(0) != shape->dim(-1)) {
+    return std::nullopt;
+  }
+  return other;
+}
+
 std::optional<Tensor> UniformValue(const StepOps& ops, const Output& value) {
   constexpr int kMostSteps = 8;
   Output source = value;

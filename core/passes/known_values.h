@@ -15,6 +15,10 @@ bool HaveSameShape(const StepOps& ops, const Output& a, const Output& b);
 // The elements of an integer constant; none for any other value.
 std::optional<std::vector<int64_t>> KnownIntegers(const StepOps& ops, const Output& value);
 
+// The vector that `op` adds to each row of `value`, if that is what it does: BiasAdd, or Add or
+// AddV2 with a vector on either side.
+std::optional<Output> AddedVector(const StepOps& ops, const StepOp& op, const Output& value);
+
 // If all elements have one value that is the same in every step, returns it as a scalar. Recognizes
 // constants with equal bits in all elements, Fill of a constant, and views, repetitions and slices
 // of these.

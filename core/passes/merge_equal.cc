@@ -1,6 +1,8 @@
 // merge_equal: of operations with equal ops, attributes and inputs, only the first runs, and all
 // readers read its outputs. Constants of up to a kilobyte are equal if their bits are.
 //
+// Reads of a variable are equal if no operation between them may write to a variable.
+//
 // The order of arguments counts, also for Add and Mul, because it decides which of two NaNs is
 // returned. A value stays in memory until its last reader, however late. This is always faster than
 // to compute it again. Recomputation to save memory would be a separate pass.
@@ -12,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/graph/colocation.h"
 #include "core/graph/structural_role.h"
 #include "core/passes/pass.h"
@@ -40,6 +43,16 @@ bool HaveEqualAttrs(const Node& a, const Node& b) {
   return x == a.attrs().end() && y == b.attrs().end();
 }
 
+// Ops that read what a handle names.
+constexpr absl::string_view kReaders[] = {"ReadVariableOp", "ResourceGather", "ResourceGatherNd",
+                                          "VarIsInitializedOp", "VariableShape"};
+
+bool MayWrite(const StepOp& op) {
+  return absl::c_any_of(op.inputs,
+                        [](const Output& input) { return input.dtype() == DataType::kResource; }) &&
+         !absl::c_linear_search(kReaders, op.type());
+}
+
 class EqualMerger {
  public:
   explicit EqualMerger(StepOps* ops) : ops_(*ops) {}
@@ -59,11 +72,13 @@ class EqualMerger {
   };
 
   Output NameOf(const Output& value);
+  bool IsRead(int i) const;
   bool IsCandidate(int i) const;
   Status Merge(int i, int first);
 
   StepOps& ops_;
   absl::flat_hash_map<Key, std::vector<int>> seen_;
+  std::vector<Key> reads_;                              // of those
   absl::flat_hash_map<std::string, Output> constants_;  // the first of each value
 };
 
@@ -80,10 +95,16 @@ Output EqualMerger::NameOf(const Output& value) {
   return constants_.try_emplace(std::move(key), value).first->second;
 }
 
-// True if the outputs depend only on the inputs, and all effects of the operation are its outputs.
+// A read that the program does not order.
+bool EqualMerger::IsRead(int i) const {
+  return ops_.op(i).type() == "ReadVariableOp" && !ops_.IsControlled(i);
+}
+
+// True if the outputs depend only on the inputs, and all effects of the operation are its outputs;
+// or, while nothing is written, if it is a read.
 bool EqualMerger::IsCandidate(int i) const {
   const StepOp& op = ops_.op(i);
-  if (op.outputs.empty() || op.node->op().is_stateful) return false;
+  if (op.outputs.empty() || (op.node->op().is_stateful && !IsRead(i))) return false;
   switch (RoleOf(op.type())) {
     case StructuralRole::kKernel:
     case StructuralRole::kIdentity:
@@ -97,6 +118,10 @@ bool EqualMerger::IsCandidate(int i) const {
 Status EqualMerger::Merge(int i, int first) {
   const std::vector<Output> outputs = ops_.op(i).outputs;
   const std::vector<Output> same = ops_.op(first).outputs;
+  if (IsRead(i)) {
+    if (ops_.Redirect(outputs[0], same[0])) ops_.Remove(i);
+    return absl::OkStatus();
+  }
   if (outputs.size() == 1) return ops_.Forward(i, same[0]);
   for (size_t k = 0; k < outputs.size(); ++k) ops_.Redirect(outputs[k], same[k]);
   ops_.RemoveUnread(i);
@@ -105,10 +130,16 @@ Status EqualMerger::Merge(int i, int first) {
 
 Status EqualMerger::Run() {
   for (int i = 0; i < ops_.size(); ++i) {
-    if (ops_.IsGone(i) || !IsCandidate(i)) continue;
+    if (ops_.IsGone(i)) continue;
     const StepOp& op = ops_.op(i);
+    if (MayWrite(op)) {
+      for (const Key& read : reads_) seen_.erase(read);
+      reads_.clear();
+    }
+    if (!IsCandidate(i)) continue;
     Key key{&op.node->op(), {}};
     for (const Output& input : op.inputs) key.inputs.push_back(NameOf(input));
+    if (IsRead(i)) reads_.push_back(key);
     std::vector<int>& equals = seen_[std::move(key)];
     const auto first = absl::c_find_if(
         equals, [&](int other) { return HaveEqualAttrs(*ops_.op(other).node, *op.node); });

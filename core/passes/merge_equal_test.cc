@@ -117,5 +117,37 @@ TEST_F(MergeEqualTest, ManyOperationsOnOneValue) {
   EXPECT_EQ(Saved({sum->output(0)}), 9999);
 }
 
+class MergeEqualReadTest : public MergeEqualTest {
+ protected:
+  // The handle of a variable that is assigned before anything reads it.
+  Output Handle() {
+    const Output handle = Variable("v", DataType::kFloat, PartialShape({2}));
+    build.set_control_inputs({Assign(handle, Constant(Tensor::Vector<float>({1, 2})))});
+    const Output assigned = Op("Identity", {handle});
+    build.set_control_inputs({});
+    return assigned;
+  }
+};
+
+TEST_F(MergeEqualReadTest, AVariableIsReadOnce) {
+  const Output handle = Handle();
+  const Output sum = Op("Add", {Read(handle), Read(handle)});
+  EXPECT_EQ(Saved({Op("Mul", {sum, Read(handle)})}), 2);
+}
+
+TEST_F(MergeEqualReadTest, AWriteIsSeen) {
+  const Output handle = Handle();
+  const Output before = Read(handle);
+  const Node* const write = build.NodeOf("AssignAddVariableOp", {handle, Op("Exp", {before})});
+  EXPECT_EQ(Saved({Op("Sub", {before, Read(handle)})}, {write}), 0);
+}
+
+TEST_F(MergeEqualReadTest, WhatTheProgramOrdersStays) {
+  const Output handle = Handle();
+  const Output before = Read(handle);
+  const Output after = Read(handle, {Op("Exp", {before}).node});
+  EXPECT_EQ(Saved({Op("Sub", {before, after})}), 0);
+}
+
 }  // namespace
 }  // namespace millstream

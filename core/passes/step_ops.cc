@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "core/graph/structural_role.h"
 #include "framework/plugin/kernel_registry.h"
 
 namespace millstream {
@@ -155,6 +156,94 @@ void StepOps::RemoveUnread(int i) {
     Forget(candidate);
     for (const Output& input : inputs) candidates.push_back(Producer(input));
   }
+}
+
+// ---- Order ----
+
+bool StepOps::IsControlled(int i) const {
+  if (!controlled_.has_value()) {
+    controlled_.emplace();
+    for (size_t k = 0; k < program_.nodes.size(); ++k) {
+      if (!program_.controls[k].empty()) controlled_->insert(program_.nodes[k]);
+    }
+  }
+  return controlled_->contains(origins_[i]);
+}
+
+bool StepOps::IsPure(int i) const {
+  const StepOp& op = ops_[i];
+  if (op.node->op().is_stateful || op.must_run || IsControlled(i)) return false;
+  switch (RoleOf(op.type())) {
+    case StructuralRole::kKernel:
+    case StructuralRole::kIdentity:
+    case StructuralRole::kReshape: return true;
+    default: return false;
+  }
+}
+
+bool StepOps::CanPrecede(absl::Span<const Output> values, int place) const {
+  absl::flat_hash_set<int> seen;
+  std::vector<int> left;
+  const auto add = [&](absl::Span<const Output> needed) {
+    for (const Output& value : needed) {
+      const int producer = Producer(value);
+      if (producer >= place && seen.insert(producer).second) left.push_back(producer);
+    }
+  };
+  add(values);
+  while (!left.empty()) {
+    const int i = left.back();
+    left.pop_back();
+    if (!IsPure(i)) return false;
+    add(ops_[i].inputs);
+  }
+  return true;
+}
+
+// Visits the producers of an operation before it, without recursion: chains may be long.
+void StepOps::Reorder() {
+  std::vector<int> order;
+  std::vector<bool> visited(size(), false);
+  struct Visit {
+    int op;
+    size_t next_input;
+  };
+  std::vector<Visit> path;
+  const auto enter = [&](int op) {
+    if (op < 0 || visited[op]) return;
+    visited[op] = true;
+    path.push_back({op, 0});
+  };
+  for (int i = 0; i < size(); ++i) {
+    enter(i);
+    while (!path.empty()) {
+      const int op = path.back().op;
+      if (path.back().next_input < ops_[op].inputs.size()) {
+        enter(Producer(ops_[op].inputs[path.back().next_input++]));
+      } else {
+        order.push_back(op);
+        path.pop_back();
+      }
+    }
+  }
+  Arrange(order);
+}
+
+void StepOps::Arrange(const std::vector<int>& order) {
+  std::vector<StepOp> ops;
+  std::vector<const Node*> origins;
+  std::vector<int> place_of(size());
+  readers_ = ValueReaders();
+  for (int place = 0; place < static_cast<int>(order.size()); ++place) {
+    const int from = order[place];
+    place_of[from] = place;
+    readers_.Add(place, ops_[from].inputs);
+    ops.push_back(std::move(ops_[from]));
+    origins.push_back(origins_[from]);
+  }
+  for (auto& [value, producer] : producers_) producer = place_of[producer];
+  ops_ = std::move(ops);
+  origins_ = std::move(origins);
 }
 
 // ---- Constants ----

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -98,9 +99,21 @@ class StepOps {
   // visible, the operation becomes an Identity of `value` instead. REQUIRES: operation i has one
   // output, it equals `value` bit for bit, and `value` is produced before operation i.
   Status Forward(int i, const Output& value);
+  // Removes operation i, stateful or not. REQUIRES: nothing reads its outputs, they are not
+  // visible, and all that the operation does is done without it.
+  void Remove(int i) { Forget(i); }
   // Removes operation i if its outputs have no readers and are not visible. Then does the same for
   // the producers of its inputs. Operations that are stateful or must run stay.
   void RemoveUnread(int i);
+
+  // True if the operations at `place` or behind it that compute the values could stand before it:
+  // only values connect them with others, and not state or control edges.
+  bool CanPrecede(absl::Span<const Output> values, int place) const;
+  // True if control edges of the program lead to operation i.
+  bool IsControlled(int i) const;
+  // Moves each operation that stands behind a reader of its outputs to the place before it. The
+  // others keep their order. All places may change. REQUIRES: CanPrecede for what moves.
+  void Reorder();
 
   // Runs the kernel of operation i; see Evaluator. UNIMPLEMENTED when a pass made its node.
   StatusOr<std::vector<Tensor>> Evaluate(int i, const std::vector<Tensor>& inputs,
@@ -137,6 +150,9 @@ class StepOps {
   void Forget(int i);
   bool IsUnread(const StepOp& op) const;
   void AddConstant(const Output& output, Tensor value);
+  bool IsPure(int i) const;
+  // Puts operation order[i] at place i.
+  void Arrange(const std::vector<int>& order);
 
   const PrunedGraph& program_;
   const PlanFacts* const facts_;
@@ -152,6 +168,8 @@ class StepOps {
   std::vector<Output> constants_in_order_;
   std::unique_ptr<Graph> graph_;  // only the new nodes; null while there are none
   absl::flat_hash_set<const Node*> new_nodes_;
+  // The nodes of the program to which control edges lead; found when it is first asked for.
+  mutable std::optional<absl::flat_hash_set<const Node*>> controlled_;
   absl::flat_hash_map<int, Output> dummies_;  // stand for the inputs of new nodes, by dtype
 };
 

@@ -20,15 +20,21 @@ constexpr char kLoopDetail[] = "\n  loop: iteration ";
 // One run of a loop.
 class LoopRun {
  public:
-  LoopRun(const LoopBody& body, InnerPlans* condition, InnerPlans* iteration, MS_Frame* frame)
+  LoopRun(const LoopBody& body, InnerPlans* condition, InnerPlans* iteration,
+          const LoopSumPlans& sums, MS_Frame* frame)
       : body_(body),
         condition_(*condition),
         iteration_(*iteration),
         frame_(frame),
-        host_(*frame->ctx->host) {}
+        host_(*frame->ctx->host),
+        sums_(body, sums, host_.step, host_.trace) {}
   Status Run();
 
  private:
+  // What the plans are fed, and the values of the sums.
+  absl::Span<Tensor> Feeds() { return absl::MakeSpan(values_).first(values_.size() - num_sums()); }
+  absl::Span<Tensor> Sums() { return absl::MakeSpan(values_).last(num_sums()); }
+  size_t num_sums() const { return body_.sums.size(); }
   StatusOr<bool> HasFirst();
   StatusOr<bool> GoesOn(const PlanRun& run, size_t fetch) const;
   Status Iterate();
@@ -39,8 +45,10 @@ class LoopRun {
   InnerPlans& iteration_;
   MS_Frame* const frame_;
   KernelHost& host_;
-  int64_t number_ = 0;          // of the iteration
-  std::vector<Tensor> values_;  // of the variables in this iteration, then of the invariants
+  int64_t number_ = 0;  // of the iteration
+  // Of the variables in this iteration, then of the invariants, then of the sums.
+  std::vector<Tensor> values_;
+  LoopSums sums_;
 };
 
 StatusOr<bool> LoopRun::GoesOn(const PlanRun& run, size_t fetch) const {
@@ -52,9 +60,9 @@ StatusOr<bool> LoopRun::GoesOn(const PlanRun& run, size_t fetch) const {
 }
 
 StatusOr<bool> LoopRun::HasFirst() {
-  MS_ASSIGN_OR_RETURN(Plan* const plan, condition_.For(values_, nullptr));
+  MS_ASSIGN_OR_RETURN(Plan* const plan, condition_.For(Feeds(), nullptr));
   PlanRun run(plan, plan->device_name);
-  MS_RETURN_IF_ERROR(run.BeginInside(host_.step, host_.trace, values_));
+  MS_RETURN_IF_ERROR(run.BeginInside(host_.step, host_.trace, Feeds()));
   MS_RETURN_IF_ERROR(run.RunCalls());
   MS_ASSIGN_OR_RETURN(const bool has_first, GoesOn(run, 0));
   run.EndInside();
@@ -62,14 +70,15 @@ StatusOr<bool> LoopRun::HasFirst() {
 }
 
 Status LoopRun::Iterate() {
-  MS_ASSIGN_OR_RETURN(Plan* const plan, iteration_.For(values_, &body_));
+  MS_ASSIGN_OR_RETURN(Plan* const plan, iteration_.For(Feeds(), &body_));
   PlanRun run(plan, plan->device_name);
-  MS_RETURN_IF_ERROR(run.BeginInside(host_.step, host_.trace, values_));
+  MS_RETURN_IF_ERROR(run.BeginInside(host_.step, host_.trace, Feeds()));
   const auto variables = absl::MakeSpan(values_).first(body_.num_variables);
   size_t unchecked = 0;
   while (true) {
     MS_RETURN_IF_ERROR(run.RunCalls());
     MS_ASSIGN_OR_RETURN(const bool goes_on, GoesOn(run, body_.num_variables));
+    if (num_sums() > 0) MS_RETURN_IF_ERROR(sums_.Add(run, Sums()));
     MS_RETURN_IF_ERROR(run.Carry(variables));
     if (!goes_on) break;
     ++number_;
@@ -81,7 +90,7 @@ Status LoopRun::Iterate() {
     MS_RETURN_IF_ERROR(run.Repeat());
   }
   run.EndInside();
-  return absl::OkStatus();
+  return sums_.Finish(Sums());
 }
 
 // The innermost loop tells its iteration.
@@ -109,10 +118,14 @@ Status LoopRun::Run() {
 LoopNode::LoopNode(std::shared_ptr<const LoopBody> body, const InnerSite& site)
     : body_(std::move(body)),
       condition_(&body_->condition, 0, site),
-      iteration_(&body_->iteration, body_->num_variables, site) {}
+      iteration_(&body_->iteration, body_->num_variables, site) {
+  for (const LoopSum& sum : body_->sums) {
+    sums_.push_back(std::make_unique<InnerPlans>(&sum.graph, 1, site));
+  }
+}
 
 Status LoopNode::Run(MS_Frame* frame) {
-  return LoopRun(*body_, &condition_, &iteration_, frame).Run();
+  return LoopRun(*body_, &condition_, &iteration_, sums_, frame).Run();
 }
 
 }  // namespace millstream

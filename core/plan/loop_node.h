@@ -6,6 +6,7 @@
 
 #include "core/graph/inner_graph.h"
 #include "core/plan/inner_plans.h"
+#include "core/plan/loop_sums.h"
 
 namespace millstream {
 
@@ -20,6 +21,7 @@ class LoopNode final : public InnerNode {
   const std::shared_ptr<const LoopBody> body_;
   InnerPlans condition_;
   InnerPlans iteration_;
+  LoopSumPlans sums_;
 };
 
 }  // namespace millstream

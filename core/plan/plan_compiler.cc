@@ -23,6 +23,10 @@
 namespace millstream {
 namespace {
 
+// Ops whose outputs exist already: in a variable, in a list. A place in the slab would be a copy.
+constexpr absl::string_view kSharing[] = {"ReadVariableOp", "TensorListGetItem",
+                                          "TensorListPopBack"};
+
 bool IsHandle(const Output& output) { return output.dtype() == DataType::kResource; }
 
 // Stands for nodes that do nothing in graphs that run as written.
@@ -228,7 +232,8 @@ Root& PlanCompiler::AddOutput(const Output& output, RootKind kind, Instruction* 
 Status PlanCompiler::AddKernel(const StepOp& op) {
   const Node* const node = op.node;
   MS_ASSIGN_OR_RETURN(KernelInstance * kernel, KernelOf(node));
-  const bool shares_variable = settings_.features.variables && node->op().name == "ReadVariableOp";
+  const bool shares =
+      settings_.features.variables && absl::c_linear_search(kSharing, node->op().name);
   Instruction instruction;
   instruction.node = node;
   instruction.kernel = kernel;
@@ -248,7 +253,7 @@ Status PlanCompiler::AddKernel(const StepOp& op) {
       Status valid = ValidateShape(root.shape);
       if (!valid.ok()) return AnnotateWithNode(valid, *node);
     }
-    const bool is_planned = settings_.features.slab && root.shape_known && !shares_variable &&
+    const bool is_planned = settings_.features.slab && root.shape_known && !shares &&
                             IsPlainData(root.dtype) && root.in_host == (plan_->memory == nullptr);
     if (!is_planned) root.kind = RootKind::kSlot;
   }

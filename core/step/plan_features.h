@@ -23,8 +23,8 @@ struct PlanFeatures {
   bool fold_shapes = true;
   // Outputs of nodes that only rename (Identity, Reshape) are views. Off: the nodes run and copy.
   bool views = true;
-  // A read of a variable shares its memory until the variable is written. Off: it copies, if the
-  // slab has a place for the value.
+  // A read of a variable or of an element of a list shares its memory until it is written. Off: it
+  // copies, if the slab has a place for the value.
   bool variables = true;
   // Kernels do not compute outputs without readers. Off: they compute all.
   bool unused_outputs = true;

@@ -65,6 +65,15 @@ def _product_update(values: Values) -> Any:
         return weights.read_value()
 
 
+def _recurrent_steps(values: Values) -> Any:
+    """Steps of a recurrent network with their gradients: products that are joined and summed."""
+    x, weights, bias = values.of(64, 5, 100), values.of(300, 200), values.of(200)
+    state = values.of(64, 200)
+    for t in range(5):
+        state = tf.tanh(tf.matmul(tf.concat([x[:, t], state], 1), weights) + bias)
+    return [state, *tf.gradients(state, [x, weights])]
+
+
 def _chain(values: Values) -> Any:
     """Elementwise operations that become one kernel."""
     x, y = values.positive(SIZE), values.positive(SIZE)
@@ -147,6 +156,37 @@ def _make_chain(source: Source, op: Any) -> Case:
     return Case(op.name, inputs, {**attrs, "results": attr_text(results)})
 
 
+def _float_matrix(source: Source, rows: int, columns: int) -> Input:
+    return Input("float32", source.values("float32", (rows, columns), "small"))
+
+
+def _make_part(source: Source, op: Any) -> Case:
+    """Products of one or several matrices with some rows of another."""
+    is_joined = op.name == "_JoinedMatMul"
+    count = source.integer(1, 4) if is_joined else 1
+    rows, inner, width = (source.size(7) for _ in range(3))
+    first, transpose = source.integer(0, 4), source.chance(0.5)
+    columns = width if transpose else inner
+    inputs = [_float_matrix(source, rows, columns) for _ in range(count)]
+    inputs.append(_float_matrix(source, first + inner + source.integer(0, 3), width))
+    attrs = {"first_row": attr_text(first), "num_rows": attr_text(inner)}
+    attrs |= {"T": type_attr("float32"), "transpose_b": attr_text(transpose)}
+    if is_joined:
+        return Case(op.name, inputs, {**attrs, "num": attr_text(count)})
+    shape = (rows, inner if transpose else width)
+    inputs.append(_float_matrix(source, *shape))
+    inputs.append(Input("float32", source.values("float32", shape[1:], "small")))
+    return Case(op.name, inputs, {**attrs, "num_addends": attr_text(2)})
+
+
+def _make_sum(source: Source, op: Any) -> Case:
+    count, rows, columns = source.integer(1, 4), source.size(7), source.size(7)
+    depths = [source.size(5) for _ in range(count)]
+    inputs = [_float_matrix(source, depth, rows) for depth in depths]
+    inputs += [_float_matrix(source, depth, columns) for depth in depths]
+    return Case(op.name, inputs, {"T": type_attr("float32"), "num": attr_text(count)})
+
+
 def _make_product_update(source: Source, op: Any) -> Case:
     dtype = pick_type(source, op, "T")
     inner, rows, columns = (source.size(7) for _ in range(3))
@@ -186,8 +226,11 @@ for _op, _make, _build in [
     ("_FusedBatchNormReluGrad", _make_norm, _normalization),
     ("_FusedElementwise", _make_chain, _chain),
     ("_FusedMatMul", _make_fused, _products),
+    ("_JoinedMatMul", _make_part, _recurrent_steps),
     ("_MatMulApplyGradientDescent", _make_product_update, _product_update),
+    ("_PartMatMul", _make_part, _recurrent_steps),
     ("_ReluGradBiasAddGrad", _make_relu_gradient, _relu_gradient),
+    ("_SummedMatMul", _make_sum, _recurrent_steps),
 ]:
     define_tests(_op, cases=_make, reference=_MADE_HERE, determinism=LargeCase(_build, FLOAT32))
 

@@ -1,0 +1,358 @@
+// join_products: where the steps of a recurrent network are unrolled, each multiplies the same
+// weights with its input and its state, one beside the other:
+//
+//   sum[t] = concat(input[t], state[t]) * weights + bias
+//
+// The products of the inputs need no state. They become one product with the rows of the weights
+// that belong to inputs, and each step multiplies its state alone. Likewise in the backward steps,
+// where the gradient of each concatenation is cut in two: the gradients of all inputs are one
+// product. Sums are rounded in another order.
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "core/passes/known_values.h"
+#include "core/passes/pass.h"
+
+namespace millstream {
+namespace {
+
+// All products of a group are in memory at once.
+constexpr int64_t kMostElements = int64_t{1} << 25;
+
+// Some rows of the weights.
+struct RowRange {
+  int64_t first;
+  int64_t count;
+  friend bool operator<(const RowRange& a, const RowRange& b) {
+    return std::make_pair(a.first, a.count) < std::make_pair(b.first, b.count);
+  }
+};
+
+bool IsProductWithRows(const StepOp& op, bool transpose_b) {
+  if (op.type() != "MatMul" || op.outputs[0].dtype() != DataType::kFloat || op.names_kernel()) {
+    return false;
+  }
+  const StatusOr<bool> a = op.node->Attr<bool>("transpose_a");
+  const StatusOr<bool> b = op.node->Attr<bool>("transpose_b");
+  return a.ok() && !*a && b.ok() && *b == transpose_b && !op.must_run;
+}
+
+AttrMap PartAttrs(const RowRange& rows, bool transpose_b) {
+  AttrMap attrs;
+  SetAttr(&attrs, "T", DataType::kFloat);
+  SetAttr(&attrs, "first_row", rows.first);
+  SetAttr(&attrs, "num_rows", rows.count);
+  SetAttr(&attrs, "transpose_b", transpose_b);
+  return attrs;
+}
+
+// What follows from some values: for each operation whether it does.
+std::vector<bool> Consequences(const StepOps& ops, const std::vector<Output>& values) {
+  std::vector<bool> follows(ops.size(), false);
+  std::vector<Output> left = values;
+  while (!left.empty()) {
+    const Output value = left.back();
+    left.pop_back();
+    for (const int reader : ops.Readers(value)) {
+      if (follows[reader]) continue;
+      follows[reader] = true;
+      for (const Output& output : ops.op(reader).outputs) left.push_back(output);
+    }
+  }
+  return follows;
+}
+
+bool FollowsAny(const StepOps& ops, const std::vector<bool>& follows,
+                const std::vector<Output>& values) {
+  return std::any_of(values.begin(), values.end(), [&](const Output& value) {
+    const int producer = ops.Producer(value);
+    return producer >= 0 && follows[producer];
+  });
+}
+
+// Makes one operation of several products with the same rows, at `place`.
+Status Join(StepOps* ops, int place, const std::vector<int>& replaced, const RowRange& rows,
+            bool transpose_b, std::vector<Output> lefts, const Output& weights,
+            std::vector<Output> products) {
+  AttrMap attrs = PartAttrs(rows, transpose_b);
+  SetAttr(&attrs, "num", static_cast<int64_t>(lefts.size()));
+  lefts.push_back(weights);
+  return ops->Replace(place, replaced, "_JoinedMatMul", std::move(attrs), *ops->op(place).node,
+                      std::move(lefts), std::move(products));
+}
+
+// ---- Forward ----
+
+// A product of two matrices side by side, and the operation that adds a bias to it.
+struct ForwardProduct {
+  int product;
+  int sum;
+  Output parts[2];
+  Output bias;
+};
+
+std::optional<ForwardProduct> ForwardProductAt(const StepOps& ops, int i) {
+  const StepOp& op = ops.op(i);
+  if (!IsProductWithRows(op, false)) return std::nullopt;
+  const int producer = ops.Producer(op.inputs[0]);
+  if (producer < 0) return std::nullopt;
+  const StepOp& concat = ops.op(producer);
+  if (concat.type() != "ConcatV2" || concat.inputs.size() != 3) return std::nullopt;
+  const auto axis = KnownIntegers(ops, concat.inputs[2]);
+  if (!axis.has_value() || (axis->at(0) != 1 && axis->at(0) != -1)) return std::nullopt;
+  const int sum = ops.OnlyReader(op.outputs[0]);
+  if (sum < 0) return std::nullopt;
+  const std::optional<Output> bias = AddedVector(ops, ops.op(sum), op.outputs[0]);
+  if (!bias.has_value() || ops.op(sum).names_kernel()) return std::nullopt;
+  if (ops.KnownShape(concat.inputs[0]) == nullptr || ops.KnownShape(concat.inputs[1]) == nullptr ||
+      ops.KnownShape(op.outputs[0]) == nullptr) {
+    return std::nullopt;
+  }
+  return ForwardProduct{i, sum, {concat.inputs[0], concat.inputs[1]}, *bias};
+}
+
+// The products with one matrix of weights, in the order in which they run.
+class ForwardGroup {
+ public:
+  ForwardGroup(StepOps* ops, std::vector<ForwardProduct> members)
+      : ops_(*ops), members_(std::move(members)) {}
+
+  Status Rewrite() {
+    for (const int part : {0, 1}) {
+      if (IsInput(part)) return JoinInputs(part);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  std::vector<Output> Values(int part) const {
+    std::vector<Output> values;
+    for (const ForwardProduct& member : members_) values.push_back(member.parts[part]);
+    return values;
+  }
+
+  // True if a part is the input of each step, and the other one is the state.
+  bool IsInput(int part) const {
+    const std::vector<Output> inputs = Values(part);
+    int64_t elements = 0;
+    std::vector<Output> products;
+    for (const ForwardProduct& member : members_) {
+      if (!HaveSameShape(ops_, member.parts[part], inputs[0])) return false;
+      if (!HaveSameShape(ops_, member.parts[1 - part], members_[0].parts[1 - part])) return false;
+      products.push_back(ops_.op(member.product).outputs[0]);
+      elements += ops_.KnownShape(products.back())->ToShape().num_elements();
+    }
+    if (elements > kMostElements) return false;
+    const std::vector<bool> follows = Consequences(ops_, products);
+    return !FollowsAny(ops_, follows, inputs) && FollowsAny(ops_, follows, Values(1 - part)) &&
+           ops_.CanPrecede(inputs, members_[0].product);
+  }
+
+  Status JoinInputs(int part) {
+    const Output weights = ops_.op(members_[0].product).inputs[1];
+    const int64_t widths[] = {ops_.KnownShape(members_[0].parts[0])->dim(1),
+                              ops_.KnownShape(members_[0].parts[1])->dim(1)};
+    const RowRange ranges[] = {{0, widths[0]}, {widths[0], widths[1]}};
+    std::vector<int> products;
+    std::vector<int> concats;
+    std::vector<Output> values;
+    for (const ForwardProduct& member : members_) {
+      products.push_back(member.product);
+      concats.push_back(ops_.Producer(ops_.op(member.product).inputs[0]));
+      values.push_back(ops_.op(member.product).outputs[0]);
+    }
+    MS_RETURN_IF_ERROR(
+        Join(&ops_, products[0], products, ranges[part], false, Values(part), weights, values));
+    for (size_t t = 0; t < members_.size(); ++t) {
+      const ForwardProduct& member = members_[t];
+      const StepOp sum = ops_.op(member.sum);
+      AttrMap attrs = PartAttrs(ranges[1 - part], false);
+      SetAttr(&attrs, "num_addends", int64_t{2});
+      MS_RETURN_IF_ERROR(
+          ops_.Replace(member.sum, {member.sum}, "_PartMatMul", std::move(attrs), *sum.node,
+                       {member.parts[1 - part], weights, values[t], member.bias}, sum.outputs));
+    }
+    for (const int concat : concats) ops_.RemoveUnread(concat);
+    ops_.Reorder();
+    return absl::OkStatus();
+  }
+
+  StepOps& ops_;
+  const std::vector<ForwardProduct> members_;
+};
+
+// ---- Backward ----
+
+// A product with transposed weights that is cut into columns, which are rows of the weights.
+struct BackwardProduct {
+  int product;
+  absl::btree_map<RowRange, int> slices;
+};
+
+// The columns that operation `reader` cuts from a matrix of this shape.
+std::optional<RowRange> ColumnsOf(const StepOps& ops, const StepOp& reader, const Output& matrix) {
+  const PartialShape* const shape = ops.KnownShape(matrix);
+  if (reader.type() != "Slice" || reader.inputs[0] != matrix || shape == nullptr ||
+      reader.names_kernel()) {
+    return std::nullopt;
+  }
+  const auto begin = KnownIntegers(ops, reader.inputs[1]);
+  const PartialShape* const part = ops.KnownShape(reader.outputs[0]);
+  if (!begin.has_value() || part == nullptr || begin->size() != 2) return std::nullopt;
+  if (begin->at(0) != 0 || part->dim(0) != shape->dim(0)) return std::nullopt;
+  return RowRange{begin->at(1), part->dim(1)};
+}
+
+std::optional<BackwardProduct> BackwardProductAt(const StepOps& ops, int i) {
+  const StepOp& op = ops.op(i);
+  if (!IsProductWithRows(op, true) || ops.IsVisible(op.outputs[0])) return std::nullopt;
+  if (ops.KnownShape(op.inputs[0]) == nullptr) return std::nullopt;
+  BackwardProduct found{i, {}};
+  for (const int reader : ops.Readers(op.outputs[0])) {
+    const std::optional<RowRange> columns = ColumnsOf(ops, ops.op(reader), op.outputs[0]);
+    if (!columns.has_value() || !found.slices.emplace(*columns, reader).second) {
+      return std::nullopt;
+    }
+  }
+  return found;
+}
+
+class BackwardGroup {
+ public:
+  BackwardGroup(StepOps* ops, std::vector<BackwardProduct> members)
+      : ops_(*ops), members_(std::move(members)) {}
+
+  Status Rewrite() {
+    absl::btree_map<RowRange, std::vector<int>> columns;  // the members that have them
+    for (size_t k = 0; k < members_.size(); ++k) {
+      if (!HaveSameShape(ops_, Left(k), Left(0))) return absl::OkStatus();
+      for (const auto& [range, slice] : members_[k].slices) {
+        columns[range].push_back(static_cast<int>(k));
+      }
+    }
+    std::optional<RowRange> joined;
+    for (const auto& [range, members] : columns) {
+      if (AreInputs(range, members)) joined = range;
+    }
+    if (!joined.has_value()) return absl::OkStatus();
+    std::vector<int> products;
+    for (const BackwardProduct& member : members_) products.push_back(member.product);
+    for (const auto& [range, members] : columns) {
+      MS_RETURN_IF_ERROR(range < *joined || *joined < range ? RewriteEach(range, members)
+                                                            : JoinAll(range, members));
+    }
+    for (const int product : products) ops_.RemoveUnread(product);
+    ops_.Reorder();
+    return absl::OkStatus();
+  }
+
+ private:
+  const Output& Left(size_t k) const { return ops_.op(members_[k].product).inputs[0]; }
+  int SliceOf(const RowRange& range, int member) const { return members_[member].slices.at(range); }
+
+  // True if no step of the group reads the gradients that these columns are.
+  bool AreInputs(const RowRange& range, const std::vector<int>& members) const {
+    if (members.size() < 2) return false;
+    std::vector<Output> gradients;
+    std::vector<Output> lefts;
+    int first_reader = ops_.size();
+    for (const int k : members) {
+      const StepOp& slice = ops_.op(SliceOf(range, k));
+      if (slice.must_run || ops_.IsControlled(SliceOf(range, k))) return false;
+      gradients.push_back(slice.outputs[0]);
+      lefts.push_back(Left(k));
+      for (const int reader : ops_.Readers(slice.outputs[0])) {
+        first_reader = std::min(first_reader, reader);
+      }
+    }
+    const int64_t elements = ops_.KnownShape(gradients[0])->ToShape().num_elements();
+    if (elements * static_cast<int64_t>(members.size()) > kMostElements) return false;
+    return !FollowsAny(ops_, Consequences(ops_, gradients), lefts) &&
+           ops_.CanPrecede(lefts, first_reader);
+  }
+
+  Status JoinAll(const RowRange& range, const std::vector<int>& members) {
+    std::vector<int> slices;
+    std::vector<Output> lefts;
+    std::vector<Output> gradients;
+    for (const int k : members) {
+      slices.push_back(SliceOf(range, k));
+      lefts.push_back(Left(k));
+      gradients.push_back(ops_.op(slices.back()).outputs[0]);
+    }
+    const int last = *std::max_element(slices.begin(), slices.end());
+    return Join(&ops_, last, slices, range, true, std::move(lefts), Weights(), gradients);
+  }
+
+  Status RewriteEach(const RowRange& range, const std::vector<int>& members) {
+    for (const int k : members) {
+      const int place = SliceOf(range, k);
+      const StepOp slice = ops_.op(place);
+      AttrMap attrs = PartAttrs(range, true);
+      SetAttr(&attrs, "num_addends", int64_t{0});
+      MS_RETURN_IF_ERROR(ops_.Replace(place, {place}, "_PartMatMul", std::move(attrs), *slice.node,
+                                      {Left(k), Weights()}, slice.outputs));
+    }
+    return absl::OkStatus();
+  }
+
+  Output Weights() const { return ops_.op(members_[0].product).inputs[1]; }
+
+  StepOps& ops_;
+  const std::vector<BackwardProduct> members_;
+};
+
+// ---- The pass ----
+
+// Rewrites the products of one kind with the first weights of which there are several, and are not
+// in `done`. False if there are none: places change with every rewriting.
+template <typename Member, typename Group>
+StatusOr<bool> RewriteNext(StepOps* ops, std::optional<Member> (*member_at)(const StepOps&, int),
+                           absl::flat_hash_set<Output>* done) {
+  std::vector<Output> order;
+  absl::flat_hash_map<Output, std::vector<Member>> groups;
+  for (int i = 0; i < ops->size(); ++i) {
+    if (ops->IsGone(i) || ops->op(i).type() != "MatMul") continue;
+    std::optional<Member> member = member_at(*ops, i);
+    if (!member.has_value() || done->contains(ops->op(i).inputs[1])) continue;
+    std::vector<Member>& group = groups[ops->op(i).inputs[1]];
+    if (group.empty()) order.push_back(ops->op(i).inputs[1]);
+    group.push_back(*std::move(member));
+  }
+  for (const Output& weights : order) {
+    done->insert(weights);
+    if (groups[weights].size() < 2) continue;
+    MS_RETURN_IF_ERROR(Group(ops, std::move(groups[weights])).Rewrite());
+    return true;
+  }
+  return false;
+}
+
+template <typename Member, typename Group>
+Status RewriteAll(StepOps* ops, std::optional<Member> (*member_at)(const StepOps&, int)) {
+  absl::flat_hash_set<Output> done;
+  bool found = true;
+  while (found) {
+    MS_ASSIGN_OR_RETURN(found, (RewriteNext<Member, Group>(ops, member_at, &done)));
+  }
+  return absl::OkStatus();
+}
+
+Status JoinProducts(StepOps* ops) {
+  AttrMap attrs = PartAttrs({0, 1}, false);
+  SetAttr(&attrs, "num", int64_t{2});
+  SetAttr(&attrs, "num_addends", int64_t{2});
+  if (!ops->HasKernel("_JoinedMatMul", attrs)) return absl::OkStatus();
+  MS_RETURN_IF_ERROR((RewriteAll<ForwardProduct, ForwardGroup>(ops, &ForwardProductAt)));
+  return RewriteAll<BackwardProduct, BackwardGroup>(ops, &BackwardProductAt);
+}
+
+MILLSTREAM_PASS("join_products", 12, JoinProducts);
+
+}  // namespace
+}  // namespace millstream
