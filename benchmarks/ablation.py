@@ -36,6 +36,9 @@ from benchmarks.cases import graph_mode, networks, programs, timing
 SHOWN_BY = {
     "fuse_products": ("mlp_b1", "mlp_b128", "lenet_b128"),
     "fuse_batch_norm": ("batch_norm",),
+    "join_products": ("lstm_b1_unrolled", "lstm_b64_unrolled"),
+    "sum_products": ("lstm_b1", "lstm_b1_unrolled", "lstm_b64", "lstm_b64_unrolled"),
+    "raise_loops": ("lstm_b1", "lstm_b64"),
     "fuse_elementwise": ("add_chain", "large_chain", "mlp_b1", "mlp_b128"),
     "compile_elementwise": ("add_chain", "large_chain"),
     "slab": ("mlp_b1", "mlp_b128", "lenet_b128"),

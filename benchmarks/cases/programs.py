@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import graph_mode, networks, timing
+from benchmarks.cases import graph_mode, networks, recurrent, recurrent_graph, timing
 
 Step = Callable[[], Any]
 
@@ -94,6 +94,11 @@ def _adam(floats: int, tf: Any) -> Callable[[Any], Step]:
 
 def _batch_norm(tf: Any) -> Callable[[Any], Step]:
     fetches = [value.op for value in graph_mode.add_batch_norm(tf)]
+    return lambda active: active.make_callable(fetches)
+
+
+def _lstm(name: str, way: str, tf: Any) -> Callable[[Any], Step]:
+    fetches = [value.op for value in recurrent_graph.add_lstm(tf, name)[name + way]]
     return lambda active: active.make_callable(fetches)
 
 
@@ -190,6 +195,11 @@ WORKLOADS: dict[str, Build] = {
     **{
         name: functools.partial(_program, add_nodes=functools.partial(_train, name))
         for name in networks.WORKLOADS
+    },
+    **{
+        name + way: functools.partial(_program, add_nodes=functools.partial(_lstm, name, way))
+        for name in recurrent.LSTMS
+        for way in ("", "_unrolled")
     },
     "adam_small": functools.partial(_program, add_nodes=functools.partial(_adam, 64)),
     "adam": functools.partial(
