@@ -26,7 +26,7 @@ from millstream._impl.graph.graph import Graph
 from millstream._impl.graph.graph_io import write_graph
 from millstream._impl.monitored.kinds import FETCHES, MANAGER, OPTIONS, SAVER, WRITER
 from millstream._impl.monitored.session_manager import SessionManager
-from millstream._impl.monitored.supervisor_pieces import DEFAULT, SupervisorPieces
+from millstream._impl.monitored.supervisor_pieces import DEFAULT, SupervisorPieces, check_devices
 from millstream._impl.monitored.supervisor_services import (
     CheckpointService,
     StepCounterService,
@@ -191,7 +191,7 @@ class Supervisor(SupervisorPieces):
                 local_init_run_options=local_init_run_options,
             )
         if not is_chief:
-            _check_devices(graph)
+            check_devices(graph)
         graph.finalize()
 
     def _new_writer(self) -> FileWriter | None:
@@ -497,12 +497,3 @@ class Supervisor(SupervisorPieces):
     StopOnException = stop_on_exception
     WaitForStop = wait_for_stop
     SummaryComputed = summary_computed
-
-
-def _check_devices(graph: Graph) -> None:
-    """Raise ValueError if a variable may be anywhere: other processes would not find it."""
-    for op in graph.get_operations():
-        if op.type in ("Variable", "VariableV2", "VarHandleOp") and not op.device:
-            raise ValueError(
-                f"When using replicas, all Variables must have their device set: {op.name!r}"
-            )

@@ -150,3 +150,12 @@ class SupervisorPieces:
     def global_step(self) -> Any:
         """The tensor or variable that counts steps, or None."""
         return self._pieces["global_step"]
+
+
+def check_devices(graph: Graph) -> None:
+    """Raise ValueError if a variable may be anywhere: other processes would not find it."""
+    for op in graph.get_operations():
+        if op.type in ("Variable", "VariableV2", "VarHandleOp") and not op.device:
+            raise ValueError(
+                f"When using replicas, all Variables must have their device set: {op.name!r}"
+            )
