@@ -42,7 +42,7 @@ def watch(session: Any) -> None:
     if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         return
     if not _State.knows_forks:
-        os.register_at_fork(after_in_child=_forget)
+        os.register_at_fork(after_in_child=_begin_fork)
         _State.knows_forks = True
     signal.signal(signal.SIGTERM, _on_signal)
 
@@ -54,8 +54,15 @@ def unwatch(session: Any) -> None:
         _forget()
 
 
+def _begin_fork() -> None:
+    """A fork of the program has no session to close."""
+    _open.clear()
+    _State.requested = False
+    _forget()
+
+
 def _forget() -> None:
-    """Let SIGTERM be as it was. A fork of the program has no session to close, and begins so."""
+    """Let SIGTERM be as it was."""
     if signal.getsignal(signal.SIGTERM) is _on_signal:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
