@@ -22,7 +22,22 @@ TEST(Crc32cTest, APartAtATimeGivesTheSame) {
   std::string text;
   for (int i = 0; i < 100; ++i) text.push_back(static_cast<char>(i * 37));
   for (size_t cut = 0; cut <= text.size(); ++cut) {
-    EXPECT_EQ(Crc32c(text.substr(cut), Crc32c(text.substr(0, cut))), Crc32c(text)) << cut;
+    const uint32_t first = Crc32c(text.substr(0, cut));
+    EXPECT_EQ(Crc32c(text.substr(cut), first), Crc32c(text)) << cut;
+    EXPECT_EQ(JoinedCrc32c(first, Crc32c(text.substr(cut)), text.size() - cut), Crc32c(text));
+  }
+}
+
+// A byte at a time, nothing is computed side by side.
+TEST(Crc32cTest, LongDataGiveTheSameAsTheirBytes) {
+  std::string text(100000, '\0');
+  uint32_t state = 1;
+  for (char& c : text) c = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+  uint32_t expected = 0;
+  size_t done = 0;
+  for (const size_t size : {12287, 12288, 12289, 24576, 24583, 36863, 100000}) {
+    for (; done < size; ++done) expected = Crc32c(text.substr(done, 1), expected);
+    EXPECT_EQ(Crc32c(text.substr(0, size)), expected) << size;
   }
 }
 
