@@ -68,6 +68,21 @@ class FaultyFileSystem::Appender : public AppendableFile {
   bool closed_ = false;
 };
 
+class FaultyFileSystem::Holder : public FileLock {
+ public:
+  Holder(FaultyFileSystem* files, std::string path, int crashes)
+      : files_(files), path_(std::move(path)), crashes_(crashes) {}
+  ~Holder() override {
+    absl::MutexLock lock(&files_->mutex_);
+    if (files_->crashes_ == crashes_) files_->locks_.erase(path_);
+  }
+
+ private:
+  FaultyFileSystem* const files_;
+  const std::string path_;
+  const int crashes_;  // before it was taken
+};
+
 void FaultyFileSystem::Fail(int first, int last, Status error) {
   absl::MutexLock lock(&mutex_);
   num_operations_ = 0;
@@ -90,6 +105,7 @@ int FaultyFileSystem::num_operations() const {
 void FaultyFileSystem::Crash(Names names) {
   absl::MutexLock lock(&mutex_);
   ++crashes_;
+  locks_.clear();
   if (names == Names::kSynced) names_ = synced_names_;
   for (const auto& [path, file] : names_) file->contents = file->synced;
   synced_names_ = names_;
@@ -164,6 +180,25 @@ Status FaultyFileSystem::Rename(const std::string& from, const std::string& to, 
   names_.erase(from);
   names_[to] = std::move(file);
   return absl::OkStatus();
+}
+
+Status FaultyFileSystem::Link(const std::string& from, const std::string& to) {
+  absl::MutexLock lock(&mutex_);
+  MS_RETURN_IF_ERROR(Begin());
+  MS_ASSIGN_OR_RETURN(std::shared_ptr<File> file, Find(from));
+  MS_RETURN_IF_ERROR(CheckFolder(FolderOf(to)));
+  if (!names_.emplace(to, std::move(file)).second) return ErrnoStatus(EEXIST, to);
+  return absl::OkStatus();
+}
+
+StatusOr<std::unique_ptr<FileLock>> FaultyFileSystem::Lock(const std::string& path) {
+  absl::MutexLock lock(&mutex_);
+  MS_RETURN_IF_ERROR(Begin());
+  MS_RETURN_IF_ERROR(CheckFolder(FolderOf(path)));
+  if (!locks_.insert(path).second) {
+    return errors::FailedPrecondition(path, ": somebody else holds this lock");
+  }
+  return std::make_unique<Holder>(this, path, crashes_);
 }
 
 Status FaultyFileSystem::Remove(const std::string& path) {

@@ -43,6 +43,9 @@ class FaultyFileSystem : public FileSystem {
                                                              Existing existing) override;
   StatusOr<FileInfo> Describe(const std::string& path) override;
   Status Rename(const std::string& from, const std::string& to, Existing existing) override;
+  Status Link(const std::string& from, const std::string& to) override;
+  // Locks are no files here. A crash releases them.
+  StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path) override;
   Status Remove(const std::string& path) override;
   Status RemoveFolder(const std::string& path) override;
   StatusOr<std::vector<std::string>> List(const std::string& folder) override;
@@ -52,6 +55,7 @@ class FaultyFileSystem : public FileSystem {
  private:
   class Reader;
   class Appender;
+  class Holder;
   struct File {
     std::string contents;
     std::string synced;
@@ -68,6 +72,7 @@ class FaultyFileSystem : public FileSystem {
   FilesByName names_ ABSL_GUARDED_BY(mutex_);
   FilesByName synced_names_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> folders_ ABSL_GUARDED_BY(mutex_) = {".", "/"};
+  std::set<std::string> locks_ ABSL_GUARDED_BY(mutex_);
   int crashes_ ABSL_GUARDED_BY(mutex_) = 0;
   int num_operations_ ABSL_GUARDED_BY(mutex_) = 0;
   int first_failing_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -63,6 +63,16 @@ TEST(FaultyFileSystemTest, ACrashLosesNamesThatWereNotSynced) {
   EXPECT_THAT(files.Contents(), ElementsAre(Pair("x/y/a", "")));
 }
 
+TEST(FaultyFileSystemTest, ACrashReleasesLocks) {
+  FaultyFileSystem files;
+  const auto held = files.Lock("a");
+  EXPECT_TRUE(held.ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(files.Lock("a").status()));
+  EXPECT_TRUE(files.Lock("b").ok());
+  files.Crash(Names::kSynced);
+  EXPECT_TRUE(files.Lock("a").ok());
+}
+
 TEST(FaultyFileSystemTest, AnswersAsTheLocalFilesDo) {
   FaultyFileSystem files;
   EXPECT_EQ(ErrnoOf(files.OpenForReading("a").status()), ENOENT);
@@ -79,7 +89,12 @@ TEST(FaultyFileSystemTest, AnswersAsTheLocalFilesDo) {
   char buffer[4] = {};
   EXPECT_EQ(*(*files.OpenForReading("x/a"))->ReadAt(4, absl::MakeSpan(buffer)), 2);
   EXPECT_EQ(files.Rename("x/a", "x/b", Existing::kRefuse), absl::OkStatus());
+  EXPECT_EQ(files.Link("x/b", "x/c"), absl::OkStatus());
+  EXPECT_EQ(ErrnoOf(files.Link("x/b", "x/c")), EEXIST);
+  EXPECT_EQ(ErrnoOf(files.Link("x/d", "x/e")), ENOENT);
   EXPECT_EQ(files.Remove("x/b"), absl::OkStatus());
+  EXPECT_EQ(files.Contents()["x/c"], "abcdef");
+  EXPECT_EQ(files.Remove("x/c"), absl::OkStatus());
   EXPECT_THAT(files.Contents(), IsEmpty());
 }
 

@@ -44,6 +44,12 @@ class AppendableFile {
   virtual Status Close() = 0;
 };
 
+// A lock that this object holds until it is destroyed, or the process ends.
+class FileLock {
+ public:
+  virtual ~FileLock() = default;
+};
+
 struct FileInfo {
   uint64_t size = 0;  // bytes; unspecified for a folder
   bool is_folder = false;
@@ -70,6 +76,13 @@ class FileSystem {
   // Renames the file `from` to `to`, atomically: at any time `to` is the old file or the new file,
   // each complete. INVALID_ARGUMENT if `existing` is kKeep. REQUIRES: both are on one file system.
   virtual Status Rename(const std::string& from, const std::string& to, Existing existing) = 0;
+  // Gives the file `from` a second name. ALREADY_EXISTS if there is a file `to`. Not every file
+  // system can: the code is that of its error. REQUIRES: both are on one file system.
+  virtual Status Link(const std::string& from, const std::string& to) = 0;
+  // Takes the lock `path`, which is a file as long as it is held. Locks exclude each other, also
+  // those of one process. FAILED_PRECONDITION if somebody else holds it. A file system that has no
+  // locks grants every one.
+  virtual StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path) = 0;
   // Removes a file. FAILED_PRECONDITION or PERMISSION_DENIED for a folder.
   virtual Status Remove(const std::string& path) = 0;
   // Removes a folder. FAILED_PRECONDITION if it is not empty, or is a file.

@@ -1,6 +1,7 @@
 // The files of this machine, by POSIX calls.
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,6 +107,29 @@ class LocalAppendableFile : public AppendableFile {
   int descriptor_;  // -1: closed
 };
 
+// The file goes with the lock. Who opened it before that finds that it is not the file of the name.
+class LocalFileLock : public FileLock {
+ public:
+  LocalFileLock(std::string path, int descriptor)
+      : path_(std::move(path)), descriptor_(descriptor) {}
+  ~LocalFileLock() override {
+    unlink(path_.c_str());
+    close(descriptor_);
+  }
+
+ private:
+  const std::string path_;
+  const int descriptor_;
+};
+
+// Whether the file that is open is the one that has the name.
+bool HasName(int descriptor, const std::string& path) {
+  struct stat opened = {};
+  struct stat named = {};
+  return fstat(descriptor, &opened) == 0 && stat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
 int FlagsFor(FileSystem::Existing existing) {
   switch (existing) {
     case FileSystem::Existing::kRefuse: return O_EXCL;
@@ -144,6 +168,24 @@ class PosixFileSystem : public FileSystem {
     // NFS has no such rename (EINVAL), and neither have old kernels (ENOSYS).
     if (renamed != 0 && (errno == EINVAL || errno == ENOSYS)) return RenameByLink(from, to);
     return Result(renamed == 0, to);
+  }
+
+  Status Link(const std::string& from, const std::string& to) override {
+    return Result(link(from.c_str(), to.c_str()) == 0, to);
+  }
+
+  StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path) override {
+    while (true) {
+      MS_ASSIGN_OR_RETURN(const int descriptor, Open(path, O_RDWR | O_CREAT));
+      const bool is_taken =
+          Uninterrupted([&] { return flock(descriptor, LOCK_EX | LOCK_NB); }) != 0 &&
+          errno == EWOULDBLOCK;
+      if (!is_taken && HasName(descriptor, path)) {
+        return std::make_unique<LocalFileLock>(path, descriptor);
+      }
+      close(descriptor);
+      if (is_taken) return errors::FailedPrecondition(path, ": somebody else holds this lock");
+    }
   }
 
   Status Remove(const std::string& path) override {

@@ -170,6 +170,29 @@ TEST_F(LocalFileSystemTest, SyncsFoldersAlone) {
   EXPECT_EQ(CodeOf(files_->SyncFolder(Path("b"))), kNotFound);
 }
 
+TEST_F(LocalFileSystemTest, AFileHasTwoNames) {
+  Write("a", "one", Existing::kRefuse);
+  EXPECT_EQ(files_->Link(Path("a"), Path("b")), absl::OkStatus());
+  EXPECT_EQ(CodeOf(files_->Link(Path("a"), Path("b"))), kAlreadyExists);
+  EXPECT_EQ(CodeOf(files_->Link(Path("none"), Path("c"))), kNotFound);
+  EXPECT_EQ(files_->Remove(Path("a")), absl::OkStatus());
+  EXPECT_EQ(Read("b"), "one");
+}
+
+TEST_F(LocalFileSystemTest, ALockIsAFileAndHeldOnce) {
+  auto held = files_->Lock(Path("a"));
+  ASSERT_TRUE(held.ok()) << held.status();
+  EXPECT_THAT(Names(), ElementsAre("a"));
+  EXPECT_EQ(CodeOf(files_->Lock(Path("a")).status()), kFailedPrecondition);
+  EXPECT_TRUE(files_->Lock(Path("b")).ok());
+  held->reset();
+  EXPECT_THAT(Names(), IsEmpty());
+  EXPECT_TRUE(files_->Lock(Path("a")).ok());
+  EXPECT_EQ(CodeOf(files_->Lock(Path("none/a")).status()), kNotFound);
+  Write("a", "left by a process that was killed", Existing::kRefuse);
+  EXPECT_TRUE(files_->Lock(Path("a")).ok());
+}
+
 TEST(FolderOfTest, IsTheFolderThatHasTheName) {
   EXPECT_EQ(FolderOf("a/b/c"), "a/b");
   EXPECT_EQ(FolderOf("a/b/"), "a");
