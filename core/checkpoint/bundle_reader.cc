@@ -1,6 +1,7 @@
 #include "core/checkpoint/bundle_reader.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/checkpoint/bundle_format.h"
@@ -16,6 +17,8 @@ namespace {
 constexpr int kMostShards = 1 << 20;
 // Read at once, so that the checksum finds the bytes in the processor's cache.
 constexpr uint64_t kPieceBytes = uint64_t{1} << 18;
+// What one thread reads of a large tensor at a time.
+constexpr uint64_t kThreadBytes = uint64_t{1} << 23;
 
 StatusOr<BundleReader::Info> InfoOf(const proto::BundleEntryProto& entry) {
   MS_ASSIGN_OR_RETURN(Shape shape, ShapeFromProto(entry.shape()));
@@ -41,7 +44,7 @@ StatusOr<BundleReader::Info> InfoOf(const proto::BundleEntryProto& entry) {
 
 StatusOr<BundleIndex> ReadBundleIndex(FileSystem* files, const std::string& prefix) {
   const std::string path = IndexPath(prefix);
-  MS_ASSIGN_OR_RETURN(const TableEntries table, ReadTable(files, path));
+  MS_ASSIGN_OR_RETURN(TableEntries table, ReadTable(files, path));
   proto::BundleHeaderProto header;
   if (table.empty() || !table[0].first.empty() || !header.ParseFromString(table[0].second) ||
       header.num_shards() < 1 || header.num_shards() > kMostShards) {
@@ -57,12 +60,13 @@ StatusOr<BundleIndex> ReadBundleIndex(FileSystem* files, const std::string& pref
   BundleIndex index;
   index.num_shards = header.num_shards();
   for (size_t i = 1; i < table.size(); ++i) {
+    auto [key, text] = std::exchange(table[i], {});  // no memory is held twice
     proto::BundleEntryProto entry;
-    if (!entry.ParseFromString(table[i].second) || entry.shard_id() < 0 ||
+    if (!entry.ParseFromString(text) || entry.shard_id() < 0 ||
         entry.shard_id() >= index.num_shards || entry.offset() < 0 || entry.size() < 0) {
-      return DamagedTensor(path, table[i].first, "its entry is damaged");
+      return DamagedTensor(path, key, "its entry is damaged");
     }
-    index.entries.emplace_hint(index.entries.end(), table[i].first, std::move(entry));
+    index.entries.emplace_hint(index.entries.end(), std::move(key), std::move(entry));
   }
   return index;
 }
@@ -98,36 +102,120 @@ std::vector<std::string> BundleReader::Names() const {
   return names;
 }
 
+std::string BundleReader::PathOf(const proto::BundleEntryProto& entry) const {
+  return DataPath(prefix(), entry.shard_id(), index_.num_shards);
+}
+
+Status BundleReader::Damaged(absl::string_view name, const proto::BundleEntryProto& entry,
+                             absl::string_view why) const {
+  return DamagedTensor(PathOf(entry), name, absl::StrCat("at byte ", entry.offset(), ": ", why));
+}
+
+StatusOr<const ReadableFile*> BundleReader::FileOf(absl::string_view name,
+                                                   const proto::BundleEntryProto& entry) const {
+  absl::MutexLock lock(&mutex_);
+  auto found = shards_.find(entry.shard_id());
+  if (found == shards_.end()) {
+    const std::string path = PathOf(entry);
+    Shard shard;
+    MS_ASSIGN_OR_RETURN(const FileInfo info, files_.Describe(path));
+    MS_ASSIGN_OR_RETURN(shard.file, files_.OpenForReading(path));
+    shard.size = info.size;
+    found = shards_.emplace(entry.shard_id(), std::move(shard)).first;
+  }
+  const Shard& shard = found->second;
+  const auto offset = static_cast<uint64_t>(entry.offset());
+  const auto size = static_cast<uint64_t>(entry.size());
+  if (offset <= shard.size && size <= shard.size - offset) return shard.file.get();
+  return Damaged(name, entry,
+                 absl::StrCat(size, " bytes are not within the file, which has ", shard.size));
+}
+
+// Of a tensor in slices, an element takes a byte or more in one of them. One that is missing is
+// found when the tensor is read.
+Status BundleReader::CheckHeld(absl::string_view name) const {
+  MS_ASSIGN_OR_RETURN(const Info info, Find(name));
+  MS_ASSIGN_OR_RETURN(const proto::BundleEntryProto* const entry, FindEntry(name));
+  if (entry->slices().empty()) return FileOf(name, *entry).status();
+  MS_ASSIGN_OR_RETURN(const std::vector<TensorSlice> slices, SlicesOf(name, info.shape));
+  uint64_t bytes = 0;
+  std::set<const proto::BundleEntryProto*> counted;  // a hostile list may have one many times
+  for (const TensorSlice& slice : slices) {
+    const StatusOr<const proto::BundleEntryProto*> part = FindEntry(SliceKey(name, slice));
+    if (!part.ok() || !counted.insert(*part).second) continue;
+    MS_RETURN_IF_ERROR(FileOf(name, **part).status());
+    bytes += static_cast<uint64_t>((*part)->size());
+  }
+  const auto count = static_cast<uint64_t>(info.shape.num_elements());
+  if (count <= bytes) return absl::OkStatus();
+  return DamagedTensor(IndexPath(prefix()), name,
+                       absl::StrCat(count, " elements are not in ", bytes, " bytes"));
+}
+
+Status BundleReader::ReadInto(absl::string_view name, const proto::BundleEntryProto& entry,
+                              uint64_t begin, absl::Span<char> bytes, uint32_t* crc) const {
+  MS_ASSIGN_OR_RETURN(const ReadableFile* const file, FileOf(name, entry));
+  while (!bytes.empty()) {
+    const absl::Span<char> piece = bytes.subspan(0, kPieceBytes);
+    MS_ASSIGN_OR_RETURN(const size_t read, file->ReadAt(entry.offset() + begin, piece));
+    if (read != piece.size()) return Damaged(name, entry, "the file is cut");
+    if (crc != nullptr) *crc = Crc32c(absl::string_view(piece.data(), piece.size()), *crc);
+    begin += piece.size();
+    bytes.remove_prefix(piece.size());
+  }
+  return absl::OkStatus();
+}
+
 // The entry's bytes, all of them, into a tensor of its dtype and shape.
 Status BundleReader::ReadBytes(absl::string_view name, const proto::BundleEntryProto& entry,
                                const Tensor& out) const {
-  const std::string path = DataPath(prefix(), entry.shard_id(), index_.num_shards);
-  const bool is_text = out.dtype() == DataType::kString;
   const auto size = static_cast<uint64_t>(entry.size());
-  const auto damaged = [&](absl::string_view why) {
-    return DamagedTensor(path, name, absl::StrCat("at byte ", entry.offset(), ": ", why));
-  };
-  if (!is_text && size != out.bytes()) return damaged("its size is not that of its slice");
-  MS_ASSIGN_OR_RETURN(const FileInfo info, files_.Describe(path));
-  if (entry.offset() > static_cast<int64_t>(info.size) || size > info.size - entry.offset()) {
-    return damaged(absl::StrCat(size, " bytes are not within the file, which has ", info.size));
-  }
-  MS_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, files_.OpenForReading(path));
-  std::string text(is_text ? size : 0, '\0');
-  char* const bytes = is_text ? &text[0] : static_cast<char*>(out.raw());
   uint32_t crc = 0;
-  for (uint64_t done = 0; done < size; done += kPieceBytes) {
-    const uint64_t wanted = std::min(kPieceBytes, size - done);
-    MS_ASSIGN_OR_RETURN(const size_t read,
-                        file->ReadAt(entry.offset() + done, absl::MakeSpan(bytes + done, wanted)));
-    if (read != wanted) return damaged("the file is cut");
-    if (!is_text) crc = Crc32c(absl::string_view(bytes + done, wanted), crc);
-  }
-  if (is_text) {
+  if (out.dtype() == DataType::kString) {
+    MS_RETURN_IF_ERROR(FileOf(name, entry).status());  // before there is memory for it
+    std::string text(size, '\0');
+    MS_RETURN_IF_ERROR(ReadInto(name, entry, 0, absl::MakeSpan(&text[0], size), nullptr));
     const Status taken = ReadStrings(text, out.flat<std::string>(), &crc);
-    if (!taken.ok()) return damaged(taken.message());
+    if (!taken.ok()) return Damaged(name, entry, taken.message());
+  } else {
+    if (size != out.bytes()) return Damaged(name, entry, "its size is not that of its slice");
+    MS_RETURN_IF_ERROR(
+        ReadInto(name, entry, 0, absl::MakeSpan(static_cast<char*>(out.raw()), out.bytes()), &crc));
   }
-  return MaskCrc32c(crc) == entry.crc32c() ? absl::OkStatus() : damaged("the checksum is wrong");
+  if (MaskCrc32c(crc) == entry.crc32c()) return absl::OkStatus();
+  return Damaged(name, entry, "the checksum is wrong");
+}
+
+uint64_t BundleReader::NumPieces(absl::string_view name) const {
+  const StatusOr<const proto::BundleEntryProto*> entry = FindEntry(name);
+  if (!entry.ok() || !(*entry)->slices().empty() || (*entry)->dtype() == proto::DT_STRING) return 1;
+  return std::max<uint64_t>(1, ((*entry)->size() + kThreadBytes - 1) / kThreadBytes);
+}
+
+StatusOr<uint32_t> BundleReader::ReadPiece(absl::string_view name, uint64_t piece,
+                                           const Tensor& out) const {
+  MS_ASSIGN_OR_RETURN(const proto::BundleEntryProto* const entry, FindEntry(name));
+  if (static_cast<uint64_t>(entry->size()) != out.bytes()) {
+    return Damaged(name, *entry, "its size is not that of its tensor");
+  }
+  const absl::Span<char> bytes(static_cast<char*>(out.raw()), out.bytes());
+  const uint64_t begin = piece * kThreadBytes;
+  uint32_t crc = 0;
+  MS_RETURN_IF_ERROR(ReadInto(name, *entry, begin, bytes.subspan(begin, kThreadBytes), &crc));
+  return crc;
+}
+
+Status BundleReader::CheckPieces(absl::string_view name, const std::vector<uint32_t>& crcs) const {
+  MS_ASSIGN_OR_RETURN(const proto::BundleEntryProto* const entry, FindEntry(name));
+  uint64_t left = static_cast<uint64_t>(entry->size());
+  uint32_t crc = 0;
+  for (const uint32_t piece : crcs) {
+    const uint64_t size = std::min(left, kThreadBytes);
+    crc = JoinedCrc32c(crc, piece, size);
+    left -= size;
+  }
+  if (MaskCrc32c(crc) == entry->crc32c()) return absl::OkStatus();
+  return Damaged(name, *entry, "the checksum is wrong");
 }
 
 StatusOr<std::vector<TensorSlice>> BundleReader::SlicesOf(absl::string_view name,

@@ -10,6 +10,7 @@
 #include "core/checkpoint/bundle_format.h"
 #include "core/checkpoint/bundle_reader.h"
 #include "core/checkpoint/bundle_writer.h"
+#include "core/checkpoint/coding.h"
 #include "core/io/faulty_file_system.h"
 #include "core/io/write_file.h"
 #include "gmock/gmock.h"
@@ -40,6 +41,7 @@ StatusOr<Tensor> ReadTensor(const CheckpointReader& reader, absl::string_view na
                             absl::string_view spec_text = "") {
   MS_ASSIGN_OR_RETURN(const SliceSpec spec, ParseSliceSpec(spec_text));
   MS_ASSIGN_OR_RETURN(const CheckpointReader::Info info, reader.Find(name));
+  MS_RETURN_IF_ERROR(reader.CheckHeld(name));
   MS_ASSIGN_OR_RETURN(const Tensor out,
                       Tensor::Create(info.dtype, spec.is_whole ? info.shape : spec.shape));
   MS_RETURN_IF_ERROR(reader.Read(name, spec, out));
@@ -118,14 +120,11 @@ TEST(BundleTest, ASliceThatIsMissingIsAnError) {
   EXPECT_THAT(missing.message(), HasSubstr("2 of the 4 elements"));
 }
 
-// What a reader sees after an operation failed: the old checkpoint, the new one, or none at all.
-void ExpectOldNewOrNone(FaultyFileSystem* files, bool may_be_none) {
+// What a reader sees after an operation failed: the old checkpoint or the new one.
+void ExpectOldOrNew(FaultyFileSystem* files) {
   const Tensor twos = Tensor::FromValues<float>(Shape({2, 3}), {2, 2, 2, 2, 2, 2});
   const StatusOr<Tensor> read = ReadTensor(files, "model", "weights");
-  if (!read.ok()) {
-    EXPECT_TRUE(may_be_none && absl::IsNotFound(read.status())) << read.status();
-    return;
-  }
+  ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_TRUE(TensorsEqual(*read, Weights()) || TensorsEqual(*read, twos)) << read->DebugString();
 }
 
@@ -140,8 +139,7 @@ TEST(BundleTest, AFailureLeavesNoWrongCheckpointAndNoTemporaryFile) {
     if (files.num_operations() < n) break;
     files.FailOperation(0, absl::OkStatus());
     num_failures += !written.ok();
-    ExpectOldNewOrNone(&files, /*may_be_none=*/true);
-    if (written.ok()) continue;
+    ExpectOldOrNew(&files);
     for (const auto& [path, contents] : files.Contents()) {
       EXPECT_FALSE(absl::EndsWith(path, ".tmp")) << path << " after operation " << n;
     }
@@ -149,7 +147,7 @@ TEST(BundleTest, AFailureLeavesNoWrongCheckpointAndNoTemporaryFile) {
   EXPECT_GE(num_failures, 8);
 }
 
-TEST(BundleTest, AfterACrashTheCheckpointIsTheOldOneTheNewOneOrNone) {
+TEST(BundleTest, AfterACrashTheCheckpointIsTheOldOneOrTheNewOne) {
   const Tensor twos = Tensor::FromValues<float>(Shape({2, 3}), {2, 2, 2, 2, 2, 2});
   for (const auto names : {FaultyFileSystem::Names::kSynced, FaultyFileSystem::Names::kCurrent}) {
     for (int n = 1;; ++n) {
@@ -160,7 +158,7 @@ TEST(BundleTest, AfterACrashTheCheckpointIsTheOldOneTheNewOneOrNone) {
       if (files.num_operations() < n) break;
       files.FailFrom(0, absl::OkStatus());
       files.Crash(names);
-      ExpectOldNewOrNone(&files, /*may_be_none=*/true);
+      ExpectOldOrNew(&files);
     }
   }
 }
@@ -206,6 +204,62 @@ TEST(BundleTest, DataThatAreCutAreNamedWithFileAndOffset) {
   EXPECT_THAT(cut.message(), HasSubstr(path));
   EXPECT_THAT(cut.message(), HasSubstr("tensor weights"));
   EXPECT_THAT(cut.message(), HasSubstr("at byte 0"));
+}
+
+TEST(BundleTest, ALargeTensorIsReadInPieces) {
+  const Tensor large = *Tensor::Create(DataType::kFloat, Shape({5, 1 << 20}));
+  for (int64_t i = 0; i < large.num_elements(); ++i) large.data<float>()[i] = static_cast<float>(i);
+  FaultyFileSystem files;
+  const auto writer = BundleWriter::Create(&files, "model");
+  ASSERT_EQ((*writer)->Add("first", Tensor::Scalar<float>(1)), absl::OkStatus());
+  ASSERT_EQ((*writer)->Add("large", large), absl::OkStatus());
+  ASSERT_EQ((*writer)->Finish(), absl::OkStatus());
+  const auto reader = *BundleReader::Open(&files, "model");
+  EXPECT_EQ(reader->NumPieces("first"), 1u);
+  const uint64_t count = reader->NumPieces("large");
+  EXPECT_EQ(count, 3u);
+  const Tensor out = *Tensor::Create(DataType::kFloat, large.shape());
+  std::vector<uint32_t> crcs(count);
+  for (const uint64_t piece : {1, 2, 0}) crcs[piece] = *reader->ReadPiece("large", piece, out);
+  EXPECT_EQ(reader->CheckPieces("large", crcs), absl::OkStatus());
+  EXPECT_TRUE(TensorsEqual(out, large));
+  crcs[1] ^= 1;
+  const Status damaged = reader->CheckPieces("large", crcs);
+  EXPECT_TRUE(absl::IsDataLoss(damaged)) << damaged;
+  EXPECT_THAT(damaged.message(), HasSubstr("tensor large: at byte 4: the checksum is wrong"));
+}
+
+// Indices with valid checksums, and entries that do not fit. No memory is allocated for them.
+TEST(BundleTest, TensorsThatTheFilesCannotHoldAreFound) {
+  const auto check = [](const proto::BundleEntryProto& entry, const proto::BundleEntryProto* part) {
+    FaultyFileSystem files;
+    EXPECT_EQ(WriteFileAtomically(&files, "data", "0123456789", FileSystem::Existing::kReplace),
+              absl::OkStatus());
+    BundleEntries entries = {{"w", entry}};
+    TensorSlice slice;
+    slice.extents = {{0, 2}};
+    if (part != nullptr) entries[SliceKey("w", slice)] = *part;
+    EXPECT_EQ(PublishBundle(&files, "model", {"data"}, entries), absl::OkStatus());
+    return ReadTensor(&files, "model", "w").status();
+  };
+  proto::BundleEntryProto entry;
+  entry.set_dtype(proto::DT_FLOAT);
+  entry.mutable_shape()->add_dim()->set_size(int64_t{1} << 40);
+  EXPECT_THAT(check(entry, nullptr).message(), HasSubstr("model.index: tensor w: 0 bytes are not"));
+  entry.set_size(int64_t{1} << 42);
+  EXPECT_THAT(check(entry, nullptr).message(), HasSubstr("are not within the file"));
+  entry.set_size(0);
+  proto::TensorSliceProto::Extent* const extent = entry.add_slices()->add_extent();
+  extent->set_start(0);
+  extent->set_length(2);
+  for (int i = 0; i < 100; ++i) *entry.add_slices() = entry.slices(0);
+  proto::BundleEntryProto part;
+  part.set_dtype(proto::DT_FLOAT);
+  part.mutable_shape()->add_dim()->set_size(2);
+  part.set_size(8);
+  const Status lost = check(entry, &part);
+  EXPECT_TRUE(absl::IsDataLoss(lost)) << lost;
+  EXPECT_THAT(lost.message(), HasSubstr("elements are not in 8 bytes"));
 }
 
 std::string WrittenByTensorFlow(absl::string_view name) {

@@ -6,12 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/checkpoint/bundle_format.h"
 #include "core/checkpoint/coding.h"
 #include "core/checkpoint/string_elements.h"
-#include "core/checkpoint/table.h"
 #include "core/io/crc32c.h"
-#include "core/io/write_file.h"
 #include "framework/proto_conversion.h"
 
 namespace millstream {
@@ -43,17 +40,6 @@ Status MergeSlices(absl::string_view tensor_name, const proto::BundleEntryProto&
   return absl::OkStatus();
 }
 
-Status WriteBundleIndex(FileSystem* files, const std::string& prefix, int num_shards,
-                        const BundleEntries& entries) {
-  proto::BundleHeaderProto header;
-  header.set_num_shards(num_shards);
-  header.mutable_version()->set_producer(1);
-  TableEntries table = {{std::string(), header.SerializeAsString()}};
-  for (const auto& [key, entry] : entries) table.emplace_back(key, entry.SerializeAsString());
-  return WriteFileAtomically(files, IndexPath(prefix), WriteTable(table),
-                             FileSystem::Existing::kReplace);
-}
-
 BundleWriter::BundleWriter(FileSystem* files, std::string prefix)
     : files_(*files), prefix_(std::move(prefix)), temporary_(TemporaryData(prefix_)) {}
 
@@ -61,6 +47,7 @@ StatusOr<std::unique_ptr<BundleWriter>> BundleWriter::Create(FileSystem* files,
                                                              std::string prefix) {
   MS_RETURN_IF_ERROR(files->MakeFolders(FolderOf(prefix)));
   std::unique_ptr<BundleWriter> writer(new BundleWriter(files, std::move(prefix)));
+  MS_ASSIGN_OR_RETURN(writer->lock_, LockBundle(files, writer->prefix_));
   MS_ASSIGN_OR_RETURN(writer->data_,
                       files->OpenForAppending(writer->temporary_, FileSystem::Existing::kReplace));
   return writer;
@@ -138,18 +125,13 @@ Status BundleWriter::AddSlice(absl::string_view name, const SliceSpec& spec, con
   return Add(SliceKey(name, spec.slice), slice);
 }
 
-// The old index goes before the data file gets its name: it would not fit the new data. A crash in
-// between leaves a checkpoint that cannot be found, and not one with wrong numbers.
 Status BundleWriter::Finish() {
   MS_RETURN_IF_ERROR(Flush());
   MS_RETURN_IF_ERROR(data_->Sync());
   MS_RETURN_IF_ERROR(data_->Close());
-  const Status removed = files_.Remove(IndexPath(prefix_));
-  if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
-  MS_RETURN_IF_ERROR(
-      files_.Rename(temporary_, DataPath(prefix_, 0, 1), FileSystem::Existing::kReplace));
+  MS_RETURN_IF_ERROR(PublishBundle(&files_, prefix_, {temporary_}, entries_));
   is_finished_ = true;
-  return WriteBundleIndex(&files_, prefix_, 1, entries_);
+  return absl::OkStatus();
 }
 
 }  // namespace millstream

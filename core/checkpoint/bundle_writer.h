@@ -2,12 +2,12 @@
 #ifndef MILLSTREAM_CORE_CHECKPOINT_BUNDLE_WRITER_H_
 #define MILLSTREAM_CORE_CHECKPOINT_BUNDLE_WRITER_H_
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "core/checkpoint/bundle_publish.h"
 #include "core/checkpoint/tensor_slice.h"
 #include "core/io/file_system.h"
 #include "framework/status.h"
@@ -16,24 +16,18 @@
 
 namespace millstream {
 
-// The entries of an index, by key. The header has none.
-using BundleEntries = std::map<std::string, proto::BundleEntryProto>;
-
 // Adds what `added` says of slices of a tensor to its entry. INVALID_ARGUMENT, which names
 // `tensor_name`, if the entry has another dtype or shape, or bytes of its own.
 Status MergeSlices(absl::string_view tensor_name, const proto::BundleEntryProto& added,
                    proto::BundleEntryProto* entry);
 
-// Writes PREFIX.index, whole or not at all.
-Status WriteBundleIndex(FileSystem* files, const std::string& prefix, int num_shards,
-                        const BundleEntries& entries);
-
-// Writes one data file and the index. The names of a complete checkpoint appear in Finish, the
-// index last. Without Finish, or after an error, the destructor removes what was written. A crash
-// may leave a temporary file. Not thread-safe.
+// Writes one data file and the index. The names of a complete checkpoint appear in Finish. Until
+// then a checkpoint of the same prefix stays (PublishBundle). Without Finish, or after an error,
+// the destructor removes what was written. A crash may leave a temporary file. Not thread-safe.
 class BundleWriter {
  public:
-  // Creates the folder of `prefix` if it does not exist.
+  // Creates the folder of `prefix` if it does not exist. FAILED_PRECONDITION if there is another
+  // writer of this prefix.
   static StatusOr<std::unique_ptr<BundleWriter>> Create(FileSystem* files, std::string prefix);
   ~BundleWriter();
   BundleWriter(const BundleWriter&) = delete;
@@ -43,7 +37,8 @@ class BundleWriter {
   Status Add(absl::string_view name, const Tensor& tensor);
   // Adds a slice of the tensor that `spec` describes, which must not be whole.
   Status AddSlice(absl::string_view name, const SliceSpec& spec, const Tensor& slice);
-  // Syncs the data, gives the files their names, and syncs the folder.
+  // Syncs the data, gives the files their names, and syncs the folder. After an error the old
+  // checkpoint is there.
   Status Finish();
 
  private:
@@ -55,6 +50,7 @@ class BundleWriter {
   FileSystem& files_;
   const std::string prefix_;
   const std::string temporary_;  // the data file's name until Finish
+  std::unique_ptr<FileLock> lock_;
   std::unique_ptr<AppendableFile> data_;
   std::string buffer_;  // small tensors, which are written together
   int64_t size_ = 0;    // of the data so far

@@ -19,6 +19,16 @@ StatusOr<std::unique_ptr<CheckpointReader>> CheckpointReader::Open(FileSystem* f
   return SavedSlicesReader::Open(files, prefix);
 }
 
+StatusOr<uint32_t> CheckpointReader::ReadPiece(absl::string_view name, uint64_t piece,
+                                               const Tensor& out) const {
+  return errors::InvalidArgument("tensor ", name, " is not read in pieces");
+}
+
+Status CheckpointReader::CheckPieces(absl::string_view name,
+                                     const std::vector<uint32_t>& crcs) const {
+  return errors::InvalidArgument("tensor ", name, " is not read in pieces");
+}
+
 // Elements that no slice has stay as they are, so that slices are counted: none may overlap.
 Status CheckpointReader::Read(absl::string_view name, const SliceSpec& spec,
                               const Tensor& out) const {

@@ -14,7 +14,7 @@
 
 namespace millstream {
 
-// The tensors of a checkpoint. Constant, so that several threads may use it.
+// The tensors of a checkpoint. Thread-safe.
 class CheckpointReader {
  public:
   virtual ~CheckpointReader() = default;
@@ -32,6 +32,9 @@ class CheckpointReader {
     Shape shape;
   };
   virtual StatusOr<Info> Find(absl::string_view name) const = 0;
+  // DATA_LOSS, with the file, if the files are too short to have the tensor that Find says. Called
+  // before memory is allocated for it.
+  virtual Status CheckHeld(absl::string_view name) const = 0;
   // Names of tensors in order; those of slices are not among them.
   virtual std::vector<std::string> Names() const = 0;
 
@@ -39,6 +42,16 @@ class CheckpointReader {
   // and shape of this. DATA_LOSS, with the file, if bytes are missing or wrong, or slices overlap;
   // INVALID_ARGUMENT if `spec` is of another shape, or the checkpoint lacks a part of it.
   Status Read(absl::string_view name, const SliceSpec& spec, const Tensor& out) const;
+
+  // ---- A large tensor, by several threads ----
+  // How many pieces a whole tensor may be read in. 1: by Read alone.
+  virtual uint64_t NumPieces(absl::string_view name) const { return 1; }
+  // Reads one of these pieces into its place in `out`, as Read does. Returns its checksum.
+  virtual StatusOr<uint32_t> ReadPiece(absl::string_view name, uint64_t piece,
+                                       const Tensor& out) const;
+  // DATA_LOSS, with the file, if the checksums of the pieces, in order, are not those of the
+  // tensor.
+  virtual Status CheckPieces(absl::string_view name, const std::vector<uint32_t>& crcs) const;
 
  protected:
   explicit CheckpointReader(std::string prefix) : prefix_(std::move(prefix)) {}

@@ -63,6 +63,7 @@ bool TakeVarint(absl::string_view* text, uint64_t* value) {
   for (size_t i = 0; i < text->size() && i < 10; ++i) {
     const auto byte = static_cast<unsigned char>((*text)[i]);
     if (i == 9 && byte > 1) return false;  // more than 64 bits
+    if (i > 0 && byte == 0) return false;  // a byte more than the number needs
     *value |= static_cast<uint64_t>(byte & 127) << (7 * i);
     if (byte < 128) {
       text->remove_prefix(i + 1);

@@ -18,7 +18,8 @@ void AppendVarint(uint64_t value, std::string* out);
 
 // The number at the beginning of `text`. REQUIRES: it has four bytes.
 uint32_t Fixed32At(absl::string_view text);
-// Takes a varint from the beginning of *text. False if there is none.
+// Takes a varint from the beginning of *text. False if there is none, or one that is longer than
+// its number needs: so that each bit of a file matters.
 bool TakeVarint(absl::string_view* text, uint64_t* value);
 
 // The key of one slice of a partitioned tensor. Keys sort by name, rank, and extents.

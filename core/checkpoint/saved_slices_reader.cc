@@ -129,12 +129,16 @@ StatusOr<const SavedSlicesReader::Entry*> SavedSlicesReader::FindEntry(
 
 StatusOr<CheckpointReader::Info> SavedSlicesReader::Find(absl::string_view name) const {
   MS_ASSIGN_OR_RETURN(const Entry* const entry, FindEntry(name));
+  return entry->info;
+}
+
+// An element takes a byte or more.
+Status SavedSlicesReader::CheckHeld(absl::string_view name) const {
+  MS_ASSIGN_OR_RETURN(const Entry* const entry, FindEntry(name));
   uint64_t bytes = 0;
   for (const std::unique_ptr<TableFile>& file : files_) bytes += file->size();
   const auto count = static_cast<uint64_t>(entry->info.shape.num_elements());
-  // Before anybody allocates memory for what the files cannot hold: an element takes a byte or
-  // more.
-  if (count <= bytes) return entry->info;
+  if (count <= bytes) return absl::OkStatus();
   return DamagedTensor(prefix(), name,
                        absl::StrCat(count, " elements are not in ", bytes, " bytes"));
 }

@@ -23,6 +23,7 @@ class SavedSlicesReader final : public CheckpointReader {
   static StatusOr<std::unique_ptr<CheckpointReader>> Open(FileSystem* files, std::string pattern);
 
   StatusOr<Info> Find(absl::string_view name) const override;
+  Status CheckHeld(absl::string_view name) const override;
   std::vector<std::string> Names() const override;
 
  protected:

@@ -26,6 +26,7 @@ StatusOr<Tensor> ReadTensor(FileSystem* files, const std::string& prefix, absl::
   MS_ASSIGN_OR_RETURN(const auto reader, CheckpointReader::Open(files, prefix));
   MS_ASSIGN_OR_RETURN(const SliceSpec spec, ParseSliceSpec(spec_text));
   MS_ASSIGN_OR_RETURN(const CheckpointReader::Info info, reader->Find(name));
+  MS_RETURN_IF_ERROR(reader->CheckHeld(name));
   MS_ASSIGN_OR_RETURN(const Tensor out,
                       Tensor::Create(info.dtype, spec.is_whole ? info.shape : spec.shape));
   MS_RETURN_IF_ERROR(reader->Read(name, spec, out));

@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/checkpoint/bundle_publish.h"
 #include "core/checkpoint/coding.h"
 #include "core/checkpoint/saved_slices_format.h"
 #include "core/checkpoint/table.h"
@@ -60,7 +61,10 @@ Status SavedSlicesWriter::Finish() {
   for (auto& [key, slice] : slices_) table.emplace_back(key, std::move(slice));
   slices_.clear();
   MS_RETURN_IF_ERROR(files_.MakeFolders(FolderOf(path_)));
-  return WriteFileAtomically(&files_, path_, WriteTable(table), FileSystem::Existing::kReplace);
+  MS_RETURN_IF_ERROR(
+      WriteFileAtomically(&files_, path_, WriteTable(table), FileSystem::Existing::kReplace));
+  // Readers would take a checkpoint of version 2 with this name for the newer one.
+  return RemoveBundle(&files_, path_);
 }
 
 }  // namespace millstream

@@ -25,6 +25,7 @@ class SavedSlicesWriter {
   // that files do not hold.
   Status Add(absl::string_view name, const SliceSpec& spec, const Tensor& tensor);
   // Creates the folder of the path if it does not exist, and writes the file, whole or not at all.
+  // Removes a checkpoint of version 2 of that name afterwards.
   Status Finish();
 
  private:

@@ -16,7 +16,7 @@ using table_format::kTrailerBytes;
 // Bounds for hostile files. A key that shares what the one before it has costs three bytes of the
 // file, and its whole length in memory. Blocks may overlap.
 constexpr uint64_t kMostKeyBytes = uint64_t{1} << 16;
-constexpr uint64_t kLeastBudget = uint64_t{1} << 26;
+constexpr uint64_t kLeastBudget = uint64_t{1} << 24;
 
 }  // namespace
 
@@ -76,6 +76,10 @@ Status TableFile::ReadIndex() {
   MS_RETURN_IF_ERROR(ReadBlock(filter).status());
   Place index;
   MS_RETURN_IF_ERROR(TakePlace(&footer, at, &index));
+  footer.remove_suffix(kMagic.size());
+  if (footer.find_first_not_of('\0') != absl::string_view::npos) {
+    return Lost(at, "there are bytes between the places of blocks and the end");
+  }
   MS_ASSIGN_OR_RETURN(const Block block, ReadBlock(index));
   TableEntries entries;
   MS_RETURN_IF_ERROR(AppendEntries(block, &budget, &entries));

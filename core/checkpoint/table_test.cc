@@ -57,25 +57,15 @@ TEST(TableTest, WhatIsCutIsFound) {
   }
 }
 
-// Bytes between the places in the footer and the magic number mean nothing.
-TEST(TableTest, WhatIsChangedIsFoundOrMeansNothing) {
-  const TableEntries entries = Numbered(40, 10);
-  const std::string whole = WriteTable(entries);
-  int found = 0;
+TEST(TableTest, WhatIsChangedIsFound) {
+  const std::string whole = WriteTable(Numbered(40, 10));
   for (size_t i = 0; i < whole.size(); ++i) {
     for (const int bit : {1, 128}) {
       std::string changed = whole;
       changed[i] = static_cast<char>(changed[i] ^ bit);
-      const StatusOr<TableEntries> read = ReadBack(changed);
-      if (read.ok()) {
-        EXPECT_EQ(*read, entries) << i;
-        EXPECT_GT(i, whole.size() - 48);
-      } else {
-        ++found;
-      }
+      EXPECT_TRUE(absl::IsDataLoss(ReadBack(changed).status())) << i;
     }
   }
-  EXPECT_GT(found, static_cast<int>(2 * (whole.size() - 48)));
 }
 
 // Each entry adds one byte to a long key that it shares with the one before it.
@@ -123,6 +113,8 @@ TEST(CodingTest, VarintsAreReadAsWritten) {
   absl::string_view too_long = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f";
   uint64_t read = 0;
   EXPECT_FALSE(TakeVarint(&too_long, &read));
+  absl::string_view not_least("\x85\x00", 2);
+  EXPECT_FALSE(TakeVarint(&not_least, &read));
 }
 
 // Keys sort as the numbers in them, whatever their sizes and signs.

@@ -1,4 +1,5 @@
 // Ops that write and read checkpoints (core/checkpoint).
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -88,6 +89,7 @@ StatusOr<Tensor> AllocateRestored(const CheckpointReader& reader, const Item& it
                                    DataTypeName(dtype), " does not equal original dtype ",
                                    DataTypeName(info.dtype));
   }
+  MS_RETURN_IF_ERROR(reader.CheckHeld(item.name));
   return frame->AllocateOutput(i, item.spec.is_whole ? info.shape : item.spec.shape);
 }
 
@@ -124,15 +126,53 @@ class RestoreV2 final : public SyncHostKernel {
       MS_ASSIGN_OR_RETURN(outputs.emplace_back(),
                           AllocateRestored(*reader, items[i], dtypes_[i], frame, i));
     }
-    std::vector<Status> read(items.size());
-    frame->ParallelFor(items.size(), kReadNanos, [&](uint64_t i) {
-      read[i] = reader->Read(items[i].name, items[i].spec, outputs[i]);
+    const std::vector<Task> tasks = TasksOf(*reader, items);
+    std::vector<StatusOr<uint32_t>> read(tasks.size(), uint32_t{0});
+    frame->ParallelFor(tasks.size(), kReadNanos, [&](uint64_t i) {
+      read[i] = RunTask(*reader, items[tasks[i].item], tasks[i], outputs[tasks[i].item]);
     });
-    for (const Status& status : read) MS_RETURN_IF_ERROR(status);
-    return absl::OkStatus();
+    return CheckAll(*reader, items, tasks, read);
   }
 
  private:
+  // What one thread reads: a tensor, or a piece of a large one.
+  struct Task {
+    size_t item = 0;
+    uint64_t piece = 0;
+    uint64_t num_pieces = 1;
+  };
+
+  static std::vector<Task> TasksOf(const CheckpointReader& reader, const std::vector<Item>& items) {
+    std::vector<Task> tasks;
+    for (size_t i = 0; i < items.size(); ++i) {
+      const uint64_t count = items[i].spec.is_whole ? reader.NumPieces(items[i].name) : 1;
+      for (uint64_t piece = 0; piece < count; ++piece) tasks.push_back({i, piece, count});
+    }
+    return tasks;
+  }
+
+  static StatusOr<uint32_t> RunTask(const CheckpointReader& reader, const Item& item,
+                                    const Task& task, const Tensor& output) {
+    if (task.num_pieces > 1) return reader.ReadPiece(item.name, task.piece, output);
+    MS_RETURN_IF_ERROR(reader.Read(item.name, item.spec, output));
+    return uint32_t{0};
+  }
+
+  static Status CheckAll(const CheckpointReader& reader, const std::vector<Item>& items,
+                         const std::vector<Task>& tasks,
+                         const std::vector<StatusOr<uint32_t>>& read) {
+    std::vector<uint32_t> crcs;  // of the pieces of one tensor
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      MS_RETURN_IF_ERROR(read[i].status());
+      if (tasks[i].num_pieces == 1) continue;
+      crcs.push_back(*read[i]);
+      if (crcs.size() < tasks[i].num_pieces) continue;
+      MS_RETURN_IF_ERROR(reader.CheckPieces(items[tasks[i].item].name, crcs));
+      crcs.clear();
+    }
+    return absl::OkStatus();
+  }
+
   // Of one tensor: a system call and a checksum. Large ones take longer.
   static constexpr uint64_t kReadNanos = 20000;
 
@@ -191,52 +231,39 @@ class MergeV2Checkpoints final : public SyncHostKernel {
     return absl::OkStatus();
   }
 
-  // The index comes last: until then there is no checkpoint under the new name.
   Status Compute(StructuralFrame* frame) override {
     FileSystem* const files = LocalFileSystem();
     const Tensor prefixes = frame->BorrowInput(0);
     MS_ASSIGN_OR_RETURN(const std::string merged, TextInput(frame, 1, "destination_prefix"));
     MS_RETURN_IF_ERROR(files->MakeFolders(FolderOf(merged)));
-    std::vector<BundleIndex> indices;
-    int num_shards = 0;
+    MS_ASSIGN_OR_RETURN(const std::unique_ptr<FileLock> lock, LockBundle(files, merged));
+    BundleEntries entries;
+    std::vector<std::string> data;
     for (const std::string& prefix : prefixes.flat<std::string>()) {
       MS_RETURN_IF_ERROR(CheckName(prefix, "checkpoint_prefixes"));
-      MS_ASSIGN_OR_RETURN(BundleIndex index, ReadBundleIndex(files, prefix));
-      num_shards += index.num_shards;
-      indices.push_back(std::move(index));
+      MS_ASSIGN_OR_RETURN(const BundleIndex index, ReadBundleIndex(files, prefix));
+      MS_RETURN_IF_ERROR(AddEntries(prefix, index, &entries, &data));
     }
-    BundleEntries entries;
-    int first_shard = 0;
-    for (size_t i = 0; i < indices.size(); ++i) {
-      MS_RETURN_IF_ERROR(AddEntries(indices[i], first_shard, &entries));
-      first_shard += indices[i].num_shards;
-    }
-    MS_RETURN_IF_ERROR(MoveData(prefixes, indices, merged, num_shards));
-    MS_RETURN_IF_ERROR(WriteBundleIndex(files, merged, num_shards, entries));
+    MS_RETURN_IF_ERROR(PublishBundle(files, merged, data, entries));
     return RemoveOld(prefixes, merged);
   }
 
  private:
-  static Status AddEntries(const BundleIndex& index, int first_shard, BundleEntries* entries) {
+  // Adds the entries of a checkpoint, and the data files that they are in.
+  static Status AddEntries(const std::string& prefix, const BundleIndex& index,
+                           BundleEntries* entries, std::vector<std::string>* data) {
+    std::map<int, int> numbers;  // of shards in the merged checkpoint
     for (const auto& [key, entry] : index.entries) {
       const auto [added, is_new] = entries->emplace(key, entry);
       if (!is_new) MS_RETURN_IF_ERROR(MergeSlices(key, entry, &added->second));
-      added->second.set_shard_id(entry.slices().empty() ? entry.shard_id() + first_shard : 0);
-    }
-    return absl::OkStatus();
-  }
-
-  static Status MoveData(const Tensor& prefixes, const std::vector<BundleIndex>& indices,
-                         const std::string& merged, int num_shards) {
-    FileSystem* const files = LocalFileSystem();
-    int to = 0;
-    for (size_t i = 0; i < indices.size(); ++i) {
-      const std::string& prefix = prefixes.data<std::string>()[i];
-      for (int shard = 0; shard < indices[i].num_shards; ++shard) {
-        MS_RETURN_IF_ERROR(files->Rename(DataPath(prefix, shard, indices[i].num_shards),
-                                         DataPath(merged, to++, num_shards),
-                                         FileSystem::Existing::kReplace));
+      if (!entry.slices().empty()) {
+        added->second.set_shard_id(0);  // it has no bytes
+        continue;
       }
+      const auto [number, is_first] =
+          numbers.emplace(entry.shard_id(), static_cast<int>(data->size()));
+      if (is_first) data->push_back(DataPath(prefix, entry.shard_id(), index.num_shards));
+      added->second.set_shard_id(number->second);
     }
     return absl::OkStatus();
   }
@@ -245,7 +272,7 @@ class MergeV2Checkpoints final : public SyncHostKernel {
     FileSystem* const files = LocalFileSystem();
     for (const std::string& prefix : prefixes.flat<std::string>()) {
       if (prefix == merged) continue;
-      MS_RETURN_IF_ERROR(files->Remove(IndexPath(prefix)));
+      MS_RETURN_IF_ERROR(RemoveBundle(files, prefix));
       // Fails for a folder that holds other files, which is as it should be.
       if (deletes_folders_) files->RemoveFolder(FolderOf(prefix)).IgnoreError();
     }
