@@ -46,6 +46,8 @@ _MAY_INCLUDE = {
 
 # What is outside of the rooms and uses one directly. Front ends have c_api alone.
 _OUTSIDE = {
+    "io": ["//testing"],
+    "checkpoint": ["//testing"],
     "graph": ["//benchmarks"],
     "gradients": ["//benchmarks"],
     "plan": ["//benchmarks"],
