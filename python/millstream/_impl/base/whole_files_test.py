@@ -27,7 +27,7 @@ def test_an_error_leaves_the_old_file_and_no_other(
     def fail(*_: Any) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(whole_files.os, call, fail)
+    monkeypatch.setattr(f"os.{call}", fail)
     with pytest.raises(OSError, match="the disk is full"):
         whole_files.write_whole(tmp_path / "file", b"new")
     assert (tmp_path / "file").read_bytes() == b"old"

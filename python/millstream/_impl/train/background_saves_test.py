@@ -115,4 +115,4 @@ def test_other_kinds_of_checkpoints_are_refused() -> None:
         tf.Variable(1.0)
         for options in ({"sharded": True}, {"write_version": 1}):
             with pytest.raises(ValueError, match="asynchronous: only nodes of this saver"):
-                tf.train.Saver(asynchronous=True, **options)  # type: ignore[arg-type]
+                tf.train.Saver(asynchronous=True, **options)

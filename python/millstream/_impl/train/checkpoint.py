@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import TEXT, takes
@@ -64,6 +64,12 @@ class Checkpoint:
                     f"got {name}={value!r}."
                 )
             setattr(self, name, value)
+
+    if TYPE_CHECKING:  # any attributes
+
+        def __getattr__(self, name: str) -> Any: ...
+
+        def __setattr__(self, name: str, value: Any) -> None: ...
 
     def _checkpoint_children(self) -> dict[str, Any]:
         found = {name: value for name, value in vars(self).items() if name not in _OWN}

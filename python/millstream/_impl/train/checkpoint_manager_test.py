@@ -59,7 +59,7 @@ def test_all_stay_when_no_number_is_given(tmp_path: Path) -> None:
 
 def test_one_in_some_hours_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr(checkpoint_manager.time, "time", lambda: now[0])
+    monkeypatch.setattr("time.time", lambda: now[0])
     with tf.Graph().as_default(), tf.Session():
         manager = _manager(tmp_path, 1, keep_checkpoint_every_n_hours=1.0)
         for _ in range(6):

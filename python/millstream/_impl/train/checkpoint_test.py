@@ -20,7 +20,7 @@ class Net:
 
     def __init__(self, scale: float = 1.0) -> None:
         self.w = tf.Variable([1.0 * scale, 2.0 * scale])
-        self.parts = [tf.Variable(3.0 * scale), {"a/b.c": tf.Variable(4.0 * scale)}]
+        self.parts: list[Any] = [tf.Variable(3.0 * scale), {"a/b.c": tf.Variable(4.0 * scale)}]
         self.name = "net"
         self.sizes = [1, 2]
 
@@ -138,6 +138,7 @@ def test_nothing_to_restore(tmp_path: Path) -> None:
         for method in ("assert_consumed", "run_restore_ops", "assert_existing_objects_matched"):
             with pytest.raises(AssertionError, match="No checkpoint specified"):
                 getattr(status, method)()
+        assert len(status.report().missing) == 2
         status.initialize_or_restore()
         assert sess.run([a, checkpoint.save_counter]) == [1.0, 0]
         with pytest.raises(tf.errors.NotFoundError, match="Failed to find any matching files"):

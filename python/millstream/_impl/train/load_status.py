@@ -220,6 +220,11 @@ class InitializationStatus:
     assert_existing_objects_matched = assert_consumed
     assert_nontrivial_match = assert_consumed
 
+    def report(self) -> RestoreReport:
+        """All variables are missing in it."""
+        variables = self._root._objects().variables()
+        return RestoreReport({}, [full_name(each) for _, each in variables], {}, [])
+
     def expect_partial(self) -> InitializationStatus:
         """Say that values may be left over."""
         return self

@@ -218,7 +218,7 @@ def _start_by_words(reader: Any, source: str, variable: Variable, vocabulary: Vo
     new = _words(vocabulary.new_vocab, vocabulary.new_vocab_size)
     axis = vocabulary.axis
     place = variable._get_save_slice_info()
-    shape = [int(size) for size in variable.shape.as_list() or []]
+    shape = [int(size or 0) for size in variable.shape.as_list() or []]
     start = 0 if place is None else place.var_offset[axis]
     whole = shape if place is None else list(place.full_shape)
     rest = [size for i, size in enumerate(whole) if i != axis]
@@ -246,7 +246,7 @@ def _initialize_by_rows(
     numbers = np.asarray(rows, np.int64)
     make: Callable[..., Any] = vocabulary.backup_initializer or GlorotUniform()
     graph = variable.graph
-    shape = [int(size) for size in variable.shape.as_list() or []]
+    shape = [int(size or 0) for size in variable.shape.as_list() or []]
     mask = np.broadcast_to(
         (numbers >= 0).reshape([-1 if i == vocabulary.axis else 1 for i in range(len(shape))]),
         shape,
