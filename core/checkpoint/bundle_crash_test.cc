@@ -124,6 +124,11 @@ TEST(BundleCrashTest, AWriterStoppedAtAnyOperationLeavesTheLastCheckpoint) {
         // What is left over is in nobody's way.
         ASSERT_EQ(program.Save(&files, 3, 2, 2), absl::OkStatus()) << n;
         EXPECT_EQ(*Restore(&files), 3) << n;
+        if (has_numbers) continue;
+        for (const auto& [path, contents] : files.Contents()) {
+          EXPECT_FALSE(absl::StartsWith(path, "logs/model") && absl::EndsWith(path, ".tmp"))
+              << path;
+        }
       }
       EXPECT_GT(n, 20);
     }
@@ -164,6 +169,23 @@ TEST(BundleCrashTest, AWriterStoppedAThousandTimesAtRandomNeverLosesTheLastCheck
   }
 }
 
+TEST(BundleCrashTest, TemporaryFilesOfOthersStay) {
+  FaultyFileSystem files;
+  ASSERT_EQ(files.MakeFolders("logs"), absl::OkStatus());
+  for (const char* path :
+       {"logs/model.data.1-2.tmp", "logs/model.index.1-3.tmp", "logs/model-2.data.1-4.tmp",
+        "logs/model.data.data.1-5.tmp", "logs/model.data.x.tmp", "logs/model.data.tmp"}) {
+    ASSERT_EQ(WriteFileAtomically(&files, path, "", FileSystem::Existing::kRefuse),
+              absl::OkStatus());
+  }
+  ASSERT_EQ(Write(&files, "logs/model", 1, 2, 3), absl::OkStatus());
+  std::vector<std::string> paths;
+  for (const auto& [path, contents] : files.Contents()) paths.push_back(path);
+  EXPECT_THAT(paths, ElementsAre("logs/model-2.data.1-4.tmp", "logs/model.data-00000-of-00001",
+                                 "logs/model.data.data.1-5.tmp", "logs/model.data.tmp",
+                                 "logs/model.data.x.tmp", "logs/model.index"));
+}
+
 TEST(BundleCrashTest, ACheckpointThatReplacesAnotherHasTheUsualNames) {
   FaultyFileSystem files;
   for (const int value : {1, 2, 3}) {
@@ -177,7 +199,7 @@ TEST(BundleCrashTest, ACheckpointThatReplacesAnotherHasTheUsualNames) {
 
 TEST(BundleCrashTest, AFullDiskAndAFolderThatIsReadOnlyLeaveTheOldCheckpoint) {
   for (const int error : {ENOSPC, EROFS, EACCES, EIO}) {
-    for (int n = 1; n <= 8; ++n) {  // the data are written, and nothing has its name yet
+    for (int n = 1; n <= 9; ++n) {  // the data are written, and nothing has its name yet
       FaultyFileSystem files;
       ASSERT_EQ(Write(&files, "logs/model", 1, 2, 3), absl::OkStatus());
       files.FailFrom(n, ErrnoStatus(error, "logs"));

@@ -14,6 +14,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "core/checkpoint/bundle_format.h"
 #include "core/checkpoint/table.h"
 #include "core/io/write_file.h"
@@ -103,10 +104,29 @@ Status UseUsualNames(FileSystem* files, const std::string& prefix, int num_files
   return WriteIndex(files, prefix, IndexText(count, entries));
 }
 
+// True for PATH.data.12-3.tmp and PATH.index.12-3.tmp: temporary files have the numbers of a
+// process and of a file in their names.
+bool IsTemporaryOf(absl::string_view path, absl::string_view name) {
+  if (!absl::ConsumePrefix(&name, path) || !absl::ConsumeSuffix(&name, ".tmp")) return false;
+  if (!absl::ConsumePrefix(&name, ".data.") && !absl::ConsumePrefix(&name, ".index.")) return false;
+  return !name.empty() && name.find_first_not_of("0123456789-") == absl::string_view::npos;
+}
+
+void RemoveTemporaries(FileSystem* files, const std::string& prefix) {
+  const size_t name_begin = prefix.rfind('/') + 1;  // 0 if there is no "/"
+  const StatusOr<std::vector<std::string>> names = files->List(FolderOf(prefix));
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    if (!IsTemporaryOf(prefix.substr(name_begin), name)) continue;
+    files->Remove(prefix.substr(0, name_begin) + name).IgnoreError();
+  }
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<FileLock>> LockBundle(FileSystem* files, const std::string& prefix) {
   StatusOr<std::unique_ptr<FileLock>> lock = files->Lock(absl::StrCat(prefix, ".lock"));
+  if (lock.ok()) RemoveTemporaries(files, prefix);
   if (!absl::IsFailedPrecondition(lock.status())) return lock;
   return errors::FailedPrecondition("somebody else writes the checkpoint ", prefix,
                                     " now: ", lock.status().message());

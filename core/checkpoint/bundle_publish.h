@@ -16,8 +16,9 @@ namespace millstream {
 // The entries of an index, by key. The header has none.
 using BundleEntries = std::map<std::string, proto::BundleEntryProto>;
 
-// Keeps other writers from the checkpoint `prefix` while the result lives. FAILED_PRECONDITION,
-// which names the file of the lock, if there is one.
+// Keeps other writers from the checkpoint `prefix` while the result lives, and removes the
+// temporary files of writers that were killed. FAILED_PRECONDITION, which names the file of the
+// lock, if there is another writer.
 StatusOr<std::unique_ptr<FileLock>> LockBundle(FileSystem* files, const std::string& prefix);
 
 // Makes a checkpoint of data files, whose entries have the shards 0 to data.size() - 1. Replaces a
