@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import millstream as tf
-from millstream._impl.monitored.monitored_session_test import Recorder
 
 _LOST = [
     tf.errors.AbortedError(None, None, "lost"),
@@ -23,6 +22,34 @@ def graph() -> Iterator[tf.Graph]:
     """A graph of its own for each test."""
     with tf.Graph().as_default() as graph:
         yield graph
+
+
+class Acting(tf.train.SessionRunHook):
+    """Does what a test wants for each session, and before and after each step."""
+
+    def __init__(self, **actions: Any) -> None:
+        self._actions = actions
+        self.calls: list[str] = []
+
+    def _do(self, what: str, *arguments: Any) -> None:
+        self.calls.append(what)
+        if what in self._actions:
+            self._actions[what](*arguments)
+
+    def begin(self) -> None:
+        self._do("begin")
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        self._do("create", session, coord)
+
+    def before_run(self, run_context: Any) -> None:
+        self._do("before", run_context)
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        self._do("after", run_context, run_values)
+
+    def end(self, session: Any) -> None:
+        self._do("end")
 
 
 class Failing:
@@ -40,36 +67,32 @@ class Failing:
 @pytest.mark.parametrize("error", _LOST)
 @pytest.mark.parametrize("place", ["create", "before", "after"])
 def test_a_step_is_run_again_in_a_new_session(error: Exception, place: str) -> None:
-    calls: list[str] = []
     v = tf.Variable(1.0)
     add = v.assign_add(1.0)
-    with tf.train.MonitoredSession(
-        hooks=[Recorder(calls, "", **{place: Failing(error)})]
-    ) as session:
+    hook = Acting(**{place: Failing(error)})
+    with tf.train.MonitoredSession(hooks=[hook]) as session:
         assert session.run(add) == 2.0
         assert session.run(add) == 3.0
-    assert calls.count("begin") == 1
-    assert calls.count("create") == 2
-    assert calls[-1] == "end"
+    assert hook.calls.count("begin") == 1
+    assert hook.calls.count("create") == 2
+    assert hook.calls[-1] == "end"
 
 
 def test_a_new_session_begins_at_the_last_checkpoint(tmp_path: Path) -> None:
-    calls: list[str] = []
     count = tf.train.get_or_create_global_step().assign_add(1)
-    failing = Failing(*[None] * 4, _LOST[0])
+    hook = Acting(after=Failing(*[None] * 4, _LOST[0]))
     seen = []
     with tf.train.MonitoredTrainingSession(
         checkpoint_dir=str(tmp_path),
-        hooks=[Recorder(calls, after=failing), tf.train.StopAtStepHook(num_steps=6)],
+        hooks=[hook, tf.train.StopAtStepHook(num_steps=6)],
         save_checkpoint_steps=2,
     ) as session:
         while not session.should_stop():
             seen.append(int(session.run(count)))
     # The step that gives 5 is lost. Its session had saved 4, from where the next one goes on.
     assert seen == [1, 2, 3, 4, 5, 6]
-    assert calls.count("create") == 2
-    names = {name.partition(".")[0] + name.partition(".")[2] for name in os.listdir(tmp_path)}
-    assert {"modelckpt-4.index", "modelckpt-6.index"} <= names
+    assert hook.calls.count("create") == 2
+    assert {"model.ckpt-4.index", "model.ckpt-6.index"} <= set(os.listdir(tmp_path))
 
 
 def test_steps_since_the_last_checkpoint_are_run_again(tmp_path: Path) -> None:
@@ -77,7 +100,7 @@ def test_steps_since_the_last_checkpoint_are_run_again(tmp_path: Path) -> None:
     seen = []
     with tf.train.MonitoredTrainingSession(
         checkpoint_dir=str(tmp_path),
-        hooks=[Recorder([], before=Failing(*[None] * 3, _LOST[1]))],
+        hooks=[Acting(before=Failing(*[None] * 3, _LOST[1]))],
         save_checkpoint_steps=100,
     ) as session:
         for _ in range(5):
@@ -105,7 +128,7 @@ def test_a_function_is_called_again_with_the_new_session() -> None:
 def test_a_lost_thread_is_a_lost_session() -> None:
     coords: list[Any] = []
     x = tf.constant(1.0)
-    hook = Recorder([], create=lambda session, coord: coords.append(coord))
+    hook = Acting(create=lambda session, coord: coords.append(coord))
     with tf.train.MonitoredSession(hooks=[hook]) as session:
         coords[0].request_stop(_LOST[0])
         assert not session.should_stop()
@@ -122,7 +145,7 @@ def test_a_step_that_fails_because_a_thread_was_lost_is_run_again() -> None:
             coords[0].request_stop(_LOST[0])
             raise ValueError("a consequence")
 
-    hooks = [Recorder([], create=lambda session, coord: coords.append(coord), before=before)]
+    hooks = [Acting(create=lambda session, coord: coords.append(coord), before=before)]
     with tf.train.MonitoredSession(hooks=hooks) as session:
         assert session.run(x) == 1.0
     assert len(coords) == 2
@@ -135,7 +158,7 @@ def test_another_error_of_a_thread_does_not_hide_that_of_the_step() -> None:
 
     coords: list[Any] = []
     x = tf.constant(1.0)
-    hooks = [Recorder([], create=lambda session, coord: coords.append(coord), before=before)]
+    hooks = [Acting(create=lambda session, coord: coords.append(coord), before=before)]
     session = tf.train.MonitoredSession(hooks=hooks)
     with pytest.raises(ValueError, match="of the step"):
         session.run(x)
@@ -146,7 +169,7 @@ def test_another_error_of_a_thread_does_not_hide_that_of_the_step() -> None:
 
 def test_a_singular_session_is_not_made_again() -> None:
     x = tf.constant(1.0)
-    hook = Recorder([], before=Failing(_LOST[0]))
+    hook = Acting(before=Failing(_LOST[0]))
     with (
         pytest.raises(tf.errors.AbortedError, match="lost"),
         tf.train.SingularMonitoredSession(hooks=[hook]) as session,
@@ -158,7 +181,7 @@ def test_a_session_recovers_outside_of_the_block_of_its_graph(tmp_path: Path) ->
     with tf.Graph().as_default():
         count = tf.train.get_or_create_global_step().assign_add(1)
         session = tf.train.MonitoredTrainingSession(
-            checkpoint_dir=str(tmp_path), hooks=[Recorder([], after=Failing(_LOST[0]))]
+            checkpoint_dir=str(tmp_path), hooks=[Acting(after=Failing(_LOST[0]))]
         )
     assert session.run(count) == 1
     session.close()
@@ -170,6 +193,6 @@ def test_queue_runners_are_started_again() -> None:
     queue = tf.FIFOQueue(4, tf.int32)
     tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(7)]))
     element = queue.dequeue()
-    hook = Recorder([], after=Failing(None, _LOST[0]))
+    hook = Acting(after=Failing(None, _LOST[0]))
     with tf.train.MonitoredSession(hooks=[hook]) as session:
         assert [int(session.run(element)) for _ in range(3)] == [7, 7, 7]
