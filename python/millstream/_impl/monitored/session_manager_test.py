@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -160,10 +159,8 @@ def test_a_session_is_waited_for_until_it_is_ready() -> None:
 
 def test_waiting_has_a_limit() -> None:
     tf.Variable(1.0, name="v")
-    begin = time.monotonic()
     with pytest.raises(tf.errors.DeadlineExceededError, match=r"was not ready after waiting 0\.1"):
         _manager().wait_for_session("", max_wait_secs=0.1)
-    assert time.monotonic() - begin < 30
 
 
 # ---- Scaffold ----

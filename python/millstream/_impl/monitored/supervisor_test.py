@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,11 +27,25 @@ def _events(folder: Path) -> list[Any]:
     return [event for name in names for event in tf.train.summary_iterator(str(folder / name))]
 
 
-def _until(is_so: Any) -> None:
-    deadline = time.monotonic() + _HANG_GUARD_SECONDS
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+class Telling(tf.summary.FileWriter):
+    """A writer that lets a test wait for what is written."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(str(folder))
+        self._written = {text: threading.Event() for text in ("loss", "sec", "checkpoint")}
+
+    def wait(self) -> None:
+        for text, event in self._written.items():
+            assert event.wait(_HANG_GUARD_SECONDS), text
+
+    def add_summary(self, summary: Any, global_step: Any = None) -> None:
+        super().add_summary(summary, global_step)
+        self._written["loss" if "loss" in str(summary) else "sec"].set()
+
+    def add_session_log(self, session_log: Any, global_step: Any = None) -> None:
+        super().add_session_log(session_log, global_step)
+        if session_log.status == tf.SessionLog.CHECKPOINT:
+            self._written["checkpoint"].set()
 
 
 def test_it_saves_and_goes_on(tmp_path: Path) -> None:
@@ -52,19 +65,19 @@ def test_it_saves_and_goes_on(tmp_path: Path) -> None:
 def test_its_threads_write_summaries_speed_and_checkpoints(tmp_path: Path) -> None:
     count = tf.train.get_or_create_global_step().assign_add(1)
     tf.summary.scalar("loss", 0.5)
+    writer = Telling(tmp_path)
     supervisor = tf.train.Supervisor(
-        logdir=str(tmp_path), save_summaries_secs=0.01, save_model_secs=0.01
+        logdir=str(tmp_path),
+        save_summaries_secs=0.01,
+        save_model_secs=0.01,
+        summary_writer=writer,
     )
-
-    def written() -> str:
-        supervisor.summary_writer.flush()
-        return str(_events(tmp_path))
-
     with supervisor.managed_session() as session:
         session.run(count)
-        _until(lambda: tf.train.latest_checkpoint(str(tmp_path)) is not None)
-        _until(lambda: "loss" in written() and "global_step/sec" in written())
+        writer.wait()
     events = _events(tmp_path)
+    assert tf.train.latest_checkpoint(str(tmp_path)) is not None
+    assert {"loss", "global_step/sec"} <= {v.tag for e in events for v in e.summary.value}
     statuses = [e.session_log.status for e in events if e.WhichOneof("what") == "session_log"]
     assert statuses[0] == tf.SessionLog.START
     assert tf.SessionLog.CHECKPOINT in statuses

@@ -24,13 +24,17 @@ def test_by_steps() -> None:
     assert timer.last_triggered_step() == 17
 
 
-def test_by_seconds() -> None:
-    timer = tf.train.SecondOrStepTimer(every_secs=0.05)
-    timer.update_last_triggered_step(1)
-    assert not timer.should_trigger_for_step(1)
-    time.sleep(0.06)
+def test_by_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    timer = tf.train.SecondOrStepTimer(every_secs=5)
+    assert timer.update_last_triggered_step(1) == (None, None)
+    now[0] += 4.5
+    assert not timer.should_trigger_for_step(2)
+    now[0] += 0.5
     assert not timer.should_trigger_for_step(1)  # not twice for one step
     assert timer.should_trigger_for_step(2)
+    assert timer.update_last_triggered_step(3) == (5.0, 2)
 
 
 def test_a_timer_that_is_reset_is_as_new() -> None:
