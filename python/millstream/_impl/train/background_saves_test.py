@@ -79,8 +79,8 @@ def test_closing_the_session_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         saver = tf.train.Saver(asynchronous=True)
         with tf.Session() as sess:
             sess.run(a.initializer)
+            sess.call_before_close(held.release.set)
             path = saver.save(sess, str(tmp_path / "model"), write_meta_graph=False)
-            threading.Timer(0.05, held.release.set).start()
     assert path is not None
     assert tf.train.load_variable(path, "a") == 1.0
 
