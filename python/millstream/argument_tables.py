@@ -78,7 +78,7 @@ def _windows_of_images() -> Calls:
             "sequence_length": [1, 1],
         },
         tf.nn.ctc_loss_v2: lambda: {
-            "labels": [[1]], "logits": [[X]], "label_length": [1], "logit_length": [1]
+            "labels": [[1], [1]], "logits": [X], "label_length": [1, 1], "logit_length": [1, 1]
         },
         tf.nn.ctc_unique_labels: lambda: {"labels": [[1, 2]]},
         tf.nn.collapse_repeated: lambda: {"labels": [[1, 2]], "seq_length": tf.constant([2])},
