@@ -65,6 +65,8 @@ def ctc_loss_v2(
 
     Raises
     ------
+    TypeError
+        `logits_time_major` is no bool.
     ValueError
         `labels` is a `SparseTensor`, and there is no `blank_index`.
 
@@ -76,6 +78,8 @@ def ctc_loss_v2(
     """
     if isinstance(labels, SparseTensor) and blank_index is None:
         raise ValueError("blank_index must be given when using SparseTensor labels.")
+    if not isinstance(logits_time_major, bool):
+        raise TypeError(f"logits_time_major: expected True or False, got {logits_time_major!r}")
     with scopes.name_scope(name, "ctc_loss", [logits]):
         scores = convert_to_tensor(logits, name="logits")
         lengths = convert_to_tensor(logit_length, dtypes.int32, "logit_length")
