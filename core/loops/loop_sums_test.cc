@@ -114,6 +114,33 @@ TEST_F(LoopSumsTest, TheNumberOfRowsMayChange) {
   EXPECT_EQ(joined, ValuesWithout("sum_products", loop.exits[2]));
 }
 
+// The operand lies in memory that the next iteration would compute its own in.
+TEST_F(LoopSumsTest, AListMayKeepAnOperand) {
+  const Output shape = Constant(Tensor::Vector<int32_t>({2, kRows}));
+  const Output list = Op("EmptyTensorList", {shape, Constant(Tensor::Scalar<int32_t>(-1))},
+                         {{"element_dtype", DataType::kFloat}, {"shape_type", DataType::kInt32}});
+  const Output start = Constant(Integers({kRows, kRows}));
+  const Loop loop = Count({Constant(Integers({2, kRows})), list, start}, 3, [&](const Outputs& v) {
+    const Output a = Op("Neg", {v[0]});
+    const Output product = Op("MatMul", {a, a}, {{"transpose_a", true}});
+    return Outputs{Op("Add", {a, a}), Op("TensorListPushBack", {v[1], a}),
+                   build.Variadic("AddN", {{v[2], product}})->output(0)};
+  });
+  EXPECT_EQ(Raised(loop.exits), 1);
+  EXPECT_EQ(num_sums_, 1);
+  const Output kept = Op("TensorListStack", {loop.exits[2], shape},
+                         {{"element_dtype", DataType::kFloat}, {"num_elements", 3}});
+  StartSession(SessionOptions());
+  const StatusOr<std::vector<Tensor>> found = Run({kept, loop.exits[3]});
+  ASSERT_TRUE(found.ok()) << found.status();
+  const std::vector<float> x = Elements<float>(Integers({2, kRows}));
+  const std::vector<float> elements = Elements<float>((*found)[0]);
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const float factor[] = {-1, 2, -4};
+    EXPECT_EQ(elements[i], factor[i / x.size()] * x[i % x.size()]) << i;
+  }
+}
+
 TEST_F(LoopSumsTest, ASumThatIsReadStays) {
   const Output start = Constant(Integers({kRows, kRows}));
   const Loop loop = Count({Constant(x_ = Integers({2, kRows})), start}, 3, [&](const Outputs& v) {

@@ -129,12 +129,13 @@ class PlanRun final : public StepPart {
     int feed;    // root; -1: nobody reads the variable
   };
   void FindExchanges();
-  bool CanWrite(const Exchange& exchange) const;
+  bool CanWrite(int root) const;
   void Point(int root, const Tensor& tensor);
   bool knows_exchanges_ = false;
   std::vector<Exchange> exchanges_;
   std::vector<int> others_;      // the other variables
   std::vector<Tensor> carried_;  // their next values
+  std::vector<int> looked_at_;   // roots that are fetched and stay where they are
 };
 
 // Runs one step of a plan that never waits, on the caller's thread. After an error `fetches` are

@@ -1,6 +1,7 @@
 // PlanRun: runs as iterations of a loop, or as a branch.
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "core/plan/plan_executor.h"
 
 namespace millstream {
@@ -72,11 +73,17 @@ void PlanRun::FindExchanges() {
     }
   }
   carried_.resize(others_.size());
+  for (size_t k = plan_.num_carried; k < plan_.fetches.size(); ++k) {
+    const int root = plan_.fetches[k].value.root;
+    const bool is_exchanged = absl::c_any_of(
+        exchanges_, [&](const Exchange& exchange) { return exchange.result == root; });
+    if (plan_.roots[root].kind == RootKind::kEscaping && !is_exchanged) looked_at_.push_back(root);
+  }
 }
 
 // True if nobody else has the memory in which the next run would compute the value.
-bool PlanRun::CanWrite(const Exchange& exchange) const {
-  const Tensor& slot = state_->slots[plan_.roots[exchange.result].index];
+bool PlanRun::CanWrite(int root) const {
+  const Tensor& slot = state_->slots[plan_.roots[root].index];
   const Buffer* const buffer = slot.buffer().get();
   return buffer != nullptr && buffer->IsUnique() && buffer->writable();
 }
@@ -115,7 +122,7 @@ Status PlanRun::Repeat() {
   state_->position = 0;
   for (const Exchange& exchange : exchanges_) {
     Tensor& slot = state_->slots[plan_.roots[exchange.result].index];
-    if (!CanWrite(exchange)) {
+    if (!CanWrite(exchange.result)) {
       const Root& root = plan_.roots[exchange.result];
       StatusOr<Tensor> fresh = Tensor::Create(root.dtype, root.shape);
       if (!fresh.ok()) return OutOfMemory(root, fresh.status());
@@ -128,6 +135,10 @@ Status PlanRun::Repeat() {
     const int root = plan_.feed_roots[k];
     if (root >= 0) state_->PointViews(plan_.roots[root], state_->feeds[k]);
   }
+  // A list may share what was only looked at.
+  for (const int root : looked_at_) {
+    if (!CanWrite(root)) state_->slots[plan_.roots[root].index] = Tensor();
+  }
   return AllocateEscaping();
 }
 
@@ -135,7 +146,7 @@ void PlanRun::EndInside() {
   failed_ = false;
   for (const Exchange& exchange : exchanges_) {
     const int slot = plan_.roots[exchange.result].index;
-    if (CanWrite(exchange)) state_->kept_buffers[slot][0] = state_->slots[slot].buffer();
+    if (CanWrite(exchange.result)) state_->kept_buffers[slot][0] = state_->slots[slot].buffer();
   }
 }
 
