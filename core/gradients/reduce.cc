@@ -1,4 +1,6 @@
 // Gradients of reductions.
+#include <limits>
+
 #include "core/gradients/gradient_registry.h"
 #include "core/gradients/shape_helpers.h"
 
@@ -131,6 +133,37 @@ Status CumprodGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// The gradients of positive elements of `dy` alone: the logarithms of sums of dy exp(x - y), so
+// that neither exp overflows.
+StatusOr<Output> PositiveLogSumGradient(GradientContext* context, Output dy) {
+  GraphBuilder* builder = context->builder();
+  MS_ASSIGN_OR_RETURN(const bool exclusive, context->Attr<bool>("exclusive"));
+  MS_ASSIGN_OR_RETURN(const bool reverse, context->Attr<bool>("reverse"));
+  const DataType dtype = dy.dtype();
+  const double least = dtype == DataType::kDouble  ? std::numeric_limits<double>::lowest()
+                       : dtype == DataType::kFloat ? std::numeric_limits<float>::lowest()
+                                                   : -65504.0;
+  const Output is_positive = builder->Op("Greater", {dy, builder->ScalarOf(dtype, 0)});
+  const Output positive = builder->Op("SelectV2", {is_positive, dy, builder->ScalarOf(dtype, 1)});
+  const Output log = builder->Op(
+      "SelectV2", {is_positive, builder->Op("Log", {positive}), builder->ScalarOf(dtype, least)});
+  const Output sums = builder->Op(
+      "CumulativeLogsumexp", {builder->Op("Sub", {log, context->output(0)}), context->input(1)},
+      {{"exclusive", exclusive}, {"reverse", !reverse}});
+  return builder->Op("Exp", {builder->Op("Add", {sums, context->input(0)})});
+}
+
+Status CumulativeLogsumexpGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dy = context->dy(0);
+  MS_ASSIGN_OR_RETURN(const Output positive, PositiveLogSumGradient(context, dy));
+  MS_ASSIGN_OR_RETURN(const Output negative,
+                      PositiveLogSumGradient(context, builder->Op("Neg", {dy})));
+  context->SetDx(0, builder->Op("Sub", {positive, negative}));
+  return absl::OkStatus();
+}
+
+MILLSTREAM_GRADIENT("CumulativeLogsumexp", CumulativeLogsumexpGradient);
 MILLSTREAM_GRADIENT("Cumsum", CumsumGradient);
 MILLSTREAM_GRADIENT("Cumprod", CumprodGradient);
 MILLSTREAM_GRADIENT("Sum", SumGradient);

@@ -194,20 +194,33 @@ void Cumulative(OpSpec* spec) {
       .Output("out: T")
       .Attr("exclusive: bool = false")
       .Attr("reverse: bool = false")
-      .Attr(TypeAttr("T", kNumberTypes))
-      .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
       .Shape(CumulativeShape);
 }
 
-MILLSTREAM_OP("Cumsum").With(Cumulative).Doc(R"(Adds up all elements up to each one along an axis.
+MILLSTREAM_OP("Cumsum")
+    .With(Cumulative)
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
+    .Doc(R"(Adds up all elements up to each one along an axis.
 
 With exclusive, up to the one before, which for the first is 0. With reverse, from the end.)");
 
 MILLSTREAM_OP("Cumprod")
     .With(Cumulative)
+    .Attr(TypeAttr("T", kNumberTypes))
+    .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
     .Doc(R"(Multiplies all elements up to each one along an axis.
 
 With exclusive, up to the one before, which for the first is 1. With reverse, from the end.)");
+
+MILLSTREAM_OP("CumulativeLogsumexp")
+    .With(Cumulative)
+    .Attr("T: {half, float, double}")
+    .Attr(TypeAttr("Tidx", kIndexTypes, " = int32"))
+    .Doc(R"(Computes the logarithm of the sum of exp of all elements up to each one along an axis.
+
+With exclusive, up to the one before, which for the first is the least finite number. With reverse,
+from the end.)");
 
 }  // namespace
 }  // namespace millstream

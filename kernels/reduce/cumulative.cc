@@ -1,8 +1,14 @@
-// Cumsum and Cumprod: sums and products of all elements up to each one along an axis.
+// Cumsum, Cumprod, CumulativeLogsumexp: sums, products, and logarithms of sums of exponentials, of
+// all elements up to each one along an axis.
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <iterator>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/indices.h"
@@ -13,8 +19,6 @@
 
 namespace millstream::kernels {
 namespace {
-
-constexpr int64_t kPicoseconds = 700;
 
 // Columns that are computed together, side by side in memory.
 constexpr int64_t kColumns = 64;
@@ -38,8 +42,12 @@ struct CumulativeFunctions {
   CumulativeLoop loop;
 };
 
+// `Element` is the type of the tensor, T that of the computation.
 struct SumOp {
-  static constexpr int kInitial = 0;
+  template <typename Element, typename T>
+  static T Initial() {
+    return T(0);
+  }
   template <typename T>
   static T Apply(T x, T y) {
     return WrappingSum(x, y);
@@ -47,10 +55,29 @@ struct SumOp {
 };
 
 struct ProductOp {
-  static constexpr int kInitial = 1;
+  template <typename Element, typename T>
+  static T Initial() {
+    return T(1);
+  }
   template <typename T>
   static T Apply(T x, T y) {
     return WrappingProduct(x, y);
+  }
+};
+
+// log(exp(x) + exp(y)), without the overflow of either. The least finite number stands for the
+// logarithm of nothing.
+struct LogSumOp {
+  template <typename Element, typename T>
+  static T Initial() {
+    return -(std::is_same_v<Element, Float16> ? T(65504) : std::numeric_limits<T>::max());
+  }
+  template <typename T>
+  static T Apply(T x, T y) {
+    if (std::isnan(x) || std::isnan(y)) return x + y;
+    const T larger = std::max(x, y);
+    // Not where both are the same infinity, whose difference is not a number.
+    return std::isinf(larger) ? larger : larger + std::log1p(std::exp(std::min(x, y) - larger));
   }
 };
 
@@ -62,7 +89,7 @@ void RunColumns(const void* x_base, void* out_base, const Columns& columns, int6
   const T* x = static_cast<const T*>(x_base) + first;
   T* out = static_cast<T*>(out_base) + first;
   Computed so_far[kColumns];
-  std::fill_n(so_far, count, Computed(Op::kInitial));
+  std::fill_n(so_far, count, Op::template Initial<T, Computed>());
   for (int64_t i = 0; i < columns.length; ++i) {
     const int64_t row = (columns.reverse ? columns.length - 1 - i : i) * columns.inner;
     for (int64_t c = 0; c < count; ++c) {
@@ -86,12 +113,15 @@ constexpr TypeTable<CumulativeFunctions> kTable = {
 // Inputs: x, axis.
 class CumulativeKernel {
  public:
-  using Row = TypeTable<CumulativeFunctions>;
+  struct Row {
+    TypeTable<CumulativeFunctions> table;
+    int64_t picoseconds;  // of an element
+  };
 
   explicit CumulativeKernel(const Row& row) : row_(row) {}
 
   ms::Status Init(const ms::KernelInfo& info) {
-    const CumulativeFunctions* functions = row_.Find(info.input_dtype(0));
+    const CumulativeFunctions* functions = row_.table.Find(info.input_dtype(0));
     if (functions == nullptr) return NoLoopFor(info.input_dtype(0));
     loop_ = functions->loop;
     MS_TRY(info.Attr("exclusive", &exclusive_));
@@ -121,7 +151,7 @@ class CumulativeKernel {
  private:
   ms::Status Run(ms::Frame& frame, const Columns& columns, const void* x, void* out) const {
     const int64_t inner = columns.inner;
-    return ParallelRows(frame, columns.outer * inner, columns.length, kPicoseconds,
+    return ParallelRows(frame, columns.outer * inner, columns.length, row_.picoseconds,
                         [&](int64_t begin, int64_t end) {
                           for (int64_t at = begin; at < end;) {
                             const int64_t column = at % inner;
@@ -140,17 +170,27 @@ class CumulativeKernel {
 };
 
 template <typename Op>
-ms::Registered RegisterCumulative(const char* op) {
-  return ms::RegisterRow<CumulativeKernel>(op, kTable<Op>,
-                                           ms::KernelOptions()
-                                               .Types("T", TypesIn(kAllNumberTypes))
-                                               .Types("Tidx", IndexTypes())
-                                               .HostArg("axis")
-                                               .InPlace(0, 0));
+constexpr CumulativeKernel::Row kArithmetic = {kTable<Op>, 700};
+
+constexpr CumulativeFunctions kLogSumLoops[] = {{MS_FLOAT32, &RunColumns<LogSumOp, float>},
+                                                {MS_FLOAT64, &RunColumns<LogSumOp, double>},
+                                                {MS_FLOAT16, &RunColumns<LogSumOp, Float16>}};
+constexpr CumulativeKernel::Row kLogSum = {{kLogSumLoops, std::size(kLogSumLoops)}, 20000};
+
+ms::KernelOptions Options(std::vector<MS_DType> types) {
+  return ms::KernelOptions()
+      .Types("T", std::move(types))
+      .Types("Tidx", IndexTypes())
+      .HostArg("axis")
+      .InPlace(0, 0);
 }
 
-const ms::Registered cumsum = RegisterCumulative<SumOp>("Cumsum");
-const ms::Registered cumprod = RegisterCumulative<ProductOp>("Cumprod");
+const ms::Registered cumsum = ms::RegisterRow<CumulativeKernel>("Cumsum", kArithmetic<SumOp>,
+                                                                Options(TypesIn(kAllNumberTypes)));
+const ms::Registered cumprod = ms::RegisterRow<CumulativeKernel>("Cumprod", kArithmetic<ProductOp>,
+                                                                 Options(TypesIn(kAllNumberTypes)));
+const ms::Registered cumulative_logsumexp = ms::RegisterRow<CumulativeKernel>(
+    "CumulativeLogsumexp", kLogSum, Options({MS_FLOAT16, MS_FLOAT32, MS_FLOAT64}));
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -31,6 +31,7 @@ _LAZY = frozenset(
         "ops.array_reverse",
         "ops.array_search",
         "ops.custom_gradients",
+        "ops.einsum_ops",
         "ops.functional_ops",
         "ops.linalg_ops",
         "ops.queue_kinds",

@@ -19,6 +19,7 @@ import pytest
 import millstream as tf
 from millstream.argument_checkpoints import calls_of_checkpoints
 from millstream.argument_inputs import calls_of_inputs
+from millstream.argument_library import calls_of_library
 from millstream.argument_sessions import calls_of_sessions
 from millstream.argument_tables import IMAGES, Calls, X, calls_of_networks
 from millstream.public_names import public_callables
@@ -510,6 +511,7 @@ def _table() -> Calls:
         },
         **calls_of_checkpoints(),
         **calls_of_inputs(),
+        **calls_of_library(),
         **calls_of_sessions(),
         **calls_of_networks(),
     }  # fmt: skip
@@ -555,7 +557,10 @@ _TRUTHS = {
     "at_end", "fail_on_nan_loss", "is_chief", "show_dataflow", "show_memory",
     "back_prop", "case_sensitive", "required",
     "colocate_with_first_write_call", "dynamic_size", "infer_shape",
-    "add_regularization_losses", "adjoint_a", "adjoint_b", "allow_broadcast", "create_scope_now_",
+    "add_regularization_losses", "adjoint_a", "adjoint_b", "allow_broadcast", "aminusb",
+    "create_scope_now_", "already_sorted", "conjugate_rhs", "expand_nonconcat_dim",
+    "expand_nonconcat_dims", "normalize", "partial_pivoting", "replace_control_characters",
+    "replace_global", "skip_empty", "transpose_rhs", "use_quote_delim",
     "compute_full_loss",
     "auxiliary_name_scope", "center", "cycle", "fused", "is_training", "scale", "use_bias",
     "zero_debias", "centered", "scale_after_normalization",
@@ -605,7 +610,8 @@ def cases() -> Iterator[Any]:
 
 
 def _call(function: Any, arguments: dict[str, Any]) -> None:
-    made = function(**arguments)
+    rest = arguments.pop("*", [])
+    made = function(*arguments.values(), *rest) if rest else function(**arguments)
     if isinstance(made, tf.InteractiveSession):
         made.close()
     elif inspect.isgenerator(made):

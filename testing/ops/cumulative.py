@@ -1,4 +1,4 @@
-"""Sums and products of all elements up to each one along an axis."""
+"""Sums, products and log-sum-exps of all elements up to each one along an axis."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from millstream._impl.ops import gen_ops
 from testing.ops.support import number_types
 from testing.ops.support.case import Case, Input, attr_text
 from testing.ops.support.definitions import float_dtypes_of, function_of
@@ -48,7 +49,7 @@ def _axis(case: Case) -> int:
     return normalized(int(case.array(1)), case.array(0).ndim, "axis")
 
 
-def _along(case: Case, function: Callable[..., Array], x: Array, initial: int) -> Array:
+def _along(case: Case, function: Callable[..., Array], x: Array, initial: Any) -> Array:
     """np.cumsum or np.cumprod as the attributes say."""
     axis = _axis(case)
     if case.attr("reverse"):
@@ -93,6 +94,26 @@ def _cumprod(case: Case) -> Outcome:
     return [Near(value, np.abs(np.where(odd, 0, value)) * error + tiny, odd)]
 
 
+def _log_sum(case: Case) -> Outcome:
+    x, dtype = numbers(case, 0), case.inputs[0].dtype
+    length = x.shape[_axis(case)]
+    least = np.longdouble(-number_types.largest(dtype))
+
+    def accumulated(x: Array, axis: int, dtype: Any) -> Array:
+        # The first sum is with the logarithm of nothing too.
+        return np.logaddexp.accumulate(np.logaddexp(x, least), axis, dtype)
+
+    with np.errstate(all="ignore"):
+        value = _along(case, accumulated, _wide(x), least)
+        size = np.where(np.isfinite(value) & (value != least), np.abs(value), 0)
+    # Each step rounds an exp, a logarithm below log(2) and a sum no larger than the largest of all;
+    # later steps do not make its error grow. The last rounding is to the tensor's type.
+    largest = np.max(size, axis=_axis(case), keepdims=True, initial=0)
+    computed = "float32" if dtype == "float16" else dtype
+    steps = number_types.epsilon(computed) * 4 * max(length, 1) * (1 + largest)
+    return [Near(value, steps + number_types.epsilon(dtype) * size)]
+
+
 def _checks(op: str) -> Sequence[Check]:
     function = function_of(op)
     return [
@@ -100,6 +121,22 @@ def _checks(op: str) -> Sequence[Check]:
             with_arguments(function, axis, exclusive=exclusive, reverse=reverse),
             (spread(op, 2, 3, 2),),
         )
+        for axis, exclusive, reverse in (
+            (0, False, False),
+            (1, True, False),
+            (-1, False, True),
+            (1, True, True),
+        )
+    ]
+
+
+def _log_sum_checks(op: str) -> Sequence[Check]:
+    def bounded(x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
+        # Differences of the least number are none.
+        return gen_ops.maximum(gen_ops.cumulative_logsumexp(x, axis, exclusive, reverse), -100.0)
+
+    return [
+        Check(with_arguments(bounded, axis, exclusive, reverse), (spread(op, 2, 3, 2),))
         for axis, exclusive, reverse in (
             (0, False, False),
             (1, True, False),
@@ -120,3 +157,10 @@ def _large(op: str) -> LargeCase:
 
 define_tests("Cumsum", cases=_make, reference=_cumsum, gradient=_checks, determinism=_large)
 define_tests("Cumprod", cases=_make, reference=_cumprod, gradient=_checks, determinism=_large)
+define_tests(
+    "CumulativeLogsumexp",
+    cases=_make,
+    reference=_log_sum,
+    gradient=_log_sum_checks,
+    determinism=_large,
+)

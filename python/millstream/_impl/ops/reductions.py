@@ -445,3 +445,32 @@ def cumprod(
     """
     with scopes.name_scope(name, "Cumprod", [x]) as scope:
         return gen_ops.cumprod(x, axis, bool(exclusive), bool(reverse), scope)
+
+
+@public("math.cumulative_logsumexp")
+@takes(x=TENSOR, axis=NUMBER)
+def cumulative_logsumexp(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Logarithms of the sums of exp of all elements up to each one along a dimension.
+
+    Parameters
+    ----------
+    x
+        A tensor of float16, float32 or float64.
+    axis
+        The dimension.
+    exclusive
+        Leave the element itself out. The first result is then the least finite number.
+    reverse
+        Begin at the end.
+    name
+        Name of the result.
+
+    Examples
+    --------
+    >>> tf.math.cumulative_logsumexp([0.0, 0.0]).eval()
+    array([0.       , 0.6931472], dtype=float32)
+    """
+    with scopes.name_scope(name, "CumulativeLogsumexp", [x]) as scope:
+        return gen_ops.cumulative_logsumexp(x, axis, bool(exclusive), bool(reverse), scope)
