@@ -36,6 +36,7 @@ _LAZY = frozenset(
         "ops.linalg_ops",
         "ops.queue_kinds",
         "ops.queue_ops",
+        "ops.set_ops",
         "ops.sparse_ops",
         "ops.string_ops",
         "ops.tensor_array",

@@ -13,4 +13,8 @@ def calls_of_library() -> Calls:
         tf.math.cumulative_logsumexp: lambda: {
             "x": X, "axis": 0, "exclusive": True, "reverse": True,
         },
+        tf.sets.set_size: lambda: {"a": tf.SparseTensor([[0, 0]], [1], [1, 1])},
+        tf.sets.set_difference: lambda: {"a": [[1]], "b": [[2]], "aminusb": True},
+        tf.sets.set_intersection: lambda: {"a": [[1]], "b": [[2]]},
+        tf.sets.set_union: lambda: {"a": [[1]], "b": [[2]]},
     }  # fmt: skip
