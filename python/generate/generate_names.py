@@ -36,9 +36,11 @@ _LAZY = frozenset(
         "ops.linalg_ops",
         "ops.queue_kinds",
         "ops.queue_ops",
+        "ops.regex_ops",
         "ops.set_ops",
         "ops.sparse_ops",
         "ops.string_ops",
+        "ops.string_parts",
         "ops.tensor_array",
         "session.session_tensors",
     }

@@ -17,4 +17,27 @@ def calls_of_library() -> Calls:
         tf.sets.set_difference: lambda: {"a": [[1]], "b": [[2]], "aminusb": True},
         tf.sets.set_intersection: lambda: {"a": [[1]], "b": [[2]]},
         tf.sets.set_union: lambda: {"a": [[1]], "b": [[2]]},
+        tf.strings.lower: lambda: {"input": ["A"], "encoding": "utf-8"},
+        tf.strings.upper: lambda: {"input": ["a"], "encoding": "utf-8"},
+        tf.strings.unsorted_segment_join: lambda: {
+            "inputs": ["a"], "segment_ids": [0], "num_segments": 1, "separator": "-",
+        },
+        tf.regex_replace: lambda: {
+            "input": ["a"], "pattern": "a", "rewrite": "b", "replace_global": False,
+        },
+        tf.strings.regex_full_match: lambda: {"input": ["a"], "pattern": "a"},
+        tf.string_split: lambda: {"source": ["a b"], "sep": " "},
+        tf.strings.split: lambda: {"input": ["a b"], "sep": " ", "maxsplit": 1},
+        tf.strings.unicode_transcode: lambda: {
+            "input": ["a"], "input_encoding": "UTF-8", "output_encoding": "UTF-16-BE",
+            "errors": "ignore", "replacement_char": 63,
+        },
+        tf.decode_csv: lambda: {
+            "records": ["1"], "record_defaults": [[0]], "field_delim": ";", "na_value": "-",
+            "select_cols": [0],
+        },
+        tf.edit_distance: lambda: {
+            "hypothesis": tf.SparseTensor([[0]], ["a"], [1]),
+            "truth": tf.SparseTensor([[0]], ["b"], [1]),
+        },
     }  # fmt: skip

@@ -31,21 +31,27 @@ _PIECES = (
 _COUNTED = {Property.STATIC_SHAPE: "parts are counted in the step"}
 
 
-def _text(source: Source, pieces: tuple[bytes, ...] = _PIECES) -> bytes:
+def random_text(source: Source, pieces: tuple[bytes, ...] = _PIECES) -> bytes:
+    """A string of a few pieces."""
     return b"".join(source.pick(pieces) for _ in range(source.integer(0, 6)))
 
 
-def _strings(values: list[bytes], shape: Any) -> Input:
+def strings_input(values: list[bytes], shape: Any) -> Input:
+    """A tensor of strings."""
     cells = np.empty(len(values), object)
     cells[:] = values
     return Input("string", cells.reshape(shape))
 
 
-def _texts(source: Source, shape: Any, pieces: tuple[bytes, ...] = _PIECES) -> Input:
-    return _strings([_text(source, pieces) for _ in range(int(np.prod(shape, dtype=int)))], shape)
+def random_texts(source: Source, shape: Any, pieces: tuple[bytes, ...] = _PIECES) -> Input:
+    """A tensor of such strings."""
+    return strings_input(
+        [random_text(source, pieces) for _ in range(int(np.prod(shape, dtype=int)))], shape
+    )
 
 
-def _each(texts: Array, function: Any, dtype: Any = object) -> Array:
+def each_string(texts: Array, function: Any, dtype: Any = object) -> Array:
+    """The function of each string."""
     result = np.empty(texts.size, dtype)
     for i, text in enumerate(texts.reshape(-1)):
         result[i] = function(text)
@@ -56,7 +62,7 @@ def _each(texts: Array, function: Any, dtype: Any = object) -> Array:
 
 
 def _make_each(source: Source, op: Any) -> Case:
-    case = Case(op.name, [_texts(source, source.small_shape(0, 3, 3))])
+    case = Case(op.name, [random_texts(source, source.small_shape(0, 3, 3))])
     if op.name == "StringLength" and source.chance(0.7):
         case.attrs["unit"] = attr_text(source.pick(("BYTE", "UTF8_CHAR")))
     if op.name == "EncodeBase64" and source.chance(0.7):
@@ -73,14 +79,14 @@ def _characters(text: bytes) -> list[bytes]:
 def _length(case: Case) -> Outcome:
     in_characters = "unit" in case.attrs and case.attr("unit") == "UTF8_CHAR"
     count = (lambda text: len(_characters(text))) if in_characters else len
-    return [_each(case.array(0), count, np.int32)]
+    return [each_string(case.array(0), count, np.int32)]
 
 
 _SPACE = b" \t\n\v\f\r"
 define_tests(
     "StringStrip",
     cases=_make_each,
-    reference=lambda case: [_each(case.array(0), lambda text: text.strip(_SPACE))],
+    reference=lambda case: [each_string(case.array(0), lambda text: text.strip(_SPACE))],
 )
 define_tests("StringLength", cases=_make_each, reference=_length)
 
@@ -92,7 +98,7 @@ def _make_substr(source: Source, op: Any) -> Case:
         first = first[-1:]
     pos = source.index_values(dtype, second, -2, 2)
     length = source.index_values(dtype, second if source.chance(0.95) else (2,), -1, 5)
-    inputs = [_texts(source, first), Input(dtype, pos), Input(dtype, length)]
+    inputs = [random_texts(source, first), Input(dtype, pos), Input(dtype, length)]
     attrs = {"T": type_attr(dtype), "unit": attr_text(source.pick(("BYTE", "UTF8_CHAR")))}
     return Case(op.name, inputs, attrs)
 
@@ -127,8 +133,8 @@ define_tests("Substr", cases=_make_substr, reference=_substr)
 def _make_split(source: Source, op: Any) -> Case:
     shape = (source.integer(0, 4),) if source.chance(0.95) else source.pick(((), (2, 2)))
     separator = source.pick((b"", b" ", b",", b"<>", b"a,"))
-    at = _strings([separator], () if source.chance(0.97) else (1,))
-    case = Case(op.name, [_texts(source, shape), at])
+    at = strings_input([separator], () if source.chance(0.97) else (1,))
+    case = Case(op.name, [random_texts(source, shape), at])
     if op.name == "StringSplit":
         case.values["skip"] = source.chance(0.5)
         case.attrs["skip_empty"] = attr_text(case.values["skip"])
@@ -170,7 +176,7 @@ def _split(case: Case) -> Outcome:
     widest = max((len(row) for row in rows), default=0)
     return [
         np.array(indices, np.int64).reshape(-1, 2),
-        _strings(values, (len(values),)).value,
+        strings_input(values, (len(values),)).value,
         np.array([len(texts), widest], np.int64),
     ]
 
@@ -192,7 +198,7 @@ def _make_to_number(source: Source, op: Any) -> Case:
     count = int(np.prod(shape, dtype=int))
     good = whole if out.startswith("int") else (b"1", b"-2.5", b" 3e2 ", b"1e-300", b".5")
     values = [source.pick(_NUMBERS if source.chance(0.05) else good) for _ in range(count)]
-    return Case(op.name, [_strings(values, shape)], {"out_type": type_attr(out)}, {"out": out})
+    return Case(op.name, [strings_input(values, shape)], {"out_type": type_attr(out)}, {"out": out})
 
 
 def _to_number(case: Case) -> Outcome:
@@ -209,7 +215,7 @@ def _to_number(case: Case) -> Outcome:
         refuse_unless(np.iinfo(out).min <= number <= np.iinfo(out).max, "string_tensor")
         return number
 
-    return [_each(case.array(0), read, np.dtype(out))]
+    return [each_string(case.array(0), read, np.dtype(out))]
 
 
 define_tests(
@@ -293,7 +299,7 @@ def _make_decode_raw(source: Source, op: Any) -> Case:
     attrs = {"out_type": type_attr(out)}
     little = source.chance(0.7)
     attrs["little_endian"] = attr_text(little)
-    return Case(op.name, [_strings(values, shape)], attrs, {"out": out, "little": little})
+    return Case(op.name, [strings_input(values, shape)], attrs, {"out": out, "little": little})
 
 
 def _decode_raw(case: Case) -> Outcome:
@@ -327,7 +333,7 @@ def _encode(case: Case) -> Outcome:
         encoded = base64.urlsafe_b64encode(text)
         return encoded if pads else encoded.rstrip(b"=")
 
-    return [_each(case.array(0), encode)]
+    return [each_string(case.array(0), encode)]
 
 
 define_tests("EncodeBase64", cases=_make_each, reference=_encode)
@@ -336,11 +342,11 @@ define_tests("EncodeBase64", cases=_make_each, reference=_encode)
 def _make_decode(source: Source, op: Any) -> Case:
     shape = source.small_shape(0, 2, 3)
     count = int(np.prod(shape, dtype=int))
-    values = [base64.urlsafe_b64encode(_text(source)) for _ in range(count)]
+    values = [base64.urlsafe_b64encode(random_text(source)) for _ in range(count)]
     values = [text.rstrip(b"=") if source.chance(0.5) else text for text in values]
     if values and source.chance(0.15):
         values[0] = source.pick((b"!!!", b"A", b"AB+/", b"YR==", b"YWI==", b"=", b"YQ=", b"\xff"))
-    return Case(op.name, [_strings(values, shape)])
+    return Case(op.name, [strings_input(values, shape)])
 
 
 def _decode(case: Case) -> Outcome:
@@ -354,7 +360,7 @@ def _decode(case: Case) -> Outcome:
         refuse_unless(base64.urlsafe_b64encode(decoded).rstrip(b"=") == text, "input")
         return decoded
 
-    return [_each(case.array(0), decode)]
+    return [each_string(case.array(0), decode)]
 
 
 define_tests("DecodeBase64", cases=_make_decode, reference=_decode)
@@ -372,7 +378,7 @@ def _make_reduce_join(source: Source, op: Any) -> Case:
         values = values.reshape(())
     keep, separator = source.chance(0.5), source.pick(("", "-", ", "))
     attrs = {"keep_dims": attr_text(keep), "separator": attr_text(separator)}
-    inputs = [_texts(source, shape), Input("int32", values)]
+    inputs = [random_texts(source, shape), Input("int32", values)]
     return Case(op.name, inputs, attrs, {"keep": keep, "separator": separator.encode()})
 
 
