@@ -69,6 +69,19 @@ Status StatelessUniformIntShape(ShapeContext* context) {
   return RandomUniformIntShape(context);
 }
 
+// The shape that input 0 says, then that of the parameters, input 1.
+Status ParameterShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape shape, ShapeFromSizes(*context, 0));
+  const PartialShape& parameters = context->input(1);
+  if (!shape.known_rank() || !parameters.known_rank()) {
+    context->SetOutput(0, PartialShape());
+    return absl::OkStatus();
+  }
+  for (const int64_t dim : parameters.dims()) shape.AddDim(dim);
+  context->SetOutput(0, std::move(shape));
+  return absl::OkStatus();
+}
+
 // A distribution without parameters.
 void StandardDistribution(OpSpec* spec) {
   (*spec)
@@ -162,6 +175,62 @@ MILLSTREAM_OP("RandomShuffle")
     .Doc(R"(Gives the rows of a tensor, the slices along its first dimension, in random order.
 
 For the seeds see RandomUniform.)");
+
+MILLSTREAM_OP("RandomGamma")
+    .Input("shape: S")
+    .Input("alpha: T")
+    .Output("output: T")
+    .Attr("seed: int = 0")
+    .Attr("seed2: int = 0")
+    .Attr(TypeAttr("S", kIndexTypes))
+    .Attr("T: {half, float, double}")
+    .Stateful()
+    .Shape(ParameterShape)
+    .Doc(R"(Draws numbers from gamma distributions.
+
+shape is a vector of sizes: that of the numbers of each parameter. The output has its dimensions, then
+those of alpha. The rate is 1. For the seeds see RandomUniform.)");
+
+MILLSTREAM_OP("RandomGammaGrad")
+    .Input("alpha: T")
+    .Input("sample: T")
+    .Output("output: T")
+    .Attr("T: {float, double}")
+    .Shape(BroadcastBinaryShape)
+    .Doc(
+        R"(Gives the derivative of a number of a gamma distribution by its parameter, with broadcasting.
+
+That of the number for which the distribution function is the same (M. Figurnov, S. Mohamed, A. Mnih:
+Implicit Reparameterization Gradients, 2018). NaN where alpha is not positive or sample is negative.)");
+
+MILLSTREAM_OP("RandomPoissonV2")
+    .Input("shape: S")
+    .Input("rate: R")
+    .Output("output: dtype")
+    .Attr("seed: int = 0")
+    .Attr("seed2: int = 0")
+    .Attr(TypeAttr("S", kIndexTypes))
+    .Attr("R: {half, float, double, int32, int64} = double")
+    .Attr("dtype: {half, float, double, int32, int64} = int64")
+    .Stateful()
+    .Shape(ParameterShape)
+    .Doc(R"(Draws counts from Poisson distributions.
+
+shape is a vector of sizes: that of the counts of each rate. The output has its dimensions, then those of
+rate. INVALID_ARGUMENT for a rate that is negative, not finite or beyond the largest number of dtype. For
+the seeds see RandomUniform.)");
+
+MILLSTREAM_OP("RandomPoisson")
+    .Input("shape: S")
+    .Input("rate: dtype")
+    .Output("output: dtype")
+    .Attr("seed: int = 0")
+    .Attr("seed2: int = 0")
+    .Attr(TypeAttr("S", kIndexTypes))
+    .Attr("dtype: {half, float, double}")
+    .Stateful()
+    .Shape(ParameterShape)
+    .Doc(R"(Draws counts from Poisson distributions, as RandomPoissonV2.)");
 
 void StatelessDistribution(OpSpec* spec) {
   spec->Input("shape: T")

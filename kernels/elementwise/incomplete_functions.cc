@@ -1,4 +1,5 @@
 // Igamma, Igammac, IgammaGradA and Betainc: the regularized incomplete gamma and beta functions.
+// RandomGammaGrad: how a number of the gamma distribution changes with its parameter.
 // BesselI0e, BesselI1e: modified Bessel functions, scaled by exp(-|x|). All are computed in
 // float64.
 #include <algorithm>
@@ -60,8 +61,9 @@ Dual Weight(double a, double x) {
   return {value, value * (std::log(x) - LogGammaSlope(a))};
 }
 
-// The lower function by its series (Abramowitz and Stegun, 6.5.29), for x below a + 1.
-Dual LowerGamma(double a, double x) {
+// The lower function, but for its weight, by its series (Abramowitz and Stegun, 6.5.29), for x
+// below a + 1.
+Dual LowerSum(double a, double x) {
   Dual term = Dual{1, 0} / Dual{a, 1};
   Dual sum = term;
   for (int n = 1; n < kMostTerms; ++n) {
@@ -72,12 +74,13 @@ Dual LowerGamma(double a, double x) {
       break;
     }
   }
-  return Weight(a, x) * sum;
+  return sum;
 }
+Dual LowerGamma(double a, double x) { return Weight(a, x) * LowerSum(a, x); }
 
-// The upper function by its continued fraction (6.5.31) in its contracted form, evaluated from the
-// front (Lentz, 1976), for x from a + 1 on.
-Dual UpperGamma(double a, double x) {
+// The upper function, but for its weight, by its continued fraction (6.5.31) in its contracted
+// form, evaluated from the front (Lentz, 1976), for x from a + 1 on.
+Dual UpperFraction(double a, double x) {
   constexpr double kTiny = 1e-300;
   Dual b = {x + 1 - a, -1};
   Dual c = {1 / kTiny, 0};
@@ -95,8 +98,9 @@ Dual UpperGamma(double a, double x) {
     fraction = fraction * change;
     if (std::fabs(change.value - 1) <= kEpsilon && std::fabs(change.slope) <= kEpsilon) break;
   }
-  return Weight(a, x) * fraction;
+  return fraction;
 }
+Dual UpperGamma(double a, double x) { return Weight(a, x) * UpperFraction(a, x); }
 
 bool IsOutside(double a, double x) { return !(a > 0) || !(x >= 0); }
 
@@ -120,6 +124,16 @@ double IgammaGradA(double a, double x) {
   if (IsOutside(a, x)) return kNaN;
   if (x == kInfinity || a == kInfinity) return x == a ? kNaN : 0;
   return x < a + 1 ? LowerGamma(a, x).slope : -UpperGamma(a, x).slope;
+}
+
+// A number x with P(a, x) = u changes with a by -(dP/da) / (dP/dx), where dP/dx = weight / x. The
+// weight cancels, so that its underflow does not matter.
+double GammaNumberSlope(double a, double x) {
+  if (x == 0 && !std::isnan(a)) return 0;
+  if (IsOutside(a, x) || std::isinf(a) || std::isinf(x)) return kNaN;
+  const Dual weight = {1, std::log(x) - LogGammaSlope(a)};
+  return x < a + 1 ? -x * (weight * LowerSum(a, x)).slope
+                   : x * (weight * UpperFraction(a, x)).slope;
 }
 
 // ---- The incomplete beta function ----
@@ -204,6 +218,12 @@ struct IgammaGradAOp : InLibrary<800000> {
     return static_cast<T>(IgammaGradA(a, x));
   }
 };
+struct RandomGammaGradOp : InLibrary<800000> {
+  template <typename T>
+  static T Apply(T alpha, T sample) {
+    return static_cast<T>(GammaNumberSlope(alpha, sample));
+  }
+};
 struct BesselI0eOp : InLibrary<100000> {
   template <typename T>
   static T Apply(T x) {
@@ -258,6 +278,8 @@ const ms::Registered igamma = RegisterBinary<IgammaOp, float, double>("Igamma", 
 const ms::Registered igammac = RegisterBinary<IgammacOp, float, double>("Igammac", kFloatTypes);
 const ms::Registered igamma_grad_a =
     RegisterBinary<IgammaGradAOp, float, double>("IgammaGradA", kFloatTypes);
+const ms::Registered random_gamma_grad =
+    RegisterBinary<RandomGammaGradOp, float, double>("RandomGammaGrad", kFloatTypes);
 const ms::Registered betainc = ms::RegisterForTypes<BetaincKernel, float, double>("Betainc", "T");
 const ms::Registered bessel_i0e =
     RegisterUnary<BesselI0eOp, float, double>("BesselI0e", kFloatTypes);

@@ -36,6 +36,7 @@ _LAZY = frozenset(
         "ops.linalg_ops",
         "ops.queue_kinds",
         "ops.queue_ops",
+        "ops.random_parameters",
         "ops.regex_ops",
         "ops.set_ops",
         "ops.sparse_ops",

@@ -36,6 +36,10 @@ def calls_of_library() -> Calls:
             "records": ["1"], "record_defaults": [[0]], "field_delim": ";", "na_value": "-",
             "select_cols": [0],
         },
+        tf.random_gamma: lambda: {
+            "shape": [2], "alpha": [1.0], "beta": 2.0, "dtype": tf.float64, "seed": 1,
+        },
+        tf.random_poisson: lambda: {"lam": 1.0, "shape": [2], "dtype": tf.int32, "seed": 1},
         tf.edit_distance: lambda: {
             "hypothesis": tf.SparseTensor([[0]], ["a"], [1]),
             "truth": tf.SparseTensor([[0]], ["b"], [1]),

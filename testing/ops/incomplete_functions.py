@@ -32,7 +32,7 @@ _EPSILON = float(np.finfo(np.float64).eps)
 # ---- Igamma, Igammac, IgammaGradA ----
 
 
-def _lower(a: float, x: float) -> Any:
+def lower_gamma(a: float, x: float) -> Any:
     """The lower function by its series, whose terms are all positive, in longdouble."""
     wide_a, wide_x = np.longdouble(a), np.longdouble(x)
     term = total = 1 / wide_a
@@ -49,7 +49,7 @@ def _igamma(a: float, x: float) -> Any:
         return 0.0
     if not a > 0 or not x >= 0:
         return np.nan
-    return 1.0 if math.isinf(x) else _lower(a, x)
+    return 1.0 if math.isinf(x) else lower_gamma(a, x)
 
 
 def _igammac(a: float, x: float) -> Any:
@@ -67,7 +67,7 @@ def _grad_a(a: float, x: float) -> Any:
     if math.isinf(x):
         return 0.0
     step = a * 2.0**-16
-    slopes = [(_lower(a + h, x) - _lower(a - h, x)) / (2 * h) for h in (step, step / 2)]
+    slopes = [(lower_gamma(a + h, x) - lower_gamma(a - h, x)) / (2 * h) for h in (step, step / 2)]
     return (4 * slopes[1] - slopes[0]) / 3
 
 

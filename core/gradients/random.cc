@@ -1,0 +1,26 @@
+// Gradients of numbers of a distribution by its parameters.
+#include "core/gradients/gradient_registry.h"
+#include "core/gradients/shape_helpers.h"
+
+namespace millstream {
+namespace {
+
+// The first dimensions of the numbers are those of the draws of each parameter.
+Status RandomGammaGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output alpha = context->input(1);
+  const Output slopes = builder->Op("RandomGammaGrad", {alpha, context->output(0)});
+  const Output products = builder->Op("Mul", {context->dy(0), slopes});
+  const Output count = builder->Op("Size", {context->input(0)});
+  const Output draws = builder->Op("Range", {builder->Int32(0), count, builder->Int32(1)});
+  context->SetDx(1, builder->Op("Sum", {products, draws}));
+  return absl::OkStatus();
+}
+
+MILLSTREAM_GRADIENT("RandomGamma", RandomGammaGradient);
+MILLSTREAM_NOT_DIFFERENTIABLE("RandomGammaGrad");
+MILLSTREAM_NOT_DIFFERENTIABLE("RandomPoisson");
+MILLSTREAM_NOT_DIFFERENTIABLE("RandomPoissonV2");
+
+}  // namespace
+}  // namespace millstream
