@@ -39,6 +39,8 @@ _LAZY = frozenset(
         "ops.random_parameters",
         "ops.regex_ops",
         "ops.set_ops",
+        "ops.sparse_layout",
+        "ops.sparse_math",
         "ops.sparse_ops",
         "ops.string_ops",
         "ops.string_parts",

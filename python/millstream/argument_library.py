@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import millstream as tf
 from millstream.argument_tables import Calls, X
 
@@ -44,4 +46,47 @@ def calls_of_library() -> Calls:
             "hypothesis": tf.SparseTensor([[0]], ["a"], [1]),
             "truth": tf.SparseTensor([[0]], ["b"], [1]),
         },
+        **_of_sparse_tensors(),
+    }  # fmt: skip
+
+
+def _sparse(*values: Any) -> tf.SparseTensor:
+    """A matrix of one element for each value."""
+    places = [[0, i] for i in range(len(values))]
+    return tf.SparseTensor(places, list(values), [1, len(values)])
+
+
+def _of_sparse_tensors() -> Calls:
+    reductions = ("sum", "sum_sparse", "max", "max_sparse")
+    extrema = ("maximum", "minimum")
+    return {
+        **{
+            getattr(tf, f"sparse_reduce_{kind}"): lambda: {
+                "sp_input": _sparse(1, 2), "axis": [1], "keepdims": True,
+            }
+            for kind in reductions
+        },
+        **{
+            getattr(tf, f"sparse_{kind}"): lambda: {"sp_a": _sparse(1), "sp_b": _sparse(2)}
+            for kind in extrema
+        },
+        tf.sparse_add: lambda: {"a": _sparse(1), "b": _sparse(2), "threshold": 1},
+        tf.sparse_tensor_dense_matmul: lambda: {"sp_a": _sparse(1.0), "b": [[2.0]]},
+        tf.sparse_softmax: lambda: {"sp_input": _sparse(1.0)},
+        tf.sparse_reorder: lambda: {"sp_input": _sparse(1)},
+        tf.sparse_reshape: lambda: {"sp_input": _sparse(1), "shape": [-1]},
+        tf.sparse_concat: lambda: {"axis": 0, "sp_inputs": [_sparse(1), _sparse(2)]},
+        tf.sparse_split: lambda: {"sp_input": _sparse(1, 2), "num_split": 2, "axis": 1},
+        tf.sparse_slice: lambda: {"sp_input": _sparse(1), "start": [0, 0], "size": [1, 1]},
+        tf.sparse_retain: lambda: {"sp_input": _sparse(1), "to_retain": [True]},
+        tf.sparse_reset_shape: lambda: {"sp_input": _sparse(1), "new_shape": [2, 2]},
+        tf.sparse_fill_empty_rows: lambda: {"sp_input": _sparse(1), "default_value": 0},
+        tf.sparse_transpose: lambda: {"sp_input": _sparse(1), "perm": [1, 0]},
+        tf.sparse.expand_dims: lambda: {"sp_input": _sparse(1), "axis": 0},
+        tf.sparse_merge: lambda: {
+            "sp_ids": [_sparse(1)], "sp_values": _sparse(2), "vocab_size": [3],
+        },
+        tf.sparse_to_indicator: lambda: {"sp_input": _sparse(1), "vocab_size": 3},
+        tf.sparse.from_dense: lambda: {"tensor": [1, 0]},
+        tf.sparse.eye: lambda: {"num_rows": 2, "num_columns": 3, "dtype": tf.int32},
     }  # fmt: skip

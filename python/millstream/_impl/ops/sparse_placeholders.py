@@ -14,7 +14,7 @@ from millstream._impl.values import dtypes
 from millstream._impl.values.tensor_shape import as_shape
 
 
-@public("sparse_placeholder")
+@public("sparse_placeholder", "sparse.placeholder")
 @takes(dtype=DTYPE, shape=SHAPE)
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
     """A `SparseTensor` whose value each step is fed.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import TENSOR, takes
@@ -156,6 +157,25 @@ class SparseTensor(TensorLike):
         """
         runner = session_or_default(session, self.graph, "SparseTensor.eval()")
         return runner.run(self, feed_dict)
+
+    def __mul__(self, other: Any) -> SparseTensor:
+        return self._with_dense(gen_ops.sparse_dense_cwise_mul, other, "mul")
+
+    def __truediv__(self, other: Any) -> SparseTensor:
+        if not (self.dtype.is_floating or self.dtype.is_complex):
+            floats = SparseTensor(
+                self._indices, gen_ops.cast(self._values, dtypes.float64), self._dense_shape
+            )
+            divisor = gen_ops.cast(convert_to_tensor(other, self.dtype), dtypes.float64)
+            return floats / divisor
+        return self._with_dense(gen_ops.sparse_dense_cwise_div, other, "truediv")
+
+    def _with_dense(self, function: Any, other: Any, name: str) -> SparseTensor:
+        """The function of the elements and those of a dense tensor at their places."""
+        with scopes.name_scope(None, name, [self._values]) as scope:
+            dense = convert_to_tensor(other, self.dtype, "y")
+            values = function(self._indices, self._values, self._dense_shape, dense, scope)
+        return SparseTensor(self._indices, values, self._dense_shape)
 
     def as_tensor(self) -> NoReturn:
         """Raise TypeError: functions that take sparse tensors say so."""
