@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "framework/op_registry.h"
-#include "framework/ops/op_errors.h"
+#include "framework/ops/square_matrices.h"
 #include "framework/ops/type_sets.h"
 #include "framework/shape_context.h"
 
@@ -11,30 +11,15 @@ namespace {
 
 constexpr absl::string_view kMatrixTypes = "{half, float, double, complex64, complex128}";
 
-// The shape of input 0, whose last two dimensions are equal.
-StatusOr<PartialShape> SquareMatrices(const ShapeContext& context) {
-  MS_ASSIGN_OR_RETURN(PartialShape shape, context.WithRankAtLeast(0, 2));
-  if (!shape.known_rank()) return shape;
-  const int last = shape.rank() - 1;
-  const StatusOr<int64_t> size = context.MergeDim(shape.dim(last - 1), shape.dim(last));
-  if (!size.ok()) {
-    return InvalidInput(context, 0, UnequalDims(shape.dim(last - 1), shape.dim(last)),
-                        "expected square matrices, got ", shape.ToString());
-  }
-  shape.set_dim(last - 1, *size);
-  shape.set_dim(last, *size);
-  return shape;
-}
-
 Status MatrixShape(ShapeContext* context) {
-  MS_ASSIGN_OR_RETURN(PartialShape shape, SquareMatrices(*context));
+  MS_ASSIGN_OR_RETURN(PartialShape shape, SquareMatrices(*context, 0));
   context->SetOutput(0, std::move(shape));
   return absl::OkStatus();
 }
 
 // Each output has a number for each matrix.
 Status NumberOfMatrixShape(ShapeContext* context) {
-  MS_ASSIGN_OR_RETURN(const PartialShape shape, SquareMatrices(*context));
+  MS_ASSIGN_OR_RETURN(const PartialShape shape, SquareMatrices(*context, 0));
   PartialShape batch;
   if (shape.known_rank()) batch = PartialShape(shape.dims().subspan(0, shape.rank() - 2));
   for (int i = 0; i < context->num_outputs(); ++i) context->SetOutput(i, batch);

@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/linalg/matrices.h"
+
 namespace millstream::kernels {
 namespace {
 
@@ -18,22 +20,6 @@ double LargerPart(Complex x) { return std::max(std::fabs(x.real()), std::fabs(x.
 double TimesPowerOfTwo(double x, int exponent) { return std::ldexp(x, exponent); }
 Complex TimesPowerOfTwo(Complex x, int exponent) {
   return {std::ldexp(x.real(), exponent), std::ldexp(x.imag(), exponent)};
-}
-
-// y -= factor * x
-void SubtractMultiple(int64_t n, double factor, const double* x, double* y) {
-  for (int64_t i = 0; i < n; ++i) y[i] -= factor * x[i];
-}
-// By parts: the product of std::complex looks for infinite ones, which takes most of the time.
-void SubtractMultiple(int64_t n, Complex factor, const Complex* x, Complex* y) {
-  const double re = factor.real();
-  const double im = factor.imag();
-  const auto* from = reinterpret_cast<const double*>(x);
-  auto* to = reinterpret_cast<double*>(y);
-  for (int64_t i = 0; i < 2 * n; i += 2) {
-    to[i] -= re * from[i] - im * from[i + 1];
-    to[i + 1] -= re * from[i + 1] + im * from[i];
-  }
 }
 
 bool ShouldStop(int64_t n, Stop* stop) { return n >= kLargeMatrix && (*stop)(); }

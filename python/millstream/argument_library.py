@@ -28,6 +28,23 @@ def calls_of_library() -> Calls:
             "input": ["a"], "pattern": "a", "rewrite": "b", "replace_global": False,
         },
         tf.strings.regex_full_match: lambda: {"input": ["a"], "pattern": "a"},
+        tf.cholesky: lambda: {"input": [[1.0]]},
+        tf.cholesky_solve: lambda: {"chol": [[1.0]], "rhs": [[2.0]]},
+        tf.matrix_solve: lambda: {"matrix": [[1.0]], "rhs": [[2.0]], "adjoint": True},
+        tf.matrix_triangular_solve: lambda: {
+            "matrix": [[1.0]], "rhs": [[2.0]], "lower": False, "adjoint": True,
+        },
+        tf.linalg.lu: lambda: {"input": [[1.0]], "output_idx_type": tf.int64},
+        tf.trace: lambda: {"x": [[1.0]]},
+        tf.linalg.adjoint: lambda: {"matrix": [[1.0]]},
+        tf.linalg.logdet: lambda: {"matrix": [[1.0]]},
+        tf.linalg.matvec: lambda: {"a": [[1.0]], "b": [2.0]},
+        tf.linalg.tridiagonal_solve: lambda: {
+            "diagonals": [[0.0], [1.0], [0.0]], "rhs": [[2.0]], "diagonals_format": "compact",
+        },
+        tf.linalg.tridiagonal_matmul: lambda: {
+            "diagonals": [[0.0], [1.0], [0.0]], "rhs": [[2.0]], "diagonals_format": "compact",
+        },
         tf.string_split: lambda: {"source": ["a b"], "sep": " "},
         tf.strings.split: lambda: {"input": ["a b"], "sep": " ", "maxsplit": 1},
         tf.strings.unicode_transcode: lambda: {

@@ -27,7 +27,7 @@ from testing.ops.support.source import Source
 _EPSILON = 2.0**-52
 
 
-def _make_matrices(source: Source, op: Any) -> Case:
+def make_matrices(source: Source, op: Any) -> Case:
     """Matrices whose diagonals exceed the rest of their rows by 1 or more, or singular ones."""
     dtype = pick_type(source, op, "T")
     size = source.size(6)
@@ -45,8 +45,9 @@ def _make_matrices(source: Source, op: Any) -> Case:
         values = source.pick((values[..., :0], values[..., 1:], np.ones(size)))
     stored = values.astype(dtype)
     attrs = {"T": type_attr(dtype)}
-    adjoint = op.name == "MatrixInverse" and source.chance(0.5)
-    if op.name == "MatrixInverse":
+    is_inverse = op.name.endswith("MatrixInverse")
+    adjoint = is_inverse and source.chance(0.5)
+    if is_inverse:
         attrs["adjoint"] = attr_text(adjoint)
     inputs = [Input(dtype, stored)]
     return Case(op.name, inputs, attrs, {"adjoint": adjoint, "singular": singular})
@@ -68,7 +69,8 @@ def _error(size: int) -> float:
     return 2 * 8 * size**2 * _EPSILON * (2 * size + 1)
 
 
-def _inverse(case: Case) -> Outcome:
+def matrix_inverses(case: Case) -> Outcome:
+    """The inverses of the matrices of a case."""
     x = _matrices(case)
     if x.size == 0:
         return [x.astype(case.inputs[0].dtype)]
@@ -85,7 +87,8 @@ def _rounded(value: Array, error: Any, case: Case) -> Near:
     return Near(value, error + (np.abs(value) + smallest) * number_types.epsilon(dtype))
 
 
-def _determinant(case: Case) -> Outcome:
+def determinants(case: Case) -> Outcome:
+    """Their determinants."""
     x = _matrices(case)
     value = np.zeros(x.shape[:-2], x.dtype) if case.values["singular"] else np.linalg.det(x)
     return [_rounded(value, np.abs(value) * (x.shape[-1] * _error(x.shape[-1])), case)]
@@ -130,21 +133,21 @@ def _large_matrices(op: str) -> LargeCase:
 
 define_tests(
     "MatrixInverse",
-    cases=_make_matrices,
-    reference=_inverse,
+    cases=make_matrices,
+    reference=matrix_inverses,
     gradient=_inverse_checks,
     determinism=_large_matrices,
 )
 define_tests(
     "MatrixDeterminant",
-    cases=_make_matrices,
-    reference=_determinant,
+    cases=make_matrices,
+    reference=determinants,
     gradient=_determinant_checks,
     determinism=_large_matrices,
 )
 define_tests(
     "LogMatrixDeterminant",
-    cases=_make_matrices,
+    cases=make_matrices,
     reference=_log_determinant,
     gradient=_determinant_checks,
     determinism=_large_matrices,

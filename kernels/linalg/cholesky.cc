@@ -1,0 +1,179 @@
+// Cholesky, CholeskyGrad and their batch forms: A = L L^H with L lower triangular (G. Golub, C. Van
+// Loan: Matrix Computations, 4th edition, section 4.2).
+#include <cmath>
+#include <cstdint>
+
+#include "framework/plugin/plugin.hpp"
+#include "kernels/common/type_table.h"
+#include "kernels/linalg/lu.h"
+#include "kernels/linalg/matrices.h"
+
+namespace millstream::kernels {
+namespace {
+
+constexpr int64_t kLargeMatrix = 128;
+
+double RealPart(double x) { return x; }
+double RealPart(Complex x) { return x.real(); }
+
+// Replaces the lower triangle of the matrix by L and clears the rest. False if the matrix is not
+// positive definite.
+template <typename T>
+bool Factor(int64_t n, T* matrix, Stop* stop) {
+  for (int64_t j = 0; j < n; ++j) {
+    if (n >= kLargeMatrix && (*stop)()) return true;
+    T* const row = matrix + j * n;
+    // Row j of L, element by element: each needs those before it.
+    for (int64_t i = 0; i < j; ++i) {
+      T sum = row[i];
+      const T* const other = matrix + i * n;
+      for (int64_t k = 0; k < i; ++k) sum -= row[k] * Conjugate(other[k]);
+      row[i] = sum / other[i];
+    }
+    double pivot = RealPart(row[j]);
+    for (int64_t k = 0; k < j; ++k) pivot -= RealPart(row[k] * Conjugate(row[k]));
+    if (!(pivot > 0) || std::isinf(pivot)) return false;
+    row[j] = T(std::sqrt(pivot));
+    for (int64_t k = j + 1; k < n; ++k) row[k] = T(0);
+  }
+  return true;
+}
+
+ms::Status CheckSquare(const char* name, const ms::View& input) {
+  const uint32_t rank = input.rank();
+  if (rank >= 2 && input.dim(rank - 1) == input.dim(rank - 2)) return ms::Status();
+  return ms::InvalidArgument("argument '", name, "' must be square matrices, got the shape ",
+                             input.shape().ToString());
+}
+
+class Cholesky {
+ public:
+  ms::Status Init(const ms::KernelInfo& info) {
+    access_ = FindElementAccess(info.input_dtype(0));
+    return access_ == nullptr ? NoLoopFor(info.input_dtype(0)) : ms::Status();
+  }
+
+  ms::Status Compute(ms::Frame& frame) const {
+    const ms::View input = frame.input(0);
+    MS_TRY(CheckSquare("input", input));
+    ms::View output;
+    MS_TRY(frame.Output(0, input.shape(), &output));
+    if (output.size() == 0) return ms::Status();
+    return access_->is_complex ? Run<Complex>(frame, input, output)
+                               : Run<double>(frame, input, output);
+  }
+
+ private:
+  template <typename T>
+  ms::Status Run(ms::Frame& frame, const ms::View& input, const ms::View& output) const {
+    const int64_t n = input.dim(input.rank() - 1);
+    const int64_t count = input.size() / (n * n);
+    int64_t refused = 0;
+    MS_TRY(ForEachMatrix(
+        frame, count, n * n * static_cast<int64_t>(sizeof(T)),
+        static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n + 10) / 3,
+        [&](int64_t i, char* memory, Stop* stop) {
+          T* const matrix = reinterpret_cast<T*>(memory);
+          access_->load(input.raw(), i * n * n, n, n, false, matrix);
+          if (!Factor(n, matrix, stop)) return false;
+          access_->store(matrix, n * n, output.raw(), i * n * n);
+          return true;
+        },
+        &refused));
+    if (refused == count) return ms::Status();
+    return ms::InvalidArgument("Cholesky decomposition was not successful. The input might not be ",
+                               "valid: matrix ", refused, " of argument 'input' is not positive ",
+                               "definite");
+  }
+
+  const ElementAccess* access_ = nullptr;
+};
+
+// Inputs: L and the gradient by it. Output: the gradient by A (I. Murray: Differentiation of the
+// Cholesky decomposition, 2016), L^-T (P + P^T) L^-1 / 2 with P the lower triangle of L^T dL, whose
+// diagonal is halved.
+class CholeskyGrad {
+ public:
+  ms::Status Init(const ms::KernelInfo& info) {
+    access_ = FindElementAccess(info.input_dtype(0));
+    return access_ == nullptr ? NoLoopFor(info.input_dtype(0)) : ms::Status();
+  }
+
+  ms::Status Compute(ms::Frame& frame) const {
+    const ms::View l = frame.input(0);
+    const ms::View gradient = frame.input(1);
+    MS_TRY(CheckSquare("l", l));
+    if (gradient.shape() != l.shape()) {
+      return ms::InvalidArgument("grad must have the shape of l, ", l.shape().ToString(),
+                                 ", but has ", gradient.shape().ToString());
+    }
+    ms::View output;
+    MS_TRY(frame.Output(0, l.shape(), &output));
+    if (output.size() == 0) return ms::Status();
+    const int64_t n = l.dim(l.rank() - 1);
+    int64_t refused = 0;
+    return ForEachMatrix(
+        frame, l.size() / (n * n), 3 * n * n * static_cast<int64_t>(sizeof(double)),
+        2 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n + 10),
+        [&](int64_t i, char* memory, Stop* stop) {
+          double* const factor = reinterpret_cast<double*>(memory);
+          double* const dl = factor + n * n;
+          double* const result = dl + n * n;
+          access_->load(l.raw(), i * n * n, n, n, false, factor);
+          access_->load(gradient.raw(), i * n * n, n, n, false, dl);
+          Backward(n, factor, dl, result, stop);
+          access_->store(result, n * n, output.raw(), i * n * n);
+          return true;
+        },
+        &refused);
+  }
+
+ private:
+  static void Backward(int64_t n, const double* l, double* dl, double* s, Stop* stop) {
+    // s = P + P^T, from rows of L and dL, which both are lower triangular.
+    for (int64_t i = 0; i < n * n; ++i) s[i] = 0;
+    for (int64_t k = 0; k < n; ++k) {
+      if (n >= kLargeMatrix && (*stop)()) return;
+      for (int64_t i = 0; i <= k; ++i) {
+        SubtractMultiple(i + 1, -l[k * n + i], dl + k * n, s + i * n);
+      }
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = 0; j < i; ++j) s[j * n + i] = s[i * n + j];
+    }
+    // X = L^-T s, then the same from the other side: dl = (L^-T X^T)^T is symmetric again.
+    SolveTransposed(n, l, s, stop);
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = 0; j < n; ++j) dl[i * n + j] = s[j * n + i];
+    }
+    SolveTransposed(n, l, dl, stop);
+    for (int64_t i = 0; i < n * n; ++i) s[i] = dl[i] / 2;
+  }
+
+  // Solves L^T X = Y in place.
+  static void SolveTransposed(int64_t n, const double* l, double* y, Stop* stop) {
+    for (int64_t i = n - 1; i >= 0; --i) {
+      if (n >= kLargeMatrix && (*stop)()) return;
+      double* const row = y + i * n;
+      for (int64_t j = i + 1; j < n; ++j) SubtractMultiple(n, l[j * n + i], y + j * n, row);
+      for (int64_t k = 0; k < n; ++k) row[k] /= l[i * n + i];
+    }
+  }
+
+  const ElementAccess* access_ = nullptr;
+};
+
+ms::KernelOptions All() {
+  return ms::KernelOptions().Types(
+      "T", {MS_FLOAT16, MS_FLOAT32, MS_FLOAT64, MS_COMPLEX64, MS_COMPLEX128});
+}
+ms::KernelOptions Real() { return ms::KernelOptions().Types("T", {MS_FLOAT32, MS_FLOAT64}); }
+
+const ms::Registered cholesky = ms::Register<Cholesky>("Cholesky", All());
+const ms::Registered batch_cholesky = ms::Register<Cholesky>("BatchCholesky", Real());
+const ms::Registered cholesky_grad = ms::Register<CholeskyGrad>(
+    "CholeskyGrad", ms::KernelOptions().Types("T", {MS_FLOAT16, MS_FLOAT32, MS_FLOAT64}));
+const ms::Registered batch_cholesky_grad = ms::Register<CholeskyGrad>("BatchCholeskyGrad", Real());
+
+}  // namespace
+}  // namespace millstream::kernels

@@ -1,0 +1,217 @@
+// MatrixSolve, MatrixTriangularSolve, Lu and batch forms: systems of linear equations, and the
+// factors of square matrices.
+#include <cmath>
+#include <cstdint>
+
+#include "framework/plugin/plugin.hpp"
+#include "kernels/common/type_table.h"
+#include "kernels/linalg/lu.h"
+#include "kernels/linalg/matrices.h"
+
+namespace millstream::kernels {
+namespace {
+
+constexpr int64_t kLargeMatrix = 128;
+
+// Solves with a lower or upper triangle of a matrix, row after row, in place: y has `columns`
+// columns. The diagonal is one if `has_unit_diagonal`.
+template <typename T>
+void SolveTriangle(int64_t n, int64_t columns, const T* matrix, bool lower, bool has_unit_diagonal,
+                   T* y, Stop* stop) {
+  for (int64_t step = 0; step < n; ++step) {
+    if (n >= kLargeMatrix && (*stop)()) return;
+    const int64_t i = lower ? step : n - 1 - step;
+    T* const row = y + i * columns;
+    for (int64_t j = lower ? 0 : i + 1; j < (lower ? i : n); ++j) {
+      SubtractMultiple(columns, matrix[i * n + j], y + j * columns, row);
+    }
+    if (has_unit_diagonal) continue;
+    const T pivot = matrix[i * n + i];
+    for (int64_t k = 0; k < columns; ++k) row[k] /= pivot;
+  }
+}
+
+// Inputs: square matrices, and right-hand sides of as many rows, in batches of one shape.
+class Solve {
+ public:
+  struct Row {
+    bool is_triangular;
+  };
+
+  explicit Solve(const Row& row) : row_(row) {}
+
+  ms::Status Init(const ms::KernelInfo& info) {
+    access_ = FindElementAccess(info.input_dtype(0));
+    if (access_ == nullptr) return NoLoopFor(info.input_dtype(0));
+    if (row_.is_triangular) MS_TRY(info.Attr("lower", &lower_));
+    return info.Attr("adjoint", &adjoint_);
+  }
+
+  ms::Status Compute(ms::Frame& frame) const {
+    const ms::View matrix = frame.input(0);
+    const ms::View right = frame.input(1);
+    MS_TRY(CheckShapes(matrix, right));
+    ms::View output;
+    MS_TRY(frame.Output(0, right.shape(), &output));
+    if (output.size() == 0) return ms::Status();
+    return access_->is_complex ? Run<Complex>(frame, matrix, right, output)
+                               : Run<double>(frame, matrix, right, output);
+  }
+
+ private:
+  static ms::Status CheckShapes(const ms::View& matrix, const ms::View& right) {
+    const uint32_t rank = matrix.rank();
+    if (rank < 2 || matrix.dim(rank - 1) != matrix.dim(rank - 2)) {
+      return ms::InvalidArgument("argument 'matrix' must be square matrices, got the shape ",
+                                 matrix.shape().ToString());
+    }
+    bool fits = right.rank() == rank;
+    for (uint32_t d = 0; fits && d + 1 < rank; ++d) fits = right.dim(d) == matrix.dim(d);
+    if (fits) return ms::Status();
+    return ms::InvalidArgument("argument 'rhs' must have the shape of 'matrix' ",
+                               matrix.shape().ToString(), " but for its last dimension, but has ",
+                               right.shape().ToString());
+  }
+
+  template <typename T>
+  ms::Status Run(ms::Frame& frame, const ms::View& matrix, const ms::View& right,
+                 const ms::View& output) const {
+    const int64_t n = matrix.dim(matrix.rank() - 1);
+    const int64_t columns = right.dim(right.rank() - 1);
+    const int64_t count = matrix.size() / (n * n);
+    const int64_t numbers = (n * n + 2 * n * columns) * static_cast<int64_t>(sizeof(T));
+    const double cost =
+        static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n + columns + 10);
+    int64_t refused = 0;
+    MS_TRY(ForEachMatrix(
+        frame, count, numbers + n * static_cast<int64_t>(sizeof(int64_t)), cost,
+        [&](int64_t i, char* memory, Stop* stop) {
+          T* const a = reinterpret_cast<T*>(memory);
+          T* const y = a + n * n;
+          T* const x = y + n * columns;
+          auto* const order = reinterpret_cast<int64_t*>(x + n * columns);
+          access_->load(matrix.raw(), i * n * n, n, n, adjoint_, a);
+          access_->load(right.raw(), i * n * columns, n, columns, false, y);
+          if (!(row_.is_triangular ? SolveGiven(n, columns, a, y, stop)
+                                   : SolveAny(n, columns, a, order, x, &y[0], stop))) {
+            return false;
+          }
+          access_->store(row_.is_triangular ? y : x, n * columns, output.raw(), i * n * columns);
+          return true;
+        },
+        &refused));
+    if (refused == count) return ms::Status();
+    return ms::InvalidArgument("Input matrix is not invertible: matrix ", refused,
+                               " of argument 'matrix' ", matrix.shape().ToString());
+  }
+
+  // With the triangle of the matrix that `lower` names, now that the matrix is adjoint or not.
+  template <typename T>
+  bool SolveGiven(int64_t n, int64_t columns, const T* a, T* y, Stop* stop) const {
+    for (int64_t i = 0; i < n; ++i) {
+      if (a[i * n + i] == T(0)) return false;
+    }
+    SolveTriangle(n, columns, a, lower_ != adjoint_, false, y, stop);
+    return true;
+  }
+
+  // By P A = L U.
+  template <typename T>
+  static bool SolveAny(int64_t n, int64_t columns, T* a, int64_t* order, T* x, const T* y,
+                       Stop* stop) {
+    Factorize(n, a, order, stop);
+    if (IsSingular(n, a)) return false;
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t k = 0; k < columns; ++k) x[i * columns + k] = y[order[i] * columns + k];
+    }
+    SolveTriangle(n, columns, a, true, true, x, stop);
+    SolveTriangle(n, columns, a, false, false, x, stop);
+    return true;
+  }
+
+  const Row& row_;
+  const ElementAccess* access_ = nullptr;
+  bool lower_ = true;
+  bool adjoint_ = false;
+};
+
+// Outputs: both factors in one matrix, and for each row of their product which row of the input it
+// is.
+class Lu {
+ public:
+  ms::Status Init(const ms::KernelInfo& info) {
+    access_ = FindElementAccess(info.input_dtype(0));
+    return access_ == nullptr ? NoLoopFor(info.input_dtype(0)) : ms::Status();
+  }
+
+  ms::Status Compute(ms::Frame& frame) const {
+    const ms::View input = frame.input(0);
+    const uint32_t rank = input.rank();
+    if (rank < 2 || input.dim(rank - 1) != input.dim(rank - 2)) {
+      return ms::InvalidArgument("argument 'input' must be square matrices, got the shape ",
+                                 input.shape().ToString());
+    }
+    ms::View factors;
+    ms::View order;
+    MS_TRY(frame.Output(0, input.shape(), &factors));
+    MS_TRY(frame.Output(1, ms::Shape(input.shape().begin(), rank - 1), &order));
+    if (input.size() == 0) return ms::Status();
+    return access_->is_complex ? Run<Complex>(frame, input, factors, order)
+                               : Run<double>(frame, input, factors, order);
+  }
+
+ private:
+  template <typename T>
+  ms::Status Run(ms::Frame& frame, const ms::View& input, const ms::View& factors,
+                 const ms::View& order) const {
+    const int64_t n = input.dim(input.rank() - 1);
+    const int64_t count = input.size() / (n * n);
+    int64_t refused = 0;
+    MS_TRY(ForEachMatrix(
+        frame, count,
+        n * n * static_cast<int64_t>(sizeof(T)) + n * static_cast<int64_t>(sizeof(int64_t)),
+        static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n + 10),
+        [&](int64_t i, char* memory, Stop* stop) {
+          T* const a = reinterpret_cast<T*>(memory);
+          auto* const rows = reinterpret_cast<int64_t*>(a + n * n);
+          access_->load(input.raw(), i * n * n, n, n, false, a);
+          Factorize(n, a, rows, stop);
+          if (IsSingular(n, a)) return false;
+          access_->store(a, n * n, factors.raw(), i * n * n);
+          for (int64_t k = 0; k < n; ++k) {
+            if (order.dtype() == MS_INT32) {
+              order.data<int32_t>()[i * n + k] = static_cast<int32_t>(rows[k]);
+            } else {
+              order.data<int64_t>()[i * n + k] = rows[k];
+            }
+          }
+          return true;
+        },
+        &refused));
+    if (refused == count) return ms::Status();
+    return ms::InvalidArgument("Input is not invertible: matrix ", refused,
+                               " of argument 'input' is singular");
+  }
+
+  const ElementAccess* access_ = nullptr;
+};
+
+constexpr Solve::Row kAny = {false};
+constexpr Solve::Row kTriangular = {true};
+
+ms::KernelOptions All() {
+  return ms::KernelOptions().Types(
+      "T", {MS_FLOAT16, MS_FLOAT32, MS_FLOAT64, MS_COMPLEX64, MS_COMPLEX128});
+}
+ms::KernelOptions Real() { return ms::KernelOptions().Types("T", {MS_FLOAT32, MS_FLOAT64}); }
+
+const ms::Registered solve = ms::RegisterRow<Solve>("MatrixSolve", kAny, All());
+const ms::Registered batch_solve = ms::RegisterRow<Solve>("BatchMatrixSolve", kAny, Real());
+const ms::Registered triangular =
+    ms::RegisterRow<Solve>("MatrixTriangularSolve", kTriangular, All());
+const ms::Registered batch_triangular =
+    ms::RegisterRow<Solve>("BatchMatrixTriangularSolve", kTriangular, Real());
+const ms::Registered lu = ms::Register<Lu>("Lu", All());
+
+}  // namespace
+}  // namespace millstream::kernels
