@@ -34,6 +34,7 @@ _LAZY = frozenset(
         "ops.einsum_ops",
         "ops.functional_ops",
         "ops.linalg_ops",
+        "ops.lookup_ops",
         "ops.queue_kinds",
         "ops.queue_ops",
         "ops.random_parameters",

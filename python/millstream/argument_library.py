@@ -24,6 +24,21 @@ def calls_of_library() -> Calls:
         tf.strings.unsorted_segment_join: lambda: {
             "inputs": ["a"], "segment_ids": [0], "num_segments": 1, "separator": "-",
         },
+        tf.lookup.KeyValueTensorInitializer: lambda: {
+            "keys": ["a"], "values": [1], "key_dtype": tf.string, "value_dtype": tf.int32,
+        },
+        tf.lookup.TextFileInitializer: lambda: {
+            "filename": "a", "key_dtype": tf.string, "key_index": 0, "value_dtype": tf.int64,
+            "value_index": 1, "vocab_size": 3, "delimiter": ",",
+        },
+        tf.lookup.StaticHashTable: lambda: {"initializer": _entries(), "default_value": -1},
+        tf.lookup.StaticVocabularyTable: lambda: {
+            "initializer": _entries(), "num_oov_buckets": 1, "lookup_key_dtype": tf.string,
+        },
+        tf.lookup.experimental.DenseHashTable: lambda: {
+            "key_dtype": tf.int64, "value_dtype": tf.int64, "default_value": -1, "empty_key": 0,
+            "deleted_key": -1, "initial_num_buckets": 4,
+        },
         tf.regex_replace: lambda: {
             "input": ["a"], "pattern": "a", "rewrite": "b", "replace_global": False,
         },
@@ -65,6 +80,10 @@ def calls_of_library() -> Calls:
         },
         **_of_sparse_tensors(),
     }  # fmt: skip
+
+
+def _entries() -> Any:
+    return tf.lookup.KeyValueTensorInitializer(["a"], tf.constant([0], tf.int64))
 
 
 def _sparse(*values: Any) -> tf.SparseTensor:
