@@ -30,6 +30,7 @@ _OF_OTHER_LEVELS = (
     "saver_round_trip",
     "schedules_clipping_averages",
     "second_order_custom",
+    "sparse_and_strings",
     "tensor_array_scan",
     "variable_scope_reuse",
     "variables_state",
