@@ -35,6 +35,7 @@ _LAZY = frozenset(
         "ops.functional_ops",
         "ops.linalg_ops",
         "ops.lookup_ops",
+        "ops.matrix_exponential",
         "ops.queue_kinds",
         "ops.queue_ops",
         "ops.random_parameters",

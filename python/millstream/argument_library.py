@@ -53,6 +53,7 @@ def calls_of_library() -> Calls:
         tf.trace: lambda: {"x": [[1.0]]},
         tf.linalg.adjoint: lambda: {"matrix": [[1.0]]},
         tf.linalg.logdet: lambda: {"matrix": [[1.0]]},
+        tf.linalg.expm: lambda: {"input": [[1.0]]},
         tf.linalg.matvec: lambda: {"a": [[1.0]], "b": [2.0]},
         tf.linalg.tridiagonal_solve: lambda: {
             "diagonals": [[0.0], [1.0], [0.0]], "rhs": [[2.0]], "diagonals_format": "compact",
