@@ -163,7 +163,8 @@ def _make_equations(source: Source, op: Any) -> Case:
         matrix[..., n - 1, :] = 0
     right = _values(source, [*batch, n, columns], dtype)
     if source.chance(0.08):
-        right = source.pick((right[..., :0, :], right[0] if batch else right[None]))
+        other = right[0] if batch and batch[0] > 0 else right[None]
+        right = source.pick((right[..., :0, :], other))
     if source.chance(0.04):
         matrix = matrix[..., :0]
     attrs = {"T": type_attr(dtype), "adjoint": attr_text(source.chance(0.5))}
