@@ -15,6 +15,11 @@ import numpy as np
 from benchmarks.cases import jax_mode, recurrent, timing
 
 
+def _finish(compiled: Callable[[Any], Any], x: Any) -> Any:
+    """Return what a compiled function gives, when it is computed."""
+    return jax_mode.front_end().block_until_ready(compiled(x))
+
+
 def while_scalars(run: timing.Run) -> None:
     """Time an iteration of a loop of nine scalar ops, and of one with its gradient."""
     jax = jax_mode.front_end()
@@ -32,11 +37,7 @@ def while_scalars(run: timing.Run) -> None:
         ("while_scalars_gradient", jax.value_and_grad(value)),
     ):
         compiled = jax.jit(function)
-        run.time(
-            figure,
-            lambda compiled=compiled: jax.block_until_ready(compiled(x)),
-            recurrent.ITERATIONS,
-        )
+        run.time(figure, functools.partial(_finish, compiled, x), recurrent.ITERATIONS)
 
 
 def rows(run: timing.Run) -> None:
@@ -51,11 +52,7 @@ def rows(run: timing.Run) -> None:
 
     scanned = jax.jit(lambda x: jax.lax.scan(add, x[0], x[1:])[1])
     for figure, compiled in (("map_fn", mapped), ("scan", scanned)):
-        run.time(
-            figure,
-            lambda compiled=compiled: jax.block_until_ready(compiled(x)),
-            recurrent.ROWS,
-        )
+        run.time(figure, functools.partial(_finish, compiled, x), recurrent.ROWS)
 
 
 def _layer(x: Any, weights: Any, bias: Any) -> Any:
