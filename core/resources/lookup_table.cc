@@ -202,8 +202,9 @@ int64_t LookupTable::size() const {
 StatusOr<LookupTable::Entries> LookupTable::Export() const {
   absl::ReaderMutexLock lock(&mutex_);
   MS_RETURN_IF_ERROR(CheckReady());
-  const auto with_count = [&](const Shape& shape) {
-    Shape whole({static_cast<int64_t>(map_.size())});
+  const auto count = static_cast<int64_t>(map_.size());
+  const auto with_count = [count](const Shape& shape) {
+    Shape whole({count});
     for (const int64_t dim : shape.dims()) whole.AddDim(dim);
     return whole;
   };

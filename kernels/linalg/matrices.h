@@ -90,7 +90,8 @@ ms::Status ForEachMatrix(ms::Frame& frame, int64_t count, int64_t bytes, double 
       }
     }
   };
-  const double cost = nanoseconds * static_cast<double>((count + lanes - 1) / lanes);
+  const int64_t of_lane = (count + lanes - 1) / lanes;
+  const double cost = nanoseconds * static_cast<double>(of_lane);
   MS_TRY(StoppableFor(frame, static_cast<uint64_t>(lanes),
                       static_cast<uint64_t>(std::min(cost, 1e15)) + 1, run_lanes));
   *refused = first.load();

@@ -62,7 +62,7 @@ void CheckJoined(int64_t count, int64_t m, int64_t width, const Rows& part) {
   const std::vector<float> b = Integers(part.all_rows * width, 5);
   t.Input<float>({part.all_rows, width}, b);
   ASSERT_TRUE(IsOk(t.Run()));
-  for (int64_t i = 0; i < count; ++i) {
+  for (uint32_t i = 0; i < count; ++i) {
     const std::vector<float> expected = Product(Integers(m * k, i), m, b, width, part);
     EXPECT_TRUE(IsNear(t.Output<float>(i), expected, 0, 0)) << i;
   }
