@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/import/import_plan.h"
+#include "core/import/import_refs.h"
 #include "framework/message.h"
 #include "framework/op_registry.h"
 #include "framework/proto_conversion.h"
@@ -133,14 +134,6 @@ const std::string& NodeName(const Node& node) {
   return IsHidden(node) ? node.imported()->stands_for : node.name();
 }
 
-// The op that a graph outside of the runtime has. An internal op on handles has the name of the op
-// on references that it replaces, after "_" (import_refs.h).
-std::string OutsideOp(const OpDef& op) {
-  if (!absl::StartsWith(op.name, "_")) return op.name;
-  const OpDef* const replaced = OpRegistry::Global()->FindOrNull(op.name.substr(1));
-  return replaced != nullptr && HasReferences(*replaced) ? replaced->name : op.name;
-}
-
 // Op, inputs and attributes of a node that runs as it is.
 Status OwnToProto(const Graph& graph, const Node& node, proto::NodeDef* message) {
   message->set_op(OutsideOp(node.op()));
@@ -163,6 +156,19 @@ Status ImportedToProto(const Graph& graph, const Node& node, proto::NodeDef* mes
   return AttrsToProto(imported.attrs, message->mutable_attr());
 }
 
+// The shape that the output had outside. A reference to the name of a queue or the like is a vector
+// of two names, and its handle a scalar.
+PartialShape OutsideShape(const Graph& graph, const Output& output, bool as_imported) {
+  if (as_imported && output.dtype() == DataType::kResource) {
+    const OpDef* const op = OpRegistry::Global()->FindOrNull(output.node->imported()->op);
+    const bool is_reference =
+        op != nullptr && output.index < static_cast<int>(op->outputs.size()) &&
+        op->outputs[output.index].is_ref && op->outputs[output.index].type == DataType::kString;
+    if (is_reference) return PartialShape::Vector(2);
+  }
+  return graph.Facts(output).shape;
+}
+
 Status NodeToProto(const Graph& graph, const Node& node, bool with_shapes,
                    proto::NodeDef* message) {
   message->set_name(node.name());
@@ -173,7 +179,8 @@ Status NodeToProto(const Graph& graph, const Node& node, bool with_shapes,
   if (!status.ok()) return AnnotateWithNode(status, node);
   if (!with_shapes || node.num_outputs() == 0) return absl::OkStatus();
   std::vector<PartialShape> shapes;
-  for (int i = 0; i < node.num_outputs(); ++i) shapes.push_back(graph.Facts(node.output(i)).shape);
+  for (int i = 0; i < node.num_outputs(); ++i)
+    shapes.push_back(OutsideShape(graph, node.output(i), as_imported));
   return AttrValueToProto(std::move(shapes), &(*message->mutable_attr())["_output_shapes"]);
 }
 

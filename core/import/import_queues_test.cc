@@ -166,5 +166,15 @@ TEST_F(ImportQueuesTest, AnInternalOpIsWrittenAsTheOneThatItReplaces) {
       ops, ElementsAre("SparseConditionalAccumulator", "Const", "SparseAccumulatorTakeGradient"));
 }
 
+// A reference to a name was a vector, and its handle is none.
+TEST_F(ImportQueuesTest, AGraphThatIsWrittenWithShapesCanBeRead) {
+  MustImport(QueueText());
+  const StatusOr<std::string> written = ExportGraphDef(graph, /*with_shapes=*/true);
+  ASSERT_TRUE(written.ok()) << written.status();
+  Graph again;
+  const auto read = ImportGraphDef(&again, *written, ImportOptions());
+  EXPECT_TRUE(read.ok()) << read.status();
+}
+
 }  // namespace
 }  // namespace millstream
