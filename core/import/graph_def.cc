@@ -10,7 +10,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/import/import_plan.h"
-#include "core/import/import_refs.h"
 #include "framework/message.h"
 #include "framework/op_registry.h"
 #include "framework/proto_conversion.h"
@@ -134,9 +133,27 @@ const std::string& NodeName(const Node& node) {
   return IsHidden(node) ? node.imported()->stands_for : node.name();
 }
 
+// The op that a graph outside of the runtime has. An internal op on handles has the name of the op
+// on references that it replaces, after "_" (import_refs.h).
+std::string OutsideOp(const OpDef& op) {
+  if (!absl::StartsWith(op.name, "_")) return op.name;
+  const OpDef* const replaced = OpRegistry::Global()->FindOrNull(op.name.substr(1));
+  return replaced != nullptr && HasReferences(*replaced) ? replaced->name : op.name;
+}
+
+// The same for a node, which stays what it is where its handle does not become a reference.
+std::string OutsideOp(const Node& node) {
+  const OpDef& op = node.op();
+  if (node.num_inputs() == 0) return OutsideOp(op);
+  const Node& source = *node.input(0).node;
+  const bool is_reference =
+      source.imported() != nullptr || OutsideOp(source.op()) != source.op().name;
+  return is_reference ? OutsideOp(op) : op.name;
+}
+
 // Op, inputs and attributes of a node that runs as it is.
 Status OwnToProto(const Graph& graph, const Node& node, proto::NodeDef* message) {
-  message->set_op(OutsideOp(node.op()));
+  message->set_op(OutsideOp(node));
   for (const Output& input : node.inputs()) message->add_input(ExportedName(input));
   for (const Node* control : graph.ControlInputs(&node)) {
     message->add_input(absl::StrCat("^", NodeName(*control)));

@@ -100,10 +100,6 @@ Status TakeDeclaredShapes(PlannedNode* node) {
 // define is a mistake.
 Status PlanAttrs(ImportPlan* plan, PlannedNode* node) {
   NodeSpec& spec = node->spec;
-  const std::string outside = OutsideOp(*node->op);
-  if (outside != node->op->name) {
-    return errors::InvalidArgument("op ", node->op->name, " is internal: a graph has ", outside);
-  }
   spec.allow_unknown_attrs = plan->producer > kGraphDefProducer;
   spec.producer_version = plan->producer;
   MS_RETURN_IF_ERROR(CompleteAttrs(*node->op, &spec.attrs, spec.allow_unknown_attrs));

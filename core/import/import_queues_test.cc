@@ -176,5 +176,17 @@ TEST_F(ImportQueuesTest, AGraphThatIsWrittenWithShapesCanBeRead) {
   EXPECT_TRUE(read.ok()) << read.status();
 }
 
+// On a handle that is no reference outside.
+TEST_F(ImportQueuesTest, AnInternalOpOnAHandleKeepsItsName) {
+  MustImport(absl::StrCat(
+      NodeText("handle", "Placeholder", {}, R"(attr { key: "dtype" value { type: DT_RESOURCE } })"),
+      NodeText("close", "_BarrierClose", {"handle"})));
+  const StatusOr<std::string> written = ExportGraphDef(graph);
+  ASSERT_TRUE(written.ok()) << written.status();
+  Graph again;
+  const auto read = ImportGraphDef(&again, *written, ImportOptions());
+  EXPECT_TRUE(read.ok()) << read.status();
+}
+
 }  // namespace
 }  // namespace millstream

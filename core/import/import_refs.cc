@@ -558,10 +558,4 @@ Status RewriteReferences(const Graph& graph, ImportPlan* plan) {
   return absl::OkStatus();
 }
 
-std::string OutsideOp(const OpDef& op) {
-  if (!absl::StartsWith(op.name, "_")) return op.name;
-  const OpDef* const replaced = OpRegistry::Global()->FindOrNull(op.name.substr(1));
-  return replaced != nullptr && HasReferences(*replaced) ? replaced->name : op.name;
-}
-
 }  // namespace millstream

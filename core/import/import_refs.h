@@ -30,10 +30,6 @@ namespace millstream {
 // REQUIRES: OrderNodes and CheckTypesAndShapes were called for the plan.
 Status RewriteReferences(const Graph& graph, ImportPlan* plan);
 
-// The op that a graph outside of the runtime has in the place of this one: that on references, for
-// an internal op on handles that replaces it.
-std::string OutsideOp(const OpDef& op);
-
 }  // namespace millstream
 
 #endif  // MILLSTREAM_CORE_IMPORT_IMPORT_REFS_H_

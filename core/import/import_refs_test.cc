@@ -425,12 +425,6 @@ TEST_F(ImportReferencesTest, ImportedNodesTellTheLineThatImports) {
               absl::StatusCode::kInvalidArgument, {"restore.py:3 in main", "'again/y'"});
 }
 
-// Its export would name the op on references, which takes no tensor.
-TEST_F(ImportReferencesTest, AnInternalOpOnHandlesIsRefused) {
-  ExpectError(Import(NodeText("end", "_BarrierClose", {"barrier"}, "")),
-              absl::StatusCode::kInvalidArgument, {"_BarrierClose is internal", "BarrierClose"});
-}
-
 // An op that is registered must also run.
 TEST(ReferenceOpsTest, EveryOneHasATwinOnHandles) {
   int count = 0;
