@@ -14,27 +14,18 @@
 #include <algorithm>
 #include <complex>
 #include <cstdint>
-#include <type_traits>
 
+#include "kernels/common/wrapping.h"
 #include "kernels/matmul/gemm.h"
 #include "kernels/simd/vector.h"
 
 namespace millstream::kernels {
 
-// Signed overflow is undefined, unsigned is not, and the bits are the same.
-template <typename T, bool = std::is_integral_v<T>>
-struct WrappingOf {
-  using type = std::make_unsigned_t<T>;
-};
-template <typename T>
-struct WrappingOf<T, false> {
-  using type = T;
-};
-
 // What the arithmetic is done in: for complex types the type of a part.
 template <typename T>
 struct PartsOf {
-  using Number = typename WrappingOf<T>::type;
+  using Number = Wrapping<T>;
+  static_assert(sizeof(Number) == sizeof(T), "tiles read elements as numbers");
   static constexpr int64_t kCount = 1;
 };
 template <typename T>

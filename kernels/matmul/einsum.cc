@@ -11,6 +11,7 @@
 #include "kernels/array/strided_copy.h"
 #include "kernels/common/narrow_float.h"
 #include "kernels/common/parallel.h"
+#include "kernels/common/wrapping.h"
 #include "kernels/matmul/batched_gemm.h"
 #include "kernels/matmul/blocked_gemm.h"
 #include "kernels/matmul/einsum_plan.h"
@@ -24,12 +25,6 @@ constexpr int64_t kMovePicoseconds = 2000;
 
 template <typename T>
 using Number = ComputeTypeOf<T>;
-
-template <typename T>
-T Sum(T x, T y) {
-  using Wrapping = typename WrappingOf<T>::type;
-  return static_cast<T>(static_cast<Wrapping>(x) + static_cast<Wrapping>(y));
-}
 
 // Computes the elements [begin, end) of what `loops` take of a tensor, each summed over `sum`.
 template <typename T>
@@ -45,7 +40,7 @@ void Gather(const T* tensor, const EinsumLoops& loops, const EinsumLoops& sum, i
     for (int64_t c = 0; c < count; ++c, ++i, from += step) {
       Number<T> total = static_cast<Number<T>>(*from);
       for (int64_t k = 1; k < terms; ++k) {
-        total = Sum(total, static_cast<Number<T>>(from[PlaceOf(sum, k)]));
+        total = WrappingSum(total, static_cast<Number<T>>(from[PlaceOf(sum, k)]));
       }
       gathered[i] = total;
     }
