@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import check_tree
 import clang_tidy
+import new_ops_main
 import python_environment
 import python_tools
 
@@ -88,6 +89,9 @@ class Lint:
             name: functools.partial(rule, self._names) for name, rule in check_tree.RULES.items()
         }
         return rules | {
+            "lines of tools/try_new_ops": functools.partial(
+                new_ops_main.outdated_lines, self._names
+            ),
             "clang-format": self._clang_format,
             f"clang-tidy, {len(self._tidied)} files": self._clang_tidy,
             "ruff check": lambda: self._ruff("check"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -166,6 +167,38 @@ TESTS = (
 )
 
 _CXX_END = "\n}  // namespace\n"
+
+
+# Strings and comments of a line; then names of types, functions and private things, but for members.
+_NO_CODE = re.compile(r'R"\((?:.|\n)*?\)"|"[^"\n]*"|//.*|#.*')
+_NAME = re.compile(r"(?<![\w.:])(?:[A-Z][a-z]|_[a-z])\w+")
+_MADE_HERE = "MadeUp"
+
+
+def unknown_names(added: str, file: str) -> list[str]:
+    """Names in added lines that the rest of the file does not have: it was divided, or renamed."""
+    known = set(_NAME.findall(_NO_CODE.sub("", file)))
+    return sorted(
+        name
+        for name in set(_NAME.findall(_NO_CODE.sub("", added))) - known
+        if not name.startswith(_MADE_HERE)
+    )
+
+
+def outdated_lines(_: list[str]) -> list[str]:
+    """What in the lines to add does not go with their files; the check itself takes minutes."""
+    problems = []
+    for family in FAMILIES:
+        for name, text in family.items():
+            path = ROOT / name
+            if not path.is_file():
+                problems.append(f"{name}: there is no such file")
+                continue
+            problems += [
+                f"{name}: it has no {unknown}, which tools/new_ops_main.py names"
+                for unknown in unknown_names(text, path.read_text())
+            ]
+    return problems
 
 
 def copy_tree(to: pathlib.Path) -> None:
