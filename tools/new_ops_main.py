@@ -169,7 +169,7 @@ TESTS = (
 _CXX_END = "\n}  // namespace\n"
 
 
-# Strings and comments of a line; then names of types, functions and private things, but for members.
+# Strings and comments of a line; then names of types, functions and what is private, no members.
 _NO_CODE = re.compile(r'R"\((?:.|\n)*?\)"|"[^"\n]*"|//.*|#.*')
 _NAME = re.compile(r"(?<![\w.:])(?:[A-Z][a-z]|_[a-z])\w+")
 _MADE_HERE = "MadeUp"
