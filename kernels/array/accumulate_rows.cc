@@ -16,6 +16,10 @@ template <typename T>
 void AddRows(const int64_t* ids, int64_t n, const T* updates, int64_t update_step, int64_t width,
              T* table, int64_t table_step) {
   for (int64_t k = 0; k < n; ++k, updates += update_step) {
+    if (k + kRowsAhead < n && ids[k + kRowsAhead] >= 0) {
+      PrefetchRow(table + ids[k + kRowsAhead] * table_step,
+                  width * static_cast<int64_t>(sizeof(T)));
+    }
     if (ids[k] < 0) continue;
     T* const __restrict row = table + ids[k] * table_step;
     const T* const __restrict update = updates;

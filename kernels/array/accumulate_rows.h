@@ -17,6 +17,18 @@ template <typename Fn>
 void ForColumns(ms::Frame& frame, int64_t rows, int64_t width, int64_t bytes, int64_t streams,
                 const Fn& fn);
 
+// Loops over rows of a large table that indices name ask for the row that comes so many rows later:
+// the processor finds out by itself where a row goes on, and not where the next one begins.
+inline constexpr int64_t kRowsAhead = 8;
+
+// Asks for the memory of a row that will be read and written; of a long one for the first 512
+// bytes.
+inline void PrefetchRow(const void* row, int64_t bytes) {
+  for (int64_t at = 0; at < bytes && at < 512; at += 64) {
+    __builtin_prefetch(static_cast<const char*>(row) + at, 1);
+  }
+}
+
 // The loop on one type that is computed in: for k = 0 to n - 1, in this order, adds `width`
 // elements from updates + k * update_step on to those from table + ids[k] * table_step on. Negative
 // ids are passed over.

@@ -5,6 +5,8 @@
 #include <complex>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -256,6 +258,36 @@ TEST(UniqueTest, KeepsTheFirstOfEachInOrder) {
   ExpectUnique<std::string, int64_t>({"b", "", "b"}, {"b", ""}, {0, 1, 0});
   ExpectUnique<Float16, int32_t>({Float16(1.0f), Float16(1.0f)}, {Float16(1.0f)}, {0, 0});
   ExpectUnique<int32_t, int32_t>({}, {}, {});
+}
+
+// Keys that differ in few bits, high or low, and many that come again.
+TEST(UniqueTest, GivesThePlacesOfManyKeys) {
+  std::mt19937_64 random(7);
+  for (const int shift : {0, 20, 52}) {
+    std::vector<int64_t> x(5000);
+    for (int64_t& key : x) key = static_cast<int64_t>((random() % 2000) << shift);
+    std::vector<int64_t> y;
+    std::vector<int32_t> idx;
+    std::map<int64_t, int32_t> known;
+    for (const int64_t key : x) {
+      const auto [entry, is_new] = known.emplace(key, static_cast<int32_t>(known.size()));
+      if (is_new) y.push_back(key);
+      idx.push_back(entry->second);
+    }
+    ExpectUnique<int64_t, int32_t>(x, y, idx);
+  }
+}
+
+// Not searched for among each other: that would take a time that is quadratic in their number.
+TEST(UniqueTest, TakesManyNans) {
+  const std::vector<double> nans(300000, std::numeric_limits<double>::quiet_NaN());
+  KernelTester t("Unique");
+  t.Attr("T", MS_FLOAT64).Attr("out_idx", MS_INT32).Outputs({MS_FLOAT64, MS_INT32});
+  t.Input<double>({static_cast<int64_t>(nans.size())}, nans);
+  ASSERT_TRUE(IsOk(t.Run()));
+  std::vector<int32_t> places(nans.size());
+  std::iota(places.begin(), places.end(), 0);
+  EXPECT_EQ(t.Output<int32_t>(1), places);
 }
 
 TEST(UniqueTest, ANanEqualsNothing) {

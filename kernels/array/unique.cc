@@ -1,6 +1,7 @@
 // Unique, UniqueWithCounts, their forms along an axis, and ListDiff.
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -114,6 +115,59 @@ void AppendKey(uint64_t key, std::string* text, bool*) {
   text->append(reinterpret_cast<const char*>(&key), sizeof(key));
 }
 
+// The same number for keys that are equal.
+uint64_t HashOf(std::string_view key) { return std::hash<std::string_view>()(key); }
+uint64_t HashOf(uint64_t key) { return key; }
+uint64_t HashOf(double key) {
+  key += 0.0;  // makes -0 of 0
+  uint64_t bits = 0;
+  std::memcpy(&bits, &key, sizeof(bits));
+  return bits;
+}
+
+bool EqualsNothing(std::string_view) { return false; }
+bool EqualsNothing(uint64_t) { return false; }
+bool EqualsNothing(double key) { return key != key; }
+
+// Finds the place of a key among the different keys seen so far. Open addressing with linear probes
+// (Knuth, The Art of Computer Programming 3, section 6.4) in one array: a node for each key, as in
+// the standard containers, would cost ten times as much as the search.
+template <typename Key>
+class PlacesOfKeys {
+ public:
+  explicit PlacesOfKeys(int64_t most_keys) {
+    while (slots_ < 2 * most_keys) {
+      slots_ *= 2;
+      --shift_;
+    }
+    places_.assign(static_cast<size_t>(slots_), kNone);
+  }
+
+  // The place of `key`, which is the next free one if the key is new.
+  int64_t Find(const Key& key) {
+    if (EqualsNothing(key)) {  // and would be searched for among all of its kind
+      keys_.push_back(key);
+      return static_cast<int64_t>(keys_.size()) - 1;
+    }
+    const auto mask = static_cast<size_t>(slots_) - 1;
+    // The high bits of a product depend on all bits of the key (Knuth, multiplicative hashing).
+    size_t slot = (HashOf(key) * 0x9e3779b97f4a7c15u) >> shift_;
+    for (; places_[slot] != kNone; slot = (slot + 1) & mask) {
+      if (keys_[static_cast<size_t>(places_[slot])] == key) return places_[slot];
+    }
+    places_[slot] = static_cast<int64_t>(keys_.size());
+    keys_.push_back(key);
+    return places_[slot];
+  }
+
+ private:
+  static constexpr int64_t kNone = -1;
+  int64_t slots_ = 2;  // a power of two, 2^(64 - shift_)
+  int shift_ = 63;
+  std::vector<int64_t> places_;  // by slot
+  std::vector<Key> keys_;        // by place
+};
+
 // The places of slices among the different ones.
 struct Found {
   std::vector<int64_t> first;  // where each different slice comes first
@@ -151,13 +205,11 @@ class Unique {
 
  private:
   static ms::Status FindElements(const ms::View& x, const ms::View& places, Found* found) {
-    std::unordered_map<Key, int64_t> known;
-    known.reserve(static_cast<size_t>(x.size()));
+    PlacesOfKeys<Key> known(x.size());
     for (int64_t i = 0; i < x.size(); ++i) {
       Key key{};
       MS_TRY(ReadKey(x, i, &key));
-      const auto size = static_cast<int64_t>(found->first.size());
-      found->Add(places, i, known.emplace(key, size).first->second);
+      found->Add(places, i, known.Find(key));
     }
     return ms::Status();
   }

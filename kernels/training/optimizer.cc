@@ -53,6 +53,13 @@ class Step {
     return ms::Status();
   }
 
+  // Asks for the memory of `count` elements from `place` on, or of the first of them.
+  void Prefetch(void* const* variables, int64_t place, int64_t count) const {
+    for (uint32_t j = 0; j < optimizer_.num_variables; ++j) {
+      PrefetchRow(static_cast<const char*>(variables[j]) + place * bytes_, count * bytes_);
+    }
+  }
+
   // On `count` elements, from `place` on in the variables and from `gradient_place` on in the
   // gradient.
   void Run(const void* rates, void* const* variables, int64_t place, const void* gradient,
@@ -297,6 +304,10 @@ class SparseApplyStep {
     // In their order for every element.
     ForColumns(frame, n, width, step_.bytes(), optimizer_.streams, [&](int64_t begin, int64_t end) {
       for (int64_t k = 0; k < n; ++k) {
+        if (k + kRowsAhead < n) {
+          const int64_t ahead = IndexAt(indices, k + kRowsAhead) * width + begin;
+          step_.Prefetch(locked.elements(), ahead, end - begin);
+        }
         step_.Run(rates, locked.elements(), IndexAt(indices, k) * width + begin, grad.raw(),
                   k * width + begin, end - begin);
       }
