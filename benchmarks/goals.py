@@ -70,6 +70,8 @@ GOALS: Mapping[str, tuple[Goal, ...]] = {
     "overfeat_b8": (Ratio(0.95),),
     "vgg_a_b4": (Ratio(0.95),),
     "googlenet_b8": (Ratio(0.95),),
+    "resnet50_b8": (Ratio(0.9),),
+    "batch_norm_relu": (Ratio(0.5),),
     "xent": (Ratio(0.5),),
     "adam": (Ratio(1.05),),
     "save_400MB": (Ratio(0.8, "tensorflow"),),

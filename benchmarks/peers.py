@@ -46,6 +46,7 @@ CASES = (
     "overfeat",
     "vgg_a",
     "googlenet",
+    "resnet50",
     "xent",
     "adam",
     "batch_norm",

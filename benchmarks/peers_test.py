@@ -227,15 +227,17 @@ def test_the_networks_end_in_their_classes(name: str) -> None:
     workload = networks.WORKLOADS[name]
     shapes, result = networks.parameter_shapes(workload.layers, workload.sample)
     assert result == (workload.classes,)
-    assert all(min(shape) > 0 for shape in shapes)
+    assert all(min(shape) > 0 for shape, _ in shapes)
 
 
 def test_the_networks_have_the_sizes_of_their_papers() -> None:
     def parameters(name: str) -> int:
         workload = networks.WORKLOADS[name]
         shapes, _ = networks.parameter_shapes(workload.layers, workload.sample)
-        return sum(int(np.prod(shape)) + shape[-1] for shape in shapes)
+        vectors = (shape[-1] * (2 if is_normalized else 1) for shape, is_normalized in shapes)
+        return sum(int(np.prod(shape)) for shape, _ in shapes) + sum(vectors)
 
     assert parameters("mlp_b1") == 784 * 256 + 256 + 256 * 128 + 128 + 128 * 10 + 10
     assert parameters("vgg_a_b4") == 132_863_336  # "133 million", table 2 of the paper
     assert 6.9e6 < parameters("googlenet_b8") < 7.1e6
+    assert parameters("resnet50_b8") == 25_557_032  # as published with implementations of the network

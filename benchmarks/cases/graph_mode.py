@@ -256,6 +256,17 @@ class Layers:
         value = tf.nn.conv2d(x, parameters[0], strides=strides, padding=layer.padding)
         return tf.nn.relu(tf.nn.bias_add(value, parameters[1]))
 
+    def normalized_conv(
+        self, x: Any, parameters: networks.Parameters, layer: networks.NormalizedConv
+    ) -> Any:
+        """Convolve, normalize over the batch, and apply ReLU where the layer has it."""
+        tf = self._tf
+        strides = [1, layer.stride, layer.stride, 1]
+        value = tf.nn.conv2d(x, parameters[0], strides=strides, padding=layer.padding)
+        epsilon = networks.BATCH_NORM_EPSILON
+        value = tf.nn.fused_batch_norm(value, *parameters[1:], epsilon=epsilon)[0]
+        return tf.nn.relu(value) if layer.relu else value
+
     def max_pool(self, x: Any, layer: networks.MaxPool) -> Any:
         """Give the largest of each window."""
         window = [1, layer.size, layer.size, 1]
@@ -279,11 +290,15 @@ class Layers:
         """Join by channels."""
         return self._tf.concat(parts, 3)
 
+    def add(self, x: Any, y: Any) -> Any:
+        """Add, and apply ReLU."""
+        return self._tf.nn.relu(x + y)
+
 
 def loss_of(tf: Any, workload: networks.Workload, x: Any, labels: Any) -> Any:
     """Return the mean loss of the workload's network, with new variables."""
     parameters = [
-        (variable(tf, weights), variable(tf, bias)) for weights, bias in workload.initial_values()
+        tuple(variable(tf, value) for value in values) for values in workload.initial_values()
     ]
     logits = networks.forward(Layers(tf), workload.layers, x, iter(parameters))
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)

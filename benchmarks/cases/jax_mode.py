@@ -62,14 +62,23 @@ class Layers:
 
     def conv(self, x: Any, parameters: networks.Parameters, layer: networks.Conv) -> Any:
         """Convolve, add the bias and apply ReLU."""
-        value = self._jax.lax.conv_general_dilated(
+        return self._jax.nn.relu(self._conv(x, parameters[0], layer) + parameters[1])
+
+    def normalized_conv(
+        self, x: Any, parameters: networks.Parameters, layer: networks.NormalizedConv
+    ) -> Any:
+        """Convolve, normalize over the batch, and apply ReLU where the layer has it."""
+        value = normalized(self._conv(x, parameters[0], layer), *parameters[1:])
+        return self._jax.nn.relu(value) if layer.relu else value
+
+    def _conv(self, x: Any, filters: Any, layer: networks.Conv | networks.NormalizedConv) -> Any:
+        return self._jax.lax.conv_general_dilated(
             x,
-            parameters[0],
+            filters,
             (layer.stride, layer.stride),
             layer.padding,
             dimension_numbers=("NHWC", "HWIO", "NHWC"),
         )
-        return self._jax.nn.relu(value + parameters[1])
 
     def max_pool(self, x: Any, layer: networks.MaxPool) -> Any:
         """Give the largest of each window."""
@@ -90,6 +99,17 @@ class Layers:
     def join(self, parts: list[Any]) -> Any:
         """Join by channels."""
         return self._jax.numpy.concatenate(parts, 3)
+
+    def add(self, x: Any, y: Any) -> Any:
+        """Add, and apply ReLU."""
+        return self._jax.nn.relu(x + y)
+
+
+def normalized(x: Any, scale: Any, offset: Any) -> Any:
+    """Return images whose channels have no mean and a variance of one, scaled and moved."""
+    mean, variance = x.mean((0, 1, 2)), x.var((0, 1, 2))
+    inverse = front_end().lax.rsqrt(variance + networks.BATCH_NORM_EPSILON)
+    return (x - mean) * (inverse * scale) + offset
 
 
 def cross_entropy(logits: Any, labels: Any) -> Any:
@@ -117,7 +137,7 @@ def training_step(_: timing.Run, workload: networks.Workload) -> Callable[[], fl
         return moved, loss
 
     parameters = [
-        tuple(jax.numpy.asarray(value) for value in pair) for pair in workload.initial_values()
+        tuple(jax.numpy.asarray(value) for value in values) for values in workload.initial_values()
     ]
 
     def step() -> float:
@@ -193,13 +213,8 @@ def batch_norm_step() -> Callable[[], tuple[Any, ...]]:
     jax = front_end()
     x, scale, offset, slopes = map(jax.numpy.asarray, networks.batch_norm_data())
 
-    def normalize(x: Any, scale: Any, offset: Any) -> Any:
-        mean, variance = x.mean((0, 1, 2)), x.var((0, 1, 2))
-        inverse = jax.lax.rsqrt(variance + networks.BATCH_NORM_EPSILON)
-        return jax.nn.relu((x - mean) * (inverse * scale) + offset)
-
     def both(slopes: Any, *inputs: Any) -> tuple[Any, ...]:
-        y, gradients = jax.vjp(normalize, *inputs)
+        y, gradients = jax.vjp(lambda *inputs: jax.nn.relu(normalized(*inputs)), *inputs)
         return y, *gradients(slopes)
 
     compiled = jax.jit(both)

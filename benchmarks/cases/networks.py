@@ -7,6 +7,8 @@ prefers another order changes it outside of what is timed.
 AlexNet is that of Krizhevsky's "One weird trick" (2014), Overfeat the fast model of Sermanet et al.
 (2013), VGG-A configuration A of Simonyan and Zisserman (2014), GoogLeNet that of Szegedy et al.
 (2014), without auxiliary classifiers, normalization and dropout, as usual in comparisons of speed.
+ResNet-50 is that of He et al., "Deep Residual Learning for Image Recognition" (2015), with the
+stride in the first convolution of a block, and without averages of the statistics.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
-# Weights and bias.
-Parameters = tuple[Any, Any]
+# Weights and bias, or weights, scale and offset.
+Parameters = tuple[Any, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +33,17 @@ class Conv:
     filters: int
     stride: int = 1
     padding: str = "SAME"
+
+
+@dataclasses.dataclass(frozen=True)
+class NormalizedConv:
+    """A square convolution without bias, batch normalization, and ReLU where the layer has it."""
+
+    size: int
+    filters: int
+    stride: int = 1
+    padding: str = "SAME"
+    relu: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +77,15 @@ class Branches:
     branches: tuple[tuple[Layer, ...], ...]
 
 
-Layer = Conv | MaxPool | AveragePool | Dense | Branches
+@dataclasses.dataclass(frozen=True)
+class Residual:
+    """The sum of what the layers and what the layers of the shortcut give, and ReLU."""
+
+    layers: tuple[Layer, ...]
+    shortcut: tuple[Layer, ...] = ()
+
+
+Layer = Conv | NormalizedConv | MaxPool | AveragePool | Dense | Branches | Residual
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,17 +106,18 @@ class Workload:
         inputs = random.random((self.batch, *self.sample), dtype=np.float32)
         return inputs, random.integers(0, self.classes, self.batch).astype(np.int32)
 
-    def initial_values(self) -> list[tuple[Array, Array]]:
-        """Weights and biases by layer, the same for everyone; filters as HWIO."""
+    def initial_values(self) -> list[tuple[Array, ...]]:
+        """Weights and vectors by layer, the same for everyone; filters as HWIO."""
         random = np.random.default_rng(11)
         values = []
-        for shape in parameter_shapes(self.layers, self.sample)[0]:
+        for shape, is_normalized in parameter_shapes(self.layers, self.sample)[0]:
             fan_in = int(np.prod(shape[:-1]))
             gain = 2.0 if len(shape) == 4 else 1.0
             weights = random.standard_normal(shape, dtype=np.float32) * np.float32(
                 (gain / fan_in) ** 0.5
             )
-            values.append((weights, np.zeros(shape[-1], np.float32)))
+            scale = (np.ones(shape[-1], np.float32),) if is_normalized else ()
+            values.append((weights, *scale, np.zeros(shape[-1], np.float32)))
         return values
 
 
@@ -104,6 +126,9 @@ class Backend(Protocol):
 
     def conv(self, x: Any, parameters: Parameters, layer: Conv) -> Any:
         """Convolve, add the bias and apply ReLU."""
+
+    def normalized_conv(self, x: Any, parameters: Parameters, layer: NormalizedConv) -> Any:
+        """Convolve, normalize over the batch, and apply ReLU where the layer has it."""
 
     def max_pool(self, x: Any, layer: MaxPool) -> Any:
         """Give the largest of each window."""
@@ -117,6 +142,9 @@ class Backend(Protocol):
     def join(self, parts: list[Any]) -> Any:
         """Join by channels."""
 
+    def add(self, x: Any, y: Any) -> Any:
+        """Add, and apply ReLU."""
+
 
 def forward(
     backend: Backend, layers: tuple[Layer, ...], x: Any, parameters: Iterator[Parameters]
@@ -126,6 +154,8 @@ def forward(
         match layer:
             case Conv():
                 x = backend.conv(x, next(parameters), layer)
+            case NormalizedConv():
+                x = backend.normalized_conv(x, next(parameters), layer)
             case MaxPool():
                 x = backend.max_pool(x, layer)
             case AveragePool():
@@ -136,6 +166,9 @@ def forward(
                 x = backend.join(
                     [forward(backend, branch, x, parameters) for branch in layer.branches]
                 )
+            case Residual():
+                changed = forward(backend, layer.layers, x, parameters)
+                x = backend.add(changed, forward(backend, layer.shortcut, x, parameters))
     return x
 
 
@@ -147,13 +180,17 @@ def output_size(size: int, window: int, stride: int, padding: str) -> int:
 
 def parameter_shapes(
     layers: tuple[Layer, ...], shape: tuple[int, ...]
-) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
-    """Return the shapes of the layers' weights, and of what the layers give."""
-    weights: list[tuple[int, ...]] = []
+) -> tuple[list[tuple[tuple[int, ...], bool]], tuple[int, ...]]:
+    """Return the shapes of the layers' weights, and of what the layers give.
+
+    Beside a shape stands whether what the weights give is normalized.
+    """
+    weights: list[tuple[tuple[int, ...], bool]] = []
     for layer in layers:
         match layer:
-            case Conv():
-                weights.append((layer.size, layer.size, shape[-1], layer.filters))
+            case Conv() | NormalizedConv():
+                filters = (layer.size, layer.size, shape[-1], layer.filters)
+                weights.append((filters, isinstance(layer, NormalizedConv)))
                 side = output_size(shape[0], layer.size, layer.stride, layer.padding)
                 shape = (side, side, layer.filters)
             case MaxPool():
@@ -162,13 +199,18 @@ def parameter_shapes(
             case AveragePool():
                 shape = (1, 1, shape[-1])
             case Dense():
-                weights.append((int(np.prod(shape)), layer.units))
+                weights.append(((int(np.prod(shape)), layer.units), False))
                 shape = (layer.units,)
             case Branches():
                 inner = [parameter_shapes(branch, shape) for branch in layer.branches]
                 for found, _ in inner:
                     weights.extend(found)
                 shape = (*inner[0][1][:-1], sum(result[-1] for _, result in inner))
+            case Residual():
+                for branch in (layer.layers, layer.shortcut):
+                    found, result = parameter_shapes(branch, shape)
+                    weights.extend(found)
+                shape = result
     return weights, shape
 
 
@@ -180,6 +222,24 @@ def _inception(one: int, three: tuple[int, int], five: tuple[int, int], pooled: 
             (Conv(1, five[0]), Conv(5, five[1])),
             (MaxPool(3, 1, "SAME"), Conv(1, pooled)),
         )
+    )
+
+
+def _bottleneck(filters: int, stride: int, is_first: bool) -> Residual:
+    layers = (
+        NormalizedConv(1, filters, stride),
+        NormalizedConv(3, filters),
+        NormalizedConv(1, 4 * filters, relu=False),
+    )
+    shortcut = (NormalizedConv(1, 4 * filters, stride, relu=False),) if is_first else ()
+    return Residual(layers, shortcut)
+
+
+def _resnet_blocks(*repeats: int) -> tuple[Layer, ...]:
+    return tuple(
+        _bottleneck(64 << stage, 2 if stage > 0 and block == 0 else 1, block == 0)
+        for stage, blocks in enumerate(repeats)
+        for block in range(blocks)
     )
 
 
@@ -243,6 +303,14 @@ _GOOGLENET = (
     *_classifier(1000),
 )
 
+_RESNET_50 = (
+    NormalizedConv(7, 64, 2),
+    MaxPool(3, 2, "SAME"),
+    *_resnet_blocks(3, 4, 6, 3),
+    AveragePool(7),
+    *_classifier(1000),
+)
+
 IMAGE = (224, 224, 3)
 
 # By the name of the figure that a training step is.
@@ -255,6 +323,7 @@ WORKLOADS = {
     "overfeat_b8": Workload(_OVERFEAT, 8, (231, 231, 3), 1000),
     "vgg_a_b4": Workload((*_vgg_blocks(), *_classifier(4096, 4096, 1000)), 4, IMAGE, 1000),
     "googlenet_b8": Workload(_GOOGLENET, 8, IMAGE, 1000),
+    "resnet50_b8": Workload(_RESNET_50, 8, IMAGE, 1000),
 }
 
 # The workloads of a case.
@@ -265,6 +334,7 @@ TRAINING_CASES = {
     "overfeat": ("overfeat_b8",),
     "vgg_a": ("vgg_a_b4",),
     "googlenet": ("googlenet_b8",),
+    "resnet50": ("resnet50_b8",),
 }
 
 ADD_OPS = 1_000  # of the chain of additions and products

@@ -67,17 +67,34 @@ class Layers:
 
     def conv(self, x: Any, parameters: networks.Parameters, layer: networks.Conv) -> Any:
         """Convolve, add the bias and apply ReLU."""
+        return self._functions.relu(self._conv(x, parameters, layer), inplace=True)
+
+    def normalized_conv(
+        self, x: Any, parameters: networks.Parameters, layer: networks.NormalizedConv
+    ) -> Any:
+        """Convolve, normalize over the batch, and apply ReLU where the layer has it."""
+        functions = self._functions
+        value = self._conv(x, parameters[:1], layer)
+        epsilon = networks.BATCH_NORM_EPSILON
+        value = functions.batch_norm(value, None, None, *parameters[1:], training=True, eps=epsilon)
+        return functions.relu(value, inplace=True) if layer.relu else value
+
+    def _conv(
+        self,
+        x: Any,
+        parameters: networks.Parameters,
+        layer: networks.Conv | networks.NormalizedConv,
+    ) -> Any:
         functions = self._functions
         before, after = self._padding(x, layer)
         if before != after:
             # One row and column that the convolution itself cannot add on one side only.
             x = functions.pad(x, (before, after, before, after))
             before = 0
-        value = functions.conv2d(x, *parameters, stride=layer.stride, padding=before)
-        return functions.relu(value, inplace=True)
+        return functions.conv2d(x, *parameters, stride=layer.stride, padding=before)
 
     @staticmethod
-    def _padding(x: Any, layer: networks.Conv) -> tuple[int, int]:
+    def _padding(x: Any, layer: networks.Conv | networks.NormalizedConv) -> tuple[int, int]:
         if layer.padding == "VALID":
             return 0, 0
         count = networks.output_size(x.shape[2], layer.size, layer.stride, "SAME")
@@ -105,6 +122,10 @@ class Layers:
         """Join by channels."""
         return self._torch.cat(parts, 1)
 
+    def add(self, x: Any, y: Any) -> Any:
+        """Add, and apply ReLU."""
+        return self._functions.relu(x + y, inplace=True)
+
 
 def initial_parameters(run: timing.Run, workload: networks.Workload) -> list[Any]:
     """Return the workload's parameters in PyTorch's order: OIHW, and outputs by inputs."""
@@ -112,7 +133,7 @@ def initial_parameters(run: timing.Run, workload: networks.Workload) -> list[Any
     shape: tuple[int, ...] = workload.sample
     image = None if len(shape) < 3 else image_before_dense(workload)
     parameters = []
-    for weights, bias in workload.initial_values():
+    for weights, *vectors in workload.initial_values():
         if weights.ndim == 4:
             value = torch.from_numpy(np.ascontiguousarray(weights.transpose(3, 2, 0, 1)))
             if run.channels_last:
@@ -124,7 +145,8 @@ def initial_parameters(run: timing.Run, workload: networks.Workload) -> list[Any
                 matrix = weights.reshape(*image, units).transpose(2, 0, 1, 3).reshape(-1, units)
                 image = None
             value = torch.from_numpy(np.ascontiguousarray(matrix.T))
-        parameters.append((value.requires_grad_(), torch.from_numpy(bias).requires_grad_()))
+        values = (value, *map(torch.from_numpy, vectors))
+        parameters.append(tuple(value.requires_grad_() for value in values))
     return parameters
 
 
@@ -145,7 +167,7 @@ def training_step(run: timing.Run, workload: networks.Workload) -> Callable[[], 
         x = x.contiguous(memory_format=torch.channels_last)
     y = torch.from_numpy(labels.astype(np.int64))
     parameters = initial_parameters(run, workload)
-    flat = [value for pair in parameters for value in pair]
+    flat = [value for values in parameters for value in values]
     optimizer = torch.optim.SGD(flat, workload.learning_rate, fused=True)
     layers = Layers(torch)
 
