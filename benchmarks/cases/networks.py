@@ -323,7 +323,7 @@ WORKLOADS = {
     "overfeat_b8": Workload(_OVERFEAT, 8, (231, 231, 3), 1000),
     "vgg_a_b4": Workload((*_vgg_blocks(), *_classifier(4096, 4096, 1000)), 4, IMAGE, 1000),
     "googlenet_b8": Workload(_GOOGLENET, 8, IMAGE, 1000),
-    "resnet50_b8": Workload(_RESNET_50, 8, IMAGE, 1000),
+    "resnet50_b8": Workload(_RESNET_50, 8, IMAGE, 1000, 1e-5),
 }
 
 # The workloads of a case.
