@@ -57,6 +57,12 @@ SMALL_COPTS = ["-Os"]
 # file may be inlined though the code may end up in a shared object.
 ONE_DEFINITION_COPTS = ["-fno-semantic-interposition"]
 
+# For the tests' own code, which runs for milliseconds: a quarter less time to compile 320 files.
+_TEST_COPTS = select({
+    "//tools:debug": [],
+    "//conditions:default": ["-O1"],
+})
+
 _NO_SANITIZER = ["nosan"]
 
 # Kernels share oneDNN's team of threads, which is OpenMP's. tsan cannot see into that runtime: under
@@ -135,7 +141,7 @@ def ms_cc_test(name, srcs, deps = [], copts = [], size = "small", **kwargs):
         name = name,
         srcs = srcs,
         deps = deps + ["//third_party:gtest_main"],
-        copts = _COPTS + copts,
+        copts = _COPTS + _TEST_COPTS + copts,
         size = size,
         **kwargs
     )
@@ -175,7 +181,7 @@ def ms_kernel_test(name, srcs, deps, copts = [], on_sim = True, narrow_sets = Fa
         name = cases,
         testonly = True,
         srcs = srcs,
-        copts = copts,
+        copts = _TEST_COPTS + copts,
         deps = deps + ["//third_party:gtest_main"],
         alwayslink = True,
     )

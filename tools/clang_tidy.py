@@ -13,13 +13,15 @@ from check_tree import ROOT
 
 # What GCC does not know, or says too often: annotations of who holds which lock, names that hide
 # others, and integers that lose bits. Lost fractions are left to GCC: literals of float32 are
-# written as doubles.
+# written as doubles. GCC also says what is deprecated: clang says it of the bodies of the standard
+# library's templates.
 WARNINGS = [
     "-Wthread-safety",
     "-Wshadow",
     "-Wshorten-64-to-32",
     "-Wimplicit-int-conversion",
     "-Wunused",
+    "-Wno-deprecated-declarations",
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
@@ -102,11 +104,13 @@ def _generate_messages(protos: list[str], digest: str, cache: pathlib.Path) -> p
     return folder
 
 
-def check(names: list[str], protos: list[str], cache: pathlib.Path) -> list[str]:
+def check(tool: list[str], names: list[str], protos: list[str], cache: pathlib.Path) -> list[str]:
     """What clang-tidy says of the files, as lines.
 
     Parameters
     ----------
+    tool
+        The command of clang-tidy. Another one checks all files again.
     names
         C++ source files, from the root.
     protos
@@ -123,7 +127,7 @@ def check(names: list[str], protos: list[str], cache: pathlib.Path) -> list[str]
     flags = ["-std=c++17", *WARNINGS, "-iquote", ".", "-isystem", str(messages)]
     flags += ["-isystem", "/usr/include/eigen3", "-isystem", "/usr/include/python3.11"]
     installed = ["-isystem", str(_installed_headers(cache))]
-    salt = (ROOT / ".clang-tidy").read_bytes() + repr(flags).encode()
+    salt = (ROOT / ".clang-tidy").read_bytes() + repr((tool, flags)).encode()
     sources = _Sources(salt, proto_state.digest())
 
     def check_one(name: str) -> list[str]:
@@ -132,7 +136,7 @@ def check(names: list[str], protos: list[str], cache: pathlib.Path) -> list[str]
             return []
         done = subprocess.run(
             [
-                "clang-tidy",
+                *tool,
                 "--quiet",
                 r"--header-filter=^(\./|" + re.escape(str(ROOT)) + "/)",
                 name,

@@ -103,7 +103,8 @@ class Lint:
         return run(["clang-format", "--dry-run", "--Werror", *self._cxx]) if self._cxx else []
 
     def _clang_tidy(self) -> list[str]:
-        return clang_tidy.check(self._tidied, self._protos, self._cache)
+        tool = self._tools.command("clang-tidy")
+        return clang_tidy.check(tool, self._tidied, self._protos, self._cache)
 
     def _ruff(self, *command: str) -> list[str]:
         return run(self._tools.command("ruff", *command, "--quiet", *self._python))

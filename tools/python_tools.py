@@ -1,4 +1,4 @@
-"""The commands of ruff and mypy, from an environment of the versions that are pinned."""
+"""The commands of clang-tidy, mypy and ruff, from an environment of the versions that are pinned."""
 
 import pathlib
 
@@ -21,8 +21,10 @@ class PythonTools:
         self._environment = python_environment.PythonEnvironment(PINS, "tools", cache)
 
     def command(self, tool: str, *arguments: str) -> list[str]:
-        """The command line that runs a tool with its cache outside the tree."""
+        """The command line that runs a tool, with its cache outside the tree if it has one."""
         program = self._environment.program(tool)
+        if tool == "clang-tidy":
+            return [program, *arguments]
         cache = f"--cache-dir={self._cache / tool}"
         if tool == "ruff":
             subcommand, *rest = arguments
