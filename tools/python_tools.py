@@ -1,4 +1,4 @@
-"""The commands of clang-tidy, mypy and ruff, from an environment of the versions that are pinned."""
+"""The commands of clang-tidy, mypy and ruff, of the versions that are pinned."""
 
 import pathlib
 
