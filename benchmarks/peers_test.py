@@ -240,4 +240,4 @@ def test_the_networks_have_the_sizes_of_their_papers() -> None:
     assert parameters("mlp_b1") == 784 * 256 + 256 + 256 * 128 + 128 + 128 * 10 + 10
     assert parameters("vgg_a_b4") == 132_863_336  # "133 million", table 2 of the paper
     assert 6.9e6 < parameters("googlenet_b8") < 7.1e6
-    assert parameters("resnet50_b8") == 25_557_032  # as published with implementations of the network
+    assert parameters("resnet50_b8") == 25_557_032  # as torchvision has it
