@@ -28,12 +28,16 @@ def to_proto(variable: Variable, export_scope: str | None) -> Any:
         initial_value_name=inside(variable.initial_value.name),
         initializer_name=inside(variable.initializer.name),
         snapshot_name=inside(variable.graph_element.name),
-        is_resource=True,
+        is_resource=variable._named is variable.handle,
         trainable=variable.trainable,
         synchronization=variable.synchronization.value,
         aggregation=variable.aggregation.value,
         save_slice_info_def=None if place is None else place.to_proto(export_scope),
     )
+
+
+# Ops of variables that are references; imported graphs alone have them.
+_OF_REFERENCES = ("Variable", "VariableV2")
 
 
 class FoundVariable:
@@ -66,16 +70,20 @@ class FoundVariable:
             definition = kind.FromString(definition.SerializeToString())
         scope = f"{import_scope}/" if import_scope else ""
         owner = graph.get_operation_by_name((scope + definition.variable_name).partition(":")[0])
-        if owner.type != "VarHandleOp":
+        if owner.type not in ("VarHandleOp", *_OF_REFERENCES):
             raise ValueError(
                 f"variable_def: expected the name of a VarHandleOp, got {owner.name!r}, "
                 f"a {owner.type}"
             )
-        self.handle = owner.outputs[0]
+        # The import has made a reference variable a resource, and its node the value of that.
+        self.named = owner.outputs[0]
+        self.handle = owner.inputs[0] if owner.type in _OF_REFERENCES else self.named
         self.initializer = graph.get_operation_by_name(scope + definition.initializer_name)
         self.snapshot = graph.get_tensor_by_name(scope + definition.snapshot_name)
+        assigned = self.initializer.node_def.input[1]
+        self.first = graph.get_tensor_by_name(assigned if ":" in assigned else f"{assigned}:0")
         first = definition.initial_value_name
-        self.initial_value = graph.get_tensor_by_name(scope + first) if first else None
+        self.initial_value = graph.get_tensor_by_name(scope + first) if first else self.first
         self.trainable: bool = definition.trainable
         self.synchronization = VariableSynchronization(definition.synchronization)
         self.aggregation = VariableAggregation(definition.aggregation)

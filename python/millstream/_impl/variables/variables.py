@@ -156,6 +156,7 @@ class Variable(PartUpdates, Operators, TensorLike):
             shared_name=scope[:-1],
             name=scope,
         )
+        self._named = self.handle  # the tensor that has its name
         graph.note_variable(self.handle, self)
         with graph.enter_scope(scope):
             self._first: Tensor = initial_values.without_uninitialized_reads(
@@ -171,10 +172,11 @@ class Variable(PartUpdates, Operators, TensorLike):
     def _find_nodes(self, variable_def: Any, import_scope: str | None) -> None:
         found = variable_protos.FoundVariable(self._graph, variable_def, import_scope)
         self.handle = found.handle
+        self._named = found.named
         self._initializer = found.initializer
         self._snapshot = found.snapshot
-        self._first = found.initializer.inputs[1]
-        self._initial_value = self._first if found.initial_value is None else found.initial_value
+        self._first = found.first
+        self._initial_value = found.initial_value
         self._dtype = self._snapshot.dtype.base_dtype
         self._trainable = found.trainable
         self._constraint = None
@@ -206,7 +208,7 @@ class Variable(PartUpdates, Operators, TensorLike):
     @property
     def name(self) -> str:
         """Its name, as ``"weights:0"``."""
-        return self.handle.name
+        return self._named.name
 
     @property
     def _shared_name(self) -> str:
@@ -215,7 +217,7 @@ class Variable(PartUpdates, Operators, TensorLike):
     @property
     def op(self) -> Operation:
         """The operation that owns it."""
-        return self.handle.op
+        return self._named.op
 
     @property
     def dtype(self) -> DType:
