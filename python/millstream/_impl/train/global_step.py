@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from millstream._impl.base.graph_keys import GraphKeys
@@ -17,6 +18,7 @@ from millstream._impl.variables.variables import Variable
 if TYPE_CHECKING:
     from millstream._impl.graph.graph import Graph
 
+_LOG = logging.getLogger("millstream")
 _TENSOR = "global_step:0"  # the name of the counter where no collection tells
 _SESSION = Kind("a tf.Session", lambda value: hasattr(value, "run"))
 
@@ -32,6 +34,11 @@ def get_global_step(graph: Graph | None = None) -> Any:
     ----------
     graph
         The graph, by default the default one.
+
+    Returns
+    -------
+    Variable, Tensor or None
+        None also if the collection has several, which is logged as an error.
 
     Raises
     ------
@@ -50,7 +57,8 @@ def get_global_step(graph: Graph | None = None) -> Any:
     if not found:
         return None
     if len(found) > 1:
-        raise ValueError("the graph has several global steps")
+        _LOG.error("Multiple tensors in global_step collection.")
+        return None
     assert_global_step(found[0])
     return found[0]
 
