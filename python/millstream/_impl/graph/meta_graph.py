@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from millstream._impl import protos
+from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.base.version import VERSION
 from millstream._impl.protos import wire
 
@@ -54,9 +55,12 @@ def meta_graph_message(
 
 
 def _add_collection(message: Any, key: str, items: list[Any], export_scope: str | None) -> None:
-    """Adds a collection of variables, of texts, of numbers, or of what has names; no other."""
+    """Adds a collection of variables, of texts, of numbers, or of what has names; no other.
+
+    Nodes cannot say how an object is saved: saveable objects stay behind.
+    """
     scope = f"{export_scope}/" if export_scope else ""
-    if not items:
+    if key == GraphKeys.SAVEABLE_OBJECTS or not items:
         return
     if all(hasattr(item, "to_proto") for item in items):
         definitions = [item.to_proto(export_scope) for item in items]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
@@ -12,6 +13,7 @@ from millstream._impl.graph.arguments import DTYPE, INTEGER, TENSOR, TEXT, Kind,
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.operation import Operation, Tensor
+from millstream._impl.ops.saveable import SaveableObject, SaveSpec
 from millstream._impl.ops.sparse_tensor import SparseTensor
 from millstream._impl.values import dtypes
 from millstream._impl.values.dtypes import DType
@@ -258,6 +260,34 @@ class _Table:
         return keys, values
 
 
+class TableSaveable(SaveableObject):
+    """How a table is saved: as its keys and its values.
+
+    Parameters
+    ----------
+    handle
+        The handle of the table.
+    exported
+        Its keys and its values.
+    name
+        Name of the table.
+    """
+
+    def __init__(self, handle: Tensor, exported: tuple[Tensor, Tensor], name: str) -> None:
+        parts = zip(exported, ("keys", "values"), strict=True)
+        super().__init__(
+            handle.op, [SaveSpec(tensor, "", f"{name}-{part}") for tensor, part in parts], name
+        )
+        self._handle = handle
+
+    def restore(self, restored_tensors: Sequence[Tensor], restored_shapes: Any) -> Operation:
+        """The operation that makes the table's entries those of a checkpoint."""
+        keys, values = restored_tensors
+        with scopes.name_scope(None, f"{self.name}_table_restore", []) as scope:
+            imported: Operation = gen_ops.lookup_table_import_v2(self._handle, keys, values, scope)
+        return imported
+
+
 @public("lookup.StaticHashTable")
 class StaticHashTable(_Table):
     """A table that is filled once.
@@ -473,7 +503,7 @@ class DenseHashTable(_Table):
     name
         Name of the table.
     checkpoint
-        Not used: checkpoints have no tables.
+        Whether savers save the table: its keys and values, as ``NAME-keys`` and ``NAME-values``.
 
     Examples
     --------
@@ -514,6 +544,16 @@ class DenseHashTable(_Table):
                 name=scope,
             )
         super().__init__(handle, keys, values, handle.op.name.split("/")[-1])
+        self._saveable: TableSaveable | None = None
+        if checkpoint:
+            saveable = self._gather_saveables_for_checkpoint()["table"]
+            get_default_graph().add_to_collection(GraphKeys.SAVEABLE_OBJECTS, saveable)
+
+    def _gather_saveables_for_checkpoint(self) -> dict[str, TableSaveable]:
+        """What savers save when the table is among their variables."""
+        if self._saveable is None:
+            self._saveable = TableSaveable(self._handle, self.export(), self._name)
+        return {"table": self._saveable}
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """The values of keys.

@@ -13,7 +13,7 @@ from millstream._impl.graph.graph import Graph
 from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.ops import control_ops
 from millstream._impl.ops.array_creation import placeholder
-from millstream._impl.train.save_items import SaveItem
+from millstream._impl.train.save_nodes import Item, tensors_of
 from millstream._impl.values import dtypes
 
 _LOG = logging.getLogger("millstream")
@@ -35,29 +35,30 @@ class BackgroundSaves:
         What is saved.
     """
 
-    def __init__(self, graph: Graph, items: Sequence[SaveItem]) -> None:
+    def __init__(self, graph: Graph, items: Sequence[Item]) -> None:
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
+        tensors = tensors_of(items)
         with (
             graph.as_default(),
             graph.control_dependencies(None),
             graph.name_scope("save_in_background"),
         ):
             self._handles: Tensor = gen_ops.pack(
-                [gen_ops.get_session_handle(item.value) for item in items], 0, name="snapshot"
+                [gen_ops.get_session_handle(each.value) for each in tensors], 0, name="snapshot"
             )
             self._prefix: Tensor = placeholder(dtypes.string, (), name="prefix")
-            self._given: Tensor = placeholder(dtypes.string, (len(items),), name="handles")
-            handles = gen_ops.unpack(self._given, len(items), 0)
+            self._given: Tensor = placeholder(dtypes.string, (len(tensors),), name="handles")
+            handles = gen_ops.unpack(self._given, len(tensors), 0)
             handles = list(handles) if isinstance(handles, (list, tuple)) else [handles]
             values = [
-                gen_ops.get_session_tensor(handle, item.variable.dtype)
-                for handle, item in zip(handles, items, strict=True)
+                gen_ops.get_session_tensor(handle, each.dtype)
+                for handle, each in zip(handles, tensors, strict=True)
             ]
             saved = gen_ops.save_v2(
                 self._prefix,
-                [item.key for item in items],
-                [item.spec for item in items],
+                [each.key for each in tensors],
+                [each.spec for each in tensors],
                 values,
             )
             with graph.control_dependencies([saved]):

@@ -17,6 +17,7 @@ from millstream._impl.graph.graph import Graph
 from millstream._impl.graph.scopes import import_graph_def
 from millstream._impl.protos import text_format
 from millstream._impl.protos.message import DecodeError
+from millstream._impl.train import meta_graph_trimming as trimming
 from millstream._impl.train.queue_runner import QueueRunner
 from millstream._impl.variables.variables import Variable
 
@@ -32,7 +33,7 @@ _OF_VARIABLES = (
     GraphKeys.GLOBAL_STEP,
 )
 # Of these a graph without the runtime's own objects has nothing.
-_OF_THE_RUNTIME = (GraphKeys.SAVERS,)
+_OF_THE_RUNTIME = (GraphKeys.SAVERS, GraphKeys.SAVEABLE_OBJECTS)
 _OF_CONTROL_FLOW = (GraphKeys.COND_CONTEXT, GraphKeys.WHILE_CONTEXT)
 
 
@@ -75,7 +76,13 @@ def export_meta_graph(
         A scope: only what is in it is taken, and it is left out of names.
     clear_devices
         Whether the nodes ask for no device.
-    clear_extraneous_savers, strip_default_attrs, save_debug_info, kwargs
+    clear_extraneous_savers
+        Whether nodes of other savers than `saver_def` are left out, and the collection of savers
+        has this one alone.
+    strip_default_attrs
+        Whether attributes are left out that have their default values, so that older programs can
+        read the nodes.
+    save_debug_info, kwargs
         Not used.
 
     Returns
@@ -101,12 +108,23 @@ def export_meta_graph(
     if clear_devices:
         nodes = _without_devices(nodes)
     names = graph.get_all_collection_keys() if collection_list is None else collection_list
+    if clear_extraneous_savers:
+        left_out = trimming.nodes_of_other_savers(nodes, saver_def)
+        names = [name for name in names if name != GraphKeys.SAVERS]
+        nodes = trimming.without_nodes(nodes, left_out)
     message = meta_graph.meta_graph_message(graph, names, export_scope)
     message.graph_def.CopyFrom(nodes)
+    if clear_extraneous_savers:
+        trimming.drop_from_collections(message, left_out)
+        if saver_def is not None:
+            savers = message.collection_def[GraphKeys.SAVERS].bytes_list.value
+            savers.append(saver_def.SerializeToString())
     if meta_info_def is not None:
         message.meta_info_def.MergeFrom(meta_info_def)
     if saver_def is not None:
         message.saver_def.CopyFrom(saver_def)
+    if strip_default_attrs:
+        trimming.strip_default_attrs(message)
     if filename:
         write_whole(filename, str(message).encode() if as_text else message.SerializeToString())
     return message
@@ -188,6 +206,8 @@ def _items(
 ) -> list[Any]:
     """What one collection has, in the graph that was imported."""
     kind = collection.WhichOneof("kind")
+    if key in _OF_THE_RUNTIME:
+        return []
     if kind == "node_list":
         scope = f"{import_scope}/" if import_scope else ""
         return [graph.as_graph_element(scope + name) for name in collection.node_list.value]
@@ -202,7 +222,7 @@ def _items(
         return [control_contexts.ImportedContext(key, value, import_scope) for value in values]
     if key == GraphKeys.QUEUE_RUNNERS:
         return [_queue_runner(value, import_scope) for value in values]
-    return [] if key in _OF_THE_RUNTIME else list(values)
+    return list(values)
 
 
 def _queue_runner(data: bytes, import_scope: str | None) -> QueueRunner:

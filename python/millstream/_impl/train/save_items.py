@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl.graph.graph import Graph
 from millstream._impl.graph.operation import Operation, Tensor
+from millstream._impl.values.dtypes import DType
 from millstream._impl.variables.partitioned_variable import PartitionedVariable
 from millstream._impl.variables.variables import Variable
+
+
+class SavedTensor(NamedTuple):
+    """A tensor of a checkpoint: its name there, which part it is, its value and its dtype."""
+
+    key: str
+    spec: str
+    value: Tensor
+    dtype: DType
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +45,24 @@ class SaveItem:
     def value(self) -> Tensor:
         """The tensor to save."""
         return self.variable.graph_element
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that holds it."""
+        return self.variable.graph
+
+    @property
+    def device(self) -> str:
+        """The device that it asks for."""
+        return self.variable.device
+
+    def tensors(self) -> list[SavedTensor]:
+        """What is saved: the variable's value."""
+        return [SavedTensor(self.key, self.spec, self.value, self.variable.dtype)]
+
+    def restore_from(self, values: list[Tensor], reshape: bool) -> Operation:
+        """The operation that gives the variable the one value of `tensors` from a checkpoint."""
+        return self.restore(values[0], reshape)
 
     def restore(self, value: Tensor, reshape: bool) -> Operation:
         """The operation that gives the variable a value from a checkpoint."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,11 +12,19 @@ from millstream._impl.graph.graph import Graph
 from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.ops import control_ops
 from millstream._impl.ops.array_creation import placeholder_with_default
-from millstream._impl.train.save_items import SaveItem
+from millstream._impl.train.save_items import SavedTensor, SaveItem
+from millstream._impl.train.save_objects import ObjectItem
+
+Item = SaveItem | ObjectItem
+
+
+def tensors_of(items: Sequence[Item]) -> list[SavedTensor]:
+    """All tensors of the items, one after the other."""
+    return [tensor for item in items for tensor in item.tensors()]
 
 
 class SaveNodes:
-    """Adds the nodes of a saver to the graph that holds its variables.
+    """Adds the nodes of a saver to the graph that holds its variables and objects.
 
     Parameters
     ----------
@@ -34,7 +43,7 @@ class SaveNodes:
     def __init__(
         self,
         graph: Graph,
-        items: Sequence[SaveItem],
+        items: Sequence[Item],
         reshape: bool,
         sequential: bool,
         version: int,
@@ -61,10 +70,11 @@ class SaveNodes:
             version=self._version,
         )
 
-    def _save_op(self, prefix: Tensor, items: Sequence[SaveItem]) -> Operation:
-        keys = [item.key for item in items]
-        specs = [item.spec for item in items]
-        values = [item.value for item in items]
+    def _save_op(self, prefix: Tensor, items: Sequence[Item]) -> Operation:
+        tensors = tensors_of(items)
+        keys = [tensor.key for tensor in tensors]
+        specs = [tensor.spec for tensor in tensors]
+        values = [tensor.value for tensor in tensors]
         saved: Operation
         if self._version == 2:
             saved = gen_ops.save_v2(prefix, keys, specs, values)
@@ -83,9 +93,9 @@ class SaveNodes:
     def _save_shards(self, prefix: Tensor) -> Tensor:
         """One checkpoint for each device, which become one; those of version 1 stay several."""
         graph = self._graph
-        by_device: dict[str, list[SaveItem]] = {}
+        by_device: dict[str, list[Item]] = {}
         for item in self._items:
-            by_device.setdefault(item.variable.device, []).append(item)
+            by_device.setdefault(item.device, []).append(item)
         shards: list[Tensor] = []
         saved: list[Operation] = []
         for number, (device, items) in enumerate(by_device.items()):
@@ -111,13 +121,21 @@ class SaveNodes:
         assigned: list[Operation] = []
         for group in groups:
             with self._graph.control_dependencies(assigned[-1:] if self._sequential else []):
-                values = gen_ops.restore_v2(
-                    prefix,
-                    [item.key for item in group],
-                    [item.spec for item in group],
-                    [item.variable.dtype for item in group],
-                )
-            values = values if isinstance(values, (list, tuple)) else [values]
-            for item, value in zip(group, values, strict=True):
-                assigned.append(item.restore(value, self._reshape))
+                assigned += self._restore_group(prefix, group)
         return control_ops.group(*assigned, name="restore_all")
+
+    def _restore_group(self, prefix: Tensor, group: Sequence[Item]) -> list[Operation]:
+        counts = [len(item.tensors()) for item in group]
+        tensors = tensors_of(group)
+        read = gen_ops.restore_v2(
+            prefix,
+            [tensor.key for tensor in tensors],
+            [tensor.spec for tensor in tensors],
+            [tensor.dtype for tensor in tensors],
+        )
+        values = list(read) if isinstance(read, (list, tuple)) else [read]
+        ends = list(itertools.accumulate(counts))
+        return [
+            item.restore_from(values[end - count : end], self._reshape)
+            for item, count, end in zip(group, counts, ends, strict=True)
+        ]

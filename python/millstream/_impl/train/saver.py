@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import os
 import time
 from collections.abc import Sequence
@@ -28,7 +29,8 @@ from millstream._impl.train.checkpoint_state import (
 )
 from millstream._impl.train.global_step import global_step as value_of_step
 from millstream._impl.train.save_items import save_items
-from millstream._impl.train.save_nodes import SaveNodes
+from millstream._impl.train.save_nodes import Item, SaveNodes
+from millstream._impl.train.save_objects import split_objects
 
 
 @public("train.Saver")
@@ -39,7 +41,8 @@ class Saver:
     ----------
     var_list
         The variables, or a dictionary from names in checkpoints to variables; by default all
-        global ones, under their own names.
+        global ones, under their own names. Tables and other objects of the collection
+        ``saveable_objects`` may be among them, under names of their own.
     reshape
         Whether a tensor of a checkpoint may have another shape than its variable.
     sharded
@@ -179,20 +182,19 @@ class Saver:
         if chosen is None:
             chosen = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
             chosen = [*chosen, *graph.get_collection(GraphKeys.SAVEABLE_OBJECTS)]
-        items = save_items(chosen)
+        variables, objects = split_objects(chosen)
+        items: list[Item] = [*save_items(variables), *objects]
         if not items:
             if not self._allow_empty:
                 raise ValueError("No variables to save")
             self._is_empty = True
             return
-        nodes = SaveNodes(
-            items[0].variable.graph, items, self._reshape, self._sequential, self._version
-        )
+        nodes = SaveNodes(items[0].graph, items, self._reshape, self._sequential, self._version)
         made = nodes.add(self._name or "save", self._filename or "model", self._sharded)
         made.max_to_keep = self._max_to_keep or 0
         made.keep_checkpoint_every_n_hours = self._keep_hours
         if self._asynchronous:
-            self._background = BackgroundSaves(items[0].variable.graph, items)
+            self._background = BackgroundSaves(items[0].graph, items)
         self.saver_def = made
 
     # ---- What it has written ----
@@ -257,7 +259,9 @@ class Saver:
             Whether to write the graph as well.
         write_state
             Whether to write the list of checkpoints, and to remove old ones.
-        strip_default_attrs, save_debug_info
+        strip_default_attrs
+            Whether the graph's file leaves out attributes that have their default values.
+        save_debug_info
             Not used.
 
         Returns
@@ -304,7 +308,9 @@ class Saver:
                 self._background.start(sess, prefix, functools.partial(note, prefix))
         if write_meta_graph:
             with sess.graph.as_default():
-                self.export_meta_graph(f"{prefix}.{meta_graph_suffix}")
+                self.export_meta_graph(
+                    f"{prefix}.{meta_graph_suffix}", strip_default_attrs=strip_default_attrs
+                )
         return written
 
     def wait(self) -> None:
@@ -321,7 +327,10 @@ class Saver:
     def _numbered(self, sess: Any, save_path: str, global_step: Any) -> str:
         if global_step is None:
             return save_path
-        if not isinstance(global_step, int):
+        # NumPy's integers are not integers of Python; tensors and variables have no such method.
+        if hasattr(global_step, "__index__"):
+            global_step = operator.index(global_step)
+        else:
             global_step = value_of_step(sess, global_step)
         return (
             f"{save_path}-{global_step:08d}"
@@ -444,7 +453,9 @@ class Saver:
         ----------
         filename, collection_list, as_text, export_scope, clear_devices
             See `train.export_meta_graph`.
-        clear_extraneous_savers, strip_default_attrs, save_debug_info
+        clear_extraneous_savers, strip_default_attrs
+            See `train.export_meta_graph`.
+        save_debug_info
             Not used.
         """
         return meta_graphs.export_meta_graph(
@@ -454,6 +465,8 @@ class Saver:
             as_text=as_text,
             export_scope=export_scope,
             clear_devices=clear_devices,
+            clear_extraneous_savers=clear_extraneous_savers,
+            strip_default_attrs=strip_default_attrs,
         )
 
 
