@@ -64,18 +64,17 @@ def test_the_plugin_is_made_of_kernels_and_the_plugin_headers() -> None:
     assert others == PLUGIN_HEADERS
 
 
-def test_kernels_and_the_plugin_compile_beside_the_plugin_headers_alone(
-    tree: pathlib.Path,
-) -> None:
+def test_kernels_and_the_plugin_include_the_plugin_headers_alone(tree: pathlib.Path) -> None:
     names = [name for name in plugin_sources() if name.endswith((".c", ".cc"))]
     assert "device_plugins/cpu/cpu_plugin.cc" in names
 
-    def compile_one(name: str) -> str:
-        command = ["g++", "-std=c++17", "-fsyntax-only", "-w", f"-I{tree}", str(tree / name)]
+    # The build compiles them. What it might find elsewhere, the preprocessor misses here.
+    def preprocess(name: str) -> str:
+        command = ["g++", "-std=c++17", "-M", "-MF", os.devnull, f"-I{tree}", str(tree / name)]
         return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        errors = dict(zip(names, pool.map(compile_one, names), strict=True))
+        errors = dict(zip(names, pool.map(preprocess, names), strict=True))
     assert {name: error for name, error in errors.items() if error} == {}
 
 
