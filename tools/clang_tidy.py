@@ -88,6 +88,16 @@ def _installed_headers(cache: pathlib.Path) -> pathlib.Path:
     return folder
 
 
+def _openmp_headers(cache: pathlib.Path) -> pathlib.Path:
+    """A folder with GCC's omp.h alone: its other headers are not for clang."""
+    folder = cache / "openmp-headers"
+    folder.mkdir(parents=True, exist_ok=True)
+    command = ["gcc", "-print-file-name=include/omp.h"]
+    header = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    (folder / "omp.h").write_text(f'#include "{header}"\n', encoding="utf-8")
+    return folder
+
+
 def _generate_messages(protos: list[str], digest: str, cache: pathlib.Path) -> pathlib.Path:
     """The folder with the C++ headers of the .proto files, made anew when one of them changes."""
     folder = cache / f"messages-{digest[:16]}"
@@ -126,6 +136,7 @@ def check(tool: list[str], names: list[str], protos: list[str], cache: pathlib.P
     messages = _generate_messages(protos, proto_state.hexdigest(), cache)
     flags = ["-std=c++17", *WARNINGS, "-iquote", ".", "-isystem", str(messages)]
     flags += ["-isystem", "/usr/include/eigen3", "-isystem", "/usr/include/python3.11"]
+    flags += ["-isystem", str(_openmp_headers(cache))]
     installed = ["-isystem", str(_installed_headers(cache))]
     salt = (ROOT / ".clang-tidy").read_bytes() + repr((tool, flags)).encode()
     sources = _Sources(salt, proto_state.digest())
