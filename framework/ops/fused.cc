@@ -1,4 +1,4 @@
-// _FusedElementwise: several elementwise ops as one. Only the runtime makes such nodes.
+// Several elementwise ops as one. Only the runtime makes such nodes.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -89,6 +89,37 @@ numbers for each of steps, the second of which is -1 for an op of one operand; r
 numbers of the values to give. All args are broadcast to one shape, which all results have. Each
 of args has that shape, or one element, or the last dimensions of that shape, perhaps behind
 dimensions of 1. With compile, machine code may be made for the steps.)");
+
+Status ScalarLoopShape(ShapeContext* context) {
+  for (int i = 0; i < context->num_inputs(); ++i) {
+    MS_RETURN_IF_ERROR(context->WithRank(i, 0).status());
+  }
+  for (int i = 0; i < context->num_outputs(); ++i) context->SetOutput(i, PartialShape::Scalar());
+  return absl::OkStatus();
+}
+
+MILLSTREAM_OP("_ScalarLoop")
+    .Input("args: Tin")
+    .Output("results: Tout")
+    .Attr("Tin: list(type) >= 0")
+    .Attr("Tout: list(type) >= 0")
+    .Attr("steps: list(string)")
+    .Attr("operands: list(int)")
+    .Attr("num_first: int >= 0")
+    .Attr("next: list(int)")
+    .Attr("conditions: list(int)")
+    .Attr("exits: list(int)")
+    .Stateful()
+    .Shape(ScalarLoopShape)
+    .Doc(R"(Runs a loop of elementwise ops on scalars.
+
+Values have numbers: those of args come first, then what each of steps gives. operands has three
+numbers for each of steps, of which ops of fewer operands do not use the last ones; the second one
+of a Cast is the number of the type of its result. The first of args are variables, as many as next has numbers:
+those of the values that the variables have in the next iteration. The first num_first steps run
+once; the first of conditions tells whether there is an iteration. The other steps run in each
+iteration, and the second of conditions tells whether there is another one. exits has, for each of
+results, the number of the one of args whose last value it is.)");
 
 }  // namespace
 }  // namespace millstream

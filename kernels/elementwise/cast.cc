@@ -23,36 +23,11 @@
 
 #include "kernels/common/narrow_tiles.h"
 #include "kernels/common/parallel.h"
+#include "kernels/elementwise/convert.h"
 #include "kernels/elementwise/unary.h"
 
 namespace millstream::kernels {
 namespace {
-
-// x cut towards zero, or the smallest Integer where that does not fit.
-template <typename Integer, typename Real>
-Integer Truncate(Real x) {
-  constexpr Real kEnd = -static_cast<Real>(std::numeric_limits<Integer>::min());
-  const bool fits = x >= -kEnd && x < kEnd;
-  return fits ? static_cast<Integer>(x) : std::numeric_limits<Integer>::min();
-}
-
-template <typename From, typename To>
-To Convert(From x) {
-  if constexpr (std::is_same_v<To, bool>) {
-    return x != From(0);
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    if constexpr (std::is_same_v<To, uint64_t>) {
-      // The upper half of uint64 is out of the reach of int64.
-      constexpr From kHalf = 9223372036854775808.0;
-      if (x >= kHalf && x < 2 * kHalf) return static_cast<uint64_t>(x);
-    }
-    using Middle =
-        std::conditional_t<(sizeof(To) < 4 || std::is_same_v<To, int32_t>), int32_t, int64_t>;
-    return static_cast<To>(Truncate<Middle>(x));
-  } else {
-    return static_cast<To>(x);
-  }
-}
 
 template <typename From, typename To>
 void CastElements(const void* x_base, void* out_base, int64_t begin, int64_t end) {

@@ -156,6 +156,42 @@ def _make_chain(source: Source, op: Any) -> Case:
     return Case(op.name, inputs, {**attrs, "results": attr_text(results)})
 
 
+def _scalar_loop(values: Values) -> Any:
+    """A loop whose iterations become one program."""
+    x, factor = (tf.reduce_sum(values.of(1)) for _ in range(2))
+    return tf.while_loop(
+        lambda i, _: i < 1000,
+        lambda i, y: (i + 1, tf.tanh(y * factor + 0.5) - 0.25 * y),
+        [0, x],
+    )[1]
+
+
+def _make_loop(source: Source, op: Any) -> Case:
+    """While i is less than n: adds 1 to i, and applies some steps to a number."""
+    scalars = [("int32", 0), ("float32", 0.5), ("int32", source.integer(0, 5)), ("int32", 1)]
+    inputs = [Input(dtype, np.array(value, dtype)) for dtype, value in scalars]
+    # Values: i, the number, n, 1, i < n, i + 1, i + 1 < n, and what the steps give.
+    steps = ["Less", "AddV2", "Less"]
+    operands = [0, 2, -1, 0, 3, -1, 5, 2, -1]
+    last = 1
+    for i in range(source.integer(1, 4)):
+        step = source.pick(("AddV2", "Mul", "Maximum", "Neg", "Tanh"))
+        steps.append(step)
+        operands += [last, -1 if step in ("Neg", "Tanh") else 1, -1]
+        last = 7 + i
+    attrs = {
+        "Tin": attr_text([("type", dtype) for dtype, _ in scalars]),
+        "Tout": attr_text([("type", "int32"), ("type", "float32")]),
+        "steps": attr_text(steps),
+        "operands": attr_text(operands),
+        "num_first": attr_text(1),
+        "next": attr_text([5, last]),
+        "conditions": attr_text([4, 6]),
+        "exits": attr_text([0, 1]),
+    }
+    return Case(op.name, inputs, attrs)
+
+
 def _float_matrix(source: Source, rows: int, columns: int) -> Input:
     return Input("float32", source.values("float32", (rows, columns), "small"))
 
@@ -230,6 +266,7 @@ for _op, _make, _build in [
     ("_MatMulApplyGradientDescent", _make_product_update, _product_update),
     ("_PartMatMul", _make_part, _recurrent_steps),
     ("_ReluGradBiasAddGrad", _make_relu_gradient, _relu_gradient),
+    ("_ScalarLoop", _make_loop, _scalar_loop),
     ("_SummedMatMul", _make_sum, _recurrent_steps),
 ]:
     define_tests(_op, cases=_make, reference=_MADE_HERE, determinism=LargeCase(_build, FLOAT32))

@@ -1,0 +1,271 @@
+// _ScalarLoop: a loop whose condition and body are elementwise ops on scalars, run as one program
+// without a kernel call for each of them.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "kernels/elementwise/scalar_program.h"
+
+namespace millstream::kernels {
+namespace {
+
+// Between two questions whether the step goes on: less than a millisecond.
+constexpr int64_t kStepsBetweenChecks = 1 << 15;
+
+ScalarStep MoveOf(uint32_t from, uint32_t to) {
+  ScalarStep step;
+  step.run = &MoveScalar;
+  step.x = step.y = step.z = from;
+  step.result = to;
+  return step;
+}
+
+// The steps of an iteration, arranged to run again and again. Variables are in the first places.
+class IterationSteps {
+ public:
+  // `next`: the value of each variable in the next iteration; `condition`: whether there is one.
+  // REQUIRES: these, and the steps from `first` on, read no step before `first`.
+  IterationSteps(const ScalarProgram& program, size_t first, std::vector<uint32_t> next,
+                 uint32_t condition);
+
+  // Both rows of steps end with EndOfSteps.
+  std::vector<ScalarStep> once;   // what is the same in all iterations
+  std::vector<ScalarStep> again;  // leaves the next values in the variables' places
+  uint32_t condition;             // the place of it after `again`
+  uint32_t num_places;
+
+ private:
+  void Divide(const ScalarProgram& program, size_t first);
+  bool MayOverwrite(uint32_t variable) const;
+  void ComputeInPlace();
+  void AddMoves();
+
+  // Of each variable; the place of the value is that of the variable where it is computed in place.
+  std::vector<uint32_t> next_;
+};
+
+IterationSteps::IterationSteps(const ScalarProgram& program, size_t first,
+                               std::vector<uint32_t> next, uint32_t condition)
+    : condition(condition),
+      num_places(static_cast<uint32_t>(program.dtypes.size())),
+      next_(std::move(next)) {
+  Divide(program, first);
+  ComputeInPlace();
+  AddMoves();
+  ScalarStep end;
+  end.run = &EndOfSteps;
+  once.push_back(end);
+  again.push_back(end);
+}
+
+void IterationSteps::Divide(const ScalarProgram& program, size_t first) {
+  const size_t num_inputs = program.dtypes.size() - program.steps.size();
+  std::vector<bool> varies(program.dtypes.size(), false);
+  std::fill_n(varies.begin(), next_.size(), true);
+  for (size_t i = first; i < program.steps.size(); ++i) {
+    const ScalarStep& step = program.steps[i];
+    varies[num_inputs + i] = varies[step.x] || varies[step.y] || varies[step.z];
+    (varies[num_inputs + i] ? again : once).push_back(step);
+  }
+}
+
+// True if nothing needs the value of the variable in this iteration once the next one is computed.
+bool IterationSteps::MayOverwrite(uint32_t variable) const {
+  const uint32_t next = next_[variable];
+  const bool is_needed =
+      condition == variable || std::count(next_.begin(), next_.end(), variable) > 0;
+  if (is_needed || std::count(next_.begin(), next_.end(), next) > 1) return false;
+  const auto step = std::find_if(again.begin(), again.end(), [&](const ScalarStep& candidate) {
+    return candidate.result == next;
+  });
+  if (step == again.end()) return false;
+  return std::none_of(step + 1, again.end(), [&](const ScalarStep& later) {
+    return later.x == variable || later.y == variable || later.z == variable;
+  });
+}
+
+void IterationSteps::ComputeInPlace() {
+  std::vector<uint32_t> places(num_places);
+  for (uint32_t value = 0; value < num_places; ++value) places[value] = value;
+  for (uint32_t variable = 0; variable < next_.size(); ++variable) {
+    if (MayOverwrite(variable)) places[next_[variable]] = variable;
+  }
+  for (ScalarStep& step : again) {
+    for (uint32_t* value : {&step.x, &step.y, &step.z, &step.result}) *value = places[*value];
+  }
+  for (uint32_t& value : next_) value = places[value];
+  // It is a value of this iteration, which a move would overwrite.
+  if (condition < next_.size()) {
+    again.push_back(MoveOf(condition, num_places));
+    condition = num_places++;
+  } else {
+    condition = places[condition];
+  }
+}
+
+// What was not computed in place. The value of another variable is read before that one changes.
+void IterationSteps::AddMoves() {
+  std::vector<ScalarStep> moves;
+  for (uint32_t variable = 0; variable < next_.size(); ++variable) {
+    uint32_t from = next_[variable];
+    if (from == variable) continue;
+    if (from < next_.size()) {
+      again.push_back(MoveOf(from, num_places));
+      from = num_places++;
+    }
+    moves.push_back(MoveOf(from, variable));
+  }
+  again.insert(again.end(), moves.begin(), moves.end());
+}
+
+class ScalarLoop {
+ public:
+  ms::Status Init(const ms::KernelInfo& info);
+  ms::Status Specialize(ms::Specialization& specialization) const {
+    specialization.SetScratchBytes(Bytes());
+    return ms::Status();
+  }
+  ms::Status Compute(ms::Frame& frame) const;
+
+ private:
+  uint64_t Bytes() const { return iteration_->num_places * sizeof(Scalar); }
+  ms::Status ReadNext(const ms::KernelInfo& info, std::vector<uint32_t>* next) const;
+  ms::Status ReadExits(const ms::KernelInfo& info);
+  ms::Status CheckIteration(const std::vector<uint32_t>& next, uint32_t condition) const;
+  ms::Status Iterate(ms::Frame& frame, Scalar* values) const;
+
+  ScalarProgram program_;
+  size_t num_first_ = 0;           // steps of the condition for the initial values
+  std::vector<ScalarStep> first_;  // these, and EndOfSteps
+  uint32_t has_first_ = 0;         // what they give
+  std::unique_ptr<IterationSteps> iteration_;
+  std::vector<uint32_t> exits_;  // the variable of each output
+};
+
+ms::Status ScalarLoop::ReadNext(const ms::KernelInfo& info, std::vector<uint32_t>* next) const {
+  std::vector<int64_t> numbers;
+  MS_TRY(info.Attr("next", &numbers));
+  if (numbers.size() > info.num_inputs()) {
+    return ms::InvalidArgument("attribute 'next' of _ScalarLoop: expected at most one number for ",
+                               "each of the ", info.num_inputs(), " inputs, got ", numbers.size());
+  }
+  next->resize(numbers.size());
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    MS_TRY(ReadScalarValue("next", i, numbers[i], program_, program_.dtypes.size(),
+                           program_.dtypes[i], &(*next)[i]));
+  }
+  return ms::Status();
+}
+
+ms::Status ScalarLoop::ReadExits(const ms::KernelInfo& info) {
+  std::vector<int64_t> exits;
+  MS_TRY(info.Attr("exits", &exits));
+  if (exits.size() != info.num_outputs()) {
+    return ms::InvalidArgument("attribute 'exits' of _ScalarLoop: expected one number for each of ",
+                               "the ", info.num_outputs(), " outputs, got ", exits.size());
+  }
+  exits_.resize(exits.size());
+  for (size_t i = 0; i < exits.size(); ++i) {
+    MS_TRY(ReadScalarValue("exits", i, exits[i], program_, info.num_inputs(),
+                           info.output_dtype(static_cast<uint32_t>(i)), &exits_[i]));
+  }
+  return ms::Status();
+}
+
+// The steps of an iteration, and what it gives, read no step of the first condition.
+ms::Status ScalarLoop::CheckIteration(const std::vector<uint32_t>& next, uint32_t condition) const {
+  const size_t num_inputs = program_.dtypes.size() - program_.steps.size();
+  const auto is_of_first = [&](uint32_t value) {
+    return value >= num_inputs && value < num_inputs + num_first_;
+  };
+  bool reads_first = is_of_first(condition) || std::any_of(next.begin(), next.end(), is_of_first);
+  for (size_t i = num_first_; i < program_.steps.size(); ++i) {
+    const ScalarStep& step = program_.steps[i];
+    reads_first |= is_of_first(step.x) || is_of_first(step.y) || is_of_first(step.z);
+  }
+  if (!reads_first) return ms::Status();
+  return ms::InvalidArgument("attribute 'num_first' of _ScalarLoop: is ",
+                             static_cast<int64_t>(num_first_),
+                             ", but the steps of an iteration read one of the first so many steps");
+}
+
+ms::Status ScalarLoop::Init(const ms::KernelInfo& info) {
+  MS_TRY(ReadScalarProgram(info, &program_));
+  std::vector<uint32_t> next;
+  MS_TRY(ReadNext(info, &next));
+  MS_TRY(ReadExits(info));
+  int64_t num_first = 0;
+  MS_TRY(info.Attr("num_first", &num_first));
+  const auto num_steps = static_cast<int64_t>(program_.steps.size());
+  if (num_first < 0 || num_first > num_steps) {
+    return ms::InvalidArgument("attribute 'num_first' of _ScalarLoop: expected 0 to ", num_steps,
+                               ", the number of steps, got ", num_first);
+  }
+  num_first_ = static_cast<size_t>(num_first);
+  std::vector<int64_t> conditions;
+  MS_TRY(info.Attr("conditions", &conditions));
+  if (conditions.size() != 2) {
+    return ms::InvalidArgument("attribute 'conditions' of _ScalarLoop: expected two numbers, got ",
+                               static_cast<int64_t>(conditions.size()));
+  }
+  uint32_t goes_on = 0;
+  MS_TRY(ReadScalarValue("conditions", 0, conditions[0], program_, info.num_inputs() + num_first_,
+                         MS_BOOL, &has_first_));
+  MS_TRY(ReadScalarValue("conditions", 1, conditions[1], program_, program_.dtypes.size(), MS_BOOL,
+                         &goes_on));
+  MS_TRY(CheckIteration(next, goes_on));
+  first_.assign(program_.steps.begin(), program_.steps.begin() + num_first);
+  first_.emplace_back();
+  first_.back().run = &EndOfSteps;
+  iteration_ = std::make_unique<IterationSteps>(program_, num_first_, std::move(next), goes_on);
+  return ms::Status();
+}
+
+ms::Status ScalarLoop::Iterate(ms::Frame& frame, Scalar* values) const {
+  const ScalarStep* const steps = iteration_->again.data();
+  const unsigned char* const goes_on = values[iteration_->condition].bytes;
+  const int64_t between =
+      std::max<int64_t>(1, kStepsBetweenChecks / static_cast<int64_t>(iteration_->again.size()));
+  iteration_->once[0].run(iteration_->once.data(), values);
+  do {
+    int64_t left = between;
+    do {
+      steps->run(steps, values);
+    } while (*goes_on != 0 && --left > 0);
+    MS_TRY(frame.CheckCancelled());
+  } while (*goes_on != 0);
+  return ms::Status();
+}
+
+ms::Status ScalarLoop::Compute(ms::Frame& frame) const {
+  void* memory = frame.scratch();
+  if (memory == nullptr) {
+    ms::View scratch;
+    MS_TRY(frame.Temp(Bytes(), &scratch));
+    memory = scratch.raw();
+  }
+  auto* const values = static_cast<Scalar*>(memory);
+  for (uint32_t i = 0; i < frame.num_inputs(); ++i) {
+    const ms::View input = frame.input(i);
+    if (input.rank() != 0) {
+      return ms::InvalidArgument("_ScalarLoop: input ", i, " must be a scalar, its shape is ",
+                                 input.shape().ToString());
+    }
+    std::memcpy(values[i].bytes, input.raw(), ms::ElementSize(program_.dtypes[i]));
+  }
+  first_[0].run(first_.data(), values);
+  if (values[has_first_].bytes[0] != 0) MS_TRY(Iterate(frame, values));
+  for (uint32_t o = 0; o < frame.num_outputs(); ++o) {
+    ms::View out;
+    MS_TRY(frame.Output(o, ms::Shape(), &out));
+    std::memcpy(out.raw(), values[exits_[o]].bytes, ms::ElementSize(program_.dtypes[exits_[o]]));
+  }
+  return ms::Status();
+}
+
+const ms::Registered scalar_loop = ms::Register<ScalarLoop>("_ScalarLoop", ms::KernelOptions());
+
+}  // namespace
+}  // namespace millstream::kernels
