@@ -47,6 +47,18 @@ Status TensorArray::Write(absl::Span<const int64_t> indices, absl::Span<const Te
   return absl::OkStatus();
 }
 
+Status TensorArray::WriteAt(int64_t index, Tensor value) {
+  absl::MutexLock lock(&mutex_);
+  MS_RETURN_IF_ERROR(CheckOpen());
+  return WriteOne(index, std::move(value));
+}
+
+StatusOr<Tensor> TensorArray::ReadAt(int64_t index) {
+  absl::MutexLock lock(&mutex_);
+  MS_RETURN_IF_ERROR(CheckOpen());
+  return ReadOne(index);
+}
+
 TensorArray::Element& TensorArray::At(int64_t index) {
   const int64_t number = index / kPageSize;
   if (last_ == nullptr || number != last_page_) {
@@ -58,7 +70,7 @@ TensorArray::Element& TensorArray::At(int64_t index) {
   return (*last_)[index % kPageSize];
 }
 
-Status TensorArray::WriteOne(int64_t index, const Tensor& value) {
+Status TensorArray::WriteOne(int64_t index, Tensor value) {
   if (index < 0 || (index >= size_ && !dynamic_size_)) {
     return Error("Tried to write to index ", index,
                  " but array is not resizeable and size is: ", size_);
@@ -93,14 +105,14 @@ Status TensorArray::WriteOne(int64_t index, const Tensor& value) {
       return Error("tensors of ", DataTypeName(dtype_), " cannot be added up");
     }
     has_sums_ = true;
-    element.more.push_back(value);
+    element.more.push_back(std::move(value));
     return absl::OkStatus();
   }
-  element.value = value;
   element.shape = value.shape();
+  element.value = std::move(value);
   element.is_written = true;
   size_ = std::max(size_, index + 1);
-  if (identical_element_shapes_) element_shape_ = value.shape();
+  if (identical_element_shapes_) element_shape_ = *element.shape;
   return absl::OkStatus();
 }
 
@@ -108,6 +120,7 @@ StatusOr<std::vector<Tensor>> TensorArray::Read(absl::Span<const int64_t> indice
   absl::MutexLock lock(&mutex_);
   MS_RETURN_IF_ERROR(CheckOpen());
   std::vector<Tensor> values;
+  values.reserve(indices.size());
   for (const int64_t index : indices) {
     MS_ASSIGN_OR_RETURN(Tensor value, ReadOne(index));
     values.push_back(std::move(value));

@@ -60,6 +60,8 @@ class TensorArray final : public Resource {
   // REQUIRES: both are equally long.
   Status Write(absl::Span<const int64_t> indices, absl::Span<const Tensor> values)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  Status WriteAt(int64_t index, Tensor value) ABSL_LOCKS_EXCLUDED(mutex_);
+  StatusOr<Tensor> ReadAt(int64_t index) ABSL_LOCKS_EXCLUDED(mutex_);
   // The elements of these indices, in their order.
   StatusOr<std::vector<Tensor>> Read(absl::Span<const int64_t> indices) ABSL_LOCKS_EXCLUDED(mutex_);
   // Makes the array as large as this. An error if it is smaller and has no dynamic size.
@@ -95,7 +97,7 @@ class TensorArray final : public Resource {
   // Makes the element if there is none.
   Element& At(int64_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Status CheckOpen() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  Status WriteOne(int64_t index, const Tensor& value) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Status WriteOne(int64_t index, Tensor value) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   StatusOr<Tensor> ReadOne(int64_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   StatusOr<Tensor> Zeros(int64_t index, const Element& element) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);

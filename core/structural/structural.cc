@@ -1,5 +1,6 @@
 #include "core/structural/structural.h"
 
+#include <cstring>
 #include <map>
 #include <string>
 #include <utility>
@@ -71,6 +72,19 @@ Tensor StructuralFrame::BorrowInput(uint32_t i) const {
   return Tensor(dtype, input_shape(i), BorrowBuffer(data, view.mem.bytes, false, nullptr));
 }
 
+StatusOr<std::vector<int64_t>> StructuralFrame::Integers(uint32_t i) const {
+  return IntegerValues(BorrowInput(i));
+}
+
+StatusOr<int64_t> StructuralFrame::Integer(uint32_t i) const {
+  const MS_TensorView& view = frame_->inputs[i];
+  const char* const data = static_cast<const char*>(view.mem.base) + view.mem.offset;
+  if (view.dtype == MS_INT32) return *reinterpret_cast<const int32_t*>(data);
+  if (view.dtype == MS_INT64) return *reinterpret_cast<const int64_t*>(data);
+  MS_ASSIGN_OR_RETURN(const std::vector<int64_t> values, Integers(i));
+  return values[0];
+}
+
 Resource* StructuralFrame::handle(uint32_t i) const { return ResourceOf(frame_->inputs[i]); }
 
 StatusOr<Variable*> StructuralFrame::variable(uint32_t i) const {
@@ -120,6 +134,17 @@ Status StructuralFrame::SetOutput(uint32_t i, const Tensor& tensor) {
 
 Status StructuralFrame::PassOn(uint32_t input, uint32_t output, const Shape& shape) {
   if (frame_->ctx->host->HasPlannedOutput(*frame_->ctx, output)) {
+    const MS_TensorView& from = frame_->inputs[input];
+    const MS_TensorView& to = frame_->outputs[output];
+    const bool is_number = from.rank == 0 && to.rank == 0 && shape.rank() == 0 &&
+                           from.dtype == to.dtype && IsPlainData(FromAbiDataType(from.dtype));
+    // The flow of an array in a loop.
+    if (is_number && from.mem.space == MS_SPACE_HOST && to.mem.space == MS_SPACE_HOST) {
+      std::memmove(static_cast<char*>(to.mem.base) + to.mem.offset,
+                   static_cast<const char*>(from.mem.base) + from.mem.offset,
+                   DataTypeSize(FromAbiDataType(from.dtype)));
+      return absl::OkStatus();
+    }
     return SetOutput(output, BorrowInput(input).Reshaped(shape));
   }
   MS_ASSIGN_OR_RETURN(Tensor value, InputTensor(input));

@@ -42,9 +42,9 @@ class StructuralFrame {
   // The input as a tensor that is valid until the kernel returns.
   Tensor BorrowInput(uint32_t i) const;
   // The elements of an integer input.
-  StatusOr<std::vector<int64_t>> Integers(uint32_t i) const {
-    return IntegerValues(BorrowInput(i));
-  }
+  StatusOr<std::vector<int64_t>> Integers(uint32_t i) const;
+  // The value of an integer scalar. Takes no memory, because loops do this often.
+  StatusOr<int64_t> Integer(uint32_t i) const;
   // The container of resources that are freed at the end of the step.
   StepContainer* step_container() const { return frame_->ctx->host->step->container(); }
   // The memory of the node's device; null: host memory.

@@ -13,6 +13,7 @@
 #include "core/resources/tensor_array.h"
 #include "core/structural/host_kernel.h"
 #include "core/structural/tensor_rows.h"
+#include "framework/allocator.h"
 
 namespace millstream {
 namespace {
@@ -59,8 +60,7 @@ StatusOr<int64_t> ScalarInput(const StructuralFrame& frame, uint32_t i) {
         "argument '", frame.call().InputName(static_cast<int>(i)),
         "' must be scalar, but had shape: ", frame.input_shape(i).ToString());
   }
-  MS_ASSIGN_OR_RETURN(const std::vector<int64_t> values, frame.Integers(i));
-  return values[0];
+  return frame.Integer(i);
 }
 
 StatusOr<std::vector<int64_t>> VectorInput(const StructuralFrame& frame, uint32_t i) {
@@ -162,19 +162,41 @@ Status CheckWrite(const TensorArray& array, const StructuralFrame& frame, uint32
 Status Write(TensorArray* array, StructuralFrame* frame) {
   MS_RETURN_IF_ERROR(CheckWrite(*array, *frame, 2));
   MS_ASSIGN_OR_RETURN(const int64_t index, ScalarInput(*frame, 1));
-  MS_ASSIGN_OR_RETURN(const Tensor value, frame->InputTensor(2));
-  MS_RETURN_IF_ERROR(array->Write({index}, absl::MakeConstSpan(&value, 1)));
+  MS_ASSIGN_OR_RETURN(Tensor value, frame->InputTensor(2));
+  MS_RETURN_IF_ERROR(array->WriteAt(index, std::move(value)));
   return PassFlowOn(frame);
 }
 
 Status Read(TensorArray* array, StructuralFrame* frame) {
   MS_RETURN_IF_ERROR(CheckRead(*array, *frame));
   MS_ASSIGN_OR_RETURN(const int64_t index, ScalarInput(*frame, 1));
-  MS_ASSIGN_OR_RETURN(const std::vector<Tensor> values, array->Read({index}));
-  return frame->SetOutput(0, values[0]);
+  MS_ASSIGN_OR_RETURN(const Tensor value, array->ReadAt(index));
+  return frame->SetOutput(0, value);
 }
 
-// The rows are copied: a row may begin at an address that kernels do not expect.
+// Copies of the rows. They share one buffer, whose memory stays until the last one is released, if
+// each begins at an address that kernels expect.
+StatusOr<std::vector<Tensor>> CopiesOfRows(const Tensor& value) {
+  const int64_t count = value.shape().dim(0);
+  const Shape shape = RowShape(value);
+  const bool is_aligned = IsPlainData(value.dtype()) && count > 0 &&
+                          value.bytes() / static_cast<size_t>(count) % kTensorAlignment == 0;
+  Tensor all;
+  if (is_aligned) {
+    MS_ASSIGN_OR_RETURN(all, value.DeepCopy());
+  }
+  std::vector<Tensor> rows;
+  rows.reserve(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    Tensor row = RowsOf(is_aligned ? all : value, i, shape);
+    if (!is_aligned) {
+      MS_ASSIGN_OR_RETURN(row, row.DeepCopy());
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 Status Scatter(TensorArray* array, StructuralFrame* frame) {
   MS_RETURN_IF_ERROR(CheckWrite(*array, *frame, 2));
   MS_ASSIGN_OR_RETURN(const std::vector<int64_t> indices, VectorInput(*frame, 1));
@@ -187,12 +209,7 @@ Status Scatter(TensorArray* array, StructuralFrame* frame) {
     return errors::InvalidArgument("Expected len(indices) == values.shape[0], but saw: ",
                                    indices.size(), " vs. ", value.shape().dim(0));
   }
-  const Shape row = RowShape(value);
-  std::vector<Tensor> rows;
-  for (size_t i = 0; i < indices.size(); ++i) {
-    MS_ASSIGN_OR_RETURN(Tensor copy, RowsOf(value, static_cast<int64_t>(i), row).DeepCopy());
-    rows.push_back(std::move(copy));
-  }
+  MS_ASSIGN_OR_RETURN(const std::vector<Tensor> rows, CopiesOfRows(value));
   MS_RETURN_IF_ERROR(array->Write(indices, rows));
   return PassFlowOn(frame);
 }

@@ -71,8 +71,7 @@ StatusOr<int64_t> ScalarAt(const StructuralFrame& frame, uint32_t i) {
     return errors::InvalidArgument("argument '", NameOf(frame, i), "' must be a scalar, got shape ",
                                    frame.input_shape(i).ToString());
   }
-  MS_ASSIGN_OR_RETURN(const std::vector<int64_t> values, frame.Integers(i));
-  return values[0];
+  return frame.Integer(i);
 }
 
 StatusOr<PartialShape> ElementShapeAt(const StructuralFrame& frame, uint32_t i) {
@@ -82,14 +81,15 @@ StatusOr<PartialShape> ElementShapeAt(const StructuralFrame& frame, uint32_t i) 
                                    "' must be a vector of sizes or the scalar -1, got shape ",
                                    frame.input_shape(i).ToString());
   }
-  MS_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, frame.Integers(i));
   if (rank == 0) {
-    if (sizes[0] == kUnknownDim) return PartialShape();
+    MS_ASSIGN_OR_RETURN(const int64_t size, frame.Integer(i));
+    if (size == kUnknownDim) return PartialShape();
     return errors::InvalidArgument("argument '", NameOf(frame, i),
                                    "': The only valid scalar shape tensor is the fully unknown "
                                    "shape specified as -1, got ",
-                                   sizes[0]);
+                                   size);
   }
+  MS_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, frame.Integers(i));
   MS_RETURN_IF_ERROR(CheckRank(static_cast<int>(sizes.size())));
   for (const int64_t size : sizes) {
     if (size >= kUnknownDim) continue;
