@@ -122,14 +122,18 @@ class PlanRun final : public StepPart {
   std::vector<std::unique_ptr<Wait>> waits_;
   std::unique_ptr<DevicePart> device_;  // null: the plan uses host memory only
   // ---- Of a loop (plan_iterations.cc) ----
-  // A variable whose next value is computed in memory of its shape: the two change places.
+  // A variable whose next value is computed in memory of its shape: the two change places. A small
+  // value is copied instead, because all who read it would have to be told of its new place.
   struct Exchange {
     int variable;
-    int result;  // root
-    int feed;    // root; -1: nobody reads the variable
+    int result;          // root
+    int feed;            // root; -1: nobody reads the variable
+    size_t copied = 0;   // bytes to copy; 0: the two change places
+    bool moved = false;  // the two changed places in the last iteration
   };
   void FindExchanges();
   bool CanWrite(int root) const;
+  void CarryOver(Exchange* exchange, Tensor* variable);
   void Point(int root, const Tensor& tensor);
   bool knows_exchanges_ = false;
   std::vector<Exchange> exchanges_;

@@ -1,10 +1,17 @@
 // PlanRun: runs as iterations of a loop, or as a branch.
+#include <cstring>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "core/plan/plan_executor.h"
 
 namespace millstream {
+namespace {
+
+// Bytes of a value that is copied from one iteration to the next.
+constexpr int64_t kMostCopied = 64;
+
+}  // namespace
 
 Tensor PlanRun::Fetched(size_t index) const {
   const ValueRef& value = plan_.fetches[index].value;
@@ -65,7 +72,11 @@ void PlanRun::FindExchanges() {
       others_.push_back(k);
       continue;
     }
-    exchanges_.push_back({k, fetch.value.root, feed});
+    Exchange exchange{k, fetch.value.root, feed};
+    if (feed >= 0 && IsPlainData(result.dtype) && result.bytes() <= kMostCopied) {
+      exchange.copied = static_cast<size_t>(result.bytes());
+    }
+    exchanges_.push_back(exchange);
     // The memory goes back to the state with EndInside. Until then the run alone has it.
     const Tensor& slot = state_->slots[result.index];
     for (BufferRef& kept : state_->kept_buffers[result.index]) {
@@ -88,6 +99,18 @@ bool PlanRun::CanWrite(int root) const {
   return buffer != nullptr && buffer->IsUnique() && buffer->writable();
 }
 
+void PlanRun::CarryOver(Exchange* exchange, Tensor* variable) {
+  Tensor& slot = state_->slots[plan_.roots[exchange->result].index];
+  // Another one may have the value of the variable, also a list.
+  const Buffer* const buffer = exchange->copied == 0 ? nullptr : variable->buffer().get();
+  exchange->moved = buffer == nullptr || !buffer->IsUnique() || !buffer->writable();
+  if (exchange->moved) {
+    std::swap(*variable, slot);
+  } else {
+    std::memcpy(variable->raw(), slot.raw(), exchange->copied);
+  }
+}
+
 Status PlanRun::Carry(absl::Span<Tensor> variables) {
   if (!knows_exchanges_) FindExchanges();
   // A variable may get the value that another one has had so far, so none changes before all are
@@ -95,9 +118,7 @@ Status PlanRun::Carry(absl::Span<Tensor> variables) {
   for (size_t i = 0; i < others_.size(); ++i) {
     MS_ASSIGN_OR_RETURN(carried_[i], Take(others_[i]));
   }
-  for (const Exchange& exchange : exchanges_) {
-    std::swap(variables[exchange.variable], state_->slots[plan_.roots[exchange.result].index]);
-  }
+  for (Exchange& exchange : exchanges_) CarryOver(&exchange, &variables[exchange.variable]);
   for (size_t i = 0; i < others_.size(); ++i) {
     variables[others_[i]] = std::exchange(carried_[i], Tensor());
     const FetchPlan& fetch = plan_.fetches[others_[i]];
@@ -120,6 +141,7 @@ void PlanRun::Point(int root, const Tensor& tensor) {
 
 Status PlanRun::Repeat() {
   state_->position = 0;
+  bool has_empty = !others_.empty();
   for (const Exchange& exchange : exchanges_) {
     Tensor& slot = state_->slots[plan_.roots[exchange.result].index];
     if (!CanWrite(exchange.result)) {
@@ -127,9 +149,13 @@ Status PlanRun::Repeat() {
       StatusOr<Tensor> fresh = Tensor::Create(root.dtype, root.shape);
       if (!fresh.ok()) return OutOfMemory(root, fresh.status());
       slot = *std::move(fresh);
+      Point(exchange.result, slot);
+    } else if (exchange.moved) {
+      Point(exchange.result, slot);
     }
-    Point(exchange.result, slot);
-    if (exchange.feed >= 0) Point(exchange.feed, state_->feeds[exchange.variable]);
+    if (exchange.moved && exchange.feed >= 0) {
+      Point(exchange.feed, state_->feeds[exchange.variable]);
+    }
   }
   for (const int k : others_) {
     const int root = plan_.feed_roots[k];
@@ -137,9 +163,11 @@ Status PlanRun::Repeat() {
   }
   // A list may share what was only looked at.
   for (const int root : looked_at_) {
-    if (!CanWrite(root)) state_->slots[plan_.roots[root].index] = Tensor();
+    if (CanWrite(root)) continue;
+    state_->slots[plan_.roots[root].index] = Tensor();
+    has_empty = true;
   }
-  return AllocateEscaping();
+  return has_empty ? AllocateEscaping() : absl::OkStatus();
 }
 
 void PlanRun::EndInside() {
