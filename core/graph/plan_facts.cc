@@ -23,6 +23,16 @@ Status CheckDefaultValue(const Node& node, const PartialShape& shape) {
       node);
 }
 
+// What a read of an array gives follows from what is written, which the front end has seen. Of
+// copies alone: their facts do not change any more. The read fails if it gives another shape.
+void AddReadShape(const Node& node, OutputFacts* facts) {
+  const std::string& op = node.op().name;
+  const bool is_read = op == "TensorArrayReadV3" || op == "TensorArrayReadV2";
+  if (!is_read || node.origin() == &node) return;
+  StatusOr<PartialShape> merged = facts->shape.MergeWith(node.facts(0).shape);
+  if (merged.ok()) facts->shape = *std::move(merged);
+}
+
 }  // namespace
 
 std::optional<Tensor> KnownValue(const Output& output, const OutputFacts& facts) {
@@ -105,6 +115,7 @@ Status PlanFacts::InferNode(const Node* node, const PrunedGraph& graph, const Re
     return AnnotateWithNode(with_inputs, *node);
   }
   outputs_[node] = *std::move(inferred);
+  if (node->num_outputs() == 1) AddReadShape(*node, &outputs_[node][0]);
   return absl::OkStatus();
 }
 

@@ -23,8 +23,10 @@
 namespace millstream {
 namespace {
 
-// Ops whose outputs exist already: in a variable, in a list. A place in the slab would be a copy.
-constexpr absl::string_view kSharing[] = {"ReadVariableOp", "TensorListGetItem",
+// Ops whose outputs exist already: in a variable, a list, an array. A place in the slab would be a
+// copy.
+constexpr absl::string_view kSharing[] = {"ReadVariableOp", "TensorArrayReadV2",
+                                          "TensorArrayReadV3", "TensorListGetItem",
                                           "TensorListPopBack"};
 
 bool IsHandle(const Output& output) { return output.dtype() == DataType::kResource; }
