@@ -1,11 +1,12 @@
 // Cholesky, CholeskyGrad and their batch forms: A = L L^H with L lower triangular (G. Golub, C. Van
 // Loan: Matrix Computations, 4th edition, section 4.2).
+#include "kernels/linalg/cholesky.h"
+
 #include <cmath>
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/type_table.h"
-#include "kernels/linalg/lu.h"
 #include "kernels/linalg/matrices.h"
 
 namespace millstream::kernels {
@@ -13,13 +14,10 @@ namespace {
 
 constexpr int64_t kLargeMatrix = 128;
 
-double RealPart(double x) { return x; }
-double RealPart(Complex x) { return x.real(); }
+}  // namespace
 
-// Replaces the lower triangle of the matrix by L and clears the rest. False if the matrix is not
-// positive definite.
 template <typename T>
-bool Factor(int64_t n, T* matrix, Stop* stop) {
+bool FactorCholesky(int64_t n, T* matrix, Stop* stop) {
   for (int64_t j = 0; j < n; ++j) {
     if (n >= kLargeMatrix && (*stop)()) return true;
     T* const row = matrix + j * n;
@@ -38,6 +36,11 @@ bool Factor(int64_t n, T* matrix, Stop* stop) {
   }
   return true;
 }
+
+template bool FactorCholesky<double>(int64_t n, double* matrix, Stop* stop);
+template bool FactorCholesky<Complex>(int64_t n, Complex* matrix, Stop* stop);
+
+namespace {
 
 ms::Status CheckSquare(const char* name, const ms::View& input) {
   const uint32_t rank = input.rank();
@@ -75,7 +78,7 @@ class Cholesky {
         [&](int64_t i, char* memory, Stop* stop) {
           T* const matrix = reinterpret_cast<T*>(memory);
           access_->load(input.raw(), i * n * n, n, n, false, matrix);
-          if (!Factor(n, matrix, stop)) return false;
+          if (!FactorCholesky(n, matrix, stop)) return false;
           access_->store(matrix, n * n, output.raw(), i * n * n);
           return true;
         },

@@ -30,6 +30,15 @@ const ElementAccess* FindElementAccess(MS_DType dtype);
 inline double Conjugate(double x) { return x; }
 inline Complex Conjugate(Complex x) { return std::conj(x); }
 
+inline double RealPart(double x) { return x; }
+inline double RealPart(Complex x) { return x.real(); }
+
+// Without the search for infinite parts that the product of std::complex has.
+inline double Product(double x, double y) { return x * y; }
+inline Complex Product(Complex x, Complex y) {
+  return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
+}
+
 // y -= factor * x, by parts: the product of std::complex looks for infinite ones, which takes most
 // of the time.
 inline void SubtractMultiple(int64_t n, double factor, const double* x, double* y) {

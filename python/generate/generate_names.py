@@ -36,6 +36,8 @@ _LAZY = frozenset(
         "ops.linalg_ops",
         "ops.lookup_ops",
         "ops.matrix_exponential",
+        "ops.matrix_factors",
+        "ops.norms",
         "ops.queue_kinds",
         "ops.queue_ops",
         "ops.random_parameters",

@@ -573,6 +573,7 @@ _TRUTHS = {
     "allow_smaller_final_batch",
     "asynchronous", "pin_variables_on_cpu",
     "remove_accidental_hits", "sorted", "unique",
+    "compute_uv", "fast", "full_matrices", "validate_args",
     "state_is_tuple", "use_peepholes", "variational_recurrent", "time_major", "swap_memory",
 }  # fmt: skip
 

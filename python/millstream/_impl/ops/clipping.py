@@ -84,7 +84,7 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any
         return _map_values(clip, t)
 
 
-@public("global_norm")
+@public("global_norm", "linalg.global_norm")
 @takes(t_list=TENSORS)
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
     """The Euclidean norm of several tensors taken as one vector.

@@ -11,9 +11,7 @@ from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import (
     DTYPE,
-    INTEGERS,
     LIST,
-    NORM,
     SHAPE,
     TENSOR,
     TENSORS,
@@ -22,7 +20,7 @@ from millstream._impl.graph.arguments import (
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
-from millstream._impl.ops import binary_ops, operators, reductions
+from millstream._impl.ops import operators
 from millstream._impl.ops.indexed_slices import IndexedSlices
 from millstream._impl.values import dtypes, values
 
@@ -452,52 +450,3 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
         for term in terms[1:]:
             value = term + value * point
         return value
-
-
-@public("norm", "linalg.norm")
-@takes(tensor=TENSOR, ord=NORM, axis=INTEGERS)
-def norm(
-    tensor: Any,
-    ord: Any = "euclidean",  # noqa: A002
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
-    """The length of vectors: Euclidean, or the sum or the maximum of absolute values.
-
-    Parameters
-    ----------
-    tensor
-        The tensor.
-    ord
-        "euclidean" or 2, 1, infinity, or any positive number p for the p-norm.
-    axis
-        Along which dimensions; by default all.
-    keepdims
-        Keep them with size 1.
-    name
-        Name of the result.
-    keep_dims
-        Old name of `keepdims`.
-
-    Examples
-    --------
-    >>> float(tf.norm([3.0, 4.0]).eval())
-    5.0
-    """
-    keep = bool(keepdims if keep_dims is None else keep_dims)
-    with scopes.name_scope(name, "norm", [tensor]):
-        value = convert_to_tensor(tensor)
-        if ord in ("euclidean", "fro", 2):
-            total = reductions.reduce_sum(value * value, axis, keepdims=keep)
-            return gen_ops.sqrt(total)
-        size = gen_ops.abs(value)
-        if ord == 1:
-            return reductions.reduce_sum(size, axis, keepdims=keep)
-        if ord == float("inf"):
-            return reductions.reduce_max(size, axis, keepdims=keep)
-        if isinstance(ord, str) or ord <= 0:
-            raise ValueError(f"ord: expected 'euclidean' or a positive number, got {ord!r}")
-        total = reductions.reduce_sum(binary_ops.pow(size, ord), axis, keepdims=keep)
-        return binary_ops.pow(total, 1.0 / ord)

@@ -1,0 +1,221 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/testing/kernel_tester.h"
+
+namespace millstream::kernels {
+namespace {
+
+using testing::IsOk;
+using testing::KernelTester;
+
+using Complex = std::complex<double>;
+
+double Conjugate(double x) { return x; }
+Complex Conjugate(Complex x) { return std::conj(x); }
+
+void Fill(std::mt19937* generator, double* x) {
+  *x = std::uniform_real_distribution<double>(-1, 1)(*generator);
+}
+void Fill(std::mt19937* generator, Complex* x) {
+  double parts[2];
+  Fill(generator, &parts[0]);
+  Fill(generator, &parts[1]);
+  *x = {parts[0], parts[1]};
+}
+
+template <typename T>
+struct Matrix {
+  int64_t rows;
+  int64_t columns;
+  std::vector<T> elements;
+
+  Matrix(int64_t rows, int64_t columns)
+      : rows(rows), columns(columns), elements(static_cast<size_t>(rows * columns)) {}
+  Matrix(int64_t rows, int64_t columns, std::vector<T> elements)
+      : rows(rows), columns(columns), elements(std::move(elements)) {}
+
+  T& at(int64_t i, int64_t j) { return elements[static_cast<size_t>(i * columns + j)]; }
+  T at(int64_t i, int64_t j) const { return elements[static_cast<size_t>(i * columns + j)]; }
+
+  Matrix Adjoint() const {
+    Matrix result(columns, rows);
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j) result.at(j, i) = Conjugate(at(i, j));
+    }
+    return result;
+  }
+
+  Matrix Times(const Matrix& other) const {
+    Matrix result(rows, other.columns);
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t k = 0; k < columns; ++k) {
+        for (int64_t j = 0; j < other.columns; ++j) result.at(i, j) += at(i, k) * other.at(k, j);
+      }
+    }
+    return result;
+  }
+
+  // The first numbers scale columns.
+  Matrix Scaled(const std::vector<T>& by) const {
+    Matrix result = *this;
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j) result.at(i, j) *= by[static_cast<size_t>(j)];
+    }
+    return result;
+  }
+
+  void ExpectNear(const Matrix& other) const {
+    ASSERT_EQ(elements.size(), other.elements.size());
+    for (size_t i = 0; i < elements.size(); ++i) {
+      ASSERT_LT(std::abs(elements[i] - other.elements[i]), 1e-12) << "element " << i;
+    }
+  }
+};
+
+template <typename T>
+Matrix<T> Random(int64_t rows, int64_t columns) {
+  std::mt19937 generator(7);
+  Matrix<T> result(rows, columns);
+  for (T& element : result.elements) Fill(&generator, &element);
+  return result;
+}
+
+template <typename T>
+Matrix<T> Identity(int64_t n) {
+  Matrix<T> result(n, n);
+  for (int64_t i = 0; i < n; ++i) result.at(i, i) = T(1);
+  return result;
+}
+
+template <typename T>
+Matrix<T> OutputOf(const KernelTester& t, uint32_t i) {
+  const std::vector<int64_t>& shape = t.OutputShape(i);
+  return {shape[0], shape[1], t.Output<T>(i)};
+}
+
+template <typename T>
+class FactorsTest : public ::testing::Test {};
+using Types = ::testing::Types<double, Complex>;
+TYPED_TEST_SUITE(FactorsTest, Types);
+
+TYPED_TEST(FactorsTest, QMakesTheMatrixOfR) {
+  using T = TypeParam;
+  for (const auto& [rows, columns] :
+       {std::pair<int64_t, int64_t>{5, 3}, {3, 5}, {1, 1}, {135, 131}}) {
+    for (const bool full : {false, true}) {
+      const Matrix<T> x = Random<T>(rows, columns);
+      KernelTester t("Qr");
+      t.Attr("T", ms::DTypeOf<T>()).Attr("full_matrices", full);
+      t.Outputs({ms::DTypeOf<T>(), ms::DTypeOf<T>()});
+      t.Input<T>({rows, columns}, x.elements);
+      ASSERT_TRUE(IsOk(t.Run()));
+      const Matrix<T> q = OutputOf<T>(t, 0);
+      const Matrix<T> r = OutputOf<T>(t, 1);
+      q.Times(r).ExpectNear(x);
+      q.Adjoint().Times(q).ExpectNear(Identity<T>(q.columns));
+      for (int64_t i = 0; i < r.rows; ++i) {
+        for (int64_t j = 0; j < std::min(i, r.columns); ++j) ASSERT_EQ(r.at(i, j), T(0));
+      }
+    }
+  }
+}
+
+TYPED_TEST(FactorsTest, SingularVectorsMakeTheMatrix) {
+  using T = TypeParam;
+  for (const auto& [rows, columns] :
+       {std::pair<int64_t, int64_t>{5, 3}, {3, 5}, {1, 1}, {135, 131}}) {
+    const Matrix<T> x = Random<T>(rows, columns);
+    KernelTester t("Svd");
+    t.Attr("T", ms::DTypeOf<T>()).Attr("full_matrices", false).Attr("compute_uv", true);
+    t.Outputs({ms::DTypeOf<T>(), ms::DTypeOf<T>(), ms::DTypeOf<T>()});
+    t.Input<T>({rows, columns}, x.elements);
+    ASSERT_TRUE(IsOk(t.Run()));
+    const std::vector<T> values = t.Output<T>(0);
+    for (size_t i = 1; i < values.size(); ++i) {
+      EXPECT_GE(std::real(values[i - 1]), std::real(values[i]));
+    }
+    OutputOf<T>(t, 1).Scaled(values).Times(OutputOf<T>(t, 2).Adjoint()).ExpectNear(x);
+  }
+}
+
+TYPED_TEST(FactorsTest, EigenvectorsMakeTheMatrixOfTheLowerTriangle) {
+  using T = TypeParam;
+  for (const int64_t n : {1, 2, 6, 131}) {
+    const Matrix<T> x = Random<T>(n, n);
+    Matrix<T> whole = x;
+    for (int64_t i = 0; i < n; ++i) {
+      whole.at(i, i) = T(std::real(x.at(i, i)));
+      for (int64_t j = 0; j < i; ++j) whole.at(j, i) = Conjugate(x.at(i, j));
+    }
+    KernelTester t("SelfAdjointEigV2");
+    t.Attr("T", ms::DTypeOf<T>()).Attr("compute_v", true);
+    t.Outputs({ms::DTypeOf<T>(), ms::DTypeOf<T>()});
+    t.Input<T>({n, n}, x.elements);
+    ASSERT_TRUE(IsOk(t.Run()));
+    const Matrix<T> v = OutputOf<T>(t, 1);
+    v.Scaled(t.Output<T>(0)).Times(v.Adjoint()).ExpectNear(whole);
+    v.Adjoint().Times(v).ExpectNear(Identity<T>(n));
+  }
+}
+
+TYPED_TEST(FactorsTest, ARootTimesItselfIsTheMatrix) {
+  using T = TypeParam;
+  for (const int64_t n : {1, 5, 130}) {
+    Matrix<T> x = Random<T>(n, n);
+    for (int64_t i = 0; i < n; ++i) x.at(i, i) += static_cast<double>(n);
+    KernelTester t("MatrixSquareRoot");
+    t.Attr("T", ms::DTypeOf<T>()).Outputs({ms::DTypeOf<T>()});
+    t.Input<T>({n, n}, x.elements);
+    ASSERT_TRUE(IsOk(t.Run()));
+    const Matrix<T> root = OutputOf<T>(t, 0);
+    root.Times(root).ExpectNear(x);
+  }
+}
+
+TEST(LogarithmTest, OfAJordanBlockHasTheDerivativeBesideTheDiagonal) {
+  KernelTester t("MatrixLogarithm");
+  t.Attr("T", MS_COMPLEX128).Outputs({MS_COMPLEX128});
+  t.Input<Complex>({2, 2}, {2, 1, 0, 2});
+  ASSERT_TRUE(IsOk(t.Run()));
+  OutputOf<Complex>(t, 0).ExpectNear({2, 2, {std::log(2.0), 0.5, 0, std::log(2.0)}});
+}
+
+TEST(EigenvaluesTest, WhatIsNotFiniteIsRefused) {
+  KernelTester t("SelfAdjointEigV2");
+  t.Attr("T", MS_FLOAT64).Attr("compute_v", true).Outputs({MS_FLOAT64, MS_FLOAT64});
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  t.Input<double>({2, 2, 2}, {1, 0, 0, 1, 1, 0, nan, 1});
+  const ms::Status status = t.Run();
+  EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
+  EXPECT_NE(status.message().find("matrix 1 of argument 'input'"), std::string::npos)
+      << status.message();
+}
+
+TEST(LeastSquaresTest, TheShortestSolutionIsFoundWithoutFullRank) {
+  for (const bool fast : {false, true}) {
+    KernelTester t("MatrixSolveLs");
+    t.Attr("T", MS_FLOAT64).Attr("fast", fast).Outputs({MS_FLOAT64});
+    t.Input<double>({2, 2}, {1, 1, 1, 1}).Input<double>({2, 1}, {1, 3}).Input<double>({}, {0});
+    const ms::Status status = t.Run();
+    if (fast) {
+      EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
+      EXPECT_NE(status.message().find("rank deficient"), std::string::npos) << status.message();
+    } else {
+      ASSERT_TRUE(IsOk(status));
+      OutputOf<double>(t, 0).ExpectNear({2, 1, {1, 1}});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millstream::kernels
