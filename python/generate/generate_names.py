@@ -50,6 +50,7 @@ _LAZY = frozenset(
         "ops.string_parts",
         "ops.tensor_array",
         "session.session_tensors",
+        "variables.orthogonal",
     }
 )
 # Rooms whose names every module imports only when they are first used: few programs use them.

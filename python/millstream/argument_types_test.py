@@ -360,6 +360,7 @@ def _table() -> Calls:
         tf.one_hot: lambda: {"indices": [0], "depth": 2},
         tf.ones: lambda: {"shape": [2]},
         tf.ones_initializer: dict,
+        tf.orthogonal_initializer: dict,
         tf.ones_like: lambda: {"tensor": X},
         tf.op_scope: lambda: {"values": [tf.constant(1.0)], "name": "s"},
         tf.pad: lambda: {"tensor": X, "paddings": [[0, 0], [1, 1]]},

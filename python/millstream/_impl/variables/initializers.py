@@ -81,7 +81,7 @@ class _Filled(Initializer):
         return filled
 
 
-def _floating(dtype: Any) -> DType:
+def floating(dtype: Any) -> DType:
     """The dtype of random numbers; ValueError when it is not one of floating-point numbers."""
     found = dtypes.as_dtype(dtype)
     if not found.is_floating:
@@ -227,7 +227,7 @@ class RandomNormal(Initializer):
         self.mean = mean
         self.stddev = stddev
         self.seed = seed
-        self.dtype = _floating(dtype)
+        self.dtype = floating(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """A tensor of random numbers."""
@@ -306,7 +306,7 @@ class VarianceScaling(Initializer):
         self.mode = mode
         self.distribution = distribution.lower()
         self.seed = seed
-        self.dtype = _floating(dtype)
+        self.dtype = floating(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """A tensor of random numbers."""
@@ -449,7 +449,7 @@ class Identity(Initializer):
     @takes(gain=NUMBER, dtype=DTYPE)
     def __init__(self, gain: float = 1.0, dtype: Any = dtypes.float32) -> None:
         self.gain = gain
-        self.dtype = _floating(dtype)
+        self.dtype = floating(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """A tensor of the shape, which must have rank 2."""
@@ -488,7 +488,7 @@ class UniformUnitScaling(Initializer):
     ) -> None:
         self.factor = factor
         self.seed = seed
-        self.dtype = _floating(dtype)
+        self.dtype = floating(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """A tensor of random numbers."""
