@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,6 @@ from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import (
     DTYPE,
     FUNCTION,
-    INTEGER,
-    MAPPING,
-    SHAPE,
     TEXT,
     or_none,
     takes,
@@ -24,81 +22,14 @@ from millstream._impl.graph.arguments import (
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.layers import keras_style
+from millstream._impl.layers.input_spec import InputSpec as InputSpec
 from millstream._impl.ops import array_ops, math_ops, nest
 from millstream._impl.values import dtypes
 from millstream._impl.values.tensor_shape import TensorShape, as_shape
 from millstream._impl.variables import variable_scope as scope_of_variables
 from millstream._impl.variables.partitioned_variable import PartitionedVariable
 from millstream._impl.variables.variable_store import store_of
-
-
-@public("layers.InputSpec")
-class InputSpec:
-    """What a layer takes.
-
-    Parameters
-    ----------
-    dtype
-        The data type, or None for any.
-    shape
-        The shape, with None for dimensions of any size, or None for any.
-    ndim, max_ndim, min_ndim
-        The rank, the greatest, the least.
-    axes
-        Sizes of some dimensions, by dimension.
-
-    Examples
-    --------
-    >>> tf.layers.InputSpec(min_ndim=2, axes={-1: 3})
-    InputSpec(min_ndim=2, axes={-1: 3})
-    """
-
-    @takes(dtype=DTYPE, shape=SHAPE, ndim=INTEGER, max_ndim=INTEGER, min_ndim=INTEGER, axes=MAPPING)
-    def __init__(
-        self,
-        dtype: Any = None,
-        shape: Any = None,
-        ndim: int | None = None,
-        max_ndim: int | None = None,
-        min_ndim: int | None = None,
-        axes: Any = None,
-    ) -> None:
-        self.dtype = None if dtype is None else dtypes.as_dtype(dtype).name
-        self.shape = shape
-        self.ndim = ndim if shape is None else len(shape)
-        self.max_ndim = max_ndim
-        self.min_ndim = min_ndim
-        self.axes = {int(key): size for key, size in (axes or {}).items()}
-
-    def __repr__(self) -> str:
-        given = [f"{key}={value}" for key, value in vars(self).items() if value not in (None, {})]
-        return f"InputSpec({', '.join(given)})"
-
-    def check(self, layer: str, value: Tensor) -> None:
-        """Raise ValueError when a layer of this name does not take the tensor."""
-        start = f"Input 0 of layer {layer} is incompatible with the layer: "
-        rank, shape = value.shape.ndims, value.shape
-        if self.dtype is not None and value.dtype.base_dtype.name != self.dtype:
-            raise ValueError(f"{start}expected dtype={self.dtype}, found {value.dtype.name}")
-        if rank is None:
-            if (self.ndim, self.min_ndim, self.max_ndim) == (None, None, None):
-                return
-            raise ValueError(f"{start}its rank is undefined, but the layer requires a defined rank")
-        found = f"found ndim={rank}. Full shape received: {shape.as_list()}"
-        if self.ndim is not None and rank != self.ndim:
-            raise ValueError(f"{start}expected ndim={self.ndim}, {found}")
-        if self.max_ndim is not None and rank > self.max_ndim:
-            raise ValueError(f"{start}expected max_ndim={self.max_ndim}, {found}")
-        if self.min_ndim is not None and rank < self.min_ndim:
-            raise ValueError(f"{start}expected min_ndim={self.min_ndim}, {found}")
-        for axis, size in self.axes.items():
-            if size is not None and shape.as_list()[axis] not in (size, None):
-                raise ValueError(
-                    f"{start}expected axis {axis} of input shape to have value {size} but "
-                    f"received input with shape {shape.as_list()}"
-                )
-        if self.shape is not None and not shape.is_compatible_with(as_shape(self.shape)):
-            raise ValueError(f"{start}expected shape={self.shape}, found shape={shape.as_list()}")
 
 
 def snake_case(name: str) -> str:
@@ -154,6 +85,9 @@ class Layer:
     ) -> None:
         scope = kwargs.pop("_scope", None)
         self._reuse = kwargs.pop("_reuse", None)
+        self._keras_style = keras_style.is_on()
+        if self._keras_style:
+            keras_style.refuse_sharing(scope, self._reuse)
         self._activity_regularizer = kwargs.pop("activity_regularizer", None)
         if kwargs:
             raise TypeError(f"a layer has no argument {next(iter(kwargs))!r}")
@@ -270,7 +204,9 @@ class Layer:
         scope = "" if self._scope is None else f"{self._scope.name}/"
         weights = [*self._trainable_weights, *self._non_trainable_weights]
         found = {
-            each.op.name.removeprefix(scope): each
+            keras_style.last_name(each)
+            if self._keras_style
+            else each.op.name.removeprefix(scope): each
             for each in weights
             if each._get_save_slice_info() is None
         }
@@ -319,7 +255,8 @@ class Layer:
         """
         is_trained = trainable is None or bool(trainable)
         known = set(get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES))
-        variable = scope_of_variables.get_variable(
+        make = keras_style.new_variable if self._keras_style else scope_of_variables.get_variable
+        variable = make(
             name,
             shape,
             self._dtype if dtype is None else dtype,
@@ -401,15 +338,8 @@ class Layer:
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """The output; the first call makes the variables."""
         self._enter_first(kwargs.pop("scope", None))
-        assert self._scope is not None
-        reuse = True if self.built else self._reuse
         given = _as_tensors(inputs)
-        with (
-            scope_of_variables.variable_scope(
-                self._scope, reuse=reuse, auxiliary_name_scope=False
-            ) as scope,
-            scopes.name_scope(scope.original_name_scope),
-        ):
+        with self._entered():
             if not self.built:
                 self._build_for(given)
             if self.input_spec is not None:
@@ -423,6 +353,22 @@ class Layer:
         """As calling it."""
         return self(inputs, *args, **kwargs)
 
+    @contextmanager
+    def _entered(self) -> Iterator[None]:
+        """The scope of the names of operations and variables."""
+        if self._scope is None:
+            with scopes.name_scope(self._name):
+                yield
+            return
+        reuse = True if self.built else self._reuse
+        with (
+            scope_of_variables.variable_scope(
+                self._scope, reuse=reuse, auxiliary_name_scope=False
+            ) as scope,
+            scopes.name_scope(scope.original_name_scope),
+        ):
+            yield
+
     def _enter_first(self, scope: Any) -> None:
         graph = get_default_graph()
         if self._graph is not None and self._graph is not graph and self.weights:
@@ -430,7 +376,7 @@ class Layer:
                 f"the layer {self._name!r} has its variables in another graph than the default one"
             )
         self._graph = graph
-        if self._scope is not None:
+        if self._scope is not None or self._keras_style:
             return
         if self._reuse:
             name = self._base_name if scope is None else scope

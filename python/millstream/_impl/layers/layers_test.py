@@ -529,3 +529,45 @@ def test_an_input_spec_names_what_differs() -> None:
             layer(x)
     with pytest.raises(TypeError, match="no argument 'units'"):
         tf.layers.Layer(units=3)
+
+
+def test_layers_of_keras_style_share_nothing_by_name() -> None:
+    x = tf.ones([2, 3])
+    with tf.layers.experimental.keras_style_scope():
+        first, second = tf.layers.Dense(2, name="d"), tf.layers.Dense(2, name="d")
+        cell = tf.nn.rnn_cell.BasicRNNCell(4, name="c")
+    outside = tf.layers.Dense(2)
+    with tf.variable_scope("net"):
+        first(x)
+        first(x)
+        second(x)
+        cell(x, tf.zeros([2, 4]))
+        outside(x)
+    assert [each.name for each in first.variables] == ["net/d/kernel:0", "net/d/bias:0"]
+    assert [each.name for each in second.variables] == ["net/d_2/kernel:0", "net/d_2/bias:0"]
+    assert outside.kernel.name == "net/dense/kernel:0"
+    assert len(cell.trainable_variables) == 2
+    assert len(tf.trainable_variables()) == 8
+    with pytest.raises(ValueError, match="scope_name"):
+        _ = first.scope_name
+
+
+def test_layers_of_keras_style_take_no_scope() -> None:
+    x = tf.ones([2, 3])
+    with tf.layers.experimental.keras_style_scope():
+        tf.layers.dense(x, 2)
+        tf.layers.dense(x, 2)
+        with pytest.raises(ValueError, match="`reuse` argument not allowed when keras style"):
+            tf.layers.dense(x, 2, reuse=True)
+        with pytest.raises(ValueError, match="`scope` argument not allowed when keras style"):
+            tf.layers.dense(x, 2, name="named")
+    tf.layers.dense(x, 2, name="named")
+    assert len(tf.trainable_variables()) == 6
+
+
+def test_losses_of_keras_style_are_the_layers() -> None:
+    with tf.layers.experimental.keras_style_scope():
+        layer = tf.layers.Dense(2, kernel_regularizer=lambda kernel: tf.reduce_sum(kernel**2))
+    layer(tf.ones([2, 3]))
+    assert layer.losses == tf.losses.get_regularization_losses()
+    assert len(layer.losses) == 1
