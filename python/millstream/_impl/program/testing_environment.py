@@ -6,6 +6,7 @@ import atexit
 import functools
 import os
 import shutil
+import sys
 import tempfile
 import unittest
 from typing import Any
@@ -136,7 +137,8 @@ def is_built_with_gpu_support() -> bool:
 def main(argv: Any = None) -> None:
     """Run the tests of the program, and exit with 0 if all passed and 1 otherwise.
 
-    Options that are declared are read first; see `tf.app.run`.
+    Options that are declared are read first; see `tf.app.run`. With ``--benchmarks=REGEX`` the
+    benchmarks that it finds run instead; see `tf.test.Benchmark`.
 
     Parameters
     ----------
@@ -147,6 +149,13 @@ def main(argv: Any = None) -> None:
     --------
     >>> tf.test.main(["prog", "NoSuchTest"])  # doctest: +SKIP
     """
+    from millstream._impl.program import testing_benchmark  # lazy: one option alone needs it
+
+    given = sys.argv if argv is None else list(argv)
+    pattern = testing_benchmark.pattern_of(given)
+    if pattern is not None:
+        left = testing_benchmark.without_pattern(given)
+        app.run(lambda _: testing_benchmark.run_benchmarks(pattern), left)
 
     def run_tests(left: Any) -> None:
         unittest.main(module="__main__", argv=list(left))
