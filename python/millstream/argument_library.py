@@ -54,6 +54,13 @@ def calls_of_library() -> Calls:
         tf.linalg.adjoint: lambda: {"matrix": [[1.0]]},
         tf.linalg.logdet: lambda: {"matrix": [[1.0]]},
         tf.linalg.expm: lambda: {"input": [[1.0]]},
+        tf.train.experimental.FixedLossScale: lambda: {"loss_scale_value": 8},
+        tf.train.experimental.DynamicLossScale: lambda: {
+            "initial_loss_scale": 8.0, "increment_period": 2, "multiplier": 2.0,
+        },
+        tf.train.experimental.MixedPrecisionLossScaleOptimizer: lambda: {
+            "opt": tf.train.GradientDescentOptimizer(1.0), "loss_scale": "dynamic",
+        },
         tf.linalg.normalize: lambda: {"tensor": [3.0, 4.0], "ord": 1, "axis": 0},
         tf.linalg.matrix_rank: lambda: {"a": [[1.0]], "tol": 0.5},
         tf.linalg.pinv: lambda: {"a": [[1.0]], "rcond": 0.5},

@@ -526,7 +526,7 @@ TABLE = _table()
 # What takes any object, is made by the package alone, or has a test of its own.
 _TAKE_ANYTHING = {
     tf.test.TestCase, tf.test.is_gpu_available, tf.test.main, tf.test.Benchmark,
-    tf.test.StubOutForTesting,
+    tf.test.StubOutForTesting, tf.train.experimental.LossScale,
     tf.flags.Error, tf.flags.DuplicateFlagError, tf.flags.IllegalFlagValueError,
     tf.flags.ValidationError, tf.flags.UnrecognizedFlagError,
     tf.add_to_collection, tf.get_collection_ref, tf.get_static_value, tf.is_tensor,

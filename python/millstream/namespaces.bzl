@@ -59,6 +59,7 @@ The examples of the functions assume that line of import and a default session, 
     "test": "Test cases for graphs, and checks of gradients.",
     "timeline": "A step's trace as a timeline that Chrome's ``chrome://tracing`` and Perfetto show.",
     "train": "Training: optimizers, learning rates, checkpoints, and sessions that go on.",
+    "train.experimental": "Losses that are scaled, for gradients of 16 bits.",
     "train.queue_runner": "Threads that fill queues, under their second names.",
     "version": "Versions: of Millstream, and of the graphs that it reads and writes.",
 }
