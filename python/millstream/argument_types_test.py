@@ -421,6 +421,7 @@ def _table() -> Calls:
         tf.variable_scope: lambda: {"name_or_scope": "s"},
         tf.VariableScope: lambda: {"reuse": False},
         tf.variables_initializer: lambda: {"var_list": [_variable()]},
+        tf.variable_creator_scope: lambda: {"variable_creator": lambda make, **kwargs: make()},
         tf.variance_scaling_initializer: dict,
         tf.where: lambda: {"condition": [[True, False]] * 2, "x": X, "y": X},
         tf.zeros: lambda: {"shape": [2]},

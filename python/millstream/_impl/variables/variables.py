@@ -17,6 +17,7 @@ from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.values import dtypes, tensor_shape
 from millstream._impl.values.tensor_shape import TensorShape
 from millstream._impl.variables import initial_values, save_slices, variable_protos
+from millstream._impl.variables.creators import MadeByCreators
 from millstream._impl.variables.part_updates import PartUpdates
 from millstream._impl.variables.variable_kinds import VariableAggregation, VariableSynchronization
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @public("Variable")
-class Variable(PartUpdates, Operators, TensorLike):
+class Variable(PartUpdates, Operators, TensorLike, metaclass=MadeByCreators):
     """A tensor that keeps its value from step to step, and that operations can change.
 
     It must be initialized before it is read: run `initializer`, or
