@@ -517,7 +517,7 @@ def _table() -> Calls:
         **calls_of_sessions(),
         **calls_of_networks(),
     }  # fmt: skip
-    for name in ("bfloat16", "double", "float", "int32", "int64"):
+    for name in ("bfloat16", "complex128", "complex64", "double", "float", "int32", "int64"):
         table[getattr(tf, f"to_{name}")] = lambda: {"x": X}
     return table
 

@@ -31,7 +31,9 @@ identity_n = public("identity_n")(gen_ops.identity_n)
 stop_gradient = public("stop_gradient")(gen_ops.stop_gradient)
 get_static_value = public("get_static_value")(constant_value)
 broadcast_to = public("broadcast_to")(gen_ops.broadcast_to)
-invert_permutation = public("invert_permutation")(gen_ops.invert_permutation)
+invert_permutation = public("invert_permutation", "math.invert_permutation")(
+    gen_ops.invert_permutation
+)
 dynamic_partition = public("dynamic_partition")(gen_ops.dynamic_partition)
 dynamic_stitch = public("dynamic_stitch")(gen_ops.dynamic_stitch)
 bitcast = public("bitcast")(gen_ops.bitcast)

@@ -15,8 +15,12 @@ from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import array_creation, array_join
 from millstream._impl.values import dtypes
 
-space_to_batch_nd = public("space_to_batch_nd")(gen_ops.space_to_batch_nd)
-batch_to_space_nd = public("batch_to_space_nd")(gen_ops.batch_to_space_nd)
+space_to_batch_nd = public("space_to_batch_nd", "manip.space_to_batch_nd")(
+    gen_ops.space_to_batch_nd
+)
+batch_to_space_nd = public("batch_to_space_nd", "manip.batch_to_space_nd")(
+    gen_ops.batch_to_space_nd
+)
 
 
 def _square(block_size: Any, block_shape: Any) -> Any:

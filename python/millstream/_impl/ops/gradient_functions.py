@@ -82,7 +82,7 @@ class RegisterGradient:
         return f
 
 
-@public("NotDifferentiable", "NoGradient")
+@public("NotDifferentiable", "NoGradient", "no_gradient")
 @takes(op_type=TEXT)
 def not_differentiable(op_type: str) -> None:
     """Let an op count as a constant where gradients are computed.

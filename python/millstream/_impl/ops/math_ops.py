@@ -140,7 +140,7 @@ def round(x: Any, name: str | None = None) -> Tensor:  # noqa: A001  (the public
     return value if value.dtype.is_integer else gen_ops.round(value, name)
 
 
-@public("cast")
+@public("cast", "dtypes.cast")
 @takes(x=TENSOR, dtype=DTYPE)
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     """A tensor's elements as another type.
@@ -172,7 +172,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
         return gen_ops.cast(value, wanted, name=scope)
 
 
-@public("saturate_cast")
+@public("saturate_cast", "dtypes.saturate_cast")
 @takes(value=TENSOR, dtype=DTYPE)
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     """A tensor's elements as another type, those out of its range at its limits.
@@ -236,6 +236,8 @@ to_double = public("to_double")(_caster("ToDouble", dtypes.float64))
 to_int32 = public("to_int32")(_caster("ToInt32", dtypes.int32))
 to_int64 = public("to_int64")(_caster("ToInt64", dtypes.int64))
 to_bfloat16 = public("to_bfloat16")(_caster("ToBFloat16", dtypes.bfloat16))
+to_complex64 = public("to_complex64")(_caster("ToComplex64", dtypes.complex64))
+to_complex128 = public("to_complex128")(_caster("ToComplex128", dtypes.complex128))
 
 
 @public("add_n", "math.add_n")

@@ -261,7 +261,7 @@ def local_variables_initializer() -> Operation:
     return variables_initializer(local_variables())
 
 
-@public("tables_initializer")
+@public("tables_initializer", "initializers.tables_initializer")
 @takes()
 def tables_initializer(name: str = "init_all_tables") -> Operation:
     """An operation that initializes the tables of the default graph.
