@@ -22,7 +22,7 @@ inline constexpr InstructionSet kWidestSet =
 
 // V is a vector of T, or T itself.
 template <typename V, typename T>
-inline constexpr int64_t kLanesOf = sizeof(V) / sizeof(T);
+inline constexpr int64_t kLanesOf = static_cast<int64_t>(sizeof(V)) / int64_t{sizeof(T)};
 
 template <typename V, typename T>
 inline V LoadLanes(const T* address) {
