@@ -134,11 +134,12 @@ def check(tool: list[str], names: list[str], protos: list[str], cache: pathlib.P
     for proto in protos:
         proto_state.update(proto.encode() + b"\0" + (ROOT / proto).read_bytes())
     messages = _generate_messages(protos, proto_state.hexdigest(), cache)
-    flags = ["-std=c++17", *WARNINGS, "-iquote", ".", "-isystem", str(messages)]
+    flags = ["-std=c++17", *WARNINGS, "-iquote", "."]
     flags += ["-isystem", "/usr/include/eigen3", "-isystem", "/usr/include/python3.11"]
-    flags += ["-isystem", str(_openmp_headers(cache))]
-    installed = ["-isystem", str(_installed_headers(cache))]
+    # The folders of what is generated have other names when a .proto file changes.
     salt = (ROOT / ".clang-tidy").read_bytes() + repr((tool, flags)).encode()
+    flags += ["-isystem", str(messages), "-isystem", str(_openmp_headers(cache))]
+    installed = ["-isystem", str(_installed_headers(cache))]
     sources = _Sources(salt, proto_state.digest())
 
     def check_one(name: str) -> list[str]:
