@@ -46,13 +46,32 @@ _MAY_INCLUDE = {
 
 # What is outside of the rooms and uses one directly. Front ends have c_api alone.
 _OUTSIDE = {
-    "io": ["//testing"],
+    "io": [
+        "//distributed_runtime",
+        "//testing",
+    ],
     "checkpoint": ["//testing"],
-    "graph": ["//benchmarks"],
+    "graph": [
+        "//benchmarks",
+        "//distributed_runtime",
+    ],
     "gradients": ["//benchmarks"],
-    "plan": ["//benchmarks"],
-    "session": ["//benchmarks"],
+    "device": ["//distributed_runtime"],
+    "resources": ["//distributed_runtime"],
+    "partition": ["//distributed_runtime"],
+    "step": ["//distributed_runtime"],
+    "host": ["//distributed_runtime"],
+    "numerics": ["//distributed_runtime"],
+    "plan": [
+        "//benchmarks",
+        "//distributed_runtime",
+    ],
+    "session": [
+        "//benchmarks",
+        "//distributed_runtime",
+    ],
     "c_api": [
+        "//distributed_runtime",
         "//python",
         "//testing",
     ],

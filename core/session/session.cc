@@ -281,7 +281,7 @@ void Session::Free(std::unique_ptr<Session> session) {
   freed->gate()->Free([freed] { delete freed; });
 }
 
-StatusOr<std::unique_ptr<Session>> Session::Create(Graph* graph, const SessionOptions& options) {
+Status Session::PrepareProcess() {
   MS_RETURN_IF_ERROR(ForkGuard::Check());
   ForkGuard::Arm();
   MS_RETURN_IF_ERROR(RegisterRuntimeInterfaces());
@@ -289,6 +289,11 @@ StatusOr<std::unique_ptr<Session>> Session::Create(Graph* graph, const SessionOp
   MS_RETURN_IF_ERROR(PluginLoader::Global()->LoadInstalled());
   static absl::once_flag armed;
   absl::call_once(armed, &LiveSessions::EndBeforeLibraries);
+  return absl::OkStatus();
+}
+
+StatusOr<std::unique_ptr<Session>> Session::Create(Graph* graph, const SessionOptions& options) {
+  MS_RETURN_IF_ERROR(PrepareProcess());
   MS_ASSIGN_OR_RETURN(DeviceList devices, CreateDevices(options.device_count));
   return std::make_unique<DirectSession>(graph, options, std::move(devices));
 }

@@ -48,6 +48,9 @@ struct DeviceInfo {
 // Thread-safe.
 class Session {
  public:
+  // Loads the installed plugins and registers what every session needs. Create does so itself.
+  // FAILED_PRECONDITION in a forked child.
+  static Status PrepareProcess();
   // Loads the installed plugins and creates a session. INVALID_ARGUMENT for wrong options;
   // FAILED_PRECONDITION in a forked child. REQUIRES: `graph` outlives the session.
   static StatusOr<std::unique_ptr<Session>> Create(Graph* graph, const SessionOptions& options);

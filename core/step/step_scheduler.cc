@@ -44,11 +44,12 @@ std::string KnownWaits(const std::vector<OutsideWork>& outside_work, int outside
   return waits;
 }
 
-// A step with a time limit waits until then.
+// A step with a time limit waits until then. Programs of other tasks may end the waits of a step
+// that has parts there.
 WaitVerdict Judge(const RunOptions& options, const std::string& waits) {
   const WaitJudge judge = TheWaitJudge();
   const bool is_asked = judge != nullptr && options.should_stop != nullptr &&
-                        options.timeout_ms == 0 && !waits.empty();
+                        options.timeout_ms == 0 && options.other_tasks == nullptr && !waits.empty();
   return is_asked ? judge(waits) : WaitVerdict::kMayEnd;
 }
 

@@ -1,0 +1,241 @@
+// Clusters of two tasks in one process: sessions of each of them.
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "core/testing/session_fixture.h"
+#include "distributed_runtime/cluster_session.h"
+#include "distributed_runtime/loopback_transport.h"
+#include "distributed_runtime/master_client.h"
+#include "distributed_runtime/server.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "millstream/framework/protos/config.pb.h"
+#include "millstream/framework/protos/tensorflow_server.pb.h"
+
+namespace millstream {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr int kTasks = 2;
+
+class ClusterTest : public SessionTest {
+ protected:
+  ClusterTest() {
+    EXPECT_EQ(LoadCpuPlugin(), absl::OkStatus());
+    static int clusters = 0;
+    ++clusters;
+    def_.set_job_name("worker");
+    proto::JobDef* const job = def_.mutable_cluster()->add_job();
+    job->set_name("worker");
+    for (int task = 0; task < kTasks; ++task) {
+      (*job->mutable_tasks())[task] = absl::StrCat("cluster", clusters, ":", task + 1);
+    }
+    for (int task = 0; task < kTasks; ++task) servers_.push_back(Start(task));
+  }
+
+  std::unique_ptr<Server> Start(int task) {
+    def_.set_task_index(task);
+    StatusOr<std::unique_ptr<Server>> server =
+        Server::Create(def_.SerializeAsString(), LoopbackTransport::Global());
+    EXPECT_TRUE(server.ok()) << server.status();
+    return server.ok() ? *std::move(server) : nullptr;
+  }
+
+  StatusOr<std::unique_ptr<Session>> TryOpen(
+      int task, const proto::ConfigProto& config = proto::ConfigProto()) {
+    return CreateClusterSession(&graph, servers_[task]->target(), config.SerializeAsString(),
+                                LoopbackTransport::Global(), absl::Now() + absl::Seconds(5));
+  }
+  std::unique_ptr<Session> Open(int task, const proto::ConfigProto& config = proto::ConfigProto()) {
+    StatusOr<std::unique_ptr<Session>> opened = TryOpen(task, config);
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    return opened.ok() ? *std::move(opened) : nullptr;
+  }
+
+  // What `op` adds asks for that task.
+  Output On(int task, absl::string_view op, const std::vector<Output>& inputs) {
+    build.set_device(absl::StrCat("/job:worker/task:", task));
+    const Output output = Op(op, inputs);
+    build.set_device("");
+    return output;
+  }
+
+  // A kernel that waits until the step is stopped.
+  Output FromEmptyQueue(int task) {
+    build.set_device(absl::StrCat("/job:worker/task:", task));
+    const GraphBuilder::Attrs attrs = {{"component_types", DataTypeList{DataType::kFloat}}};
+    const Output element = Op("QueueDequeueV2", {Op("FIFOQueueV2", {}, attrs)}, attrs);
+    build.set_device("");
+    return element;
+  }
+
+  proto::ServerDef def_;
+  std::vector<std::unique_ptr<Server>> servers_;
+};
+
+TEST_F(ClusterTest, AStepRunsOverBothTasks) {
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(2));
+  const Output y = On(0, "Neg", {On(1, "Square", {On(0, "Neg", {x})})});
+  for (int task = 0; task < kTasks; ++task) {
+    session = Open(task);
+    ASSERT_NE(session, nullptr);
+    for (const float value : {2.0f, 3.0f}) {
+      EXPECT_THAT(Elements<float>(Value(y, {{x, Values<float>({value, 1})}})),
+                  ElementsAre(-value * value, -1));
+    }
+  }
+}
+
+TEST_F(ClusterTest, DevicesOfBothTasksAreListedThoseOfTheMasterFirst) {
+  session = Open(1);
+  std::vector<std::string> names;
+  for (const DeviceInfo& device : session->ListDevices()) names.push_back(device.name);
+  EXPECT_THAT(names, ElementsAre("/job:worker/replica:0/task:1/device:CPU:0",
+                                 "/job:worker/replica:0/task:0/device:CPU:0"));
+}
+
+TEST_F(ClusterTest, TheGraphGrowsBetweenSteps) {
+  session = Open(0);
+  Output y = Constant(2.0f);
+  for (int i = 0; i < 4; ++i) {
+    y = On(i % 2, "Square", {On(1 - i % 2, "Neg", {y})});
+    EXPECT_EQ(Elements<float>(Value(y))[0], std::vector<float>({4, 16, 256, 65536})[i]);
+  }
+}
+
+TEST_F(ClusterTest, SessionsShareVariablesUnlessTheyAreIsolated) {
+  build.set_device("/job:worker/task:1");
+  const Output v = Variable("v", DataType::kFloat, PartialShape::Scalar());
+  const Node* const assign = Assign(v, Constant(5.0f));
+  const Output read = Read(v);
+  build.set_device("");
+  session = Open(0);
+  ASSERT_EQ(Execute({assign}), absl::OkStatus());
+  session = Open(1);
+  EXPECT_EQ(Elements<float>(Value(read))[0], 5);
+  proto::ConfigProto config;
+  config.set_isolate_session_state(true);
+  session = Open(0, config);
+  ExpectError(Error(read), absl::StatusCode::kFailedPrecondition, {"v"});
+  session.reset();
+  EXPECT_EQ(ResetMaster(servers_[0]->target(), {}, LoopbackTransport::Global()), absl::OkStatus());
+  session = Open(1);
+  ExpectError(Error(read), absl::StatusCode::kFailedPrecondition, {"v"});
+}
+
+TEST_F(ClusterTest, AVariableOfAnotherShapeBeginsAnew) {
+  const auto on_task = [this](Graph* of, int64_t size) {
+    GraphBuilder builder(of, "");
+    builder.set_device("/job:worker/task:1");
+    const GraphBuilder::Attrs attrs = {{"dtype", DataType::kFloat},
+                                       {"shape", PartialShape::Vector(size)},
+                                       {"shared_name", std::string("v")}};
+    const Output handle = builder.Op("VarHandleOp", {}, attrs);
+    const Tensor value = Tensor::Vector<float>(std::vector<float>(size, 1.0f));
+    StepSignature signature;
+    signature.targets = {builder.NodeOf("AssignVariableOp", {handle, builder.Const(value)})};
+    EXPECT_TRUE(builder.ok()) << builder.status();
+    return signature;
+  };
+  for (const int64_t size : {1, 5}) {
+    Graph own;
+    const StepSignature signature = on_task(&own, size);
+    const auto opened =
+        CreateClusterSession(&own, servers_[0]->target(), "", LoopbackTransport::Global(),
+                             absl::Now() + absl::Seconds(5));
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    EXPECT_EQ((*opened)->Run(signature, {}, {}, RunOptions()), absl::OkStatus());
+  }
+}
+
+TEST_F(ClusterTest, AnErrorNamesTheNodeAndTheTask) {
+  const Output log = On(0, "Log", {Constant(-1.0f)});
+  build.set_device("/job:worker/task:1");
+  const Output bad = Op("CheckNumerics", {log}, {{"message", std::string("no number")}});
+  build.set_device("");
+  const Output y = On(0, "Neg", {bad});
+  session = Open(0);
+  const Status status = Error(y);
+  ExpectError(status, absl::StatusCode::kInvalidArgument,
+              {"no number", bad.node->name(), "/job:worker/replica:0/task:1"});
+  EXPECT_EQ(StatusNode(status), bad.node->name());
+  EXPECT_EQ(Elements<float>(Value(On(1, "Neg", {Constant(1.0f)})))[0], -1);
+}
+
+TEST_F(ClusterTest, ATaskThatDoesNotExistIsAnError) {
+  const Output y = On(9, "Neg", {Constant(1.0f)});
+  session = Open(0);
+  ExpectError(Error(y), absl::StatusCode::kInvalidArgument, {"task:9"});
+}
+
+TEST_F(ClusterTest, AStepThatTakesTooLongEndsEverywhere) {
+  const Output y = On(0, "Neg", {FromEmptyQueue(1)});
+  session = Open(0);
+  RunOptions options;
+  options.timeout_ms = 50;
+  const Status status = Run({y}, {}, {}, options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+}
+
+TEST_F(ClusterTest, ACancelledStepEnds) {
+  const Output y = FromEmptyQueue(1);
+  session = Open(0);
+  Cancellation cancellation;
+  std::thread canceller([&] {
+    absl::SleepFor(absl::Milliseconds(50));
+    cancellation.Cancel();
+  });
+  RunOptions options;
+  options.cancellation = &cancellation;
+  EXPECT_EQ(Run({y}, {}, {}, options).status().code(), absl::StatusCode::kCancelled);
+  canceller.join();
+}
+
+TEST_F(ClusterTest, ClosingASessionEndsItsSteps) {
+  const Output y = On(0, "Neg", {FromEmptyQueue(1)});
+  session = Open(0);
+  std::thread closer([&] {
+    absl::SleepFor(absl::Milliseconds(50));
+    EXPECT_EQ(session->Close(), absl::OkStatus());
+  });
+  EXPECT_EQ(Run({y}).status().code(), absl::StatusCode::kCancelled);
+  closer.join();
+  EXPECT_EQ(Run({y}).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(ClusterTest, ASessionNeedsAllTasks) {
+  servers_[1].reset();
+  const auto opened = TryOpen(0);
+  EXPECT_EQ(opened.status().code(), absl::StatusCode::kUnavailable) << opened.status();
+  EXPECT_THAT(std::string(opened.status().message()), HasSubstr("/job:worker/replica:0/task:1"));
+}
+
+TEST_F(ClusterTest, ATaskThatWasStartedAgainIsNotTheOldOne) {
+  const Output y = On(1, "Neg", {On(0, "Neg", {Constant(2.0f)})});
+  session = Open(0);
+  EXPECT_EQ(Elements<float>(Value(y))[0], 2);
+  servers_[1].reset();
+  ExpectError(Error(y), absl::StatusCode::kUnavailable, {"/job:worker/replica:0/task:1"});
+  servers_[1] = Start(1);
+  ExpectError(Error(y), absl::StatusCode::kAborted, {"/job:worker/replica:0/task:1"});
+  session = Open(0);
+  EXPECT_EQ(Elements<float>(Value(y))[0], 2);
+}
+
+TEST_F(ClusterTest, ServersOfOneAddressAndOfNoTaskAreRefused) {
+  def_.set_task_index(1);
+  const auto again = Server::Create(def_.SerializeAsString(), LoopbackTransport::Global());
+  EXPECT_EQ(again.status().code(), absl::StatusCode::kUnavailable) << again.status();
+  def_.set_task_index(7);
+  const auto none = Server::Create(def_.SerializeAsString(), LoopbackTransport::Global());
+  EXPECT_EQ(none.status().code(), absl::StatusCode::kInvalidArgument) << none.status();
+}
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,63 @@
+// The master service of a task: the sessions of the clients that talk to the task.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_MASTER_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_MASTER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "distributed_runtime/master_session.h"
+#include "distributed_runtime/rpc.h"
+#include "distributed_runtime/worker.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// Thread-safe.
+class Master : public std::enable_shared_from_this<Master> {
+ public:
+  explicit Master(std::shared_ptr<Worker> worker) : worker_(std::move(worker)) {}
+
+  // See MasterSession::Create.
+  StatusOr<std::shared_ptr<MasterSession>> CreateSession(const std::string& config,
+                                                         absl::Time deadline)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends a session. Does nothing if there is none.
+  void CloseSession(uint64_t handle) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Removes the resources of the containers (all if none is named) in all tasks, and closes the
+  // sessions of this master.
+  Status Reset(absl::Span<const std::string> containers) ABSL_LOCKS_EXCLUDED(mutex_);
+  void CloseAll() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Answers a request of a client in another process. False if the master has no such method.
+  bool Handle(absl::string_view method, PayloadReader request, Reply reply);
+
+ private:
+  StatusOr<std::shared_ptr<MasterSession>> Find(uint64_t handle) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  void OnCreateSession(PayloadReader* request, const Reply& reply);
+  void OnPrepareStep(PayloadReader* request, const Reply& reply);
+  void OnRunStep(PayloadReader* request, const Reply& reply);
+  void OnCancelRun(PayloadReader* request, const Reply& reply) ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnExplainStep(PayloadReader* request, const Reply& reply);
+  void OnCloseSession(PayloadReader* request, const Reply& reply);
+  void OnReset(PayloadReader* request, const Reply& reply);
+
+  const std::shared_ptr<Worker> worker_;
+  absl::Mutex mutex_;
+  absl::flat_hash_map<uint64_t, std::shared_ptr<MasterSession>> sessions_ ABSL_GUARDED_BY(mutex_);
+  // Of clients in other processes, by session and the client's number.
+  absl::flat_hash_map<std::pair<uint64_t, uint64_t>, std::shared_ptr<Cancellation>> runs_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_MASTER_H_

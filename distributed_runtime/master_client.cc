@@ -1,0 +1,243 @@
+#include "distributed_runtime/master_client.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "core/step/cancel_listeners.h"
+#include "distributed_runtime/device_coding.h"
+#include "distributed_runtime/rpc.h"
+#include "distributed_runtime/server.h"
+
+namespace millstream {
+namespace {
+
+constexpr absl::Duration kAskingPeriod = absl::Milliseconds(20);
+
+// ---- A master in this process ----
+
+class LocalStep final : public ClientStep {
+ public:
+  LocalStep(std::shared_ptr<MasterSession> session, std::shared_ptr<const MasterStep> step)
+      : session_(std::move(session)), step_(std::move(step)) {}
+  Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+             const RunOptions& options) override {
+    return session_->Run(step_, feeds, fetches, options);
+  }
+  std::string placement_text() override { return step_->here->placement_text(); }
+
+ private:
+  const std::shared_ptr<MasterSession> session_;
+  const std::shared_ptr<const MasterStep> step_;
+};
+
+class LocalClient final : public MasterClient {
+ public:
+  LocalClient(std::shared_ptr<Master> master, std::shared_ptr<MasterSession> session)
+      : master_(std::move(master)), session_(std::move(session)) {}
+  const DeviceSet& devices() const override { return session_->devices(); }
+  StatusOr<std::unique_ptr<ClientStep>> Prepare(const proto::GraphChunk& chunk,
+                                                const proto::SignatureRecord& signature) override {
+    MS_ASSIGN_OR_RETURN(std::shared_ptr<const MasterStep> step,
+                        session_->Prepare(chunk, signature));
+    return std::make_unique<LocalStep>(session_, std::move(step));
+  }
+  void Close() override { master_->CloseSession(session_->handle()); }
+
+ private:
+  const std::shared_ptr<Master> master_;
+  const std::shared_ptr<MasterSession> session_;
+};
+
+// ---- A master in another process ----
+
+// A run whose response may come after the caller has given up.
+class RemoteRun {
+ public:
+  void Take(const Status& status, PayloadReader* response) ABSL_LOCKS_EXCLUDED(mutex_) {
+    proto::RunStepResponse message;
+    Status read = status.ok() ? DecodeMessage(response, &message) : status;
+    std::vector<Tensor> fetches;
+    for (const proto::TensorHeader& header : message.fetches()) {
+      StatusOr<Tensor> fetch = DecodeTensor(header, response);
+      if (!fetch.ok()) read = fetch.status();
+      fetches.push_back(fetch.ok() ? *std::move(fetch) : Tensor());
+    }
+    absl::MutexLock lock(&mutex_);
+    status_ = read;
+    fetches_ = std::move(fetches);
+    is_done_ = true;
+  }
+  bool Await(absl::Time until) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return mutex_.AwaitWithDeadline(absl::Condition(&is_done_), until);
+  }
+  Status Give(absl::Span<Tensor> fetches) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    MS_RETURN_IF_ERROR(status_);
+    if (fetches_.size() != fetches.size()) {
+      return errors::Internal("expected ", fetches.size(), " fetches, got ", fetches_.size());
+    }
+    std::move(fetches_.begin(), fetches_.end(), fetches.begin());
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Mutex mutex_;
+  Status status_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Tensor> fetches_ ABSL_GUARDED_BY(mutex_);
+  bool is_done_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+class RemoteStep final : public ClientStep {
+ public:
+  RemoteStep(std::shared_ptr<Channel> channel, uint64_t session, int64_t step)
+      : channel_(std::move(channel)), session_(session), step_(step) {}
+
+  Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+             const RunOptions& options) override {
+    static std::atomic<uint64_t> next{1};
+    proto::RunStepRequest request;
+    request.set_session(session_);
+    request.set_step(step_);
+    request.set_run(next.fetch_add(1));
+    request.set_timeout_ms(options.timeout_ms);
+    TensorWriter writer;
+    for (const Tensor& feed : feeds) MS_RETURN_IF_ERROR(writer.Add(feed, request.add_feeds()));
+    const auto run = std::make_shared<RemoteRun>();
+    const auto call = StartRequest(
+        channel_.get(), "RunStep", writer.Finish(request), absl::InfiniteFuture(),
+        [run](const Status& status, PayloadReader* response) { run->Take(status, response); });
+    bool is_cancelled = false;
+    while (!run->Await(absl::Now() + kAskingPeriod)) {
+      if (is_cancelled || !MustStop(options)) continue;
+      is_cancelled = true;
+      Cancel(request.run());
+      // The master ends the run, and says why it ended; a master that hangs does not answer.
+      if (!run->Await(absl::Now() + absl::Seconds(2))) call->Cancel();
+    }
+    return run->Give(fetches);
+  }
+
+  std::string placement_text() override {
+    proto::SessionRequest request;
+    request.set_session(session_);
+    request.set_step(step_);
+    proto::ExplainStepResponse response;
+    const Status status = RequestMessage(channel_.get(), "ExplainStep", request,
+                                         absl::Now() + absl::Minutes(1), &response);
+    return status.ok() ? response.placement() : absl::StrCat(status.message(), "\n");
+  }
+
+ private:
+  static bool MustStop(const RunOptions& options) {
+    if (options.cancellation != nullptr && options.cancellation->IsCancelled()) return true;
+    if (options.closing != nullptr && options.closing->IsCancelled()) return true;
+    return options.should_stop != nullptr && options.should_stop(options.should_stop_argument);
+  }
+  void Cancel(uint64_t run) {
+    proto::CancelRunRequest request;
+    request.set_session(session_);
+    request.set_run(run);
+    StartRequest(channel_.get(), "CancelRun", EncodeMessage(request),
+                 absl::Now() + absl::Seconds(10), [](const Status&, PayloadReader*) {});
+  }
+
+  const std::shared_ptr<Channel> channel_;
+  const uint64_t session_;
+  const int64_t step_;
+};
+
+class RemoteClient final : public MasterClient {
+ public:
+  RemoteClient(std::shared_ptr<Channel> channel, uint64_t session, DeviceSet devices)
+      : channel_(std::move(channel)), session_(session), devices_(std::move(devices)) {}
+  const DeviceSet& devices() const override { return devices_; }
+
+  StatusOr<std::unique_ptr<ClientStep>> Prepare(const proto::GraphChunk& chunk,
+                                                const proto::SignatureRecord& signature) override {
+    proto::PrepareStepRequest request;
+    request.set_session(session_);
+    *request.mutable_chunk() = chunk;
+    *request.mutable_signature() = signature;
+    proto::PrepareStepResponse response;
+    MS_RETURN_IF_ERROR(
+        RequestMessage(channel_.get(), "PrepareStep", request, absl::InfiniteFuture(), &response));
+    return std::make_unique<RemoteStep>(channel_, session_, response.step());
+  }
+
+  void Close() override {
+    if (is_closed_.exchange(true)) return;
+    proto::SessionRequest request;
+    request.set_session(session_);
+    proto::NothingResponse response;
+    RequestMessage(channel_.get(), "CloseSession", request, absl::Now() + absl::Seconds(5),
+                   &response)
+        .IgnoreError();
+  }
+
+ private:
+  const std::shared_ptr<Channel> channel_;
+  const uint64_t session_;
+  const DeviceSet devices_;
+  std::atomic<bool> is_closed_{false};
+};
+
+StatusOr<std::string> AddressOf(absl::string_view target) {
+  absl::string_view address = target;
+  if (absl::ConsumePrefix(&address, "grpc://") && absl::StrContains(address, ":")) {
+    return std::string(address);
+  }
+  return errors::NotFound(
+      "No session factory registered for the given session options: target: '", target,
+      "', expected '', the engine of this process, or grpc://HOST:PORT, a server's");
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<MasterClient>> MasterClient::Connect(absl::string_view target,
+                                                              const std::string& config,
+                                                              Transport* transport,
+                                                              absl::Time deadline) {
+  MS_ASSIGN_OR_RETURN(const std::string address, AddressOf(target));
+  if (const std::shared_ptr<Master> master = FindLocalMaster(address)) {
+    MS_ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session,
+                        master->CreateSession(config, deadline));
+    return std::make_unique<LocalClient>(master, std::move(session));
+  }
+  MS_ASSIGN_OR_RETURN(std::shared_ptr<Channel> channel, transport->Connect(address));
+  proto::CreateSessionRequest request;
+  request.set_config(config);
+  proto::CreateSessionResponse response;
+  const Status status =
+      RequestMessage(channel.get(), "CreateSession", request, deadline, &response);
+  if (absl::IsDeadlineExceeded(status)) {
+    return absl::UnavailableError(absl::StrCat("no server answers at ", target));
+  }
+  MS_RETURN_IF_ERROR(status);
+  MS_ASSIGN_OR_RETURN(DeviceSet devices, DecodeDevices(response.devices()));
+  return std::make_unique<RemoteClient>(std::move(channel), response.session(), std::move(devices));
+}
+
+Status ResetMaster(absl::string_view target, absl::Span<const std::string> containers,
+                   Transport* transport) {
+  MS_ASSIGN_OR_RETURN(const std::string address, AddressOf(target));
+  if (const std::shared_ptr<Master> master = FindLocalMaster(address)) {
+    return master->Reset(containers);
+  }
+  MS_ASSIGN_OR_RETURN(const std::shared_ptr<Channel> channel, transport->Connect(address));
+  proto::ResetRequest request;
+  for (const std::string& container : containers) request.add_containers(container);
+  proto::NothingResponse response;
+  return RequestMessage(channel.get(), "Reset", request, absl::Now() + absl::Seconds(15),
+                        &response);
+}
+
+}  // namespace millstream

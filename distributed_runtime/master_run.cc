@@ -1,0 +1,191 @@
+#include "distributed_runtime/master_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "core/step/cancel_listeners.h"
+#include "distributed_runtime/rpc.h"
+
+namespace millstream {
+namespace {
+
+// How often a waiting run asks the front end whether it is to stop.
+constexpr absl::Duration kAskingPeriod = absl::Milliseconds(20);
+// How long an aborted run waits for tasks that do not answer.
+constexpr absl::Duration kAbortPatience = absl::Milliseconds(500);
+// Workers watch the time limit themselves, and know what they wait for.
+constexpr absl::Duration kLateness = absl::Milliseconds(200);
+
+// Ends a run when something is cancelled, as long as the object lives.
+class Listening {
+ public:
+  Listening(MasterRun* run, const Cancellation* cancellation, void (*fn)(void*))
+      : listener_(fn, run), cancellation_(cancellation) {
+    if (cancellation_ != nullptr) cancellation_->listeners()->Add(&listener_);
+  }
+  ~Listening() {
+    if (cancellation_ != nullptr) cancellation_->listeners()->Remove(&listener_);
+  }
+
+ private:
+  CancelListener listener_;
+  const Cancellation* const cancellation_;
+};
+
+void OnCancelled(void* run) {
+  static_cast<MasterRun*>(run)->Fail(errors::Cancelled("the step was cancelled"));
+}
+void OnClosing(void* run) {
+  static_cast<MasterRun*>(run)->Fail(
+      errors::Cancelled("the session was closed while the step ran"));
+}
+
+}  // namespace
+
+MasterRun::MasterRun(std::shared_ptr<const MasterStep> step, uint64_t session, uint64_t number)
+    : step_(std::move(step)),
+      session_(session),
+      number_(number),
+      step_here_(step_->session->Step(number)),
+      fetches_(step_->here->builder().signature().fetches.size()),
+      has_answered_(step_->shares.size()),
+      missing_(step_->shares.size()) {}
+
+Status MasterRun::Start(absl::Span<const Tensor> feeds, int64_t timeout_ms,
+                        const std::vector<std::vector<uint64_t>>& ended) {
+  std::vector<Payload> payloads;
+  for (size_t s = 0; s < step_->shares.size(); ++s) {
+    const TaskShare& share = step_->shares[s];
+    proto::RunGraphRequest request;
+    request.set_session(session_);
+    request.set_graph(step_->number);
+    request.set_step(number_);
+    request.set_timeout_ms(timeout_ms);
+    request.mutable_ended_steps()->Add(ended[s].begin(), ended[s].end());
+    TensorWriter writer;
+    for (size_t i = 0; i < feeds.size(); ++i) {
+      if (!share.needs_feed[i]) {
+        SetShapeOnly(feeds[i], request.add_feeds());
+        continue;
+      }
+      MS_RETURN_IF_ERROR(writer.Add(feeds[i], request.add_feeds()));
+    }
+    payloads.push_back(writer.Finish(request));
+  }
+  for (size_t s = 0; s < payloads.size(); ++s) {
+    StartRequest(step_->shares[s].channel.get(), "RunGraph", std::move(payloads[s]),
+                 absl::InfiniteFuture(),
+                 [self = shared_from_this(), s](const Status& status, PayloadReader* response) {
+                   self->TakeResponse(s, status, response);
+                 });
+  }
+  return absl::OkStatus();
+}
+
+void MasterRun::TakeResponse(size_t share, const Status& status, PayloadReader* response) {
+  const auto read = [&]() -> Status {
+    MS_RETURN_IF_ERROR(status);
+    proto::RunGraphResponse message;
+    MS_RETURN_IF_ERROR(DecodeMessage(response, &message));
+    absl::MutexLock lock(&mutex_);
+    const size_t count = std::min<size_t>(message.fetches_size(), fetches_.size());
+    for (size_t i = 0; i < count; ++i) {
+      const proto::TensorHeader& header = message.fetches(static_cast<int>(i));
+      if (header.dtype() == 0) continue;
+      MS_ASSIGN_OR_RETURN(fetches_[i], DecodeTensor(header, response));
+    }
+    return absl::OkStatus();
+  };
+  const Status result = read();
+  {
+    // Before Fail, which does not tell a task that has ended.
+    absl::MutexLock lock(&mutex_);
+    has_answered_[share] = true;
+  }
+  if (!result.ok()) Fail(WithTask(result, step_->shares[share].name));
+  absl::MutexLock lock(&mutex_);
+  --missing_;
+}
+
+void MasterRun::Fail(const Status& error) {
+  std::vector<size_t> running;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!error_.ok()) return;
+    error_ = error;
+    for (size_t s = 0; s < has_answered_.size(); ++s) {
+      if (!has_answered_[s]) running.push_back(s);
+    }
+  }
+  step_here_->Stop(error);
+  proto::AbortStepRequest request;
+  request.set_session(session_);
+  request.set_step(number_);
+  EncodeStatus(error, request.mutable_error());
+  for (const size_t s : running) {
+    StartRequest(step_->shares[s].channel.get(), "AbortStep", EncodeMessage(request),
+                 absl::Now() + absl::Seconds(10), [](const Status&, PayloadReader*) {});
+  }
+}
+
+std::string MasterRun::MissingTasks() const {
+  std::string tasks;
+  for (size_t s = 0; s < has_answered_.size(); ++s) {
+    if (!has_answered_[s])
+      absl::StrAppend(&tasks, tasks.empty() ? "" : ", ", step_->shares[s].name);
+  }
+  return tasks;
+}
+
+void MasterRun::Await(const RunOptions& options) {
+  const absl::Time limit = options.timeout_ms > 0
+                               ? absl::Now() + absl::Milliseconds(options.timeout_ms) + kLateness
+                               : absl::InfiniteFuture();
+  absl::Time end = absl::InfiniteFuture();  // of the patience after an error
+  while (true) {
+    Status stop;
+    {
+      absl::MutexLock lock(&mutex_);
+      absl::Time wake = std::min(limit, end);
+      if (options.should_stop != nullptr) wake = std::min(wake, absl::Now() + kAskingPeriod);
+      // An error shortens the wait, and comes from another thread.
+      wake = std::min(wake, absl::Now() + absl::Milliseconds(100));
+      if (mutex_.AwaitWithDeadline(absl::Condition(this, &MasterRun::HasAll), wake)) return;
+      if (!error_.ok() && end == absl::InfiniteFuture()) end = absl::Now() + kAbortPatience;
+      if (absl::Now() >= end) return;
+      if (error_.ok() && absl::Now() >= limit) {
+        stop = absl::DeadlineExceededError(absl::StrCat(
+            "the step took longer than ", options.timeout_ms, " ms in ", MissingTasks()));
+      }
+    }
+    if (stop.ok() && options.should_stop != nullptr &&
+        options.should_stop(options.should_stop_argument)) {
+      stop = errors::Cancelled("the step was interrupted");
+    }
+    if (!stop.ok()) Fail(stop);
+  }
+}
+
+Status MasterRun::Finish(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                         const RunOptions& options, const Cancellation* closing) {
+  const Listening cancelled(this, options.cancellation, &OnCancelled);
+  const Listening client_closing(this, options.closing, &OnClosing);
+  const Listening master_closing(this, closing, &OnClosing);
+  if (step_->runs_here) {
+    const Status status =
+        step_->session->Run(step_->here.get(), step_here_.get(), feeds, fetches, options);
+    if (!status.ok()) Fail(status);
+  }
+  Await(options);
+  absl::MutexLock lock(&mutex_);
+  MS_RETURN_IF_ERROR(error_);
+  for (size_t i = 0; i < fetches_.size(); ++i) {
+    if (fetches_[i].has_value()) fetches[i] = std::move(fetches_[i]);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace millstream

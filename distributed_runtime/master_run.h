@@ -1,0 +1,76 @@
+// One run of a step over several tasks, as the master sees it.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_MASTER_RUN_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_MASTER_RUN_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "core/session/executable.h"
+#include "core/step/run_options.h"
+#include "distributed_runtime/transport.h"
+#include "distributed_runtime/worker_session.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+
+namespace millstream {
+
+// The share of another task in a step.
+struct TaskShare {
+  size_t task = 0;  // of Peers::tasks
+  std::string name;
+  std::shared_ptr<Channel> channel;
+  std::vector<bool> needs_feed;  // by feed of the step; it gets only the shapes of the others
+};
+
+// A step that all its tasks have registered. Constant after Prepare.
+struct MasterStep {
+  int64_t number = 0;
+  std::shared_ptr<WorkerSession> session;  // of this task; what `here` needs
+  std::shared_ptr<Executable> here;
+  bool runs_here = false;  // the master's task has a part
+  std::vector<TaskShare> shares;
+};
+
+// Responses may come after the run has ended, so they hold it. Thread-safe.
+class MasterRun : public std::enable_shared_from_this<MasterRun> {
+ public:
+  // `session`, `number`: the session's handle and the number of the run.
+  MasterRun(std::shared_ptr<const MasterStep> step, uint64_t session, uint64_t number);
+
+  // Sends the other tasks their messages. `ended` has the ended runs that each share may forget.
+  Status Start(absl::Span<const Tensor> feeds, int64_t timeout_ms,
+               const std::vector<std::vector<uint64_t>>& ended) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Runs the part of this task and waits for the others. The options are those of the client's run;
+  // `closing` is cancelled when the master's session is closed. After an error all tasks are told,
+  // and those that do not answer are waited for shortly.
+  Status Finish(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                const RunOptions& options, const Cancellation* closing) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends the run in all tasks. The first error counts.
+  void Fail(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  void TakeResponse(size_t share, const Status& status, PayloadReader* response)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void Await(const RunOptions& options) ABSL_LOCKS_EXCLUDED(mutex_);
+  std::string MissingTasks() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  bool HasAll() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return missing_ == 0; }
+
+  const std::shared_ptr<const MasterStep> step_;
+  const uint64_t session_;
+  const uint64_t number_;
+  const std::shared_ptr<WorkerStep> step_here_;
+  absl::Mutex mutex_;
+  Status error_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Tensor> fetches_ ABSL_GUARDED_BY(mutex_);
+  std::vector<bool> has_answered_ ABSL_GUARDED_BY(mutex_);  // by share
+  size_t missing_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_MASTER_RUN_H_

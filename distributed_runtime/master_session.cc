@@ -1,0 +1,188 @@
+#include "distributed_runtime/master_session.h"
+
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "core/c_api/session_options.h"
+#include "distributed_runtime/device_coding.h"
+#include "distributed_runtime/rpc.h"
+
+namespace millstream {
+namespace {
+
+uint64_t RandomHandle() {
+  std::random_device device;
+  return (uint64_t{device()} << 32) | device();
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<MasterSession>> MasterSession::Create(std::shared_ptr<Worker> worker,
+                                                               const std::string& config,
+                                                               absl::Time deadline) {
+  MS_ASSIGN_OR_RETURN(const SessionOptions options, c_api::MakeSessionOptions(config));
+  std::shared_ptr<MasterSession> session(
+      new MasterSession(std::move(worker), RandomHandle(), options.operation_timeout_ms));
+  MS_RETURN_IF_ERROR(session->Begin(config, deadline));
+  return session;
+}
+
+MasterSession::MasterSession(std::shared_ptr<Worker> worker, uint64_t handle, int64_t timeout_ms)
+    : worker_(std::move(worker)), handle_(handle), timeout_ms_(timeout_ms) {
+  const size_t num_tasks = worker_->peers()->tasks().size();
+  senders_.resize(num_tasks);
+  knows_devices_.resize(num_tasks);
+  ended_.resize(num_tasks);
+}
+
+// The devices of this task come first, so that nodes without a request are placed here.
+Status MasterSession::Begin(const std::string& config, absl::Time deadline) {
+  MS_ASSIGN_OR_RETURN(here_, worker_->CreateSession(handle_, config));
+  devices_ = here_->devices();
+  proto::CreateWorkerSessionRequest request;
+  request.set_session(handle_);
+  request.set_config(config);
+  std::vector<TaskRequest> requests;
+  for (const ClusterTask& task : worker_->peers()->tasks()) {
+    if (IsHere(task)) continue;
+    MS_ASSIGN_OR_RETURN(std::shared_ptr<Channel> channel, worker_->peers()->ChannelTo(task.name));
+    requests.push_back({task.name, std::move(channel), EncodeMessage(request)});
+  }
+  const auto take = [this](size_t i, PayloadReader* response) -> Status {
+    proto::CreateWorkerSessionResponse message;
+    MS_RETURN_IF_ERROR(DecodeMessage(response, &message));
+    MS_ASSIGN_OR_RETURN(const DeviceSet devices, DecodeDevices(message.devices()));
+    devices_.Append(devices);
+    return absl::OkStatus();
+  };
+  const Status status = RequestAll("CreateWorkerSession", std::move(requests), deadline, take);
+  if (absl::IsDeadlineExceeded(status)) return absl::UnavailableError(status.message());
+  MS_RETURN_IF_ERROR(status);
+  return here_->SetCluster(devices_);
+}
+
+// The tasks other than this one that have parts of the step.
+StatusOr<std::vector<TaskShare>> MasterSession::SharesOf(const Executable& graph,
+                                                         bool* runs_here) const {
+  std::vector<TaskShare> shares;
+  *runs_here = false;
+  for (const Partition& part : graph.builder().partitions().parts) {
+    const std::string name(TaskOf(devices_[part.device].name));
+    if (name == worker_->task()) {
+      *runs_here = true;
+      continue;
+    }
+    TaskShare* share = nullptr;
+    for (TaskShare& one : shares) {
+      if (one.name == name) share = &one;
+    }
+    if (share == nullptr) {
+      share = &shares.emplace_back();
+      share->name = name;
+      const std::vector<ClusterTask>& tasks = worker_->peers()->tasks();
+      while (tasks[share->task].name != name) ++share->task;
+      MS_ASSIGN_OR_RETURN(share->channel, worker_->peers()->ChannelTo(name));
+      share->needs_feed.resize(graph.builder().given().size());
+    }
+    for (const int feed : part.feeds) {
+      share->needs_feed[graph.builder().feed_sources()[feed]] = true;
+    }
+  }
+  return shares;
+}
+
+Status MasterSession::Register(const MasterStep& step, const proto::SignatureRecord& signature) {
+  std::vector<TaskRequest> requests;
+  for (const TaskShare& share : step.shares) {
+    proto::RegisterGraphRequest request;
+    request.set_session(handle_);
+    request.set_graph(step.number);
+    *request.mutable_signature() = signature;
+    MS_RETURN_IF_ERROR(senders_[share.task].AddChanges(here_->graph(), request.mutable_chunk()));
+    if (!knows_devices_[share.task]) EncodeDevices(devices_, request.mutable_devices());
+    knows_devices_[share.task] = true;
+    requests.push_back({share.name, share.channel, EncodeMessage(request)});
+  }
+  const uint64_t fingerprint = Fingerprint(step.here->builder().partitions());
+  const auto take = [fingerprint](size_t i, PayloadReader* response) -> Status {
+    proto::RegisterGraphResponse message;
+    MS_RETURN_IF_ERROR(DecodeMessage(response, &message));
+    if (message.fingerprint() == fingerprint) return absl::OkStatus();
+    return errors::FailedPrecondition(
+        "the task has cut the step in another way than its master; all tasks need the same version "
+        "of Millstream and the same plugins");
+  };
+  return RequestAll("RegisterGraph", std::move(requests), absl::InfiniteFuture(), take);
+}
+
+StatusOr<std::shared_ptr<const MasterStep>> MasterSession::Prepare(
+    const proto::GraphChunk& chunk, const proto::SignatureRecord& signature) {
+  absl::MutexLock lock(&mutex_);
+  if (is_closed_) return errors::FailedPrecondition("the session is closed");
+  MS_RETURN_IF_ERROR(here_->Extend(chunk));
+  auto step = std::make_shared<MasterStep>();
+  step->number = next_step_++;
+  step->session = here_;
+  MS_ASSIGN_OR_RETURN(step->here, here_->Compile(signature));
+  MS_ASSIGN_OR_RETURN(step->shares, SharesOf(*step->here, &step->runs_here));
+  if (!step->shares.empty()) MS_RETURN_IF_ERROR(Register(*step, signature));
+  steps_[step->number] = step;
+  return step;
+}
+
+StatusOr<std::shared_ptr<const MasterStep>> MasterSession::Find(int64_t number) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = steps_.find(number);
+  if (found != steps_.end()) return found->second;
+  return errors::NotFound("the session has no step ", number);
+}
+
+Status MasterSession::Run(const std::shared_ptr<const MasterStep>& step,
+                          absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                          const RunOptions& options) {
+  if (feeds.size() != step->here->builder().given().size()) {
+    return errors::InvalidArgument("the step takes ", step->here->builder().given().size(),
+                                   " feeds, got ", feeds.size());
+  }
+  const uint64_t number = next_run_.fetch_add(1, std::memory_order_relaxed);
+  RunOptions run_options = options;
+  if (run_options.timeout_ms == 0) run_options.timeout_ms = timeout_ms_;
+  std::vector<std::vector<uint64_t>> ended(step->shares.size());
+  {
+    absl::MutexLock lock(&ended_mutex_);
+    for (size_t s = 0; s < ended.size(); ++s) ended[s].swap(ended_[step->shares[s].task]);
+  }
+  const auto run = std::make_shared<MasterRun>(step, handle_, number);
+  Status status = run->Start(feeds, run_options.timeout_ms, ended);
+  if (status.ok()) status = run->Finish(feeds, fetches, run_options, &closing_);
+  here_->Forget({number});
+  absl::MutexLock lock(&ended_mutex_);
+  for (const TaskShare& share : step->shares) ended_[share.task].push_back(number);
+  return status;
+}
+
+void MasterSession::Close() {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (is_closed_) return;
+    is_closed_ = true;
+  }
+  closing_.Cancel();
+  worker_->CloseSession(handle_);
+  proto::SessionRequest request;
+  request.set_session(handle_);
+  std::vector<TaskRequest> requests;
+  for (const ClusterTask& task : worker_->peers()->tasks()) {
+    if (IsHere(task)) continue;
+    StatusOr<std::shared_ptr<Channel>> channel = worker_->peers()->ChannelTo(task.name);
+    if (channel.ok()) requests.push_back({task.name, *channel, EncodeMessage(request)});
+  }
+  // A task that does not answer has lost the session already, or notices by itself.
+  const auto take = [](size_t i, PayloadReader* response) { return absl::OkStatus(); };
+  RequestAll("CloseWorkerSession", std::move(requests), absl::Now() + absl::Seconds(2), take)
+      .IgnoreError();
+}
+
+}  // namespace millstream

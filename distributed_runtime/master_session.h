@@ -1,0 +1,82 @@
+// A session over all tasks of a cluster, in the task that its client talks to.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_MASTER_SESSION_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_MASTER_SESSION_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "core/device/device_set.h"
+#include "core/step/run_options.h"
+#include "distributed_runtime/graph_coding.h"
+#include "distributed_runtime/master_run.h"
+#include "distributed_runtime/worker.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+#include "millstream/distributed_runtime/protos/session_messages.pb.h"
+
+namespace millstream {
+
+// Each step is placed on the devices of all tasks and registered once with every task that has a
+// part of it. In each run, every such task gets one message. Thread-safe.
+class MasterSession {
+ public:
+  // Begins a session in all tasks. `worker` is that of this task; `config` a ConfigProto.
+  // UNAVAILABLE, with the tasks, if some do not answer before `deadline`.
+  static StatusOr<std::shared_ptr<MasterSession>> Create(std::shared_ptr<Worker> worker,
+                                                         const std::string& config,
+                                                         absl::Time deadline);
+  ~MasterSession() { Close(); }
+
+  uint64_t handle() const { return handle_; }
+  const DeviceSet& devices() const { return devices_; }
+  // Extends the graph, and prepares a step. Errors are those of Session::MakeCallable.
+  StatusOr<std::shared_ptr<const MasterStep>> Prepare(const proto::GraphChunk& chunk,
+                                                      const proto::SignatureRecord& signature)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // NOT_FOUND if Prepare gave no step of this number.
+  StatusOr<std::shared_ptr<const MasterStep>> Find(int64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
+  // As Session::Run. An error of any task ends the step in all, and names the task.
+  Status Run(const std::shared_ptr<const MasterStep>& step, absl::Span<const Tensor> feeds,
+             absl::Span<Tensor> fetches, const RunOptions& options) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Cancels the running steps and ends the session in all tasks. Idempotent.
+  void Close() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  MasterSession(std::shared_ptr<Worker> worker, uint64_t handle, int64_t timeout_ms);
+  Status Begin(const std::string& config, absl::Time deadline);
+  StatusOr<std::vector<TaskShare>> SharesOf(const Executable& graph, bool* runs_here) const;
+  Status Register(const MasterStep& step, const proto::SignatureRecord& signature)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // True for the task of this master.
+  bool IsHere(const ClusterTask& task) const { return task.name == worker_->task(); }
+
+  const std::shared_ptr<Worker> worker_;
+  const uint64_t handle_;
+  const int64_t timeout_ms_;  // of steps that have none; 0: none
+  std::shared_ptr<WorkerSession> here_;
+  DeviceSet devices_;
+  Cancellation closing_;
+  std::atomic<uint64_t> next_run_{1};
+  absl::Mutex mutex_;
+  bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
+  int64_t next_step_ ABSL_GUARDED_BY(mutex_) = 1;
+  absl::flat_hash_map<int64_t, std::shared_ptr<const MasterStep>> steps_ ABSL_GUARDED_BY(mutex_);
+  // By task: what it knows of the graph.
+  std::vector<GraphSender> senders_ ABSL_GUARDED_BY(mutex_);
+  std::vector<bool> knows_devices_ ABSL_GUARDED_BY(mutex_);
+  absl::Mutex ended_mutex_;
+  // By task: runs that have ended, which it has not been told.
+  std::vector<std::vector<uint64_t>> ended_ ABSL_GUARDED_BY(ended_mutex_);
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_MASTER_SESSION_H_

@@ -1,0 +1,116 @@
+#include "distributed_runtime/rpc.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "core/graph/error_details.h"
+
+namespace millstream {
+namespace {
+
+constexpr char kTaskPayload[] = "millstream/task";
+
+// Reads the status at the beginning of a response.
+Status ReadStatus(PayloadReader* response) {
+  proto::StatusMessage message;
+  MS_RETURN_IF_ERROR(DecodeMessage(response, &message));
+  return DecodeStatus(message);
+}
+
+// The responses to the requests of RequestAll. Some may come after the caller has given up.
+class Responses {
+ public:
+  explicit Responses(size_t n) : statuses_(n), readers_(n), missing_(n) {}
+
+  void Set(size_t i, const Status& status, PayloadReader* response) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    statuses_[i] = status;
+    readers_[i] = std::make_unique<PayloadReader>(std::move(*response));
+    --missing_;
+  }
+  void Await(absl::Time deadline) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    mutex_.AwaitWithDeadline(absl::Condition(
+                                 +[](size_t* missing) { return *missing == 0; }, &missing_),
+                             deadline);
+  }
+  // Null: it has not come.
+  std::unique_ptr<PayloadReader> Take(size_t i, Status* status) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    *status = statuses_[i];
+    return std::move(readers_[i]);
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::vector<Status> statuses_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<PayloadReader>> readers_ ABSL_GUARDED_BY(mutex_);
+  size_t missing_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+void Reply::Give(Payload message) const {
+  Payload response = EncodeMessage(proto::StatusMessage());
+  for (const Slice& slice : message.slices()) response.Append(slice);
+  respond_(absl::OkStatus(), std::move(response));
+}
+
+void Reply::Give(const Status& status) const {
+  proto::StatusMessage message;
+  if (!status.ok()) EncodeStatus(status, &message);
+  respond_(absl::OkStatus(), EncodeMessage(message));
+}
+
+std::shared_ptr<Channel::Call> StartRequest(Channel* channel, absl::string_view method,
+                                            Payload request, absl::Time deadline,
+                                            TakeResponse take) {
+  return channel->Start(method, std::move(request), deadline,
+                        [take = std::move(take)](const Status& status, Payload response) {
+                          PayloadReader reader(std::move(response));
+                          take(status.ok() ? ReadStatus(&reader) : status, &reader);
+                        });
+}
+
+Status RequestMessage(Channel* channel, absl::string_view method,
+                      const google::protobuf::MessageLite& request, absl::Time deadline,
+                      google::protobuf::MessageLite* response) {
+  MS_ASSIGN_OR_RETURN(Payload payload,
+                      CallAndWait(channel, method, EncodeMessage(request), deadline));
+  PayloadReader reader(std::move(payload));
+  MS_RETURN_IF_ERROR(ReadStatus(&reader));
+  return reader.left() == 0 ? absl::OkStatus() : DecodeMessage(&reader, response);
+}
+
+Status RequestAll(absl::string_view method, std::vector<TaskRequest> requests, absl::Time deadline,
+                  absl::FunctionRef<Status(size_t i, PayloadReader* response)> take) {
+  const auto responses = std::make_shared<Responses>(requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    StartRequest(requests[i].channel.get(), method, std::move(requests[i].payload), deadline,
+                 [responses, i](const Status& status, PayloadReader* response) {
+                   responses->Set(i, status, response);
+                 });
+  }
+  responses->Await(deadline);
+  Status first;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    Status status;
+    const std::unique_ptr<PayloadReader> response = responses->Take(i, &status);
+    if (response == nullptr) {
+      status = absl::DeadlineExceededError(absl::StrCat("no answer to ", method));
+    } else if (status.ok()) {
+      status = take(i, response.get());
+    }
+    if (first.ok()) first = WithTask(status, requests[i].task);
+  }
+  return first;
+}
+
+Status WithTask(const Status& status, absl::string_view task) {
+  if (status.ok() || status.GetPayload(kTaskPayload).has_value()) return status;
+  Status result = WithErrorText(status, absl::StrCat(status.message(), "\n  task: ", task));
+  result.SetPayload(kTaskPayload, absl::Cord(task));
+  return result;
+}
+
+}  // namespace millstream

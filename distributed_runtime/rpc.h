@@ -1,0 +1,64 @@
+// Requests and responses of the services of a task: each response begins with a status.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_RPC_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_RPC_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "distributed_runtime/payload.h"
+#include "distributed_runtime/tensor_coding.h"
+#include "distributed_runtime/transport.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// Sends the response to one request, once.
+class Reply {
+ public:
+  explicit Reply(Respond respond) : respond_(std::move(respond)) {}
+  // `message` is what EncodeMessage or TensorWriter gave.
+  void Give(Payload message) const;
+  // An error, or OK for a request that gives nothing.
+  void Give(const Status& status) const;
+
+ private:
+  Respond respond_;
+};
+
+// Takes the response: its status, and behind it what the service gave.
+using TakeResponse = std::function<void(const Status& status, PayloadReader* response)>;
+
+// Sends a request. `take` is called once, as Respond.
+std::shared_ptr<Channel::Call> StartRequest(Channel* channel, absl::string_view method,
+                                            Payload request, absl::Time deadline,
+                                            TakeResponse take);
+
+// Sends a request and waits for the message of the response.
+Status RequestMessage(Channel* channel, absl::string_view method,
+                      const google::protobuf::MessageLite& request, absl::Time deadline,
+                      google::protobuf::MessageLite* response);
+
+// A request to one of several tasks.
+struct TaskRequest {
+  std::string task;
+  std::shared_ptr<Channel> channel;
+  Payload payload;
+};
+
+// Sends requests to several tasks at the same time, and waits for all responses. `take` reads them,
+// on the caller's thread, in the order of the requests. Returns the first error, with its task.
+Status RequestAll(absl::string_view method, std::vector<TaskRequest> requests, absl::Time deadline,
+                  absl::FunctionRef<Status(size_t i, PayloadReader* response)> take);
+
+// Adds a line with the task to the error, if none has been added before.
+Status WithTask(const Status& status, absl::string_view task);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_RPC_H_

@@ -1,0 +1,130 @@
+#include "distributed_runtime/server.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/session/session.h"
+#include "distributed_runtime/loopback_transport.h"
+#include "framework/message.h"
+#include "millstream/framework/protos/cluster.pb.h"
+#include "millstream/framework/protos/tensorflow_server.pb.h"
+
+namespace millstream {
+namespace {
+
+// Answers the requests to a task. Those that come before Set are refused.
+class Services final : public RequestHandler {
+ public:
+  void Set(std::shared_ptr<Worker> worker, std::shared_ptr<Master> master)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    worker_ = std::move(worker);
+    master_ = std::move(master);
+  }
+  std::shared_ptr<Master> master() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return master_;
+  }
+
+  void Handle(absl::string_view method, Payload request, Respond respond) override {
+    std::shared_ptr<Worker> worker;
+    std::shared_ptr<Master> master;
+    {
+      absl::MutexLock lock(&mutex_);
+      worker = worker_;
+      master = master_;
+    }
+    const Reply reply(std::move(respond));
+    if (worker == nullptr) return reply.Give(absl::UnavailableError("the task does not run"));
+    const PayloadReader reader(std::move(request));
+    if (worker->Handle(method, reader, reply) || master->Handle(method, reader, reply)) return;
+    reply.Give(errors::Unimplemented("a task has no method ", method));
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::shared_ptr<Worker> worker_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<Master> master_ ABSL_GUARDED_BY(mutex_);
+};
+
+std::string TaskName(const std::string& job, int task) {
+  return absl::StrCat("/job:", job, "/replica:0/task:", task);
+}
+
+// By job and number, so that the order is the same everywhere.
+std::vector<ClusterTask> TasksOf(const proto::ClusterDef& cluster) {
+  std::vector<const proto::JobDef*> jobs;
+  for (const proto::JobDef& job : cluster.job()) jobs.push_back(&job);
+  std::sort(jobs.begin(), jobs.end(),
+            [](const auto* a, const auto* b) { return a->name() < b->name(); });
+  std::vector<ClusterTask> tasks;
+  for (const proto::JobDef* job : jobs) {
+    std::vector<std::pair<int, std::string>> numbered(job->tasks().begin(), job->tasks().end());
+    std::sort(numbered.begin(), numbered.end());
+    for (const auto& [number, address] : numbered) {
+      tasks.push_back({TaskName(job->name(), number), address});
+    }
+  }
+  return tasks;
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Server>> Server::Create(absl::string_view server_def,
+                                                 Transport* transport) {
+  MS_RETURN_IF_ERROR(Session::PrepareProcess());
+  MS_ASSIGN_OR_RETURN(const MessagePtr message, ParseBinary("ServerDef", server_def));
+  const auto& def = static_cast<const proto::ServerDef&>(*message);
+  std::vector<ClusterTask> tasks = TasksOf(def.cluster());
+  const std::string name = TaskName(def.job_name(), def.task_index());
+  const auto own = std::find_if(tasks.begin(), tasks.end(),
+                                [&name](const ClusterTask& task) { return task.name == name; });
+  if (own == tasks.end()) {
+    return errors::InvalidArgument("Task ", def.task_index(), " was not defined in job \"",
+                                   def.job_name(), "\"");
+  }
+  std::string config;
+  if (!def.default_session_config().SerializeToString(&config)) {
+    return errors::InvalidArgument("default_session_config cannot be serialized");
+  }
+  std::unique_ptr<Server> server(new Server);
+  const auto services = std::make_shared<Services>();
+  MS_ASSIGN_OR_RETURN(server->listening_, transport->Serve(own->address, services));
+  own->address = server->listening_->address();  // with the port that it got
+  server->target_ = absl::StrCat("grpc://", own->address);
+  const auto peers = std::make_shared<Peers>(std::move(tasks), transport);
+  const auto worker = std::make_shared<Worker>(name, std::move(config), peers);
+  server->worker_ = worker;
+  server->master_ = std::make_shared<Master>(worker);
+  services->Set(worker, server->master_);
+  return server;
+}
+
+void Server::Join() { Join(absl::InfiniteDuration()); }
+
+bool Server::Join(absl::Duration patience) {
+  absl::MutexLock lock(&mutex_);
+  return mutex_.AwaitWithTimeout(absl::Condition(&is_stopped_), patience);
+}
+
+void Server::Stop() {
+  std::unique_ptr<TransportServer> listening;
+  {
+    absl::MutexLock lock(&mutex_);
+    is_stopped_ = true;
+    listening = std::move(listening_);
+  }
+  if (master_ == nullptr) return;
+  master_->CloseAll();
+  worker_->CloseAll();
+}
+
+std::shared_ptr<Master> FindLocalMaster(const std::string& address) {
+  const auto services =
+      std::dynamic_pointer_cast<Services>(LoopbackTransport::Global()->Find(address));
+  return services == nullptr ? nullptr : services->master();
+}
+
+}  // namespace millstream

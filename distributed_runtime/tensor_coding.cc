@@ -1,0 +1,172 @@
+#include "distributed_runtime/tensor_coding.h"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "absl/base/internal/endian.h"
+#include "framework/dtype.h"
+#include "framework/proto_conversion.h"
+#include "framework/shape.h"
+
+namespace millstream {
+namespace {
+
+// Tensors are expected to begin at such addresses.
+constexpr uintptr_t kAlignment = 64;
+
+void SetTypeAndShape(const Tensor& tensor, proto::TensorHeader* header) {
+  header->set_dtype(DataTypeToProto(tensor.dtype()));
+  for (const int64_t dim : tensor.shape().dims()) header->add_dims(dim);
+}
+
+Slice SliceOf(const Tensor& tensor) {
+  Slice slice;
+  slice.data = static_cast<const char*>(tensor.raw());
+  slice.size = tensor.bytes();
+  slice.owner = tensor.buffer();
+  return slice;
+}
+
+Slice SliceOf(std::string bytes) {
+  Payload payload;
+  payload.Append(std::move(bytes));
+  return payload.slices().empty() ? Slice() : payload.slices()[0];
+}
+
+StatusOr<Tensor> ReadTensorMessage(size_t size, PayloadReader* reader) {
+  if (size > reader->left()) return errors::InvalidArgument("a tensor's message ends too early");
+  std::string bytes(size, '\0');
+  MS_RETURN_IF_ERROR(reader->Read(bytes.data(), bytes.size()));
+  proto::TensorProto message;
+  if (!message.ParseFromString(bytes)) {
+    return errors::InvalidArgument("the message of a tensor cannot be parsed");
+  }
+  return TensorFromProto(message);
+}
+
+}  // namespace
+
+Status TensorWriter::Add(const Tensor& tensor, proto::TensorHeader* header) {
+  header->Clear();
+  if (!tensor.has_value()) return absl::OkStatus();
+  SetTypeAndShape(tensor, header);
+  if (!IsPlainData(tensor.dtype())) {
+    proto::TensorProto message;
+    MS_RETURN_IF_ERROR(TensorToProto(tensor, &message));
+    slices_.push_back(SliceOf(message.SerializeAsString()));
+    header->set_is_message(true);
+  } else if (tensor.buffer() && !tensor.buffer()->writable()) {
+    MS_ASSIGN_OR_RETURN(const Tensor copy, tensor.DeepCopy());
+    slices_.push_back(SliceOf(copy));
+  } else {
+    slices_.push_back(SliceOf(tensor));
+  }
+  header->set_bytes(static_cast<int64_t>(slices_.back().size));
+  return absl::OkStatus();
+}
+
+Payload TensorWriter::Finish(const google::protobuf::MessageLite& message) {
+  Payload payload = EncodeMessage(message);
+  for (Slice& slice : slices_) payload.Append(std::move(slice));
+  slices_.clear();
+  return payload;
+}
+
+void SetShapeOnly(const Tensor& tensor, proto::TensorHeader* header) {
+  header->Clear();
+  SetTypeAndShape(tensor, header);
+  header->set_is_shape_only(true);
+}
+
+Payload EncodeMessage(const google::protobuf::MessageLite& message) {
+  std::string bytes(sizeof(uint32_t), '\0');
+  message.AppendToString(&bytes);
+  absl::little_endian::Store32(bytes.data(),
+                               static_cast<uint32_t>(bytes.size() - sizeof(uint32_t)));
+  Payload payload;
+  payload.Append(std::move(bytes));
+  return payload;
+}
+
+Status DecodeMessage(PayloadReader* reader, google::protobuf::MessageLite* message) {
+  char size_bytes[sizeof(uint32_t)];
+  MS_RETURN_IF_ERROR(reader->Read(size_bytes, sizeof(size_bytes)));
+  const size_t size = absl::little_endian::Load32(size_bytes);
+  if (size > reader->left()) {
+    return errors::InvalidArgument("expected a message of ", size, " bytes, got ", reader->left());
+  }
+  std::string bytes(size, '\0');
+  MS_RETURN_IF_ERROR(reader->Read(bytes.data(), size));
+  if (!message->ParseFromString(bytes)) {
+    return errors::InvalidArgument("bytes of a task are no ", message->GetTypeName());
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<Tensor> DecodeTensor(const proto::TensorHeader& header, PayloadReader* reader) {
+  if (header.dtype() == 0) return Tensor();
+  if (header.is_message()) {
+    return ReadTensorMessage(static_cast<size_t>(header.bytes()), reader);
+  }
+  MS_ASSIGN_OR_RETURN(const DataType dtype, DataTypeFromProto(header.dtype()));
+  const Shape shape(std::vector<int64_t>(header.dims().begin(), header.dims().end()));
+  MS_RETURN_IF_ERROR(ValidateShape(shape));
+  if (header.is_shape_only() && IsPlainData(dtype)) {
+    // Nobody reads the elements, so that their memory is never written.
+    const std::string zero(DataTypeSize(dtype), '\0');
+    BufferRef buffer = NewRepeatedBuffer(HostAllocator(), dtype, shape.num_elements(), zero);
+    if (!buffer) return errors::ResourceExhausted("no memory for a tensor of a step");
+    return Tensor(dtype, shape, std::move(buffer));
+  }
+  if (header.is_shape_only()) return Tensor::Create(dtype, shape);
+  if (!IsPlainData(dtype)) {
+    return errors::InvalidArgument("a tensor of ", DataTypeName(dtype), " came as plain bytes");
+  }
+  const size_t size = static_cast<size_t>(header.bytes());
+  if (header.bytes() < 0 || size > reader->left()) {
+    return errors::InvalidArgument("expected ", header.bytes(), " bytes of a tensor, got ",
+                                   reader->left());
+  }
+  const Slice* const slice = reader->TakeSlice(size);
+  if (slice != nullptr && reinterpret_cast<uintptr_t>(slice->data) % kAlignment == 0 &&
+      slice->owner->writable()) {
+    const size_t offset = slice->data - static_cast<const char*>(slice->owner->data());
+    const Tensor tensor(dtype, shape, slice->owner, offset);
+    if (tensor.bytes() != size) {
+      return errors::InvalidArgument("a tensor of shape ", shape.ToString(), " came with ", size,
+                                     " bytes");
+    }
+    return tensor;
+  }
+  MS_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, shape));
+  if (tensor.bytes() != size) {
+    return errors::InvalidArgument("a tensor of shape ", shape.ToString(), " came with ", size,
+                                   " bytes");
+  }
+  if (slice != nullptr) {
+    std::memcpy(tensor.raw(), slice->data, size);
+  } else if (size > 0) {
+    MS_RETURN_IF_ERROR(reader->Read(static_cast<char*>(tensor.raw()), size));
+  }
+  return tensor;
+}
+
+void EncodeStatus(const Status& status, proto::StatusMessage* message) {
+  message->set_code(static_cast<int32_t>(status.code()));
+  message->set_text(std::string(status.message()));
+  status.ForEachPayload([message](absl::string_view url, const absl::Cord& payload) {
+    (*message->mutable_payloads())[std::string(url)] = std::string(payload);
+  });
+}
+
+Status DecodeStatus(const proto::StatusMessage& message) {
+  Status status(static_cast<absl::StatusCode>(message.code()), message.text());
+  for (const auto& [url, payload] : message.payloads()) {
+    status.SetPayload(url, absl::Cord(payload));
+  }
+  return status;
+}
+
+}  // namespace millstream

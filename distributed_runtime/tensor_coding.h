@@ -1,0 +1,48 @@
+// Messages and tensors as payloads: the size of the message (4 bytes, the least first), the
+// message, and then the elements of its tensors in the order of their headers.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_TENSOR_CODING_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_TENSOR_CODING_H_
+
+#include <vector>
+
+#include "distributed_runtime/payload.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+#include "google/protobuf/message_lite.h"
+#include "millstream/distributed_runtime/protos/step_messages.pb.h"
+
+namespace millstream {
+
+// The tensors of a message that is about to be sent.
+class TensorWriter {
+ public:
+  // Sets the header. The payload shares the tensor's memory; borrowed memory is copied, because the
+  // payload may outlive its owner. UNIMPLEMENTED for elements that cannot leave the process.
+  Status Add(const Tensor& tensor, proto::TensorHeader* header);
+  // The message with the tensors.
+  Payload Finish(const google::protobuf::MessageLite& message);
+
+ private:
+  std::vector<Slice> slices_;
+};
+
+// The header of a tensor of which only dtype and shape are sent.
+void SetShapeOnly(const Tensor& tensor, proto::TensorHeader* header);
+
+// A message without tensors.
+Payload EncodeMessage(const google::protobuf::MessageLite& message);
+
+// Reads the message; tensors follow. INVALID_ARGUMENT for other bytes.
+Status DecodeMessage(PayloadReader* reader, google::protobuf::MessageLite* message);
+
+// Reads the next tensor. It shares the memory of the payload if that is possible. A tensor of which
+// only the shape was sent has elements of zeros. INVALID_ARGUMENT for other bytes.
+StatusOr<Tensor> DecodeTensor(const proto::TensorHeader& header, PayloadReader* reader);
+
+// Errors as messages.
+void EncodeStatus(const Status& status, proto::StatusMessage* message);
+Status DecodeStatus(const proto::StatusMessage& message);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_TENSOR_CODING_H_

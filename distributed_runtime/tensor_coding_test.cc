@@ -1,0 +1,122 @@
+#include "distributed_runtime/tensor_coding.h"
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+// A payload cut into slices of `size` bytes, as a network delivers it.
+Payload CutInto(size_t size, const Payload& payload) {
+  std::string bytes;
+  for (const Slice& slice : payload.slices()) bytes.append(slice.data, slice.size);
+  Payload cut;
+  for (size_t i = 0; i < bytes.size(); i += size) cut.Append(bytes.substr(i, size));
+  return cut;
+}
+
+Payload Encode(const std::vector<Tensor>& tensors) {
+  proto::RunGraphResponse message;
+  TensorWriter writer;
+  for (const Tensor& tensor : tensors) {
+    EXPECT_EQ(writer.Add(tensor, message.add_fetches()), absl::OkStatus());
+  }
+  return writer.Finish(message);
+}
+
+std::vector<Tensor> Decode(Payload payload) {
+  PayloadReader reader(std::move(payload));
+  proto::RunGraphResponse message;
+  EXPECT_EQ(DecodeMessage(&reader, &message), absl::OkStatus());
+  std::vector<Tensor> tensors;
+  for (const proto::TensorHeader& header : message.fetches()) {
+    StatusOr<Tensor> tensor = DecodeTensor(header, &reader);
+    EXPECT_TRUE(tensor.ok()) << tensor.status();
+    tensors.push_back(tensor.ok() ? *std::move(tensor) : Tensor());
+  }
+  EXPECT_EQ(reader.left(), 0);
+  return tensors;
+}
+
+std::vector<Tensor> SomeTensors() {
+  return {Tensor::Vector<float>({1, 2, 3}), Tensor(),
+          Tensor::Scalar<int64_t>(-7),      Tensor::Vector<std::string>({"one", "", "three"}),
+          Tensor::Of<int32_t>({2, 0}, {}),  Tensor::Of<bool>({2, 2}, {true, false, false, true})};
+}
+
+void ExpectEqual(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].has_value(), b[i].has_value()) << i;
+    if (!a[i].has_value()) continue;
+    EXPECT_TRUE(TensorsEqual(a[i], b[i])) << a[i].DebugString();
+  }
+}
+
+TEST(TensorCodingTest, TensorsComeBack) {
+  ExpectEqual(SomeTensors(), Decode(Encode(SomeTensors())));
+}
+
+TEST(TensorCodingTest, TensorsComeBackHoweverTheBytesAreCut) {
+  for (const size_t size : {1, 3, 7, 64}) {
+    ExpectEqual(SomeTensors(), Decode(CutInto(size, Encode(SomeTensors()))));
+  }
+}
+
+TEST(TensorCodingTest, WithinTheProcessNothingIsCopied) {
+  const Tensor tensor = Tensor::Vector<float>({1, 2, 3});
+  EXPECT_EQ(Decode(Encode({tensor}))[0].raw(), tensor.raw());
+}
+
+TEST(TensorCodingTest, BorrowedMemoryIsCopied) {
+  std::vector<float> values(16, 1.0f);
+  const Tensor borrowed(DataType::kFloat, Shape({16}),
+                        BorrowBuffer(values.data(), 64, /*writable=*/false, [] {}));
+  const Payload payload = Encode({borrowed});
+  values.assign(16, 2.0f);
+  EXPECT_EQ(Decode(payload)[0].data<float>()[3], 1.0f);
+}
+
+TEST(TensorCodingTest, OnlyTheShapeIsSent) {
+  proto::TensorHeader header;
+  SetShapeOnly(Tensor::Vector<float>({1, 2, 3}), &header);
+  PayloadReader nothing{Payload()};
+  const StatusOr<Tensor> tensor = DecodeTensor(header, &nothing);
+  ASSERT_TRUE(tensor.ok()) << tensor.status();
+  EXPECT_TRUE(TensorsEqual(*tensor, Tensor::Vector<float>({0, 0, 0})));
+}
+
+TEST(TensorCodingTest, WrongBytesAreRefused) {
+  proto::TensorHeader header;
+  header.set_dtype(1);
+  header.add_dims(4);
+  for (const int64_t bytes : {-1, 0, 12, 17, 1000}) {
+    header.set_bytes(bytes);
+    Payload payload;
+    payload.Append(std::string(20, 'x'));
+    PayloadReader reader(payload);
+    EXPECT_EQ(DecodeTensor(header, &reader).status().code(), absl::StatusCode::kInvalidArgument)
+        << bytes;
+  }
+  header.add_dims(-3);
+  PayloadReader reader{Payload()};
+  EXPECT_EQ(DecodeTensor(header, &reader).status().code(), absl::StatusCode::kInvalidArgument);
+  Payload text;
+  text.Append(std::string("GET / HTTP/1.1"));
+  PayloadReader of_text(text);
+  proto::RunGraphRequest message;
+  EXPECT_EQ(DecodeMessage(&of_text, &message).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(TensorCodingTest, AnErrorKeepsItsPayloads) {
+  Status error = errors::NotFound("there is no cat");
+  error.SetPayload("millstream/node", absl::Cord("cat"));
+  proto::StatusMessage message;
+  EncodeStatus(error, &message);
+  EXPECT_EQ(DecodeStatus(message), error);
+}
+
+}  // namespace
+}  // namespace millstream

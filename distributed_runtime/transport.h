@@ -1,0 +1,74 @@
+// How the tasks of a cluster exchange bytes. The rest of the distributed runtime knows only these
+// classes.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_TRANSPORT_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_TRANSPORT_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "distributed_runtime/payload.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// Takes the response of one call. Called once, on any thread. It must not block.
+using Respond = std::function<void(const Status& status, Payload response)>;
+
+// Handles the requests to a server. Thread-safe.
+class RequestHandler {
+ public:
+  virtual ~RequestHandler() = default;
+  // Calls `respond` once, perhaps before it returns, perhaps later on another thread. Does not
+  // block. Errors of the runtime are in the response; a status is an error of the transport.
+  virtual void Handle(absl::string_view method, Payload request, Respond respond) = 0;
+};
+
+// Receives requests at an address. Its destructor refuses further requests. Thread-safe.
+class TransportServer {
+ public:
+  virtual ~TransportServer() = default;
+  // "localhost:2222", with the port that it has.
+  virtual const std::string& address() const = 0;
+};
+
+// Sends requests to one address. Thread-safe.
+class Channel {
+ public:
+  // A call that may be in progress.
+  class Call {
+   public:
+    virtual ~Call() = default;
+    // Ends the call with CANCELLED, unless it has ended.
+    virtual void Cancel() = 0;
+  };
+
+  virtual ~Channel() = default;
+  // Sends a request. The call goes on if the result is dropped. UNAVAILABLE if nobody is at the
+  // address or the connection breaks, DEADLINE_EXCEEDED after `deadline`. REQUIRES: the caller
+  // holds no lock that `respond` takes.
+  virtual std::shared_ptr<Call> Start(absl::string_view method, Payload request,
+                                      absl::Time deadline, Respond respond) = 0;
+};
+
+// Thread-safe.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  // Begins to receive requests at "HOST:PORT"; port 0 is any free port. UNAVAILABLE if the port is
+  // in use. The server keeps the handler.
+  virtual StatusOr<std::unique_ptr<TransportServer>> Serve(
+      const std::string& address, std::shared_ptr<RequestHandler> handler) = 0;
+  // A channel to the address, where nobody needs to listen as yet.
+  virtual StatusOr<std::shared_ptr<Channel>> Connect(const std::string& address) = 0;
+};
+
+// Sends a request and waits for the response.
+StatusOr<Payload> CallAndWait(Channel* channel, absl::string_view method, Payload request,
+                              absl::Time deadline);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_TRANSPORT_H_

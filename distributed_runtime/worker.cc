@@ -1,0 +1,249 @@
+#include "distributed_runtime/worker.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/c_api/session_options.h"
+#include "distributed_runtime/device_coding.h"
+#include "distributed_runtime/graph_coding.h"
+#include "distributed_runtime/thread_cache.h"
+#include "framework/message.h"
+#include "millstream/framework/protos/config.pb.h"
+
+namespace millstream {
+namespace {
+
+// Of a session in this task: what the session says, and else what the server was told.
+StatusOr<SessionOptions> OptionsOf(const std::string& session, const std::string& server,
+                                   bool* is_isolated) {
+  MS_ASSIGN_OR_RETURN(const SessionOptions defaults, c_api::MakeSessionOptions(server));
+  MS_ASSIGN_OR_RETURN(SessionOptions options, c_api::MakeSessionOptions(session));
+  if (defaults.intra_op_threads > 0) options.intra_op_threads = defaults.intra_op_threads;
+  if (defaults.inter_op_threads > 0) options.inter_op_threads = defaults.inter_op_threads;
+  for (const auto& [type, count] : defaults.device_count) {
+    options.device_count.try_emplace(type, count);
+  }
+  MS_ASSIGN_OR_RETURN(const MessagePtr message, ParseBinary("ConfigProto", session));
+  *is_isolated = static_cast<const proto::ConfigProto&>(*message).isolate_session_state();
+  return options;
+}
+
+// A step that another task asked for, until it has ended.
+struct RemoteRun {
+  std::shared_ptr<WorkerSession> session;
+  std::shared_ptr<Executable> graph;
+  std::shared_ptr<WorkerStep> step;
+  std::vector<Tensor> feeds;
+  std::vector<Tensor> fetches;
+  RunOptions options;
+};
+
+Payload FetchesOf(const RemoteRun& run, Status* status) {
+  proto::RunGraphResponse response;
+  TensorWriter writer;
+  for (const Tensor& fetch : run.fetches) {
+    const Status added = writer.Add(fetch, response.add_fetches());
+    if (status->ok()) *status = added;
+  }
+  return writer.Finish(response);
+}
+
+}  // namespace
+
+Worker::Worker(std::string task, std::string config, std::shared_ptr<Peers> peers)
+    : task_(std::move(task)),
+      config_(std::move(config)),
+      peers_(std::move(peers)),
+      resources_(std::make_shared<ResourceManager>()) {}
+
+StatusOr<std::shared_ptr<WorkerSession>> Worker::CreateSession(uint64_t handle,
+                                                               const std::string& config) {
+  WorkerSessionArguments arguments;
+  bool is_isolated = false;
+  MS_ASSIGN_OR_RETURN(arguments.options, OptionsOf(config, config_, &is_isolated));
+  arguments.handle = handle;
+  arguments.task = task_;
+  arguments.peers = peers_;
+  arguments.resources = is_isolated ? std::make_shared<ResourceManager>() : resources_;
+  MS_ASSIGN_OR_RETURN(std::shared_ptr<WorkerSession> session,
+                      WorkerSession::Create(std::move(arguments)));
+  absl::MutexLock lock(&mutex_);
+  if (!sessions_.try_emplace(handle, session).second) {
+    return errors::AlreadyExists("the session ", handle, " exists in ", task_);
+  }
+  return session;
+}
+
+void Worker::CloseSession(uint64_t handle) {
+  std::shared_ptr<WorkerSession> session;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = sessions_.find(handle);
+    if (found == sessions_.end()) return;
+    session = std::move(found->second);
+    sessions_.erase(found);
+  }
+  session->Close();
+}
+
+void Worker::CloseAll() {
+  absl::flat_hash_map<uint64_t, std::shared_ptr<WorkerSession>> sessions;
+  {
+    absl::MutexLock lock(&mutex_);
+    sessions.swap(sessions_);
+  }
+  for (const auto& [handle, session] : sessions) session->Close();
+}
+
+StatusOr<std::shared_ptr<WorkerSession>> Worker::Find(uint64_t handle) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = sessions_.find(handle);
+  if (found != sessions_.end()) return found->second;
+  return absl::AbortedError(absl::StrCat("Session handle is not found: the task ", task_,
+                                         " does not know the session. It was closed, "
+                                         "or the task was started again"));
+}
+
+bool Worker::Handle(absl::string_view method, PayloadReader request, Reply reply) {
+  using Handler = void (Worker::*)(PayloadReader*, const Reply&);
+  struct Method {
+    const char* name;
+    Handler handler;
+    bool blocks;
+  };
+  static constexpr Method kMethods[] = {
+      {"RecvTensor", &Worker::OnRecvTensor, false},
+      {"RunGraph", &Worker::OnRunGraph, false},
+      {"AbortStep", &Worker::OnAbortStep, false},
+      {"RegisterGraph", &Worker::OnRegisterGraph, true},
+      {"CreateWorkerSession", &Worker::OnCreateSession, true},
+      {"CloseWorkerSession", &Worker::OnCloseSession, true},
+      {"ResetWorker", &Worker::OnReset, true},
+  };
+  for (const Method& one : kMethods) {
+    if (method != one.name) continue;
+    if (!one.blocks) {
+      (this->*one.handler)(&request, reply);
+      return true;
+    }
+    auto kept = std::make_shared<PayloadReader>(std::move(request));
+    ThreadCache::Global()->Run([self = shared_from_this(), kept, reply, handler = one.handler] {
+      (self.get()->*handler)(kept.get(), reply);
+    });
+    return true;
+  }
+  return false;
+}
+
+void Worker::OnCreateSession(PayloadReader* request, const Reply& reply) {
+  proto::CreateWorkerSessionRequest message;
+  Status status = DecodeMessage(request, &message);
+  if (!status.ok()) return reply.Give(status);
+  const StatusOr<std::shared_ptr<WorkerSession>> session =
+      CreateSession(message.session(), message.config());
+  if (!session.ok()) return reply.Give(session.status());
+  proto::CreateWorkerSessionResponse response;
+  EncodeDevices((*session)->devices(), response.mutable_devices());
+  reply.Give(EncodeMessage(response));
+}
+
+void Worker::OnRegisterGraph(PayloadReader* request, const Reply& reply) {
+  const auto add = [&]() -> StatusOr<uint64_t> {
+    proto::RegisterGraphRequest message;
+    MS_RETURN_IF_ERROR(DecodeMessage(request, &message));
+    MS_ASSIGN_OR_RETURN(const std::shared_ptr<WorkerSession> session, Find(message.session()));
+    if (message.devices_size() > 0) {
+      MS_ASSIGN_OR_RETURN(const DeviceSet devices, DecodeDevices(message.devices()));
+      MS_RETURN_IF_ERROR(session->SetCluster(devices));
+    }
+    MS_RETURN_IF_ERROR(session->Extend(message.chunk()));
+    MS_ASSIGN_OR_RETURN(std::shared_ptr<Executable> graph, session->Compile(message.signature()));
+    const uint64_t fingerprint = Fingerprint(graph->builder().partitions());
+    session->Keep(message.graph(), std::move(graph));
+    return fingerprint;
+  };
+  const StatusOr<uint64_t> fingerprint = add();
+  if (!fingerprint.ok()) return reply.Give(fingerprint.status());
+  proto::RegisterGraphResponse response;
+  response.set_fingerprint(*fingerprint);
+  reply.Give(EncodeMessage(response));
+}
+
+void Worker::OnRunGraph(PayloadReader* request, const Reply& reply) {
+  auto run = std::make_shared<RemoteRun>();
+  const auto read = [&]() -> Status {
+    proto::RunGraphRequest message;
+    MS_RETURN_IF_ERROR(DecodeMessage(request, &message));
+    MS_ASSIGN_OR_RETURN(run->session, Find(message.session()));
+    run->session->Forget(
+        std::vector<uint64_t>(message.ended_steps().begin(), message.ended_steps().end()));
+    MS_ASSIGN_OR_RETURN(run->graph, run->session->Find(message.graph()));
+    run->step = run->session->Step(message.step());
+    run->options.timeout_ms = message.timeout_ms();
+    for (const proto::TensorHeader& header : message.feeds()) {
+      MS_ASSIGN_OR_RETURN(Tensor feed, DecodeTensor(header, request));
+      run->feeds.push_back(std::move(feed));
+    }
+    run->fetches.resize(run->graph->builder().signature().fetches.size());
+    return absl::OkStatus();
+  };
+  const Status status = read();
+  if (!status.ok()) {
+    if (run->step != nullptr) run->step->Abort(status);
+    return reply.Give(WithTask(status, task_));
+  }
+  ThreadCache::Global()->Run([run, reply] {
+    Status ran = run->session->Run(run->graph.get(), run->step.get(), run->feeds,
+                                   absl::MakeSpan(run->fetches), run->options);
+    Payload fetches = ran.ok() ? FetchesOf(*run, &ran) : Payload();
+    if (!ran.ok()) return reply.Give(ran);
+    reply.Give(std::move(fetches));
+  });
+}
+
+void Worker::OnRecvTensor(PayloadReader* request, const Reply& reply) {
+  proto::RecvTensorRequest message;
+  Status status = DecodeMessage(request, &message);
+  if (!status.ok()) return reply.Give(status);
+  const StatusOr<std::shared_ptr<WorkerSession>> session = Find(message.session());
+  if (!session.ok()) return reply.Give(session.status());
+  // The step lives as long as somebody waits for its tensors.
+  const std::shared_ptr<WorkerStep> step = (*session)->Step(message.step());
+  step->Give(message.key(), [reply, step](Status given, Parcel parcel) {
+    proto::RecvTensorResponse response;
+    TensorWriter writer;
+    response.set_dead(parcel.dead);
+    if (given.ok()) given = writer.Add(parcel.tensor, response.mutable_tensor());
+    if (!given.ok()) return reply.Give(given);
+    reply.Give(writer.Finish(response));
+  });
+}
+
+void Worker::OnAbortStep(PayloadReader* request, const Reply& reply) {
+  proto::AbortStepRequest message;
+  Status status = DecodeMessage(request, &message);
+  if (!status.ok()) return reply.Give(status);
+  const StatusOr<std::shared_ptr<WorkerSession>> session = Find(message.session());
+  if (!session.ok()) return reply.Give(session.status());
+  const Status error = DecodeStatus(message.error());
+  (*session)->Step(message.step())->Stop(error.ok() ? errors::Cancelled("aborted") : error);
+  reply.Give(absl::OkStatus());
+}
+
+void Worker::OnCloseSession(PayloadReader* request, const Reply& reply) {
+  proto::SessionRequest message;
+  const Status status = DecodeMessage(request, &message);
+  if (status.ok()) CloseSession(message.session());
+  reply.Give(status);
+}
+
+void Worker::OnReset(PayloadReader* request, const Reply& reply) {
+  proto::ResetRequest message;
+  const Status status = DecodeMessage(request, &message);
+  if (status.ok()) {
+    Reset(std::vector<std::string>(message.containers().begin(), message.containers().end()));
+  }
+  reply.Give(status);
+}
+
+}  // namespace millstream

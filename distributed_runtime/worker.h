@@ -1,0 +1,66 @@
+// The worker of a task: its variables and other resources, and its sessions.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_WORKER_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_WORKER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "core/resources/resource_manager.h"
+#include "distributed_runtime/peers.h"
+#include "distributed_runtime/rpc.h"
+#include "distributed_runtime/worker_session.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// Sessions share the resources of the worker by container and name, unless they are isolated.
+// Thread-safe.
+class Worker : public std::enable_shared_from_this<Worker> {
+ public:
+  // `config`: a ConfigProto, whose numbers of threads and devices hold for sessions that have none.
+  Worker(std::string task, std::string config, std::shared_ptr<Peers> peers);
+
+  const std::string& task() const { return task_; }
+  const std::shared_ptr<Peers>& peers() const { return peers_; }
+
+  // ---- For the master of this task ----
+  // Begins a session. `config` is a ConfigProto.
+  StatusOr<std::shared_ptr<WorkerSession>> CreateSession(uint64_t handle, const std::string& config)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends a session and waits for its steps. Does nothing if there is none.
+  void CloseSession(uint64_t handle) ABSL_LOCKS_EXCLUDED(mutex_);
+  void CloseAll() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Reset(absl::Span<const std::string> containers) { resources_->Reset(containers); }
+
+  // Answers a request of another task. False if the worker has no such method.
+  bool Handle(absl::string_view method, PayloadReader request, Reply reply);
+
+ private:
+  // ABORTED if there is none: the task has been started again.
+  StatusOr<std::shared_ptr<WorkerSession>> Find(uint64_t handle) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  void OnCreateSession(PayloadReader* request, const Reply& reply);
+  void OnRegisterGraph(PayloadReader* request, const Reply& reply);
+  void OnRunGraph(PayloadReader* request, const Reply& reply);
+  void OnRecvTensor(PayloadReader* request, const Reply& reply);
+  void OnAbortStep(PayloadReader* request, const Reply& reply);
+  void OnCloseSession(PayloadReader* request, const Reply& reply);
+  void OnReset(PayloadReader* request, const Reply& reply);
+
+  const std::string task_;
+  const std::string config_;
+  const std::shared_ptr<Peers> peers_;
+  const std::shared_ptr<ResourceManager> resources_;
+  absl::Mutex mutex_;
+  absl::flat_hash_map<uint64_t, std::shared_ptr<WorkerSession>> sessions_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_WORKER_H_

@@ -1,0 +1,190 @@
+#include "distributed_runtime/worker_session.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "core/host/host_ctx.h"
+#include "core/host/thread_team.h"
+#include "core/io/file_system.h"
+#include "distributed_runtime/graph_coding.h"
+#include "distributed_runtime/rpc.h"
+#include "framework/allocator.h"
+#include "framework/plugin/host_interfaces.h"
+
+namespace millstream {
+
+StatusOr<std::shared_ptr<WorkerSession>> WorkerSession::Create(WorkerSessionArguments arguments) {
+  MS_ASSIGN_OR_RETURN(DeviceList devices,
+                      CreateDevices(arguments.options.device_count, arguments.task));
+  devices.erase(
+      std::remove_if(devices.begin(), devices.end(),
+                     [](const std::unique_ptr<Device>& one) { return one->memory() != nullptr; }),
+      devices.end());
+  return std::shared_ptr<WorkerSession>(
+      new WorkerSession(std::move(arguments), std::move(devices)));
+}
+
+WorkerSession::WorkerSession(WorkerSessionArguments arguments, DeviceList devices)
+    : arguments_(std::move(arguments)),
+      devices_(std::move(devices)),
+      checks_(arguments_.options.check_numerics_folder, LocalFileSystem()),
+      gate_([this] { Release(); }) {
+  context_.graph = &graph_;
+  SetSettings(arguments_.options);
+}
+
+WorkerSession::~WorkerSession() { Close(); }
+
+void WorkerSession::SetSettings(const SessionOptions& options) {
+  SessionSettings& settings = context_.settings;
+  settings.options = options;
+  settings.resources = arguments_.resources.get();
+  settings.budget = &budget_;
+  settings.running = &running_;
+  if (options.check_numerics) {
+    settings.checks = &checks_;
+    NumericChecks::DisableFusion(&settings.options.disabled_passes);
+  }
+  settings.features = PlanFeaturesWithout(settings.options.disabled_passes);
+  settings.intra_op_threads =
+      options.intra_op_threads > 0 ? options.intra_op_threads : AvailableThreads();
+  settings.inter_op_threads = std::max(options.inter_op_threads, 1);
+}
+
+Status WorkerSession::SetCluster(const DeviceSet& all) {
+  absl::MutexLock lock(&mutex_);
+  if (has_cluster_) return absl::OkStatus();
+  for (const DeviceDescription& own : Describe(devices_)) {
+    const int found = all.Find(own.name);
+    if (found < 0 || all[found].incarnation != own.incarnation) {
+      return absl::AbortedError(absl::StrCat("the device ", own.name, " was made again"));
+    }
+  }
+  context_.SetDevices(devices_, all);
+  has_cluster_ = true;
+  return absl::OkStatus();
+}
+
+Status WorkerSession::Extend(const proto::GraphChunk& chunk) {
+  absl::MutexLock lock(&mutex_);
+  return AddChunk(chunk, &graph_);
+}
+
+StatusOr<std::shared_ptr<Executable>> WorkerSession::Compile(
+    const proto::SignatureRecord& signature) {
+  const SessionGate::Pass pass(&gate_);
+  MS_RETURN_IF_ERROR(pass.status());
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!has_cluster_) return errors::FailedPrecondition("the session has no devices as yet");
+  }
+  MS_ASSIGN_OR_RETURN(const StepSignature decoded, DecodeSignature(graph_, signature));
+  MS_ASSIGN_OR_RETURN(std::unique_ptr<Executable> graph, Executable::Create(&context_, decoded));
+  DropOtherVariables(*graph);
+  return std::shared_ptr<Executable>(std::move(graph));
+}
+
+// Variables outlive the program that made them. One of the same name, but of another type or shape,
+// is that of another program: here it begins anew.
+void WorkerSession::DropOtherVariables(const Executable& graph) {
+  const std::vector<Partition>& parts = graph.builder().partitions().parts;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    if (!graph.builder().IsOwn(static_cast<int>(p))) continue;
+    for (const Node* node : parts[p].pruned.nodes) {
+      if (node->op().name != "VarHandleOp") continue;
+      const std::string container = node->Attr<std::string>("container").value_or("");
+      std::string name = node->Attr<std::string>("shared_name").value_or("");
+      if (name.empty()) name = node->name();
+      StatusOr<ResourceRef<Variable>> found =
+          arguments_.resources->Lookup<Variable>(container, name);
+      const std::optional<HandleInfo> handle = graph_.Facts(node->origin()->output(0)).handle;
+      if (!found.ok() || !handle.has_value()) continue;
+      const Variable& present = **found;
+      if (present.dtype() == handle->dtype && present.shape().IsCompatibleWith(handle->shape)) {
+        continue;
+      }
+      found = ResourceRef<Variable>();  // a name that somebody holds stays
+      arguments_.resources->Delete(container, name, Variable::kType).IgnoreError();
+    }
+  }
+}
+
+void WorkerSession::Keep(int64_t number, std::shared_ptr<Executable> graph) {
+  absl::MutexLock lock(&mutex_);
+  graphs_[number] = std::move(graph);
+}
+
+StatusOr<std::shared_ptr<Executable>> WorkerSession::Find(int64_t number) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = graphs_.find(number);
+  if (found != graphs_.end()) return found->second;
+  return errors::NotFound("the session has no graph ", number, " in ", arguments_.task);
+}
+
+std::shared_ptr<WorkerStep> WorkerSession::Step(uint64_t number) {
+  absl::MutexLock lock(&mutex_);
+  std::shared_ptr<WorkerStep>& step = steps_[number];
+  if (step == nullptr) {
+    step = std::make_shared<WorkerStep>(arguments_.handle, number, arguments_.peers);
+  }
+  return step;
+}
+
+void WorkerSession::Forget(absl::Span<const uint64_t> steps) {
+  std::vector<std::shared_ptr<WorkerStep>> forgotten;  // destroyed without the lock
+  absl::MutexLock lock(&mutex_);
+  for (const uint64_t number : steps) {
+    const auto found = steps_.find(number);
+    if (found == steps_.end()) continue;
+    forgotten.push_back(std::move(found->second));
+    steps_.erase(found);
+  }
+}
+
+Status WorkerSession::Run(Executable* graph, WorkerStep* step, absl::Span<const Tensor> feeds,
+                          absl::Span<Tensor> fetches, const RunOptions& options) {
+  const SessionGate::Pass pass(&gate_);
+  MS_RETURN_IF_ERROR(pass.status());
+  RunOptions run = options;
+  run.cancellation = step->cancellation();
+  run.closing = &closing_;
+  run.other_tasks = step;
+  return WithTask(graph->Run(feeds, fetches, run), arguments_.task);
+}
+
+void WorkerSession::Close() {
+  std::vector<std::shared_ptr<WorkerStep>> steps;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [number, step] : steps_) steps.push_back(step);
+  }
+  closing_.Cancel();
+  for (const std::shared_ptr<WorkerStep>& step : steps) {
+    step->Stop(
+        WithTask(errors::Cancelled("the session was closed while the step ran"), arguments_.task));
+  }
+  gate_.Close(absl::Milliseconds(arguments_.options.late_kernel_warning_ms), [this] {
+    for (const std::string& warning :
+         running_.LateWarnings("the session was closed while the step ran")) {
+      HostLog(MS_LOG_WARNING, warning);
+    }
+  });
+}
+
+// When no step runs any more.
+void WorkerSession::Release() {
+  budget_.DropKeptStates();
+  checks_.DropKept();
+  absl::flat_hash_map<int64_t, std::shared_ptr<Executable>> graphs;
+  absl::flat_hash_map<uint64_t, std::shared_ptr<WorkerStep>> steps;
+  {
+    absl::MutexLock lock(&mutex_);
+    graphs.swap(graphs_);
+    steps.swap(steps_);
+  }
+}
+
+}  // namespace millstream

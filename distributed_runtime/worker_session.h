@@ -1,0 +1,98 @@
+// One session's state in one task: its copy of the graph, its devices, and its steps.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_WORKER_SESSION_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_WORKER_SESSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "core/device/device.h"
+#include "core/graph/graph.h"
+#include "core/numerics/numeric_checks.h"
+#include "core/plan/running_steps.h"
+#include "core/plan/state_budget.h"
+#include "core/resources/resource_manager.h"
+#include "core/session/executable.h"
+#include "core/session/session_gate.h"
+#include "distributed_runtime/peers.h"
+#include "distributed_runtime/worker_step.h"
+#include "framework/status.h"
+#include "framework/tensor.h"
+#include "millstream/distributed_runtime/protos/session_messages.pb.h"
+
+namespace millstream {
+
+// What a session of a task is made of.
+struct WorkerSessionArguments {
+  uint64_t handle = 0;  // the master's number of the session
+  std::string task;     // "/job:worker/replica:0/task:1"
+  SessionOptions options;
+  std::shared_ptr<Peers> peers;
+  std::shared_ptr<ResourceManager> resources;  // sessions may share it
+};
+
+// Thread-safe.
+class WorkerSession {
+ public:
+  // Errors of CreateDevices. Devices with memory of their own are left out: variables outlive the
+  // session, and its devices do not.
+  static StatusOr<std::shared_ptr<WorkerSession>> Create(WorkerSessionArguments arguments);
+  ~WorkerSession();
+
+  // The devices of this task.
+  DeviceSet devices() const { return Describe(devices_); }
+  // Sets the devices of all tasks. Later calls have no effect. ABORTED if a device of this task is
+  // not the present one.
+  Status SetCluster(const DeviceSet& all) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Adds a chunk to the graph.
+  Status Extend(const proto::GraphChunk& chunk) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The session's copy of the graph.
+  const Graph& graph() const { return graph_; }
+  // Compiles the parts of this task. REQUIRES: SetCluster was called.
+  StatusOr<std::shared_ptr<Executable>> Compile(const proto::SignatureRecord& signature)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Keeps a compiled graph under the master's number, and finds it. NOT_FOUND.
+  void Keep(int64_t number, std::shared_ptr<Executable> graph) ABSL_LOCKS_EXCLUDED(mutex_);
+  StatusOr<std::shared_ptr<Executable>> Find(int64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The share of a step, which is made when it is first asked for.
+  std::shared_ptr<WorkerStep> Step(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Removes the shares of steps that have ended everywhere.
+  void Forget(absl::Span<const uint64_t> steps) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Runs the parts of this task. Errors have the name of the task. `options`: limits of time and
+  // should_stop are used.
+  Status Run(Executable* graph, WorkerStep* step, absl::Span<const Tensor> feeds,
+             absl::Span<Tensor> fetches, const RunOptions& options);
+  // Cancels the running steps and waits until they have ended. Then frees the state.
+  void Close() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  WorkerSession(WorkerSessionArguments arguments, DeviceList devices);
+  void SetSettings(const SessionOptions& options);
+  void Release() ABSL_LOCKS_EXCLUDED(mutex_);
+  void DropOtherVariables(const Executable& graph);
+
+  // Members are destroyed from the bottom up: plans before kernels, kernels before variables.
+  const WorkerSessionArguments arguments_;
+  Graph graph_;
+  DeviceList devices_;
+  NumericChecks checks_;
+  ExecutableContext context_;
+  StateBudget budget_;
+  RunningSteps running_;
+  absl::Mutex mutex_;
+  bool has_cluster_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::flat_hash_map<int64_t, std::shared_ptr<Executable>> graphs_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<uint64_t, std::shared_ptr<WorkerStep>> steps_ ABSL_GUARDED_BY(mutex_);
+  Cancellation closing_;
+  SessionGate gate_;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_WORKER_SESSION_H_

@@ -1,0 +1,68 @@
+// One task's share of a running step: the rendezvous that exchanges its tensors with other tasks.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_WORKER_STEP_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_WORKER_STEP_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/synchronization/mutex.h"
+#include "core/partition/rendezvous.h"
+#include "core/partition/rendezvous_table.h"
+#include "core/step/run_options.h"
+#include "distributed_runtime/peers.h"
+#include "distributed_runtime/transport.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// Tensors that the task sends wait here until another task asks for them. A Receive asks the task
+// that sends. It may exist before the task begins the step, because others may ask earlier.
+// Thread-safe.
+class WorkerStep final : public Rendezvous, public std::enable_shared_from_this<WorkerStep> {
+ public:
+  WorkerStep(uint64_t session, uint64_t step, std::shared_ptr<Peers> peers)
+      : session_(session), step_(step), peers_(std::move(peers)) {}
+
+  // ---- For the parts of this task ----
+  Status Send(const RendezvousKey& key, Parcel parcel) override;
+  StatusOr<bool> Receive(const RendezvousKey& key, Receiver* receiver, Parcel* parcel) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void Abort(const Status& error) override ABSL_LOCKS_EXCLUDED(mutex_);
+  const Cancellation* cancellation() const { return &cancellation_; }
+
+  // ---- For other tasks ----
+  // Calls `take` once, when the tensor is there or the step was aborted.
+  using Take = std::function<void(const Status& status, Parcel parcel)>;
+  void Give(const std::string& key, Take take);
+  // Aborts, and also stops the parts that do not wait for other tasks.
+  void Stop(const Status& error) {
+    Abort(error);
+    cancellation_.Cancel();
+  }
+
+ private:
+  class Asker;
+  void Remember(uint64_t number, std::shared_ptr<Channel::Call> call) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Forget(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const uint64_t session_;
+  const uint64_t step_;
+  const std::shared_ptr<Peers> peers_;
+  RendezvousTable<std::string> table_;  // what this task sends
+  Cancellation cancellation_;
+  absl::Mutex mutex_;
+  Status aborted_ ABSL_GUARDED_BY(mutex_);
+  // Requests to other tasks, by number, to cancel them.
+  absl::flat_hash_map<uint64_t, std::shared_ptr<Channel::Call>> calls_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_set<uint64_t> ended_early_ ABSL_GUARDED_BY(mutex_);  // before Remember
+  uint64_t next_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_WORKER_STEP_H_
