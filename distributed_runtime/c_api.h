@@ -1,0 +1,51 @@
+/* The part of the C API about clusters, for language front ends. Conventions: core/c_api/c_api.h.
+ */
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_C_API_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_C_API_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/c_api/c_api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Sets the library that connects processes, which is opened when the first server or session of a
+ * cluster is created. Without it, a cluster can only have tasks of this process. */
+void millstream_cluster_set_library(const char* path);
+
+/* Creates a session of the cluster whose master is at `target` ("grpc://localhost:2222"). `config`
+ * is a serialized ConfigProto; it may be NULL. INVALID_ARGUMENT or NOT_FOUND for another target;
+ * UNAVAILABLE (14), with the tasks, if some do not answer within `patience_ms`: the caller may try
+ * again. REQUIRES: the graph outlives the session. */
+millstream_status* millstream_cluster_session_new(millstream_graph* graph, const char* target,
+                                                  const void* config, size_t size,
+                                                  int64_t patience_ms, millstream_session** out);
+/* Clears the named resource containers in all tasks of the cluster, or all containers if n is 0.
+ * Closes the sessions of this master. */
+millstream_status* millstream_cluster_reset(const char* target, const char* const* containers,
+                                            int32_t n);
+
+/* A task of a cluster in this process. */
+typedef struct millstream_server millstream_server;
+/* Starts a task. `server_def` is a serialized ServerDef. INVALID_ARGUMENT if it does not name a
+ * task of its cluster; UNAVAILABLE if the task's address is in use. */
+millstream_status* millstream_server_new(const void* server_def, size_t size,
+                                         millstream_server** out);
+/* Gets what sessions of this task name as their target. */
+void millstream_server_target(const millstream_server* server, millstream_bytes* out);
+/* Waits until the server is stopped, or until `patience_ms` have passed. Nonzero if it is stopped.
+ */
+int32_t millstream_server_join(millstream_server* server, int64_t patience_ms);
+/* Refuses further requests and closes the sessions of this task's master. */
+void millstream_server_stop(millstream_server* server);
+/* Stops the server and frees it. */
+void millstream_server_free(millstream_server* server);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MILLSTREAM_DISTRIBUTED_RUNTIME_C_API_H_ */

@@ -1,0 +1,40 @@
+// The transport of this process's servers and sessions.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_CLUSTER_TRANSPORT_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_CLUSTER_TRANSPORT_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "distributed_runtime/transport.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// Makes the transport that goes through a network, or says why there is none.
+using MakeNetwork = std::function<StatusOr<std::unique_ptr<Transport>>()>;
+
+// Requests to servers of this process go to them directly, others through a network. The network
+// is made when it is first needed. Thread-safe.
+class ClusterTransport final : public Transport {
+ public:
+  explicit ClusterTransport(MakeNetwork make_network) : make_network_(std::move(make_network)) {}
+
+  // The server also answers requests from other processes if there is a network.
+  StatusOr<std::unique_ptr<TransportServer>> Serve(
+      const std::string& address, std::shared_ptr<RequestHandler> handler) override;
+  StatusOr<std::shared_ptr<Channel>> Connect(const std::string& address) override;
+  // The network; errors of `make_network`.
+  StatusOr<Transport*> Network() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  const MakeNetwork make_network_;
+  absl::Mutex mutex_;
+  std::unique_ptr<Transport> network_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_CLUSTER_TRANSPORT_H_

@@ -1,0 +1,170 @@
+#include "distributed_runtime/network.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "distributed_runtime/network_table.h"
+#include "framework/buffer.h"
+
+namespace millstream {
+namespace {
+
+// The library takes over the slices; each keeps its buffer alive.
+std::vector<millstream_slice> Lend(const Payload& payload) {
+  std::vector<millstream_slice> lent;
+  lent.reserve(payload.slices().size());
+  for (const Slice& slice : payload.slices()) {
+    Buffer* const owner = slice.owner.get();
+    owner->Ref();
+    lent.push_back({slice.data, slice.size,
+                    [](void* buffer) { static_cast<Buffer*>(buffer)->Unref(); }, owner});
+  }
+  return lent;
+}
+
+// Takes over the library's slices.
+Payload Take(const millstream_slice* slices, size_t n) {
+  Payload payload;
+  for (size_t i = 0; i < n; ++i) {
+    const millstream_slice one = slices[i];
+    Slice slice;
+    slice.data = one.data;
+    slice.size = one.size;
+    slice.owner = BorrowBuffer(const_cast<char*>(one.data), one.size, /*writable=*/false,
+                               [one] { one.release(one.owner); });
+    payload.Append(std::move(slice));
+  }
+  return payload;
+}
+
+class NetworkServer final : public TransportServer {
+ public:
+  NetworkServer(const millstream_network_table* table, std::shared_ptr<RequestHandler> handler)
+      : table_(*table), handler_(std::move(handler)) {}
+  ~NetworkServer() override {
+    if (server_ != nullptr) table_.stop(server_);
+  }
+  const std::string& address() const override { return address_; }
+
+  Status Start(const std::string& address) {
+    int32_t port = 0;
+    server_ = table_.serve(address.c_str(), &Handle, this, &port);
+    if (server_ == nullptr) {
+      return absl::UnavailableError(absl::StrCat("the address ", address, " cannot be used"));
+    }
+    address_ = absl::StrCat(address.substr(0, address.rfind(':') + 1), port);
+    return absl::OkStatus();
+  }
+
+ private:
+  static void Handle(void* user, void* call, const char* method, millstream_slice* slices,
+                     size_t n) {
+    auto* const server = static_cast<NetworkServer*>(user);
+    const auto respond = [table = &server->table_, call](const Status& status, Payload response) {
+      std::vector<millstream_slice> lent = Lend(response);
+      table->respond(call, lent.data(), lent.size());
+    };
+    server->handler_->Handle(method, Take(slices, n), respond);
+  }
+
+  const millstream_network_table& table_;
+  const std::shared_ptr<RequestHandler> handler_;
+  void* server_ = nullptr;
+  std::string address_;
+};
+
+class NetworkCall final : public Channel::Call {
+ public:
+  NetworkCall(const millstream_network_table* table, void* call) : table_(*table), call_(call) {}
+  ~NetworkCall() override { table_.free_call(call_); }
+  void Cancel() override { table_.cancel(call_); }
+
+ private:
+  const millstream_network_table& table_;
+  void* const call_;
+};
+
+class NetworkChannel final : public Channel {
+ public:
+  NetworkChannel(const millstream_network_table* table, std::string address)
+      : table_(*table), address_(std::move(address)), channel_(table_.connect(address_.c_str())) {}
+  ~NetworkChannel() override { table_.disconnect(channel_); }
+
+  std::shared_ptr<Call> Start(absl::string_view method, Payload request, absl::Time deadline,
+                              Respond respond) override {
+    std::vector<millstream_slice> lent = Lend(request);
+    const int64_t deadline_ns =
+        deadline == absl::InfiniteFuture() ? -1 : absl::ToUnixNanos(deadline);
+    auto* const waiting = new Waiting{std::move(respond), address_};
+    void* const call = table_.start(channel_, std::string(method).c_str(), lent.data(), lent.size(),
+                                    deadline_ns, &Done, waiting);
+    return std::make_shared<NetworkCall>(&table_, call);
+  }
+
+ private:
+  struct Waiting {
+    Respond respond;
+    std::string address;
+  };
+
+  static void Done(void* user, int32_t code, const char* message, millstream_slice* slices,
+                   size_t n) {
+    const std::unique_ptr<Waiting> waiting(static_cast<Waiting*>(user));
+    Payload response = Take(slices, n);
+    if (code == 0) return waiting->respond(absl::OkStatus(), std::move(response));
+    const Status status(static_cast<absl::StatusCode>(code),
+                        absl::StrCat("no answer from ", waiting->address, ": ", message));
+    waiting->respond(status, Payload());
+  }
+
+  const millstream_network_table& table_;
+  const std::string address_;
+  void* const channel_;
+};
+
+class NetworkTransport final : public Transport {
+ public:
+  explicit NetworkTransport(const millstream_network_table* table) : table_(*table) {}
+  StatusOr<std::unique_ptr<TransportServer>> Serve(
+      const std::string& address, std::shared_ptr<RequestHandler> handler) override {
+    auto server = std::make_unique<NetworkServer>(&table_, std::move(handler));
+    MS_RETURN_IF_ERROR(server->Start(address));
+    return std::unique_ptr<TransportServer>(std::move(server));
+  }
+  StatusOr<std::shared_ptr<Channel>> Connect(const std::string& address) override {
+    return std::make_shared<NetworkChannel>(&table_, address);
+  }
+
+ private:
+  const millstream_network_table& table_;
+};
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Transport>> OpenNetwork(const std::string& path) {
+  if (path.empty() || access(path.c_str(), F_OK) != 0) {
+    return errors::Unimplemented(
+        "this build of Millstream has no library that connects processes, so that a cluster can "
+        "only have tasks of one process; expected it at '",
+        path, "'");
+  }
+  // It stays open: threads of it may run until the process ends.
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (library == nullptr) {
+    return errors::FailedPrecondition("cannot open ", path, ": ", dlerror());
+  }
+  const auto get =
+      reinterpret_cast<millstream_get_network>(dlsym(library, MILLSTREAM_NETWORK_SYMBOL));
+  const millstream_network_table* const table = get == nullptr ? nullptr : get();
+  if (table == nullptr || table->version != kMillstreamNetworkVersion) {
+    return errors::FailedPrecondition(path, " is no network library of this version");
+  }
+  return std::make_unique<NetworkTransport>(table);
+}
+
+}  // namespace millstream

@@ -1,0 +1,59 @@
+/* The table of functions of a library that connects processes. The library knows nothing of the
+ * runtime: it carries names of methods and bytes.
+ *
+ * Slices that are passed to a function belong to it from then on: it calls `release` of each once,
+ * also after an error. Functions may be called from any thread. */
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_NETWORK_TABLE_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_NETWORK_TABLE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct millstream_slice {
+  const char* data;
+  size_t size;
+  void (*release)(void* owner);
+  void* owner;
+} millstream_slice;
+
+/* Takes the result of a call, once. `code` is that of a status; 0: the slices are the response. */
+typedef void (*millstream_call_done)(void* user, int32_t code, const char* message,
+                                     millstream_slice* slices, size_t n);
+/* Takes a request. `call` is for respond. */
+typedef void (*millstream_handle_request)(void* user, void* call, const char* method,
+                                          millstream_slice* slices, size_t n);
+
+enum { kMillstreamNetworkVersion = 1 };
+
+typedef struct millstream_network_table {
+  uint32_t version; /* kMillstreamNetworkVersion */
+  /* Listens at "HOST:PORT"; sets *port to the port that it has. NULL if the address cannot be used.
+   */
+  void* (*serve)(const char* address, millstream_handle_request handle, void* user, int32_t* port);
+  /* Answers a request, once. */
+  void (*respond)(void* call, millstream_slice* slices, size_t n);
+  /* Refuses requests, waits until all calls of `handle` have returned, and frees the server. */
+  void (*stop)(void* server);
+  void* (*connect)(const char* address);
+  void (*disconnect)(void* channel);
+  /* Starts a call, which ends at the latest at `deadline_ns` since 1970; negative: never. Gives a
+   * handle for cancel, which free_call frees, before or after the call has ended. */
+  void* (*start)(void* channel, const char* method, millstream_slice* slices, size_t n,
+                 int64_t deadline_ns, millstream_call_done done, void* user);
+  void (*cancel)(void* call);
+  void (*free_call)(void* call);
+} millstream_network_table;
+
+/* The library's only symbol. */
+typedef const millstream_network_table* (*millstream_get_network)(void);
+#define MILLSTREAM_NETWORK_SYMBOL "millstream_network"
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MILLSTREAM_DISTRIBUTED_RUNTIME_NETWORK_TABLE_H_ */
