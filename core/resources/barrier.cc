@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace millstream {
+namespace {
+
+// All takes wait in one line.
+constexpr WaitingList::Line kTakes;
+
+}  // namespace
 
 Status Barrier::InsertOne(size_t component, const std::string& key, const Tensor& value) {
   auto found = incomplete_.find(key);
@@ -42,6 +48,7 @@ Status Barrier::Insert(size_t component, const std::vector<std::string>& keys,
     for (size_t i = 0; i < keys.size() && status.ok(); ++i) {
       status = InsertOne(component, keys[i], values[i]);
     }
+    waiting_.Wake(kTakes);
     waiting_.Advance(&ended);
   }
   ended.Tell();
@@ -75,7 +82,7 @@ void Barrier::Take(Ticket ticket, size_t count, TakeOptions options, std::vector
   {
     absl::MutexLock lock(&mutex_);
     waiting_.Add(
-        ticket,
+        ticket, kTakes,
         [this, count, options, elements](Status* status) {
           mutex_.AssertHeld();
           return TryTake(count, options, elements, status);
@@ -95,6 +102,7 @@ Status Barrier::Close(bool drops_incomplete) {
     is_closed_ = true;
     has_dropped_ |= drops_incomplete;
     if (drops_incomplete) incomplete_.clear();
+    waiting_.Wake(kTakes);
     waiting_.Advance(&ended);
   }
   ended.Tell();
@@ -106,6 +114,7 @@ void Barrier::Cancel(Ticket ticket) {
   {
     absl::MutexLock lock(&mutex_);
     waiting_.Cancel(ticket, errors::Cancelled("the take from the barrier was cancelled"), &ended);
+    waiting_.Advance(&ended);
   }
   ended.Tell();
 }

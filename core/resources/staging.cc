@@ -3,6 +3,13 @@
 namespace millstream {
 namespace {
 
+// What operations wait for. Puts of a map wait in a line for each key, because the components of
+// one element take the place of one.
+constexpr int kPuts = 0;
+constexpr int kGets = 1;
+constexpr int kPeeks = 2;
+constexpr int kGetsOfAny = 3;
+
 Status StagingCancelled() { return errors::Cancelled("the staging operation was cancelled"); }
 
 int64_t BytesOf(const StagedTensors& tensors) {
@@ -17,11 +24,12 @@ int64_t BytesOf(const StagedTensors& tensors) {
 
 // ---- What both kinds have in common ----
 
-void Staging::Begin(Ticket ticket, WaitingList::Attempt attempt, Done done) {
+void Staging::Begin(Ticket ticket, WaitingList::Line line, WaitingList::Attempt attempt,
+                    Done done) {
   WaitingList::Ended ended;
   {
     absl::MutexLock lock(&mutex_);
-    waiting_.Add(ticket, std::move(attempt), std::move(done));
+    waiting_.Add(ticket, line, std::move(attempt), std::move(done));
     waiting_.Advance(&ended);
   }
   ended.Tell();
@@ -32,6 +40,7 @@ void Staging::Cancel(Ticket ticket) {
   {
     absl::MutexLock lock(&mutex_);
     waiting_.Cancel(ticket, StagingCancelled(), &ended);
+    waiting_.Advance(&ended);
   }
   ended.Tell();
 }
@@ -41,6 +50,7 @@ void Staging::Clear() {
   {
     absl::MutexLock lock(&mutex_);
     RemoveAll();
+    WakePuts();
     waiting_.Advance(&ended);
   }
   ended.Tell();
@@ -55,6 +65,9 @@ void Staging::Drop() {
   }
   ended.Tell();
 }
+
+// Without a limit of memory all puts need the same: where one has no room, no other has.
+void Staging::WakePuts() { waiting_.WakeAll(kPuts, spec_.memory_limit == 0); }
 
 Status Staging::CheckFits(int64_t bytes) const {
   if (spec_.memory_limit == 0 || bytes <= spec_.memory_limit) return absl::OkStatus();
@@ -79,9 +92,11 @@ void StagingArea::Put(Ticket ticket, StagedTensors element, Done done) {
     if (!HasRoom(static_cast<int64_t>(elements_.size()), bytes, bytes_)) return false;
     elements_.push_back(std::move(element));
     bytes_ += bytes;
+    waiting_.Wake({kGets, 0});
+    waiting_.Wake({kPeeks, static_cast<int64_t>(elements_.size()) - 1});
     return true;
   };
-  Begin(ticket, std::move(attempt), std::move(done));
+  Begin(ticket, {kPuts, 0}, std::move(attempt), std::move(done));
 }
 
 void StagingArea::Get(Ticket ticket, StagedTensors* tensors, Done done) {
@@ -91,9 +106,10 @@ void StagingArea::Get(Ticket ticket, StagedTensors* tensors, Done done) {
     *tensors = std::move(elements_.front());
     elements_.pop_front();
     bytes_ -= BytesOf(*tensors);
+    WakePuts();
     return true;
   };
-  Begin(ticket, std::move(attempt), std::move(done));
+  Begin(ticket, {kGets, 0}, std::move(attempt), std::move(done));
 }
 
 void StagingArea::Peek(Ticket ticket, int64_t index, StagedTensors* tensors, Done done) {
@@ -103,7 +119,7 @@ void StagingArea::Peek(Ticket ticket, int64_t index, StagedTensors* tensors, Don
     *tensors = elements_[static_cast<size_t>(index)];
     return true;
   };
-  Begin(ticket, std::move(attempt), std::move(done));
+  Begin(ticket, {kPeeks, index}, std::move(attempt), std::move(done));
 }
 
 int64_t StagingArea::size() const {
@@ -159,9 +175,12 @@ void StagingMap::Put(Ticket ticket, int64_t key, size_t num_components, Indices 
       if (!tensor.has_value()) return true;
     }
     complete_.insert(incomplete_.extract(found));
+    waiting_.Wake({kGets, key});
+    waiting_.Wake({kPeeks, key});
+    waiting_.Wake({kGetsOfAny, 0});
     return true;
   };
-  Begin(ticket, std::move(attempt), std::move(done));
+  Begin(ticket, {kPuts, key}, std::move(attempt), std::move(done));
 }
 
 // Copies or moves components out. An element of which nothing is left is removed.
@@ -184,6 +203,7 @@ Status StagingMap::Take(Elements::iterator element, const Indices& indices, bool
     bytes_ -= static_cast<int64_t>(value.bytes());
     value = Tensor();
   }
+  if (remove) WakePuts();
   for (const Tensor& value : values) {
     if (value.has_value()) return absl::OkStatus();
   }
@@ -200,7 +220,7 @@ void StagingMap::Get(Ticket ticket, int64_t key, Indices indices, StagedTensors*
     *status = Take(found, indices, true, tensors);
     return true;
   };
-  Begin(ticket, std::move(attempt), std::move(done));
+  Begin(ticket, {kGets, key}, std::move(attempt), std::move(done));
 }
 
 void StagingMap::GetAny(Ticket ticket, Indices indices, int64_t* key, StagedTensors* tensors,
@@ -212,7 +232,7 @@ void StagingMap::GetAny(Ticket ticket, Indices indices, int64_t* key, StagedTens
     *status = Take(complete_.begin(), indices, true, tensors);
     return true;
   };
-  Begin(ticket, std::move(attempt), std::move(done));
+  Begin(ticket, {kGetsOfAny, 0}, std::move(attempt), std::move(done));
 }
 
 void StagingMap::Peek(Ticket ticket, int64_t key, Indices indices, StagedTensors* tensors,
@@ -224,7 +244,7 @@ void StagingMap::Peek(Ticket ticket, int64_t key, Indices indices, StagedTensors
     *status = Take(found, indices, false, tensors);
     return true;
   };
-  Begin(ticket, std::move(attempt), std::move(done));
+  Begin(ticket, {kPeeks, key}, std::move(attempt), std::move(done));
 }
 
 int64_t StagingMap::size() const {

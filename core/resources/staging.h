@@ -50,17 +50,18 @@ class Staging : public Resource {
   Staging(absl::string_view type, std::string name, StagingSpec spec)
       : Resource(type), name_(std::move(name)), spec_(std::move(spec)) {}
   // Begins an operation.
-  void Begin(Ticket ticket, WaitingList::Attempt attempt, Done done) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Begin(Ticket ticket, WaitingList::Line line, WaitingList::Attempt attempt, Done done)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // INVALID_ARGUMENT if tensors will never have room.
   Status CheckFits(int64_t bytes) const;
   bool HasRoom(int64_t count, int64_t bytes, int64_t used) const;
   virtual void RemoveAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) = 0;
+  // Has puts tried again, after something was removed.
+  void WakePuts() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string name_;
   const StagingSpec spec_;
   mutable absl::Mutex mutex_;
-
- private:
   WaitingList waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
