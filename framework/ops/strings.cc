@@ -42,6 +42,11 @@ Status DecodeRawShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+Status DecodePaddedRawShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(context->WithRank(1, 0).status());
+  return DecodeRawShape(context);
+}
+
 Status ReduceJoinShape(ShapeContext* context) {
   MS_RETURN_IF_ERROR(context->WithRankAtMost(1, 1).status());
   MS_ASSIGN_OR_RETURN(const bool keep_dims, context->Attr<bool>("keep_dims"));
@@ -203,6 +208,19 @@ for the numbers of a string. little_endian says in which order their bytes are.)
     .Example(R"(
 >>> tf.decode_raw(["ab"], tf.uint8).eval().tolist()
 [[97, 98]])");
+
+MILLSTREAM_OP("DecodePaddedRaw")
+    .Input("input_bytes: string")
+    .Input("fixed_length: int32")
+    .Output("output: out_type")
+    .Attr("out_type: {half, float, double, int32, uint16, uint8, int16, int8, int64}")
+    .Attr("little_endian: bool = true")
+    .Shape(DecodePaddedRawShape)
+    .Doc(R"(Takes the bytes of strings for numbers.
+
+Each string is cut, or padded with zero bytes, to fixed_length bytes, a multiple of the size of
+out_type. The output has one more dimension, for the numbers of a string. little_endian says in
+which order their bytes are.)");
 
 MILLSTREAM_OP("EncodeBase64")
     .Input("input: string")

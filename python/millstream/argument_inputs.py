@@ -7,6 +7,7 @@ from typing import Any
 import millstream as tf
 from millstream.argument_tables import Calls, X
 
+_FEATURES = {"f": tf.FixedLenFeature([], tf.int64), "v": tf.VarLenFeature(tf.string)}
 _BATCH = {"batch_size": 2, "capacity": 4}
 _SHUFFLE = {**_BATCH, "min_after_dequeue": 1}
 
@@ -19,9 +20,34 @@ def _joined(**more: Any) -> dict[str, Any]:
     return {"tensors_list": [[tf.constant(X)]], **more}
 
 
+def _sparse(**more: Any) -> dict[str, Any]:
+    return {"sp_input": tf.SparseTensor([[0, 1]], [7], [1, 3]), **more}
+
+
+def _sequences(**more: Any) -> dict[str, Any]:
+    steps = {"s": tf.FixedLenSequenceFeature([], tf.int64)}
+    return {"context_features": _FEATURES, "sequence_features": steps, **more}
+
+
 def calls_of_inputs() -> Calls:
     """The rows of the table."""
     return {
+        tf.decode_json_example: lambda: {"json_examples": ["{}"]},
+        tf.deserialize_many_sparse: lambda: {
+            "serialized_sparse": [["a", "b", "c"]], "dtype": tf.int32, "rank": 2,
+        },
+        tf.serialize_sparse: lambda: _sparse(out_type=tf.string),
+        tf.serialize_many_sparse: lambda: _sparse(out_type=tf.string),
+        tf.serialize_tensor: lambda: {"tensor": X},
+        tf.parse_tensor: lambda: {"serialized": "a", "out_type": tf.float32},
+        tf.parse_example: lambda: {
+            "serialized": ["a"], "features": _FEATURES, "example_names": ["x"],
+        },
+        tf.parse_single_example: lambda: {
+            "serialized": "a", "features": _FEATURES, "example_names": "x",
+        },
+        tf.parse_single_sequence_example: lambda: _sequences(serialized="a", example_name="x"),
+        tf.io.parse_sequence_example: lambda: _sequences(serialized=["a"], example_names=["x"]),
         tf.ConditionalAccumulator: lambda: {"dtype": tf.float32},
         tf.SparseConditionalAccumulator: lambda: {"dtype": tf.float32},
         tf.get_session_handle: lambda: {"data": tf.constant(X)},

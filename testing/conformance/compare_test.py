@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from testing.conformance.compare import difference
-from testing.conformance.op_cases import Array, Value
+from testing.conformance.op_cases import Array, Value, whole_message
 
 
 def _differs(got: Array, want: Array, rtol: float = 0.0, atol: float = 0.0) -> bool:
@@ -62,6 +62,13 @@ def test_strings_are_compared_as_bytes() -> None:
     assert difference(np.array([b"a", b""], object), value, 0, 0) is None
     assert difference(np.array([b"a", b"b"], object), value, 0, 0) is not None
     assert difference(b"a", Value("string", np.array(b"a", object)), 0, 0) is None
+
+
+def test_golden_messages_get_the_zero_bytes_that_numpy_dropped() -> None:
+    whole = b'\x08\x03\x12\x04\x12\x02\x08\x01"\x04\x07\x00\x00\x00'
+    assert whole_message(whole) == whole
+    assert whole_message(whole.rstrip(b"\0")) == whole
+    assert whole_message(b"\x08\x07B\x01a") == b"\x08\x07B\x01a"
 
 
 def test_types_that_numpy_lacks_are_compared_by_value() -> None:

@@ -20,6 +20,7 @@ _OF_OTHER_LEVELS = (
     "cond_case",
     "embedding_sampled",
     "import_and_freeze",
+    "lookup_and_examples",
     "losses_and_metrics",
     "monitored_session",
     "optimizers_all",

@@ -37,6 +37,8 @@ class Input {
     if (!bytes_.empty()) bytes_.remove_prefix(1);
     return line;
   }
+  // REQUIRES: there are so many bytes.
+  void Skip(size_t size) { bytes_.remove_prefix(size); }
   absl::string_view rest() const { return bytes_; }
 
  private:

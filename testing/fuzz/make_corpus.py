@@ -390,6 +390,52 @@ def _checkpoints() -> Iterator[tuple[str, bytes]]:
         yield "version_2", b"b" + struct.pack("<I", len(index)) + index + written
 
 
+# Examples, and those with sequences, with features of the kinds that examples.cc asks for.
+_EXAMPLES = {
+    "all": 'feature { key: "i" value { int64_list { value: 1 value: -2 } } } '
+    'feature { key: "s" value { bytes_list { value: "a" value: "" } } } '
+    'feature { key: "f" value { float_list { value: 1 value: 2 } } } '
+    'feature { key: "v" value { int64_list { value: 3 value: 4 value: 5 } } }',
+    "none": "",
+    "no_values": 'feature { key: "i" value { int64_list { } } } feature { key: "v" value { } }',
+    "another_type": 'feature { key: "i" value { float_list { value: 1 } } }',
+    "another_count": 'feature { key: "f" value { float_list { value: 1 } } }',
+    "other_names": 'feature { key: "" value { bytes_list { value: "x" } } }',
+}
+_SEQUENCES = {
+    "steps": 'feature_list { key: "s" value { feature { bytes_list { value: "a" } } feature { } } }'
+    ' feature_list { key: "v" value { feature { int64_list { value: 1 } } } }',
+    "no_steps": 'feature_list { key: "v" value { } }',
+    "missing": "",
+    "another_count": 'feature_list { key: "v" value { feature { int64_list { } } } }',
+    "another_type": 'feature_list { key: "s" value { feature { float_list { value: 1 } } } }',
+}
+
+
+def _records() -> Iterator[tuple[str, bytes]]:
+    """See examples.cc: a letter, and records with their lengths."""
+    examples = {
+        name: _binary("Example", f"features {{ {text} }}") for name, text in _EXAMPLES.items()
+    }
+    sequences = {
+        name: _binary(
+            "SequenceExample",
+            f"context {{ {_EXAMPLES['all']} }} feature_lists {{ {text} }}",
+        )
+        for name, text in _SEQUENCES.items()
+    }
+    for letter, records in ((b"e", examples), (b"s", sequences)):
+        framed = {name: struct.pack("<H", len(data)) + data for name, data in records.items()}
+        for name, data in framed.items():
+            yield f"{letter.decode()}_{name}", letter + data
+        yield f"{letter.decode()}_batch", letter + b"".join(framed.values())
+        yield f"{letter.decode()}_empty", letter
+    unpacked = b"\x0a\x0b\x0a\x09\x0a\x01i\x12\x04\x1a\x02\x08\x07"
+    yield "e_not_packed", b"e" + struct.pack("<H", len(unpacked)) + unpacked
+    group = b"\x0b\x0c"
+    yield "e_group", b"e" + struct.pack("<H", len(group)) + group
+
+
 def _messages() -> dict[str, bytes]:
     """A few of those that files hold."""
     return {
@@ -448,6 +494,8 @@ def main() -> None:
         _write(folder, "feed", name, data)
     for name, data in _checkpoints():
         _write(folder, "checkpoint", name, data)
+    for name, data in _records():
+        _write(folder, "examples", name, data)
 
 
 if __name__ == "__main__":

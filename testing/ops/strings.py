@@ -326,6 +326,42 @@ define_tests(
 )
 
 
+def _make_decode_padded(source: Source, op: Any) -> Case:
+    out = pick_type(source, op, "out_type")
+    size = number_types.stored_type(out).itemsize
+    length = size * source.integer(0 if source.chance(0.05) else 1, 4)
+    length += 1 if source.chance(0.06) else 0
+    shape = source.small_shape(0, 3, 3)
+    values = [
+        source.random.bytes(source.integer(0, 2 * length + 1))
+        for _ in range(int(np.prod(shape, dtype=int)))
+    ]
+    little = source.chance(0.7)
+    attrs = {"out_type": type_attr(out), "little_endian": attr_text(little)}
+    inputs = [strings_input(values, shape), Input("int32", np.array(length, np.int32))]
+    return Case(op.name, inputs, attrs, {"out": out, "little": little})
+
+
+def _decode_padded(case: Case) -> Outcome:
+    texts, dtype = case.array(0), number_types.stored_type(case.values["out"])
+    length = int(case.array(1))
+    refuse_unless(length > 0 and length % dtype.itemsize == 0, "fixed_length")
+    content = b"".join(bytes(text)[:length].ljust(length, b"\0") for text in texts.reshape(-1))
+    numbers = np.frombuffer(content, dtype)
+    if not case.values["little"]:
+        numbers = numbers.byteswap()
+    return [numbers.reshape(*texts.shape, length // dtype.itemsize)]
+
+
+define_tests(
+    "DecodePaddedRaw",
+    cases=_make_decode_padded,
+    reference=_decode_padded,
+    exceptions={Property.STATIC_SHAPE: "the length of strings is no part of a shape"},
+    determinism=NotTested("copies bytes, on one thread"),
+)
+
+
 def _encode(case: Case) -> Outcome:
     pads = "pad" in case.attrs and case.attr("pad")
 
