@@ -33,6 +33,7 @@ _LAZY = frozenset(
         "ops.custom_gradients",
         "ops.einsum_ops",
         "ops.features",
+        "ops.files_ops",
         "ops.functional_ops",
         "ops.linalg_ops",
         "ops.lookup_ops",

@@ -48,6 +48,8 @@ def calls_of_inputs() -> Calls:
         },
         tf.parse_single_sequence_example: lambda: _sequences(serialized="a", example_name="x"),
         tf.io.parse_sequence_example: lambda: _sequences(serialized=["a"], example_names=["x"]),
+        tf.matching_files: lambda: {"pattern": "/no/such/*"},
+        tf.train.match_filenames_once: lambda: {"pattern": ["/no/such/*"]},
         tf.ConditionalAccumulator: lambda: {"dtype": tf.float32},
         tf.SparseConditionalAccumulator: lambda: {"dtype": tf.float32},
         tf.get_session_handle: lambda: {"data": tf.constant(X)},

@@ -11,9 +11,10 @@ from millstream._impl.graph.convert import convert_to_tensor, tensor_of_argument
 from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.ops import array_ops, conditionals, control_ops
 from millstream._impl.ops.queue_ops import QueueBase
-from millstream._impl.ops.sparse_tensor import SparseTensor
 from millstream._impl.summary import summary_ops
+from millstream._impl.train import sparse_batches
 from millstream._impl.train.queue_runner import QueueRunner, add_queue_runner
+from millstream._impl.train.sparse_batches import SparseColumn
 from millstream._impl.values import dtypes
 from millstream._impl.values.tensor_shape import TensorShape, as_shape
 
@@ -65,9 +66,19 @@ class Batch:
             Name of the batch.
         """
         lists = [_listed(source) for source in self.sources]
-        components = [[_tensor(value) for value in each] for each in lists]
+        # A sparse tensor goes through the queue as strings.
+        sparse = sparse_batches.columns_of(lists)
+        components = [
+            [
+                tensor_of_argument(value, "tensors")
+                if column is None
+                else sparse_batches.stored(value, self.enqueue_many)
+                for value, column in zip(each, sparse, strict=True)
+            ]
+            for each in lists
+        ]
         types = _common_types(components)
-        queue = make_queue(types, self._shapes_of(components))
+        queue = make_queue(types, self._shapes_of(components, sparse))
         keep = self._kept()
         operations = []
         for each in components:
@@ -76,13 +87,25 @@ class Batch:
         name, value = fullness
         summary_ops.scalar(name, value(queue))
         take = queue.dequeue_up_to if self.allow_smaller_final_batch else queue.dequeue_many
-        return _structured(self.sources[0], take(self.size, name=scope))
+        taken = take(self.size, name=scope)
+        batch = [
+            column if kind is None else kind.restored(column, self.enqueue_many)
+            for column, kind in zip(_as_list(taken), sparse, strict=True)
+        ]
+        return _structured(self.sources[0], batch)
 
-    def _shapes_of(self, components: list[list[Tensor]]) -> list[TensorShape]:
+    def _shapes_of(
+        self, components: list[list[Tensor]], sparse: list[SparseColumn | None]
+    ) -> list[TensorShape]:
         if self.shapes is not None:
             if not isinstance(self.shapes, (list, tuple)):
                 raise TypeError(f"shapes: expected a list of shapes, got {self.shapes!r}")
-            return [as_shape(shape) for shape in self.shapes]
+            given = [as_shape(shape) for shape in self.shapes]
+            stored = sparse_batches.STORED
+            return [
+                shape if kind is None else stored
+                for shape, kind in zip(given, [*sparse, *[None] * len(given)], strict=False)
+            ]
         shapes = []
         for column in zip(*components, strict=True):
             shape = TensorShape(None)
@@ -156,13 +179,7 @@ def _listed(tensors: Any) -> list[Any]:
     """The tensors of a list, of a dictionary in the order of its keys, or one alone."""
     if isinstance(tensors, Mapping):
         return [tensors[key] for key in sorted(tensors)]
-    return list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
-
-
-def _tensor(value: Any) -> Tensor:
-    if isinstance(value, SparseTensor):
-        raise NotImplementedError("tensors: batches of sparse tensors are not implemented")
-    return tensor_of_argument(value, "tensors")
+    return _as_list(tensors)
 
 
 def _common_types(components: list[list[Tensor]]) -> list[Any]:
@@ -177,7 +194,11 @@ def _common_types(components: list[list[Tensor]]) -> list[Any]:
 
 def _structured(source: Any, batch: Any) -> Any:
     """A batch in the structure of its source."""
-    columns = list(batch) if isinstance(batch, (list, tuple)) else [batch]
+    columns = _as_list(batch)
     if isinstance(source, Mapping):
         return dict(zip(sorted(source), columns, strict=True))
     return columns if isinstance(source, (list, tuple)) else columns[0]
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]

@@ -12,6 +12,7 @@ from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import INTEGER, SHAPE, TENSOR, TEXT, or_none, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Operation, Tensor
+from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops import array_ops, check_ops, random_ops
 from millstream._impl.ops.queue_kinds import FIFOQueue
 from millstream._impl.ops.queue_ops import QueueBase
@@ -169,6 +170,40 @@ def input_producer(
         return queue
 
 
+@public("train.match_filenames_once", "io.match_filenames_once")
+@takes(pattern=TENSOR)
+def match_filenames_once(pattern: Any, name: str | None = None) -> Variable:
+    """The files that match a pattern, found once.
+
+    Parameters
+    ----------
+    pattern
+        A pattern, or a vector of several. "*" stands for any part of a name.
+    name
+        Name of the variable.
+
+    Returns
+    -------
+    Variable
+        A local variable: `tf.local_variables_initializer` looks for the files.
+
+    Examples
+    --------
+    >>> names = tf.train.match_filenames_once("/no/such/folder/*.txt")
+    >>> tf.local_variables_initializer().run()
+    >>> names.eval().tolist()
+    []
+    """
+    with scopes.name_scope(name, "matching_filenames", [pattern]) as scope:
+        return Variable(
+            gen_ops.matching_files(pattern),
+            trainable=False,
+            name=scope,
+            validate_shape=False,
+            collections=[GraphKeys.LOCAL_VARIABLES],
+        )
+
+
 @public("train.string_input_producer")
 @takes(
     string_tensor=TENSOR,
@@ -219,7 +254,7 @@ def string_input_producer(
     >>> coord.join(threads)
     """
     no_strings = "string_input_producer requires a non-null input tensor"
-    if not isinstance(string_tensor, Tensor) and not len(string_tensor):
+    if not isinstance(string_tensor, TensorLike) and not len(string_tensor):
         raise ValueError(no_strings)
     with scopes.name_scope(name, "input_producer", [string_tensor]) as scope:
         strings = convert_to_tensor(string_tensor, dtypes.string)

@@ -1,0 +1,13 @@
+"""Which files there are."""
+
+from __future__ import annotations
+
+from testing.ops.support.registry import NotTested, Property, define_tests
+
+define_tests(
+    "MatchingFiles",
+    reference=NotTested(
+        "the machine decides which files there are: core/io/match_files_test.cc has files in memory"
+    ),
+    exceptions={Property.STATIC_SHAPE: "the step finds out how many files there are"},
+)
