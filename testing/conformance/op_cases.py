@@ -174,7 +174,7 @@ def _with_whole_message(output: Output) -> Output:
     if output.value is None or output.value.array.shape != ():
         return output
     cell = np.empty((), object)
-    cell[()] = whole_message(output.value.array[()])
+    cell[()] = whole_message(bytes(output.value.array[()]))
     return replace(output, value=Value("string", cell))
 
 
