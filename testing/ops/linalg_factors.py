@@ -91,7 +91,7 @@ def _qr(case: Case) -> Outcome:
     width = rows if case.attr("full_matrices") else min(rows, columns)
     q = np.zeros((*x.shape[:-1], width), x.dtype)
     r = np.zeros((*x.shape[:-2], width, columns), x.dtype)
-    mode = "complete" if case.attr("full_matrices") else "reduced"
+    mode: Any = "complete" if case.attr("full_matrices") else "reduced"
     for place in np.ndindex(*x.shape[:-2]):
         if min(rows, columns) == 0:
             q[place] = np.eye(rows, width)
@@ -102,7 +102,7 @@ def _qr(case: Case) -> Outcome:
 
 
 def _rectangle(*shape: int) -> Array:
-    return np.asarray(spread("rectangle", *shape) + 4 * np.eye(*shape[-2:]))
+    return np.asarray(spread("rectangle", *shape) + 4 * np.eye(shape[-2], shape[-1]))
 
 
 def _qr_checks(op: str) -> list[Check]:

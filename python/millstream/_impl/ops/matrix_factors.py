@@ -161,8 +161,9 @@ def _matrices(a: Any, validate_args: bool) -> Tensor:
 def _larger_side(value: Tensor) -> Any:
     """The larger dimension of matrices: a number, or a scalar of their type."""
     sides = value.shape.as_list()[-2:] if value.shape.ndims is not None else [None]
-    if None not in sides:
-        return float(max(sides))
+    known = [side for side in sides if side is not None]
+    if len(known) == 2:
+        return float(max(known))
     size = reductions.reduce_max(gen_ops.shape(value)[-2:])
     return gen_ops.cast(size, value.dtype)
 

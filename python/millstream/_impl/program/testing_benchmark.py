@@ -182,7 +182,7 @@ class Benchmark:
                 for allocator, most in _most_memory(step_stats).items():
                     more[f"allocator_maximum_num_bytes_{allocator}"] = most
         median = statistics.median(seconds) if seconds else -1
-        report = {
+        report: dict[str, Any] = {
             "iters": min_iters,
             "wall_time": median,
             "extras": more,

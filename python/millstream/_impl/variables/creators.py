@@ -62,7 +62,7 @@ class MadeByCreators(type):
     def __init__(cls, *args: Any) -> None:
         super().__init__(*args)
         # Of the class, as `inspect` would find it without `__call__` below.
-        of_init = inspect.signature(cls.__init__)
+        of_init = inspect.signature(inspect.getattr_static(cls, "__init__"))
         cls.__signature__ = of_init.replace(parameters=list(of_init.parameters.values())[1:])
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
