@@ -22,6 +22,7 @@ from millstream._impl.graph.arguments import (
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.stacks import session_or_default
 from millstream._impl.layers import keras_style
 from millstream._impl.layers.input_spec import InputSpec as InputSpec
 from millstream._impl.ops import array_ops, math_ops, nest
@@ -220,6 +221,44 @@ class Layer:
         if not self.built:
             raise ValueError(f"count_params: the layer {self._name!r} has no variables yet")
         return int(sum(np.prod(v.shape.as_list(), dtype=np.int64) for v in self.weights))
+
+    def get_weights(self) -> list[Any]:
+        """The values of the variables in the default session, as NumPy arrays."""
+        values: list[Any] = self._session().run(self.weights)
+        return values
+
+    def set_weights(self, weights: Any) -> None:
+        """Give the variables values in the default session.
+
+        Parameters
+        ----------
+        weights
+            An array of its shape for each of `weights`.
+
+        Raises
+        ------
+        ValueError
+            There are more or fewer arrays than variables, or one has another shape.
+        """
+        arrays = [np.asarray(each) for each in weights]
+        if len(arrays) != len(self.weights):
+            raise ValueError(
+                f'You called `set_weights(weights)` on layer "{self.name}" with a weight list of '
+                f"length {len(arrays)}, but the layer was expecting {len(self.weights)} weights"
+            )
+        for variable, array in zip(self.weights, arrays, strict=True):
+            if not variable.shape.is_compatible_with(array.shape):
+                raise ValueError(
+                    f"weights: Layer weight shape {variable.shape} not compatible with provided "
+                    f"weight shape {array.shape}"
+                )
+        session = self._session()
+        for variable, array in zip(self.weights, arrays, strict=True):
+            variable.load(array, session)
+
+    def _session(self) -> Any:
+        graph = get_default_graph() if self._graph is None else self._graph
+        return session_or_default(None, graph, f"the layer {self._name!r}")
 
     # ---- What subclasses use ----
 

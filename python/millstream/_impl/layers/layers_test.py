@@ -571,3 +571,19 @@ def test_losses_of_keras_style_are_the_layers() -> None:
     layer(tf.ones([2, 3]))
     assert layer.losses == tf.losses.get_regularization_losses()
     assert len(layer.losses) == 1
+
+
+def test_the_values_of_the_variables_are_read_and_written() -> None:
+    layer = tf.layers.Dense(2, name="d")
+    outputs = layer(tf.ones([1, 3]))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        kernel, bias = layer.get_weights()
+        assert kernel.shape == (3, 2)
+        layer.set_weights([np.ones([3, 2]), [0.5, -0.5]])
+        assert session.run(outputs).tolist() == [[3.5, 2.5]]
+        np.testing.assert_array_equal(layer.get_weights()[1], [0.5, -0.5])
+        with pytest.raises(ValueError, match="length 1, but the layer was expecting 2 weights"):
+            layer.set_weights([bias])
+        with pytest.raises(ValueError, match=r"shape .*3.* not compatible with .*\(2, 2\)"):
+            layer.set_weights([np.ones([2, 2]), bias])
