@@ -57,6 +57,28 @@ largest becomes 255, else so that 0 becomes 128 and the largest magnitude 127 aw
 with a value that is not finite gets bad_color. Image i has the tag `tag/image/i`; `tag/image` when
 max_images is 1.)");
 
+void OfAudio(OpSpec* spec) {
+  (*spec).Output("summary: string").Attr("max_outputs: int >= 1 = 3").Shape(ScalarShape);
+}
+
+MILLSTREAM_OP("AudioSummaryV2")
+    .Input("tag: string")
+    .Input("tensor: float")
+    .Input("sample_rate: float")
+    .With(OfAudio)
+    .Doc(R"(Makes a summary of the first max_outputs clips of a batch, as WAV files.
+
+tensor is [batch, samples] or [batch, samples, channels], with values from -1 to 1; others are cut.
+sample_rate is the number of samples a second, a scalar. Clip i has the tag `tag/audio/i`; `tag/audio` when
+max_outputs is 1.)");
+
+MILLSTREAM_OP("AudioSummary")
+    .Input("tag: string")
+    .Input("tensor: float")
+    .Attr("sample_rate: float")
+    .With(OfAudio)
+    .Doc(R"(Does what AudioSummaryV2 does, with one sample_rate for all steps.)");
+
 MILLSTREAM_OP("TensorSummaryV2")
     .Input("tag: string")
     .Input("tensor: T")

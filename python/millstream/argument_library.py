@@ -54,6 +54,11 @@ def calls_of_library() -> Calls:
         tf.linalg.adjoint: lambda: {"matrix": [[1.0]]},
         tf.linalg.logdet: lambda: {"matrix": [[1.0]]},
         tf.linalg.expm: lambda: {"input": [[1.0]]},
+        tf.audio.decode_wav: lambda: {
+            "contents": tf.audio.encode_wav([[0.5]], 8000), "desired_channels": 1,
+            "desired_samples": 1,
+        },
+        tf.audio.encode_wav: lambda: {"audio": [[0.5]], "sample_rate": 8000},
         tf.train.experimental.FixedLossScale: lambda: {"loss_scale_value": 8},
         tf.train.experimental.DynamicLossScale: lambda: {
             "initial_loss_scale": 8.0, "increment_period": 2, "multiplier": 2.0,

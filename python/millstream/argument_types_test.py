@@ -56,6 +56,12 @@ _COLLECTIONS = (
 _NUMBERS = itertools.count()  # of names that are given once
 
 
+def _description_node() -> Any:
+    node = tf.NodeDef(op="TensorSummary")
+    node.attr["description"].s = b"{}"
+    return node
+
+
 def _variable() -> Any:
     return tf.Variable([1.0, 2.0])
 
@@ -467,6 +473,8 @@ def _table() -> Calls:
         tf.summary.scalar: lambda: {"name": "s", "tensor": 1.0},
         tf.summary.histogram: lambda: {"name": "s", "values": X},
         tf.summary.image: lambda: {"name": "s", "tensor": IMAGES},
+        tf.summary.audio: lambda: {"name": "s", "tensor": [[0.5]], "sample_rate": 8000.0},
+        tf.summary.get_summary_description: lambda: {"node_def": _description_node()},
         tf.summary.tensor_summary: lambda: {"name": "s", "tensor": X},
         tf.summary.text: lambda: {"name": "s", "tensor": "t"},
         tf.summary.merge: lambda: {"inputs": [tf.summary.scalar("s", 1.0)]},
@@ -537,7 +545,8 @@ _TAKE_ANYTHING = {
     tf.SparseTensorValue, tf.Operation, tf.Tensor, tf.OpError,
     tf.VariableAggregation, tf.VariableSynchronization, tf.UnconnectedGradients,
     tf.initializers.Initializer,
-    tf.train.Optimizer, tf.group, tf.summary.FileWriterCache, tf.load_op_library,
+    tf.train.Optimizer, tf.group, tf.summary.FileWriterCache, tf.summary.initialize,
+    tf.load_op_library,
     tf.debugging.enable_check_numerics, tf.debugging.replay, tf.QueueBase, tf.nest.is_nested,
     tf.ConditionalAccumulatorBase,
     tf.nest.map_structure,

@@ -17,6 +17,7 @@ The examples of the functions assume that line of import and a default session, 
 ``tf.InteractiveSession()``: each can be typed in a shell.
 """,
     "app": "Running a program with options.",
+    "audio": "Audio as files.",
     "bitwise": "Integers as bits.",
     "compat": "Names that programs use to run under several versions of Python and of the API.",
     "contrib": "What programs know from the contributed part of the API.",

@@ -7,7 +7,11 @@ from testing.ops.support.registry import NotTested, Property, define_tests
 _MESSAGE = NotTested("gives a message: python/millstream/_impl/summary compares what is in it")
 _ONE_THREAD = NotTested("one thread writes the message")
 
-define_tests(["ImageSummary", "ScalarSummary"], reference=_MESSAGE, determinism=_ONE_THREAD)
+define_tests(
+    ["AudioSummary", "AudioSummaryV2", "ImageSummary", "ScalarSummary"],
+    reference=_MESSAGE,
+    determinism=_ONE_THREAD,
+)
 define_tests(
     "HistogramSummary",
     reference=_MESSAGE,

@@ -12,7 +12,7 @@ from millstream._impl import protos
 from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
-from millstream._impl.graph.arguments import INTEGER, LIST, NAME, TENSOR, TEXT, takes
+from millstream._impl.graph.arguments import INTEGER, LIST, NAME, NUMBER, TENSOR, TEXT, takes
 from millstream._impl.graph.convert import constant, convert_to_tensor
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.operation import Tensor
@@ -169,6 +169,128 @@ def image(
         summary = gen_ops.image_summary(tags, pictures, max_images=max_outputs, name=scope)
         collect(summary, collections)
     return summary
+
+
+@public("summary.audio")
+@takes(
+    name=TEXT, tensor=TENSOR, sample_rate=NUMBER, max_outputs=INTEGER, collections=LIST, family=TEXT
+)
+def audio(
+    name: str,
+    tensor: Any,
+    sample_rate: Any,
+    max_outputs: int = 3,
+    collections: Any = None,
+    family: str | None = None,
+) -> Tensor:
+    """A summary of sound.
+
+    Parameters
+    ----------
+    name
+        Name of the operation and, within its scope, first part of the clips' tags.
+    tensor
+        Clips ``[batch, samples, channels]`` or ``[batch, samples]`` of values from -1 to 1.
+    sample_rate
+        Samples a second, a number or a scalar tensor.
+    max_outputs
+        How many clips of the batch to take.
+    collections
+        Collections of the graph to join, by default that of summaries.
+    family
+        A group of tags.
+
+    Returns
+    -------
+    Tensor
+        A scalar string: a ``Summary``.
+
+    Examples
+    --------
+    >>> data = tf.summary.audio("beep", tf.zeros([1, 100]), 8000.0).eval()
+    >>> value = tf.Summary.FromString(data).value[0]
+    >>> value.tag, value.audio.length_frames, value.audio.content_type
+    ('beep/audio/0', 100, 'audio/wav')
+    """
+    with summary_scope(name, family, None, [tensor]) as (tag, scope):
+        summary = gen_ops.audio_summary_v2(
+            constant(tag, name="tag"),
+            convert_to_tensor(tensor, dtypes.float32, "tensor"),
+            convert_to_tensor(sample_rate, dtypes.float32, "sample_rate"),
+            max_outputs=max_outputs,
+            name=scope,
+        )
+        collect(summary, collections)
+    return summary
+
+
+@public("summary.get_summary_description")
+def get_summary_description(node_def: Any) -> Any:
+    """The ``SummaryDescription`` of a node of an old graph.
+
+    Parameters
+    ----------
+    node_def
+        A ``NodeDef`` of the op "TensorSummary".
+
+    Raises
+    ------
+    ValueError
+        The node is of another op.
+
+    Examples
+    --------
+    >>> node = tf.NodeDef(op="TensorSummary")
+    >>> node.attr["description"].s = b'{"typeHint": "scalar"}'
+    >>> tf.summary.get_summary_description(node).type_hint
+    'scalar'
+    """
+    from millstream._impl.protos import json_format  # lazy: this function alone needs it
+
+    if not isinstance(node_def, protos.message_class("NodeDef")):
+        raise TypeError(f"node_def: expected a tf.NodeDef, got {node_def!r}")
+    if node_def.op != "TensorSummary":
+        raise ValueError(f"node_def: Can't get_summary_description on {node_def.op}")
+    description = protos.message_class("SummaryDescription")()
+    text = node_def.attr["description"].s
+    return json_format.Parse(text.decode() if isinstance(text, bytes) else text, description)
+
+
+@public("summary.all_v2_summary_ops")
+def all_v2_summary_ops() -> list[Any]:
+    """The operations of summaries of a later version in the graph: there are none.
+
+    Examples
+    --------
+    >>> tf.summary.all_v2_summary_ops()
+    []
+    """
+    return []
+
+
+@public("summary.initialize")
+def initialize(graph: Any = None, session: Any = None) -> None:
+    """Begin writing summaries of a later version, of which no writer can be made here.
+
+    Parameters
+    ----------
+    graph, session
+        Not used.
+
+    Raises
+    ------
+    RuntimeError
+        Always; `FileWriter` writes the summaries of this version.
+
+    Examples
+    --------
+    >>> try:
+    ...     tf.summary.initialize()
+    ... except RuntimeError as error:
+    ...     print(error)
+    No default tf.contrib.summary.SummaryWriter found
+    """
+    raise RuntimeError("No default tf.contrib.summary.SummaryWriter found")
 
 
 @public("summary.tensor_summary")

@@ -53,8 +53,36 @@ def test_image_is_a_png_file() -> None:
         assert image.encoded_image_string.startswith(b"\x89PNG\r\n")
 
 
+def test_audio_is_a_wav_file() -> None:
+    clips = np.linspace(-1, 1, 24, dtype=np.float32).reshape(4, 3, 2)
+    values = values_of(tf.summary.audio("clips", clips, 8000.0))
+    assert [value.tag for value in values] == [f"clips/audio/{i}" for i in range(3)]
+    for value, clip in zip(values, clips, strict=False):
+        audio = value.audio
+        assert (audio.sample_rate, audio.num_channels, audio.length_frames) == (8000, 2, 3)
+        assert audio.content_type == "audio/wav"
+        with tf.Session() as session:
+            decoded, rate = session.run(tf.audio.decode_wav(audio.encoded_audio_string))
+        assert rate == 8000
+        np.testing.assert_allclose(decoded, clip, atol=1 / 32768)
+    (one,) = values_of(tf.summary.audio("one", tf.zeros([2, 5]), 44100, max_outputs=1))
+    assert one.tag == "one/audio"
+    assert one.audio.num_channels == 1
+
+
+def test_a_writer_of_another_version_is_not_there() -> None:
+    assert tf.summary.all_v2_summary_ops() == []
+    with pytest.raises(RuntimeError, match="No default"):
+        tf.summary.initialize()
+    with pytest.raises(ValueError, match="Can't get_summary_description on Add"):
+        tf.summary.get_summary_description(tf.NodeDef(op="Add"))
+
+
 def test_bad_arguments_fail_the_step() -> None:
     for made, text in [
+        (tf.summary.audio("a", tf.zeros([2]), 1.0), "Tensor must be 3-D or 2-D"),
+        (tf.summary.audio("a", tf.zeros([1, 2]), 0.0), "sample_rate must be in"),
+        (tf.summary.audio("a", tf.zeros([1, 0]), 1.0), "num_frames must be positive"),
         (tf.summary.scalar("s", [1.0, 2.0]), "'tags' and 'values'"),
         (tf.summary.histogram("h", [float("nan")]), "Nan in summary histogram for: h"),
         (tf.summary.image("i", tf.zeros([2, 2])), "height, width, channels"),
