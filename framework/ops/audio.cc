@@ -60,7 +60,7 @@ desired_samples is cut, or continued by zeros. INVALID_ARGUMENT for any other fi
     .Example(R"(
 >>> audio, sample_rate = tf.audio.decode_wav(tf.audio.encode_wav([[0.5], [-0.5]], 8000))
 >>> audio.eval().tolist(), sample_rate.eval()
-([[0.5], [-0.5]], 8000)");
+([[0.5], [-0.5]], 8000))");
 
 }  // namespace
 }  // namespace millstream
