@@ -57,6 +57,7 @@ _LAZY = frozenset(
         "ops.string_parts",
         "ops.tensor_array",
         "session.session_tensors",
+        "variables.listed_parts",
         "variables.orthogonal",
     }
 )

@@ -74,6 +74,10 @@ def calls_of_library() -> Calls:
         tf.math.bessel_i0: lambda: {"x": X},
         tf.math.bessel_i1: lambda: {"x": X},
         tf.math.reciprocal_no_nan: lambda: {"x": X},
+        tf.create_partitioned_variables: lambda: {
+            "shape": [2], "slicing": [2], "initializer": tf.zeros_initializer(),
+            "dtype": tf.float32, "name": "parts",
+        },
         tf.linalg.normalize: lambda: {"tensor": [3.0, 4.0], "ord": 1, "axis": 0},
         tf.linalg.matrix_rank: lambda: {"a": [[1.0]], "tol": 0.5},
         tf.linalg.pinv: lambda: {"a": [[1.0]], "rcond": 0.5},

@@ -226,3 +226,34 @@ def test_getters_are_given_the_partitioner() -> None:
         assert len(tf.get_variable("v", [4])) == 2
     assert given["partitioner"] is cut
     assert {"shape", "dtype", "use_resource", "synchronization", "aggregation"} <= set(given)
+
+
+def test_parts_are_a_list() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        value = np.arange(10.0, dtype=np.float32).reshape(2, 5)
+        parts = tf.create_partitioned_variables([2, 5], [1, 2], value)
+        more = tf.create_partitioned_variables([3], [3], tf.ones_initializer(), trainable=False)
+        session.run(tf.global_variables_initializer())
+        assert [part.name for part in parts] == [
+            "PartitionedVariable/part_0:0",
+            "PartitionedVariable/part_1:0",
+        ]
+        assert more[2].name == "PartitionedVariable_1/part_2:0"
+        assert [part.shape.as_list() for part in parts] == [[2, 3], [2, 2]]
+        np.testing.assert_array_equal(np.concatenate(session.run(parts), 1), value)
+        assert tf.trainable_variables() == parts
+        again = tf.create_partitioned_variables(
+            [2, 5], [1, 2], tf.zeros_initializer(), name="PartitionedVariable", reuse=True
+        )
+        assert again == parts
+
+
+def test_parts_of_a_list_go_with_the_shape() -> None:
+    zeros = tf.zeros_initializer()
+    with tf.Graph().as_default():
+        with pytest.raises(ValueError, match="must have the same length"):
+            tf.create_partitioned_variables([2, 2], [1], zeros)
+        with pytest.raises(ValueError, match="rank at least 1"):
+            tf.create_partitioned_variables([], [], zeros)
+        with pytest.raises(ValueError, match="can only slice a variable along one dimension"):
+            tf.create_partitioned_variables([2, 2], [2, 2], zeros)
