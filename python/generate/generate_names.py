@@ -35,6 +35,7 @@ _LAZY = frozenset(
         "ops.features",
         "ops.files_ops",
         "ops.functional_ops",
+        "ops.graph_checks",
         "ops.linalg_ops",
         "ops.lookup_ops",
         "ops.matrix_exponential",

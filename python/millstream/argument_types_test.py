@@ -280,6 +280,7 @@ def _table() -> Calls:
         tf.control_dependencies: lambda: {"control_inputs": [tf.no_op()]},
         tf.convert_to_tensor: lambda: {"value": X},
         tf.convert_to_tensor_or_indexed_slices: lambda: {"value": X},
+        tf.convert_to_tensor_or_sparse_tensor: lambda: {"value": X},
         tf.device: lambda: {"device_name_or_function": "/cpu:0"},
         tf.DType: lambda: {"type_enum": 1},
         tf.DeviceSpec: dict,

@@ -186,3 +186,39 @@ class SparseTensor(TensorLike):
             f"<tf.SparseTensor indices={self._indices!r} values={self._values!r} "
             f"dense_shape={self._dense_shape!r}>"
         )
+
+
+@public("convert_to_tensor_or_sparse_tensor")
+def convert_to_tensor_or_sparse_tensor(
+    value: Any, dtype: Any = None, name: str | None = None
+) -> Any:
+    """The sparse tensor that `value` is or stands for, or the tensor that it is or becomes.
+
+    Parameters
+    ----------
+    value
+        A `SparseTensor` or a `SparseTensorValue`, a tensor, or what becomes one.
+    dtype
+        Dtype that it must have, or None.
+    name
+        Name of the operation, if one is made.
+
+    Raises
+    ------
+    RuntimeError
+        A sparse tensor has another dtype.
+
+    Examples
+    --------
+    >>> sparse = tf.SparseTensorValue([[0]], [1.0], [3])
+    >>> tf.convert_to_tensor_or_sparse_tensor(sparse).dense_shape.eval().tolist()
+    [3]
+    """
+    if not isinstance(value, (SparseTensor, SparseTensorValue)):
+        return convert_to_tensor(value, dtype, name)
+    sparse = SparseTensor.from_value(value)
+    if dtype is not None and sparse.dtype.base_dtype != dtypes.as_dtype(dtype).base_dtype:
+        raise RuntimeError(
+            f"Sparse dtype: requested = {dtypes.as_dtype(dtype).name}, actual = {sparse.dtype.name}"
+        )
+    return sparse

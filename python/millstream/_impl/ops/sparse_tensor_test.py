@@ -70,3 +70,14 @@ def test_it_is_no_dense_tensor() -> None:
     x = tf.SparseTensor([[0, 2]], [7.0], [1, 3])
     with pytest.raises(TypeError, match="a dense tensor is expected"):
         tf.reduce_sum(x)
+
+
+def test_values_become_sparse_tensors_or_tensors() -> None:
+    with tf.Graph().as_default():
+        sparse = tf.SparseTensor([[0]], [1.0], [3])
+        assert tf.convert_to_tensor_or_sparse_tensor(sparse) is sparse
+        value = tf.SparseTensorValue([[0]], [1.0], [3])
+        assert isinstance(tf.convert_to_tensor_or_sparse_tensor(value), tf.SparseTensor)
+        assert tf.convert_to_tensor_or_sparse_tensor([1], tf.float32).dtype == tf.float32
+        with pytest.raises(RuntimeError, match="requested = int32, actual = float32"):
+            tf.convert_to_tensor_or_sparse_tensor(sparse, tf.int32)
