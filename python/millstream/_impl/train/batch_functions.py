@@ -55,7 +55,7 @@ def batch(
     ----------
     tensors
         A tensor, a list of tensors, or a dictionary of tensors: one element, or with `enqueue_many`
-        one in each row.
+        one in each row. Each may be a `SparseTensor`.
     batch_size
         Elements of a batch.
     num_threads
