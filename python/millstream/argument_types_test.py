@@ -18,6 +18,7 @@ import pytest
 
 import millstream as tf
 from millstream.argument_checkpoints import calls_of_checkpoints
+from millstream.argument_images import calls_of_images
 from millstream.argument_inputs import calls_of_inputs
 from millstream.argument_library import calls_of_library
 from millstream.argument_sessions import calls_of_sessions
@@ -522,6 +523,7 @@ def _table() -> Calls:
         },
         **calls_of_checkpoints(),
         **calls_of_inputs(),
+        **calls_of_images(),
         **calls_of_library(),
         **calls_of_sessions(),
         **calls_of_networks(),

@@ -62,6 +62,7 @@ TENSORS = _of_types("a list of tensors", *_LISTS)
 DTYPE = Kind("a data type", _is_dtype)
 SHAPE = Kind("a shape", _is_shape)
 INTEGER = _of_types("an integer", *_INTEGERS)
+FLAG = _of_types("a truth value", bool, np.bool_, int, np.integer)
 INTEGERS = Kind(
     "an integer or a list of integers",
     lambda value: (

@@ -297,7 +297,7 @@ def stateless_multinomial(
         return gen_ops.stateless_multinomial(logits, num_samples, seed, output_dtype)
 
 
-@public("random_crop")
+@public("random_crop", "image.random_crop")
 @takes(value=TENSOR, size=INTEGERS, seed=INTEGER)
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
     """A slice of a tensor, at a place that is drawn anew in each step.
