@@ -1,5 +1,6 @@
-// Which files there are.
+// Which files there are, and records of files.
 #include "framework/op_registry.h"
+#include "framework/ops/op_errors.h"
 #include "framework/shape_context.h"
 
 namespace millstream {
@@ -24,6 +25,31 @@ MILLSTREAM_OP("MatchingFiles")
     .Example(R"(
 >>> tf.matching_files("/no/such/folder/*").eval().tolist()
 [])");
+
+Status RecordInputShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(const int64_t size, context->Attr<int64_t>("batch_size"));
+  if (size < 0) return InvalidAttr(*context, "batch_size", "must not be negative, got ", size);
+  context->SetOutput(0, PartialShape::Vector(size));
+  return absl::OkStatus();
+}
+
+MILLSTREAM_OP("RecordInput")
+    .Output("records: string")
+    .Attr("file_pattern: string")
+    .Attr("file_random_seed: int = 301")
+    .Attr("file_shuffle_shift_ratio: float = 0")
+    .Attr("file_buffer_size: int = 10000")
+    .Attr("file_parallelism: int = 16")
+    .Attr("batch_size: int = 32")
+    .Attr("compression_type: string = \"\"")
+    .Stateful()
+    .Touches("files")
+    .Shape(RecordInputShape)
+    .Doc(R"(Gives records of the files that match a pattern, in random order, epoch after epoch.
+
+Each step gives batch_size of them. In an epoch the files come in random order, turned by a part of
+their number, and each record is one of file_buffer_size that are read ahead. The order follows from
+the seed. Records are not compressed; file_parallelism is not used.)");
 
 }  // namespace
 }  // namespace millstream

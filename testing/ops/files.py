@@ -1,4 +1,4 @@
-"""Which files there are."""
+"""Which files there are, and records of files."""
 
 from __future__ import annotations
 
@@ -10,4 +10,8 @@ define_tests(
         "the machine decides which files there are: core/io/match_files_test.cc has files in memory"
     ),
     exceptions={Property.STATIC_SHAPE: "the step finds out how many files there are"},
+)
+define_tests(
+    "RecordInput",
+    reference=NotTested("reads files: python/millstream/_impl/train/record_input_test.py has some"),
 )

@@ -34,7 +34,9 @@ def test_each_epoch_has_each_record_once(tmp_path: Path) -> None:
         )
         assert sorted(found[0] + found[1]) == expected
         assert sorted(found[2] + found[3]) == expected
-        assert found[0] + found[1] != found[2] + found[3]
+        # Three files alone may come in one order twice.
+        if buffer_size > 1:
+            assert found[0] + found[1] != found[2] + found[3]
 
 
 def test_the_order_follows_from_the_seed(tmp_path: Path) -> None:
