@@ -35,12 +35,17 @@ BranchPaths::BranchPaths(const InnerLimits& limits, const std::vector<StepItem>&
       continue;
     }
     const int path = PathOf(item);
-    if (path < 0) continue;  // its outputs are of the root, and what it reads is open
+    if (path == kUnknown) {
+      is_switch_[i] = false;
+      AddUnknown(item);
+      continue;
+    }
     of_item_[i] = path;
     for (const Node* node : item.stands_for) of_node_[node] = path;
     if (is_switch_[i]) {
-      of_value_[item.outputs[0]] = Child(path, item.inputs[1], false);
-      of_value_[item.outputs[1]] = Child(path, item.inputs[1], true);
+      const Output predicate = PredicateOf(item);
+      of_value_[item.outputs[0]] = Child(path, predicate, false);
+      of_value_[item.outputs[1]] = Child(path, predicate, true);
       if (!limits.IsHidden(item)) {
         Open(of_value_[item.outputs[0]]);
         Open(of_value_[item.outputs[1]]);
@@ -55,6 +60,14 @@ BranchPaths::BranchPaths(const InnerLimits& limits, const std::vector<StepItem>&
 int BranchPaths::Of(const Output& value) const {
   auto found = of_value_.find(value);
   return found == of_value_.end() ? kRoot : found->second;
+}
+
+Output BranchPaths::PredicateOf(const StepItem& item) const {
+  Output value = item.inputs[1];
+  while (value.node->op().name == "Identity" && !limits_.fed.contains(value)) {
+    value = value.node->input(0);
+  }
+  return value;
 }
 
 int BranchPaths::Child(int parent, const Output& predicate, bool side) {
@@ -77,6 +90,7 @@ bool BranchPaths::IsPrefix(int shorter, int path) const {
 }
 
 void BranchPaths::Open(int path) {
+  if (path == kUnknown) return;
   for (; path != kRoot; path = paths_[path].parent) paths_[path].is_closed = false;
 }
 
@@ -90,22 +104,31 @@ int BranchPaths::PathOf(const StepItem& item) {
   int longest = kRoot;
   bool fits = true;
   for (const int path : found) {
+    if (path == kUnknown) {
+      fits = false;
+      continue;
+    }
     if (IsPrefix(longest, path)) longest = path;
     fits &= IsPrefix(path, longest);
   }
   if (fits) return longest;
   for (const int path : found) Open(path);
-  return -1;
+  return kUnknown;
+}
+
+void BranchPaths::AddUnknown(const StepItem& item) {
+  for (const Output& output : item.outputs) of_value_[output] = kUnknown;
+  for (const Node* node : item.stands_for) of_node_[node] = kUnknown;
 }
 
 void BranchPaths::AddMerge(int i, const StepItem& item) {
   const int first = Of(item.inputs[0]);
   const int second = item.inputs.size() == 2 ? Of(item.inputs[1]) : kRoot;
-  const bool joins = first != kRoot && second != kRoot && OtherSide(first) == second;
+  const bool joins = first > kRoot && second > kRoot && OtherSide(first) == second;
   if (!joins) {
     for (const Output& input : item.inputs) Open(Of(input));
     is_merge_[i] = false;
-    return;
+    return AddUnknown(item);
   }
   const int path = paths_[first].parent;
   of_item_[i] = path;
@@ -117,7 +140,9 @@ void BranchPaths::AddMerge(int i, const StepItem& item) {
   numbers_[item.outputs[1]] = first;
   for (const Node* control : item.controls) {
     auto waits = of_node_.find(control);
-    if (waits != of_node_.end() && !IsPrefix(waits->second, path)) Open(waits->second);
+    if (waits == of_node_.end()) continue;
+    const bool fits = waits->second != kUnknown && IsPrefix(waits->second, path);
+    if (!fits) Open(waits->second);
   }
 }
 

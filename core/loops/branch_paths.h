@@ -15,6 +15,9 @@ namespace millstream {
 class BranchPaths {
  public:
   static constexpr int kRoot = 0;  // runs in any case
+  // Of what waits for branches that exclude each other, as far as their predicates tell, and of
+  // all that depends on it: nobody knows when it runs.
+  static constexpr int kUnknown = -1;
 
   struct Path {
     int parent = -1;
@@ -29,9 +32,10 @@ class BranchPaths {
 
   const Path& operator[](int path) const { return paths_[path]; }
   int size() const { return static_cast<int>(paths_.size()); }
-  // The path of item i; of a Switch, that of its inputs; of a Merge, that of its outputs.
+  // The path of item i; of a Switch, that of its inputs; of a Merge, that of its outputs. Items of
+  // an unknown path belong to no branch, and have kRoot.
   int OfItem(int i) const { return of_item_[i]; }
-  // The path of a value; kRoot for one of another frame.
+  // The path of a value, or kUnknown; kRoot for one of another frame.
   int Of(const Output& value) const;
   // The path on the other side of the predicate; -1 if there is none.
   int OtherSide(int path) const;
@@ -43,11 +47,14 @@ class BranchPaths {
   void Open(int path);
 
  private:
+  // Behind the Identities that conditionals put between a value and their Switches.
+  Output PredicateOf(const StepItem& item) const;
   int Child(int parent, const Output& predicate, bool side);
   bool IsPrefix(int shorter, int path) const;
-  // The longest of the paths of what the item reads and waits for; -1 if they exclude each other.
+  // The longest of the paths of what the item reads and waits for, or kUnknown.
   int PathOf(const StepItem& item);
   void AddMerge(int i, const StepItem& item);
+  void AddUnknown(const StepItem& item);
 
   const InnerLimits& limits_;
   std::vector<Path> paths_;

@@ -228,6 +228,63 @@ TEST_F(RaiseLoopsTest, ConditionalsOfOnePredicateMayFollowEachOther) {
   EXPECT_EQ(Number(value, {{x, two}, {goes, Tensor::Scalar<bool>(false)}}), -2);
 }
 
+// As programs have it: some Switches read the predicate, others an Identity of it.
+TEST_F(RaiseLoopsTest, AnIdentityOfThePredicateIsThePredicate) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  const Output goes = Placeholder("goes", DataType::kBool);
+  const Node* const first = build.NodeOf("Switch", {x, goes});
+  const Node* const second = build.NodeOf("Switch", {x, Op("Identity", {Op("Identity", {goes})})});
+  const Node* const merged = Merge({Op("Add", {first->output(0), second->output(0)}),
+                                    Op("Mul", {first->output(1), second->output(1)})});
+  StepSignature signature;
+  signature.feeds = {x, goes};
+  signature.fetches = {merged->output(0)};
+  EXPECT_EQ(Raised(signature), 1);
+  EXPECT_FALSE(keeps_control_flow_);
+  const Tensor three = Tensor::Scalar<float>(3);
+  EXPECT_EQ(Number(merged->output(0), {{x, three}, {goes, Tensor::Scalar<bool>(true)}}), 9);
+  EXPECT_EQ(Number(merged->output(0), {{x, three}, {goes, Tensor::Scalar<bool>(false)}}), 6);
+}
+
+// A fed Identity has a value of its own.
+TEST_F(RaiseLoopsTest, AFedIdentityIsAnotherPredicate) {
+  const Output goes = Placeholder("goes", DataType::kBool);
+  const Output same = Op("Identity", {goes});
+  const Node* const first = build.NodeOf("Switch", {Constant(1.0f), goes});
+  const Node* const second = build.NodeOf("Switch", {Constant(2.0f), same});
+  const Node* const merged = Merge({first->output(0), second->output(1)});
+  StepSignature signature;
+  signature.feeds = {goes, same};
+  signature.fetches = {merged->output(0)};
+  EXPECT_EQ(Raised(signature), 0);
+}
+
+// The sum comes if both predicates are true, which nobody knows to be one value. What reads the sum
+// and a branch of another conditional is no part of that conditional.
+TEST_F(RaiseLoopsTest, WhatWaitsForTwoConditionalsIsInNeither) {
+  const Output x = Placeholder("x", DataType::kFloat);
+  const Output goes = Placeholder("goes", DataType::kBool);
+  const Output inner_goes = Placeholder("inner_goes", DataType::kBool);
+  const Output same = Op("LogicalNot", {Op("LogicalNot", {goes})});
+  const Node* const first = build.NodeOf("Switch", {x, goes});
+  const Node* const second = build.NodeOf("Switch", {x, same});
+  const Output sum = Op("Add", {first->output(1), second->output(1)});
+  const Node* const inner = build.NodeOf("Switch", {x, inner_goes});
+  const Node* const merged = Merge({inner->output(0), Op("Add", {sum, inner->output(1)})});
+  StepSignature signature;
+  signature.feeds = {x, goes, inner_goes};
+  signature.fetches = {merged->output(0)};
+  EXPECT_EQ(Raised(signature), 0);
+  const auto run = [&](bool outer_value, bool inner_value) {
+    return Number(merged->output(0), {{x, Tensor::Scalar<float>(3)},
+                                      {goes, Tensor::Scalar<bool>(outer_value)},
+                                      {inner_goes, Tensor::Scalar<bool>(inner_value)}});
+  };
+  EXPECT_EQ(run(true, true), 9);
+  EXPECT_EQ(run(true, false), 3);
+  EXPECT_EQ(run(false, false), 3);
+}
+
 TEST_F(RaiseLoopsTest, ConditionalsAreNodesOfLoopsAndOfConditionals) {
   const Loop loop = Count({Constant(1.0f)}, 6, [&](const Outputs& v) {
     const Output is_low = Op("Less", {v[0], ConstantAfter(10, v[0].node)});

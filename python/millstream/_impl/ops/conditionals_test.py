@@ -81,6 +81,21 @@ def test_conditionals_in_branches(sess: Any) -> None:
     assert values == [20.0, 10.0, -2.0, -1.0]
 
 
+@pytest.mark.parametrize("taken", [True, False])
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_branch_decides_by_what_it_computes(sess: Any, taken: bool, number: int) -> None:
+    p = tf.placeholder(tf.bool, [])
+    v = tf.get_variable("v", initializer=1.0)
+    n = tf.get_variable("n", initializer=number)
+
+    def inner() -> Any:
+        return tf.cond(n + 1 >= 2, lambda: v.assign(2.0), lambda: v.assign(5.0))
+
+    result = tf.cond(p, inner, lambda: v + 6.0)
+    sess.run(tf.global_variables_initializer())
+    assert sess.run(result, {p: taken}) == ((2.0 if number else 5.0) if taken else 7.0)
+
+
 def test_results_keep_their_structure(sess: Any) -> None:
     p = tf.placeholder(tf.bool, [])
     slices = tf.IndexedSlices(tf.ones([1, 2]), tf.constant([0]), tf.constant([3, 2]))
