@@ -42,16 +42,30 @@ void SumRows(const Problem& p, int64_t image, int64_t row, float* widened, float
   }
 }
 
-// Sums pixels of a row into a row of the result.
+// Sums pixels of a row into a row of the result. The compiler knows common numbers of channels; 0
+// stands for any other.
+template <int kChannels>
 void SumColumns(const Problem& p, const float* row, float* result) {
-  const int64_t channels = p.channels;
+  const int64_t channels = kChannels > 0 ? kChannels : p.channels;
   for (int64_t x = 0; x < p.columns.size(); ++x, result += channels) {
-    std::fill_n(result, channels, 0.0f);
-    const float* pixel = row + p.columns.first[x] * channels;
-    for (int64_t k = p.columns.begin[x]; k < p.columns.begin[x + 1]; ++k, pixel += channels) {
-      const float weight = p.columns.weights[k];
-      for (int64_t c = 0; c < channels; ++c) result[c] += weight * pixel[c];
+    const int64_t begin = p.columns.begin[x];
+    const float* const weights = p.columns.weights.data() + begin;
+    const int64_t count = p.columns.begin[x + 1] - begin;
+    const float* const pixel = row + p.columns.first[x] * channels;
+    for (int64_t c = 0; c < channels; ++c) {
+      float sum = 0;
+      for (int64_t k = 0; k < count; ++k) sum += weights[k] * pixel[k * channels + c];
+      result[c] = sum;
     }
+  }
+}
+
+void SumColumns(const Problem& p, const float* row, float* result) {
+  switch (p.channels) {
+    case 1: return SumColumns<1>(p, row, result);
+    case 3: return SumColumns<3>(p, row, result);
+    case 4: return SumColumns<4>(p, row, result);
+    default: return SumColumns<0>(p, row, result);
   }
 }
 
