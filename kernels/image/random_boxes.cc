@@ -41,8 +41,9 @@ class RandomCrop {
     PhiloxPosition position;
     MS_TRY(frame.ReserveRandom(1, &position.key, position.counter.data()));
     PhiloxWords words(position);
-    const int64_t top = Offset(&words, image.dim(0), size[0]);
+    // The place in a row is drawn first.
     const int64_t left = Offset(&words, image.dim(1), size[1]);
+    const int64_t top = Offset(&words, image.dim(0), size[0]);
     if (output.size() == 0) return ms::Status();
     const int64_t pixel = image.dim(2) * ms::ElementSize(image.dtype());
     for (int64_t y = 0; y < size[0]; ++y) {
@@ -55,9 +56,7 @@ class RandomCrop {
  private:
   static int64_t Offset(PhiloxWords* words, int64_t whole, int64_t part) {
     if (whole <= part) return 0;
-    const uint64_t low = words->Next();
-    const uint64_t number = low | uint64_t{words->Next()} << 32;
-    return static_cast<int64_t>(number % static_cast<uint64_t>(whole - part + 1));
+    return words->Next() % (whole - part + 1);
   }
 };
 
