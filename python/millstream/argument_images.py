@@ -27,6 +27,8 @@ _TARGET = {"offset_height": 0, "offset_width": 0, "target_height": 4, "target_wi
 def _sizes() -> Calls:
     resized = {"align_corners": True, "half_pixel_centers": False}
     return {
+        tf.image.decode_bmp: lambda: {"contents": b"BM", "channels": 3},
+        tf.image.is_jpeg: lambda: {"contents": b"BM"},
         tf.image.ResizeMethod: dict,
         tf.image.flip_left_right: lambda: {"image": _image()},
         tf.image.flip_up_down: lambda: {"image": _image()},
