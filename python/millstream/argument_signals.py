@@ -1,0 +1,67 @@
+"""Calls of functions of signals, a part of the table of argument_types_test.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import millstream as tf
+from millstream.argument_tables import Calls, X
+
+
+def calls_of_signals() -> Calls:
+    """The rows of the table."""
+    transforms = (
+        (1, tf.signal.rfft, tf.signal.irfft),
+        (2, tf.signal.rfft2d, tf.signal.irfft2d),
+        (3, tf.signal.rfft3d, tf.signal.irfft3d),
+    )
+    calls: Calls = {}
+    for rank, there, back in transforms:
+        calls[there] = _transform(rank, tf.float32)
+        calls[back] = _transform(rank, tf.complex64)
+    whole = (tf.fft, tf.ifft, tf.fft2d, tf.ifft2d, tf.fft3d, tf.ifft3d)
+    for function in whole:
+        calls[function] = lambda: {"input": tf.ones([2, 2, 2], tf.complex64)}
+    return calls | {
+        tf.signal.fftshift: lambda: {"x": X, "axes": [0]},
+        tf.signal.ifftshift: lambda: {"x": X, "axes": [0]},
+        tf.signal.dct: lambda: {
+            "input": X, "type": 3, "n": 4, "axis": -1, "norm": "ortho",
+        },
+        tf.signal.idct: lambda: {
+            "input": X, "type": 3, "n": 4, "axis": -1, "norm": "ortho",
+        },
+        tf.signal.frame: lambda: {
+            "signal": [1, 2, 3], "frame_length": 2, "frame_step": 1, "pad_end": True,
+            "pad_value": 7, "axis": 0,
+        },
+        tf.signal.overlap_and_add: lambda: {"signal": X, "frame_step": 1},
+        tf.signal.hann_window: lambda: {
+            "window_length": 3, "periodic": False, "dtype": tf.float64,
+        },
+        tf.signal.hamming_window: lambda: {
+            "window_length": 3, "periodic": False, "dtype": tf.float64,
+        },
+        tf.signal.stft: lambda: {
+            "signals": [1.0, 2.0, 3.0], "frame_length": 2, "frame_step": 1, "fft_length": 4,
+            "window_fn": None, "pad_end": True,
+        },
+        tf.signal.inverse_stft: lambda: {
+            "stfts": tf.ones([2, 3], tf.complex64), "frame_length": 2, "frame_step": 1,
+            "fft_length": 4, "window_fn": None,
+        },
+        tf.signal.inverse_stft_window_fn: lambda: {
+            "frame_step": 2, "forward_window_fn": tf.signal.hamming_window,
+        },
+        tf.signal.linear_to_mel_weight_matrix: lambda: {
+            "num_mel_bins": 3, "num_spectrogram_bins": 5, "sample_rate": 9000,
+            "lower_edge_hertz": 100.0, "upper_edge_hertz": 4000.0, "dtype": tf.float64,
+        },
+        tf.signal.mfccs_from_log_mel_spectrograms: lambda: {"log_mel_spectrograms": X},
+    }  # fmt: skip
+
+
+def _transform(rank: int, dtype: tf.DType) -> Callable[[], dict[str, Any]]:
+    shape = [2] * rank
+    return lambda: {"input_tensor": tf.ones(shape, dtype), "fft_length": shape}
