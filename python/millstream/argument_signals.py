@@ -1,9 +1,11 @@
-"""Calls of functions of signals, a part of the table of argument_types_test.py."""
+"""Calls of functions of signals and rows, a part of the table of argument_types_test.py."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 import millstream as tf
 from millstream.argument_tables import Calls, X
@@ -59,6 +61,33 @@ def calls_of_signals() -> Calls:
             "lower_edge_hertz": 100.0, "upper_edge_hertz": 4000.0, "dtype": tf.float64,
         },
         tf.signal.mfccs_from_log_mel_spectrograms: lambda: {"log_mel_spectrograms": X},
+        tf.ragged.RaggedTensorValue: lambda: {
+            "values": np.array([1]), "row_splits": np.array([0, 1]),
+        },
+        tf.ragged.constant: lambda: {
+            "pylist": [[1], []], "dtype": tf.int64, "ragged_rank": 1, "inner_shape": (),
+            "row_splits_dtype": tf.int32,
+        },
+        tf.ragged.constant_value: lambda: {
+            "pylist": [[1], []], "dtype": tf.int64, "ragged_rank": 1, "inner_shape": (),
+            "row_splits_dtype": "int32",
+        },
+        tf.ragged.placeholder: lambda: {"dtype": tf.int32, "ragged_rank": 1, "value_shape": [2]},
+        tf.ragged.map_flat_values: lambda: {
+            "op": tf.abs, "*": [tf.ragged.constant([[1]])],
+        },
+        tf.ragged.range: lambda: {
+            "starts": [1], "limits": [4], "deltas": 2, "dtype": tf.float32,
+            "row_splits_dtype": tf.int32,
+        },
+        tf.ragged.boolean_mask: lambda: {"data": [[1, 2]], "mask": [[True, False]]},
+        tf.ragged.row_splits_to_segment_ids: lambda: {"splits": [0, 2], "out_type": tf.int32},
+        tf.ragged.segment_ids_to_row_splits: lambda: {
+            "segment_ids": [0, 1], "num_segments": 3, "out_type": tf.int32,
+        },
+        tf.ragged.stack_dynamic_partitions: lambda: {
+            "data": [1, 2], "partitions": [1, 0], "num_partitions": 2,
+        },
     }  # fmt: skip
 
 

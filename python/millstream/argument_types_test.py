@@ -560,7 +560,7 @@ _TAKE_ANYTHING = {
     tf.train.Coordinator, tf.train.LooperThread, tf.train.QueueRunner, tf.train.add_queue_runner,
     tf.train.start_queue_runners,
     tf.train.SessionRunArgs, tf.train.SessionRunValues, tf.train.SessionRunContext,
-    tf.train.NanLossDuringTrainingError,
+    tf.train.NanLossDuringTrainingError, tf.RaggedTensor,
 }  # fmt: skip
 # Arguments that may be any object, or whose truth alone counts.
 _ANY: dict[str, set[Any]] = {

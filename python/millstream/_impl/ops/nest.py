@@ -27,6 +27,14 @@ class Composite:
         """The same value, made of other tensors."""
         raise NotImplementedError
 
+    def _fed_parts(self, value: Any) -> list[Any]:
+        """What a step feeds the tensors where it feeds `value` for this one."""
+        raise TypeError(f"feed_dict: {self!r} cannot be fed")
+
+    def _fetched(self, parts: list[Any]) -> Any:
+        """The value in a step, made of those of the tensors."""
+        raise TypeError(f"fetches: {self!r} cannot be fetched")
+
 
 def _is_attrs(value: Any) -> bool:
     return getattr(type(value), "__attrs_attrs__", None) is not None

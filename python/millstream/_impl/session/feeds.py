@@ -10,6 +10,7 @@ from millstream._impl.base import error_text
 from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.graph.variable_tensor import handle_of
+from millstream._impl.ops.nest import Composite
 from millstream._impl.ops.sparse_tensor import SparseTensor
 from millstream._impl.session.tensor_handles import TensorHandle
 from millstream._impl.values import dtypes, values
@@ -57,14 +58,14 @@ def check_dict(feed_dict: Any) -> None:
 def flat_feeds(feed_dict: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """A feed dictionary in which keys of several parts are taken apart, and their values likewise.
 
-    Those are tuples of keys, and sparse tensors.
+    Those are tuples of keys, and sparse and ragged tensors.
 
     Raises
     ------
     ValueError
         The value has another structure than its keys, or a key occurs twice.
     """
-    if not any(isinstance(key, (tuple, SparseTensor)) for key in feed_dict):
+    if not any(isinstance(key, (tuple, SparseTensor, Composite)) for key in feed_dict):
         return feed_dict
     found: dict[Any, Any] = {}
     for key, value in feed_dict.items():
@@ -76,7 +77,9 @@ def flat_feeds(feed_dict: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 
 def flat_key(key: Any) -> list[Any]:
-    """The keys in a nested tuple or a sparse tensor, or the one that `key` is."""
+    """The keys in a nested tuple or a sparse or ragged tensor, or the one that `key` is."""
+    if isinstance(key, Composite):
+        return key._composite_parts()
     if isinstance(key, SparseTensor):
         return [key.indices, key.values, key.dense_shape]
     if isinstance(key, tuple):
@@ -92,6 +95,8 @@ def flat_value(key: Any, value: Any) -> list[Any]:
     ValueError
         The value is not nested like the key.
     """
+    if isinstance(key, Composite):
+        return key._fed_parts(value)
     if isinstance(key, SparseTensor):
         key = (key.indices, key.values, key.dense_shape)
     if not isinstance(key, tuple):

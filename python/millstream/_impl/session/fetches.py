@@ -10,6 +10,7 @@ from millstream._impl.base import error_text
 from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops.indexed_slices import IndexedSlicesValue
+from millstream._impl.ops.nest import Composite
 from millstream._impl.ops.sparse_tensor import SparseTensor, SparseTensorValue
 from millstream._impl.session import tensor_handles
 
@@ -78,6 +79,9 @@ class Fetches:
         if isinstance(fetch, SparseTensor):
             parts = (fetch.indices, fetch.values, fetch.dense_shape)
             return (SparseTensorValue, *[self._position(part) for part in parts])
+        if isinstance(fetch, Composite) and isinstance(fetch, TensorLike):
+            places = [self._position(part) for part in fetch._composite_parts()]
+            return (_from_items(fetch._fetched), *places)
         if hasattr(fetch, "indices") and hasattr(fetch, "dense_shape"):
             return self._slices(fetch)
         try:
