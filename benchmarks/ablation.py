@@ -39,6 +39,8 @@ SHOWN_BY = {
     "join_products": ("lstm_b1_unrolled", "lstm_b64_unrolled"),
     "sum_products": ("lstm_b1", "lstm_b1_unrolled", "lstm_b64", "lstm_b64_unrolled"),
     "raise_loops": ("lstm_b1", "lstm_b64"),
+    "unroll_loops": ("lstm_b1", "lstm_b64"),
+    "join_rows": ("lstm_b1", "lstm_b64"),
     "fuse_elementwise": ("add_chain", "large_chain", "mlp_b1", "mlp_b128"),
     "compile_elementwise": ("add_chain", "large_chain"),
     "slab": ("mlp_b1", "mlp_b128", "lenet_b128"),

@@ -42,9 +42,15 @@ Status ReadGradient(GradientContext* context) {
 Status WriteGradient(GradientContext* context) {
   const Output flow = context->dy(0);
   const Output array = GradientArray(context, flow);
-  context->SetDx(2, context->builder()->Op(OfVersion(*context, "TensorArrayRead"),
-                                           {array, context->input(1), flow},
-                                           {{"dtype", context->input(2).dtype()}}));
+  const Output written = context->input(2);
+  const Output gradient =
+      context->builder()->Op(OfVersion(*context, "TensorArrayRead"),
+                             {array, context->input(1), flow}, {{"dtype", written.dtype()}});
+  if (gradient) {
+    Graph* const graph = context->builder()->graph();
+    MS_RETURN_IF_ERROR(graph->RefineShape(gradient, context->builder()->ShapeOf(written)));
+  }
+  context->SetDx(2, gradient);
   context->SetDx(3, flow);
   return absl::OkStatus();
 }

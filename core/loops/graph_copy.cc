@@ -95,6 +95,20 @@ Status GraphCopy::Add(const StepItem& item) {
   return absl::OkStatus();
 }
 
+StatusOr<Output> GraphCopy::AddSum(const Node& like, std::vector<Output> terms) {
+  NodeSpec spec;
+  spec.name = graph_->UniqueName(like.name());
+  spec.op = "AddN";
+  SetAttr(&spec.attrs, "N", static_cast<int64_t>(terms.size()));
+  SetAttr(&spec.attrs, "T", like.output_type(0));
+  spec.inputs = std::move(terms);
+  spec.source = like.source();
+  MS_ASSIGN_OR_RETURN(const Node* const node, graph_->AddNode(std::move(spec)));
+  pruned_.nodes.push_back(node);
+  pruned_.controls.emplace_back();
+  return node->output(0);
+}
+
 Status GraphCopy::CloseLoops() {
   std::vector<Graph::BackEdge> edges;
   for (const OpenEdge& open : open_) edges.push_back({open.merge, open.input, Of(open.next)});

@@ -26,6 +26,9 @@ class GraphCopy {
   // Makes `value`, a constant or a handle of the program, or what Enters pass on of it, that of a
   // copy.
   Status AddSource(const Output& value);
+  // Adds an AddN of these copies, which have the dtype of `like`'s output. Its node is named after
+  // `like` and has its source line.
+  StatusOr<Output> AddSum(const Node& like, std::vector<Output> terms);
   // Sets the back edges of the Merges that were added.
   Status CloseLoops();
 

@@ -1,11 +1,13 @@
 #include "core/loops/raise_loops.h"
 
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "core/graph/control_flow.h"
 #include "core/graph/frames.h"
@@ -14,6 +16,7 @@
 #include "core/loops/loop_parts.h"
 #include "core/loops/raise_branches.h"
 #include "core/loops/step_items.h"
+#include "core/loops/unroll_loops.h"
 
 namespace millstream {
 namespace {
@@ -21,8 +24,8 @@ namespace {
 class LoopRaiser {
  public:
   LoopRaiser(const PrunedGraph& graph, const StepSignature& signature,
-             const std::function<bool(const Node&)>& runs_at_once, bool joins_sums)
-      : graph_(graph), signature_(signature), joins_sums_(joins_sums) {
+             const std::function<bool(const Node&)>& runs_at_once, bool joins_sums, bool unrolls)
+      : graph_(graph), signature_(signature), joins_sums_(joins_sums), unrolls_(unrolls) {
     limits_.runs_at_once = runs_at_once;
     limits_.fed.insert(signature.feeds.begin(), signature.feeds.end());
     limits_.visible.insert(signature.targets.begin(), signature.targets.end());
@@ -40,6 +43,7 @@ class LoopRaiser {
   const PrunedGraph& graph_;
   const StepSignature& signature_;
   const bool joins_sums_;
+  const bool unrolls_;
   InnerLimits limits_;
   FrameTree tree_;
   std::vector<FrameItems> frames_;
@@ -80,6 +84,9 @@ Status LoopRaiser::Raise(int frame) {
   }
   MS_ASSIGN_OR_RETURN(StepItem loop,
                       MakeLoopItem(*form, tree_.frames[frame].name, items.exits, joins_sums_));
+  if (unrolls_ && parent == StaticFrame::kRoot) {
+    loop.form = std::make_shared<const LoopForm>(*std::move(form));
+  }
   frames_[parent].inside.push_back(std::move(loop));
   raised_[frame] = true;
   return absl::OkStatus();
@@ -93,7 +100,14 @@ StatusOr<std::unique_ptr<RaisedGraph>> LoopRaiser::Copy(std::vector<StepItem> it
                         copy.AddFeed(feed, absl::StrCat(feed.node->name(), "/_fed_", feed.index)));
     result->signature.feeds.push_back(stub);
   }
-  for (const StepItem& item : items) MS_RETURN_IF_ERROR(copy.Add(item));
+  // The dynamic executor, which control flow needs, runs a loop sooner than its iterations.
+  const bool is_plan = absl::c_none_of(items, [](const StepItem& item) {
+    return !item.is_inner() && NeedsDynamicExecutor(KindOf(*item.node));
+  });
+  LoopUnroller unroller(&copy, signature_.feeds, joins_sums_);
+  for (const StepItem& item : items) {
+    MS_RETURN_IF_ERROR(is_plan ? unroller.Add(item) : copy.Add(item));
+  }
   MS_RETURN_IF_ERROR(copy.CloseLoops());
   for (const Output& fetch : signature_.fetches)
     result->signature.fetches.push_back(copy.Of(fetch));
@@ -136,8 +150,8 @@ StatusOr<std::unique_ptr<RaisedGraph>> LoopRaiser::Run() {
 
 StatusOr<std::unique_ptr<RaisedGraph>> RaiseLoops(
     const PrunedGraph& graph, const StepSignature& signature,
-    const std::function<bool(const Node&)>& runs_at_once, bool joins_sums) {
-  return LoopRaiser(graph, signature, runs_at_once, joins_sums).Run();
+    const std::function<bool(const Node&)>& runs_at_once, bool joins_sums, bool unrolls) {
+  return LoopRaiser(graph, signature, runs_at_once, joins_sums, unrolls).Run();
 }
 
 }  // namespace millstream

@@ -23,12 +23,13 @@ struct RaisedGraph {
 // Null if no loop becomes a node: a loop with branches, with nodes that others see (feeds, fetches,
 // targets), or with kernels that end after their call. `runs_at_once`: whether a node's kernel has
 // done its work when its call returns. `joins_sums`: products that a loop adds up are computed for
-// several iterations at once (LoopSum), and rounded in another order. REQUIRES: the step runs on
-// one device; the program's graph outlives the result. INVALID_ARGUMENT if frames contradict each
+// several iterations at once (LoopSum), and rounded in another order. `unrolls`: a loop of few
+// iterations with products becomes its iterations (unroll_loops.h). REQUIRES: the step runs on one
+// device; the program's graph outlives the result. INVALID_ARGUMENT if frames contradict each
 // other.
 StatusOr<std::unique_ptr<RaisedGraph>> RaiseLoops(
     const PrunedGraph& graph, const StepSignature& signature,
-    const std::function<bool(const Node&)>& runs_at_once, bool joins_sums);
+    const std::function<bool(const Node&)>& runs_at_once, bool joins_sums, bool unrolls);
 
 }  // namespace millstream
 

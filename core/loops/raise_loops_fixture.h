@@ -23,7 +23,7 @@ class RaiseLoopsTest : public DynamicTest {
   int Raised(const StepSignature& signature) {
     const StatusOr<PrunedGraph> pruned = Prune(graph, signature);
     EXPECT_TRUE(pruned.ok()) << pruned.status();
-    const auto raised = RaiseLoops(*pruned, signature, &RunsAtOnce, true);
+    const auto raised = RaiseLoops(*pruned, signature, &RunsAtOnce, true, false);
     EXPECT_TRUE(raised.ok()) << raised.status();
     if (*raised == nullptr) return 0;
     keeps_control_flow_ = (*raised)->pruned.has_control_flow;

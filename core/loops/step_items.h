@@ -12,11 +12,14 @@
 
 namespace millstream {
 
+struct LoopForm;
+
 // A node of the program, or a loop or a conditional that has become one. Values and control edges
 // are named by the nodes of the program.
 struct StepItem {
   const Node* node = nullptr;                // of a loop: its LoopCond; of a conditional: a Merge
   std::shared_ptr<const LoopBody> loop;      // null: no loop
+  std::shared_ptr<const LoopForm> form;      // of a loop that may become its iterations; or null
   std::shared_ptr<const BranchBody> branch;  // null: no conditional
   std::vector<Output> inputs;
   std::vector<Output> outputs;  // of a loop: those of its Exits; of a conditional: of its Merges

@@ -312,9 +312,12 @@ Status ExecutableBuilder::RaiseLoops() {
   Device* const device = context_.own_devices[part.device];
   if (device == nullptr || device->memory() != nullptr) return absl::OkStatus();
   const auto runs_at_once = [&](const Node& node) { return RunsAtOnce(node, device->type()); };
-  const bool joins_sums = !absl::c_linear_search(settings.options.disabled_passes, "sum_products");
-  MS_ASSIGN_OR_RETURN(
-      raised_, millstream::RaiseLoops(part.pruned, part.signature, runs_at_once, joins_sums));
+  const auto is_on = [&](absl::string_view pass) {
+    return !absl::c_linear_search(settings.options.disabled_passes, pass);
+  };
+  MS_ASSIGN_OR_RETURN(raised_,
+                      millstream::RaiseLoops(part.pruned, part.signature, runs_at_once,
+                                             is_on("sum_products"), is_on("unroll_loops")));
   if (raised_ == nullptr) return absl::OkStatus();
   // In a plan, a kernel waits until the one before it has ended. Steps with control flow may count
   // on more.

@@ -1,0 +1,61 @@
+// Replaces loops by their iterations, one after the other, where that pays: a loop of few
+// iterations, whose number is known, with products of matrices in its body. What the steps of a
+// recurrent network have in common is then computed at once, as where a program unrolls them
+// (core/passes/join_products.cc, core/passes/sum_products.cc).
+#ifndef MILLSTREAM_CORE_LOOPS_UNROLL_LOOPS_H_
+#define MILLSTREAM_CORE_LOOPS_UNROLL_LOOPS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/loops/graph_copy.h"
+#include "core/loops/loop_form.h"
+#include "core/loops/step_items.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// Scalars, integers or truth values, that are the same in every step.
+class KnownScalars {
+ public:
+  // `outer`: further ones; may be null. REQUIRES: it outlives this object.
+  explicit KnownScalars(const KnownScalars* outer = nullptr) : outer_(outer) {}
+  std::optional<int64_t> Find(const Output& value) const;
+  // No longer knows a value that was set before, if there is none.
+  void Set(const Output& value, std::optional<int64_t> known);
+  // Adds what follows from the operation's inputs.
+  void AddResults(const StepItem& item);
+
+ private:
+  const KnownScalars* const outer_;
+  absl::flat_hash_map<Output, std::optional<int64_t>> values_;
+};
+
+// Adds the items of a step to a graph. Not thread-safe.
+class LoopUnroller {
+ public:
+  // `fed`: of the step. `sums`: the products that a loop adds up are added by one operation.
+  // REQUIRES: `copy` outlives this object.
+  LoopUnroller(GraphCopy* copy, const std::vector<Output>& fed, bool sums);
+  // REQUIRES: those that it reads were added.
+  Status Add(const StepItem& item);
+
+ private:
+  // How a loop ends.
+  struct Course {
+    int iterations = 0;
+    std::vector<std::optional<int64_t>> last;  // of each variable
+  };
+
+  std::optional<Course> CourseOf(const LoopForm& form) const;
+
+  GraphCopy& copy_;
+  const bool sums_;
+  KnownScalars known_;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_CORE_LOOPS_UNROLL_LOOPS_H_

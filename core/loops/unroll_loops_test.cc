@@ -1,0 +1,183 @@
+// Loops that become their iterations. Their numbers are small integers, so that sums are exact.
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/loops/raise_loops_fixture.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+class UnrollLoopsTest : public RaiseLoopsTest {
+ protected:
+  // A loop of `iterations` whose counter is variable 0 and begins with `start`.
+  Loop Repeat(const Output& start, int32_t iterations, const Outputs& others,
+              const std::function<Outputs(const Outputs&)>& body) {
+    Outputs initial = {start};
+    initial.insert(initial.end(), others.begin(), others.end());
+    const Output end = Enter(Constant(Tensor::Scalar<int32_t>(iterations)), "loop", true);
+    const Output one = Enter(Constant(Tensor::Scalar<int32_t>(1)), "loop", true);
+    return While(
+        initial,
+        [&](const Outputs& v) {
+          return Op("Less", {v[0], end});
+        },
+        [&](const Outputs& v) {
+          Outputs next = {Op("Add", {v[0], one})};
+          const Outputs rest = body(v);
+          next.insert(next.end(), rest.begin(), rest.end());
+          return next;
+        });
+  }
+  Loop Repeat(int32_t iterations, const Outputs& others,
+              const std::function<Outputs(const Outputs&)>& body) {
+    return Repeat(Constant(Tensor::Scalar<int32_t>(0)), iterations, others, body);
+  }
+  // It is fed, so that nothing is computed when the plan is made.
+  Output Matrix() {
+    if (!matrix_) matrix_ = Placeholder("matrix", DataType::kFloat, PartialShape({2, 2}));
+    return matrix_;
+  }
+  // Multiplies variable 1 with a matrix.
+  Loop Powers(int32_t iterations) {
+    const Output matrix = Enter(Matrix(), "loop", true);
+    return Repeat(iterations, {Matrix()}, [&](const Outputs& v) {
+      return Outputs{Op("MatMul", {v[1], matrix})};
+    });
+  }
+
+  // How many nodes of the op a step runs.
+  int Count(const std::string& op, const Outputs& fetches, std::vector<Feed> feeds = {}) {
+    feeds.push_back({matrix_, value_});
+    StepReport report;
+    report.want_trace = true;
+    RunOptions run;
+    run.report = &report;
+    EXPECT_TRUE(Run(fetches, feeds, {}, run).ok());
+    int count = 0;
+    for (const TracedPart& part : report.trace.parts()) {
+      count += std::count_if(part.nodes.begin(), part.nodes.end(),
+                             [&](const TracedNode& node) { return node.op == op; });
+    }
+    return count;
+  }
+  std::vector<float> ValuesWithout(const std::vector<std::string>& passes, const Output& fetch) {
+    SessionOptions options;
+    options.disabled_passes = passes;
+    StartSession(options);
+    return Elements<float>(Value(fetch, {{matrix_, value_}}));
+  }
+  void ExpectTheSameNumbers(const Output& fetch) {
+    const std::vector<float> expected = ValuesWithout({"raise_loops"}, fetch);
+    EXPECT_EQ(ValuesWithout({"unroll_loops"}, fetch), expected);
+    EXPECT_EQ(ValuesWithout({"join_rows"}, fetch), expected);
+    EXPECT_EQ(ValuesWithout({}, fetch), expected);
+  }
+
+  const Tensor value_ = Tensor::Of<float>(Shape({2, 2}), {1, 2, -1, 1});
+
+ private:
+  Output matrix_;
+};
+
+TEST_F(UnrollLoopsTest, ALoopOfProductsBecomesItsIterations) {
+  const Loop loop = Powers(5);
+  EXPECT_EQ(Count("_Loop", loop.exits), 0);
+  EXPECT_EQ(Count("MatMul", loop.exits), 5);
+  ExpectTheSameNumbers(loop.exits[1]);
+}
+
+TEST_F(UnrollLoopsTest, WithoutIterationsTheInitialValuesLeave) {
+  const Loop loop = Powers(0);
+  EXPECT_EQ(Count("_Loop", loop.exits), 0);
+  ExpectTheSameNumbers(loop.exits[1]);
+}
+
+TEST_F(UnrollLoopsTest, ALoopOfManyIterationsStays) {
+  EXPECT_EQ(Count("_Loop", {Powers(65).exits[1]}), 1);
+}
+
+TEST_F(UnrollLoopsTest, ALoopWithoutProductsStays) {
+  const Loop loop =
+      Repeat(3, {Matrix()}, [&](const Outputs& v) { return Outputs{Op("Neg", {v[1]})}; });
+  EXPECT_EQ(Count("_Loop", loop.exits), 1);
+}
+
+TEST_F(UnrollLoopsTest, ALoopStaysWhoseNumberOfIterationsIsFed) {
+  const Output start = Placeholder("start", DataType::kInt32, PartialShape::Scalar());
+  const Loop loop = Repeat(start, 3, {Matrix()}, [&](const Outputs& v) {
+    return Outputs{Op("MatMul", {v[1], v[1]})};
+  });
+  EXPECT_EQ(Count("_Loop", loop.exits, {{start, Tensor::Scalar<int32_t>(1)}}), 1);
+}
+
+TEST_F(UnrollLoopsTest, AConstantMayBeFed) {
+  const Output start = Constant(Tensor::Scalar<int32_t>(0));
+  const Loop loop = Repeat(start, 3, {Matrix()}, [&](const Outputs& v) {
+    return Outputs{Op("MatMul", {v[1], v[1]})};
+  });
+  const std::vector<Feed> feeds = {{start, Tensor::Scalar<int32_t>(2)}};
+  EXPECT_EQ(Count("MatMul", {loop.exits[1]}, feeds), 1);
+  EXPECT_EQ(Count("MatMul", {loop.exits[1]}), 3);
+}
+
+TEST_F(UnrollLoopsTest, ALoopWithAVariableThatChangesStays) {
+  const Output handle = Variable("v", DataType::kFloat, Shape({2, 2}));
+  ASSERT_TRUE(Execute({Assign(handle, Constant(value_))}).ok());
+  const Output inside = Enter(handle, "loop", true);
+  const Loop loop = Repeat(3, {Matrix()}, [&](const Outputs& v) {
+    const Node* const added = build.NodeOf("AssignAddVariableOp", {inside, v[1]});
+    return Outputs{Op("MatMul", {v[1], Read(inside, {added})})};
+  });
+  EXPECT_EQ(Count("_Loop", {loop.exits[1]}), 1);
+}
+
+TEST_F(UnrollLoopsTest, ProductsThatAddUpAreAddedAtOnce) {
+  const Loop loop = Repeat(4, {Matrix(), Matrix()}, [&](const Outputs& v) {
+    const Output product = Op("MatMul", {v[1], v[1]}, {{"transpose_a", true}});
+    return Outputs{Op("Neg", {v[1]}), build.Variadic("AddN", {{v[2], product}})->output(0)};
+  });
+  EXPECT_EQ(Count("AddN", {loop.exits[2]}), 2);
+  ExpectTheSameNumbers(loop.exits[2]);
+}
+
+// The loop reads the rows of one tensor and writes those of another one.
+TEST_F(UnrollLoopsTest, ElementsOfArraysBecomeRows) {
+  const auto make = [&] {
+    return build.NodeOf("TensorArrayV3", {build.Int32(3)},
+                        {{"dtype", DataType::kFloat}, {"element_shape", PartialShape({2, 2})}});
+  };
+  const Output indices = build.Int32Vector({0, 1, 2});
+  const Output rows =
+      build.Variadic("Pack", {{Matrix(), Op("Neg", {Matrix()}), Op("Add", {Matrix(), Matrix()})}})
+          ->output(0);
+  const Node* const in = make();
+  const Output scattered =
+      Op("TensorArrayScatterV3", {in->output(0), indices, rows, in->output(1)});
+  const Node* const out = make();
+  const Output in_handle = Enter(in->output(0), "loop", true);
+  const Output in_flow = Enter(scattered, "loop", true);
+  const Output out_handle = Enter(out->output(0), "loop", true);
+  const Loop loop = Repeat(3, {Matrix(), out->output(1)}, [&](const Outputs& v) {
+    const Output row =
+        Op("TensorArrayReadV3", {in_handle, v[0], in_flow}, {{"dtype", DataType::kFloat}});
+    const Output product = Op("MatMul", {row, v[1]});
+    return Outputs{product, Op("TensorArrayWriteV3", {out_handle, v[0], product, v[2]})};
+  });
+  const Output gathered = Op("TensorArrayGatherV3", {out->output(0), indices, loop.exits[2]},
+                             {{"dtype", DataType::kFloat}});
+  for (const char* op : {"_Loop", "TensorArrayReadV3", "TensorArrayWriteV3"}) {
+    EXPECT_EQ(Count(op, {gathered}), 0) << op;
+  }
+  EXPECT_EQ(Count("Unpack", {gathered}), 1);
+  EXPECT_EQ(Count("Pack", {gathered}), 2);
+  ExpectTheSameNumbers(gathered);
+  // The writes are seen.
+  const Output size = Op("TensorArraySizeV3", {out->output(0), loop.exits[2]});
+  EXPECT_EQ(Count("TensorArrayWriteV3", {gathered, size}), 3);
+}
+
+}  // namespace
+}  // namespace millstream
