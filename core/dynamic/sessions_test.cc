@@ -147,6 +147,9 @@ TEST_F(SessionsTest, ALoopWhoseNodesAskForTwoDevicesIsCut) {
 }
 
 TEST_F(SessionsTest, ATracedLoopTellsEveryIteration) {
+  SessionOptions session_options;
+  session_options.disabled_passes = {"compile_loops"};  // makes one operation of the loop
+  StartSession(session_options);
   const Loop loop = Double(Constant(1.0f), Constant(8.0f));
   StepReport report;
   report.want_trace = true;
