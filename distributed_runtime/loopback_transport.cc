@@ -107,7 +107,8 @@ StatusOr<std::unique_ptr<TransportServer>> LoopbackTransport::Serve(
   absl::MutexLock lock(&mutex_);
   if (absl::EndsWith(name, ":0")) {
     // No such port is open: the number only tells servers of this process apart.
-    name = absl::StrCat(name.substr(0, name.size() - 1), next_port_++);
+    const std::string host = name.substr(0, name.size() - 1);
+    while (handlers_.contains(name = absl::StrCat(host, next_port_))) ++next_port_;
   }
   if (!handlers_.try_emplace(name, std::move(handler)).second) {
     return absl::UnavailableError(absl::StrCat("the address ", address, " is in use"));

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "core/graph/prune.h"
 #include "core/host/host_ctx.h"
 #include "core/host/thread_team.h"
 #include "core/io/file_system.h"
@@ -82,34 +83,36 @@ StatusOr<std::shared_ptr<Executable>> WorkerSession::Compile(
     if (!has_cluster_) return errors::FailedPrecondition("the session has no devices as yet");
   }
   MS_ASSIGN_OR_RETURN(const StepSignature decoded, DecodeSignature(graph_, signature));
+  MS_RETURN_IF_ERROR(DropOtherVariables(decoded));
   MS_ASSIGN_OR_RETURN(std::unique_ptr<Executable> graph, Executable::Create(&context_, decoded));
-  DropOtherVariables(*graph);
   return std::shared_ptr<Executable>(std::move(graph));
 }
 
 // Variables outlive the program that made them. One of the same name, but of another type or shape,
 // is that of another program: here it begins anew.
-void WorkerSession::DropOtherVariables(const Executable& graph) {
-  const std::vector<Partition>& parts = graph.builder().partitions().parts;
-  for (size_t p = 0; p < parts.size(); ++p) {
-    if (!graph.builder().IsOwn(static_cast<int>(p))) continue;
-    for (const Node* node : parts[p].pruned.nodes) {
-      if (node->op().name != "VarHandleOp") continue;
-      const std::string container = node->Attr<std::string>("container").value_or("");
-      std::string name = node->Attr<std::string>("shared_name").value_or("");
-      if (name.empty()) name = node->name();
-      StatusOr<ResourceRef<Variable>> found =
-          arguments_.resources->Lookup<Variable>(container, name);
-      const std::optional<HandleInfo> handle = graph_.Facts(node->origin()->output(0)).handle;
-      if (!found.ok() || !handle.has_value()) continue;
-      const Variable& present = **found;
-      if (present.dtype() == handle->dtype && present.shape().IsCompatibleWith(handle->shape)) {
-        continue;
-      }
-      found = ResourceRef<Variable>();  // a name that somebody holds stays
-      arguments_.resources->Delete(container, name, Variable::kType).IgnoreError();
+Status WorkerSession::DropOtherVariables(const StepSignature& signature) {
+  if (devices_.empty()) return absl::OkStatus();
+  const DeviceName& here = devices_[0]->description().parsed_name;
+  const StatusOr<PrunedGraph> pruned = Prune(graph_, signature);
+  if (!pruned.ok()) return absl::OkStatus();  // compiling says it better
+  for (const Node* node : pruned->nodes) {
+    if (node->op().name != "VarHandleOp") continue;
+    const StatusOr<DeviceName> asked = DeviceName::Parse(graph_.Device(node));
+    const std::optional<HandleInfo> handle = graph_.Facts(node->output(0)).handle;
+    if (!asked.ok() || !asked->Fits(here) || !handle.has_value()) continue;
+    const std::string container = node->Attr<std::string>("container").value_or("");
+    std::string name = node->Attr<std::string>("shared_name").value_or("");
+    if (name.empty()) name = node->name();
+    StatusOr<ResourceRef<Variable>> found = arguments_.resources->Lookup<Variable>(container, name);
+    if (!found.ok()) continue;
+    const Variable& present = **found;
+    if (present.dtype() == handle->dtype && present.shape().IsCompatibleWith(handle->shape)) {
+      continue;
     }
+    found = ResourceRef<Variable>();  // a name that somebody holds stays
+    MS_RETURN_IF_ERROR(arguments_.resources->Delete(container, name, Variable::kType));
   }
+  return absl::OkStatus();
 }
 
 void WorkerSession::Keep(int64_t number, std::shared_ptr<Executable> graph) {

@@ -75,7 +75,7 @@ class WorkerSession {
   WorkerSession(WorkerSessionArguments arguments, DeviceList devices);
   void SetSettings(const SessionOptions& options);
   void Release() ABSL_LOCKS_EXCLUDED(mutex_);
-  void DropOtherVariables(const Executable& graph);
+  Status DropOtherVariables(const StepSignature& signature);
 
   // Members are destroyed from the bottom up: plans before kernels, kernels before variables.
   const WorkerSessionArguments arguments_;
