@@ -28,6 +28,7 @@ ROOMS = (
     "summary",
     "train",
     "monitored",
+    "cluster",
     "program",
     "tools",
     "names",

@@ -140,7 +140,7 @@ PyMODINIT_FUNC PyInit__runtime(void) {
   if (module == NULL) return NULL;
   if (status_init(module) != 0 || memory_init(module) != 0 || graph_init(module) != 0 ||
       session_init(module) != 0 || plugins_init(module) != 0 || files_init(module) != 0 ||
-      functions_init(module) != 0) {
+      functions_init(module) != 0 || clusters_init(module) != 0) {
     Py_DECREF(module);
     return NULL;
   }

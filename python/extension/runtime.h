@@ -118,6 +118,9 @@ int plugins_init(PyObject* module);
 /* ---- files.c ---- */
 int files_init(PyObject* module);
 
+/* ---- clusters.c ---- */
+int clusters_init(PyObject* module);
+
 /* Casts a METH_FASTCALL function for a method table. */
 #define FASTCALL(function) ((PyCFunction)(void (*)(void))(function))
 /* TypeError unless n arguments were given. */

@@ -2,6 +2,7 @@
  * call borrows the arrays that it is given, runs without the GIL, and wraps what comes back. */
 #include <pthread.h>
 
+#include "distributed_runtime/c_api.h"
 #include "python/extension/runtime.h"
 
 PyTypeObject* g_session_type;
@@ -282,10 +283,13 @@ static PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject* kwarg
   PyObject* on_error = NULL;
   const char* config = NULL;
   Py_ssize_t size = 0;
-  if (kwargs != NULL ||
-      !PyArg_ParseTuple(args, "O!y#O", g_graph_type, &graph, &config, &size, &on_error)) {
+  const char* target = NULL;
+  long long patience_ms = 0;
+  if (kwargs != NULL || !PyArg_ParseTuple(args, "O!y#O|sL", g_graph_type, &graph, &config, &size,
+                                          &on_error, &target, &patience_ms)) {
     return NULL;
   }
+  millstream_graph* of_graph = ((graph_object*)graph)->handle;
   session_object* self = (session_object*)PyType_GenericAlloc(type, 0);
   if (self == NULL) return NULL;
   Py_INCREF(graph);
@@ -295,8 +299,12 @@ static PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject* kwarg
   millstream_status* status;
   /* The first session of the process loads plugins, which may take long. */
   Py_BEGIN_ALLOW_THREADS;
-  status =
-      millstream_session_new(((graph_object*)graph)->handle, config, (size_t)size, &self->handle);
+  if (target == NULL) {
+    status = millstream_session_new(of_graph, config, (size_t)size, &self->handle);
+  } else {
+    status = millstream_cluster_session_new(of_graph, target, config, (size_t)size, patience_ms,
+                                            &self->handle);
+  }
   Py_END_ALLOW_THREADS;
   if (status == NULL) return (PyObject*)self;
   raise_status(status, on_error);
@@ -451,7 +459,9 @@ static PyMethodDef session_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 static PyType_Slot session_slots[] = {
-    {Py_tp_doc, "Session(graph, ConfigProto bytes, on_error)"},
+    {Py_tp_doc,
+     "Session(graph, ConfigProto bytes, on_error): of this process. With (..., target, milliseconds) "
+     "of a cluster, whose tasks must answer in this time."},
     {Py_tp_new, session_new},
     {Py_tp_dealloc, session_dealloc},
     {Py_tp_methods, session_methods},

@@ -72,7 +72,7 @@ _LAZY = frozenset(
     }
 )
 # Rooms whose names every module imports only when they are first used: few programs use them.
-_LAZY_EVERYWHERE = frozenset({"monitored"})
+_LAZY_EVERYWHERE = frozenset({"cluster", "monitored"})
 
 
 class DeclarationError(ValueError):

@@ -41,6 +41,16 @@ def calls_of_sessions() -> Calls:
         tf.train.LoggingTensorHook: lambda: {"tensors": ["loss"], "every_n_iter": 1},
         tf.train.FeedFnHook: lambda: {"feed_fn": dict},
         tf.train.FinalOpsHook: lambda: {"final_ops": tf.constant(1.0)},
+        tf.train.ClusterSpec: lambda: {"cluster": {"ps": ["localhost:1"]}},
+        tf.train.Server: lambda: {
+            "server_or_cluster_def": {"local": ["localhost:0"]}, "job_name": "local",
+            "task_index": 0, "protocol": "grpc", "config": tf.ConfigProto(), "start": True,
+        },
+        tf.train.replica_device_setter: lambda: {
+            "ps_tasks": 1, "ps_device": "/job:ps", "worker_device": "/job:worker",
+            "merge_devices": True, "cluster": {"ps": ["localhost:1"]}, "ps_ops": ["VarHandleOp"],
+            "ps_strategy": lambda op: 0,
+        },
         tf.train.ProfilerHook: lambda: {"save_steps": 1, "output_dir": tempfile.mkdtemp()},
     }  # fmt: skip
 

@@ -17,6 +17,7 @@ _LEVEL = 1
 _OF_OTHER_LEVELS = (
     "adversarial_pair",
     "batch_norm_layers",
+    "cluster_in_process",
     "cond_case",
     "embedding_sampled",
     "import_and_freeze",
@@ -24,6 +25,7 @@ _OF_OTHER_LEVELS = (
     "losses_and_metrics",
     "monitored_session",
     "optimizers_all",
+    "partial_run_state",
     "py_func_print_assert",
     "queue_kinds",
     "queue_runner_coordinator",

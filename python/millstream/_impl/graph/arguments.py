@@ -98,6 +98,7 @@ NAME = Kind("a name", lambda value: value is None or isinstance(value, str))
 GRAPH = Kind("a tf.Graph", lambda value: hasattr(value, "as_graph_def"))
 SESSION = Kind("a tf.Session", lambda value: hasattr(value, "make_callable"))
 CLASS = _of_types("a class", type)
+FLAG = _of_types("True or False", bool)
 
 
 def or_none(kind: Kind) -> Kind:

@@ -40,7 +40,7 @@ class BaseSession(PartialRuns):
     Parameters
     ----------
     target
-        The execution engine; "" is this process.
+        The execution engine; "" is this process, ``"grpc://HOST:PORT"`` a server's cluster.
     graph
         The graph to run, by default the default one.
     config
@@ -71,7 +71,8 @@ class BaseSession(PartialRuns):
         self._costs = cost_graph.cost_models(config)
         plugins.find_packages()
         waits.report_vain_ones()
-        self._handle = _runtime.Session(graph.handle, data, _error_factory(graph))
+        self._target = target.decode() if isinstance(target, bytes) else target
+        self._handle = _open(graph, data, self._target)
 
     @property
     def graph(self) -> Graph:
@@ -90,7 +91,7 @@ class BaseSession(PartialRuns):
     @property
     def sess_str(self) -> str:
         """The execution engine that it was made for."""
-        return ""
+        return self._target
 
     def run(
         self,
@@ -392,12 +393,14 @@ def _check_target(target: Any) -> None:
         if isinstance(target, Graph):
             cause = error_text.with_hint(cause, "Session(graph=...) takes the graph by its name")
         raise TypeError(cause)
-    if target:
-        cause = (
-            f"No session factory registered for the given session options: target: {target!r}, "
-            "expected '', the engine of this process"
-        )
-        raise errors.NotFoundError(None, None, cause)
+
+
+def _open(graph: Graph, data: bytes, target: str) -> _runtime.Session:
+    if not target:
+        return _runtime.Session(graph.handle, data, _error_factory(graph))
+    from millstream._impl.session import targets  # lazy: few programs have a cluster
+
+    return targets.open_session(graph.handle, data, _error_factory(graph), target)
 
 
 def _error_factory(graph: Graph) -> Any:
@@ -441,7 +444,7 @@ class Session(BaseSession):
     Parameters
     ----------
     target
-        The execution engine; "" is this process.
+        The execution engine; "" is this process, ``"grpc://HOST:PORT"`` a server's cluster.
     graph
         The graph to run, by default the default one.
     config
@@ -480,12 +483,12 @@ class Session(BaseSession):
 
         Sessions of this process (target "") share nothing with each other, so there every session
         is closed and its state freed. A step that runs meanwhile ends first; it reads variables of
-        the containers as never assigned.
+        the containers as never assigned. Of a cluster, containers are cleared in all tasks.
 
         Parameters
         ----------
         target
-            The execution engine; "" is this process.
+            The execution engine; "" is this process, ``"grpc://HOST:PORT"`` a server's cluster.
         containers
             Names of containers, as `container` gives them; None or an empty list stand for all.
         config
@@ -511,7 +514,12 @@ class Session(BaseSession):
             raise TypeError(f"containers: expected a list of strings, got {containers!r}")
         config_bytes(config)
         try:
-            _runtime.reset(tuple(containers or ()))
+            if target:
+                from millstream._impl.session import targets  # lazy: few programs have a cluster
+
+                targets.reset(target, tuple(containers or ()))
+            else:
+                _runtime.reset(tuple(containers or ()))
         except _runtime.StatusError as error:
             code, message, _ = error.args
             raise errors.make(None, code, message, "") from None

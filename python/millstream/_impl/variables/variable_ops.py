@@ -13,7 +13,7 @@ from millstream._impl.graph.convert import convert_to_tensor, holds_tensor
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.graph.tensor_like import TensorLike
-from millstream._impl.graph.variable_tensor import VariableTensor
+from millstream._impl.graph.variable_tensor import VariableTensor, on_device_of
 from millstream._impl.ops import control_ops
 from millstream._impl.values import dtypes, values
 from millstream._impl.values.tensor_shape import as_shape
@@ -298,7 +298,9 @@ def is_variable_initialized(variable: Any) -> Tensor:
     >>> bool(tf.is_variable_initialized(tf.Variable(1.0)).eval())
     False
     """
-    return gen_ops.var_is_initialized_op(_checked(variable, "variable").handle)
+    handle = _checked(variable, "variable").handle
+    with on_device_of(handle):
+        return gen_ops.var_is_initialized_op(handle)
 
 
 @public("assert_variables_initialized")

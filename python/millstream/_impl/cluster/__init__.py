@@ -1,0 +1,1 @@
+"""Clusters: which tasks there are, the servers of this process, and devices of other tasks."""

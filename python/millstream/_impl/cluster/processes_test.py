@@ -1,0 +1,142 @@
+"""Tasks in processes of their own, which gRPC connects."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import millstream as tf
+
+_SERVE = """
+import sys
+import millstream as tf
+tf.train.Server(eval(sys.argv[1]), sys.argv[2], int(sys.argv[3])).join()
+"""
+_LIBRARY = "distributed_runtime/grpc/libmillstream_grpc.so"
+
+
+def _library() -> str:
+    """The library that the build made; an installed package has its own or none."""
+    built = os.path.abspath(_LIBRARY)
+    return os.environ.get("MILLSTREAM_CLUSTER_LIBRARY", built if os.path.exists(built) else "")
+
+
+if not _library():
+    print("no library connects processes here: its tests do not run")
+    pytest.skip("no library connects processes", allow_module_level=True)
+
+
+class Cluster:
+    """A worker in this process, and parameter servers in others."""
+
+    def __init__(self, num_ps: int) -> None:
+        sockets = [socket.create_server(("localhost", 0)) for _ in range(num_ps + 1)]
+        hosts = [f"localhost:{one.getsockname()[1]}" for one in sockets]
+        for one in sockets:
+            one.close()
+        self.spec = {"ps": hosts[:num_ps], "worker": hosts[num_ps:]}
+        self.processes = [self.start(i) for i in range(num_ps)]
+        self.server = tf.train.Server(self.spec, "worker", 0)
+
+    def start(self, task: int) -> subprocess.Popen[bytes]:
+        """Start a parameter server."""
+        arguments = [sys.executable, "-c", _SERVE, repr(self.spec), "ps", str(task)]
+        path = os.pathsep.join(path for path in sys.path if path)
+        return subprocess.Popen(arguments, env={**os.environ, "PYTHONPATH": path})
+
+    def end(self) -> None:
+        """End all processes."""
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    monkeypatch.setenv("MILLSTREAM_CLUSTER_LIBRARY", _library())
+    made = Cluster(2)
+    yield made
+    made.end()
+
+
+def _variables() -> tuple[list[Any], Any]:
+    variables = []
+    for task in range(2):
+        with tf.device(f"/job:ps/task:{task}"):
+            variables.append(tf.Variable(tf.range(3.0) + float(task), use_resource=True))
+    with tf.device("/job:worker/task:0"):
+        total = tf.add_n([v.read_value() for v in variables])
+    return variables, total
+
+
+def test_training_over_processes(cluster: Cluster) -> None:
+    with tf.Graph().as_default():
+        variables, total = _variables()
+        names = tf.constant(["one", "two"])
+        with tf.device("/job:ps/task:1"):
+            joined = tf.strings.join([names, names])
+        pushes = [v.assign_add(total) for v in variables]
+        with tf.Session(cluster.server.target) as sess:
+            sess.run(tf.global_variables_initializer())
+            assert sess.run(total).tolist() == [1.0, 3.0, 5.0]
+            sess.run(tf.group(*pushes))
+            assert sess.run(total).tolist() == [3.0, 9.0, 15.0]
+            assert sess.run(joined).tolist() == [b"oneone", b"twotwo"]
+            assert len(sess.list_devices()) == 3
+
+
+def test_a_client_of_a_master_in_another_process(cluster: Cluster) -> None:
+    with tf.Graph().as_default():
+        variables, total = _variables()
+        x = tf.placeholder(tf.float32, [3])
+        assign = tf.assign(variables[0], x)
+        with tf.Session(f"grpc://{cluster.spec['ps'][1]}") as sess:
+            sess.run(tf.global_variables_initializer())
+            sess.run(assign, {x: [7.0, 8.0, 9.0]})
+            assert sess.run(total).tolist() == [8.0, 10.0, 12.0]
+            with pytest.raises(tf.errors.InvalidArgumentError, match="not a number") as caught:
+                sess.run(tf.check_numerics(tf.log(-total), "not a number", name="checked"))
+            assert caught.value.op is not None
+            assert caught.value.op.name == "checked"
+
+
+def test_a_killed_task_ends_the_step_and_is_named(cluster: Cluster) -> None:
+    with tf.Graph().as_default():
+        with tf.device("/job:ps/task:1"):
+            queue = tf.FIFOQueue(1, [tf.float32], shapes=[[]], shared_name="empty")
+            element = queue.dequeue()
+        with tf.device("/job:worker/task:0"):
+            waits = element + 1.0
+        _, total = _variables()
+        with tf.Session(cluster.server.target) as sess:
+            sess.run(tf.global_variables_initializer())
+            sess.run(total)
+            killed = cluster.processes[1]
+            began = []
+
+            def kill() -> None:
+                time.sleep(0.3)
+                began.append(time.monotonic())
+                killed.kill()
+
+            killer = threading.Thread(target=kill)
+            killer.start()
+            with pytest.raises(tf.errors.UnavailableError, match="/job:ps/replica:0/task:1"):
+                sess.run(waits)
+            ended = time.monotonic()
+            killer.join()
+            assert ended - began[0] < 5.0
+            print(f"the step ended {ended - began[0]:.3f} s after the task")
+            killed.wait()
+            cluster.processes[1] = cluster.start(1)
+        with tf.Session(cluster.server.target) as sess:
+            sess.run(tf.global_variables_initializer())
+            assert sess.run(total).tolist() == [1.0, 3.0, 5.0]

@@ -1,0 +1,187 @@
+"""Servers: tasks of a cluster in this process."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Mapping
+from typing import Any
+
+from millstream import _runtime
+from millstream._impl import protos
+from millstream._impl.base import errors
+from millstream._impl.base.public import public
+from millstream._impl.cluster.cluster_spec import ClusterSpec
+from millstream._impl.graph.arguments import FLAG, INTEGER, TEXT, Kind, or_none, takes
+from millstream._impl.session import plugins, targets
+
+# How long a join waits before it lets signal handlers run.
+_TURN_MS = 100
+
+# Sessions name a server by its target alone, so it lives until the process ends.
+_running: list[_runtime.Server] = []
+
+
+_MESSAGES = ("ServerDef", "ClusterDef")
+
+
+def _is_cluster(value: Any) -> bool:
+    if isinstance(value, (ClusterSpec, Mapping)):
+        return True
+    return any(isinstance(value, protos.message_class(name)) for name in _MESSAGES)
+
+
+_CLUSTER = Kind(
+    "a tf.train.ServerDef, tf.train.ClusterDef, tf.train.ClusterSpec or dictionary", _is_cluster
+)
+_CONFIG = Kind(
+    "a tf.ConfigProto", lambda value: isinstance(value, protos.message_class("ConfigProto"))
+)
+
+
+@public("train.Server")
+class Server:
+    """A task of a cluster: it runs parts of steps, and keeps variables.
+
+    The task listens at its address in the cluster, and there only. Whoever can reach the address
+    can run any graph in this process: the address must be of a network that is trusted.
+
+    Parameters
+    ----------
+    server_or_cluster_def
+        A ``ServerDef``, or a cluster: a ``ClusterDef``, a `ClusterSpec` or what that takes.
+    job_name
+        The job of the task; it may be left out where the cluster has one job.
+    task_index
+        The number of the task; it may be left out where the job has one task.
+    protocol
+        ``"grpc"``.
+    config
+        A ``ConfigProto``: threads and devices of this task.
+    start
+        Kept for programs: the server answers in any case.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is not of this kind, or the task is not clear.
+    InvalidArgumentError
+        The cluster has no such task.
+    UnavailableError
+        The address is in use.
+
+    Examples
+    --------
+    >>> server = tf.train.Server.create_local_server()
+    >>> with tf.Graph().as_default(), tf.Session(server.target) as sess:
+    ...     float(sess.run(tf.constant(1.0) + 2.0))
+    3.0
+    """
+
+    @takes(
+        server_or_cluster_def=_CLUSTER,
+        job_name=or_none(TEXT),
+        task_index=or_none(INTEGER),
+        protocol=or_none(TEXT),
+        config=or_none(_CONFIG),
+        start=FLAG,
+    )
+    def __init__(
+        self,
+        server_or_cluster_def: Any,
+        job_name: str | None = None,
+        task_index: int | None = None,
+        protocol: str | None = None,
+        config: Any = None,
+        start: bool = True,
+    ) -> None:
+        definition = _server_def(server_or_cluster_def, job_name, task_index, protocol, config)
+        plugins.find_packages()
+        targets.use_library()
+        try:
+            self._handle = _runtime.Server(definition.SerializeToString())
+        except _runtime.StatusError as error:
+            code, message, _ = error.args
+            raise errors.make(None, code, message, "") from None
+        self._definition = definition
+        _running.append(self._handle)
+        if start:
+            self.start()
+
+    @property
+    def server_def(self) -> Any:
+        """The ``ServerDef``: the cluster, and which of its tasks this is."""
+        return self._definition
+
+    @property
+    def target(self) -> str:
+        """What sessions name to run on the cluster with this task as the master."""
+        return self._handle.target()
+
+    def start(self) -> None:
+        """Begin to answer. A server that was made does so already."""
+
+    def join(self) -> None:
+        """Wait until the process ends: for tasks that only serve others."""
+        while not self._handle.join(_TURN_MS):
+            pass
+
+    @staticmethod
+    def create_local_server(config: Any = None, start: bool = True) -> Server:
+        """A cluster of one task at a free port of this machine.
+
+        Parameters
+        ----------
+        config
+            A ``ConfigProto``.
+        start
+            As for `Server`.
+
+        Examples
+        --------
+        >>> tf.train.Server.create_local_server().target.startswith("grpc://localhost:")
+        True
+        """
+        cluster = {"local": ["localhost:0"]}
+        return Server(cluster, "local", 0, protocol="grpc", config=config, start=start)
+
+    def __repr__(self) -> str:
+        definition = self._definition
+        return f"<tf.train.Server of /job:{definition.job_name}/task:{definition.task_index}>"
+
+
+def _server_def(
+    given: Any, job_name: str | None, task_index: int | None, protocol: str | None, config: Any
+) -> Any:
+    """The task's ``ServerDef``, a copy with what the arguments say."""
+    definition = protos.message_class("ServerDef")()
+    if isinstance(given, protos.message_class("ServerDef")):
+        definition.CopyFrom(given)
+    else:
+        definition.cluster.CopyFrom(ClusterSpec(given).as_cluster_def())
+    cluster = ClusterSpec(definition.cluster)
+    if job_name is not None:
+        definition.job_name = job_name
+    elif not definition.job_name:
+        if len(cluster.jobs) != 1:
+            raise ValueError("Must specify an explicit `job_name`: the cluster has several jobs.")
+        definition.job_name = cluster.jobs[0]
+    if task_index is not None:
+        definition.task_index = task_index
+    elif not isinstance(given, type(definition)):
+        numbers = cluster.task_indices(definition.job_name)
+        if len(numbers) != 1:
+            raise ValueError("Must specify an explicit `task_index`: the job has several tasks.")
+        definition.task_index = numbers[0]
+    definition.protocol = protocol or definition.protocol or "grpc"
+    if definition.protocol != "grpc":
+        raise ValueError(f"protocol: expected 'grpc', got {definition.protocol!r}")
+    if config is not None:
+        definition.default_session_config.MergeFrom(config)
+    return definition
+
+
+@atexit.register
+def _stop_all() -> None:
+    """Close the sessions of the process's servers while what their steps need still works."""
+    while _running:
+        _running.pop().stop()

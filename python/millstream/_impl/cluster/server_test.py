@@ -1,0 +1,116 @@
+"""Servers of one process, and sessions on them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import millstream as tf
+
+_ADDRESSES = iter(range(1, 1000))
+
+
+def _servers(count: int) -> list[Any]:
+    """The tasks of a new cluster, whose names of hosts nobody looks up."""
+    hosts = [f"inprocess:{next(_ADDRESSES)}" for _ in range(count)]
+    cluster = tf.train.ClusterSpec({"worker": hosts})
+    return [tf.train.Server(cluster, "worker", i) for i in range(count)]
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MILLSTREAM_CLUSTER_LIBRARY", "/there/is/none")
+
+
+def test_a_step_runs_in_both_tasks_and_feeds_reach_them() -> None:
+    servers = _servers(2)
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None])
+        with tf.device("/job:worker/task:1"):
+            square = x * x
+        with tf.device("/job:worker/task:0"):
+            y = tf.reduce_sum(square) + x
+        for server in servers:
+            with tf.Session(server.target) as sess:
+                assert sess.sess_str == server.target
+                assert sess.run(y, {x: [1.0, 2.0]}).tolist() == [6.0, 7.0]
+                assert sess.run([y, square], {x: np.ones(3)})[1].tolist() == [1.0] * 3
+                names = [device.name for device in sess.list_devices()]
+                assert [name.partition("/task:")[2][0] for name in names][:2] in (
+                    ["0", "1"],
+                    ["1", "0"],
+                )
+
+
+def test_variables_outlive_sessions_until_they_are_reset() -> None:
+    target = _servers(1)[0].target
+    with tf.Graph().as_default():
+        with tf.container("kept"):
+            variable = tf.Variable(1.0)
+        add = tf.assign_add(variable, 2.0)
+        with tf.Session(target) as sess:
+            sess.run(variable.initializer)
+            sess.run(add)
+        with tf.Session(target) as sess:
+            assert sess.run(add) == 5.0
+        tf.Session.reset(target, ["other"])
+        with tf.Session(target) as sess:
+            assert sess.run(variable) == 5.0
+        tf.Session.reset(target, ["kept"])
+        with tf.Session(target) as sess, pytest.raises(tf.errors.FailedPreconditionError):
+            sess.run(variable)
+
+
+def test_a_loop_runs_over_two_tasks() -> None:
+    servers = _servers(2)
+    with tf.Graph().as_default():
+
+        def body(i: Any, total: Any) -> Any:
+            with tf.device("/job:worker/task:1"):
+                return i + 1, total + tf.cast(i, tf.float32)
+
+        with tf.device("/job:worker/task:0"):
+            _, total = tf.while_loop(lambda i, _: i < 10, body, [0, 0.0])
+        with tf.Session(servers[0].target) as sess:
+            assert sess.run(total) == 45.0
+
+
+def test_the_time_limit_and_closing_end_a_step() -> None:
+    server = _servers(1)[0]
+    with tf.Graph().as_default():
+        queue = tf.FIFOQueue(1, [tf.float32], shapes=[[]])
+        element = queue.dequeue()
+        sess = tf.Session(server.target)
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            sess.run(element, options=tf.RunOptions(timeout_in_ms=50))
+
+        def close() -> None:
+            time.sleep(0.1)
+            sess.close()
+
+        closer = threading.Thread(target=close)
+        closer.start()
+        with pytest.raises(tf.errors.CancelledError):
+            sess.run(element)
+        closer.join()
+
+
+def test_wrong_targets_and_tasks_are_refused() -> None:
+    for target in ("local", "http://x:1", "grpc://nowhere"):
+        with pytest.raises(tf.errors.NotFoundError, match="No session factory registered"):
+            tf.Session(target, graph=tf.Graph())
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not defined in job"):
+        tf.train.Server({"worker": ["inprocess:0"]}, "worker", 3)
+    with pytest.raises(ValueError, match="job_name"):
+        tf.train.Server({"a": ["inprocess:0"], "b": ["inprocess:0"]})
+    with pytest.raises(ValueError, match="protocol"):
+        tf.train.Server({"a": ["inprocess:0"]}, protocol="carrier pigeon")
+    server = tf.train.Server({"a": ["inprocess:0"]})
+    assert (server.server_def.job_name, server.server_def.task_index) == ("a", 0)
+    taken = server.target.removeprefix("grpc://")
+    with pytest.raises(tf.errors.UnavailableError, match="in use"):
+        tf.train.Server({"a": [taken]})

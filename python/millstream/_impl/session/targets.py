@@ -1,0 +1,78 @@
+"""Sessions of clusters: those whose target is a server."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from millstream import _runtime
+from millstream._impl.base import errors, package
+
+_LOG = logging.getLogger("millstream")
+
+_TURN_MS = 2000  # how long one attempt waits for tasks that do not answer
+_PAUSE = 0.1  # between attempts, in seconds
+_NEWS_PERIOD = 10.0  # between messages
+_MASTER_PATIENCE = 10.0  # how long nobody may be at the target itself
+_OF_A_TASK = "\n  task: "  # in errors about other tasks than the master
+
+
+def open_session(
+    graph: Any, data: bytes, make_error: Callable[[int, str, str], Exception], target: str
+) -> _runtime.Session:
+    """A session of a cluster. It waits until all tasks of the cluster answer.
+
+    Parameters
+    ----------
+    graph
+        The runtime's graph.
+    data
+        A serialized ``ConfigProto``.
+    make_error
+        Makes exceptions of codes, messages and names of nodes.
+    target
+        ``"grpc://HOST:PORT"``, a server's.
+
+    Raises
+    ------
+    NotFoundError
+        The target is of another kind.
+    UnavailableError
+        Nobody answers at the target.
+    """
+    use_library()
+    began = told = time.monotonic()
+    while True:
+        try:
+            return _runtime.Session(graph, data, make_error, target, _TURN_MS)
+        except errors.UnavailableError as error:
+            now = time.monotonic()
+            if _OF_A_TASK not in error.message and now - began > _MASTER_PATIENCE:
+                raise
+            if now - told > _NEWS_PERIOD:
+                told = now
+                _LOG.warning("the session still waits for tasks: %s", error.message)
+        time.sleep(_PAUSE)
+
+
+def reset(target: str, containers: tuple[str, ...]) -> None:
+    """Clear containers in all tasks of a cluster.
+
+    Parameters
+    ----------
+    target
+        ``"grpc://HOST:PORT"``, a server's.
+    containers
+        Their names; none stands for all.
+    """
+    use_library()
+    _runtime.cluster_reset(target, containers)
+
+
+def use_library() -> None:
+    """Say where the library is that connects processes."""
+    given = os.environ.get("MILLSTREAM_CLUSTER_LIBRARY")
+    _runtime.cluster_set_library(given or str(package.FOLDER / "transports" / "libmillstream_grpc.so"))
