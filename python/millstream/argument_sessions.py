@@ -46,6 +46,11 @@ def calls_of_sessions() -> Calls:
             "server_or_cluster_def": {"local": ["localhost:0"]}, "job_name": "local",
             "task_index": 0, "protocol": "grpc", "config": tf.ConfigProto(), "start": True,
         },
+        tf.train.SyncReplicasOptimizer: lambda: {
+            "opt": tf.train.GradientDescentOptimizer(0.1), "replicas_to_aggregate": 1,
+            "total_num_replicas": 1, "variable_averages": tf.train.ExponentialMovingAverage(0.5),
+            "variables_to_average": [], "use_locking": True,
+        },
         tf.train.replica_device_setter: lambda: {
             "ps_tasks": 1, "ps_device": "/job:ps", "worker_device": "/job:worker",
             "merge_devices": True, "cluster": {"ps": ["localhost:1"]}, "ps_ops": ["VarHandleOp"],

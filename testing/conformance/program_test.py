@@ -34,6 +34,7 @@ _OF_OTHER_LEVELS = (
     "schedules_clipping_averages",
     "second_order_custom",
     "sparse_and_strings",
+    "sync_replicas",
     "tensor_array_scan",
     "variable_scope_reuse",
     "variables_state",
