@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/testing/session_fixture.h"
 #include "distributed_runtime/cluster_session.h"
 #include "distributed_runtime/loopback_transport.h"
@@ -50,7 +50,7 @@ class ClusterTest : public SessionTest {
   StatusOr<std::unique_ptr<Session>> TryOpen(
       int task, const proto::ConfigProto& config = proto::ConfigProto()) {
     return CreateClusterSession(&graph, servers_[task]->target(), config.SerializeAsString(),
-                                LoopbackTransport::Global(), absl::Now() + absl::Seconds(5));
+                                LoopbackTransport::Global(), absl::InfiniteFuture());
   }
   std::unique_ptr<Session> Open(int task, const proto::ConfigProto& config = proto::ConfigProto()) {
     StatusOr<std::unique_ptr<Session>> opened = TryOpen(task, config);
@@ -146,9 +146,8 @@ TEST_F(ClusterTest, AVariableOfAnotherShapeBeginsAnew) {
   for (const int64_t size : {1, 5}) {
     Graph own;
     const StepSignature signature = on_task(&own, size);
-    const auto opened =
-        CreateClusterSession(&own, servers_[0]->target(), "", LoopbackTransport::Global(),
-                             absl::Now() + absl::Seconds(5));
+    const auto opened = CreateClusterSession(&own, servers_[0]->target(), "",
+                                             LoopbackTransport::Global(), absl::InfiniteFuture());
     ASSERT_TRUE(opened.ok()) << opened.status();
     EXPECT_EQ((*opened)->Run(signature, {}, {}, RunOptions()), absl::OkStatus());
   }
@@ -185,26 +184,32 @@ TEST_F(ClusterTest, AStepThatTakesTooLongEndsEverywhere) {
 
 TEST_F(ClusterTest, ACancelledStepEnds) {
   const Output y = FromEmptyQueue(1);
+  const Node* const pause = build.NodeOf("TestPause", {});
   session = Open(0);
   Cancellation cancellation;
+  PausePoint::Close();
   std::thread canceller([&] {
-    absl::SleepFor(absl::Milliseconds(50));
+    PausePoint::AwaitStep();
+    PausePoint::Open();
     cancellation.Cancel();
   });
   RunOptions options;
   options.cancellation = &cancellation;
-  EXPECT_EQ(Run({y}, {}, {}, options).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(Run({y}, {}, {pause}, options).status().code(), absl::StatusCode::kCancelled);
   canceller.join();
 }
 
 TEST_F(ClusterTest, ClosingASessionEndsItsSteps) {
-  const Output y = On(0, "Neg", {FromEmptyQueue(1)});
+  const Output y = FromEmptyQueue(1);
+  const Node* const pause = build.NodeOf("TestPause", {});
   session = Open(0);
+  PausePoint::Close();
   std::thread closer([&] {
-    absl::SleepFor(absl::Milliseconds(50));
+    PausePoint::AwaitStep();
+    PausePoint::Open();
     EXPECT_EQ(session->Close(), absl::OkStatus());
   });
-  EXPECT_EQ(Run({y}).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(Run({y}, {}, {pause}).status().code(), absl::StatusCode::kCancelled);
   closer.join();
   EXPECT_EQ(Run({y}).status().code(), absl::StatusCode::kFailedPrecondition);
 }

@@ -460,7 +460,8 @@ static PyMethodDef session_methods[] = {
 };
 static PyType_Slot session_slots[] = {
     {Py_tp_doc,
-     "Session(graph, ConfigProto bytes, on_error): of this process. With (..., target, milliseconds) "
+     "Session(graph, ConfigProto bytes, on_error): of this process. With (..., target, "
+     "milliseconds) "
      "of a cluster, whose tasks must answer in this time."},
     {Py_tp_new, session_new},
     {Py_tp_dealloc, session_dealloc},

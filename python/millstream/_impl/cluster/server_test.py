@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 import numpy as np
@@ -88,14 +87,17 @@ def test_the_time_limit_and_closing_end_a_step() -> None:
         with pytest.raises(tf.errors.DeadlineExceededError):
             sess.run(element, options=tf.RunOptions(timeout_in_ms=50))
 
+        begun = threading.Event()
+        begins = tf.py_func(lambda: begun.set() or 0, [], tf.int64)
+
         def close() -> None:
-            time.sleep(0.1)
+            begun.wait()
             sess.close()
 
         closer = threading.Thread(target=close)
         closer.start()
         with pytest.raises(tf.errors.CancelledError):
-            sess.run(element)
+            sess.run([element, begins])
         closer.join()
 
 
