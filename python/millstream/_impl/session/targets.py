@@ -75,4 +75,6 @@ def reset(target: str, containers: tuple[str, ...]) -> None:
 def use_library() -> None:
     """Say where the library is that connects processes."""
     given = os.environ.get("MILLSTREAM_CLUSTER_LIBRARY")
-    _runtime.cluster_set_library(given or str(package.FOLDER / "transports" / "libmillstream_grpc.so"))
+    _runtime.cluster_set_library(
+        given or str(package.FOLDER / "transports" / "libmillstream_grpc.so")
+    )
