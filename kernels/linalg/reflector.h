@@ -3,6 +3,7 @@
 #ifndef MILLSTREAM_KERNELS_LINALG_REFLECTOR_H_
 #define MILLSTREAM_KERNELS_LINALG_REFLECTOR_H_
 
+#include <complex>
 #include <cstdint>
 
 #include "kernels/linalg/lu.h"
@@ -12,6 +13,10 @@ namespace millstream::kernels {
 
 // The computation of a smaller matrix is short, and nobody has to be able to stop it.
 constexpr int64_t kStoppableSize = 128;
+
+// sqrt(x^2 + y^2) without overflow. Not std::hypot: the one of a newer C library than a wheel may
+// ask for would be linked.
+inline double Hypotenuse(double x, double y) { return std::abs(std::complex<double>(x, y)); }
 
 template <typename T>
 struct Reflection {

@@ -41,7 +41,7 @@ struct Rotation {
   Complex s;
 
   Rotation(Complex x, Complex y) {
-    const double size = std::hypot(std::abs(x), std::abs(y));
+    const double size = Hypotenuse(std::abs(x), std::abs(y));
     if (size == 0) {
       c = 1;
       s = 0;

@@ -76,7 +76,7 @@ void MakeVectors(int64_t n, const T* vectors, const T* taus, T* q, T* memory, St
 template <typename T>
 void StepQl(int64_t l, int64_t m, int64_t n, double* d, double* e, T* rows) {
   double g = (d[l + 1] - d[l]) / (2 * e[l]);
-  double r = std::hypot(g, 1.0);
+  double r = Hypotenuse(g, 1.0);
   g = d[m] - d[l] + e[l] / (g + std::copysign(r, g));
   double s = 1;
   double c = 1;
@@ -84,7 +84,7 @@ void StepQl(int64_t l, int64_t m, int64_t n, double* d, double* e, T* rows) {
   for (int64_t i = m - 1; i >= l; --i) {
     const double f = s * e[i];
     const double b = c * e[i];
-    r = std::hypot(f, g);
+    r = Hypotenuse(f, g);
     e[i + 1] = r;
     if (r == 0) {  // the matrix falls apart here
       d[i + 1] -= p;

@@ -139,7 +139,7 @@ class Iteration {
     double f = e_[i];
     e_[i] = 0;
     for (int64_t j = i + 1; j <= last && f != 0; ++j) {
-      const double r = std::hypot(d_[j], f);
+      const double r = Hypotenuse(d_[j], f);
       const double c = d_[j] / r;
       const double s = f / r;
       d_[j] = r;
@@ -155,7 +155,7 @@ class Iteration {
     double f = e_[last - 1];
     e_[last - 1] = 0;
     for (int64_t j = last - 1; j >= first && f != 0; --j) {
-      const double r = std::hypot(d_[j], f);
+      const double r = Hypotenuse(d_[j], f);
       const double c = d_[j] / r;
       const double s = f / r;
       d_[j] = r;
@@ -174,7 +174,7 @@ class Iteration {
     const double b = d_[last - 1] * e_[last - 1];
     const double c = d_[last] * d_[last] + e_[last - 1] * e_[last - 1];
     const double half = (a - c) / 2;
-    const double denominator = half + std::copysign(std::hypot(half, b), half);
+    const double denominator = half + std::copysign(Hypotenuse(half, b), half);
     return denominator == 0 ? c : c - b / denominator * b;
   }
 
@@ -183,7 +183,7 @@ class Iteration {
     double y = d_[first] - Shift(first, last) / d_[first];
     double z = e_[first];
     for (int64_t k = first; k < last; ++k) {
-      double r = std::hypot(y, z);
+      double r = Hypotenuse(y, z);
       double c = r == 0 ? 1 : y / r;
       double s = r == 0 ? 0 : z / r;
       if (k > first) e_[k - 1] = r;
@@ -192,7 +192,7 @@ class Iteration {
       z = s * d_[k + 1];
       d_[k + 1] *= c;
       RotateV(k, k + 1, c, s);
-      r = std::hypot(y, z);
+      r = Hypotenuse(y, z);
       c = r == 0 ? 1 : y / r;
       s = r == 0 ? 0 : z / r;
       d_[k] = r;
