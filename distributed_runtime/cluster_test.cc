@@ -130,7 +130,7 @@ TEST_F(ClusterTest, SessionsShareVariablesUnlessTheyAreIsolated) {
 }
 
 TEST_F(ClusterTest, AVariableOfAnotherShapeBeginsAnew) {
-  const auto on_task = [this](Graph* of, int64_t size) {
+  const auto on_task = [](Graph* of, int64_t size) {
     GraphBuilder builder(of, "");
     builder.set_device("/job:worker/task:1");
     const GraphBuilder::Attrs attrs = {{"dtype", DataType::kFloat},

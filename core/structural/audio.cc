@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/structural/structural.h"
+#include "core/structural/host_kernel.h"
 #include "core/structural/summary_text.h"
 #include "core/structural/wav.h"
 #include "millstream/framework/protos/summary.pb.h"
@@ -117,10 +117,10 @@ Status DecodeWavFile(StructuralFrame* frame) {
   return absl::OkStatus();
 }
 
-MILLSTREAM_STRUCTURAL("AudioSummary", StructuralRole::kKernel, AudioSummary);
-MILLSTREAM_STRUCTURAL("AudioSummaryV2", StructuralRole::kKernel, AudioSummaryV2);
-MILLSTREAM_STRUCTURAL("EncodeWav", StructuralRole::kKernel, EncodeWavFile);
-MILLSTREAM_STRUCTURAL("DecodeWav", StructuralRole::kKernel, DecodeWavFile);
+MILLSTREAM_HOST_KERNEL("AudioSummary", HostFunction<AudioSummary>);
+MILLSTREAM_HOST_KERNEL("AudioSummaryV2", HostFunction<AudioSummaryV2>);
+MILLSTREAM_HOST_KERNEL("EncodeWav", HostFunction<EncodeWavFile>);
+MILLSTREAM_HOST_KERNEL("DecodeWav", HostFunction<DecodeWavFile>);
 
 }  // namespace
 }  // namespace millstream

@@ -14,7 +14,7 @@ from testing.ops.support import number_types
 from testing.ops.support.case import Case, Input
 from testing.ops.support.number_types import Array
 from testing.ops.support.reference import Outcome, refuse_unless, type_attr
-from testing.ops.support.registry import NotTested, Property, define_tests
+from testing.ops.support.registry import Property, define_tests
 from testing.ops.support.source import Source
 from testing.ops.support.sparse import (
     Sparse,
@@ -24,7 +24,6 @@ from testing.ops.support.sparse import (
     sparse_outputs,
 )
 
-_COPIES = NotTested("copies bytes, on one thread")
 _NUMBERS = {name: number for number, (name, _) in number_types.NAMES.items()}
 _TYPES = ("float32", "int32", "int64", "string", "bool", "bfloat16", "complex64", "uint8", "qint8")
 _MALFORMED = (b"\xff\xff\xff\xff\x01junk", b"\x08", b"\x12\x05")
@@ -68,7 +67,6 @@ define_tests(
     "SerializeTensor",
     cases=_make_serialize_tensor,
     reference=lambda case: [_text_output([serialized(case.array(0), case.inputs[0].dtype)], ())],
-    determinism=_COPIES,
 )
 
 
@@ -93,7 +91,6 @@ define_tests(
     "ParseTensor",
     cases=_make_parse_tensor,
     reference=_parse_tensor,
-    determinism=_COPIES,
     exceptions={Property.STATIC_SHAPE: "the string says the shape"},
 )
 
@@ -134,13 +131,11 @@ define_tests(
     "SerializeSparse",
     cases=_make_serialize_sparse,
     reference=_serialize_sparse,
-    determinism=_COPIES,
 )
 define_tests(
     "SerializeManySparse",
     cases=_make_serialize_sparse,
     reference=_serialize_many,
-    determinism=_COPIES,
     exceptions={Property.STATIC_SHAPE: "the reference's shape function does not read the shape"},
 )
 
@@ -196,7 +191,6 @@ define_tests(
     ["DeserializeSparse", "DeserializeManySparse"],
     cases=_make_deserialize,
     reference=_deserialize,
-    determinism=_COPIES,
     exceptions={Property.STATIC_SHAPE: "the strings say the shape"},
 )
 
