@@ -109,13 +109,18 @@ def test_a_client_of_a_master_in_another_process(cluster: Cluster) -> None:
 
 def test_a_killed_task_ends_the_step_and_is_named(cluster: Cluster) -> None:
     begun = threading.Event()
+
+    def begin() -> int:
+        begun.set()
+        return 0
+
     with tf.Graph().as_default():
         with tf.device("/job:ps/task:1"):
             queue = tf.FIFOQueue(1, [tf.float32], shapes=[[]], shared_name="empty")
             element = queue.dequeue()
         with tf.device("/job:worker/task:0"):
             waits = element + 1.0
-            begins = tf.py_func(lambda: begun.set() or 0, [], tf.int64)
+            begins = tf.py_func(begin, [], tf.int64)
         _, total = _variables()
         with tf.Session(cluster.server.target) as sess:
             sess.run(tf.global_variables_initializer())

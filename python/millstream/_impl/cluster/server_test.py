@@ -88,7 +88,12 @@ def test_the_time_limit_and_closing_end_a_step() -> None:
             sess.run(element, options=tf.RunOptions(timeout_in_ms=50))
 
         begun = threading.Event()
-        begins = tf.py_func(lambda: begun.set() or 0, [], tf.int64)
+
+        def begin() -> int:
+            begun.set()
+            return 0
+
+        begins = tf.py_func(begin, [], tf.int64)
 
         def close() -> None:
             begun.wait()

@@ -102,7 +102,7 @@ class SyncReplicasOptimizer(Optimizer):
         self._global_step: Any = None
         self._tokens: Any = None
         self._runner: QueueRunner | None = None
-        self.local_step_init_op: Operation | None = None
+        self.local_step_init_op: Tensor | None = None
         self.chief_init_op: Operation | None = None
         self.ready_for_local_init_op: Tensor | None = None
 
