@@ -76,8 +76,9 @@ TEST(Fft, ALaneDoesNotDependOnTheOthers) {
       std::vector<float> memory(static_cast<size_t>(fft->MemorySize(lanes)));
       const Parts<float> x = fft->Input(lanes, memory.data());
       for (int64_t i = 0; i < n * lanes; ++i) {
-        x.re[i] = std::sin(static_cast<float>(i / lanes));
-        x.im[i] = std::cos(static_cast<float>(i / lanes));
+        const auto place = i / lanes;
+        x.re[i] = std::sin(static_cast<float>(place));
+        x.im[i] = std::cos(static_cast<float>(place));
       }
       const Parts<float> y = fft->Run(lanes, memory.data());
       for (int64_t lane = 0; lane < lanes; ++lane) {

@@ -161,7 +161,7 @@ class SyncReplicasOptimizer(Optimizer):
                     token = self._tokens.dequeue()
                 train = variable_ops.assign(local_step, token)
             self._make_runner(means)
-            starts = [self.local_step_init_op]
+            starts: list[Any] = [self.local_step_init_op]
             for accumulator, device in accumulators:
                 with scopes.device(device):
                     starts.append(accumulator.set_global_step(global_step, name="SetGlobalStep"))
