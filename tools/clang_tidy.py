@@ -88,13 +88,16 @@ def _installed_headers(cache: pathlib.Path) -> pathlib.Path:
     return folder
 
 
-def _openmp_headers(cache: pathlib.Path) -> pathlib.Path:
-    """A folder with GCC's omp.h alone: its other headers are not for clang."""
-    folder = cache / "openmp-headers"
+def _gcc_headers(cache: pathlib.Path) -> pathlib.Path:
+    """A folder with those of GCC's own headers that clang lacks; its others are not for clang."""
+    folder = cache / "gcc-headers"
     folder.mkdir(parents=True, exist_ok=True)
-    command = ["gcc", "-print-file-name=include/omp.h"]
-    header = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-    (folder / "omp.h").write_text(f'#include "{header}"\n', encoding="utf-8")
+    for name in ("omp.h", "sanitizer"):
+        command = ["gcc", f"-print-file-name=include/{name}"]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        link = folder / name
+        link.unlink(missing_ok=True)
+        link.symlink_to(done.stdout.strip())
     return folder
 
 
@@ -138,7 +141,7 @@ def check(tool: list[str], names: list[str], protos: list[str], cache: pathlib.P
     flags += ["-isystem", "/usr/include/eigen3", "-isystem", "/usr/include/python3.11"]
     # The folders of what is generated have other names when a .proto file changes.
     salt = (ROOT / ".clang-tidy").read_bytes() + repr((tool, flags)).encode()
-    flags += ["-isystem", str(messages), "-isystem", str(_openmp_headers(cache))]
+    flags += ["-isystem", str(messages), "-isystem", str(_gcc_headers(cache))]
     installed = ["-isystem", str(_installed_headers(cache))]
     sources = _Sources(salt, proto_state.digest())
 

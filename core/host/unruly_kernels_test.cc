@@ -212,7 +212,8 @@ Status UseTemporaries(MS_Frame* frame, int32_t thread) {
     MS_TensorView view = {};
     MS_RETURN_IF_ERROR(Taken(
         CtxApi()->allocate_temp(frame, MS_INT32, MS_Dims{&kSize, 1, 0}, MS_SPACE_HOST, &view)));
-    pieces.push_back(static_cast<int32_t*>(view.mem.base) + view.mem.offset / sizeof(int32_t));
+    char* const place = static_cast<char*>(view.mem.base) + view.mem.offset;
+    pieces.push_back(reinterpret_cast<int32_t*>(place));
     std::fill_n(pieces.back(), kSize, kPieces * thread + i);
   }
   for (int32_t i = 0; i < kPieces; ++i) {

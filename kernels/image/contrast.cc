@@ -68,7 +68,8 @@ class AdjustContrast {
       for (int64_t c = 0; c < channels; ++c) sums[c] += pixel[c];
     }
     std::vector<float> means(channels);
-    const double count = static_cast<double>(elements / channels);
+    const int64_t pixels = elements / channels;
+    const auto count = static_cast<double>(pixels);
     for (int64_t c = 0; c < channels; ++c) means[c] = static_cast<float>(sums[c] / count);
     for (int64_t i = 0; i < elements; i += channels) {
       from_->widen(images.raw(), first + i, channels, pixel.data());
