@@ -12,48 +12,22 @@ from testing.ops.support.case import Case, Input, attr_text
 from testing.ops.support.definitions import float_dtypes_of, function_of
 from testing.ops.support.determinism import FLOAT32_AND_64, LargeCase, Values
 from testing.ops.support.gradient import Check, spread
+from testing.ops.support.matrices import NO_SHAPE, eighths, near, tolerance, wide
 from testing.ops.support.number_types import Array
 from testing.ops.support.reference import (
     Drawn,
-    Near,
     Outcome,
     numbers,
     pick_type,
     refuse_unless,
     type_attr,
 )
-from testing.ops.support.registry import Property, define_tests
+from testing.ops.support.registry import define_tests
 from testing.ops.support.source import Source
-
-_NO_SHAPE = {Property.STATIC_SHAPE: "the reference's shape function says nothing"}
-
-
-def _values(source: Source, shape: Any, dtype: str) -> Array:
-    values: Array = np.reshape(
-        [source.integer(-8, 8) / 8 for _ in range(int(np.prod(shape)))], shape
-    )
-    if dtype.startswith("complex"):
-        parts = [source.integer(-8, 8) / 8 for _ in range(int(np.prod(shape)))]
-        values = values + 1j * np.reshape(parts, shape)
-    return values
-
-
-def _wide(x: Array) -> Array:
-    return x.astype(np.complex128 if np.iscomplexobj(x) else np.float64)
 
 
 def _adjoint(x: Array) -> Array:
     return np.conj(x).swapaxes(-1, -2)
-
-
-# Matrices here are well conditioned, unless a reference says how it copes: what is computed in
-# double precision is good to far more digits than this. Then it is rounded to its type.
-def _tolerance(case: Case) -> float:
-    return 1e-11 + 2 * number_types.epsilon(case.inputs[0].dtype)
-
-
-def _near(value: Array, case: Case) -> Near:
-    return Near(value, np.abs(value).max(initial=1.0) * _tolerance(case))
 
 
 def _difference(got: Array, want: Array, bound: float) -> str:
@@ -66,7 +40,7 @@ def _make_rectangles(source: Source, op: Any) -> Case:
     """Matrices of any sizes, whose diagonals exceed the rest of their rows and columns."""
     dtype = pick_type(source, op, "T")
     rows, columns = source.size(5), source.size(5)
-    values = _values(source, [*source.small_shape(0, 2, 3), rows, columns], dtype)
+    values = eighths(source, [*source.small_shape(0, 2, 3), rows, columns], dtype)
     values = values + (2 * max(rows, columns) + 1) * np.eye(rows, columns)
     if source.chance(0.05):
         values = np.ones(3)
@@ -77,7 +51,7 @@ def _make_rectangles(source: Source, op: Any) -> Case:
 
 
 def _rectangles(case: Case) -> Array:
-    x = _wide(numbers(case, 0))
+    x = wide(numbers(case, 0))
     refuse_unless(x.ndim >= 2, "input")
     return x
 
@@ -98,7 +72,7 @@ def _qr(case: Case) -> Outcome:
         else:
             # LAPACK's reflectors leave the same signs.
             q[place], r[place] = np.linalg.qr(x[place], mode)
-    return [_near(q, case), _near(r, case)]
+    return [near(q, case), near(r, case)]
 
 
 def _rectangle(*shape: int) -> Array:
@@ -140,9 +114,9 @@ def _vectors(case: Case, x: Array, values: Array, width: int) -> Drawn:
     shape = (*x.shape[:-1], width)
 
     def check(got: Array) -> str:
-        vectors = _wide(number_types.as_numbers(got, case.inputs[0].dtype))
+        vectors = wide(number_types.as_numbers(got, case.inputs[0].dtype))
         count = values.shape[-1]
-        bound = 20 * _tolerance(case)
+        bound = 20 * tolerance(case)
         wrong = _difference(_adjoint(vectors) @ vectors, np.eye(width), bound)
         product = _adjoint(vectors[..., :count]) @ x @ _adjoint(x) @ vectors[..., :count]
         squares = values[..., None, :] ** 2 * np.eye(count)
@@ -159,10 +133,10 @@ def _svd(case: Case) -> Outcome:
     values = np.linalg.svd(x, compute_uv=False) if known else np.zeros((*x.shape[:-2], least))
     if not case.attr("compute_uv"):
         empty = np.zeros(0, case.array(0).dtype)
-        return [_near(values.astype(x.dtype), case), empty, empty]
+        return [near(values.astype(x.dtype), case), empty, empty]
     full = case.attr("full_matrices")
     return [
-        _near(values.astype(x.dtype), case),
+        near(values.astype(x.dtype), case),
         _vectors(case, x, values, rows if full else least),
         _vectors(case, _adjoint(x), values, columns if full else least),
     ]
@@ -198,7 +172,7 @@ define_tests(
     cases=_make_rectangles,
     reference=_svd,
     determinism=_large_rectangles,
-    exceptions=_NO_SHAPE,
+    exceptions=NO_SHAPE,
 )
 
 # ---- Eigenvalues ----
@@ -208,7 +182,7 @@ def _make_self_adjoint(source: Source, op: Any) -> Case:
     """Square matrices of which the upper triangle is anything, some with an infinite element."""
     dtype = pick_type(source, op, "T")
     size = source.size(5)
-    values = _values(source, [*source.small_shape(0, 2, 3), size, size], dtype)
+    values = eighths(source, [*source.small_shape(0, 2, 3), size, size], dtype)
     infinite = source.chance(0.1) and values.size > 0
     if infinite:
         values[..., size - 1, 0] = np.inf
@@ -223,7 +197,7 @@ def _make_self_adjoint(source: Source, op: Any) -> Case:
 
 def _self_adjoint(case: Case) -> tuple[Array, Array]:
     """The matrices that the lower triangles mean, and their eigenvalues."""
-    x = _wide(numbers(case, 0))
+    x = wide(numbers(case, 0))
     refuse_unless(x.ndim >= 2 and x.shape[-1] == x.shape[-2], "input")
     refuse_unless(not case.values["infinite"] or x.size == 0, "input")
     lower = np.tril(x, -1)
@@ -233,7 +207,7 @@ def _self_adjoint(case: Case) -> tuple[Array, Array]:
 
 
 def _fits(case: Case, whole: Array, values: Array, vectors: Array) -> str:
-    bound = 20 * _tolerance(case)
+    bound = 20 * tolerance(case)
     size = whole.shape[-1]
     wrong = _difference(_adjoint(vectors) @ vectors, np.eye(size), bound)
     product = _adjoint(vectors) @ whole @ vectors
@@ -246,12 +220,12 @@ def _eigen(case: Case) -> Outcome:
     dtype = case.inputs[0].dtype
     if not case.attr("compute_v"):
         empty = np.zeros(0, case.array(0).dtype)
-        return [_near(values.astype(whole.dtype), case), empty]
+        return [near(values.astype(whole.dtype), case), empty]
 
     def check(got: Array) -> str:
-        return _fits(case, whole, values, _wide(number_types.as_numbers(got, dtype)))
+        return _fits(case, whole, values, wide(number_types.as_numbers(got, dtype)))
 
-    return [_near(values.astype(whole.dtype), case), Drawn(whole.shape, check)]
+    return [near(values.astype(whole.dtype), case), Drawn(whole.shape, check)]
 
 
 def _joined_eigen(case: Case) -> Outcome:
@@ -259,8 +233,8 @@ def _joined_eigen(case: Case) -> Outcome:
     size = whole.shape[-1]
 
     def check(got: Array) -> str:
-        both = _wide(number_types.as_numbers(got, case.inputs[0].dtype))
-        bound = _tolerance(case) * np.abs(values).max(initial=1.0)
+        both = wide(number_types.as_numbers(got, case.inputs[0].dtype))
+        bound = tolerance(case) * np.abs(values).max(initial=1.0)
         wrong = _difference(both[..., 0, :], values, bound)
         return wrong or _fits(case, whole, values, both[..., 1:, :])
 
@@ -313,7 +287,7 @@ define_tests(
     cases=_make_self_adjoint,
     reference=_eigen,
     determinism=_large_squares,
-    exceptions=_NO_SHAPE,
+    exceptions=NO_SHAPE,
 )
 define_tests(
     "SelfAdjointEig",
@@ -326,7 +300,7 @@ define_tests(
     cases=_make_self_adjoint,
     reference=_joined_eigen,
     determinism=_large_squares,
-    exceptions=_NO_SHAPE,
+    exceptions=NO_SHAPE,
 )
 
 # ---- Least squares ----
@@ -336,13 +310,13 @@ def _make_least_squares(source: Source, op: Any) -> Case:
     dtype = pick_type(source, op, "T")
     rows, columns, width = source.size(5), source.size(5), source.size(4)
     batch = source.small_shape(0, 2, 3)
-    matrix = _values(source, [*batch, rows, columns], dtype)
+    matrix = eighths(source, [*batch, rows, columns], dtype)
     matrix = matrix + (2 * max(rows, columns) + 1) * np.eye(rows, columns)
     deficient = source.chance(0.12) and matrix.size > 0
     if deficient:
         matrix[..., min(rows, columns) - 1, :] = 0
         matrix[..., :, min(rows, columns) - 1] = 0
-    right = _values(source, [*batch, rows, width], dtype)
+    right = eighths(source, [*batch, rows, width], dtype)
     if source.chance(0.08):
         other = right[0] if batch and batch[0] > 0 else right[None]
         right = source.pick((right[..., :0, :], other))
@@ -356,7 +330,7 @@ def _make_least_squares(source: Source, op: Any) -> Case:
 
 
 def _least_squares(case: Case) -> Outcome:
-    matrix, right = _wide(numbers(case, 0)), _wide(numbers(case, 1))
+    matrix, right = wide(numbers(case, 0)), wide(numbers(case, 1))
     weight = numbers(case, 2)
     fits = right.ndim == matrix.ndim and right.shape[:-1] == matrix.shape[:-1]
     refuse_unless(fits, "rhs")
@@ -366,12 +340,12 @@ def _least_squares(case: Case) -> Outcome:
     if matrix.size == 0 or right.size == 0:
         return [np.zeros(shape, case.array(0).dtype)]
     if not case.attr("fast"):
-        return [_near(np.linalg.pinv(matrix, 1e-3) @ right, case)]
+        return [near(np.linalg.pinv(matrix, 1e-3) @ right, case)]
     refuse_unless(not case.values["deficient"] or weight > 0, "matrix")
     if weight == 0:
-        return [_near(np.linalg.pinv(matrix) @ right, case)]
+        return [near(np.linalg.pinv(matrix) @ right, case)]
     gram = _adjoint(matrix) @ matrix + weight * np.eye(columns)
-    return [_near(np.linalg.solve(gram, _adjoint(matrix) @ right), case)]
+    return [near(np.linalg.solve(gram, _adjoint(matrix) @ right), case)]
 
 
 def _least_squares_checks(op: str) -> list[Check]:
@@ -405,7 +379,7 @@ define_tests(
     cases=_make_least_squares,
     reference=_least_squares,
     determinism=_large_least_squares,
-    exceptions=_NO_SHAPE,
+    exceptions=NO_SHAPE,
 )
 
 # ---- Functions of matrices ----
@@ -415,7 +389,7 @@ def _make_squares(source: Source, op: Any) -> Case:
     """Matrices without eigenvalues near the negative numbers."""
     dtype = pick_type(source, op, "T")
     size = source.size(5)
-    values = _values(source, [*source.small_shape(0, 2, 3), size, size], dtype)
+    values = eighths(source, [*source.small_shape(0, 2, 3), size, size], dtype)
     values = values + (2 * size + 1) * np.eye(size)
     if source.chance(0.05):
         values = values[..., :0]
@@ -424,7 +398,7 @@ def _make_squares(source: Source, op: Any) -> Case:
 
 def _square_root(case: Case) -> Outcome:
     """The root by the iteration of Denman and Beavers, which converges for these matrices."""
-    x = _wide(numbers(case, 0))
+    x = wide(numbers(case, 0))
     refuse_unless(x.ndim >= 2 and x.shape[-1] == x.shape[-2], "input")
     if x.size == 0:
         return [case.array(0)]
@@ -434,23 +408,23 @@ def _square_root(case: Case) -> Outcome:
             (root + np.linalg.inv(inverse)) / 2,
             (inverse + np.linalg.inv(root)) / 2,
         )
-    return [_near(root, case)]
+    return [near(root, case)]
 
 
 def _logarithm(case: Case) -> Outcome:
     """What has the matrix as its exponential, by the series of it."""
-    x = _wide(numbers(case, 0))
+    x = wide(numbers(case, 0))
     refuse_unless(x.ndim >= 2 and x.shape[-1] == x.shape[-2], "input")
 
     def check(got: Array) -> str:
-        logarithm = _wide(number_types.as_numbers(got, case.inputs[0].dtype)) / 2**6
+        logarithm = wide(number_types.as_numbers(got, case.inputs[0].dtype)) / 2**6
         term = total = np.broadcast_to(np.eye(x.shape[-1]), x.shape).astype(x.dtype)
         for k in range(1, 20):
             term = term @ logarithm / k
             total = total + term
         for _ in range(6):
             total = total @ total
-        return _difference(total, x, 50 * np.abs(x).max(initial=1.0) * _tolerance(case))
+        return _difference(total, x, 50 * np.abs(x).max(initial=1.0) * tolerance(case))
 
     return [Drawn(x.shape, check)]
 

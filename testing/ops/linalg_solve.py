@@ -8,50 +8,25 @@ import numpy as np
 
 from millstream._impl.ops import gen_ops
 from testing.ops.linalg import determinants, make_matrices, matrix_inverses
-from testing.ops.support import number_types
 from testing.ops.support.case import Case, Input, attr_text
 from testing.ops.support.definitions import float_dtypes_of, function_of
 from testing.ops.support.determinism import FLOAT32_AND_64, LargeCase, Values
 from testing.ops.support.gradient import Check, spread, with_arguments
+from testing.ops.support.matrices import NO_SHAPE, eighths, near, wide
 from testing.ops.support.number_types import Array
 from testing.ops.support.reference import (
-    Near,
     Outcome,
     numbers,
     pick_type,
     refuse_unless,
     type_attr,
 )
-from testing.ops.support.registry import Property, define_tests
+from testing.ops.support.registry import define_tests
 from testing.ops.support.source import Source
-
-_NO_SHAPE = {Property.STATIC_SHAPE: "the reference's shape function says nothing"}
-
-
-def _values(source: Source, shape: Any, dtype: str) -> Array:
-    values: Array = np.reshape(
-        [source.integer(-8, 8) / 8 for _ in range(int(np.prod(shape)))], shape
-    )
-    if dtype.startswith("complex"):
-        parts = [source.integer(-8, 8) / 8 for _ in range(int(np.prod(shape)))]
-        values = values + 1j * np.reshape(parts, shape)
-    return values
-
-
-def _wide(x: Array) -> Array:
-    return x.astype(np.complex128 if np.iscomplexobj(x) else np.float64)
-
-
-# Matrices here are well conditioned: their diagonals exceed the rest of their rows. What is
-# computed in double precision is good to far more digits than this; then it is rounded.
-def _near(value: Array, case: Case) -> Near:
-    dtype = case.inputs[0].dtype
-    size = np.abs(value).max(initial=1.0)
-    return Near(value, size * (1e-11 + 2 * number_types.epsilon(dtype)))
 
 
 def _square(case: Case, i: int, name: str) -> Array:
-    x = _wide(numbers(case, i))
+    x = wide(numbers(case, i))
     refuse_unless(x.ndim >= 2 and x.shape[-1] == x.shape[-2], name)
     return x
 
@@ -64,7 +39,7 @@ def _make_positive(source: Source, op: Any) -> Case:
     dtype = pick_type(source, op, "T")
     n = source.size(5)
     shape = [*source.small_shape(0, 2, 3), n, n]
-    values = _values(source, shape, dtype) + (2 * n + 1) * np.eye(n)
+    values = eighths(source, shape, dtype) + (2 * n + 1) * np.eye(n)
     values = values.real * np.eye(n) + values * (1 - np.eye(n))
     fault = source.chance(0.15) and values.size > 0
     if fault:
@@ -73,7 +48,7 @@ def _make_positive(source: Source, op: Any) -> Case:
         values = values[..., :0]
     inputs = [Input(dtype, values.astype(dtype))]
     if op.name.endswith("Grad"):
-        gradient = _values(source, values.shape, dtype)
+        gradient = eighths(source, values.shape, dtype)
         if source.chance(0.05):
             gradient = gradient[..., :0]
         inputs.append(Input(dtype, gradient.astype(dtype)))
@@ -87,12 +62,12 @@ def _cholesky(case: Case) -> Outcome:
     lower = np.tril(x)
     whole = lower + np.conj(np.tril(x, -1)).swapaxes(-1, -2)
     refuse_unless(not case.values["fault"], "input")
-    return [_near(np.linalg.cholesky(whole), case)]
+    return [near(np.linalg.cholesky(whole), case)]
 
 
 def _cholesky_grad(case: Case) -> Outcome:
     factor = np.tril(_square(case, 0, "l"))
-    gradient = np.tril(_wide(numbers(case, 1)))
+    gradient = np.tril(wide(numbers(case, 1)))
     refuse_unless(gradient.shape == factor.shape, "grad")
     if factor.size == 0:
         return [case.array(0)]
@@ -102,7 +77,7 @@ def _cholesky_grad(case: Case) -> Outcome:
     inverse = np.linalg.inv(factor)
     middle = (factor.swapaxes(-1, -2) @ gradient) * half
     whole = inverse.swapaxes(-1, -2) @ middle @ inverse
-    return [_near((whole + whole.swapaxes(-1, -2)) / 2, case)]
+    return [near((whole + whole.swapaxes(-1, -2)) / 2, case)]
 
 
 def _cholesky_checks(op: str) -> list[Check]:
@@ -140,14 +115,14 @@ define_tests(
     cases=_make_positive,
     reference=_cholesky,
     determinism=_large_factors,
-    exceptions=_NO_SHAPE,
+    exceptions=NO_SHAPE,
 )
 define_tests(
     "BatchCholeskyGrad",
     cases=_make_positive,
     reference=_cholesky_grad,
     determinism=_large_factors,
-    exceptions=_NO_SHAPE,
+    exceptions=NO_SHAPE,
 )
 
 # ---- Equations ----
@@ -157,11 +132,11 @@ def _make_equations(source: Source, op: Any) -> Case:
     dtype = pick_type(source, op, "T")
     n, columns = source.size(5), source.size(4)
     batch = source.small_shape(0, 2, 3)
-    matrix = _values(source, [*batch, n, n], dtype) + (2 * n + 1) * np.eye(n)
+    matrix = eighths(source, [*batch, n, n], dtype) + (2 * n + 1) * np.eye(n)
     singular = source.chance(0.12) and matrix.size > 0
     if singular:
         matrix[..., n - 1, :] = 0
-    right = _values(source, [*batch, n, columns], dtype)
+    right = eighths(source, [*batch, n, columns], dtype)
     if source.chance(0.08):
         other = right[0] if batch and batch[0] > 0 else right[None]
         right = source.pick((right[..., :0, :], other))
@@ -175,7 +150,7 @@ def _make_equations(source: Source, op: Any) -> Case:
 
 
 def _solve(case: Case) -> Outcome:
-    matrix, right = _square(case, 0, "matrix"), _wide(numbers(case, 1))
+    matrix, right = _square(case, 0, "matrix"), wide(numbers(case, 1))
     refuse_unless(right.ndim == matrix.ndim and right.shape[:-1] == matrix.shape[:-1], "rhs")
     if "Triangular" in case.op:
         matrix = np.tril(matrix) if case.attr("lower") else np.triu(matrix)
@@ -184,7 +159,7 @@ def _solve(case: Case) -> Outcome:
     refuse_unless(not case.values["singular"], "matrix")
     if case.attr("adjoint"):
         matrix = np.conj(matrix).swapaxes(-1, -2)
-    return [_near(np.linalg.solve(matrix, right), case)]
+    return [near(np.linalg.solve(matrix, right), case)]
 
 
 def _regular(*shape: int) -> Array:
@@ -222,7 +197,7 @@ for _name in ("MatrixSolve", "MatrixTriangularSolve"):
         cases=_make_equations,
         reference=_solve,
         determinism=_large_equations,
-        exceptions=_NO_SHAPE,
+        exceptions=NO_SHAPE,
     )
 
 # ---- Lu ----
@@ -241,7 +216,7 @@ def _lu(case: Case) -> Outcome:
     factors, order = np.zeros_like(x), np.zeros(x.shape[:-1], np.int32)
     for place in np.ndindex(*x.shape[:-2]):
         factors[place], order[place] = _eliminated(x[place])
-    return [_near(factors, case), order]
+    return [near(factors, case), order]
 
 
 def _eliminated(x: Array) -> tuple[Array, Array]:
@@ -274,9 +249,9 @@ def _make_tridiagonal(source: Source, op: Any) -> Case:
     dtype = pick_type(source, op, "T")
     n, columns = source.size(6), source.size(3)
     batch = source.small_shape(0, 2, 3)
-    diagonals = _values(source, [*batch, 3, n], dtype)
+    diagonals = eighths(source, [*batch, 3, n], dtype)
     diagonals[..., 1, :] += 4
-    right = _values(source, [*batch, n, columns], dtype)
+    right = eighths(source, [*batch, n, columns], dtype)
     pivoting = source.chance(0.6)
     singular = source.chance(0.1) and right.size > 0
     if singular:
@@ -291,7 +266,7 @@ def _make_tridiagonal(source: Source, op: Any) -> Case:
 
 
 def _tridiagonal(case: Case) -> Outcome:
-    diagonals, right = (_wide(numbers(case, i)) for i in range(2))
+    diagonals, right = (wide(numbers(case, i)) for i in range(2))
     refuse_unless(diagonals.ndim >= 2 and diagonals.shape[-2] == 3, "diagonals")
     n = diagonals.shape[-1]
     fits = right.ndim == diagonals.ndim and right.shape[:-1] == (*diagonals.shape[:-2], n)
@@ -308,7 +283,7 @@ def _tridiagonal(case: Case) -> Outcome:
         pivots = case.attr("partial_pivoting") and n > 1
         refuse_unless(pivots and (matrix[..., 1, 0] != 0).all(), "diagonals")
         refuse_unless((np.abs(np.linalg.det(matrix)) > 1e-6).all(), "diagonals")
-    return [_near(np.linalg.solve(matrix, right), case)]
+    return [near(np.linalg.solve(matrix, right), case)]
 
 
 def _large_tridiagonal(values: Values) -> Any:
@@ -338,12 +313,12 @@ define_tests(
     cases=make_matrices,
     reference=matrix_inverses,
     determinism=_large_old,
-    exceptions=_NO_SHAPE,
+    exceptions=NO_SHAPE,
 )
 define_tests(
     "BatchMatrixDeterminant",
     cases=make_matrices,
     reference=determinants,
     determinism=_large_old,
-    exceptions=_NO_SHAPE,
+    exceptions=NO_SHAPE,
 )
