@@ -19,30 +19,8 @@ StatusOr<std::shared_ptr<MasterSession>> Master::CreateSession(const std::string
                                                                absl::Time deadline) {
   MS_ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session,
                       MasterSession::Create(worker_, config, deadline));
-  absl::MutexLock lock(&mutex_);
-  sessions_[session->handle()] = session;
+  sessions_.Add(session->handle(), session);
   return session;
-}
-
-void Master::CloseSession(uint64_t handle) {
-  std::shared_ptr<MasterSession> session;
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto found = sessions_.find(handle);
-    if (found == sessions_.end()) return;
-    session = std::move(found->second);
-    sessions_.erase(found);
-  }
-  session->Close();
-}
-
-void Master::CloseAll() {
-  absl::flat_hash_map<uint64_t, std::shared_ptr<MasterSession>> sessions;
-  {
-    absl::MutexLock lock(&mutex_);
-    sessions.swap(sessions_);
-  }
-  for (const auto& [handle, session] : sessions) session->Close();
 }
 
 Status Master::Reset(absl::Span<const std::string> containers) {
@@ -61,9 +39,8 @@ Status Master::Reset(absl::Span<const std::string> containers) {
 }
 
 StatusOr<std::shared_ptr<MasterSession>> Master::Find(uint64_t handle) {
-  absl::MutexLock lock(&mutex_);
-  const auto found = sessions_.find(handle);
-  if (found != sessions_.end()) return found->second;
+  std::shared_ptr<MasterSession> session = sessions_.Find(handle);
+  if (session != nullptr) return session;
   return absl::AbortedError(absl::StrCat("Session handle is not found: the master ",
                                          worker_->task(),
                                          " has no such session. It was closed, "

@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "distributed_runtime/master_session.h"
 #include "distributed_runtime/rpc.h"
+#include "distributed_runtime/session_table.h"
 #include "distributed_runtime/worker.h"
 #include "framework/status.h"
 
@@ -27,20 +28,19 @@ class Master : public std::enable_shared_from_this<Master> {
 
   // See MasterSession::Create.
   StatusOr<std::shared_ptr<MasterSession>> CreateSession(const std::string& config,
-                                                         absl::Time deadline)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+                                                         absl::Time deadline);
   // Ends a session. Does nothing if there is none.
-  void CloseSession(uint64_t handle) ABSL_LOCKS_EXCLUDED(mutex_);
+  void CloseSession(uint64_t handle) { sessions_.Close(handle); }
   // Removes the resources of the containers (all if none is named) in all tasks, and closes the
   // sessions of this master.
-  Status Reset(absl::Span<const std::string> containers) ABSL_LOCKS_EXCLUDED(mutex_);
-  void CloseAll() ABSL_LOCKS_EXCLUDED(mutex_);
+  Status Reset(absl::Span<const std::string> containers);
+  void CloseAll() { sessions_.CloseAll(); }
 
   // Answers a request of a client in another process. False if the master has no such method.
   bool Handle(absl::string_view method, PayloadReader request, Reply reply);
 
  private:
-  StatusOr<std::shared_ptr<MasterSession>> Find(uint64_t handle) ABSL_LOCKS_EXCLUDED(mutex_);
+  StatusOr<std::shared_ptr<MasterSession>> Find(uint64_t handle);
 
   void OnCreateSession(PayloadReader* request, const Reply& reply);
   void OnPrepareStep(PayloadReader* request, const Reply& reply);
@@ -51,8 +51,8 @@ class Master : public std::enable_shared_from_this<Master> {
   void OnReset(PayloadReader* request, const Reply& reply);
 
   const std::shared_ptr<Worker> worker_;
+  SessionTable<MasterSession> sessions_;
   absl::Mutex mutex_;
-  absl::flat_hash_map<uint64_t, std::shared_ptr<MasterSession>> sessions_ ABSL_GUARDED_BY(mutex_);
   // Of clients in other processes, by session and the client's number.
   absl::flat_hash_map<std::pair<uint64_t, uint64_t>, std::shared_ptr<Cancellation>> runs_
       ABSL_GUARDED_BY(mutex_);

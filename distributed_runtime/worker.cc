@@ -67,38 +67,15 @@ StatusOr<std::shared_ptr<WorkerSession>> Worker::CreateSession(uint64_t handle,
   arguments.resources = is_isolated ? std::make_shared<ResourceManager>() : resources_;
   MS_ASSIGN_OR_RETURN(std::shared_ptr<WorkerSession> session,
                       WorkerSession::Create(std::move(arguments)));
-  absl::MutexLock lock(&mutex_);
-  if (!sessions_.try_emplace(handle, session).second) {
+  if (!sessions_.Add(handle, session)) {
     return errors::AlreadyExists("the session ", handle, " exists in ", task_);
   }
   return session;
 }
 
-void Worker::CloseSession(uint64_t handle) {
-  std::shared_ptr<WorkerSession> session;
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto found = sessions_.find(handle);
-    if (found == sessions_.end()) return;
-    session = std::move(found->second);
-    sessions_.erase(found);
-  }
-  session->Close();
-}
-
-void Worker::CloseAll() {
-  absl::flat_hash_map<uint64_t, std::shared_ptr<WorkerSession>> sessions;
-  {
-    absl::MutexLock lock(&mutex_);
-    sessions.swap(sessions_);
-  }
-  for (const auto& [handle, session] : sessions) session->Close();
-}
-
 StatusOr<std::shared_ptr<WorkerSession>> Worker::Find(uint64_t handle) {
-  absl::MutexLock lock(&mutex_);
-  const auto found = sessions_.find(handle);
-  if (found != sessions_.end()) return found->second;
+  std::shared_ptr<WorkerSession> session = sessions_.Find(handle);
+  if (session != nullptr) return session;
   return absl::AbortedError(absl::StrCat("Session handle is not found: the task ", task_,
                                          " does not know the session. It was closed, "
                                          "or the task was started again"));
@@ -192,10 +169,12 @@ void Worker::OnRunGraph(PayloadReader* request, const Reply& reply) {
     if (run->step != nullptr) run->step->Abort(status);
     return reply.Give(WithTask(status, task_));
   }
-  ThreadCache::Global()->Run([run, reply] {
+  ThreadCache::Global()->Run([run = std::move(run), reply]() mutable {
     Status ran = run->session->Run(run->graph.get(), run->step.get(), run->feeds,
                                    absl::MakeSpan(run->fetches), run->options);
     Payload fetches = ran.ok() ? FetchesOf(*run, &ran) : Payload();
+    // Who has the answer may close the session, after which nothing may hold its variables.
+    run.reset();
     if (!ran.ok()) return reply.Give(ran);
     reply.Give(std::move(fetches));
   });

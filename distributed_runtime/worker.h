@@ -7,13 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "core/resources/resource_manager.h"
 #include "distributed_runtime/peers.h"
 #include "distributed_runtime/rpc.h"
+#include "distributed_runtime/session_table.h"
 #include "distributed_runtime/worker_session.h"
 #include "framework/status.h"
 
@@ -31,11 +29,11 @@ class Worker : public std::enable_shared_from_this<Worker> {
 
   // ---- For the master of this task ----
   // Begins a session. `config` is a ConfigProto.
-  StatusOr<std::shared_ptr<WorkerSession>> CreateSession(uint64_t handle, const std::string& config)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  StatusOr<std::shared_ptr<WorkerSession>> CreateSession(uint64_t handle,
+                                                         const std::string& config);
   // Ends a session and waits for its steps. Does nothing if there is none.
-  void CloseSession(uint64_t handle) ABSL_LOCKS_EXCLUDED(mutex_);
-  void CloseAll() ABSL_LOCKS_EXCLUDED(mutex_);
+  void CloseSession(uint64_t handle) { sessions_.Close(handle); }
+  void CloseAll() { sessions_.CloseAll(); }
   void Reset(absl::Span<const std::string> containers) { resources_->Reset(containers); }
 
   // Answers a request of another task. False if the worker has no such method.
@@ -43,7 +41,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
 
  private:
   // ABORTED if there is none: the task has been started again.
-  StatusOr<std::shared_ptr<WorkerSession>> Find(uint64_t handle) ABSL_LOCKS_EXCLUDED(mutex_);
+  StatusOr<std::shared_ptr<WorkerSession>> Find(uint64_t handle);
 
   void OnCreateSession(PayloadReader* request, const Reply& reply);
   void OnRegisterGraph(PayloadReader* request, const Reply& reply);
@@ -57,8 +55,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   const std::string config_;
   const std::shared_ptr<Peers> peers_;
   const std::shared_ptr<ResourceManager> resources_;
-  absl::Mutex mutex_;
-  absl::flat_hash_map<uint64_t, std::shared_ptr<WorkerSession>> sessions_ ABSL_GUARDED_BY(mutex_);
+  SessionTable<WorkerSession> sessions_;
 };
 
 }  // namespace millstream

@@ -1,0 +1,58 @@
+// The open sessions of a master or a worker.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_SESSION_TABLE_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_SESSION_TABLE_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+
+namespace millstream {
+
+// Sessions by their handles. Session has a Close(), which is called without the lock.
+template <typename Session>
+class SessionTable {
+ public:
+  // False if there is a session with the handle.
+  bool Add(uint64_t handle, std::shared_ptr<Session> session) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return sessions_.try_emplace(handle, std::move(session)).second;
+  }
+  // Null if there is none.
+  std::shared_ptr<Session> Find(uint64_t handle) const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    const auto found = sessions_.find(handle);
+    return found == sessions_.end() ? nullptr : found->second;
+  }
+  // Removes and closes the session; does nothing if there is none.
+  void Close(uint64_t handle) ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::shared_ptr<Session> session;
+    {
+      absl::MutexLock lock(&mutex_);
+      const auto found = sessions_.find(handle);
+      if (found == sessions_.end()) return;
+      session = std::move(found->second);
+      sessions_.erase(found);
+    }
+    session->Close();
+  }
+  void CloseAll() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::flat_hash_map<uint64_t, std::shared_ptr<Session>> sessions;
+    {
+      absl::MutexLock lock(&mutex_);
+      sessions.swap(sessions_);
+    }
+    for (const auto& [handle, session] : sessions) session->Close();
+  }
+
+ private:
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_map<uint64_t, std::shared_ptr<Session>> sessions_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_SESSION_TABLE_H_
