@@ -1,10 +1,12 @@
 """Writes the public modules of the package, and their stubs, from the names that sources declare.
 
-usage: generate_names.py --namespaces BZL --out FOLDER [--stubs-only] [--missing FILE] SOURCE...
+usage: generate_names.py --namespaces BZL --out FOLDER [--ops JSON] [--stubs-only] [--missing FILE]
+       SOURCE...
 
 The sources are those of ``millstream/_impl``. They are parsed and not run: a public name stands in
 ``@public("math.add")`` before a function or class, or in ``X = public("math.x")(value)``
 (``_impl/base/public.py``). ``--missing`` lists the names of the 1.15 API that nothing declares.
+``--ops`` has the ops, as list_ops prints them, for the module ``raw_ops``.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import ast
 import dataclasses
+import json
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -325,6 +328,21 @@ class Namespace:
         return "\n".join(lines) + "\n"
 
 
+def raw_ops(path: Path) -> list[Declared]:
+    """The names in ``raw_ops``: that of each op, but for those of the runtime.
+
+    Parameters
+    ----------
+    path
+        The ops, as list_ops prints them.
+    """
+    from millstream._impl.base.op_source import snake_case  # lazy: stubs are written without it
+
+    ops = [op["name"] for op in json.loads(path.read_text(encoding="utf-8"))]
+    module = f"{PACKAGE}._impl.ops.gen_ops"
+    return [Declared(f"raw_ops.{name}", module, snake_case(name)) for name in ops if name[0] != "_"]
+
+
 def missing(names: Names, api: Mapping[str, Sequence[str]], modules: Iterable[str]) -> list[str]:
     """The names of the API, as ``"nn.conv3d"``, that are neither declared nor public modules.
 
@@ -355,6 +373,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Writes the public modules and their stubs.")
     parser.add_argument("--namespaces", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--ops", type=Path)
     parser.add_argument("--stubs-only", action="store_true")
     parser.add_argument("--missing", type=Path)
     parser.add_argument("sources", type=Path, nargs="+")
@@ -362,6 +381,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     namespaces, aliases = read_namespaces(options.namespaces)
     try:
         names = collect(options.sources)
+        names.declared.extend(raw_ops(options.ops) if options.ops else ())
         check_modules(names, namespaces)
     except DeclarationError as error:
         print(f"generate_names: {error}", file=sys.stderr)

@@ -109,6 +109,14 @@ def test_modules_and_stubs_hold_their_names(tmp_path: Path) -> None:
     assert listed == ["Matrix", "Number", "PI", "add", "special", "v1"]
 
 
+def test_ops_are_functions_of_raw_ops_under_their_own_names(tmp_path: Path) -> None:
+    ops = tmp_path / "ops.json"
+    ops.write_text('[{"name": "MatMul"}, {"name": "_Internal"}]')
+    (found,) = generate_names.raw_ops(ops)
+    assert (found.name, found.attribute) == ("raw_ops.MatMul", "mat_mul")
+    assert found.module == "millstream._impl.ops.gen_ops"
+
+
 def test_stubs_can_be_written_alone(tmp_path: Path) -> None:
     out = written(tmp_path, "--stubs-only")
     assert {path.suffix for path in out.rglob("*") if path.is_file()} == {".pyi"}

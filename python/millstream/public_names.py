@@ -9,8 +9,8 @@ from typing import Any
 
 import millstream as tf
 
-# Modules that are no part of the API: tools use them.
-_OF_TOOLS = (tf.plugins, tf.protos, tf.timeline)
+# Modules that are no part of the API, which tools use, and one whose functions are generated.
+_OF_TOOLS = (tf.plugins, tf.protos, tf.raw_ops, tf.timeline)
 
 
 def public_modules() -> list[ModuleType]:

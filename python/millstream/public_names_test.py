@@ -96,3 +96,14 @@ def test_stubs_stand_beside_the_modules() -> None:
     for module in public_modules():
         assert module.__file__ is not None
         assert Path(module.__file__).with_suffix(".pyi").is_file()
+
+
+def test_raw_ops_hold_each_op_and_no_other() -> None:
+    raw_ops: Any = tf.raw_ops
+    names = set(raw_ops.__all__)
+    assert {"MatMul", "Conv2D", "VarHandleOp"} <= names
+    assert not [name for name in names if name.startswith("_")]
+    product = raw_ops.MatMul(a=[[2.0]], b=[[3.0]], transpose_b=True)
+    assert product.op.type == "MatMul"
+    with tf.Session() as session:
+        assert session.run(product).tolist() == [[6.0]]

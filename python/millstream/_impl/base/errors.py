@@ -107,6 +107,9 @@ class UnknownError(_CodedError):
 
     _code = UNKNOWN
 
+    def __init__(self, node_def: Any, op: Any, message: str, error_code: int = UNKNOWN) -> None:
+        super().__init__(node_def, op, message, error_code)
+
 
 @public("errors.InvalidArgumentError")
 class InvalidArgumentError(_CodedError):

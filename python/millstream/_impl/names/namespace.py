@@ -1,7 +1,8 @@
 """What public modules do when they are asked for a name that they do not hold.
 
 Message classes and inner modules are made then. For any other name there is an error, which says
-the nearest name there is, or, for a name of the 1.15 API, that it is not there yet.
+the nearest name there is, or, for a name of the 1.15 API, that it is not there yet or why it never
+will be.
 """
 
 from __future__ import annotations
@@ -35,13 +36,16 @@ class MissingNameError(AttributeError):
         self._missing = missing
 
     def __str__(self) -> str:
-        from millstream._impl.names import api_names  # lazy: only an error needs 2,500 names
+        # lazy: only an error needs 2,500 names
+        from millstream._impl.base import absent_names
+        from millstream._impl.names import api_names
 
         path = self._module_name.partition(".")[2]
         if self._missing in api_names.names_of(path):
+            reason = absent_names.reason_of(f"{path}.{self._missing}".lstrip("."))
             return (
                 f"{self._module_name}.{self._missing} is a name of the 1.15 API that Millstream "
-                f"{_runtime.version()} does not have yet"
+                f"{_runtime.version()} does not have{': ' + reason if reason else ' yet'}"
             )
         said = f"module {self._module_name!r} has no attribute {self._missing!r}"
         names = [name for name in dir(sys.modules[self._module_name]) if name[:1] != "_"]

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import millstream as tf
+from millstream._impl.base import absent_names
 from millstream._impl.names import api_names
 
 
@@ -29,6 +30,23 @@ def test_a_name_of_the_old_api_is_not_there_yet() -> None:
         said = message_of(module, name)
         assert said.startswith(f"{module.__name__}.{name} is a name of the 1.15 API")
         assert tf.__version__ in said
+
+
+def test_an_absent_name_says_what_to_use() -> None:
+    said = message_of(tf, "keras")
+    assert said.endswith("does not have: " + absent_names.reason_of("keras"))
+    assert "tf.layers" in said
+    assert absent_names.reason_of("distributions.Normal") == absent_names.reason_of("distributions")
+    assert absent_names.reason_of("reduce_sum") == ""
+
+
+def test_absent_names_are_names_of_the_old_api() -> None:
+    api = api_names.all_names()
+    for name in absent_names.reasons():
+        module, _, last = name.rpartition(".")
+        # contrib and compat.v2 are modules that the list of names leaves out.
+        assert last in api.get(module, ()) or name in {"compat.v2", "contrib"}
+        assert name in {"compat.v2", "contrib"} or not hasattr(tf, name)
 
 
 def test_a_name_like_no_other_gets_no_hint() -> None:

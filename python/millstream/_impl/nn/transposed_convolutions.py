@@ -361,7 +361,7 @@ def atrous_conv2d_transpose(
     filters=TENSOR,
 )
 def conv2d_backprop_input(
-    input_sizes: Any = None,
+    input_sizes: Any,
     filter: Any = None,  # noqa: A002
     out_backprop: Any = None,
     strides: Any = None,

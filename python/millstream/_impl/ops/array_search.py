@@ -13,10 +13,62 @@ from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import binary_ops, math_ops, reductions
 from millstream._impl.values import dtypes
 
-unique = public("unique")(gen_ops.unique)
-histogram_fixed_width = public("histogram_fixed_width")(gen_ops.histogram_fixed_width)
 unravel_index = public("unravel_index")(gen_ops.unravel_index)
-unique_with_counts = public("unique_with_counts")(gen_ops.unique_with_counts)
+
+
+@public("unique")
+@takes(x=TENSOR, out_idx=DTYPE)
+def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
+    """The different elements of a vector, in the order of their first places.
+
+    Parameters
+    ----------
+    x
+        A vector.
+    out_idx
+        Type of the indices: int32 or int64.
+    name
+        Name of the operation.
+
+    Returns
+    -------
+    y, idx
+        The elements, and the place in `y` of each element of `x`.
+
+    Examples
+    --------
+    >>> y, idx = tf.unique([3, 1, 3, 2])
+    >>> y.eval().tolist(), idx.eval().tolist()
+    ([3, 1, 2], [0, 1, 0, 2])
+    """
+    return gen_ops.unique(x, out_idx, name)
+
+
+@public("unique_with_counts")
+@takes(x=TENSOR, out_idx=DTYPE)
+def unique_with_counts(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
+    """The different elements of a vector, with the number of times that each is there.
+
+    Parameters
+    ----------
+    x
+        A vector.
+    out_idx
+        Type of the indices and numbers: int32 or int64.
+    name
+        Name of the operation.
+
+    Returns
+    -------
+    y, idx, count
+        As for `unique`, and the numbers.
+
+    Examples
+    --------
+    >>> tf.unique_with_counts([3, 1, 3, 2]).count.eval().tolist()
+    [2, 1, 1]
+    """
+    return gen_ops.unique_with_counts(x, out_idx, name)
 
 
 @public("where_v2")
@@ -167,6 +219,34 @@ def bincount(
             none = convert_to_tensor([], dtypes.as_dtype(dtype).base_dtype)
             return gen_ops.bincount(numbers, length, none)
         return gen_ops.bincount(numbers, length, convert_to_tensor(weights, name="weights"))
+
+
+@public("histogram_fixed_width")
+@takes(values=TENSOR, value_range=TENSOR, nbins=NUMBER, dtype=DTYPE)
+def histogram_fixed_width(
+    values: Any,
+    value_range: Any,
+    nbins: Any = 100,
+    dtype: Any = dtypes.int32,
+    name: str | None = None,
+) -> Tensor:
+    """How many numbers lie in each bin, of bins of equal width.
+
+    Parameters
+    ----------
+    values, value_range, nbins
+        As for `histogram_fixed_width_bins`.
+    dtype
+        Type of the result: int32 or int64.
+    name
+        Name of the operation.
+
+    Examples
+    --------
+    >>> tf.histogram_fixed_width([-1.0, 0.5, 1.5, 4.0], [0.0, 2.0], nbins=2).eval()
+    array([2, 2], dtype=int32)
+    """
+    return gen_ops.histogram_fixed_width(values, value_range, nbins, dtype, name)
 
 
 @public("histogram_fixed_width_bins")

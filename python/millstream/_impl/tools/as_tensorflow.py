@@ -2,7 +2,7 @@
 
 ``tensorflow.compat.v1`` and the public modules of the package stand under their names. Inner
 modules, such as ``tensorflow.python.framework.ops``, are looked through: a name of theirs is the
-public name that ends alike.
+public name that ends alike. ``tensorflow.examples.tutorials.mnist.input_data`` reads images.
 """
 
 from __future__ import annotations
@@ -30,6 +30,13 @@ _ALIAS = "tensorflow"
 _PACKAGE = "millstream"
 # Parts of TensorFlow whose modules are not public; a name in one of them is looked for in all.
 INNER = ("python", "core", "contrib")
+# Modules of the examples: empty ones, and what stands for those that programs use.
+_EXAMPLES = {
+    "examples": "",
+    "examples.tutorials": "",
+    "examples.tutorials.mnist": "",
+    "examples.tutorials.mnist.input_data": "millstream._impl.tools.tutorial_data",
+}
 # Functions on messages of protobuf's modules, with the place of the message among the arguments.
 _TEXT_FUNCTIONS = {
     "MessageToString": 0,
@@ -55,8 +62,9 @@ def public_module(path: str) -> types.ModuleType | None:
 
 
 def _public_modules() -> list[Any]:
+    """The package and the modules in it, but for raw_ops, whose names no other module has."""
     package = importlib.import_module(_PACKAGE)
-    inner = [getattr(package, name) for name in package.__all__]
+    inner = [getattr(package, name) for name in package.__all__ if name != "raw_ops"]
     return [package, *(one for one in inner if isinstance(one, types.ModuleType))]
 
 
@@ -116,6 +124,15 @@ def has_inner(path: str) -> bool:
     return not name[:1].isupper() or hasattr(_InnerModule(f"{_ALIAS}.{module}"), name)
 
 
+def is_example(path: str) -> bool:
+    """Whether a path is that of a module of the examples, or of a name in one, that is there."""
+    module, _, name = path.rpartition(".")
+    if path in _EXAMPLES:
+        return True
+    found = _EXAMPLES.get(module)
+    return bool(found) and hasattr(importlib.import_module(str(found)), name)
+
+
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Gives the modules below ``tensorflow``."""
 
@@ -127,7 +144,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if first != _ALIAS:
             return None
         inner = rest.split(".")[0] in INNER
-        if (inner and not _is_misspelt(rest)) or public_module(rest) is not None:
+        known = rest in _EXAMPLES or public_module(rest) is not None
+        if known or (inner and not _is_misspelt(rest)):
             return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
         near = nearest(rest.rpartition(".")[2])
         hint = f"; the nearest name is {near}" if near else ""
@@ -141,6 +159,10 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Put the module in its place."""
         rest = module.__name__.partition(".")[2]
         inner = rest.split(".")[0] in INNER
+        if rest in _EXAMPLES:
+            if _EXAMPLES[rest]:
+                sys.modules[module.__name__] = importlib.import_module(_EXAMPLES[rest])
+            return
         found = None if inner else public_module(rest)
         sys.modules[module.__name__] = found or _InnerModule(module.__name__)
 

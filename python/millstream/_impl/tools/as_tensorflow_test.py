@@ -80,6 +80,21 @@ def test_a_name_that_is_not_there_says_the_nearest(tmp_path: Path, program: str)
     assert "the nearest name is tf.matmul" in done.stderr
 
 
+def test_programs_read_images_by_the_module_of_the_tutorials(tmp_path: Path) -> None:
+    program = (
+        "from tensorflow.examples.tutorials.mnist import input_data\n"
+        "import tensorflow.examples.tutorials.mnist.input_data as again\n"
+        "data = input_data.read_data_sets('nowhere', fake_data=True, one_hot=True)\n"
+        "print(len(data.train.next_batch(3)[0]), again is input_data)\n"
+    )
+    done = _run(tmp_path, program)
+    assert (done.returncode, done.stdout) == (0, "3 True\n"), done.stderr
+    assert check_names.missing_names(program, "p.py") == []
+    misspelt = "from tensorflow.examples.tutorials.mnist import input_dat\n"
+    (found,) = check_names.missing_names(misspelt, "p.py")
+    assert found.name == "tf.examples.tutorials.mnist.input_dat"
+
+
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     done = _run(tmp_path, "", "unused")
     assert done.returncode == 0
@@ -111,6 +126,8 @@ def test_missing_names_are_listed_with_their_lines() -> None:
         (5, "tf.compat.v1.nope_at_all"),
     ]
     assert str(found[0]) == "p.py:2: tf.matmull is not there (the nearest name is tf.matmul)"
+    (absent,) = check_names.missing_names("import tensorflow as tf\ntf.keras.Input(3)\n", "p.py")
+    assert str(absent).startswith("p.py:2: tf.keras is not there: use tf.layers")
 
 
 def test_the_status_says_whether_names_are_missing(

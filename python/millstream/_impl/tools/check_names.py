@@ -13,20 +13,24 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from millstream._impl.base import absent_names
 from millstream._impl.tools import as_tensorflow
 
 _ROOTS = ("tensorflow", "millstream")
 
 
 class Missing(NamedTuple):
-    """A name that is not there: where it stands, and the nearest that is, or ""."""
+    """A name that is not there: where it stands, the nearest that is or "", why it is absent."""
 
     file: str
     line: int
     name: str
     nearest: str
+    reason: str = ""
 
     def __str__(self) -> str:
+        if self.reason:
+            return f"{self.file}:{self.line}: {self.name} is not there: {self.reason}"
         hint = f" (the nearest name is {self.nearest})" if self.nearest else ""
         return f"{self.file}:{self.line}: {self.name} is not there{hint}"
 
@@ -61,7 +65,8 @@ def missing_names(source: str, file: str) -> list[Missing]:
     for line, path in sorted(found):
         missing = str(names.first_missing(path))
         near = as_tensorflow.nearest(missing.rpartition(".")[2])
-        result.append(Missing(file, line, missing, near))
+        reason = absent_names.reason_of(missing.removeprefix("tf."))
+        result.append(Missing(file, line, missing, near, reason))
     return list(dict.fromkeys(result))
 
 
@@ -124,6 +129,8 @@ class _Names:
         if parts and parts[0] in as_tensorflow.INNER:
             found = as_tensorflow.has_inner(path)
             return None if found else f"tf.{path}"
+        if parts and parts[0] == "examples":
+            return None if as_tensorflow.is_example(path) else f"tf.{path}"
         for position, part in enumerate(parts, 1):
             if not isinstance(value, types.ModuleType):
                 return None  # an attribute of a class or function, as __name__

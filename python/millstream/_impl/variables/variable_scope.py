@@ -23,6 +23,7 @@ from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.values import dtypes, values
 from millstream._impl.values.dtypes import DType
+from millstream._impl.variables.variable_kinds import VariableAggregation, VariableSynchronization
 from millstream._impl.variables.variable_store import AUTO_REUSE, store_of
 
 
@@ -219,8 +220,8 @@ def get_variable(
     use_resource: bool | None = None,
     custom_getter: Any = None,
     constraint: Any = None,
-    synchronization: Any = None,
-    aggregation: Any = None,
+    synchronization: Any = VariableSynchronization.AUTO,
+    aggregation: Any = VariableAggregation.NONE,
 ) -> Any:
     """The variable of a name in the current scope, made or shared as the scope says.
 
@@ -349,8 +350,8 @@ def get_local_variable(
     use_resource: bool | None = None,
     custom_getter: Any = None,
     constraint: Any = None,
-    synchronization: Any = None,
-    aggregation: Any = None,
+    synchronization: Any = VariableSynchronization.AUTO,
+    aggregation: Any = VariableAggregation.NONE,
 ) -> Any:
     """A variable of the collection of local ones, which is not trained.
 
@@ -532,7 +533,18 @@ class variable_scope:  # noqa: N801  (the public name)
 
 @public("variable_op_scope")
 def variable_op_scope(
-    values: Any, name_or_scope: Any, default_name: str | None = None, **arguments: Any
+    values: Any,
+    name_or_scope: Any,
+    default_name: str | None = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    custom_getter: Any = None,
+    reuse: Any = None,
+    dtype: Any = None,
+    use_resource: bool | None = None,
+    constraint: Any = None,
 ) -> variable_scope:
     """A `variable_scope` with its parameters in another order.
 
@@ -540,7 +552,9 @@ def variable_op_scope(
     ----------
     values
         Tensors in whose graph the scope is entered.
-    name_or_scope, default_name, arguments
+    name_or_scope, default_name, initializer, regularizer, caching_device, partitioner
+        As for `variable_scope`.
+    custom_getter, reuse, dtype, use_resource, constraint
         As for `variable_scope`.
 
     Examples
@@ -549,7 +563,20 @@ def variable_op_scope(
     ...     scope.name
     'layer'
     """
-    return variable_scope(name_or_scope, default_name, values, **arguments)
+    return variable_scope(
+        name_or_scope,
+        default_name,
+        values,
+        initializer,
+        regularizer,
+        caching_device,
+        partitioner,
+        custom_getter,
+        reuse,
+        dtype,
+        use_resource,
+        constraint,
+    )
 
 
 def _chained(inner: Any, outer: Any) -> Any:

@@ -102,8 +102,8 @@ class Variable(PartUpdates, Operators, TensorLike, metaclass=MadeByCreators):
         import_scope: str | None = None,
         constraint: Any = None,
         use_resource: bool | None = None,
-        synchronization: Any = None,
-        aggregation: Any = None,
+        synchronization: Any = VariableSynchronization.AUTO,
+        aggregation: Any = VariableAggregation.NONE,
         shape: Any = None,
     ) -> None:
         self._graph = get_default_graph()
