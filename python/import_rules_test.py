@@ -27,6 +27,7 @@ ROOMS = (
     "session",
     "summary",
     "train",
+    "saved_model",
     "monitored",
     "cluster",
     "program",

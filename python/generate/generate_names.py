@@ -75,7 +75,7 @@ _LAZY = frozenset(
     }
 )
 # Rooms whose names every module imports only when they are first used: few programs use them.
-_LAZY_EVERYWHERE = frozenset({"cluster", "monitored"})
+_LAZY_EVERYWHERE = frozenset({"cluster", "monitored", "saved_model"})
 
 
 class DeclarationError(ValueError):

@@ -32,6 +32,18 @@ def _manager() -> dict[str, Any]:
     }
 
 
+def _folder() -> str:
+    return os.path.join(tempfile.mkdtemp(), "model")
+
+
+def _model() -> str:
+    """A SavedModel."""
+    folder = _folder()
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.saved_model.simple_save(sess, folder, {"x": tf.constant(1)}, {"y": tf.constant(1)})
+    return folder
+
+
 def calls_of_checkpoints() -> Calls:
     """The rows of the table."""
     return {
@@ -67,6 +79,34 @@ def calls_of_checkpoints() -> Calls:
         tf.train.checkpoints_iterator: lambda: {"checkpoint_dir": "none", "timeout": 0.0},
         tf.train.restore_partially: lambda: {
             "sess": tf.get_default_session(), "save_path": _checkpoint(), "var_list": []
+        },
+        tf.saved_model.Builder: lambda: {"export_dir": _folder()},
+        tf.saved_model.build_signature_def: dict,
+        tf.saved_model.build_tensor_info: lambda: {"tensor": tf.constant(1)},
+        tf.saved_model.classification_signature_def: lambda: {
+            "examples": tf.constant(["e"]), "classes": None, "scores": tf.constant([1.0])
+        },
+        tf.saved_model.contains_saved_model: lambda: {"export_dir": "none"},
+        tf.saved_model.get_tensor_from_tensor_info: lambda: {
+            "tensor_info": tf.saved_model.build_tensor_info(tf.constant(1))
+        },
+        tf.saved_model.is_valid_signature: lambda: {"signature_def": None},
+        tf.saved_model.load: lambda: {
+            "sess": tf.Session(), "tags": ["serve"], "export_dir": _model()
+        },
+        tf.saved_model.main_op_with_restore: lambda: {"restore_op_name": tf.no_op().name},
+        tf.saved_model.maybe_saved_model_directory: lambda: {"export_dir": "none"},
+        tf.saved_model.predict_signature_def: lambda: {
+            "inputs": {"x": tf.constant(1)}, "outputs": {"y": tf.constant(1)}
+        },
+        tf.saved_model.regression_signature_def: lambda: {
+            "examples": tf.constant(["e"]), "predictions": tf.constant([1.0])
+        },
+        tf.saved_model.simple_save: lambda: {
+            "session": tf.Session(),
+            "export_dir": _folder(),
+            "inputs": {"x": tf.constant(1)},
+            "outputs": {"y": tf.constant(1)},
         },
         tf.train.warm_start: lambda: {"ckpt_to_initialize_from": _checkpoint()},
     }  # fmt: skip

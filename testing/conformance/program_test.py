@@ -30,6 +30,7 @@ _OF_OTHER_LEVELS = (
     "queue_kinds",
     "queue_runner_coordinator",
     "rnn_static_dynamic",
+    "saved_model_signatures",
     "saver_round_trip",
     "schedules_clipping_averages",
     "second_order_custom",

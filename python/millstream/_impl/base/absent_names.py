@@ -31,6 +31,9 @@ load_file_system_library: files are those of the operating system
 profiler: use tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) and tf.timeline
 py_function: its function works with eager tensors; use tf.py_func or tf.numpy_function
 pywrap_tensorflow: it is no public module; use tf.train.NewCheckpointReader for checkpoints
+saved_model.experimental: models of objects need eager execution; use tf.saved_model.Builder
+saved_model.load_v2: models of objects need eager execution; use tf.saved_model.load
+saved_model.save: models of objects need eager execution; use tf.saved_model.simple_save
 tpu: there are no TPUs; devices are those of plugins
 train.do_quantize_training_on_graphdef: write tf.quantization.fake_quant_with_min_max_vars into the graph
 train.experimental.disable_mixed_precision_graph_rewrite: no pass changes the types of a graph

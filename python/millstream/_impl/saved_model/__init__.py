@@ -1,0 +1,1 @@
+"""SavedModels: graphs with signatures and variables, in folders."""

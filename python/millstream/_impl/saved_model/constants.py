@@ -1,0 +1,74 @@
+"""Names in SavedModels: files, collections, signatures, tags."""
+
+from __future__ import annotations
+
+from millstream._impl.base.public import public
+
+ASSETS_DIRECTORY = public("saved_model.constants.ASSETS_DIRECTORY", "saved_model.ASSETS_DIRECTORY")(
+    "assets"
+)
+ASSETS_KEY = public("saved_model.constants.ASSETS_KEY", "saved_model.ASSETS_KEY")(
+    "saved_model_assets"
+)
+LEGACY_INIT_OP_KEY = public(
+    "saved_model.constants.LEGACY_INIT_OP_KEY", "saved_model.LEGACY_INIT_OP_KEY"
+)("legacy_init_op")
+MAIN_OP_KEY = public("saved_model.constants.MAIN_OP_KEY", "saved_model.MAIN_OP_KEY")(
+    "saved_model_main_op"
+)
+SAVED_MODEL_FILENAME_PB = public(
+    "saved_model.constants.SAVED_MODEL_FILENAME_PB", "saved_model.SAVED_MODEL_FILENAME_PB"
+)("saved_model.pb")
+SAVED_MODEL_FILENAME_PBTXT = public(
+    "saved_model.constants.SAVED_MODEL_FILENAME_PBTXT", "saved_model.SAVED_MODEL_FILENAME_PBTXT"
+)("saved_model.pbtxt")
+SAVED_MODEL_SCHEMA_VERSION = public(
+    "saved_model.constants.SAVED_MODEL_SCHEMA_VERSION", "saved_model.SAVED_MODEL_SCHEMA_VERSION"
+)(1)
+VARIABLES_DIRECTORY = public(
+    "saved_model.constants.VARIABLES_DIRECTORY", "saved_model.VARIABLES_DIRECTORY"
+)("variables")
+VARIABLES_FILENAME = public(
+    "saved_model.constants.VARIABLES_FILENAME", "saved_model.VARIABLES_FILENAME"
+)("variables")
+
+CLASSIFY_INPUTS = public(
+    "saved_model.signature_constants.CLASSIFY_INPUTS", "saved_model.CLASSIFY_INPUTS"
+)("inputs")
+CLASSIFY_METHOD_NAME = public(
+    "saved_model.signature_constants.CLASSIFY_METHOD_NAME", "saved_model.CLASSIFY_METHOD_NAME"
+)("tensorflow/serving/classify")
+CLASSIFY_OUTPUT_CLASSES = public(
+    "saved_model.signature_constants.CLASSIFY_OUTPUT_CLASSES",
+    "saved_model.CLASSIFY_OUTPUT_CLASSES",
+)("classes")
+CLASSIFY_OUTPUT_SCORES = public(
+    "saved_model.signature_constants.CLASSIFY_OUTPUT_SCORES", "saved_model.CLASSIFY_OUTPUT_SCORES"
+)("scores")
+DEFAULT_SERVING_SIGNATURE_DEF_KEY = public(
+    "saved_model.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY",
+    "saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY",
+)("serving_default")
+PREDICT_INPUTS = public(
+    "saved_model.signature_constants.PREDICT_INPUTS", "saved_model.PREDICT_INPUTS"
+)("inputs")
+PREDICT_METHOD_NAME = public(
+    "saved_model.signature_constants.PREDICT_METHOD_NAME", "saved_model.PREDICT_METHOD_NAME"
+)("tensorflow/serving/predict")
+PREDICT_OUTPUTS = public(
+    "saved_model.signature_constants.PREDICT_OUTPUTS", "saved_model.PREDICT_OUTPUTS"
+)("outputs")
+REGRESS_INPUTS = public(
+    "saved_model.signature_constants.REGRESS_INPUTS", "saved_model.REGRESS_INPUTS"
+)("inputs")
+REGRESS_METHOD_NAME = public(
+    "saved_model.signature_constants.REGRESS_METHOD_NAME", "saved_model.REGRESS_METHOD_NAME"
+)("tensorflow/serving/regress")
+REGRESS_OUTPUTS = public(
+    "saved_model.signature_constants.REGRESS_OUTPUTS", "saved_model.REGRESS_OUTPUTS"
+)("outputs")
+
+GPU = public("saved_model.tag_constants.GPU", "saved_model.GPU")("gpu")
+SERVING = public("saved_model.tag_constants.SERVING", "saved_model.SERVING")("serve")
+TPU = public("saved_model.tag_constants.TPU", "saved_model.TPU")("tpu")
+TRAINING = public("saved_model.tag_constants.TRAINING", "saved_model.TRAINING")("train")
