@@ -4,7 +4,8 @@
         --peer tensorflow=/path/to/python --peer torch=/path/to/python --peer jax=/path/to/python
 
 A peer is a name and the Python interpreter that has it: ``tensorflow`` (in graph mode), ``torch``,
-``jax``, or any other package, of which only the import is measured. Contenders alternate, a process
+``jax``, ``numpy`` (with SciPy, in the rows of single operations), or any other package, of which
+only the import is measured. Contenders alternate, a process
 for each case, so that a machine whose speed drifts drifts for all. In each block the best setting
 of a contender counts (threads; for convolutions in PyTorch also the memory layout). Printed are the
 medians over the blocks, our ratio to the best peer with the smallest and largest of any block, and
@@ -25,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchmarks import comparison, goals
-from benchmarks.cases import networks, recurrent
+from benchmarks.cases import networks, operations, recurrent
 
 # The tree that the cases are found in; links are kept, because in a built tree everything is one.
 ROOT = pathlib.Path(os.path.abspath(__file__)).parent.parent
@@ -55,8 +56,16 @@ CASES = (
     "memory",
     "import",
     *recurrent.CASES,
+    operations.CASE,
 )
-CHECKED = (*networks.TRAINING_CASES, "xent", "adam", "batch_norm", *recurrent.LSTMS)
+CHECKED = (
+    *networks.TRAINING_CASES,
+    "xent",
+    "adam",
+    "batch_norm",
+    *recurrent.LSTMS,
+    operations.CASE,
+)
 # Sums of float32 in another order differ by some units of the last place (6e-8 each), and each step
 # of training makes some of it more; Adam's epsilon (1e-8) comes before or after the correction of
 # the second moment, which makes 3e-5 of an update.
@@ -157,6 +166,8 @@ class ProcessRunner:
     def _program(contender: Contender, case: str) -> list[str]:
         own = contender.name if contender.name in ("torch", "jax") else "graph"
         program = f"recurrent_{own}" if case in recurrent.CASES else f"{own}_mode"
+        if case == operations.CASE:
+            program = f"operations_{contender.name if contender.name == 'numpy' else own}"
         if case == "import":
             program = "footprint"
         module = "tensorflow.compat.v1" if contender.name == "tensorflow" else contender.name
@@ -171,6 +182,7 @@ class ProcessRunner:
             PYTHONPATH=os.pathsep.join(path),
             CUDA_VISIBLE_DEVICES="",
             JAX_PLATFORMS="cpu",
+            OPENBLAS_NUM_THREADS=str(setting.threads),
             TF_CPP_MIN_LOG_LEVEL="3",
         )
         flags = xla_flags(self._isa, setting.threads)
@@ -193,7 +205,8 @@ def settings_of(contender: Contender, case: str, threads: Sequence[int]) -> list
 
 def takes_part(contender: Contender, case: str) -> bool:
     """Return whether there is such a case for the contender."""
-    return case == "import" or contender.name in (goals.OURS, "tensorflow", "torch", "jax")
+    last = "numpy" if case == operations.CASE else "jax"
+    return case == "import" or contender.name in (goals.OURS, "tensorflow", "torch", last)
 
 
 def compare(
@@ -233,12 +246,19 @@ def check(
     rows = [["workload", *(f"{other.name} / {reference.name}" for other in others)]]
     fine = True
     for case in (case for case in cases if case in CHECKED):
-        found = {contender: runner(contender, case, Setting(threads)) for contender in contenders}
-        expected = (found[reference] or {}).get("curves", {})
+        found = {
+            contender: runner(contender, case, Setting(threads))
+            for contender in contenders
+            if takes_part(contender, case)
+        }
+        expected = (found.get(reference) or {}).get("curves", {})
         fine &= bool(expected)
         for workload, curve in expected.items():
             row = [workload]
             for other in others:
+                if other not in found or (other.name, workload) in operations.LACKING:
+                    row.append("-")
+                    continue
                 mine = (found[other] or {}).get("curves", {}).get(workload, [])
                 difference = comparison.largest_difference(mine, curve)
                 fine &= difference <= LARGEST_DIFFERENCE

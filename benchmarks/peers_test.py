@@ -14,6 +14,10 @@ from benchmarks.cases import (
     graph_mode,
     jax_mode,
     networks,
+    operations,
+    operations_graph,
+    operations_numpy,
+    operations_torch,
     recurrent,
     recurrent_graph,
     recurrent_jax,
@@ -193,6 +197,34 @@ def test_layouts_are_tried_where_torch_has_images() -> None:
     assert peers.settings_of(OURS, "lenet", [1, 2]) == [ONE, TWO]
 
 
+def test_each_row_of_single_operations_is_in_all_front_ends() -> None:
+    class Anything:
+        def __getattr__(self, name: str) -> Any:
+            return Anything()
+
+    names = set(operations.INPUTS)
+    assert set(operations_graph.rows(Anything())) == names
+    assert set(operations_torch.rows(Anything())) == names
+    lacking = {name for contender, name in operations.LACKING if contender == "numpy"}
+    assert set(operations_numpy.rows(Anything(), Anything())) == names - lacking
+    assert set(operations.POSITIVE) <= names
+
+
+@pytest.mark.parametrize("name", ["sum_rows", "gather_rows", "eigh_256"])
+def test_rows_of_single_operations_are_given_the_same_each_time(name: str) -> None:
+    for first, second in zip(operations.inputs(name), operations.inputs(name), strict=True):
+        np.testing.assert_array_equal(first, second)
+    assert [list(one.shape) for one in operations.inputs(name)] == [
+        list(shape) for _, _, shape in operations.INPUTS[name]
+    ]
+
+
+def test_numpy_takes_part_in_single_operations_alone() -> None:
+    other = peers.Contender("numpy", "python")
+    assert peers.takes_part(other, operations.CASE)
+    assert not peers.takes_part(other, "mlp")
+
+
 def test_other_packages_are_only_imported() -> None:
     other = peers.Contender("onnxruntime", "python")
     assert peers.takes_part(other, "import")
@@ -207,7 +239,7 @@ def test_bad_arguments_are_refused(arguments: list[str]) -> None:
 
 def test_every_case_runs_somewhere_and_every_goal_has_its_case() -> None:
     graph_cases = {*graph_mode.CASES, *recurrent_graph.CASES}
-    assert set(peers.CASES) == {*graph_cases, "import"}
+    assert set(peers.CASES) == {*graph_cases, "import", operations.CASE}
     assert set(recurrent_graph.CASES) == set(recurrent.CASES)
     pairs = (
         (graph_mode, recurrent_graph),
@@ -216,7 +248,9 @@ def test_every_case_runs_somewhere_and_every_goal_has_its_case() -> None:
     )
     for networks_module, recurrent_module in pairs:
         assert {*networks_module.CASES, *recurrent_module.CASES} <= graph_cases
-        assert {*networks_module.CURVES, *recurrent_module.CURVES} == set(peers.CHECKED)
+        assert {*networks_module.CURVES, *recurrent_module.CURVES, operations.CASE} == set(
+            peers.CHECKED
+        )
     workloads = {name for names in networks.TRAINING_CASES.values() for name in names}
     assert workloads == set(networks.WORKLOADS)
     assert workloads <= set(goals.GOALS)
