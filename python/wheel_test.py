@@ -243,7 +243,7 @@ def test_its_own_plugin_passes_the_kit(
     arguments += ["--suite", "threads"]
     program = f"from millstream.__main__ import main; main(['plugin-check', *{arguments!r}])"
     report = run(site, program)
-    assert " 0 failed, " in report.splitlines()[-1]
+    assert " 0 failed, " in report.splitlines()[-1], report
     assert re.search("THREADS-STATE +PASS", report)
 
 
