@@ -58,7 +58,7 @@ class LookupTable final : public Resource {
   Status Initialize(absl::FunctionRef<StatusOr<Entries>()> make) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Adds entries to a mutable table. The last value of a key counts. With `replaces`, all entries
-  // before are removed.
+  // before are removed, and a constant table is filled as by Initialize.
   Status Insert(const Entries& entries, bool replaces) ABSL_LOCKS_EXCLUDED(mutex_);
   // Keys that are not there are ignored.
   Status Remove(const Tensor& keys) ABSL_LOCKS_EXCLUDED(mutex_);

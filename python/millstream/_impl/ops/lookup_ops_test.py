@@ -53,6 +53,18 @@ def test_a_static_table_is_filled_once() -> None:
             session.run(insert)
 
 
+def test_a_static_table_is_filled_by_an_import_as_well() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        handle = gen_ops.hash_table_v2(key_dtype=tf.string, value_dtype=tf.int64)
+        keys, values = ["a", "b"], np.array([1, 2])
+        session.run(gen_ops.lookup_table_import_v2(handle, keys, values))
+        found = gen_ops.lookup_table_find_v2(handle, ["b", "c"], np.int64(0))
+        assert session.run(found).tolist() == [2, 0]
+        again = gen_ops.lookup_table_import_v2(handle, ["a", "b"], np.array([1, 3]))
+        with pytest.raises(tf.errors.FailedPreconditionError, match="with different data"):
+            session.run(again)
+
+
 def test_what_is_wrong_is_named() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         twice = tf.lookup.StaticHashTable(_entries(["a", "a"], [1, 2]), 0)
