@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "core/on_device/device_session_fixture.h"
+#include "framework/testing/hang_guard.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -52,8 +53,8 @@ TEST_F(StepsTest, AVariableOfTheHostHasItsValueInHostMemory) {
   for (float i = 0; i < 20; ++i) {
     EXPECT_EQ(Execute({assign}, {{x, Values<float>({i, -i})}}), absl::OkStatus());
     EXPECT_THAT(Elements<float>(Value(value)), ElementsAre(-i, i));
-    ASSERT_EQ(session->Trim(), absl::OkStatus());
-    EXPECT_EQ(UsesOfSims(0).registered, 0u);
+    // The thread that ended the step may hold its memory for a moment after the answer.
+    EXPECT_TRUE(Eventually([&] { return session->Trim().ok() && UsesOfSims(0).registered == 0; }));
   }
 }
 
