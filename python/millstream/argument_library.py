@@ -24,6 +24,18 @@ def calls_of_library() -> Calls:
         tf.strings.unsorted_segment_join: lambda: {
             "inputs": ["a"], "segment_ids": [0], "num_segments": 1, "separator": "-",
         },
+        tf.strings.bytes_split: lambda: {"input": ["ab"]},
+        tf.strings.ngrams: lambda: {
+            "data": ["a", "b"], "ngram_width": [2], "separator": "-", "pad_values": ("<", ">"),
+            "padding_width": 1, "preserve_short_sequences": True,
+        },
+        tf.strings.unicode_decode: _characters,
+        tf.strings.unicode_decode_with_offsets: _characters,
+        tf.strings.unicode_split: _characters,
+        tf.strings.unicode_split_with_offsets: _characters,
+        tf.strings.unicode_encode: lambda: {
+            "input": [97], "output_encoding": "UTF-8", "errors": "ignore", "replacement_char": 63,
+        },
         tf.lookup.KeyValueTensorInitializer: lambda: {
             "keys": ["a"], "values": [1], "key_dtype": tf.string, "value_dtype": tf.int32,
         },
@@ -160,4 +172,10 @@ def _of_sparse_tensors() -> Calls:
         tf.sparse_to_indicator: lambda: {"sp_input": _sparse(1), "vocab_size": 3},
         tf.sparse.from_dense: lambda: {"tensor": [1, 0]},
         tf.sparse.eye: lambda: {"num_rows": 2, "num_columns": 3, "dtype": tf.int32},
+    }  # fmt: skip
+
+
+def _characters() -> dict[str, Any]:
+    return {
+        "input": ["a"], "input_encoding": "UTF-8", "errors": "ignore", "replacement_char": 63,
     }  # fmt: skip

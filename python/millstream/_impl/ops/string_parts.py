@@ -79,7 +79,7 @@ def string_split(
     delimiter: str | None = None,
     result_type: str = "SparseTensor",
     name: str | None = None,
-) -> SparseTensor:
+) -> Any:
     """The parts of strings between single characters.
 
     Parameters
@@ -94,13 +94,13 @@ def string_split(
     delimiter
         Old name of `sep`.
     result_type
-        "SparseTensor".
+        "SparseTensor" or "RaggedTensor".
     name
         Name of the result.
 
     Returns
     -------
-    SparseTensor
+    SparseTensor or RaggedTensor
         A row of parts for each string.
 
     Examples
@@ -113,7 +113,11 @@ def string_split(
     parts = gen_ops.string_split(
         source, " " if separators is None else separators, bool(skip_empty), name
     )
-    return SparseTensor(*parts)
+    if result_type == "SparseTensor":
+        return SparseTensor(*parts)
+    from millstream._impl.ops import string_rows  # lazy: ragged tensors, which few programs use
+
+    return string_rows.rows_of_parts(SparseTensor(*parts))
 
 
 @public("strings.split")
@@ -125,13 +129,13 @@ def split(
     result_type: str = "SparseTensor",
     source: Any = None,
     name: str | None = None,
-) -> SparseTensor:
+) -> Any:
     """The parts of strings between separators.
 
     Parameters
     ----------
     input
-        A vector of strings.
+        A vector of strings, or a single one; with "RaggedTensor" a tensor of any known rank.
     sep
         What separates parts; by default any space.
     maxsplit
@@ -152,18 +156,30 @@ def split(
     --------
     >>> tf.strings.split(["a<>b", "c"], sep="<>").values.eval().tolist()
     [b'a', b'b', b'c']
+    >>> rows = tf.strings.split(["a b", "c"], result_type="RaggedTensor")
+    >>> tf.get_default_session().run(rows).to_list()
+    [[b'a', b'b'], [b'c']]
     """
     strings = one_of(input, source, "input", "source")
     if strings is None:
         raise ValueError("input: expected the strings")
     _check_result_type(result_type)
-    parts = gen_ops.string_split_v2(strings, "" if sep is None else sep, maxsplit, name)
-    return SparseTensor(*parts)
+    separator = "" if sep is None else sep
+    tensor = convert_to_tensor(strings, dtypes.string, "input")
+    if tensor.shape.ndims == 0:
+        tensor = gen_ops.reshape(tensor, [1])
+    if result_type == "SparseTensor":
+        return SparseTensor(*gen_ops.string_split_v2(tensor, separator, maxsplit, name))
+    from millstream._impl.ops import string_rows  # lazy: ragged tensors, which few programs use
+
+    return string_rows.split_in_rows(tensor, separator, maxsplit, name)
 
 
 def _check_result_type(result_type: str) -> None:
-    if result_type != "SparseTensor":
-        raise ValueError(f"result_type: expected 'SparseTensor', got {result_type!r}")
+    if result_type not in ("SparseTensor", "RaggedTensor"):
+        raise ValueError(
+            f"result_type: expected 'SparseTensor' or 'RaggedTensor', got {result_type!r}"
+        )
 
 
 @public("strings.unicode_transcode")
