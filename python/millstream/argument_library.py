@@ -24,6 +24,13 @@ def calls_of_library() -> Calls:
         tf.strings.unsorted_segment_join: lambda: {
             "inputs": ["a"], "segment_ids": [0], "num_segments": 1, "separator": "-",
         },
+        tf.debugging.assert_shapes: lambda: {
+            "shapes": [(X, (2, 2))], "data": [X], "summarize": 2, "message": "m",
+        },
+        tf.vectorized_map: lambda: {"fn": tf.negative, "elems": tf.constant(X)},
+        tf.sparse_mask: lambda: {
+            "a": tf.IndexedSlices(tf.constant([1.0]), tf.constant([0])), "mask_indices": [1],
+        },
         tf.strings.bytes_split: lambda: {"input": ["ab"]},
         tf.strings.ngrams: lambda: {
             "data": ["a", "b"], "ngram_width": [2], "separator": "-", "pad_values": ("<", ">"),

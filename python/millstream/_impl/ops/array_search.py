@@ -7,12 +7,17 @@ from typing import Any
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
-from millstream._impl.graph.arguments import DTYPE, NUMBER, TENSOR, TEXT, takes
+from millstream._impl.graph.arguments import DTYPE, NUMBER, TENSOR, TEXT, Kind, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import binary_ops, math_ops, reductions
+from millstream._impl.ops.indexed_slices import IndexedSlices
 from millstream._impl.values import dtypes
 
+_SLICES = Kind("IndexedSlices", lambda value: isinstance(value, IndexedSlices))
+
+unique = public("unique")(gen_ops.unique)
+histogram_fixed_width = public("histogram_fixed_width")(gen_ops.histogram_fixed_width)
 unravel_index = public("unravel_index")(gen_ops.unravel_index)
 
 
@@ -130,6 +135,34 @@ def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None 
     (array([1, 3], dtype=int32), array([0, 2], dtype=int32))
     """
     return gen_ops.list_diff(x, y, index_dtype, name)
+
+
+@public("sparse_mask", "sparse.mask")
+@takes(a=_SLICES, mask_indices=TENSOR)
+def sparse_mask(a: Any, mask_indices: Any, name: str | None = None) -> IndexedSlices:
+    """The rows of slices without those of given indices.
+
+    Parameters
+    ----------
+    a
+        The slices.
+    mask_indices
+        The indices of the rows that are left out, a vector.
+    name
+        Name of the rows.
+
+    Examples
+    --------
+    >>> rows = tf.IndexedSlices(tf.constant([[1.0], [2.0], [3.0]]), tf.constant([5, 7, 9]))
+    >>> kept = tf.sparse_mask(rows, [7])
+    >>> kept.indices.eval().tolist(), kept.values.eval().tolist()
+    ([5, 9], [[1.0], [3.0]])
+    """
+    with scopes.name_scope(name, "sparse_mask", [a, mask_indices]) as scope:
+        left_out = convert_to_tensor(mask_indices, a.indices.dtype, "mask_indices")
+        indices, places = gen_ops.list_diff(a.indices, left_out)
+        values = gen_ops.gather_v2(a.values, places, 0, name=scope)
+        return IndexedSlices(values, indices, a.dense_shape)
 
 
 @public("searchsorted")

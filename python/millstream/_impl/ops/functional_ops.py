@@ -9,6 +9,7 @@ from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import FUNCTION, takes
 from millstream._impl.graph.convert import constant, convert_to_tensor, tensor_of_argument
+from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import array_ops, nest
 from millstream._impl.ops.loops import while_loop
@@ -163,6 +164,67 @@ def map_fn(
             maximum_iterations=rows.count,
         )
         return nest.pack_sequence_as(structure, _stacked(results, rows))
+
+
+@public("vectorized_map")
+@takes(fn=FUNCTION)
+def vectorized_map(fn: Callable[[Any], Any], elems: Any) -> Any:
+    """What a function gives for each row of tensors, in any structure and with any dtypes.
+
+    It is a loop as that of `tf.map_fn`, so that each row has random numbers of its own.
+
+    Parameters
+    ----------
+    fn
+        A function of a row, in the structure of `elems`. It is called once.
+    elems
+        A tensor, or a nested structure of tensors with equal first dimensions.
+
+    Returns
+    -------
+    Any
+        Tensors of rows, in the structure that the function gives.
+
+    Raises
+    ------
+    TypeError
+        `fn` is no function.
+    ValueError
+        A tensor is a scalar.
+
+    Examples
+    --------
+    >>> found = tf.vectorized_map(lambda x: {"twice": 2 * x, "small": x < 2}, tf.constant([1, 2]))
+    >>> found["twice"].eval().tolist(), found["small"].eval().tolist()
+    ([2, 4], [True, False])
+    """
+    with scopes.name_scope(None, "vectorized_map", nest.flatten(elems)):
+        rows = _Rows(elems)
+        rows.unstack()
+        arrays: list[TensorArray] = []
+        structures: list[Any] = []
+
+        def compute(i: Tensor, flow: Tensor) -> tuple[Tensor, Tensor]:
+            structures.append(fn(rows.read(i)))
+            values = [tensor_of_argument(value, "fn") for value in nest.flatten(structures[0])]
+            # Their dtypes are known now. The arrays are made outside of the loop, and one flow
+            # orders the writes to all of them.
+            loop: Any = get_default_graph().state.branch
+            with loop.outside():
+                arrays.extend(TensorArray(value.dtype, size=rows.count) for value in values)
+            for place, value in enumerate(values):
+                arrays[place] = arrays[place]._with_flow(flow).write(i, value)
+                flow = arrays[place].flow
+            return i + 1, flow
+
+        _, flow = while_loop(
+            lambda i, _: i < rows.count,
+            compute,
+            (constant(0), constant(0.0)),
+            maximum_iterations=rows.count,
+        )
+        written = [array._with_flow(flow) for array in arrays]
+        return nest.pack_sequence_as(structures[0], _stacked(written, rows))
 
 
 @public("foldl")

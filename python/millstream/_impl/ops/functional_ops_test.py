@@ -153,3 +153,44 @@ def test_without_back_prop_there_is_no_gradient() -> None:
         tf.foldr(lambda a, v: a + v, x, back_prop=False),
     ):
         assert tf.gradients(result, x) == [None]
+
+
+def test_vectorized_map_gives_any_structure_and_has_gradients() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        calls = []
+
+        def function(row: Any) -> Any:
+            calls.append(row)
+            return {"square": row * row, "sum": [tf.reduce_sum(row), tf.shape(row)]}
+
+        found = tf.vectorized_map(function, x)
+        (slope,) = tf.gradients([found["square"], found["sum"][0]], [x])
+        values = session.run([found, slope])
+        assert len(calls) == 1
+        assert found["square"].shape.as_list() == [2, 2]
+        assert values[0]["square"].tolist() == [[1.0, 4.0], [9.0, 16.0]]
+        assert values[0]["sum"][0].tolist() == [3.0, 7.0]
+        assert values[0]["sum"][1].tolist() == [[2], [2]]
+        assert values[1].tolist() == [[3.0, 5.0], [7.0, 9.0]]
+
+
+def test_vectorized_map_in_a_loop_and_with_a_captured_tensor() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        factor = tf.constant(2)
+        count = tf.placeholder_with_default(3, [])
+
+        def outer(i: Any, total: Any) -> Any:
+            rows = tf.vectorized_map(lambda x: x * factor + i, tf.range(count))
+            return i + 1, total + tf.reduce_sum(rows)
+
+        _, total = tf.while_loop(lambda i, _: i < 2, outer, (tf.constant(0), tf.constant(0)))
+        # (0 + 2 + 4) + (1 + 3 + 5)
+        assert int(session.run(total)) == 15
+        assert int(session.run(total, {count: 1})) == 1
+
+
+def test_vectorized_map_draws_random_numbers_for_each_row() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        drawn = tf.vectorized_map(lambda _: tf.random.uniform([]), tf.zeros([8]))
+        assert len(set(session.run(drawn).tolist())) == 8
