@@ -71,6 +71,7 @@ _LAZY = frozenset(
         "ops.tensor_array",
         "session.session_tensors",
         "variables.listed_parts",
+        "variables.modules",
         "variables.orthogonal",
     }
 )

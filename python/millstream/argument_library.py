@@ -27,6 +27,7 @@ def calls_of_library() -> Calls:
         tf.debugging.assert_shapes: lambda: {
             "shapes": [(X, (2, 2))], "data": [X], "summarize": 2, "message": "m",
         },
+        tf.Module: lambda: {"name": "module"},
         tf.vectorized_map: lambda: {"fn": tf.negative, "elems": tf.constant(X)},
         tf.sparse_mask: lambda: {
             "a": tf.IndexedSlices(tf.constant([1.0]), tf.constant([0])), "mask_indices": [1],
