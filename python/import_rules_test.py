@@ -20,6 +20,7 @@ ROOMS = (
     "graph",
     "ops",
     "variables",
+    "linear_operators",
     "nn",
     "layers",
     "rnn",

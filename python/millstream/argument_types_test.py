@@ -21,6 +21,7 @@ from millstream.argument_checkpoints import calls_of_checkpoints
 from millstream.argument_images import calls_of_images
 from millstream.argument_inputs import calls_of_inputs
 from millstream.argument_library import calls_of_library
+from millstream.argument_linear_operators import calls_of_linear_operators
 from millstream.argument_sessions import calls_of_sessions
 from millstream.argument_signals import calls_of_signals
 from millstream.argument_tables import IMAGES, Calls, X, calls_of_networks
@@ -526,6 +527,7 @@ def _table() -> Calls:
         **calls_of_inputs(),
         **calls_of_images(),
         **calls_of_library(),
+        **calls_of_linear_operators(),
         **calls_of_sessions(),
         **calls_of_signals(),
         **calls_of_networks(),
