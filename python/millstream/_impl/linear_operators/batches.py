@@ -18,6 +18,7 @@ from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import array_join, array_ops, math_ops, matrices, static_shapes
 from millstream._impl.values import dtypes
 from millstream._impl.values.dtypes import DType
+from millstream._impl.values.tensor_shape import TensorShape
 
 # ---- Shapes ----
 
@@ -60,6 +61,21 @@ def broadcast_shape(one: Any, other: Any) -> Any:
         static = static_shapes.broadcast_static_shape(one.tolist(), other.tolist())
         return np.array(static.as_list(), np.int32)
     return gen_ops.broadcast_args(one, other)
+
+
+def known_broadcast(shapes: Sequence[TensorShape], what: str) -> TensorShape:
+    """The static shape that static shapes broadcast to.
+
+    Raises
+    ------
+    ValueError
+        They are known not to; `what` are the arguments that have them.
+    """
+    try:
+        return functools.reduce(static_shapes.broadcast_static_shape, shapes)
+    except ValueError:
+        listed = ", ".join(str(shape) for shape in shapes)
+        raise ValueError(f"{what}: the batches {listed} do not broadcast") from None
 
 
 def broadcast_to(tensor: Tensor, batch: Any, inner: int = 2) -> Tensor:

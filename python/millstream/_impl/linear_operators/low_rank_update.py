@@ -13,7 +13,7 @@ from millstream._impl.linear_operators.adjoint import OPERATOR
 from millstream._impl.linear_operators.diag import LinearOperatorDiag
 from millstream._impl.linear_operators.identity import LinearOperatorIdentity
 from millstream._impl.linear_operators.linear_operator import LinearOperator
-from millstream._impl.ops import matmul_ops, reductions, static_shapes
+from millstream._impl.ops import matmul_ops, reductions
 from millstream._impl.values.tensor_shape import TensorShape
 
 
@@ -179,11 +179,10 @@ class LinearOperatorLowRankUpdate(LinearOperator):
     # ---- Shape ----
 
     def _shape(self) -> TensorShape:
-        batch = self._base.batch_shape
-        for tensor in (self._u, self._v):
-            batch = static_shapes.broadcast_static_shape(batch, tensor.shape[:-2])
+        shapes = [self._base.batch_shape, self._u.shape[:-2], self._v.shape[:-2]]
         if self._diag_update is not None:
-            batch = static_shapes.broadcast_static_shape(batch, self._diag_update.shape[:-1])
+            shapes.append(self._diag_update.shape[:-1])
+        batch = batches.known_broadcast(shapes, "base_operator, u, v and diag_update")
         own = self._base
         rows = own.range_dimension.merge_with(self._u.shape[-2])
         return batch.concatenate([rows, own.domain_dimension.merge_with(self._v.shape[-2])])

@@ -8,7 +8,6 @@ from typing import Any
 
 from millstream._impl.linear_operators import batches
 from millstream._impl.linear_operators.linear_operator import LinearOperator
-from millstream._impl.ops import static_shapes
 from millstream._impl.values.tensor_shape import TensorShape
 
 
@@ -51,7 +50,7 @@ class SeveralOperators(LinearOperator):
     def _known_batch(self) -> TensorShape:
         """The static shape of the batch."""
         shapes = [operator.batch_shape for operator in self._operators]
-        return functools.reduce(static_shapes.broadcast_static_shape, shapes)
+        return batches.known_broadcast(shapes, "operators")
 
     def _batch_now(self) -> Any:
         """The shape of the batch, as `batches` has shapes."""

@@ -12,7 +12,7 @@ from millstream._impl.graph.arguments import TENSOR, takes
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.linear_operators import batches, checks
 from millstream._impl.linear_operators.linear_operator import LinearOperator
-from millstream._impl.ops import array_join, math_ops, matrices, static_shapes
+from millstream._impl.ops import array_join, math_ops, matrices
 from millstream._impl.values.tensor_shape import TensorShape
 
 
@@ -90,7 +90,7 @@ class LinearOperatorToeplitz(LinearOperator):
     def _shape(self) -> TensorShape:
         row, col = self._row.shape, self._col.shape
         size = row[-1].merge_with(col[-1])
-        batch = static_shapes.broadcast_static_shape(row[:-1], col[:-1])
+        batch = batches.known_broadcast([col[:-1], row[:-1]], "col and row")
         return batch.concatenate([size, size])
 
     def _shape_tensor(self) -> Any:
