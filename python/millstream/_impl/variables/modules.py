@@ -107,12 +107,16 @@ def _owned_by(module: Module) -> Iterator[Any]:
     for one in queue:
         for attribute, value in sorted(vars(one).items()):
             for leaf in _leaves(value, attribute, one):
-                if id(leaf) in seen:
-                    continue
-                seen.add(id(leaf))
-                if isinstance(leaf, Module):
-                    queue.append(leaf)
-                yield leaf
+                # Layers and cells say which variables they have.
+                has_variables = hasattr(leaf, "trainable_variables")
+                inner = () if isinstance(leaf, Module) or not has_variables else leaf.variables
+                for found in (leaf, *inner):
+                    if id(found) in seen:
+                        continue
+                    seen.add(id(found))
+                    if isinstance(found, Module):
+                        queue.append(found)
+                    yield found
 
 
 def _leaves(value: Any, attribute: str, owner: Any) -> list[Any]:

@@ -61,3 +61,12 @@ def test_attributes_that_cannot_be_searched_are_an_error() -> None:
         module.mixed = {1: 2, "a": 3}  # type: ignore[attr-defined]
         with pytest.raises(ValueError, match="attribute 'mixed'"):
             module.variables  # noqa: B018
+
+
+def test_variables_of_layers_are_those_of_their_module() -> None:
+    with tf.Graph().as_default():
+        module = tf.Module("m")
+        module.layer = tf.layers.Dense(2)  # type: ignore[attr-defined]
+        assert module.variables == ()
+        module.layer(tf.ones([1, 3]))  # type: ignore[attr-defined]
+        assert [one.op.name for one in module.variables] == ["dense/kernel", "dense/bias"]
