@@ -1,11 +1,9 @@
-"""The file behind a writer of events: a queue, and the thread that empties it."""
+"""The file behind a writer of events: what waits to be written, and the thread that writes it."""
 
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
-import queue
 import threading
 import time
 import weakref
@@ -21,15 +19,16 @@ class EventFile:
     """Appends records to a file in a thread of its own.
 
     Whole records are written at once, so that what a crash leaves behind can be read to its end.
-    Any thread may call any method.
+    Records wait in a list. The thread takes all of it when `flush_secs` are over, when it is large,
+    and to flush, so that adding a record seldom wakes it. Any thread may call any method.
 
     Parameters
     ----------
     path
         The file, which must not exist.
     max_queue
-        How many records may wait for the thread; when there are more, `add` waits. 0 for any
-        number.
+        How many records may be added to a large list before the thread takes it; when there are
+        more, `add` waits. 0 for any number.
     flush_secs
         How many seconds a record may wait to be written.
 
@@ -42,12 +41,21 @@ class EventFile:
     def __init__(self, path: str, max_queue: int, flush_secs: float) -> None:
         self._file = _runtime.File(path)
         self._path = path
+        self._max_queue = max_queue
         self._flush_secs = flush_secs
         self._process = os.getpid()
-        # An event asks for a flush and hears of its end; None ends the thread.
-        self._queue: queue.Queue[bytes | threading.Event | None] = queue.Queue(max_queue)
-        self._closing = threading.Lock()
-        self._closed = False
+        self._closing = threading.Lock()  # held by the call that closes
+        self._lock = threading.Lock()
+        self._due = threading.Condition(self._lock)  # the thread waits here
+        self._progress = threading.Condition(self._lock)  # those wait here who wait for the thread
+        # The lock guards the following.
+        self._waiting: list[bytes] = []
+        self._size = 0  # bytes in it
+        self._late = 0  # records that were added to it when it was large already
+        self._flushes = 0  # that were asked for
+        self._flushed = 0  # of them those that are done
+        self._closed = False  # nothing is added any more
+        self._ended = False  # the thread takes nothing any more
         self._error: OSError | None = None
         self._thread = threading.Thread(
             target=self._work_alone, name="millstream-events", daemon=True
@@ -57,27 +65,49 @@ class EventFile:
 
     def add(self, data: bytes) -> None:
         """Append one record."""
-        self._check()
-        self._queue.put(data)
+        self._check_process()
+        with self._lock:
+            if self._size >= _LARGE and self._max_queue > 0:
+                self._wait_for_room()
+            self._check()
+            waiting = self._waiting
+            waiting.append(data)
+            before = self._size
+            self._size = before + len(data)
+            # The first record starts the thread's clock.
+            if len(waiting) == 1 or before < _LARGE <= self._size:
+                self._due.notify()
+
+    def _wait_for_room(self) -> None:
+        """Return when one more record may be added."""
+        while self._size >= _LARGE and self._late >= self._max_queue and not self._ended:
+            self._progress.wait()
+        if self._size >= _LARGE:
+            self._late += 1
 
     def flush(self) -> None:
         """Return when the disk has everything that was added."""
-        self._check()
-        done = threading.Event()
-        self._queue.put(done)
-        while not done.wait(0.5):
-            self._check_thread()
-        self._check()
+        self._check_process()
+        with self._lock:
+            self._check()
+            self._flushes += 1
+            mine = self._flushes
+            self._due.notify()
+            while self._flushed < mine and not self._ended:
+                self._progress.wait()
+            if self._error is not None:
+                raise self._error
 
     def close(self) -> None:
         """Flush, and end the thread. Idempotent."""
         if os.getpid() != self._process:
             return  # the file belongs to the parent of this process
         with self._closing:
-            if self._closed:
-                return
-            self._closed = True
-            self._queue.put(None)
+            with self._lock:
+                if self._closed:
+                    return
+                self._closed = True
+                self._due.notify()
             self._thread.join()
             try:
                 self._file.close()
@@ -86,47 +116,58 @@ class EventFile:
         if self._error is not None:
             raise self._error
 
-    def _check(self) -> None:
+    def _check_process(self) -> None:
+        """Raise RuntimeError in a process that was forked, whose thread does not go on."""
         if os.getpid() != self._process:
             raise RuntimeError(
                 f"{self._path} was opened before this process was forked and belongs to its parent;"
                 " make a FileWriter of its own in each process"
             )
+
+    def _check(self) -> None:
         if self._error is not None:
             raise self._error
-        self._check_thread()
-
-    def _check_thread(self) -> None:
-        if not self._thread.is_alive():
+        if self._closed or self._ended:
             raise RuntimeError(f"{self._path} is closed")
 
     def _work_alone(self) -> None:
         """Work; no step waits for what this thread does."""
-        with waits.ends_only(lambda _: False):
-            self._work()
+        try:
+            with waits.ends_only(lambda _: False):
+                while self._write_next():
+                    pass
+        finally:
+            with self._lock:
+                self._ended = True
+                self._progress.notify_all()
 
-    def _work(self) -> None:
-        waiting: list[bytes] = []
-        size = 0
-        oldest = 0.0
-        while True:
-            timeout = max(0.0, oldest + self._flush_secs - time.monotonic()) if waiting else None
-            item: bytes | threading.Event | None = b""
-            with contextlib.suppress(queue.Empty):
-                item = self._queue.get(timeout=timeout)
-            if isinstance(item, bytes) and item:
-                if not waiting:
-                    oldest = time.monotonic()
-                waiting.append(framed(item))
-                size += len(waiting[-1])
-            due = bool(waiting) and time.monotonic() - oldest >= self._flush_secs
-            if not isinstance(item, bytes) or size >= _LARGE or due:
-                self._write(b"".join(waiting), sync=not isinstance(item, bytes))
-                waiting, size = [], 0
-            if isinstance(item, threading.Event):
-                item.set()
-            if item is None:
+    def _write_next(self) -> bool:
+        """Write the next records when it is time; whether there may be more."""
+        with self._lock:
+            self._await_records()
+            records, self._waiting = self._waiting, []
+            self._size = self._late = 0
+            flushes, closed = self._flushes, self._closed
+            self._progress.notify_all()
+        self._write(b"".join(map(framed, records)), sync=closed or flushes > self._flushed)
+        with self._lock:
+            self._flushed = flushes
+            self._progress.notify_all()
+        return not closed
+
+    def _await_records(self) -> None:
+        """Return when it is time to write what waits."""
+        while not self._waiting and not self._is_asked():
+            self._due.wait()
+        end = time.monotonic() + self._flush_secs
+        while self._size < _LARGE and not self._is_asked():
+            left = end - time.monotonic()
+            if left <= 0.0:
                 return
+            self._due.wait(min(left, threading.TIMEOUT_MAX))
+
+    def _is_asked(self) -> bool:
+        return self._closed or self._flushes > self._flushed
 
     def _write(self, data: bytes, sync: bool) -> None:
         """Write unless that failed before: a record after a gap could not be found."""

@@ -80,7 +80,8 @@ class FileWriter:
     graph
         A graph to write first: an event with its ``GraphDef``, then one with a ``MetaGraphDef``.
     max_queue
-        How many events may wait for the thread; adding one more waits for it.
+        How many events may wait beyond the 256 KiB that the thread writes at once, while it is
+        behind; adding one more waits for it. 0 for any number.
     flush_secs
         How many seconds an event may wait to be written.
     graph_def

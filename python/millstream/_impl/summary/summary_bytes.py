@@ -33,9 +33,14 @@ def tags_with_metadata(summary: bytes) -> set[bytes]:
     """
     found: set[bytes] = set()
     try:
-        for number, kind, begin, _, end in wire.fields(summary, 0, len(summary), 0):
-            if number == _SUMMARY_VALUE and kind == wire.LENGTH_DELIMITED:
-                tag, described = _tag_and_metadata(summary, begin, end)
+        for number, begin, end in _delimited_fields(summary, 0, len(summary), 0):
+            if number == _SUMMARY_VALUE:
+                tag, described = b"", False
+                for inner, start, stop in _delimited_fields(summary, begin, end, 1):
+                    if inner == _VALUE_TAG:
+                        tag = summary[start:stop]
+                    elif inner == _VALUE_METADATA:
+                        described = True
                 if described:
                     found.add(tag)
     except wire.TruncatedError as error:
@@ -43,15 +48,38 @@ def tags_with_metadata(summary: bytes) -> set[bytes]:
     return found
 
 
-def _tag_and_metadata(data: bytes, begin: int, end: int) -> tuple[bytes, bool]:
-    tag, described = b"", False
-    for number, kind, start, _, stop in wire.fields(data, begin, end, 1):
-        if kind == wire.LENGTH_DELIMITED:
-            if number == _VALUE_TAG:
-                tag = data[start:stop]
-            elif number == _VALUE_METADATA:
-                described = True
-    return tag, described
+def _delimited_fields(data: bytes, begin: int, end: int, depth: int) -> list[tuple[int, int, int]]:
+    """Number, begin and end of each field between two positions that has a length before it."""
+    found = []
+    position = begin
+    try:
+        # Numbers of fields below 16, floats, and lengths below 16 KiB: a step's summaries.
+        while position < end:
+            tag = data[position]
+            if tag < 8:
+                break
+            if tag & 0x87 == wire.FIXED32:
+                position += 5
+                continue
+            size = data[position + 1]
+            position += 2
+            if size >= 0x80:
+                size += (data[position] << 7) - 0x80
+                position += 1
+            if tag & 0x87 != wire.LENGTH_DELIMITED or size >= 1 << 14:
+                break
+            found.append((tag >> 3, position, position + size))
+            position += size
+        else:
+            if position == end:
+                return found
+    except IndexError:
+        pass  # the general way says what is wrong
+    return [
+        (number, value, stop)
+        for number, kind, value, _, stop in wire.fields(data, begin, end, depth)
+        if kind == wire.LENGTH_DELIMITED
+    ]
 
 
 def event_of_summary(summary: bytes, wall_time: float, step: int | None) -> bytes:
