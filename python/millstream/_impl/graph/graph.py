@@ -106,6 +106,8 @@ class Graph(GraphElements, CollectionStore):
         branch = state.branch
         if branch is not None:
             inputs = branch.inputs_of(name, inputs)
+        elif self._in_loops and op_type != "Exit":
+            self.check_outside(name, inputs, self._in_loops)
         packed = [tensor.packed for tensor in inputs]
         controls: Sequence[int] = ()
         if controlled and state.controls:

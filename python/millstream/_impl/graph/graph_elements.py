@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from millstream import _runtime
@@ -58,6 +59,21 @@ class GraphElements:
         if node >= len(self._operations):
             self._sync()
         return self._operations[node]
+
+    def check_outside(self, name: str, inputs: Sequence[Tensor], in_loops: set[int]) -> None:
+        """That a node which is made outside of all loops takes no tensor of one; for the package.
+
+        Raises
+        ------
+        ValueError
+            It does.
+        """
+        for tensor in inputs:
+            if tensor.op.node in in_loops:
+                inside = tensor.op.name
+                cause = f"Cannot use {inside!r} as input to {name!r} because {inside!r} is in a "
+                hint = "the body of a loop returns what is used behind the loop"
+                raise ValueError(error_text.with_hint(f"{cause}while loop.", hint))
 
     def tensor_of(self, packed: int) -> Tensor:
         """The tensor of the extension's number; for the package."""

@@ -12,6 +12,34 @@ from millstream._impl.graph.graph import Graph
 from millstream._impl.graph.operation import Operation, Tensor
 
 
+class _Anywhere:
+    """Stands for the part that nodes are made in where only their inputs tell which it is."""
+
+    def inputs_of(self, name: str, inputs: Sequence[Tensor]) -> list[Tensor]:
+        """What a node of that name takes in the place of these tensors: the same."""
+        return list(inputs)
+
+    def controls_of(
+        self, name: str, inputs: Sequence[Tensor], controls: Sequence[int]
+    ) -> Sequence[int]:
+        """Nodes to wait for: the same."""
+        return controls
+
+    def note_made(self, node: int) -> None:
+        """A node was made."""
+
+
+@contextmanager
+def anywhere(graph: Graph) -> Iterator[None]:
+    """Within the block, new nodes take tensors of any part; the caller notes where they belong."""
+    before = graph.state.branch
+    graph.state.branch = _Anywhere()
+    try:
+        yield
+    finally:
+        graph.state.branch = before
+
+
 class Enclosure:
     """A part of the graph that tensors from outside enter through a node, one for each tensor.
 
@@ -33,7 +61,7 @@ class Enclosure:
 
     def register(self, collection: str) -> None:
         """Note the finished part for exports: for what is around it, or in a collection."""
-        if self._outer is None:
+        if self._outer is None or isinstance(self._outer, _Anywhere):
             self.graph.add_to_collection(collection, self)
         else:
             self._outer.nested.append(self)

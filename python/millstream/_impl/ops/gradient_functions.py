@@ -16,7 +16,7 @@ from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.graph.variable_tensor import shape_of
 from millstream._impl.ops import array_creation, array_ops
-from millstream._impl.ops.branches import BackwardBody
+from millstream._impl.ops.branches import BackwardBody, anywhere
 from millstream._impl.ops.indexed_slices import IndexedSlices
 from millstream._impl.values import dtypes
 
@@ -196,7 +196,7 @@ class GradientCalls:
 
     def _in_region(self, region: object | None) -> contextlib.AbstractContextManager[None]:
         if region is None:
-            return contextlib.nullcontext()
+            return anywhere(self._graph)
         return BackwardBody(self._graph, region).building()
 
     def _gradient_of(self, output: Tensor, dy: Any) -> Any:

@@ -250,8 +250,11 @@ def _check_invariant(before: Tensor, shape: TensorShape, after: Tensor) -> None:
             f"type {after.dtype.name} after 1 iteration."
         )
     if not _allows(shape, after.shape):
+        common = shape.most_specific_compatible_shape(after.shape)
+        dims = None if common.ndims is None else common.as_list()
         raise ValueError(
             f"Input tensor {before.name!r} enters the loop with shape {shape}, but has shape "
             f"{after.shape} after one iteration. To allow the shape to vary across iterations, use "
-            "the `shape_invariants` argument of tf.while_loop to specify a less-specific shape."
+            "the `shape_invariants` argument of tf.while_loop to specify a less-specific shape. "
+            f"For this variable, tf.TensorShape({dims}) allows both."
         )

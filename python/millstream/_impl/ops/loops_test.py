@@ -168,6 +168,52 @@ def test_shapes_may_change_if_the_invariants_say_so(sess: Any) -> None:
         tf.while_loop(lambda a: True, lambda a: a, [x], [tf.TensorShape([3])])
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "allowed"),
+    [
+        ([2], [4], r"\[None\]"),
+        ([2, 3], [2, 6], r"\[2, None\]"),
+        ([2], [2, 1], "None"),
+    ],
+)
+def test_an_error_names_the_invariant_that_allows_both_shapes(
+    sess: Any, first: list[int], second: list[int], allowed: str
+) -> None:
+    x = tf.zeros(first, name="x")
+    error = rf"'x:0' enters .*tf.TensorShape\({allowed}\) allows both"
+    with pytest.raises(ValueError, match=error):
+        tf.while_loop(lambda a: True, lambda a: tf.zeros(second), [x])
+
+
+def test_tensors_of_a_loop_are_not_used_outside_of_it(sess: Any) -> None:
+    inside = []
+
+    def body(i: Any) -> Any:
+        inside.append(tf.add(i, 1, name="next"))
+        return inside[0]
+
+    after = tf.while_loop(lambda i: i < 3, body, [0])
+    with pytest.raises(
+        ValueError, match="Cannot use 'while/next' as input to 'Neg' because 'while/next' is in a"
+    ):
+        tf.negative(inside[0])
+    # Another loop is outside of it as well.
+    with pytest.raises(ValueError, match="'while/next' is in a while loop"):
+        tf.while_loop(lambda i: i < 3, lambda i: i + inside[0], [0])
+    assert sess.run(after + 1) == 4
+
+
+def test_a_gradient_that_the_program_defines_in_a_loop(sess: Any) -> None:
+    @tf.custom_gradient
+    def twice(x: Any) -> Any:
+        return x * 2.0, lambda dy: dy * tf.cond(x > 100.0, lambda: x, lambda: 3.0 * x)
+
+    def body(i: Any, a: Any) -> tuple[Any, Any]:
+        return i + 1, tf.gradients(twice(a), a)[0]
+
+    assert sess.run(tf.while_loop(lambda i, _: i < 2, body, [0, 1.0])) == (2, 9.0)
+
+
 def test_bad_arguments(sess: Any) -> None:
     with pytest.raises(TypeError, match="cond must be callable"):
         tf.while_loop(1, lambda i: i, [0])  # type: ignore[arg-type]
