@@ -4,80 +4,19 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "core/testing/session_fixture.h"
 #include "distributed_runtime/cluster_session.h"
 #include "distributed_runtime/loopback_transport.h"
 #include "distributed_runtime/master_client.h"
-#include "distributed_runtime/server.h"
+#include "distributed_runtime/testing/cluster_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "millstream/framework/protos/config.pb.h"
-#include "millstream/framework/protos/tensorflow_server.pb.h"
 
 namespace millstream {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr int kTasks = 2;
-
-class ClusterTest : public SessionTest {
- protected:
-  ClusterTest() {
-    EXPECT_EQ(LoadCpuPlugin(), absl::OkStatus());
-    static int clusters = 0;
-    ++clusters;
-    def_.set_job_name("worker");
-    proto::JobDef* const job = def_.mutable_cluster()->add_job();
-    job->set_name("worker");
-    for (int task = 0; task < kTasks; ++task) {
-      (*job->mutable_tasks())[task] = absl::StrCat("cluster", clusters, ":", task + 1);
-    }
-    for (int task = 0; task < kTasks; ++task) servers_.push_back(Start(task));
-  }
-
-  std::unique_ptr<Server> Start(int task) {
-    def_.set_task_index(task);
-    StatusOr<std::unique_ptr<Server>> server =
-        Server::Create(def_.SerializeAsString(), LoopbackTransport::Global());
-    EXPECT_TRUE(server.ok()) << server.status();
-    return server.ok() ? *std::move(server) : nullptr;
-  }
-
-  StatusOr<std::unique_ptr<Session>> TryOpen(
-      int task, const proto::ConfigProto& config = proto::ConfigProto()) {
-    return CreateClusterSession(&graph, servers_[task]->target(), config.SerializeAsString(),
-                                LoopbackTransport::Global(), absl::InfiniteFuture());
-  }
-  std::unique_ptr<Session> Open(int task, const proto::ConfigProto& config = proto::ConfigProto()) {
-    StatusOr<std::unique_ptr<Session>> opened = TryOpen(task, config);
-    EXPECT_TRUE(opened.ok()) << opened.status();
-    return opened.ok() ? *std::move(opened) : nullptr;
-  }
-
-  // What `op` adds asks for that task.
-  Output On(int task, absl::string_view op, const std::vector<Output>& inputs) {
-    build.set_device(absl::StrCat("/job:worker/task:", task));
-    const Output output = Op(op, inputs);
-    build.set_device("");
-    return output;
-  }
-
-  // A kernel that waits until the step is stopped.
-  Output FromEmptyQueue(int task) {
-    build.set_device(absl::StrCat("/job:worker/task:", task));
-    const GraphBuilder::Attrs attrs = {{"component_types", DataTypeList{DataType::kFloat}}};
-    const Output element = Op("QueueDequeueV2", {Op("FIFOQueueV2", {}, attrs)}, attrs);
-    build.set_device("");
-    return element;
-  }
-
-  proto::ServerDef def_;
-  std::vector<std::unique_ptr<Server>> servers_;
-};
 
 TEST_F(ClusterTest, AStepRunsOverBothTasks) {
   const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(2));

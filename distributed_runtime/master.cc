@@ -6,19 +6,30 @@
 #include "absl/time/clock.h"
 #include "distributed_runtime/device_coding.h"
 #include "distributed_runtime/thread_cache.h"
+#include "framework/plugin/host_interfaces.h"
 
 namespace millstream {
 namespace {
 
 // How long a request for a session waits for tasks. Clients repeat it.
 constexpr absl::Duration kBeginPatience = absl::Seconds(2);
+// In heartbeats: how long a task that does not answer is not taken for lost.
+constexpr int kTaskPatience = 4;
+// In heartbeats: how long a session outlasts its client.
+constexpr int kClientPatience = 30;
 
 }  // namespace
+
+Master::Master(std::shared_ptr<Worker> worker)
+    : worker_(std::move(worker)),
+      incarnation_(static_cast<uint64_t>(absl::ToUnixNanos(absl::Now()))),
+      leases_(kClientPatience),
+      unanswered_(worker_->peers()->tasks().size()) {}
 
 StatusOr<std::shared_ptr<MasterSession>> Master::CreateSession(const std::string& config,
                                                                absl::Time deadline) {
   MS_ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session,
-                      MasterSession::Create(worker_, config, deadline));
+                      MasterSession::Create(worker_, incarnation_, config, deadline));
   sessions_.Add(session->handle(), session);
   return session;
 }
@@ -36,6 +47,61 @@ Status Master::Reset(absl::Span<const std::string> containers) {
   }
   const auto take = [](size_t i, PayloadReader* response) { return absl::OkStatus(); };
   return RequestAll("ResetWorker", std::move(requests), absl::Now() + absl::Seconds(10), take);
+}
+
+void Master::Beat() {
+  const std::vector<std::shared_ptr<MasterSession>> sessions = sessions_.All();
+  for (size_t task = 0; task < worker_->peers()->tasks().size(); ++task) {
+    if (worker_->peers()->tasks()[task].name != worker_->task()) BeatTo(task, sessions);
+  }
+}
+
+void Master::BeatTo(size_t task, const std::vector<std::shared_ptr<MasterSession>>& sessions) {
+  bool is_silent = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    // Without sessions nobody is asked.
+    unanswered_[task] = sessions.empty() ? 0 : unanswered_[task] + 1;
+    is_silent = unanswered_[task] > kTaskPatience;
+  }
+  if (sessions.empty()) return;
+  const StatusOr<std::shared_ptr<Channel>> channel =
+      worker_->peers()->ChannelTo(worker_->peers()->tasks()[task].name);
+  if (!channel.ok()) return;
+  proto::HeartbeatRequest request;
+  request.set_master(worker_->task());
+  request.set_incarnation(incarnation_);
+  for (const std::shared_ptr<MasterSession>& session : sessions) {
+    request.add_sessions(session->handle());
+    if (is_silent) session->LoseTask(task, absl::UnavailableError("the task does not answer"));
+  }
+  StartRequest(channel->get(), "Heartbeat", EncodeMessage(request), absl::Now() + absl::Seconds(10),
+               [self = shared_from_this(), task](const Status& status, PayloadReader* response) {
+                 self->TakeAnswer(task, status, response);
+               });
+}
+
+void Master::TakeAnswer(size_t task, const Status& status, PayloadReader* response) {
+  proto::HeartbeatResponse message;
+  if (!status.ok() || !DecodeMessage(response, &message).ok()) return;
+  {
+    absl::MutexLock lock(&mutex_);
+    unanswered_[task] = 0;
+  }
+  for (const uint64_t handle : message.unknown()) {
+    const std::shared_ptr<MasterSession> session = sessions_.Find(handle);
+    if (session == nullptr) continue;
+    session->LoseTask(task, absl::AbortedError("the task does not know the session: it was "
+                                               "started again, or took the master for lost"));
+  }
+}
+
+void Master::EndAbandoned() {
+  for (const Leases::Ended& ended : leases_.Beat()) {
+    if (!sessions_.Close(ended.session)) continue;
+    HostLog(MS_LOG_WARNING, absl::StrCat("the master ", worker_->task(),
+                                         " has closed a session whose client is gone"));
+  }
 }
 
 StatusOr<std::shared_ptr<MasterSession>> Master::Find(uint64_t handle) {
@@ -61,6 +127,7 @@ bool Master::Handle(absl::string_view method, PayloadReader request, Reply reply
       {"CreateSession", &Master::OnCreateSession},
       {"CloseSession", &Master::OnCloseSession},
       {"Reset", &Master::OnReset},
+      {"KeepSession", &Master::OnKeepSession},
   };
   for (const Method& one : kMethods) {
     if (method != one.name) continue;
@@ -79,6 +146,7 @@ void Master::OnCreateSession(PayloadReader* request, const Reply& reply) {
   if (!status.ok()) return reply.Give(status);
   const auto session = CreateSession(message.config(), absl::Now() + kBeginPatience);
   if (!session.ok()) return reply.Give(session.status());
+  leases_.Add((*session)->handle(), "", 0);
   proto::CreateSessionResponse response;
   response.set_session((*session)->handle());
   EncodeDevices((*session)->devices(), response.mutable_devices());
@@ -186,6 +254,13 @@ void Master::OnReset(PayloadReader* request, const Reply& reply) {
   if (!status.ok()) return reply.Give(status);
   reply.Give(
       Reset(std::vector<std::string>(message.containers().begin(), message.containers().end())));
+}
+
+void Master::OnKeepSession(PayloadReader* request, const Reply& reply) {
+  proto::SessionRequest message;
+  const Status status = DecodeMessage(request, &message);
+  if (status.ok()) leases_.Renew("", 0, {message.session()});
+  reply.Give(status);
 }
 
 }  // namespace millstream

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
@@ -13,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "distributed_runtime/leases.h"
 #include "distributed_runtime/master_session.h"
 #include "distributed_runtime/rpc.h"
 #include "distributed_runtime/session_table.h"
@@ -24,23 +26,36 @@ namespace millstream {
 // Thread-safe.
 class Master : public std::enable_shared_from_this<Master> {
  public:
-  explicit Master(std::shared_ptr<Worker> worker) : worker_(std::move(worker)) {}
+  explicit Master(std::shared_ptr<Worker> worker);
 
   // See MasterSession::Create.
   StatusOr<std::shared_ptr<MasterSession>> CreateSession(const std::string& config,
                                                          absl::Time deadline);
   // Ends a session. Does nothing if there is none.
-  void CloseSession(uint64_t handle) { sessions_.Close(handle); }
+  void CloseSession(uint64_t handle) {
+    leases_.Remove(handle);
+    sessions_.Close(handle);
+  }
   // Removes the resources of the containers (all if none is named) in all tasks, and closes the
   // sessions of this master.
   Status Reset(absl::Span<const std::string> containers);
   void CloseAll() { sessions_.CloseAll(); }
+  // Called with each heartbeat. Tells the other tasks of its sessions that this master is there,
+  // and does not wait for answers. Steps that wait for a task which has not answered for some
+  // heartbeats, or which does not know the session, fail with UNAVAILABLE or ABORTED.
+  void Beat() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Called with each heartbeat. Closes the sessions of clients in other processes that are gone.
+  void EndAbandoned();
 
   // Answers a request of a client in another process. False if the master has no such method.
   bool Handle(absl::string_view method, PayloadReader request, Reply reply);
 
  private:
   StatusOr<std::shared_ptr<MasterSession>> Find(uint64_t handle);
+  void BeatTo(size_t task, const std::vector<std::shared_ptr<MasterSession>>& sessions)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void TakeAnswer(size_t task, const Status& status, PayloadReader* response)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   void OnCreateSession(PayloadReader* request, const Reply& reply);
   void OnPrepareStep(PayloadReader* request, const Reply& reply);
@@ -49,10 +64,15 @@ class Master : public std::enable_shared_from_this<Master> {
   void OnExplainStep(PayloadReader* request, const Reply& reply);
   void OnCloseSession(PayloadReader* request, const Reply& reply);
   void OnReset(PayloadReader* request, const Reply& reply);
+  void OnKeepSession(PayloadReader* request, const Reply& reply);
 
   const std::shared_ptr<Worker> worker_;
+  const uint64_t incarnation_;
   SessionTable<MasterSession> sessions_;
+  Leases leases_;  // of clients in other processes
   absl::Mutex mutex_;
+  // By task: the heartbeats since one was answered.
+  std::vector<int> unanswered_ ABSL_GUARDED_BY(mutex_);
   // Of clients in other processes, by session and the client's number.
   absl::flat_hash_map<std::pair<uint64_t, uint64_t>, std::shared_ptr<Cancellation>> runs_
       ABSL_GUARDED_BY(mutex_);

@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "core/step/cancel_listeners.h"
 #include "distributed_runtime/device_coding.h"
+#include "distributed_runtime/pulse.h"
 #include "distributed_runtime/rpc.h"
 #include "distributed_runtime/server.h"
 
@@ -158,7 +159,14 @@ class RemoteStep final : public ClientStep {
 class RemoteClient final : public MasterClient {
  public:
   RemoteClient(std::shared_ptr<Channel> channel, uint64_t session, DeviceSet devices)
-      : channel_(std::move(channel)), session_(session), devices_(std::move(devices)) {}
+      : channel_(std::move(channel)), session_(session), devices_(std::move(devices)) {
+    pulse_ = std::make_unique<Pulse>(kHeartbeatPeriod, [channel = channel_, session] {
+      proto::SessionRequest request;
+      request.set_session(session);
+      StartRequest(channel.get(), "KeepSession", EncodeMessage(request),
+                   absl::Now() + absl::Seconds(10), [](const Status&, PayloadReader*) {});
+    });
+  }
   const DeviceSet& devices() const override { return devices_; }
 
   StatusOr<std::unique_ptr<ClientStep>> Prepare(const proto::GraphChunk& chunk,
@@ -175,6 +183,7 @@ class RemoteClient final : public MasterClient {
 
   void Close() override {
     if (is_closed_.exchange(true)) return;
+    pulse_.reset();
     proto::SessionRequest request;
     request.set_session(session_);
     proto::NothingResponse response;
@@ -188,6 +197,7 @@ class RemoteClient final : public MasterClient {
   const uint64_t session_;
   const DeviceSet devices_;
   std::atomic<bool> is_closed_{false};
+  std::unique_ptr<Pulse> pulse_;  // says to the master that the client is there
 };
 
 StatusOr<std::string> AddressOf(absl::string_view target) {

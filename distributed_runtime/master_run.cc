@@ -99,15 +99,36 @@ void MasterRun::TakeResponse(size_t share, const Status& status, PayloadReader* 
     }
     return absl::OkStatus();
   };
-  const Status result = read();
+  EndShare(share, read());
+}
+
+void MasterRun::EndShare(size_t share, const Status& status) {
   {
     // Before Fail, which does not tell a task that has ended.
     absl::MutexLock lock(&mutex_);
+    if (has_answered_[share]) return;
     has_answered_[share] = true;
   }
-  if (!result.ok()) Fail(WithTask(result, step_->shares[share].name));
+  if (!status.ok()) Fail(WithTask(status, step_->shares[share].name));
   absl::MutexLock lock(&mutex_);
   --missing_;
+}
+
+// The task is told all the same: it may only be slow.
+void MasterRun::LoseTask(size_t task, const Status& error) {
+  for (size_t s = 0; s < step_->shares.size(); ++s) {
+    if (step_->shares[s].task != task || HasAnswered(s)) continue;
+    Fail(WithTask(error, step_->shares[s].name));
+    absl::MutexLock lock(&mutex_);
+    if (has_answered_[s]) continue;
+    has_answered_[s] = true;
+    --missing_;
+  }
+}
+
+bool MasterRun::HasAnswered(size_t share) const {
+  absl::MutexLock lock(&mutex_);
+  return has_answered_[share];
 }
 
 void MasterRun::Fail(const Status& error) {

@@ -52,10 +52,15 @@ class MasterRun : public std::enable_shared_from_this<MasterRun> {
                 const RunOptions& options, const Cancellation* closing) ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends the run in all tasks. The first error counts.
   void Fail(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends the run if it waits for the task (a number of Peers::tasks), and waits for it no more.
+  void LoseTask(size_t task, const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void TakeResponse(size_t share, const Status& status, PayloadReader* response)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // The first call for a share has an effect.
+  void EndShare(size_t share, const Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool HasAnswered(size_t share) const ABSL_LOCKS_EXCLUDED(mutex_);
   void Await(const RunOptions& options) ABSL_LOCKS_EXCLUDED(mutex_);
   std::string MissingTasks() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool HasAll() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return missing_ == 0; }
@@ -64,7 +69,7 @@ class MasterRun : public std::enable_shared_from_this<MasterRun> {
   const uint64_t session_;
   const uint64_t number_;
   const std::shared_ptr<WorkerStep> step_here_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   Status error_ ABSL_GUARDED_BY(mutex_);
   std::vector<Tensor> fetches_ ABSL_GUARDED_BY(mutex_);
   std::vector<bool> has_answered_ ABSL_GUARDED_BY(mutex_);  // by share

@@ -1,5 +1,6 @@
 #include "distributed_runtime/master_session.h"
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -20,12 +21,13 @@ uint64_t RandomHandle() {
 }  // namespace
 
 StatusOr<std::shared_ptr<MasterSession>> MasterSession::Create(std::shared_ptr<Worker> worker,
+                                                               uint64_t incarnation,
                                                                const std::string& config,
                                                                absl::Time deadline) {
   MS_ASSIGN_OR_RETURN(const SessionOptions options, c_api::MakeSessionOptions(config));
   std::shared_ptr<MasterSession> session(
       new MasterSession(std::move(worker), RandomHandle(), options.operation_timeout_ms));
-  MS_RETURN_IF_ERROR(session->Begin(config, deadline));
+  MS_RETURN_IF_ERROR(session->Begin(incarnation, config, deadline));
   return session;
 }
 
@@ -38,12 +40,14 @@ MasterSession::MasterSession(std::shared_ptr<Worker> worker, uint64_t handle, in
 }
 
 // The devices of this task come first, so that nodes without a request are placed here.
-Status MasterSession::Begin(const std::string& config, absl::Time deadline) {
+Status MasterSession::Begin(uint64_t incarnation, const std::string& config, absl::Time deadline) {
   MS_ASSIGN_OR_RETURN(here_, worker_->CreateSession(handle_, config));
   devices_ = here_->devices();
   proto::CreateWorkerSessionRequest request;
   request.set_session(handle_);
   request.set_config(config);
+  request.set_master(worker_->task());
+  request.set_incarnation(incarnation);
   std::vector<TaskRequest> requests;
   for (const ClusterTask& task : worker_->peers()->tasks()) {
     if (IsHere(task)) continue;
@@ -150,17 +154,28 @@ Status MasterSession::Run(const std::shared_ptr<const MasterStep>& step,
   RunOptions run_options = options;
   if (run_options.timeout_ms == 0) run_options.timeout_ms = timeout_ms_;
   std::vector<std::vector<uint64_t>> ended(step->shares.size());
-  {
-    absl::MutexLock lock(&ended_mutex_);
-    for (size_t s = 0; s < ended.size(); ++s) ended[s].swap(ended_[step->shares[s].task]);
-  }
   const auto run = std::make_shared<MasterRun>(step, handle_, number);
+  {
+    absl::MutexLock lock(&runs_mutex_);
+    for (size_t s = 0; s < ended.size(); ++s) ended[s].swap(ended_[step->shares[s].task]);
+    running_.push_back(run);
+  }
   Status status = run->Start(feeds, run_options.timeout_ms, ended);
   if (status.ok()) status = run->Finish(feeds, fetches, run_options, &closing_);
   here_->Forget({number});
-  absl::MutexLock lock(&ended_mutex_);
+  absl::MutexLock lock(&runs_mutex_);
+  running_.erase(std::find(running_.begin(), running_.end(), run));
   for (const TaskShare& share : step->shares) ended_[share.task].push_back(number);
   return status;
+}
+
+void MasterSession::LoseTask(size_t task, const Status& error) {
+  std::vector<std::shared_ptr<MasterRun>> running;
+  {
+    absl::MutexLock lock(&runs_mutex_);
+    running = running_;
+  }
+  for (const std::shared_ptr<MasterRun>& run : running) run->LoseTask(task, error);
 }
 
 void MasterSession::Close() {

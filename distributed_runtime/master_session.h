@@ -28,9 +28,11 @@ namespace millstream {
 // part of it. In each run, every such task gets one message. Thread-safe.
 class MasterSession {
  public:
-  // Begins a session in all tasks. `worker` is that of this task; `config` a ConfigProto.
+  // Begins a session in all tasks. `worker` is that of this task, `incarnation` a number of its
+  // master that grows when the task is started again; `config` is a ConfigProto.
   // UNAVAILABLE, with the tasks, if some do not answer before `deadline`.
   static StatusOr<std::shared_ptr<MasterSession>> Create(std::shared_ptr<Worker> worker,
+                                                         uint64_t incarnation,
                                                          const std::string& config,
                                                          absl::Time deadline);
   ~MasterSession() { Close(); }
@@ -46,12 +48,14 @@ class MasterSession {
   // As Session::Run. An error of any task ends the step in all, and names the task.
   Status Run(const std::shared_ptr<const MasterStep>& step, absl::Span<const Tensor> feeds,
              absl::Span<Tensor> fetches, const RunOptions& options) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends the running steps that wait for a task (a number of Peers::tasks), with the error.
+  void LoseTask(size_t task, const Status& error) ABSL_LOCKS_EXCLUDED(runs_mutex_);
   // Cancels the running steps and ends the session in all tasks. Idempotent.
   void Close() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   MasterSession(std::shared_ptr<Worker> worker, uint64_t handle, int64_t timeout_ms);
-  Status Begin(const std::string& config, absl::Time deadline);
+  Status Begin(uint64_t incarnation, const std::string& config, absl::Time deadline);
   StatusOr<std::vector<TaskShare>> SharesOf(const Executable& graph, bool* runs_here) const;
   Status Register(const MasterStep& step, const proto::SignatureRecord& signature)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -72,9 +76,10 @@ class MasterSession {
   // By task: what it knows of the graph.
   std::vector<GraphSender> senders_ ABSL_GUARDED_BY(mutex_);
   std::vector<bool> knows_devices_ ABSL_GUARDED_BY(mutex_);
-  absl::Mutex ended_mutex_;
+  absl::Mutex runs_mutex_;
+  std::vector<std::shared_ptr<MasterRun>> running_ ABSL_GUARDED_BY(runs_mutex_);
   // By task: runs that have ended, which it has not been told.
-  std::vector<std::vector<uint64_t>> ended_ ABSL_GUARDED_BY(ended_mutex_);
+  std::vector<std::vector<uint64_t>> ended_ ABSL_GUARDED_BY(runs_mutex_);
 };
 
 }  // namespace millstream

@@ -72,8 +72,8 @@ std::vector<ClusterTask> TasksOf(const proto::ClusterDef& cluster) {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Server>> Server::Create(absl::string_view server_def,
-                                                 Transport* transport) {
+StatusOr<std::unique_ptr<Server>> Server::Create(absl::string_view server_def, Transport* transport,
+                                                 Heartbeats heartbeats) {
   MS_RETURN_IF_ERROR(Session::PrepareProcess());
   MS_ASSIGN_OR_RETURN(const MessagePtr message, ParseBinary("ServerDef", server_def));
   const auto& def = static_cast<const proto::ServerDef&>(*message);
@@ -97,9 +97,26 @@ StatusOr<std::unique_ptr<Server>> Server::Create(absl::string_view server_def,
   const auto peers = std::make_shared<Peers>(std::move(tasks), transport);
   const auto worker = std::make_shared<Worker>(name, std::move(config), peers);
   server->worker_ = worker;
-  server->master_ = std::make_shared<Master>(worker);
-  services->Set(worker, server->master_);
+  const auto master = std::make_shared<Master>(worker);
+  server->master_ = master;
+  services->Set(worker, master);
+  if (heartbeats == Heartbeats::kRegular) server->StartPulses();
   return server;
+}
+
+void Server::StartPulses() {
+  absl::MutexLock lock(&mutex_);
+  heart_ = std::make_unique<Pulse>(kHeartbeatPeriod, [master = master_] { master->Beat(); });
+  sweeper_ = std::make_unique<Pulse>(kHeartbeatPeriod, [worker = worker_, master = master_] {
+    worker->EndAbandoned();
+    master->EndAbandoned();
+  });
+}
+
+void Server::Beat() {
+  master_->Beat();
+  worker_->EndAbandoned();
+  master_->EndAbandoned();
 }
 
 void Server::Join() { Join(absl::InfiniteDuration()); }
@@ -111,10 +128,14 @@ bool Server::Join(absl::Duration patience) {
 
 void Server::Stop() {
   std::unique_ptr<TransportServer> listening;
+  std::unique_ptr<Pulse> heart;
+  std::unique_ptr<Pulse> sweeper;
   {
     absl::MutexLock lock(&mutex_);
     is_stopped_ = true;
     listening = std::move(listening_);
+    heart = std::move(heart_);
+    sweeper = std::move(sweeper_);
   }
   if (master_ == nullptr) return;
   master_->CloseAll();

@@ -9,10 +9,17 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "distributed_runtime/master.h"
+#include "distributed_runtime/pulse.h"
 #include "distributed_runtime/transport.h"
 #include "framework/status.h"
 
 namespace millstream {
+
+// Who calls Server::Beat.
+enum class Heartbeats {
+  kRegular,  // a thread, once a second
+  kByHand,   // the owner: tests
+};
 
 // Thread-safe.
 class Server {
@@ -21,7 +28,8 @@ class Server {
   // from now on. INVALID_ARGUMENT if it does not name a task of its cluster; UNAVAILABLE if the
   // address is in use.
   static StatusOr<std::unique_ptr<Server>> Create(absl::string_view server_def,
-                                                  Transport* transport);
+                                                  Transport* transport,
+                                                  Heartbeats heartbeats = Heartbeats::kRegular);
   ~Server() { Stop(); }
 
   // "grpc://localhost:2222"
@@ -30,17 +38,24 @@ class Server {
   void Join() ABSL_LOCKS_EXCLUDED(mutex_);
   // The same for a while. True if Stop was called.
   bool Join(absl::Duration patience) ABSL_LOCKS_EXCLUDED(mutex_);
+  const std::shared_ptr<Worker>& worker() const { return worker_; }
+  // One heartbeat: see Master::Beat and both EndAbandoned.
+  void Beat();
   // Refuses further requests and closes all sessions of the task. Idempotent.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   Server() = default;
+  void StartPulses() ABSL_LOCKS_EXCLUDED(mutex_);
 
   std::shared_ptr<Worker> worker_;
   std::shared_ptr<Master> master_;  // null: the server could not be created
   std::unique_ptr<TransportServer> listening_;
   std::string target_;
   absl::Mutex mutex_;
+  // One does not block, the other waits for steps.
+  std::unique_ptr<Pulse> heart_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<Pulse> sweeper_ ABSL_GUARDED_BY(mutex_);
   bool is_stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
@@ -27,17 +28,24 @@ class SessionTable {
     const auto found = sessions_.find(handle);
     return found == sessions_.end() ? nullptr : found->second;
   }
-  // Removes and closes the session; does nothing if there is none.
-  void Close(uint64_t handle) ABSL_LOCKS_EXCLUDED(mutex_) {
+  std::vector<std::shared_ptr<Session>> All() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::vector<std::shared_ptr<Session>> all;
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [handle, session] : sessions_) all.push_back(session);
+    return all;
+  }
+  // Removes and closes the session. Returns false if there is none.
+  bool Close(uint64_t handle) ABSL_LOCKS_EXCLUDED(mutex_) {
     std::shared_ptr<Session> session;
     {
       absl::MutexLock lock(&mutex_);
       const auto found = sessions_.find(handle);
-      if (found == sessions_.end()) return;
+      if (found == sessions_.end()) return false;
       session = std::move(found->second);
       sessions_.erase(found);
     }
     session->Close();
+    return true;
   }
   void CloseAll() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::flat_hash_map<uint64_t, std::shared_ptr<Session>> sessions;

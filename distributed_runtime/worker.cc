@@ -8,10 +8,14 @@
 #include "distributed_runtime/graph_coding.h"
 #include "distributed_runtime/thread_cache.h"
 #include "framework/message.h"
+#include "framework/plugin/host_interfaces.h"
 #include "millstream/framework/protos/config.pb.h"
 
 namespace millstream {
 namespace {
+
+// In heartbeats: how long a session outlasts its master.
+constexpr int kPatience = 30;
 
 // Of a session in this task: what the session says, and else what the server was told.
 StatusOr<SessionOptions> OptionsOf(const std::string& session, const std::string& server,
@@ -54,7 +58,8 @@ Worker::Worker(std::string task, std::string config, std::shared_ptr<Peers> peer
     : task_(std::move(task)),
       config_(std::move(config)),
       peers_(std::move(peers)),
-      resources_(std::make_shared<ResourceManager>()) {}
+      resources_(std::make_shared<ResourceManager>()),
+      leases_(kPatience) {}
 
 StatusOr<std::shared_ptr<WorkerSession>> Worker::CreateSession(uint64_t handle,
                                                                const std::string& config) {
@@ -81,6 +86,14 @@ StatusOr<std::shared_ptr<WorkerSession>> Worker::Find(uint64_t handle) {
                                          "or the task was started again"));
 }
 
+void Worker::EndAbandoned() {
+  for (const Leases::Ended& ended : leases_.Beat()) {
+    if (!sessions_.Close(ended.session)) continue;
+    HostLog(MS_LOG_WARNING, absl::StrCat("the task ", task_, " has ended a session of the master ",
+                                         ended.holder, ", which is gone"));
+  }
+}
+
 bool Worker::Handle(absl::string_view method, PayloadReader request, Reply reply) {
   using Handler = void (Worker::*)(PayloadReader*, const Reply&);
   struct Method {
@@ -92,6 +105,7 @@ bool Worker::Handle(absl::string_view method, PayloadReader request, Reply reply
       {"RecvTensor", &Worker::OnRecvTensor, false},
       {"RunGraph", &Worker::OnRunGraph, false},
       {"AbortStep", &Worker::OnAbortStep, false},
+      {"Heartbeat", &Worker::OnHeartbeat, false},
       {"RegisterGraph", &Worker::OnRegisterGraph, true},
       {"CreateWorkerSession", &Worker::OnCreateSession, true},
       {"CloseWorkerSession", &Worker::OnCloseSession, true},
@@ -119,6 +133,7 @@ void Worker::OnCreateSession(PayloadReader* request, const Reply& reply) {
   const StatusOr<std::shared_ptr<WorkerSession>> session =
       CreateSession(message.session(), message.config());
   if (!session.ok()) return reply.Give(session.status());
+  leases_.Add(message.session(), message.master(), message.incarnation());
   proto::CreateWorkerSessionResponse response;
   EncodeDevices((*session)->devices(), response.mutable_devices());
   reply.Give(EncodeMessage(response));
@@ -214,6 +229,18 @@ void Worker::OnCloseSession(PayloadReader* request, const Reply& reply) {
   const Status status = DecodeMessage(request, &message);
   if (status.ok()) CloseSession(message.session());
   reply.Give(status);
+}
+
+void Worker::OnHeartbeat(PayloadReader* request, const Reply& reply) {
+  proto::HeartbeatRequest message;
+  const Status status = DecodeMessage(request, &message);
+  if (!status.ok()) return reply.Give(status);
+  const std::vector<uint64_t> sessions(message.sessions().begin(), message.sessions().end());
+  proto::HeartbeatResponse response;
+  for (const uint64_t unknown : leases_.Renew(message.master(), message.incarnation(), sessions)) {
+    response.add_unknown(unknown);
+  }
+  reply.Give(EncodeMessage(response));
 }
 
 void Worker::OnReset(PayloadReader* request, const Reply& reply) {

@@ -9,6 +9,7 @@
 
 #include "absl/types/span.h"
 #include "core/resources/resource_manager.h"
+#include "distributed_runtime/leases.h"
 #include "distributed_runtime/peers.h"
 #include "distributed_runtime/rpc.h"
 #include "distributed_runtime/session_table.h"
@@ -32,8 +33,15 @@ class Worker : public std::enable_shared_from_this<Worker> {
   StatusOr<std::shared_ptr<WorkerSession>> CreateSession(uint64_t handle,
                                                          const std::string& config);
   // Ends a session and waits for its steps. Does nothing if there is none.
-  void CloseSession(uint64_t handle) { sessions_.Close(handle); }
+  void CloseSession(uint64_t handle) {
+    leases_.Remove(handle);
+    sessions_.Close(handle);
+  }
   void CloseAll() { sessions_.CloseAll(); }
+  std::vector<std::shared_ptr<WorkerSession>> sessions() const { return sessions_.All(); }
+  // Called with each heartbeat. Ends the sessions of masters in other tasks that are gone: nobody
+  // has heard of them for half a minute, or they were started again. Waits for their steps.
+  void EndAbandoned();
   void Reset(absl::Span<const std::string> containers) { resources_->Reset(containers); }
 
   // Answers a request of another task. False if the worker has no such method.
@@ -50,12 +58,14 @@ class Worker : public std::enable_shared_from_this<Worker> {
   void OnAbortStep(PayloadReader* request, const Reply& reply);
   void OnCloseSession(PayloadReader* request, const Reply& reply);
   void OnReset(PayloadReader* request, const Reply& reply);
+  void OnHeartbeat(PayloadReader* request, const Reply& reply);
 
   const std::string task_;
   const std::string config_;
   const std::shared_ptr<Peers> peers_;
   const std::shared_ptr<ResourceManager> resources_;
   SessionTable<WorkerSession> sessions_;
+  Leases leases_;  // of masters in other tasks
 };
 
 }  // namespace millstream

@@ -1,0 +1,174 @@
+// Clusters whose tasks and clients are lost.
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "distributed_runtime/loopback_transport.h"
+#include "distributed_runtime/rpc.h"
+#include "distributed_runtime/testing/cluster_fixture.h"
+#include "framework/testing/hang_guard.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "millstream/distributed_runtime/protos/session_messages.pb.h"
+
+namespace millstream {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// As many as end a lease, and as many as end the steps that wait for a task.
+constexpr int kLease = 31;
+constexpr int kSilence = 5;
+
+class ClusterFaultsTest : public ClusterTest {
+ protected:
+  std::vector<std::shared_ptr<WorkerSession>> SessionsIn(int task) {
+    return servers_[task]->worker()->sessions();
+  }
+  void Beat(int task, int times) {
+    for (int i = 0; i < times; ++i) servers_[task]->Beat();
+  }
+  // As SIGKILL: the other tasks learn nothing.
+  void Kill(int task) {
+    transports_[task]->Set(Fault::kRefused);
+    servers_[task].reset();
+  }
+  static proto::ConfigProto Isolated() {
+    proto::ConfigProto config;
+    config.set_isolate_session_state(true);
+    return config;
+  }
+  // Calls `during` when a step of this session's master waits for an element of an empty queue in
+  // task 1. Returns the result of the step.
+  template <typename During>
+  Status RunDuring(const During& during) {
+    const Output y = FromEmptyQueue(1);
+    const Node* const pause = build.NodeOf("TestPause", {});
+    PausePoint::Close();
+    std::thread other([&] {
+      PausePoint::AwaitStep();
+      PausePoint::Open();
+      during();
+    });
+    const Status status = Run({y}, {}, {pause}).status();
+    other.join();
+    return status;
+  }
+};
+
+TEST_F(ClusterFaultsTest, AClosedSessionLeavesNothingInOtherTasks) {
+  session = Open(0, Isolated());
+  EXPECT_EQ(Elements<float>(Value(On(1, "Neg", {Constant(1.0f)})))[0], -1);
+  const std::weak_ptr<WorkerSession> kept = SessionsIn(1)[0];
+  session.reset();
+  EXPECT_THAT(SessionsIn(1), IsEmpty());
+  EXPECT_TRUE(Eventually([&] { return kept.expired(); }));
+}
+
+TEST_F(ClusterFaultsTest, AWorkerEndsTheSessionsOfAMasterThatWasKilled) {
+  build.set_device("/job:worker/task:1");
+  const Output v = Variable("v", DataType::kFloat, PartialShape::Scalar());
+  const Node* const assign = Assign(v, Constant(5.0f));
+  build.set_device("");
+  session = Open(0, Isolated());
+  ASSERT_EQ(Execute({assign}), absl::OkStatus());
+  const std::weak_ptr<WorkerSession> kept = SessionsIn(1)[0];
+  Beat(0, 1);
+  Beat(1, kLease - 1);
+  Beat(0, 1);
+  Beat(1, kLease - 1);
+  EXPECT_THAT(SessionsIn(1), SizeIs(1));
+  Kill(0);
+  session.reset();
+  Beat(1, 1);
+  EXPECT_THAT(SessionsIn(1), IsEmpty());
+  EXPECT_TRUE(Eventually([&] { return kept.expired(); }));
+}
+
+TEST_F(ClusterFaultsTest, TheStepsOfAMasterThatWasKilledEndWithItsSessions) {
+  session = Open(0);
+  const std::weak_ptr<WorkerSession> kept = SessionsIn(1)[0];
+  const Status status = RunDuring([this] {
+    transports_[0]->Set(Fault::kRefused);
+    EXPECT_EQ(session->Close(), absl::OkStatus());
+  });
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
+  EXPECT_FALSE(kept.expired());
+  Beat(1, kLease);
+  EXPECT_TRUE(Eventually([&] { return kept.expired(); }));
+}
+
+TEST_F(ClusterFaultsTest, AMasterThatWasStartedAgainEndsItsOldSessions) {
+  session = Open(0);
+  Kill(0);
+  session.reset();
+  servers_[0] = Start(0);
+  session = Open(0);
+  EXPECT_THAT(SessionsIn(1), SizeIs(2));
+  Beat(1, 1);
+  EXPECT_THAT(SessionsIn(1), SizeIs(1));
+  EXPECT_EQ(Elements<float>(Value(On(1, "Neg", {Constant(1.0f)})))[0], -1);
+}
+
+TEST_F(ClusterFaultsTest, AStepDoesNotWaitForATaskThatIsSilent) {
+  session = Open(0);
+  const Status status = RunDuring([this] {
+    transports_[0]->Set(Fault::kLost);
+    Beat(0, kSilence);
+  });
+  ExpectError(status, absl::StatusCode::kUnavailable, {"/job:worker/replica:0/task:1"});
+  transports_[0]->Set(Fault::kNone);
+  EXPECT_EQ(Elements<float>(Value(On(1, "Neg", {Constant(1.0f)})))[0], -1);
+}
+
+TEST_F(ClusterFaultsTest, AnAnswerCountsHoweverManyWereLostBefore) {
+  session = Open(0);
+  const Status status = RunDuring([this] {
+    for (int i = 0; i < 3; ++i) {
+      transports_[0]->Set(Fault::kLost);
+      Beat(0, kSilence - 2);
+      transports_[0]->Set(Fault::kNone);
+      Beat(0, 1);
+    }
+    EXPECT_EQ(session->Close(), absl::OkStatus());
+  });
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
+}
+
+TEST_F(ClusterFaultsTest, AStepDoesNotWaitForATaskThatWasStartedAgain) {
+  session = Open(0);
+  const Status status = RunDuring([this] {
+    transports_[0]->Set(Fault::kLost);
+    servers_[1].reset();
+    servers_[1] = Start(1);
+    transports_[0]->Set(Fault::kNone);
+    Beat(0, 1);
+  });
+  ExpectError(status, absl::StatusCode::kAborted, {"/job:worker/replica:0/task:1"});
+}
+
+TEST_F(ClusterFaultsTest, AMasterClosesTheSessionsOfAClientThatIsGone) {
+  const auto channel = LoopbackTransport::Global()->Connect(servers_[0]->target().substr(7));
+  ASSERT_TRUE(channel.ok()) << channel.status();
+  proto::CreateSessionResponse created;
+  ASSERT_EQ(RequestMessage(channel->get(), "CreateSession", proto::CreateSessionRequest(),
+                           absl::InfiniteFuture(), &created),
+            absl::OkStatus());
+  proto::SessionRequest keep;
+  keep.set_session(created.session());
+  for (int i = 0; i < 2; ++i) {
+    proto::NothingResponse nothing;
+    EXPECT_EQ(RequestMessage(channel->get(), "KeepSession", keep, absl::InfiniteFuture(), &nothing),
+              absl::OkStatus());
+    Beat(0, kLease - 1);
+  }
+  EXPECT_THAT(SessionsIn(1), SizeIs(1));
+  Beat(0, 1);
+  EXPECT_THAT(SessionsIn(1), IsEmpty());
+}
+
+}  // namespace
+}  // namespace millstream

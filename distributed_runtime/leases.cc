@@ -1,0 +1,60 @@
+#include "distributed_runtime/leases.h"
+
+#include <iterator>
+#include <utility>
+
+namespace millstream {
+
+void Leases::Add(uint64_t session, const std::string& holder, uint64_t incarnation) {
+  absl::MutexLock lock(&mutex_);
+  EndEarlier(holder, incarnation);
+  Lease& lease = leases_[session];
+  lease = Lease();
+  lease.holder = holder;
+  lease.incarnation = incarnation;
+}
+
+void Leases::Remove(uint64_t session) {
+  absl::MutexLock lock(&mutex_);
+  leases_.erase(session);
+}
+
+std::vector<uint64_t> Leases::Renew(const std::string& holder, uint64_t incarnation,
+                                    absl::Span<const uint64_t> sessions) {
+  std::vector<uint64_t> unknown;
+  absl::MutexLock lock(&mutex_);
+  EndEarlier(holder, incarnation);
+  for (const uint64_t session : sessions) {
+    const auto found = leases_.find(session);
+    if (found == leases_.end() || found->second.is_over) {
+      unknown.push_back(session);
+    } else {
+      found->second.beats = 0;
+    }
+  }
+  return unknown;
+}
+
+std::vector<Leases::Ended> Leases::Beat() {
+  std::vector<Ended> ended;
+  absl::MutexLock lock(&mutex_);
+  for (auto at = leases_.begin(); at != leases_.end();) {
+    Lease& lease = at->second;
+    const auto next = std::next(at);
+    if (lease.is_over || ++lease.beats > patience_) {
+      ended.push_back({at->first, std::move(lease.holder)});
+      leases_.erase(at);
+    }
+    at = next;
+  }
+  return ended;
+}
+
+// A request that an earlier incarnation sent may come late: it ends nothing of a later one.
+void Leases::EndEarlier(const std::string& holder, uint64_t incarnation) {
+  for (auto& [session, lease] : leases_) {
+    if (lease.holder == holder && lease.incarnation < incarnation) lease.is_over = true;
+  }
+}
+
+}  // namespace millstream

@@ -1,0 +1,57 @@
+// Which sessions of a task others hold, and whether these are still there.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_LEASES_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_LEASES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+
+namespace millstream {
+
+// A session lasts as long as its holder (a master, a client) is heard of. Time is counted in
+// heartbeats of the task that gives the leases. Thread-safe.
+class Leases {
+ public:
+  // A lease ends with the heartbeat that is number `patience` + 1 since its holder was heard of.
+  explicit Leases(int patience) : patience_(patience) {}
+
+  // Begins a lease. `incarnation` is a number of the holder that grows when it is started again:
+  // leases of earlier incarnations are over, because nobody holds them.
+  void Add(uint64_t session, const std::string& holder, uint64_t incarnation)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Does nothing if the session has no lease.
+  void Remove(uint64_t session) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The holder says that it has these sessions. Returns those of them that have no lease.
+  std::vector<uint64_t> Renew(const std::string& holder, uint64_t incarnation,
+                              absl::Span<const uint64_t> sessions) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  struct Ended {
+    uint64_t session = 0;
+    std::string holder;
+  };
+  // The next heartbeat. Removes and returns the leases that are over.
+  std::vector<Ended> Beat() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Lease {
+    std::string holder;
+    uint64_t incarnation = 0;
+    int beats = 0;  // since the holder was heard of
+    bool is_over = false;
+  };
+  void EndEarlier(const std::string& holder, uint64_t incarnation)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const int patience_;
+  absl::Mutex mutex_;
+  absl::flat_hash_map<uint64_t, Lease> leases_ ABSL_GUARDED_BY(mutex_);  // by session
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_LEASES_H_

@@ -1,0 +1,91 @@
+#include "distributed_runtime/leases.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/synchronization/notification.h"
+#include "distributed_runtime/pulse.h"
+#include "framework/testing/hang_guard.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+constexpr int kPatience = 3;
+
+class LeasesTest : public ::testing::Test {
+ protected:
+  std::vector<uint64_t> Beat() {
+    std::vector<uint64_t> sessions;
+    for (const Leases::Ended& ended : leases_.Beat()) sessions.push_back(ended.session);
+    return sessions;
+  }
+  void BeatInPatience() {
+    for (int i = 0; i < kPatience; ++i) EXPECT_THAT(Beat(), IsEmpty());
+  }
+
+  Leases leases_{kPatience};
+};
+
+TEST_F(LeasesTest, ALeaseEndsOnceWhenItsHolderIsSilent) {
+  leases_.Add(7, "a", 1);
+  BeatInPatience();
+  EXPECT_THAT(Beat(), ElementsAre(7));
+  EXPECT_THAT(Beat(), IsEmpty());
+}
+
+TEST_F(LeasesTest, ALeaseThatIsRenewedLasts) {
+  leases_.Add(7, "a", 1);
+  leases_.Add(8, "b", 1);
+  BeatInPatience();
+  EXPECT_THAT(leases_.Renew("a", 1, {7}), IsEmpty());
+  EXPECT_THAT(Beat(), ElementsAre(8));
+  EXPECT_THAT(leases_.Renew("b", 1, {8}), ElementsAre(8));
+}
+
+TEST_F(LeasesTest, ALeaseThatWasRemovedDoesNotEnd) {
+  leases_.Add(7, "a", 1);
+  leases_.Remove(7);
+  BeatInPatience();
+  EXPECT_THAT(Beat(), IsEmpty());
+}
+
+TEST_F(LeasesTest, AHolderThatWasStartedAgainLosesItsLeases) {
+  leases_.Add(7, "a", 1);
+  leases_.Add(8, "a", 1);
+  leases_.Add(9, "b", 1);
+  leases_.Add(10, "a", 2);
+  EXPECT_THAT(leases_.Renew("a", 1, {7}), ElementsAre(7));
+  EXPECT_THAT(Beat(), UnorderedElementsAre(7, 8));
+  EXPECT_THAT(leases_.Renew("b", 2, {}), IsEmpty());
+  EXPECT_THAT(Beat(), ElementsAre(9));
+}
+
+TEST_F(LeasesTest, ALateRequestOfAnEarlierIncarnationEndsNothing) {
+  leases_.Add(10, "a", 2);
+  EXPECT_THAT(leases_.Renew("a", 1, {7}), ElementsAre(7));
+  leases_.Add(7, "a", 1);
+  BeatInPatience();
+  EXPECT_THAT(Beat(), UnorderedElementsAre(7, 10));
+}
+
+TEST(PulseTest, BeatsUntilItIsDestroyed) {
+  absl::Notification first;
+  int beats = 0;
+  {
+    const Pulse pulse(absl::Microseconds(1), [&] {
+      if (++beats == 2) first.Notify();
+    });
+    EXPECT_TRUE(Eventually(first));
+  }
+  // The thread writes it no more.
+  EXPECT_GE(beats, 2);
+}
+
+}  // namespace
+}  // namespace millstream

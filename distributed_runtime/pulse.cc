@@ -1,0 +1,44 @@
+#include "distributed_runtime/pulse.h"
+
+#include <thread>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "core/graph/fork_guard.h"
+
+namespace millstream {
+
+struct Pulse::State {
+  bool IsIdle() const ABSL_SHARED_LOCKS_REQUIRED(mutex) { return !is_beating; }
+
+  absl::Mutex mutex;
+  bool is_stopped ABSL_GUARDED_BY(mutex) = false;
+  bool is_beating ABSL_GUARDED_BY(mutex) = false;
+};
+
+Pulse::Pulse(absl::Duration period, std::function<void()> beat)
+    : state_(std::make_shared<State>()) {
+  std::thread([state = state_, period, beat = std::move(beat)] {
+    while (true) {
+      {
+        absl::MutexLock lock(&state->mutex);
+        if (state->mutex.AwaitWithTimeout(absl::Condition(&state->is_stopped), period)) return;
+        state->is_beating = true;
+      }
+      beat();
+      absl::MutexLock lock(&state->mutex);
+      state->is_beating = false;
+    }
+  }).detach();
+}
+
+Pulse::~Pulse() {
+  // A forked child has a copy of the object, and not the thread.
+  if (ForkGuard::Forked()) return;
+  absl::MutexLock lock(&state_->mutex);
+  state_->is_stopped = true;
+  state_->mutex.Await(absl::Condition(state_.get(), &State::IsIdle));
+}
+
+}  // namespace millstream

@@ -1,0 +1,98 @@
+#include "distributed_runtime/testing/faulty_transport.h"
+
+#include <utility>
+
+namespace millstream {
+
+class FaultyTransport::State {
+ public:
+  void Set(Fault fault) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    fault_ = fault;
+    if (fault == Fault::kLost) ++losses_;
+  }
+  // Counts a request. `losses` is for LosesResponse.
+  Fault Note(absl::string_view method, int* losses) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    ++counts_[std::string(method)];
+    *losses = losses_;
+    return fault_;
+  }
+  bool LosesResponse(int losses) const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return losses != losses_;
+  }
+  int Count(absl::string_view method) const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    const auto found = counts_.find(method);
+    return found == counts_.end() ? 0 : found->second;
+  }
+  void ForgetCounts() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    counts_.clear();
+  }
+
+ private:
+  mutable absl::Mutex mutex_;
+  Fault fault_ ABSL_GUARDED_BY(mutex_) = Fault::kNone;
+  int losses_ ABSL_GUARDED_BY(mutex_) = 0;  // how often messages began to be lost
+  absl::flat_hash_map<std::string, int> counts_ ABSL_GUARDED_BY(mutex_);
+};
+
+namespace {
+
+class NoCall final : public Channel::Call {
+ public:
+  void Cancel() override {}
+};
+
+class FaultyChannel final : public Channel {
+ public:
+  FaultyChannel(std::shared_ptr<Channel> inner, std::shared_ptr<FaultyTransport::State> state)
+      : inner_(std::move(inner)), state_(std::move(state)) {}
+
+  std::shared_ptr<Call> Start(absl::string_view method, Payload request, absl::Time deadline,
+                              Respond respond) override {
+    int losses = 0;
+    switch (state_->Note(method, &losses)) {
+      case Fault::kNone: break;
+      case Fault::kRefused:
+        respond(absl::UnavailableError("the message was refused"), Payload());
+        return std::make_shared<NoCall>();
+      case Fault::kLost: return std::make_shared<NoCall>();
+    }
+    return inner_->Start(method, std::move(request), deadline,
+                         [state = state_, losses, respond = std::move(respond)](
+                             const Status& status, Payload response) {
+                           if (state->LosesResponse(losses)) return;
+                           respond(status, std::move(response));
+                         });
+  }
+
+ private:
+  const std::shared_ptr<Channel> inner_;
+  const std::shared_ptr<FaultyTransport::State> state_;
+};
+
+}  // namespace
+
+FaultyTransport::FaultyTransport(Transport* inner)
+    : inner_(*inner), state_(std::make_shared<State>()) {}
+
+StatusOr<std::unique_ptr<TransportServer>> FaultyTransport::Serve(
+    const std::string& address, std::shared_ptr<RequestHandler> handler) {
+  return inner_.Serve(address, std::move(handler));
+}
+
+StatusOr<std::shared_ptr<Channel>> FaultyTransport::Connect(const std::string& address) {
+  MS_ASSIGN_OR_RETURN(std::shared_ptr<Channel> channel, inner_.Connect(address));
+  return std::make_shared<FaultyChannel>(std::move(channel), state_);
+}
+
+void FaultyTransport::Set(Fault fault) { state_->Set(fault); }
+
+int FaultyTransport::Count(absl::string_view method) const { return state_->Count(method); }
+
+void FaultyTransport::ForgetCounts() { state_->ForgetCounts(); }
+
+}  // namespace millstream

@@ -1,0 +1,49 @@
+// A transport for tests that loses messages, and counts them.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_TESTING_FAULTY_TRANSPORT_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_TESTING_FAULTY_TRANSPORT_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "distributed_runtime/transport.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// What becomes of the requests that leave through a transport, and of their responses.
+enum class Fault {
+  kNone,
+  kRefused,  // requests fail with UNAVAILABLE
+  kLost,     // neither requests arrive nor responses to earlier ones, and nobody is told
+};
+
+// The transport of one task over another transport. Thread-safe.
+class FaultyTransport final : public Transport {
+ public:
+  // REQUIRES: `inner` outlives this object.
+  explicit FaultyTransport(Transport* inner);
+
+  StatusOr<std::unique_ptr<TransportServer>> Serve(
+      const std::string& address, std::shared_ptr<RequestHandler> handler) override;
+  StatusOr<std::shared_ptr<Channel>> Connect(const std::string& address) override;
+
+  void Set(Fault fault);
+  // The requests of a method since the last call of ForgetCounts.
+  int Count(absl::string_view method) const;
+  void ForgetCounts();
+
+  // What channels share.
+  class State;
+
+ private:
+  Transport& inner_;
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_TESTING_FAULTY_TRANSPORT_H_
