@@ -76,8 +76,7 @@ _LAZY = frozenset(
     }
 )
 # Rooms whose names every module imports only when they are first used: few programs use them.
-_LAZY_EVERYWHERE = frozenset({"cluster", "monitored", "saved_model"})
-_LAZY_EVERYWHERE = frozenset({"cluster", "linear_operators", "monitored"})
+_LAZY_EVERYWHERE = frozenset({"cluster", "linear_operators", "monitored", "saved_model"})
 
 
 class DeclarationError(ValueError):

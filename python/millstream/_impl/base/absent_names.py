@@ -5,7 +5,6 @@ from __future__ import annotations
 # "name: reason", for the name and for all below it.
 _REASONS = """
 GradientTape: gradients are those of a graph; use tf.gradients
-Module: variables are kept together by scopes; use tf.variable_scope and tf.make_template
 autograph: Python's control flow is not translated; use tf.cond, tf.case, tf.while_loop and tf.map_fn
 compat.v2: it is the API of version 2; the names of version 1 are those of tf itself
 config.experimental: devices are opened by sessions; use tf.Session(config=tf.ConfigProto(...)) and tf.Session.list_devices

@@ -16,8 +16,6 @@ from millstream._impl.values import dtypes
 
 _SLICES = Kind("IndexedSlices", lambda value: isinstance(value, IndexedSlices))
 
-unique = public("unique")(gen_ops.unique)
-histogram_fixed_width = public("histogram_fixed_width")(gen_ops.histogram_fixed_width)
 unravel_index = public("unravel_index")(gen_ops.unravel_index)
 
 
