@@ -21,6 +21,9 @@ from millstream._impl.train.checkpoint_state import get_checkpoint_state
 
 _logger = logging.getLogger("millstream")
 
+# How long a process waits after its first look at a session; longer after each further one.
+_FIRST_WAIT_SECS = 0.2
+
 # Whether something is so, and if not, why.
 _Verdict = tuple[bool, str | None]
 
@@ -40,7 +43,8 @@ class SessionManager:
     graph
         The graph, by default the default one.
     recovery_wait_secs
-        Seconds between two looks at a session, or for a checkpoint, that is not ready.
+        Seconds between two looks for a checkpoint that is not there, and at most so many between
+        two looks at a session that is not ready.
     local_init_run_options
         A ``RunOptions`` for `local_init_op`.
 
@@ -258,6 +262,7 @@ class SessionManager:
         """
         limit = float("inf") if max_wait_secs is None else max_wait_secs
         deadline = time.monotonic() + limit
+        pause = min(_FIRST_WAIT_SECS, self._recovery_wait_secs)
         while True:
             session = Session(master or "", graph=self._graph, config=config)
             try:
@@ -275,7 +280,8 @@ class SessionManager:
                     None, None, f"Session was not ready after waiting {limit:g} secs. {why}"
                 )
             _logger.info("Waiting for model to be ready: %s", why)
-            time.sleep(self._recovery_wait_secs)
+            time.sleep(pause)
+            pause = min(2.0 * pause, self._recovery_wait_secs)
 
     def _restored(
         self,

@@ -157,6 +157,15 @@ def test_a_session_is_waited_for_until_it_is_ready() -> None:
     assert next(answers, None) is None
 
 
+def test_the_first_looks_at_a_session_follow_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([["v"]] * 9 + [[]])
+    check = tf.py_func(lambda: np.array(next(answers), object), [], tf.string)
+    pauses: list[float] = []
+    monkeypatch.setattr("millstream._impl.monitored.session_manager.time.sleep", pauses.append)
+    tf.train.SessionManager(ready_op=check).wait_for_session("").close()
+    assert pauses == [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30]
+
+
 def test_waiting_has_a_limit() -> None:
     tf.Variable(1.0, name="v")
     with pytest.raises(tf.errors.DeadlineExceededError, match=r"was not ready after waiting 0\.1"):
