@@ -41,6 +41,14 @@ def calls_of_sessions() -> Calls:
         tf.train.LoggingTensorHook: lambda: {"tensors": ["loss"], "every_n_iter": 1},
         tf.train.FeedFnHook: lambda: {"feed_fn": dict},
         tf.train.FinalOpsHook: lambda: {"final_ops": tf.constant(1.0)},
+        tf.cluster.from_environment: lambda: {"environment": {}},
+        tf.cluster.Task: lambda: {
+            "cluster": {"ps": ["a:1"]}, "job_name": "ps", "task_index": 0,
+        },
+        tf.cluster.LocalCluster: lambda: {
+            "command": ["true"], "ps": 1, "workers": 1, "restarts": 1, "write": print,
+            "patience": 1.0,
+        },
         tf.train.ClusterSpec: lambda: {"cluster": {"ps": ["localhost:1"]}},
         tf.train.Server: lambda: {
             "server_or_cluster_def": {"local": ["localhost:0"]}, "job_name": "local",

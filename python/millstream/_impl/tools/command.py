@@ -6,7 +6,8 @@ are not. ``millstream plugin-check FILE`` says whether a plugin keeps the rules 
 with ``--json``. ``millstream plugin-template FOLDER`` makes a plugin to begin with. ``millstream
 replay FILE`` runs a node again that made a NaN. ``millstream check PROGRAM`` lists names that a
 program uses and that are not there. ``millstream checkpoint`` lists, prints, verifies, compares and
-converts checkpoints.
+converts checkpoints. ``millstream server`` is a task of a cluster, and ``millstream cluster`` runs
+a program as all tasks of one.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from millstream._impl.session.plugins import PluginInfo
 from millstream._impl.tools import (
     check_names,
     checkpoint_command,
+    cluster_command,
     doctor,
     plugin_check,
     plugin_template,
@@ -52,7 +54,8 @@ def main(arguments: list[str] | None = None) -> int:
     int
         The exit status: 0; 1 when the search path itself is wrong, a rule failed, there is a
         problem or a file cannot be read; 2 when a plugin could not be checked. Of
-        ``checkpoint`` see `checkpoint_command.run`.
+        ``checkpoint`` see `checkpoint_command.run`, of ``server`` and ``cluster``
+        `cluster_command`.
     """
     parser = argparse.ArgumentParser(prog="millstream", description="Tools of Millstream.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -99,7 +102,23 @@ def main(arguments: list[str] | None = None) -> int:
         description="Lists, prints, verifies, compares and converts checkpoints.",
     )
     checkpoint_command.add_arguments(checkpoints)
+    server = commands.add_parser(
+        "server",
+        help="be a task of a cluster",
+        description="Is a task of a cluster, until SIGTERM ends it.",
+    )
+    cluster_command.add_server_arguments(server)
+    cluster = commands.add_parser(
+        "cluster",
+        help="run a program on a cluster",
+        description="Runs a program on a cluster.",
+    )
+    cluster_command.add_cluster_arguments(cluster)
     options = parser.parse_args(arguments)
+    if options.command == "server":
+        return cluster_command.run_server(options)
+    if options.command == "cluster":
+        return cluster_command.run_cluster(options)
     if options.command == "checkpoint":
         return checkpoint_command.run(options)
     if options.command == "check":

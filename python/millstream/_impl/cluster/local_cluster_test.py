@@ -1,0 +1,138 @@
+"""Local clusters: their tasks find their place, and none is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import millstream as tf
+
+# What the programs of tasks begin with; "park" waits for ever.
+_HEAD = """
+import json, os, signal, sys
+config = json.loads(os.environ["TF_CONFIG"])
+job, index = config["task"]["type"], config["task"]["index"]
+def park():
+    while True:
+        signal.pause()
+"""
+
+
+def _run(
+    program: str, ps: int = 0, workers: int = 1, restarts: int = 0, patience: float = 30.0
+) -> tuple[int, list[str]]:
+    lines: list[str] = []
+    cluster = tf.cluster.LocalCluster(
+        [sys.executable, "-c", _HEAD + program],
+        ps=ps,
+        workers=workers,
+        restarts=restarts,
+        write=lambda task, line: lines.append(f"{task}| {line}"),
+        patience=patience,
+    )
+    return cluster.run(), lines
+
+
+def test_tasks_find_their_place_and_servers_end_after_the_workers() -> None:
+    program = """
+print(job, index, [len(config["cluster"][name]) for name in ("ps", "worker")], flush=True)
+if job == "ps":
+    park()
+"""
+    status, lines = _run(program, ps=1, workers=2)
+    assert status == 0
+    assert {"worker:0| worker 0 [1, 2]", "worker:1| worker 1 [1, 2]"} <= set(lines)
+
+
+def test_all_tasks_are_at_different_addresses_of_this_machine() -> None:
+    cluster = tf.cluster.LocalCluster(["true"], ps=2, workers=3).cluster
+    addresses = [address for job in cluster.jobs for address in cluster.job_tasks(job)]
+    assert len(set(addresses)) == 5
+    assert all(str(address).startswith("localhost:") for address in addresses)
+
+
+def test_a_task_that_fails_ends_the_cluster() -> None:
+    status, lines = _run("sys.exit(3) if index == 1 else park()", workers=3)
+    assert status == 3
+    assert "worker:1| ended with status 3; the cluster ends" in lines
+
+
+def test_a_killed_task_is_started_again_as_often_as_allowed(tmp_path: Path) -> None:
+    mark, fifo = tmp_path / "mark", tmp_path / "fifo"
+    os.mkfifo(fifo)
+    # The chief ends when the other worker, in its second life, has opened and closed the pipe.
+    program = f"""
+if index == 0:
+    open({str(fifo)!r}).read()
+elif not os.path.exists({str(mark)!r}):
+    open({str(mark)!r}, "w")
+    os.kill(os.getpid(), signal.SIGKILL)
+else:
+    open({str(fifo)!r}, "w")
+"""
+    status, lines = _run(program, workers=2, restarts=1)
+    assert status == 0
+    assert "worker:1| was killed by signal 9; it is started again" in lines
+    mark.unlink()
+    status, lines = _run(program, workers=2)
+    assert status == 128 + signal.SIGKILL
+    assert "worker:1| was killed by signal 9; the cluster ends" in lines
+
+
+def test_a_program_can_kill_a_task_by_name() -> None:
+    lines: list[str] = []
+
+    def write(task: str, line: str) -> None:
+        lines.append(line)
+        if line == "begun":
+            cluster.kill(task)
+
+    program = _HEAD + "print('begun', flush=True)\npark()"
+    cluster = tf.cluster.LocalCluster([sys.executable, "-c", program], write=write)
+    assert cluster.run() == 128 + signal.SIGKILL
+    assert lines == ["begun", "was killed by signal 9; the cluster ends"]
+    cluster.kill("worker:0")  # it does not run
+    with pytest.raises(ValueError, match="no such task: 'worker:1'; the tasks are worker:0"):
+        cluster.kill("worker:1")
+
+
+def test_a_task_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    program = f"""
+if index == 0:
+    open({str(fifo)!r}).read()
+else:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    open({str(fifo)!r}, "w").close()
+    park()
+"""
+    assert _run(program, workers=2, patience=0.0)[0] == 0
+
+
+def test_no_task_outlives_its_cluster_that_is_killed(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    program = tmp_path / "program.py"
+    # Tasks hold the pipe open as long as they live.
+    program.write_text(f"{_HEAD}\nout = open({str(fifo)!r}, 'wb', 0)\nout.write(b'x')\npark()")
+    command = [sys.executable, "-m", "millstream", "cluster", "run", "--workers=2", str(program)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, env=environment) as process, fifo.open("rb", 0) as held:
+        received = held.read(1)
+        while len(received) < 2:
+            received += held.read(1)
+        process.kill()
+        assert held.read(1) == b""  # the last writer has ended
+
+
+def test_wrong_arguments_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least one worker"):
+        tf.cluster.LocalCluster(["true"], workers=0)
+    with pytest.raises(ValueError, match="expected a program"):
+        tf.cluster.LocalCluster([])
