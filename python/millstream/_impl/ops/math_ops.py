@@ -22,6 +22,7 @@ from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops import operators
 from millstream._impl.ops.indexed_slices import IndexedSlices
+from millstream._impl.ops.sparse_tensor import SparseTensor
 from millstream._impl.values import dtypes, values
 
 add = public("add", "math.add")(gen_ops.add)
@@ -148,7 +149,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     Parameters
     ----------
     x
-        A tensor, or slices, whose values are cast.
+        A tensor; or slices or a sparse tensor, whose values are cast.
     dtype
         The type; floating-point numbers lose their fraction when it is an integer.
     name
@@ -166,6 +167,9 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
         if isinstance(x, IndexedSlices):
             values = gen_ops.cast(x.values, wanted, name=scope)
             return IndexedSlices(values, x.indices, x.dense_shape)
+        if isinstance(x, SparseTensor):
+            values = gen_ops.cast(x.values, wanted, name=scope)
+            return SparseTensor(x.indices, values, x.dense_shape)
         value = convert_to_tensor(x, name="x")
         if value.dtype.base_dtype == wanted:
             return value

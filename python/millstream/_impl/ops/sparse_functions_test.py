@@ -91,6 +91,14 @@ def test_rows_are_filled_and_elements_kept() -> None:
     ]
 
 
+def test_values_are_cast() -> None:
+    cast = tf.cast(_sparse(_DENSE), tf.int32)
+    assert isinstance(cast, tf.SparseTensor)
+    assert cast.dtype is tf.int32
+    assert _dense(cast).tolist() == _DENSE.astype(int).tolist()
+    assert _dense(tf.to_int64(_sparse(_DENSE))).dtype == np.int64
+
+
 def test_what_is_not_sparse_is_refused() -> None:
     with pytest.raises(TypeError, match="sp_input"):
         tf.sparse_reorder(tf.constant([1.0]))

@@ -24,7 +24,8 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
     dtype
         Type of the elements.
     shape
-        The shape of the whole tensor; None when it is fed too.
+        The shape of the whole tensor. When it is None or has a size that is None, the shape is fed
+        too.
     name
         What the names of its three parts begin with.
 
@@ -44,13 +45,14 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
     def part(suffix: str) -> str | None:
         return None if name is None else f"{name}/{suffix}"
 
-    rank = None
-    if shape is None:
-        sizes = placeholder(dtypes.int64, [None], part("shape"))
-    else:
-        given = shape if isinstance(shape, TensorLike) else as_shape(shape).as_list()
+    known = shape if isinstance(shape, TensorLike) else as_shape(shape)
+    if isinstance(known, TensorLike) or known.is_fully_defined():
+        given = known if isinstance(known, TensorLike) else known.as_list()
         sizes = convert_to_tensor(given, dtypes.int64, part("shape"))
         rank = sizes.shape.with_rank(1)[0].value
+    else:
+        rank = known.ndims
+        sizes = placeholder(dtypes.int64, [rank], part("shape"))
     values = placeholder(dtype, [None], part("values"))
     indices = placeholder(dtypes.int64, [None, rank], part("indices"))
     return SparseTensor(indices, values, sizes)

@@ -78,8 +78,8 @@ def batch(
     Returns
     -------
     Tensor, list or dict
-        As `tensors`, with one more dimension. At the end of the input, steps that read it raise
-        OutOfRangeError.
+        As `tensors`, with one more dimension; of a list of one tensor, a tensor. At the end of the
+        input, steps that read it raise OutOfRangeError.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def batch_join(
     Examples
     --------
     >>> joined = tf.train.batch_join([[tf.constant(1)], [tf.constant(2)]], batch_size=4)
-    >>> joined[0].shape.as_list()
+    >>> joined.shape.as_list()
     [4]
     """
     sources = sources_of(tensors_list)
@@ -240,7 +240,7 @@ def maybe_batch_join(
     Examples
     --------
     >>> keep = tf.placeholder_with_default(True, [])
-    >>> tf.train.maybe_batch_join([[tf.constant(1)]], keep, batch_size=4)[0].shape.as_list()
+    >>> tf.train.maybe_batch_join([[tf.constant(1)]], keep, batch_size=4).shape.as_list()
     [4]
     """
     sources = sources_of(tensors_list)

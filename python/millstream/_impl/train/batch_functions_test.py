@@ -95,10 +95,11 @@ def test_batches_have_all_elements(session: tf.Session) -> None:
 
 
 def test_the_last_batch_may_be_smaller(session: tf.Session) -> None:
+    # The batch of a list of one tensor is a tensor.
     batch = tf.train.batch([_numbers()], 4, allow_smaller_final_batch=True, name="rest")
-    assert batch[0].op.name == "rest"
-    assert batch[0].shape.as_list() == [None]
-    assert [each[0].tolist() for each in _all_of(session, batch)] == [[0, 1, 2, 3], [4, 5]]
+    assert batch.op.name == "rest"
+    assert batch.shape.as_list() == [None]
+    assert [each.tolist() for each in _all_of(session, batch)] == [[0, 1, 2, 3], [4, 5]]
 
 
 def test_elements_are_padded_to_the_largest(session: tf.Session) -> None:
@@ -119,7 +120,7 @@ def test_rows_may_be_elements(session: tf.Session) -> None:
 def test_elements_of_several_sources_are_joined(session: tf.Session) -> None:
     sources = [[_numbers()], [_numbers() + 100]]
     batch = tf.train.batch_join(sources, 4)
-    found = [value for each in _all_of(session, batch) for value in each[0].tolist()]
+    found = [value for each in _all_of(session, batch) for value in each.tolist()]
     assert sorted(found) == [*range(6), *range(100, 106)]
 
 
@@ -145,35 +146,35 @@ def test_batches_of_shuffled_elements_have_all(session: tf.Session) -> None:
     batch = tf.train.shuffle_batch(
         [number], 5, capacity=20, min_after_dequeue=8, num_threads=2, seed=4
     )
-    found = [value for each in _all_of(session, batch) for value in each[0].tolist()]
+    found = [value for each in _all_of(session, batch) for value in each.tolist()]
     assert sorted(found) == list(range(20))
     assert found != list(range(20))
 
 
 def test_shuffled_sources_are_joined(session: tf.Session) -> None:
     batch = tf.train.shuffle_batch_join([[_numbers()], [_numbers()]], 3, 20, 4, seed=1)
-    found = [value for each in _all_of(session, batch) for value in each[0].tolist()]
+    found = [value for each in _all_of(session, batch) for value in each.tolist()]
     assert sorted(found) == sorted([*range(6), *range(6)])
 
 
 def test_only_what_is_kept_is_in_a_batch(session: tf.Session) -> None:
     number = _numbers()
     batch = tf.train.maybe_batch([number], tf.equal(number % 2, 1), 3)
-    assert [each[0].tolist() for each in _all_of(session, batch)] == [[1, 3, 5]]
+    assert [each.tolist() for each in _all_of(session, batch)] == [[1, 3, 5]]
 
 
 def test_rows_are_kept_one_by_one(session: tf.Session) -> None:
     number = _numbers(limit=3)
     rows = tf.stack([number, number + 10])
     batch = tf.train.maybe_batch([rows], tf.greater(rows, 1), 4, enqueue_many=True)
-    assert [each[0].tolist() for each in _all_of(session, batch)] == [[10, 11, 2, 12]]
+    assert [each.tolist() for each in _all_of(session, batch)] == [[10, 11, 2, 12]]
 
 
 def test_what_is_kept_may_be_shuffled(session: tf.Session) -> None:
     number = _numbers(limit=8)
     keep = tf.equal(number % 2, 0)
     one = tf.train.maybe_shuffle_batch([number], 4, 20, 3, keep, seed=1)
-    found = [sorted(each[0].tolist()) for each in _all_of(session, one)]
+    found = [sorted(each.tolist()) for each in _all_of(session, one)]
     assert found == [[0, 2, 4, 6]]
 
 
@@ -183,8 +184,8 @@ def test_what_is_kept_of_several_sources_is_joined(session: tf.Session) -> None:
     joined = tf.train.maybe_batch_join([[one], [other]], keep, 6)
     shuffled = tf.train.maybe_shuffle_batch_join([[_numbers()]], 6, 20, 3, keep, seed=1)
     with _running(session):
-        assert len(session.run(joined)[0]) == 6
-        assert sorted(session.run(shuffled)[0].tolist()) == list(range(6))
+        assert len(session.run(joined)) == 6
+        assert sorted(session.run(shuffled).tolist()) == list(range(6))
 
 
 def test_a_choice_that_does_not_fit_is_refused() -> None:

@@ -193,11 +193,11 @@ def _common_types(components: list[list[Tensor]]) -> list[Any]:
 
 
 def _structured(source: Any, batch: Any) -> Any:
-    """A batch in the structure of its source."""
+    """A batch in the structure of its source; that of a list of one tensor is no list."""
     columns = _as_list(batch)
     if isinstance(source, Mapping):
         return dict(zip(sorted(source), columns, strict=True))
-    return columns if isinstance(source, (list, tuple)) else columns[0]
+    return columns if len(columns) > 1 else columns[0]
 
 
 def _as_list(value: Any) -> list[Any]:

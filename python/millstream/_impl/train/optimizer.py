@@ -182,7 +182,7 @@ class Optimizer:
             raise TypeError(
                 f"loss: expected a tensor that is computed from the variables, got {loss!r}"
             )
-        _check_differentiable([loss, *chosen])
+        _check_differentiable([loss])
         found = gradient_ops.gradients(
             loss,
             chosen,
@@ -191,7 +191,10 @@ class Optimizer:
             aggregation_method=aggregation_method,
             colocate_gradients_with_ops=colocate_gradients_with_ops,
         )
-        return list(zip(found, chosen, strict=True))
+        pairs = list(zip(found, chosen, strict=True))
+        # A variable of integers that counts has no gradient, and is left alone.
+        _check_differentiable([variable for gradient, variable in pairs if gradient is not None])
+        return pairs
 
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: str | None = None

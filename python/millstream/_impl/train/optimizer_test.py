@@ -471,3 +471,17 @@ def test_variables_to_train_come_in_any_collection() -> None:
         assert session.run([a, b]) == pytest.approx([1.7, 2.8])
     with pytest.raises(TypeError, match="var_list: expected variables, got 'second'"):
         optimizer.compute_gradients(a * b, var_list=named.keys())
+
+
+def test_a_variable_that_counts_is_left_alone() -> None:
+    # Old programs make their global step without trainable=False.
+    w, step = tf.Variable(2.0), tf.Variable(0, name="global_step")
+    rate = tf.train.exponential_decay(0.5, step, 1, 0.5)
+    optimizer = tf.train.GradientDescentOptimizer(rate)
+    pairs = optimizer.compute_gradients(w * w)
+    assert [gradient is None for gradient, _ in pairs] == [False, True]
+    train = optimizer.minimize(w * w, global_step=step)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+        assert session.run([w, step]) == [0.0, 1]

@@ -89,7 +89,7 @@ def shuffle_batch(
     Examples
     --------
     >>> number = tf.random_uniform([], seed=1)
-    >>> tf.train.shuffle_batch([number], 4, capacity=20, min_after_dequeue=8)[0].shape.as_list()
+    >>> tf.train.shuffle_batch([number], 4, capacity=20, min_after_dequeue=8).shape.as_list()
     [4]
     """
     made = Batch(
@@ -149,7 +149,7 @@ def maybe_shuffle_batch(
     --------
     >>> keep = tf.placeholder_with_default([True, False], [2])
     >>> kept = tf.train.maybe_shuffle_batch([[1, 2]], 4, 20, 8, keep, enqueue_many=True)
-    >>> kept[0].shape.as_list()
+    >>> kept.shape.as_list()
     [4]
     """
     made = Batch(
@@ -208,7 +208,7 @@ def shuffle_batch_join(
     Examples
     --------
     >>> sources = [[tf.constant(1)], [tf.constant(2)]]
-    >>> tf.train.shuffle_batch_join(sources, 4, 20, 8)[0].shape.as_list()
+    >>> tf.train.shuffle_batch_join(sources, 4, 20, 8).shape.as_list()
     [4]
     """
     sources = sources_of(tensors_list)
@@ -264,7 +264,7 @@ def maybe_shuffle_batch_join(
     Examples
     --------
     >>> keep = tf.placeholder_with_default(True, [])
-    >>> tf.train.maybe_shuffle_batch_join([[tf.constant(1)]], 4, 20, 8, keep)[0].shape.as_list()
+    >>> tf.train.maybe_shuffle_batch_join([[tf.constant(1)]], 4, 20, 8, keep).shape.as_list()
     [4]
     """
     sources = sources_of(tensors_list)

@@ -77,7 +77,7 @@ def test_batches_of_sparse_tensors(session: tf.Session) -> None:
 def test_rows_of_sparse_tensors(session: tf.Session) -> None:
     rows = tf.SparseTensor([[0, 1], [2, 0], [2, 3], [3, 2]], [5, 6, 7, 8], [4, 4])
     rows = tf.SparseTensor(tf.train.limit_epochs(rows.indices, 1), rows.values, rows.dense_shape)
-    batch = tf.train.batch([rows], batch_size=2, enqueue_many=True)[0]
+    batch = tf.train.batch([rows], batch_size=2, enqueue_many=True)
     assert batch.shape.as_list() == [None, None]
     found = _all_of(session, batch)
     assert _dense(found) == [[(1, 5)], [], [(0, 6), (3, 7)], [(2, 8)]]
@@ -111,10 +111,10 @@ def test_sparse_tensors_of_several_sources(session: tf.Session) -> None:
         tf.train.maybe_batch_join(sources, True, batch_size=2, allow_smaller_final_batch=True),
         tf.train.shuffle_batch_join(sources, 2, 20, 0, allow_smaller_final_batch=True),
     ):
-        assert batch[0].shape.as_list() == [None, None]
+        assert batch.shape.as_list() == [None, None]
     joined = tf.train.shuffle_batch_join(sources, 20, 40, 0, seed=3)
     with _running(session):
-        [value] = session.run(joined)
+        value = session.run(joined)
     assert value.dense_shape[0] == 20
     assert all(row in ([(0, 3), (3, 1)], [(0, 13), (13, 1)]) for row in _dense([value]))
 

@@ -276,7 +276,9 @@ def get_variable(
     if chosen_regularizer is no_regularizer:
         chosen_regularizer = None
 
-    def getter(name: str, **arguments: Any) -> Any:
+    def getter(name: str, *positional: Any, **arguments: Any) -> Any:
+        # Getters of programs call it with the shape and the type by position.
+        arguments.update(zip(_GETTER_ARGUMENTS, positional, strict=False))
         return store_of(get_default_graph()).get(name, **arguments)
 
     if dtype is not None and initializer is not None:
@@ -304,6 +306,14 @@ def get_variable(
         )
 
 
+# What the function that gets a variable takes, after the name.
+_GETTER_ARGUMENTS = (
+    *("shape", "dtype", "initializer", "regularizer", "reuse", "trainable", "collections"),
+    *("caching_device", "partitioner", "validate_shape", "use_resource", "constraint"),
+    *("synchronization", "aggregation"),
+)
+
+
 def _check_dtype(name: str, initializer: Any, dtype: DType) -> None:
     """ValueError when the first value has another dtype than the one asked for."""
     if isinstance(initializer, TensorLike):
@@ -323,7 +333,7 @@ def _check_dtype(name: str, initializer: Any, dtype: DType) -> None:
 def _through(custom_getter: Any, getter: Any) -> Any:
     if custom_getter is None:
         return getter
-    return lambda **arguments: custom_getter(getter, **arguments)
+    return lambda *positional, **arguments: custom_getter(getter, *positional, **arguments)
 
 
 @public("get_local_variable")

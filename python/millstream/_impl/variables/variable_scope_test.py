@@ -138,6 +138,29 @@ def test_getters_add_operations_outside_of_the_scope_of_names() -> None:
     assert [v.name for v in tf.global_variables()] == ["scope/v/0:0", "scope/v/1:0"]
 
 
+def test_getters_call_getters_with_shapes_and_types_by_position() -> None:
+    def in_float(
+        getter: Any, name: str, shape: Any = None, dtype: Any = None, **kwargs: Any
+    ) -> Any:
+        if dtype == tf.float16:
+            return tf.cast(getter(name, shape, tf.float32, **kwargs), tf.float16)
+        return getter(name, shape, dtype, **kwargs)
+
+    def named(getter: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+        return getter(f"{name}_inner", *args, **kwargs)
+
+    with (
+        tf.variable_scope("outer", custom_getter=in_float),
+        tf.variable_scope("inner", custom_getter=named),
+    ):
+        half = tf.get_variable("v", [2], tf.float16)
+    assert half.dtype == tf.float16
+    (kept,) = tf.global_variables()
+    assert kept.name == "outer/inner/v_inner:0"
+    assert kept.dtype.base_dtype == tf.float32
+    assert kept.shape.as_list() == [2]
+
+
 def test_a_getter_that_cannot_be_called_is_refused() -> None:
     with pytest.raises(ValueError, match="custom_getter: expected a callable, got 3"):
         tf.variable_scope("s", custom_getter=3)
