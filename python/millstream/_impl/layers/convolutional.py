@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from millstream._impl.base.public import public
-from millstream._impl.graph.arguments import FUNCTION, INITIALIZER, INTEGER, or_none, takes
+from millstream._impl.graph.arguments import FUNCTION, INTEGER, or_none, takes
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.layers import configuration
+from millstream._impl.layers.configuration import (
+    ACTIVATION,
+    INITIALIZER,
+    REGULARIZER,
+    initializer,
+    regularizer,
+)
 from millstream._impl.layers.core import check_data_format
 from millstream._impl.layers.layer import InputSpec, Layer, activated, size_of, window_sizes
 from millstream._impl.layers.layer_functions import layer_function
@@ -16,20 +24,32 @@ from millstream._impl.values.tensor_shape import TensorShape, as_shape
 from millstream._impl.variables import initializers
 
 FUNCTION_OR_NONE = or_none(FUNCTION)
-INITIALIZER_OR_NONE = or_none(INITIALIZER)
 # Initializers of no state, which all layers share.
 ZEROS = initializers.Zeros()
 KINDS = {
     "filters": INTEGER,
-    "activation": FUNCTION_OR_NONE,
-    "kernel_initializer": INITIALIZER_OR_NONE,
-    "bias_initializer": INITIALIZER_OR_NONE,
-    "kernel_regularizer": FUNCTION_OR_NONE,
-    "bias_regularizer": FUNCTION_OR_NONE,
-    "activity_regularizer": FUNCTION_OR_NONE,
+    "activation": ACTIVATION,
+    "kernel_initializer": INITIALIZER,
+    "bias_initializer": INITIALIZER,
+    "kernel_regularizer": REGULARIZER,
+    "bias_regularizer": REGULARIZER,
+    "activity_regularizer": REGULARIZER,
     "kernel_constraint": FUNCTION_OR_NONE,
     "bias_constraint": FUNCTION_OR_NONE,
 }
+# Arguments that the layers describe.
+WINDOWS = ("filters", "kernel_size", "strides", "padding", "data_format")
+WEIGHTS = (
+    "activation",
+    "use_bias",
+    "kernel_initializer",
+    "bias_initializer",
+    "kernel_regularizer",
+    "bias_regularizer",
+    "activity_regularizer",
+    "kernel_constraint",
+    "bias_constraint",
+)
 
 
 def check_padding(padding: Any) -> str:
@@ -52,6 +72,7 @@ class Convolution(Layer):
     """A convolution over `dimensions` dimensions."""
 
     dimensions = 0
+    _described: tuple[str, ...] = (*WINDOWS, "dilation_rate", *WEIGHTS)
 
     @takes(**KINDS)
     def __init__(
@@ -85,12 +106,12 @@ class Convolution(Layer):
         self.padding = check_padding(padding)
         self.data_format = check_data_format(data_format)
         self.dilation_rate = window_sizes(dilation_rate, count, "dilation_rate")
-        self.activation = activation
+        self.activation = configuration.activation(activation)
         self.use_bias = use_bias
-        self.kernel_initializer = kernel_initializer
-        self.bias_initializer = bias_initializer
-        self.kernel_regularizer = kernel_regularizer
-        self.bias_regularizer = bias_regularizer
+        self.kernel_initializer = initializer(kernel_initializer, "kernel_initializer")
+        self.bias_initializer = initializer(bias_initializer, "bias_initializer")
+        self.kernel_regularizer = regularizer(kernel_regularizer, "kernel_regularizer")
+        self.bias_regularizer = regularizer(bias_regularizer, "bias_regularizer")
         self.kernel_constraint = kernel_constraint
         self.bias_constraint = bias_constraint
         self.kernel: Any = None

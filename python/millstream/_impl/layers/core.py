@@ -11,7 +11,6 @@ import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import (
     FUNCTION,
-    INITIALIZER,
     INTEGER,
     NUMBER,
     SHAPE,
@@ -23,6 +22,14 @@ from millstream._impl.graph.arguments import (
 from millstream._impl.graph.convert import constant_value
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
+from millstream._impl.layers import configuration
+from millstream._impl.layers.configuration import (
+    ACTIVATION,
+    INITIALIZER,
+    REGULARIZER,
+    initializer,
+    regularizer,
+)
 from millstream._impl.layers.layer import InputSpec, Layer, activated, size_of
 from millstream._impl.nn import activations
 from millstream._impl.ops import array_ops, conditionals, matmul_ops, tensordot_ops
@@ -30,7 +37,6 @@ from millstream._impl.values.tensor_shape import TensorShape, as_shape
 from millstream._impl.variables import initializers
 
 _FUNCTION = or_none(FUNCTION)
-_INITIALIZER = or_none(INITIALIZER)
 # Initializers of no state, which all layers share.
 _ZEROS = initializers.Zeros()
 
@@ -44,12 +50,13 @@ class Dense(Layer):
     units
         The size of the last dimension of the output.
     activation
-        A function, or None for the sum itself.
+        A function or its name, as "relu"; None for the sum itself.
     use_bias
         Whether there is a bias.
     kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint,
     bias_constraint
-        As for `get_variable`.
+        As for `get_variable`. Initializers and regularizers may be names of Keras, as "he_normal"
+        and "l2".
     activity_regularizer
         A function from the output to a loss.
     trainable, name, kwargs
@@ -64,14 +71,27 @@ class Dense(Layer):
     ['dense/kernel:0', 'dense/bias:0']
     """
 
+    _described = (
+        "units",
+        "activation",
+        "use_bias",
+        "kernel_initializer",
+        "bias_initializer",
+        "kernel_regularizer",
+        "bias_regularizer",
+        "activity_regularizer",
+        "kernel_constraint",
+        "bias_constraint",
+    )
+
     @takes(
         units=INTEGER,
-        activation=_FUNCTION,
-        kernel_initializer=_INITIALIZER,
-        bias_initializer=_INITIALIZER,
-        kernel_regularizer=_FUNCTION,
-        bias_regularizer=_FUNCTION,
-        activity_regularizer=_FUNCTION,
+        activation=ACTIVATION,
+        kernel_initializer=INITIALIZER,
+        bias_initializer=INITIALIZER,
+        kernel_regularizer=REGULARIZER,
+        bias_regularizer=REGULARIZER,
+        activity_regularizer=REGULARIZER,
         kernel_constraint=_FUNCTION,
         bias_constraint=_FUNCTION,
     )
@@ -95,12 +115,12 @@ class Dense(Layer):
             trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs
         )
         self.units = int(units)
-        self.activation = activation
+        self.activation = configuration.activation(activation)
         self.use_bias = use_bias
-        self.kernel_initializer = kernel_initializer
-        self.bias_initializer = bias_initializer
-        self.kernel_regularizer = kernel_regularizer
-        self.bias_regularizer = bias_regularizer
+        self.kernel_initializer = initializer(kernel_initializer, "kernel_initializer")
+        self.bias_initializer = initializer(bias_initializer, "bias_initializer")
+        self.kernel_regularizer = regularizer(kernel_regularizer, "kernel_regularizer")
+        self.bias_regularizer = regularizer(bias_regularizer, "bias_regularizer")
         self.kernel_constraint = kernel_constraint
         self.bias_constraint = bias_constraint
         self.kernel: Any = None
@@ -150,12 +170,12 @@ class Dense(Layer):
 @takes(
     inputs=TENSOR,
     units=INTEGER,
-    activation=_FUNCTION,
-    kernel_initializer=_INITIALIZER,
-    bias_initializer=_INITIALIZER,
-    kernel_regularizer=_FUNCTION,
-    bias_regularizer=_FUNCTION,
-    activity_regularizer=_FUNCTION,
+    activation=ACTIVATION,
+    kernel_initializer=INITIALIZER,
+    bias_initializer=INITIALIZER,
+    kernel_regularizer=REGULARIZER,
+    bias_regularizer=REGULARIZER,
+    activity_regularizer=REGULARIZER,
     kernel_constraint=_FUNCTION,
     bias_constraint=_FUNCTION,
 )
@@ -263,6 +283,8 @@ class Dropout(Layer):
     [1.0, 1.0, 1.0]
     """
 
+    _described = ("rate", "noise_shape", "seed")
+
     @takes(rate=NUMBER, noise_shape=SHAPE, seed=INTEGER)
     def __init__(
         self,
@@ -340,6 +362,8 @@ class Flatten(Layer):
     >>> tf.layers.Flatten()(tf.ones([2, 3, 4])).shape.as_list()
     [2, 12]
     """
+
+    _described = ("data_format",)
 
     @takes(data_format=or_none(TEXT))
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:

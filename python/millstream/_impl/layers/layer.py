@@ -12,19 +12,15 @@ import numpy as np
 from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
-from millstream._impl.graph.arguments import (
-    DTYPE,
-    FUNCTION,
-    TEXT,
-    or_none,
-    takes,
-)
+from millstream._impl.graph.arguments import DTYPE, TEXT, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.stacks import session_or_default
-from millstream._impl.layers import keras_style
+from millstream._impl.layers import configuration, keras_style
+from millstream._impl.layers.configuration import REGULARIZER
 from millstream._impl.layers.input_spec import InputSpec as InputSpec
+from millstream._impl.layers.layer_record import LayerRecord
 from millstream._impl.ops import array_ops, math_ops, nest
 from millstream._impl.values import dtypes
 from millstream._impl.values.tensor_shape import TensorShape, as_shape
@@ -42,7 +38,7 @@ def snake_case(name: str) -> str:
 
 
 @public("layers.Layer")
-class Layer:
+class Layer(LayerRecord):
     """A function with variables, which are made when it is called first and shared afterwards.
 
     A subclass makes its variables in ``build(input_shape)`` by `add_variable`, and computes in
@@ -80,16 +76,22 @@ class Layer:
     ['scaled/factor:0']
     """
 
+    # The arguments of the constructor that `get_config` gives besides those of all layers.
+    _described: tuple[str, ...] = ()
+
     @takes(dtype=DTYPE)
     def __init__(
         self, trainable: bool = True, name: Any = None, dtype: Any = None, **kwargs: Any
     ) -> None:
+        super().__init__()
         scope = kwargs.pop("_scope", None)
         self._reuse = kwargs.pop("_reuse", None)
         self._keras_style = keras_style.is_on()
         if self._keras_style:
             keras_style.refuse_sharing(scope, self._reuse)
-        self._activity_regularizer = kwargs.pop("activity_regularizer", None)
+        self._activity_regularizer = configuration.regularizer(
+            kwargs.pop("activity_regularizer", None), "activity_regularizer"
+        )
         if kwargs:
             raise TypeError(f"a layer has no argument {next(iter(kwargs))!r}")
         if name is not None and not isinstance(name, (str, scope_of_variables.VariableScope)):
@@ -100,8 +102,6 @@ class Layer:
         self._dtype = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
         self._trainable_weights: list[Any] = []
         self._non_trainable_weights: list[Any] = []
-        self._losses: list[tuple[Any, Any]] = []  # each with the input that it is of, or None
-        self._updates: list[tuple[Any, Any]] = []
         self._scope: scope_of_variables.VariableScope | None = None
         self._graph: Any = None
         self._set_name(name)
@@ -183,22 +183,47 @@ class Layer:
         return self._activity_regularizer
 
     @property
-    def losses(self) -> list[Any]:
-        """The losses that it added."""
-        return [loss for loss, _ in self._losses]
+    def dynamic(self) -> bool:
+        """Whether it runs without a graph: never."""
+        return False
 
-    @property
-    def updates(self) -> list[Any]:
-        """The operations that change its variables, of all calls."""
-        return [update for update, _ in self._updates]
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The mask of the output: None, for layers have no masks.
 
-    def get_losses_for(self, inputs: Any) -> list[Any]:
-        """The losses of a call with `inputs`; with None those that depend on no input."""
-        return [loss for loss, of in self._losses if of is inputs]
+        Parameters
+        ----------
+        inputs
+            Not used.
+        mask
+            The mask of the input; TypeError unless it is None.
+        """
+        if mask is not None:
+            raise TypeError(
+                f"mask: Layer {self.name} does not support masking, but was passed an input_mask: "
+                f"{mask!r}"
+            )
+        return mask
 
-    def get_updates_for(self, inputs: Any) -> list[Any]:
-        """The updates of a call with `inputs`; with None those that depend on no input."""
-        return [update for update, of in self._updates if of is inputs]
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal layer, without variables; objects as dictionaries.
+
+        Raises
+        ------
+        NotImplementedError
+            The constructor has arguments of its own, and the class has no `get_config`.
+        """
+        return configuration.config_of(self, self._described)
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Layer:
+        """The layer that `get_config` described.
+
+        Parameters
+        ----------
+        config
+            The arguments.
+        """
+        return cls(**config)
 
     def _checkpoint_children(self) -> dict[str, Any]:
         """What a checkpoint of objects has of it: variables by name, then what attributes hold."""
@@ -212,7 +237,7 @@ class Layer:
             if each._get_save_slice_info() is None
         }
         for name, value in vars(self).items():
-            if name not in ("_trainable_weights", "_non_trainable_weights"):
+            if name not in ("_trainable_weights", "_non_trainable_weights", "_calls"):
                 found.setdefault(name, value)
         return found
 
@@ -262,7 +287,7 @@ class Layer:
 
     # ---- What subclasses use ----
 
-    @takes(name=TEXT, initializer=or_none(FUNCTION))
+    @takes(name=TEXT, initializer=REGULARIZER, regularizer=REGULARIZER)
     def add_weight(
         self,
         name: str,
@@ -284,7 +309,7 @@ class Layer:
         name
             Its name below the scope.
         shape, initializer, regularizer, constraint, partitioner
-            As for `get_variable`.
+            As for `get_variable`. The initializer and the regularizer may be names of Keras.
         dtype
             By default the layer's.
         trainable
@@ -299,8 +324,8 @@ class Layer:
             name,
             shape,
             self._dtype if dtype is None else dtype,
-            initializer,
-            regularizer,
+            configuration.initializer(initializer, "initializer"),
+            configuration.regularizer(regularizer, "regularizer"),
             trainable=is_trained and self.trainable,
             constraint=constraint,
             partitioner=partitioner,
@@ -317,34 +342,6 @@ class Layer:
     def add_variable(self, *args: Any, **kwargs: Any) -> Any:
         """As `add_weight`."""
         return self.add_weight(*args, **kwargs)
-
-    def add_loss(self, losses: Any, inputs: Any = None) -> None:
-        """Add losses, a list or one; they join the collection of those of regularizers.
-
-        Parameters
-        ----------
-        losses
-            Tensors.
-        inputs
-            The input that they are of, if any.
-        """
-        for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
-            self._losses.append((loss, inputs))
-            get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
-
-    def add_update(self, updates: Any, inputs: Any = None) -> None:
-        """Add operations, a list or one, that change variables; they join ``UPDATE_OPS``.
-
-        Parameters
-        ----------
-        updates
-            Operations or tensors.
-        inputs
-            The input that they are of, if any.
-        """
-        for update in updates if isinstance(updates, (list, tuple)) else [updates]:
-            self._updates.append((update, inputs))
-            get_default_graph().add_to_collection(GraphKeys.UPDATE_OPS, update)
 
     def build(self, input_shape: Any) -> None:
         """Make the variables.
@@ -386,6 +383,7 @@ class Layer:
             outputs = self.call(given, *args, **kwargs)
             if self._activity_regularizer is not None:
                 self._regularize(outputs, given)
+        self._calls.append((given, outputs))
         return outputs
 
     def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:

@@ -11,7 +11,6 @@ from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import (
     FUNCTION,
-    INITIALIZER,
     INTEGERS,
     NUMBER,
     TENSOR,
@@ -20,6 +19,12 @@ from millstream._impl.graph.arguments import (
 )
 from millstream._impl.graph.convert import constant
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.layers.configuration import (
+    INITIALIZER,
+    REGULARIZER,
+    initializer,
+    regularizer,
+)
 from millstream._impl.layers.core import choose, known_training
 from millstream._impl.layers.layer import InputSpec, Layer, size_of
 from millstream._impl.nn import statistics
@@ -34,12 +39,12 @@ _FUSED_TYPES = (dtypes.float32, dtypes.float16, dtypes.bfloat16)
 _KINDS = {
     "momentum": NUMBER,
     "epsilon": NUMBER,
-    "beta_initializer": or_none(INITIALIZER),
-    "gamma_initializer": or_none(INITIALIZER),
-    "moving_mean_initializer": or_none(INITIALIZER),
-    "moving_variance_initializer": or_none(INITIALIZER),
-    "beta_regularizer": or_none(FUNCTION),
-    "gamma_regularizer": or_none(FUNCTION),
+    "beta_initializer": INITIALIZER,
+    "gamma_initializer": INITIALIZER,
+    "moving_mean_initializer": INITIALIZER,
+    "moving_variance_initializer": INITIALIZER,
+    "beta_regularizer": REGULARIZER,
+    "gamma_regularizer": REGULARIZER,
     "beta_constraint": or_none(FUNCTION),
     "gamma_constraint": or_none(FUNCTION),
 }
@@ -82,6 +87,16 @@ class BatchNormalization(Layer):
     >>> [v.op.name.rpartition("/")[2] for v in layer.variables]
     ['gamma', 'beta', 'moving_mean', 'moving_variance']
     """
+
+    _described = (
+        "axis",
+        "momentum",
+        "epsilon",
+        "center",
+        "scale",
+        "fused",
+        *(name for name in _KINDS if name not in ("momentum", "epsilon")),
+    )
 
     @takes(axis=INTEGERS, **_KINDS)
     def __init__(
@@ -126,12 +141,16 @@ class BatchNormalization(Layer):
         self.center = center
         self.scale = scale
         self.fused = fused
-        self.beta_initializer = beta_initializer
-        self.gamma_initializer = gamma_initializer
-        self.moving_mean_initializer = moving_mean_initializer
-        self.moving_variance_initializer = moving_variance_initializer
-        self.beta_regularizer = beta_regularizer
-        self.gamma_regularizer = gamma_regularizer
+        self.beta_initializer = initializer(beta_initializer, "beta_initializer")
+        self.gamma_initializer = initializer(gamma_initializer, "gamma_initializer")
+        self.moving_mean_initializer = initializer(
+            moving_mean_initializer, "moving_mean_initializer"
+        )
+        self.moving_variance_initializer = initializer(
+            moving_variance_initializer, "moving_variance_initializer"
+        )
+        self.beta_regularizer = regularizer(beta_regularizer, "beta_regularizer")
+        self.gamma_regularizer = regularizer(gamma_regularizer, "gamma_regularizer")
         self.beta_constraint = beta_constraint
         self.gamma_constraint = gamma_constraint
         self.beta: Any = None

@@ -19,6 +19,7 @@ class _Pooling(Layer):
 
     dimensions = 0
     pool: Any = None
+    _described = ("pool_size", "strides", "padding", "data_format")
 
     def __init__(
         self,

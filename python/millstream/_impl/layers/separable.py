@@ -8,10 +8,17 @@ import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import INTEGER, takes
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.layers.configuration import (
+    INITIALIZER,
+    REGULARIZER,
+    initializer,
+    regularizer,
+)
 from millstream._impl.layers.convolutional import (
     FUNCTION_OR_NONE,
-    INITIALIZER_OR_NONE,
     KINDS,
+    WEIGHTS,
+    WINDOWS,
     ZEROS,
     Convolution,
 )
@@ -23,14 +30,24 @@ _KERNELS = ("depthwise", "pointwise")
 _KINDS = {
     **{name: kind for name, kind in KINDS.items() if not name.startswith("kernel_")},
     "depth_multiplier": INTEGER,
-    **{f"{kernel}_initializer": INITIALIZER_OR_NONE for kernel in _KERNELS},
-    **{f"{kernel}_regularizer": FUNCTION_OR_NONE for kernel in _KERNELS},
+    **{f"{kernel}_initializer": INITIALIZER for kernel in _KERNELS},
+    **{f"{kernel}_regularizer": REGULARIZER for kernel in _KERNELS},
     **{f"{kernel}_constraint": FUNCTION_OR_NONE for kernel in _KERNELS},
 }
 
 
 class SeparableConvolution(Convolution):
     """A depthwise convolution over `dimensions` dimensions, and one of all channels."""
+
+    _described = (
+        *(*WINDOWS, "dilation_rate", "depth_multiplier"),
+        *(name for name in WEIGHTS if not name.startswith("kernel_")),
+        *(
+            f"{kernel}_{what}"
+            for kernel in _KERNELS
+            for what in ("initializer", "regularizer", "constraint")
+        ),
+    )
 
     @takes(**_KINDS)
     def __init__(
@@ -76,10 +93,10 @@ class SeparableConvolution(Convolution):
             **kwargs,
         )
         self.depth_multiplier = int(depth_multiplier)
-        self.depthwise_initializer = depthwise_initializer
-        self.pointwise_initializer = pointwise_initializer
-        self.depthwise_regularizer = depthwise_regularizer
-        self.pointwise_regularizer = pointwise_regularizer
+        self.depthwise_initializer = initializer(depthwise_initializer, "depthwise_initializer")
+        self.pointwise_initializer = initializer(pointwise_initializer, "pointwise_initializer")
+        self.depthwise_regularizer = regularizer(depthwise_regularizer, "depthwise_regularizer")
+        self.pointwise_regularizer = regularizer(pointwise_regularizer, "pointwise_regularizer")
         self.depthwise_constraint = depthwise_constraint
         self.pointwise_constraint = pointwise_constraint
         self.depthwise_kernel: Any = None

@@ -7,7 +7,7 @@ from typing import Any
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import takes
 from millstream._impl.graph.operation import Tensor
-from millstream._impl.layers.convolutional import KINDS, ZEROS, Convolution
+from millstream._impl.layers.convolutional import KINDS, WEIGHTS, WINDOWS, ZEROS, Convolution
 from millstream._impl.layers.layer import InputSpec, size_of
 from millstream._impl.layers.layer_functions import layer_function
 from millstream._impl.nn import transposed_convolutions
@@ -25,6 +25,8 @@ def larger_size(size: Any, window: int, stride: int, padding: str) -> Any:
 
 class TransposedConvolution(Convolution):
     """The gradient of a convolution over `dimensions` dimensions for its input."""
+
+    _described = (*WINDOWS, *WEIGHTS)
 
     @takes(**KINDS)
     def __init__(

@@ -6,7 +6,9 @@ from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
-from millstream._impl.graph.arguments import DTYPE, FUNCTION, INITIALIZER, INTEGER, or_none, takes
+from millstream._impl.graph.arguments import DTYPE, INTEGER, takes
+from millstream._impl.layers import configuration
+from millstream._impl.layers.configuration import ACTIVATION, INITIALIZER
 from millstream._impl.ops import array_join
 from millstream._impl.rnn.arguments import REUSE
 from millstream._impl.rnn.cell import LayerRNNCell, affine, check_floating, depth_of
@@ -20,10 +22,12 @@ _ONES = initializers.Constant(1.0)
 class _Units(LayerRNNCell):
     """A cell of so many units, whose state is its output."""
 
+    _described: tuple[str, ...] = ("num_units", "activation", "reuse")
+
     def __init__(self, num_units: Any, activation: Any, common: tuple[Any, ...]) -> None:
         super().__init__(*common)
         self._num_units = int(num_units)
-        self._activation = gen_ops.tanh if activation is None else activation
+        self._activation = configuration.cell_activation(activation)
 
     @property
     def state_size(self) -> int:
@@ -59,7 +63,7 @@ class BasicRNNCell(_Units):
     [('basic_rnn_cell/kernel:0', [7, 3]), ('basic_rnn_cell/bias:0', [3])]
     """
 
-    @takes(num_units=INTEGER, activation=or_none(FUNCTION), reuse=REUSE, dtype=DTYPE)
+    @takes(num_units=INTEGER, activation=ACTIVATION, reuse=REUSE, dtype=DTYPE)
     def __init__(
         self,
         num_units: Any,
@@ -114,12 +118,14 @@ class GRUCell(_Units):
     ['gru_cell/gates/kernel', 'gru_cell/gates/bias']
     """
 
+    _described = ("num_units", "activation", "reuse", "kernel_initializer", "bias_initializer")
+
     @takes(
         num_units=INTEGER,
-        activation=or_none(FUNCTION),
+        activation=ACTIVATION,
         reuse=REUSE,
-        kernel_initializer=or_none(INITIALIZER),
-        bias_initializer=or_none(INITIALIZER),
+        kernel_initializer=INITIALIZER,
+        bias_initializer=INITIALIZER,
         dtype=DTYPE,
     )
     def __init__(
@@ -134,8 +140,10 @@ class GRUCell(_Units):
         **kwargs: Any,
     ) -> None:
         super().__init__(num_units, activation, (reuse, name, dtype, kwargs))
-        self._kernel_initializer = kernel_initializer
-        self._bias_initializer = bias_initializer
+        self._kernel_initializer = configuration.initializer(
+            kernel_initializer, "kernel_initializer"
+        )
+        self._bias_initializer = configuration.initializer(bias_initializer, "bias_initializer")
 
     def build(self, input_shape: Any) -> None:
         """Make the variables."""

@@ -9,8 +9,6 @@ import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import (
     DTYPE,
-    FUNCTION,
-    INITIALIZER,
     INTEGER,
     NUMBER,
     or_none,
@@ -18,6 +16,8 @@ from millstream._impl.graph.arguments import (
 )
 from millstream._impl.graph.convert import constant
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.layers import configuration
+from millstream._impl.layers.configuration import ACTIVATION, INITIALIZER
 from millstream._impl.ops import array_join, array_ops, math_ops, matmul_ops
 from millstream._impl.rnn.arguments import REUSE
 from millstream._impl.rnn.cell import LayerRNNCell, affine, check_floating, depth_of
@@ -66,6 +66,10 @@ class LSTMStateTuple(_Pair):
 class _LSTM(LayerRNNCell):
     """What both cells share: their kernel of four columns a unit, and how the state is held."""
 
+    _described: tuple[str, ...] = (
+        *("num_units", "forget_bias", "state_is_tuple", "activation", "reuse"),
+    )
+
     def __init__(
         self,
         units: tuple[int, int | None],
@@ -78,7 +82,7 @@ class _LSTM(LayerRNNCell):
         self._num_units, self._num_proj = units
         self._forget_bias = forget_bias
         self._state_is_tuple = state_is_tuple
-        self._activation = gen_ops.tanh if activation is None else activation
+        self._activation = configuration.cell_activation(activation)
         if not state_is_tuple:
             _logger.warning(
                 "%s: Using a concatenated state is slower and will soon be deprecated. "
@@ -143,7 +147,7 @@ class BasicLSTMCell(_LSTM):
     @takes(
         num_units=INTEGER,
         forget_bias=NUMBER,
-        activation=or_none(FUNCTION),
+        activation=ACTIVATION,
         reuse=REUSE,
         dtype=DTYPE,
     )
@@ -227,16 +231,22 @@ class LSTMCell(_LSTM):
      'lstm_cell/projection/kernel']
     """
 
+    _described = (
+        *("num_units", "use_peepholes", "cell_clip", "initializer", "num_proj", "proj_clip"),
+        *("num_unit_shards", "num_proj_shards", "forget_bias", "state_is_tuple", "activation"),
+        "reuse",
+    )
+
     @takes(
         num_units=INTEGER,
         cell_clip=or_none(NUMBER),
-        initializer=or_none(INITIALIZER),
+        initializer=INITIALIZER,
         num_proj=or_none(INTEGER),
         proj_clip=or_none(NUMBER),
         num_unit_shards=or_none(INTEGER),
         num_proj_shards=or_none(INTEGER),
         forget_bias=NUMBER,
-        activation=or_none(FUNCTION),
+        activation=ACTIVATION,
         reuse=REUSE,
         dtype=DTYPE,
     )
@@ -269,7 +279,7 @@ class LSTMCell(_LSTM):
             )
         self._use_peepholes = use_peepholes
         self._cell_clip = cell_clip
-        self._initializer = initializer
+        self._initializer = configuration.initializer(initializer, "initializer")
         self._proj_clip = proj_clip
         self._num_unit_shards = num_unit_shards
         self._num_proj_shards = num_proj_shards

@@ -1,0 +1,173 @@
+"""What a layer remembers of its calls: inputs and outputs, losses, updates of its variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from millstream._impl.base.graph_keys import GraphKeys
+from millstream._impl.graph.default_graph import get_default_graph
+from millstream._impl.graph.operation import Operation
+from millstream._impl.graph.tensor_like import TensorLike
+from millstream._impl.ops import nest
+
+
+class LayerRecord:
+    """The part of a layer that remembers its calls."""
+
+    _name: Any
+
+    def __init__(self) -> None:
+        self._losses: list[tuple[Any, Any]] = []  # each with the input that it is of, or None
+        self._updates: list[tuple[Any, Any]] = []
+        self._calls: list[tuple[Any, Any]] = []  # the inputs and outputs of each
+
+    # ---- Losses and updates ----
+
+    @property
+    def losses(self) -> list[Any]:
+        """The losses that it added."""
+        return [loss for loss, _ in self._losses]
+
+    @property
+    def updates(self) -> list[Any]:
+        """The operations that change its variables, of all calls."""
+        return [update for update, _ in self._updates]
+
+    def get_losses_for(self, inputs: Any) -> list[Any]:
+        """The losses that depend on `inputs`; with None those that depend on no input."""
+        return _of_inputs(self._losses, inputs)
+
+    def get_updates_for(self, inputs: Any) -> list[Any]:
+        """The updates that depend on `inputs`; with None those that depend on no input."""
+        return _of_inputs(self._updates, inputs)
+
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+        """Add losses, a list or one; they join the collection of those of regularizers.
+
+        Parameters
+        ----------
+        losses
+            Tensors, or functions without arguments that make them.
+        inputs
+            The input that they are of, if any.
+        """
+        for loss in _made(losses):
+            self._losses.append((loss, inputs))
+            get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+
+    def add_update(self, updates: Any, inputs: Any = None) -> None:
+        """Add operations, a list or one, that change variables; they join ``UPDATE_OPS``.
+
+        Parameters
+        ----------
+        updates
+            Operations or tensors, or functions without arguments that make them.
+        inputs
+            The input that they are of, if any.
+        """
+        for update in _made(updates):
+            self._updates.append((update, inputs))
+            get_default_graph().add_to_collection(GraphKeys.UPDATE_OPS, update)
+
+    # ---- Calls ----
+
+    @property
+    def input(self) -> Any:
+        """What it was called with; AttributeError unless it was called once."""
+        return self._only_call("input")[0]
+
+    @property
+    def output(self) -> Any:
+        """What it gave; AttributeError unless it was called once."""
+        return self._only_call("output")[1]
+
+    @property
+    def input_shape(self) -> Any:
+        """The shape of what it was called with: a tuple, or one for each tensor."""
+        return _shapes(self._only_call("input_shape")[0])
+
+    @property
+    def output_shape(self) -> Any:
+        """The shape of what it gave: a tuple, or one for each tensor."""
+        return _shapes(self._only_call("output_shape")[1])
+
+    def get_input_at(self, node_index: int) -> Any:
+        """What call number `node_index` was given, from 0."""
+        return self._call("get_input_at", node_index)[0]
+
+    def get_output_at(self, node_index: int) -> Any:
+        """What call number `node_index` gave, from 0."""
+        return self._call("get_output_at", node_index)[1]
+
+    def get_input_shape_at(self, node_index: int) -> Any:
+        """The shape of what call number `node_index` was given, from 0."""
+        return _shapes(self._call("get_input_shape_at", node_index)[0])
+
+    def get_output_shape_at(self, node_index: int) -> Any:
+        """The shape of what call number `node_index` gave, from 0."""
+        return _shapes(self._call("get_output_shape_at", node_index)[1])
+
+    def _only_call(self, what: str) -> tuple[Any, Any]:
+        if len(self._calls) == 1:
+            return self._calls[0]
+        if not self._calls:
+            raise AttributeError(f"{what}: the layer {self._name!r} has never been called")
+        raise AttributeError(
+            f"{what}: the layer {self._name!r} was called {len(self._calls)} times; use "
+            "get_input_at, get_output_at and their kin"
+        )
+
+    def _call(self, method: str, index: int) -> tuple[Any, Any]:
+        if not self._calls:
+            raise RuntimeError(
+                f"{method}: The layer {self._name!r} has never been called and thus has no defined "
+                "input or output"
+            )
+        if not 0 <= index < len(self._calls):
+            raise ValueError(
+                f"node_index: expected one in [0, {len(self._calls)}), for so many calls of the "
+                f"layer {self._name!r}, got {index!r}"
+            )
+        return self._calls[index]
+
+
+def _made(given: Any) -> list[Any]:
+    """One item or a list of them, those that are functions called."""
+    items = given if isinstance(given, (list, tuple)) else [given]
+    made = [item() if callable(item) else item for item in items]
+    return [item for item in made if item is not None]
+
+
+def _of_inputs(added: Iterable[tuple[Any, Any]], inputs: Any) -> list[Any]:
+    """The items that depend on the inputs; with None those that were added without any."""
+    if inputs is None:
+        return [item for item, of in added if of is None]
+    given = {_tensor(each).packed for each in nest.flatten(inputs)}
+    return [item for item, of in added if of is not None and _depends(item, given)]
+
+
+def _tensor(value: Any) -> Any:
+    return value.as_tensor() if isinstance(value, TensorLike) else value
+
+
+def _depends(item: Any, given: set[int]) -> bool:
+    """Whether an operation or tensor is computed from one of the tensors `given`."""
+    waiting = [item if isinstance(item, Operation) else _tensor(item).op]
+    seen = set(waiting)
+    while waiting:
+        operation = waiting.pop()
+        if any(tensor.packed in given for tensor in operation.inputs):
+            return True
+        # What reads a variable after its update waits for the update alone.
+        before = [*(tensor.op for tensor in operation.inputs), *operation.control_inputs]
+        for one in before:
+            if one not in seen:
+                seen.add(one)
+                waiting.append(one)
+    return False
+
+
+def _shapes(value: Any) -> Any:
+    """The shape of a tensor as a tuple, or of each in a structure."""
+    return nest.map_structure(lambda tensor: tuple(tensor.shape.as_list()), value)
