@@ -11,7 +11,7 @@ from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import TENSOR, Kind, or_none, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
-from millstream._impl.ops import sparse_layout
+from millstream._impl.ops import sparse_places
 from millstream._impl.ops.features import (
     Columns,
     FixedLenFeature,
@@ -65,7 +65,7 @@ def _merged(features: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any
             continue
         several = isinstance(feature.index_key, (list, tuple))
         ids = [found[each] for each in feature.index_key] if several else found[feature.index_key]
-        result[key] = sparse_layout.sparse_merge(
+        result[key] = sparse_places.sparse_merge(
             ids,
             found[feature.value_key],
             vocab_size=feature.size,
