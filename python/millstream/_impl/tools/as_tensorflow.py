@@ -86,24 +86,68 @@ def nearest(name: str) -> str:
     return f"{names[found[0]].__name__}.{found[0]}".replace(_PACKAGE, "tf", 1) if found else ""
 
 
+def _searched_modules() -> list[Any]:
+    """The public modules, each followed by those inside of it."""
+    found: list[Any] = []
+    for module in _public_modules():
+        inner = [getattr(module, name) for name in module.__all__]
+        modules = [one for one in inner if isinstance(one, types.ModuleType)]
+        found += [module, *(one for one in modules if one.__name__.count(".") > 1)]
+    return list(dict.fromkeys(found))
+
+
 class _InnerModule(types.ModuleType):
     """A module that is not public: its names are those of public modules."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.__path__: list[str] = []
+        # `contrib` has public modules as well.
+        public: Any = public_module(name.partition(".")[2])
+        self.__all__: list[str] = list(public.__all__) if public else []
+        for one in self.__all__:
+            setattr(self, one, getattr(public, one))
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("__"):
             if self.__name__.endswith("_pb2") and name in protos.message_names():
                 return protos.message_class(name)
-            own = self.__name__.rpartition(".")[2].removesuffix("_ops")
-            for module in sorted(_public_modules(), key=lambda one: not one.__name__.endswith(own)):
-                if name in module.__all__:
-                    return getattr(module, name)
+            found = self._looked_up(name)
+            if found is not None:
+                return found
         near = nearest(name)
         hint = f"; the nearest name is {near}" if near else ""
         raise AttributeError(f"{self.__name__}.{name} is not there{hint}", name=name)
+
+    def _looked_up(self, name: str) -> Any:
+        """The public name that ends alike, or a module that is not public; None if there is none.
+
+        Raises
+        ------
+        AttributeError
+            There is one, but it is another function.
+        """
+        from millstream._impl.tools import contrib_names  # lazy: old programs alone use it
+
+        inside = self.__name__.partition(".")[2]
+        found = contrib_names.own_name(inside, name)
+        if found is not None:
+            return found
+        path = f"{inside}.{name}"
+        if contrib_names.has_other_functions(path):
+            return importlib.import_module(f"{_ALIAS}.{path}")
+        own = inside.rpartition(".")[2].removesuffix("_ops")
+        for module in sorted(_searched_modules(), key=lambda one: not one.__name__.endswith(own)):
+            if name in module.__all__:
+                why = contrib_names.why_refused(inside, name)
+                if why:
+                    public = f"{module.__name__}.{name}".replace(_PACKAGE, "tf", 1)
+                    message = f"{self.__name__}.{name} is not there: {why}; use {public}"
+                    raise AttributeError(message, name=name)
+                return getattr(module, name)
+        if name.islower() and contrib_names.holds_modules(inside) and not _is_misspelt(path):
+            return importlib.import_module(f"{_ALIAS}.{path}")
+        return None
 
 
 def _is_misspelt(path: str) -> bool:
@@ -174,7 +218,8 @@ def install() -> None:
         del sys.modules[name]
     sys.meta_path.insert(0, _Finder())
     sys.modules[_ALIAS] = package
-    for module in ("compat.v1", *_module_paths()):
+    paths = [path for path in _module_paths() if path.split(".")[0] not in INNER]
+    for module in ("compat.v1", *paths):
         sys.modules[f"{_ALIAS}.{module}"] = importlib.import_module(f"{_PACKAGE}.{module}")
     for name in INNER:
         setattr(package, name, importlib.import_module(f"{_ALIAS}.{name}"))

@@ -51,6 +51,42 @@ def test_programs_run_under_the_name_of_tensorflow(tmp_path: Path, line: str) ->
     assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "assert tf.contrib.rnn.BasicLSTMCell is tf.nn.rnn_cell.BasicLSTMCell",
+        "assert tf.python.framework.ops.Graph is tf.Graph",
+        "assert tf.contrib.framework.nest is tf.nest",
+        "from tensorflow.contrib import rnn; assert rnn.GRUCell is tf.nn.rnn_cell.GRUCell",
+        "assert tf.contrib.layers.flatten is tf.layers.flatten",
+        "from tensorflow.contrib.layers import xavier_initializer\n"
+        "for u in (True, False):\n    assert xavier_initializer(u)([3, 2]).shape == [3, 2]",
+        "w = tf.ones([3]); r = tf.contrib.layers\n"
+        "losses = [r.l1_regularizer(0.5)(w), r.l2_regularizer(0.5)(w)]\n"
+        "assert tf.Session().run(losses) == [1.5, 0.75]\n"
+        "assert r.l2_regularizer(0.0)(w) is None",
+    ],
+)
+def test_modules_that_are_not_public_are_looked_through(tmp_path: Path, line: str) -> None:
+    done = _run(tmp_path, f"import tensorflow as tf\n{line}\nprint('ok')")
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("tf.contrib.layers.conv2d", "other arguments and defaults, among them an activation"),
+        ("from tensorflow.contrib import slim; slim.dropout", "use tf.layers.dropout"),
+        ("tf.contrib.losses.mean_squared_error", "takes predictions before labels"),
+        ("tf.contrib.layers.fully_connectd", "tensorflow.contrib.layers.fully_connectd is not"),
+    ],
+)
+def test_functions_of_other_arguments_are_refused(tmp_path: Path, line: str, words: str) -> None:
+    done = _run(tmp_path, f"import tensorflow as tf\n{line}\n")
+    assert done.returncode == 1
+    assert words in done.stderr
+
+
 def test_arguments_main_and_exit_code_are_those_of_the_program(tmp_path: Path) -> None:
     (tmp_path / "beside.py").write_text("value = 5")
     program = (
