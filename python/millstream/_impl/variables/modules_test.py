@@ -67,6 +67,10 @@ def test_variables_of_layers_are_those_of_their_module() -> None:
     with tf.Graph().as_default():
         module = tf.Module("m")
         module.layer = tf.layers.Dense(2)  # type: ignore[attr-defined]
-        assert module.variables == ()
+
+        def names() -> list[str]:
+            return [variable.op.name for variable in module.variables]
+
+        assert names() == []
         module.layer(tf.ones([1, 3]))  # type: ignore[attr-defined]
-        assert [one.op.name for one in module.variables] == ["dense/kernel", "dense/bias"]
+        assert names() == ["dense/kernel", "dense/bias"]
