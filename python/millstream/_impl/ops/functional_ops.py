@@ -200,18 +200,21 @@ def vectorized_map(fn: Callable[[Any], Any], elems: Any) -> Any:
     """
     with scopes.name_scope(None, "vectorized_map", nest.flatten(elems)):
         rows = _Rows(elems)
-        rows.unstack()
+        rows.unstack(with_shape=True)
         arrays: list[TensorArray] = []
         structures: list[Any] = []
 
         def compute(i: Tensor, flow: Tensor) -> tuple[Tensor, Tensor]:
             structures.append(fn(rows.read(i)))
             values = [tensor_of_argument(value, "fn") for value in nest.flatten(structures[0])]
-            # Their dtypes are known now. The arrays are made outside of the loop, and one flow
-            # orders the writes to all of them.
+            # Their dtypes and shapes are known now. The arrays are made outside of the loop, and
+            # one flow orders the writes to all of them.
             loop: Any = get_default_graph().state.branch
             with loop.outside():
-                arrays.extend(TensorArray(value.dtype, size=rows.count) for value in values)
+                arrays.extend(
+                    TensorArray(value.dtype, size=rows.count, element_shape=value.shape)
+                    for value in values
+                )
             for place, value in enumerate(values):
                 arrays[place] = arrays[place]._with_flow(flow).write(i, value)
                 flow = arrays[place].flow

@@ -194,3 +194,11 @@ def test_vectorized_map_draws_random_numbers_for_each_row() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         drawn = tf.vectorized_map(lambda _: tf.random.uniform([]), tf.zeros([8]))
         assert len(set(session.run(drawn).tolist())) == 8
+
+
+def test_vectorized_map_of_no_rows() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder_with_default(np.zeros([0, 3], np.float32), [None, 3])
+        found = tf.vectorized_map(lambda row: 2.0 * row, x)
+        (slope,) = tf.gradients(found, x)
+        assert [one.shape for one in session.run([found, slope])] == [(0, 3), (0, 3)]
