@@ -73,7 +73,12 @@ def test_adding_waits_for_a_thread_that_is_behind(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(file._progress, "wait", noted_wait)
     # The thread takes at most three; as many wait, and the next one must wait for the gate.
-    producer = threading.Thread(target=lambda: [file.add(block) for _ in range(8)])
+
+    def add_all() -> None:
+        for _ in range(8):
+            file.add(block)
+
+    producer = threading.Thread(target=add_all)
     producer.start()
     waits.wait()
     with file._lock:
