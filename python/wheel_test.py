@@ -73,6 +73,7 @@ def test_wheel_holds_the_package_and_nothing_else(installed: pathlib.Path) -> No
         "millstream/_impl/ops/gen_ops.pyi",
         "millstream/include/millstream/plugin.h",
         "millstream/include/millstream/plugin_entry.hpp",
+        "millstream/codecs/libmillstream_codecs.so",
         "millstream/nn/__init__.py",
         "millstream/nn/__init__.pyi",
         "millstream/millstream_plugin_probe",
@@ -84,7 +85,8 @@ def test_wheel_holds_the_package_and_nothing_else(installed: pathlib.Path) -> No
     assert {name.split("/")[0] for name in names} == {"millstream", "millstream-0.1.0.dist-info"}
     kinds = re.compile(
         r"millstream/(?:.*\.pyi?|py\.typed|plugins/.*\.so|_runtime\.abi3\.so|libs/.*\.so(?:\.\d+)*)"
-        r"|millstream/millstream_plugin_probe|millstream/include/millstream/\w+\.h(?:pp)?"
+        r"|millstream/millstream_plugin_probe|millstream/codecs/libmillstream_codecs\.so"
+        r"|millstream/include/millstream/\w+\.h(?:pp)?"
         r"|millstream/templates/plugin/.*"
         r"|millstream-[\d.]+\.dist-info/.*"
     )
@@ -159,6 +161,7 @@ def test_libraries_are_found_in_the_wheel(installed: pathlib.Path) -> None:
 def test_package_exports_its_entry_points_alone(installed: pathlib.Path) -> None:
     package = installed / "millstream"
     assert elf.exported(package / "_runtime.abi3.so") == ["PyInit__runtime"]
+    assert elf.exported(package / "codecs/libmillstream_codecs.so") == ["millstream_codecs"]
     for plugin in (package / "plugins").iterdir():
         assert elf.exported(plugin) == ["ms_plugin_entry"]
 
@@ -183,7 +186,15 @@ def test_metadata_asks_for_numpy_and_offers_the_kit(installed: pathlib.Path) -> 
 def test_licenses_of_the_libraries_come_along(installed: pathlib.Path) -> None:
     (folder,) = installed.glob("*.dist-info/licenses")
     packages = {path.parent.name for path in folder.rglob("copyright")}
-    assert {"libdnnl2", "libgomp1", "libpng16-16", "libprotobuf32", "libxbyak-dev"} <= packages
+    assert {
+        "libdnnl2",
+        "libgif7",
+        "libgomp1",
+        "libjpeg62-turbo",
+        "libpng16-16",
+        "libprotobuf32",
+        "libxbyak-dev",
+    } <= packages
 
 
 IMPORT = """
@@ -264,3 +275,26 @@ def test_unpacked_wheel_trains_with_its_own_libraries(installed: pathlib.Path) -
     others = {path.name for path in mapped if installed not in path.parents}
     for library in ["libdnnl", "libgomp", "libprotobuf", "libabsl", "libpng", "libOpenCL"]:
         assert [name for name in others if name.startswith(library)] == []
+    # Those of files of images are loaded when they are first needed.
+    assert [path for path in mapped if re.search("libgif|libjpeg|codecs", path.name)] == []
+
+
+FILES = """
+import millstream as tf
+image = tf.constant(list(range(0, 240, 10)), tf.uint8, [2, 4, 3])
+gif = b"GIF89a\\1\\0\\1\\0\\x80\\0\\0\\1\\2\\3\\4\\5\\6,\\0\\0\\0\\0\\1\\0\\1\\0\\0\\2\\2L\\1\\0;"
+with tf.Session() as session:
+    for encode in (tf.image.encode_png, tf.image.encode_jpeg):
+        assert session.run(tf.image.decode_image(encode(image))).shape == (2, 4, 3)
+    assert session.run(tf.image.decode_gif(gif)).tolist() == [[[[4, 5, 6]]]]
+for line in open("/proc/self/maps"):
+    if ".so" in line:
+        print(line.split(None, 5)[5].strip())
+"""
+
+
+def test_unpacked_wheel_reads_images_with_its_own_libraries(installed: pathlib.Path) -> None:
+    mapped = {pathlib.Path(line) for line in run(installed, FILES).splitlines()}
+    libraries = [path for path in mapped if re.search("libgif|libjpeg|libpng", path.name)]
+    assert len(libraries) == 3
+    assert [path for path in libraries if installed not in path.parents] == []

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "framework/op_registry.h"
 #include "framework/ops/index_values.h"
 #include "framework/ops/op_errors.h"
@@ -45,6 +46,13 @@ Status DecodeRawShape(ShapeContext* context) {
 Status DecodePaddedRawShape(ShapeContext* context) {
   MS_RETURN_IF_ERROR(context->WithRank(1, 0).status());
   return DecodeRawShape(context);
+}
+
+Status DecodeCompressedShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(const std::string type, context->Attr<std::string>("compression_type"));
+  if (type.empty() || type == "ZLIB" || type == "GZIP") return UnchangedShape(context);
+  return InvalidAttr(*context, "compression_type", "expected '', ZLIB or GZIP, got '",
+                     absl::CEscape(type), "'");
 }
 
 Status ReduceJoinShape(ShapeContext* context) {
@@ -221,6 +229,20 @@ MILLSTREAM_OP("DecodePaddedRaw")
 Each string is cut, or padded with zero bytes, to fixed_length bytes, a multiple of the size of
 out_type. The output has one more dimension, for the numbers of a string. little_endian says in
 which order their bytes are.)");
+
+MILLSTREAM_OP("DecodeCompressed")
+    .Input("bytes: string")
+    .Output("output: string")
+    .Attr("compression_type: string = ''")
+    .Shape(DecodeCompressedShape)
+    .Doc(R"(Unpacks strings.
+
+compression_type is ZLIB, GZIP, or "" for strings that are not packed. INVALID_ARGUMENT for a string that is not
+packed so, that ends too early, or that becomes 2 GiB or more.)")
+    .Example(R"(
+>>> import zlib
+>>> tf.io.decode_compressed([zlib.compress(b"text")], "ZLIB").eval().tolist()
+[b'text'])");
 
 MILLSTREAM_OP("EncodeBase64")
     .Input("input: string")

@@ -10,7 +10,38 @@ from millstream.argument_tables import Calls
 
 def calls_of_images() -> Calls:
     """The rows of the table."""
-    return {**_sizes(), **_colors(), **_boxes()}
+    return {**_files(), **_sizes(), **_colors(), **_boxes()}
+
+
+def _files() -> Calls:
+    jpeg = {
+        "channels": 1, "ratio": 2, "fancy_upscaling": False, "try_recover_truncated": True,
+        "acceptable_fraction": 0.5, "dct_method": "INTEGER_FAST",
+    }
+    return {
+        tf.image.decode_bmp: lambda: {"contents": b"BM", "channels": 3},
+        tf.image.decode_png: lambda: {"contents": b"", "channels": 3, "dtype": tf.uint16},
+        tf.image.decode_jpeg: lambda: {"contents": b"", **jpeg},
+        tf.image.decode_and_crop_jpeg: lambda: {
+            "contents": b"", "crop_window": [0, 0, 1, 1], **jpeg,
+        },
+        tf.image.decode_gif: lambda: {"contents": b""},
+        tf.image.decode_image: lambda: {
+            "contents": b"", "channels": 3, "dtype": tf.float32, "expand_animations": False,
+        },
+        tf.image.extract_jpeg_shape: lambda: {"contents": b"", "output_type": tf.int64},
+        tf.image.encode_png: lambda: {"image": tf.zeros([2, 2, 3], tf.uint8), "compression": 1},
+        tf.image.encode_jpeg: lambda: {
+            "image": tf.zeros([2, 2, 3], tf.uint8), "format": "rgb", "quality": 90,
+            "progressive": True, "optimize_size": True, "chroma_downsampling": False,
+            "density_unit": "cm", "x_density": 1, "y_density": 2, "xmp_metadata": "x",
+        },
+        tf.image.is_jpeg: lambda: {"contents": b"BM"},
+        tf.image.adjust_jpeg_quality: lambda: {"image": _image(), "jpeg_quality": 90},
+        tf.image.random_jpeg_quality: lambda: {
+            "image": _image(), "min_jpeg_quality": 10, "max_jpeg_quality": 90, "seed": 1,
+        },
+    }
 
 
 def _image() -> Any:
@@ -27,8 +58,6 @@ _TARGET = {"offset_height": 0, "offset_width": 0, "target_height": 4, "target_wi
 def _sizes() -> Calls:
     resized = {"align_corners": True, "half_pixel_centers": False}
     return {
-        tf.image.decode_bmp: lambda: {"contents": b"BM", "channels": 3},
-        tf.image.is_jpeg: lambda: {"contents": b"BM"},
         tf.image.ResizeMethod: dict,
         tf.image.flip_left_right: lambda: {"image": _image()},
         tf.image.flip_up_down: lambda: {"image": _image()},

@@ -159,6 +159,7 @@ def _table() -> Calls:
             "fill": "0",
         },
         tf.decode_base64: lambda: {"input": ["YWI"]},
+        tf.decode_compressed: lambda: {"bytes": ["ab"], "compression_type": ""},
         tf.decode_raw: lambda: {
             "input_bytes": ["ab"], "out_type": tf.uint8, "little_endian": False,
         },

@@ -20,6 +20,7 @@ _OF_OTHER_LEVELS = (
     "cluster_in_process",
     "cond_case",
     "embedding_sampled",
+    "image_ops",
     "import_and_freeze",
     "lookup_and_examples",
     "losses_and_metrics",

@@ -32,6 +32,7 @@ to_hash_bucket_strong = public("string_to_hash_bucket_strong", "strings.to_hash_
     gen_ops.string_to_hash_bucket_strong
 )
 decode_base64 = public("decode_base64", "io.decode_base64")(gen_ops.decode_base64)
+decode_compressed = public("decode_compressed", "io.decode_compressed")(gen_ops.decode_compressed)
 
 
 @public("strings.length")
