@@ -63,7 +63,8 @@ def test_jpeg_is_near_the_image(options: Any) -> None:
 
 def test_crop_is_a_slice_of_the_image() -> None:
     file = _bytes(tf.image.encode_jpeg(tf.constant(_PICTURE)))
-    for options in ({}, {"ratio": 2}, {"channels": 1}):
+    cases: list[dict[str, Any]] = [{}, {"ratio": 2}, {"channels": 1}]
+    for options in cases:
         whole = _run(tf.image.decode_jpeg(file, **options))
         part = _run(tf.image.decode_and_crop_jpeg(file, [2, 3, 5, 7], **options))
         assert (part == whole[2:7, 3:10]).all()
