@@ -1,5 +1,6 @@
 #include "core/import/lower_control_flow.h"
 
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -19,6 +20,7 @@ class BranchLowering : public Lowering {
   Status LowerIf();
   Status LowerCase();
   Status LowerRemoteCall();
+  Status LowerBatchFunction();
 
  private:
   // What the branches that were not chosen yet can take. `reached` is live where one of them runs;
@@ -34,12 +36,22 @@ class BranchLowering : public Lowering {
     PlannedInput end;
   };
 
+  // The types of what the functions take.
+  StatusOr<DataTypeList> ArgumentTypes() const {
+    MS_ASSIGN_OR_RETURN(DataTypeList types, Attr<DataTypeList>("Tin"));
+    const DataTypeList captured = Attr<DataTypeList>("Tcaptured").value_or(DataTypeList());
+    types.insert(types.end(), captured.begin(), captured.end());
+    return types;
+  }
   StatusOr<PlannedInput> AddIdentity(const std::string& name, const PlannedInput& tensor,
                                      Tensors controls = {}) {
     return Add(name, "Identity", Attrs({{"T", DataType::kBool}}), {tensor}, std::move(controls));
   }
   StatusOr<Offered> Take(const std::string& name, const PlannedInput& choice, Offered* remaining);
   StatusOr<Given> AddBranch(const Branch& branch, const Offered& taken);
+  StatusOr<PlannedInput> AddBatch();
+  StatusOr<PlannedInput> AddUnbatch(size_t i, DataType type, const PlannedInput& index,
+                                    const PlannedInput& result, const PlannedInput& others);
   Status Choose(const std::vector<Branch>& branches, const Tensors& choices,
                 const Tensors& arguments);
 };
@@ -48,7 +60,7 @@ class BranchLowering : public Lowering {
 StatusOr<BranchLowering::Offered> BranchLowering::Take(const std::string& name,
                                                        const PlannedInput& choice,
                                                        Offered* remaining) {
-  MS_ASSIGN_OR_RETURN(const DataTypeList types, Attr<DataTypeList>("Tin"));
+  MS_ASSIGN_OR_RETURN(const DataTypeList types, ArgumentTypes());
   Offered taken = *remaining;
   for (size_t i = 0; i < types.size(); ++i) {
     MS_ASSIGN_OR_RETURN(
@@ -68,7 +80,7 @@ StatusOr<BranchLowering::Offered> BranchLowering::Take(const std::string& name,
 // Calls a branch's function. What reads no argument in it waits for the beginning.
 StatusOr<BranchLowering::Given> BranchLowering::AddBranch(const Branch& branch,
                                                           const Offered& taken) {
-  MS_ASSIGN_OR_RETURN(const DataTypeList types, Attr<DataTypeList>("Tin"));
+  MS_ASSIGN_OR_RETURN(const DataTypeList types, ArgumentTypes());
   MS_ASSIGN_OR_RETURN(const DataTypeList result_types, Attr<DataTypeList>("Tout"));
   Tensors after = controls_;
   PlannedInput begin;
@@ -174,6 +186,70 @@ Status BranchLowering::LowerRemoteCall() {
   return editor_.Become(owner_, result_types, std::move(declared), {After(call)});
 }
 
+// Gives the first tensor of the batch; its index and the step's id follow the others.
+StatusOr<PlannedInput> BranchLowering::AddBatch() {
+  MS_ASSIGN_OR_RETURN(const DataTypeList types, Attr<DataTypeList>("Tin"));
+  MS_ASSIGN_OR_RETURN(const DataTypeList result_types, Attr<DataTypeList>("Tout"));
+  AttrMap attrs = Attrs({{"T", types},
+                         {"grad_timeout_micros", std::numeric_limits<int64_t>::max()},
+                         {"_batch_results", static_cast<int64_t>(result_types.size())}});
+  for (const char* name :
+       {"num_batch_threads", "max_batch_size", "batch_timeout_micros", "max_enqueued_batches",
+        "allowed_batch_sizes", "container", "shared_name", "batching_queue"}) {
+    if (const AttrValue* value = FindAttr(attrs_, name)) SetAttr(&attrs, name, *value);
+  }
+  return Add("batch", "Batch", std::move(attrs),
+             Tensors(inputs_.begin(), inputs_.begin() + static_cast<int64_t>(types.size())),
+             controls_);
+}
+
+// The step's rows of result i, which is empty where `others` is live: in a step that does not have
+// the batch's tensors. The step's id follows the index.
+StatusOr<PlannedInput> BranchLowering::AddUnbatch(size_t i, DataType type,
+                                                  const PlannedInput& index,
+                                                  const PlannedInput& result,
+                                                  const PlannedInput& others) {
+  MS_ASSIGN_OR_RETURN(const Tensor nothing, Tensor::Create(type, Shape({0})));
+  MS_ASSIGN_OR_RETURN(const PlannedInput empty,
+                      Add(absl::StrCat("nothing_", i), "Const",
+                          Attrs({{"value", nothing}, {"dtype", type}}), {}, {After(others)}));
+  MS_ASSIGN_OR_RETURN(const PlannedInput either,
+                      AddMerge(absl::StrCat("batched_", i), type, empty, result));
+  return Add(absl::StrCat("unbatch_", i), "Unbatch",
+             Attrs({{"T", type}, {"timeout_micros", std::numeric_limits<int64_t>::max()}}),
+             {either, index, OutputOf(index.node, index.index + 1)});
+}
+
+// The function is called by the one step of a batch whose index has rows.
+Status BranchLowering::LowerBatchFunction() {
+  MS_ASSIGN_OR_RETURN(const DataTypeList types, ArgumentTypes());
+  MS_ASSIGN_OR_RETURN(const DataTypeList batched_types, Attr<DataTypeList>("Tin"));
+  MS_ASSIGN_OR_RETURN(const DataTypeList result_types, Attr<DataTypeList>("Tout"));
+  MS_ASSIGN_OR_RETURN(const FunctionRef f, Attr<FunctionRef>("f"));
+  MS_RETURN_IF_ERROR(CheckInputs(types.size()));
+  MS_ASSIGN_OR_RETURN(const PlannedInput batch, AddBatch());
+  const PlannedInput index = OutputOf(batch.node, static_cast<int>(batched_types.size()));
+  MS_ASSIGN_OR_RETURN(const PlannedInput size,
+                      Add("size", "Size", Attrs({{"T", DataType::kInt64}}), {index}));
+  MS_ASSIGN_OR_RETURN(const PlannedInput runs,
+                      Add("runs", "_ToBool", Attrs({{"T", DataType::kInt32}}), {size}));
+  Offered remaining = {inputs_, runs};
+  for (size_t i = 0; i < batched_types.size(); ++i) {
+    remaining.tensors[i] = OutputOf(batch.node, static_cast<int>(i));
+  }
+  MS_ASSIGN_OR_RETURN(const Offered taken, Take("call", runs, &remaining));
+  MS_ASSIGN_OR_RETURN(const Given given, AddBranch({"call", f}, taken));
+  MS_ASSIGN_OR_RETURN(const PlannedInput others, AddIdentity("others", *remaining.reached));
+  Tensors results;
+  for (size_t i = 0; i < result_types.size(); ++i) {
+    MS_ASSIGN_OR_RETURN(PlannedInput result,
+                        AddUnbatch(i, result_types[i], index, given.results[i], others));
+    results.push_back(std::move(result));
+  }
+  MS_ASSIGN_OR_RETURN(const PlannedInput end, AddMerge("end", DataType::kBool, others, given.end));
+  return editor_.Become(owner_, result_types, std::move(results), {After(end)});
+}
+
 // ---- Loops ----
 
 class LoopLowering : public Lowering {
@@ -266,7 +342,7 @@ Status LoopLowering::LowerFor() {
 bool IsFunctionalControlFlow(const OpDef& op) {
   return op.name == "If" || op.name == "StatelessIf" || op.name == "Case" || op.name == "While" ||
          op.name == "StatelessWhile" || op.name == "For" || op.name == "MapDefun" ||
-         op.name == "RemoteCall";
+         op.name == "RemoteCall" || op.name == "BatchFunction";
 }
 
 Status LowerControlFlow(int owner, PlanEditor* editor) {
@@ -276,6 +352,7 @@ Status LowerControlFlow(int owner, PlanEditor* editor) {
   if (absl::EndsWith(op, "While")) return LoopLowering(owner, editor).LowerWhile();
   BranchLowering lowering(owner, editor);
   if (op == "RemoteCall") return lowering.LowerRemoteCall();
+  if (op == "BatchFunction") return lowering.LowerBatchFunction();
   return op == "Case" ? lowering.LowerCase() : lowering.LowerIf();
 }
 

@@ -1,9 +1,11 @@
-// Expands nodes that choose among functions or repeat one (If, Case, While, For, MapDefun).
+// Expands nodes that choose among functions or repeat one (If, Case, While, For, MapDefun), or call
+// one for several steps (BatchFunction).
 //
 // Such a node becomes Switches and Merges, in a loop with Enter, Exit and NextIteration, around
 // calls of its functions, which import_functions.h expands. These nodes are hidden, as those of
 // functions are. The node itself becomes an IdentityN of the results. A RemoteCall becomes a call
-// on the device that it names.
+// on the device that it names. A BatchFunction becomes a Batch, a call that runs in the one step of
+// a batch that has all tensors, and an Unbatch of each result.
 #ifndef MILLSTREAM_CORE_IMPORT_LOWER_CONTROL_FLOW_H_
 #define MILLSTREAM_CORE_IMPORT_LOWER_CONTROL_FLOW_H_
 
@@ -14,7 +16,8 @@
 
 namespace millstream {
 
-// True for If, StatelessIf, Case, While, StatelessWhile, For, MapDefun and RemoteCall.
+// True for If, StatelessIf, Case, While, StatelessWhile, For, MapDefun, RemoteCall and
+// BatchFunction.
 bool IsFunctionalControlFlow(const OpDef& op);
 
 // The changes of a plan that LowerControlFlow makes.

@@ -8,6 +8,7 @@ define_tests(
     [
         *("PartitionedCall", "StatefulPartitionedCall", "SymbolicGradient"),
         *("If", "StatelessIf", "Case", "While", "StatelessWhile", "For", "MapDefun", "RemoteCall"),
+        "BatchFunction",
     ],
     reference=NotTested(
         "needs a library: core/import/import_functions_test.cc compares what calls give"
