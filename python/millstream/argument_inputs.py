@@ -55,6 +55,11 @@ def calls_of_inputs() -> Calls:
         tf.get_session_handle: lambda: {"data": tf.constant(X)},
         tf.get_session_tensor: lambda: {"handle": "GetSessionHandle;1;/cpu:0", "dtype": tf.int32},
         tf.delete_session_tensor: lambda: {"handle": "GetSessionHandle;1;/cpu:0"},
+        tf.CriticalSection: lambda: {"shared_name": "section"},
+        tf.nondifferentiable_batch_function: lambda: {
+            "num_batch_threads": 1, "max_batch_size": 2, "batch_timeout_micros": 100,
+            "allowed_batch_sizes": [1, 2], "max_enqueued_batches": 3,
+        },
         tf.FIFOQueue: lambda: {"capacity": 2, "dtypes": tf.int32},
         tf.PaddingFIFOQueue: lambda: {"capacity": 2, "dtypes": tf.int32, "shapes": [[None]]},
         tf.PriorityQueue: lambda: {"capacity": 2, "types": tf.int32},

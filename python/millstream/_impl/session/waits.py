@@ -18,8 +18,12 @@ from millstream import _runtime
 # step, of which there is one a line.
 _known: dict[int, Callable[[str], bool]] = {}
 
-# What only steps end; the wait for a function in Python ends by itself.
-_OF_STEPS = ("queue '", "staging area '", "staging map '", "barrier '", "accumulator '")
+# What only steps end; the wait for a function in Python ends by itself, and so does one that has a
+# time limit.
+_OF_STEPS = (
+    *("queue '", "staging area '", "staging map '", "barrier '", "accumulator '"),
+    *("batcher '", "mutex '"),
+)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 import millstream as tf
+from millstream._impl.ops import gen_ops
 from millstream._impl.session import waits
 
 _IN_VAIN = "the step waits for what nobody can give"
@@ -46,6 +47,24 @@ def test_a_full_queue_that_nobody_empties_is_an_error(session: tf.Session) -> No
     session.run(queue.enqueue(1))
     with pytest.raises(tf.errors.FailedPreconditionError, match="room in queue"):
         session.run(queue.enqueue(2))
+
+
+def test_a_batch_and_a_mutex_that_nobody_helps_are_errors(session: tf.Session) -> None:
+    sizes = {"num_batch_threads": 1, "max_batch_size": 2, "grad_timeout_micros": 0}
+    endless = gen_ops.batch([[1.0]], batch_timeout_micros=2**62, **sizes)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="more tensors for batcher"):
+        session.run(endless.id)
+    limited = gen_ops.batch([[1.0]], batch_timeout_micros=10**5, **sizes)
+    assert session.run(limited.batched_tensors)[0].tolist() == [1.0]
+    mutex = gen_ops.mutex_v2(shared_name="m")
+    first = gen_ops.mutex_lock(mutex)
+    with tf.control_dependencies([first]):
+        second = gen_ops.mutex_lock(mutex)
+    with tf.control_dependencies([second]):
+        both = gen_ops.consume_mutex_lock(first)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="waits for mutex 'm'"):
+        session.run(both)
+    session.run(gen_ops.consume_mutex_lock(first))
 
 
 def test_a_name_need_not_be_text(session: tf.Session) -> None:
