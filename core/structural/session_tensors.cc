@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
 #include "core/resources/resource_manager.h"
+#include "core/resources/run_time_handle.h"
 #include "core/structural/host_kernel.h"
 #include "core/structural/structural.h"
 
@@ -96,6 +97,30 @@ class GetSessionHandleKernel final : public SyncHostKernel {
   std::string device_;
 };
 
+// One of the session's tensors, as long as something holds its handle.
+class KeptTensor final : public Resource {
+ public:
+  static constexpr char kType[] = "SessionTensor";
+  KeptTensor(ResourceRef<SessionTensors> kept, int64_t number)
+      : Resource(kType), kept_(std::move(kept)), number_(number) {}
+  void Drop() override { kept_->Delete(number_); }
+
+ private:
+  ~KeptTensor() override { kept_->Delete(number_); }
+
+  const ResourceRef<SessionTensors> kept_;
+  const int64_t number_;
+};
+
+Status GetSessionHandleV2(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(Tensor value, frame->InputTensor(0));
+  MS_ASSIGN_OR_RETURN(const ResourceRef<SessionTensors> kept, Kept(*frame));
+  const int64_t number = kept->Add(std::move(value));
+  MS_ASSIGN_OR_RETURN(const Tensor handle,
+                      MakeRunTimeHandle(MakeResource<KeptTensor>(kept, number)));
+  return frame->SetOutput(0, handle);
+}
+
 Status GetSessionTensor(StructuralFrame* frame) {
   MS_ASSIGN_OR_RETURN(const std::string handle, HandleAt(*frame));
   MS_ASSIGN_OR_RETURN(const ResourceRef<SessionTensors> kept, Kept(*frame));
@@ -115,6 +140,7 @@ Status DeleteSessionTensor(StructuralFrame* frame) {
 }
 
 MILLSTREAM_HOST_KERNEL("GetSessionHandle", GetSessionHandleKernel);
+MILLSTREAM_HOST_KERNEL("GetSessionHandleV2", HostFunction<&GetSessionHandleV2>);
 MILLSTREAM_HOST_KERNEL("GetSessionTensor", HostFunction<&GetSessionTensor>);
 MILLSTREAM_HOST_KERNEL("DeleteSessionTensor", HostFunction<&DeleteSessionTensor>);
 

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_replace.h"
 #include "core/testing/session_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -40,6 +41,16 @@ TEST_F(SessionTensorsTest, ATensorIsKeptUntilItIsDeleted) {
               {"is not in the session store", "(op GetSessionTensor)"});
   ExpectError(Delete(first), kInvalid, {"is not in the session store"});
   EXPECT_THAT(Elements<float>(Value(Get(second))), ElementsAre(3));
+}
+
+TEST_F(SessionTensorsTest, AHandleThatIsAResourceKeepsItsTensor) {
+  const std::string first = Keep(Constant(1.0f));
+  const std::string second = absl::StrReplaceAll(first, {{";1;", ";2;"}});
+  Tensor handle = Value(Op("GetSessionHandleV2", {Constant(3.0f)}));
+  ASSERT_EQ(handle.dtype(), DataType::kResource);
+  EXPECT_THAT(Elements<float>(Value(Get(second))), ElementsAre(3));
+  handle = Tensor();
+  ExpectError(Error(Get(second)), kInvalid, {"is not in the session store"});
 }
 
 // What the caller feeds is the caller's again when the step is over.

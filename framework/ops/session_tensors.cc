@@ -21,6 +21,16 @@ MILLSTREAM_OP("GetSessionHandle")
     .Shape(ScalarShape)
     .Doc(R"(Keeps a tensor in the session, and gives a text by which later steps find it.)");
 
+MILLSTREAM_OP("GetSessionHandleV2")
+    .Input("value: T")
+    .Output("handle: resource")
+    .Attr("T: type")
+    .Stateful()
+    .Shape(ScalarShape)
+    .Doc(R"(Keeps a tensor in the session, and gives a handle of it.
+
+The session keeps the tensor as long as something holds the handle.)");
+
 MILLSTREAM_OP("GetSessionTensor")
     .Input("handle: string")
     .Output("value: dtype")

@@ -8,7 +8,9 @@ _BETWEEN_STEPS = NotTested(
     "works between steps: core/structural/session_tensors_test.cc compares what is kept"
 )
 
-define_tests(["DeleteSessionTensor", "GetSessionTensor"], reference=_BETWEEN_STEPS)
+define_tests(
+    ["DeleteSessionTensor", "GetSessionHandleV2", "GetSessionTensor"], reference=_BETWEEN_STEPS
+)
 define_tests(
     "GetSessionHandle",
     reference=_BETWEEN_STEPS,
