@@ -1,5 +1,5 @@
 // Files of records, each framed by its length and checksums (tensorflow.org/tutorials/load_data/
-// tfrecord, "TFRecords format details").
+// tfrecord, "TFRecords format details"). The whole file may be compressed.
 #ifndef MILLSTREAM_CORE_IO_RECORD_READER_H_
 #define MILLSTREAM_CORE_IO_RECORD_READER_H_
 
@@ -8,31 +8,42 @@
 #include <optional>
 #include <string>
 
+#include "absl/strings/string_view.h"
+#include "core/io/byte_stream.h"
 #include "core/io/file_system.h"
 #include "framework/status.h"
 
 namespace millstream {
 
+enum class Compression { kNone, kZlib, kGzip };
+
+// Of "", "ZLIB" or "GZIP". INVALID_ARGUMENT for another name.
+StatusOr<Compression> CompressionNamed(absl::string_view name);
+
 // Reads the records of a file one after the other. Not thread-safe.
 class RecordReader {
  public:
-  static StatusOr<RecordReader> Open(FileSystem* files, const std::string& path);
+  static StatusOr<RecordReader> Open(FileSystem* files, const std::string& path,
+                                     Compression compression = Compression::kNone);
 
   // The next record; no value at the end of the file. DATA_LOSS, with the path and the byte, if a
-  // checksum is wrong or the file ends within a record. No memory is allocated for more bytes than
-  // the file has.
+  // checksum is wrong, if the file ends within a record, or if it is not compressed as expected.
+  // Memory is allocated for bytes that the file has, after decompression, and for no others.
   StatusOr<std::optional<std::string>> Next();
+  // The first byte of the next record, after decompression.
+  uint64_t offset() const { return offset_; }
 
  private:
-  RecordReader(std::string path, uint64_t size, std::unique_ptr<ReadableFile> file)
-      : path_(std::move(path)), size_(size), file_(std::move(file)) {}
+  RecordReader(std::string path, std::unique_ptr<ByteStream> bytes)
+      : path_(std::move(path)), bytes_(std::move(bytes)) {}
   Status Damaged(const char* what) const;
+  // Appends up to `size` bytes to `bytes`; fewer at the end of the file.
+  Status Read(uint64_t size, std::string* bytes) const;
   // Bytes, and the checksum that follows them. DATA_LOSS if that is another one.
-  StatusOr<std::string> ReadChecked(uint64_t offset, uint64_t size, const char* what) const;
+  StatusOr<std::string> ReadChecked(uint64_t size, const char* what) const;
 
   std::string path_;
-  uint64_t size_;  // of the file
-  std::unique_ptr<ReadableFile> file_;
+  std::unique_ptr<ByteStream> bytes_;
   uint64_t offset_ = 0;
 };
 

@@ -28,11 +28,11 @@ class RecordInputKernel final : public SyncHostKernel {
     MS_ASSIGN_OR_RETURN(buffer_size_, info.Attr<int64_t>("file_buffer_size"));
     MS_ASSIGN_OR_RETURN(batch_size_, info.Attr<int64_t>("batch_size"));
     MS_ASSIGN_OR_RETURN(const auto compression, info.Attr<std::string>("compression_type"));
-    if (!compression.empty()) {
-      return errors::Unimplemented(
-          "attribute 'compression_type': compressed records are not read, ", "got '", compression,
-          "'");
+    const StatusOr<Compression> named = CompressionNamed(compression);
+    if (!named.ok()) {
+      return errors::InvalidArgument("attribute 'compression_type': ", named.status().message());
     }
+    compression_ = *named;
     if (buffer_size_ < 1) {
       return errors::InvalidArgument("attribute 'file_buffer_size' must be positive, got ",
                                      buffer_size_);
@@ -88,7 +88,8 @@ class RecordInputKernel final : public SyncHostKernel {
     while (static_cast<int64_t>(buffer_.size()) < buffer_size_) {
       if (!reader_.has_value()) {
         if (files_.empty()) return absl::OkStatus();
-        MS_ASSIGN_OR_RETURN(reader_, RecordReader::Open(LocalFileSystem(), files_.back()));
+        MS_ASSIGN_OR_RETURN(reader_,
+                            RecordReader::Open(LocalFileSystem(), files_.back(), compression_));
         files_.pop_back();
       }
       MS_ASSIGN_OR_RETURN(std::optional<std::string> record, reader_->Next());
@@ -107,6 +108,7 @@ class RecordInputKernel final : public SyncHostKernel {
   float shift_ = 0;
   int64_t buffer_size_ = 1;
   int64_t batch_size_ = 1;
+  Compression compression_ = Compression::kNone;
   absl::Mutex mutex_;
   std::vector<std::string> files_ ABSL_GUARDED_BY(mutex_);  // still to be read in this epoch
   std::optional<RecordReader> reader_ ABSL_GUARDED_BY(mutex_);

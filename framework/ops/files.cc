@@ -49,7 +49,7 @@ MILLSTREAM_OP("RecordInput")
 
 Each step gives batch_size of them. In an epoch the files come in random order, turned by a part of
 their number, and each record is one of file_buffer_size that are read ahead. The order follows from
-the seed. Records are not compressed; file_parallelism is not used.)");
+the seed. compression_type of the files is '', 'ZLIB' or 'GZIP'. file_parallelism is not used.)");
 
 }  // namespace
 }  // namespace millstream

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -65,5 +67,24 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     ):
         with pytest.raises(tf.errors.InvalidArgumentError, match=attribute):
             _records(1, file_pattern=_files(tmp_path), batch_size=1, **{attribute: value})
-    with pytest.raises(tf.errors.UnimplementedError, match="compression_type"):
-        _records(1, file_pattern=_files(tmp_path), batch_size=1, compression_type="GZIP")
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"compression_type.*got 'LZ4'"):
+        _records(1, file_pattern=_files(tmp_path), batch_size=1, compression_type="LZ4")
+
+
+def test_files_may_be_compressed(tmp_path: Path) -> None:
+    whole = b"".join(framed(bytes([number])) for number in range(6))
+    halves = whole[: len(whole) // 2], whole[len(whole) // 2 :]
+    for kind, data in (
+        ("ZLIB", zlib.compress(whole)),
+        ("GZIP", b"".join(gzip.compress(half) for half in halves)),
+    ):
+        path = tmp_path / kind
+        path.write_bytes(data)
+        (found,) = _records(1, file_pattern=str(path), batch_size=6, compression_type=kind)
+        assert sorted(found) == [bytes([number]) for number in range(6)]
+        other = "GZIP" if kind == "ZLIB" else "ZLIB"
+        with pytest.raises(tf.errors.DataLossError, match=f"{kind} is damaged, or not compressed"):
+            _records(1, file_pattern=str(path), batch_size=1, compression_type=other)
+        path.write_bytes(data[:-1])
+        with pytest.raises(tf.errors.DataLossError, match="ends within the compressed data"):
+            _records(1, file_pattern=str(path), batch_size=6, compression_type=kind)
