@@ -1,6 +1,7 @@
 #include "core/import/graph_def.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/import/export_refs.h"
 #include "core/import/import_plan.h"
 #include "framework/message.h"
 #include "framework/op_registry.h"
@@ -153,12 +155,13 @@ std::string OutsideOp(const Node& node) {
 
 // Op, inputs and attributes of a node that runs as it is.
 Status OwnToProto(const Graph& graph, const Node& node, proto::NodeDef* message) {
-  message->set_op(OutsideOp(node));
+  const std::optional<ReferenceForm> form = ReferenceFormOf(node);
+  message->set_op(form.has_value() ? form->op->name : OutsideOp(node));
   for (const Output& input : node.inputs()) message->add_input(ExportedName(input));
   for (const Node* control : graph.ControlInputs(&node)) {
     message->add_input(absl::StrCat("^", NodeName(*control)));
   }
-  return AttrsToProto(node.attrs(), message->mutable_attr());
+  return AttrsToProto(form.has_value() ? form->attrs : node.attrs(), message->mutable_attr());
 }
 
 // Those of a node that was another one, with the control inputs that it was given since.

@@ -148,3 +148,35 @@ def test_several_global_steps_are_none(caplog: pytest.LogCaptureFixture) -> None
         graph.add_to_collection(tf.GraphKeys.GLOBAL_STEP, tf.Variable(0, name="other"))
         assert tf.train.get_global_step() is None
         assert caplog.messages == ["Multiple tensors in global_step collection."]
+
+
+@pytest.mark.parametrize("op", ["VariableV2", "Variable"])
+def test_what_works_on_reference_variables_is_exported_on_references(op: str) -> None:
+    with tf.Graph().as_default() as graph:
+        message = tf.MetaGraphDef()
+        text_format.Merge(_REFERENCES.replace("OP", op), message.graph_def)
+        definition = protos.message_class("VariableDef")(
+            variable_name="v:0", initializer_name="v/Assign", snapshot_name="v/read:0"
+        )
+        message.collection_def["variables"].bytes_list.value.append(definition.SerializeToString())
+        tf.train.import_meta_graph(message)
+        [v] = tf.global_variables()
+        optimizer = tf.train.GradientDescentOptimizer(0.5)
+        train = optimizer.minimize(tf.reduce_sum(v), var_list=[v])
+        names = [
+            train.name,
+            v.assign_add([1.0, 1.0]).name,
+            v.scatter_add(tf.IndexedSlices([4.0], [1])).name,
+            tf.gather(v, [1]).name,
+            tf.is_variable_initialized(v).name,
+        ]
+        exported = graph.as_graph_def()
+    ops = {node.op for node in exported.node}
+    assert {"ApplyGradientDescent", "AssignAdd", "ScatterAdd", "IsVariableInitialized"} <= ops
+    assert not [op for op in ops if "Resource" in op or "VariableOp" in op]
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.import_graph_def(exported, name="")
+        sess.run("v/Assign")
+        found = [sess.run(name) for name in names]
+        assert found[0] is None
+        assert [value.tolist() for value in found[1:]] == [[1.5, 2.5], [1.5, 6.5], [6.5], True]
