@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def _together(calls: Sequence[Callable[[], Any]]) -> list[Any]:
 
 def _fed(session: tf.Session, fetch: Any, x: Any, values: Sequence[Any]) -> list[Any]:
     """The fetch for each of the values, in steps that run at the same time."""
-    return _together([lambda value=value: session.run(fetch, {x: value}) for value in values])
+    return _together([partial(session.run, fetch, {x: value}) for value in values])
 
 
 def test_steps_are_computed_together(session: tf.Session) -> None:
@@ -136,7 +137,7 @@ def test_many_steps_get_their_own_rows(session: tf.Session) -> None:
                 return False
         return True
 
-    assert _together([lambda seed=seed: steps(seed) for seed in range(6)]) == [True] * 6
+    assert _together([partial(steps, seed) for seed in range(6)]) == [True] * 6
     assert max(most) <= 2
 
 
@@ -213,7 +214,7 @@ def test_an_imported_function_is_called_once_a_batch(session: tf.Session) -> Non
     x, c, product, rows = _imported_call()
     found = _together(
         [
-            lambda values=values: session.run([product, rows], {x: values, c: 10.0})
+            partial(session.run, [product, rows], {x: values, c: 10.0})
             for values in ([1.0], [2.0, 3.0])
         ]
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -111,7 +112,7 @@ def test_a_section_must_not_wait_for_itself(session: tf.Session) -> None:
     again = tf.CriticalSection(shared_name="s")
     for other in (section, again):
         with pytest.raises(ValueError, match="attempts to directly access the CriticalSection"):
-            section.execute(lambda other=other: other.execute(lambda: tf.constant(1.0)))
+            section.execute(partial(other.execute, lambda: tf.constant(1.0)))
     with pytest.raises(ValueError, match="wait for itself"):
         section.execute(
             lambda: tf.cond(

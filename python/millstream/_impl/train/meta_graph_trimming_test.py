@@ -166,7 +166,7 @@ def test_what_works_on_reference_variables_is_exported_on_references(op: str) ->
         names = [
             train.name,
             v.assign_add([1.0, 1.0]).name,
-            v.scatter_add(tf.IndexedSlices([4.0], [1])).name,
+            v.scatter_add(tf.IndexedSlices(tf.constant([4.0]), tf.constant([1]))).name,
             tf.gather(v, [1]).name,
             tf.is_variable_initialized(v).name,
         ]
